@@ -37,16 +37,8 @@ func TestColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pages, err := filepath.Glob("*.md")
-	if err != nil || len(pages) == 0 {
-		t.Fatal(pages, err)
-	}
-	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, n := range wideProse(string(text)) {
+	for _, page := range append(ourPages(t), "../README.md", "../CONTRIBUTING.md") {
+		for _, n := range wideProse(read(t, page)) {
 			t.Errorf("%s:%d: the line goes beyond %d columns", page, n, columns)
 		}
 	}

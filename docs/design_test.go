@@ -139,7 +139,7 @@ func (h *house) problems() (bad []string) {
 		}
 	}
 	for _, m := range anchor.FindAllStringSubmatch(h.design, -1) {
-		if !slices.Contains(headings(h.design), m[1]) {
+		if !slices.Contains(anchors(h.design), m[1]) {
 			add("no heading for #%s", m[1])
 		}
 	}

@@ -34,18 +34,36 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// TestOperations: operations.md names no metric, command, flag, variable, file or log message that
-// is not there, and every metric there is.
-func TestOperations(t *testing.T) {
+// TestPagesAreTrue: the pages for operators and users name no metric, command, flag, variable, file
+// or log message that is not there, and together every metric.
+func TestPagesAreTrue(t *testing.T) {
 	if racing.Enabled {
 		t.Skip("it asks a program built without the detector, and starts nothing beside that")
 	}
-	text, err := os.ReadFile("operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	o := ops{metrics: ourMetrics(t), flags: flagsOf(t), literals: literals(t), root: ".."}
-	for _, p := range o.problems(string(text)) {
+	var all strings.Builder
+	pages := []string{"../README.md", "operations.md", "webmasters.md"}
+	for _, folder := range []string{"guides/*.md", "reference/*.md"} {
+		more, err := filepath.Glob(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, more...)
+	}
+	if len(pages) < 15 {
+		t.Errorf("only %d pages found", len(pages))
+	}
+	for _, page := range pages {
+		if page == "reference/commands.md" { // the commands wrote it: TestReference
+			continue
+		}
+		text := read(t, page)
+		all.WriteString(text)
+		for _, p := range o.problems(text) {
+			t.Errorf("%s: %s", page, p)
+		}
+	}
+	for _, p := range o.left(all.String()) {
 		t.Error(p)
 	}
 	if n := len(o.metrics); n < 30 {
@@ -68,7 +86,6 @@ var (
 	variable   = regexp.MustCompile(`\bCURTSY_[A-Z_]+`)
 	repoFile   = regexp.MustCompile(`^(deploy|docs|internal|bench)/[\w./-]+$`)
 	flagName   = regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]+)`)
-	inner      = regexp.MustCompile(`\]\(#([a-z-]+)\)`)
 )
 
 // notMessages stand in the quotes of log messages, but are none of ours.
@@ -83,11 +100,6 @@ func (o ops) problems(text string) (bad []string) {
 	for _, name := range metricName.FindAllString(text, -1) {
 		if !slices.Contains(o.metrics, name) {
 			add("metric %s does not exist", name)
-		}
-	}
-	for _, name := range o.metrics {
-		if !strings.Contains(text, name) && !slices.Contains(unmentioned, name) {
-			add("metric %s is not mentioned", name)
 		}
 	}
 	for _, m := range logMessage.FindAllStringSubmatch(text, -1) {
@@ -105,8 +117,13 @@ func (o ops) problems(text string) (bad []string) {
 	for _, m := range codeSpan.FindAllStringSubmatch(text, -1) {
 		code = append(code, m[1])
 	}
+	shell := false // in a fenced block of commands
 	for line := range strings.SplitSeq(text, "\n") {
-		if strings.HasPrefix(line, "    ") {
+		if strings.HasPrefix(line, "```") {
+			shell = line == "```sh"
+			continue
+		}
+		if shell || strings.HasPrefix(line, "    ") {
 			line, _, _ = strings.Cut(line, "#")
 			code = append(code, strings.TrimSpace(line))
 		}
@@ -114,13 +131,18 @@ func (o ops) problems(text string) (bad []string) {
 	for _, c := range code {
 		bad = append(bad, o.inCode(c)...)
 	}
-	for _, m := range inner.FindAllStringSubmatch(text, -1) {
-		if !slices.Contains(headings(text), m[1]) {
-			add("no heading for #%s", m[1])
-		}
-	}
 	slices.Sort(bad)
 	return slices.Compact(bad)
+}
+
+// left is which metrics no page mentions.
+func (o ops) left(text string) (bad []string) {
+	for _, name := range o.metrics {
+		if !strings.Contains(text, name) && !slices.Contains(unmentioned, name) {
+			bad = append(bad, "metric "+name+" is not mentioned")
+		}
+	}
+	return bad
 }
 
 // unmentioned are metrics that an operator has no use for by themselves.
@@ -152,7 +174,7 @@ func (o ops) inCode(c string) (bad []string) {
 		if len(words) > 2 && o.flags[command+" "+words[2]] != nil {
 			command += " " + words[2]
 		}
-		if words[1] != "URL" && o.flags[command] == nil {
+		if words[1] != "URL" && words[1] != "completion" && o.flags[command] == nil {
 			return []string{"command " + command + " does not exist"}
 		}
 	}
@@ -171,26 +193,6 @@ func (o ops) inCode(c string) (bad []string) {
 		}
 	}
 	return bad
-}
-
-// headings are the anchors of a page.
-func headings(text string) (anchors []string) {
-	for line := range strings.SplitSeq(text, "\n") {
-		if strings.HasPrefix(line, "#") {
-			title := strings.ToLower(strings.TrimSpace(strings.TrimLeft(line, "#")))
-			title = strings.Map(func(r rune) rune {
-				switch {
-				case r == ' ':
-					return '-'
-				case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
-					return r
-				}
-				return -1
-			}, title)
-			anchors = append(anchors, title)
-		}
-	}
-	return anchors
 }
 
 // collected is a Registerer that notes metrics.
@@ -289,21 +291,27 @@ func flagsOf(t *testing.T) map[string][]string {
 	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, "../cmd/curtsy").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	subcommand := regexp.MustCompile(`(?m)^  ([a-z-]+) +\S`)
+	subcommand := regexp.MustCompile(`(?m)^([a-z-]+)\t`) // as shells complete it
 	flag := regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)`)
 	var ask func(path []string)
 	ask = func(path []string) {
-		out, err := exec.Command(bin, append(path, "--help")...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("curtsy %s --help: %v\n%s", strings.Join(path, " "), err, out)
+		run := func(args ...string) string {
+			out, err := exec.Command(bin, args...).Output()
+			if err != nil {
+				t.Fatalf("curtsy %s: %v\n%s", strings.Join(args, " "), err, out)
+			}
+			return string(out)
+		}
+		out := run(append(slices.Clone(path), "--help")...)
+		if strings.Contains(out, "--help-all") {
+			out = run(append(slices.Clone(path), "--help-all")...)
 		}
 		name := strings.Join(append([]string{"curtsy"}, path...), " ")
 		flags[name] = []string{}
-		for _, m := range flag.FindAllStringSubmatch(string(out), -1) {
+		for _, m := range flag.FindAllStringSubmatch(out, -1) {
 			flags[name] = append(flags[name], m[1])
 		}
-		_, list, _ := strings.Cut(string(out), "Available Commands:\n")
-		list, _, _ = strings.Cut(list, "\n\n")
+		list := run(append(append([]string{"__complete"}, path...), "")...)
 		for _, m := range subcommand.FindAllStringSubmatch(list, -1) {
 			if m[1] != "help" && m[1] != "completion" {
 				ask(append(slices.Clone(path), m[1]))
@@ -363,12 +371,12 @@ func joined(x ast.Expr) (string, bool) {
 }
 
 // A page made up for it, with one mistake of each kind.
-func TestOperationsTestCanFail(t *testing.T) {
+func TestPagesAreTrueCanFail(t *testing.T) {
 	o := ops{
 		metrics: []string{"curtsy_a_total", "curtsy_fetcher_visits_total"}, literals: "the disk is full\nother\n", root: "..",
 		flags: map[string][]string{"curtsy status": {"json", "dir"}, "curtsy export pages": {"dir"}, "curtsy export": {"help"}, "frontier": {"min-free"}},
 	}
-	const good = "## The end, now\n“the disk is full” `curtsy_a_total` `curtsy status --json` `CURTSY_MIN_FREE` `deploy/nats.conf` [x](#the-end-now)\n\n" +
+	const good = "## The end, now\n“the disk is full” `curtsy_a_total` `curtsy status --json` `CURTSY_MIN_FREE` `deploy/nats.conf`\n\n" +
 		"    bin/frontier --min-free 1GiB   # --none\n    curtsy export pages --dir x > y\n    nats-server --js\n"
 	for _, c := range []struct {
 		page string
@@ -381,12 +389,13 @@ func TestOperationsTestCanFail(t *testing.T) {
 		{good + "`curtsy walk`", []string{"command curtsy walk does not exist"}},
 		{good + "`curtsy status --min-free 1`", []string{`flag --min-free in "curtsy status --min-free 1" does not exist`}},
 		{good + "`--max-free`", []string{`flag --max-free in "--max-free" does not exist`}},
+		{good + "\n```sh\ncurtsy status --max-free\n```\n", []string{`flag --max-free in "curtsy status --max-free" does not exist`}},
+		{good + "\n```go\ncurtsy status --max-free\n```\n", nil},
 		{good + "\n    frontier --json\n", []string{`flag --json in "frontier --json" does not exist`}},
 		{good + "CURTSY_MAX_FREE", []string{"variable CURTSY_MAX_FREE does not exist"}},
 		{good + "`deploy/none.conf`", []string{"file deploy/none.conf does not exist"}},
-		{good + "[x](#the-beginning)", []string{"no heading for #the-beginning"}},
 	} {
-		if got := o.problems(c.page); !slices.Equal(got, c.want) {
+		if got := append(o.problems(c.page), o.left(c.page)...); !slices.Equal(got, c.want) {
 			t.Errorf("%s\n got %q\nwant %q", c.page, got, c.want)
 		}
 	}

@@ -16,19 +16,19 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
-// Exit codes of every command.
+// Exit codes of every command. cli.Codes explains them to people.
 const (
 	exitOK          = 0   // done; of a crawl: nothing more can be done now
 	exitFailed      = 1   // it could not be done; of a check: refused
-	exitUsage       = 2   // typed or configured wrong
+	exitUsage       = 2   // the command line, a file or the environment is wrong
 	exitLimit       = 3   // a limit ended the crawl
-	exitPartial     = 4   // shown is what came; some shards did not answer
+	exitPartial     = 4   // the answer is incomplete; some shards did not answer
 	exitInterrupted = 130 // ^C or SIGTERM
 )
 
@@ -82,20 +82,20 @@ func (e *exit) Unwrap() error { return e.err }
 // usage makes an error for something typed wrong.
 func usage(format string, args ...any) error { return &exit{exitUsage, fmt.Errorf(format, args...)} }
 
-// partly gives an answer in which shards are missing an exit code of its own, and says that what
-// was shown is true but not all. Other errors, and an answer of nobody, pass unchanged. stored
-// counts the pages of shards; -1: nobody knows.
+// partly gives an incomplete answer an exit code of its own, and reports that shards are missing.
+// Other errors pass unchanged, and so does a question that no shard answered. stored counts the
+// pages of shards; -1 stands for unknown.
 func partly(err error, stored func(shards []int) int64) error {
 	var missing *ask.IncompleteError
 	if !errors.As(err, &missing) || missing.Cause != nil || len(missing.Missing) == missing.Shards {
 		return err
 	}
-	hold := ""
+	lacks := ""
 	if n := stored(missing.Missing); n >= 0 {
-		hold = fmt.Sprintf(" Those that are missing hold about %s.", count(n, "page"))
+		lacks = fmt.Sprintf(" The missing shards store about %s.", count(n, "page"))
 	}
-	return &exit{exitPartial, fmt.Errorf("%w\nWhat is shown comes from the other shards and is not all there is.%s "+
-		"Where a frontier or an indexer is away, type the same again when it is back.", err, hold)}
+	return &exit{exitPartial, fmt.Errorf("%w\nThe answer comes from the other shards and is incomplete.%s "+
+		"When the missing frontier or indexer is back, type the same command again.", err, lacks)}
 }
 
 // exitCode prints what went wrong and says what to exit with.
@@ -115,26 +115,12 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &bad):
 		code = exitUsage
 	case !a.parsed:
-		code, err = exitUsage, fmt.Errorf("%w\nRun curtsy --help for the commands there are.", err)
+		code, err = exitUsage, fmt.Errorf("%w; curtsy --help lists the commands", err)
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}
 	fmt.Fprintln(a.stderr, "curtsy:", strings.TrimRight(err.Error(), "\n"))
 	return code
-}
-
-// suggestFlag adds the nearest flag to cobra's complaint about one it does not know.
-func suggestFlag(cmd *cobra.Command, err error) error {
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !unknown {
-		return usage("%v", err)
-	}
-	var flags []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
-	if n := config.Nearest(name, flags); n != "" {
-		return usage("%v; did you mean --%s?", err, n)
-	}
-	return usage("%v; %s --help lists them", err, cmd.CommandPath())
 }
 
 // printJSON writes v as one line, without escaping what only HTML minds.
@@ -144,7 +130,8 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// configured binds the settings of cfg to the flags of cmd and makes cmd run with them loaded.
+// configured binds the settings of cfg to the flags of cmd and makes cmd run with them loaded. What
+// cmd checks in PreRunE is checked first.
 func configured(cmd *cobra.Command, cfg any, run func(cmd *cobra.Command, args []string, src *config.Source) error) *cobra.Command {
 	src := config.Bind(cmd.Flags(), cfg)
 	for flag, words := range src.Choices() {
@@ -153,19 +140,53 @@ func configured(cmd *cobra.Command, cfg any, run func(cmd *cobra.Command, args [
 	if reader, ok := cfg.(*config.Reader); ok {
 		completesHosts(cmd, reader, src)
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := src.Load(); err != nil {
-			return err
+	// Words that are wrong are reported before a crawl is looked for.
+	words := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if words != nil {
+			if err := words(cmd, args); err != nil {
+				return err
+			}
 		}
-		return run(cmd, args, src)
+		return src.Load()
 	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, args, src) }
 	return cmd
+}
+
+// isURL refuses a first argument that is not a URL, and isHost one that is not the name of a host.
+func isURL(_ *cobra.Command, args []string) error {
+	_, err := typedURL(args[0], "")
+	return err
+}
+
+func isHost(_ *cobra.Command, args []string) error {
+	_, err := typedHost(args[0])
+	return err
+}
+
+// oneURL takes one URL, and oneHost one host; isURL and isHost look at them.
+var (
+	oneURL  = one("URL", "https://docs.example.org/")
+	oneHost = one("host", "docs.example.org")
+)
+
+// typedHost reads the name of a host that was typed.
+func typedHost(arg string) (canon.Host, error) {
+	h, err := canon.ParseHost(arg)
+	if err == nil {
+		return h, nil
+	}
+	if u, err := canon.Parse(arg); err == nil {
+		return "", usage("%q is a URL; use the name of its host: %s", arg, u.Host())
+	}
+	return "", usage("%q is not a host name (%v); use for example docs.example.org", arg, err)
 }
 
 // no refuses arguments, one takes exactly one; both say what to type.
 func no(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage("%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+		return usage("%s takes no arguments, but got %q; without it: %[1]s", cmd.CommandPath(), args[0])
 	}
 	return nil
 }
@@ -173,7 +194,7 @@ func no(cmd *cobra.Command, args []string) error {
 func one(what, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usage("%s takes one %s, for example: %s %s", cmd.CommandPath(), what, cmd.CommandPath(), example)
+			return usage("%s needs one %s; use for example: %s %s", cmd.CommandPath(), what, cmd.CommandPath(), example)
 		}
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/archive"
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/version"
@@ -23,14 +24,10 @@ func (a *app) archiveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "archive",
 		Short: "List, read, index, verify and pack WARC files",
-		Long: `List, read, index, verify and pack the WARC files of a directory: those that curtsy crawl --warc wrote, or others. Nothing is fetched.
-Files that end in .open are being written, or were when a crawl was killed: the crawl closes them when it goes on.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("there is no archive %s; curtsy archive --help lists what there is", args[0])
-			}
-			return cmd.Help()
-		},
+		Long: `List, read, index, verify and pack the WARC files of a directory: those that curtsy crawl --warc
+wrote, or any others. Nothing is fetched. Files that end in .open are being written, or were when a
+crawl was killed; the crawl closes them when it is resumed.`,
+		Example: "  curtsy archive list ./warc\n  curtsy archive verify ./warc",
 	}
 	cmd.AddCommand(a.archiveIndex(), a.archiveList(), a.archiveCat(), a.archiveVerify(), a.archiveWACZ())
 	return cmd
@@ -40,7 +37,7 @@ Files that end in .open are being written, or were when a crawl was killed: the 
 func warcFiles(dir string) (closed, open []string, err error) {
 	closed, open, err = archive.Files(dir)
 	if errors.Is(err, archive.ErrNone) || errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, usage("%v; name the directory that curtsy crawl --warc DIR wrote to", err)
+		return nil, nil, usage("%v; use the directory of curtsy crawl --warc DIR", err)
 	}
 	return closed, open, err
 }
@@ -48,10 +45,10 @@ func warcFiles(dir string) (closed, open []string, err error) {
 func (a *app) archiveIndex() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use: "index DIR", Short: "Write a CDXJ index beside each file that lacks one", Args: one("directory", "./warc"),
+		Use: "index DIR", Short: "Write the missing CDXJ indexes of WARC files", Args: one("directory", "./warc"),
 		Example: "  curtsy archive index ./warc",
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "write all of them anew")
+	cmd.Flags().BoolVar(&all, "all", false, "write all indexes again")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		files, _, err := warcFiles(args[0])
 		if err != nil {
@@ -63,7 +60,7 @@ func (a *app) archiveIndex() *cobra.Command {
 				continue
 			}
 			n, err := archive.Index(f)
-			fmt.Fprintf(a.stdout, "%s.cdxj: %s\n", filepath.Base(f), count(int64(n), "answer"))
+			fmt.Fprintf(a.stdout, "%s.cdxj: %s\n", filepath.Base(f), count(int64(n), "response"))
 			if err != nil {
 				failed = errors.Join(failed, fmt.Errorf("%s: %w", f, err))
 			}
@@ -79,12 +76,13 @@ func (a *app) archiveIndex() *cobra.Command {
 func (a *app) archiveList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list DIR|FILE.wacz [URL]", Short: "List the answers in the files", Example: "  curtsy archive list ./warc\n  curtsy archive list --json ./warc https://docs.example.org/guide/",
-		Long: `List the answers in the files of a directory, or of a WACZ file: time, status, media type, URL; revisits are called warc/revisit. With a URL only
-those whose URL begins with it.`,
+		Use: "list DIR|FILE.wacz [URL]", Short: "List the responses in WARC files", Example: "  curtsy archive list ./warc\n  curtsy archive list --json ./warc https://docs.example.org/guide/",
+		Long: `List the responses in the WARC files of a directory, or in a WACZ file: time, status, media
+type, URL. The media type of a revisit record is warc/revisit. With a URL, only responses are listed
+whose URL begins with it.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return usage("%s takes a directory, and perhaps a URL, for example: %s ./warc https://docs.example.org/", cmd.CommandPath(), cmd.CommandPath())
+				return usage("%s needs a directory, and optionally a URL; use for example: %s ./warc https://docs.example.org/", cmd.CommandPath(), cmd.CommandPath())
 			}
 			return nil
 		},
@@ -121,7 +119,7 @@ those whose URL begins with it.`,
 func collection(name string) (*archive.Collection, error) {
 	from, err := archive.OpenCollection(name)
 	if errors.Is(err, archive.ErrNone) || errors.Is(err, fs.ErrNotExist) {
-		return nil, usage("%v; name the directory that curtsy crawl --warc DIR wrote to, or a WACZ file", err)
+		return nil, usage("%v; use the directory of curtsy crawl --warc DIR, or a WACZ file", err)
 	}
 	return from, err
 }
@@ -133,27 +131,27 @@ func (a *app) archiveCat() *cobra.Command {
 	var at string
 	var record, payload bool
 	cmd := &cobra.Command{
-		Use: "cat DIR|FILE.wacz URL", Short: "Write what was answered for a URL",
-		Long: `Write the newest answer that the files have for a URL, or with --at the newest up to that time: head and body as they came over
-the wire. For a revisit stands the answer that it refers to; where the files lack that, the newest one for the URL that is no
-revisit.`,
+		Use: "cat DIR|FILE.wacz URL", Short: "Write the archived response for a URL",
+		Long: `Write the newest archived response for a URL, or with --at the newest up to that time, with its
+header and body as they were received. A revisit record is replaced by the response that it refers
+to; if the files do not have that one, by the newest response that is not a revisit.`,
 		Example: "  curtsy archive cat ./warc https://docs.example.org/\n  curtsy archive cat --payload --at 20261124 ./warc https://docs.example.org/",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usage("%s takes a directory and a URL, for example: %s ./warc https://docs.example.org/", cmd.CommandPath(), cmd.CommandPath())
+				return usage("%s needs a directory and a URL; use for example: %s ./warc https://docs.example.org/", cmd.CommandPath(), cmd.CommandPath())
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&at, "at", "", "not newer than this `TIME` (UTC), as list shows it or its beginning: 2026, 202611, 20261124083000")
-	cmd.Flags().BoolVar(&record, "record", false, "write the record with its header, also of a revisit")
-	cmd.Flags().BoolVar(&payload, "payload", false, "write the body alone, without its transfer and content encodings")
+	cmd.Flags().StringVar(&at, "at", "", "not newer than this `TIME` (UTC) as list shows it, or its first digits: 2026, 202611, 20261124083000")
+	cmd.Flags().BoolVar(&record, "record", false, "write the whole WARC record, also of a revisit")
+	cmd.Flags().BoolVar(&payload, "payload", false, "write only the body, decoded")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if strings.Trim(at, "0123456789") != "" || len(at) > 14 {
-			return usage("--at %q: use digits, for example 20261124 or 20261124083000", at)
+			return usage("--at %q is not a time; use digits, for example 20261124 or 20261124083000", at)
 		}
 		if record && payload {
-			return usage("--record and --payload are two things: use one of them")
+			return usage("--record and --payload cannot be used together; use one of them")
 		}
 		from, err := collection(args[0])
 		if err != nil {
@@ -175,7 +173,7 @@ revisit.`,
 			return err
 		})
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("the files in %s have no answer for %s; curtsy archive list %s shows what they have", args[0], args[1], args[0])
+			return fmt.Errorf("the files in %s have no response for %s; curtsy archive list %s lists what they have", args[0], args[1], args[0])
 		}
 		return err
 	}
@@ -202,21 +200,21 @@ func (a *app) catPayload(rec *warc.Record) error {
 func (a *app) archiveVerify() *cobra.Command {
 	var repair bool
 	cmd := &cobra.Command{
-		Use: "verify DIR|FILE.wacz", Short: "Read all records, and compare their digests and indexes",
-		Long: `Read all files of a directory: each record must be whole, its digests those of what it holds, each index that of its file. Files that
-end in .open are named, and no problem. With --repair what is no whole record is taken out of files, and those that end in .open are
-closed: only while no crawl writes there.
+		Use: "verify DIR|FILE.wacz", Short: "Check that WARC files are complete and undamaged",
+		Long: `Read all files of a directory and check that each record is complete, that its digests match its
+content, and that each index matches its file. Files that end in .open are listed, but they are not
+an error. In a WACZ file, all files must also match its datapackage.json.
 
-Of a WACZ file all files in it must also be what its datapackage.json says.
-
-Exit codes: 0 all is well, 1 something is not.`,
-		Example: "  curtsy archive verify ./warc\n  curtsy archive verify --repair ./warc", Args: one("directory", "./warc"),
+With --repair, incomplete records are removed from files, and files that end in .open are closed. Do
+that only while no crawl writes to the directory.`,
+		Annotations: cli.ExitCodes("0 All files are in order.", "1 Some files are not.", "2 The command line is wrong."),
+		Example:     "  curtsy archive verify ./warc\n  curtsy archive verify --repair ./warc", Args: one("directory", "./warc"),
 	}
-	cmd.Flags().BoolVar(&repair, "repair", false, "take out of files what is no whole record")
+	cmd.Flags().BoolVar(&repair, "repair", false, "remove incomplete records from files")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if archive.IsWACZ(args[0]) {
 			if repair {
-				return usage("--repair mends WARC files, and not those in a WACZ file: make that anew of them with curtsy archive wacz")
+				return usage("--repair cannot change a WACZ file; pack its WARC files again: curtsy archive wacz --out NEW.wacz DIR")
 			}
 			return a.verifyWACZ(args[0])
 		}
@@ -237,7 +235,7 @@ Exit codes: 0 all is well, 1 something is not.`,
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.stdout, "  taken out, since it is no whole record: %d bytes\n", cut)
+				fmt.Fprintf(a.stdout, "  removed, because it was an incomplete record: %d bytes\n", cut)
 				if v, err = archive.Verify(strings.TrimSuffix(f, ".open")); err != nil {
 					return err
 				}
@@ -254,9 +252,9 @@ Exit codes: 0 all is well, 1 something is not.`,
 		if bad == 0 {
 			return nil
 		}
-		err = fmt.Errorf("%s of %d not as they should be", count(int64(bad), "file"), len(closed)+len(open))
+		err = fmt.Errorf("%s of %d damaged", count(int64(bad), "file"), len(closed)+len(open))
 		if torn {
-			err = fmt.Errorf("%w; curtsy archive verify --repair %s takes out what is no whole record", err, args[0])
+			err = fmt.Errorf("%w; to remove incomplete records: curtsy archive verify --repair %s", err, args[0])
 		}
 		return err
 	}
@@ -265,7 +263,7 @@ Exit codes: 0 all is well, 1 something is not.`,
 
 // verified says what was found in a file.
 func (a *app) verified(name string, v archive.Verified) {
-	fmt.Fprintf(a.stdout, "%s: %s, %s\n", filepath.Base(name), count(int64(v.Records), "record"), count(int64(v.Answers), "answer"))
+	fmt.Fprintf(a.stdout, "%s: %s, %s\n", filepath.Base(name), count(int64(v.Records), "record"), count(int64(v.Answers), "response"))
 	for _, p := range v.Problems {
 		fmt.Fprintf(a.stdout, "  %s\n", shown(p))
 	}
@@ -278,7 +276,7 @@ func (a *app) verifyWACZ(name string) error {
 	}
 	a.verified(name, v)
 	if len(v.Problems) > 0 {
-		return fmt.Errorf("%s is not as it should be; make it anew with curtsy archive wacz", name)
+		return fmt.Errorf("%s is damaged; pack it again: curtsy archive wacz --out NEW.wacz DIR", name)
 	}
 	return nil
 }
@@ -287,41 +285,42 @@ func (a *app) archiveWACZ() *cobra.Command {
 	var out string
 	var p archive.Package
 	cmd := &cobra.Command{
-		Use: "wacz DIR", Short: "Pack the files into one WACZ file, for replay",
-		Long: `Pack all closed WARC files of a directory into one file that ReplayWeb.page and others replay: WACZ 1.1.1, a ZIP file of the WARC
-files as they are, an index, a list of pages with their titles, and a manifest with the digest of each. It is a copy: what is forgotten later stays in it,
-so make it anew then.`,
+		Use: "wacz DIR", Short: "Pack WARC files into one WACZ file for replay",
+		Long: `Pack all closed WARC files of a directory into one WACZ 1.1.1 file, which ReplayWeb.page and
+other programs can replay: a ZIP file with the unchanged WARC files, an index, a list of pages with
+their titles, and a manifest with digests. The file is a copy: curtsy forget does not change it, so
+pack it again after that.`,
 		Example: "  curtsy archive wacz --out docs.wacz --title \"Our documentation\" ./warc", Args: one("directory", "./warc"),
 	}
-	cmd.Flags().StringVar(&out, "out", "", "write this `FILE`, which ends in .wacz and is not there yet (needed)")
-	cmd.Flags().StringVar(&p.Title, "title", "", "what the collection is called")
-	cmd.Flags().StringVar(&p.Description, "description", "", "what it is, as Markdown")
+	cmd.Flags().StringVar(&out, "out", "", "write this new `FILE`, which must end in .wacz (required)")
+	cmd.Flags().StringVar(&p.Title, "title", "", "`TITLE` of the collection")
+	cmd.Flags().StringVar(&p.Description, "description", "", "description of the collection, a `TEXT` in Markdown")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !archive.IsWACZ(out) {
-			return usage("--out %q: name a file that ends in .wacz, for example --out docs.wacz", out)
+			return usage("--out %q must end in .wacz; use for example --out docs.wacz", out)
 		}
 		closed, open, err := warcFiles(args[0])
 		if err != nil {
 			return err
 		}
 		if len(closed) == 0 {
-			return fmt.Errorf("all files in %s are being written to; they can be packed once the crawl has ended, or curtsy archive verify --repair %s has closed them",
+			return fmt.Errorf("all files in %s are being written; pack them after the crawl, or close them first: curtsy archive verify --repair %s",
 				args[0], args[0])
 		}
 		p.Software, p.Created, p.TitleOf = "Curtsy "+version.Get().String(), time.Now(), new(titles).of
 		packed, err := archive.Pack(cmd.Context(), out, closed, p)
 		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%s is there already: remove it, or name another file with --out", out)
+			return fmt.Errorf("%s already exists; remove it, or use another name with --out", out)
 		}
 		if errors.Is(err, warc.ErrDamaged) {
-			return fmt.Errorf("%w; curtsy archive verify --repair %s takes out what is no whole record", err, args[0])
+			return fmt.Errorf("%w; to remove incomplete records: curtsy archive verify --repair %s", err, args[0])
 		}
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stdout, "%s: %s, %s, %s\n", out, count(int64(packed.Files), "WARC file"), count(int64(packed.Answers), "answer"), count(int64(packed.Pages), "page"))
+		fmt.Fprintf(a.stdout, "%s: %s, %s, %s\n", out, count(int64(packed.Files), "WARC file"), count(int64(packed.Answers), "response"), count(int64(packed.Pages), "page"))
 		if len(open) > 0 {
-			fmt.Fprintf(a.stdout, "left out, since it is being written to: %s\n", count(int64(len(open)), "file"))
+			fmt.Fprintf(a.stdout, "not packed, because they are being written: %s\n", count(int64(len(open)), "file"))
 		}
 		return nil
 	}

@@ -76,13 +76,13 @@ func TestForgetArchive(t *testing.T) {
 		if text := unpacked(t, warcs); !strings.Contains(text, "quokka") || !strings.Contains(text, "wombat") || !strings.Contains(text, "outlink: http://h0001.sim.test/x") {
 			t.Fatal("the archive lacks something")
 		}
-		if out := curtsy(t, exitOK, "forget", "--dir", data, "http://h0000.sim.test/secret/"); !strings.Contains(out, "archive: 3 records taken out of 1 WARC file\n") {
+		if out := curtsy(t, exitOK, "forget", "--dir", data, "http://h0000.sim.test/secret/"); !strings.Contains(out, "archive: 3 records removed from 1 WARC file\n") {
 			t.Error(out)
 		}
 		if text := unpacked(t, warcs); strings.Contains(text, "quokka") || strings.Contains(text, "/secret/") || !strings.Contains(text, "wombat") {
 			t.Errorf("the archive tells of what is forgotten, or of nothing")
 		}
-		if out := curtsy(t, exitOK, "forget", "--dir", data, "h0001.sim.test"); !strings.Contains(out, "archive: ") || !strings.Contains(out, " and 1 outlink of other pages taken out of ") {
+		if out := curtsy(t, exitOK, "forget", "--dir", data, "h0001.sim.test"); !strings.Contains(out, "archive: ") || !strings.Contains(out, " and 1 outlink of other pages removed from ") {
 			t.Error(out)
 		}
 		// What another page says in its own answer is that page's.
@@ -186,7 +186,7 @@ func TestArchiveCommands(t *testing.T) {
 		if err := os.Remove(files[0] + ".cdxj"); err != nil {
 			t.Fatal(err)
 		}
-		if out := curtsy(t, exitOK, "archive", "index", dir); !strings.HasSuffix(out, " answers\n") {
+		if out := curtsy(t, exitOK, "archive", "index", dir); !strings.HasSuffix(out, " responses\n") {
 			t.Error(out)
 		}
 		if again, err := os.ReadFile(files[0] + ".cdxj"); err != nil || !bytes.Equal(again, index) {
@@ -206,7 +206,7 @@ func TestArchiveCommands(t *testing.T) {
 		if out := curtsy(t, exitFailed, "archive", "verify", dir); !strings.Contains(out, "  not a whole WARC record at byte ") {
 			t.Error(out)
 		}
-		if out := curtsy(t, exitOK, "archive", "verify", "--repair", dir); !strings.Contains(out, "  taken out, since it is no whole record: ") {
+		if out := curtsy(t, exitOK, "archive", "verify", "--repair", dir); !strings.Contains(out, "  removed, because it was an incomplete record: ") {
 			t.Error(out)
 		}
 		curtsy(t, exitOK, "archive", "verify", dir)
@@ -234,7 +234,7 @@ func TestArchiveCommands(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "other.warc"), bytes.Replace(all, []byte("elsewhere"), []byte("elsewhare"), 1), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out := curtsy(t, exitFailed, "archive", "verify", dir); !strings.Contains(out, "the block of "+moved+" is not what its digest says") {
+		if out := curtsy(t, exitFailed, "archive", "verify", dir); !strings.Contains(out, "the block of "+moved+" does not match its digest") {
 			t.Error(out)
 		}
 	})

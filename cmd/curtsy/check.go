@@ -10,28 +10,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// checkCommand gathers the checkers: what the files and headers of a site say, read exactly as the
-// crawler reads them.
+// checkCommand gathers the checkers: they read files and headers of a site exactly as the crawler
+// does.
 func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Check what a robots.txt, Host line, robots tag, usage preference, data.txt, rupinfo.txt, RUP report or signed request says",
-		Long: `Check what a site's files say, read exactly as the crawler reads them. Nothing is fetched: pass a file, or - for standard input.
-
+		Short: "Check files and headers of a site as the crawler reads them",
+		Long: `Check files and headers of a site exactly as the crawler reads them, and show the line that
+decides. Nothing is fetched: name a file, or - for standard input.`,
+		Example: `  curtsy check robots --url https://example.org/shop robots.txt
   curl -s https://example.org/robots.txt | curtsy check robots --url https://example.org/shop -`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("there is no check %q; curtsy check --help lists them", args[0])
-			}
-			return cmd.Help()
-		},
 	}
 	c := checks{a}
 	cmd.AddCommand(c.robots(), c.host(), c.robotstag(), c.usage(), c.datatxt(), c.rupinfo(), c.rupreport(), c.signature())
 	return cmd
 }
 
-// checks makes the checkers. They read what they are given, and ask nobody.
+// checks makes the checkers. They read what they are given, and send no request.
 type checks struct{ app *app }
 
 // readInput reads a file, or standard input for "-". What is longer than limit is cut.
@@ -40,7 +35,7 @@ func (c checks) readInput(name string, limit int64) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, &exit{exitUsage, err}
+			return nil, usage("%v; use an existing file, or - for standard input", err)
 		}
 		defer f.Close()
 		in = f

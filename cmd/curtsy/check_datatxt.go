@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/datatxt"
 	"github.com/spf13/cobra"
@@ -56,17 +57,16 @@ func (c checks) datatxt() *cobra.Command {
 	var agent, from, rawURL, contentType string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "datatxt FILE",
-		Short: "What a data.txt says of a site's datasets",
-		Long: `What a data.txt says of a site's datasets, in either of its forms, and with --url whether a dataset there may be fetched.
-
-Exits with 0 if it was read (or says nothing, or allows --url), 1 if it refuses --url, 2 if the whole file had to be refused.`,
-		Example: "  curtsy check datatxt --from https://data.example.org/data.txt data.txt",
-		Args:    one("FILE", "--from https://data.example.org/data.txt data.txt"),
+		Use:         "datatxt FILE",
+		Short:       "Check the datasets that a data.txt lists",
+		Long:        `Show the datasets that a data.txt lists, in either of its forms. With --url, show whether that dataset may be fetched.`,
+		Annotations: cli.ExitCodes("0 The file was read, and it allows --url.", "1 The file refuses --url.", "2 The command line is wrong, or the file cannot be used."),
+		Example:     "  curtsy check datatxt --from https://data.example.org/data.txt data.txt",
+		Args:        one("FILE", "--from https://data.example.org/data.txt data.txt"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			base, err := canon.Parse(from)
 			if err != nil {
-				return usage("--from %q: where is the file? use for example --from https://data.example.org/data.txt", from)
+				return usage("--from %q is not the URL of the file; use for example --from https://data.example.org/data.txt", from)
 			}
 			body, err := c.readInput(args[0], datatxt.MaxSize+1)
 			if err != nil {
@@ -92,11 +92,11 @@ Exits with 0 if it was read (or says nothing, or allows --url), 1 if it refuses 
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&agent, "agent", "curtsy", "the robot's product `TOKEN`")
-	cmd.Flags().StringVar(&from, "from", "", "`URL` the file came from, which its paths are relative to")
-	cmd.Flags().StringVar(&rawURL, "url", "", "`URL` to ask about")
-	cmd.Flags().StringVar(&contentType, "type", "", "the response's Content-`TYPE`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().StringVar(&agent, "agent", "curtsy", "product `TOKEN` of the robot")
+	cmd.Flags().StringVar(&from, "from", "", "`URL` of the file; its paths are relative to it (required)")
+	cmd.Flags().StringVar(&rawURL, "url", "", "check this `URL`")
+	cmd.Flags().StringVar(&contentType, "type", "", "Content-`TYPE` of the response")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -112,7 +112,7 @@ func askDatatxt(body []byte, agent string, from canon.URL, rawURL, contentType s
 			return ans, usage("--url %q: %v; use for example https://data.example.org/iris.csv", rawURL, err)
 		}
 		if asked.Origin() != from.Origin() {
-			return ans, usage("the data.txt of %s says nothing about %s; each origin has its own", from.Origin(), asked.Origin())
+			return ans, usage("the data.txt of %s does not apply to %s; each origin has its own", from.Origin(), asked.Origin())
 		}
 	}
 	if ok, reason := datatxt.Usable(contentType, body); !ok {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/pkg/robots"
 	"github.com/spf13/cobra"
 )
@@ -17,16 +18,15 @@ func (c checks) host() *cobra.Command {
 	var from string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "host --from ORIGIN -- ARGUMENT",
-		Short: "What a Host line of a robots.txt means for an origin",
-		Long: `What a robots.txt line "Host: ARGUMENT" means for the origin the file was asked for at.
-
-Exits with 0 if the line matches the origin or is ignored, 1 if it names another one, 2 if there was nothing to work with.`,
-		Example: "  curtsy check host --from https://www.example.org/ -- www.example.org",
-		Args:    one("ARGUMENT", "--from https://www.example.org/ -- www.example.org"),
+		Use:         "host --from ORIGIN -- ARGUMENT",
+		Short:       "Check a Host line of a robots.txt",
+		Long:        `Show what the line "Host: ARGUMENT" of a robots.txt means for the origin that the file belongs to.`,
+		Annotations: cli.ExitCodes("0 The line matches the origin, or is ignored.", "1 The line names another host.", "2 The command line is wrong."),
+		Example:     "  curtsy check host --from https://www.example.org/ -- www.example.org",
+		Args:        one("ARGUMENT", "--from https://www.example.org/ -- www.example.org"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if from == "" {
-				return usage("which origin? use for example --from https://www.example.org/")
+				return usage("--from is required; use for example --from https://www.example.org/")
 			}
 			origin, err := parseOrigin("--from", from)
 			if err != nil {
@@ -46,7 +46,7 @@ Exits with 0 if the line matches the origin or is ignored, 1 if it names another
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "the `ORIGIN` the robots.txt is asked for at")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().StringVar(&from, "from", "", "`ORIGIN` of the robots.txt (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

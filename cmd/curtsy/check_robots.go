@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 	"github.com/spf13/cobra"
@@ -41,12 +42,12 @@ func (c checks) robots() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "robots FILE",
-		Short: "What a robots.txt says to a robot",
-		Long: `What a robots.txt says to the robot called --agent, as a whole and, with --url, about one URL.
-
-Exits with 0 if the URL is allowed (without --url: if the file could be read), 1 if it is refused, 2 if there was nothing to work with.`,
-		Example: "  curtsy check robots --agent curtsy --url https://example.org/shop robots.txt",
-		Args:    one("FILE", "robots.txt"),
+		Short: "Check the rules of a robots.txt",
+		Long: `Show the rules of a robots.txt for the robot called --agent. With --url, show whether that URL
+is allowed, and the line that decides.`,
+		Annotations: cli.ExitCodes("0 The URL is allowed; without --url, the file was read.", "1 The URL is refused.", "2 The command line is wrong."),
+		Example:     "  curtsy check robots --agent curtsy --url https://example.org/shop robots.txt",
+		Args:        one("FILE", "robots.txt"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			body, err := c.readInput(args[0], robots.MaxBytes+2)
 			if err != nil {
@@ -67,10 +68,10 @@ Exits with 0 if the URL is allowed (without --url: if the file could be read), 1
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&agent, "agent", "curtsy", "the robot's product `TOKEN`")
-	cmd.Flags().StringVar(&from, "from", "", "`URL` the file was asked for at (default: the origin of --url)")
-	cmd.Flags().StringVar(&rawURL, "url", "", "`URL` to ask about")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().StringVar(&agent, "agent", "curtsy", "product `TOKEN` of the robot")
+	cmd.Flags().StringVar(&from, "from", "", "`URL` of the file (default: /robots.txt of the origin of --url)")
+	cmd.Flags().StringVar(&rawURL, "url", "", "check this `URL`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -94,7 +95,7 @@ func askRobots(body []byte, agent, from, rawURL string) (robotsAnswer, error) {
 			return ans, err
 		}
 		if rawURL != "" && asked != origin {
-			return ans, usage("the robots.txt of %s says nothing about %s; each origin has its own", origin, asked)
+			return ans, usage("the robots.txt of %s does not apply to %s; each origin has its own: use --from %[2]s, or leave --from out", origin, asked)
 		}
 		base = from
 	}
@@ -184,7 +185,7 @@ func (c checks) printRobots(ans robotsAnswer, agent, rawURL string) {
 		fmt.Fprintf(w, "line %d: %s: %s\n", d.Line, d.Reason, d.Text)
 	}
 	if ans.Allowed == nil && len(ans.Diagnostics) == 0 {
-		fmt.Fprintln(w, "readable, nothing odd")
+		fmt.Fprintln(w, "the file is readable and has no errors")
 	}
 }
 

@@ -48,11 +48,12 @@ func (c checks) robotstag() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "robotstag [HTML-FILE]",
-		Short:   "What headers and meta elements ask of those who index a page",
+		Short:   "Check robots headers and meta elements of a page",
+		Long:    `Show which rules for indexing a page sets: in the header X-Robots-Tag and in its meta elements.`,
 		Example: "  curtsy check robotstag --agent curtsy --header 'X-Robots-Tag: noindex' page.html",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 0 && len(headers) == 0 {
-				return usage("%s takes one page, or --header 'Name: value', or both", cmd.CommandPath())
+				return usage("%s needs a page, or --header, or both; use for example: %s --header 'X-Robots-Tag: noindex'", cmd.CommandPath(), cmd.CommandPath())
 			}
 			return nil
 		},
@@ -61,14 +62,14 @@ func (c checks) robotstag() *cobra.Command {
 			if at != "" {
 				var err error
 				if now, err = time.Parse(time.RFC3339, at); err != nil {
-					return usage("--now %q is no time; use for example 2026-01-31T12:00:00Z", at)
+					return usage("--now %q is not a time; use for example 2026-01-31T12:00:00Z", at)
 				}
 			}
 			set := robotstag.New(agent)
 			for _, h := range headers {
 				name, value, ok := strings.Cut(h, ":")
 				if !ok {
-					return usage("--header %q: use 'Name: value', for example --header 'X-Robots-Tag: noindex'", h)
+					return usage("--header %q is not 'Name: value'; use for example --header 'X-Robots-Tag: noindex'", h)
 				}
 				set.AddHeader(strings.TrimSpace(name), strings.TrimSpace(value))
 			}
@@ -89,11 +90,11 @@ func (c checks) robotstag() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&agent, "agent", "curtsy", "the robot's product `TOKEN`")
-	cmd.Flags().StringArrayVar(&headers, "header", nil, "a response header, `'Name: value'` (repeatable)")
-	cmd.Flags().StringVar(&contentType, "type", "text/html", "the page's Content-`TYPE`")
-	cmd.Flags().StringVar(&at, "now", "", "decide as of this `TIME` (RFC 3339; default: now)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().StringVar(&agent, "agent", "curtsy", "product `TOKEN` of the robot")
+	cmd.Flags().StringArrayVar(&headers, "header", nil, "a response header `LINE`, such as 'X-Robots-Tag: noindex' (repeatable)")
+	cmd.Flags().StringVar(&contentType, "type", "text/html", "Content-`TYPE` of the page")
+	cmd.Flags().StringVar(&at, "now", "", "check as of this `TIME` (RFC 3339; default: now)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -101,7 +102,7 @@ func (c checks) robotstag() *cobra.Command {
 func scanPage(set *robotstag.Set, page []byte, contentType string) error {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
-		return usage("--type %q is no content type; use for example text/html", contentType)
+		return usage("--type %q is not a content type; use for example text/html", contentType)
 	}
 	if media != "text/html" && media != "application/xhtml+xml" {
 		return nil
@@ -154,11 +155,11 @@ func (c checks) printTags(ans robotstagAnswer, agent string) {
 		asks = append(asks, "unavailable_after "+ans.UnavailableAfter.Format(time.RFC3339))
 	}
 	if len(asks) == 0 {
-		asks = []string{"nothing"}
+		asks = []string{"none"}
 	}
-	fmt.Fprintf(c.app.stdout, "asked of %s: %s\n", agent, strings.Join(asks, ", "))
+	fmt.Fprintf(c.app.stdout, "rules for %s: %s\n", agent, strings.Join(asks, ", "))
 	for _, s := range ans.Sources {
-		rules := "nothing for it"
+		rules := "no rule for it"
 		if len(s.Rules) > 0 {
 			rules = strings.Join(s.Rules, ", ")
 		}

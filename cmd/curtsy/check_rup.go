@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 	"github.com/spf13/cobra"
@@ -60,10 +61,10 @@ func (c checks) rupinfo() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rupinfo --from URL FILE",
-		Short: "What a rupinfo.txt offers robots that want to be told of changes",
-		Long: `What a /rupinfo.txt offers robots that want to be told of changes (Remote Update Protocol).
-
-Exits with 0 if a robot can register there, 1 if it can only ask (an authentifier that is not known), 2 if there is no RUP.`,
+		Short: "Check a rupinfo.txt (Remote Update Protocol)",
+		Long:  `Show what a /rupinfo.txt offers to robots that want reports of changes (Remote Update Protocol).`,
+		Annotations: cli.ExitCodes("0 A robot can register there.", "1 A robot can only query, because the authentifier is unknown.",
+			"2 The command line is wrong, or the file offers no update server."),
 		Example: "  curtsy check rupinfo --from https://www.example.org/rupinfo.txt rupinfo.txt",
 		Args:    one("FILE", "--from https://www.example.org/rupinfo.txt rupinfo.txt"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -96,8 +97,8 @@ Exits with 0 if a robot can register there, 1 if it can only ask (an authentifie
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "`URL` the file came from")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().StringVar(&from, "from", "", "`URL` of the file (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -105,13 +106,12 @@ func (c checks) rupreport() *cobra.Command {
 	var site string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "rupreport --site ORIGIN FILE",
-		Short: "What a RUP report says has changed at a site",
-		Long: `What a report of the Remote Update Protocol says has changed at a site. FILE is the text of the mail: without its header, and decoded.
-
-Exits with 0 if it was read, 2 if the whole report had to be refused.`,
-		Example: "  curtsy check rupreport --site https://www.example.org/ report.txt",
-		Args:    one("FILE", "--site https://www.example.org/ report.txt"),
+		Use:         "rupreport --site ORIGIN FILE",
+		Short:       "Check a report of changes (Remote Update Protocol)",
+		Long:        `Show the changes in a report of the Remote Update Protocol. FILE is the decoded text of the mail, without its header.`,
+		Annotations: cli.ExitCodes("0 The report was read.", "2 The command line is wrong, or the report cannot be used."),
+		Example:     "  curtsy check rupreport --site https://www.example.org/ report.txt",
+		Args:        one("FILE", "--site https://www.example.org/ report.txt"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			origin, err := siteURL("--site", site, "https://www.example.org/")
 			if err != nil {
@@ -137,8 +137,8 @@ Exits with 0 if it was read, 2 if the whole report had to be refused.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&site, "site", "", "the `ORIGIN` whose report it has to be")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().StringVar(&site, "site", "", "`ORIGIN` that the report must come from (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -146,7 +146,7 @@ Exits with 0 if it was read, 2 if the whole report had to be refused.`,
 func siteURL(flag, raw, example string) (*url.URL, error) {
 	u, err := canon.Parse(raw)
 	if err != nil {
-		return nil, usage("%s %q: want an http or https URL, for example %s", flag, raw, example)
+		return nil, usage("%s %q is not an http or https URL; use for example %[1]s %[3]s", flag, raw, example)
 	}
 	return url.Parse(u.String())
 }
@@ -215,7 +215,7 @@ func printRupinfo(w io.Writer, ans rupinfoAnswer) {
 		fmt.Fprintln(w, clean(*ans.Error))
 	}
 	if ans.RUPCGI != nil {
-		fmt.Fprintln(w, "ask at:", clean(*ans.RUPCGI))
+		fmt.Fprintln(w, "query at:", clean(*ans.RUPCGI))
 	}
 	list := func(name string, values []string) {
 		if len(values) > 0 {
@@ -226,7 +226,7 @@ func printRupinfo(w io.Writer, ans rupinfoAnswer) {
 	list("exclude", ans.Exclude)
 	list("include only", ans.IncludeOnly)
 	if ans.MaxQuerySpan != nil {
-		fmt.Fprintln(w, "changes kept for:", *ans.MaxQuerySpan)
+		fmt.Fprintln(w, "changes stored for:", *ans.MaxQuerySpan)
 	}
 	printOddities(w, ans.Diagnostics)
 }
@@ -246,7 +246,7 @@ func printRupreport(w io.Writer, ans rupreportAnswer) {
 		fmt.Fprintln(w, e.Kind, date, clean(e.URL))
 	}
 	if ans.Truncated {
-		fmt.Fprintln(w, "there was more than a report may hold")
+		fmt.Fprintln(w, "the report is longer than allowed; its end was ignored")
 	}
 	for _, f := range ans.Refused {
 		fmt.Fprintf(w, "line %d: %s %s: %s\n", f.Line, f.Kind, clean(f.Path), clean(f.Reason))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/spf13/cobra"
@@ -49,19 +50,20 @@ func (c checks) signature() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "signature [REQUEST-FILE]",
-		Short: "Verify a signed request as an origin would (Web Bot Auth), and say why not",
-		Long: `Verify a signed request as an origin would (RFC 9421, Web Bot Auth), and say what does not hold. The request is a file that begins as it
-came over HTTP/1.1, or --url and --header (with HTTP/2 they are all there is). Nothing is fetched: the agent's directory of keys is a
-file, too. Without it everything but the signature itself is checked, and the answer says where the keys are.
+		Short: "Verify a signed request as a server would (Web Bot Auth)",
+		Long: `Verify a signed request as a server would (RFC 9421, Web Bot Auth), and show what is wrong. The
+request is a file with the header of an HTTP/1.1 request, or it is given by --url and --header.
+Nothing is fetched: the key directory of the agent is a file too. Without that file, everything but
+the signature itself is checked, and the URL of the keys is printed.
 
-A request that is replayed within its minute looks good here: an origin remembers each nonce until it expires.
-
-Exit codes: 0 verified, 1 not, 2 typed wrong.`,
+A request that was replayed within its minute is accepted here; a server also rejects a nonce that it
+has seen.`,
+		Annotations: cli.ExitCodes("0 A signature is valid.", "1 No signature is valid.", "2 The command line is wrong."),
 		Example: `  curtsy check signature --keys keys.json request.txt
   curtsy check signature --keys keys.json --url https://example.org/a --header 'Signature-Agent: …' --header 'Signature-Input: …' --header 'Signature: …'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 0 && (rawURL == "" || len(headers) == 0) {
-				return usage("%s takes a file with a request, or --url and --header 'Name: value'", cmd.CommandPath())
+				return usage("%s needs a file with a request, or --url and --header; use for example: %s --keys keys.json request.txt", cmd.CommandPath(), cmd.CommandPath())
 			}
 			return nil
 		},
@@ -70,7 +72,7 @@ Exit codes: 0 verified, 1 not, 2 typed wrong.`,
 			if at != "" {
 				var err error
 				if p.Now, err = time.Parse(time.RFC3339, at); err != nil {
-					return usage("--now %q is no time; use for example 2026-01-31T12:00:00Z", at)
+					return usage("--now %q is not a time; use for example 2026-01-31T12:00:00Z", at)
 				}
 			}
 			if skew < 0 {
@@ -108,13 +110,13 @@ Exit codes: 0 verified, 1 not, 2 typed wrong.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&rawURL, "url", "", "the `URL` that was asked for")
-	cmd.Flags().StringVar(&method, "method", "GET", "the request's `METHOD`")
-	cmd.Flags().StringArrayVar(&headers, "header", nil, "a header field, `'Name: value'` (repeatable)")
-	cmd.Flags().StringVar(&keys, "keys", "", "`FILE` with the agent's directory of keys")
-	cmd.Flags().StringVar(&at, "now", "", "decide as of this `TIME` (RFC 3339; default: now)")
-	cmd.Flags().DurationVar(&skew, "skew", 0, "forgive clocks that differ by this `TIME`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().StringVar(&rawURL, "url", "", "`URL` of the request")
+	cmd.Flags().StringVar(&method, "method", "GET", "`METHOD` of the request")
+	cmd.Flags().StringArrayVar(&headers, "header", nil, "a header `LINE` of the request, 'Name: value' (repeatable)")
+	cmd.Flags().StringVar(&keys, "keys", "", "`FILE` with the key directory of the agent")
+	cmd.Flags().StringVar(&at, "now", "", "check as of this `TIME` (RFC 3339; default: now)")
+	cmd.Flags().DurationVar(&skew, "skew", 0, "accept clocks that differ by this `TIME`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -125,7 +127,7 @@ func readHead(m *botauth.Message, head []byte) error {
 	}
 	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head)))
 	if err != nil {
-		return fmt.Errorf("no request can be read (%v); it begins for example with GET / HTTP/1.1", err)
+		return fmt.Errorf("it is not a request (%v); a request begins for example with GET / HTTP/1.1", err)
 	}
 	m.Method, m.Authority, m.Header = r.Method, r.Host, r.Header
 	target := r.RequestURI
@@ -142,7 +144,7 @@ func addToRequest(m *botauth.Message, rawURL string, headers []string) error {
 	if rawURL != "" {
 		u, err := url.Parse(rawURL)
 		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			return usage("--url %q is no address; use for example https://example.org/a", rawURL)
+			return usage("--url %q is not a URL; use for example https://example.org/a", rawURL)
 		}
 		m.Scheme, m.Authority = u.Scheme, u.Host
 		_, rest, _ := strings.Cut(rawURL, "://")
@@ -152,12 +154,12 @@ func addToRequest(m *botauth.Message, rawURL string, headers []string) error {
 	for _, h := range headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
-			return usage("--header %q: use 'Name: value', for example --header 'Signature: sig1=:…:'", h)
+			return usage("--header %q is not 'Name: value'; use for example --header 'Signature: sig1=:…:'", h)
 		}
 		m.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
 	if m.Authority == "" {
-		return usage("the request does not say which host was asked; add --url, for example --url https://example.org/a")
+		return usage("the request names no host; add its URL, for example --url https://example.org/a")
 	}
 	return nil
 }
@@ -169,7 +171,7 @@ func (c checks) keysFrom(name string, now time.Time) (func(string, botauth.Form,
 			if form != botauth.FormJWKS {
 				agent += botauth.DirectoryPath
 			}
-			return nil, fmt.Errorf("its key is not at hand; get it: curl -s %s > keys.json, and add --keys keys.json", webtext.ShellWord(agent))
+			return nil, fmt.Errorf("its key is missing; fetch it: curl -s %s > keys.json, and add --keys keys.json", webtext.ShellWord(agent))
 		}, nil
 	}
 	body, err := c.readInput(name, botauth.MaxDirectory+1)
@@ -223,10 +225,10 @@ func (c checks) printSignatures(ans signatureAnswer) {
 			fmt.Fprintf(c.app.stdout, "  good from %s to %s\n", s.Created.Format(time.RFC3339), s.Expires.Format(time.RFC3339))
 		}
 		for _, n := range s.Notes {
-			fmt.Fprintf(c.app.stdout, "  odd: %s\n", clean(n))
+			fmt.Fprintf(c.app.stdout, "  note: %s\n", clean(n))
 		}
 		if s.Base != "" && (s.Verified || s.Why == string(botauth.WhySignature)) {
-			fmt.Fprintln(c.app.stdout, "  over:")
+			fmt.Fprintln(c.app.stdout, "  signed text:")
 			for line := range strings.Lines(s.Base) {
 				fmt.Fprintf(c.app.stdout, "    %s\n", clean(strings.TrimSuffix(line, "\n")))
 			}

@@ -58,15 +58,15 @@ func (c checks) usage() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "usage",
-		Short: "What a site says its pages may be used for: search, AI answers, AI training, text and data mining",
-		Long: `What robots.txt, headers, a page, tdmrep.json and a licence document say of the use of a URL, put together: of several the strictest counts.
-
-Without --url the site's root is asked about.`,
+		Short: "Check what pages may be used for (search, AI, data mining)",
+		Long: `Show what a page may be used for: search, AI answers, AI training, and text and data mining.
+The rules of robots.txt, headers, the page itself, tdmrep.json and a licence document are combined;
+the strictest one counts. Without --url, the root of the site is checked.`,
 		Example: "  curtsy check usage --robots robots.txt --url https://example.org/a --header 'Content-Usage: train-ai=n'",
-		Args:    cobra.NoArgs,
+		Args:    no,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if in.robots == "" && in.html == "" && in.tdmrep == "" && in.rsl == "" && len(in.headers) == 0 {
-				return usage("%s takes --robots, --header, --html, --tdmrep, --rsl, or several of them", cmd.CommandPath())
+				return usage("%s needs --robots, --header, --html, --tdmrep or --rsl; use for example: %s --robots robots.txt", cmd.CommandPath(), cmd.CommandPath())
 			}
 			ans, err := c.askUsage(in)
 			if err != nil {
@@ -79,14 +79,14 @@ Without --url the site's root is asked about.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&in.robots, "robots", "", "the site's robots.txt, a `FILE`")
-	cmd.Flags().StringVar(&in.url, "url", "", "`URL` to ask about (default: the site's root)")
-	cmd.Flags().StringArrayVar(&in.headers, "header", nil, "a response header, `'Name: value'` (repeatable)")
-	cmd.Flags().StringVar(&in.html, "html", "", "the page, a `FILE`")
-	cmd.Flags().StringVar(&in.tdmrep, "tdmrep", "", "the site's /.well-known/tdmrep.json, a `FILE`")
-	cmd.Flags().StringVar(&in.rsl, "rsl", "", "a licence document that applies, a `FILE`")
-	cmd.Flags().StringVar(&in.agent, "agent", "curtsy", "the robot's product `TOKEN`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().StringVar(&in.robots, "robots", "", "`FILE` with the robots.txt of the site")
+	cmd.Flags().StringVar(&in.url, "url", "", "check this `URL` (default: the root of the site)")
+	cmd.Flags().StringArrayVar(&in.headers, "header", nil, "a response header `LINE`, such as 'Content-Usage: train-ai=n' (repeatable)")
+	cmd.Flags().StringVar(&in.html, "html", "", "`FILE` with the page")
+	cmd.Flags().StringVar(&in.tdmrep, "tdmrep", "", "`FILE` with the /.well-known/tdmrep.json of the site")
+	cmd.Flags().StringVar(&in.rsl, "rsl", "", "`FILE` with the licence document that applies")
+	cmd.Flags().StringVar(&in.agent, "agent", "curtsy", "product `TOKEN` of the robot")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -147,7 +147,7 @@ func sayRobots(s *use.Set, body []byte, agent string, origin robots.Origin, path
 	uses.Robots(s, rules, path)
 	uses.Training(s, file, origin)
 	if v := rules.Match(path); !v.Allowed {
-		s.Odd(use.Place{From: "robots.txt", Line: v.Line}, "forbids "+agent+" the URL: Content-Usage says nothing of it", v.Rule)
+		s.Odd(use.Place{From: "robots.txt", Line: v.Line}, "forbids "+agent+" the URL, so its Content-Usage does not apply", v.Rule)
 	}
 	for _, d := range file.Diagnostics {
 		s.Odd(use.Place{From: "robots.txt", Line: d.Line}, d.Reason, d.Text)
@@ -160,7 +160,7 @@ func (c checks) sayAnswer(s *use.Set, in usageInput, address string) error {
 	for _, h := range in.headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
-			return usage("--header %q: use 'Name: value', for example --header 'Content-Usage: train-ai=n'", h)
+			return usage("--header %q is not 'Name: value'; use for example --header 'Content-Usage: train-ai=n'", h)
 		}
 		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
@@ -200,7 +200,7 @@ func (c checks) printUsage(ans usageAnswer) {
 	for _, s := range ans.Sources {
 		inferred := ""
 		if s.Inferred {
-			inferred = ", inferred from what it tells those who train"
+			inferred = ", inferred from its rules for AI training"
 		}
 		fmt.Fprintf(w, "%s %s by %s, line %d%s: %s\n", s.Purpose, s.Value, s.From, s.Line, inferred, s.Text)
 	}

@@ -19,7 +19,7 @@ import (
 // patience is how long stop, pause and resume wait to see their effect.
 const patience = 30 * time.Second
 
-// logger is the log of a command that only asks: it speaks up when something is wrong.
+// logger is the log of a command that only reads: it reports errors.
 func (a *app) logger(cfg *config.Reader) *slog.Logger {
 	c := cfg.Common
 	if c.LogLevel == "info" {
@@ -28,10 +28,11 @@ func (a *app) logger(cfg *config.Reader) *slog.Logger {
 	return c.Logger(a.stderr)
 }
 
-// controlling makes a command that steers a crawl which runs.
+// controlling makes a command that controls a running crawl.
 func (a *app) controlling(use, short string, run func(ctx context.Context, l *asker.Crawl, cfg *config.Reader) error) *cobra.Command {
 	cfg := config.NewReader()
-	cmd := &cobra.Command{Use: use, Short: short, Args: no}
+	cmd := &cobra.Command{Use: use, Short: short, Args: no,
+		Example: "  curtsy " + use + "\n  curtsy " + use + " --nats nats://127.0.0.1:4222 --crawl docs"}
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, _ *config.Source) error {
 		l, err := a.reach(cmd.Context(), cfg)
 		if err != nil {
@@ -71,27 +72,27 @@ func (a *app) reach(ctx context.Context, cfg *config.Reader) (*asker.Crawl, erro
 	if errors.Is(err, engine.ErrNotRunning) {
 		goOn := ""
 		if !engine.IsNew(cfg.Dir) {
-			goOn = "the one there goes on, also with other settings, by curtsy crawl" + config.About(cfg.Dir, cfg.NATS) + "; "
+			goOn = "to resume the crawl there, also with other settings: curtsy crawl" + config.About(cfg.Dir, cfg.NATS) + "; "
 		}
-		return nil, fmt.Errorf("no crawl runs in %s; %sname another directory with --dir, or a server with --nats URL --crawl NAME", cfg.Dir, goOn)
+		return nil, fmt.Errorf("no crawl is running in %s; %sto select another crawl: --dir DIR, or --nats URL --crawl NAME", cfg.Dir, goOn)
 	}
 	return l, err
 }
 
 func (a *app) stopCommand() *cobra.Command {
-	return a.controlling("stop", "Stop a crawl that runs; the same crawl command resumes it", func(ctx context.Context, l *asker.Crawl, cfg *config.Reader) error {
+	return a.controlling("stop", "Stop a running crawl; the same crawl command resumes it", func(ctx context.Context, l *asker.Crawl, cfg *config.Reader) error {
 		told, err := service.Stop(ctx, l.Queue.NC, crawl.Names(l.Spec.Name))
 		if err != nil {
 			return err
 		}
 		if len(told) == 0 {
-			return fmt.Errorf("nobody works on crawl %q", l.Spec.Name)
+			return fmt.Errorf("no process is running crawl %q, so there is nothing to stop; curtsy crawl resumes it", l.Spec.Name)
 		}
 		// It no longer answers, but is still closing its files.
 		for cfg.URL == "" && engine.Alive(cfg.Dir) {
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("%s was told to stop but still holds %s", told[0], cfg.Dir)
+				return fmt.Errorf("%s was asked to stop but still uses %s; try again, or end its process", told[0], cfg.Dir)
 			case <-time.After(20 * time.Millisecond):
 			}
 		}
@@ -103,18 +104,18 @@ func (a *app) stopCommand() *cobra.Command {
 }
 
 func (a *app) pauseCommand() *cobra.Command {
-	return a.controlling("pause", "Let a crawl rest until curtsy resume", func(ctx context.Context, l *asker.Crawl, _ *config.Reader) error {
+	return a.controlling("pause", "Pause a running crawl until curtsy resume", func(ctx context.Context, l *asker.Crawl, _ *config.Reader) error {
 		return a.say(steer.Pause(ctx, l, me()))
 	})
 }
 
 func (a *app) resumeCommand() *cobra.Command {
-	return a.controlling("resume", "Let a paused crawl go on", func(ctx context.Context, l *asker.Crawl, _ *config.Reader) error {
+	return a.controlling("resume", "Continue a paused crawl", func(ctx context.Context, l *asker.Crawl, _ *config.Reader) error {
 		return a.say(steer.Resume(ctx, l, me()))
 	})
 }
 
-// say prints what came of an act.
+// say prints the result of an action.
 func (a *app) say(text string, err error) error {
 	if err == nil {
 		fmt.Fprintln(a.stdout, text)

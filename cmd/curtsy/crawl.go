@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/dashboard"
@@ -29,14 +32,16 @@ func (a *app) crawlCommand() *cobra.Command {
 	cfg := config.NewCrawl()
 	cmd := &cobra.Command{
 		Use:   "crawl [flags] URL...",
-		Short: "Crawl and index; the same --dir again resumes",
-		Long: `Crawl from the given URLs, store the pages and index them.
+		Short: "Crawl sites, store their pages and index them",
+		Long: `Crawl sites from the given URLs, store the pages and index them for search.
 
-Called again with the same --dir it resumes: what is not given stays as it was, what is given replaces it, and no URL is needed.
-The first ^C stops cleanly, a second at once.
-
-Exit codes: 0 nothing more can be done now, 1 failed, 2 typed or configured wrong, 3 a limit ended it, 130 interrupted.`,
+The same command with the same --dir resumes the crawl. Flags that are given then replace the
+earlier ones, all others keep their values, and no URL is needed. ^C stops the crawl cleanly; a
+second ^C stops it at once.`,
+		Annotations: cli.ExitCodes("0 Nothing more can be crawled now.", "1 The crawl failed, or a seed could not be fetched.", "2 The command line or a setting is wrong.",
+			"3 A limit ended the crawl.", "130 The crawl was interrupted."),
 		Example: `  curtsy crawl --contact me@example.org https://docs.example.org/
+  curtsy crawl --contact me@example.org --scope host --max-pages 500 https://docs.example.org/
   curtsy crawl --allow-private --delay 0s http://127.0.0.1:8000/`,
 	}
 	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
@@ -62,7 +67,8 @@ Exit codes: 0 nothing more can be done now, 1 failed, 2 typed or configured wron
 	})
 }
 
-// sayProxy says that a proxy in the environment is not used, or what is lost with the one that is.
+// sayProxy reports a proxy in the environment that is not used, or what the proxy that is used
+// cannot check.
 func sayProxy(d config.Doors, say func(text string)) {
 	switch word := wire.ProxyWord(); {
 	case d.Proxy != "" && d.ProxyResolves:
@@ -130,6 +136,10 @@ func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(strin
 	}
 	if errors.As(err, &held) {
 		return nil, usage("%w; use --crawl %s, or another --dir", err, held.Crawl)
+	}
+	var file *fs.PathError
+	if errors.As(err, &file) && (file.Op == "mkdir" || errors.Is(err, fs.ErrPermission)) {
+		return nil, fmt.Errorf("%w; use another directory, for example --dir ./curtsy-data", err)
 	}
 	return e, err
 }

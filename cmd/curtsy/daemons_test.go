@@ -260,7 +260,7 @@ func partialAnswers(t *testing.T, want []string, commands ...[]string) {
 				away++
 			}
 		}
-		if says := "hold about " + count(away, "page") + "."; away == 0 || !strings.Contains(errs.String(), says) {
+		if says := "The missing shards store about " + count(away, "page") + "."; away == 0 || !strings.Contains(errs.String(), says) {
 			t.Errorf("%v does not say %q:\n%s", args, says, &errs)
 		}
 		if !strings.HasPrefix(out.String(), "{") {
@@ -284,7 +284,7 @@ func partialKnown(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	code := runs(t, t.Context(), []string{"export", "datasets", "--since", "1h", "--known", known, "--crawl", "shared"}, nil, &out, &errs)
-	if code != exitPartial || strings.Contains(out.String(), "removed") || !strings.Contains(errs.String(), "what is gone is not named") {
+	if code != exitPartial || strings.Contains(out.String(), "removed") || !strings.Contains(errs.String(), "datasets that are gone are not named") {
 		t.Errorf("exit code %d, want %d\n%s%s", code, exitPartial, &out, &errs)
 	}
 }

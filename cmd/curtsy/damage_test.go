@@ -140,7 +140,7 @@ func TestVersionFlagAndCompletion(t *testing.T) {
 		"crawl --log-level": "debug info warn error", "status --log-format": "json text auto", "rup index --log-level": "debug info warn error",
 		"updates prefer https://a.test/": "day week month any", "rup register --latency": "day week month",
 		"datasets --license": strings.Join(catalog.Licenses(), " ") + " unknown", "datasets get --license": strings.Join(catalog.Licenses(), " ") + " unknown",
-		"check": "datatxt host robots robotstag rupinfo rupreport signature usage", "export": "datasets links pages",
+		"check": "robots host robotstag usage datatxt rupinfo rupreport signature", "export": "pages links datasets",
 	} {
 		got := curtsy(t, 0, append(append([]string{"__complete"}, strings.Fields(typed)...), "")...)
 		words, _, _ := strings.Cut(got, ":4\n") // 4: no files

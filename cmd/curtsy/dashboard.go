@@ -21,11 +21,13 @@ func (a *app) dashboardCommand() *cobra.Command {
 	cfg := config.NewDashboard()
 	cmd := &cobra.Command{
 		Use:   "dashboard",
-		Short: "Show a crawl in a browser, running or not, and steer it",
-		Long: `Serve the dashboard of a crawl until ^C: how it goes, its hosts, its datasets, search, and the controls.
+		Short: "Serve the dashboard of a crawl",
+		Long: `Serve the dashboard of a crawl until ^C: progress, hosts, datasets, search, and controls. The
+crawl may start and stop meanwhile. A running crawl serves its own dashboard, at the address that it
+prints when it starts.
 
-The crawl may begin and end meanwhile. A crawl that runs serves the same by itself, at the address it says when it begins.
-Beyond loopback a token opens it, which is shown once, or taken from CURTSY_DASHBOARD_TOKEN or --dashboard-token-file.`,
+If other machines can reach the address, a token opens the dashboard. It comes from
+CURTSY_DASHBOARD_TOKEN or --dashboard-token-file; otherwise a new one is made and printed once.`,
 		Example: `  curtsy dashboard
   curtsy dashboard --dir /var/lib/curtsy --listen 127.0.0.1:9000
   curtsy dashboard --nats nats://n1:4222 --crawl docs
@@ -85,7 +87,7 @@ func (a *app) dashboard(ctx context.Context, cfg *config.Dashboard) error {
 	return g.Wait()
 }
 
-// sayDashboard says where a dashboard is, once with the token if that was made for it.
+// sayDashboard prints the address of a dashboard, with its token if that is new.
 func sayDashboard(say func(format string, args ...any), s *service.Server, o dashboard.Options, access config.Access) {
 	at := s.URL()
 	if o.Token != "" && access.Token == "" {
@@ -93,6 +95,6 @@ func sayDashboard(say func(format string, args ...any), s *service.Server, o das
 	}
 	say("dashboard: %s", at)
 	if !s.Loopback() && access.TLSCert == "" {
-		say("the token goes over the net as it is: use --dashboard-cert and --dashboard-key, or a proxy that speaks TLS")
+		say("the token crosses the network unencrypted: use --dashboard-cert and --dashboard-key, or a proxy with TLS")
 	}
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -27,23 +27,22 @@ func (a *app) datasetsList() *cobra.Command {
 	var want wanted
 	cmd := &cobra.Command{
 		Use:   "datasets [WORD...]",
-		Short: "List the datasets that sites announce",
-		Long: `List the datasets that sites announce: in /data.txt, in their pages (schema.org and Croissant as JSON-LD), in a portal's
-data.json, in data packages. A dataset that several documents of its site tell of is listed once; --json shows which of them says what, and
-where they contradict one another. What other sites say of it changes nothing: they are named under also_described_at.
+		Short: "List and download the datasets that sites publish",
+		Long: `List the datasets that sites publish: in /data.txt, in their pages (schema.org and Croissant as
+JSON-LD), in the data.json of a portal, and in data packages. A dataset that several documents of
+its site describe is listed once; --json shows the source of each value, and contradictions.
+Descriptions on other sites change nothing; they are listed under also_described_at.
 
-With words, only datasets that have all of them in title, name, description, keywords, publisher or columns. The words get and verify
-are commands, unless they stand behind --.`,
+With words, only datasets are listed that have all of them in title, name, description, keywords,
+publisher or columns. The words get and verify are commands, unless they follow --.`,
 		Example: `  curtsy datasets rain --license CC-BY-4.0,CC0-1.0
   curtsy datasets get --dir rain ID`,
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one dataset a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines, one dataset a line")
 	want.flags(cmd)
+	cmd.PreRunE = func(*cobra.Command, []string) error { return want.check() }
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
-		if err := want.check(); err != nil {
-			return err
-		}
 		defer want.tell(a.stderr)
 		if asJSON {
 			return want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error { return a.printJSON(d) })
@@ -87,19 +86,19 @@ func (w *wanted) note(d *crawl.DatasetInfo) {
 	}
 }
 
-// tell says which documents are not listed whole.
+// tell reports documents of which not all datasets are listed.
 func (w *wanted) tell(to io.Writer) {
 	for i, document := range slices.Sorted(maps.Keys(w.leftOut)) {
 		if i == 10 {
-			fmt.Fprintf(to, "and so of %d documents more\n", len(w.leftOut)-i)
+			fmt.Fprintf(to, "and %d more documents\n", len(w.leftOut)-i)
 			break
 		}
-		fmt.Fprintf(to, "%s tells of more datasets than are read of it (%d or more are left out)\n", clean(document), w.leftOut[document])
+		fmt.Fprintf(to, "%s describes more datasets than are read from one document (at least %d are left out)\n", clean(document), w.leftOut[document])
 	}
 }
 
 func (w *wanted) flags(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&w.licenses, "license", nil, "only under one of these licences, by their `SPDX` identifiers, said by the host of the files itself (unknown: those whose licence is none that is known, or is said by others only)")
+	cmd.Flags().StringSliceVar(&w.licenses, "license", nil, "only datasets under one of these licences, given as `SPDX` identifiers and stated by the host of the files (unknown: no known licence, or stated by others only)")
 	completes(cmd, "license", append(catalog.Licenses(), "unknown")...)
 }
 
@@ -122,11 +121,11 @@ func (w *wanted) datasets(ctx context.Context, from catalogue, words []string, e
 	})
 }
 
-// check refuses licences that nobody knows.
+// check refuses unknown licences.
 func (w *wanted) check() error {
 	for _, l := range w.licenses {
 		if l != catalog.UnknownLicense && catalog.SPDX(l) == "" {
-			return usage("--license %q is no SPDX identifier known here; use for example CC-BY-4.0, CC0-1.0, ODbL-1.0, or unknown", l)
+			return usage("--license %q is not a known SPDX identifier; use for example CC-BY-4.0, CC0-1.0, ODbL-1.0, or unknown", l)
 		}
 	}
 	return nil
@@ -139,44 +138,54 @@ func (a *app) exportDatasets() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "datasets [WORD...]",
 		Short: "Write the catalogue of datasets",
-		Long: `Write the catalogue of datasets to standard output, those with all words as for curtsy datasets:
+		Long: `Write the catalogue of datasets to standard output. With words, only datasets that contain all
+of them are written. The formats are:
 
-  jsonl    all that is known, a dataset a line: which document says what, and what others say instead
-  csv      a table with a row a dataset; lists are separated by "; ", addresses by blanks
-  dcat     linked data, a DCAT-AP 3 catalogue in JSON-LD that needs no network to be understood, with an IRI for each dataset
-  datatxt  a data.txt for a site of your own; it has the datasets that have files, and crawling it gives them again
-  parquet  a table, with its lists as lists; what may have any key is JSON in a column
-  bulk     what _bulk of Elasticsearch and OpenSearch takes; --index names the index
+  jsonl    everything that is known, one dataset a line, with the source of each
+           value and contradictions
+  csv      a table with one row a dataset; lists are separated by "; ", URLs
+           by spaces
+  dcat     linked data: a DCAT-AP 3 catalogue in JSON-LD, which can be read
+           without a network, with an IRI for each dataset
+  datatxt  a data.txt for your own site, with the datasets that have files; a
+           crawl of it finds the same datasets
+  parquet  a table, with lists as lists, and free-form values as JSON
+  bulk     input for _bulk of Elasticsearch and OpenSearch; --index is the index
 
-With --since a dataset is written, whole, if a document that tells of it was stored or has changed since then (one that was only fetched
-again has not), documents of other sites included. What a document says no more leaves no trace in the crawl: a file says what was known.
-With --known FILE what this export had once and has no more is named: rows with "removed" (jsonl, parquet), deletions (bulk). FILE has
-the exports before, as jsonl, one behind the other, or an id a line. Of a dataset that has only lost something a changed document tells.
+With --since, a dataset is written in full if a document that describes it was stored or has
+changed since then, documents of other sites included. The crawl does not remember what a document
+no longer describes. Give --known FILE to name the datasets that earlier exports had and that are
+gone: as rows with "removed" (jsonl, parquet) or as deletions (bulk). FILE has the earlier jsonl
+exports, one after another, or one id a line.
 
-All text is as the sites wrote it, but in the csv: there an apostrophe stands before what a spreadsheet might take for a formula.`,
+All text is as the sites wrote it, with one exception: in csv, an apostrophe stands before text
+that a spreadsheet could take for a formula.`,
 		Example: `  curtsy export datasets --license CC-BY-4.0,CC0-1.0 --format csv > open.csv
   curtsy export datasets --since 7d --known all.jsonl > changed.jsonl`,
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "one of `"+strings.Join(formats, "|")+"`")
+	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "write this `FORMAT`: "+strings.Join(formats, ", "))
 	completes(cmd, "format", formats...)
 	bulkFlag(cmd, &index)
-	sinceFlag(cmd, &since, "whole; what is gone only with --known")
-	cmd.Flags().StringVar(&file, "known", "", "with --since, also what is gone of the datasets in this `FILE`: exports before, as jsonl, or an id a line")
+	sinceFlag(cmd, &since, "in full; what is gone only with --known")
+	cmd.Flags().StringVar(&file, "known", "", "with --since, name what is gone of the datasets in this `FILE`: earlier jsonl exports, or one id a line")
 	want.flags(cmd)
 	var uses exportUses
 	uses.flags(cmd)
-	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
-		switch {
-		case !slices.Contains(formats, format):
-			return usage("--format %q: use %s", format, strings.Join(formats, "|"))
-		case file != "" && since == "":
-			return usage("--known is for --since: curtsy export datasets --since 7d --known all.jsonl")
+	var after time.Time
+	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
+		if file != "" && since == "" {
+			return usage("--known needs --since: curtsy export datasets --since 7d --known all.jsonl")
 		}
-		after, err := parseSince(since, time.Now())
-		if err := errors.Join(err, checkIndex(index, format), uses.check()); err != nil {
+		if err := cmp.Or(known("format", format, formats), want.check()); err != nil {
 			return err
 		}
+		if after, err = parseSince(since, time.Now()); err != nil {
+			return err
+		}
+		return cmp.Or(checkIndex(index, format), uses.check())
+	}
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
 		known, err := openKnown(file)
 		if err != nil {
 			return err
@@ -212,14 +221,14 @@ All text is as the sites wrote it, but in the csv: there an apostrophe stands be
 		switch {
 		case err != nil:
 			if known != nil {
-				fmt.Fprintln(a.stderr, "what is gone is not named, since not all could be asked")
+				fmt.Fprintln(a.stderr, "datasets that are gone are not named, because some shards did not answer")
 			}
 		case since != "":
 			if known == nil {
-				fmt.Fprintln(a.stderr, "a dataset that no document tells of any more is not named; with what was exported before it is:  --known FILE")
+				fmt.Fprintln(a.stderr, "datasets that no document describes any more are not named; to name them, give the earlier export:  --known FILE")
 			}
 			if unnamed > 0 {
-				fmt.Fprintf(a.stderr, "gone since then, or no part of this any more: %s; --format jsonl names them\n", count(int64(unnamed), "dataset"))
+				fmt.Fprintf(a.stderr, "gone since then, or no longer part of this export: %s; --format jsonl names them\n", count(int64(unnamed), "dataset"))
 			}
 			a.tellSince(next)
 		}

@@ -41,19 +41,19 @@ func (w *wanted) choose(ctx context.Context, from catalogue, ids []string) ([]cr
 		case len(found[i]) == 0 && missing != nil:
 			return nil, missing // it may be where nobody answers
 		case len(found[i]) == 0 && named[i] != "":
-			return nil, usage("there is no dataset with the ID %q; one of that name has the ID %s", id, named[i])
+			return nil, usage("no dataset has the ID %q; the dataset of that name has the ID %s", id, named[i])
 		case len(found[i]) == 0:
-			return nil, usage("there is no dataset with the ID %q; curtsy datasets lists those there are", id)
+			return nil, usage("no dataset has the ID %q; curtsy datasets lists all datasets", id)
 		case len(found[i]) > 1:
-			return nil, usage("%q is the beginning of several IDs; type more of one of them:%s", id, listed(found[i]))
+			return nil, usage("%q is the beginning of several IDs; type more characters:%s", id, listed(found[i]))
 		}
 		d := found[i][0]
 		if !catalog.Licensed(&d, w.licenses) && d.SPDX != nil && !d.LicenseByHost {
-			return nil, fmt.Errorf("%s is under %s by the word of %s alone, and --license goes by what the host of the files says; without it, or with --license unknown, you get them",
+			return nil, fmt.Errorf("only %[3]s states that %[1]s is under %[2]s, and --license accepts what the host of the files states; leave --license out, or use --license unknown",
 				d.ID, *d.SPDX, cmp.Or(d.Provenance["license"], d.Origin))
 		}
 		if !catalog.Licensed(&d, w.licenses) {
-			return nil, fmt.Errorf("%s is under %s, which --license %s leaves out", d.ID, spelled(&d), strings.Join(w.licenses, ","))
+			return nil, fmt.Errorf("%s is under %s, which --license %s excludes", d.ID, spelled(&d), strings.Join(w.licenses, ","))
 		}
 		if !seen[d.ID] {
 			seen[d.ID] = true
@@ -69,9 +69,9 @@ func spelled(d *crawl.DatasetInfo) string {
 	case d.SPDX != nil:
 		return l
 	case l != "":
-		return fmt.Sprintf("a licence that is none of the known ones (%.100q)", l)
+		return fmt.Sprintf("an unknown licence (%.100q)", l)
 	}
-	return "no licence that it names"
+	return "no stated licence"
 }
 
 func listed(all []crawl.DatasetInfo) string {

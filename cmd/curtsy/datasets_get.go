@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
@@ -48,20 +49,20 @@ func (a *app) datasetsGet() *cobra.Command {
 	g := &getting{a: a, cfg: config.NewDownload()}
 	cmd := &cobra.Command{
 		Use:   "get [flags] ID... | --all | --match WORDS",
-		Short: "Get the files of datasets, politely; the same again resumes",
-		Long: `Get the files of datasets that the catalogue knows, by their IDs (curtsy datasets shows them; the beginning of one is enough).
+		Short: "Download the files of datasets",
+		Long: `Download the files of datasets by their IDs (curtsy datasets lists them; the first characters of
+an ID are enough). With --all or --match WORDS, many datasets are downloaded, each into its own
+folder in DIR; their number, size and formats are shown before the first request, as far as
+documents state them.
 
-Requests are sent under the delays and robots rules of the crawl, and take turns with it while it runs. A crawl that does not run is
-taken up for the downloads alone. Files come in pieces of at most 8 MiB; whatever ends the command, the same command goes on where it
-was. A file gets its name once all of it is there; a SHA-256, SHA-512, SHA-1 or MD5 that a document announces must be its own. Beside the
-files stand SHA256SUMS, for sha256sum -c, and datapackage.json.
+The delays and robots rules of the crawl apply, and requests alternate with those of the crawl while
+it runs. Whatever ends the command, the same command resumes. A file gets its name when it is
+complete; a SHA-256, SHA-512, SHA-1 or MD5 that a document states must match. SHA256SUMS (for
+sha256sum -c) and datapackage.json are written beside the files.
 
-With --all, or --match and words as curtsy datasets takes them, each dataset has a folder of its own in DIR. How many files they have, how
-large and of which formats, is said before the first request, as far as documents tell; --max-size and --max-total keep it within bounds.
-
-Here --dir says where the files go; --data names the crawl's directory.
-
-Exit codes: 0 all are there, 1 some could not be had, 2 typed or configured wrong, 3 a limit was in the way, 130 interrupted.`,
+Note: --dir is where the files go, and --data is the directory of the crawl.`,
+		Annotations: cli.ExitCodes("0 All files are complete.", "1 Some files could not be downloaded.", "2 The command line or a setting is wrong.",
+			"3 A limit excluded some files.", "130 The downloads were interrupted."),
 		Example: `  curtsy datasets get --dir rain 3f2a9c01b7de
   curtsy datasets get --license CC-BY-4.0,CC0-1.0 --max-size 1GiB 3f2a 77c0
   curtsy datasets get --match "rain gauge" --max-total 10GiB --dir rain`,
@@ -69,32 +70,36 @@ Exit codes: 0 all are there, 1 some could not be had, 2 typed or configured wron
 			many := g.all || cmd.Flags().Changed("match")
 			switch {
 			case g.all && cmd.Flags().Changed("match"):
-				return usage("--all and --match: take one of them")
+				return usage("--all and --match cannot be used together; use one of them, for example --match rain")
 			case many && len(args) > 0:
-				return usage("--all and --match take no IDs; for words with blanks: --match %q", strings.Join(args, " "))
+				return usage("--all and --match take no IDs; words with spaces need quotes: --match %q", strings.Join(args, " "))
 			case !many && len(args) == 0:
-				return usage("%s takes the IDs of datasets, --all, or --match and words; curtsy datasets lists them", cmd.CommandPath())
+				return usage("%s needs IDs of datasets, --all, or --match WORDS; curtsy datasets lists the IDs", cmd.CommandPath())
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&g.out, "dir", "./datasets", "put the files into `DIR`")
-	cmd.Flags().BoolVar(&g.json, "json", false, "as JSON Lines, one file a line")
-	cmd.Flags().BoolVar(&g.all, "all", false, "get all datasets, each into a folder of its own")
+	cmd.Flags().StringVar(&g.out, "dir", "./datasets", "write the files into `DIR`")
+	cmd.Flags().BoolVar(&g.json, "json", false, "print JSON Lines, one file a line")
+	cmd.Flags().BoolVar(&g.all, "all", false, "download all datasets, each into its own folder")
 	var match string
-	cmd.Flags().StringVar(&match, "match", "", "get all datasets that have these `WORDS`, each into a folder of its own")
+	cmd.Flags().StringVar(&match, "match", "", "download all datasets that contain these `WORDS`, each into its own folder")
 	g.want.flags(cmd)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("match") && strings.TrimSpace(match) == "" {
+			return usage("--match needs words, for example --match rain; --all downloads all datasets")
+		}
+		return g.want.check()
+	}
 	return configured(cmd, g.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
 		if err := g.sends(); err != nil {
 			return err
 		}
 		if _, err := os.Stat(filepath.Join(g.out, "crawl.jsonl")); err == nil {
-			return usage("--dir %s is a crawl's directory, and here it says where the files go; name the crawl with --data %[1]s", webtext.ShellWord(g.out))
+			return usage("--dir %s is the directory of a crawl, but here --dir is where the files go; select the crawl with --data %[1]s", webtext.ShellWord(g.out))
 		}
 		if cmd.Flags().Changed("match") {
-			if g.words, g.all = strings.Fields(match), true; len(g.words) == 0 {
-				return usage("--match takes words; --all gets all datasets")
-			}
+			g.words, g.all = strings.Fields(match), true
 		}
 		g.ids, g.log = args, a.logger(g.cfg.Reader())
 		g.shown = newDownloadLine(a.stdout, !g.json)
@@ -210,7 +215,7 @@ func (g *getting) chosen(ctx context.Context, from *asker.Crawl) (all []crawl.Da
 		return nil
 	})
 	if err == nil && len(all) == 0 {
-		err = usage("no dataset is wanted by that; curtsy datasets lists those there are")
+		err = usage("no dataset matches; curtsy datasets lists all datasets")
 	}
 	return all, err
 }
@@ -229,7 +234,7 @@ func (g *getting) outlook(o download.Outlook) {
 	}
 	size := sizeText(o.Bytes)
 	if o.Unknown > 0 {
-		size += fmt.Sprintf(", and %s of which no document tells the size", count(int64(o.Unknown), "file"))
+		size += fmt.Sprintf(", and %s of unknown size", count(int64(o.Unknown), "file"))
 	}
 	fmt.Fprintf(g.a.stderr, "%s with %s: %s; %s\n", count(int64(o.Datasets), "dataset"), count(int64(o.Files), "file"), size, strings.Join(formats, ", "))
 }
@@ -237,7 +242,7 @@ func (g *getting) outlook(o download.Outlook) {
 // beside gets files while the crawl runs.
 func (g *getting) beside(ctx context.Context, l *asker.Crawl, get getter) error {
 	if l.Spec.Paused {
-		return fmt.Errorf("crawl %q is paused, and so are downloads; let it go on with: curtsy resume", l.Spec.Name)
+		return fmt.Errorf("crawl %q is paused, and so are downloads; to continue: curtsy resume", l.Spec.Name)
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -267,7 +272,7 @@ func (g *getting) beside(ctx context.Context, l *asker.Crawl, get getter) error 
 // else asks for visits.
 func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) error {
 	if spec.Paused {
-		return fmt.Errorf("the crawl in %s was paused, and so are downloads; let it go on with: curtsy crawl --dir %s", g.cfg.Dir, webtext.ShellWord(g.cfg.Dir))
+		return fmt.Errorf("the crawl in %s is paused, and so are downloads; to continue: curtsy crawl --dir %s", g.cfg.Dir, webtext.ShellWord(g.cfg.Dir))
 	}
 	c := config.NewCrawl()
 	c.Common, c.NATS, c.Disk, c.Dir = g.cfg.Common, g.cfg.NATS, g.cfg.Disk, g.cfg.Dir
@@ -371,7 +376,7 @@ func (g *getting) finish(results []download.Result, err error) error {
 	}
 	switch {
 	case errors.Is(err, errStopped), errors.Is(err, context.Canceled):
-		return &exit{exitInterrupted, errors.New("interrupted; the same command goes on where it was")}
+		return &exit{exitInterrupted, errors.New("interrupted; the same command resumes the downloads")}
 	case err != nil:
 		return err
 	}
@@ -381,7 +386,7 @@ func (g *getting) finish(results []download.Result, err error) error {
 			all = append(all, fmt.Sprintf("%d %s", n, o))
 		}
 	}
-	fmt.Fprintf(g.a.stderr, "%s; %s in %s; to check them: curtsy datasets verify %s\n", strings.Join(all, ", "), sizeText(size), g.out, webtext.ShellWord(g.out))
+	fmt.Fprintf(g.a.stderr, "%s; %s in %s; to check the files: curtsy datasets verify %s\n", strings.Join(all, ", "), sizeText(size), g.out, webtext.ShellWord(g.out))
 	switch {
 	case count[download.Refused]+count[download.Failed] > 0:
 		return &exit{code: exitFailed}

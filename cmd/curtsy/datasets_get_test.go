@@ -164,7 +164,7 @@ func TestDatasetsGetKilled(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(out, "rivers.csv")); err == nil {
 			t.Fatal("the file has its name already")
 		}
-		if got := curtsyFails(t, "datasets", "verify", out); !strings.Contains(got, "no dataset was got into it") {
+		if got := curtsyFails(t, "datasets", "verify", out); !strings.Contains(got, "no dataset was downloaded into it") {
 			t.Errorf("verify in the middle: %s", got)
 		}
 	}
@@ -411,7 +411,7 @@ func TestDatasetsGetAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(web.Log())
-		if said := curtsy(t, 1, "datasets", "get", "--data", data, "--dir", out, "--all"); !strings.Contains(said, "not those that were got") {
+		if said := curtsy(t, 1, "datasets", "get", "--data", data, "--dir", out, "--all"); !strings.Contains(said, "its content differs from the file") {
 			t.Errorf("get says of a changed byte:\n%s", said)
 		}
 		curtsy(t, 1, "datasets", "verify", out)
@@ -425,7 +425,7 @@ func TestDatasetsGetAll(t *testing.T) {
 				t.Errorf("%s was asked for", q.Path)
 			}
 		}
-		if said := curtsy(t, 1, "datasets", "verify", out); !strings.Contains(said, "rain.csv.mismatch") || !strings.Contains(said, "a repair set it aside") {
+		if said := curtsy(t, 1, "datasets", "verify", out); !strings.Contains(said, "rain.csv.mismatch") || !strings.Contains(said, "a repair replaced it") {
 			t.Errorf("what was set aside is not said:\n%s", said)
 		}
 	})

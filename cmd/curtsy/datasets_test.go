@@ -66,7 +66,7 @@ func TestDatasetsLeftOutAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.tell(&out)
-	if got := out.String(); strings.Count(got, "(7 or more are left out)") != 10 || !strings.Contains(got, "https://d.example/00 tells") || !strings.HasSuffix(got, "and so of 2 documents more\n") {
+	if got := out.String(); strings.Count(got, "(at least 7 are left out)") != 10 || !strings.Contains(got, "https://d.example/00 describes") || !strings.HasSuffix(got, "and 2 more documents\n") {
 		t.Errorf("%s", got)
 	}
 }
@@ -81,10 +81,10 @@ func TestDatasetsChosen(t *testing.T) {
 		{"", "aaaa11112222", "aaaa11112222", ""}, {"", "AAAA11112222", "aaaa11112222", ""}, {"", "bbbb bbbb00 aaaa11112", "bbbb00000000 aaaa11112222", ""},
 		{"", "aaaa1111", "aaaa1111", ""}, // one whole ID that others begin with
 		{"", "aaaa111", "", "\n  aaaa11113333  Snow"}, {"", "bbb", "", "curtsy datasets lists"}, {"", "cccc", "", "curtsy datasets lists"},
-		{"", "rain.csv", "", "one of that name has the ID aaaa11112222"}, {"", "Snow", "", "aaaa11113333"},
-		{"CC-BY-4.0", "aaaa11112222", "aaaa11112222", ""}, {"MIT", "aaaa11112222", "", "aaaa11112222 is under CC-BY-4.0, which --license MIT leaves out"},
-		{"CC-BY-4.0", "dddd", "", "CC-BY-4.0 by the word of https://a.example/x alone"}, {"unknown", "dddd", "dddd00000000", ""}, {"", "dddd", "dddd00000000", ""},
-		{"MIT", "aaaa11113333", "", `("ask us")`}, {"MIT", "bbbb", "", "no licence that it names"}, {"unknown", "bbbb", "bbbb00000000", ""}, {"free", "bbbb", "", "SPDX"},
+		{"", "rain.csv", "", "the dataset of that name has the ID aaaa11112222"}, {"", "Snow", "", "aaaa11113333"},
+		{"CC-BY-4.0", "aaaa11112222", "aaaa11112222", ""}, {"MIT", "aaaa11112222", "", "aaaa11112222 is under CC-BY-4.0, which --license MIT excludes"},
+		{"CC-BY-4.0", "dddd", "", "only https://a.example/x states that dddd00000000 is under CC-BY-4.0"}, {"unknown", "dddd", "dddd00000000", ""}, {"", "dddd", "dddd00000000", ""},
+		{"MIT", "aaaa11113333", "", `("ask us")`}, {"MIT", "bbbb", "", "no stated licence"}, {"unknown", "bbbb", "bbbb00000000", ""}, {"free", "bbbb", "", "SPDX"},
 	} {
 		w := wanted{licenses: strings.Fields(c.licenses)}
 		chosen, err := w.choose(t.Context(), from, strings.Fields(c.ids))

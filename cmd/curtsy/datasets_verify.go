@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/download"
 	"github.com/spf13/cobra"
@@ -14,22 +15,22 @@ func (a *app) datasetsVerify() *cobra.Command {
 	g := &getting{a: a, cfg: config.NewDownload(), all: true, only: map[string]bool{}}
 	cmd := &cobra.Command{
 		Use:   "verify DIR",
-		Short: "Check that the files which datasets get put into a directory are what they were",
-		Long: `Read the files that curtsy datasets get put into a directory, and compare them with SHA256SUMS and datapackage.json there: what is
-missing, has changed, is not finished, or was not put there by it. Where each dataset has a folder of its own, all folders are read.
+		Short: "Compare downloaded files with their checksums",
+		Long: `Compare the files that curtsy datasets get has downloaded into a directory with SHA256SUMS and
+datapackage.json there, and list what is missing, changed, incomplete or foreign. If each dataset
+has its own folder, all folders are checked.
 
-With --repair, files that have changed get .mismatch behind their names, and they and those that are missing are got anew, as curtsy
-datasets get would: --data names the crawl's directory.
-
-Exit codes: 0 all is as it should be, 1 something is not, 2 typed wrong.`,
-		Example: "  curtsy datasets verify ./datasets",
-		Args:    one("directory", "./datasets"),
+With --repair, changed files are renamed to NAME.mismatch, and changed and missing files are
+downloaded again, as by curtsy datasets get; --data is the directory of the crawl.`,
+		Annotations: cli.ExitCodes("0 All files are in order.", "1 Some files are not.", "2 The command line is wrong."),
+		Example:     "  curtsy datasets verify ./datasets",
+		Args:        one("directory", "./datasets"),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
-	cmd.Flags().BoolVar(&repair, "repair", false, "get anew what is missing or has changed")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&repair, "repair", false, "download missing and changed files again")
 	return configured(cmd, g.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) (err error) {
 		if repair && asJSON {
-			return usage("--json says what is wrong, and --repair what comes of it: use one after the other")
+			return usage("--json and --repair cannot be used together; use one after the other")
 		}
 		rep, err := download.Verify(cmd.Context(), args[0])
 		if err != nil {
@@ -81,7 +82,7 @@ func (a *app) printReport(rep download.Report) error {
 			return err
 		}
 	}
-	said := "all as they should be"
+	said := "all in order"
 	if n := len(rep.Problems); n > 0 {
 		said = count(int64(n), "problem")
 	}

@@ -26,13 +26,15 @@ func (a *app) demoCommand() *cobra.Command {
 	var stay bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Crawl a simulated web on this machine, offline",
-		Long: `Serve a small simulated web on loopback, crawl it with the production code, and show what came of it: pages, refusals by
-reason, a search. With --stay the simulated web is served on, to be crawled by hand, and the dashboard of what was
-crawled with it.`,
+		Short: "Crawl a simulated web on this machine, without the internet",
+		Long: `Serve a small simulated web on this machine, crawl it, and show the result: pages, refusals
+by reason, a search. Nothing is sent to the internet. With --stay the simulated web and the
+dashboard of the crawl are served until ^C.`,
+		Example: `  curtsy demo
+  curtsy demo --stay --listen 127.0.0.1:7890`,
 		Args: no,
 	}
-	cmd.Flags().BoolVar(&stay, "stay", false, "go on serving the simulated web, and the dashboard, until ^C")
+	cmd.Flags().BoolVar(&stay, "stay", false, "continue to serve the simulated web and the dashboard until ^C")
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, src *config.Source) error {
 		if !src.Given("log-level") {
 			// The simulated web breaks in every way; that is the point, and no news.

@@ -361,7 +361,7 @@ var directedColumns = []struct {
 	{"explain", func(l *look, d directed) string {
 		x := l.explain(d.url())
 		limits := strings.Join(strings.Fields(line(l.run("explain", d.url()), "snippets ")), " ")
-		if strings.HasPrefix(limits, "snippets none, since the page is not shown after ") && d.name == "expires-soon" {
+		if strings.HasPrefix(limits, "snippets none, because the page must not be shown after ") && d.name == "expires-soon" {
 			limits = "" // TestDirectives looks at it
 		}
 		if want := directedLimits[d.name]; limits != want {

@@ -16,15 +16,13 @@ func (a *app) explainCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "explain URL",
-		Short:   "Say what became of a URL, or would, and why",
+		Short:   "Explain what happened to a URL, and why",
 		Example: "  curtsy explain https://example.org/private/",
-		Args:    one("URL", "https://example.org/"),
+		Args:    oneURL,
+		PreRunE: isURL,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
-		if _, err := typedURL(args[0], ""); err != nil {
-			return err
-		}
 		x, err := from.Explain(cmd.Context(), args[0])
 		if err != nil {
 			return err
@@ -62,7 +60,7 @@ func printExplanation(w io.Writer, x crawl.Explanation) {
 			line("licence", "%s, robots.txt line %d", l.Text, l.Line)
 		}
 	} else {
-		line("robots.txt", "not asked for yet")
+		line("robots.txt", "not requested yet")
 	}
 	line("state", "%s", why(x))
 	if !x.Seen {
@@ -113,7 +111,7 @@ func printExplanation(w io.Writer, x crawl.Explanation) {
 	}
 }
 
-// printUse prints what is said of each purpose, and where that stands; of the others nothing.
+// printUse prints each purpose with a known value, and where that is written.
 func printUse(line func(name, format string, args ...any), name string, u crawl.Usage) {
 	for i := range (use.Preferences{}) {
 		p := use.Purpose(i)
@@ -128,7 +126,7 @@ func printUse(line func(name, format string, args ...any), name string, u crawl.
 			}
 			text += fmt.Sprintf(" by %s line %d, %q", s.From, s.Line, s.Text)
 			if s.Inferred {
-				text += ", inferred from what it tells those who train"
+				text += ", inferred from its rules for AI training"
 			}
 			break // the first that decides
 		}

@@ -20,12 +20,9 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write pages, links or datasets to standard output",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("there is no export of %q; use curtsy export pages, links or datasets", args[0])
-			}
-			return cmd.Help()
-		},
+		Example: `  curtsy export pages --format csv > pages.csv
+  curtsy export links > links.jsonl
+  curtsy export datasets --format dcat > datasets.json`,
 	}
 	cmd.AddCommand(
 		a.exportPages(),
@@ -39,43 +36,46 @@ func (a *app) exportPages() *cobra.Command {
 	x := exporting{what: "pages", formats: []string{"jsonl", "parquet", "csv", "bulk", "files", "markdown", "chunks", "text", "html"}}
 	contents := []string{"text", "markdown", "html"}
 	cmd := &cobra.Command{Use: "pages", Short: "Write all pages with their text", Args: no,
-		Long: `Write all pages with their text to standard output, or into a folder:
+		Long: `Write all pages with their text to standard output, or into a folder. The formats are:
 
-  jsonl     a line a page: its record, and its text
-  parquet   a table, with the column names of Common Crawl's index where they fit
-  csv       the same columns for a spreadsheet; 32,767 characters of a text at most, and an apostrophe before what might be a formula
-  bulk      what _bulk of Elasticsearch and OpenSearch takes; --index names the index
-  files     a file a page, into --out FOLDER, and index.jsonl, which says which file is which page
+  jsonl     one page a line: its record and its text
+  parquet   a table, with the column names of Common Crawl's index
+  csv       the same columns for a spreadsheet, with at most 32,767 characters of
+            a text, and an apostrophe before text that could be a formula
+  bulk      input for _bulk of Elasticsearch and OpenSearch; --index is the index
+  files     one file a page in --out FOLDER, and index.jsonl, which maps files
+            to pages
   markdown  jsonl with the main text as Markdown
   chunks    jsonl with the main text in pieces under their headings
   text      one text, with a form feed after each page
-  html      the pages' HTML, one after another
+  html      the HTML of the pages, one after another
 
-Of jsonl, parquet, csv, bulk and files --content says what of a page comes with it. A page whose site wants that comes without content
-(withheld says why), or not at all; a file of pages is as old as the export: with --since, files brings its folder up to date. text and
-html have no place for what is gone since then: how much that is stands on standard error.`,
+In jsonl, parquet, csv, bulk and files, --content selects what is written of each page. If a site
+demands it, a page is written without content (the field withheld gives the reason) or not at all.
+With --since, the format files updates its folder. The formats text and html cannot name pages that
+are gone; their number is printed on standard error.`,
 		Example: `  curtsy export pages > pages.jsonl
   curtsy export pages --format parquet --content markdown --for ai-train > pages.parquet
   curtsy export pages --format bulk --since 24h | curl -sH 'Content-Type: application/x-ndjson' --data-binary @- localhost:9200/pages/_bulk
   curtsy export pages --format files --content html --out site
   curtsy export pages --format chunks --for ai-input --since 24h > new.jsonl`}
 	x.flags(cmd)
-	cmd.Flags().StringVar(&x.content, "content", contents[0], "one of `"+strings.Join(contents, "|")+"`: what of each page, in jsonl, parquet, csv, bulk and files")
+	cmd.Flags().StringVar(&x.content, "content", contents[0], "write this `PART` of each page in jsonl, parquet, csv, bulk and files: "+strings.Join(contents, ", "))
 	completes(cmd, "content", contents...)
-	cmd.Flags().StringVar(&x.out, "out", "", "with --format files, the `folder` they are written into: a new or empty one; with --since also one of an earlier export")
-	cmd.Flags().IntVar(&x.q.ChunkSize, "chunk-size", pages.DefaultChunk, "with --format chunks, the most `characters` of one")
+	cmd.Flags().StringVar(&x.out, "out", "", "with --format files: the `FOLDER` to write into, new or empty; with --since also that of an earlier export")
+	cmd.Flags().IntVar(&x.q.ChunkSize, "chunk-size", pages.DefaultChunk, "with --format chunks: at most `N` characters in a chunk")
 	return a.export(cmd, &x, func() error {
 		switch {
 		case x.q.ChunkSize < pages.MinChunk || x.q.ChunkSize > pages.MaxChunk:
-			return usage("--chunk-size %d: use %d to %d", x.q.ChunkSize, pages.MinChunk, pages.MaxChunk)
+			return usage("--chunk-size %d is out of range; use %d to %d", x.q.ChunkSize, pages.MinChunk, pages.MaxChunk)
 		case cmd.Flags().Changed("chunk-size") && x.format != "chunks":
-			return usage("--chunk-size is for --format chunks")
-		case !slices.Contains(contents, x.content):
-			return usage("--content %q: use %s", x.content, strings.Join(contents, "|"))
+			return usage("--chunk-size needs --format chunks")
+		case known("content", x.content, contents) != nil:
+			return known("content", x.content, contents)
 		case cmd.Flags().Changed("content") && slices.Contains([]string{"markdown", "chunks", "text", "html"}, x.format):
-			return usage("--content is for --format jsonl, parquet, csv, bulk and files; --format %s says itself what it has", x.format)
+			return usage("--content cannot be used with --format %s; use it with --format jsonl, parquet, csv, bulk or files", x.format)
 		case (x.out != "") != (x.format == "files"):
-			return usage("--format files writes into a folder, and nothing else does: curtsy export pages --format files --out FOLDER; redirect other formats with > FILE")
+			return usage("--out and --format files need each other: curtsy export pages --format files --out FOLDER; redirect other formats with > FILE")
 		}
 		if x.q.Format = x.format; slices.Contains([]string{"jsonl", "parquet", "csv", "bulk", "files"}, x.format) {
 			x.q.Format = map[string]string{"text": "jsonl", "markdown": "markdown", "html": "source"}[x.content]
@@ -86,11 +86,12 @@ html have no place for what is gone since then: how much that is stands on stand
 
 func (a *app) exportLinks() *cobra.Command {
 	x := exporting{what: "links", formats: []string{"jsonl", "parquet", "csv", "bulk"}}
-	cmd := &cobra.Command{Use: "links", Short: "Write which page leads to which URL", Args: no,
-		Long: `Write which page leads to which URL to standard output, a link a line or row; as bulk, a page with all its links a document. --since
-writes the links of pages that were stored, or have changed, since then. Before those of each there is a line that says so (removed:
-changed): what was known of its links before does not hold any more. Pages that are gone have such a line, too. As bulk the new
-document takes the place of the one before, or that is deleted.`,
+	cmd := &cobra.Command{Use: "links", Short: "Write which page links to which URL", Args: no,
+		Long: `Write which page links to which URL to standard output, one link a line or row; in bulk, one
+document is a page with all its links. With --since, the links of pages are written that were
+stored or have changed since then. A line with "removed": "changed" before the links of a page
+states that all earlier links of that page are void. Pages that are gone have such a line too. In
+bulk, the new document replaces the earlier one, or the earlier one is deleted.`,
 		Example: `  curtsy export links > links.jsonl
   curtsy export links --format parquet > links.parquet`}
 	x.flags(cmd)
@@ -110,7 +111,7 @@ type exporting struct {
 }
 
 func (x *exporting) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&x.format, "format", x.formats[0], "one of `"+strings.Join(x.formats, "|")+"`")
+	cmd.Flags().StringVar(&x.format, "format", x.formats[0], "write this `FORMAT`: "+strings.Join(x.formats, ", "))
 	completes(cmd, "format", x.formats...)
 	sinceFlag(cmd, &x.since, "and what is gone")
 	bulkFlag(cmd, &x.index)
@@ -119,8 +120,8 @@ func (x *exporting) flags(cmd *cobra.Command) {
 
 // check looks at what all exports have.
 func (x *exporting) check() (err error) {
-	if !slices.Contains(x.formats, x.format) {
-		return usage("--format %q: use %s", x.format, strings.Join(x.formats, "|"))
+	if err := known("format", x.format, x.formats); err != nil {
+		return err
 	}
 	if x.q.Since, err = parseSince(x.since, time.Now()); err != nil {
 		return err
@@ -135,15 +136,16 @@ func (x *exporting) check() (err error) {
 	return nil
 }
 
-// export makes the command of an export; check looks at its own flags and says as what the indexers
-// send it.
+// export makes the command of an export; check checks its own flags and sets the format that the
+// indexers send.
 func (a *app) export(cmd *cobra.Command, x *exporting, check func() error) *cobra.Command {
-	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
-		for _, check := range []func() error{x.check, check} {
-			if err := check(); err != nil {
-				return err
-			}
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if err := x.check(); err != nil {
+			return err
 		}
+		return check()
+	}
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		next := nextSince()
 		var left crawl.LeftOut
 		enough, err := a.piped(x.format, func(w io.Writer) (err error) {
@@ -155,7 +157,7 @@ func (a *app) export(cmd *cobra.Command, x *exporting, check func() error) *cobr
 		}
 		for _, why := range slices.Sorted(maps.Keys(left.Pages)) {
 			if why == crawl.PagesGone {
-				fmt.Fprintf(a.stderr, "gone since then, or no part of this any more: %s; --format jsonl names them\n", count(left.Pages[why], "page"))
+				fmt.Fprintf(a.stderr, "gone since then, or no longer part of this export: %s; --format jsonl names them\n", count(left.Pages[why], "page"))
 				continue
 			}
 			fmt.Fprintf(a.stderr, "%s without content: %s\n", count(left.Pages[why], "page"), why)
@@ -177,11 +179,11 @@ func nextSince() time.Time { return time.Now().Add(-sinceMargin).UTC().Truncate(
 
 // tellSince says how to go on after an export of what changed.
 func (a *app) tellSince(next time.Time) {
-	fmt.Fprintf(a.stderr, "for what changes from now on:  --since %s\n", next.Format(time.RFC3339))
+	fmt.Fprintf(a.stderr, "to export later changes:  --since %s\n", next.Format(time.RFC3339))
 }
 
 func sinceFlag(cmd *cobra.Command, since *string, and string) {
-	cmd.Flags().StringVar(since, "since", "", "only what has changed since a `time` (2026-11-30, 2026-11-30T08:00:00Z, or 24h for a day ago), "+and)
+	cmd.Flags().StringVar(since, "since", "", "only what has changed since this `TIME` (2026-11-30, 2026-11-30T08:00:00Z, or 24h for a day ago), "+and)
 }
 
 // parseSince reads a time, a day, or how long ago; "" is the zero time.
@@ -202,19 +204,19 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(-d).UTC(), nil
 	}
-	return time.Time{}, usage("--since %q: use a time such as 2026-11-30 or 2026-11-30T08:00:00Z (UTC), or how long ago, such as 24h or 7d", text)
+	return time.Time{}, usage("--since %q is not a time; use for example 2026-11-30, 2026-11-30T08:00:00Z (UTC), or 24h or 7d for a time ago", text)
 }
 
-// exportUses are the flags by which an export keeps to what sites say of its purpose.
+// exportUses are the flags by which an export obeys what sites allow for a purpose.
 type exportUses struct {
 	purposes   []string
 	unknownToo bool
 }
 
 func (u *exportUses) flags(cmd *cobra.Command) {
-	names := strings.Join(use.PurposeNames(), "|")
-	cmd.Flags().StringSliceVar(&u.purposes, "for", nil, "only what its site lets be used for `"+names+"` (repeatable: for each of them)")
-	cmd.Flags().BoolVar(&u.unknownToo, "unknown-too", false, "with --for, also what its site says nothing of")
+	names := strings.Join(use.PurposeNames(), ", ")
+	cmd.Flags().StringSliceVar(&u.purposes, "for", nil, "only what its site allows for this `PURPOSE`: "+names+" (repeatable)")
+	cmd.Flags().BoolVar(&u.unknownToo, "unknown-too", false, "with --for: also what the rules of its site do not mention")
 	completes(cmd, "for", use.PurposeNames()...)
 }
 
@@ -225,7 +227,7 @@ func (u *exportUses) check() error {
 	}
 	u.purposes = use.Names(all)
 	if u.unknownToo && len(u.purposes) == 0 {
-		return usage("--unknown-too is for --for: curtsy export pages --for ai-train --unknown-too")
+		return usage("--unknown-too needs --for: curtsy export pages --for ai-train --unknown-too")
 	}
 	return nil
 }
@@ -246,7 +248,7 @@ func (u *exportUses) against(said *crawl.Usage) string {
 	return ""
 }
 
-// tellUses says what an export left out for what sites say of its purposes.
+// tellUses reports what an export left out because of what sites allow.
 func (a *app) tellUses(left map[string]int64, thing string) {
 	unknown := false
 	for _, why := range slices.Sorted(maps.Keys(left)) {
@@ -254,6 +256,6 @@ func (a *app) tellUses(left map[string]int64, thing string) {
 		unknown = unknown || strings.HasSuffix(why, " "+use.Unknown.String())
 	}
 	if unknown {
-		fmt.Fprintln(a.stderr, "to have those of which nothing is said as well:  --unknown-too")
+		fmt.Fprintln(a.stderr, "to include those that no rule mentions:  --unknown-too")
 	}
 }

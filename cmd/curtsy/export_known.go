@@ -42,7 +42,7 @@ func readKnown(r io.Reader, most int) (knownDatasets, error) {
 				return nil, fmt.Errorf("line %d: %w", n, err)
 			}
 			if row.ID == "" {
-				return nil, fmt.Errorf(`line %d: no "id"; use an export of datasets as jsonl, or their ids, one a line`, n)
+				return nil, fmt.Errorf(`line %d: no "id"; use the jsonl export of datasets, or one id a line`, n)
 			}
 		}
 		if row.Removed != "" {

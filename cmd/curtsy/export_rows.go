@@ -90,7 +90,7 @@ func (x *exporting) writer(w io.Writer) (r rows, err error) {
 	case "pages as files":
 		f, err := export.OpenFiles(x.out, !x.q.Since.IsZero())
 		if errors.Is(err, export.ErrNotEmpty) {
-			return r, usage("--out %v: name a new folder, or, to bring one up to date that an export has written, say --since", err)
+			return r, usage("--out %v: use a new folder, or add --since to update the folder of an earlier export", err)
 		} else if err != nil {
 			return r, err
 		}
@@ -129,12 +129,12 @@ func datasetRows(w io.Writer, format, index string) (r rows, err error) {
 }
 
 func bulkFlag(cmd *cobra.Command, index *string) {
-	cmd.Flags().StringVar(index, "index", "", "with --format bulk, the `name` of the index in each action; without it the address names one: .../pages/_bulk")
+	cmd.Flags().StringVar(index, "index", "", "with --format bulk: the `NAME` of the index in each action; without it, the URL of the request names it: .../pages/_bulk")
 }
 
 func checkIndex(index, format string) error {
 	if index != "" && format != "bulk" {
-		return usage("--index is for --format bulk")
+		return usage("--index needs --format bulk")
 	}
 	if err := export.IndexName(index); err != nil {
 		return usage("--index %q: %v", index, err)
@@ -146,7 +146,7 @@ func checkIndex(index, format string) error {
 // (curtsy export pages | head) ends it and is no failure: enough is true then.
 func (a *app) piped(format string, write func(w io.Writer) error) (enough bool, err error) {
 	if f, ok := a.stdout.(*os.File); ok && format == "parquet" && isatty.IsTerminal(f.Fd()) {
-		return false, usage("--format parquet is nothing for a terminal; redirect it: > pages.parquet")
+		return false, usage("--format parquet cannot be shown on a terminal; redirect it: > pages.parquet")
 	}
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE) // so that a write fails, and does not end the process

@@ -21,16 +21,25 @@ func (a *app) forgetCommand() *cobra.Command {
 	var undo bool
 	cmd := &cobra.Command{
 		Use:   "forget HOST|URL",
-		Short: "Take a host, or a URL and all below it, out of a crawl",
-		Long: `Take a host, or a URL and all that begins with it, out of a crawl: its pages leave the store, the search, the catalogue and exports,
-and it is not fetched again. From the moment the command returns nobody is shown it. Of a crawl that runs the pages themselves are
-removed soon after; of one at rest in --dir they are by then. The WARC files of a crawl with --warc are written anew without its
-records, where they were written; copies elsewhere are not known. --undo lets it be crawled again, when the crawl runs.`,
+		Short: "Remove a host or a URL prefix from a crawl",
+		Long: `Remove a host, or all URLs that begin with a URL, from a crawl: the pages leave the store, the
+search index, the catalogue and exports, and they are not fetched again. When the command returns,
+nothing shows them any more. A running crawl deletes the pages themselves soon after; a crawl that
+is not running has deleted them by then. The WARC files of a crawl with --warc are rewritten without
+their records; copies in other places are not. --undo allows crawling again.`,
 		Example: `  curtsy forget d.example
   curtsy forget --nats nats://127.0.0.1:4222 --crawl docs https://d.example/private/`,
-		Args: one("host or URL", "d.example"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := one("host or URL", "d.example")(cmd, args); err != nil {
+				return err
+			}
+			if _, err := crawl.ParseForgotten(args[0]); err != nil {
+				return usage("%v", err)
+			}
+			return nil
+		},
 	}
-	cmd.Flags().BoolVar(&undo, "undo", false, "let it be crawled again")
+	cmd.Flags().BoolVar(&undo, "undo", false, "allow crawling again")
 	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
 		entry, err := crawl.ParseForgotten(args[0])
 		if err != nil {
@@ -86,7 +95,7 @@ func (a *app) forget(ctx context.Context, l *asker.Crawl, entry string, undo boo
 	if has, after := l.ArchiveForgot(ctx); err == nil && before == nil && after == nil {
 		a.sayArchive(asker.ArchiveForgot{Records: has.Records - had.Records, Outlinks: has.Outlinks - had.Outlinks, Files: has.Files - had.Files})
 	} else {
-		fmt.Fprintf(a.stdout, "its records leave the WARC files in %s as well; the indexer's log says when they are gone\n", l.Spec.WARC)
+		fmt.Fprintf(a.stdout, "its records are removed from the WARC files in %s too; the log of the indexer reports the end\n", l.Spec.WARC)
 	}
 	return nil
 }
@@ -100,7 +109,7 @@ func (a *app) sayArchive(did asker.ArchiveForgot) {
 	if did.Outlinks > 0 {
 		links = " and " + count(did.Outlinks, "outlink") + " of other pages"
 	}
-	fmt.Fprintf(a.stdout, "archive: %s%s taken out of %s\n", count(did.Records, "record"), links, count(did.Files, "WARC file"))
+	fmt.Fprintf(a.stdout, "archive: %s%s removed from %s\n", count(did.Records, "record"), links, count(did.Files, "WARC file"))
 }
 
 // awaitForgotten waits until all that follows from what a crawl's spec says is forgotten is done.
@@ -136,7 +145,7 @@ func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string
 		return err
 	}
 	if engine.IsNew(cfg.Dir) {
-		return usage("the crawl in %s belongs to a server; name it: curtsy forget --nats URL --crawl NAME %s", cfg.Dir, entry)
+		return usage("the crawl in %s belongs to a NATS server; select it: curtsy forget --nats URL --crawl NAME %s", cfg.Dir, entry)
 	}
 	e, err := a.openEngine(ctx, a.takenUp(cfg, a.logger(cfg)))
 	if err != nil {
@@ -156,7 +165,7 @@ func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%s: not all is done yet; do the same again, or let the crawl go on: %w", entry, err)
+		return fmt.Errorf("%s: not everything is removed yet; type the same command again, or resume the crawl: %w", entry, err)
 	}
 	a.sayForgotten(text, gone)
 	if did.Files > 0 {

@@ -123,7 +123,7 @@ func TestForgetAtRest(t *testing.T) {
 			!strings.HasSuffix(got, fmt.Sprintf(" %s, 0 datasets\n", count(int64(below), "page"))) {
 			t.Errorf("said %q", got)
 		}
-		says(part+" was forgotten already\n", part)
+		says(part+" was already forgotten\n", part)
 		if log := r.web.Log(); len(log) > 0 {
 			t.Errorf("%d requests were sent: %+v", len(log), log[0])
 		}
@@ -147,7 +147,7 @@ func misses(t *testing.T, r *atRest, entry, hint string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := runs(t, t.Context(), []string{"forget", "--dir", r.dir, entry}, strings.NewReader(""), &stdout, &stderr)
-	if said := stderr.String(); code != exitFailed || stdout.Len() > 0 || !strings.Contains(said, "nothing is known of "+entry) || !strings.Contains(said, hint) {
+	if said := stderr.String(); code != exitFailed || stdout.Len() > 0 || !strings.Contains(said, "the crawl has nothing of "+entry) || !strings.Contains(said, hint) {
 		t.Errorf("curtsy forget %s: exit code %d, %s%s", entry, code, &stdout, said)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -15,14 +16,17 @@ import (
 func (a *app) healthcheckCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use:     "healthcheck URL",
-		Short:   "Exit 0 if the process with its admin port at URL is ready",
-		Example: "  curtsy healthcheck http://127.0.0.1:8080",
-		Args:    one("URL", "http://127.0.0.1:8080"),
+		Use:   "healthcheck URL",
+		Short: "Exit with 0 if a Curtsy process is ready",
+		Long: `Request /readyz of a crawl or daemon at the address of its --listen, and exit with 0 if it is
+ready. It is for containers, which have no shell and no curl.`,
+		Annotations: cli.ExitCodes("0 The process is ready.", "1 It is not ready, or does not answer.", "2 The command line is wrong."),
+		Example:     "  curtsy healthcheck http://127.0.0.1:8080",
+		Args:        one("URL", "http://127.0.0.1:8080"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			u, err := url.Parse(args[0])
 			if err != nil || u.Host == "" {
-				return usage("%q is no URL; use for example http://127.0.0.1:8080", args[0])
+				return usage("%q is not a URL; use for example http://127.0.0.1:8080", args[0])
 			}
 			if strings.Trim(u.Path, "/") == "" {
 				u.Path = "/readyz"
@@ -43,6 +47,6 @@ func (a *app) healthcheckCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Second, "give up after this `time`")
+	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Second, "give up after this `TIME`")
 	return cmd
 }

@@ -11,15 +11,14 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/dustin/go-humanize"
 )
 
 // oneHost prints all that is known of a host.
 func (a *app) oneHost(ctx context.Context, from *asker.Crawl, arg string, asJSON bool) error {
-	name, err := canon.ParseHost(arg)
+	name, err := typedHost(arg)
 	if err != nil {
-		return usage("%q is no name of a host; use for example docs.example.org", arg)
+		return err
 	}
 	found := false
 	err = from.HostsNamed(ctx, []string{string(name)}, func(h crawl.HostInfo) error {
@@ -35,7 +34,7 @@ func (a *app) oneHost(ctx context.Context, from *asker.Crawl, arg string, asJSON
 		if from.AtRest() {
 			add = "crawl"
 		}
-		return fmt.Errorf("the crawl knows no host %s; curtsy %s https://%s/ adds it", name, add, name)
+		return fmt.Errorf("the crawl does not know the host %s; to add it: curtsy %s https://%s/", name, add, name)
 	}
 	return err
 }
@@ -93,7 +92,7 @@ func printHost(w io.Writer, h crawl.HostInfo) {
 	}
 }
 
-// usageText is a line about use for people: what it says, and where it stands.
+// usageText is a line about use for people: its meaning, and where it is.
 func usageText(l crawl.UsageLine) string {
 	var said []string
 	for _, purpose := range slices.Sorted(maps.Keys(l.Says)) {
@@ -101,7 +100,7 @@ func usageText(l crawl.UsageLine) string {
 	}
 	text := strings.Join(said, ", ")
 	if l.Inferred {
-		text += ", inferred from what it tells those who train"
+		text += ", inferred from its rules for AI training"
 	}
 	if l.Path != "" && text != "" {
 		text += " for " + l.Path

@@ -11,6 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
 )
@@ -20,24 +21,30 @@ func (a *app) hostsCommand() *cobra.Command {
 	var want hostsWanted
 	cmd := &cobra.Command{
 		Use:   "hosts [NAME]",
-		Short: "List the hosts: their state, delay, queue and robots.txt; with NAME, all that is known of one",
+		Short: "List the hosts, or show one of them",
+		Long: `List the hosts of a crawl with their state, delay, queue and robots.txt. With NAME, show
+everything that is known about one host.`,
 		Example: `  curtsy hosts --sort queued --desc --limit 20
-  curtsy hosts --filter '*.example.org' --state held
+  curtsy hosts --filter '*.example.org' --state paused
   curtsy hosts --has usage
   curtsy hosts docs.example.org`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && want != (hostsWanted{}) {
-				return usage("%s takes the name of one host, or flags that choose some, for example: %s docs.example.org", cmd.CommandPath(), cmd.CommandPath())
+				return usage("%s needs one host name, or flags that select hosts; use for example: %s docs.example.org", cmd.CommandPath(), cmd.CommandPath())
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one host a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines, one host a line")
 	want.flags(cmd)
-	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
-		if err := want.check(); err != nil {
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			_, err := typedHost(args[0])
 			return err
 		}
+		return want.check()
+	}
+	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
 		if len(args) == 1 {
 			return a.oneHost(cmd.Context(), from, args[0], asJSON)
 		}
@@ -65,32 +72,36 @@ type hostsWanted struct {
 
 func (w *hostsWanted) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&w.q.Sort, "sort", "", "order by `WORD`: "+strings.Join(crawl.HostSorts, ", "))
-	f.BoolVar(&w.q.Descending, "desc", false, "the greatest first")
-	f.StringVar(&w.q.Filter, "filter", "", "only hosts with `TEXT` in their names, or that match a pattern such as '*.example.org'")
-	f.StringVar(&w.q.State, "state", "", "only hosts in `STATE`: "+strings.Join(crawl.HostStates, ", "))
-	f.StringVar(&w.q.Reason, "reason", "", "only hosts with `TEXT` in the reason why they wait")
-	f.StringVar(&w.q.Has, "has", "", "only hosts with `WHAT`: "+strings.Join(crawl.HostHas, ", "))
-	f.IntVar(&w.limit, "limit", 0, "at most `N` hosts; 0: all")
+	f.StringVar(&w.q.Sort, "sort", "", "sort by `COLUMN`: "+strings.Join(crawl.HostSorts, ", "))
+	f.BoolVar(&w.q.Descending, "desc", false, "sort in descending order")
+	f.StringVar(&w.q.Filter, "filter", "", "only hosts whose names contain `TEXT` or match a pattern such as '*.example.org'")
+	f.StringVar(&w.q.State, "state", "", "only hosts in this `STATE`: "+strings.Join(crawl.HostStates, ", "))
+	f.StringVar(&w.q.Reason, "reason", "", "only hosts that wait for a reason that contains `TEXT`")
+	f.StringVar(&w.q.Has, "has", "", "only hosts that have `WHAT`: "+strings.Join(crawl.HostHas, ", "))
+	f.IntVar(&w.limit, "limit", 0, "show at most `N` hosts (0: all)")
 	completes(cmd, "sort", crawl.HostSorts...)
 	completes(cmd, "state", crawl.HostStates...)
 	completes(cmd, "has", crawl.HostHas...)
 }
 
-// check refuses words that nobody knows.
+// check refuses unknown words.
 func (w *hostsWanted) check() error {
 	if w.limit < 0 {
-		return usage("--limit %d: use a number from 0 on", w.limit)
+		return usage("--limit %d is negative; use for example --limit 20, or 0 for all", w.limit)
 	}
 	return cmp.Or(known("sort", w.q.Sort, crawl.HostSorts), known("state", w.q.State, crawl.HostStates), known("has", w.q.Has, crawl.HostHas))
 }
 
-// known refuses a flag's word that is none of those there are; "" is that it was not given.
+// known refuses a word of a flag that is none of words; "" means that the flag was not given.
 func known(flag, word string, words []string) error {
 	if word == "" || slices.Contains(words, word) {
 		return nil
 	}
-	return usage("--%s %q: use %s", flag, word, strings.Join(words, ", "))
+	hint := ""
+	if n := config.Nearest(word, words); n != "" {
+		hint = "; did you mean --" + flag + " " + n + "?"
+	}
+	return usage("--%s %q is unknown; use %s%s", flag, word, strings.Join(words, ", "), hint)
 }
 
 // hosts calls each for the hosts wanted. The lists of all hosts come as the shards send them; of
@@ -150,7 +161,7 @@ func hostNote(h crawl.HostInfo) string {
 		notes = append(notes, "mirror of "+*h.MirrorOf)
 	}
 	if h.Robot != nil && h.Robot.HostHint != "" {
-		notes = append(notes, "says its main mirror is "+h.Robot.HostHint)
+		notes = append(notes, "names its main mirror: "+h.Robot.HostHint)
 	}
 	for _, s := range h.AgentServers {
 		notes = append(notes, "agents for "+s.Path+": "+s.Target)

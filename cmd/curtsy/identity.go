@@ -17,31 +17,37 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// identityCommand writes what an operator publishes of himself, or makes the key for it.
+// identityCommand writes what operators publish about themselves, or makes the key for it.
 func (a *app) identityCommand() *cobra.Command {
 	cfg := config.NewIdentity()
 	var newKey string
 	cmd := &cobra.Command{
 		Use:   "identity [flags]",
-		Short: "Make a key to sign requests with, and what is published of it",
-		Long: `Say who you are to the sites you crawl (Web Bot Auth). First make a key:
+		Short: "Make a signing key, and the files that publish it",
+		Long: `Prove to sites that requests come from you (Web Bot Auth). First make a key, and keep it secret:
 
   curtsy identity --new-key sign.pem
 
-It stays with you. Then write what is published at the address in whose name you sign:
+Then write the files that you publish at the address that you sign for:
 
-  curtsy identity --sign-key sign.pem --sign-agent https://bot.example.org --contact me@example.org --range 192.0.2.0/28
+  curtsy identity --sign-key sign.pem --sign-agent https://bot.example.org \
+    --contact me@example.org --range 192.0.2.0/28
 
-That is the directory of keys with the header it must be served with (headers.txt, and nginx.conf for nginx), the addresses you ask
-from (JAFAR), the agent's card for registers, and a page for webmasters. Serve the directory there, but for those two files, and crawl:
+They are the key directory, the header that it needs (headers.txt, and nginx.conf for nginx), the
+addresses that you send requests from (JAFAR), the card of the agent for registries, and a page for
+webmasters. Serve them at that address, except headers.txt and nginx.conf, and crawl:
 
-  curtsy crawl --sign-key sign.pem --sign-agent https://bot.example.org --contact me@example.org https://docs.example.org/
+  curtsy crawl --sign-key sign.pem --sign-agent https://bot.example.org \
+    --contact me@example.org https://docs.example.org/
 
-The header proves for --valid (30 days) that the keys are yours: write the files anew before that is over. To replace a key, publish the
-new one beside the old (--also new.pem), sign with the new one a day later (--also old.pem), and drop the old one after another day.`,
+The header proves for the time of --valid (30 days) that the keys are yours; write the files again
+before it ends. To replace a key, publish the new one beside the old one (--also new.pem), sign with
+the new one a day later (--also old.pem), and remove the old one after another day.`,
+		Example: `  curtsy identity --new-key sign.pem
+  curtsy identity --sign-key sign.pem --sign-agent https://bot.example.org --contact me@example.org`,
 		Args: no,
 	}
-	cmd.Flags().StringVar(&newKey, "new-key", "", "make a new key and write it to `FILE`, which must not be there yet; nothing else is done")
+	cmd.Flags().StringVar(&newKey, "new-key", "", "make a key, write it to the new `FILE`, and do nothing else")
 	return configured(cmd, cfg, func(*cobra.Command, []string, *config.Source) error {
 		if newKey != "" {
 			return a.makeKey(newKey)
@@ -50,7 +56,7 @@ new one beside the old (--also new.pem), sign with the new one a day later (--al
 	})
 }
 
-// makeKey writes a new key to a file, and says what it is for.
+// makeKey writes a new key to a file, and prints how to publish it.
 func (a *app) makeKey(name string) error {
 	key, err := botauth.NewKey(rand.Reader)
 	if err != nil {
@@ -59,17 +65,17 @@ func (a *app) makeKey(name string) error {
 	if err := identity.WriteKey(name, key); err != nil {
 		return &exit{exitUsage, err}
 	}
-	fmt.Fprintf(a.stdout, "key %s is in %s; only you can read it\npublish it: curtsy identity --sign-key %s --sign-agent https://bot.example.org --contact me@example.org\n",
+	fmt.Fprintf(a.stdout, "key %s is in %s; only you can read it\nto publish it: curtsy identity --sign-key %s --sign-agent https://bot.example.org --contact me@example.org\n",
 		key.ID(), webtext.ShellWord(name), webtext.ShellWord(name))
 	return nil
 }
 
 func (a *app) writeIdentity(cfg *config.Identity) error {
 	if cfg.SignKey == "" {
-		return usage("nobody to introduce: use --sign-key FILE and --sign-agent URL; a key is made by curtsy identity --new-key sign.pem")
+		return usage("--sign-key FILE and --sign-agent URL are required; to make a key: curtsy identity --new-key sign.pem")
 	}
 	if cfg.Contact == "" {
-		return usage("webmasters must be able to reach you; use for example --contact me@example.org")
+		return usage("--contact is required, so that webmasters can reach you; use for example --contact me@example.org")
 	}
 	signer, err := cfg.Signer()
 	if err != nil {
@@ -104,12 +110,12 @@ func (a *app) writeIdentity(cfg *config.Identity) error {
 	for _, f := range list {
 		fmt.Fprintln(a.stdout, filepath.Join(cfg.Dir, filepath.FromSlash(f.Name)))
 	}
-	fmt.Fprintf(a.stdout, "serve them at %s, with the header in %s; it is good until %s\n", signer.Agent(), identity.HeadersFile, now.Add(cfg.Valid).UTC().Format(time.RFC3339))
+	fmt.Fprintf(a.stdout, "serve these files at %s, with the header in %s; it is valid until %s\n", signer.Agent(), identity.HeadersFile, now.Add(cfg.Valid).UTC().Format(time.RFC3339))
 	old := filepath.Join(cfg.Dir, identity.RangesPath[1:])
 	if _, err := os.Stat(old); err == nil && len(ranges) == 0 {
-		fmt.Fprintf(a.stdout, "%s is from before, and what is written now does not name it: remove it if its addresses are not yours any more, or say --range\n", old)
+		fmt.Fprintf(a.stdout, "%s is from an earlier run, and the new files do not refer to it: remove it if its addresses are not yours any more, or use --range\n", old)
 	} else if len(ranges) == 0 {
-		fmt.Fprintf(a.stdout, "no %s was written: say where your requests come from, for example --range 192.0.2.0/28\n", identity.RangesPath[1:])
+		fmt.Fprintf(a.stdout, "%s was not written; to state where your requests come from, use for example --range 192.0.2.0/28\n", identity.RangesPath[1:])
 	}
 	return nil
 }

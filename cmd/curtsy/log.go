@@ -24,26 +24,31 @@ func (a *app) logCommand() *cobra.Command {
 	var follow, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "log",
-		Short: "Show the last lines of the crawl log: URLs fetched and refused, and what was done to the crawl",
+		Short: "Show the newest lines of the crawl log",
+		Long: `Show the newest lines of the crawl log: URLs that were fetched or refused, and who changed what
+in the crawl. With --follow, new lines are printed as they are written.`,
 		Example: `  curtsy log --follow
   curtsy log --host docs.example.org --class failed`,
 		Args: no,
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&follow, "follow", "f", false, "go on with new lines, as long as the crawl runs")
-	f.StringVar(&q.Host, "host", "", "only lines about `HOST`")
-	f.StringVar(&q.Class, "class", "", "only lines of `CLASS`: "+strings.Join(crawl.LogClasses, ", "))
-	f.StringVar(&q.Reason, "reason", "", "only lines whose `REASON` is this: robots, http-4xx, and so on")
-	f.IntVar(&q.Limit, "limit", crawl.DefaultLimit, fmt.Sprintf("begin with the last `N` lines, 1 to %d", crawl.MaxLogLimit))
-	f.BoolVar(&asJSON, "json", false, "as JSON Lines")
+	f.BoolVarP(&follow, "follow", "f", false, "print new lines too, as long as the crawl runs")
+	f.StringVar(&q.Host, "host", "", "only lines about this `HOST`")
+	f.StringVar(&q.Class, "class", "", "only lines of this `CLASS`: "+strings.Join(crawl.LogClasses, ", "))
+	f.StringVar(&q.Reason, "reason", "", "only lines with this `REASON`: robots, http-4xx, and so on")
+	f.IntVar(&q.Limit, "limit", crawl.DefaultLimit, fmt.Sprintf("start with the last `N` lines, 1 to %d", crawl.MaxLogLimit))
+	f.BoolVar(&asJSON, "json", false, "print JSON Lines")
 	completes(cmd, "class", crawl.LogClasses...)
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if q.Limit < 1 || q.Limit > crawl.MaxLogLimit {
+			return usage("--limit %d is out of range; use 1 to %d, for example --limit 50", q.Limit, crawl.MaxLogLimit)
+		}
+		return known("class", q.Class, crawl.LogClasses)
+	}
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		print := a.printLogLine
 		if asJSON {
 			print = func(l crawl.LogLine) error { return a.printJSON(l) }
-		}
-		if err := known("class", q.Class, crawl.LogClasses); err != nil {
-			return err
 		}
 		page, err := a.lastLines(cmd.Context(), from, q)
 		for _, l := range page.Lines {
@@ -55,7 +60,7 @@ func (a *app) logCommand() *cobra.Command {
 			return err
 		}
 		if from.AtRest() {
-			fmt.Fprintln(a.stderr, "the crawl does not run: there is nothing to follow")
+			fmt.Fprintln(a.stderr, "the crawl is not running, so there are no new lines to wait for")
 			return nil
 		}
 		return followLog(cmd.Context(), from, q, page.After, print)
@@ -67,9 +72,6 @@ const backwards = 64
 
 // lastLines are the last lines wanted, looked for from the end of the log on.
 func (a *app) lastLines(ctx context.Context, from *asker.Crawl, q crawl.LogQuery) (page crawl.LogPage, err error) {
-	if q.Limit < 1 || q.Limit > crawl.MaxLogLimit {
-		return page, usage("--limit %d: use a number from 1 to %d", q.Limit, crawl.MaxLogLimit)
-	}
 	wanted := q.Limit
 	for n := range backwards {
 		part, perr := from.Log(ctx, q)
@@ -86,7 +88,7 @@ func (a *app) lastLines(ctx context.Context, from *asker.Crawl, q crawl.LogQuery
 		}
 		q.Limit = wanted - len(page.Lines)
 	}
-	fmt.Fprintln(a.stderr, "only the last part of the crawl log was looked at; all of it is in crawl.jsonl")
+	fmt.Fprintln(a.stderr, "only the last part of the crawl log was searched; the whole log is in crawl.jsonl")
 	return page, err
 }
 

@@ -1,4 +1,4 @@
-// Command curtsy is the whole crawler in one process, and the tool to ask and steer crawls
+// Command curtsy is the whole crawler in one process, and the tool to query and control crawls
 // that run elsewhere.
 //
 //	curtsy crawl --contact me@example.org https://docs.example.org/
@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/daemons"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/service"
@@ -62,24 +63,50 @@ func (a *app) root() *cobra.Command {
 		// Whatever fails before this is called was typed wrong.
 		PersistentPreRun: func(*cobra.Command, []string) { a.parsed = true },
 	}
-	root.SetFlagErrorFunc(suggestFlag)
-	// As the version command says it.
+	// As the version command prints it.
 	root.SetVersionTemplate("curtsy {{.Version}}\n")
-	root.AddCommand(
-		a.crawlCommand(), a.planCommand(), a.seedCommand(), a.demoCommand(),
-		a.statusCommand(), a.pagesCommand(), a.datasetsCommand(), a.searchCommand(), a.serveCommand(), a.mcpCommand(), a.dashboardCommand(), a.hostsCommand(), a.timelineCommand(), a.mirrorsCommand(), a.updatesCommand(), a.explainCommand(), a.logCommand(), a.exportCommand(),
-		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.retireCommand(), a.setCommand(), a.hostCommand(), a.refetchCommand(), a.forgetCommand(), a.retryCommand(), a.reindexCommand(), a.archiveCommand(),
-		a.checkCommand(), a.identityCommand(), a.rupCommand(), a.simwebCommand(), a.healthcheckCommand(), a.versionCommand(),
-	)
-	root.AddCommand(daemons.Commands(a.stderr)...)
-	root.AddCommand(a.manualCommand(), natsServerCommand())
+	for _, g := range a.commandGroups() {
+		root.AddGroup(&cobra.Group{ID: g.name, Title: g.name})
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.name
+		}
+		root.AddCommand(g.commands...)
+	}
+	root.AddCommand(a.manualCommand(), natsServerCommand(), a.versionCommand())
+	cli.Dress(root)
 	return root
+}
+
+// commandGroup is a heading in the help of curtsy and the commands below it.
+type commandGroup struct {
+	name     string
+	commands []*cobra.Command
+}
+
+func (a *app) commandGroups() []commandGroup {
+	return []commandGroup{
+		{"Crawl", []*cobra.Command{a.crawlCommand(), a.planCommand(), a.demoCommand(), a.identityCommand()}},
+		{"Look", []*cobra.Command{
+			a.statusCommand(), a.searchCommand(), a.pagesCommand(), a.hostsCommand(), a.explainCommand(), a.logCommand(), a.timelineCommand(),
+			a.mirrorsCommand(), a.updatesCommand(), a.dashboardCommand(), a.serveCommand(), a.mcpCommand(),
+		}},
+		{"Control", []*cobra.Command{
+			a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.setCommand(), a.seedCommand(), a.hostCommand(), a.refetchCommand(),
+			a.retryCommand(), a.forgetCommand(), a.reindexCommand(),
+		}},
+		{"Data", []*cobra.Command{a.datasetsCommand(), a.exportCommand()}},
+		{"Archive", []*cobra.Command{a.archiveCommand()}},
+		{"Check", []*cobra.Command{a.checkCommand(), a.rupCommand(), a.simwebCommand()}},
+		{"Cluster", append(daemons.Commands(a.stderr), a.retireCommand(), a.healthcheckCommand())},
+	}
 }
 
 const rootHelp = `Curtsy crawls web sites politely and makes them searchable.
 
-  curtsy demo                                              see all of it work, offline
-  curtsy crawl --contact me@example.org https://example.org/   crawl a site; the same again resumes
-  curtsy search "words"                                    look something up in it
+  curtsy demo                       try it without the internet
+  curtsy crawl --contact me@example.org https://example.org/
+                                    crawl a site; the same command resumes
+  curtsy search "words"             search the stored pages
 
-Every flag can also stand in a file (--config FILE) or in the environment (CURTSY_MAX_PAGES=500).`
+A flag can also be set in a file (--config FILE) or in the environment
+(--max-pages is CURTSY_MAX_PAGES).`

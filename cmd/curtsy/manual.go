@@ -4,8 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/daemons"
 	"github.com/curtsy/curtsy/internal/version"
 	"github.com/spf13/cobra"
@@ -88,6 +90,10 @@ func (m *manPage) describe(cmd *cobra.Command) {
 	m.commands(cmd)
 	m.flags("OPTIONS", cmd.LocalFlags())
 	m.flags("OPTIONS OF ALL COMMANDS OF "+strings.ToUpper(pageName(cmd.Root())), cmd.InheritedFlags())
+	if exits := cli.Exits(cmd); len(exits) > 0 {
+		m.macro("SH", "EXIT STATUS")
+		m.exits(exits)
+	}
 	if cmd.Example != "" {
 		m.macro("SH", "EXAMPLES")
 		m.text(cmd.Example)
@@ -107,6 +113,15 @@ func (m *manPage) describe(cmd *cobra.Command) {
 		also = append(also, "/usr/share/doc/curtsy/docs/operations.md")
 	}
 	m.line(strings.Join(also, ", "))
+}
+
+// exits lists exit codes.
+func (m *manPage) exits(codes []cli.ExitCode) {
+	for _, e := range codes {
+		m.macro("TP")
+		m.macro("B", strconv.Itoa(e.Code))
+		m.line(e.Means)
+	}
 }
 
 // commands lists the commands of cmd, by their groups where it has some.
@@ -172,18 +187,7 @@ func (m *manPage) about() {
 	m.text("Every flag can also be in the environment (CURTSY_MAX_PAGES=500 is --max-pages 500) or in the file that --config names. " +
 		"A flag counts before the environment, and the environment before the file.")
 	m.macro("SH", "EXIT STATUS")
-	for _, c := range []struct{ code, text string }{
-		{"0", "Success. Of a crawl: nothing more can be done now."},
-		{"1", "It failed, or a seed could not be fetched. Of a check: refused."},
-		{"2", "The command line or the configuration is wrong."},
-		{"3", "A limit ended the crawl."},
-		{"4", "The answer is incomplete, because some shards did not answer."},
-		{"130", "It was interrupted, or stopped with curtsy stop."},
-	} {
-		m.macro("TP")
-		m.macro("B", c.code)
-		m.line(c.text)
-	}
+	m.exits(cli.Codes)
 	m.macro("SH", "FILES")
 	for _, f := range []struct{ name, text string }{
 		{"./curtsy-data", "what a crawl stores, unless --dir names another folder"},

@@ -19,16 +19,20 @@ func (a *app) mcpCommand() *cobra.Command {
 	cfg := config.NewReader()
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Let an assistant search a crawl (Model Context Protocol)",
-		Long: `Answer an assistant over standard input and output, in the Model Context Protocol, until it closes them: search, the text of a
-page, what became of a URL, datasets, hosts. It only reads; the crawl may begin and end meanwhile. Assistants start it themselves:
+		Short: "Answer an AI assistant about a crawl (Model Context Protocol)",
+		Long: `Answer an AI assistant over standard input and output, in the Model Context Protocol, until it
+closes them: search, text of pages, history of URLs, datasets, hosts. The assistant can only read.
+The crawl may start and stop meanwhile. Assistants start the command themselves, by a setting such
+as:
 
-  {"mcpServers": {"curtsy": {"command": "curtsy", "args": ["mcp", "--dir", "/var/lib/curtsy"]}}}
+  {"mcpServers": {"curtsy":
+    {"command": "curtsy", "args": ["mcp", "--dir", "/var/lib/curtsy"]}}}
 
-Of a page whose site does not allow its use as input of a model (Content-Usage: ai-use=n, Content-Signal: ai-input=no, noai and the
-like) they get title and address and no text; nosnippet and noarchive hold as everywhere. No setting changes that.
+If a site does not allow the use of a page as input of a model (Content-Usage: ai-use=n,
+Content-Signal: ai-input=no, noai and the like), the assistant gets its title and URL, but not its
+text. nosnippet and noarchive are obeyed too. No setting changes that.
 
-Assistants that ask over HTTP find the same at /mcp of the dashboard, of a crawl that runs or of curtsy dashboard: with its token, sent as
+Assistants that use HTTP reach the same at /mcp of a dashboard, with its token in the header
 Authorization: Bearer TOKEN.`,
 		Example: `  curtsy mcp --dir /var/lib/curtsy
   curtsy mcp --nats nats://n1:4222 --crawl docs`,

@@ -15,16 +15,20 @@ func (a *app) mirrorsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "mirrors",
-		Short: "List the hosts that name another as their main mirror, or were found to be one",
-		Long: `List the origins that name a main mirror in their robots.txt (Host:), and those found to be another name of a site: because
-all their pages have moved there, or because they are the same with and without www.
+		Short: "List mirrors, with the evidence for each",
+		Long: `List the origins that name a main mirror in their robots.txt (Host:), and those that proved to
+be another name of a site: because all their pages have moved there, or because they serve the same
+pages with and without www. The column STATE is one of:
 
-  main         it names itself
-  mirror       it is a mirror of MAIN: its pages are kept under MAIN's addresses; EVIDENCE says how that is known
-  unconfirmed  it names MAIN, which is all there is to it: see WHY. Its pages stay closed, as its robots.txt asks`,
-		Args: no,
+  main         the origin names itself
+  mirror       it is a mirror of MAIN: its pages are stored under the URLs of
+               MAIN; the column EVIDENCE shows how that is known
+  unconfirmed  it names MAIN, but there is no other evidence (see WHY); its
+               pages are not fetched, as its robots.txt demands`,
+		Example: "  curtsy mirrors\n  curtsy mirrors --json",
+		Args:    no,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one origin a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines, one origin a line")
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if asJSON {
 			return from.Mirrors(cmd.Context(), func(m crawl.MirrorInfo) error { return a.printJSON(m) })

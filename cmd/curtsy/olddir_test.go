@@ -87,7 +87,8 @@ func oldCrawl(web *simweb.Server, dir string) []string {
 	return []string{"crawl", "--dir", dir, "--allow-private", "--delay", oldDelay.String(), "--hold-max", "3s", "--resolve", web.Resolve(), "--listen", "off"}
 }
 
-// The commands can read a directory that commit 46b061c was killed over, while no crawl runs in it.
+// The commands can read a directory that commit 46b061c was killed over, while no crawl is running
+// in it.
 // The crawl in it goes on to its end, and has then found what an undisturbed crawl finds. No host
 // is asked too early, and nothing is fetched again whose outcome was known.
 func TestOldDirectoryGoesOn(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 func (a *app) pagesCommand() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "pages", Short: "List the stored pages", Args: no}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one page a line")
+	cmd := &cobra.Command{Use: "pages", Short: "List the stored pages", Args: no, Example: "  curtsy pages\n  curtsy pages --json > pages.jsonl"}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines, one page a line")
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if asJSON {
 			return from.Pages(cmd.Context(), func(p crawl.PageInfo) error { return a.printJSON(p) })

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/plan"
@@ -23,16 +24,19 @@ func (a *app) planCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "plan [flags] URL...",
-		Short: "Say what a crawl would do, from robots.txt, sitemaps and data.txt alone",
-		Long: `Read robots.txt, sitemaps and data.txt of the sites of the given URLs, as politely as a crawl does, and say what a crawl with the same flags
-would do: how many pages it would ask for, what would be refused and why, and how long it would take at least. No page is asked for,
-and nothing is kept. Beside /data.txt each site is asked whether it has a /data.json, unless --data-json=false; with another --purpose
-than search, what sites say of use in tdmrep.json and licences is read as well.
+		Short: "Show what a crawl would fetch, without fetching pages",
+		Long: `Show what a crawl with the same flags would do: how many pages it would request, which URLs
+it would refuse and why, and the least time that it would take.
 
-Sitemaps do not name all pages: links lead to more, unless --links=false is given. Mirrors are known only if their robots.txt files
-name the main host. ^C ends the reading; what is known by then is shown.
+Only robots.txt, sitemaps and data.txt of the sites are read, as politely as in a crawl. No page is
+requested and nothing is stored. Each site is also asked for /data.json, unless --data-json=false
+is given. With a --purpose other than search, tdmrep.json and licence documents are read too.
 
-Exit codes: 0 planned, 1 failed or no host could be asked, 2 typed or configured wrong, 130 interrupted.`,
+Sitemaps do not name all pages: a crawl finds more by links, unless --links=false is given. A
+mirror is known only if its robots.txt names the main host. ^C stops reading and shows what is
+known so far. Flags of curtsy crawl that change nothing here are accepted.`,
+		Annotations: cli.ExitCodes("0 The plan is complete.", "1 The plan failed, or no host could be reached.",
+			"2 The command line or a setting is wrong.", "130 Reading was interrupted; the plan shows what is known."),
 		Example: `  curtsy plan --contact me@example.org https://docs.example.org/
   curtsy plan --contact me@example.org --scope host --links=false --json https://docs.example.org/`,
 	}
@@ -42,7 +46,7 @@ Exit codes: 0 planned, 1 failed or no host could be asked, 2 typed or configured
 			return err
 		}
 		if len(seeds) == 0 {
-			return usage("plan what? for example: curtsy plan --contact me@example.org https://docs.example.org/")
+			return usage("a plan needs a URL; use for example: curtsy plan --contact me@example.org https://docs.example.org/")
 		}
 		spec, err := planned(cfg.Plan, config.NewReader().NATS, src.Given, nil, seeds)
 		if err != nil {
@@ -52,7 +56,7 @@ Exit codes: 0 planned, 1 failed or no host could be asked, 2 typed or configured
 	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
 	for _, flag := range []string{"recrawl", "every", "recrawl-min", "recrawl-max", "updates", "updates-mail", "updates-latency", "updates-websub-url", "security-txt", "llms-txt", "warc", "search", "shards"} {
-		// They are taken, so that a crawl's line can be tried as it is, and change nothing.
+		// They are accepted, so that a crawl's line can be tried as it is, and change nothing.
 		if err := cmd.Flags().MarkHidden(flag); err != nil {
 			panic(err)
 		}
@@ -104,7 +108,7 @@ func (a *app) plan(ctx context.Context, cfg *config.Foresee, spec crawl.Spec, se
 	case ctx.Err() != nil:
 		return &exit{code: exitInterrupted}
 	case r.Pages == 0 && r.Waiting > 0:
-		return &exit{exitFailed, fmt.Errorf("no host can be asked: %s", whyWaiting(r))}
+		return &exit{exitFailed, fmt.Errorf("no host can be reached: %s", whyWaiting(r))}
 	}
 	return nil
 }
@@ -121,10 +125,10 @@ func whyWaiting(r *plan.Report) string {
 
 func waitsFor(h *plan.Host) string {
 	if h.DelaySource == "crawl-delay" && h.DelayS > 600 {
-		return fmt.Sprintf("robots.txt asks for %s between requests, so it is not visited", service.Span(h.DelayS))
+		return fmt.Sprintf("robots.txt demands %s between requests, so the host is not visited", service.Span(h.DelayS))
 	}
 	if h.Reason == "" {
-		return "its robots.txt was not had"
+		return "its robots.txt could not be read"
 	}
 	return strings.TrimPrefix("robots.txt: "+h.Reason, "robots.txt: robots.txt ")
 }
@@ -142,48 +146,48 @@ func printPlan(w io.Writer, r *plan.Report, spec crawl.Spec) {
 	line("scope", "%s", r.Scope)
 	switch r.PagesAre {
 	case plan.PagesAll:
-		line("pages", "%s would be asked for", humanize.Comma(r.Pages))
+		line("pages", "%s would be requested", humanize.Comma(r.Pages))
 	case plan.PagesAtLeast:
-		line("pages", "at least %s would be asked for%s", humanize.Comma(r.Pages), map[bool]string{false: "; links of pages lead to more"}[spec.NoLinks])
+		line("pages", "at least %s would be requested%s", humanize.Comma(r.Pages), map[bool]string{false: "; links of pages lead to more"}[spec.NoLinks])
 	default:
-		line("pages", "unknown: %s, and only their links lead on", noSitemap(spec))
+		line("pages", "unknown: %s, and more pages are found only by links", noSitemap(spec))
 	}
 	if r.Limit != "" {
-		line("", "--%s ends it there", r.Limit)
+		line("", "--%s ends the crawl there", r.Limit)
 	}
 	if r.WrongType > 0 {
-		line("", "%s of them by name of a type that is not kept (--types): asked for, and most likely refused", humanize.Comma(r.WrongType))
+		line("", "%s of them have names of types that are not kept (--types); they are requested and probably refused", humanize.Comma(r.WrongType))
 	}
 	if r.Cut != "" {
 		line("", "the plan was cut short: %s", r.Cut)
 	}
 	line("datasets", "%s", announced(r))
-	line("requests", "%s, robots.txt, sitemaps and data.txt among them", humanize.Comma(r.Requests))
+	line("requests", "%s, with those for robots.txt, sitemaps and data.txt", humanize.Comma(r.Requests))
 	line("duration", "%s", atLeast(r))
 	for i := range r.Hosts[:min(len(r.Hosts), planHosts)] {
 		h := &r.Hosts[i]
 		line(map[bool]string{true: "hosts"}[i == 0], "%s", hostPlan(h))
 	}
 	if n := len(r.Hosts) - planHosts; n > 0 {
-		line("", "and %s; --json has them all", count(int64(n), "host"))
+		line("", "and %s more; --json shows all", count(int64(n), "host"))
 	}
 	line("refused", "%s", count(r.Refused, "URL"))
 	for _, g := range r.Refusals[:min(len(r.Refusals), planRefusals)] {
 		line("", "%s", refusal(&g))
 	}
 	if len(r.Refusals) > planRefusals || r.More > 0 {
-		line("", "and more; --json has them")
+		line("", "and more; --json shows all")
 	}
 	if r.Waiting > 0 {
-		line("waiting", "%s of hosts that cannot be asked now: %s", count(r.Waiting, "URL"), whyWaiting(r))
+		line("waiting", "%s of hosts that cannot be reached now: %s", count(r.Waiting, "URL"), whyWaiting(r))
 	}
 }
 
 func noSitemap(spec crawl.Spec) string {
 	if !spec.Sitemaps {
-		return "sitemaps are not read (--sitemaps has them read), so only the seeds are known"
+		return "sitemaps are not read (--sitemaps reads them), so only the seeds are known"
 	}
-	return "no sitemap names any beside the seeds"
+	return "no sitemap names pages besides the seeds"
 }
 
 func announced(r *plan.Report) string {
@@ -203,12 +207,12 @@ func announced(r *plan.Report) string {
 
 func atLeast(r *plan.Report) string {
 	if r.Requests == 0 {
-		return "nothing would be asked for"
+		return "no request would be sent"
 	}
 	text := "at least " + service.Span(r.ShortestS)
 	for i := range r.Hosts {
 		if h := &r.Hosts[i]; h.Host == r.Longest && r.Limit == "" {
-			text += fmt.Sprintf(", because of %s: %s, %s apart (%s), answered in %s", h.Host, count(h.Read+h.Pages, "request"), apart(h.DelayS), delayWords(h.DelaySource), apart(h.ResponseS))
+			text += fmt.Sprintf(", because of %s: %s with %s between them (%s), answered in %s", h.Host, count(h.Read+h.Pages, "request"), apart(h.DelayS), delayWords(h.DelaySource), apart(h.ResponseS))
 		}
 	}
 	return text
@@ -223,9 +227,9 @@ func delayWords(source string) string {
 	case "configured":
 		return "--delay"
 	case "default":
-		return "the least for a host that is not yours"
+		return "the minimum for a host that is not yours"
 	case "crawl-delay":
-		return "its robots.txt asks for that"
+		return "from its robots.txt"
 	}
 	return source
 }

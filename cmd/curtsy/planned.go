@@ -22,18 +22,18 @@ func planned(p config.Plan, n config.NATS, given func(string) bool, old *crawl.S
 			s.Shards = crawl.ClusterShards
 		}
 	case given("shards") && p.Shards != 0 && p.Shards != old.Shards:
-		return s, usage("the crawl was created with %d shards, which is for good; leave --shards out, or use another --dir or --crawl", old.Shards)
+		return s, usage("the crawl was created with %d shards, which cannot be changed; leave --shards out, or use another --dir or --crawl", old.Shards)
 	}
 	if err := addSeeds(&s, seeds); err != nil {
 		return s, err
 	}
 	if len(s.Seeds) == 0 {
-		return s, usage("a new crawl needs a URL to begin with, for example: curtsy crawl --contact me@example.org https://example.org/")
+		return s, usage("a new crawl needs a URL to start from; use for example: curtsy crawl --contact me@example.org https://example.org/")
 	}
 	if s.Contact == "" && !s.AllowPrivate {
-		return s, usage(`say how the people whose site you crawl can reach you; it is sent with every request:
+		return s, usage(`a crawl needs an address at which webmasters reach you; it is sent with every request:
     --contact me@example.org   or   --contact https://example.org/about-our-crawler
-Without a contact only private addresses are crawled, with --allow-private.`)
+Without it, only private addresses are crawled, with --allow-private.`)
 	}
 	if err := service.CheckPassword(s, n.Queue("curtsy")); err != nil {
 		return s, usage("%w", err)

@@ -17,13 +17,14 @@ func (a *app) reindexCommand() *cobra.Command {
 	cfg := config.NewReader()
 	cmd := &cobra.Command{
 		Use:   "reindex",
-		Short: "Build the search index anew from the stored pages",
-		Long: `Build the search index of a crawl anew from its stored pages, shard by shard, beside the one there is, which answers until the
-new one takes its place. The answers stay the same; the files become as small as they can be. Meanwhile there must be room on the disk
-for the files of a shard three times more.
+		Short: "Build the search index again from the stored pages",
+		Long: `Build the search index of a crawl again from its stored pages, shard by shard. The old index of
+a shard answers queries until the new one replaces it. The answers stay the same; the files become
+as small as possible. The disk needs free space for three times the files of one shard.
 
-Of a crawl that runs the indexers do it, with the processor time that search may have; the crawl goes on. ^C ends only the watching.
-Of a crawl at rest in --dir this command does it; ^C leaves the shards that are not done with the index they have.`,
+In a running crawl the indexers do the work, and the crawl continues; ^C only ends the progress
+display. In a crawl that is not running, this command does the work; after ^C, the remaining shards
+keep their old index.`,
 		Example: `  curtsy reindex
   curtsy reindex --nats nats://127.0.0.1:4222 --crawl docs`,
 		Args: no,

@@ -51,7 +51,7 @@ func (r *reindexing) pages() (done, left int64) {
 // gone that all of the crawl runs in.
 func (a *app) reindexRunning(ctx context.Context, l *asker.Crawl, ended func() bool) error {
 	if !l.Spec.Search {
-		return fmt.Errorf("crawl %q has no search index: search is off", l.Spec.Name)
+		return fmt.Errorf("crawl %q has no search index, because --search is off", l.Spec.Name)
 	}
 	now, err := l.Indexes(ctx)
 	if err != nil && !errors.Is(err, ask.ErrIncomplete) {
@@ -70,11 +70,11 @@ func (a *app) reindexRunning(ctx context.Context, l *asker.Crawl, ended func() b
 		underWay = !begun // somebody else was faster
 	}
 	if underWay {
-		fmt.Fprintf(a.stderr, "the index is being built anew already, since %s; this is how far it is\n", sinceMark(r.mark))
+		fmt.Fprintf(a.stderr, "the index is already being built again, since %s; its progress follows\n", sinceMark(r.mark))
 	}
 	err = a.watchReindex(ctx, l, r, ended)
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(a.stderr, "the indexers go on with it; the same command shows how far they are")
+		fmt.Fprintln(a.stderr, "the indexers continue; the same command shows their progress")
 	}
 	return err
 }
@@ -115,7 +115,7 @@ func (a *app) watchReindex(ctx context.Context, l *asker.Crawl, r *reindexing, e
 			return err
 		}
 		if l.Queue.NC.IsClosed() || ended() {
-			return errors.New("the crawl has ended; what is left of its index is built anew when it runs next")
+			return errors.New("the crawl has ended; the rest of its index is built when it runs again")
 		}
 		done, left := r.pages()
 		if person {
@@ -161,5 +161,5 @@ func (a *app) missedReindex(person bool, l *asker.Crawl, r *reindexing, pages in
 	if len(e.Missing) < e.Shards {
 		a.saidReindexed(person, pages)
 	}
-	return &exit{exitPartial, fmt.Errorf("%w\nTheir indexers are away, and build theirs anew as soon as they are back; the same command shows how far they are.", e)}
+	return &exit{exitPartial, fmt.Errorf("%w\nTheir indexers do not answer. They build their index when they are back; the same command shows their progress.", e)}
 }

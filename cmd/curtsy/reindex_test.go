@@ -172,7 +172,7 @@ func TestReindexOverNATS(t *testing.T) {
 			t.Errorf("a search with an indexer away takes %v and ends with %d", time.Since(began), code)
 		}
 		var stdout, stderr bytes.Buffer
-		if code := runs(t, t.Context(), []string{"reindex"}, nil, &stdout, &stderr); code != exitPartial || !strings.Contains(stderr.String(), "as soon as they are back") {
+		if code := runs(t, t.Context(), []string{"reindex"}, nil, &stdout, &stderr); code != exitPartial || !strings.Contains(stderr.String(), "when they are back") {
 			t.Errorf("exit code %d without one indexer: %s%s", code, &stdout, &stderr)
 		}
 		spec, err = service.ReadSpec(t.Context(), kv)
@@ -213,7 +213,7 @@ func TestReindexOverNATS(t *testing.T) {
 		stderr.Reset()
 		code := runs(t, ctx, []string{"reindex"}, nil, &stdout, &stderr)
 		cancel()
-		if code == exitOK || !strings.Contains(stderr.String(), "being built anew already, since") {
+		if code == exitOK || !strings.Contains(stderr.String(), "already being built again, since") {
 			t.Errorf("exit code %d of a second one: %s%s", code, &stdout, &stderr)
 		}
 		<-sees

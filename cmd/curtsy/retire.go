@@ -20,20 +20,19 @@ func (a *app) retireCommand() *cobra.Command {
 	var undo bool
 	cmd := &cobra.Command{
 		Use:   "retire INDEXER",
-		Short: "Have an indexer give its pages to the others, for good",
-		Long: `Have an indexer give its shards, with the pages in them, to the other indexers, and wait until it has none.
-
-It must be running, and so must the others. Afterwards it can be stopped and its directory removed. A frontier needs no such
-word: stopping it is enough. --undo lets it have shards again.`,
+		Short: "Move all shards of an indexer to the other indexers",
+		Long: `Move all shards of an indexer, with their pages, to the other indexers, and wait until it has
+none. That indexer and the others must be running. Afterwards you can stop it and remove its
+directory. A frontier does not need this: stop it. --undo assigns shards to the indexer again.`,
 		Example: `  curtsy retire --nats nats://127.0.0.1:4222 --crawl docs indexer-2`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || crawl.CheckName(args[0]) != nil {
-				return usage("retire takes the name of one indexer (its --instance), for example indexer-2")
+				return usage("curtsy retire needs the name of one indexer (its --instance); use for example: curtsy retire indexer-2")
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&undo, "undo", false, "let the indexer have shards again")
+	cmd.Flags().BoolVar(&undo, "undo", false, "assign shards to the indexer again")
 	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
 		l, err := a.reach(cmd.Context(), cfg)
 		if err != nil {
@@ -44,25 +43,25 @@ word: stopping it is enough. --undo lets it have shards again.`,
 			if err := steer.Unretire(cmd.Context(), l, me(), args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "%s is given shards again\n", args[0])
+			fmt.Fprintf(a.stdout, "shards are assigned to %s again\n", args[0])
 			return nil
 		}
 		return a.retire(cmd.Context(), l, args[0])
 	})
 }
 
-// retire says that the indexer is to go, and waits until no shard has its home there.
-// Interrupted, the word stands.
+// retire marks the indexer as retired and waits until no shard is assigned to it. The mark stays
+// when the wait is interrupted.
 func (a *app) retire(ctx context.Context, l *asker.Crawl, name string) error {
 	at, err := homes.Instances(ctx, l.Bucket, l.Spec.Shards)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(at, name) {
-		return fmt.Errorf("no shard of crawl %q has its home on %q; those that have some: %s", l.Spec.Name, name, strings.Join(instances(at), ", "))
+		return fmt.Errorf("indexer %[2]q has no shard of crawl %[1]q; the indexers with shards are: %[3]s", l.Spec.Name, name, strings.Join(instances(at), ", "))
 	}
 	if len(instances(at)) == 1 && !otherIndexer(ctx, l, name) {
-		return fmt.Errorf("%s is the only indexer of crawl %q: start another first", name, l.Spec.Name)
+		return fmt.Errorf("%s is the only indexer of crawl %q; start another one first", name, l.Spec.Name)
 	}
 	if err := steer.Retire(ctx, l, me(), name); err != nil {
 		return err
@@ -76,15 +75,15 @@ func (a *app) retire(ctx context.Context, l *asker.Crawl, name string) error {
 		}
 		switch {
 		case left == 0:
-			fmt.Fprintf(a.stdout, "%s has no shard any more; it can be stopped\n", name)
+			fmt.Fprintf(a.stdout, "%s has no shards any more; you can stop it\n", name)
 			return nil
 		case left != last:
-			fmt.Fprintf(a.stderr, "%s has %s left to give away\n", name, count(int64(left), "shard"))
+			fmt.Fprintf(a.stderr, "%s still has %s to move\n", name, count(int64(left), "shard"))
 			last = left
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s still has %s; it goes on giving them away: %w", name, count(int64(left), "shard"), ctx.Err())
+			return fmt.Errorf("%s still has %s; it continues to move them: %w", name, count(int64(left), "shard"), ctx.Err())
 		case <-time.After(500 * time.Millisecond):
 		}
 		if at, err = homes.Instances(ctx, l.Bucket, l.Spec.Shards); err != nil {

@@ -23,13 +23,17 @@ func (a *app) retryCommand() *cobra.Command {
 	cfg := config.NewReader()
 	cmd := &cobra.Command{
 		Use:   "retry HOST...",
-		Short: "Have hosts tried again that could not be reached",
-		Long: `Have hosts tried again that could not be reached, without waiting for what their failures would have us wait: their robots.txt is asked
-for anew, and what failed of them for a reason that may pass (dns, connect, tls, timeout, 5xx and the like) is queued again. The delay
-between requests is kept, and so is what a server asked for with Retry-After. Of a crawl at rest they are tried when it goes on.`,
+		Short: "Try hosts again that could not be reached",
+		Long: `Try hosts again that could not be reached, without waiting for the end of their back-off: their
+robots.txt is requested again, and URLs that failed for a temporary reason (dns, connect, tls,
+timeout, 5xx and the like) are queued again. The delay between requests stays the same, and
+Retry-After of a server is obeyed. A crawl that is not running tries them when it is resumed.`,
 		Example: `  curtsy retry docs.example.org
   curtsy retry --nats nats://127.0.0.1:4222 --crawl docs docs.example.org www.example.org`,
-		Args: cobra.ArbitraryArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			_, err := retryHosts(args)
+			return err
+		},
 	}
 	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
 		hosts, err := retryHosts(args)
@@ -41,7 +45,7 @@ between requests is kept, and so is what a server asked for with Retry-After. Of
 			l, err := a.dialEngine(ctx, cfg.Dir, a.logger(cfg))
 			if errors.Is(err, engine.ErrNotRunning) {
 				return a.steerAtRest(ctx, cfg, func(ctx context.Context, l *asker.Crawl) error {
-					return a.retry(ctx, l, hosts, " when the crawl goes on: curtsy crawl --dir "+webtext.ShellWord(cfg.Dir))
+					return a.retry(ctx, l, hosts, " when the crawl is resumed: curtsy crawl --dir "+webtext.ShellWord(cfg.Dir))
 				})
 			}
 			if err != nil {
@@ -62,14 +66,14 @@ between requests is kept, and so is what a server asked for with Retry-After. Of
 // retryHosts reads host names; a URL stands for its host.
 func retryHosts(args []string) (hosts []string, err error) {
 	if len(args) == 0 {
-		return nil, usage("retry which host? for example: curtsy retry docs.example.org")
+		return nil, usage("curtsy retry needs a host; use for example: curtsy retry docs.example.org")
 	}
 	for _, arg := range args {
 		h, err := canon.ParseHost(arg)
 		if err != nil {
 			u, uerr := canon.Parse(arg)
 			if uerr != nil {
-				return nil, usage("%q is no host name (%v); use for example docs.example.org", arg, err)
+				return nil, usage("%q is not a host name (%v); use for example docs.example.org", arg, err)
 			}
 			h = u.Host()
 		}

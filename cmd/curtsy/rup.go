@@ -17,24 +17,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// rupCommand gathers what a robot can ask of a site by the Remote Update Protocol,
-// for a person to ask.
+// rupCommand gathers the requests of the Remote Update Protocol, for use by hand.
 func (a *app) rupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rup",
-		Short: "Ask a site's RUP server by hand: register, unregister, modify, sequence, index",
-		Long: `Ask a site that offers the Remote Update Protocol (/rupinfo.txt) to be told of changes, or what has changed, by hand. A crawl with
---recrawl does this by itself. The site's robots.txt is obeyed; two requests follow each other after a second, or what it asks for.
+		Short: "Query the update server of a site (Remote Update Protocol)",
+		Long: `Query the update server of a site (Remote Update Protocol, /rupinfo.txt). A crawl with --recrawl
+does this by itself. The robots.txt of the site is obeyed, with at least a second between
+two requests. --credentials and --proxy work as in a crawl.
 
-A site behind a door is shown what the file of --credentials has for it, and with --proxy requests go through that, as in a crawl.
-
-The key that register prints is needed for all but index; give it in the environment (CURTSY_RUP_KEY) or in a file (--key-file).`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("there is no curtsy rup %q; curtsy rup --help lists what there is", args[0])
-			}
-			return cmd.Help()
-		},
+All commands except index need the key that register prints: in the variable CURTSY_RUP_KEY, or in
+a file (--key-file).`,
+		Example: `  curtsy rup index --span 2-week https://www.example.org/
+  curtsy rup register --email robot@example.org https://www.example.org/`,
 	}
 	c := rupCommands{a}
 	cmd.AddCommand(c.register(), c.unregister(), c.modify(), c.sequence(), c.index())
@@ -44,7 +39,7 @@ The key that register prints is needed for all but index; give it in the environ
 // rupCommands makes the subcommands.
 type rupCommands struct{ app *app }
 
-// rupAsk is what the subcommands have in common: whom to ask, and as whom.
+// rupAsk is what the subcommands have in common: the site, and the identity.
 type rupAsk struct {
 	app    *app
 	cfg    *config.RUP
@@ -55,14 +50,14 @@ type rupAsk struct {
 	hand *fetcher.ByHand
 }
 
-// asking makes a subcommand of a function that asks.
+// asking makes a subcommand of a function that queries a site.
 func (c rupCommands) asking(cmd *cobra.Command, example string, ask func(context.Context, *rupAsk, string) error) *cobra.Command {
 	r := &rupAsk{app: c.app, cfg: config.NewRUP()}
 	cmd.Example = "  curtsy rup " + example
 	cmd.Args = one("SITE", strings.SplitN(example, " ", 2)[1])
-	cmd.Flags().StringVar(&r.email, "email", "", "the robot's `ADDRESS`, to which reports are mailed")
-	cmd.Flags().StringVar(&r.cgi, "cgi", "", "ask at this `URL` instead of the one that /rupinfo.txt names")
-	cmd.Flags().BoolVar(&r.asJSON, "json", false, "as one JSON object")
+	cmd.Flags().StringVar(&r.email, "email", "", "mail `ADDRESS` of the robot, to which reports are sent")
+	cmd.Flags().StringVar(&r.cgi, "cgi", "", "use the update server at this `URL` instead of the one in /rupinfo.txt")
+	cmd.Flags().BoolVar(&r.asJSON, "json", false, "print one JSON object")
 	return configured(cmd, r.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) (err error) {
 		signer, err := r.cfg.Signer()
 		if err != nil {
@@ -81,7 +76,7 @@ func (c rupCommands) asking(cmd *cobra.Command, example string, ask func(context
 		r.hand, err = fetcher.NewByHand(fetcher.ByHandOptions{
 			Signer: signer, Credentials: shown, Proxy: through, Word: word, Contact: r.cfg.Contact, AllowPrivate: r.cfg.AllowPrivate, Resolve: r.cfg.Resolve,
 			Waiting: func(host string, wait time.Duration) {
-				fmt.Fprintf(c.app.stderr, "waiting %v before asking %s again\n", wait.Round(100*time.Millisecond), clean(host))
+				fmt.Fprintf(c.app.stderr, "waiting %v before the next request to %s\n", wait.Round(100*time.Millisecond), clean(host))
 			},
 		})
 		if err != nil {
@@ -154,9 +149,9 @@ func (r *rupAsk) credentials() (rup.Credentials, error) {
 	c := rup.Credentials{Email: r.email, Key: rup.Key(r.cfg.Key)}
 	switch {
 	case c.Email == "":
-		return c, usage("which address is registered? add --email ADDRESS")
+		return c, usage("the registered address is required; add --email ADDRESS")
 	case c.Key == "":
-		return c, usage("where is the key that register printed? put it into CURTSY_RUP_KEY, or into a file and add --key-file FILE")
+		return c, usage("the key that register printed is required; put it into CURTSY_RUP_KEY, or into a file and add --key-file FILE")
 	}
 	return c, nil
 }
@@ -177,11 +172,11 @@ type rupPreferences struct {
 }
 
 func (p *rupPreferences) flags(cmd *cobra.Command, empty string) {
-	cmd.Flags().StringVar(&p.latency, "latency", "", "`TIME` between two reports, of what the site offers: day, 2-week")
+	cmd.Flags().StringVar(&p.latency, "latency", "", "`INTERVAL` of reports, one that the site offers: day, 2-week")
 	// The site may offer others.
 	completes(cmd, "latency", string(rup.Day), string(rup.Week), string(rup.Month))
-	cmd.Flags().StringArrayVar(&p.exclude, "exclude", nil, "do not report paths that match this `PATTERN`, of those the site offers (repeatable)"+empty)
-	cmd.Flags().StringArrayVar(&p.includeOnly, "include-only", nil, "report only paths that match this `PATTERN`, of those the site offers (repeatable)"+empty)
+	cmd.Flags().StringArrayVar(&p.exclude, "exclude", nil, "exclude paths that match this `PATTERN`, one that the site offers (repeatable)"+empty)
+	cmd.Flags().StringArrayVar(&p.includeOnly, "include-only", nil, "report only paths that match this `PATTERN`, one that the site offers (repeatable)"+empty)
 }
 
 // read makes preferences of the flags that were given. A list of nothing but "" is
@@ -207,14 +202,14 @@ func (p *rupPreferences) read(cmd *cobra.Command, email string) (rup.Preferences
 	}
 	pref.Exclude, pref.IncludeOnly = list("exclude", p.exclude), list("include-only", p.includeOnly)
 	if len(pref.Exclude) > 0 && len(pref.IncludeOnly) > 0 {
-		return pref, usage("a site takes either --exclude or --include-only, not both")
+		return pref, usage("--exclude and --include-only cannot be used together; use one of them")
 	}
 	return pref, nil
 }
 
 func (c rupCommands) register() *cobra.Command {
 	var p rupPreferences
-	cmd := &cobra.Command{Use: "register --email ADDRESS SITE", Short: "Have a site mail its changes to an address; prints the key for all else"}
+	cmd := &cobra.Command{Use: "register --email ADDRESS SITE", Short: "Register an address for reports; prints the key"}
 	p.flags(cmd, "")
 	return c.asking(cmd, "register --email robot@example.org --latency week https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
 		pref, err := p.read(cmd, r.email)
@@ -222,7 +217,7 @@ func (c rupCommands) register() *cobra.Command {
 			return err
 		}
 		if pref.Email == "" {
-			return usage("where are reports to be mailed to? add --email ADDRESS")
+			return usage("an address for the reports is required; add --email ADDRESS")
 		}
 		client, info, err := r.client(ctx, site)
 		if err != nil {
@@ -240,14 +235,14 @@ func (c rupCommands) register() *cobra.Command {
 		if r.asJSON {
 			return c.app.printJSON(map[string]string{"registration_key": string(key), "rup_cgi": client.CGI})
 		}
-		fmt.Fprintln(c.app.stderr, "Registered. Keep this key, the site will not tell it again:")
+		fmt.Fprintln(c.app.stderr, "Registered. Keep this key; the site does not show it again:")
 		_, err = fmt.Fprintln(c.app.stdout, clean(string(key)))
 		return err
 	})
 }
 
 func (c rupCommands) unregister() *cobra.Command {
-	cmd := &cobra.Command{Use: "unregister --email ADDRESS SITE", Short: "End a registration: no more mails"}
+	cmd := &cobra.Command{Use: "unregister --email ADDRESS SITE", Short: "End a registration, and with it the reports"}
 	return c.asking(cmd, "unregister --email robot@example.org --key-file site.key https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
 		who, err := r.credentials()
 		if err != nil {
@@ -267,9 +262,9 @@ func (c rupCommands) unregister() *cobra.Command {
 func (c rupCommands) modify() *cobra.Command {
 	var p rupPreferences
 	var newEmail string
-	cmd := &cobra.Command{Use: "modify --email ADDRESS SITE", Short: "Change a registration: address, latency, patterns"}
-	p.flags(cmd, `, "" for none`)
-	cmd.Flags().StringVar(&newEmail, "new-email", "", "mail reports to this `ADDRESS` from now on")
+	cmd := &cobra.Command{Use: "modify --email ADDRESS SITE", Short: "Change address, interval or patterns of a registration"}
+	p.flags(cmd, `; "" removes all`)
+	cmd.Flags().StringVar(&newEmail, "new-email", "", "send reports to this `ADDRESS` from now on")
 	return c.asking(cmd, "modify --email robot@example.org --key-file site.key --latency day https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
 		who, err := r.credentials()
 		if err != nil {
@@ -291,7 +286,7 @@ func (c rupCommands) modify() *cobra.Command {
 }
 
 func (c rupCommands) sequence() *cobra.Command {
-	cmd := &cobra.Command{Use: "sequence --email ADDRESS SITE", Short: "How many reports a site has mailed"}
+	cmd := &cobra.Command{Use: "sequence --email ADDRESS SITE", Short: "Show how many reports a site has sent"}
 	return c.asking(cmd, "sequence --email robot@example.org --key-file site.key https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
 		who, err := r.credentials()
 		if err != nil {
@@ -315,8 +310,8 @@ func (c rupCommands) sequence() *cobra.Command {
 
 func (c rupCommands) index() *cobra.Command {
 	var span string
-	cmd := &cobra.Command{Use: "index --span SPAN SITE", Short: "What has changed at a site within a time; nobody need be registered"}
-	cmd.Flags().StringVar(&span, "span", "1-day", "how far back, a `SPAN` within what the site keeps: 2-week")
+	cmd := &cobra.Command{Use: "index --span SPAN SITE", Short: "Show what has changed at a site; needs no registration"}
+	cmd.Flags().StringVar(&span, "span", "1-day", "how far back, a `SPAN` that the site offers, such as 2-week")
 	return c.asking(cmd, "index --span 2-week https://www.example.org/", func(ctx context.Context, r *rupAsk, site string) error {
 		back, err := rup.ParseSpan(span)
 		if err != nil {
@@ -335,9 +330,9 @@ func (c rupCommands) index() *cobra.Command {
 		if info != nil {
 			switch most := info.MaxQuerySpan; {
 			case most == rup.Span{}:
-				return errors.New("the site keeps no log of changes to ask for (no MaxQuerySpan)")
+				return errors.New("the site offers no list of changes (its rupinfo.txt has no MaxQuerySpan); use curtsy rup register")
 			case back.Days() > most.Days():
-				return usage("the site keeps its changes for %s; use --span %s or less", most, most)
+				return usage("the site stores its changes for %s; use --span %s or less", most, most)
 			}
 		}
 		report, err := client.Index(ctx, back, who)

@@ -86,7 +86,7 @@ func TestRUPByHandBehindADoor(t *testing.T) {
 	if code, stdout, stderr := typed(t, "rup", "index", "--allow-private", "--credentials", file, site.URL); code != 0 || !strings.Contains(stdout, "/changed.html") || strings.Contains(stdout+stderr, "hunter2") {
 		t.Errorf("%d %s %s", code, stdout, stderr)
 	}
-	if code, _, stderr := typed(t, "rup", "index", "--allow-private", site.URL); code == 0 || !strings.Contains(stderr, "it wants credentials") {
+	if code, _, stderr := typed(t, "rup", "index", "--allow-private", site.URL); code == 0 || !strings.Contains(stderr, "it requires credentials") {
 		t.Errorf("without: %d %s", code, stderr)
 	}
 	if code, _, stderr := typed(t, "rup", "index", "--allow-private", "--credentials", file, "--proxy", "http://127.0.0.1:1", site.URL); code == 0 || !strings.Contains(stderr, "the proxy http://127.0.0.1:1 cannot be reached") {
@@ -121,7 +121,7 @@ func TestRUPByHand(t *testing.T) {
 	do(0, `{"registration_key":"`, "register", "--email", "s@bot.example", "--json")
 	do(0, "0\n", "sequence", "--email", "r@bot.example", "--key-file", keyFile)
 	do(0, `{"sequence_number":0}`, "sequence", "--email", "r@bot.example", "--key-file", keyFile, "--json")
-	do(1, "not that of a registered address", "sequence", "--email", "s@bot.example", "--key-file", keyFile)
+	do(1, "it does not belong to a registered address", "sequence", "--email", "s@bot.example", "--key-file", keyFile)
 	do(1, "400 Bad Request: Exclude", "modify", "--email", "r@bot.example", "--key-file", keyFile, "--include-only", "x")
 	do(0, "changed", "modify", "--email", "r@bot.example", "--key-file", keyFile, "--include-only", "x", "--exclude", "")
 	do(0, "report 0 of "+site.URL+"/: 0 changes", "index", "--email", "r@bot.example", "--key-file", keyFile)
@@ -135,8 +135,8 @@ func TestRUPByHand(t *testing.T) {
 
 	do(2, "--email", "register")
 	do(2, "no dot", "register", "--email", "r@localhost")
-	do(2, "want day, week or month", "register", "--email", "r@bot.example", "--latency", "2-days")
-	do(2, "not both", "register", "--email", "r@bot.example", "--exclude", "a", "--include-only", "b")
+	do(2, "use day, week or month", "register", "--email", "r@bot.example", "--latency", "2-days")
+	do(2, "use one of them", "register", "--email", "r@bot.example", "--exclude", "a", "--include-only", "b")
 	do(2, "CURTSY_RUP_KEY", "sequence", "--email", "r@bot.example")
 	do(2, "2-week", "index", "--span", "week")
 

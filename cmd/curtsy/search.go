@@ -14,8 +14,8 @@ import (
 // deepest is how many hits of a query can be looked at, on however many pages.
 const deepest = 1000
 
-const searchHelp = `Look words up in the stored pages. Words of the query may stand before, between and behind the flags; one that begins with
-a single - belongs to the query, and so does all that stands behind --.
+const searchHelp = `Search the stored pages. Words of the query and flags may be mixed. A word that begins with a
+single - belongs to the query, and so does everything after --.
 
 `
 
@@ -29,22 +29,22 @@ func (a *app) searchCommand() *cobra.Command {
 	var o asking
 	cmd := &cobra.Command{
 		Use:   "search WORDS",
-		Short: "Look words up in the stored pages",
+		Short: "Search the stored pages",
 		Long:  searchHelp + query.Help,
 		Example: "  curtsy search vacuum -full\n  curtsy search --json --limit 3 '\"event loop\"' site:docs.example.org\n" +
 			"  curtsy search -- gcc '\"-Wall\"'",
 		Args: func(_ *cobra.Command, args []string) error { return o.check(strings.Join(args, " ")) },
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "as JSON Lines, one hit a line")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON Lines, one hit a line")
 	cmd.Flags().IntVar(&o.limit, "limit", 10, "show at most `N` hits")
 	cmd.Flags().IntVar(&o.page, "page", 0, "show the `N`th page of --limit hits")
-	cmd.Flags().IntVar(&o.offset, "offset", 0, "leave out the first `N` hits")
-	cmd.Flags().BoolVar(&o.explain, "explain", false, "say why each hit stands where it stands")
-	cmd.Flags().BoolVar(&o.facets, "facets", false, "say which filters would narrow the answer, and to how many pages")
+	cmd.Flags().IntVar(&o.offset, "offset", 0, "skip the first `N` hits")
+	cmd.Flags().BoolVar(&o.explain, "explain", false, "explain the rank of each hit")
+	cmd.Flags().BoolVar(&o.facets, "facets", false, "show filters that narrow the answer, with the number of pages")
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
 		typed := strings.Join(args, " ")
 		if query.Parse(typed).Cut {
-			fmt.Fprintf(a.stderr, "the query is longer than %d terms or %d bytes: its end is left out\n", query.MaxTerms, query.MaxBytes)
+			fmt.Fprintf(a.stderr, "the query is longer than %d terms or %d bytes; its end is ignored\n", query.MaxTerms, query.MaxBytes)
 		}
 		req := crawl.SearchRequest{Query: typed, Offset: o.offset, Limit: o.limit, Explain: o.explain}
 		ans, err := from.Search(cmd.Context(), req)
@@ -70,19 +70,19 @@ func (o *asking) check(typed string) error {
 	q := query.Parse(typed)
 	switch {
 	case q.Empty() && len(q.Not) > 0:
-		return usage("search for what? The query only says what to leave out; for example: curtsy search vacuum -full")
+		return usage("the query only excludes words; add a word to find, for example: curtsy search vacuum -full")
 	case q.Empty():
-		return usage("search for what? for example: curtsy search \"event loop\"")
+		return usage("a search needs words; use for example: curtsy search \"event loop\"")
 	case o.limit < 1 || o.limit > deepest:
-		return usage("--limit %d: use 1 to %d", o.limit, deepest)
+		return usage("--limit %d is out of range; use 1 to %d, for example --limit 10", o.limit, deepest)
 	case o.page < 0 || o.offset < 0:
-		return usage("--page counts from 1 and --offset from 0")
+		return usage("--page and --offset cannot be negative; use for example --page 2")
 	case o.page > 0 && o.offset > 0:
-		return usage("--page and --offset say the same in two ways; use one of them")
+		return usage("--page and --offset cannot be used together; use one of them, for example --page 2")
 	case o.page > deepest || max(o.offset, (o.page-1)*o.limit)+o.limit > deepest:
-		return usage("only the first %d hits can be looked at; more words or a filter bring the others forward", deepest)
+		return usage("only the first %d hits can be shown; use more words or a filter such as site:docs.example.org", deepest)
 	case o.json && o.facets:
-		return usage("--json prints one hit a line and has no place for --facets")
+		return usage("--json and --facets cannot be used together; use one of them")
 	}
 	if o.page > 0 {
 		o.offset = (o.page - 1) * o.limit
@@ -90,9 +90,9 @@ func (o *asking) check(typed string) error {
 	return nil
 }
 
-// wordsLast puts what belongs to a query behind a "--", where cobra takes nothing for a flag: all
-// that is no flag, and what begins with a single "-" unless it is a short flag. An unknown --flag
-// stays what it is, so that a misspelt one is told.
+// wordsLast moves what belongs to a query behind a "--", where cobra reads nothing as a flag: all
+// that is not a flag, and what begins with a single "-" unless it is a short flag. An unknown
+// --flag stays in front, so that a misspelled one is reported.
 func wordsLast(flags *pflag.FlagSet, args []string) []string {
 	var known, words []string
 	for i := 0; i < len(args); i++ {

@@ -42,14 +42,14 @@ func TestWordsLast(t *testing.T) {
 // What is typed wrong is told before anything is asked.
 func TestSearchTypedWrong(t *testing.T) {
 	for typed, says := range map[string]string{
-		"":                             "search for what",
-		"-a -b":                        "only says what to leave out",
+		"":                             "a search needs words",
+		"-a -b":                        "only excludes words",
 		"--limti 3 x":                  "did you mean --limit",
 		"--limit 0 x":                  "use 1 to 1000",
 		"--limit 1001 x":               "use 1 to 1000",
-		"--limit":                      "needs an argument",
-		"--page -1 x":                  "--page counts from 1",
-		"--offset -1 x":                "--offset from 0",
+		"--limit":                      "--limit needs a value",
+		"--page -1 x":                  "--page 2",
+		"--offset -1 x":                "--offset cannot be negative",
 		"--page 2 --offset 3 x":        "use one of them",
 		"--page 101 x":                 "first 1000 hits",
 		"--page 9223372036854775807 x": "first 1000 hits",
@@ -73,7 +73,7 @@ func TestSearchTypedWrong(t *testing.T) {
 
 func TestSearchHelp(t *testing.T) {
 	out := curtsy(t, 0, "search", "--help")
-	for _, says := range []string{"site:example.org", "title:word", "curtsy search -- ", "stands behind --"} {
+	for _, says := range []string{"site:example.org", "title:word", "curtsy search -- ", "everything after --"} {
 		if !strings.Contains(out, says) {
 			t.Errorf("the help does not say %s:\n%s", says, out)
 		}

@@ -21,10 +21,13 @@ func (a *app) seedCommand() *cobra.Command {
 	cfg := config.NewSeed()
 	cmd := &cobra.Command{
 		Use:   "seed [flags] URL...",
-		Short: "Submit URLs to a crawl that others carry out",
-		Long: `Submit URLs to the daemons of a crawl (--nats URL --crawl NAME), creating the crawl if there is none, or to a curtsy crawl
-that runs in --dir. What is not given stays as it was; with no URL at all only the settings change.`,
-		Example: "  curtsy seed --nats nats://127.0.0.1:4222 --crawl docs --contact me@example.org https://docs.example.org/",
+		Short: "Add URLs to a running crawl",
+		Long: `Add URLs to a crawl that runs in --dir, or to a crawl of daemons (--nats URL --crawl NAME).
+
+On a NATS server the crawl is created if it does not exist. Flags that are given replace the
+settings of the crawl; all others keep their values. Without a URL only the settings change.`,
+		Example: `  curtsy seed https://docs.example.org/new/
+  curtsy seed --nats nats://127.0.0.1:4222 --crawl docs --contact me@example.org https://docs.example.org/`,
 	}
 	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
 		seeds, err := a.readSeeds(args, cfg.Seeds)
@@ -41,7 +44,7 @@ that runs in --dir. What is not given stays as it was; with no URL at all only t
 	})
 }
 
-// dialForSeed connects to the server that was named, or to that of the crawl in the directory.
+// dialForSeed connects to the server that was named, or to the one of the crawl in the directory.
 func (a *app) dialForSeed(ctx context.Context, cfg *config.Seed) (*queue.Conn, error) {
 	if cfg.URL != "" {
 		return queue.Dial(ctx, a.natsOptions(cfg.NATS, "curtsy seed"), cfg.Logger(a.stderr))
@@ -73,7 +76,7 @@ func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given f
 	case p.Settings != "":
 		fmt.Fprintln(a.stdout, clean(p.Settings))
 	case len(seeds) == 0:
-		fmt.Fprintln(a.stdout, "nothing changes by that; to submit a URL: curtsy seed https://docs.example.org/")
+		fmt.Fprintln(a.stdout, "nothing changes; to add a URL: curtsy seed https://docs.example.org/")
 	}
 	if err := steer.Tell(ctx, l, p.Untold); err != nil {
 		return err
@@ -91,7 +94,7 @@ func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given f
 	}
 	_, err = asker.Status(ctx, q, spec)
 	if errors.Is(err, ask.ErrNobody) {
-		fmt.Fprintln(a.stderr, "no frontier is at work yet; the URLs wait for: frontier --nats URL --crawl "+spec.Name)
+		fmt.Fprintln(a.stderr, "no frontier is running yet; the URLs wait until one is started: frontier --nats URL --crawl "+spec.Name)
 		return nil
 	}
 	if errors.Is(err, ask.ErrIncomplete) {

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -39,7 +42,7 @@ func (a *app) readSeeds(args []string, file string) ([]canon.URL, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, usage("--seeds: %v", err)
+			return nil, usage("--seeds: %v; name a file with one URL a line, or use --seeds - for standard input", err)
 		}
 		defer f.Close()
 		in, name = f, file
@@ -49,8 +52,8 @@ func (a *app) readSeeds(args []string, file string) ([]canon.URL, error) {
 	})
 }
 
-// cutUserinfo returns a URL without the name and password in it, and whether there was any. What
-// canon.Parse does, to leave it out, is right for links; who types one expects it to be used.
+// cutUserinfo returns a URL without the name and password in it, and whether there was any.
+// canon.Parse leaves them out, which is right for links; but whoever types them expects their use.
 func cutUserinfo(raw string) (without string, ok bool) {
 	i := strings.Index(raw, "://")
 	if i < 0 {
@@ -114,7 +117,7 @@ func addSeeds(spec *crawl.Spec, seeds []canon.URL) error {
 		if h := canon.URL(s).Host(); !hosts[h] {
 			hosts[h] = true
 			if size += len(s); size > maxSeedBytes && spec.Scope != "any" {
-				return usage("the seeds stand on %d hosts and more, too many for --scope %s; use --scope any", len(kept), spec.Scope)
+				return usage("the seeds are on more than %d hosts, which is too many for --scope %s; use --scope any", len(kept), spec.Scope)
 			} else if size > maxSeedBytes {
 				break
 			}
@@ -128,16 +131,42 @@ func addSeeds(spec *crawl.Spec, seeds []canon.URL) error {
 // typedURL reads a URL that was typed, or stands in a file at where.
 func typedURL(raw, where string) (canon.URL, error) {
 	if without, ok := cutUserinfo(raw); ok { // quoting it would show a password
-		return "", usage("%sa URL with a name or password in it is not taken, since others would see it: write both into a file for --credentials "+
-			"of whoever fetches (README, Sites behind a door), and use %s", where, without)
+		return "", usage("%sa URL must not contain a user name or password, because other people could read it; write them into a file for "+
+			"--credentials (docs/guides/credentials.md), and use %s", where, without)
 	}
 	u, err := canon.Parse(raw)
 	if err != nil {
 		hint := "https://example.org/"
+		if advice := notURL(raw); advice != "" {
+			return "", usage("%s%q is not a URL; %s", where, raw, advice)
+		}
 		if guess, err := canon.Parse("https://" + raw); err == nil && !strings.Contains(raw, "://") {
 			hint = guess.String()
 		}
-		return "", usage("%s%q is no URL to crawl (%v); use for example %s", where, raw, err, hint)
+		return "", usage("%s%q is not a URL to crawl (%v); use for example %s", where, raw, err, hint)
 	}
 	return u, nil
+}
+
+// notURL advises somebody who typed something else where a URL is expected.
+func notURL(raw string) string {
+	name, value, set := strings.Cut(raw, "=")
+	switch raw {
+	case "true", "yes", "on":
+		return "a switch and its value are one word, for example --links=true"
+	case "false", "no", "off":
+		return "a switch and its value are one word, for example --links=false"
+	case "help":
+		return "for help: curtsy crawl --help"
+	}
+	if set && slices.Contains(config.Keys(), name) {
+		return "flags begin with two dashes: --" + name + "=" + value
+	}
+	if strings.HasPrefix(raw, "file:") || strings.HasPrefix(raw, "ftp:") {
+		return "only http and https are crawled; to crawl files, serve them: python3 -m http.server 8000, then curtsy crawl --allow-private http://127.0.0.1:8000/"
+	}
+	if _, err := os.Stat(raw); err == nil && !strings.Contains(raw, "://") {
+		return "it is a file; to read URLs from it: --seeds " + webtext.ShellWord(raw)
+	}
+	return ""
 }

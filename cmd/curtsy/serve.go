@@ -21,10 +21,10 @@ func (a *app) serveCommand() *cobra.Command {
 	cfg := config.NewServe()
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve search as a web page and as JSON, of a crawl running or not",
-		Long: `Serve a search page at /search, and the same as JSON at /api/v1/search (described at /api/openapi.json), until ^C.
-
-The crawl may begin and end meanwhile. A crawl that runs serves the same within its dashboard.`,
+		Short: "Serve search as a web page and as JSON",
+		Long: `Serve a search page at /search, and the same as JSON at /api/v1/search (described at
+/api/openapi.json), until ^C. The crawl may start and stop meanwhile. The dashboard of a running
+crawl serves the same.`,
 		Example: `  curtsy serve
   curtsy serve --dir /var/lib/curtsy --listen 127.0.0.1:9000
   curtsy serve --nats nats://n1:4222 --crawl docs`,

@@ -16,17 +16,20 @@ func (a *app) setCommand() *cobra.Command {
 	var preview bool
 	cmd := &cobra.Command{
 		Use:   "set",
-		Short: "Change scope, limits or delay of a crawl that runs",
-		Long: `Change the scope, the limits or the least delay of a crawl that runs. What is not given stays as it is. --preview says what that would
-do to the queue and changes nothing; what URLs let in lead to comes on top. What is refused stays stored where it was stored.
+		Short: "Change scope, limits or delay of a running crawl",
+		Long: `Change the scope, the limits or the delay of a running crawl. Flags that are not given keep
+their values. --preview shows what would be added to the queue and removed from it, and changes
+nothing; links of the added URLs come on top. Pages that are stored stay stored, also when they are
+no longer in scope.
 
-A delay only adds: what a site asks for, and what our back-off has come to, are kept when they are more. Who changed what, and when, stands
-in the crawl log (crawl.jsonl). A crawl at rest is changed by curtsy crawl, which goes on with it.`,
+A longer delay that a site demands or that errors have caused stays in force. The crawl log
+(crawl.jsonl) records who changed what and when. To change a crawl that is not running, use curtsy
+crawl with the new flags.`,
 		Example: `  curtsy set --scope domain --max-pages 5000 --preview
   curtsy set --delay 3s`,
 		Args: no,
 	}
-	cmd.Flags().BoolVar(&preview, "preview", false, "say what it would do, and do nothing")
+	cmd.Flags().BoolVar(&preview, "preview", false, "show the effect without changing anything")
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, src *config.Source) error {
 		if !cfg.Any(src.Given) {
 			return usage("%w", steer.ErrNoSetting)

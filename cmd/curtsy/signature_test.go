@@ -30,7 +30,7 @@ func TestSigning_CheckSignature(t *testing.T) {
 	}
 	curtsy(t, 0, append(args, "--range", "192.0.2.1")...)
 	curtsy(t, 0, "identity", "--new-key", in("new.pem"))
-	if got := curtsy(t, 0, append(args, "--also", in("new.pem"), "--purpose", "search,tdm")...); !strings.Contains(got, "crawler-ips.json is from before") {
+	if got := curtsy(t, 0, append(args, "--also", in("new.pem"), "--purpose", "search,tdm")...); !strings.Contains(got, "crawler-ips.json is from an earlier run") {
 		t.Errorf("addresses of before are still published, and it says: %s", got)
 	}
 	for _, bad := range [][]string{{"--also", in("sign.pem")}, {"--also", in("none.pem")}, {"--range", "10.0.0.1"}, {"--purpose", "spam"}, {"--contact", ""}, {"--valid", "1m"}, {"--sign-form", "jwks"}} {

@@ -11,8 +11,11 @@ func (a *app) simwebCommand() *cobra.Command {
 	var listen, log string
 	cmd := &cobra.Command{
 		Use:   "simweb",
-		Short: "Serve the demo's simulated web, for trying crawlers on",
-		Args:  no,
+		Short: "Serve the simulated web of the demo, to test crawlers",
+		Long: `Serve the simulated web of the demo until ^C, to test crawlers on it. The command prints how to
+crawl it.`,
+		Example: "  curtsy simweb\n  curtsy simweb --listen 127.0.0.1:8000 --log requests.jsonl",
+		Args:    no,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg := simweb.Demo()
 			cfg.Addr, cfg.LogFile = listen, log

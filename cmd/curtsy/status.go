@@ -30,8 +30,9 @@ func (a *app) reading(cmd *cobra.Command, run func(cmd *cobra.Command, from *ask
 
 func (a *app) statusCommand() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "status", Short: "Where a crawl stands", Args: no}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd := &cobra.Command{Use: "status", Short: "Show how far a crawl is", Args: no,
+		Example: "  curtsy status\n  curtsy status --json --dir ./curtsy-data"}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		st, err := from.Status(cmd.Context())
 		if err != nil && len(st.Shards) == 0 {

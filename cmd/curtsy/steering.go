@@ -20,7 +20,7 @@ import (
 	"github.com/curtsy/curtsy/internal/webtext"
 )
 
-// me is who types, for the crawl log.
+// me is the person who types, for the crawl log.
 func me() steer.By {
 	name, host := "somebody", "this machine"
 	if u, err := user.Current(); err == nil {
@@ -34,7 +34,7 @@ func me() steer.By {
 	return steer.By{Who: name + "@" + host}
 }
 
-// steering makes a command that steers a crawl which runs, or one at rest.
+// steering makes a command that controls a crawl, running or not.
 func (a *app) steering(cmd *cobra.Command, act func(ctx context.Context, l *asker.Crawl, args []string) (string, error)) *cobra.Command {
 	cfg := config.NewReader()
 	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
@@ -45,7 +45,7 @@ func (a *app) steering(cmd *cobra.Command, act func(ctx context.Context, l *aske
 			said, err := act(ctx, l, args)
 			var unknown *steer.UnknownError
 			if errors.As(err, &unknown) && strings.Contains(unknown.What, "://") {
-				unknown.Hint = fmt.Sprintf("to have it crawled: curtsy %s%s %s", add, config.About(cfg.Dir, cfg.NATS), webtext.ShellWord(unknown.What))
+				unknown.Hint = fmt.Sprintf("to crawl it, type: curtsy %s%s %s", add, config.About(cfg.Dir, cfg.NATS), webtext.ShellWord(unknown.What))
 			}
 			return a.say(said, err)
 		}
@@ -70,7 +70,7 @@ func (a *app) steering(cmd *cobra.Command, act func(ctx context.Context, l *aske
 	})
 }
 
-// steerAtRest opens the crawl in a directory for as long as an act takes: with its frontier,
+// steerAtRest opens the crawl in a directory for the time of an action: with its frontier and
 // without a fetcher, so that no request is sent.
 func (a *app) steerAtRest(ctx context.Context, cfg *config.Reader, do func(context.Context, *asker.Crawl) error) (err error) {
 	from, err := engine.OpenFiles(cfg.Dir) // says what to type when there is no crawl
@@ -81,7 +81,7 @@ func (a *app) steerAtRest(ctx context.Context, cfg *config.Reader, do func(conte
 		return err
 	}
 	if engine.IsNew(cfg.Dir) {
-		return usage("the crawl in %s belongs to a server; name it with --nats URL --crawl NAME", cfg.Dir)
+		return usage("the crawl in %s belongs to a NATS server; select it with --nats URL --crawl NAME", cfg.Dir)
 	}
 	o := a.takenUp(cfg, a.logger(cfg))
 	o.NotIndexed = true
@@ -96,43 +96,54 @@ func (a *app) steerAtRest(ctx context.Context, cfg *config.Reader, do func(conte
 func (a *app) hostCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "host",
-		Short: "Pause, resume or slow down one host of a crawl",
-		Long: `Pause, resume or slow down one host of a crawl. What is set holds until it is taken back, also when the crawl is stopped and goes
-on. Who did it, and when, stands in the crawl log (crawl.jsonl).`,
+		Short: "Pause, resume or slow down one host",
+		Long: `Pause, resume or slow down one host of a crawl. The setting stays in force until you undo it,
+also when the crawl is stopped and resumed. The crawl log (crawl.jsonl) records who changed it and
+when.`,
+		Example: `  curtsy host pause docs.example.org
+  curtsy host delay docs.example.org 5s`,
 	}
 	cmd.AddCommand(
 		a.steering(&cobra.Command{
 			Use:   "pause HOST",
-			Short: "Ask nothing of a host until it is resumed",
-			Long: `Ask nothing of a host until curtsy host resume. A visit under way ends before its next request; what the host has queued stays queued.
-While a host with a queue is paused a crawl is not done.`,
+			Short: "Send no request to a host until it is resumed",
+			Long: `Send no request to a host until curtsy host resume. A running visit ends before its next
+request. The URLs of the host stay queued, and a crawl with such URLs does not end.`,
 			Example: "  curtsy host pause docs.example.org",
-			Args:    one("host", "docs.example.org"),
+			Args:    oneHost,
+			PreRunE: isHost,
 		}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
 			return steer.PauseHost(ctx, l, me(), args[0])
 		}),
 		a.steering(&cobra.Command{
-			Use: "resume HOST", Short: "Let a paused host go on", Example: "  curtsy host resume docs.example.org",
-			Args: one("host", "docs.example.org"),
+			Use: "resume HOST", Short: "Continue with a paused host", Example: "  curtsy host resume docs.example.org",
+			Args: oneHost, PreRunE: isHost,
 		}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
 			return steer.ResumeHost(ctx, l, me(), args[0])
 		}),
 		a.steering(&cobra.Command{
 			Use:   "delay HOST DURATION",
 			Short: "Set the least time between requests to a host",
-			Long: `Set the least time between the end of a host's response and the next request to it: 5s, 2m, at most 10m; 0 takes it back. What the
-site asks for, what --delay says and what our back-off has come to are kept when they are more.`,
+			Long: `Set the least time between the end of a response of a host and the next request to it: 5s,
+2m, at most 10m; 0 removes the setting. A longer delay that the site demands, that --delay sets or
+that errors have caused stays in force.`,
 			Example: "  curtsy host delay docs.example.org 5s",
 			Args: func(_ *cobra.Command, args []string) error {
 				if len(args) != 2 {
-					return usage("name a host and a delay, for example: curtsy host delay docs.example.org 5s")
+					return usage("curtsy host delay needs a host and a time, for example: curtsy host delay docs.example.org 5s")
 				}
 				return nil
+			},
+			PreRunE: func(cmd *cobra.Command, args []string) error {
+				if _, err := time.ParseDuration(args[1]); err != nil {
+					return usage("%q is not a time with its unit (ms, s, m); use for example 5s or 500ms", args[1])
+				}
+				return isHost(cmd, args)
 			},
 		}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
 			d, err := time.ParseDuration(args[1])
 			if err != nil {
-				return "", usage("%q is no time; use for example 5s or 500ms", args[1])
+				return "", err
 			}
 			return steer.DelayHost(ctx, l, me(), args[0], d)
 		}),
@@ -143,15 +154,14 @@ site asks for, what --delay says and what our back-off has come to are kept when
 func (a *app) refetchCommand() *cobra.Command {
 	return a.steering(&cobra.Command{
 		Use:   "refetch URL",
-		Short: "Have a URL fetched again",
-		Long: `Have a URL that the crawl knows fetched again, whatever became of it: it is queued with its host, whose delay and order are kept. The
-copy there is stays until the new one is stored. A crawl at rest fetches it when it goes on.`,
+		Short: "Fetch a URL again",
+		Long: `Fetch a URL again that the crawl knows, whatever its state is. It is queued with its host, and
+the delay and order of that host do not change. The stored copy stays until the new one is stored.
+A crawl that is not running fetches the URL when it is resumed.`,
 		Example: "  curtsy refetch https://docs.example.org/changes.html",
-		Args:    one("URL", "https://docs.example.org/"),
+		Args:    oneURL,
+		PreRunE: isURL,
 	}, func(ctx context.Context, l *asker.Crawl, args []string) (string, error) {
-		if _, err := typedURL(args[0], ""); err != nil {
-			return "", err
-		}
 		return steer.Refetch(ctx, l, me(), args[0])
 	})
 }

@@ -17,19 +17,25 @@ func (a *app) timelineCommand() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:     "timeline HOST",
-		Short:   "Show the last requests to a host, and the pause before each beside the one it is owed",
+		Short:   "Show the last requests to a host and the pauses between them",
 		Example: "  curtsy timeline docs.example.org",
-		Args:    one("HOST", "docs.example.org"),
+		Args:    oneHost,
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			if limit < 0 {
+				return usage("--limit %d is negative; use for example --limit 20, or 0 for all", limit)
+			}
+			return isHost(cmd, args)
+		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
-	cmd.Flags().IntVar(&limit, "limit", 0, "so many of them; 0: all that are kept, the last 512 or some more")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().IntVar(&limit, "limit", 0, "show the last `N` requests (0: all that are stored, which are 512 or more)")
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
 		t, known, err := from.Timeline(cmd.Context(), args[0], time.Time{}, limit)
 		switch {
 		case err != nil:
 			return err
 		case !known:
-			return fmt.Errorf("the crawl knows no host %q; `curtsy hosts` lists those it knows", args[0])
+			return fmt.Errorf("the crawl does not know the host %q; curtsy hosts lists all hosts", args[0])
 		case asJSON:
 			return a.printJSON(t)
 		}
@@ -41,7 +47,7 @@ func (a *app) timelineCommand() *cobra.Command {
 // them.
 func printTimeline(w io.Writer, t crawl.Timeline) error {
 	if len(t.Requests) == 0 && len(t.Unknown) == 0 {
-		_, err := fmt.Fprintf(w, "no request to %s is known of yet\n", clean(t.Host))
+		_, err := fmt.Fprintf(w, "no request to %s has been recorded yet\n", clean(t.Host))
 		return err
 	}
 	table := newTable(w, "START", "TOOK", "PAUSE", "OWED", "BY", "KIND", "STATUS", "BYTES", "URL")
@@ -49,7 +55,7 @@ func printTimeline(w io.Writer, t crawl.Timeline) error {
 	gap := func(before time.Time) error {
 		for ; len(unknown) > 0 && (before.IsZero() || unknown[0].From.Before(before)); unknown = unknown[1:] {
 			u := unknown[0]
-			err := table.row(instant(u.From), seconds(u.To.Sub(u.From)), "", "", "", "", "", "", "not known: its fetcher did not tell what it sent")
+			err := table.row(instant(u.From), seconds(u.To.Sub(u.From)), "", "", "", "", "", "", "unknown: the fetcher did not report what it sent")
 			if err != nil {
 				return err
 			}

@@ -27,10 +27,10 @@ func TestPrintTimeline(t *testing.T) {
 		{"START", "TOOK", "PAUSE", "OWED", "BY"},
 		{at(0).Local().Format("15:04:05.000"), " 0.040s ", " 1s ", "default", "robots", " 200 ", " 12 "},
 		{" 0.059s ", " 2.001s ", " 2s ", "crawl-delay", "unsent"},
-		{" 5.900s ", "not known"},
+		{" 5.900s ", "unknown"},
 		{" 6.900s ", " cut "},
 		{" 0.001s ", " 2.5s ", "backoff", " none "},
-		{" 1.000s ", "not known"},
+		{" 1.000s ", "unknown"},
 	}
 	if len(lines) != len(want) {
 		t.Fatalf("%d lines:\n%s", len(lines), b.String())

@@ -14,8 +14,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// leaving says what a crawl knows of what is to be forgotten, as a person reads it. When that is
-// nothing the error says so, with the names of hosts like it.
+// leaving describes to a person what a crawl has of an entry that is to be forgotten. If it has
+// nothing, the error names similar hosts.
 func leaving(ctx context.Context, from *asker.Crawl, entry string) (string, error) {
 	known, err := from.Under(ctx, entry)
 	if err != nil {
@@ -53,16 +53,16 @@ func nothingOf(ctx context.Context, from *asker.Crawl, entry string) error {
 	if err != nil {
 		return err
 	}
-	advice := "curtsy hosts lists the hosts there are"
+	advice := "curtsy hosts lists all hosts"
 	if slices.Contains(names, host) {
-		advice = "it knows other URLs of " + host
+		advice = "the crawl knows other URLs of " + host
 	} else if len(names) > 0 {
 		slices.SortFunc(names, func(a, b string) int {
 			return cmp.Or(cmp.Compare(config.Distance(host, a), config.Distance(host, b)), strings.Compare(a, b))
 		})
-		advice = "it knows " + strings.Join(names[:min(len(names), nearMost)], ", ")
+		advice = "the crawl knows " + strings.Join(names[:min(len(names), nearMost)], ", ")
 	}
-	return fmt.Errorf("nothing is known of %s, and nothing is forgotten: %s; to keep out what is not found yet, use curtsy crawl --exclude PATTERN", entry, advice)
+	return fmt.Errorf("the crawl has nothing of %s, so nothing was removed; %s; to exclude URLs that are not found yet, use curtsy crawl --exclude REGEXP", entry, advice)
 }
 
 // related reports whether somebody who typed one host may have meant another: one of its domain, or

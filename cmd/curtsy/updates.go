@@ -21,24 +21,28 @@ func (a *app) updatesCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "updates",
-		Short: "List the sites that tell what changed on them, and what came of that",
-		Long: `List the sites that tell what changed on them, a line for each way by which they do: with --recrawl by the Remote Update Protocol
-(/rupinfo.txt), by the feeds that their pages announce and by the dates in their sitemaps; with --updates-indexnow by IndexNow;
-with --updates-websub by the WebSub hubs of its feeds.
+		Short: "List the sites that report their changes",
+		Long: `List the sites that report their changes, a line for each way in which they do: with --recrawl
+by the Remote Update Protocol (/rupinfo.txt), by feeds and by the dates in sitemaps; with
+--updates-indexnow by IndexNow; with --updates-websub by the WebSub hubs of feeds.
 
-  CHANNEL  mail: it mails reports to an address of its own; http: by IndexNow or a hub; poll: it is asked; none: see STATE and WHY
-  LAST     the number of the last report in sequence, and when it came; +N: so many are missing
-  TOLD     URLs in all that it told, of them put first or new, fetched since as said to have changed, had changed, and had not (wrong)
-  COST     requests for being told: reports, feeds, sitemaps, key files, hubs; the pages fetched are in TOLD`,
-		Args: no,
+  CHANNEL  mail: the site mails reports; http: IndexNow or a hub sends them;
+           poll: we query the site; none: see STATE and WHY
+  LAST     number of the last report, and when it arrived; +N: N are missing
+  REPORTED URLs that were reported / queued earlier or new because of it /
+           fetched since / changed / not changed (wrong)
+  COST     requests for reports, feeds, sitemaps, key files and hubs, without
+           those for the pages in REPORTED`,
+		Example: "  curtsy updates\n  curtsy updates --json",
+		Args:    no,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON Lines, one site a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines, one site a line")
 	cmd.AddCommand(a.unregisterCommand(), a.preferCommand())
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if asJSON {
 			return from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error { return a.printJSON(u) })
 		}
-		t, n := newTable(a.stdout, "SITE", "SOURCE", "CHANNEL", "STATE", "SINCE", "LAST", "GAPS", "TOLD", "COST", "WHY"), int64(0)
+		t, n := newTable(a.stdout, "SITE", "SOURCE", "CHANNEL", "STATE", "SINCE", "LAST", "GAPS", "REPORTED", "COST", "WHY"), int64(0)
 		err := from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error {
 			n++
 			since, last := "-", "-"
@@ -67,20 +71,27 @@ func (a *app) unregisterCommand() *cobra.Command {
 	var undo bool
 	cmd := &cobra.Command{
 		Use:   "unregister SITE",
-		Short: "Have a site tell us no more, in a crawl that runs",
-		Long: `Have a site tell us no more what changed: if we are registered there, that is ended as soon as the site's delay allows, and it is not asked
-any more. Its pages are then asked for again as any other's. --undo lets it tell again.`,
-		Example: "  curtsy updates unregister https://docs.example.org/",
-		Args:    one("site", "https://docs.example.org/"),
+		Short: "Ignore the reports of a site, in a running crawl",
+		Long: `Ignore the reports of a site. A registration there is ended as soon as the delay of the site
+allows it, and the site is not queried any more. Its pages are then fetched again like those of any
+other site. --undo accepts reports again.`,
+		Example: "  curtsy updates unregister https://docs.example.org/\n  curtsy updates unregister --undo https://docs.example.org/",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := one("site", "https://docs.example.org/")(cmd, args); err != nil {
+				return err
+			}
+			_, err := siteOf(args[0])
+			return err
+		},
 	}
-	cmd.Flags().BoolVar(&undo, "undo", false, "let it tell again")
+	cmd.Flags().BoolVar(&undo, "undo", false, "accept the reports of the site again")
 	return a.steeringUpdates(cmd, func(s *crawl.Spec, site string, _ []string) (string, error) {
 		s.UpdatesOff = slices.DeleteFunc(slices.Clone(s.UpdatesOff), func(o string) bool { return o == site })
 		if undo {
-			return site + " may tell again", nil
+			return "reports of " + site + " are accepted again", nil
 		}
 		s.UpdatesOff = append(s.UpdatesOff, site)
-		return site + " is to tell us no more", nil
+		return "reports of " + site + " are ignored from now on", nil
 	})
 }
 
@@ -88,8 +99,8 @@ func (a *app) preferCommand() *cobra.Command {
 	words := []string{string(rup.Day), string(rup.Week), string(rup.Month), "any"}
 	cmd := &cobra.Command{
 		Use:     "prefer SITE " + strings.Join(words, "|"),
-		Short:   "Say how often a site is to tell, in a crawl that runs",
-		Long:    `Say how often a site is to tell what changed; it holds where the site offers it. any: as --updates-latency says, for all sites.`,
+		Short:   "Set how often a site reports, in a running crawl",
+		Long:    `Set how often a site reports its changes. It has an effect if the site offers that interval. With any, --updates-latency decides, as for all sites.`,
 		Example: "  curtsy updates prefer https://docs.example.org/ week",
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
@@ -99,26 +110,27 @@ func (a *app) preferCommand() *cobra.Command {
 		},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 || !slices.Contains(words, args[1]) {
-				return usage("%s takes a site and day, week, month or any, for example: %s https://docs.example.org/ week", cmd.CommandPath(), cmd.CommandPath())
+				return usage("%s needs a site, and one of day, week, month or any; use for example: %s https://docs.example.org/ week", cmd.CommandPath(), cmd.CommandPath())
 			}
-			return nil
+			_, err := siteOf(args[0])
+			return err
 		},
 	}
 	return a.steeringUpdates(cmd, func(s *crawl.Spec, site string, args []string) (string, error) {
 		s.UpdatesPrefer = maps.Clone(s.UpdatesPrefer)
 		if args[1] == "any" {
 			delete(s.UpdatesPrefer, site)
-			return site + " is to tell as any other", nil
+			return site + " reports as often as any other site", nil
 		}
 		if s.UpdatesPrefer == nil {
 			s.UpdatesPrefer = map[string]string{}
 		}
 		s.UpdatesPrefer[site] = args[1]
-		return site + " is to tell once a " + args[1], nil
+		return site + " is asked to report once a " + args[1], nil
 	})
 }
 
-// steeringUpdates is a command that changes what is wanted of a site; its shard does the rest.
+// steeringUpdates is a command that changes the settings for a site; its shard does the rest.
 func (a *app) steeringUpdates(cmd *cobra.Command, change func(s *crawl.Spec, site string, args []string) (string, error)) *cobra.Command {
 	cfg := config.NewReader()
 	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
@@ -149,7 +161,7 @@ func siteOf(arg string) (canon.Origin, error) {
 	}
 	u, err := canon.Parse(arg)
 	if err != nil {
-		return canon.Origin{}, usage("%s is no site: %v; use for example https://docs.example.org/", arg, err)
+		return canon.Origin{}, usage("%s is not a site: %v; use for example https://docs.example.org/", arg, err)
 	}
 	return u.Origin(), nil
 }

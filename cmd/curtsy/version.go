@@ -10,9 +10,10 @@ import (
 func (a *app) versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print which Curtsy this is",
-		Args:  no,
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  curtsy version --json",
+		Args:    no,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
 				return a.printJSON(version.Get())
@@ -21,6 +22,6 @@ func (a *app) versionCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

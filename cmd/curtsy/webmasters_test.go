@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// An example of docs/webmasters.md: what a site writes, where, and what the page says that we read.
-var webmasterExample = regexp.MustCompile("(?m)^```([a-z.]+)\n((?:.*\n)+?)```\n(?:\nWe read of (\\S+): ((?:[^.]|\n)+)\\.)?")
+// An example of docs/webmasters.md: what a site writes, where, and what Curtsy reads in it
+// by that page.
+var webmasterExample = regexp.MustCompile("(?m)^```([a-z.]+)\n((?:.*\n)+?)```\n(?:\nCurtsy reads(?: for (\\S+))?: ((?:[^.]|\n)+)\\.)?")
 
 // TestWebmasters: what docs/webmasters.md tells sites to write is read as the page says.
 func TestWebmasters(t *testing.T) {
@@ -35,7 +36,7 @@ func TestWebmasters(t *testing.T) {
 			}
 			args = append(args, flag, file)
 		}
-		if url == "" || url == "it" {
+		if url == "" {
 			url = "https://example.org/"
 		}
 		seen[kind]++

@@ -164,7 +164,7 @@ func (c *Collection) read(e located, do func(rec *warc.Record) error) error {
 	}
 	f := c.inside[path.Base(e.Filename)]
 	if f == nil {
-		return fmt.Errorf("its index names %.80q, which is not in it", e.Filename)
+		return fmt.Errorf("its index lists %.80q, but it does not contain that file", e.Filename)
 	}
 	var at io.Reader
 	if f.Method == zip.Store {

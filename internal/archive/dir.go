@@ -141,7 +141,7 @@ func Repair(path string) (cut int64, err error) {
 	}
 	if bare, isOpen := strings.CutSuffix(path, openSuffix); isOpen {
 		if _, err := os.Lstat(bare); !errors.Is(err, fs.ErrNotExist) {
-			return cut, fmt.Errorf("%s is there already", bare)
+			return cut, fmt.Errorf("%s already exists", bare)
 		}
 		if err := os.Rename(path, bare); err != nil {
 			return cut, err
@@ -241,7 +241,7 @@ func behind(f io.ReaderAt, damage, size int64) (at int64, err error) {
 		}
 	}
 	if inside >= 0 {
-		return 0, fmt.Errorf("%w at byte %d, and again behind byte %d, where whole records are: it stays as it is", warc.ErrDamaged, damage, inside)
+		return 0, fmt.Errorf("%w at byte %d and again after byte %d, with whole records after both: the file is not changed", warc.ErrDamaged, damage, inside)
 	}
 	return size, nil
 }

@@ -102,7 +102,7 @@ func (a *Shard) forgetIn(hides func(canon.URL) bool, did *Forgot) error {
 			gone, err = rewrite(path, hides)
 		}
 		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("take what is forgotten out of %s: %w", path, err))
+			failed = errors.Join(failed, fmt.Errorf("remove forgotten records from %s: %w", path, err))
 		}
 		if gone.records+gone.outlinks > 0 {
 			did.Files++

@@ -44,7 +44,7 @@ func lastOf(own *bolt.Bucket, u canon.URL) (l last, err error) {
 		return l, nil
 	}
 	if l, err = parseLast(b); err != nil {
-		return l, fmt.Errorf("%w: what is archived of %s", err, u)
+		return l, fmt.Errorf("%w: the archive record of %s", err, u)
 	}
 	return l, nil
 }

@@ -43,7 +43,7 @@ func unnamed(block []byte, hides func(canon.URL) bool) (kept []byte, gone int) {
 }
 
 // errNamed ends a search.
-var errNamed = errors.New("it is named")
+var errNamed = errors.New("it has a name")
 
 // named reports whether a file of ours holds anything of a URL that is hidden, by its index and by
 // the metadata records, which lie between the answers that the index knows. An error says that the
@@ -111,13 +111,13 @@ type between struct {
 func (b *between) Read(p []byte) (int, error) {
 	for len(b.answers) > 0 && b.at >= b.answers[0].from {
 		if b.at > b.answers[0].from {
-			return 0, fmt.Errorf("its index has two answers at byte %d", b.at)
+			return 0, fmt.Errorf("its index has two responses at byte %d", b.at)
 		}
 		b.at, b.answers = b.answers[0].to, b.answers[1:]
 	}
 	to := b.end
 	if b.at > to {
-		return 0, fmt.Errorf("its index goes on to byte %d, the file to %d", b.at, to)
+		return 0, fmt.Errorf("its index ends at byte %d, but the file ends at %d", b.at, to)
 	}
 	if len(b.answers) > 0 {
 		to = min(to, b.answers[0].from)

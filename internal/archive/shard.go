@@ -104,7 +104,7 @@ func Open(store *pages.Store, o Options) (*Shard, error) {
 	err := a.recover()
 	if errors.Is(err, ErrWrite) {
 		// Nothing is archived, and so nothing stored, until it can be.
-		o.Log.Error("the archive is not as it was left", "err", err)
+		o.Log.Error("the archive was changed since the last run", "err", err)
 		a.broken, err = true, nil
 	}
 	return a, err
@@ -259,7 +259,7 @@ func (a *Shard) cut(o *open) (lost bool, err error) {
 	if err != nil && !errors.Is(err, warc.ErrDamaged) {
 		return false, err
 	}
-	a.o.Log.Error("a file of the archive is shorter than it was: what is no whole record is taken out", "file", path, "bytes", info.Size(),
+	a.o.Log.Error("a file of the archive is shorter than before: incomplete records are removed", "file", path, "bytes", info.Size(),
 		"were", o.Length, "taken", cut, "err", err)
 	o.Length = info.Size() - cut
 	return true, nil
@@ -302,7 +302,7 @@ func (a *Shard) unrefer() error {
 func (a *Shard) cutNamed(o *open) error {
 	info, err := os.Stat(o.path())
 	if errors.Is(err, fs.ErrNotExist) {
-		a.o.Log.Error("a file of the archive is not there any more", "file", o.path())
+		a.o.Log.Error("a file of the archive no longer exists", "file", o.path())
 		return nil
 	}
 	if err != nil || info.Size() <= o.Length {
@@ -420,7 +420,7 @@ func (a *Shard) Put(batch []pages.Page) (pages.Result, error) {
 	a.st = w.next
 	if err := a.giveNames(); err != nil {
 		// The pages are stored. The next batch looks at the files first.
-		a.o.Log.Error("a file of the archive has not got its name yet", "err", err)
+		a.o.Log.Error("a file of the archive does not have its final name yet", "err", err)
 		return res, nil
 	}
 	a.broken = false

@@ -74,10 +74,10 @@ func Verify(path string) (v Verified, err error) {
 		return v, nil
 	}
 	if err != nil {
-		v.problem("its index: %v", err)
+		v.problem("its index cannot be read: %v", err)
 	}
 	if indexed != answers {
-		v.problem("its index does not name its %d answers: curtsy archive index --all %s makes it anew", v.Answers, filepath.Dir(path))
+		v.problem("its index does not list its %d responses; to write a new index, type: curtsy archive index --all %s", v.Answers, filepath.Dir(path))
 	}
 	return v, nil
 }
@@ -125,7 +125,7 @@ func (v *Verified) record(rec *warc.Record) error {
 		return err
 	}
 	if !isDigest(rec.Get("WARC-Block-Digest"), block) {
-		v.problem("at byte %d: the block of %s is not what its digest says", rec.Offset, rec.URI())
+		v.problem("at byte %d: the block of %s does not match its digest", rec.Offset, rec.URI())
 	}
 	if rec.Type() != warc.Response {
 		return nil
@@ -134,7 +134,7 @@ func (v *Verified) record(rec *warc.Record) error {
 	payload, _, _ := m.Payload()
 	// Some writers take the digest of the body as it came, chunks included.
 	if d := rec.Get("WARC-Payload-Digest"); d != "" && ok && !isDigest(d, payload) && !isDigest(d, m.Body) {
-		v.problem("at byte %d: the payload of %s is not what its digest says", rec.Offset, rec.URI())
+		v.problem("at byte %d: the payload of %s does not match its digest", rec.Offset, rec.URI())
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ type manifestDigest struct {
 // that is there already is an error that wraps fs.ErrExist.
 func Pack(ctx context.Context, path string, files []string, p Package) (packed Packed, err error) {
 	if len(files) > maxPacked {
-		return packed, fmt.Errorf("%d files are too many for one WACZ file, which holds %d at most: move some into another directory", len(files), maxPacked)
+		return packed, fmt.Errorf("%d files are too many for one WACZ file; the limit is %d: move some into another directory", len(files), maxPacked)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return packed, cmp.Or(err, fmt.Errorf("%s: %w", path, fs.ErrExist))
@@ -162,7 +162,7 @@ func (p *packer) pack(files []string, about Package) error {
 			return err
 		}
 		if !os.SameFile(now, before[i]) || !now.ModTime().Equal(before[i].ModTime()) || !HasIndex(path) {
-			return fmt.Errorf("%s was changed while it was packed: run the command again", path)
+			return fmt.Errorf("%s changed while it was being packed: run the command again", path)
 		}
 	}
 	text, err := json.MarshalIndent(manifest{"data-package", waczVersion, about.Title, about.Description, about.Created.UTC().Truncate(time.Second), about.Software, p.resources}, "", "  ")

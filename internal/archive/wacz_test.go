@@ -277,7 +277,7 @@ func TestVerifyWACZ(t *testing.T) {
 		text = strings.Replace(text, fmt.Sprintf(`"bytes": %d`, len(old)), fmt.Sprintf(`"bytes": %d`, b.Len()), 1)
 		m[waczDigest] = []byte(strings.Replace(string(m[waczDigest]), hex(m[waczManifest]), hex([]byte(text)), 1))
 		m[waczManifest] = []byte(text)
-	}); len(p) != 1 || !strings.HasPrefix(p[0], "its index does not name its 2 answers") {
+	}); len(p) != 1 || !strings.HasPrefix(p[0], "its index does not list its 2 responses") {
 		t.Errorf("%q", p)
 	}
 	if _, err := VerifyWACZ(closed[0]); err == nil {

@@ -37,7 +37,7 @@ func VerifyWACZ(name string) (v Verified, err error) {
 	files := map[string]*zip.File{}
 	for _, f := range z.File {
 		if files[f.Name] != nil {
-			v.problem("it holds %s twice", f.Name)
+			v.problem("it contains %s more than once", f.Name)
 		}
 		if !strings.HasSuffix(f.Name, "/") {
 			files[f.Name] = f
@@ -51,7 +51,7 @@ func VerifyWACZ(name string) (v Verified, err error) {
 	listed := map[string]bool{waczManifest: true, waczDigest: true}
 	for _, r := range about.Resources {
 		if listed[r.Path] {
-			v.problem("%s is named twice in %s", r.Path, waczManifest)
+			v.problem("%s is listed more than once in %s", r.Path, waczManifest)
 			continue
 		}
 		listed[r.Path] = true
@@ -71,7 +71,7 @@ func VerifyWACZ(name string) (v Verified, err error) {
 	var answers, indexed places
 	for _, f := range z.File {
 		if !listed[f.Name] && !strings.HasSuffix(f.Name, "/") {
-			v.problem("%s is not named in %s", f.Name, waczManifest)
+			v.problem("%s is not listed in %s", f.Name, waczManifest)
 		}
 		err := error(nil)
 		switch {
@@ -85,7 +85,7 @@ func VerifyWACZ(name string) (v Verified, err error) {
 		}
 	}
 	if indexed != answers {
-		v.problem("its index does not name its %d answers", v.Answers)
+		v.problem("its index does not list its %d responses", v.Answers)
 	}
 	return v, nil
 }
@@ -94,7 +94,7 @@ func VerifyWACZ(name string) (v Verified, err error) {
 func (v *Verified) manifest(files map[string]*zip.File) (about manifest, err error) {
 	read := func(name string) ([]byte, error) {
 		if files[name] == nil {
-			return nil, errors.New("it is not there")
+			return nil, errors.New("it does not exist")
 		}
 		r, err := files[name].Open()
 		if err != nil {
@@ -126,7 +126,7 @@ func (v *Verified) manifest(files map[string]*zip.File) (about manifest, err err
 		err = json.Unmarshal(beside, &d)
 	}
 	if err != nil || d.Path != waczManifest || !isDigest(d.Hash, text) {
-		v.problem("%s is not what %s says (%v)", waczManifest, waczDigest, err)
+		v.problem("%s does not match %s (%v)", waczManifest, waczDigest, err)
 	}
 	return about, nil
 }
@@ -134,7 +134,7 @@ func (v *Verified) manifest(files map[string]*zip.File) (about manifest, err err
 // resource compares a file with what the manifest says of it.
 func (v *Verified) resource(f *zip.File, r resource) error {
 	if f == nil {
-		return errors.New("it is not there")
+		return errors.New("it does not exist")
 	}
 	in, err := f.Open()
 	if err != nil {
@@ -147,9 +147,9 @@ func (v *Verified) resource(f *zip.File, r resource) error {
 	case err != nil:
 		return err
 	case n != r.Bytes:
-		return fmt.Errorf("it does not have the %d bytes that %s says", r.Bytes, waczManifest)
+		return fmt.Errorf("its size is not the %d bytes given in %s", r.Bytes, waczManifest)
 	case strings.HasPrefix(r.Hash, "sha256:") && r.Hash != warc.DigestOf([sha256.Size]byte(h.Sum(nil))):
-		return fmt.Errorf("it is not what its digest in %s says", waczManifest)
+		return fmt.Errorf("it does not match its digest in %s", waczManifest)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (v *Verified) packed(f *zip.File, answers *places) error {
 		return nil
 	}
 	if f.Method != zip.Store && strings.HasSuffix(f.Name, ".gz") {
-		v.problem("%s is compressed once more: no record in it can be read without those before it", f.Name)
+		v.problem("%s is compressed a second time: to read one record, all records before it must be read", f.Name)
 	}
 	r, err := f.Open()
 	if err != nil {

@@ -74,7 +74,7 @@ func (w *writing) capture(p, page *pages.Page) error {
 		g.before = last{} // an archive does not refer to another
 	}
 	if err := g.read(); err != nil {
-		w.a.o.Log.Error("a capture is not archived", "url", p.URL, "err", err)
+		w.a.o.Log.Error("a response is not archived", "url", p.URL, "err", err)
 		return nil // it will never be better
 	}
 	if w.next.Open == nil {
@@ -86,7 +86,7 @@ func (w *writing) capture(p, page *pages.Page) error {
 	entry, err := g.append(&w.a.buf)
 	if errors.Is(err, warc.ErrBlock) {
 		w.a.buf.Truncate(from)
-		w.a.o.Log.Error("a capture is not archived", "url", p.URL, "err", err)
+		w.a.o.Log.Error("a response is not archived", "url", p.URL, "err", err)
 		return nil // nor will it be better
 	}
 	if err != nil {
@@ -241,7 +241,7 @@ func (g *group) read() error {
 	}
 	m, ok := warc.Split(response)
 	if !ok {
-		return errors.New("it has no head")
+		return errors.New("it has no header")
 	}
 	g.answer = m
 	empty := false

@@ -65,7 +65,7 @@ const (
 const slower = 3
 
 // ErrNobody: no service of the crawl answers this question at all.
-var ErrNobody = errors.New("nobody answers")
+var ErrNobody = errors.New("no service answers")
 
 // ErrIncomplete: some shards were not answered for. What came is valid.
 // IncompleteError has the list.

@@ -87,7 +87,7 @@ func GatherFrom(ctx context.Context, nc *nats.Conn, name crawl.Names, question s
 				g.gone(m.Subject)
 				continue
 			}
-			return fmt.Errorf("%w: no service of crawl %q knows the question %q: either its services are starting, and know it in a moment, or none runs", ErrNobody, name, question)
+			return fmt.Errorf("%w: no service of crawl %q answers the question %q: either its services are still starting or none is running", ErrNobody, name, question)
 		}
 		if err := g.take(m); err != nil {
 			return err
@@ -221,7 +221,7 @@ func (g *gathering) take(m *nats.Msg) error {
 		text := m.Header.Get(headerError)
 		// An older version does not say how many there were.
 		if sent := m.Header.Get(headerParts); sent != "" && sent != strconv.Itoa(g.parts[claimant(m)]) {
-			text = cmp.Or(text, "a part of its answer was lost on the way")
+			text = cmp.Or(text, "a part of the answer was lost on the way")
 		}
 		if text != "" {
 			g.errs = append(g.errs, fmt.Errorf("%s: %s: %s", g.question, m.Header.Get(headerFrom), text))

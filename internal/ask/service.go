@@ -38,7 +38,7 @@ type Handlers map[string]Handler
 func (h Handlers) Ask(ctx context.Context, question string, req any, send func(v any) error) error {
 	answer, ok := h[question]
 	if !ok {
-		return fmt.Errorf("%w: the question %q is not known here", ErrNobody, question)
+		return fmt.Errorf("%w: the question %q is unknown to this service", ErrNobody, question)
 	}
 	data, err := json.Marshal(req)
 	if err != nil {

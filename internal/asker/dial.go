@@ -46,8 +46,8 @@ func find(ctx context.Context, q *queue.Conn, names crawl.Names) (*Crawl, error)
 				return nil, err
 			}
 			if time.Now().After(end) {
-				return nil, fmt.Errorf("the crawl %q on this server has no settings yet: it is starting, or services wait for somebody to create it. "+
-					"Do the same again in a moment, or create it with: curtsy seed --nats URL --crawl %s https://example.org/", names, names)
+				return nil, fmt.Errorf("the crawl %q on this server has no settings yet: it is still starting, or it was not created yet. "+
+					"Try again in a moment, or create it with: curtsy seed --nats URL --crawl %s https://example.org/", names, names)
 			}
 			select {
 			case <-ctx.Done():
@@ -63,9 +63,9 @@ func find(ctx context.Context, q *queue.Conn, names crawl.Names) (*Crawl, error)
 		return nil, err
 	}
 	if len(there) == 0 {
-		return nil, fmt.Errorf("there is no crawl %q on this server, nor any other; create it with: curtsy seed --nats URL --crawl %s https://example.org/", names, names)
+		return nil, fmt.Errorf("there is no crawl %q on this server, and no other crawl; create it with: curtsy seed --nats URL --crawl %s https://example.org/", names, names)
 	}
-	return nil, fmt.Errorf("there is no crawl %q on this server; it has: %s (name one with --crawl)", names, strings.Join(there, ", "))
+	return nil, fmt.Errorf("there is no crawl %q on this server; it has: %s (choose one with --crawl)", names, strings.Join(there, ", "))
 }
 
 // Crawls lists the crawls a server holds.

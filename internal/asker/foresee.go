@@ -32,7 +32,7 @@ func foresee(st *crawl.Status, spec crawl.Spec) {
 		st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsDisk, Sentence: st.Trouble}
 		return
 	case st.State == "paused":
-		st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsPaused, Sentence: "paused until curtsy resume"}
+		st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsPaused, Sentence: "paused; to continue, type: curtsy resume"}
 		return
 	case o == nil || st.State != "running":
 		return
@@ -67,7 +67,7 @@ func foresee(st *crawl.Status, spec crawl.Spec) {
 		eta = t
 		st.Bottleneck = &crawl.Bottleneck{
 			Kind: crawl.WaitsMachine, Queued: left, LeftS: t,
-			Sentence: fmt.Sprintf("busy with %s on %s, %.1f a second", count(left, "URL"), count(st.Hosts, "host"), st.Rate),
+			Sentence: fmt.Sprintf("this machine is the limit: %s on %s, %.1f a second", count(left, "URL"), count(st.Hosts, "host"), st.Rate),
 		}
 	}
 	unknown := o.GrowingS > growing*eta
@@ -95,7 +95,7 @@ func within(st *crawl.Status, spec crawl.Spec) (requests float64, sentence strin
 	}
 	if spec.MaxPages > 0 && !spec.Refreshes() {
 		room := max(spec.MaxPages-st.Stored, 0)
-		requests, sentence = float64(room), fmt.Sprintf("--max-pages leaves room for %s", count(room, "page"))
+		requests, sentence = float64(room), fmt.Sprintf("--max-pages allows %s more", count(room, "page"))
 		if asked > 0 {
 			requests *= asked / float64(st.Stored)
 		}
@@ -103,7 +103,7 @@ func within(st *crawl.Status, spec crawl.Spec) (requests float64, sentence strin
 	if spec.MaxBytes > 0 && asked > 0 && st.Bytes > 0 {
 		room := max(spec.MaxBytes-st.Bytes, 0)
 		if n := float64(room) / (float64(st.Bytes) / asked); sentence == "" || n < requests {
-			requests, sentence = n, fmt.Sprintf("--max-bytes leaves room for %s", humanize.IBytes(uint64(room)))
+			requests, sentence = n, fmt.Sprintf("--max-bytes allows %s more", humanize.IBytes(uint64(room)))
 		}
 	}
 	return requests, sentence
@@ -146,7 +146,7 @@ func held(list []crawl.HeldHost) *crawl.Bottleneck {
 	}
 	return &crawl.Bottleneck{
 		Kind: crawl.WaitsHeld, Host: first.Host, Queued: first.Queued,
-		Sentence: fmt.Sprintf("%s on hold, %s until %s", count(int64(len(list)), "host"), first.Host, first.Until.UTC().Format("2006-01-02 15:04 MST")),
+		Sentence: fmt.Sprintf("%s asked for a long pause; %s may be visited again at %s", count(int64(len(list)), "host"), first.Host, first.Until.UTC().Format("2006-01-02 15:04 MST")),
 	}
 }
 

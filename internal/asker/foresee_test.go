@@ -45,13 +45,13 @@ func TestForesee(t *testing.T) {
 			says: "waiting for docs.example: 1,204 pages at 10 s"},
 		"nothing sent yet": {parts: []crawl.Status{part(0, 0, slow)}, eta: 12040, kind: "host", says: "docs.example"},
 		"the machine": {parts: []crawl.Status{part(0, 50, many(1000, fast)...)}, eta: 2000, kind: "machine",
-			says: "busy with 100,000 URLs on 1,000 hosts, 50.0 a second"},
+			says: "this machine is the limit: 100,000 URLs on 1,000 hosts, 50.0 a second"},
 		"a rate that is nearly what delays allow": {parts: []crawl.Status{part(0, 800, many(1000, fast)...)}, eta: 100, kind: "host", says: "a.example"},
 		// The fast host is done after 100 s; then the slow one alone has 40 more.
 		"pages run out": {parts: []crawl.Status{change(part(0, 1, fast, slow), func(st *crawl.Status) { st.Stored, st.Redirected = 50, 50 })},
-			spec: crawl.Spec{MaxPages: 125}, eta: 500, kind: "limit", says: "--max-pages leaves room for 75 pages"},
+			spec: crawl.Spec{MaxPages: 125}, eta: 500, kind: "limit", says: "--max-pages allows 75 pages more"},
 		"bytes run out": {parts: []crawl.Status{change(part(0, 1, slow), func(st *crawl.Status) { st.Stored, st.Bytes = 10, 10<<10 })},
-			spec: crawl.Spec{MaxBytes: 15 << 10}, eta: 50, kind: "limit", says: "--max-bytes leaves room for 5.0 KiB"},
+			spec: crawl.Spec{MaxBytes: 15 << 10}, eta: 50, kind: "limit", says: "--max-bytes allows 5.0 KiB more"},
 		"a limit that is not reached": {parts: []crawl.Status{part(0, 1, fast)}, spec: crawl.Spec{MaxPages: 5000}, eta: 100, kind: "host", says: "a.example"},
 		"it grows": {parts: []crawl.Status{change(part(0, 1, fast, slow), func(st *crawl.Status) { st.Outlook.GrowingS = 12040 })},
 			eta: -1, atLeast: 12040, kind: "host", says: "docs.example"},
@@ -62,7 +62,7 @@ func TestForesee(t *testing.T) {
 		"done": {parts: []crawl.Status{part(0, 1)}, eta: 0},
 		"only held hosts": {parts: []crawl.Status{change(part(0, 0), func(st *crawl.Status) {
 			st.Queued, st.Held = 7, []crawl.HeldHost{{Host: "slow.example", Queued: 7, Until: time.Date(2026, 11, 23, 1, 2, 0, 0, time.UTC)}}
-		})}, eta: 0, kind: "held", says: "1 host on hold, slow.example until 2026-11-23 01:02 UTC"},
+		})}, eta: 0, kind: "held", says: "1 host asked for a long pause; slow.example may be visited again at 2026-11-23 01:02 UTC"},
 		"hosts that are paused": {parts: []crawl.Status{change(part(0, 0), func(st *crawl.Status) { st.Queued = 7 })}, eta: -1,
 			kind: "paused", says: "hosts that are paused"},
 		"paused":    {parts: []crawl.Status{change(part(0, 0, slow), func(st *crawl.Status) { st.State = "paused" })}, eta: -1, kind: "paused", says: "curtsy resume"},

@@ -139,7 +139,7 @@ func places(cursor string) (at map[string]int64, err error) {
 		err = json.Unmarshal(b, &at)
 	}
 	if err != nil || at == nil {
-		return nil, fmt.Errorf("the cursor %.40q is not of a crawl log: begin without one", cursor)
+		return nil, fmt.Errorf("%.40q is not a cursor of a crawl log: start without a cursor", cursor)
 	}
 	return at, nil
 }

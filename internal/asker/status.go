@@ -97,7 +97,7 @@ func (c *Crawl) indexers(ctx context.Context) (parts []crawl.IndexerStatus, trou
 	}
 	var missing *ask.IncompleteError
 	if errors.As(err, &missing) {
-		all = append(all, fmt.Sprintf("%d of %d shards have no indexer at the moment, their pages wait in the queue", len(missing.Missing), missing.Shards))
+		all = append(all, fmt.Sprintf("%d of %d shards have no indexer at the moment; their pages wait in the queue", len(missing.Missing), missing.Shards))
 	} else if err != nil {
 		all = append(all, "no indexer answers: "+err.Error())
 	}

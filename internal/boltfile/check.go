@@ -31,7 +31,7 @@ const (
 const checkPages = 4096
 
 // errStructure: the pages do not make a tree.
-var errStructure = errors.New("its pages make no sense")
+var errStructure = errors.New("its pages are inconsistent")
 
 func wrong(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errStructure, fmt.Sprintf(format, args...))
@@ -133,7 +133,7 @@ func (c *checker) meta() (best []byte) {
 // queue notes a page that another page leads to.
 func (c *checker) queue(p node, from string) error {
 	if p.id < 2 || p.id >= c.end {
-		return wrong("%s leads to page %d of %d", from, p.id, c.end)
+		return wrong("%s points to page %d of %d", from, p.id, c.end)
 	}
 	c.todo = append(c.todo, p)
 	return c.claim(p.id)
@@ -155,7 +155,7 @@ func (c *checker) head(id uint64) (flags, count uint16, size int64, err error) {
 		return 0, 0, 0, wrong("page %d cannot be read: %v", id, err)
 	}
 	if is := binary.NativeEndian.Uint64(h[:]); is != id {
-		return 0, 0, 0, wrong("page %d says that it is page %d", id, is)
+		return 0, 0, 0, wrong("page %d has the number of page %d", id, is)
 	}
 	over := uint64(binary.NativeEndian.Uint32(h[12:]))
 	if id+over >= c.end {
@@ -181,7 +181,7 @@ func (c *checker) freelist(id uint64) error {
 		n, at = binary.NativeEndian.Uint64(b[:]), at+8
 	}
 	if flags != flagFree || n > uint64(size-headSize)/8 {
-		return wrong("page %d is no free list", id)
+		return wrong("page %d is not a free list", id)
 	}
 	ids := make([]byte, 8*n)
 	if _, err := c.r.ReadAt(ids, at); err != nil {
@@ -191,7 +191,7 @@ func (c *checker) freelist(id uint64) error {
 	for ; len(ids) > 0; ids = ids[8:] {
 		free := binary.NativeEndian.Uint64(ids)
 		if free <= last || free >= c.end {
-			return wrong("the free list names page %d after %d, of %d", free, last, c.end)
+			return wrong("the free list has page %d after %d, of %d", free, last, c.end)
 		}
 		last = free
 	}
@@ -299,12 +299,12 @@ func (c *checker) bucket(at, size int64, id uint64) error {
 		return c.queue(node{id: root}, fmt.Sprintf("a bucket on page %d", id))
 	}
 	if len(b) < len(h) || binary.NativeEndian.Uint16(b[24:]) != flagLeaf {
-		return wrong("page %d: a bucket within it is no leaf", id)
+		return wrong("page %d: a bucket within it is not a leaf", id)
 	}
 	count, room := int64(binary.NativeEndian.Uint16(b[26:])), size-int64(len(h))
 	entries := make([]byte, min(count*elemSize, max(room, 0)))
 	if count*elemSize > room {
-		return wrong("page %d: a bucket within it has no room for %d entries", id, count)
+		return wrong("page %d: a bucket within it is too small for %d entries", id, count)
 	}
 	if _, err := c.r.ReadAt(entries, at+int64(len(h))); err != nil {
 		return wrong("page %d cannot be read: %v", id, err)

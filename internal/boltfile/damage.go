@@ -70,7 +70,7 @@ func culprit() string {
 			return fr.Function[strings.LastIndexByte(fr.Function, '/')+1:]
 		}
 		if !more {
-			return "an unknown place"
+			return "an unknown position"
 		}
 	}
 }

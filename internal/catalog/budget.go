@@ -22,10 +22,10 @@ const (
 
 var (
 	// ErrTooMuch says that a document has more values than we read of one. Nothing of it was read.
-	ErrTooMuch = errors.New("more values than are read of one document")
+	ErrTooMuch = errors.New("the document has too many values")
 	// ErrCut says that a document was not read to its end, because its nodes refer to one another
 	// too often. What was read is returned with it.
-	ErrCut = errors.New("not read to its end: what it says is far longer than it is")
+	ErrCut = errors.New("it is not read to its end: its content is much longer than the file")
 )
 
 // spend takes n from the budget and reports whether it was there.

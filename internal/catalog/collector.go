@@ -31,7 +31,7 @@ func (c *Collector) Add(claim crawl.DatasetClaim) (err error) {
 	if c.shelf == nil {
 		c.shelf, c.same, from = &shelf{places: map[*crawl.DatasetClaim][]place{}}, map[string]string{}, 0
 		if err := c.shelf.file.Open(); err != nil {
-			return fmt.Errorf("room for the catalogue: %w", err)
+			return fmt.Errorf("memory for the catalogue: %w", err)
 		}
 	}
 	for i := from; i < len(c.claims) && err == nil; i++ {
@@ -44,7 +44,7 @@ func (c *Collector) Add(claim crawl.DatasetClaim) (err error) {
 func (c *Collector) Each(fn func(crawl.DatasetInfo) error) error {
 	if c.shelf != nil {
 		if err := c.shelf.file.Flush(); err != nil {
-			return fmt.Errorf("room for the catalogue: %w", err)
+			return fmt.Errorf("memory for the catalogue: %w", err)
 		}
 	}
 	return each(c.claims, c.shelf, fn)
@@ -78,7 +78,7 @@ func (s *shelf) put(c *crawl.DatasetClaim, same map[string]string) (*crawl.Datas
 	}
 	p := place{at: s.file.Size()}
 	if p.size, err = s.file.Add(whole); err != nil {
-		return nil, fmt.Errorf("room for the catalogue: %w", err)
+		return nil, fmt.Errorf("memory for the catalogue: %w", err)
 	}
 	one := func(text string) string {
 		if have, ok := same[text]; ok {
@@ -121,7 +121,7 @@ func (m *merger) full(i int) *crawl.DatasetClaim {
 			err = json.Unmarshal(m.shelf.buf, part)
 		}
 		if err != nil {
-			m.failed = fmt.Errorf("what the catalogue had put aside: %w", err)
+			m.failed = fmt.Errorf("read the temporary file of the catalogue: %w", err)
 			return c
 		}
 		if all == nil {

@@ -23,11 +23,11 @@ const (
 
 var (
 	// ErrCatalogueLarge says that a catalogue is longer than Cut may read.
-	ErrCatalogueLarge = errors.New("longer than is read of one catalogue")
+	ErrCatalogueLarge = errors.New("the catalogue is too long")
 	// ErrNoCatalogue says that a document has no list that could be cut into parts.
-	ErrNoCatalogue = errors.New("no list of datasets that could be read in parts")
+	ErrNoCatalogue = errors.New("it has no list of datasets that can be read in parts")
 	// ErrBroken says that a document is no JSON, or ends before its end.
-	ErrBroken = errors.New("not JSON to its end")
+	ErrBroken = errors.New("it is not complete JSON")
 )
 
 // Summary is what Cut has seen of a document.
@@ -143,7 +143,7 @@ func (c *cutter) document() error {
 	}
 	if _, err := c.next(); err != io.EOF {
 		if err == nil {
-			err = fmt.Errorf("%w: something stands behind its end", ErrBroken)
+			err = fmt.Errorf("%w: there is text after its end", ErrBroken)
 		}
 		return err
 	}

@@ -116,7 +116,7 @@ func Update(old Entry, p *crawl.Page, body []byte, token string) (e Entry, ok bo
 	}
 	// its end was cut off on the way here, and what is left does not show it
 	if p.Truncated && len(body) <= datatxt.MaxSize {
-		e.Failed = "it is too long to be handed over whole"
+		e.Failed = "it is too long to be sent as one message"
 		return e, true
 	}
 	next := Entry{Origin: e.Origin, URL: string(p.URL), Body: body}

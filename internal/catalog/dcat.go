@@ -37,7 +37,7 @@ func (w *dcatWriter) export(x *Exporter) {
 			return err
 		}
 		_, err = fmt.Fprintf(w.out, `{"@context": %s, "@id": "urn:uuid:%s", "@type": "dcat:Catalog",
- "dct:title": "Datasets found by Curtsy", "dct:description": "What the sites of a crawl say of their datasets, put together.",
+ "dct:title": "Datasets found by Curtsy", "dct:description": "Datasets that the sites of a crawl announce, merged from all sources.",
  "dct:publisher": {"@type": "foaf:Agent", "foaf:name": "Curtsy"}, "dcat:dataset": [`, context, nameUUID("catalogue"))
 		return err
 	}
@@ -108,7 +108,7 @@ func (w *dcatWriter) dataset(d *crawl.DatasetInfo) object {
 	setAny(o, "dct:license", license)
 	setAny(o, "dct:rights", rights)
 	if said := d.Usage.Said(); len(said) > 0 {
-		o["dct:accessRights"] = object{"@type": "dct:RightsStatement", "rdfs:label": "what its site lets it be used for: " + strings.Join(said, ", ")}
+		o["dct:accessRights"] = object{"@type": "dct:RightsStatement", "rdfs:label": "allowed uses according to its site: " + strings.Join(said, ", ")}
 	}
 	if d.Publisher != "" {
 		o["dct:publisher"] = object{"@type": "foaf:Agent", "foaf:name": d.Publisher}

@@ -63,7 +63,7 @@ func NewExporter(w io.Writer, format string) (*Exporter, error) {
 	case "datatxt":
 		x.one = func(d *crawl.DatasetInfo) error { writeDataTxt(x.out, d); return nil }
 	default:
-		return nil, fmt.Errorf("no format %q for datasets: use %s", format, strings.Join(Formats, ", "))
+		return nil, fmt.Errorf("datasets cannot be exported as %q: use %s", format, strings.Join(Formats, ", "))
 	}
 	return x, nil
 }

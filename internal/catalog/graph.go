@@ -16,7 +16,7 @@ const (
 )
 
 // ErrNoRoom says that a graph could not be put aside. It may be another time.
-var ErrNoRoom = errors.New("no room to put a graph aside")
+var ErrNoRoom = errors.New("there is no space for a temporary file of a graph")
 
 // maxNodes is how many nodes with a name a document may have of which so many bytes may be read:
 // half a million, unless told otherwise. Each takes some 60 bytes of memory.

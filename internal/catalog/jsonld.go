@@ -24,7 +24,7 @@ const (
 )
 
 // ErrNoDatasets says that a document tells of no dataset.
-var ErrNoDatasets = errors.New("no dataset in it")
+var ErrNoDatasets = errors.New("it contains no dataset")
 
 // Document says where claims come from.
 type Document struct {

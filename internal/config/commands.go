@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -18,14 +17,14 @@ const defaultDir = "./curtsy-data"
 
 // Admin is the port on which a process shows itself to its operator.
 type Admin struct {
-	Listen string `key:"listen" usage:"serve status, /metrics, /livez, /readyz and /debug/pprof on ‹ADDR›, or off" example:"127.0.0.1:8080"`
+	Listen string `key:"listen" group:"Output,common" usage:"serve the dashboard, /metrics, /livez, /readyz and /debug/pprof on ‹ADDR›, or off" example:"127.0.0.1:8080"`
 }
 
 func newAdmin() Admin { return Admin{Listen: "127.0.0.1:8080"} }
 
 func (a Admin) check(src *Source) error {
 	if a.Listen != "off" && !address(a.Listen) {
-		return src.Refuse("listen", "is no address with a port; use for example 127.0.0.1:8080, or off")
+		return src.Refuse("listen", "is not an address with a port; use for example 127.0.0.1:8080, or off")
 	}
 	return nil
 }
@@ -41,14 +40,14 @@ func address(s string) bool {
 
 // Fetch is how hard one fetcher works and how much it takes from a site.
 type Fetch struct {
-	Visits  int  `key:"visits" usage:"visit ‹N› hosts at once" example:"256"`
-	MaxBody Size `key:"max-body" usage:"keep at most this ‹SIZE› of a page" example:"10MiB"`
+	Visits  int  `key:"visits" group:"Limits,common" usage:"visit ‹N› hosts at the same time" example:"256"`
+	MaxBody Size `key:"max-body" group:"Limits" usage:"keep at most this ‹SIZE› of a page" example:"10MiB"`
 	// MaxCatalogue bounds a JSON catalogue of datasets, which is read as it comes.
-	MaxCatalogue Size `key:"max-catalogue" usage:"read catalogues of datasets (data.json, CKAN, JSON-LD) of at most this ‹SIZE›" example:"64MiB"`
+	MaxCatalogue Size `key:"max-catalogue" group:"Limits" usage:"read at most this ‹SIZE› of a dataset catalogue (data.json, CKAN, JSON-LD)" example:"64MiB"`
 	// PageMemory bounds the memory that all large pages together take while they are fetched. A
 	// page that finds no room waits.
-	PageMemory Size   `key:"page-memory" usage:"give large pages at most this ‹SIZE› of memory together; others wait" example:"256MiB"`
-	PDFToText  string `key:"pdftotext" usage:"read the text of PDF files with poppler, at this ‹PATH› (empty: with our own reader)" example:"/usr/bin/pdftotext"`
+	PageMemory Size   `key:"page-memory" group:"Limits" usage:"use at most this ‹SIZE› of memory for large pages; further ones wait" example:"256MiB"`
+	PDFToText  string `key:"pdftotext" group:"What is kept" usage:"read PDF files with the poppler program at ‹PATH› (empty: with the built-in reader)" example:"/usr/bin/pdftotext"`
 }
 
 // leastPageMemory is enough for a single large page.
@@ -73,7 +72,7 @@ func (f Fetch) check(src *Source) error {
 	case f.MaxCatalogue < 1<<20:
 		return src.Refuse("max-catalogue", "is under 1MiB; use for example 64MiB")
 	case f.PDFToText != "" && !executable(f.PDFToText):
-		return src.Refuse("pdftotext", "is no program; use for example /usr/bin/pdftotext, of Debian's package poppler-utils")
+		return src.Refuse("pdftotext", "is not a program; use for example /usr/bin/pdftotext from the Debian package poppler-utils")
 	case f.PageMemory < leastPageMemory:
 		return src.Refuse("page-memory", "is under 32MiB; use for example 256MiB")
 	}
@@ -82,12 +81,12 @@ func (f Fetch) check(src *Source) error {
 
 // Crawl are the settings of `curtsy crawl`.
 type Crawl struct {
-	Dir     string `key:"dir" usage:"keep the crawl in ‹DIR›; the same again resumes it" example:"./curtsy-data"`
-	Seeds   string `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
+	Dir     string `key:"dir" group:"Output,common" usage:"keep the crawl in ‹DIR›; the same directory resumes it" example:"./curtsy-data"`
+	Seeds   string `key:"seeds" group:"Scope,common" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
 	Plan    `key:",squash"`
-	MaxTime time.Duration `key:"max-time" usage:"stop this run after this ‹TIME› (0s: no limit)" example:"2h"`
+	MaxTime time.Duration `key:"max-time" group:"Limits,common" usage:"stop this run after this ‹TIME› (0s: no limit)" example:"2h"`
 	// Progress is one of ProgressModes.
-	Progress string `key:"progress" usage:"show how it goes as ‹FORM›: auto, plain, json or none" words:"auto plain json none" example:"plain"`
+	Progress string `key:"progress" group:"Output,common" usage:"show progress as ‹FORM›: auto, plain, json or none" words:"auto plain json none" example:"plain"`
 	Fetch    `key:",squash"`
 	Sign     `key:",squash"`
 	Doors    `key:",squash"`
@@ -116,7 +115,7 @@ func (c *Crawl) check(src *Source) error {
 		return src.Refuse("max-time", "is negative; use for example 2h, or 0s for no limit")
 	}
 	if !slices.Contains(ProgressModes, c.Progress) {
-		return src.Refuse("progress", "is none of "+strings.Join(ProgressModes, ", "))
+		return src.Refuse("progress", "is unknown; use "+orWords(ProgressModes))
 	}
 	if c.Dir == "" {
 		return src.Refuse("dir", "is empty; use for example "+defaultDir)
@@ -127,7 +126,7 @@ func (c *Crawl) check(src *Source) error {
 // Foresee are the settings of `curtsy plan`: those of a crawl that bear on which pages it asks for,
 // and how fast.
 type Foresee struct {
-	Seeds  string `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
+	Seeds  string `key:"seeds" group:"Scope,common" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
 	Plan   `key:",squash"`
 	Fetch  `key:",squash"`
 	Sign   `key:",squash"`
@@ -148,8 +147,8 @@ func (c *Foresee) check(src *Source) error {
 
 // Seed are the settings of `curtsy seed`, which submits a crawl that daemons carry out.
 type Seed struct {
-	Dir    string `key:"dir" usage:"without --nats: submit to the crawl that runs in ‹DIR›" example:"./curtsy-data"`
-	Seeds  string `key:"seeds" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
+	Dir    string `key:"dir" group:"Output,common" usage:"without --nats: add to the crawl that runs in ‹DIR›" example:"./curtsy-data"`
+	Seeds  string `key:"seeds" group:"Scope,common" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
 	Plan   `key:",squash"`
 	Common `key:",squash"`
 	NATS   `key:",squash"`
@@ -167,16 +166,16 @@ func (c *Seed) check(src *Source) error {
 // Set are the settings of `curtsy set`: those of Plan that may change while a crawl runs, and
 // where it is.
 type Set struct {
-	Dir             string        `key:"dir" usage:"the crawl that runs in ‹DIR›" example:"./curtsy-data"`
-	Scope           string        `key:"scope" usage:"‹WORD› for how far from the seeds to go: {}" choices:"page prefix host domain any" example:"domain"`
-	Include         []string      `key:"include" usage:"crawl only URLs that match one of these ‹RE› (repeatable; '' takes them back)" example:"/docs/"`
-	Exclude         []string      `key:"exclude" usage:"crawl no URL that matches one of these ‹RE› (repeatable; '' takes them back)" example:"[?&]print="`
-	Links           bool          `key:"links" usage:"follow the links of pages; without, only what seeds, sitemaps and the like name is crawled"`
-	MaxPages        int64         `key:"max-pages" usage:"stop when ‹N› pages are stored (0: no limit)" example:"500"`
-	MaxBytes        Size          `key:"max-bytes" usage:"stop when this ‹SIZE› of page bodies was read (0: no limit)" example:"1GiB"`
-	MaxDepth        int           `key:"max-depth" usage:"follow at most ‹N› links from a seed (-1: no limit)" example:"3"`
-	MaxPagesPerHost int64         `key:"max-pages-per-host" usage:"store at most ‹N› pages of a host (0: no limit)" example:"1000"`
-	Delay           time.Duration `key:"delay" usage:"least ‹TIME› between a response of a host and the next request to it" example:"1s"`
+	Dir             string        `key:"dir" group:"Output,common" usage:"change the crawl that runs in ‹DIR›" example:"./curtsy-data"`
+	Scope           string        `key:"scope" group:"Scope,common" usage:"how far from the seeds to go: ‹WORD› is {}" choices:"page prefix host domain any" example:"domain"`
+	Include         []string      `key:"include" group:"Scope,common" usage:"crawl only URLs that match one of these ‹REGEXP›s (repeatable; '' removes all)" example:"/docs/"`
+	Exclude         []string      `key:"exclude" group:"Scope,common" usage:"crawl no URL that matches one of these ‹REGEXP›s (repeatable; '' removes all)" example:"[?&]print="`
+	Links           bool          `key:"links" group:"Scope,common" usage:"follow the links of pages; with =false only seeds, sitemaps and other lists of a site's URLs are crawled"`
+	MaxPages        int64         `key:"max-pages" group:"Limits,common" usage:"stop when ‹N› pages are stored (0: no limit)" example:"500"`
+	MaxBytes        Size          `key:"max-bytes" group:"Limits,common" usage:"stop when this ‹SIZE› of page bodies was read (0: no limit)" example:"1GiB"`
+	MaxDepth        int           `key:"max-depth" group:"Limits,common" usage:"follow at most ‹N› links in a row from a seed (0: only the seeds; -1: no limit)" example:"3"`
+	MaxPagesPerHost int64         `key:"max-pages-per-host" group:"Limits,common" usage:"store at most ‹N› pages of each host (0: no limit)" example:"1000"`
+	Delay           time.Duration `key:"delay" group:"Politeness,common" usage:"wait at least this ‹TIME› between a response of a host and the next request to it" example:"1s"`
 	Common          `key:",squash"`
 	NATS            `key:",squash"`
 }
@@ -212,7 +211,7 @@ func (c *Set) check(src *Source) error {
 
 // Reader are the settings of the commands that ask a crawl something, or steer it.
 type Reader struct {
-	Dir    string `key:"dir" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
+	Dir    string `key:"dir" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
 	Common `key:",squash"`
 	NATS   `key:",squash"`
 }
@@ -224,11 +223,11 @@ func (c *Reader) check(src *Source) error { return errors.Join(c.Common.check(sr
 
 // Serve are the settings of `curtsy serve`.
 type Serve struct {
-	Dir string `key:"dir" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
+	Dir string `key:"dir" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
 	// A setting of its own: the admin port of a crawl that runs may be off, or elsewhere.
-	Listen string `key:"search-listen" flag:"listen" usage:"serve on ‹ADDR›" example:"127.0.0.1:7880"`
+	Listen string `key:"search-listen" flag:"listen" group:"Output,common" usage:"serve on ‹ADDR›" example:"127.0.0.1:7880"`
 	// A port of its own: that of search is for everybody.
-	Metrics string `key:"search-metrics" flag:"metrics" usage:"serve /metrics on ‹ADDR›, or off" example:"127.0.0.1:7881"`
+	Metrics string `key:"search-metrics" flag:"metrics" group:"Output,common" usage:"serve /metrics on ‹ADDR›, or off" example:"127.0.0.1:7881"`
 	Common  `key:",squash"`
 	NATS    `key:",squash"`
 }
@@ -240,10 +239,10 @@ func NewServe() *Serve {
 
 func (c *Serve) check(src *Source) error {
 	if !address(c.Listen) {
-		return src.Refuse("search-listen", "is no address with a port; use for example 127.0.0.1:7880")
+		return src.Refuse("search-listen", "is not an address with a port; use for example 127.0.0.1:7880")
 	}
 	if c.Metrics != "off" && !address(c.Metrics) {
-		return src.Refuse("search-metrics", "is no address with a port; use for example 127.0.0.1:7881, or off")
+		return src.Refuse("search-metrics", "is not an address with a port; use for example 127.0.0.1:7881, or off")
 	}
 	return errors.Join(c.Common.check(src), c.NATS.check(src))
 }
@@ -252,7 +251,7 @@ func (c *Serve) check(src *Source) error {
 type Demo struct {
 	Common `key:",squash"`
 	Admin  `key:",squash"`
-	Dir    string `key:"dir" usage:"keep the crawl in ‹DIR› instead of a temporary one" example:"./curtsy-data"`
+	Dir    string `key:"dir" group:"Output,common" usage:"keep the crawl in ‹DIR› (default: a temporary directory)" example:"./curtsy-data"`
 }
 
 // NewDemo has the defaults of `curtsy demo`.
@@ -270,7 +269,7 @@ type Daemon struct {
 	NATS     `key:",squash"`
 	Admin    `key:",squash"`
 	Traces   `key:",squash"`
-	Instance string `key:"instance" usage:"‹NAME› of this process among its kind (default: the host's name and the process's number)" example:"frontier-1"`
+	Instance string `key:"instance" group:"Cluster,common" usage:"‹NAME› of this process among those of its kind (default: host name and process number)" example:"frontier-1"`
 }
 
 func newDaemon() Daemon {
@@ -293,8 +292,8 @@ type Frontier struct {
 	Disk       `key:",squash"`
 	CrawlLog   `key:",squash"`
 	Mail       `key:",squash"`
-	Dir        string `key:"dir" usage:"keep the shards in ‹DIR›" example:"/var/lib/curtsy"`
-	Checkpoint Size   `key:"checkpoint" usage:"copy a shard's state to NATS whenever its log has grown by this ‹SIZE›" example:"64MiB"`
+	Dir        string `key:"dir" group:"Output,common" usage:"keep the shards in ‹DIR›" example:"/var/lib/curtsy"`
+	Checkpoint Size   `key:"checkpoint" group:"Cluster,common" usage:"copy the state of a shard to NATS whenever its log has grown by this ‹SIZE›" example:"64MiB"`
 }
 
 // NewFrontier has the defaults of `curtsy frontier`.
@@ -311,26 +310,26 @@ func (c *Frontier) check(src *Source) error {
 
 // Mail is where a process takes the reports that sites mail (protocols §6.4), and from whom.
 type Mail struct {
-	UpdatesListen   string `key:"updates-listen" usage:"take reports by SMTP at ‹ADDRESS›" example:"127.0.0.1:2525"`
-	UpdatesLMTP     bool   `key:"updates-lmtp" usage:"take them by LMTP there, from a mail server of yours"`
-	UpdatesMaildir  string `key:"updates-maildir" usage:"take reports out of the Maildir ‹DIR›" example:"/var/mail/curtsy"`
-	UpdatesIndexNow string `key:"updates-indexnow" usage:"take IndexNow submissions by HTTP at ‹ADDRESS›/indexnow" example:"127.0.0.1:8087"`
-	UpdatesWebSub   string `key:"updates-websub" usage:"take what WebSub hubs deliver by HTTP at ‹ADDRESS›; see --updates-websub-url" example:"127.0.0.1:8088"`
-	UpdatesTrust    string `key:"updates-trust" usage:"believe the Authentication-Results that the mail server ‹ID› writes" example:"mx.crawler.example"`
+	UpdatesListen   string `key:"updates-listen" group:"Freshness" usage:"receive update reports by SMTP on ‹ADDRESS›" example:"127.0.0.1:2525"`
+	UpdatesLMTP     bool   `key:"updates-lmtp" group:"Freshness" usage:"use LMTP instead of SMTP there, behind your own mail server"`
+	UpdatesMaildir  string `key:"updates-maildir" group:"Freshness" usage:"read update reports from the Maildir ‹DIR›" example:"/var/mail/curtsy"`
+	UpdatesIndexNow string `key:"updates-indexnow" group:"Freshness" usage:"accept IndexNow submissions by HTTP on ‹ADDRESS›/indexnow" example:"127.0.0.1:8087"`
+	UpdatesWebSub   string `key:"updates-websub" group:"Freshness" usage:"accept deliveries of WebSub hubs by HTTP on ‹ADDRESS›; see --updates-websub-url" example:"127.0.0.1:8088"`
+	UpdatesTrust    string `key:"updates-trust" group:"Freshness" usage:"trust the Authentication-Results of the mail server with this ‹ID›" example:"mx.crawler.example"`
 }
 
 func (m Mail) check(src *Source) error {
 	if _, _, err := net.SplitHostPort(m.UpdatesListen); m.UpdatesListen != "" && err != nil {
-		return src.Refuse("updates-listen", "is no address with a port; use for example 127.0.0.1:2525")
+		return src.Refuse("updates-listen", "is not an address with a port; use for example 127.0.0.1:2525")
 	}
 	if _, _, err := net.SplitHostPort(m.UpdatesIndexNow); m.UpdatesIndexNow != "" && err != nil {
-		return src.Refuse("updates-indexnow", "is no address with a port; use for example 127.0.0.1:8087")
+		return src.Refuse("updates-indexnow", "is not an address with a port; use for example 127.0.0.1:8087")
 	}
 	if _, _, err := net.SplitHostPort(m.UpdatesWebSub); m.UpdatesWebSub != "" && err != nil {
-		return src.Refuse("updates-websub", "is no address with a port; use for example 127.0.0.1:8088")
+		return src.Refuse("updates-websub", "is not an address with a port; use for example 127.0.0.1:8088")
 	}
 	if m.UpdatesLMTP && m.UpdatesListen == "" {
-		return src.Refuse("updates-lmtp", "needs updates-listen beside it, for example 127.0.0.1:2525")
+		return src.Refuse("updates-lmtp", "needs updates-listen too, for example 127.0.0.1:2525")
 	}
 	return nil
 }
@@ -342,8 +341,8 @@ func (m Mail) On() bool {
 
 // CrawlLog is how much a process that writes the crawl log keeps of it.
 type CrawlLog struct {
-	LogMax  Size `key:"log-max" usage:"begin another file of the crawl log after this ‹SIZE› (0: there is one)" example:"64MiB"`
-	LogKeep int  `key:"log-keep" usage:"keep ‹N› full files of the crawl log beside the one that is written to" example:"8"`
+	LogMax  Size `key:"log-max" group:"Output" usage:"start a new file of the crawl log after this ‹SIZE› (0: one file only)" example:"64MiB"`
+	LogKeep int  `key:"log-keep" group:"Output" usage:"keep ‹N› full files of the crawl log" example:"8"`
 }
 
 func newCrawlLog() CrawlLog { return CrawlLog{LogMax: 64 << 20, LogKeep: 8} }
@@ -360,7 +359,7 @@ func (c CrawlLog) check(src *Source) error {
 
 // Disk is how a process that keeps files deals with a disk that fills up.
 type Disk struct {
-	MinFree Size `key:"min-free" usage:"pause while the disk has less than this ‹SIZE› free (0: 1GiB or 5 %, whichever is more)" example:"2GiB"`
+	MinFree Size `key:"min-free" group:"Limits" usage:"pause while less than this ‹SIZE› of disk space is free (0: 1GiB or 5 %, whichever is more)" example:"2GiB"`
 }
 
 func (d Disk) check(src *Source) error {
@@ -388,7 +387,7 @@ func (c *Fetcher) check(src *Source) error {
 		return src.Refuse("crawl", err.Error())
 	}
 	if len(shares) > 1 && (c.Credentials != "" || c.CredentialsText != "") {
-		return src.Refuse("crawl", "names several crawls, and credentials would open their doors to all of them; run a fetcher of its own for the crawl that needs them, for example --crawl docs")
+		return src.Refuse("crawl", "names several crawls, and all of them could use the credentials; run a separate fetcher for the crawl that needs them, for example --crawl docs")
 	}
 	defer func() { c.Crawl = list }()
 	c.Crawl = shares[0].Name // what a daemon may be given; the others were looked at above
@@ -400,8 +399,8 @@ type Indexer struct {
 	Daemon       `key:",squash"`
 	Disk         `key:",squash"`
 	Access       `key:",squash"`
-	Dir          string        `key:"dir" usage:"keep pages and search index in ‹DIR›" example:"/var/lib/curtsy"`
-	RebuildAfter time.Duration `key:"rebuild-after" usage:"crawl a shard's pages again when the indexer that has them was away for this ‹TIME› (0s: never)" example:"1h"`
+	Dir          string        `key:"dir" group:"Output,common" usage:"keep pages and search index in ‹DIR›" example:"/var/lib/curtsy"`
+	RebuildAfter time.Duration `key:"rebuild-after" group:"Cluster,common" usage:"crawl the pages of a shard again when its indexer was away for this ‹TIME› (0s: never)" example:"1h"`
 }
 
 // NewIndexer has the defaults of `curtsy indexer`.
@@ -419,10 +418,10 @@ func (c *Indexer) check(src *Source) error {
 // Download are the settings of `curtsy datasets get`.
 type Download struct {
 	// On the command line this is --data, because --dir says where the files go.
-	Dir      string        `key:"dir" flag:"data" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
-	MaxSize  Size          `key:"max-size" usage:"get no file larger than this ‹SIZE› (0: no limit)" example:"10GiB"`
-	MaxTotal Size          `key:"max-total" usage:"get no more than this ‹SIZE› in all (0: no limit)" example:"100GiB"`
-	HoldMax  time.Duration `key:"hold-max" usage:"do not wait for hosts that want to be left alone for longer than this ‹TIME›" example:"10m"`
+	Dir      string        `key:"dir" flag:"data" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
+	MaxSize  Size          `key:"max-size" group:"Limits,common" usage:"fetch no file larger than this ‹SIZE› (0: no limit)" example:"10GiB"`
+	MaxTotal Size          `key:"max-total" group:"Limits,common" usage:"fetch no more than this ‹SIZE› in total (0: no limit)" example:"100GiB"`
+	HoldMax  time.Duration `key:"hold-max" group:"Politeness" usage:"do not wait for a host that must be left alone for longer than this ‹TIME›" example:"10m"`
 	Disk     `key:",squash"`
 	Sign     `key:",squash"`
 	Doors    `key:",squash"`

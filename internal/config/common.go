@@ -12,9 +12,9 @@ import (
 
 // Common are the settings that every command has.
 type Common struct {
-	Config    string `key:"config" usage:"read settings from ‹FILE› (YAML)" example:"curtsy.yaml"`
-	LogLevel  string `key:"log-level" usage:"least ‹LEVEL› logged on standard error: {}" choices:"debug info warn error" example:"info"`
-	LogFormat string `key:"log-format" usage:"‹FORM› of the log: {} (text on a terminal)" choices:"json text auto" example:"json"`
+	Config    string `key:"config" group:"Output" usage:"read settings from ‹FILE› (YAML)" example:"curtsy.yaml"`
+	LogLevel  string `key:"log-level" group:"Output" usage:"least ‹LEVEL› of the messages on standard error: {}" choices:"debug info warn error" example:"info"`
+	LogFormat string `key:"log-format" group:"Output" usage:"‹FORM› of the messages on standard error: {} (auto: text on a terminal, otherwise json)" choices:"json text auto" example:"json"`
 }
 
 func newCommon() Common { return Common{LogLevel: "info", LogFormat: "auto"} }
@@ -60,17 +60,17 @@ func Terminal(w io.Writer) bool {
 
 // NATS says which server to use, and which crawl on it.
 type NATS struct {
-	URL          string `key:"nats" usage:"use the NATS server or cluster at ‹URL› (several: comma-separated)" example:"nats://127.0.0.1:4222"`
-	Crawl        string `key:"crawl" usage:"‹NAME› of the crawl on that server" example:"docs"`
-	Replicas     int    `key:"nats-replicas" usage:"keep streams on ‹N› servers of a cluster" example:"3"`
-	User         string `key:"nats-user" usage:"‹USER› to connect to NATS as" example:"curtsy"`
+	URL          string `key:"nats" group:"Cluster" usage:"use the NATS server or cluster at ‹URL› (several: comma-separated)" example:"nats://127.0.0.1:4222"`
+	Crawl        string `key:"crawl" group:"Cluster" usage:"‹NAME› of the crawl on that server" example:"docs"`
+	Replicas     int    `key:"nats-replicas" group:"Cluster" usage:"keep streams on ‹N› servers of a cluster" example:"3"`
+	User         string `key:"nats-user" group:"Cluster" usage:"‹USER› of the NATS connection" example:"curtsy"`
 	Password     Secret `key:"nats-password" flag:"-"`
-	PasswordFile string `key:"nats-password-file" usage:"‹FILE› with the NATS password" example:"/run/secrets/nats"`
-	Creds        string `key:"nats-creds" usage:"NATS credentials ‹FILE›" example:"/run/secrets/curtsy.creds"`
-	NKey         string `key:"nats-nkey" usage:"NATS nkey seed ‹FILE›" example:"/run/secrets/curtsy.nk"`
-	CA           string `key:"nats-ca" usage:"‹FILE› with the certificates to trust for NATS" example:"ca.pem"`
-	Cert         string `key:"nats-cert" usage:"our certificate for NATS, a PEM ‹FILE›" example:"curtsy.pem"`
-	Key          string `key:"nats-key" usage:"the certificate's key, a PEM ‹FILE›" example:"curtsy-key.pem"`
+	PasswordFile string `key:"nats-password-file" group:"Cluster" usage:"‹FILE› with the NATS password" example:"/run/secrets/nats"`
+	Creds        string `key:"nats-creds" group:"Cluster" usage:"‹FILE› with NATS credentials" example:"/run/secrets/curtsy.creds"`
+	NKey         string `key:"nats-nkey" group:"Cluster" usage:"‹FILE› with an NKey seed" example:"/run/secrets/curtsy.nk"`
+	CA           string `key:"nats-ca" group:"Cluster" usage:"‹FILE› with the certificates to trust for NATS (PEM)" example:"ca.pem"`
+	Cert         string `key:"nats-cert" group:"Cluster" usage:"‹FILE› with our certificate for NATS (PEM)" example:"curtsy.pem"`
+	Key          string `key:"nats-key" group:"Cluster" usage:"‹FILE› with the key of that certificate (PEM)" example:"curtsy-key.pem"`
 }
 
 func newNATS() NATS { return NATS{Crawl: crawlDefault, Replicas: 1} }
@@ -90,7 +90,7 @@ func (n *NATS) check(src *Source) error {
 		n.Password = Secret(strings.TrimRight(string(body), "\r\n"))
 	}
 	if (n.Cert == "") != (n.Key == "") {
-		return src.Refuse("nats-cert", "needs nats-key beside it, and nats-key it")
+		return src.Refuse("nats-cert", "needs nats-key, and nats-key needs nats-cert; use both, for example curtsy.pem and curtsy-key.pem")
 	}
 	return nil
 }

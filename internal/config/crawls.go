@@ -26,7 +26,7 @@ func parseCrawls(list string) (all []CrawlShare, err error) {
 		s := CrawlShare{name, 1}
 		if weighted {
 			if s.Weight, err = strconv.Atoi(weight); err != nil || s.Weight < 1 || s.Weight > maxWeight {
-				return nil, fmt.Errorf("has a weight of %q, which is none of 1 to %d; use for example docs=3,news", weight, maxWeight)
+				return nil, fmt.Errorf("has the weight %q, which is not 1 to %d; use for example docs=3,news", weight, maxWeight)
 			}
 		}
 		switch {

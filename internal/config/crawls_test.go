@@ -30,7 +30,7 @@ func TestCrawlsOfAFetcher(t *testing.T) {
 			t.Errorf("%q: %v", list, err)
 		}
 	}
-	if _, err := load(t, NewFetcher(), "--nats", "nats://n1", "--crawl", "docs,news", "--credentials", "/nowhere.yaml"); err == nil || !strings.Contains(err.Error(), "of its own") {
+	if _, err := load(t, NewFetcher(), "--nats", "nats://n1", "--crawl", "docs,news", "--credentials", "/nowhere.yaml"); err == nil || !strings.Contains(err.Error(), "separate fetcher") {
 		t.Errorf("credentials for several crawls: %v", err)
 	}
 	if _, err := load(t, NewFrontier(), "--nats", "nats://n1", "--crawl", "docs,news"); err == nil {

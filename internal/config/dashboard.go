@@ -16,10 +16,10 @@ import (
 // Access says who may see what a process shows of a crawl in a browser, and how it is asked.
 type Access struct {
 	Token     Secret   `key:"dashboard-token" flag:"-"`
-	TokenFile string   `key:"dashboard-token-file" usage:"‹FILE› with the token that opens the dashboard" example:"/run/secrets/dashboard"`
-	Hosts     []string `key:"dashboard-hosts" usage:"answer under these ‹NAMES› as well, beside addresses and localhost" example:"crawl.example.org"`
-	TLSCert   string   `key:"dashboard-cert" usage:"speak TLS, with the certificate in ‹FILE› (PEM)" example:"/etc/curtsy/dashboard.pem"`
-	TLSKey    string   `key:"dashboard-key" usage:"the certificate's key, a PEM ‹FILE›" example:"/etc/curtsy/dashboard-key.pem"`
+	TokenFile string   `key:"dashboard-token-file" group:"Output" usage:"‹FILE› with the token that opens the dashboard" example:"/run/secrets/dashboard"`
+	Hosts     []string `key:"dashboard-hosts" group:"Output" usage:"answer to these host ‹NAMES› too, besides addresses and localhost" example:"crawl.example.org"`
+	TLSCert   string   `key:"dashboard-cert" group:"Output" usage:"use TLS with the certificate in ‹FILE› (PEM)" example:"/etc/curtsy/dashboard.pem"`
+	TLSKey    string   `key:"dashboard-key" group:"Output" usage:"‹FILE› with the key of that certificate (PEM)" example:"/etc/curtsy/dashboard-key.pem"`
 }
 
 // leastToken is how many characters a token has at least: they must not be found by trying.
@@ -37,7 +37,7 @@ func (a *Access) check(src *Source) error {
 	case a.Token != "" && len(a.Token) < leastToken:
 		return src.Refuse("dashboard-token", fmt.Sprintf("has fewer than %d characters; make one with: openssl rand -hex 16", leastToken))
 	case (a.TLSCert == "") != (a.TLSKey == ""):
-		return src.Refuse("dashboard-cert", "needs dashboard-key beside it, and dashboard-key needs it")
+		return src.Refuse("dashboard-cert", "needs dashboard-key, and dashboard-key needs dashboard-cert; use both")
 	}
 	for _, name := range a.Hosts {
 		if strings.ContainsAny(name, ":/ ") || name == "" {
@@ -77,9 +77,9 @@ func About(dir string, n NATS) string {
 
 // Dashboard are the settings of `curtsy dashboard`.
 type Dashboard struct {
-	Dir string `key:"dir" usage:"the crawl kept in ‹DIR›" example:"./curtsy-data"`
+	Dir string `key:"dir" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
 	// A setting of its own: the admin port of a crawl that runs may be off, or elsewhere.
-	Listen string `key:"dashboard-listen" flag:"listen" usage:"serve on ‹ADDR›" example:"127.0.0.1:7890"`
+	Listen string `key:"dashboard-listen" flag:"listen" group:"Output,common" usage:"serve on ‹ADDR›" example:"127.0.0.1:7890"`
 	Access `key:",squash"`
 	Common `key:",squash"`
 	NATS   `key:",squash"`
@@ -92,7 +92,7 @@ func NewDashboard() *Dashboard {
 
 func (c *Dashboard) check(src *Source) error {
 	if !address(c.Listen) {
-		return src.Refuse("dashboard-listen", "is no address with a port; use for example 127.0.0.1:7890")
+		return src.Refuse("dashboard-listen", "is not an address with a port; use for example 127.0.0.1:7890")
 	}
 	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Access.check(src))
 }

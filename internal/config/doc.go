@@ -2,8 +2,8 @@
 // defaults. It is the only package that knows viper; everybody else sees plain structs.
 //
 // A setting has one name everywhere. What the command line calls --max-pages is CURTSY_MAX_PAGES in
-// the environment and max-pages in the file (YAML, named by --config or CURTSY_CONFIG; there is no
-// file that is read without being named). The file and the environment may serve several commands:
+// the environment and max-pages or max_pages in the file (YAML, named by --config or CURTSY_CONFIG;
+// no file is read without being named). The file and the environment may serve several commands:
 // a key that belongs to another command is passed over, one that belongs to none is an error that
 // names the nearest key there is.
 //

@@ -10,18 +10,18 @@ import (
 // through which proxy. These settings are this process's own: they are not kept with a crawl and
 // travel nowhere, so whoever resumes a crawl gives them again.
 type Doors struct {
-	Credentials     string `key:"credentials" usage:"show sites what ‹FILE› (YAML) has for them: passwords, tokens, cookies, certificates; its mode must be 0600 or 0640" example:"/etc/curtsy/credentials.yaml"`
+	Credentials     string `key:"credentials" group:"Access,common" usage:"‹FILE› (YAML) with passwords, tokens, cookies and certificates for sites; its mode must be 0600 or 0640" example:"/etc/curtsy/credentials.yaml"`
 	CredentialsText Secret `key:"credentials-text" flag:"-"`
-	Proxy           string `key:"proxy" usage:"go through the HTTP or SOCKS5 proxy at ‹URL›" example:"http://127.0.0.1:3128"`
-	ProxyResolves   bool   `key:"proxy-resolves" usage:"have the proxy look names up: which addresses it connects to is then not checked"`
+	Proxy           string `key:"proxy" group:"Access,common" usage:"send requests through the HTTP or SOCKS5 proxy at ‹URL›" example:"http://127.0.0.1:3128"`
+	ProxyResolves   bool   `key:"proxy-resolves" group:"Access" usage:"let the proxy resolve host names; the addresses it connects to are then not checked"`
 }
 
 func (d *Doors) check(src *Source) error {
 	if d.Credentials != "" && d.CredentialsText != "" {
-		return src.Refuse("credentials", "is given beside CURTSY_CREDENTIALS_TEXT; use one of them")
+		return src.Refuse("credentials", "and CURTSY_CREDENTIALS_TEXT cannot be used together; use one of them")
 	}
 	if d.CredentialsText != "" && os.Getenv(textEnv) == "" {
-		return src.Refuse("credentials-text", "stands in a file that anybody may read; make it a file of its own, for --credentials")
+		return src.Refuse("credentials-text", "is in a file that other people may read; write it into a separate file for --credentials")
 	}
 	set, err := d.Shown()
 	if err != nil {
@@ -30,7 +30,7 @@ func (d *Doors) check(src *Source) error {
 	if d.Proxy == "" {
 		switch {
 		case d.ProxyResolves:
-			return src.Refuse("proxy-resolves", "needs proxy beside it, for example http://127.0.0.1:3128")
+			return src.Refuse("proxy-resolves", "needs proxy too, for example http://127.0.0.1:3128")
 		case set.Login() != nil:
 			return src.Refuse("proxy", "is not given, but there are credentials for one; use for example http://127.0.0.1:3128")
 		}

@@ -52,25 +52,25 @@ func readFile(name string) (*file, error) {
 }
 
 func (f *file) add(k, val *yaml.Node, known []string) error {
-	key := k.Value
+	key := keyOf(k.Value)
 	if !slices.Contains(known, key) {
 		if n := Nearest(key, known); n != "" {
-			return fmt.Errorf("unknown key %q; did you mean %s?", key, n)
+			return fmt.Errorf("unknown key %q; did you mean %s?", k.Value, n)
 		}
-		return fmt.Errorf("unknown key %q; deploy/curtsy.example.yaml and deploy/rupd.example.yaml list every key", key)
+		return fmt.Errorf("unknown key %q; the keys are the names of flags without dashes in front, for example max-pages: curtsy crawl --help-all", k.Value)
 	}
 	if key == "config" {
 		return errors.New("a file cannot name another file; use --config or CURTSY_CONFIG")
 	}
 	if line, twice := f.lines[key]; twice {
-		return fmt.Errorf("%s is set twice, first in line %d", key, line)
+		return fmt.Errorf("%s is set twice, first in line %d; remove one of the lines", key, line)
 	}
 	var v any
 	if err := val.Decode(&v); err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	if _, nested := v.(map[string]any); nested {
-		return fmt.Errorf("%s: expected a value or a list, found a mapping", key)
+		return fmt.Errorf("%s: expected a value or a list, but found a mapping; write it on one line, for example delay: 1s", key)
 	}
 	if v == nil {
 		return nil // "key:" alone says nothing

@@ -40,6 +40,7 @@ func register(flags *pflag.FlagSet, f field) {
 	default:
 		flags.Var(&textFlag{text: f.text(), kind: f.value.Type().Name(), check: f.readable}, f.flag, usage)
 	}
+	describe(flags.Lookup(f.flag), f)
 }
 
 // readable returns nil if text can be a value of f, and otherwise an error that
@@ -89,6 +90,6 @@ func parseDuration(text string) (time.Duration, error) {
 	case strings.Contains(err.Error(), "missing unit"):
 		return 0, errors.New("has no unit (ms, s, m, h)")
 	default:
-		return 0, errors.New("is not a duration")
+		return 0, errors.New("is not a time with its unit (ms, s, m, h)")
 	}
 }

@@ -7,15 +7,15 @@ import (
 
 // Identity are the settings of `curtsy identity`: who we are, as it is published.
 type Identity struct {
-	Contact  string        `key:"contact" usage:"‹MAIL-OR-URL› by which a webmaster reaches you; it goes into the User-Agent" example:"me@example.org"`
-	Agent    string        `key:"agent" usage:"product ‹TOKEN› that robots.txt knows us by" example:"curtsy"`
-	Delay    time.Duration `key:"delay" usage:"least ‹TIME› between a response of a host and the next request to it" example:"1s"`
-	Purposes []string      `key:"purpose" usage:"‹WORD› for what pages are fetched for: search, ai-input, ai-train or tdm (repeatable)" words:"search ai-input ai-train tdm" example:"search"`
+	Contact  string        `key:"contact" group:"Politeness,common" usage:"‹ADDRESS› at which webmasters reach you, mail or URL; it is sent in the User-Agent" example:"me@example.org"`
+	Agent    string        `key:"agent" group:"Politeness,common" usage:"product ‹TOKEN›: the name of this crawler in the User-Agent and in robots.txt" example:"curtsy"`
+	Delay    time.Duration `key:"delay" group:"Politeness,common" usage:"publish that we wait at least this ‹TIME› between a response of a host and the next request to it" example:"1s"`
+	Purposes []string      `key:"purpose" group:"Politeness,common" usage:"what you fetch pages for, a ‹WORD›: search, ai-input, ai-train or tdm (repeatable)" words:"search ai-input ai-train tdm" example:"search"`
 	Sign     `key:",squash"`
-	Dir      string        `key:"identity-dir" flag:"dir" usage:"write the files into ‹DIR›" example:"./identity"`
-	Also     []string      `key:"identity-also" flag:"also" usage:"publish the key in ‹FILE› beside the one that signs, while one replaces the other (repeatable)" example:"old.pem"`
-	Ranges   []string      `key:"identity-ranges" flag:"range" usage:"requests come from this ‹PREFIX›, or address (repeatable)" example:"192.0.2.0/28"`
-	Valid    time.Duration `key:"identity-valid" flag:"valid" usage:"the proof that the keys are ours is good for this ‹TIME›; write the files anew before" example:"720h"`
+	Dir      string        `key:"identity-dir" flag:"dir" group:"Output,common" usage:"write the files into ‹DIR›" example:"./identity"`
+	Also     []string      `key:"identity-also" flag:"also" group:"Access,common" usage:"publish the key in ‹FILE› too, while one key replaces the other (repeatable)" example:"old.pem"`
+	Ranges   []string      `key:"identity-ranges" flag:"range" group:"Access,common" usage:"address or address range ‹PREFIX› that requests come from (repeatable)" example:"192.0.2.0/28"`
+	Valid    time.Duration `key:"identity-valid" flag:"valid" group:"Access,common" usage:"the proof that the keys are yours is valid for this ‹TIME›; write the files again before it ends" example:"720h"`
 	Common   `key:",squash"`
 }
 
@@ -28,7 +28,7 @@ func NewIdentity() *Identity {
 func (c *Identity) check(src *Source) error {
 	switch {
 	case !tokenRE.MatchString(c.Agent):
-		return src.Refuse("agent", "is no product token; use letters, '-' and '_' only, for example curtsy")
+		return src.Refuse("agent", "is not a product token; use letters, '-' and '_' only, for example curtsy")
 	case c.Delay < 0:
 		return src.Refuse("delay", "is negative; use for example 1s")
 	case c.Dir == "":

@@ -11,14 +11,17 @@ import (
 
 // field is one setting of a command: a struct field and what its tags say, as in
 //
-//	MaxPages int64 `key:"max-pages" usage:"stop after ‹N› pages (0: no limit)" example:"500"`
+//	MaxPages int64 `key:"max-pages" group:"Limits,common" usage:"stop after ‹N›" example:"500"`
 //
-// `choices:"day week month"` lists the only words that are accepted; errors, the {} in help, and
-// shell completion use it. `words:"auto plain"` lists words for shell completion alone, of a
-// setting that is checked elsewhere. `flag:"-"` makes a setting that has no flag, and
-// `flag:"data"` gives the flag another name.
+// `group` is the heading under which help shows the flag, one of Groups; "common" behind it says
+// that help shows it without being asked for all flags. `choices:"day week"` lists the only words
+// that are accepted; errors, the {} in help, and shell completion use it. `words:"auto plain"` lists
+// words for shell completion alone, for a setting that is checked elsewhere. `flag:"-"` makes a
+// setting without a flag, and `flag:"data"` gives the flag another name.
 type field struct {
 	key, usage, example string
+	group               string        // heading of the flag in help
+	common              bool          // shown in help without --help-all
 	choices             []string      // none: any value
 	words               []string      // that shells complete it to, beside choices
 	flag                string        // "": none
@@ -50,7 +53,9 @@ func appendFields(fs []field, v reflect.Value) []field {
 			}
 			choices := strings.Fields(sf.Tag.Get("choices"))
 			usage := strings.ReplaceAll(sf.Tag.Get("usage"), "{}", orWords(choices))
-			fs = append(fs, field{key: key, usage: usage, example: sf.Tag.Get("example"), choices: choices, words: strings.Fields(sf.Tag.Get("words")), flag: flag, value: v.Field(i)})
+			group, how, _ := strings.Cut(sf.Tag.Get("group"), ",")
+			fs = append(fs, field{key: key, usage: usage, example: sf.Tag.Get("example"), group: group, common: how == "common",
+				choices: choices, words: strings.Fields(sf.Tag.Get("words")), flag: flag, value: v.Field(i)})
 		}
 	}
 	return fs
@@ -96,6 +101,13 @@ func orWords(words []string) string {
 func envName(key string) string {
 	return envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
 }
+
+// dashedEnvName is the same variable as somebody may write it in a container's settings, where a
+// name may contain "-". It is accepted too.
+func dashedEnvName(key string) string { return envPrefix + "_" + strings.ToUpper(key) }
+
+// keyOf is a key as we write it: in a file, "_" is accepted for "-".
+func keyOf(written string) string { return strings.ReplaceAll(written, "_", "-") }
 
 // text is a setting's value as a person would type it.
 func (f field) text() string {

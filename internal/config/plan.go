@@ -19,41 +19,41 @@ import (
 
 // Plan are the settings that become the crawl's Spec: what to crawl, as whom, and how fast.
 type Plan struct {
-	Contact         string        `key:"contact" usage:"‹MAIL-OR-URL› by which a webmaster reaches you; it goes into the User-Agent" example:"me@example.org"`
-	Agent           string        `key:"agent" usage:"product ‹TOKEN› that robots.txt knows us by" example:"curtsy"`
-	Delay           time.Duration `key:"delay" usage:"least ‹TIME› between a response of a host and the next request to it" example:"1s"`
-	Hurry           []string      `key:"hurry" usage:"‹HOST› of your own, for which a delay under 1s holds as well; *.NAME is NAME and all names below it (repeatable)" example:"docs.example.org"`
-	Scope           string        `key:"scope" usage:"‹WORD› for how far from the seeds to go: {}; or *.NAME for NAME and all names below it" choices:"page prefix host subdomains domain any" example:"domain"`
-	Include         []string      `key:"include" usage:"crawl only URLs that match one of these ‹RE› (repeatable)" example:"/docs/"`
-	Exclude         []string      `key:"exclude" usage:"crawl no URL that matches one of these ‹RE› (repeatable)" example:"[?&]print="`
-	Links           bool          `key:"links" usage:"follow the links of pages; without, only what seeds, sitemaps and the like name is crawled"`
-	MaxPages        int64         `key:"max-pages" usage:"stop when ‹N› pages are stored (0: no limit)" example:"500"`
-	MaxBytes        Size          `key:"max-bytes" usage:"stop when this ‹SIZE› of page bodies was read (0: no limit)" example:"1GiB"`
-	MaxDepth        int           `key:"max-depth" usage:"follow at most ‹N› links from a seed (-1: no limit)" example:"3"`
-	MaxPagesPerHost int64         `key:"max-pages-per-host" usage:"store at most ‹N› pages of a host (0: no limit)" example:"1000"`
-	MaxHosts        int64         `key:"max-hosts-per-domain" usage:"take in ‹N› names of a registered domain, and one more for each page stored of it" example:"1000"`
-	HoldMax         time.Duration `key:"hold-max" usage:"do not wait for hosts that want to be left alone for longer than this ‹TIME›" example:"10m"`
-	AllowPrivate    bool          `key:"allow-private" usage:"dial private and loopback addresses as well"`
-	Resolve         []string      `key:"resolve" usage:"dial ADDR for HOST: ‹HOST=ADDR›, *.suffix allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
-	Sitemaps        bool          `key:"sitemaps" usage:"read the sitemaps that sites offer; with --max-depth only when asked to, or with --links=false"`
-	Recrawl         bool          `key:"recrawl" usage:"keep what is stored fresh: the crawl goes on until it is stopped"`
-	Every           time.Duration `key:"every" usage:"go over the crawl again in rounds, each this ‹TIME› after the one before, until it is stopped (0s: once)" example:"24h"`
-	RecrawlMin      time.Duration `key:"recrawl-min" usage:"with --recrawl: ask for a page again after this ‹TIME› at the earliest" example:"1h"`
-	RecrawlMax      time.Duration `key:"recrawl-max" usage:"with --recrawl: ask for a page again after this ‹TIME› at the latest" example:"720h"`
-	Updates         bool          `key:"updates" usage:"with --recrawl: let sites tell what changed (/rupinfo.txt)"`
-	UpdatesMail     string        `key:"updates-mail" usage:"have sites mail what changed to addresses made of this ‹ADDRESS› (empty: ask them)" example:"curtsy@crawler.example"`
-	UpdatesLatency  string        `key:"updates-latency" usage:"how often sites are to tell, if they offer that ‹UNIT›: {} (empty: as often as they offer)" choices:"day week month" example:"week"`
-	Feeds           bool          `key:"feeds" usage:"with --recrawl: read the feeds that pages announce, for what is new and what changed"`
-	UpdatesWebSub   string        `key:"updates-websub-url" usage:"subscribe to feeds at their WebSub hubs, which reach --updates-websub by this public ‹URL›" example:"https://crawler.example/hooks"`
-	Purposes        []string      `key:"purpose" usage:"‹WORD› for what pages are fetched for: search, ai-input, ai-train or tdm (repeatable)" words:"search ai-input ai-train tdm" example:"search"`
-	Types           []string      `key:"types" usage:"‹LIST› of what is kept: html, text, markdown, data, feed, pdf, office" words:"html text markdown data feed pdf office" example:"html,text,pdf,office"`
-	DataJSON        bool          `key:"data-json" usage:"ask each site that is asked for /data.txt for a catalogue of datasets in /data.json, too"`
-	AcceptMarkdown  bool          `key:"accept-markdown" usage:"ask for pages as Markdown, which is kept where a site has it"`
-	LLMSTxt         bool          `key:"llms-txt" usage:"read the /llms.txt of each site, and follow its links"`
-	SecurityTxt     bool          `key:"security-txt" usage:"ask sites whom to tell of security problems (/.well-known/security.txt)"`
-	WARC            string        `key:"warc" usage:"archive what is fetched in WARC files in this ‹DIR› (empty: nowhere)" example:"./warc"`
-	Search          bool          `key:"search" usage:"index the text of pages for curtsy search"`
-	Shards          int           `key:"shards" usage:"create the crawl with ‹N› shards, for good (0: 4 embedded, 16 with --nats)" example:"16"`
+	Contact         string        `key:"contact" group:"Politeness,common" usage:"‹ADDRESS› at which webmasters reach you, mail or URL; it is sent in the User-Agent" example:"me@example.org"`
+	Agent           string        `key:"agent" group:"Politeness" usage:"product ‹TOKEN›: the name of this crawler in the User-Agent and in robots.txt" example:"curtsy"`
+	Delay           time.Duration `key:"delay" group:"Politeness,common" usage:"wait at least this ‹TIME› between a response of a host and the next request to it" example:"1s"`
+	Hurry           []string      `key:"hurry" group:"Politeness" usage:"‹HOST› of your own for which a delay under 1s is allowed; *.NAME is NAME and all names below it (repeatable)" example:"docs.example.org"`
+	Scope           string        `key:"scope" group:"Scope,common" usage:"how far from the seeds to go: ‹WORD› is {}, or *.NAME for NAME and all names below it" choices:"page prefix host subdomains domain any" example:"domain"`
+	Include         []string      `key:"include" group:"Scope,common" usage:"crawl only URLs that match one of these ‹REGEXP›s (repeatable)" example:"/docs/"`
+	Exclude         []string      `key:"exclude" group:"Scope,common" usage:"crawl no URL that matches one of these ‹REGEXP›s (repeatable)" example:"[?&]print="`
+	Links           bool          `key:"links" group:"Scope,common" usage:"follow the links of pages; with =false only seeds, sitemaps and other lists of a site's URLs are crawled"`
+	MaxPages        int64         `key:"max-pages" group:"Limits,common" usage:"stop when ‹N› pages are stored (0: no limit)" example:"500"`
+	MaxBytes        Size          `key:"max-bytes" group:"Limits" usage:"stop when this ‹SIZE› of page bodies was read (0: no limit)" example:"1GiB"`
+	MaxDepth        int           `key:"max-depth" group:"Limits,common" usage:"follow at most ‹N› links in a row from a seed (0: only the seeds; -1: no limit)" example:"3"`
+	MaxPagesPerHost int64         `key:"max-pages-per-host" group:"Limits" usage:"store at most ‹N› pages of each host (0: no limit)" example:"1000"`
+	MaxHosts        int64         `key:"max-hosts-per-domain" group:"Limits" usage:"accept ‹N› host names of a registered domain, and one more for each page stored of it" example:"1000"`
+	HoldMax         time.Duration `key:"hold-max" group:"Politeness" usage:"do not wait for a host that must be left alone for longer than this ‹TIME›" example:"10m"`
+	AllowPrivate    bool          `key:"allow-private" group:"Access,common" usage:"connect to private and loopback addresses too"`
+	Resolve         []string      `key:"resolve" group:"Access" usage:"connect to ADDR for HOST, given as ‹HOST=ADDR›; *.suffix is allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
+	Sitemaps        bool          `key:"sitemaps" group:"Scope,common" usage:"read the sitemaps of sites; with --max-depth only when this flag is given, or with --links=false"`
+	Recrawl         bool          `key:"recrawl" group:"Freshness,common" usage:"keep stored pages up to date: the crawl goes on until it is stopped"`
+	Every           time.Duration `key:"every" group:"Freshness,common" usage:"crawl all pages again in rounds, one in each ‹TIME›, until it is stopped (0s: one round)" example:"24h"`
+	RecrawlMin      time.Duration `key:"recrawl-min" group:"Freshness" usage:"with --recrawl: fetch a page again after this ‹TIME› at the earliest" example:"1h"`
+	RecrawlMax      time.Duration `key:"recrawl-max" group:"Freshness" usage:"with --recrawl: fetch a page again after this ‹TIME› at the latest" example:"720h"`
+	Updates         bool          `key:"updates" group:"Freshness" usage:"with --recrawl: use the update servers of sites (/rupinfo.txt)"`
+	UpdatesMail     string        `key:"updates-mail" group:"Freshness" usage:"ask sites to mail their changes to addresses made of this ‹ADDRESS› (empty: query the sites)" example:"curtsy@crawler.example"`
+	UpdatesLatency  string        `key:"updates-latency" group:"Freshness" usage:"how often sites are asked to report changes, a ‹UNIT›: {} (empty: as often as the site offers)" choices:"day week month" example:"week"`
+	Feeds           bool          `key:"feeds" group:"Freshness" usage:"with --recrawl: read the feeds that pages announce, to find new and changed pages"`
+	UpdatesWebSub   string        `key:"updates-websub-url" group:"Freshness" usage:"subscribe to feeds at their WebSub hubs; this public ‹URL› must lead to --updates-websub" example:"https://crawler.example/hooks"`
+	Purposes        []string      `key:"purpose" group:"What is kept" usage:"what you fetch pages for, a ‹WORD›: search, ai-input, ai-train or tdm (repeatable)" words:"search ai-input ai-train tdm" example:"search"`
+	Types           []string      `key:"types" group:"What is kept,common" usage:"keep these types of documents, a ‹LIST› of html, text, markdown, data, feed, pdf, office" words:"html text markdown data feed pdf office" example:"html,text,pdf,office"`
+	DataJSON        bool          `key:"data-json" group:"What is kept" usage:"where /data.txt is requested, request the dataset catalogue /data.json too"`
+	AcceptMarkdown  bool          `key:"accept-markdown" group:"What is kept" usage:"request pages as Markdown, and keep the Markdown where a site has it"`
+	LLMSTxt         bool          `key:"llms-txt" group:"Scope" usage:"read the /llms.txt of each site, and follow its links"`
+	SecurityTxt     bool          `key:"security-txt" group:"What is kept" usage:"read the security contact of each site (/.well-known/security.txt)"`
+	WARC            string        `key:"warc" group:"What is kept,common" usage:"archive responses in WARC files in ‹DIR› (empty: no archive)" example:"./warc"`
+	Search          bool          `key:"search" group:"What is kept" usage:"index the text of pages for curtsy search"`
+	Shards          int           `key:"shards" group:"Cluster" usage:"divide a new crawl into ‹N› shards; this cannot be changed later (0: 4 embedded, 16 with --nats)" example:"16"`
 }
 
 const crawlDefault = crawl.DefaultName
@@ -84,7 +84,7 @@ func (p Plan) check(src *Source) error {
 	case p.HoldMax < 0:
 		return src.Refuse("hold-max", "is negative; use for example 10m")
 	case !tokenRE.MatchString(p.Agent):
-		return src.Refuse("agent", "is no product token; use letters, '-' and '_' only, for example curtsy")
+		return src.Refuse("agent", "is not a product token; use letters, '-' and '_' only, for example curtsy")
 	case p.MaxPages < 0:
 		return src.Refuse("max-pages", "is negative; use for example 500, or 0 for no limit")
 	case p.MaxPagesPerHost < 0:
@@ -94,9 +94,9 @@ func (p Plan) check(src *Source) error {
 	case p.MaxDepth < -1:
 		return src.Refuse("max-depth", "is below -1; use for example 3, or -1 for no limit")
 	case p.Every < 0 || p.Every > 0 && p.Every < leastEvery:
-		return src.Refuse("every", "is under 1m; use 1m or more, for example 24h, or 0s for one time only")
+		return src.Refuse("every", "is less than 1m; use for example 24h, or 0s for one round only")
 	case p.Every > 0 && p.Recrawl:
-		return src.Refuse("every", "goes over all pages at once, while recrawl looks at each when it may have changed; use one of them, for example --every 24h")
+		return src.Refuse("every", "and recrawl cannot be used together: every crawls all pages in rounds, recrawl fetches each page when it may have changed; use one of them, for example --every 24h")
 	case p.RecrawlMin <= 0:
 		return src.Refuse("recrawl-min", "must be over 0; use for example 1h")
 	case p.RecrawlMax < p.RecrawlMin:
@@ -105,7 +105,7 @@ func (p Plan) check(src *Source) error {
 		return src.Refuse("shards", "must be 1 to 256, or 0 for the default; use for example 16")
 	}
 	if p, err := canon.ParseHostPattern(p.Scope); err != nil || !p.IsBelow() {
-		if err := src.refuseOther("scope", "is no scope"); err != nil {
+		if err := src.refuseOther("scope", "is not a scope"); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (p Plan) check(src *Source) error {
 	for key, list := range map[string][]string{"include": p.Include, "exclude": p.Exclude} {
 		for _, re := range list {
 			if _, err := regexp.Compile(re); err != nil {
-				return src.Refuse(key, "is no regular expression: "+err.Error()+`; use for example /docs/ or [.]html$`)
+				return src.Refuse(key, "is not a regular expression: "+err.Error()+`; use for example /docs/ or [.]html$`)
 			}
 		}
 	}
@@ -143,9 +143,9 @@ func (p Plan) check(src *Source) error {
 	for _, h := range p.Hurry {
 		switch p, err := canon.ParseHostPattern(h); {
 		case err != nil:
-			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", which is no host name; use for example docs.example.org, or *.example.org for that name and all names below it")
+			return src.Refuse("hurry", "contains "+strconv.Quote(h)+", which is not a host name; use for example docs.example.org, or *.example.org for that name and all names below it")
 		case p.IsOpen():
-			return src.Refuse("hurry", "holds "+strconv.Quote(h)+", but anybody may have a name below "+p.Name().String()+"; name a domain of your own, for example *.example.org")
+			return src.Refuse("hurry", "contains "+strconv.Quote(h)+", but other people own names below "+p.Name().String()+"; use a domain of your own, for example *.example.org")
 		}
 	}
 	return nil
@@ -185,7 +185,7 @@ func purposeNames(lists []string) []string {
 func checkResolve(src *Source, list []string) error {
 	for _, r := range list {
 		if !resolvable(r) {
-			return src.Refuse("resolve", "holds "+strconv.Quote(r)+"; use HOST=ADDR, for example docs.test=127.0.0.1:8080 or *.test=127.0.0.1")
+			return src.Refuse("resolve", "contains "+strconv.Quote(r)+"; use HOST=ADDR, for example docs.test=127.0.0.1:8080 or *.test=127.0.0.1")
 		}
 	}
 	return nil

@@ -8,11 +8,11 @@ import (
 
 // RUP are the settings of `curtsy rup`: who asks a site, and the key that the site gave.
 type RUP struct {
-	Contact      string   `key:"contact" usage:"‹MAIL-OR-URL› by which a webmaster reaches you; it goes into the User-Agent" example:"me@example.org"`
-	AllowPrivate bool     `key:"allow-private" usage:"dial private and loopback addresses as well"`
-	Resolve      []string `key:"resolve" usage:"dial ADDR for HOST: ‹HOST=ADDR›, *.suffix allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
+	Contact      string   `key:"contact" group:"Politeness,common" usage:"‹ADDRESS› at which webmasters reach you, mail or URL; it is sent in the User-Agent" example:"me@example.org"`
+	AllowPrivate bool     `key:"allow-private" group:"Access,common" usage:"connect to private and loopback addresses too"`
+	Resolve      []string `key:"resolve" group:"Access,common" usage:"connect to ADDR for HOST, given as ‹HOST=ADDR›; *.suffix is allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
 	Key          Secret   `key:"rup-key" flag:"-"`
-	KeyFile      string   `key:"rup-key-file" flag:"key-file" usage:"‹FILE› with the registration key" example:"site.key"`
+	KeyFile      string   `key:"rup-key-file" flag:"key-file" group:"Access,common" usage:"‹FILE› with the registration key" example:"site.key"`
 	Sign         `key:",squash"`
 	Doors        `key:",squash"`
 	Common       `key:",squash"`

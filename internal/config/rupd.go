@@ -14,38 +14,38 @@ import (
 
 // Rupd are the settings of rupd.
 type Rupd struct {
-	Root   string   `key:"root" usage:"watch the document root ‹DIR›" example:"/var/www/html"`
-	Base   string   `key:"base" usage:"‹URL› at which the document root is served" example:"https://www.example.org/"`
-	Dir    string   `key:"dir" usage:"keep state in ‹DIR›, outside the document root" example:"/var/lib/rupd"`
-	Robots string   `key:"robots-file" usage:"‹FILE› with the host's robots.txt (default: the one in the document root)" example:"/var/www/html/robots.txt"`
-	Index  string   `key:"index-file" usage:"‹NAME› of index files: they are announced as their directory's URL" example:"index.html"`
-	Ignore []string `key:"ignore" usage:"announce no file or directory with a name like ‹PATTERN›; hidden ones never are" example:"*.tmp"`
+	Root   string   `key:"root" group:"Site,common" usage:"watch the document root ‹DIR›" example:"/var/www/html"`
+	Base   string   `key:"base" group:"Site,common" usage:"‹URL› at which the document root is served" example:"https://www.example.org/"`
+	Dir    string   `key:"dir" group:"Site,common" usage:"keep state in ‹DIR›, outside the document root" example:"/var/lib/rupd"`
+	Robots string   `key:"robots-file" group:"Site" usage:"‹FILE› with the host's robots.txt (default: the one in the document root)" example:"/var/www/html/robots.txt"`
+	Index  string   `key:"index-file" group:"Site" usage:"‹NAME› of index files; they are announced as the URL of their directory" example:"index.html"`
+	Ignore []string `key:"ignore" group:"Site" usage:"announce no file or directory with a name like ‹PATTERN›; hidden ones are never announced" example:"*.tmp"`
 
-	Settle time.Duration `key:"settle" usage:"look at changes when the root was quiet for this ‹TIME›" example:"2s"`
-	Scan   time.Duration `key:"scan-every" usage:"compare the whole root at this ‹INTERVAL› too" example:"1h"`
+	Settle time.Duration `key:"settle" group:"Site" usage:"look at changes when the root was quiet for this ‹TIME›" example:"2s"`
+	Scan   time.Duration `key:"scan-every" group:"Site" usage:"compare the whole root at this ‹INTERVAL› too" example:"1h"`
 
-	Serve   string   `key:"serve" usage:"serve /rupinfo.txt and the CGI on ‹ADDR›" example:"127.0.0.1:7870"`
-	CGI     string   `key:"cgi" usage:"‹URL› or path at which robots reach the CGI" example:"/rup"`
-	Proxies []string `key:"trusted-proxy" usage:"believe X-Forwarded-For from ‹ADDR›, or a network" example:"127.0.0.1"`
+	Serve   string   `key:"serve" group:"Offers,common" usage:"serve /rupinfo.txt and the CGI on ‹ADDR›" example:"127.0.0.1:7870"`
+	CGI     string   `key:"cgi" group:"Offers" usage:"‹URL› or path at which robots reach the CGI" example:"/rup"`
+	Proxies []string `key:"trusted-proxy" group:"Offers" usage:"trust X-Forwarded-For from ‹ADDR›, an address or a network" example:"127.0.0.1"`
 
-	Latency     []string `key:"latency" usage:"offer reports at intervals in this ‹UNIT›: day, week, month; the first is the default" example:"day"`
-	Exclude     []string `key:"offer-exclude" usage:"let robots leave out what matches this ‹REGEXP›; .* offers any" example:".*"`
-	IncludeOnly []string `key:"offer-include-only" usage:"let robots ask for nothing but what matches this ‹REGEXP›; .* offers any" example:".*"`
-	Span        string   `key:"max-query-span" usage:"answer queries about the last ‹SPAN›, or none" example:"30-day"`
+	Latency     []string `key:"latency" group:"Offers" usage:"offer reports at intervals in this ‹UNIT›: day, week, month; the first is the default" example:"day"`
+	Exclude     []string `key:"offer-exclude" group:"Offers" usage:"let robots exclude paths that match this ‹REGEXP›; .* offers any" example:".*"`
+	IncludeOnly []string `key:"offer-include-only" group:"Offers" usage:"let robots limit reports to paths that match this ‹REGEXP›; .* offers any" example:".*"`
+	Span        string   `key:"max-query-span" group:"Offers" usage:"answer queries about the last ‹SPAN›, or none" example:"30-day"`
 
-	Confirm          bool `key:"confirm" usage:"ask an address by mail before reports go to it; =false mails them to whom a stranger names"`
-	MaxRegistrations int  `key:"max-registrations" usage:"register at most ‹N› robots" example:"1000"`
-	PerDomain        int  `key:"max-per-domain" usage:"register at most ‹N› robots with addresses in one domain" example:"20"`
-	RegisterPerHour  int  `key:"registers-per-hour" usage:"accept ‹N› Register requests an hour from one client" example:"10"`
-	IndexPerHour     int  `key:"queries-per-hour" usage:"answer ‹N› GetIndex requests an hour from one client" example:"60"`
+	Confirm          bool `key:"confirm" group:"Limits" usage:"mail an address and wait for its confirmation before reports go there; =false sends reports to any address that a stranger names"`
+	MaxRegistrations int  `key:"max-registrations" group:"Limits" usage:"register at most ‹N› robots" example:"1000"`
+	PerDomain        int  `key:"max-per-domain" group:"Limits" usage:"register at most ‹N› robots with addresses in one domain" example:"20"`
+	RegisterPerHour  int  `key:"registers-per-hour" group:"Limits" usage:"accept ‹N› Register requests an hour from one client" example:"10"`
+	IndexPerHour     int  `key:"queries-per-hour" group:"Limits" usage:"answer ‹N› GetIndex requests an hour from one client" example:"60"`
 
-	From         string `key:"mail-from" usage:"send reports from ‹ADDRESS›; bounces go there" example:"rup@www.example.org"`
-	Relay        string `key:"smtp" usage:"send mails through the relay at ‹HOST:PORT›" example:"mail.example.org:587"`
-	SMTPTLS      string `key:"smtp-tls" usage:"‹HOW› the connection to the relay is encrypted: {}" choices:"starttls tls none" example:"starttls"`
-	User         string `key:"smtp-user" usage:"‹USER› to authenticate to the relay as" example:"rup"`
+	From         string `key:"mail-from" group:"Mail,common" usage:"send reports from ‹ADDRESS›; bounces go there" example:"rup@www.example.org"`
+	Relay        string `key:"smtp" group:"Mail,common" usage:"send mail through the relay at ‹HOST:PORT›" example:"mail.example.org:587"`
+	SMTPTLS      string `key:"smtp-tls" group:"Mail" usage:"encryption of the connection to the relay, ‹HOW›: {}" choices:"starttls tls none" example:"starttls"`
+	User         string `key:"smtp-user" group:"Mail" usage:"‹USER› of the connection to the relay" example:"rup"`
 	Password     Secret `key:"smtp-password" flag:"-"`
-	PasswordFile string `key:"smtp-password-file" usage:"‹FILE› with the password for the relay" example:"/run/secrets/smtp"`
-	Hello        string `key:"smtp-hello" usage:"‹NAME› of this machine as told to the relay (default: its own)" example:"www.example.org"`
+	PasswordFile string `key:"smtp-password-file" group:"Mail" usage:"‹FILE› with the password for the relay" example:"/run/secrets/smtp"`
+	Hello        string `key:"smtp-hello" group:"Mail" usage:"‹NAME› of this machine in its greeting to the relay (default: its own)" example:"www.example.org"`
 
 	Admin  `key:",squash"`
 	Common `key:",squash"`
@@ -84,14 +84,14 @@ func (c *Rupd) check(src *Source) error {
 			return src.Refuse(v.key, v.say)
 		}
 	}
-	if err := src.refuseOther("smtp-tls", "is no way"); err != nil {
+	if err := src.refuseOther("smtp-tls", "is unknown"); err != nil {
 		return err
 	}
 	if _, err := c.proxies(); err != nil {
-		return src.Refuse("trusted-proxy", "is no list of addresses or networks; use for example 127.0.0.1 or 10.0.0.0/8")
+		return src.Refuse("trusted-proxy", "is not a list of addresses or networks; use for example 127.0.0.1 or 10.0.0.0/8")
 	}
 	if _, err := c.span(); err != nil {
-		return src.Refuse("max-query-span", "is no span; use for example 30-day, or none")
+		return src.Refuse("max-query-span", "is not a span; use for example 30-day, or none")
 	}
 	if c.PasswordFile != "" {
 		body, err := os.ReadFile(c.PasswordFile)

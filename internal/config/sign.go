@@ -12,24 +12,24 @@ import (
 // Sign says whether requests are signed, and in whose name. These settings are this process's own:
 // they are not kept with a crawl and travel nowhere, so whoever resumes a crawl gives them again.
 type Sign struct {
-	SignKey   string `key:"sign-key" usage:"sign https requests with the Ed25519 key in ‹FILE› (curtsy identity --new-key makes one)" example:"sign.pem"`
-	SignAgent string `key:"sign-agent" usage:"sign in the name of the agent whose keys are at ‹URL›" example:"https://bot.example.org"`
-	SignForm  string `key:"sign-form" usage:"name the agent in this ‹FORM›: {}" choices:"string dictionary jwks" example:"string"`
+	SignKey   string `key:"sign-key" group:"Access" usage:"sign https requests with the Ed25519 key in ‹FILE› (curtsy identity --new-key makes one)" example:"sign.pem"`
+	SignAgent string `key:"sign-agent" group:"Access" usage:"sign as the agent whose keys are published at ‹URL›" example:"https://bot.example.org"`
+	SignForm  string `key:"sign-form" group:"Access" usage:"name the agent in this ‹FORM›: {}" choices:"string dictionary jwks" example:"string"`
 }
 
 func newSign() Sign { return Sign{SignForm: string(botauth.Forms[0])} }
 
 func (s Sign) check(src *Source) error {
-	if err := src.refuseOther("sign-form", "is no form"); err != nil {
+	if err := src.refuseOther("sign-form", "is not a form"); err != nil {
 		return err
 	}
 	switch {
 	case s.SignKey == "" && s.SignAgent == "":
 		return nil
 	case s.SignKey == "":
-		return src.Refuse("sign-agent", "needs sign-key beside it: a file that curtsy identity --new-key sign.pem makes")
+		return src.Refuse("sign-agent", "needs sign-key too; to make one: curtsy identity --new-key sign.pem")
 	case s.SignAgent == "":
-		return src.Refuse("sign-key", "needs sign-agent beside it, the address where the key is published, for example https://bot.example.org")
+		return src.Refuse("sign-key", "needs sign-agent too, the address where the key is published, for example https://bot.example.org")
 	}
 	if _, err := botauth.ParseAgent(s.SignAgent, botauth.Form(s.SignForm)); err != nil {
 		return src.Refuse("sign-agent", "cannot be used: "+err.Error())
@@ -58,7 +58,7 @@ func (s Sign) Signer() (*botauth.Signer, error) {
 func ReadKey(name string) (*botauth.Key, error) {
 	body, err := credentials.ReadPrivate(name, botauth.MaxKeyFile)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("there is no such file; make one with curtsy identity --new-key %s", name)
+		return nil, fmt.Errorf("the file does not exist; to make a key: curtsy identity --new-key %s", name)
 	}
 	if err != nil {
 		return nil, err

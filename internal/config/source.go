@@ -3,12 +3,14 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
@@ -77,13 +79,18 @@ func (s *Source) Load() error {
 	}
 	if name := v.GetString("config"); name != "" {
 		f, err := readFile(name)
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return refuse("%s: %v; to make one: echo 'max-pages: 500' > %s", strings.TrimPrefix(s.Origin("config"), "from "), err, webtext.ShellWord(name))
+		} else if err != nil {
 			return refuse("%v", err)
 		}
 		s.file = f
 		if err := v.MergeConfigMap(f.settings(s.fields)); err != nil {
 			return err
 		}
+	}
+	if err := v.MergeConfigMap(dashedEnviron(s.fields)); err != nil { // stronger than the file
+		return err
 	}
 	if err := s.decode(v); err != nil {
 		return err
@@ -92,6 +99,18 @@ func (s *Source) Load() error {
 		return c.check(s)
 	}
 	return nil
+}
+
+// dashedEnviron are the settings in variables whose names contain "-".
+func dashedEnviron(fields []field) map[string]any {
+	m := map[string]any{}
+	for _, f := range fields {
+		name := dashedEnvName(f.key)
+		if value := os.Getenv(name); value != "" && name != envName(f.key) {
+			m[f.key] = value
+		}
+	}
+	return m
 }
 
 // decode fills the struct. If that fails, the fields are tried one by one to find the one
@@ -116,7 +135,7 @@ func (s *Source) decode(v *viper.Viper) error {
 		if why == nil {
 			why = fmt.Errorf("is not a %s; use for example %s", f.value.Type().Name(), f.try())
 		}
-		return refuse("%s: %q (%s) %v", f.key, s.show(f, raw), s.Origin(f.key), why)
+		return refuse("%s %v", s.typed(f.key, s.show(f, raw)), why)
 	}
 	return refuse("%v", err)
 }
@@ -159,8 +178,10 @@ func (s *Source) Origin(key string) string {
 			return "from --" + f.flag
 		}
 	}
-	if os.Getenv(envName(key)) != "" {
-		return "from " + envName(key)
+	for _, name := range []string{envName(key), dashedEnvName(key)} {
+		if os.Getenv(name) != "" {
+			return "from " + name
+		}
 	}
 	if s.file != nil {
 		if line, ok := s.file.lines[key]; ok {
@@ -170,11 +191,24 @@ func (s *Source) Origin(key string) string {
 	return "default"
 }
 
+// typed is a setting and its value as they were written, and where.
+func (s *Source) typed(key, value string) string {
+	switch origin := s.Origin(key); {
+	case strings.HasPrefix(origin, "from --"):
+		return fmt.Sprintf("%s %q", strings.TrimPrefix(origin, "from "), value)
+	case strings.HasPrefix(origin, "from "+envPrefix):
+		return fmt.Sprintf("%s=%q", strings.TrimPrefix(origin, "from "), value)
+	case strings.HasPrefix(origin, "from "):
+		return fmt.Sprintf("%s: %s: %q", strings.TrimPrefix(origin, "from "), key, value)
+	}
+	return fmt.Sprintf("%s: %q", key, value)
+}
+
 // Refuse makes an error about the value of key: what is wrong with it, and what would be accepted.
 func (s *Source) Refuse(key, problem string) error {
 	for _, f := range s.fields {
 		if f.key == key {
-			return refuse("%s: %q (%s) %s", key, f.text(), s.Origin(key), problem)
+			return refuse("%s %s", s.typed(key, f.text()), problem)
 		}
 	}
 	return refuse("%s: %s", key, problem)
@@ -217,7 +251,7 @@ func checkEnviron(environ []string) error {
 	known := map[string]bool{}
 	var names []string
 	for _, k := range Keys() {
-		known[envName(k)] = true
+		known[envName(k)], known[dashedEnvName(k)] = true, true
 		names = append(names, envName(k))
 	}
 	for _, e := range environ {
@@ -229,7 +263,7 @@ func checkEnviron(environ []string) error {
 		if n := Nearest(name, names); n != "" {
 			hint = "did you mean " + n + "?"
 		}
-		return refuse("%s (in the environment) is no setting of Curtsy; %s", name, hint)
+		return refuse("%s (in the environment) is not a setting of Curtsy; %s", name, hint)
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 // Traces says where a process tells what became of visits. It is not kept with a crawl: each
 // process is told for itself.
 type Traces struct {
-	TraceEndpoint string  `key:"trace-endpoint" usage:"send OpenTelemetry traces of visits to the collector at ‹URL›, by OTLP over HTTP (empty: none are made)" example:"http://127.0.0.1:4318"`
-	TraceRatio    float64 `key:"trace-ratio" usage:"trace this ‹PART› of all visits; the same for all processes of a crawl" example:"0.01"`
+	TraceEndpoint string  `key:"trace-endpoint" group:"Output" usage:"send OpenTelemetry traces of visits to the collector at ‹URL›, by OTLP over HTTP (empty: no traces)" example:"http://127.0.0.1:4318"`
+	TraceRatio    float64 `key:"trace-ratio" group:"Output" usage:"trace this ‹PART› of all visits; use the same for all processes of a crawl" example:"0.01"`
 }
 
 func newTraces() Traces { return Traces{TraceRatio: 1} }

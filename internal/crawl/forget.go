@@ -18,7 +18,7 @@ const (
 )
 
 // ErrForgetFull says that no more can be forgotten one by one.
-var ErrForgetFull = errors.New("too much is forgotten already")
+var ErrForgetFull = errors.New("there are too many forgotten hosts and prefixes")
 
 // ParseForgotten reads what a person wants forgotten, a host ("d.example") or a URL and all below
 // it ("https://d.example/a/"), and returns it in the one spelling that Spec.Forgotten holds.
@@ -54,7 +54,7 @@ func (s Spec) Forget(entry string, undo bool) (next Spec, changed bool, err erro
 		size += len(e) + 3
 	}
 	if len(s.Forgotten) >= MaxForgotten || size > MaxForgottenBytes {
-		return s, false, fmt.Errorf("%w: at most %d hosts and prefixes, %d KiB together; exclude them with --exclude and a pattern", ErrForgetFull, MaxForgotten, MaxForgottenBytes>>10)
+		return s, false, fmt.Errorf("%w: the limit is %d hosts and prefixes and %d KiB in total; use --exclude with a pattern instead", ErrForgetFull, MaxForgotten, MaxForgottenBytes>>10)
 	}
 	next.Forgotten = slices.Insert(slices.Clone(s.Forgotten), at, entry)
 	return next, true, nil

@@ -28,7 +28,7 @@ const (
 )
 
 // ErrHostRulesFull says that no further host can have a rule of its own.
-var ErrHostRulesFull = errors.New("too many hosts are paused or slowed down one by one")
+var ErrHostRulesFull = errors.New("too many single hosts are paused or have their own delay")
 
 // WithHost returns the spec with the rule of a host changed. changed is false when that makes no
 // difference. The error says what is wrong with the new rule, or that there are too many.
@@ -39,7 +39,7 @@ func (s Spec) WithHost(host canon.Host, change func(HostRule) HostRule) (next Sp
 	case rule == old:
 		return s, false, nil
 	case rule.Delay < 0 || rule.Delay > MaxHostDelay:
-		return s, false, fmt.Errorf("a delay of %v: use 0 to %v, or pause the host", rule.Delay, MaxHostDelay)
+		return s, false, fmt.Errorf("a delay of %v is not possible: use 0 to %v, or pause the host", rule.Delay, MaxHostDelay)
 	}
 	next = s
 	next.Hosts = maps.Clone(s.Hosts)
@@ -53,7 +53,7 @@ func (s Spec) WithHost(host canon.Host, change func(HostRule) HostRule) (next Sp
 			size += len(h) + hostRuleBytes
 		}
 		if len(s.Hosts) >= MaxHostRules || size > MaxHostRuleBytes {
-			return s, false, fmt.Errorf("%w: at most %d, %d KiB together; resume some, or leave hosts out with --exclude",
+			return s, false, fmt.Errorf("%w: the limit is %d hosts and %d KiB in total; resume some hosts, or exclude hosts with --exclude",
 				ErrHostRulesFull, MaxHostRules, MaxHostRuleBytes>>10)
 		}
 	}

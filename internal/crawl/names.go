@@ -23,7 +23,7 @@ var nameRE = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
 // CheckName refuses a crawl name that could not be a NATS subject token.
 func CheckName(name string) error {
 	if !nameRE.MatchString(name) {
-		return fmt.Errorf("crawl name %q: use 1 to 32 letters, digits, '-' or '_', for example --crawl docs", name)
+		return fmt.Errorf("crawl name %q is not valid: use 1 to 32 letters, digits, '-' or '_', for example --crawl docs", name)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (q QuoteLimit) Written() string {
 func (q QuoteLimit) Means() string {
 	switch {
 	case q.Rule == RuleUnavailable && q.Since != nil:
-		return "none, since the page is not shown after " + q.Since.UTC().Format("2006-01-02 15:04:05 MST")
+		return "none, because the page must not be shown after " + q.Since.UTC().Format("2006-01-02 15:04:05 MST")
 	case q.Rule == RuleNoSnippet || q.All:
 		return "not allowed"
 	case q.Rule == RuleMaxSnippet:

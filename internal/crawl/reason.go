@@ -3,9 +3,9 @@ package crawl
 // Reason is the documented code for why a URL is not stored.
 type Reason string
 
-// The reasons. README.md lists them with what an operator can do. What follows from each is said in
-// the table of meanings below: a new reason is a constant here, a row there, a row in README.md,
-// and the place that gives it.
+// The reasons. docs/reference/reasons.md lists them with what an operator can do. The table of
+// meanings below has what follows from each: a new reason is a constant here, a row there, a row on
+// that page, and the place that assigns it.
 const (
 	// Refused.
 	ReasonRobots  Reason = "robots"  // its robots.txt forbids it

@@ -11,13 +11,13 @@ import (
 )
 
 // Every reason has a row in the table of meanings, with a class a URL can end in, and is
-// named in README.md.
+// named in docs/reference/reasons.md.
 func TestReasonsHaveMeanings(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/reference/reasons.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(readme), "| class | reason | means |")
+	_, table, _ := strings.Cut(string(page), "| class | reason | means |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	f, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0)
 	if err != nil {
@@ -42,7 +42,7 @@ func TestReasonsHaveMeanings(t *testing.T) {
 			t.Errorf("%s: class %v", r, c)
 		}
 		if !strings.Contains(table, " "+text+" |") && !strings.Contains(table, " "+text+",") {
-			t.Errorf("%s is not among the reasons of README.md", r)
+			t.Errorf("%s is not among the reasons of docs/reference/reasons.md", r)
 		}
 		return true
 	})

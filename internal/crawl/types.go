@@ -40,7 +40,7 @@ next:
 				continue next
 			}
 		}
-		return 0, fmt.Errorf("no type %q; use %s", n, strings.Join(typeNames[:], ", "))
+		return 0, fmt.Errorf("unknown type %q; use %s", n, strings.Join(typeNames[:], ", "))
 	}
 	return set, nil
 }

@@ -16,7 +16,7 @@ import (
 // drops it and says so.
 var (
 	ErrWire    = errors.New("crawl: malformed message")
-	ErrVersion = errors.New("crawl: message of a newer schema version: upgrade this process")
+	ErrVersion = errors.New("crawl: the message has a newer schema version: upgrade this process")
 )
 
 // The protobuf wire types in use: varint and length-delimited. Fixed ones are skipped when met.
@@ -79,7 +79,7 @@ func (c *codec) more() bool {
 // err says why the message could not be read.
 func (c *codec) err(what string) error {
 	if c.newer != 0 {
-		return fmt.Errorf("%s has version %d, this process reads up to %d: %w", what, c.newer, Version, ErrVersion)
+		return fmt.Errorf("%s has version %d, but this process reads only up to %d: %w", what, c.newer, Version, ErrVersion)
 	}
 	if c.fail {
 		return fmt.Errorf("%s: %w", what, ErrWire)

@@ -143,24 +143,24 @@ func TestRefused(t *testing.T) {
 		"# nothing\n":      "it is empty",
 		"SECRET":           "line 1: the file: expected lines",
 		"[SECRET]":         "line 1: the file: expected lines",
-		"a: [\nSECRET":     "it is no YAML near line",
-		"a: *SECRET":       "it is no YAML",
-		"sites: {}\n---\n": "it is no YAML",
+		"a: [\nSECRET":     "it is not valid YAML near line",
+		"a: *SECRET":       "it is not valid YAML",
+		"sites: {}\n---\n": "it is not valid YAML",
 		"SECRET: {}":       "line 1: only sites: and proxy:",
 		"sites: SECRET":    "line 1: sites: expected lines",
-		"sites:\n  docs.example.org: {bearer: SECRET}":                              "line 2: a site is named by scheme and host; use for example https://docs.example.org",
+		"sites:\n  docs.example.org: {bearer: SECRET}":                              "line 2: a site must be written with its scheme and host; use for example https://docs.example.org",
 		"sites:\n  https://me:SECRET@a.test: {bearer: x}":                           "line 2: a site is scheme, host and port, and nothing else",
 		"sites:\n  https://a.test/: {bearer: SECRET}":                               "line 2: a site is scheme, host and port, and nothing else",
 		"sites:\n  ftp://a.test: {bearer: SECRET}":                                  "line 2: a site is named by scheme and host",
-		"sites:\n  https://a.*.test: {bearer: SECRET}":                              "that is no host",
-		"sites:\n  https://*: {bearer: SECRET}":                                     "that is no host",
-		"sites:\n  https://*.org: {bearer: SECRET}":                                 "anybody may have a name below that",
-		"sites:\n  https://*.github.io: {bearer: SECRET}":                           "anybody may have a name below that",
-		"sites:\n  https://*.10.0.0.1: {bearer: SECRET}":                            "nothing is below an address",
-		"sites:\n  https://a.test: {bearer: x}\n  https://A.test: {bearer: SECRET}": "line 3: https://a.test stands there twice",
-		"sites:\n  https://a.test: {bearer: x}\n  https://a.test: {bearer: SECRET}": "line 3: sites: the same name stands there twice",
-		"sites:\n  https://a.test: {}":                                              "nothing is to be shown there",
-		"sites:\n  http://a.test: {ca: SECRET}":                                     "ca is for https only",
+		"sites:\n  https://a.*.test: {bearer: SECRET}":                              "this is not a host",
+		"sites:\n  https://*: {bearer: SECRET}":                                     "this is not a host",
+		"sites:\n  https://*.org: {bearer: SECRET}":                                 "anyone can register a name below this suffix",
+		"sites:\n  https://*.github.io: {bearer: SECRET}":                           "anyone can register a name below this suffix",
+		"sites:\n  https://*.10.0.0.1: {bearer: SECRET}":                            "an IP address has no subdomains",
+		"sites:\n  https://a.test: {bearer: x}\n  https://A.test: {bearer: SECRET}": "line 3: https://a.test is given twice",
+		"sites:\n  https://a.test: {bearer: x}\n  https://a.test: {bearer: SECRET}": "line 3: sites: a name is given twice",
+		"sites:\n  https://a.test: {}":                                              "there are no credentials",
+		"sites:\n  http://a.test: {ca: SECRET}":                                     "ca is only for https",
 		site("bearer: {x: SECRET}"):                                                 "line 3: bearer: a text is expected here; put it into quotes",
 		site("bearer: &SECRET"):                                                     "line 3: bearer: a text is expected here; put it into quotes",
 		site("bearer: !SECRET"):                                                     "line 3: bearer: a text is expected here; put it into quotes",
@@ -170,20 +170,20 @@ func TestRefused(t *testing.T) {
 		site(`bearer: "SECRET\n"`):                                                  "line 3: bearer has a line break",
 		site("basic: SECRET"):                                                       "line 3: basic: expected lines",
 		site("basic: {user: a, pass: SECRET}"):                                      "line 3: basic has user and password",
-		site(`basic: {user: "SEC:RET", password: SECRET}`):                          "a user with a colon",
+		site(`basic: {user: "SEC:RET", password: SECRET}`):                          "must not contain a colon",
 		site("basic: {}"):                                                           "write user and password below it",
 		site("bearer: x\n    basic: {user: a, password: SECRET}"):                   "line 4: Authorization is said twice",
 		site("headers: {Cookie: x}\n    cookies: {a: SECRET}"):                      "Cookie is said twice",
-		site("headers: {a b: SECRET}"):                                              "that is no name of a header field",
+		site("headers: {a b: SECRET}"):                                              "this is not a valid name of a header field",
 		site("headers: {user-agent: SECRET}"):                                       "User-Agent is ours to say",
 		site("headers: {If-None-Match: SECRET}"):                                    "If-None-Match is ours to say",
 		site("headers: {Proxy-Authorization: SECRET}"):                              "Proxy-Authorization is ours to say",
 		site("headers: {Host: SECRET}"):                                             "Host is ours to say",
-		site(`headers: {X: " SECRET"}`):                                             "cannot stand in a header field",
-		site(`cookies: {a: "SECRET;b=c"}`):                                          "this one cannot be sent",
-		site(`cookies: {a: "SECRETä"}`):                                             "this one cannot be sent",
-		site("password: SECRET"):                                                    "line 3: https://a.test: basic, bearer, headers, cookies, cert, key and ca may stand here",
-		site("cert: a.pem"):                                                         "cert needs key beside it",
+		site(`headers: {X: " SECRET"}`):                                             "is not allowed in a header field",
+		site(`cookies: {a: "SECRET;b=c"}`):                                          "this cookie cannot be sent",
+		site(`cookies: {a: "SECRETä"}`):                                             "this cookie cannot be sent",
+		site("password: SECRET"):                                                    "line 3: https://a.test: only basic, bearer, headers, cookies, cert, key and ca are allowed here",
+		site("cert: a.pem"):                                                         "cert and key must be given together",
 		site("ca: nowhere.pem"):                                                     "nowhere.pem: no such file",
 		"proxy: {user: a, password: SECRET, x: y}":                                  "line 1: proxy has user and password",
 		"proxy: {user: a, password: \"" + strings.Repeat("S", 256) + "\"}":          "at most 255 bytes",
@@ -265,10 +265,10 @@ func TestWhoMayRead(t *testing.T) {
 			t.Errorf("key, %o: %v", mode, err)
 		}
 	}
-	if _, err := ReadFile(filepath.Join(dir, "nowhere")); err == nil || err.Error() != "there is no such file" {
+	if _, err := ReadFile(filepath.Join(dir, "nowhere")); err == nil || err.Error() != "the file does not exist" {
 		t.Error(err)
 	}
-	if _, err := ReadFile(dir); err == nil || err.Error() != "it is no file" {
+	if _, err := ReadFile(dir); err == nil || err.Error() != "it is not a regular file" {
 		t.Error(err)
 	}
 	write("key.pem", cert, 0o600) // which is none
@@ -350,7 +350,7 @@ func TestParseProxy(t *testing.T) {
 		"proxy:3128":                  "! is no address of a proxy",
 		"socks4://proxy:1080":         "! is no proxy that we know",
 		"socks5h://proxy:1080":        "! use socks5://proxy:1080 with --proxy-resolves",
-		"http://proxy:3128/path":      "! has something behind the port; use http://proxy:3128",
+		"http://proxy:3128/path":      "! has text after the port; use http://proxy:3128",
 		"":                            "! is no address of a proxy",
 	} {
 		p, err := ParseProxy(raw)

@@ -36,7 +36,7 @@ const (
 func ReadFile(name string) (*Set, error) {
 	body, err := ReadPrivate(name, MaxFile)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, errors.New("there is no such file")
+		return nil, errors.New("the file does not exist")
 	}
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func Parse(body []byte, dir string) (*Set, error) {
 	if err == nil {
 		var second yaml.Node
 		if dec.Decode(&second) != io.EOF {
-			err = errors.New("there is more behind its end")
+			err = errors.New("there is a second document in the file")
 		}
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func badYAML(err error) error {
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		where = " near line " + m[1]
 	}
-	return fmt.Errorf("it is no YAML%s; put values into quotes", where)
+	return fmt.Errorf("it is not valid YAML%s; put values into quotes", where)
 }
 
 type parser struct {
@@ -104,7 +104,7 @@ func each(n *yaml.Node, where string, do func(key, val *yaml.Node) error) error 
 			return at(k, "%s: a name is expected here", where)
 		}
 		if seen[k.Value] {
-			return at(k, "%s: the same name stands there twice", where)
+			return at(k, "%s: a name is given twice", where)
 		}
 		seen[k.Value] = true
 		if err := do(k, v); err != nil {
@@ -124,7 +124,7 @@ func text(n *yaml.Node, where string) (string, error) {
 		return "", at(n, "%s is empty; give it a value in quotes, or leave the line out", where)
 	}
 	if !utf8.ValidString(n.Value) || strings.ContainsFunc(n.Value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", at(n, "%s has a line break or another control character in it", where)
+		return "", at(n, "%s contains a line break or another control character", where)
 	}
 	return n.Value, nil
 }
@@ -137,7 +137,7 @@ func (p *parser) top(n *yaml.Node) error {
 		case "proxy":
 			return p.proxy(v)
 		}
-		return at(k, "only sites: and proxy: may stand here")
+		return at(k, "only sites: and proxy: are allowed here")
 	})
 }
 
@@ -146,25 +146,25 @@ func origin(name string) (o canon.Origin, below bool, err error) {
 	const example = "use for example https://docs.example.org, or https://*.example.org for all hosts below"
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok || scheme != "http" && scheme != "https" {
-		return o, false, errors.New("a site is named by scheme and host; " + example)
+		return o, false, errors.New("a site must be written with its scheme and host; " + example)
 	}
 	if strings.ContainsAny(rest, `@/\?#`) {
-		return o, false, errors.New("a site is scheme, host and port, and nothing else; " + example)
+		return o, false, errors.New("a site must have only a scheme, a host and a port; " + example)
 	}
 	host, below := strings.CutPrefix(rest, "*.")
 	u, err := canon.Parse(scheme + "://" + host + "/")
 	if err != nil || strings.Contains(host, "*") {
-		return o, false, errors.New("that is no host; " + example)
+		return o, false, errors.New("this is not a host; " + example)
 	}
 	o = u.Origin()
 	if !below {
 		return o, false, nil
 	}
 	if o.Host.IsIP() {
-		return o, false, errors.New("nothing is below an address; " + example)
+		return o, false, errors.New("an IP address has no subdomains; " + example)
 	}
 	if o.Host.IsPublicSuffix() {
-		return o, false, errors.New("anybody may have a name below that; " + example)
+		return o, false, errors.New("anyone can register a name below this suffix; " + example)
 	}
 	return o, true, nil
 }
@@ -183,7 +183,7 @@ func (p *parser) site(k, v *yaml.Node) error {
 		s.name, into = o.Scheme+"://*."+strings.TrimPrefix(o.String(), o.Scheme+"://"), p.set.under
 	}
 	if into[o] != nil {
-		return at(k, "%s stands there twice", s.name)
+		return at(k, "%s is given twice", s.name)
 	}
 	into[o] = s
 	return p.fill(s, o, v)
@@ -195,7 +195,7 @@ func (p *parser) fill(s *Site, o canon.Origin, n *yaml.Node) error {
 	err := each(n, s.name, func(k, v *yaml.Node) (err error) {
 		if fromFile := map[string]*string{"cert": &cert, "key": &key, "ca": &ca}[k.Value]; fromFile != nil {
 			if o.Scheme != "https" {
-				return at(k, "%s is for https only", k.Value)
+				return at(k, "%s is only for https", k.Value)
 			}
 			*fromFile, err = text(v, k.Value)
 			return err
@@ -210,7 +210,7 @@ func (p *parser) fill(s *Site, o canon.Origin, n *yaml.Node) error {
 		case "cookies":
 			return cookies(s.header, v)
 		}
-		return at(k, "%s: basic, bearer, headers, cookies, cert, key and ca may stand here", s.name)
+		return at(k, "%s: only basic, bearer, headers, cookies, cert, key and ca are allowed here", s.name)
 	})
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (p *parser) fill(s *Site, o canon.Origin, n *yaml.Node) error {
 		return at(n, "%s: more than %d bytes of header fields", s.name, MaxHeader)
 	}
 	if (cert == "") != (key == "") {
-		return at(n, "%s: cert needs key beside it, and key it", s.name)
+		return at(n, "%s: cert and key must be given together", s.name)
 	}
 	if ca != "" {
 		if s.roots, err = p.authorities(ca); err != nil {
@@ -232,7 +232,7 @@ func (p *parser) fill(s *Site, o canon.Origin, n *yaml.Node) error {
 		}
 	}
 	if !s.HasHeader() && !s.HasTLS() {
-		return at(n, "%s: nothing is to be shown there; write basic, bearer, headers, cookies, cert and key, or ca below it", s.name)
+		return at(n, "%s: there are no credentials; write basic, bearer, headers, cookies, cert and key, or ca below it", s.name)
 	}
 	return nil
 }
@@ -240,10 +240,10 @@ func (p *parser) fill(s *Site, o canon.Origin, n *yaml.Node) error {
 // set sets a header field that is not set yet.
 func set(h http.Header, n *yaml.Node, name, value string) error {
 	if len(h[name]) > 0 {
-		return at(n, "%s is said twice: basic and bearer are the header field Authorization, cookies are Cookie", name)
+		return at(n, "%s is given twice: basic and bearer set the header field Authorization, and cookies set Cookie", name)
 	}
 	if !httpguts.ValidHeaderFieldValue(value) || strings.TrimSpace(value) != value {
-		return at(n, "the value of %s cannot stand in a header field", name)
+		return at(n, "the value of %s is not allowed in a header field", name)
 	}
 	h[name] = []string{value}
 	return nil
@@ -266,7 +266,7 @@ func login(n *yaml.Node, where string, more func(k, v *yaml.Node) (known bool, e
 		return err
 	})
 	if err == nil && strings.Contains(user, ":") {
-		err = at(n, "%s: a user with a colon cannot be told from the password", where)
+		err = at(n, "%s: the user name must not contain a colon", where)
 	}
 	return user, password, err
 }
@@ -290,7 +290,7 @@ func bearer(h http.Header, n *yaml.Node) error {
 		return err
 	}
 	if !tokenRE.MatchString(token) {
-		return at(n, "bearer is no token (RFC 6750); for another scheme write the whole header field: headers: {Authorization: …}")
+		return at(n, "bearer is not a token (RFC 6750); for another scheme write the whole header field: headers: {Authorization: …}")
 	}
 	return set(h, n, "Authorization", "Bearer "+token)
 }
@@ -304,9 +304,9 @@ func field(h http.Header, k, v *yaml.Node) error {
 	name := http.CanonicalHeaderKey(k.Value)
 	switch {
 	case !httpguts.ValidHeaderFieldName(k.Value):
-		return at(k, "headers: that is no name of a header field")
+		return at(k, "headers: this is not a valid name of a header field")
 	case slices.Contains(ours, name) || strings.HasPrefix(name, "If-") || strings.HasPrefix(name, "Content-") || strings.HasPrefix(name, "Proxy-"):
-		return at(k, "headers: %s is ours to say, not a site's", name)
+		return at(k, "headers: Curtsy sets %s itself; it cannot be set here", name)
 	}
 	value, err := text(v, name)
 	if err != nil {
@@ -324,7 +324,7 @@ func cookies(h http.Header, n *yaml.Node) error {
 		}
 		// RFC 6265 §4.1.1, and blanks and commas, which browsers send as well.
 		if !httpguts.ValidHeaderFieldName(k.Value) || strings.ContainsAny(value, `;"\`) || !ascii(value) {
-			return at(v, "cookies: this one cannot be sent; copy name and value as the browser shows them")
+			return at(v, "cookies: this cookie cannot be sent; copy its name and value as the browser shows them")
 		}
 		all = append(all, k.Value+"="+value)
 		return nil
@@ -354,7 +354,7 @@ func (p *parser) proxy(n *yaml.Node) error {
 		return err
 	}
 	if len(l.user) > 255 || len(l.password) > 255 {
-		return at(n, "proxy: user and password have at most 255 bytes each")
+		return at(n, "proxy: user and password may have at most 255 bytes each")
 	}
 	if ca != "" {
 		if l.roots, err = p.authorities(ca); err != nil {
@@ -380,7 +380,7 @@ func (p *parser) authorities(name string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(body) {
-		return nil, fmt.Errorf("%s has no certificates in PEM", p.path(name))
+		return nil, fmt.Errorf("%s contains no PEM certificates", p.path(name))
 	}
 	return pool, nil
 }

@@ -20,9 +20,9 @@ func ReadPrivate(name string, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no file")
+		return nil, errors.New("it is not a regular file")
 	case info.Mode().Perm()&0o037 != 0:
-		return nil, fmt.Errorf("others can read or change it (its mode is %04o); type: chmod 600 %s", info.Mode().Perm(), name)
+		return nil, fmt.Errorf("other users can read or change it (its mode is %04o); type: chmod 600 %s", info.Mode().Perm(), name)
 	}
 	return io.ReadAll(io.LimitReader(f, limit+1))
 }

@@ -32,25 +32,25 @@ const proxyExample = "use for example http://127.0.0.1:3128 or socks5://127.0.0.
 // ParseProxy reads the address of a proxy. The error says what works, and shows no password.
 func ParseProxy(raw string) (*Proxy, error) {
 	if strings.Contains(raw, "@") {
-		return nil, errors.New("has a name or password in it, which whoever lists processes would see; leave them out, and write them under proxy: in a file for --credentials")
+		return nil, errors.New("contains a user name or password, which anyone who lists processes could see; write them under proxy: in a file for --credentials instead")
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {
-		return nil, errors.New("is no address of a proxy; " + proxyExample)
+		return nil, errors.New("is not the address of a proxy; " + proxyExample)
 	}
 	switch u.Scheme {
 	case "http", "https", "socks5":
 	case "socks5h":
-		return nil, fmt.Errorf("names a proxy that looks names up; use socks5://%s with --proxy-resolves", u.Host)
+		return nil, fmt.Errorf("means that the proxy resolves names; use socks5://%s with --proxy-resolves", u.Host)
 	default:
-		return nil, errors.New("is no proxy that we know; " + proxyExample)
+		return nil, errors.New("is not a supported kind of proxy; " + proxyExample)
 	}
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	if err != nil || port == 0 || u.Hostname() == "" {
 		return nil, errors.New("has no port; " + proxyExample)
 	}
 	if u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("has something behind the port; use %s://%s", u.Scheme, u.Host)
+		return nil, fmt.Errorf("has text after the port; use %s://%s", u.Scheme, u.Host)
 	}
 	return &Proxy{Scheme: u.Scheme, Addr: net.JoinHostPort(u.Hostname(), u.Port())}, nil
 }

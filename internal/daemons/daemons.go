@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/service"
@@ -53,7 +54,7 @@ func Run(ctx context.Context, name string, args []string, stdout, stderr io.Writ
 		}
 		cmd.SilenceUsage, cmd.SilenceErrors = true, true
 		cmd.CompletionOptions.DisableDefaultCmd = true
-		cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return config.Errorf("%v", err) })
+		cli.Dress(cmd)
 		// Not nil, for which cobra takes the arguments of the process.
 		cmd.SetArgs(append([]string{}, args...))
 		cmd.SetOut(stdout)
@@ -75,6 +76,7 @@ func command(name, usage, short string, cfg any) (cmd *cobra.Command, loaded fun
 	cmd = &cobra.Command{
 		Use: name + " " + usage, Short: short, DisableFlagsInUseLine: true,
 		Long:    short + ".\n\n" + alsoSettings,
+		Example: "  curtsy " + name + " --nats nats://127.0.0.1:4222 --crawl docs",
 		Version: version.Get().String(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -27,22 +27,25 @@ rupd watches the document root of a site. It answers robots that ask at the site
 CGI URL, and mails reports to those that registered (the Remote Update Protocol).
 
 ` + alsoSettings
-	cmd.Example = `  rupd check --config /etc/rupd.yaml
-  rupd --config /etc/rupd.yaml`
+	cmd.Example = `  curtsy rupd check --config /etc/rupd.yaml
+  curtsy rupd --config /etc/rupd.yaml`
 	cmd.RunE = loaded(func(cmd *cobra.Command, _ []string) error { return serveRupd(cmd.Context(), cfg, stderr) })
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "check --config FILE [flags]", Short: "Check the settings, the document root and the mail relay", Args: cmd.Args, DisableFlagsInUseLine: true,
+			Example: "  curtsy rupd check --config /etc/rupd.yaml",
 			RunE: loaded(func(cmd *cobra.Command, _ []string) error {
 				return site.Check(cmd.Context(), cfg.Site(stderr), cmd.OutOrStdout())
 			}),
 		},
 		&cobra.Command{
 			Use: "robots --config FILE [flags]", Short: "List the robots that are registered", Args: cmd.Args, DisableFlagsInUseLine: true,
-			RunE: loaded(func(cmd *cobra.Command, _ []string) error { return site.Robots(cfg.Dir, cmd.OutOrStdout()) }),
+			Example: "  curtsy rupd robots --config /etc/rupd.yaml",
+			RunE:    loaded(func(cmd *cobra.Command, _ []string) error { return site.Robots(cfg.Dir, cmd.OutOrStdout()) }),
 		},
 		&cobra.Command{
 			Use: "forget ADDRESS --config FILE [flags]", Short: "End the registration of a mail address", DisableFlagsInUseLine: true,
+			Example: "  curtsy rupd forget robot@crawler.example --config /etc/rupd.yaml",
 			Args: func(_ *cobra.Command, args []string) error {
 				if len(args) != 1 {
 					return config.Errorf("rupd forget takes one mail address, for example: rupd forget robot@crawler.example --config /etc/rupd.yaml")

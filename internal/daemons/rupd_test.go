@@ -115,8 +115,8 @@ func TestRupdCommands(t *testing.T) {
 		{[]string{"forget", "a@x.example", "--config", settings(t, nil)}, 1, "rupd.db"},
 		{[]string{"--config", settings(t, nil), "robots"}, 1, "rupd.db"},
 		{[]string{"--colour"}, 2, "--colour"},
-		{[]string{"--help"}, 0, "--smtp-tls"},
-		{[]string{"check", "--help"}, 0, "--smtp-tls"},
+		{[]string{"--help-all"}, 0, "--smtp-tls"},
+		{[]string{"check", "--help-all"}, 0, "--smtp-tls"},
 	} {
 		var stdout, stderr output
 		got := Run(t.Context(), "rupd", c.args, &stdout, &stderr)

@@ -6,7 +6,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// reasonWords say in a few words what a reason means; the README has more of each.
+// reasonWords are what a reason means in a few words; docs/reference/reasons.md has more of each.
 var reasonWords = map[crawl.Reason]string{
 	crawl.ReasonRobots:    "its robots.txt forbids it",
 	crawl.ReasonNoindex:   "the page asks not to be kept",

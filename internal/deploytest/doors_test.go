@@ -197,7 +197,7 @@ func TestExternalDoors(t *testing.T) {
 	if files, err := filepath.Glob(filepath.Join(dir, "files", "*", "rain.csv")); len(files) != 2 {
 		t.Errorf("files of datasets: %v, %v", files, err)
 	}
-	if _, err := try(program(t, "fetcher"), "--nats", "nats://127.0.0.1:1", "--credentials", filepath.Join(dir, "nowhere")); err == nil || !strings.Contains(err.Error(), "there is no such file") {
+	if _, err := try(program(t, "fetcher"), "--nats", "nats://127.0.0.1:1", "--credentials", filepath.Join(dir, "nowhere")); err == nil || !strings.Contains(err.Error(), "the file does not exist") {
 		t.Errorf("a fetcher without its file: %v", err)
 	}
 	key, err := os.ReadFile(filepath.Join(s.dir, "curtsy-key.pem"))
@@ -228,7 +228,7 @@ func TestExternalDoors(t *testing.T) {
 		t.Errorf("a crawl of nothing ends well: %s", tail([]byte(log)))
 	}
 	why := run(t, program(t, "curtsy"), "explain", "--dir", filepath.Join(bare, "data"), "https://wiki.test/")
-	if !strings.Contains(string(why), "of an authority we do not know; if you trust that, name its file: ca: below https://wiki.test in the file of --credentials") {
+	if !strings.Contains(string(why), "from an unknown authority; if you trust it, add the authority's file as ca: below https://wiki.test in the file for --credentials") {
 		t.Errorf("explain says:\n%s\n%s", why, tail([]byte(log)))
 	}
 	s.write("ca-only.yaml", "sites:\n  https://wiki.test: {ca: ca.pem}\n  https://docs.test: {ca: ca.pem}\n")
@@ -237,7 +237,7 @@ func TestExternalDoors(t *testing.T) {
 	if err == nil {
 		t.Errorf("a crawl of nothing ends well: %s", tail([]byte(log)))
 	}
-	for u, want := range map[string]string{"https://wiki.test/": "does not take the credentials", "https://docs.test/": "asked for a certificate of ours: cert: and key:"} {
+	for u, want := range map[string]string{"https://wiki.test/": "refuses the credentials", "https://docs.test/": "asked for a client certificate: add cert: and key:"} {
 		why := run(t, program(t, "curtsy"), "explain", "--dir", filepath.Join(bare, "data"), u)
 		if !strings.Contains(string(why), want) {
 			t.Errorf("explain says of %s:\n%s", u, why)

@@ -254,7 +254,7 @@ func TestExternalLogTailLost(t *testing.T) {
 	name := crawl.Names(f.crawl).EventsStream(f.cutLog(server))
 	server.start()
 	f.until("aware of the loss", func(context.Context) (crawl.Status, bool, error) {
-		return crawl.Status{}, strings.Contains(f.log(f.frontier), "does not continue what was applied"), nil
+		return crawl.Status{}, strings.Contains(f.log(f.frontier), "does not continue from the applied messages"), nil
 	})
 	again := f.finish()
 	if again == 0 {

@@ -322,7 +322,7 @@ func TestExternalNATSRefusals(t *testing.T) {
 	other := t.TempDir()
 	run(t, filepath.Join(root, "deploy", "make-credentials"), other, "127.0.0.1")
 	const user, password, ca = "--nats-user", "--nats-password-file", "--nats-ca"
-	credentials, authority := []string{"refuses the credentials", "--nats-password-file"}, []string{"CA we do not know", "--nats-ca"}
+	credentials, authority := []string{"refuses the credentials", "--nats-password-file"}, []string{"unknown CA", "--nats-ca"}
 	for _, c := range []struct {
 		what        string
 		flag, value string // "": without the flag

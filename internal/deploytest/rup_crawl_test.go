@@ -37,7 +37,7 @@ func TestExternalRUPCrawl(t *testing.T) {
 	})
 	s.until("our address has confirmed by itself", func() bool {
 		out, err := os.ReadFile(s.rupd.log)
-		return err == nil && bytes.Contains(out, []byte("an address is confirmed"))
+		return err == nil && bytes.Contains(out, []byte("an address was confirmed"))
 	})
 
 	// A change and a page that is gone. Two days pass for the registration, and the

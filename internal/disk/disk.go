@@ -76,7 +76,7 @@ func (f *Floor) Watch(ctx context.Context, log *slog.Logger, changed func(err er
 			if said {
 				log.Error("paused", "err", err)
 			} else {
-				log.Info("the disk has room again, going on", "dir", f.dir)
+				log.Info("the disk has enough free space again; continuing", "dir", f.dir)
 			}
 			if changed != nil {
 				changed(err)
@@ -101,7 +101,7 @@ func (f *Floor) look() {
 	case err != nil:
 		f.err = fmt.Errorf("free space of %s cannot be read: %w", f.dir, err)
 	case free < f.min:
-		f.err = fmt.Errorf("the disk of %s has %d MiB free, less than the floor of %d MiB: free some space and the crawl goes on by itself (--min-free sets the floor)",
+		f.err = fmt.Errorf("the disk of %s has %d MiB free, less than the minimum of %d MiB: free some space and the crawl continues by itself (--min-free sets the minimum)",
 			f.dir, free>>20, f.min>>20)
 	case free >= f.min+f.min/8:
 		f.err = nil

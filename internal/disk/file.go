@@ -25,14 +25,14 @@ func OpenRegular(path string, flag int) (*os.File, error) {
 	// must not wait for its other end.
 	f, err := os.OpenFile(path, flag&^os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, FileMode)
 	if errors.Is(err, syscall.ELOOP) {
-		return nil, fmt.Errorf("open %s: it is a symbolic link, which is not followed: put the file itself there, or name the directory it is in", path)
+		return nil, fmt.Errorf("open %s: it is a symbolic link, and symbolic links are not followed: use the file itself, or the directory that it is in", path)
 	}
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("open %s: it is no regular file", path)
+		err = fmt.Errorf("open %s: it is not a regular file", path)
 	}
 	if err == nil && flag&os.O_TRUNC != 0 {
 		err = f.Truncate(0)

@@ -22,7 +22,7 @@ func TestOpenRegular(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{link: "symbolic link", pipe: "no regular file"} {
+	for path, want := range map[string]string{link: "symbolic link", pipe: "not a regular file"} {
 		for _, flag := range []int{os.O_RDONLY, os.O_RDWR | os.O_CREATE | os.O_TRUNC, os.O_RDWR | os.O_APPEND} {
 			f, err := OpenRegular(path, flag)
 			if err == nil {

@@ -124,7 +124,7 @@ func readJSON(w *writer, f File) error {
 			switch t {
 			case '{', '[':
 				if open = append(open, t == '{'); len(open) > maxDepth {
-					return fmt.Errorf("%w: objects %d deep in one another", ErrTooMuch, len(open))
+					return fmt.Errorf("%w: objects are nested %d deep", ErrTooMuch, len(open))
 				}
 			default:
 				open = open[:len(open)-1]

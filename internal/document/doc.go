@@ -108,7 +108,7 @@ func ByName(path string, first []byte) string {
 
 // Errors of HTML; any other says why a document makes no sense.
 var (
-	ErrTooMuch   = errors.New("it holds more than is read of a document")
+	ErrTooMuch   = errors.New("it is larger than the limit for documents")
 	ErrEncrypted = errors.New("it is encrypted")
 )
 
@@ -119,7 +119,7 @@ var errFull = errors.New("full")
 func HTML(f File, lim Limits) (Page, error) {
 	read := readers[f.Type]
 	if read == nil {
-		return Page{}, fmt.Errorf("documents of type %q are not read", f.Type)
+		return Page{}, fmt.Errorf("documents of type %q are not supported", f.Type)
 	}
 	w := newWriter(lim.withDefaults())
 	err := read(w, f)

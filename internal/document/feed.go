@@ -34,7 +34,7 @@ func charsetReader(label string, r io.Reader) (io.Reader, error) {
 	if e, _ := charset.Lookup(label); e != nil {
 		return e.NewDecoder().Reader(r), nil
 	}
-	return nil, fmt.Errorf("charset %q is not known", label)
+	return nil, fmt.Errorf("charset %q is unknown", label)
 }
 
 // LooksLikeFeed reports whether XML that begins so is a feed, and of which type.
@@ -65,7 +65,7 @@ func readFeed(w *writer, f File) error {
 		return err // a feed that breaks off has said what came before
 	}
 	if !r.any && err == nil {
-		return errors.New("this is no feed")
+		return errors.New("it is not a feed")
 	}
 	if r.at != &r.whole {
 		err = errors.Join(err, r.write("h2", r.at))

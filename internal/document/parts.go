@@ -30,7 +30,7 @@ type parts struct {
 
 func openParts(b []byte) (*parts, error) {
 	if bytes.HasPrefix(b, []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1")) {
-		return nil, fmt.Errorf("%w, or of an older kind", ErrEncrypted)
+		return nil, fmt.Errorf("%w, or its format is too old", ErrEncrypted)
 	}
 	r, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
@@ -117,7 +117,7 @@ func walkXML(r io.Reader, h handlers) error {
 		switch t := t.(type) {
 		case xml.StartElement:
 			if depth++; depth > maxDepth {
-				return fmt.Errorf("%w: elements %d deep in one another", ErrTooMuch, depth)
+				return fmt.Errorf("%w: elements are nested %d deep", ErrTooMuch, depth)
 			}
 			if h.start != nil {
 				err = h.start(t)

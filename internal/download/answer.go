@@ -86,19 +86,19 @@ func (q asked) read(status int, h http.Header) answer {
 func (q asked) partial(a answer, h http.Header) answer {
 	first, last, total, ok := contentRange(h)
 	refuse := func(why string) answer {
-		a.meaning, a.why = refusal, "the server sends a wrong piece: "+why
+		a.meaning, a.why = refusal, "the server sends a wrong range: "+why
 		return a
 	}
 	switch {
 	case !q.ranged:
-		return refuse("none was asked for")
+		return refuse("no range was requested")
 	case !ok:
 		// multipart/byteranges has none either
 		return refuse(fmt.Sprintf("Content-Range %.100q", h.Get("Content-Range")))
 	case first != q.from || last > q.to:
-		return refuse(fmt.Sprintf("bytes %d-%d for %d-%d", first, last, q.from, q.to))
+		return refuse(fmt.Sprintf("bytes %d-%d instead of %d-%d", first, last, q.from, q.to))
 	case a.size >= 0 && a.size != last-first+1:
-		return refuse(fmt.Sprintf("bytes %d-%d in %d bytes", first, last, a.size))
+		return refuse(fmt.Sprintf("bytes %d-%d in a file of %d bytes", first, last, a.size))
 	case q.length >= 0 && total >= 0 && total != q.length, q.ifRange != "" && differs(h, q.ifRange):
 		a.meaning = changed // it has not looked at If-Range
 		return a
@@ -117,7 +117,7 @@ func (q asked) encoded(a answer, h http.Header) answer {
 	case (enc == "gzip" || enc == "x-gzip") && (ext == ".gz" || ext == ".tgz"):
 	default:
 		a.meaning = refusal
-		a.why = fmt.Sprintf("the server sends it with Content-Encoding %.40q although asked not to: what comes is not the file that others get", enc)
+		a.why = fmt.Sprintf("the server sends it with Content-Encoding %.40q although the request asks for none, so the result would not be the original file", enc)
 	}
 	return a
 }

@@ -96,7 +96,7 @@ func openBook(dir string) (*book, error) {
 	b := &book{dir: dir, share: listShare, byPath: map[string]resource{}, byURL: map[string]string{}}
 	p, err := readPackage(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w; name another directory with --dir", err)
+		return nil, fmt.Errorf("%w; choose another directory with --dir", err)
 	}
 	for _, r := range p.Resources {
 		b.know(r)
@@ -123,7 +123,7 @@ func readPackage(dir string) (p dataPackage, err error) {
 		return p, fmt.Errorf("%s cannot be read: %w", filepath.Join(dir, packageName), err)
 	}
 	if p.CreatedBy != createdBy {
-		return p, fmt.Errorf("%s is not of curtsy datasets get", filepath.Join(dir, packageName))
+		return p, fmt.Errorf("%s was not written by curtsy datasets get", filepath.Join(dir, packageName))
 	}
 	return p, nil
 }
@@ -132,7 +132,7 @@ func readPackage(dir string) (p dataPackage, err error) {
 // resources begin, nothing more is read.
 func (p *dataPackage) decode(d *json.Decoder) error {
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return cmp.Or(err, errors.New("it is no JSON object"))
+		return cmp.Or(err, errors.New("it is not a JSON object"))
 	}
 	for d.More() {
 		key, err := d.Token()
@@ -149,7 +149,7 @@ func (p *dataPackage) decode(d *json.Decoder) error {
 			}
 		case "resources":
 			if t, err := d.Token(); err != nil || t != json.Delim('[') {
-				return cmp.Or(err, errors.New("its resources are no list"))
+				return cmp.Or(err, errors.New("its resources are not a list"))
 			}
 			for d.More() {
 				var r resource

@@ -37,7 +37,7 @@ func readLog(dir string) (all []resource, end int64, err error) {
 		}
 		var r resource
 		if err := json.Unmarshal(line, &r); err != nil || r.Path == "" {
-			return nil, 0, fmt.Errorf("%s is damaged at byte %d: remove it; files it tells of and %s does not are then got again, under other names",
+			return nil, 0, fmt.Errorf("%s is damaged at byte %d: remove it; files that it lists and %s does not are then downloaded again, under other names",
 				filepath.Join(dir, logName), end, packageName)
 		}
 		all, end = append(all, r), end+int64(len(line))

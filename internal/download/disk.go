@@ -23,7 +23,7 @@ func openRegular(dir, name string, flag int, create bool) (*os.File, error) {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no ordinary file", at) // opening a pipe would not even return
+		return nil, fmt.Errorf("%s is not a regular file", at) // opening a pipe would not even return
 	}
 	f, err := os.OpenFile(at, flag, 0)
 	if err != nil {

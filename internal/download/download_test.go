@@ -338,7 +338,7 @@ func TestForeignFiles(t *testing.T) {
 		os.WriteFile(outside, []byte("precious"), 0o644)
 		os.Symlink(outside, filepath.Join(dir, "f.part"))
 		files, _ := Plan([]crawl.DatasetInfo{datasetOf("http://d.example/f")})
-		if _, err := Get(t.Context(), files, options(t, slow, dir)); err == nil || !strings.Contains(err.Error(), "no ordinary file") {
+		if _, err := Get(t.Context(), files, options(t, slow, dir)); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("a link in place of a part: %v", err)
 		}
 		if b, _ := os.ReadFile(outside); string(b) != "precious" {
@@ -366,7 +366,7 @@ func TestHostThatIsNotToBeHad(t *testing.T) {
 			return ctx.Err()
 		}
 		res := get(t, opt, datasetOf("http://busy.example/f", "http://d.example/f"))
-		if res[0].Outcome != Failed || !strings.Contains(res[0].Reason, "left alone") || res[1].Outcome != Done {
+		if res[0].Outcome != Failed || !strings.Contains(res[0].Reason, "asks for a longer delay") || res[1].Outcome != Done {
 			t.Errorf("%+v", res)
 		}
 	})
@@ -405,8 +405,8 @@ func TestPlan(t *testing.T) {
 		}
 		why = append(why, r.Reason)
 	}
-	if len(files) != 2 || files[1].URL != "http://d.example/b/1.csv" || !slices.Equal(why, []string{"http://d.example/data.txt line 3 closes it to us", "it is a place under which datasets lie, not a file",
-		"no document names a file of it; its page is http://d.example/about", "no document names a file of it"}) {
+	if len(files) != 2 || files[1].URL != "http://d.example/b/1.csv" || !slices.Equal(why, []string{"http://d.example/data.txt line 3 does not allow this crawler to download it", "it is a directory of datasets, not a file",
+		"no document lists a file of it; its page is http://d.example/about", "no document lists a file of it"}) {
 		t.Errorf("%v, %q", files, why)
 	}
 }

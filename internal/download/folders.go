@@ -48,7 +48,7 @@ func GetFolders(ctx context.Context, files []File, opt Options) ([]Result, error
 				return err
 			}
 			if st, err := os.Lstat(one.Dir); err != nil || !st.IsDir() {
-				return errors.Join(err, fmt.Errorf("%s is no directory, but a link or the like; remove it, or name another --dir", one.Dir))
+				return errors.Join(err, fmt.Errorf("%s is a link or something else than a directory; remove it, or use another --dir", one.Dir))
 			}
 			got, err := Get(gctx, set, one)
 			for k := range got {

@@ -164,7 +164,7 @@ func (j *job) get(ctx context.Context, f *File) (Result, error) {
 			return res, err
 		case !st.Mode().IsRegular() || st.Size() != r.Bytes:
 			res.Outcome, res.Bytes = Failed, st.Size()
-			res.Reason = "it is not what was got here before; to get it anew, remove it, or: curtsy datasets verify --repair " + j.opt.Dir
+			res.Reason = "it differs from the file downloaded before; to download it again, remove it, or type: curtsy datasets verify --repair " + j.opt.Dir
 			return res, nil
 		default:
 			switch sum, _, err := digestOf(j.opt.Dir, r.Path); {
@@ -172,7 +172,7 @@ func (j *job) get(ctx context.Context, f *File) (Result, error) {
 				return res, err
 			case "sha256:"+sum != r.Hash:
 				res.Outcome, res.Bytes = Failed, st.Size()
-				res.Reason = "its bytes are not those that were got here before; to get it anew, remove it, or: curtsy datasets verify --repair " + j.opt.Dir
+				res.Reason = "its content differs from the file downloaded before; to download it again, remove it, or type: curtsy datasets verify --repair " + j.opt.Dir
 				return res, nil
 			}
 			res.Outcome, res.Bytes, res.SHA256 = Had, r.Bytes, strings.TrimPrefix(r.Hash, "sha256:")
@@ -208,7 +208,7 @@ func (j *job) finish(t *transfer, res Result) (Result, error) {
 	if err := t.announced(); err != nil {
 		res.Outcome, res.SHA256 = Failed, ""
 		name, aside := p.setAside()
-		res.Path, res.Reason = name, err.Error()+"; it is kept as "+name
+		res.Path, res.Reason = name, err.Error()+"; it is stored as "+name
 		return res, aside
 	}
 	r := describe(t.file)
@@ -235,8 +235,8 @@ func (j *job) visit(ctx context.Context, o canon.Origin, do func(Getter) error) 
 		return do(v)
 	})
 	if waiting.Err() != nil && ctx.Err() == nil {
-		return fail("no visit to %s was granted within %v: it, or its robots.txt, wants to be left alone, or the crawl is paused "+
-			"(curtsy hosts, curtsy status); the same command goes on later", o.Host, j.opt.MaxWait)
+		return fail("no visit to %s was granted within %v: the host or its robots.txt asks for a longer delay, or the crawl is paused "+
+			"(curtsy hosts, curtsy status); the same command resumes later", o.Host, j.opt.MaxWait)
 	}
 	return err
 }
@@ -252,7 +252,7 @@ func (j *job) reserve(t *transfer, n int64) error {
 			return err
 		}
 		if room < n {
-			return &end{Limited, fmt.Sprintf("the disk of %s has no room for it above its floor (--min-free): free some, and the same command goes on", j.opt.Dir)}
+			return &end{Limited, fmt.Sprintf("the disk of %s has too little free space for it (--min-free sets the minimum): free some space and run the same command again", j.opt.Dir)}
 		}
 	}
 	more := n - t.reserved
@@ -261,7 +261,7 @@ func (j *job) reserve(t *transfer, n int64) error {
 	}
 	if sum := j.total.Add(more); j.opt.MaxTotal > 0 && sum > j.opt.MaxTotal {
 		j.total.Add(-more)
-		return &end{Limited, fmt.Sprintf("it would bring this run beyond the %d bytes that --max-total allows", j.opt.MaxTotal)}
+		return &end{Limited, fmt.Sprintf("with it, this run would exceed the %d bytes that --max-total allows", j.opt.MaxTotal)}
 	}
 	t.reserved += more
 	return nil

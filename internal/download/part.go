@@ -192,7 +192,7 @@ func (p *part) saveState() error {
 func (p *part) digest() string { return hex.EncodeToString(p.sum.Sum(nil)) }
 
 // errTaken says that something else has appeared under the name that a file was to get.
-var errTaken = errors.New("its name is taken by something that was not there before")
+var errTaken = errors.New("its name is already used by a file that did not exist before")
 
 // finish gives the file its name. The package comment says what a crash in here leaves.
 func (p *part) finish(r *resource) error {

@@ -75,15 +75,15 @@ func Plan(datasets []crawl.DatasetInfo) (files []File, none []Result) {
 func unwanted(d *crawl.DatasetInfo) string {
 	switch {
 	case !d.Allowed:
-		return fmt.Sprintf("%s line %d closes it to us", d.DataTxt, d.Line)
+		return fmt.Sprintf("%s line %d does not allow this crawler to download it", d.DataTxt, d.Line)
 	case slices.ContainsFunc(d.Files, func(f crawl.DatasetFile) bool { return !f.Directory }):
 		return ""
 	case len(d.Files) > 0:
-		return "it is a place under which datasets lie, not a file"
+		return "it is a directory of datasets, not a file"
 	case d.Page != "":
-		return "no document names a file of it; its page is " + d.Page
+		return "no document lists a file of it; its page is " + d.Page
 	}
-	return "no document names a file of it"
+	return "no document lists a file of it"
 }
 
 // Outlook is what getting datasets brings, as far as it is known beforehand.

@@ -65,7 +65,7 @@ func TestFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := GetFolders(t.Context(), []File{{Dataset: &d, URL: u}}, Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "no directory") {
+	if _, err := GetFolders(t.Context(), []File{{Dataset: &d, URL: u}}, Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "something else than a directory") {
 		t.Errorf("through a link: %v", err)
 	}
 }

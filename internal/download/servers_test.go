@@ -145,20 +145,20 @@ func TestServers(t *testing.T) {
 			r.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, from+799))
 			content(`"1"`, a)(w, r)
 		}, asked: `0-999 800-1799?"1" 1600-2599?"1" 2400-3399?"1"`, body: a},
-		{name: "tiny pieces", h: func(_ int, w http.ResponseWriter, r *http.Request) {
+		{name: "tiny ranges", h: func(_ int, w http.ResponseWriter, r *http.Request) {
 			var from int
 			fmt.Sscanf(n(r), "%d-", &from)
 			r.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, from))
 			content(`"1"`, a)(w, r)
-		}, asked: `0-999 1-1000?"1" 2-1001?"1" 3-1002?"1" 4-1003?"1"`, outcome: Failed, reason: "tiny pieces"},
+		}, asked: `0-999 1-1000?"1" 2-1001?"1" 3-1002?"1" 4-1003?"1"`, outcome: Failed, reason: "tiny ranges"},
 		{name: "another piece", h: func(i int, w http.ResponseWriter, r *http.Request) {
 			r.Header.Set("Range", "bytes=5-9")
 			content(`"1"`, a)(w, r)
-		}, asked: `0-999`, outcome: Failed, reason: "bytes 5-9 for 0-999"},
+		}, asked: `0-999`, outcome: Failed, reason: "bytes 5-9 instead of 0-999"},
 		{name: "a longer piece", h: func(i int, w http.ResponseWriter, r *http.Request) {
 			r.Header.Set("Range", "bytes=0-1000")
 			content(`"1"`, a)(w, r)
-		}, asked: `0-999`, outcome: Failed, reason: "bytes 0-1000 for 0-999"},
+		}, asked: `0-999`, outcome: Failed, reason: "bytes 0-1000 instead of 0-999"},
 		{name: "more than the piece", h: func(_ int, w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("ETag", `"1"`)
 			w.Header().Set("Content-Range", "bytes 0-999/2500")
@@ -180,11 +180,11 @@ func TestServers(t *testing.T) {
 		{name: "several pieces at once", h: func(_ int, w http.ResponseWriter, r *http.Request) {
 			r.Header.Set("Range", "bytes=0-9,20-29")
 			content(`"1"`, a)(w, r)
-		}, asked: "0-999", outcome: Failed, reason: "wrong piece: Content-Range"},
+		}, asked: "0-999", outcome: Failed, reason: "wrong range: Content-Range"},
 		{name: "encoded", h: func(_ int, w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Write(a)
-		}, asked: "0-999", outcome: Failed, reason: `Content-Encoding "gzip" although asked not to`},
+		}, asked: "0-999", outcome: Failed, reason: `Content-Encoding "gzip" although the request asks for none`},
 		{name: "an encoded piece", h: func(_ int, w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "br")
 			content(`"1"`, a)(w, r)
@@ -203,7 +203,7 @@ func TestServers(t *testing.T) {
 			buf.Write(a)
 			buf.Flush()
 			conn.Close()
-		}, asked: "0-999", outcome: Failed, reason: "how long it is"},
+		}, asked: "0-999", outcome: Failed, reason: "does not send its length"},
 		{name: "gone", h: func(_ int, w http.ResponseWriter, r *http.Request) { http.Error(w, "", 404) }, asked: "0-999", outcome: Failed, reason: "HTTP 404 Not Found"},
 		{name: "busy at first", h: func(i int, w http.ResponseWriter, r *http.Request) {
 			if i < 3 {
@@ -340,7 +340,7 @@ func TestRedirects(t *testing.T) {
 			{"http://d.example/loop", Failed, "in a circle, to http://d.example/loop"}, {"http://d.example/ftp", Failed, "redirected to \"ftp:"},
 			{"http://d.example/closed", Refused, "line 2: Disallow: /shut"}, {"http://d.example/1", Failed, "more than 5 times"},
 			{"http://d.example/quiet", Refused, "data.txt line 7 closes http://k.example/quiet"}, {"http://d.example/unknown", Failed, "not known now: no answer"},
-			{"http://d.example/none", Failed, "to nowhere"}, {"http://d.example/2", Done, ""},
+			{"http://d.example/none", Failed, "without a target"}, {"http://d.example/2", Done, ""},
 		} {
 			gone = false
 			if res := get(t, opt, datasetOf(c.url)); res[0].Outcome != c.outcome || !strings.Contains(res[0].Reason, c.reason) {

@@ -76,9 +76,9 @@ func (t *transfer) run(ctx context.Context) error {
 		case err == nil:
 		case errors.As(err, &again):
 			if t.fails++; t.fails >= maxFails {
-				return fail("%s, %d times in a row; the same command goes on later", again.why, t.fails)
+				return fail("%s, %d times in a row; the same command resumes later", again.why, t.fails)
 			}
-			t.j.opt.Log.Info("asking again for the rest of a file", "url", t.at, "why", again.why, "have", t.p.n)
+			t.j.opt.Log.Info("requesting the rest of a file again", "url", t.at, "why", again.why, "have", t.p.n)
 			if err := pause(ctx, t.j.opt.Retry<<(t.fails-1)); err != nil {
 				return err
 			}
@@ -100,7 +100,7 @@ func (t *transfer) mayAsk(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return fail("whether it may be asked for is not known now: %v", err)
+		return fail("it is not known now whether it may be requested: %v", err)
 	case why != "":
 		return &end{Refused, why}
 	}
@@ -188,7 +188,7 @@ func (t *transfer) start() error {
 		return nil
 	}
 	if a.length > t.j.opt.MaxSize && t.j.opt.MaxSize > 0 {
-		return &end{Limited, fmt.Sprintf("it has %d bytes, more than --max-size allows", a.length)}
+		return &end{Limited, fmt.Sprintf("its size of %d bytes is more than --max-size allows", a.length)}
 	}
 	if err := t.j.reserve(t, max(a.length, from+a.size)-from); err != nil {
 		return err
@@ -206,10 +206,10 @@ func (t *transfer) start() error {
 func (t *transfer) anew(st state) error {
 	if t.p.n > 0 {
 		if t.restarts++; t.restarts > maxRestarts {
-			return fail("it was begun anew %d times: the server sends no ranges of it, or another copy each time, and it does not come whole "+
-				"within the time of one answer", maxRestarts)
+			return fail("it was restarted %d times: the server sends no ranges of it or another copy each time, and it does not arrive completely "+
+				"within the time limit of one response", maxRestarts)
 		}
-		t.j.opt.Log.Info("a file is begun anew: the server cannot continue it, or has another copy", "url", t.at, "had", t.p.n)
+		t.j.opt.Log.Info("a download starts again from the beginning: the server cannot continue it, or has another copy", "url", t.at, "had", t.p.n)
 	}
 	return t.p.begin(st)
 }
@@ -228,9 +228,9 @@ func (t *transfer) Write(b []byte) (int, error) {
 func (t *transfer) room(n int64) error {
 	switch {
 	case t.head.meaning == piece && t.p.n+n > t.head.last+1:
-		return fail("the server sends a wrong piece: more than the %d bytes it says", t.head.size)
+		return fail("the server sends a wrong range: more than the %d bytes that it announced", t.head.size)
 	case t.j.opt.MaxSize > 0 && t.p.n+n > t.j.opt.MaxSize:
-		return &end{Limited, fmt.Sprintf("it has more than the %d bytes that --max-size allows", t.j.opt.MaxSize)}
+		return &end{Limited, fmt.Sprintf("it is larger than the %d bytes that --max-size allows", t.j.opt.MaxSize)}
 	}
 	return t.j.reserve(t, n)
 }
@@ -246,7 +246,7 @@ func (t *transfer) took(got visit.Download, err error) error {
 	a := &t.head
 	t.piece = nextPiece(got.Bytes, time.Since(t.began), &t.j.opt)
 	if err != nil || !got.Complete {
-		why := "the answer was cut off"
+		why := "the response was cut off"
 		if err != nil {
 			why = err.Error()
 		}
@@ -254,11 +254,11 @@ func (t *transfer) took(got visit.Download, err error) error {
 	}
 	switch {
 	case a.meaning == whole && a.size < 0 && !got.Framed:
-		return fail("the server does not say how long it is, so that nobody can tell whether it came whole")
+		return fail("the server does not send its length, so it is not known whether the file is complete")
 	case a.meaning == whole:
 		t.whole = true
 	case t.p.n != a.last+1:
-		return &later{"a piece came short"}
+		return &later{"a range was shorter than announced"}
 	case t.p.n == t.p.st.Length:
 		t.whole = true
 	}
@@ -266,7 +266,7 @@ func (t *transfer) took(got visit.Download, err error) error {
 		return err
 	}
 	if !t.whole && t.p.n-t.asked.from < t.j.opt.tiny() {
-		return &later{"the server sends tiny pieces"}
+		return &later{"the server sends tiny ranges"}
 	}
 	return nil
 }
@@ -298,7 +298,7 @@ func (t *transfer) redirect(location string) error {
 	next, err := canon.NewBase(t.at).Join(location)
 	switch {
 	case location == "":
-		return fail("it is redirected to nowhere")
+		return fail("it is redirected without a target")
 	case err != nil:
 		return fail("it is redirected to %.200q: %v", location, err)
 	case len(t.hops) >= maxRedirects:
@@ -314,11 +314,11 @@ func (t *transfer) redirect(location string) error {
 func (t *transfer) announced() error {
 	about := &t.file.About
 	if sum := t.p.digest(); about.SHA256 != "" && about.SHA256 != sum {
-		return fail("its SHA-256 is %s, announced was %s", sum, about.SHA256)
+		return fail("its SHA-256 is %s, not %s as announced", sum, about.SHA256)
 	}
 	for _, d := range t.p.announced {
 		if sum := hex.EncodeToString(d.sum.Sum(nil)); d.digest != sum {
-			return fail("its %s is %s, announced was %s", d.algorithm, sum, d.digest)
+			return fail("its %s is %s, not %s as announced", d.algorithm, sum, d.digest)
 		}
 	}
 	return nil

@@ -122,7 +122,7 @@ func verify(ctx context.Context, dir string) (Report, error) {
 		add(packageName, problemOf(err), err.Error())
 	}
 	if len(logged) > 0 { // the log is newer than the list
-		add(sumsName, "unfinished", fmt.Sprintf("%d files are told of in %s only: the same curtsy datasets get writes it", len(logged), logName))
+		add(sumsName, "unfinished", fmt.Sprintf("%d files are listed only in %s: run the same curtsy datasets get again to write it", len(logged), logName))
 		pack.Resources = append(pack.Resources, logged...)
 		for _, r := range logged {
 			sums[r.Path] = strings.TrimPrefix(r.Hash, "sha256:")
@@ -133,7 +133,7 @@ func verify(ctx context.Context, dir string) (Report, error) {
 	for _, r := range pack.Resources {
 		told[r.Path] = r
 		if _, ok := sums[r.Path]; !ok {
-			add(r.Path, "unlisted", packageName+" has it, "+sumsName+" has not")
+			add(r.Path, "unlisted", packageName+" lists it, but "+sumsName+" does not")
 		}
 	}
 	for _, name := range sorted(sums) {
@@ -150,9 +150,9 @@ func verify(ctx context.Context, dir string) (Report, error) {
 			}
 			continue
 		case err == nil && !ok:
-			add(name, "unlisted", sumsName+" has it, "+packageName+" has not")
+			add(name, "unlisted", sumsName+" lists it, but "+packageName+" does not")
 		case ok && (r.Hash != "sha256:"+sums[name] || r.Bytes != n):
-			add(name, "changed", packageName+" and "+sumsName+" do not say the same of it")
+			add(name, "changed", packageName+" and "+sumsName+" disagree about it")
 		}
 		rep.Bytes += n
 	}
@@ -176,7 +176,7 @@ func problemOf(err error) string {
 // check reads a file that is listed.
 func check(ctx context.Context, dir, name, want string) (int64, error) {
 	if name != filepath.Base(name) || strings.ContainsAny(name, `/\`) || name == "." || name == ".." {
-		return 0, errors.New("it lies elsewhere: not looked at")
+		return 0, errors.New("it is in another directory: not checked")
 	}
 	sum, n, err := digestOf(dir, name)
 	switch {
@@ -185,7 +185,7 @@ func check(ctx context.Context, dir, name, want string) (int64, error) {
 	case err != nil:
 		return 0, err
 	case sum != want:
-		return 0, fmt.Errorf("its SHA-256 is %s, %s says %s", sum, sumsName, want)
+		return 0, fmt.Errorf("its SHA-256 is %s, but %s has %s", sum, sumsName, want)
 	}
 	return n, nil
 }
@@ -197,7 +197,7 @@ func readSums(dir string, unfinished bool, add func(path, problem, detail string
 		return map[string]string{}, nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s has no %s: no dataset was got into it; curtsy datasets lists what there is, curtsy datasets get --dir %s ID gets it",
+		return nil, fmt.Errorf("%s has no %s: no dataset was downloaded into it; to list datasets, type: curtsy datasets; to download one: curtsy datasets get --dir %s ID",
 			dir, sumsName, dir)
 	}
 	if err != nil {
@@ -210,7 +210,7 @@ func readSums(dir string, unfinished bool, add func(path, problem, detail string
 	for n := 1; lines.Scan(); n++ {
 		sum, name, ok := parseSum(lines.Text())
 		if !ok {
-			add(sumsName, "changed", fmt.Sprintf("line %d is no line of sha256sum", n))
+			add(sumsName, "changed", fmt.Sprintf("line %d is not a line of sha256sum", n))
 			continue
 		}
 		sums[name] = sum
@@ -233,10 +233,10 @@ func strangers(dir string, sums map[string]string, add func(path, problem, detai
 		switch {
 		case listed, name == sumsName, name == packageName, strings.HasPrefix(name, ownPrefix):
 		case strings.HasSuffix(name, partSuffix):
-			add(name, "unfinished", "the same curtsy datasets get goes on with it")
+			add(name, "unfinished", "to resume the download, run the same curtsy datasets get again")
 		case strings.HasSuffix(name, stateSuffix):
 		case strings.HasSuffix(name, asideSuffix):
-			add(name, "aside", "its digest was not the one announced, or a repair set it aside; remove it when you need it no more")
+			add(name, "aside", "its digest was not the announced one, or a repair replaced it; remove it when you no longer need it")
 		default:
 			add(name, "extra", "")
 		}

@@ -43,7 +43,7 @@ func testSigning_8_31_WantsASignature(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	x := r.explain(r.spec.Seeds[0])
-	if x.Reason != "http-4xx" || !strings.Contains(x.Detail, "it wants a signature") || !strings.Contains(x.Detail, "web-bot-auth") {
+	if x.Reason != "http-4xx" || !strings.Contains(x.Detail, "it requires a signature") || !strings.Contains(x.Detail, "web-bot-auth") {
 		t.Errorf("%+v", x)
 	}
 }

@@ -128,12 +128,12 @@ type HeldError struct {
 // Error names the crawl that is there.
 func (e *HeldError) Error() string {
 	if e.Served {
-		return fmt.Sprintf("%s holds the crawl %q, which has a NATS server of its own", e.Dir, e.Crawl)
+		return fmt.Sprintf("%s contains the crawl %q, which has its own NATS server", e.Dir, e.Crawl)
 	}
 	if e.Remote {
-		return fmt.Sprintf("%s holds the crawl %q, which is on a NATS server elsewhere", e.Dir, e.Crawl)
+		return fmt.Sprintf("%s contains the crawl %q, which uses another NATS server", e.Dir, e.Crawl)
 	}
-	return fmt.Sprintf("%s holds the crawl %q", e.Dir, e.Crawl)
+	return fmt.Sprintf("%s contains the crawl %q", e.Dir, e.Crawl)
 }
 
 // held is a HeldError if the directory's files are another crawl's than ours: they would be taken
@@ -158,7 +158,7 @@ func (e *Engine) held() error {
 
 func (e *Engine) open(ctx context.Context) (err error) {
 	if e.o.Plan == nil && e.o.Server == nil && e.o.embedded() && IsNew(e.o.Dir) {
-		return fmt.Errorf("the crawl in %s is one of a NATS server; name that with --nats URL --crawl NAME", e.o.Dir)
+		return fmt.Errorf("the crawl in %s uses a NATS server; add --nats URL --crawl NAME", e.o.Dir)
 	}
 	if e.lock, err = Lock(e.o.Dir); err != nil {
 		return err

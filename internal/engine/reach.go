@@ -90,7 +90,7 @@ func Dial(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, erro
 		case !alive: // what a killed crawl leaves is a file without a server behind it
 			return nil, ErrNotRunning
 		case ctx.Err() != nil || time.Now().After(end):
-			return nil, fmt.Errorf("a crawl in %s is starting or ending, and does not answer yet: do the same again in a moment (%w)", dir, away.cause)
+			return nil, fmt.Errorf("the crawl in %s is starting or stopping and does not answer yet: try again in a moment (%w)", dir, away.cause)
 		}
 		select {
 		case <-ctx.Done():
@@ -109,7 +109,7 @@ func dial(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, erro
 	name := filepath.Join(dir, serverFile)
 	body, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &awayError{errors.New("it has not said yet how to reach it")}
+		return nil, &awayError{errors.New("it has not published its address yet")}
 	}
 	if err != nil {
 		return nil, err

@@ -133,7 +133,7 @@ func (e *Engine) settle(ctx context.Context) {
 func (e *Engine) follow(ctx context.Context) error {
 	return service.WatchSpec(ctx, e.kv, e.spec, func(spec crawl.Spec) {
 		if err := e.SetSpec(spec); err != nil {
-			e.o.Log.Error("the changed spec is not followed", "err", err)
+			e.o.Log.Error("the changed settings cannot be applied", "err", err)
 		}
 	})
 }

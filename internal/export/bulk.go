@@ -29,13 +29,13 @@ func NewBulk(w io.Writer, index string) *Bulk { return &Bulk{w: w, index: index}
 func IndexName(s string) error {
 	switch {
 	case s == "." || s == ".." || strings.ContainsAny(s[:min(1, len(s))], "-_+"):
-		return fmt.Errorf("the name of an index is not . or .. and does not begin with - _ or +")
+		return fmt.Errorf("the name of an index must not be . or .. and must not begin with - _ or +")
 	case len(s) > 255:
-		return fmt.Errorf("the name of an index has 255 bytes at most")
+		return fmt.Errorf("the name of an index may have at most 255 bytes")
 	case strings.ContainsAny(s, `\/*?"<>| ,#:`) || strings.ContainsFunc(s, unicode.IsControl):
-		return fmt.Errorf(`the name of an index has no blank and none of \ / * ? " < > | , # :`)
+		return fmt.Errorf(`the name of an index must not contain a space or any of \ / * ? " < > | , # :`)
 	case s != strings.ToLower(s):
-		return fmt.Errorf("the name of an index is in lower case")
+		return fmt.Errorf("the name of an index must be in lower case")
 	}
 	return nil
 }

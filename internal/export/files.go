@@ -40,7 +40,7 @@ type IndexLine struct {
 }
 
 // ErrNotEmpty is what OpenFiles says of a folder with something in it that is not to be touched.
-var ErrNotEmpty = errors.New("there is something in that folder already")
+var ErrNotEmpty = errors.New("the folder is not empty")
 
 // OpenFiles begins an export into a folder, which it makes, readable by its owner only, unless
 // there is an empty one. With again, it may be one of an earlier export, which is brought up to

@@ -78,7 +78,7 @@ func NewByHand(opt ByHandOptions) (*ByHand, error) {
 	}
 	if opt.Word != nil {
 		h.client.OnWithheld(func(site string) {
-			opt.Word("credentials for " + site + " are not sent over http to a public address: give them for https")
+			opt.Word("credentials for " + site + " are not sent over http to a public address: use https")
 		})
 	}
 	h.cfg.Header = http.Header{"User-Agent": {h.agent}}
@@ -118,7 +118,7 @@ func (h *ByHand) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if v := rules.Match(u.PathQuery()); !v.Allowed {
 		if v.Line == 0 {
-			return nil, fmt.Errorf("the robots.txt of %s cannot be had, so nothing may be asked there", r.URL.Host)
+			return nil, fmt.Errorf("the robots.txt of %s cannot be fetched, so nothing may be requested there", r.URL.Host)
 		}
 		return nil, fmt.Errorf("the robots.txt of %s does not allow %s (line %d: %s)", r.URL.Host, u.Path(), v.Line, v.Rule)
 	}
@@ -158,7 +158,7 @@ func formOf(r *http.Request) (string, error) {
 			return string(form), err
 		}
 	}
-	return "", fmt.Errorf("%s %s: only a GET and a form can be sent by hand", r.Method, r.URL.Host)
+	return "", fmt.Errorf("%s %s: only a GET request or a form can be sent", r.Method, r.URL.Host)
 }
 
 // send waits until the host has rested, for what its robots.txt or manners ask for, sends a request
@@ -185,9 +185,9 @@ func (h *ByHand) send(ctx context.Context, u canon.URL, form string, extra http.
 	}
 	switch err := hold.Cause(err); {
 	case errors.Is(err, wire.ErrWhole):
-		return a, fmt.Errorf("%s had not sent its whole answer after %v", u.Host(), h.opt.WholeAnswer)
+		return a, fmt.Errorf("%s did not send its whole response within %v", u.Host(), h.opt.WholeAnswer)
 	case err != nil && a.Status != 0 && ctx.Err() == nil:
-		return a, fmt.Errorf("its answer was cut short: %w", err)
+		return a, fmt.Errorf("its response was cut off: %w", err)
 	default:
 		return a, err
 	}

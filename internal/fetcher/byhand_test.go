@@ -42,8 +42,8 @@ func handGet(t *testing.T, h *ByHand, url string) (int, error) {
 func TestByHandObeysRobots(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		for answer, want := range map[string]string{
-			"200 User-agent: *\nDisallow: /shop\n": "does not allow /shop/x (line 2", "200 <html>": "", "404 x": "", "403 x": "", "500 x": "cannot be had", "429 x": "cannot be had",
-			"301 /real": "does not allow /shop/x", "302 /robots.txt": "", "307 ftp://x/": "", "308 ": "", "301 http://169.254.169.254/": "never dialled", "cut": "cut short",
+			"200 User-agent: *\nDisallow: /shop\n": "does not allow /shop/x (line 2", "200 <html>": "", "404 x": "", "403 x": "", "500 x": "cannot be fetched", "429 x": "cannot be fetched",
+			"301 /real": "does not allow /shop/x", "302 /robots.txt": "", "307 ftp://x/": "", "308 ": "", "301 http://169.254.169.254/": "never connects", "cut": "cut off",
 		} {
 			var shop atomic.Int32
 			web := wiretest.HTTP(t, simnet.Of(t), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -107,7 +107,7 @@ func TestByHandIsPoliteToOtherOrigins(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, host := range []string{"a.test", "c.test"} {
-			if _, err := handGet(t, h, "http://"+host+"/x"); err == nil || !strings.Contains(err.Error(), "cannot be had") || closed.Load() != 0 {
+			if _, err := handGet(t, h, "http://"+host+"/x"); err == nil || !strings.Contains(err.Error(), "cannot be fetched") || closed.Load() != 0 {
 				t.Errorf("%s: %v, asked %d times for what is closed", host, err, closed.Load())
 			}
 		}
@@ -136,8 +136,8 @@ func TestByHandGuardsAddresses(t *testing.T) {
 			{ByHandOptions{Contact: "me@example.org"}, "http://127.0.0.1:1/", "--allow-private"},
 			{ByHandOptions{Contact: "me@example.org"}, "https://[::1]:1/", "--allow-private"},
 			{ByHandOptions{AllowPrivate: true}, "http://8.8.8.8:1/", "--contact"},
-			{ByHandOptions{AllowPrivate: true, Contact: "me@example.org"}, "http://169.254.169.254/", "never dialled"},
-			{ByHandOptions{AllowPrivate: true, Resolve: []string{"a.test=169.254.169.254"}}, "http://a.test/", "never dialled"},
+			{ByHandOptions{AllowPrivate: true, Contact: "me@example.org"}, "http://169.254.169.254/", "never connects"},
+			{ByHandOptions{AllowPrivate: true, Resolve: []string{"a.test=169.254.169.254"}}, "http://a.test/", "never connects"},
 			{ByHandOptions{AllowPrivate: true}, "ftp://a.test/", "http"},
 		} {
 			h, err := newByHand(t, c.opt)

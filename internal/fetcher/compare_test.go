@@ -64,8 +64,8 @@ func TestClaims(t *testing.T) {
 			http.Redirect(w, r, "http://third.test/robots.txt", http.StatusFound)
 		}, nil, crawl.Claim{}, 1, true},
 		{"another host is being asked", saying(file), &crawl.Robots{State: crawl.RobotsPending, Fresh: time.Hour}, crawl.Claim{}, 0, true},
-		{"unreachable", status(500), nil, crawl.Claim{Reason: "unreachable: robots.txt of http://h.test cannot be read now: HTTP 500"}, 1, false},
-		{"overloaded", status(503), nil, crawl.Claim{Reason: "unreachable: robots.txt of http://h.test cannot be read now: HTTP 503"}, 1, false},
+		{"unreachable", status(500), nil, crawl.Claim{Reason: "unreachable: robots.txt of http://h.test cannot be fetched now: HTTP 500"}, 1, false},
+		{"overloaded", status(503), nil, crawl.Claim{Reason: "unreachable: robots.txt of http://h.test cannot be fetched now: HTTP 503"}, 1, false},
 		{"known", status(500), &crawl.Robots{State: crawl.RobotsParsed, Body: []byte(file), Digest: sum[:], Fresh: time.Hour},
 			crawl.Claim{Kind: crawl.ClaimTarget, Target: canon.URL(mainOrigin).Origin(), Digest: digest[:]}, 0, false},
 		{"known by its digest", status(500), &crawl.Robots{State: crawl.RobotsParsed, Digest: sum[:], Fresh: time.Hour},

@@ -7,9 +7,9 @@ func (s *Shared) doors(opt Options) {
 		for _, site := range all[:min(len(all), 20)] {
 			names = append(names, site.Name())
 		}
-		opt.Log.Info("credentials are shown to these sites, and to no other", "sites", len(all), "names", names)
+		opt.Log.Info("credentials are sent to these sites only", "sites", len(all), "names", names)
 		s.client.OnWithheld(func(site string) {
-			opt.Log.Warn("credentials are not sent over http to a public address: give them for https", "site", site)
+			opt.Log.Warn("credentials are not sent over http to a public address: use https", "site", site)
 		})
 	}
 	p := opt.Proxy
@@ -19,12 +19,12 @@ func (s *Shared) doors(opt Options) {
 	case p.Resolves:
 		opt.Log.Warn(ProxyResolvesLoss, "proxy", p.String())
 	default:
-		opt.Log.Info("requests go through a proxy; names are looked up here, and it is told checked addresses", "proxy", p.String())
+		opt.Log.Info("requests go through a proxy; names are resolved here, and the proxy receives checked addresses", "proxy", p.String())
 	}
 	s.client.OnProxy(func(why string) {
-		opt.Log.Error("nothing can be fetched through the proxy; URLs stay queued until it can", "why", why)
+		opt.Log.Error("nothing can be fetched through the proxy; URLs stay queued until it works", "why", why)
 	})
 }
 
 // ProxyResolvesLoss says what is lost when a proxy looks names up.
-const ProxyResolvesLoss = "the proxy looks names up: nobody here can tell whether an address is private or a metadata service, nor how many hosts share one"
+const ProxyResolvesLoss = "the proxy resolves names: this process cannot check whether an address is private or a metadata service, or how many hosts share an address"

@@ -86,11 +86,11 @@ func TestDoor(t *testing.T) {
 			t.Errorf("%s %+v", classes(out), out.Results)
 		}
 		out = d.outcome(d.grant(open(visitTo(t, "http://other.test/"))))
-		if r := out.Results[0]; classes(out) != "failed/http-4xx" || r.Rule != `it wants credentials ("Bearer realm=\"staff\""): write them into a file for --credentials` {
+		if r := out.Results[0]; classes(out) != "failed/http-4xx" || r.Rule != `it requires credentials ("Bearer realm=\"staff\""): write them into a file for --credentials` {
 			t.Errorf("without: %s %+v", classes(out), r)
 		}
 		out = d.outcome(d.grant(visitTo(t, "http://wrong.test/")))
-		if r := out.Results[0]; classes(out) != "failed/http-4xx" || r.Rule != "it does not take the credentials that it was shown" {
+		if r := out.Results[0]; classes(out) != "failed/http-4xx" || r.Rule != "it refuses the credentials" {
 			t.Errorf("wrong: %s %+v", classes(out), r)
 		}
 		for at, shown := range asked() {
@@ -125,7 +125,7 @@ func TestDoorTellsNothingOfItself(t *testing.T) {
 		}
 		for _, a := range d.answersOf(len(errands)) {
 			reason := a.Sample.Reason + a.Claim.Reason + a.Robots.Reason
-			if !strings.Contains(reason, "behind a door") || a.Claim.Digest != nil || len(a.Robots.Body) > 0 ||
+			if !strings.Contains(reason, "requires credentials") || a.Claim.Digest != nil || len(a.Robots.Body) > 0 ||
 				a.Errand.Kind == crawl.ErrandRobots && a.Robots.State != crawl.RobotsUnreachable {
 				t.Errorf("%+v", a)
 			}
@@ -143,7 +143,7 @@ func TestDoorIsNotPostedThroughForStrangers(t *testing.T) {
 		out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{
 			{Kind: crawl.ErrandWebSub, URL: "http://h.test/admin", Origin: vouching, About: "http://v.test/feed", Hop: 2, Form: "hub.mode=subscribe"},
 		}}))
-		if a := d.answersOf(1)[0]; len(out.Done) != 1 || out.Requests != 0 || len(asked()) != 0 || !strings.Contains(a.RUP.Reason, "behind a door") || a.RUP.Retry {
+		if a := d.answersOf(1)[0]; len(out.Done) != 1 || out.Requests != 0 || len(asked()) != 0 || !strings.Contains(a.RUP.Reason, "requires credentials") || a.RUP.Retry {
 			t.Errorf("%+v, %+v, asked %v", out, a, asked())
 		}
 		d = newDesk(t, 1)
@@ -170,7 +170,7 @@ func TestDoorRUP(t *testing.T) {
 			}
 			d = newDesk(t, 1)
 			startFetcher(t, d, testSpec(1, addr), Options{})
-			if m, _, _ := d.rupAnswer(rupVisit(tt.path, tt.form, "")); !strings.Contains(m.Reason, "it wants credentials") {
+			if m, _, _ := d.rupAnswer(rupVisit(tt.path, tt.form, "")); !strings.Contains(m.Reason, "it requires credentials") {
 				t.Errorf("without, %s: %+v", tt.path, m)
 			}
 		}

@@ -36,7 +36,7 @@ func (r *rights) open(ctx context.Context, f *Fetcher) (*claims.Claims, error) {
 		if ctx.Err() != nil || !queue.Unanswered(err) {
 			return nil, fmt.Errorf("fetcher: hosts of all crawls: %w", err)
 		}
-		f.log.Warn("NATS does not answer yet, trying again", "bucket", crawl.HostsBucket, "err", err)
+		f.log.Warn("NATS does not answer yet; trying again", "bucket", crawl.HostsBucket, "err", err)
 		if err := again.Sleep(ctx); err != nil {
 			return nil, err
 		}

@@ -42,18 +42,18 @@ func TestFeedIsRead(t *testing.T) {
 		"rss":       {"", rss, 200, map[string]string{"Etag": `"1"`}, crawl.Feed{Status: 200, Read: true, Entries: 2, Skipped: 1, ETag: `"1"`, Rest: 30 * time.Minute}, 2},
 		"not now":   {"", rss, 503, nil, crawl.Feed{Status: 503, Again: true, Reason: "overload: HTTP 503"}, 0},
 		"gone":      {"", rss, 410, nil, crawl.Feed{Status: 410, Reason: "HTTP 410"}, 0},
-		"a page":    {"", "<html><a href=/1>", 200, nil, crawl.Feed{Status: 200, Reason: "neither RSS nor Atom"}, 0},
-		"a sitemap": {"", urlset("http://h.test/1"), 200, nil, crawl.Feed{Status: 200, Reason: "neither RSS nor Atom"}, 0},
-		"a list":    {"", "http://h.test/1\n", 200, nil, crawl.Feed{Status: 200, Reason: "neither RSS nor Atom"}, 0},
-		"nofollow":  {"", rss, 200, map[string]string{"X-Robots-Tag": "nofollow"}, crawl.Feed{Status: 200, Reason: "its header asks not to follow its links (nofollow)"}, 0},
+		"a page":    {"", "<html><a href=/1>", 200, nil, crawl.Feed{Status: 200, Reason: "it is neither RSS nor Atom"}, 0},
+		"a sitemap": {"", urlset("http://h.test/1"), 200, nil, crawl.Feed{Status: 200, Reason: "it is neither RSS nor Atom"}, 0},
+		"a list":    {"", "http://h.test/1\n", 200, nil, crawl.Feed{Status: 200, Reason: "it is neither RSS nor Atom"}, 0},
+		"nofollow":  {"", rss, 200, map[string]string{"X-Robots-Tag": "nofollow"}, crawl.Feed{Status: 200, Reason: "its header forbids following its links (nofollow)"}, 0},
 		"closed":    {"User-agent: *\nDisallow: /feed", rss, 200, nil, crawl.Feed{Reason: "robots: line 2: Disallow: /feed"}, 0},
 		"at the limit": {"", "<rss>" + strings.TrimSuffix(long.String(), fmt.Sprintf("<item><link>/%d</link></item>", visit.MaxFeedEntries)) + "</rss>", 200, nil,
 			crawl.Feed{Status: 200, Read: true, Entries: visit.MaxFeedEntries}, visit.MaxFeedEntries},
 		"past the limit": {"", "<rss>" + long.String() + "</rss>", 200, nil,
-			crawl.Feed{Status: 200, Read: true, Entries: visit.MaxFeedEntries, Reason: "read only in part"}, visit.MaxFeedEntries},
+			crawl.Feed{Status: 200, Read: true, Entries: visit.MaxFeedEntries, Reason: "only a part was read"}, visit.MaxFeedEntries},
 		"too long": {"", "<rss>" + items + "<!--" + strings.Repeat(strings.Repeat("x", 1000)+"--><!--", 4200) + "--></rss>", 200, nil,
-			crawl.Feed{Status: 200, Read: true, Entries: 2, Skipped: 1, Reason: "read only in part"}, 2},
-		"no end": {"", "<rss>" + items, 200, nil, crawl.Feed{Status: 200, Read: true, Entries: 2, Skipped: 1, Reason: "read only in part"}, 2},
+			crawl.Feed{Status: 200, Read: true, Entries: 2, Skipped: 1, Reason: "only a part was read"}, 2},
+		"no end": {"", "<rss>" + items, 200, nil, crawl.Feed{Status: 200, Read: true, Entries: 2, Skipped: 1, Reason: "only a part was read"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(t *testing.T) {
@@ -79,8 +79,8 @@ func TestFeedIsRead(t *testing.T) {
 				d.outcome(d.grant(v))
 				got := d.feedAnswer()
 				got.Digest, got.Scope = 0, 0
-				if strings.HasPrefix(got.Reason, "read only in part") {
-					got.Reason = "read only in part"
+				if strings.HasPrefix(got.Reason, "only a part was read") {
+					got.Reason = "only a part was read"
 				}
 				if got != tt.want {
 					t.Errorf("%+v, want %+v", got, tt.want)

@@ -82,7 +82,7 @@ func (f *Fetcher) SetSpec(spec crawl.Spec) error {
 		return err
 	}
 	if cfg.Names != f.names || spec.Shards != f.shards {
-		return fmt.Errorf("fetcher: crawl %s with %d shards cannot become %s with %d", f.names, f.shards, cfg.Names, spec.Shards)
+		return fmt.Errorf("fetcher: crawl %s with %d shards cannot be changed to %s with %d", f.names, f.shards, cfg.Names, spec.Shards)
 	}
 	f.cfg.Store(cfg)
 	f.halts.follow(cfg.Spec())
@@ -103,7 +103,7 @@ func (f *Fetcher) StageSeconds() map[string]float64 { return f.met.StageSeconds(
 func (f *Fetcher) Run(ctx context.Context) error {
 	// Some page would be fetched again for ever.
 	if n := f.q.NC.MaxPayload(); n < crawl.MaxPayloadBytes {
-		return fmt.Errorf("NATS takes messages of at most %d bytes: set max_payload to %d or more in its configuration", n, crawl.MaxPayloadBytes)
+		return fmt.Errorf("NATS accepts messages of at most %d bytes: set max_payload to %d or more in its configuration", n, crawl.MaxPayloadBytes)
 	}
 	// Requests under way may use half the grace; publishing what came of them has all of it.
 	requests, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
@@ -133,7 +133,7 @@ func (f *Fetcher) Run(ctx context.Context) error {
 	if f.opt.Journal != "" {
 		var err error
 		if f.journal, f.left, err = openJournal(f.opt.Journal, f.log); err != nil {
-			f.log.Warn("no journal of requests is kept: those under way at a kill will be missing in the timeline", "err", err)
+			f.log.Warn("no request log is written: requests that are running when the process is killed will be missing in the timeline", "err", err)
 		} else {
 			defer f.journal.f.Close()
 		}

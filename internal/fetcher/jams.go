@@ -123,6 +123,6 @@ func (r *runner) turnAway(job *crawl.Visit) {
 func (f *Fetcher) giveUp(ctx context.Context, job *crawl.Visit, notBefore time.Duration) {
 	ev := crawl.Event{Visit: job.ID, Fetcher: f.opt.Name, Outcome: &crawl.Outcome{Host: job.Host, Delay: job.Delay, NotBefore: notBefore}}
 	if err := f.appendEvent(ctx, job.Shard, crawl.AppendEvent(nil, &ev)); err != nil {
-		f.log.Debug("a visit given back ends with its lease", "visit", job.ID, "host", string(job.Host), "err", err)
+		f.log.Debug("a visit could not be returned; it ends with its lease", "visit", job.ID, "host", string(job.Host), "err", err)
 	}
 }

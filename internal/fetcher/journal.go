@@ -111,7 +111,7 @@ func (b *logbook) write(p []byte, pos int) {
 	if _, err := b.j.f.WriteAt(p, b.at+int64(pos)); err != nil {
 		b.full = true
 		b.j.warn.Do(func() {
-			b.j.log.Warn("the journal of requests cannot be written: those under way at a kill will be missing in the timeline", "err", err)
+			b.j.log.Warn("the request log cannot be written: requests that are running when the process is killed will be missing in the timeline", "err", err)
 		})
 	}
 }
@@ -279,7 +279,7 @@ func (f *Fetcher) tellLeft(ctx context.Context) {
 			ev := crawl.Event{Visit: l.visit, Fetcher: f.opt.Name, Traces: []crawl.Trace{l.trace}}
 			if err := f.appendEvent(ctx, l.shard, crawl.AppendEvent(nil, &ev)); err != nil {
 				if ctx.Err() == nil {
-					f.log.Warn("requests of a process before are not told of", "visit", l.visit, "err", err)
+					f.log.Warn("requests of the previous process cannot be reported", "visit", l.visit, "err", err)
 				}
 				continue
 			}

@@ -23,8 +23,8 @@ func TestUsage_8_33_KeyFile(t *testing.T) {
 	}{
 		"the key":        {"", 200, key + "\n", crawl.KeyFile{Key: key}, true},
 		"another":        {"", 200, "another-key", crawl.KeyFile{Key: "another-key"}, true},
-		"a page":         {"", 200, "<html>" + key, crawl.KeyFile{Reason: "what it has in the place of its key file is no key"}, true},
-		"too long":       {"", 200, key + strings.Repeat(" ", 2000), crawl.KeyFile{Reason: "what it has in the place of its key file is no key"}, true},
+		"a page":         {"", 200, "<html>" + key, crawl.KeyFile{Reason: "the content at the address of its key file is not a key"}, true},
+		"too long":       {"", 200, key + strings.Repeat(" ", 2000), crawl.KeyFile{Reason: "the content at the address of its key file is not a key"}, true},
 		"none":           {"", 404, key, crawl.KeyFile{Reason: "its key file: HTTP 404"}, true},
 		"elsewhere":      {"", 302, "", crawl.KeyFile{Reason: "its key file: HTTP 302"}, true},
 		"busy":           {"", 503, key, crawl.KeyFile{Reason: "its key file: HTTP 503", Again: true}, true},

@@ -63,8 +63,8 @@ func TestUsage_8_22_LLMSTxt(t *testing.T) {
 		"not for this": {"User-agent: *\nContent-Signal: search=no\n", nil, bad(crawl.FileUnreadable, "usage: robots.txt, line 2: Content-Signal: search=no"), "", ""},
 		"none":         {"", text(404, "text/html", "no"), bad(crawl.FileNone, ""), path, ""},
 		"busy":         {"", text(503, "text/html", "no"), bad(crawl.FileUnreadable, "HTTP 503"), path, ""},
-		"a page":       {"", text(200, "text/html", good), bad(crawl.FileNone, "not Markdown"), path, ""},
-		"HTML as text": {"", text(200, "text/plain", "<!doctype html>\n"+good), bad(crawl.FileNone, "it does not begin with a heading: # NAME"), path, ""},
+		"a page":       {"", text(200, "text/html", good), bad(crawl.FileNone, "it is not Markdown"), path, ""},
+		"HTML as text": {"", text(200, "text/plain", "<!doctype html>\n"+good), bad(crawl.FileNone, "it does not begin with a heading such as # NAME"), path, ""},
 		"nofollow":     {"", text(200, "text/plain", good, "X-Robots-Tag", "nofollow"), hushed, path, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ type outlets struct {
 
 func (o *outlets) log(ctx context.Context, shard int) (*queue.Log, error) {
 	if shard < 0 || shard >= len(o.logs) {
-		return nil, fmt.Errorf("shard %d: the crawl has %d", shard, len(o.logs))
+		return nil, fmt.Errorf("shard %d does not exist: the crawl has %d", shard, len(o.logs))
 	}
 	o.mu.Lock()
 	l := o.logs[shard]
@@ -141,7 +141,7 @@ func (f *Fetcher) askRobots(ctx context.Context, shard int, digest []byte) ([]by
 		return nil, err
 	}
 	if sum := sha256.Sum256(m.Data); !bytes.Equal(sum[:], digest) {
-		return nil, errors.New("the answer is another text")
+		return nil, errors.New("the answer has another text")
 	}
 	return m.Data, nil
 }

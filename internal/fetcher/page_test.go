@@ -198,7 +198,7 @@ func TestSigning_8_31_OtherFiles(t *testing.T) {
 			w.Header().Set("Accept-Signature", `sig1=("@authority");tag="web-bot-auth"`)
 			w.WriteHeader(http.StatusForbidden)
 		})
-		const wants = `HTTP 403: "it wants a signature: sig1=(\"@authority\");tag=\"web-bot-auth\""`
+		const wants = `HTTP 403: "it requires a signature: sig1=(\"@authority\");tag=\"web-bot-auth\""`
 		d := newDesk(t, 1)
 		startFetcher(t, d, testSpec(1, addr), Options{})
 		d.outcome(d.grant(visitTo(t, "http://h.test/")))

@@ -106,7 +106,7 @@ func (l *leases) renew(ctx context.Context, f *Fetcher, shard int, jobs []*crawl
 	answer, err := f.askRenew(ctx, shard, req)
 	if err != nil {
 		if ctx.Err() == nil {
-			f.log.Debug("visits not renewed", "shard", shard, "visits", len(jobs), "err", err)
+			f.log.Debug("the leases of visits could not be renewed", "shard", shard, "visits", len(jobs), "err", err)
 		}
 		return
 	}

@@ -47,9 +47,9 @@ func TestSecurityTxt(t *testing.T) {
 		"disallowed": {"User-agent: *\nDisallow: /.well-known/\n", nil, unreadable("robots: line 2: Disallow: /.well-known/"), ""},
 		"none":       {"", text(404, "text/html", "no"), crawl.SecurityTxt{State: crawl.FileNone}, path},
 		"busy":       {"", text(503, "text/html", "no"), unreadable("HTTP 503"), path},
-		"a page":     {"", text(200, "text/html", "Contact: tel:1\n"), unreadable("not text/plain"), path},
-		"nobody":     {"", text(200, "text/plain", "# nobody\n"), unreadable("no usable Contact"), path},
-		"too large":  {"", text(200, "text/plain", strings.Repeat("Contact: tel:1\n", 3000)), unreadable("over 32 KiB"), path},
+		"a page":     {"", text(200, "text/html", "Contact: tel:1\n"), unreadable("it is not text/plain"), path},
+		"nobody":     {"", text(200, "text/plain", "# nobody\n"), unreadable("it has no usable Contact"), path},
+		"too large":  {"", text(200, "text/plain", strings.Repeat("Contact: tel:1\n", 3000)), unreadable("it is larger than 32 KiB"), path},
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(t *testing.T) {

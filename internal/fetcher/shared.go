@@ -42,7 +42,7 @@ func newShared(opt Options) (*Shared, error) {
 	s := &Shared{client: wire.NewClient(opt.wire()), met: met, pool: newPool(opt.Hands), process: rand.Text()}
 	s.client.OnViolation(func(why string) {
 		met.Violations.Inc()
-		opt.Log.Error("a request was stopped because it would have been impolite; this is a mistake in the program", "why", why)
+		opt.Log.Error("a request was stopped because it would have been impolite; this is a bug", "why", why)
 	})
 	s.client.OnOver(met.Over)
 	if opt.Signer != nil {

@@ -8,7 +8,7 @@ func (s *Shared) signing(opt Options) {
 	opt.Log.Info("requests over https are signed", "signer", opt.Signer)
 	s.client.OnSigned(s.met.Signed.Inc)
 	s.client.OnSkew(func(ahead time.Duration) {
-		opt.Log.Warn("several servers say that the clock of this machine is wrong; sites refuse what is signed with such a time: "+
+		opt.Log.Warn("according to several servers, the clock of this machine is wrong; sites refuse requests signed with a wrong time: "+
 			"set the clock, for example with timedatectl set-ntp true", "ahead", ahead.Round(time.Second))
 	})
 }

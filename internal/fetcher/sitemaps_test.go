@@ -130,14 +130,14 @@ func TestSitemap(t *testing.T) {
 			[]crawl.Errand{child("http://h.test/one.xml.gz", 1), child("http://v.test/two.xml", 1)}},
 		{"index of an index", "/index.xml", 1, saying(index), crawl.Sitemap{Status: 200, Read: true, Form: "index", Entries: 2, Skipped: 2}, "",
 			[]crawl.Errand{child("http://h.test/one.xml.gz", 2), child("http://v.test/two.xml", 2)}},
-		{"index too deep", "/index.xml", 2, saying(index), crawl.Sitemap{Status: 200, Read: true, Form: "index", Skipped: 4, Reason: "indexes are followed 2 deep"}, "", nil},
-		{"broken off", "/s.xml", 0, saying(page[:strings.Index(page, "<url><loc>http://v.test")]), crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Entries: 2, Reason: "it cannot be read to its end"}, "http://h.test/a?x=1&y=2 http://h.test/relative", nil},
+		{"index too deep", "/index.xml", 2, saying(index), crawl.Sitemap{Status: 200, Read: true, Form: "index", Skipped: 4, Reason: "it is an index nested more than 2 deep"}, "", nil},
+		{"broken off", "/s.xml", 0, saying(page[:strings.Index(page, "<url><loc>http://v.test")]), crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Entries: 2, Reason: "it cannot be read to the end"}, "http://h.test/a?x=1&y=2 http://h.test/relative", nil},
 		{"not one", "/s.xml", 0, saying("<!doctype html><title>oops"), crawl.Sitemap{Status: 200, Reason: "neither"}, "", nil},
 		{"empty", "/s.xml", 0, saying(""), crawl.Sitemap{Status: 200, Reason: "neither"}, "", nil},
 		{"nofollow", "/s.xml", 0, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-Robots-Tag", "none")
 			plain(w, r)
-		}, crawl.Sitemap{Status: 200, Reason: "its header asks not to follow"}, "", nil},
+		}, crawl.Sitemap{Status: 200, Reason: "its header forbids following"}, "", nil},
 		{"noindex", "/s.xml", 0, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-Robots-Tag", "noindex, follow")
 			plain(w, r)

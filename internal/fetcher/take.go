@@ -110,7 +110,7 @@ func (r *runner) take(ctx context.Context, frontier string) {
 		sent := f.now() // the lease counts from here: the frontier cannot have granted it earlier
 		grants, hands, err := r.askVisits(ctx, frontier, most, hands)
 		if len(grants.Visits) > most { // nobody has a hand for them, and their leases will end
-			f.log.Error("a frontier granted more visits than asked for", "frontier", frontier)
+			f.log.Error("a frontier granted more visits than requested", "frontier", frontier)
 			grants.Visits = grants.Visits[:most]
 		}
 		wanted := false
@@ -223,7 +223,7 @@ func (f *Fetcher) askVisits(ctx context.Context, frontier string, take crawl.Tak
 func (r *runner) accept(job *crawl.Visit) bool {
 	switch {
 	case job.Shard < 0 || job.Shard >= r.f.shards:
-		r.f.log.Error("a visit of a shard that this crawl does not have left alone", "shard", job.Shard, "host", string(job.Host))
+		r.f.log.Error("a visit is ignored: this crawl does not have its shard", "shard", job.Shard, "host", string(job.Host))
 		return false
 	case r.f.jams.jammed(job.Shard) && len(job.Errands) == 0:
 		r.wg.Go(func() { r.turnAway(job) })

@@ -160,7 +160,7 @@ func (s *shard) checkpointDue(every, logRoom int64) bool {
 // ends.
 func (f *Frontier) checkpoint(ctx context.Context, s *shard, own *queue.Ownership) error {
 	if err := f.tidy(ctx, s, own); err != nil && ctx.Err() == nil {
-		s.ledger.Log.Warn("cannot tidy up after the shard's last owner yet", "error", err)
+		s.ledger.Log.Warn("cannot clean up after the shard's last owner yet", "error", err)
 	}
 	t := time.NewTicker(ledger.CommitEvery)
 	defer t.Stop()
@@ -193,9 +193,9 @@ func (f *Frontier) checkpoint(ctx context.Context, s *shard, own *queue.Ownershi
 		default:
 			wait := again.Next()
 			next = time.Now().Add(wait)
-			s.ledger.Log.Warn("no checkpoint could be made, trying again", "wait", wait, "error", err)
+			s.ledger.Log.Warn("cannot write a checkpoint; trying again", "wait", wait, "error", err)
 			if log = f.logState(ctx, s.ledger.ID); log.filling() {
-				s.ledger.Log.Error("the shard's event log fills up because no checkpoint can be made; once it is full the shard stands still",
+				s.ledger.Log.Error("the shard's event log is filling up because no checkpoint can be written; when it is full, the shard stops",
 					"stream", log.name, "bytes", log.bytes, "of", log.room)
 			}
 		}
@@ -238,9 +238,9 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *shard, own *queue.Owne
 	s.ledger.Meta.Mark = ledger.Mark{Name: name, Applied: im.applied, Size: size}
 	s.chain = next
 	s.ledger.Mu.Unlock()
-	s.ledger.Log.Info("checkpoint made", "name", name, "bytes", size, "took", time.Since(began).Round(time.Millisecond))
+	s.ledger.Log.Info("checkpoint written", "name", name, "bytes", size, "took", time.Since(began).Round(time.Millisecond))
 	if err := f.tidy(ctx, s, own); err != nil && ctx.Err() == nil {
-		s.ledger.Log.Warn("what the checkpoint makes superfluous is not dropped yet", "error", err)
+		s.ledger.Log.Warn("data that the checkpoint made unnecessary is not deleted yet", "error", err)
 	}
 	if last, before := recorded(own.Record()); before.gen != last.gen || before.seq < last.seq {
 		if f.logState(ctx, s.ledger.ID).filling() {
@@ -383,7 +383,7 @@ func (f *Frontier) dropStale(ctx context.Context, id int, kv jetstream.KeyValue)
 	if err != nil || !ok || rec.Owner == f.opt.Instance || rec.Epoch <= was.Epoch || last.epoch < was.Epoch {
 		return err
 	}
-	f.log.Info("removing a file of a shard that is elsewhere now", "shard", id, "owner", rec.Owner)
+	f.log.Info("removing the file of a shard that another frontier owns now", "shard", id, "owner", rec.Owner)
 	return os.Remove(f.path(id))
 }
 

@@ -99,7 +99,7 @@ func (s *shard) beforeGrant(now time.Time) error {
 // were to be, and so is whatever else a feature waits with. Whatever comes of that, no stored time
 // lies further ahead than it may.
 func (s *shard) clockSet(by time.Duration, now time.Time) error {
-	s.ledger.Log.Warn("the clock was set: hosts wait for as long as they did, and none for longer than it may", "by", by)
+	s.ledger.Log.Warn("the clock was set: the delays of hosts are kept and are not extended", "by", by)
 	if err := s.ledger.ShiftResting(by); err != nil {
 		return err
 	}

@@ -8,10 +8,10 @@ import (
 )
 
 var (
-	mirrorsDesc = prometheus.NewDesc("curtsy_frontier_mirrors", "Origins of the shards held that are mirrors, or name a main mirror, by state.", []string{"state"}, nil)
-	urlsDesc    = prometheus.NewDesc("curtsy_frontier_urls", "URLs of the shards held, by class.", []string{"class"}, nil)
-	pausedDesc  = prometheus.NewDesc("curtsy_frontier_paused", "1 while nothing is granted because the disk has too little room.", nil, nil)
-	shardsDesc  = prometheus.NewDesc("curtsy_frontier_shards", "Shards held.", nil, nil)
+	mirrorsDesc = prometheus.NewDesc("curtsy_frontier_mirrors", "Origins of the owned shards that are mirrors or name a main mirror, by state.", []string{"state"}, nil)
+	urlsDesc    = prometheus.NewDesc("curtsy_frontier_urls", "URLs of the owned shards, by class.", []string{"class"}, nil)
+	pausedDesc  = prometheus.NewDesc("curtsy_frontier_paused", "1 while nothing is granted because the disk has too little free space.", nil, nil)
+	shardsDesc  = prometheus.NewDesc("curtsy_frontier_shards", "Shards owned.", nil, nil)
 )
 
 // collector reads the accounting when it is asked for.

@@ -27,7 +27,7 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		return err
 	}
 	if h == nil {
-		s.ledger.Log.Error("robots.txt of a host never granted", "origin", f.Origin)
+		s.ledger.Log.Error("robots.txt of a host that was never granted", "origin", f.Origin)
 		return nil
 	}
 	i, ok := s.ledger.OriginOf(h, f.Origin)
@@ -123,7 +123,7 @@ func (s *shard) follow(h *ledger.Host, o *ledger.Origin, location string, hops i
 	if err != nil || hops > robots.MaxRedirects || loops {
 		// No rules can be had: as a 4xx.
 		return s.applyRobots(&crawl.Robots{Origin: o.Origin, State: crawl.RobotsUnavailable, Fresh: robots.MaxAge,
-			Status: o.Status, Reason: "redirected to nowhere usable: " + location}, crawl.VisitID{}, now, now)
+			Status: o.Status, Reason: "redirected to an unusable URL: " + location}, crawl.VisitID{}, now, now)
 	}
 	o.PendingOn, o.PendingAt, o.Hops = string(u), now, hops
 	s.ledger.Touch(h)

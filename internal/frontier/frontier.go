@@ -105,7 +105,7 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 		return nil, errors.New("frontier: Options.Dir and Options.Instance are required")
 	}
 	if spec.Shards < 1 || spec.Shards > crawl.MaxShards {
-		return nil, fmt.Errorf("frontier: %d shards: use 1 to %d", spec.Shards, crawl.MaxShards)
+		return nil, fmt.Errorf("frontier: %d shards are not possible: use 1 to %d", spec.Shards, crawl.MaxShards)
 	}
 	j, err := judge.New(spec)
 	if err != nil {

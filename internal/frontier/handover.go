@@ -46,7 +46,7 @@ func (f *Frontier) handOver(ctx context.Context, s *shard, own *queue.Ownership,
 		err = f.record(putting, own, name, s.unreadable) // Release would keep the unreadable one
 	}
 	if err != nil {
-		s.ledger.Log.Warn("handed over without a checkpoint: its next owner replays more of the log and waits a lease", "error", err)
+		s.ledger.Log.Warn("handed over without a checkpoint: the next owner replays more of the log and waits for one lease", "error", err)
 		name = ""
 	}
 	f.forget(s.ledger.ID)

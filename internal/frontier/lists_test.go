@@ -185,7 +185,7 @@ func TestHostsPageIsTheListOfHosts(t *testing.T) {
 			{crawl.HostsQuery{Filter: "H11"}, func(h crawl.HostInfo) bool { return strings.Contains(h.Host, "h11") }},
 			{crawl.HostsQuery{Filter: "h1?.*"}, func(h crawl.HostInfo) bool { return h.Host[:2] == "h1" && h.Host[3] == '.' }},
 			{crawl.HostsQuery{State: "held"}, func(h crawl.HostInfo) bool { return h.State == "held" }},
-			{crawl.HostsQuery{Reason: "OVER the cap"}, func(h crawl.HostInfo) bool { return strings.Contains(h.Reason, "over the cap") }},
+			{crawl.HostsQuery{Reason: "LONGER than the limit"}, func(h crawl.HostInfo) bool { return strings.Contains(h.Reason, "longer than the limit") }},
 			{crawl.HostsQuery{Has: "agents"}, func(h crawl.HostInfo) bool { return len(h.AgentServers) > 0 }},
 			{crawl.HostsQuery{Has: "usage"}, func(h crawl.HostInfo) bool { return len(h.Robots[0].Usage) > 0 }},
 			{crawl.HostsQuery{Has: "mirror"}, func(h crawl.HostInfo) bool { return h.MirrorOf != nil }},

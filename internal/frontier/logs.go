@@ -46,10 +46,10 @@ func (a answers) log(_ context.Context, req []byte, send func(any) error) error 
 		return fmt.Errorf("log: %w", err)
 	}
 	if q.Limit < 1 || q.Limit > crawl.MaxLogLimit {
-		return fmt.Errorf("log: limit %d: use 1 to %d", q.Limit, crawl.MaxLogLimit)
+		return fmt.Errorf("log: limit %d is not possible: use 1 to %d", q.Limit, crawl.MaxLogLimit)
 	}
 	if q.Class != "" && !slices.Contains(crawl.LogClasses, q.Class) {
-		return fmt.Errorf("log: class %q: use %s", q.Class, strings.Join(crawl.LogClasses, ", "))
+		return fmt.Errorf("log: class %q is unknown: use %s", q.Class, strings.Join(crawl.LogClasses, ", "))
 	}
 	log, err := crawllog.Open(a.logDir)
 	if err != nil {

@@ -74,9 +74,9 @@ func TestALostFileIsReported(t *testing.T) {
 					if err := lose(filepath.Join(dir, ledger.FileName(0))); err != nil {
 						t.Fatal(err)
 					}
-					want, queued := "it is built again from its event log, which is whole", int64(2)
+					want, queued := "it is rebuilt from its event log, which is complete", int64(2)
 					if purged {
-						want, queued = "the hosts, URLs and counts in it are lost", 0
+						want, queued = "its hosts, URLs and counts are lost", 0
 					}
 					run(func() {
 						if st, err := asker.Status(t.Context(), q, spec); err != nil || st.Queued != queued {
@@ -121,12 +121,12 @@ func TestALostFileIsRestored(t *testing.T) {
 					if err := lose(filepath.Join(a.dir, ledger.FileName(0))); err != nil {
 						t.Fatal(err)
 					}
-					if strings.Contains(said.String(), "it is restored") {
+					if strings.Contains(said.String(), "restoring it") {
 						t.Errorf("a shard that was not lost is restored:\n%s", said.String())
 					}
 					c.start("a")
 					s.compare()
-					if got := said.String(); strings.Count(got, "it is restored") != 1 || !strings.Contains(got, want) {
+					if got := said.String(); strings.Count(got, "restoring it") != 1 || !strings.Contains(got, want) {
 						t.Errorf("the log does not say once that the shard is restored, with %s:\n%s", want, got)
 					}
 				})

@@ -78,7 +78,7 @@ func (f *Frontier) match(ctx context.Context) error {
 				f.traceGrants(visits, now)
 			}
 			if err != nil {
-				f.log.Warn("visits could not be handed over; they end with their leases", "fetcher", t.take.Fetcher, "error", err)
+				f.log.Warn("visits could not be sent to the fetcher; they end with their leases", "fetcher", t.take.Fetcher, "error", err)
 			}
 		}
 		parked = keep

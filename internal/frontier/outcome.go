@@ -28,7 +28,7 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	}
 	if h == nil {
 		if crawl.ShardOf(o.Host, s.ledger.Judge.Spec.Shards) != s.ledger.ID {
-			s.ledger.Log.Error("an outcome of another shard in this log", "host", o.Host, "visit", ev.Visit)
+			s.ledger.Log.Error("an outcome of another shard is in this log", "host", o.Host, "visit", ev.Visit)
 			return nil
 		}
 		var err error
@@ -192,7 +192,7 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 		}
 		if by > 0 {
 			to.Class, to.Reason = crawl.Refused, crawl.ReasonRedirects
-			to.Detail = fmt.Sprintf("%s leads back to this URL in %d redirects: the site may require a cookie, which the crawler does not keep", crawl.ShortDetail(res.Location), by+1)
+			to.Detail = fmt.Sprintf("%s redirects back to this URL in %d redirects: the site may require a cookie, but the crawler keeps no cookies", crawl.ShortDetail(res.Location), by+1)
 		}
 	}
 	if to.Class == crawl.Retry {
@@ -283,7 +283,7 @@ const redirectAge = 24 * time.Hour
 func (s *shard) acceptLate(h *ledger.Host, u canon.URL) (k, v []byte, err error) {
 	oi, ok := s.ledger.OriginOf(h, u.Origin())
 	if !ok || u.Host() != h.Name {
-		s.ledger.Log.Error("an outcome for a URL never accepted", "url", u)
+		s.ledger.Log.Error("an outcome for a URL that was never accepted", "url", u)
 		return nil, nil, nil
 	}
 	s.ledger.Meta.Order++

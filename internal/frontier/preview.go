@@ -21,7 +21,7 @@ const maxJudged = 200_000
 func (a answers) judge(ctx context.Context, req []byte, send func(any) error) error {
 	var spec crawl.Spec
 	if err := json.Unmarshal(req, &spec); err != nil {
-		return fmt.Errorf("judge: %w", err)
+		return fmt.Errorf("preview: %w", err)
 	}
 	next, err := judge.New(spec)
 	if err != nil {

@@ -100,7 +100,7 @@ func (a answers) perShard(do func(*shard) error) error {
 			return do(s)
 		})
 		if err == nil && closed {
-			err = fmt.Errorf("shard %d is about to be opened anew", s.ledger.ID)
+			err = fmt.Errorf("shard %d is being opened again", s.ledger.ID)
 		}
 		if err != nil {
 			failed, errs = append(failed, s.ledger.ID), append(errs, s.ledger.Blame(err))

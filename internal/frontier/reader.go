@@ -34,7 +34,7 @@ func SpecFile(dir string) string { return filepath.Join(dir, specFile) }
 func ReadSpec(dir string) (spec crawl.Spec, err error) {
 	b, err := os.ReadFile(SpecFile(dir))
 	if err != nil {
-		return spec, fmt.Errorf("no crawl in %s: begin one with `curtsy crawl --dir %s URL`: %w", dir, dir, err)
+		return spec, fmt.Errorf("there is no crawl in %s: start one with `curtsy crawl --dir %s URL`: %w", dir, dir, err)
 	}
 	if err := json.Unmarshal(b, &spec); err != nil {
 		return spec, fmt.Errorf("read %s: %w", SpecFile(dir), err)
@@ -46,7 +46,7 @@ func ReadSpec(dir string) (spec crawl.Spec, err error) {
 // take its files for its own. The error says what to type.
 func CheckDir(dir, crawl string) error {
 	if spec, err := ReadSpec(dir); err == nil && spec.Name != crawl {
-		return fmt.Errorf("%s holds the crawl %q: use --crawl %s, or another --dir", dir, spec.Name, spec.Name)
+		return fmt.Errorf("%s contains the crawl %q: use --crawl %s, or another --dir", dir, spec.Name, spec.Name)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func CheckDaemonDir(dir, crawl string) error {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, "nats", "lock")); err == nil {
-		return fmt.Errorf("%s holds the crawl %q, which has a NATS server of its own: go on with it by `curtsy crawl --dir %s`, or use another --dir",
+		return fmt.Errorf("%s contains the crawl %q, which has its own NATS server: continue it with `curtsy crawl --dir %s`, or use another --dir",
 			dir, spec.Name, dir)
 	}
 	return CheckDir(dir, crawl)

@@ -22,7 +22,7 @@ import (
 )
 
 // errNoState: neither file nor checkpoint nor log has all of a shard.
-var errNoState = errors.New("the shard's state is nowhere to be found")
+var errNoState = errors.New("the shard's state is lost")
 
 // recordOf reads a shard's ownership record; the zero Record when there is none.
 func (f *Frontier) recordOf(ctx context.Context, id int, kv jetstream.KeyValue) (r queue.Record, err error) {
@@ -84,7 +84,7 @@ func (f *Frontier) attainable(ctx context.Context, id int, kv jetstream.KeyValue
 		return err
 	}
 	return fmt.Errorf("shard %d: %w: the checkpoints %q of its last owner %s are not in the object store %s, and its event log %s begins at message %d: "+
-		"stop the other frontiers and start %s with its old directory, alone at first; or begin the crawl anew under another name",
+		"stop the other frontiers and start only %s with its old directory first; or start a new crawl with another name",
 		id, errNoState, []string{rec.Checkpoint, rec.Previous}, rec.Owner, f.names.Checkpoints(), f.names.EventsStream(id), first, rec.Owner)
 }
 
@@ -109,19 +109,19 @@ func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (u
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		if before.Owner == f.opt.Instance { // else the shard was elsewhere
-			f.log.Warn("the shard's file is missing, though this frontier had the shard last: it is restored", "shard", id, "file", path, "from", from)
+			f.log.Warn("the shard's file is missing, although this frontier was its last owner: restoring it", "shard", id, "file", path, "from", from)
 		}
 	case err != nil && !errors.Is(err, ledger.ErrUnreadable):
 		return nil, err
 	case err != nil:
-		f.log.Error("the shard's file cannot be read: it is restored", "shard", id, "from", from, "error", err)
+		f.log.Error("the shard's file cannot be read: restoring it", "shard", id, "from", from, "error", err)
 	case wrote(was, before):
 		return nil, nil
 	case before == (queue.Record{}) && !newer(names, was.Epoch):
 		// The record is lost: see checkpointsOf.
 		return nil, f.nameAgain(ctx, own, names)
 	default:
-		f.log.Info("the shard was elsewhere since this directory had it; its file here is not used", "shard", id,
+		f.log.Info("another frontier owned the shard since this directory did: its file here is not used", "shard", id,
 			"file", was.Epoch, "record", before.Epoch, "owner", before.Owner)
 	}
 	for i, name := range names {
@@ -144,7 +144,7 @@ func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (u
 	}
 	if first > 1 {
 		return nil, fmt.Errorf("shard %d: %w: none of the checkpoints %q in the object store %s can be read, and its event log %s begins at message %d: "+
-			"bring the object store back, or begin the crawl anew under another name",
+			"restore the object store, or start a new crawl with another name",
 			id, errNoState, names, f.names.Checkpoints(), f.names.EventsStream(id), first)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -162,17 +162,17 @@ func (f *Frontier) reportLoss(ctx context.Context, s *shard, own *queue.Ownershi
 	}
 	first, err := f.firstOfLog(ctx, s.ledger.ID)
 	if err != nil {
-		s.ledger.Log.Warn("the shard's file is empty or missing, though the shard was owned before; its event log cannot be read either", "file", s.ledger.Path,
+		s.ledger.Log.Warn("the shard's file is empty or missing, although the shard was owned before; its event log cannot be read either", "file", s.ledger.Path,
 			"owner", before.Owner, "epoch", before.Epoch, "error", err)
 		return
 	}
 	if first <= 1 {
-		s.ledger.Log.Warn("the shard's file is empty or missing, though the shard was owned before: it is built again from its event log, which is whole",
+		s.ledger.Log.Warn("the shard's file is empty or missing, although the shard was owned before: it is rebuilt from its event log, which is complete",
 			"file", s.ledger.Path, "owner", before.Owner, "epoch", before.Epoch)
 		return
 	}
-	s.ledger.Log.Warn("the shard's file is empty or missing, though the shard was owned before: the hosts, URLs and counts in it are lost. "+
-		"It is built again from what its event log still has. Give the crawl its seeds again for the rest, whose pages are fetched again",
+	s.ledger.Log.Warn("the shard's file is empty or missing, although the shard was owned before: its hosts, URLs and counts are lost. "+
+		"It is rebuilt from the rest of its event log. Submit the seeds of the crawl again to find the rest; its pages are fetched again",
 		"file", s.ledger.Path, "owner", before.Owner, "epoch", before.Epoch, "log_begins_at", first, "messages_missing", first-1)
 }
 

@@ -45,7 +45,7 @@ func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) 
 			again.Reset()
 		}
 		wait := again.Next()
-		f.log.Error("shard stopped; trying again", "shard", id, "error", err, "wait", wait)
+		f.log.Error("the shard stopped; trying again", "shard", id, "error", err, "wait", wait)
 		if backoff.Sleep(ctx, wait) != nil {
 			return nil
 		}
@@ -68,7 +68,7 @@ func (f *Frontier) holdShard(ctx context.Context, id int, kv jetstream.KeyValue)
 		err := f.attainable(ctx, id, kv)
 		if err != nil && err.Error() != said && ctx.Err() == nil {
 			said = err.Error()
-			f.log.Error("the shard is not taken", "shard", id, "error", err)
+			f.log.Error("the shard is not acquired", "shard", id, "error", err)
 		}
 		return err == nil
 	}
@@ -200,7 +200,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 func (f *Frontier) ready(s *shard, own *queue.Ownership, owed ledger.Start, visits int, began time.Time) {
 	f.met.ReadyTime.Observe(time.Since(began).Seconds())
 	f.met.Taken.WithLabelValues(owed.String()).Inc()
-	s.ledger.Log.Info("shard taken", "from", own.Predecessor().Owner, "owed", owed.String(), "visits", visits,
+	s.ledger.Log.Info("shard acquired", "from", own.Predecessor().Owner, "owed", owed.String(), "visits", visits,
 		"took", time.Since(began).Round(time.Millisecond))
 }
 
@@ -227,7 +227,7 @@ func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.
 			return nil, 0, err
 		}
 		wait := again.Next()
-		f.log.Error("a shard was taken, but cannot be opened; trying again", "shard", id, "error", err, "wait", wait)
+		f.log.Error("a shard was acquired, but it cannot be opened; trying again", "shard", id, "error", err, "wait", wait)
 		if boltfile.IsDamaged(err) {
 			f.putAside(id, err)
 		}
@@ -295,7 +295,7 @@ func (f *Frontier) putAside(id int, why error) {
 	f.files.Lock()
 	defer f.files.Unlock()
 	err := os.Rename(f.path(id), f.path(id)+damagedSuffix)
-	f.log.Error("the shard's file is damaged: it is put aside, and the shard restored from its last checkpoint and the log", "shard", id,
+	f.log.Error("the shard's file is damaged: the file is renamed, and the shard is restored from its last checkpoint and the log", "shard", id,
 		"aside", f.path(id)+damagedSuffix, "why", why, "error", err)
 }
 
@@ -333,7 +333,7 @@ func (f *Frontier) release(ctx context.Context, own *queue.Ownership, checkpoint
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := own.Release(ctx, checkpoint); err != nil {
-		f.log.Warn("a shard is not released; its next owner will wait a lease", "error", err)
+		f.log.Warn("a shard could not be released; its next owner will wait for one lease", "error", err)
 		return false
 	}
 	return true

@@ -168,7 +168,7 @@ func (s *shard) afterReboot() error {
 		return nil
 	}
 	if s.ledger.Meta.BootID != "" && !s.was.Clean {
-		s.ledger.Log.Warn("the machine was restarted without a clean stop: fetching the last seconds' pages again")
+		s.ledger.Log.Warn("the machine was restarted without a clean stop: fetching the pages of the last seconds again")
 		if err := s.requeueSince(time.UnixMilli(s.ledger.Meta.Written).Add(-10 * time.Second)); err != nil {
 			return err
 		}
@@ -266,7 +266,7 @@ func (s *shard) applyOne(e queue.Entry) error {
 		if errors.Is(err, crawl.ErrVersion) {
 			return err
 		}
-		s.ledger.Log.Error("event passed over", "seq", e.Seq, "error", err)
+		s.ledger.Log.Error("event skipped", "seq", e.Seq, "error", err)
 	} else if err := s.applyEvent(&ev, e.Time); err != nil {
 		return s.ledger.Fail(err)
 	}

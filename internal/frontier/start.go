@@ -53,7 +53,7 @@ func (f *Frontier) followLog(ctx context.Context, s *shard, start ledger.Start, 
 		// The broker lost messages that were applied, or that never arrived here. What it still has
 		// is applied again, which is harmless. Pages fetched lately may be among the lost, and are
 		// fetched again.
-		f.log.Error("the event log does not continue what was applied: applying it again from its beginning", "shard", s.ledger.ID, "error", err)
+		f.log.Error("the event log does not continue from the applied events: applying it again from its beginning", "shard", s.ledger.ID, "error", err)
 		if from, err = l.Rewind(ctx); err != nil {
 			return err
 		}

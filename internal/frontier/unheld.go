@@ -38,7 +38,7 @@ func (s *shard) applyMissing(u crawl.Unheld) error {
 }
 
 // whyUnreadable is what explain says of a page that is not held for that reason.
-const whyUnreadable = "reading this page ended the indexer's process or its own reading; it was set aside, and its log names it"
+const whyUnreadable = "this page crashed the indexer's process when it was read; it was quarantined, and the indexer's log has details"
 
 // applyUnstored notes that a page is not held any more, or never was: because its own time had come
 // (unavailable_after), or because it could not be read.

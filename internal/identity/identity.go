@@ -58,11 +58,11 @@ func Files(o Options) ([]File, error) {
 	agent, err := url.Parse(o.Agent)
 	switch {
 	case err != nil || agent.Host == "":
-		return nil, fmt.Errorf("agent %q is no address", o.Agent)
+		return nil, fmt.Errorf("agent %q is not a URL", o.Agent)
 	case len(o.Keys) == 0:
 		return nil, errors.New("there is no key to publish")
 	case o.Valid < time.Hour:
-		return nil, errors.New("the proof must be good for an hour at least")
+		return nil, errors.New("the proof must be valid for at least an hour")
 	}
 	origin := "https://" + agent.Host
 	at := botauth.DirectoryPath
@@ -70,7 +70,7 @@ func Files(o Options) ([]File, error) {
 		at = agent.EscapedPath()
 	}
 	if !filepath.IsLocal(strings.TrimPrefix(at, "/")) || strings.HasSuffix(at, "/") {
-		return nil, fmt.Errorf("the key set at %s cannot be a file; use an address such as %s/keys.json", o.Agent, origin)
+		return nil, fmt.Errorf("the key set at %s cannot be a file; use a URL such as %s/keys.json", o.Agent, origin)
 	}
 	directory, err := botauth.NewDirectory(o.Keys...).JSON()
 	if err != nil {
@@ -81,7 +81,7 @@ func Files(o Options) ([]File, error) {
 		header.Set("Content-Type", "application/jwk-set+json")
 	}
 	var lines, nginx strings.Builder
-	fmt.Fprintf(&nginx, "# Into the server block of %s. Good until %s.\nlocation = %s {\n    types { }\n    default_type %s;\n",
+	fmt.Fprintf(&nginx, "# Put this into the server block of %s. Valid until %s.\nlocation = %s {\n    types { }\n    default_type %s;\n",
 		agent.Host, o.Now.Add(o.Valid).UTC().Format(time.RFC3339), at, header.Get("Content-Type"))
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		fmt.Fprintf(&lines, "%s: %s\n", name, header.Get(name))
@@ -113,7 +113,7 @@ func Files(o Options) ([]File, error) {
 	list = append(list, File{PagePath[1:], page})
 	for i, f := range list {
 		if slices.ContainsFunc(list[:i], func(g File) bool { return g.Name == f.Name }) {
-			return nil, fmt.Errorf("the key set cannot be at %s, where %s is to be; use for example %s/keys.json", o.Agent, f.Name, origin)
+			return nil, fmt.Errorf("the key set cannot be at %s, because %s belongs there; use for example %s/keys.json", o.Agent, f.Name, origin)
 		}
 	}
 	return list, nil
@@ -173,9 +173,9 @@ func ParseRanges(list []string) ([]netip.Prefix, error) {
 		case a.Is4In6():
 			return nil, fmt.Errorf("%q is an IPv4 address written as IPv6; use %s", s, a.Unmap())
 		case p.Bits() < least:
-			return nil, fmt.Errorf("%q is more than anybody has; name the addresses your requests come from", s)
+			return nil, fmt.Errorf("%q is too large a range; give the addresses that your requests come from", s)
 		case !a.IsGlobalUnicast() || a.IsPrivate():
-			return nil, fmt.Errorf("%q is not public; name the addresses that sites see your requests come from", s)
+			return nil, fmt.Errorf("%q is not public; give the addresses that sites see your requests come from", s)
 		}
 		ranges = append(ranges, p.Masked())
 	}
@@ -225,7 +225,7 @@ func cardOf(o Options, origin, keys, ranges string) card {
 
 // rate is how often a host is asked, in words.
 func rate(o Options) string {
-	return fmt.Sprintf("one request at a time to a host, and %v at least from the end of an answer to the next request", max(o.Delay, time.Second))
+	return fmt.Sprintf("one request at a time to a host, and at least %v from the end of a response to the next request", max(o.Delay, time.Second))
 }
 
 // contactURL is a contact as a link.
@@ -277,7 +277,7 @@ func WriteKey(name string, key *botauth.Key) error {
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s is there already; name a file that is not, for example %s", name, strings.TrimSuffix(name, ".pem")+"-2.pem")
+		return fmt.Errorf("%s already exists; use a new file, for example %s", name, strings.TrimSuffix(name, ".pem")+"-2.pem")
 	}
 	if err != nil {
 		return err

@@ -15,8 +15,8 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // purposes says what each purpose means, for webmasters.
 var purposes = map[string]string{
-	"search":   "to make pages findable: an index, links to them, short excerpts",
-	"ai-input": "as input to generative models, when they answer",
+	"search":   "to make pages findable: an index, links to them and short excerpts",
+	"ai-input": "as input to generative models when they answer questions",
 	"ai-train": "to train generative models",
 	"tdm":      "for text and data mining",
 }

@@ -181,7 +181,7 @@ func (a answers) search(ctx context.Context, r request, send func(any) error) (e
 		urls := r.URLs[:min(len(r.URLs), search.MaxHits)]
 		return searching(a, send, nil, func(x *search.Index) ([]crawl.Hit, error) { return x.Show(ctx, p, urls) })
 	}
-	return fmt.Errorf("search: the step %q is not known to this version", r.Step)
+	return fmt.Errorf("search: the step %q is unknown to this version", r.Step)
 }
 
 // searching asks the search index of each shard and sends what it says. Of a shard whose index is

@@ -42,7 +42,7 @@ func (s *shard) keepArchive(ctx context.Context) error {
 		var retry <-chan time.Time
 		if err != nil {
 			wait := again.Next()
-			s.log.Error("the archive is not in order yet", "err", err, "wait", wait)
+			s.log.Error("the archive could not be checked yet", "err", err, "wait", wait)
 			retry = time.After(wait)
 		} else {
 			again.Reset()

@@ -16,10 +16,10 @@ func (s *shard) keepAside(ctx context.Context) error {
 			}
 			gone, err := s.store.SetAside(k.url, k.visit)
 			if err != nil {
-				s.log.Error("an unreadable page is not taken out of the store yet", "url", k.url, "err", err)
+				s.log.Error("an unreadable page is not removed from the store yet", "url", k.url, "err", err)
 				failed = true
 			} else if gone {
-				s.log.Warn("an unreadable page was taken out of the store", "url", k.url)
+				s.log.Warn("an unreadable page was removed from the store", "url", k.url)
 			}
 		}
 		var again <-chan time.Time

@@ -23,7 +23,7 @@ func (s *shard) claims(p *pages.Page, body []byte) []byte {
 	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt}
 	if p.IsMeta() {
 		if len(body) > catalog.MaxDocument {
-			s.log.Info("metadata is too long to be read", "url", p.URL, "bytes", len(body), "limit", catalog.MaxDocument)
+			s.log.Info("the metadata is too long to be read", "url", p.URL, "bytes", len(body), "limit", catalog.MaxDocument)
 			return nil
 		}
 		if !s.tells(catalog.ReadJSON, pages.DecodeCharset(body, p.Charset), doc) {
@@ -53,7 +53,7 @@ func (s *shard) keepParts(ctx context.Context, batch []crawl.Page, now time.Time
 	var gone []pages.Page // they are not to be kept, whatever came of their parts
 	for _, p := range batch {
 		if !s.x.mine(s.id)(p.URL.Host()) {
-			s.log.Warn("page of another shard ignored", "url", p.URL)
+			s.log.Warn("a page of another shard is ignored", "url", p.URL)
 			continue
 		}
 		if p.Part == 0 {
@@ -66,7 +66,7 @@ func (s *shard) keepParts(ctx context.Context, batch []crawl.Page, now time.Time
 		}
 		out := pages.Page{Page: p}
 		if err := s.marks.read(&out, func() { s.claims(&out, s.unpackPart(&out)) }); err != nil {
-			s.log.Warn("a part of a document about datasets is left out", "url", p.URL, "part", p.Part, "err", err)
+			s.log.Warn("a part of a document about datasets is ignored", "url", p.URL, "part", p.Part, "err", err)
 			out.Body, out.Encoding = nil, crawl.EncodingNone
 		}
 		all = append(all, out)
@@ -101,9 +101,9 @@ func (s *shard) tells(read func([]byte, catalog.Document) ([]crawl.DatasetClaim,
 	claims, err := read(text, doc)
 	switch {
 	case errors.Is(err, catalog.ErrCut), errors.Is(err, catalog.ErrTooMuch):
-		s.log.Info("metadata is not read to its end", "url", doc.URL, "datasets", len(claims), "err", err)
+		s.log.Info("the metadata is not read to its end", "url", doc.URL, "datasets", len(claims), "err", err)
 	case err != nil:
-		s.log.Debug("metadata without datasets", "url", doc.URL, "err", err)
+		s.log.Debug("the metadata contains no datasets", "url", doc.URL, "err", err)
 	}
 	return len(claims) > 0
 }

@@ -90,7 +90,7 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 				continue
 			}
 			if !s.x.mine(s.id)(p.URL.Host()) {
-				s.log.Warn("page of another shard ignored", "url", p.URL)
+				s.log.Warn("a page of another shard is ignored", "url", p.URL)
 				continue
 			}
 			if p.Kind == crawl.KindCapture && p.Capture == nil {
@@ -184,7 +184,7 @@ func (s *shard) told(out *pages.Page) bool {
 func (s *shard) readBody(out *pages.Page) {
 	body, err := out.Unpack(s.unpacked)
 	if err != nil {
-		s.log.Warn("page is stored without a title", "url", out.URL, "err", err)
+		s.log.Warn("a page is stored without a title", "url", out.URL, "err", err)
 		return
 	}
 	if out.Encoding != crawl.EncodingNone {
@@ -231,7 +231,7 @@ func (s *shard) persist(ctx context.Context, do func() error) error {
 			return err
 		}
 		if s.stuck.Swap(&err) == nil {
-			s.log.Error("pages cannot be stored; they wait and are tried again until they can", "err", err)
+			s.log.Error("pages cannot be stored; they wait and are tried again until it works", "err", err)
 		}
 		if again.Sleep(ctx) != nil {
 			return err
@@ -256,7 +256,7 @@ func (s *shard) giveUp(ctx context.Context, m queue.Message, cause error) error 
 	now := time.Now()
 	for _, p := range decoded {
 		if p.Kind == crawl.KindData || p.Kind == crawl.KindAlias || p.Kind == crawl.KindCapture {
-			s.log.Error("given up", "url", p.URL, "kind", p.Kind, "deliveries", m.Deliveries, "err", cause)
+			s.log.Error("could not be stored", "url", p.URL, "kind", p.Kind, "deliveries", m.Deliveries, "err", cause)
 			continue // the frontier does not count it
 		}
 		keep := func() error { return s.keep(ctx, []pages.Page{s.read(p, now)}) }
@@ -269,14 +269,14 @@ func (s *shard) giveUp(ctx context.Context, m queue.Message, cause error) error 
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		s.log.Error("page given up", "url", p.URL, "deliveries", m.Deliveries, "err", cause)
+		s.log.Error("giving up on a page", "url", p.URL, "deliveries", m.Deliveries, "err", cause)
 		ev.StoreFailed = append(ev.StoreFailed, string(p.URL))
 	}
 	if len(ev.StoreFailed) == 0 {
 		return nil
 	}
 	if err := s.x.tell(ctx, s.id, &ev); err != nil {
-		return fmt.Errorf("the frontier cannot be told of pages given up: %w", err)
+		return fmt.Errorf("cannot report lost pages to the frontier: %w", err)
 	}
 	s.x.met.failed.Add(float64(len(ev.StoreFailed)))
 	return nil
@@ -310,7 +310,7 @@ func (s *shard) refill(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return fmt.Errorf("tell the frontier that the page store is lost: %w", err)
+		return fmt.Errorf("report the lost page store to the frontier: %w", err)
 	}
 	if err := s.x.step("refilled"); err != nil {
 		return err
@@ -319,6 +319,6 @@ func (s *shard) refill(ctx context.Context) error {
 		return err // it is told again, which changes nothing
 	}
 	s.refilling.Store(false)
-	s.log.Info("the frontier has the shard's pages crawled again")
+	s.log.Info("the frontier will crawl the shard's pages again")
 	return nil
 }

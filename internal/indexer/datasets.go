@@ -48,7 +48,7 @@ func (s *shard) keepData(all []crawl.Page) error {
 			return e, false // the copy before it stays
 		}
 		if ok && e.Failed != "" {
-			s.log.Info("data.txt refused; the copy before it stays", "url", from[i].URL, "err", e.Failed)
+			s.log.Info("data.txt refused; the previous copy is kept", "url", from[i].URL, "err", e.Failed)
 		}
 		return e, ok
 	})
@@ -88,7 +88,7 @@ func (s *shard) updateData(keys []string, change func(i int, e catalog.Entry) (c
 		if old != nil {
 			var err error
 			if e, err = catalog.Decode(old); err != nil {
-				s.log.Error("catalogue entry begun anew", "data_txt", keys[i], "err", err)
+				s.log.Error("a catalogue entry starts again empty", "data_txt", keys[i], "err", err)
 				e = catalog.Entry{}
 			}
 		}

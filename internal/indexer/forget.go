@@ -79,7 +79,7 @@ func (s *shard) keepForgetting(ctx context.Context) error {
 		}
 		if err != nil {
 			wait := again.Next()
-			s.log.Error("what is forgotten is hidden, and not deleted yet", "err", err, "wait", wait)
+			s.log.Error("forgotten pages are hidden but not deleted yet", "err", err, "wait", wait)
 			if !sleep(ctx, wait) {
 				return nil
 			}

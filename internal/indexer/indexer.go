@@ -158,10 +158,10 @@ func (x *Indexer) SetSpec(spec crawl.Spec) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if spec.Name != x.spec.Name || spec.Shards != x.spec.Shards {
-		return fmt.Errorf("indexer: crawl %s with %d shards cannot become %s with %d", x.spec.Name, x.spec.Shards, spec.Name, spec.Shards)
+		return fmt.Errorf("indexer: crawl %s with %d shards cannot be changed to %s with %d", x.spec.Name, x.spec.Shards, spec.Name, spec.Shards)
 	}
 	if spec.Search != x.spec.Search {
-		x.log.Info("search is switched when the indexer starts next", "search", spec.Search)
+		x.log.Info("search is switched on or off when the indexer starts again", "search", spec.Search)
 	}
 	if spec.LinkText() != x.spec.LinkText() {
 		for _, s := range x.shards {

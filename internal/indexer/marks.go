@@ -47,7 +47,7 @@ const (
 )
 
 // errUnreadable is why a page is not read.
-var errUnreadable = errors.New("unreadable: reading it ended a process, or would have")
+var errUnreadable = errors.New("unreadable: the process that read it crashed or would have crashed")
 
 // marked says which copy of a page is meant.
 type marked struct {
@@ -109,7 +109,7 @@ func openMarks(dir string, wait time.Duration, log *slog.Logger, try func(*pages
 		}
 	}
 	if err != nil {
-		log.Debug("pages are read unmarked", "file", path, "err", err)
+		log.Debug("pages are read without crash protection, because marks cannot be written", "file", path, "err", err)
 		return m
 	}
 	m.file, m.free = f, make(chan int, readerSlots)
@@ -120,7 +120,7 @@ func openMarks(dir string, wait time.Duration, log *slog.Logger, try func(*pages
 	}
 	for k, state := range found {
 		m.note(k, state)
-		log.Warn("a page was being read when the process before ended", "url", k.url, "condemned", state == slotCondemned)
+		log.Warn("a page was being read when the previous process ended", "url", k.url, "condemned", state == slotCondemned)
 	}
 	return m
 }
@@ -234,7 +234,7 @@ func (m *marks) condemned() (all []marked, changed <-chan struct{}) {
 }
 
 func (m *marks) condemn(k marked, why string) error {
-	m.log.Error("a page is unreadable: it is set aside, and not read any more", "url", k.url, "why", why)
+	m.log.Error("a page is unreadable: it is quarantined and not read again", "url", k.url, "why", why)
 	m.note(k, slotCondemned)
 	if m.count != nil {
 		m.count()
@@ -283,7 +283,7 @@ func (m *marks) read(p *pages.Page, f func()) error {
 // trial returns an error if a suspected page is harmful.
 func (m *marks) trial(p *pages.Page) error {
 	if m.try == nil {
-		return errors.New("it was being read when a process ended")
+		return errors.New("it was being read when a process crashed")
 	}
 	return m.try(p)
 }

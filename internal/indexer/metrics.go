@@ -26,14 +26,14 @@ func newMetrics(reg prometheus.Registerer, x *Indexer) (*metrics, error) {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "curtsy", Subsystem: "indexer", Name: name, Help: help})
 	}
 	m := &metrics{
-		pagesStored: counter("pages_stored_total", "Pages stored that were new or had changed."),
-		unchanged:   counter("pages_unchanged_total", "Pages fetched again and found the same."),
-		deleted:     counter("pages_deleted_total", "Pages forgotten, or noted as not to be kept."),
-		late:        counter("pages_late_total", "Pages handed over that were not newer than what is held."),
-		bytes:       counter("bytes_total", "Bytes of the bodies stored, as packed."),
-		failed:      counter("pages_failed_total", "Pages given up because they could not be stored."),
-		unreadable:  counter("pages_unreadable_total", "Pages set aside because reading them ended the process, or would have."),
-		rebuilds:    counter("rebuilds_total", "Shards begun with an empty page store because theirs was lost."),
+		pagesStored: counter("pages_stored_total", "New and changed pages that were stored."),
+		unchanged:   counter("pages_unchanged_total", "Pages that were fetched again and had not changed."),
+		deleted:     counter("pages_deleted_total", "Pages forgotten, or recorded as not to be stored."),
+		late:        counter("pages_late_total", "Pages received that were not newer than the stored copy."),
+		bytes:       counter("bytes_total", "Bytes of the stored bodies, compressed."),
+		failed:      counter("pages_failed_total", "Pages lost because they could not be stored."),
+		unreadable:  counter("pages_unreadable_total", "Pages quarantined because reading them crashed the process or would have."),
+		rebuilds:    counter("rebuilds_total", "Shards started with an empty page store because theirs was lost."),
 		notMoved:    counter("move_failures_total", "Moves of a shard's pages that failed; they stayed here."),
 		moves: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: "curtsy", Subsystem: "indexer", Name: "move_seconds",
@@ -46,7 +46,7 @@ func newMetrics(reg prometheus.Registerer, x *Indexer) (*metrics, error) {
 	}
 	m.questions = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "curtsy", Subsystem: "indexer", Name: "search_questions_total",
-		Help: "Questions of searches by step (a search asks each indexer several) and by outcome: answered, failed, given_up by who asked.",
+		Help: "Questions of searches by step (a search asks each indexer several) and by outcome: answered, failed, given_up (the search did not wait).",
 	}, []string{"step", "outcome"})
 	m.searching = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: "curtsy", Subsystem: "indexer", Name: "search_seconds",
@@ -109,12 +109,12 @@ func (m *metrics) searched(ctx context.Context, step search.Step, err error, too
 }
 
 var (
-	pagesDesc  = prometheus.NewDesc("curtsy_indexer_pages", "Pages held.", nil, nil)
-	heldDesc   = prometheus.NewDesc("curtsy_indexer_pages_bytes", "Bytes of the pages held, decoded.", nil, nil)
+	pagesDesc  = prometheus.NewDesc("curtsy_indexer_pages", "Pages stored.", nil, nil)
+	heldDesc   = prometheus.NewDesc("curtsy_indexer_pages_bytes", "Bytes of the stored pages, decoded.", nil, nil)
 	fileDesc   = prometheus.NewDesc("curtsy_indexer_store_bytes", "Size of the page stores' files.", nil, nil)
-	shardsDesc = prometheus.NewDesc("curtsy_indexer_shards", "Shards held.", nil, nil)
-	pausedDesc = prometheus.NewDesc("curtsy_indexer_paused", "1 while nothing is stored because the disk has too little room.", nil, nil)
-	behindDesc = prometheus.NewDesc("curtsy_indexer_search_behind_pages", "Page changes search has not seen.", nil, nil)
+	shardsDesc = prometheus.NewDesc("curtsy_indexer_shards", "Shards owned.", nil, nil)
+	pausedDesc = prometheus.NewDesc("curtsy_indexer_paused", "1 while nothing is stored because the disk has too little free space.", nil, nil)
+	behindDesc = prometheus.NewDesc("curtsy_indexer_search_behind_pages", "Page changes that are not in the search index yet.", nil, nil)
 )
 
 // collector reads what the stores say when it is asked.

@@ -31,7 +31,7 @@ func (s *shard) sendOutbox(ctx context.Context) error {
 			return nil
 		case err != nil:
 			wait := again.Next()
-			s.log.Warn("other shards cannot be told yet of what changed here", "err", err, "wait", wait)
+			s.log.Warn("changes cannot be sent to other shards yet", "err", err, "wait", wait)
 			if !sleep(ctx, wait) {
 				return nil
 			}

@@ -19,7 +19,7 @@ const judgeFor = 2 * time.Second
 func (x *Indexer) judgeLinks(ctx context.Context, req []byte, send func(any) error) error {
 	var next crawl.Spec
 	if err := json.Unmarshal(req, &next); err != nil {
-		return fmt.Errorf("judge-links: %w", err)
+		return fmt.Errorf("preview-links: %w", err)
 	}
 	x.mu.Lock()
 	was := x.spec

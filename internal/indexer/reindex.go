@@ -84,7 +84,7 @@ func (s *shard) keepReindexed(ctx context.Context) error {
 			}
 			wait := again.Next()
 			s.rebuilt.set(0, 0, err.Error())
-			s.log.Error("search index is not built anew yet, the old one answers", "err", err, "wait", wait)
+			s.log.Error("the search index cannot be rebuilt yet; the old one is used", "err", err, "wait", wait)
 			if !sleep(ctx, wait) {
 				return nil
 			}
@@ -108,10 +108,10 @@ func (s *shard) reindex(ctx context.Context, index *search.Index, mark string) e
 		return ctx.Err()
 	}
 	began := time.Now()
-	s.log.Info("search index is built anew", "asked", mark)
+	s.log.Info("rebuilding the search index", "asked", mark)
 	err := index.Rebuild(ctx, mark, s.buildTurn, func(done, left int64) { s.rebuilt.set(done, left, "") })
 	if err == nil {
-		s.log.Info("search index was built anew", "pages", s.rebuilt.pages(), "took", time.Since(began).Round(time.Millisecond))
+		s.log.Info("the search index was rebuilt", "pages", s.rebuilt.pages(), "took", time.Since(began).Round(time.Millisecond))
 	}
 	return err
 }

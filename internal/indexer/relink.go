@@ -34,7 +34,7 @@ func (s *shard) keepLinked(ctx context.Context) error {
 		}
 		if err != nil {
 			wait := again.Next()
-			s.log.Error("links of stored pages are not offered yet", "err", err, "wait", wait)
+			s.log.Error("links of stored pages cannot be submitted yet", "err", err, "wait", wait)
 			if !sleep(ctx, wait) {
 				return nil
 			}
@@ -91,7 +91,7 @@ func (s *shard) relink(ctx context.Context) error {
 				break
 			}
 		}
-		s.log.Info("scope changed: links of stored pages offered again", "links", o.n, "took", time.Since(began).Round(time.Millisecond))
+		s.log.Info("scope changed: links of stored pages submitted again", "links", o.n, "took", time.Since(began).Round(time.Millisecond))
 	}
 	return s.store.SetMark(markScope, now)
 }

@@ -109,7 +109,7 @@ func (x *Indexer) serve(parent context.Context, home *homes.Shard, store *pages.
 	if x.o.Search {
 		if err := s.openSearch(); err != nil {
 			// FollowSearch tries again.
-			s.log.Error("search is off until its file can be opened", "err", err)
+			s.log.Error("search is off until the index file can be opened", "err", err)
 		}
 	}
 	x.hold(s)
@@ -148,7 +148,7 @@ func (x *Indexer) serve(parent context.Context, home *homes.Shard, store *pages.
 }
 
 // errLeave ends serving a shard in order to move it.
-var errLeave = errors.New("the shard moves")
+var errLeave = errors.New("the shard is being moved")
 
 // leave waits until the shard is to be moved. It returns errLeave then.
 func (s *shard) leave(ctx context.Context) error {
@@ -192,7 +192,7 @@ func (s *shard) followSearch(ctx context.Context) error {
 			return nil
 		}
 		if err := s.openSearch(); err != nil {
-			s.log.Error("search index cannot be opened", "err", err)
+			s.log.Error("the search index cannot be opened", "err", err)
 		}
 	}
 }

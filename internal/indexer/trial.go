@@ -65,7 +65,7 @@ func tryInProcess(p *pages.Page) error {
 	late := time.AfterFunc(trialLimit, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("a process ended while it was being read, and so did one that read nothing else: %w", err)
+		return fmt.Errorf("a process crashed while it read this page, and a process that read only this page crashed, too: %w", err)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func TestUsage_8_3_ExportFor(t *testing.T) {
 			}
 		}
 		var b strings.Builder
-		if _, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", For: []string{"cats"}}, &b); err == nil || !strings.Contains(err.Error(), "no purpose") {
+		if _, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", For: []string{"cats"}}, &b); err == nil || !strings.Contains(err.Error(), "unknown purpose") {
 			t.Errorf("for cats: %v", err)
 		}
 	})

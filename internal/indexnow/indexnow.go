@@ -26,7 +26,7 @@ const (
 )
 
 // ErrNotItsOwn says that URLs are not of the host, or not below the folder of its key file.
-var ErrNotItsOwn = errors.New("some URLs are not of the host, or not in the folder of its key file")
+var ErrNotItsOwn = errors.New("some URLs are not on the host or not in the folder of its key file")
 
 // Submission is what a site tells. Its URLs are of one origin, each named once.
 type Submission struct {
@@ -40,7 +40,7 @@ type Submission struct {
 func ParseQuery(q url.Values) (Submission, error) {
 	for _, name := range []string{"url", "key"} {
 		if len(q[name]) != 1 || q.Get(name) == "" {
-			return Submission{}, fmt.Errorf("name %s once: /indexnow?url=https%%3A%%2F%%2Fexample.org%%2Fpage&key=YOURKEY", name)
+			return Submission{}, fmt.Errorf("give %s exactly once: /indexnow?url=https%%3A%%2F%%2Fexample.org%%2Fpage&key=YOURKEY", name)
 		}
 	}
 	u, err := own(q.Get("url"))
@@ -53,20 +53,20 @@ func ParseQuery(q url.Values) (Submission, error) {
 // ParseJSON reads the body of a POST: {"host","key","keyLocation","urlList"}.
 func ParseJSON(body []byte) (Submission, error) {
 	if len(body) > MaxBody {
-		return Submission{}, fmt.Errorf("the body has over %d MiB", MaxBody>>20)
+		return Submission{}, fmt.Errorf("the body is larger than %d MiB", MaxBody>>20)
 	}
 	var s struct {
 		Host, Key, KeyLocation string
 		URLList                []string `json:"urlList"`
 	}
 	if err := json.Unmarshal(body, &s); err != nil {
-		return Submission{}, fmt.Errorf("the body is not the JSON that is expected: %.100s", err)
+		return Submission{}, fmt.Errorf("the body is not the expected JSON: %.100s", err)
 	}
 	switch {
 	case len(s.URLList) == 0:
 		return Submission{}, errors.New("urlList is empty")
 	case len(s.URLList) > MaxURLs:
-		return Submission{}, fmt.Errorf("urlList has %d URLs; send %d at most", len(s.URLList), MaxURLs)
+		return Submission{}, fmt.Errorf("urlList has %d URLs; send at most %d", len(s.URLList), MaxURLs)
 	}
 	first, err := own(s.URLList[0])
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Submission) keyURL(location string) (canon.URL, error) {
 		return u, ErrNotItsOwn
 	case !strings.HasSuffix(u.PathQuery(), ".txt"):
 		// Who submits chooses what the site is asked for: nothing that does more than give a file.
-		return u, errors.New("keyLocation is to be a text file, such as https://example.org/folder/YOURKEY.txt")
+		return u, errors.New("keyLocation must be a text file, such as https://example.org/folder/YOURKEY.txt")
 	}
 	return u, nil
 }
@@ -134,11 +134,11 @@ func (s *Submission) folder() string {
 
 func own(text string) (canon.URL, error) {
 	if len(text) > MaxURL {
-		return "", fmt.Errorf("a URL has %d bytes; none over %d is taken", len(text), MaxURL)
+		return "", fmt.Errorf("a URL has %d bytes; the limit is %d", len(text), MaxURL)
 	}
 	u, err := canon.Parse(text)
 	if err != nil {
-		return "", fmt.Errorf("%.100q is no URL of a page: use for example https://example.org/page", text)
+		return "", fmt.Errorf("%.100q is not the URL of a page: use for example https://example.org/page", text)
 	}
 	return u, nil
 }

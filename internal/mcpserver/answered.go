@@ -53,7 +53,7 @@ func (c *answeredConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		}
 	}
 	if err != io.EOF && ctx.Err() == nil {
-		err = fmt.Errorf("the session ends: what came on standard input is no message of the protocol: %w", err)
+		err = fmt.Errorf("the session ends: standard input contains something else than a message of the protocol: %w", err)
 	}
 	return nil, err
 }

@@ -22,8 +22,8 @@ func TestAnsweredBeforeTheEnd(t *testing.T) {
 		for _, c := range []struct{ more, wrong string }{
 			{"", ""},
 			{`{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n", ""},
-			{"no JSON\n", "what came on standard input is no message of the protocol"},
-			{"{}\n", "what came on standard input is no message of the protocol"},
+			{"no JSON\n", "something else than a message of the protocol"},
+			{"{}\n", "something else than a message of the protocol"},
 		} {
 			f := &fake{hosts: func(crawl.HostsQuery) (crawl.Paged[crawl.HostRow], error) {
 				time.Sleep(50 * time.Millisecond) // the input has ended by then

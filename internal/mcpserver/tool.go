@@ -41,7 +41,7 @@ func add[In any, Out answer](s *Server, t tool, do func(context.Context, In) (Ou
 	}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		args, err := arguments[In](r.Params.Arguments, check)
 		if err != nil {
-			return failed(fmt.Errorf("the arguments of %s are wrong: %s. These work: %s", t.name, shown(err.Error()), t.example)), nil
+			return failed(fmt.Errorf("the arguments of %s are wrong: %s. An example that works: %s", t.name, shown(err.Error()), t.example)), nil
 		}
 		var a Out
 		err = func() (err error) {
@@ -74,7 +74,7 @@ func arguments[In any](raw json.RawMessage, check *jsonschema.Resolved) (in In, 
 	given := map[string]any{}
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &given); err != nil {
-			return in, errors.New("they are no JSON object")
+			return in, errors.New("they are not a JSON object")
 		}
 	}
 	for name, v := range given {
@@ -110,7 +110,7 @@ func (s *Server) ask(ctx context.Context, do func(context.Context, Crawl) error)
 func partly(err error) (note string, rest error) {
 	var missing *ask.IncompleteError
 	if errors.As(err, &missing) && len(missing.Missing) < missing.Shards {
-		return fmt.Sprintf("%d of %d parts of the crawl do not answer at the moment: this is not all there is", len(missing.Missing), missing.Shards), nil
+		return fmt.Sprintf("%d of %d parts of the crawl do not answer at the moment: this answer is incomplete", len(missing.Missing), missing.Shards), nil
 	}
 	return "", err
 }
@@ -122,18 +122,18 @@ func (s *Server) told(tool string, err error) error {
 	case errors.As(err, &w):
 		return w
 	case errors.Is(err, turns.ErrBusy):
-		return errors.New("too many questions at once: ask again in a few seconds")
+		return errors.New("too many questions at the same time: try again in a few seconds")
 	case errors.Is(err, context.Canceled): // also where others are missing because of that
-		return errors.New("the question was given up")
+		return errors.New("the question was cancelled")
 	case errors.Is(err, ask.ErrNobody), errors.Is(err, ask.ErrIncomplete):
-		s.o.Log.Warn("nobody answered", "tool", tool, "err", err)
-		return errors.New("nobody who knows answers at the moment; a crawl may just be beginning or ending: ask again in a few seconds")
+		s.o.Log.Warn("no service answered", "tool", tool, "err", err)
+		return errors.New("no service of the crawl answers at the moment; it may be starting or stopping: try again in a few seconds")
 	case errors.Is(err, context.DeadlineExceeded):
 		s.o.Log.Warn("no answer in time", "tool", tool, "err", err)
-		return errors.New("there was no answer in time: ask again later, or for less")
+		return errors.New("there was no answer in time: try again later, or request less")
 	}
 	s.o.Log.Error("a question failed", "tool", tool, "err", err)
-	return errors.New("it could not be answered; the log of curtsy says why, and asking again will hardly help")
+	return errors.New("the question could not be answered; curtsy's log has the reason, and trying again will probably not help")
 }
 
 func failed(err error) *mcp.CallToolResult {

@@ -132,7 +132,7 @@ func TestPageInParts(t *testing.T) {
 	for range 10 {
 		p, text := answerOf[pageOut](a, "page", fmt.Sprintf(`{"url": "https://a.example/", "offset": %d, "limit": 2000}`, offset))
 		got += p.Text
-		if last := p.NextOffset == 0; strings.Contains(text, "longer than what is kept") != last {
+		if last := p.NextOffset == 0; strings.Contains(text, "longer than its stored text") != last {
 			t.Errorf("part at %d: %s", offset, text)
 		} else if last {
 			break
@@ -145,7 +145,7 @@ func TestPageInParts(t *testing.T) {
 	if p, _ := answerOf[pageOut](a, "page", `{"url": "https://a.example/"}`); p.NextOffset != usualText {
 		t.Errorf("without a limit it goes on at %d", p.NextOffset)
 	}
-	if why := a.refused("page", fmt.Sprintf(`{"url": "https://a.example/", "offset": %d}`, len([]rune(whole)))); !strings.Contains(why, "begin with 0") {
+	if why := a.refused("page", fmt.Sprintf(`{"url": "https://a.example/", "offset": %d}`, len([]rune(whole)))); !strings.Contains(why, "start with 0") {
 		t.Error(why)
 	}
 }
@@ -164,7 +164,7 @@ func TestLimits(t *testing.T) {
 		{"search", `{"query": "a", "offset": 950, "limit": 50}`, `{"query": "a", "offset": 951, "limit": 50}`, "1000"},
 		{"search", `{"query": "` + long("a", query.MaxBytes) + `"}`, `{"query": "` + long("a", query.MaxBytes+1) + `"}`, "more than 2048"},
 		{"search", `{"query": "` + strings.Repeat("ü", query.MaxBytes/2) + `"}`, `{"query": "` + strings.Repeat("ü", query.MaxBytes/2+1) + `"}`, "fewer words"},
-		{"search", `{"query": "-a"}`, `{"query": "-a -b"}`, "what to look for"},
+		{"search", `{"query": "-a"}`, `{"query": "-a -b"}`, "only excludes words"},
 		{"search", `{"query": "a"}`, `{"query": ""}`, "event loop"},
 		{"search", `{"query": "a"}`, `{"query": " "}`, "event loop"},
 		{"search", `{"query": "a"}`, `{}`, "query"},
@@ -175,11 +175,11 @@ func TestLimits(t *testing.T) {
 		{"search", `{"query": "a"}`, `{"query": ["a"]}`, "string"},
 		{"page", `{"url": "https://a.example/intro", "limit": 40000}`, `{"url": "https://a.example/intro", "limit": 40001}`, "40000"},
 		{"page", `{"url": "` + "https://a.example/" + strings.Repeat("a", maxURL-24) + `/intro"}`, `{"url": "` + long("https://a.example/", maxURL+1) + `"}`, "2048"},
-		{"page", `{"url": "https://a.example/intro"}`, `{"url": "file:///etc/passwd"}`, "no URL of a web page"},
-		{"page", `{"url": "https://a.example/intro"}`, `{"url": "https://a.example/other"}`, "explain says what became of it"},
+		{"page", `{"url": "https://a.example/intro"}`, `{"url": "file:///etc/passwd"}`, "not the URL of a web page"},
+		{"page", `{"url": "https://a.example/intro"}`, `{"url": "https://a.example/other"}`, "Use explain"},
 		{"page", `{"url": "https://a.example/intro"}`, `{"url": "https://a.example/intro", "offset": 1073741825}`, "maximum"},
 		{"explain", `{"url": "` + long("https://a.example/", maxURL) + `"}`, `{"url": "` + long("https://a.example/", maxURL+1) + `"}`, "2048"},
-		{"explain", `{"url": "http://a.example"}`, `{"url": "nonsense"}`, "no URL of a web page"},
+		{"explain", `{"url": "http://a.example"}`, `{"url": "nonsense"}`, "not the URL of a web page"},
 		{"datasets", `{"words": "` + long("rain ", 5) + `"}`, `{"words": "` + long("a", maxWords+1) + `"}`, "256"},
 		{"datasets", `{"limit": 50}`, `{"limit": 51}`, "50"},
 		{"datasets", `{"offset": 100000}`, `{"offset": 100001}`, "maximum"},
@@ -188,7 +188,7 @@ func TestLimits(t *testing.T) {
 		{"hosts", `{"limit": 100}`, `{"limit": 101}`, "100"},
 		{"hosts", `{"state": "held"}`, `{"state": "gone"}`, "robots-pending"},
 		{"hosts", `{"filter": "` + long("a", maxFilter) + `"}`, `{"filter": "` + long("a", maxFilter+1) + `"}`, "256"},
-		{"hosts", `{"after": ""}`, `{"after": "anything"}`, "begin without it"},
+		{"hosts", `{"after": ""}`, `{"after": "anything"}`, "start without it"},
 		{"hosts", `{}`, `{"after": "` + long("a", maxCursor+1) + `"}`, "512"},
 	} {
 		if r := a.call(c.tool, c.good); r.IsError {
@@ -200,7 +200,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	for _, args := range []string{`[]`, `"a"`, `3`} {
-		if why := a.refused("search", args); !strings.Contains(why, `These work: {"query"`) {
+		if why := a.refused("search", args); !strings.Contains(why, `An example that works: {"query"`) {
 			t.Errorf("%s: %s", args, why)
 		}
 	}
@@ -216,11 +216,11 @@ func TestErrors(t *testing.T) {
 		err  error
 		says string
 	}{
-		{fmt.Errorf("open /var/lib/curtsy/pages-0.db: %w", errors.ErrUnsupported), "the log of curtsy says why"},
-		{ask.ErrNobody, "ask again in a few seconds"},
-		{&ask.IncompleteError{Question: "search", Missing: []int{0, 1}, Shards: 2, Cause: context.Canceled}, "given up"},
-		{&ask.IncompleteError{Question: "search", Missing: []int{0, 1}, Shards: 2}, "ask again in a few seconds"},
-		{context.DeadlineExceeded, "ask again later"},
+		{fmt.Errorf("open /var/lib/curtsy/pages-0.db: %w", errors.ErrUnsupported), "log has the reason"},
+		{ask.ErrNobody, "try again in a few seconds"},
+		{&ask.IncompleteError{Question: "search", Missing: []int{0, 1}, Shards: 2, Cause: context.Canceled}, "cancelled"},
+		{&ask.IncompleteError{Question: "search", Missing: []int{0, 1}, Shards: 2}, "try again in a few seconds"},
+		{context.DeadlineExceeded, "try again later"},
 	} {
 		f := library()
 		f.search = func(context.Context, crawl.SearchRequest) (crawl.SearchAnswer, error) {
@@ -259,7 +259,7 @@ func TestErrors(t *testing.T) {
 		t.Error(why)
 	}
 	const note = "Note: 1 of 2 parts of the crawl do not answer"
-	if s, text := answerOf[searchOut](a, "search", `{"query": "a"}`); len(s.Hits) != 10 || !strings.Contains(text, note) || !slices.Contains(s.Notes, "perhaps this was meant: evnt") {
+	if s, text := answerOf[searchOut](a, "search", `{"query": "a"}`); len(s.Hits) != 10 || !strings.Contains(text, note) || !slices.Contains(s.Notes, "did you mean: evnt") {
 		t.Errorf("partly: %s", text)
 	}
 	if s, text := answerOf[hostsOut](a, "hosts", `{}`); len(s.Hosts) != 20 || !strings.Contains(text, note) {

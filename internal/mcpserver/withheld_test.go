@@ -94,7 +94,7 @@ func TestNoSnippet(t *testing.T) {
 		t.Errorf("a page that may not be quoted: %+v", p)
 	}
 	a = assistant(t, about(crawl.PageRecord{PageInfo: crawl.PageInfo{AliasOf: "https://main.example/"}, Withheld: "alias"}, crawl.Hit{}))
-	if p, text := answerOf[pageOut](a, "page", `{"url": "https://a.example/"}`); p.AliasOf != "https://main.example/" || !strings.Contains(text, "ask for that") {
+	if p, text := answerOf[pageOut](a, "page", `{"url": "https://a.example/"}`); p.AliasOf != "https://main.example/" || !strings.Contains(text, "use that url") {
 		t.Errorf("another address: %+v", p)
 	}
 	// max-snippet bounds what is shown in all, however it is asked for.

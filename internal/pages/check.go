@@ -47,24 +47,24 @@ func (s *Store) Check() error {
 			if p.Seq != 0 {
 				journal++
 				if !bytes.Equal(changes.Get(be64(p.Seq)), k) {
-					report("%s: journal entry %d is not its", u, p.Seq)
+					report("%s: change feed entry %d belongs to another page", u, p.Seq)
 				}
 			}
 			body := bodies.Get(be64(p.ID))
 			c.add(&p, 1)
 			if p.AliasOf != "" && p.aliasVisit.Compare(p.Visit) <= 0 {
-				report("%s: alias by an older visit than the page", u)
+				report("%s: its alias is from an older visit than the page", u)
 			}
 			told := claims != nil && claims.Get(k) != nil // claims is nil in format 1
 			if p.Deleted != "" {
 				if body != nil || told {
-					report("%s: body or claims of a tombstone", u)
+					report("%s: it is deleted but has a body or claims", u)
 				}
 				return nil
 			}
 			held++
 			if p.claimed != told {
-				report("%s: claims %v, its record says otherwise", u, told)
+				report("%s: claims %v, but its record has other claims", u, told)
 			}
 			if p.claimed {
 				claimed++
@@ -77,7 +77,7 @@ func (s *Store) Check() error {
 				}
 			}
 			if p.mainHeld {
-				report("%s: stands in for a page of which it is known what there is", u)
+				report("%s: it replaces a page whose content is known", u)
 			}
 			if body == nil || len(body) != p.Packed {
 				report("%s: body of %d bytes, want %d", u, len(body), p.Packed)
@@ -118,10 +118,10 @@ func (s *Store) Check() error {
 		}
 		if kept.LastID < c.LastID || kept.LastSeq < c.LastSeq || kept.Pages != c.Pages || kept.Bytes != c.Bytes ||
 			kept.Packed != c.Packed || kept.Tombstones != c.Tombstones {
-			report("counters say %+v, counted %+v", *kept, c)
+			report("the counters are %+v, but counting gives %+v", *kept, c)
 		}
 		if last, _ := changes.Cursor().Last(); last != nil && binary.BigEndian.Uint64(last) > kept.LastSeq {
-			report("journal goes past %d", kept.LastSeq)
+			report("the change feed goes past %d", kept.LastSeq)
 		}
 		return nil
 	})

@@ -75,7 +75,7 @@ func (s *Store) claimed(after []byte) (chunk []Page, last []byte, err error) {
 				return err
 			}
 			if p.Deleted != "" || !p.claimed {
-				return fmt.Errorf("%w: claims of %s, which has none", errRecord, p.URL)
+				return fmt.Errorf("%w: claims of %s, which has no claims", errRecord, p.URL)
 			}
 			if p.Claims = bytes.Clone(v); len(v) == 0 {
 				p.Claims, p.Body = []byte{}, bytes.Clone(bodies.Get(be64(p.ID)))

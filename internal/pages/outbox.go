@@ -72,7 +72,7 @@ func (s *Store) Outbox(n int) (all []Letter, err error) {
 			l.Visit.Epoch, l.Visit.N = r.uvarint(), r.uvarint()
 			l.URL, l.AliasOf = canon.URL(r.string()), canon.URL(r.string())
 			if r.bad {
-				return fmt.Errorf("%w: letter %d", errRecord, l.Seq)
+				return fmt.Errorf("%w: alias update %d", errRecord, l.Seq)
 			}
 			all = append(all, l)
 		}
@@ -83,7 +83,7 @@ func (s *Store) Outbox(n int) (all []Letter, err error) {
 
 // Sent takes letters out of the outbox.
 func (s *Store) Sent(letters []Letter) error {
-	return s.update(func() string { return "note what is sent" }, func(ch *change) error {
+	return s.update(func() string { return "record what was sent" }, func(ch *change) error {
 		b := ch.tx.Bucket(bucketOutbox)
 		for _, l := range letters {
 			if b.Get(be64(l.Seq)) == nil {

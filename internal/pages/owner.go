@@ -43,13 +43,13 @@ func readOwner(path string) string {
 	var n note
 	b, err := disk.ReadRegular(path + ".owner")
 	if err != nil || json.Unmarshal(b, &n) != nil {
-		return "a command that reads it; try again when it is done"
+		return "a command that reads it; try again when the command has ended"
 	}
 	machine, _ := os.Hostname()
 	if n.Machine == machine && !alive(n.PID) {
-		return fmt.Sprintf("a command that reads it (its last writer, process %d, is gone); try again when it is done", n.PID)
+		return fmt.Sprintf("a command that reads it (its last writer, process %d, has ended); try again when the command has ended", n.PID)
 	}
-	return fmt.Sprintf("process %d on %s (%s), since %s; stop it, or ask it", n.PID, n.Machine, n.Command,
+	return fmt.Sprintf("process %d on %s (%s), since %s; stop it, or query it", n.PID, n.Machine, n.Command,
 		n.Since.Format(time.RFC3339))
 }
 

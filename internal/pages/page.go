@@ -101,7 +101,7 @@ func Unpack(dst []byte, enc crawl.Encoding, body []byte) ([]byte, error) {
 		}
 		n, err := s2.DecodedLen(body)
 		if err != nil || n > maxDecoded {
-			return nil, fmt.Errorf("%w: %d bytes, S2, said to hold %d: %v", ErrBody, len(body), n, err)
+			return nil, fmt.Errorf("%w: %d bytes, S2, should contain %d: %v", ErrBody, len(body), n, err)
 		}
 		out, err := s2.Decode(dst[:cap(dst)], body)
 		if err != nil {

@@ -190,7 +190,7 @@ func (s *Store) EachPart(p *Page, fn func(n int, body []byte) error) error {
 // countParts is how many parts a page has, by what stands in bucketClaims.
 func countParts(tx *bolt.Tx, key, held []byte) (n int, err error) {
 	if len(held) != visitBytes {
-		return 0, fmt.Errorf("came in parts of nobody knows which visit")
+		return 0, fmt.Errorf("its parts came from an unknown visit")
 	}
 	prefix := append(partsOf(key), held...)
 	cur := tx.Bucket(bucketParts).Cursor()
@@ -198,7 +198,7 @@ func countParts(tx *bolt.Tx, key, held []byte) (n int, err error) {
 		n++
 	}
 	if n == 0 {
-		return 0, fmt.Errorf("came in parts, and has none")
+		return 0, fmt.Errorf("it should have parts but has none")
 	}
 	return n, nil
 }

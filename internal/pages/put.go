@@ -255,7 +255,7 @@ func (ch *change) tellGone(w *write) error {
 // older one, and writes to the frontier. It reports whether there was a copy.
 func (s *Store) SetAside(u canon.URL, visit crawl.VisitID) (bool, error) {
 	removed := false
-	err := s.update(func() string { return "set aside " + string(u) }, func(ch *change) error {
+	err := s.update(func() string { return "quarantine " + string(u) }, func(ch *change) error {
 		w := &write{key: appendKey(nil, u), page: Page{Page: crawl.Page{URL: u}}}
 		if err := ch.read(w); err != nil || !w.had || w.old.Visit.Compare(visit) > 0 {
 			return err

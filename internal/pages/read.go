@@ -184,7 +184,7 @@ func (s *Store) Changes(after uint64, n int) (found []Page, err error) {
 				return err
 			}
 			if seq := binary.BigEndian.Uint64(k); p.Seq != seq {
-				return fmt.Errorf("%w: journal entry %d of %s is at %d in its record", errRecord, seq, p.URL, p.Seq)
+				return fmt.Errorf("%w: change feed entry %d of %s is at %d in its record", errRecord, seq, p.URL, p.Seq)
 			}
 			if p.Deleted == "" {
 				p.Body = bytes.Clone(bodies.Get(be64(p.ID)))

@@ -29,12 +29,12 @@ const Format = 3
 // Errors of Open, for callers that decide on them. What is returned wraps them and says what to do.
 var (
 	ErrInUse  = errors.New("in use by another process")
-	ErrFormat = errors.New("not a page store this version reads")
+	ErrFormat = errors.New("this version cannot read the page store")
 )
 
 // ErrNoRoom is wrapped by errors of writing when the disk, a quota or Options.MaxSize leaves no
 // room. What was to be written is all right.
-var ErrNoRoom = errors.New("no room")
+var ErrNoRoom = errors.New("too little space")
 
 // lockTimeout is how long Open waits for another process to let go of the file.
 const lockTimeout = time.Second
@@ -119,7 +119,7 @@ func OpenReadOnly(path string) (*Store, error) {
 
 // remedy says what to do about a damaged file.
 func remedy(path string) string {
-	return fmt.Sprintf("stop the crawl if it runs, move the file away (mv %[1]s %[1]s.damaged) and run the crawl again: its pages are fetched again", path)
+	return fmt.Sprintf("stop the crawl if it runs, move the file away (mv %[1]s %[1]s.damaged) and start the crawl again: its pages are fetched again", path)
 }
 
 // damaged is the error for a file that opens, and is no page store.
@@ -208,16 +208,16 @@ func initialise(tx *bolt.Tx) error {
 func (s *Store) load(tx *bolt.Tx) error {
 	about := tx.Bucket(bucketAbout)
 	if about == nil {
-		return damaged(s.path, "it is a bbolt file of something else")
+		return damaged(s.path, "it is a bbolt file of another program")
 	}
 	f := about.Get(keyFormat)
 	switch {
 	case len(f) != 18:
-		return damaged(s.path, "there is no format number in it")
+		return damaged(s.path, "it has no format number")
 	case f[0] == 0 || f[0] > Format:
-		return fmt.Errorf("%w: format %d, this version knows 1 to %d: use the version that wrote it, or %s", ErrFormat, f[0], Format, remedy(s.path))
+		return fmt.Errorf("%w: the format is %d, but this version knows 1 to %d: use the version that wrote it, or %s", ErrFormat, f[0], Format, remedy(s.path))
 	case f[1] < canon.OldestVersion || f[1] > canon.Version:
-		return fmt.Errorf("%w: URLs spelled by canonicaliser %d, this version spells as %d: %s", ErrFormat, f[1], canon.Version, remedy(s.path))
+		return fmt.Errorf("%w: its URLs have the canonical form %d, but this version uses %d: %s", ErrFormat, f[1], canon.Version, remedy(s.path))
 	}
 	s.identity, s.session = hex.EncodeToString(f[2:]), rand.Text()[:12]
 	c, err := getCounters(about)
@@ -265,7 +265,7 @@ func (s *Store) Changed() <-chan struct{} {
 }
 
 // errRecord: a record that was written whole cannot be read.
-var errRecord = errors.New("a record that cannot be read")
+var errRecord = errors.New("a record cannot be read")
 
 // view runs do in a reading transaction.
 func (s *Store) view(do func(*bolt.Tx) error) error { return s.named(s.db.View(do)) }

@@ -63,11 +63,11 @@ func New[T any](p crawl.Paging, sorts ...string) (*Top[T], error) {
 	p.Limit = cmp.Or(p.Limit, crawl.DefaultLimit)
 	switch {
 	case !slices.Contains(sorts, p.Sort):
-		return nil, fmt.Errorf("sort by %q: use %s", p.Sort, strings.Join(sorts, ", "))
+		return nil, fmt.Errorf("cannot sort by %q: use %s", p.Sort, strings.Join(sorts, ", "))
 	case p.Limit < 1 || p.Limit > crawl.MaxLimit:
-		return nil, fmt.Errorf("limit %d: use 1 to %d", p.Limit, crawl.MaxLimit)
+		return nil, fmt.Errorf("limit %d is not possible: use 1 to %d", p.Limit, crawl.MaxLimit)
 	case p.Offset < 0 || p.Offset > crawl.MaxOffset:
-		return nil, fmt.Errorf("offset %d: use 0 to %d, and further on the cursor that an answer ends with", p.Offset, crawl.MaxOffset)
+		return nil, fmt.Errorf("offset %d is not possible: use 0 to %d, and beyond that the cursor from the previous answer", p.Offset, crawl.MaxOffset)
 	}
 	t := &Top[T]{paging: p, most: p.Offset + p.Limit + 1}
 	if p.After != "" {
@@ -77,7 +77,7 @@ func New[T any](p crawl.Paging, sorts ...string) (*Top[T], error) {
 			err = json.Unmarshal(b, &c)
 		}
 		if err != nil || c.Sort != p.Sort || c.Descending != p.Descending {
-			return nil, fmt.Errorf("the cursor %.40q is not of this list in this order: begin without one", p.After)
+			return nil, fmt.Errorf("the cursor %.40q does not belong to this list in this order: start without a cursor", p.After)
 		}
 		t.after = &c.Key
 	}

@@ -127,7 +127,7 @@ func (p *planner) watch(ctx context.Context, _ crawl.Status) error {
 		case done:
 			return nil
 		case st.Discovered >= p.o.MaxURLs:
-			p.cut = fmt.Sprintf("more than %d URLs: what more there are was not counted", p.o.MaxURLs)
+			p.cut = fmt.Sprintf("more than %d URLs: the others were not counted", p.o.MaxURLs)
 			return nil
 		default:
 			if p.o.Progress != nil {

@@ -79,7 +79,7 @@ func New(spec Spec) (*Scope, error) {
 	default:
 		p, err := canon.ParseHostPattern(s.kind)
 		if err != nil || !p.IsBelow() {
-			return nil, fmt.Errorf("scope %q is not known; use page, prefix, host, subdomains, domain, any, or a name such as *.example.org", spec.Kind)
+			return nil, fmt.Errorf("scope %q is unknown; use page, prefix, host, subdomains, domain, any, or a name such as *.example.org", spec.Kind)
 		}
 		s.kind, s.fixed = "subdomains", true
 		s.names[p.Name().String()] = p.String()
@@ -93,7 +93,7 @@ func New(spec Spec) (*Scope, error) {
 	}
 	for _, seed := range spec.Seeds {
 		if seed.Host() == "" {
-			return nil, fmt.Errorf("seed %q is no URL; use one such as https://example.org/", seed)
+			return nil, fmt.Errorf("seed %q is not a URL; use for example https://example.org/", seed)
 		}
 	}
 	s.add(spec.Seeds)
@@ -104,13 +104,13 @@ func compile(key string, patterns []string) ([]rule, error) {
 	var rules []rule
 	for _, p := range patterns {
 		if p == "" {
-			return nil, fmt.Errorf(`%s "" matches every URL; leave it out, or write for example "/docs/"`, key)
+			return nil, fmt.Errorf(`%s "" matches every URL; leave it out, or use for example "/docs/"`, key)
 		}
 		re, err := regexp.Compile(p)
 		if err != nil {
 			// regexp repeats the expression and its own prefix; ours names both already.
 			why := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-			return nil, fmt.Errorf(`%s %q is no regular expression (%s); write for example '/docs/' or '\.pdf$'`,
+			return nil, fmt.Errorf(`%s %q is not a regular expression (%s); use for example '/docs/' or '\.pdf$'`,
 				key, p, why)
 		}
 		rules = append(rules, rule{re, key + ": " + p})
@@ -165,9 +165,9 @@ func (s *Scope) describeOutside() string {
 	case s.kind == "any":
 		return "no URL" // the zero URL; every other is inside
 	case len(s.names) == 0:
-		return "outside: there is no seed yet"
+		return "outside the scope: there is no seed yet"
 	case len(s.names) > 1:
-		plural := map[string]string{"page": "pages", "prefix": "prefixes", "host": "hosts", "subdomains": "hosts (and all names below them)", "domain": "domains"}
+		plural := map[string]string{"page": "pages", "prefix": "prefixes", "host": "hosts", "subdomains": "hosts (and their subdomains)", "domain": "domains"}
 		return fmt.Sprintf("outside the %d %s of the seeds", len(s.names), plural[s.kind])
 	}
 	var only string

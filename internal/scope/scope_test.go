@@ -139,7 +139,7 @@ func TestDecisionsSayWhy(t *testing.T) {
 		{"domain", two, "https://www.example.net/", Decision{true, "domain example.net"}},
 		{"domain", two, "https://example.com/", Decision{false, "outside the 2 domains of the seeds"}},
 		{"page", two, "https://example.com/", Decision{false, "outside the 2 pages of the seeds"}},
-		{"domain", nil, "https://example.com/", Decision{false, "outside: there is no seed yet"}},
+		{"domain", nil, "https://example.com/", Decision{false, "outside the scope: there is no seed yet"}},
 		{"any", nil, "https://example.com/", Decision{true, "any"}},
 		{"any", nil, "", Decision{false, "no URL"}},
 		{"domain", one, "", Decision{false, "outside domain example.org"}},

@@ -17,10 +17,10 @@ const maxNamed = 3
 func Words(spec Spec) string {
 	text := kindWords(spec)
 	if len(spec.Include) > 0 {
-		text += ", but beside the seeds only what matches " + some(spec.Include, "rules", " or ")
+		text += ", but besides the seeds only URLs that match " + some(spec.Include, "rules", " or ")
 	}
 	if len(spec.Exclude) > 0 {
-		text += ", but nothing that matches " + some(spec.Exclude, "rules", " or ")
+		text += ", but no URL that matches " + some(spec.Exclude, "rules", " or ")
 	}
 	return text
 }
@@ -30,14 +30,14 @@ func kindWords(spec Spec) string {
 	slices.Sort(seeds)
 	seeds = slices.DeleteFunc(slices.Compact(seeds), func(u canon.URL) bool { return u.Host() == "" })
 	if len(seeds) == 0 {
-		return "nothing yet, for want of a seed"
+		return "nothing yet, because there is no seed"
 	}
 	s := &Scope{kind: spec.Kind}
 	switch spec.Kind {
 	case "page":
-		return some(texts(seeds, canon.URL.String), "pages", " and ") + " alone"
+		return some(texts(seeds, canon.URL.String), "pages", " and ") + " only"
 	case "prefix":
-		return "all below " + some(texts(seeds, s.name), "directories", " and ")
+		return "all URLs below " + some(texts(seeds, s.name), "directories", " and ")
 	case "host":
 		hosts := texts(seeds, func(u canon.URL) string { return u.Host().String() })
 		return some(hosts, "hosts", " and ") + " and no other host"
@@ -45,7 +45,7 @@ func kindWords(spec Spec) string {
 		hosts := texts(seeds, func(u canon.URL) string { return u.Host().String() })
 		return some(hosts, "hosts", " and ") + " and all subdomains"
 	case "any":
-		return "all hosts of the web that links lead to, from " + some(texts(seeds, func(u canon.URL) string { return u.Host().String() }), "hosts", " and ") + " on"
+		return "all hosts that links lead to, starting at " + some(texts(seeds, func(u canon.URL) string { return u.Host().String() }), "hosts", " and ")
 	}
 	if name, ok := strings.CutPrefix(spec.Kind, "*."); ok {
 		return name + " and all subdomains"

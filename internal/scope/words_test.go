@@ -22,10 +22,10 @@ func TestWords(t *testing.T) {
 		{"host", "https://docs.example.org/ http://docs.example.org/", "docs.example.org and no other host"},
 		{"host", "https://a.example/ https://b.example/ https://c.example/", "a.example, b.example and c.example and no other host"},
 		{"host", "https://a.example/ https://b.example/ https://c.example/ https://d.example/ https://e.example/", "a.example, b.example, c.example and 2 more hosts and no other host"},
-		{"page", "https://a.example/x", "https://a.example/x alone"},
-		{"prefix", "https://a.example/guide/index.html", "all below https://a.example/guide/"},
-		{"any", "https://a.example/", "all hosts of the web that links lead to, from a.example on"},
-		{"domain", "", "nothing yet, for want of a seed"},
+		{"page", "https://a.example/x", "https://a.example/x only"},
+		{"prefix", "https://a.example/guide/index.html", "all URLs below https://a.example/guide/"},
+		{"any", "https://a.example/", "all hosts that links lead to, starting at a.example"},
+		{"domain", "", "nothing yet, because there is no seed"},
 	} {
 		var seeds []canon.URL
 		for _, s := range strings.Fields(tt.seeds) {
@@ -40,7 +40,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	got := Words(Spec{Kind: "host", Seeds: []canon.URL{"https://a.example/"}, Include: []string{"/docs/"}, Exclude: []string{"a", "b", "c", "d"}})
-	if want := "a.example and no other host, but beside the seeds only what matches /docs/, but nothing that matches a, b, c and 1 more rules"; got != want {
+	if want := "a.example and no other host, but besides the seeds only URLs that match /docs/, but no URL that matches a, b, c and 1 more rules"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

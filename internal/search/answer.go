@@ -70,11 +70,11 @@ func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer craw
 		ranked, e = shards.Rank(ctx, p, n, r.Explain)
 		partly = cmp.Or(partly, e)
 		if total(ranked) > before {
-			answer.Loosened = "few pages or none have the parts of a name in a row: others have some of them"
+			answer.Loosened = "few pages or none have the parts of a name in sequence; the others have some of the parts"
 		}
 	}
 	if need := p.enough(ranked); need < p.Need {
-		answer.Loosened = fmt.Sprintf("few pages or none have all of the words: these have %d of %d, or more", need, p.heavy())
+		answer.Loosened = fmt.Sprintf("few pages or none have all words; these have at least %d of %d", need, p.heavy())
 		p.Need = need
 		known := true
 		for i := range ranked {
@@ -98,7 +98,7 @@ func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer craw
 	answer.Hits, e = show(ctx, shards, p, hits, r.Limit)
 	partly = cmp.Or(partly, e)
 	if heavy := p.heavy(); answer.Loosened == "" && slices.ContainsFunc(answer.Hits, func(h crawl.Hit) bool { return h.Level < heavy }) {
-		answer.Loosened = "some of these lack one of the words: with a word in quotes, all must be there"
+		answer.Loosened = "in some of these pages one of the words is missing; put a word in quotes to require all words"
 	}
 	if r.Offset == 0 {
 		e = p.suggest(ctx, q, r.Query, had, shards, &answer)

@@ -246,7 +246,7 @@ func TestLoosened(t *testing.T) {
 		"vacuum -x":           {"/vacuum", "1 of 2", ""},
 		"vaccum storage":      {"/vacuum", "vacuum storage", "vacuum storage"},
 		"vac*":                {"/vacuum", "", ""},
-		"vacu":                {"/vacuum", "begin so", ""},
+		"vacu":                {"/vacuum", "begin with it", ""},
 		"only-read":           {"/storage", "parts of a name", ""},
 		"read-only":           {"/storage", "", ""},
 		`"storage vacuum"`:    {"", "", ""},

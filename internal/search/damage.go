@@ -31,5 +31,5 @@ func (x *Index) advise(err error) error {
 	if errors.As(err, &d) {
 		err = d.Cause
 	}
-	return fmt.Errorf("%s is %w (%w): build the search index anew with: curtsy reindex --dir %s", x.path, errDamaged, err, filepath.Dir(x.path))
+	return fmt.Errorf("%s is %w (%w): rebuild the search index with: curtsy reindex --dir %s", x.path, errDamaged, err, filepath.Dir(x.path))
 }

@@ -38,12 +38,12 @@ var (
 )
 
 // errStale says that a file must be filled again.
-var errStale = errors.New("search: index is missing, damaged, of another format or of another page store")
+var errStale = errors.New("search: the index is missing, is damaged, has another format or belongs to another page store")
 
 // lockTimeout is how long to wait for a file that another process is about to let go of.
 const lockTimeout = 2 * time.Second
 
-const remedy = "build the search index anew with: curtsy reindex"
+const remedy = "rebuild the search index with: curtsy reindex"
 
 // sqliteMagic begins the files of format 1.
 const sqliteMagic = "SQLite format 3\x00"
@@ -103,7 +103,7 @@ func openFile(path string, readOnly, scratch bool) (*file, error) {
 			return nil, &boltfile.Damaged{Path: path, Cause: errors.New("it is empty"), Remedy: remedy}
 		}
 		if err == nil && string(head) == sqliteMagic {
-			return nil, fmt.Errorf("%w: format 1, this version writes %s", errStale, format)
+			return nil, fmt.Errorf("%w: the format is 1, but this version writes %s", errStale, format)
 		}
 	} else if readOnly {
 		return nil, err
@@ -111,7 +111,7 @@ func openFile(path string, readOnly, scratch bool) (*file, error) {
 	db, err := boltfile.Open(path, bolt.Options{Timeout: lockTimeout, ReadOnly: readOnly, FreelistType: bolt.FreelistMapType,
 		InitialMmapSize: 256 << 20, NoStatistics: true, NoSync: scratch}, remedy)
 	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, fmt.Errorf("open search index %s: another process has it", path)
+		return nil, fmt.Errorf("open search index %s: another process uses it", path)
 	}
 	if err != nil {
 		return nil, err
@@ -147,14 +147,14 @@ func putCursor(tx *bolt.Tx, cursor uint64) error {
 func check(tx *bolt.Tx, store string) (cursor uint64, err error) {
 	about := tx.Bucket(bucketAbout)
 	if about == nil || tx.Bucket(bucketSegments) == nil || tx.Bucket(bucketDeleted) == nil {
-		return 0, fmt.Errorf("%w: it is a bbolt file of something else", errStale)
+		return 0, fmt.Errorf("%w: it is a bbolt file of another program", errStale)
 	}
 	c := about.Get(keyCursor)
 	switch {
 	case string(about.Get(keyFormat)) != format:
-		return 0, fmt.Errorf("%w: format %q, this version writes %s", errStale, about.Get(keyFormat), format)
+		return 0, fmt.Errorf("%w: the format is %q, but this version writes %s", errStale, about.Get(keyFormat), format)
 	case string(about.Get(keyStore)) != store:
-		return 0, fmt.Errorf("%w: made from another page store", errStale)
+		return 0, fmt.Errorf("%w: it was built from another page store", errStale)
 	case len(c) != 8:
 		return 0, fmt.Errorf("%w: cursor %x", errStale, c)
 	}

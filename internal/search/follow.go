@@ -35,7 +35,7 @@ func (x *Index) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			x.o.Log.Error("search index does not follow", "file", x.path, "error", err)
+			x.o.Log.Error("the search index cannot be updated", "file", x.path, "error", err)
 			sleep(ctx, 5*time.Second)
 		case n >= batchPages || x.full:
 			// more waits
@@ -69,7 +69,7 @@ func (x *Index) Step(ctx context.Context) (n int, err error) {
 	defer x.stepping.Unlock()
 	defer x.edge(&err)()
 	if x.db == nil {
-		return 0, errors.New("index pages: there is no file")
+		return 0, errors.New("index pages: the file does not exist")
 	}
 	began := time.Now()
 	changes, err := x.store.Changes(x.cursor.Load(), batchPages)
@@ -163,7 +163,7 @@ func (x *Index) add(p *pages.Page) {
 		// What runs there may end in the middle, by a panic.
 		x.reader.build.Back(before)
 		x.reader.extract, x.reader.buf = pages.Extractor{}, nil
-		x.o.Log.Warn("page is not indexed", "url", p.URL, "error", err)
+		x.o.Log.Warn("a page is not indexed", "url", p.URL, "error", err)
 	}
 }
 

@@ -76,7 +76,7 @@ func Open(path string, store *pages.Store, o Options) (*Index, error) {
 		if d := (*boltfile.Damaged)(nil); errors.As(err, &d) {
 			level, reason = slog.LevelWarn, d.Cause
 		}
-		x.o.Log.Log(context.Background(), level, "the search index cannot be used as it is: it is built anew from the page store",
+		x.o.Log.Log(context.Background(), level, "the search index cannot be used as it is: rebuilding it from the page store",
 			"file", path, "reason", reason, "pages", store.Stats().Pages)
 		if err := errors.Join(x.Close(), Remove(path)); err != nil {
 			return nil, err
@@ -129,7 +129,7 @@ func (x *Index) load() error {
 			return err
 		}
 		if last := x.store.Stats().LastSeq; cursor > last {
-			return fmt.Errorf("%w: it has read to %d, the journal ends at %d", errStale, cursor, last)
+			return fmt.Errorf("%w: it has read up to %d, but the change feed ends at %d", errStale, cursor, last)
 		}
 		x.cursor.Store(cursor)
 		x.db.mark = string(tx.Bucket(bucketAbout).Get(keyMark))
@@ -158,7 +158,7 @@ func OpenReadOnly(path string, store *pages.Store, o Options) (x *Index, err err
 	if boltfile.IsDamaged(err) {
 		x.broken = x.advise(err)
 	} else {
-		x.o.Log.Info("search index cannot be used; curtsy reindex makes a new one", "file", path, "reason", err)
+		x.o.Log.Info("the search index cannot be used; to build a new one, type: curtsy reindex", "file", path, "reason", err)
 	}
 	return x, nil
 }

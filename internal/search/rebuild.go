@@ -68,7 +68,7 @@ func (x *Index) Rebuild(ctx context.Context, mark string, turn func(context.Cont
 	o.Mark = mark
 	next, err := open(x.path, x.store, o)
 	if err != nil {
-		return errors.Join(fmt.Errorf("open the search index that was built anew: %w", err), next.Close())
+		return errors.Join(fmt.Errorf("open the rebuilt search index: %w", err), next.Close())
 	}
 	x.mu.Lock()
 	old := x.db
@@ -77,7 +77,7 @@ func (x *Index) Rebuild(ctx context.Context, mark string, turn func(context.Cont
 	x.mu.Unlock()
 	old.users.Wait()
 	if err := old.Close(); err != nil {
-		x.o.Log.Warn("the search index that was replaced", "file", x.path, "error", err)
+		x.o.Log.Warn("the replaced search index", "file", x.path, "error", err)
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func copySegment(tx, from *bolt.Tx, key []byte) error {
 // replace puts path.new in the place of path, and sees to it that this outlives a crash.
 func replace(path string) error {
 	if err := os.Rename(path+suffixNew, path); err != nil {
-		return fmt.Errorf("put the search index in its place: %w", err)
+		return fmt.Errorf("install the rebuilt search index: %w", err)
 	}
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {

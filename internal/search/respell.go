@@ -84,9 +84,9 @@ func (p *Plan) respell(ctx context.Context, q query.Query, typed string, shards 
 	}
 	switch {
 	case len(swaps) > 0:
-		said = "no page has all words as typed; shown is what was found for: " + respelled(q, typed, swaps)
+		said = "no page has all words as typed; showing results for: " + respelled(q, typed, swaps)
 	case len(begun) > 0:
-		said = "no page has " + strings.Join(begun, ", ") + " as a word: these have words that begin so"
+		said = "no page has " + strings.Join(begun, ", ") + " as a word; these pages have words that begin with it"
 	}
 	return said, err
 }

@@ -458,7 +458,7 @@ func TestStaleFilesAreFilledAgain(t *testing.T) {
 			if damaged {
 				level = "level=WARN"
 			}
-			if said := log.String(); !strings.Contains(said, level) || !strings.Contains(said, "built anew from the page store") || !strings.Contains(said, f.path()) {
+			if said := log.String(); !strings.Contains(said, level) || !strings.Contains(said, "rebuilding it from the page store") || !strings.Contains(said, f.path()) {
 				t.Errorf("the log says %q", said)
 			}
 		})

@@ -13,8 +13,8 @@ import (
 )
 
 var expiryDesc = prometheus.NewDesc("curtsy_certificate_expiry_timestamp_seconds",
-	"When a certificate in use ends, in Unix seconds: nats_ca (the first to end of --nats-ca), nats_client (ours, --nats-cert), "+
-		"nats_server (of the node we are connected to), dashboard (--dashboard-cert, as it was read at the start).", []string{"use"}, nil)
+	"When a certificate in use expires, in Unix seconds: nats_ca (the first to expire of --nats-ca), nats_client (of this process, --nats-cert), "+
+		"nats_server (of the connected node), dashboard (--dashboard-cert, as read at the start).", []string{"use"}, nil)
 
 // expiries tells when certificates end. A use without a certificate, or whose file cannot be read,
 // has none.

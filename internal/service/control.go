@@ -91,7 +91,7 @@ func Stop(ctx context.Context, nc *nats.Conn, names crawl.Names) ([]Process, err
 		left, err := Tell(ctx, nc, names, WordPing, 500*time.Millisecond)
 		switch {
 		case ctx.Err() != nil:
-			return ps, fmt.Errorf("told to stop, but still there: %v", left)
+			return ps, fmt.Errorf("the process was asked to stop but is still running: %v", left)
 		case err != nil && !nc.IsConnected():
 			return ps, nil // the embedded server ended with its crawl
 		case err != nil:

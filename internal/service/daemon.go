@@ -157,7 +157,7 @@ func (o DaemonOptions) openBucket(ctx context.Context, q *queue.Conn) (jetstream
 		if err == nil || ctx.Err() != nil || !queue.Unanswered(err) {
 			return kv, err
 		}
-		o.Log.Warn("NATS does not answer yet, trying again", "crawl", o.Crawl, "err", err)
+		o.Log.Warn("NATS does not answer yet; trying again", "crawl", o.Crawl, "err", err)
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -198,7 +198,7 @@ func (o DaemonOptions) work(ctx context.Context, stop func(), reg *prometheus.Re
 		return err
 	}
 	state("")
-	o.Log.Info("at work", "instance", o.Instance, "crawl", o.Crawl, "shards", spec.Shards)
+	o.Log.Info("ready", "instance", o.Instance, "crawl", o.Crawl, "shards", spec.Shards)
 	return o.run(ctx, stop, kv, spec, r)
 }
 
@@ -222,7 +222,7 @@ func (o DaemonOptions) run(ctx context.Context, stop func(), kv jetstream.KeyVal
 				return
 			}
 			if err := r.SetSpec(spec); err != nil {
-				o.Log.Error("the changed spec is not followed", "err", err)
+				o.Log.Error("the changed settings cannot be applied", "err", err)
 			}
 		})
 	})
@@ -294,7 +294,7 @@ func (o DaemonOptions) dial(ctx context.Context) (*queue.Conn, error) {
 		if err == nil || ctx.Err() != nil || hopeless(err) {
 			return q, err
 		}
-		o.Log.Warn("cannot connect to NATS yet, trying again", "err", err)
+		o.Log.Warn("cannot connect to NATS yet; trying again", "err", err)
 		if err := again.Sleep(ctx); err != nil {
 			return nil, fmt.Errorf("connect to NATS: %w", err)
 		}

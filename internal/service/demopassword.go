@@ -15,7 +15,7 @@ var demoPasswords = []string{"demo-fetcher", "demo-frontier", "demo-indexer", "d
 
 // ErrDemoPassword says that a crawl that reaches the public web was started with one of the demo's
 // passwords. Everybody knows them, and could send the crawler wherever they like.
-var ErrDemoPassword = errors.New(`the NATS password is the demo's, which stands in deploy/compose.cluster.yaml for everybody to read;
+var ErrDemoPassword = errors.New(`the NATS password is the one of the demo, which everyone can read in deploy/compose.cluster.yaml;
 with it a crawl must have no --contact, and so reaches private addresses only. Make passwords of your own:
     deploy/make-credentials
 and start all again with them, nothing is lost: the command that you brought it up with, for example

@@ -53,7 +53,7 @@ func (s *Server) Secure(certFile, keyFile string) error {
 	}
 	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return fmt.Errorf("the certificate to serve with: %w", err)
+		return fmt.Errorf("read the certificate: %w", err)
 	}
 	s.secure = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
 	return nil
@@ -84,7 +84,7 @@ func (s *Server) Guarded(h http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !local(r.Host) {
-			http.Error(w, "ask by address or as localhost", http.StatusForbidden)
+			http.Error(w, "use an IP address or localhost", http.StatusForbidden)
 			return
 		}
 		h.ServeHTTP(w, r)

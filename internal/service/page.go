@@ -75,7 +75,7 @@ func PageTypes(s crawl.Status) (list []TypeCount) {
 func ETA(s crawl.Status) string {
 	switch {
 	case s.Queued+s.InFlight == 0:
-		return "nothing left"
+		return "nothing remains"
 	case s.ETA == nil && s.AtLeast > 0:
 		return "at least " + Span(s.AtLeast)
 	case s.ETA == nil:

@@ -22,7 +22,7 @@ func NewRegistry() *prometheus.Registry {
 func RegisterBuild(reg prometheus.Registerer) {
 	v := version.Get()
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "curtsy_build_info", Help: "1; the labels say which Curtsy this is.",
+		Name: "curtsy_build_info", Help: "Always 1; the labels have the version of Curtsy.",
 		ConstLabels: prometheus.Labels{"version": v.Version, "revision": v.Commit, "goversion": v.GoVersion},
 	})
 	build.Set(1)
@@ -31,7 +31,7 @@ func RegisterBuild(reg prometheus.Registerer) {
 
 // CountShards has reg tell how many shards a crawl has, with which the shards held are compared.
 func CountShards(reg prometheus.Registerer, spec crawl.Spec) error {
-	shards := prometheus.NewGauge(prometheus.GaugeOpts{Name: "curtsy_crawl_shards", Help: "Shards that the crawl has."})
+	shards := prometheus.NewGauge(prometheus.GaugeOpts{Name: "curtsy_crawl_shards", Help: "Number of shards of the crawl."})
 	shards.Set(float64(spec.Shards))
 	return reg.Register(shards)
 }

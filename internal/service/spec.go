@@ -21,7 +21,7 @@ import (
 const specKey = "spec"
 
 // ErrNoSpec says that the bucket has no spec: nobody has created the crawl yet.
-var ErrNoSpec = errors.New("there is no such crawl yet")
+var ErrNoSpec = errors.New("the crawl does not exist yet")
 
 const (
 	// patience is how long a command waits for a cluster that does not answer. A leader is elected
@@ -216,7 +216,7 @@ func AwaitSpec(ctx context.Context, kv jetstream.KeyValue, name string, log *slo
 		}
 		if time.Since(said) > time.Minute {
 			if silent {
-				log.Warn("NATS does not tell of the crawl yet, trying again", "crawl", name, "err", err)
+				log.Warn("the settings of the crawl cannot be read from NATS yet; trying again", "crawl", name, "err", err)
 			} else {
 				log.Info("waiting for the crawl to be created", "crawl", name, "hint", "curtsy seed --nats URL --crawl "+name+" https://example.org/")
 			}

@@ -33,7 +33,7 @@ func button(w http.ResponseWriter, r *http.Request, p page) {
 		switch {
 		case err != nil:
 			w.WriteHeader(http.StatusServiceUnavailable)
-			say("Something went wrong here; later, please.")
+			say("An internal error happened. Please try again later.")
 		case !known:
 			w.WriteHeader(http.StatusBadRequest)
 			say(p.no)

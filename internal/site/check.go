@@ -39,12 +39,12 @@ func Check(ctx context.Context, o Options, w io.Writer) error {
 	}
 	for _, path := range paths {
 		if !open(path) {
-			return fmt.Errorf("%s closes %s to robots: add \"Allow: %s\" for all of them", p.robots, path, path)
+			return fmt.Errorf("%s does not allow robots to request %s: add \"Allow: %s\" for all robots", p.robots, path, path)
 		}
 	}
 	if err := p.relay.check(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "document root %s at %s, robots.txt %s, relay %s: all right\n", p.Root, p.base, p.robots, p.Mail.Relay)
+	fmt.Fprintf(w, "no problems found: document root %s at %s, robots.txt %s, relay %s\n", p.Root, p.base, p.robots, p.Mail.Relay)
 	return nil
 }

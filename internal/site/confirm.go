@@ -30,14 +30,14 @@ const question = `Somebody, perhaps you, asked the web site
 
   %s
 
-to mail a report of what changes there to this address, again and again.
-If that is what you want, open this page within two days and confirm:
+to send regular reports of its changes to this address by mail.
+If you want these reports, open this page within two days and confirm:
 
   %s
 
 or, from a shell:  curl -d token=%s %s
 
-If not, do nothing: no other mail will come. A robot reads what it is to do from these two lines:
+If you do not want them, do nothing, and no further mail will come. Robots can confirm with these two lines:
 
 URLBase: %s
 ` + rup.ConfirmLine + `: %s
@@ -85,7 +85,7 @@ func (c *confirmations) answer(token string) (found bool, err error) {
 		return regs.Put(reg)
 	})
 	if found && err == nil && c.log != nil {
-		c.log.Info("an address is confirmed", "registration", id)
+		c.log.Info("an address was confirmed", "registration", id)
 	}
 	return found && err == nil, err
 }
@@ -93,8 +93,8 @@ func (c *confirmations) answer(token string) (found bool, err error) {
 // ServeHTTP lets an address confirm.
 func (c *confirmations) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	button(w, r, page{
-		ask: "Mail reports of what changes at " + c.site + "?", yes: "Confirmed. Reports will be mailed.",
-		no: "There is no such registration, or the question was put more than two days ago: register anew.", do: c.answer,
+		ask: "Send reports of changes by mail for " + c.site + "?", yes: "Confirmed. Reports will be sent by mail.",
+		no: "This registration does not exist, or the question was sent more than two days ago. Please register again.", do: c.answer,
 	})
 }
 

@@ -13,10 +13,10 @@ import (
 )
 
 // errUnsettled: the file was written to while it was read.
-var errUnsettled = errors.New("changes while it is read")
+var errUnsettled = errors.New("it changes while it is being read")
 
 // errNoFile: there is nothing at the path that has a URL.
-var errNoFile = errors.New("no regular file")
+var errNoFile = errors.New("it is not a regular file")
 
 // statFile tells of the regular file at name, or of the one that a link there leads to.
 func statFile(name string) (stat, error) {

@@ -103,8 +103,8 @@ func (f *follower) complain(ctx context.Context, err error) {
 	}
 	f.failed(err)
 	if errors.Is(err, errRootMoved) {
-		f.log.Info("the document root is another directory now; it is scanned")
+		f.log.Info("the document root is another directory now; scanning it")
 		return
 	}
-	f.log.Error("the document root could not be compared; it is tried again", "err", err)
+	f.log.Error("the document root could not be compared; trying again", "err", err)
 }

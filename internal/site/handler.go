@@ -41,7 +41,7 @@ func handler(s http.Handler, info http.HandlerFunc, cgi *url.URL, pages map[stri
 		defer func() { count(counted.status) }()
 		peer := client(r)
 		if !peers.enter(peer) {
-			busy(counted, "too many requests at once from your address; later, please")
+			busy(counted, "too many requests at the same time from your address; please try again later")
 			return
 		}
 		defer peers.leave(peer)
@@ -53,7 +53,7 @@ func handler(s http.Handler, info http.HandlerFunc, cgi *url.URL, pages map[stri
 			defer func() { <-slots }()
 			mux.ServeHTTP(counted, r)
 		case <-time.After(turnWithin):
-			busy(counted, "too many requests at once; later, please")
+			busy(counted, "too many requests at the same time; please try again later")
 		case <-r.Context().Done():
 		}
 	})
@@ -76,7 +76,7 @@ func readBody(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case err != nil:
 		w.Header().Set("Connection", "close")
-		http.Error(w, "the request did not come", http.StatusRequestTimeout)
+		http.Error(w, "the request did not arrive", http.StatusRequestTimeout)
 		return false
 	case len(body) > maxBody:
 		w.Header().Set("Connection", "close")

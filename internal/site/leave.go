@@ -19,8 +19,8 @@ type leaving struct {
 // ServeHTTP lets an address unsubscribe.
 func (l *leaving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	button(w, r, page{
-		ask: "No more mails about " + l.site + "?", yes: "Done. No more mails will come.",
-		no: "There is no such registration: nothing will be mailed.", do: l.leave,
+		ask: "Stop mails about " + l.site + "?", yes: "Done. No further mails will be sent.",
+		no: "This registration does not exist. No mails will be sent.", do: l.leave,
 	})
 }
 

@@ -49,7 +49,7 @@ func (m *mailer) run(ctx context.Context) error {
 		err := errors.Join(m.setBack(), m.expire(), m.assign(ctx), m.deliver(ctx))
 		next, e := m.next(began)
 		if err = errors.Join(err, e); err != nil {
-			m.log.Error("reports could not be mailed; it is tried again", "err", err)
+			m.log.Error("reports could not be sent by mail; trying again", "err", err)
 			next = time.Now().Add(tick)
 		}
 		select {
@@ -195,7 +195,7 @@ func (m *mailer) setBack() error {
 	if err != nil || !found {
 		return err
 	}
-	m.log.Warn("the clock was set back: what was to happen by its old time happens from now on")
+	m.log.Warn("the clock was set back: everything planned by the old time now counts from the new time")
 	return m.db.Update(func(tx *bolt.Tx) error {
 		return errors.Join(
 			amend(tx.Bucket(bucketProgress), func(p *progress) bool {

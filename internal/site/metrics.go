@@ -27,13 +27,13 @@ func newMetrics(reg *prometheus.Registry, db *boltfile.File, w *watcher) *metric
 		scanTime: prometheus.NewGauge(prometheus.GaugeOpts{Name: "curtsy_rupd_scan_seconds", Help: "How long the last complete scan took."}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{Name: "curtsy_rupd_scan_failures_total", Help: "Times that the document root could not be compared."}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "curtsy_rupd_requests_total", Help: "Requests of robots, by status."}, []string{"status"}),
-		mails:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "curtsy_rupd_mails_total", Help: "Mails tried, by what came of it: sent, put off, refused, given up, dropped."}, []string{"result"}),
+		mails:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "curtsy_rupd_mails_total", Help: "Mails by outcome: sent, put off, refused, given up, dropped."}, []string{"result"}),
 	}
 	reg.MustRegister(m.changes, m.scans, m.scanTime, m.failures, m.requests, m.mails,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "curtsy_rupd_unwatched_directories", Help: "Directories that the kernel did not let us watch; scans look at them."},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "curtsy_rupd_unwatched_directories", Help: "Directories that the kernel did not allow to watch; they are scanned instead."},
 			func() float64 { return float64(w.unwatched()) }),
 		size(db, bucketRobots, "curtsy_rupd_registrations", "Registered robots."),
-		size(db, bucketSpool, "curtsy_rupd_spooled_mails", "Mails that the relay does not have yet."))
+		size(db, bucketSpool, "curtsy_rupd_spooled_mails", "Mails that were not accepted by the relay yet."))
 	return m
 }
 

@@ -84,7 +84,7 @@ func (o Options) check() (*plan, error) {
 	}
 	if p.robots = o.Robots; p.robots == "" {
 		if p.base.Path != "/" {
-			return nil, fmt.Errorf("base %s is not the root of its host: name the file with the host's robots.txt (robots), for example /var/www/html/robots.txt", p.base)
+			return nil, fmt.Errorf("base %s is not the root of its host: give the file with the host's robots.txt (robots-file), for example /var/www/html/robots.txt", p.base)
 		}
 		p.robots = filepath.Join(o.Root, "robots.txt")
 	}
@@ -111,7 +111,7 @@ func (p *plan) offer() error {
 	p.cgi = p.base.ResolveReference(cgi)
 	switch {
 	case p.cgi.Hostname() != p.base.Hostname(), p.cgi.Scheme != "http" && p.cgi.Scheme != "https":
-		return fmt.Errorf("cgi %s: must be on the site's host, %s; robots go nowhere else", p.cgi, p.base.Hostname())
+		return fmt.Errorf("cgi %s: must be on the site's host, %s; robots use no other host", p.cgi, p.base.Hostname())
 	case strings.Trim(p.cgi.Path, "/") == "", p.cgi.Path == rup.InfoPath, strings.ContainsAny(p.cgi.Path, "{} "), p.cgi.Fragment != "":
 		return fmt.Errorf("cgi %s: needs a path of its own, for example /rup", p.cgi)
 	}
@@ -142,7 +142,7 @@ func (p *plan) places() error {
 		return path
 	}
 	if within(resolved(dir), resolved(root)) {
-		return fmt.Errorf("dir %s: is in the document root, where everybody could read it; use for example /var/lib/rupd", dir)
+		return fmt.Errorf("dir %s: is in the document root, where everyone could read it; use for example /var/lib/rupd", dir)
 	}
 	p.Root = root
 	return nil

@@ -65,7 +65,7 @@ func (r registrations) Get(email string) (reg rup.Registration, ok bool, err err
 // one latency from now.
 func (r registrations) Put(reg rup.Registration) error {
 	if reg.Latency.Duration() > maxLatency {
-		return &rup.Error{Status: 400, Parameter: "Latency", Reason: fmt.Sprintf("longer than %d days", int(maxLatency.Hours()/24))}
+		return &rup.Error{Status: 400, Parameter: "Latency", Reason: fmt.Sprintf("it is longer than %d days", int(maxLatency.Hours()/24))}
 	}
 	email := rup.EmailKey(reg.Email)
 	var p progress

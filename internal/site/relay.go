@@ -157,7 +157,7 @@ func (r *relay) message(w *waiting) (*mail.Msg, error) {
 		// RFC 8058
 		m.SetGenHeader("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
 		// Nothing that a report could be made of.
-		text += "\n-- \nNo more mails about " + r.base.String() + ", please:\n" + out + "\n"
+		text += "\n-- \nTo stop mails about " + r.base.String() + ", open:\n" + out + "\n"
 	}
 	m.SetBodyString(mail.TypeTextPlain, text)
 	return m, nil

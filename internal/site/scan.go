@@ -24,7 +24,7 @@ const batchMax = 500
 var errRootMoved = errors.New("the document root was replaced")
 
 // errRootEmpty: the document root has nothing in it, but had.
-var errRootEmpty = errors.New("the document root is empty: taken for a file system that is not mounted, nothing is deleted; put a file there if it is meant")
+var errRootEmpty = errors.New("the document root is empty: this looks like a file system that is not mounted, so nothing is reported as deleted; if it is meant to be empty, put a file there")
 
 // tree compares a document root with the state, for one goroutine. What it finds it
 // commits in batches.
@@ -58,7 +58,7 @@ func identify(root string) (rootID, error) {
 		return rootID{}, &fs.PathError{Op: "stat", Path: path, Err: err}
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return rootID{}, fmt.Errorf("%s is no directory", root)
+		return rootID{}, fmt.Errorf("%s is not a directory", root)
 	}
 	return rootID{path, uint64(st.Dev), st.Ino}, nil
 }
@@ -102,7 +102,7 @@ func (t *tree) look(ctx context.Context, rel string) error {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 		return errors.Join(t.found(finding{rel: rel}), t.gone(rel, false))
 	case err != nil:
-		t.log.Warn("cannot look at a file", "path", rel, "err", err)
+		t.log.Warn("cannot read the state of a file", "path", rel, "err", err)
 		return nil
 	case info.IsDir():
 		return errors.Join(t.found(finding{rel: rel}), t.dir(ctx, rel))
@@ -143,7 +143,7 @@ func (t *tree) dir(ctx context.Context, rel string) error {
 	case err != nil && rel == "":
 		return fmt.Errorf("document root: %w", err)
 	case err != nil:
-		t.log.Warn("cannot read a directory; what is known of it is kept", "path", rel, "err", err)
+		t.log.Warn("cannot read a directory; its last known state is kept", "path", rel, "err", err)
 		return nil
 	}
 	if rel == "" && len(entries) == 0 {
@@ -255,7 +255,7 @@ func (t *tree) file(ctx context.Context, rel string, old *record) error {
 		t.later(rel)
 		return nil
 	}
-	t.log.Warn("cannot read a file; what is known of it is kept", "path", rel, "err", err)
+	t.log.Warn("cannot read a file; its last known state is kept", "path", rel, "err", err)
 	return nil
 }
 

@@ -195,7 +195,7 @@ func (s *Site) purge(ctx context.Context) error {
 				return err
 			})
 			if err != nil {
-				s.p.Log.Error("the log was not purged; it is tried again", "err", err)
+				s.p.Log.Error("the log was not purged; trying again", "err", err)
 				break
 			}
 		}

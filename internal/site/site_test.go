@@ -211,7 +211,7 @@ func TestConfirm(t *testing.T) {
 		}
 	}
 	leave := regexp.MustCompile(`/rup/leave\?token=([A-Z0-9]+)`).FindStringSubmatch(string(r.relay.got()[1].raw))[1]
-	if code, body := r.ask("/rup/leave?token="+leave, "List-Unsubscribe", "One-Click"); code != http.StatusOK || !strings.Contains(body, "No more mails") {
+	if code, body := r.ask("/rup/leave?token="+leave, "List-Unsubscribe", "One-Click"); code != http.StatusOK || !strings.Contains(body, "Stop mails") {
 		t.Errorf("leaving: %d %s", code, body)
 	}
 	if _, ok := office.registered("robot@x.example"); ok {
@@ -300,7 +300,7 @@ func TestConfirmTooLate(t *testing.T) {
 func TestLatencyTooLong(t *testing.T) {
 	t.Parallel()
 	r := newSite(t, nil)
-	if code, body := r.ask("/rup", "Action", "Register", "RobotEmail", "a@x.example", "Latency", "367-day"); code != http.StatusBadRequest || !strings.Contains(body, "Latency: longer than 366 days") {
+	if code, body := r.ask("/rup", "Action", "Register", "RobotEmail", "a@x.example", "Latency", "367-day"); code != http.StatusBadRequest || !strings.Contains(body, "Latency: it is longer than 366 days") {
 		t.Errorf("367-day: %d %s", code, body)
 	}
 	if code, body := r.ask("/rup", "Action", "Register", "RobotEmail", "a@x.example", "Latency", "366-day"); code != http.StatusOK {
@@ -354,7 +354,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := Check(t.Context(), good(), &out); err != nil || !strings.Contains(out.String(), "    RUP-CGI: /rup\n") || !strings.Contains(out.String(), "all right") {
+	if err := Check(t.Context(), good(), &out); err != nil || !strings.Contains(out.String(), "    RUP-CGI: /rup\n") || !strings.Contains(out.String(), "no problems found") {
 		t.Errorf("%v, %s", err, out.String())
 	}
 	for want, change := range map[string]func(*Options){
@@ -363,7 +363,7 @@ func TestCheck(t *testing.T) {
 		"https://www.example":    func(o *Options) { o.Base = "www.site.example" },
 		"in the document root":   func(o *Options) { o.Dir = filepath.Join(o.Root, "state") },
 		"/var/lib/rupd":          func(o *Options) { o.Dir = "" },
-		"go nowhere else":        func(o *Options) { o.Info.CGI = "http://other.example/rup" },
+		"use no other host":      func(o *Options) { o.Info.CGI = "http://other.example/rup" },
 		"a path of its own":      func(o *Options) { o.Info.CGI = "/rupinfo.txt" },
 		"or a URL on its host":   func(o *Options) { o.Info.CGI = "" },
 		"day, week or month":     func(o *Options) { o.Info.Latency = []rup.Unit{"hour"} },

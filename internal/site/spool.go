@@ -34,7 +34,7 @@ const (
 // What the relay said to a letter, if not that it will deliver it. Any other error may pass.
 var (
 	errAddress = errors.New("the address is refused")       // for good
-	errLetter  = errors.New("the mail is refused")          // for good
+	errLetter  = errors.New("the mail was refused")         // for good
 	errRelay   = errors.New("the relay cannot be used now") // whatever the letter
 )
 

@@ -84,7 +84,7 @@ func readRecord(b []byte) (r record, err error) {
 
 // openDB opens or makes the Site's file.
 func openDB(name string) (*boltfile.File, error) {
-	remedy := fmt.Sprintf("stop rupd, move the file away (mv %[1]s %[1]s.damaged) and start rupd again: robots then register anew, and changes count from there on", name)
+	remedy := fmt.Sprintf("stop rupd, move the file away (mv %[1]s %[1]s.damaged) and start rupd again: robots must then register again, and changes count from that time", name)
 	db, err := boltfile.Open(name, bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType}, remedy)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)
@@ -97,7 +97,7 @@ func openDB(name string) (*boltfile.File, error) {
 		}
 		meta := tx.Bucket(bucketMeta)
 		if f := meta.Get(metaFormat); f != nil && string(f) != format {
-			return fmt.Errorf("its format is %s, this program knows %s; use the program that wrote it, or begin anew in another directory", f, format)
+			return fmt.Errorf("its format is %s, but this program knows %s; use the program that wrote it, or start again in another directory", f, format)
 		}
 		return meta.Put(metaFormat, []byte(format))
 	})

@@ -101,7 +101,7 @@ func (w *watcher) watch(dir string) {
 	w.mu.Unlock()
 	switch {
 	case first:
-		w.log.Warn("too many directories to watch: changes are found by scans only; raise fs.inotify.max_user_watches", "directory", dir)
+		w.log.Warn("too many directories to watch: changes there are found only by scans; raise fs.inotify.max_user_watches", "directory", dir)
 	case err != nil && !errors.Is(err, unix.ENOENT):
 		w.log.Warn("a directory is not watched", "directory", dir, "err", err)
 	}

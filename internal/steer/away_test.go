@@ -211,7 +211,7 @@ func TestAnUnknownHostIsNotResumed(t *testing.T) {
 			t.Fatal(err)
 		}
 		said, err := ResumeHost(t.Context(), c.Crawl, By{Who: "ada"}, "gone.example")
-		if err != nil || said != "gone.example is not paused any more; the crawl does not know it" {
+		if err != nil || said != "gone.example is no longer paused; the crawl does not know this host" {
 			t.Errorf("%q, %v", said, err)
 		}
 		if spec, err := service.ReadSpec(t.Context(), c.Bucket); err != nil || spec.Hosts[h].Paused {
@@ -259,7 +259,7 @@ func TestARetryThatIsNotTakenInYetSaysSo(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		_, err := Retry(ctx, c.Crawl, By{Who: "ada"}, []string{host})
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "submitted, but not taken in yet") || !strings.Contains(err.Error(), "curtsy status") {
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "submitted, but not accepted yet") || !strings.Contains(err.Error(), "curtsy status") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -280,7 +280,7 @@ func TestNothingIsDoneWhileAHostsOwnShardIsAway(t *testing.T) {
 			},
 		} {
 			said, err := act()
-			if err == nil || !strings.HasPrefix(err.Error(), "nothing was done") || !strings.Contains(err.Error(), "type the same again") {
+			if err == nil || !strings.HasPrefix(err.Error(), "nothing was done") || !strings.Contains(err.Error(), "try again when") {
 				t.Errorf("%s: %q, %v", name, said, err)
 			}
 		}
@@ -300,7 +300,7 @@ func TestAnActIsDoneWhileShardsItDoesNotConcernAreAway(t *testing.T) {
 		c.frontier(shard, host)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if said, err := Retry(ctx, c.Crawl, By{Who: "ada"}, []string{host}); err != nil || said != "tried again: a.example" {
+		if said, err := Retry(ctx, c.Crawl, By{Who: "ada"}, []string{host}); err != nil || said != "will be tried again: a.example" {
 			t.Errorf("%q, %v", said, err)
 		}
 		if said, err := AddSeeds(ctx, c.Crawl, By{Who: "ada"}, []string{"https://a.example/"}); err != nil || said != "https://a.example/ is a seed" {

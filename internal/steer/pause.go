@@ -39,7 +39,7 @@ func setPaused(ctx context.Context, c *asker.Crawl, by By, paused bool, state st
 		return "", err
 	}
 	var st crawl.Status
-	err = await(ctx, fmt.Sprintf("crawl %q is to be %s", c.Spec.Name, state), func() (ok bool, err error) {
+	err = await(ctx, fmt.Sprintf("crawl %q is being set to %s", c.Spec.Name, state), func() (ok bool, err error) {
 		st, err = c.Status(ctx)
 		return !slices.ContainsFunc(st.Shards, func(s crawl.ShardStatus) bool { return s.Paused != paused }), err
 	})
@@ -81,11 +81,11 @@ func ResumeHost(ctx context.Context, c *asker.Crawl, by By, host string) (string
 	case err != nil:
 		return "", err
 	case now.Host == "" && was:
-		return fmt.Sprintf("%s is not paused any more; the crawl does not know it", h), nil
+		return fmt.Sprintf("%s is no longer paused; the crawl does not know this host", h), nil
 	case now.Host == "":
 		return "", unknown(c, h)
 	}
-	return fmt.Sprintf("%s goes on (%s queued, a request every %s)", h, urls(now.Queued), seconds(now.DelayS)), nil
+	return fmt.Sprintf("%s continues (%s queued, one request every %s)", h, urls(now.Queued), seconds(now.DelayS)), nil
 }
 
 // DelayHost sets the least delay between requests to a host, at most crawl.MaxHostDelay; 0 takes
@@ -100,7 +100,7 @@ func DelayHost(ctx context.Context, c *asker.Crawl, by By, host string, d time.D
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("%s: a request every %s", h, seconds(now.DelayS))
+	text := fmt.Sprintf("%s: one request every %s", h, seconds(now.DelayS))
 	if now.DelayS > d.Seconds() && d > 0 {
 		text += fmt.Sprintf(", which is more than %v (%s)", d, now.DelaySource)
 	}
@@ -132,7 +132,7 @@ func ruleHost(ctx context.Context, c *asker.Crawl, by By, a act, h canon.Host, t
 	if err != nil {
 		return now, err
 	}
-	err = await(ctx, fmt.Sprintf("the delay or pause of %s is changed", h), func() (ok bool, err error) {
+	err = await(ctx, fmt.Sprintf("the settings of %s were changed", h), func() (ok bool, err error) {
 		found := false
 		err = c.HostsNamed(ctx, []string{string(h)}, func(info crawl.HostInfo) error { now, found = info, true; return nil })
 		return !found || now.Paused == want.Paused && now.OperatorDelayS == want.Delay.Seconds(), err
@@ -148,7 +148,7 @@ func parseHost(text string) (canon.Host, error) {
 	}
 	u, uerr := canon.Parse(text)
 	if uerr != nil {
-		return "", fmt.Errorf("%q is no host name (%w); use for example docs.example.org", text, err)
+		return "", fmt.Errorf("%q is not a host name (%w); use for example docs.example.org", text, err)
 	}
 	return u.Host(), nil
 }
@@ -171,7 +171,7 @@ func known(ctx context.Context, c *asker.Crawl, text string) (canon.Host, error)
 }
 
 func unknown(c *asker.Crawl, h canon.Host) error {
-	return &UnknownError{Crawl: c.Spec.Name, What: string(h), Hint: "curtsy hosts lists those it knows"}
+	return &UnknownError{Crawl: c.Spec.Name, What: string(h), Hint: "to list the known hosts, type: curtsy hosts"}
 }
 
 // UnknownError says that the crawl does not know a host or a URL.

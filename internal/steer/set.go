@@ -20,7 +20,7 @@ import (
 )
 
 // ErrNoSetting says that nothing was named to be changed.
-var ErrNoSetting = errors.New("change what? for example --scope domain, --max-pages 500 or --delay 2s")
+var ErrNoSetting = errors.New("nothing to change was given; use for example --scope domain, --max-pages 500 or --delay 2s")
 
 // MaxDelay is the most that the least delay of a crawl may be set to while it runs.
 const MaxDelay = 10 * time.Minute
@@ -39,10 +39,10 @@ func (to Settings) set(s crawl.Spec) (next crawl.Spec, what []string, err error)
 		return s, nil, err
 	}
 	if wish.Delay != s.Delay && (wish.Delay < 0 || wish.Delay > MaxDelay) {
-		return s, nil, fmt.Errorf("a delay of %v: use 0s to %v, for example 2s", wish.Delay, MaxDelay)
+		return s, nil, fmt.Errorf("a delay of %v is not possible: use 0s to %v, for example 2s", wish.Delay, MaxDelay)
 	}
 	if p, err := canon.ParseHostPattern(wish.Scope); !slices.Contains(Scopes, wish.Scope) && (err != nil || !p.IsBelow()) {
-		return s, nil, fmt.Errorf("the scope %q is not known; use one of %s", wish.Scope, strings.Join(Scopes, ", "))
+		return s, nil, fmt.Errorf("the scope %q is unknown; use one of %s", wish.Scope, strings.Join(Scopes, ", "))
 	}
 	if wish.MaxPages < 0 || wish.MaxBytes < 0 || wish.MaxPagesPerHost < 0 || wish.MaxDepth < -1 {
 		return s, nil, errors.New("a limit is negative; use 0 for none, and -1 for none on the depth")
@@ -234,7 +234,7 @@ func Set(ctx context.Context, c *asker.Crawl, by By, to Settings) (string, error
 	case err != nil:
 		return "", err
 	case !changed:
-		return "nothing changes by that", nil
+		return "this changes nothing", nil
 	}
 	return said, nil
 }
@@ -256,7 +256,7 @@ func PreviewSet(ctx context.Context, c *asker.Crawl, to Settings) (string, error
 		return "", err
 	}
 	if len(what) == 0 {
-		return "nothing changes by that", nil
+		return "this changes nothing", nil
 	}
 	p, err := c.Preview(ctx, now, next)
 	if err != nil {
@@ -280,13 +280,13 @@ func foreseen(p crawl.Preview, st crawl.Status, now, next crawl.Spec) string {
 		text += "; links of stored pages are read again and add more"
 	}
 	if next.MaxPages != now.MaxPages && next.MaxPages > 0 {
-		text += fmt.Sprintf("; ends at %s pages, %s are stored", humanize.Comma(next.MaxPages), humanize.Comma(st.Stored))
+		text += fmt.Sprintf("; ends at %s pages (%s are stored)", humanize.Comma(next.MaxPages), humanize.Comma(st.Stored))
 	}
 	if next.MaxBytes != now.MaxBytes && next.MaxBytes > 0 {
-		text += fmt.Sprintf("; ends at %s read, %s are", humanize.IBytes(uint64(next.MaxBytes)), humanize.IBytes(uint64(max(st.Bytes, 0))))
+		text += fmt.Sprintf("; ends after reading %s (%s were read)", humanize.IBytes(uint64(next.MaxBytes)), humanize.IBytes(uint64(max(st.Bytes, 0))))
 	}
 	if next.Delay != now.Delay {
-		text += "; delays that sites ask for are kept where they are more"
+		text += "; longer delays that sites ask for stay in force"
 	}
 	return text
 }

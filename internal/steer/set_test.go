@@ -46,7 +46,7 @@ func TestSettings(t *testing.T) {
 func TestForeseenInWords(t *testing.T) {
 	now, next := crawl.Spec{}, crawl.Spec{MaxPages: 500}
 	got := foreseen(crawl.Preview{Adds: 1200, Refuses: 300, About: true}, crawl.Status{Stored: 233}, now, next)
-	if want := "adds about 1,200 queued URLs, refuses about 300 that are queued now; ends at 500 pages, 233 are stored"; got != want {
+	if want := "adds about 1,200 queued URLs, refuses about 300 that are queued now; ends at 500 pages (233 are stored)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	got = foreseen(crawl.Preview{Adds: 1, Refuses: 1, LinksUncounted: true}, crawl.Status{}, now, now)

@@ -29,7 +29,7 @@ type By struct {
 }
 
 // ErrAtRest says that a crawl that does not run cannot be steered so.
-var ErrAtRest = errors.New("the crawl does not run; steer it with the curtsy commands in its directory, or start it: curtsy crawl --dir DIR")
+var ErrAtRest = errors.New("the crawl is not running; start it with: curtsy crawl --dir DIR, or use curtsy commands with its --dir")
 
 // The acts, as the crawl log names them.
 const (
@@ -94,7 +94,7 @@ func submit(ctx context.Context, c *asker.Crawl, by By, a act, s asker.Submissio
 }
 
 // errSame says that a change would change nothing.
-var errSame = errors.New("nothing changes by that")
+var errSame = errors.New("this changes nothing")
 
 // maxSpecBytes bounds the spec, which is one message of at most crawl.MaxPayloadBytes: a crawl
 // whose spec nobody can read any more could not even be paused.
@@ -141,7 +141,7 @@ func failed(ctx context.Context, c *asker.Crawl, by By, a act, why error) error 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logPatience)
 	defer cancel()
 	if err := tell(ctx, c, a.host, line.Bounded()); err != nil {
-		return fmt.Errorf("%w (and the crawl log does not say so: %w)", why, err)
+		return fmt.Errorf("%w (and the crawl log could not be written: %w)", why, err)
 	}
 	return why
 }
@@ -155,7 +155,7 @@ func await(ctx context.Context, what string, ok func() (bool, error)) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s, but not everybody who works on the crawl has said so yet: %w", what, errors.Join(err, ctx.Err()))
+			return fmt.Errorf("%s, but not all services of the crawl have confirmed it yet: %w", what, errors.Join(err, ctx.Err()))
 		case <-time.After(pollEvery):
 		}
 	}

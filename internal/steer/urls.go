@@ -27,13 +27,13 @@ func AddSeeds(ctx context.Context, c *asker.Crawl, by By, texts []string) (strin
 		return "", ErrAtRest
 	}
 	if len(texts) == 0 || len(texts) > MaxSeedsAtOnce {
-		return "", fmt.Errorf("%d URLs: name 1 to %d, for example https://docs.example.org/", len(texts), MaxSeedsAtOnce)
+		return "", fmt.Errorf("%d URLs were given: use 1 to %d, for example https://docs.example.org/", len(texts), MaxSeedsAtOnce)
 	}
 	var seeds []canon.URL
 	for _, text := range texts {
 		u, err := canon.Parse(text)
 		if err != nil {
-			return "", fmt.Errorf("%q is no URL to crawl (%w); use for example https://docs.example.org/", text, err)
+			return "", fmt.Errorf("%q is not a URL that can be crawled (%w); use for example https://docs.example.org/", text, err)
 		}
 		if !slices.Contains(seeds, u) {
 			seeds = append(seeds, u)
@@ -84,7 +84,7 @@ func nothingDone(what string, err error) error {
 	if !errors.Is(err, ask.ErrIncomplete) && !errors.Is(err, ask.ErrNobody) {
 		return err
 	}
-	return fmt.Errorf("nothing was done, because the frontier that knows of %s does not answer: type the same again when curtsy status misses no shard (%w)", what, err)
+	return fmt.Errorf("nothing was done, because the frontier responsible for %s does not answer: try again when curtsy status shows no missing shard (%w)", what, err)
 }
 
 // takenIn waits until the shards that something was submitted to have taken it in.
@@ -93,8 +93,8 @@ func takenIn(ctx context.Context, c *asker.Crawl, s asker.Submission) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("submitted, but not taken in yet: that comes when the frontier of its hosts answers again, and nothing need be typed "+
-		"twice; whether it does, says curtsy status (%w)", err)
+	return fmt.Errorf("submitted, but not accepted yet: the frontier of its hosts does not answer and will accept it when it is back. There is no need to try "+
+		"again; to see whether it answers, type: curtsy status (%w)", err)
 }
 
 func seeding(seeds []canon.URL) act {
@@ -112,7 +112,7 @@ func fits(s crawl.Spec) error {
 		return err
 	}
 	if len(b) > maxSpecBytes {
-		return fmt.Errorf("the crawl's settings would take %d KiB, and %d are the most: make another crawl for what does not fit, curtsy crawl --dir DIR URL",
+		return fmt.Errorf("the crawl's settings would have %d KiB; the limit is %d KiB: use a second crawl for the rest: curtsy crawl --dir DIR URL",
 			len(b)>>10, maxSpecBytes>>10)
 	}
 	return nil
@@ -139,7 +139,7 @@ func Forget(ctx context.Context, c *asker.Crawl, by By, text string, undo bool) 
 	case undo:
 		return entry + " may be crawled again", nil
 	}
-	err = await(ctx, entry+" is to be forgotten", func() (bool, error) {
+	err = await(ctx, entry+" is being forgotten", func() (bool, error) {
 		spec, err := service.ReadSpec(ctx, c.Bucket) // somebody may have forgotten more meanwhile
 		if err != nil {
 			return false, err
@@ -151,7 +151,7 @@ func Forget(ctx context.Context, c *asker.Crawl, by By, text string, undo bool) 
 		return "", err
 	}
 	if !changed {
-		return entry + " was forgotten already", nil
+		return entry + " was already forgotten", nil
 	}
 	return entry + " is forgotten", nil
 }
@@ -168,7 +168,7 @@ func Refetch(ctx context.Context, c *asker.Crawl, by By, text string) (string, e
 		return "", nothingDone(text, err)
 	}
 	if !x.Seen {
-		return "", &UnknownError{Crawl: c.Spec.Name, What: x.Canonical, Hint: "to have it crawled: curtsy seed " + webtext.ShellWord(x.Canonical)}
+		return "", &UnknownError{Crawl: c.Spec.Name, What: x.Canonical, Hint: "to crawl it, type: curtsy seed " + webtext.ShellWord(x.Canonical)}
 	}
 	u := canon.URL(x.Canonical)
 	a := act{what: actRefetch, on: string(u)}
@@ -183,7 +183,7 @@ func Refetch(ctx context.Context, c *asker.Crawl, by By, text string) (string, e
 	if x, err = c.Explain(ctx, text); err == nil && x.State != crawl.Queued.String() && x.Reason != "" {
 		return fmt.Sprintf("%s is %s (%s)", u, x.State, x.Reason), nil
 	}
-	return fmt.Sprintf("%s is to be fetched again", u), nil
+	return fmt.Sprintf("%s will be fetched again", u), nil
 }
 
 // Retry has hosts that could not be reached tried again, without waiting for what their failures
@@ -204,7 +204,7 @@ func Retry(ctx context.Context, c *asker.Crawl, by By, texts []string) (string, 
 		}
 	}
 	if len(hosts) == 0 {
-		return "", fmt.Errorf("retry which host? for example docs.example.org")
+		return "", fmt.Errorf("no host was given; use for example docs.example.org")
 	}
 	a := act{what: actRetry, on: strings.Join(hosts, " ")}
 	s := asker.Retries(c.Spec, hosts)
@@ -214,7 +214,7 @@ func Retry(ctx context.Context, c *asker.Crawl, by By, texts []string) (string, 
 	if err := takenIn(ctx, c, s); err != nil {
 		return "", err
 	}
-	err := await(ctx, "hosts are to be tried again", func() (bool, error) {
+	err := await(ctx, "the hosts will be tried again", func() (bool, error) {
 		st, err := asker.Status(ctx, c.Queue, c.Spec)
 		ready := 0
 		for _, shard := range st.Shards {
@@ -230,5 +230,5 @@ func Retry(ctx context.Context, c *asker.Crawl, by By, texts []string) (string, 
 	if err != nil {
 		return "", err
 	}
-	return "tried again: " + strings.Join(hosts, ", "), nil
+	return "will be tried again: " + strings.Join(hosts, ", "), nil
 }

@@ -36,7 +36,7 @@ func Words(spec crawl.Spec) string {
 		add("at most %s", plural(spec.MaxPages, "page"))
 	}
 	if spec.MaxPagesPerHost > 0 {
-		add("at most %s of a host", plural(spec.MaxPagesPerHost, "page"))
+		add("at most %s per host", plural(spec.MaxPagesPerHost, "page"))
 	}
 	if spec.MaxBytes > 0 {
 		add("at most %s", humanize.IBytes(uint64(spec.MaxBytes)))

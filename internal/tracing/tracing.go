@@ -41,12 +41,12 @@ func CheckEndpoint(s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("is no http or https URL; use for example http://127.0.0.1:4318")
+		return errors.New("is not an http or https URL; use for example http://127.0.0.1:4318")
 	case u.User != nil:
-		return errors.New("holds a password, which others can read on the command line; " +
-			"give what the collector wants to see as OTEL_EXPORTER_OTLP_HEADERS in the environment")
+		return errors.New("contains a password, which others can read on the command line; " +
+			"put the headers for the collector into the environment variable OTEL_EXPORTER_OTLP_HEADERS")
 	case u.RawQuery != "" || u.Fragment != "":
-		return errors.New("has a part behind its path; use for example http://127.0.0.1:4318/v1/traces")
+		return errors.New("has a query or fragment; use for example http://127.0.0.1:4318/v1/traces")
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func New(o Options) (*Tracer, error) {
 	}
 	said := rate.Sometimes{Interval: sayEvery}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		said.Do(func() { o.Log.Warn("traces do not reach their collector", "err", err) })
+		said.Do(func() { o.Log.Warn("traces cannot be sent to the collector", "err", err) })
 	}))
 	provider := sdk.NewTracerProvider(
 		sdk.WithBatcher(exporter), sdk.WithIDGenerator(ids{}), sdk.WithSampler(sdk.AlwaysSample()),
@@ -109,7 +109,7 @@ func (t *Tracer) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeFor)
 	defer cancel()
 	if err := t.provider.Shutdown(ctx); err != nil {
-		t.log.Warn("the last traces did not reach their collector", "err", err)
+		t.log.Warn("the last traces could not be sent to the collector", "err", err)
 	}
 }
 

@@ -206,7 +206,7 @@ func TestCheckEndpoint(t *testing.T) {
 	for s, want := range map[string]string{
 		"http://127.0.0.1:4318": "", "https://otel.example/v1/traces": "",
 		"": "http://127.0.0.1:4318", "otel:4318": "http://127.0.0.1:4318", "ftp://otel": "http://127.0.0.1:4318", "http://": "http://127.0.0.1:4318",
-		"https://me:hunter2@otel.example": "OTEL_EXPORTER_OTLP_HEADERS", "https://otel.example/?key=hunter2": "behind its path",
+		"https://me:hunter2@otel.example": "OTEL_EXPORTER_OTLP_HEADERS", "https://otel.example/?key=hunter2": "a query or fragment",
 	} {
 		err := CheckEndpoint(s)
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2")) {

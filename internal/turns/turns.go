@@ -9,7 +9,7 @@ import (
 )
 
 // ErrBusy says that there is no room for one more question, or that its turn did not come in time.
-var ErrBusy = errors.New("too many questions at once")
+var ErrBusy = errors.New("too many questions at the same time")
 
 // Turns lets questions take turns. It may be used by many goroutines.
 type Turns struct {

@@ -58,7 +58,7 @@ type IndexNow struct {
 func NewIndexNow(shards int, append func(ctx context.Context, shard int, event []byte) error, reg prometheus.Registerer, log *slog.Logger) (*IndexNow, error) {
 	x := &IndexNow{shards: shards, append: append, log: log, all: rate.NewLimiter(allRate, allBurst), size: rate.NewLimiter(byteRate, byteBurst), large: make(chan struct{}, maxLarge), reading: make(chan struct{}, maxReading),
 		peers: newLimiters[netip.Prefix](peerRate, peerBurst, maxPeers), taken: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "curtsy_updates_indexnow_total", Help: "Submissions by IndexNow, by what became of them here.",
+			Name: "curtsy_updates_indexnow_total", Help: "IndexNow submissions by outcome.",
 		}, []string{"outcome"})}
 	if reg != nil {
 		if err := reg.Register(x.taken); err != nil {
@@ -85,10 +85,10 @@ func (x *IndexNow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, why string) {
 	if r.URL.Path != IndexNowPath {
-		return http.StatusNotFound, "submissions are taken at " + IndexNowPath
+		return http.StatusNotFound, "submissions are accepted at " + IndexNowPath
 	}
 	if who := peer(r.RemoteAddr); !beside(who) && !x.peers.allow(who) || !x.all.Allow() {
-		return http.StatusTooManyRequests, "too many submissions; send many URLs in one"
+		return http.StatusTooManyRequests, "too many submissions; send many URLs in one submission"
 	}
 	var s indexnow.Submission
 	var err error
@@ -106,7 +106,7 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 			case x.large <- struct{}{}:
 				defer func() { <-x.large }()
 			default:
-				return http.StatusTooManyRequests, "too many large submissions at once"
+				return http.StatusTooManyRequests, "too many large submissions at the same time"
 			}
 			if body, err = io.ReadAll(io.MultiReader(bytes.NewReader(body), from)); err == nil {
 				x.reading <- struct{}{}
@@ -114,7 +114,7 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 			}
 		}
 		if err != nil {
-			return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body cannot be read, or has over %d MiB", indexnow.MaxBody>>20)
+			return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body cannot be read or is larger than %d MiB", indexnow.MaxBody>>20)
 		}
 		s, err = indexnow.ParseJSON(body)
 	default:
@@ -132,13 +132,13 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 	}
 	// At most all there can be: a body of MaxBody bytes may name URLs that are longer than it.
 	if !x.size.AllowN(time.Now(), min(size, byteBurst)) {
-		return http.StatusTooManyRequests, "too much is submitted at the moment"
+		return http.StatusTooManyRequests, "there are too many submissions at the moment"
 	}
 	if err := x.take(r.Context(), &s); err != nil {
-		x.log.Error("a submission cannot be taken now", "site", s.Origin.String(), "err", err)
-		return http.StatusServiceUnavailable, "it cannot be taken now"
+		x.log.Error("a submission cannot be accepted now", "site", s.Origin.String(), "err", err)
+		return http.StatusServiceUnavailable, "the submission cannot be accepted now"
 	}
-	return http.StatusAccepted, "taken; it counts once the key is found at " + string(s.KeyURL)
+	return http.StatusAccepted, "accepted; it becomes valid when the key is found at " + string(s.KeyURL)
 }
 
 // take puts a submission into the log of its site's shard, in parts that fit. Of one that breaks

@@ -42,7 +42,7 @@ type Maildir struct {
 func NewMaildir(r *Receiver, dir string) (*Maildir, error) {
 	for _, sub := range []string{"new", "cur"} {
 		if st, err := os.Stat(filepath.Join(dir, sub)); err != nil || !st.IsDir() {
-			return nil, fmt.Errorf("%s is no Maildir: it has no folder %s; make it with: mkdir -p %s/{new,cur,tmp}", dir, sub, dir)
+			return nil, fmt.Errorf("%s is not a Maildir: it has no folder %s; create it with: mkdir -p %s/{new,cur,tmp}", dir, sub, dir)
 		}
 	}
 	return &Maildir{r: r, dir: dir, every: maildirEvery, log: r.o.Log}, nil
@@ -53,7 +53,7 @@ func NewMaildir(r *Receiver, dir string) (*Maildir, error) {
 func (m *Maildir) Run(ctx context.Context) error {
 	for {
 		if err := m.look(ctx); err != nil && ctx.Err() == nil {
-			m.log.Error("the Maildir cannot be read; it is tried again", "dir", m.dir, "err", err)
+			m.log.Error("the Maildir cannot be read; trying again", "dir", m.dir, "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -117,7 +117,7 @@ func (m *Maildir) take(ctx context.Context, name string) error {
 	refused := (*Refused)(nil)
 	switch {
 	case errors.As(err, &refused):
-		m.log.Warn("a file in the Maildir is no mail", "file", name, "err", err)
+		m.log.Warn("a file in the Maildir is not a mail", "file", name, "err", err)
 	case err != nil:
 		return err
 	default:
@@ -126,7 +126,7 @@ func (m *Maildir) take(ctx context.Context, name string) error {
 			if m.age(name) < givenUp {
 				return err
 			}
-			m.log.Error("a mail in the Maildir is given up", "file", name, "err", err)
+			m.log.Error("giving up on a mail in the Maildir", "file", name, "err", err)
 		}
 	}
 	return os.Rename(path, filepath.Join(m.dir, "cur", name+":2,S"))
@@ -136,7 +136,7 @@ func (m *Maildir) take(ctx context.Context, name string) error {
 func (m *Maildir) receive(ctx context.Context, name string, mail []byte) error {
 	address, ok := m.addressed(mail)
 	if !ok {
-		m.log.Debug("a mail in the Maildir is to no site's address", "file", name)
+		m.log.Debug("a mail in the Maildir is not addressed to a site's report address", "file", name)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -152,7 +152,7 @@ func readMail(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() || st.Size() > maxMail {
-		return nil, refuse("no file of at most %d MiB", maxMail>>20)
+		return nil, refuse("it is not a file of at most %d MiB", maxMail>>20)
 	}
 	f, err := disk.OpenRegular(path, os.O_RDONLY) // another may be there by now
 	if err != nil {

@@ -48,7 +48,7 @@ func text(mail []byte) (string, error) {
 	case err != nil:
 		return "", refuse("the mail's text cannot be decoded: %v", err)
 	case len(b) > maxMail:
-		return "", refuse("the mail's text is over %d MiB", maxMail>>20)
+		return "", refuse("the mail's text is larger than %d MiB", maxMail>>20)
 	}
 	return string(b), nil
 }

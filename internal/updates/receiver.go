@@ -46,7 +46,7 @@ func New(o Options) (*Receiver, error) {
 		o.LookupTXT = lookupTXT
 	}
 	r := &Receiver{o: o, mails: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "curtsy_updates_mails_total", Help: "Mails to addresses that sites were told, by what became of them.",
+		Name: "curtsy_updates_mails_total", Help: "Mails to report addresses of sites, by outcome.",
 	}, []string{"outcome"})}
 	r.addresses.Store(&o.Addresses)
 	if o.Metrics != nil {
@@ -65,10 +65,10 @@ func (r *Receiver) Receive(ctx context.Context, address string, mail []byte) err
 	outcome := "taken"
 	if refused := (*Refused)(nil); errors.As(err, &refused) {
 		outcome = "refused"
-		r.o.Log.Warn("a mail to a site's address is refused", "reason", refused.Reason, "bytes", len(mail))
+		r.o.Log.Warn("a mail to a site's report address is refused", "reason", refused.Reason, "bytes", len(mail))
 	} else if err != nil {
 		outcome = "later"
-		r.o.Log.Error("a mail cannot be taken now", "err", err)
+		r.o.Log.Error("a mail cannot be accepted now", "err", err)
 	}
 	r.mails.WithLabelValues(outcome).Inc()
 	return err
@@ -76,7 +76,7 @@ func (r *Receiver) Receive(ctx context.Context, address string, mail []byte) err
 
 func (r *Receiver) receive(ctx context.Context, address string, mail []byte) error {
 	if len(mail) > maxMail {
-		return refuse("the mail is over %d MiB", maxMail>>20)
+		return refuse("the mail is larger than %d MiB", maxMail>>20)
 	}
 	if err := r.authentic(ctx, mail); err != nil {
 		return err

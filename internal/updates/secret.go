@@ -72,5 +72,5 @@ func secretIn(ctx context.Context, secrets, crawl jetstream.KeyValue) ([]byte, e
 		case <-time.After(replicaPause):
 		}
 	}
-	return nil, errors.New("there, and not there")
+	return nil, errors.New("the record exists, but it cannot be read")
 }

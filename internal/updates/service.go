@@ -94,7 +94,7 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 		if s.listener, err = open("tcp", o.Listen); err != nil {
 			return nil, fmt.Errorf("updates-listen %s: %w; choose another address, for example 127.0.0.1:2525", o.Listen, err)
 		}
-		o.Log.Info("reports are taken by mail", "address", s.listener.Addr().String(), "lmtp", o.LMTP)
+		o.Log.Info("reports are accepted by mail", "address", s.listener.Addr().String(), "lmtp", o.LMTP)
 	}
 	if o.IndexNow != "" {
 		if s.indexnow, err = NewIndexNow(spec.Shards, put, o.Registry, o.Log); err == nil {
@@ -103,7 +103,7 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("updates-indexnow %s: %w; choose another address, for example 127.0.0.1:8087", o.IndexNow, err), s.Close())
 		}
-		o.Log.Info("submissions are taken by IndexNow", "url", "http://"+s.at.Addr().String()+IndexNowPath)
+		o.Log.Info("IndexNow submissions are accepted", "url", "http://"+s.at.Addr().String()+IndexNowPath)
 	}
 	s.base.Store(&spec.UpdatesWebSub)
 	if o.WebSub != "" {
@@ -117,7 +117,7 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("updates-websub %s: %w; choose another address, for example 127.0.0.1:8088", o.WebSub, err), s.Close())
 		}
-		o.Log.Info("WebSub hubs may deliver", "address", s.hubsAt.Addr().String())
+		o.Log.Info("WebSub deliveries are accepted", "address", s.hubsAt.Addr().String())
 	}
 	return s, nil
 }

@@ -92,7 +92,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 // Data takes one mail. It is acknowledged only when the log has it for every recipient.
 func (s *session) Data(from io.Reader) error {
 	if !s.l.limiter.Allow() {
-		return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 2}, Message: "too many reports at once, try again later"}
+		return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 2}, Message: "too many reports at the same time; try again later"}
 	}
 	// A sender that is slow holds up nobody until its mail is large.
 	mail, err := io.ReadAll(io.LimitReader(from, largeMail))
@@ -124,7 +124,7 @@ func (s *session) Data(from io.Reader) error {
 	return nil
 }
 
-var busy = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "not now, try again later"}
+var busy = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "not possible now; try again later"}
 
 // printable makes a reason fit for an answer: it may quote what a stranger wrote.
 func printable(reason string) string {

@@ -66,11 +66,11 @@ func (r *Receiver) verdicts(mail []byte) error {
 		}
 		for result := range strings.SplitSeq(results, ";") {
 			if forged.MatchString(result) {
-				return refuse("%s says that it is forged: %.200s", r.o.Trusted, strings.Join(strings.Fields(result), " "))
+				return refuse("%s reports that it is forged: %.200s", r.o.Trusted, strings.Join(strings.Fields(result), " "))
 			}
 		}
 		if !whole {
-			return refuse("what %s says of it cannot be read", r.o.Trusted)
+			return refuse("the authentication results of %s cannot be read", r.o.Trusted)
 		}
 	}
 	return nil

@@ -61,7 +61,7 @@ func NewWebSub(callbacks func() websub.Callbacks, shards int, append func(ctx co
 	intends func(ctx context.Context, q crawl.WebSubQuestion) (crawl.WebSubIntent, error), reg prometheus.Registerer, log *slog.Logger) (*WebSub, error) {
 	x := &WebSub{callbacks: callbacks, shards: shards, append: append, intends: intends, log: log, all: rate.NewLimiter(deliveryRate, deliveryBurst),
 		seen: map[[sha256.Size]byte]time.Time{}, domains: newLimiters[string](topicRate, topicBurst, maxDomains), taken: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "curtsy_updates_websub_total", Help: "Requests of WebSub hubs, by what became of them here.",
+			Name: "curtsy_updates_websub_total", Help: "Requests of WebSub hubs by outcome.",
 		}, []string{"outcome"})}
 	if reg != nil {
 		if err := reg.Register(x.taken); err != nil {
@@ -95,11 +95,11 @@ func (x *WebSub) serve(w http.ResponseWriter, r *http.Request) reply {
 	c := x.callbacks()
 	topic, n, ok := c.Find(r.URL.Path)
 	if !ok { // costs little, and takes nothing from those who were told an address
-		return reply{http.StatusNotFound, "nobody asked for anything to be delivered here\n", "unknown"}
+		return reply{http.StatusNotFound, "there is no subscription for this address\n", "unknown"}
 	}
 	// A domain that is remembered must not keep the whole topic in memory.
 	if !x.domains.allow(strings.Clone(topic.Host().Registered())) || !x.all.Allow() {
-		return reply{http.StatusTooManyRequests, "too much is delivered at the moment\n", "later"}
+		return reply{http.StatusTooManyRequests, "there are too many deliveries at the moment\n", "later"}
 	}
 	switch r.Method {
 	case http.MethodGet:
@@ -118,16 +118,16 @@ func (x *WebSub) asked(r *http.Request, topic canon.URL, n int) reply {
 		return reply{http.StatusBadRequest, err.Error() + "\n", "refused"}
 	}
 	if u, err := canon.Parse(i.Topic); err != nil || u != topic {
-		return reply{http.StatusNotFound, "that topic was not asked for\n", "refused"}
+		return reply{http.StatusNotFound, "this topic was not requested\n", "refused"}
 	}
 	if i.Mode != websub.Denied {
 		asked, err := x.intends(r.Context(), crawl.WebSubQuestion{Topic: string(topic), N: n, Mode: i.Mode})
 		switch {
 		case err != nil:
 			x.log.Warn("a hub cannot be answered now", "topic", topic, "err", err)
-			return reply{http.StatusServiceUnavailable, "whether that is wanted is not known now\n", "later"}
+			return reply{http.StatusServiceUnavailable, "it is not known now whether this is requested\n", "later"}
 		case !asked.Wanted:
-			return reply{http.StatusNotFound, "that was not asked for\n", "refused"}
+			return reply{http.StatusNotFound, "this was not requested\n", "refused"}
 		}
 	}
 	ws := crawl.WebSub{Topic: topic, N: n, Mode: i.Mode, Lease: i.Lease, Reason: strings.ToValidUTF8(i.Reason, "?"), Received: time.Now()}
@@ -146,17 +146,17 @@ func (x *WebSub) asked(r *http.Request, topic canon.URL, n int) reply {
 func (x *WebSub) delivered(w http.ResponseWriter, r *http.Request, topic canon.URL, n int, key string) reply {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxDelivery))
 	if err != nil {
-		return reply{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body cannot be read, or has over %d KiB\n", MaxDelivery>>10), "refused"}
+		return reply{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body cannot be read or is larger than %d KiB\n", MaxDelivery>>10), "refused"}
 	}
 	if err := websub.Verify(r.Header.Get("X-Hub-Signature"), key, body); err != nil {
 		return reply{http.StatusForbidden, err.Error() + "\n", "forged"}
 	}
 	if x.left(r.Context(), topic, n) {
-		return reply{http.StatusGone, "that is not subscribed to any more\n", "gone"}
+		return reply{http.StatusGone, "the subscription has ended\n", "gone"}
 	}
 	digest := sha256.Sum256(append([]byte(key), body...))
 	if !x.first(digest) {
-		return reply{http.StatusOK, "it was delivered before\n", "replayed"}
+		return reply{http.StatusOK, "this content was already delivered\n", "replayed"}
 	}
 	ws := crawl.WebSub{Topic: topic, N: n, Mode: crawl.WebSubDeliver, Received: time.Now()}
 	ws.URLs, ws.Mods = entries(topic, body, ws.Received)
@@ -177,8 +177,8 @@ func (x *WebSub) left(ctx context.Context, topic canon.URL, n int) bool {
 }
 
 func (x *WebSub) later(topic canon.URL, err error) reply {
-	x.log.Error("what a hub says cannot be taken now", "topic", topic, "err", err)
-	return reply{http.StatusServiceUnavailable, "it cannot be taken now\n", "later"}
+	x.log.Error("a request of a hub cannot be accepted now", "topic", topic, "err", err)
+	return reply{http.StatusServiceUnavailable, "the request cannot be accepted now\n", "later"}
 }
 
 // first remembers a delivery, and reports whether it is the first of its kind.

@@ -130,7 +130,7 @@ func (rec *Record) entry(filename string) (e Entry, ok bool, err error) {
 	e.Key = Key(e.URL)
 	at, err := ParseTime(rec.Get("WARC-Date"))
 	if err != nil {
-		return e, false, rec.damaged("its WARC-Date is none")
+		return e, false, rec.damaged("its WARC-Date is not a date")
 	}
 	e.Time = Stamp(at)
 	if kind == "resource" {

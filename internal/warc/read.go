@@ -163,7 +163,7 @@ func (rec *Record) head() error {
 			return nil
 		case s[0] == ' ' || s[0] == '\t':
 			if len(rec.Fields) == 0 {
-				return rec.damaged("a line continues nothing")
+				return rec.damaged("a continuation line has no line before it")
 			}
 			last := &rec.Fields[len(rec.Fields)-1]
 			last.Value = strings.TrimSpace(last.Value + " " + strings.Trim(s, " \t"))
@@ -171,7 +171,7 @@ func (rec *Record) head() error {
 		}
 		name, value, ok := strings.Cut(s, ":")
 		if !ok || !isToken(name) {
-			return rec.damaged(fmt.Sprintf("%.40q is no named field", s))
+			return rec.damaged(fmt.Sprintf("%.40q is not a named field", s))
 		}
 		rec.Fields = append(rec.Fields, Field{name, strings.Trim(value, " \t")})
 	}
@@ -229,13 +229,13 @@ func (rec *Record) Close() error {
 		return rec.damaged(err)
 	}
 	if string(end[:]) != "\r\n\r\n" {
-		return rec.damaged("its block does not end where Content-Length says")
+		return rec.damaged("its block does not end after Content-Length bytes")
 	}
 	if rec.in == io.Reader(rec.r.z) {
 		// The member's checksum stands behind its data.
 		switch n, err := rec.in.Read(end[:1]); {
 		case n > 0:
-			return rec.damaged("its gzip member goes on behind it")
+			return rec.damaged("its gzip member continues after it")
 		case err != io.EOF:
 			return rec.damaged(err)
 		}

@@ -44,7 +44,7 @@ type Callbacks struct {
 func CheckBase(base string) error {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || len(base) > 256 {
-		return fmt.Errorf("%.100q is no public URL; use one such as https://crawler.example/hooks", base)
+		return fmt.Errorf("%.100q is not a public URL; use for example https://crawler.example/hooks", base)
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (c Callbacks) Find(path string) (topic canon.URL, n int, ok bool) {
 }
 
 // ErrSignature says that a delivery is not signed by the hub we subscribed at.
-var ErrSignature = errors.New("not signed with the secret that the hub was told")
+var ErrSignature = errors.New("it is not signed with the secret that was sent to the hub")
 
 // Verify reports whether X-Hub-Signature is that of a body, by the secret of the subscription. All
 // methods of the recommendation are taken (§8): that of SHA-1 as well, which old hubs know alone.
@@ -168,13 +168,13 @@ func ParseIntent(q url.Values) (i Intent, err error) {
 	if s := q.Get("hub.lease_seconds"); s != "" {
 		n, err := strconv.ParseUint(s, 10, 62)
 		if err != nil {
-			return i, errors.New("hub.lease_seconds is no number")
+			return i, errors.New("hub.lease_seconds is not a number")
 		}
 		i.Lease = min(max(time.Duration(min(n, uint64(MostLease/time.Second)))*time.Second, LeastLease), MostLease)
 	}
 	switch {
 	case i.Mode != Subscribe && i.Mode != Unsubscribe && i.Mode != Denied:
-		return i, errors.New("hub.mode is to be subscribe, unsubscribe or denied")
+		return i, errors.New("hub.mode must be subscribe, unsubscribe or denied")
 	case i.Mode != Denied && (i.Challenge == "" || len(i.Challenge) > maxChallenge):
 		return i, fmt.Errorf("hub.challenge has %d bytes; send 1 to %d", len(i.Challenge), maxChallenge)
 	}

@@ -57,7 +57,7 @@ func base(m *Message, covered httpsfv.InnerList) (string, error) {
 			return "", err
 		}
 		if seen[id] {
-			return "", fmt.Errorf("it covers %s twice", id)
+			return "", fmt.Errorf("it covers %s more than once", id)
 		}
 		seen[id] = true
 		value, err := componentValue(m, item)
@@ -65,10 +65,10 @@ func base(m *Message, covered httpsfv.InnerList) (string, error) {
 			return "", fmt.Errorf("%s: %w", id, err)
 		}
 		if strings.ContainsAny(value, "\r\n") {
-			return "", fmt.Errorf("%s: its value has a line end", id)
+			return "", fmt.Errorf("%s: its value contains a line break", id)
 		}
 		if b.Len()+len(value) > maxValue {
-			return "", errors.New("what it covers is too long")
+			return "", errors.New("the signature base is too long")
 		}
 		b.WriteString(id)
 		b.WriteString(": ")
@@ -88,7 +88,7 @@ func base(m *Message, covered httpsfv.InnerList) (string, error) {
 func componentValue(m *Message, item httpsfv.Item) (string, error) {
 	name, ok := item.Value.(string)
 	if !ok {
-		return "", errors.New("a component's name is a String")
+		return "", errors.New("the name of a component must be a String")
 	}
 	var how fieldReading
 	queryName := ""
@@ -97,34 +97,34 @@ func componentValue(m *Message, item httpsfv.Item) (string, error) {
 		switch p {
 		case "req":
 			if v != true || m.Request == nil {
-				return "", errors.New(";req is for an answer to a request")
+				return "", errors.New(";req is only for a response to a request")
 			}
 			m = m.Request
 		case "sf", "bs":
 			if v != true {
-				return "", fmt.Errorf(";%s is a flag", p)
+				return "", fmt.Errorf(";%s is a flag and has no value", p)
 			}
 			how.structured = how.structured || p == "sf"
 			how.binary = how.binary || p == "bs"
 		case "key":
 			if how.key, ok = v.(string); !ok {
-				return "", errors.New(";key is a String")
+				return "", errors.New(";key must be a String")
 			}
 			how.keyed = true
 		case "name":
 			if queryName, ok = v.(string); !ok || name != "@query-param" {
-				return "", errors.New(";name is a String, of @query-param")
+				return "", errors.New(";name must be a String and is only for @query-param")
 			}
 		default: // ;tr too: nobody keeps trailers
-			return "", fmt.Errorf("parameter %s is not understood", p)
+			return "", fmt.Errorf("parameter %s is unknown", p)
 		}
 	}
 	if how.binary && (how.structured || how.keyed) {
-		return "", errors.New(";bs goes with neither ;sf nor ;key")
+		return "", errors.New(";bs cannot be combined with ;sf or ;key")
 	}
 	if strings.HasPrefix(name, "@") {
 		if how != (fieldReading{}) {
-			return "", errors.New("it is no field")
+			return "", errors.New("it is not a header field")
 		}
 		return derived(m, name, queryName)
 	}
@@ -135,12 +135,12 @@ func componentValue(m *Message, item httpsfv.Item) (string, error) {
 func derived(m *Message, name, queryName string) (string, error) {
 	if name == "@status" {
 		if m.Status == 0 {
-			return "", errors.New("a request has none")
+			return "", errors.New("a request does not have it")
 		}
 		return strconv.Itoa(m.Status), nil
 	}
 	if m.Status != 0 {
-		return "", errors.New("an answer has none; it takes ;req")
+		return "", errors.New("a response does not have it; add ;req")
 	}
 	path := m.Path
 	if path == "" {
@@ -218,7 +218,7 @@ type fieldReading struct {
 // fieldValue is the value of a header field (RFC 9421 §2.1).
 func fieldValue(h http.Header, name string, how fieldReading) (string, error) {
 	if name != strings.ToLower(name) {
-		return "", errors.New("a field's name is in lower case")
+		return "", errors.New("the name of a header field must be in lower case")
 	}
 	var lines []string
 	for field, values := range h {
@@ -227,7 +227,7 @@ func fieldValue(h http.Header, name string, how fieldReading) (string, error) {
 		}
 	}
 	if len(lines) == 0 {
-		return "", errors.New("the message has no such field")
+		return "", errors.New("the message does not have this header field")
 	}
 	for i, line := range lines {
 		lines[i] = strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(line, "\r\n", " "), "\n", " "))
@@ -240,11 +240,11 @@ func fieldValue(h http.Header, name string, how fieldReading) (string, error) {
 	case how.keyed:
 		d, err := dictionary(lines)
 		if err != nil {
-			return "", fmt.Errorf("it is no Dictionary: %w", err)
+			return "", fmt.Errorf("it is not a Dictionary: %w", err)
 		}
 		member, ok := d.Get(how.key)
 		if !ok {
-			return "", errors.New("it has no such member")
+			return "", errors.New("it does not have this member")
 		}
 		return httpsfv.Marshal(member)
 	case how.structured:
@@ -255,7 +255,7 @@ func fieldValue(h http.Header, name string, how fieldReading) (string, error) {
 		if l, err := httpsfv.UnmarshalList(lines); err == nil {
 			return httpsfv.Marshal(l)
 		}
-		return "", errors.New("it is no structured field")
+		return "", errors.New("it is not a structured field")
 	}
 	return strings.Join(lines, ", "), nil
 }

@@ -60,29 +60,29 @@ func ParseAgent(raw string, form Form) (string, error) {
 		return "", fmt.Errorf("it is longer than %d bytes", maxAgent)
 	}
 	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }) {
-		return "", errors.New("it holds a blank, a quote or a character beyond ASCII; use for example https://bot.example.org")
+		return "", errors.New("it contains a space, a quote or a non-ASCII character; use for example https://bot.example.org")
 	}
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Scheme != "https" || u.Host == "" || u.Hostname() == "" || u.Opaque != "":
-		return "", errors.New("it is no https address; use for example https://bot.example.org")
+		return "", errors.New("it is not an https address; use for example https://bot.example.org")
 	case u.User != nil || strings.Contains(raw, "#"):
-		return "", errors.New("it has a user or a fragment; use for example https://bot.example.org")
+		return "", errors.New("it contains a user name or a fragment; use for example https://bot.example.org")
 	}
 	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
-		return "", errors.New("it names an IP address; a directory has a host name, for example https://bot.example.org")
+		return "", errors.New("its host is an IP address; use a host name, for example https://bot.example.org")
 	}
 	origin := "https://" + Authority("https", u.Host)
 	bare := (u.Path == "" || u.Path == "/") && u.RawQuery == "" && !u.ForceQuery
 	switch form {
 	case FormString, FormDictionary:
 		if !bare {
-			return "", fmt.Errorf("with form %s it is an origin without a path; use %s, or form %s", form, origin, FormJWKS)
+			return "", fmt.Errorf("with form %s it must be an origin without a path; use %s, or form %s", form, origin, FormJWKS)
 		}
 		return origin, nil
 	case FormJWKS:
 		if bare {
-			return "", fmt.Errorf("with form %s it is the address of the key set; use for example %s%s", form, origin, DirectoryPath)
+			return "", fmt.Errorf("with form %s it must be the address of the key set; use for example %s%s", form, origin, DirectoryPath)
 		}
 		return origin + strings.TrimPrefix(raw[strings.Index(raw, "//")+2:], u.Host), nil
 	}

@@ -41,7 +41,7 @@ type JWK struct {
 // PublicKey is the key, if it is an Ed25519 key.
 func (j JWK) PublicKey() (ed25519.PublicKey, error) {
 	if j.KTY != "OKP" || j.CRV != "Ed25519" {
-		return nil, fmt.Errorf("it is a key of another kind (kty %.20q, crv %.20q); wanted is Ed25519", j.KTY, j.CRV)
+		return nil, fmt.Errorf("it is not an Ed25519 key (kty %.20q, crv %.20q)", j.KTY, j.CRV)
 	}
 	x, err := base64.RawURLEncoding.Strict().DecodeString(j.X)
 	if err != nil || len(x) != ed25519.PublicKeySize {
@@ -77,17 +77,17 @@ func ParseDirectory(body []byte) (d Directory, diagnostics []string, err error) 
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &raw); err != nil || raw.Keys == nil {
-		return d, nil, errors.New(`it is no key set, {"keys":[...]}`)
+		return d, nil, errors.New(`it is not a key set; a key set looks like {"keys":[...]}`)
 	}
 	for i, r := range raw.Keys {
 		odd := func(why string) { diagnostics = append(diagnostics, fmt.Sprintf("key %d: %s", i+1, why)) }
 		if i >= maxKeys {
-			odd(fmt.Sprintf("it and those behind it are left out: more than %d", maxKeys))
+			odd(fmt.Sprintf("this key and all keys after it are ignored: the limit is %d keys", maxKeys))
 			break
 		}
 		var j JWK
 		if json.Unmarshal(r, &j) != nil {
-			odd("it is no JWK")
+			odd("it is not a JWK")
 			continue
 		}
 		public, err := j.PublicKey()
@@ -96,10 +96,10 @@ func ParseDirectory(body []byte) (d Directory, diagnostics []string, err error) 
 			odd(err.Error())
 			continue
 		case j.Use != "" && j.Use != "sig":
-			odd("it is not for signatures")
+			odd("it is not meant for signatures (use is not sig)")
 			continue
 		case j.KID != "" && j.KID != Thumbprint(public):
-			odd("its kid is not its thumbprint, " + Thumbprint(public))
+			odd("its kid differs from its thumbprint, " + Thumbprint(public))
 		}
 		d.Keys = append(d.Keys, j)
 	}
@@ -115,9 +115,9 @@ func (d Directory) Key(id string, now time.Time) (ed25519.PublicKey, error) {
 		}
 		switch {
 		case j.NBF != 0 && now.Unix() < j.NBF:
-			return nil, fmt.Errorf("key %s is not good before %s", id, time.Unix(j.NBF, 0).UTC().Format(time.RFC3339))
+			return nil, fmt.Errorf("key %s is not valid before %s", id, time.Unix(j.NBF, 0).UTC().Format(time.RFC3339))
 		case j.EXP != 0 && now.Unix() >= j.EXP:
-			return nil, fmt.Errorf("key %s was good until %s", id, time.Unix(j.EXP, 0).UTC().Format(time.RFC3339))
+			return nil, fmt.Errorf("key %s was valid until %s", id, time.Unix(j.EXP, 0).UTC().Format(time.RFC3339))
 		}
 		return public, nil
 	}

@@ -27,7 +27,7 @@ var testKeys = map[string]bool{
 func TestKey(thumbprint string) bool { return testKeys[thumbprint] }
 
 // ErrTestKey is why a key is refused that a document has published.
-var ErrTestKey = errors.New("this is a test key of RFC 9421, whose private half everybody has; make one of your own with curtsy identity --new-key FILE")
+var ErrTestKey = errors.New("this is a test key of RFC 9421, and its private half is public; make your own key with curtsy identity --new-key FILE")
 
 // Key is a private Ed25519 key. It never shows itself: not in errors, logs, dumps or JSON.
 type Key struct {
@@ -90,19 +90,19 @@ func ParseKey(file []byte) (*Key, error) {
 
 func parseKey(file []byte) (*Key, error) {
 	if len(file) > MaxKeyFile {
-		return nil, fmt.Errorf("it is longer than %d bytes, and no key", MaxKeyFile)
+		return nil, fmt.Errorf("it is longer than %d bytes, so it is not a key", MaxKeyFile)
 	}
 	if block, _ := pem.Decode(file); block != nil {
 		if block.Type != "PRIVATE KEY" {
-			return nil, fmt.Errorf("it holds a PEM block %.40q; wanted is PRIVATE KEY (PKCS #8), as of openssl genpkey -algorithm ed25519", block.Type)
+			return nil, fmt.Errorf("it contains a PEM block %.40q; use a PRIVATE KEY (PKCS #8), for example from openssl genpkey -algorithm ed25519", block.Type)
 		}
 		any, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 		if err != nil {
-			return nil, errors.New("its PEM block is no PKCS #8 key")
+			return nil, errors.New("its PEM block is not a PKCS #8 key")
 		}
 		private, ok := any.(ed25519.PrivateKey)
 		if !ok {
-			return nil, fmt.Errorf("it is a key of another kind (%T); wanted is Ed25519, as of openssl genpkey -algorithm ed25519", any)
+			return nil, fmt.Errorf("it is a key of another kind (%T); use an Ed25519 key, for example from openssl genpkey -algorithm ed25519", any)
 		}
 		return keyOf(private), nil
 	}
@@ -113,7 +113,7 @@ func parseKey(file []byte) (*Key, error) {
 		D string `json:"d"`
 	}
 	if json.Unmarshal(file, &j) != nil {
-		return nil, errors.New("it is neither PEM nor a JWK; make one with curtsy identity --new-key FILE")
+		return nil, errors.New("it is neither PEM nor a JWK; make a key with curtsy identity --new-key FILE")
 	}
 	if j.KTY == "RSA" && TestKey(thumbprint(fmt.Sprintf(`{"e":%q,"kty":"RSA","n":%q}`, j.E, j.N))) {
 		return nil, ErrTestKey
@@ -128,7 +128,7 @@ func parseKey(file []byte) (*Key, error) {
 	}
 	k := keyOf(ed25519.NewKeyFromSeed(seed))
 	if !k.Public().Equal(public) {
-		return nil, errors.New("it is a JWK whose parts d and x are of two keys")
+		return nil, errors.New("it is a JWK whose parts d and x belong to different keys")
 	}
 	return k, nil
 }

@@ -92,7 +92,7 @@ func (s *Signer) Sign(m *Message, now time.Time, nonce []byte) (Signed, error) {
 
 func (s *Signer) sign(m *Message, created, expires int64, nonce string) (Signed, error) {
 	if strings.ContainsAny(m.Method+m.Authority+m.Path, "\r\n") {
-		return Signed{}, errors.New("the request has a line end in its target")
+		return Signed{}, errors.New("the target of the request contains a line break")
 	}
 	params := make([]byte, 0, 384)
 	for i, id := range s.covered {

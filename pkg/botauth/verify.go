@@ -101,7 +101,7 @@ func Verify(m *Message, p Policy) ([]Verdict, error) {
 	for _, name := range sig.Names() {
 		if _, ok := in.Get(name); !ok {
 			v := Verdict{Label: name}
-			v.refuse(WhySyntax, "Signature has it, Signature-Input has not")
+			v.refuse(WhySyntax, "it is in Signature but not in Signature-Input")
 			list = append(list, v)
 		}
 	}
@@ -124,12 +124,12 @@ func (v *Verdict) judge(m *Message, p Policy, in, sig *httpsfv.Dictionary) {
 	member, _ := in.Get(v.Label)
 	covered, ok := member.(httpsfv.InnerList)
 	if !ok {
-		v.refuse(WhySyntax, "Signature-Input: its value is no list of components")
+		v.refuse(WhySyntax, "Signature-Input: its value is not a list of components")
 		return
 	}
 	signature, ok := bytesOf(sig, v.Label)
 	if !ok {
-		v.refuse(WhySyntax, "Signature: it is not there, or no byte sequence")
+		v.refuse(WhySyntax, "Signature: it is missing or is not a byte sequence")
 		return
 	}
 	if tag, _ := text(covered.Params, "tag"); tag != Tag {
@@ -137,14 +137,14 @@ func (v *Verdict) judge(m *Message, p Policy, in, sig *httpsfv.Dictionary) {
 		return
 	}
 	if m.Scheme != "https" {
-		v.refuse(WhyPlain, "it came over plain http, where anybody could have read it")
+		v.refuse(WhyPlain, "it was sent over plain http, where anyone could read it")
 		return
 	}
 	if !v.parameters(covered.Params, p) || !v.components(m, covered) || !v.times(p) {
 		return
 	}
 	if TestKey(v.KeyID) && !p.TestKeys {
-		v.refuse(WhyTestKey, "%s is a test key of RFC 9421, with which anybody can sign", v.KeyID)
+		v.refuse(WhyTestKey, "%s is a test key of RFC 9421, so anyone can sign with it", v.KeyID)
 		return
 	}
 	text, err := base(m, covered)
@@ -158,9 +158,9 @@ func (v *Verdict) judge(m *Message, p Policy, in, sig *httpsfv.Dictionary) {
 	case err != nil:
 		v.refuse(WhyKey, "%v", err)
 	case len(key) != ed25519.PublicKeySize || Thumbprint(key) != v.KeyID:
-		v.refuse(WhyKey, "the key found is not the one that keyid names")
+		v.refuse(WhyKey, "the key that was found has another ID than keyid")
 	case !ed25519.Verify(key, []byte(text), signature):
-		v.refuse(WhySignature, "it was made of another message, or with another key")
+		v.refuse(WhySignature, "it was made from another message or with another key")
 	}
 }
 
@@ -177,15 +177,15 @@ func (v *Verdict) parameters(params *httpsfv.Params, p Policy) bool {
 	}
 	switch {
 	case !hasCreated || !hasExpires:
-		v.refuse(WhyParameters, "created and expires are missing, or no integers")
+		v.refuse(WhyParameters, "created or expires is missing or is not an integer")
 		return false
 	case !hasKey:
-		v.refuse(WhyParameters, "keyid is missing, or no String")
+		v.refuse(WhyParameters, "keyid is missing or is not a String")
 		return false
 	}
 	v.Created, v.Expires = time.Unix(created, 0).UTC(), time.Unix(expires, 0).UTC()
 	if alg, ok := text(params, "alg"); ok && alg != "ed25519" {
-		v.refuse(WhyAlgorithm, "alg is %.40q; wanted is ed25519", alg)
+		v.refuse(WhyAlgorithm, "alg is %.40q; it must be ed25519", alg)
 		return false
 	}
 	switch life := expires - created; {
@@ -193,7 +193,7 @@ func (v *Verdict) parameters(params *httpsfv.Params, p Policy) bool {
 		v.refuse(WhyParameters, "it expires before it was created")
 		return false
 	case life > int64(longest/time.Second):
-		v.refuse(WhyParameters, "it is good for %d s; at most %v are accepted", life, longest)
+		v.refuse(WhyParameters, "it is valid for %d s; the limit is %v", life, longest)
 		return false
 	}
 	return true
@@ -220,7 +220,7 @@ func (v *Verdict) components(m *Message, covered httpsfv.InnerList) bool {
 	}
 	switch {
 	case !bound:
-		v.refuse(WhyComponents, "it covers neither @authority nor @target-uri, so it would do for any site")
+		v.refuse(WhyComponents, "it covers neither @authority nor @target-uri, so it would be valid for any site")
 		return false
 	case agents == 0:
 		v.refuse(WhyComponents, "it does not cover signature-agent")
@@ -247,7 +247,7 @@ func (v *Verdict) agent(m *Message, covered httpsfv.Item) error {
 		item, err := httpsfv.UnmarshalItem(lines)
 		address, ok := item.Value.(string)
 		if err != nil || !ok {
-			return errors.New("it is no String; a Dictionary is covered by its member, ;key")
+			return errors.New("it is not a String; to cover a member of a Dictionary, use ;key")
 		}
 		v.Form = FormString
 		v.Agent, err = ParseAgent(address, FormString)
@@ -255,16 +255,16 @@ func (v *Verdict) agent(m *Message, covered httpsfv.Item) error {
 	}
 	d, err := dictionary(lines)
 	if err != nil {
-		return errors.New("it is no Dictionary, and covered as one")
+		return errors.New("it is covered as a Dictionary, but it is not one")
 	}
 	member, ok := d.Get(key)
 	item, isItem := member.(httpsfv.Item)
 	address, isText := item.Value.(string)
 	if !ok || !isItem || !isText {
-		return fmt.Errorf("its member %.40q is missing, or no String", key)
+		return fmt.Errorf("its member %.40q is missing or is not a String", key)
 	}
 	if key != v.Label {
-		v.Notes = append(v.Notes, fmt.Sprintf("the covered member is %s, the label %s; newer drafts want them to be the same", key, v.Label))
+		v.Notes = append(v.Notes, fmt.Sprintf("the covered member is %s but the label is %s; newer drafts require the same name for both", key, v.Label))
 	}
 	v.Form = FormDictionary
 	if _, err := ParseAgent(address, FormDictionary); err != nil {
@@ -286,7 +286,7 @@ func (v *Verdict) agent(m *Message, covered httpsfv.Item) error {
 // times holds the signature's against the clock.
 func (v *Verdict) times(p Policy) bool {
 	if ahead := v.Created.Sub(p.Now); ahead > p.Skew {
-		v.refuse(WhyFuture, "it was created %v in the future: one of two clocks is off", ahead.Round(time.Second))
+		v.refuse(WhyFuture, "it was created %v in the future, so one of the two clocks is wrong", ahead.Round(time.Second))
 		return false
 	}
 	if past := p.Now.Sub(v.Expires); past >= p.Skew {

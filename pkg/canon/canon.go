@@ -54,11 +54,11 @@ var (
 	// ErrScheme: mailto:, ftp: and the like, or no scheme and no base to take one from.
 	ErrScheme = errors.New("not an absolute http or https URL")
 	// ErrHost: no host, or one that DNS cannot carry and that is no IP address.
-	ErrHost = errors.New("host missing or impossible")
+	ErrHost = errors.New("the host is missing or invalid")
 	// ErrSyntax: a port that is no number from 1 to 65535, or a path without its "/".
-	ErrSyntax = errors.New("malformed port or path")
+	ErrSyntax = errors.New("the port or the path is malformed")
 	// ErrTooLong: more than MaxLen bytes, or a raw spelling beyond all measure.
-	ErrTooLong = errors.New("URL longer than 2048 bytes")
+	ErrTooLong = errors.New("the URL is longer than 2048 bytes")
 )
 
 // URL is a canonical absolute http or https URL. Only Parse, Join and FromParts make

@@ -22,7 +22,7 @@ func ParseHostPattern(raw string) (HostPattern, error) {
 	case strings.Contains(string(h), "*"):
 		return HostPattern{}, fmt.Errorf("%w: * stands for whole labels, as in *.example.org", ErrHost)
 	case below && h.IsIP():
-		return HostPattern{}, fmt.Errorf("%w: an address has no names below it", ErrHost)
+		return HostPattern{}, fmt.Errorf("%w: an IP address has no subdomains", ErrHost)
 	}
 	return HostPattern{h, below}, nil
 }

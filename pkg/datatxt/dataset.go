@@ -43,7 +43,7 @@ func (f *File) describe(d *Dataset, fields []Field) {
 			continue
 		}
 		if given[name] {
-			f.diagnose(field.Line, "%s given twice, the first counts", field.Name)
+			f.diagnose(field.Line, "%s is given twice; the first one is used", field.Name)
 			continue
 		}
 		given[name] = true
@@ -101,7 +101,7 @@ func (f *File) count(field Field, text string) *int64 {
 	// 63 bits: ParseUint takes neither a sign nor, in base 10, underscores.
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		f.diagnose(field.Line, "%s is no number", lower(field.Name))
+		f.diagnose(field.Line, "%s is not a number", lower(field.Name))
 		return nil
 	}
 	i := int64(n)
@@ -128,7 +128,7 @@ func (f *File) setColumns(d *Dataset, field Field) {
 		}
 	default:
 		if v.Text != "" {
-			f.diagnose(field.Line, "columns is neither list nor mapping")
+			f.diagnose(field.Line, "columns is neither a list nor a mapping")
 			d.Extra = append(d.Extra, field)
 		}
 	}
@@ -136,7 +136,7 @@ func (f *File) setColumns(d *Dataset, field Field) {
 
 func (f *File) addColumn(d *Dataset, col Column, line int) {
 	if col.Name == "" {
-		f.diagnose(line, "column without a name")
+		f.diagnose(line, "a column has no name")
 		return
 	}
 	d.Columns = append(d.Columns, col)

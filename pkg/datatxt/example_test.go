@@ -34,7 +34,7 @@ func ExampleParse() {
 	// Output:
 	// data.csv https://d.example/iris/data.csv Measurements of iris flowers [] false
 	// cars.parquet https://cdn.example/cars.parquet  [{speed integer } {dist integer }] true
-	// line 7: entry without a path
+	// line 7: an entry has no path
 }
 
 func ExampleParse_refused() {

@@ -91,7 +91,7 @@ func TestProtocols_0_BadBytes(t *testing.T) {
 	if got, want := urls(f), "https://d.example/a.csv https://d.example/b%EF%BF%BD.csv https://d.example/c.csv"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if f.Datasets[0].Title != "caf\uFFFD" || reasons(f) != "2: bytes that are no UTF-8; 3: bytes that are no UTF-8" {
+	if f.Datasets[0].Title != "caf\uFFFD" || reasons(f) != "2: bytes that are not UTF-8; 3: bytes that are not UTF-8" {
 		t.Errorf("title %q; %s", f.Datasets[0].Title, reasons(f))
 	}
 	// In records a path is octets, so Latin-1 works as meant.

@@ -44,13 +44,13 @@ func Usable(contentType string, body []byte) (ok bool, reason string) {
 	switch media = lower(strings.Trim(media, blanks)); media {
 	case "", "text/plain", "application/octet-stream", "text/yaml", "text/x-yaml", "application/yaml", "application/x-yaml":
 	case "text/html":
-		return false, "an HTML page"
+		return false, "it is an HTML page"
 	default:
-		return false, "of type " + media
+		return false, "its type is " + media
 	}
 	// Byte order marks, and the zeros of UTF-16, are as good as blanks here.
 	if text := bytes.TrimLeft(body, "\xEF\xBB\xBF\xFE\xFF\x00 \t\r\n\f"); bytes.HasPrefix(text, []byte("<")) {
-		return false, "a page of markup"
+		return false, "it is a page of markup"
 	}
 	return true, ""
 }

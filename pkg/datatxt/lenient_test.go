@@ -55,7 +55,7 @@ func TestLenient_RepeatedKeys(t *testing.T) {
 	f := parse(t, "- path: a\n  path: b\n  title: x\n  Title: y\n  k: 1\n  k: 2\n")
 	d := f.Datasets[0]
 	if urls(f) != "https://d.example/a" || d.Title != "x" || len(d.Extra) != 2 ||
-		reasons(f) != "2: path given twice, the first counts; 4: Title given twice, the first counts" {
+		reasons(f) != "2: path is given twice; the first one is used; 4: Title is given twice; the first one is used" {
 		t.Errorf("%+v; %s", d, reasons(f))
 	}
 }
@@ -67,7 +67,7 @@ func TestLenient_WrongKinds(t *testing.T) {
 	if d.Title != "" || d.Rows != nil || d.Columns != nil || len(d.Extra) != 3 || d.Extra[0].Value.String() != "[x, y]" {
 		t.Errorf("%+v", d)
 	}
-	if want := "5: key is no text; 2: title is not text; 3: rows is not text; 4: columns is neither list nor mapping"; reasons(f) != want {
+	if want := "5: a key is not text; 2: title is not text; 3: rows is not text; 4: columns is neither a list nor a mapping"; reasons(f) != want {
 		t.Errorf("diagnostics: %s", reasons(f))
 	}
 }

@@ -47,7 +47,7 @@ func (f *File) splitRecords(text string) []*record {
 		if cur != nil && len(cur.lines) > 0 {
 			done = append(done, cur)
 		} else if cur != nil {
-			f.diagnose(cur.line, "record without rules")
+			f.diagnose(cur.line, "a record has no rules")
 		}
 		cur = nil
 	}
@@ -145,7 +145,7 @@ func (f *File) recordDatasets(list []recordLine) {
 			return
 		}
 		if budget -= size; budget < 0 && size > 0 {
-			f.diagnose(open.line, "too many datasets share the default lines; they hold no more")
+			f.diagnose(open.line, "too many datasets share the default lines; the lines are ignored from here on")
 			defaults, size = nil, 0
 		}
 		if d, ok := f.recordDataset(*open, fields, defaults); ok && seen.add(&d) {
@@ -178,7 +178,7 @@ func (f *File) recordDatasets(list []recordLine) {
 				defaults = append(defaults, field)
 				size += len(field.Name) + len(field.Value.Text) + 64
 			case !full:
-				f.diagnose(l.line, "%s line describes no dataset", l.written)
+				f.diagnose(l.line, "%s line does not belong to a dataset", l.written)
 			}
 		}
 	}

@@ -269,7 +269,7 @@ Type: table
 	if f.Form != Records || f.URL != "https://d.example/data.txt" {
 		t.Errorf("form %q, URL %q", f.Form, f.URL)
 	}
-	if got, want := reasons(f), "14: Title line describes no dataset; 20: Title line describes no dataset"; got != want {
+	if got, want := reasons(f), "14: Title line does not belong to a dataset; 20: Title line does not belong to a dataset"; got != want {
 		t.Errorf("diagnostics %q, want %q", got, want)
 	}
 }

@@ -15,7 +15,7 @@ func (f *File) resolve(ref string) (u *url.URL, problem string) {
 		return nil, "empty"
 	}
 	if f.base == nil {
-		return nil, "no URL to resolve against"
+		return nil, "there is no URL to resolve against"
 	}
 	u, err := url.Parse(escape(ref))
 	if err != nil {

@@ -65,7 +65,7 @@ func lines(s string) iter.Seq2[int, string] {
 // written. If the limit falls between CR and LF, the line is whole.
 func (f *File) cutLastLine(s string) string {
 	i := strings.LastIndexAny(s, "\r\n")
-	f.diagnose(1+countLines(s[:i+1]), "beyond %d bytes nothing is read", MaxSize)
+	f.diagnose(1+countLines(s[:i+1]), "the file is longer than %d bytes; the rest is ignored", MaxSize)
 	return s[:i+1]
 }
 

@@ -13,7 +13,7 @@ func (f *File) parseYAML(text string, start position) error {
 	doc := firstDocument(text[start.offset:])
 	for n, line := range lines(doc) {
 		if line != valid(line) {
-			f.diagnose(start.line-1+n, "bytes that are no UTF-8")
+			f.diagnose(start.line-1+n, "bytes that are not UTF-8")
 		}
 	}
 	root, err := readTree(shield(valid(doc)), start.line-1)
@@ -91,7 +91,7 @@ func (y yamlReader) check(n *yaml.Node, depth int) error {
 func (y yamlReader) entry(n *yaml.Node) (Dataset, bool) {
 	f := y.file
 	if n.Kind != yaml.MappingNode {
-		f.diagnose(y.line(n), "entry is no mapping")
+		f.diagnose(y.line(n), "an entry is not a mapping")
 		return Dataset{}, false
 	}
 	fields := slices.DeleteFunc(y.fields(n), func(f Field) bool { return f.Value.absent() })
@@ -100,7 +100,7 @@ func (y yamlReader) entry(n *yaml.Node) (Dataset, bool) {
 		at = indexField(fields, "file")
 	}
 	if at < 0 {
-		f.diagnose(y.line(n), "entry without a path")
+		f.diagnose(y.line(n), "an entry has no path")
 		return Dataset{}, false
 	}
 	d := f.newDataset(y.line(n))
@@ -113,7 +113,7 @@ func (y yamlReader) entry(n *yaml.Node) (Dataset, bool) {
 		switch {
 		case i == at:
 		case lower(field.Name) == lower(fields[at].Name):
-			f.diagnose(field.Line, "%s given twice, the first counts", field.Name)
+			f.diagnose(field.Line, "%s is given twice; the first one is used", field.Name)
 		default:
 			rest = append(rest, field)
 		}
@@ -170,7 +170,7 @@ func (y yamlReader) fields(n *yaml.Node) []Field {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, val := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
-			y.file.diagnose(y.line(key), "key is no text")
+			y.file.diagnose(y.line(key), "a key is not text")
 			continue
 		}
 		fields = append(fields, Field{Name: unshield(key.Value), Value: y.value(val), Line: y.line(key)})

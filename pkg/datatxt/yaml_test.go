@@ -317,7 +317,7 @@ func TestDatatxt_5_4_Lines(t *testing.T) {
 	for _, eol := range []string{"\n", "\r", "\r\n"} {
 		body := strings.Join([]string{"# comment", "%YAML 1.2", "---", "", "- path: a", "  x: !h!t y", "", "- title: no path", "- path: b"}, eol)
 		f := parse(t, body)
-		if len(f.Datasets) != 2 || f.Datasets[0].Line != 5 || f.Datasets[1].Line != 9 || reasons(f) != "8: entry without a path" {
+		if len(f.Datasets) != 2 || f.Datasets[0].Line != 5 || f.Datasets[1].Line != 9 || reasons(f) != "8: an entry has no path" {
 			t.Errorf("%q: %+v; %s", eol, f.Datasets, reasons(f))
 		}
 	}

@@ -21,7 +21,7 @@ const (
 
 // ErrNoTitle says that a file does not begin with a heading of level 1, which is all that one must
 // have: most likely it is a page that says in HTML that there is none.
-var ErrNoTitle = errors.New("it does not begin with a heading: # NAME")
+var ErrNoTitle = errors.New("it does not begin with a heading such as # NAME")
 
 // File is what a file says.
 type File struct {

@@ -70,7 +70,7 @@ func (c *Conn) openBucket(ctx context.Context, name string, o bucketConfig) (kv 
 // found may be unknown to the next server that is asked.
 func notSeenYet(err error) error {
 	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("it is there, and not seen yet: %w", nats.ErrTimeout)
+		return fmt.Errorf("it exists, but this connection does not see it yet: %w", nats.ErrTimeout)
 	}
 	return err
 }

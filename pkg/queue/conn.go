@@ -181,7 +181,7 @@ func (o Options) options(c *Conn) ([]nats.Option, error) {
 		nats.ReconnectBufSize(-1),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				c.log.Warn("connection to NATS lost, trying again until it is back", "err", err)
+				c.log.Warn("the connection to NATS is lost; trying to reconnect", "err", err)
 			}
 			c.change()
 		}),
@@ -234,7 +234,7 @@ func (o Options) password(log *slog.Logger) string {
 	}
 	body, err := os.ReadFile(o.PasswordFile)
 	if err != nil {
-		log.Warn("the NATS password cannot be read again, and is used as it was at the start", "err", err)
+		log.Warn("the NATS password file cannot be read again; using the password read at the start", "err", err)
 		return o.Password
 	}
 	return strings.TrimRight(string(body), "\r\n")
@@ -274,16 +274,16 @@ func dialError(o Options, url string, err error) error {
 	case errors.Is(err, nats.ErrNoServers):
 		return fmt.Errorf("nothing answers at %s: start one with `nats-server -js`, or leave out --nats: %w", url, err)
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrNkeysNotSupported):
-		return fmt.Errorf("%s refuses the credentials of %s: give user and password (--nats-user, --nats-password-file), "+
-			"a .creds file (--nats-creds) or an nkey (--nats-nkey) that it knows: %w", url, o.who(), err)
+		return fmt.Errorf("%s refuses the credentials of %s: use a user and password (--nats-user, --nats-password-file), "+
+			"a .creds file (--nats-creds) or an nkey (--nats-nkey) that it accepts: %w", url, o.who(), err)
 	case errors.As(err, &unknown):
-		return fmt.Errorf("%s shows a certificate of a CA we do not know: name the CA's file (--nats-ca): %w", url, err)
+		return fmt.Errorf("%s has a certificate of an unknown CA: give the CA's file with --nats-ca: %w", url, err)
 	case errors.As(err, &name):
 		return fmt.Errorf("the certificate of %s is not for this name: use one of its names in --nats: %w", url, err)
 	case errors.Is(err, nats.ErrTLS), strings.Contains(err.Error(), "remote error: tls:"):
-		return fmt.Errorf("%s refuses TLS with us; if it wants to see a certificate, give one (--nats-cert, --nats-key): %w", url, err)
+		return fmt.Errorf("%s refuses the TLS connection; if it requires a client certificate, use --nats-cert and --nats-key: %w", url, err)
 	case errors.Is(err, nats.ErrSecureConnWanted):
-		return fmt.Errorf("%s has no TLS: give it a certificate, or leave out --nats-ca, --nats-cert and tls://: %w", url, err)
+		return fmt.Errorf("%s does not use TLS: configure a certificate on the server, or leave out --nats-ca, --nats-cert and tls://: %w", url, err)
 	}
 	if bad := (*neturl.Error)(nil); errors.As(err, &bad) {
 		err = bad.Err // without the URL as it was given, which holds the password

@@ -226,7 +226,7 @@ func (s *consumption) settle(ctx context.Context, m *nats.Msg, msg Message, err 
 			refused = s.o.GiveUp(ctx, msg, err) // the message counts as being handled meanwhile
 		}
 		if refused == nil {
-			log.Error("message given up", "deliveries", msg.Deliveries, "err", err)
+			log.Error("giving up on a message", "deliveries", msg.Deliveries, "err", err)
 		}
 		err = refused
 	}
@@ -241,7 +241,7 @@ func (s *consumption) settle(ctx context.Context, m *nats.Msg, msg Message, err 
 		_ = m.Ack()
 	default:
 		delay := min(s.o.Retry<<min(max(msg.Deliveries-1, 0), 10), retryMost*s.o.Retry)
-		log.Warn("message comes again", "deliveries", msg.Deliveries, "after", delay, "err", err)
+		log.Warn("a message will be delivered again", "deliveries", msg.Deliveries, "after", delay, "err", err)
 		_ = m.NakWithDelay(delay)
 	}
 }

@@ -57,7 +57,7 @@ func TestDiskFull(t *testing.T) {
 		if said.count("the store is open again") == 0 {
 			t.Error("nobody says that it goes on")
 		}
-		for _, what := range []string{"NATS does not answer", "cannot renew", "cannot say that we are there"} {
+		for _, what := range []string{"NATS does not answer", "cannot renew", "cannot announce this process"} {
 			if n := said.count(what); n > 8 {
 				t.Errorf("%q was said %d times", what, n)
 			}

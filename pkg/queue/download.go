@@ -92,7 +92,7 @@ func (d *download) fetch() error {
 	})
 	switch {
 	case gone(err):
-		return fmt.Errorf("%w: of its %d pieces only %d are there", ErrNoSnapshot, d.info.Chunks, d.n)
+		return fmt.Errorf("%w: only %d of its %d pieces exist", ErrNoSnapshot, d.n, d.info.Chunks)
 	case err != nil:
 		d.err = err
 		return err
@@ -107,7 +107,7 @@ func (d *download) fetch() error {
 func (d *download) end() error {
 	want, err := jetstream.DecodeObjectDigest(d.info.Digest)
 	if err != nil || d.size != d.info.Size || !bytes.Equal(d.sum.Sum(nil), want) {
-		return fmt.Errorf("%w: it does not agree with its digest", ErrNoSnapshot)
+		return fmt.Errorf("%w: it does not match its digest", ErrNoSnapshot)
 	}
 	return io.EOF
 }

@@ -384,7 +384,7 @@ func TestOpenLogNeverShrinks(t *testing.T) {
 			t.Error(err)
 		}
 		_, err := c.OpenLog(t.Context(), LogConfig{Stream: "y", Subject: "y", MaxBytes: 1 << 40})
-		if err == nil || !strings.Contains(err.Error(), "less room left") {
+		if err == nil || !strings.Contains(err.Error(), "less storage left") {
 			t.Errorf("a new log without room: %v", err)
 		}
 		_, err = c.OpenLog(t.Context(), LogConfig{Stream: "y", Subject: "y", MaxBytes: 1 << 20, Replicas: 3})

@@ -72,7 +72,7 @@ func Members(ctx context.Context, kv jetstream.KeyValue, o MemberOptions, change
 			// a leader is elected in less than a term, and we want to be heard before it is over
 			next = o.Term / 20
 			if ctx.Err() == nil && !said {
-				o.Log.Warn("cannot say that we are there, trying again", "member", o.key(), "err", err)
+				o.Log.Warn("cannot announce this process; trying again", "member", o.key(), "err", err)
 				said = true
 			}
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNamesake: another process has our instance name, and had it first.
-var ErrNamesake = errors.New("another process of this name is there")
+var ErrNamesake = errors.New("another process with this name is running")
 
 // namesakes finds out whether another process speaks in our name. Each word carries an id
 // that only its process knows, and the revision of that process's first word: the process
@@ -76,7 +76,7 @@ func (n *namesakes) listen(o MemberOptions, each func(jetstream.KeyValueEntry), 
 			}
 			if later && !said {
 				said = true
-				o.Log.Error("another process calls itself by our name; it came later and should end", "member", o.key())
+				o.Log.Error("another process uses the name of this process; it started later and should stop", "member", o.key())
 			}
 		}
 		each(e)

@@ -17,7 +17,7 @@ import (
 const defaultTerm = 10 * time.Second
 
 // errLetGo ends renewals after Release.
-var errLetGo = errors.New("ownership was released")
+var errLetGo = errors.New("the ownership was released")
 
 // OwnOptions say who wants a shard. Owner is required.
 type OwnOptions struct {
@@ -81,9 +81,9 @@ func Own(ctx context.Context, kv jetstream.KeyValue, key string, o OwnOptions) (
 		case err == nil && s != nil:
 			return s, nil
 		case err != nil:
-			say("cannot take the shard yet", "err", err)
+			say("cannot acquire the shard yet", "err", err)
 		default:
-			say("waiting for the shard's owner to let go or fall silent")
+			say("waiting until the shard's owner releases it or its lease expires")
 		}
 		select {
 		case <-ctx.Done():
@@ -211,7 +211,7 @@ func (s *Ownership) Run(ctx context.Context) error {
 		case errors.Is(err, ErrLost):
 			return err
 		case !said:
-			s.o.Log.Warn("cannot renew the ownership of the shard, trying again", "err", err)
+			s.o.Log.Warn("cannot renew the ownership of the shard; trying again", "err", err)
 			said = true
 		}
 		next = s.o.Term / 20
@@ -251,7 +251,7 @@ func (s *Ownership) begin(ctx context.Context) error {
 	case s.writing <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("renew shard %s: another write is under way: %w", s.key, ctx.Err())
+		return fmt.Errorf("renew shard %s: another write is running: %w", s.key, ctx.Err())
 	}
 }
 
@@ -336,11 +336,11 @@ func (s *Ownership) judge(r Record, revision uint64) error {
 		// In the last case a server that lags would have caught up by now, so the record is gone,
 		// perhaps with its bucket.
 		s.lost = true
-		return fmt.Errorf("shard %s, epoch %d: held by %q since epoch %d: %w", s.key, s.record.Epoch, r.Owner, r.Epoch, ErrLost)
+		return fmt.Errorf("shard %s, epoch %d: owned by %q since epoch %d: %w", s.key, s.record.Epoch, r.Owner, r.Epoch, ErrLost)
 	}
 	// The answer is from before our last write, which that server has not heard of yet. It
 	// says nothing about now.
-	return fmt.Errorf("renew shard %s: the record's revision is not settled", s.key)
+	return fmt.Errorf("renew shard %s: the revision of the record is not known yet", s.key)
 }
 
 // Release gives the shard up in order, so that the next owner may take it at once and trust

@@ -200,7 +200,7 @@ func (p *pull) pause(ctx context.Context) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if time.Since(p.heard) >= pullSilence {
-			return fmt.Errorf("%w: nothing heard for %v", errSession, pullSilence)
+			return fmt.Errorf("%w: no message from the server for %v", errSession, pullSilence)
 		}
 	}
 	return nil

@@ -33,7 +33,7 @@ const refusalsMost = 256
 func (r *refusals) note(err error) (subject string, news bool) {
 	_, rest, _ := strings.Cut(err.Error(), `"`)
 	subject, _, _ = strings.Cut(rest, `"`)
-	err = fmt.Errorf("NATS does not let %s use the subject %s: deploy/nats.cluster.conf shows the rights each role needs: %w",
+	err = fmt.Errorf("NATS does not allow %s to use the subject %s: deploy/nats.cluster.conf shows the permissions that each role needs: %w",
 		r.who, subject, nats.ErrPermissionViolation)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +76,7 @@ func (c *Conn) asyncError(s *nats.Subscription, err error) {
 	switch {
 	case errors.Is(err, nats.ErrPermissionViolation):
 		if subject, news := c.refused.note(err); news {
-			c.log.Error("NATS refuses us a subject: deploy/nats.cluster.conf shows the rights each role needs",
+			c.log.Error("NATS does not allow this process to use a subject: deploy/nats.cluster.conf shows the permissions that each role needs",
 				"user", c.refused.who, "subject", subject, "err", err)
 		}
 	case errors.Is(err, nats.ErrConsumerNotActive): // of a watch; WatchKeys begins another one

@@ -59,7 +59,7 @@ func TestRights(t *testing.T) {
 
 		refusal := func(what, subject string, err error) {
 			t.Helper()
-			if !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), `NATS does not let user "few" use the subject `+subject) ||
+			if !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), `NATS does not allow user "few" to use the subject `+subject) ||
 				!strings.Contains(err.Error(), "deploy/nats.cluster.conf") {
 				t.Errorf("%s = %v", what, err)
 			}
@@ -95,8 +95,10 @@ func TestRights(t *testing.T) {
 		go func() {
 			_, _ = (&Log{c: few, cfg: LogConfig{Subject: "x.events.7"}}).Append(actx, nil)
 		}()
-		eventually(t, "Waiting", func() bool { return strings.Contains(few.Waiting()["x.events.7"], "no right to this subject") })
-		if n := said.count("NATS refuses us a subject"); n < 5 || n > 10 {
+		eventually(t, "Waiting", func() bool {
+			return strings.Contains(few.Waiting()["x.events.7"], "NATS does not allow this process to use the subject")
+		})
+		if n := said.count("NATS does not allow this process to use a subject"); n < 5 || n > 10 {
 			t.Errorf("refusals were said %d times", n)
 		}
 	})

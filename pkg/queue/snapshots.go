@@ -92,7 +92,7 @@ func (s *Snapshots) lookup(ctx context.Context, name string, tries int) (*jetstr
 	}
 	info := new(jetstream.ObjectInfo)
 	if err := json.Unmarshal(m.Data, info); err != nil {
-		return nil, fmt.Errorf("%w: what names it is damaged: %w", ErrNoSnapshot, err)
+		return nil, fmt.Errorf("%w: its metadata is damaged: %w", ErrNoSnapshot, err)
 	}
 	if info.Deleted {
 		return nil, ErrNoSnapshot

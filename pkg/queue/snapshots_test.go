@@ -223,7 +223,7 @@ func TestSnapshotRoom(t *testing.T) {
 		}
 		msgs, _, _ := stored(t, s)
 		_, err := s.Put(t.Context(), "huge", 200<<20, writeOf(data))
-		if err == nil || !strings.Contains(err.Error(), "less room left to reserve: free some, or raise its max_file_store") {
+		if err == nil || !strings.Contains(err.Error(), "less storage left to reserve: free some, or raise max_file_store of NATS") {
 			t.Errorf("Put beyond the room of the server = %v", err)
 		}
 		endless := func(w io.Writer) error {
@@ -234,7 +234,7 @@ func TestSnapshotRoom(t *testing.T) {
 			}
 		}
 		_, err = s.Put(t.Context(), "endless", 1, endless)
-		if err == nil || !strings.Contains(err.Error(), "less room left to reserve") {
+		if err == nil || !strings.Contains(err.Error(), "less storage left to reserve") {
 			t.Errorf("Put of something that grows beyond it = %v", err)
 		}
 		if now, _, _ := stored(t, s); now != msgs {

@@ -170,7 +170,7 @@ func TestDialTellsOfTheServerThatWasNamed(t *testing.T) {
 	for _, x := range []dialTest{
 		{"a wrong user", Options{URL: url, CAFile: filepath.Join(a.dir, "ca.pem"), User: "you", Password: "right"}, "refuses the credentials of user \"you\""},
 		{"a wrong password", Options{URL: url, CAFile: filepath.Join(a.dir, "ca.pem"), User: "me", Password: "wrong"}, "refuses the credentials of user \"me\""},
-		{"an unknown CA", Options{URL: url, CAFile: filepath.Join(other.dir, "ca.pem"), User: "me", Password: "right"}, "a CA we do not know"},
+		{"an unknown CA", Options{URL: url, CAFile: filepath.Join(other.dir, "ca.pem"), User: "me", Password: "right"}, "of an unknown CA"},
 	} {
 		x.run(t)
 	}
@@ -192,16 +192,16 @@ func TestDialTLS(t *testing.T) {
 	for _, x := range []dialTest{
 		{"with its CA", Options{URL: url, CAFile: ca}, ""},
 		{"and said so", Options{URL: secure(url), CAFile: ca}, ""},
-		{"without its CA", Options{URL: url}, "a CA we do not know: name the CA's file (--nats-ca)"},
-		{"another CA", Options{URL: url, CAFile: filepath.Join(other.dir, "ca.pem")}, "a CA we do not know"},
+		{"without its CA", Options{URL: url}, "of an unknown CA: give the CA's file with --nats-ca"},
+		{"another CA", Options{URL: url, CAFile: filepath.Join(other.dir, "ca.pem")}, "of an unknown CA"},
 		{"no CA file", Options{URL: url, CAFile: "/no/such/ca.pem"}, "/no/such/ca.pem"},
 		{"no CA in the file", Options{URL: url, CAFile: junk}, junk},
 		{"another name", Options{URL: elsewhere, CAFile: ca}, "is not for this name: use one of its names in --nats"},
-		{"a CA and no TLS", Options{URL: plain, CAFile: ca}, "has no TLS: give it a certificate, or leave out"},
-		{"TLS where there is none", Options{URL: secure(plain), CAFile: ca}, "has no TLS: give it a certificate, or leave out --nats-ca, --nats-cert and tls://"},
+		{"a CA and no TLS", Options{URL: plain, CAFile: ca}, "does not use TLS: configure a certificate on the server, or leave out"},
+		{"TLS where there is none", Options{URL: secure(plain), CAFile: ca}, "does not use TLS: configure a certificate on the server, or leave out --nats-ca, --nats-cert and tls://"},
 		{"with a certificate", Options{URL: strict, CAFile: ca, CertFile: cert, KeyFile: key}, ""},
-		{"without a certificate", Options{URL: strict, CAFile: ca}, "give one (--nats-cert, --nats-key)"},
-		{"a stranger's certificate", Options{URL: strict, CAFile: ca, CertFile: strange, KeyFile: strangersKey}, "give one (--nats-cert, --nats-key)"},
+		{"without a certificate", Options{URL: strict, CAFile: ca}, "requires a client certificate, use --nats-cert and --nats-key"},
+		{"a stranger's certificate", Options{URL: strict, CAFile: ca, CertFile: strange, KeyFile: strangersKey}, "requires a client certificate, use --nats-cert and --nats-key"},
 		{"no certificate file", Options{URL: url, CAFile: ca, CertFile: "/no/such.pem", KeyFile: key}, "/no/such.pem"},
 		{"another's key", Options{URL: url, CAFile: ca, CertFile: cert, KeyFile: strangeKey}, "private key does not match"},
 		{"half a certificate", Options{URL: url, CertFile: cert}, "both its certificate file and its key file"},

@@ -12,7 +12,7 @@ import (
 // errStale says that a stream has messages which its consumer takes for settled. That is so when
 // the server could not delete a message that was acknowledged, because its disk was full, and was
 // restarted: the message is back, and would stay for ever.
-var errStale = errors.New("the server holds messages that were settled")
+var errStale = errors.New("the server still has messages that were already processed")
 
 // standing is how far a consumer is, as sequences of its stream.
 type standing struct {

@@ -38,7 +38,7 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 	if err == nil {
 		was := s.CachedInfo().Config
 		if was.Retention != cfg.Retention {
-			return fmt.Errorf("stream %s exists and keeps its messages otherwise (%v): use another crawl name, or delete it",
+			return fmt.Errorf("stream %s already exists with another retention policy (%v): use another crawl name, or delete the stream",
 				cfg.Name, was.Retention)
 		}
 		// a smaller one would drop messages, DiscardNew or not
@@ -55,7 +55,7 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 		_, err = c.JS.UpdateStream(ctx, cfg)
 		refused := c.refused.since(began, cfg.Name)
 		if more := cfg.MaxBytes > was.MaxBytes || cfg.Replicas > was.Replicas; err != nil && more && (refused != nil || !Unanswered(err)) {
-			c.log.Warn("the stream keeps its size and replicas, although more were asked for", "stream", cfg.Name,
+			c.log.Warn("the stream keeps its size and replicas, although the settings ask for more", "stream", cfg.Name,
 				"bytes", was.MaxBytes, "replicas", was.Replicas, "err", cmp.Or(refused, err))
 			cfg.MaxBytes, cfg.Replicas = was.MaxBytes, was.Replicas
 			if sameStream(was, cfg) {
@@ -126,10 +126,10 @@ func streamError(cfg jetstream.StreamConfig, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &api) && api.ErrorCode == codeNoStorage:
-		return fmt.Errorf("stream %s wants %d MiB and NATS has less room left to reserve: free some, or raise its max_file_store: %w",
+		return fmt.Errorf("stream %s needs %d MiB, but NATS has less storage left to reserve: free some, or raise max_file_store of NATS: %w",
 			cfg.Name, cfg.MaxBytes>>20, err)
 	case errors.As(err, &api) && (api.ErrorCode == codeNoPeers || api.ErrorCode == codeReplicasAlone):
-		return fmt.Errorf("stream %s cannot have %d replicas here: start more NATS servers, or ask for fewer replicas: %w",
+		return fmt.Errorf("stream %s cannot have %d replicas here: start more NATS servers, or use fewer replicas: %w",
 			cfg.Name, cfg.Replicas, err)
 	}
 	return fmt.Errorf("stream %s: %w", cfg.Name, err)

@@ -169,13 +169,13 @@ func (u *upload) stored(ctx context.Context, data []byte) (done bool, err error)
 	m, err := u.s.last(ctx, u.s.pieces(u.id), sure)
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
-		return false, errors.New("its pieces were removed while it was put")
+		return false, errors.New("its pieces were removed while it was uploaded")
 	case err != nil:
 		return false, err
 	case m.Sequence <= u.last: // the server that answered has not heard of the last piece yet
 		return false, nil
 	case !bytes.Equal(m.Data, data):
-		return false, fmt.Errorf("piece %d is not what was sent", u.n)
+		return false, fmt.Errorf("piece %d differs from what was sent", u.n)
 	}
 	u.last = m.Sequence
 	return true, nil
@@ -186,7 +186,7 @@ func (u *upload) stored(ctx context.Context, data []byte) (done bool, err error)
 func (u *upload) count(ctx context.Context) error {
 	n, _, err := u.s.subjects(ctx, u.s.pieces(u.id))
 	if got := n[u.s.pieces(u.id)]; err == nil && got != uint64(u.n) {
-		err = fmt.Errorf("of its %d pieces %d were stored", u.n, got)
+		err = fmt.Errorf("only %d of its %d pieces were stored", got, u.n)
 	}
 	return err
 }

@@ -174,7 +174,7 @@ func TestBrokerKilled(t *testing.T) {
 		}
 		u.finish(t)
 		for what, most := range map[string]int{
-			"": 200, "connection to NATS lost": 6, "following the log again": 6, "consuming again": 6, "waiting": 12, "trying again until it is back": 6,
+			"": 200, "the connection to NATS is lost": 6, "following the log again": 6, "consuming again": 6, "waiting": 12, "trying to reconnect": 6,
 		} {
 			if n := said.count(what); n > most {
 				t.Errorf("%q was said %d times, while the broker was away thrice", what, n)

@@ -32,17 +32,17 @@ func whyNot(err error) (why string, hopeless bool) {
 			return "", true
 		case codeStoreFailed:
 			if strings.Contains(api.Description, "maximum") {
-				return "the stream is full: waiting for room", false
+				return "the stream is full: waiting until it has space", false
 			}
-			return "the broker cannot store: waiting", false
+			return "the NATS server cannot store messages: waiting", false
 		}
 		return "the stream refuses messages: waiting", false
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return "NATS gives us no right to this subject: waiting for it", false
+		return "NATS does not allow this process to use the subject: waiting for permission", false
 	case errors.Is(err, nats.ErrNoResponders):
-		return "no stream answers for this subject: waiting for it", false
+		return "no stream accepts this subject: waiting for one", false
 	}
-	return "NATS does not answer: waiting for it", false
+	return "NATS does not answer: waiting", false
 }
 
 func hopelessError(err error) error {
@@ -93,7 +93,7 @@ func (w *waits) leave(subject string, log *slog.Logger) {
 	if s.n--; s.n == 0 {
 		delete(w.by, subject)
 		if s.why != "" {
-			log.Info("publishing goes on", "subject", subject)
+			log.Info("publishing continues", "subject", subject)
 		}
 	}
 }

@@ -15,13 +15,13 @@ func (p *parser) agentServer(value string) {
 	target, extra := cutWord(rest)
 	switch {
 	case target == "":
-		p.odd("Mobile-agent-server without a target: skipped")
+		p.odd("Mobile-agent-server has no target: skipped")
 		return
 	case extra != "":
-		p.odd("Mobile-agent-server with more than a path and a target: skipped")
+		p.odd("Mobile-agent-server has more than a path and a target: skipped")
 		return
 	case strings.IndexByte(path, '?') >= 0:
-		p.odd("Mobile-agent-server with a query in its path: skipped")
+		p.odd("Mobile-agent-server has a query in its path: skipped")
 		return
 	}
 	if equalFold(target, "none") {
@@ -42,26 +42,26 @@ func (p *parser) agentServer(value string) {
 func checkAgentTarget(target string) (reason string) {
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok || scheme == "" {
-		return "target is neither none nor scheme://host"
+		return "the target is neither none nor scheme://host"
 	}
 	for i := range len(scheme) {
 		if c := scheme[i]; !isLetter(c) && !isDigit(c) && c != '+' && c != '-' && c != '.' {
-			return "scheme with something else than letters, digits, + - ."
+			return "the scheme contains other characters than letters, digits, + - ."
 		}
 	}
 	name, port, hasPort := strings.Cut(rest, ":")
 	if name == "" {
-		return "target without a host"
+		return "the target has no host"
 	}
 	for i := range len(name) {
 		c := name[i]
 		escape := c == '%' && i+2 < len(name) && isHex(name[i+1]) && isHex(name[i+2])
 		if !escape && !isLetter(c) && !isDigit(c) && strings.IndexByte("$-_.+!*'(),", c) < 0 {
-			return "target with something that cannot stand in a host name"
+			return "the target contains a character that a host name cannot have"
 		}
 	}
 	if hasPort && parsePort(port) == 0 {
-		return "port is not a number from 1 to 65535"
+		return "the port is not a number from 1 to 65535"
 	}
 	return ""
 }

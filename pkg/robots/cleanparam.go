@@ -33,13 +33,13 @@ func (p *parser) cleanParam(value string) {
 	prefix, extra := cutWord(rest)
 	switch {
 	case utf8.RuneCountInString(p.text) > maxCleanParam:
-		p.odd("Clean-param line longer than 500 characters: skipped")
+		p.odd("Clean-param line is longer than 500 characters: skipped")
 		return
 	case extra != "":
-		p.odd("Clean-param with more than parameters and a path: skipped")
+		p.odd("Clean-param has more than parameters and a path: skipped")
 		return
 	case prefix != "" && !isCleanPrefix(prefix):
-		p.odd("Clean-param with a path that is none, or has other characters than A-Z a-z 0-9 . - / * _: skipped")
+		p.odd("Clean-param path does not start with / or *, or has other characters than A-Z a-z 0-9 . - / * _: skipped")
 		return
 	}
 	var params []string
@@ -49,16 +49,16 @@ func (p *parser) cleanParam(value string) {
 		}
 	}
 	if params == nil {
-		p.odd("Clean-param without parameters: skipped")
+		p.odd("Clean-param has no parameters: skipped")
 		return
 	}
 	wild := strings.IndexByte(prefix, '*') >= 0
 	switch {
 	case len(p.file.CleanParams) >= maxCleanLines:
-		p.odd("over 1000 Clean-param lines: skipped")
+		p.odd("more than 1000 Clean-param lines: skipped")
 		return
 	case wild && p.wildCleans >= maxWildCleanLines:
-		p.odd("over 100 Clean-param lines with * in their path: skipped")
+		p.odd("more than 100 Clean-param lines with * in their path: skipped")
 		return
 	case wild:
 		p.wildCleans++

@@ -40,9 +40,9 @@ func ExampleParse() {
 	}
 	// Output:
 	// [https://www.example.org/sitemap.xml]
-	// line 1: misspelt name: read as it was meant
+	// line 1: misspelled name: read as the name that it resembles
 	// line 1: rule before the first user-agent line: skipped
-	// line 4: record of a kind without effect here: skipped
+	// line 4: this crawler does not use this kind of line: skipped
 }
 
 // One server answers under two names and says which is the main one.

@@ -47,7 +47,7 @@ func (p *parser) host(value string) {
 	f := p.file
 	switch {
 	case arg.single:
-		p.odd("Host: one label: counts only on an origin whose name has one label")
+		p.odd("Host: the name has one label, so it is valid only on an origin whose name has one label")
 	case f.HostHint == "":
 		f.HostHint = value
 	}
@@ -60,7 +60,7 @@ func parseHostArgument(s string) (arg hostArgument, reason string) {
 	if scheme, rest, ok := strings.Cut(s, "://"); ok {
 		arg.scheme, s = lower(scheme), rest
 		if defaultPort(arg.scheme) == 0 {
-			return arg, "scheme is neither http nor https"
+			return arg, "the scheme is neither http nor https"
 		}
 	}
 	name, port, hasPort := strings.Cut(s, ":")
@@ -77,13 +77,13 @@ func parseHostArgument(s string) (arg hostArgument, reason string) {
 	}
 	switch {
 	case len(name) > 253:
-		return arg, "name longer than 253 octets"
+		return arg, "the name is longer than 253 octets"
 	case endsInNumber(last):
-		return arg, "last label is a number, as in an IP address"
+		return arg, "the last label is a number, as in an IP address"
 	}
 	if hasPort {
 		if arg.port = parsePort(port); arg.port == 0 {
-			return arg, "port is not a number from 1 to 65535"
+			return arg, "the port is not a number from 1 to 65535"
 		}
 	}
 	arg.name, arg.single = name, labels == 1
@@ -92,18 +92,18 @@ func parseHostArgument(s string) (arg hostArgument, reason string) {
 
 func checkLabel(label string) (reason string) {
 	if label == "" {
-		return "name with an empty label or a dot at its end"
+		return "the name has an empty label or ends with a dot"
 	}
 	if len(label) > 63 {
-		return "label longer than 63 octets"
+		return "a label is longer than 63 octets"
 	}
 	for i := range len(label) {
 		if c := label[i]; !isLetter(c) && !isDigit(c) && c != '-' {
-			return "something that cannot stand in a host name"
+			return "it contains a character that a host name cannot have"
 		}
 	}
 	if label[0] == '-' || label[len(label)-1] == '-' {
-		return "label that begins or ends with a hyphen"
+		return "a label begins or ends with a hyphen"
 	}
 	return ""
 }
@@ -163,13 +163,13 @@ func CheckHost(argument string, origin Origin) (result HostResult, reason string
 	case reason != "":
 		return HostIgnored, reason
 	case origin.Host == "":
-		return HostIgnored, "no origin to compare with"
+		return HostIgnored, "there is no origin to compare with"
 	case !arg.counts(origin):
-		return HostIgnored, "name of one label, which the current host is not"
+		return HostIgnored, "the name has one label, but the current host has more"
 	case arg.matches(origin):
 		return HostMatch, ""
 	default:
-		return HostNoMatch, "names another origin than " + origin.String()
+		return HostNoMatch, "it names another origin than " + origin.String()
 	}
 }
 

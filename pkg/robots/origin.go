@@ -23,7 +23,7 @@ func ParseOrigin(raw string) (Origin, error) {
 	}
 	o := Origin{Scheme: u.Scheme, Host: lower(u.Hostname())} // url.Parse lower-cases the scheme
 	if o.Port = defaultPort(o.Scheme); o.Port == 0 {
-		return Origin{}, fmt.Errorf("origin %q: want http://… or https://…", raw)
+		return Origin{}, fmt.Errorf("origin %q: use http://… or https://…", raw)
 	}
 	if o.Host == "" {
 		return Origin{}, fmt.Errorf("origin %q: no host", raw)

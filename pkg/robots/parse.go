@@ -25,7 +25,7 @@ func Parse(body []byte) *File {
 	}
 	if cut {
 		p.line, p.text = l.num+1, ""
-		p.odd("longer than 512000 bytes: from here on not read")
+		p.odd("the file is longer than 512000 bytes: the rest is ignored")
 	}
 	p.finish()
 	return p.file
@@ -68,10 +68,10 @@ func (p *parser) cutAtNUL() {
 	}
 	switch kind, _, _ := splitRecord(p.text[:nul]); kind {
 	case kindUserAgent, kindDisallow, kindCrawlDelay:
-		p.odd("NUL in the line: read up to there")
+		p.odd("the line contains a NUL: the rest of the line is ignored")
 		p.text = trim(p.text[:nul])
 	case kindAllow:
-		p.odd("NUL in an Allow: it matches nothing")
+		p.odd("the Allow rule contains a NUL: it matches nothing")
 		p.text = "allow:"
 	}
 }
@@ -121,7 +121,7 @@ func (p *parser) userAgent(value string) {
 	}
 	agent := agentName(value)
 	if agent == "" {
-		p.odd("user-agent that names no robot: the group is nobody's, unless other lines name one")
+		p.odd("user-agent line without a robot's name: the group applies to no robot unless it has another user-agent line")
 	}
 	f.agents = append(f.agents, agent)
 	f.groups[p.group].agentsTo++
@@ -137,12 +137,12 @@ func (p *parser) rule(allow bool, value string) {
 		return
 	}
 	if value[0] != '/' && value[0] != '*' {
-		p.odd("pattern that starts neither with / nor with *: it matches nothing")
+		p.odd("the pattern does not start with / or *: it matches nothing")
 		return
 	}
 	r := newRule(value)
 	if r.octets() > maxPattern {
-		p.odd("pattern longer than 8 KiB: skipped")
+		p.odd("the pattern is longer than 8 KiB: skipped")
 		return
 	}
 	r.text, r.line, r.allow = p.text, int32(p.line), allow

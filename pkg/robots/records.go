@@ -79,7 +79,7 @@ func splitRecord(line string) (kind recordKind, value, oddity string) {
 	if colon >= 0 {
 		if kind, odd := kindOf(trim(line[:colon])); kind != kindUnknown {
 			if odd {
-				oddity = "misspelt name: read as it was meant"
+				oddity = "misspelled name: read as the name that it resembles"
 			}
 			return kind, trim(line[colon+1:]), oddity
 		}
@@ -87,12 +87,12 @@ func splitRecord(line string) (kind recordKind, value, oddity string) {
 	if name, rest := cutWord(line); rest != "" {
 		if value, more := cutWord(rest); more == "" {
 			if kind, _ := kindOf(name); kind != kindUnknown {
-				return kind, value, "no colon after the name: read as if there were one"
+				return kind, value, "no colon after the name: read as if it had one"
 			}
 		}
 	}
 	if colon < 0 {
 		return kindUnknown, "", "no colon: skipped"
 	}
-	return kindUnknown, "", "record of a kind without effect here: skipped"
+	return kindUnknown, "", "this crawler does not use this kind of line: skipped"
 }

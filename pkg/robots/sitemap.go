@@ -7,11 +7,11 @@ import (
 
 func (p *parser) sitemap(value string) {
 	if value == "" {
-		p.odd("Sitemap without a URL: skipped")
+		p.odd("Sitemap has no URL: skipped")
 		return
 	}
 	if scheme := lower(schemeOf(value)); scheme != "" && defaultPort(scheme) == 0 {
-		p.odd("Sitemap that is neither http nor https: skipped")
+		p.odd("Sitemap is neither http nor https: skipped")
 		return
 	}
 	if _, seen := p.sitemaps[value]; seen {

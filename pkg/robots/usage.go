@@ -58,11 +58,11 @@ func (p *parser) usage(kind UsageKind, value string) {
 			u.Path, u.Statement = cutWord(value)
 		}
 		if u.rule = newRule(u.Path); u.rule.octets() > maxPattern {
-			p.odd("path longer than 8 KiB: skipped")
+			p.odd("the path is longer than 8 KiB: skipped")
 			return
 		}
 	} else if p.originWide[kind]++; p.originWide[kind] > maxOriginWide {
-		p.odd("over 100 " + kind.String() + " lines: skipped")
+		p.odd("more than 100 " + kind.String() + " lines: skipped")
 		return
 	}
 	p.file.usages = append(p.file.usages, u)

@@ -88,7 +88,7 @@ func TestDiagnosticsNameTheirLine(t *testing.T) {
 	s.AddMeta("robots", "unavailable_after: soon")
 	want := []Diagnostic{
 		{Header, 2, "nonsense", "unknown rule"},
-		{Meta, 1, "soon", "unreadable date"},
+		{Meta, 1, "soon", "the date cannot be read"},
 	}
 	got := s.Diagnostics()
 	if len(got) != len(want) || got[0] != want[0] || got[1] != want[1] {

@@ -60,7 +60,7 @@ func (p *parser) parameter(name string, value any) {
 		case ok && n > 0:
 			p.askFor(Rule{Name: name, Limit: int(min(n, maxCount))})
 		case !ok || n != -1:
-			p.diagnose(name, "max-snippet is no number of characters")
+			p.diagnose(name, "max-snippet is not a number")
 		}
 	case "unavailable_after":
 		switch v := value.(type) {
@@ -69,7 +69,7 @@ func (p *parser) parameter(name string, value any) {
 		case string:
 			p.unavailable(v, false)
 		default:
-			p.diagnose(name, "unreadable date")
+			p.diagnose(name, "the date cannot be read")
 		}
 	default:
 		p.rule(name)

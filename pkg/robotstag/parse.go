@@ -137,7 +137,7 @@ func (p *parser) rule(word string) {
 		// What is left is known and asks nothing of us: "all", "index" and
 		// "follow" cancel no rule, the others concern what we do not do.
 		if kind == valueRule {
-			p.diagnose(word, "rule without its value")
+			p.diagnose(word, "the value is missing")
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (p *parser) value(name, s string, cut bool) (rest string) {
 	case ok:
 		p.askFor(Rule{Name: name, Limit: n})
 	case v != "-1": // which says that there is no limit
-		p.diagnose(v, "max-snippet is no number of characters")
+		p.diagnose(v, "max-snippet is not a number")
 	}
 	return rest
 }
@@ -188,12 +188,12 @@ func (p *parser) unavailable(s string, cut bool) (rest string) {
 	}
 	item, rest := s[:end], s[end:]
 	if cut && rest == "" {
-		p.diagnose(item, "date cut at the size limit")
+		p.diagnose(item, "the date was cut at the size limit")
 		return ""
 	}
 	t, n := leadingDate(item)
 	if n == 0 {
-		p.diagnose(item, "unreadable date")
+		p.diagnose(item, "the date cannot be read")
 		return rest
 	}
 	p.askFor(Rule{Name: "unavailable_after", Until: t})

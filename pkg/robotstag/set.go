@@ -201,7 +201,7 @@ func (s *Set) add(where, name, value string, own bool) {
 	read := min(MaxValue, MaxResponse-g.bytes)
 	p := parser{set: s, where: where, line: g.lines, own: own}
 	if len(value) > read {
-		p.diagnose("", "value cut at the size limit")
+		p.diagnose("", "the value was cut at the size limit")
 		value, p.cut = cutValue(value, read)
 	}
 	g.bytes += min(len(value), read)

@@ -50,7 +50,7 @@ func (a *Answer) Sequence() (int64, error) {
 	}
 	n, err := strconv.ParseInt(w, 10, 64)
 	if err != nil || !allDigits(w) {
-		return 0, fmt.Errorf("%w: SequenceNumber %q is no number", ErrMalformed, brief(w))
+		return 0, fmt.Errorf("%w: SequenceNumber %q is not a number", ErrMalformed, brief(w))
 	}
 	return n, nil
 }

@@ -11,35 +11,35 @@ import (
 // addresses outside ASCII are refused, because the address is put into a mail's header.
 func CheckEmail(s string) error {
 	if len(s) > MaxEmail {
-		return fmt.Errorf("longer than %d bytes", MaxEmail)
+		return fmt.Errorf("it is longer than %d bytes", MaxEmail)
 	}
 	local, domain, ok := strings.Cut(s, "@")
 	switch {
 	case !ok || local == "" || len(local) > 64:
-		return errors.New("no e-mail address; want for example robot@example.org")
+		return errors.New("it is not an e-mail address; use for example robot@example.org")
 	case strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, ".."):
-		return errors.New("dots misplaced before the @")
+		return errors.New("there is a misplaced dot before the @")
 	case !strings.Contains(domain, "."):
-		return errors.New("no dot in the domain")
+		return errors.New("the domain has no dot")
 	}
 	for i := range len(local) {
 		if c := local[i]; !isWord(c) && strings.IndexByte("!#$%&'*+-/=?^_`{|}~.", c) < 0 {
-			return errors.New("unusual character before the @")
+			return errors.New("there is an unusual character before the @")
 		}
 	}
 	labels := strings.Split(domain, ".")
 	for _, label := range labels {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
-			return errors.New("no domain name after the @")
+			return errors.New("there is no domain name after the @")
 		}
 		for i := range len(label) {
 			if c := label[i]; !isWord(c) && c != '-' {
-				return errors.New("no domain name after the @")
+				return errors.New("there is no domain name after the @")
 			}
 		}
 	}
 	if allDigits(labels[len(labels)-1]) {
-		return errors.New("no domain name after the @")
+		return errors.New("there is no domain name after the @")
 	}
 	return nil
 }

@@ -92,9 +92,9 @@ The webmaster
 	// number 12 of the site we asked: true
 	// New https://www.example.org/docs/a.html
 	// New https://www.example.org/docs/b.html
-	// refused: https://www.example.com/elsewhere.html - outside URLBase
-	// line 6: no New, Change or Delete line: skipped
-	// line 7: no New, Change or Delete line: skipped
+	// refused: https://www.example.com/elsewhere.html - it is outside URLBase
+	// line 6: not a New, Change or Delete line: skipped
+	// line 7: not a New, Change or Delete line: skipped
 }
 
 // A robot sees from the numbers that a report was lost.

@@ -27,7 +27,7 @@ func NewFilter(exclude, includeOnly []string) (*Filter, error) {
 		return nil, errBoth
 	}
 	if n := len(exclude) + len(includeOnly); n > MaxPatterns {
-		return nil, fmt.Errorf("%d patterns, at most %d are taken", n, MaxPatterns)
+		return nil, fmt.Errorf("there are %d patterns; the limit is %d", n, MaxPatterns)
 	}
 	f, size := new(Filter), 0
 	compile := func(patterns []string) (list []*regexp.Regexp, err error) {
@@ -37,7 +37,7 @@ func NewFilter(exclude, includeOnly []string) (*Filter, error) {
 			}
 			// The size is checked before compiling, since compiling takes the memory.
 			if size += programSize(pattern); size > maxProgram {
-				return nil, fmt.Errorf("pattern %q: too large a program for one request", brief(pattern))
+				return nil, fmt.Errorf("pattern %q: the compiled pattern is too large for one request", brief(pattern))
 			}
 			list = append(list, regexp.MustCompile(pattern))
 		}
@@ -51,7 +51,7 @@ func NewFilter(exclude, includeOnly []string) (*Filter, error) {
 	return f, err
 }
 
-var errBoth = errors.New("either Exclude or IncludeOnly, not both")
+var errBoth = errors.New("Exclude and IncludeOnly cannot be used together")
 
 // Wants reports whether a changed URL is to be listed. A pattern is looked for
 // anywhere in the URL's path, or in the whole URL if the pattern has "://".
@@ -95,11 +95,11 @@ func pathOf(u string) string {
 func checkPattern(pattern string) error {
 	switch {
 	case len(pattern) > MaxPattern:
-		return fmt.Errorf("longer than %d bytes", MaxPattern)
+		return fmt.Errorf("it is longer than %d bytes", MaxPattern)
 	case pattern == "" || strings.ContainsAny(pattern, " \t\r\n"):
-		return errors.New("blank within, which separates patterns")
+		return errors.New("it contains a space, which separates patterns")
 	case programSize(pattern) > maxProgram:
-		return errors.New("no regular expression (RE2) within limits")
+		return errors.New("it is not a regular expression (RE2) within the limits")
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func accepts(offered, patterns []string) error {
 			taken = taken || o == pattern || o == ".*"
 		}
 		if !taken {
-			return fmt.Errorf("pattern %q is not among those offered at %s", brief(pattern), InfoPath)
+			return fmt.Errorf("pattern %q is not offered at %s", brief(pattern), InfoPath)
 		}
 	}
 	return nil

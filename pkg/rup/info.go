@@ -20,7 +20,7 @@ const ConfirmLine = "RUP-Confirm"
 // What keeps a robot from using RUP at a site (§6.1).
 var (
 	// ErrNoRUP: the file has no usable RUP-CGI line, so there is nothing to send requests to.
-	ErrNoRUP = errors.New("no RUP here")
+	ErrNoRUP = errors.New("the site does not offer RUP")
 	// ErrAuthentifier: the site wants robots to prove who they are in a way
 	// that is not defined. GetIndex may still be asked.
 	ErrAuthentifier = errors.New("unsupported authentifier")
@@ -51,13 +51,13 @@ func ParseInfo(body []byte, base *url.URL) (*Info, error) {
 		}
 	}
 	if cut {
-		p.odd(last, "longer than %d bytes: from here on not read", MaxInfo)
+		p.odd(last, "it is longer than %d bytes: the rest is ignored", MaxInfo)
 	}
 	if p.problem != "" {
 		return p.Info, fmt.Errorf("%w: %s", ErrNoRUP, p.problem)
 	}
 	if p.CGI == "" {
-		return p.Info, fmt.Errorf("%w: no RUP-CGI line", ErrNoRUP)
+		return p.Info, fmt.Errorf("%w: there is no RUP-CGI line", ErrNoRUP)
 	}
 	return p.Info, nil
 }
@@ -74,7 +74,7 @@ type infoParser struct {
 func (p *infoParser) line(n int, line string) {
 	name, value, ok := field(line, ":")
 	if !ok {
-		p.odd(n, "no colon: skipped")
+		p.odd(n, "there is no colon: skipped")
 		return
 	}
 	switch lower(name) {
@@ -84,7 +84,7 @@ func (p *infoParser) line(n int, line string) {
 		return
 	}
 	if value == "" {
-		p.odd(n, "%s without a value: skipped", name)
+		p.odd(n, "%s has no value: skipped", name)
 		return
 	}
 	switch lower(name) {
@@ -126,7 +126,7 @@ func (p *infoParser) readCGI(n int, value string) {
 	}
 	u, err := url.Parse(value)
 	if err != nil || strings.ContainsAny(value, blanks) {
-		p.odd(n, "RUP-CGI is no URL: skipped")
+		p.odd(n, "RUP-CGI is not a URL: skipped")
 		return
 	}
 	p.cgi = true
@@ -137,9 +137,9 @@ func (p *infoParser) readCGI(n int, value string) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		p.problem = "RUP-CGI is neither http nor https"
 	case u.Hostname() == "":
-		p.problem = "RUP-CGI names no host"
+		p.problem = "RUP-CGI has no host"
 	case u.User != nil:
-		p.problem = "RUP-CGI holds a user name"
+		p.problem = "RUP-CGI contains a user name"
 	case p.base != nil && lower(u.Hostname()) != lower(p.base.Hostname()):
 		p.problem = "RUP-CGI is on another host"
 	}
@@ -156,7 +156,7 @@ func (p *infoParser) readUnit(n int, unit Unit) {
 	case unit == "" || offers(p.Latency, unit):
 		return
 	case unit.Days() == 0:
-		p.odd(n, "unknown unit %q: never chosen", unit)
+		p.odd(n, "unknown unit %q: ignored", unit)
 	}
 	p.Latency = append(p.Latency, unit)
 }
@@ -200,7 +200,7 @@ func (i *Info) DefaultLatency() Latency {
 // could not be read back.
 func (i *Info) Text() ([]byte, error) {
 	if i.CGI == "" || strings.ContainsAny(i.CGI, " \t\r\n") {
-		return nil, fmt.Errorf("rupinfo: RUP-CGI %q: want a URL, for example /rup", i.CGI)
+		return nil, fmt.Errorf("rupinfo: RUP-CGI %q: use a URL, for example /rup", i.CGI)
 	}
 	var b strings.Builder
 	line := func(name string, values ...string) {
@@ -210,13 +210,13 @@ func (i *Info) Text() ([]byte, error) {
 	}
 	line("RUP-CGI", i.CGI)
 	if i.Authentifier != "" && i.Authentifier != "none" {
-		return nil, fmt.Errorf("rupinfo: Authentifier %q: want none, the only one defined", i.Authentifier)
+		return nil, fmt.Errorf("rupinfo: Authentifier %q: use none, the only one that is defined", i.Authentifier)
 	}
 	line("Authentifier", "none")
 	var units []string
 	for _, unit := range i.Latency {
 		if unit.Days() == 0 {
-			return nil, fmt.Errorf("rupinfo: Latency %q: want day, week or month", unit)
+			return nil, fmt.Errorf("rupinfo: Latency %q: use day, week or month", unit)
 		}
 		units = append(units, string(unit))
 	}
@@ -232,7 +232,7 @@ func (i *Info) Text() ([]byte, error) {
 	line("IncludeOnly", i.IncludeOnly...)
 	line("MaxQuerySpan", i.MaxQuerySpan.String())
 	if b.Len() > MaxInfo {
-		return nil, fmt.Errorf("rupinfo: %d bytes, and %d are read: offer fewer patterns", b.Len(), MaxInfo)
+		return nil, fmt.Errorf("rupinfo: the file would have %d bytes, but robots read only %d: offer fewer patterns", b.Len(), MaxInfo)
 	}
 	return []byte(b.String()), nil
 }

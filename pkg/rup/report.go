@@ -22,9 +22,9 @@ const (
 // Why a whole report is refused (§6.4, §6.5).
 var (
 	// ErrHead: the number or the URLBase of a report is missing or unreadable.
-	ErrHead = errors.New("no report")
+	ErrHead = errors.New("it is not a report")
 	// ErrSite: a report speaks of another site than the one it was expected of.
-	ErrSite = errors.New("report of another site")
+	ErrSite = errors.New("it is a report of another site")
 )
 
 // Report is what changed at a site (§6.4).
@@ -83,7 +83,7 @@ func ParseReport(text []byte) (*Report, error) {
 	}
 	if cut && !p.full {
 		p.Truncated = true
-		p.odd(p.last, "longer than %d bytes: from here on not read", MaxReport)
+		p.odd(p.last, "it is longer than %d bytes: the rest is ignored", MaxReport)
 	}
 	p.Entries = latest(p.Entries)
 	return p.Report, nil
@@ -128,7 +128,7 @@ func (p *reportParser) headLine(n int, line string) error {
 		case p.number:
 			p.odd(n, "a second SequenceNumber: skipped")
 		case value == "" || !allDigits(value) || err != nil:
-			return fmt.Errorf("%w: line %d: SequenceNumber %q is no number", ErrHead, n, brief(value))
+			return fmt.Errorf("%w: line %d: SequenceNumber %q is not a number", ErrHead, n, brief(value))
 		default:
 			p.Sequence, p.number = number, true
 		}
@@ -144,13 +144,13 @@ func (p *reportParser) headLine(n int, line string) error {
 		p.base, p.Base = b, b.String()
 	default:
 		if _, _, _, ok := changeLine(line); !ok {
-			p.odd(n, "no line of a head: skipped")
+			p.odd(n, "not a header line: skipped")
 			return nil
 		}
 		if err := p.endHead(n); err != nil {
 			return err
 		}
-		p.odd(n, "no blank line after the head")
+		p.odd(n, "there is no blank line after the header")
 		p.bodyLine(n, line)
 	}
 	return nil
@@ -160,9 +160,9 @@ func (p *reportParser) endHead(n int) error {
 	p.body = true
 	switch {
 	case !p.number:
-		return fmt.Errorf("%w: line %d: the head ends without SequenceNumber", ErrHead, n)
+		return fmt.Errorf("%w: line %d: the header has no SequenceNumber", ErrHead, n)
 	case p.base == nil:
-		return fmt.Errorf("%w: line %d: the head ends without URLBase", ErrHead, n)
+		return fmt.Errorf("%w: line %d: the header has no URLBase", ErrHead, n)
 	}
 	return nil
 }
@@ -171,17 +171,17 @@ func (p *reportParser) endHead(n int) error {
 func (p *reportParser) bodyLine(n int, line string) {
 	kind, date, paths, ok := changeLine(line)
 	if !ok {
-		p.odd(n, "no New, Change or Delete line: skipped")
+		p.odd(n, "not a New, Change or Delete line: skipped")
 		return
 	}
 	at, known := parseDate(date)
 	if !known {
-		p.odd(n, "date %q is unreadable: taken as unknown", date)
+		p.odd(n, "date %q cannot be read: treated as unknown", date)
 	}
 	for _, path := range list(paths) {
 		if p.paths == MaxPaths || p.bytes > maxURLs {
 			p.full, p.Truncated = true, true
-			p.odd(n, "more than %d paths: from here on not read", p.paths)
+			p.odd(n, "more than %d paths: the rest is ignored", p.paths)
 			return
 		}
 		p.paths++
@@ -253,7 +253,7 @@ func latest(entries []Entry) []Entry {
 func (r *Report) CheckSite(site *url.URL) error {
 	b, err := url.Parse(r.Base)
 	if err != nil || !sameOrigin(b, site) {
-		return fmt.Errorf("%w: URLBase is %s, expected was %s", ErrSite, r.Base, originOf(site))
+		return fmt.Errorf("%w: URLBase is %s, not %s", ErrSite, r.Base, originOf(site))
 	}
 	return nil
 }

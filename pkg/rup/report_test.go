@@ -276,7 +276,7 @@ func FuzzReport(f *testing.F) {
 		}
 		out, left := r.Text()
 		for _, l := range left {
-			if l.Reason != "too long for a line" {
+			if l.Reason != "it is too long for a line" {
 				t.Fatalf("left %+v", l)
 			}
 		}

@@ -160,7 +160,7 @@ func known(values url.Values) (map[string]string, error) {
 				continue
 			}
 			if _, twice := given[known]; twice || len(list) > 1 {
-				return nil, bad(known, "given more than once")
+				return nil, bad(known, "it is given more than once")
 			}
 			given[known] = list[0]
 		}
@@ -190,7 +190,7 @@ func readPreferences(given map[string]string, info *Info) (p Preferences, err er
 			return p, bad(paramLatency, "%v", err)
 		}
 		if !offersLatency(info, p.Latency) {
-			return p, bad(paramLatency, "%s is not among the units offered at %s", p.Latency.Unit, InfoPath)
+			return p, bad(paramLatency, "unit %s is not offered at %s", p.Latency.Unit, InfoPath)
 		}
 	}
 	if strings.TrimSpace(given[paramExclude]) != "" && strings.TrimSpace(given[paramIncludeOnly]) != "" {
@@ -206,7 +206,7 @@ func readPreferences(given map[string]string, info *Info) (p Preferences, err er
 		case len(patterns) == 0:
 			return []string{}, nil
 		case len(offered) == 0:
-			return nil, notImplemented(name, "not offered at %s", InfoPath)
+			return nil, notImplemented(name, "it is not offered at %s", InfoPath)
 		}
 		if err := accepts(offered, patterns); err != nil {
 			return nil, bad(name, "%v", err)
@@ -240,7 +240,7 @@ func offersLatency(info *Info, l Latency) bool {
 
 func readSpan(given map[string]string, info *Info) (Span, error) {
 	if info.MaxQuerySpan == (Span{}) {
-		return Span{}, notImplemented(paramAction, "no modification log is kept here")
+		return Span{}, notImplemented(paramAction, "this site does not keep a modification log")
 	}
 	text := given[paramSpan]
 	if text == "" {

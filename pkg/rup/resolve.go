@@ -19,14 +19,14 @@ func (b *base) String() string { return b.origin + b.dir }
 func parseBase(raw string) (*base, error) {
 	scheme, rest := cutScheme(raw)
 	if scheme != "http" && scheme != "https" || !strings.HasPrefix(rest, "//") {
-		return nil, errors.New("no absolute http or https URL")
+		return nil, errors.New("it is not an absolute http or https URL")
 	}
 	origin, rest, err := cutOrigin(scheme, rest)
 	if err != nil {
 		return nil, err
 	}
 	if len(raw) > maxURL {
-		return nil, errors.New("too long")
+		return nil, errors.New("it is too long")
 	}
 	if i := strings.IndexAny(rest, "?#"); i >= 0 {
 		rest = rest[:i] // says nothing about where pages lie
@@ -46,7 +46,7 @@ func (b *base) resolve(ref string) (string, error) {
 	origin, path := b.origin, ref
 	if scheme, rest := cutScheme(ref); scheme != "" {
 		if scheme != "http" && scheme != "https" || !strings.HasPrefix(rest, "//") {
-			return "", errors.New("neither a path nor an http URL")
+			return "", errors.New("it is neither a path nor an http URL")
 		}
 		var err error
 		if origin, path, err = cutOrigin(scheme, rest); err != nil {
@@ -72,14 +72,14 @@ func (b *base) resolve(ref string) (string, error) {
 	}
 	path = cleanPath(escape(path))
 	if origin != b.origin || !strings.HasPrefix(path, b.dir) {
-		return "", errors.New("outside URLBase")
+		return "", errors.New("it is outside URLBase")
 	}
 	u := origin + path
 	if hasQuery {
 		u += "?" + escape(query)
 	}
 	if len(u) > maxURL {
-		return "", errors.New("too long")
+		return "", errors.New("it is too long")
 	}
 	return u, nil
 }
@@ -110,12 +110,12 @@ func cutOrigin(scheme, s string) (origin, rest string, err error) {
 	authority := lower(s[:end])
 	for i := range len(authority) {
 		if c := authority[i]; c <= ' ' || c >= 0x7F || strings.IndexByte("@\\%\"<>^`{|}", c) >= 0 {
-			return "", "", errors.New("no plain host name (an IDN as xn--…)")
+			return "", "", errors.New("it is not a plain host name (write an IDN as xn--…)")
 		}
 	}
 	u, err := url.Parse(scheme + "://" + authority)
 	if err != nil || u.Hostname() == "" {
-		return "", "", errors.New("no host")
+		return "", "", errors.New("it has no host")
 	}
 	host := u.Hostname()
 	if strings.Contains(host, ":") {

@@ -28,7 +28,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer *Error
 	if !errors.As(err, &answer) {
 		s.opt.Log.Error("RUP request failed", "error", err)
-		answer = &Error{Status: http.StatusServiceUnavailable, Reason: "something went wrong here; later, please"}
+		answer = &Error{Status: http.StatusServiceUnavailable, Reason: "an internal error happened; please try again later"}
 	}
 	if answer.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64((answer.RetryAfter+999999999)/1e9), 10))
@@ -55,19 +55,19 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) (string, error) {
 // of a POST.
 func parameters(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
-		return nil, &Error{Status: http.StatusMethodNotAllowed, Reason: "POST a form, or GET with a query"}
+		return nil, &Error{Status: http.StatusMethodNotAllowed, Reason: "use POST with a form, or GET with a query"}
 	}
 	if len(r.URL.RawQuery) > maxForm {
-		return nil, bad("", "query longer than %d bytes", maxForm)
+		return nil, bad("", "the query is longer than %d bytes", maxForm)
 	}
 	if r.Method == http.MethodPost && !isForm(r.Header.Get("Content-Type")) {
-		return nil, bad("", "want a body of type %s", FormType)
+		return nil, bad("", "the body must have the type %s", FormType)
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		var long *http.MaxBytesError
 		if errors.As(err, &long) {
-			return nil, bad("", "body longer than %d bytes", maxForm)
+			return nil, bad("", "the body is longer than %d bytes", maxForm)
 		}
 		return nil, bad("", "the parameters are not %s", FormType) // the error may quote a key
 	}

@@ -74,11 +74,11 @@ func NewServer(opt ServerOptions) (*Server, error) {
 		return nil, err
 	}
 	if opt.Index == nil && opt.Info.MaxQuerySpan != (Span{}) {
-		return nil, errors.New("rup: MaxQuerySpan is offered and there is no Index to answer from")
+		return nil, errors.New("rup: MaxQuerySpan is offered, but there is no Index to answer from")
 	}
 	b, err := parseBase(opt.Base)
 	if err != nil {
-		return nil, fmt.Errorf("rup: Base %q: %w; want for example https://www.example.org/", opt.Base, err)
+		return nil, fmt.Errorf("rup: Base %q: %w; use for example https://www.example.org/", opt.Base, err)
 	}
 	number := func(n *int, value int) {
 		if *n <= 0 {
@@ -147,13 +147,13 @@ func (s *Server) handle(ctx context.Context, client netip.Addr, r Request) (stri
 		defer func() { <-s.indexing }()
 		return s.getIndex(ctx, r)
 	default:
-		return "", &Error{Status: http.StatusServiceUnavailable, Reason: "busy; later, please", RetryAfter: 30 * time.Second}
+		return "", &Error{Status: http.StatusServiceUnavailable, Reason: "the server is busy; please try again later", RetryAfter: 30 * time.Second}
 	}
 }
 
 func (s *Server) limit(l *limiter, client netip.Addr) error {
 	if wait := l.take(s.opt.Now(), client); wait > 0 {
-		return &Error{Status: http.StatusServiceUnavailable, Reason: "too many requests; later, please", RetryAfter: wait}
+		return &Error{Status: http.StatusServiceUnavailable, Reason: "too many requests; please try again later", RetryAfter: wait}
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func (s *Server) admit(tx Registrations, email, of string) error {
 	}
 	if taken {
 		if !old.Pending || s.opt.Now().Sub(old.Asked) < s.opt.ConfirmWithin {
-			return bad(paramEmail, "already registered; who lost the key must ask the webmaster")
+			return bad(paramEmail, "already registered; if you lost the key, ask the webmaster")
 		}
 		return tx.Delete(EmailKey(email)) // nobody ever confirmed it
 	}
@@ -289,7 +289,7 @@ func (s *Server) modify(ctx context.Context, who Credentials, p Preferences) (st
 			r.IncludeOnly = p.IncludeOnly
 		}
 		if len(r.Exclude) > 0 && len(r.IncludeOnly) > 0 {
-			return bad(paramExclude, "%v: clear the other with an empty value", errBoth)
+			return bad(paramExclude, "%v: clear the other one with an empty value", errBoth)
 		}
 		if p.Email != "" {
 			r.Email = p.Email
@@ -331,7 +331,7 @@ func (s *Server) find(tx Registrations, who Credentials) (Registration, error) {
 		stored, ok = make([]byte, sha256.Size), false
 	}
 	if subtle.ConstantTimeCompare(stored, hashOf(who.Key)) != 1 || !ok {
-		return Registration{}, bad(paramKey, "not that of a registered address")
+		return Registration{}, bad(paramKey, "it does not belong to a registered address")
 	}
 	return r, nil
 }
@@ -360,7 +360,7 @@ func (s *Server) getIndex(ctx context.Context, r Request) (string, error) {
 	}
 	text, left := report.Text()
 	if len(left) > 0 {
-		s.opt.Log.Warn("changes that no report can carry", "count", len(left), "first", left[0].Path, "reason", left[0].Reason)
+		s.opt.Log.Warn("some changes do not fit into a report", "count", len(left), "first", left[0].Path, "reason", left[0].Reason)
 	}
 	if len(text) > MaxReport {
 		return "", bad(paramSpan, "more than %d bytes of changes: ask for a shorter span, or crawl the site", MaxReport)

@@ -50,7 +50,7 @@ func ParseLatency(s string) (Latency, error) {
 	}
 	n, unit, ok := parseCount(s)
 	if !ok {
-		return Latency{}, fmt.Errorf("latency %q: want day, week or month, or a number and one of them: 2-week", brief(s))
+		return Latency{}, fmt.Errorf("latency %q: use day, week or month, or a number and one of them, for example 2-week", brief(s))
 	}
 	return Latency{n, unit}, nil
 }
@@ -91,7 +91,7 @@ type Span struct {
 func ParseSpan(s string) (Span, error) {
 	n, unit, ok := parseCount(s)
 	if !ok {
-		return Span{}, fmt.Errorf("span %q: want a number and day, week or month: 2-week", brief(s))
+		return Span{}, fmt.Errorf("span %q: use a number and day, week or month, for example 2-week", brief(s))
 	}
 	return Span{n, unit}, nil
 }

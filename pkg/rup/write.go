@@ -38,10 +38,10 @@ func (r *Report) Text() (text []byte, left []Refused) {
 			left = append(left, Refused{Path: brief(e.URL), Kind: e.Kind, Reason: err.Error()})
 			continue
 		case order(e.Kind) < 0:
-			left = append(left, Refused{Path: brief(e.URL), Kind: e.Kind, Reason: "neither New, Change nor Delete"})
+			left = append(left, Refused{Path: brief(e.URL), Kind: e.Kind, Reason: "it is neither New, Change nor Delete"})
 			continue
 		case len(head)+1+len(path) > maxLine:
-			left = append(left, Refused{Path: brief(e.URL), Kind: e.Kind, Reason: "too long for a line"})
+			left = append(left, Refused{Path: brief(e.URL), Kind: e.Kind, Reason: "it is too long for a line"})
 			continue
 		}
 		switch {

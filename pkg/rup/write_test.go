@@ -60,7 +60,7 @@ func TestRUP_6_4_LongLines(t *testing.T) {
 	if longest != maxLine || count < 50 || count > 200 {
 		t.Errorf("%d lines, the longest has %d bytes", count, longest)
 	}
-	if len(left) != 1 || left[0].Reason != "too long for a line" || left[0].Kind != New {
+	if len(left) != 1 || left[0].Reason != "it is too long for a line" || left[0].Kind != New {
 		t.Errorf("left %+v", left)
 	}
 	if back := parseReport(t, string(text)); len(back.Entries) != 2001 || back.Entries[2000].URL != fits.URL || back.Skipped != 0 {

@@ -9,7 +9,7 @@ import "strings"
 // over MaxStatement says nothing.
 func ParseContentSignal(statement string) (p Preferences, ignored []string) {
 	if len(statement) > MaxStatement {
-		return p, []string{"longer than 8 KiB"}
+		return p, []string{"the line is longer than 8 KiB"}
 	}
 	for s := statement; ; {
 		s = strings.TrimLeft(s, " \t,;")

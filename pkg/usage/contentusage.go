@@ -21,11 +21,11 @@ var aipref = [...]struct {
 // counts.
 func ParseContentUsage(statement string) (p Preferences, err error) {
 	if len(statement) > MaxStatement {
-		return p, fmt.Errorf("longer than 8 KiB: ignored")
+		return p, fmt.Errorf("the line is longer than 8 KiB: ignored")
 	}
 	d, err := httpsfv.UnmarshalDictionary([]string{statement})
 	if err != nil {
-		return p, fmt.Errorf("no structured dictionary, so it says nothing: %w", err)
+		return p, fmt.Errorf("not a structured dictionary, so it is ignored: %w", err)
 	}
 	for _, a := range aipref {
 		member, ok := d.Get(a.label)

@@ -56,7 +56,7 @@ var rslUses = map[string]Purposes{
 // namespace is an error and says nothing (§8.19).
 func ParseRSL(body []byte) (*RSL, error) {
 	if len(body) > MaxRSL {
-		return nil, errors.New("longer than 1 MiB: not read")
+		return nil, errors.New("the file is longer than 1 MiB: ignored")
 	}
 	p := rslParser{d: xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\uFEFF"))))}
 	p.d.CharsetReader = oneByte
@@ -64,11 +64,11 @@ func ParseRSL(body []byte) (*RSL, error) {
 		t, err := p.d.Token()
 		switch {
 		case err == io.EOF && !p.ours:
-			return nil, errors.New("no element of " + RSLNamespace + ": not read")
+			return nil, errors.New("the document has no element of the namespace " + RSLNamespace + ": ignored")
 		case err == io.EOF:
 			return &p.doc, nil
 		case err != nil:
-			return nil, fmt.Errorf("broken XML: not read: %w", err)
+			return nil, fmt.Errorf("the XML is broken: ignored: %w", err)
 		}
 		switch t := t.(type) {
 		case xml.StartElement:
@@ -86,7 +86,7 @@ func ParseRSL(body []byte) (*RSL, error) {
 			}
 		}
 		if len(p.doc.contents) > maxContents {
-			return nil, errors.New("over 10000 content elements: not read")
+			return nil, errors.New("more than 10000 content elements: ignored")
 		}
 	}
 }
@@ -115,7 +115,7 @@ func oneByte(label string, in io.Reader) (io.Reader, error) {
 			return strings.NewReader(string(runes)), err
 		}
 	}
-	return nil, fmt.Errorf("the charset %.40q is not known", label)
+	return nil, fmt.Errorf("the charset %.40q is unknown", label)
 }
 
 func (p *rslParser) start(t xml.StartElement) {

@@ -96,7 +96,7 @@ func (s *Set) ContentSignal(at Place, statement string) {
 	}
 	p, ignored := ParseContentSignal(statement)
 	for _, i := range ignored {
-		s.odd(at, "without meaning here: ignored", i)
+		s.odd(at, "it has no meaning here: ignored", i)
 	}
 	if len(ignored) > 0 {
 		s.add(at, statement, p)
@@ -109,7 +109,7 @@ func (s *Set) ContentSignal(at Place, statement string) {
 // document. What it means only the document says (§8.19).
 func (s *Set) License(at Place, url string) {
 	if origin, _ := splitURL(strings.Trim(url, " \t")); origin == "" {
-		s.odd(at, "no absolute http(s) address: skipped", url)
+		s.odd(at, "not an absolute http(s) address: skipped", url)
 		return
 	}
 	s.term("rsl", at, url)
@@ -222,7 +222,7 @@ func (s *Set) Tag(at Place, word string, image bool) {
 	case word == "noimageai" && image:
 		p[AITrain] = Disallow
 	case word == "noimageai":
-		s.odd(at, "concerns images: without effect on this page", word)
+		s.odd(at, "it is about images and has no effect on this page", word)
 	}
 	s.add(at, word, p)
 }
@@ -302,7 +302,7 @@ func (s *Set) state(st Statement) {
 func (s *Set) term(kind string, at Place, url string) {
 	url = strings.Trim(url, " \t\r\n\f")
 	if url == "" || len(url) > maxAddress {
-		s.odd(at, "no address of at most 2048 bytes: skipped", url)
+		s.odd(at, "not an address of at most 2048 bytes: skipped", url)
 		return
 	}
 	if len(s.terms) < maxTerms {

@@ -30,19 +30,19 @@ type tdmRule struct {
 // error and counts as no file (§8.17). An entry that is no rule is left out.
 func ParseTDMRep(body []byte) (*TDMRep, error) {
 	if len(body) > MaxTDMRep {
-		return nil, errors.New("longer than 1 MiB: not read")
+		return nil, errors.New("the file is longer than 1 MiB: ignored")
 	}
 	body = bytes.TrimPrefix(body, []byte("\uFEFF"))
 	d := json.NewDecoder(bytes.NewReader(body))
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
-		return nil, errors.New("no JSON array: not read")
+		return nil, errors.New("not a JSON array: ignored")
 	}
 	f := new(TDMRep)
 	line, counted := 1, 0
 	for d.More() && len(f.rules) < maxTDMRepRules {
 		var raw json.RawMessage
 		if err := d.Decode(&raw); err != nil {
-			return nil, fmt.Errorf("broken JSON: not read: %w", err)
+			return nil, fmt.Errorf("the JSON is broken: ignored: %w", err)
 		}
 		start := int(d.InputOffset()) - len(raw)
 		line += bytes.Count(body[counted:start], []byte("\n"))
@@ -64,7 +64,7 @@ func ParseTDMRep(body []byte) (*TDMRep, error) {
 	}
 	if len(f.rules) < maxTDMRepRules {
 		if _, err := d.Token(); err != nil {
-			return nil, errors.New("broken JSON: not read")
+			return nil, errors.New("the JSON is broken: ignored")
 		}
 	}
 	return f, nil

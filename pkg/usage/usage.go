@@ -54,7 +54,7 @@ func ParsePurpose(name string) (Purpose, error) {
 			return Purpose(p), nil
 		}
 	}
-	return 0, fmt.Errorf("no purpose %q; there are %s", name, strings.Join(purposeNames[:], ", "))
+	return 0, fmt.Errorf("unknown purpose %q; use one of %s", name, strings.Join(purposeNames[:], ", "))
 }
 
 // ParsePurposes reads the names of several, each of which may be a list with commas.

@@ -147,7 +147,7 @@ func TestUsage_8_11_ContentSignal(t *testing.T) {
 	if got := s.Preferences(); got != (pref{a, u, d, u}) {
 		t.Errorf("two lines: %v", got)
 	}
-	want := []usage.Diagnostic{{Place: usage.Place{From: "robots.txt", Line: 5}, Reason: "without meaning here: ignored", Text: "x=1"}}
+	want := []usage.Diagnostic{{Place: usage.Place{From: "robots.txt", Line: 5}, Reason: "it has no meaning here: ignored", Text: "x=1"}}
 	if got := s.Diagnostics(); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}

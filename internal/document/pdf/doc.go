@@ -19,9 +19,9 @@ import (
 
 // The errors of Read, beside those of files that make no sense.
 var (
-	ErrNotPDF    = errors.New("this is no PDF")
+	ErrNotPDF    = errors.New("it is not a PDF")
 	ErrEncrypted = errors.New("the PDF is encrypted with a password")
-	ErrTooMuch   = errors.New("the PDF holds more objects, or larger ones, than are read")
+	ErrTooMuch   = errors.New("the PDF has more or larger objects than the limits allow")
 )
 
 // Limits bound what Read does. A field's zero means its default.

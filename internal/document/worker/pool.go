@@ -131,15 +131,15 @@ func (p *Pool) read(ctx context.Context, f document.File) (document.Page, error)
 		c, err = p.start()
 	}
 	if err != nil {
-		return document.Page{}, fmt.Errorf("a process that reads documents cannot be started: %w", err)
+		return document.Page{}, fmt.Errorf("cannot start a process that reads documents: %w", err)
 	}
 	return p.ask(ctx, c, f)
 }
 
 var (
-	errEnded = &Unreadable{"reading it ended its process, mostly for want of memory"}
+	errEnded = &Unreadable{"the process that read it crashed, probably because it ran out of memory"}
 	// Not the document's fault, as far as anybody can tell: the system ends the children first.
-	errKilled = errors.New("the process that read it was killed, by the system for want of memory, or by somebody")
+	errKilled = errors.New("the process that read it was killed, by the system because memory ran out, or by a user")
 )
 
 // ask has this child read a document, and puts it back, or ends it.
@@ -177,7 +177,7 @@ func (p *Pool) ask(ctx context.Context, c *child, f document.File) (document.Pag
 	case code == codeLate:
 		return document.Page{}, &Unreadable{fmt.Sprintf("reading it took more than %s of CPU time", p.opt.CPU)}
 	case errors.Is(err, errLong) || err == nil && broken == nil:
-		return document.Page{}, &Unreadable{"what was read of it is longer than it may be"}
+		return document.Page{}, &Unreadable{"the text read from it is longer than the limit"}
 	case c.killedByOthers():
 		return document.Page{}, errKilled
 	}
@@ -248,7 +248,7 @@ func (p *Pool) start() (*child, error) {
 	what, _, err := readAnswer(c.out, maxWord)
 	late.Stop()
 	if err != nil || what != ready {
-		return nil, fmt.Errorf("it ended with code %d before it was ready: %v", c.end(), err)
+		return nil, fmt.Errorf("it exited with code %d before it was ready: %v", c.end(), err)
 	}
 	return c, nil
 }

@@ -32,7 +32,7 @@ func writeText(w io.Writer, s []byte) error {
 	return err
 }
 
-var errLong = errors.New("longer than it may be")
+var errLong = errors.New("longer than the limit")
 
 // readText reads a text of at most so many bytes. Memory grows with what comes, not with what is
 // announced.

@@ -13,9 +13,9 @@ import (
 
 var (
 	// errLost says that somebody else has the host.
-	errLost = errors.New("another one has claimed the host")
+	errLost = errors.New("another crawl has claimed the host")
 	// errUnsettled says that the record read is older than what we wrote.
-	errUnsettled = errors.New("the record's revision is not settled")
+	errUnsettled = errors.New("the revision of the record is not known yet")
 )
 
 // Claim is a crawl's right to be at a host, and the lease it lasts by.
@@ -84,7 +84,7 @@ func (k *Claim) renew() {
 	case errors.Is(err, errLost):
 		k.over = true
 		k.lease.End()
-		k.c.log.Warn("a visit ends early: its host was claimed by another one meanwhile", "host", string(k.host), "err", err)
+		k.c.log.Warn("a visit ends early: another crawl has claimed its host", "host", string(k.host), "err", err)
 		return
 	default: // the election of a leader costs no claim
 		k.c.trouble(k.ctx, err)

@@ -210,7 +210,7 @@ func (c *Claims) trouble(ctx context.Context, err error) {
 	defer c.mu.Unlock()
 	if ctx.Err() == nil && !c.troubled {
 		c.troubled = true
-		c.log.Warn("hosts cannot be claimed among the crawls of this NATS server, and wait", "bucket", crawl.HostsBucket, "err", err)
+		c.log.Warn("hosts cannot be claimed from the other crawls of this NATS server, so they wait", "bucket", crawl.HostsBucket, "err", err)
 	}
 }
 

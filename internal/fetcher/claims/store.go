@@ -24,7 +24,7 @@ const (
 )
 
 // errChanged says that the record was written by somebody else meanwhile.
-var errChanged = errors.New("the record was written meanwhile")
+var errChanged = errors.New("the record was changed by another process")
 
 // store is where the records are.
 type store interface {
@@ -112,7 +112,7 @@ func (b bucket) write(ctx context.Context, key string, r record, revision uint64
 func (b bucket) stream(ctx context.Context) (jetstream.Stream, error) {
 	s, err := b.js.Stream(ctx, "KV_"+crawl.HostsBucket)
 	if err != nil {
-		return nil, fmt.Errorf("look at bucket %s: %w", crawl.HostsBucket, err)
+		return nil, fmt.Errorf("read bucket %s: %w", crawl.HostsBucket, err)
 	}
 	return s, nil
 }

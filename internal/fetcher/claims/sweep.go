@@ -41,7 +41,7 @@ func (c *Claims) sweep(ctx context.Context) {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		c.log.Warn("old records of hosts are not deleted, and fill their bucket by and by", "bucket", crawl.HostsBucket, "err", err)
+		c.log.Warn("old records of hosts cannot be deleted and slowly fill their bucket", "bucket", crawl.HostsBucket, "err", err)
 	}
 }
 

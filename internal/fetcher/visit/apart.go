@@ -58,7 +58,7 @@ func (a *apart) say(said *usage.Set, u canon.URL) {
 	if a.tdmLost != "" {
 		var p usage.Preferences
 		p[usage.AIInput], p[usage.AITrain], p[usage.TDM] = usage.Disallow, usage.Disallow, usage.Disallow
-		said.Add(usage.Statements{{Place: usage.Place{From: "tdmrep.json", Line: 1}, Text: "could not be had, so it counts as a reservation: " + a.tdmLost, Says: p}})
+		said.Add(usage.Statements{{Place: usage.Place{From: "tdmrep.json", Line: 1}, Text: "it could not be fetched, so it counts as a reservation: " + a.tdmLost, Says: p}})
 	}
 	if a.tdm != nil {
 		said.TDMRep(a.tdm, u.String())
@@ -66,7 +66,7 @@ func (a *apart) say(said *usage.Set, u canon.URL) {
 	for _, l := range a.unread {
 		var p usage.Preferences
 		p[usage.AIInput], p[usage.AITrain] = usage.Disallow, usage.Disallow
-		said.Add(usage.Statements{{Place: usage.Place{From: "licence " + string(l.url), Line: 1}, Text: "was not read, so it counts as a reservation: " + l.why, Says: p}})
+		said.Add(usage.Statements{{Place: usage.Place{From: "licence " + string(l.url), Line: 1}, Text: "it was not read, so it counts as a reservation: " + l.why, Says: p}})
 	}
 	for _, l := range a.licences {
 		said.RSL(l.doc, usage.Place{From: "licence " + string(l.url), Line: 1}, u.String())
@@ -135,9 +135,9 @@ func (v *Visit) leaveOut(s *site, a *apart) {
 		switch {
 		case err != nil || slices.Contains(read, u) || slices.ContainsFunc(a.unread, func(k unread) bool { return k.url == u }):
 		case u.Origin() != s.origin:
-			a.unread = append(a.unread, unread{u, "it is on another site, which was not asked"})
+			a.unread = append(a.unread, unread{u, "it is on another site"})
 		default:
-			a.unread = append(a.unread, unread{u, "robots.txt names too many"})
+			a.unread = append(a.unread, unread{u, "robots.txt lists too many"})
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (s *batches) flush() error {
 	return nil
 }
 
-var errNotTold = errors.New("its entries cannot be told")
+var errNotTold = errors.New("its entries cannot be published")
 
 // send tells a shard of what was gathered for it.
 func (s *batches) send(b *batch) error {

@@ -87,7 +87,7 @@ func (c *catalogue) parts(body io.Reader) error {
 }
 
 // errUntold ends a document whose parts cannot be handed over; the visit is lost.
-var errUntold = errors.New("it cannot be handed to an indexer")
+var errUntold = errors.New("it cannot be sent to an indexer")
 
 func (c *catalogue) send(part []byte) error {
 	c.sum.Parts++

@@ -36,7 +36,7 @@ func doClaim(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 func doSample(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 	switch {
 	case v.cfg.spec.PlanOnly:
-		a.Sample.Reason = "no page is asked for: the crawl is only planned"
+		a.Sample.Reason = "no page is requested: the crawl is only planned"
 		return true
 	case v.kit.client.HasDoor(e.URL.Origin()):
 		a.Sample.Reason = behindDoor
@@ -63,7 +63,7 @@ func (v *Visit) claim(o canon.Origin) (c crawl.Claim, ok bool) {
 	}
 	text, err := v.text(s.fact)
 	if err != nil {
-		return crawl.Claim{Reason: "its robots.txt is not at hand: " + err.Error()}, true
+		return crawl.Claim{Reason: "its robots.txt is not available: " + err.Error()}, true
 	}
 	sum := robots.Digest(text)
 	c = crawl.Claim{Kind: crawl.ClaimNone, Digest: sum[:]}
@@ -175,7 +175,7 @@ func (v *Visit) mayAsk(u canon.URL) (why string, ok bool) {
 
 // whyClosed says in words why nothing may be asked of an origin now.
 func (s *site) whyClosed() string {
-	why := "unreachable: robots.txt of " + s.origin.String() + " cannot be read now"
+	why := "unreachable: robots.txt of " + s.origin.String() + " cannot be fetched now"
 	if s.fact != nil && s.fact.Reason != "" {
 		why += ": " + s.fact.Reason
 	}

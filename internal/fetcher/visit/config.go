@@ -38,10 +38,10 @@ var (
 // NewConfig checks a spec and makes it ready for use.
 func NewConfig(spec crawl.Spec) (*Config, error) {
 	if spec.Agent == "" {
-		return nil, errors.New("agent: the product token is missing; it is what robots.txt files call us, for example curtsy")
+		return nil, errors.New("agent: the product token is missing; robots.txt files use it for this crawler, for example curtsy")
 	}
 	if !tokenRE.MatchString(spec.Agent) {
-		return nil, fmt.Errorf("agent %q: a product token is made of letters, '-' and '_' (RFC 9309 §2.2.1), for example curtsy", spec.Agent)
+		return nil, fmt.Errorf("agent %q: a product token consists of letters, '-' and '_' (RFC 9309 §2.2.1), for example curtsy", spec.Agent)
 	}
 	if spec.Contact != "" && !contactRE.MatchString(spec.Contact) {
 		return nil, fmt.Errorf("contact %q: use a mail address or a URL, for example you@example.org", spec.Contact)
@@ -50,7 +50,7 @@ func NewConfig(spec crawl.Spec) (*Config, error) {
 		return nil, err
 	}
 	if spec.Shards < 1 || spec.Shards > crawl.MaxShards {
-		return nil, fmt.Errorf("shards %d: use 1 to %d", spec.Shards, crawl.MaxShards)
+		return nil, fmt.Errorf("shards: %d is not possible; use 1 to %d", spec.Shards, crawl.MaxShards)
 	}
 	resolve, err := wire.ParseResolve(spec.Resolve)
 	if err != nil {

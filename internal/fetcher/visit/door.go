@@ -15,21 +15,21 @@ func Wants(a *wire.Answer) string {
 	refused := a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden
 	switch {
 	case a.Door == wire.DoorWithheld && refused:
-		return "credentials for it are not sent over http to a public address; give them for https"
+		return "its credentials are not sent over http to a public address; use https"
 	case a.CertWanted && (refused || a.Status == http.StatusBadRequest):
-		return "it asked for a certificate of ours: cert: and key: in the file of --credentials"
+		return "it asked for a client certificate: add cert: and key: to the file for --credentials"
 	case a.Status != http.StatusUnauthorized:
 		return ""
 	case a.Door == wire.DoorShown:
-		return "it does not take the credentials that it was shown"
+		return "it refuses the credentials"
 	}
 	challenge := ""
 	if c := a.Header.Get("WWW-Authenticate"); c != "" {
 		challenge = " (" + detailText(c) + ")"
 	}
-	return "it wants credentials" + challenge + ": write them into a file for --credentials"
+	return "it requires credentials" + challenge + ": write them into a file for --credentials"
 }
 
 // behindDoor says why a page or rule that only credentials have opened is not used to decide about
 // another host.
-const behindDoor = "its site is behind a door: what credentials open is not compared with other hosts'"
+const behindDoor = "its site requires credentials: pages fetched with credentials are not compared with other hosts"

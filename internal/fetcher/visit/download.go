@@ -16,9 +16,9 @@ import (
 // operator wants to know.
 var (
 	ErrRobots     = errors.New("its robots.txt forbids it")
-	ErrUnreadable = errors.New("its robots.txt cannot be read now") // it may be later
-	ErrForgotten  = errors.New("it was taken out of the crawl by curtsy forget")
-	ErrAddress    = errors.New("its address may not be dialled")
+	ErrUnreadable = errors.New("its robots.txt cannot be fetched now") // it may be later
+	ErrForgotten  = errors.New("it was removed from the crawl by curtsy forget")
+	ErrAddress    = errors.New("connections to its address are not allowed")
 	ErrVisitOver  = errors.New("the visit is over") // what is left can be had in another one
 )
 

@@ -19,7 +19,7 @@ func (v *Visit) errands() {
 		}
 		// A frontier's mistake; that host has a visit of its own, perhaps right now.
 		if e.URL.Host() != v.job.Host {
-			v.log.Error("an errand on another host left alone", "url", string(e.URL))
+			v.log.Error("an auxiliary request to another host is ignored", "url", string(e.URL))
 			continue
 		}
 		a := crawl.Answer{Errand: *e}
@@ -73,14 +73,14 @@ func init() {
 
 // ourMistake answers an errand when doing it ended in a mistake of ours, so that it is not asked
 // for again and again.
-const ourMistake = "a mistake in our program; see the fetcher's log"
+const ourMistake = "an internal error; see the fetcher's log"
 
 // errand carries one out and reports whether it is to be answered, with a.
 func (v *Visit) errand(e *crawl.Errand, a *crawl.Answer) (done bool) {
 	kind, known := ErrandKinds[e.Kind]
 	if !known {
 		// A newer frontier wants something we do not know. Another fetcher may.
-		v.log.Warn("errand of an unknown kind left alone", "kind", int(e.Kind), "url", string(e.URL))
+		v.log.Warn("an auxiliary request of an unknown kind is ignored", "kind", int(e.Kind), "url", string(e.URL))
 		return false
 	}
 	defer v.asking(crawl.RequestKind(e.Kind))()
@@ -150,7 +150,7 @@ func (v *Visit) lentRobots(e *crawl.Errand) (fact crawl.Robots, ok bool) {
 	case crawl.RobotsParsed:
 		body, err := v.text(s.fact)
 		if err != nil {
-			v.log.Debug("robots.txt not handed out", "origin", s.origin.String(), "err", err)
+			v.log.Debug("robots.txt is not available", "origin", s.origin.String(), "err", err)
 			return fact, false
 		}
 		fact.Body = body

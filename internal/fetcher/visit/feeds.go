@@ -205,13 +205,13 @@ func (r *feedReader) conclude(l *listing, f *crawl.Feed) {
 	case unread:
 		f.Reason, f.Again = reason, again
 	case r.nofollow:
-		f.Reason = "its header asks not to follow its links (nofollow)"
+		f.Reason = "its header forbids following its links (nofollow)"
 	case r.not:
-		f.Reason = "neither RSS nor Atom"
+		f.Reason = "it is neither RSS nor Atom"
 	default:
 		f.Read, f.Digest, f.Rest = true, r.digest.Sum64(), r.sum.TTL
 		if r.sum.Truncated {
-			f.Reason = fmt.Sprintf("read only in part: %d entries, %d KiB", r.sum.Entries, r.sum.Bytes>>10)
+			f.Reason = fmt.Sprintf("only a part was read: %d entries, %d KiB", r.sum.Entries, r.sum.Bytes>>10)
 		}
 	}
 }

@@ -233,7 +233,7 @@ func sniff(first []byte) string {
 // called it.
 func typeDetail(h http.Header, kind string) string {
 	if written := strings.Join(h["Content-Type"], ", "); written != "" && contentType(h) == "" {
-		return kind + " by its bytes; its Content-Type is " + detailText(written)
+		return kind + " by its content; its Content-Type is " + detailText(written)
 	}
 	return kind
 }

@@ -70,7 +70,7 @@ func TestContentType(t *testing.T) {
 			t.Errorf("%q: %q, want %q", lines, got, want)
 		}
 	}
-	if got := typeDetail(http.Header{"Content-Type": {"html"}}, "image/png"); got != `image/png by its bytes; its Content-Type is "html"` {
+	if got := typeDetail(http.Header{"Content-Type": {"html"}}, "image/png"); got != `image/png by its content; its Content-Type is "html"` {
 		t.Error(got)
 	}
 	for want, first := range map[string]string{

@@ -40,7 +40,7 @@ func doKeyFile(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 		if ok {
 			k.Key = key
 		} else {
-			k.Reason = "what it has in the place of its key file is no key"
+			k.Reason = "the content at the address of its key file is not a key"
 		}
 	}
 	return done

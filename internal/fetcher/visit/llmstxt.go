@@ -49,7 +49,7 @@ func doLLMSTxt(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 		}
 		m.Reason = statusText(&got)
 	case !llmsMedia(got.Header): // a page that says that there is none
-		m.State, m.Reason, m.Fresh = crawl.FileNone, "not Markdown", apartFresh(got.Header, got.At)
+		m.State, m.Reason, m.Fresh = crawl.FileNone, "it is not Markdown", apartFresh(got.Header, got.At)
 	default:
 		m.Fresh = apartFresh(got.Header, got.At)
 		done = v.readLLMS(at, e, &got, m)

@@ -62,13 +62,13 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 		}, m.stageTime[i].seconds))
 	}
 	m.results = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "curtsy_fetcher_results_total", Help: "URLs by what became of them in a visit.",
+		Name: "curtsy_fetcher_results_total", Help: "URLs by their outcome in a visit.",
 	}, []string{"class", "reason"})
 	m.Running = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "curtsy_fetcher_visits_running", Help: "Visits being carried out.",
+		Name: "curtsy_fetcher_visits_running", Help: "Running visits.",
 	})
 	m.responses = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "curtsy_fetcher_responses_total", Help: "Responses of sites by status code; codes that nobody registered count as their class, such as 5xx.",
+		Name: "curtsy_fetcher_responses_total", Help: "Responses of sites by status code; unregistered codes count as their class, such as 5xx.",
 	}, []string{"code"})
 	m.took = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "curtsy_fetcher_request_seconds", Help: "Time from the first byte of a request sent to a site to the last byte of its response, or to its failure.",
@@ -76,22 +76,22 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	})
 	m.robots = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "curtsy_fetcher_robots_total",
-		Help: "Times that a robots.txt was asked for, by the state that left its origin in: parsed, unavailable (all is allowed), unreachable (nothing is), pending (it is on another host).",
+		Help: "Requests for robots.txt files, by the resulting state: parsed, unavailable (everything is allowed), unreachable (nothing is allowed), pending (it is on another host).",
 	}, []string{"state"})
 	for _, s := range []crawl.RobotsState{crawl.RobotsParsed, crawl.RobotsUnavailable, crawl.RobotsUnreachable, crawl.RobotsPending} {
 		m.robots.WithLabelValues(s.String())
 	}
 	all = append(all, m.results, m.Running, m.responses, m.took, m.robots)
 	m.requests = counter("curtsy_fetcher_requests_total", "Requests sent to sites, robots.txt included.")
-	m.Signed = counter("curtsy_fetcher_requests_signed_total", "Of the requests, those that carried a signature.")
+	m.Signed = counter("curtsy_fetcher_requests_signed_total", "Requests that were signed.")
 	m.bytes = counter("curtsy_fetcher_body_bytes_total", "Body bytes read from the wire.")
-	m.visits = counter("curtsy_fetcher_visits_total", "Visits carried out.")
-	m.errands = counter("curtsy_fetcher_errands_total", "Errands done.")
+	m.visits = counter("curtsy_fetcher_visits_total", "Visits that are over.")
+	m.errands = counter("curtsy_fetcher_errands_total", "Auxiliary requests that are done.")
 	m.dropped = counter("curtsy_fetcher_visits_dropped_total", "Visits whose results could not be published.")
-	m.Lost = counter("curtsy_fetcher_visits_lost_total", "Visits whose lease was not prolonged by the shard's owner.")
-	m.TurnedAway = counter("curtsy_fetcher_visits_turned_away_total", "Visits given back at once because the pages of their shard found no room.")
-	m.noPlace = counter("curtsy_fetcher_visits_without_place_total", "Visits given back because other hosts at the same address keep it busy.")
-	m.skipped = counter("curtsy_fetcher_header_lines_skipped_total", "Lines in the heads of responses that could not be read and were left out.")
+	m.Lost = counter("curtsy_fetcher_visits_lost_total", "Visits whose lease the shard's owner did not renew.")
+	m.TurnedAway = counter("curtsy_fetcher_visits_turned_away_total", "Visits returned at once because the page queue of their shard was full.")
+	m.noPlace = counter("curtsy_fetcher_visits_without_place_total", "Visits returned because other hosts at the same address keep it busy.")
+	m.skipped = counter("curtsy_fetcher_header_lines_skipped_total", "Lines in response headers that could not be read and were ignored.")
 	m.Violations = counter("curtsy_politeness_violations_total", "Requests stopped at the last moment because they would have been impolite. Must be 0.")
 	if r == nil {
 		return m, nil

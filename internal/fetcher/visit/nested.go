@@ -34,7 +34,7 @@ func (v *dataErrand) findNested(u canon.URL, body []byte) {
 	}
 	for _, c := range v.kit.nestedIn(body, base, v.cfg.spec.Agent, depth) {
 		if len(v.nested) == maxNested {
-			v.log.Info("more nested data.txt files than are looked for", "url", string(u), "limit", maxNested)
+			v.log.Info("too many nested data.txt files", "url", string(u), "limit", maxNested)
 			return
 		}
 		if n, err := canon.Parse(c.URL); err == nil && n != v.e.URL && n.Host() == v.job.Host {

@@ -325,7 +325,7 @@ func (v *Visit) repeated(u *crawl.VisitURL, kind string, body []byte, r *crawl.R
 	}
 	tooMany, first := v.kit.repeats.text(u.URL, text)
 	if first {
-		v.kit.opt.Log.Warn("many URLs of a host have one text: the links of further ones are not followed", "host", u.URL.Host(), "url", u.URL)
+		v.kit.opt.Log.Warn("many URLs of a host have the same text: links of further pages with this text are not followed", "host", u.URL.Host(), "url", u.URL)
 	}
 	return tooMany
 }
@@ -346,7 +346,7 @@ func (v *Visit) sessions(u *crawl.VisitURL, body []byte, noFollow bool) {
 		known = v.kit.repeats.atShort(u.URL, sessionDigest(body))
 	}
 	if known {
-		v.kit.opt.Log.Info("session ids are taken off the URLs of a host: its pages are the same without", "host", u.URL.Host(), "url", u.URL)
+		v.kit.opt.Log.Info("session ids are removed from the URLs of a host: its pages are the same without them", "host", u.URL.Host(), "url", u.URL)
 	}
 }
 

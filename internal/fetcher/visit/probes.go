@@ -116,7 +116,7 @@ func (v *dataErrand) fetch() (probe crawl.Probe, page *crawl.Page, ok bool) {
 		case s != nil && s.closed:
 			// Also when that is what ended the visit: else its robots.txt is asked for with
 			// each visit, for ever.
-			probe.Reason, ok = "robots.txt of "+s.origin.String()+" cannot be read now", true
+			probe.Reason, ok = "robots.txt of "+s.origin.String()+" cannot be fetched now", true
 			return false
 		case s == nil || v.over():
 			return false
@@ -154,7 +154,7 @@ func (v *dataErrand) fetch() (probe crawl.Probe, page *crawl.Page, ok bool) {
 		return probe, nil, !fail.Unsent
 	case end == TrailLost || end == TrailLeft && v.e.Kind == crawl.ErrandNested:
 		probe.State, probe.Fresh = crawl.ProbeAbsent, datatxt.DefaultLifetime
-		probe.Reason = "it redirects to nowhere usable"
+		probe.Reason = "it redirects to an unusable URL"
 		if end == TrailLeft {
 			probe.Reason = "it redirects to another origin"
 		}
@@ -188,12 +188,12 @@ func (v *dataErrand) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *craw
 	tags := v.headerTags(a)
 	d := tags.Directives
 	if d.NoIndex {
-		probe.State, probe.Reason = crawl.ProbeRefused, "it asks not to be kept (noindex)"
+		probe.State, probe.Reason = crawl.ProbeRefused, "it must not be stored (noindex)"
 		return v.none(u, crawl.ReasonNoindex)
 	}
 	said := v.said(u, a.Header, tags)
 	if rule, yes := v.unwanted(said); yes {
-		probe.State, probe.Reason = crawl.ProbeRefused, "it may not be used for search: "+rule
+		probe.State, probe.Reason = crawl.ProbeRefused, "it must not be used for search: "+rule
 		return v.none(u, crawl.ReasonUsage)
 	}
 	probe.State = crawl.ProbeRead

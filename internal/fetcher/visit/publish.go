@@ -59,7 +59,7 @@ func (v *Visit) sendPages(shard int, batch []byte) {
 	start := time.Now()
 	waited, err := v.outlet.SendPages(v.pubCtx, shard, batch)
 	if waited {
-		v.end("its pages had to wait for room")
+		v.end("its pages had to wait because the page queue is full")
 	}
 	v.kit.met.stage(stagePublish, start)
 	if err != nil {

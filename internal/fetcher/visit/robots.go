@@ -105,7 +105,7 @@ func (v *Visit) heed(rules *ruleset) {
 	if d, ok := rules.CrawlDelay(); ok {
 		v.owe(d, "crawl-delay")
 		if d > wire.MaxCrawlDelay {
-			v.end(fmt.Sprintf("robots.txt asks for %v between requests; longer than %v is held, not hurried", d, wire.MaxCrawlDelay))
+			v.end(fmt.Sprintf("robots.txt asks for %v between requests; with more than %v the host is not visited", d, wire.MaxCrawlDelay))
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (v *Visit) rules(r *crawl.Robots) *ruleset {
 	}
 	body, err := v.text(r)
 	if err != nil {
-		v.log.Debug("robots.txt not handed out, asking its origin", "origin", r.Origin.String(), "err", err)
+		v.log.Debug("robots.txt is not available; requesting it from its origin", "origin", r.Origin.String(), "err", err)
 		return nil
 	}
 	file := robots.Parse(body)
@@ -136,7 +136,7 @@ func (v *Visit) rules(r *crawl.Robots) *ruleset {
 func (v *Visit) text(r *crawl.Robots) ([]byte, error) {
 	switch sum := sha256.Sum256(r.Body); {
 	case len(r.Digest) == 0 && len(r.Body) == 0:
-		return nil, errors.New("left out") // an empty one has a digest, too
+		return nil, errors.New("the text is missing") // an empty one has a digest, too
 	case len(r.Digest) == 0 || bytes.Equal(r.Digest, sum[:]):
 		return r.Body, nil
 	}
@@ -267,7 +267,7 @@ func (v *Visit) fetchRobots(u canon.URL, hops int, conditions http.Header, leave
 	case over:
 		return crawl.Robots{}, wire.Failure{Unsent: true}
 	case end == TrailBarred:
-		return crawl.Robots{State: crawl.RobotsUnreachable, Hops: t.Hops, Reason: "redirected to " + string(t.At) + ", which is closed to us: " + closed}, wire.Failure{}
+		return crawl.Robots{State: crawl.RobotsUnreachable, Hops: t.Hops, Reason: "redirected to " + string(t.At) + ", which this crawler must not fetch: " + closed}, wire.Failure{}
 	}
 	fact := crawl.Robots{Status: a.Status, Hops: t.Hops}
 	if end == TrailLeft {

@@ -58,7 +58,7 @@ func (v *rupErrand) do() (m crawl.RUP, done bool) {
 		// What was posted, and may have arrived, is not posted again unless whoever asked says so.
 		return m, !fail.Unsent || v.e.Form != "" && v.hold.MayHaveSent()
 	case end != TrailArrived && v.e.Form == "":
-		m.Status, m.Reason = a.Status, "it redirects to nowhere usable"
+		m.Status, m.Reason = a.Status, "it redirects to an unusable URL"
 		return m, true
 	}
 	return v.read(&a), !v.lost.Load()
@@ -156,7 +156,7 @@ func (v *rupErrand) readIndex(got *rup.Answer, at time.Time, m *crawl.RUP) error
 		}
 	}
 	if read.Truncated {
-		return fmt.Errorf("%w: more than is read of a report", rup.ErrMalformed)
+		return fmt.Errorf("%w: the report is too long", rup.ErrMalformed)
 	}
 	return nil
 }

@@ -54,13 +54,13 @@ func doSecurityTxt(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 		}
 		m.Reason = statusText(&got)
 	case media != "text/plain":
-		m.Reason = "not text/plain"
+		m.Reason = "it is not text/plain"
 	case got.Truncated:
-		m.Reason = "over 32 KiB"
+		m.Reason = "it is larger than 32 KiB"
 	default:
 		m.Contacts, m.Expires = parseSecurityTxt(got.Body)
 		if m.State = crawl.FileFound; len(m.Contacts) == 0 {
-			m.State, m.Reason = crawl.FileUnreadable, "no usable Contact"
+			m.State, m.Reason = crawl.FileUnreadable, "it has no usable Contact"
 		}
 	}
 	return done

@@ -13,7 +13,7 @@ func wantsSignature(a *wire.Answer) string {
 	if a.Status != http.StatusForbidden || len(a.Header["Accept-Signature"]) == 0 {
 		return ""
 	}
-	return detailText("it wants a signature: " + a.Header.Get("Accept-Signature"))
+	return detailText("it requires a signature: " + a.Header.Get("Accept-Signature"))
 }
 
 // statusText is an answer's status for people, as the reason why nothing came of it.

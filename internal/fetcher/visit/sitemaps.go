@@ -74,9 +74,9 @@ func (r *sitemapReader) conclude(l *listing, s *crawl.Sitemap) {
 	case unread:
 		s.Reason, s.Again = reason, again
 	case r.nofollow:
-		s.Reason = "its header asks not to follow its links (nofollow)"
+		s.Reason = "its header forbids following its links (nofollow)"
 	case r.not:
-		s.Reason = "neither a sitemap nor a list of URLs"
+		s.Reason = "it is neither a sitemap nor a list of URLs"
 	default:
 		s.Read, s.Form = true, r.sum.Kind.String()
 		switch {
@@ -85,9 +85,9 @@ func (r *sitemapReader) conclude(l *listing, s *crawl.Sitemap) {
 		case r.sum.Bytes >= r.v.kit.opt.MaxSitemap && r.sum.Truncated:
 			s.Reason = fmt.Sprintf("only its first %d MiB were read", r.v.kit.opt.MaxSitemap>>20)
 		case r.sum.Truncated:
-			s.Reason = "it cannot be read to its end"
+			s.Reason = "it cannot be read to the end"
 		case r.deep:
-			s.Reason = fmt.Sprintf("indexes are followed %d deep; its sitemaps are not read", maxSitemapHops)
+			s.Reason = fmt.Sprintf("it is an index nested more than %d deep; its sitemaps are not read", maxSitemapHops)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (r *sitemapReader) conclude(l *listing, s *crawl.Sitemap) {
 // there, or not to be done.
 func (r *sitemapReader) passOn(next canon.URL, s *crawl.Sitemap) bool {
 	if r.e.Hop >= maxSitemapHops {
-		s.Reason = fmt.Sprintf("%s: %s is too far from the robots.txt that tells of it", crawl.ReasonRedirects, next)
+		s.Reason = fmt.Sprintf("%s: %s is too many redirects away from the robots.txt that lists it", crawl.ReasonRedirects, next)
 		return true
 	}
 	shard := crawl.ShardOf(next.Host(), r.v.kit.opt.Shards)

@@ -74,7 +74,7 @@ func (v *Visit) Run() {
 		v.safely("errands", v.errands)
 	}
 	if len(v.job.URLs) > 0 && v.outlet.Jammed(v.job.Shard) {
-		v.end("its pages would have to wait for room")
+		v.end("its pages would have to wait because the page queue is full")
 	}
 	urls := v.inOrder()
 	for i, u := range urls {
@@ -97,10 +97,10 @@ func (v *Visit) safely(what any, f func()) {
 		if p == nil {
 			return
 		}
-		v.log.Error("a mistake in the program ended the work on a URL", "at", what, "panic", p, "stack", string(debug.Stack()))
+		v.log.Error("an internal error ended the work on a URL", "at", what, "panic", p, "stack", string(debug.Stack()))
 		v.hand.scanner = htmlscan.Scanner{}
 		v.Abort()
-		v.end("a mistake in the program")
+		v.end("an internal error")
 	}()
 	f()
 }
@@ -187,7 +187,7 @@ func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 // over reports whether no further request may be sent in this visit.
 func (v *Visit) over() bool {
 	if !v.ended && (v.hold.Waiting.Err() != nil || !v.hold.Lease.Alive() || v.lost.Load()) {
-		v.end("lease over, stopped, or nobody to tell")
+		v.end("the lease is over, the process stops, or results cannot be published")
 	}
 	return v.ended
 }
@@ -205,7 +205,7 @@ func (v *Visit) overload(a wire.Answer) time.Duration {
 	v.backOff()
 	wait := retryAfter(a.Header, time.Now())
 	v.out.RetryAfter = max(v.out.RetryAfter, wait)
-	v.end("the host has too much to do")
+	v.end("the host is overloaded")
 	return wait
 }
 
@@ -230,7 +230,7 @@ func (v *Visit) owe(d time.Duration, source string) {
 
 // errForgotten is why a request was not sent: somebody has taken its URL out of the crawl,
 // perhaps a moment ago.
-var errForgotten = errors.New("taken out of the crawl by curtsy forget")
+var errForgotten = errors.New("removed from the crawl by curtsy forget")
 
 // failureOf says what a request that came to nothing means for its URL.
 func (v *Visit) failureOf(err error) wire.Failure {

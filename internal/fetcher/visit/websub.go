@@ -49,7 +49,7 @@ func (r *feedReader) hubOf(at canon.URL, h http.Header) (hub, self canon.URL) {
 func doWebSub(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 	if e.URL.Origin() != e.Origin && v.kit.client.Shows(e.URL.Origin()) {
 		// A stranger's feed could name any address there, and have a form posted with credentials.
-		a.RUP = crawl.RUP{Reason: "the hub is behind a door: with credentials a form is posted for feeds of its own origin only"}
+		a.RUP = crawl.RUP{Reason: "the hub requires credentials: with credentials, forms are posted only for feeds of the hub's own origin"}
 		return true
 	}
 	a.RUP, done = crawl.RUP{Reason: ourMistake}, true

@@ -138,7 +138,7 @@ func guard(a netip.Addr, r Reach, allowPrivate, contact bool) (isPrivate bool, e
 		}
 		return true, nil
 	}
-	return true, &addressError{a, "link-local, metadata, multicast and broadcast addresses are never dialled"}
+	return true, &addressError{a, "Curtsy never connects to link-local, metadata, multicast and broadcast addresses"}
 }
 
 // ProxyWord says which of the environment's variables name a proxy, that they are not used, and
@@ -162,7 +162,7 @@ func ProxyWord() string {
 	if len(set) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s is set and not used: sites are asked directly; to go through a proxy, say --proxy %s", strings.Join(set, ", "), proxy)
+	return fmt.Sprintf("%s is set but not used: requests go directly to sites; to use a proxy, add --proxy %s", strings.Join(set, ", "), proxy)
 }
 
 // proxyArgument is what to type for a variable's value, which may hold a password.

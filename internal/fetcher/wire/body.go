@@ -287,7 +287,7 @@ func (h *Hold) CopyTo(w io.Writer, body io.Reader) (n int64, failed, err error) 
 }
 
 // ErrWireLimit is why a body was not read on: it is mostly compressed emptiness.
-var ErrWireLimit = errors.New("more compressed bytes than a page may have")
+var ErrWireLimit = errors.New("the compressed page is larger than a page may be")
 
 // wireReader reads a body as it comes over the wire, counts, and remembers why it ended.
 type wireReader struct {

@@ -58,9 +58,9 @@ func (c *check) begin(host canon.Host, owed time.Duration) error {
 	}
 	switch {
 	case t.under > 0:
-		return c.fire(host, "another request is under way")
+		return c.fire(host, "another request is running")
 	case !t.ended.IsZero() && now.Sub(t.ended) < owed:
-		return c.fire(host, fmt.Sprintf("%v after the last response ended, %v are owed", now.Sub(t.ended), owed))
+		return c.fire(host, fmt.Sprintf("only %v passed since the last response ended; the delay is %v", now.Sub(t.ended), owed))
 	}
 	t.under++
 	t.owed = owed

@@ -22,7 +22,7 @@ func TestCheckFires(t *testing.T) {
 			t.Fatal(err)
 		}
 		var v *violation
-		if err := c.begin("a.example", 0); !errors.As(err, &v) || !strings.Contains(err.Error(), "under way") {
+		if err := c.begin("a.example", 0); !errors.As(err, &v) || !strings.Contains(err.Error(), "is running") {
 			t.Errorf("second request at once: %v", err)
 		}
 		if err := c.begin("b.example", time.Second); err != nil {

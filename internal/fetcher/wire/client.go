@@ -250,7 +250,7 @@ func (h *Hold) send(u canon.URL, extra http.Header) (*reply, error) {
 		return nil, errLease
 	}
 	if u.Host() != h.host {
-		return nil, &violation{u.Host(), "it is not the visit's host, " + string(h.host)}
+		return nil, &violation{u.Host(), "it is not the host of the visit, " + string(h.host)}
 	}
 	delay := h.Delay()
 	h.Lease.owe(delay) // before the rest, so that whoever comes after us knows of it by then

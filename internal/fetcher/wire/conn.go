@@ -16,10 +16,10 @@ import (
 
 // Why a connection was given up while an answer was awaited or under way.
 var (
-	errFirstByte = errors.New("no answer in time")
-	ErrWhole     = errors.New("the whole answer took too long")
-	errSlow      = errors.New("the answer came too slowly")
-	errUnarmed   = errors.New("fetcher: nobody may send on this connection now")
+	errFirstByte = errors.New("no response in time")
+	ErrWhole     = errors.New("the whole response took too long")
+	errSlow      = errors.New("the response arrived too slowly")
+	errUnarmed   = errors.New("fetcher: sending on this connection is not allowed now")
 )
 
 // conn is a connection to an origin as requests see it, TLS already inside. It is the sending

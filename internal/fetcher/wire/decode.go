@@ -77,7 +77,7 @@ func Decoder(r io.Reader, encoding string) (decoded io.Reader, put func(), err e
 		return r, func() {}, nil
 	}
 	if len(names) > maxLayers || len(names) == 2 && needsRoom(names[0]) && needsRoom(names[1]) {
-		return nil, nil, fmt.Errorf("%w: %q is more than is undone for one body", errEncoding, encoding)
+		return nil, nil, fmt.Errorf("%w: %q has too many encodings for one body", errEncoding, encoding)
 	}
 	var puts []func()
 	put = func() {

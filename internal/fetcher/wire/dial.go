@@ -164,7 +164,7 @@ func (c *Client) connectRaw(h *Hold, t *allowance, network, addr string) (*link,
 	if tried > 0 && errors.As(first, &refused) {
 		// The first address was refused, another one was tried and failed: the failure is what an
 		// operator wants to know.
-		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("no permitted address answered")}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("no allowed address answered")}
 	}
 	return nil, cmp.Or(first, h.ctx.Err(), error(&net.DNSError{Err: "no address", Name: host, IsNotFound: true}))
 }
@@ -216,7 +216,7 @@ func (c *Client) dialTo(h *Hold, t *allowance, n int, network string, ip netip.A
 		// The last word before the socket connects: this address is the one that was looked at.
 		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			if ap, err := netip.ParseAddrPort(address); err != nil || ap.Addr().Unmap() != ip.Unmap() {
-				return &addressError{hint: fmt.Sprintf("%q is not the address that was asked for", address)}
+				return &addressError{hint: fmt.Sprintf("%q is not the requested address", address)}
 			}
 			return nil
 		},
@@ -237,7 +237,7 @@ func (c *Client) dialTo(h *Hold, t *allowance, n int, network string, ip netip.A
 	}
 	if remote.Addr().Unmap().WithZone("") != ip.Unmap().WithZone("") {
 		raw.Close()
-		return nil, &addressError{hint: fmt.Sprintf("%q is not the address that was asked for", remote)}
+		return nil, &addressError{hint: fmt.Sprintf("%q is not the requested address", remote)}
 	}
 	return &link{Conn: raw, socket: raw, addr: remote.Addr().Unmap(), closed: true}, nil
 }

@@ -235,7 +235,7 @@ func TestDoorCertificate(t *testing.T) {
 				}
 				if with == "without" {
 					f := h.FailureOf(err)
-					if f.Reason != crawl.ReasonTLS || !strings.Contains(f.Detail, "cert: and key: below https://h.test in the file of --credentials") {
+					if f.Reason != crawl.ReasonTLS || !strings.Contains(f.Detail, "cert: and key: below https://h.test in the file for --credentials") {
 						t.Errorf("version %x: %v: %+v", version, err, f)
 					}
 				}
@@ -268,11 +268,11 @@ func TestTLSFailureWords(t *testing.T) {
 			want string
 		}{
 			"unknown CA": {httpsOrigin(t, hello, stranger.Server("h.test")),
-				"its certificate is of an authority we do not know; if you trust that, name its file: ca: below https://h.test:8443 in the file of --credentials"},
+				"its certificate is from an unknown authority; if you trust it, add the authority's file as ca: below https://h.test:8443 in the file for --credentials"},
 			"wrong name": {httpsOrigin(t, hello, ca.Server("a.test", "b.test", "c.test", "127.0.0.1")), "its certificate is for other names: a.test, b.test, c.test and others"},
 			"expired":    {httpsOrigin(t, hello, expired()), "its certificate has expired or is not valid yet: current time "},
 			"old":        {httpsOrigin(t, hello, old), "protocol version"},
-			"not TLS":    {strings.TrimPrefix(plain.URL, "http://"), "what answers there does not speak TLS"},
+			"not TLS":    {strings.TrimPrefix(plain.URL, "http://"), "the server does not use TLS"},
 			"refusing":   {httpsOrigin(t, hello, picky), "internal error"},
 		} {
 			h := newTestHold(t, Options{TLS: &tls.Config{RootCAs: ca.Pool()}}, tt.addr, "h.test")
@@ -294,8 +294,8 @@ func TestTLSFailureWords(t *testing.T) {
 // What is said is true whatever the alert; the words are crypto/tls's own.
 func TestAlertWords(t *testing.T) {
 	for alert, want := range map[string]string{
-		"certificate required": "it wants another certificate of ours, or one at all (certificate required)", "bad certificate": "certificate of ours",
-		"unknown certificate authority": "certificate of ours", "access denied": "certificate of ours", "handshake failure": "it refuses the handshake",
+		"certificate required": "it requires a client certificate, or another one (certificate required)", "bad certificate": "requires a client certificate",
+		"unknown certificate authority": "requires a client certificate", "access denied": "requires a client certificate", "handshake failure": "it refuses the handshake",
 		"unrecognized name": "no certificate for this name", "internal error": "remote error: tls: internal error",
 	} {
 		err := &tlsError{&net.OpError{Op: "remote error", Err: fmt.Errorf("tls: %s", alert)}, "https://h.test"}

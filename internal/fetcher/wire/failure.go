@@ -82,13 +82,13 @@ func (h *Hold) FailureOf(err error) Failure {
 	case errors.As(err, &op) && op.Op == "dial":
 		return Failure{Reason: crawl.ReasonConnect, Detail: strings.TrimPrefix(detail(op.Err), "connect: "), Silent: true, Timeout: true}
 	case errors.Is(err, response.ErrTooLarge):
-		return Failure{Reason: crawl.ReasonHeaders, Detail: "the head of the answer is larger than anyone's should be", Final: true}
+		return Failure{Reason: crawl.ReasonHeaders, Detail: "the response header is too large", Final: true}
 	case h.conn != nil && h.used && !h.reused && h.conn.certWanted && h.conn.got.Load() == 0:
 		// It hung up on a request without a certificate; its word for that may be lost with it.
 		why := &tlsError{errors.New(remoteAlert + "certificate required"), h.conn.origin()}
 		return Failure{Reason: crawl.ReasonTLS, Detail: clip(why.why()), Silent: true}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return Failure{Reason: crawl.ReasonNetwork, Detail: "the connection ended in the middle of the answer"}
+		return Failure{Reason: crawl.ReasonNetwork, Detail: "the connection ended in the middle of the response"}
 	case (errors.Is(err, response.ErrMalformed) || errors.Is(err, response.ErrLength)) && !(h.conn != nil && h.used && h.conn.ended.Load()):
 		// A head cut short looks malformed, too
 		// On a connection used before it may have been the tail of an answer longer than
@@ -101,7 +101,7 @@ func (h *Hold) FailureOf(err error) Failure {
 // dnsHint adds what to type where names may be known only to the proxy.
 func (c *Client) dnsHint(why string) string {
 	if c.opt.Proxy != nil {
-		why += "; names are looked up on this machine: with --proxy-resolves the proxy does"
+		why += "; this machine resolves names; with --proxy-resolves the proxy does it"
 	}
 	return why
 }

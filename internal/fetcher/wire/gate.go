@@ -16,7 +16,7 @@ import (
 // ErrBusy is what Gate.Wait returns when a request to the host is already out. Callers hold
 // one request per host by construction, so it means a mistake in the program, and the
 // request must not be sent.
-var ErrBusy = errors.New("fetcher: a request to this host is already under way")
+var ErrBusy = errors.New("fetcher: a request to this host is already running")
 
 // Gate spaces the requests to each host: one at a time, and the next no sooner than the
 // host's delay after the end of the last response. The zero Gate is ready. Its methods may be

@@ -89,7 +89,7 @@ func (e *NoPlace) Error() string {
 	if unknownBlock.Contains(e.at) {
 		who = "other hosts of its domain"
 	}
-	return fmt.Sprintf("fetcher: %s keep it busy; the visit is given back for %v", who, e.Wait.Round(time.Millisecond))
+	return fmt.Sprintf("fetcher: %s keep it busy; the visit is returned for %v", who, e.Wait.Round(time.Millisecond))
 }
 
 // placeOf is the address that shares places with a: IPv6 counts by /64, which is what one customer

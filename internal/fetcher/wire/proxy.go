@@ -135,7 +135,7 @@ func (c *Client) dialThrough(ctx context.Context, h *Hold, target string, addr n
 	check := func(address string) error {
 		ap, err := netip.ParseAddrPort(address)
 		if err != nil || ReachOf(ap.Addr()) == forbidden {
-			return errors.New("is at a link-local, metadata or multicast address, which is never dialled")
+			return errors.New("has a link-local, metadata or multicast address; Curtsy never connects to these")
 		}
 		at = ap.Addr().Unmap()
 		return nil
@@ -165,7 +165,7 @@ func (c *Client) dialThrough(ctx context.Context, h *Hold, target string, addr n
 	l.closed = p.Scheme == "https" || c.Reach(at) != Public
 	if p.Login.User() != "" && !l.closed {
 		socket.Close()
-		return nil, &proxyError{p, "is at a public address, and is shown no password without TLS; use https:// for it"}
+		return nil, &proxyError{p, "has a public address, and passwords are sent to it only with TLS; use https:// for it"}
 	}
 	// Whatever is read and written below ends with ctx.
 	stop := context.AfterFunc(ctx, func() { socket.SetDeadline(time.Unix(1, 0)) })
@@ -203,7 +203,7 @@ func (c *Client) tunnel(ctx context.Context, h *Hold, l *link, target string) er
 	}
 	b.WriteString("\r\n")
 	if _, err := io.WriteString(l.Conn, b.String()); err != nil {
-		return &proxyError{p, "hung up: " + detail(err)}
+		return &proxyError{p, "closed the connection: " + detail(err)}
 	}
 	br := bufio.NewReader(io.LimitReader(l.Conn, c.opt.MaxHeader))
 	resp, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
@@ -211,18 +211,18 @@ func (c *Client) tunnel(ctx context.Context, h *Hold, l *link, target string) er
 	case err != nil && ctx.Err() != nil:
 		return err // it waits for the site
 	case err != nil:
-		return &proxyError{p, "answers what is no HTTP: " + detail(err)}
+		return &proxyError{p, "does not answer with HTTP: " + detail(err)}
 	case resp.StatusCode == http.StatusProxyAuthRequired:
-		return &proxyError{p, "wants a name and a password, or others: user: and password: below proxy: in the file of --credentials"}
+		return &proxyError{p, "requires a user name and a password, or others than these: add user: and password: below proxy: in the file for --credentials"}
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		why := "HTTP " + strings.TrimSpace(resp.Status)
 		barred := resp.StatusCode < 500
 		if barred {
-			why += "; it must let CONNECT pass to that port"
+			why += "; it must allow CONNECT to that port"
 		}
 		return &notConnected{p, target, why, barred}
 	case br.Buffered() > 0:
-		return &proxyError{p, "speaks before it was asked anything"}
+		return &proxyError{p, "sends data before the first request"}
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func (c *Client) socks(ctx context.Context, l *link, target string) error {
 		_, why, _ := strings.Cut(err.Error(), "unknown error ")
 		return &notConnected{p, target, why, strings.Contains(why, "ruleset")}
 	case strings.Contains(err.Error(), "authentication"):
-		return &proxyError{p, "wants a name and a password, or others: user: and password: below proxy: in the file of --credentials"}
+		return &proxyError{p, "requires a user name and a password, or others than these: add user: and password: below proxy: in the file for --credentials"}
 	}
 	return &proxyError{p, "cannot be used: " + detail(err)}
 }

@@ -153,13 +153,13 @@ func TestProxyUseless(t *testing.T) {
 			want  string
 		}{
 			"down":               {down, "cannot be reached: "},
-			"no password":        {proxyAt(t, locked, ""), "wants a name and a password, or others: user: and password: below proxy:"},
-			"wrong password":     {proxyAt(t, locked, "wrong"), "wants a name and a password"},
-			"socks, no password": {proxyAt(t, lockedSocks, ""), "wants a name and a password"},
-			"socks, wrong":       {proxyAt(t, lockedSocks, "wrong"), "wants a name and a password"},
-			"no proxy at all":    {&credentials.Proxy{Scheme: "http", Addr: noProxy.Addr().String()}, "answers what is no HTTP"},
-			"not TLS":            {&credentials.Proxy{Scheme: "https", Addr: strings.TrimPrefix(plain.URL, "http://")}, "cannot be used: what answers there does not speak TLS"},
-			"at metadata":        {metadata, "which is never dialled"},
+			"no password":        {proxyAt(t, locked, ""), "requires a user name and a password, or others than these: add user: and password: below proxy:"},
+			"wrong password":     {proxyAt(t, locked, "wrong"), "requires a user name and a password"},
+			"socks, no password": {proxyAt(t, lockedSocks, ""), "requires a user name and a password"},
+			"socks, wrong":       {proxyAt(t, lockedSocks, "wrong"), "requires a user name and a password"},
+			"no proxy at all":    {&credentials.Proxy{Scheme: "http", Addr: noProxy.Addr().String()}, "does not answer with HTTP"},
+			"not TLS":            {&credentials.Proxy{Scheme: "https", Addr: strings.TrimPrefix(plain.URL, "http://")}, "cannot be used: the server does not use TLS"},
+			"at metadata":        {metadata, "never connects"},
 		} {
 			h := newTestHold(t, Options{Proxy: tt.proxy}, "127.0.0.1:1", "h.test")
 			var told []string
@@ -207,7 +207,7 @@ func TestProxyDoesNotConnect(t *testing.T) {
 		}
 		status.Store(http.StatusForbidden)
 		_, f := fetch()
-		if f.Reason != crawl.ReasonConnect || f.Unsent || !strings.Contains(f.Detail, "did not connect to 127.0.0.1:80: HTTP 403 Forbidden; it must let CONNECT pass to that port") {
+		if f.Reason != crawl.ReasonConnect || f.Unsent || !strings.Contains(f.Detail, "did not connect to 127.0.0.1:80: HTTP 403 Forbidden; it must allow CONNECT to that port") {
 			t.Errorf("403: %+v", f)
 		}
 		list = list[:1]
@@ -325,7 +325,7 @@ func TestProxyAndCredentials(t *testing.T) {
 		h.c.Reach = func(netip.Addr) Reach { return Public }
 		h.cfg.Contact = true
 		_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
-		if f := h.FailureOf(err); !f.Proxy || !strings.Contains(f.Detail, "is shown no password without TLS") || len(proxy.Targets()) != asked {
+		if f := h.FailureOf(err); !f.Proxy || !strings.Contains(f.Detail, "passwords are sent to it only with TLS") || len(proxy.Targets()) != asked {
 			t.Errorf("%v: %+v", err, f)
 		}
 	})
@@ -342,7 +342,7 @@ func TestProxyWord(t *testing.T) {
 		t.Error(w)
 	}
 	for value, want := range map[string]string{
-		"http://127.0.0.1:3128":        "http_proxy is set and not used: sites are asked directly; to go through a proxy, say --proxy http://127.0.0.1:3128",
+		"http://127.0.0.1:3128":        "http_proxy is set but not used: requests go directly to sites; to use a proxy, add --proxy http://127.0.0.1:3128",
 		"proxy.example:3128":           "--proxy http://proxy.example:3128",
 		"socks5://me:hunter2@[::1]:80": "--proxy socks5://[::1]:80",
 		"me:hunter2@nonsense":          "--proxy http://HOST:PORT",

@@ -38,7 +38,7 @@ func ParseResolve(list []string) (ResolveMap, error) {
 		}
 		to, err := parseMapping(strings.TrimSpace(target))
 		if !ok || host == "" || err != nil {
-			return m, fmt.Errorf("resolve %q: write HOST=ADDRESS, for example www.example.org=127.0.0.1:8080 or *.example.org=[::1]:8080", s)
+			return m, fmt.Errorf("resolve %q: use HOST=ADDRESS, for example www.example.org=127.0.0.1:8080 or *.example.org=[::1]:8080", s)
 		}
 		if suffix, ok := strings.CutPrefix(host, "*"); ok {
 			if suffix == "." || suffix != "" && suffix[0] != '.' { // "*" alone maps every name

@@ -42,14 +42,14 @@ func TestSockets(t *testing.T) {
 		detail string
 	}{
 		{"the permitted address of two", Options{Resolver: at("169.254.169.254 127.0.0.1")}, "", "http://h.test" + port + "/", "", ""},
-		{"no permitted address", Options{Resolver: at("169.254.169.254 fe80::1")}, "", "http://h.test" + port + "/", crawl.ReasonAddress, "never dialled"},
+		{"no permitted address", Options{Resolver: at("169.254.169.254 fe80::1")}, "", "http://h.test" + port + "/", crawl.ReasonAddress, "never connects"},
 		{"a reset", Options{}, plain.Addr().String(), "http://h.test/reset", crawl.ReasonNetwork, ""},
 		{"nobody listens", Options{}, wiretest.Nobody, "http://h.test/", crawl.ReasonConnect, "refused"},
 		{"TLS", Options{TLS: &tls.Config{RootCAs: ca.Pool()}}, secure.Listener.Addr().String(), "https://h.test/", "", ""},
 		{"TLS of nobody we know", Options{}, secure.Listener.Addr().String(), "https://h.test/", crawl.ReasonTLS, ""},
 		{"through a proxy", Options{Proxy: proxy(wiretest.NewProxy(t, wiretest.Real, nil))}, plain.Addr().String(), "http://h.test/", "", ""},
 		{"a proxy at metadata", Options{Proxy: &credentials.Proxy{Scheme: "http", Addr: "169.254.169.254:3128"}}, plain.Addr().String(), "http://h.test/",
-			"", "which is never dialled"},
+			"", "never connects"},
 	} {
 		h := newHoldOf(t, tt.opt, tt.to, "h.test")
 		a, err := h.Fetch(urlOf(t, tt.url), nil, wantAll)

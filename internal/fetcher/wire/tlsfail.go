@@ -42,20 +42,20 @@ func (e *tlsError) why() string {
 		if names := certNames(name.Certificate); names != "" {
 			return "its certificate is for other names: " + names
 		}
-		return "its certificate is for no name at all"
+		return "its certificate has no name"
 	case errors.As(e.err, &unknown):
-		return fmt.Sprintf("its certificate is of an authority we do not know; if you trust that, name its file: ca: below %s in the file of --credentials", e.origin)
+		return fmt.Sprintf("its certificate is from an unknown authority; if you trust it, add the authority's file as ca: below %s in the file for --credentials", e.origin)
 	case errors.As(e.err, &invalid) && invalid.Reason == x509.Expired:
 		return "its certificate has expired or is not valid yet: " + strings.TrimPrefix(invalid.Error(), "x509: certificate has expired or is not yet valid: ")
 	case errors.As(e.err, &invalid):
 		return "its certificate is not valid: " + strings.TrimPrefix(invalid.Error(), "x509: ")
 	case errors.As(e.err, &notTLS):
-		return "what answers there does not speak TLS"
+		return "the server does not use TLS"
 	case strings.Contains(alert, "certificate") || alert == "access denied" || alert == "unknown certificate authority":
-		return fmt.Sprintf("it wants another certificate of ours, or one at all (%s): cert: and key: below %s in the file of --credentials", alert, e.origin)
+		return fmt.Sprintf("it requires a client certificate, or another one (%s): add cert: and key: below %s in the file for --credentials", alert, e.origin)
 	case alert == "handshake failure":
 		// Also what some say who miss a certificate, and all who find no cipher they like.
-		return fmt.Sprintf("it refuses the handshake; if it wants to see a certificate: cert: and key: below %s in the file of --credentials", e.origin)
+		return fmt.Sprintf("it refuses the handshake; if it requires a client certificate, add cert: and key: below %s in the file for --credentials", e.origin)
 	case alert == "unrecognized name":
 		return "it has no certificate for this name"
 	}

@@ -100,11 +100,11 @@ func (s *Account) explainAgain(x *crawl.Explanation, h *ledger.Host, r *urls.Rec
 	switch {
 	case r.Class != crawl.Stored:
 	case r.Gone:
-		x.Detail = "gone when it was asked for last (" + r.Detail + "); its copy is removed if that is seen once more"
+		x.Detail = "the last fetch found it gone (" + r.Detail + "); its copy is removed if the next fetch finds the same"
 	case r.Detail != "":
-		x.Detail = "the copy is kept; asked again: " + r.Detail
+		x.Detail = "the stored copy is kept; the last fetch: " + r.Detail
 	case r.Asked > 0:
-		x.Detail = fmt.Sprintf("asked for again %d times, changed %d times", r.Asked, r.Changed)
+		x.Detail = fmt.Sprintf("fetched again %d times, changed %d times", r.Asked, r.Changed)
 	}
 	if r.Next > 0 && s.ledger.Judge.Spec.Refreshes() {
 		due := time.Unix(r.Next, 0).UTC()
@@ -125,9 +125,9 @@ func (s *Account) explainLeftOut(x *crawl.Explanation, h *ledger.Host, u canon.U
 	switch {
 	case err == nil && d.LeftOut > 0 && (h == nil || h.Closed):
 		x.State, x.Reason = crawl.Refused.String(), string(crawl.ReasonHosts)
-		x.Detail = fmt.Sprintf("%s; %d links to further ones were not even noted", s.ledger.HostsDetail(d), d.LeftOut)
+		x.Detail = fmt.Sprintf("%s; %d links to further hosts were not recorded", s.ledger.HostsDetail(d), d.LeftOut)
 	case h != nil && h.LeftOut > 0:
-		x.Detail = fmt.Sprintf("%d links to this host were left out, since %d of its URLs or more waited", h.LeftOut, s.links.MaxWaiting(h))
+		x.Detail = fmt.Sprintf("%d links to this host were not recorded, because at least %d of its URLs were queued", h.LeftOut, s.links.MaxWaiting(h))
 	}
 }
 
@@ -138,7 +138,7 @@ func (s *Account) explainForgotten(x *crawl.Explanation, u canon.URL) {
 		return
 	}
 	x.State, x.Reason = crawl.Refused.String(), string(crawl.ReasonForgotten)
-	x.Detail = fmt.Sprintf("taken out by `curtsy forget %[1]s`; `curtsy forget --undo %[1]s` lets it in again", entry)
+	x.Detail = fmt.Sprintf("removed by `curtsy forget %[1]s`; to allow it again, type: curtsy forget --undo %[1]s", entry)
 	x.NextDue, x.SnippetAllowed = nil, nil
 }
 
@@ -148,7 +148,7 @@ func (s *Account) explainQueued(x *crawl.Explanation, h *ledger.Host, r *urls.Re
 	case r.Waiting():
 		due := r.Due.UTC()
 		x.NextDue = &due
-		x.Detail = fmt.Sprintf("attempt %d of %d failed (%s); waits for the next", r.Attempts, ledger.MaxAttempts, r.Reason)
+		x.Detail = fmt.Sprintf("attempt %d of %d failed (%s); waiting for the next attempt", r.Attempts, ledger.MaxAttempts, r.Reason)
 	case state == "visiting":
 		x.Detail = "its host is being visited now"
 	case next != nil:

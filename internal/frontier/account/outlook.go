@@ -117,7 +117,7 @@ func (s *Account) resting(m *ledger.Summary, now time.Time) (queued int64) {
 		m.Held = append(m.Held, crawl.HeldHost{Host: string(h.Name), Queued: r.Queued, Reason: reason, Until: r.Until})
 	}
 	if err != nil {
-		s.ledger.Log.Error("hosts at rest cannot be read", "error", s.ledger.Blame(err))
+		s.ledger.Log.Error("evicted hosts cannot be read", "error", s.ledger.Blame(err))
 	}
 	return queued
 }

@@ -64,16 +64,16 @@ func NewHostFilter(q crawl.HostsQuery) (*HostFilter, error) {
 	q.Filter, q.Reason = strings.ToLower(q.Filter), strings.ToLower(q.Reason)
 	f := &HostFilter{q, strings.ContainsAny(q.Filter, "*?[")}
 	if _, err := path.Match(q.Filter, ""); f.pattern && err != nil {
-		return nil, fmt.Errorf("the filter %q is no pattern: use for example *.example.org, or a part of a name", q.Filter)
+		return nil, fmt.Errorf("the filter %q is not a pattern: use for example *.example.org, or a part of a name", q.Filter)
 	}
 	if len(q.Filter) > maxFilter || len(q.Reason) > maxFilter {
-		return nil, fmt.Errorf("a filter of more than %d characters matches no host", maxFilter)
+		return nil, fmt.Errorf("the filter has more than %d characters, so it matches no host", maxFilter)
 	}
 	if q.State != "" && !slices.Contains(crawl.HostStates, q.State) {
-		return nil, fmt.Errorf("hosts are in no state %q: use %s", q.State, strings.Join(crawl.HostStates, ", "))
+		return nil, fmt.Errorf("the host state %q is unknown: use %s", q.State, strings.Join(crawl.HostStates, ", "))
 	}
 	if q.Has != "" && !slices.Contains(crawl.HostHas, q.Has) {
-		return nil, fmt.Errorf("hosts that have %q are not known: use %s", q.Has, strings.Join(crawl.HostHas, ", "))
+		return nil, fmt.Errorf("the host feature %q is unknown: use %s", q.Has, strings.Join(crawl.HostHas, ", "))
 	}
 	return f, nil
 }

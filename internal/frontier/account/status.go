@@ -103,7 +103,7 @@ func (s *Account) HeldBack(h *ledger.Host, now time.Time) (held bool, reason str
 	}
 	limit := s.patientUntil(now)
 	if o := polite.SlowOrigin(h); o != nil {
-		return true, "crawl-delay " + o.CrawlDelay.String() + " is over the cap of " + polite.CrawlDelayCap.String(), polite.From(o, now)
+		return true, "crawl-delay " + o.CrawlDelay.String() + " is longer than the limit of " + polite.CrawlDelayCap.String(), polite.From(o, now)
 	}
 	if h.Due.After(limit) && h.DueReason != ledger.DueAddress {
 		switch {
@@ -133,7 +133,7 @@ func (s *Account) HeldBack(h *ledger.Host, now time.Time) (held bool, reason str
 		t := polite.From(o, now)
 		switch {
 		case o.PendingOn != "" && now.Sub(o.PendingAt) >= s.patience():
-			reason, until = "robots.txt waits for "+o.PendingOn, t
+			reason, until = "robots.txt is waiting for "+o.PendingOn, t
 		case o.PendingOn != "" || !t.After(limit):
 			return false, "", until
 		default:
@@ -204,7 +204,7 @@ func (s *Account) hostState(h *ledger.Host, now time.Time) (state, reason string
 	case h.Visit != nil:
 		return "visiting", "", nil
 	case s.polite.Paused(h):
-		return "paused", "paused by the operator; curtsy host resume " + string(h.Name), nil
+		return "paused", "paused by the operator; to continue, type: curtsy host resume " + string(h.Name), nil
 	}
 	if h.Queued == 0 && len(h.Errands) == 0 {
 		if t, n := s.recrawl.AgainOf(h); n > 0 {
@@ -229,7 +229,7 @@ func (s *Account) hostState(h *ledger.Host, now time.Time) (state, reason string
 	}
 	switch {
 	case !ok:
-		return "waiting", "another attempt", nil
+		return "waiting", "waiting for the next attempt", nil
 	case when.After(now):
 		next := when
 		return "waiting", "", &next

@@ -41,7 +41,7 @@ func (s *Account) cameOf(h *ledger.Host, o *ledger.Origin, by crawl.Source, info
 	}
 	info.Looked, info.Confirmed, info.Wrong = int64(c.Looked), int64(c.Confirmed), int64(c.Looked-c.Confirmed)
 	if info.Distrusted = by != crawl.SourceRUP && c.Distrusted(); info.Distrusted && info.Reason == "" {
-		info.Reason = "most of what it said to have changed had not: it is not believed"
+		info.Reason = "most of the pages it reported as changed had not changed, so its reports are ignored"
 	}
 	return info
 }

@@ -329,7 +329,7 @@ func (b *Budget) GiveBackNow(shard int) {
 	}
 	b.mu.Unlock()
 	if err != nil && !errors.Is(err, context.Canceled) { // that is the crawl's end
-		b.Log("page slots not given back yet", "shard", shard, "error", err)
+		b.Log("page slots could not be released yet", "shard", shard, "error", err)
 	}
 }
 
@@ -369,7 +369,7 @@ func (b *Budget) TellBytes(ctx context.Context) error {
 			continue
 		}
 		if err := b.ExchangeBytes(); err != nil && ctx.Err() == nil {
-			b.Log("the bytes read by other frontiers are not known at the moment", "error", err)
+			b.Log("the number of bytes read by other frontiers is unknown at the moment", "error", err)
 		}
 	}
 }

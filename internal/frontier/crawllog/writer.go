@@ -168,7 +168,7 @@ func (w *Writer) putAside() error {
 	}
 	to := filepath.Join(w.dir, name.name())
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("crawl log: %s is there already (%v)", to, err)
+		return fmt.Errorf("crawl log: %s already exists (%v)", to, err)
 	}
 	return os.Rename(w.path(), to)
 }

@@ -109,7 +109,7 @@ func (s *DataFiles) roomForNested(h *ledger.Host, o canon.Origin, now time.Time)
 	case err != nil || n < MaxNested:
 		return err == nil, err
 	case past == nil:
-		s.ledger.Log.Info("more nested data.txt files than are looked for", "origin", o.String(), "limit", MaxNested)
+		s.ledger.Log.Info("too many nested data.txt files", "origin", o.String(), "limit", MaxNested)
 		return false, nil
 	}
 	return true, s.ledger.Drop(ledger.BucketNested, past)

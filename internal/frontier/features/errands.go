@@ -41,7 +41,7 @@ const MaxErrands = 1000
 // once.
 func (s *Features) AddErrand(e crawl.Errand, now time.Time) error {
 	if crawl.ShardOf(e.URL.Host(), s.ledger.Judge.Spec.Shards) != s.ledger.ID {
-		s.ledger.Log.Error("an errand of another shard in this log", "url", e.URL)
+		s.ledger.Log.Error("an auxiliary request of another shard is in this log", "url", e.URL)
 		return nil
 	}
 	want := s.Kinds[e.Kind].Want
@@ -53,7 +53,7 @@ func (s *Features) AddErrand(e crawl.Errand, now time.Time) error {
 		return err
 	}
 	if len(h.Errands) >= MaxErrands {
-		s.ledger.Log.Error("too many errands for one host: dropped", "url", e.URL)
+		s.ledger.Log.Error("too many auxiliary requests for one host: dropped", "url", e.URL)
 		return nil
 	}
 	h.Errands = append(h.Errands, e)

@@ -154,7 +154,7 @@ func (s *History) dropAfter(t time.Time) error {
 // stood when that began, and how they stand at end.
 func (s *History) Part(q crawl.HistoryRequest, end time.Time) (p crawl.HistoryPart, err error) {
 	if !slices.Contains(crawl.HistorySteps, q.Step) || q.Span < 0 {
-		return p, fmt.Errorf("history: no samples in steps of %v: the steps are %v", q.Step, crawl.HistorySteps)
+		return p, fmt.Errorf("history: there are no samples in steps of %v: the steps are %v", q.Step, crawl.HistorySteps)
 	}
 	p.Shard, p.Epoch = s.ledger.ID, s.ledger.Epoch
 	b := s.ledger.Tx.Bucket(ledger.BucketHistory)

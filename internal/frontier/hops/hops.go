@@ -61,14 +61,14 @@ func (s *Hops) heldHop(h *ledger.Host, o *ledger.Origin, e *crawl.Errand, now ti
 	case !ask.After(now):
 		return f, false // not known, or too old
 	case state == crawl.RobotsUnreachable:
-		return noHop(e, "robots.txt of "+o.Origin.String()+" cannot be read now"), true
+		return noHop(e, "robots.txt of "+o.Origin.String()+" cannot be fetched now"), true
 	case features.HopToRobots(e):
 		return s.copyForHop(h, o, e, now)
 	case state == crawl.RobotsPending:
 		// Not waited for: the other host may be waiting for e itself.
 		return noHop(e, "robots.txt of "+o.Origin.String()+" has moved to another host"), true
 	case polite.SlowOrigin(h) != nil:
-		return noHop(e, "longer delay asked for by "+polite.SlowOrigin(h).Origin.String()+" than we wait"), true
+		return noHop(e, "the delay that "+polite.SlowOrigin(h).Origin.String()+" asks for is longer than the limit"), true
 	}
 	return f, false
 }
@@ -141,7 +141,7 @@ func hopFrom(h *ledger.Host, e *crawl.Errand, now time.Time) (t time.Time) {
 // admitHop reports whether a hop may wait for a visit to h. If not, it has been answered.
 func (s *Hops) admitHop(h *ledger.Host, e *crawl.Errand, now time.Time) (ok bool, err error) {
 	if len(h.Errands) >= features.MaxErrands {
-		return false, s.features.Reply(e, crawl.Answer{Robots: noHop(e, "too many ask "+string(h.Name))})
+		return false, s.features.Reply(e, crawl.Answer{Robots: noHop(e, "too many auxiliary requests for "+string(h.Name))})
 	}
 	if !features.ForeignHop(e) {
 		return true, nil

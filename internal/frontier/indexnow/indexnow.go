@@ -184,12 +184,12 @@ func (s *IndexNow) Apply(t *crawl.IndexNow, now time.Time) error {
 func (s *IndexNow) mayAsk(h *ledger.Host, r *Record, known int, now time.Time) (ok bool, why string) {
 	switch {
 	case len(h.Errands) >= features.MaxErrands:
-		return false, "its host is asked for too much already"
+		return false, "too many auxiliary requests for its host"
 	case known >= 0 && now.Sub(r.Renewed) >= day:
 		r.Renewed = now
 		return true, ""
 	case len(r.Waiting) >= MaxWaiting || len(r.Tries) >= MaxTries:
-		return false, fmt.Sprintf("its key files were asked for %d times within a day", MaxTries)
+		return false, fmt.Sprintf("its key files were requested %d times within a day", MaxTries)
 	}
 	r.Tries = append(r.Tries, now)
 	return true, ""
@@ -204,7 +204,7 @@ func (s *IndexNow) age(h *ledger.Host, o canon.Origin, r *Record, now time.Time)
 			left = append(left, w)
 			continue
 		}
-		r.Refused, r.Reason, some = r.Refused+int64(w.URLs), "its key file could not be asked for", true
+		r.Refused, r.Reason, some = r.Refused+int64(w.URLs), "its key file could not be requested", true
 		if err := s.eachPart(h, o, &w, nil); err != nil {
 			return some, err
 		}
@@ -263,7 +263,7 @@ func (s *IndexNow) wait(h *ledger.Host, o canon.Origin, r *Record, k int, urls [
 	}
 	if n < len(urls) {
 		r.Refused += int64(len(urls) - n)
-		r.Reason = "more URLs than are kept until the key is proved"
+		r.Reason = "too many URLs before the key is proved"
 	}
 	if n == 0 {
 		return nil
@@ -322,7 +322,7 @@ func (s *IndexNow) answer(a *crawl.Answer, at, now time.Time) error {
 		case a.KeyFile.Key != w.Key:
 			r.Refused += int64(w.URLs)
 			if r.Reason = strings.Clone(crawl.ShortDetail(a.KeyFile.Reason)); r.Reason == "" {
-				r.Reason = "its key file holds another key"
+				r.Reason = "its key file contains another key"
 			}
 			err = s.eachPart(h, o, &w, nil)
 		default:

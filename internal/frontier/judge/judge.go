@@ -69,9 +69,9 @@ func New(spec crawl.Spec) (Judge, error) {
 		p, err := canon.ParseHostPattern(raw)
 		switch {
 		case err != nil:
-			return j, fmt.Errorf("hurry %q: %w: give a host name, for example docs.example.org", raw, err)
+			return j, fmt.Errorf("hurry %q: %w: use a host name, for example docs.example.org", raw, err)
 		case p.IsOpen():
-			return j, fmt.Errorf("hurry %q: anybody may have a name below %s: give a domain of your own, for example *.example.org", raw, p.Name())
+			return j, fmt.Errorf("hurry %q: anyone can register a name below %s: use a domain of your own, for example *.example.org", raw, p.Name())
 		case p.IsBelow():
 			j.hurrying = append(j.hurrying, p)
 		default:
@@ -106,7 +106,7 @@ func (j *Judge) Judge(u Subject) (crawl.Class, crawl.Reason, string) {
 		return crawl.Refused, crawl.ReasonTrap, reason
 	}
 	if u.Depth > MaxQueryDepth && strings.Contains(string(u.URL), "?") {
-		return crawl.Refused, crawl.ReasonTrap, fmt.Sprintf("a query %d links from the nearest seed: an endless calendar, most likely", u.Depth)
+		return crawl.Refused, crawl.ReasonTrap, fmt.Sprintf("the URL has a query and is %d links from the nearest seed: probably an endless calendar", u.Depth)
 	}
 	if j.Spec.MaxDepth >= 0 && u.Depth > j.Spec.MaxDepth {
 		return crawl.Refused, crawl.ReasonDepth, fmt.Sprintf("depth %d, --max-depth %d", u.Depth, j.Spec.MaxDepth)

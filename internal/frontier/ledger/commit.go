@@ -37,7 +37,7 @@ func (s *Ledger) Commit(again bool) error {
 	}
 	if full := !s.MayOwe(); full != s.crammed {
 		if s.crammed = full; full {
-			s.Log.Warn("other shards take in less than is found for them: no visit is granted until they have caught up", "messages", len(s.Outbox), "bytes", s.owed)
+			s.Log.Warn("other shards accept links more slowly than they are found: no visit is granted until they have caught up", "messages", len(s.Outbox), "bytes", s.owed)
 		}
 	}
 	for _, n := range s.sent {
@@ -62,11 +62,11 @@ func (s *Ledger) Commit(again bool) error {
 		switch {
 		case err == nil:
 		case n > 0:
-			s.Log.Warn("crawl log: old files cannot be put aside or removed", "error", err)
+			s.Log.Warn("crawl log: old files cannot be renamed or removed", "error", err)
 		case len(s.Lines) <= maxLines: // the next commit tries again
-			s.Log.Warn("crawl log: cannot be written, lines wait in memory", "error", err, "bytes", len(s.Lines))
+			s.Log.Warn("crawl log: cannot be written; lines wait in memory", "error", err, "bytes", len(s.Lines))
 		default:
-			s.Log.Error("crawl log: cannot be written, lines are lost", "error", err, "bytes", len(s.Lines))
+			s.Log.Error("crawl log: cannot be written; lines are lost", "error", err, "bytes", len(s.Lines))
 			n = len(s.Lines)
 		}
 		if err == nil || n > 0 {

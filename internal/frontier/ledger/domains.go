@@ -165,8 +165,8 @@ func ClosedKey(d *Domain, id HostID) []byte {
 
 // HostsDetail explains a closed name.
 func (s *Ledger) HostsDetail(d *Domain) string {
-	return fmt.Sprintf("more names of %s than are taken in (%d and one for each page stored, of all shards; this one has %d): "+
-		"it is let in when more pages are stored of it, or with a larger --max-hosts-per-domain", d.Name, MaxHosts(&s.Judge), d.Hosts)
+	return fmt.Sprintf("more hosts of %s than are accepted (%d, and one more for each stored page, in all shards; this shard has %d): "+
+		"it is accepted when more pages of the domain are stored, or with a larger --max-hosts-per-domain", d.Name, MaxHosts(&s.Judge), d.Hosts)
 }
 
 // countDomains counts the hosts of a file from before they were counted. Few domains are

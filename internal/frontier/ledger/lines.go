@@ -45,7 +45,7 @@ func (s *Ledger) dropKnown() {
 	if s.without == nil {
 		without, err := log.Known(s.repeated)
 		if err != nil {
-			s.Log.Warn("crawl log: cannot be read, lines may stand in it twice", "error", err)
+			s.Log.Warn("crawl log: cannot be read; it may contain some lines twice", "error", err)
 			without = func(lines []byte) []byte { return lines }
 		}
 		s.without = without

@@ -47,7 +47,7 @@ func bringUpToDate(db *boltfile.File, path string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("bring %s up to date: %w", path, err)
+		return fmt.Errorf("upgrade %s: %w", path, err)
 	}
 	for _, b := range []struct {
 		old  []byte
@@ -96,7 +96,7 @@ func bringUpToDate(db *boltfile.File, path string) error {
 				return flush()
 			})
 			if err != nil {
-				return fmt.Errorf("bring %s up to date: %w", path, err)
+				return fmt.Errorf("upgrade %s: %w", path, err)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func bringUpToDate(db *boltfile.File, path string) error {
 				continue
 			}
 			if err := tx.DeleteBucket(name); err != nil {
-				return fmt.Errorf("bring %s up to date: %w", path, err)
+				return fmt.Errorf("upgrade %s: %w", path, err)
 			}
 		}
 		return putFormat(tx)

@@ -231,13 +231,13 @@ type Resting struct {
 
 func decodeResting(k, v []byte) (r Resting, err error) {
 	if len(k) != 12 {
-		return r, fmt.Errorf("host at rest %x: %w", k, ErrRecord)
+		return r, fmt.Errorf("evicted host %x: %w", k, ErrRecord)
 	}
 	r.Until, r.ID = time.UnixMilli(int64(binary.BigEndian.Uint64(k))), KeyHost(k[8:])
 	if v != nil {
 		c := Scanner{B: v}
 		if r.Queued, r.Again = int64(c.Uint()), int64(c.Uint()); c.Bad {
-			err = fmt.Errorf("host at rest %d: %w", r.ID, ErrRecord)
+			err = fmt.Errorf("evicted host %d: %w", r.ID, ErrRecord)
 		}
 	}
 	return r, err
@@ -307,7 +307,7 @@ func (s *Ledger) wakeFirst(by time.Time) (woken bool, err error) {
 func (s *Ledger) wakeRestedHost(id HostID) error {
 	h, err := s.HostWith(id)
 	if err == nil && (h == nil || !h.Asleep) {
-		err = fmt.Errorf("host at rest %d: %w", id, ErrRecord)
+		err = fmt.Errorf("evicted host %d: %w", id, ErrRecord)
 	}
 	if err == nil {
 		err = s.unsleep(h)

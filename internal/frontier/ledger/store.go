@@ -93,7 +93,7 @@ var (
 )
 
 // ErrFormat says that a file was written by another version of Curtsy.
-var ErrFormat = errors.New("another format")
+var ErrFormat = errors.New("the format is different")
 
 // FileName is the frontier's file of one shard.
 func FileName(shard int) string { return fmt.Sprintf("frontier-%d.db", shard) }
@@ -132,7 +132,7 @@ func reopen(db *boltfile.File, path string) (*boltfile.File, error) {
 		err = db.Close()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("an older version wrote %s, and it cannot be brought up to date by who may only read it: "+
+		return nil, fmt.Errorf("an older version wrote %s, and upgrading it needs permission to write: "+
 			"run `curtsy status --dir %s` as the user who owns it: %w", path, filepath.Dir(path), err)
 	}
 	return OpenDB(path, true)
@@ -159,15 +159,15 @@ func OpenBolt(path string, readOnly bool) (*boltfile.File, error) {
 	if !readOnly {
 		o.InitialMmapSize = mapRoom()
 	}
-	remedy := fmt.Sprintf("stop the crawl if it runs, move the file away (mv %[1]s %[1]s.damaged) and run the crawl again with its seeds: "+
-		"the shard begins empty and fetches its pages again. A frontier daemon restores it from its last checkpoint and the log by itself", path)
+	remedy := fmt.Sprintf("stop the crawl if it runs, move the file away (mv %[1]s %[1]s.damaged) and start the crawl again with its seeds: "+
+		"the shard then starts empty and fetches its pages again. A frontier daemon restores the file by itself, from the last checkpoint and the log", path)
 	db, err := boltfile.Open(path, o, remedy)
 	if errors.Is(err, syscall.ENOMEM) { // not even the addresses
 		o.InitialMmapSize = 0
 		db, err = boltfile.Open(path, o, remedy)
 	}
 	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, fmt.Errorf("open %s: another process holds it (see the pid in the lock file beside it): stop it with `curtsy stop`, or ask it with --nats: %w", path, err)
+		return nil, fmt.Errorf("open %s: another process uses it (the lock file beside it has the pid): stop it with `curtsy stop`, or query it with --nats: %w", path, err)
 	}
 	if boltfile.IsDamaged(err) {
 		return nil, err // names the file
@@ -189,7 +189,7 @@ func CheckFormat(tx *bolt.Tx, path string) error {
 	var format, version int
 	if _, err := fmt.Sscanf(string(b.Get(keyFormat)), "frontier %d canon %d", &format, &version); err != nil ||
 		format < oldestFormat || format > formatVersion || version < canon.OldestVersion || version > canon.Version {
-		return fmt.Errorf("open %s: it says %q, this program writes \"frontier %d canon %d\": use the version that wrote it, or begin anew with another --dir: %w",
+		return fmt.Errorf("open %s: its format is %q, but this program writes \"frontier %d canon %d\": use the version that wrote it, or start again with another --dir: %w",
 			path, b.Get(keyFormat), formatVersion, canon.Version, ErrFormat)
 	}
 	return nil

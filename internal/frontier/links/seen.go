@@ -102,7 +102,7 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 		u = s.ledger.CleanURL(u)
 		name := u.Host()
 		if crawl.ShardOf(name, s.ledger.Judge.Spec.Shards) != s.ledger.ID {
-			s.ledger.Log.Error("a link of another shard in this log", "url", u)
+			s.ledger.Log.Error("a link of another shard is in this log", "url", u)
 			continue
 		}
 		if !l.Seed && !s.ledger.Judge.Scope.Decide(u).In {
@@ -179,7 +179,7 @@ func (s *Links) accept(o *ledger.Link, l *crawl.Links, now time.Time) error {
 		URL: o.URL, Class: crawl.Queued, Origin: oi, Depth: l.Depth, Hops: l.Hops, Order: o.Order, FoundOn: l.FoundOn,
 		Rank: recrawl.RankOf(l, o.I),
 	}
-	to := urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonPorts, Detail: "more ports of this host than anyone needs"}
+	to := urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonPorts, Detail: "too many ports of this host"}
 	switch {
 	case !ok:
 	case l.Seed:

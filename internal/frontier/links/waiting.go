@@ -44,7 +44,7 @@ func (s *Links) TooManyWait(h *ledger.Host, class crawl.Class) bool {
 func (s *Links) LeaveOut(o *ledger.Link) {
 	o.Left = true
 	if o.Host.LeftOut++; o.Host.LeftOut == 1 {
-		s.ledger.Log.Warn("so many URLs of a host wait that links to further ones are left out", "host", o.Host.Name, "queued", o.Host.Queued,
+		s.ledger.Log.Warn("too many URLs of a host are queued: further links to it are not recorded", "host", o.Host.Name, "queued", o.Host.Queued,
 			"refused", o.Host.Refused, "limit", s.MaxWaiting(o.Host))
 	}
 	s.ledger.Metrics.LeftOut.WithLabelValues("waiting").Inc()

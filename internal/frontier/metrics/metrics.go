@@ -26,9 +26,9 @@ func New(reg prometheus.Registerer) *Metrics {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "curtsy", Subsystem: "frontier", Name: name, Help: help})
 	}
 	m := &Metrics{
-		Takes:     counter("takes_total", "Requests of fetchers for visits, looked at."),
+		Takes:     counter("takes_total", "Requests of fetchers for visits that were processed."),
 		Visits:    counter("visits_total", "Visits granted."),
-		Expired:   counter("visits_expired_total", "Visits that were not answered within their lease."),
+		Expired:   counter("visits_expired_total", "Visits without a result within their lease."),
 		Links:     counter("links_total", "Links offered to the seen set."),
 		Forwarded: counter("links_forwarded_total", "Links found by visits to hosts of a shard that were passed on to another shard."),
 		Accepted:  counter("urls_accepted_total", "URLs that were new."),
@@ -42,37 +42,37 @@ func New(reg prometheus.Registerer) *Metrics {
 			Namespace: "curtsy", Subsystem: "frontier", Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.01, 2, 14),
 		})
 	}
-	m.Checkpoints = counter("checkpoints_total", "Checkpoints of shards put into the object store.")
-	m.CheckpointsFailed = counter("checkpoints_failed_total", "Checkpoints of shards that could not be put there.")
-	m.CheckpointBytes = counter("checkpoint_bytes_total", "Bytes of the checkpoints put, compressed.")
-	m.CheckpointTime = seconds("checkpoint_seconds", "Time to put a checkpoint.")
+	m.Checkpoints = counter("checkpoints_total", "Checkpoints of shards written to the object store.")
+	m.CheckpointsFailed = counter("checkpoints_failed_total", "Checkpoints of shards that could not be written to the object store.")
+	m.CheckpointBytes = counter("checkpoint_bytes_total", "Bytes of the checkpoints written, compressed.")
+	m.CheckpointTime = seconds("checkpoint_seconds", "Time to write a checkpoint.")
 	m.HandedOver = counter("shards_handed_over_total", "Shards handed over to their next owner.")
 	m.Taken = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "curtsy", Subsystem: "frontier", Name: "shards_taken_total",
-		Help: "Shards taken, by what was owed before work went on: nothing (clean), a delay, or a lease and a delay.",
+		Help: "Shards acquired, by the wait before work continued: nothing (clean), a delay, or a lease and a delay.",
 	}, []string{"owed"})
 	m.Again = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "curtsy", Subsystem: "frontier", Name: "pages_again_total",
-		Help: "Pages held that were asked for again, by what was found: the same page, another one, one that differs only in what always does (noise), or nothing that tells (the copy is kept).",
+		Help: "Stored pages that were fetched again, by result: the same page, a changed page, a page that differs only in parts that always change (noise), or no usable result (the copy is kept).",
 	}, []string{"found"})
 	m.LeftOut = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "curtsy", Subsystem: "frontier", Name: "links_left_out_total",
-		Help: "Links that are not even remembered, by why: their domain has far too many names (hosts), or far too many URLs of their host wait (waiting).",
+		Help: "Links that are not recorded, by reason: their domain has too many hosts (hosts), or too many URLs of their host are queued (waiting).",
 	}, []string{"why"})
-	m.Claims = counter("mirror_claims_total", "Origins whose robots.txt has come to name another as their main mirror.")
+	m.Claims = counter("mirror_claims_total", "Origins whose robots.txt started to name another origin as their main mirror.")
 	m.Merged = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "curtsy", Subsystem: "frontier", Name: "mirrors_merged_total",
-		Help: "Origins found to be mirrors, by what they are recognised by: the Host line of their robots.txt (host), redirect, www.",
+		Help: "Origins found to be mirrors, by evidence: the Host line of their robots.txt (host), redirect, www.",
 	}, []string{"by"})
-	m.Dissolved = counter("mirrors_dissolved_total", "Origins that are the mirrors they were no longer.")
+	m.Dissolved = counter("mirrors_dissolved_total", "Origins that are no longer mirrors.")
 	m.Reports = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "curtsy", Subsystem: "frontier", Name: "rup_reports_total",
-		Help: "Reports of sites on what changed there (RUP), by what came of them: applied (mailed), fetched (asked for), held (until the site says whether its number is right), ignored (it came before), refused (it came to an address that the site was not told).",
+		Help: "Reports of sites about their changes (RUP), by outcome: applied (mailed), fetched (requested), held (until the site confirms its number), ignored (a duplicate), refused (sent to an address that the site was not given).",
 	}, []string{"outcome"})
 	for _, outcome := range []string{"applied", "fetched", "held", "ignored", "refused"} {
 		m.Reports.WithLabelValues(outcome)
 	}
-	m.ReadyTime = seconds("shard_ready_seconds", "Time from taking a shard to knowing all that is in its log.")
+	m.ReadyTime = seconds("shard_ready_seconds", "Time from acquiring a shard to having read its whole log.")
 	if reg != nil {
 		reg.MustRegister(m.Takes, m.Visits, m.Expired, m.Links, m.Forwarded, m.Accepted, m.Commit, m.Checkpoints, m.CheckpointsFailed,
 			m.CheckpointBytes, m.CheckpointTime, m.HandedOver, m.Taken, m.Again, m.ReadyTime,

@@ -55,7 +55,7 @@ func (s *Mirrors) copiedClaim(h *ledger.Host, o *ledger.Origin) (c crawl.Claim) 
 	case crawl.RobotsUnavailable:
 		c.Kind = crawl.ClaimNone
 	default:
-		c.Reason = "its robots.txt was not asked for yet"
+		c.Reason = "its robots.txt was not requested yet"
 	}
 	if o.Mirror.Mirrored() {
 		c.Main = o.Mirror.Main
@@ -124,7 +124,7 @@ func (s *Mirrors) wantTwin(e *crawl.Errand, now time.Time) (*ledger.Host, error)
 }
 
 // tooManyAsk answers an errand that is not done.
-var tooManyAsk = crawl.Answer{Claim: crawl.Claim{Reason: "too many ask its host"}, Sample: crawl.Sample{Reason: "too many ask its host"}}
+var tooManyAsk = crawl.Answer{Claim: crawl.Claim{Reason: "too many auxiliary requests for its host"}, Sample: crawl.Sample{Reason: "too many auxiliary requests for its host"}}
 
 // askedOf is where the origin of an errand's URL is, if it is known.
 func (s *Mirrors) askedOf(e *crawl.Errand) (h *ledger.Host, i int, known bool, err error) {

@@ -419,7 +419,7 @@ func (s *Mirrors) twinAsked(e *crawl.Errand, h *ledger.Host, i int, known bool, 
 	}
 	known = known && h.Stored > 0
 	if e.Hop == crawl.TwinAsk && !mirror.HasWWW(o) {
-		c := crawl.Claim{Reason: "not known"}
+		c := crawl.Claim{Reason: "unknown"}
 		if known {
 			c = s.copiedClaim(h, &h.Origins[i])
 			c.URLs, c.Led = s.originPages(h, i), int(h.Origins[i].Led)

@@ -54,9 +54,9 @@ func (s *Mirrors) Turned(h *ledger.Host, i int, now time.Time) error {
 		if err := s.disown(h, i); err != nil {
 			return err
 		}
-		s.ledger.Log.Info("a mirror", "origin", o.Origin.String(), "main", m.Main.String(), "evidence", m.Evidence)
+		s.ledger.Log.Info("an origin is a mirror", "origin", o.Origin.String(), "main", m.Main.String(), "evidence", m.Evidence)
 	} else {
-		s.ledger.Log.Info("a mirror no more", "origin", o.Origin.String(), "state", m.State, "reason", m.Reason, "detail", m.Detail)
+		s.ledger.Log.Info("an origin is no longer a mirror", "origin", o.Origin.String(), "state", m.State, "reason", m.Reason, "detail", m.Detail)
 	}
 	if err := s.features.Turn(h, i, now); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *Mirrors) settleStretch(ref Ref, now time.Time) error {
 		m.Settling, m.Next = false, nil
 		delete(s.Settling, ref)
 		s.ledger.Summary = ledger.Summary{}
-		s.ledger.Log.Info("its URLs are gone through", "origin", h.Origins[i].Origin.String(), "mirror", m.Mirrored(), "handed_on", m.Sent)
+		s.ledger.Log.Info("all URLs of an origin were processed after its mirror state changed", "origin", h.Origins[i].Origin.String(), "mirror", m.Mirrored(), "handed_on", m.Sent)
 		if idle(m) {
 			h.Origins[i].Mirror = nil
 			delete(s.Mirrors, ref)
@@ -232,11 +232,11 @@ func (s *Mirrors) Forward(h *ledger.Host, r *urls.Record) (detail string) {
 	}
 	u, err := m.Main.URL(r.URL.PathQuery())
 	if err != nil {
-		return "it cannot be on " + m.Main.String()
+		return "its URL is not valid on " + m.Main.String()
 	}
 	if r.Detail != string(u) { // else it was handed on before, and is now found nearer to a seed
 		if s.Spent(m) {
-			return fmt.Sprintf("not handed on to %s: a mirror may hand on %d URLs", m.Main, m.Sent)
+			return fmt.Sprintf("not transferred to %s: the limit of %d URLs for a mirror is reached", m.Main, m.Sent)
 		}
 		m.Sent++
 		s.ledger.Touch(h)

@@ -24,7 +24,7 @@ import (
 )
 
 // senseless is what a panic says about a block that was not written like this.
-const senseless = "packed: a block that makes no sense"
+const senseless = "packed: a block is inconsistent"
 
 const (
 	group  = 4         // how many bytes of a key say to whom it belongs

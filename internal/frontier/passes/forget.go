@@ -76,7 +76,7 @@ func (s *Passes) forgetSome(now time.Time) (more bool, err error) {
 			err = errors.Join(err, s.datafiles.JudgeNested(h, &h.Origins[i]))
 		}
 		s.ledger.Touch(h)
-		s.ledger.Log.Info("what was forgotten of a host, or is let in again, is judged", "host", h.Name)
+		s.ledger.Log.Info("all URLs of a forgotten or restored host were checked", "host", h.Name)
 		return err
 	})
 }

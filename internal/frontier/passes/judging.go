@@ -68,7 +68,7 @@ func (s *Passes) judgeSome(now time.Time) (more bool, err error) {
 	}
 	m.Running, m.Was = false, nil
 	s.ledger.Summary = ledger.Summary{}
-	s.ledger.Log.Info("all URLs are judged by the changed settings", "queued", s.ledger.Meta.Counts.Queued, "refused", s.ledger.Meta.Counts.Refused)
+	s.ledger.Log.Info("all URLs were checked against the changed settings", "queued", s.ledger.Meta.Counts.Queued, "refused", s.ledger.Meta.Counts.Refused)
 	return false, s.mirrors.Anew(now) // at last, so that URLs let in now are handed on
 }
 

@@ -106,7 +106,7 @@ func (s *Passes) retrySome(now time.Time) (more bool, err error) {
 	one := func(h *ledger.Host, r *urls.Record) (bool, error) { return s.retryOne(h, r, false) }
 	return s.hostPass(ledger.BucketRetry, one, func(h *ledger.Host) error {
 		s.urls.LoadLater()
-		s.ledger.Log.Info("a host is retried", "host", h.Name, "queued", h.Queued)
+		s.ledger.Log.Info("all failed URLs of a host are queued again", "host", h.Name, "queued", h.Queued)
 		return nil
 	})
 }

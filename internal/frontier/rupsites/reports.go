@@ -40,7 +40,7 @@ func (s *RUPSites) ApplyReport(rep *crawl.Report, now time.Time) error {
 	if !r.Registered() || subtle.ConstantTimeCompare([]byte(rep.Address), []byte(r.Address)) != 1 || rep.Number > math.MaxInt64 {
 		r.Strange++
 		s.ledger.Metrics.Reports.WithLabelValues("refused").Inc()
-		s.ledger.Log.Warn("a report came to an address that its site was not told, or is not told any more: ignored", "site", rep.Origin.String(), "number", rep.Number)
+		s.ledger.Log.Warn("a report was sent to an address that its site was not given, or no longer has: ignored", "site", rep.Origin.String(), "number", rep.Number)
 		return s.putSite(r, now)
 	}
 	seq := r.Seq
@@ -193,7 +193,7 @@ func (s *RUPSites) ToldUntil(h *ledger.Host, rec *urls.Record) int64 {
 // Reindex has all pages of a site asked for again: what changed on it cannot be had (§6.3). The
 // pages are planned in stretches.
 func (s *RUPSites) Reindex(r *Site, now time.Time) error {
-	s.ledger.Log.Info("a site cannot tell what changed: all its pages are asked for again", "site", r.Origin().String())
+	s.ledger.Log.Info("a site cannot report what changed: all its pages are fetched again", "site", r.Origin().String())
 	r.Whole++
 	r.Covered, r.Good, r.WholeAt = now, now, now
 	r.Anew = r.H.ID.Append(nil)

@@ -96,7 +96,7 @@ func (s *Sitemaps) admitSitemap(e *crawl.Errand) (bool, error) {
 		return true, nil
 	}
 	if !s.vouchable(e.URL, e.Origin.Host) {
-		s.ledger.Log.Info("a sitemap is not read: it is out of scope, and not of the domain that vouches for it", "url", e.URL, "vouched_for_by", e.Origin.String())
+		s.ledger.Log.Info("a sitemap is not read: it is out of scope, and its domain differs from that of the site that lists it", "url", e.URL, "vouched_for_by", e.Origin.String())
 		return false, nil
 	}
 	h, err := s.urls.LinkedHost(e.URL.Host(), false)

@@ -186,7 +186,7 @@ func (s *Sitemaps) ask(h *ledger.Host, i int, now time.Time) error {
 		byShard[to] = append(byShard[to], crawl.Errand{Kind: crawl.ErrandSitemap, URL: u, Origin: o.Origin, ReplyShard: to})
 	}
 	if outside > 0 {
-		s.ledger.Log.Info("sitemaps are not read: too many, or on hosts out of scope that are not of the same domain", "origin", o.Origin.String(), "sitemaps", outside)
+		s.ledger.Log.Info("sitemaps are not read: they are too many, or on hosts out of scope in another domain", "origin", o.Origin.String(), "sitemaps", outside)
 	}
 	// In order: what is sent must not depend on a map's.
 	for to := range s.ledger.Judge.Spec.Shards {
@@ -243,7 +243,7 @@ func (s *Sitemaps) addSitemap(h *ledger.Host, e crawl.Errand, now time.Time) err
 		if h.Sitemaps >= MaxHostSitemaps {
 			if !h.TooManySitemaps {
 				h.TooManySitemaps = true
-				s.ledger.Log.Warn("too many sitemaps of one host: no more are read", "host", h.Name, "url", e.URL, "vouched_for_by", e.Origin.String())
+				s.ledger.Log.Warn("too many sitemaps of one host: further ones are not read", "host", h.Name, "url", e.URL, "vouched_for_by", e.Origin.String())
 			}
 			return nil
 		}

@@ -396,7 +396,7 @@ func (s *Visits) Expire(now time.Time) error {
 	slices.SortFunc(over, func(a, b *ledger.Visit) int { return a.ID.Compare(b.ID) })
 	for _, v := range over {
 		h := v.Host
-		s.ledger.Log.Warn("a visit was not answered in time", "host", h.Name, "visit", v.ID, "urls", v.URLs)
+		s.ledger.Log.Warn("a visit had no result in time", "host", h.Name, "visit", v.ID, "urls", v.URLs)
 		if len(v.List) > 0 {
 			s.Ghosts = append(s.Ghosts, Ghost{v.ID, len(v.List), now.Add(budget.GhostTime)})
 		}

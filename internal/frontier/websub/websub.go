@@ -271,7 +271,7 @@ func (s *WebSub) step(r *Topic, now time.Time) error {
 		wanted = false
 	}
 	if r.Ask != nothing && now.Sub(r.Asked) >= Patience {
-		r.Ask, r.Reason = nothing, "the hub did not ask back what it was asked"
+		r.Ask, r.Reason = nothing, "the hub did not verify the subscription"
 		r.Tries++
 	}
 	if base := s.base(); wanted && r.Ask == nothing && r.Base != 0 && base != r.Base {

@@ -130,7 +130,7 @@ func (p *allotment) join(ctx context.Context, members jetstream.KeyValue) error 
 
 // told takes in who is there.
 func (p *allotment) told(names []string) {
-	p.o.Log.Info("indexers there", "members", names)
+	p.o.Log.Info("indexers", "members", names)
 	p.edit(func() {
 		p.there = map[string]bool{}
 		p.members = nil
@@ -202,7 +202,7 @@ func (p *allotment) sayRetired(ctx context.Context) error {
 		}
 		p.mu.Unlock()
 		if none && !said {
-			p.o.Log.Info("retired: no shard is left here, stop it when you like")
+			p.o.Log.Info("retired: this indexer has no shard left and can be stopped")
 		}
 		said = none
 		select {

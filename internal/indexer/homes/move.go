@@ -73,7 +73,7 @@ func (m *Move) failed(err error) {
 	x := m.s.homes
 	m.s.tried = time.Now()
 	x.o.NotMoved()
-	m.s.log.Error("the shard's pages cannot be moved; they stay here and it is tried again later", "to", m.to, "in", moveRetry*x.o.Term, "err", err)
+	m.s.log.Error("the shard's pages cannot be moved; they stay here, and the move is tried again later", "to", m.to, "in", moveRetry*x.o.Term, "err", err)
 }
 
 // reserve opens the object store the copy goes through.
@@ -124,6 +124,6 @@ func (s *Shard) dropCopy(ctx context.Context) {
 	bucket := x.o.Crawl.Move(s.id)
 	err := x.o.Queue.JS.DeleteObjectStore(ctx, bucket)
 	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) && !errors.Is(err, jetstream.ErrBucketNotFound) && ctx.Err() == nil {
-		s.log.Warn("the copy of the moved pages stays in the object store until the shard is opened next", "bucket", bucket, "err", err)
+		s.log.Warn("the copy of the moved pages stays in the object store until the shard is opened again", "bucket", bucket, "err", err)
 	}
 }

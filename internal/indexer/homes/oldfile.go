@@ -29,20 +29,20 @@ func (s *Shard) lookAtOldFile(ctx context.Context) {
 	case here.identity == "":
 	case h.superseded(here.identity):
 		if err := errors.Join(search.Remove(SearchFile(s.homes.o.Dir, s.id)), pages.Remove(path)); err != nil {
-			s.log.Error("the page store has moved away and cannot be removed", "file", path, "err", err)
+			s.log.Error("the page store was moved, but its old file cannot be removed", "file", path, "err", err)
 			break
 		}
-		s.log.Info("the shard's pages are with another indexer now; removed here", "home", h.Instance)
+		s.log.Info("another indexer has the shard's pages now; they are removed here", "home", h.Instance)
 		here = stamp{}
 	case here.identity == h.Store: // it counts, or would if it were not a copy
 	case h.Fresh && h.Instance != s.homes.o.Instance && here.pages > 0:
 		if err := s.reportLost(ctx, path, here); err != nil {
-			s.log.Warn("the page store here does not count any more, and the frontier does not know yet that its pages are lost", "file", path, "err", err)
+			s.log.Warn("the page store here is no longer used, but the frontier does not know yet that its pages are lost", "file", path, "err", err)
 			s.tidied = 0
 		}
 		return
 	default:
-		s.log.Warn("the page store here does not count any more: the shard was begun anew elsewhere; remove the file when you need nothing of it",
+		s.log.Warn("the page store here is no longer used, because the shard was started again elsewhere; remove the file when you no longer need it",
 			"file", path, "home", h.Instance)
 	}
 	s.here = here
@@ -62,7 +62,7 @@ func (s *Shard) reportLost(ctx context.Context, path string, here stamp) error {
 	if err != nil || !h.Fresh || h.Parked != nil || h.Store == here.identity || h.superseded(here.identity) {
 		return err
 	}
-	s.log.Error("the record of where this shard's pages are was lost, and it was begun empty elsewhere: its pages are crawled again", "home", h.Instance)
+	s.log.Error("the record of where this shard's pages are was lost, and the shard was started again empty elsewhere: its pages are crawled again", "home", h.Instance)
 	if err := s.homes.o.Tell(ctx, s.id, &crawl.Event{StoreLost: here.identity}); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // errElsewhere: the shard's pages are with another indexer.
-var errElsewhere = errors.New("the shard's pages are with another indexer")
+var errElsewhere = errors.New("another indexer has the shard's pages")
 
 // openStore makes this indexer, which owns the shard, its home, if it is to be that, and opens its
 // page store.
@@ -45,7 +45,7 @@ func (s *Shard) openStore(ctx context.Context) (*pages.Store, error) {
 	case h.Parked != nil:
 		err = s.restore(ctx, h, revision)
 	case h.Instance == me || x.o.Embedded || x.allotment.lost(s.id) == h.Instance:
-		s.log.Error("the page store of this shard is lost: it begins empty, and its pages are crawled again", "home", h.Instance, "store", h.Store)
+		s.log.Error("the page store of this shard is lost: the shard starts empty, and its pages are crawled again", "home", h.Instance, "store", h.Store)
 		err = s.begin(ctx, Record{Instance: me, Refill: true}, revision)
 		if err == nil {
 			x.o.Rebuilt()
@@ -75,11 +75,11 @@ func (s *Shard) claim(ctx context.Context, h Record, revision uint64) error {
 func (s *Shard) stay(ctx context.Context, h Record, revision uint64) error {
 	switch {
 	case h.Parked != nil:
-		s.log.Warn("the shard's pages were not fetched; they stay here", "by", h.Parked.To)
+		s.log.Warn("the shard's pages were not transferred; they stay here", "by", h.Parked.To)
 		s.tried = time.Now()
 		s.homes.o.NotMoved()
 	case h.Instance != s.homes.o.Instance:
-		s.log.Info("the shard's page store was brought here", "from", h.Instance)
+		s.log.Info("the shard's page store was transferred here", "from", h.Instance)
 	default:
 		s.home, s.revision = h, revision
 		return nil
@@ -115,7 +115,7 @@ func (s *Shard) restore(ctx context.Context, h Record, revision uint64) error {
 	}
 	if errors.Is(err, queue.ErrNoSnapshot) && (h.Instance == x.o.Instance || x.allotment.lost(s.id) == h.Instance) {
 		// Neither file nor copy: only now are the pages lost.
-		s.log.Error("the page store of this shard and its copy are lost: it begins empty, and its pages are crawled again", "home", h.Instance, "err", err)
+		s.log.Error("the page store of this shard and its copy are lost: the shard starts empty, and its pages are crawled again", "home", h.Instance, "err", err)
 		x.o.Rebuilt()
 		return s.begin(ctx, Record{Instance: x.o.Instance, Refill: true}, revision)
 	}
@@ -129,7 +129,7 @@ func (s *Shard) restore(ctx context.Context, h Record, revision uint64) error {
 		return err
 	}
 	x.o.Moved("in", time.Since(began))
-	s.log.Info("the shard's pages have moved here", "from", h.Instance, "pages", st.Pages, "bytes", st.FileBytes, "took", time.Since(began).Round(time.Millisecond))
+	s.log.Info("the shard's pages were moved here", "from", h.Instance, "pages", st.Pages, "bytes", st.FileBytes, "took", time.Since(began).Round(time.Millisecond))
 	return s.adopt()
 }
 
@@ -150,7 +150,7 @@ func (s *Shard) putAside(path string, old stamp) error {
 	if err := pages.Rename(path, aside); err != nil {
 		return err
 	}
-	s.log.Warn("a page store of this shard that does not count any more is put aside; remove it when you need nothing of it", "file", aside)
+	s.log.Warn("an old page store of this shard is no longer used and was renamed; remove it when you no longer need it", "file", aside)
 	return nil
 }
 

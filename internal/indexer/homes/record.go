@@ -59,7 +59,7 @@ func (h Record) movedTo(instance, store string) Record {
 func (h Record) superseded(store string) bool { return slices.Contains(h.Moved, store) }
 
 // errChanged: the record is not what we took it for.
-var errChanged = errors.New("the shard's home changed meanwhile")
+var errChanged = errors.New("the shard's assignment was changed by another process")
 
 // Read returns a shard's home; revision 0 when it has none yet. What it returns may be old by the
 // time a server needs to follow another; write notices.
@@ -82,7 +82,7 @@ func Instances(ctx context.Context, kv jetstream.KeyValue, shards int) ([]string
 	for i := range all {
 		h, _, err := Read(ctx, kv, i)
 		if err != nil {
-			return nil, fmt.Errorf("home of shard %d: %w", i, err)
+			return nil, fmt.Errorf("assignment of shard %d: %w", i, err)
 		}
 		all[i] = h.Instance
 	}

@@ -78,7 +78,7 @@ func (s *Shard) run(ctx context.Context) error {
 		pause := x.o.Term / 20
 		if err != nil {
 			pause = again.Next()
-			s.log.Error("shard stopped; trying again", "err", err, "wait", pause)
+			s.log.Error("the shard stopped; trying again", "err", err, "wait", pause)
 		}
 		if backoff.Sleep(ctx, pause) != nil {
 			return nil
@@ -89,14 +89,14 @@ func (s *Shard) run(ctx context.Context) error {
 // sayWhere tells once where the pages of a shard are that we do not hold.
 func (s *Shard) sayWhere() {
 	h, there := s.homes.allotment.where(s.id)
-	what := "the shard's pages are with another indexer"
+	what := "another indexer has the shard's pages"
 	switch {
 	case h.revision == 0:
 		return
 	case h.Parked != nil:
-		what = "the shard's pages are on the move"
+		what = "the shard's pages are being moved"
 	case !there:
-		what = "the shard's pages are with an indexer that is away; they wait in the queue for it"
+		what = "the indexer that has the shard's pages is away; new pages wait in the queue"
 	}
 	if what+h.Instance != s.said {
 		s.said = what + h.Instance
@@ -129,7 +129,7 @@ func (s *Shard) take(ctx context.Context) (err error) {
 		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		if e := own.Release(release, ""); e != nil && !errors.Is(e, queue.ErrLost) {
-			s.log.Warn("the shard is not released in order; the next start takes it all the same", "err", e)
+			s.log.Warn("the shard was not released cleanly; the next start acquires it anyway", "err", e)
 		}
 	}()
 	store, err := s.openStore(held)

@@ -33,7 +33,7 @@ import (
 
 var (
 	// ErrLocked says that another process has the directory open.
-	ErrLocked = errors.New("another process has it open")
+	ErrLocked = errors.New("another process uses it")
 	// ErrCorrupt says that a stream in the directory could not be read back.
 	ErrCorrupt = errors.New("the store is damaged")
 	// ErrNoSpace says that the file system has less room than the server needs at

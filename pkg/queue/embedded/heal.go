@@ -20,7 +20,7 @@ func (s *Server) heal(ctx context.Context) {
 			return
 		case <-s.broken:
 		}
-		s.opts.Log.Error("the disk refuses writes, nothing can be stored: free some space, and it goes on by itself", "dir", s.opts.Dir)
+		s.opts.Log.Error("the disk refuses writes, so nothing can be stored: free some space; the store then continues by itself", "dir", s.opts.Dir)
 		for said := ""; ; {
 			select {
 			case <-ctx.Done():
@@ -37,7 +37,7 @@ func (s *Server) heal(ctx context.Context) {
 			}
 			if err.Error() != said {
 				said = err.Error()
-				s.opts.Log.Error("cannot open the store again, trying every few seconds", "err", err)
+				s.opts.Log.Error("cannot open the store again; trying every few seconds", "err", err)
 			}
 		}
 	}

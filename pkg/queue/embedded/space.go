@@ -33,7 +33,7 @@ func room(free, total, used int64, dir string) (int64, error) {
 	// what is free is used.
 	store := max(have-floor, have/2)
 	if store < MinStore {
-		return 0, fmt.Errorf("%w: %s has %d MiB free, at least %d MiB are needed: free some, or use another data directory",
+		return 0, fmt.Errorf("%w: %s has %d MiB free but needs at least %d MiB: free some space, or use another data directory",
 			ErrNoSpace, dir, free/mib, 2*MinStore/mib)
 	}
 	return store, nil

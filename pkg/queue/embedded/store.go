@@ -77,7 +77,7 @@ func checkStore(dir string, ns *server.Server, out *logger) error {
 		if !d.IsDir() || up[d.Name()] || strings.HasPrefix(d.Name(), ".") {
 			continue
 		}
-		return fmt.Errorf("%w: stream %s cannot be read (%s): move %s away to go on without what it holds",
+		return fmt.Errorf("%w: stream %s cannot be read (%s): to continue without its messages, move %s away",
 			ErrCorrupt, d.Name(), strings.Join(out.startTroubles(), "; "), filepath.Join(streams, d.Name()))
 	}
 	return nil

@@ -16,7 +16,7 @@ var (
 	// ErrMalformed is a response that cannot be understood at all.
 	ErrMalformed = errors.New("not an HTTP response")
 	// ErrTooLarge is a head past its limit.
-	ErrTooLarge = errors.New("the head of the response is too large")
+	ErrTooLarge = errors.New("the response header is too large")
 	// ErrLength is a response that announces two different lengths of its body.
 	ErrLength = errors.New("the response has two different lengths")
 )
