@@ -11,7 +11,6 @@ import (
 	"github.com/curtsy/curtsy/internal/daemons"
 	"github.com/curtsy/curtsy/internal/version"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // manualCommand is for those who package Curtsy: a release has the pages that it writes.
@@ -88,8 +87,7 @@ func (m *manPage) describe(cmd *cobra.Command) {
 	}
 	m.text(about)
 	m.commands(cmd)
-	m.flags("OPTIONS", cmd.LocalFlags())
-	m.flags("OPTIONS OF ALL COMMANDS OF "+strings.ToUpper(pageName(cmd.Root())), cmd.InheritedFlags())
+	m.flags(cmd)
 	if exits := cli.Exits(cmd); len(exits) > 0 {
 		m.macro("SH", "EXIT STATUS")
 		m.exits(exits)
@@ -124,61 +122,44 @@ func (m *manPage) exits(codes []cli.ExitCode) {
 	}
 }
 
-// commands lists the commands of cmd, by their groups where it has some.
+// commands lists the commands of cmd under their headings.
 func (m *manPage) commands(cmd *cobra.Command) {
-	subs := documented(cmd)
-	if len(subs) == 0 {
-		return
+	groups := cli.CommandGroups(cmd)
+	if len(groups) > 0 {
+		m.macro("SH", "COMMANDS")
 	}
-	m.macro("SH", "COMMANDS")
-	list := func(group string) {
-		for _, sub := range subs {
-			if sub.GroupID == group {
-				m.macro("TP")
-				m.macro("B", strings.TrimPrefix(sub.CommandPath(), cmd.Root().Name()+" "))
-				m.line(sub.Short)
-			}
+	for _, g := range groups {
+		if len(groups) > 1 {
+			m.macro("SS", g.Name)
+		}
+		for _, sub := range g.Commands {
+			m.macro("TP")
+			m.macro("B", strings.TrimPrefix(sub.CommandPath(), cmd.Root().Name()+" "))
+			m.line(sub.Short)
 		}
 	}
-	for _, g := range cmd.Groups() {
-		m.macro("SS", strings.TrimSuffix(g.Title, ":"))
-		list(g.ID)
-	}
-	if len(cmd.Groups()) > 0 && slices.ContainsFunc(subs, func(c *cobra.Command) bool { return c.GroupID == "" }) {
-		m.macro("SS", "Others")
-	}
-	list("")
 }
 
-// flags lists flags, also those that the short help leaves out.
-func (m *manPage) flags(title string, flags *pflag.FlagSet) {
-	begun := false
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Deprecated != "" {
-			return
+// flags lists the flags of cmd under their headings, also those that the short help leaves out.
+func (m *manPage) flags(cmd *cobra.Command) {
+	groups, _ := cli.GroupsOf(cli.FlagsOf(cmd), true)
+	if len(groups) > 0 {
+		m.macro("SH", "OPTIONS")
+	}
+	for _, g := range groups {
+		if len(groups) > 1 {
+			m.macro("SS", g.Name)
 		}
-		if !begun {
-			begun = true
-			m.macro("SH", title)
+		for _, f := range g.Flags {
+			name, text := cli.FlagLine(f)
+			if f.Shorthand != "" {
+				name = "-" + f.Shorthand + ", " + name
+			}
+			m.macro("TP")
+			m.macro("B", name)
+			m.line(text)
 		}
-		value, usage := pflag.UnquoteUsage(f)
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
-		}
-		switch {
-		case f.NoOptDefVal != "" && f.Value.Type() != "bool":
-			name += "[=" + value + "]"
-		case value != "":
-			name += " " + value
-		}
-		m.macro("TP")
-		m.macro("B", name)
-		if d := f.DefValue; d != "" && d != "false" && d != "[]" && d != "0" && d != "0s" && !strings.Contains(usage, "(default") {
-			usage += " (default " + strings.Trim(d, "[]") + ")"
-		}
-		m.line(usage)
-	})
+	}
 }
 
 // about writes what holds for all commands.

@@ -19,7 +19,7 @@ func missingFrom(pages map[string]string, root *cobra.Command) (missing []string
 			missing = append(missing, cmd.CommandPath())
 		}
 		parts := func(f *pflag.Flag) {
-			if f.Deprecated == "" && !strings.Contains(page, `\-\-`+strings.ReplaceAll(f.Name, "-", `\-`)) {
+			if f.Deprecated == "" && !f.Hidden && !strings.Contains(page, `\-\-`+strings.ReplaceAll(f.Name, "-", `\-`)) {
 				missing = append(missing, cmd.CommandPath()+" --"+f.Name)
 			}
 		}
