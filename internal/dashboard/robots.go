@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/asker"
@@ -20,6 +21,11 @@ type robotsView struct {
 	Delay         float64 // seconds that it asks us to wait; meaningless unless Delays
 	Delays        bool
 	Mine          int // lines that are rules for us
+}
+
+// Remarks reports whether there is a remark on any line.
+func (v robotsView) Remarks() bool {
+	return slices.ContainsFunc(v.Lines, func(l robotsLine) bool { return l.Odd != "" })
 }
 
 // robotsLine is a line of a robots.txt, and how it was read.
