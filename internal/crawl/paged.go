@@ -112,8 +112,8 @@ type PagesQuery struct {
 	Paging
 	Host string `json:"host,omitempty"` // a part of the host's name
 	// One of the words of --types, PageTypeOther, or a media type.
-	Type  string `json:"type,omitempty"`
-	Lang  string `json:"lang,omitempty"`  // PageLine.Lang, or PageLangNone
+	Type string `json:"type,omitempty"`
+	Lang string `json:"lang,omitempty"` // PageLine.Lang, or PageLangNone
 	// Title has words that the title or the address contains, all of them.
 	Title string `json:"title,omitempty"`
 	// Brief leaves the counts out: the shard stops as soon as it has the rows.
