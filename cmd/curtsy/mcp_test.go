@@ -179,7 +179,7 @@ func TestMCPTags(t *testing.T) {
 		if l, text := h.asks("hosts", args{}); len(l.Hosts) != 1 || l.Hosts[0].Host == "" {
 			t.Errorf("hosts: %s", text)
 		}
-		if _, why, failed := h.call("page", args{"url": "https://elsewhere.example/"}); !failed || !strings.Contains(why, "explain says") {
+		if _, why, failed := h.call("page", args{"url": "https://elsewhere.example/"}); !failed || !strings.Contains(why, "Use explain") {
 			t.Errorf("a page that is not there: %s", why)
 		}
 	})
