@@ -13,7 +13,7 @@ const few = 20
 
 // folded is what help shows of a group instead of the flags that are not common.
 var folded = map[string]string{
-	"Cluster": "--nats URL --crawl NAME selects a crawl on a NATS server; --help-all shows all flags of that connection",
+	"Cluster": "--nats URL --crawl NAME selects a crawl on a NATS server (more: --help-all)",
 }
 
 // FlagGroup is a heading and the flags below it.

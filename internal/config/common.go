@@ -13,8 +13,8 @@ import (
 // Common are the settings that every command has.
 type Common struct {
 	Config    string `key:"config" group:"Output" usage:"read settings from ‹FILE› (YAML)" example:"curtsy.yaml"`
-	LogLevel  string `key:"log-level" group:"Output" usage:"least ‹LEVEL› of the messages on standard error: {}" choices:"debug info warn error auto" example:"info"`
-	LogFormat string `key:"log-format" group:"Output" usage:"‹FORM› of the messages on standard error: {} (auto: text on a terminal, otherwise json)" choices:"json text auto" example:"json"`
+	LogLevel  string `key:"log-level" group:"Output" usage:"log messages from this ‹LEVEL› up: {} (auto: daemons from info up, other commands only what is wrong)" choices:"debug info warn error auto" example:"info"`
+	LogFormat string `key:"log-format" group:"Output" usage:"write log messages as ‹FORM›: {} (auto: daemons as text on a terminal and json elsewhere, other commands as sentences)" choices:"json text auto" example:"json"`
 }
 
 // AutoLevel and AutoFormat leave it to the process what it logs: a daemon from info on, as JSON or,
