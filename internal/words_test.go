@@ -43,12 +43,9 @@ var privateWords = []struct{ pattern, write, ordinary string }{
 // wordExceptions are the places in which such a word may stand: a file, or a folder that ends with
 // a slash; the word, or none for all; and the reason. One that is not needed any more fails.
 var wordExceptions = []struct{ where, word, reason string }{
-	{"cmd/curtsy/progress.go", "", "helper out"},
-	{"cmd/curtsy/status.go", "", "helper out"},
-	{"cmd/curtsy/missed.go", "", "helper out"},
-	{"internal/dashboard/", "", "helper dash"},
-	{"internal/searchweb/", "", "helper dash"},
-
+	{"cmd/curtsy/summary.go", "held", "a value of --state, which is public"},
+	{"cmd/curtsy/status.go", "held", "a value of --state, which is public"},
+	{"docs/reference/commands.md", "held", "a value of --state, which is public"},
 	{"internal/frontier/metrics/metrics.go", "held", "a value of the label outcome, which is public"},
 	{"internal/mcpserver/hosts.go", "held", "a value of the argument state, which is public"},
 	{"internal/search/stopwords.go", "", "words of other languages"},

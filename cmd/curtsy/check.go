@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
+	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 	"github.com/spf13/cobra"
@@ -32,6 +34,9 @@ type checks struct{ app *app }
 // readInput reads a file, or standard input for "-". What is longer than limit is cut.
 func (c checks) readInput(name string, limit int64) ([]byte, error) {
 	in := c.app.stdin
+	if strings.Contains(name, "://") {
+		return nil, usage("%q is a URL, and curtsy check fetches nothing; fetch it first: curl -s %s > FILE", name, webtext.ShellWord(name))
+	}
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"time"
 
@@ -55,11 +56,8 @@ second ^C stops it at once.`,
 			}
 		}
 		p := newProgress(a.stdout, a.stderr, cfg.Progress)
-		if p.person && !src.Given("log-level") {
-			cfg.LogLevel = "warn" // a person sees how it goes on the line below
-		}
-		sayProxy(cfg.Doors, func(text string) { p.say("%s", text) })
-		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, cfg.Logger(p.logTo()))
+		sayProxy(cfg.Doors, func(text string) { p.warn("%s", text) })
+		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, serviceLog(cfg.Common, slog.LevelWarn, p.logTo()))
 		if err != nil {
 			return err
 		}

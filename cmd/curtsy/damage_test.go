@@ -137,7 +137,7 @@ func TestVersionFlagAndCompletion(t *testing.T) {
 		"export links --format": "jsonl parquet csv bulk", "export datasets --format": strings.Join(catalog.Formats, " ") + " parquet bulk",
 		"crawl --scope": "page prefix host subdomains domain any", "crawl --sign-form": "string dictionary jwks",
 		"crawl --progress": "auto plain json none", "crawl --purpose": "search ai-input ai-train tdm", "plan --types": "html text markdown data feed pdf office", "seed --scope": "page prefix host subdomains domain any", "crawl --updates-latency": "day week month",
-		"crawl --log-level": "debug info warn error", "status --log-format": "json text auto", "rup index --log-level": "debug info warn error",
+		"crawl --log-level": "debug info warn error auto", "status --log-format": "json text auto", "rup index --log-level": "debug info warn error auto",
 		"updates prefer https://a.test/": "day week month any", "rup register --latency": "day week month",
 		"datasets --license": strings.Join(catalog.Licenses(), " ") + " unknown", "datasets get --license": strings.Join(catalog.Licenses(), " ") + " unknown",
 		"check": "robots host robotstag usage datatxt rupinfo rupreport signature", "export": "pages links datasets",

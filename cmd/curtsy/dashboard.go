@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 
@@ -40,7 +41,7 @@ CURTSY_DASHBOARD_TOKEN or --dashboard-token-file; otherwise a new one is made an
 }
 
 func (a *app) dashboard(ctx context.Context, cfg *config.Dashboard) error {
-	log := cfg.Logger(a.stderr)
+	log := serviceLog(cfg.Common, slog.LevelWarn, a.stderr)
 	var (
 		asked dashboard.Ask
 		name  string

@@ -102,7 +102,7 @@ Note: --dir is where the files go, and --data is the directory of the crawl.`,
 			g.words, g.all = strings.Fields(match), true
 		}
 		g.ids, g.log = args, a.logger(g.cfg.Reader())
-		g.shown = newDownloadLine(a.stdout, !g.json)
+		g.shown = newDownloadLine(a.stderr)
 		return g.run(cmd.Context())
 	})
 }
@@ -119,7 +119,7 @@ func (g *getting) sends() (err error) {
 	if g.send.Proxy, err = g.cfg.Through(g.send.Credentials); err != nil {
 		return err
 	}
-	sayProxy(g.cfg.Doors, func(text string) { fmt.Fprintln(g.a.stderr, "curtsy:", text) })
+	sayProxy(g.cfg.Doors, func(text string) { fmt.Fprintln(g.a.stderr, "warning:", text) })
 	return nil
 }
 
@@ -182,7 +182,7 @@ func (g *getting) once(ctx context.Context) ([]download.Result, error) {
 	get := func(ctx context.Context, l *asker.Crawl, visit download.Visit) (err error) {
 		opt := download.Options{
 			Dir: g.out, Visit: visit, Closed: closedBy(l), MaxSize: int64(g.cfg.MaxSize), MaxTotal: int64(g.cfg.MaxTotal), Floor: floor, MaxWait: g.cfg.HoldMax,
-			Progress: g.shown.show, Log: g.log,
+			Progress: g.shown.progress, Log: g.log,
 		}
 		if g.all {
 			got, err = download.GetFolders(ctx, list, opt)

@@ -3,54 +3,51 @@ package main
 import (
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/download"
 )
 
-// downloadLine shows a person how downloads go, on one line that changes. A
-// program sees the results.
+// downloadLine shows how downloads go.
 type downloadLine struct {
-	out    io.Writer
-	person bool
-	began  time.Time
-
-	mu    sync.Mutex // guards the terminal, and the rest
-	shown time.Time
+	*statusLine
+	past []downloaded // at least a second apart, the oldest a minute ago
 }
 
-func newDownloadLine(stdout io.Writer, wanted bool) *downloadLine {
-	return &downloadLine{out: stdout, person: wanted && config.Terminal(stdout), began: time.Now()}
+// downloaded is how many bytes had come at a moment.
+type downloaded struct {
+	at    time.Time
+	bytes int64
 }
 
-func (l *downloadLine) show(p download.Progress) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.person || time.Since(l.shown) < 200*time.Millisecond {
-		return
+func newDownloadLine(stderr io.Writer) *downloadLine {
+	return &downloadLine{statusLine: newStatusLine(stderr), past: []downloaded{{time.Now(), 0}}}
+}
+
+func (l *downloadLine) progress(p download.Progress) {
+	l.show(func() string { return downloadText(p, l.rate(p.Bytes, time.Now())) })
+}
+
+// rate is how many bytes a second came in the last minute.
+func (l *downloadLine) rate(bytes int64, now time.Time) float64 {
+	if bytes < l.past[len(l.past)-1].bytes { // the downloads were begun again
+		l.past = []downloaded{{now, bytes}}
 	}
-	l.shown = time.Now()
-	fmt.Fprint(l.out, clearLine+downloadText(p, time.Since(l.began)))
+	for len(l.past) > 1 && now.Sub(l.past[1].at) >= time.Minute {
+		l.past = l.past[1:]
+	}
+	from := l.past[0]
+	if now.Sub(l.past[len(l.past)-1].at) >= time.Second {
+		l.past = append(l.past, downloaded{now, bytes})
+	}
+	return float64(bytes-from.bytes) / max(now.Sub(from.at).Seconds(), 0.1)
 }
 
 // downloadText fits a terminal of 80 columns.
-func downloadText(p download.Progress, took time.Duration) string {
+func downloadText(p download.Progress, perSecond float64) string {
 	have := sizeText(p.Have)
 	if p.Of >= 0 {
 		have += " of " + sizeText(p.Of)
 	}
-	rate := sizeText(int64(float64(p.Bytes) / max(took.Seconds(), 0.1)))
-	return fmt.Sprintf("%s: %s · %d of %d files · %s/s", short(clean(p.Name), 30), have, p.Over, p.Files, rate)
-}
-
-// clear takes the line off the screen.
-func (l *downloadLine) clear() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.shown.IsZero() {
-		fmt.Fprint(l.out, clearLine)
-	}
-	l.shown = time.Time{}
+	return fmt.Sprintf("%s: %s · %d of %d files · %s/s", short(clean(p.Name), 30), have, p.Over, p.Files, sizeText(int64(perSecond)))
 }

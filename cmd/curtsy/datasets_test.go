@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -100,11 +103,39 @@ func TestDatasetsChosen(t *testing.T) {
 
 func TestDownloadText(t *testing.T) {
 	p := download.Progress{Files: 3, Over: 1, Bytes: 30 << 20, Name: "rain\x1b[2J of may.csv", Have: 12 << 20, Of: 40 << 20}
-	if got := downloadText(p, 10*time.Second); got != "rain[2J of may.csv: 12 MiB of 40 MiB · 1 of 3 files · 3.0 MiB/s" {
+	if got := downloadText(p, 3<<20); got != "rain[2J of may.csv: 12 MiB of 40 MiB · 1 of 3 files · 3.0 MiB/s" {
 		t.Errorf("%q", got)
 	}
 	p.Of, p.Name = -1, strings.Repeat("x", 200)
 	if got := downloadText(p, 0); len([]rune(got)) > 80 || !strings.Contains(got, "…: 12 MiB · ") {
 		t.Errorf("%q", got)
 	}
+}
+
+// The speed of downloads is that of the last minute.
+func TestDownloadRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, bytes := newDownloadLine(io.Discard), int64(0)
+		run := func(seconds int, perSecond int64) (rate float64) {
+			for range seconds * 5 {
+				time.Sleep(200 * time.Millisecond)
+				bytes += perSecond / 5
+				rate = l.rate(bytes, time.Now())
+			}
+			return rate
+		}
+		for _, tt := range []struct {
+			seconds   int
+			perSecond int64
+			want      float64
+		}{{10, 1000, 1000}, {2700, 1000, 1000}, {30, 0, 500}, {61, 0, 0}, {120, 5000, 5000}} {
+			if got := run(tt.seconds, tt.perSecond); math.Abs(got-tt.want) > 20 {
+				t.Errorf("after %d seconds of %d bytes each: %.0f a second, want %.0f", tt.seconds, tt.perSecond, got, tt.want)
+			}
+		}
+		bytes = 0
+		if got := l.rate(bytes, time.Now()); got != 0 {
+			t.Errorf("begun again: %.0f", got)
+		}
+	})
 }

@@ -40,7 +40,7 @@ downloaded again, as by curtsy datasets get; --data is the directory of the craw
 			if err := g.sends(); err != nil {
 				return err
 			}
-			g.log, g.shown = a.logger(g.cfg.Reader()), newDownloadLine(a.stdout, false)
+			g.log, g.shown = a.logger(g.cfg.Reader()), newDownloadLine(a.stderr)
 			return g.repair(cmd.Context(), args[0], damaged)
 		}
 		if asJSON {

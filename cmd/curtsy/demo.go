@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,10 +37,6 @@ dashboard of the crawl are served until ^C.`,
 	}
 	cmd.Flags().BoolVar(&stay, "stay", false, "continue to serve the simulated web and the dashboard until ^C")
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, src *config.Source) error {
-		if !src.Given("log-level") {
-			// The simulated web breaks in every way; that is the point, and no news.
-			cfg.LogLevel = "error"
-		}
 		return a.demo(cmd.Context(), cfg, src.Given("dir"), stay)
 	})
 }
@@ -77,9 +74,9 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 	}
 	fmt.Fprintf(a.stdout, "a simulated web of %d hosts is served on %s; crawling it from %s\n", len(web.Hosts()), web.Addr(), seeds[0])
 	p := newProgress(a.stdout, a.stderr, "auto")
-	p.plain = !p.person
 	all := func(string) bool { return true }
-	end, err := a.crawl(ctx, c, all, seeds, p, c.Logger(p.logTo()))
+	// The simulated web breaks in every way; that is the point, and nothing to warn of.
+	end, err := a.crawl(ctx, c, all, seeds, p, serviceLog(c.Common, slog.LevelError, p.logTo()))
 	if err != nil {
 		return err
 	}

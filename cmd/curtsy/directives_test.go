@@ -550,7 +550,7 @@ func TestDirectives(t *testing.T) {
 		holds(t, "when its date has passed and nothing runs", see(t, dir, soon), `
 			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     stored          yes`)
 
-		want := "the page is not shown after " + date.Format("2006-01-02 15:04:05 MST") + ": unavailable_after in its X-Robots-Tag or Robots-Tag header"
+		want := "the page must not be shown after " + date.Format("2006-01-02 15:04:05 MST") + ": unavailable_after in its X-Robots-Tag or Robots-Tag header"
 		if got := curtsy(t, exitOK, "explain", "--dir", dir, soon.url()); !strings.Contains(got, want) {
 			t.Errorf("curtsy explain does not say why the page is found nowhere:\n%s", got)
 		}

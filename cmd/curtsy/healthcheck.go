@@ -37,7 +37,7 @@ ready. It is for containers, which have no shell and no curl.`,
 			}
 			resp, err := (&http.Client{Timeout: timeout}).Do(req)
 			if err != nil {
-				return err
+				return fmt.Errorf("%w; use the address of --listen of a running crawl or daemon", err)
 			}
 			defer resp.Body.Close()
 			if resp.StatusCode != http.StatusOK {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -44,7 +45,7 @@ Authorization: Bearer TOKEN.`,
 }
 
 func (a *app) mcp(ctx context.Context, cfg *config.Reader) error {
-	log := cfg.Logger(a.stderr)
+	log := serviceLog(cfg.Common, slog.LevelWarn, a.stderr)
 	o := mcpserver.Options{Log: log, Version: version.Get().Version}
 	watch := func(context.Context) error { return nil }
 	if cfg.URL != "" {

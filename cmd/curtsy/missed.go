@@ -88,7 +88,7 @@ func had(x crawl.Explanation) bool {
 func printMissed(w io.Writer, end ending) {
 	for i, m := range end.missed {
 		if i == missedLines {
-			fmt.Fprintf(w, "seed: %s more could not be fetched; why, says: curtsy explain URL\n", humanize.Comma(int64(len(end.missed)-i)))
+			fmt.Fprintf(w, "seed: %s more could not be fetched; to see why: curtsy explain URL\n", humanize.Comma(int64(len(end.missed)-i)))
 			return
 		}
 		what := m.seed
@@ -104,7 +104,7 @@ func printMissed(w io.Writer, end ending) {
 		}
 		fmt.Fprintf(w, "seed %s: %s\n", what, clean(because))
 		if m.x.State == crawl.Queued.String() && m.x.NextDue != nil {
-			fmt.Fprintf(w, "     the same command asks it again as soon as its site lets us; without the URL, from %s on\n",
+			fmt.Fprintf(w, "     the same command asks for it again as soon as its site allows; without the URL, after %s\n",
 				m.x.NextDue.Local().Format(time.DateTime))
 		}
 	}

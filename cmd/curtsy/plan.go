@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -70,30 +71,24 @@ func (a *app) plan(ctx context.Context, cfg *config.Foresee, spec crawl.Spec, se
 	if err != nil {
 		return err
 	}
-	sayProxy(cfg.Doors, func(text string) { fmt.Fprintln(a.stderr, "curtsy:", text) })
+	sayProxy(cfg.Doors, func(text string) { fmt.Fprintln(a.stderr, "warning:", text) })
 	dir, err := os.MkdirTemp("", "curtsy-plan-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	o := plan.Options{
-		Spec: spec, Seeds: seeds, Dir: dir, Version: version.Get().Version, Log: cfg.Logger(a.stderr),
+		Spec: spec, Seeds: seeds, Dir: dir, Version: version.Get().Version, Log: serviceLog(cfg.Common, slog.LevelError, a.stderr),
 		Fetcher: send, Open: a.openEngine,
 	}
-	person := config.Terminal(a.stderr)
-	var shown time.Time
-	if person {
-		o.Progress = func(st crawl.Status) {
-			if time.Since(shown) > 500*time.Millisecond {
-				shown = time.Now()
-				fmt.Fprintf(a.stderr, clearLine+"reading robots.txt, sitemaps and data.txt: %s of %s", count(st.Discovered, "URL"), count(st.Hosts, "host"))
-			}
-		}
+	line := newStatusLine(a.stderr)
+	o.Progress = func(st crawl.Status) {
+		line.show(func() string {
+			return fmt.Sprintf("reading robots.txt, sitemaps and data.txt: %s of %s", count(st.Discovered, "URL"), count(st.Hosts, "host"))
+		})
 	}
 	r, err := plan.Make(ctx, o)
-	if person {
-		fmt.Fprint(a.stderr, clearLine)
-	}
+	line.clear()
 	if err != nil {
 		return err
 	}

@@ -4,61 +4,102 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/service"
-	"github.com/dustin/go-humanize"
 )
 
-type logger = *slog.Logger
+// progressForm is how a crawl shows how it goes.
+type progressForm int
 
-// progress shows how a crawl goes: to a person as one line that changes, to a program as JSON
-// lines.
+const (
+	formTerminal progressForm = iota // one line, redrawn in place
+	formPlain                        // a line each minute, and one when the phase changes
+	formJSON                         // JSON lines for programs; people's lines go to standard error
+	formNone                         // nothing before the end
+)
+
+// How often each form shows something.
+const (
+	redrawEvery = 500 * time.Millisecond
+	plainFirst  = 10 * time.Second // the first plain line
+	plainEvery  = time.Minute
+	jsonEvery   = 5 * time.Second
+	// steady is how long a phase lasts before it is worth a line: a queue is empty for moments.
+	steady = 2 * time.Second
+)
+
+// progress shows people and programs how a crawl goes.
 type progress struct {
 	stdout, stderr io.Writer
-	person         bool
-	plain          bool // for a person without a terminal: lines
-	none           bool // nothing until the end
-	every          time.Duration
+	form           progressForm
+	warnings       recently
 
 	mu    sync.Mutex // guards the rest, and the terminal
-	line  string     // on the screen now
-	shown time.Time
+	line  string     // the last one, without a clock; in a terminal "" when it is cleared
+	shown time.Time  // when that was
+	next  time.Time  // plain: when the next is due
+	phase phase      // plain: what the crawl does now
+	since time.Time  // plain: from when on
+	told  phase      // plain: the phase of the last line
 }
 
 // newProgress shows it in one of config.ProgressModes.
 func newProgress(stdout, stderr io.Writer, mode string) *progress {
-	p := &progress{stdout: stdout, stderr: stderr, every: 5 * time.Second, plain: mode == "plain", none: mode == "none"}
-	p.person = mode == "auto" && config.Terminal(stdout)
-	if p.person {
-		p.every = 500 * time.Millisecond
+	p := &progress{stdout: stdout, stderr: stderr, form: formPlain, next: time.Now().Add(plainFirst)}
+	switch {
+	case mode == "json":
+		p.form = formJSON
+	case mode == "none":
+		p.form = formNone
+	case mode == "auto" && config.Terminal(stdout):
+		p.form = formTerminal
 	}
 	return p
 }
 
-// show shows a status, unless the last one is too young.
+// show shows a status, if it is time to.
 func (p *progress) show(st crawl.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.none || time.Since(p.shown) < p.every {
+	now := time.Now()
+	switch p.form {
+	case formTerminal:
+		if now.Sub(p.shown) < redrawEvery {
+			return
+		}
+		p.shown = now
+		if line := progressLine(st, width(p.stdout)); line != p.line {
+			p.line = line
+			fmt.Fprint(p.stdout, clearLine+line)
+		}
+	case formPlain:
+		p.plainLine(st, now)
+	case formJSON:
+		if now.Sub(p.shown) >= jsonEvery {
+			p.shown = now
+			p.print(st)
+		}
+	}
+}
+
+// plainLine prints a line each minute and when a phase has begun, unless it would repeat the last.
+func (p *progress) plainLine(st crawl.Status, now time.Time) {
+	if ph := phaseOf(st); ph != p.phase {
+		p.phase, p.since = ph, now
+	}
+	turned := p.phase != p.told && now.Sub(p.since) >= steady
+	if !turned && now.Before(p.next) {
 		return
 	}
-	p.shown = time.Now()
-	if p.plain {
-		fmt.Fprintln(p.stdout, progressLine(st))
-		return
+	p.next = now.Add(plainEvery)
+	p.told = p.phase
+	if line := progressLine(st, plainColumns); line != p.line {
+		p.line = line
+		fmt.Fprintln(p.stdout, now.Local().Format(time.TimeOnly)+"  "+line)
 	}
-	if !p.person {
-		p.print(st)
-		return
-	}
-	p.line = progressLine(st)
-	fmt.Fprint(p.stdout, clearLine+p.line)
 }
 
 // print writes a status as a JSON line, without the shards, which are for the done check.
@@ -73,88 +114,54 @@ func (p *progress) print(st crawl.Status) {
 
 const clearLine = "\r\x1b[K"
 
-// columns is how wide a progress line may be.
-const columns = 80
-
-// progressLine fits a terminal of 80 columns: what is waited for is left out where there is no
-// room.
-func progressLine(st crawl.Status) string {
-	line := fmt.Sprintf("%s · %s queued · %.1f/s · %s", count(st.Stored, "page"), humanize.Comma(st.Queued+st.InFlight), st.Rate, timeLeft(st))
-	b := st.Bottleneck
-	if b == nil || b.Kind != crawl.WaitsHost && b.Kind != crawl.WaitsLimit {
-		return line + " · " + count(st.Hosts, "host")
-	}
-	for _, more := range []string{b.Sentence, "for " + b.Host} {
-		if longer := line + ", " + clean(more); utf8.RuneCountInString(longer) <= columns && more != "for " {
-			return longer
-		}
-	}
-	return line
-}
-
-// timeLeft is honest about what it does not know.
-func timeLeft(st crawl.Status) string {
-	switch {
-	case st.Trouble != "":
-		return "paused: disk full (curtsy status)"
-	case st.State == "paused":
-		return "paused (curtsy resume)"
-	case st.ETA == nil && st.AtLeast > 0:
-		return "at least " + service.Span(st.AtLeast) + " left"
-	case st.ETA == nil:
-		return "time left unknown"
-	case len(st.Held) > 0 && *st.ETA <= 0:
-		return count(int64(len(st.Held)), "host") + " on hold"
-	case len(st.Held) > 0:
-		return fmt.Sprintf("%s left, %s on hold", service.ETA(st), count(int64(len(st.Held)), "host"))
-	}
-	if st.Queued+st.InFlight == 0 {
-		if st.Round != nil && st.Round.Over && st.Stored > 0 {
-			return fmt.Sprintf("round %d is over, the next begins %s", st.Round.Number, clock(st.Round.Next, time.Now()))
-		}
-		if st.NextAgain != nil && st.Stored > 0 {
-			return "keeping them fresh, next " + clock(*st.NextAgain, time.Now())
-		}
-		return "finishing"
-	}
-	return service.ETA(st) + " left"
-}
-
-// clock is when something is due, as short as it can be said.
-func clock(t, now time.Time) string {
-	switch d := t.Sub(now); {
-	case d <= time.Second:
-		return "now"
-	case d < 18*time.Hour:
-		return "at " + t.Local().Format(time.TimeOnly)
-	}
-	return "on " + t.Local().Format(time.DateTime)
-}
-
 // clear takes the line off the screen.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.line != "" {
-		fmt.Fprint(p.stdout, clearLine)
-	}
-	p.line = ""
+	p.clearLocked()
 }
 
-// say tells a person something in passing; a program reads it in the log.
+func (p *progress) clearLocked() {
+	if p.form == formTerminal && p.line != "" {
+		fmt.Fprint(p.stdout, clearLine)
+		p.line = ""
+	}
+}
+
+// people is where a person reads.
+func (p *progress) people() io.Writer {
+	if p.form == formJSON {
+		return p.stderr
+	}
+	return p.stdout
+}
+
+// say tells a person something in passing.
 func (p *progress) say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.person {
+	switch p.form {
+	case formTerminal:
 		fmt.Fprintf(p.stdout, clearLine+format+"\n"+p.line, args...)
-		return
+	case formPlain, formJSON:
+		fmt.Fprintf(p.people(), format+"\n", args...)
 	}
-	fmt.Fprintf(p.stderr, "curtsy: "+format+"\n", args...)
 }
 
-// logTo is where the log goes: standard error, around the line when both are the same terminal.
+// warn tells a person what is wrong and what to do, on standard error. What was said a moment ago
+// is not said again.
+func (p *progress) warn(format string, args ...any) {
+	text := "warning: " + fmt.Sprintf(format, args...)
+	if p.warnings.again(text, time.Now()) {
+		return
+	}
+	fmt.Fprintln(p.logTo(), text)
+}
+
+// logTo is where warnings and the log go: standard error, around the line when both are the same
+// terminal.
 func (p *progress) logTo() io.Writer {
-	if p.person && config.Terminal(p.stderr) {
+	if p.form == formTerminal && config.Terminal(p.stderr) {
 		return (*aroundLine)(p)
 	}
 	return p.stderr

@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/steer"
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 )
 
@@ -73,15 +74,14 @@ func (a *app) reindexAtRest(ctx context.Context, cfg *config.Reader) (err error)
 		}
 	}()
 	var pages int64
-	person := config.Terminal(a.stdout)
-	err = indexer.Reindex(ctx, cfg.Dir, from.Spec.Reindex, cfg.Logger(a.stderr), func(done, left int64) {
-		if pages = done; person {
-			fmt.Fprintf(a.stdout, "%s%s indexed, %d to go in this shard", clearLine, count(done, "page"), left)
-		}
+	line := newStatusLine(a.stderr)
+	err = indexer.Reindex(ctx, cfg.Dir, from.Spec.Reindex, a.logger(cfg), func(done, left int64) {
+		pages = done
+		line.show(func() string {
+			return fmt.Sprintf("%s indexed, %s left in this shard", count(done, "page"), humanize.Comma(left))
+		})
 	})
-	if person {
-		fmt.Fprint(a.stdout, clearLine)
-	}
+	line.clear()
 	if err != nil {
 		return err
 	}

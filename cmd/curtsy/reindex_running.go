@@ -8,7 +8,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
-	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/dustin/go-humanize"
@@ -90,7 +89,8 @@ func sinceMark(mark string) string {
 // watchReindex shows how far the shards are until all of them are done, or those that are not have
 // not answered for long.
 func (a *app) watchReindex(ctx context.Context, l *asker.Crawl, r *reindexing, ended func() bool) error {
-	person := config.Terminal(a.stdout)
+	line := newStatusLine(a.stderr)
+	defer line.clear()
 	var away time.Time // since when shards are missing and all others are done
 	for first := true; ; first = false {
 		if !first {
@@ -106,6 +106,7 @@ func (a *app) watchReindex(ctx context.Context, l *asker.Crawl, r *reindexing, e
 		for k, b := range now {
 			r.builds[k] = b
 			if b.Trouble != "" && b.Trouble != r.said[k] {
+				line.clear()
 				fmt.Fprintf(a.stderr, "shard %d: %s; it is tried again\n", k, clean(b.Trouble))
 			}
 			r.said[k] = b.Trouble
@@ -118,11 +119,10 @@ func (a *app) watchReindex(ctx context.Context, l *asker.Crawl, r *reindexing, e
 			return errors.New("the crawl has ended; the rest of its index is built when it runs again")
 		}
 		done, left := r.pages()
-		if person {
-			fmt.Fprintf(a.stdout, "%s%s indexed, %s to go", clearLine, count(done, "page"), humanize.Comma(left))
-		}
+		line.show(func() string { return fmt.Sprintf("%s indexed, %s left", count(done, "page"), humanize.Comma(left)) })
 		if !r.working(r.builds) && err == nil && len(r.builds) == l.Spec.Shards {
-			a.saidReindexed(person, done)
+			line.clear()
+			a.saidReindexed(done)
 			return nil
 		}
 		// Of a shard that answered as done and is away now nothing more is wanted.
@@ -134,20 +134,18 @@ func (a *app) watchReindex(ctx context.Context, l *asker.Crawl, r *reindexing, e
 			away = time.Now()
 		}
 		if time.Since(away) >= awayFor {
-			return a.missedReindex(person, l, r, done)
+			line.clear()
+			return a.missedReindex(l, r, done)
 		}
 	}
 }
 
-func (a *app) saidReindexed(person bool, pages int64) {
-	if person {
-		fmt.Fprint(a.stdout, clearLine)
-	}
+func (a *app) saidReindexed(pages int64) {
 	fmt.Fprintf(a.stdout, "%s indexed\n", count(pages, "page"))
 }
 
 // missedReindex ends a reindex for which some shards did not answer.
-func (a *app) missedReindex(person bool, l *asker.Crawl, r *reindexing, pages int64) error {
+func (a *app) missedReindex(l *asker.Crawl, r *reindexing, pages int64) error {
 	e := &ask.IncompleteError{Question: "reindex", Shards: l.Spec.Shards}
 	for k := range l.Spec.Shards {
 		if b, ok := r.builds[k]; !ok || b.Mark != r.mark {
@@ -155,11 +153,11 @@ func (a *app) missedReindex(person bool, l *asker.Crawl, r *reindexing, pages in
 		}
 	}
 	if len(e.Missing) == 0 {
-		a.saidReindexed(person, pages)
+		a.saidReindexed(pages)
 		return nil
 	}
 	if len(e.Missing) < e.Shards {
-		a.saidReindexed(person, pages)
+		a.saidReindexed(pages)
 	}
 	return &exit{exitPartial, fmt.Errorf("%w\nTheir indexers do not answer. They build their index when they are back; the same command shows their progress.", e)}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,12 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/internal/expected"
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // TestVirtualScripts runs the scripts in testdata/virtual: each in a bubble, its commands in this
 // process. They are in the language of TestScripts, of which they may use stdin, stdout, stderr,
-// exists, grep, rm, env, simweb, exits and idof, and files after the script.
+// exists, grep, rm, env, simweb, exits and idof, and files after the script. "prints FILE" compares
+// all of standard output.
 func TestVirtualScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/virtual/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -127,6 +130,8 @@ func (s *script) do(words []string) error {
 		return err
 	case "stdout":
 		return s.matches(negated, args, s.stdout.Bytes())
+	case "prints":
+		return s.prints(args[0])
 	case "stderr":
 		return s.matches(negated, args, s.stderr.Bytes())
 	case "exists":
@@ -145,6 +150,18 @@ func (s *script) do(words []string) error {
 		return s.matches(negated, args[:len(args)-1], text)
 	default:
 		return fmt.Errorf("no such verb")
+	}
+	return nil
+}
+
+// prints holds what the last command printed on standard output to a file (see package expected).
+func (s *script) prints(name string) error {
+	want, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if diff := expected.Diff(string(want), s.stdout.String()); diff != "" {
+		return errors.New(diff)
 	}
 	return nil
 }

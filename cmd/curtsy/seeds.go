@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -47,9 +49,14 @@ func (a *app) readSeeds(args []string, file string) ([]canon.URL, error) {
 		defer f.Close()
 		in, name = f, file
 	}
-	return seeds, eachLine(in, func(n int, line string) error {
+	err := eachLine(in, func(n int, line string) error {
 		return add(line, fmt.Sprintf("%s line %d: ", name, n))
 	})
+	var unread *fs.PathError
+	if errors.As(err, &unread) {
+		err = usage("--seeds: %v; name a file with one URL a line, or use --seeds - for standard input", err)
+	}
+	return seeds, err
 }
 
 // cutUserinfo returns a URL without the name and password in it, and whether there was any.

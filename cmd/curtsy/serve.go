@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 
 	"golang.org/x/sync/errgroup"
@@ -36,7 +37,7 @@ crawl serves the same.`,
 }
 
 func (a *app) serve(ctx context.Context, cfg *config.Serve) error {
-	log := cfg.Logger(a.stderr)
+	log := serviceLog(cfg.Common, slog.LevelWarn, a.stderr)
 	o := searchweb.Options{Log: log}
 	watch := func(context.Context) error { return nil }
 	if cfg.URL != "" {

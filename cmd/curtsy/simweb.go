@@ -2,13 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) simwebCommand() *cobra.Command {
-	var listen, log string
+	var listen, log, login, certificate string
 	cmd := &cobra.Command{
 		Use:   "simweb",
 		Short: "Serve the simulated web of the demo, to test crawlers",
@@ -18,7 +19,7 @@ crawl it.`,
 		Args:    no,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg := simweb.Demo()
-			cfg.Addr, cfg.LogFile = listen, log
+			cfg.Addr, cfg.LogFile, cfg.Login, cfg.TLS = listen, log, login, certificate != ""
 			if log == "" {
 				cfg.LogLimit = -1 // nobody would read it
 			}
@@ -27,6 +28,11 @@ crawl it.`,
 				return err
 			}
 			defer web.Close()
+			if certificate != "" {
+				if err := os.WriteFile(certificate, web.Certificate(), 0o644); err != nil {
+					return err
+				}
+			}
 			fmt.Fprintf(a.stdout, "serving %d hosts on %s; crawl them with:\n%s\n", len(web.Hosts()), web.Addr(), simwebHint(web))
 			<-cmd.Context().Done()
 			return nil
@@ -34,6 +40,8 @@ crawl it.`,
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8000", "serve on `ADDR`")
 	cmd.Flags().StringVar(&log, "log", "", "append every request to `FILE` as JSON lines")
+	cmd.Flags().StringVar(&login, "login", "", "ask every client for this `USER:PASSWORD`")
+	cmd.Flags().StringVar(&certificate, "certificate", "", "serve https too, and write the certificate to `FILE`")
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,15 +48,53 @@ func (a *app) statusCommand() *cobra.Command {
 		if asJSON {
 			return errors.Join(a.printJSON(st), err)
 		}
-		printStatus(a.stdout, st)
+		printStatus(a.stdout, st, lastMinute(cmd.Context(), from, st))
 		if purposes := from.Spec.PurposeSet(); purposes.Beyond() {
-			fmt.Fprintf(a.stdout, "for %s: what its site forbids all of that is not kept\n", purposes)
+			fmt.Fprintf(a.stdout, "purposes: %s; a page whose site forbids all of them is not kept\n", purposes)
 		}
 		return err
 	})
 }
 
-func printStatus(w io.Writer, st crawl.Status) {
+// lookBack is how much of a crawl's history is asked for to say what its last minute was like.
+// There is a sample every ten seconds.
+const lookBack = 65 * time.Second
+
+// lastMinute says what a crawl that runs did in the last minute, or since it runs; "" where nobody
+// knows.
+func lastMinute(ctx context.Context, from *asker.Crawl, st crawl.Status) string {
+	if st.State != "running" {
+		return ""
+	}
+	h, err := from.History(ctx, lookBack)
+	if err != nil || len(h.Samples) < 2 {
+		return ""
+	}
+	return sinceText(h.Samples[0], h.Samples[len(h.Samples)-1])
+}
+
+// sinceText says what was done between two samples.
+func sinceText(was, is crawl.HistorySample) string {
+	took := is.At.Sub(was.At).Round(time.Second)
+	if took < time.Second {
+		return ""
+	}
+	span := "minute"
+	if took < 50*time.Second {
+		span = count(int64(took.Seconds()), "second")
+		if took == time.Second {
+			span = "second"
+		}
+	}
+	did := []string{count(max(is.Requests-was.Requests, 0), "request"), count(max(is.Stored-was.Stored, 0), "page") + " stored"}
+	if failed := is.Failed - was.Failed; failed > 0 {
+		did = append(did, humanize.Comma(failed)+" failed")
+	}
+	return "in the last " + span + ": " + strings.Join(did, ", ")
+}
+
+// printStatus prints a status; lately is what the last minute was like.
+func printStatus(w io.Writer, st crawl.Status, lately string) {
 	fmt.Fprintf(w, "%s: %s discovered on %s\n", st.State, count(st.Discovered, "URL"), count(st.Hosts, "host"))
 	for _, c := range []struct {
 		name string
@@ -67,7 +106,10 @@ func printStatus(w io.Writer, st crawl.Status) {
 		fmt.Fprintf(w, "  %-10s %10s\n", c.name, humanize.Comma(c.n))
 	}
 	if st.State == "running" {
-		fmt.Fprintf(w, "%.1f URLs a second, time left: %s\n", st.Rate, service.ETA(st))
+		if lately != "" {
+			fmt.Fprintln(w, lately)
+		}
+		fmt.Fprintf(w, "time left: %s\n", service.ETA(st))
 	}
 	if st.Bottleneck != nil && st.Trouble == "" && st.State != "paused" {
 		fmt.Fprintf(w, "%s\n", clean(st.Bottleneck.Sentence))
@@ -93,7 +135,7 @@ func printStatus(w io.Writer, st crawl.Status) {
 	printHeld(w, st)
 	printPaused(w, st)
 	if st.UsageHosts > 0 {
-		fmt.Fprintf(w, "%s in robots.txt what pages may be used for: curtsy hosts --has usage\n", countSay(st.UsageHosts))
+		fmt.Fprintf(w, "%s in robots.txt how pages may be used: curtsy hosts --has usage\n", countState(st.UsageHosts))
 	}
 	if st.Limit != "" {
 		fmt.Fprintf(w, "ended by a limit: %s\n", st.Limit)
@@ -113,30 +155,43 @@ func printTypes(w io.Writer, st crawl.Status) {
 	fmt.Fprintf(w, "search has: %s\n", strings.Join(words, ", "))
 }
 
+// printReasons says why URLs are not stored, what failed first. That a URL redirects is no reason
+// of its own.
 func printReasons(w io.Writer, st crawl.Status) {
 	reasons := service.Reasons(st)
-	if len(reasons) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "not stored, by reason:")
-	for _, r := range reasons {
-		fmt.Fprintf(w, "  %-10s %10s\n", r.Reason, humanize.Comma(r.N))
+	for _, class := range []crawl.Class{crawl.Failed, crawl.Refused, crawl.Redirected} {
+		begun := false
+		for _, r := range reasons {
+			reason := crawl.Reason(r.Reason)
+			if is := reason.Class(); is != class && (is != crawl.Queued || class != crawl.Failed) || reason == crawl.ReasonRedirect {
+				continue
+			}
+			if !begun {
+				begun = true
+				fmt.Fprintf(w, "%s, by reason:\n", class)
+			}
+			fmt.Fprintf(w, "  %-12s %8s  %s\n", r.Reason, humanize.Comma(r.N), reason.Words())
+		}
 	}
 }
 
-// countSay is "1 host says", or "2 hosts say".
-func countSay(n int64) string {
+// countState is "1 host states", or "2 hosts state".
+func countState(n int64) string {
 	if n == 1 {
-		return count(n, "host") + " says"
+		return count(n, "host") + " states"
 	}
-	return count(n, "host") + " say"
+	return count(n, "host") + " state"
 }
 
 // printPaused tells of hosts whose URLs stay queued because the operator has paused them.
 func printPaused(w io.Writer, st crawl.Status) {
 	if st.PausedHosts > 0 {
-		fmt.Fprintf(w, "%s paused by the operator, with %s queued: curtsy hosts --state paused\n", count(st.PausedHosts, "host"), count(st.PausedURLs, "URL"))
+		fmt.Fprintf(w, "%s: curtsy hosts --state paused\n", pausedText(st))
 	}
+}
+
+func pausedText(st crawl.Status) string {
+	return fmt.Sprintf("%s paused by the operator, with %s queued", count(st.PausedHosts, "host"), count(st.PausedURLs, "URL"))
 }
 
 // heldShown is how many held hosts people are shown; --json has all that the status has.
@@ -146,10 +201,10 @@ func printHeld(w io.Writer, st crawl.Status) {
 	if len(st.Held) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "hosts on hold (their URLs stay queued; the same command goes on with them later):")
+	fmt.Fprintln(w, "hosts paused for now (their URLs stay queued; the same command continues with them later):")
 	for i, h := range st.Held {
 		if i == heldShown {
-			fmt.Fprintf(w, "  and %d more: curtsy hosts\n", len(st.Held)-i)
+			fmt.Fprintf(w, "  and %d more: curtsy hosts --state held\n", len(st.Held)-i)
 			break
 		}
 		until := ""

@@ -10,6 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/dustin/go-humanize"
 )
@@ -18,16 +19,11 @@ import (
 func (p *progress) finish(dir string, end ending) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := p.stderr
-	if p.person {
-		fmt.Fprint(p.stdout, clearLine)
-		w = p.stdout
-	} else if p.plain {
-		w = p.stdout
-	} else if !p.none {
+	p.clearLocked()
+	if p.form == formJSON {
 		p.print(end.status)
 	}
-	p.line = ""
+	w := p.people()
 	summarize(w, end)
 	for _, hint := range hints(dir, end) {
 		fmt.Fprintln(w, hint)
@@ -54,18 +50,45 @@ func (e ending) code() int {
 // summarize says in words what was done, and what was not and why.
 func summarize(w io.Writer, end ending) {
 	st := end.status
-	fmt.Fprintf(w, "%s: %s stored, %s redirected, %s refused, %s failed, %s queued; %s, %s in %s\n",
+	fmt.Fprintf(w, "%s: %s stored, %s redirected, %s refused, %s failed, %s queued, on %s\n",
 		headline(end), count(st.Stored, "page"), humanize.Comma(st.Redirected), humanize.Comma(st.Refused), humanize.Comma(st.Failed),
-		humanize.Comma(st.Queued+st.InFlight), count(st.Hosts, "host"), sizeText(st.Bytes-end.first.Bytes), rounded(end.took))
+		humanize.Comma(st.Queued+st.InFlight), count(st.Hosts, "host"))
+	fmt.Fprintf(w, "ended %s after %s, %s received%s\n", end.at.Local().Format(time.DateTime), tookText(end.took), sizeText(st.Bytes-end.first.Bytes), thisRun(end))
 	printReasons(w, st)
+	if n := st.Queued + st.InFlight; n > 0 && end.why != nil {
+		fmt.Fprintf(w, "%s %s queued because %s\n", count(n, "URL"), map[bool]string{true: "stays", false: "stay"}[n == 1], end.because())
+	}
 	printHeld(w, st)
 	printPaused(w, st)
 	printMissed(w, end)
 }
 
+// thisRun says what a run has added to what runs before it had stored.
+func thisRun(end ending) string {
+	switch more := end.status.Stored - end.first.Stored; {
+	case end.first.Discovered == 0:
+		return ""
+	case more < 0:
+		return fmt.Sprintf("; %s fewer than before this run", count(-more, "page"))
+	default:
+		return fmt.Sprintf("; %s more than before this run", count(more, "page"))
+	}
+}
+
+// because is why a run ended before all was done.
+func (e ending) because() string {
+	switch {
+	case errors.Is(e.why, errLimit):
+		return "--" + e.status.Limit + " is reached"
+	case errors.Is(e.why, errStopped):
+		return "the crawl was stopped"
+	}
+	return "the crawl was interrupted"
+}
+
 func headline(end ending) string {
 	switch {
-	case errors.Is(end.why, errLimit) && end.nothingNew():
+	case errors.Is(end.why, errLimit) && end.nothingNew() && end.status.Limit != "max-time":
 		return "this crawl is finished as far as --" + end.status.Limit + " allows"
 	case errors.Is(end.why, errLimit):
 		return "ended by --" + end.status.Limit
@@ -95,7 +118,8 @@ func (e ending) nothingNew() bool {
 	return of(e.first) != outcomes{} && of(e.first) == of(e.status)
 }
 
-// hints are commands to go on with.
+// hints are commands to go on with: how to continue, if that is useful; how to look at what is
+// stored; what asks why the rest is not; how to take the result elsewhere.
 func hints(dir string, end ending) []string {
 	in := ""
 	if dir != config.NewCrawl().Dir {
@@ -105,6 +129,7 @@ func hints(dir string, end ending) []string {
 	hint := func(what, command string, args ...any) {
 		hs = append(hs, fmt.Sprintf("%-14s ", what+":")+fmt.Sprintf(command, args...)+in)
 	}
+	st := end.status
 	switch {
 	case errors.Is(end.why, errLimit), end.why == nil && end.nothingNew():
 		for _, flag := range widen(end) {
@@ -116,19 +141,31 @@ func hints(dir string, end ending) []string {
 	if end.why == nil && end.nothingNew() {
 		hint("to add to it", "curtsy crawl https://another.example/")
 	}
-	if end.status.Stored > 0 && end.spec.Search {
+	if st.Stored > 0 && end.spec.Search {
 		hint("to search it", `curtsy search "words"`)
-	} else if end.status.Stored > 0 {
+	} else if st.Stored > 0 {
 		hint("to list it", "curtsy pages")
+	}
+	switch {
+	case st.Failed > 0 && end.failed != "":
+		hint("why it failed", "curtsy explain %s", webtext.ShellWord(end.failed))
+	case st.Failed > 0:
+		hint("what failed", "curtsy log --class failed")
+	case len(st.Held) > 0:
+		hint("what waits", "curtsy hosts --state held")
+	case st.PausedHosts > 0:
+		hint("what waits", "curtsy hosts --state paused")
+	case end.refused != "":
+		hint("why refused", "curtsy explain %s", webtext.ShellWord(end.refused))
 	}
 	if end.datasets > 0 {
 		hint(count(end.datasets, "dataset"), "curtsy datasets")
 	}
-	if end.status.Failed > 0 {
-		hint("what failed", "curtsy log --class failed")
-	}
 	if end.spec.WARC != "" {
 		hs = append(hs, fmt.Sprintf("%-14s curtsy archive list %s", "archive:", webtext.ShellWord(end.spec.WARC)))
+	}
+	if st.Stored > 0 && end.datasets == 0 && end.spec.WARC == "" {
+		hint("to export it", "curtsy export pages --format markdown")
 	}
 	return hs
 }
@@ -168,9 +205,10 @@ func beyond(limit, used int64) int64 {
 	return limit
 }
 
-func rounded(d time.Duration) time.Duration {
-	if d < time.Minute {
-		return d.Round(10 * time.Millisecond)
+// tookText is how long something took, as people say it.
+func tookText(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1fs", d.Seconds())
 	}
-	return d.Round(time.Second)
+	return service.Span(d.Seconds())
 }

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
@@ -37,20 +41,30 @@ func TestReached(t *testing.T) {
 
 func TestEndings(t *testing.T) {
 	stored := crawl.Status{Discovered: 3, Stored: 2, Failed: 1}
+	at := time.Date(2026, 11, 27, 7, 12, 3, 0, time.UTC)
 	tests := map[string]struct {
 		end  ending
 		code int
 		want []string
 	}{
-		"done":        {ending{status: stored, spec: crawl.Spec{Search: true}}, 0, []string{"done: 2 pages stored", "curtsy search"}},
-		"finished":    {ending{first: stored, status: stored, spec: crawl.Spec{Scope: "host"}}, 0, []string{"this crawl is finished", "--scope domain", "curtsy pages"}},
-		"domain":      {ending{first: stored, status: stored, spec: crawl.Spec{Scope: "domain"}}, 0, []string{"to add to it"}},
-		"limit":       {ending{status: crawl.Status{Limit: "max-bytes"}, why: errLimit, spec: crawl.Spec{MaxBytes: 1 << 20}}, 3, []string{"ended by --max-bytes", "curtsy crawl --max-bytes 2MiB --dir 'my crawl'"}},
-		"archive":     {ending{status: stored, spec: crawl.Spec{WARC: "/srv/my warc"}}, 0, []string{"what failed:   curtsy log --class failed --dir 'my crawl'", "archive:       curtsy archive list '/srv/my warc'"}},
+		"done":      {ending{status: stored, spec: crawl.Spec{Search: true}}, 0, []string{"done: 2 pages stored", "curtsy search"}},
+		"finished":  {ending{first: stored, status: stored, spec: crawl.Spec{Scope: "host"}}, 0, []string{"this crawl is finished", "--scope domain", "curtsy pages"}},
+		"domain":    {ending{first: stored, status: stored, spec: crawl.Spec{Scope: "domain"}}, 0, []string{"to add to it"}},
+		"limit":     {ending{status: crawl.Status{Limit: "max-bytes", Queued: 1}, why: errLimit, spec: crawl.Spec{MaxBytes: 1 << 20}}, 3, []string{"ended by --max-bytes: ", "1 URL stays queued because --max-bytes is reached", "curtsy crawl --max-bytes 2MiB --dir 'my crawl'"}},
+		"archive":   {ending{status: stored, spec: crawl.Spec{WARC: "/srv/my warc"}}, 0, []string{"to list it:    curtsy pages --dir 'my crawl'", "what failed:   curtsy log --class failed --dir 'my crawl'", "archive:       curtsy archive list '/srv/my warc'"}},
+		"a failure": {ending{status: stored, failed: "http://a.test/?x=1&y"}, 0, []string{"why it failed: curtsy explain 'http://a.test/?x=1&y' --dir 'my crawl'", "to export it:  curtsy export pages --format markdown --dir 'my crawl'"}},
+		"reasons": {ending{status: crawl.Status{Discovered: 9, Stored: 1, Redirected: 2, Refused: 4, Failed: 2, ByReason: map[string]int64{"redirect": 2, "robots": 3, "mirror": 1, "timeout": 2}}, refused: "http://a.test/x"}, 0,
+			[]string{"failed, by reason:\n  timeout             2  no answer in time\nrefused, by reason:\n  robots              3  its robots.txt forbids it\n  mirror              1  stored", "curtsy log --class failed"}},
+		"refusals": {ending{status: crawl.Status{Discovered: 9, Stored: 1, Refused: 8}, refused: "http://a.test/x"}, 0, []string{"why refused:   curtsy explain http://a.test/x --dir"}},
+		"waiting": {ending{status: crawl.Status{Discovered: 9, Stored: 1, Queued: 8, Held: []crawl.HeldHost{{Host: "a.test", Queued: 8, Reason: "backing off"}}}}, 0,
+			[]string{"hosts paused for now (their URLs stay queued; the same command continues with them later):\n  a.test: 8 queued, backing off\n", "what waits:    curtsy hosts --state held --dir"}},
+		"resumed": {ending{first: crawl.Status{Discovered: 2, Stored: 1, Bytes: 1024}, status: crawl.Status{Discovered: 4, Stored: 4, Bytes: 5120}, at: at, took: 3 * time.Second}, 0,
+			[]string{"done: 4 pages stored, 0 redirected, 0 refused, 0 failed, 0 queued, on 0 hosts\nended " + at.Local().Format(time.DateTime) + " after 3.0s, 4.0 KiB received; 3 pages more than before this run\n"}},
+		"long":        {ending{status: stored, at: at, took: 75 * time.Minute}, 0, []string{" after 1h15m, 0 B received\n"}},
 		"paused":      {ending{status: crawl.Status{Discovered: 9, Queued: 9, PausedHosts: 1, PausedURLs: 9}}, 0, []string{"1 host paused by the operator, with 9 URLs queued: curtsy hosts --state paused"}},
 		"datasets":    {ending{status: stored, datasets: 1204}, 0, []string{"curtsy pages", "1,204 datasets: curtsy datasets --dir 'my crawl'"}},
 		"a dataset":   {ending{status: stored, datasets: 1}, 0, []string{"1 dataset:     curtsy datasets --dir"}},
-		"interrupted": {ending{why: context.Canceled}, 130, []string{"interrupted", "to go on:      curtsy crawl --dir 'my crawl'"}},
+		"interrupted": {ending{why: context.Canceled, status: crawl.Status{Discovered: 3, Queued: 2, InFlight: 1}}, 130, []string{"interrupted", "3 URLs stay queued because the crawl was interrupted", "to go on:      curtsy crawl --dir 'my crawl'"}},
 		"stopped":     {ending{why: errStopped}, 130, []string{"stopped", "to go on"}},
 		"one seed": {ending{status: stored, asked: 3, missed: []missed{
 			{"http://a.test/", crawl.Explanation{Canonical: "http://b.test/", InScope: false, ScopeRule: "scope host", State: "unknown"}}}}, 1,
@@ -74,71 +88,184 @@ func TestEndings(t *testing.T) {
 
 func TestProgressLine(t *testing.T) {
 	eta := 3700.0
-	st := crawl.Status{Stored: 1234, Queued: 56789, Hosts: 12, Rate: 3.26, ETA: &eta, State: "running"}
-	if got, want := progressLine(st), "1,234 pages · 56,789 queued · 3.3/s · 1h01m left · 12 hosts"; got != want {
-		t.Errorf("progressLine = %q, want %q", got, want)
-	}
-	st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsHost, Host: "a.example", Sentence: "waiting for a.example: 9 pages at 10 s"}
-	if got, want := progressLine(st), "1,234 pages · 56,789 queued · 3.3/s · 1h01m left, for a.example"; got != want {
-		t.Errorf("without room for more: %q, want %q", got, want)
-	}
-	st.Queued = 9
-	st.Stored = 12
-	if got, want := progressLine(st), "12 pages · 9 queued · 3.3/s · 1h01m left, waiting for a.example: 9 pages at 10 s"; got != want {
-		t.Errorf("progressLine = %q, want %q", got, want)
-	}
-	st.ETA, st.Bottleneck = nil, nil
-	if got := progressLine(st); !strings.Contains(got, "time left unknown") {
-		t.Errorf("without ETA: %q", got)
-	}
-	st.AtLeast = 90
-	zero := 0.0
-	if got := timeLeft(crawl.Status{Queued: 9, ETA: &zero, Held: make([]crawl.HeldHost, 3)}); got != "3 hosts on hold" {
-		t.Errorf("with hosts on hold alone: %q", got)
-	}
-	if got := progressLine(st); !strings.Contains(got, "at least 1m30s left") {
-		t.Errorf("while it grows: %q", got)
-	}
-}
-
-// What --progress says is shown, and nothing else.
-func TestProgressModes(t *testing.T) {
-	st := crawl.Status{Stored: 1, State: "done"}
-	for mode, want := range map[string]struct{ out, err string }{
-		"auto":  {`"stored":1`, "done: 1 page stored"}, // not a terminal
-		"json":  {`"stored":1`, "done: 1 page stored"},
-		"plain": {"1 page · 0 queued", ""},
-		"none":  {"", "done: 1 page stored"},
+	st := crawl.Status{Discovered: 60000, Stored: 1234, Queued: 56789, Hosts: 12, Rate: 3.26, ETA: &eta, State: "running"}
+	for _, tt := range []struct {
+		what   string
+		width  int
+		change func(st *crawl.Status)
+		want   string
+	}{
+		{"as it is", 80, func(*crawl.Status) {}, "1,234 pages · 56,789 queued · 3.3/s · 1h01m left · 12 hosts"},
+		{"failures", 80, func(st *crawl.Status) { st.Failed = 1002 }, "1,234 pages · 1,002 failed · 56,789 queued · 3.3/s · 1h01m left · 12 hosts"},
+		{"failures, narrow", 60, func(st *crawl.Status) { st.Failed = 1002 }, "1,234 pages · 56,789 queued · 3.3/s · 1h01m left · 12 hosts"},
+		{"very narrow", 42, func(*crawl.Status) {}, "1,234 pages · 56,789 queued · 1h01m left"},
+		{"too narrow", 20, func(*crawl.Status) {}, "1,234 pages · 56,78…"},
+		{"slow", 80, func(st *crawl.Status) { st.Rate = 0.1 }, "1,234 pages · 56,789 queued · 6/min · 1h01m left · 12 hosts"},
+		{"fast", 80, func(st *crawl.Status) { st.Rate = 1203.7 }, "1,234 pages · 56,789 queued · 1,204/s · 1h01m left · 12 hosts"},
+		{"a host, no room for more", 80, func(st *crawl.Status) {
+			st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsHost, Host: "a.example", Sentence: "waiting for a.example: 9 pages at 10 s"}
+		}, "1,234 pages · 56,789 queued · 3.3/s · 1h01m left, for a.example"},
+		{"a host", 80, func(st *crawl.Status) {
+			st.Queued, st.Stored = 9, 12
+			st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsHost, Host: "a.example", Sentence: "waiting for a.example: 9 pages at 10 s"}
+		}, "12 pages · 9 queued · 3.3/s · 1h01m left, waiting for a.example: 9 pages at 10 s"},
+		{"unknown", 80, func(st *crawl.Status) { st.ETA = nil }, "1,234 pages · 56,789 queued · 3.3/s · time left unknown · 12 hosts"},
+		{"growing", 80, func(st *crawl.Status) { st.ETA, st.AtLeast = nil, 90 }, "1,234 pages · 56,789 queued · 3.3/s · at least 1m30s left · 12 hosts"},
+		{"paused", 80, func(st *crawl.Status) { st.State = "paused" }, "1,234 pages · 56,789 queued · paused (curtsy resume) · 12 hosts"},
+		{"disk full", 80, func(st *crawl.Status) { st.State, st.Trouble = "paused", "the disk is full" }, "1,234 pages · 56,789 queued · paused: disk full (curtsy status) · 12 hosts"},
+		{"some hosts paused", 80, func(st *crawl.Status) { st.Held = make([]crawl.HeldHost, 3) }, "1,234 pages · 56,789 queued · 3.3/s · 1h01m left, 3 hosts paused · 12 hosts"},
+		{"only hosts that are paused", 80, func(st *crawl.Status) { zero := 0.; st.ETA, st.Held = &zero, make([]crawl.HeldHost, 1) }, "1,234 pages · 56,789 queued · 1 host paused · 12 hosts"},
+		{"the last pages", 80, func(st *crawl.Status) { zero := 0.; st.ETA, st.Queued = &zero, 0 }, "1,234 pages · 0 queued · finishing · 12 hosts"},
+		{"it begins", 80, func(st *crawl.Status) { *st = crawl.Status{State: "running"} }, "0 pages · 0 queued · time left unknown · 0 hosts"},
 	} {
-		var out, errs bytes.Buffer
-		p := newProgress(&out, &errs, mode)
-		p.show(st)
-		if err := p.finish(".", ending{status: st}); err != nil {
-			t.Errorf("%s: %v", mode, err)
-		}
-		if mode == "none" && out.Len() > 0 || !strings.Contains(out.String(), want.out) || !strings.Contains(errs.String(), want.err) {
-			t.Errorf("%s: %q and %q, want %q and %q", mode, out.String(), errs.String(), want.out, want.err)
-		}
-		if json := strings.Contains(out.String(), "{"); json != (mode == "json" || mode == "auto") {
-			t.Errorf("%s: JSON lines: %v", mode, json)
+		is := st
+		tt.change(&is)
+		if got := progressLine(is, tt.width); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.what, got, tt.want)
 		}
 	}
 }
 
-// A log line does not leave half a progress line on the screen.
+// What --progress says is shown, and nothing else; people's lines are on standard output, unless
+// that is for programs.
+func TestProgressModes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := crawl.Status{Stored: 1, State: "done"}
+		line := "1 page · 0 queued · time left unknown · 0 hosts\n"
+		for mode, want := range map[string]struct{ out, err string }{
+			"auto":  {line, ""}, // not a terminal
+			"plain": {line, ""},
+			"json":  {`"stored":1`, "done: 1 page stored"},
+			"none":  {"", ""},
+		} {
+			var out, errs bytes.Buffer
+			p := newProgress(&out, &errs, mode)
+			time.Sleep(plainFirst)
+			p.show(st)
+			if mode == "none" && out.Len() > 0 {
+				t.Errorf("none: %q", out.String())
+			}
+			if err := p.finish(".", ending{status: st}); err != nil {
+				t.Errorf("%s: %v", mode, err)
+			}
+			if !strings.Contains(out.String(), want.out) || !strings.Contains(errs.String(), want.err) || want.err == "" && (errs.Len() > 0 || !strings.Contains(out.String(), "done: 1 page stored")) {
+				t.Errorf("%s: %q and %q, want %q and %q", mode, out.String(), errs.String(), want.out, want.err)
+			}
+			if json := strings.Contains(out.String(), "{"); json != (mode == "json") {
+				t.Errorf("%s: JSON lines: %v", mode, json)
+			}
+		}
+	})
+}
+
+// Outside of a terminal there is a line each minute, and one when the crawl turns to something else
+// for more than a moment; none repeats the one before.
+func TestPlainLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := newProgress(&out, &out, "auto")
+		began := time.Now()
+		run := func(d time.Duration, st func(second int) crawl.Status) {
+			for until := time.Now().Add(d); time.Now().Before(until); time.Sleep(time.Second) {
+				p.show(st(int(time.Since(began).Seconds())))
+			}
+		}
+		left, none := 60., 0.
+		running := func(second int) crawl.Status {
+			return crawl.Status{Discovered: 900, Stored: int64(second), Queued: 900 - int64(second), Rate: 1, ETA: &left, State: "running", Hosts: 1}
+		}
+		run(185*time.Second, running)
+		run(time.Second, func(second int) crawl.Status { // the queue is empty for a moment
+			return crawl.Status{Discovered: 900, Stored: int64(second), ETA: &none, State: "running", Hosts: 1}
+		})
+		run(34*time.Second, running)
+		run(time.Hour, func(int) crawl.Status {
+			return crawl.Status{Discovered: 900, Stored: 220, Queued: 680, State: "paused", Hosts: 1}
+		})
+		at := func(seconds int) string {
+			return began.Add(time.Duration(seconds) * time.Second).Local().Format(time.TimeOnly)
+		}
+		want := ""
+		for _, second := range []int{10, 70, 130, 190} {
+			want += fmt.Sprintf("%s  %d pages · %d queued · 1.0/s · 1m00s left · 1 host\n", at(second), second, 900-second)
+		}
+		want += at(222) + "  220 pages · 680 queued · paused (curtsy resume) · 1 host\n"
+		if out.String() != want {
+			t.Errorf("printed:\n%s\nwant:\n%s", out.String(), want)
+		}
+	})
+}
+
+// A warning or a log line does not leave half a progress line on the screen.
 func TestLogAroundLine(t *testing.T) {
 	var screen bytes.Buffer
-	p := &progress{stdout: &screen, stderr: &screen, person: true, every: time.Hour}
+	p := &progress{stdout: &screen, stderr: &screen, form: formTerminal}
 	p.show(crawl.Status{Stored: 1, State: "running"})
 	if _, err := (*aroundLine)(p).Write([]byte("a log line\n")); err != nil {
 		t.Fatal(err)
 	}
+	p.say("news of %s", "a crawl")
 	p.clear()
-	line := "1 page · 0 queued · 0.0/s · time left unknown · 0 hosts"
-	want := clearLine + line + clearLine + "a log line\n" + line + clearLine
+	p.say("more")
+	line := "1 page · 0 queued · time left unknown · 0 hosts"
+	want := clearLine + line + clearLine + "a log line\n" + line + clearLine + "news of a crawl\n" + line + clearLine + clearLine + "more\n"
 	if screen.String() != want {
 		t.Errorf("screen:\n%q\nwant\n%q", screen.String(), want)
 	}
+}
+
+// Services warn in sentences, and say nothing twice in a minute; who asks for their log gets it.
+func TestServiceLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := config.NewCrawl().Common
+		log := serviceLog(c, slog.LevelWarn, &out).With("shard", 3)
+		speak := func() {
+			log.Info("shard ready")
+			log.Warn("a page is unreadable\x1b[2J", "url", "http://a.test/", "vouched_for_by", "b.test", "err", errors.New("it is\nbroken"))
+			log.Error("the disk refuses writes")
+		}
+		speak()
+		speak()
+		const want = "warning: a page is unreadable[2J: it is broken (url http://a.test/, vouched for by b.test)\nerror: the disk refuses writes\n"
+		if out.String() != want {
+			t.Errorf("%q, want %q", out.String(), want)
+		}
+		time.Sleep(notAgainFor)
+		speak()
+		if out.String() != want+want {
+			t.Errorf("a minute later: %q", out.String())
+		}
+		for level, lines := range map[string]int{"info": 3, "warn": 2, "error": 1, config.AutoLevel: 2} {
+			out.Reset()
+			c.LogLevel, c.LogFormat = level, "json"
+			log = serviceLog(c, slog.LevelWarn, &out)
+			speak()
+			if n := strings.Count(out.String(), `"level":`); n != lines {
+				t.Errorf("%s: %d lines, want %d:\n%s", level, n, lines, out.String())
+			}
+		}
+	})
+}
+
+// What a person can do something about is told when it changes.
+func TestNotes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out, errs bytes.Buffer
+		p := newProgress(&out, &errs, "plain")
+		var n notes
+		full := crawl.Status{State: "paused", Trouble: "the disk of /srv has 9 MiB free: free some space", PausedHosts: 1, PausedURLs: 2}
+		for _, st := range []crawl.Status{{}, full, full, {PausedHosts: 1, PausedURLs: 9}, {PagesTrouble: "no room"}, {}, {}} {
+			n.tell(p, st)
+		}
+		if got, want := errs.String(), "warning: paused: the disk of /srv has 9 MiB free: free some space\nwarning: not all pages are stored: no room\n"; got != want {
+			t.Errorf("warnings %q, want %q", got, want)
+		}
+		want := "1 host paused by the operator, with 2 URLs queued; to continue one: curtsy host resume HOST\nthe crawl continues\nno host is paused any more\npages are stored again\n"
+		if out.String() != want {
+			t.Errorf("%q, want %q", out.String(), want)
+		}
+	})
 }
 
 func TestClean(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,12 +21,15 @@ type ending struct {
 	first  crawl.Status // when it began
 	status crawl.Status // when it ended
 	took   time.Duration
-	why    error    // nil: nothing more can be done now; errLimit, errStopped, or the context's
-	missed []missed // seeds that could not be fetched
-	asked  int      // how many seeds were looked into
-	none   bool     // nothing could be fetched at all
+	why    error     // nil: nothing more can be done now; errLimit, errStopped, or the context's
+	missed []missed  // seeds that could not be fetched
+	asked  int       // how many seeds were looked into
+	none   bool      // nothing could be fetched at all
+	at     time.Time // when
 
-	datasets int64 // that sites announce, as far as is known
+	datasets int64  // that sites announce, as far as is known
+	failed   string // a URL that failed in this run or before; "": none is known
+	refused  string // the same of one that was refused
 }
 
 // errLimit is why a crawl ends that reached a limit; Status.Limit says which.
@@ -40,6 +44,8 @@ type watcher struct {
 	began   time.Time
 	seeds   []canon.URL // given to this run
 	end     ending
+
+	notes notes // of what a person was told
 }
 
 // Looking costs the frontier a pass over its hosts, so it is done the less often
@@ -53,15 +59,50 @@ const (
 // watch returns when the crawl is done, has reached a limit or ctx has ended: all of
 // them are no errors.
 func (w *watcher) watch(ctx context.Context, first crawl.Status) error {
+	if first.Discovered > 0 {
+		w.p.say("continuing with %s stored and %s queued", count(first.Stored, "page"), count(first.Queued, "URL"))
+	}
 	err := w.untilEnd(ctx, first)
+	if err == nil {
+		w.findExamples(ctx)
+	}
 	if err == nil && w.end.status.Stored > 0 {
 		w.countDatasets(ctx)
 	}
 	return err
 }
 
-// countFor bounds how long somebody who waits for the end waits for the datasets to be counted.
+// countFor bounds how long somebody who waits for the end waits for what its last lines need.
 const countFor = time.Second
+
+// findExamples finds a URL that failed and one that was refused, also after ctx has ended: whoever
+// wants to know why asks about one. Where the log does not tell soon there is none.
+func (w *watcher) findExamples(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countFor)
+	defer cancel()
+	for _, m := range w.end.missed {
+		switch m.x.State {
+		case crawl.Failed.String():
+			w.end.failed = cmp.Or(w.end.failed, m.x.Canonical)
+		case crawl.Refused.String():
+			w.end.refused = cmp.Or(w.end.refused, m.x.Canonical)
+		}
+	}
+	last := func(class string) string {
+		page, err := w.c.Log(ctx, crawl.LogQuery{Class: class, Limit: 1})
+		if err != nil || len(page.Lines) == 0 {
+			return ""
+		}
+		return page.Lines[0].URL
+	}
+	st := w.end.status
+	if w.end.failed == "" && st.Failed > 0 {
+		w.end.failed = last("failed")
+	}
+	if w.end.refused == "" && st.Refused > 0 && st.Failed == 0 {
+		w.end.refused = last("refused")
+	}
+}
 
 // countDatasets counts what the catalogue has, also after ctx has ended. Where not every shard has
 // answered there is no number, rather than a wrong one.
@@ -109,11 +150,12 @@ func (w *watcher) untilEnd(ctx context.Context, first crawl.Status) error {
 		case run.Err() != nil:
 			return w.overBy(ctx, run)
 		case errors.Is(err, ask.ErrIncomplete), errors.Is(err, ask.ErrNobody), queue.Unanswered(err):
-			w.log.Warn("not everybody answers; waiting", "err", err)
+			w.p.warn("some shards do not answer, and the crawl waits for them: %s", clean(err.Error()))
 		case err != nil:
 			return err
 		default:
 			w.end.status = st
+			w.notes.tell(w.p, st)
 			w.p.show(st)
 			if limit := reached(w.c.Spec, st, done); limit != "" {
 				w.end.status.Limit = limit
@@ -208,6 +250,7 @@ func (w *watcher) ended(last crawl.Status) ending {
 	if w.end.why != nil {
 		w.end.status.State = "stopped"
 	}
-	w.end.took = time.Since(w.began)
+	w.end.at = time.Now()
+	w.end.took = w.end.at.Sub(w.began)
 	return w.end
 }

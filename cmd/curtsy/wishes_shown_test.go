@@ -101,7 +101,7 @@ func (w *wished) hosts() {
 		}
 	}
 	status := curtsy(w.t, exitOK, "status", "--dir", w.dir)
-	if want := fmt.Sprintf("%d hosts say in robots.txt", len(speak)); !strings.Contains(status, want) {
+	if want := fmt.Sprintf("%d hosts state in robots.txt", len(speak)); !strings.Contains(status, want) {
 		w.t.Errorf("status says not %q:\n%s", want, status)
 	}
 	for _, reason := range []string{"usage", "payment"} {

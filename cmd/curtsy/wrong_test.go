@@ -70,7 +70,10 @@ var wrongs = []wrong{
 	{about: "one dash and an h in front", args: fields("crawl -hurry a.example " + site), instead: fields("crawl --hurry a.example " + site)},
 	{about: "no dash", args: fields("crawl max-pages=5 " + site), instead: fields("crawl --max-pages=5 " + site)},
 	{about: "misspelled flag", args: fields("crawl --max-page 5 " + site), instead: fields("crawl --max-pages 5 " + site)},
-	{about: "flag of another command", args: fields("status --format csv"), instead: fields("export pages --format csv")},
+	{about: "format of a status", args: fields("status --format csv"), instead: fields("status --json")},
+	{about: "flag of another command", args: fields("pages --since 24h"), instead: fields("export pages --since 24h")},
+	{about: "tail's flag", args: fields("log -n 5"), instead: fields("log --limit 5"), plus: fields("5")},
+	{about: "flag of a subcommand", args: fields("export --format csv"), instead: fields("export pages --format csv")},
 	{about: "switch with a separate value", args: fields("crawl --links false " + site), instead: fields("crawl --links=false " + site)},
 	{about: "switch with a wrong value", args: fields("crawl --links=never " + site), instead: fields("crawl --links=false " + site)},
 	{about: "flags that exclude each other", args: fields("search --page 2 --offset 10 word"), instead: fields("search --page 2 word")},
@@ -109,6 +112,8 @@ var wrongs = []wrong{
 	{about: "unknown key", args: fields("crawl --config c.yaml " + site), files: map[string]string{"c.yaml": "javascript-engine: v8\n"}, instead: fields("crawl --help-all")},
 	{about: "value of a key", args: fields("crawl --config c.yaml " + site), files: map[string]string{"c.yaml": "max-pages: 5\ndelay: 3\n"}, says: `c.yaml line 2: delay: "3" has no unit (ms, s, m, h); use for example 1s`, then: map[string]string{"c.yaml": "max-pages: 5\ndelay: 1s\n"}},
 	{about: "settings that are no mapping", args: fields("crawl --config c.yaml " + site), files: map[string]string{"c.yaml": "- delay\n"}, says: `"delay: 1s"`, then: map[string]string{"c.yaml": "delay: 1s\n"}},
+	{about: "a folder of seeds", args: fields("crawl " + me2 + " --seeds ."), instead: fields("crawl " + me2 + " --seeds -")},
+	{about: "a URL to be checked", args: fields("check robots " + site + "robots.txt"), says: "curl -s " + site + "robots.txt > FILE", instead: fields("check robots FILE")},
 	{about: "file to be checked that is not there", args: fields("check robots nowhere.txt"), instead: fields("check robots -")},
 
 	// Environment
@@ -137,6 +142,7 @@ var wrongs = []wrong{
 
 	// NATS
 	{about: "no NATS server there", args: fields("status --nats nats://127.0.0.1:1"), code: exitFailed, instead: fields("status")},
+	{about: "daemon without a server", args: fields("frontier"), instead: fields("frontier --nats nats://127.0.0.1:4222")},
 	{about: "name of no crawl", args: []string{"status", "--crawl", "my docs"}, instead: fields("status --crawl docs")},
 }
 

@@ -58,7 +58,7 @@ func TestForesee(t *testing.T) {
 		"what grows is small": {parts: []crawl.Status{change(part(0, 1, fast, slow), func(st *crawl.Status) { st.Outlook.GrowingS = 100 })},
 			eta: 12040, kind: "host", says: "docs.example"},
 		"it grows up to a limit": {parts: []crawl.Status{change(part(0, 1, fast), func(st *crawl.Status) { st.Outlook.GrowingS = 100 })},
-			spec: crawl.Spec{MaxPages: 5000}, eta: 5000, kind: "limit", says: "room for 5,000 pages"},
+			spec: crawl.Spec{MaxPages: 5000}, eta: 5000, kind: "limit", says: "allows 5,000 pages"},
 		"done": {parts: []crawl.Status{part(0, 1)}, eta: 0},
 		"only held hosts": {parts: []crawl.Status{change(part(0, 0), func(st *crawl.Status) {
 			st.Queued, st.Held = 7, []crawl.HeldHost{{Host: "slow.example", Queued: 7, Until: time.Date(2026, 11, 23, 1, 2, 0, 0, time.UTC)}}

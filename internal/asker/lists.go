@@ -24,6 +24,13 @@ func (c *Crawl) UpdatesPage(ctx context.Context, q crawl.UpdatesQuery) (crawl.Pa
 	return paged[crawl.UpdatesInfo](ctx, c, "updates-page", q, q.Paging, crawl.UpdatesSorts)
 }
 
+// PagesPage is a page of the list of stored pages, the newest first. Its counts begin with "type:"
+// and "lang:".
+func (c *Crawl) PagesPage(ctx context.Context, q crawl.PagesQuery) (crawl.Paged[crawl.PageLine], error) {
+	q.Descending = true
+	return paged[crawl.PageLine](ctx, c, "pages-page", q, q.Paging, crawl.PageSorts)
+}
+
 // paged puts a page of a list together.
 func paged[T any](ctx context.Context, c *Crawl, question string, req any, p crawl.Paging, sorts []string) (crawl.Paged[T], error) {
 	m, err := paging.NewMerger[T](p, sorts...)

@@ -53,8 +53,8 @@ func unknownCommand(cmd *cobra.Command, typed string) error {
 		if u := strings.ToLower(typed); strings.HasPrefix(u, "http://") || strings.HasPrefix(u, "https://") || strings.HasPrefix(u, "www.") {
 			return config.Errorf("%q is a URL, not a command; to crawl it: %s crawl --contact me@example.org %s", typed, path, withScheme(typed))
 		}
-		if row := foreignOf(foreignCommands, strings.ToLower(typed)); row != nil {
-			return config.Errorf("unknown command %q; use %s %s", typed, path, row.ours)
+		if rows := foreignOf(foreignCommands, strings.ToLower(typed)); len(rows) > 0 {
+			return config.Errorf("unknown command %q; use %s %s", typed, path, rows[0].ours)
 		}
 	}
 	var names []string

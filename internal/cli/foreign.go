@@ -1,6 +1,9 @@
 package cli
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // foreign is a name that other crawlers have, and what we have instead.
 type foreign struct {
@@ -11,7 +14,7 @@ type foreign struct {
 
 // foreignFlags has the flags of wget, wget2, curl, httrack, scrapy, heritrix, nutch, colly,
 // crawley, katana and their like. A name that begins with one dash is the whole of what was typed
-// behind it, such as -np.
+// behind it, such as -np. A name may have several rows, for commands with different flags.
 var foreignFlags = []foreign{
 	// Scope
 	{"--depth --level --max-level --depth-limit --max-link-depth --maxdepth --max_depth --ext-depth --hops --max-hops -l -d -depth", "--max-depth 3", ""},
@@ -66,6 +69,10 @@ var foreignFlags = []foreign{
 	{"--headless --js --javascript --js-crawl --render --browser --chrome -jc -headless", "", "JavaScript is not run; curtsy reads the HTML that the server sends."},
 	{"--private --allow-local --local --localhost", "--allow-private", ""},
 	{"--dns --hosts --host-resolver-rules --connect-to", "--resolve docs.test=127.0.0.1:8080", ""},
+	// What is shown
+	{"--tail --lines --last --head --num --top -n", "--limit 10", ""},
+	{"--csv --format --output-format --jsonl --raw", "--json", ""},
+	{"--watch --live -w", "--follow", ""},
 	// Output
 	{"--output --output-document --output-dir --out --directory-prefix --path --store --storage --data-dir --data --workdir --work-dir -O -o -P", "--dir ./curtsy-data", "curtsy export pages writes the pages out afterwards."},
 	{"--format --output-format --jsonl --csv", "", "A crawl stores pages in --dir; curtsy export pages --format jsonl writes them out."},
@@ -112,14 +119,12 @@ var foreignCommands = []foreign{
 	{"example tutorial quickstart try", "demo", ""},
 }
 
-// foreignOf is the row of a table that has a name, or nil.
-func foreignOf(table []foreign, name string) *foreign {
+// foreignOf are the rows of a table that have a name.
+func foreignOf(table []foreign, name string) (rows []*foreign) {
 	for i := range table {
-		for n := range strings.FieldsSeq(table[i].names) {
-			if n == name {
-				return &table[i]
-			}
+		if slices.Contains(strings.Fields(table[i].names), name) {
+			rows = append(rows, &table[i])
 		}
 	}
-	return nil
+	return rows
 }

@@ -67,9 +67,7 @@ func example(f *pflag.Flag) string {
 	return value
 }
 
-// unknownFlag is the error for a flag that a command does not have. What to use instead is, in this
-// order, the same flag with two dashes, what another crawler's flag is called here, the command
-// that has the flag, and the flag that is spelled most alike.
+// unknownFlag is the error for a flag that a command does not have. It names what to type instead.
 func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	typed := []string{"--" + err.GetSpecifiedName()}
 	if group := err.GetSpecifiedShortnames(); group != "" {
@@ -77,27 +75,38 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		typed = []string{"-" + group, "-h" + group, "-" + group[:1]}
 	}
 	flags := FlagsOf(cmd)
-	crawls := flags.Lookup("seeds") != nil // what is said about crawls applies
-	elsewhere := commandsWith(cmd.Root(), strings.TrimLeft(typed[0], "-"))
+	var rows []*foreign
 	for _, name := range typed {
 		long := strings.TrimLeft(name, "-")
-		row := foreignOf(foreignFlags, name)
-		if row == nil && len(long) > 1 {
-			row = foreignOf(foreignFlags, "--"+long)
-		}
-		// The name may be ours, after all.
-		if f := flags.Lookup(long); f != nil && len(long) > 1 {
+		if len(long) > 1 && flags.Lookup(long) != nil {
 			return config.Errorf("unknown flag: %s; flags have two dashes: --%s", name, long)
 		}
-		if row != nil && (crawls || len(elsewhere) == 0) {
-			if hint := row.hint(cmd); hint != "" {
-				return config.Errorf("unknown flag: %s%s", name, hint)
-			}
+		if len(rows) > 0 {
+			continue // -jc is a better clue than -j
+		}
+		if rows = foreignOf(foreignFlags, name); len(long) > 1 {
+			rows = append(rows, foreignOf(foreignFlags, "--"+long)...)
 		}
 	}
-	name := strings.TrimLeft(typed[0], "-")
-	if len(elsewhere) > 0 {
-		return config.Errorf("unknown flag: %s; %s has no such flag, but %s has it", typed[0], cmd.CommandPath(), orList(elsewhere))
+	return config.Errorf("unknown flag: %s%s", typed[0], instead(cmd, strings.TrimLeft(typed[0], "-"), rows))
+}
+
+// instead is what to type instead of a flag that a command does not have: what another crawler's
+// flag is called here, else the command that has the flag, else the flag that is spelled most
+// alike. It stands behind the name of the flag.
+func instead(cmd *cobra.Command, name string, rows []*foreign) string {
+	flags := FlagsOf(cmd)
+	for _, r := range rows {
+		if r.ours != "" && flags.Lookup(r.flag()) != nil {
+			return r.here(flags.Lookup(r.flag()))
+		}
+	}
+	crawls := flags.Lookup("seeds") != nil // what is said about crawls applies
+	if i := slices.IndexFunc(rows, func(r *foreign) bool { return r.ours == "" }); i >= 0 && crawls {
+		return ". " + rows[i].say
+	}
+	if list := commandsWith(cmd.Root(), name); len(list) > 0 {
+		return fmt.Sprintf("; it is a flag of %s. %s --help shows the flags of this command", orList(list), cmd.CommandPath())
 	}
 	var names []string
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -106,29 +115,30 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		}
 	})
 	if n := config.Nearest(name, names); n != "" {
-		return config.Errorf("unknown flag: %s; did you mean --%s?", typed[0], n)
+		return fmt.Sprintf("; did you mean --%s?", n)
 	}
-	return config.Errorf("unknown flag: %s; %s --help shows the flags", typed[0], cmd.CommandPath())
+	for _, r := range rows {
+		if list := commandsWith(cmd.Root(), r.flag()); len(list) > 0 {
+			return fmt.Sprintf("; %s has %s. %s --help shows the flags of this command", orList(list), r.ours, cmd.CommandPath())
+		}
+		if r.ours == "" {
+			return ". " + r.say
+		}
+	}
+	return fmt.Sprintf("; %s --help shows the flags", cmd.CommandPath())
 }
 
-// hint says what a command has instead of another crawler's flag, behind the name of that flag. It
-// is "" where nothing that could help is known.
-func (r *foreign) hint(cmd *cobra.Command) string {
-	if r.ours == "" {
-		return ". " + r.say
-	}
-	name, value, _ := strings.Cut(strings.TrimPrefix(r.ours, "--"), " ")
-	name, off, _ := strings.Cut(name, "=")
-	f := FlagsOf(cmd).Lookup(name)
+// flag is the name of our flag.
+func (r *foreign) flag() string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(r.ours, "--"), " ")
+	name, _, _ = strings.Cut(name, "=")
+	return name
+}
+
+// here is our flag f of a command, instead of another crawler's.
+func (r *foreign) here(f *pflag.Flag) string {
 	use := "; use " + r.ours
-	switch {
-	case f == nil:
-		elsewhere := commandsWith(cmd.Root(), name)
-		if len(elsewhere) == 0 {
-			return ""
-		}
-		return fmt.Sprintf("; %s has no such flag, but %s has %s", cmd.CommandPath(), orList(elsewhere), r.ours)
-	case name == "dir" && off == "" && value != "":
+	if f.Name == "dir" {
 		use = "; use --dir " + f.DefValue // each command has a directory of its own
 	}
 	if r.say != "" {

@@ -100,8 +100,8 @@ type Crawl struct {
 	NATS     `key:",squash"`
 }
 
-// ProgressModes are the forms in which `curtsy crawl` shows how it goes: one line that changes on a
-// terminal and JSON lines elsewhere, lines for people, JSON lines, nothing.
+// ProgressModes are the forms in which `curtsy crawl` shows how it goes: one line that is redrawn
+// in a terminal and a plain line each minute elsewhere, plain lines, JSON lines, nothing.
 var ProgressModes = []string{"auto", "plain", "json", "none"}
 
 // NewCrawl has the defaults of `curtsy crawl`.
@@ -136,9 +136,7 @@ type Foresee struct {
 
 // NewForesee has the defaults of `curtsy plan`.
 func NewForesee() *Foresee {
-	f := &Foresee{Common: newCommon(), Plan: newPlan(), Fetch: newFetch(), Sign: newSign()}
-	f.LogLevel = "error" // what it came to is what matters
-	return f
+	return &Foresee{Common: newCommon(), Plan: newPlan(), Fetch: newFetch(), Sign: newSign()}
 }
 
 func (c *Foresee) check(src *Source) error {
@@ -256,9 +254,7 @@ type Demo struct {
 
 // NewDemo has the defaults of `curtsy demo`.
 func NewDemo() *Demo {
-	d := &Demo{Common: newCommon(), Admin: newAdmin()}
-	d.LogLevel = "warn" // the demo shows a crawl, not its log
-	return d
+	return &Demo{Common: newCommon(), Admin: newAdmin()}
 }
 
 func (c *Demo) check(src *Source) error { return errors.Join(c.Common.check(src), c.Admin.check(src)) }

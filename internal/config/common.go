@@ -13,15 +13,22 @@ import (
 // Common are the settings that every command has.
 type Common struct {
 	Config    string `key:"config" group:"Output" usage:"read settings from ‹FILE› (YAML)" example:"curtsy.yaml"`
-	LogLevel  string `key:"log-level" group:"Output" usage:"least ‹LEVEL› of the messages on standard error: {}" choices:"debug info warn error" example:"info"`
+	LogLevel  string `key:"log-level" group:"Output" usage:"least ‹LEVEL› of the messages on standard error: {}" choices:"debug info warn error auto" example:"info"`
 	LogFormat string `key:"log-format" group:"Output" usage:"‹FORM› of the messages on standard error: {} (auto: text on a terminal, otherwise json)" choices:"json text auto" example:"json"`
 }
 
-func newCommon() Common { return Common{LogLevel: "info", LogFormat: "auto"} }
+// AutoLevel and AutoFormat leave it to the process what it logs: a daemon from info on, as JSON or,
+// on a terminal, as text; a command what is wrong, in sentences.
+const (
+	AutoLevel  = "auto"
+	AutoFormat = "auto"
+)
+
+func newCommon() Common { return Common{LogLevel: AutoLevel, LogFormat: AutoFormat} }
 
 func (c Common) check(src *Source) error {
 	var l slog.Level
-	if l.UnmarshalText([]byte(c.LogLevel)) != nil {
+	if c.LogLevel != AutoLevel && l.UnmarshalText([]byte(c.LogLevel)) != nil {
 		// slog accepts other spellings, such as INFO
 		return src.refuseOther("log-level", "is not a level")
 	}
@@ -33,7 +40,7 @@ func (c Common) check(src *Source) error {
 func (c Common) Logger(stderr io.Writer) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		level = slog.LevelInfo // check refuses this; a caller that did not check gets the default
+		level = slog.LevelInfo // AutoLevel; check refuses all others
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	var h slog.Handler = slog.NewJSONHandler(stderr, opts)

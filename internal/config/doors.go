@@ -37,7 +37,7 @@ func (d *Doors) check(src *Source) error {
 		return nil
 	}
 	if _, err := credentials.ParseProxy(d.Proxy); err != nil {
-		return refuse("proxy: the address (%s) %v", src.Origin("proxy"), err)
+		return src.refuseSecretly("proxy", err.Error())
 	}
 	return nil
 }

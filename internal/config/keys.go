@@ -15,9 +15,9 @@ import (
 //
 // `group` is the heading under which help shows the flag, one of Groups; "common" behind it says
 // that help shows it without being asked for all flags. `choices:"day week"` lists the only words
-// that are accepted; errors, the {} in help, and shell completion use it. `words:"auto plain"` lists
-// words for shell completion alone, for a setting that is checked elsewhere. `flag:"-"` makes a
-// setting without a flag, and `flag:"data"` gives the flag another name.
+// that are accepted; errors, the {} in help, and shell completion use it. `words:"auto plain"`
+// lists words for shell completion alone, for a setting that is checked elsewhere. `flag:"-"` makes
+// a setting without a flag, and `flag:"data"` gives the flag another name.
 type field struct {
 	key, usage, example string
 	group               string        // heading of the flag in help

@@ -201,7 +201,17 @@ func (s *Source) typed(key, value string) string {
 	case strings.HasPrefix(origin, "from "):
 		return fmt.Sprintf("%s: %s: %q", strings.TrimPrefix(origin, "from "), key, value)
 	}
-	return fmt.Sprintf("%s: %q", key, value)
+	return s.flagOf(key)
+}
+
+// flagOf is the flag that sets key, or key itself where there is none.
+func (s *Source) flagOf(key string) string {
+	for _, f := range s.fields {
+		if f.key == key && f.flag != "" {
+			return "--" + f.flag
+		}
+	}
+	return key
 }
 
 // Refuse makes an error about the value of key: what is wrong with it, and what would be accepted.
@@ -216,7 +226,13 @@ func (s *Source) Refuse(key, problem string) error {
 
 // refuseSecretly is Refuse for a value that may hold what is not to be shown.
 func (s *Source) refuseSecretly(key, problem string) error {
-	return refuse("%s (%s) %s", key, s.Origin(key), problem)
+	from := strings.TrimPrefix(s.Origin(key), "from ")
+	if from != "default" && !strings.HasPrefix(from, "--") && !strings.HasPrefix(from, envPrefix) {
+		return refuse("%s: %s %s", from, key, problem)
+	} else if from == "default" {
+		from = s.flagOf(key)
+	}
+	return refuse("%s %s", from, problem)
 }
 
 // refuseOther refuses a value of key that is not one of its choices; what says what it is not.

@@ -27,7 +27,7 @@ type Status struct {
 	Bottleneck *Bottleneck `json:"bottleneck,omitempty"`
 	// Of a shard's part, before the parts are added up.
 	Outlook *Outlook `json:"outlook,omitempty"`
-	Rate    float64  `json:"rate"` // URLs finished a second, over the last half minute
+	Rate    float64  `json:"rate"` // URLs finished a second, over the last minute
 	Bytes   int64    `json:"bytes"`
 	Hosts   int64    `json:"hosts"`
 	// Of the URLs that are done, those that are asked for again (--recrawl, --every).
@@ -456,6 +456,9 @@ type IndexerStatus struct {
 	// Of the pages that search has, how many are of each type (by the words of --types, or other),
 	// as it was a short while ago. Empty while search is off.
 	Types map[string]int64 `json:"types,omitempty"`
+	// Langs is the same by language, as declared or detected; pages whose language nobody knows are
+	// PageLangNone.
+	Langs map[string]int64 `json:"langs,omitempty"`
 	// WARC files of its shards, and bytes in them: as they were at most ten seconds ago.
 	WARCFiles int64 `json:"warc_files,omitempty"`
 	WARCBytes int64 `json:"warc_bytes,omitempty"`

@@ -43,7 +43,7 @@ type HostsQuery struct {
 }
 
 // HostSorts are the words that hosts are ordered by.
-var HostSorts = []string{"host", "state", "queued", "fetched", "stored", "failed", "delay", "source", "next_due", "reason"}
+var HostSorts = []string{"host", "state", "queued", "fetched", "stored", "failed", "delay", "source", "next_due", "reason", "left"}
 
 // HostStates are the words of HostInfo.State.
 var HostStates = []string{"idle", "due", "visiting", "waiting", "held", "paused", "robots-pending"}
@@ -76,6 +76,15 @@ type HostRow struct {
 	Usage bool `json:"usage,omitempty"`
 }
 
+// LeftS is how many seconds the queue takes at least, by the delay alone. It is 0 for a host that
+// is not visited at the moment: nobody knows when its queue goes on.
+func (r *HostRow) LeftS() float64 {
+	if r.State == "held" || r.State == "paused" {
+		return 0
+	}
+	return float64(r.Queued) * r.DelayS
+}
+
 // MirrorsQuery asks for some of the origins that name a main host, or were found to be mirrors.
 type MirrorsQuery struct {
 	Paging
@@ -97,3 +106,40 @@ type UpdatesQuery struct {
 
 // UpdatesSorts are the words that such sites are ordered by.
 var UpdatesSorts = []string{"site", "state", "told", "confirmed", "last"}
+
+// PagesQuery asks for some of the stored pages.
+type PagesQuery struct {
+	Paging
+	Host string `json:"host,omitempty"` // a part of the host's name
+	// One of the words of --types, PageTypeOther, or a media type.
+	Type string `json:"type,omitempty"`
+	Lang string `json:"lang,omitempty"` // PageLine.Lang, or PageLangNone
+	// Title has words that the title or the address contains, all of them.
+	Title string `json:"title,omitempty"`
+	// Brief leaves the counts out: the shard stops as soon as it has the rows.
+	Brief bool `json:"brief,omitempty"`
+}
+
+// PageSorts are the words that pages are ordered by: when their content was stored as it is.
+var PageSorts = []string{"stored"}
+
+// Values of PagesQuery.Type and Lang for pages that have none of the others.
+const (
+	PageTypeOther = "other"
+	PageLangNone  = "none"
+)
+
+// MaxPagesListed is how many pages of a shard, the newest, a list of pages is made of.
+const MaxPagesListed = 100_000
+
+// PageLine is a line of a long list of pages.
+type PageLine struct {
+	URL   string `json:"url"`
+	Title string `json:"title,omitempty"`
+	Type  string `json:"type,omitempty"` // the media type
+	Lang  string `json:"lang,omitempty"` // ISO 639-1, as the page declares it
+	Size  int64  `json:"size"`
+	// StoredAt is when the content was stored as it is now.
+	StoredAt  time.Time `json:"stored_at"`
+	FetchedAt time.Time `json:"fetched_at"` // last
+}

@@ -149,9 +149,9 @@ func TestRefused(t *testing.T) {
 		"SECRET: {}":       "line 1: only sites: and proxy:",
 		"sites: SECRET":    "line 1: sites: expected lines",
 		"sites:\n  docs.example.org: {bearer: SECRET}":                              "line 2: a site must be written with its scheme and host; use for example https://docs.example.org",
-		"sites:\n  https://me:SECRET@a.test: {bearer: x}":                           "line 2: a site is scheme, host and port, and nothing else",
-		"sites:\n  https://a.test/: {bearer: SECRET}":                               "line 2: a site is scheme, host and port, and nothing else",
-		"sites:\n  ftp://a.test: {bearer: SECRET}":                                  "line 2: a site is named by scheme and host",
+		"sites:\n  https://me:SECRET@a.test: {bearer: x}":                           "line 2: a site must have only a scheme, a host and a port",
+		"sites:\n  https://a.test/: {bearer: SECRET}":                               "line 2: a site must have only a scheme, a host and a port",
+		"sites:\n  ftp://a.test: {bearer: SECRET}":                                  "line 2: a site must be written with its scheme and host",
 		"sites:\n  https://a.*.test: {bearer: SECRET}":                              "this is not a host",
 		"sites:\n  https://*: {bearer: SECRET}":                                     "this is not a host",
 		"sites:\n  https://*.org: {bearer: SECRET}":                                 "anyone can register a name below this suffix",
@@ -166,19 +166,19 @@ func TestRefused(t *testing.T) {
 		site("bearer: !SECRET"):                                                     "line 3: bearer: a text is expected here; put it into quotes",
 		site(`bearer: ""`):                                                          "line 3: bearer is empty",
 		site("bearer:"):                                                             "line 3: bearer is empty",
-		site(`bearer: "SECRET and more"`):                                           "line 3: bearer is no token",
-		site(`bearer: "SECRET\n"`):                                                  "line 3: bearer has a line break",
+		site(`bearer: "SECRET and more"`):                                           "line 3: bearer is not a token",
+		site(`bearer: "SECRET\n"`):                                                  "line 3: bearer contains a line break",
 		site("basic: SECRET"):                                                       "line 3: basic: expected lines",
 		site("basic: {user: a, pass: SECRET}"):                                      "line 3: basic has user and password",
 		site(`basic: {user: "SEC:RET", password: SECRET}`):                          "must not contain a colon",
 		site("basic: {}"):                                                           "write user and password below it",
-		site("bearer: x\n    basic: {user: a, password: SECRET}"):                   "line 4: Authorization is said twice",
-		site("headers: {Cookie: x}\n    cookies: {a: SECRET}"):                      "Cookie is said twice",
+		site("bearer: x\n    basic: {user: a, password: SECRET}"):                   "line 4: Authorization is given twice",
+		site("headers: {Cookie: x}\n    cookies: {a: SECRET}"):                      "Cookie is given twice",
 		site("headers: {a b: SECRET}"):                                              "this is not a valid name of a header field",
-		site("headers: {user-agent: SECRET}"):                                       "User-Agent is ours to say",
-		site("headers: {If-None-Match: SECRET}"):                                    "If-None-Match is ours to say",
-		site("headers: {Proxy-Authorization: SECRET}"):                              "Proxy-Authorization is ours to say",
-		site("headers: {Host: SECRET}"):                                             "Host is ours to say",
+		site("headers: {user-agent: SECRET}"):                                       "Curtsy sets User-Agent itself",
+		site("headers: {If-None-Match: SECRET}"):                                    "Curtsy sets If-None-Match itself",
+		site("headers: {Proxy-Authorization: SECRET}"):                              "Curtsy sets Proxy-Authorization itself",
+		site("headers: {Host: SECRET}"):                                             "Curtsy sets Host itself",
 		site(`headers: {X: " SECRET"}`):                                             "is not allowed in a header field",
 		site(`cookies: {a: "SECRET;b=c"}`):                                          "this cookie cannot be sent",
 		site(`cookies: {a: "SECRETä"}`):                                             "this cookie cannot be sent",
@@ -261,7 +261,7 @@ func TestWhoMayRead(t *testing.T) {
 		}
 		write("key.pem", key, mode)
 		_, err = ReadFile(write("credentials.yaml", text, 0o600))
-		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "key: "+filepath.Join(dir, "key.pem")+": others can read") {
+		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "key: "+filepath.Join(dir, "key.pem")+": other users can read") {
 			t.Errorf("key, %o: %v", mode, err)
 		}
 	}
@@ -277,7 +277,7 @@ func TestWhoMayRead(t *testing.T) {
 	}
 	write("key.pem", key, 0o600)
 	write("ca.pem", key, 0o600)
-	if _, err := ReadFile(filepath.Join(dir, "credentials.yaml")); err == nil || !strings.Contains(err.Error(), "ca.pem has no certificates") {
+	if _, err := ReadFile(filepath.Join(dir, "credentials.yaml")); err == nil || !strings.Contains(err.Error(), "ca.pem contains no PEM certificates") {
 		t.Error(err)
 	}
 }
@@ -347,11 +347,11 @@ func TestParseProxy(t *testing.T) {
 		"http://:3128":                "! has no port",
 		"http://proxy:0":              "! has no port",
 		"http://proxy:99999":          "! has no port",
-		"proxy:3128":                  "! is no address of a proxy",
-		"socks4://proxy:1080":         "! is no proxy that we know",
+		"proxy:3128":                  "! is not the address of a proxy",
+		"socks4://proxy:1080":         "! is not a supported kind of proxy",
 		"socks5h://proxy:1080":        "! use socks5://proxy:1080 with --proxy-resolves",
 		"http://proxy:3128/path":      "! has text after the port; use http://proxy:3128",
-		"":                            "! is no address of a proxy",
+		"":                            "! is not the address of a proxy",
 	} {
 		p, err := ParseProxy(raw)
 		if why, refused := strings.CutPrefix(want, "! "); refused {

@@ -43,7 +43,7 @@ func TestExitCodes(t *testing.T) {
 		exit int
 		want string
 	}{
-		{"frontier", 2, "frontier: nats"},
+		{"frontier", 2, "frontier: --nats"},
 		{"fetcher --nats nats://127.0.0.1:1 --visits none", 2, `fetcher: --visits "none" is not a whole number`},
 		{"indexer --colour", 2, "indexer: unknown flag: --colour"},
 		{"indexer now", 2, "use it as indexer --nats URL --crawl NAME"},

@@ -71,7 +71,7 @@ func (w *Web) act(rw http.ResponseWriter, r *http.Request, a *act) {
 func (w *Web) notDone(ctx context.Context, a *act, err error) *problem {
 	switch {
 	case errors.Is(err, steer.ErrAtRest):
-		return &problem{Status: http.StatusConflict, Text: "The crawl does not run, so there is nobody to steer it.", Typed: "curtsy crawl"}
+		return &problem{Status: http.StatusConflict, Text: "The crawl is not running, so it cannot be changed.", Typed: "curtsy crawl"}
 	case errors.Is(err, turns.ErrBusy), errors.Is(err, ask.ErrNobody), errors.Is(err, ask.ErrIncomplete), errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil:
 		return w.problemOf(ctx, a.path, err)
 	}

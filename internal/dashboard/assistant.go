@@ -32,7 +32,7 @@ func (w *Web) assistant(rw http.ResponseWriter, r *http.Request) {
 		}
 		if err != nil {
 			if given {
-				w.o.Log.Warn("an assistant was not let in", "from", r.RemoteAddr, "why", err)
+				w.o.Log.Warn("an assistant was refused", "from", r.RemoteAddr, "why", err)
 			}
 			status := http.StatusUnauthorized
 			if err == errTooMany {

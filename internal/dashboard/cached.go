@@ -20,15 +20,18 @@ type cachedView struct {
 	Why  string // there is no copy
 }
 
-func (v cachedView) title() string { return "Copy of " + text(v.URL, 80) }
+func (v cachedView) title() string { return "Stored text of " + text(v.URL, 80) }
 
 // withheldWords say why the content of a page is not shown.
 var withheldWords = map[string]string{
-	"nosnippet": "The page asks not to be quoted (nosnippet).",
-	"noarchive": "The page asks not to be shown as a copy (noarchive).",
-	"metadata":  "Only what is said of the page is kept, not its content.",
-	"alias":     "This is another address of a page that is kept under its main one.",
+	"nosnippet": "The page forbids excerpts (nosnippet).",
+	"noarchive": "The page forbids copies (noarchive).",
+	"metadata":  "Only the page’s metadata is stored, not its content.",
+	"alias":     "This is another address of a page that is stored under its main address.",
 }
+
+// copyHead has the frame follow the page around it, light or dark.
+const copyHead = `<meta name="color-scheme" content="light dark">`
 
 // harmless lets markup pass that makes text readable, and nothing that loads, leads away, asks for
 // anything or looks different from the rest. Its policies may be used by many goroutines.
@@ -45,7 +48,7 @@ var harmless = func() *bluemonday.Policy {
 func cached(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	asked := r.URL.Query().Get("url")
 	if _, err := canon.Parse(asked); err != nil {
-		return nil, wrong("That is no URL: %s.", text(asked, 120))
+		return nil, wrong("This is not a URL: %s.", text(asked, 120))
 	}
 	// Whether a page may be shown is decided by those who hold it.
 	rec, found, err := c.Page(ctx, asked, "html")
@@ -53,7 +56,7 @@ func cached(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, notFound("No copy of %s is kept.", text(asked, 120)).typed("curtsy explain " + webtext.ShellWord(asked))
+		return nil, notFound("No text of %s is stored.", text(asked, 120)).typed("curtsy explain " + webtext.ShellWord(asked))
 	}
 	v := cachedView{PageRecord: rec}
 	switch {
@@ -65,7 +68,9 @@ func cached(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	case !rec.SnippetAllowed || rec.MaxSnippet > 0: // which Withheld says as well
 		v.Why = withheldWords["nosnippet"]
 	default:
-		v.Copy = harmless.Sanitize(rec.HTML)
+		if v.Copy = harmless.Sanitize(rec.HTML); v.Copy != "" {
+			v.Copy = copyHead + v.Copy
+		}
 	}
 	v.HTML, v.Text = "", ""
 	return v, nil

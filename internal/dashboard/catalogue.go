@@ -41,7 +41,7 @@ const (
 )
 
 // errMaking says that there is no table yet, and that one is being made.
-var errMaking = errors.New("the catalogue is being put together")
+var errMaking = errors.New("the catalogue is being built")
 
 // read calls do with a table. old is of what time that is, if it is not of now; the error is
 // errMaking where there is none to be shown yet.
@@ -134,7 +134,7 @@ func (k *catalogue) renew(done chan struct{}) {
 		k.mu.Unlock()
 		was.close()
 	} else {
-		k.log.Warn("the catalogue cannot be put together", "err", err)
+		k.log.Warn("the catalogue cannot be built", "err", err)
 		t.close()
 	}
 	k.work.Lock()

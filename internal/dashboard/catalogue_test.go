@@ -56,7 +56,7 @@ func TestTheCatalogueIsMadeWhenItChanges(t *testing.T) {
 		d := &told{state: 1}
 		c := browse(t, New(Options{Ask: answering(d.handlers())}))
 		for range 3 {
-			if _, body := c.get("/datasets"); !strings.Contains(body, "State 1") || strings.Contains(body, "has changed since") {
+			if _, body := c.get("/datasets"); !strings.Contains(body, "State 1") || strings.Contains(body, "have changed since") {
 				t.Fatalf("of the first state: %s", body)
 			}
 		}
@@ -70,7 +70,7 @@ func TestTheCatalogueIsMadeWhenItChanges(t *testing.T) {
 			if strings.Contains(body, "State 2") {
 				break
 			}
-			if !strings.Contains(body, "State 1") || !strings.Contains(body, "has changed since") {
+			if !strings.Contains(body, "State 1") || !strings.Contains(body, "have changed since") {
 				t.Fatalf("an old table that does not say so: %s", body)
 			}
 			if time.Now().After(deadline) {
@@ -89,10 +89,10 @@ func TestTheCatalogueIsNotWaitedFor(t *testing.T) {
 		c := browse(t, w)
 		w.catalog.wait = tableWait
 		resp := c.ask("GET", "/datasets", "")
-		if body := read(t, resp); resp.StatusCode != 200 || resp.Header.Get("Refresh") == "" || !strings.Contains(body, "being put together") {
+		if body := read(t, resp); resp.StatusCode != 200 || resp.Header.Get("Refresh") == "" || !strings.Contains(body, "is being built") {
 			t.Fatalf("before there is one: %d %v %s", resp.StatusCode, resp.Header, body)
 		}
-		if code, body := c.get("/dataset/whatever"); code != 200 || !strings.Contains(body, "being put together") {
+		if code, body := c.get("/dataset/whatever"); code != 200 || !strings.Contains(body, "is being built") {
 			t.Fatalf("a dataset, before there is one: %d %s", code, body)
 		}
 		was := d.hold
@@ -101,7 +101,7 @@ func TestTheCatalogueIsNotWaitedFor(t *testing.T) {
 		wait := func(what string) {
 			t.Helper()
 			for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-				if _, body := c.get("/datasets"); strings.Contains(body, what) && !strings.Contains(body, "has changed since") {
+				if _, body := c.get("/datasets"); strings.Contains(body, what) && !strings.Contains(body, "have changed since") {
 					return
 				} else if time.Now().After(deadline) {
 					t.Fatalf("%s never stands there: %s", what, body)
@@ -114,11 +114,11 @@ func TestTheCatalogueIsNotWaitedFor(t *testing.T) {
 		w.catalog.work.Unlock()
 		d.change(func() { d.state, d.hold = 2, make(chan struct{}) })
 		was = d.hold
-		if _, body := c.get("/datasets"); !strings.Contains(body, "State 1") || !strings.Contains(body, "has changed since") {
+		if _, body := c.get("/datasets"); !strings.Contains(body, "State 1") || !strings.Contains(body, "have changed since") {
 			t.Errorf("while another is made: %s", body)
 		}
 		d.change(func() { d.forgotten = "d.example" })
-		if _, body := c.get("/datasets"); strings.Contains(body, "State 1") || !strings.Contains(body, "being put together") {
+		if _, body := c.get("/datasets"); strings.Contains(body, "State 1") || !strings.Contains(body, "is being built") {
 			t.Errorf("what is forgotten is shown: %s", body)
 		}
 		d.change(func() { d.hold = nil })

@@ -15,11 +15,10 @@ type chart struct {
 	Summary     string   // what it shows, in a sentence
 	X           []string // from left to right
 	Y           []string // from the top down
-	Zone        string   // of the times
 	Lines       []chartLine
 }
 
-// chartLine is a line of a chart, and its last value as text.
+// chartLine is a line of a chart, and its last value as text, or its highest.
 type chartLine struct{ Name, Class, Path, Last string }
 
 // curve is what a line is drawn of: a value for each time, NaN where there is none.
@@ -34,9 +33,10 @@ const (
 	chartRows, chartColumns = 4, 4 // into which it is divided
 )
 
-// draw makes a chart of curves over times, which are in order. write writes a value. It is false
-// where there is nothing to draw yet.
-func draw(title, unit string, times []time.Time, write func(float64) string, curves ...curve) (chart, bool) {
+// draw makes a chart of curves over times, which are in order. highest has it show the highest
+// value of each instead of the last. write writes a value. It is false where there is nothing to
+// draw yet.
+func draw(title, unit string, highest bool, times []time.Time, write func(float64) string, curves ...curve) (chart, bool) {
 	c := chart{Title: title, Unit: unit}
 	if len(times) < 2 || !times[len(times)-1].After(times[0]) {
 		return c, false
@@ -62,14 +62,18 @@ func draw(title, unit string, times []time.Time, write func(float64) string, cur
 	for i := range chartColumns + 1 {
 		c.X = append(c.X, from.Add(span*time.Duration(i)/chartColumns).Local().Format(format))
 	}
-	c.Zone, _ = times[len(times)-1].Local().Zone()
-	sum := fmt.Sprintf("%s from %s to %s %s.", title, c.X[0], c.X[chartColumns], c.Zone)
+	zone, _ := times[len(times)-1].Local().Zone()
+	sum := fmt.Sprintf("%s from %s to %s %s.", title, c.X[0], c.X[chartColumns], zone)
 	for _, line := range curves {
 		l := chartLine{Name: line.Name, Class: line.Class, Path: linePath(times, line.V, from, span, top), Last: "–"}
 		if n := len(line.V); n > 0 && !math.IsNaN(line.V[n-1]) {
 			l.Last = write(line.V[n-1])
 		}
-		sum += fmt.Sprintf(" %s: %s at the end, %s at most.", line.Name, l.Last, write(slices.MaxFunc(line.V, byValue)))
+		most := write(slices.MaxFunc(line.V, byValue))
+		sum += fmt.Sprintf(" %s: %s at the end, %s at most.", line.Name, l.Last, most)
+		if highest {
+			l.Last = "peak " + most
+		}
 		c.Lines = append(c.Lines, l)
 	}
 	c.Summary = sum

@@ -15,10 +15,10 @@ import (
 
 // What is wrong with a form. Browsers check most of it before they send one.
 var (
-	errDelay     = errors.New("A delay is a number of seconds from 0 to 600; to wait longer, pause the host.")
-	errConfirm   = errors.New("Nothing was forgotten: tick the box that says you mean it.")
-	errNoSeed    = errors.New("Type at least one URL, one a line.")
-	errManySeeds = errors.New("Those are too many URLs for one form: curtsy seed takes more of them.")
+	errDelay     = errors.New("A delay is a number of seconds from 0 to 600. To wait longer, pause the host.")
+	errConfirm   = errors.New("Nothing was forgotten: tick the box to confirm it.")
+	errNoSeed    = errors.New("Type at least one URL, one per line.")
+	errManySeeds = errors.New("These are too many URLs for one form. Use curtsy seed.")
 )
 
 // maxSeedsTyped is how many seeds a form takes.

@@ -25,7 +25,7 @@ type explainView struct {
 
 func (v explainView) title() string {
 	if v.X == nil {
-		return "What became of a URL"
+		return "Explain a URL"
 	}
 	return text(v.X.Canonical, 80)
 }

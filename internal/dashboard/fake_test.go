@@ -17,7 +17,7 @@ import (
 // answering makes a crawl at rest that answers questions by these handlers. To others it knows no
 // answer.
 func answering(handlers ask.Handlers) Ask {
-	for _, q := range []string{"hosts", "timeline", "explain", "quoting", "page", "datasets", "mirrors-page", "updates-page", "history", "hosts-page", "log", "robots-text", "indexer-status"} {
+	for _, q := range []string{"hosts", "timeline", "explain", "quoting", "page", "datasets", "mirrors-page", "updates-page", "history", "hosts-page", "pages-page", "log", "robots-text", "indexer-status"} {
 		if handlers[q] == nil {
 			handlers[q] = sends()
 		}
@@ -52,7 +52,7 @@ func running() crawl.Status {
 
 // shows makes a Web that shows one status.
 func shows(o Options, st crawl.Status) *Web {
-	indexer := crawl.IndexerStatus{Instance: "indexer-1", Shards: []int{0}, Pages: 1000, DiskFree: 30 << 30, DiskTotal: 120 << 30, WARCFiles: 7, WARCBytes: 3 << 20, Types: map[string]int64{"html": 970, "pdf": 30}}
+	indexer := crawl.IndexerStatus{Instance: "indexer-1", Shards: []int{0}, Pages: 1000, DiskFree: 30 << 30, DiskTotal: 120 << 30, WARCFiles: 7, WARCBytes: 3 << 20, Types: map[string]int64{"html": 970, "pdf": 30}, Langs: map[string]int64{"en": 960, "de": 40}}
 	o.Ask = answering(ask.Handlers{"status": sends(st), "search": sends(), "indexer-status": sends(indexer), "history": sends(crawl.HistoryPart{Samples: past(time.Now().Add(-time.Hour)).Samples})})
 	o.Name = "manuals"
 	return New(o)

@@ -19,7 +19,7 @@ const (
 // from a page whose name was made to lead here, or from a page of another origin.
 func (w *Web) stranger(r *http.Request) *problem {
 	if !w.known(r.Host) {
-		return &problem{Status: http.StatusForbidden, Text: "Ask by address or as localhost; other names have to be allowed, with --dashboard-hosts NAME."}
+		return &problem{Status: http.StatusForbidden, Text: "Use an IP address or localhost. Allow other names with --dashboard-hosts NAME."}
 	}
 	if len(r.URL.Path)+len(r.URL.RawQuery) > maxAddress {
 		return &problem{Status: http.StatusRequestURITooLong, Text: "The address is too long."}
@@ -27,17 +27,17 @@ func (w *Web) stranger(r *http.Request) *problem {
 	change := r.Method != http.MethodGet && r.Method != http.MethodHead
 	if origin := r.Header["Origin"]; len(origin) > 0 {
 		if len(origin) != 1 || !sameOrigin(origin[0], r) {
-			return &problem{Status: http.StatusForbidden, Text: "This was asked by a page of another origin."}
+			return &problem{Status: http.StatusForbidden, Text: "The request came from a page of another origin."}
 		}
 	} else if change && r.URL.Path != mcpPath { // where programs ask by POST, and nothing changes
-		return &problem{Status: http.StatusForbidden, Text: "A change is taken from our own pages only: there is no Origin. Programs steer a crawl with the command curtsy."}
+		return &problem{Status: http.StatusForbidden, Text: "Only pages of this dashboard can change a crawl, and the request has no Origin. Programs use the command curtsy."}
 	}
 	switch site := r.Header.Get("Sec-Fetch-Site"); {
 	case site == "" || site == "same-origin" || site == "none":
 	case !change && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document":
 		// A link from elsewhere may be followed; nothing of ours may be put into a page of others.
 	default:
-		return &problem{Status: http.StatusForbidden, Text: "This was asked by a page of another site."}
+		return &problem{Status: http.StatusForbidden, Text: "The request came from a page of another site."}
 	}
 	return nil
 }

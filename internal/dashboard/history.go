@@ -14,7 +14,7 @@ var spans = []struct {
 	word, text string
 	span       time.Duration // 0: all there is
 }{
-	{"30m", "30 minutes", 30 * time.Minute}, {"6h", "6 hours", 6 * time.Hour}, {"7d", "7 days", 7 * 24 * time.Hour}, {"all", "all", 0},
+	{"30m", "30 min", 30 * time.Minute}, {"6h", "6 h", 6 * time.Hour}, {"7d", "7 days", 7 * 24 * time.Hour}, {"all", "all", 0},
 }
 
 // spanLink leads to the same page with another span.
@@ -23,12 +23,13 @@ type spanLink struct {
 	On        bool
 }
 
-// spanOf is the span that a request asks for, and links to all there are.
-func spanOf(r *request) (span time.Duration, links []spanLink, err error) {
+// spanOf is the span that a request asks for, and links to all there are. Of a crawl that is over
+// it is all of its time unless the request names another.
+func spanOf(r *request, over bool) (span time.Duration, links []spanLink, err error) {
 	asked := r.URL.Query().Get("span")
 	known := false
 	for i, s := range spans {
-		on := asked == s.word || asked == "" && i == 0
+		on := asked == s.word || asked == "" && (!over && i == 0 || over && s.span == 0)
 		if on {
 			span, known = s.span, true
 		}
@@ -40,8 +41,9 @@ func spanOf(r *request) (span time.Duration, links []spanLink, err error) {
 	return span, links, nil
 }
 
-// chartsOf draws how a crawl went: how fast, and how much was before it.
-func chartsOf(h crawl.History) (all []chart) {
+// chartsOf draws how a crawl went: how fast, and how much was before it. over says that it has
+// ended, so that its last rate is no news.
+func chartsOf(h crawl.History, over bool) (all []chart) {
 	n := len(h.Samples)
 	if n < 2 {
 		return nil
@@ -54,8 +56,8 @@ func chartsOf(h crawl.History) (all []chart) {
 			continue
 		}
 		was := h.Samples[i-1]
-		// The last sample is of now. Told from a moment before, a visit that has just told of all
-		// it did would be a rate that nobody ever had.
+		// The last sample is of now. Compared with a moment before, a visit that has just reported
+		// all it did would be a rate that nobody ever had.
 		if soon := time.Duration(h.StepS * float64(time.Second) / 2); i == n-1 && i > 1 && !was.Silent && s.At.Sub(was.At) < soon {
 			was = h.Samples[i-2]
 		}
@@ -68,10 +70,10 @@ func chartsOf(h crawl.History) (all []chart) {
 	// A crawl that began a moment ago has one rate, which was that of all the time.
 	requests[0], stored[0] = requests[1], stored[1]
 	whole := func(v float64) string { return humanize.Comma(int64(math.Round(v))) }
-	if c, ok := draw("Rate", "a second", times, rateOf, curve{"requests", "flight", requests}, curve{"pages stored", "stored", stored}); ok {
+	if c, ok := draw("Rate", "", over, times, rateOf, curve{"requests", "flight", requests}, curve{"pages stored", "stored", stored}); ok {
 		all = append(all, c)
 	}
-	if c, ok := draw("Work", "URLs", times, whole, curve{"queued and in flight", "queued", queued}, curve{"pages stored", "stored", done}); ok {
+	if c, ok := draw("URLs", "", false, times, whole, curve{"queued and in flight", "queued", queued}, curve{"pages stored", "stored", done}); ok {
 		all = append(all, c)
 	}
 	return all

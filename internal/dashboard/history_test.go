@@ -21,20 +21,23 @@ func past(at time.Time) crawl.History {
 
 // A rate is the difference of two samples; while nothing ran there is none. It is never below 0.
 func TestChartsOf(t *testing.T) {
-	all := chartsOf(past(time.Date(2026, 11, 22, 12, 0, 0, 0, time.Local)))
+	all := chartsOf(past(time.Date(2026, 11, 22, 12, 0, 0, 0, time.Local)), false)
 	if len(all) != 2 || len(all[0].Lines) != 2 {
 		t.Fatalf("%+v", all)
 	}
-	if got := all[0].Lines[0]; got.Last != "4.0/s" || strings.Count(got.Path, "M") != 2 || strings.Count(got.Path, "L") != 1 {
+	if got := all[0].Lines[0]; got.Last != "4/s" || strings.Count(got.Path, "M") != 2 || strings.Count(got.Path, "L") != 1 {
 		t.Errorf("requests %+v", got)
 	}
-	if got := all[0].Lines[1]; got.Last != "0.0/s" {
+	if got := all[0].Lines[1]; got.Last != "0/s" {
 		t.Errorf("pages stored %+v", got)
+	}
+	if got := chartsOf(past(time.Date(2026, 11, 22, 12, 0, 0, 0, time.Local)), true)[0].Lines[1]; got.Last != "peak 1/s" {
+		t.Errorf("pages stored, of a crawl that is over: %+v", got)
 	}
 	if got := all[1].Lines[0]; got.Last != "50" || strings.Count(got.Path, "L") != 3 {
 		t.Errorf("queued %+v", got)
 	}
-	if chartsOf(crawl.History{}) != nil {
+	if chartsOf(crawl.History{}, false) != nil {
 		t.Error("of nothing there is a chart")
 	}
 }
@@ -45,11 +48,11 @@ func TestARateTakesTime(t *testing.T) {
 	last := h.Samples[3]
 	last.At, last.Requests = last.At.Add(time.Second), last.Requests+366
 	h.Samples = append(h.Samples[:3:3], crawl.HistorySample{At: h.Samples[3].At, Requests: 360, Silent: true}, last)
-	if got := chartsOf(h)[0].Lines[0]; got.Last != "366/s" {
+	if got := chartsOf(h, false)[0].Lines[0]; got.Last != "366/s" {
 		t.Errorf("with nothing to be put together with: %+v", got)
 	}
 	h.Samples[2].Silent, h.Samples[3].Silent = false, false
-	if got := chartsOf(h)[0].Lines[0]; got.Last != "9.9/s" {
+	if got := chartsOf(h, false)[0].Lines[0]; got.Last != "9.9/s" {
 		t.Errorf("606 requests in 61 s: %+v", got)
 	}
 }
@@ -57,7 +60,7 @@ func TestARateTakesTime(t *testing.T) {
 // The span is one of those there are.
 func TestSpan(t *testing.T) {
 	c := browse(t, shows(Options{}, running()))
-	for query, on := range map[string]string{"": "30 minutes", "?span=7d": "7 days", "?span=all": "all"} {
+	for query, on := range map[string]string{"": "30 min", "?span=7d": "7 days", "?span=all": "all"} {
 		if code, body := c.get("/" + query); code != 200 || !strings.Contains(body, `aria-current="true">`+on+"<") {
 			t.Errorf("%q: %d %s", query, code, body)
 		}

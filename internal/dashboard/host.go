@@ -45,12 +45,12 @@ const (
 func host(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	name, err := canon.ParseHost(r.PathValue("host"))
 	if err != nil {
-		return nil, notFound("That is no name of a host: %s.", text(r.PathValue("host"), 80))
+		return nil, notFound("This is not a host name: %s.", text(r.PathValue("host"), 80))
 	}
 	var before time.Time
 	if s := r.field("before"); s != "" {
 		if before, err = time.Parse(time.RFC3339Nano, s); err != nil {
-			return nil, wrong("That is no time: %s.", text(s, 40))
+			return nil, wrong("This is not a time: %s.", text(s, 40))
 		}
 	}
 	v, found := hostView{Before: !before.IsZero(), Steered: !c.AtRest(), MaxDelay: crawl.MaxHostDelay.Seconds()}, false

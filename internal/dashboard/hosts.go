@@ -28,7 +28,7 @@ type hostColumn struct {
 // hostColumns are the columns, and by which word each is ordered.
 var hostColumns = []struct{ name, sort, class string }{
 	{"host", "host", ""}, {"state", "state", ""}, {"queued", "queued", "n"}, {"requests", "fetched", "n"}, {"stored", "stored", "n"}, {"failed", "failed", "n"},
-	{"delay", "delay", "n"}, {"asked for by", "source", ""}, {"next due", "next_due", ""}, {"has", "", ""}, {"why", "reason", ""},
+	{"delay", "delay", "n"}, {"time left", "left", "n"}, {"delay set by", "source", ""}, {"next request", "next_due", ""}, {"has", "", ""}, {"why", "reason", ""},
 }
 
 func hosts(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
@@ -36,7 +36,7 @@ func hosts(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	q.Sort, q.Descending, q.After, q.Limit = r.field("sort"), r.field("down") != "", r.URL.Query().Get("after"), perPage
 	if q.Sort != "" && !slices.Contains(crawl.HostSorts, q.Sort) || q.Has != "" && !slices.Contains(crawl.HostHas, q.Has) ||
 		q.State != "" && !slices.Contains(crawl.HostStates, q.State) {
-		return nil, wrong("There is no such column, or state.")
+		return nil, wrong("There is no such column or state.")
 	}
 	rows, err := c.HostsPage(ctx, q)
 	v := hostsView{Paged: rows, Filter: q.Filter, State: q.State, Reason: q.Reason, Has: q.Has, States: crawl.HostStates, Kinds: crawl.HostHas}

@@ -113,5 +113,5 @@ func listProblem(err error, cursor, pattern string) error {
 	case cursor == "" && !strings.ContainsAny(pattern, `*?[\\`):
 		return err
 	}
-	return wrong("The pattern, or the place in the list, makes no sense: begin the list anew.")
+	return wrong("The pattern or the position in the list is not valid. Start from the beginning of the list.")
 }

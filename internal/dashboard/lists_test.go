@@ -47,20 +47,23 @@ func TestHostsPage(t *testing.T) {
 	if !strings.Contains(body, `<option value="due">due (120)`) || !strings.Contains(body, `href="/host/h119.example"`) {
 		t.Errorf("no counts or links: %s", body)
 	}
-	for _, path := range []string{"/hosts?sort=nonsense", "/hosts?has=nonsense", "/hosts?after=nonsense", "/agents?after=nonsense", "/log?before=nonsense", "/log?class=nonsense"} {
+	for _, path := range []string{"/hosts?sort=nonsense", "/hosts?has=nonsense", "/hosts?after=nonsense", "/mobile-robots?after=nonsense", "/log?before=nonsense", "/log?class=nonsense"} {
 		if code, _ := c.get(path); code != 400 {
 			t.Errorf("%s: %d", path, code)
 		}
 	}
 }
 
-func TestAgentsPage(t *testing.T) {
+func TestMobileRobotsPage(t *testing.T) {
 	c := browse(t, New(Options{Ask: answering(ask.Handlers{
 		"hosts-page": pagesHosts([]crawl.HostRow{{Host: "a.example", Agents: true}, {Host: "b.example"}}),
 		"hosts": sends(crawl.HostInfo{Host: "a.example", AgentServers: []crawl.AgentInfo{{Path: "/x/", Target: "agents.example:7000", Line: 12}, {Path: "/", Target: "none", Line: 3}}},
 			crawl.HostInfo{Host: "b.example", AgentServers: []crawl.AgentInfo{{Path: "/not-asked"}}}),
 	})}))
-	_, body := c.get("/agents")
+	if resp := c.ask("GET", "/agents?q=a", ""); resp.StatusCode != 301 || resp.Header.Get("Location") != "/mobile-robots?q=a" {
+		t.Errorf("by its old address: %d %v", resp.StatusCode, resp.Header)
+	}
+	_, body := c.get("/mobile-robots")
 	if !strings.Contains(body, "agents.example:7000") || strings.Contains(body, "not-asked") || strings.Index(body, ">none<") > strings.Index(body, "/x/") {
 		t.Errorf("%s", body)
 	}

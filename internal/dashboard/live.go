@@ -27,7 +27,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, p *page) {
 	case w.streams <- struct{}{}:
 		defer func() { <-w.streams }()
 	default:
-		w.fail(rw, r, &problem{Status: http.StatusServiceUnavailable, Text: "Too many pages are followed at once.", retry: 10})
+		w.fail(rw, r, &problem{Status: http.StatusServiceUnavailable, Text: "Too many pages are open at once.", retry: 10})
 		return
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
@@ -36,12 +36,12 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, p *page) {
 	begun, said := time.Now(), time.Now()
 	for s := sessionOf(r.Context()); time.Since(begun) < streamLasts && !w.ended.has(s); {
 		looked := time.Now()
-		main, err := w.main(r, p)
+		main, says, err := w.main(r, p)
 		took := time.Since(looked)
 		if r.Context().Err() != nil {
 			return
 		}
-		event := message("main", main)
+		event := append(message("says", []byte(says)), message("main", main)...)
 		if err != nil {
 			event = message("trouble", []byte(w.problemOf(r.Context(), r.URL.Path, err).Text))
 		}
@@ -68,17 +68,24 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, p *page) {
 	}
 }
 
-// main is the main part of a page alone.
-func (w *Web) main(r *http.Request, p *page) ([]byte, error) {
+// main is the main part of a page alone, and what the page says of how it is followed.
+func (w *Web) main(r *http.Request, p *page) (main []byte, says string, err error) {
 	f, err := w.view(r, p)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	w.complete(&f, r, sessionOf(r.Context()))
+	says = "Live."
+	if e, ok := f.V.(ending); f.Resting || ok && e.ended() {
+		says = "The crawl has ended. This page continues when the crawl does."
+	}
 	var b bytes.Buffer
 	err = pageTemplates()[p.file].ExecuteTemplate(&b, "content", f)
-	return b.Bytes(), err
+	return b.Bytes(), says, err
 }
+
+// ending is a view that knows whether the crawl has ended.
+type ending interface{ ended() bool }
 
 // message is an event of a stream.
 func message(event string, data []byte) []byte {

@@ -60,6 +60,8 @@ func followed(t *testing.T, web http.Handler) (next func() (event, data string),
 	return func() (event, data string) {
 			for lines.Scan() {
 				switch line := lines.Text(); {
+				case line == "" && event == "says":
+					event, data = "", ""
 				case line == "" && event != "":
 					return event, data
 				case strings.HasPrefix(line, "event: "):
@@ -105,7 +107,7 @@ func TestStream(t *testing.T) {
 		stored.Store(4711)
 		until("main", "<dd>4,711")
 		stored.Store(-1)
-		until("trouble", "the log of the server")
+		until("trouble", "The server’s log")
 		stored.Store(7)
 		for {
 			if e, data := next(); e == "main" {
@@ -160,7 +162,7 @@ func TestStreamIsStillThere(t *testing.T) {
 		time.Sleep(3*heartbeat + 5*time.Second)
 		leave()
 		<-done
-		if body := rec.Body.String(); strings.Count(body, "event: main") != 1 || strings.Count(body, "event: still\ndata: here\n\n") < 2 {
+		if body := rec.Body.String(); strings.Count(body, "event: main") != 1 || !strings.Contains(body, "event: says\ndata: The crawl has ended.") || strings.Count(body, "event: still\ndata: here\n\n") < 2 {
 			t.Errorf("after three times %v: %s", heartbeat, body)
 		}
 	})
@@ -266,7 +268,7 @@ func TestBusy(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		if code, body := c.get("/"); code != http.StatusServiceUnavailable || !strings.Contains(body, "Too many questions") {
+		if code, body := c.get("/"); code != http.StatusServiceUnavailable || !strings.Contains(body, "Too many requests") {
 			t.Errorf("one more: %d", code)
 		}
 		leave <- true

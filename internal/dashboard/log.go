@@ -25,12 +25,12 @@ func logPage(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	v := logView{Host: r.field("host"), Class: r.field("class"), Reason: r.field("reason"), Classes: crawl.LogClasses, Reasons: allReasons}
 	q := crawl.LogQuery{Class: v.Class, Reason: v.Reason, Before: r.URL.Query().Get("before"), Limit: linesShown}
 	if v.Class != "" && !slices.Contains(crawl.LogClasses, v.Class) {
-		return nil, wrong("There is no such class of lines.")
+		return nil, wrong("The log has no such class of lines.")
 	}
 	if v.Host != "" {
 		h, err := canon.ParseHost(v.Host)
 		if err != nil {
-			v.Wrong = "That is no name of a host."
+			v.Wrong = "This is not a host name."
 			return v, nil
 		}
 		q.Host = string(h)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/url"
 	"slices"
 
 	"github.com/curtsy/curtsy/internal/asker"
@@ -14,18 +15,43 @@ import (
 // overviewView is what overview.html shows.
 type overviewView struct {
 	crawl.Status
-	TimeLeft string // in words
-	Parts    []part // of the URLs discovered
-	Reasons  []service.Count
-	Shards   []crawl.ShardStatus
-	Steered  bool // somebody is there who can be told what to do
-	MoreHeld int  // hosts on hold that are not listed
-	Charts   []chart
-	Spans    []spanLink
-	Archived bool                // there are WARC files
-	Types    []service.TypeCount // pages that search has, by what they are
+	TimeLeft    string     // in words
+	Ending      *endedView // how the crawl ended; nil: it has not
+	Parts       []part     // of the URLs discovered
+	Reasons     []service.Count
+	MoreReasons int // that are not listed
+	Shards      []crawl.ShardStatus
+	Steered     bool // somebody is there who can be told what to do
+	MoreHeld    int  // postponed hosts that are not listed
+	Charts      []chart
+	Spans       []spanLink
+	Archived    bool // there are WARC files
+	// What search has.
+	Types, Langs *counted // nil: nothing is known of it
+	Slow         []crawl.HostRow
+	Failing      []crawl.HostRow
+	Newest       []crawl.PageLine
 	// IndexerOf names the indexer of each shard that has one.
 	IndexerOf map[int]string
+	// OneProcess: who owns the shards and stores the pages is one, or nobody.
+	OneProcess   bool
+	StorageWords string // how much the pages take, and how much room the disk has
+}
+
+func (v overviewView) ended() bool { return v.Ending != nil }
+
+// counted are pages by one of their properties.
+type counted struct {
+	Caption, What string
+	Rows          []countedRow
+	Total         int64
+	More          int // that are not listed
+}
+
+// countedRow is a value of a property, and how many pages have it; URL lists them.
+type countedRow struct {
+	Name, URL string
+	N         int64
 }
 
 // part is a class of URLs as part of all of them. From and Width are in thousandths.
@@ -35,40 +61,115 @@ type part struct {
 	From, Width float64
 }
 
-// heldShown is how many hosts on hold the overview lists.
-const heldShown = 10
+// How many rows the lists of the overview have, so that all of it stands on one screen.
+const (
+	heldShown    = 3
+	rankShown    = 5
+	newestShown  = 5
+	kindsShown   = 5
+	reasonsShown = 8
+)
 
 func overview(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
-	span, links, err := spanOf(r)
-	if err != nil {
+	if _, _, err := spanOf(r, false); err != nil {
 		return nil, err
 	}
 	st, err := c.Status(ctx)
 	if err != nil && len(st.Shards) == 0 {
 		return nil, err
 	}
+	over := st.State == "done" || st.State == "stopped"
+	span, links, _ := spanOf(r, over)
 	h, past := c.History(ctx, span)
 	if err == nil {
 		err = past
 	}
-	v := overviewView{Status: st, TimeLeft: timeLeft(st), Reasons: service.Reasons(st), Parts: partsOf(st), Charts: chartsOf(h), Spans: links, Steered: !c.AtRest()}
+	v := overviewView{Status: st, TimeLeft: timeLeft(st), Parts: partsOf(st), Spans: links, Steered: !c.AtRest()}
+	if over {
+		all := h
+		if span > 0 {
+			all, _ = c.History(ctx, 0) // without an answer less is known of the ending
+		}
+		v.Ending = endingOf(ctx, c, st, all)
+	}
+	v.Charts = chartsOf(h, v.Ending != nil)
+	v.Reasons, v.MoreReasons = cut(service.Reasons(st), reasonsShown)
 	v.Shards = slices.SortedFunc(slices.Values(st.Shards), func(a, b crawl.ShardStatus) int { return a.Shard - b.Shard })
+	v.Held, v.MoreHeld = cut(v.Held, heldShown)
+	v.storage()
+	v.Types = countedOf("Pages by type", "type", service.PageTypes(st), func(s string) (string, string) { return s, "/pages?type=" + url.QueryEscape(s) })
+	v.Langs = countedOf("Pages by language", "language", service.PageLangs(st), func(s string) (string, string) {
+		if s == crawl.PageLangNone {
+			return langName(s), ""
+		}
+		return langName(s), "/search?q=" + url.QueryEscape("lang:"+s)
+	})
+	v.rank(ctx, c)
+	return v, err
+}
+
+// rank fills in the lists of what is slow, what fails and what is new. Who does not answer leaves
+// his list empty: the status above has said so.
+func (v *overviewView) rank(ctx context.Context, c *asker.Crawl) {
+	first := func(sort string, wanted func(*crawl.HostRow) bool) []crawl.HostRow {
+		q := crawl.HostsQuery{Paging: crawl.Paging{Sort: sort, Descending: true, Limit: rankShown}}
+		page, _ := c.HostsPage(ctx, q)
+		return slices.DeleteFunc(page.Rows, func(h crawl.HostRow) bool { return !wanted(&h) })
+	}
+	if v.Queued > 0 {
+		v.Slow = first("left", func(h *crawl.HostRow) bool { return h.LeftS() > 0 })
+	}
+	if v.Failed > 0 {
+		v.Failing = first("failed", func(h *crawl.HostRow) bool { return h.Failed > 0 })
+	}
+	if v.Stored > 0 {
+		page, _ := c.PagesPage(ctx, crawl.PagesQuery{Brief: true, Paging: crawl.Paging{Limit: newestShown}})
+		v.Newest = page.Rows
+	}
+}
+
+// storage fills in what is known of shards and indexers.
+func (v *overviewView) storage() {
 	v.IndexerOf = map[int]string{}
-	for _, x := range st.Indexers {
+	owners, stored, free := map[string]bool{}, int64(0), int64(0)
+	for _, s := range v.Shards {
+		owners[s.Owner] = true
+	}
+	for _, x := range v.Indexers {
 		v.Archived = v.Archived || x.WARCFiles > 0
+		stored, free = stored+x.Bytes, max(free, x.DiskFree)
 		for _, shard := range x.Shards {
 			v.IndexerOf[shard] = x.Instance
 		}
 	}
-	v.Types = service.PageTypes(st)
-	if n := len(v.Held); n > heldShown {
-		v.Held, v.MoreHeld = v.Held[:heldShown], n-heldShown
+	v.OneProcess = len(owners) <= 1 && len(v.Indexers) <= 1
+	if len(v.Indexers) > 0 {
+		v.StorageWords = count(int64(len(v.Shards)), "shard") + ", " + size(stored) + " of pages"
+		if v.OneProcess && free > 0 {
+			v.StorageWords += ", " + size(free) + " free on the disk"
+		}
 	}
-	return v, err
 }
 
-// timeLeft is how long a crawl that runs is going to take, in words; "" where only hosts on hold
-// are left, or such that are paused, which the page says anyway.
+// countedOf makes a list of counts; name is what people call a value, and where its pages are.
+func countedOf(caption, what string, all []service.TypeCount, name func(string) (string, string)) *counted {
+	if len(all) == 0 {
+		return nil
+	}
+	c := &counted{Caption: caption, What: what}
+	for _, t := range all {
+		c.Total += t.N
+	}
+	all, c.More = cut(all, kindsShown)
+	for _, t := range all {
+		text, to := name(t.Type)
+		c.Rows = append(c.Rows, countedRow{text, to, t.N})
+	}
+	return c
+}
+
+// timeLeft is how long a crawl that runs is going to take, in words; "" where only postponed or
+// paused hosts are left, which the page reports anyway.
 func timeLeft(st crawl.Status) string {
 	switch {
 	case st.Queued+st.InFlight == 0 && st.Round != nil && !st.Round.Over:

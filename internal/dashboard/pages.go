@@ -7,6 +7,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -19,28 +20,31 @@ import (
 type page struct {
 	path  string // as http.ServeMux knows it, for example "/host/{host}"
 	title string // in the browser's; a view that is of one thing gives its own by titled
-	nav   string // in the navigation; "": it is not there
 	file  string // its template in templates/, which defines "main"
 	live  bool   // followed by browsers that can
 	view  func(context.Context, *asker.Crawl, *request) (any, error)
 }
 
-// pages are all of them, in the order of the navigation. Search is one by itself.
+// pages are all of them but search, which is one by itself.
 var pages = []page{
-	{path: "/{$}", title: "Overview", nav: "Overview", file: "overview.html", live: true, view: overview},
-	{path: "/hosts", title: "Hosts", nav: "Hosts", file: "hosts.html", live: true, view: hosts},
+	{path: "/{$}", title: "Overview", file: "overview.html", live: true, view: overview},
+	{path: "/pages", title: "Pages", file: "pages.html", view: storedPages},
+	{path: "/hosts", title: "Hosts", file: "hosts.html", live: true, view: hosts},
 	{path: "/host/{host}", title: "Host", file: "host.html", live: true, view: host},
-	{path: "/explain", title: "What became of a URL", nav: "Explain", file: "explain.html", view: explain},
+	{path: "/log", title: "Log", file: "log.html", live: true, view: logPage},
+	{path: "/explain", title: "Explain a URL", file: "explain.html", view: explain},
 	{path: "/robots", title: "robots.txt", file: "robots.html", view: robotsText},
-	{path: "/copy", title: "Copy of a page", file: "cached.html", view: cached},
-	{path: "/datasets", title: "Datasets", nav: "Datasets", file: "datasets.html", view: datasets},
+	{path: "/copy", title: "Stored text", file: "cached.html", view: cached},
+	{path: "/datasets", title: "Datasets", file: "datasets.html", view: datasets},
 	{path: "/dataset/{id}", title: "Dataset", file: "dataset.html", view: dataset},
-	{path: "/mirrors", title: "Mirrors", nav: "Mirrors", file: "mirrors.html", view: mirrors},
-	{path: "/updates", title: "Updates", nav: "Updates", file: "updates.html", view: updates},
-	{path: "/agents", title: "Mobile agents", nav: "Agents", file: "agents.html", view: agents},
-	{path: "/log", title: "Log", nav: "Log", file: "log.html", live: true, view: logPage},
-	{path: "/settings", title: "Settings", nav: "Settings", file: "settings.html", view: settings},
+	{path: "/mirrors", title: "Mirrors", file: "mirrors.html", view: mirrors},
+	{path: "/updates", title: "Updates", file: "updates.html", view: updates},
+	{path: "/mobile-robots", title: "Mobile robots", file: "mobilerobots.html", view: mobileRobots},
+	{path: "/settings", title: "Settings", file: "settings.html", view: settings},
 }
+
+// moved are addresses that pages had before, and where they are now.
+var moved = map[string]string{"/agents": "/mobile-robots"}
 
 // request is what a view is asked.
 type request struct {
@@ -63,6 +67,7 @@ type frame struct {
 	Crawl    string
 	Nav      []navigation
 	Live     bool
+	Resting  bool     // the crawl is not running
 	Notes    []string // what to know of the page
 	Done     string   // what the last control did
 	CSRF     string
@@ -73,29 +78,34 @@ type frame struct {
 	V        any // the view
 }
 
-// navigation is a link to a page; On marks the one that is shown.
+// navigation is a link to a page, or a group of them. On marks the page that is shown, and its
+// group; Apart the first of a set.
 type navigation struct {
 	Text, Path string
-	On         bool
+	On, Apart  bool
+	Sub        []navigation
 }
 
-// navigate lists the pages for a path that is shown.
-func navigate(path string) (all []navigation) {
-	add := func(text, to string) {
-		all = append(all, navigation{text, to, to == path})
-	}
-	for _, p := range pages {
-		if p.nav == "" {
-			continue
-		}
-		to := p.path
-		if to == "/{$}" {
-			to = "/"
-		}
-		add(p.nav, to)
-		if to == "/" {
-			add("Search", "/search")
-		}
+// menu is the navigation.
+var menu = []navigation{
+	{Text: "Overview", Path: "/"}, {Text: "Search", Path: "/search"}, {Text: "Pages", Path: "/pages"}, {Text: "Hosts", Path: "/hosts"}, {Text: "Log", Path: "/log"},
+	{Text: "Datasets", Path: "/datasets", Apart: true},
+	{Text: "More", Apart: true, Sub: []navigation{
+		{Text: "Explain a URL", Path: "/explain"}, {Text: "Mirrors", Path: "/mirrors"}, {Text: "Updates", Path: "/updates"}, {Text: "Mobile robots", Path: "/mobile-robots"},
+	}},
+	{Text: "Settings", Path: "/settings", Apart: true},
+}
+
+// navigate is the menu for a path that is shown.
+func navigate(path string) []navigation { return mark(menu, path) }
+
+// mark returns a copy of a menu in which the page at path is On.
+func mark(menu []navigation, path string) []navigation {
+	all := slices.Clone(menu)
+	for i := range all {
+		n := &all[i]
+		n.Sub = mark(n.Sub, path)
+		n.On = n.Path == path || slices.ContainsFunc(n.Sub, func(s navigation) bool { return s.On })
 	}
 	return all
 }
@@ -130,6 +140,7 @@ const (
 func (w *Web) view(r *http.Request, p *page) (frame, error) {
 	f := frame{Title: p.title, Live: p.live}
 	err := w.asking(r.Context(), func(ctx context.Context, c *asker.Crawl) (err error) {
+		f.Resting = c.AtRest()
 		f.V, err = p.view(ctx, c, &request{r, time.Now(), &w.catalog, w.o.Typed})
 		return err
 	})
@@ -177,7 +188,7 @@ func (w *Web) render(rw http.ResponseWriter, r *http.Request, s *session, status
 	var body bytes.Buffer
 	if err := pageTemplates()[file].Execute(&body, f); err != nil {
 		w.o.Log.Error("a page cannot be written", "path", r.URL.Path, "err", err)
-		http.Error(rw, "The page cannot be written; the log of the server says why.", http.StatusInternalServerError)
+		http.Error(rw, "The page cannot be written. The server’s log has the reason.", http.StatusInternalServerError)
 		return
 	}
 	if s.fresh {

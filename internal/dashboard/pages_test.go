@@ -23,7 +23,7 @@ func TestPagesOfAHostileWeb(t *testing.T) {
 		t.Fatalf("no dataset is listed: %.2000s", list)
 	}
 	for _, path := range []string{
-		"/host/evil.example", "/explain?url=https://evil.example/", "/explain?url=" + url.QueryEscape(evilURL), "/datasets", "/dataset/" + id[1], "/mirrors", "/updates", "/hosts", "/hosts?sort=queued&down=1&q=evil", "/agents", "/log", "/log?class=audit&host=evil.example", "/log?host=%22%3E", "/settings",
+		"/host/evil.example", "/explain?url=https://evil.example/", "/explain?url=" + url.QueryEscape(evilURL), "/datasets", "/dataset/" + id[1], "/mirrors", "/updates", "/hosts", "/hosts?sort=queued&down=1&q=evil", "/mobile-robots", "/pages", "/pages?type=x&lang=%22%3E", "/log", "/log?class=audit&host=evil.example", "/log?host=%22%3E", "/settings",
 		"/copy?url=https://evil.example/", "/robots?url=https://evil.example/",
 		"/datasets?q=" + url.QueryEscape(long[:900]) + "&license=" + url.QueryEscape(evil), "/mirrors?q=%22%3E%3Cscript%3E&from=51", "/explain?url=" + url.QueryEscape(long[:3000]),
 	} {
@@ -45,7 +45,7 @@ func TestPagesOfNothing(t *testing.T) {
 	c := browse(t, New(Options{Ask: answering(ask.Handlers{})}))
 	for path, says := range map[string]string{
 		"/explain": "curtsy explain URL", "/datasets": "curtsy check datatxt", "/mirrors": "curtsy check robots", "/updates": "curtsy crawl --updates",
-		"/hosts": "curtsy crawl --contact", "/agents": "curtsy check robots", "/log": "curtsy log --follow", "/settings": "curtsy seed",
+		"/hosts": "curtsy crawl --contact", "/mobile-robots": "curtsy check robots", "/pages": "curtsy crawl --contact", "/log": "curtsy log --follow", "/settings": "curtsy seed",
 	} {
 		code, body := c.get(path)
 		if code != 200 || !strings.Contains(body, says) {
@@ -54,7 +54,7 @@ func TestPagesOfNothing(t *testing.T) {
 		checkMarkup(t, body)
 	}
 	for path, says := range map[string]string{
-		"/host/new.example": "curtsy seed", "/host/a%20b": "no name of a host", "/dataset/nothing": "curtsy datasets",
+		"/host/new.example": "curtsy seed", "/host/a%20b": "not a host name", "/dataset/nothing": "curtsy datasets",
 		"/robots?url=https://new.example/": "curtsy explain",
 		"/copy?url=https://new.example/":   "curtsy explain https://new.example/",
 	} {
@@ -78,11 +78,11 @@ func TestPaging(t *testing.T) {
 	c := browse(t, New(Options{Ask: answering(ask.Handlers{"datasets": sends(all...)})}))
 	rows := func(body string) int { return strings.Count(body, `<th scope="row">`) }
 	_, body := c.get("/datasets?q=rain")
-	if rows(body) != 50 || !strings.Contains(body, "1 to 50 of 60, of 120 in all") || !strings.Contains(body, `href="/datasets?from=51&amp;q=rain"`) || strings.Contains(body, "Before these") {
+	if rows(body) != 50 || !strings.Contains(body, "1 to 50 of 60 (120 in all)") || !strings.Contains(body, `href="/datasets?from=51&amp;q=rain"`) || strings.Contains(body, "Previous") {
 		t.Errorf("the first part: %s", body)
 	}
 	_, body = c.get("/datasets?from=51&q=rain")
-	if rows(body) != 10 || !strings.Contains(body, "51 to 60 of 60") || strings.Contains(body, "After these") || !strings.Contains(body, `href="/datasets?q=rain"`) {
+	if rows(body) != 10 || !strings.Contains(body, "51 to 60 of 60") || strings.Contains(body, ">Next<") || !strings.Contains(body, `href="/datasets?q=rain"`) {
 		t.Errorf("the last part: %s", body)
 	}
 	for _, from := range []string{"-1", "0", "x", "99999999999999999999", ""} {
@@ -124,8 +124,8 @@ func TestExplainPage(t *testing.T) {
 	h["quoting"] = sends(crawl.QuoteLimit{Rule: crawl.RuleMaxSnippet, From: crawl.FromHeader, Chars: 17},
 		crawl.QuoteLimit{Rule: crawl.RuleDataNoSnippet, From: crawl.FromText, Parts: 3})
 	_, body = browse(t, New(Options{Ask: answering(h)})).get("/explain?url=https://evil.example/")
-	for _, want := range []string{"<td>at most 17 characters<td>its X-Robots-Tag or Robots-Tag header<td><code>max-snippet:17</code>",
-		"<td>all but 3 parts of the text<td>its text<td><code>data-nosnippet</code>"} {
+	for _, want := range []string{`>at most 17 characters<td data-l="file and line">its X-Robots-Tag or Robots-Tag header<td data-l="rule"><code>max-snippet:17</code>`,
+		`>all but 3 parts of the text<td data-l="file and line">its text<td data-l="rule"><code>data-nosnippet</code>`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("it does not say %q", want)
 		}
@@ -164,7 +164,7 @@ func TestDatasetFilters(t *testing.T) {
 		t.Fatal("no link to a dataset")
 	}
 	code, body := c.get("/dataset/" + id[1])
-	for _, want := range []string{"curtsy datasets get " + id[1], "https://files.example/rain.csv", "1.0 KiB", "CC-BY-4.0", "https://d.example/Rain", "json-ld"} {
+	for _, want := range []string{"curtsy datasets get " + id[1], "https://files.example/rain.csv", "1 KiB", "CC-BY-4.0", "https://d.example/Rain", "json-ld"} {
 		if code != 200 || !strings.Contains(body, want) {
 			t.Errorf("the dataset: %d, it does not say %q", code, want)
 		}
@@ -175,7 +175,7 @@ func TestDatasetFilters(t *testing.T) {
 func TestRobotsPage(t *testing.T) {
 	c := browse(t, New(Options{Ask: answering(ask.Handlers{"robots-text": sends(crawl.RobotsText{Origin: "https://h.example", Size: 70, Text: "User-agent: *\r\nDisallow: /a\r\nnonsense\r\nCrawl-delay: 7\r\nUser-agent: x\r\nDisallow: /b"})})}))
 	code, body := c.get("/robots?url=https://h.example/")
-	for _, want := range []string{"1 of its rules are for us", "7 s between", "<td><b>rule</b><td><code>Disallow: /a</code>", "<td><td><code>Disallow: /b</code>", "<td><td><code>nonsense</code><td>"} {
+	for _, want := range []string{"1 rule applies to this crawler", "7 s between", "<td><b>rule</b><td><code>Disallow: /a</code>", "<td><td><code>Disallow: /b</code>", "<td><td><code>nonsense</code><td>"} {
 		if code != 200 || !strings.Contains(body, want) {
 			t.Errorf("%d, it does not say %q: %s", code, want, body)
 		}

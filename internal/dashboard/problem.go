@@ -49,19 +49,19 @@ func (w *Web) problemOf(ctx context.Context, about string, err error) *problem {
 	case errors.As(err, &p):
 		return p
 	case errors.Is(err, turns.ErrBusy):
-		return &problem{Status: http.StatusServiceUnavailable, Text: "Too many questions at once: ask again in a moment.", retry: 1}
+		return &problem{Status: http.StatusServiceUnavailable, Text: "Too many requests at once. Try again in a moment.", retry: 1}
 	case errors.Is(err, ask.ErrNobody), errors.As(err, &missing):
 		w.o.Log.Warn("nobody answered", "question", about, "err", err)
-		return &problem{Status: http.StatusServiceUnavailable, Text: "Nobody who works on this crawl answers at the moment.", Typed: "curtsy status", retry: 5}
+		return &problem{Status: http.StatusServiceUnavailable, Text: "No process of this crawl answers at the moment.", Typed: "curtsy status", retry: 5}
 	case errors.Is(err, context.DeadlineExceeded):
 		w.o.Log.Warn("no answer in time", "question", about, "err", err)
-		return &problem{Status: http.StatusServiceUnavailable, Text: "There was no answer in time.", retry: 5}
+		return &problem{Status: http.StatusServiceUnavailable, Text: "No answer came in time.", retry: 5}
 	case ctx.Err() != nil: // whoever asked has gone
-		return &problem{Status: http.StatusServiceUnavailable, Text: "The question was given up."}
+		return &problem{Status: http.StatusServiceUnavailable, Text: "The request was cancelled."}
 	}
 	// What went wrong may name files: that is for the log.
 	w.o.Log.Error("a question failed", "question", about, "err", err)
-	return &problem{Status: http.StatusInternalServerError, Text: "It could not be answered; the log of the server says why."}
+	return &problem{Status: http.StatusInternalServerError, Text: "The request failed. The server’s log has the reason."}
 }
 
 // fail answers with a problem.
@@ -78,5 +78,5 @@ func missing(e *ask.IncompleteError) string {
 	if len(e.Missing) > 1 {
 		s += "s"
 	}
-	return s + " " + webtext.Numbers(e.Missing) + "). What is shown comes from the others."
+	return s + " " + webtext.Numbers(e.Missing) + "). The page shows the rest."
 }

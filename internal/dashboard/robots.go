@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/asker"
@@ -22,6 +23,11 @@ type robotsView struct {
 	Mine          int // lines that are rules for us
 }
 
+// Remarks reports whether there is a remark on any line.
+func (v robotsView) Remarks() bool {
+	return slices.ContainsFunc(v.Lines, func(l robotsLine) bool { return l.Odd != "" })
+}
+
 // robotsLine is a line of a robots.txt, and how it was read.
 type robotsLine struct {
 	N    int
@@ -40,14 +46,14 @@ func robotsText(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	asked := r.URL.Query().Get("url")
 	u, err := canon.Parse(asked)
 	if err != nil {
-		return nil, wrong("That is no URL: %s.", text(asked, 120))
+		return nil, wrong("This is not a URL: %s.", text(asked, 120))
 	}
 	t, found, err := c.RobotsText(ctx, asked)
 	if !found {
 		if err != nil {
 			return nil, err
 		}
-		return nil, notFound("There is no copy of a robots.txt of %s.", text(u.Origin().String(), 120)).typed("curtsy explain " + webtext.ShellWord(u.Origin().String()+"/"))
+		return nil, notFound("No robots.txt of %s is stored.", text(u.Origin().String(), 120)).typed("curtsy explain " + webtext.ShellWord(u.Origin().String()+"/"))
 	}
 	v := robotsView{Origin: t.Origin, Agent: c.Spec.Agent, Size: t.Size, Cut: t.Size > crawl.MaxRobotsText}
 	f := robots.Parse([]byte(t.Text))

@@ -110,10 +110,10 @@ func (w *Web) form(rw http.ResponseWriter, r *http.Request, s *session) *problem
 	_ = http.NewResponseController(rw).SetReadDeadline(time.Now().Add(takeWithin))
 	r.Body = http.MaxBytesReader(rw, r.Body, maxForm)
 	if r.ParseForm() != nil {
-		return &problem{Status: http.StatusBadRequest, Text: "The form cannot be read, or is too large."}
+		return &problem{Status: http.StatusBadRequest, Text: "The form is not valid or too large."}
 	}
 	if subtle.ConstantTimeCompare([]byte(r.PostForm.Get(csrfField)), []byte(w.csrf(s))) != 1 {
-		return &problem{Status: http.StatusForbidden, Text: "The page this was sent from is too old, or not ours. Load it again, and do the same once more."}
+		return &problem{Status: http.StatusForbidden, Text: "The form is too old or not from this dashboard. Reload the page and try again."}
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (w *Web) enter(rw http.ResponseWriter, r *http.Request) (*session, *problem
 
 // Why a token is not taken.
 var (
-	errWrongToken = errors.New("That is not the token. It was shown in the terminal when the dashboard was started.")
+	errWrongToken = errors.New("The token is wrong. The terminal showed it when the dashboard started.")
 	errTooMany    = errors.New("Too many wrong tokens. Try again in ten seconds.")
 )
 
@@ -204,7 +204,7 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 func (w *Web) letIn(rw http.ResponseWriter, r *http.Request, token, next string) {
 	if w.o.Token != "" {
 		if err := w.guess(r, token); err != nil {
-			w.o.Log.Warn("somebody was not let in", "from", r.RemoteAddr, "why", err)
+			w.o.Log.Warn("a login was refused", "from", r.RemoteAddr, "why", err)
 			status := http.StatusUnauthorized
 			if err == errTooMany {
 				status = http.StatusTooManyRequests

@@ -68,7 +68,7 @@ func settings(ctx context.Context, c *asker.Crawl, _ *request) (any, error) {
 	return v, nil
 }
 
-var errSetting = errors.New("A limit is a whole number, and a delay a number of seconds from 0 to 600.")
+var errSetting = errors.New("A limit is a whole number. A delay is a number of seconds from 0 to 600.")
 
 // changeSettings changes scope, limits and the least delay, or says what that would do.
 func changeSettings(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {

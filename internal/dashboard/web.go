@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -90,13 +91,18 @@ func New(o Options) *Web {
 	for _, a := range acts {
 		w.mux.HandleFunc("POST "+a.path, func(rw http.ResponseWriter, r *http.Request) { w.act(rw, r, &a) })
 	}
+	for from, to := range moved {
+		w.mux.HandleFunc("GET "+from, func(rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, (&url.URL{Path: to, RawQuery: r.URL.RawQuery}).String(), http.StatusMovedPermanently)
+		})
+	}
 	w.mux.HandleFunc("GET "+loginPath, w.loginPage)
 	w.mux.HandleFunc("POST "+loginPath, w.login)
 	w.mux.HandleFunc("POST /logout", w.logout)
 	w.mux.HandleFunc("/", func(rw http.ResponseWriter, r *http.Request) {
 		if _, found := w.mux.Handler(&http.Request{Method: http.MethodGet, URL: r.URL, Host: r.Host}); found != "/" {
 			rw.Header().Set("Allow", "GET, HEAD")
-			w.fail(rw, r, &problem{Status: http.StatusMethodNotAllowed, Text: "This can be looked at, and nothing else."})
+			w.fail(rw, r, &problem{Status: http.StatusMethodNotAllowed, Text: "This page can only be read."})
 			return
 		}
 		w.fail(rw, r, notFound("There is no page at this address."))

@@ -50,6 +50,7 @@ func hostileCrawl() ask.Handlers {
 	var updates []crawl.UpdatesInfo
 	var rows []crawl.HostRow
 	var lines []crawl.LogLine
+	var stored []crawl.PageLine
 	for i := range 300 {
 		h.Robots = append(h.Robots, crawl.RobotsInfo{Origin: evilURL, State: "parsed", Reason: long, HostHint: long, Claim: evilURL, MirrorOf: seed, DataTxt: long,
 			Nested: []crawl.NestedInfo{{URL: evilURL, State: evil, Reason: long}}, SecurityTxt: &crawl.SecurityTxt{State: evil, Contacts: []string{long}},
@@ -60,6 +61,7 @@ func hostileCrawl() ask.Handlers {
 		tl.Requests = append(tl.Requests, crawl.Request{URL: evilURL + long, Kind: long, Start: at, End: at.Add(time.Second / 2), BoundS: 1, BoundSource: long, Visit: long})
 		tl.Unknown = append(tl.Unknown, crawl.Unknown{From: at, To: at, Visit: long})
 		mirrors = append(mirrors, crawl.MirrorInfo{Host: "evil.example", Origin: evilURL, Main: evilURL, State: evil, Reason: long, Detail: long, Evidence: long})
+		stored = append(stored, crawl.PageLine{URL: evilURL + long, Title: long, Type: long, Lang: evil, Size: huge, StoredAt: then})
 		rows = append(rows, crawl.HostRow{Host: fmt.Sprintf("evil%d.example", i), State: evil, Reason: long, MirrorOf: long, DelaySource: long, NextDue: &then, Agents: true, Sitemaps: 3})
 		lines = append(lines, crawl.LogLine{Time: then, URL: evilURL + long, State: evil, Reason: long, Detail: long, Bytes: &n, TookS: 1},
 			crawl.LogLine{Time: then, Audit: long, What: long, Who: long, From: long, Error: long, Detail: long})
@@ -72,7 +74,7 @@ func hostileCrawl() ask.Handlers {
 	updates = append(updates, crawl.UpdatesInfo{Site: "https://evil.example/", Reason: long})
 	return ask.Handlers{
 		"hosts": sends(h), "timeline": sends(tl), "explain": sends(x), "page": sends(page), "datasets": sends(claim), "mirrors-page": pagesOf(crawl.MirrorSorts, mirrors), "updates-page": pagesOf(crawl.UpdatesSorts, updates),
-		"status": sends(running()), "hosts-page": pagesHosts(rows), "log": logs(lines), "robots-text": sends(crawl.RobotsText{Origin: "https://evil.example", Text: "User-agent: *\nDisallow: /" + long + strings.Repeat("\nCrawl-delay: 3\n"+evil, 700), Size: 1 << 20}),
+		"status": sends(running()), "hosts-page": pagesHosts(rows), "pages-page": pagesOf(crawl.PageSorts, stored), "log": logs(lines), "robots-text": sends(crawl.RobotsText{Origin: "https://evil.example", Text: "User-agent: *\nDisallow: /" + long + strings.Repeat("\nCrawl-delay: 3\n"+evil, 700), Size: 1 << 20}),
 	}
 }
 
@@ -96,6 +98,12 @@ func pagesHosts(rows []crawl.HostRow) ask.Handler {
 			sum.Counts[row.State]++
 			sum.Matched++
 			k := paging.Key{Text: row.Host, ID: row.Host}
+			if top.Sort() == "left" {
+				k.N, k.Text = row.LeftS(), ""
+			}
+			if top.Sort() == "failed" {
+				k.N, k.Text = float64(row.Failed), ""
+			}
 			if top.Sort() == "queued" {
 				k.N, k.Text = float64(row.Queued), ""
 			}

@@ -1,15 +1,19 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -36,6 +40,16 @@ var words = template.FuncMap{
 	"empty":      emptyList,
 	"percent":    percent,
 	"means":      reasonWord,
+
+	"called":       called,
+	"className":    className,
+	"featureName":  featureName,
+	"fits":         func(url string) bool { return len(url) <= canon.MaxLen },
+	"hostFeatures": hostFeatures,
+	"language":     searchweb.LanguageName,
+	"moment":       moment,
+	"stateName":    stateName,
+	"typeName":     typeName,
 }
 
 // count writes a number of things: 1 page, 1,204 pages.
@@ -63,18 +77,21 @@ func number(n any) (string, error) {
 	return "", fmt.Errorf("%T is no whole number", n)
 }
 
-// size writes bytes with a unit.
-func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
+// size writes bytes with a unit: 5 MiB, 3.4 MiB.
+func size(n int64) string { return plain(humanize.IBytes(uint64(max(n, 0)))) }
+
+// plain is a number and its unit without a fraction that is 0.
+func plain(s string) string { return strings.Replace(s, ".0", "", 1) }
 
 // rateOf writes how many a second.
 func rateOf(perSecond float64) string {
 	switch {
-	case perSecond >= 99.95:
+	case perSecond >= 9.95:
 		return humanize.Comma(int64(math.Round(perSecond))) + "/s"
 	case perSecond > 0 && perSecond < 0.05:
-		return fmt.Sprintf("%.1f/min", perSecond*60)
+		return plain(fmt.Sprintf("%.1f", perSecond*60)) + "/min"
 	}
-	return fmt.Sprintf("%.1f/s", perSecond)
+	return plain(fmt.Sprintf("%.1f", perSecond)) + "/s"
 }
 
 // seconds writes a duration given in seconds: < 1 ms, 250 ms, 1.5 s, 4 min 10 s, 2 h 5 min, 3.5
@@ -85,8 +102,8 @@ func seconds(s float64) string {
 		return "< 1 ms"
 	case s > 0 && d < time.Second:
 		return fmt.Sprintf("%d ms", d.Round(time.Millisecond).Milliseconds())
-	case d < 10*time.Second && d%time.Second != 0:
-		return fmt.Sprintf("%.1f s", s)
+	case d < 10*time.Second:
+		return plain(fmt.Sprintf("%.1f s", s))
 	case d < time.Minute:
 		return fmt.Sprintf("%.0f s", s)
 	case d < time.Hour:
@@ -94,13 +111,36 @@ func seconds(s float64) string {
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 	}
-	return fmt.Sprintf("%.1f days", s/86400)
+	return plain(fmt.Sprintf("%.1f", s/86400)) + " days"
 }
 
 // clock is a time as people read it, with its zone, and as programs do. It takes a time.Time or a
-// *time.Time; of none it says so.
+// *time.Time; where there is none it is "never".
 func clock(at any) template.HTML {
-	var t time.Time
+	t := timeOf(at)
+	if t.IsZero() {
+		return `<span class="soft">never</span>`
+	}
+	return timeTag(t, t.Format("2 Jan 2006 15:04:05 MST"), "")
+}
+
+// moment is a time in few characters: of today without the date.
+func moment(at any) template.HTML {
+	t := timeOf(at)
+	if t.IsZero() {
+		return `<span class="soft">never</span>`
+	}
+	format := "2 Jan 2006"
+	switch age := time.Since(t).Abs(); {
+	case t.Format(time.DateOnly) == time.Now().Format(time.DateOnly):
+		format = "15:04:05"
+	case age < 200*24*time.Hour:
+		format = "2 Jan 15:04"
+	}
+	return timeTag(t, t.Format(format), t.Format("2 Jan 2006 15:04:05 MST"))
+}
+
+func timeOf(at any) (t time.Time) {
 	switch at := at.(type) {
 	case time.Time:
 		t = at
@@ -109,11 +149,61 @@ func clock(at any) template.HTML {
 			t = *at
 		}
 	}
-	if t.IsZero() {
-		return `<span class="soft">never</span>`
+	return t.Local()
+}
+
+// timeTag is a time in our own words, with a longer form for those who point at it.
+func timeTag(t time.Time, shown, title string) template.HTML {
+	if title != "" {
+		title = `" title="` + template.HTMLEscapeString(title)
 	}
-	t = t.Local()
-	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + template.HTMLEscapeString(t.Format("2 Jan 2006 15:04:05 MST")) + `</time>`)
+	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + title + `">` + template.HTMLEscapeString(shown) + `</time>`)
+}
+
+// called is what a page is called: its title, or else its address.
+func called(url, title string, most int) string { return cmp.Or(text(title, most), text(url, most)) }
+
+// stateNames are states of hosts that people call otherwise than programs do.
+var stateNames = map[string]string{"held": "postponed", "robots-pending": "waiting for robots.txt", "waiting": "waiting for its delay"}
+
+func stateName(state string) string { return cmp.Or(stateNames[state], text(state, 40)) }
+
+// featureNames are what people call the words of crawl.HostHas.
+var featureNames = map[string]string{
+	"robots": "robots.txt", "data": "data.txt", "agents": "mobile robots", "usage": "rules of use", "mirror": "a main host elsewhere",
+}
+
+func featureName(has string) string { return cmp.Or(featureNames[has], text(has, 40)) }
+
+// hostFeatures are what a host has, in words.
+func hostFeatures(h crawl.HostRow) string {
+	var all []string
+	for has, is := range map[string]bool{"robots": h.Robots, "data": h.DataTxt, "agents": h.Agents, "updates": h.Updates, "usage": h.Usage} {
+		if is {
+			all = append(all, featureName(has))
+		}
+	}
+	slices.Sort(all)
+	if h.Sitemaps > 0 {
+		all = append(all, count(int64(h.Sitemaps), "sitemap"))
+	}
+	return strings.Join(all, ", ")
+}
+
+// className is a class of lines in the log.
+func className(class string) string {
+	if class == "audit" {
+		return "operator action"
+	}
+	return text(class, 40)
+}
+
+// typeName is what people call a media type: one of the words of --types, or else the type itself.
+func typeName(media string) string {
+	if names := crawl.TypeOf(media).Names(); len(names) > 0 {
+		return names[0]
+	}
+	return text(media, 60)
 }
 
 // maxText is how many characters are shown of a text from a site, unless a page says otherwise.
@@ -194,9 +284,13 @@ func emptyList(what, typed string) template.HTML {
 func percent(part, whole int64) string {
 	switch {
 	case whole <= 0 || part <= 0:
-		return "0 %"
+		return "0%"
 	case part*1000 < whole:
-		return "< 0.1 %"
+		return "< 0.1%"
+	case part < whole && part*1000 >= whole*995:
+		return "> 99%"
+	case part*10 >= whole:
+		return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(whole))
 	}
-	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
+	return plain(fmt.Sprintf("%.1f", 100*float64(part)/float64(whole))) + "%"
 }

@@ -9,11 +9,11 @@ import (
 func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
 		count(1, "page"): "1 page", count(1204, "page"): "1,204 pages", count(0, "page"): "0 pages",
-		size(5 << 20): "5.0 MiB", size(-1): "0 B",
-		rateOf(0): "0.0/s", rateOf(0.01): "0.6/min", rateOf(3.25): "3.2/s", rateOf(1204.4): "1,204/s",
-		seconds(0): "0 s", seconds(0.0004): "< 1 ms", seconds(0.0006): "1 ms", seconds(0.25): "250 ms", seconds(1): "1 s", seconds(1.5): "1.5 s", seconds(10): "10 s", seconds(250): "4 min 10 s",
+		size(5 << 20): "5 MiB", size(3<<20 + 400<<10): "3.4 MiB", size(-1): "0 B",
+		rateOf(0): "0/s", rateOf(0.01): "0.6/min", rateOf(3.25): "3.2/s", rateOf(7.04): "7/s", rateOf(12.4): "12/s", rateOf(1204.4): "1,204/s",
+		seconds(0): "0 s", seconds(0.0004): "< 1 ms", seconds(0.0006): "1 ms", seconds(0.25): "250 ms", seconds(1): "1 s", seconds(1.5): "1.5 s", seconds(10): "10 s", seconds(2.04): "2 s", seconds(250): "4 min 10 s",
 		seconds(7500): "2 h 5 min", seconds(3.5 * 86400): "3.5 days",
-		percent(1, 4): "25.0 %", percent(1, 100000): "< 0.1 %", percent(0, 4): "0 %", percent(1, 0): "0 %",
+		percent(1, 4): "25%", percent(1, 16): "6.2%", percent(1, 50): "2%", percent(999, 1000): "> 99%", percent(5, 5): "100%", percent(1, 100000): "< 0.1%", percent(0, 4): "0%", percent(1, 0): "0%",
 		text(" a\nb\u202e<c> "): "a b<c>", text("abcdef", 3): "ab…",
 	} {
 		if got != want {

@@ -96,21 +96,21 @@ func TestExternalDashboardPages(t *testing.T) {
 	at := crawlWithDashboard(t, web, "--delay", "50ms", "--contact", "me@example.org", web.Seeds()[0], evilPage)
 
 	var data string
-	eventually(t, "a dataset, a mirror, an agent's server and the page with a bad title are there", func() bool {
+	eventually(t, "a dataset, a mirror, a server of mobile robots and the page with a bad title are there", func() bool {
 		if m := datasetLink.FindStringSubmatch(body(t, at+"/datasets")); m != nil {
 			data = m[1]
 		}
-		return data != "" && strings.Contains(body(t, at+"/mirrors"), "h0006.sim.test") && strings.Contains(body(t, at+"/agents"), "agents.sim.test") &&
+		return data != "" && strings.Contains(body(t, at+"/mirrors"), "h0006.sim.test") && strings.Contains(body(t, at+"/mobile-robots"), "agents.sim.test") &&
 			strings.Contains(body(t, at+"/search?q=zyzzyva"), "evil.html")
 	})
 	evil := url.QueryEscape(evilPage)
 	pages := []struct{ name, path, heading string }{
-		{"overview", "/", "Running"}, {"hosts", "/hosts?sort=stored&down=1", "Hosts"}, {"host", "/host/h0000.sim.test", "h0000.sim.test"},
-		{"robots", "/robots?url=" + url.QueryEscape("http://h0002.sim.test/"), "robots.txt"}, {"explain", "/explain?url=" + evil, "What became of a URL"},
-		{"search", "/search?q=zyzzyva", ""}, {"datasets", "/datasets", "Datasets"}, {"dataset", data, ""}, {"mirrors", "/mirrors", "Mirrors"}, {"updates", "/updates", "Updates"},
-		{"log", "/log", "Log"}, {"agents", "/agents", "Mobile agents"}, {"copy", "/copy?url=" + evil, "Copy of"}, {"settings", "/settings", "Settings"},
+		{"overview", "/", "Running"}, {"pages", "/pages", "Pages"}, {"hosts", "/hosts?sort=stored&down=1", "Hosts"}, {"host", "/host/h0000.sim.test", "h0000.sim.test"},
+		{"robots", "/robots?url=" + url.QueryEscape("http://h0002.sim.test/"), "robots.txt"}, {"explain", "/explain?url=" + evil, "Explain a URL"},
+		{"search", "/search?q=quiet+harbor", ""}, {"datasets", "/datasets", "Datasets"}, {"dataset", data, ""}, {"mirrors", "/mirrors", "Mirrors"}, {"updates", "/updates", "Updates"},
+		{"log", "/log", "Log"}, {"mobile-robots", "/mobile-robots", "Mobile robots"}, {"copy", "/copy?url=" + evil, "Stored text of"}, {"settings", "/settings", "Settings"},
 	}
-	for _, width := range []int64{1280, 360} {
+	for _, width := range []int64{1280, 800, 360} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			b := startBrowser(t, width, true)
 			for _, p := range pages {
@@ -124,6 +124,9 @@ func TestExternalDashboardPages(t *testing.T) {
 				}
 				b.fits(what)
 				b.accessible(what)
+				if p.name == "overview" && width == 1280 {
+					b.oneScreen(what)
+				}
 				for _, scheme := range []string{"light", "dark"} {
 					b.scheme(scheme)
 					b.contrast(what + ", " + scheme)
@@ -138,12 +141,71 @@ func TestExternalDashboardPages(t *testing.T) {
 					t.Errorf("%s, without scripts: the heading is %q", what, got)
 				}
 				b.fits(what + ", without scripts")
+				b.keyboard(what)
 			}
 			b.open(at + "/search?q=zyzzyva")
 			if got := b.text("main"); !strings.Contains(got, evilTitle) {
 				t.Errorf("the title that is a script is not shown as text: %s", got)
 			}
 		})
+	}
+}
+
+// oneScreen fails when one has to scroll to see all of an overview.
+func (b *browser) oneScreen(what string) {
+	b.t.Helper()
+	if bottom := eval[float64](b, `scrollY + document.querySelector('#parts').getBoundingClientRect().bottom`); bottom > 800 {
+		b.t.Errorf("%s: it is %.0f pixels high, and the window 800", what, bottom)
+	}
+}
+
+// TestExternalDashboardEnded looks at the dashboard of a crawl that has ended: it says when, how
+// long it took and what came of it, and nothing on it seems to go on.
+func TestExternalDashboardEnded(t *testing.T) {
+	t.Parallel()
+	browsing(t)
+	web, err := simweb.Start(simweb.Demo())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir, err := os.MkdirTemp("", "curtsy-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	data := filepath.Join(dir, "data")
+	run(t, program(t, "curtsy"), append([]string{"crawl", "--dir", data, "--listen", "off", "--allow-private", "--delay", "0s", "--resolve", web.Resolve()}, web.Seeds()...)...)
+	p := start(t, "curtsy dashboard", "curtsy", "dashboard", "--dir", data, "--listen", "127.0.0.1:0")
+	var at string
+	eventually(t, "curtsy dashboard writes where", func() bool {
+		text, _ := os.ReadFile(p.log)
+		if _, rest, ok := strings.Cut(string(text), "dashboard: "); ok && strings.Contains(rest, "\n") {
+			at, _, _ = strings.Cut(rest, "\n")
+		} else if p.over() {
+			t.Fatalf("curtsy dashboard ended: %s", text)
+		}
+		return at != ""
+	})
+	at = strings.TrimSuffix(strings.TrimSpace(at), "/")
+	for _, width := range []int64{1280, 800, 360} {
+		b := startBrowser(t, width, true)
+		what := fmt.Sprintf("the ended overview, %d px", width)
+		for _, scheme := range []string{"light", "dark"} {
+			b.scheme(scheme)
+			b.open(at + "/")
+			eventually(t, "the page is followed", func() bool { return strings.Contains(b.text("#live"), "has ended") })
+			b.fits(what)
+			b.contrast(what + ", " + scheme)
+			b.shot(fmt.Sprintf("ended-%d-%s", width, scheme), 1200)
+		}
+		if got := b.text("main"); !strings.HasPrefix(got, "Finished") || !strings.Contains(got, ", after ") || strings.Contains(got, "0/s\nURLs finished") || strings.Contains(got, "In flight") {
+			t.Errorf("%s: %s", what, got)
+		}
+		b.accessible(what)
+		if width == 1280 {
+			b.oneScreen(what)
+		}
 	}
 }
 

@@ -23,7 +23,8 @@ func openRegular(dir, name string, flag int, create bool) (*os.File, error) {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", at) // opening a pipe would not even return
+		// Opening a pipe would not even return.
+		return nil, fmt.Errorf("%s is not a regular file", at)
 	}
 	f, err := os.OpenFile(at, flag, 0)
 	if err != nil {

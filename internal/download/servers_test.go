@@ -65,7 +65,7 @@ func TestServers(t *testing.T) {
 			w.Write(a)
 		}, asked: "0-999 0-999 0-999", body: a},
 		{name: "no ranges, never whole", h: func(_ int, w http.ResponseWriter, r *http.Request) { cutAfter(w, 2000, a) },
-			asked: "0-999 0-999 0-999 0-999 0-999", outcome: Failed, reason: "begun anew 3 times: the server sends no ranges"},
+			asked: "0-999 0-999 0-999 0-999 0-999", outcome: Failed, reason: "restarted 3 times: the server sends no ranges"},
 		{name: "a whole one, cut off, goes on by ranges", h: func(i int, w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("ETag", `"1"`)
 			if i == 0 {
@@ -215,15 +215,15 @@ func TestServers(t *testing.T) {
 		{name: "busy for ever", h: func(_ int, w http.ResponseWriter, r *http.Request) { http.Error(w, "", 429) },
 			asked: "0-999 0-999 0-999 0-999 0-999", outcome: Failed, reason: "HTTP 429 Too Many Requests, 5 times in a row"},
 		{name: "too large", h: func(_ int, w http.ResponseWriter, r *http.Request) { content(`"1"`, a)(w, r) }, asked: "0-999", outcome: Limited,
-			reason: "2500 bytes, more than --max-size", change: func(o *Options, _ *crawl.DatasetInfo) { o.MaxSize = 2499 }},
+			reason: "2500 bytes is more than --max-size", change: func(o *Options, _ *crawl.DatasetInfo) { o.MaxSize = 2499 }},
 		{name: "just not too large", h: func(_ int, w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush(); w.Write(a) }, asked: "0-999", body: a,
 			change: func(o *Options, _ *crawl.DatasetInfo) { o.MaxSize, o.MaxTotal = 2500, 2500 }},
 		{name: "too large, as it turns out", h: func(_ int, w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush(); w.Write(a) }, asked: "0-999",
-			outcome: Limited, reason: "more than the 2499 bytes", change: func(o *Options, _ *crawl.DatasetInfo) { o.MaxSize = 2499 }},
+			outcome: Limited, reason: "larger than the 2499 bytes", change: func(o *Options, _ *crawl.DatasetInfo) { o.MaxSize = 2499 }},
 		{name: "too much in all", h: func(_ int, w http.ResponseWriter, r *http.Request) { content(`"1"`, a)(w, r) }, asked: "0-999", outcome: Limited,
 			reason: "--max-total", change: func(o *Options, _ *crawl.DatasetInfo) { o.MaxTotal = 2499 }},
 		{name: "another digest", h: func(_ int, w http.ResponseWriter, r *http.Request) { content(`"1"`, a[:500])(w, r) }, asked: "0-999", outcome: Failed,
-			reason: "kept as f.bin.mismatch", change: func(_ *Options, d *crawl.DatasetInfo) { d.Files[0].SHA256 = sumOf(a) }},
+			reason: "stored as f.bin.mismatch", change: func(_ *Options, d *crawl.DatasetInfo) { d.Files[0].SHA256 = sumOf(a) }},
 		{name: "another MD5", h: func(_ int, w http.ResponseWriter, r *http.Request) { content(`"1"`, a[:500])(w, r) }, asked: "0-999", outcome: Failed,
 			reason: "its MD5 is", change: func(_ *Options, d *crawl.DatasetInfo) { d.Files[0].MD5 = strings.Repeat("0", 32) }},
 		{name: "another SHA-1", h: func(_ int, w http.ResponseWriter, r *http.Request) { content(`"1"`, a[:500])(w, r) }, asked: "0-999", outcome: Failed,
@@ -339,7 +339,7 @@ func TestRedirects(t *testing.T) {
 		}{
 			{"http://d.example/loop", Failed, "in a circle, to http://d.example/loop"}, {"http://d.example/ftp", Failed, "redirected to \"ftp:"},
 			{"http://d.example/closed", Refused, "line 2: Disallow: /shut"}, {"http://d.example/1", Failed, "more than 5 times"},
-			{"http://d.example/quiet", Refused, "data.txt line 7 closes http://k.example/quiet"}, {"http://d.example/unknown", Failed, "not known now: no answer"},
+			{"http://d.example/quiet", Refused, "data.txt line 7 closes http://k.example/quiet"}, {"http://d.example/unknown", Failed, "requested: no answer"},
 			{"http://d.example/none", Failed, "without a target"}, {"http://d.example/2", Done, ""},
 		} {
 			gone = false

@@ -219,7 +219,7 @@ func testHostileSitemaps(t *testing.T) {
 	known := sitemapsKnown(t, r)
 	for path, want := range map[string]string{
 		"/bomb.txt.gz": "only its first 50 MiB", "/self.xml": "", "/a.xml": "", "/b.xml": "", "/c.xml": "it is an index nested more than 2 deep", "/million.txt": "only its first 50000 entries", "/wrong.xml": "",
-		"/soft404": "neither a sitemap", "/broken.xml": "it cannot be read to the end", "/loop": "location", "/error.xml": "HTTP 500",
+		"/soft404": "it is neither a sitemap", "/broken.xml": "it cannot be read to the end", "/loop": "location", "/error.xml": "HTTP 500",
 	} {
 		s, ok := known[home+path+" for "+home]
 		n := 1

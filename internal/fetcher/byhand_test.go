@@ -276,7 +276,7 @@ func TestByHandWholeAnswer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := handGet(t, h, web.URL+"/rup"); err == nil || !strings.Contains(err.Error(), "after 2s") && slow == "/rup" {
+			if _, err := handGet(t, h, web.URL+"/rup"); err == nil || !strings.Contains(err.Error(), "within 2s") && slow == "/rup" {
 				t.Errorf("%s drips: %v", slow, err)
 			}
 		}

@@ -132,8 +132,8 @@ func TestSitemap(t *testing.T) {
 			[]crawl.Errand{child("http://h.test/one.xml.gz", 2), child("http://v.test/two.xml", 2)}},
 		{"index too deep", "/index.xml", 2, saying(index), crawl.Sitemap{Status: 200, Read: true, Form: "index", Skipped: 4, Reason: "it is an index nested more than 2 deep"}, "", nil},
 		{"broken off", "/s.xml", 0, saying(page[:strings.Index(page, "<url><loc>http://v.test")]), crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Entries: 2, Reason: "it cannot be read to the end"}, "http://h.test/a?x=1&y=2 http://h.test/relative", nil},
-		{"not one", "/s.xml", 0, saying("<!doctype html><title>oops"), crawl.Sitemap{Status: 200, Reason: "neither"}, "", nil},
-		{"empty", "/s.xml", 0, saying(""), crawl.Sitemap{Status: 200, Reason: "neither"}, "", nil},
+		{"not one", "/s.xml", 0, saying("<!doctype html><title>oops"), crawl.Sitemap{Status: 200, Reason: "it is neither"}, "", nil},
+		{"empty", "/s.xml", 0, saying(""), crawl.Sitemap{Status: 200, Reason: "it is neither"}, "", nil},
 		{"nofollow", "/s.xml", 0, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-Robots-Tag", "none")
 			plain(w, r)
@@ -431,7 +431,7 @@ func TestSitemapLimits(t *testing.T) {
 		{"entries", many.String(), "", sitemap.MaxEntries, "only its first 50000 entries were read"},
 		{"bytes", bomb, "", 0, "only its first 2 MiB were read"},
 		{"bytes of an encoding", bomb, "gzip", 0, "only its first 2 MiB were read"},
-		{"a bomb of bombs", zip(t, strings.Repeat(zip(t, ""), 200_000)), "gzip", 0, "neither a sitemap"},
+		{"a bomb of bombs", zip(t, strings.Repeat(zip(t, ""), 200_000)), "gzip", 0, "it is neither a sitemap"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			virtual(t, func(t *testing.T) {

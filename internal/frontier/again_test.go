@@ -222,7 +222,7 @@ func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
 		if st := b.status(); st.Stored != 1 || st.Failed != 0 {
 			t.Errorf("%+v: removed at the first 404", st)
 		}
-		if x := b.explain("http://a.example/"); x.State != "stored" || !strings.Contains(x.Detail, "once more") || x.NextDue == nil {
+		if x := b.explain("http://a.example/"); x.State != "stored" || !strings.Contains(x.Detail, "if the next fetch finds the same") || x.NextDue == nil {
 			t.Errorf("explained as %+v", x)
 		}
 		b.commit()

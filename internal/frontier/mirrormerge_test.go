@@ -432,7 +432,7 @@ func TestLaterLinksAreHandedOn(t *testing.T) {
 			t.Errorf("%d pages asked of the main host, want its 4, the deep one and what is left of the mirror's 8", n)
 		}
 		x, err := home.s.account.Explain("", mustParse(t, "http://"+mirror+"/invented/19"), time.Now())
-		if err != nil || x.State != "refused" || x.Reason != "mirror" || !strings.Contains(x.Detail, "may hand on 8") {
+		if err != nil || x.State != "refused" || x.Reason != "mirror" || !strings.Contains(x.Detail, "limit of 8 URLs") {
 			t.Errorf("%+v, %v: want to be told that the mirror has handed on all it may", x, err)
 		}
 		g.verify()

@@ -396,7 +396,7 @@ func TestNothingToGoOnFrom(t *testing.T) {
 		c.log = slog.New(slog.NewTextHandler(&out, nil))
 		b := c.start("b")
 		until(t, time.Minute, "an error that says what to do", func() bool {
-			return strings.Contains(out.String(), "start a with its old directory")
+			return strings.Contains(out.String(), "start only a with its old directory")
 		})
 		if now := c.record(0); now != r {
 			t.Errorf("the record was %+v and is %+v", r, now)

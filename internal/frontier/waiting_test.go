@@ -87,7 +87,7 @@ func TestURLsThatWaitAreBounded(t *testing.T) {
 		}
 		left := 0
 		for _, path := range []string{"1", "2", "3"} {
-			if x := b.explain("http://a.example/" + path); !x.Seen && strings.Contains(x.Detail, "2 links to this host were left out") {
+			if x := b.explain("http://a.example/" + path); !x.Seen && strings.Contains(x.Detail, "2 links to this host were not recorded") {
 				left++
 			}
 		}

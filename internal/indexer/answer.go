@@ -52,6 +52,7 @@ type answers struct {
 // handlers are the questions by name:
 //
 //	pages           crawl.PageInfo, one for each page
+//	pages-page      a paging.Part of crawl.PageLine, for a crawl.PagesQuery
 //	pages-under     crawl.Under, how many pages of a host, or below a URL
 //	page            the Record of one URL, or nothing
 //	quoting         crawl.QuoteLimit, what limits the excerpts of one URL's page
@@ -92,6 +93,7 @@ func (a answers) handlers() ask.Handlers {
 			return h(ctx, r, send)
 		}
 	}
+	all["pages-page"] = a.pagesPage // it has a request of its own
 	return all
 }
 

@@ -354,7 +354,7 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 		}
 	}
 	st.WARCFiles, st.WARCBytes = x.archived.Of(stores)
-	st.Types = x.types.Of(indexes)
+	st.Types, st.Langs = x.types.Of(indexes)
 	return st
 }
 

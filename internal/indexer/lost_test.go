@@ -105,7 +105,7 @@ func TestDirectoryEmptied(t *testing.T) {
 }
 
 // moveAway is the command that an error about a file tells the operator to type.
-var moveAway = regexp.MustCompile(`\(mv (\S+) (\S+)\) and run the crawl again`)
+var moveAway = regexp.MustCompile(`\(mv (\S+) (\S+)\) and start the crawl again`)
 
 // An indexer whose page store is no page store ends, and reading the directory fails. The error
 // says which command to type. Once it is typed, the crawl goes on and the pages are fetched again.

@@ -118,7 +118,7 @@ func TestDiskFullForLong(t *testing.T) {
 		}
 		w.hand(page("https://a.example/", 1, "<p>kept"))
 		eventually(t, "tried often", func() bool { return tries.Load() > 5 })
-		if st := x.Status(); !strings.Contains(st.Paused, "no room") || st.Pending != 1 {
+		if st := x.Status(); !strings.Contains(st.Paused, "too little space") || st.Pending != 1 {
 			t.Errorf("status %+v", st)
 		}
 		full.Store(false)

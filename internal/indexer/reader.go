@@ -124,7 +124,7 @@ func (r *Reader) Status() crawl.IndexerStatus {
 		st.Behind += p.behind(true)
 	}
 	st.WARCFiles, st.WARCBytes = r.archived.Of(stores)
-	st.Types = r.types.Of(indexes)
+	st.Types, st.Langs = r.types.Of(indexes)
 	return st
 }
 

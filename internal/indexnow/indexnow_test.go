@@ -78,7 +78,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d URLs: %d, %v", n, len(s.URLs), err)
 		}
 	}
-	if _, err := ParseJSON([]byte(`{"x":"` + strings.Repeat("x", MaxBody) + `"}`)); err == nil || !strings.Contains(err.Error(), "over 4 MiB") {
+	if _, err := ParseJSON([]byte(`{"x":"` + strings.Repeat("x", MaxBody) + `"}`)); err == nil || !strings.Contains(err.Error(), "larger than 4 MiB") {
 		t.Error(err)
 	}
 }

@@ -115,10 +115,10 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 		most *= moreLooks
 	}
 	var text []byte
+	var spans []pages.Span
 	var from, to int
 	for all := false; !all; most *= moreLooks {
 		var read pages.Reading
-		var spans []pages.Span
 		read, all = r.extract.ReadBeginning(p.ContentType, p.Charset, body, most)
 		text, spans = read.Quotable() // what follows sees nothing that says data-nosnippet
 		if len(text) >= snippetText {
@@ -135,6 +135,7 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 			enough--
 		}
 	}
+	text, from, to = r.clip(text, spans, from, to)
 	start, end := edges(text, from, to, room)
 	switch {
 	case p.MaxSnippet == 0:
@@ -147,6 +148,33 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 		return "", nil // only what stands for left out text
 	}
 	return render(text, start, end, r.marks)
+}
+
+// clip cuts off the text before and after from..to that is page furniture, such as navigation and
+// cookie notices, and what lies beyond it. Without marks from is where the main text begins.
+func (r *snipper) clip(text []byte, spans []pages.Span, from, to int) ([]byte, int, int) {
+	first, last := 0, len(text)
+	for _, s := range spans {
+		switch {
+		case s.Kind != pages.Boilerplate || s.To > len(text):
+		case from == to && s.From <= from+1: // a blank may stand between two
+			from, to, first = s.To, s.To, s.To
+		case s.To <= from:
+			first = max(first, s.To)
+		case s.From >= to:
+			last = min(last, s.From)
+		case s.From <= from && to <= s.To:
+			return text, from, to // only the furniture has the words
+		}
+	}
+	if first >= last || from > last {
+		return text, 0, 0
+	}
+	for i := range r.marks {
+		r.marks[i].start -= first
+		r.marks[i].end -= first
+	}
+	return text[first:last], from - first, to - first
 }
 
 // look finds the marks of a text, and returns those that a snippet is to show: in the main text,
@@ -282,8 +310,9 @@ func fit(text []byte, start, end, limit int) int {
 	return end
 }
 
-// render writes a stretch of text as a line, with ellipses where it was cut, and says where in the
-// line the marks are. Marks that touch or lie in one another are one.
+// render writes a stretch of text as a line, with ellipses where it was cut and without the signs
+// that link to a heading, and says where in the line the marks are. Marks that touch or lie in one
+// another are one.
 func render(text []byte, start, end int, marks []mark) (string, [][2]int) {
 	if start >= end {
 		return "", nil
@@ -294,21 +323,58 @@ func render(text []byte, start, end int, marks []mark) (string, [][2]int) {
 		b.WriteString(more + " ")
 	}
 	shift := b.Len() - start
-	b.WriteString(strings.ReplaceAll(string(text[start:end]), "\n", " "))
+	var out [][2]int
+	write := func(to int) { // the text up to there, and the marks in it
+		for ; len(marks) > 0 && marks[0].start < to; marks = marks[1:] {
+			m := marks[0]
+			if m.start < start || m.end > to {
+				continue
+			}
+			if n := len(out); n > 0 && m.start+shift <= out[n-1][1] {
+				out[n-1][1] = max(out[n-1][1], m.end+shift)
+				continue
+			}
+			out = append(out, [2]int{m.start + shift, m.end + shift})
+		}
+		b.WriteString(strings.ReplaceAll(string(text[start:to]), "\n", " "))
+	}
+	for {
+		from, to := permalink(text, start, end)
+		if from < 0 {
+			break
+		}
+		write(from)
+		shift -= to - from
+		start = to
+	}
+	write(end)
 	if end < len(text) {
 		b.WriteString(" " + more)
 	}
-	var out [][2]int
-	for _, m := range marks {
-		if m.start < start || m.end > end {
-			continue
-		}
-		from, to := m.start+shift, m.end+shift
-		if n := len(out); n > 0 && from <= out[n-1][1] {
-			out[n-1][1] = max(out[n-1][1], to)
-			continue
-		}
-		out = append(out, [2]int{from, to})
-	}
 	return b.String(), out
+}
+
+// permalinks are the signs by which pages link to a heading from its end. What also ends names,
+// such as C#, needs a blank before it.
+var permalinks = [][]byte{[]byte("¶"), []byte("🔗"), []byte("⚓"), []byte(" #"), []byte(" §")}
+
+// permalink finds such a sign at the end of a line of text[start:end]; from is -1 if there is none.
+func permalink(text []byte, start, end int) (from, to int) {
+	for from = start; from < end; {
+		line := bytes.IndexByte(text[from:], '\n')
+		if line < 0 {
+			line = len(text) - from
+		}
+		to = from + line
+		for _, sign := range permalinks {
+			if at := to - len(sign); at >= start && to <= end && bytes.HasSuffix(text[from:to], sign) {
+				if at > start && text[at-1] == ' ' {
+					at--
+				}
+				return at, to
+			}
+		}
+		from = to + 1
+	}
+	return -1, 0
 }

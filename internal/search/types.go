@@ -1,18 +1,26 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
-// otherType is what Types calls pages of a media type that this version does not keep.
-const otherType = "other"
-
 // Types counts the pages of the index by what they are: by the words of --types. It looks at four
 // bytes of each page, so it is not for every moment.
 func (x *Index) Types() (counts map[string]int64, err error) {
+	return x.valueCounts(segment.Type, typeWord)
+}
+
+// Langs counts the pages of the index by language, as Types does by type.
+func (x *Index) Langs() (counts map[string]int64, err error) {
+	return x.valueCounts(segment.Lang, func(lang string) string { return cmp.Or(lang, crawl.PageLangNone) })
+}
+
+// valueCounts counts the pages of the index by one of their values, which are called by name.
+func (x *Index) valueCounts(which int, name func(string) string) (counts map[string]int64, err error) {
 	defer x.edge(&err)()
 	counts = map[string]int64{}
 	err = x.view(func(v *view) error {
@@ -20,12 +28,12 @@ func (x *Index) Types() (counts map[string]int64, err error) {
 			n := make([]int64, p.Values())
 			for i := range p.Len() {
 				if !p.deleted(i) {
-					n[p.Narrow(i, segment.Type)]++
+					n[p.Narrow(i, which)]++
 				}
 			}
 			for value, pages := range n {
 				if pages > 0 {
-					counts[typeWord(p.Value(uint32(value)))] += pages
+					counts[name(p.Value(uint32(value)))] += pages
 				}
 			}
 		}
@@ -41,5 +49,5 @@ func typeWord(mediaType string) string {
 	if names := crawl.TypeOf(mediaType).Names(); len(names) > 0 {
 		return names[0]
 	}
-	return otherType
+	return crawl.PageTypeOther
 }

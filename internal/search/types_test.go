@@ -34,3 +34,14 @@ func TestTypes(t *testing.T) {
 	f.reopen()
 	want(map[string]int64{"html": 2, "pdf": 1, "other": 2})
 }
+
+// Languages are counted like types; pages whose language nobody knows are counted, too.
+func TestLangs(t *testing.T) {
+	f := newFixture(t)
+	none := page("https://c.example/", "", "", "<p>")
+	none.Lang = ""
+	f.add(page("https://a.example/", "de", "Hafen", "<p>ein Hafen"), page("https://b.example/", "en", "Harbour", "<p>a harbour"), page("https://b.example/b", "en", "Harbour", "<p>a harbour"), none)
+	if got, err := f.Langs(); err != nil || !maps.Equal(got, map[string]int64{"de": 1, "en": 2, crawl.PageLangNone: 1}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}

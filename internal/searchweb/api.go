@@ -40,9 +40,9 @@ func (w *Web) answer(ctx context.Context, p params, path string) (a Answer, bad 
 	a = Answer{Query: p.Q, Page: p.Page, PerPage: p.Per, Links: Links{Self: p.link(path)}}
 	switch q := query.Parse(p.Q); {
 	case q.Empty() && len(q.Not) == 0:
-		return a, wrong("q", "q has no words in it; say what to look for, for example vacuum -full")
+		return a, wrong("q", "q has no words in it; give search words, for example vacuum -full")
 	case q.Empty():
-		return a, wrong("q", "q only says what to leave out; add what to look for, for example vacuum -full")
+		return a, wrong("q", "q only excludes words; add search words, for example vacuum -full")
 	}
 	offset := (p.Page - 1) * p.Per
 	began := time.Now()
@@ -90,7 +90,7 @@ func numbers(all []int) string {
 func (w *Web) search(rw http.ResponseWriter, r *http.Request) {
 	p, bad := parse(r.URL.RawQuery, true)
 	if bad == nil && p.Q == "" {
-		bad = wrong("q", "say what to look for, for example %s?q=words", r.URL.Path)
+		bad = wrong("q", "give search words, for example %s?q=words", r.URL.Path)
 	}
 	if bad != nil {
 		bad.send(rw)
@@ -114,7 +114,7 @@ func (w *Web) page(rw http.ResponseWriter, r *http.Request) {
 	}
 	u, err := canon.Parse(asked)
 	if err != nil {
-		wrong("url", "%q is no URL; use for example https://example.org/", shown(asked)).send(rw)
+		wrong("url", "%q is not a URL; use for example https://example.org/", shown(asked)).send(rw)
 		return
 	}
 	var rec crawl.PageRecord
@@ -127,7 +127,7 @@ func (w *Web) page(rw http.ResponseWriter, r *http.Request) {
 	case err != nil && (!found || !errors.Is(err, ask.ErrIncomplete)):
 		bad = w.failed(r.Context(), string(u), err)
 	case !found:
-		bad = &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("no page with the URL %s is held, or it may not be shown", shown(string(u)))}
+		bad = &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("no page with the URL %s is stored, or it may not be shown", shown(string(u)))}
 	}
 	if bad != nil {
 		bad.send(rw)
@@ -158,7 +158,7 @@ func pageAsked(u *url.URL) (page, content string, bad *problem) {
 		}
 		page, err := url.PathUnescape(rest)
 		if err != nil {
-			return "", "", wrong("url", "the URL in the path is not escaped as it must be")
+			return "", "", wrong("url", "the URL in the path is not escaped correctly")
 		}
 		if bad := onlyContent(u.RawQuery, &content, nil); bad != nil {
 			return "", "", bad
@@ -169,14 +169,14 @@ func pageAsked(u *url.URL) (page, content string, bad *problem) {
 		return "", "", bad
 	}
 	if page == "" {
-		return "", "", wrong("url", "say which page, for example %s?url=https%%3A%%2F%%2Fexample.org%%2F", strings.TrimSuffix(pagesPath, "/"))
+		return "", "", wrong("url", "name the page, for example %s?url=https%%3A%%2F%%2Fexample.org%%2F", strings.TrimSuffix(pagesPath, "/"))
 	}
 	return bounded(page, content)
 }
 
 func bounded(page, content string) (string, string, *problem) {
 	if len(page) > maxURL {
-		return "", "", wrong("url", "the URL has %d bytes; none over %d is kept", len(page), maxURL)
+		return "", "", wrong("url", "the URL has %d bytes; the limit is %d", len(page), maxURL)
 	}
 	return page, content, nil
 }
@@ -185,7 +185,7 @@ func bounded(page, content string) (string, string, *problem) {
 func onlyContent(raw string, content, page *string) *problem {
 	all, err := url.ParseQuery(raw)
 	if err != nil {
-		return wrong("", "the parameters cannot be read: escape the URL as a whole")
+		return wrong("", "the parameters are not valid: escape the whole URL")
 	}
 	for name, values := range all {
 		switch {

@@ -45,9 +45,9 @@ func TestWrong(t *testing.T) {
 	long := strings.Repeat("x", 2049)
 	for query, c := range map[string]struct{ parameter, says string }{
 		"":                       {"q", "?q=words"},
-		"q=" + long:              {"q", "2049 bytes; at most 2048"},
+		"q=" + long:              {"q", "2049 bytes; the limit is 2048"},
 		"q=" + long[:1] + "%ff":  {"q", "UTF-8"},
-		"q=-%22a%22+-b":          {"q", "leave out"},
+		"q=-%22a%22+-b":          {"q", "excludes"},
 		"q=%22":                  {"q", "no words"},
 		"q=(((":                  {"q", "no words"},
 		"q=a&page=0":             {"page", "1 to 1000"},
@@ -66,8 +66,8 @@ func TestWrong(t *testing.T) {
 		"q=a&after=soon":         {"after", "2024-05-31"},
 		"q=a&q=b":                {"q", "once"},
 		"q=a&sites=b":            {"sites", "there are q, page"},
-		"q=%zz":                  {"", "cannot be read"},
-		"q=a;b":                  {"", "cannot be read"},
+		"q=%zz":                  {"", "not valid"},
+		"q=a;b":                  {"", "not valid"},
 	} {
 		f := answers(crawl.SearchAnswer{}, nil)
 		w := New(Options{Crawl: f})

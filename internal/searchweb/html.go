@@ -74,7 +74,7 @@ func (w *Web) html(rw http.ResponseWriter, r *http.Request) {
 	var body bytes.Buffer
 	if err := w.look.Execute(&body, v); err != nil {
 		w.o.Log.Error("the page cannot be written", "err", err)
-		http.Error(rw, "the page cannot be written; the log of the server says why", http.StatusInternalServerError)
+		http.Error(rw, "the page cannot be written; the server's log has the reason", http.StatusInternalServerError)
 		return
 	}
 	h := rw.Header()

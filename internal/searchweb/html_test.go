@@ -62,7 +62,7 @@ func TestFacets(t *testing.T) {
 	d, _ := see(t, w, "/search?q=quiet+site:a.example&page=3&per=20")
 	to := func(q string) string { return "/search?q=" + url.QueryEscape(q) + "&per=20" }
 	want := map[string]string{
-		"Take off a.example 5 pages": to("quiet"), "b.example 4 pages": to("quiet site:b.example"),
+		"Remove a.example 5 pages": to("quiet"), "b.example 4 pages": to("quiet site:b.example"),
 		"2024 5,000 pages": to("quiet site:a.example after:2024-01-01 before:2025-01-01"), "2019 1 pages": to("quiet site:a.example after:2019-01-01 before:2020-01-01"),
 	}
 	got := links(d.Find("aside"))
@@ -77,10 +77,10 @@ func TestFacets(t *testing.T) {
 	}
 	chips := links(see1(t, w, "/search?q=quiet+site:a.example+-lang:de+inurl:x+after:2024+before:2025").Find(".chips"))
 	for text, url := range map[string]string{
-		"Take off site: a.example":      "quiet inurl:x -lang:de after:2024-01-01 before:2025-01-01",
-		"Take off not language: German": "quiet site:a.example inurl:x after:2024-01-01 before:2025-01-01",
-		"Take off in the address: x":    "quiet site:a.example -lang:de after:2024-01-01 before:2025-01-01",
-		"Take off year: 2024":           "quiet site:a.example inurl:x -lang:de",
+		"Remove site: a.example":      "quiet inurl:x -lang:de after:2024-01-01 before:2025-01-01",
+		"Remove not language: German": "quiet site:a.example inurl:x after:2024-01-01 before:2025-01-01",
+		"Remove in the address: x":    "quiet site:a.example -lang:de after:2024-01-01 before:2025-01-01",
+		"Remove year: 2024":           "quiet site:a.example inurl:x -lang:de",
 	} {
 		if got := chips[text]; !sameWords(got, url) {
 			t.Errorf("%q leads to %q, want %q", text, got, url)
@@ -89,7 +89,7 @@ func TestFacets(t *testing.T) {
 	if len(chips) != 4 {
 		t.Errorf("%v", chips)
 	}
-	if chips := links(see1(t, w, "/search?q=quiet+after:2024-05+before:2025").Find(".chips")); chips["Take off since 1 May 2024"] == "" || chips["Take off before 1 January 2025"] == "" {
+	if chips := links(see1(t, w, "/search?q=quiet+after:2024-05+before:2025").Find(".chips")); chips["Remove since 1 May 2024"] == "" || chips["Remove before 1 January 2025"] == "" {
 		t.Errorf("%v", chips)
 	}
 }
@@ -151,7 +151,7 @@ func TestSaid(t *testing.T) {
 	d, _ := see(t, New(Options{Crawl: answers(crawl.SearchAnswer{Loosened: "Any <word>.", Suggestion: `vacuum "freeze"`, Behind: 1, Incomplete: true, Missing: []int{7}, MissingPages: 1200}, nil)}), "/search?q=vacum")
 	var notes []string
 	d.Find(".note").Each(func(_ int, s *goquery.Selection) { notes = append(notes, s.Text()) })
-	want := []string{"Any <word>.", "Part of the crawl does not answer at the moment, and with it 1,200 pages (shard 7). What is shown comes from the others.", "Search is 1 page behind the crawl."}
+	want := []string{"Any <word>.", "Part of the crawl does not answer at the moment, and with it 1,200 pages (shard 7). The page shows the rest.", "Search is 1 page behind the crawl."}
 	if !slices.Equal(notes, want) {
 		t.Errorf("%q", notes)
 	}
@@ -162,7 +162,7 @@ func TestSaid(t *testing.T) {
 		t.Error("it is not said that nothing was found")
 	}
 	long := see1(t, New(Options{Crawl: answers(crawl.SearchAnswer{}, nil)}), "/search?q="+strings.Repeat("word+", 100))
-	if !strings.Contains(long.Find(".note").Text(), "only its beginning") {
+	if !strings.Contains(long.Find(".note").Text(), "Only its beginning") {
 		t.Error("a query that is cut is not said to be")
 	}
 	if rows := see1(t, New(Options{Crawl: &fake{}}), "/search").Find(".help tbody tr"); rows.Length() < 8 || !strings.Contains(rows.Text(), "site:example.org") {

@@ -25,7 +25,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		searches: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "curtsy", Subsystem: "searchweb", Name: "searches_total",
-			Help: "Searches asked for over HTTP by outcome: answered, partial (shards were missing), busy (turned away), failed, given_up by who asked.",
+			Help: "Searches over HTTP by outcome: answered, partial (shards were missing), busy (too many at the same time), failed, given_up (the client did not wait).",
 		}, []string{"outcome"}),
 		took: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: "curtsy", Subsystem: "searchweb", Name: "search_seconds",

@@ -41,7 +41,7 @@ func parse(raw string, strict bool) (p params, bad *problem) {
 	p = params{Page: 1, Per: perUsual}
 	all, err := url.ParseQuery(raw)
 	if err != nil {
-		return p, wrong("", "the parameters cannot be read: write them as q=words&page=2, with %%26 for an & in a value")
+		return p, wrong("", "the parameters are not valid: write them as q=words&page=2, with %%26 for an & in a value")
 	}
 	for name := range all {
 		if strict && !slices.Contains(knownParams, name) {
@@ -59,7 +59,7 @@ func parse(raw string, strict bool) (p params, bad *problem) {
 		}
 	}
 	if p.Page > maxHits/p.Per {
-		return p, wrong("page", "page × per is at most %d: narrow the search instead of turning further pages", maxHits)
+		return p, wrong("page", "page × per is at most %d: narrow the search instead of going to further pages", maxHits)
 	}
 	return p, nil
 }
@@ -69,7 +69,7 @@ func (p *params) set(name, value string) *problem {
 	switch {
 	case name == "q":
 		if len(value) > maxQuery {
-			return wrong("q", "q has %d bytes; at most %d are looked for: use fewer words", len(value), maxQuery)
+			return wrong("q", "q has %d bytes; the limit is %d: use fewer words", len(value), maxQuery)
 		}
 		if !utf8.ValidString(value) {
 			return wrong("q", "q is not UTF-8")

@@ -98,7 +98,7 @@ func (v *view) show(a *Answer) {
 		v.Notes = append(v.Notes, "Search is "+count(a.Behind, "page")+" behind the crawl.")
 	}
 	if query.Parse(v.Params.Q).Cut {
-		v.Notes = append(v.Notes, "The query is long: only its beginning was looked for.")
+		v.Notes = append(v.Notes, "The query is too long. Only its beginning was used.")
 	}
 	if s := strings.TrimSpace(webtext.Clean(a.Suggestion)); s != "" && s != v.Params.Q && len(s) <= maxQuery {
 		better := v.Params.at(1)
@@ -119,9 +119,9 @@ func missing(a *Answer) string {
 		s += ", and with it " + count(a.MissingPages, "page")
 	}
 	if len(a.Missing) == 1 {
-		return s + fmt.Sprintf(" (shard %s). What is shown comes from the others.", webtext.Numbers(a.Missing))
+		return s + fmt.Sprintf(" (shard %s). The page shows the rest.", webtext.Numbers(a.Missing))
 	}
-	return s + fmt.Sprintf(" (shards %s). What is shown comes from the others.", webtext.Numbers(a.Missing))
+	return s + fmt.Sprintf(" (shards %s). The page shows the rest.", webtext.Numbers(a.Missing))
 }
 
 // maxAlso is how many other addresses of a hit are listed.
@@ -146,13 +146,13 @@ func shownHit(h crawl.Hit) hit {
 		v.Date, v.Day = h.Date.UTC().Format(time.DateOnly), h.Date.UTC().Format("2 January 2006")
 	}
 	if h.Lang != "" {
-		v.Facts = append(v.Facts, languageName(h.Lang))
+		v.Facts = append(v.Facts, LanguageName(h.Lang))
 	}
 	if h.Type != "" && h.Type != "text/html" {
 		v.Facts = append(v.Facts, typeName(h.Type))
 	}
 	if h.Size > 0 {
-		v.Facts = append(v.Facts, humanize.IBytes(uint64(h.Size)))
+		v.Facts = append(v.Facts, plainSize(h.Size))
 	}
 	for _, also := range h.Also[:min(len(h.Also), maxAlso)] {
 		l := link{Text: webtext.Short(webtext.Clean(also), 4*maxCrumb)}
@@ -164,8 +164,8 @@ func shownHit(h crawl.Hit) hit {
 	return v
 }
 
-// languageName is the name of a language, as people call it in English.
-func languageName(code string) string {
+// LanguageName is the name of a language, as people call it in English.
+func LanguageName(code string) string {
 	tag, err := language.Parse(code)
 	if err != nil {
 		return webtext.Short(webtext.Clean(code), maxCrumb)
@@ -174,6 +174,11 @@ func languageName(code string) string {
 		return name
 	}
 	return webtext.Clean(code)
+}
+
+// plainSize is a number of bytes, without a fraction that is 0.
+func plainSize(n int64) string {
+	return strings.Replace(humanize.IBytes(uint64(n)), ".0", "", 1)
 }
 
 // typeName is the name of a media type.
@@ -200,7 +205,7 @@ const maxFacet = 8
 func valueName(key, value string) string {
 	switch key {
 	case "lang":
-		return languageName(value)
+		return LanguageName(value)
 	case "type":
 		return typeName(value)
 	}

@@ -78,7 +78,7 @@ func (w *Web) routes() []route {
 		{"/api/search", w.search}, // stays when there is a v2
 		{"/api/v1/pages", w.page},
 		{"/api/", func(rw http.ResponseWriter, r *http.Request) {
-			problem{Status: http.StatusNotFound, Detail: "there is nothing here; /api/openapi.json says what there is"}.send(rw)
+			problem{Status: http.StatusNotFound, Detail: "nothing is here; /api/openapi.json lists what there is"}.send(rw)
 		}},
 	}
 }
@@ -126,17 +126,17 @@ func (w *Web) failed(ctx context.Context, about string, err error) *problem {
 	var missing *ask.IncompleteError
 	switch {
 	case errors.Is(err, turns.ErrBusy):
-		return &problem{Status: http.StatusServiceUnavailable, Detail: "too many questions at once: ask again in a moment", retry: 1}
+		return &problem{Status: http.StatusServiceUnavailable, Detail: "too many requests at once: try again in a moment", retry: 1}
 	case errors.Is(err, ask.ErrNobody), errors.As(err, &missing):
 		w.o.Log.Warn("nobody answered", "question", about, "err", err)
-		return &problem{Status: http.StatusServiceUnavailable, Detail: "nobody who holds this crawl's pages answers at the moment", retry: 5}
+		return &problem{Status: http.StatusServiceUnavailable, Detail: "no process that stores this crawl's pages answers at the moment", retry: 5}
 	case errors.Is(err, context.DeadlineExceeded):
 		w.o.Log.Warn("no answer in time", "question", about, "err", err)
-		return &problem{Status: http.StatusServiceUnavailable, Detail: "there was no answer in time", retry: 5}
+		return &problem{Status: http.StatusServiceUnavailable, Detail: "no answer came in time", retry: 5}
 	case ctx.Err() != nil: // whoever asked has gone
-		return &problem{Status: http.StatusServiceUnavailable, Detail: "the question was given up"}
+		return &problem{Status: http.StatusServiceUnavailable, Detail: "the request was cancelled"}
 	}
 	// What went wrong may name files: that is for the log.
 	w.o.Log.Error("a question failed", "question", about, "err", err)
-	return &problem{Status: http.StatusInternalServerError, Detail: "it could not be answered; the log of the server says why"}
+	return &problem{Status: http.StatusInternalServerError, Detail: "the request failed; the server's log has the reason"}
 }

@@ -48,17 +48,27 @@ func Reasons(s crawl.Status) []Count {
 	return cs
 }
 
-// TypeCount is how many pages that search has are of one type, by the words of --types.
+// TypeCount is how many pages that search has are of one type, by the words of --types, or in one
+// language.
 type TypeCount struct {
 	Type string
 	N    int64
 }
 
 // PageTypes lists the types of the pages that search has, the most frequent first.
-func PageTypes(s crawl.Status) (list []TypeCount) {
+func PageTypes(s crawl.Status) []TypeCount {
+	return sumCounts(s, func(x *crawl.IndexerStatus) map[string]int64 { return x.Types })
+}
+
+// PageLangs lists the languages of the pages that search has, the most frequent first.
+func PageLangs(s crawl.Status) []TypeCount {
+	return sumCounts(s, func(x *crawl.IndexerStatus) map[string]int64 { return x.Langs })
+}
+
+func sumCounts(s crawl.Status, of func(*crawl.IndexerStatus) map[string]int64) (list []TypeCount) {
 	sum := map[string]int64{}
 	for i := range s.Indexers {
-		for name, n := range s.Indexers[i].Types {
+		for name, n := range of(&s.Indexers[i]) {
 			sum[name] += n
 		}
 	}

@@ -23,8 +23,10 @@ type Config struct {
 	Behaviors map[int]Behavior        // hosts that differ from Mix
 
 	// Start answers https too, on the same port, with a certificate that [Server.Roots] knows
-	TLS  bool
-	Addr string // where Start listens; "" means 127.0.0.1:0
+	TLS bool
+	// USER:PASSWORD that each request must have (HTTP Basic authentication); "" means none
+	Login string
+	Addr  string // where Start listens; "" means 127.0.0.1:0
 	// Listen is how Start listens; nil means net.Listen
 	Listen func(network, address string) (net.Listener, error)
 	// a query whose &amp; was not decoded is answered as the one that was meant

@@ -16,7 +16,8 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
 	q := request{
 		method: hr.Method, host: hr.Host, path: hr.URL.RequestURI(), agent: hr.UserAgent(),
 		accepts: hr.Header.Get("Accept-Encoding"), ifNoneMatch: hr.Header.Get("If-None-Match"),
-		byteRange: hr.Header.Get("Range"), ifRange: hr.Header.Get("If-Range"), peer: addressOf(hr.RemoteAddr), secure: hr.TLS != nil,
+		byteRange: hr.Header.Get("Range"), ifRange: hr.Header.Get("If-Range"),
+		authorization: hr.Header.Get("Authorization"), signer: strings.Trim(hr.Header.Get("Signature-Agent"), `"`), peer: addressOf(hr.RemoteAddr), secure: hr.TLS != nil,
 	}
 	if q.method == "POST" {
 		body, _ := io.ReadAll(io.LimitReader(hr.Body, maxForm))

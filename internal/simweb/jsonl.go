@@ -95,6 +95,7 @@ type line struct {
 	Aborted    bool   `json:"aborted,omitempty"`
 	UserAgent  string `json:"agent"`
 	Peer       string `json:"peer,omitempty"`
+	Signer     string `json:"signer,omitempty"`
 	Forbidden  bool   `json:"forbidden,omitempty"`
 	Hidden     bool   `json:"hidden,omitempty"`
 	Robots     bool   `json:"robots,omitempty"`
@@ -105,7 +106,7 @@ type line struct {
 func (l *line) request() Request {
 	r := Request{
 		Start: time.Unix(0, l.Start), Host: l.Host, Origin: l.Origin, Method: l.Method, Path: l.Path, Range: l.Range, Status: l.Status,
-		Bytes: l.Bytes, Aborted: l.Aborted, UserAgent: l.UserAgent, Peer: l.Peer,
+		Bytes: l.Bytes, Aborted: l.Aborted, UserAgent: l.UserAgent, Peer: l.Peer, Signer: l.Signer,
 		Forbidden: l.Forbidden, Hidden: l.Hidden, Robots: l.Robots, CrawlDelay: time.Duration(l.CrawlDelay), RetryAfter: time.Duration(l.RetryAfter),
 	}
 	if r.Origin == "" {
@@ -136,6 +137,9 @@ func appendJSON(b []byte, r *Request, base time.Time) []byte {
 	b = appendString(append(b, `,"agent":`...), r.UserAgent)
 	if r.Peer != "" {
 		b = appendString(append(b, `,"peer":`...), r.Peer)
+	}
+	if r.Signer != "" {
+		b = appendString(append(b, `,"signer":`...), r.Signer)
 	}
 	for _, flag := range []struct {
 		on   bool

@@ -21,6 +21,7 @@ type Request struct {
 	Aborted    bool   // the client closed before the answer was complete
 	UserAgent  string
 	Peer       string // address the client came from, without its port
+	Signer     string // in whose name it is signed (Web Bot Auth), as it says itself
 
 	Forbidden  bool          // the host's robots.txt keeps this User-Agent's product token away
 	Hidden     bool          // only nofollow links lead here
@@ -132,7 +133,7 @@ func (w *Web) SetLog(on bool) {
 
 // facts is a log record at the start of a request.
 func (w *Web) facts(s *site, q *request, start time.Time) Request {
-	r := Request{Start: start, Method: q.method, Path: q.path, Range: q.byteRange, UserAgent: q.agent, Peer: q.peer, Robots: q.path == "/robots.txt"}
+	r := Request{Start: start, Method: q.method, Path: q.path, Range: q.byteRange, UserAgent: q.agent, Peer: q.peer, Signer: q.signer, Robots: q.path == "/robots.txt"}
 	if s == nil {
 		r.Host, r.Origin = normalHost(q.host), normalOrigin(q.host)
 		return r

@@ -43,6 +43,11 @@ func (w *Web) answer(s *site, q *request, buf *buffer) reply {
 	if s == nil {
 		return plain(404, "no such host here\n")
 	}
+	if w.login != "" && q.authorization != w.login {
+		r := plain(401, "who are you?\n")
+		r.header = "WWW-Authenticate: Basic realm=\"simulated web\"\r\n"
+		return r
+	}
 	r, ok := w.overrides.reply(s, q)
 	if q.method != "GET" && q.method != "HEAD" && !ok {
 		r := plain(405, "only GET and HEAD\n")

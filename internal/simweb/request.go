@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // request is what the sites want to know of a request.
@@ -16,9 +17,11 @@ type request struct {
 	accepts            string // Accept-Encoding
 	ifNoneMatch        string
 	byteRange, ifRange string
-	secure             bool // it came over TLS
-	reused             bool // its connection carried a request before
-	close              bool // the client wants the connection closed afterwards
+	authorization      string
+	signer             string // Signature-Agent: in whose name it is signed
+	secure             bool   // it came over TLS
+	reused             bool   // its connection carried a request before
+	close              bool   // the client wants the connection closed afterwards
 	length             int64
 	form               string // the body of a POST
 }
@@ -59,7 +62,7 @@ func readRequest(br *bufio.Reader, q *request) error {
 		host, target = bytes.Clone(after[:slash]), after[slash:]
 	}
 	q.path = string(target)
-	q.ifNoneMatch, q.byteRange, q.ifRange = "", "", ""
+	q.ifNoneMatch, q.byteRange, q.ifRange, q.authorization, q.signer = "", "", "", "", ""
 	agent, accepts := false, false
 	for n := 0; ; n++ {
 		if line, err = readLine(br); err != nil {
@@ -98,6 +101,10 @@ func readRequest(br *bufio.Reader, q *request) error {
 			q.byteRange = string(value)
 		case isHeader(name, "if-range"):
 			q.ifRange = string(value)
+		case isHeader(name, "authorization"):
+			q.authorization = string(value)
+		case isHeader(name, "signature-agent"):
+			q.signer = strings.Trim(string(value), `"`)
 		}
 	}
 	if host != nil {

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"math/big"
 	"net"
 	"time"
@@ -39,6 +40,14 @@ func certificate(hosts []string) (*tls.Config, error) {
 		return nil, err
 	}
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, nil
+}
+
+// Certificate is that of a web started with Config.TLS, in PEM; without TLS there is none.
+func (s *Server) Certificate() []byte {
+	if s.cert == nil {
+		return nil
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.cert.Certificates[0].Certificate[0]})
 }
 
 // Roots knows the certificate of a web started with Config.TLS.

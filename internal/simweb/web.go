@@ -1,6 +1,7 @@
 package simweb
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/url"
 	"strings"
@@ -16,6 +17,7 @@ type Web struct {
 	byName map[string]*site
 	text   []string // the pool of passages
 	log    logbook
+	login  string // the Authorization that each request must have; "" means none
 
 	mu     sync.Mutex     // guards counts
 	counts map[string]int // how often a flapping URL was asked for, by host and path
@@ -33,6 +35,9 @@ func New(cfg Config) *Web {
 		byName: make(map[string]*site, cfg.Hosts),
 		text:   passages(cfg.Seed),
 		counts: make(map[string]int),
+	}
+	if cfg.Login != "" {
+		w.login = "Basic " + base64.StdEncoding.EncodeToString([]byte(cfg.Login))
 	}
 	w.log.limit = cfg.LogLimit
 	w.log.on = cfg.LogLimit > 0

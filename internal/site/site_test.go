@@ -211,7 +211,7 @@ func TestConfirm(t *testing.T) {
 		}
 	}
 	leave := regexp.MustCompile(`/rup/leave\?token=([A-Z0-9]+)`).FindStringSubmatch(string(r.relay.got()[1].raw))[1]
-	if code, body := r.ask("/rup/leave?token="+leave, "List-Unsubscribe", "One-Click"); code != http.StatusOK || !strings.Contains(body, "Stop mails") {
+	if code, body := r.ask("/rup/leave?token="+leave, "List-Unsubscribe", "One-Click"); code != http.StatusOK || !strings.Contains(body, "No further mails") {
 		t.Errorf("leaving: %d %s", code, body)
 	}
 	if _, ok := office.registered("robot@x.example"); ok {
@@ -358,25 +358,25 @@ func TestCheck(t *testing.T) {
 		t.Errorf("%v, %s", err, out.String())
 	}
 	for want, change := range map[string]func(*Options){
-		"/var/www/html":          func(o *Options) { o.Root = "" },
-		"no such file":           func(o *Options) { o.Root += "x" },
-		"https://www.example":    func(o *Options) { o.Base = "www.site.example" },
-		"in the document root":   func(o *Options) { o.Dir = filepath.Join(o.Root, "state") },
-		"/var/lib/rupd":          func(o *Options) { o.Dir = "" },
-		"use no other host":      func(o *Options) { o.Info.CGI = "http://other.example/rup" },
-		"a path of its own":      func(o *Options) { o.Info.CGI = "/rupinfo.txt" },
-		"or a URL on its host":   func(o *Options) { o.Info.CGI = "" },
-		"day, week or month":     func(o *Options) { o.Info.Latency = []rup.Unit{"hour"} },
-		"regular expression":     func(o *Options) { o.Info.Exclude = []string{"("} },
-		"host's robots.txt":      func(o *Options) { o.Base += "~user/" },
-		"starttls, tls or none":  func(o *Options) { o.Mail.TLS = "ssl" },
-		"STARTTLS":               func(o *Options) { o.Mail.TLS = "" },
-		"mail.example.org:587":   func(o *Options) { o.Mail.Relay = "localhost" },
-		"mail-from":              func(o *Options) { o.Mail.From = "x" },
-		"without a slash":        func(o *Options) { o.Index = "a/b" },
-		"must match one name":    func(o *Options) { o.Ignore = []string{"["} },
-		"Allow: /rup":            func(o *Options) { write(t, o.Root, "User-agent: *\nDisallow: /\nAllow: /rupinfo.txt") },
-		"closes /rupinfo.txt to": func(o *Options) { write(t, o.Root, "User-agent: *\nDisallow: /rupi") },
+		"/var/www/html":         func(o *Options) { o.Root = "" },
+		"no such file":          func(o *Options) { o.Root += "x" },
+		"https://www.example":   func(o *Options) { o.Base = "www.site.example" },
+		"in the document root":  func(o *Options) { o.Dir = filepath.Join(o.Root, "state") },
+		"/var/lib/rupd":         func(o *Options) { o.Dir = "" },
+		"use no other host":     func(o *Options) { o.Info.CGI = "http://other.example/rup" },
+		"a path of its own":     func(o *Options) { o.Info.CGI = "/rupinfo.txt" },
+		"or a URL on its host":  func(o *Options) { o.Info.CGI = "" },
+		"day, week or month":    func(o *Options) { o.Info.Latency = []rup.Unit{"hour"} },
+		"regular expression":    func(o *Options) { o.Info.Exclude = []string{"("} },
+		"host's robots.txt":     func(o *Options) { o.Base += "~user/" },
+		"starttls, tls or none": func(o *Options) { o.Mail.TLS = "ssl" },
+		"STARTTLS":              func(o *Options) { o.Mail.TLS = "" },
+		"mail.example.org:587":  func(o *Options) { o.Mail.Relay = "localhost" },
+		"mail-from":             func(o *Options) { o.Mail.From = "x" },
+		"without a slash":       func(o *Options) { o.Index = "a/b" },
+		"must match one name":   func(o *Options) { o.Ignore = []string{"["} },
+		"Allow: /rup":           func(o *Options) { write(t, o.Root, "User-agent: *\nDisallow: /\nAllow: /rupinfo.txt") },
+		"does not allow robots to request /rupinfo.txt": func(o *Options) { write(t, o.Root, "User-agent: *\nDisallow: /rupi") },
 	} {
 		o := good()
 		change(&o)

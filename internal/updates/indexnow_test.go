@@ -65,13 +65,13 @@ func TestUsage_8_33_Endpoint(t *testing.T) {
 		urls                       int
 	}{
 		{"GET", get + key, "", "", 202, "https://a.example/12345678.txt", 1},
-		{"POST", "/indexnow", "application/json; charset=utf-8", list, 202, "taken", 2},
-		{"GET", get, "", "", 400, "name key once", 0},
+		{"POST", "/indexnow", "application/json; charset=utf-8", list, 202, "accepted", 2},
+		{"GET", get, "", "", 400, "give key exactly once", 0},
 		{"GET", get + "short", "", "", 400, "8 to 128", 0},
 		{"GET", get + key + "&keyLocation=https://b.example/k.txt", "", "", 422, "not on the host", 0},
 		{"POST", "/indexnow", "text/plain", list, 415, "application/json", 0},
 		{"POST", "/indexnow", "application/json", "{", 400, "not the expected JSON", 0},
-		{"POST", "/indexnow", "application/json", `{"x":"` + strings.Repeat("x", 5<<20), 413, "over 4 MiB", 0},
+		{"POST", "/indexnow", "application/json", `{"x":"` + strings.Repeat("x", 5<<20), 413, "larger than 4 MiB", 0},
 		{"PUT", "/indexnow", "", "", 405, "GET or POST", 0},
 		{"GET", "/", "", "", 404, "/indexnow", 0},
 	} {

@@ -81,7 +81,7 @@ func TestRights(t *testing.T) {
 			t.Errorf("OpenLog = %v: the log is there, only not as big as it might be", err)
 		}
 		_, err = Dial(ctx, Options{InProcess: n, User: "deaf", Password: "p"}, testLog(t))
-		if err == nil || !strings.Contains(err.Error(), `user "deaf" use the subject _INBOX.`) {
+		if err == nil || !strings.Contains(err.Error(), `user "deaf" to use the subject _INBOX.`) {
 			t.Errorf("Dial of one who may hear nothing = %v", err)
 		}
 		// Whoever owns or appends waits, and it is said what for.

@@ -232,7 +232,7 @@ func TestDialCredentials(t *testing.T) {
 	for _, x := range []dialTest{
 		{"user and password", Options{URL: url, User: "frontier", Password: "secret"}, ""},
 		{"a wrong password", Options{URL: url, User: "frontier", Password: "x"},
-			`refuses the credentials of user "frontier": give user and password (--nats-user, --nats-password-file)`},
+			`refuses the credentials of user "frontier": use a user and password (--nats-user, --nats-password-file)`},
 		{"an unknown user", Options{URL: url, User: "me", Password: "secret"}, `refuses the credentials of user "me"`},
 		{"nothing", Options{URL: url}, "refuses the credentials of a client without credentials"},
 		{"an nkey", Options{URL: url, NKeyFile: seed}, ""},

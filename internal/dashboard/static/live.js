@@ -54,11 +54,12 @@
     if (source || document.hidden) return
     heard = Date.now()
     source = new EventSource(location.href)
-    source.addEventListener('main', (e) => { heard = Date.now(); replace(e.data); say('Live.') })
+    source.addEventListener('says', (e) => { heard = Date.now(); say(e.data) })
+    source.addEventListener('main', (e) => { heard = Date.now(); replace(e.data) })
     source.addEventListener('trouble', (e) => { heard = Date.now(); say(e.data) })
     source.addEventListener('still', () => { heard = Date.now() })
     source.onerror = () => {
-      say('The connection is lost; what is shown may be old.')
+      say('The connection is lost. The page may be out of date.')
       if (source.readyState === EventSource.CLOSED) { // refused: the browser does not try again
         source = null
         setTimeout(begin, 10000)
@@ -75,7 +76,7 @@
   // comes. The server says something every 15 seconds.
   setInterval(() => {
     if (!source || Date.now() - heard < 45000) return
-    say('The connection is lost; what is shown may be old.')
+    say('The connection is lost. The page may be out of date.')
     end()
     begin()
   }, 15000)

@@ -94,7 +94,7 @@ func TestTrouble(t *testing.T) {
 		"leave":    {"the process that read it crashed", Options{}},
 		"spin":     {"CPU time", Options{CPU: 100 * time.Millisecond, Wall: time.Minute}},
 		"sleep":    {"longer than 100ms", Options{Wall: 100 * time.Millisecond}},
-		"allocate": {"because memory ran out", Options{Memory: 100 << 20}},
+		"allocate": {"ran out of memory", Options{Memory: 100 << 20}},
 		"talk":     {"it", Options{}}, // its first words are no answer, or one that is too long
 	} {
 		t.Run(deed, func(t *testing.T) {

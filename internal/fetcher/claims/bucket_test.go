@@ -88,7 +88,7 @@ func TestClaimsOnAServer(t *testing.T) {
 	})
 }
 
-// The bucket has the room that docs/operations.md tells of.
+// The bucket has the capacity that docs/guides/several-machines.md names.
 func TestRoom(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		q := connect(t)

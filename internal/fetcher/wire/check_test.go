@@ -30,7 +30,7 @@ func TestCheckFires(t *testing.T) {
 		}
 		c.end("a.example")
 		time.Sleep(time.Second - 1)
-		if err := c.begin("a.example", time.Second); !errors.As(err, &v) || !strings.Contains(err.Error(), "owed") {
+		if err := c.begin("a.example", time.Second); !errors.As(err, &v) || !strings.Contains(err.Error(), "the delay is") {
 			t.Errorf("a nanosecond early: %v", err)
 		}
 		time.Sleep(1)

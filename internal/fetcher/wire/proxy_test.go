@@ -99,7 +99,7 @@ func TestProxyOverTLS(t *testing.T) {
 		}
 		h = newTestHold(t, Options{Proxy: &credentials.Proxy{Scheme: "https", Addr: proxy.Addr().String()}}, addr, "h.test")
 		_, err := h.Fetch(urlOf(t, "https://h.test/"), nil, wantAll)
-		if f := h.FailureOf(err); !f.Proxy || !strings.Contains(f.Detail, "authority we do not know; if you trust that, name its file: ca: below proxy: ") {
+		if f := h.FailureOf(err); !f.Proxy || !strings.Contains(f.Detail, "unknown authority; if you trust it, add the authority's file as ca: below proxy: ") {
 			t.Errorf("%v: %+v", err, f)
 		}
 	})

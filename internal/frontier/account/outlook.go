@@ -14,7 +14,7 @@ import (
 func (s *Account) outlook(sum *ledger.Summary, now time.Time) *crawl.Outlook {
 	o := sum.Outlook
 	o.Steps = slices.Clone(o.Steps)
-	rate, span := s.ledger.Requests.PerSecond(now)
+	rate, span := s.ledger.Requests.AtWork(now)
 	o.Requests, o.SpanS = rate, span.Seconds()
 	// A summary of a moment ago: since then its hosts went on.
 	if o.Last != nil {

@@ -129,6 +129,8 @@ func HostKey(r *crawl.HostRow, sort string) paging.Key {
 		k.N = float64(r.Failed)
 	case "delay":
 		k.N = r.DelayS
+	case "left":
+		k.N = r.LeftS()
 	case "source":
 		k.Text = r.DelaySource
 	case "reason":

@@ -30,7 +30,7 @@ func (s *Account) Status(now time.Time) crawl.Status {
 	if st.ByReason == nil {
 		st.ByReason = map[string]int64{}
 	}
-	st.Rate, _ = s.ledger.Rate.PerSecond(now)
+	st.Rate = s.ledger.Rate.PerSecond(now)
 	sum := s.summarise(now)
 	if st.Again = sum.Again; sum.Again > 0 {
 		next := sum.Next.UTC()

@@ -85,27 +85,35 @@ func appendAudit(b []byte, a crawl.Audit) []byte {
 	return append(b, '"', '}', '\n')
 }
 
-// Rate counts what was done in each of the last seconds.
+// Rate counts what was done in each second of the last minute.
 type Rate struct {
 	at    int64
-	per   [30]int64
-	since time.Time // of the first count after nothing was counted for that long
+	per   [minute]int64
+	began time.Time // of the first count ever
+	since time.Time // of the first count after half a minute without any
 }
+
+// The seconds that a Rate looks back: for people, and for what is expected of the next minutes.
+const (
+	minute     = 60
+	halfMinute = 30
+)
 
 func (r *Rate) move(now time.Time) {
 	sec := now.Unix()
 	for ; r.at < sec; r.at++ {
-		if sec-r.at > int64(len(r.per)) {
-			*r = Rate{at: sec}
+		if sec-r.at > minute {
+			r.at, r.per = sec, [minute]int64{}
 			return
 		}
-		r.per[(r.at+1)%int64(len(r.per))] = 0
+		r.per[(r.at+1)%minute] = 0
 	}
 }
 
-func (r *Rate) sum() (sum int64) {
-	for _, n := range r.per {
-		sum += n
+// last is what was counted in so many seconds.
+func (r *Rate) last(seconds int64) (sum int64) {
+	for i := range min(seconds, r.at+1) {
+		sum += r.per[(r.at-i)%minute]
 	}
 	return sum
 }
@@ -113,16 +121,31 @@ func (r *Rate) sum() (sum int64) {
 // Add counts n events at a moment.
 func (r *Rate) Add(now time.Time, n int64) {
 	r.move(now)
-	if r.sum() == 0 {
+	if r.last(halfMinute) == 0 {
 		r.since = now
 	}
-	r.per[r.at%int64(len(r.per))] += n
+	if r.began.IsZero() {
+		r.began = now
+	}
+	r.per[r.at%minute] += n
 }
 
-// PerSecond is the mean over the last half minute, or since the first count if that is less. span
-// is for how long that was.
-func (r *Rate) PerSecond(now time.Time) (rate float64, span time.Duration) {
+// PerSecond is the mean over the last minute, or since the first count ever if that is less. A
+// pause within the minute counts as time in which nothing was done.
+func (r *Rate) PerSecond(now time.Time) float64 {
 	r.move(now)
-	span = min(max(now.Sub(r.since), time.Second), time.Duration(len(r.per))*time.Second)
-	return float64(r.sum()) / span.Seconds(), span
+	return float64(r.last(minute)) / span(now, r.began, minute).Seconds()
+}
+
+// AtWork is the mean over the last half minute, or since work began after half a minute without
+// any. over is for how long that was.
+func (r *Rate) AtWork(now time.Time) (rate float64, over time.Duration) {
+	r.move(now)
+	over = span(now, r.since, halfMinute)
+	return float64(r.last(halfMinute)) / over.Seconds(), over
+}
+
+// span is the part of the last seconds after a moment, and at least one second.
+func span(now, from time.Time, seconds int) time.Duration {
+	return min(max(now.Sub(from), time.Second), time.Duration(seconds)*time.Second)
 }

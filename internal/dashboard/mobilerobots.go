@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// agentsView is what agents.html shows.
-type agentsView struct {
+// mobileRobotsView is what mobilerobots.html shows.
+type mobileRobotsView struct {
 	Filter      string
 	Rows        []agentRow
 	Hosts       int64 // that name servers, and that the filter lets through
@@ -29,11 +29,11 @@ type agentRow struct {
 // agentsOfHost is how many servers of one host are listed.
 const agentsOfHost = 10
 
-func agents(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
+func mobileRobots(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	q := crawl.HostsQuery{Filter: r.field("q"), Has: "agents"}
 	q.After, q.Limit = r.URL.Query().Get("after"), perPage
 	page, err := c.HostsPage(ctx, q)
-	v := agentsView{Filter: q.Filter, Hosts: page.Matched}
+	v := mobileRobotsView{Filter: q.Filter, Hosts: page.Matched}
 	if err != nil && !errors.Is(err, ask.ErrIncomplete) {
 		return nil, listProblem(err, q.After, q.Filter)
 	}

@@ -1,0 +1,34 @@
+package main
+
+import "github.com/curtsy/curtsy/internal/crawl"
+
+// notes is what a person was told of a crawl's state, so that only changes are told.
+type notes struct {
+	trouble, pages string
+	paused         int64
+}
+
+// tell says what has changed that somebody can do something about.
+func (n *notes) tell(p *progress, st crawl.Status) {
+	if st.Trouble != n.trouble {
+		if n.trouble = st.Trouble; st.Trouble != "" {
+			p.warn("paused: %s", clean(st.Trouble))
+		} else {
+			p.say("the crawl continues")
+		}
+	}
+	if st.PagesTrouble != n.pages {
+		if n.pages = st.PagesTrouble; st.PagesTrouble != "" {
+			p.warn("not all pages are stored: %s", clean(st.PagesTrouble))
+		} else {
+			p.say("pages are stored again")
+		}
+	}
+	if st.PausedHosts != n.paused {
+		if n.paused = st.PausedHosts; n.paused > 0 {
+			p.say("%s; to continue one: curtsy host resume HOST", pausedText(st))
+		} else {
+			p.say("no host is paused any more")
+		}
+	}
+}

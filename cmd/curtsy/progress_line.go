@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/dustin/go-humanize"
+)
+
+// How wide a progress line may be: in a terminal that does not say how wide it is, and elsewhere.
+const (
+	columns      = 80
+	plainColumns = 100
+)
+
+// progressLine says how a crawl goes in at most so many columns. What there is no room for is left
+// out, the least important first.
+func progressLine(st crawl.Status, width int) string {
+	pages, failed := count(st.Stored, "page"), ""
+	if st.Failed > 0 {
+		failed = humanize.Comma(st.Failed) + " failed"
+	}
+	queued, rate := humanize.Comma(st.Queued+st.InFlight)+" queued", ""
+	if phaseOf(st) == crawling && st.Rate > 0 {
+		rate = rateText(st.Rate)
+	}
+	left := timeLeft(st)
+	last, more := count(st.Hosts, "host"), []string(nil)
+	if b := st.Bottleneck; b != nil && (b.Kind == crawl.WaitsHost || b.Kind == crawl.WaitsLimit) {
+		if last, more = "", []string{clean(b.Sentence)}; b.Host != "" {
+			more = append(more, "for "+clean(b.Host))
+		}
+	}
+	fits := func(line string) bool { return utf8.RuneCountInString(line) <= width }
+	line := dotted(pages, queued, left)
+	for _, fuller := range []string{dotted(pages, queued, rate, left), dotted(pages, failed, queued, rate, left)} {
+		if fits(fuller) {
+			line = fuller
+		}
+	}
+	if last != "" {
+		more = append(more, last)
+	}
+	for _, text := range more {
+		separator := ", "
+		if text == last {
+			separator = " · "
+		}
+		if longer := line + separator + text; fits(longer) {
+			return longer
+		}
+	}
+	return short(line, width)
+}
+
+// dotted puts parts of a line together; those that are empty are left out.
+func dotted(parts ...string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		if part != "" && b.Len() > 0 {
+			b.WriteString(" · ")
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// rateText is a number a second as people say it: a slow crawl's by the minute.
+func rateText(perSecond float64) string {
+	switch {
+	case perSecond >= 9.95:
+		return humanize.Comma(int64(perSecond+0.5)) + "/s"
+	case perSecond >= 0.95:
+		return fmt.Sprintf("%.1f/s", perSecond)
+	}
+	return fmt.Sprintf("%.0f/min", perSecond*60)
+}
+
+// phase is what a crawl is doing, as far as that changes what a person can expect of it.
+type phase string
+
+const (
+	crawling  phase = ""
+	noDisk    phase = "disk full"
+	paused    phase = "paused"
+	onlyHeld  phase = "hosts paused for now"
+	byHand    phase = "hosts paused by the operator"
+	roundOver phase = "round over"
+	fresh     phase = "fresh"
+	finishing phase = "finishing"
+)
+
+func phaseOf(st crawl.Status) phase {
+	switch {
+	case st.Trouble != "":
+		return noDisk
+	case st.State == "paused":
+		return paused
+	case st.Bottleneck != nil && st.Bottleneck.Kind == crawl.WaitsPaused:
+		return byHand
+	case st.ETA == nil && (st.Queued+st.InFlight > 0 || st.AtLeast > 0):
+		return crawling
+	case len(st.Held) > 0 && (st.ETA == nil || *st.ETA <= 0):
+		return onlyHeld
+	case st.Queued+st.InFlight > 0:
+		return crawling
+	case st.Round != nil && st.Round.Over && st.Stored > 0:
+		return roundOver
+	case st.NextAgain != nil && st.Stored > 0:
+		return fresh
+	case st.Discovered == 0:
+		return crawling // it begins
+	}
+	return finishing
+}
+
+// timeLeft is honest about what it does not know.
+func timeLeft(st crawl.Status) string {
+	switch phaseOf(st) {
+	case noDisk:
+		return "paused: disk full (curtsy status)"
+	case paused:
+		return "paused (curtsy resume)"
+	case onlyHeld:
+		return count(int64(len(st.Held)), "host") + " paused"
+	case byHand:
+		return "waiting for paused hosts (curtsy host resume HOST)"
+	case roundOver:
+		return fmt.Sprintf("round %d is over, the next begins %s", st.Round.Number, clock(st.Round.Next, time.Now()))
+	case fresh:
+		return "keeping them fresh, next " + clock(*st.NextAgain, time.Now())
+	case finishing:
+		return "finishing"
+	}
+	switch {
+	case st.ETA == nil && st.AtLeast > 0:
+		return "at least " + service.Span(st.AtLeast) + " left"
+	case st.ETA == nil || st.Queued+st.InFlight == 0:
+		return "time left unknown"
+	case len(st.Held) > 0:
+		return fmt.Sprintf("%s left, %s paused", service.ETA(st), count(int64(len(st.Held)), "host"))
+	}
+	return service.ETA(st) + " left"
+}
+
+// clock is when something is due, as short as it can be said.
+func clock(t, now time.Time) string {
+	switch d := t.Sub(now); {
+	case d <= time.Second:
+		return "now"
+	case d < 18*time.Hour:
+		return "at " + t.Local().Format(time.TimeOnly)
+	}
+	return "on " + t.Local().Format(time.DateTime)
+}

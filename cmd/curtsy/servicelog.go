@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/config"
+)
+
+type logger = *slog.Logger
+
+// serviceLog is the log of the services that a command runs. Unless a level or a form was asked for
+// it is for people: what is wrong, from least on, one sentence a line.
+func serviceLog(c config.Common, least slog.Level, w io.Writer) logger {
+	if c.LogLevel == config.AutoLevel && c.LogFormat == config.AutoFormat {
+		log.SetOutput(io.Discard) // libraries have nothing to tell a person
+		return slog.New(&peopleLog{w: w, least: least, said: new(recently)})
+	}
+	if c.LogLevel == config.AutoLevel {
+		c.LogLevel = strings.ToLower(least.String())
+	}
+	return c.Logger(w)
+}
+
+// peopleLog writes records of a log as sentences: the message, what went wrong, and in parentheses
+// what it is about.
+type peopleLog struct {
+	w     io.Writer
+	least slog.Level
+	said  *recently
+	attrs []slog.Attr // of the loggers derived
+}
+
+// ownAttrs are attributes that mean something to those who know the program from inside.
+var ownAttrs = []string{"shard", "epoch", "instance", "crawl", "visit", "stack", "deliveries", "seq", "store", "home"}
+
+// causes are attributes that say what went wrong.
+var causes = []string{"err", "error", "why", "reason"}
+
+func (h *peopleLog) Enabled(_ context.Context, l slog.Level) bool { return l >= h.least }
+
+func (h *peopleLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	next := *h
+	next.attrs = append(slices.Clip(h.attrs), attrs...)
+	return &next
+}
+
+// WithGroup changes nothing: nobody here uses groups.
+func (h *peopleLog) WithGroup(string) slog.Handler { return h }
+
+func (h *peopleLog) Handle(_ context.Context, r slog.Record) error {
+	var failed string
+	var about []string
+	add := func(a slog.Attr) bool {
+		switch value := clean(a.Value.Resolve().String()); {
+		case slices.Contains(ownAttrs, a.Key) || value == "":
+		case slices.Contains(causes, a.Key):
+			failed = ": " + value
+		default:
+			about = append(about, strings.ReplaceAll(a.Key, "_", " ")+" "+value)
+		}
+		return true
+	}
+	for _, a := range h.attrs {
+		add(a)
+	}
+	r.Attrs(add)
+	text := "warning: "
+	if r.Level >= slog.LevelError {
+		text = "error: "
+	}
+	text += clean(r.Message) + failed
+	if len(about) > 0 {
+		text += " (" + strings.Join(about, ", ") + ")"
+	}
+	if h.said.again(text, r.Time) {
+		return nil
+	}
+	_, err := fmt.Fprintln(h.w, text)
+	return err
+}
+
+// recently has the sentences of the last minute, so that none of them is said again.
+type recently struct {
+	mu   sync.Mutex // guards said
+	said map[string]time.Time
+}
+
+const (
+	notAgainFor = time.Minute
+	mostRecent  = 256 // sentences that are remembered
+)
+
+// again reports whether a sentence was said in the last minute, and notes that it is said now.
+func (r *recently) again(text string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at, said := r.said[text]; said && now.Sub(at) < notAgainFor {
+		return true
+	}
+	if r.said == nil || len(r.said) >= mostRecent {
+		r.said = map[string]time.Time{}
+	}
+	r.said[text] = now
+	return false
+}

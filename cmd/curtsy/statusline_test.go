@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A line that shows how a command goes is redrawn in a terminal and printed each minute elsewhere;
+// it is never longer than the terminal and never the same twice.
+func TestStatusLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		run := func(l *statusLine) {
+			for range 200 {
+				// Nothing changes after the first minute and a half.
+				l.show(func() string { return fmt.Sprintf("%d read", min(int(time.Since(began).Seconds()), 90)) })
+				time.Sleep(time.Second)
+			}
+			l.clear()
+		}
+		var plain bytes.Buffer
+		run(newStatusLine(&plain))
+		at := func(seconds int) string {
+			return began.Add(time.Duration(seconds) * time.Second).Local().Format(time.TimeOnly)
+		}
+		if got, want := plain.String(), at(10)+"  10 read\n"+at(70)+"  70 read\n"+at(130)+"  90 read\n"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		var term terminal
+		began = time.Now()
+		run(newStatusLine(&term))
+		if got := bytes.Count(term.Bytes(), []byte(clearLine)); got != 92 { // 0 to 90, and away
+			t.Errorf("drawn %d times", got)
+		}
+		if got := term.lines(); got != "" {
+			t.Errorf("left on the screen: %q", got)
+		}
+	})
+}
