@@ -21,7 +21,7 @@ const patience = 30 * time.Second
 
 // logger is the log of a command that only reads: it reports errors.
 func (a *app) logger(cfg *config.Reader) *slog.Logger {
-	return serviceLog(cfg.Common, slog.LevelError, a.stderr)
+	return serviceLog(cfg.Common, slog.LevelError, a.stderr, new(recently))
 }
 
 // controlling makes a command that controls a running crawl.

@@ -57,7 +57,7 @@ second ^C stops it at once.`,
 		}
 		p := newProgress(a.stdout, a.stderr, cfg.Progress)
 		sayProxy(cfg.Doors, func(text string) { p.warn("%s", text) })
-		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, serviceLog(cfg.Common, slog.LevelWarn, p.logTo()))
+		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, serviceLog(cfg.Common, slog.LevelWarn, p.logTo(), p.warnings))
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ CURTSY_DASHBOARD_TOKEN or --dashboard-token-file; otherwise a new one is made an
 }
 
 func (a *app) dashboard(ctx context.Context, cfg *config.Dashboard) error {
-	log := serviceLog(cfg.Common, slog.LevelWarn, a.stderr)
+	log := serviceLog(cfg.Common, slog.LevelWarn, a.stderr, new(recently))
 	var (
 		asked dashboard.Ask
 		name  string

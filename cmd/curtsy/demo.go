@@ -76,7 +76,7 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 	p := newProgress(a.stdout, a.stderr, "auto")
 	all := func(string) bool { return true }
 	// The simulated web breaks in every way; that is the point, and nothing to warn of.
-	end, err := a.crawl(ctx, c, all, seeds, p, serviceLog(c.Common, slog.LevelError, p.logTo()))
+	end, err := a.crawl(ctx, c, all, seeds, p, serviceLog(c.Common, slog.LevelError, p.logTo(), p.warnings))
 	if err != nil {
 		return err
 	}

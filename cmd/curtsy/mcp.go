@@ -45,7 +45,7 @@ Authorization: Bearer TOKEN.`,
 }
 
 func (a *app) mcp(ctx context.Context, cfg *config.Reader) error {
-	log := serviceLog(cfg.Common, slog.LevelWarn, a.stderr)
+	log := serviceLog(cfg.Common, slog.LevelWarn, a.stderr, new(recently))
 	o := mcpserver.Options{Log: log, Version: version.Get().Version}
 	watch := func(context.Context) error { return nil }
 	if cfg.URL != "" {

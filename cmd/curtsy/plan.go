@@ -78,7 +78,7 @@ func (a *app) plan(ctx context.Context, cfg *config.Foresee, spec crawl.Spec, se
 	}
 	defer os.RemoveAll(dir)
 	o := plan.Options{
-		Spec: spec, Seeds: seeds, Dir: dir, Version: version.Get().Version, Log: serviceLog(cfg.Common, slog.LevelError, a.stderr),
+		Spec: spec, Seeds: seeds, Dir: dir, Version: version.Get().Version, Log: serviceLog(cfg.Common, slog.LevelError, a.stderr, new(recently)),
 		Fetcher: send, Open: a.openEngine,
 	}
 	line := newStatusLine(a.stderr)

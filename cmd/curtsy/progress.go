@@ -35,7 +35,7 @@ const (
 type progress struct {
 	stdout, stderr io.Writer
 	form           progressForm
-	warnings       recently
+	warnings       *recently // shared with the log of the services
 
 	mu    sync.Mutex // guards the rest, and the terminal
 	line  string     // the last one, without a clock; in a terminal "" when it is cleared
@@ -48,7 +48,7 @@ type progress struct {
 
 // newProgress shows it in one of config.ProgressModes.
 func newProgress(stdout, stderr io.Writer, mode string) *progress {
-	p := &progress{stdout: stdout, stderr: stderr, form: formPlain, next: time.Now().Add(plainFirst)}
+	p := &progress{stdout: stdout, stderr: stderr, form: formPlain, warnings: new(recently), next: time.Now().Add(plainFirst)}
 	switch {
 	case mode == "json":
 		p.form = formJSON
@@ -151,11 +151,11 @@ func (p *progress) say(format string, args ...any) {
 // warn tells a person what is wrong and what to do, on standard error. What was said a moment ago
 // is not said again.
 func (p *progress) warn(format string, args ...any) {
-	text := "warning: " + fmt.Sprintf(format, args...)
+	text := fmt.Sprintf(format, args...)
 	if p.warnings.again(text, time.Now()) {
 		return
 	}
-	fmt.Fprintln(p.logTo(), text)
+	fmt.Fprintln(p.logTo(), "warning:", text)
 }
 
 // logTo is where warnings and the log go: standard error, around the line when both are the same

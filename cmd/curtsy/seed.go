@@ -48,7 +48,7 @@ settings of the crawl; all others keep their values. Without a URL only the sett
 // dialForSeed connects to the server that was named, or to the one of the crawl in the directory.
 func (a *app) dialForSeed(ctx context.Context, cfg *config.Seed) (*queue.Conn, error) {
 	if cfg.URL != "" {
-		return queue.Dial(ctx, a.natsOptions(cfg.NATS, "curtsy seed"), serviceLog(cfg.Common, slog.LevelWarn, a.stderr))
+		return queue.Dial(ctx, a.natsOptions(cfg.NATS, "curtsy seed"), serviceLog(cfg.Common, slog.LevelWarn, a.stderr, new(recently)))
 	}
 	l, err := a.reach(ctx, &config.Reader{Common: cfg.Common, NATS: cfg.NATS, Dir: cfg.Dir})
 	if err != nil {

@@ -37,7 +37,7 @@ crawl serves the same.`,
 }
 
 func (a *app) serve(ctx context.Context, cfg *config.Serve) error {
-	log := serviceLog(cfg.Common, slog.LevelWarn, a.stderr)
+	log := serviceLog(cfg.Common, slog.LevelWarn, a.stderr, new(recently))
 	o := searchweb.Options{Log: log}
 	watch := func(context.Context) error { return nil }
 	if cfg.URL != "" {

@@ -17,11 +17,11 @@ import (
 type logger = *slog.Logger
 
 // serviceLog is the log of the services that a command runs. Unless a level or a form was asked for
-// it is for people: what is wrong, from least on, one sentence a line.
-func serviceLog(c config.Common, least slog.Level, w io.Writer) logger {
+// it is for people: what is wrong, from least on, one sentence a line, and none that was said.
+func serviceLog(c config.Common, least slog.Level, w io.Writer, said *recently) logger {
 	if c.LogLevel == config.AutoLevel && c.LogFormat == config.AutoFormat {
 		log.SetOutput(io.Discard) // libraries have nothing to tell a person
-		return slog.New(&peopleLog{w: w, least: least, said: new(recently)})
+		return slog.New(&peopleLog{w: w, least: least, said: said})
 	}
 	if c.LogLevel == config.AutoLevel {
 		c.LogLevel = strings.ToLower(least.String())
@@ -72,18 +72,18 @@ func (h *peopleLog) Handle(_ context.Context, r slog.Record) error {
 		add(a)
 	}
 	r.Attrs(add)
-	text := "warning: "
-	if r.Level >= slog.LevelError {
-		text = "error: "
-	}
-	text += clean(r.Message) + failed
+	text := clean(r.Message) + failed
 	if len(about) > 0 {
 		text += " (" + strings.Join(about, ", ") + ")"
 	}
 	if h.said.again(text, r.Time) {
 		return nil
 	}
-	_, err := fmt.Fprintln(h.w, text)
+	grade := "warning:"
+	if r.Level >= slog.LevelError {
+		grade = "error:"
+	}
+	_, err := fmt.Fprintln(h.w, grade, text)
 	return err
 }
 

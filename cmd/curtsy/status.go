@@ -50,7 +50,7 @@ func (a *app) statusCommand() *cobra.Command {
 		}
 		printStatus(a.stdout, st, lastMinute(cmd.Context(), from, st))
 		if purposes := from.Spec.PurposeSet(); purposes.Beyond() {
-			fmt.Fprintf(a.stdout, "purposes: %s; a page whose site forbids all of them is not kept\n", purposes)
+			fmt.Fprintf(a.stdout, "for %s: a page whose site forbids all of these uses is not kept\n", purposes)
 		}
 		return err
 	})

@@ -219,7 +219,7 @@ func TestServiceLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		c := config.NewCrawl().Common
-		log := serviceLog(c, slog.LevelWarn, &out).With("shard", 3)
+		log := serviceLog(c, slog.LevelWarn, &out, new(recently)).With("shard", 3)
 		speak := func() {
 			log.Info("shard ready")
 			log.Warn("a page is unreadable\x1b[2J", "url", "http://a.test/", "vouched_for_by", "b.test", "err", errors.New("it is\nbroken"))
@@ -239,7 +239,7 @@ func TestServiceLog(t *testing.T) {
 		for level, lines := range map[string]int{"info": 3, "warn": 2, "error": 1, config.AutoLevel: 2} {
 			out.Reset()
 			c.LogLevel, c.LogFormat = level, "json"
-			log = serviceLog(c, slog.LevelWarn, &out)
+			log = serviceLog(c, slog.LevelWarn, &out, new(recently))
 			speak()
 			if n := strings.Count(out.String(), `"level":`); n != lines {
 				t.Errorf("%s: %d lines, want %d:\n%s", level, n, lines, out.String())
@@ -258,6 +258,8 @@ func TestNotes(t *testing.T) {
 		for _, st := range []crawl.Status{{}, full, full, {PausedHosts: 1, PausedURLs: 9}, {PagesTrouble: "no room"}, {}, {}} {
 			n.tell(p, st)
 		}
+		// A service says the same of the disk, in its own log.
+		serviceLog(config.NewCrawl().Common, slog.LevelWarn, &errs, p.warnings).Error("paused", "err", full.Trouble)
 		if got, want := errs.String(), "warning: paused: the disk of /srv has 9 MiB free: free some space\nwarning: not all pages are stored: no room\n"; got != want {
 			t.Errorf("warnings %q, want %q", got, want)
 		}

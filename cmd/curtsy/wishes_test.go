@@ -110,7 +110,7 @@ func TestWishes(t *testing.T) {
 					}
 				}
 				w.hosts()
-				if told := strings.Contains(curtsy(t, exitOK, "status", "--dir", w.dir), "for "+strings.Join(purposes, ", ")); told == slices.Equal(purposes, []string{"search"}) {
+				if told := strings.Contains(curtsy(t, exitOK, "status", "--dir", w.dir), "for "+strings.Join(purposes, ", ")+":"); told == slices.Equal(purposes, []string{"search"}) {
 					t.Errorf("status says what the crawl is for: %v", told)
 				}
 				curtsy(t, exitFailed, "crawl", "--dir", w.dir, "http://tdm-file.sim.test/not-there.html", "http://licence-robots.sim.test/not-there.html")

@@ -13,7 +13,7 @@ else
 	web=${WEB:-127.0.0.1:8000} site=http://h0000.sim.test/
 	curtsy simweb --listen "$web" >web.log &
 	trap 'kill $!' EXIT
-	until grep -q serving web.log; do kill -0 $!; sleep 0.1; done
+	until grep -qs serving web.log; do kill -0 $!; sleep 0.1; done
 	export CURTSY_ALLOW_PRIVATE=true CURTSY_DELAY=20ms CURTSY_RESOLVE="*.sim.test=$web"
 fi
 

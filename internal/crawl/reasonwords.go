@@ -9,7 +9,7 @@ import (
 var reasonWords = map[Reason]string{
 	ReasonRobots:    "its robots.txt forbids it",
 	ReasonNoindex:   "the page forbids storing it",
-	ReasonUsage:     "it may not be used for search",
+	ReasonUsage:     "its site does not allow this use (--purpose)",
 	ReasonPayment:   "the site asks for payment",
 	ReasonPlanned:   "would be requested",
 	ReasonScope:     "outside the scope",
