@@ -36,7 +36,8 @@ const (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	parsed         bool // the command line made sense to cobra
+	parsed         bool   // the command line made sense to cobra
+	about          string // what selects the crawl of this command, behind another command
 
 	// dial opens the fetchers' connections to sites; nil: over TCP. Only tests set it.
 	dial wire.Dial

@@ -44,6 +44,7 @@ func (a *app) controlling(use, short string, run func(ctx context.Context, l *as
 // open finds the crawl that the settings name. With --nats it is asked there; without, it is the
 // one in --dir, asked over its own server while it runs.
 func (a *app) open(ctx context.Context, cfg *config.Reader) (*asker.Crawl, error) {
+	a.about = config.About(cfg.Dir, cfg.NATS)
 	if cfg.URL != "" {
 		return asker.Dial(ctx, a.natsOptions(cfg.NATS, "curtsy"), crawl.Names(cfg.Crawl), a.logger(cfg))
 	}

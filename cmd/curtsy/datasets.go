@@ -71,6 +71,7 @@ func licenseOf(d *crawl.DatasetInfo) string {
 // wanted says which datasets are.
 type wanted struct {
 	licenses []string
+	about    string         // what selects the crawl, behind another command
 	leftOut  map[string]int // by document: datasets that are past what one site may tell
 }
 

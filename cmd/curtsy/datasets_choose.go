@@ -43,7 +43,7 @@ func (w *wanted) choose(ctx context.Context, from catalogue, ids []string) ([]cr
 		case len(found[i]) == 0 && named[i] != "":
 			return nil, usage("no dataset has the ID %q; the dataset of that name has the ID %s", id, named[i])
 		case len(found[i]) == 0:
-			return nil, usage("no dataset has the ID %q; curtsy datasets lists all datasets", id)
+			return nil, usage("no dataset has the ID %q; to list all datasets: curtsy datasets%s", id, w.about)
 		case len(found[i]) > 1:
 			return nil, usage("%q is the beginning of several IDs; type more characters:%s", id, listed(found[i]))
 		}

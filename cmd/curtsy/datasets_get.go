@@ -152,6 +152,7 @@ func (g *getting) once(ctx context.Context) ([]download.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.want.about = g.a.about
 	var closed bool
 	defer func() {
 		if !closed {
@@ -215,7 +216,7 @@ func (g *getting) chosen(ctx context.Context, from *asker.Crawl) (all []crawl.Da
 		return nil
 	})
 	if err == nil && len(all) == 0 {
-		err = usage("no dataset matches; curtsy datasets lists all datasets")
+		err = usage("no dataset matches; to list all datasets: curtsy datasets%s", g.want.about)
 	}
 	return all, err
 }

@@ -83,7 +83,7 @@ func TestDatasetsChosen(t *testing.T) {
 	for _, c := range []struct{ licenses, ids, want, err string }{
 		{"", "aaaa11112222", "aaaa11112222", ""}, {"", "AAAA11112222", "aaaa11112222", ""}, {"", "bbbb bbbb00 aaaa11112", "bbbb00000000 aaaa11112222", ""},
 		{"", "aaaa1111", "aaaa1111", ""}, // one whole ID that others begin with
-		{"", "aaaa111", "", "\n  aaaa11113333  Snow"}, {"", "bbb", "", "curtsy datasets lists"}, {"", "cccc", "", "curtsy datasets lists"},
+		{"", "aaaa111", "", "\n  aaaa11113333  Snow"}, {"", "bbb", "", "to list all datasets: curtsy datasets"}, {"", "cccc", "", "to list all datasets: curtsy datasets"},
 		{"", "rain.csv", "", "the dataset of that name has the ID aaaa11112222"}, {"", "Snow", "", "aaaa11113333"},
 		{"CC-BY-4.0", "aaaa11112222", "aaaa11112222", ""}, {"MIT", "aaaa11112222", "", "aaaa11112222 is under CC-BY-4.0, which --license MIT excludes"},
 		{"CC-BY-4.0", "dddd", "", "only https://a.example/x states that dddd00000000 is under CC-BY-4.0"}, {"unknown", "dddd", "dddd00000000", ""}, {"", "dddd", "dddd00000000", ""},

@@ -41,6 +41,7 @@ their records; copies in other places are not. --undo allows crawling again.`,
 	}
 	cmd.Flags().BoolVar(&undo, "undo", false, "allow crawling again")
 	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
+		a.about = config.About(cfg.Dir, cfg.NATS)
 		entry, err := crawl.ParseForgotten(args[0])
 		if err != nil {
 			return usage("%v", err)
@@ -76,7 +77,7 @@ func (a *app) sayForgotten(text, gone string) {
 func (a *app) forget(ctx context.Context, l *asker.Crawl, entry string, undo bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	gone, err := goneWith(ctx, l, entry, l.Spec, undo)
+	gone, err := a.goneWith(ctx, l, entry, l.Spec, undo)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string
 	if err != nil {
 		return err
 	}
-	gone, err := goneWith(ctx, from, entry, from.Spec, undo)
+	gone, err := a.goneWith(ctx, from, entry, from.Spec, undo)
 	if err := errors.Join(err, from.Close()); err != nil {
 		return err
 	}
@@ -176,9 +177,9 @@ func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string
 
 // goneWith says what goes with an entry that is to be forgotten. What was forgotten already is not
 // asked after: there may be nothing left of it.
-func goneWith(ctx context.Context, from *asker.Crawl, entry string, spec crawl.Spec, undo bool) (string, error) {
+func (a *app) goneWith(ctx context.Context, from *asker.Crawl, entry string, spec crawl.Spec, undo bool) (string, error) {
 	if undo || slices.Contains(spec.Forgotten, entry) {
 		return "", nil
 	}
-	return leaving(ctx, from, entry)
+	return leaving(ctx, from, entry, a.about)
 }

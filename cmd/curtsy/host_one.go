@@ -34,7 +34,7 @@ func (a *app) oneHost(ctx context.Context, from *asker.Crawl, arg string, asJSON
 		if from.AtRest() {
 			add = "crawl"
 		}
-		return fmt.Errorf("the crawl does not know the host %s; to add it: curtsy %s https://%s/", name, add, name)
+		return fmt.Errorf("the crawl does not know the host %s; to add it: curtsy %s%s https://%s/", name, add, a.about, name)
 	}
 	return err
 }

@@ -25,7 +25,7 @@ crawl it.`,
 			}
 			web, err := simweb.Start(cfg)
 			if err != nil {
-				return err
+				return fmt.Errorf("%w; to use any free port: --listen 127.0.0.1:0", err)
 			}
 			defer web.Close()
 			if certificate != "" {

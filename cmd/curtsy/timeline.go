@@ -35,7 +35,7 @@ func (a *app) timelineCommand() *cobra.Command {
 		case err != nil:
 			return err
 		case !known:
-			return fmt.Errorf("the crawl does not know the host %q; curtsy hosts lists all hosts", args[0])
+			return fmt.Errorf("the crawl does not know the host %q; to list all hosts: curtsy hosts%s", args[0], a.about)
 		case asJSON:
 			return a.printJSON(t)
 		}

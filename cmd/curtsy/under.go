@@ -15,8 +15,9 @@ import (
 )
 
 // leaving describes to a person what a crawl has of an entry that is to be forgotten. If it has
-// nothing, the error names similar hosts.
-func leaving(ctx context.Context, from *asker.Crawl, entry string) (string, error) {
+// nothing, the error names similar hosts, or a command that lists them, for the crawl that about
+// selects.
+func leaving(ctx context.Context, from *asker.Crawl, entry, about string) (string, error) {
 	known, err := from.Under(ctx, entry)
 	if err != nil {
 		return "", err
@@ -32,7 +33,7 @@ func leaving(ctx context.Context, from *asker.Crawl, entry string) (string, erro
 		return "", err
 	}
 	if known == (crawl.Under{}) && datasets == 0 {
-		return "", nothingOf(ctx, from, entry)
+		return "", nothingOf(ctx, from, entry, about)
 	}
 	return fmt.Sprintf("%s, %s, %s", count(known.URLs, "URL"), count(known.Pages, "page"), count(datasets, "dataset")), nil
 }
@@ -41,7 +42,7 @@ func leaving(ctx context.Context, from *asker.Crawl, entry string) (string, erro
 const nearMost = 5
 
 // nothingOf is the error for an entry of which a crawl knows nothing.
-func nothingOf(ctx context.Context, from *asker.Crawl, entry string) error {
+func nothingOf(ctx context.Context, from *asker.Crawl, entry, about string) error {
 	host := string(crawl.EntryHost(entry))
 	var names []string
 	err := from.Hosts(ctx, func(h crawl.HostInfo) error {
@@ -53,7 +54,7 @@ func nothingOf(ctx context.Context, from *asker.Crawl, entry string) error {
 	if err != nil {
 		return err
 	}
-	advice := "curtsy hosts lists all hosts"
+	advice := "to list all hosts: curtsy hosts" + about
 	if slices.Contains(names, host) {
 		advice = "the crawl knows other URLs of " + host
 	} else if len(names) > 0 {
