@@ -174,7 +174,7 @@ func startSite(t *testing.T, sink string, pages map[string]string) *site {
 		example = replaceSetting(example, key, value)
 	}
 	s.put(s.config, example)
-	if out := run(t, program(t, "rupd"), "check", "--config", s.config); !strings.Contains(string(out), "all right") {
+	if out := run(t, program(t, "rupd"), "check", "--config", s.config); !strings.Contains(string(out), "no problems found") {
 		t.Fatalf("rupd check: %s", out)
 	}
 	s.startRupd()
