@@ -265,7 +265,7 @@ func assisted(t *testing.T, pages []string, missing string) {
 		if x, text := h.asks("explain", args{"url": u}); x.State != "stored" {
 			t.Errorf("explain of daemons: %s", text)
 		}
-		if p, text, failed := h.call("page", args{"url": u}); missing == "" && p.Text == "" || failed && !strings.Contains(text, "ask again") {
+		if p, text, failed := h.call("page", args{"url": u}); missing == "" && p.Text == "" || failed && !strings.Contains(text, "try again") {
 			t.Errorf("page of daemons: %s", text)
 		}
 	}

@@ -29,7 +29,9 @@ func (s *sleep) slept() (time.Duration, bool) {
 	defer s.mu.Unlock()
 	most, width, ok := s.measure()
 	if !ok || width >= narrow {
-		return most, ok // more than is right is safe: a lease ends sooner
+		// Seldom, on a machine that runs nothing for long. It is right to within width, which a
+		// remembered value would not be if the machine has slept meanwhile.
+		return most, ok
 	}
 	if !s.known || most-width > s.value {
 		s.known, s.value = true, most

@@ -8,9 +8,9 @@ import (
 
 // measureSleep returns how long the machine has been asleep since it was started: by how far
 // CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC. The time between the two readings counts as sleep, so
-// the result is too large by width at most.
+// the result is too large by width at most. It is the best of up to eight tries.
 func measureSleep() (most, width time.Duration, ok bool) {
-	for range 8 {
+	for try := range 8 {
 		before, err := read(unix.CLOCK_MONOTONIC)
 		if err != nil {
 			return 0, 0, false
@@ -23,7 +23,10 @@ func measureSleep() (most, width time.Duration, ok bool) {
 		if err != nil {
 			return 0, 0, false
 		}
-		if most, width = boot-before, after-before; width < narrow {
+		if w := after - before; try == 0 || w < width {
+			most, width = boot-before, w
+		}
+		if width < narrow {
 			break
 		}
 	}
