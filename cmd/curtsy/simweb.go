@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"syscall"
 
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/spf13/cobra"
@@ -24,8 +26,11 @@ crawl it.`,
 				cfg.LogLimit = -1 // nobody would read it
 			}
 			web, err := simweb.Start(cfg)
-			if err != nil {
+			if errors.Is(err, syscall.EADDRINUSE) {
 				return fmt.Errorf("%w; to use any free port: --listen 127.0.0.1:0", err)
+			}
+			if err != nil {
+				return err
 			}
 			defer web.Close()
 			if certificate != "" {

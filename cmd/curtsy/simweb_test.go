@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bytes"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Only a port that is in use is a reason to take another one.
+func TestSimwebRefused(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	for _, tt := range []struct {
+		args  []string
+		hints bool
+	}{
+		{[]string{"--listen", busy.Addr().String()}, true},
+		{[]string{"--listen", "127.0.0.1:0", "--log", filepath.Join(t.TempDir(), "nowhere", "log")}, false},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), append([]string{"simweb"}, tt.args...), strings.NewReader(""), &stdout, &stderr)
+		if hints := strings.Contains(stderr.String(), "--listen 127.0.0.1:0"); code != exitFailed || hints != tt.hints {
+			t.Errorf("%q: %d, %s", tt.args, code, &stderr)
+		}
+	}
+}
