@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"strings"
 
 	"github.com/curtsy/curtsy/internal/credentials"
 )
@@ -20,7 +21,7 @@ func (d *Doors) check(src *Source) error {
 	if d.Credentials != "" && d.CredentialsText != "" {
 		return src.Refuse("credentials", "and CURTSY_CREDENTIALS_TEXT cannot be used together; use one of them")
 	}
-	if d.CredentialsText != "" && os.Getenv(textEnv) == "" {
+	if d.CredentialsText != "" && !strings.HasPrefix(src.Origin("credentials-text"), "from "+envPrefix) {
 		return src.Refuse("credentials-text", "is in a file that other people may read; write it into a separate file for --credentials")
 	}
 	set, err := d.Shown()
@@ -42,15 +43,17 @@ func (d *Doors) check(src *Source) error {
 	return nil
 }
 
-// textEnv is the variable that holds credentials themselves.
-var textEnv = envName("credentials-text")
+// textEnvs are the names of the variable that holds credentials themselves.
+var textEnvs = []string{envName("credentials-text"), dashedEnvName("credentials-text")}
 
 // Shown is what sites and proxy are shown, or nil. What came from the environment is taken out of
 // it: processes that are started later have no use for it.
 func (d *Doors) Shown() (*credentials.Set, error) {
 	switch {
 	case d.CredentialsText != "":
-		os.Unsetenv(textEnv)
+		for _, name := range textEnvs {
+			os.Unsetenv(name)
+		}
 		set, err := credentials.Parse([]byte(d.CredentialsText), ".")
 		if err != nil {
 			return nil, refuse("credentials-text: %v", err)

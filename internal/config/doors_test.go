@@ -93,6 +93,11 @@ func TestDoorsStayHere(t *testing.T) {
 	if _, err := load(t, NewCrawl(), "--credentials-text", "x"); err == nil {
 		t.Error("secrets can be given on a command line")
 	}
+	const dashed = "CURTSY_CREDENTIALS-TEXT" // as in a container's settings
+	t.Setenv(dashed, "sites:\n  https://a.test: {bearer: hunter2}\n")
+	if _, err := load(t, NewCrawl()); err != nil || os.Getenv(dashed) != "" {
+		t.Errorf("with a dash: %v, and in the environment is %q", err, os.Getenv(dashed))
+	}
 	t.Setenv("CURTSY_CREDENTIALS_TEXT", "sites:\n  https://a.test: {bearer: hunter2}\n")
 	c := NewCrawl()
 	src, err := load(t, c)
