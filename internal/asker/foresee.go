@@ -22,7 +22,7 @@ const (
 
 // foresee says when a crawl is going to be done and what that waits for, from what its shards said
 // of the work before them. The delay of each host bounds it; only where fewer requests were sent
-// than all delays allow, the rate at which URLs were finished does.
+// than all delays allow, the rate at which they were sent does.
 func foresee(st *crawl.Status, spec crawl.Spec) {
 	o := st.Outlook
 	st.Outlook = nil
@@ -51,7 +51,7 @@ func foresee(st *crawl.Status, spec crawl.Spec) {
 	done := func(seconds float64) float64 { return o.By(seconds) }
 	rate := pace
 	if machine {
-		rate = st.Rate
+		rate = o.Requests // while at work; in st.Rate a pause counts
 		done = func(seconds float64) float64 { return min(o.By(seconds), rate*seconds) }
 	}
 	eta := 0.
@@ -67,7 +67,7 @@ func foresee(st *crawl.Status, spec crawl.Spec) {
 		eta = t
 		st.Bottleneck = &crawl.Bottleneck{
 			Kind: crawl.WaitsMachine, Queued: left, LeftS: t,
-			Sentence: fmt.Sprintf("this machine is the limit: %s on %s, %.1f a second", count(left, "URL"), count(st.Hosts, "host"), st.Rate),
+			Sentence: fmt.Sprintf("Curtsy's own speed is the limit: %s on %s, %.1f requests a second", count(left, "URL"), count(st.Hosts, "host"), rate),
 		}
 	}
 	unknown := o.GrowingS > growing*eta
@@ -146,7 +146,7 @@ func held(list []crawl.HeldHost) *crawl.Bottleneck {
 	}
 	return &crawl.Bottleneck{
 		Kind: crawl.WaitsHeld, Host: first.Host, Queued: first.Queued,
-		Sentence: fmt.Sprintf("%s asked for a long pause; %s may be visited again at %s", count(int64(len(list)), "host"), first.Host, first.Until.UTC().Format("2006-01-02 15:04 MST")),
+		Sentence: fmt.Sprintf("%s cannot be visited now; %s may be visited again at %s", count(int64(len(list)), "host"), first.Host, first.Until.UTC().Format("2006-01-02 15:04 MST")),
 	}
 }
 

@@ -45,7 +45,9 @@ func TestForesee(t *testing.T) {
 			says: "waiting for docs.example: 1,204 pages at 10 s"},
 		"nothing sent yet": {parts: []crawl.Status{part(0, 0, slow)}, eta: 12040, kind: "host", says: "docs.example"},
 		"the machine": {parts: []crawl.Status{part(0, 50, many(1000, fast)...)}, eta: 2000, kind: "machine",
-			says: "this machine is the limit: 100,000 URLs on 1,000 hosts, 50.0 a second"},
+			says: "Curtsy's own speed is the limit: 100,000 URLs on 1,000 hosts, 50.0 requests a second"},
+		"the machine, after a pause": {parts: []crawl.Status{change(part(0, 50, many(1000, fast)...), func(st *crawl.Status) { st.Rate = 5 })},
+			eta: 2000, kind: "machine", says: "50.0 requests a second"},
 		"a rate that is nearly what delays allow": {parts: []crawl.Status{part(0, 800, many(1000, fast)...)}, eta: 100, kind: "host", says: "a.example"},
 		// The fast host is done after 100 s; then the slow one alone has 40 more.
 		"pages run out": {parts: []crawl.Status{change(part(0, 1, fast, slow), func(st *crawl.Status) { st.Stored, st.Redirected = 50, 50 })},
@@ -62,7 +64,7 @@ func TestForesee(t *testing.T) {
 		"done": {parts: []crawl.Status{part(0, 1)}, eta: 0},
 		"only held hosts": {parts: []crawl.Status{change(part(0, 0), func(st *crawl.Status) {
 			st.Queued, st.Held = 7, []crawl.HeldHost{{Host: "slow.example", Queued: 7, Until: time.Date(2026, 11, 23, 1, 2, 0, 0, time.UTC)}}
-		})}, eta: 0, kind: "held", says: "1 host asked for a long pause; slow.example may be visited again at 2026-11-23 01:02 UTC"},
+		})}, eta: 0, kind: "held", says: "1 host cannot be visited now; slow.example may be visited again at 2026-11-23 01:02 UTC"},
 		"hosts that are paused": {parts: []crawl.Status{change(part(0, 0), func(st *crawl.Status) { st.Queued = 7 })}, eta: -1,
 			kind: "paused", says: "hosts that are paused"},
 		"paused":    {parts: []crawl.Status{change(part(0, 0, slow), func(st *crawl.Status) { st.State = "paused" })}, eta: -1, kind: "paused", says: "curtsy resume"},
