@@ -95,7 +95,7 @@ func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given f
 	}
 	_, err = asker.Status(ctx, q, spec)
 	if errors.Is(err, ask.ErrNobody) {
-		fmt.Fprintln(a.stderr, "no frontier is running yet; the URLs wait until one is started: frontier --nats URL --crawl "+spec.Name)
+		fmt.Fprintln(a.stderr, "no frontier is running yet; the URLs wait until one is started: curtsy frontier --nats URL --crawl "+spec.Name)
 		return nil
 	}
 	if errors.Is(err, ask.ErrIncomplete) {

@@ -80,7 +80,7 @@ func command(name, usage, short string, cfg any) (cmd *cobra.Command, loaded fun
 		Version: version.Get().String(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return config.Errorf("%s takes no arguments, got %q; use it as %s %s", name, args[0], name, usage)
+				return config.Errorf("%s takes no arguments, got %q; use it as curtsy %s %s", name, args[0], name, usage)
 			}
 			return nil
 		},

@@ -46,7 +46,7 @@ func TestExitCodes(t *testing.T) {
 		{"frontier", 2, "frontier: --nats"},
 		{"fetcher --nats nats://127.0.0.1:1 --visits none", 2, `fetcher: --visits "none" is not a whole number`},
 		{"indexer --colour", 2, "indexer: unknown flag: --colour"},
-		{"indexer now", 2, "use it as indexer --nats URL --crawl NAME"},
+		{"indexer now", 2, "use it as curtsy indexer --nats URL --crawl NAME"},
 		{"frontier --nats nats://127.0.0.1:1 --crawl docs --dir /dev/null/x", 1, "frontier: "},
 		{"walker", 1, "no such daemon"},
 	} {

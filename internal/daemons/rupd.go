@@ -48,7 +48,7 @@ CGI URL, and mails reports to those that registered (the Remote Update Protocol)
 			Example: "  curtsy rupd forget robot@crawler.example --config /etc/rupd.yaml",
 			Args: func(_ *cobra.Command, args []string) error {
 				if len(args) != 1 {
-					return config.Errorf("rupd forget takes one mail address, for example: rupd forget robot@crawler.example --config /etc/rupd.yaml")
+					return config.Errorf("rupd forget takes one mail address, for example: curtsy rupd forget robot@crawler.example --config /etc/rupd.yaml")
 				}
 				return nil
 			},

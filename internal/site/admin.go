@@ -39,7 +39,7 @@ func Forget(ctx context.Context, dir, email string) error {
 		return store.Update(ctx, func(r rup.Registrations) error {
 			_, ok, err := r.Get(rup.EmailKey(email))
 			if err == nil && !ok {
-				err = fmt.Errorf("%s is not registered; to list the registered robots, type: rupd robots", email)
+				err = fmt.Errorf("%s is not registered; to list the registered robots, type: curtsy rupd robots --config FILE", email)
 			}
 			return errors.Join(err, r.Delete(rup.EmailKey(email)))
 		})

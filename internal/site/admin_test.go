@@ -33,7 +33,7 @@ func TestForget(t *testing.T) {
 	if got := list(); strings.Contains(got, "A@") || !strings.Contains(got, "b@") {
 		t.Errorf("left are %q", got)
 	}
-	if err := Forget(t.Context(), dir, "a@x.example"); err == nil || !strings.Contains(err.Error(), "rupd robots") {
+	if err := Forget(t.Context(), dir, "a@x.example"); err == nil || !strings.Contains(err.Error(), "curtsy rupd robots --config FILE") {
 		t.Errorf("twice: %v", err)
 	}
 }
