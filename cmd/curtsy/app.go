@@ -155,7 +155,7 @@ func configured(cmd *cobra.Command, cfg any, run func(cmd *cobra.Command, args [
 	return cmd
 }
 
-// isURL refuses a first argument that is not a URL, and isHost one that is not the name of a host.
+// isURL refuses a first argument that is not a URL, and isHost one that names no host.
 func isURL(_ *cobra.Command, args []string) error {
 	_, err := typedURL(args[0], "")
 	return err
@@ -172,14 +172,14 @@ var (
 	oneHost = one("host", "docs.example.org")
 )
 
-// typedHost reads the name of a host that was typed.
+// typedHost reads the name of a host that was typed; a URL stands for its host.
 func typedHost(arg string) (canon.Host, error) {
 	h, err := canon.ParseHost(arg)
 	if err == nil {
 		return h, nil
 	}
 	if u, err := canon.Parse(arg); err == nil {
-		return "", usage("%q is a URL; use the name of its host: %s", arg, u.Host())
+		return u.Host(), nil
 	}
 	return "", usage("%q is not a host name (%v); use for example docs.example.org", arg, err)
 }

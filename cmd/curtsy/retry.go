@@ -14,7 +14,6 @@ import (
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/curtsy/curtsy/internal/webtext"
-	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 )
@@ -69,13 +68,9 @@ func retryHosts(args []string) (hosts []string, err error) {
 		return nil, usage("curtsy retry needs a host; use for example: curtsy retry docs.example.org")
 	}
 	for _, arg := range args {
-		h, err := canon.ParseHost(arg)
+		h, err := typedHost(arg)
 		if err != nil {
-			u, uerr := canon.Parse(arg)
-			if uerr != nil {
-				return nil, usage("%q is not a host name (%v); use for example docs.example.org", arg, err)
-			}
-			h = u.Host()
+			return nil, err
 		}
 		if !slices.Contains(hosts, string(h)) {
 			hosts = append(hosts, string(h))

@@ -30,12 +30,16 @@ func (a *app) timelineCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().IntVar(&limit, "limit", 0, "show the last `N` requests (0: all that are stored, which are 512 or more)")
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
-		t, known, err := from.Timeline(cmd.Context(), args[0], time.Time{}, limit)
+		host, err := typedHost(args[0])
+		if err != nil {
+			return err
+		}
+		t, known, err := from.Timeline(cmd.Context(), string(host), time.Time{}, limit)
 		switch {
 		case err != nil:
 			return err
 		case !known:
-			return fmt.Errorf("the crawl does not know the host %q; to list all hosts: curtsy hosts%s", args[0], a.about)
+			return fmt.Errorf("the crawl does not know the host %q; to list all hosts: curtsy hosts%s", host, a.about)
 		case asJSON:
 			return a.printJSON(t)
 		}

@@ -99,7 +99,7 @@ var wrongs = []wrong{
 	{about: "URL of another protocol", args: fields("crawl " + me2 + " file:///home/me/site"), instead: fields("crawl --allow-private http://127.0.0.1:8000/")},
 	{about: "URL with a password", args: fields("crawl " + me2 + " https://me:secret@docs.example.org/"), instead: fields("crawl " + me2 + " " + site), unlike: "secret"},
 	{about: "file instead of a URL", args: fields("crawl " + me2 + " seeds.txt"), files: map[string]string{"seeds.txt": site}, instead: fields("crawl " + me2 + " --seeds seeds.txt")},
-	{about: "URL instead of a host", args: fields("timeline " + site), instead: fields("timeline docs.example.org")},
+	{about: "neither a host nor a URL", args: fields("timeline docs/example"), instead: fields("timeline docs.example.org")},
 	{about: "no host at all", args: []string{"hosts", "not a host"}, instead: fields("hosts docs.example.org")},
 	{about: "no URL", args: fields("crawl " + me2), instead: fields("crawl " + me2 + " https://example.org/")},
 	{about: "no contact", args: fields("crawl " + site), instead: fields("crawl --contact me@example.org " + site)},
