@@ -82,7 +82,7 @@ var foreignFlags = []foreign{
 	{"--json", "--progress json", ""},
 	{"--port --web-port --admin-port --http-port --address --bind", "--listen 127.0.0.1:8080", ""},
 	{"--settings --conf --config-file --set -f", "--config curtsy.yaml", ""},
-	{"--background --daemon --detach -B", "", "Run it as a service (docs/guides/credentials.md), or write & behind the command."},
+	{"--background --daemon --detach -B", "", "Run it as a service (docs/guides/several-machines.md), or write & behind the command."},
 	{"--spider --dry-run --simulate", "", "curtsy plan with the same flags shows what a crawl would fetch."},
 	// Cluster
 	{"--server --broker --redis --redis-url --queue --nats-url --nats-server --brokers", "--nats nats://127.0.0.1:4222", ""},
