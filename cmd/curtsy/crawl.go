@@ -206,7 +206,7 @@ func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *pro
 		return nil, errors.Join(err, adm.Close())
 	}
 	adm.Show(dashboard.New(o))
-	sayDashboard(p.say, adm.Server, o, cfg.Access)
+	sayDashboard(p.need, adm.Server, o, cfg.Access)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {

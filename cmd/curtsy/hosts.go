@@ -25,7 +25,7 @@ func (a *app) hostsCommand() *cobra.Command {
 		Long: `List the hosts of a crawl with their state, delay, queue and robots.txt. With NAME, show
 everything that is known about one host.`,
 		Example: `  curtsy hosts --sort queued --desc --limit 20
-  curtsy hosts --filter '*.example.org' --state paused
+  curtsy hosts --filter '*.example.org' --state held
   curtsy hosts --has usage
   curtsy hosts docs.example.org`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -4,21 +4,22 @@ import "github.com/curtsy/curtsy/internal/crawl"
 
 // notes is what a person was told of a crawl's state, so that only changes are told.
 type notes struct {
-	trouble, pages string
+	trouble, pages bool
 	paused         int64
 }
 
 // tell says what has changed that somebody can do something about.
 func (n *notes) tell(p *progress, st crawl.Status) {
-	if st.Trouble != n.trouble {
-		if n.trouble = st.Trouble; st.Trouble != "" {
+	// The text of a trouble changes with each byte that is free.
+	if is := st.Trouble != ""; is != n.trouble {
+		if n.trouble = is; is {
 			p.warn("paused: %s", clean(st.Trouble))
 		} else {
 			p.say("the crawl continues")
 		}
 	}
-	if st.PagesTrouble != n.pages {
-		if n.pages = st.PagesTrouble; st.PagesTrouble != "" {
+	if is := st.PagesTrouble != ""; is != n.pages {
+		if n.pages = is; is {
 			p.warn("not all pages are stored: %s", clean(st.PagesTrouble))
 		} else {
 			p.say("pages are stored again")

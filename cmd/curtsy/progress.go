@@ -18,7 +18,7 @@ const (
 	formTerminal progressForm = iota // one line, redrawn in place
 	formPlain                        // a line each minute, and one when the phase changes
 	formJSON                         // JSON lines for programs; people's lines go to standard error
-	formNone                         // nothing before the end
+	formNone                         // nothing before the end but where the dashboard is
 )
 
 // How often each form shows something.
@@ -146,6 +146,16 @@ func (p *progress) say(format string, args ...any) {
 	case formPlain, formJSON:
 		fmt.Fprintf(p.people(), format+"\n", args...)
 	}
+}
+
+// need tells a person what nothing else can be done without. With formNone it goes to standard
+// error, where a service has its log.
+func (p *progress) need(format string, args ...any) {
+	if p.form == formNone {
+		fmt.Fprintf(p.stderr, format+"\n", args...)
+		return
+	}
+	p.say(format, args...)
 }
 
 // warn tells a person what is wrong and what to do, on standard error. What was said a moment ago

@@ -87,7 +87,7 @@ const (
 	crawling  phase = ""
 	noDisk    phase = "disk full"
 	paused    phase = "paused"
-	onlyHeld  phase = "hosts paused for now"
+	onlyHeld  phase = "hosts postponed"
 	byHand    phase = "hosts paused by the operator"
 	roundOver phase = "round over"
 	fresh     phase = "fresh"
@@ -126,7 +126,7 @@ func timeLeft(st crawl.Status) string {
 	case paused:
 		return "paused (curtsy resume)"
 	case onlyHeld:
-		return count(int64(len(st.Held)), "host") + " paused"
+		return count(int64(len(st.Held)), "host") + " postponed"
 	case byHand:
 		return "waiting for paused hosts (curtsy host resume HOST)"
 	case roundOver:
@@ -142,7 +142,7 @@ func timeLeft(st crawl.Status) string {
 	case st.ETA == nil || st.Queued+st.InFlight == 0:
 		return "time left unknown"
 	case len(st.Held) > 0:
-		return fmt.Sprintf("%s left, %s paused", service.ETA(st), count(int64(len(st.Held)), "host"))
+		return fmt.Sprintf("%s left, %s postponed", service.ETA(st), count(int64(len(st.Held)), "host"))
 	}
 	return service.ETA(st) + " left"
 }

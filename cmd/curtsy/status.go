@@ -201,7 +201,7 @@ func printHeld(w io.Writer, st crawl.Status) {
 	if len(st.Held) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "hosts paused for now (their URLs stay queued; the same command continues with them later):")
+	fmt.Fprintln(w, "postponed hosts (their URLs stay queued; the same command continues with them later):")
 	for i, h := range st.Held {
 		if i == heldShown {
 			fmt.Fprintf(w, "  and %d more: curtsy hosts --state held\n", len(st.Held)-i)
