@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
@@ -136,7 +137,7 @@ func (a *app) printJSON(v any) error {
 func configured(cmd *cobra.Command, cfg any, run func(cmd *cobra.Command, args []string, src *config.Source) error) *cobra.Command {
 	src := config.Bind(cmd.Flags(), cfg)
 	for flag, words := range src.Choices() {
-		completes(cmd, flag, words...)
+		cli.Completes(cmd, flag, words...)
 	}
 	if reader, ok := cfg.(*config.Reader); ok {
 		completesHosts(cmd, reader, src)

@@ -11,21 +11,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completes has shells complete a flag to these words, also behind the commas of a list.
-func completes(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		before := typed[:strings.LastIndex(typed, ",")+1]
-		list := make([]cobra.Completion, len(words))
-		for i, w := range words {
-			list[i] = before + w
-		}
-		return list, cobra.ShellCompDirectiveNoFileComp
-	})
-	if err != nil {
-		panic(err) // there is no such flag
-	}
-}
-
 // Who waits for a shell to complete a word waits no longer than this, and looks at no more names.
 const (
 	completePatience = 2 * time.Second

@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/catalog"
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
 )
@@ -100,7 +101,7 @@ func (w *wanted) tell(to io.Writer) {
 
 func (w *wanted) flags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&w.licenses, "license", nil, "only datasets under one of these licences, given as `SPDX` identifiers and stated by the host of the files (unknown: no known licence, or stated by others only)")
-	completes(cmd, "license", append(catalog.Licenses(), "unknown")...)
+	cli.Completes(cmd, "license", append(catalog.Licenses(), "unknown")...)
 }
 
 // catalogue is what lists datasets: an asker.Crawl.
@@ -166,7 +167,7 @@ that a spreadsheet could take for a formula.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "write this `FORMAT`: "+strings.Join(formats, ", "))
-	completes(cmd, "format", formats...)
+	cli.Completes(cmd, "format", formats...)
 	bulkFlag(cmd, &index)
 	sinceFlag(cmd, &since, "in full; what is gone only with --known")
 	cmd.Flags().StringVar(&file, "known", "", "with --since, name what is gone of the datasets in this `FILE`: earlier jsonl exports, or one id a line")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	use "github.com/curtsy/curtsy/pkg/usage"
@@ -61,7 +62,7 @@ are gone; their number is printed on standard error.`,
   curtsy export pages --format chunks --for ai-input --since 24h > new.jsonl`}
 	x.flags(cmd)
 	cmd.Flags().StringVar(&x.content, "content", contents[0], "write this `PART` of each page in jsonl, parquet, csv, bulk and files: "+strings.Join(contents, ", "))
-	completes(cmd, "content", contents...)
+	cli.Completes(cmd, "content", contents...)
 	cmd.Flags().StringVar(&x.out, "out", "", "with --format files: the `FOLDER` to write into, new or empty; with --since also that of an earlier export")
 	cmd.Flags().IntVar(&x.q.ChunkSize, "chunk-size", pages.DefaultChunk, "with --format chunks: at most `N` characters in a chunk")
 	return a.export(cmd, &x, func() error {
@@ -112,7 +113,7 @@ type exporting struct {
 
 func (x *exporting) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&x.format, "format", x.formats[0], "write this `FORMAT`: "+strings.Join(x.formats, ", "))
-	completes(cmd, "format", x.formats...)
+	cli.Completes(cmd, "format", x.formats...)
 	sinceFlag(cmd, &x.since, "and what is gone")
 	bulkFlag(cmd, &x.index)
 	x.uses.flags(cmd)
@@ -217,7 +218,7 @@ func (u *exportUses) flags(cmd *cobra.Command) {
 	names := strings.Join(use.PurposeNames(), ", ")
 	cmd.Flags().StringSliceVar(&u.purposes, "for", nil, "only what its site allows for this `PURPOSE`: "+names+" (repeatable)")
 	cmd.Flags().BoolVar(&u.unknownToo, "unknown-too", false, "with --for: also what the rules of its site do not mention")
-	completes(cmd, "for", use.PurposeNames()...)
+	cli.Completes(cmd, "for", use.PurposeNames()...)
 }
 
 func (u *exportUses) check() error {

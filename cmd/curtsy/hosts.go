@@ -11,6 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
@@ -79,9 +80,9 @@ func (w *hostsWanted) flags(cmd *cobra.Command) {
 	f.StringVar(&w.q.Reason, "reason", "", "only hosts that wait for a reason that contains `TEXT`")
 	f.StringVar(&w.q.Has, "has", "", "only hosts that have `WHAT`: "+strings.Join(crawl.HostHas, ", "))
 	f.IntVar(&w.limit, "limit", 0, "show at most `N` hosts (0: all)")
-	completes(cmd, "sort", crawl.HostSorts...)
-	completes(cmd, "state", crawl.HostStates...)
-	completes(cmd, "has", crawl.HostHas...)
+	cli.Completes(cmd, "sort", crawl.HostSorts...)
+	cli.Completes(cmd, "state", crawl.HostStates...)
+	cli.Completes(cmd, "has", crawl.HostHas...)
 }
 
 // check refuses unknown words.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
 )
@@ -38,7 +39,7 @@ in the crawl. With --follow, new lines are printed as they are written.`,
 	f.StringVar(&q.Reason, "reason", "", "only lines with this `REASON`: robots, http-4xx, and so on")
 	f.IntVar(&q.Limit, "limit", crawl.DefaultLimit, fmt.Sprintf("start with the last `N` lines, 1 to %d", crawl.MaxLogLimit))
 	f.BoolVar(&asJSON, "json", false, "print JSON Lines")
-	completes(cmd, "class", crawl.LogClasses...)
+	cli.Completes(cmd, "class", crawl.LogClasses...)
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if q.Limit < 1 || q.Limit > crawl.MaxLogLimit {
 			return usage("--limit %d is out of range; use 1 to %d, for example --limit 50", q.Limit, crawl.MaxLogLimit)

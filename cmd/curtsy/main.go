@@ -45,6 +45,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		cmd.InitDefaultHelpFlag()
 		args = append([]string{cmd.Name()}, wordsLast(cmd.Flags(), rest)...)
 	}
+	cli.RegisterCompletions(root, args)
 	root.SetArgs(append([]string{}, args...)) // not nil, for which cobra takes those of the process
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -174,7 +175,7 @@ type rupPreferences struct {
 func (p *rupPreferences) flags(cmd *cobra.Command, empty string) {
 	cmd.Flags().StringVar(&p.latency, "latency", "", "`INTERVAL` of reports, one that the site offers: day, 2-week")
 	// The site may offer others.
-	completes(cmd, "latency", string(rup.Day), string(rup.Week), string(rup.Month))
+	cli.Completes(cmd, "latency", string(rup.Day), string(rup.Week), string(rup.Month))
 	cmd.Flags().StringArrayVar(&p.exclude, "exclude", nil, "exclude paths that match this `PATTERN`, one that the site offers (repeatable)"+empty)
 	cmd.Flags().StringArrayVar(&p.includeOnly, "include-only", nil, "report only paths that match this `PATTERN`, one that the site offers (repeatable)"+empty)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -166,5 +167,34 @@ func TestFill(t *testing.T) {
 	}
 	if got := Wrap("a bc d", 4, " "); got != " a\n bc\n d" {
 		t.Errorf("%q", got)
+	}
+}
+
+// Completions are kept by cobra for ever, so they are given to it only when a shell asks.
+func TestCompletions(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"__complete", "walk", "--by", "da"}, "day\nweek\n:4\n"},
+		{[]string{"__complete", "walk", "--by", "day,"}, "day,day\nday,week\n:4\n"},
+		{[]string{"__complete", "--by", ""}, "day\nweek\n:4\n"},
+	} {
+		root, walk := &cobra.Command{Use: "p"}, &cobra.Command{Use: "walk", Run: func(*cobra.Command, []string) {}}
+		root.AddCommand(walk)
+		root.PersistentFlags().String("by", "", "")
+		Completes(root, "by", "day", "week")
+		RegisterCompletions(root, []string{"walk"})
+		if _, there := root.GetFlagCompletionFunc("by"); there {
+			t.Error("registered although no shell asks")
+		}
+		RegisterCompletions(root, c.args)
+		var out bytes.Buffer
+		root.SetArgs(c.args)
+		root.SetOut(&out)
+		root.SetErr(io.Discard)
+		if err := root.Execute(); err != nil || out.String() != c.want {
+			t.Errorf("%q: %q (%v), want %q", c.args, &out, err, c.want)
+		}
 	}
 }

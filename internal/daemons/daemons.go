@@ -53,6 +53,7 @@ func Run(ctx context.Context, name string, args []string, stdout, stderr io.Writ
 			continue
 		}
 		cmd.SilenceUsage, cmd.SilenceErrors = true, true
+		cli.RegisterCompletions(cmd, args)
 		cmd.CompletionOptions.DisableDefaultCmd = true
 		cli.Dress(cmd)
 		// Not nil, for which cobra takes the arguments of the process.
@@ -91,8 +92,7 @@ func command(name, usage, short string, cfg any) (cmd *cobra.Command, loaded fun
 	cmd.Flags().SortFlags = false
 	cmd.Flags().Bool("version", false, "print the version of "+name)
 	for flag, words := range src.Choices() {
-		// This fails only for a flag that does not exist, and src has registered them all.
-		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+		cli.Completes(cmd, flag, words...)
 	}
 	return cmd, func(run runs) runs {
 		return func(cmd *cobra.Command, args []string) error {

@@ -225,7 +225,7 @@ func CheckWith(t testing.TB, what string, size, maxAlloc int, pages func(size in
 // The sizes of pages whose time is measured: no limit cuts off what a large page costs later than
 // there.
 var (
-	small = racing.Volume(64<<10, 16<<10)
+	small = racing.Volume(32<<10, 16<<10)
 	large = 512 << 10
 )
 
