@@ -41,6 +41,9 @@ func TestStoredPages(t *testing.T) {
 			t.Errorf("the list does not have %q: %.3000s", want, body)
 		}
 	}
+	if strings.Contains(body, "newest pages of each shard") {
+		t.Error("a whole list is said to be a part")
+	}
 	if asked.Title != "page one" || asked.Host != "docs" || asked.Type != "pdf" || asked.Lang != "de" || !asked.Descending || asked.Brief {
 		t.Errorf("asked for %+v", asked)
 	}
@@ -49,6 +52,27 @@ func TestStoredPages(t *testing.T) {
 	}
 	if code, _ := c.get("/pages?after=nonsense"); code != 400 {
 		t.Errorf("a cursor of nothing: %d", code)
+	}
+}
+
+// Whether the list has all pages is what the shards report: one of them may have more than are
+// listed while the sum is small, since pages that are hidden are not in it, or all of them may have
+// fewer while the sum is large.
+func TestStoredPagesPartial(t *testing.T) {
+	for _, tt := range []struct {
+		total, partial int64
+		want           bool
+	}{{crawl.MaxPagesListed - 1, 1, true}, {3 * crawl.MaxPagesListed, 0, false}} {
+		w := New(Options{Ask: answering(ask.Handlers{"pages-page": func(_ context.Context, _ []byte, send func(any) error) error {
+			top, err := paging.New[crawl.PageLine](crawl.Paging{Limit: 1}, crawl.PageSorts...)
+			if err != nil {
+				return err
+			}
+			return top.Send(0, paging.Sum{Total: tt.total, Matched: tt.total, Counts: map[string]int64{crawl.CountPartial: tt.partial}}, send)
+		}})})
+		if _, body := browse(t, w).get("/pages"); strings.Contains(body, "The list has the 100,000 newest pages of each shard") != tt.want {
+			t.Errorf("%d pages of shards of which %d have more: %.2000s", tt.total, tt.partial, body)
+		}
 	}
 }
 
