@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -146,6 +147,26 @@ func TestOverviewRanks(t *testing.T) {
 	h["status"] = sends(st)
 	if _, body = browse(t, New(Options{Ask: answering(h)})).get("/"); !strings.Contains(body, "<details open") {
 		t.Error("the shards of two processes are folded away")
+	}
+}
+
+// A list that nobody answers for is not known. Only where nothing is counted, there is nothing.
+func TestOverviewRanksUnknown(t *testing.T) {
+	fails := func(context.Context, []byte, func(any) error) error { return errors.New("the disk is full") }
+	unknown := []string{"The slowest hosts are not known at the moment.", "The hosts with failures are not known at the moment.", "The newest pages are not known at the moment."}
+	nothing := []string{"No host has URLs to fetch.", "No URL failed.", "No page is stored yet."}
+	none := running()
+	none.Queued, none.Failed, none.Stored = 0, 0, 0
+	for _, tt := range []struct {
+		st       crawl.Status
+		has, not []string
+	}{{running(), unknown, nothing}, {none, nothing, unknown}} {
+		_, body := browse(t, New(Options{Ask: answering(ask.Handlers{"status": sends(tt.st), "hosts-page": fails, "pages-page": fails})})).get("/")
+		for i := range tt.has {
+			if !strings.Contains(body, tt.has[i]) || strings.Contains(body, tt.not[i]) {
+				t.Errorf("%d failed: want %q and not %q: %.3000s", tt.st.Failed, tt.has[i], tt.not[i], body)
+			}
+		}
 	}
 }
 
