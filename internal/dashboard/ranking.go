@@ -20,12 +20,13 @@ type ranking struct {
 	asked chan struct{} // closed when whoever asks has an answer; nil: nobody asks
 }
 
-// Asking takes at most one part in rankShare of the time. After an error or an answer without rows it
-// may take ten times as much, so that the list does not stay empty for long.
+// Asking takes at most one part in rankShare of the time. After an error or an answer without rows
+// it may take ten times as much, so that the list does not stay empty for long.
 const rankShare = 100
 
-// of gives the last answer again or asks anew. A crawl in another state is asked anew. While somebody
-// else asks, the last answer is given if there is one. Without an answer there are no rows.
+// of gives the last answer again or asks anew. A crawl in another state is asked anew. While
+// somebody else asks, the last answer is given if there is one. Without an answer there are no
+// rows.
 func (k *ranking) of(ctx context.Context, state string, ask func() ([]crawl.HostRow, error)) []crawl.HostRow {
 	k.mu.Lock()
 	for {

@@ -178,9 +178,9 @@ func (r *snipper) clip(text []byte, spans []pages.Span, from, to int) ([]byte, i
 	return text[first:last], from - first, to - first
 }
 
-// mainStretch is the first part of a text between page furniture that is long enough to describe the
-// page. A page may begin with the name of its site, which is not marked as furniture, so if no part
-// is long enough, it is the longest one; without any, it is the whole text.
+// mainStretch is the first part of a text between page furniture that is long enough to describe
+// the page: a page may begin with the name of its site, which is not marked as furniture. If no
+// part is long enough, it is the longest one; without any, it is the whole text.
 func mainStretch(text []byte, spans []pages.Span) []byte {
 	const enough = snippetBytes / 3
 	longest, most, at := text, 0, 0
