@@ -16,7 +16,8 @@ import (
 const nobody = 65532
 
 // image is a container image for Linux: an OCI image layout in a tar file, which docker load, podman
-// load and skopeo read. It has one layer.
+// load and skopeo read (skopeo with one of the two names, for example oci-archive:FILE:latest). It has
+// one layer.
 func (r *release) image(arch string, program []byte, texts []file) ([]byte, error) {
 	ca, err := os.ReadFile(r.ca)
 	if err != nil {
@@ -61,20 +62,24 @@ func (r *release) image(arch string, program []byte, texts []file) ([]byte, erro
 		"rootfs":  object{"type": "layers", "diff_ids": []string{"sha256:" + sum(layer)}},
 		"history": []object{{"created": r.time.Format(time.RFC3339), "created_by": "curtsy deploy/release"}},
 	})
-	tag := "curtsy:" + version.Number
 	manifest := layout.add(object{
 		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
 		"config":      config.as("application/vnd.oci.image.config.v1+json"),
 		"layers":      []object{layout.addBytes(packed).as("application/vnd.oci.image.layer.v1.tar+gzip")},
 		"annotations": labels,
 	})
-	entry := manifest.as("application/vnd.oci.image.manifest.v1+json")
-	entry["platform"] = object{"architecture": arch, "os": "linux"}
-	entry["annotations"] = object{"io.containerd.image.name": "docker.io/library/" + tag, "org.opencontainers.image.ref.name": version.Number}
-	layout.file("index.json", object{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []object{entry}})
+	// One image with two names: docker load with containerd's image store reads only this index.
+	var entries []object
+	for _, ref := range []string{version.Number, "latest"} {
+		entry := manifest.as("application/vnd.oci.image.manifest.v1+json")
+		entry["platform"] = object{"architecture": arch, "os": "linux"}
+		entry["annotations"] = object{"io.containerd.image.name": "docker.io/library/curtsy:" + ref, "org.opencontainers.image.ref.name": ref}
+		entries = append(entries, entry)
+	}
+	layout.file("index.json", object{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": entries})
 	layout.file("oci-layout", object{"imageLayoutVersion": "1.0.0"})
-	// For docker load before Docker 25, which does not know the layout.
-	layout.file("manifest.json", []object{{"Config": config.file(), "RepoTags": []string{tag, "curtsy:latest"}, "Layers": []string{"blobs/sha256/" + sum(packed)}}})
+	// For docker load with Docker's own image store.
+	layout.file("manifest.json", []object{{"Config": config.file(), "RepoTags": []string{"curtsy:" + version.Number, "curtsy:latest"}, "Layers": []string{"blobs/sha256/" + sum(packed)}}})
 	return tarOf(layout.files, r.time)
 }
 

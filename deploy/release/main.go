@@ -38,7 +38,7 @@ func main() {
 	var r release
 	flag.StringVar(&r.out, "out", "dist", "write the files to this `folder`")
 	flag.StringVar(&r.ca, "ca", "/etc/ssl/certs/ca-certificates.crt", "put this `bundle` of certificate authorities into the image")
-	flag.BoolVar(&r.dirty, "dirty", false, "build also when files are changed that are not committed")
+	flag.BoolVar(&r.dirty, "dirty", false, "build also when files are changed or new that are not committed")
 	targets := flag.String("targets", defaultTargets, "build for these systems and processors")
 	links := flag.String("links", "", "only make links with the other names of the program, in this `folder`")
 	flag.Parse()
@@ -106,10 +106,7 @@ func (r *release) run(targets []string) (err error) {
 	if r.out, err = filepath.Abs(r.out); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(r.out); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(r.out, 0o755); err != nil {
+	if err := empty(r.out); err != nil {
 		return err
 	}
 	if err := r.documents(); err != nil {
@@ -127,7 +124,32 @@ func (r *release) run(targets []string) (err error) {
 	return r.sums()
 }
 
-// source finds out which commit this is.
+// empty makes the folder of the release, and removes an earlier release from it. It refuses a folder
+// with anything else and then removes nothing.
+func empty(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		ours := strings.HasPrefix(e.Name(), "curtsy_") || e.Name() == "SHA256SUMS"
+		if !ours || !e.Type().IsRegular() {
+			return fmt.Errorf("%s contains %s, which is no file of a release; use a new folder", dir, e.Name())
+		}
+	}
+	for _, e := range entries {
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// source finds out which commit this is. Files that git does not know count as changes, because go
+// build would compile them.
 func (r *release) source() error {
 	out, err := output("git", "log", "-1", "--format=%H %ct")
 	if err != nil {
@@ -139,9 +161,9 @@ func (r *release) source() error {
 		return err
 	}
 	r.commit, r.time = hash, time.Unix(n, 0).UTC()
-	changed, err := output("git", "status", "--porcelain", "--untracked-files=no")
+	changed, err := output("git", "status", "--porcelain", "--untracked-files=normal")
 	if err == nil && changed != "" && !r.dirty {
-		return fmt.Errorf("these files are changed and not committed (-dirty builds all the same):\n%s", changed)
+		return fmt.Errorf("these files are changed or new, and not committed (-dirty builds all the same):\n%s", changed)
 	}
 	return err
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/version"
 )
 
 // commitTime is when the commit of these tests was made.
@@ -100,9 +102,21 @@ func TestImage(t *testing.T) {
 	type descriptor struct {
 		MediaType, Digest string
 		Size              int
+		Annotations       map[string]string
 	}
 	var index struct{ Manifests []descriptor }
 	read("index.json", &index)
+	var refs []string
+	for _, m := range index.Manifests {
+		if m.Digest != index.Manifests[0].Digest {
+			t.Errorf("the index names two images: %s and %s", index.Manifests[0].Digest, m.Digest)
+		}
+		refs = append(refs, m.Annotations["io.containerd.image.name"], m.Annotations["org.opencontainers.image.ref.name"])
+	}
+	const library = "docker.io/library/curtsy:"
+	if want := []string{library + version.Number, version.Number, library + "latest", "latest"}; !slices.Equal(refs, want) {
+		t.Errorf("the index has the names %q, want %q", refs, want)
+	}
 	blobOf := func(d descriptor) string {
 		t.Helper()
 		name := "blobs/sha256/" + strings.TrimPrefix(d.Digest, "sha256:")
@@ -198,6 +212,84 @@ func TestBill(t *testing.T) {
 	m.Deps[0].Sum = "h1:*"
 	if _, err := r.bill(m); err == nil {
 		t.Error("a sum that is none is taken")
+	}
+}
+
+// A release replaces an earlier one in its folder, and removes nothing from a folder with other files.
+func TestOutput(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "dist")
+	r := release{out: dir}
+	names := func() (all []string) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			all = append(all, e.Name())
+		}
+		return all
+	}
+	fill := func() {
+		t.Helper()
+		if err := empty(dir); err != nil {
+			t.Fatal(err)
+		}
+		if left := names(); len(left) > 0 {
+			t.Errorf("an earlier release leaves %q", left)
+		}
+		for _, name := range []string{"curtsy_1_linux_amd64.tar.gz", "SHA256SUMS"} {
+			if err := r.write(name, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fill()
+	fill()
+	for name, add := range map[string]func(string) error{
+		"zebra.go": func(at string) error { return os.WriteFile(at, nil, 0o600) },
+		"curtsy_d": func(at string) error { return os.Mkdir(at, 0o755) },
+	} {
+		at := filepath.Join(dir, name)
+		if err := add(at); err != nil {
+			t.Fatal(err)
+		}
+		if err := empty(dir); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("a folder with %s is refused with %v", name, err)
+		}
+		if left := names(); len(left) != 3 {
+			t.Errorf("of a folder with %s, %q is left", name, left)
+		}
+		if err := os.Remove(at); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A release names a commit, so it has nothing that the commit does not have: files that are new count
+// as well as files that are changed.
+func TestSourceIsTheCommit(t *testing.T) {
+	t.Chdir(t.TempDir())
+	git := func(args ...string) {
+		t.Helper()
+		if _, err := output("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@a.example", "-c", "commit.gpgsign=false"}, args...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "-q")
+	git("commit", "-q", "--allow-empty", "-m", "first")
+	var r release
+	if err := r.source(); err != nil || len(r.commit) < 40 {
+		t.Fatalf("commit %q: %v", r.commit, err)
+	}
+	if err := os.WriteFile("new.go", []byte("package main\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.source(); err == nil || !strings.Contains(err.Error(), "new.go") {
+		t.Errorf("a new file is refused with %v", err)
+	}
+	r.dirty = true
+	if err := r.source(); err != nil {
+		t.Errorf("with -dirty: %v", err)
 	}
 }
 

@@ -25,7 +25,7 @@ func (c *Crawl) UpdatesPage(ctx context.Context, q crawl.UpdatesQuery) (crawl.Pa
 }
 
 // PagesPage is a page of the list of stored pages, the newest first. Its counts begin with "type:"
-// and "lang:".
+// and "lang:", or are crawl.CountPartial.
 func (c *Crawl) PagesPage(ctx context.Context, q crawl.PagesQuery) (crawl.Paged[crawl.PageLine], error) {
 	q.Descending = true
 	return paged[crawl.PageLine](ctx, c, "pages-page", q, q.Paging, crawl.PageSorts)

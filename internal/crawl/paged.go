@@ -132,6 +132,10 @@ const (
 // MaxPagesListed is how many pages of a shard, the newest, a list of pages is made of.
 const MaxPagesListed = 100_000
 
+// CountPartial is the count, among those of a list of pages, of the shards that have more pages
+// than MaxPagesListed: the list lacks their oldest ones.
+const CountPartial = "partial"
+
 // PageLine is a line of a long list of pages.
 type PageLine struct {
 	URL   string `json:"url"`

@@ -104,23 +104,28 @@ func overview(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 		}
 		return langName(s), "/search?q=" + url.QueryEscape("lang:"+s)
 	})
-	v.rank(ctx, c)
+	v.rank(ctx, c, r.rankings)
 	return v, err
 }
 
-// rank fills in the lists of what is slow, what fails and what is new. Who does not answer leaves
-// his list empty: the status above has said so.
-func (v *overviewView) rank(ctx context.Context, c *asker.Crawl) {
-	first := func(sort string, wanted func(*crawl.HostRow) bool) []crawl.HostRow {
-		q := crawl.HostsQuery{Paging: crawl.Paging{Sort: sort, Descending: true, Limit: rankShown}}
-		page, _ := c.HostsPage(ctx, q)
-		return slices.DeleteFunc(page.Rows, func(h crawl.HostRow) bool { return !wanted(&h) })
+// rankings are those of the overview.
+type rankings struct{ slow, failing ranking }
+
+// rank fills in the lists of what is slow, what fails and what is new. A list that nobody answers
+// for stays empty, and the page says that it is not known.
+func (v *overviewView) rank(ctx context.Context, c *asker.Crawl, k *rankings) {
+	first := func(k *ranking, sort string, wanted func(*crawl.HostRow) bool) []crawl.HostRow {
+		return k.of(ctx, v.State, func() ([]crawl.HostRow, error) {
+			q := crawl.HostsQuery{Paging: crawl.Paging{Sort: sort, Descending: true, Limit: rankShown}}
+			page, err := c.HostsPage(ctx, q)
+			return slices.DeleteFunc(page.Rows, func(h crawl.HostRow) bool { return !wanted(&h) }), err
+		})
 	}
 	if v.Queued > 0 {
-		v.Slow = first("left", func(h *crawl.HostRow) bool { return h.LeftS() > 0 })
+		v.Slow = first(&k.slow, "left", func(h *crawl.HostRow) bool { return h.LeftS() > 0 })
 	}
 	if v.Failed > 0 {
-		v.Failing = first("failed", func(h *crawl.HostRow) bool { return h.Failed > 0 })
+		v.Failing = first(&k.failing, "failed", func(h *crawl.HostRow) bool { return h.Failed > 0 })
 	}
 	if v.Stored > 0 {
 		page, _ := c.PagesPage(ctx, crawl.PagesQuery{Brief: true, Paging: crawl.Paging{Limit: newestShown}})

@@ -52,6 +52,7 @@ type request struct {
 	now       time.Time
 	catalogue *catalogue
 	typed     string // Options.Typed
+	rankings  *rankings
 }
 
 // refreshing is a view that is not whole yet: after so many seconds it is worth asking again; 0: it
@@ -141,7 +142,7 @@ func (w *Web) view(r *http.Request, p *page) (frame, error) {
 	f := frame{Title: p.title, Live: p.live}
 	err := w.asking(r.Context(), func(ctx context.Context, c *asker.Crawl) (err error) {
 		f.Resting = c.AtRest()
-		f.V, err = p.view(ctx, c, &request{r, time.Now(), &w.catalog, w.o.Typed})
+		f.V, err = p.view(ctx, c, &request{r, time.Now(), &w.catalog, w.o.Typed, &w.rankings})
 		return err
 	})
 	var parts *ask.IncompleteError

@@ -34,7 +34,7 @@ func storedPages(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	v := storedPagesView{Paged: rows, cursorLinks: linksOf(r, rows.Next), Q: q.Title, Host: q.Host, Type: q.Type, Lang: q.Lang}
 	v.Types = choicesOf(rows.Counts, "type:", v.Type, func(s string) string { return s })
 	v.Langs = choicesOf(rows.Counts, "lang:", v.Lang, langName)
-	if rows.Total >= crawl.MaxPagesListed {
+	if rows.Counts[crawl.CountPartial] > 0 {
 		v.Partial = crawl.MaxPagesListed
 	}
 	return v, listProblem(err, q.After, "")

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -41,6 +42,9 @@ func TestStoredPages(t *testing.T) {
 			t.Errorf("the list does not have %q: %.3000s", want, body)
 		}
 	}
+	if strings.Contains(body, "newest pages of each shard") {
+		t.Error("a whole list is said to be a part")
+	}
 	if asked.Title != "page one" || asked.Host != "docs" || asked.Type != "pdf" || asked.Lang != "de" || !asked.Descending || asked.Brief {
 		t.Errorf("asked for %+v", asked)
 	}
@@ -49,6 +53,27 @@ func TestStoredPages(t *testing.T) {
 	}
 	if code, _ := c.get("/pages?after=nonsense"); code != 400 {
 		t.Errorf("a cursor of nothing: %d", code)
+	}
+}
+
+// Whether the list has all pages is what the shards report: one of them may have more than are
+// listed while the sum is small, since pages that are hidden are not in it, or all of them may have
+// fewer while the sum is large.
+func TestStoredPagesPartial(t *testing.T) {
+	for _, tt := range []struct {
+		total, partial int64
+		want           bool
+	}{{crawl.MaxPagesListed - 1, 1, true}, {3 * crawl.MaxPagesListed, 0, false}} {
+		w := New(Options{Ask: answering(ask.Handlers{"pages-page": func(_ context.Context, _ []byte, send func(any) error) error {
+			top, err := paging.New[crawl.PageLine](crawl.Paging{Limit: 1}, crawl.PageSorts...)
+			if err != nil {
+				return err
+			}
+			return top.Send(0, paging.Sum{Total: tt.total, Matched: tt.total, Counts: map[string]int64{crawl.CountPartial: tt.partial}}, send)
+		}})})
+		if _, body := browse(t, w).get("/pages"); strings.Contains(body, "The list has the 100,000 newest pages of each shard") != tt.want {
+			t.Errorf("%d pages of shards of which %d have more: %.2000s", tt.total, tt.partial, body)
+		}
 	}
 }
 
@@ -122,6 +147,26 @@ func TestOverviewRanks(t *testing.T) {
 	h["status"] = sends(st)
 	if _, body = browse(t, New(Options{Ask: answering(h)})).get("/"); !strings.Contains(body, "<details open") {
 		t.Error("the shards of two processes are folded away")
+	}
+}
+
+// A list that nobody answers for is not known. Only where nothing is counted, there is nothing.
+func TestOverviewRanksUnknown(t *testing.T) {
+	fails := func(context.Context, []byte, func(any) error) error { return errors.New("the disk is full") }
+	unknown := []string{"The slowest hosts are not known at the moment.", "The hosts with failures are not known at the moment.", "The newest pages are not known at the moment."}
+	nothing := []string{"No host has URLs to fetch.", "No URL failed.", "No page is stored yet."}
+	none := running()
+	none.Queued, none.Failed, none.Stored = 0, 0, 0
+	for _, tt := range []struct {
+		st       crawl.Status
+		has, not []string
+	}{{running(), unknown, nothing}, {none, nothing, unknown}} {
+		_, body := browse(t, New(Options{Ask: answering(ask.Handlers{"status": sends(tt.st), "hosts-page": fails, "pages-page": fails})})).get("/")
+		for i := range tt.has {
+			if !strings.Contains(body, tt.has[i]) || strings.Contains(body, tt.not[i]) {
+				t.Errorf("%d failed: want %q and not %q: %.3000s", tt.st.Failed, tt.has[i], tt.not[i], body)
+			}
+		}
 	}
 }
 

@@ -64,6 +64,8 @@ type Web struct {
 	turns   *turns.Turns  // of questions
 	streams chan struct{} // holds a token for each page followed live
 	catalog catalogue
+
+	rankings rankings // of the overview
 }
 
 // New makes a Web.

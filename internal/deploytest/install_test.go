@@ -115,7 +115,7 @@ func TestExternalInstallDocker(t *testing.T) {
 	})
 	t.Cleanup(func() { run(t, "docker", "image", "rm", tag, "curtsy:latest") })
 	var said string
-	watch.step("docker run curtsy demo", func() { said = string(run(t, "docker", "run", "--rm", "--network", "none", tag, "demo")) })
+	watch.step("docker run curtsy demo", func() { said = string(run(t, "docker", "run", "--rm", "--network", "none", "curtsy", "demo")) })
 	if !firstHit.MatchString(said) {
 		t.Errorf("the demo finds nothing:\n%s", said)
 	}

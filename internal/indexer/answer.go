@@ -46,7 +46,9 @@ type answers struct {
 	token     func() string // by which records of a data.txt are chosen
 	searching bool
 	met       *metrics // nil: nobody watches
-	limit     int      // bytes of JSON that one object of an answer may have; 0: any
+	// newest is how many pages of a shard a list of pages is made of; 0: crawl.MaxPagesListed.
+	newest int
+	limit  int // bytes of JSON that one object of an answer may have; 0: any
 }
 
 // handlers are the questions by name:

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,7 +27,7 @@ func (a answers) pagesPage(ctx context.Context, req []byte, send func(any) error
 			return err
 		}
 		sum, taken := paging.Sum{Counts: map[string]int64{}}, 0
-		_, err = p.store.EachNewest(crawl.MaxPagesListed, func(page *pages.Page) error {
+		all, err := p.store.EachNewest(cmp.Or(a.newest, crawl.MaxPagesListed), func(page *pages.Page) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -53,6 +54,9 @@ func (a answers) pagesPage(ctx context.Context, req []byte, send func(any) error
 		}
 		if err != nil {
 			return err
+		}
+		if !all && !q.Brief { // in brief nobody needs to know
+			sum.Counts[crawl.CountPartial]++
 		}
 		if err := top.Send(p.id, sum, send); err != nil {
 			return err

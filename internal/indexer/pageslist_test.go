@@ -47,7 +47,8 @@ func pagesPage(t *testing.T) {
 		parts = append(parts, part{id: k, store: store, index: &atomic.Pointer[search.Index]{}, gone: &atomic.Bool{},
 			hides: func(u canon.URL) bool { return strings.HasSuffix(string(u), "/7") }})
 	}
-	handler := answers{parts: func() []part { return parts }}.handlers()["pages-page"]
+	a := answers{parts: func() []part { return parts }}
+	handler := a.handlers()["pages-page"]
 	ask := func(q crawl.PagesQuery) crawl.Paged[crawl.PageLine] {
 		t.Helper()
 		q.Descending = true
@@ -92,6 +93,16 @@ func pagesPage(t *testing.T) {
 	if len(brief.Rows) != 3 || brief.Rows[0].URL != all.Rows[0].URL || brief.Total > 8 {
 		t.Errorf("in brief: %d rows, %d looked at", len(brief.Rows), brief.Total)
 	}
+	// Each shard has had 30 pages, of which some are not listed; the list is whole all the same.
+	for newest, want := range map[int]int64{0: 0, 30: 0, 29: 2} {
+		a.newest = newest
+		handler = a.handlers()["pages-page"]
+		if got := ask(crawl.PagesQuery{}).Counts[crawl.CountPartial]; got != want {
+			t.Errorf("of the newest %d pages: %d shards have more, want %d", newest, got, want)
+		}
+	}
+	a.newest = 0
+	handler = a.handlers()["pages-page"]
 	seen := 0
 	for q := (crawl.PagesQuery{Paging: crawl.Paging{Limit: 10}}); ; {
 		page := ask(q)

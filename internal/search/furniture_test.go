@@ -29,6 +29,25 @@ is no leaf.</p></main><footer>Copyright of the zoo</footer>`),
 	}
 }
 
+// A page that begins with the name of its site is described by its main text. Where all parts are
+// short, the longest one is shown.
+func TestSnippetWithoutMarks(t *testing.T) {
+	const nav = `<nav><a href="/">Home</a> <a href="/x">Imprint</a> <a href="/y">Careers</a></nav>`
+	long := strings.Repeat("The tapir swims across the river. ", 20)
+	f := newFixture(t)
+	f.add(
+		page("https://a.example/", "en", "A", "<div>Zoo News</div>"+nav+"<div><p>"+long+"</p></div><footer>Copyright of the zoo</footer>"),
+		page("https://b.example/", "en", "B", "<div>Zoo News</div>"+nav+"<div><p>The tapir sleeps all day.</p></div><footer>Copyright of the zoo</footer>"),
+		page("https://c.example/", "en", "C", "<main><p>"+long[:200]+"</p></main>"+nav+"<div>"+strings.Repeat("Comments follow. ", 30)+"</div>"),
+		page("https://d.example/", "en", "D", nav),
+	)
+	for host, want := range map[string]string{"a": "The tapir swims", "b": "The tapir sleeps all day.", "c": "The tapir swims", "d": "Home"} {
+		if got := f.snippetOf("site:" + host + ".example"); !strings.HasPrefix(strings.TrimPrefix(got, "… "), want) || host != "d" && strings.Contains(got, "Imprint") || host == "a" && len(got) < snippetBytes/2 {
+			t.Errorf("%s: %q, want %q", host, got, want)
+		}
+	}
+}
+
 // What stands at the end of a line goes, and marks stay where their words are.
 func TestRenderLeavesPermalinksOut(t *testing.T) {
 	text := []byte("One¶\ntwo §\nC#\nthree ¶ four\nfive 🔗")

@@ -151,14 +151,15 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 }
 
 // clip cuts off the text before and after from..to that is page furniture, such as navigation and
-// cookie notices, and what lies beyond it. Without marks from is where the main text begins.
+// cookie notices, and what lies beyond it. Without marks a stretch of the main text is left.
 func (r *snipper) clip(text []byte, spans []pages.Span, from, to int) ([]byte, int, int) {
+	if from == to {
+		return mainStretch(text, spans), 0, 0
+	}
 	first, last := 0, len(text)
 	for _, s := range spans {
 		switch {
 		case s.Kind != pages.Boilerplate || s.To > len(text):
-		case from == to && s.From <= from+1: // a blank may stand between two
-			from, to, first = s.To, s.To, s.To
 		case s.To <= from:
 			first = max(first, s.To)
 		case s.From >= to:
@@ -175,6 +176,30 @@ func (r *snipper) clip(text []byte, spans []pages.Span, from, to int) ([]byte, i
 		r.marks[i].end -= first
 	}
 	return text[first:last], from - first, to - first
+}
+
+// mainStretch is the first part of a text between page furniture that is long enough to describe
+// the page: a page may begin with the name of its site, which is not marked as furniture. If no
+// part is long enough, it is the longest one; without any, it is the whole text.
+func mainStretch(text []byte, spans []pages.Span) []byte {
+	const enough = snippetBytes / 3
+	longest, most, at := text, 0, 0
+	for i := 0; i <= len(spans) && most < enough; i++ {
+		from, to := len(text), len(text)
+		if i < len(spans) {
+			if spans[i].Kind != pages.Boilerplate || spans[i].To > len(text) {
+				continue
+			}
+			from, to = spans[i].From, spans[i].To
+		}
+		if from > at {
+			if n := len(bytes.Trim(text[at:from], " \n")); n > most {
+				longest, most = text[at:from], n
+			}
+		}
+		at = max(at, to)
+	}
+	return longest
 }
 
 // look finds the marks of a text, and returns those that a snippet is to show: in the main text,
