@@ -31,7 +31,8 @@ func RegisterCompletions(root *cobra.Command, args []string) {
 		for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
 			flags.VisitAll(func(f *pflag.Flag) {
 				if words := f.Annotations[completions]; len(words) > 0 {
-					_ = cmd.RegisterFlagCompletionFunc(f.Name, complete(words)) // an error: it is registered
+					// It fails only for a flag that has a function already.
+					_ = cmd.RegisterFlagCompletionFunc(f.Name, complete(words))
 				}
 			})
 		}
