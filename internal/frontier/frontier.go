@@ -136,6 +136,14 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 // Run owns the shards and serves them until ctx ends; then it commits, releases them and returns
 // nil. It blocks while the broker is away. It fails only on what waiting cannot mend.
 func (f *Frontier) Run(ctx context.Context) error {
+	err := f.run(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // stopped while it waited for something, such as a stream that is not there yet
+	}
+	return err
+}
+
+func (f *Frontier) run(ctx context.Context) error {
 	if err := os.MkdirAll(f.opt.Dir, disk.DirMode); err != nil {
 		return err
 	}

@@ -197,6 +197,37 @@ func TestReopenedShardKnowsItsFetchersLive(t *testing.T) {
 	})
 }
 
+// A frontier that is stopped while it begins has not failed, whatever it waits for at that moment.
+func TestStoppedWhileItBegins(t *testing.T) {
+	for _, streams := range []bool{false, true} {
+		for steps := range 40 {
+			simnet.Test(t, func(t *testing.T) {
+				_, q := broker.Open(t)
+				spec := testSpec("http://h0.example/")
+				if streams {
+					if err := EnsureStreams(t.Context(), q, spec, Room{Events: 1 << 20, Pages: 16 << 20}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				f, err := New(q, spec, Options{Dir: t.TempDir(), Instance: "f1", StopGrace: time.Second})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() {
+					for range steps { // it gets on a little further each time
+						runtime.Gosched()
+					}
+					cancel()
+				}()
+				if err := f.Run(ctx); err != nil {
+					t.Errorf("after %d steps: %v", steps, err)
+				}
+			})
+		}
+	}
+}
+
 // The handler of "hosts" sends with the shard's lock held, and sending waits for the asker.
 func TestSlowAskerHoldsUpNobody(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
