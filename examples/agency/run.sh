@@ -23,6 +23,7 @@ curtsy identity --config curtsy.yaml --dir publish # what you publish at the add
 curtsy crawl --config curtsy.yaml "$site" || [ $? -eq 3 ] # 3: a limit ended it
 curtsy status --config curtsy.yaml
 if [ -f requests.jsonl ]; then
-	sleep 0.2 # the simulated site writes its log a moment later
+	trap - EXIT
+	kill $! && wait $! || true # the log of the simulated site is complete when it has ended
 	echo "the site's own log: $(grep -c '"signer":"https://bot.example.org"' requests.jsonl) signed requests, $(grep -vc '"signer"' requests.jsonl) others"
 fi
