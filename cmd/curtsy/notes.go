@@ -2,7 +2,7 @@ package main
 
 import "github.com/curtsy/curtsy/internal/crawl"
 
-// notes is what a person was told of a crawl's state, so that only changes are told.
+// notes is what was reported of the state of a crawl, so that only changes are reported.
 type notes struct {
 	trouble, pages bool
 	paused         int64

@@ -37,13 +37,13 @@ type progress struct {
 	form           progressForm
 	warnings       *recently // shared with the log of the services
 
-	mu    sync.Mutex // guards the rest, and the terminal
-	line  string     // the last one, without a clock; in a terminal "" when it is cleared
-	shown time.Time  // when that was
-	next  time.Time  // plain: when the next is due
-	phase phase      // plain: what the crawl does now
-	since time.Time  // plain: from when on
-	told  phase      // plain: the phase of the last line
+	mu      sync.Mutex // guards the rest, and the terminal
+	line    string     // the last one, without a clock; in a terminal "" when it is cleared
+	shown   time.Time  // when that was
+	next    time.Time  // plain: when the next is due
+	phase   phase      // plain: what the crawl does now
+	since   time.Time  // plain: from when on
+	printed phase      // plain: the phase of the last line
 }
 
 // newProgress shows it in one of config.ProgressModes.
@@ -90,12 +90,12 @@ func (p *progress) plainLine(st crawl.Status, now time.Time) {
 	if ph := phaseOf(st); ph != p.phase {
 		p.phase, p.since = ph, now
 	}
-	turned := p.phase != p.told && now.Sub(p.since) >= steady
+	turned := p.phase != p.printed && now.Sub(p.since) >= steady
 	if !turned && now.Before(p.next) {
 		return
 	}
 	p.next = now.Add(plainEvery)
-	p.told = p.phase
+	p.printed = p.phase
 	if line := progressLine(st, plainColumns); line != p.line {
 		p.line = line
 		fmt.Fprintln(p.stdout, now.Local().Format(time.TimeOnly)+"  "+line)

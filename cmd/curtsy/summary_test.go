@@ -253,7 +253,7 @@ func TestServiceLog(t *testing.T) {
 	})
 }
 
-// What a person can do something about is told when it changes.
+// What a person can do something about is reported when it changes.
 func TestNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errs bytes.Buffer

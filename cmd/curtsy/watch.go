@@ -45,7 +45,7 @@ type watcher struct {
 	seeds   []canon.URL // given to this run
 	end     ending
 
-	notes notes // of what a person was told
+	notes notes // what was reported
 }
 
 // Looking costs the frontier a pass over its hosts, so it is done the less often

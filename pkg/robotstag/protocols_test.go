@@ -316,7 +316,7 @@ func TestProtocols_4_2_WhatBindsUs(t *testing.T) {
 }
 
 // Of all that is said of an excerpt's length the smallest number binds us, whoever it is said to
-// and wherever; what is not a number says nothing, and is told of.
+// and wherever; a value that is not a number has no effect, and is reported.
 func TestProtocols_4_1_6_MaxSnippet(t *testing.T) {
 	s := New(bot)
 	s.AddHeader("X-Robots-Tag", "max-snippet:80; ExampleBot: max-snippet:40")
