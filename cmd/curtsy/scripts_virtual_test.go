@@ -37,6 +37,10 @@ func TestVirtualScripts(t *testing.T) {
 				s := script{t: t, env: map[string]string{}}
 				archive := txtar.Parse(text)
 				for _, f := range archive.Files {
+					if exactly.Match(f.Data) {
+						t.Fatalf("%s: %s expects a run of exactly %s; when a run has ended depends on which goroutine runs first: write [..]",
+							file, f.Name, exactly.Find(f.Data))
+					}
 					if err := os.WriteFile(f.Name, f.Data, 0o600); err != nil {
 						t.Fatal(err)
 					}
@@ -52,6 +56,9 @@ func TestVirtualScripts(t *testing.T) {
 		})
 	}
 }
+
+// exactly is a time that a whole run took, to the second.
+var exactly = regexp.MustCompile(`ended .* after (\d+[hms])+,`)
 
 // script is one that runs, and what its last command printed.
 type script struct {
