@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Site          site.Info
 	Dir           string // the data directory
-	Shards, Hands int
+	Shards, Slots int
 	Delay         time.Duration
 	Search        bool
 	Discard       bool   // pages are read for links and thrown away
@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options) (last crawl.Status, err error) {
 	}
 	e, err := engine.Open(ctx, engine.Options{
 		Dir: o.Dir, Instance: "bench", Plan: func(*crawl.Spec) (crawl.Spec, error) { return spec, nil }, Seeds: seeds,
-		Fetcher: fetcher.Options{Hands: o.Hands, DiscardPages: o.Discard}, NotIndexed: o.Discard, Version: "0.0.0", Log: o.Log, Registry: o.Registry,
+		Fetcher: fetcher.Options{Slots: o.Slots, DiscardPages: o.Discard}, NotIndexed: o.Discard, Version: "0.0.0", Log: o.Log, Registry: o.Registry,
 	})
 	if err != nil {
 		return last, err

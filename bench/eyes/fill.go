@@ -122,7 +122,7 @@ func trace(n, requests int) crawl.Trace {
 	t := crawl.Trace{Host: canon.Host(hostName(n)), Begin: time.Now().UnixMicro(), Last: true, After: time.Second, AfterSource: "configured"}
 	for range requests {
 		t.Requests = append(t.Requests, crawl.Sent{
-			Rest: "http://" + hostName(n) + shownPage, Wait: 1_000_100, Took: 20_000, Status: 200, Bytes: 2000, Bound: time.Second, BoundSource: "configured",
+			Suffix: "http://" + hostName(n) + shownPage, Wait: 1_000_100, Took: 20_000, Status: 200, Bytes: 2000, Bound: time.Second, BoundSource: "configured",
 		})
 	}
 	return t

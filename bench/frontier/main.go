@@ -141,7 +141,7 @@ func feed(ctx context.Context, s settings, a *frontier.Alone, w *web, dir string
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, " %.2f | %.0f | %.0f | %.0f |", now().sub(began).cpu.Seconds(), float64(c.File)/(1<<20), float64(c.Told)/(1<<20), float64(c.Stored)/(1<<20))
+			fmt.Fprintf(out, " %.2f | %.0f | %.0f | %.0f |", now().sub(began).cpu.Seconds(), float64(c.File)/(1<<20), float64(c.Reported)/(1<<20), float64(c.Stored)/(1<<20))
 		}
 		fmt.Fprintln(out)
 	}

@@ -39,7 +39,7 @@ type sent struct {
 
 // oneRound crawls the whole site into a new directory, from opening it to closing it.
 func oneRound(ctx context.Context, s settings, parent string) (r round, err error) {
-	web, err := site.Start(ctx, site.Options{Hosts: s.hosts, PagesPerHost: s.pages / s.hosts, Cross: s.cross, Latency: s.latency, Says: s.says})
+	web, err := site.Start(ctx, site.Options{Hosts: s.hosts, PagesPerHost: s.pages / s.hosts, Cross: s.cross, Latency: s.latency, HasUsage: s.says})
 	if err != nil {
 		return r, err
 	}
@@ -68,7 +68,7 @@ func oneRound(ctx context.Context, s settings, parent string) (r round, err erro
 	r.usage, err = profiled(func() (err error) {
 		r.memory, err = watched(func() (err error) {
 			status, err = crawling.Run(ctx, crawling.Options{
-				Site: web.Info, Dir: dir, Shards: s.shards, Hands: s.hands, Delay: s.delay, Search: s.search, Discard: s.store == "discard", WARC: warcs,
+				Site: web.Info, Dir: dir, Shards: s.shards, Slots: s.slots, Delay: s.delay, Search: s.search, Discard: s.store == "discard", WARC: warcs,
 				Log: log, Registry: reg, Seen: func(st crawl.Status) { seen.add(st.Stored, ownCPU(), web.CPU()) },
 				Done: func(ctx context.Context, c *asker.Crawl) (err error) {
 					r.sent, err = count(ctx, c)

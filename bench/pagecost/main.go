@@ -39,7 +39,7 @@ import (
 
 // settings say what to measure.
 type settings struct {
-	pages, hosts, cross, shards, hands int
+	pages, hosts, cross, shards, slots int
 
 	store   string // discard or s2
 	search  bool
@@ -69,7 +69,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.IntVar(&s.hosts, "hosts", 20, "hosts of the site")
 	f.IntVar(&s.cross, "cross", 4, "of the 43 links of a page, how many lead to any host of the site")
 	f.IntVar(&s.shards, "shards", 4, "shards of the crawl")
-	f.IntVar(&s.hands, "visits", 64, "hosts visited at once")
+	f.IntVar(&s.slots, "visits", 64, "hosts visited at once")
 	f.StringVar(&s.store, "store", "s2", "s2: pages are stored; discard: they are thrown away once read for links")
 	f.BoolVar(&s.search, "search", false, "index the pages too")
 	f.IntVar(&s.rounds, "rounds", 1, "rounds to measure")
@@ -93,7 +93,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		return s, errors.New("-search needs pages to index: leave -store=discard out")
 	case s.hosts < 1 || s.pages < 10*s.hosts:
 		return s, fmt.Errorf("-pages %d -hosts %d: use at least 10 pages a host", s.pages, s.hosts)
-	case s.cross < 0 || s.cross > 43 || s.shards < 1 || s.hands < 1 || s.rounds < 1 || s.delay < 0 || s.latency < 0:
+	case s.cross < 0 || s.cross > 43 || s.shards < 1 || s.slots < 1 || s.rounds < 1 || s.delay < 0 || s.latency < 0:
 		return s, errors.New("-cross is 0 to 43; -delay and -latency are not negative; -shards, -visits and -rounds are at least 1")
 	}
 	return s, nil

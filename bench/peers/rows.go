@@ -111,7 +111,7 @@ func ours(more ...string) func(context.Context, *race) error {
 
 // discardRow is the same services in one process; there is no command for keeping nothing.
 func discardRow(ctx context.Context, r *race) error {
-	arg, err := json.Marshal(crawling.Options{Site: r.web.Info, Dir: filepath.Join(r.dir, "data"), Shards: r.shards, Hands: 256, Discard: true})
+	arg, err := json.Marshal(crawling.Options{Site: r.web.Info, Dir: filepath.Join(r.dir, "data"), Shards: r.shards, Slots: 256, Discard: true})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type Options struct {
 	Cross               int           // of a page's links, how many lead to any host
 	Addr                string        // where to listen; "": a free port of 127.0.0.1
 	Latency             time.Duration // before each answer
-	Says                bool          // each site says what its pages may be used for
+	HasUsage            bool          // each site says what its pages may be used for
 	Count               bool          // a log is kept, which [Site.Stop] tells of
 }
 
@@ -45,7 +45,7 @@ func (o Options) Config() simweb.Config {
 	cfg.Mix = func(i int) simweb.Behavior {
 		b := plain(i)
 		b.Latency = o.Latency
-		if o.Says {
+		if o.HasUsage {
 			say(&b)
 		}
 		return b

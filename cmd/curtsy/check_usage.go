@@ -109,7 +109,7 @@ func (c checks) askUsage(in usageInput) (usageAnswer, error) {
 		if err != nil {
 			return usageAnswer{}, err
 		}
-		sayRobots(&s, body, in.agent, origin, path)
+		addRobots(&s, body, in.agent, origin, path)
 	}
 	if in.tdmrep != "" {
 		body, err := c.readInput(in.tdmrep, use.MaxTDMRep+1)
@@ -117,7 +117,7 @@ func (c checks) askUsage(in usageInput) (usageAnswer, error) {
 			return usageAnswer{}, err
 		}
 		if file, err := use.ParseTDMRep(body); err != nil {
-			s.Odd(use.Place{From: "tdmrep.json", Line: 1}, err.Error(), "")
+			s.Odd(use.Position{From: "tdmrep.json", Line: 1}, err.Error(), "")
 		} else {
 			s.TDMRep(file, address)
 		}
@@ -128,34 +128,34 @@ func (c checks) askUsage(in usageInput) (usageAnswer, error) {
 			return usageAnswer{}, err
 		}
 		if doc, err := use.ParseRSL(body); err != nil {
-			s.Odd(use.Place{From: "rsl", Line: 1}, err.Error(), "")
+			s.Odd(use.Position{From: "rsl", Line: 1}, err.Error(), "")
 		} else {
-			s.RSL(doc, use.Place{From: "rsl", Line: 1}, address)
+			s.RSL(doc, use.Position{From: "rsl", Line: 1}, address)
 		}
 	}
-	if err := c.sayAnswer(&s, in, address); err != nil {
+	if err := c.addAnswer(&s, in, address); err != nil {
 		return usageAnswer{}, err
 	}
 	return usageOf(&s), nil
 }
 
-// sayRobots adds what a robots.txt says, to us and to those who train models, and what is odd in
+// addRobots adds what a robots.txt says, to us and to those who train models, and what is odd in
 // it.
-func sayRobots(s *use.Set, body []byte, agent string, origin robots.Origin, path string) {
+func addRobots(s *use.Set, body []byte, agent string, origin robots.Origin, path string) {
 	file := robots.Parse(body)
 	rules := file.Rules(agent, origin)
 	uses.Robots(s, rules, path)
 	uses.Training(s, file, origin)
 	if v := rules.Match(path); !v.Allowed {
-		s.Odd(use.Place{From: "robots.txt", Line: v.Line}, "forbids "+agent+" the URL, so its Content-Usage does not apply", v.Rule)
+		s.Odd(use.Position{From: "robots.txt", Line: v.Line}, "forbids "+agent+" the URL, so its Content-Usage does not apply", v.Rule)
 	}
 	for _, d := range file.Diagnostics {
-		s.Odd(use.Place{From: "robots.txt", Line: d.Line}, d.Reason, d.Text)
+		s.Odd(use.Position{From: "robots.txt", Line: d.Line}, d.Reason, d.Text)
 	}
 }
 
-// sayAnswer adds what the headers and the page say, read as the crawler reads them.
-func (c checks) sayAnswer(s *use.Set, in usageInput, address string) error {
+// addAnswer adds what the headers and the page say, read as the crawler reads them.
+func (c checks) addAnswer(s *use.Set, in usageInput, address string) error {
 	header := http.Header{}
 	for _, h := range in.headers {
 		name, value, ok := strings.Cut(h, ":")

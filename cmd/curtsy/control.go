@@ -9,10 +9,10 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/service"
-	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/spf13/cobra"
 )
 
@@ -102,18 +102,18 @@ func (a *app) stopCommand() *cobra.Command {
 
 func (a *app) pauseCommand() *cobra.Command {
 	return a.controlling("pause", "Pause a running crawl until curtsy resume", func(ctx context.Context, l *asker.Crawl, _ *config.Reader) error {
-		return a.say(steer.Pause(ctx, l, me()))
+		return a.printLine(control.Pause(ctx, l, me()))
 	})
 }
 
 func (a *app) resumeCommand() *cobra.Command {
 	return a.controlling("resume", "Continue a paused crawl", func(ctx context.Context, l *asker.Crawl, _ *config.Reader) error {
-		return a.say(steer.Resume(ctx, l, me()))
+		return a.printLine(control.Resume(ctx, l, me()))
 	})
 }
 
-// say prints the result of an action.
-func (a *app) say(text string, err error) error {
+// printLine prints the result of an action.
+func (a *app) printLine(text string, err error) error {
 	if err == nil {
 		fmt.Fprintln(a.stdout, text)
 	}

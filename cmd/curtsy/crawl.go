@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/dashboard"
 	"github.com/curtsy/curtsy/internal/engine"
@@ -20,7 +21,6 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
-	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/internal/version"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -56,7 +56,7 @@ second ^C stops it at once.`,
 			}
 		}
 		p := newProgress(a.stdout, a.stderr, cfg.Progress)
-		sayProxy(cfg.Doors, func(text string) { p.warn("%s", text) })
+		printProxy(cfg.SiteAccess, func(text string) { p.warn("%s", text) })
 		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, serviceLog(cfg.Common, slog.LevelWarn, p.logTo(), p.warnings))
 		if err != nil {
 			return err
@@ -65,9 +65,9 @@ second ^C stops it at once.`,
 	})
 }
 
-// sayProxy reports a proxy in the environment that is not used, or what the proxy that is used
+// printProxy reports a proxy in the environment that is not used, or what the proxy that is used
 // cannot check.
-func sayProxy(d config.Doors, say func(text string)) {
+func printProxy(d config.SiteAccess, say func(text string)) {
 	switch word := wire.ProxyWord(); {
 	case d.Proxy != "" && d.ProxyResolves:
 		say(fetcher.ProxyResolvesLoss)
@@ -83,7 +83,7 @@ func isNew(cfg *config.Crawl) bool { return cfg.URL == "" && engine.IsNew(cfg.Di
 // engineOptions are what settings mean to an engine that takes a crawl up as it is.
 func (a *app) engineOptions(cfg *config.Crawl, log logger) engine.Options {
 	o := engine.Options{
-		Dir: cfg.Dir, NATS: a.natsOptions(cfg.NATS, "curtsy crawl"), Room: frontier.Room{Replicas: cfg.Replicas}, MinFree: int64(cfg.MinFree),
+		Dir: cfg.Dir, NATS: a.natsOptions(cfg.NATS, "curtsy crawl"), StreamLimits: frontier.StreamLimits{Replicas: cfg.Replicas}, MinFree: int64(cfg.MinFree),
 		CrawlLog: frontier.CrawlLog{Max: int64(cfg.LogMax), Keep: cfg.LogKeep},
 		Version:  version.Get().Version, Log: log,
 	}
@@ -94,8 +94,8 @@ func (a *app) engineOptions(cfg *config.Crawl, log logger) engine.Options {
 }
 
 // fetcherOptions are what settings mean to the fetcher of a process.
-func (a *app) fetcherOptions(f *config.Fetch, s *config.Sign, d *config.Doors) (o fetcher.Options, err error) {
-	o = fetcher.Options{Hands: f.Visits, MaxBody: int64(f.MaxBody), MaxCatalogue: int64(f.MaxCatalogue), PageMemory: int64(f.PageMemory), PDFToText: f.PDFToText, Dial: a.dial}
+func (a *app) fetcherOptions(f *config.Fetch, s *config.Sign, d *config.SiteAccess) (o fetcher.Options, err error) {
+	o = fetcher.Options{Slots: f.Visits, MaxBody: int64(f.MaxBody), MaxCatalogue: int64(f.MaxCatalogue), PageMemory: int64(f.PageMemory), PDFToText: f.PDFToText, Dial: a.dial}
 	if o.Signer, err = s.Signer(); err != nil {
 		return o, err
 	}
@@ -112,7 +112,7 @@ func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(strin
 	o := a.engineOptions(cfg, log)
 	o.Seeds, o.Registry, o.Tracer, o.Mail = seeds, reg, tracer, cfg.MailOptions(reg, log)
 	var err error
-	if o.Fetcher, err = a.fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.Doors); err != nil {
+	if o.Fetcher, err = a.fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.SiteAccess); err != nil {
 		return nil, err
 	}
 	o.Plan = func(old *crawl.Spec) (crawl.Spec, error) {
@@ -125,7 +125,7 @@ func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(strin
 		o.Crawl = cfg.Crawl
 	}
 	e, err := a.openEngine(ctx, o)
-	var held *engine.HeldError
+	var held *engine.InUseError
 	if errors.As(err, &held) && held.Served {
 		return nil, usage("%w; use it without --nats, or use another --dir", err)
 	}
@@ -163,7 +163,7 @@ func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) b
 			log.Error("closing", "err", err)
 		}
 	}()
-	p.say("crawling %s", steer.Words(e.Spec()))
+	p.printLine("crawling %s", control.Words(e.Spec()))
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	me := service.Process{Kind: "crawl", Instance: e.Instance(), PID: os.Getpid()}
@@ -206,7 +206,7 @@ func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *pro
 		return nil, errors.Join(err, adm.Close())
 	}
 	adm.Show(dashboard.New(o))
-	sayDashboard(p.need, adm.Server, o, cfg.Access)
+	printDashboard(p.need, adm.Server, o, cfg.Access)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {

@@ -42,7 +42,7 @@ func maul(t *testing.T, path string, whole []byte, how int, rnd *rand.Rand) {
 // and what to do, and that works.
 func TestDamagedFiles(t *testing.T) {
 	virtual(t, func(t *testing.T) {
-		r := newAtRest(t)
+		r := newStoppedCrawl(t)
 		rnd := rand.New(rand.NewPCG(1, 2))
 		seeds := append([]string{"crawl", "--dir", r.dir, "--allow-private", "--delay", "0s", "--resolve", r.web.Resolve()}, r.web.Seeds()...)
 		say := func(args ...string) (int, string) {

@@ -73,7 +73,7 @@ func (a *app) dashboard(ctx context.Context, cfg *config.Dashboard) error {
 	o := cfg.Access.Dashboard(s.Loopback(), log)
 	o.Ask, o.Name, o.Typed = asked, name, config.About(cfg.Dir, cfg.NATS)
 	web := dashboard.New(o)
-	sayDashboard(func(format string, args ...any) { fmt.Fprintf(a.stdout, format+"\n", args...) }, s, o, cfg.Access)
+	printDashboard(func(format string, args ...any) { fmt.Fprintf(a.stdout, format+"\n", args...) }, s, o, cfg.Access)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return watch(ctx) })
 	g.Go(func() error {
@@ -88,8 +88,8 @@ func (a *app) dashboard(ctx context.Context, cfg *config.Dashboard) error {
 	return g.Wait()
 }
 
-// sayDashboard prints the address of a dashboard, with its token if that is new.
-func sayDashboard(say func(format string, args ...any), s *service.Server, o dashboard.Options, access config.Access) {
+// printDashboard prints the address of a dashboard, with its token if that is new.
+func printDashboard(say func(format string, args ...any), s *service.Server, o dashboard.Options, access config.Access) {
 	at := s.URL()
 	if o.Token != "" && access.Token == "" {
 		at += "login?token=" + url.QueryEscape(o.Token)

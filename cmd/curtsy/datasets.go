@@ -44,7 +44,7 @@ publisher or columns. The words get and verify are commands, unless they follow 
 	want.flags(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return want.check() }
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
-		defer want.tell(a.stderr)
+		defer want.print(a.stderr)
 		if asJSON {
 			return want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error { return a.printJSON(d) })
 		}
@@ -88,8 +88,8 @@ func (w *wanted) note(d *crawl.DatasetInfo) {
 	}
 }
 
-// tell reports documents of which not all datasets are listed.
-func (w *wanted) tell(to io.Writer) {
+// print reports documents of which not all datasets are listed.
+func (w *wanted) print(to io.Writer) {
 	for i, document := range slices.Sorted(maps.Keys(w.leftOut)) {
 		if i == 10 {
 			fmt.Fprintf(to, "and %d more documents\n", len(w.leftOut)-i)
@@ -218,8 +218,8 @@ that a spreadsheet could take for a formula.`,
 		if enough {
 			return nil
 		}
-		want.tell(a.stderr)
-		a.tellUses(left, "dataset")
+		want.print(a.stderr)
+		a.reportUses(left, "dataset")
 		switch {
 		case err != nil:
 			if known != nil {
@@ -232,7 +232,7 @@ that a spreadsheet could take for a formula.`,
 			if unnamed > 0 {
 				fmt.Fprintf(a.stderr, "gone since then, or no longer part of this export: %s; --format jsonl names them\n", count(int64(unnamed), "dataset"))
 			}
-			a.tellSince(next)
+			a.reportSince(next)
 		}
 		return err
 	})

@@ -119,7 +119,7 @@ func (g *getting) sends() (err error) {
 	if g.send.Proxy, err = g.cfg.Through(g.send.Credentials); err != nil {
 		return err
 	}
-	sayProxy(g.cfg.Doors, func(text string) { fmt.Fprintln(g.a.stderr, "warning:", text) })
+	printProxy(g.cfg.SiteAccess, func(text string) { fmt.Fprintln(g.a.stderr, "warning:", text) })
 	return nil
 }
 
@@ -192,7 +192,7 @@ func (g *getting) once(ctx context.Context) ([]download.Result, error) {
 		}
 		return err
 	}
-	if !from.AtRest() {
+	if !from.Stopped() {
 		err = g.beside(ctx, from, get)
 	} else {
 		closed = true

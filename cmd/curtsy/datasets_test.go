@@ -68,7 +68,7 @@ func TestDatasetsLeftOutAreTold(t *testing.T) {
 	if err := w.datasets(t.Context(), from, []string{"none"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	w.tell(&out)
+	w.print(&out)
 	if got := out.String(); strings.Count(got, "(at least 7 are left out)") != 10 || !strings.Contains(got, "https://d.example/00 describes") || !strings.HasSuffix(got, "and 2 more documents\n") {
 		t.Errorf("%s", got)
 	}

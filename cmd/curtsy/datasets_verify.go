@@ -58,7 +58,7 @@ downloaded again, as by curtsy datasets get; --data is the directory of the craw
 // repair gets damaged files anew: the datasets they are of, of which all else is there.
 func (g *getting) repair(ctx context.Context, dir string, damaged []download.Damaged) error {
 	for _, d := range damaged {
-		if err := download.SetAside(dir, d); err != nil {
+		if err := download.Quarantine(dir, d); err != nil {
 			return err
 		}
 		if d.Dataset != "" && !g.only[d.Dataset] {

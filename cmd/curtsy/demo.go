@@ -135,7 +135,7 @@ func (a *app) demoPoliteness(web *simweb.Server) {
 	})
 	fmt.Fprintf(a.stdout, "\nthe web's own log: %s, %d too early, at the same time, or forbidden\n", count(int64(len(log)), "request"), len(bad))
 	for i, v := range bad {
-		if i == heldShown {
+		if i == postponedShown {
 			break
 		}
 		fmt.Fprintln(a.stdout, " ", v)

@@ -116,7 +116,7 @@ func (d directed) answer(more ...string) *simweb.Answer {
 	}
 	word := d.word()
 	if d.pdf {
-		say := documenttest.Say{Title: "Title of " + d.name, Text: "Here the " + word + " walks along the quiet harbour.", Link: directedHost + "to/" + d.name}
+		say := documenttest.Content{Title: "Title of " + d.name, Text: "Here the " + word + " walks along the quiet harbour.", Link: directedHost + "to/" + d.name}
 		return &simweb.Answer{Header: more, ContentType: "application/pdf", Body: string(say.PDF())}
 	}
 	if d.quiet {

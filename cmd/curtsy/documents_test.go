@@ -18,8 +18,8 @@ import (
 // wider list of types lets them in.
 func TestDocuments(t *testing.T) {
 	virtual(t, func(t *testing.T) {
-		say := func(word string) documenttest.Say {
-			return documenttest.Say{Title: "The " + word + " report", Text: "Here the " + word + " walks along the quiet harbour", Link: "http://a.test/of-" + word}
+		say := func(word string) documenttest.Content {
+			return documenttest.Content{Title: "The " + word + " report", Text: "Here the " + word + " walks along the quiet harbour", Link: "http://a.test/of-" + word}
 		}
 		files := map[string]struct {
 			kind string

@@ -163,9 +163,9 @@ func (a *app) export(cmd *cobra.Command, x *exporting, check func() error) *cobr
 			}
 			fmt.Fprintf(a.stderr, "%s without content: %s\n", count(left.Pages[why], "page"), why)
 		}
-		a.tellUses(left.Usage, "page")
+		a.reportUses(left.Usage, "page")
 		if err == nil && !x.q.Since.IsZero() {
-			a.tellSince(next)
+			a.reportSince(next)
 		}
 		return err
 	})
@@ -178,8 +178,8 @@ const sinceMargin = 2 * time.Minute
 // nextSince is what the export after one that begins now goes back to.
 func nextSince() time.Time { return time.Now().Add(-sinceMargin).UTC().Truncate(time.Second) }
 
-// tellSince says how to go on after an export of what changed.
-func (a *app) tellSince(next time.Time) {
+// reportSince says how to go on after an export of what changed.
+func (a *app) reportSince(next time.Time) {
 	fmt.Fprintf(a.stderr, "to export later changes:  --since %s\n", next.Format(time.RFC3339))
 }
 
@@ -249,8 +249,8 @@ func (u *exportUses) against(said *crawl.Usage) string {
 	return ""
 }
 
-// tellUses reports what an export left out because of what sites allow.
-func (a *app) tellUses(left map[string]int64, thing string) {
+// reportUses reports what an export left out because of what sites allow.
+func (a *app) reportUses(left map[string]int64, thing string) {
 	unknown := false
 	for _, why := range slices.Sorted(maps.Keys(left)) {
 		fmt.Fprintf(a.stderr, "%s left out: %s\n", count(left[why], thing), why)

@@ -77,7 +77,7 @@ func TestFeedCrawl(t *testing.T) {
 			}
 			return u.Confirmed > 0
 		})
-		if u.Source != "feed" || u.State != "read" || u.Requests < 3 || u.Told < 4 || u.Sooner < 2 {
+		if u.Source != "feed" || u.State != "read" || u.Requests < 3 || u.Reported < 4 || u.Sooner < 2 {
 			t.Errorf("%+v", u)
 		}
 		if n := count("/closed"); n != 0 {

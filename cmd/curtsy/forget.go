@@ -9,10 +9,10 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/service"
-	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/spf13/cobra"
 )
 
@@ -49,7 +49,7 @@ their records; copies in other places are not. --undo allows crawling again.`,
 		if cfg.URL == "" {
 			l, err := a.dialEngine(cmd.Context(), cfg.Dir, a.logger(cfg))
 			if errors.Is(err, engine.ErrNotRunning) {
-				return a.forgetAtRest(cmd.Context(), cfg, entry, undo)
+				return a.forgetStopped(cmd.Context(), cfg, entry, undo)
 			}
 			if err != nil {
 				return err
@@ -66,8 +66,8 @@ their records; copies in other places are not. --undo allows crawling again.`,
 	})
 }
 
-// sayForgotten says what has become of an entry, and what has gone with it.
-func (a *app) sayForgotten(text, gone string) {
+// printForgotten says what has become of an entry, and what has gone with it.
+func (a *app) printForgotten(text, gone string) {
 	if gone != "" {
 		text += ": " + gone
 	}
@@ -82,11 +82,11 @@ func (a *app) forget(ctx context.Context, l *asker.Crawl, entry string, undo boo
 		return err
 	}
 	had, before := l.ArchiveForgot(ctx)
-	text, err := steer.Forget(ctx, l, me(), entry, undo)
+	text, err := control.Forget(ctx, l, me(), entry, undo)
 	if err != nil {
 		return err
 	}
-	a.sayForgotten(text, gone)
+	a.printForgotten(text, gone)
 	if undo || l.Spec.WARC == "" {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (a *app) forget(ctx context.Context, l *asker.Crawl, entry string, undo boo
 	defer cancel()
 	err = awaitForgotten(while, l)
 	if has, after := l.ArchiveForgot(ctx); err == nil && before == nil && after == nil {
-		a.sayArchive(asker.ArchiveForgot{Records: has.Records - had.Records, Outlinks: has.Outlinks - had.Outlinks, Files: has.Files - had.Files})
+		a.printArchive(asker.ArchiveForgot{Records: has.Records - had.Records, Outlinks: has.Outlinks - had.Outlinks, Files: has.Files - had.Files})
 	} else {
 		fmt.Fprintf(a.stdout, "its records are removed from the WARC files in %s too; the log of the indexer reports the end\n", l.Spec.WARC)
 	}
@@ -104,8 +104,8 @@ func (a *app) forget(ctx context.Context, l *asker.Crawl, entry string, undo boo
 // archivePatience is how long forget waits for the archive of a crawl that runs.
 const archivePatience = 10 * time.Second
 
-// sayArchive says what a takedown did to an archive.
-func (a *app) sayArchive(did asker.ArchiveForgot) {
+// printArchive says what a takedown did to an archive.
+func (a *app) printArchive(did asker.ArchiveForgot) {
 	links := ""
 	if did.Outlinks > 0 {
 		links = " and " + count(did.Outlinks, "outlink") + " of other pages"
@@ -132,11 +132,11 @@ func awaitForgotten(ctx context.Context, c *asker.Crawl) error {
 	}
 }
 
-// forgetAtRest opens the crawl in a directory for as long as it takes to change its spec and to
+// forgetStopped opens the crawl in a directory for as long as it takes to change its spec and to
 // carry that out: with its frontier and its indexer, without a fetcher, so that no request is sent.
 // Cut short after the spec is changed, the rest is done when the crawl, or this command, runs next;
 // until then it is hidden.
-func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string, undo bool) (err error) {
+func (a *app) forgetStopped(ctx context.Context, cfg *config.Reader, entry string, undo bool) (err error) {
 	from, err := engine.OpenFiles(cfg.Dir) // says what to type when there is no crawl
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string
 	var text string
 	var did asker.ArchiveForgot
 	err = e.Run(ctx, func(ctx context.Context, _ crawl.Status) (err error) {
-		if text, err = steer.Forget(ctx, e.Crawl(), me(), entry, undo); err != nil {
+		if text, err = control.Forget(ctx, e.Crawl(), me(), entry, undo); err != nil {
 			return err
 		}
 		if err := awaitForgotten(ctx, e.Crawl()); err != nil {
@@ -168,9 +168,9 @@ func (a *app) forgetAtRest(ctx context.Context, cfg *config.Reader, entry string
 	if err != nil {
 		return fmt.Errorf("%s: not everything is removed yet; type the same command again, or resume the crawl: %w", entry, err)
 	}
-	a.sayForgotten(text, gone)
+	a.printForgotten(text, gone)
 	if did.Files > 0 {
-		a.sayArchive(did)
+		a.printArchive(did)
 	}
 	return nil
 }

@@ -15,20 +15,20 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// atRest is a crawl that is done, of a web that still serves.
-type atRest struct {
+// stoppedCrawl is a crawl that is done, of a web that still serves.
+type stoppedCrawl struct {
 	t   *testing.T
 	web *simweb.Server
 	dir string
 	all []string // pages
 }
 
-func newAtRest(t *testing.T) *atRest {
+func newStoppedCrawl(t *testing.T) *stoppedCrawl {
 	t.Helper()
 	web := startWeb(t, simweb.Config{Hosts: 3, PagesPerHost: 40, CrossLinks: 3, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureDataYAML}}
 	}})
-	r := &atRest{t: t, web: web, dir: filepath.Join(t.TempDir(), "data")}
+	r := &stoppedCrawl{t: t, web: web, dir: filepath.Join(t.TempDir(), "data")}
 	r.crawl(exitOK, web.Seeds()...)
 	if r.all = storedBy(t, "--dir", r.dir); len(r.all) < 100 || r.counts() != int64(len(r.all)) {
 		t.Fatalf("%d pages listed, %d counted", len(r.all), r.counts())
@@ -36,13 +36,13 @@ func newAtRest(t *testing.T) *atRest {
 	return r
 }
 
-func (r *atRest) crawl(want int, seeds ...string) {
+func (r *stoppedCrawl) crawl(want int, seeds ...string) {
 	r.t.Helper()
 	curtsy(r.t, want, append([]string{"crawl", "--dir", r.dir, "--allow-private", "--delay", "0s", "--resolve", r.web.Resolve()}, seeds...)...)
 }
 
 // counts is how many pages are stored, by the frontier's files.
-func (r *atRest) counts() int64 {
+func (r *stoppedCrawl) counts() int64 {
 	r.t.Helper()
 	from, err := engine.OpenFiles(r.dir)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *atRest) counts() int64 {
 }
 
 // without checks that nothing which is shown has to do with what is forgotten.
-func (r *atRest) without(forgotten ...string) {
+func (r *stoppedCrawl) without(forgotten ...string) {
 	r.t.Helper()
 	under := func(u string) bool {
 		u = strings.TrimPrefix(u, "http://")
@@ -87,7 +87,7 @@ func (r *atRest) without(forgotten ...string) {
 
 // unasked checks that nothing was asked of a host, or below a URL of it, since the
 // log was begun anew.
-func (r *atRest) unasked(forgotten ...string) {
+func (r *stoppedCrawl) unasked(forgotten ...string) {
 	r.t.Helper()
 	for _, q := range r.web.Log() {
 		if slices.ContainsFunc(forgotten, func(f string) bool { return strings.HasPrefix(q.Host+q.Path, f) }) {
@@ -101,7 +101,7 @@ func (r *atRest) unasked(forgotten ...string) {
 // comes back when it may.
 func TestForgetAtRest(t *testing.T) {
 	virtual(t, func(t *testing.T) {
-		r := newAtRest(t)
+		r := newStoppedCrawl(t)
 		out, part := "h0001.sim.test", "http://h0002.sim.test/notes"
 		under := []string{out, strings.TrimPrefix(part, "http://")}
 		says := func(want string, args ...string) {
@@ -143,7 +143,7 @@ func TestForgetAtRest(t *testing.T) {
 
 // misses checks that nothing is forgotten by a name nobody has, and that it is told
 // what is meant perhaps.
-func misses(t *testing.T, r *atRest, entry, hint string) {
+func misses(t *testing.T, r *stoppedCrawl, entry, hint string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := runs(t, t.Context(), []string{"forget", "--dir", r.dir, entry}, strings.NewReader(""), &stdout, &stderr)
@@ -153,14 +153,14 @@ func misses(t *testing.T, r *atRest, entry, hint string) {
 }
 
 // urlsOf counts the URLs of a host that the frontier's file holds.
-func urlsOf(t *testing.T, r *atRest, host string) (n int64) {
+func urlsOf(t *testing.T, r *stoppedCrawl, host string) (n int64) {
 	t.Helper()
 	from, err := engine.OpenFiles(r.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer from.Close()
-	known, err := from.Under(t.Context(), host)
+	known, err := from.CountPrefix(t.Context(), host)
 	if err != nil || known.URLs < 40 {
 		t.Fatalf("%+v, %v", known, err)
 	}
@@ -171,7 +171,7 @@ func urlsOf(t *testing.T, r *atRest, host string) (n int64) {
 // crawl, does the rest.
 func TestForgetIsKilled(t *testing.T) {
 	t.Parallel()
-	r := newAtRest(t)
+	r := newStoppedCrawl(t)
 	const host = "h0001.sim.test"
 	noted := func() int64 { // bytes of the crawl log
 		is, err := os.Stat(filepath.Join(r.dir, "crawl.jsonl"))
@@ -229,7 +229,7 @@ func TestForgetIsKilled(t *testing.T) {
 // says that it is done.
 func TestForgetAndTheCrawlIsKilled(t *testing.T) {
 	t.Parallel()
-	r := newAtRest(t)
+	r := newStoppedCrawl(t)
 	const host = "h0001.sim.test"
 	crawling := exec.Command("curtsy", "crawl", "--dir", r.dir, "--recrawl", "--recrawl-min", "1s", "--recrawl-max", "1s")
 	if err := crawling.Start(); err != nil {

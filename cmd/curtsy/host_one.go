@@ -31,7 +31,7 @@ func (a *app) oneHost(ctx context.Context, from *asker.Crawl, arg string, asJSON
 	})
 	if !found && err == nil {
 		add := "seed"
-		if from.AtRest() {
+		if from.Stopped() {
 			add = "crawl"
 		}
 		return fmt.Errorf("the crawl does not know the host %s; to add it: curtsy %s%s https://%s/", name, add, a.about, name)
@@ -95,8 +95,8 @@ func printHost(w io.Writer, h crawl.HostInfo) {
 // usageText is a line about use for people: its meaning, and where it is.
 func usageText(l crawl.UsageLine) string {
 	var said []string
-	for _, purpose := range slices.Sorted(maps.Keys(l.Says)) {
-		said = append(said, purpose+" "+l.Says[purpose])
+	for _, purpose := range slices.Sorted(maps.Keys(l.Preferences)) {
+		said = append(said, purpose+" "+l.Preferences[purpose])
 	}
 	text := strings.Join(said, ", ")
 	if l.Inferred {

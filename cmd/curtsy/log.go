@@ -60,7 +60,7 @@ in the crawl. With --follow, new lines are printed as they are written.`,
 		if !follow || err != nil && !errors.Is(err, ask.ErrIncomplete) {
 			return err
 		}
-		if from.AtRest() {
+		if from.Stopped() {
 			fmt.Fprintln(a.stderr, "the crawl is not running, so there are no new lines to wait for")
 			return nil
 		}

@@ -45,11 +45,11 @@ type helper struct {
 	s *mcp.ClientSession
 }
 
-// said is what a tool answers, of any tool; the same as text.
-type said struct {
-	Hits       []saidHit
-	Datasets   []saidHit
-	Hosts      []saidHit
+// mcpAnswer is what a tool answers, of any tool; the same as text.
+type mcpAnswer struct {
+	Hits       []mcpHit
+	Datasets   []mcpHit
+	Hosts      []mcpHit
 	Total      int64
 	URL, Text  string
 	State      string
@@ -58,10 +58,10 @@ type said struct {
 	NextOffset int `json:"next_offset"`
 }
 
-type saidHit struct{ URL, ID, Host, Title, Snippet, Description, Withheld, Because string }
+type mcpHit struct{ URL, ID, Host, Title, Snippet, Description, Withheld, Because string }
 
 // asks calls a tool that must answer.
-func (h *helper) asks(tool string, args map[string]any) (v said, text string) {
+func (h *helper) asks(tool string, args map[string]any) (v mcpAnswer, text string) {
 	h.t.Helper()
 	v, text, failed := h.call(tool, args)
 	if failed {
@@ -70,7 +70,7 @@ func (h *helper) asks(tool string, args map[string]any) (v said, text string) {
 	return v, text
 }
 
-func (h *helper) call(tool string, args map[string]any) (v said, text string, failed bool) {
+func (h *helper) call(tool string, args map[string]any) (v mcpAnswer, text string, failed bool) {
 	h.t.Helper()
 	r, err := h.s.CallTool(h.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
@@ -97,9 +97,9 @@ type args = map[string]any
 // text if its site lets it be input of a model, or says nothing, and otherwise title and address.
 func TestMCPWishes(t *testing.T) {
 	virtual(t, func(t *testing.T) {
-		w := crawlWishes(t, "search")
+		w := crawlUsagePolicies(t, "search")
 		h := assistant(t, "--dir", w.dir)
-		found := map[string]saidHit{}
+		found := map[string]mcpHit{}
 		for offset := 0; ; {
 			s, _ := h.asks("search", args{"query": "wish", "limit": 20, "offset": offset})
 			for _, hit := range s.Hits {
@@ -111,13 +111,13 @@ func TestMCPWishes(t *testing.T) {
 		}
 		open, closed := 0, 0
 		for u := range w.listed("export", "pages") {
-			wish, ok := w.web.Wishes()[u]
+			request, ok := w.web.UsagePolicies()[u]
 			if !ok {
 				continue
 			}
 			p, text := h.asks("page", args{"url": u})
 			hit, listed := found[u]
-			if no := wish.Says("ai-input", "search") == "disallow"; no {
+			if no := request.Preference("ai-input", "search") == "disallow"; no {
 				closed++
 				if p.Withheld != "usage ai-input" || p.Because == "" || p.Text != "" || strings.Contains(text, "has a wish.") {
 					t.Errorf("%s is not to be read by a model: %+v", u, p)

@@ -17,8 +17,9 @@ type missed struct {
 }
 
 const (
-	seedHops    = 10 // redirects in a row after which a seed counts as not fetched, as any URL does
-	missedLines = 20 // seeds that the end of a crawl tells of in lines of their own
+	// redirects in a row after which a seed counts as not fetched, as any URL does
+	seedRedirects = 10
+	missedLines   = 20 // seeds that the end of a crawl tells of in lines of their own
 )
 
 // lookAtSeeds finds out which seeds could not be fetched: of those given to this run, or of all
@@ -37,7 +38,7 @@ func (w *watcher) lookAtSeeds(ctx context.Context, done bool) error {
 		leads[seed] = seed
 	}
 	all := map[string]crawl.Explanation{}
-	for range seedHops + 1 {
+	for range seedRedirects + 1 {
 		var ask []string
 		for _, to := range leads {
 			if _, known := all[to]; !known {

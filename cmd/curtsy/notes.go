@@ -8,28 +8,28 @@ type notes struct {
 	paused         int64
 }
 
-// tell says what has changed that somebody can do something about.
-func (n *notes) tell(p *progress, st crawl.Status) {
+// print says what has changed that somebody can do something about.
+func (n *notes) print(p *progress, st crawl.Status) {
 	// The text of a trouble changes with each byte that is free.
 	if is := st.Trouble != ""; is != n.trouble {
 		if n.trouble = is; is {
 			p.warn("paused: %s", clean(st.Trouble))
 		} else {
-			p.say("the crawl continues")
+			p.printLine("the crawl continues")
 		}
 	}
 	if is := st.PagesTrouble != ""; is != n.pages {
 		if n.pages = is; is {
 			p.warn("not all pages are stored: %s", clean(st.PagesTrouble))
 		} else {
-			p.say("pages are stored again")
+			p.printLine("pages are stored again")
 		}
 	}
 	if st.PausedHosts != n.paused {
 		if n.paused = st.PausedHosts; n.paused > 0 {
-			p.say("%s; to continue one: curtsy host resume HOST", pausedText(st))
+			p.printLine("%s; to continue one: curtsy host resume HOST", pausedText(st))
 		} else {
-			p.say("no host is paused any more")
+			p.printLine("no host is paused any more")
 		}
 	}
 }

@@ -67,11 +67,11 @@ known so far. Flags of curtsy crawl that change nothing here are accepted.`,
 
 // plan makes a plan in a directory that is removed.
 func (a *app) plan(ctx context.Context, cfg *config.Foresee, spec crawl.Spec, seeds []canon.URL, asJSON bool) error {
-	send, err := a.fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.Doors)
+	send, err := a.fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.SiteAccess)
 	if err != nil {
 		return err
 	}
-	sayProxy(cfg.Doors, func(text string) { fmt.Fprintln(a.stderr, "warning:", text) })
+	printProxy(cfg.SiteAccess, func(text string) { fmt.Fprintln(a.stderr, "warning:", text) })
 	dir, err := os.MkdirTemp("", "curtsy-plan-")
 	if err != nil {
 		return err

@@ -136,8 +136,8 @@ func (p *progress) people() io.Writer {
 	return p.stdout
 }
 
-// say tells a person something in passing.
-func (p *progress) say(format string, args ...any) {
+// printLine tells a person something in passing.
+func (p *progress) printLine(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch p.form {
@@ -155,7 +155,7 @@ func (p *progress) need(format string, args ...any) {
 		fmt.Fprintf(p.stderr, format+"\n", args...)
 		return
 	}
-	p.say(format, args...)
+	p.printLine(format, args...)
 }
 
 // warn tells a person what is wrong and what to do, on standard error. What was said a moment ago

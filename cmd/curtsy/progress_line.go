@@ -84,14 +84,14 @@ func rateText(perSecond float64) string {
 type phase string
 
 const (
-	crawling  phase = ""
-	noDisk    phase = "disk full"
-	paused    phase = "paused"
-	onlyHeld  phase = "hosts postponed"
-	byHand    phase = "hosts paused by the operator"
-	roundOver phase = "round over"
-	fresh     phase = "fresh"
-	finishing phase = "finishing"
+	crawling       phase = ""
+	noDisk         phase = "disk full"
+	paused         phase = "paused"
+	onlyPostponed  phase = "hosts postponed"
+	operatorPaused phase = "hosts paused by the operator"
+	roundOver      phase = "round over"
+	fresh          phase = "fresh"
+	finishing      phase = "finishing"
 )
 
 func phaseOf(st crawl.Status) phase {
@@ -101,11 +101,11 @@ func phaseOf(st crawl.Status) phase {
 	case st.State == "paused":
 		return paused
 	case st.Bottleneck != nil && st.Bottleneck.Kind == crawl.WaitsPaused:
-		return byHand
+		return operatorPaused
 	case st.ETA == nil && (st.Queued+st.InFlight > 0 || st.AtLeast > 0):
 		return crawling
-	case len(st.Held) > 0 && (st.ETA == nil || *st.ETA <= 0):
-		return onlyHeld
+	case len(st.Postponed) > 0 && (st.ETA == nil || *st.ETA <= 0):
+		return onlyPostponed
 	case st.Queued+st.InFlight > 0:
 		return crawling
 	case st.Round != nil && st.Round.Over && st.Stored > 0:
@@ -125,9 +125,9 @@ func timeLeft(st crawl.Status) string {
 		return "paused: disk full (curtsy status)"
 	case paused:
 		return "paused (curtsy resume)"
-	case onlyHeld:
-		return count(int64(len(st.Held)), "host") + " postponed"
-	case byHand:
+	case onlyPostponed:
+		return count(int64(len(st.Postponed)), "host") + " postponed"
+	case operatorPaused:
 		return "waiting for paused hosts (curtsy host resume HOST)"
 	case roundOver:
 		return fmt.Sprintf("round %d is over, the next begins %s", st.Round.Number, clock(st.Round.Next, time.Now()))
@@ -141,8 +141,8 @@ func timeLeft(st crawl.Status) string {
 		return "at least " + service.Span(st.AtLeast) + " left"
 	case st.ETA == nil || st.Queued+st.InFlight == 0:
 		return "time left unknown"
-	case len(st.Held) > 0:
-		return fmt.Sprintf("%s left, %s postponed", service.ETA(st), count(int64(len(st.Held)), "host"))
+	case len(st.Postponed) > 0:
+		return fmt.Sprintf("%s left, %s postponed", service.ETA(st), count(int64(len(st.Postponed)), "host"))
 	}
 	return service.ETA(st) + " left"
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // bodyOf asks the simulated web itself for a page.
-func (r *atRest) bodyOf(u string) (status int, sum string) {
+func (r *stoppedCrawl) bodyOf(u string) (status int, sum string) {
 	r.t.Helper()
 	c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		var d net.Dialer
@@ -42,7 +42,7 @@ func (r *atRest) bodyOf(u string) (status int, sum string) {
 // asked twice at once or where it may not be.
 func TestRecrawlIsKilled(t *testing.T) {
 	t.Parallel()
-	r := newAtRest(t)
+	r := newStoppedCrawl(t)
 	pages := r.all[5:]
 	r.web.ResetLog()
 	crawling := func(enough func() bool) {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
-	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 )
@@ -34,7 +34,7 @@ keep their old index.`,
 		if cfg.URL == "" {
 			l, err := a.dialEngine(cmd.Context(), cfg.Dir, a.logger(cfg))
 			if errors.Is(err, engine.ErrNotRunning) {
-				return a.reindexAtRest(cmd.Context(), cfg)
+				return a.reindexStopped(cmd.Context(), cfg)
 			}
 			if err != nil {
 				return err
@@ -51,7 +51,7 @@ keep their old index.`,
 	})
 }
 
-func (a *app) reindexAtRest(ctx context.Context, cfg *config.Reader) (err error) {
+func (a *app) reindexStopped(ctx context.Context, cfg *config.Reader) (err error) {
 	// Says what to type when there is no crawl, or one that runs.
 	from, err := engine.OpenFiles(cfg.Dir)
 	if err != nil {
@@ -65,12 +65,12 @@ func (a *app) reindexAtRest(ctx context.Context, cfg *config.Reader) (err error)
 		return err
 	}
 	defer lock.Unlock()
-	if err := frontier.LogAudit(cfg.Dir, steer.ReindexAtRest(me(), nil)); err != nil {
+	if err := frontier.LogAudit(cfg.Dir, control.ReindexStopped(me(), nil)); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, frontier.LogAudit(cfg.Dir, steer.ReindexAtRest(me(), err)))
+			err = errors.Join(err, frontier.LogAudit(cfg.Dir, control.ReindexStopped(me(), err)))
 		}
 	}()
 	var pages int64

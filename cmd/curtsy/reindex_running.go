@@ -8,8 +8,8 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/dustin/go-humanize"
 )
 
@@ -63,7 +63,7 @@ func (a *app) reindexRunning(ctx context.Context, l *asker.Crawl, ended func() b
 	seen, underWay := l.Spec.Reindex, r.working(now)
 	if !underWay {
 		var begun bool
-		if r.mark, begun, err = steer.Reindex(ctx, l, me(), seen); err != nil {
+		if r.mark, begun, err = control.Reindex(ctx, l, me(), seen); err != nil {
 			return err
 		}
 		underWay = !begun // somebody else was faster
@@ -122,7 +122,7 @@ func (a *app) watchReindex(ctx context.Context, l *asker.Crawl, r *reindexing, e
 		line.show(func() string { return fmt.Sprintf("%s indexed, %s left", count(done, "page"), humanize.Comma(left)) })
 		if !r.working(r.builds) && err == nil && len(r.builds) == l.Spec.Shards {
 			line.clear()
-			a.saidReindexed(done)
+			a.printReindexed(done)
 			return nil
 		}
 		// Of a shard that answered as done and is away now nothing more is wanted.
@@ -140,7 +140,7 @@ func (a *app) watchReindex(ctx context.Context, l *asker.Crawl, r *reindexing, e
 	}
 }
 
-func (a *app) saidReindexed(pages int64) {
+func (a *app) printReindexed(pages int64) {
 	fmt.Fprintf(a.stdout, "%s indexed\n", count(pages, "page"))
 }
 
@@ -153,11 +153,11 @@ func (a *app) missedReindex(l *asker.Crawl, r *reindexing, pages int64) error {
 		}
 	}
 	if len(e.Missing) == 0 {
-		a.saidReindexed(pages)
+		a.printReindexed(pages)
 		return nil
 	}
 	if len(e.Missing) < e.Shards {
-		a.saidReindexed(pages)
+		a.printReindexed(pages)
 	}
 	return &exit{exitPartial, fmt.Errorf("%w\nTheir indexers do not answer. They build their index when they are back; the same command shows their progress.", e)}
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/indexer/homes"
-	"github.com/curtsy/curtsy/internal/steer"
+	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/spf13/cobra"
 )
 
@@ -40,7 +40,7 @@ directory. A frontier does not need this: stop it. --undo assigns shards to the 
 		}
 		defer l.Close()
 		if undo {
-			if err := steer.Unretire(cmd.Context(), l, me(), args[0]); err != nil {
+			if err := control.Unretire(cmd.Context(), l, me(), args[0]); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.stdout, "shards are assigned to %s again\n", args[0])
@@ -53,7 +53,7 @@ directory. A frontier does not need this: stop it. --undo assigns shards to the 
 // retire marks the indexer as retired and waits until no shard is assigned to it. The mark stays
 // when the wait is interrupted.
 func (a *app) retire(ctx context.Context, l *asker.Crawl, name string) error {
-	at, err := homes.Instances(ctx, l.Bucket, l.Spec.Shards)
+	at, err := assignment.Instances(ctx, l.Bucket, l.Spec.Shards)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (a *app) retire(ctx context.Context, l *asker.Crawl, name string) error {
 	if len(instances(at)) == 1 && !otherIndexer(ctx, l, name) {
 		return fmt.Errorf("%s is the only indexer of crawl %q; start another one first", name, l.Spec.Name)
 	}
-	if err := steer.Retire(ctx, l, me(), name); err != nil {
+	if err := control.Retire(ctx, l, me(), name); err != nil {
 		return err
 	}
 	for last := -1; ; {
@@ -86,7 +86,7 @@ func (a *app) retire(ctx context.Context, l *asker.Crawl, name string) error {
 			return fmt.Errorf("%s still has %s; it continues to move them: %w", name, count(int64(left), "shard"), ctx.Err())
 		case <-time.After(500 * time.Millisecond):
 		}
-		if at, err = homes.Instances(ctx, l.Bucket, l.Spec.Shards); err != nil {
+		if at, err = assignment.Instances(ctx, l.Bucket, l.Spec.Shards); err != nil {
 			return err
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
-	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -43,7 +43,7 @@ Retry-After of a server is obeyed. A crawl that is not running tries them when i
 		if cfg.URL == "" {
 			l, err := a.dialEngine(ctx, cfg.Dir, a.logger(cfg))
 			if errors.Is(err, engine.ErrNotRunning) {
-				return a.steerAtRest(ctx, cfg, func(ctx context.Context, l *asker.Crawl) error {
+				return a.controlStopped(ctx, cfg, func(ctx context.Context, l *asker.Crawl) error {
 					return a.retry(ctx, l, hosts, " when the crawl is resumed: curtsy crawl --dir "+webtext.ShellWord(cfg.Dir))
 				})
 			}
@@ -84,7 +84,7 @@ func retryHosts(args []string) (hosts []string, err error) {
 func (a *app) retry(ctx context.Context, l *asker.Crawl, hosts []string, after string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	said, err := steer.Retry(ctx, l, me(), hosts)
+	said, err := control.Retry(ctx, l, me(), hosts)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 // Rounds as an operator sees them: the command goes on, status tells of them, stop ends them.
 func TestRoundsAreShown(t *testing.T) {
 	virtual(t, func(t *testing.T) {
-		r := newAtRest(t)
+		r := newStoppedCrawl(t)
 		stop := start(t, "crawl", "--dir", r.dir, "--every", "1m")
 		time.Sleep(time.Minute) // the first round
 		var st crawl.Status

@@ -48,7 +48,7 @@ type rupAsk struct {
 	email  string
 	asJSON bool
 
-	hand *fetcher.ByHand
+	manual *fetcher.Manual
 }
 
 // asking makes a subcommand of a function that queries a site.
@@ -73,8 +73,8 @@ func (c rupCommands) asking(cmd *cobra.Command, example string, ask func(context
 			return err
 		}
 		word := func(text string) { fmt.Fprintln(c.app.stderr, "curtsy:", clean(text)) }
-		sayProxy(r.cfg.Doors, word)
-		r.hand, err = fetcher.NewByHand(fetcher.ByHandOptions{
+		printProxy(r.cfg.SiteAccess, word)
+		r.manual, err = fetcher.NewManual(fetcher.ManualOptions{
 			Signer: signer, Credentials: shown, Proxy: through, Word: word, Contact: r.cfg.Contact, AllowPrivate: r.cfg.AllowPrivate, Resolve: r.cfg.Resolve,
 			Waiting: func(host string, wait time.Duration) {
 				fmt.Fprintf(c.app.stderr, "waiting %v before the next request to %s\n", wait.Round(100*time.Millisecond), clean(host))
@@ -93,7 +93,7 @@ func (c rupCommands) asking(cmd *cobra.Command, example string, ask func(context
 // client reads the site's rupinfo.txt and makes a client of what it says. With
 // --cgi there is no Info.
 func (r *rupAsk) client(ctx context.Context, site string) (*rup.Client, *rup.Info, error) {
-	client := &rup.Client{CGI: r.cgi, UserAgent: r.hand.UserAgent(), Transport: r.hand, Now: time.Now}
+	client := &rup.Client{CGI: r.cgi, UserAgent: r.manual.UserAgent(), Transport: r.manual, Now: time.Now}
 	u, err := canon.Parse(site)
 	if err != nil {
 		return nil, nil, usage("site %q: %v; use for example https://www.example.org/", site, err)
@@ -120,7 +120,7 @@ func (r *rupAsk) client(ctx context.Context, site string) (*rup.Client, *rup.Inf
 
 // info gets a rupinfo.txt, within its host.
 func (r *rupAsk) info(ctx context.Context, at canon.URL) (*rup.Info, error) {
-	get := &http.Client{Transport: r.hand, CheckRedirect: func(next *http.Request, via []*http.Request) error {
+	get := &http.Client{Transport: r.manual, CheckRedirect: func(next *http.Request, via []*http.Request) error {
 		if len(via) > 5 || next.URL.Hostname() != string(at.Host()) {
 			return http.ErrUseLastResponse
 		}

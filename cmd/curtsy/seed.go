@@ -9,10 +9,10 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/frontier"
-	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/spf13/cobra"
@@ -63,7 +63,7 @@ func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given f
 	if err != nil {
 		return err
 	}
-	room := func(crawl.Spec) frontier.Room { return frontier.Room{Replicas: cfg.Replicas} }
+	room := func(crawl.Spec) frontier.StreamLimits { return frontier.StreamLimits{Replicas: cfg.Replicas} }
 	p, created, err := engine.Create(ctx, q, kv, room, me(), func(old *crawl.Spec) (crawl.Spec, error) {
 		return planned(cfg.Plan, cfg.NATS, given, old, seeds)
 	})
@@ -79,13 +79,13 @@ func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given f
 	case len(seeds) == 0:
 		fmt.Fprintln(a.stdout, "nothing changes; to add a URL: curtsy seed https://docs.example.org/")
 	}
-	if err := steer.Tell(ctx, l, p.Untold); err != nil {
+	if err := control.Notify(ctx, l, p.Untold); err != nil {
 		return err
 	}
 	if p.Seeds { // the line is there
 		err = asker.Seed(ctx, q, spec, seeds)
 	} else {
-		err = steer.SubmitSeeds(ctx, l, me(), seeds)
+		err = control.SubmitSeeds(ctx, l, me(), seeds)
 	}
 	if err != nil {
 		return err

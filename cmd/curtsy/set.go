@@ -7,8 +7,8 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/steer"
 )
 
 func (a *app) setCommand() *cobra.Command {
@@ -32,7 +32,7 @@ crawl with the new flags.`,
 	cmd.Flags().BoolVar(&preview, "preview", false, "show the effect without changing anything")
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, src *config.Source) error {
 		if !cfg.Any(src.Given) {
-			return usage("%w", steer.ErrNoSetting)
+			return usage("%w", control.ErrNoSetting)
 		}
 		l, err := a.reach(cmd.Context(), &config.Reader{Common: cfg.Common, NATS: cfg.NATS, Dir: cfg.Dir})
 		if err != nil {
@@ -41,13 +41,13 @@ crawl with the new flags.`,
 		defer l.Close()
 		ctx, cancel := context.WithTimeout(cmd.Context(), patience)
 		defer cancel()
-		return a.say(set(ctx, l, preview, func(s crawl.Spec) (crawl.Spec, error) { return cfg.Spec(s, src.Given), nil }))
+		return a.printLine(set(ctx, l, preview, func(s crawl.Spec) (crawl.Spec, error) { return cfg.Spec(s, src.Given), nil }))
 	})
 }
 
-func set(ctx context.Context, l *asker.Crawl, preview bool, to steer.Settings) (string, error) {
+func set(ctx context.Context, l *asker.Crawl, preview bool, to control.Settings) (string, error) {
 	if preview {
-		return steer.PreviewSet(ctx, l, to)
+		return control.PreviewSet(ctx, l, to)
 	}
-	return steer.Set(ctx, l, me(), to)
+	return control.Set(ctx, l, me(), to)
 }

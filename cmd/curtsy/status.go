@@ -132,7 +132,7 @@ func printStatus(w io.Writer, st crawl.Status, lately string) {
 	}
 	printTypes(w, st)
 	printReasons(w, st)
-	printHeld(w, st)
+	printPostponed(w, st)
 	printPaused(w, st)
 	if st.UsageHosts > 0 {
 		fmt.Fprintf(w, "%s in robots.txt how pages may be used: curtsy hosts --has usage\n", countState(st.UsageHosts))
@@ -194,17 +194,17 @@ func pausedText(st crawl.Status) string {
 	return fmt.Sprintf("%s paused by the operator, with %s queued", count(st.PausedHosts, "host"), count(st.PausedURLs, "URL"))
 }
 
-// heldShown is how many held hosts people are shown; --json has all that the status has.
-const heldShown = 10
+// postponedShown is how many held hosts people are shown; --json has all that the status has.
+const postponedShown = 10
 
-func printHeld(w io.Writer, st crawl.Status) {
-	if len(st.Held) == 0 {
+func printPostponed(w io.Writer, st crawl.Status) {
+	if len(st.Postponed) == 0 {
 		return
 	}
 	fmt.Fprintln(w, "postponed hosts (their URLs stay queued; the same command continues with them later):")
-	for i, h := range st.Held {
-		if i == heldShown {
-			fmt.Fprintf(w, "  and %d more: curtsy hosts --state held\n", len(st.Held)-i)
+	for i, h := range st.Postponed {
+		if i == postponedShown {
+			fmt.Fprintf(w, "  and %d more: curtsy hosts --state held\n", len(st.Postponed)-i)
 			break
 		}
 		until := ""

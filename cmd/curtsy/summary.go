@@ -58,7 +58,7 @@ func summarize(w io.Writer, end ending) {
 	if n := st.Queued + st.InFlight; n > 0 && end.why != nil {
 		fmt.Fprintf(w, "%s %s queued because %s\n", count(n, "URL"), map[bool]string{true: "stays", false: "stay"}[n == 1], end.because())
 	}
-	printHeld(w, st)
+	printPostponed(w, st)
 	printPaused(w, st)
 	printMissed(w, end)
 }
@@ -151,7 +151,7 @@ func hints(dir string, end ending) []string {
 		hint("why it failed", "curtsy explain %s", webtext.ShellWord(end.failed))
 	case st.Failed > 0:
 		hint("what failed", "curtsy log --class failed")
-	case len(st.Held) > 0:
+	case len(st.Postponed) > 0:
 		hint("what waits", "curtsy hosts --state held")
 	case st.PausedHosts > 0:
 		hint("what waits", "curtsy hosts --state paused")

@@ -56,7 +56,7 @@ func TestEndings(t *testing.T) {
 		"reasons": {ending{status: crawl.Status{Discovered: 9, Stored: 1, Redirected: 2, Refused: 4, Failed: 2, ByReason: map[string]int64{"redirect": 2, "robots": 3, "mirror": 1, "timeout": 2}}, refused: "http://a.test/x"}, 0,
 			[]string{"failed, by reason:\n  timeout             2  no answer in time\nrefused, by reason:\n  robots              3  its robots.txt forbids it\n  mirror              1  stored", "curtsy log --class failed"}},
 		"refusals": {ending{status: crawl.Status{Discovered: 9, Stored: 1, Refused: 8}, refused: "http://a.test/x"}, 0, []string{"why refused:   curtsy explain http://a.test/x --dir"}},
-		"waiting": {ending{status: crawl.Status{Discovered: 9, Stored: 1, Queued: 8, Held: []crawl.HeldHost{{Host: "a.test", Queued: 8, Reason: "backing off"}}}}, 0,
+		"waiting": {ending{status: crawl.Status{Discovered: 9, Stored: 1, Queued: 8, Postponed: []crawl.PostponedHost{{Host: "a.test", Queued: 8, Reason: "backing off"}}}}, 0,
 			[]string{"postponed hosts (their URLs stay queued; the same command continues with them later):\n  a.test: 8 queued, backing off\n", "what waits:    curtsy hosts --state held --dir"}},
 		"resumed": {ending{first: crawl.Status{Discovered: 2, Stored: 1, Bytes: 1024}, status: crawl.Status{Discovered: 4, Stored: 4, Bytes: 5120}, at: at, took: 3 * time.Second}, 0,
 			[]string{"done: 4 pages stored, 0 redirected, 0 refused, 0 failed, 0 queued, on 0 hosts\nended " + at.Local().Format(time.DateTime) + " after 3.0s, 4.0 KiB received; 3 pages more than before this run\n"}},
@@ -113,8 +113,8 @@ func TestProgressLine(t *testing.T) {
 		{"growing", 80, func(st *crawl.Status) { st.ETA, st.AtLeast = nil, 90 }, "1,234 pages · 56,789 queued · 3.3/s · at least 1m30s left · 12 hosts"},
 		{"paused", 80, func(st *crawl.Status) { st.State = "paused" }, "1,234 pages · 56,789 queued · paused (curtsy resume) · 12 hosts"},
 		{"disk full", 80, func(st *crawl.Status) { st.State, st.Trouble = "paused", "the disk is full" }, "1,234 pages · 56,789 queued · paused: disk full (curtsy status) · 12 hosts"},
-		{"some hosts postponed", 80, func(st *crawl.Status) { st.Held = make([]crawl.HeldHost, 3) }, "1,234 pages · 56,789 queued · 3.3/s · 1h01m left, 3 hosts postponed · 12 hosts"},
-		{"only hosts that are postponed", 80, func(st *crawl.Status) { zero := 0.; st.ETA, st.Held = &zero, make([]crawl.HeldHost, 1) }, "1,234 pages · 56,789 queued · 1 host postponed · 12 hosts"},
+		{"some hosts postponed", 80, func(st *crawl.Status) { st.Postponed = make([]crawl.PostponedHost, 3) }, "1,234 pages · 56,789 queued · 3.3/s · 1h01m left, 3 hosts postponed · 12 hosts"},
+		{"only hosts that are postponed", 80, func(st *crawl.Status) { zero := 0.; st.ETA, st.Postponed = &zero, make([]crawl.PostponedHost, 1) }, "1,234 pages · 56,789 queued · 1 host postponed · 12 hosts"},
 		{"the last pages", 80, func(st *crawl.Status) { zero := 0.; st.ETA, st.Queued = &zero, 0 }, "1,234 pages · 0 queued · finishing · 12 hosts"},
 		{"it begins", 80, func(st *crawl.Status) { *st = crawl.Status{State: "running"} }, "0 pages · 0 queued · time left unknown · 0 hosts"},
 	} {
@@ -209,9 +209,9 @@ func TestLogAroundLine(t *testing.T) {
 	if _, err := (*aroundLine)(p).Write([]byte("a log line\n")); err != nil {
 		t.Fatal(err)
 	}
-	p.say("news of %s", "a crawl")
+	p.printLine("news of %s", "a crawl")
 	p.clear()
-	p.say("more")
+	p.printLine("more")
 	line := "1 page · 0 queued · time left unknown · 0 hosts"
 	want := clearLine + line + clearLine + "a log line\n" + line + clearLine + "news of a crawl\n" + line + clearLine + clearLine + "more\n"
 	if screen.String() != want {
@@ -263,7 +263,7 @@ func TestNotes(t *testing.T) {
 		fuller := full
 		fuller.Trouble = "the disk of /srv has 8 MiB free: free some space"
 		for _, st := range []crawl.Status{{}, full, fuller, {PausedHosts: 1, PausedURLs: 9}, {PagesTrouble: "no room"}, {PagesTrouble: "less room"}, {}, {}} {
-			n.tell(p, st)
+			n.print(p, st)
 		}
 		// A service says the same of the disk, in its own log.
 		serviceLog(config.NewCrawl().Common, slog.LevelWarn, &errs, p.warnings).Error("paused", "err", full.Trouble)

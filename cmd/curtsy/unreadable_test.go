@@ -75,7 +75,7 @@ func (k *killSite) crawl() (killed bool) {
 	return killed
 }
 
-// setAside checks that the killer has an outcome of its own, that the others are stored,
+// quarantine checks that the killer has an outcome of its own, that the others are stored,
 // and that counts agree.
 func (k *killSite) setAside() {
 	k.t.Helper()

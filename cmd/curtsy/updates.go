@@ -10,8 +10,8 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 	"github.com/spf13/cobra"
@@ -58,7 +58,7 @@ by the Remote Update Protocol (/rupinfo.txt), by feeds and by the dates in sitem
 			if u.Missing > 0 {
 				last += fmt.Sprintf(" +%d", u.Missing)
 			}
-			told := fmt.Sprintf("%d/%d/%d/%d/%d", u.Told, u.Sooner, u.Looked, u.Confirmed, u.Wrong)
+			told := fmt.Sprintf("%d/%d/%d/%d/%d", u.Reported, u.Sooner, u.Looked, u.Confirmed, u.Wrong)
 			return t.row(u.Site, u.Source, u.Channel, u.State, since, last, fmt.Sprint(u.Gaps), told, fmt.Sprint(u.Requests), short(u.Reason, 100))
 		})
 		err = errors.Join(err, t.flush())
@@ -143,7 +143,7 @@ func (a *app) steeringUpdates(cmd *cobra.Command, change func(s *crawl.Spec, sit
 			return err
 		}
 		defer l.Close()
-		said, err := steer.Updates(cmd.Context(), l, me(), site, func(s crawl.Spec) (crawl.Spec, string, error) {
+		said, err := control.Updates(cmd.Context(), l, me(), site, func(s crawl.Spec) (crawl.Spec, string, error) {
 			said, err := change(&s, site.String(), args)
 			return s, said, err
 		})

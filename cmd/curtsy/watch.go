@@ -60,7 +60,7 @@ const (
 // them are no errors.
 func (w *watcher) watch(ctx context.Context, first crawl.Status) error {
 	if first.Discovered > 0 {
-		w.p.say("continuing with %s stored and %s queued", count(first.Stored, "page"), count(first.Queued, "URL"))
+		w.p.printLine("continuing with %s stored and %s queued", count(first.Stored, "page"), count(first.Queued, "URL"))
 	}
 	err := w.untilEnd(ctx, first)
 	if err == nil {
@@ -155,7 +155,7 @@ func (w *watcher) untilEnd(ctx context.Context, first crawl.Status) error {
 			return err
 		default:
 			w.end.status = st
-			w.notes.tell(w.p, st)
+			w.notes.print(w.p, st)
 			w.p.show(st)
 			if limit := reached(w.c.Spec, st, done); limit != "" {
 				w.end.status.Limit = limit

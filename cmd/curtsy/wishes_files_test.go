@@ -9,7 +9,7 @@ import (
 func TestUsage_8_23_NotFetched(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		for _, security := range []bool{false, true} {
-			w := crawlWishes(t, "search")
+			w := crawlUsagePolicies(t, "search")
 			if security {
 				curtsy(t, exitFailed, "crawl", "--dir", w.dir, "--allow-private", "--resolve", w.web.Resolve(), "--security-txt")
 			}

@@ -14,9 +14,9 @@ import (
 
 // shown holds what explain says of a page's use to what its site's maker meant: what robots.txt
 // says now, with its line, and what is kept with the page.
-func (w *wished) shown(u string, wish simweb.Wish, x crawl.Explanation) {
+func (w *wished) shown(u string, request simweb.UsagePolicy, x crawl.Explanation) {
 	w.t.Helper()
-	if x.Robots == nil || (x.Usage != nil) != wish.Kept(w.purposes...) {
+	if x.Robots == nil || (x.Usage != nil) != request.Kept(w.purposes...) {
 		w.t.Errorf("%s: robots.txt %+v, kept with %+v", u, x.Robots, x.Usage)
 		return
 	}
@@ -28,7 +28,7 @@ func (w *wished) shown(u string, wish simweb.Wish, x crawl.Explanation) {
 		p := use.Purpose(i)
 		if x.Robots.Usage != nil {
 			got := x.Robots.Usage.Of(p)
-			if want := wish.RobotsSays(p.String()); got != want {
+			if want := request.RobotsPreference(p.String()); got != want {
 				w.t.Errorf("%s: its robots.txt is said to have %s for %s, and has %s", u, got, p, want)
 			}
 			if got == "disallow" && x.Robots.Usage.Against(p).Line < 1 {
@@ -36,13 +36,13 @@ func (w *wished) shown(u string, wish simweb.Wish, x crawl.Explanation) {
 			}
 		}
 		if x.Usage != nil {
-			if got, want := x.Usage.Of(p), wish.Handed(p.String(), w.purposes...); got != want {
+			if got, want := x.Usage.Of(p), request.Delivered(p.String(), w.purposes...); got != want {
 				w.t.Errorf("%s is kept with %s for %s, its site says %s", u, got, p, want)
 			}
 		}
 	}
 	price := strings.HasSuffix(u, "/given.html")
-	if !price && wish.Path != "/" {
+	if !price && request.Path != "/" {
 		return // the home pages stand for those that have no price
 	}
 	if price != strings.Contains(line(curtsy(w.t, exitOK, "explain", "--dir", w.dir, u), "log "), `crawler-price: "USD 0.02"`) {

@@ -15,9 +15,9 @@ import (
 // nobody is the user and the group as which the program runs in a container.
 const nobody = 65532
 
-// image is a container image for Linux: an OCI image layout in a tar file, which docker load, podman
-// load and skopeo read (skopeo with one of the two names, for example oci-archive:FILE:latest). It has
-// one layer.
+// image is a container image for Linux: an OCI image layout in a tar file, which docker load,
+// podman load and skopeo read (skopeo with one of the two names, for example
+// oci-archive:FILE:latest). It has one layer.
 func (r *release) image(arch string, program []byte, texts []file) ([]byte, error) {
 	ca, err := os.ReadFile(r.ca)
 	if err != nil {

@@ -124,8 +124,8 @@ func (r *release) run(targets []string) (err error) {
 	return r.sums()
 }
 
-// empty makes the folder of the release, and removes an earlier release from it. It refuses a folder
-// with anything else and then removes nothing.
+// empty makes the folder of the release, and removes an earlier release from it. It refuses a
+// folder with anything else and then removes nothing.
 func empty(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -82,7 +82,8 @@ func (r *release) bill(m modules) ([]byte, error) {
 		"dependencies": []object{{"ref": self, "dependsOn": refs}},
 	}
 	id := sha256.Sum256(jsonOf(bom))
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // a UUID of version 8 (RFC 9562): from what is in it
+	// a UUID of version 8 (RFC 9562): from what is in it
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
 	h := hex.EncodeToString(id[:16])
 	bom["serialNumber"] = "urn:uuid:" + h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 	var buf bytes.Buffer

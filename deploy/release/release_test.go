@@ -40,8 +40,8 @@ func untar(t *testing.T, body []byte) (names []string, headers map[string]*tar.H
 	}
 }
 
-// An archive has its files in one order, with the time of the commit and no owner, in whatever order
-// they are given; so the same files are the same bytes.
+// An archive has its files in one order, with the time of the commit and no owner, in whatever
+// order they are given; so the same files are the same bytes.
 func TestArchives(t *testing.T) {
 	files := []file{
 		{name: "x/curtsy", mode: 0o755, body: []byte("program")}, {name: "x/man/man1/curtsy.1", mode: 0o644, body: []byte("manual")},
@@ -215,7 +215,8 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// A release replaces an earlier one in its folder, and removes nothing from a folder with other files.
+// A release replaces an earlier one in its folder, and removes nothing from a folder with other
+// files.
 func TestOutput(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "dist")
 	r := release{out: dir}
@@ -265,8 +266,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// A release names a commit, so it has nothing that the commit does not have: files that are new count
-// as well as files that are changed.
+// A release names a commit, so it has nothing that the commit does not have: files that are new
+// count as well as files that are changed.
 func TestSourceIsTheCommit(t *testing.T) {
 	t.Chdir(t.TempDir())
 	git := func(args ...string) {

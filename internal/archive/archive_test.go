@@ -363,7 +363,7 @@ func TestNotCommitted(t *testing.T) {
 	w.archive.o.MaxFile = 64 << 10
 	large := page(a2, 1, strings.Repeat("x", 2<<20))
 	more := page("http://a.example/3", 1, "m")
-	if _, err := w.archive.Put([]pages.Page{more, large}); !errors.Is(err, pages.ErrNoRoom) {
+	if _, err := w.archive.Put([]pages.Page{more, large}); !errors.Is(err, pages.ErrNoSpace) {
 		t.Fatal(err)
 	}
 	w.put(page(b1, 1, "two"))
@@ -455,7 +455,7 @@ func TestFirstCommitFails(t *testing.T) {
 		w.open()
 		w.archive.o.MaxFile = 64 << 10
 		small := page(a1, 1, "one")
-		if _, err := w.archive.Put([]pages.Page{small, page(a2, 1, strings.Repeat("x", 2<<20))}); !errors.Is(err, pages.ErrNoRoom) {
+		if _, err := w.archive.Put([]pages.Page{small, page(a2, 1, strings.Repeat("x", 2<<20))}); !errors.Is(err, pages.ErrNoSpace) {
 			t.Fatal(err)
 		}
 		if names, err := os.ReadDir(w.dir); len(names) == 0 || err != nil {

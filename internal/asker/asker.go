@@ -36,9 +36,9 @@ func Running(q *queue.Conn, bucket jetstream.KeyValue, spec crawl.Spec) *Crawl {
 	return &Crawl{Spec: spec, Queue: q, Bucket: bucket, close: q.Close}
 }
 
-// AtRest is a crawl that does not run, asked by the handlers of those who have opened its files.
+// Stopped is a crawl that does not run, asked by the handlers of those who have opened its files.
 // Close calls close.
-func AtRest(spec crawl.Spec, close func() error, handlers ...ask.Handlers) *Crawl {
+func Stopped(spec crawl.Spec, close func() error, handlers ...ask.Handlers) *Crawl {
 	c := &Crawl{Spec: spec, files: ask.Handlers{}, close: close}
 	for _, h := range handlers {
 		maps.Copy(c.files, h)
@@ -46,8 +46,8 @@ func AtRest(spec crawl.Spec, close func() error, handlers ...ask.Handlers) *Craw
 	return c
 }
 
-// AtRest reports whether the crawl is one that does not run.
-func (c *Crawl) AtRest() bool { return c.files != nil }
+// Stopped reports whether the crawl is one that does not run.
+func (c *Crawl) Stopped() bool { return c.files != nil }
 
 // Close ends the connection, or closes the files.
 func (c *Crawl) Close() error { return c.close() }
@@ -88,7 +88,7 @@ func (c *Crawl) gather(ctx context.Context, question string, req any, each func(
 
 // gatherFrom is gather that waits for some of the shards of a crawl that runs only.
 func (c *Crawl) gatherFrom(ctx context.Context, question string, req any, wanted []int, each func(any) error) error {
-	if c.AtRest() {
+	if c.Stopped() {
 		return c.files.Ask(ctx, question, req, each)
 	}
 	return ask.GatherFrom(ctx, c.Queue.NC, crawl.Names(c.Spec.Name), question, req, wanted, c.Spec.Shards, func(raw json.RawMessage) error { return each(raw) })

@@ -29,7 +29,7 @@ func sends(objects ...any) ask.Handler {
 // are come out the same.
 func TestAtRest(t *testing.T) {
 	raw := json.RawMessage(`{"host":"b.example"}`)
-	c := AtRest(crawl.Spec{Shards: 2}, func() error { return nil },
+	c := Stopped(crawl.Spec{Shards: 2}, func() error { return nil },
 		ask.Handlers{"hosts": sends(crawl.HostInfo{Host: "a.example"}, raw), "explain": sends()},
 		ask.Handlers{"pages": sends(crawl.PageInfo{URL: "https://a.example/"}), "pages-under": sends("odd")})
 	var hosts []string
@@ -47,10 +47,10 @@ func TestAtRest(t *testing.T) {
 	if _, err := c.Explain(t.Context(), "mailto:x"); err == nil {
 		t.Error("what is no URL is explained")
 	}
-	if _, err := c.Under(t.Context(), "a.example"); !errors.Is(err, ask.ErrNobody) || !strings.Contains(err.Error(), "string instead of crawl.Under") {
+	if _, err := c.CountPrefix(t.Context(), "a.example"); !errors.Is(err, ask.ErrNobody) || !strings.Contains(err.Error(), "string instead of crawl.Under") {
 		t.Errorf("a question nobody knows, and an object that is no answer: %v", err)
 	}
-	if !c.AtRest() {
+	if !c.Stopped() {
 		t.Error("it runs")
 	}
 }
@@ -59,7 +59,7 @@ func TestAtRest(t *testing.T) {
 func TestExport(t *testing.T) {
 	left := func(n int64) crawl.LeftOut { return crawl.LeftOut{Pages: map[string]int64{"nosnippet": n}} }
 	encoded, _ := json.Marshal(left(2))
-	c := AtRest(crawl.Spec{}, nil, ask.Handlers{"export": sends("text\n", crawl.PageInfo{URL: "https://a.example/?a&b"}, left(1),
+	c := Stopped(crawl.Spec{}, nil, ask.Handlers{"export": sends("text\n", crawl.PageInfo{URL: "https://a.example/?a&b"}, left(1),
 		json.RawMessage(`"more\n"`), json.RawMessage(`{"url":"https://b.example/"}`), json.RawMessage(encoded))})
 	var b strings.Builder
 	got, err := c.Export(t.Context(), crawl.ExportQuery{What: "pages", Format: "jsonl"}, &b)
@@ -79,7 +79,7 @@ func TestExportRows(t *testing.T) {
 	link := crawl.LinkRow{From: "https://a.example/", To: "https://b.example/"}
 	left := crawl.LeftOut{Pages: map[string]int64{"nosnippet": 1}}
 	asJSON := func(v any) json.RawMessage { b, _ := json.Marshal(v); return b }
-	c := AtRest(crawl.Spec{}, nil, ask.Handlers{"export": func(ctx context.Context, req []byte, send func(any) error) error {
+	c := Stopped(crawl.Spec{}, nil, ask.Handlers{"export": func(ctx context.Context, req []byte, send func(any) error) error {
 		if strings.Contains(string(req), `"links"`) {
 			return sends(link, asJSON(link), left)(ctx, req, send)
 		}
@@ -122,7 +122,7 @@ func TestPage(t *testing.T) {
 		{[]any{alias, page}, nil, "words", true, false},
 		{[]any{page, alias}, missing, "words", true, false},
 	} {
-		asked := AtRest(crawl.Spec{}, nil, ask.Handlers{"page": func(ctx context.Context, req []byte, send func(any) error) error {
+		asked := Stopped(crawl.Spec{}, nil, ask.Handlers{"page": func(ctx context.Context, req []byte, send func(any) error) error {
 			if string(req) != `{"format":"text","url":"HTTPS://m.example"}` {
 				t.Errorf("asked %s", req)
 			}
@@ -133,7 +133,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("%+v: %+v, %v, %v", c, rec, found, err)
 		}
 	}
-	if _, _, err := AtRest(crawl.Spec{}, nil).Page(t.Context(), "mailto:x", "text"); err == nil || errors.Is(err, ask.ErrNobody) {
+	if _, _, err := Stopped(crawl.Spec{}, nil).Page(t.Context(), "mailto:x", "text"); err == nil || errors.Is(err, ask.ErrNobody) {
 		t.Errorf("what is no URL is asked for: %v", err)
 	}
 }

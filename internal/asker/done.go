@@ -29,7 +29,7 @@ func Done(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, bo
 	epochs := map[int]uint64{}
 	for _, s := range st.Shards {
 		epochs[s.Shard] = s.Epoch
-		if s.Applied < before[s.Shard] || s.Outstanding > 0 || s.Outbox > 0 || s.Errands > 0 || s.DueSoon > 0 {
+		if s.Applied < before[s.Shard] || s.Outstanding > 0 || s.Outbox > 0 || s.Aux > 0 || s.DueSoon > 0 {
 			return st, false, nil
 		}
 	}
@@ -45,7 +45,7 @@ func Done(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, bo
 		return st, false, err
 	}
 	for _, s := range again.Shards {
-		if s.Epoch != epochs[s.Shard] || s.Applied < after[s.Shard] || s.Outstanding > 0 || s.Outbox > 0 || s.Errands > 0 || s.DueSoon > 0 {
+		if s.Epoch != epochs[s.Shard] || s.Applied < after[s.Shard] || s.Outstanding > 0 || s.Outbox > 0 || s.Aux > 0 || s.DueSoon > 0 {
 			return again, false, nil
 		}
 	}

@@ -36,13 +36,13 @@ func foresee(st *crawl.Status, spec crawl.Spec) {
 		return
 	case o == nil || st.State != "running":
 		return
-	case o.Left == 0 && left > 0 && len(st.Held) == 0:
+	case o.Left == 0 && left > 0 && len(st.Postponed) == 0:
 		st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsPaused, Queued: left, Sentence: "waiting for hosts that are paused"}
 		return
 	case o.Left == 0:
 		zero := 0.
-		if st.ETA = &zero; len(st.Held) > 0 && left > 0 {
-			st.Bottleneck = held(st.Held)
+		if st.ETA = &zero; len(st.Postponed) > 0 && left > 0 {
+			st.Bottleneck = postponedBottleneck(st.Postponed)
 		}
 		return
 	}
@@ -137,7 +137,7 @@ func seconds(s float64) string {
 	return humanize.Ftoa(time.Duration(s*float64(time.Second)).Round(time.Millisecond).Seconds()) + " s"
 }
 
-func held(list []crawl.HeldHost) *crawl.Bottleneck {
+func postponedBottleneck(list []crawl.PostponedHost) *crawl.Bottleneck {
 	first := list[0]
 	for _, h := range list {
 		if h.Until.Before(first.Until) {
@@ -145,7 +145,7 @@ func held(list []crawl.HeldHost) *crawl.Bottleneck {
 		}
 	}
 	return &crawl.Bottleneck{
-		Kind: crawl.WaitsHeld, Host: first.Host, Queued: first.Queued,
+		Kind: crawl.WaitsPostponed, Host: first.Host, Queued: first.Queued,
 		Sentence: fmt.Sprintf("%s cannot be visited now; %s may be visited again at %s", count(int64(len(list)), "host"), first.Host, first.Until.UTC().Format("2006-01-02 15:04 MST")),
 	}
 }

@@ -63,7 +63,7 @@ func TestForesee(t *testing.T) {
 			spec: crawl.Spec{MaxPages: 5000}, eta: 5000, kind: "limit", says: "allows 5,000 pages"},
 		"done": {parts: []crawl.Status{part(0, 1)}, eta: 0},
 		"only held hosts": {parts: []crawl.Status{change(part(0, 0), func(st *crawl.Status) {
-			st.Queued, st.Held = 7, []crawl.HeldHost{{Host: "slow.example", Queued: 7, Until: time.Date(2026, 11, 23, 1, 2, 0, 0, time.UTC)}}
+			st.Queued, st.Postponed = 7, []crawl.PostponedHost{{Host: "slow.example", Queued: 7, Until: time.Date(2026, 11, 23, 1, 2, 0, 0, time.UTC)}}
 		})}, eta: 0, kind: "held", says: "1 host cannot be visited now; slow.example may be visited again at 2026-11-23 01:02 UTC"},
 		"hosts that are paused": {parts: []crawl.Status{change(part(0, 0), func(st *crawl.Status) { st.Queued = 7 })}, eta: -1,
 			kind: "paused", says: "hosts that are paused"},

@@ -61,7 +61,7 @@ func TestTheLogsOfManyFrontiersAreOne(t *testing.T) {
 			}
 		}
 		grow()
-		c := AtRest(crawl.Spec{}, func() error { return nil }, logFiles(files))
+		c := Stopped(crawl.Spec{}, func() error { return nil }, logFiles(files))
 		get := func(q crawl.LogQuery) crawl.LogPage {
 			p, err := c.Log(t.Context(), q)
 			if err != nil || len(p.Lines) > q.Limit {
@@ -106,7 +106,7 @@ func TestTheLogsOfManyFrontiersAreOne(t *testing.T) {
 }
 
 func TestCursorsOfALogAreChecked(t *testing.T) {
-	c := AtRest(crawl.Spec{}, func() error { return nil }, logFiles(nil))
+	c := Stopped(crawl.Spec{}, func() error { return nil }, logFiles(nil))
 	for _, bad := range []crawl.LogQuery{{After: "!"}, {Before: "bm9uc2Vuc2U"}, {After: "bnVsbA"}} {
 		if _, err := c.Log(t.Context(), bad); err == nil {
 			t.Errorf("%+v was answered", bad)

@@ -9,9 +9,9 @@ import (
 // Preview says what another spec would make of a crawl that runs, which stays as it is. now is the
 // spec of now. That frontiers do not answer is an error; that indexers do not is in the answer.
 func (c *Crawl) Preview(ctx context.Context, now, next crawl.Spec) (crawl.Preview, error) {
-	var urls, links crawl.Judged
-	add := func(to *crawl.Judged) func(crawl.Judged) error {
-		return func(part crawl.Judged) error { to.Merge(part); return nil }
+	var urls, links crawl.SpecEffect
+	add := func(to *crawl.SpecEffect) func(crawl.SpecEffect) error {
+		return func(part crawl.SpecEffect) error { to.Merge(part); return nil }
 	}
 	if err := gather(ctx, c, "judge", next, add(&urls)); err != nil {
 		return crawl.Preview{}, err

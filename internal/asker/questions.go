@@ -26,7 +26,7 @@ func (c *Crawl) Hosts(ctx context.Context, each func(crawl.HostInfo) error) erro
 func (c *Crawl) HostsNamed(ctx context.Context, names []string, each func(crawl.HostInfo) error) error {
 	var wanted []int
 	for _, name := range names {
-		if c.AtRest() {
+		if c.Stopped() {
 			break
 		}
 		if k := crawl.ShardOf(canon.Host(name), c.Spec.Shards); !slices.Contains(wanted, k) {
@@ -152,9 +152,9 @@ func (c *Crawl) ExplainAll(ctx context.Context, urls []string) (map[string]crawl
 	return all, nil
 }
 
-// Under counts what is known of an entry of Spec.Forgotten.
-func (c *Crawl) Under(ctx context.Context, entry string) (all crawl.Under, err error) {
-	add := func(part crawl.Under) error {
+// CountPrefix counts what is known of an entry of Spec.Forgotten.
+func (c *Crawl) CountPrefix(ctx context.Context, entry string) (all crawl.PrefixCount, err error) {
+	add := func(part crawl.PrefixCount) error {
 		all.URLs, all.Pages = all.URLs+part.URLs, all.Pages+part.Pages
 		return nil
 	}
@@ -172,7 +172,7 @@ func (c *Crawl) Datasets(ctx context.Context, each func(crawl.DatasetInfo) error
 		failed = all.Add(claim)
 		return failed
 	})
-	if (c.AtRest() || failed != nil) && missing != nil {
+	if (c.Stopped() || failed != nil) && missing != nil {
 		return missing
 	}
 	if err := all.Each(each); err != nil {

@@ -46,7 +46,7 @@ func gatherFrom[T any](ctx context.Context, s *shards, step search.Step, req map
 		all = append(all, part)
 		return nil
 	}
-	if s.c.AtRest() {
+	if s.c.Stopped() {
 		err := s.c.files.Ask(ctx, question, req, each)
 		var partly *ask.PartlyError
 		if errors.As(err, &partly) && len(partly.Shards) < s.c.Spec.Shards {

@@ -18,7 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer"
-	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/internal/simnet"
@@ -32,7 +32,7 @@ func indexed(t *testing.T, shards []int, title string) ask.Handlers {
 	t.Helper()
 	dir := t.TempDir()
 	for _, k := range shards {
-		store, err := pages.Open(homes.PagesFile(dir, k), pages.Options{})
+		store, err := pages.Open(assignment.PagesFile(dir, k), pages.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func indexed(t *testing.T, shards []int, title string) ask.Handlers {
 		if _, err := store.Put(all); err != nil {
 			t.Fatal(err)
 		}
-		index, err := search.Open(homes.SearchFile(dir, k), store, search.Options{})
+		index, err := search.Open(assignment.SearchFile(dir, k), store, search.Options{})
 		for n := 1; n > 0 && err == nil; {
 			n, err = index.Step(t.Context())
 		}

@@ -34,7 +34,7 @@ func (c *Crawl) accounting(ctx context.Context) (crawl.Status, error) {
 // StoredIn is how many pages these shards of a crawl that runs hold, by what their frontiers count;
 // -1 when not all of them say so at once. It tells what is missing while indexers are away.
 func (c *Crawl) StoredIn(ctx context.Context, shards []int) int64 {
-	if c.AtRest() {
+	if c.Stopped() {
 		return -1
 	}
 	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
@@ -63,7 +63,7 @@ func (c *Crawl) StoredIn(ctx context.Context, shards []int) int64 {
 func (c *Crawl) Status(ctx context.Context) (crawl.Status, error) {
 	st, err := c.accounting(ctx)
 	st.Indexers, st.PagesTrouble = c.indexers(ctx)
-	if c.AtRest() {
+	if c.Stopped() {
 		st.State = cmp.Or(st.State, "done") // without any shard there is nothing to do
 		return st, err
 	}
@@ -86,7 +86,7 @@ func (c *Crawl) indexers(ctx context.Context) (parts []crawl.IndexerStatus, trou
 		return nil
 	})
 	slices.SortFunc(parts, func(a, b crawl.IndexerStatus) int { return strings.Compare(a.Instance, b.Instance) })
-	if c.AtRest() {
+	if c.Stopped() {
 		return parts, "" // nothing is stored
 	}
 	var all []string

@@ -59,7 +59,7 @@ func addStatus(a, b crawl.Status) crawl.Status {
 	a.Rate += b.Rate
 	a.PausedHosts += b.PausedHosts
 	a.PausedURLs += b.PausedURLs
-	a.Held = append(a.Held, b.Held...)
+	a.Postponed = append(a.Postponed, b.Postponed...)
 	a.Shards = append(a.Shards, b.Shards...)
 	if a.Outlook == nil {
 		a.Outlook = &crawl.Outlook{}

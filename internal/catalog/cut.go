@@ -56,7 +56,7 @@ var ways = map[string]bool{"result": true, "mainEntity": true}
 //
 // Each of the datasets has to stand for itself, but for those of a @graph, or of a document that is
 // a list: these are put aside in a file, and handed on at the document's end with the nodes that
-// they refer to (see graph.go). ErrNoRoom says that there was no room for that file.
+// they refer to (see graph.go). ErrNoSpace says that there was no room for that file.
 //
 // With part nil nothing is handed on: Cut looks for other pages, and whether the document is whole.
 func Cut(r io.Reader, limit int64, part func([]byte) error) (Summary, error) {

@@ -22,11 +22,11 @@ type Entry struct {
 	Asked string        `json:"asked,omitempty"`
 	Visit crawl.VisitID `json:"visit"` // the newest visit that reported on it
 	// the newest visit to each host that reported on it, the latest first
-	Told    []Told        `json:"told,omitempty"`
-	URL     string        `json:"url"` // where the copy came from, after redirects
-	Body    []byte        `json:"body,omitempty"`
-	Fetched time.Time     `json:"fetched"` // the copy
-	Fresh   time.Duration `json:"fresh"`   // its lifetime
+	Visits  []DataTxtVisit `json:"told,omitempty"`
+	URL     string         `json:"url"` // where the copy came from, after redirects
+	Body    []byte         `json:"body,omitempty"`
+	Fetched time.Time      `json:"fetched"` // the copy
+	Fresh   time.Duration  `json:"fresh"`   // its lifetime
 	// why the newest copy was refused; the copy before it stays
 	Failed string `json:"failed,omitempty"`
 
@@ -57,34 +57,34 @@ func (e *Entry) Date(before *Entry, now time.Time) {
 	}
 }
 
-// Told is the newest visit to a host that reported on a data.txt. Only visits to one host can be
-// compared: each shard numbers its own, and a redirect may lead to a host of another shard.
-type Told struct {
+// DataTxtVisit is the newest visit to a host that reported on a data.txt. Only visits to one host
+// can be compared: each shard numbers its own, and a redirect may lead to a host of another shard.
+type DataTxtVisit struct {
 	Host  canon.Host    `json:"host"`
 	Visit crawl.VisitID `json:"visit"`
 }
 
-// maxTold bounds the hosts that are remembered: an origin may redirect elsewhere every day. A host
-// that is not remembered any more counts as new.
-const maxTold = 8
+// maxDataTxtVisits bounds the hosts that are remembered: an origin may redirect elsewhere every
+// day. A host that is not remembered any more counts as new.
+const maxDataTxtVisits = 8
 
 // tell notes that a visit to a host reported on the file. ok is false when that is nothing new.
 func (e *Entry) tell(host canon.Host, visit crawl.VisitID) (ok bool) {
-	told := e.Told
+	told := e.Visits
 	// From before Told was kept: the last report came from where the copy came from. Without a
 	// copy, it may have come from a host of another shard, and nothing can be compared with it.
 	if u, err := canon.Parse(e.URL); err == nil && told == nil && !e.Visit.IsZero() {
-		told = []Told{{u.Host(), e.Visit}}
+		told = []DataTxtVisit{{u.Host(), e.Visit}}
 	}
 	for _, t := range told {
 		if t.Host == host && visit.Compare(t.Visit) <= 0 {
 			return false
 		}
 	}
-	e.Told = []Told{{host, visit}}
+	e.Visits = []DataTxtVisit{{host, visit}}
 	for _, t := range told {
-		if t.Host != host && len(e.Told) < maxTold {
-			e.Told = append(e.Told, t)
+		if t.Host != host && len(e.Visits) < maxDataTxtVisits {
+			e.Visits = append(e.Visits, t)
 		}
 	}
 	e.Visit = visit

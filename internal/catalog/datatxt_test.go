@@ -90,20 +90,20 @@ func TestUpdateAfterARedirectElsewhere(t *testing.T) {
 		t.Errorf("%+v (%v)", ds, err)
 	}
 	// As an entry was kept before: the visit was to the host of the copy.
-	e.Told, e.URL, e.Visit = nil, "https://e.example/data.txt", crawl.VisitID{Epoch: 9, N: 1000}
+	e.Visits, e.URL, e.Visit = nil, "https://e.example/data.txt", crawl.VisitID{Epoch: 9, N: 1000}
 	told(at("e.example", 9, 1000), "delivered again", false)
 	told(at("d.example", 1, 3), "own", true)
 	// Without a copy, it is not known which host the visit was to.
-	e.Told, e.URL, e.Visit = nil, "", crawl.VisitID{Epoch: 9, N: 1000}
+	e.Visits, e.URL, e.Visit = nil, "", crawl.VisitID{Epoch: 9, N: 1000}
 	told(at("d.example", 1, 4), "own, after a redirect led to no file", true)
-	for i := range 3 * maxTold {
+	for i := range 3 * maxDataTxtVisits {
 		told(at("d.example", 1, uint64(20+2*i)), "own", true)
 		told(at(fmt.Sprintf("h%d.example", i), 1, 1), "elsewhere", true)
-		if len(e.Told) > maxTold {
-			t.Fatalf("%d hosts are remembered", len(e.Told))
+		if len(e.Visits) > maxDataTxtVisits {
+			t.Fatalf("%d hosts are remembered", len(e.Visits))
 		}
 	}
-	told(at("d.example", 1, uint64(20+2*(3*maxTold-1))), "own, delivered again", false)
+	told(at("d.example", 1, uint64(20+2*(3*maxDataTxtVisits-1))), "own, delivered again", false)
 }
 
 // Nothing of a file that says nosnippet is shown that may be prose, under whatever key.

@@ -107,7 +107,7 @@ func (w *dcatWriter) dataset(d *crawl.DatasetInfo) object {
 	license, rights := dcatLicense(d)
 	setAny(o, "dct:license", license)
 	setAny(o, "dct:rights", rights)
-	if said := d.Usage.Said(); len(said) > 0 {
+	if said := d.Usage.Directives(); len(said) > 0 {
 		o["dct:accessRights"] = object{"@type": "dct:RightsStatement", "rdfs:label": "allowed uses according to its site: " + strings.Join(said, ", ")}
 	}
 	if d.Publisher != "" {

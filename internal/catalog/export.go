@@ -130,7 +130,7 @@ func (t *Table) Write(d *crawl.DatasetInfo) error {
 		d.ID, d.Name, d.Title, d.Description, d.License, spdx, strings.Join(d.URLs, " "), d.Identifier, d.Page, d.Publisher,
 		strings.Join(d.Creators, "; "), strings.Join(d.Keywords, "; "), d.Version, d.Issued, d.Modified, d.Type, number(d.Rows), number(d.Cols),
 		d.Source, d.Origin, strings.Join(documents, " "), strings.Join(slices.Sorted(maps.Keys(d.Conflicts)), " "), d.FetchedAt.Format(time.RFC3339),
-		strconv.FormatBool(d.LicenseByHost), strings.Join(also, " "), strings.Join(d.Usage.Said(), "; "),
+		strconv.FormatBool(d.LicenseByHost), strings.Join(also, " "), strings.Join(d.Usage.Directives(), "; "),
 	)
 }
 

@@ -10,20 +10,20 @@ import (
 
 // Limits of graphs that are put aside.
 const (
-	maxGraphRoom = 256 << 20 // bytes of all files together, or two of the longest
-	maxGraphPart = 768 << 10 // bytes of a part, beside its context: it is to fit into a message
-	spillBytes   = 64 << 10  // of a node that are in memory while it comes
+	maxGraphSpace = 256 << 20 // bytes of all files together, or two of the longest
+	maxGraphPart  = 768 << 10 // bytes of a part, beside its context: it is to fit into a message
+	spillBytes    = 64 << 10  // of a node that are in memory while it comes
 )
 
-// ErrNoRoom says that a graph could not be put aside. It may be another time.
-var ErrNoRoom = errors.New("there is no space for a temporary file of a graph")
+// ErrNoSpace says that a graph could not be put aside. It may be another time.
+var ErrNoSpace = errors.New("there is no space for a temporary file of a graph")
 
 // maxNodes is how many nodes with a name a document may have of which so many bytes may be read:
 // half a million, unless told otherwise. Each takes some 60 bytes of memory.
 func maxNodes(limit int64) int { return int(min(64+limit/128, 1<<22)) }
 
-// graphRoom is how many bytes the files of all graphs have.
-var graphRoom atomic.Int64
+// graphSpace is how many bytes the files of all graphs have.
+var graphSpace atomic.Int64
 
 // graph is what a document says as nodes that refer to one another: its @graph, or all of a
 // document that is a list. Any node may be referred to from anywhere, so none is handed on before
@@ -32,8 +32,8 @@ var graphRoom atomic.Int64
 type graph struct {
 	file   disk.Spool
 	opened bool
-	room   int64 // taken out of graphRoom
-	most   int64 // of graphRoom
+	space  int64 // taken out of graphSpace
+	most   int64 // of graphSpace
 	failed error
 
 	bare        bool // the document is the list
@@ -42,10 +42,10 @@ type graph struct {
 
 // take puts the nodes of a list aside whose bracket was read.
 func (g *graph) take(c *cutter, bare bool) error {
-	g.most = max(maxGraphRoom, 2*c.limit)
+	g.most = max(maxGraphSpace, 2*c.limit)
 	if g.bare = bare; c.part != nil && !g.opened {
 		if err := g.file.Open(); err != nil {
-			return fmt.Errorf("%w: %w", ErrNoRoom, err)
+			return fmt.Errorf("%w: %w", ErrNoSpace, err)
 		}
 		g.opened = true
 	}
@@ -87,22 +87,22 @@ func (g *graph) add(b []byte) {
 	if g.failed != nil {
 		return
 	}
-	if graphRoom.Add(n) > g.most {
-		graphRoom.Add(-n)
-		g.failed = ErrNoRoom
+	if graphSpace.Add(n) > g.most {
+		graphSpace.Add(-n)
+		g.failed = ErrNoSpace
 		return
 	}
-	g.room += n
+	g.space += n
 	if _, err := g.file.Add(b); err != nil {
-		g.failed = fmt.Errorf("%w: %w", ErrNoRoom, err)
+		g.failed = fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 }
 
 // close lets go of the file.
 func (g *graph) close() {
 	g.file.Close()
-	graphRoom.Add(-g.room)
-	g.room = 0
+	graphSpace.Add(-g.space)
+	g.space = 0
 }
 
 // handOn hands the datasets of the graph on, in parts that have all they refer to.
@@ -118,7 +118,7 @@ func (g *graph) handOn(c *cutter) error {
 		return g.failed
 	}
 	if err := g.file.Flush(); err != nil {
-		return fmt.Errorf("%w: %w", ErrNoRoom, err)
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	resolving.Lock()
 	defer resolving.Unlock()

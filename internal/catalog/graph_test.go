@@ -100,8 +100,8 @@ func TestGraphSaysTheSame(t *testing.T) {
 			if got, want := byTitle(claims), byTitle(whole); len(got) == 0 || !reflect.DeepEqual(got, want) {
 				t.Errorf("in parts %d claims:\n%.600v\nat once %d:\n%.600v", len(got), got, len(want), want)
 			}
-			if graphRoom.Load() != 0 {
-				t.Errorf("%d bytes are still taken", graphRoom.Load())
+			if graphSpace.Load() != 0 {
+				t.Errorf("%d bytes are still taken", graphSpace.Load())
 			}
 		})
 	}
@@ -262,12 +262,12 @@ func TestGraphRoom(t *testing.T) {
 	body := graphOf(datasets, others)
 	put := int64(len(body) - bytes.IndexByte(body, '[') - 1)
 	put -= int64(len(datasets) + len(others) - 1) // the blanks between its nodes
-	for free, want := range map[int64]error{put: nil, put - 1: ErrNoRoom} {
-		graphRoom.Add(maxGraphRoom - free)
+	for free, want := range map[int64]error{put: nil, put - 1: ErrNoSpace} {
+		graphSpace.Add(maxGraphSpace - free)
 		_, err := Cut(bytes.NewReader(body), MaxCatalogue, func([]byte) error { return nil })
-		graphRoom.Add(free - maxGraphRoom)
-		if !errors.Is(err, want) || graphRoom.Load() != 0 {
-			t.Errorf("with %d bytes free: %v; %d are taken", free, err, graphRoom.Load())
+		graphSpace.Add(free - maxGraphSpace)
+		if !errors.Is(err, want) || graphSpace.Load() != 0 {
+			t.Errorf("with %d bytes free: %v; %d are taken", free, err, graphSpace.Load())
 		}
 	}
 }

@@ -42,10 +42,11 @@ func (m *merger) join(keys func(*crawl.DatasetClaim) []string, sameDocument bool
 	m.joinIf(keys, func(a, b int) bool { return sameDocument || !m.shareDocument(a, b) })
 }
 
-// maxApart is how many groups with a key in common are kept apart and compared with further claims.
-// A claim that belongs to none of them then stays by itself, even if it would have matched another
-// such claim. Claims are sorted before they are joined, so this depends only on the set of claims.
-const maxApart = 32
+// maxDistinct is how many groups with a key in common are kept apart and compared with further
+// claims. A claim that belongs to none of them then stays by itself, even if it would have matched
+// another such claim. Claims are sorted before they are joined, so this depends only on the set of
+// claims.
+const maxDistinct = 32
 
 // joinIf puts claims with a key in common into one group, where their groups may be one. Of one
 // claim it asks once for each other group, and again only after the claim's group has changed: two
@@ -73,7 +74,7 @@ func (m *merger) joinIf(keys func(*crawl.DatasetClaim) []string, may func(a, b i
 				}
 				refused[a] = round
 			}
-			if !joined && len(with[k]) < maxApart {
+			if !joined && len(with[k]) < maxDistinct {
 				with[k] = append(with[k], i)
 			}
 		}
@@ -104,14 +105,14 @@ type names struct {
 	titles [][]string
 }
 
-// namesOf returns the names of a group's first maxApart claims. Two groups match if they have one
-// name in common. The names are collected once, and again after the group has changed.
+// namesOf returns the names of a group's first maxDistinct claims. Two groups match if they have
+// one name in common. The names are collected once, and again after the group has changed.
 func (m *merger) namesOf(group int) *names {
 	if m.known[group] != nil {
 		return m.known[group]
 	}
 	n, seen := &names{}, map[string]bool{}
-	for _, i := range m.members[group][:min(len(m.members[group]), maxApart)] {
+	for _, i := range m.members[group][:min(len(m.members[group]), maxDistinct)] {
 		c := m.claims[i]
 		if c.ID != "" && !slices.Contains(n.ids, c.ID) {
 			n.ids = append(n.ids, c.ID)

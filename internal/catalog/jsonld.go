@@ -34,7 +34,7 @@ type Document struct {
 	Fetched time.Time
 	// how many bytes of claims there is room for, as Budget counts them. The claim that passes it
 	// is the last one that is read; 0: no limit
-	Room int
+	Capacity int
 	// The number of its first claim: of a part of a document, what those before it may have.
 	First int
 }
@@ -133,7 +133,7 @@ type jsonReader struct {
 
 // full reports whether there is no room for more claims.
 func (r *jsonReader) full() bool {
-	return len(r.claims) >= MaxClaims || r.d.Room > 0 && r.bytes > r.d.Room
+	return len(r.claims) >= MaxClaims || r.d.Capacity > 0 && r.bytes > r.d.Capacity
 }
 
 // node is a JSON-LD node whose keys are local names: "schema:name", "http://schema.org/name" and

@@ -277,7 +277,7 @@ func (m *merger) assemble(s *set, heading bool) (crawl.DatasetInfo, string) {
 	d := crawl.DatasetInfo{
 		Origin: lead.Origin, Allowed: true, FetchedAt: lead.FetchedAt.UTC(), Expires: lead.Expires.UTC(),
 		URLs: []string{}, Files: []crawl.DatasetFile{}, Creators: []string{}, Keywords: []string{}, Columns: []crawl.DatasetColumn{}, Extra: map[string]any{},
-		Sources: []crawl.DatasetSource{}, AlsoDescribedAt: []crawl.DatasetSource{}, Provenance: map[string]string{}, Conflicts: map[string][]crawl.DatasetSaid{},
+		Sources: []crawl.DatasetSource{}, AlsoDescribedAt: []crawl.DatasetSource{}, Provenance: map[string]string{}, Conflicts: map[string][]crawl.DatasetStatement{},
 		Usage: crawl.UsageOf(nil),
 	}
 	files, documents := map[string]int{}, map[string]bool{}
@@ -399,8 +399,8 @@ const maxConflicts = 100
 // the first is named.
 func contradict(d *crawl.DatasetInfo, name, says, document string) {
 	have := d.Conflicts[name]
-	if len(have) < maxConflicts && !slices.ContainsFunc(have, func(s crawl.DatasetSaid) bool { return sameWords(s.Value, says) }) {
-		d.Conflicts[name] = append(have, crawl.DatasetSaid{Value: says, Document: document})
+	if len(have) < maxConflicts && !slices.ContainsFunc(have, func(s crawl.DatasetStatement) bool { return sameWords(s.Value, says) }) {
+		d.Conflicts[name] = append(have, crawl.DatasetStatement{Value: says, Document: document})
 	}
 }
 

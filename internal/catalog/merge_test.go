@@ -45,7 +45,7 @@ func TestMerge(t *testing.T) {
 	if f := d.Files[0]; len(d.Files) != 1 || f.MediaType != "text/csv" || f.SHA256 != "ab" {
 		t.Errorf("files %+v", d.Files)
 	}
-	conflicts := map[string][]crawl.DatasetSaid{
+	conflicts := map[string][]crawl.DatasetStatement{
 		"license": {{Value: "CC0-1.0", Document: "https://portal.example/data.json"}}, "rows": {{Value: "151", Document: "https://portal.example/data.json"}},
 	}
 	if fmt.Sprint(d.Conflicts) != fmt.Sprint(conflicts) {
@@ -116,7 +116,7 @@ func TestMergeByFile(t *testing.T) {
 }
 
 // Claims that name the same thousands of files and have different titles are compared once for each
-// pair of them, up to maxApart for a claim, and not once for each file.
+// pair of them, up to maxDistinct for a claim, and not once for each file.
 func TestMergeComparesPairsOnce(t *testing.T) {
 	const shared = 500
 	urls := make([]string, shared)
@@ -141,8 +141,8 @@ func TestMergeComparesPairsOnce(t *testing.T) {
 		}
 		return calls, groups
 	}
-	for _, n := range []int{maxApart, 2 * maxApart, 4 * maxApart} {
-		if calls, groups := comparisons(n); calls > n*maxApart || groups != n {
+	for _, n := range []int{maxDistinct, 2 * maxDistinct, 4 * maxDistinct} {
+		if calls, groups := comparisons(n); calls > n*maxDistinct || groups != n {
 			t.Errorf("%d claims with %d files each: %d comparisons, %d groups", n, shared, calls, groups)
 		}
 	}

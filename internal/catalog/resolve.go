@@ -373,7 +373,7 @@ func (r *resolver) read(where span) ([]byte, error) {
 	}
 	var err error
 	if r.buf, err = r.c.graph.file.Read(r.buf, where.at, uint32(where.size)); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoRoom, err)
+		return nil, fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	return r.buf, nil
 }

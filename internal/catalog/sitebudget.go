@@ -27,9 +27,9 @@ type Budget struct {
 // NewBudget returns a Budget of which nothing is used.
 func NewBudget() *Budget { return &Budget{map[string]int{}, SiteBudget} }
 
-// Room returns for how many bytes of claims there is room in a document at an
+// Capacity returns for how many bytes of claims there is room in a document at an
 // address; see Document.Room.
-func (b *Budget) Room(document string) int {
+func (b *Budget) Capacity(document string) int {
 	shared, ok := b.left[siteOf(&crawl.DatasetClaim{Origin: document})]
 	if !ok {
 		shared = b.site

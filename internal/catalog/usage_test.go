@@ -15,7 +15,7 @@ import (
 func TestUsage_8_3_Datasets(t *testing.T) {
 	says := func(document, kind, signal string) crawl.DatasetClaim {
 		var s usage.Set
-		s.ContentSignal(usage.Place{From: "robots.txt", Line: 4}, signal)
+		s.ContentSignal(usage.Position{From: "robots.txt", Line: 4}, signal)
 		return crawl.DatasetClaim{Kind: kind, Document: document, Origin: "https://a.example", ID: "https://a.example/id", Name: "n", Allowed: true,
 			Files: []crawl.DatasetFile{{URL: "https://a.example/f.csv"}}, Usage: s.Statements()}
 	}
@@ -52,7 +52,7 @@ func TestUsage_8_3_Datasets(t *testing.T) {
 
 // A statement is kept with a data.txt, and goes with it.
 func TestUsage_8_3_DataTxt(t *testing.T) {
-	p := crawl.Page{Kind: crawl.KindData, URL: "https://a.example/data.txt", Visit: crawl.VisitID{Epoch: 1, N: 1}, Usage: usage.Statements{{Text: "x", Says: usage.PreferencesOf(2)}}}
+	p := crawl.Page{Kind: crawl.KindData, URL: "https://a.example/data.txt", Visit: crawl.VisitID{Epoch: 1, N: 1}, Usage: usage.Statements{{Text: "x", Preferences: usage.PreferencesOf(2)}}}
 	p.Origin = p.URL.Origin()
 	e, ok := Update(Entry{}, &p, []byte(iris), "curtsy")
 	if !ok || len(e.Usage) != 1 {

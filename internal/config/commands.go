@@ -86,18 +86,18 @@ type Crawl struct {
 	Plan    `key:",squash"`
 	MaxTime time.Duration `key:"max-time" group:"Limits,common" usage:"stop this run after this ‹TIME› (0s: no limit)" example:"2h"`
 	// Progress is one of ProgressModes.
-	Progress string `key:"progress" group:"Output,common" usage:"show progress as ‹FORM›: auto, plain, json or none" words:"auto plain json none" example:"plain"`
-	Fetch    `key:",squash"`
-	Sign     `key:",squash"`
-	Doors    `key:",squash"`
-	Traces   `key:",squash"`
-	Disk     `key:",squash"`
-	CrawlLog `key:",squash"`
-	Mail     `key:",squash"`
-	Admin    `key:",squash"`
-	Access   `key:",squash"`
-	Common   `key:",squash"`
-	NATS     `key:",squash"`
+	Progress   string `key:"progress" group:"Output,common" usage:"show progress as ‹FORM›: auto, plain, json or none" words:"auto plain json none" example:"plain"`
+	Fetch      `key:",squash"`
+	Sign       `key:",squash"`
+	SiteAccess `key:",squash"`
+	Traces     `key:",squash"`
+	Disk       `key:",squash"`
+	CrawlLog   `key:",squash"`
+	Mail       `key:",squash"`
+	Admin      `key:",squash"`
+	Access     `key:",squash"`
+	Common     `key:",squash"`
+	NATS       `key:",squash"`
 }
 
 // ProgressModes are the forms in which `curtsy crawl` shows how it goes: one line that is redrawn
@@ -120,18 +120,18 @@ func (c *Crawl) check(src *Source) error {
 	if c.Dir == "" {
 		return src.Refuse("dir", "is empty; use for example "+defaultDir)
 	}
-	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Access.check(src), c.Fetch.check(src), c.Sign.check(src), c.Doors.check(src), c.Traces.check(src), c.Disk.check(src), c.CrawlLog.check(src), c.Mail.check(src))
+	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Access.check(src), c.Fetch.check(src), c.Sign.check(src), c.SiteAccess.check(src), c.Traces.check(src), c.Disk.check(src), c.CrawlLog.check(src), c.Mail.check(src))
 }
 
 // Foresee are the settings of `curtsy plan`: those of a crawl that bear on which pages it asks for,
 // and how fast.
 type Foresee struct {
-	Seeds  string `key:"seeds" group:"Scope,common" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
-	Plan   `key:",squash"`
-	Fetch  `key:",squash"`
-	Sign   `key:",squash"`
-	Doors  `key:",squash"`
-	Common `key:",squash"`
+	Seeds      string `key:"seeds" group:"Scope,common" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
+	Plan       `key:",squash"`
+	Fetch      `key:",squash"`
+	Sign       `key:",squash"`
+	SiteAccess `key:",squash"`
+	Common     `key:",squash"`
 }
 
 // NewForesee has the defaults of `curtsy plan`.
@@ -140,7 +140,7 @@ func NewForesee() *Foresee {
 }
 
 func (c *Foresee) check(src *Source) error {
-	return errors.Join(c.Common.check(src), c.Plan.check(src), c.Fetch.check(src), c.Sign.check(src), c.Doors.check(src))
+	return errors.Join(c.Common.check(src), c.Plan.check(src), c.Fetch.check(src), c.Sign.check(src), c.SiteAccess.check(src))
 }
 
 // Seed are the settings of `curtsy seed`, which submits a crawl that daemons carry out.
@@ -367,10 +367,10 @@ func (d Disk) check(src *Source) error {
 
 // Fetcher are the settings of `curtsy fetcher`.
 type Fetcher struct {
-	Daemon `key:",squash"`
-	Fetch  `key:",squash"`
-	Sign   `key:",squash"`
-	Doors  `key:",squash"`
+	Daemon     `key:",squash"`
+	Fetch      `key:",squash"`
+	Sign       `key:",squash"`
+	SiteAccess `key:",squash"`
 }
 
 // NewFetcher has the defaults of `curtsy fetcher`.
@@ -387,7 +387,7 @@ func (c *Fetcher) check(src *Source) error {
 	}
 	defer func() { c.Crawl = list }()
 	c.Crawl = shares[0].Name // what a daemon may be given; the others were looked at above
-	return errors.Join(c.Daemon.check(src), c.Fetch.check(src), c.Sign.check(src), c.Doors.check(src))
+	return errors.Join(c.Daemon.check(src), c.Fetch.check(src), c.Sign.check(src), c.SiteAccess.check(src))
 }
 
 // Indexer are the settings of `curtsy indexer`.
@@ -414,15 +414,15 @@ func (c *Indexer) check(src *Source) error {
 // Download are the settings of `curtsy datasets get`.
 type Download struct {
 	// On the command line this is --data, because --dir says where the files go.
-	Dir      string        `key:"dir" flag:"data" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
-	MaxSize  Size          `key:"max-size" group:"Limits,common" usage:"fetch no file larger than this ‹SIZE› (0: no limit)" example:"10GiB"`
-	MaxTotal Size          `key:"max-total" group:"Limits,common" usage:"fetch no more than this ‹SIZE› in total (0: no limit)" example:"100GiB"`
-	HoldMax  time.Duration `key:"hold-max" group:"Politeness" usage:"do not wait for a host that must be left alone for longer than this ‹TIME›" example:"10m"`
-	Disk     `key:",squash"`
-	Sign     `key:",squash"`
-	Doors    `key:",squash"`
-	Common   `key:",squash"`
-	NATS     `key:",squash"`
+	Dir        string        `key:"dir" flag:"data" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
+	MaxSize    Size          `key:"max-size" group:"Limits,common" usage:"fetch no file larger than this ‹SIZE› (0: no limit)" example:"10GiB"`
+	MaxTotal   Size          `key:"max-total" group:"Limits,common" usage:"fetch no more than this ‹SIZE› in total (0: no limit)" example:"100GiB"`
+	HoldMax    time.Duration `key:"hold-max" group:"Politeness" usage:"do not wait for a host that must be left alone for longer than this ‹TIME›" example:"10m"`
+	Disk       `key:",squash"`
+	Sign       `key:",squash"`
+	SiteAccess `key:",squash"`
+	Common     `key:",squash"`
+	NATS       `key:",squash"`
 }
 
 // NewDownload has the defaults of `curtsy datasets get`.
@@ -439,7 +439,7 @@ func (c *Download) check(src *Source) error {
 	case c.HoldMax < time.Second:
 		return src.Refuse("hold-max", "is under 1s; use for example 10m")
 	}
-	return errors.Join(c.Disk.check(src), c.Sign.check(src), c.Doors.check(src), c.Common.check(src), c.NATS.check(src))
+	return errors.Join(c.Disk.check(src), c.Sign.check(src), c.SiteAccess.check(src), c.Common.check(src), c.NATS.check(src))
 }
 
 // Reader are the settings that find the crawl.

@@ -14,7 +14,7 @@ type RUP struct {
 	Key          Secret   `key:"rup-key" flag:"-"`
 	KeyFile      string   `key:"rup-key-file" flag:"key-file" group:"Access,common" usage:"‹FILE› with the registration key" example:"site.key"`
 	Sign         `key:",squash"`
-	Doors        `key:",squash"`
+	SiteAccess   `key:",squash"`
 	Common       `key:",squash"`
 }
 
@@ -29,5 +29,5 @@ func (c *RUP) check(src *Source) error {
 		}
 		c.Key = Secret(strings.TrimRight(string(body), "\r\n"))
 	}
-	return errors.Join(checkContact(src, c.Contact), checkResolve(src, c.Resolve), c.Sign.check(src), c.Doors.check(src), c.Common.check(src))
+	return errors.Join(checkContact(src, c.Contact), checkResolve(src, c.Resolve), c.Sign.check(src), c.SiteAccess.check(src), c.Common.check(src))
 }

@@ -41,7 +41,7 @@ type Status struct {
 	// until their room in the queue is full.
 	PagesTrouble string `json:"pages_trouble,omitempty"`
 	// Hosts whose URLs are not due within hold_max.
-	Held []HeldHost `json:"held,omitempty"`
+	Postponed []PostponedHost `json:"held,omitempty"`
 	// Hosts that the operator has paused, and the URLs that are queued with them.
 	PausedHosts int64 `json:"paused_hosts,omitempty"`
 	PausedURLs  int64 `json:"paused_urls,omitempty"`
@@ -56,8 +56,8 @@ type Status struct {
 	Indexers []IndexerStatus `json:"indexers,omitempty"`
 }
 
-// HeldHost is a host that has URLs queued which will not be asked for soon, and why.
-type HeldHost struct {
+// PostponedHost is a host that has URLs queued which will not be asked for soon, and why.
+type PostponedHost struct {
 	Host   string    `json:"host"`
 	Queued int64     `json:"queued"`
 	Reason string    `json:"reason"`
@@ -72,7 +72,7 @@ type ShardStatus struct {
 	Applied     uint64 `json:"applied"`     // log sequence applied
 	Outstanding int    `json:"outstanding"` // visits
 	Outbox      int    `json:"outbox"`
-	Errands     int    `json:"errands"`  // unanswered
+	Aux         int    `json:"errands"`  // unanswered
 	DueSoon     int64  `json:"due_soon"` // URLs due within hold_max
 	// It goes by a spec that has the crawl paused.
 	Paused bool `json:"paused,omitempty"`
@@ -157,9 +157,9 @@ type UsageLine struct {
 	Line int    `json:"line"`
 	Text string `json:"text"`           // as written, MaxDetail bytes at most
 	Path string `json:"path,omitempty"` // of Content-Usage: of which paths it speaks; empty: of all
-	// Says has allow or disallow for each purpose that the line speaks of; empty for a License
-	// line, and for one that cannot be read.
-	Says map[string]string `json:"says,omitempty"`
+	// Preferences has allow or disallow for each purpose that the line speaks of; empty for a
+	// License line, and for one that cannot be read.
+	Preferences map[string]string `json:"says,omitempty"`
 	// Inferred from a rule for those who train models (§8.21).
 	Inferred bool `json:"inferred,omitempty"`
 }
@@ -205,9 +205,9 @@ type UpdatesInfo struct {
 	Recrawls     int64          `json:"recrawls"` // full ones, since what changed could not be had
 	LastReport   *UpdatesReport `json:"last_report"`
 	// When it is asked for more, unless it tells by itself.
-	Next    *time.Time `json:"next,omitempty"`
-	Reports int64      `json:"reports"`
-	Told    int64      `json:"told"` // URLs in them
+	Next     *time.Time `json:"next,omitempty"`
+	Reports  int64      `json:"reports"`
+	Reported int64      `json:"told"` // URLs in them
 	// Requests are those that it cost to be told: of /rupinfo.txt and RUP-CGI, sitemaps, feeds, key
 	// files, hubs. What was fetched because of it is Looked, and new pages.
 	Requests int64 `json:"requests"`

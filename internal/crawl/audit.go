@@ -11,7 +11,7 @@ type Audit struct {
 	At     time.Time // by the clock of who steered
 	Who    string    // a user, or the program that acted for one
 	From   string    // the address it came from; empty: this machine
-	Act    string    // pause, resume, pause-host, …: see internal/steer
+	Action string    // pause, resume, pause-host, …: see internal/control
 	What   string    // a host, a URL, or settings; empty: the whole crawl
 	Detail string
 	Error  string // why nothing came of it; empty: it was done
@@ -22,7 +22,7 @@ const MaxAuditText = 2048
 
 // Bounded returns the audit with no text longer than MaxAuditText.
 func (a Audit) Bounded() Audit {
-	for _, s := range []*string{&a.ID, &a.Who, &a.From, &a.Act, &a.What, &a.Detail, &a.Error} {
+	for _, s := range []*string{&a.ID, &a.Who, &a.From, &a.Action, &a.What, &a.Detail, &a.Error} {
 		if len(*s) > MaxAuditText {
 			*s = strings.ToValidUTF8((*s)[:MaxAuditText-3], "") + "…"
 		}

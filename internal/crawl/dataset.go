@@ -158,7 +158,7 @@ type DatasetInfo struct {
 	Sources    []DatasetSource   `json:"sources"`
 	Provenance map[string]string `json:"provenance"` // field → the document it is from
 	// Field → what other documents say instead.
-	Conflicts map[string][]DatasetSaid `json:"conflicts"`
+	Conflicts map[string][]DatasetStatement `json:"conflicts"`
 	// Usage is what the sites of these documents say of their use, the strictest of each.
 	Usage Usage `json:"usage"`
 
@@ -193,8 +193,8 @@ type DatasetSource struct {
 	LeftOut int `json:"left_out,omitempty"`
 }
 
-// DatasetSaid is what a document says of a field in contradiction to a more trusted one.
-type DatasetSaid struct {
+// DatasetStatement is what a document says of a field in contradiction to a more trusted one.
+type DatasetStatement struct {
 	Value    string `json:"value"`
 	Document string `json:"document"`
 }

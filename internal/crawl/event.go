@@ -15,15 +15,15 @@ const Version = 4
 // Event is one message of a shard's event log: all that one visit (or one submission of seeds, or
 // one indexer) has to tell that shard. Applying an event twice changes nothing.
 type Event struct {
-	Visit       VisitID  // the visit it comes from; zero when from none
-	Fetcher     string   // who sent it, for people
-	Links       []Links  // by page
-	Robots      []Robots // facts just fetched
-	Outcome     *Outcome // how far the visit has come, or its end
-	Errands     []Errand // for hosts of this shard
-	Answers     []Answer // to errands of this shard
-	Probes      []Probe  // well-known files asked for
-	StoreFailed []string // URLs the indexer gave up storing
+	Visit       VisitID      // the visit it comes from; zero when from none
+	Fetcher     string       // who sent it, for people
+	Links       []Links      // by page
+	Robots      []Robots     // facts just fetched
+	Outcome     *Outcome     // how far the visit has come, or its end
+	Aux         []AuxRequest // for hosts of this shard
+	Answers     []Answer     // to errands of this shard
+	Probes      []Probe      // well-known files asked for
+	StoreFailed []string     // URLs the indexer gave up storing
 	// StoreLost is the identity of the empty page store that this shard's indexer has begun,
 	// because the one before is gone: all pages stored so far are to be fetched again. Applied
 	// once for each identity.
@@ -48,8 +48,8 @@ type Event struct {
 	Refetch []string
 	// Audits are acts of those who steer the crawl, for the crawl log.
 	Audits []Audit
-	// Told are submissions of IndexNow, for sites of this shard.
-	Told []IndexNow
+	// Reported are submissions of IndexNow, for sites of this shard.
+	Reported []IndexNow
 	// WebSub is what hubs say of topics of this shard.
 	WebSub []WebSub
 	// Forward says that some of Links may be of other shards: who applies the event owes those to
@@ -68,11 +68,11 @@ type Unheld struct {
 // Links are the URLs one page leads to, in one shard: in the one whose log they are in, but for an
 // event with Forward.
 type Links struct {
-	FoundOn canon.URL
-	Depth   int // of the URLs, that is the page's depth + 1 (the page's own for a redirect)
-	Hops    int // redirects in a row that led to them; 0 for links proper
-	Seed    bool
-	URLs    []canon.URL
+	FoundOn   canon.URL
+	Depth     int // of the URLs, that is the page's depth + 1 (the page's own for a redirect)
+	Redirects int // redirects in a row that led to them; 0 for links proper
+	Seed      bool
+	URLs      []canon.URL
 	// Mods says of each URL when it changed last, in Unix seconds, as a sitemap or feed tells; 0:
 	// not told. Empty, or as long as URLs. It is a hint: a page held already is asked for again
 	// sooner if it was fetched before that.
@@ -199,12 +199,12 @@ type Outcome struct {
 	SinceEnd time.Duration
 	// The longest asked for by a 429 or 503, counted from the end of that response.
 	RetryAfter time.Duration
-	Requests   int      // requests sent, probes included
-	Overloads  int      // 429 and 503 answers
-	Timeouts   int      // requests that ended in a timeout or a refused connection
-	Done       []Errand // errands answered, and not told before
-	Private    bool     // the address dialled was private
-	Bytes      int64    // body bytes read from the wire
+	Requests   int          // requests sent, probes included
+	Overloads  int          // 429 and 503 answers
+	Timeouts   int          // requests that ended in a timeout or a refused connection
+	Done       []AuxRequest // errands answered, and not told before
+	Private    bool         // the address dialled was private
+	Bytes      int64        // body bytes read from the wire
 	// NotBefore is how long after sending the host should not be visited, because other hosts at
 	// its address keep that busy. It says nothing of the host.
 	NotBefore time.Duration

@@ -5,7 +5,7 @@ import "github.com/curtsy/curtsy/pkg/usage"
 // The fields of each message, as crawl.proto numbers them. The same list writes
 // and reads: see codec.
 
-func (t *Take) fields(c *codec) {
+func (t *VisitRequest) fields(c *codec) {
 	c.text(1, &t.Fetcher)
 	c.int(2, &t.Max)
 	c.bool(3, &t.Downloads)
@@ -31,7 +31,7 @@ func (v *Visit) fields(c *codec) {
 	for r := range each(c, 5, &v.Robots) {
 		r.fields(c)
 	}
-	for e := range each(c, 6, &v.Errands) {
+	for e := range each(c, 6, &v.Aux) {
 		e.fields(c)
 	}
 	c.duration(7, &v.Delay)
@@ -44,7 +44,7 @@ func (u *VisitURL) fields(c *codec) {
 	c.url(1, &u.URL)
 	c.url(2, &u.FoundOn)
 	c.int(3, &u.Depth)
-	c.int(4, &u.Hops)
+	c.int(4, &u.Redirects)
 	c.int(5, &u.Attempts)
 	c.text(6, &u.ETag)
 	c.text(7, &u.LastModified)
@@ -104,14 +104,14 @@ func (r *Robots) fields(c *codec) {
 	c.duration(13, &r.RetryAfter)
 	c.bool(14, &r.HasCrawlDelay)
 	c.bool(16, &r.Renewed)
-	c.int(17, &r.Hops)
+	c.int(17, &r.Redirects)
 	c.bool(18, &r.ProbeData)
-	for a := range each(c, 19, &r.Apart) {
+	for a := range each(c, 19, &r.Rights) {
 		a.fields(c)
 	}
 }
 
-func (a *Apart) fields(c *codec) {
+func (a *RightsFile) fields(c *codec) {
 	c.url(1, &a.URL)
 	c.enum(2, (*uint8)(&a.State))
 	c.bytes(3, &a.Body)
@@ -127,10 +127,10 @@ func (p *Probe) fields(c *codec) {
 	c.duration(4, &p.Fresh)
 	c.text(5, &p.Reason)
 	c.text(6, &p.Location)
-	c.int(7, &p.Hops)
+	c.int(7, &p.Redirects)
 }
 
-func (r *Errand) fields(c *codec) {
+func (r *AuxRequest) fields(c *codec) {
 	c.enum(1, (*uint8)(&r.Kind))
 	c.url(2, &r.URL)
 	c.origin(3, &r.Origin)
@@ -144,10 +144,10 @@ func (r *Errand) fields(c *codec) {
 
 func (a *Answer) fields(c *codec) {
 	if c.at == 1 {
-		a.Errand = Errand{}
+		a.Aux = AuxRequest{}
 	}
 	for range c.one(1) {
-		a.Errand.fields(c)
+		a.Aux.fields(c)
 	}
 	for range c.one(2) {
 		a.Robots.fields(c)
@@ -213,7 +213,7 @@ func (f *Feed) fields(c *codec) {
 	c.text(9, &f.ETag)
 	c.text(10, &f.LastModified)
 	c.uint(11, &f.Scope)
-	c.duration(12, &f.Rest)
+	c.duration(12, &f.MinInterval)
 	c.url(13, &f.Hub)
 	c.url(14, &f.Self)
 }
@@ -300,7 +300,7 @@ func (ev *Event) fields(c *codec) {
 			o.fields(c)
 		}
 	}
-	for e := range each(c, 6, &ev.Errands) {
+	for e := range each(c, 6, &ev.Aux) {
 		e.fields(c)
 	}
 	for a := range each(c, 7, &ev.Answers) {
@@ -333,7 +333,7 @@ func (ev *Event) fields(c *codec) {
 		a.fields(c)
 	}
 	c.bool(20, &ev.Forward)
-	for t := range each(c, 21, &ev.Told) {
+	for t := range each(c, 21, &ev.Reported) {
 		t.fields(c)
 	}
 	for w := range each(c, 22, &ev.WebSub) {
@@ -357,7 +357,7 @@ func (a *Audit) fields(c *codec) {
 	c.stamp(2, &a.At)
 	c.text(3, &a.Who)
 	c.text(4, &a.From)
-	c.text(5, &a.Act)
+	c.text(5, &a.Action)
 	c.text(6, &a.What)
 	c.text(7, &a.Detail)
 	c.text(8, &a.Error)
@@ -371,7 +371,7 @@ func (u *Unheld) fields(c *codec) {
 func (l *Links) fields(c *codec) {
 	c.url(1, &l.FoundOn)
 	c.int(2, &l.Depth)
-	c.int(3, &l.Hops)
+	c.int(3, &l.Redirects)
 	texts(c, 4, &l.URLs)
 	c.bool(5, &l.Seed)
 	c.numbers(6, &l.Mods)
@@ -530,8 +530,8 @@ func statementFields(s *usage.Statement, c *codec) {
 	c.text(1, &s.From)
 	c.int(2, &s.Line)
 	c.text(3, &s.Text)
-	says := s.Says.Bits()
+	says := s.Preferences.Bits()
 	c.enum(4, &says)
-	s.Says = usage.PreferencesOf(says)
+	s.Preferences = usage.PreferencesOf(says)
 	c.bool(5, &s.Inferred)
 }

@@ -34,11 +34,11 @@ var kinds = map[string]interface {
 	decode([]byte) (any, error)
 	encode(any) []byte
 }{
-	"take":    kind[Take]{AppendTake, DecodeTake},
+	"take":    kind[VisitRequest]{AppendVisitRequest, DecodeVisitRequest},
 	"grants":  kind[Grants]{AppendGrants, DecodeGrants},
 	"renew":   kind[Renew]{AppendRenew, DecodeRenew},
 	"renewed": kind[Renewed]{AppendRenewed, DecodeRenewed},
-	"errand":  kind[Errand]{AppendErrand, DecodeErrand},
+	"errand":  kind[AuxRequest]{AppendAuxRequest, DecodeAuxRequest},
 	"trace":   kind[Trace]{func(b []byte, t Trace) []byte { return AppendTrace(b, &t) }, DecodeTrace},
 	"event":   kind[Event]{func(b []byte, ev Event) []byte { return AppendEvent(b, &ev) }, DecodeEvent},
 	"pages":   kind[[]Page]{AppendPages, DecodePages},

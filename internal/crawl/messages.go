@@ -7,15 +7,15 @@ import "slices"
 // copies; byte slices (bodies, digests) point into the message, which must therefore not change
 // while they are in use.
 
-// AppendTake encodes a Take.
-func AppendTake(b []byte, m Take) []byte {
+// AppendVisitRequest encodes a Take.
+func AppendVisitRequest(b []byte, m VisitRequest) []byte {
 	c := writer(b)
 	m.fields(&c)
 	return c.b
 }
 
-// DecodeTake decodes a Take.
-func DecodeTake(b []byte) (m Take, err error) {
+// DecodeVisitRequest decodes a Take.
+func DecodeVisitRequest(b []byte) (m VisitRequest, err error) {
 	c := reader(b)
 	for c.more() {
 		m.fields(&c)
@@ -71,15 +71,15 @@ func DecodeRenewed(b []byte) (m Renewed, err error) {
 	return m, c.err("renewed")
 }
 
-// AppendErrand encodes an Errand, for storing it.
-func AppendErrand(b []byte, m Errand) []byte {
+// AppendAuxRequest encodes an Errand, for storing it.
+func AppendAuxRequest(b []byte, m AuxRequest) []byte {
 	c := writer(b)
 	m.fields(&c)
 	return c.b
 }
 
-// DecodeErrand decodes an Errand.
-func DecodeErrand(b []byte) (m Errand, err error) {
+// DecodeAuxRequest decodes an Errand.
+func DecodeAuxRequest(b []byte) (m AuxRequest, err error) {
 	c := reader(b)
 	for c.more() {
 		m.fields(&c)

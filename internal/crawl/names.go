@@ -43,8 +43,8 @@ func (n Names) PagesStream() string { return string(n) + "-PAGES" }
 // PagesSubject is where pages for a shard are published.
 func (n Names) PagesSubject(shard int) string { return fmt.Sprintf("%s.pages.%d", n, shard) }
 
-// Take is the request subject on which one frontier grants visits.
-func (n Names) Take(frontier string) string { return fmt.Sprintf("%s.take.%s", n, frontier) }
+// VisitRequest is the request subject on which one frontier grants visits.
+func (n Names) VisitRequest(frontier string) string { return fmt.Sprintf("%s.take.%s", n, frontier) }
 
 // Renew is the request subject on which a shard's owner prolongs visits.
 func (n Names) Renew(shard int) string { return fmt.Sprintf("%s.renew.%d", n, shard) }
@@ -75,8 +75,9 @@ const HostsBucket = "CURTSY_HOSTS"
 // shards to others for good.
 func Retired(instance string) string { return "retired." + instance }
 
-// Home is the key in the crawl's bucket of the record that says which indexer has a shard's pages.
-func Home(shard int) string { return fmt.Sprintf("home.%d", shard) }
+// AssignmentKey is the key in the crawl's bucket of the record that says which indexer has a
+// shard's pages.
+func AssignmentKey(shard int) string { return fmt.Sprintf("home.%d", shard) }
 
 // Members is the KV bucket in which frontiers ("frontier.<instance>") and indexers
 // ("indexer.<instance>") say that they are there.

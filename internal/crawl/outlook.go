@@ -19,12 +19,12 @@ type Bottleneck struct {
 
 // What a crawl waits for: Bottleneck.Kind.
 const (
-	WaitsHost    = "host"    // the delay of one host
-	WaitsMachine = "machine" // hands, processor, network: politeness would allow more
-	WaitsLimit   = "limit"   // --max-pages or --max-bytes is reached before the queue ends
-	WaitsHeld    = "held"    // only hosts on hold are left
-	WaitsPaused  = "paused"  // until somebody resumes it
-	WaitsDisk    = "disk"    // until there is room
+	WaitsHost      = "host"    // the delay of one host
+	WaitsMachine   = "machine" // hands, processor, network: politeness would allow more
+	WaitsLimit     = "limit"   // --max-pages or --max-bytes is reached before the queue ends
+	WaitsPostponed = "held"    // only hosts on hold are left
+	WaitsPaused    = "paused"  // until somebody resumes it
+	WaitsDisk      = "disk"    // until there is room
 )
 
 // Outlook is what a shard tells of the work before it, so that the end of all shards' work can be

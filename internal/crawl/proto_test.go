@@ -26,7 +26,7 @@ func TestFieldsAreThoseOfCrawlProto(t *testing.T) {
 		numbers[string(m[1])] = of
 	}
 	for _, m := range []interface{ fields(*codec) }{
-		new(Take), new(Grants), new(Visit), new(VisitURL), new(Renew), new(Renewed), new(Robots), new(Errand), new(Answer), new(Claim),
+		new(VisitRequest), new(Grants), new(Visit), new(VisitURL), new(Renew), new(Renewed), new(Robots), new(AuxRequest), new(Answer), new(Claim),
 		new(Sample), new(Sitemap), new(RUP), new(Probe), new(Event), new(Unheld), new(Audit), new(Links), new(Report), new(Outcome), new(Result), new(Page),
 		new(Trace), new(Sent), new(Feed), new(WebSub),
 	} {

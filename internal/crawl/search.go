@@ -79,11 +79,11 @@ type Hit struct {
 	// URL is a mirror's, and the page named here is not stored yet
 	AliasOf string `json:"alias_of,omitempty"`
 	Depth   int    `json:"depth"`
-	// HeldSince is when the page was first fetched with the content it has; the zero time
+	// StoredSince is when the page was first fetched with the content it has; the zero time
 	// when that is not known: since before it was noted. Of copies on several hosts the one
 	// held for longest is shown.
-	HeldSince time.Time `json:"held_since,omitzero"`
-	Usage     Usage     `json:"usage"`
+	StoredSince time.Time `json:"held_since,omitzero"`
+	Usage       Usage     `json:"usage"`
 }
 
 // Date is a day, UTC.

@@ -7,15 +7,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// RequestKind says what a request is for: those of errands have the number of their ErrandKind.
+// RequestKind says what a request is for: those of errands have the number of their AuxKind.
 type RequestKind uint8
 
 // The kinds of requests that are no errands.
 const (
 	RequestPage     RequestKind = 0
-	RequestRobots               = RequestKind(ErrandRobots)
-	RequestData                 = RequestKind(ErrandData)
-	RequestApart    RequestKind = 254 // an Apart file
+	RequestRobots               = RequestKind(AuxRobots)
+	RequestData                 = RequestKind(AuxData)
+	RequestRights   RequestKind = 254 // an Apart file
 	RequestDownload RequestKind = 255
 )
 
@@ -24,12 +24,12 @@ func (k RequestKind) String() string {
 	switch k {
 	case RequestPage:
 		return "page"
-	case RequestApart:
+	case RequestRights:
 		return "usage"
 	case RequestDownload:
 		return "download"
 	}
-	if name, ok := errandNames[ErrandKind(k)]; ok {
+	if name, ok := auxNames[AuxKind(k)]; ok {
 		return name
 	}
 	return "unknown " + strconv.Itoa(int(k))
@@ -58,7 +58,7 @@ const MaxTrace = 256
 // Sent is one request as it travels in a Trace, in few bytes.
 type Sent struct {
 	Shared int    // so many bytes of its URL are those of the one before; the first: 0
-	Rest   string // and the others
+	Suffix string // and the others
 	Kind   RequestKind
 	// Microseconds from the end of the request before, or from Trace.Begin, to its start.
 	Wait int64
@@ -108,7 +108,7 @@ func (t *Trace) Trace(all []Exchange, begin time.Time) {
 		for s.Shared < min(len(url), len(x.URL)) && url[s.Shared] == x.URL[s.Shared] {
 			s.Shared++
 		}
-		url, s.Rest = x.URL, x.URL[s.Shared:]
+		url, s.Suffix = x.URL, x.URL[s.Shared:]
 		if x.Bound != bound || x.BoundSource != source {
 			bound, source = x.Bound, x.BoundSource
 			s.Bound, s.BoundSource = bound, source
@@ -130,7 +130,7 @@ func (t *Trace) Each(yield func(Exchange) bool) {
 		if s.Shared > len(url) {
 			return
 		}
-		url = url[:s.Shared] + s.Rest
+		url = url[:s.Shared] + s.Suffix
 		if s.Bound != 0 || s.BoundSource != "" {
 			bound, source = s.Bound, s.BoundSource
 		}
@@ -160,7 +160,7 @@ func (t *Trace) fields(c *codec) {
 
 func (s *Sent) fields(c *codec) {
 	c.int(1, &s.Shared)
-	c.text(2, &s.Rest)
+	c.text(2, &s.Suffix)
 	c.enum(3, (*uint8)(&s.Kind))
 	c.long(4, &s.Wait)
 	c.long(5, &s.Took)

@@ -51,7 +51,7 @@ func TestTrace(t *testing.T) {
 
 // A trace that refers to more of a URL than there is ends there.
 func TestTraceMadeUp(t *testing.T) {
-	tr := Trace{Requests: []Sent{{Rest: "https://a.example/"}, {Shared: 19, Rest: "x"}, {Rest: "https://b.example/"}}}
+	tr := Trace{Requests: []Sent{{Suffix: "https://a.example/"}, {Shared: 19, Suffix: "x"}, {Suffix: "https://b.example/"}}}
 	n := 0
 	for range tr.Each {
 		n++

@@ -92,8 +92,8 @@ func (u *Usage) Add(l usage.Statements, document string) {
 	}
 }
 
-// Said lists what is said, in words: "ai-train disallow", …; empty where nothing is.
-func (u *Usage) Said() (all []string) {
+// Directives lists what is said, in words: "ai-train disallow", …; empty where nothing is.
+func (u *Usage) Directives() (all []string) {
 	for _, name := range usage.PurposeNames() {
 		p, _ := usage.ParsePurpose(name) // it is one
 		if v := u.Of(p); v != usage.Unknown.String() {

@@ -26,8 +26,8 @@ func (v VisitID) IsZero() bool { return v == VisitID{} }
 // String is the form logs and the crawl log use: epoch-counter.
 func (v VisitID) String() string { return fmt.Sprintf("%d-%d", v.Epoch, v.N) }
 
-// Take asks a frontier for up to Max visits.
-type Take struct {
+// VisitRequest asks a frontier for up to Max visits.
+type VisitRequest struct {
 	Fetcher string // the fetcher's name, for logs and for the frontier's view of who holds what
 	Max     int    // visits wanted, at least 1
 	// Downloads asks for the right to send requests to the host of Origin and nothing else: one
@@ -48,12 +48,12 @@ type Grants struct {
 // per host is outstanding at any moment: that is what keeps the crawl polite however many
 // fetchers there are.
 type Visit struct {
-	ID      VisitID
-	Shard   int
-	Host    canon.Host
-	URLs    []VisitURL
-	Robots  []Robots // what the frontier knows of each origin the URLs need
-	Errands []Errand // requests other parts need under this host's visit; done before the URLs
+	ID     VisitID
+	Shard  int
+	Host   canon.Host
+	URLs   []VisitURL
+	Robots []Robots     // what the frontier knows of each origin the URLs need
+	Aux    []AuxRequest // requests other parts need under this host's visit; done before the URLs
 	// Least time from the end of a response to the next start, already the maximum of all that asks
 	Delay time.Duration
 	// Lease is how long requests may be started, counted by the fetcher from the moment it *sent*
@@ -72,11 +72,11 @@ const MaxAttempts = 3
 
 // VisitURL is one URL to fetch in a visit.
 type VisitURL struct {
-	URL      canon.URL
-	FoundOn  canon.URL // the page that first led here; empty for a seed
-	Depth    int       // links from a seed
-	Hops     int       // redirects in a row that led here
-	Attempts int       // attempts that failed before this one
+	URL       canon.URL
+	FoundOn   canon.URL // the page that first led here; empty for a seed
+	Depth     int       // links from a seed
+	Redirects int       // redirects in a row that led here
+	Attempts  int       // attempts that failed before this one
 	// A copy is held that was answered with these: ask for the page only if it is another now.
 	ETag         string
 	LastModified string
@@ -148,32 +148,32 @@ type Robots struct {
 	Location      string        // with RobotsPending: the URL on another host to ask
 	RetryAfter    time.Duration // what a 429 or 503 asked for
 	Renewed       bool          // a 304: Body is empty and the stored copy lives on
-	Hops          int           // redirects followed so far
+	Redirects     int           // redirects followed so far
 	// ProbeData, frontier → fetcher: /data.txt of this origin is due to be asked for, if
 	// its rules allow that.
 	ProbeData bool
-	// Apart are the files that say more of the use of its pages. As a fact of its own they come in
+	// Rights are the files that say more of the use of its pages. As a fact of its own they come in
 	// a Robots without a state, which says nothing of robots.txt.
-	Apart []Apart
+	Rights []RightsFile
 }
 
 // Answer is what came of an errand.
 type Answer struct {
-	Errand Errand
-	// ErrandRobots: the state for Errand.Origin; RobotsPending: Location says
+	Aux AuxRequest
+	// AuxRobots: the state for Errand.Origin; RobotsPending: Location says
 	// where the next hop leads
 	Robots Robots
-	Probe  Probe // ErrandData, ErrandNested: what came of it
+	Probe  Probe // AuxData, AuxNested: what came of it
 
-	Claim   Claim   // ErrandClaim
-	Sample  Sample  // ErrandSample
-	Sitemap Sitemap // ErrandSitemap
-	RUP     RUP     // ErrandRUP
+	Claim   Claim   // AuxClaim
+	Sample  Sample  // AuxSample
+	Sitemap Sitemap // AuxSitemap
+	RUP     RUP     // AuxRUP
 
-	SecurityTxt *SecurityTxt // ErrandSecurityTxt; else nil
-	LLMSTxt     *LLMSTxt     // ErrandLLMSTxt; else nil
-	KeyFile     *KeyFile     // ErrandIndexNow; else nil
-	Feed        *Feed        // ErrandFeed; else nil
+	SecurityTxt *SecurityTxt // AuxSecurityTxt; else nil
+	LLMSTxt     *LLMSTxt     // AuxLLMSTxt; else nil
+	KeyFile     *KeyFile     // AuxIndexNow; else nil
+	Feed        *Feed        // AuxFeed; else nil
 }
 
 // What asking an origin for a file such as its security.txt led to.
@@ -212,7 +212,7 @@ type Feed struct {
 	// At most 64 bytes, else empty.
 	LastModified string
 	Scope        uint64        // Spec.ScopeHash of the crawl its entries were judged by
-	Rest         time.Duration // for how long it asks not to be read again (<ttl>)
+	MinInterval  time.Duration // for how long it asks not to be read again (<ttl>)
 	// The hub that tells of its changes, and what it is called there (WebSub §4); empty: none.
 	Hub, Self canon.URL
 }
@@ -335,11 +335,11 @@ func (s ProbeState) String() string {
 
 // Probe is what came of asking an origin for /data.txt (protocols §5.1).
 type Probe struct {
-	Origin   canon.Origin
-	State    ProbeState
-	Status   int           // HTTP status, 0 without an answer
-	Fresh    time.Duration // when to ask again, from now
-	Reason   string        // for people
-	Location string        // with ProbePending
-	Hops     int           // redirects followed so far
+	Origin    canon.Origin
+	State     ProbeState
+	Status    int           // HTTP status, 0 without an answer
+	Fresh     time.Duration // when to ask again, from now
+	Reason    string        // for people
+	Location  string        // with ProbePending
+	Redirects int           // redirects followed so far
 }

@@ -16,10 +16,10 @@ import (
 var (
 	testOrigin = canon.Origin{Scheme: "https", Host: "a.example", Port: 8443}
 	testRobots = Robots{testOrigin, RobotsParsed, 200, []byte("User-agent: *"), bytes.Repeat([]byte{7}, 32), 1, 2, 3, true, "e", "l", "r", "http://b.example/", 4, true, 5, true,
-		[]Apart{{"https://a.example:8443/.well-known/tdmrep.json", ApartLost, []byte("[]"), bytes.Repeat([]byte{8}, 32), 6, "r"}}}
+		[]RightsFile{{"https://a.example:8443/.well-known/tdmrep.json", RightsLost, []byte("[]"), bytes.Repeat([]byte{8}, 32), 6, "r"}}}
 	testProbe  = Probe{testOrigin, ProbePending, 301, 2, "r", "http://b.example/d", 3}
-	testErrand = Errand{ErrandRobots, "http://b.example/r", testOrigin, 2, 3, "e", "l", "http://b.example/t", "f"}
-	testAnswer = Answer{testErrand, testRobots, testProbe, Claim{ClaimTarget, testOrigin, []byte{1}, "r", testOrigin, 1, 2}, Sample{200, 1, 2, "r", "l"},
+	testAux    = AuxRequest{AuxRobots, "http://b.example/r", testOrigin, 2, 3, "e", "l", "http://b.example/t", "f"}
+	testAnswer = Answer{testAux, testRobots, testProbe, Claim{ClaimTarget, testOrigin, []byte{1}, "r", testOrigin, 1, 2}, Sample{200, 1, 2, "r", "l"},
 		Sitemap{200, true, true, "urlset", 1, 2, "e", "l", "r", true, 3}, RUP{200, "r", true, 1, []byte("b"), 2, "k", 3, 4, 5},
 		&SecurityTxt{FileFound, "r", []string{"tel:1"}, time.UnixMilli(6)},
 		&LLMSTxt{FileFound, "r", "t", 1, 2, 3}, &KeyFile{"k", "r", true}, &Feed{200, true, true, true, "r", 1, 2, 3, "e", "l", 4, 5, "http://b.example/hub", "http://b.example/f"}}
@@ -65,13 +65,13 @@ func roundTrip[T any](t *testing.T, want T, got T, err error) {
 }
 
 func TestWireRoundTrip(t *testing.T) {
-	take := Take{"f1", 16, true, testOrigin}
-	gotTake, err := DecodeTake(AppendTake(nil, take))
-	roundTrip(t, take, gotTake, err)
+	take := VisitRequest{"f1", 16, true, testOrigin}
+	gotVisitRequest, err := DecodeVisitRequest(AppendVisitRequest(nil, take))
+	roundTrip(t, take, gotVisitRequest, err)
 
 	grants := Grants{Wait: time.Second, Visits: []Visit{{
 		ID: testVisitID, Shard: 3, Host: "a.example", URLs: []VisitURL{{"http://a.example/", "http://b.example/", 1, 2, 3, "e", "l", true, "cut"}},
-		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Delay: 5, Lease: 7, Hurried: true,
+		Robots: []Robots{testRobots}, Aux: []AuxRequest{testAux}, Delay: 5, Lease: 7, Hurried: true,
 		DelaySource: "s",
 	}}, Now: time.UnixMilli(9)}
 	gotGrants, err := DecodeGrants(AppendGrants(nil, grants))
@@ -85,18 +85,18 @@ func TestWireRoundTrip(t *testing.T) {
 	gotRenewed, err := DecodeRenewed(AppendRenewed(nil, renewed))
 	roundTrip(t, renewed, gotRenewed, err)
 
-	gotErrand, err := DecodeErrand(AppendErrand(nil, testErrand))
-	roundTrip(t, testErrand, gotErrand, err)
+	gotAux, err := DecodeAuxRequest(AppendAuxRequest(nil, testAux))
+	roundTrip(t, testAux, gotAux, err)
 
 	ev := Event{
 		Visit: testVisitID, Fetcher: "f1", Links: []Links{testLinks},
-		Robots: []Robots{testRobots}, Errands: []Errand{testErrand}, Answers: []Answer{testAnswer}, Probes: []Probe{testProbe}, StoreFailed: []string{"u"}, StoreLost: "5f",
+		Robots: []Robots{testRobots}, Aux: []AuxRequest{testAux}, Answers: []Answer{testAnswer}, Probes: []Probe{testProbe}, StoreFailed: []string{"u"}, StoreLost: "5f",
 		Missing: []Unheld{{"http://a.example/1", testVisitID}}, Removed: []Unheld{{"http://a.example/2", testVisitID}}, Unreadable: []Unheld{{URL: "http://a.example/killer", Visit: VisitID{Epoch: 3, N: 9}}}, Reports: []Report{testReport}, Retry: []string{"a.example", "http://b.example/"}, Refetch: []string{"http://b.example/"},
-		Audits:  []Audit{{ID: "Q1", At: time.UnixMilli(1753000000123), Who: "ada@laptop", From: "10.0.0.2", Act: "delay-host", What: "a.example", Detail: "5s", Error: "no"}},
-		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []Errand{testErrand}, true, 7, 8},
+		Audits:  []Audit{{ID: "Q1", At: time.UnixMilli(1753000000123), Who: "ada@laptop", From: "10.0.0.2", Action: "delay-host", What: "a.example", Detail: "5s", Error: "no"}},
+		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []AuxRequest{testAux}, true, 7, 8},
 		Traces:  []Trace{{"a.example", 1, 2, []Sent{{3, "r", RequestDownload, 4, 5, 6, 7, 8, "s", true, true}}, true, 9, "s"}}, Forward: true,
-		WebSub: []WebSub{{"http://a.example/f", 1, "deliver", 2, "r", time.UnixMilli(3), []canon.URL{"http://a.example/1"}, []int64{4}}},
-		Told:   []IndexNow{{testOrigin, "k", "http://a.example/k.txt", []canon.URL{"http://a.example/1"}, time.UnixMilli(5)}},
+		WebSub:   []WebSub{{"http://a.example/f", 1, "deliver", 2, "r", time.UnixMilli(3), []canon.URL{"http://a.example/1"}, []int64{4}}},
+		Reported: []IndexNow{{testOrigin, "k", "http://a.example/k.txt", []canon.URL{"http://a.example/1"}, time.UnixMilli(5)}},
 	}
 	gotEvent, err := DecodeEvent(AppendEvent(nil, &ev))
 	roundTrip(t, ev, gotEvent, err)
@@ -104,7 +104,7 @@ func TestWireRoundTrip(t *testing.T) {
 	pages := []Page{{
 		"http://a.example/", testVisitID, 200, time.UnixMilli(1), "text/html", "utf-8", NoSnippet, time.UnixMilli(2), 3, [32]byte{1}, 4,
 		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true, 6, KindData, testOrigin, 5, "http://c.example/", "http://d.example/", true, true, NoIndex, time.UnixMilli(3), "http://a.example/d/data.txt", 7, 8,
-		usage.Statements{{Place: usage.Place{From: "robots.txt", Line: 3}, Text: "t", Says: usage.PreferencesOf(0x99), Inferred: true}}, 5, "accept", 9, 10,
+		usage.Statements{{Position: usage.Position{From: "robots.txt", Line: 3}, Text: "t", Preferences: usage.PreferencesOf(0x99), Inferred: true}}, 5, "accept", 9, 10,
 		&Capture{1, []byte("GET"), []byte("HTTP"), EncodingS2, true, 1<<32 - 1, true, CutByTime, "::1", 2, []byte("links")},
 		&Head{"t", "de"}, []byte("links"),
 	}}
@@ -152,27 +152,27 @@ func TestWireLimits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		b    string
 		ok   bool
-		want Take
+		want VisitRequest
 	}{
-		"the largest number":         {"\x10\xff\xff\xff\xff\x07", true, Take{Max: math.MaxInt32}},
-		"one more":                   {"\x10\x80\x80\x80\x80\x08", false, Take{}},
-		"a padded number":            {"\x10\x81\x80\x00", true, Take{Max: 1}},
-		"more than 64 bits":          {"\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", false, Take{}},
-		"cut short":                  {"\x10\x80", false, Take{}},
-		"text to the end":            {"\x0a\x01f", true, Take{Fetcher: "f"}},
-		"text past the end":          {"\x0a\x02f", false, Take{}},
-		"a number instead of text":   {"\x0a\x01f\x08\x05\x10\x02", true, Take{Max: 2}},
-		"text instead of a number":   {"\x10\x02\x12\x01x", true, Take{}},
-		"unknown fields":             {"\x50\x05\x10\x02\x5a\x01x\x61" + "12345678" + "\x6d" + "1234" + "\x0a\x01f", true, Take{Fetcher: "f", Max: 2}},
-		"fixed past the end":         {"\x10\x02\x61" + "1234567", false, Take{Max: 2}},
-		"a group":                    {"\x10\x02\x5b", false, Take{Max: 2}},
-		"field 0":                    {"\x10\x02\x00\x01", false, Take{Max: 2}},
-		"the largest field":          {"\x80\x80\x80\x80\x08\x01\x10\x02", true, Take{Max: 2}},
-		"one more than that":         {"\x88\x80\x80\x80\x08\x01\x10\x02", false, Take{}},
-		"in another order":           {"\x18\x01\x10\x02\x0a\x01f", true, Take{Fetcher: "f", Max: 2, Downloads: true}},
-		"twice: the last one counts": {"\x10\x02\x18\x01\x10\x03", true, Take{Max: 3, Downloads: true}},
+		"the largest number":         {"\x10\xff\xff\xff\xff\x07", true, VisitRequest{Max: math.MaxInt32}},
+		"one more":                   {"\x10\x80\x80\x80\x80\x08", false, VisitRequest{}},
+		"a padded number":            {"\x10\x81\x80\x00", true, VisitRequest{Max: 1}},
+		"more than 64 bits":          {"\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", false, VisitRequest{}},
+		"cut short":                  {"\x10\x80", false, VisitRequest{}},
+		"text to the end":            {"\x0a\x01f", true, VisitRequest{Fetcher: "f"}},
+		"text past the end":          {"\x0a\x02f", false, VisitRequest{}},
+		"a number instead of text":   {"\x0a\x01f\x08\x05\x10\x02", true, VisitRequest{Max: 2}},
+		"text instead of a number":   {"\x10\x02\x12\x01x", true, VisitRequest{}},
+		"unknown fields":             {"\x50\x05\x10\x02\x5a\x01x\x61" + "12345678" + "\x6d" + "1234" + "\x0a\x01f", true, VisitRequest{Fetcher: "f", Max: 2}},
+		"fixed past the end":         {"\x10\x02\x61" + "1234567", false, VisitRequest{Max: 2}},
+		"a group":                    {"\x10\x02\x5b", false, VisitRequest{Max: 2}},
+		"field 0":                    {"\x10\x02\x00\x01", false, VisitRequest{Max: 2}},
+		"the largest field":          {"\x80\x80\x80\x80\x08\x01\x10\x02", true, VisitRequest{Max: 2}},
+		"one more than that":         {"\x88\x80\x80\x80\x08\x01\x10\x02", false, VisitRequest{}},
+		"in another order":           {"\x18\x01\x10\x02\x0a\x01f", true, VisitRequest{Fetcher: "f", Max: 2, Downloads: true}},
+		"twice: the last one counts": {"\x10\x02\x18\x01\x10\x03", true, VisitRequest{Max: 3, Downloads: true}},
 	} {
-		got, err := DecodeTake([]byte(tt.b))
+		got, err := DecodeVisitRequest([]byte(tt.b))
 		if got != tt.want || (err == nil) != tt.ok || err != nil && !errors.Is(err, ErrWire) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, tt.want)
 		}
@@ -228,11 +228,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add(AppendGrants(nil, Grants{Visits: []Visit{{ID: testVisitID, URLs: []VisitURL{{URL: "u"}}}}}))
 	f.Add(AppendPages(nil, []Page{{URL: "u", Body: []byte("b")}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		DecodeTake(b)
+		DecodeVisitRequest(b)
 		DecodeGrants(b)
 		DecodeRenew(b)
 		DecodeRenewed(b)
-		DecodeErrand(b)
+		DecodeAuxRequest(b)
 		DecodePages(b)
 		if ev, err := DecodeEvent(b); err == nil {
 			if _, err := DecodeEvent(AppendEvent(nil, &ev)); err != nil {

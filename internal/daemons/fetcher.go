@@ -44,7 +44,7 @@ func serveFetcher(ctx context.Context, cfg *config.Fetcher, stderr io.Writer) er
 		weight[s.Name] = s.Weight
 	}
 	options := fetcher.Options{
-		Name: o.Instance, Hands: cfg.Visits, MaxBody: int64(cfg.MaxBody), MaxCatalogue: int64(cfg.MaxCatalogue), PageMemory: int64(cfg.PageMemory), PDFToText: cfg.PDFToText, Signer: signer, Tracer: tracer, Credentials: shown, Proxy: proxy, Log: o.Log,
+		Name: o.Instance, Slots: cfg.Visits, MaxBody: int64(cfg.MaxBody), MaxCatalogue: int64(cfg.MaxCatalogue), PageMemory: int64(cfg.PageMemory), PDFToText: cfg.PDFToText, Signer: signer, Tracer: tracer, Credentials: shown, Proxy: proxy, Log: o.Log,
 	}
 	var shared sharedOnce
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {

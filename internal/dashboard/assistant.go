@@ -23,7 +23,7 @@ func (a Ask) Assistants() mcpserver.Ask {
 // assistant answers at mcpPath. There the token itself is wanted each time: a browser's cookie is
 // for people, and what a program is let in by should not depend on one.
 func (w *Web) assistant(rw http.ResponseWriter, r *http.Request) {
-	_ = http.NewResponseController(rw).SetReadDeadline(time.Now().Add(takeWithin))
+	_ = http.NewResponseController(rw).SetReadDeadline(time.Now().Add(waitAtMost))
 	if w.o.Token != "" {
 		token, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		err := errWrongToken

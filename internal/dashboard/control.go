@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/steer"
 )
 
 // What is wrong with a form. Browsers check most of it before they send one.
@@ -24,40 +24,40 @@ var (
 // maxSeedsTyped is how many seeds a form takes.
 const maxSeedsTyped = 200
 
-func pauseHost(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
-	return steer.PauseHost(ctx, c, by, form.Get("host"))
+func pauseHost(ctx context.Context, c *asker.Crawl, form url.Values, by control.By) (string, error) {
+	return control.PauseHost(ctx, c, by, form.Get("host"))
 }
 
-func resumeHost(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
-	return steer.ResumeHost(ctx, c, by, form.Get("host"))
+func resumeHost(ctx context.Context, c *asker.Crawl, form url.Values, by control.By) (string, error) {
+	return control.ResumeHost(ctx, c, by, form.Get("host"))
 }
 
 // delayHost sets a delay. steer keeps what the site asks for where that is more.
-func delayHost(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
+func delayHost(ctx context.Context, c *asker.Crawl, form url.Values, by control.By) (string, error) {
 	s, err := strconv.ParseFloat(strings.TrimSpace(form.Get("seconds")), 64)
 	if err != nil || !(s >= 0 && s <= crawl.MaxHostDelay.Seconds()) {
 		return "", errDelay
 	}
-	return steer.DelayHost(ctx, c, by, form.Get("host"), time.Duration(s*float64(time.Second)))
+	return control.DelayHost(ctx, c, by, form.Get("host"), time.Duration(s*float64(time.Second)))
 }
 
-func retryHost(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
-	return steer.Retry(ctx, c, by, []string{form.Get("host")})
+func retryHost(ctx context.Context, c *asker.Crawl, form url.Values, by control.By) (string, error) {
+	return control.Retry(ctx, c, by, []string{form.Get("host")})
 }
 
-func forget(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
+func forget(ctx context.Context, c *asker.Crawl, form url.Values, by control.By) (string, error) {
 	undo := form.Get("undo") != ""
 	if !undo && form.Get("sure") == "" {
 		return "", errConfirm
 	}
-	return steer.Forget(ctx, c, by, form.Get("what"), undo)
+	return control.Forget(ctx, c, by, form.Get("what"), undo)
 }
 
-func refetch(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
-	return steer.Refetch(ctx, c, by, form.Get("url"))
+func refetch(ctx context.Context, c *asker.Crawl, form url.Values, by control.By) (string, error) {
+	return control.Refetch(ctx, c, by, form.Get("url"))
 }
 
-func addSeeds(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
+func addSeeds(ctx context.Context, c *asker.Crawl, form url.Values, by control.By) (string, error) {
 	urls := strings.Fields(form.Get("urls"))
 	switch {
 	case len(urls) == 0:
@@ -65,5 +65,5 @@ func addSeeds(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By)
 	case len(urls) > maxSeedsTyped:
 		return "", errManySeeds
 	}
-	return steer.AddSeeds(ctx, c, by, urls)
+	return control.AddSeeds(ctx, c, by, urls)
 }

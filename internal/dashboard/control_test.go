@@ -15,15 +15,15 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/steer"
 )
 
 // What is typed wrong is told before anybody is asked to do it.
 func TestFormsTypedWrong(t *testing.T) {
 	type form = url.Values
 	for _, bad := range []struct {
-		do   func(context.Context, *asker.Crawl, url.Values, steer.By) (string, error)
+		do   func(context.Context, *asker.Crawl, url.Values, control.By) (string, error)
 		form form
 		want error
 	}{
@@ -32,7 +32,7 @@ func TestFormsTypedWrong(t *testing.T) {
 		{changeSettings, form{"max-pages": {"many"}}, errSetting}, {changeSettings, form{"max-pages": {"1"}, "max-pages-per-host": {"1"}, "max-depth": {"1"}, "delay": {"NaN"}}, errSetting},
 		{addSeeds, form{"urls": {strings.Repeat("a ", maxSeedsTyped+1)}}, errManySeeds},
 	} {
-		if _, err := bad.do(t.Context(), nil, bad.form, steer.By{}); !errors.Is(err, bad.want) {
+		if _, err := bad.do(t.Context(), nil, bad.form, control.By{}); !errors.Is(err, bad.want) {
 			t.Errorf("%.100v: %v, want %v", bad.form, err, bad.want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestBackToTheURL(t *testing.T) {
 	const of = "https://h.example/a%20b?x=1&y=2+3&z=%26"
 	for _, seen := range []bool{true, false} {
 		var body bytes.Buffer
-		if err := pageTemplates()["explain.html"].Execute(&body, frame{V: explainView{X: &crawl.Explanation{Canonical: of, Seen: seen}, Steered: true}}); err != nil {
+		if err := pageTemplates()["explain.html"].Execute(&body, frame{V: explainView{X: &crawl.Explanation{Canonical: of, Seen: seen}, CanControl: true}}); err != nil {
 			t.Fatal(err)
 		}
 		doc, err := html.Parse(&body)
@@ -70,7 +70,7 @@ func TestBackToTheURL(t *testing.T) {
 // The settings say what is kept, and how documents of a type are found.
 func TestSettingsOfWhatIsKept(t *testing.T) {
 	spec := crawl.Spec{Name: "manuals", Shards: 2, Search: true, Types: []string{"pdf", "office"}, WARC: "/srv/warc files", Purposes: []string{"ai-train"}}
-	_, body := browse(t, New(Options{Typed: " --dir /srv/x", Ask: Of(asker.AtRest(spec, func() error { return nil }, nil))})).get("/settings")
+	_, body := browse(t, New(Options{Typed: " --dir /srv/x", Ask: Of(asker.Stopped(spec, func() error { return nil }, nil))})).get("/settings")
 	for _, want := range []string{`<a href="/search?q=type%3apdf">pdf</a>, office`, "/srv/warc files", "curtsy archive list &#39;/srv/warc files&#39;", "ai-train", "curtsy set --dir /srv/x"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the settings do not say %q: %s", want, body)
@@ -84,7 +84,7 @@ func TestSettingsOfWhatIsKept(t *testing.T) {
 func TestSettingsThatWereChangedSince(t *testing.T) {
 	shown := crawl.Spec{Scope: "domain", MaxPages: 100, MaxDepth: -1, Delay: 1500 * time.Millisecond}
 	var body bytes.Buffer
-	if err := pageTemplates()["settings.html"].Execute(&body, frame{V: settingsView{Spec: shown, Steered: true, Scopes: steer.Scopes}}); err != nil {
+	if err := pageTemplates()["settings.html"].Execute(&body, frame{V: settingsView{Spec: shown, CanControl: true, Scopes: control.Scopes}}); err != nil {
 		t.Fatal(err)
 	}
 	doc, err := html.Parse(&body)
@@ -127,7 +127,7 @@ func TestSettingsThatWereChangedSince(t *testing.T) {
 // leads to an act there is.
 func TestControlsOnPages(t *testing.T) {
 	known := map[string]bool{}
-	for _, a := range acts {
+	for _, a := range actions {
 		known[a.path] = true
 	}
 	x := crawl.Explanation{Canonical: "https://h.example/", Seen: true}
@@ -137,11 +137,11 @@ func TestControlsOnPages(t *testing.T) {
 		v     any
 		forms int
 	}{
-		{"host.html", hostView{HostInfo: crawl.HostInfo{Host: "h.example"}, Steered: true}, 4},
-		{"host.html", hostView{HostInfo: crawl.HostInfo{Host: "h.example", Paused: true}, Steered: true}, 4},
+		{"host.html", hostView{HostInfo: crawl.HostInfo{Host: "h.example"}, CanControl: true}, 4},
+		{"host.html", hostView{HostInfo: crawl.HostInfo{Host: "h.example", Paused: true}, CanControl: true}, 4},
 		{"host.html", hostView{HostInfo: crawl.HostInfo{Host: "h.example"}}, 0},
-		{"explain.html", explainView{X: &x, Steered: true}, 2}, {"explain.html", explainView{X: &unseen, Steered: true}, 2}, {"explain.html", explainView{X: &x}, 0},
-		{"settings.html", settingsView{Spec: crawl.Spec{Forgotten: []string{"h.example"}, Seeds: []string{evilURL}}, Steered: true}, 3}, {"settings.html", settingsView{}, 0},
+		{"explain.html", explainView{X: &x, CanControl: true}, 2}, {"explain.html", explainView{X: &unseen, CanControl: true}, 2}, {"explain.html", explainView{X: &x}, 0},
+		{"settings.html", settingsView{Spec: crawl.Spec{Forgotten: []string{"h.example"}, Seeds: []string{evilURL}}, CanControl: true}, 3}, {"settings.html", settingsView{}, 0},
 	} {
 		var body bytes.Buffer
 		if err := pageTemplates()[p.file].Execute(&body, frame{V: p.v, CSRF: "token"}); err != nil {

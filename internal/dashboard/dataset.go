@@ -38,7 +38,7 @@ func (v datasetView) From(field string) string { return v.Provenance[field] }
 // conflict is what other documents say of a field.
 type conflict struct {
 	Field string
-	Said  []crawl.DatasetSaid
+	Said  []crawl.DatasetStatement
 }
 
 // Rows of the lists of a dataset that are shown.

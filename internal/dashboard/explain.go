@@ -17,10 +17,10 @@ type explainView struct {
 	X     *crawl.Explanation
 	Host  string
 	// The robots.txt that decides.
-	RobotsURL string
-	Page      *crawl.PageRecord // as it is stored; nil: it is not
-	MaxURL    int
-	Steered   bool // somebody is there who can be told what to do
+	RobotsURL  string
+	Page       *crawl.PageRecord // as it is stored; nil: it is not
+	MaxURL     int
+	CanControl bool // somebody is there who can be told what to do
 }
 
 func (v explainView) title() string {
@@ -31,7 +31,7 @@ func (v explainView) title() string {
 }
 
 func explain(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
-	v := explainView{URL: r.URL.Query().Get("url"), MaxURL: canon.MaxLen, Steered: !c.AtRest()}
+	v := explainView{URL: r.URL.Query().Get("url"), MaxURL: canon.MaxLen, CanControl: !c.Stopped()}
 	if v.URL == "" {
 		return v, nil
 	}

@@ -22,7 +22,7 @@ func answering(handlers ask.Handlers) Ask {
 			handlers[q] = sends()
 		}
 	}
-	return Of(asker.AtRest(crawl.Spec{Name: "manuals", Shards: 2}, func() error { return nil }, handlers))
+	return Of(asker.Stopped(crawl.Spec{Name: "manuals", Shards: 2}, func() error { return nil }, handlers))
 }
 
 // sends makes a handler that answers with these objects.
@@ -45,8 +45,8 @@ func running() crawl.Status {
 	return crawl.Status{
 		State: "running", Discovered: 2410, Queued: 1204, InFlight: 6, Stored: 1000, Redirected: 80, Refused: 100, Failed: 20,
 		ByReason: map[string]int64{"robots": 90, "noindex": 10, "http-4xx": 20}, Outlook: &left, Rate: 3.25, Bytes: 5 << 20, Hosts: 12,
-		Held:   []crawl.HeldHost{{Host: "slow.example", Queued: 3, Reason: "Crawl-delay: <b>3600</b>\u202e"}},
-		Shards: []crawl.ShardStatus{{Shard: 0, Owner: "frontier-1", Epoch: 3, Applied: 4711}},
+		Postponed: []crawl.PostponedHost{{Host: "slow.example", Queued: 3, Reason: "Crawl-delay: <b>3600</b>\u202e"}},
+		Shards:    []crawl.ShardStatus{{Shard: 0, Owner: "frontier-1", Epoch: 3, Applied: 4711}},
 	}
 }
 

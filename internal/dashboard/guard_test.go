@@ -323,7 +323,7 @@ func TestActAtRest(t *testing.T) {
 	c := browse(t, shows(Options{Token: token}, running()))
 	c.ask("GET", "/login?token="+url.QueryEscape(token), "")
 	good := url.Values{"csrf": {c.csrf("/")}}.Encode()
-	for _, a := range acts {
+	for _, a := range actions {
 		if code := c.ask("POST", a.path, "").StatusCode; code != http.StatusForbidden {
 			t.Errorf("%s without a token: %d", a.path, code)
 		}

@@ -22,7 +22,7 @@ type hostView struct {
 	MoreAgents   int
 	MoreSitemaps int
 	Before       bool // requests are shown before a time, and not the last
-	Steered      bool // somebody is there who can be told what to do
+	CanControl   bool // somebody is there who can be told what to do
 	MaxDelay     float64
 }
 
@@ -53,7 +53,7 @@ func host(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 			return nil, wrong("This is not a time: %s.", text(s, 40))
 		}
 	}
-	v, found := hostView{Before: !before.IsZero(), Steered: !c.AtRest(), MaxDelay: crawl.MaxHostDelay.Seconds()}, false
+	v, found := hostView{Before: !before.IsZero(), CanControl: !c.Stopped(), MaxDelay: crawl.MaxHostDelay.Seconds()}, false
 	err = c.HostsNamed(ctx, []string{string(name)}, func(h crawl.HostInfo) error {
 		v.HostInfo, found = h, true
 		return nil

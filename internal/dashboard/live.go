@@ -54,7 +54,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, p *page) {
 			event = nil
 		}
 		if event != nil {
-			_ = out.SetWriteDeadline(time.Now().Add(takeWithin)) // tests have no connection
+			_ = out.SetWriteDeadline(time.Now().Add(waitAtMost)) // tests have no connection
 			if _, err := rw.Write(event); err != nil || out.Flush() != nil {
 				return
 			}
@@ -76,7 +76,7 @@ func (w *Web) main(r *http.Request, p *page) (main []byte, says string, err erro
 	}
 	w.complete(&f, r, sessionOf(r.Context()))
 	says = "Live."
-	if e, ok := f.V.(ending); f.Resting || ok && e.ended() {
+	if e, ok := f.V.(ending); f.Stopped || ok && e.ended() {
 		says = "The crawl has ended. This page continues when the crawl does."
 	}
 	var b bytes.Buffer

@@ -262,7 +262,7 @@ func TestBusy(t *testing.T) {
 			}()
 		}
 		<-asked // one is worked on; the other waits, or is about to
-		for deadline := time.Now().Add(30 * time.Second); w.turns.Waiting() < 2; {
+		for deadline := time.Now().Add(30 * time.Second); w.semaphore.Waiting() < 2; {
 			if time.Now().After(deadline) {
 				t.Fatal("nobody waits")
 			}

@@ -15,17 +15,17 @@ import (
 // overviewView is what overview.html shows.
 type overviewView struct {
 	crawl.Status
-	TimeLeft    string     // in words
-	Ending      *endedView // how the crawl ended; nil: it has not
-	Parts       []part     // of the URLs discovered
-	Reasons     []service.Count
-	MoreReasons int // that are not listed
-	Shards      []crawl.ShardStatus
-	Steered     bool // somebody is there who can be told what to do
-	MoreHeld    int  // postponed hosts that are not listed
-	Charts      []chart
-	Spans       []spanLink
-	Archived    bool // there are WARC files
+	TimeLeft      string     // in words
+	Ending        *endedView // how the crawl ended; nil: it has not
+	Parts         []part     // of the URLs discovered
+	Reasons       []service.Count
+	MoreReasons   int // that are not listed
+	Shards        []crawl.ShardStatus
+	CanControl    bool // somebody is there who can be told what to do
+	MorePostponed int  // postponed hosts that are not listed
+	Charts        []chart
+	Spans         []spanLink
+	Archived      bool // there are WARC files
 	// What search has.
 	Types, Langs *counted // nil: nothing is known of it
 	Slow         []crawl.HostRow
@@ -63,11 +63,11 @@ type part struct {
 
 // How many rows the lists of the overview have, so that all of it stands on one screen.
 const (
-	heldShown    = 3
-	rankShown    = 5
-	newestShown  = 5
-	kindsShown   = 5
-	reasonsShown = 8
+	postponedShown = 3
+	rankShown      = 5
+	newestShown    = 5
+	kindsShown     = 5
+	reasonsShown   = 8
 )
 
 func overview(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
@@ -84,7 +84,7 @@ func overview(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	if err == nil {
 		err = past
 	}
-	v := overviewView{Status: st, TimeLeft: timeLeft(st), Parts: partsOf(st), Spans: links, Steered: !c.AtRest()}
+	v := overviewView{Status: st, TimeLeft: timeLeft(st), Parts: partsOf(st), Spans: links, CanControl: !c.Stopped()}
 	if over {
 		all := h
 		if span > 0 {
@@ -95,7 +95,7 @@ func overview(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	v.Charts = chartsOf(h, v.Ending != nil)
 	v.Reasons, v.MoreReasons = cut(service.Reasons(st), reasonsShown)
 	v.Shards = slices.SortedFunc(slices.Values(st.Shards), func(a, b crawl.ShardStatus) int { return a.Shard - b.Shard })
-	v.Held, v.MoreHeld = cut(v.Held, heldShown)
+	v.Postponed, v.MorePostponed = cut(v.Postponed, postponedShown)
 	v.storage()
 	v.Types = countedOf("Pages by type", "type", service.PageTypes(st), func(s string) (string, string) { return s, "/pages?type=" + url.QueryEscape(s) })
 	v.Langs = countedOf("Pages by language", "language", service.PageLangs(st), func(s string) (string, string) {

@@ -39,17 +39,17 @@ func TestOverview(t *testing.T) {
 // Who has a shard is said while somebody has: at rest a file names the last who had it.
 func TestWhoHasShards(t *testing.T) {
 	v := overviewView{Status: crawl.Status{State: "running"}, Shards: []crawl.ShardStatus{{Shard: 0, Owner: "frontier-1"}, {Shard: 1, Owner: "frontier-2"}}, IndexerOf: map[int]string{0: "indexer-1"}}
-	for _, steered := range []bool{true, false} {
+	for _, controlled := range []bool{true, false} {
 		var body bytes.Buffer
-		v.Steered = steered
+		v.CanControl = controlled
 		if err := pageTemplates()["overview.html"].Execute(&body, frame{V: v}); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(body.String(), "frontier-1") && strings.Contains(body.String(), "none at the moment"); got != steered {
-			t.Errorf("somebody runs: %v, frontiers are named: %v", steered, got)
+		if got := strings.Contains(body.String(), "frontier-1") && strings.Contains(body.String(), "none at the moment"); got != controlled {
+			t.Errorf("somebody runs: %v, frontiers are named: %v", controlled, got)
 		}
-		if got := strings.Count(body.String(), "not running"); steered && got != 0 || !steered && got != 3 {
-			t.Errorf("somebody runs: %v, not running are %d", steered, got)
+		if got := strings.Count(body.String(), "not running"); controlled && got != 0 || !controlled && got != 3 {
+			t.Errorf("somebody runs: %v, not running are %d", controlled, got)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestTimeLeft(t *testing.T) {
 		{crawl.Status{Queued: 3, ETA: eta(8.2)}, "9 s left"}, {crawl.Status{Queued: 3, AtLeast: 8}, "at least 8 s left"},
 		{crawl.Status{InFlight: 3, ETA: eta(12000)}, "3 h 20 min left"}, {crawl.Status{Queued: 3}, "time left unknown"},
 		{crawl.Status{ETA: eta(0), Round: &crawl.Round{Number: 3}}, "in round 3"}, {crawl.Status{ETA: eta(0), Round: &crawl.Round{Number: 3, Over: true}}, "nothing left"},
-		{crawl.Status{Queued: 3, ETA: eta(0), Held: []crawl.HeldHost{{}}}, ""},
+		{crawl.Status{Queued: 3, ETA: eta(0), Postponed: []crawl.PostponedHost{{}}}, ""},
 		{crawl.Status{Queued: 3, Bottleneck: &crawl.Bottleneck{Kind: crawl.WaitsPaused}}, ""},
 	} {
 		if got := timeLeft(tt.st); got != tt.want {
@@ -73,7 +73,7 @@ func TestTimeLeft(t *testing.T) {
 		}
 	}
 	st := running()
-	st.Queued, st.InFlight, st.Outlook, st.Held = 0, 0, &crawl.Outlook{}, nil
+	st.Queued, st.InFlight, st.Outlook, st.Postponed = 0, 0, &crawl.Outlook{}, nil
 	if _, body := browse(t, shows(Options{}, st)).get("/"); !strings.Contains(body, ", nothing left</span>") {
 		t.Errorf("with nothing left: %.3000s", body)
 	}

@@ -68,7 +68,7 @@ type frame struct {
 	Crawl    string
 	Nav      []navigation
 	Live     bool
-	Resting  bool     // the crawl is not running
+	Stopped  bool     // the crawl is not running
 	Notes    []string // what to know of the page
 	Done     string   // what the last control did
 	CSRF     string
@@ -141,7 +141,7 @@ const (
 func (w *Web) view(r *http.Request, p *page) (frame, error) {
 	f := frame{Title: p.title, Live: p.live}
 	err := w.asking(r.Context(), func(ctx context.Context, c *asker.Crawl) (err error) {
-		f.Resting = c.AtRest()
+		f.Stopped = c.Stopped()
 		f.V, err = p.view(ctx, c, &request{r, time.Now(), &w.catalog, w.o.Typed, &w.rankings})
 		return err
 	})

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/curtsy/curtsy/internal/ask"
-	"github.com/curtsy/curtsy/internal/turns"
+	"github.com/curtsy/curtsy/internal/semaphore"
 	"github.com/curtsy/curtsy/internal/webtext"
 )
 
@@ -48,7 +48,7 @@ func (w *Web) problemOf(ctx context.Context, about string, err error) *problem {
 	switch {
 	case errors.As(err, &p):
 		return p
-	case errors.Is(err, turns.ErrBusy):
+	case errors.Is(err, semaphore.ErrBusy):
 		return &problem{Status: http.StatusServiceUnavailable, Text: "Too many requests at once. Try again in a moment.", retry: 1}
 	case errors.Is(err, ask.ErrNobody), errors.As(err, &missing):
 		w.o.Log.Warn("nobody answered", "question", about, "err", err)

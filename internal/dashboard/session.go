@@ -107,7 +107,7 @@ const csrfField = "csrf"
 
 // form reads a form and checks that it is one that we gave to this session.
 func (w *Web) form(rw http.ResponseWriter, r *http.Request, s *session) *problem {
-	_ = http.NewResponseController(rw).SetReadDeadline(time.Now().Add(takeWithin))
+	_ = http.NewResponseController(rw).SetReadDeadline(time.Now().Add(waitAtMost))
 	r.Body = http.MaxBytesReader(rw, r.Body, maxForm)
 	if r.ParseForm() != nil {
 		return &problem{Status: http.StatusBadRequest, Text: "The form is not valid or too large."}
@@ -162,7 +162,7 @@ func (w *Web) guess(r *http.Request, token string) error {
 	return nil
 }
 
-// turnAway answers who has not shown the token: people by the page where they can.
+// returnVisit answers who has not shown the token: people by the page where they can.
 func (w *Web) turnAway(rw http.ResponseWriter, r *http.Request, s *session, bad *problem) {
 	rw.Header().Set("WWW-Authenticate", `Bearer realm="curtsy"`)
 	if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path, "/api") || streams(r) {

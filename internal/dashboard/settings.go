@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
-	"github.com/curtsy/curtsy/internal/steer"
 )
 
 // settingsView is what settings.html shows.
 type settingsView struct {
 	crawl.Spec
-	Steered bool // somebody is there who can be told what to do
+	CanControl bool // somebody is there who can be told what to do
 	// Of the lists that are cut.
 	MoreSeeds, MoreForgotten int
 	MaxSeeds                 int
@@ -40,11 +40,11 @@ var typeQueries = map[string]string{"html": "type:html", "text": "type:plain", "
 const listShown = 50
 
 func settings(ctx context.Context, c *asker.Crawl, _ *request) (any, error) {
-	v := settingsView{Spec: c.Spec, Steered: !c.AtRest(), MaxSeeds: maxSeedsTyped, Scopes: steer.Scopes}
+	v := settingsView{Spec: c.Spec, CanControl: !c.Stopped(), MaxSeeds: maxSeedsTyped, Scopes: control.Scopes}
 	if !slices.Contains(v.Scopes, c.Spec.Scope) { // *.NAME
 		v.Scopes = append(slices.Clip(v.Scopes), c.Spec.Scope)
 	}
-	if v.Steered {
+	if v.CanControl {
 		spec, err := service.ReadSpec(ctx, c.Bucket) // it may have changed since we came
 		if err != nil {
 			return nil, err
@@ -59,7 +59,7 @@ func settings(ctx context.Context, c *asker.Crawl, _ *request) (any, error) {
 		v.Kept = append(v.Kept, k)
 	}
 	v.For = v.PurposeSet().String()
-	v.Words = steer.Words(v.Spec)
+	v.Words = control.Words(v.Spec)
 	v.Seeds, v.MoreSeeds = cut(v.Seeds, listShown)
 	v.Forgotten, v.MoreForgotten = cut(v.Forgotten, listShown)
 	v.Include, _ = cut(v.Include, listShown)
@@ -71,20 +71,20 @@ func settings(ctx context.Context, c *asker.Crawl, _ *request) (any, error) {
 var errSetting = errors.New("A limit is a whole number. A delay is a number of seconds from 0 to 600.")
 
 // changeSettings changes scope, limits and the least delay, or says what that would do.
-func changeSettings(ctx context.Context, c *asker.Crawl, form url.Values, by steer.By) (string, error) {
+func changeSettings(ctx context.Context, c *asker.Crawl, form url.Values, by control.By) (string, error) {
 	to, err := settingsOf(form)
 	if err != nil {
 		return "", err
 	}
 	if form.Get("preview") != "" {
-		return steer.PreviewSet(ctx, c, to)
+		return control.PreviewSet(ctx, c, to)
 	}
-	return steer.Set(ctx, c, by, to)
+	return control.Set(ctx, c, by, to)
 }
 
 // settingsOf is what a form changes: the fields that are not as they were shown. Somebody else may
 // have changed the others since, and a delay that was raised is not to be taken back unseen.
-func settingsOf(form url.Values) (steer.Settings, error) {
+func settingsOf(form url.Values) (control.Settings, error) {
 	var numbers [3]int64
 	for i, name := range []string{"max-pages", "max-pages-per-host", "max-depth"} {
 		n, err := strconv.ParseInt(strings.TrimSpace(form.Get(name)), 10, 64)

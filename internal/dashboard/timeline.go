@@ -39,7 +39,7 @@ type requestRow struct {
 	Class string
 	// In the picture: where its row begins from above, and in it the end of what was owed, the
 	// bar's begin and its width.
-	Y, Owed, X, W float64
+	Y, Delay, X, W float64
 }
 
 // strip is the latest requests in one row.
@@ -50,9 +50,9 @@ type strip struct {
 
 // stripBar is a request in a strip, and what was owed before it.
 type stripBar struct {
-	Class         string
-	X, W          float64
-	OwedX, OwedTo float64
+	Class              string
+	X, W               float64
+	DelayX, DelayWidth float64
 }
 
 const (
@@ -140,7 +140,7 @@ func (v *timelineView) place() {
 	x := func(s float64) float64 { return tenth(drawWidth * min(max(s/scale, 0), 1)) }
 	for i := range v.Rows {
 		r := &v.Rows[i]
-		r.Y, r.Owed = rowHeight*float64(i)+2, x(r.BoundS)
+		r.Y, r.Delay = rowHeight*float64(i)+2, x(r.BoundS)
 		if !r.After {
 			continue
 		}
@@ -179,8 +179,8 @@ func drawStrip(rows []requestRow) (s strip) {
 		b.W = tenth(max(drawWidth*r.Took()/span, barLeast))
 		if i > 0 && r.After {
 			end := rows[i-1].End
-			b.OwedX = x(end)
-			b.OwedTo = tenth(max(x(end.Add(time.Duration(r.BoundS*float64(time.Second))))-b.OwedX, 0))
+			b.DelayX = x(end)
+			b.DelayWidth = tenth(max(x(end.Add(time.Duration(r.BoundS*float64(time.Second))))-b.DelayX, 0))
 		}
 		s.Bars = append(s.Bars, b)
 	}

@@ -25,8 +25,8 @@ func TestTimelineShowsWhoIsEarly(t *testing.T) {
 	}})
 	early := []bool{false, false, true, false, false, true, false}
 	for i, r := range v.Rows {
-		if r.Early != early[i] || r.After && (r.X < r.Owed) != early[i] {
-			t.Errorf("request %d: early %v, its bar at %v, owed up to %v", i, r.Early, r.X, r.Owed)
+		if r.Early != early[i] || r.After && (r.X < r.Delay) != early[i] {
+			t.Errorf("request %d: early %v, its bar at %v, owed up to %v", i, r.Early, r.X, r.Delay)
 		}
 		if r.X+r.W > drawWidth || r.W < barLeast && r.After {
 			t.Errorf("request %d: a bar from %v, %v wide", i, r.X, r.W)
@@ -51,8 +51,8 @@ func TestTimelineOfTheHost(t *testing.T) {
 		t.Fatalf("%d rows, %+v", len(v.Rows), v)
 	}
 	for i, b := range v.Strip.Bars {
-		if i > 0 && b.OwedX+b.OwedTo > b.X+0.2 {
-			t.Errorf("bar %d at %v, owed up to %v", i, b.X, b.OwedX+b.OwedTo)
+		if i > 0 && b.DelayX+b.DelayWidth > b.X+0.2 {
+			t.Errorf("bar %d at %v, owed up to %v", i, b.X, b.DelayX+b.DelayWidth)
 		}
 	}
 	var asked []byte
@@ -94,12 +94,12 @@ func TestTimelineOfNonsense(t *testing.T) {
 	} {
 		v := drawTimeline(crawl.Timeline{Host: "h.example", Requests: all})
 		for _, r := range v.Rows {
-			if !(r.X >= 0 && r.X+r.W <= drawWidth && r.Owed >= 0 && r.Owed <= drawWidth) {
+			if !(r.X >= 0 && r.X+r.W <= drawWidth && r.Delay >= 0 && r.Delay <= drawWidth) {
 				t.Errorf("%s: %+v", name, r)
 			}
 		}
 		for _, b := range v.Strip.Bars {
-			if !(b.X >= 0 && b.X <= drawWidth && b.W >= 0 && b.OwedTo >= 0) {
+			if !(b.X >= 0 && b.X <= drawWidth && b.W >= 0 && b.DelayWidth >= 0) {
 				t.Errorf("%s: %+v", name, b)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/mcpserver"
 	"github.com/curtsy/curtsy/internal/searchweb"
-	"github.com/curtsy/curtsy/internal/turns"
+	"github.com/curtsy/curtsy/internal/semaphore"
 )
 
 // Ask calls do with the crawl as it is to be asked now. do may be called again when the crawl began
@@ -54,16 +54,16 @@ type Options struct {
 
 // Web answers HTTP requests. It may be used by many goroutines.
 type Web struct {
-	o       Options
-	mux     *http.ServeMux
-	search  *searchweb.Web
-	mcp     *mcpserver.Server
-	key     []byte        // signs what browsers keep for us
-	tries   tries         // of tokens that are wrong
-	ended   ended         // sessions that have logged out
-	turns   *turns.Turns  // of questions
-	streams chan struct{} // holds a token for each page followed live
-	catalog catalogue
+	o         Options
+	mux       *http.ServeMux
+	search    *searchweb.Web
+	mcp       *mcpserver.Server
+	key       []byte               // signs what browsers keep for us
+	tries     tries                // of tokens that are wrong
+	ended     ended                // sessions that have logged out
+	semaphore *semaphore.Semaphore // of questions
+	streams   chan struct{}        // holds a token for each page followed live
+	catalog   catalogue
 
 	rankings rankings // of the overview
 }
@@ -80,18 +80,18 @@ func New(o Options) *Web {
 	}
 	w := &Web{
 		o: o, mux: http.NewServeMux(), key: signingKey(o.Token),
-		turns: turns.New(o.AtOnce, o.Queue, o.Timeout), streams: make(chan struct{}, o.Streams),
+		semaphore: semaphore.New(o.AtOnce, o.Queue, o.Timeout), streams: make(chan struct{}, o.Streams),
 	}
 	w.catalog.ask, w.catalog.log, w.catalog.wait = o.Ask, o.Log, tableWait
 	w.search = searchweb.New(searchweb.Options{
 		Crawl: searches{o.Ask}, Name: o.Name, Frame: searchFrame(o), Log: o.Log, Metrics: o.Searches, AtOnce: o.AtOnce, Queue: o.Queue, Timeout: o.Timeout,
 	})
-	w.mcp = mcpserver.New(mcpserver.Options{Ask: o.Ask.Assistants(), Name: o.Name, Log: o.Log, Turns: w.turns})
+	w.mcp = mcpserver.New(mcpserver.Options{Ask: o.Ask.Assistants(), Name: o.Name, Log: o.Log, Semaphore: w.semaphore})
 	for _, p := range pages {
 		w.mux.HandleFunc("GET "+p.path, func(rw http.ResponseWriter, r *http.Request) { w.page(rw, r, &p) })
 	}
-	for _, a := range acts {
-		w.mux.HandleFunc("POST "+a.path, func(rw http.ResponseWriter, r *http.Request) { w.act(rw, r, &a) })
+	for _, a := range actions {
+		w.mux.HandleFunc("POST "+a.path, func(rw http.ResponseWriter, r *http.Request) { w.action(rw, r, &a) })
 	}
 	for from, to := range moved {
 		w.mux.HandleFunc("GET "+from, func(rw http.ResponseWriter, r *http.Request) {
@@ -146,15 +146,15 @@ func (s searches) Page(ctx context.Context, url, content string) (rec crawl.Page
 	return rec, found, err
 }
 
-// takeWithin is how long a client may take for an answer, or to send a form.
-const takeWithin = 30 * time.Second
+// waitAtMost is how long a client may take for an answer, or to send a form.
+const waitAtMost = 30 * time.Second
 
 // ServeHTTP answers a request. Nothing it sends may be kept by a cache, framed, or read by the
 // scripts of other origins; what a page is allowed beyond that its handler says.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	// Who takes an answer in drops does not hold it for ever. An error means that there is no
 	// connection, as in tests.
-	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(w.o.Timeout + takeWithin))
+	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(w.o.Timeout + waitAtMost))
 	h := rw.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -196,7 +196,7 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 	"frame-ancestors 'none'; base-uri 'none'"
 
 // asking calls do when there is room for one more question, with a context that ends in time. The
-// error is turns.ErrBusy when there is none.
+// error is semaphore.ErrBusy when there is none.
 func (w *Web) asking(ctx context.Context, do func(context.Context, *asker.Crawl) error) error {
-	return w.turns.Take(ctx, func(ctx context.Context) error { return w.o.Ask(ctx, do) })
+	return w.semaphore.Do(ctx, func(ctx context.Context) error { return w.o.Ask(ctx, do) })
 }

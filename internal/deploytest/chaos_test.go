@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// chaosDelay and chaosHands, how many visits a fetcher carries out at once, make about 120
+	// chaosDelay and chaosSlots, how many visits a fetcher carries out at once, make about 120
 	// requests a second, and let a quarter of all hosts have a visit under way: those on which a
 	// visit too many would show.
 	chaosDelay = 500 * time.Millisecond
-	chaosHands = 20
+	chaosSlots = 20
 	// maxVisit is how many URLs a visit holds at most at that delay, and mostVisit at any.
 	maxVisit  = int(10 * time.Second / chaosDelay)
 	mostVisit = 64
@@ -109,7 +109,7 @@ func (c *chaos) run() {
 		c.rig.add(roleFrontier, "--checkpoint", "256KiB")
 	}
 	for range 3 {
-		c.rig.add(roleFetcher, "--visits", fmt.Sprint(chaosHands))
+		c.rig.add(roleFetcher, "--visits", fmt.Sprint(chaosSlots))
 	}
 	for range 2 {
 		c.rig.add(roleIndexer)
@@ -277,7 +277,7 @@ func (c *chaos) judge() {
 	t := c.t
 	st, pages := status(t, c.rig.at()...), storedPages(t, c.rig.at()...)
 	if st.Queued != 0 || st.InFlight != 0 {
-		t.Errorf("done with %d queued and %d in flight; held: %+v", st.Queued, st.InFlight, st.Held)
+		t.Errorf("done with %d queued and %d in flight; held: %+v", st.Queued, st.InFlight, st.Postponed)
 	}
 	if int(st.Stored) != len(pages) {
 		t.Errorf("status counts %d stored pages, there are %d", st.Stored, len(pages))

@@ -160,7 +160,7 @@ func crawlWithDaemons(t *testing.T, disturb func(*daemons), pages int) (map[stri
 
 	st, got, requests := status(t, at...), storedPages(t, at...), check()
 	held := int64(0)
-	for _, h := range st.Held {
+	for _, h := range st.Postponed {
 		held += h.Queued
 	}
 	if st.InFlight != 0 || st.Queued != held {

@@ -28,7 +28,7 @@ func dashboardStatus(stored int64) crawl.Status {
 	return crawl.Status{
 		State: "running", Discovered: 2410 + stored, Queued: 1204, InFlight: 6, Stored: 1000 + stored, Redirected: 80, Refused: 100, Failed: 20,
 		ByReason: map[string]int64{"robots": 90, "noindex": 10, "http-4xx": 20}, ETA: &eta, Rate: 3.25, Bytes: 5 << 20, Hosts: 12,
-		Held: []crawl.HeldHost{{Host: strings.Repeat("a-very-long-name.", 9) + "example", Queued: 3, Reason: `<script>document.title = "owned"</script>`}},
+		Postponed: []crawl.PostponedHost{{Host: strings.Repeat("a-very-long-name.", 9) + "example", Queued: 3, Reason: `<script>document.title = "owned"</script>`}},
 		Shards: []crawl.ShardStatus{{Shard: 0, Owner: "frontier-1", Epoch: 3, Applied: 4711},
 			{Shard: 1, Owner: "frontier-2", Epoch: 9, Applied: 4_711_000}},
 	}
@@ -38,7 +38,7 @@ func dashboardStatus(stored int64) crawl.Status {
 func serveDashboard(t *testing.T, token string) (url string) {
 	t.Helper()
 	var looks atomic.Int64
-	c := asker.AtRest(crawl.Spec{Name: "manuals", Shards: 2}, func() error { return nil }, ask.Handlers{
+	c := asker.Stopped(crawl.Spec{Name: "manuals", Shards: 2}, func() error { return nil }, ask.Handlers{
 		"status": func(_ context.Context, _ []byte, send func(any) error) error {
 			return send(dashboardStatus(looks.Add(1)))
 		},

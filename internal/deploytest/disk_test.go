@@ -173,7 +173,7 @@ func TestExternalServerDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	// Streams may reserve three quarters of it.
 	d := newSmallDisk(t, filepath.Join(dir, "nats"), 320*mib)
-	f := newFaulty(t, plainWeb(12, 100), faultyOptions{dir: dir, room: frontier.Room{Events: 16 * mib, Pages: 48 * mib, Replicas: 1}})
+	f := newFaulty(t, plainWeb(12, 100), faultyOptions{dir: dir, room: frontier.StreamLimits{Events: 16 * mib, Pages: 48 * mib, Replicas: 1}})
 	f.underWay(150)
 	d.fill(0)
 	quiet(t, f.srv)

@@ -85,9 +85,9 @@ type faulty struct {
 
 // faultyOptions say what is not as usual.
 type faultyOptions struct {
-	dir     string        // of all files; "": one that goes with the test
-	room    frontier.Room // that streams reserve; zero: what they do by themselves
-	indexer []string      // more arguments
+	dir     string                // of all files; "": one that goes with the test
+	room    frontier.StreamLimits // that streams reserve; zero: what they do by themselves
+	indexer []string              // more arguments
 }
 
 // newFaulty serves a web and starts all.
@@ -106,7 +106,7 @@ func newFaulty(t *testing.T, cfg simweb.Config, o faultyOptions) *faulty {
 	m.args = []string{"-a", "127.0.0.1", "-p", fmt.Sprint(f.ports[0].clients), "-js", "-sd", f.store}
 	f.nats = []*member{m}
 	m.start()
-	if o.room != (frontier.Room{}) {
+	if o.room != (frontier.StreamLimits{}) {
 		f.reserve(o.room)
 	}
 	single := []string{"--nats-replicas", "1"} // the last one counts
@@ -120,7 +120,7 @@ func newFaulty(t *testing.T, cfg simweb.Config, o faultyOptions) *faulty {
 }
 
 // reserve creates the streams of the crawl with so much room, which they then keep.
-func (f *faulty) reserve(room frontier.Room) {
+func (f *faulty) reserve(room frontier.StreamLimits) {
 	f.t.Helper()
 	var err error
 	until.True(f.t, "the streams are created", func() bool {
@@ -347,7 +347,7 @@ func readClasses(t *testing.T, dir string) func(map[string]simweb.Expectation) m
 		if err != nil {
 			t.Fatal(err)
 		}
-		files := asker.AtRest(rd.Spec(), rd.Close, rd.Handlers())
+		files := asker.Stopped(rd.Spec(), rd.Close, rd.Handlers())
 		defer files.Close()
 		got := map[string]simweb.Class{}
 		for u := range urls {

@@ -214,15 +214,15 @@ func TestExternalScale(t *testing.T) {
 	if n := s.again(log); n > 0 {
 		t.Errorf("%d URLs were asked for more than once", n)
 	}
-	rest, host := longestRest(slices.DeleteFunc(log, func(r simweb.Request) bool { return r.Start.After(began) }))
+	rest, host := longestPause(slices.DeleteFunc(log, func(r simweb.Request) bool { return r.Start.After(began) }))
 	t.Logf("the longest rest of a host with work was %v (%s)", rest.Round(time.Millisecond), host)
 	if rest > leaseTime+spare {
 		t.Errorf("%s rested for %v, at most %v may pass", host, rest, leaseTime+spare)
 	}
 }
 
-// longestRest is the longest time between two requests to a host.
-func longestRest(log []simweb.Request) (longest time.Duration, host string) {
+// longestPause is the longest time between two requests to a host.
+func longestPause(log []simweb.Request) (longest time.Duration, host string) {
 	slices.SortStableFunc(log, func(a, b simweb.Request) int { return a.Start.Compare(b.Start) })
 	last := map[string]time.Time{}
 	for _, r := range log {
@@ -248,7 +248,7 @@ func (s *scene) homes(names ...string) {
 		clear(count)
 		moving = false
 		for i := range s.rig.spec.Shards {
-			e, err := kv.Get(s.t.Context(), crawl.Home(i))
+			e, err := kv.Get(s.t.Context(), crawl.AssignmentKey(i))
 			if err != nil {
 				continue
 			}
@@ -314,7 +314,7 @@ func (s *scene) stored(name string) (n, all int) {
 	}
 	there := map[int]bool{}
 	for i := range s.rig.spec.Shards {
-		if e, err := kv.Get(s.t.Context(), crawl.Home(i)); err == nil && strings.Contains(string(e.Value()), `"instance":"`+name+`"`) {
+		if e, err := kv.Get(s.t.Context(), crawl.AssignmentKey(i)); err == nil && strings.Contains(string(e.Value()), `"instance":"`+name+`"`) {
 			there[i] = true
 		}
 	}

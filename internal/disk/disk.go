@@ -54,8 +54,8 @@ func (f *Floor) Err() error {
 	return f.err
 }
 
-// Room is how many bytes are free above the floor at this moment; negative below it.
-func (f *Floor) Room() (int64, error) {
+// Free is how many bytes are free above the floor at this moment; negative below it.
+func (f *Floor) Free() (int64, error) {
 	free, _, err := Space(f.dir)
 	if err != nil {
 		return 0, fmt.Errorf("free space of %s: %w", f.dir, err)

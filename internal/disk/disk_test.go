@@ -32,11 +32,11 @@ func TestFloorBelowAndAbove(t *testing.T) {
 	if err := f.Err(); err == nil || !strings.Contains(err.Error(), "--min-free") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("below the floor: %v", err)
 	}
-	if room, err := f.Room(); err != nil || room >= 0 {
+	if room, err := f.Free(); err != nil || room >= 0 {
 		t.Errorf("below the floor there is room for %d bytes, %v", room, err)
 	}
 	f.min = 1
-	if room, err := f.Room(); err != nil || room <= 0 {
+	if room, err := f.Free(); err != nil || room <= 0 {
 		t.Errorf("above the floor there is room for %d bytes, %v", room, err)
 	}
 	told := make(chan error, 4)

@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 )
 
-var say = documenttest.Say{Title: "A <title> & more", Text: "The <quick> fox jumps over the lazy dog", Link: "https://a.example/x?a=1&b=2"}
+var say = documenttest.Content{Title: "A <title> & more", Text: "The <quick> fox jumps over the lazy dog", Link: "https://a.example/x?a=1&b=2"}
 
 // Documents of every type say what they say, escaped, with title, text and link.
 func TestHTML(t *testing.T) {

@@ -82,8 +82,8 @@ func (o *Options) tiny() int64 { return max(o.Piece/128, 1) }
 
 // job is one call of Get.
 type job struct {
-	opt  Options
-	book *book
+	opt      Options
+	manifest *manifestLog
 
 	total *atomic.Int64 // bytes reserved; of several calls together: see GetFolders
 
@@ -100,7 +100,7 @@ func Get(ctx context.Context, files []File, opt Options) ([]Result, error) {
 	if err := sweep(opt.Dir); err != nil {
 		return nil, err
 	}
-	b, err := openBook(opt.Dir)
+	b, err := openManifestLog(opt.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func Get(ctx context.Context, files []File, opt Options) ([]Result, error) {
 }
 
 // get is Get with an open book.
-func (b *book) get(ctx context.Context, files []File, opt Options) ([]Result, error) {
+func (b *manifestLog) get(ctx context.Context, files []File, opt Options) ([]Result, error) {
 	if err := b.settle(); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (b *book) get(ctx context.Context, files []File, opt Options) ([]Result, er
 	if err != nil {
 		return nil, err
 	}
-	j := &job{opt: opt, book: b, total: cmp.Or(opt.total, new(atomic.Int64)), state: Progress{Files: len(files)}}
+	j := &job{opt: opt, manifest: b, total: cmp.Or(opt.total, new(atomic.Int64)), state: Progress{Files: len(files)}}
 	results := make([]Result, len(files))
 	queues := map[canon.Host][]int{}
 	var hosts []canon.Host
@@ -157,7 +157,7 @@ func (b *book) get(ctx context.Context, files []File, opt Options) ([]Result, er
 // get gets one file, unless it is there already.
 func (j *job) get(ctx context.Context, f *File) (Result, error) {
 	res := Result{Dataset: f.Dataset.ID, URL: string(f.URL), Path: f.Name}
-	if r, ok := j.book.find(string(f.URL)); ok {
+	if r, ok := j.manifest.find(string(f.URL)); ok {
 		switch st, err := os.Lstat(filepath.Join(j.opt.Dir, r.Path)); {
 		case errors.Is(err, fs.ErrNotExist): // it was removed, so it is fetched again
 		case err != nil:
@@ -207,7 +207,7 @@ func (j *job) finish(t *transfer, res Result) (Result, error) {
 	res.Bytes, res.SHA256, res.Outcome = p.n, p.digest(), Done
 	if err := t.announced(); err != nil {
 		res.Outcome, res.SHA256 = Failed, ""
-		name, aside := p.setAside()
+		name, aside := p.quarantine()
 		res.Path, res.Reason = name, err.Error()+"; it is stored as "+name
 		return res, aside
 	}
@@ -219,7 +219,7 @@ func (j *job) finish(t *transfer, res Result) (Result, error) {
 	if err := p.finish(&r); err != nil {
 		return res, err
 	}
-	return res, j.book.enter(r)
+	return res, j.manifest.enter(r)
 }
 
 // visit calls do under a visit to a host, unless the wait for one would be too long.
@@ -247,7 +247,7 @@ func (j *job) reserve(t *transfer, n int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.opt.Floor != nil {
-		room, err := j.opt.Floor.Room()
+		room, err := j.opt.Floor.Free()
 		if err != nil {
 			return err
 		}

@@ -14,11 +14,11 @@ import (
 
 // Other things in a directory beside the files themselves.
 const (
-	sumsName    = "SHA256SUMS"
-	packageName = "datapackage.json"
-	partSuffix  = ".part"
-	stateSuffix = ".part.json"
-	asideSuffix = ".mismatch" // a file whose digest is not the one that was announced
+	sumsName       = "SHA256SUMS"
+	packageName    = "datapackage.json"
+	partSuffix     = ".part"
+	stateSuffix    = ".part.json"
+	mismatchSuffix = ".mismatch" // a file whose digest is not the one that was announced
 	// of what is not data: a lock, and files that have not got their names yet
 	ownPrefix    = ".curtsy-"
 	maxNameBytes = 120 // leaves room for suffixes and numbers below the 255 of file systems
@@ -81,7 +81,7 @@ func safeName(s string) string {
 // ownSuffix reports whether a name ends like our names for files that are not whole.
 func ownSuffix(s string) bool {
 	low := strings.ToLower(s)
-	return strings.HasSuffix(low, partSuffix) || strings.HasSuffix(low, stateSuffix) || strings.HasSuffix(low, asideSuffix)
+	return strings.HasSuffix(low, partSuffix) || strings.HasSuffix(low, stateSuffix) || strings.HasSuffix(low, mismatchSuffix)
 }
 
 // shorten cuts a name before its extension.

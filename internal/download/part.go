@@ -218,9 +218,9 @@ func nameIt(dir, name string) error {
 	return syncDir(dir)
 }
 
-// setAside keeps a file that is not what was announced under another name.
-func (p *part) setAside() (name string, err error) {
-	name = p.name + asideSuffix
+// quarantine keeps a file that is not what was announced under another name.
+func (p *part) quarantine() (name string, err error) {
+	name = p.name + mismatchSuffix
 	if err := errors.Join(p.f.Sync(), p.f.Close()); err != nil {
 		return "", err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // enter lists a file that has its name, and removes its state. It may run twice.
-func (b *book) enter(r resource) error {
+func (b *manifestLog) enter(r resource) error {
 	if err := b.add(r); err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func (b *book) enter(r resource) error {
 
 // settle finishes what a crash has interrupted between a file's last byte and its
 // entry in the lists.
-func (b *book) settle() error {
+func (b *manifestLog) settle() error {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (b *book) settle() error {
 	return nil
 }
 
-func (b *book) settleOne(name string, st state) error {
+func (b *manifestLog) settleOne(name string, st state) error {
 	part := name + partSuffix
 	switch sum, n, err := digestOf(b.dir, part); {
 	case errors.Is(err, fs.ErrNotExist): // it has its name
@@ -78,7 +78,7 @@ func digestOf(dir, name string) (sum string, n int64, err error) {
 }
 
 // name gives each file its name in the directory: the one it has there from earlier, or a new one.
-func (b *book) name(files []File) ([]File, error) {
+func (b *manifestLog) name(files []File) ([]File, error) {
 	taken, at := names{}, map[string]string{}
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {

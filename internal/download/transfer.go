@@ -41,20 +41,20 @@ type transfer struct {
 	file *File
 	p    *part
 
-	at       canon.URL   // to be asked next
-	open     canon.URL   // is known not to be closed
-	hops     []canon.URL // that led there
-	plain    bool        // the server does no pieces: all of it in one answer
-	piece    int64       // bytes to ask for next
-	whole    bool
-	fails    int
-	restarts int
-	reserved int64 // bytes of --max-total that are reserved for this file
-	again    bool  // the redirects were followed again once
-	asked    asked
-	head     answer
-	began    time.Time // the body
-	bad      error     // why the answer is of no use, before its body was read or while it was
+	at        canon.URL   // to be asked next
+	open      canon.URL   // is known not to be closed
+	redirects []canon.URL // that led there
+	plain     bool        // the server does no pieces: all of it in one answer
+	piece     int64       // bytes to ask for next
+	whole     bool
+	fails     int
+	restarts  int
+	reserved  int64 // bytes of --max-total that are reserved for this file
+	again     bool  // the redirects were followed again once
+	asked     asked
+	head      answer
+	began     time.Time // the body
+	bad       error     // why the answer is of no use, before its body was read or while it was
 }
 
 // run requests what is missing, one visit for each request, until the file is complete.
@@ -285,8 +285,9 @@ func (t *transfer) follow() error {
 	case trouble:
 		return &later{a.why}
 	default:
-		if len(t.hops) > 0 && t.p.n > 0 && !t.again { // what a redirect granted may have expired
-			t.at, t.hops, t.again = t.file.URL, nil, true
+		// what a redirect granted may have expired
+		if len(t.redirects) > 0 && t.p.n > 0 && !t.again {
+			t.at, t.redirects, t.again = t.file.URL, nil, true
 			return nil
 		}
 		return fail("%s", a.why)
@@ -301,12 +302,12 @@ func (t *transfer) redirect(location string) error {
 		return fail("it is redirected without a target")
 	case err != nil:
 		return fail("it is redirected to %.200q: %v", location, err)
-	case len(t.hops) >= maxRedirects:
+	case len(t.redirects) >= maxRedirects:
 		return fail("it is redirected more than %d times", maxRedirects)
-	case next == t.at || slices.Contains(t.hops, next):
+	case next == t.at || slices.Contains(t.redirects, next):
 		return fail("it is redirected in a circle, to %s", next)
 	}
-	t.hops, t.at = append(t.hops, t.at), next
+	t.redirects, t.at = append(t.redirects, t.at), next
 	return nil
 }
 

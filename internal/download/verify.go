@@ -90,9 +90,9 @@ type Damaged struct {
 // Damaged are the files to be got anew.
 func (r *Report) Damaged() []Damaged { return r.damaged }
 
-// SetAside renames a damaged file, so that Get fetches it anew: to its name with .mismatch behind.
-// One that is missing stays so.
-func SetAside(dir string, d Damaged) error {
+// Quarantine renames a damaged file, so that Get fetches it anew: to its name with .mismatch
+// behind. One that is missing stays so.
+func Quarantine(dir string, d Damaged) error {
 	at := filepath.Join(dir, d.Dir, d.Path)
 	if st, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -101,7 +101,7 @@ func SetAside(dir string, d Damaged) error {
 	} else if st.IsDir() {
 		return fmt.Errorf("%s is a directory; remove it", at)
 	}
-	return os.Rename(at, at+asideSuffix)
+	return os.Rename(at, at+mismatchSuffix)
 }
 
 func verify(ctx context.Context, dir string) (Report, error) {
@@ -235,7 +235,7 @@ func strangers(dir string, sums map[string]string, add func(path, problem, detai
 		case strings.HasSuffix(name, partSuffix):
 			add(name, "unfinished", "to resume the download, run the same curtsy datasets get again")
 		case strings.HasSuffix(name, stateSuffix):
-		case strings.HasSuffix(name, asideSuffix):
+		case strings.HasSuffix(name, mismatchSuffix):
 			add(name, "aside", "its digest was not the announced one, or a repair replaced it; remove it when you no longer need it")
 		default:
 			add(name, "extra", "")

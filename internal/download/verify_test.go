@@ -15,7 +15,7 @@ import (
 func TestSumsOfOddNames(t *testing.T) {
 	odd := []string{"plain.csv", "two words", " leading", "trailing ", "back\\slash", "new\nline", "car\rriage", "\\", "-", "*star", "über", "\xff"}
 	dir := t.TempDir()
-	b := &book{dir: dir, byPath: map[string]resource{}, byURL: map[string]string{}}
+	b := &manifestLog{dir: dir, byPath: map[string]resource{}, byURL: map[string]string{}}
 	var args []string
 	for _, name := range odd {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o644); err != nil {
@@ -85,7 +85,7 @@ func TestVerify(t *testing.T) {
 			return os.WriteFile(filepath.Join(dir, packageName), []byte("{"), 0o644)
 		}, "changed datapackage.json"},
 		{"other lists", func(_ *testing.T, dir string) error {
-			b, err := openBook(dir)
+			b, err := openManifestLog(dir)
 			if err != nil {
 				return err
 			}

@@ -44,7 +44,7 @@ func newPair(t *testing.T, web *website, delay time.Duration, together bool) *pa
 	var shared *fetcher.Shared
 	if together {
 		var err error
-		if shared, err = fetcher.NewShared(fetcher.Options{Hands: 4, Log: logger(t), Dial: c.dial}); err != nil {
+		if shared, err = fetcher.NewShared(fetcher.Options{Slots: 4, Log: logger(t), Dial: c.dial}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,7 +59,7 @@ func newPair(t *testing.T, web *website, delay time.Duration, together bool) *pa
 		e, err := engine.Open(t.Context(), engine.Options{
 			Dir: t.TempDir(), NATS: queue.Options{InProcess: c.srv.InProcess(), User: c.srv.User(), Password: c.srv.Password()}, Crawl: name,
 			Plan: func(*crawl.Spec) (crawl.Spec, error) { return spec, nil }, Seeds: seeds,
-			Room: frontier.Room{Events: 32 << 20, Pages: 64 << 20}, NotIndexed: true, NotFetched: true, Log: logger(t),
+			StreamLimits: frontier.StreamLimits{Events: 32 << 20, Pages: 64 << 20}, NotIndexed: true, NotFetched: true, Log: logger(t),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func newPair(t *testing.T, web *website, delay time.Duration, together bool) *pa
 		}
 		c.stuck[name] = stuck
 		line := broker.NewLine(c.srv)
-		f, err := fetcher.New(line.Dial(t, c.srv), spec, fetcher.Options{Name: "for-" + name, Shared: shared, Hands: 4, DiscardPages: true, Dial: dial, Log: logger(t)})
+		f, err := fetcher.New(line.Dial(t, c.srv), spec, fetcher.Options{Name: "for-" + name, Shared: shared, Slots: 4, DiscardPages: true, Dial: dial, Log: logger(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -163,7 +163,7 @@ func (r *rig) start(dir string, opt fetcher.Options) {
 	opt.Dial = r.dial
 	e, err := engine.Open(t.Context(), engine.Options{
 		Dir: dir, Server: r.srv, Crawl: r.spec.Name, Plan: func(*crawl.Spec) (crawl.Spec, error) { return r.spec, nil },
-		Room: frontier.Room{Events: 32 << 20, Pages: 64 << 20}, Fetcher: opt, NotIndexed: !r.index, Log: logger(t), Registry: r.metrics,
+		StreamLimits: frontier.StreamLimits{Events: 32 << 20, Pages: 64 << 20}, Fetcher: opt, NotIndexed: !r.index, Log: logger(t), Registry: r.metrics,
 		CrawlLog: r.logs, Tracer: r.tracer,
 	})
 	if err != nil {

@@ -126,7 +126,7 @@ func (m *mirrors) crawl(seeds ...string) crawl.Status {
 	m.stop()
 	polite(m.t, m.web, 0)
 	left := st.Queued + st.InFlight
-	for _, h := range st.Held {
+	for _, h := range st.Postponed {
 		left -= h.Queued
 	}
 	if left != 0 {

@@ -37,7 +37,7 @@ func newField(t *testing.T, net *simnet.Net, spec crawl.Spec) *field {
 	t.Helper()
 	f := &field{rig: &rig{t: t, net: net, spec: spec}, reg: prometheus.NewRegistry()}
 	f.serveNATS(t.TempDir())
-	if err := frontier.EnsureStreams(t.Context(), f.q, spec, frontier.Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
+	if err := frontier.EnsureStreams(t.Context(), f.q, spec, frontier.StreamLimits{Events: 32 << 20, Pages: 64 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -108,7 +108,7 @@ func crawlLog(t *testing.T, dir string) (lines []logLine) {
 func same(x crawl.Explanation, e simweb.Expectation) bool {
 	state := x.State
 	if state == crawl.Queued.String() {
-		state = string(simweb.Held)
+		state = string(simweb.StaysQueued)
 	}
 	if state == string(e.Class) {
 		return true

@@ -356,7 +356,7 @@ func testSitemapIndexMemory(t *testing.T) {
 	r.respec(func(s *crawl.Spec) { s.Sitemaps = true })
 	r.until("all URLs are known", func() bool {
 		st, err := asker.Status(t.Context(), r.q, r.spec)
-		return err == nil && st.Discovered == files*each+pages && st.Shards[0].Errands == 0
+		return err == nil && st.Discovered == files*each+pages && st.Shards[0].Aux == 0
 	})
 	took, after := time.Since(began), peak()
 	r.stop()

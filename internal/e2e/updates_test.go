@@ -241,7 +241,7 @@ func TestUpdates(t *testing.T) {
 				}
 
 				u := site.updates(r)
-				if u.Channel != "mail" || u.LastSequence != 2000 || u.Missing != 0 || u.Strange != 1 || u.Confirmed < 2 || u.Told < 4 || (u.Recrawls > 0) != (tt.span.N == 0) {
+				if u.Channel != "mail" || u.LastSequence != 2000 || u.Missing != 0 || u.Strange != 1 || u.Confirmed < 2 || u.Reported < 4 || (u.Recrawls > 0) != (tt.span.N == 0) {
 					t.Errorf("%+v", u)
 				}
 				r.stop()

@@ -22,10 +22,10 @@ import (
 // process takes the directory, within a tenth of the second for which that process waits for them.
 // Its methods may be called from many goroutines. Run must run beside them.
 type Directory struct {
-	dir    string
-	name   string
-	log    *slog.Logger
-	atRest func(dir string) (*asker.Crawl, error)
+	dir     string
+	name    string
+	log     *slog.Logger
+	stopped func(dir string) (*asker.Crawl, error)
 
 	opening chan struct{} // holds a token of whoever opens or closes
 	mu      sync.Mutex
@@ -45,8 +45,8 @@ type opened struct {
 
 // WatchDirectory opens the crawl in dir, at rest by atRest, which is OpenFiles or OpenPages. Its
 // errors are those of a command that opens it once.
-func WatchDirectory(ctx context.Context, dir string, log *slog.Logger, atRest func(dir string) (*asker.Crawl, error)) (*Directory, error) {
-	d := &Directory{dir: dir, log: log, atRest: atRest, opening: make(chan struct{}, 1)}
+func WatchDirectory(ctx context.Context, dir string, log *slog.Logger, stopped func(dir string) (*asker.Crawl, error)) (*Directory, error) {
+	d := &Directory{dir: dir, log: log, stopped: stopped, opening: make(chan struct{}, 1)}
 	if err := d.open(ctx); err != nil {
 		return nil, err
 	}
@@ -85,10 +85,10 @@ func (d *Directory) Run(ctx context.Context) error {
 // stale reports whether the crawl has begun to run since it was opened, or ended, or both, or is to
 // be shown by another spec.
 func (o *opened) stale() bool {
-	if Alive(o.dir) == o.AtRest() {
+	if Alive(o.dir) == o.Stopped() {
 		return true
 	}
-	if !o.AtRest() && o.Queue.NC.IsClosed() {
+	if !o.Stopped() && o.Queue.NC.IsClosed() {
 		return true
 	}
 	is, err := os.Stat(o.file)
@@ -170,7 +170,7 @@ func (d *Directory) open(ctx context.Context) error {
 	if errors.Is(err, ErrNotRunning) {
 		o.file = frontier.SpecFile(d.dir)
 		if o.was, err = os.Stat(o.file); err == nil || errors.Is(err, fs.ErrNotExist) {
-			o.Crawl, err = d.atRest(d.dir)
+			o.Crawl, err = d.stopped(d.dir)
 		}
 	}
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/service"
-	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -46,12 +46,12 @@ type Options struct {
 	// nil: it goes on as it is.
 	Plan func(old *crawl.Spec) (crawl.Spec, error)
 	// By is who plans, for the lines in the crawl log of what is another setting by that.
-	By steer.By
+	By control.By
 	// Submitted at the beginning; those that are known are tried again at once.
 	Seeds []canon.URL
 	// For the streams of a new crawl; zero: what an embedded server has room for.
-	Room     frontier.Room
-	Instance string // names the services; "": a name that stays the same for Dir
+	StreamLimits frontier.StreamLimits
+	Instance     string // names the services; "": a name that stays the same for Dir
 
 	Fetcher fetcher.Options // Name, Log, Registerer, Journal, Tracer and Alone are the engine's
 	Tracer  *tracing.Tracer // of visits; nil: none is traced. Close it after the engine
@@ -116,8 +116,8 @@ func IsNew(dir string) bool {
 
 func natsDir(dir string) string { return filepath.Join(dir, "nats") }
 
-// HeldError: a data directory holds one crawl, and this is not the one that was asked for.
-type HeldError struct {
+// InUseError: a data directory holds one crawl, and this is not the one that was asked for.
+type InUseError struct {
 	Dir, Crawl string // what it holds
 	// Served: it has a server of its own there, and was asked for on another.
 	Served bool
@@ -126,7 +126,7 @@ type HeldError struct {
 }
 
 // Error names the crawl that is there.
-func (e *HeldError) Error() string {
+func (e *InUseError) Error() string {
 	if e.Served {
 		return fmt.Sprintf("%s contains the crawl %q, which has its own NATS server", e.Dir, e.Crawl)
 	}
@@ -136,22 +136,22 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s contains the crawl %q", e.Dir, e.Crawl)
 }
 
-// held is a HeldError if the directory's files are another crawl's than ours: they would be taken
-// for ours, since our server knows of none.
-func (e *Engine) held() error {
+// checkInUse is a InUseError if the directory's files are another crawl's than ours: they would be
+// taken for ours, since our server knows of none.
+func (e *Engine) checkInUse() error {
 	spec, err := frontier.ReadSpec(e.o.Dir)
 	if err != nil {
 		return nil // there are none; or who writes the spec anew will say what is wrong
 	}
 	if _, err := os.Stat(filepath.Join(natsDir(e.o.Dir), "lock")); err == nil && e.srv == nil {
-		return &HeldError{Dir: e.o.Dir, Crawl: spec.Name, Served: true}
+		return &InUseError{Dir: e.o.Dir, Crawl: spec.Name, Served: true}
 	}
 	// A crawl with a server of its own has the store of that server beside its spec.
 	if e.srv == nil && e.o.embedded() && IsNew(e.o.Dir) {
-		return &HeldError{Dir: e.o.Dir, Crawl: spec.Name, Remote: true}
+		return &InUseError{Dir: e.o.Dir, Crawl: spec.Name, Remote: true}
 	}
 	if spec.Name != e.o.Crawl {
-		return &HeldError{Dir: e.o.Dir, Crawl: spec.Name}
+		return &InUseError{Dir: e.o.Dir, Crawl: spec.Name}
 	}
 	return nil
 }
@@ -170,14 +170,14 @@ func (e *Engine) open(ctx context.Context) (err error) {
 	if err := e.connect(ctx); err != nil {
 		return err
 	}
-	if e.kv, err = e.q.OpenBucket(ctx, crawl.Names(e.o.Crawl).Bucket(), e.o.Room.Replicas); err != nil {
+	if e.kv, err = e.q.OpenBucket(ctx, crawl.Names(e.o.Crawl).Bucket(), e.o.StreamLimits.Replicas); err != nil {
 		return err
 	}
 	if e.o.Plan == nil {
 		e.spec, err = service.ReadSpec(ctx, e.kv)
 	} else {
-		var p steer.Planned
-		p, _, err = Create(ctx, e.q, e.kv, e.room, e.o.By, e.o.Plan)
+		var p control.Planned
+		p, _, err = Create(ctx, e.q, e.kv, e.streamLimits, e.o.By, e.o.Plan)
 		e.spec, e.untold = p.Spec, p.Untold
 	}
 	if err != nil {
@@ -196,7 +196,7 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 			// The directory may be that of another crawl, or of one of the same name on a NATS
 			// server elsewhere. The store of a server must not be left in it: that crawl would be
 			// refused then, as one with a server of its own.
-			if err := e.held(); err != nil {
+			if err := e.checkInUse(); err != nil {
 				return err
 			}
 		}
@@ -219,28 +219,28 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 		if len(there) > 0 && e.o.Crawl == "" {
 			e.o.Crawl = there[0]
 		} else if len(there) > 0 && e.o.Crawl != there[0] {
-			return &HeldError{Dir: e.o.Dir, Crawl: there[0]}
+			return &InUseError{Dir: e.o.Dir, Crawl: there[0]}
 		}
 	}
 	if e.o.Crawl == "" {
 		e.o.Crawl = DefaultCrawl
 	}
-	return e.held()
+	return e.checkInUse()
 }
 
-// room is what the streams of a new crawl may hold.
-func (e *Engine) room(spec crawl.Spec) frontier.Room {
-	room := e.o.Room
+// streamLimits is what the streams of a new crawl may hold.
+func (e *Engine) streamLimits(spec crawl.Spec) frontier.StreamLimits {
+	room := e.o.StreamLimits
 	if e.srv != nil && room.Events == 0 && room.Pages == 0 {
 		room.Events, room.Pages = embedded.Budget(e.srv.MaxStore(), spec.Shards)
 	}
 	return room
 }
 
-// Create makes the crawl that plan asks for, or changes the one there is, as steer.Plan does. The
+// Create makes the crawl that plan asks for, or changes the one there is, as control.Plan does. The
 // streams of a new one are there before its spec, which is what services wait for.
-func Create(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, room func(crawl.Spec) frontier.Room, by steer.By,
-	plan func(old *crawl.Spec) (crawl.Spec, error)) (p steer.Planned, created bool, err error) {
+func Create(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, room func(crawl.Spec) frontier.StreamLimits, by control.By,
+	plan func(old *crawl.Spec) (crawl.Spec, error)) (p control.Planned, created bool, err error) {
 	spec, err := service.ReadSpec(ctx, kv)
 	if errors.Is(err, service.ErrNoSpec) {
 		created = true
@@ -251,7 +251,7 @@ func Create(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, room func
 	if err != nil {
 		return p, false, err
 	}
-	p, err = steer.Plan(ctx, asker.Running(q, kv, spec), by, plan)
+	p, err = control.Plan(ctx, asker.Running(q, kv, spec), by, plan)
 	return p, created, err
 }
 
@@ -279,7 +279,7 @@ func (e *Engine) makeServices(ctx context.Context) (err error) {
 	}
 	if !o.NotFetched {
 		f := o.Fetcher
-		f.Name, f.Log, f.Registerer, f.Journal = instance, o.Log, o.Registry, filepath.Join(o.Dir, "requests.journal")
+		f.Name, f.Log, f.Registerer, f.RequestLog = instance, o.Log, o.Registry, filepath.Join(o.Dir, "requests.journal")
 		f.Tracer, f.Alone = o.Tracer, e.srv != nil
 		if e.fetcher, err = fetcher.New(e.q, e.spec, f); err != nil {
 			return err

@@ -21,7 +21,7 @@ func OpenFiles(dir string) (*asker.Crawl, error) {
 	}
 	x.Hide(f.Spec().Forgotten)
 	files := func() error { return errors.Join(x.Close(), f.Close()) }
-	return asker.AtRest(f.Spec(), files, f.Handlers(), x.Handlers(f.Spec().Agent)), nil
+	return asker.Stopped(f.Spec(), files, f.Handlers(), x.Handlers(f.Spec().Agent)), nil
 }
 
 // OpenPages opens only the page stores and search indexes of a crawl that does not run: what search
@@ -36,5 +36,5 @@ func OpenPages(dir string) (*asker.Crawl, error) {
 		return nil, err
 	}
 	x.Hide(spec.Forgotten)
-	return asker.AtRest(spec, x.Close, x.Handlers(spec.Agent)), nil
+	return asker.Stopped(spec, x.Close, x.Handlers(spec.Agent)), nil
 }

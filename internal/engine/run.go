@@ -10,9 +10,9 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
-	"github.com/curtsy/curtsy/internal/steer"
 )
 
 // Run crawls until watch returns, then stops in the order in which nothing is lost for later: no
@@ -82,7 +82,7 @@ func (e *Engine) begin(ctx context.Context) (first crawl.Status, err error) {
 	for _, step := range []func() error{
 		func() error { return asker.WaitReady(ctx, e.q, e.spec) },
 		func() error { return asker.WaitIndexers(ctx, e.q, e.spec) },
-		func() error { return steer.Tell(ctx, e.Crawl(), e.untold) },
+		func() error { return control.Notify(ctx, e.Crawl(), e.untold) },
 		func() error { first, err = asker.Status(ctx, e.q, e.spec); return err },
 		func() error { return asker.Seed(ctx, e.q, e.spec, e.o.Seeds) },
 		func() error { return e.retrySeeds(ctx, first) },

@@ -140,7 +140,7 @@ func datasetInfo() *crawl.DatasetInfo {
 	return &crawl.DatasetInfo{ID: "d1", Title: "Rain", Description: "all\nof it", SPDX: &spdx, Creators: []string{"A", "B"}, URLs: []string{"https://e.example/f.csv"},
 		Files: []crawl.DatasetFile{{URL: "https://e.example/f.csv", Bytes: &n, MediaType: "text/csv"}, {URL: "https://e.example/d/", Directory: true}}, Rows: &n,
 		Columns: []crawl.DatasetColumn{{Name: "mm", Type: "number"}}, Extra: map[string]any{"note": []any{"x", map[string]any{"y": "z"}}}, FetchedAt: day,
-		Sources: []crawl.DatasetSource{{Kind: "data.txt", Document: "https://e.example/data.txt"}}, Conflicts: map[string][]crawl.DatasetSaid{"title": {{Value: "v", Document: "d"}}}}
+		Sources: []crawl.DatasetSource{{Kind: "data.txt", Document: "https://e.example/data.txt"}}, Conflicts: map[string][]crawl.DatasetStatement{"title": {{Value: "v", Document: "d"}}}}
 }
 
 func write[T any](t *testing.T, to io.Writer, rows ...T) {

@@ -79,8 +79,8 @@ func TestClaims(t *testing.T) {
 				d := newDesk(t, 1)
 				d.bodies[string(sum[:])] = []byte(file)
 				startFetcher(t, d, testSpec(1, site.addr), Options{})
-				e := crawl.Errand{Kind: crawl.ErrandClaim, URL: "http://h.test/robots.txt", Origin: canon.URL("http://mirror.test/").Origin()}
-				v := crawl.Visit{Host: "h.test", Errands: []crawl.Errand{e}}
+				e := crawl.AuxRequest{Kind: crawl.AuxClaim, URL: "http://h.test/robots.txt", Origin: canon.URL("http://mirror.test/").Origin()}
+				v := crawl.Visit{Host: "h.test", Aux: []crawl.AuxRequest{e}}
 				if tt.known != nil {
 					known := *tt.known
 					known.Origin = originH
@@ -97,7 +97,7 @@ func TestClaims(t *testing.T) {
 					return
 				}
 				a := d.answersOf(1)[0]
-				if a.Errand != e || a.Claim.Kind != tt.want.Kind || a.Claim.Target != tt.want.Target || a.Claim.Reason != tt.want.Reason ||
+				if a.Aux != e || a.Claim.Kind != tt.want.Kind || a.Claim.Target != tt.want.Target || a.Claim.Reason != tt.want.Reason ||
 					tt.want.Digest != nil && !bytes.Equal(a.Claim.Digest, tt.want.Digest) {
 					t.Errorf("%+v, want %+v", a.Claim, tt.want)
 				}
@@ -160,14 +160,14 @@ func TestSamples(t *testing.T) {
 		}
 		v := crawl.Visit{Host: "h.test"}
 		for _, path := range []string{"/", "/plain", "/short", "/untyped", "/closed/x", "/private/x", "/image", "/moved", "/none", "/busy", "/after"} {
-			v.Errands = append(v.Errands, crawl.Errand{Kind: crawl.ErrandSample, URL: canon.URL("http://h.test" + path), Origin: canon.URL("http://m.test/").Origin(), ReplyShard: 1})
+			v.Aux = append(v.Aux, crawl.AuxRequest{Kind: crawl.AuxSample, URL: canon.URL("http://h.test" + path), Origin: canon.URL("http://m.test/").Origin(), ReplyShard: 1})
 		}
 		out := d.outcome(d.grant(v))
 		if len(out.Done) != 10 || out.Overloads != 1 || asked.Load() != 9 {
 			t.Errorf("outcome %+v, %d requests", out, asked.Load())
 		}
 		for _, a := range d.answersOf(10) {
-			if path := a.Errand.URL.PathQuery(); a.Sample != want[path] {
+			if path := a.Aux.URL.PathQuery(); a.Sample != want[path] {
 				t.Errorf("%s: %+v, want %+v", path, a.Sample, want[path])
 			}
 		}
@@ -197,8 +197,8 @@ func TestSamplesOfNobody(t *testing.T) {
 			spec := testSpec(1, addr)
 			tt.change(&spec)
 			startFetcher(t, d, spec, Options{})
-			e := crawl.Errand{Kind: crawl.ErrandSample, URL: "http://h.test/x", Origin: canon.URL("http://m.test/").Origin()}
-			out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{e}, Robots: []crawl.Robots{{Origin: originH, State: tt.known, Fresh: time.Hour}}}))
+			e := crawl.AuxRequest{Kind: crawl.AuxSample, URL: "http://h.test/x", Origin: canon.URL("http://m.test/").Origin()}
+			out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Aux: []crawl.AuxRequest{e}, Robots: []crawl.Robots{{Origin: originH, State: tt.known, Fresh: time.Hour}}}))
 			if a := d.answersOf(1)[0]; a.Sample.Status != 0 || !strings.HasPrefix(a.Sample.Reason, tt.want) || len(out.Done) != 1 {
 				t.Errorf("%+v, want %s", a.Sample, tt.want)
 			}

@@ -30,7 +30,7 @@ type toy struct {
 
 type toyHost struct {
 	queue   []crawl.VisitURL
-	errands []crawl.Errand
+	aux     []crawl.AuxRequest
 	robots  map[canon.Origin]*crawl.Robots
 	fails   map[canon.Origin]int
 	due     time.Time
@@ -75,7 +75,7 @@ func (f *toy) apply(_ int, e *crawl.Event) {
 	defer f.mu.Unlock()
 	for _, l := range e.Links {
 		for _, u := range l.URLs {
-			f.add(crawl.VisitURL{URL: u, FoundOn: l.FoundOn, Depth: l.Depth, Hops: l.Hops})
+			f.add(crawl.VisitURL{URL: u, FoundOn: l.FoundOn, Depth: l.Depth, Redirects: l.Redirects})
 		}
 	}
 	facts := e.Robots
@@ -89,7 +89,7 @@ func (f *toy) apply(_ int, e *crawl.Event) {
 		case r.State == crawl.RobotsPending:
 			u := mustURL(f.d.t, r.Location)
 			t := f.host(u.Host())
-			t.errands = append(t.errands, crawl.Errand{Kind: crawl.ErrandRobots, URL: u, Origin: r.Origin, Hop: r.Hops})
+			t.aux = append(t.aux, crawl.AuxRequest{Kind: crawl.AuxRobots, URL: u, Origin: r.Origin, Hop: r.Redirects})
 		case r.State == crawl.RobotsUnreachable:
 			h.fails[r.Origin]++
 			h.held = h.fails[r.Origin] >= 3
@@ -117,7 +117,7 @@ func (f *toy) apply(_ int, e *crawl.Event) {
 		}
 	}
 	for _, done := range e.Outcome.Done {
-		h.errands = slices.DeleteFunc(h.errands, func(e crawl.Errand) bool { return e == done })
+		h.aux = slices.DeleteFunc(h.aux, func(e crawl.AuxRequest) bool { return e == done })
 	}
 	if e.Outcome.Partial {
 		return
@@ -142,7 +142,7 @@ func (f *toy) run(limit time.Duration) {
 		if time.Now().After(end) {
 			f.mu.Lock()
 			for name, h := range f.hosts {
-				f.d.t.Logf("%s: %d queued, %d errands, visit %v, due in %v, held %v", name, len(h.queue), len(h.errands), h.visit, time.Until(h.due), h.held)
+				f.d.t.Logf("%s: %d queued, %d errands, visit %v, due in %v, held %v", name, len(h.queue), len(h.aux), h.visit, time.Until(h.due), h.held)
 			}
 			f.mu.Unlock()
 			f.d.t.Fatalf("the crawl is not done after %v", limit)
@@ -159,7 +159,7 @@ func (f *toy) run(limit time.Duration) {
 			if h.held || pending {
 				urls = nil
 			}
-			if !h.visit.IsZero() || len(urls) == 0 && len(h.errands) == 0 {
+			if !h.visit.IsZero() || len(urls) == 0 && len(h.aux) == 0 {
 				idle = idle && h.visit.IsZero() && !pending
 				continue
 			}
@@ -167,7 +167,7 @@ func (f *toy) run(limit time.Duration) {
 			if h.due.After(now) {
 				continue
 			}
-			v := crawl.Visit{Host: name, Delay: f.delay, Errands: h.errands, Hurried: true}
+			v := crawl.Visit{Host: name, Delay: f.delay, Aux: h.aux, Hurried: true}
 			n := min(len(urls), 32)
 			v.URLs = slices.Clone(urls[:n])
 			h.queue = h.queue[n:]
@@ -202,7 +202,7 @@ func (f *toy) classes() map[string]simweb.Class {
 	for u, c := range f.state {
 		switch {
 		case c == crawl.Queued:
-			out[string(u)] = simweb.Held
+			out[string(u)] = simweb.StaysQueued
 		default:
 			out[string(u)] = simweb.Class(c.String())
 		}

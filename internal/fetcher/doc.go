@@ -15,7 +15,7 @@
 //
 // Here visits are taken and their leases kept, and the streams are opened that they write to. A
 // visit reaches them through a small interface, visit.Outlet, and what is sent passes wire.Hold,
-// whoever asked for it: a visit to pages, a [Downloader], or a person at a prompt ([ByHand]).
+// whoever asked for it: a visit to pages, a [Downloader], or a person at a prompt ([Manual]).
 //
 // # Downloads
 //
@@ -28,5 +28,5 @@
 // Silence is no answer. A frontier that is dead or cut off is asked again, holding up no hand; a
 // renewal that nobody answers is repeated until the lease ends, for the shard may be on its way to
 // another frontier; an event that a log does not take waits for it. A shard whose pages find no
-// room holds up its own visits only (jams.go).
+// room holds up its own visits only (backpressure.go).
 package fetcher

@@ -13,7 +13,7 @@ import (
 // A document is handed over as the HTML that it stands for, and archived as what came.
 func TestDocument(t *testing.T) {
 	virtual(t, func(t *testing.T) {
-		pdf := documenttest.Say{Title: "The title", Text: "Some words of it", Link: "http://b.test/x"}.PDF()
+		pdf := documenttest.Content{Title: "The title", Text: "Some words of it", Link: "http://b.test/x"}.PDF()
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", document.PDF)
 			switch r.URL.Path {

@@ -141,14 +141,14 @@ func (d *Downloader) visit(ctx context.Context, job *crawl.Visit, sent time.Dura
 		return false, nil
 	}
 	requests = in.hold(requests, lease, halt)
-	f.met.Running.Inc()
-	defer f.met.Running.Dec()
+	f.metrics.Running.Inc()
+	defer f.metrics.Running.Dec()
 	f.halts.add(job, halt, func() *crawl.Spec { return f.cfg.Load().Spec() })
 	defer f.halts.remove(job)
-	v := f.begin(job, &stay{f: f}, new(visit.Hand), began, requests, waiting, publishing, lease)
+	v := f.begin(job, &task{f: f}, new(visit.Scratch), began, requests, waiting, publishing, lease)
 	defer func() {
 		v.Abort()
-		in.leave(publishing, v.RestUntil())
+		in.leave(publishing, v.PauseUntil())
 		v.Close()
 		if ctx.Err() != nil {
 			f.client.Close()
@@ -160,7 +160,7 @@ func (d *Downloader) visit(ctx context.Context, job *crawl.Visit, sent time.Dura
 // take asks the owner of a host's shard for a visit until it grants one.
 func (d *Downloader) take(ctx context.Context, origin canon.Origin) (*crawl.Visit, time.Duration, error) {
 	f := d.f
-	take := crawl.Take{Fetcher: f.opt.Name, Max: 1, Downloads: true, Origin: origin}
+	take := crawl.VisitRequest{Fetcher: f.opt.Name, Max: 1, Downloads: true, Origin: origin}
 	vain := backoff.Delay{Least: leastGap, Most: vainGap}
 	for {
 		owner, err := d.owner(ctx, crawl.ShardOf(origin.Host, f.shards))
@@ -171,7 +171,7 @@ func (d *Downloader) take(ctx context.Context, origin canon.Origin) (*crawl.Visi
 		grants, err := d.ask(ctx, owner, take)
 		for i := range grants.Visits {
 			job := &grants.Visits[i]
-			if i == 0 && job.Host == origin.Host && len(job.URLs) == 0 && len(job.Errands) == 0 && ctx.Err() == nil {
+			if i == 0 && job.Host == origin.Host && len(job.URLs) == 0 && len(job.Aux) == 0 && ctx.Err() == nil {
 				d.giveBack(ctx, grants.Visits[1:])
 				return job, sent, nil
 			}
@@ -191,7 +191,7 @@ func (d *Downloader) take(ctx context.Context, origin canon.Origin) (*crawl.Visi
 
 // ask asks a frontier once. It goes on for a little when ctx ends: what is granted
 // has to be given back.
-func (d *Downloader) ask(ctx context.Context, owner string, take crawl.Take) (crawl.Grants, error) {
+func (d *Downloader) ask(ctx context.Context, owner string, take crawl.VisitRequest) (crawl.Grants, error) {
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.f.opt.RequestTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastAnswer, cancel) })()

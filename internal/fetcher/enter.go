@@ -27,7 +27,7 @@ func (r *rights) open(ctx context.Context, f *Fetcher) (*claims.Claims, error) {
 	again := backoff.Delay{Least: leastGap, Most: mostGap}
 	for r.claims == nil {
 		c, err := claims.Open(ctx, f.q, claims.Options{
-			Crawl: f.names, Process: f.shared.process, Waiting: f.opt.Hands, Log: f.log,
+			Crawl: f.names, Process: f.shared.process, Waiting: f.opt.Slots, Log: f.log,
 		})
 		if err == nil {
 			r.claims = c
@@ -91,7 +91,7 @@ func (in *entered) hold(ctx context.Context, lease *wire.Lease, over func()) con
 		return ctx
 	}
 	claim, held := in.claim.Hold(ctx)
-	lease.Under(claim)
+	lease.SetParent(claim)
 	context.AfterFunc(held, over)
 	return held
 }
@@ -109,18 +109,18 @@ func (in *entered) leave(ctx context.Context, rest time.Time) {
 
 // enter is Fetcher.enter for a visit that may have a hand. That is given back before it waits, and
 // *h is nil then. A visit that does not enter is given back.
-func (r *runner) enter(visiting context.Context, job *crawl.Visit, h **visit.Hand) *entered {
+func (r *runner) enter(visiting context.Context, job *crawl.Visit, h **visit.Scratch) *entered {
 	f := r.f
 	free := func() {
 		if *h != nil {
-			f.hands.put(*h)
+			f.slots.put(*h)
 			*h = nil
 		}
 	}
 	in, notBefore, ok := f.enter(visiting, job, free)
 	if !ok {
 		free()
-		f.met.TurnedAway.Inc()
+		f.metrics.Returned.Inc()
 		f.giveUp(r.publishing, job, notBefore)
 	}
 	return in

@@ -67,7 +67,7 @@ func twoCrawls(t *testing.T, addr string) (desks [2]*desk, cut func()) {
 		desks[i] = newDeskOn(t, q[0], crawl.Names(name), 1)
 		spec := testSpec(1, addr)
 		spec.Name, spec.Agent = name, name
-		runFetcher(t, newFetcher(t, q[1], spec, Options{Hands: 4, Grace: time.Second}))
+		runFetcher(t, newFetcher(t, q[1], spec, Options{Slots: 4, Grace: time.Second}))
 		if i == 0 {
 			cut = q[1].NC.Close
 		}

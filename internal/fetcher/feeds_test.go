@@ -15,10 +15,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// feedErrand is a visit that is to read a feed of h.test, announced by pages of v.test.
-func feedErrand(path string) crawl.Visit {
+// feedRequest is a visit that is to read a feed of h.test, announced by pages of v.test.
+func feedRequest(path string) crawl.Visit {
 	u := canon.URL("http://h.test" + path)
-	return crawl.Visit{Host: "h.test", Errands: []crawl.Errand{{Kind: crawl.ErrandFeed, URL: u, Origin: vouching, Hop: 3}},
+	return crawl.Visit{Host: "h.test", Aux: []crawl.AuxRequest{{Kind: crawl.AuxFeed, URL: u, Origin: vouching, Hop: 3}},
 		Robots: []crawl.Robots{{Origin: originH, State: crawl.RobotsUnavailable, Fresh: time.Hour}}}
 }
 
@@ -39,7 +39,7 @@ func TestFeedIsRead(t *testing.T) {
 		want         crawl.Feed
 		links        int
 	}{
-		"rss":       {"", rss, 200, map[string]string{"Etag": `"1"`}, crawl.Feed{Status: 200, Read: true, Entries: 2, Skipped: 1, ETag: `"1"`, Rest: 30 * time.Minute}, 2},
+		"rss":       {"", rss, 200, map[string]string{"Etag": `"1"`}, crawl.Feed{Status: 200, Read: true, Entries: 2, Skipped: 1, ETag: `"1"`, MinInterval: 30 * time.Minute}, 2},
 		"not now":   {"", rss, 503, nil, crawl.Feed{Status: 503, Again: true, Reason: "overload: HTTP 503"}, 0},
 		"gone":      {"", rss, 410, nil, crawl.Feed{Status: 410, Reason: "HTTP 410"}, 0},
 		"a page":    {"", "<html><a href=/1>", 200, nil, crawl.Feed{Status: 200, Reason: "it is neither RSS nor Atom"}, 0},
@@ -72,7 +72,7 @@ func TestFeedIsRead(t *testing.T) {
 				spec := testSpec(4, addr)
 				spec.Scope = "any"
 				startFetcher(t, d, spec, Options{})
-				v := feedErrand("/feed.xml")
+				v := feedRequest("/feed.xml")
 				if tt.robots != "" {
 					v.Robots = nil
 				}
@@ -145,18 +145,18 @@ func TestFeedConditionsAndRedirects(t *testing.T) {
 		})
 		d := newDesk(t, 1)
 		startFetcher(t, d, testSpec(1, addr), Options{})
-		v := feedErrand("/feed")
-		v.Errands[0].ETag = `"7"`
+		v := feedRequest("/feed")
+		v.Aux[0].ETag = `"7"`
 		d.outcome(d.grant(v))
 		if f := d.feedAnswer(); !f.NotModified || f.Status != 304 || f.Read || f.Again {
 			t.Errorf("%+v; asked %v", f, conditions)
 		}
 		d = newDesk(t, 1)
 		startFetcher(t, d, testSpec(1, addr), Options{})
-		d.outcome(d.grant(feedErrand("/moved")))
-		f, next := d.feedAnswer(), []crawl.Errand(nil)
+		d.outcome(d.grant(feedRequest("/moved")))
+		f, next := d.feedAnswer(), []crawl.AuxRequest(nil)
 		for _, e := range d.events {
-			next = append(next, e.Errands...)
+			next = append(next, e.Aux...)
 		}
 		if f.Read || f.Again || f.Status != 301 || !strings.Contains(f.Reason, "http://v.test/feed") || len(next) != 1 || next[0].URL != "http://v.test/feed" || next[0].Hop != 3 || next[0].Origin != vouching {
 			t.Errorf("%+v, %+v", f, next)
@@ -198,8 +198,8 @@ func TestFeedsAreAnnounced(t *testing.T) {
 				d.mu.Lock()
 				defer d.mu.Unlock()
 				for i, e := range d.events {
-					for _, x := range e.Errands {
-						if x.Kind != crawl.ErrandFeed || x.Hop != 2 || x.Origin != originH || d.shards[i] != crawl.ShardOf(x.URL.Host(), 4) {
+					for _, x := range e.Aux {
+						if x.Kind != crawl.AuxFeed || x.Hop != 2 || x.Origin != originH || d.shards[i] != crawl.ShardOf(x.URL.Host(), 4) {
 							t.Errorf("%+v in shard %d", x, d.shards[i])
 						}
 						got = append(got, string(x.URL))

@@ -19,29 +19,29 @@ import (
 
 // Fetcher takes visits and carries them out. Make one with New.
 type Fetcher struct {
-	q      *queue.Conn
-	opt    Options
-	log    *slog.Logger
-	names  crawl.Names
-	shards int
-	cfg    atomic.Pointer[visit.Config]
-	traces *tracing.Crawl // nil: none are made
-	shared *Shared
-	client *wire.Client // of shared, as met is
-	kit    *visit.Kit
-	met    *visit.Metrics
-	out    outlets
-	leases leases
-	halts  halts
-	rights rights
-	jams   jams
-	clocks clocks
+	q            *queue.Conn
+	opt          Options
+	log          *slog.Logger
+	names        crawl.Names
+	shards       int
+	cfg          atomic.Pointer[visit.Config]
+	traces       *tracing.Crawl // nil: none are made
+	shared       *Shared
+	client       *wire.Client // of shared, as met is
+	deps         *visit.Deps
+	metrics      *visit.Metrics
+	out          sinks
+	leases       leases
+	halts        halts
+	rights       rights
+	backpressure backpressure
+	clocks       clocks
 
-	journal *journal   // nil: none is kept; set by Run
-	left    []leftOver // of the process before
-	now     wire.Clock
-	wall    *boottime.Wall
-	hands   *part
+	requestLog *requestLog // nil: none is kept; set by Run
+	left       []leftOver  // of the process before
+	now        wire.Clock
+	wall       *boottime.Wall
+	slots      *part
 }
 
 // New prepares a Fetcher for a crawl; Run starts it. The error says what is wrong with the spec or
@@ -63,10 +63,10 @@ func New(q *queue.Conn, spec crawl.Spec, opt Options) (*Fetcher, error) {
 	}
 	f := &Fetcher{
 		q: q, opt: opt, log: opt.Log.With("fetcher", opt.Name), names: cfg.Names, shards: spec.Shards, traces: opt.Tracer.Of(spec),
-		shared: shared, client: shared.client, met: shared.met, now: boottime.Now, wall: boottime.NewWall(), hands: shared.pool.join(opt.Weight),
+		shared: shared, client: shared.client, metrics: shared.metrics, now: boottime.Now, wall: boottime.NewWall(), slots: shared.pool.join(opt.Weight),
 	}
-	f.kit = visit.NewKit(f.client, f.met, opt.visit(f.log, spec.Shards))
-	f.out = outlets{q: q, names: cfg.Names, logs: make([]*queue.Log, spec.Shards)}
+	f.deps = visit.NewDeps(f.client, f.metrics, opt.visit(f.log, spec.Shards))
+	f.out = sinks{q: q, names: cfg.Names, logs: make([]*queue.Log, spec.Shards)}
 	f.cfg.Store(cfg)
 	return f, nil
 }
@@ -95,7 +95,7 @@ func (f *Fetcher) Violations() int64 { return f.client.Violations() }
 
 // StageSeconds is the time spent on pages so far, by stage ("fetch", which includes waiting,
 // "scan", "pack", "publish"). It may be called at any time.
-func (f *Fetcher) StageSeconds() map[string]float64 { return f.met.StageSeconds() }
+func (f *Fetcher) StageSeconds() map[string]float64 { return f.metrics.StageSeconds() }
 
 // Run takes visits and carries them out until ctx ends. Then it takes no more, running visits stop
 // before their next request, and what they have is published within Options.Grace. It returns nil,
@@ -127,20 +127,20 @@ func (f *Fetcher) Run(ctx context.Context) error {
 			t.Stop()
 		}
 	}()
-	defer f.hands.leave()
+	defer f.slots.leave()
 	defer f.client.Close()
-	defer f.kit.Close()
-	if f.opt.Journal != "" {
+	defer f.deps.Close()
+	if f.opt.RequestLog != "" {
 		var err error
-		if f.journal, f.left, err = openJournal(f.opt.Journal, f.log); err != nil {
+		if f.requestLog, f.left, err = openRequestLog(f.opt.RequestLog, f.log); err != nil {
 			f.log.Warn("no request log is written: requests that are running when the process is killed will be missing in the timeline", "err", err)
 		} else {
-			defer f.journal.f.Close()
+			defer f.requestLog.f.Close()
 		}
 	}
 	var telling sync.WaitGroup
 	defer telling.Wait()
-	telling.Go(func() { f.tellLeft(ctx) })
+	telling.Go(func() { f.reportLeft(ctx) })
 
 	if !f.opt.Alone {
 		if _, err := f.rights.open(ctx, f); err != nil {

@@ -49,7 +49,7 @@ func TestNewSaysWhatWouldWork(t *testing.T) {
 		}
 	}
 	f, err := New(nil, testSpec(4, ""), Options{})
-	if err != nil || f.opt.Hands != 64 || f.opt.Name == "" {
+	if err != nil || f.opt.Slots != 64 || f.opt.Name == "" {
 		t.Errorf("New: %v", err)
 	}
 	if err := f.SetSpec(testSpec(5, "")); err == nil {
@@ -318,7 +318,7 @@ func TestFollowsOwners(t *testing.T) {
 		addr, _ := slowSite(t, 0)
 		d := newDesk(t, 2)
 		var asked atomic.Int64
-		d.subscribe(d.name.Take("other"), func(m *nats.Msg) {
+		d.subscribe(d.name.VisitRequest("other"), func(m *nats.Msg) {
 			asked.Add(1)
 			m.Respond(crawl.AppendGrants(nil, crawl.Grants{Wait: 5 * time.Millisecond}))
 		})
@@ -358,7 +358,7 @@ func TestMoreGrantsThanHands(t *testing.T) {
 		addr, _ := slowSite(t, 0)
 		d := newDesk(t, 1)
 		d.generous = true
-		startFetcher(t, d, testSpec(1, addr), Options{Hands: 1})
+		startFetcher(t, d, testSpec(1, addr), Options{Slots: 1})
 		a, b := manyURLs(t, 1), manyURLs(t, 1)
 		b.Host = "g.test"
 		ida := d.grant(a)
@@ -393,7 +393,7 @@ func TestSetSpecDuringVisits(t *testing.T) {
 		})
 		d := newDesk(t, 1)
 		spec = testSpec(1, addr)
-		f, _ = startFetcher(t, d, spec, Options{Hands: 4})
+		f, _ = startFetcher(t, d, spec, Options{Slots: 4})
 		var ids []crawl.VisitID
 		for i := range 20 {
 			v := visitTo(t, fmt.Sprintf("http://h%d.test/a", i), fmt.Sprintf("http://h%d.test/b", i))

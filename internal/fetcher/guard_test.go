@@ -16,7 +16,7 @@ import (
 // Names that resolve to where nobody may be sent.
 func TestLyingResolver(t *testing.T) {
 	virtual(t, func(t *testing.T) {
-		w := wiretest.New(t, simnet.Of(t), wiretest.Say("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
+		w := wiretest.New(t, simnet.Of(t), wiretest.Answer("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
 		for _, tt := range []struct {
 			addrs   string
 			private bool // --allow-private
@@ -81,7 +81,7 @@ func TestGuardCoversEveryWay(t *testing.T) {
 // A connection kept from before the spec changed is no way around the guard, nor around --resolve.
 func TestKeptConnectionUnderANewSpec(t *testing.T) {
 	virtual(t, func(t *testing.T) {
-		a, b := wiretest.New(t, simnet.Of(t), wiretest.Say("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")), wiretest.New(t, simnet.Of(t), wiretest.Say("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
+		a, b := wiretest.New(t, simnet.Of(t), wiretest.Answer("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")), wiretest.New(t, simnet.Of(t), wiretest.Answer("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
 		d := newDesk(t, 1)
 		f, _ := startFetcher(t, d, testSpec(1, a.Addr().String()), Options{})
 		fetch := func(want string) {

@@ -48,7 +48,7 @@ type desk struct {
 	bodies   map[string][]byte               // robots.txt by digest
 	seen     func(shard int, e *crawl.Event) // told of each event, in the reading goroutine
 	takes    int
-	jammed   string          // subject whose pages nobody takes
+	stalled  string          // subject whose pages nobody takes
 	stuck    []jetstream.Msg // of it
 	paged    time.Time       // when the first pages were stored
 	handing  atomic.Bool     // visits are on their way
@@ -180,7 +180,7 @@ func newDeskOn(t testing.TB, q *queue.Conn, name crawl.Names, shards int) *desk 
 		if meta, err := m.Metadata(); err == nil && d.paged.IsZero() {
 			d.paged = meta.Timestamp
 		}
-		stuck := m.Subject() == d.jammed
+		stuck := m.Subject() == d.stalled
 		if stuck {
 			d.stuck = append(d.stuck, m)
 		}
@@ -194,7 +194,7 @@ func newDeskOn(t testing.TB, q *queue.Conn, name crawl.Names, shards int) *desk 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { reading.Stop(); <-reading.Closed() })
-	d.subscribe(d.name.Take(deskOwner), d.take)
+	d.subscribe(d.name.VisitRequest(deskOwner), d.take)
 	rec, _ := json.Marshal(queue.Record{Epoch: 1, Owner: deskOwner})
 	if _, err := d.kv.Put(ctx, "frontier.0", rec); err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func (d *desk) subscribe(subject string, f func(*nats.Msg)) *nats.Subscription {
 }
 
 func (d *desk) take(m *nats.Msg) {
-	t, err := crawl.DecodeTake(m.Data)
+	t, err := crawl.DecodeVisitRequest(m.Data)
 	if err != nil {
 		d.t.Error(err)
 	}
@@ -287,9 +287,9 @@ func (d *desk) page(data []byte) {
 	}
 }
 
-// jam leaves the pages of a shard where they are: after two messages there is no room for more.
+// stall leaves the pages of a shard where they are: after two messages there is no room for more.
 // clear takes them again.
-func (d *desk) jam(shard int) (clear func()) {
+func (d *desk) stall(shard int) (clear func()) {
 	d.t.Helper()
 	ctx := d.t.Context()
 	s, err := d.q.JS.Stream(ctx, d.name.PagesStream())
@@ -303,11 +303,11 @@ func (d *desk) jam(shard int) (clear func()) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.jammed = d.name.PagesSubject(shard)
+	d.stalled = d.name.PagesSubject(shard)
 	return func() {
 		d.mu.Lock()
 		stuck := d.stuck
-		d.jammed, d.stuck = "", nil
+		d.stalled, d.stuck = "", nil
 		d.mu.Unlock()
 		for _, m := range stuck {
 			d.page(m.Data())

@@ -31,7 +31,7 @@ type hosts struct {
 type presence struct {
 	crawl   crawl.Names // whose visits are under way
 	visits  int         // how many; more than one when the lease of the first is over
-	rest    time.Time   // no other crawl sends anything before
+	pause   time.Time   // no other crawl sends anything before
 	waiting []*arrival  // visits of other crawls, oldest first
 }
 
@@ -41,11 +41,11 @@ type arrival struct {
 }
 
 const (
-	// longestTurn is how long a visit waits for those of other crawls. Then it is given back.
-	longestTurn = 2 * time.Minute
-	// longestRest is how long it waits for a host that rests. A longer rest is left to its
+	// longestWait is how long a visit waits for those of other crawls. Then it is given back.
+	longestWait = 2 * time.Minute
+	// longestPause is how long it waits for a host that rests. A longer rest is left to its
 	// frontier.
-	longestRest = 15 * time.Second
+	longestPause = 15 * time.Second
 	// askLater is for how long a frontier does not grant a host for which there was no turn.
 	askLater = 5 * time.Second
 )
@@ -60,7 +60,7 @@ func (o *hosts) enter(ctx context.Context, host canon.Host, who crawl.Names, del
 	p := o.known[host]
 	if p == nil {
 		o.sweep(time.Now()) // before the host is there: nobody is at it yet
-		p = &presence{rest: o.began.Add(delay)}
+		p = &presence{pause: o.began.Add(delay)}
 		o.known[host] = p
 	}
 	switch {
@@ -82,12 +82,12 @@ func (o *hosts) enter(ctx context.Context, host canon.Host, who crawl.Names, del
 		}
 	}
 	o.mu.Lock()
-	left := time.Until(p.rest)
+	left := time.Until(p.pause)
 	o.mu.Unlock()
 	switch {
 	case left <= 0:
 		return 0, true
-	case left <= longestRest:
+	case left <= longestPause:
 		if wait(); backoff.Sleep(ctx, left) == nil {
 			return 0, true
 		}
@@ -98,7 +98,7 @@ func (o *hosts) enter(ctx context.Context, host canon.Host, who crawl.Names, del
 
 // await waits for an arrival's turn.
 func (o *hosts) await(ctx context.Context, p *presence, a *arrival) bool {
-	t := time.NewTimer(longestTurn)
+	t := time.NewTimer(longestWait)
 	defer t.Stop()
 	select {
 	case <-a.turn:
@@ -122,8 +122,8 @@ func (o *hosts) leave(host canon.Host, rest time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p := o.known[host]
-	if p.rest.Before(rest) {
-		p.rest = rest
+	if p.pause.Before(rest) {
+		p.pause = rest
 	}
 	if p.visits--; p.visits > 0 || len(p.waiting) == 0 {
 		return
@@ -141,7 +141,7 @@ func (o *hosts) sweep(now time.Time) {
 	}
 	o.calls = 0
 	for h, p := range o.known {
-		if p.visits == 0 && len(p.waiting) == 0 && p.rest.Before(now) {
+		if p.visits == 0 && len(p.waiting) == 0 && p.pause.Before(now) {
 			delete(o.known, h)
 		}
 	}

@@ -19,7 +19,7 @@ func TestHostsInTurn(t *testing.T) {
 		began := time.Now()
 		o := newHosts(began)
 		var order []string
-		stay := func(who crawl.Names, arrives time.Duration) {
+		task := func(who crawl.Names, arrives time.Duration) {
 			time.Sleep(arrives)
 			if _, ok := o.enter(t.Context(), "a.example", who, time.Second, nothing); !ok {
 				t.Errorf("%s had no turn", who)
@@ -29,9 +29,9 @@ func TestHostsInTurn(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			o.leave("a.example", time.Now().Add(2*time.Second))
 		}
-		go stay("a", 0)
-		go stay("b", 3*time.Second)
-		go stay("c", 4*time.Second)
+		go task("a", 0)
+		go task("b", 3*time.Second)
+		go task("c", 4*time.Second)
 		time.Sleep(5 * time.Second)
 		if _, ok := o.enter(t.Context(), "b.example", "b", time.Second, nothing); !ok {
 			t.Error("another host is kept waiting")

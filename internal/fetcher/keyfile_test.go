@@ -49,7 +49,7 @@ func TestUsage_8_33_KeyFile(t *testing.T) {
 				})
 				d := newDesk(t, 1)
 				startFetcher(t, d, testSpec(1, addr), Options{})
-				out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{{Kind: crawl.ErrandIndexNow, URL: "http://h.test" + path, Origin: originH}}}))
+				out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Aux: []crawl.AuxRequest{{Kind: crawl.AuxIndexNow, URL: "http://h.test" + path, Origin: originH}}}))
 				d.mu.Lock()
 				var got *crawl.KeyFile
 				for _, e := range d.events {

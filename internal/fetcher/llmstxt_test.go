@@ -69,7 +69,7 @@ func TestUsage_8_22_LLMSTxt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(t *testing.T) {
-				d, out, asked := runErrand(t, crawl.Errand{Kind: crawl.ErrandLLMSTxt, URL: "http://h.test" + path, Origin: originH}, tt.robots, tt.answer)
+				d, out, asked := runAux(t, crawl.AuxRequest{Kind: crawl.AuxLLMSTxt, URL: "http://h.test" + path, Origin: originH}, tt.robots, tt.answer)
 				d.mu.Lock()
 				defer d.mu.Unlock()
 				var got *crawl.LLMSTxt
@@ -115,7 +115,7 @@ func TestLLMSTxtLong(t *testing.T) {
 		})
 		d := newDesk(t, 1)
 		startFetcher(t, d, testSpec(1, addr), Options{})
-		d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{{Kind: crawl.ErrandLLMSTxt, URL: "http://h.test/llms.txt", Origin: originH}}}))
+		d.outcome(d.grant(crawl.Visit{Host: "h.test", Aux: []crawl.AuxRequest{{Kind: crawl.AuxLLMSTxt, URL: "http://h.test/llms.txt", Origin: originH}}}))
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		links, most := map[string]int{}, 0

@@ -18,8 +18,8 @@ func offered(d *desk) string {
 	defer d.mu.Unlock()
 	var all []string
 	for _, ev := range d.events {
-		for _, e := range ev.Errands {
-			if e.Kind == crawl.ErrandNested {
+		for _, e := range ev.Aux {
+			if e.Kind == crawl.AuxNested {
 				all = append(all, fmt.Sprintf("%s %d", e.URL.Path(), e.Hop))
 			}
 		}
@@ -86,20 +86,20 @@ func TestNestedErrand(t *testing.T) {
 			dir   string
 			depth int
 		}{{"iris", 1}, {"deep", 2}, {"last", 3}, {"away", 1}, {"port", 1}, {"moved", 1}, {"closed", 1}, {"none", 1}} {
-			v.Errands = append(v.Errands, crawl.Errand{
-				Kind: crawl.ErrandNested, URL: mustURL(t, "http://h.test/"+e.dir+"/data.txt"), Origin: o, Hop: e.depth, ReplyShard: v.Shard,
+			v.Aux = append(v.Aux, crawl.AuxRequest{
+				Kind: crawl.AuxNested, URL: mustURL(t, "http://h.test/"+e.dir+"/data.txt"), Origin: o, Hop: e.depth, ReplyShard: v.Shard,
 			})
 		}
 		out := d.outcome(d.grant(v))
 		probes := probesOf(d)
-		for end := time.Now().Add(ample); len(probes) < len(v.Errands) && time.Now().Before(end); probes = probesOf(d) {
+		for end := time.Now().Add(ample); len(probes) < len(v.Aux) && time.Now().Before(end); probes = probesOf(d) {
 			time.Sleep(time.Millisecond) // their log is read on its own
 		}
 		var states []string
 		for _, p := range probes {
 			states = append(states, p.State.String())
 		}
-		if got := strings.Join(states, " "); got != "read read read absent absent read refused absent" || len(out.Done) != len(v.Errands) {
+		if got := strings.Join(states, " "); got != "read read read absent absent read refused absent" || len(out.Done) != len(v.Aux) {
 			t.Errorf("%s, %+v", got, out)
 		}
 		want := "/robots.txt /iris/data.txt /deep/data.txt /last/data.txt /away/data.txt /port/data.txt /moved/data.txt /iris/data.txt /none/data.txt"
@@ -109,14 +109,14 @@ func TestNestedErrand(t *testing.T) {
 		if got, want := offered(d), "/deep/er/data.txt 3, /other/data.txt 3"; got != want {
 			t.Errorf("offered %s, want %s", got, want)
 		}
-		for end := time.Now().Add(ample); pagesTold(d) < len(v.Errands) && time.Now().Before(end); {
+		for end := time.Now().Add(ample); pagesTold(d) < len(v.Aux) && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		var told []string
+		var reported []string
 		for _, p := range d.pages {
-			told = append(told, fmt.Sprintf("%s %s %s", p.Asked.Path(), p.URL.Path(), p.Deleted))
+			reported = append(reported, fmt.Sprintf("%s %s %s", p.Asked.Path(), p.URL.Path(), p.Deleted))
 			if p.Kind != crawl.KindData || p.Origin != o {
 				t.Errorf("%+v", p)
 			}
@@ -124,8 +124,8 @@ func TestNestedErrand(t *testing.T) {
 		wantTold := "[/iris/data.txt /iris/data.txt  /deep/data.txt /deep/data.txt  /last/data.txt /last/data.txt  " +
 			"/away/data.txt /away/data.txt redirects /port/data.txt /port/data.txt redirects /moved/data.txt /iris/data.txt  " +
 			"/closed/data.txt /closed/data.txt robots /none/data.txt /none/data.txt http-4xx]"
-		if fmt.Sprint(told) != wantTold {
-			t.Errorf("told\n%s, want\n%s", told, wantTold)
+		if fmt.Sprint(reported) != wantTold {
+			t.Errorf("told\n%s, want\n%s", reported, wantTold)
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 // zero means its default.
 type Options struct {
 	Name  string // how frontiers know this fetcher, a NATS subject token; "" makes one up
-	Hands int    // visits carried out at once; 0 = 64
+	Slots int    // visits carried out at once; 0 = 64
 
 	// Shared has this fetcher be one of several in its process, for as many crawls; nil: it is for
 	// itself. What is said at NewShared of the options that it takes counts then.
@@ -55,10 +55,10 @@ type Options struct {
 
 	RulesCache int // robots.txt files kept parsed; 0 = 4096
 
-	// Journal is a file in which requests are written down until they are told of, so that a
+	// RequestLog is a file in which requests are written down until they are told of, so that a
 	// process that is killed leaves no gap in the timeline of a host; "": there is none. One
 	// process at a time may use it.
-	Journal string
+	RequestLog string
 
 	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; "": it
 	// is not used.
@@ -93,8 +93,8 @@ func (o Options) withDefaults() Options {
 	}
 	def(&o.Grace, 5*time.Second)
 	def(&o.RequestTimeout, 2*time.Second)
-	if o.Hands <= 0 {
-		o.Hands = 64
+	if o.Slots <= 0 {
+		o.Slots = 64
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -113,7 +113,7 @@ func (o Options) visit(log *slog.Logger, shards int) visit.Options {
 // Server are the options of those who send the requests.
 func (o Options) wire() wire.Options {
 	return wire.Options{
-		Visits: o.Hands, ConnectTimeout: o.ConnectTimeout, FirstByte: o.FirstByte, WholeResponse: o.WholeResponse,
+		Visits: o.Slots, ConnectTimeout: o.ConnectTimeout, FirstByte: o.FirstByte, WholeResponse: o.WholeResponse,
 		RateWindow: o.RateWindow, MinRate: o.MinRate, IdleTimeout: o.IdleTimeout, MaxHeader: o.MaxHeader, PageMemory: o.PageMemory,
 		MaxPerIP: o.MaxPerIP, Dial: o.Dial, Resolver: o.Resolver, TLS: o.TLS, Signer: o.Signer, Credentials: o.Credentials, Proxy: o.Proxy,
 	}

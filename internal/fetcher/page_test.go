@@ -262,7 +262,7 @@ func TestStatuses(t *testing.T) {
 		for i, tt := range cases {
 			u := fmt.Sprintf("http://h%d.test/dir/x", i)
 			v := open(visitTo(t, u))
-			v.URLs[0].Hops, v.URLs[0].Depth = tt.hops, 3
+			v.URLs[0].Redirects, v.URLs[0].Depth = tt.hops, 3
 			out := d.outcome(d.grant(v))
 			var links []crawl.Links
 			for _, l := range d.links() {
@@ -275,7 +275,7 @@ func TestStatuses(t *testing.T) {
 			}
 			if len(links) == 1 {
 				want := canon.URL(strings.ReplaceAll(tt.link, "h.test", fmt.Sprintf("h%d.test", i)))
-				if l := links[0]; l.Depth != 3 || l.Hops != tt.hops+1 || l.URLs[0] != want || out.Results[0].Location != string(want) {
+				if l := links[0]; l.Depth != 3 || l.Redirects != tt.hops+1 || l.URLs[0] != want || out.Results[0].Location != string(want) {
 					t.Errorf("%d %s: link %+v, result %+v", tt.status, tt.location, l, out.Results[0])
 				}
 			}

@@ -39,7 +39,7 @@ func TestNamesShareARest(t *testing.T) {
 		const names = 12
 		b := wiretest.NewBusy(t, simnet.Of(t), 0, 0)
 		d := newDesk(t, 1)
-		startShared(t, d, testSpec(1, b.Addr().String()), Options{Hands: 64})
+		startShared(t, d, testSpec(1, b.Addr().String()), Options{Slots: 64})
 		var ids []crawl.VisitID
 		for i := range names {
 			ids = append(ids, d.grant(open(visitTo(t, fmt.Sprintf("http://h%d.test/", i)))))
@@ -90,7 +90,7 @@ func TestSlowAddressGivesHandsBack(t *testing.T) {
 		d := newDesk(t, 1)
 		spec := testSpec(1, "")
 		spec.Resolve = []string{"*.slow.test=" + slow.Addr().String(), "fast.test=" + fast.Addr().String()}
-		startShared(t, d, spec, Options{Hands: 8, MaxPerIP: 4})
+		startShared(t, d, spec, Options{Slots: 8, MaxPerIP: 4})
 		var ids []crawl.VisitID
 		for i := range 12 {
 			u := fmt.Sprintf("http://h%d.slow.test/", i)

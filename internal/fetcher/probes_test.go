@@ -108,7 +108,7 @@ func TestDataTxt(t *testing.T) {
 					t.Fatalf("probes %+v", probes)
 				}
 				if p := probes[0]; tt.state != crawl.ProbeRead && tt.state != crawl.ProbePending && p.Reason == "" ||
-					tt.state == crawl.ProbePending && (p.Location != "http://other.test/d" || p.Hops != 1) {
+					tt.state == crawl.ProbePending && (p.Location != "http://other.test/d" || p.Redirects != 1) {
 					t.Errorf("%+v", p)
 				}
 				if got := asked(); got != tt.asked {
@@ -158,7 +158,7 @@ func TestDataErrand(t *testing.T) {
 		claimant := canon.Origin{Scheme: "http", Host: "claimant.test", Port: 80}
 		v := crawl.Visit{Host: "h.test", Shard: 1}
 		for _, path := range []string{"/data", "/closed/data"} {
-			v.Errands = append(v.Errands, crawl.Errand{Kind: crawl.ErrandData, URL: mustURL(t, "http://h.test"+path), Origin: claimant, Hop: 1, ReplyShard: 3})
+			v.Aux = append(v.Aux, crawl.AuxRequest{Kind: crawl.AuxData, URL: mustURL(t, "http://h.test"+path), Origin: claimant, Hop: 1, ReplyShard: 3})
 		}
 		out := d.outcome(d.grant(v))
 		probes := probesOf(d)
@@ -188,8 +188,8 @@ func TestDataErrandOnABusyHost(t *testing.T) {
 		d := newDesk(t, 1)
 		startFetcher(t, d, testSpec(1, addr), Options{})
 		claimant := canon.Origin{Scheme: "http", Host: "claimant.test", Port: 80}
-		out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{
-			{Kind: crawl.ErrandData, URL: "http://h.test/data", Origin: claimant, Hop: 1},
+		out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Aux: []crawl.AuxRequest{
+			{Kind: crawl.AuxData, URL: "http://h.test/data", Origin: claimant, Hop: 1},
 		}}))
 		if probes := probesOf(d); out.Requests != 1 || len(out.Done) != 1 || len(probes) != 1 || probes[0].State != crawl.ProbeFailed {
 			t.Errorf("%+v, outcome %+v", probes, out)
@@ -211,12 +211,12 @@ func TestCleanParam(t *testing.T) {
 		d := newDesk(t, 1)
 		startFetcher(t, d, testSpec(1, addr), Options{})
 		v := visitTo(t, "http://h.test/shop?sid=1&id=7", "http://h.test/shop?id=7", "http://h.test/other?sid=1", "http://h.test/shop/closed?sid=2")
-		v.URLs[0].Depth, v.URLs[0].Hops = 3, 2
+		v.URLs[0].Depth, v.URLs[0].Redirects = 3, 2
 		out := d.outcome(d.grant(v))
 		if got := classes(out); got != "redirected/clean-param stored stored refused/robots" || out.Results[0].Location != "http://h.test/shop?id=7" {
 			t.Errorf("%s %+v", got, out.Results[0])
 		}
-		if l := d.links()["http://h.test/shop?id=7"]; l.Depth != 3 || l.Hops != 2 || l.FoundOn != v.URLs[0].URL {
+		if l := d.links()["http://h.test/shop?id=7"]; l.Depth != 3 || l.Redirects != 2 || l.FoundOn != v.URLs[0].URL {
 			t.Errorf("%+v", d.links())
 		}
 		if got := strings.Join(asked, " "); got != "/robots.txt /shop?id=7 /other?sid=1" {

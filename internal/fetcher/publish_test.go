@@ -79,7 +79,7 @@ func TestManyLargePages(t *testing.T) {
 			t.Errorf("only %d of %d visits fetched both pages", whole, len(ids))
 		}
 		stop() // a visit gives its room back once its outcome is told
-		if !f.client.RoomUnused() {
+		if !f.client.MemoryUnused() {
 			t.Error("some room was not given back")
 		}
 	})

@@ -121,7 +121,7 @@ func (l *leases) renew(ctx context.Context, f *Fetcher, shard int, jobs []*crawl
 		switch {
 		case r == nil || r.over: // over meanwhile
 		case lost[job.ID]:
-			f.met.Lost.Inc()
+			f.metrics.Lost.Inc()
 			r.over = true
 			r.lease.End()
 		default:

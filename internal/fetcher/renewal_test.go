@@ -168,9 +168,9 @@ func TestForgotten(t *testing.T) {
 		spec := testSpec(1, addr)
 		f, _ := startFetcher(t, d, spec, Options{})
 		other := visitTo(t, "http://gone.test/x")
-		other.Errands = []crawl.Errand{
-			{Kind: crawl.ErrandRobots, URL: "http://gone.test/r", Origin: originH, Hop: 1},
-			{Kind: crawl.ErrandData, URL: "http://gone.test/data.txt", Origin: originH, Hop: 1},
+		other.Aux = []crawl.AuxRequest{
+			{Kind: crawl.AuxRobots, URL: "http://gone.test/r", Origin: originH, Hop: 1},
+			{Kind: crawl.AuxData, URL: "http://gone.test/data.txt", Origin: originH, Hop: 1},
 		}
 		id := d.grant(open(visitTo(t, "http://h.test/a", "http://h.test/private/x", "http://h.test/b")))
 		<-asked
@@ -192,7 +192,7 @@ func TestForgotten(t *testing.T) {
 		}
 		for _, e := range d.events {
 			for _, a := range e.Answers {
-				if a.Errand.Kind == crawl.ErrandRobots && a.Robots.State != crawl.RobotsUnreachable || a.Errand.Kind == crawl.ErrandData && a.Probe.State == crawl.ProbeRead {
+				if a.Aux.Kind == crawl.AuxRobots && a.Robots.State != crawl.RobotsUnreachable || a.Aux.Kind == crawl.AuxData && a.Probe.State == crawl.ProbeRead {
 					t.Errorf("%+v", a)
 				}
 			}

@@ -126,7 +126,7 @@ func TestRobotsTable(t *testing.T) {
 				if tt.state == crawl.RobotsParsed != (len(f.Digest) == 32) || tt.state != crawl.RobotsParsed && f.Reason == "" {
 					t.Errorf("fact %+v", f)
 				}
-				if tt.state == crawl.RobotsPending && (f.Location != "http://elsewhere.test/robots.txt" || f.Hops != 1) {
+				if tt.state == crawl.RobotsPending && (f.Location != "http://elsewhere.test/robots.txt" || f.Redirects != 1) {
 					t.Errorf("fact %+v", f)
 				}
 			})
@@ -206,7 +206,7 @@ func TestFactsComeFirst(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		d := newDesk(t, 1)
 		var early atomic.Bool
-		var told sync.Map
+		var reported sync.Map
 		last := func() uint64 {
 			s, err := d.q.JS.Stream(t.Context(), d.name.EventsStream(0))
 			if err != nil {
@@ -217,11 +217,11 @@ func TestFactsComeFirst(t *testing.T) {
 		}
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/robots.txt" {
-				told.Store(r.Host, last())
+				reported.Store(r.Host, last())
 				fmt.Fprint(w, "User-agent: *\nAllow: /\n")
 				return
 			}
-			before, _ := told.Load(r.Host)
+			before, _ := reported.Load(r.Host)
 			if before == nil || last() <= before.(uint64) {
 				early.Store(true)
 			}

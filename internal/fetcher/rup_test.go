@@ -32,7 +32,7 @@ func rupVisit(path, form, rules string) crawl.Visit {
 		r = crawl.Robots{Origin: originH} // to be asked for
 	}
 	return crawl.Visit{Host: "h.test", Robots: []crawl.Robots{r},
-		Errands: []crawl.Errand{{Kind: crawl.ErrandRUP, URL: canon.URL("http://h.test" + path), Origin: originH, Hop: 1, Form: form}}}
+		Aux: []crawl.AuxRequest{{Kind: crawl.AuxRUP, URL: canon.URL("http://h.test" + path), Origin: originH, Hop: 1, Form: form}}}
 }
 
 // rupAnswer carries a visit out and returns what its errand was answered with, and the reports
@@ -53,7 +53,7 @@ func (d *desk) rupAnswer(v crawl.Visit) (m crawl.RUP, reports []crawl.Report, ou
 		}
 		reports = append(reports, e.Reports...)
 		for _, a := range e.Answers {
-			if answered = true; a.Errand.Form != "" {
+			if answered = true; a.Aux.Form != "" {
 				d.t.Error("the form is told")
 			}
 			m = a.RUP
@@ -269,7 +269,7 @@ func TestRUPPostsOnce(t *testing.T) {
 		d := newDesk(t, 4)
 		startFetcher(t, d, testSpec(4, ln.Addr().String()), Options{})
 		v := rupVisit("/rupinfo.txt", "", "")
-		v.Errands = append(v.Errands, rupVisit("/cgi", formRegister, "").Errands...)
+		v.Aux = append(v.Aux, rupVisit("/cgi", formRegister, "").Aux...)
 		id := d.grant(v)
 		out := d.outcome(id)
 		mu.Lock()
@@ -281,7 +281,7 @@ func TestRUPPostsOnce(t *testing.T) {
 		defer d.mu.Unlock()
 		for _, e := range d.events {
 			for _, a := range e.Answers {
-				if a.Errand.URL == "http://h.test/cgi" && (!a.RUP.Retry || a.RUP.Status != 0) {
+				if a.Aux.URL == "http://h.test/cgi" && (!a.RUP.Retry || a.RUP.Status != 0) {
 					t.Errorf("%+v", a.RUP)
 				}
 			}

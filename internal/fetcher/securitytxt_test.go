@@ -53,7 +53,7 @@ func TestSecurityTxt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(t *testing.T) {
-				d, out, asked := runErrand(t, crawl.Errand{Kind: crawl.ErrandSecurityTxt, URL: "http://h.test" + path, Origin: originH}, tt.robots, tt.answer)
+				d, out, asked := runAux(t, crawl.AuxRequest{Kind: crawl.AuxSecurityTxt, URL: "http://h.test" + path, Origin: originH}, tt.robots, tt.answer)
 				d.mu.Lock()
 				defer d.mu.Unlock()
 				var got *crawl.SecurityTxt

@@ -14,10 +14,10 @@ import (
 // is visited for one crawl at a time, and rests between two crawls as it does between two requests
 // of one. Between processes claims see to that.
 type Shared struct {
-	client *wire.Client
-	met    *visit.Metrics
-	pool   *pool
-	hosts  *hosts // nil: for one crawl
+	client  *wire.Client
+	metrics *visit.Metrics
+	pool    *pool
+	hosts   *hosts // nil: for one crawl
 	// Made up at the start: by it the crawls of a cluster know the process.
 	process string
 }
@@ -39,7 +39,7 @@ func newShared(opt Options) (*Shared, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fetcher metrics: %w", err)
 	}
-	s := &Shared{client: wire.NewClient(opt.wire()), met: met, pool: newPool(opt.Hands), process: rand.Text()}
+	s := &Shared{client: wire.NewClient(opt.wire()), metrics: met, pool: newPool(opt.Slots), process: rand.Text()}
 	s.client.OnViolation(func(why string) {
 		met.Violations.Inc()
 		opt.Log.Error("a request was stopped because it would have been impolite; this is a bug", "why", why)
@@ -48,6 +48,6 @@ func newShared(opt Options) (*Shared, error) {
 	if opt.Signer != nil {
 		s.signing(opt)
 	}
-	s.doors(opt)
+	s.setCredentials(opt)
 	return s, nil
 }

@@ -38,8 +38,8 @@ func TestSigningIsTold(t *testing.T) {
 			for _, m := range all {
 				counted = counted || m.GetName() == "curtsy_fetcher_requests_signed_total"
 			}
-			if told := strings.Contains(log.String(), "https://bot.example.org"); !counted || told != (s != nil) {
-				t.Errorf("signed %v: counted %v, told %v: %s", s != nil, counted, told, &log)
+			if reported := strings.Contains(log.String(), "https://bot.example.org"); !counted || reported != (s != nil) {
+				t.Errorf("signed %v: counted %v, told %v: %s", s != nil, counted, reported, &log)
 			}
 		}
 	})

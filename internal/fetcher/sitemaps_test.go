@@ -49,18 +49,18 @@ var vouching = canon.URL("http://v.test/").Origin()
 // are known to be none.
 func sitemapVisit(path string) crawl.Visit {
 	u := canon.URL("http://h.test" + path)
-	return crawl.Visit{Host: "h.test", Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: u, Origin: vouching}},
+	return crawl.Visit{Host: "h.test", Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: u, Origin: vouching}},
 		Robots: []crawl.Robots{{Origin: originH, State: crawl.RobotsUnavailable, Fresh: time.Hour}}}
 }
 
-// told returns the links, the changes they tell of, and the errands that a desk was told, in order,
-// with their shards checked.
-func (d *desk) told(shards int) (links []string, mods []int64, errands []crawl.Errand) {
+// reported returns the links, the changes they tell of, and the errands that a desk was told, in
+// order, with their shards checked.
+func (d *desk) reported(shards int) (links []string, mods []int64, aux []crawl.AuxRequest) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i, e := range d.events {
 		for _, l := range e.Links {
-			if l.Source != crawl.SourceSitemap || l.Depth != 1 || l.Hops != 0 || len(l.Mods) != 0 && len(l.Mods) != len(l.URLs) {
+			if l.Source != crawl.SourceSitemap || l.Depth != 1 || l.Redirects != 0 || len(l.Mods) != 0 && len(l.Mods) != len(l.URLs) {
 				d.t.Errorf("links %+v", l)
 			}
 			for j, u := range l.URLs {
@@ -75,14 +75,14 @@ func (d *desk) told(shards int) (links []string, mods []int64, errands []crawl.E
 				}
 			}
 		}
-		for _, e := range e.Errands {
+		for _, e := range e.Aux {
 			if e.ReplyShard != d.shards[i] || e.ReplyShard != crawl.ShardOf(e.URL.Host(), shards) {
 				d.t.Errorf("errand %+v in shard %d", e, d.shards[i])
 			}
-			errands = append(errands, e)
+			aux = append(aux, e)
 		}
 	}
-	return links, mods, errands
+	return links, mods, aux
 }
 
 func TestSitemap(t *testing.T) {
@@ -97,18 +97,18 @@ func TestSitemap(t *testing.T) {
 	index := `<sitemapindex><sitemap><loc>http://h.test/one.xml.gz</loc></sitemap><sitemap><loc>http://v.test/two.xml</loc></sitemap>
 		<sitemap><loc>http://stranger.test/three.xml</loc></sitemap><sitemap><loc>/index.xml</loc></sitemap></sitemapindex>`
 	const three = "http://h.test/a?x=1&y=2 http://h.test/relative http://v.test/b"
-	child := func(u string, hop int) crawl.Errand {
-		return crawl.Errand{Kind: crawl.ErrandSitemap, URL: canon.URL(u), Origin: vouching, Hop: hop, ReplyShard: crawl.ShardOf(canon.URL(u).Host(), 4)}
+	child := func(u string, hop int) crawl.AuxRequest {
+		return crawl.AuxRequest{Kind: crawl.AuxSitemap, URL: canon.URL(u), Origin: vouching, Hop: hop, ReplyShard: crawl.ShardOf(canon.URL(u).Host(), 4)}
 	}
 	plain := func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, page) }
 	for _, tt := range []struct {
-		name    string
-		path    string
-		hop     int
-		f       http.HandlerFunc
-		want    crawl.Sitemap
-		links   string // those found out, sorted
-		errands []crawl.Errand
+		name  string
+		path  string
+		hop   int
+		f     http.HandlerFunc
+		want  crawl.Sitemap
+		links string // those found out, sorted
+		aux   []crawl.AuxRequest
 	}{
 		{"urlset", "/s.xml", 0, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("ETag", `W/"1"`)
@@ -127,9 +127,9 @@ func TestSitemap(t *testing.T) {
 		{"text", "/s.txt", 1, saying("http://h.test/1\nhttp://v.test/2\n"), crawl.Sitemap{Status: 200, Read: true, Form: "text", Entries: 2}, "http://h.test/1 http://v.test/2", nil},
 		{"feed", "/rss", 0, saying(`<rss><channel><item><link>http://h.test/n</link></item></channel></rss>`), crawl.Sitemap{Status: 200, Read: true, Form: "feed", Entries: 1}, "http://h.test/n", nil},
 		{"index", "/index.xml", 0, saying(index), crawl.Sitemap{Status: 200, Read: true, Form: "index", Entries: 2, Skipped: 2}, "",
-			[]crawl.Errand{child("http://h.test/one.xml.gz", 1), child("http://v.test/two.xml", 1)}},
+			[]crawl.AuxRequest{child("http://h.test/one.xml.gz", 1), child("http://v.test/two.xml", 1)}},
 		{"index of an index", "/index.xml", 1, saying(index), crawl.Sitemap{Status: 200, Read: true, Form: "index", Entries: 2, Skipped: 2}, "",
-			[]crawl.Errand{child("http://h.test/one.xml.gz", 2), child("http://v.test/two.xml", 2)}},
+			[]crawl.AuxRequest{child("http://h.test/one.xml.gz", 2), child("http://v.test/two.xml", 2)}},
 		{"index too deep", "/index.xml", 2, saying(index), crawl.Sitemap{Status: 200, Read: true, Form: "index", Skipped: 4, Reason: "it is an index nested more than 2 deep"}, "", nil},
 		{"broken off", "/s.xml", 0, saying(page[:strings.Index(page, "<url><loc>http://v.test")]), crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Entries: 2, Reason: "it cannot be read to the end"}, "http://h.test/a?x=1&y=2 http://h.test/relative", nil},
 		{"not one", "/s.xml", 0, saying("<!doctype html><title>oops"), crawl.Sitemap{Status: 200, Reason: "it is neither"}, "", nil},
@@ -172,7 +172,7 @@ func TestSitemap(t *testing.T) {
 		{"another host", "/s.xml", 1, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://x.test/s.xml", http.StatusFound)
 		},
-			crawl.Sitemap{Status: 302, Reason: "redirect: http://x.test/s.xml"}, "", []crawl.Errand{child("http://x.test/s.xml", 2)}},
+			crawl.Sitemap{Status: 302, Reason: "redirect: http://x.test/s.xml"}, "", []crawl.AuxRequest{child("http://x.test/s.xml", 2)}},
 		{"another host too many", "/s.xml", 2, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://x.test/s.xml", http.StatusFound)
 		},
@@ -187,7 +187,7 @@ func TestSitemap(t *testing.T) {
 				spec.Forgotten = []string{"http://h.test/private/"}
 				startFetcher(t, d, spec, Options{})
 				v := sitemapVisit(tt.path)
-				v.Errands[0].Hop, v.Errands[0].ReplyShard = tt.hop, 3
+				v.Aux[0].Hop, v.Aux[0].ReplyShard = tt.hop, 3
 				v.Delay = time.Millisecond
 				out := d.outcome(d.grant(v))
 				a := d.answersOf(1)[0]
@@ -199,13 +199,13 @@ func TestSitemap(t *testing.T) {
 					t.Errorf("%+v", got)
 				}
 				got.Reason, got.Again, got.Scope = tt.want.Reason, false, 0
-				if got != tt.want || a.Errand != v.Errands[0] || len(out.Done) != 1 {
+				if got != tt.want || a.Aux != v.Aux[0] || len(out.Done) != 1 {
 					t.Errorf("%+v, want %+v; outcome %+v", got, tt.want, out)
 				}
 				if got.Status == 503 != (out.Overloads == 1) {
 					t.Errorf("outcome %+v", out)
 				}
-				links, mods, errands := d.told(4)
+				links, mods, aux := d.reported(4)
 				byLink := map[string]int64{}
 				for i, l := range links {
 					byLink[l] = mods[i]
@@ -217,9 +217,9 @@ func TestSitemap(t *testing.T) {
 				if mod := byLink["http://h.test/a?x=1&y=2"]; tt.links == three && (mod != time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC).Unix() || byLink["http://v.test/b"] != 0) {
 					t.Errorf("changes %v", byLink)
 				}
-				slices.SortFunc(errands, func(a, b crawl.Errand) int { return strings.Compare(string(a.URL), string(b.URL)) })
-				if !slices.Equal(errands, tt.errands) {
-					t.Errorf("errands %+v, want %+v", errands, tt.errands)
+				slices.SortFunc(aux, func(a, b crawl.AuxRequest) int { return strings.Compare(string(a.URL), string(b.URL)) })
+				if !slices.Equal(aux, tt.aux) {
+					t.Errorf("errands %+v, want %+v", aux, tt.aux)
 				}
 				for i, e := range d.events { // the answer comes last
 					if len(e.Answers) > 0 && d.shards[i] != 3 {
@@ -294,10 +294,10 @@ func TestSitemapNotModified(t *testing.T) {
 		d := newDesk(t, 1)
 		startFetcher(t, d, testSpec(1, addr), Options{})
 		v := sitemapVisit("/s.xml")
-		v.Errands = append(v.Errands, v.Errands[0])
-		v.Errands[1].URL = "http://h.test/moved.xml"
-		for i := range v.Errands {
-			v.Errands[i].ETag, v.Errands[i].LastModified = `"1"`, "Thu, 19 Nov 2026 10:00:00 GMT"
+		v.Aux = append(v.Aux, v.Aux[0])
+		v.Aux[1].URL = "http://h.test/moved.xml"
+		for i := range v.Aux {
+			v.Aux[i].ETag, v.Aux[i].LastModified = `"1"`, "Thu, 19 Nov 2026 10:00:00 GMT"
 		}
 		d.outcome(d.grant(v))
 		got := d.answersOf(2)
@@ -356,7 +356,7 @@ func TestSitemapInterrupted(t *testing.T) {
 			if out := d.outcome(id); len(out.Done) != 0 || out.Requests != 1 {
 				t.Errorf("%s: outcome %+v", how, out)
 			}
-			if links, _, _ := d.told(1); len(links) == 0 {
+			if links, _, _ := d.reported(1); len(links) == 0 {
 				t.Errorf("%s: %d links told before", how, len(links))
 			}
 			for _, e := range d.events {
@@ -372,7 +372,7 @@ func TestSitemapInterrupted(t *testing.T) {
 			d.mu.Unlock()
 			v.Lease = 0
 			out := d.outcome(d.grant(v))
-			if links, _, _ := d.told(1); len(links) != 10000 || len(out.Done) != 1 {
+			if links, _, _ := d.reported(1); len(links) != 10000 || len(out.Done) != 1 {
 				t.Errorf("%d links the second time, %+v", len(links), out)
 			}
 			if s := d.answersOf(1)[0].Sitemap; !s.Read || s.Entries != 10000 {

@@ -21,9 +21,9 @@ const (
 	// vainGap is the longest pause after asking in vain: a frontier that comes back soon
 	// finds its fetchers.
 	vainGap = time.Second
-	// jamGap is the longest pause after visits that were all turned away: others of that
+	// stallGap is the longest pause after visits that were all turned away: others of that
 	// frontier may be wanted.
-	jamGap = 50 * time.Millisecond
+	stallGap = 50 * time.Millisecond
 	// patience is how long hands are held out for an answer. A frontier with nothing to grant lets
 	// its asker wait longer, and one that is frozen or cut off never answers: then the hands serve
 	// the others, and what is granted waits for a hand.
@@ -97,18 +97,18 @@ func (r *runner) owners(records map[string]queue.Record) {
 func (r *runner) take(ctx context.Context, frontier string) {
 	f := r.f
 	silent, said := false, false
-	vain, jam := backoff.Delay{Least: leastGap, Most: vainGap}, backoff.Delay{Least: leastGap, Most: jamGap}
+	vain, stall := backoff.Delay{Least: leastGap, Most: vainGap}, backoff.Delay{Least: leastGap, Most: stallGap}
 	for ctx.Err() == nil {
-		var hands []*visit.Hand
+		var slots []*visit.Scratch
 		most := 1 // of a frontier that was silent; no hand waits for its answer
 		if !silent {
-			if hands = f.free(ctx, r.share()); len(hands) == 0 {
+			if slots = f.free(ctx, r.share()); len(slots) == 0 {
 				return
 			}
-			most = len(hands)
+			most = len(slots)
 		}
 		sent := f.now() // the lease counts from here: the frontier cannot have granted it earlier
-		grants, hands, err := r.askVisits(ctx, frontier, most, hands)
+		grants, slots, err := r.askVisits(ctx, frontier, most, slots)
 		if len(grants.Visits) > most { // nobody has a hand for them, and their leases will end
 			f.log.Error("a frontier granted more visits than requested", "frontier", frontier)
 			grants.Visits = grants.Visits[:most]
@@ -120,13 +120,13 @@ func (r *runner) take(ctx context.Context, frontier string) {
 				continue
 			}
 			wanted = true
-			var h *visit.Hand
-			if len(hands) > 0 {
-				h, hands = hands[0], hands[1:]
+			var h *visit.Scratch
+			if len(slots) > 0 {
+				h, slots = slots[0], slots[1:]
 			}
 			r.start(job, h, sent)
 		}
-		f.giveBack(hands)
+		f.giveBack(slots)
 		if err != nil && ctx.Err() == nil {
 			silent = true
 			wait := vain.Next()
@@ -142,12 +142,12 @@ func (r *runner) take(ctx context.Context, frontier string) {
 		wait := grants.Wait
 		switch {
 		case wanted:
-			jam.Reset()
+			stall.Reset()
 			continue
 		case len(grants.Visits) > 0: // all of them turned away
-			wait = jam.Next()
+			wait = stall.Next()
 		default:
-			jam.Reset()
+			stall.Reset()
 		}
 		_ = backoff.Sleep(ctx, min(max(wait, leastGap), mostGap))
 	}
@@ -158,34 +158,34 @@ func (r *runner) take(ctx context.Context, frontier string) {
 func (r *runner) share() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return min(max(r.f.hands.size()/(len(r.takers)+1), 1), maxTake)
+	return min(max(r.f.slots.size()/(len(r.takers)+1), 1), maxTake)
 }
 
 // free waits for a free hand and takes up to most of them; none when ctx ends.
-func (f *Fetcher) free(ctx context.Context, most int) (hands []*visit.Hand) {
-	h := f.hands.take(ctx)
+func (f *Fetcher) free(ctx context.Context, most int) (slots []*visit.Scratch) {
+	h := f.slots.take(ctx)
 	if h == nil {
 		return nil
 	}
-	hands = append(hands, h)
-	for len(hands) < most {
-		if h = f.hands.try(); h == nil {
+	slots = append(slots, h)
+	for len(slots) < most {
+		if h = f.slots.try(); h == nil {
 			break
 		}
-		hands = append(hands, h)
+		slots = append(slots, h)
 	}
-	return hands
+	return slots
 }
 
-func (f *Fetcher) giveBack(hands []*visit.Hand) {
-	for _, h := range hands {
-		f.hands.put(h)
+func (f *Fetcher) giveBack(slots []*visit.Scratch) {
+	for _, h := range slots {
+		f.slots.put(h)
 	}
 }
 
 // askVisits asks a frontier for up to n visits, and returns the hands it was given unless it had to
 // give them back. It goes on for a little when ctx ends.
-func (r *runner) askVisits(ctx context.Context, frontier string, n int, hands []*visit.Hand) (crawl.Grants, []*visit.Hand, error) {
+func (r *runner) askVisits(ctx context.Context, frontier string, n int, slots []*visit.Scratch) (crawl.Grants, []*visit.Scratch, error) {
 	asking, cancel := context.WithTimeout(r.publishing, r.f.opt.RequestTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastAnswer, cancel) })()
@@ -193,21 +193,21 @@ func (r *runner) askVisits(ctx context.Context, frontier string, n int, hands []
 	impatient := time.AfterFunc(patience, func() {
 		mu.Lock()
 		defer mu.Unlock()
-		r.f.giveBack(hands)
-		hands = nil
+		r.f.giveBack(slots)
+		slots = nil
 	})
-	g, err := r.f.askVisits(asking, frontier, crawl.Take{Fetcher: r.f.opt.Name, Max: n})
+	g, err := r.f.askVisits(asking, frontier, crawl.VisitRequest{Fetcher: r.f.opt.Name, Max: n})
 	impatient.Stop()
 	mu.Lock()
 	defer mu.Unlock()
-	kept := hands
-	hands = nil // if the timer has only just gone off
+	kept := slots
+	slots = nil // if the timer has only just gone off
 	return g, kept, err
 }
 
-func (f *Fetcher) askVisits(ctx context.Context, frontier string, take crawl.Take) (crawl.Grants, error) {
-	subject, asked := f.names.Take(frontier), f.wall.Micro(time.Now())
-	m, err := f.q.NC.RequestWithContext(ctx, subject, crawl.AppendTake(nil, take))
+func (f *Fetcher) askVisits(ctx context.Context, frontier string, take crawl.VisitRequest) (crawl.Grants, error) {
+	subject, asked := f.names.VisitRequest(frontier), f.wall.Micro(time.Now())
+	m, err := f.q.NC.RequestWithContext(ctx, subject, crawl.AppendVisitRequest(nil, take))
 	if err != nil {
 		return crawl.Grants{}, fmt.Errorf("ask %s: %w", subject, err)
 	}
@@ -225,8 +225,8 @@ func (r *runner) accept(job *crawl.Visit) bool {
 	case job.Shard < 0 || job.Shard >= r.f.shards:
 		r.f.log.Error("a visit is ignored: this crawl does not have its shard", "shard", job.Shard, "host", string(job.Host))
 		return false
-	case r.f.jams.jammed(job.Shard) && len(job.Errands) == 0:
-		r.wg.Go(func() { r.turnAway(job) })
+	case r.f.backpressure.stalled(job.Shard) && len(job.Aux) == 0:
+		r.wg.Go(func() { r.returnVisit(job) })
 		return false
 	}
 	return true
@@ -235,7 +235,7 @@ func (r *runner) accept(job *crawl.Visit) bool {
 // start carries a visit out in a goroutine of its own, waiting for a hand if h is nil, and
 // gives the hand back. Also when the fetcher is stopping: the frontier has granted it and
 // wants to hear of it.
-func (r *runner) start(job *crawl.Visit, h *visit.Hand, sent time.Duration) {
+func (r *runner) start(job *crawl.Visit, h *visit.Scratch, sent time.Duration) {
 	f := r.f
 	began := time.Now()
 	r.wg.Go(func() {
@@ -255,37 +255,37 @@ func (r *runner) start(job *crawl.Visit, h *visit.Hand, sent time.Duration) {
 		leave := sync.OnceFunc(func() { in.leave(r.publishing, rest) })
 		defer leave()
 		if h == nil {
-			if h = f.hands.take(r.publishing); h == nil {
+			if h = f.slots.take(r.publishing); h == nil {
 				return
 			}
 		}
-		f.met.Running.Inc()
-		defer f.met.Running.Dec()
+		f.metrics.Running.Inc()
+		defer f.metrics.Running.Dec()
 		if r.ctx.Err() != nil {
 			cancel() // AfterFunc would do so a moment later
 		}
 		f.halts.add(job, cancel, func() *crawl.Spec { return f.cfg.Load().Spec() })
 		defer f.halts.remove(job)
 
-		s := &stay{f: f, hand: h}
+		s := &task{f: f, scratch: h}
 		defer s.leave()
 		v := f.begin(job, s, h, began, ctx, waiting, r.publishing, lease)
 		v.Run()
-		rest = v.RestUntil()
+		rest = v.PauseUntil()
 		leave() // publishing may take long, and asks nothing of the host
 		v.Close()
 	})
 }
 
 // begin makes a granted visit ready to be carried out; see grant for what the contexts end.
-func (f *Fetcher) begin(job *crawl.Visit, s *stay, h *visit.Hand, began time.Time, requests, waiting, publishing context.Context, l *wire.Lease) *visit.Visit {
+func (f *Fetcher) begin(job *crawl.Visit, s *task, h *visit.Scratch, began time.Time, requests, waiting, publishing context.Context, l *wire.Lease) *visit.Visit {
 	clock := f.wall.Micro(began) + f.clocks.ahead(job.Shard).Microseconds()
-	var book visit.Journal
-	if f.journal != nil {
-		book = f.journal.begin(job, began, clock)
+	var book visit.RequestLog
+	if f.requestLog != nil {
+		book = f.requestLog.begin(job, began, clock)
 	}
-	return f.kit.New(visit.Grant{
-		Job: job, Config: f.cfg.Load(), Hand: h, Outlet: s, Lease: l, Began: began, Clock: clock, Journal: book,
+	return f.deps.New(visit.Grant{
+		Job: job, Config: f.cfg.Load(), Scratch: h, Sink: s, Lease: l, Began: began, Clock: clock, RequestLog: book,
 		Trace:    f.traces.Visit(job.Shard, job.ID),
 		Requests: requests, Waiting: waiting, Publishing: publishing,
 	})

@@ -27,10 +27,10 @@ func TestDeadFrontierHoldsNoHands(t *testing.T) {
 		d := newDesk(t, 4)
 		var asked atomic.Int64
 		for i, owner := range []string{"dead1", "dead2", "dead3"} {
-			d.subscribe(d.name.Take(owner), func(*nats.Msg) { asked.Add(1) })
+			d.subscribe(d.name.VisitRequest(owner), func(*nats.Msg) { asked.Add(1) })
 			d.own(i+1, owner)
 		}
-		startFetcher(t, d, testSpec(4, addr), Options{Hands: 2})
+		startFetcher(t, d, testSpec(4, addr), Options{Slots: 2})
 		for asked.Load() < 3 {
 			time.Sleep(time.Millisecond)
 		}
@@ -75,7 +75,7 @@ func TestVisitOfNoShard(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, n := slowSite(t, 0)
 		d := newDesk(t, 1)
-		startFetcher(t, d, testSpec(1, addr), Options{Hands: 1})
+		startFetcher(t, d, testSpec(1, addr), Options{Slots: 1})
 		v := manyURLs(t, 1)
 		v.Shard = 7
 		d.grant(v)

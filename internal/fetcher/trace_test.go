@@ -66,16 +66,16 @@ func TestTraces(t *testing.T) {
 		v := visitTo(t, "http://h.test/a", "http://h.test/moved", "http://h.test/busy", "http://h.test/never")
 		v.Delay, v.DelaySource = 10*time.Millisecond, "configured"
 		v.Robots = []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), ProbeData: true}}
-		v.Errands = []crawl.Errand{{Kind: crawl.ErrandSecurityTxt, URL: mustURL(t, "http://h.test/.well-known/security.txt"), Origin: v.URLs[0].URL.Origin()}}
+		v.Aux = []crawl.AuxRequest{{Kind: crawl.AuxSecurityTxt, URL: mustURL(t, "http://h.test/.well-known/security.txt"), Origin: v.URLs[0].URL.Origin()}}
 		id := d.grant(v)
 		out := d.outcome(id)
-		told, last := d.traced(id)
+		reported, last := d.traced(id)
 		kinds := []string{"robots", "security-txt", "data", "page", "page", "page"}
-		if len(told) != len(kinds) || len(seen) != len(kinds) || out.Requests != len(kinds) {
-			t.Fatalf("%d requests told of, %d came, %d counted, want %d: %+v", len(told), len(seen), out.Requests, len(kinds), told)
+		if len(reported) != len(kinds) || len(seen) != len(kinds) || out.Requests != len(kinds) {
+			t.Fatalf("%d requests told of, %d came, %d counted, want %d: %+v", len(reported), len(seen), out.Requests, len(kinds), reported)
 		}
 		const near = time.Microsecond // that is how exactly it is written down
-		for i, x := range told {
+		for i, x := range reported {
 			was := seen[i]
 			if x.Kind.String() != kinds[i] || mustURL(t, x.URL).Path() != was.path || x.Cut || x.Unsent {
 				t.Errorf("%d: %+v, want %s %s", i, x, kinds[i], was.path)
@@ -90,12 +90,12 @@ func TestTraces(t *testing.T) {
 			if x.Bound != bound || x.BoundSource != source {
 				t.Errorf("%s: bound %v by %q, want %v by %q", was.path, x.Bound, x.BoundSource, bound, source)
 			}
-			if i > 0 && x.Start.Sub(told[i-1].End) < x.Bound {
-				t.Errorf("%s: %v after the end before, %v are owed", was.path, x.Start.Sub(told[i-1].End), x.Bound)
+			if i > 0 && x.Start.Sub(reported[i-1].End) < x.Bound {
+				t.Errorf("%s: %v after the end before, %v are owed", was.path, x.Start.Sub(reported[i-1].End), x.Bound)
 			}
 		}
-		if told[3].Status != 200 || told[3].Bytes != 4 || told[4].Status != 302 || told[5].Status != 503 {
-			t.Errorf("%+v", told[3:])
+		if reported[3].Status != 200 || reported[3].Bytes != 4 || reported[4].Status != 302 || reported[5].Status != 503 {
+			t.Errorf("%+v", reported[3:])
 		}
 		if !last.Last || last.After != 7*time.Second || last.AfterSource != "retry-after" {
 			t.Errorf("at its end %+v", last)
@@ -110,9 +110,9 @@ func TestTraceOfNoConnection(t *testing.T) {
 		startFetcher(t, d, testSpec(1, "127.0.0.1:1"), Options{})
 		id := d.grant(visitTo(t, "http://h.test/a"))
 		d.outcome(id)
-		told, last := d.traced(id)
-		if len(told) != 1 || !told[0].Unsent || told[0].Status != 0 || told[0].End.IsZero() || last.AfterSource != "backoff" {
-			t.Errorf("%+v, then %v by %s", told, last.After, last.AfterSource)
+		reported, last := d.traced(id)
+		if len(reported) != 1 || !reported[0].Unsent || reported[0].Status != 0 || reported[0].End.IsZero() || last.AfterSource != "backoff" {
+			t.Errorf("%+v, then %v by %s", reported, last.After, last.AfterSource)
 		}
 	})
 }

@@ -190,7 +190,7 @@ func TestMistakeOnAPage(t *testing.T) {
 			fmt.Fprint(w, `<a href="/x">x</a>`)
 		})
 		d := newDesk(t, 1)
-		f, stop := startFetcher(t, d, testSpec(1, addr), Options{Hands: 1})
+		f, stop := startFetcher(t, d, testSpec(1, addr), Options{Slots: 1})
 		good := f.cfg.Load()
 		broken := *good
 		broken.Scope = nil

@@ -50,9 +50,9 @@ func TestHubIsAsked(t *testing.T) {
 				})
 				d := newDesk(t, 1)
 				startFetcher(t, d, testSpec(1, addr), Options{})
-				out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Errands: []crawl.Errand{{Kind: crawl.ErrandWebSub, URL: "http://h.test/hub", Origin: vouching, About: "http://v.test/feed", Hop: 2, Form: form}}}))
+				out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Aux: []crawl.AuxRequest{{Kind: crawl.AuxWebSub, URL: "http://h.test/hub", Origin: vouching, About: "http://v.test/feed", Hop: 2, Form: form}}}))
 				a := d.answersOf(1)[0]
-				if a.RUP.Status != tt.want.Status || a.RUP.Reason != tt.want.Reason || a.RUP.Retry != tt.want.Retry || a.Errand.Form != "" || a.Errand.About != "http://v.test/feed" {
+				if a.RUP.Status != tt.want.Status || a.RUP.Reason != tt.want.Reason || a.RUP.Retry != tt.want.Retry || a.Aux.Form != "" || a.Aux.About != "http://v.test/feed" {
 					t.Errorf("%+v, want %+v", a, tt.want)
 				}
 				mu.Lock()
@@ -87,7 +87,7 @@ func TestFeedNamesItsHub(t *testing.T) {
 				})
 				d := newDesk(t, 1)
 				startFetcher(t, d, testSpec(1, addr), Options{})
-				v := feedErrand("/feed")
+				v := feedRequest("/feed")
 				v.Robots[0].Fresh = time.Hour
 				d.outcome(d.grant(v))
 				if f := d.feedAnswer(); !f.Read || f.Hub != tt.hub || f.Self != tt.self {

@@ -489,7 +489,7 @@ func TestLimitsAndPagesAskedForAgain(t *testing.T) {
 		}
 		b.s.ledger.Budget.SetLimit(0, 1)
 		b.s.ledger.Meta.Counts.Bytes = 2
-		b.s.visits.TellBudget(time.Now())
+		b.s.visits.ReportBudget(time.Now())
 		time.Sleep(100 * 24 * time.Hour)
 		if v := b.grant(1); len(v) > 0 {
 			t.Errorf("%+v granted, and no more bytes may be read", v[0].URLs)

@@ -92,7 +92,7 @@ func (a *Alone) Close() error { return a.s.close(true) }
 
 // Checkpointed is what a checkpoint cost, in bytes: the file, what of it was told, and that
 // compressed, as it is stored.
-type Checkpointed struct{ File, Told, Stored int64 }
+type Checkpointed struct{ File, Reported, Stored int64 }
 
 // Checkpoint makes a checkpoint and throws it away. The next one is told against it.
 func (a *Alone) Checkpoint() (c Checkpointed, err error) {
@@ -105,14 +105,14 @@ func (a *Alone) Checkpoint() (c Checkpointed, err error) {
 		return c, err
 	}
 	defer im.tx.Rollback()
-	var told, stored counter
+	var reported, stored counter
 	z := s2.NewWriter(&stored, s2.WriterConcurrency(1))
-	next, err := im.writeTo(io.MultiWriter(&told, z))
+	next, err := im.writeTo(io.MultiWriter(&reported, z))
 	if err = errors.Join(err, z.Close()); err != nil {
 		return c, err
 	}
 	a.s.chain = next
-	return Checkpointed{im.tx.Size(), int64(told), int64(stored)}, nil
+	return Checkpointed{im.tx.Size(), int64(reported), int64(stored)}, nil
 }
 
 type counter int64

@@ -21,8 +21,8 @@ func TestEveryEventAsks(t *testing.T) {
 			b.t.Fatal(err)
 		}
 		b.learned(origin, "", crawl.VisitID{})
-		if len(h.Errands) > 0 {
-			b.t.Fatalf("asked for %v before anything of it was to be crawled", h.Errands)
+		if len(h.Aux) > 0 {
+			b.t.Fatalf("asked for %v before anything of it was to be crawled", h.Aux)
 		}
 	}
 	for name, test := range map[string]struct {
@@ -90,10 +90,10 @@ func TestEveryEventAsks(t *testing.T) {
 				if test.of != "" {
 					of = canon.URL(test.of + "/").Origin()
 				}
-				for _, kind := range []crawl.ErrandKind{crawl.ErrandSitemap, crawl.ErrandRUP} {
-					asked := func(e crawl.Errand) bool { return e.Kind == kind && e.Origin == of }
-					if !slices.ContainsFunc(b.s.ledger.Hosts[of.Host].Errands, asked) {
-						t.Errorf("no %v is asked of %s: %v", kind, of, b.s.ledger.Hosts[of.Host].Errands)
+				for _, kind := range []crawl.AuxKind{crawl.AuxSitemap, crawl.AuxRUP} {
+					asked := func(e crawl.AuxRequest) bool { return e.Kind == kind && e.Origin == of }
+					if !slices.ContainsFunc(b.s.ledger.Hosts[of.Host].Aux, asked) {
+						t.Errorf("no %v is asked of %s: %v", kind, of, b.s.ledger.Hosts[of.Host].Aux)
 					}
 				}
 			})

@@ -44,7 +44,7 @@ func TestSlotsOfADeadOwnersVisits(t *testing.T) {
 		if n := b.Take(0, 5); n != 0 {
 			t.Errorf("%d slots granted while six visits may yet tell of pages", n)
 		}
-		time.Sleep(budget.GhostTime + time.Second)
+		time.Sleep(budget.ExpiredTime + time.Second)
 		if n := b.Take(0, 10); n != 6 {
 			t.Errorf("%d slots granted once those visits are forgotten, want 6", n)
 		}

@@ -21,9 +21,9 @@ import (
 
 const defaultCheckpoint = 64 << 20
 
-// checkpointRoom is what the store of checkpoints reserves at first. It grows with what is put
+// checkpointSpace is what the store of checkpoints reserves at first. It grows with what is put
 // in.
-const checkpointRoom = 64 << 20
+const checkpointSpace = 64 << 20
 
 // sweepAge is how old pieces of a checkpoint must be to count as left behind.
 const sweepAge = 10 * time.Minute
@@ -99,7 +99,7 @@ func (s *shard) image() (image, error) {
 
 // openCheckpoints opens the store of checkpoints, and creates it when missing.
 func (f *Frontier) openCheckpoints(ctx context.Context) (*queue.Snapshots, error) {
-	return f.q.OpenSnapshots(ctx, queue.SnapshotConfig{Bucket: f.names.Checkpoints(), MaxBytes: checkpointRoom})
+	return f.q.OpenSnapshots(ctx, queue.SnapshotConfig{Bucket: f.names.Checkpoints(), MaxBytes: checkpointSpace})
 }
 
 // upload copies an image to the store of checkpoints, and says what the next one may be told
@@ -387,10 +387,10 @@ func (f *Frontier) dropStale(ctx context.Context, id int, kv jetstream.KeyValue)
 	return os.Remove(f.path(id))
 }
 
-// turns lets only so many in at a time.
-type turns chan struct{}
+// semaphore lets only so many in at a time.
+type semaphore chan struct{}
 
-func (t turns) enter(ctx context.Context) error {
+func (t semaphore) enter(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
 		return nil
@@ -399,4 +399,4 @@ func (t turns) enter(ctx context.Context) error {
 	}
 }
 
-func (t turns) leave() { <-t }
+func (t semaphore) leave() { <-t }

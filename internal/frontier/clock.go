@@ -17,7 +17,7 @@ import (
 // keptTimes are all parts of a file that keep times: those of the features, hosts, and URLs that
 // wait.
 func keptTimes() []times.In {
-	all := []times.In{ledger.InRecords[ledger.Host](ledger.BucketHosts), ledger.SeeResting, urls.SeeLater}
+	all := []times.In{ledger.InRecords[ledger.Host](ledger.BucketHosts), ledger.SeeEvicted, urls.SeeLater}
 	s := new(shard) // of no file: the list is the same for all
 	s.wire()
 	for _, f := range s.allFeatures() {
@@ -100,12 +100,12 @@ func (s *shard) beforeGrant(now time.Time) error {
 // lies further ahead than it may.
 func (s *shard) clockSet(by time.Duration, now time.Time) error {
 	s.ledger.Log.Warn("the clock was set: the delays of hosts are kept and are not extended", "by", by)
-	if err := s.ledger.ShiftResting(by); err != nil {
+	if err := s.ledger.ShiftEvicted(by); err != nil {
 		return err
 	}
 	for _, h := range s.ledger.Hosts {
 		h.Times(times.Set(by, now))
-		s.ledger.Touch(h)
+		s.ledger.MarkDirty(h)
 	}
 	for i := range s.features.List {
 		f := &s.features.List[i]
@@ -122,10 +122,10 @@ func (s *shard) clockSet(by time.Duration, now time.Time) error {
 			return err
 		}
 	}
-	if s.ledger.Meta.Owed > 0 {
-		s.ledger.Meta.Owed += by.Milliseconds()
+	if s.ledger.Meta.DelayedUntil > 0 {
+		s.ledger.Meta.DelayedUntil += by.Milliseconds()
 	}
-	if err := s.clampTimes(now.Round(0), s.ledger.Phase.Owes(now)); err != nil {
+	if err := s.clampTimes(now.Round(0), s.ledger.Phase.RemainingDelay(now)); err != nil {
 		return err
 	}
 	s.recrawl.ClockWas(-by)
@@ -135,18 +135,18 @@ func (s *shard) clockSet(by time.Duration, now time.Time) error {
 // clampTimes brings down what is stored of hosts and waiting URLs. Nobody is asked sooner by it
 // than the delay after now, or than a Retry-After may ask. owed is for how long nothing is granted
 // yet: delays follow that. It is measured, and not read from the clock, which is wrong.
-func (s *shard) clampTimes(now time.Time, owed time.Duration) error {
-	from := now.Add(owed)
+func (s *shard) clampTimes(now time.Time, pending time.Duration) error {
+	from := now.Add(pending)
 	for _, h := range s.ledger.Hosts {
 		if s.clampHost(h, from, now) {
-			s.ledger.Touch(h)
+			s.ledger.MarkDirty(h)
 		}
 	}
-	if err := s.ledger.WakeTooLong(now); err != nil {
+	if err := s.ledger.LoadOverdue(now); err != nil {
 		return err
 	}
-	if most := from.UnixMilli(); s.ledger.Meta.Owed > most {
-		s.ledger.Meta.Owed = most // no host was visited later
+	if most := from.UnixMilli(); s.ledger.Meta.DelayedUntil > most {
+		s.ledger.Meta.DelayedUntil = most // no host was visited later
 	}
 	keys, err := urls.LaterFrom(s.ledger.Tx, ledger.LaterKey(nil, now, 0, 0))
 	if err != nil {

@@ -40,7 +40,7 @@ func TestAnotherTimeOfTheClock(t *testing.T) {
 					case "c.example":
 						b.unreachable(v, 0, 0)
 					case "d.example":
-						b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsPending, Location: "http://e.example/r.txt", Hops: 1, Status: 301}},
+						b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsPending, Location: "http://e.example/r.txt", Redirects: 1, Status: 301}},
 							Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Delay: v.Delay, Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Returned}}}})
 					}
 				}
@@ -116,11 +116,11 @@ func TestWhatIsOwedIsBroughtDownWithTheClock(t *testing.T) {
 		b.commit()
 		time.Sleep(times.OwnerLease + time.Minute)
 		h, now := b.s.ledger.Hosts["a.example"], time.Now().Round(0).Add(-ahead)
-		if err := b.s.clampTimes(now, b.s.ledger.Phase.Owes(time.Now())); err != nil {
+		if err := b.s.clampTimes(now, b.s.ledger.Phase.RemainingDelay(time.Now())); err != nil {
 			t.Fatal(err)
 		}
-		if h.Due.After(now.Add(time.Minute)) || b.s.ledger.Meta.Owed > now.UnixMilli() {
-			t.Errorf("due in %v, owed until %v from now, though the lease is over", h.Due.Sub(now), time.UnixMilli(b.s.ledger.Meta.Owed).Sub(now))
+		if h.Due.After(now.Add(time.Minute)) || b.s.ledger.Meta.DelayedUntil > now.UnixMilli() {
+			t.Errorf("due in %v, owed until %v from now, though the lease is over", h.Due.Sub(now), time.UnixMilli(b.s.ledger.Meta.DelayedUntil).Sub(now))
 		}
 		b.crash() // as it was with the wrong clock
 	})
@@ -152,7 +152,7 @@ func TestAClockSetForwardShortensNoWait(t *testing.T) {
 		b.crash()
 		b.open()
 		time.Sleep(time.Minute)
-		b.s.ledger.Meta.Owed = time.Now().UnixMilli()
+		b.s.ledger.Meta.DelayedUntil = time.Now().UnixMilli()
 
 		now := time.Now().Round(0).Add(ahead) // as the clock shows it then
 		if err := b.s.clockSet(ahead, now); err != nil {
@@ -162,10 +162,10 @@ func TestAClockSetForwardShortensNoWait(t *testing.T) {
 		if left := h.Due.Sub(now); left != 59*time.Minute || h.DueReason != dueRetryAfter {
 			t.Errorf("%s is left alone for another %v (%s), want 59m", v.Host, left, h.DueReason)
 		}
-		if left := time.UnixMilli(b.s.ledger.Meta.Owed).Sub(now); left < -time.Second {
+		if left := time.UnixMilli(b.s.ledger.Meta.DelayedUntil).Sub(now); left < -time.Second {
 			t.Errorf("hosts never visited count as visited %v ago", -left)
 		}
-		b.s.visits.Place(now)
+		b.s.visits.Schedule(now)
 		if granted, _, err := b.s.visits.Grant(1, visits.MaxGrantBytes, now); len(granted) != 0 || err != nil {
 			t.Errorf("granted: %v, %v", granted, err)
 		}
@@ -189,7 +189,7 @@ func TestAClockSetForwardReadsNoFeed(t *testing.T) {
 			b := newBench(t, feedSpec())
 			b.links(0, "", "http://a.example/")
 			b.announces("http://a.example/", 1, testFeed)
-			v, _ := b.nextErrand(crawl.ErrandFeed, time.Minute)
+			v, _ := b.nextAux(crawl.AuxFeed, time.Minute)
 			b.reads(v, crawl.Feed{Status: 200, Read: true, Entries: 1, Digest: 1})
 			if anew {
 				b.again()
@@ -199,10 +199,10 @@ func TestAClockSetForwardReadsNoFeed(t *testing.T) {
 			if now := b.updates(crawl.SourceFeed).Next.Sub(time.Now()); now < left-time.Second || now > left {
 				t.Errorf("anew %v: the feed is read in %v, want %v", anew, now, left)
 			}
-			if _, ok := b.nextErrand(crawl.ErrandFeed, left-time.Minute); ok {
+			if _, ok := b.nextAux(crawl.AuxFeed, left-time.Minute); ok {
 				t.Errorf("anew %v: the feed is read at once", anew)
 			}
-			if _, ok := b.nextErrand(crawl.ErrandFeed, time.Hour); !ok {
+			if _, ok := b.nextAux(crawl.AuxFeed, time.Hour); !ok {
 				t.Errorf("anew %v: the feed is not read", anew)
 			}
 		})

@@ -30,8 +30,8 @@ func TestCrashesLoseNothing(t *testing.T) {
 // So it is when hosts sleep, and when a domain has more names than are taken in: they are once
 // its pages are stored.
 func TestCrashesLoseNothingAsleep(t *testing.T) {
-	defer func(n int) { ledger.MaxAwake = n }(ledger.MaxAwake)
-	ledger.MaxAwake = 1
+	defer func(n int) { ledger.MaxResident = n }(ledger.MaxResident)
+	ledger.MaxResident = 1
 	for seed := uint64(100); seed < 116; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { crashRun(t, seed, seed%2 == 1, true) })
@@ -263,7 +263,7 @@ func (b *bench) verify() {
 			b.t.Errorf("%x is to be asked for again, says no record", k)
 		}
 	}
-	said := int64(0)
+	reported := int64(0)
 	domains, closed := map[string]ledger.Domain{}, int64(0)
 	for id := ledger.HostID(1); id <= ledger.HostID(b.s.ledger.Meta.NextHost); id++ {
 		h, err := b.s.ledger.HostWith(id)
@@ -271,7 +271,7 @@ func (b *bench) verify() {
 			b.t.Fatalf("host %d: %v, %v", id, h, err)
 		}
 		for _, o := range h.Origins {
-			said += o.Again
+			reported += o.Again
 		}
 		d := domains[h.Domain.Name]
 		d.Name, d.Stored = h.Domain.Name, d.Stored+h.Stored
@@ -293,8 +293,8 @@ func (b *bench) verify() {
 	if b.s.ledger.Meta.Closed != closed {
 		b.t.Errorf("%d hosts are said to be closed, %d are", b.s.ledger.Meta.Closed, closed)
 	}
-	if planned != int64(len(again)) || planned != said {
-		b.t.Errorf("%d entries of URLs to be asked for again, %d records, their hosts say %d", planned, len(again), said)
+	if planned != int64(len(again)) || planned != reported {
+		b.t.Errorf("%d entries of URLs to be asked for again, %d records, their hosts say %d", planned, len(again), reported)
 	}
 	for id, n := range queued {
 		if h, err := b.s.ledger.HostWith(id); err != nil || h.Queued != n {

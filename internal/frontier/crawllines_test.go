@@ -58,7 +58,7 @@ func TestEventsAppliedAgainWriteNoLineTwice(t *testing.T) {
 				for _, v := range b.grant(2) {
 					b.finish(v, []crawl.Class{crawl.Stored, crawl.Failed, crawl.Retry}[page%3], crawl.ReasonHTTP5xx)
 				}
-				b.event(crawl.Event{Audits: []crawl.Audit{{Act: "pause-host", What: "c.example", ID: fmt.Sprint(page), At: time.Now()}}})
+				b.event(crawl.Event{Audits: []crawl.Audit{{Action: "pause-host", What: "c.example", ID: fmt.Sprint(page), At: time.Now()}}})
 			}
 		}
 		b.lines = open(logDir)

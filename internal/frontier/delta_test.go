@@ -47,8 +47,8 @@ func TestDeltasMakeTheFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var told, whole bytes.Buffer
-		next, err := im.writeTo(&told)
+		var reported, whole bytes.Buffer
+		next, err := im.writeTo(&reported)
 		if err == nil {
 			_, err = im.tx.WriteTo(&whole)
 		}
@@ -58,18 +58,18 @@ func TestDeltasMakeTheFile(t *testing.T) {
 		im.tx.Rollback()
 		if im.against == nil {
 			wholes++
-			if !bytes.Equal(told.Bytes(), whole.Bytes()) {
+			if !bytes.Equal(reported.Bytes(), whole.Bytes()) {
 				t.Fatal("a whole copy is none")
 			}
-			if err := os.WriteFile(path, told.Bytes(), 0o600); err != nil {
+			if err := os.WriteFile(path, reported.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		} else {
 			deltas++
-			if told.Len() > whole.Len()/3 {
-				t.Errorf("round %d: %d bytes told of a file of %d", round, told.Len(), whole.Len())
+			if reported.Len() > whole.Len()/3 {
+				t.Errorf("round %d: %d bytes told of a file of %d", round, reported.Len(), whole.Len())
 			}
-			if err := os.WriteFile(path+".0", told.Bytes(), 0o600); err != nil {
+			if err := os.WriteFile(path+".0", reported.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if base, err := baseOfFile(path + ".0"); err != nil || base != b.s.chain.name {
@@ -177,13 +177,13 @@ func TestRestoredFromDeltas(t *testing.T) {
 		}
 		// Nor can one be read that stands on itself.
 		self := checkpointName{shard: 0, epoch: 9, n: 4, full: 3}
-		var told bytes.Buffer
-		d, err := newDiffer(&told, &chain{name: self.String()}, 0)
+		var reported bytes.Buffer
+		d, err := newDiffer(&reported, &chain{name: self.String()}, 0)
 		if err == nil {
 			err = d.end()
 		}
 		if err == nil {
-			_, err = c.snapshots().Put(t.Context(), self.String(), 10, func(w io.Writer) error { _, err := w.Write(told.Bytes()); return err })
+			_, err = c.snapshots().Put(t.Context(), self.String(), 10, func(w io.Writer) error { _, err := w.Write(reported.Bytes()); return err })
 		}
 		if err != nil {
 			t.Fatal(err)

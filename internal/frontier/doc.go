@@ -43,7 +43,7 @@
 // A crawl may have several frontiers. Each says that it is there, and all agree which shard should
 // be whose (followMembers). The ownership record decides who may act (runShard).
 //
-// A shard is left in order (handOver): nothing is granted or renewed any more, the file is
+// A shard is left in order (handOverPage): nothing is granted or renewed any more, the file is
 // committed with the visits that are under way, copied to NATS, and the shard is released. Its
 // next owner goes on at once, with those visits.
 //

@@ -152,8 +152,8 @@ func TestNewNamesOfAPageAreBounded(t *testing.T) {
 // no memory for each.
 func TestHostsNeverVisitedSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		defer func(n int) { ledger.MaxAwake = n }(ledger.MaxAwake)
-		ledger.MaxAwake = 10
+		defer func(n int) { ledger.MaxResident = n }(ledger.MaxResident)
+		ledger.MaxResident = 10
 		b := newBench(t, testSpec("http://www.seed.example/"))
 		for i := range 300 {
 			b.links(1, "", fmt.Sprintf("http://h%d.example/", i))
@@ -161,7 +161,7 @@ func TestHostsNeverVisitedSleep(t *testing.T) {
 		b.commit()
 		check := func(when string) {
 			t.Helper()
-			if len(b.s.ledger.Hosts) > ledger.MaxAwake || len(b.s.ledger.Domains) > ledger.MaxAwake*(1+ledger.LatelyFor) {
+			if len(b.s.ledger.Hosts) > ledger.MaxResident || len(b.s.ledger.Domains) > ledger.MaxResident*(1+ledger.LatelyFor) {
 				t.Errorf("%s: %d hosts and %d domains in memory", when, len(b.s.ledger.Hosts), len(b.s.ledger.Domains))
 			}
 			if st := b.status(); st.Hosts != 300 || st.Queued != 300 || st.Shards[0].DueSoon != 300 {
@@ -176,7 +176,7 @@ func TestHostsNeverVisitedSleep(t *testing.T) {
 			}); err != nil || n != 300 {
 				t.Errorf("%s: %d hosts listed, %v", when, n, err)
 			}
-			if len(b.s.ledger.Hosts) > ledger.MaxAwake {
+			if len(b.s.ledger.Hosts) > ledger.MaxResident {
 				t.Errorf("%s: %d hosts in memory after they were listed", when, len(b.s.ledger.Hosts))
 			}
 		}
@@ -204,7 +204,7 @@ func TestHostsNeverVisitedSleep(t *testing.T) {
 // visited go to sleep.
 func TestAnOlderFilesHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		defer func(n int) { ledger.MaxAwake = n }(ledger.MaxAwake)
+		defer func(n int) { ledger.MaxResident = n }(ledger.MaxResident)
 		b := newBench(t, testSpec("http://www.evil.example/"))
 		invent(b, "evil.example", 0, 1, 50)
 		for _, v := range b.grant(7) {
@@ -229,11 +229,11 @@ func TestAnOlderFilesHosts(t *testing.T) {
 		}
 		b.s.ledger.DB.Close()
 		b.s = nil
-		ledger.MaxAwake = 5
+		ledger.MaxResident = 5
 		b.open()
 		b.passes()
 		b.verify()
-		if n := len(b.s.ledger.Hosts); n > 7+ledger.MaxAwake {
+		if n := len(b.s.ledger.Hosts); n > 7+ledger.MaxResident {
 			t.Errorf("%d hosts in memory", n)
 		}
 		if st := b.status(); st.Hosts != 50 || st.Stored != 7 || st.Queued != 43 {

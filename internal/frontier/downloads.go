@@ -16,7 +16,7 @@ const downloadPoll = 20 * time.Millisecond
 // An embedded frontier's fetchers die with it, so that its successor need not wait for their
 // leases. A download may be run by another process, which does not die. Unless that has the
 // frontier's own name, the shard remembers it for good before anything is granted.
-func (f *Frontier) grantDownload(t crawl.Take, now time.Time) (visits []crawl.Visit, here bool) {
+func (f *Frontier) grantDownload(t crawl.VisitRequest, now time.Time) (visits []crawl.Visit, here bool) {
 	if f.full() != nil {
 		return nil, true
 	}

@@ -79,7 +79,7 @@ func TestDownloadsShareTheHost(t *testing.T) {
 			t.Fatal("the crawl does not let downloads have their turn")
 		}
 		b.ended(d, 1)
-		time.Sleep(time.Second + visits.DownloadTurn)
+		time.Sleep(time.Second + visits.DownloadQuota)
 		if d = b.download("http://a.example/d.csv"); d == nil {
 			t.Error("a crawl that does not come for its turn keeps the downloads away")
 		}
@@ -131,13 +131,13 @@ func TestDownloadTake(t *testing.T) {
 		_, q := broker.Open(t)
 		spec := testSpec("http://a.example/")
 		spec.Delay = 50 * time.Millisecond
-		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 1 << 20, Pages: 1 << 20}); err != nil {
+		if err := EnsureStreams(t.Context(), q, spec, StreamLimits{Events: 1 << 20, Pages: 1 << 20}); err != nil {
 			t.Fatal(err)
 		}
 		startFrontier(t, q, spec, t.TempDir())
 		wish := func() []crawl.Visit {
 			t.Helper()
-			m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "d", Max: 1, Downloads: true, Origin: canon.URL("http://a.example/").Origin()}), time.Minute)
+			m, err := q.NC.Request(crawl.Names("t").VisitRequest("f1"), crawl.AppendVisitRequest(nil, crawl.VisitRequest{Fetcher: "d", Max: 1, Downloads: true, Origin: canon.URL("http://a.example/").Origin()}), time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestDownloadTake(t *testing.T) {
 			t.Fatalf("%d visits", len(first))
 		}
 		began := time.Now()
-		if again := wish(); len(again) != 0 || time.Since(began) < park/2 {
+		if again := wish(); len(again) != 0 || time.Since(began) < grantWait/2 {
 			t.Errorf("%d visits beside the first, after %v", len(again), time.Since(began))
 		}
 		answer(t, q, first[0], crawl.Stored)
@@ -178,7 +178,7 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 				_, q := broker.Open(t)
 				spec := testSpec("http://a.example/")
 				spec.Name, spec.Shards = "t", 1
-				if err := EnsureStreams(t.Context(), q, spec, Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
+				if err := EnsureStreams(t.Context(), q, spec, StreamLimits{Events: 32 << 20, Pages: 64 << 20}); err != nil {
 					t.Fatal(err)
 				}
 				begin := func() (f *Frontier, stop func()) {
@@ -200,8 +200,8 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 					}
 				}
 				f, stop := begin()
-				take := crawl.Take{Fetcher: fetcher, Max: 1, Downloads: true, Origin: canon.URL("http://d.example/").Origin()}
-				m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, take), time.Minute)
+				take := crawl.VisitRequest{Fetcher: fetcher, Max: 1, Downloads: true, Origin: canon.URL("http://d.example/").Origin()}
+				m, err := q.NC.Request(crawl.Names("t").VisitRequest("f1"), crawl.AppendVisitRequest(nil, take), time.Minute)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -31,7 +31,7 @@ func crowdSize() int {
 const (
 	crowdWarmUp = 15 * time.Second
 	crowdSpan   = 45 * time.Second // warm-up included
-	crowdHands  = 64
+	crowdSlots  = 64
 	// What the way takes: a request to the frontier or back, and a message through the log.
 	crowdHop = time.Millisecond
 	crowdLog = 3 * time.Millisecond
@@ -93,11 +93,11 @@ type crowd struct {
 	events eventHeap
 	made   int
 
-	shards []*bench
-	f      *Frontier
-	parked []*crowdTake // those whose time is up first come first
-	timer  int          // the number of match's timer: an earlier one is nothing
-	hosts  map[canon.Host]*crowdHost
+	shards  []*bench
+	f       *Frontier
+	waiting []*crowdTake // those whose time is up first come first
+	timer   int          // the number of match's timer: an earlier one is nothing
+	hosts   map[canon.Host]*crowdHost
 
 	requests, visits int
 	used             time.Duration // of all slots after the warm-up
@@ -182,8 +182,8 @@ func (c *crowd) in(d time.Duration, do func()) {
 }
 
 func (c *crowd) run() {
-	for range c.of.hosts/crowdHands + 1 {
-		c.take(&crowdFetcher{free: crowdHands})
+	for range c.of.hosts/crowdSlots + 1 {
+		c.take(&crowdFetcher{free: crowdSlots})
 	}
 	for _, b := range c.shards {
 		c.keepCommitted(b)
@@ -242,7 +242,7 @@ func (c *crowd) take(f *crowdFetcher) {
 	n := min(f.free, 16)
 	f.free -= n
 	c.in(crowdHop, func() {
-		c.parked = append(c.parked, &crowdTake{f, n, time.Now().Add(park)})
+		c.waiting = append(c.waiting, &crowdTake{f, n, time.Now().Add(grantWait)})
 		c.match()
 	})
 }
@@ -251,8 +251,8 @@ func (c *crowd) take(f *crowdFetcher) {
 // either, so only those whose time is up are looked at.
 func (c *crowd) match() {
 	now := time.Now()
-	for dry := false; len(c.parked) > 0; c.parked = c.parked[1:] {
-		t := c.parked[0]
+	for dry := false; len(c.waiting) > 0; c.waiting = c.waiting[1:] {
+		t := c.waiting[0]
 		var visits []crawl.Visit
 		if !dry {
 			visits, _ = c.f.grant(t.max, now)
@@ -273,11 +273,11 @@ func (c *crowd) match() {
 			}
 		})
 	}
-	next := park
-	if len(c.parked) > 0 {
-		next = min(next, c.parked[0].until.Sub(now))
+	next := grantWait
+	if len(c.waiting) > 0 {
+		next = min(next, c.waiting[0].until.Sub(now))
 	}
-	if due, _ := c.f.nextDue(); !due.IsZero() && len(c.parked) > 0 {
+	if due, _ := c.f.nextDue(); !due.IsZero() && len(c.waiting) > 0 {
 		next = min(next, due.Sub(now))
 	}
 	c.timer++
@@ -297,11 +297,11 @@ func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 	delay, left := v.Delay, len(v.URLs)
 	ev := crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Private: true}}
 	robots := v.Robots[0].Fresh <= 0
-	told := false
+	reported := false
 	var renew, next func()
 	renew = func() {
 		c.in(v.Lease/3, func() {
-			if told {
+			if reported {
 				return
 			}
 			if r := b.s.visits.Renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) > 0 {
@@ -317,7 +317,7 @@ func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 			c.in(crowdLog, func() {
 				ev.Outcome.Delay, ev.Outcome.SinceEnd = delay, time.Since(h.ended)
 				c.in(crowdLog, func() {
-					told = true
+					reported = true
 					c.apply(b, ev)
 					f.free++
 					c.take(f)

@@ -112,7 +112,7 @@ func timeLeft(t *testing.T, pages [3]int) {
 		}
 		lookAt = lookAt.Add(time.Second)
 		a := answers{shards: func() []*shard { return []*shard{b.s} }, spec: func() crawl.Spec { return b.spec }, mend: func([]crawl.Status) {}}
-		st, err := asker.AtRest(b.spec, nil, a.handlers()).Status(t.Context())
+		st, err := asker.Stopped(b.spec, nil, a.handlers()).Status(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,8 +41,8 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		}
 		o.Visit = visit
 	}
-	for i := range f.Apart {
-		if err := s.applyApart(h, o, &f.Apart[i], at); err != nil {
+	for i := range f.Rights {
+		if err := s.applyRights(h, o, &f.Rights[i], at); err != nil {
 			return err
 		}
 	}
@@ -53,12 +53,12 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		// It renews a copy we do not hold. No rules can be had from that: ask again,
 		// without a condition.
 		o.History, o.Digest, o.ETag, o.LastMod = robots.History{}, nil, "", ""
-		s.ledger.Touch(h)
+		s.ledger.MarkDirty(h)
 		return nil
 	}
 	at = at.Add(-f.Age)
 	o.Status, o.Reason = f.Status, strings.Clone(crawl.ShortDetail(f.Reason))
-	o.PendingOn, o.Hops = "", 0
+	o.PendingOn, o.Redirects = "", 0
 	switch f.State {
 	case crawl.RobotsParsed:
 		o.History = o.History.Succeeded(at, f.Age+f.Fresh)
@@ -88,14 +88,14 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 			return err
 		}
 	case crawl.RobotsPending:
-		return s.follow(h, o, f.Location, f.Hops, now)
+		return s.follow(h, o, f.Location, f.Redirects, now)
 	default:
 		o.History = o.History.Failed(now, f.Status, f.RetryAfter)
 		if t := now.Add(f.RetryAfter); f.RetryAfter > 0 && !visit.IsZero() && h.Due.Before(t) {
 			h.Due, h.DueReason = t, dueRetryAfter
 		}
 	}
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	if visit.IsZero() {
 		s.polite.Lengthened(h, now)
 	}
@@ -104,35 +104,35 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		if err := s.mirrors.ClaimRead(h, int(i), now); err != nil {
 			return err
 		}
-		if err := s.hops.Answer(h, int(i), now); err != nil {
+		if err := s.robotsProxy.Answer(h, int(i), now); err != nil {
 			return err
 		}
 		return s.features.AskOrigin(h, int(i), now)
 	}
-	if err := s.hops.Answer(h, int(i), now); err != nil {
+	if err := s.robotsProxy.Answer(h, int(i), now); err != nil {
 		return err
 	}
 	return s.mirrors.AnswerClaims(h, o.Origin, now)
 }
 
 // follow sends an errand after a robots.txt that redirects to another host.
-func (s *shard) follow(h *ledger.Host, o *ledger.Origin, location string, hops int, now time.Time) error {
+func (s *shard) follow(h *ledger.Host, o *ledger.Origin, location string, redirects int, now time.Time) error {
 	u, err := canon.Parse(location)
 	// It is what we set out to read.
 	loops := err == nil && u.Origin() == o.Origin && u.PathQuery() == "/robots.txt"
-	if err != nil || hops > robots.MaxRedirects || loops {
+	if err != nil || redirects > robots.MaxRedirects || loops {
 		// No rules can be had: as a 4xx.
 		return s.applyRobots(&crawl.Robots{Origin: o.Origin, State: crawl.RobotsUnavailable, Fresh: robots.MaxAge,
 			Status: o.Status, Reason: "redirected to an unusable URL: " + location}, crawl.VisitID{}, now, now)
 	}
-	o.PendingOn, o.PendingAt, o.Hops = string(u), now, hops
-	s.ledger.Touch(h)
+	o.PendingOn, o.PendingAt, o.Redirects = string(u), now, redirects
+	s.ledger.MarkDirty(h)
 	if i, ok := h.OriginIndex(o.Origin); ok {
-		if err := s.hops.Answer(h, i, now); err != nil {
+		if err := s.robotsProxy.Answer(h, i, now); err != nil {
 			return err
 		}
 	}
-	return s.ledger.Send(crawl.ShardOf(u.Host(), s.ledger.Judge.Spec.Shards), &crawl.Event{Errands: []crawl.Errand{{
-		Kind: crawl.ErrandRobots, URL: u, Origin: o.Origin, Hop: hops, ReplyShard: s.ledger.ID,
+	return s.ledger.Send(crawl.ShardOf(u.Host(), s.ledger.Judge.Spec.Shards), &crawl.Event{Aux: []crawl.AuxRequest{{
+		Kind: crawl.AuxRobots, URL: u, Origin: o.Origin, Hop: redirects, ReplyShard: s.ledger.ID,
 	}}})
 }

@@ -11,7 +11,7 @@ import (
 // allFeatures are all there are. A new one is a line here.
 func (s *shard) allFeatures() []features.Feature {
 	return []features.Feature{
-		s.hops.HopsFeature(),
+		s.robotsProxy.Feature(),
 		s.datafiles.DataFeature(),
 		s.mirrors.MirrorsFeature(),
 		s.sitemaps.SitemapsFeature(),
@@ -28,10 +28,10 @@ func (s *shard) allFeatures() []features.Feature {
 
 // register makes the tables of what the features do.
 func (s *shard) register() {
-	s.features.List, s.features.Kinds, s.passes.List = s.allFeatures(), map[crawl.ErrandKind]features.ErrandKind{}, s.passes.CorePasses()
+	s.features.List, s.features.Kinds, s.passes.List = s.allFeatures(), map[crawl.AuxKind]features.AuxKind{}, s.passes.CorePasses()
 	for i := range s.features.List {
 		f := &s.features.List[i]
-		maps.Copy(s.features.Kinds, f.Errands)
+		maps.Copy(s.features.Kinds, f.Aux)
 		if f.Pass.Some != nil {
 			s.passes.List = append(s.passes.List, f.Pass)
 		}

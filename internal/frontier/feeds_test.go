@@ -49,14 +49,14 @@ func (b *bench) announces(page string, depth int, urls ...string) {
 	b.t.Helper()
 	ev := crawl.Event{}
 	for _, u := range urls {
-		ev.Errands = append(ev.Errands, crawl.Errand{Kind: crawl.ErrandFeed, URL: canon.URL(u), Origin: canon.URL(page).Origin(), Hop: depth})
+		ev.Aux = append(ev.Aux, crawl.AuxRequest{Kind: crawl.AuxFeed, URL: canon.URL(u), Origin: canon.URL(page).Origin(), Hop: depth})
 	}
 	b.event(ev)
 }
 
-// nextErrand waits for the errand that comes next and returns its visit; everything else that is
+// nextAux waits for the errand that comes next and returns its visit; everything else that is
 // granted meanwhile is answered as the same as ever.
-func (b *bench) nextErrand(kind crawl.ErrandKind, within time.Duration) (v crawl.Visit, ok bool) {
+func (b *bench) nextAux(kind crawl.AuxKind, within time.Duration) (v crawl.Visit, ok bool) {
 	b.t.Helper()
 	step, begin := time.Minute, time.Now()
 	for end := begin.Add(within); !time.Now().After(end); time.Sleep(max(min(b.untilDue(), step), time.Second)) {
@@ -67,15 +67,15 @@ func (b *bench) nextErrand(kind crawl.ErrandKind, within time.Duration) (v crawl
 			b.t.Fatal(err)
 		}
 		for _, v := range b.grant(1) {
-			i := slices.IndexFunc(v.Errands, func(e crawl.Errand) bool { return e.Kind == kind })
+			i := slices.IndexFunc(v.Aux, func(e crawl.AuxRequest) bool { return e.Kind == kind })
 			if i >= 0 {
-				v.Errands[0], v.Errands[i] = v.Errands[i], v.Errands[0]
+				v.Aux[0], v.Aux[i] = v.Aux[i], v.Aux[0]
 			}
-			for _, e := range v.Errands[min(i+1, 1):] { // nobody answers those
-				b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Partial: true, Done: []crawl.Errand{e}}})
+			for _, e := range v.Aux[min(i+1, 1):] { // nobody answers those
+				b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Partial: true, Done: []crawl.AuxRequest{e}}})
 			}
 			if i >= 0 {
-				v.Errands = v.Errands[:1]
+				v.Aux = v.Aux[:1]
 				return v, true
 			}
 			b.answer(v, says(version(1)))
@@ -88,10 +88,10 @@ func (b *bench) nextErrand(kind crawl.ErrandKind, within time.Duration) (v crawl
 func (b *bench) reads(v crawl.Visit, f crawl.Feed, links ...crawl.Links) {
 	b.t.Helper()
 	f.Scope = b.s.ledger.Judge.Spec.ScopeHash()
-	a := crawl.Answer{Errand: v.Errands[0], Feed: &f}
+	a := crawl.Answer{Aux: v.Aux[0], Feed: &f}
 	b.event(crawl.Event{Visit: v.ID, Links: links})
 	b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{a}})
-	b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: v.Errands[:1]}})
+	b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: v.Aux[:1]}})
 	b.commit()
 }
 
@@ -104,19 +104,19 @@ func TestFeedIsReadByHowOftenItChanges(t *testing.T) {
 		b.links(0, "", "http://a.example/")
 		b.announces("http://a.example/", 3, testFeed)
 		b.announces("http://a.example/", 1, testFeed)
-		v, ok := b.nextErrand(crawl.ErrandFeed, time.Minute)
-		if !ok || len(v.Errands) != 1 || v.Errands[0].URL != testFeed || v.Errands[0].ETag != "" {
+		v, ok := b.nextAux(crawl.AuxFeed, time.Minute)
+		if !ok || len(v.Aux) != 1 || v.Aux[0].URL != testFeed || v.Aux[0].ETag != "" {
 			t.Fatalf("%+v", v)
 		}
-		said := func(mod time.Time, urls ...canon.URL) crawl.Links {
+		reported := func(mod time.Time, urls ...canon.URL) crawl.Links {
 			l := crawl.Links{FoundOn: testFeed, Depth: 1, Source: crawl.SourceFeed, URLs: urls}
 			for range urls {
 				l.Mods = append(l.Mods, mod.Unix())
 			}
 			return l
 		}
-		b.reads(v, crawl.Feed{Status: 200, Read: true, Entries: 1, Digest: 1, ETag: `"1"`}, said(time.Now(), "http://a.example/new"))
-		if got := b.updates(crawl.SourceFeed); got.State != "read" || got.Told != 1 || got.Requests != 1 || got.Sooner != 1 || got.Channel != "poll" {
+		b.reads(v, crawl.Feed{Status: 200, Read: true, Entries: 1, Digest: 1, ETag: `"1"`}, reported(time.Now(), "http://a.example/new"))
+		if got := b.updates(crawl.SourceFeed); got.State != "read" || got.Reported != 1 || got.Requests != 1 || got.Sooner != 1 || got.Channel != "poll" {
 			t.Errorf("%+v", got)
 		}
 		last, digest := time.Now(), uint64(1)
@@ -126,8 +126,8 @@ func TestFeedIsReadByHowOftenItChanges(t *testing.T) {
 			b.crash()
 			b.open()
 			b.passes()
-			v, ok := b.nextErrand(crawl.ErrandFeed, 20*24*time.Hour)
-			if !ok || v.Errands[0].ETag != fmt.Sprintf(`"%d"`, digest) || v.Errands[0].Hop != 1 {
+			v, ok := b.nextAux(crawl.AuxFeed, 20*24*time.Hour)
+			if !ok || v.Aux[0].ETag != fmt.Sprintf(`"%d"`, digest) || v.Aux[0].Hop != 1 {
 				t.Fatalf("%+v, %v", v, ok)
 			}
 			passed := time.Since(last)
@@ -141,7 +141,7 @@ func TestFeedIsReadByHowOftenItChanges(t *testing.T) {
 		}
 		var waits []time.Duration
 		for range 5 {
-			waits = append(waits, round(crawl.Feed{Status: 200, Read: true, Entries: 1}, said(time.Now(), "http://a.example/")))
+			waits = append(waits, round(crawl.Feed{Status: 200, Read: true, Entries: 1}, reported(time.Now(), "http://a.example/")))
 		}
 		for range 19 {
 			waits = append(waits, round(crawl.Feed{Status: 304, NotModified: true}))
@@ -159,11 +159,11 @@ func TestFeedIsReadByHowOftenItChanges(t *testing.T) {
 		}
 		// Nobody reads it when that is not wanted.
 		b.respec(func(s *crawl.Spec) { s.Feeds = false })
-		if v, ok := b.nextErrand(crawl.ErrandFeed, 20*24*time.Hour); ok {
+		if v, ok := b.nextAux(crawl.AuxFeed, 20*24*time.Hour); ok {
 			t.Errorf("%+v", v)
 		}
 		b.respec(func(s *crawl.Spec) { s.Feeds = true })
-		if _, ok := b.nextErrand(crawl.ErrandFeed, time.Hour); !ok {
+		if _, ok := b.nextAux(crawl.AuxFeed, time.Hour); !ok {
 			t.Error("it is not read again")
 		}
 	})
@@ -206,7 +206,7 @@ func TestFeedLimits(t *testing.T) {
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/")
 		b.announces("http://a.example/", 1, testFeed, "http://elsewhere.test/feed")
-		v, ok := b.nextErrand(crawl.ErrandFeed, time.Minute)
+		v, ok := b.nextAux(crawl.AuxFeed, time.Minute)
 		if !ok {
 			t.Fatal("not read")
 		}
@@ -215,7 +215,7 @@ func TestFeedLimits(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		b.announces("http://a.example/", 1, testFeed)
-		if v, ok := b.nextErrand(crawl.ErrandFeed, feeds.Gone+24*time.Hour); ok {
+		if v, ok := b.nextAux(crawl.AuxFeed, feeds.Gone+24*time.Hour); ok {
 			t.Fatalf("%+v", v)
 		}
 		if b.updates(crawl.SourceFeed).Source != "" || len(b.s.ledger.Hosts) != 1 {
@@ -224,7 +224,7 @@ func TestFeedLimits(t *testing.T) {
 		b.announces("http://a.example/", 1, testFeed)
 		var waits []time.Duration
 		for last := time.Now(); len(waits) < 9; last = time.Now() {
-			v, ok := b.nextErrand(crawl.ErrandFeed, 3*24*time.Hour)
+			v, ok := b.nextAux(crawl.AuxFeed, 3*24*time.Hour)
 			if !ok {
 				break
 			}
@@ -245,7 +245,7 @@ func TestFeedLimits(t *testing.T) {
 		b.announces("http://a.example/", 1, many...)
 		b.announces("http://www.a.example/", 1, many...)
 		count := map[string]int{}
-		for _, e := range b.s.ledger.Hosts["a.example"].Errands {
+		for _, e := range b.s.ledger.Hosts["a.example"].Aux {
 			count[string(e.Origin.Host)]++
 		}
 		if count["a.example"] != feeds.MaxOwn-1 || count["www.a.example"] != feeds.MaxForeign {
@@ -257,16 +257,16 @@ func TestFeedLimits(t *testing.T) {
 		b.respec(func(s *crawl.Spec) { s.Forgotten = []string{"http://a.example/feed-1"} })
 		b.commit()
 		for range 2 * feeds.MaxOwn {
-			v, ok := b.nextErrand(crawl.ErrandFeed, 5*time.Minute)
+			v, ok := b.nextAux(crawl.AuxFeed, 5*time.Minute)
 			if !ok {
 				break
 			}
-			for _, e := range v.Errands {
+			for _, e := range v.Aux {
 				if strings.HasPrefix(string(e.URL), "http://a.example/feed-1") {
 					t.Errorf("read although it is forgotten: %s", e.URL)
 				}
 			}
-			b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: len(v.Errands), Done: v.Errands}})
+			b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: len(v.Aux), Done: v.Aux}})
 		}
 	})
 }
@@ -278,7 +278,7 @@ func TestFeedsAndAnotherClock(t *testing.T) {
 		b := newBench(t, feedSpec())
 		b.links(0, "", "http://a.example/")
 		b.announces("http://a.example/", 1, testFeed)
-		v, _ := b.nextErrand(crawl.ErrandFeed, time.Minute)
+		v, _ := b.nextAux(crawl.AuxFeed, time.Minute)
 		b.reads(v, crawl.Feed{Status: 200, Read: true, Entries: 1, Digest: 1})
 		h := b.s.ledger.Hosts["a.example"]
 		next := func() time.Time { return *b.updates(crawl.SourceFeed).Next }
@@ -296,7 +296,7 @@ func TestFeedsAndAnotherClock(t *testing.T) {
 		b.commit()
 		b.crash()
 		b.open()
-		if _, ok := b.nextErrand(crawl.ErrandFeed, 2*time.Hour); !ok {
+		if _, ok := b.nextAux(crawl.AuxFeed, 2*time.Hour); !ok {
 			t.Error("a feed is put off for a year")
 		}
 	})

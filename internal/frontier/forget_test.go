@@ -52,7 +52,7 @@ func TestForgetting(t *testing.T) {
 		if h := b.s.ledger.Hosts["a.example"]; h.Stored != 0 || h.Queued != 0 {
 			t.Errorf("%+v", h)
 		}
-		if r := b.record("http://a.example/7"); r.Held != (urls.Held{}) || r.Again != (urls.Again{}) {
+		if r := b.record("http://a.example/7"); r.StoredCopy != (urls.StoredCopy{}) || r.Again != (urls.Again{}) {
 			t.Errorf("%+v", r)
 		}
 

@@ -48,8 +48,8 @@ func (f *forwarding) host(shard, i int) string {
 	}
 }
 
-// told is an event by which a visit to a page tells of links, of whichever shard.
-func (f *forwarding) told(on string, depth int, to ...string) crawl.Event {
+// reported is an event by which a visit to a page tells of links, of whichever shard.
+func (f *forwarding) reported(on string, depth int, to ...string) crawl.Event {
 	ev := crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: 1}, Forward: true}
 	for _, raw := range to {
 		ev.Links = append(ev.Links, crawl.Links{FoundOn: mustParse(f.t, on), Depth: depth, URLs: []canon.URL{mustParse(f.t, raw)}})
@@ -57,8 +57,8 @@ func (f *forwarding) told(on string, depth int, to ...string) crawl.Event {
 	return ev
 }
 
-// owed are the messages of a shard that may be sent.
-func (f *forwarding) owed(shard int) (messages [][]canon.URL) {
+// pending are the messages of a shard that may be sent.
+func (f *forwarding) pending(shard int) (messages [][]canon.URL) {
 	f.t.Helper()
 	b := f.shards[shard]
 	for _, m := range b.s.ledger.CommittedOutbox() {
@@ -93,8 +93,8 @@ func TestLinksAreForwarded(t *testing.T) {
 	f := newForwarding(t, 2)
 	a, b := f.shards[0], f.shards[1]
 	here, there := "http://"+f.host(0, 0), "http://"+f.host(1, 0)
-	a.event(f.told(here+"/1", 1, here+"/2", there+"/x", there+"/y"))
-	a.event(f.told(here+"/2", 1, there+"/z"))
+	a.event(f.reported(here+"/1", 1, here+"/2", there+"/x", there+"/y"))
+	a.event(f.reported(here+"/2", 1, there+"/z"))
 	check := func(when string, known int64, outbox int, messages ...int) {
 		t.Helper()
 		st := a.status()
@@ -102,7 +102,7 @@ func TestLinksAreForwarded(t *testing.T) {
 			t.Errorf("%s: %d known, %d in the outbox; want %d, %d", when, st.Discovered, st.Shards[0].Outbox, known, outbox)
 		}
 		var got []int
-		for _, m := range f.owed(0) {
+		for _, m := range f.pending(0) {
 			got = append(got, len(m))
 		}
 		if !slices.Equal(got, messages) {
@@ -150,7 +150,7 @@ func TestRepeatsAreNotForwarded(t *testing.T) {
 			}
 			a.commit()
 			n := 0
-			for _, m := range f.owed(0) {
+			for _, m := range f.pending(0) {
 				n += len(m)
 			}
 			if n != want {
@@ -160,18 +160,18 @@ func TestRepeatsAreNotForwarded(t *testing.T) {
 			a.commit()
 		}
 		time.Sleep(time.Minute)
-		count("a link on two pages", 1, f.told(here+"/1", 3, there+"/x"), f.told(here+"/2", 3, there+"/x"))
-		count("again", 0, f.told(here+"/1", 4, there+"/x"))
-		count("nearer", 1, f.told(here+"/1", 2, there+"/x"))
-		redirect := f.told(here+"/r", 9, there+"/x")
-		redirect.Links[0].Hops = 1
+		count("a link on two pages", 1, f.reported(here+"/1", 3, there+"/x"), f.reported(here+"/2", 3, there+"/x"))
+		count("again", 0, f.reported(here+"/1", 4, there+"/x"))
+		count("nearer", 1, f.reported(here+"/1", 2, there+"/x"))
+		redirect := f.reported(here+"/r", 9, there+"/x")
+		redirect.Links[0].Redirects = 1
 		count("redirects", 2, redirect, redirect)
 		time.Sleep(11 * time.Minute)
-		count("after a while", 1, f.told(here+"/1", 4, there+"/x"))
-		count("not for ever", 0, f.told(here+"/1", 4, there+"/x"))
+		count("after a while", 1, f.reported(here+"/1", 4, there+"/x"))
+		count("not for ever", 0, f.reported(here+"/1", 4, there+"/x"))
 		a.crash()
 		a.open()
-		count("by a new owner", 1, f.told(here+"/1", 4, there+"/x"))
+		count("by a new owner", 1, f.reported(here+"/1", 4, there+"/x"))
 	})
 }
 
@@ -240,7 +240,7 @@ func TestForwardedMessagesAreBounded(t *testing.T) {
 			t.Errorf("a message of %d bytes", m.Size)
 		}
 	}
-	for _, m := range f.owed(0) {
+	for _, m := range f.pending(0) {
 		got += len(m)
 	}
 	if got != n || len(messages) > 6 {
@@ -315,7 +315,7 @@ func TestShardsDoNotWaitForOneAnother(t *testing.T) {
 		}()
 		here := "http://" + f.host(0, 0)
 		for i := range 5 {
-			a.event(f.told(here+"/", 1, fmt.Sprintf("http://%s/%d", f.host(1, 0), i), fmt.Sprintf("http://%s/%d", f.host(2, 0), i)))
+			a.event(f.reported(here+"/", 1, fmt.Sprintf("http://%s/%d", f.host(1, 0), i), fmt.Sprintf("http://%s/%d", f.host(2, 0), i)))
 			a.commit()
 			synctest.Wait()
 		}
@@ -325,8 +325,8 @@ func TestShardsDoNotWaitForOneAnother(t *testing.T) {
 		}
 		close(open)
 		synctest.Wait()
-		if !slices.Equal(sent[1], want) || a.s.ledger.Owed() != 0 {
-			t.Errorf("after that: %v, %d owed", sent, a.s.ledger.Owed())
+		if !slices.Equal(sent[1], want) || a.s.ledger.Pending() != 0 {
+			t.Errorf("after that: %v, %d owed", sent, a.s.ledger.Pending())
 		}
 		cancel()
 		if err := <-done; err != nil {
@@ -348,7 +348,7 @@ func TestACrawlThatOwesIsNotDone(t *testing.T) {
 	}
 	for _, want := range []string{"stopped", "done"} {
 		if want == "stopped" {
-			a.event(f.told("http://"+f.host(0, 0)+"/", 1, "http://"+f.host(1, 0)+"/"))
+			a.event(f.reported("http://"+f.host(0, 0)+"/", 1, "http://"+f.host(1, 0)+"/"))
 		} else {
 			f.send(0, 1)
 		}
@@ -377,13 +377,13 @@ func TestACrawlThatOwesIsNotDone(t *testing.T) {
 func TestSendingFails(t *testing.T) {
 	f := newForwarding(t, 2)
 	a := f.shards[0]
-	a.event(f.told("http://"+f.host(0, 0)+"/", 1, "http://"+f.host(1, 0)+"/"))
+	a.event(f.reported("http://"+f.host(0, 0)+"/", 1, "http://"+f.host(1, 0)+"/"))
 	a.commit()
 	broken := errors.New("no such stream")
 	if err := a.s.ledger.SendOutbox(t.Context(), false, func(context.Context, int, []byte) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
-	if a.s.ledger.Owed() != 1 {
+	if a.s.ledger.Pending() != 1 {
 		t.Error("the message is not owed any more")
 	}
 }
@@ -455,7 +455,7 @@ func TestForwardingSurvivesKills(t *testing.T) {
 				u := fmt.Sprintf("http://%s/%d", f.host(r.IntN(3), r.IntN(3)), r.IntN(40))
 				to, all[canon.URL(u)] = append(to, u), true
 			}
-			b.event(f.told("http://"+f.host(b.id, 0)+"/", r.IntN(3)+1, to...))
+			b.event(f.reported("http://"+f.host(b.id, 0)+"/", r.IntN(3)+1, to...))
 			kill(b)
 			sendSome(b)
 			kill(b)

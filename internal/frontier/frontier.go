@@ -76,7 +76,7 @@ type Frontier struct {
 
 	takes chan takeRequest
 	wake  chan struct{}
-	turn  int // which shard is asked first for visits; only match uses it
+	next  int // which shard is asked first for visits; only match uses it
 
 	saving sync.Mutex // held while the copy of the spec is written
 	// Held (for reading) while a shard's file is put in place, and while one is removed.
@@ -91,11 +91,11 @@ type Frontier struct {
 	pages     *queue.Work      // to the indexers; nil until it is needed
 	snapshots *queue.Snapshots // nil when Embedded
 	claims    *claims
-	copying   turns           // for checkpoints
-	moving    turns           // for hand-overs
+	copying   semaphore       // for checkpoints
+	moving    semaphore       // for hand-overs
 	grace     context.Context // ends StopGrace after Run was told to stop
 	budget    *budget.Budget
-	hands     *visits.Hands
+	slots     *visits.Slots
 	secret    []byte // of the addresses that sites are told
 }
 
@@ -122,9 +122,9 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 	f := &Frontier{
 		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, traces: o.Tracer.Of(spec), shards: map[int]*shard{}, served: map[int]bool{},
 		takes: make(chan takeRequest), wake: make(chan struct{}, 1),
-		claims: newClaims(), copying: make(turns, 2), moving: make(turns, 4),
+		claims: newClaims(), copying: make(semaphore, 2), moving: make(semaphore, 4),
 	}
-	f.hands = visits.NewHands()
+	f.slots = visits.NewSlots()
 	f.budget = &budget.Budget{Log: f.log.Error, Async: true, Limit: spec.MaxPages, MaxBytes: spec.MaxBytes}
 	f.met = metrics.New(o.Registry)
 	if o.Registry != nil {
@@ -216,7 +216,7 @@ func (f *Frontier) run(ctx context.Context) error {
 	}
 	if !f.opt.Embedded {
 		g.Go(func() error { return f.sweep(gctx, kv) })
-		g.Go(func() error { return f.budget.TellBytes(gctx) })
+		g.Go(func() error { return f.budget.ReportBytes(gctx) })
 	}
 	for _, id := range f.allShards() {
 		g.Go(func() error { return f.runShard(gctx, id, kv) })

@@ -9,7 +9,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// handOver leaves a shard to whoever owns it next. The shard is leaving (phase), and nothing is
+// handOverPage leaves a shard to whoever owns it next. The shard is leaving (phase), and nothing is
 // applied to it any more. failed is why it cannot go on, if that is so. Then it is only closed.
 //
 // The file and its copy hold the same state: marked clean, with the table of outstanding visits. A
@@ -23,7 +23,7 @@ func (f *Frontier) handOver(ctx context.Context, s *shard, own *queue.Ownership,
 		return errors.Join(failed, s.close(false))
 	}
 	s.ledger.Mu.Lock()
-	s.visits.TellBudget(began)
+	s.visits.ReportBudget(began)
 	s.ledger.Mu.Unlock()
 	f.budget.GiveBackNow(s.ledger.ID)
 	putting, cancel := context.WithTimeout(f.grace, f.opt.StopGrace)

@@ -170,7 +170,7 @@ func TestHistoryIsASum(t *testing.T) {
 			}
 		}
 		a := answers{shards: func() []*shard { return shards }, mend: func([]crawl.Status) {}}
-		c := asker.AtRest(spec, nil, a.handlers())
+		c := asker.Stopped(spec, nil, a.handlers())
 		h, err := c.History(t.Context(), 0)
 		if err != nil || h.StepS != 10 || len(h.Samples) < 12 {
 			t.Fatalf("%+v, %v", h, err)

@@ -178,7 +178,7 @@ func TestOperatorsDelayAtRest(t *testing.T) {
 func TestDelayOfAllAtRest(t *testing.T) {
 	for _, n := range []int{1, 100} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			fewAwake(t)
+			fewResident(t)
 			synctest.Test(t, func(t *testing.T) {
 				b := manyShops(t, n, 40)
 				last := map[canon.Host]time.Time{}
@@ -216,8 +216,8 @@ func TestDelayOfAllAtRest(t *testing.T) {
 
 // Hosts that are paused take no room from those that wait for their first visit.
 func TestPausedHostsKeepNobodyAsleep(t *testing.T) {
-	defer func(n int) { ledger.MaxAwake = n }(ledger.MaxAwake)
-	ledger.MaxAwake = 8
+	defer func(n int) { ledger.MaxResident = n }(ledger.MaxResident)
+	ledger.MaxResident = 8
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		hosts := map[canon.Host]crawl.HostRule{}
@@ -281,7 +281,7 @@ func TestAuditLine(t *testing.T) {
 		var out bytes.Buffer
 		b.s.ledger.CrawlLog = &out
 		b.event(crawl.Event{Audits: []crawl.Audit{{
-			ID: "Q1", At: time.Now(), Who: "ada \"the\" operator\n", From: "10.0.0.2", Act: "pause-host", What: "a.example",
+			ID: "Q1", At: time.Now(), Who: "ada \"the\" operator\n", From: "10.0.0.2", Action: "pause-host", What: "a.example",
 		}}})
 		b.commit()
 		b.commit()
@@ -320,7 +320,7 @@ func TestLinesWaitForTheirLog(t *testing.T) {
 		out := balky{err: errors.New("disk full")}
 		b.s.ledger.CrawlLog = &out
 		for _, id := range []string{"Q1", "Q2"} {
-			b.event(crawl.Event{Audits: []crawl.Audit{{ID: id, At: time.Now(), Who: "ada", Act: "pause-host", What: "a.example"}}})
+			b.event(crawl.Event{Audits: []crawl.Audit{{ID: id, At: time.Now(), Who: "ada", Action: "pause-host", What: "a.example"}}})
 			b.commit()
 		}
 		out.err = nil

@@ -13,15 +13,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// told submits URLs of a.example with a key.
-func (b *bench) told(key string, urls ...string) {
+// reported submits URLs of a.example with a key.
+func (b *bench) reported(key string, urls ...string) {
 	b.t.Helper()
 	s := crawl.IndexNow{Key: key, KeyURL: canon.URL("http://a.example/" + key + ".txt"), Received: time.Now()}
 	s.Origin = s.KeyURL.Origin()
 	for _, u := range urls {
 		s.URLs = append(s.URLs, canon.URL(u))
 	}
-	b.event(crawl.Event{Told: []crawl.IndexNow{s}})
+	b.event(crawl.Event{Reported: []crawl.IndexNow{s}})
 }
 
 // holds answers the errand for a key file with what it holds.
@@ -31,8 +31,8 @@ func (b *bench) holds(v crawl.Visit, holds string) {
 	if holds == "" {
 		k.Reason = "its key file: HTTP 404"
 	}
-	b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: v.Errands[0], KeyFile: &k}}})
-	b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: v.Errands}})
+	b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Aux: v.Aux[0], KeyFile: &k}}})
+	b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: v.Aux}})
 	b.commit()
 }
 
@@ -61,10 +61,10 @@ func TestUsage_8_33_Proved(t *testing.T) {
 			b.open()
 			b.passes()
 		}
-		b.told("12345678", "http://a.example/new", "http://a.example/", "http://b.example/other")
-		b.told("12345678", "http://a.example/new", "http://a.example/newer")
+		b.reported("12345678", "http://a.example/new", "http://a.example/", "http://b.example/other")
+		b.reported("12345678", "http://a.example/new", "http://a.example/newer")
 		again()
-		if got := b.indexNow(); got.State != "asking" || got.Told != 0 {
+		if got := b.indexNow(); got.State != "asking" || got.Reported != 0 {
 			t.Errorf("%+v", got)
 		}
 		if v := b.grant(1); len(v) != 0 {
@@ -72,12 +72,12 @@ func TestUsage_8_33_Proved(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		v := b.grant(1)
-		if len(v) != 1 || len(v[0].URLs) != 0 || len(v[0].Errands) != 1 || v[0].Errands[0].URL != "http://a.example/12345678.txt" || v[0].Errands[0].Kind != crawl.ErrandIndexNow {
+		if len(v) != 1 || len(v[0].URLs) != 0 || len(v[0].Aux) != 1 || v[0].Aux[0].URL != "http://a.example/12345678.txt" || v[0].Aux[0].Kind != crawl.AuxIndexNow {
 			t.Fatalf("%+v", v)
 		}
 		b.holds(v[0], "12345678")
 		again()
-		if got := b.indexNow(); got.State != "proved" || got.Told != 4 || got.Strange != 1 {
+		if got := b.indexNow(); got.State != "proved" || got.Reported != 4 || got.Strange != 1 {
 			t.Errorf("%+v", got)
 		}
 		var urls []string
@@ -97,26 +97,26 @@ func TestUsage_8_33_Proved(t *testing.T) {
 			}
 		}
 		// The key is known now, for a week: no more requests for it.
-		b.told("12345678", "http://a.example/newest")
-		for _, e := range b.s.ledger.Hosts["a.example"].Errands {
+		b.reported("12345678", "http://a.example/newest")
+		for _, e := range b.s.ledger.Hosts["a.example"].Aux {
 			t.Errorf("asked for %+v", e)
 		}
-		if got := b.indexNow(); got.Told != 5 {
+		if got := b.indexNow(); got.Reported != 5 {
 			t.Errorf("%+v", got)
 		}
 		// After a week it is asked for anew, whatever strangers have asked for since.
 		time.Sleep(indexnow.KeyLife)
 		for i := range 5 {
-			b.told(fmt.Sprintf("stranger-%d", i), "http://a.example/x")
+			b.reported(fmt.Sprintf("stranger-%d", i), "http://a.example/x")
 		}
-		b.told("12345678", "http://a.example/last")
+		b.reported("12345678", "http://a.example/last")
 		asked := 0
-		for _, e := range b.s.ledger.Hosts["a.example"].Errands {
-			if e.Kind == crawl.ErrandIndexNow {
+		for _, e := range b.s.ledger.Hosts["a.example"].Aux {
+			if e.Kind == crawl.AuxIndexNow {
 				asked++
 			}
 		}
-		if got := b.indexNow(); got.State != "asking" || got.Told != 5 || asked != indexnow.MaxTries+1 {
+		if got := b.indexNow(); got.State != "asking" || got.Reported != 5 || asked != indexnow.MaxTries+1 {
 			t.Errorf("after a week: %+v, asked for %d", got, asked)
 		}
 	})
@@ -131,20 +131,20 @@ func TestIndexNowLater(t *testing.T) {
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/")
 		b.finish(b.grant(1)[0], crawl.Stored, "")
-		b.told("12345678", "http://a.example/one")
+		b.reported("12345678", "http://a.example/one")
 		time.Sleep(time.Minute)
 		v := b.grant(1)[0]
-		b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: v.Errands[0], KeyFile: &crawl.KeyFile{Reason: "its key file: HTTP 503", Again: true}}}})
-		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: v.Errands}})
+		b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Aux: v.Aux[0], KeyFile: &crawl.KeyFile{Reason: "its key file: HTTP 503", Again: true}}}})
+		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: v.Aux}})
 		b.commit()
-		if got := b.indexNow(); got.State != "asking" || got.Strange != 0 || len(b.s.ledger.Hosts["a.example"].Errands) != 0 {
+		if got := b.indexNow(); got.State != "asking" || got.Strange != 0 || len(b.s.ledger.Hosts["a.example"].Aux) != 0 {
 			t.Errorf("%+v", got)
 		}
-		b.told("12345678", "http://a.example/two")
+		b.reported("12345678", "http://a.example/two")
 		time.Sleep(time.Minute)
 		v = b.grant(1)[0]
 		b.holds(v, "12345678")
-		if got := b.indexNow(); got.State != "proved" || got.Told != 2 || got.Strange != 0 {
+		if got := b.indexNow(); got.State != "proved" || got.Reported != 2 || got.Strange != 0 {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -155,7 +155,7 @@ func TestIndexNowLater(t *testing.T) {
 func TestUsage_8_33_Flood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
-		b.event(crawl.Event{Told: []crawl.IndexNow{{Origin: canon.URL("http://z.example/").Origin(), Key: "12345678", KeyURL: "http://z.example/12345678.txt",
+		b.event(crawl.Event{Reported: []crawl.IndexNow{{Origin: canon.URL("http://z.example/").Origin(), Key: "12345678", KeyURL: "http://z.example/12345678.txt",
 			URLs: []canon.URL{"http://z.example/"}, Received: time.Now()}}})
 		if len(b.s.ledger.Hosts) != 0 {
 			t.Errorf("a host that nobody links to is known: %v", b.s.ledger.Hosts)
@@ -169,9 +169,9 @@ func TestUsage_8_33_Flood(t *testing.T) {
 				for j := range 200 {
 					urls = append(urls, fmt.Sprintf("http://a.example/%d/%d/%s", i, j, strings.Repeat("x", 100)))
 				}
-				b.told(fmt.Sprintf("key-%05d", i%50), urls...)
+				b.reported(fmt.Sprintf("key-%05d", i%50), urls...)
 			}
-			if n := len(b.s.ledger.Hosts["a.example"].Errands); n > indexnow.MaxTries {
+			if n := len(b.s.ledger.Hosts["a.example"].Aux); n > indexnow.MaxTries {
 				t.Fatalf("%d errands", n)
 			}
 			time.Sleep(time.Minute)
@@ -179,12 +179,12 @@ func TestUsage_8_33_Flood(t *testing.T) {
 				if len(v.URLs) > 0 {
 					t.Fatalf("%+v", v)
 				}
-				for _, e := range v.Errands {
+				for _, e := range v.Aux {
 					asked++
 					k := crawl.KeyFile{Reason: "its key file: HTTP 404"}
-					b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: e, KeyFile: &k}}})
+					b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Aux: e, KeyFile: &k}}})
 				}
-				b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: len(v.Errands), Done: v.Errands}})
+				b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: len(v.Aux), Done: v.Aux}})
 				b.commit()
 			}
 			if round == 3 {
@@ -196,11 +196,11 @@ func TestUsage_8_33_Flood(t *testing.T) {
 		if asked != indexnow.MaxTries {
 			t.Errorf("%d key files were asked for within minutes", asked)
 		}
-		if got := b.indexNow(); got.Told != 0 || got.State != "refused" || got.Strange != 8*100*200 || got.Reason == "" {
+		if got := b.indexNow(); got.Reported != 0 || got.State != "refused" || got.Strange != 8*100*200 || got.Reason == "" {
 			t.Errorf("%+v", got)
 		}
 		time.Sleep(24 * time.Hour)
-		b.told("12345678", "http://a.example/new")
+		b.reported("12345678", "http://a.example/new")
 		if got := b.indexNow(); got.State != "asking" {
 			t.Errorf("the next day: %+v", got)
 		}
@@ -211,7 +211,7 @@ func TestUsage_8_33_Flood(t *testing.T) {
 			for j := range 1000 {
 				urls = append(urls, fmt.Sprintf("http://a.example/%d", i*1000+j))
 			}
-			b.told("12345678", urls...)
+			b.reported("12345678", urls...)
 		}
 		h := b.s.ledger.Hosts["a.example"]
 		r, err := b.s.indexnow.Of(h, h.Origins[0].Origin)

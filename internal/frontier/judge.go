@@ -33,11 +33,11 @@ func (s *shard) judgeBy(j judge.Judge) {
 	if j.Spec.Delay > delay {
 		s.allSlowed(time.Now())
 	}
-	s.restAnew()
+	s.evictAnew()
 	s.rupsites.SitesDue = time.Now() // what is wanted of sites may be another thing now
 	if recrawl != j.Spec.Refreshes() {
 		for _, h := range s.ledger.Hosts {
-			s.ledger.OutOfPlace(h)
+			s.ledger.Unschedule(h)
 		}
 	}
 }
@@ -48,18 +48,18 @@ func (s *shard) allSlowed(now time.Time) {
 	s.ledger.Meta.Paces++
 	for _, h := range s.ledger.Hosts {
 		s.polite.Slowed(h, now)
-		s.ledger.OutOfPlace(h)
+		s.ledger.Unschedule(h)
 	}
 }
 
-// restAnew has a pass look at all hosts at rest when re-crawl was turned on, since they rest until
+// evictAnew has a pass look at all hosts at rest when re-crawl was turned on, since they rest until
 // another time then.
-func (s *shard) restAnew() {
+func (s *shard) evictAnew() {
 	switch {
 	case !s.ledger.Judge.Spec.Refreshes():
-		s.ledger.Meta.RestRecrawl = false
-	case !s.ledger.Meta.RestRecrawl:
-		s.features.AskAll(func() { s.ledger.Meta.RestRecrawl = true })
+		s.ledger.Meta.EvictRecrawl = false
+	case !s.ledger.Meta.EvictRecrawl:
+		s.features.AskAll(func() { s.ledger.Meta.EvictRecrawl = true })
 	}
 }
 
@@ -72,7 +72,7 @@ func (s *shard) followHosts(was map[canon.Host]crawl.HostRule, now time.Time) {
 	follow := func(name canon.Host) {
 		if h := s.ledger.Hosts[name]; h != nil && was[name] != s.ledger.Judge.Spec.Hosts[name] {
 			s.polite.Slowed(h, now)
-			s.ledger.OutOfPlace(h)
+			s.ledger.Unschedule(h)
 		}
 	}
 	for name := range was {
@@ -91,6 +91,6 @@ func (s *shard) requeueSince(t time.Time) error {
 			return false, nil
 		}
 		r.Attempts = 0
-		return true, s.urls.Become(h, r, urls.Verdict{Class: crawl.Queued})
+		return true, s.urls.SetState(h, r, urls.Verdict{Class: crawl.Queued})
 	})
 }

@@ -19,7 +19,7 @@ func (s *shard) judgeAnew() error {
 	}
 	if s.ledger.Meta.Spec == fp && by.Same(was) {
 		if m.Running {
-			s.links.Judged = now // the log may have results that the pass has not seen
+			s.links.DecidedAt = now // the log may have results that the pass has not seen
 		}
 		if m.By == nil {
 			m.By = by
@@ -35,7 +35,7 @@ func (s *shard) judgeAnew() error {
 		m.Was = was
 	}
 	m.Running, m.Next = true, nil
-	s.links.Judged = now
+	s.links.DecidedAt = now
 	s.links.Recent = links.Recent{}
 	return s.passes.JudgeVisits()
 }

@@ -16,7 +16,7 @@ func shopHost(n int) canon.Host { return canon.Host(fmt.Sprintf("shop%d.example"
 // Hosts that left memory lately are found without the places of the file that are in the order of
 // names, and so are their domains.
 func TestNamedLately(t *testing.T) {
-	fewAwake(t)
+	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 20, 2)
 		names, domains := b.s.ledger.Tx.Bucket([]byte("names")), b.s.ledger.Tx.Bucket(ledger.BucketDomains)
@@ -51,11 +51,11 @@ func TestNamedLately(t *testing.T) {
 
 // However many hosts and domains are named, few are in memory, and each domain is there once.
 func TestFewAreNamedLately(t *testing.T) {
-	fewAwake(t)
+	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 400, 1)
-		most := ledger.MaxAwake * (1 + ledger.LatelyFor)
-		if n := len(b.s.ledger.Domains); n > most || n <= ledger.MaxAwake {
+		most := ledger.MaxResident * (1 + ledger.LatelyFor)
+		if n := len(b.s.ledger.Domains); n > most || n <= ledger.MaxResident {
 			t.Errorf("%d domains in memory, want some and %d at most", n, most)
 		}
 		b.links(1, "", "http://a.one.example/", "http://b.one.example/")
@@ -85,7 +85,7 @@ func TestFewAreNamedLately(t *testing.T) {
 // What a transaction said that was given up is not known any more: the numbers of its hosts are
 // given to others.
 func TestNamedInALostTransaction(t *testing.T) {
-	fewAwake(t)
+	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 20, 1)
 		log := len(b.log)
@@ -128,7 +128,7 @@ func TestNamedInALostTransaction(t *testing.T) {
 // A host that was named lately is what its record says, whatever happened to it meanwhile: its URLs
 // were forgotten, or let in again, or visited.
 func TestNamedLatelyAndChanged(t *testing.T) {
-	fewAwake(t)
+	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 30, 3)
 		b.respec(func(s *crawl.Spec) { s.Forgotten = []string{"shop7.example", "shop8.example"} })

@@ -89,7 +89,7 @@ func (a answers) updatesPage(ctx context.Context, req []byte, send func(any) err
 		return fmt.Errorf("updates-page: %w", err)
 	}
 	l := list[crawl.UpdatesInfo]{
-		paging: q.Paging, sorts: crawl.UpdatesSorts, asleep: true, host: q.Host,
+		paging: q.Paging, sorts: crawl.UpdatesSorts, evicted: true, host: q.Host,
 		say: func(s *shard, h *ledger.Host) []crawl.UpdatesInfo { return s.account.UpdatesInfos(h) },
 		keep: func(u *crawl.UpdatesInfo) bool {
 			return contains(q.Filter, u.Site) && (q.State == "" || u.State == q.State)
@@ -107,14 +107,14 @@ func contains(part string, texts ...string) bool {
 
 // list is a list of what is known of hosts, of which each has few rows or none.
 type list[T any] struct {
-	paging crawl.Paging
-	sorts  []string
-	asleep bool   // hosts that sleep have rows, too
-	host   string // only rows of it; "": of all
-	say    func(*shard, *ledger.Host) []T
-	keep   func(*T) bool                  // the filters, all but that by its word
-	word   func(*T) (word string, _ bool) // by which rows are counted, and whether it is wanted
-	key    func(row *T, sort string) paging.Key
+	paging  crawl.Paging
+	sorts   []string
+	evicted bool   // hosts that sleep have rows, too
+	host    string // only rows of it; "": of all
+	say     func(*shard, *ledger.Host) []T
+	keep    func(*T) bool                  // the filters, all but that by its word
+	word    func(*T) (word string, _ bool) // by which rows are counted, and whether it is wanted
+	key     func(row *T, sort string) paging.Key
 }
 
 func (l *list[T]) send(ctx context.Context, a answers, send func(any) error) error {
@@ -140,7 +140,7 @@ func (l *list[T]) send(ctx context.Context, a answers, send func(any) error) err
 		if l.host != "" {
 			err = s.look(l.host, add)
 		} else {
-			err = s.walk(ctx, l.asleep, add)
+			err = s.walk(ctx, l.evicted, add)
 		}
 		if err != nil {
 			return err

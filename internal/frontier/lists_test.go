@@ -21,8 +21,8 @@ import (
 // asked is a bench that is asked what a frontier is.
 func asked(b *bench) *asker.Crawl {
 	shards, spec := func() []*shard { return []*shard{b.s} }, func() crawl.Spec { return b.spec }
-	a := answers{shards: shards, spec: spec, logDir: b.dir, mend: func([]crawl.Status) {}, atRest: true}
-	return asker.AtRest(b.spec, func() error { return nil }, a.handlers())
+	a := answers{shards: shards, spec: spec, logDir: b.dir, mend: func([]crawl.Status) {}, stopped: true}
+	return asker.Stopped(b.spec, func() error { return nil }, a.handlers())
 }
 
 // populate fills a bench with hosts of which every second was visited, and URLs on them. What was
@@ -46,7 +46,7 @@ func populate(t testing.TB, hosts, urls int) *bench {
 		vs := b.grant(16)
 		if len(vs) == 0 {
 			b.commit() // wakes others
-			if err := b.s.ledger.Wake(time.Now()); err != nil {
+			if err := b.s.ledger.Load(time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			continue
@@ -84,12 +84,12 @@ func populate(t testing.TB, hosts, urls int) *bench {
 // host by itself, with hosts asleep on disk; and again from the files.
 func TestHostsPageIsTheListOfHosts(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		was := ledger.MaxAwake
-		ledger.MaxAwake = 40
-		t.Cleanup(func() { ledger.MaxAwake = was })
+		was := ledger.MaxResident
+		ledger.MaxResident = 40
+		t.Cleanup(func() { ledger.MaxResident = was })
 		b := populate(t, 400, 1200)
-		if awake := len(b.s.ledger.Hosts); awake >= 300 {
-			t.Fatalf("%d of 400 hosts are in memory: none sleeps", awake)
+		if resident := len(b.s.ledger.Hosts); resident >= 300 {
+			t.Fatalf("%d of 400 hosts are in memory: none sleeps", resident)
 		}
 		// A host whose delay ends between two pages of a list may stand on both: let all end.
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -233,7 +233,7 @@ func TestMirrorsAndUpdatesPages(t *testing.T) {
 			o.Mirror = &mirror.Record{State: mirror.OfMain, Main: canon.Origin{Scheme: "https", Host: "main.example", Port: 443}, Since: time.Unix(int64(n), 0)}
 		case n <= 90:
 			r := &rupsites.Site{H: h}
-			r.Report.Told = int64(n)
+			r.Report.Reported = int64(n)
 			b.s.rupsites.Sites[o.Origin] = r
 		}
 	}
@@ -269,7 +269,7 @@ func TestMirrorsAndUpdatesPages(t *testing.T) {
 		}
 	}
 	p, err := c.UpdatesPage(t.Context(), crawl.UpdatesQuery{Paging: crawl.Paging{Sort: "told", Descending: true, Limit: 10}, Source: "rup"})
-	if err != nil || p.Total != 40 || p.Matched != 40 || len(p.Rows) != 10 || p.Rows[0].Told != 90 || p.Rows[9].Told != 81 || p.Counts["rup"] != 40 {
+	if err != nil || p.Total != 40 || p.Matched != 40 || len(p.Rows) != 10 || p.Rows[0].Reported != 90 || p.Rows[9].Reported != 81 || p.Counts["rup"] != 40 {
 		t.Errorf("updates: %+v (%v)", p, err)
 	}
 	first, err := canon.Parse(p.Rows[0].Site + "/")

@@ -16,8 +16,8 @@ func TestUsage_8_22_Once(t *testing.T) {
 		b.links(0, "", "http://a.example/")
 		b.finish(b.grant(1)[0], crawl.Stored, "")
 		asked := func() (n int) {
-			for _, e := range b.s.ledger.Hosts["a.example"].Errands {
-				if e.Kind == crawl.ErrandLLMSTxt && e.URL == "http://a.example/llms.txt" {
+			for _, e := range b.s.ledger.Hosts["a.example"].Aux {
+				if e.Kind == crawl.AuxLLMSTxt && e.URL == "http://a.example/llms.txt" {
 					n++
 				}
 			}
@@ -37,12 +37,12 @@ func TestUsage_8_22_Once(t *testing.T) {
 				t.Fatalf("before one that holds for %v: asked %d times", c.said, asked())
 			}
 			v := b.grant(1)
-			if len(v) != 1 || len(v[0].Errands) != 1 {
+			if len(v) != 1 || len(v[0].Aux) != 1 {
 				t.Fatalf("%+v", v)
 			}
 			m := crawl.LLMSTxt{State: crawl.FileFound, Title: "A", Links: 3, Within: 2, Fresh: c.said}
-			b.event(crawl.Event{Visit: v[0].ID, Answers: []crawl.Answer{{Errand: v[0].Errands[0], LLMSTxt: &m}}})
-			b.event(crawl.Event{Visit: v[0].ID, Outcome: &crawl.Outcome{Host: v[0].Host, Requests: 1, Delay: v[0].Delay, Done: v[0].Errands}})
+			b.event(crawl.Event{Visit: v[0].ID, Answers: []crawl.Answer{{Aux: v[0].Aux[0], LLMSTxt: &m}}})
+			b.event(crawl.Event{Visit: v[0].ID, Outcome: &crawl.Outcome{Host: v[0].Host, Requests: 1, Delay: v[0].Delay, Done: v[0].Aux}})
 			b.commit()
 			b.crash()
 			b.open()

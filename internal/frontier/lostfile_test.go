@@ -36,13 +36,13 @@ func TestALostFileIsReported(t *testing.T) {
 				simnet.Test(t, func(t *testing.T) {
 					_, q := broker.Open(t)
 					spec := testSpec("http://a.example/")
-					if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+					if err := EnsureStreams(t.Context(), q, spec, StreamLimits{Events: 16 << 20, Pages: 16 << 20}); err != nil {
 						t.Fatal(err)
 					}
 					dir := t.TempDir()
-					var said syncBuffer
+					var reported syncBuffer
 					run := func(do func()) {
-						f, err := New(q, spec, Options{Dir: dir, Instance: "f1", Embedded: true, StopGrace: time.Millisecond, Log: slog.New(slog.NewTextHandler(&said, nil))})
+						f, err := New(q, spec, Options{Dir: dir, Instance: "f1", Embedded: true, StopGrace: time.Millisecond, Log: slog.New(slog.NewTextHandler(&reported, nil))})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -68,8 +68,8 @@ func TestALostFileIsReported(t *testing.T) {
 						}
 					})
 					const warning = "empty or missing"
-					if strings.Contains(said.String(), warning) {
-						t.Errorf("a new shard is called lost:\n%s", said.String())
+					if strings.Contains(reported.String(), warning) {
+						t.Errorf("a new shard is called lost:\n%s", reported.String())
 					}
 					if err := lose(filepath.Join(dir, ledger.FileName(0))); err != nil {
 						t.Fatal(err)
@@ -83,12 +83,12 @@ func TestALostFileIsReported(t *testing.T) {
 							t.Errorf("%d URLs are queued, want %d (%v)", st.Queued, queued, err)
 						}
 					})
-					if !strings.Contains(said.String(), want) || strings.Count(said.String(), warning) != 1 {
-						t.Errorf("the log does not say once that %s:\n%s", want, said.String())
+					if !strings.Contains(reported.String(), want) || strings.Count(reported.String(), warning) != 1 {
+						t.Errorf("the log does not say once that %s:\n%s", want, reported.String())
 					}
 					run(func() {})
-					if strings.Count(said.String(), warning) != 1 {
-						t.Errorf("what was lost is reported at the next start as well:\n%s", said.String())
+					if strings.Count(reported.String(), warning) != 1 {
+						t.Errorf("what was lost is reported at the next start as well:\n%s", reported.String())
 					}
 				})
 			})
@@ -105,8 +105,8 @@ func TestALostFileIsRestored(t *testing.T) {
 				simnet.Test(t, func(t *testing.T) {
 					c := oneShard(t)
 					c.opt.Checkpoint = every
-					var said syncBuffer
-					c.log = slog.New(slog.NewTextHandler(&said, nil))
+					var reported syncBuffer
+					c.log = slog.New(slog.NewTextHandler(&reported, nil))
 					a := c.start("a")
 					c.settled("a")
 					s := c.script()
@@ -121,12 +121,12 @@ func TestALostFileIsRestored(t *testing.T) {
 					if err := lose(filepath.Join(a.dir, ledger.FileName(0))); err != nil {
 						t.Fatal(err)
 					}
-					if strings.Contains(said.String(), "restoring it") {
-						t.Errorf("a shard that was not lost is restored:\n%s", said.String())
+					if strings.Contains(reported.String(), "restoring it") {
+						t.Errorf("a shard that was not lost is restored:\n%s", reported.String())
 					}
 					c.start("a")
 					s.compare()
-					if got := said.String(); strings.Count(got, "restoring it") != 1 || !strings.Contains(got, want) {
+					if got := reported.String(); strings.Count(got, "restoring it") != 1 || !strings.Contains(got, want) {
 						t.Errorf("the log does not say once that the shard is restored, with %s:\n%s", want, got)
 					}
 				})

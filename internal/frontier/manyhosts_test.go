@@ -55,9 +55,9 @@ func TestManyHosts(t *testing.T) {
 		ran := spent()
 		most, anonymous := statusKiB("VmHWM"), statusKiB("RssAnon")
 		requests, visits := c.requests, c.visits
-		awake := 0
+		resident := 0
 		for _, b := range c.shards {
-			awake += len(b.s.ledger.Hosts)
+			resident += len(b.s.ledger.Hosts)
 		}
 		heap := func() int64 {
 			runtime.GC()
@@ -66,13 +66,13 @@ func TestManyHosts(t *testing.T) {
 			return int64(m.HeapAlloc)
 		}
 		// What is simulated goes; what is left is the frontier's.
-		c.hosts, c.events, c.parked = nil, nil, nil
+		c.hosts, c.events, c.waiting = nil, nil, nil
 		kept := heap()
 		t.Logf("%d hosts in %d shards, %d URLs, %v: %.3f %% of the slots used, none early, %d requests in %d visits",
 			of.hosts, of.shards, urls, of.span, 100*use, requests, visits)
 		t.Logf("CPU: %.1f µs a URL to feed, %.1f µs a request with what is simulated", micros(fed-before)/float64(urls), micros(ran-fed)/float64(requests))
 		t.Logf("memory: the shards hold %d MiB of heap, %d B a host, %d hosts of them in memory; the process, with what is simulated, %d MiB anonymous at the end, %d MiB at most, files included",
-			kept>>20, kept/int64(of.hosts), awake, anonymous>>10, most>>10)
+			kept>>20, kept/int64(of.hosts), resident, anonymous>>10, most>>10)
 	})
 }
 

@@ -15,25 +15,25 @@ import (
 
 // takeRequest is one fetcher's wish for visits, parked until there are some or its time is up.
 type takeRequest struct {
-	take  crawl.Take
+	take  crawl.VisitRequest
 	until time.Time
 	msg   *nats.Msg
 }
 
-// park is how long a take waits for something to fall due. The lease of what it gets runs from when
-// it was sent.
-const park = 500 * time.Millisecond
+// grantWait is how long a take waits for something to fall due. The lease of what it gets runs from
+// when it was sent.
+const grantWait = 500 * time.Millisecond
 
 // match brings takes and due hosts together, one goroutine for all shards.
 func (f *Frontier) match(ctx context.Context) error {
-	sub, err := f.q.NC.Subscribe(f.names.Take(f.opt.Instance), func(m *nats.Msg) {
-		t, err := crawl.DecodeTake(m.Data)
+	sub, err := f.q.NC.Subscribe(f.names.VisitRequest(f.opt.Instance), func(m *nats.Msg) {
+		t, err := crawl.DecodeVisitRequest(m.Data)
 		if err != nil || t.Max < 1 {
 			m.Respond(crawl.AppendGrants(nil, crawl.Grants{Wait: time.Second}))
 			return
 		}
 		select {
-		case f.takes <- takeRequest{t, time.Now().Add(park), m}:
+		case f.takes <- takeRequest{t, time.Now().Add(grantWait), m}:
 		case <-ctx.Done():
 		}
 	})
@@ -41,26 +41,26 @@ func (f *Frontier) match(ctx context.Context) error {
 		return fmt.Errorf("frontier: subscribe: %w", err)
 	}
 	defer sub.Unsubscribe()
-	var parked []takeRequest
-	timer := time.NewTimer(park)
+	var waiting []takeRequest
+	timer := time.NewTimer(grantWait)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			for _, t := range parked {
+			for _, t := range waiting {
 				t.msg.Respond(crawl.AppendGrants(nil, crawl.Grants{Wait: time.Second}))
 			}
 			return nil
 		case t := <-f.takes:
-			parked = append(parked, t)
+			waiting = append(waiting, t)
 		case <-f.wake:
 		case <-timer.C:
 		}
 		now := time.Now()
-		keep, again := parked[:0], false
+		keep, again := waiting[:0], false
 		// Downloads first: the crawl has its turn in download.
-		slices.SortStableFunc(parked, func(a, b takeRequest) int { return -compareBool(a.take.Downloads, b.take.Downloads) })
-		for _, t := range parked {
+		slices.SortStableFunc(waiting, func(a, b takeRequest) int { return -compareBool(a.take.Downloads, b.take.Downloads) })
+		for _, t := range waiting {
 			var visits []crawl.Visit
 			wait, busy := true, false
 			if t.take.Downloads {
@@ -81,15 +81,15 @@ func (f *Frontier) match(ctx context.Context) error {
 				f.log.Warn("visits could not be sent to the fetcher; they end with their leases", "fetcher", t.take.Fetcher, "error", err)
 			}
 		}
-		parked = keep
-		next := park
-		for _, t := range parked {
+		waiting = keep
+		next := grantWait
+		for _, t := range waiting {
 			next = min(next, t.until.Sub(now))
 			if t.take.Downloads {
 				next = min(next, downloadPoll)
 			}
 		}
-		if len(parked) > 0 {
+		if len(waiting) > 0 {
 			due, busy := f.nextDue()
 			if !due.IsZero() {
 				next = min(next, due.Sub(now))
@@ -143,9 +143,9 @@ func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
 	room := visits.MaxGrantBytes
 	held := f.open()
 	slices.SortFunc(held, func(a, b *shard) int { return cmp.Compare(a.ledger.ID, b.ledger.ID) })
-	f.turn++ // a map's own order would favour some of few shards
+	f.next++ // a map's own order would favour some of few shards
 	for i := range held {
-		s := held[(i+f.turn)%len(held)]
+		s := held[(i+f.next)%len(held)]
 		if len(out) >= n || room <= 0 {
 			break
 		}

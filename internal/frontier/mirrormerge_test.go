@@ -327,7 +327,7 @@ func TestAMergeEndsTheVisitUnderWay(t *testing.T) {
 		b.s.ledger.Mu.Lock()
 		err := b.s.mirrors.Step(b.s.ledger.Hosts[a.Host], 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("b.example"), mirror.ByTwin, "") })
 		for more := true; more && err == nil; {
-			more, err = b.s.mirrors.SettleSome(time.Now())
+			more, err = b.s.mirrors.ResolveSome(time.Now())
 		}
 		b.s.ledger.Mu.Unlock()
 		if err != nil {
@@ -652,7 +652,7 @@ func TestAMirrorsBudgetBeginsAnew(t *testing.T) {
 		}
 		m := merged(hostLine("one.example"), "one.example")
 		m.Sent = 1e6 // as if
-		if m = merged(hostLine("two.example"), "two.example"); m.Sent > mirrors.MirrorLeast || m.Held > 3 {
+		if m = merged(hostLine("two.example"), "two.example"); m.Sent > mirrors.MirrorLeast || m.StoredPages > 3 {
 			t.Errorf("of another main host: %+v", m.Merge)
 		}
 		m.Sent = 1e6
@@ -694,11 +694,11 @@ func TestAMirrorsBudgetFollowsItsPages(t *testing.T) {
 		if m.Sent != mirrors.MirrorLeast {
 			t.Errorf("%d URLs handed on by a mirror of which no page was stored", m.Sent)
 		}
-		if home.s.mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{Held: 2, Sent: mirrors.MirrorLeast + 2*mirrors.MirrorPerPage - 1}}) ||
-			!home.s.mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{Held: 2, Sent: mirrors.MirrorLeast + 2*mirrors.MirrorPerPage}}) {
+		if home.s.mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{StoredPages: 2, Sent: mirrors.MirrorLeast + 2*mirrors.MirrorPerPage - 1}}) ||
+			!home.s.mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{StoredPages: 2, Sent: mirrors.MirrorLeast + 2*mirrors.MirrorPerPage}}) {
 			t.Error("a mirror of two pages may hand on as many again as are given for two")
 		}
-		if !home.s.mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{Held: 1e9, Sent: mirrors.MirrorBudget}}) {
+		if !home.s.mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{StoredPages: 1e9, Sent: mirrors.MirrorBudget}}) {
 			t.Error("a mirror of many pages has no limit")
 		}
 	})

@@ -140,7 +140,7 @@ func (g *rig) step() (busy bool) {
 		b.s.ledger.Mu.Unlock()
 		for more := true; more && err == nil; {
 			b.s.ledger.Mu.Lock()
-			more, err = b.s.mirrors.SettleSome(time.Now())
+			more, err = b.s.mirrors.ResolveSome(time.Now())
 			b.s.ledger.Mu.Unlock()
 			busy = busy || more
 			if g.kill != nil && g.kill.IntN(2) == 0 {
@@ -239,7 +239,7 @@ func (g *rig) robots(o canon.Origin) crawl.Robots {
 	case s.robots == "404":
 		f.State, f.Status = crawl.RobotsUnavailable, 404
 	case strings.HasPrefix(s.robots, "-> "):
-		f.State, f.Status, f.Location, f.Hops = crawl.RobotsPending, 301, s.robots[3:], 1
+		f.State, f.Status, f.Location, f.Redirects = crawl.RobotsPending, 301, s.robots[3:], 1
 	default:
 		f.State, f.Status, f.Body = crawl.RobotsParsed, 200, []byte(s.robots)
 		sum := robots.Digest(f.Body)
@@ -267,8 +267,8 @@ func (g *rig) visit(b *bench, v crawl.Visit) {
 		b.event(ev)
 	}
 	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: 1, Private: true}
-	for _, e := range v.Errands {
-		a, ok := g.errand(e, facts)
+	for _, e := range v.Aux {
+		a, ok := g.auxRequest(e, facts)
 		if !ok {
 			continue
 		}
@@ -286,18 +286,18 @@ func allowed(f *crawl.Robots, u canon.URL) bool {
 		robots.Parse(f.Body).Rules("curtsy", ledger.RobotsOrigin(u.Origin())).Match(u.PathQuery()).Allowed)
 }
 
-func (g *rig) errand(e crawl.Errand, facts map[canon.Origin]*crawl.Robots) (a crawl.Answer, ok bool) {
-	a.Errand = e
+func (g *rig) auxRequest(e crawl.AuxRequest, facts map[canon.Origin]*crawl.Robots) (a crawl.Answer, ok bool) {
+	a.Aux = e
 	o := e.URL.Origin()
 	f := facts[o]
 	switch e.Kind {
-	case crawl.ErrandRobots:
+	case crawl.AuxRobots:
 		a.Robots = g.robots(o)
 		if a.Robots.State == crawl.RobotsPending {
 			g.t.Fatal("a second hop")
 		}
 		a.Robots.Origin = e.Origin
-	case crawl.ErrandClaim:
+	case crawl.AuxClaim:
 		switch f.State {
 		case crawl.RobotsPending, crawl.RobotsUnknown:
 			return a, false
@@ -308,7 +308,7 @@ func (g *rig) errand(e crawl.Errand, facts map[canon.Origin]*crawl.Robots) (a cr
 		default:
 			a.Claim = mirrors.ClaimOf(f.Body, o)
 		}
-	case crawl.ErrandSample:
+	case crawl.AuxSample:
 		if !allowed(f, e.URL) {
 			a.Sample.Reason = "robots: not allowed"
 			break
@@ -351,7 +351,7 @@ func (g *rig) fetch(v crawl.Visit, u crawl.VisitURL, f *crawl.Robots) crawl.Resu
 		page.Deleted = crawl.ReasonRedirect
 		put()
 		to := mustParse(g.t, r.Location)
-		g.shardOf(to).event(crawl.Event{Visit: v.ID, Links: []crawl.Links{{FoundOn: u.URL, Depth: u.Depth, Hops: u.Hops + 1, URLs: []canon.URL{to}}}})
+		g.shardOf(to).event(crawl.Event{Visit: v.ID, Links: []crawl.Links{{FoundOn: u.URL, Depth: u.Depth, Redirects: u.Redirects + 1, URLs: []canon.URL{to}}}})
 	case !ok:
 		r.Class, r.Reason, r.Status = crawl.Failed, crawl.ReasonHTTP4xx, 404
 		page.Deleted = crawl.ReasonHTTP4xx
@@ -432,7 +432,7 @@ func (g *rig) verify() {
 	for _, b := range g.shards {
 		b.verify()
 		st := b.status()
-		if e := st.Shards[0].Errands; e != 0 || len(b.s.mirrors.Settling) != 0 || len(b.s.ledger.Outbox) != 0 {
+		if e := st.Shards[0].Aux; e != 0 || len(b.s.mirrors.Settling) != 0 || len(b.s.ledger.Outbox) != 0 {
 			g.t.Errorf("shard %d is not done: %d errands, %d origins to go through, %d messages", b.id, e, len(b.s.mirrors.Settling), len(b.s.ledger.Outbox))
 		}
 	}

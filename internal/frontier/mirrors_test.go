@@ -36,7 +36,7 @@ type mirrorWorld struct {
 	now   time.Time
 	sites map[string]*site
 	db    map[canon.Origin]*mirror.Record
-	asks  []crawl.Errand
+	asks  []crawl.AuxRequest
 	// requests counts page requests that had to be sent, claims those who were asked for theirs.
 	requests, claims map[string]int
 }
@@ -156,7 +156,7 @@ func (w *mirrorWorld) run() {
 		to := ask.URL.Origin()
 		s := w.site(to)
 		switch ask.Kind {
-		case crawl.ErrandClaim:
+		case crawl.AuxClaim:
 			w.claims[to.String()]++
 			c := w.claim(to)
 			if s != nil && s.slowDown {
@@ -170,10 +170,10 @@ func (w *mirrorWorld) run() {
 				w.read(to.String())
 			}
 			w.step(ask.Origin, func(m *mirror.Record, e *mirror.Env) { m.Claimed(e, to, c) })
-		case crawl.ErrandSample:
+		case crawl.AuxSample:
 			got := w.fetch(to, ask)
 			w.step(ask.Origin, func(m *mirror.Record, e *mirror.Env) { m.Sampled(e, ask.URL, ask.Hop, got) })
-		case crawl.ErrandTwin:
+		case crawl.AuxTwin:
 			switch {
 			case ask.Hop == crawl.TwinAsk:
 				c := crawl.Claim{}
@@ -194,7 +194,7 @@ func (w *mirrorWorld) run() {
 	}
 }
 
-func (w *mirrorWorld) fetch(o canon.Origin, ask crawl.Errand) crawl.Sample {
+func (w *mirrorWorld) fetch(o canon.Origin, ask crawl.AuxRequest) crawl.Sample {
 	s := w.site(o)
 	path := ask.URL.PathQuery()
 	if s == nil || s.robots == "down" {

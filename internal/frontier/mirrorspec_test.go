@@ -197,7 +197,7 @@ func TestAMirrorThatIsClosed(t *testing.T) {
 			Body: []byte(hostLine("main.example"))}}})
 		err = b.s.mirrors.Step(h, 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("main.example"), "", "robots.txt") })
 		for more := true; more && err == nil; {
-			more, err = b.s.mirrors.SettleSome(time.Now())
+			more, err = b.s.mirrors.ResolveSome(time.Now())
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -28,12 +28,12 @@ type modelVisit struct {
 	requests int
 	lastEnd  time.Duration
 	open     *request
-	told     bool // the outcome is in the log
+	reported bool // the outcome is in the log
 }
 
 func (f *modelFetcher) boot() {
 	f.ends, f.visits = map[int]time.Duration{}, map[*modelVisit]bool{}
-	for range modelHands {
+	for range modelSlots {
 		f.take()
 	}
 }
@@ -101,7 +101,7 @@ func (v *modelVisit) leaseOver() time.Duration {
 func (v *modelVisit) watch() {
 	v.f.after(v.until-v.f.clock(), func() {
 		switch {
-		case v.over || v.told:
+		case v.over || v.reported:
 		case v.alive():
 			v.watch()
 		case !v.f.m.rules.requestsOutliveLease:
@@ -189,7 +189,7 @@ func (v *modelVisit) ended() {
 func (v *modelVisit) finish() {
 	v.over = true
 	v.tell(false, func() {
-		v.told = true
+		v.reported = true
 		delete(v.f.visits, v)
 		v.f.take()
 	})
@@ -217,7 +217,7 @@ func (v *modelVisit) tell(partial bool, then func()) {
 
 // renew prolongs the lease, also while the outcome is on its way.
 func (v *modelVisit) renew() {
-	if v.told {
+	if v.reported {
 		return
 	}
 	m, sent := v.f.m, v.f.clock()
@@ -227,7 +227,7 @@ func (v *modelVisit) renew() {
 	}
 	callNodes(&v.f.node, m.weather.patience, owners, func(i int, reply func(crawl.Renewed)) { m.owners[i].renew(v.id, reply) }, func(r crawl.Renewed, ok bool) {
 		switch {
-		case v.told:
+		case v.reported:
 		case !ok:
 			v.f.after(times.Lease/12, v.renew)
 		case len(r.Lost) > 0:

@@ -164,7 +164,7 @@ func (o *modelOwner) modelShard() *shard {
 	s.ledger.Budget, s.ledger.Metrics, s.visits.Notify = &budget.Budget{}, modelMetrics, make(chan struct{}, 1)
 	for i, w := range o.m.hosts {
 		h := &ledger.Host{ID: ledger.HostID(i), Name: canon.Host(w.name), Private: true, At: -1}
-		h.Errands = []crawl.Errand{{Kind: crawl.ErrandRobots}}
+		h.Aux = []crawl.AuxRequest{{Kind: crawl.AuxRobots}}
 		h.Origins = []ledger.Origin{{HasDelay: true, Copy: crawl.RobotsParsed, CrawlDelay: w.delay}}
 		// No two at the same time: their order would be a map's, and the run not repeatable.
 		h.Due = time.Unix(0, int64(i+1))
@@ -207,8 +207,8 @@ func (o *modelOwner) restore(c snapshot, clean bool) {
 	for i := range c.hosts {
 		h := s.ledger.Hosts[c.hosts[i].Name]
 		h.Due, h.Delay, h.Last, h.Fetched = c.hosts[i].Due.Add(shift), c.hosts[i].Delay, c.hosts[i].Last, c.hosts[i].Fetched
-		if h.Told = c.hosts[i].Told; o.m.rules.toldNotCarried {
-			h.Told.Requests = 0
+		if h.Reported = c.hosts[i].Reported; o.m.rules.reportedNotCarried {
+			h.Reported.Requests = 0
 		}
 	}
 	o.applied, s.ledger.VisitN = c.applied, c.visitN
@@ -245,7 +245,7 @@ func (o *modelOwner) catchUp(clean bool) {
 	}
 }
 
-// handOver lets go of the shard in order: nothing is granted or renewed any more, then the
+// handOverPage lets go of the shard in order: nothing is granted or renewed any more, then the
 // checkpoint with the outstanding visits, then the record.
 func (o *modelOwner) handOver() {
 	s := o.s
@@ -356,7 +356,7 @@ func (o *modelOwner) expire() {
 		}
 		s.visits.Expire(now)
 		o.m.stats.expired += len(before) - len(s.visits.Outstanding)
-		s.visits.Ghosts = nil
+		s.visits.Expired = nil
 		if o.m.rules.noDelayAfterExpiry {
 			for h, t := range due {
 				if h.Visit == nil {
@@ -386,8 +386,8 @@ func (o *modelOwner) follow(n int) func() {
 			if o.m.rules.partialFrees {
 				out.Partial = false
 			}
-			if h := o.s.ledger.Hosts[out.Host]; o.m.rules.toldAddsUp && e.visit == h.Last {
-				h.Told.Requests = 0
+			if h := o.s.ledger.Hosts[out.Host]; o.m.rules.reportedAddsUp && e.visit == h.Last {
+				h.Reported.Requests = 0
 			}
 			if err := o.s.applyOutcome(&crawl.Event{Visit: e.visit, Outcome: &out}, o.time()); err != nil {
 				panic(err)
@@ -446,7 +446,7 @@ func (o *modelOwner) poll(then func()) {
 
 // take answers a fetcher's wish for a visit, which is parked for a while when
 // nothing is due (match.go).
-func (o *modelOwner) take(parked time.Duration, reply func([]crawl.Visit)) {
+func (o *modelOwner) take(waiting time.Duration, reply func([]crawl.Visit)) {
 	if o.s == nil {
 		reply(nil)
 		return
@@ -461,18 +461,18 @@ func (o *modelOwner) take(parked time.Duration, reply func([]crawl.Visit)) {
 		o.acted()
 		o.shorten(v.ID)
 	}
-	if len(outstanding) > 0 || parked >= park {
+	if len(outstanding) > 0 || waiting >= grantWait {
 		reply(outstanding)
 		return
 	}
-	wait := park - parked
+	wait := grantWait - waiting
 	if due := o.s.visits.NextDue(now); !due.IsZero() {
 		wait = min(wait, max(due.Sub(now), time.Millisecond))
 	}
 	if !o.s.ledger.Phase.Read {
 		wait = min(wait, time.Millisecond) // catchUp wakes whoever waits
 	}
-	o.after(wait, func() { o.take(parked+wait, reply) })
+	o.after(wait, func() { o.take(waiting+wait, reply) })
 }
 
 // renew answers a fetcher's wish for more time. Who may not act is silent: he does not know

@@ -34,8 +34,8 @@ type rules struct {
 	unknownRenewed       bool // an owner renews only visits that it knows of
 	anyOutcomeFrees      bool // an outcome frees its host only if its visit is the outstanding one
 	partialFrees         bool // … and only if it is the visit's last
-	toldAddsUp           bool // an outcome tells sums, of which what was told before is taken off
-	toldNotCarried       bool // what was told before goes along with the shard
+	reportedAddsUp       bool // an outcome tells sums, of which what was told before is taken off
+	reportedNotCarried   bool // what was told before goes along with the shard
 }
 
 const modelSpan = 4 * time.Minute
@@ -91,8 +91,8 @@ func TestModelMutations(t *testing.T) {
 		{"unknown visits are renewed", rules{unknownRenewed: true}, 0},
 		{"any outcome frees the host", rules{anyOutcomeFrees: true}, 0},
 		{"a partial outcome frees the host", rules{partialFrees: true}, 0},
-		{"sums are added to what was told before", rules{toldAddsUp: true}, 0},
-		{"what was told before is not carried along", rules{toldNotCarried: true}, 0},
+		{"sums are added to what was told before", rules{reportedAddsUp: true}, 0},
+		{"what was told before is not carried along", rules{reportedNotCarried: true}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := uint64(400)

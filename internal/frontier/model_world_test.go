@@ -115,7 +115,7 @@ func deafness(*world) weather {
 const (
 	modelOwners   = 3
 	modelFetchers = 3
-	modelHands    = 2
+	modelSlots    = 2
 	modelLate     = 15 * time.Second
 	modelDrift    = 0.015 // between the slowest clock and the fastest
 )

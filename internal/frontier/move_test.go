@@ -52,10 +52,10 @@ type member struct {
 
 func newCrew(t testing.TB, spec crawl.Spec) *crew {
 	t.Helper()
-	return newCrewWith(t, spec, Room{Events: 16 << 20, Pages: 16 << 20})
+	return newCrewWith(t, spec, StreamLimits{Events: 16 << 20, Pages: 16 << 20})
 }
 
-func newCrewWith(t testing.TB, spec crawl.Spec, room Room) *crew {
+func newCrewWith(t testing.TB, spec crawl.Spec, room StreamLimits) *crew {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	if os.Getenv("FRONTIER_LOG") != "" {
@@ -172,7 +172,7 @@ func (c *crew) holder(shard int) (string, *shard) {
 func (c *crew) take(n int) (all []crawl.Visit) {
 	c.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(c.by)) {
-		m, err := c.q.NC.Request(crawl.Names(c.spec.Name).Take(name), crawl.AppendTake(nil, crawl.Take{Fetcher: "x", Max: n}), 2*time.Second)
+		m, err := c.q.NC.Request(crawl.Names(c.spec.Name).VisitRequest(name), crawl.AppendVisitRequest(nil, crawl.VisitRequest{Fetcher: "x", Max: n}), 2*time.Second)
 		if err != nil {
 			continue // stopped
 		}
@@ -388,7 +388,7 @@ func TestNothingIsGrantedOnAFullDisk(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		_, q := broker.Open(t)
 		spec := testSpec("http://a.example/")
-		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+		if err := EnsureStreams(t.Context(), q, spec, StreamLimits{Events: 16 << 20, Pages: 16 << 20}); err != nil {
 			t.Fatal(err)
 		}
 		reg := prometheus.NewRegistry()

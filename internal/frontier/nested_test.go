@@ -13,9 +13,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// nestedErrand offers a file nested depth deep.
-func nestedErrand(u string, depth int) crawl.Errand {
-	return crawl.Errand{Kind: crawl.ErrandNested, URL: canon.URL(u), Origin: canon.URL(u).Origin(), Hop: depth}
+// nestedRequest offers a file nested depth deep.
+func nestedRequest(u string, depth int) crawl.AuxRequest {
+	return crawl.AuxRequest{Kind: crawl.AuxNested, URL: canon.URL(u), Origin: canon.URL(u).Origin(), Hop: depth}
 }
 
 // nestedBench is a shard that has visited a.example and whose next visits are for errands only.
@@ -37,12 +37,12 @@ func (b *bench) askedNested(p crawl.Probe) (urls []string) {
 	for range 20 {
 		for _, v := range b.grant(1) {
 			ev := crawl.Event{Visit: v.ID}
-			for _, e := range v.Errands {
+			for _, e := range v.Aux {
 				urls = append(urls, string(e.URL))
-				ev.Answers = append(ev.Answers, crawl.Answer{Errand: e, Probe: p})
+				ev.Answers = append(ev.Answers, crawl.Answer{Aux: e, Probe: p})
 			}
 			b.event(ev)
-			b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Errands), Done: v.Errands}})
+			b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Aux), Done: v.Aux}})
 		}
 		time.Sleep(2 * time.Second)
 	}
@@ -55,7 +55,7 @@ func TestNestedDataTxtOncePerLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
 		offer := func() {
-			b.event(crawl.Event{Errands: []crawl.Errand{nestedErrand("http://a.example/x/data.txt", 1), nestedErrand("http://a.example/x/data.txt", 2)}})
+			b.event(crawl.Event{Aux: []crawl.AuxRequest{nestedRequest("http://a.example/x/data.txt", 1), nestedRequest("http://a.example/x/data.txt", 2)}})
 		}
 		offer()
 		b.commit()
@@ -93,11 +93,11 @@ func TestNestedDataTxtOncePerLifetime(t *testing.T) {
 func TestNestedDataTxtLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
-		b.event(crawl.Event{Errands: []crawl.Errand{
+		b.event(crawl.Event{Aux: []crawl.AuxRequest{
 			// Depths there are none of.
-			nestedErrand("http://a.example/0/data.txt", 0), nestedErrand("http://a.example/4/data.txt", 4),
-			{Kind: crawl.ErrandNested, URL: "http://a.example/z/data.txt", Origin: canon.URL("http://b.example/").Origin(), Hop: 1},
-			nestedErrand("http://a.example:8080/y/data.txt", 1), // an origin that nobody knows
+			nestedRequest("http://a.example/0/data.txt", 0), nestedRequest("http://a.example/4/data.txt", 4),
+			{Kind: crawl.AuxNested, URL: "http://a.example/z/data.txt", Origin: canon.URL("http://b.example/").Origin(), Hop: 1},
+			nestedRequest("http://a.example:8080/y/data.txt", 1), // an origin that nobody knows
 		}})
 		if got := b.askedNested(crawl.Probe{}); got != nil {
 			t.Errorf("asked for %s", got)
@@ -105,7 +105,7 @@ func TestNestedDataTxtLimits(t *testing.T) {
 		offer := func(from, to int) {
 			var ev crawl.Event
 			for i := range to - from {
-				ev.Errands = append(ev.Errands, nestedErrand(fmt.Sprintf("http://a.example/%d/data.txt", from+i), 3))
+				ev.Aux = append(ev.Aux, nestedRequest(fmt.Sprintf("http://a.example/%d/data.txt", from+i), 3))
 			}
 			b.event(ev)
 		}
@@ -127,7 +127,7 @@ func TestNestedDataTxtLimits(t *testing.T) {
 func TestNestedDataTxtLostAndMirrored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
-		offer := func() { b.event(crawl.Event{Errands: []crawl.Errand{nestedErrand("http://a.example/x/data.txt", 1)}}) }
+		offer := func() { b.event(crawl.Event{Aux: []crawl.AuxRequest{nestedRequest("http://a.example/x/data.txt", 1)}}) }
 		offer()
 		read := crawl.Probe{State: crawl.ProbeRead, Status: 200, Fresh: 24 * time.Hour}
 		if got := b.askedNested(read); len(got) != 1 {
@@ -135,16 +135,16 @@ func TestNestedDataTxtLostAndMirrored(t *testing.T) {
 		}
 		b.event(crawl.Event{StoreLost: "5f"})
 		offer()
-		if n := len(b.s.ledger.Hosts["a.example"].Errands); n != 1 {
+		if n := len(b.s.ledger.Hosts["a.example"].Aux); n != 1 {
 			t.Errorf("%d errands after the store was lost, want the file asked for again", n)
 		}
 		h := b.s.ledger.Hosts["a.example"]
 		h.Origins[0].Mirror = &mirror.Record{State: mirror.OfMain, Main: canon.URL("http://b.example/").Origin()}
-		if err := b.s.mirrors.Turned(h, 0, time.Now()); err != nil {
+		if err := b.s.mirrors.MirrorChanged(h, 0, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		offer()
-		if n := len(h.Errands); n != 0 {
+		if n := len(h.Aux); n != 0 {
 			t.Errorf("%d errands on a mirror", n)
 		}
 	})
@@ -154,7 +154,7 @@ func TestNestedDataTxtLostAndMirrored(t *testing.T) {
 func TestNestedDataTxtShift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
-		b.event(crawl.Event{Errands: []crawl.Errand{nestedErrand("http://a.example/x/data.txt", 1)}})
+		b.event(crawl.Event{Aux: []crawl.AuxRequest{nestedRequest("http://a.example/x/data.txt", 1)}})
 		due := func() (at time.Time) {
 			_ = b.s.datafiles.EachNested(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin(), func(_ []byte, r *datafiles.Nested) error { at = r.Due; return nil })
 			return at
@@ -184,17 +184,17 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
 		offer := func() {
-			b.event(crawl.Event{Errands: []crawl.Errand{nestedErrand("http://a.example/x/data.txt", 1), nestedErrand("http://a.example/y/data.txt", 1)}})
+			b.event(crawl.Event{Aux: []crawl.AuxRequest{nestedRequest("http://a.example/x/data.txt", 1), nestedRequest("http://a.example/y/data.txt", 1)}})
 		}
 		offer()
 		read := crawl.Probe{State: crawl.ProbeRead, Status: 200, Fresh: 24 * time.Hour}
 		if got := b.askedNested(read); len(got) != 2 {
 			t.Fatal(got)
 		}
-		told := func() string {
+		reported := func() string {
 			return fmt.Sprint(b.s.datafiles.NestedInfos(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin()))
 		}
-		if got, want := told(), "[{http://a.example/x/data.txt read } {http://a.example/y/data.txt read }]"; got != want {
+		if got, want := reported(), "[{http://a.example/x/data.txt read } {http://a.example/y/data.txt read }]"; got != want {
 			t.Errorf("told %s, want %s", got, want)
 		}
 		pass := func(forgotten ...string) {
@@ -203,7 +203,7 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 			}
 		}
 		pass("http://a.example/x/")
-		if got, want := told(), "[{http://a.example/x/data.txt refused forgotten} {http://a.example/y/data.txt read }]"; got != want {
+		if got, want := reported(), "[{http://a.example/x/data.txt refused forgotten} {http://a.example/y/data.txt read }]"; got != want {
 			t.Errorf("told %s, want %s", got, want)
 		}
 		pass()

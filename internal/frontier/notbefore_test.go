@@ -12,7 +12,7 @@ import (
 // the wait: other hosts go on, no attempt is lost, and a crawl that waits for that is not done,
 // however short its --hold-max.
 func TestNotBefore(t *testing.T) {
-	for _, tt := range []struct{ told, waits time.Duration }{
+	for _, tt := range []struct{ reported, waits time.Duration }{
 		{90 * time.Second, 90 * time.Second},
 		{longestNotBefore, longestNotBefore},
 		{longestNotBefore + time.Second, longestNotBefore}, // whatever a fetcher says
@@ -24,7 +24,7 @@ func TestNotBefore(t *testing.T) {
 			b.links(0, "", "http://a.example/", "http://a.example/x")
 			b.event(crawl.Event{Robots: []crawl.Robots{robotsOK("http://a.example/")}})
 			v := b.grant(1)[0]
-			b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Delay: v.Delay, NotBefore: tt.told,
+			b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Delay: v.Delay, NotBefore: tt.reported,
 				Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Returned}, {URL: v.URLs[1].URL, Class: crawl.Returned}}}})
 			b.links(0, "", "http://b.example/")
 			if got := b.grant(2); len(got) != 1 || got[0].Host != "b.example" {
@@ -35,15 +35,15 @@ func TestNotBefore(t *testing.T) {
 			b.open()
 			time.Sleep(tt.waits - time.Second)
 			if got := b.grant(2); len(got) != 1 || got[0].Host != "b.example" {
-				t.Fatalf("%v: granted %+v before the time", tt.told, got)
+				t.Fatalf("%v: granted %+v before the time", tt.reported, got)
 			}
-			if st := b.status(); len(st.Held) != 0 || st.Shards[0].DueSoon == 0 {
+			if st := b.status(); len(st.Postponed) != 0 || st.Shards[0].DueSoon == 0 {
 				t.Errorf("%+v: want neither done nor held", st)
 			}
 			time.Sleep(2 * time.Second)
 			got := b.grant(1)
 			if len(got) != 1 || got[0].Host != "a.example" || len(got[0].URLs) != 2 || got[0].URLs[0].Attempts != 0 {
-				t.Errorf("%v: granted %+v after the time, want both URLs without an attempt lost", tt.told, got)
+				t.Errorf("%v: granted %+v after the time, want both URLs without an attempt lost", tt.reported, got)
 			}
 		})
 	}

@@ -74,8 +74,8 @@ func makeOld(t *testing.T, path string) {
 // TestOlderFile: a file of version 1 is brought up to date when it is opened, be it for reading, in
 // as many steps as it takes.
 func TestOlderFile(t *testing.T) {
-	defer func(n int) { ledger.MaxAwake = n }(ledger.MaxAwake)
-	ledger.MaxAwake = 4 // so that others sleep
+	defer func(n int) { ledger.MaxResident = n }(ledger.MaxResident)
+	ledger.MaxResident = 4 // so that others sleep
 	b := newBench(t, testSpec("http://a.example/"))
 	for h := range 9 {
 		var list []string

@@ -47,7 +47,7 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 		}
 	}
 	for _, e := range o.Done {
-		if err := s.features.DropErrand(h, e, now); err != nil {
+		if err := s.features.DropAux(h, e, now); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 		v = nil
 	}
 	if !o.Partial {
-		s.visits.Ghosts = slices.DeleteFunc(s.visits.Ghosts, func(g visits.Ghost) bool { return g.ID == ev.Visit })
+		s.visits.Expired = slices.DeleteFunc(s.visits.Expired, func(g visits.ExpiredVisit) bool { return g.ID == ev.Visit })
 		if v == nil { // late: it may have been taken for lost
 			if err := s.timeline.Answered(h, ev.Visit); err != nil {
 				return err
@@ -85,7 +85,7 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 		}
 		s.visits.EndVisit(v)
 	}
-	s.visits.TellBudget(now)
+	s.visits.ReportBudget(now)
 	s.passes.NoticeFull(h)
 	if err := s.mirrors.NoticeTwins(h, now); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	if err := s.urls.OpenSome(h.Domain, ledger.OpenedAtOnce); err != nil {
 		return err
 	}
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	return nil
 }
 
@@ -103,27 +103,27 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 func (s *shard) sumUp(h *ledger.Host, id crawl.VisitID, o *crawl.Outcome, now time.Time) {
 	switch c := id.Compare(h.Last); {
 	case c > 0:
-		h.Last, h.Told = id, ledger.Told{Open: true}
-	case c < 0 || !h.Told.Open:
+		h.Last, h.Reported = id, ledger.Reported{Open: true}
+	case c < 0 || !h.Reported.Open:
 		return // applied before, or a later visit has told of itself
 	}
-	s.ledger.Meta.Counts.Bytes += max(o.Bytes-h.Told.Bytes, 0)
-	h.Told.Bytes = max(o.Bytes, h.Told.Bytes)
-	if o.Requests > h.Told.Requests {
-		sent := int64(o.Requests - h.Told.Requests)
+	s.ledger.Meta.Counts.Bytes += max(o.Bytes-h.Reported.Bytes, 0)
+	h.Reported.Bytes = max(o.Bytes, h.Reported.Bytes)
+	if o.Requests > h.Reported.Requests {
+		sent := int64(o.Requests - h.Reported.Requests)
 		h.Fetched += sent
 		s.ledger.Meta.Counts.Requests += sent
 		s.ledger.Requests.Add(now, sent)
-		h.Told.Requests = o.Requests
+		h.Reported.Requests = o.Requests
 		s.polite.RespondedIn(h, o)
 	}
-	if o.Requests > 0 && o.Requests == h.Told.Requests { // else it was overtaken
+	if o.Requests > 0 && o.Requests == h.Reported.Requests { // else it was overtaken
 		h.Private = o.Private
 		h.Delay = min(o.Delay, polite.LongestDelay)
 		s.polite.BackOff(h, o)
 	}
 	if !o.Partial {
-		h.Told = ledger.Told{}
+		h.Reported = ledger.Reported{}
 	}
 }
 
@@ -166,7 +166,7 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 		return s.recrawl.KeepCopy(h, k, &r, id, res, o, now)
 	}
 	if r.Class == crawl.Queued {
-		s.visits.GhostTold(id)
+		s.visits.ExpiredReported(id)
 	}
 	r.Visit = id
 	r.Status, r.Line = res.Status, res.Line
@@ -214,7 +214,7 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 			}
 		}
 	}
-	if err := s.urls.Become(h, &r, to); err != nil {
+	if err := s.urls.SetState(h, &r, to); err != nil {
 		return err
 	}
 	if r.Class != crawl.Queued {
@@ -288,7 +288,7 @@ func (s *shard) acceptLate(h *ledger.Host, u canon.URL) (k, v []byte, err error)
 	}
 	s.ledger.Meta.Order++
 	r := urls.Record{URL: u, Origin: oi, Depth: max(s.ledger.Judge.Spec.MaxDepth, 0), Order: s.ledger.Meta.Order}
-	if err := s.urls.Admit(h, &r, urls.Verdict{Class: crawl.Queued}); err != nil {
+	if err := s.urls.Insert(h, &r, urls.Verdict{Class: crawl.Queued}); err != nil {
 		return nil, nil, err
 	}
 	if err := s.ledger.PutKnown(h.ID, ledger.SeenHash(u), r.Order); err != nil {
@@ -312,7 +312,7 @@ func (s *shard) applyStoreFailed(u canon.URL) error {
 	if err != nil || r.Class != crawl.Stored {
 		return err
 	}
-	err = s.urls.Become(h, &r, urls.Verdict{
+	err = s.urls.SetState(h, &r, urls.Verdict{
 		Class: crawl.Failed, Reason: crawl.ReasonStoreFailed, Detail: r.Detail, From: cmp.Or(s.ledger.At, time.Now()), Blank: true,
 	})
 	if err != nil {

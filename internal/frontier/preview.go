@@ -12,9 +12,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxJudged is at how many URLs of a shard is looked to foresee what another spec makes of it: half
-// a second of work, or so.
-const maxJudged = 200_000
+// maxPreviewed is at how many URLs of a shard is looked to foresee what another spec makes of it:
+// half a second of work, or so.
+const maxPreviewed = 200_000
 
 // judge says what another spec, which is asked about, would make of the URLs of each shard. It
 // changes nothing.
@@ -28,7 +28,7 @@ func (a answers) judge(ctx context.Context, req []byte, send func(any) error) er
 		return err
 	}
 	for _, s := range a.shards() {
-		judged, err := s.judged(ctx, &next, maxJudged)
+		judged, err := s.specEffect(ctx, &next, maxPreviewed)
 		if err != nil {
 			return s.ledger.Blame(err)
 		}
@@ -39,8 +39,8 @@ func (a answers) judge(ctx context.Context, req []byte, send func(any) error) er
 	return nil
 }
 
-// judged judges up to most URLs by another spec, in stretches, between which the shard goes on.
-func (s *shard) judged(ctx context.Context, next *judge.Judge, most int64) (all crawl.Judged, err error) {
+// specEffect judges up to most URLs by another spec, in stretches, between which the shard goes on.
+func (s *shard) specEffect(ctx context.Context, next *judge.Judge, most int64) (all crawl.SpecEffect, err error) {
 	for from := []byte(nil); ; {
 		more := false
 		err := s.locked(func() (err error) {
@@ -48,7 +48,7 @@ func (s *shard) judged(ctx context.Context, next *judge.Judge, most int64) (all 
 			all.Known = c.Queued + c.Stored + c.Redirected + c.Refused + c.Failed
 			from, err = s.urls.Stretch(from, ledger.PassStretch, func(h *ledger.Host, _ []byte, r *urls.Record) (bool, error) {
 				all.Looked++
-				s.judgeBoth(h, r, next, &all)
+				s.previewURL(h, r, next, &all)
 				return false, nil
 			})
 			if more = from != nil; err == nil && s.ledger.Phase.MayWrite() == nil {
@@ -65,9 +65,9 @@ func (s *shard) judged(ctx context.Context, next *judge.Judge, most int64) (all 
 	}
 }
 
-// judgeBoth notes of a URL when it is queued by one of two specs only: that of now and the next. A
+// previewURL notes of a URL when it is queued by one of two specs only: that of now and the next. A
 // pass may be under way that has not come to it yet. The caller holds mu.
-func (s *shard) judgeBoth(h *ledger.Host, r *urls.Record, next *judge.Judge, all *crawl.Judged) {
+func (s *shard) previewURL(h *ledger.Host, r *urls.Record, next *judge.Judge, all *crawl.SpecEffect) {
 	open := r.Class == crawl.Queued
 	switch {
 	case r.Class == crawl.Redirected:
@@ -76,7 +76,7 @@ func (s *shard) judgeBoth(h *ledger.Host, r *urls.Record, next *judge.Judge, all
 		if err != nil || s.ledger.Judge.Scope.Decide(u).In || !next.Scope.Decide(u).In {
 			return
 		}
-		if class, _, _ := next.Judge(judge.Subject{URL: u, Depth: r.Depth, Hops: r.Hops + 1}); class == crawl.Queued {
+		if class, _, _ := next.Judge(judge.Subject{URL: u, Depth: r.Depth, Redirects: r.Redirects + 1}); class == crawl.Queued {
 			all.Adds.Add(string(u))
 		}
 		return

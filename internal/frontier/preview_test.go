@@ -47,12 +47,12 @@ func TestAPreviewIsWhatHappens(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var got crawl.Judged
+				var got crawl.SpecEffect
 				a := answers{shards: func() []*shard { return []*shard{b.s} }, spec: func() crawl.Spec { return b.spec }}
-				if err := a.judge(t.Context(), req, func(v any) error { got.Merge(v.(crawl.Judged)); return nil }); err != nil {
+				if err := a.judge(t.Context(), req, func(v any) error { got.Merge(v.(crawl.SpecEffect)); return nil }); err != nil {
 					t.Fatal(err)
 				}
-				p := crawl.NewPreview(got, crawl.Judged{})
+				p := crawl.NewPreview(got, crawl.SpecEffect{})
 				if p.Adds != test.adds || p.Refuses != test.refuses || p.About || got.Looked != 2001 {
 					t.Errorf("preview %+v of %d, want %d and %d", p, got.Looked, test.adds, test.refuses)
 				}
@@ -82,11 +82,11 @@ func TestAPreviewOfManyIsCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := b.s.judged(t.Context(), &j, 1500)
+		got, err := b.s.specEffect(t.Context(), &j, 1500)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := crawl.NewPreview(got, crawl.Judged{})
+		p := crawl.NewPreview(got, crawl.SpecEffect{})
 		if got.Looked != 2000 || !p.About || p.Refuses != 2000 || p.Adds != 0 {
 			t.Errorf("%d looked at: %+v, want about 2,000 refused", got.Looked, p)
 		}

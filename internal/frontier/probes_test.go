@@ -45,7 +45,7 @@ func TestDataTxtOnAnotherHostIsAnErrand(t *testing.T) {
 		b.links(0, "", "http://a.example/")
 		v := b.grant(1)[0]
 		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{robotsOK("http://a.example/")},
-			Probes: []crawl.Probe{{Origin: v.URLs[0].URL.Origin(), State: crawl.ProbePending, Location: "http://b.example/data.txt", Hops: 1, Fresh: time.Hour}}})
+			Probes: []crawl.Probe{{Origin: v.URLs[0].URL.Origin(), State: crawl.ProbePending, Location: "http://b.example/data.txt", Redirects: 1, Fresh: time.Hour}}})
 		b.finish(v, crawl.Stored, "")
 		b.commit()
 		out := b.s.ledger.CommittedOutbox()
@@ -55,13 +55,13 @@ func TestDataTxtOnAnotherHostIsAnErrand(t *testing.T) {
 		ev, _ := crawl.DecodeEvent(b.outgoing(out[0]))
 		b.event(ev)
 		w := b.grant(1)
-		if len(w) != 1 || len(w[0].Errands) != 1 || len(w[0].Robots) != 1 || w[0].Robots[0].Origin.Host != "b.example" {
+		if len(w) != 1 || len(w[0].Aux) != 1 || len(w[0].Robots) != 1 || w[0].Robots[0].Origin.Host != "b.example" {
 			t.Fatalf("%+v, want a visit to b.example with the errand and what is known of its robots.txt", w)
 		}
 		if st := b.status(); st.Shards[0].DueSoon != 0 && st.Shards[0].Outstanding == 0 {
 			t.Errorf("%+v", st.Shards[0])
 		}
-		b.event(crawl.Event{Answers: []crawl.Answer{{Errand: w[0].Errands[0], Probe: crawl.Probe{State: crawl.ProbeRead, Fresh: 24 * time.Hour}}}})
+		b.event(crawl.Event{Answers: []crawl.Answer{{Aux: w[0].Aux[0], Probe: crawl.Probe{State: crawl.ProbeRead, Fresh: 24 * time.Hour}}}})
 		if o := b.s.ledger.Hosts["a.example"].Origins[0]; o.Data != crawl.ProbeRead {
 			t.Errorf("state %v, want what the other host answered", o.Data)
 		}

@@ -24,8 +24,8 @@ type answers struct {
 	// Has the last word on the parts of a status, of which there is one a shard.
 	mend func(parts []crawl.Status)
 	// A status that cannot be read is an error, and not a shard that is about to close.
-	atRest bool
-	logDir string // where the crawl log is
+	stopped bool
+	logDir  string // where the crawl log is
 }
 
 // handlers are the questions by name.
@@ -33,7 +33,7 @@ func (a answers) handlers() ask.Handlers {
 	return ask.Handlers{
 		"status": a.status, "hosts": a.hosts, "hosts-page": a.hostsPage, "mirrors-page": a.mirrorsPage, "updates-page": a.updatesPage,
 		"mirrors": a.mirrors, "updates": a.updates, "explain": a.explain,
-		"urls-under": a.urlsUnder, "timeline": a.timeline, "robots-text": a.robotsText, "log": a.log, "history": a.history,
+		"urls-under": a.prefixURLs, "timeline": a.timeline, "robots-text": a.robotsText, "log": a.log, "history": a.history,
 		"judge": a.judge, "websub": a.webSub,
 	}
 }
@@ -141,7 +141,7 @@ func (a answers) history(_ context.Context, req []byte, send func(any) error) er
 	var parts []crawl.HistoryPart
 	failed := a.perShard(func(s *shard) error {
 		end := time.Now()
-		if a.atRest {
+		if a.stopped {
 			end = time.UnixMilli(s.ledger.Meta.Written)
 		}
 		part, err := s.history.Part(q, end)

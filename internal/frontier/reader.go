@@ -133,7 +133,7 @@ func (r *Reader) Spec() crawl.Spec { return r.spec }
 // Handlers answer from the files what a Frontier answers over NATS.
 func (r *Reader) Handlers() ask.Handlers {
 	shards, spec := func() []*shard { return r.shards }, func() crawl.Spec { return r.spec }
-	return answers{shards: shards, spec: spec, mend: r.rest, atRest: true, logDir: r.dir}.handlers()
+	return answers{shards: shards, spec: spec, mend: r.rest, stopped: true, logDir: r.dir}.handlers()
 }
 
 // rest says of a status that nothing runs, and whether anything is left to do.
@@ -141,7 +141,7 @@ func (r *Reader) rest(parts []crawl.Status) {
 	done := true
 	for _, s := range r.shards {
 		// Else it was killed, and its log may hold more than its file.
-		done = done && s.ledger.Meta.Clean && !s.ledger.HasOwed()
+		done = done && s.ledger.Meta.Clean && !s.ledger.HasPending()
 	}
 	var again, stored int64
 	for _, p := range parts {

@@ -17,16 +17,16 @@ import (
 func TestRecordRoundTrip(t *testing.T) {
 	for _, r := range []urls.Record{
 		{URL: "http://a.example/"},
-		{URL: "http://a.example/x?y", Class: crawl.Failed, Origin: 3, Depth: 7, Hops: 2, Attempts: 3, Order: 1 << 40,
+		{URL: "http://a.example/x?y", Class: crawl.Failed, Origin: 3, Depth: 7, Redirects: 2, Attempts: 3, Order: 1 << 40,
 			Visit: crawl.VisitID{Epoch: 1 << 33, N: 9}, Status: 503, Line: 12, Reason: crawl.ReasonHTTP5xx,
 			Detail: "gone", FoundOn: "http://a.example/", FetchedAt: 1_700_000_000_000},
 		{URL: "http://a.example/q", Class: crawl.Queued, Due: time.UnixMilli(1_700_000_000_123), FoundOn: "https://b.example/q", NoSnippet: true},
-		{URL: "http://a.example/h", Class: crawl.Stored, Held: urls.Held{Digest: 1 << 63, ETag: `"e"`, Modified: 1_700_000_000},
+		{URL: "http://a.example/h", Class: crawl.Stored, StoredCopy: urls.StoredCopy{Digest: 1 << 63, ETag: `"e"`, Modified: 1_700_000_000},
 			Again: urls.Again{Next: 1_800_000_000, Pace: 17, Usual: 20, Gone: true, Asked: 300, Changed: 2}},
-		{URL: "http://a.example/n", Class: crawl.Stored, Held: urls.Held{Likeness: 1 << 62}, Again: urls.Again{Asked: 7, Usual: urls.PaceMost, Noise: urls.Noisy}},
+		{URL: "http://a.example/n", Class: crawl.Stored, StoredCopy: urls.StoredCopy{Likeness: 1 << 62}, Again: urls.Again{Asked: 7, Usual: urls.PaceMost, Noise: urls.Noisy}},
 		{URL: "http://a.example/r", Class: crawl.Queued, Rank: 44_758},
 		{URL: "http://a.example/of \x00 file format 1", Class: crawl.Failed, Origin: 3, Depth: 7, Status: 503, Detail: "gone", FoundOn: "http://a.example/"},
-		{URL: "http://a.example/t", Class: crawl.Stored, Held: urls.Held{ModifiedText: "yesterday"}},
+		{URL: "http://a.example/t", Class: crawl.Stored, StoredCopy: urls.StoredCopy{ModifiedText: "yesterday"}},
 	} {
 		got, err := urls.DecodeRecord(ledger.URLKey(nil, 1, r.Order), r.Append(nil))
 		if err != nil || !reflect.DeepEqual(got, r) {

@@ -119,7 +119,7 @@ func TestKilledBeforeItsFirstCommit(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		_, q := broker.Open(t)
 		spec := testSpec("http://a.example/")
-		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+		if err := EnsureStreams(t.Context(), q, spec, StreamLimits{Events: 16 << 20, Pages: 16 << 20}); err != nil {
 			t.Fatal(err)
 		}
 		kv, err := q.OpenBucket(t.Context(), crawl.Names("t").Bucket(), 0)
@@ -166,7 +166,7 @@ func TestReopenedShardKnowsItsFetchersLive(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		_, q := broker.Open(t)
 		spec := testSpec("http://a.example/")
-		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+		if err := EnsureStreams(t.Context(), q, spec, StreamLimits{Events: 16 << 20, Pages: 16 << 20}); err != nil {
 			t.Fatal(err)
 		}
 		f := run(t, q, spec, Options{Dir: t.TempDir(), Instance: "f1", Embedded: true})
@@ -185,7 +185,7 @@ func TestReopenedShardKnowsItsFetchersLive(t *testing.T) {
 		s.ledger.Fail(errors.New("a commit failed"))
 		s.ledger.Mu.Unlock()
 		for time.Since(granted) < 3*time.Second {
-			m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "x", Max: 1}), time.Minute)
+			m, err := q.NC.Request(crawl.Names("t").VisitRequest("f1"), crawl.AppendVisitRequest(nil, crawl.VisitRequest{Fetcher: "x", Max: 1}), time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +205,7 @@ func TestStoppedWhileItBegins(t *testing.T) {
 				_, q := broker.Open(t)
 				spec := testSpec("http://h0.example/")
 				if streams {
-					if err := EnsureStreams(t.Context(), q, spec, Room{Events: 1 << 20, Pages: 16 << 20}); err != nil {
+					if err := EnsureStreams(t.Context(), q, spec, StreamLimits{Events: 1 << 20, Pages: 16 << 20}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -233,7 +233,7 @@ func TestSlowAskerHoldsUpNobody(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		_, q := broker.Open(t)
 		spec := testSpec("http://h0.example/")
-		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 64 << 20, Pages: 16 << 20}); err != nil {
+		if err := EnsureStreams(t.Context(), q, spec, StreamLimits{Events: 64 << 20, Pages: 16 << 20}); err != nil {
 			t.Fatal(err)
 		}
 		run(t, q, spec, Options{Dir: t.TempDir(), Instance: "f1", Embedded: true})
@@ -263,7 +263,7 @@ func TestSlowAskerHoldsUpNobody(t *testing.T) {
 		if _, err := q.NC.Request(crawl.Names("t").Renew(0), crawl.AppendRenew(nil, crawl.Renew{Fetcher: "x"}), time.Minute); err != nil {
 			t.Errorf("renewing while somebody reads a list of hosts: %v", err)
 		}
-		if _, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "x", Max: 1}), time.Minute); err != nil {
+		if _, err := q.NC.Request(crawl.Names("t").VisitRequest("f1"), crawl.AppendVisitRequest(nil, crawl.VisitRequest{Fetcher: "x", Max: 1}), time.Minute); err != nil {
 			t.Errorf("taking while somebody reads a list of hosts: %v", err)
 		}
 		close(more)
@@ -277,7 +277,7 @@ func TestGrantFitsIntoAMessage(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	long := strings.Repeat("x", 1900)
 	for i := range 1000 {
-		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandRobots, URL: canon.URL(fmt.Sprintf("http://victim.example/%d%s", i, long)),
+		b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxRobots, URL: canon.URL(fmt.Sprintf("http://victim.example/%d%s", i, long)),
 			Origin: canon.Origin{Scheme: "http", Host: canon.Host(fmt.Sprintf("h%d.example", i)), Port: 80}, Hop: 1}}})
 	}
 	v := b.grant(16)
@@ -312,13 +312,13 @@ func TestGrantOfLongURLsFitsIntoAMessage(t *testing.T) {
 func TestDroppedErrandIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
-		for i := range features.MaxErrands {
-			b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandRobots, URL: "http://b.example/r.txt",
+		for i := range features.MaxAux {
+			b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxRobots, URL: "http://b.example/r.txt",
 				Origin: canon.Origin{Scheme: "http", Host: canon.Host(fmt.Sprintf("h%d.example", i)), Port: 80}, Hop: 1}}})
 		}
 		b.links(0, "", "http://a.example/")
 		a := b.s.ledger.Hosts["a.example"]
-		b.event(crawl.Event{Robots: []crawl.Robots{{Origin: mustParse(t, "http://a.example/").Origin(), State: crawl.RobotsPending, Location: "http://b.example/r.txt", Hops: 1, Status: 301}}})
+		b.event(crawl.Event{Robots: []crawl.Robots{{Origin: mustParse(t, "http://a.example/").Origin(), State: crawl.RobotsPending, Location: "http://b.example/r.txt", Redirects: 1, Status: 301}}})
 		b.commit()
 		for _, m := range b.s.ledger.CommittedOutbox() {
 			ev, _ := crawl.DecodeEvent(b.outgoing(m))
@@ -326,7 +326,7 @@ func TestDroppedErrandIsAskedAgain(t *testing.T) {
 			b.s.ledger.MarkSent(m.N)
 		}
 		v := b.grant(5)
-		b.event(crawl.Event{Visit: v[0].ID, Outcome: &crawl.Outcome{Host: "b.example", Requests: 1000, Delay: time.Second, Done: v[0].Errands}})
+		b.event(crawl.Event{Visit: v[0].ID, Outcome: &crawl.Outcome{Host: "b.example", Requests: 1000, Delay: time.Second, Done: v[0].Aux}})
 		time.Sleep(48 * time.Hour)
 		b.commit()
 		if v := b.grant(5); len(v) == 0 && len(b.s.ledger.CommittedOutbox()) == 0 {
@@ -796,11 +796,11 @@ func TestSlowHostIsNotHurriedByErrands(t *testing.T) {
 		}}, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Delay: time.Hour, Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Returned}}}})
 		time.Sleep(time.Hour + time.Second)
 		for i := range 2 {
-			b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandRobots, URL: "http://a.example/r.txt",
+			b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxRobots, URL: "http://a.example/r.txt",
 				Origin: canon.Origin{Scheme: "http", Host: canon.Host(fmt.Sprintf("h%d.example", i)), Port: 80}, Hop: 1}}})
 		}
-		if v := b.grant(1); len(v) == 1 && len(v[0].Errands) > 1 && v[0].Delay < time.Hour {
-			t.Errorf("%d errands at %v to a host whose Crawl-delay is an hour", len(v[0].Errands), v[0].Delay)
+		if v := b.grant(1); len(v) == 1 && len(v[0].Aux) > 1 && v[0].Delay < time.Hour {
+			t.Errorf("%d errands at %v to a host whose Crawl-delay is an hour", len(v[0].Aux), v[0].Delay)
 		}
 	})
 }
@@ -811,13 +811,13 @@ func TestErrandsDoNotStarvePages(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		for i := range 100 {
-			b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandRobots, URL: "http://a.example/r.txt",
+			b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxRobots, URL: "http://a.example/r.txt",
 				Origin: canon.Origin{Scheme: "http", Host: canon.Host(fmt.Sprintf("h%d.example", i)), Port: 80}, Hop: 1}}})
 			for _, v := range b.grant(1) {
 				if len(v.URLs) > 0 {
 					return
 				}
-				b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Delay: time.Second, Done: v.Errands}})
+				b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Delay: time.Second, Done: v.Aux}})
 			}
 			time.Sleep(time.Second)
 		}
@@ -835,8 +835,8 @@ func TestQuietTimeHoldsNobody(t *testing.T) {
 		b.links(0, "", "http://a.example/")
 		b.s.ledger.Phase.Rewound()
 		b.s.catchUp(ledger.StartLease)
-		if st := b.status(); len(st.Held) != 0 || st.Shards[0].DueSoon != 1 {
-			t.Errorf("held %v, due soon %d while the quiet time runs", st.Held, st.Shards[0].DueSoon)
+		if st := b.status(); len(st.Postponed) != 0 || st.Shards[0].DueSoon != 1 {
+			t.Errorf("held %v, due soon %d while the quiet time runs", st.Postponed, st.Shards[0].DueSoon)
 		}
 		time.Sleep(times.OwnerLease + 2*time.Second)
 		if len(b.grant(1)) != 1 {

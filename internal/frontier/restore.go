@@ -368,8 +368,8 @@ func arrive(path, name string, size int64, now time.Time) error {
 		}
 		m.Mark = ledger.Mark{Name: name, Applied: m.Applied, Size: size}
 		shift := now.Sub(time.UnixMilli(m.Written))
-		if m.Owed > 0 {
-			m.Owed += shift.Milliseconds()
+		if m.DelayedUntil > 0 {
+			m.DelayedUntil += shift.Milliseconds()
 		}
 		if err := shiftTimes(tx, shift); err != nil {
 			return err

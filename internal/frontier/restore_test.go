@@ -40,10 +40,10 @@ func dump(t testing.TB, s *shard) map[string]string {
 	}
 	for _, h := range s.ledger.Hosts {
 		x := fmt.Sprintf("queued %d later %d stored %d fetched %d delay %v backoff %d private %v response %v last %v why %q errands %v",
-			h.Queued, h.Later, h.Stored, h.Fetched, h.Delay, h.Backoff, h.Private, h.Response, h.Last, "", len(h.Errands))
+			h.Queued, h.Later, h.Stored, h.Fetched, h.Delay, h.Backoff, h.Private, h.Response, h.Last, "", len(h.Aux))
 		for _, o := range h.Origins {
 			x += fmt.Sprintf("\n  %v ready %d failures %d copy %v digest %x status %d crawl-delay %v %v pending %q hops %d visit %v data %v %q",
-				o.Origin, o.Ready, o.History.Failures, o.Copy, o.Digest, o.Status, o.CrawlDelay, o.HasDelay, o.PendingOn, o.Hops, o.Visit, o.Data, o.DataOn)
+				o.Origin, o.Ready, o.History.Failures, o.Copy, o.Digest, o.Status, o.CrawlDelay, o.HasDelay, o.PendingOn, o.Redirects, o.Visit, o.Data, o.DataOn)
 		}
 		all["host "+string(h.Name)] = x
 	}
@@ -197,7 +197,7 @@ func restoreRun(t *testing.T, seed uint64) {
 	b.verify()
 	time.Sleep(time.Hour)
 	for _, x := range []*bench{b, control} { // what waits is woken by granting
-		if err := x.s.urls.WakeLater(time.Now()); err != nil {
+		if err := x.s.urls.EnqueueLater(time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		x.refillAll()
@@ -207,13 +207,13 @@ func restoreRun(t *testing.T, seed uint64) {
 
 // randomEnd is some end of a visit, with facts about robots.txt and data.txt on the way.
 func randomEnd(rng *rand.Rand, v crawl.Visit, url func() canon.URL) crawl.Event {
-	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.URLs) + len(v.Errands), Private: true, Bytes: int64(rng.IntN(9999)), Done: v.Errands}
+	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.URLs) + len(v.Aux), Private: true, Bytes: int64(rng.IntN(9999)), Done: v.Aux}
 	ev := crawl.Event{Visit: v.ID, Outcome: o}
 	if rng.IntN(8) == 0 {
 		o.Overloads, o.RetryAfter = 1, time.Duration(rng.IntN(60))*time.Second
 	}
-	for _, e := range v.Errands {
-		ev.Answers = append(ev.Answers, crawl.Answer{Errand: e, Robots: crawl.Robots{State: crawl.RobotsUnavailable, Status: 404, Fresh: 24 * time.Hour}})
+	for _, e := range v.Aux {
+		ev.Answers = append(ev.Answers, crawl.Answer{Aux: e, Robots: crawl.Robots{State: crawl.RobotsUnavailable, Status: 404, Fresh: 24 * time.Hour}})
 	}
 	for _, r := range v.Robots {
 		f := crawl.Robots{Origin: r.Origin, State: crawl.RobotsUnavailable, Status: 404, Fresh: 24 * time.Hour}
@@ -221,7 +221,7 @@ func randomEnd(rng *rand.Rand, v crawl.Visit, url func() canon.URL) crawl.Event 
 		case 0:
 			f = crawl.Robots{Origin: r.Origin, State: crawl.RobotsUnreachable, Status: 503}
 		case 1:
-			f = crawl.Robots{Origin: r.Origin, State: crawl.RobotsPending, Location: string(url()), Hops: 1, Status: 301}
+			f = crawl.Robots{Origin: r.Origin, State: crawl.RobotsPending, Location: string(url()), Redirects: 1, Status: 301}
 		case 2:
 			body := []byte("User-agent: *\nCrawl-delay: 2\n")
 			f = crawl.Robots{Origin: r.Origin, State: crawl.RobotsParsed, Status: 200, Body: body, Digest: bytes.Repeat([]byte{7}, 32), HasCrawlDelay: true, CrawlDelay: 2 * time.Second, Fresh: time.Hour}
@@ -238,7 +238,7 @@ func randomEnd(rng *rand.Rand, v crawl.Visit, url func() canon.URL) crawl.Event 
 			r.Class, r.Reason, r.Status = crawl.Failed, crawl.ReasonHTTP4xx, 404
 		case 1:
 			r.Class, r.Reason, r.Status, r.Location = crawl.Redirected, crawl.ReasonRedirect, 301, string(url())
-			ev.Links = append(ev.Links, crawl.Links{FoundOn: u.URL, Depth: u.Depth, Hops: u.Hops + 1, URLs: []canon.URL{canon.URL(r.Location)}})
+			ev.Links = append(ev.Links, crawl.Links{FoundOn: u.URL, Depth: u.Depth, Redirects: u.Redirects + 1, URLs: []canon.URL{canon.URL(r.Location)}})
 		case 2:
 			r.Class, r.Reason, r.Status = crawl.Retry, crawl.ReasonHTTP5xx, 500
 		case 3:
@@ -377,7 +377,7 @@ func TestTimesTravelAsDurations(t *testing.T) {
 func TestRestsTravelAsDurations(t *testing.T) {
 	for _, ahead := range []time.Duration{-3 * time.Hour, 0, 3 * time.Hour} {
 		t.Run(ahead.String(), func(t *testing.T) {
-			fewAwake(t)
+			fewResident(t)
 			synctest.Test(t, func(t *testing.T) {
 				const hosts = 40
 				b := manyShops(t, hosts, 2)
@@ -391,7 +391,7 @@ func TestRestsTravelAsDurations(t *testing.T) {
 					}
 					b.commit()
 				}
-				if n, _ := b.resting(); n < hosts/2 {
+				if n, _ := b.evicted(); n < hosts/2 {
 					t.Fatalf("%d hosts rest", n)
 				}
 				b.copyState()

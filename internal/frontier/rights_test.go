@@ -57,7 +57,7 @@ func TestFrontierWithoutTheRightToTheSecret(t *testing.T) {
 				}
 				op := as("operator")
 				spec := crawl.Spec{Name: "t", Shards: 1}
-				if err := EnsureStreams(t.Context(), op, spec, Room{}); err != nil {
+				if err := EnsureStreams(t.Context(), op, spec, StreamLimits{}); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := op.OpenBucket(t.Context(), crawl.Names("t").Bucket(), 0); err != nil {

@@ -6,7 +6,6 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/features"
 	"github.com/curtsy/curtsy/internal/frontier/feeds"
 	"github.com/curtsy/curtsy/internal/frontier/history"
-	"github.com/curtsy/curtsy/internal/frontier/hops"
 	"github.com/curtsy/curtsy/internal/frontier/indexnow"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/links"
@@ -14,6 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/passes"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/internal/frontier/robotsproxy"
 	"github.com/curtsy/curtsy/internal/frontier/rupsites"
 	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
 	"github.com/curtsy/curtsy/internal/frontier/timeline"
@@ -31,7 +31,7 @@ func (s *shard) wire() {
 	s.recrawl = recrawl.New(s.ledger, s.polite, s.urls)
 	s.sitemaps = sitemaps.New(s.features, s.ledger, s.polite, s.urls)
 	s.datafiles = datafiles.New(s.features, s.ledger)
-	s.hops = hops.New(s.features, s.ledger)
+	s.robotsProxy = robotsproxy.New(s.features, s.ledger)
 	s.mirrors = mirrors.New(s.features, s.ledger, s.recrawl, s.urls)
 	s.indexnow = indexnow.New(s.features, s.ledger)
 	s.feeds = feeds.New(s.features, s.ledger, s.polite, s.urls)

@@ -164,12 +164,12 @@ func TestSitemapsInEachRound(t *testing.T) {
 			n, step := 0, every/144
 			for range 5 * 144 {
 				for _, v := range b.grant(1) {
-					if len(v.Errands) == 0 {
+					if len(v.Aux) == 0 {
 						v.Robots = nil
 						b.answer(v, says(version(1)))
 						continue
 					}
-					n += len(v.Errands)
+					n += len(v.Aux)
 					b.read(v, crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Scope: spec.ScopeHash()})
 				}
 				if err := b.s.sitemaps.Upkeep(time.Now()); err != nil {

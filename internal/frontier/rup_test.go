@@ -92,7 +92,7 @@ func TestRUPByMail(t *testing.T) {
 				}
 			}
 		}
-		if r := w.site(); r.Seq.Last != 5 || r.Gaps != 0 || r.Report.Told != 15 || r.Report.Sooner != 15 || w.b.channel(crawl.SourceRUP).Confirmed != 10 {
+		if r := w.site(); r.Seq.Last != 5 || r.Gaps != 0 || r.Report.Reported != 15 || r.Report.Sooner != 15 || w.b.channel(crawl.SourceRUP).Confirmed != 10 {
 			t.Errorf("%+v, %+v", r.Report, r.Seq)
 		}
 		// One more to an address it was not told, one that came before, and one far ahead.
@@ -295,7 +295,7 @@ func TestRUPForgedReports(t *testing.T) {
 		if fmt.Sprint(actions) != "[GetSequenceNumber]" || len(pages) > 0 || w.requests != before+1 || w.b.status().Stored != stored {
 			t.Errorf("asked %v and for %v", actions, pages)
 		}
-		if r := w.site(); r.Strange != 503 || r.Seq.Last != 0 || r.Report.Told != 0 {
+		if r := w.site(); r.Strange != 503 || r.Seq.Last != 0 || r.Report.Reported != 0 {
 			t.Errorf("%+v %+v", r, r.Seq)
 		}
 		// A forged report does not keep the real one out.
@@ -395,7 +395,7 @@ func TestRUPCrashes(t *testing.T) {
 				}
 				w.run(30 * time.Hour)
 				w.checkFresh()
-				if r := w.site(); r.Report.Told < 10 || r.Whole != 0 || len(r.Seq.Missing) > 0 || len(w.regs) != 1 {
+				if r := w.site(); r.Report.Reported < 10 || r.Whole != 0 || len(r.Seq.Missing) > 0 || len(w.regs) != 1 {
 					t.Errorf("%+v, %+v, %d registrations", r, r.Seq, len(w.regs))
 				}
 				if n := len(w.visited); n > 61+2*10+20 {
@@ -534,8 +534,8 @@ func TestRUPOfMirrors(t *testing.T) {
 	b.learned("http://b.example", "User-agent: *\nDisallow:\nHost: b.example\n", crawl.VisitID{})
 	asked := map[string]bool{}
 	for _, h := range b.s.ledger.Hosts {
-		for _, e := range h.Errands {
-			if e.Kind == crawl.ErrandRUP {
+		for _, e := range h.Aux {
+			if e.Kind == crawl.AuxRUP {
 				asked[string(e.URL)] = true
 			}
 		}

@@ -26,10 +26,10 @@ func TestUpdatesCost(t *testing.T) {
 		pages, rounds = 10_000, 5
 	}
 	type cost struct {
-		requests, told int
-		bytes          int64
-		stale          time.Duration
-		open           int // changes nobody had seen when the round ended
+		requests, reported int
+		bytes              int64
+		stale              time.Duration
+		open               int // changes nobody had seen when the round ended
 	}
 	ways := []struct {
 		name string
@@ -85,7 +85,7 @@ func TestUpdatesCost(t *testing.T) {
 					}
 				}
 				w.run(time.Hour) // the report of the day comes within
-				c := cost{requests: w.requests - requests, told: len(due), bytes: w.bytes - bytes}
+				c := cost{requests: w.requests - requests, reported: len(due), bytes: w.bytes - bytes}
 				for _, u := range due {
 					if p := w.pages[u]; p.gone && p.seen <= p.version || !p.gone && p.seen != p.version {
 						c.open++
@@ -103,8 +103,8 @@ func TestUpdatesCost(t *testing.T) {
 		for i, c := range all {
 			fmt.Fprintf(&table, "%-16s %5d %9d %12.2f %15v %6d\n", way.name, i+1, c.requests, float64(c.bytes)/1e6, c.stale.Round(time.Minute), c.open)
 			sum.requests, sum.bytes = sum.requests+c.requests, sum.bytes+c.bytes
-			if limit := float64(c.told)*way.most + 10; way.most > 0 && float64(c.requests) > limit {
-				t.Errorf("%s, round %d: %d requests for %d changes, more than %.1f × that + 10", way.name, i+1, c.requests, c.told, way.most)
+			if limit := float64(c.reported)*way.most + 10; way.most > 0 && float64(c.requests) > limit {
+				t.Errorf("%s, round %d: %d requests for %d changes, more than %.1f × that + 10", way.name, i+1, c.requests, c.reported, way.most)
 			}
 		}
 		fmt.Fprintf(&table, "%-16s %5s %9d %12.2f\n", way.name, "all", sum.requests, float64(sum.bytes)/1e6)

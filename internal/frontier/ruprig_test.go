@@ -154,7 +154,7 @@ const testIndexNowKey = "12345678"
 // submit submits the i-th page by IndexNow.
 func (w *rupWorld) submit(i int) {
 	if w.submits {
-		w.b.told(testIndexNowKey, string(w.url(i)))
+		w.b.reported(testIndexNowKey, string(w.url(i)))
 	}
 }
 
@@ -162,7 +162,7 @@ func (w *rupWorld) submit(i int) {
 const feedEntries, feedEntryBytes = 50, 400
 
 // readFeed answers an errand for the feed, as a fetcher would.
-func (w *rupWorld) readFeed(id crawl.VisitID, e *crawl.Errand) *crawl.Feed {
+func (w *rupWorld) readFeed(id crawl.VisitID, e *crawl.AuxRequest) *crawl.Feed {
 	f := &crawl.Feed{Status: 200, ETag: fmt.Sprintf(`"%d"`, len(w.log)), Digest: uint64(len(w.log)), Scope: w.b.s.ledger.Judge.Spec.ScopeHash()}
 	if e.ETag == f.ETag {
 		f.Status, f.NotModified = 304, true
@@ -280,30 +280,30 @@ func (w *rupWorld) visit(v crawl.Visit) {
 			w.b.outboxToLog()
 		}
 	}
-	for _, e := range v.Errands {
-		a := crawl.Answer{Errand: e}
-		a.Errand.Form = ""
+	for _, e := range v.Aux {
+		a := crawl.Answer{Aux: e}
+		a.Aux.Form = ""
 		o.Requests++
 		w.requests++
 		switch e.Kind {
-		case crawl.ErrandRUP:
+		case crawl.AuxRUP:
 			a.RUP = w.ask(v.ID, &e)
-		case crawl.ErrandSitemap:
+		case crawl.AuxSitemap:
 			a.Sitemap = w.readSitemap(v.ID)
-		case crawl.ErrandFeed:
+		case crawl.AuxFeed:
 			a.Feed = w.readFeed(v.ID, &e)
 			if w.hub && a.Feed.Read {
 				a.Feed.Hub, a.Feed.Self = testHub, testFeed
 			}
-		case crawl.ErrandWebSub:
+		case crawl.AuxWebSub:
 			a.RUP = crawl.RUP{Status: 202}
 			w.b.event(crawl.Event{WebSub: []crawl.WebSub{{Topic: testFeed, N: 1, Mode: "subscribe", Received: time.Now()}}})
-		case crawl.ErrandIndexNow:
+		case crawl.AuxIndexNow:
 			a.KeyFile = &crawl.KeyFile{Key: testIndexNowKey}
 			w.bytes += int64(len(testIndexNowKey))
 		}
 		w.b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{a}})
-		o.Done = append(o.Done, a.Errand)
+		o.Done = append(o.Done, a.Aux)
 	}
 	for _, u := range v.URLs {
 		o.Requests++
@@ -344,7 +344,7 @@ func (w *rupWorld) fetch(u crawl.VisitURL, ev *crawl.Event) crawl.Result {
 		slices.Sort(l.URLs)
 		ev.Links = append(ev.Links, l)
 		if w.feed {
-			ev.Errands = append(ev.Errands, crawl.Errand{Kind: crawl.ErrandFeed, URL: testFeed, Origin: u.URL.Origin(), Hop: 1})
+			ev.Aux = append(ev.Aux, crawl.AuxRequest{Kind: crawl.AuxFeed, URL: testFeed, Origin: u.URL.Origin(), Hop: 1})
 		}
 	}
 	return res
@@ -359,7 +359,7 @@ func (p *rupPage) noticed(version uint64) {
 }
 
 // ask answers a RUP errand, as a fetcher would.
-func (w *rupWorld) ask(id crawl.VisitID, e *crawl.Errand) (m crawl.RUP) {
+func (w *rupWorld) ask(id crawl.VisitID, e *crawl.AuxRequest) (m crawl.RUP) {
 	form, err := url.ParseQuery(e.Form)
 	if err != nil {
 		w.t.Fatal(err)

@@ -18,7 +18,7 @@ func TestSecurityTxt(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		b.finish(b.grant(1)[0], crawl.Stored, "")
-		asked := func() []crawl.Errand { return b.s.ledger.Hosts["a.example"].Errands }
+		asked := func() []crawl.AuxRequest { return b.s.ledger.Hosts["a.example"].Aux }
 		set := func(on bool) {
 			b.respec(func(s *crawl.Spec) { s.SecurityTxt = on })
 			b.passes()
@@ -37,12 +37,12 @@ func TestSecurityTxt(t *testing.T) {
 		b.learned("http://a.example", "", crawl.VisitID{}) // asked for twice
 		time.Sleep(time.Minute)
 		v := b.grant(1)
-		if len(v) != 1 || len(v[0].URLs) != 0 || len(v[0].Errands) != 1 || v[0].Errands[0].URL != "http://a.example/.well-known/security.txt" {
+		if len(v) != 1 || len(v[0].URLs) != 0 || len(v[0].Aux) != 1 || v[0].Aux[0].URL != "http://a.example/.well-known/security.txt" {
 			t.Fatalf("%+v", v)
 		}
 		want := crawl.SecurityTxt{State: crawl.FileFound, Contacts: []string{"tel:1"}, Expires: time.UnixMilli(1e12).UTC()}
-		b.event(crawl.Event{Visit: v[0].ID, Answers: []crawl.Answer{{Errand: v[0].Errands[0], SecurityTxt: &want}}})
-		b.event(crawl.Event{Visit: v[0].ID, Outcome: &crawl.Outcome{Host: v[0].Host, Requests: 1, Done: v[0].Errands}})
+		b.event(crawl.Event{Visit: v[0].ID, Answers: []crawl.Answer{{Aux: v[0].Aux[0], SecurityTxt: &want}}})
+		b.event(crawl.Event{Visit: v[0].ID, Outcome: &crawl.Outcome{Host: v[0].Host, Requests: 1, Done: v[0].Aux}})
 		b.commit()
 		b.crash()
 		b.open()
@@ -70,7 +70,7 @@ func TestSecurityTxt(t *testing.T) {
 		// Of a mirror, and of what is forgotten, nothing is asked or kept.
 		h := b.s.ledger.Hosts["a.example"]
 		h.Origins[0].Mirror = &mirror.Record{State: mirror.OfMain}
-		if err := b.s.features.Turn(h, 0, time.Now()); err != nil || len(asked()) != 0 {
+		if err := b.s.features.MirrorChanged(h, 0, time.Now()); err != nil || len(asked()) != 0 {
 			t.Errorf("a mirror: %+v, %v", asked(), err)
 		}
 		if err := b.s.features.AskOrigin(h, 0, time.Now()); err != nil || len(asked()) != 0 {
@@ -82,7 +82,7 @@ func TestSecurityTxt(t *testing.T) {
 		if len(asked()) != 0 || shown() != nil {
 			t.Errorf("forgotten: %+v, %+v", asked(), shown())
 		}
-		b.event(crawl.Event{Answers: []crawl.Answer{{Errand: v[0].Errands[0], SecurityTxt: &want}}})
+		b.event(crawl.Event{Answers: []crawl.Answer{{Aux: v[0].Aux[0], SecurityTxt: &want}}})
 		if shown() != nil {
 			t.Errorf("forgotten: %+v", shown())
 		}

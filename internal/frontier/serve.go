@@ -40,7 +40,7 @@ func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) 
 		case boltfile.IsDamaged(err) && f.opt.Embedded:
 			return err // there is no checkpoint, and the log is dropped as it is applied
 		case boltfile.IsDamaged(err):
-			f.putAside(id, err)
+			f.quarantine(id, err)
 		case time.Since(began) > time.Minute:
 			again.Reset()
 		}
@@ -60,14 +60,14 @@ func (f *Frontier) holdShard(ctx context.Context, id int, kv jetstream.KeyValue)
 	if err != nil {
 		return err
 	}
-	said := ""
+	reported := ""
 	mine := func() bool {
 		if !f.claims.has(id) {
 			return false
 		}
 		err := f.attainable(ctx, id, kv)
-		if err != nil && err.Error() != said && ctx.Err() == nil {
-			said = err.Error()
+		if err != nil && err.Error() != reported && ctx.Err() == nil {
+			reported = err.Error()
 			f.log.Error("the shard is not acquired", "shard", id, "error", err)
 		}
 		return err == nil
@@ -130,7 +130,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	began := time.Now()
 	k := keep(ctx, own)
 	defer k.end()
-	s, owed, err := f.openTaken(ctx, k, id, own)
+	s, pending, err := f.openTaken(ctx, k, id, own)
 	if err != nil {
 		if ctx.Err() != nil {
 			// Nothing was granted. The record names another owner's state, so the next owner waits
@@ -142,8 +142,8 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	}
 	visits := len(s.visits.Outstanding)
 	var once sync.Once
-	ready := func(owed ledger.Start) {
-		once.Do(func() { f.ready(s, own, owed, visits, began) })
+	ready := func(pending ledger.Start) {
+		once.Do(func() { f.ready(s, own, pending, visits, began) })
 	}
 
 	// work outlives ctx. After ctx ends the log is still applied until no visit is outstanding or
@@ -154,10 +154,10 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	g.Go(func() error { return k.watch(gctx) })
 	g.Go(func() error { return s.keepCommitted(gctx) })
 	g.Go(func() error { return s.passes.RunPasses(gctx) })
-	g.Go(func() error { return s.mirrors.Settle(gctx) })
+	g.Go(func() error { return s.mirrors.Resolve(gctx) })
 	g.Go(func() error { return s.ledger.SendOutbox(gctx, false, f.appendTo) })
 	g.Go(func() error { return s.ledger.SendOutbox(gctx, true, f.handOverPages) })
-	g.Go(func() error { return f.follow(gctx, s, owed, ready) })
+	g.Go(func() error { return f.follow(gctx, s, pending, ready) })
 	if f.opt.Embedded {
 		g.Go(func() error { return f.purge(gctx, s) })
 	} else {
@@ -197,10 +197,10 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 }
 
 // ready tells that a shard which was just taken knows all that is in its log.
-func (f *Frontier) ready(s *shard, own *queue.Ownership, owed ledger.Start, visits int, began time.Time) {
+func (f *Frontier) ready(s *shard, own *queue.Ownership, pending ledger.Start, visits int, began time.Time) {
 	f.met.ReadyTime.Observe(time.Since(began).Seconds())
-	f.met.Taken.WithLabelValues(owed.String()).Inc()
-	s.ledger.Log.Info("shard acquired", "from", own.Predecessor().Owner, "owed", owed.String(), "visits", visits,
+	f.met.Taken.WithLabelValues(pending.String()).Inc()
+	s.ledger.Log.Info("shard acquired", "from", own.Predecessor().Owner, "owed", pending.String(), "visits", visits,
 		"took", time.Since(began).Round(time.Millisecond))
 }
 
@@ -229,7 +229,7 @@ func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.
 		wait := again.Next()
 		f.log.Error("a shard was acquired, but it cannot be opened; trying again", "shard", id, "error", err, "wait", wait)
 		if boltfile.IsDamaged(err) {
-			f.putAside(id, err)
+			f.quarantine(id, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -256,7 +256,7 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 		return nil, 0, err
 	}
 	s.ledger.DB.SetFault(f.opt.Fault)
-	s.visits.Hands, s.ledger.CrawlLog, s.ledger.Budget, s.ledger.Metrics, s.visits.Notify, s.unreadable, s.rupsites.Secret, s.websub.Secret = f.hands, f.opt.CrawlLog, f.budget, f.met, f.wake, unreadable, f.secret, f.secret
+	s.visits.AllSlots, s.ledger.CrawlLog, s.ledger.Budget, s.ledger.Metrics, s.visits.Notify, s.unreadable, s.rupsites.Secret, s.websub.Secret = f.slots, f.opt.CrawlLog, f.budget, f.met, f.wake, unreadable, f.secret, f.secret
 	s.traces = f.traces
 	st = f.startOf(s, own)
 	f.reportLoss(ctx, s, own)
@@ -288,10 +288,10 @@ func (f *Frontier) begin(s *shard, st ledger.Start, own *queue.Ownership) error 
 // damagedSuffix is what the name of a file that turned out damaged ends with.
 const damagedSuffix = ".damaged"
 
-// putAside gives a damaged file, which is closed, another name. The shard is then restored from its
-// last checkpoint and the log. The file is kept for people to look at, and of several only the
+// quarantine gives a damaged file, which is closed, another name. The shard is then restored from
+// its last checkpoint and the log. The file is kept for people to look at, and of several only the
 // last.
-func (f *Frontier) putAside(id int, why error) {
+func (f *Frontier) quarantine(id int, why error) {
 	f.files.Lock()
 	defer f.files.Unlock()
 	err := os.Rename(f.path(id), f.path(id)+damagedSuffix)

@@ -46,7 +46,7 @@ func startFrontier(t *testing.T, q *queue.Conn, spec crawl.Spec, dir string) (st
 // take asks for visits as a fetcher does.
 func take(t *testing.T, q *queue.Conn, n int) []crawl.Visit {
 	t.Helper()
-	m, err := q.NC.Request(crawl.Names("t").Take("f1"), crawl.AppendTake(nil, crawl.Take{Fetcher: "x", Max: n}), time.Minute)
+	m, err := q.NC.Request(crawl.Names("t").VisitRequest("f1"), crawl.AppendVisitRequest(nil, crawl.VisitRequest{Fetcher: "x", Max: n}), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestServiceOverNATS(t *testing.T) {
 			seeds = append(seeds, mustParse(t, fmt.Sprintf("http://h%d.example/", i)))
 			spec.Seeds = append(spec.Seeds, string(seeds[i]))
 		}
-		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+		if err := EnsureStreams(t.Context(), q, spec, StreamLimits{Events: 16 << 20, Pages: 16 << 20}); err != nil {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
@@ -111,7 +111,7 @@ func TestServiceOverNATS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rest := asker.AtRest(r.Spec(), r.Close, r.Handlers())
+		rest := asker.Stopped(r.Spec(), r.Close, r.Handlers())
 		st, err := rest.Status(t.Context())
 		if err != nil || st.Discovered != 40 || st.InFlight != 0 || st.State != "stopped" {
 			t.Errorf("files say %+v (%v), want 40 discovered", st, err)
@@ -171,7 +171,7 @@ func TestPageBudgetIsNeverExceeded(t *testing.T) {
 			seeds = append(seeds, mustParse(t, fmt.Sprintf("http://h%d.example/%d", i%20, i)))
 			spec.Seeds = append(spec.Seeds, string(seeds[i]))
 		}
-		if err := EnsureStreams(t.Context(), q, spec, Room{Events: 16 << 20, Pages: 16 << 20}); err != nil {
+		if err := EnsureStreams(t.Context(), q, spec, StreamLimits{Events: 16 << 20, Pages: 16 << 20}); err != nil {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()

@@ -13,7 +13,6 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/features"
 	"github.com/curtsy/curtsy/internal/frontier/feeds"
 	"github.com/curtsy/curtsy/internal/frontier/history"
-	"github.com/curtsy/curtsy/internal/frontier/hops"
 	"github.com/curtsy/curtsy/internal/frontier/indexnow"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
@@ -22,6 +21,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/passes"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/internal/frontier/robotsproxy"
 	"github.com/curtsy/curtsy/internal/frontier/rupsites"
 	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
 	"github.com/curtsy/curtsy/internal/frontier/timeline"
@@ -37,25 +37,25 @@ import (
 // the shard's log, and says where it stands. All methods expect the ledger's Mu held unless
 // they say otherwise.
 type shard struct {
-	account   *account.Account
-	datafiles *datafiles.DataFiles
-	features  *features.Features
-	history   *history.History
-	hops      *hops.Hops
-	ledger    *ledger.Ledger
-	links     *links.Links
-	mirrors   *mirrors.Mirrors
-	passes    *passes.Passes
-	polite    *polite.Polite
-	recrawl   *recrawl.Recrawl
-	rupsites  *rupsites.RUPSites
-	indexnow  *indexnow.IndexNow
-	feeds     *feeds.Feeds
-	websub    *websub.WebSub
-	sitemaps  *sitemaps.Sitemaps
-	timeline  *timeline.Timeline
-	urls      *urls.URLs
-	visits    *visits.Visits
+	account     *account.Account
+	datafiles   *datafiles.DataFiles
+	features    *features.Features
+	history     *history.History
+	robotsProxy *robotsproxy.Proxy
+	ledger      *ledger.Ledger
+	links       *links.Links
+	mirrors     *mirrors.Mirrors
+	passes      *passes.Passes
+	polite      *polite.Polite
+	recrawl     *recrawl.Recrawl
+	rupsites    *rupsites.RUPSites
+	indexnow    *indexnow.IndexNow
+	feeds       *feeds.Feeds
+	websub      *websub.WebSub
+	sitemaps    *sitemaps.Sitemaps
+	timeline    *timeline.Timeline
+	urls        *urls.URLs
+	visits      *visits.Visits
 
 	traces *tracing.Crawl // nil: none are made
 
@@ -79,10 +79,10 @@ func newShard(id int, path string, j judge.Judge, log *slog.Logger) *shard {
 	s.ledger.Domains, s.passes.Filled = map[string]*ledger.Domain{}, map[*ledger.Host]struct{}{}
 	s.visits.Outstanding, s.visits.Digests = map[crawl.VisitID]*ledger.Visit{}, map[string]ledger.RobotsRef{}
 	s.ledger.EventsOut, s.ledger.PagesOut = make(chan struct{}, 1), make(chan struct{}, 1)
-	s.ledger.Order = s.visits.Place
-	s.ledger.Accepts, s.ledger.Reads, s.recrawl.Told, s.urls.Planned = s.links.Apply, s.applyRobots, s.rupsites.ToldUntil, s.recrawl.Plan
+	s.ledger.Order = s.visits.Schedule
+	s.ledger.Accepts, s.ledger.Reads, s.recrawl.Vouched, s.urls.Planned = s.links.Apply, s.applyRobots, s.rupsites.VouchedUntil, s.recrawl.Plan
 	s.feeds.Names, s.feeds.Pushed = s.websub.Names, s.websub.Pushed
-	s.ledger.Holds, s.ledger.Woken = s.holdsHost, s.hostWoken
+	s.ledger.Holds, s.ledger.Loaded = s.holdsHost, s.hostLoaded
 	s.register()
 	return s
 }
@@ -90,7 +90,7 @@ func newShard(id int, path string, j judge.Judge, log *slog.Logger) *shard {
 // openShard opens the file of a shard, creating it when there is none, and loads its hosts.
 func openShard(dir string, id int, j judge.Judge, epoch uint64, owner string, valid func() bool, log *slog.Logger) (*shard, error) {
 	s := newShard(id, filepath.Join(dir, ledger.FileName(id)), j, log.With("shard", id))
-	s.ledger.Epoch, s.ledger.Valid, s.visits.Hands = epoch, valid, visits.NewHands()
+	s.ledger.Epoch, s.ledger.Valid, s.visits.AllSlots = epoch, valid, visits.NewSlots()
 	db, err := ledger.OpenDB(s.ledger.Path, false)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (s *shard) load(owner string) error {
 	if err := s.ledger.LoadHosts(); err != nil {
 		return err
 	}
-	if err := s.features.LoadErrands(); err != nil {
+	if err := s.features.LoadAux(); err != nil {
 		return err
 	}
 	if err := s.ledger.LoadOutbox(); err != nil {
@@ -134,7 +134,7 @@ func (s *shard) load(owner string) error {
 	}
 	if behind := s.ledger.Meta.Written - now.UnixMilli(); s.ledger.Meta.Written > 0 && behind > clockJump.Milliseconds() {
 		by := time.Duration(behind) * time.Millisecond
-		if err := s.ledger.ShiftResting(-by); err != nil {
+		if err := s.ledger.ShiftEvicted(-by); err != nil {
 			return err
 		}
 		s.recrawl.ClockWas(by)
@@ -150,11 +150,11 @@ func (s *shard) load(owner string) error {
 	}
 	s.followHosts(nil, now)
 	s.allSlowed(now) // the spec may have a longer delay than the one the last owner had
-	s.restAnew()
+	s.evictAnew()
 	s.was = s.ledger.Meta
 	s.ledger.Meta.Epoch, s.ledger.Meta.Owner, s.ledger.Meta.Clean = s.ledger.Epoch, owner, false
 	for _, h := range s.ledger.Hosts {
-		s.ledger.OutOfPlace(h)
+		s.ledger.Unschedule(h)
 	}
 	return nil
 }
@@ -180,10 +180,11 @@ func (s *shard) afterReboot() error {
 // justVisited has every host count as visited at last: what an owner must do when it cannot know
 // better.
 func (s *shard) justVisited(last time.Time) {
-	s.ledger.Meta.Owed = max(s.ledger.Meta.Owed, last.UnixMilli()) // for those that sleep
+	// for those that sleep
+	s.ledger.Meta.DelayedUntil = max(s.ledger.Meta.DelayedUntil, last.UnixMilli())
 	for _, h := range s.ledger.Hosts {
 		s.hostVisited(h, last)
-		s.ledger.OutOfPlace(h)
+		s.ledger.Unschedule(h)
 	}
 }
 
@@ -191,7 +192,7 @@ func (s *shard) justVisited(last time.Time) {
 func (s *shard) hostVisited(h *ledger.Host, last time.Time) {
 	if t := last.Add(max(s.polite.DelayOf(h).D, h.Delay)); h.Due.Before(t) {
 		h.Due, h.DueReason = t, ""
-		s.ledger.Touch(h)
+		s.ledger.MarkDirty(h)
 	}
 }
 
@@ -200,11 +201,11 @@ func (s *shard) holdsHost(h *ledger.Host) bool {
 	return s.passes.Fills(h) || s.rupsites.Knows(h)
 }
 
-// hostWoken has a host that rested follow what all in memory were told meanwhile: that they count
+// hostLoaded has a host that rested follow what all in memory were told meanwhile: that they count
 // as visited, that they were slowed down, that the clock was wrong.
-func (s *shard) hostWoken(h *ledger.Host, now time.Time) {
-	if s.ledger.Meta.Owed > 0 {
-		s.hostVisited(h, time.UnixMilli(s.ledger.Meta.Owed))
+func (s *shard) hostLoaded(h *ledger.Host, now time.Time) {
+	if s.ledger.Meta.DelayedUntil > 0 {
+		s.hostVisited(h, time.UnixMilli(s.ledger.Meta.DelayedUntil))
 	}
 	if s.ledger.Slower(h) {
 		s.polite.Slowed(h, now)
@@ -212,8 +213,8 @@ func (s *shard) hostWoken(h *ledger.Host, now time.Time) {
 	if at := s.ledger.SitemapsDue(h); !at.IsZero() && !now.Before(at) {
 		s.features.AskSoon(h)
 	}
-	if s.clampHost(h, now.Add(s.ledger.Phase.Owes(now)), now) {
-		s.ledger.Touch(h)
+	if s.clampHost(h, now.Add(s.ledger.Phase.RemainingDelay(now)), now) {
+		s.ledger.MarkDirty(h)
 	}
 }
 
@@ -237,9 +238,9 @@ func (s *shard) close(clean bool) error {
 	err = errors.Join(err, s.ledger.DB.Close())
 	s.ledger.DB = nil
 	for _, v := range s.visits.Outstanding {
-		s.visits.Hands.Count(v.Host.Domain, -1)
+		s.visits.AllSlots.Count(v.Host.Domain, -1)
 	}
-	s.visits.Hands.Expect(s.ledger.ID, nil)
+	s.visits.AllSlots.Expect(s.ledger.ID, nil)
 	return err
 }
 
@@ -332,8 +333,8 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 			return err
 		}
 	}
-	for i := range ev.Told {
-		if err := s.indexnow.Apply(&ev.Told[i], now); err != nil {
+	for i := range ev.Reported {
+		if err := s.indexnow.Apply(&ev.Reported[i], now); err != nil {
 			return err
 		}
 	}
@@ -342,8 +343,8 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 			return err
 		}
 	}
-	for i := range ev.Errands {
-		if err := s.features.AddErrand(ev.Errands[i], now); err != nil {
+	for i := range ev.Aux {
+		if err := s.features.AddAux(ev.Aux[i], now); err != nil {
 			return err
 		}
 	}
@@ -430,9 +431,9 @@ func (s *shard) keepCommitted(ctx context.Context) error {
 			}
 			return s.upkeep(now)
 		})
-		s.visits.TellBudget(now)
+		s.visits.ReportBudget(now)
 		soon := now.Add(5 * time.Second)
-		resting := s.ledger.Phase.MayRead() && s.ledger.Phase.MayWrite() == nil && !s.ledger.NextResting().IsZero() && s.ledger.NextResting().Before(soon)
+		resting := s.ledger.Phase.MayRead() && s.ledger.Phase.MayWrite() == nil && !s.ledger.NextEvicted().IsZero() && s.ledger.NextEvicted().Before(soon)
 		if !resting && (len(s.ledger.Due) == 0 || s.ledger.Due[0].When.After(soon)) {
 			s.ledger.Budget.GiveBack(s.ledger.ID) // no use for more pages soon
 		}

@@ -406,7 +406,7 @@ func TestUnreachableRobotsHoldsTheOrigin(t *testing.T) {
 		if got := b.grant(1); len(got) != 0 {
 			t.Fatal("asked an unreachable origin within five minutes")
 		}
-		held, why, _ := b.s.account.HeldBack(b.s.ledger.Hosts["a.example"], time.Now().Add(-4*time.Minute))
+		held, why, _ := b.s.account.Postponed(b.s.ledger.Hosts["a.example"], time.Now().Add(-4*time.Minute))
 		if held {
 			t.Errorf("five minutes are within hold-max, yet held: %s", why)
 		}
@@ -431,7 +431,7 @@ func TestSlowCrawlDelayIsHeldNotHurried(t *testing.T) {
 			t.Fatal("a host over the cap was visited")
 		}
 		st := b.status()
-		if len(st.Held) != 1 || st.Shards[0].DueSoon != 0 {
+		if len(st.Postponed) != 1 || st.Shards[0].DueSoon != 0 {
 			t.Errorf("%+v, want the host listed as held", st)
 		}
 	})
@@ -484,7 +484,7 @@ func TestRobotsRedirectBecomesAnErrand(t *testing.T) {
 		b.links(0, "", "http://a.example/")
 		v := b.grant(1)[0]
 		o := v.URLs[0].URL.Origin()
-		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: o, State: crawl.RobotsPending, Location: "http://b.example/r.txt", Hops: 1, Status: 301}},
+		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: o, State: crawl.RobotsPending, Location: "http://b.example/r.txt", Redirects: 1, Status: 301}},
 			Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Delay: time.Second, Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Returned}}}})
 		time.Sleep(time.Minute)
 		if got := b.grant(5); len(got) != 0 {
@@ -506,11 +506,11 @@ func TestRobotsRedirectBecomesAnErrand(t *testing.T) {
 		b.event(ev) // sent twice after a crash
 		b.s.ledger.MarkSent(out[0].N)
 		vs := b.grant(5)
-		if len(vs) != 1 || vs[0].Host != "b.example" || len(vs[0].Errands) != 1 {
+		if len(vs) != 1 || vs[0].Host != "b.example" || len(vs[0].Aux) != 1 {
 			t.Fatalf("visits %+v, want one to b.example with the errand, once", vs)
 		}
-		b.event(crawl.Event{Answers: []crawl.Answer{{Errand: vs[0].Errands[0], Robots: crawl.Robots{State: crawl.RobotsUnavailable, Status: 404, Fresh: time.Hour}}}})
-		b.event(crawl.Event{Visit: vs[0].ID, Outcome: &crawl.Outcome{Host: "b.example", Requests: 1, Delay: time.Second, Done: vs[0].Errands}})
+		b.event(crawl.Event{Answers: []crawl.Answer{{Aux: vs[0].Aux[0], Robots: crawl.Robots{State: crawl.RobotsUnavailable, Status: 404, Fresh: time.Hour}}}})
+		b.event(crawl.Event{Visit: vs[0].ID, Outcome: &crawl.Outcome{Host: "b.example", Requests: 1, Delay: time.Second, Done: vs[0].Aux}})
 		time.Sleep(2 * time.Second)
 		vs = b.grant(5)
 		if len(vs) != 1 || vs[0].Host != "a.example" || vs[0].Robots[0].State != crawl.RobotsUnavailable {

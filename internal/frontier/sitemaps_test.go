@@ -50,8 +50,8 @@ func (b *bench) outboxToLog() {
 
 // sitemapsOf are the sitemaps that visits of a host would read, in order.
 func (b *bench) sitemapsOf(host canon.Host) (urls []string) {
-	for _, e := range b.s.ledger.Hosts[host].Errands {
-		if e.Kind == crawl.ErrandSitemap {
+	for _, e := range b.s.ledger.Hosts[host].Aux {
+		if e.Kind == crawl.AuxSitemap {
 			urls = append(urls, string(e.URL)+" for "+e.Origin.String())
 		}
 	}
@@ -62,9 +62,9 @@ func (b *bench) sitemapsOf(host canon.Host) (urls []string) {
 // read ends a visit for errands, all of which were answered by a.
 func (b *bench) read(v crawl.Visit, a crawl.Sitemap) {
 	b.t.Helper()
-	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Errands), Private: true}
-	for _, e := range v.Errands {
-		b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: e, Sitemap: a}}})
+	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Aux), Private: true}
+	for _, e := range v.Aux {
+		b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Aux: e, Sitemap: a}}})
 		o.Done = append(o.Done, e)
 	}
 	b.event(crawl.Event{Visit: v.ID, Outcome: o})
@@ -86,7 +86,7 @@ func TestSitemapsAreAskedFor(t *testing.T) {
 				break
 			}
 		}
-		if len(v.Errands) != 1 || v.Errands[0].ETag != "" || len(v.Robots) != 1 || v.Robots[0].Origin != canon.URL("http://a.example/").Origin() {
+		if len(v.Aux) != 1 || v.Aux[0].ETag != "" || len(v.Robots) != 1 || v.Robots[0].Origin != canon.URL("http://a.example/").Origin() {
 			t.Fatalf("granted %+v", v)
 		}
 		b.read(v, crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Entries: 7, ETag: `"e"`})
@@ -104,7 +104,7 @@ func TestSitemapsAreAskedFor(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		b.learned("http://a.example", "Sitemap: /s1.xml\n", crawl.VisitID{})
 		for _, v := range b.grant(10) {
-			for _, e := range v.Errands {
+			for _, e := range v.Aux {
 				if v.Host == "a.example" && e.ETag != `"e"` {
 					t.Errorf("asked for again without its ETag: %+v", e)
 				}
@@ -124,12 +124,12 @@ func TestSitemapsLeftAlone(t *testing.T) {
 		t.Errorf("without sitemaps: %v", got)
 	}
 	b = newBench(t, withSitemaps("http://a.example/"))
-	b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandRobots, URL: "http://a.example/r.txt", Origin: canon.URL("http://b.example/").Origin(), Hop: 1}}})
+	b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxRobots, URL: "http://a.example/r.txt", Origin: canon.URL("http://b.example/").Origin(), Hop: 1}}})
 	b.learned("http://a.example", "Sitemap: /s1.xml\n", crawl.VisitID{})
 	if got := b.sitemapsOf("a.example"); got != nil {
 		t.Errorf("of a host without pages: %v", got)
 	}
-	b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://a.example/s", Origin: canon.URL("http://a.example/").Origin(), Hop: sitemaps.SitemapIndexes + 1}}})
+	b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://a.example/s", Origin: canon.URL("http://a.example/").Origin(), Hop: sitemaps.SitemapIndexes + 1}}})
 	if got := b.sitemapsOf("a.example"); got != nil {
 		t.Errorf("too deep: %v", got)
 	}
@@ -146,7 +146,7 @@ func TestSitemapsLeftAlone(t *testing.T) {
 	h := b.s.ledger.Hosts["b.example"]
 	h.Sitemaps = sitemaps.MaxHostSitemaps - 1
 	for _, path := range []string{"last", "late", "later"} {
-		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://b.example/" + canon.URL(path), Origin: canon.URL("http://b.example/").Origin()}}})
+		b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://b.example/" + canon.URL(path), Origin: canon.URL("http://b.example/").Origin()}}})
 	}
 	if h.Sitemaps != sitemaps.MaxHostSitemaps || h.SitemapsDue != sitemaps.MaxOtherSitemaps+1 {
 		t.Errorf("%d sitemaps of one host, %d due", h.Sitemaps, h.SitemapsDue)
@@ -161,14 +161,14 @@ func TestManySitemaps(t *testing.T) {
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/")
 		const n = 300
-		var errands []crawl.Errand
+		var aux []crawl.AuxRequest
 		for i := range n {
-			errands = append(errands, crawl.Errand{Kind: crawl.ErrandSitemap, URL: canon.URL(fmt.Sprintf("http://a.example/s%d.xml", i)), Origin: canon.URL("http://a.example/").Origin(), Hop: 1})
+			aux = append(aux, crawl.AuxRequest{Kind: crawl.AuxSitemap, URL: canon.URL(fmt.Sprintf("http://a.example/s%d.xml", i)), Origin: canon.URL("http://a.example/").Origin(), Hop: 1})
 		}
-		b.event(crawl.Event{Errands: errands})
-		b.event(crawl.Event{Errands: errands})
-		if h := b.s.ledger.Hosts["a.example"]; h.SitemapsDue != n || len(h.Errands) > sitemaps.SitemapErrands {
-			t.Fatalf("%d due, %d errands", h.SitemapsDue, len(h.Errands))
+		b.event(crawl.Event{Aux: aux})
+		b.event(crawl.Event{Aux: aux})
+		if h := b.s.ledger.Hosts["a.example"]; h.SitemapsDue != n || len(h.Aux) > sitemaps.SitemapAux {
+			t.Fatalf("%d due, %d errands", h.SitemapsDue, len(h.Aux))
 		}
 		read := map[canon.URL]int{}
 		for i := 0; b.s.ledger.Hosts["a.example"].SitemapsDue > 0; i++ {
@@ -176,7 +176,7 @@ func TestManySitemaps(t *testing.T) {
 				t.Fatalf("%d are never read", b.s.ledger.Hosts["a.example"].SitemapsDue)
 			}
 			for _, v := range b.grant(1) {
-				for _, e := range v.Errands {
+				for _, e := range v.Aux {
 					read[e.URL]++
 				}
 				if v.URLs != nil {
@@ -218,7 +218,7 @@ func TestSitemapRetries(t *testing.T) {
 		began, asked := time.Now(), []time.Duration{}
 		for range 10 * 60 {
 			for _, v := range b.grant(1) {
-				if len(v.Errands) > 0 {
+				if len(v.Aux) > 0 {
 					asked = append(asked, time.Since(began).Truncate(time.Second))
 					b.read(v, crawl.Sitemap{Reason: "HTTP 502", Status: 502, Again: true})
 					if len(asked) == 1 {
@@ -247,7 +247,7 @@ func TestSitemapRetries(t *testing.T) {
 		for range 60 {
 			for _, v := range b.grant(1) {
 				if v.Host == "b.example" {
-					n += len(v.Errands)
+					n += len(v.Aux)
 				}
 				b.read(v, crawl.Sitemap{Status: 404})
 			}
@@ -264,20 +264,20 @@ func TestSitemapRetries(t *testing.T) {
 
 // asked are the sitemaps of a host that the next visits for errands read, with what they are told;
 // each is answered by a.
-func (b *bench) readAll(a func(crawl.Errand) crawl.Sitemap) (asked []crawl.Errand) {
+func (b *bench) readAll(a func(crawl.AuxRequest) crawl.Sitemap) (asked []crawl.AuxRequest) {
 	b.t.Helper()
 	for range 20 {
 		time.Sleep(5 * time.Second)
 		for _, v := range b.grant(1) {
-			if len(v.Errands) == 0 {
+			if len(v.Aux) == 0 {
 				v.Robots = nil
 				b.answer(v, says(version(1)))
 				continue
 			}
-			o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Errands), Private: true, Done: v.Errands}
-			for _, e := range v.Errands {
+			o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Aux), Private: true, Done: v.Aux}
+			for _, e := range v.Aux {
 				asked = append(asked, e)
-				b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: e, Sitemap: a(e)}}})
+				b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Aux: e, Sitemap: a(e)}}})
 			}
 			b.event(crawl.Event{Visit: v.ID, Outcome: o})
 		}
@@ -292,11 +292,11 @@ func TestIndexesAreReadWhole(t *testing.T) {
 		b := newBench(t, withSitemaps("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		const robotsTxt = "Sitemap: /index.xml\n"
-		a := func(e crawl.Errand) crawl.Sitemap {
+		a := func(e crawl.AuxRequest) crawl.Sitemap {
 			s := crawl.Sitemap{Status: 200, Read: true, Form: "urlset", ETag: `"e"`, Scope: b.spec.ScopeHash()}
 			if e.Hop == 0 {
 				s.Form = "index"
-				b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://a.example/child.xml", Origin: e.Origin, Hop: 1}}})
+				b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://a.example/child.xml", Origin: e.Origin, Hop: 1}}})
 			}
 			return s
 		}
@@ -309,8 +309,8 @@ func TestIndexesAreReadWhole(t *testing.T) {
 			time.Sleep(24 * time.Hour)
 		}
 		// Known to be nearer than thought, an index may lead to more.
-		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://a.example/deep.xml", Origin: canon.URL("http://a.example/").Origin(), Hop: 2}}})
-		index := func(crawl.Errand) crawl.Sitemap {
+		b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://a.example/deep.xml", Origin: canon.URL("http://a.example/").Origin(), Hop: 2}}})
+		index := func(crawl.AuxRequest) crawl.Sitemap {
 			return crawl.Sitemap{Status: 200, Read: true, Form: "index", Scope: b.spec.ScopeHash()}
 		}
 		deep := b.readAll(index)
@@ -318,7 +318,7 @@ func TestIndexesAreReadWhole(t *testing.T) {
 		for _, e := range b.readAll(index) {
 			deep = append(deep, e)
 		}
-		deep = slices.DeleteFunc(deep, func(e crawl.Errand) bool { return e.URL != "http://a.example/deep.xml" })
+		deep = slices.DeleteFunc(deep, func(e crawl.AuxRequest) bool { return e.URL != "http://a.example/deep.xml" })
 		if len(deep) != 2 || deep[0].Hop != 2 || deep[1].Hop != 0 {
 			t.Errorf("asked %+v", deep)
 		}
@@ -332,7 +332,7 @@ func TestSitemapsFollowTheSpec(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		b.learned("http://a.example", "Sitemap: /s.xml\n", crawl.VisitID{})
-		read := func(crawl.Errand) crawl.Sitemap {
+		read := func(crawl.AuxRequest) crawl.Sitemap {
 			return crawl.Sitemap{Status: 200, Read: true, Form: "urlset", ETag: `"e"`, Scope: b.spec.ScopeHash()}
 		}
 		pass := func() {
@@ -398,12 +398,12 @@ func TestSitemapsAreReadDaily(t *testing.T) {
 		n := 0
 		for range 5 * 24 * 6 {
 			for _, v := range b.grant(1) {
-				if len(v.Errands) == 0 {
+				if len(v.Aux) == 0 {
 					v.Robots = nil
 					b.answer(v, says(version(1)))
 					continue
 				}
-				n += len(v.Errands)
+				n += len(v.Aux)
 				b.read(v, crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Scope: spec.ScopeHash()})
 			}
 			if err := b.s.sitemaps.Upkeep(time.Now()); err != nil {
@@ -434,11 +434,11 @@ func TestSitemapsOfHeldHosts(t *testing.T) {
 		if got := b.sitemapsOf("a.example"); len(got) != 1 {
 			t.Fatalf("waiting: %v", got)
 		}
-		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "https://a.example/other.xml", Origin: canon.URL("http://a.example/").Origin()}}})
+		b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "https://a.example/other.xml", Origin: canon.URL("http://a.example/").Origin()}}})
 		// What others want of it waits as well: a sample, a data.txt that redirects
 		// there, a nested one.
-		for _, kind := range []crawl.ErrandKind{crawl.ErrandSample, crawl.ErrandData, crawl.ErrandNested} {
-			b.event(crawl.Event{Errands: []crawl.Errand{{Kind: kind, URL: "http://a.example/wanted", Origin: canon.URL("http://b.example/").Origin()}}})
+		for _, kind := range []crawl.AuxKind{crawl.AuxSample, crawl.AuxData, crawl.AuxNested} {
+			b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: kind, URL: "http://a.example/wanted", Origin: canon.URL("http://b.example/").Origin()}}})
 		}
 		time.Sleep(2 * time.Hour)
 		if got := b.grant(1); len(got) != 0 || b.status().Shards[0].DueSoon != 0 {
@@ -460,8 +460,8 @@ func TestErrandsWaitForRobots(t *testing.T) {
 		v := b.grant(1)[0]
 		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: canon.URL("http://a.example/").Origin(), State: crawl.RobotsUnreachable, Status: 503}}})
 		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Returned}}}})
-		for _, kind := range []crawl.ErrandKind{crawl.ErrandSample, crawl.ErrandData, crawl.ErrandNested} {
-			b.event(crawl.Event{Errands: []crawl.Errand{{Kind: kind, URL: "http://a.example/wanted", Origin: canon.URL("http://b.example/").Origin()}}})
+		for _, kind := range []crawl.AuxKind{crawl.AuxSample, crawl.AuxData, crawl.AuxNested} {
+			b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: kind, URL: "http://a.example/wanted", Origin: canon.URL("http://b.example/").Origin()}}})
 		}
 		time.Sleep(4 * time.Minute)
 		if got := b.grant(1); len(got) != 0 {
@@ -495,17 +495,17 @@ func TestSitemapsOfAMirror(t *testing.T) {
 		if got := fmt.Sprint(b.sitemapsOf("x.example")); got != "[https://x.example/s.xml for https://x.example]" || h.SitemapsDue != 1 {
 			t.Errorf("while it is a mirror: %s, %d due", got, h.SitemapsDue)
 		}
-		b.s.sitemaps.Retries = append(b.s.sitemaps.Retries, sitemaps.SitemapRetryAt{Key: sitemaps.Key(h.ID, &crawl.Errand{URL: "http://x.example/s.xml", Origin: canon.URL("http://x.example/").Origin()})})
+		b.s.sitemaps.Retries = append(b.s.sitemaps.Retries, sitemaps.SitemapRetryAt{Key: sitemaps.Key(h.ID, &crawl.AuxRequest{URL: "http://x.example/s.xml", Origin: canon.URL("http://x.example/").Origin()})})
 		if err := b.s.sitemaps.Upkeep(time.Now()); err != nil || len(b.s.sitemaps.Retries) != 0 || h.SitemapsDue != 1 {
 			t.Errorf("tried once more while it is a mirror: %v, %d due, %v", b.s.sitemaps.Retries, h.SitemapsDue, err)
 		}
 		time.Sleep(24 * time.Hour)
 		b.learned("http://x.example", "Sitemap: /s.xml\nSitemap: /t.xml\n", crawl.VisitID{})
-		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://x.example/s.xml", Origin: canon.URL("http://y.example/").Origin()}}})
+		b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://x.example/s.xml", Origin: canon.URL("http://y.example/").Origin()}}})
 		if h.SitemapsDue != 1 {
 			t.Errorf("%d due a day later", h.SitemapsDue)
 		}
-		turn(func(m *mirror.Record, e *mirror.Env) { m.Become(e, mirror.Main, "", "") })
+		turn(func(m *mirror.Record, e *mirror.Env) { m.SetState(e, mirror.Main, "", "") })
 		if h.SitemapsDue != 3 || len(b.sitemapsOf("x.example")) != 3 {
 			t.Errorf("a mirror no more: %v", b.sitemapsOf("x.example"))
 		}
@@ -592,14 +592,14 @@ func sitemapKills(t *testing.T, rng *rand.Rand) {
 				b.answer(v, says(version(1)))
 				continue
 			}
-			o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Errands), Private: true}
-			for _, e := range v.Errands {
+			o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Aux), Private: true}
+			for _, e := range v.Aux {
 				a := crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Scope: spec.ScopeHash()}
 				ev := crawl.Event{Visit: v.ID}
 				if e.URL == "http://a.example/index.xml" {
 					a.Form = "index"
 					for i := range files {
-						ev.Errands = append(ev.Errands, crawl.Errand{Kind: crawl.ErrandSitemap, URL: canon.URL(fmt.Sprintf("http://a.example/s%d.xml", i)), Origin: origin, Hop: 1})
+						ev.Aux = append(ev.Aux, crawl.AuxRequest{Kind: crawl.AuxSitemap, URL: canon.URL(fmt.Sprintf("http://a.example/s%d.xml", i)), Origin: origin, Hop: 1})
 					}
 				} else {
 					l := crawl.Links{Depth: 1, Source: crawl.SourceSitemap, FoundOn: e.URL}
@@ -612,7 +612,7 @@ func sitemapKills(t *testing.T, rng *rand.Rand) {
 					continue visits // the fetcher died with it
 				}
 				read[e.URL]++
-				if b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: e, Sitemap: a}}}); kill() {
+				if b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Aux: e, Sitemap: a}}}); kill() {
 					continue visits
 				}
 				o.Done = append(o.Done, e)

@@ -29,8 +29,8 @@ func (f *Frontier) followLog(ctx context.Context, s *shard, start ledger.Start, 
 	from := s.position()
 	s.ledger.Mu.Unlock()
 	caughtUp := func() {
-		if owed, first := s.catchUp(start); first {
-			ready(owed)
+		if pending, first := s.catchUp(start); first {
+			ready(pending)
 		}
 	}
 	if from.Seq >= last {
@@ -118,14 +118,14 @@ func (f *Frontier) startOf(s *shard, own *queue.Ownership) ledger.Start {
 
 // catchUp ends reading: from now on the shard grants, at once or when what is owed has passed. It
 // returns what was owed, and whether the shard was reading.
-func (s *shard) catchUp(found ledger.Start) (owed ledger.Start, first bool) {
+func (s *shard) catchUp(found ledger.Start) (pending ledger.Start, first bool) {
 	s.ledger.Mu.Lock()
 	defer s.ledger.Mu.Unlock()
 	if s.ledger.Phase.Read {
 		return found, false
 	}
 	now := time.Now()
-	switch owed = s.ledger.Phase.CaughtUp(found, now); owed {
+	switch pending = s.ledger.Phase.CaughtUp(found, now); pending {
 	case ledger.StartDelay:
 		s.justVisited(now)
 	case ledger.StartLease:
@@ -136,8 +136,8 @@ func (s *shard) catchUp(found ledger.Start) (owed ledger.Start, first bool) {
 			s.passes.NoticeFull(h) // the last owner may not have been done with it
 		}
 	}
-	s.ledger.Budget.Join(s.ledger.ID, s.visits.Slots(now), s.ledger.Meta.Counts.Bytes, s.ledger.Valid, owed == ledger.StartLease)
-	s.ledger.Log.Info("shard ready", "hosts", s.ledger.KnownHosts(), "queued", s.ledger.Meta.Counts.Queued, "applied", s.ledger.Meta.Seq, "epoch", s.ledger.Epoch, "clean", owed == ledger.StartClean)
+	s.ledger.Budget.Join(s.ledger.ID, s.visits.Slots(now), s.ledger.Meta.Counts.Bytes, s.ledger.Valid, pending == ledger.StartLease)
+	s.ledger.Log.Info("shard ready", "hosts", s.ledger.KnownHosts(), "queued", s.ledger.Meta.Counts.Queued, "applied", s.ledger.Meta.Seq, "epoch", s.ledger.Epoch, "clean", pending == ledger.StartClean)
 	ledger.Signal(s.visits.Notify)
-	return owed, true
+	return pending, true
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Room is how much the streams of a crawl may hold. Zero values mean 256 MiB an event log
+// StreamLimits is how much the streams of a crawl may hold. Zero values mean 256 MiB an event log
 // and 1 GiB of pages.
-type Room struct {
+type StreamLimits struct {
 	Events, Pages int64 // bytes
 	Replicas      int
 }
 
 // EnsureStreams creates the streams of a crawl, or finds them there. Every service may call
 // it; it is idempotent.
-func EnsureStreams(ctx context.Context, q *queue.Conn, spec crawl.Spec, room Room) error {
+func EnsureStreams(ctx context.Context, q *queue.Conn, spec crawl.Spec, room StreamLimits) error {
 	if room.Events == 0 {
 		room.Events = 256 << 20
 	}

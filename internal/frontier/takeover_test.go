@@ -171,7 +171,7 @@ func (c *crew) checkpoints() []string {
 
 func (c *crew) snapshots() *queue.Snapshots {
 	c.t.Helper()
-	s, err := c.q.OpenSnapshots(c.t.Context(), queue.SnapshotConfig{Bucket: crawl.Names(c.spec.Name).Checkpoints(), MaxBytes: checkpointRoom})
+	s, err := c.q.OpenSnapshots(c.t.Context(), queue.SnapshotConfig{Bucket: crawl.Names(c.spec.Name).Checkpoints(), MaxBytes: checkpointSpace})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -453,7 +453,7 @@ func TestKilledBetweenTheStepsOfACheckpoint(t *testing.T) {
 func TestAFullLogIsEmptied(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		spec := crewSpec(1)
-		c := newCrewWith(t, spec, Room{Events: 256 << 10, Pages: 16 << 20})
+		c := newCrewWith(t, spec, StreamLimits{Events: 256 << 10, Pages: 16 << 20})
 		c.opt.Checkpoint = 1 << 30
 		s := c.script()
 		link := func(i int) crawl.Event {

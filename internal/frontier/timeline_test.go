@@ -121,23 +121,23 @@ func TestTimelineIsBounded(t *testing.T) {
 		b.links(0, "", "http://a.example/", "http://b.example/")
 		begin := time.Now()
 		b.event(crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: 1}, Traces: []crawl.Trace{sent("b.example", begin, 0, 1)}})
-		told := 0
-		for n := uint64(1); told < 3*timeline.Keep; n++ {
-			starts := []int{told}
+		reported := 0
+		for n := uint64(1); reported < 3*timeline.Keep; n++ {
+			starts := []int{reported}
 			for len(starts) < int(1+n%40) {
-				starts = append(starts, told+len(starts))
+				starts = append(starts, reported+len(starts))
 			}
-			b.event(crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: n}, Traces: []crawl.Trace{sent("a.example", begin, told, starts...)}})
-			told += len(starts)
+			b.event(crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: n}, Traces: []crawl.Trace{sent("a.example", begin, reported, starts...)}})
+			reported += len(starts)
 			got := b.timeline(timelineRequest{Host: "a.example"}).Requests
-			if len(got) < min(told, timeline.Keep) || len(got) > timeline.Keep+200 {
-				t.Fatalf("%d requests kept of %d", len(got), told)
+			if len(got) < min(reported, timeline.Keep) || len(got) > timeline.Keep+200 {
+				t.Fatalf("%d requests kept of %d", len(got), reported)
 			}
-			if last := got[len(got)-1].URL; last != fmt.Sprintf("http://a.example/%d", told-1) {
-				t.Fatalf("the last is %s of %d", last, told)
+			if last := got[len(got)-1].URL; last != fmt.Sprintf("http://a.example/%d", reported-1) {
+				t.Fatalf("the last is %s of %d", last, reported)
 			}
-			if first := got[0].URL; first != fmt.Sprintf("http://a.example/%d", told-len(got)) {
-				t.Fatalf("the first of %d is %s of %d", len(got), first, told)
+			if first := got[0].URL; first != fmt.Sprintf("http://a.example/%d", reported-len(got)) {
+				t.Fatalf("the first of %d is %s of %d", len(got), first, reported)
 			}
 		}
 		if got := b.timeline(timelineRequest{Host: "b.example"}); len(got.Requests) != 1 {

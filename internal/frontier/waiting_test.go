@@ -21,11 +21,11 @@ func TestSitemapsAreReadWhileFewWait(t *testing.T) {
 		b := newBench(t, withSitemaps("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		origin := canon.URL("http://a.example/").Origin()
-		var errands []crawl.Errand
+		var aux []crawl.AuxRequest
 		for i := range files {
-			errands = append(errands, crawl.Errand{Kind: crawl.ErrandSitemap, URL: canon.URL(fmt.Sprintf("http://a.example/s%d.xml", i)), Origin: origin, Hop: 1})
+			aux = append(aux, crawl.AuxRequest{Kind: crawl.AuxSitemap, URL: canon.URL(fmt.Sprintf("http://a.example/s%d.xml", i)), Origin: origin, Hop: 1})
 		}
-		b.event(crawl.Event{Errands: errands})
+		b.event(crawl.Event{Aux: aux})
 		most, read := int64(0), 0
 		for i := 0; b.status().Shards[0].DueSoon > 0; i++ {
 			if i > 10_000 {
@@ -37,11 +37,11 @@ func TestSitemapsAreReadWhileFewWait(t *testing.T) {
 					b.finish(v, crawl.Stored, "")
 					continue
 				}
-				if len(v.Errands) != 1 {
-					t.Fatalf("%d sitemaps in a visit", len(v.Errands))
+				if len(v.Aux) != 1 {
+					t.Fatalf("%d sitemaps in a visit", len(v.Aux))
 				}
 				read++
-				e := v.Errands[0]
+				e := v.Aux[0]
 				l := crawl.Links{Depth: 1, Source: crawl.SourceSitemap, FoundOn: e.URL}
 				for j := range pages {
 					l.URLs = append(l.URLs, e.URL+canon.URL(fmt.Sprintf("/%d", j)))
@@ -166,17 +166,17 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 		}
 		// Neither does an index, or a redirect.
 		origin := canon.URL("http://a.one.example/").Origin()
-		b.event(crawl.Event{Errands: []crawl.Errand{{Kind: crawl.ErrandSitemap, URL: "http://victim.example/2.xml", Origin: origin, Hop: 1}}})
+		b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://victim.example/2.xml", Origin: origin, Hop: 1}}})
 		if got := b.sitemapsOf2("victim.example"); got != nil || b.s.ledger.Hosts["victim.example"] != nil {
 			t.Errorf("a third party out of scope is asked for %v by an index", got)
 		}
 		// Of those asked of one host by others so many are kept, and the next waits for what
 		// the last one named.
-		var errands []crawl.Errand
+		var aux []crawl.AuxRequest
 		for i := range sitemaps.MaxForeignSitemaps + 5 {
-			errands = append(errands, crawl.Errand{Kind: crawl.ErrandSitemap, URL: canon.URL(fmt.Sprintf("http://b.one.example/%d.xml", i)), Origin: origin, Hop: 1})
+			aux = append(aux, crawl.AuxRequest{Kind: crawl.AuxSitemap, URL: canon.URL(fmt.Sprintf("http://b.one.example/%d.xml", i)), Origin: origin, Hop: 1})
 		}
-		b.event(crawl.Event{Errands: errands})
+		b.event(crawl.Event{Aux: aux})
 		h := b.s.ledger.Hosts["b.one.example"]
 		if h.SitemapsForeign != sitemaps.MaxForeignSitemaps || h.Sitemaps != sitemaps.MaxForeignSitemaps {
 			t.Errorf("%d sitemaps for others, %d in all", h.SitemapsForeign, h.Sitemaps)
@@ -187,13 +187,13 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 				if v.Host != h.Name {
 					continue
 				}
-				if len(v.Errands) != 1 {
-					t.Fatalf("%d sitemaps for others in a visit", len(v.Errands))
+				if len(v.Aux) != 1 {
+					t.Fatalf("%d sitemaps for others in a visit", len(v.Aux))
 				}
 				b.read(v, crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Entries: 50})
 			}
 		}
-		next := func() time.Duration { return time.Until(b.s.polite.ErrandFrom(h, &h.Errands[0], time.Now())) }
+		next := func() time.Duration { return time.Until(b.s.polite.AuxFrom(h, &h.Aux[0], time.Now())) }
 		// The answer came before the visit told that the address is private.
 		if got := next(); got <= 0 || got > time.Second {
 			t.Errorf("the next is read in %v, want 1 s: fifty URLs of a private host", got)
@@ -202,7 +202,7 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 		if got := next(); got < 49*time.Second || got > 50*time.Second {
 			t.Errorf("the next is read in %v, want 50 s: fifty URLs, a second each", got)
 		}
-		if got := b.s.polite.ErrandsReady(h, 1, time.Now()); got != nil {
+		if got := b.s.polite.AuxReady(h, 1, time.Now()); got != nil {
 			t.Errorf("%v is read at once", got)
 		}
 	})

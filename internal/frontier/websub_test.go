@@ -27,7 +27,7 @@ func hubbed(t *testing.T, spec crawl.Spec) *bench {
 	b := newBench(t, spec)
 	b.links(0, "", "http://a.example/")
 	b.announces("http://a.example/", 1, testFeed)
-	v, ok := b.nextErrand(crawl.ErrandFeed, time.Minute)
+	v, ok := b.nextAux(crawl.AuxFeed, time.Minute)
 	if !ok {
 		t.Fatal("the feed is not read")
 	}
@@ -40,7 +40,7 @@ func (b *bench) posted(within time.Duration, m crawl.RUP) (url.Values, bool) {
 	b.t.Helper()
 	b.outboxToLog()
 	for end := time.Now().Add(within); !time.Now().After(end); {
-		v, ok := b.nextErrand(crawl.ErrandWebSub, min(within, 30*time.Minute))
+		v, ok := b.nextAux(crawl.AuxWebSub, min(within, 30*time.Minute))
 		b.outboxToLog()
 		if !ok {
 			continue
@@ -48,14 +48,14 @@ func (b *bench) posted(within time.Duration, m crawl.RUP) (url.Values, bool) {
 		if v.Host != "hub.example" || len(v.URLs) != 0 {
 			b.t.Fatalf("%+v", v)
 		}
-		f, err := url.ParseQuery(v.Errands[0].Form)
+		f, err := url.ParseQuery(v.Aux[0].Form)
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		e := v.Errands[0]
+		e := v.Aux[0]
 		e.Form = ""
-		b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Errand: e, RUP: m}}})
-		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: []crawl.Errand{e}}})
+		b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Aux: e, RUP: m}}})
+		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: []crawl.AuxRequest{e}}})
 		b.commit()
 		return f, true
 	}
@@ -99,20 +99,20 @@ func TestWebSub(t *testing.T) {
 		says(crawl.WebSub{Mode: crawl.WebSubDeliver, URLs: []canon.URL{"http://a.example/early"}, Mods: []int64{0}})
 		says(crawl.WebSub{Mode: "subscribe", Lease: 24 * time.Hour})
 		b.event(crawl.Event{WebSub: []crawl.WebSub{{Topic: testFeed, N: 2, Mode: crawl.WebSubDeliver, URLs: []canon.URL{"http://a.example/other"}, Mods: []int64{0}}}})
-		if got := b.updates(crawl.SourceWebSub); got.State != "subscribed" || got.Strange != 1 || got.Told != 0 || !intends("subscribe") || intends("unsubscribe") {
+		if got := b.updates(crawl.SourceWebSub); got.State != "subscribed" || got.Strange != 1 || got.Reported != 0 || !intends("subscribe") || intends("unsubscribe") {
 			t.Errorf("%+v", got)
 		}
 		says(crawl.WebSub{Mode: crawl.WebSubDeliver, URLs: []canon.URL{"http://a.example/new", "http://b.example/foreign"}, Mods: []int64{time.Now().Unix(), 0}})
 		b.again()
-		if got := b.updates(crawl.SourceWebSub); got.Told != 2 || got.Sooner != 1 || got.Reports != 1 || len(b.s.ledger.Hosts) != 2 {
+		if got := b.updates(crawl.SourceWebSub); got.Reported != 2 || got.Sooner != 1 || got.Reports != 1 || len(b.s.ledger.Hosts) != 2 {
 			t.Errorf("%+v; hosts %d", got, len(b.s.ledger.Hosts))
 		}
 		// A delivery that is no feed has the feed read at once; otherwise it is read once a day.
 		time.Sleep(2 * time.Minute)
 		says(crawl.WebSub{Mode: crawl.WebSubDeliver})
-		v, ok := b.nextErrand(crawl.ErrandFeed, 2*time.Minute)
+		v, ok := b.nextAux(crawl.AuxFeed, 2*time.Minute)
 		if !ok {
-			t.Fatalf("the feed is not read: %+v, %+v, %v", b.updates(crawl.SourceFeed), b.updates(crawl.SourceWebSub), b.s.ledger.Hosts["a.example"].Errands)
+			t.Fatalf("the feed is not read: %+v, %+v, %v", b.updates(crawl.SourceFeed), b.updates(crawl.SourceWebSub), b.s.ledger.Hosts["a.example"].Aux)
 		}
 		b.reads(v, crawl.Feed{Status: 304, NotModified: true})
 		if next := *b.updates(crawl.SourceFeed).Next; time.Until(next) < 20*time.Hour {

@@ -116,7 +116,7 @@ func TestAliasesAcrossShards(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := 0
-			if err := atRest(r).Pages(t.Context(), func(crawl.PageInfo) error { n++; return nil }); err != nil || n != len(listed)+1 {
+			if err := stoppedCrawl(r).Pages(t.Context(), func(crawl.PageInfo) error { n++; return nil }); err != nil || n != len(listed)+1 {
 				t.Errorf("%d pages at rest, %v", n, err)
 			}
 			r.Close()

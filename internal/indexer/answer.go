@@ -45,7 +45,7 @@ type answers struct {
 	status    func() crawl.IndexerStatus
 	token     func() string // by which records of a data.txt are chosen
 	searching bool
-	met       *metrics // nil: nobody watches
+	metrics   *metrics // nil: nobody watches
 	// newest is how many pages of a shard a list of pages is made of; 0: crawl.MaxPagesListed.
 	newest int
 	limit  int // bytes of JSON that one object of an answer may have; 0: any
@@ -68,7 +68,7 @@ func (a answers) handlers() ask.Handlers {
 	all := ask.Handlers{}
 	for question, h := range map[string]func(ctx context.Context, r request, send func(any) error) error{
 		"pages":       a.pages,
-		"pages-under": a.pagesUnder,
+		"pages-under": a.prefixPages,
 		"page": func(ctx context.Context, r request, send func(any) error) error {
 			rec, ok, err := a.page(r)
 			if !ok || err != nil {
@@ -101,13 +101,13 @@ func (a answers) handlers() ask.Handlers {
 
 // answers are this indexer's, for the shards it holds.
 func (x *Indexer) answers() answers {
-	return answers{parts: x.parts, status: x.Status, token: x.token, searching: x.o.Search, met: x.met, limit: maxSent}
+	return answers{parts: x.parts, status: x.Status, token: x.token, searching: x.o.Search, metrics: x.metrics, limit: maxSent}
 }
 
 // parts are the shards held now, to be read from.
 func (x *Indexer) parts() []part {
 	var all []part
-	for _, s := range x.held() {
+	for _, s := range x.ownShards() {
 		all = append(all, s.part)
 	}
 	return all
@@ -164,9 +164,9 @@ func (a answers) page(r request) (rec Record, ok bool, err error) {
 
 // search answers one step of a search.
 func (a answers) search(ctx context.Context, r request, send func(any) error) (err error) {
-	if a.met != nil {
+	if a.metrics != nil {
 		began := time.Now()
-		defer func() { a.met.searched(ctx, r.Step, err, time.Since(began)) }()
+		defer func() { a.metrics.searched(ctx, r.Step, err, time.Since(began)) }()
 	}
 	p := r.Plan
 	if p == nil {

@@ -37,7 +37,7 @@ func BenchmarkHandle(b *testing.B) {
 	defer store.Close()
 	met, _ := newMetrics(nil, nil)
 	s := &shard{part: part{id: 0, store: store}, log: testLog(), put: store.Put,
-		x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, met: met}}
+		x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, metrics: met}}
 	const perMessage, perBatch = 16, 4
 	n := 0
 	var batch []queue.Message

@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/s2"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/racing"
 )
@@ -59,7 +59,7 @@ func TestDatasetsOfBombs(t *testing.T) {
 	}
 	b.WriteString(`]}`)
 	dir := t.TempDir()
-	store, err := pages.Open(homes.PagesFile(dir, 0), pages.Options{})
+	store, err := pages.Open(assignment.PagesFile(dir, 0), pages.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestDatasetsOfBombs(t *testing.T) {
 	}
 	defer r.Close()
 	sets, most := 0, peak()
-	if err := atRest(r).Datasets(t.Context(), func(crawl.DatasetInfo) error { sets++; return nil }); err != nil {
+	if err := stoppedCrawl(r).Datasets(t.Context(), func(crawl.DatasetInfo) error { sets++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	held := most()

@@ -81,7 +81,7 @@ func (s *shard) keepParts(ctx context.Context, batch []crawl.Page, now time.Time
 		began := time.Now()
 		res, err := s.store.PutParts(batch)
 		if err == nil {
-			s.x.met.stored(res, slices.DeleteFunc(slices.Clone(batch), func(p pages.Page) bool { return p.Part > 0 }), time.Since(began))
+			s.x.metrics.stored(res, slices.DeleteFunc(slices.Clone(batch), func(p pages.Page) bool { return p.Part > 0 }), time.Since(began))
 		}
 		return err
 	})
@@ -120,7 +120,7 @@ func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt, Room: room, First: max(p.Part-1, 0) * catalog.MaxClaims}
+	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt, Capacity: room, First: max(p.Part-1, 0) * catalog.MaxClaims}
 	read := catalog.ReadJSON
 	if doc.Page {
 		read = catalog.ReadPage
@@ -190,7 +190,7 @@ func eachClaimIn(p part, token string, now time.Time, budget *catalog.Budget, fn
 				part.Part, part.Claims, part.Encoding, part.Body = n, nil, crawl.EncodingS2, body
 				var claims []crawl.DatasetClaim
 				var err error
-				if p.marks.read(&part, func() { claims, err = claimsOf(&part, budget.Room(string(page.URL))) }) != nil || err != nil {
+				if p.marks.read(&part, func() { claims, err = claimsOf(&part, budget.Capacity(string(page.URL))) }) != nil || err != nil {
 					return nil
 				}
 				if cut && len(claims) > 0 {
@@ -202,7 +202,7 @@ func eachClaimIn(p part, token string, now time.Time, budget *catalog.Budget, fn
 		}
 		var claims []crawl.DatasetClaim
 		var err error
-		if p.marks.read(&page, func() { claims, err = claimsOf(&page, budget.Room(string(page.URL))) }) != nil || err != nil {
+		if p.marks.read(&page, func() { claims, err = claimsOf(&page, budget.Capacity(string(page.URL))) }) != nil || err != nil {
 			// It could be read when it was stored; whoever looks at the page sees
 			// what is wrong with it.
 			return nil

@@ -103,9 +103,9 @@ func TestClaimsGoWithTheirDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		var atRest []crawl.DatasetClaim
-		if err := r.Handlers("").Ask(t.Context(), "datasets", nil, func(v any) error { atRest = append(atRest, v.(crawl.DatasetClaim)); return nil }); err != nil || !slices.Equal(titles(atRest), want) {
-			t.Errorf("at rest %q (%v), want %q", titles(atRest), err, want)
+		var stopped []crawl.DatasetClaim
+		if err := r.Handlers("").Ask(t.Context(), "datasets", nil, func(v any) error { stopped = append(stopped, v.(crawl.DatasetClaim)); return nil }); err != nil || !slices.Equal(titles(stopped), want) {
+			t.Errorf("at rest %q (%v), want %q", titles(stopped), err, want)
 		}
 	})
 }

@@ -20,7 +20,7 @@ import (
 func (s *shard) consume(ctx context.Context, epoch uint64) error {
 	fenced := sync.OnceFunc(func() { close(s.fenced) })
 	for ctx.Err() == nil {
-		full, changed := s.x.room()
+		full, changed := s.x.space()
 		if full != nil {
 			select {
 			case <-ctx.Done():
@@ -210,7 +210,7 @@ func (s *shard) keep(ctx context.Context, batch []pages.Page) error {
 		began := time.Now()
 		res, err := s.put(batch)
 		if err == nil {
-			s.x.met.stored(res, batch, time.Since(began))
+			s.x.metrics.stored(res, batch, time.Since(began))
 			if s.x.traces != nil {
 				s.x.traceKept(s.id, batch, began, (*tracing.Visit).Stored)
 			}
@@ -227,7 +227,7 @@ func (s *shard) persist(ctx context.Context, do func() error) error {
 	again := backoff.Delay{Least: 100 * time.Millisecond, Most: 5 * time.Second}
 	for {
 		err := do()
-		if err == nil || !errors.Is(err, pages.ErrNoRoom) && !errors.Is(err, archive.ErrWrite) && s.store.SetMark(markWritten, time.Now().UTC().String()) == nil {
+		if err == nil || !errors.Is(err, pages.ErrNoSpace) && !errors.Is(err, archive.ErrWrite) && s.store.SetMark(markWritten, time.Now().UTC().String()) == nil {
 			return err
 		}
 		if s.stuck.Swap(&err) == nil {
@@ -275,15 +275,15 @@ func (s *shard) giveUp(ctx context.Context, m queue.Message, cause error) error 
 	if len(ev.StoreFailed) == 0 {
 		return nil
 	}
-	if err := s.x.tell(ctx, s.id, &ev); err != nil {
+	if err := s.x.publish(ctx, s.id, &ev); err != nil {
 		return fmt.Errorf("cannot report lost pages to the frontier: %w", err)
 	}
-	s.x.met.failed.Add(float64(len(ev.StoreFailed)))
+	s.x.metrics.failed.Add(float64(len(ev.StoreFailed)))
 	return nil
 }
 
-// tell appends an event to the log of a shard.
-func (x *Indexer) tell(ctx context.Context, shard int, ev *crawl.Event) error {
+// publish appends an event to the log of a shard.
+func (x *Indexer) publish(ctx context.Context, shard int, ev *crawl.Event) error {
 	l, err := x.q.OpenLog(ctx, queue.LogConfig{Stream: x.names.EventsStream(shard), Subject: x.names.EventsSubject(shard)})
 	if err == nil {
 		_, err = l.Append(ctx, crawl.AppendEvent(nil, ev))
@@ -306,7 +306,7 @@ func (s *shard) refill(ctx context.Context) error {
 	if err := s.x.step("refill"); err != nil {
 		return err
 	}
-	if err := s.x.tell(ctx, s.id, &crawl.Event{StoreLost: s.store.Identity()}); err != nil {
+	if err := s.x.publish(ctx, s.id, &crawl.Event{StoreLost: s.store.Identity()}); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -315,7 +315,7 @@ func (s *shard) refill(ctx context.Context) error {
 	if err := s.x.step("refilled"); err != nil {
 		return err
 	}
-	if err := s.home.Refilled(ctx); err != nil {
+	if err := s.assignment.Refilled(ctx); err != nil {
 		return err // it is told again, which changes nothing
 	}
 	s.refilling.Store(false)

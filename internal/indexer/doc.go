@@ -14,7 +14,8 @@
 // that cannot be stored although the store can be written is given up at its fifth delivery:
 // reported to the frontier as store-failed, logged, acknowledged; its neighbours are stored.
 //
-// Which indexer has which shard, and where its pages are, is for internal/indexer/homes to say.
+// Which indexer has which shard, and where its pages are, is for internal/indexer/assignment to
+// say.
 //
 // Questions are answered over internal/ask while an indexer runs, and by a Reader from the files
 // when none does, by the same handlers: pages, page, search, export, indexer-status.

@@ -55,7 +55,7 @@ func TestExportIsTheSame(t *testing.T) {
 		}
 		defer r.Close()
 		for _, format := range formats {
-			if got := table(atRest(r), format); got != over[format] || len(got) < 10_000 {
+			if got := table(stoppedCrawl(r), format); got != over[format] || len(got) < 10_000 {
 				t.Errorf("%s: %d bytes over NATS, %d from the files", format, len(over[format]), len(got))
 			}
 		}

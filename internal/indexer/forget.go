@@ -126,7 +126,7 @@ func (s *shard) forget(ctx context.Context) error {
 			return err
 		}
 		gone += n
-		s.x.met.deleted.Add(float64(n))
+		s.x.metrics.deleted.Add(float64(n))
 		if err := s.x.step("forgot"); err != nil {
 			return err
 		}

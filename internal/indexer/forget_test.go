@@ -162,17 +162,17 @@ func TestReaderHides(t *testing.T) {
 		defer r.Close()
 		r.Hide([]string{"d.example"})
 		var listed, claims []string
-		atRest(r).Pages(t.Context(), func(p crawl.PageInfo) error { listed = append(listed, p.URL); return nil })
-		atRest(r).Datasets(t.Context(), func(d crawl.DatasetInfo) error { claims = append(claims, d.Title); return nil })
-		a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "okapi", Limit: 10})
+		stoppedCrawl(r).Pages(t.Context(), func(p crawl.PageInfo) error { listed = append(listed, p.URL); return nil })
+		stoppedCrawl(r).Datasets(t.Context(), func(d crawl.DatasetInfo) error { claims = append(claims, d.Title); return nil })
+		a, err := stoppedCrawl(r).Search(t.Context(), crawl.SearchRequest{Query: "okapi", Limit: 10})
 		if err != nil || len(a.Hits) != 1 || !slices.Equal(listed, []string{"https://k.example/"}) || !slices.Equal(claims, []string{"k"}) {
 			t.Errorf("listed %q, datasets %q, hits %+v, %v", listed, claims, a.Hits, err)
 		}
-		if _, ok, _ := pageAtRest(r, "https://d.example/"); ok {
+		if _, ok, _ := pageStopped(r, "https://d.example/"); ok {
 			t.Error("shown")
 		}
 		var b strings.Builder
-		if _, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: "jsonl"}, &b); err != nil || strings.Contains(b.String(), "d.example") {
+		if _, err := stoppedCrawl(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: "jsonl"}, &b); err != nil || strings.Contains(b.String(), "d.example") {
 			t.Errorf("exported: %s, %v", b.String(), err)
 		}
 	})

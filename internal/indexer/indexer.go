@@ -20,7 +20,7 @@ import (
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
-	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/internal/tracing"
@@ -62,14 +62,14 @@ type Options struct {
 
 // Indexer is the service. Make it with New, Run it once; Status may be asked at any time.
 type Indexer struct {
-	q     *queue.Conn
-	o     Options
-	names crawl.Names
-	log   *slog.Logger
-	met   *metrics
+	q       *queue.Conn
+	o       Options
+	names   crawl.Names
+	log     *slog.Logger
+	metrics *metrics
 	// nil: none are made
-	traces *tracing.Crawl
-	turns  chan struct{} // a token per search index that may analyze at the same time
+	traces    *tracing.Crawl
+	analyzing chan struct{} // a token per search index that may analyze at the same time
 	// a token for who builds a search index anew: one shard after another
 	building chan struct{}
 	work     *queue.Work
@@ -81,8 +81,8 @@ type Indexer struct {
 	archived                                      archive.Sizes
 	types                                         typeCounts
 
-	homes *homes.Homes
-	marks *marks // of the directory; before Run they only recover
+	assignments *assignment.Assignments
+	marks       *marks // of the directory; before Run they only recover
 
 	// For tests.
 	// step ends what is done next, as if the process had been killed there.
@@ -124,31 +124,31 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 	x := &Indexer{
 		q: q, o: o, names: crawl.Names(spec.Name), log: o.Log, spec: spec, traces: o.Tracer.Of(spec), shards: make(map[int]*shard), changed: make(chan struct{}),
 		// Search may use half the processors: the other half is the crawl's.
-		turns:    make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
-		building: make(chan struct{}, 1),
-		step:     func(string) error { return nil }, filled: make(chan struct{}),
+		analyzing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		building:  make(chan struct{}, 1),
+		step:      func(string) error { return nil }, filled: make(chan struct{}),
 	}
-	x.homes = homes.New(x.homesOptions())
+	x.assignments = assignment.New(x.assignmentOptions())
 	x.marks = newMarks(o.Log)
 	x.setForgotten(spec)
 	var err error
-	if x.met, err = newMetrics(o.Registry, x); err != nil {
+	if x.metrics, err = newMetrics(o.Registry, x); err != nil {
 		return nil, fmt.Errorf("indexer metrics: %w", err)
 	}
 	return x, nil
 }
 
-// homesOptions say what homes are to do for this indexer. What New sets later is looked
+// assignmentOptions say what homes are to do for this indexer. What New sets later is looked
 // up when it is needed.
-func (x *Indexer) homesOptions() homes.Options {
-	return homes.Options{
+func (x *Indexer) assignmentOptions() assignment.Options {
+	return assignment.Options{
 		Queue: x.q, Crawl: x.names, Shards: x.spec.Shards, Dir: x.o.Dir, Instance: x.o.Instance, Embedded: x.o.Embedded, Term: x.o.Term,
-		RebuildAfter: x.o.RebuildAfter, Log: x.log, Serve: x.serve, Mine: x.mine, Tell: x.tell, Room: x.room,
+		RebuildAfter: x.o.RebuildAfter, Log: x.log, Serve: x.serve, Mine: x.mine, Publish: x.publish, Space: x.space,
 		Step:     func(what string) error { return x.step(what) },
 		Fault:    x.o.Fault,
-		Moved:    func(direction string, took time.Duration) { x.met.moved(direction, took) },
-		NotMoved: func() { x.met.notMoved.Inc() },
-		Rebuilt:  func() { x.met.rebuilds.Inc() },
+		Moved:    func(direction string, took time.Duration) { x.metrics.moved(direction, took) },
+		NotMoved: func() { x.metrics.notMoved.Inc() },
+		Rebuilt:  func() { x.metrics.rebuilds.Inc() },
 	}
 }
 
@@ -212,7 +212,7 @@ func (x *Indexer) run(ctx context.Context) error {
 	}
 	x.setFull(floor.Err())
 	x.marks = openMarks(x.o.Dir, 5*time.Second, x.log, x.o.Try)
-	x.marks.count = x.met.unreadable.Inc
+	x.marks.count = x.metrics.unreadable.Inc
 	defer x.marks.close()
 	kv, err := x.q.OpenBucket(ctx, x.names.Bucket(), 0)
 	if err != nil {
@@ -226,12 +226,12 @@ func (x *Indexer) run(ctx context.Context) error {
 	if err == nil {
 		defer svc.Stop()
 		handlers := x.answers().handlers()
-		handlers["judge-links"] = x.judgeLinks
+		handlers["judge-links"] = x.previewLinks
 		err = svc.HandleAll(x.ids, handlers)
 	}
 	g.Go(func() error { return err })
 	g.Go(func() error { floor.Watch(ctx, x.log, x.setFull); return nil })
-	g.Go(func() error { return x.homes.Run(ctx, kv) })
+	g.Go(func() error { return x.assignments.Run(ctx, kv) })
 	return g.Wait()
 }
 
@@ -244,8 +244,8 @@ func (x *Indexer) setFull(err error) {
 	x.filled = make(chan struct{})
 }
 
-// room returns why nothing is taken in, and a channel that is closed when that changes.
-func (x *Indexer) room() (full error, changed <-chan struct{}) {
+// space returns why nothing is taken in, and a channel that is closed when that changes.
+func (x *Indexer) space() (full error, changed <-chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.full, x.filled
@@ -264,8 +264,8 @@ func (x *Indexer) openWork(ctx context.Context) (err error) {
 	return err
 }
 
-// held returns the shards held now, by number.
-func (x *Indexer) held() []*shard {
+// ownShards returns the shards held now, by number.
+func (x *Indexer) ownShards() []*shard {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	all := make([]*shard, 0, len(x.shards))
@@ -276,7 +276,7 @@ func (x *Indexer) held() []*shard {
 	return all
 }
 
-func (x *Indexer) hold(s *shard) {
+func (x *Indexer) addShard(s *shard) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.shards[s.id] = s
@@ -303,7 +303,7 @@ func space(dir string) (free, total int64) {
 // ids are the numbers of the shards held now.
 func (x *Indexer) ids() []int {
 	ids := []int{}
-	for _, s := range x.held() {
+	for _, s := range x.ownShards() {
 		ids = append(ids, s.id)
 	}
 	return ids
@@ -316,14 +316,14 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 	st := crawl.IndexerStatus{Instance: x.o.Instance, Shards: []int{}, Forgotten: x.forgottenText()}
 	st.DiskFree, st.DiskTotal = space(x.o.Dir)
 	st.ArchiveFiles, st.ArchiveRecords, st.ArchiveOutlinks = x.archiveFiles.Load(), x.archiveRecords.Load(), x.archiveOutlinks.Load()
-	if full, _ := x.room(); full != nil {
+	if full, _ := x.space(); full != nil {
 		st.Paused = full.Error()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	var stores []*pages.Store
 	var indexes []*search.Index
-	for _, s := range x.held() {
+	for _, s := range x.ownShards() {
 		stores = append(stores, s.store)
 		if index := s.index.Load(); index != nil {
 			indexes = append(indexes, index)

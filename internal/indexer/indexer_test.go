@@ -21,7 +21,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -250,10 +250,10 @@ func TestStoresIndexesAnswers(t *testing.T) {
 		if got := asked[crawl.IndexerStatus](w, "indexer-status", nil); len(got) != 1 || got[0].Pages != 41 {
 			t.Errorf("indexer-status: %+v", got)
 		}
-		if n := testutil.ToFloat64(x.met.pagesStored); n != 41 {
+		if n := testutil.ToFloat64(x.metrics.pagesStored); n != 41 {
 			t.Errorf("curtsy_indexer_pages_stored_total = %v", n)
 		}
-		if n := testutil.ToFloat64(x.met.questions.WithLabelValues("rank", "answered")); n < 1 {
+		if n := testutil.ToFloat64(x.metrics.questions.WithLabelValues("rank", "answered")); n < 1 {
 			t.Errorf("after a search, curtsy_indexer_search_questions_total of rank = %v", n)
 		}
 		if problems, err := testutil.GatherAndLint(reg); err != nil || len(problems) > 0 {
@@ -273,14 +273,14 @@ func checkFiles(t *testing.T, dir string, live []crawl.PageInfo) {
 	}
 	defer r.Close()
 	var stored []crawl.PageInfo
-	atRest(r).Pages(t.Context(), func(p crawl.PageInfo) error { stored = append(stored, p); return nil })
+	stoppedCrawl(r).Pages(t.Context(), func(p crawl.PageInfo) error { stored = append(stored, p); return nil })
 	byURL := func(a, b crawl.PageInfo) int { return strings.Compare(a.URL, b.URL) }
 	slices.SortFunc(live, byURL)
 	slices.SortFunc(stored, byURL)
 	if a, b := fmt.Sprint(asJSON(live)), fmt.Sprint(asJSON(stored)); a != b {
 		t.Errorf("pages differ:\nlive    %s\nat rest %s", a, b)
 	}
-	a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "walrus hidden", Limit: 100})
+	a, err := stoppedCrawl(r).Search(t.Context(), crawl.SearchRequest{Query: "walrus hidden", Limit: 100})
 	if err != nil || a.Behind != 0 || len(a.Hits) == 0 {
 		t.Errorf("Search = %+v, %v", a, err)
 	}
@@ -291,23 +291,25 @@ func checkFiles(t *testing.T, dir string, live []crawl.PageInfo) {
 	}
 	for _, format := range []string{"jsonl", "text", "html"} {
 		var b strings.Builder
-		if _, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format}, &b); err != nil {
+		if _, err := stoppedCrawl(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format}, &b); err != nil {
 			t.Fatal(err)
 		}
 		if s := b.String(); strings.Contains(s, "hidden-text") || !strings.Contains(s, "number39") {
 			t.Errorf("export %s: nosnippet text in it, or other text not: %.200s", format, s)
 		}
 	}
-	if rec, ok, err := pageAtRest(r, "https://H0.example:443/p7"); !ok || err != nil || !strings.Contains(rec.HTML, "number7") {
+	if rec, ok, err := pageStopped(r, "https://H0.example:443/p7"); !ok || err != nil || !strings.Contains(rec.HTML, "number7") {
 		t.Errorf("Page = %v, %v", ok, err)
 	}
 }
 
-// atRest asks a Reader.
-func atRest(r *Reader) *asker.Crawl { return asker.AtRest(crawl.Spec{}, r.Close, r.Handlers("")) }
+// stoppedCrawl asks a Reader.
+func stoppedCrawl(r *Reader) *asker.Crawl {
+	return asker.Stopped(crawl.Spec{}, r.Close, r.Handlers(""))
+}
 
-// pageAtRest asks a Reader for one page.
-func pageAtRest(r *Reader, url string) (rec Record, ok bool, err error) {
+// pageStopped asks a Reader for one page.
+func pageStopped(r *Reader, url string) (rec Record, ok bool, err error) {
 	err = r.Handlers("").Ask(context.Background(), "page", request{URL: url}, func(v any) error { rec, ok = v.(Record); return nil })
 	return rec, ok, err
 }
@@ -369,7 +371,7 @@ func TestLongPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		if rec, ok, err := pageAtRest(r, "https://a.example/words"); !ok || err != nil || rec.Cut || len(rec.HTML) < 5<<20 {
+		if rec, ok, err := pageStopped(r, "https://a.example/words"); !ok || err != nil || rec.Cut || len(rec.HTML) < 5<<20 {
 			t.Errorf("from the files: %v, %v, %d bytes", ok, err, len(rec.HTML))
 		}
 	})
@@ -443,7 +445,7 @@ func TestHomes(t *testing.T) {
 		}
 		stopB()
 		for _, i := range ofA {
-			if err := os.Rename(homes.PagesFile(dirs["one"], i), homes.PagesFile(dirs["two"], i)); err != nil {
+			if err := os.Rename(assignment.PagesFile(dirs["one"], i), assignment.PagesFile(dirs["two"], i)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/simnet"
 )
@@ -42,13 +42,13 @@ func (w *world) fill(n int) *feeder {
 }
 
 // record reads a shard's home.
-func (w *world) record(shard int) homes.Record {
+func (w *world) record(shard int) assignment.Record {
 	w.t.Helper()
 	kv, err := w.q.OpenBucket(w.t.Context(), "test-CRAWL", 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	h, _, err := homes.Read(w.t.Context(), kv, shard)
+	h, _, err := assignment.Read(w.t.Context(), kv, shard)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestPageStoreSpoiled(t *testing.T) {
 		"emptied":          func(path string) error { return os.Truncate(path, 0) },
 		"cut short":        func(path string) error { return os.Truncate(path, 5000) },
 		"something else":   func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("no store "), 4096), 0o600) },
-		"a search's index": func(path string) error { return os.Rename(homes.SearchFile(filepath.Dir(path), 0), path) },
+		"a search's index": func(path string) error { return os.Rename(assignment.SearchFile(filepath.Dir(path), 0), path) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			simnet.Test(t, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestPageStoreSpoiled(t *testing.T) {
 				a := w.peer("one", "", o, nil)
 				f := w.fill(5)
 				a.stop()
-				path := homes.PagesFile(a.dir, 0)
+				path := assignment.PagesFile(a.dir, 0)
 				if err := spoil(path); err != nil {
 					t.Fatal(err)
 				}
@@ -193,17 +193,17 @@ func TestHomeAwayForLong(t *testing.T) {
 		a = w.peer("one", a.dir, o, nil)
 		w.holders(1, a, b)
 		for shard := range 2 {
-			aside, _ := filepath.Glob(homes.PagesFile(a.dir, shard) + ".aside-*")
+			aside, _ := filepath.Glob(assignment.PagesFile(a.dir, shard) + ".aside-*")
 			held := slices.Contains(a.ids(), shard)
 			if held != (len(aside) == 1) {
 				t.Errorf("shard %d, held %v: put aside %v", shard, held, aside)
 			}
-			if !held && !exists(homes.PagesFile(a.dir, shard)) {
+			if !held && !exists(assignment.PagesFile(a.dir, shard)) {
 				t.Errorf("shard %d: the file that does not count is gone", shard)
 			}
 			olds += len(aside)
-			for _, f := range append(aside, homes.PagesFile(a.dir, shard)) {
-				if !held || f != homes.PagesFile(a.dir, shard) {
+			for _, f := range append(aside, assignment.PagesFile(a.dir, shard)) {
+				if !held || f != assignment.PagesFile(a.dir, shard) {
 					os.Remove(f)
 				}
 			}
@@ -241,7 +241,7 @@ func TestHomeAwayForAWhile(t *testing.T) {
 }
 
 // known reports whether an indexer knows where the pages of shard 0 are.
-func known(h *homes.Homes) bool {
+func known(h *assignment.Assignments) bool {
 	_, ok := h.Known(0)
 	return ok
 }
@@ -290,7 +290,7 @@ func TestHomeRecordLost(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := kv.Purge(t.Context(), crawl.Home(0)); err != nil {
+				if err := kv.Purge(t.Context(), crawl.AssignmentKey(0)); err != nil {
 					t.Fatal(err)
 				}
 				name := winner("one")
@@ -308,7 +308,7 @@ func TestHomeRecordLost(t *testing.T) {
 				w.holders(1, b)
 				for range 2 {
 					a = w.peer("one", a.dir, Options{}, nil)
-					eventually(t, "put aside", func() bool { return !exists(homes.PagesFile(a.dir, 0)) && known(a.homes) })
+					eventually(t, "put aside", func() bool { return !exists(assignment.PagesFile(a.dir, 0)) && known(a.assignments) })
 					a.stop()
 				}
 				if got := w.lost(0); len(got) != 1 || got[0] != was.Store {

@@ -19,7 +19,7 @@ import (
 func exportLines[T any](t *testing.T, r *Reader, q crawl.ExportQuery, each func(T)) (left crawl.LeftOut) {
 	t.Helper()
 	var b strings.Builder
-	left, err := atRest(r).Export(t.Context(), q, &b)
+	left, err := stoppedCrawl(r).Export(t.Context(), q, &b)
 	if err != nil {
 		t.Fatalf("%+v: %v", q, err)
 	}
@@ -78,7 +78,7 @@ func TestExportMarkdown(t *testing.T) {
 			}
 		}
 		for _, q := range []crawl.ExportQuery{{What: "pages", Format: "pdf"}, {What: "links", Format: "markdown"}} {
-			if _, err := atRest(r).Export(t.Context(), q, new(strings.Builder)); err == nil || !strings.Contains(err.Error(), "use pages as") {
+			if _, err := stoppedCrawl(r).Export(t.Context(), q, new(strings.Builder)); err == nil || !strings.Contains(err.Error(), "use pages as") {
 				t.Errorf("%+v: %v", q, err)
 			}
 		}
@@ -130,7 +130,7 @@ func TestExportSince(t *testing.T) {
 		at := func(path string, visit uint64, says string) crawl.Page {
 			p := page("https://a.example/"+path, visit, "<p>ocelot")
 			var s usage.Set
-			s.ContentSignal(usage.Place{From: "robots.txt", Line: 2}, says)
+			s.ContentSignal(usage.Position{From: "robots.txt", Line: 2}, says)
 			p.Usage = s.Statements()
 			return p
 		}
@@ -175,7 +175,7 @@ func TestExportSince(t *testing.T) {
 		// One text has no place for what is gone: it is counted.
 		for _, format := range []string{"text", "html"} {
 			var b strings.Builder
-			left, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format, For: []string{"ai-train"}, Since: mark}, &b)
+			left, err := stoppedCrawl(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format, For: []string{"ai-train"}, Since: mark}, &b)
 			if err != nil || strings.Count(b.String(), "ocelot") != 1 || !strings.Contains(b.String(), "tapir") || !strings.Contains(b.String(), "/granted") ||
 				left.Pages[crawl.PagesGone] != 2 || left.Pages["nosnippet"] != 1 {
 				t.Errorf("%s: %s, %v, %v", format, b.String(), left, err)
@@ -257,7 +257,7 @@ func TestExportLinksSince(t *testing.T) {
 			{mark, " gone[]noindex hushed[] more[/1 /2] none[]"},
 		} {
 			got := ""
-			if _, err := atRest(r).ExportPageLinks(t.Context(), crawl.ExportQuery{Since: c.since}, func(l *crawl.PageLinks) error {
+			if _, err := stoppedCrawl(r).ExportPageLinks(t.Context(), crawl.ExportQuery{Since: c.since}, func(l *crawl.PageLinks) error {
 				got += fmt.Sprint(" ", l.From, l.To, l.Removed)
 				return nil
 			}); err != nil {

@@ -143,7 +143,7 @@ func TestPanicIsThePagesOutcome(t *testing.T) {
 		if len(told) != 1 || told[0] != "http://a.example/panics 1" {
 			t.Errorf("the frontier is told of %q", told)
 		}
-		if n := testutil.ToFloat64(x.met.unreadable); n != 1 {
+		if n := testutil.ToFloat64(x.metrics.unreadable); n != 1 {
 			t.Errorf("counted %v", n)
 		}
 		stop()
@@ -191,7 +191,7 @@ func TestOneDropIsNotAll(t *testing.T) {
 	defer store.Close()
 	met, _ := newMetrics(nil, nil)
 	passing := errors.New("for a while")
-	s := &shard{part: part{id: 0, store: store}, log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, met: met}}
+	s := &shard{part: part{id: 0, store: store}, log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, metrics: met}}
 	s.put = func([]pages.Page) (pages.Result, error) { return pages.Result{}, passing }
 	bad := crawl.Page{Kind: crawl.KindData, URL: "http://a.example/data.txt", Origin: canon.URL("http://a.example/").Origin(), Visit: crawl.VisitID{Epoch: 1, N: 1},
 		Encoding: crawl.EncodingS2, Body: []byte("\xff\xff\xff\xff")}
@@ -213,7 +213,7 @@ func TestNoPageCostsAnIndexerMuch(t *testing.T) {
 	const size = 1 << 20
 	met, _ := newMetrics(nil, nil)
 	store := func(p crawl.Page) func() {
-		s := &shard{log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, met: met}}
+		s := &shard{log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, metrics: met}}
 		return func() { s.read(p, time.Now()) }
 	}
 	html := func(b pagebomb.Bomb) crawl.Page {

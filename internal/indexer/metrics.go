@@ -110,7 +110,7 @@ func (m *metrics) searched(ctx context.Context, step search.Step, err error, too
 
 var (
 	pagesDesc  = prometheus.NewDesc("curtsy_indexer_pages", "Pages stored.", nil, nil)
-	heldDesc   = prometheus.NewDesc("curtsy_indexer_pages_bytes", "Bytes of the stored pages, decoded.", nil, nil)
+	storedDesc = prometheus.NewDesc("curtsy_indexer_pages_bytes", "Bytes of the stored pages, decoded.", nil, nil)
 	fileDesc   = prometheus.NewDesc("curtsy_indexer_store_bytes", "Size of the page stores' files.", nil, nil)
 	shardsDesc = prometheus.NewDesc("curtsy_indexer_shards", "Shards owned.", nil, nil)
 	pausedDesc = prometheus.NewDesc("curtsy_indexer_paused", "1 while nothing is stored because the disk has too little free space.", nil, nil)
@@ -122,7 +122,7 @@ type collector struct{ x *Indexer }
 
 // Describe is for prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{pagesDesc, heldDesc, fileDesc, shardsDesc, behindDesc, pausedDesc} {
+	for _, d := range []*prometheus.Desc{pagesDesc, storedDesc, fileDesc, shardsDesc, behindDesc, pausedDesc} {
 		ch <- d
 	}
 }
@@ -130,17 +130,17 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 // Collect is for prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	var n, bytes, file, behind int64
-	held := c.x.held()
+	held := c.x.ownShards()
 	for _, s := range held {
 		st := s.store.Stats()
 		n, bytes, file = n+st.Pages, bytes+st.Bytes, file+st.FileBytes
 		behind += s.behind(c.x.o.Search)
 	}
 	var paused int64
-	if full, _ := c.x.room(); full != nil {
+	if full, _ := c.x.space(); full != nil {
 		paused = 1
 	}
-	for d, v := range map[*prometheus.Desc]int64{pagesDesc: n, heldDesc: bytes, fileDesc: file, shardsDesc: int64(len(held)),
+	for d, v := range map[*prometheus.Desc]int64{pagesDesc: n, storedDesc: bytes, fileDesc: file, shardsDesc: int64(len(held)),
 		behindDesc: behind, pausedDesc: paused} {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v))
 	}

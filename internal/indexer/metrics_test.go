@@ -20,7 +20,7 @@ func TestSearchMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	reg.MustRegister(met.questions, met.searching)
-	a := answers{parts: func() []part { return nil }, met: met}
+	a := answers{parts: func() []part { return nil }, metrics: met}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	if err := a.search(t.Context(), request{Step: search.StepRank}, nil); err != nil {

@@ -201,7 +201,7 @@ func TestCopyLost(t *testing.T) {
 		f := w.feed()
 		w.holders(1, a)
 		b := w.peer(winner("one"), "", Options{}, nil)
-		eventually(t, "given up", func() bool { return testutil.ToFloat64(a.met.notMoved) == 1 })
+		eventually(t, "given up", func() bool { return testutil.ToFloat64(a.metrics.notMoved) == 1 })
 		w.holders(1, a)
 		if len(b.ids()) != 0 {
 			t.Error("held by both")
@@ -224,7 +224,7 @@ func TestNoRoomForTheCopy(t *testing.T) {
 			}
 		}
 		w.peer(winner("one"), "", Options{}, nil)
-		eventually(t, "not moved", func() bool { return testutil.ToFloat64(a.met.notMoved) == 1 })
+		eventually(t, "not moved", func() bool { return testutil.ToFloat64(a.metrics.notMoved) == 1 })
 		w.complete(f, a)
 	})
 }
@@ -275,8 +275,8 @@ func TestTwoClaimants(t *testing.T) {
 		// that it is theirs.
 		b, c := w.peer("y", "", Options{}, nil), w.peer("z", "", Options{}, nil)
 		for range 100 {
-			b.homes.Alone()
-			c.homes.Alone()
+			b.assignments.Alone()
+			c.assignments.Alone()
 			if len(b.ids())+len(c.ids()) > 0 {
 				break
 			}
@@ -292,7 +292,7 @@ func TestGoneIsNotHeld(t *testing.T) {
 	x := &Indexer{shards: map[int]*shard{}}
 	for range 2000 {
 		s := &shard{part: part{id: 3, gone: new(atomic.Bool)}}
-		x.hold(s)
+		x.addShard(s)
 		var seen sync.WaitGroup
 		seen.Go(func() {
 			for !s.gone.Load() {

@@ -51,7 +51,7 @@ func TestExportLeavesOut(t *testing.T) {
 		defer r.Close()
 		for _, format := range formats {
 			var b strings.Builder
-			left, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format}, &b)
+			left, err := stoppedCrawl(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format}, &b)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestExportLeavesOut(t *testing.T) {
 		// One page that is asked for says no more than the export.
 		for _, content := range []string{"", "text", "html"} {
 			for url, why := range map[string]string{"https://a.example/noarchive": "noarchive", "https://a.example/nosnippet": "nosnippet", "https://a.example/": ""} {
-				rec, found, err := atRest(r).Page(t.Context(), url, content)
+				rec, found, err := stoppedCrawl(r).Page(t.Context(), url, content)
 				if !found || err != nil || rec.Withheld != why || (rec.Text+rec.HTML == "") != (why != "") || why == "" && (rec.Text != "") != (content == "text") {
 					t.Errorf("%s as %q: %+v, %v, %v", url, content, rec, found, err)
 				}

@@ -30,7 +30,7 @@ func TestExportDataNoSnippet(t *testing.T) {
 		defer r.Close()
 		for format, want := range map[string]int64{"jsonl": 1, "text": 1, "html": 0} {
 			var b strings.Builder
-			left, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format}, &b)
+			left, err := stoppedCrawl(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format}, &b)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +47,7 @@ func TestExportDataNoSnippet(t *testing.T) {
 			"https://a.example/whole":   {Withheld: "nosnippet"},
 			"https://a.example/limited": {Text: "ocelot and more than ten characters", PageInfo: crawl.PageInfo{MaxSnippet: 10}},
 		} {
-			rec, found, err := atRest(r).Page(t.Context(), url, "text")
+			rec, found, err := stoppedCrawl(r).Page(t.Context(), url, "text")
 			if !found || err != nil || !strings.HasSuffix(rec.Text, want.Text) || want.Text == "" && rec.Text != "" || rec.Withheld != want.Withheld || rec.MaxSnippet != want.MaxSnippet {
 				t.Errorf("%s: %+v, %v, %v", url, rec, found, err)
 			}

@@ -25,7 +25,7 @@ func (s *shard) sendOutbox(ctx context.Context) error {
 	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	for {
 		changed := s.store.Changed()
-		n, err := s.sendLetters(ctx)
+		n, err := s.sendOutboxBatch(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -48,26 +48,26 @@ func (s *shard) sendOutbox(ctx context.Context) error {
 	}
 }
 
-// sendLetters sends the first letters, and returns how many.
-func (s *shard) sendLetters(ctx context.Context) (int, error) {
-	letters, err := s.store.Outbox(postBatch)
-	if err != nil || len(letters) == 0 {
+// sendOutboxBatch sends the first letters, and returns how many.
+func (s *shard) sendOutboxBatch(ctx context.Context) (int, error) {
+	queued, err := s.store.Outbox(postBatch)
+	if err != nil || len(queued) == 0 {
 		return 0, err
 	}
 	var ev crawl.Event
 	words := map[int][]crawl.Page{}
-	for _, l := range letters {
+	for _, l := range queued {
 		u := crawl.Unheld{URL: l.URL, Visit: l.Visit}
 		switch l.Kind {
-		case pages.LetterMissing:
+		case pages.OutboxMissing:
 			ev.Missing = append(ev.Missing, u)
-		case pages.LetterRemoved:
+		case pages.OutboxRemoved:
 			ev.Removed = append(ev.Removed, u)
-		case pages.LetterUnreadable:
+		case pages.OutboxUnreadable:
 			ev.Unreadable = append(ev.Unreadable, u)
-		case pages.LetterAlias:
+		case pages.OutboxAlias:
 			to := l.AliasOf.Host()
-			if l.Held {
+			if l.MainKnown {
 				to = l.URL.Host()
 			}
 			shard := crawl.ShardOf(to, s.x.shardsInAll())
@@ -80,20 +80,20 @@ func (s *shard) sendLetters(ctx context.Context) (int, error) {
 		}
 	}
 	if len(ev.Missing)+len(ev.Removed)+len(ev.Unreadable) > 0 {
-		if err := s.x.tell(ctx, s.id, &ev); err != nil {
+		if err := s.x.publish(ctx, s.id, &ev); err != nil {
 			return 0, fmt.Errorf("the frontier: %w", err)
 		}
 	}
 	if err := s.x.step("posted"); err != nil {
 		return 0, err
 	}
-	return len(letters), s.store.Sent(letters)
+	return len(queued), s.store.Sent(queued)
 }
 
 // aliasWord is what one indexer tells another of an alias: as the frontier does, with Deleted when
 // it is one no more, and with Renewed when the main page is stored.
-func aliasWord(l pages.Letter) crawl.Page {
-	p := crawl.Page{Kind: crawl.KindAlias, URL: l.URL, AliasOf: l.AliasOf, Visit: l.Visit, Renewed: l.Held}
+func aliasWord(l pages.OutboxMessage) crawl.Page {
+	p := crawl.Page{Kind: crawl.KindAlias, URL: l.URL, AliasOf: l.AliasOf, Visit: l.Visit, Renewed: l.MainKnown}
 	if l.Gone {
 		p.Deleted = crawl.ReasonMirror
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -228,7 +228,7 @@ func (w *world) leftovers(peers []*peer) string {
 	for _, p := range peers {
 		files, _ := filepath.Glob(filepath.Join(p.dir, "pages-*.db*"))
 		for _, f := range files {
-			ours := slices.ContainsFunc(p.ids(), func(i int) bool { return strings.HasPrefix(f, homes.PagesFile(p.dir, i)) })
+			ours := slices.ContainsFunc(p.ids(), func(i int) bool { return strings.HasPrefix(f, assignment.PagesFile(p.dir, i)) })
 			if !ours || strings.HasSuffix(f, ".new") {
 				return f
 			}

@@ -73,7 +73,7 @@ func TestPageThatCannotBeStored(t *testing.T) {
 		bad := "https://a.example/bad"
 		x := w.peer("one", "", Options{Embedded: true}, nil, func(x *Indexer) { x.retry = 20 * time.Millisecond })
 		eventually(t, "held", func() bool { return len(x.ids()) == 1 })
-		s := x.held()[0]
+		s := x.ownShards()[0]
 		s.put = func(batch []pages.Page) (pages.Result, error) {
 			for _, p := range batch {
 				if string(p.URL) == bad {
@@ -93,7 +93,7 @@ func TestPageThatCannotBeStored(t *testing.T) {
 		if got := w.events(0, func(ev *crawl.Event) []string { return ev.StoreFailed }); len(got) != 1 || got[0] != bad {
 			t.Errorf("StoreFailed %v", got)
 		}
-		if n := testutil.ToFloat64(x.met.failed); n != 1 {
+		if n := testutil.ToFloat64(x.metrics.failed); n != 1 {
 			t.Errorf("curtsy_indexer_pages_failed_total = %v", n)
 		}
 	})
@@ -105,14 +105,14 @@ func TestDiskFullForLong(t *testing.T) {
 		w := newWorld(t, 1)
 		x := w.peer("one", "", Options{Embedded: true}, nil, func(x *Indexer) { x.retry = 20 * time.Millisecond })
 		eventually(t, "held", func() bool { return len(x.ids()) == 1 })
-		s := x.held()[0]
+		s := x.ownShards()[0]
 		var full atomic.Bool
 		var tries atomic.Int32
 		full.Store(true)
 		s.put = func(batch []pages.Page) (pages.Result, error) {
 			if full.Load() {
 				tries.Add(1)
-				return pages.Result{}, fmt.Errorf("write: %w", pages.ErrNoRoom)
+				return pages.Result{}, fmt.Errorf("write: %w", pages.ErrNoSpace)
 			}
 			return s.store.Put(batch)
 		}
@@ -165,7 +165,7 @@ func TestLateAcknowledgement(t *testing.T) {
 		w := newWorld(t, 1)
 		x := w.peer("one", "", Options{}, nil)
 		eventually(t, "held", func() bool { return len(x.ids()) == 1 })
-		s := x.held()[0]
+		s := x.ownShards()[0]
 		storing, store := make(chan struct{}), make(chan struct{})
 		s.put = func(batch []pages.Page) (pages.Result, error) {
 			close(storing)
@@ -200,7 +200,7 @@ func TestLateAcknowledgement(t *testing.T) {
 		}()
 		<-got // the successor has the page, not yet stored
 		close(store)
-		eventually(t, "stored by the one that was fenced", func() bool { return x.held() == nil || s.store.Stats().Pages == 1 })
+		eventually(t, "stored by the one that was fenced", func() bool { return x.ownShards() == nil || s.store.Stats().Pages == 1 })
 		time.Sleep(200 * time.Millisecond) // its acknowledgement is on the way
 		if n, err := w.work.Pending(t.Context(), "test.pages.0"); n != 1 || err != nil {
 			t.Errorf("%d messages pending, %v: the late acknowledgement counted", n, err)

@@ -11,12 +11,12 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// judgeFor is for how long the pages of a shard are read to foresee what another scope lets in.
-const judgeFor = 2 * time.Second
+// previewTime is for how long the pages of a shard are read to foresee what another scope lets in.
+const previewTime = 2 * time.Second
 
-// judgeLinks says how many links of the pages of each shard another spec, which is asked about,
+// previewLinks says how many links of the pages of each shard another spec, which is asked about,
 // would follow that are not followed now. What relink would offer, no more: it changes nothing.
-func (x *Indexer) judgeLinks(ctx context.Context, req []byte, send func(any) error) error {
+func (x *Indexer) previewLinks(ctx context.Context, req []byte, send func(any) error) error {
 	var next crawl.Spec
 	if err := json.Unmarshal(req, &next); err != nil {
 		return fmt.Errorf("preview-links: %w", err)
@@ -37,8 +37,8 @@ func (x *Indexer) judgeLinks(ctx context.Context, req []byte, send func(any) err
 		_, trapped := scope.Trap(u)
 		return (was.NoLinks || !now.in.Decide(u).In) && !trapped && !forgotten.Has(u)
 	}
-	for _, s := range x.held() {
-		all, err := s.judgeLinks(ctx, then, news, time.Now().Add(judgeFor))
+	for _, s := range x.ownShards() {
+		all, err := s.previewLinks(ctx, then, news, time.Now().Add(previewTime))
 		if s.gone.Load() {
 			continue // the asker is told that the shard was not answered for
 		}
@@ -52,8 +52,8 @@ func (x *Indexer) judgeLinks(ctx context.Context, req []byte, send func(any) err
 	return nil
 }
 
-// judgeLinks reads pages until a time, at least one round of them.
-func (s *shard) judgeLinks(ctx context.Context, o *offerer, news func(canon.URL) bool, until time.Time) (all crawl.Judged, err error) {
+// previewLinks reads pages until a time, at least one round of them.
+func (s *shard) previewLinks(ctx context.Context, o *offerer, news func(canon.URL) bool, until time.Time) (all crawl.SpecEffect, err error) {
 	held := s.store.Stats().Pages
 	for after := uint64(0); ; {
 		changes, err := s.store.Changes(after, relinkRound)

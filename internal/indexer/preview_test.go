@@ -27,12 +27,12 @@ func TestLinksJudgedAreLinksOffered(t *testing.T) {
 		w.settled(x)
 		wider := w.spec
 		wider.Seeds = append(slices.Clone(wider.Seeds), "https://b.example/")
-		judged := func(next crawl.Spec) (all crawl.Judged) {
+		judged := func(next crawl.Spec) (all crawl.SpecEffect) {
 			req, err := json.Marshal(next)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := x.judgeLinks(t.Context(), req, func(v any) error { all.Merge(v.(crawl.Judged)); return nil }); err != nil {
+			if err := x.previewLinks(t.Context(), req, func(v any) error { all.Merge(v.(crawl.SpecEffect)); return nil }); err != nil {
 				t.Fatal(err)
 			}
 			return all

@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/archive"
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -40,7 +40,7 @@ func OpenDir(dir string) (*Reader, error) {
 	r := &Reader{dir: dir}
 	stores := make([]*pages.Store, 0, len(ids))
 	for _, id := range ids {
-		store, err := pages.OpenReadOnly(homes.PagesFile(dir, id))
+		store, err := pages.OpenReadOnly(assignment.PagesFile(dir, id))
 		if err != nil {
 			for _, s := range stores {
 				err = errors.Join(err, s.Close())
@@ -56,7 +56,7 @@ func OpenDir(dir string) (*Reader, error) {
 		r.all = append(r.all, part{id, stores[i], new(atomic.Pointer[search.Index]), new(atomic.Bool), r.marks, r.hides})
 	}
 	for _, p := range r.all {
-		index, err := search.OpenReadOnly(homes.SearchFile(dir, p.id), p.store, search.Options{Hidden: r.hides, HiddenHost: r.hidesHost, Read: r.marks.read})
+		index, err := search.OpenReadOnly(assignment.SearchFile(dir, p.id), p.store, search.Options{Hidden: r.hides, HiddenHost: r.hidesHost, Read: r.marks.read})
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/search"
 )
@@ -109,7 +109,7 @@ func (s *shard) reindex(ctx context.Context, index *search.Index, mark string) e
 	}
 	began := time.Now()
 	s.log.Info("rebuilding the search index", "asked", mark)
-	err := index.Rebuild(ctx, mark, s.buildTurn, func(done, left int64) { s.rebuilt.set(done, left, "") })
+	err := index.Rebuild(ctx, mark, s.analyzeInTurn, func(done, left int64) { s.rebuilt.set(done, left, "") })
 	if err == nil {
 		s.log.Info("the search index was rebuilt", "pages", s.rebuilt.pages(), "took", time.Since(began).Round(time.Millisecond))
 	}
@@ -122,13 +122,13 @@ func (r *rebuilt) pages() int64 {
 	return r.done
 }
 
-// buildTurn is turn for an index that is built anew: it also waits while the disk has too little
-// room, for it needs some.
-func (s *shard) buildTurn(ctx context.Context) (done func(), err error) {
+// analyzeInTurn is turn for an index that is built anew: it also waits while the disk has too
+// little room, for it needs some.
+func (s *shard) analyzeInTurn(ctx context.Context) (done func(), err error) {
 	for {
-		full, changed := s.x.room()
+		full, changed := s.x.space()
 		if full == nil {
-			return s.x.turn(ctx)
+			return s.x.analyze(ctx)
 		}
 		select {
 		case <-changed:
@@ -166,10 +166,11 @@ func Reindex(ctx context.Context, dir, mark string, log *slog.Logger, progress f
 }
 
 func reindexShard(ctx context.Context, dir string, id int, o search.Options) (err error) {
-	store, err := pages.OpenReadOnly(homes.PagesFile(dir, id)) // while a crawl runs, this says so
+	// while a crawl runs, this says so
+	store, err := pages.OpenReadOnly(assignment.PagesFile(dir, id))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return search.Rebuild(ctx, homes.SearchFile(dir, id), store, o)
+	return search.Rebuild(ctx, assignment.SearchFile(dir, id), store, o)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/archive"
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -30,16 +30,16 @@ const (
 // shard is one shard while it is held.
 type shard struct {
 	part
-	x        *Indexer
-	home     *homes.Shard
-	log      *slog.Logger
-	extract  pages.Extractor // used by the consumer only
-	unpacked []byte
-	began    time.Time                                // when the last commit began
-	put      func([]pages.Page) (pages.Result, error) // archive.Put; a test's hook
-	archive  *archive.Shard
-	fatal    atomic.Pointer[error]
-	stuck    atomic.Pointer[error] // why the batch in hand is not stored yet
+	x          *Indexer
+	assignment *assignment.Shard
+	log        *slog.Logger
+	extract    pages.Extractor // used by the consumer only
+	unpacked   []byte
+	began      time.Time                                // when the last commit began
+	put        func([]pages.Page) (pages.Result, error) // archive.Put; a test's hook
+	archive    *archive.Shard
+	fatal      atomic.Pointer[error]
+	stuck      atomic.Pointer[error] // why the batch in hand is not stored yet
 
 	forgetting atomic.Bool // something forgotten may not be deleted yet
 	// Held for reading from looking at what is forgotten to having stored a page.
@@ -52,7 +52,7 @@ type shard struct {
 	fenced    chan struct{} // closed when nobody else can acknowledge pages of the shard any more
 	stop      context.CancelFunc
 
-	move *homes.Move // to another indexer; nil: the shard stays
+	move *assignment.Move // to another indexer; nil: the shard stays
 }
 
 // part is what questions about a shard are answered from: its files.
@@ -94,10 +94,10 @@ func (p part) behind(searching bool) int64 {
 
 // serve stores, indexes and answers for the shard until ctx ends, something fails, or it is to be
 // moved; then it moves it.
-func (x *Indexer) serve(parent context.Context, home *homes.Shard, store *pages.Store, epoch uint64) error {
+func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *pages.Store, epoch uint64) error {
 	ctx, stop := context.WithCancel(parent)
 	defer stop()
-	s := &shard{part: part{home.ID(), store, new(atomic.Pointer[search.Index]), new(atomic.Bool), x.marks, x.hides}, x: x, home: home, log: home.Log(),
+	s := &shard{part: part{home.ID(), store, new(atomic.Pointer[search.Index]), new(atomic.Bool), x.marks, x.hides}, x: x, assignment: home, log: home.Log(),
 		stop: stop, fenced: make(chan struct{})}
 	if err := s.openArchive(); err != nil {
 		return err
@@ -112,12 +112,12 @@ func (x *Indexer) serve(parent context.Context, home *homes.Shard, store *pages.
 			s.log.Error("search is off until the index file can be opened", "err", err)
 		}
 	}
-	x.hold(s)
+	x.addShard(s)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.consume(gctx, epoch) })
 	g.Go(func() error { return s.mind(gctx) })
 	g.Go(func() error { return s.expire(gctx) })
-	g.Go(func() error { return s.keepAside(gctx) })
+	g.Go(func() error { return s.keepQuarantined(gctx) })
 	g.Go(func() error { return s.keepLinked(gctx) })
 	g.Go(func() error { return s.refill(gctx) })
 	g.Go(func() error { return s.sendOutbox(gctx) })
@@ -142,7 +142,7 @@ func (x *Indexer) serve(parent context.Context, home *homes.Shard, store *pages.
 		return *f
 	}
 	if s.move != nil {
-		return s.move.Park(parent, s.store, epoch)
+		return s.move.HandOver(parent, s.store, epoch)
 	}
 	return err
 }
@@ -152,7 +152,7 @@ var errLeave = errors.New("the shard is being moved")
 
 // leave waits until the shard is to be moved. It returns errLeave then.
 func (s *shard) leave(ctx context.Context) error {
-	if s.move = s.home.AwaitMove(ctx, func() int64 { return s.store.Stats().FileBytes }); s.move != nil {
+	if s.move = s.assignment.AwaitMove(ctx, func() int64 { return s.store.Stats().FileBytes }); s.move != nil {
 		return errLeave
 	}
 	return nil
@@ -172,7 +172,7 @@ func (s *shard) mind(ctx context.Context) error {
 }
 
 func (s *shard) openSearch() error {
-	index, err := search.Open(homes.SearchFile(s.x.o.Dir, s.id), s.store, search.Options{Log: s.log, Turn: s.x.turn, Read: s.marks.read, Hidden: s.x.hides, HiddenHost: s.x.hidesHost,
+	index, err := search.Open(assignment.SearchFile(s.x.o.Dir, s.id), s.store, search.Options{Log: s.log, Turn: s.x.analyze, Read: s.marks.read, Hidden: s.x.hides, HiddenHost: s.x.hidesHost,
 		Mark: s.x.reindexMark(), Indexed: s.traceIndexed(), Fault: s.x.o.Fault})
 	if err == nil {
 		s.index.Store(index)
@@ -197,11 +197,11 @@ func (s *shard) followSearch(ctx context.Context) error {
 	}
 }
 
-// turn lets as many indexes analyze at a time as there are tokens.
-func (x *Indexer) turn(ctx context.Context) (done func(), err error) {
+// analyze lets as many indexes analyze at a time as there are tokens.
+func (x *Indexer) analyze(ctx context.Context) (done func(), err error) {
 	select {
-	case x.turns <- struct{}{}:
-		return func() { <-x.turns }, nil
+	case x.analyzing <- struct{}{}:
+		return func() { <-x.analyzing }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -214,7 +214,7 @@ func (s *shard) expire(ctx context.Context) error {
 		if err != nil {
 			s.log.Error("expired pages are not removed yet", "err", err)
 		}
-		s.x.met.deleted.Add(float64(n))
+		s.x.metrics.deleted.Add(float64(n))
 		if n == expireBatch && ctx.Err() == nil {
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -25,7 +25,7 @@ func TestGiveUpIsReported(t *testing.T) {
 		w := newWorld(t, 1)
 		x, _ := w.start(Options{Dir: t.TempDir(), Embedded: true})
 		eventually(t, "held", func() bool { return len(x.ids()) == 1 })
-		s := x.held()[0]
+		s := x.ownShards()[0]
 		s.put = func([]pages.Page) (pages.Result, error) { return pages.Result{}, errors.New("no") }
 		data := crawl.AppendPages(nil, []crawl.Page{page("https://a.example/1", 1, ""), page("https://a.example/2", 1, "")})
 		if err := s.giveUp(t.Context(), queue.Message{Data: data, Deliveries: 5}, errors.New("no")); err != nil {
@@ -75,7 +75,7 @@ func TestOpenDirAfterKill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "numbat", Limit: 10})
+		a, err := stoppedCrawl(r).Search(t.Context(), crawl.SearchRequest{Query: "numbat", Limit: 10})
 		if err != nil || len(a.Hits) != 3 || a.Behind != 0 {
 			t.Errorf("Search = %+v, %v", a, err)
 		}
@@ -88,7 +88,7 @@ func TestOpenDirAfterKill(t *testing.T) {
 		if r, err = OpenDir(left); err != nil {
 			t.Fatal(err)
 		}
-		if a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "numbat", Limit: 10}); err != nil || len(a.Hits) != 0 || a.Behind != 3 {
+		if a, err := stoppedCrawl(r).Search(t.Context(), crawl.SearchRequest{Query: "numbat", Limit: 10}); err != nil || len(a.Hits) != 0 || a.Behind != 3 {
 			t.Errorf("Search without an index = %+v, %v", a, err)
 		}
 		r.Close()
@@ -100,7 +100,7 @@ func TestOpenDirAfterKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		if a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "numbat", Limit: 10}); err != nil || len(a.Hits) != 3 || a.Behind != 0 {
+		if a, err := stoppedCrawl(r).Search(t.Context(), crawl.SearchRequest{Query: "numbat", Limit: 10}); err != nil || len(a.Hits) != 3 || a.Behind != 0 {
 			t.Errorf("Search after reindex = %+v, %v", a, err)
 		}
 	})
@@ -125,7 +125,7 @@ func TestOneIndexDamaged(t *testing.T) {
 		}
 		for n, damaged := range [][]int{{}, {0}, {0, 1}} {
 			for _, k := range damaged {
-				if err := os.Truncate(homes.SearchFile(dir, k), 1000); err != nil {
+				if err := os.Truncate(assignment.SearchFile(dir, k), 1000); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -133,7 +133,7 @@ func TestOneIndexDamaged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := asker.AtRest(crawl.Spec{Shards: 2}, r.Close, r.Handlers("")).Search(t.Context(), crawl.SearchRequest{Query: "numbat"})
+			a, err := asker.Stopped(crawl.Spec{Shards: 2}, r.Close, r.Handlers("")).Search(t.Context(), crawl.SearchRequest{Query: "numbat"})
 			if want := []int{4, on[1], 0}[n]; len(a.Hits) != want || errors.Is(err, ask.ErrIncomplete) != (n == 1) || a.Incomplete != (n == 1) {
 				t.Errorf("%v damaged: %d hits, want %d; %v", damaged, len(a.Hits), want, err)
 			}
@@ -151,7 +151,7 @@ func TestOpenDirOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if a, err := atRest(r).Search(t.Context(), crawl.SearchRequest{Query: "x", Limit: 1}); err != nil || a.Hits == nil || len(a.Hits) != 0 {
+	if a, err := stoppedCrawl(r).Search(t.Context(), crawl.SearchRequest{Query: "x", Limit: 1}); err != nil || a.Hits == nil || len(a.Hits) != 0 {
 		t.Errorf("Search = %+v, %v", a, err)
 	}
 	if _, err := OpenDir(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, os.ErrNotExist) {

@@ -21,9 +21,9 @@ func TestUsage_8_3_ExportFor(t *testing.T) {
 		said := func(path, says string) crawl.Page {
 			p := page("https://a.example/"+path, 1, `<p>ocelot <a href="/of-`+path+`">x</a>`)
 			var s usage.Set
-			s.ContentSignal(usage.Place{From: "robots.txt", Line: 2}, says)
+			s.ContentSignal(usage.Position{From: "robots.txt", Line: 2}, says)
 			if path == "inferred" {
-				s.Inferred(usage.Place{From: "robots.txt", Line: 5}, "Disallow: /")
+				s.Inferred(usage.Position{From: "robots.txt", Line: 5}, "Disallow: /")
 			}
 			p.Usage = s.Statements()
 			return p
@@ -49,7 +49,7 @@ func TestUsage_8_3_ExportFor(t *testing.T) {
 			{crawl.ExportQuery{What: "links", For: []string{"ai-train"}}, "open", map[string]int64{"ai-train disallow": 2, "ai-train unknown": 2}},
 		} {
 			var b strings.Builder
-			left, err := atRest(r).Export(t.Context(), c.q, &b)
+			left, err := stoppedCrawl(r).Export(t.Context(), c.q, &b)
 			if err != nil || !maps.Equal(left.Usage, c.left) {
 				t.Errorf("%+v: left out %v, %v", c.q, left.Usage, err)
 			}
@@ -73,7 +73,7 @@ func TestUsage_8_3_ExportFor(t *testing.T) {
 			}
 		}
 		var b strings.Builder
-		if _, err := atRest(r).Export(t.Context(), crawl.ExportQuery{What: "pages", For: []string{"cats"}}, &b); err == nil || !strings.Contains(err.Error(), "unknown purpose") {
+		if _, err := stoppedCrawl(r).Export(t.Context(), crawl.ExportQuery{What: "pages", For: []string{"cats"}}, &b); err == nil || !strings.Contains(err.Error(), "unknown purpose") {
 			t.Errorf("for cats: %v", err)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/turns"
+	"github.com/curtsy/curtsy/internal/semaphore"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -54,11 +54,11 @@ type asks struct {
 }
 
 // assistant connects one to a crawl.
-func assistant(t *testing.T, c Crawl, taking ...*turns.Turns) asks {
+func assistant(t *testing.T, c Crawl, taking ...*semaphore.Semaphore) asks {
 	t.Helper()
 	o := Options{Name: "manuals", Ask: func(ctx context.Context, do func(context.Context, Crawl) error) error { return do(ctx, c) }}
 	if len(taking) > 0 {
-		o.Turns = taking[0]
+		o.Semaphore = taking[0]
 	}
 	ours, theirs := mcp.NewInMemoryTransports()
 	served, err := New(o).mcp.Connect(t.Context(), ours, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/turns"
+	"github.com/curtsy/curtsy/internal/semaphore"
 )
 
 // Crawl is who is asked: an asker.Crawl, or another that keeps its rules. An answer with parts
@@ -29,11 +29,11 @@ type Ask func(ctx context.Context, do func(context.Context, Crawl) error) error
 
 // Options say what a Server answers from.
 type Options struct {
-	Ask     Ask
-	Name    string // of the crawl
-	Version string // of Curtsy
-	Log     *slog.Logger
-	Turns   *turns.Turns // of questions; nil: 8 at once, 32 waiting, 30 s each
+	Ask       Ask
+	Name      string // of the crawl
+	Version   string // of Curtsy
+	Log       *slog.Logger
+	Semaphore *semaphore.Semaphore // of questions; nil: 8 at once, 32 waiting, 30 s each
 }
 
 // Server answers assistants. It may be used by many goroutines.
@@ -61,8 +61,8 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Turns == nil {
-		o.Turns = turns.New(8, 32, 30*time.Second)
+	if o.Semaphore == nil {
+		o.Semaphore = semaphore.New(8, 32, 30*time.Second)
 	}
 	s := &Server{o: o}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "curtsy", Title: "Curtsy: " + o.Name, Version: o.Version}, &mcp.ServerOptions{

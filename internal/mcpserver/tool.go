@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/curtsy/curtsy/internal/ask"
-	"github.com/curtsy/curtsy/internal/turns"
+	"github.com/curtsy/curtsy/internal/semaphore"
 )
 
 // tool is what there is to say of one tool.
@@ -102,7 +102,7 @@ func wrong(format string, args ...any) error { return wrongError(fmt.Sprintf(for
 
 // ask calls do with the crawl when there is room for one more question.
 func (s *Server) ask(ctx context.Context, do func(context.Context, Crawl) error) error {
-	return s.o.Turns.Take(ctx, func(ctx context.Context) error { return s.o.Ask(ctx, do) })
+	return s.o.Semaphore.Do(ctx, func(ctx context.Context) error { return s.o.Ask(ctx, do) })
 }
 
 // partly passes an error over that only says that some shards do not answer, and says so in words
@@ -121,7 +121,7 @@ func (s *Server) told(tool string, err error) error {
 	switch {
 	case errors.As(err, &w):
 		return w
-	case errors.Is(err, turns.ErrBusy):
+	case errors.Is(err, semaphore.ErrBusy):
 		return errors.New("too many questions at the same time: try again in a few seconds")
 	case errors.Is(err, context.Canceled): // also where others are missing because of that
 		return errors.New("the question was cancelled")

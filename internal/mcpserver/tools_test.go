@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
-	"github.com/curtsy/curtsy/internal/turns"
+	"github.com/curtsy/curtsy/internal/semaphore"
 )
 
 var asOf = time.Date(2026, 11, 1, 12, 30, 0, 0, time.UTC)
@@ -279,7 +279,7 @@ func TestTurns(t *testing.T) {
 		<-answer
 		return crawl.SearchAnswer{}, nil
 	}
-	a := assistant(t, f, turns.New(1, 0, time.Minute))
+	a := assistant(t, f, semaphore.New(1, 0, time.Minute))
 	done := make(chan bool)
 	go func() {
 		defer close(done)

@@ -92,14 +92,14 @@ func (ch *change) glue(word *crawl.Page) error {
 		ch.c.LastID++
 		w.page = Page{Page: crawl.Page{URL: word.URL, Deleted: crawl.ReasonMirror}, ID: ch.c.LastID}
 	}
-	w.page.AliasOf, w.page.aliasVisit, w.page.mainHeld = word.AliasOf, word.Visit, false
+	w.page.AliasOf, w.page.aliasVisit, w.page.mainKnown = word.AliasOf, word.Visit, false
 	if err := ch.apply([]*write{w}); err != nil || word.AliasOf == "" {
 		return err
 	}
 	if ch.s.mine(word.AliasOf.Host()) {
 		return ch.list(word.AliasOf, word.URL, word.Visit)
 	}
-	return ch.letter(Letter{Kind: LetterAlias, URL: word.URL, AliasOf: word.AliasOf, Visit: word.Visit})
+	return ch.enqueue(OutboxMessage{Kind: OutboxAlias, URL: word.URL, AliasOf: word.AliasOf, Visit: word.Visit})
 }
 
 // decided reports whether it is known what became of a page: stored, or known not to be.
@@ -110,11 +110,11 @@ func (p *Page) decided() bool {
 // standDown drops the copy of an alias, because it is known what became of the main page.
 func (ch *change) standDown(u, main canon.URL) error {
 	w := &write{key: appendKey(nil, u), page: Page{Page: crawl.Page{URL: u}}}
-	if err := ch.read(w); err != nil || w.old.AliasOf != main || w.old.mainHeld {
+	if err := ch.read(w); err != nil || w.old.AliasOf != main || w.old.mainKnown {
 		return err
 	}
 	w.page = w.old
-	w.page.mainHeld = true
+	w.page.mainKnown = true
 	if w.had {
 		w.page.Deleted = crawl.ReasonMirror
 		ch.drop(w)
@@ -134,7 +134,7 @@ func (ch *change) followAliases(w *write) error {
 		if ch.s.mine(main.Host()) {
 			err = ch.unlist(main, w.page.URL, visit)
 		} else {
-			err = ch.letter(Letter{Kind: LetterAlias, URL: w.page.URL, AliasOf: main, Visit: visit, Gone: true})
+			err = ch.enqueue(OutboxMessage{Kind: OutboxAlias, URL: w.page.URL, AliasOf: main, Visit: visit, Gone: true})
 		}
 		if err != nil {
 			return err
@@ -160,7 +160,7 @@ func (ch *change) mainIsDecided(alias, main canon.URL) error {
 	if ch.s.mine(alias.Host()) {
 		return ch.standDown(alias, main)
 	}
-	return ch.letter(Letter{Kind: LetterAlias, URL: alias, AliasOf: main, Held: true})
+	return ch.enqueue(OutboxMessage{Kind: OutboxAlias, URL: alias, AliasOf: main, MainKnown: true})
 }
 
 // list notes an alias of a main page.

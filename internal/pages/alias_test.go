@@ -32,8 +32,8 @@ func glue(t testing.TB, s *Store, words ...crawl.Page) {
 }
 
 // word is the message that a letter becomes.
-func (l Letter) word() crawl.Page {
-	p := crawl.Page{Kind: crawl.KindAlias, URL: l.URL, AliasOf: l.AliasOf, Visit: l.Visit, Renewed: l.Held}
+func (l OutboxMessage) word() crawl.Page {
+	p := crawl.Page{Kind: crawl.KindAlias, URL: l.URL, AliasOf: l.AliasOf, Visit: l.Visit, Renewed: l.MainKnown}
 	if l.Gone {
 		p.Deleted = crawl.ReasonMirror
 	}
@@ -46,11 +46,11 @@ func deliver(t testing.TB, stores ...*Store) {
 	for again := true; again; {
 		again = false
 		for _, s := range stores {
-			letters, err := s.Outbox(3)
+			queued, err := s.Outbox(3)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, l := range letters {
+			for _, l := range queued {
 				again = true
 				for _, to := range stores {
 					if to != s {
@@ -58,7 +58,7 @@ func deliver(t testing.TB, stores ...*Store) {
 					}
 				}
 			}
-			if err := s.Sent(letters); err != nil {
+			if err := s.Sent(queued); err != nil {
 				t.Fatal(err)
 			}
 		}

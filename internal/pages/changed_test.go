@@ -56,7 +56,7 @@ func TestEachSince(t *testing.T) {
 		tagged, said := page(url("tags"), 2, "text of tags"), page(url("usage"), 2, "text of usage")
 		tagged.Directives = crawl.NoArchive
 		var set usage.Set
-		set.ContentSignal(usage.Place{From: "robots.txt", Line: 2}, "ai-train=no")
+		set.ContentSignal(usage.Position{From: "robots.txt", Line: 2}, "ai-train=no")
 		said.Usage = set.Statements()
 		put(t, s, page(url("same"), 2, "text of same"), renewal(url("renewed"), 2), page(url("text"), 2, "other"), tagged, said,
 			gone(url("noindex"), 2, crawl.ReasonNoindex), gone(url("gone"), 2, "gone"), gone(url("refused"), 3, crawl.ReasonNoindex),

@@ -76,7 +76,7 @@ func (s *Store) Check() error {
 					parts += n
 				}
 			}
-			if p.mainHeld {
+			if p.mainKnown {
 				report("%s: it replaces a page whose content is known", u)
 			}
 			if body == nil || len(body) != p.Packed {

@@ -23,9 +23,9 @@ func applyClaims(claims *bolt.Bucket, w *write) error {
 	return nil
 }
 
-// tellsOtherwise reports whether a page tells of other datasets than it did, also when its body is
+// claimsDiffer reports whether a page tells of other datasets than it did, also when its body is
 // the same: its header may tell of some. Of documents in parts the body says it.
-func (w *write) tellsOtherwise(claims *bolt.Bucket) bool {
+func (w *write) claimsDiffer(claims *bolt.Bucket) bool {
 	p := &w.page
 	if p.Deleted != "" || p.Renewed || p.Encoding == crawl.EncodingParts || w.old.Encoding == crawl.EncodingParts {
 		return false

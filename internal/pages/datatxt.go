@@ -49,7 +49,7 @@ func (s *Store) UpdateFiles(keys []string, change func(i int, old []byte) ([]byt
 	if err != nil {
 		return s.writeError("store the data.txt of "+strings.Join(keys[:min(len(keys), 5)], ", "), err)
 	}
-	s.told.Add(1)
+	s.claimChanges.Add(1)
 	return nil
 }
 
@@ -108,7 +108,7 @@ func (s *Store) DropFiles(drop func(key string) bool) error {
 		return err
 	}
 	return s.update(func() string { return "remove data.txt files" }, func(ch *change) error {
-		ch.tells = true
+		ch.claimsChanged = true
 		for _, k := range all {
 			if err := ch.tx.Bucket(bucketFiles).Delete(k); err != nil {
 				return err

@@ -93,7 +93,7 @@ func (ch *change) forget(entry string, limit int) (gone, seen int, err error) {
 		if !w.had && old.AliasOf == "" {
 			continue
 		}
-		w.page.AliasOf, w.page.mainHeld, w.page.Deleted = "", false, crawl.ReasonForgotten
+		w.page.AliasOf, w.page.mainKnown, w.page.Deleted = "", false, crawl.ReasonForgotten
 		ch.drop(w)
 		live = append(live, w)
 		if w.had {

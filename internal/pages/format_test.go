@@ -58,8 +58,8 @@ func TestFormat1(t *testing.T) {
 		if err := s.EachClaimed(func(Page) error { t.Error("claims"); return nil }); err != nil {
 			t.Error(err)
 		}
-		if letters, err := s.Outbox(10); len(letters) > 0 || err != nil {
-			t.Errorf("letters %v, %v", letters, err)
+		if queued, err := s.Outbox(10); len(queued) > 0 || err != nil {
+			t.Errorf("letters %v, %v", queued, err)
 		}
 		if err := s.Check(); err != nil {
 			t.Error(err)

@@ -55,7 +55,7 @@ type Page struct {
 	// the visit of the newest word on whether this is an alias, if that is newer than Visit
 	aliasVisit crawl.VisitID
 	// with AliasOf: it is known what became of the main page, so this copy is not kept
-	mainHeld bool
+	mainKnown bool
 }
 
 // listed reports whether it is a page of its own, neither gone nor another's alias.
@@ -139,8 +139,8 @@ const (
 	flagMeta      // crawl.KindMeta
 	flagClaims
 
-	flagAlias    = 1
-	flagMainHeld = 2
+	flagAlias     = 1
+	flagMainKnown = 2
 )
 
 // appendRecord encodes p. A tombstone keeps the visit, the date and the reason,
@@ -199,14 +199,14 @@ func appendAlias(dst []byte, p *Page) []byte {
 	if p.aliasVisit.IsZero() {
 		return append(dst, 0)
 	}
-	dst = append(dst, flagAlias|bit(p.mainHeld)*flagMainHeld)
+	dst = append(dst, flagAlias|bit(p.mainKnown)*flagMainKnown)
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, p.aliasVisit.Epoch), p.aliasVisit.N)
 	return appendString(dst, string(p.AliasOf))
 }
 
 func (r *reader) alias(p *Page) {
 	if flags := r.byte(); flags&flagAlias != 0 {
-		p.mainHeld = flags&flagMainHeld != 0
+		p.mainKnown = flags&flagMainKnown != 0
 		p.aliasVisit.Epoch, p.aliasVisit.N = r.uvarint(), r.uvarint()
 		p.AliasOf = canon.URL(r.string())
 	}

@@ -35,12 +35,12 @@ type write struct {
 
 // change is a write transaction.
 type change struct {
-	s       *Store
-	tx      *bolt.Tx
-	c       counters
-	live    []*write // all that was applied
-	tells   bool     // what tells of datasets has changed
-	letters int64    // more in the outbox
+	s             *Store
+	tx            *bolt.Tx
+	c             counters
+	live          []*write // all that was applied
+	claimsChanged bool     // what tells of datasets has changed
+	queued        int64    // more in the outbox
 }
 
 // update runs one write transaction with one fsync. On an error nothing has changed.
@@ -72,11 +72,11 @@ func (s *Store) update(what func() string, do func(*change) error) error {
 	}
 	s.counters.Store(&ch.c)
 	s.digests.set(recent)
-	s.outbox.Add(ch.letters)
-	if ch.tells {
-		s.told.Add(1)
+	s.outbox.Add(ch.queued)
+	if ch.claimsChanged {
+		s.claimChanges.Add(1)
 	}
-	if ch.c.LastSeq != before.LastSeq || ch.letters > 0 {
+	if ch.c.LastSeq != before.LastSeq || ch.queued > 0 {
 		s.announce()
 	}
 	return nil
@@ -203,22 +203,22 @@ func (ch *change) weigh(writes []write, res *Result) ([]*write, error) {
 		if p.Since = p.FetchedAt; w.had && p.SHA256 == w.old.SHA256 {
 			p.Since = w.old.Since
 		}
-		p.AliasOf, p.aliasVisit, p.mainHeld = "", crawl.VisitID{}, false
+		p.AliasOf, p.aliasVisit, p.mainKnown = "", crawl.VisitID{}, false
 		if w.old.aliasVisit.Compare(p.Visit) > 0 {
-			p.AliasOf, p.aliasVisit, p.mainHeld = w.old.AliasOf, w.old.aliasVisit, w.old.mainHeld
+			p.AliasOf, p.aliasVisit, p.mainKnown = w.old.AliasOf, w.old.aliasVisit, w.old.mainKnown
 		}
 		switch {
 		case p.Deleted != "":
 		case p.Directives&crawl.NoIndex != 0:
 			p.Deleted = crawl.ReasonNoindex
-		case p.AliasOf != "" && p.mainHeld:
+		case p.AliasOf != "" && p.mainKnown:
 			p.Deleted = crawl.ReasonMirror
 		}
 		switch {
 		case p.Deleted != "":
 			res.Deleted++
 			ch.drop(w)
-			if err := ch.tellGone(w); err != nil {
+			if err := ch.reportGone(w); err != nil {
 				return nil, err
 			}
 		case w.had && p.sameContent(&w.old):
@@ -238,22 +238,22 @@ func (ch *change) weigh(writes []write, res *Result) ([]*write, error) {
 	return live, nil
 }
 
-// tellGone writes to the frontier about a page that it takes for stored, since the fetcher could
+// reportGone writes to the frontier about a page that it takes for stored, since the fetcher could
 // not know otherwise. Renewed pages are handled elsewhere.
-func (ch *change) tellGone(w *write) error {
+func (ch *change) reportGone(w *write) error {
 	p := &w.page
 	switch {
 	case p.Deleted == crawl.ReasonUnreadable:
-		return ch.letter(Letter{Kind: LetterUnreadable, URL: p.URL, Visit: p.Visit})
+		return ch.enqueue(OutboxMessage{Kind: OutboxUnreadable, URL: p.URL, Visit: p.Visit})
 	case p.Late:
-		return ch.letter(Letter{Kind: LetterRemoved, URL: p.URL, Visit: p.Visit})
+		return ch.enqueue(OutboxMessage{Kind: OutboxRemoved, URL: p.URL, Visit: p.Visit})
 	}
 	return nil
 }
 
-// SetAside removes the copy of a page that could not be read, if the copy is from that visit or an
-// older one, and writes to the frontier. It reports whether there was a copy.
-func (s *Store) SetAside(u canon.URL, visit crawl.VisitID) (bool, error) {
+// Quarantine removes the copy of a page that could not be read, if the copy is from that visit or
+// an older one, and writes to the frontier. It reports whether there was a copy.
+func (s *Store) Quarantine(u canon.URL, visit crawl.VisitID) (bool, error) {
 	removed := false
 	err := s.update(func() string { return "quarantine " + string(u) }, func(ch *change) error {
 		w := &write{key: appendKey(nil, u), page: Page{Page: crawl.Page{URL: u}}}
@@ -264,7 +264,7 @@ func (s *Store) SetAside(u canon.URL, visit crawl.VisitID) (bool, error) {
 		w.page = w.old
 		w.page.Deleted = crawl.ReasonUnreadable
 		ch.drop(w)
-		if err := ch.letter(Letter{Kind: LetterUnreadable, URL: u, Visit: w.old.Visit}); err != nil {
+		if err := ch.enqueue(OutboxMessage{Kind: OutboxUnreadable, URL: u, Visit: w.old.Visit}); err != nil {
 			return err
 		}
 		return ch.apply([]*write{w})
@@ -305,7 +305,7 @@ func (ch *change) renewed(w *write) (ok bool, err error) {
 		case w.old.Deleted == crawl.ReasonNoindex && (!said.Tagged || said.Directives&crawl.NoIndex != 0 || said.Expired(said.FetchedAt)):
 			return true, nil // still not to be kept
 		}
-		return false, ch.letter(Letter{Kind: LetterMissing, URL: said.URL, Visit: said.Visit})
+		return false, ch.enqueue(OutboxMessage{Kind: OutboxMissing, URL: said.URL, Visit: said.Visit})
 	}
 	p := w.old
 	p.Visit, p.FetchedAt, p.Renewed, p.Late, p.Capture = said.Visit, said.FetchedAt, true, said.Late, said.Capture
@@ -326,12 +326,12 @@ func (ch *change) renewed(w *write) (ok bool, err error) {
 		// for once more, and then it will.
 		w.page = p
 		w.page.Deleted = crawl.ReasonUsage
-		return true, ch.letter(Letter{Kind: LetterMissing, URL: said.URL, Visit: said.Visit})
+		return true, ch.enqueue(OutboxMessage{Kind: OutboxMissing, URL: said.URL, Visit: said.Visit})
 	}
 	if p.Expired(said.FetchedAt) && p.Directives&crawl.NoIndex == 0 {
 		p.Directives |= crawl.NoIndex
 		if said.Directives&crawl.NoIndex == 0 { // the fetcher could not know
-			err = ch.letter(Letter{Kind: LetterRemoved, URL: said.URL, Visit: said.Visit})
+			err = ch.enqueue(OutboxMessage{Kind: OutboxRemoved, URL: said.URL, Visit: said.Visit})
 		}
 	}
 	w.page = p
@@ -364,7 +364,7 @@ func (ch *change) apply(live []*write) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, w := range live {
 		w.date(now)
-		if w.tellsOtherwise(claims) {
+		if w.claimsDiffer(claims) {
 			w.page.Changed = now
 		}
 		if err := meta.Put(w.key, appendRecord(nil, &w.page)); err != nil {
@@ -385,7 +385,7 @@ func (ch *change) apply(live []*write) error {
 			return err
 		}
 		// What a page says may also count for another now, when its tags or its date have changed.
-		ch.tells = ch.tells || w.old.claimed || w.page.claimed
+		ch.claimsChanged = ch.claimsChanged || w.old.claimed || w.page.claimed
 		if err := applyClaims(claims, w); err != nil {
 			return err
 		}
@@ -500,7 +500,7 @@ func (s *Store) Expire(now time.Time, limit int) (int, error) {
 			ch.drop(w)
 			live = append(live, w)
 			if w.old.listed() {
-				if err := ch.letter(Letter{Kind: LetterRemoved, URL: p.URL, Visit: w.old.Visit}); err != nil {
+				if err := ch.enqueue(OutboxMessage{Kind: OutboxRemoved, URL: p.URL, Visit: w.old.Visit}); err != nil {
 					return err
 				}
 			}

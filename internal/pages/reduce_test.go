@@ -30,22 +30,22 @@ func TestReduce(t *testing.T) {
 
 // A page past the limits of a tree is read by its tags: its text is there all the same.
 func TestTreeLimits(t *testing.T) {
-	page := func(tags, letters int) []byte {
-		return []byte("<html lang=en><title>T</title><h1>H</h1>" + strings.Repeat("<br>", tags) + strings.Repeat("x", letters) + "<p>end")
+	page := func(tags, queued int) []byte {
+		return []byte("<html lang=en><title>T</title><h1>H</h1>" + strings.Repeat("<br>", tags) + strings.Repeat("x", queued) + "<p>end")
 	}
 	fixed := len("<html><title></title><h1></h1><p>") // as it is written anew: 6 tags
 	for _, c := range []struct {
-		tags, letters int
-		tree          bool
+		tags, queued int
+		tree         bool
 	}{{maxTreeTags - 6, 1, true}, {maxTreeTags - 4, 1, false}, {0, maxTreeBytes - fixed - 10, true}, {0, maxTreeBytes, false}} {
 		var x Extractor
-		body := page(c.tags, c.letters)
+		body := page(c.tags, c.queued)
 		if _, ok := x.reduce(body); ok != c.tree {
-			t.Errorf("%d tags, %d letters: tree %v", c.tags, c.letters, ok)
+			t.Errorf("%d tags, %d letters: tree %v", c.tags, c.queued, ok)
 		}
 		got := x.Text("text/html", "utf-8", body)
 		if string(got.Title) != "T" || got.Lang != "en" || string(got.Headings) != "H" || !strings.HasSuffix(string(got.Body), "x\nend") {
-			t.Errorf("%d tags, %d letters: title %q lang %q headings %q", c.tags, c.letters, got.Title, got.Lang, got.Headings)
+			t.Errorf("%d tags, %d letters: title %q lang %q headings %q", c.tags, c.queued, got.Title, got.Lang, got.Headings)
 		}
 	}
 }

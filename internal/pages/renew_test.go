@@ -133,7 +133,7 @@ func TestRenewedWithoutACopy(t *testing.T) {
 		if want := len(before) + int(bit(c.missing)); len(after) != want || (r.Missing == 1) != c.missing {
 			t.Errorf("%s visit %d: %+v, %d letters, want %d", c.again.URL, c.again.Visit.N, r, len(after), want)
 		} else if c.missing {
-			if l := after[len(after)-1]; l.Kind != LetterMissing || l.URL != c.again.URL || l.Visit != c.again.Visit {
+			if l := after[len(after)-1]; l.Kind != OutboxMissing || l.URL != c.again.URL || l.Visit != c.again.Visit {
 				t.Errorf("letter %+v", l)
 			}
 		}
@@ -162,17 +162,17 @@ func TestRemovedIsTold(t *testing.T) {
 	if n, err := s.Expire(day.Add(48*time.Hour), 10); n != 1 || err != nil {
 		t.Errorf("Expire = %d, %v", n, err)
 	}
-	letters, err := s.Outbox(10)
-	if err != nil || len(letters) != 2 || letters[0].URL != "https://example.org/b" || letters[0].Visit.N != 2 || letters[1].URL != a || letters[1].Kind != LetterRemoved {
-		t.Errorf("letters %+v, %v", letters, err)
+	queued, err := s.Outbox(10)
+	if err != nil || len(queued) != 2 || queued[0].URL != "https://example.org/b" || queued[0].Visit.N != 2 || queued[1].URL != a || queued[1].Kind != OutboxRemoved {
+		t.Errorf("letters %+v, %v", queued, err)
 	}
-	if err := s.Sent(letters[:1]); err != nil {
+	if err := s.Sent(queued[:1]); err != nil {
 		t.Fatal(err)
 	}
-	if rest, _ := s.Outbox(10); len(rest) != 1 || rest[0] != letters[1] || s.Stats().Outbox != 1 {
+	if rest, _ := s.Outbox(10); len(rest) != 1 || rest[0] != queued[1] || s.Stats().Outbox != 1 {
 		t.Errorf("left %+v", rest)
 	}
-	if err := s.Sent(letters); err != nil || s.Stats().Outbox != 0 {
+	if err := s.Sent(queued); err != nil || s.Stats().Outbox != 0 {
 		t.Errorf("Sent = %v, %d left", err, s.Stats().Outbox)
 	}
 }

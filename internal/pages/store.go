@@ -32,9 +32,9 @@ var (
 	ErrFormat = errors.New("this version cannot read the page store")
 )
 
-// ErrNoRoom is wrapped by errors of writing when the disk, a quota or Options.MaxSize leaves no
+// ErrNoSpace is wrapped by errors of writing when the disk, a quota or Options.MaxSize leaves no
 // room. What was to be written is all right.
-var ErrNoRoom = errors.New("too little space")
+var ErrNoSpace = errors.New("too little space")
 
 // lockTimeout is how long Open waits for another process to let go of the file.
 const lockTimeout = time.Second
@@ -75,11 +75,12 @@ type Store struct {
 	mine     func(canon.Host) bool
 	counters atomic.Pointer[counters] // as of the last commit
 
-	outbox  atomic.Int64 // letters in it
-	told    atomic.Int64 // changes since it was opened of what tells of datasets
-	session string       // a random name for the time since then
-	digests digests
-	writing sync.Mutex    // held by writers from reading the counters to publishing the new ones
+	outbox       atomic.Int64 // letters in it
+	claimChanges atomic.Int64 // changes since it was opened of what tells of datasets
+	session      string       // a random name for the time since then
+	digests      digests
+	// held by writers from reading the counters to publishing the new ones
+	writing sync.Mutex
 	mu      sync.Mutex    // guards changed
 	changed chan struct{} // closed by the next commit that adds to the journal
 }
@@ -239,7 +240,7 @@ func (s *Store) Identity() string { return s.identity }
 // that goes by changes nothing. While it is the same, so is what EachClaimed and EachFile go over.
 // Take it before reading them.
 func (s *Store) Telling() string {
-	return fmt.Sprintf("%s-%s-%d", s.identity, s.session, s.told.Load())
+	return fmt.Sprintf("%s-%s-%d", s.identity, s.session, s.claimChanges.Load())
 }
 
 // Path is the file's path.
@@ -291,7 +292,7 @@ func (s *Store) Damage() error { return s.db.Damage() }
 // writeError says what could not be written, and whether for want of room.
 func (s *Store) writeError(what string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, berrors.ErrMaxSizeReached) {
-		return fmt.Errorf("%s in %s: %w: %w", what, s.path, ErrNoRoom, err)
+		return fmt.Errorf("%s in %s: %w: %w", what, s.path, ErrNoSpace, err)
 	}
 	return fmt.Errorf("%s in %s: %w", what, s.path, err)
 }

@@ -160,7 +160,7 @@ func TestNoRoom(t *testing.T) {
 		}
 		stored++
 	}
-	if !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), s.Path()) {
+	if !errors.Is(err, ErrNoSpace) || !strings.Contains(err.Error(), s.Path()) {
 		t.Fatalf("Put past the limit: %v after %d pages", err, stored)
 	}
 	if st := s.Stats(); st.Pages != int64(stored) {

@@ -10,7 +10,7 @@ import (
 
 func said(from, says string) usage.Statement {
 	p, _ := usage.ParseContentSignal(says)
-	return usage.Statement{Place: usage.Place{From: from, Line: 2}, Text: says, Says: p}
+	return usage.Statement{Position: usage.Position{From: from, Line: 2}, Text: says, Preferences: p}
 }
 
 // Protocols §8.3: what is said of the use of a page is kept with it, and a change of it alone is a
@@ -18,7 +18,7 @@ func said(from, says string) usage.Statement {
 func TestUsage_8_3_Kept(t *testing.T) {
 	s := openTemp(t)
 	p := page(a, 1, "body")
-	p.Usage = usage.Statements{said("robots.txt", "search=yes, ai-train=no"), {Place: usage.Place{From: "tdmrep.json", Line: 1 << 20}, Says: usage.PreferencesOf(0xaa), Inferred: true}}
+	p.Usage = usage.Statements{said("robots.txt", "search=yes, ai-train=no"), {Position: usage.Position{From: "tdmrep.json", Line: 1 << 20}, Preferences: usage.PreferencesOf(0xaa), Inferred: true}}
 	put(t, s, p)
 	got, ok, err := s.Get(a)
 	if !ok || err != nil || !reflect.DeepEqual(got.Usage, p.Usage) {
@@ -71,12 +71,12 @@ func TestUsage_8_14_NotModified(t *testing.T) {
 			again.Usage, again.Purposes = c.now, c.purposes
 			put(t, s, again)
 			got, ok, err := s.Get(a)
-			letters, _ := s.Outbox(9)
-			if err != nil || ok != c.held || !reflect.DeepEqual(got.Usage, c.want) || (len(letters) == 0) != c.held {
-				t.Errorf("Get = %+v, %v, %v; letters %+v", got.Usage, ok, err, letters)
+			queued, _ := s.Outbox(9)
+			if err != nil || ok != c.held || !reflect.DeepEqual(got.Usage, c.want) || (len(queued) == 0) != c.held {
+				t.Errorf("Get = %+v, %v, %v; letters %+v", got.Usage, ok, err, queued)
 			}
-			if !c.held && (letters[0].Kind != LetterMissing || letters[0].Visit != (crawl.VisitID{Epoch: again.Visit.Epoch, N: 2})) {
-				t.Errorf("%+v", letters)
+			if !c.held && (queued[0].Kind != OutboxMissing || queued[0].Visit != (crawl.VisitID{Epoch: again.Visit.Epoch, N: 2})) {
+				t.Errorf("%+v", queued)
 			}
 		})
 	}

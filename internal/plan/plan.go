@@ -82,8 +82,8 @@ func onlyPlanned(s crawl.Spec) crawl.Spec {
 	return s
 }
 
-// longestRest bounds how long rest waits.
-const longestRest = 10 * time.Second
+// longestPause bounds how long rest waits.
+const longestPause = 10 * time.Second
 
 // rest waits until the hosts that were asked have had their delay since: what is typed next is
 // likely the crawl, which knows nothing of the plan's requests.
@@ -94,7 +94,7 @@ func rest(ctx context.Context, ended time.Time, r *Report) {
 			longest = max(longest, h.DelayS)
 		}
 	}
-	d := min(time.Duration(longest*float64(time.Second)), longestRest)
+	d := min(time.Duration(longest*float64(time.Second)), longestPause)
 	select {
 	case <-ctx.Done():
 	case <-time.After(time.Until(ended.Add(d))):
@@ -148,7 +148,7 @@ func (p *planner) watch(ctx context.Context, _ crawl.Status) error {
 // not be had. A crawl does that; a plan says so.
 func (p *planner) waitsInVain(ctx context.Context, st crawl.Status) (bool, error) {
 	for _, s := range st.Shards {
-		if s.Outstanding > 0 || s.Outbox > 0 || s.Errands > 0 || s.Passing {
+		if s.Outstanding > 0 || s.Outbox > 0 || s.Aux > 0 || s.Passing {
 			return false, nil
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
-	"github.com/curtsy/curtsy/internal/steer"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -101,7 +101,7 @@ type Host struct {
 
 func newReport(spec crawl.Spec, cut string) *Report {
 	r := &Report{
-		Scope: steer.Words(spec), Titles: []string{}, Refusals: []Refusal{}, Hosts: []Host{}, Cut: cut,
+		Scope: control.Words(spec), Titles: []string{}, Refusals: []Refusal{}, Hosts: []Host{}, Cut: cut,
 		groups: map[Refusal]int64{}, hosts: map[string]*Host{}, seeds: map[canon.URL]bool{},
 	}
 	for _, s := range spec.Seeds {

@@ -232,8 +232,8 @@ func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit i
 			}
 			w.Score, w.Signals, w.Lang, w.Date, w.Level = h.Score, h.Signals, h.Lang, h.Date, h.Level
 			w.Also = addresses(append(w.Also, h.Also...), h.URL)
-			if w.HeldSince.IsZero() {
-				w.HeldSince = h.HeldSince
+			if w.StoredSince.IsZero() {
+				w.StoredSince = h.StoredSince
 			}
 			shown = append(shown, w)
 		}

@@ -141,8 +141,8 @@ func one(hits []crawl.Hit, at []int) crawl.Hit {
 	})
 	hit := shownAs(hits, at, best)
 	for _, i := range at {
-		if h := &hits[i]; h.SHA256 == hit.SHA256 && h.HeldSince.Before(hit.HeldSince) {
-			hit.HeldSince = h.HeldSince
+		if h := &hits[i]; h.SHA256 == hit.SHA256 && h.StoredSince.Before(hit.StoredSince) {
+			hit.StoredSince = h.StoredSince
 		}
 	}
 	return hit

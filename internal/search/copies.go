@@ -30,8 +30,8 @@ func across(hits []crawl.Hit, at map[string]int) []crawl.Hit {
 		}
 		names[i] = j
 		// If a copy that was held earlier names this page, its age counts for this page.
-		if a, b := &hits[i], &hits[j]; a.SHA256 == b.SHA256 && a.HeldSince.Before(b.HeldSince) {
-			b.HeldSince = a.HeldSince
+		if a, b := &hits[i], &hits[j]; a.SHA256 == b.SHA256 && a.StoredSince.Before(b.StoredSince) {
+			b.StoredSince = a.StoredSince
 		}
 	}
 	originals := map[string]int{} // by digest
@@ -85,6 +85,6 @@ func last(hits []crawl.Hit, names, behind []int, originals map[string]int, i int
 
 // before compares hits of different sites.
 func before(a, b *crawl.Hit) int {
-	return cmp.Or(a.HeldSince.Compare(b.HeldSince), cmp.Compare(min(len(a.AliasOf), 1), min(len(b.AliasOf), 1)), cmp.Compare(a.Depth, b.Depth),
+	return cmp.Or(a.StoredSince.Compare(b.StoredSince), cmp.Compare(min(len(a.AliasOf), 1), min(len(b.AliasOf), 1)), cmp.Compare(a.Depth, b.Depth),
 		cmp.Compare(len(a.URL), len(b.URL)), cmp.Compare(a.URL, b.URL))
 }

@@ -320,7 +320,7 @@ func (x *Index) still(s *scorer, best []*candidate, n int) (hits []Ranking, err 
 		if !ok || p.Expired(now) || p.Directives&crawl.NoIndex != 0 || x.hidden(f.URL) {
 			continue
 		}
-		h := crawl.Hit{URL: f.URL, Title: p.Title, Score: c.score, Depth: p.Depth, Signals: c.signals, HeldSince: p.Since,
+		h := crawl.Hit{URL: f.URL, Title: p.Title, Score: c.score, Depth: p.Depth, Signals: c.signals, StoredSince: p.Since,
 			Lang: f.Narrow[segment.Lang], Type: f.Narrow[segment.Type]}
 		if !x.hidden(string(p.Canonical)) {
 			h.Canonical = string(p.Canonical)

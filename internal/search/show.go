@@ -45,7 +45,7 @@ func (x *Index) show(r *snipper, p *Plan, u canon.URL) (h crawl.Hit, ok bool, er
 	if !ok || err != nil || page.Expired(x.o.Now()) || page.Directives&crawl.NoIndex != 0 || x.hidden(string(u)) {
 		return h, false, err
 	}
-	h = crawl.Hit{URL: string(page.URL), Title: page.Title, Depth: page.Depth, HeldSince: page.Since, Type: page.ContentType,
+	h = crawl.Hit{URL: string(page.URL), Title: page.Title, Depth: page.Depth, StoredSince: page.Since, Type: page.ContentType,
 		FetchedAt: page.FetchedAt, Size: page.Size, Usage: crawl.UsageOf(page.Usage)}
 	if !x.hidden(string(page.Canonical)) {
 		h.Canonical = string(page.Canonical)

@@ -46,7 +46,7 @@ func (w *Web) answer(ctx context.Context, p params, path string) (a Answer, bad 
 	}
 	offset := (p.Page - 1) * p.Per
 	began := time.Now()
-	err := w.turns.Take(ctx, func(ctx context.Context) (err error) {
+	err := w.semaphore.Do(ctx, func(ctx context.Context) (err error) {
 		a.SearchAnswer, err = w.o.Crawl.Search(ctx, crawl.SearchRequest{Query: a.Query, Offset: offset, Limit: p.Per, Explain: p.Explain})
 		return err
 	})
@@ -119,7 +119,7 @@ func (w *Web) page(rw http.ResponseWriter, r *http.Request) {
 	}
 	var rec crawl.PageRecord
 	var found bool
-	err = w.turns.Take(r.Context(), func(ctx context.Context) (err error) {
+	err = w.semaphore.Do(r.Context(), func(ctx context.Context) (err error) {
 		rec, found, err = w.o.Crawl.Page(ctx, string(u), content)
 		return err
 	})

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/curtsy/curtsy/internal/ask"
-	"github.com/curtsy/curtsy/internal/turns"
+	"github.com/curtsy/curtsy/internal/semaphore"
 )
 
 // Metrics count the searches that people and programs ask for over HTTP. They follow Prometheus'
@@ -53,7 +53,7 @@ func (m *Metrics) searched(began time.Time, err error, gone bool) {
 		outcome = "partial"
 	case gone: // perhaps while it waited for a turn
 		outcome = "given_up"
-	case errors.Is(err, turns.ErrBusy):
+	case errors.Is(err, semaphore.ErrBusy):
 		outcome = "busy"
 	}
 	m.searches.WithLabelValues(outcome).Inc()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/turns"
+	"github.com/curtsy/curtsy/internal/semaphore"
 )
 
 // Searches are counted by what became of them, asked for as a page or as JSON; those that answer
@@ -24,7 +24,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	ends := map[string]error{"fine": nil, "partly": &ask.IncompleteError{Missing: []int{1}, Shards: 4}, "nobody": &ask.IncompleteError{Missing: []int{0, 1}, Shards: 2},
-		"broken": errors.New("it is damaged"), "busy": turns.ErrBusy}
+		"broken": errors.New("it is damaged"), "busy": semaphore.ErrBusy}
 	f := &fake{answer: func(ctx context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error) {
 		if r.Query == "gone" {
 			return crawl.SearchAnswer{}, ctx.Err()

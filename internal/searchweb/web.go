@@ -12,7 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/turns"
+	"github.com/curtsy/curtsy/internal/semaphore"
 )
 
 // Crawl is who is asked: an asker.Crawl, or another that keeps its rules. An answer with parts
@@ -39,11 +39,11 @@ type Options struct {
 
 // Web answers HTTP requests. It may be used by many goroutines.
 type Web struct {
-	o      Options
-	mux    *http.ServeMux
-	turns  *turns.Turns // of questions
-	look   *template.Template
-	policy string
+	o         Options
+	mux       *http.ServeMux
+	semaphore *semaphore.Semaphore // of questions
+	look      *template.Template
+	policy    string
 }
 
 // New makes a Web.
@@ -54,7 +54,7 @@ func New(o Options) *Web {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Web{o: o, mux: http.NewServeMux(), turns: turns.New(o.AtOnce, o.Queue, o.Timeout)}
+	w := &Web{o: o, mux: http.NewServeMux(), semaphore: semaphore.New(o.AtOnce, o.Queue, o.Timeout)}
 	w.look, w.policy = pageWith(o.Frame)
 	for _, r := range w.routes() {
 		w.mux.HandleFunc(r.path, r.serve)
@@ -91,15 +91,15 @@ func (w *Web) Serves(path string) bool {
 	return path == "/search" || path == "/opensearch.xml" || path == "/api" || strings.HasPrefix(path, "/api/")
 }
 
-// takeWithin is how long a client may take for an answer.
-const takeWithin = 30 * time.Second
+// waitAtMost is how long a client may take for an answer.
+const waitAtMost = 30 * time.Second
 
 // ServeHTTP answers a request. Nothing it sends may be kept by a cache, framed, or read by the
 // scripts of other origins.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	// Who takes an answer in drops does not hold it for ever. An error means that there is no
 	// connection, as in tests.
-	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(w.o.Timeout + takeWithin))
+	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(w.o.Timeout + waitAtMost))
 	h := rw.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -125,7 +125,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 func (w *Web) failed(ctx context.Context, about string, err error) *problem {
 	var missing *ask.IncompleteError
 	switch {
-	case errors.Is(err, turns.ErrBusy):
+	case errors.Is(err, semaphore.ErrBusy):
 		return &problem{Status: http.StatusServiceUnavailable, Detail: "too many requests at once: try again in a moment", retry: 1}
 	case errors.Is(err, ask.ErrNobody), errors.As(err, &missing):
 		w.o.Log.Warn("nobody answered", "question", about, "err", err)

@@ -51,8 +51,8 @@ func Obey(nc *nats.Conn, names crawl.Names, p Process, stop func()) error {
 	return nil
 }
 
-// Tell says a word to all processes of a crawl and returns those that answered within wait.
-func Tell(ctx context.Context, nc *nats.Conn, names crawl.Names, word string, wait time.Duration) ([]Process, error) {
+// SendCommand says a word to all processes of a crawl and returns those that answered within wait.
+func SendCommand(ctx context.Context, nc *nats.Conn, names crawl.Names, word string, wait time.Duration) ([]Process, error) {
 	sub, err := nc.SubscribeSync(nc.NewInbox())
 	if err != nil {
 		return nil, err
@@ -83,12 +83,12 @@ func Tell(ctx context.Context, nc *nats.Conn, names crawl.Names, word string, wa
 
 // Stop tells all processes of a crawl to stop and waits until none of them answers any more.
 func Stop(ctx context.Context, nc *nats.Conn, names crawl.Names) ([]Process, error) {
-	ps, err := Tell(ctx, nc, names, WordStop, time.Second)
+	ps, err := SendCommand(ctx, nc, names, WordStop, time.Second)
 	if err != nil || len(ps) == 0 {
 		return ps, err
 	}
 	for {
-		left, err := Tell(ctx, nc, names, WordPing, 500*time.Millisecond)
+		left, err := SendCommand(ctx, nc, names, WordPing, 500*time.Millisecond)
 		switch {
 		case ctx.Err() != nil:
 			return ps, fmt.Errorf("the process was asked to stop but is still running: %v", left)

@@ -79,7 +79,7 @@ func TestDaemonOfSeveralCrawls(t *testing.T) {
 		await(t, "crawl b has its service, though it was created later", services["b"].began)
 		stop := func(name string) {
 			t.Helper()
-			if _, err := Tell(t.Context(), q.NC, crawl.Names(name), WordStop, time.Second); err != nil {
+			if _, err := SendCommand(t.Context(), q.NC, crawl.Names(name), WordStop, time.Second); err != nil {
 				t.Fatal(err)
 			}
 			await(t, "crawl "+name+" ends when it is told to", services[name].ended)

@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
-	"github.com/curtsy/curtsy/internal/indexer/homes"
+	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -163,13 +163,13 @@ func (w *world) search(c *asker.Crawl, listed map[string]crawl.PageInfo) {
 func right(x crawl.Explanation, e simweb.Expectation) bool {
 	state := x.State
 	if state == crawl.Queued.String() {
-		state = string(simweb.Held)
+		state = string(simweb.StaysQueued)
 	}
 	return state == string(e.Class) || slices.Contains(e.Also, simweb.Class(state))
 }
 
-// checkAtRest reads what the services have left.
-func (w *world) checkAtRest() {
+// checkStopped reads what the services have left.
+func (w *world) checkStopped() {
 	w.checkLog()
 	w.checkRecords()
 	visits := map[string][]crawl.VisitID{} // of the copies
@@ -232,7 +232,7 @@ func (w *world) counts(file string, store *pages.Store) bool {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var home homes.Record
+	var home assignment.Record
 	if err := json.Unmarshal(e.Value(), &home); err != nil {
 		w.t.Fatal(err)
 	}

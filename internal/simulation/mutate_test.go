@@ -47,7 +47,7 @@ var mutations = []mutation{
 		"		if v.Until.Before(now) {\n			over",
 		"		if v.Until.Add(-2 * time.Second).Before(now) {\n			over",
 		"concurrent delay"},
-	{"an outcome is published before its pages", "internal/fetcher/visit/tell.go",
+	{"an outcome is published before its pages", "internal/fetcher/visit/report.go",
 		"	v.flushPages()\n	feeds := v.tellFeeds()\n",
 		"	defer v.flushPages()\n	feeds := v.tellFeeds()\n",
 		"stored-both search"},

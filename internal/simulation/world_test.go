@@ -106,7 +106,7 @@ func (w *world) run() {
 	w.note("done: %d discovered, %d stored, %d requests", st.Discovered, st.Stored, len(w.web.Log()))
 	w.check(st)
 	w.end()
-	w.checkAtRest()
+	w.checkStopped()
 }
 
 // start opens the web and the broker, and starts the services.
@@ -144,7 +144,7 @@ func (w *world) start() {
 		}
 		w.spec.Seeds = append(w.spec.Seeds, string(u))
 	}
-	if err := frontier.EnsureStreams(t.Context(), w.q, w.spec, frontier.Room{Events: 32 << 20, Pages: 64 << 20}); err != nil {
+	if err := frontier.EnsureStreams(t.Context(), w.q, w.spec, frontier.StreamLimits{Events: 32 << 20, Pages: 64 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	w.checkpoint, w.alone = 1<<(10+w.r.IntN(8)), w.r.IntN(2) == 0

@@ -56,10 +56,10 @@ type Behavior struct {
 	// what RobotsText forbids, with the query; nil means nothing
 	Disallow func(path, token string) bool
 
-	Header   []string  // header lines of its numbered pages, "Name: value"
-	Features []Feature // corners of the site besides its numbered pages
-	Wishes   []Wish    // pages that say what they may be used for
-	Files    []File    // what no page leads to
+	Header        []string      // header lines of its numbered pages, "Name: value"
+	Features      []Feature     // corners of the site besides its numbered pages
+	UsagePolicies []UsagePolicy // pages that say what they may be used for
+	Files         []File        // what no page leads to
 
 	// rows of the datasets rivers and harvest, of some 35 bytes each; 0 means 2,000 and 500
 	DataRows int

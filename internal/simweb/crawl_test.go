@@ -48,8 +48,8 @@ func (n *naive) visit(u string) Class {
 	if err != nil || p.Scheme != "http" || !strings.HasSuffix(p.Hostname(), "."+n.srv.cfg.Domain) || len(u) > 2048 {
 		return ""
 	}
-	if s := n.srv.byName[p.Hostname()]; s != nil && s.held != "" {
-		return Held
+	if s := n.srv.byName[p.Hostname()]; s != nil && s.queuedBecause != "" {
+		return StaysQueued
 	}
 	n.robots(p.Host)
 	if n.srv.Forbidden(u, "curtsy") {

@@ -14,11 +14,11 @@ type Class string
 
 // The classes of outcomes, spelled as the crawler spells them.
 const (
-	Stored     Class = "stored"     // fetched and kept
-	Redirected Class = "redirected" // answered by a redirect
-	Refused    Class = "refused"    // a rule, a tag or a limit says no
-	Failed     Class = "failed"     // asked for, and no use
-	Held       Class = "queued"     // stays queued: its host cannot be asked for now
+	Stored      Class = "stored"     // fetched and kept
+	Redirected  Class = "redirected" // answered by a redirect
+	Refused     Class = "refused"    // a rule, a tag or a limit says no
+	Failed      Class = "failed"     // asked for, and no use
+	StaysQueued Class = "queued"     // stays queued: its host cannot be asked for now
 )
 
 // Reasons of outcomes that are not Stored or Redirected, spelled as the crawler's own
@@ -128,8 +128,8 @@ func (w *Web) judge(u, token string) (Expectation, []anchor, ref) {
 		}
 		return dropped(ReasonScope)
 	}
-	if s.held != "" {
-		return Expectation{Class: Held, Reason: s.held}, nil, ref{}
+	if s.queuedBecause != "" {
+		return Expectation{Class: StaysQueued, Reason: s.queuedBecause}, nil, ref{}
 	}
 	if s.forbidden(path, token) {
 		if s.mirror != nil {
@@ -143,7 +143,7 @@ func (w *Web) judge(u, token string) (Expectation, []anchor, ref) {
 		return Expectation{Class: Failed, Reason: ReasonHTTP4xx}, nil, ref{}
 	case res == nil && page == 0:
 		want := Expectation{Class: Stored}
-		for _, w := range s.b.Wishes {
+		for _, w := range s.b.UsagePolicies {
 			if w.Path == "/" {
 				want = w.expect()
 			}

@@ -57,7 +57,7 @@ func TestDemoShowsEveryRefusalAndNoHold(t *testing.T) {
 		}
 	}
 	for kind := range seen {
-		if strings.HasPrefix(kind, string(Held)) {
+		if strings.HasPrefix(kind, string(StaysQueued)) {
 			t.Errorf("the demo holds a host: %s", kind)
 		}
 	}

@@ -98,7 +98,7 @@ func (s *site) forbidden(path, token string) bool {
 	if res := s.special[path]; res != nil && res.robots {
 		return false
 	}
-	return s.given.Load() == nil && s.held != "" && s.held != ReasonCrawlDelay || !s.allowed(path, token)
+	return s.given.Load() == nil && s.queuedBecause != "" && s.queuedBecause != ReasonCrawlDelay || !s.allowed(path, token)
 }
 
 func (s *site) crawlDelay(token string) time.Duration {
@@ -162,7 +162,7 @@ func (s *site) buildRobots() {
 		d := s.b.CrawlDelay
 		f.delay = func(string) time.Duration { return d }
 		if d > 10*time.Minute {
-			s.held = ReasonCrawlDelay
+			s.queuedBecause = ReasonCrawlDelay
 		}
 	}
 	kind := s.b.Robots
@@ -198,7 +198,7 @@ func (s *site) buildRobots() {
 		s.hugeRobots()
 	case RobotsPatient:
 		s.b.CrawlDelay = time.Hour
-		s.held = ReasonCrawlDelay
+		s.queuedBecause = ReasonCrawlDelay
 		f.delay = func(string) time.Duration { return time.Hour }
 		useSubtree()
 	case RobotsRedirectChain:
@@ -211,7 +211,7 @@ func (s *site) buildRobots() {
 	case RobotsServerError, RobotsTimeout, RobotsReset, RobotsTruncated, RobotsTooMany:
 		f.text = s.rulesText("Disallow:\n")
 		f.delay = nil
-		s.held = ReasonUnreachable
+		s.queuedBecause = ReasonUnreachable
 	case RobotsCustom:
 		f.text, f.allows = s.b.RobotsText, func(path, token string) bool { return s.b.Disallow == nil || !s.b.Disallow(path, token) }
 	default: // no file, or none that says anything: allow all

@@ -15,12 +15,12 @@ const home = "http://h0000.sim.test"
 // must be forbidden or not are written down here by hand, from RFC 9309.
 func TestRobotsKinds(t *testing.T) {
 	for _, c := range []struct {
-		kind      Robots
-		status    int    // 0: no answer
-		has       string // in the file
-		forbidden string // paths, apart by blanks
-		open      string
-		held      bool
+		kind          Robots
+		status        int    // 0: no answer
+		has           string // in the file
+		forbidden     string // paths, apart by blanks
+		open          string
+		queuedBecause bool
 	}{
 		{kind: RobotsNone, status: 404, open: "/ /private/secret-1.html"},
 		{kind: RobotsAllowAll, status: 200, has: "Disallow:\n", open: "/ /private/secret-1.html"},
@@ -31,11 +31,11 @@ func TestRobotsKinds(t *testing.T) {
 		{kind: RobotsAgent, status: 200, forbidden: "/not-for-us/a.html /nor-this/b.html", open: "/ /news/today.html"},
 		{kind: RobotsOdd, status: 200, has: "\ufeff#", forbidden: "/odd/a.html /odd/b.html /odd/c.html /odd/d.html",
 			open: "/ /odd/e.html /odd/f.html /odd/before.html /odd/noindex.html"},
-		{kind: RobotsServerError, status: 500, forbidden: "/ /any", held: true},
-		{kind: RobotsTimeout, forbidden: "/ /any", held: true},
-		{kind: RobotsReset, forbidden: "/ /any", held: true},
-		{kind: RobotsTruncated, forbidden: "/ /any", held: true},
-		{kind: RobotsTooMany, status: 429, forbidden: "/ /any", held: true},
+		{kind: RobotsServerError, status: 500, forbidden: "/ /any", queuedBecause: true},
+		{kind: RobotsTimeout, forbidden: "/ /any", queuedBecause: true},
+		{kind: RobotsReset, forbidden: "/ /any", queuedBecause: true},
+		{kind: RobotsTruncated, forbidden: "/ /any", queuedBecause: true},
+		{kind: RobotsTooMany, status: 429, forbidden: "/ /any", queuedBecause: true},
 		{kind: RobotsUnauthorized, status: 401, open: "/ /any"},
 		{kind: RobotsForbidden, status: 403, open: "/ /any"},
 		{kind: RobotsGone, status: 410, open: "/ /any"},
@@ -43,7 +43,7 @@ func TestRobotsKinds(t *testing.T) {
 		{kind: RobotsHuge, status: 200, forbidden: "/huge/early.html", open: "/ /huge/crossing.html /huge/late.html"},
 		{kind: RobotsHostSelf, status: 200, has: "Host: h0000.sim.test\n", forbidden: "/private/", open: "/ /private/open/"},
 		{kind: RobotsSitemap, status: 200, has: "Sitemap: " + home + "/sitemap-index.xml\n", open: "/ /any"},
-		{kind: RobotsPatient, status: 200, has: "Crawl-delay: 3600\n", forbidden: "/private/", open: "/", held: true},
+		{kind: RobotsPatient, status: 200, has: "Crawl-delay: 3600\n", forbidden: "/private/", open: "/", queuedBecause: true},
 		// h0001's file, and its Host line
 		{kind: RobotsRedirect, status: 302, forbidden: "/", open: "/private/open/door.html"},
 		{kind: RobotsMirror, status: 200, has: "Host: h0001.sim.test\n", forbidden: "/ /notes/p1.html", open: "/private/open/door.html"},
@@ -75,8 +75,8 @@ func TestRobotsKinds(t *testing.T) {
 						t.Errorf("%s is forbidden", p)
 					}
 				}
-				if want := srv.Expect("curtsy")[home+"/"]; (want.Class == Held) != c.held {
-					t.Errorf("the home is expected to be %v, held should be %v", want, c.held)
+				if want := srv.Expect("curtsy")[home+"/"]; (want.Class == StaysQueued) != c.queuedBecause {
+					t.Errorf("the home is expected to be %v, held should be %v", want, c.queuedBecause)
 				}
 			})
 		})

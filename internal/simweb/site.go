@@ -25,10 +25,10 @@ type site struct {
 	rare      string // a word only a few of its pages know
 	rarePages [3]int
 
-	hostLine string // the Host line of its robots.txt
-	robots   robotsFile
-	given    atomic.Pointer[givenRobots] // what SetRobots put in the place of robots
-	held     string                      // why nothing may be fetched here at all, for now
+	hostLine      string // the Host line of its robots.txt
+	robots        robotsFile
+	given         atomic.Pointer[givenRobots] // what SetRobots put in the place of robots
+	queuedBecause string                      // why nothing may be fetched here at all, for now
 
 	children []*site              // hosts whose homes this home links to
 	entries  []anchor             // special pages this home links to

@@ -89,5 +89,5 @@ func (s *site) readsSitemaps(token string) bool {
 	if s.hasSitemap() {
 		at = sitemapIndex
 	}
-	return s.held == "" && !s.forbidden(at, token)
+	return s.queuedBecause == "" && !s.forbidden(at, token)
 }

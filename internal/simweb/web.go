@@ -54,7 +54,7 @@ func New(cfg Config) *Web {
 	w.pair()
 	for _, s := range w.sites {
 		s.buildRobots()
-		s.buildWishes()
+		s.buildUsagePolicies()
 		for _, f := range s.b.Features {
 			features{s}.build(f)
 		}
@@ -93,7 +93,7 @@ func (w *Web) growTree() {
 	const fan = 16
 	var open, rest []*site
 	for _, s := range w.sites {
-		if s.index == 0 || s.mirror == nil && s.held == "" && s.allowed("/", w.cfg.Agent) && s.allowed("/", "") {
+		if s.index == 0 || s.mirror == nil && s.queuedBecause == "" && s.allowed("/", w.cfg.Agent) && s.allowed("/", "") {
 			open = append(open, s)
 		} else {
 			rest = append(rest, s)

@@ -17,7 +17,7 @@ import (
 
 // Robots lists on w who is registered in dir, one a line. The Site there must not be open.
 func Robots(dir string, w io.Writer) error {
-	return atRest(dir, func(db *boltfile.File) error {
+	return whenStopped(dir, func(db *boltfile.File) error {
 		return db.View(func(tx *bolt.Tx) error {
 			return each(tx.Bucket(bucketRobots), func(_ []byte, reg rup.Registration) error {
 				state := "registered"
@@ -34,7 +34,7 @@ func Robots(dir string, w io.Writer) error {
 // Forget ends the registration of an address in dir: its key may be lost (§6.2). The Site
 // there must not be open.
 func Forget(ctx context.Context, dir, email string) error {
-	return atRest(dir, func(db *boltfile.File) error {
+	return whenStopped(dir, func(db *boltfile.File) error {
 		store := &registry{db: db, changed: func() {}}
 		return store.Update(ctx, func(r rup.Registrations) error {
 			_, ok, err := r.Get(rup.EmailKey(email))
@@ -46,7 +46,7 @@ func Forget(ctx context.Context, dir, email string) error {
 	})
 }
 
-func atRest(dir string, f func(*boltfile.File) error) (err error) {
+func whenStopped(dir string, f func(*boltfile.File) error) (err error) {
 	name := filepath.Join(dir, "rupd.db")
 	if _, err := os.Stat(name); err != nil {
 		return err

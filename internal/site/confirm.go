@@ -56,7 +56,7 @@ func (c *confirmations) ask(_ context.Context, reg rup.Registration) error {
 		p.leave()
 		link := c.link + "?token=" + token
 		text := fmt.Sprintf(question, c.site, link, token, c.link, c.site, link)
-		return errors.Join(registrations{tx}.putProgress(reg.ID, p), post(tx, letter{ID: reg.ID, Created: now, Next: now}, []byte(text)))
+		return errors.Join(registrations{tx}.putProgress(reg.ID, p), post(tx, queuedMail{ID: reg.ID, Created: now, Next: now}, []byte(text)))
 	})
 	if err == nil {
 		c.wake()

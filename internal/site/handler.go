@@ -23,7 +23,7 @@ const (
 	// Answered, read or waited with, of one client: an address, for IPv6 its /64.
 	maxPerPeer = 4
 	bodyWithin = 10 * time.Second // for a body to be there
-	turnWithin = 5 * time.Second  // for a place among those that are answered
+	waitAtMost = 5 * time.Second  // for a place among those that are answered
 	maxBody    = 1 << 20          // bytes of a body; more than rup reads
 )
 
@@ -52,7 +52,7 @@ func handler(s http.Handler, info http.HandlerFunc, cgi *url.URL, pages map[stri
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
 			mux.ServeHTTP(counted, r)
-		case <-time.After(turnWithin):
+		case <-time.After(waitAtMost):
 			busy(counted, "too many requests at the same time; please try again later")
 		case <-r.Context().Done():
 		}

@@ -73,7 +73,7 @@ func (m *mailer) next(began time.Time) (time.Time, error) {
 	err := m.db.View(func(tx *bolt.Tx) error {
 		return errors.Join(
 			each(tx.Bucket(bucketProgress), func(_ []byte, p progress) error { consider(p.due()); return nil }),
-			each(tx.Bucket(bucketSpool), func(_ []byte, l letter) error { consider(l.Next); return nil }))
+			each(tx.Bucket(bucketSpool), func(_ []byte, l queuedMail) error { consider(l.Next); return nil }))
 	})
 	return next, err
 }
@@ -134,7 +134,7 @@ func (m *mailer) assignOne(id string) (done bool, err error) {
 				p.Last = now
 			}
 		}
-		return errors.Join(post(tx, letter{ID: id, Sequence: reg.Sequence, Created: now, Next: now}, text),
+		return errors.Join(post(tx, queuedMail{ID: id, Sequence: reg.Sequence, Created: now, Next: now}, text),
 			put(tx.Bucket(bucketRobots), []byte(p.Email), reg), regs.putProgress(id, p))
 	})
 	return done, err
@@ -146,7 +146,7 @@ func (m *mailer) deliver(ctx context.Context) error {
 	for after := []byte(nil); ctx.Err() == nil && !time.Now().Before(m.until); {
 		var w *waiting
 		err := m.db.View(func(tx *bolt.Tx) (err error) {
-			w, err = nextLetter(tx, time.Now(), after, blocked)
+			w, err = nextMail(tx, time.Now(), after, blocked)
 			return err
 		})
 		if err != nil || w == nil {
@@ -184,13 +184,13 @@ func (m *mailer) deliver(ctx context.Context) error {
 func (m *mailer) setBack() error {
 	now := time.Now()
 	ahead := func(t time.Time) bool { return t.After(now.Add(clockSlack)) }
-	late := func(l letter) bool { return ahead(l.Created) || l.Next.After(now.Add(longPause+clockSlack)) }
+	late := func(l queuedMail) bool { return ahead(l.Created) || l.Next.After(now.Add(longPause+clockSlack)) }
 	found := false
 	err := m.db.View(func(tx *bolt.Tx) error {
 		return errors.Join(
 			each(tx.Bucket(bucketProgress), func(_ []byte, p progress) error { found = found || ahead(p.Last); return nil }),
 			each(tx.Bucket(bucketRobots), func(_ []byte, r rup.Registration) error { found = found || ahead(r.Asked); return nil }),
-			each(tx.Bucket(bucketSpool), func(_ []byte, l letter) error { found = found || late(l); return nil }))
+			each(tx.Bucket(bucketSpool), func(_ []byte, l queuedMail) error { found = found || late(l); return nil }))
 	})
 	if err != nil || !found {
 		return err
@@ -212,7 +212,7 @@ func (m *mailer) setBack() error {
 				}
 				return was
 			}),
-			amend(tx.Bucket(bucketSpool), func(l *letter) bool {
+			amend(tx.Bucket(bucketSpool), func(l *queuedMail) bool {
 				was := late(*l)
 				if was {
 					l.Next = now

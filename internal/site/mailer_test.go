@@ -173,7 +173,7 @@ func TestClockSetBack(t *testing.T) {
 		o.register(rup.Registration{ID: "B", Email: "b@x.example", Latency: daily, Pending: true, Asked: ahead})
 		o.back(t, "A", -400*day)
 		o.must(o.db.Update(func(tx *bolt.Tx) error {
-			return post(tx, letter{ID: "A", Sequence: 7, Created: ahead, Next: ahead}, []byte("SequenceNumber: 7\n"))
+			return post(tx, queuedMail{ID: "A", Sequence: 7, Created: ahead, Next: ahead}, []byte("SequenceNumber: 7\n"))
 		}))
 		o.work(time.Hour)
 		o.wantSent("0s a@x.example 7")

@@ -90,7 +90,7 @@ func (r *relay) check(ctx context.Context) error {
 func (r *relay) send(ctx context.Context, w *waiting) error {
 	msg, err := r.message(w)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errLetter, err)
+		return fmt.Errorf("%w: %w", errMailRefused, err)
 	}
 	c, err := r.client()
 	if err != nil {
@@ -125,7 +125,7 @@ func judge(err error) error {
 		if s.IsTemp() || s.ErrorCode() < 500 {
 			return err
 		}
-		return fmt.Errorf("%w: %w", errLetter, err)
+		return fmt.Errorf("%w: %w", errMailRefused, err)
 	}
 	return fmt.Errorf("%w: %w", errRelay, err)
 }

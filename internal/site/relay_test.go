@@ -114,7 +114,7 @@ func TestRelaySends(t *testing.T) {
 		t.Errorf("check: %v", err)
 	}
 	text := "SequenceNumber: 3\nURLBase: https://www.example.org/\n\nNew[2026-11-20]: " + strings.Repeat("a/very/long/path, ", 48) + "x\n.dot\n"
-	w := &waiting{letter: letter{ID: "ID", Sequence: 3, Created: time.Unix(1e9, 0)}, text: []byte(text), to: "robot@crawler.example"}
+	w := &waiting{queuedMail: queuedMail{ID: "ID", Sequence: 3, Created: time.Unix(1e9, 0)}, text: []byte(text), to: "robot@crawler.example"}
 	for range 2 {
 		if err := r.send(t.Context(), w); err != nil {
 			t.Fatal(err)
@@ -154,30 +154,30 @@ func TestRelayErrors(t *testing.T) {
 	srv := startRelay(t)
 	r := testRelay(t, srv.addr)
 	send := func(to string) error {
-		return r.send(t.Context(), &waiting{letter: letter{ID: "ID", Sequence: 1}, text: []byte("x"), to: to})
+		return r.send(t.Context(), &waiting{queuedMail: queuedMail{ID: "ID", Sequence: 1}, text: []byte("x"), to: to})
 	}
 	srv.rcpt["gone@x.example"] = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"}
 	srv.rcpt["grey@x.example"] = &smtp.SMTPError{Code: 450, EnhancedCode: smtp.EnhancedCode{4, 2, 0}, Message: "greylisted"}
 	if err := send("gone@x.example"); !errors.Is(err, errAddress) {
 		t.Errorf("550 to RCPT: %v", err)
 	}
-	if err := send("grey@x.example"); err == nil || errors.Is(err, errAddress) || errors.Is(err, errLetter) || errors.Is(err, errRelay) {
+	if err := send("grey@x.example"); err == nil || errors.Is(err, errAddress) || errors.Is(err, errMailRefused) || errors.Is(err, errRelay) {
 		t.Errorf("450 to RCPT: %v", err)
 	}
 	srv.mu.Lock()
 	srv.data = &smtp.SMTPError{Code: 552, EnhancedCode: smtp.EnhancedCode{5, 3, 4}, Message: "too big"}
 	srv.mu.Unlock()
-	if err := send("a@x.example"); !errors.Is(err, errLetter) {
+	if err := send("a@x.example"); !errors.Is(err, errMailRefused) {
 		t.Errorf("552 to DATA: %v", err)
 	}
 	srv.mu.Lock()
 	srv.data = &smtp.SMTPError{Code: 452, EnhancedCode: smtp.EnhancedCode{4, 3, 1}, Message: "disk full"}
 	srv.mu.Unlock()
-	if err := send("a@x.example"); err == nil || errors.Is(err, errLetter) {
+	if err := send("a@x.example"); err == nil || errors.Is(err, errMailRefused) {
 		t.Errorf("452 to DATA: %v", err)
 	}
 	gone := testRelay(t, "127.0.0.1:1") // the system gives this port to nobody who asks for any
-	if err := gone.send(t.Context(), &waiting{letter: letter{ID: "ID"}, to: "a@x.example"}); !errors.Is(err, errRelay) {
+	if err := gone.send(t.Context(), &waiting{queuedMail: queuedMail{ID: "ID"}, to: "a@x.example"}); !errors.Is(err, errRelay) {
 		t.Errorf("no relay: %v", err)
 	}
 	if err := gone.check(t.Context()); err == nil || !strings.Contains(err.Error(), "relay") {
@@ -198,7 +198,7 @@ func TestRelayAddresses(t *testing.T) {
 	for _, to := range []string{
 		"a@x.example\r\nBcc: b@x.example", "a@x.example, b@x.example", "A <a@x.example>", "a@x.example\nX: y", "", "\"a\r\n b\"@x.example", "a@x.example>", "a@[127.0.0.1]",
 	} {
-		if err := r.send(context.Background(), &waiting{letter: letter{ID: "ID"}, to: to}); !errors.Is(err, errLetter) {
+		if err := r.send(context.Background(), &waiting{queuedMail: queuedMail{ID: "ID"}, to: to}); !errors.Is(err, errMailRefused) {
 			t.Errorf("%q: %v", to, err)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 // The spool has mails that are to be sent, oldest first: who and how often it was tried in spool,
 // the text beside it in texts.
 
-// letter is a mail to a robot. Its address is looked up when it is sent: it may have
+// queuedMail is a mail to a robot. Its address is looked up when it is sent: it may have
 // changed, or be gone.
-type letter struct {
+type queuedMail struct {
 	ID       string // of the registration
 	Sequence int64  // of the report; 0: the question whether the address wants any
 	Created  time.Time
@@ -25,7 +25,7 @@ type letter struct {
 
 // How long a letter is tried (§6.3: the robot notices what was lost, and asks), and how patiently.
 const (
-	letterLife  = 5 * 24 * time.Hour
+	mailLife    = 5 * 24 * time.Hour
 	firstPause  = time.Minute
 	longPause   = 4 * time.Hour
 	maxFailures = 5 // letters in a row that an address refuses for good; then its registration ends
@@ -33,12 +33,12 @@ const (
 
 // What the relay said to a letter, if not that it will deliver it. Any other error may pass.
 var (
-	errAddress = errors.New("the address is refused")       // for good
-	errLetter  = errors.New("the mail was refused")         // for good
-	errRelay   = errors.New("the relay cannot be used now") // whatever the letter
+	errAddress     = errors.New("the address is refused")       // for good
+	errMailRefused = errors.New("the mail was refused")         // for good
+	errRelay       = errors.New("the relay cannot be used now") // whatever the letter
 )
 
-func post(tx *bolt.Tx, l letter, text []byte) error {
+func post(tx *bolt.Tx, l queuedMail, text []byte) error {
 	b := tx.Bucket(bucketSpool)
 	n, err := b.NextSequence()
 	if err != nil {
@@ -54,21 +54,21 @@ func drop(tx *bolt.Tx, k []byte) error {
 
 // waiting is a letter whose time has come, with what it takes to send it.
 type waiting struct {
-	letter
+	queuedMail
 	key  []byte
 	text []byte
 	to   string
 	out  string // token by which its reader can end the registration
 }
 
-// nextLetter finds the first letter behind after that may be sent now. Letters to one robot keep
+// nextMail finds the first letter behind after that may be sent now. Letters to one robot keep
 // their order: blocked are those of which an earlier one waits. One that nobody is there to receive
 // any more has no address.
-func nextLetter(tx *bolt.Tx, now time.Time, after []byte, blocked map[string]bool) (*waiting, error) {
+func nextMail(tx *bolt.Tx, now time.Time, after []byte, blocked map[string]bool) (*waiting, error) {
 	c := tx.Bucket(bucketSpool).Cursor()
 	for k, v := c.Seek(append(bytes.Clone(after), 0)); k != nil; k, v = c.Next() {
 		w := &waiting{key: bytes.Clone(k)}
-		if err := unmarshal(k, v, &w.letter); err != nil {
+		if err := unmarshal(k, v, &w.queuedMail); err != nil {
 			return nil, err
 		}
 		reg, p, ok, err := registrations{tx}.byID(w.ID)
@@ -104,12 +104,12 @@ func settle(tx *bolt.Tx, now time.Time, w *waiting, sent error) (result string, 
 			return "refused", errors.Join(drop(tx, w.key), registrations{tx}.Delete(rup.EmailKey(reg.Email)), registrations{tx}.sweep())
 		}
 		return "refused", errors.Join(drop(tx, w.key), registrations{tx}.putProgress(w.ID, p))
-	case errors.Is(sent, errLetter):
+	case errors.Is(sent, errMailRefused):
 		return "refused", drop(tx, w.key)
-	case now.Sub(w.Created) > letterLife:
+	case now.Sub(w.Created) > mailLife:
 		return "given up", drop(tx, w.key)
 	}
 	w.Tries++
 	w.Next = now.Add(min(firstPause<<min(w.Tries-1, 20), longPause))
-	return "put off", put(tx.Bucket(bucketSpool), w.key, w.letter)
+	return "put off", put(tx.Bucket(bucketSpool), w.key, w.queuedMail)
 }

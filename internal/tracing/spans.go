@@ -28,7 +28,7 @@ func (v *Visit) Granted(job *crawl.Visit, began, ended time.Time) {
 	}
 	v.named("grant", v.grant, trace.SpanID{}, began, ended,
 		attribute.String("server.address", string(job.Host)), attribute.Int("curtsy.urls", len(job.URLs)),
-		attribute.Int("curtsy.errands", len(job.Errands)), attribute.Int64("curtsy.delay_ms", job.Delay.Milliseconds()))
+		attribute.Int("curtsy.errands", len(job.Aux)), attribute.Int64("curtsy.delay_ms", job.Delay.Milliseconds()))
 }
 
 // Visited tells of a visit that is over: what it sent, and why it ended before its time, if it did.
@@ -55,9 +55,9 @@ func (v *Visit) request(x *crawl.Exchange) {
 	attrs := []attribute.KeyValue{
 		attribute.String("curtsy.request", x.Kind.String()),
 		attribute.Int64("curtsy.pause_owed_ms", x.Bound.Milliseconds()), attribute.String("curtsy.pause_owed_to", x.BoundSource)}
-	switch crawl.ErrandKind(x.Kind) {
-	case crawl.ErrandRUP: // the one or the other
-	case crawl.ErrandWebSub:
+	switch crawl.AuxKind(x.Kind) {
+	case crawl.AuxRUP: // the one or the other
+	case crawl.AuxWebSub:
 		attrs = append(attrs, attribute.String("http.request.method", "POST"))
 	default:
 		attrs = append(attrs, attribute.String("http.request.method", "GET"))

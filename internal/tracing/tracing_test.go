@@ -105,7 +105,7 @@ func TestMethodOfARequest(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	tr.Of(spec).Visit(3, crawl.VisitID{Epoch: 1, N: 1}).Requests([]crawl.Exchange{
 		{Kind: crawl.RequestPage, Start: at, End: at}, {Kind: crawl.RequestRobots, Start: at, End: at},
-		{Kind: crawl.RequestKind(crawl.ErrandWebSub), Start: at, End: at}, {Kind: crawl.RequestKind(crawl.ErrandRUP), Start: at, End: at},
+		{Kind: crawl.RequestKind(crawl.AuxWebSub), Start: at, End: at}, {Kind: crawl.RequestKind(crawl.AuxRUP), Start: at, End: at},
 	})
 	tr.Close()
 	for _, s := range spans() {

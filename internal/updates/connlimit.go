@@ -18,9 +18,9 @@ const (
 	unknown    = 20 * time.Second // until it names a recipient that is ours; after that idle counts
 )
 
-// door is a net.Listener that keeps one peer from taking all places. A connection beyond a limit is
-// told so and closed.
-type door struct {
+// connLimiter is a net.Listener that keeps one peer from taking all places. A connection beyond a
+// limit is told so and closed.
+type connLimiter struct {
 	net.Listener
 	perPeer, inAll int
 
@@ -29,12 +29,12 @@ type door struct {
 	peers map[netip.Prefix]int
 }
 
-func newDoor(ln net.Listener) *door {
-	return &door{Listener: ln, perPeer: maxPerPeer, inAll: maxConns, peers: map[netip.Prefix]int{}}
+func newConnLimiter(ln net.Listener) *connLimiter {
+	return &connLimiter{Listener: ln, perPeer: maxPerPeer, inAll: maxConns, peers: map[netip.Prefix]int{}}
 }
 
 // Accept waits for a connection for which there is a place.
-func (d *door) Accept() (net.Conn, error) {
+func (d *connLimiter) Accept() (net.Conn, error) {
 	for {
 		c, err := d.Listener.Accept()
 		if err != nil {
@@ -56,7 +56,7 @@ func (d *door) Accept() (net.Conn, error) {
 // most, and all together have maxConns: others wait. Private and loopback addresses are spared, as
 // a proxy that everybody comes through has one.
 func fair(ln net.Listener) net.Listener {
-	return netutil.LimitListener(peers{ln, &door{perPeer: maxPerPeer, inAll: math.MaxInt, peers: map[netip.Prefix]int{}}}, maxConns)
+	return netutil.LimitListener(peers{ln, &connLimiter{perPeer: maxPerPeer, inAll: math.MaxInt, peers: map[netip.Prefix]int{}}}, maxConns)
 }
 
 // beside reports whether a peer is next to us: it may be a proxy that everybody comes through.
@@ -64,7 +64,7 @@ func beside(peer netip.Prefix) bool { return peer.Addr().IsPrivate() || peer.Add
 
 type peers struct {
 	net.Listener
-	door *door
+	limiter *connLimiter
 }
 
 // Accept waits for a connection for which its peer has a place.
@@ -78,25 +78,25 @@ func (p peers) Accept() (net.Conn, error) {
 		switch {
 		case beside(peer):
 			return c, nil
-		case p.door.enter(peer):
-			return &placed{c, sync.OnceFunc(func() { p.door.leave(peer) })}, nil
+		case p.limiter.enter(peer):
+			return &limitedConn{c, sync.OnceFunc(func() { p.limiter.leave(peer) })}, nil
 		}
 		_ = c.Close() // it may come again
 	}
 }
 
-// placed is a connection that gives its place back when it is closed.
-type placed struct {
+// limitedConn is a connection that gives its place back when it is closed.
+type limitedConn struct {
 	net.Conn
 	leave func()
 }
 
-func (c *placed) Close() error {
+func (c *limitedConn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
 }
 
-func (d *door) enter(peer netip.Prefix) bool {
+func (d *connLimiter) enter(peer netip.Prefix) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.conns >= d.inAll || d.peers[peer] >= d.perPeer {
@@ -107,7 +107,7 @@ func (d *door) enter(peer netip.Prefix) bool {
 	return true
 }
 
-func (d *door) leave(peer netip.Prefix) {
+func (d *connLimiter) leave(peer netip.Prefix) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.conns--

@@ -151,7 +151,7 @@ func (x *IndexNow) take(ctx context.Context, s *indexnow.Submission) error {
 			size += len(rest[n])
 			n++
 		}
-		ev := crawl.Event{Told: []crawl.IndexNow{{Origin: s.Origin, Key: s.Key, KeyURL: s.KeyURL, URLs: rest[:n], Received: now}}}
+		ev := crawl.Event{Reported: []crawl.IndexNow{{Origin: s.Origin, Key: s.Key, KeyURL: s.KeyURL, URLs: rest[:n], Received: now}}}
 		if err := x.append(ctx, to, crawl.AppendEvent(nil, &ev)); err != nil {
 			return err
 		}

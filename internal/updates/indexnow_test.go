@@ -20,7 +20,7 @@ func indexNow(t *testing.T, fail error) (x *IndexNow, told func() []crawl.IndexN
 	var all []crawl.IndexNow
 	x, err := NewIndexNow(4, func(_ context.Context, shard int, event []byte) error {
 		ev, err := crawl.DecodeEvent(event)
-		if err != nil || len(ev.Told) != 1 || crawl.ShardOf(ev.Told[0].Origin.Host, 4) != shard || len(event) > crawl.MaxEventBytes+partBytes {
+		if err != nil || len(ev.Reported) != 1 || crawl.ShardOf(ev.Reported[0].Origin.Host, 4) != shard || len(event) > crawl.MaxEventBytes+partBytes {
 			t.Errorf("%d bytes to shard %d: %+v, %v", len(event), shard, ev, err)
 		}
 		if fail != nil {
@@ -28,7 +28,7 @@ func indexNow(t *testing.T, fail error) (x *IndexNow, told func() []crawl.IndexN
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		all = append(all, ev.Told...)
+		all = append(all, ev.Reported...)
 		return nil
 	}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {

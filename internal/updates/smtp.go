@@ -55,7 +55,7 @@ func (l *Listener) Serve(ctx context.Context, ln net.Listener) error {
 	srv.ReadTimeout, srv.WriteTimeout = idle, idle
 	srv.ErrorLog = slog.NewLogLogger(l.log.Handler(), slog.LevelDebug)
 	stop := context.AfterFunc(ctx, func() { srv.Close() })
-	err := srv.Serve(newDoor(ln))
+	err := srv.Serve(newConnLimiter(ln))
 	if !stop() {
 		return nil // ended as asked
 	}

@@ -189,7 +189,7 @@ func TestDoor(t *testing.T) {
 		}
 		defer ln.Close()
 		book := &guestbook{Listener: ln}
-		d := newDoor(book)
+		d := newConnLimiter(book)
 		come := func(address string) (inside net.Conn, said string) {
 			t.Helper()
 			book.mu.Lock()

@@ -23,7 +23,7 @@ func Robots(s *usage.Set, rules *robots.Rules, pathQuery string) {
 
 // Line adds what one line of a robots.txt says.
 func Line(s *usage.Set, l robots.UsageLine) {
-	at := usage.Place{From: "robots.txt", Line: l.Line}
+	at := usage.Position{From: "robots.txt", Line: l.Line}
 	switch l.Kind {
 	case robots.ContentUsage:
 		s.ContentUsage(at, l.Statement)
@@ -51,7 +51,7 @@ func Training(s *usage.Set, file *robots.File, origin robots.Origin) {
 		}
 	}
 	if closed.Line > 0 {
-		s.Inferred(usage.Place{From: "robots.txt", Line: closed.Line}, closed.Rule)
+		s.Inferred(usage.Position{From: "robots.txt", Line: closed.Line}, closed.Rule)
 	}
 }
 
@@ -65,9 +65,9 @@ func Answer(s *usage.Set, header http.Header, r *htmlscan.Result, url string) {
 		case htmlscan.MetaMark:
 			s.Meta(m.Line, m.Name, m.Value)
 		case htmlscan.LicenseLink:
-			s.Link(usage.Place{From: "link rel=license", Line: m.Line}, m.Value)
+			s.Link(usage.Position{From: "link rel=license", Line: m.Line}, m.Value)
 		case htmlscan.LicenseText:
-			at := usage.Place{From: "script " + usage.RSLType, Line: m.Line}
+			at := usage.Position{From: "script " + usage.RSLType, Line: m.Line}
 			doc, err := usage.ParseRSL([]byte(m.Value))
 			if err != nil {
 				s.Odd(at, err.Error(), m.Value)
@@ -90,13 +90,13 @@ func tags(s *usage.Set, r *htmlscan.Result, image bool) {
 		lines[from]++
 		for _, rule := range src.Rules {
 			if rule.Name == "noai" || rule.Name == "noimageai" {
-				s.Tag(usage.Place{From: from, Line: lines[from]}, rule.Name, image)
+				s.Tag(usage.Position{From: from, Line: lines[from]}, rule.Name, image)
 				shown = shown.Merge(src.Directives())
 			}
 		}
 	}
 	// Not every source is kept, but each counts.
-	at := usage.Place{From: "robots tag", Line: 1}
+	at := usage.Position{From: "robots tag", Line: 1}
 	if r.Directives.NoAI && !shown.NoAI {
 		s.Tag(at, "noai", image)
 	}

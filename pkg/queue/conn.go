@@ -55,9 +55,9 @@ type Conn struct {
 
 	mu sync.Mutex
 	// guarded by mu; ends, and is replaced, at every disconnect and reconnect
-	session context.Context
-	end     func() // guarded by mu; ends session
-	said    string // guarded by mu; what asyncError logged last
+	session    context.Context
+	end        func() // guarded by mu; ends session
+	lastLogged string // guarded by mu; what asyncError logged last
 }
 
 // writeWithin is how long a write may wait for a peer that reads nothing. nats.go waits a minute
@@ -322,8 +322,8 @@ func (c *Conn) change() {
 func (c *Conn) news(what string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was := c.said
-	c.said = what
+	was := c.lastLogged
+	c.lastLogged = what
 	return what != was
 }
 

@@ -66,7 +66,7 @@ func Members(ctx context.Context, kv jetstream.KeyValue, o MemberOptions, change
 	said := false
 	for {
 		next := o.Term / 3
-		if err := sayWeAre(ctx, kv, o, names.word()); err == nil {
+		if err := announce(ctx, kv, o, names.word()); err == nil {
 			said = false
 		} else {
 			// a leader is elected in less than a term, and we want to be heard before it is over
@@ -90,7 +90,7 @@ func Members(ctx context.Context, kv jetstream.KeyValue, o MemberOptions, change
 	}
 }
 
-func sayWeAre(ctx context.Context, kv jetstream.KeyValue, o MemberOptions, word []byte) error {
+func announce(ctx context.Context, kv jetstream.KeyValue, o MemberOptions, word []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, o.Term/3)
 	defer cancel()
 	_, err := kv.Put(ctx, o.key(), word)
@@ -105,13 +105,13 @@ const silentWords = 4
 
 // memberList is what one call of Members knows. Nothing in it comes from a server's clock.
 type memberList struct {
-	o        MemberOptions
-	changed  func([]string)
-	words    map[string]word // by member; kept from one watch to the next
-	seen     map[string]bool // members this watch has shown
-	complete bool            // it has shown all there were
-	ours     int             // our own words that came back
-	told     []string
+	o         MemberOptions
+	changed   func([]string)
+	words     map[string]word // by member; kept from one watch to the next
+	seen      map[string]bool // members this watch has shown
+	complete  bool            // it has shown all there were
+	ours      int             // our own words that came back
+	announced []string
 }
 
 // word is the last one heard of a member.
@@ -169,8 +169,8 @@ func (m *memberList) tell(now time.Duration) {
 		}
 	}
 	slices.Sort(names)
-	if !slices.Equal(names, m.told) {
-		m.told = names
+	if !slices.Equal(names, m.announced) {
+		m.announced = names
 		m.changed(slices.Clone(names))
 	}
 }

@@ -69,10 +69,10 @@ func WatchOwners(ctx context.Context, kv jetstream.KeyValue, prefix string, chan
 
 // recordList is what one call of WatchOwners knows.
 type recordList struct {
-	changed  func(map[string]Record)
-	records  map[string]Record // of the watch there is
-	complete bool              // all there were have come
-	told     map[string]Record // nil before the first call of changed
+	changed   func(map[string]Record)
+	records   map[string]Record // of the watch there is
+	complete  bool              // all there were have come
+	announced map[string]Record // nil before the first call of changed
 }
 
 func (m *recordList) begin() {
@@ -91,13 +91,13 @@ func (m *recordList) entry(e jetstream.KeyValueEntry) {
 			return
 		}
 		// Epochs only grow. A smaller one is the old answer of a server that lags behind.
-		if old, known := m.told[e.Key()]; known && r.Epoch < old.Epoch {
+		if old, known := m.announced[e.Key()]; known && r.Epoch < old.Epoch {
 			r = old
 		}
 		m.records[e.Key()] = r
 	}
-	if m.complete && (m.told == nil || !maps.Equal(m.told, m.records)) {
-		m.told = maps.Clone(m.records)
+	if m.complete && (m.announced == nil || !maps.Equal(m.announced, m.records)) {
+		m.announced = maps.Clone(m.records)
 		m.changed(maps.Clone(m.records))
 	}
 }

@@ -77,9 +77,9 @@ func TestBackoff(t *testing.T) {
 			}
 		}
 		b = backoff{least: time.Minute, most: time.Minute}
-		woken := make(chan struct{})
-		close(woken)
-		if err := b.wait(t.Context(), woken); err != nil {
+		loaded := make(chan struct{})
+		close(loaded)
+		if err := b.wait(t.Context(), loaded); err != nil {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

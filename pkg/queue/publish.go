@@ -136,7 +136,7 @@ func (p *publisher) publish(ctx context.Context, subject string, data []byte) (u
 			wake = p.c.watch()
 		}
 		if ctx.Err() == nil {
-			p.waits.say(subject, why, err, p.c.log)
+			p.waits.logOnce(subject, why, err, p.c.log)
 		}
 		if werr := b.wait(ctx, wake); werr != nil {
 			return 0, fmt.Errorf("publish to %s: %w; the last try: %w", subject, werr, err)

@@ -37,8 +37,8 @@ func testLog(testing.TB) *slog.Logger {
 // lines is a logger that keeps its messages.
 type lines struct {
 	slog.Handler
-	mu   sync.Mutex
-	said []string
+	mu         sync.Mutex
+	lastLogged []string
 }
 
 func newLines() *lines { return &lines{Handler: slog.DiscardHandler} }
@@ -48,20 +48,20 @@ func (l *lines) Enabled(context.Context, slog.Level) bool { return true }
 func (l *lines) Handle(_ context.Context, r slog.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.said = append(l.said, r.Message)
+	l.lastLogged = append(l.lastLogged, r.Message)
 	return nil
 }
 
 func (l *lines) all() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.said)
+	return slices.Clone(l.lastLogged)
 }
 
 func (l *lines) count(part string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, s := range l.said {
+	for _, s := range l.lastLogged {
 		if strings.Contains(s, part) {
 			n++
 		}

@@ -77,7 +77,7 @@ func (w *waits) enter(subject string) {
 	w.by[subject].n++
 }
 
-func (w *waits) say(subject, why string, err error, log *slog.Logger) {
+func (w *waits) logOnce(subject, why string, err error, log *slog.Logger) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s := w.by[subject]; s.why != why {

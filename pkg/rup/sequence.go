@@ -48,7 +48,7 @@ const (
 	// maxTries is how often a request is sent before the site is re-crawled
 	// instead. The draft sets no end.
 	maxTries = 5
-	// maxHeld and maxGaps bound what strangers can make us remember.
+	// maxPostponed and maxGaps bound what strangers can make us remember.
 	maxHeld = 16
 	maxGaps = 100
 )

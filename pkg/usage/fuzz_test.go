@@ -120,7 +120,7 @@ func FuzzRSL(f *testing.F) {
 			return
 		}
 		var s usage.Set
-		s.RSL(doc, usage.Place{From: "rsl", Line: 1}, url)
+		s.RSL(doc, usage.Position{From: "rsl", Line: 1}, url)
 		sane(t, &s)
 		if s.Preferences()[usage.TDM] != usage.Unknown {
 			t.Error("it speaks of tdm")

@@ -64,7 +64,7 @@ func TestUsage_8_14_Carries(t *testing.T) {
 		h := http.Header{}
 		h.Set(name, "x")
 		got := usage.Carried(h)
-		if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || got[0].From != want || got[0].Says != (pref{})) {
+		if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || got[0].From != want || got[0].Preferences != (pref{})) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -159,7 +159,7 @@ func TestUsage_8_20_NoAI(t *testing.T) {
 func TestUsage_8_21_Inferred(t *testing.T) {
 	var s usage.Set
 	s.ContentSignal(here, "ai-train=yes")
-	s.Inferred(usage.Place{From: "robots.txt", Line: 9}, "Disallow: /")
+	s.Inferred(usage.Position{From: "robots.txt", Line: 9}, "Disallow: /")
 	if s.Preferences() != (pref{u, u, a, u}) || s.Concluded() != (pref{u, u, d, u}) {
 		t.Errorf("%v, concluded %v", s.Preferences(), s.Concluded())
 	}
@@ -200,7 +200,7 @@ func TestLinkHeader(t *testing.T) {
 func TestBounds(t *testing.T) {
 	var s usage.Set
 	for i := range 200 {
-		at := usage.Place{From: "robots.txt", Line: i}
+		at := usage.Position{From: "robots.txt", Line: i}
 		s.ContentSignal(at, "search=yes")
 		s.ContentUsage(at, "?")
 		s.License(at, "https://l.example/")

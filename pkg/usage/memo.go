@@ -17,8 +17,8 @@ const (
 )
 
 type memoized struct {
-	says Preferences
-	text string // as it is kept
+	preferences Preferences
+	text        string // as it is kept
 }
 
 // maxMemo is how many statements are kept; when there are more, all are read anew.
@@ -28,19 +28,19 @@ const maxMemo = 256
 const maxMemoText = 512
 
 // remembered adds a statement that was read before, and reports whether it was.
-func (s *Set) remembered(at Place, kind byte, statement string) bool {
+func (s *Set) remembered(at Position, kind byte, statement string) bool {
 	if s.Memo == nil || len(statement) > maxMemoText {
 		return false
 	}
 	m, ok := s.Memo.read[memoKey{kind, statement}]
-	if ok && m.says != (Preferences{}) {
-		s.state(Statement{at, m.text, m.says, false})
+	if ok && m.preferences != (Preferences{}) {
+		s.state(Statement{at, m.text, m.preferences, false})
 	}
 	return ok
 }
 
 // remember adds a statement that was read, and keeps it for the next time.
-func (s *Set) remember(at Place, kind byte, statement string, p Preferences) {
+func (s *Set) remember(at Position, kind byte, statement string, p Preferences) {
 	m := memoized{p, short(statement)}
 	if s.Memo != nil && len(statement) <= maxMemoText {
 		if s.Memo.read == nil || len(s.Memo.read) >= maxMemo {

@@ -24,8 +24,8 @@ func TestMemo(t *testing.T) {
 	}
 	for i := range 10 * maxMemo {
 		s := Set{Memo: &memo}
-		s.ContentSignal(Place{"x", 1}, "ai-train=no"+strings.Repeat(" ", i))
-		s.ContentUsage(Place{"x", 1}, "train-ai=n;x="+strconv.Itoa(i))
+		s.ContentSignal(Position{"x", 1}, "ai-train=no"+strings.Repeat(" ", i))
+		s.ContentUsage(Position{"x", 1}, "train-ai=n;x="+strconv.Itoa(i))
 		if p := s.Preferences(); p[AITrain] != Disallow || len(memo.read) > maxMemo {
 			t.Fatalf("%d: %v, %d kept", i, p, len(memo.read))
 		}

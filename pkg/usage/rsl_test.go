@@ -19,7 +19,7 @@ func rslOf(t *testing.T, body, url string) usage.Preferences {
 		t.Fatalf("%v: %s", err, body)
 	}
 	var s usage.Set
-	s.RSL(doc, usage.Place{From: "rsl", Line: 1}, url)
+	s.RSL(doc, usage.Position{From: "rsl", Line: 1}, url)
 	return s.Preferences()
 }
 
@@ -88,7 +88,7 @@ func TestUsage_8_19_Scope(t *testing.T) {
 	}
 	var s usage.Set
 	doc, _ := usage.ParseRSL([]byte(body))
-	s.RSL(doc, usage.Place{From: "rsl", Line: 1}, "/images/a.png")
+	s.RSL(doc, usage.Position{From: "rsl", Line: 1}, "/images/a.png")
 	if src := s.Sources(); len(src) != 3 || src[0].From != "rsl" || src[0].Line != 4 {
 		t.Errorf("%+v", src)
 	}

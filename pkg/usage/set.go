@@ -23,12 +23,12 @@ type Set struct {
 	// Memo, unless nil, spares reading a statement that was read before.
 	Memo *Memo
 
-	kept     Statements  // but for reservations
-	said     Preferences // by these
-	inferred Preferences // likewise
-	tdm      [tdmLayers]Statement
-	terms    []Terms
-	diags    []Diagnostic
+	kept        Statements  // but for reservations
+	preferences Preferences // by these
+	inferred    Preferences // likewise
+	tdm         [tdmLayers]Statement
+	terms       []Terms
+	diags       []Diagnostic
 }
 
 // The layers of a reservation: the nearer to the page replaces the farther (§8.16).
@@ -41,10 +41,10 @@ const (
 
 // Preferences returns what all statements together say (§8.4).
 func (s *Set) Preferences() Preferences {
-	p := s.said
+	p := s.preferences
 	for i := tdmLayers - 1; i >= 0; i-- {
-		if t := &s.tdm[i]; t.Says != (Preferences{}) {
-			return p.Merge(t.Says)
+		if t := &s.tdm[i]; t.Preferences != (Preferences{}) {
+			return p.Merge(t.Preferences)
 		}
 	}
 	return p
@@ -59,7 +59,7 @@ func (s *Set) Concluded() Preferences { return s.Preferences().Merge(s.inferred)
 func (s *Set) Statements() Statements {
 	all := s.kept[:len(s.kept):len(s.kept)]
 	for i := range s.tdm {
-		if s.tdm[i].Says != (Preferences{}) {
+		if s.tdm[i].Preferences != (Preferences{}) {
 			all = append(all, s.tdm[i])
 		}
 	}
@@ -77,7 +77,7 @@ func (s *Set) Diagnostics() []Diagnostic { return s.diags }
 
 // ContentUsage adds an AIPREF statement: that of a line of robots.txt, or the header's lines
 // joined. A broken one says nothing (§8.8).
-func (s *Set) ContentUsage(at Place, statement string) {
+func (s *Set) ContentUsage(at Position, statement string) {
 	if s.remembered(at, memoUsage, statement) {
 		return
 	}
@@ -90,7 +90,7 @@ func (s *Set) ContentUsage(at Place, statement string) {
 }
 
 // ContentSignal adds a statement of a line of robots.txt or of the header (§8.11, §8.12).
-func (s *Set) ContentSignal(at Place, statement string) {
+func (s *Set) ContentSignal(at Position, statement string) {
 	if s.remembered(at, memoSignal, statement) {
 		return
 	}
@@ -107,7 +107,7 @@ func (s *Set) ContentSignal(at Place, statement string) {
 
 // License notes what a License line of robots.txt names: the absolute address of a licence
 // document. What it means only the document says (§8.19).
-func (s *Set) License(at Place, url string) {
+func (s *Set) License(at Position, url string) {
 	if origin, _ := splitURL(strings.Trim(url, " \t")); origin == "" {
 		s.odd(at, "not an absolute http(s) address: skipped", url)
 		return
@@ -116,7 +116,7 @@ func (s *Set) License(at Place, url string) {
 }
 
 // Link notes a licence document to which a page or its header leads; the address may be relative.
-func (s *Set) Link(at Place, url string) { s.term("rsl", at, url) }
+func (s *Set) Link(at Position, url string) { s.term("rsl", at, url) }
 
 // Header names as http.Header has them.
 const (
@@ -141,22 +141,22 @@ const (
 // licence documents.
 func (s *Set) Headers(h http.Header) {
 	if lines := h[hContentUsage]; len(lines) > 0 {
-		s.ContentUsage(Place{fromContentUsage, 1}, joined(lines))
+		s.ContentUsage(Position{fromContentUsage, 1}, joined(lines))
 	}
 	for i, line := range within(h[hContentSignal]) {
-		s.ContentSignal(Place{fromContentSignal, i + 1}, line)
+		s.ContentSignal(Position{fromContentSignal, i + 1}, line)
 	}
 	for i, line := range within(h[hReservation]) {
 		for value := range strings.SplitSeq(line, ",") { // a proxy may have joined two lines
-			s.reserve(Place{fromTDMHeader, i + 1}, value)
+			s.reserve(Position{fromTDMHeader, i + 1}, value)
 		}
 	}
 	for i, line := range within(h[hPolicy]) {
-		s.term("tdm-policy", Place{"header tdm-policy", i + 1}, line)
+		s.term("tdm-policy", Position{"header tdm-policy", i + 1}, line)
 	}
 	for i, line := range within(h[hLink]) {
 		for _, url := range licenseLinks(line) {
-			s.Link(Place{"header Link", i + 1}, url)
+			s.Link(Position{"header Link", i + 1}, url)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (s *Set) Meta(line int, name, content string) {
 		return
 	}
 	name = lower(strings.Trim(name, " \t\r\n\f"))
-	at := Place{"meta " + name, line}
+	at := Position{"meta " + name, line}
 	if name == "tdm-policy" {
 		s.term("tdm-policy", at, content)
 		return
@@ -214,7 +214,7 @@ func (s *Set) Meta(line int, name, content string) {
 
 // Tag adds a word of a robots tag that concerns us: noai, and noimageai, which binds images only
 // (§8.20).
-func (s *Set) Tag(at Place, word string, image bool) {
+func (s *Set) Tag(at Position, word string, image bool) {
 	var p Preferences
 	switch {
 	case word == "noai":
@@ -233,7 +233,7 @@ func (s *Set) TDMRep(f *TDMRep, url string) {
 	if r == nil {
 		return
 	}
-	at := Place{fromTDMFile, r.line}
+	at := Position{fromTDMFile, r.line}
 	s.add(at, "tdm-reservation: "+strconv.Itoa(max(int(r.reserved)-1, 0)), tdmPreferences(r.reserved))
 	if r.reserved == Disallow && r.policy != "" {
 		s.term("tdm-policy", at, r.policy)
@@ -242,14 +242,14 @@ func (s *Set) TDMRep(f *TDMRep, url string) {
 
 // RSL adds what a licence document says of a URL, or of a path: its content element with the
 // longest address that matches, of several the strictest. at is where the document begins.
-func (s *Set) RSL(doc *RSL, at Place, url string) {
+func (s *Set) RSL(doc *RSL, at Position, url string) {
 	for _, c := range doc.find(url) {
-		s.add(Place{at.From, at.Line + c.line - 1}, "RSL", c.preferences())
+		s.add(Position{at.From, at.Line + c.line - 1}, "RSL", c.preferences())
 	}
 }
 
 // Inferred adds that a site closes itself to a robot that trains models (§8.21).
-func (s *Set) Inferred(at Place, text string) {
+func (s *Set) Inferred(at Position, text string) {
 	var p Preferences
 	p[AITrain] = Disallow
 	s.state(Statement{at, short(text), p, true})
@@ -263,10 +263,10 @@ func (s *Set) Add(l Statements) {
 }
 
 // Odd reports what a caller could not read.
-func (s *Set) Odd(at Place, reason, text string) { s.odd(at, reason, text) }
+func (s *Set) Odd(at Position, reason, text string) { s.odd(at, reason, text) }
 
 // reserve takes a reservation of one of the places of such: within each the stricter of several.
-func (s *Set) reserve(at Place, value string) {
+func (s *Set) reserve(at Position, value string) {
 	v := reservation(value)
 	if v == Unknown {
 		s.odd(at, "neither 0 nor 1: ignored", value)
@@ -274,7 +274,7 @@ func (s *Set) reserve(at Place, value string) {
 	s.add(at, "tdm-reservation: "+strings.Trim(value, " \t\r\n\f"), tdmPreferences(v))
 }
 
-func (s *Set) add(at Place, text string, p Preferences) {
+func (s *Set) add(at Position, text string, p Preferences) {
 	if p != (Preferences{}) {
 		s.state(Statement{at, short(text), p, false})
 	}
@@ -283,23 +283,23 @@ func (s *Set) add(at Place, text string, p Preferences) {
 // state keeps a statement: one of the first, or one that changes what the Set says.
 func (s *Set) state(st Statement) {
 	if i := st.layer(); i >= 0 {
-		if p := s.tdm[i].Says; st.Says.Merge(p) != p {
+		if p := s.tdm[i].Preferences; st.Preferences.Merge(p) != p {
 			s.tdm[i] = st
 		}
 		return
 	}
-	sum := &s.said
+	sum := &s.preferences
 	if st.Inferred {
 		sum = &s.inferred
 	}
-	merged := sum.Merge(st.Says)
+	merged := sum.Merge(st.Preferences)
 	if merged != *sum || len(s.kept) < maxStatements {
 		s.kept = append(s.kept, st)
 	}
 	*sum = merged
 }
 
-func (s *Set) term(kind string, at Place, url string) {
+func (s *Set) term(kind string, at Position, url string) {
 	url = strings.Trim(url, " \t\r\n\f")
 	if url == "" || len(url) > maxAddress {
 		s.odd(at, "not an address of at most 2048 bytes: skipped", url)
@@ -310,7 +310,7 @@ func (s *Set) term(kind string, at Place, url string) {
 	}
 }
 
-func (s *Set) odd(at Place, reason, text string) {
+func (s *Set) odd(at Position, reason, text string) {
 	if len(s.diags) < maxDiagnostics {
 		s.diags = append(s.diags, Diagnostic{at, reason, short(text)})
 	}

@@ -11,9 +11,9 @@ const maxKept = maxStatements + 2*2*int(purposes) + tdmLayers
 
 // Statement is what stands in one place about the use of a page.
 type Statement struct {
-	Place
-	Text string // as written, 200 bytes of it at most
-	Says Preferences
+	Position
+	Text        string // as written, 200 bytes of it at most
+	Preferences Preferences
 	// Inferred: not said, but concluded from what the site tells others (§8.21). It counts when
 	// pages are handed on for training, and not when they are fetched.
 	Inferred bool
@@ -52,7 +52,7 @@ func (l Statements) Preferences() (p Preferences) {
 	nearest := l.nearest()
 	for i := range l {
 		if s := &l[i]; !s.Inferred && (s.layer() < 0 || s.layer() == nearest) {
-			p = p.Merge(s.Says)
+			p = p.Merge(s.Preferences)
 		}
 	}
 	return p
@@ -64,7 +64,7 @@ func (l Statements) Concluded() (p Preferences) {
 	p = l.Preferences()
 	for i := range l {
 		if l[i].Inferred {
-			p = p.Merge(l[i].Says)
+			p = p.Merge(l[i].Preferences)
 		}
 	}
 	return p
@@ -74,9 +74,9 @@ func (l Statements) Concluded() (p Preferences) {
 func (l Statements) Sources() (all []Source) {
 	nearest := l.nearest()
 	add := func(s *Statement) {
-		for purpose, v := range s.Says {
+		for purpose, v := range s.Preferences {
 			if v != Unknown {
-				all = append(all, Source{Purpose(purpose), v, s.Place, s.Text, s.Inferred})
+				all = append(all, Source{Purpose(purpose), v, s.Position, s.Text, s.Inferred})
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func (l Statements) Renew(now Statements, tagged bool) (out Statements) {
 		}
 	}
 	for _, s := range now {
-		if s.Says != (Preferences{}) {
+		if s.Preferences != (Preferences{}) {
 			out = append(out, s)
 		}
 	}
@@ -153,7 +153,7 @@ func Carried(h http.Header) (l Statements) {
 		{hContentUsage, fromContentUsage}, {hContentSignal, fromContentSignal}, {hReservation, fromTDMHeader},
 	} {
 		if len(h[c.name]) > 0 {
-			l = append(l, Statement{Place: Place{c.from, 1}})
+			l = append(l, Statement{Position: Position{c.from, 1}})
 		}
 	}
 	return l

@@ -7,18 +7,18 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// saying is a Set of headers, and of a page's markup: of a reservation and a tag.
-func saying(robots string, header http.Header, meta, tag string) *usage.Set {
+// statement is a Set of headers, and of a page's markup: of a reservation and a tag.
+func statement(robots string, header http.Header, meta, tag string) *usage.Set {
 	var s usage.Set
 	if robots != "" {
-		s.ContentSignal(usage.Place{From: "robots.txt", Line: 3}, robots)
+		s.ContentSignal(usage.Position{From: "robots.txt", Line: 3}, robots)
 	}
 	s.Headers(header)
 	if meta != "" {
 		s.Meta(1, "tdm-reservation", meta)
 	}
 	if tag != "" {
-		s.Tag(usage.Place{From: tag, Line: 1}, "noai", false)
+		s.Tag(usage.Position{From: tag, Line: 1}, "noai", false)
 	}
 	return &s
 }
@@ -41,14 +41,14 @@ func TestUsage_8_14_Renew(t *testing.T) {
 		tagged   bool
 		want     pref
 	}{
-		{"nothing new", saying("ai-input=no", usageN, "", ""), saying("ai-input=no", nil, "", ""), nil, false, pref{u, d, d, u}},
-		{"the header again", saying("", usageN, "", ""), saying("", head("Content-Usage", "train-ai=y"), "", ""), head("Content-Usage", "train-ai=y"), false, pref{u, u, a, u}},
-		{"the header, saying nothing", saying("", usageN, "", ""), saying("", nil, "", ""), head("Content-Usage", "bots=n"), false, pref{}},
-		{"another header", saying("", usageN, "", ""), saying("", head("Content-Signal", "search=yes"), "", ""), head("Content-Signal", "search=yes"), false, pref{a, u, d, u}},
-		{"markup stays", saying("", nil, "1", "meta robots"), saying("", nil, "", ""), nil, true, pref{u, d, d, d}},
-		{"markup is nearer than the new header", saying("", nil, "0", ""), saying("", head("Tdm-Reservation", "1"), "", ""), head("Tdm-Reservation", "1"), false, pref{u, u, u, a}},
-		{"a tag of the header stays without tags", saying("", nil, "", "header X-Robots-Tag"), saying("", nil, "", ""), nil, false, pref{u, d, d, u}},
-		{"and goes with them", saying("", nil, "", "header X-Robots-Tag"), saying("", nil, "", ""), nil, true, pref{}},
+		{"nothing new", statement("ai-input=no", usageN, "", ""), statement("ai-input=no", nil, "", ""), nil, false, pref{u, d, d, u}},
+		{"the header again", statement("", usageN, "", ""), statement("", head("Content-Usage", "train-ai=y"), "", ""), head("Content-Usage", "train-ai=y"), false, pref{u, u, a, u}},
+		{"the header, saying nothing", statement("", usageN, "", ""), statement("", nil, "", ""), head("Content-Usage", "bots=n"), false, pref{}},
+		{"another header", statement("", usageN, "", ""), statement("", head("Content-Signal", "search=yes"), "", ""), head("Content-Signal", "search=yes"), false, pref{a, u, d, u}},
+		{"markup stays", statement("", nil, "1", "meta robots"), statement("", nil, "", ""), nil, true, pref{u, d, d, d}},
+		{"markup is nearer than the new header", statement("", nil, "0", ""), statement("", head("Tdm-Reservation", "1"), "", ""), head("Tdm-Reservation", "1"), false, pref{u, u, u, a}},
+		{"a tag of the header stays without tags", statement("", nil, "", "header X-Robots-Tag"), statement("", nil, "", ""), nil, false, pref{u, d, d, u}},
+		{"and goes with them", statement("", nil, "", "header X-Robots-Tag"), statement("", nil, "", ""), nil, true, pref{}},
 	}
 	for _, r := range rows {
 		now := append(r.now.Statements(), usage.Carried(r.carried)...)
@@ -57,7 +57,7 @@ func TestUsage_8_14_Renew(t *testing.T) {
 			t.Errorf("%s: %v, want %v (%+v)", r.name, got.Preferences(), r.want, got)
 		}
 		for _, s := range got {
-			if s.Says == (usage.Preferences{}) {
+			if s.Preferences == (usage.Preferences{}) {
 				t.Errorf("%s: %+v says nothing and is kept", r.name, s)
 			}
 		}
@@ -74,9 +74,9 @@ func TestRenewIsBounded(t *testing.T) {
 	many := func(from string, n int) usage.Statements {
 		var s usage.Set
 		for i := range n {
-			s.ContentSignal(usage.Place{From: from, Line: i + 1}, "search=yes")
+			s.ContentSignal(usage.Position{From: from, Line: i + 1}, "search=yes")
 		}
-		s.ContentSignal(usage.Place{From: from, Line: n + 1}, "ai-train=no")
+		s.ContentSignal(usage.Position{From: from, Line: n + 1}, "ai-train=no")
 		s.Headers(http.Header{"Tdm-Reservation": {"1"}})
 		return s.Statements()
 	}
@@ -108,12 +108,12 @@ func TestUsage_8_15_ChangedFiles(t *testing.T) {
 		old, now *usage.Set
 		want     pref
 	}{
-		{"a line changed", saying("ai-input=no", header, "", ""), saying("ai-input=yes", nil, "", ""), pref{u, a, d, u}},
-		{"a line went", saying("ai-input=no", nil, "", ""), saying("", nil, "", ""), pref{}},
-		{"a line came", saying("", nil, "", ""), saying("search=no", nil, "", ""), pref{d, u, u, u}},
+		{"a line changed", statement("ai-input=no", header, "", ""), statement("ai-input=yes", nil, "", ""), pref{u, a, d, u}},
+		{"a line went", statement("ai-input=no", nil, "", ""), statement("", nil, "", ""), pref{}},
+		{"a line came", statement("", nil, "", ""), statement("search=no", nil, "", ""), pref{d, u, u, u}},
 		{"the reservation was lifted", file("1"), file("0"), pref{u, u, u, a}},
-		{"the reservation went", file("1"), saying("", nil, "", ""), pref{}},
-		{"the reservation came", saying("", nil, "", ""), file("1"), pref{u, d, d, d}},
+		{"the reservation went", file("1"), statement("", nil, "", ""), pref{}},
+		{"the reservation came", statement("", nil, "", ""), file("1"), pref{u, d, d, d}},
 	} {
 		if got := r.old.Statements().Renew(r.now.Statements(), false).Preferences(); got != r.want {
 			t.Errorf("%s: %v, want %v", r.name, got, r.want)

@@ -172,8 +172,8 @@ func (p Preferences) Forbid(ours Purposes) bool {
 	return ours != 0
 }
 
-// Place is where a statement stands.
-type Place struct {
+// Position is where a statement stands.
+type Position struct {
 	// From names it: "robots.txt", "header Content-Usage", "meta tdm-reservation", "tdmrep.json", …
 	From string
 	// Line is the line of the file, or which of the header lines or elements of that name it is,
@@ -185,7 +185,7 @@ type Place struct {
 type Source struct {
 	Purpose Purpose
 	Value   Value // Allow or Disallow
-	Place
+	Position
 	Text string // the statement, 200 bytes of it at most
 	// Inferred: not said, but concluded from what the site tells others (§8.21). It counts when
 	// pages are handed on for training, and not when they are fetched.
@@ -196,12 +196,12 @@ type Source struct {
 type Terms struct {
 	Kind string // "rsl" for a licence document, "tdm-policy"
 	URL  string // as written
-	Place
+	Position
 }
 
 // Diagnostic is a statement that was not read as it stands.
 type Diagnostic struct {
-	Place
+	Position
 	Reason string // what is odd, and what became of it, in words
 	Text   string // the statement, 200 bytes of it at most
 }

@@ -16,7 +16,7 @@ const (
 // pref is search, ai-input, ai-train, tdm.
 type pref = usage.Preferences
 
-var here = usage.Place{From: "robots.txt", Line: 1}
+var here = usage.Position{From: "robots.txt", Line: 1}
 
 // §8.4: per purpose any disallow, else any allow, else unknown, whatever the order.
 func TestUsage_8_4_Merge(t *testing.T) {
@@ -39,7 +39,7 @@ func TestUsage_8_4_Merge(t *testing.T) {
 	var s usage.Set
 	s.ContentUsage(here, "search=y, train-ai=y, ai-use=y")
 	s.ContentSignal(here, "ai-train=no, search=yes")
-	s.Tag(usage.Place{From: "meta robots", Line: 1}, "noai", false)
+	s.Tag(usage.Position{From: "meta robots", Line: 1}, "noai", false)
 	if got := s.Preferences(); got != (pref{a, d, d, u}) {
 		t.Errorf("%v", got)
 	}
@@ -109,7 +109,7 @@ func TestUsage_8_8_ContentUsage(t *testing.T) {
 		}
 		var s usage.Set
 		s.ContentUsage(here, statement)
-		if reported := len(s.Diagnostics()) == 1 && s.Diagnostics()[0].Place == here; reported != (err != nil) {
+		if reported := len(s.Diagnostics()) == 1 && s.Diagnostics()[0].Position == here; reported != (err != nil) {
 			t.Errorf("%q: error %v, diagnostics %+v", statement, err, s.Diagnostics())
 		}
 	}
@@ -142,12 +142,12 @@ func TestUsage_8_11_ContentSignal(t *testing.T) {
 	}
 	// several lines: strictest; what is ignored is told with its line
 	var s usage.Set
-	s.ContentSignal(usage.Place{From: "robots.txt", Line: 3}, "search=yes, ai-train=yes")
-	s.ContentSignal(usage.Place{From: "robots.txt", Line: 5}, "ai-train=no, x=1")
+	s.ContentSignal(usage.Position{From: "robots.txt", Line: 3}, "search=yes, ai-train=yes")
+	s.ContentSignal(usage.Position{From: "robots.txt", Line: 5}, "ai-train=no, x=1")
 	if got := s.Preferences(); got != (pref{a, u, d, u}) {
 		t.Errorf("two lines: %v", got)
 	}
-	want := []usage.Diagnostic{{Place: usage.Place{From: "robots.txt", Line: 5}, Reason: "it has no meaning here: ignored", Text: "x=1"}}
+	want := []usage.Diagnostic{{Position: usage.Position{From: "robots.txt", Line: 5}, Reason: "it has no meaning here: ignored", Text: "x=1"}}
 	if got := s.Diagnostics(); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Say is what a document says.
-type Say struct {
+// Content is what a document says.
+type Content struct {
 	Title, Text string
 	Link        string // where it leads; "": nowhere
 }
@@ -60,7 +60,7 @@ func core(title string) string {
 }
 
 // DOCX is a text document of Office Open XML.
-func (s Say) DOCX() []byte {
+func (s Content) DOCX() []byte {
 	body := fmt.Sprintf(`<w:document xmlns:w="w" xmlns:r="r"><w:body><w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Head of %s</w:t></w:r></w:p>`+
 		`<w:p><w:r><w:t xml:space="preserve">%s </w:t></w:r><w:hyperlink r:id="rId9"><w:r><w:t>on</w:t></w:r></w:hyperlink></w:p></w:body></w:document>`, esc(s.Title), esc(s.Text))
 	links := ""
@@ -72,7 +72,7 @@ func (s Say) DOCX() []byte {
 }
 
 // XLSX is a table of Office Open XML.
-func (s Say) XLSX() []byte {
+func (s Content) XLSX() []byte {
 	return Zip("_rels/.rels", fmt.Sprintf(ooxmlRels, rel("r1", "officeDocument", "xl/workbook.xml", false)), "docProps/core.xml", core(s.Title),
 		"xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="Sheet of things" sheetId="1" r:id="s1"/></sheets></workbook>`,
 		"xl/_rels/workbook.xml.rels", fmt.Sprintf(ooxmlRels, rel("s1", "worksheet", "worksheets/sheet1.xml", false)+rel("s2", "sharedStrings", "sharedStrings.xml", false)),
@@ -83,7 +83,7 @@ func (s Say) XLSX() []byte {
 }
 
 // PPTX is a set of slides of Office Open XML.
-func (s Say) PPTX() []byte {
+func (s Content) PPTX() []byte {
 	return Zip("_rels/.rels", fmt.Sprintf(ooxmlRels, rel("r1", "officeDocument", "ppt/presentation.xml", false)), "docProps/core.xml", core(s.Title),
 		"ppt/presentation.xml", `<p:presentation xmlns:p="p" xmlns:r="r"><p:sldIdLst><p:sldId id="256" r:id="s1"/></p:sldIdLst></p:presentation>`,
 		"ppt/_rels/presentation.xml.rels", fmt.Sprintf(ooxmlRels, rel("s1", "slide", "slides/slide1.xml", false)),
@@ -92,22 +92,22 @@ func (s Say) PPTX() []byte {
 }
 
 // ODT is a text document of OpenDocument.
-func (s Say) ODT() []byte {
+func (s Content) ODT() []byte {
 	return s.odf("text", `<office:text><text:h text:outline-level="1">Head of `+esc(s.Title)+`</text:h><text:p>`+esc(s.Text)+`<text:s/><text:a xlink:href="`+esc(s.Link)+`">on</text:a></text:p></office:text>`)
 }
 
 // ODS is a table of OpenDocument.
-func (s Say) ODS() []byte {
+func (s Content) ODS() []byte {
 	return s.odf("spreadsheet", `<office:spreadsheet><table:table table:name="Sheet of things"><table:table-row><table:table-cell><text:p><text:a xlink:href="`+esc(s.Link)+`">`+esc(s.Text)+
 		`</text:a></text:p></table:table-cell><table:table-cell><text:p>42.5</text:p></table:table-cell></table:table-row></table:table></office:spreadsheet>`)
 }
 
 // ODP is a set of slides of OpenDocument.
-func (s Say) ODP() []byte {
+func (s Content) ODP() []byte {
 	return s.odf("presentation", `<office:presentation><draw:page draw:name="p1"><draw:frame><draw:text-box><text:p><text:a xlink:href="`+esc(s.Link)+`">`+esc(s.Text)+`</text:a></text:p></draw:text-box></draw:frame></draw:page></office:presentation>`)
 }
 
-func (s Say) odf(kind, body string) []byte {
+func (s Content) odf(kind, body string) []byte {
 	const ns = ` xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:table="t" xmlns:draw="d"`
 	return Zip("mimetype", "application/vnd.oasis.opendocument."+kind,
 		"meta.xml", `<office:document-meta`+ns+`><office:meta><dc:title>`+esc(s.Title)+`</dc:title><dc:language>en-GB</dc:language></office:meta></office:document-meta>`,
@@ -115,7 +115,7 @@ func (s Say) odf(kind, body string) []byte {
 }
 
 // PDF is a PDF of one page.
-func (s Say) PDF() []byte {
+func (s Content) PDF() []byte {
 	annots := ""
 	if s.Link != "" {
 		annots = "/Annots[<</Type/Annot/Subtype/Link/Rect[0 0 9 9]/A<</S/URI/URI(" + lit(s.Link) + ")>>>>]"

@@ -55,7 +55,7 @@ func page(resources, content string, more ...string) []byte {
 
 const helvetica = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
 
-var words = Say{Title: "Harmless", Text: "Once there was a harbour", Link: "https://a.example/"}
+var words = Content{Title: "Harmless", Text: "Once there was a harbour", Link: "https://a.example/"}
 
 // All are the hostile documents.
 func All() []Hostile {

@@ -21,7 +21,7 @@ func TestPDFToText(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a shell")
 	}
-	say := documenttest.Say{Title: "The title", Text: "Our words", Link: "https://a.example/?a&b"}
+	say := documenttest.Content{Title: "The title", Text: "Our words", Link: "https://a.example/?a&b"}
 	for script, want := range map[string][]string{
 		"tail -c 0; echo 'Its <words>'; echo; echo more": {"<title>The title</title>", "<p>Its &lt;words&gt;</p>\n<p>more</p>", `<a href="https://a.example/?a&amp;b">`},
 		"exit 1": {"<title>The title</title>", "<p>Our words</p>"},
@@ -75,7 +75,7 @@ func TestPDFToTextConfined(t *testing.T) {
 	}
 	p := New(Options{PDFToText: program})
 	defer p.Close()
-	page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: documenttest.Say{Text: "x"}.PDF()})
+	page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: documenttest.Content{Text: "x"}.PDF()})
 	if err != nil || !bytes.Contains(page.HTML, []byte("<p>wordsdone: cat</p>")) {
 		t.Errorf("%v: it did more than read, or not even that: %s", err, page.HTML)
 	}

@@ -81,7 +81,7 @@ func do(deed string) document.File {
 	return document.File{Type: document.CSV, Body: []byte("DO " + deed)}
 }
 
-var good = document.File{Type: document.ODT, Body: documenttest.Say{Title: "T", Text: "good words"}.ODT()}
+var good = document.File{Type: document.ODT, Body: documenttest.Content{Title: "T", Text: "good words"}.ODT()}
 
 // Whatever a document makes its child do, it is that document's trouble: it ends with a reason, in
 // time, and the next document is read.

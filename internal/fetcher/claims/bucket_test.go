@@ -33,7 +33,7 @@ func TestBucket(t *testing.T) {
 		if r, revision, err := s.read(ctx, "h.a.example"); err != nil || revision != 0 || r.Held {
 			t.Errorf("nothing was read as %+v, revision %d, %v", r, revision, err)
 		}
-		want := record{Crawl: "a", Process: "p", Number: 3, Held: true, Rest: time.Second, Want: []crawl.Names{"b"}}
+		want := record{Crawl: "a", Process: "p", Number: 3, Held: true, Pause: time.Second, Want: []crawl.Names{"b"}}
 		first, err := s.write(ctx, "h.a.example", want, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ type Claim struct {
 
 	mu    sync.Mutex // guards what follows
 	timer *time.Timer
-	owed  time.Duration // what the record has to say, at least
+	delay time.Duration // what the record has to say, at least
 }
 
 // Hold renews the claim until Release. The context that it returns ends when the claim does, and
@@ -48,17 +48,17 @@ func (k *Claim) Hold(ctx context.Context) (*wire.Lease, context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.timer = time.AfterFunc(k.sent+term/3-k.c.now(), k.renew)
-	lease.OnOwe(k.owe)
+	lease.OnDelay(k.addDelay)
 	return lease, held
 }
 
-// owe has the record say soon that requests are farther apart than it says: whoever comes after a
-// holder that was killed should not come earlier.
-func (k *Claim) owe(d time.Duration) {
+// addDelay has the record say soon that requests are farther apart than it says: whoever comes
+// after a holder that was killed should not come earlier.
+func (k *Claim) addDelay(d time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if d > k.owed {
-		k.owed = d
+	if d > k.delay {
+		k.delay = d
 		k.timer.Reset(0)
 	}
 }
@@ -71,10 +71,10 @@ func (k *Claim) renew() {
 		return
 	}
 	k.mu.Lock()
-	owed := min(k.owed, MaxRest)
+	delay := min(k.delay, MaxPause)
 	k.mu.Unlock()
 	r := k.rec
-	r.Rest = max(r.Rest, owed)
+	r.Pause = max(r.Pause, delay)
 	ctx, cancel := context.WithTimeout(k.ctx, term/3)
 	defer cancel()
 	next := term / 3
@@ -143,9 +143,9 @@ func (k *Claim) Release(ctx context.Context, until time.Time) {
 	}
 	k.over = true
 	r := k.rec
-	r.Held, r.Rest = false, k.before
+	r.Held, r.Pause = false, k.before
 	if !until.IsZero() {
-		r.Rest = min(max(time.Until(until), 0), MaxRest)
+		r.Pause = min(max(time.Until(until), 0), MaxPause)
 	}
 	ctx, cancel := context.WithTimeout(ctx, term/3)
 	defer cancel()

@@ -84,10 +84,10 @@ func newClaims(s store, now wire.Clock, o Options) *Claims {
 // be given back, there is no claim, and notBefore is for how long the host is better left alone.
 // free is called before the first waiting, unless many wait already: then the visit keeps what it
 // has, so that no more are taken that would wait, too.
-func (c *Claims) Take(ctx context.Context, host canon.Host, owed time.Duration, free func()) (k *Claim, notBefore time.Duration) {
+func (c *Claims) Take(ctx context.Context, host canon.Host, delay time.Duration, free func()) (k *Claim, notBefore time.Duration) {
 	c.sweep(ctx)
 	key, began := keyOf(host), c.now()
-	owed = min(max(owed, wire.PoliteDelay), MaxRest)
+	delay = min(max(delay, wire.PoliteDelay), MaxPause)
 	look := backoff.Delay{Least: leastLook, Most: mostLook}
 	s, known := c.known(key)
 	for waits := false; ctx.Err() == nil; {
@@ -97,10 +97,10 @@ func (c *Claims) Take(ctx context.Context, host canon.Host, owed time.Duration, 
 		}
 		known = false
 		now := c.now()
-		left := s.left(&c.terms, owed, now)
+		left := s.left(&c.terms, delay, now)
 		switch {
 		case err == nil && left == 0:
-			if k, err = c.claim(ctx, host, key, s, owed); err == nil {
+			if k, err = c.claim(ctx, host, key, s, delay); err == nil {
 				return k, 0
 			}
 		case err == nil && !s.rec.Held && left > longestWait:
@@ -239,7 +239,7 @@ func (c *Claims) mark(ctx context.Context, key string, s sighting) (sighting, er
 }
 
 // claim writes that the host is ours, if nobody wrote its record meanwhile.
-func (c *Claims) claim(ctx context.Context, host canon.Host, key string, s sighting, owed time.Duration) (*Claim, error) {
+func (c *Claims) claim(ctx context.Context, host canon.Host, key string, s sighting, delay time.Duration) (*Claim, error) {
 	// A writing that is cut off may have been done, and would keep others waiting for a term.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), term/3)
 	defer cancel()
@@ -247,7 +247,7 @@ func (c *Claims) claim(ctx context.Context, host canon.Host, key string, s sight
 	c.number++
 	number := c.number
 	c.mu.Unlock()
-	r := record{Crawl: c.crawl, Process: c.process, Number: number, Held: true, Rest: max(owed, s.rec.Rest), Want: s.wanting(&c.terms)}
+	r := record{Crawl: c.crawl, Process: c.process, Number: number, Held: true, Pause: max(delay, s.rec.Pause), Want: s.wanting(&c.terms)}
 	sent := c.now()
 	revision, err := c.store.write(ctx, key, r, s.revision)
 	if err != nil {
@@ -255,9 +255,9 @@ func (c *Claims) claim(ctx context.Context, host canon.Host, key string, s sight
 		return nil, err
 	}
 	c.wrote(key, r, revision, sent)
-	k := &Claim{c: c, host: host, key: key, rec: r, revision: revision, sent: sent, owed: r.Rest, write: make(chan struct{}, 1)}
+	k := &Claim{c: c, host: host, key: key, rec: r, revision: revision, sent: sent, delay: r.Pause, write: make(chan struct{}, 1)}
 	if s.revision != 0 {
-		k.before = s.rec.Rest
+		k.before = s.rec.Pause
 	}
 	return k, nil
 }

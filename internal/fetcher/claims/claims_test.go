@@ -285,7 +285,7 @@ func TestDelayIsTold(t *testing.T) {
 		a, link := process(s, "a", 1)
 		b, _ := process(s, "b", 2)
 		k, _ := must(t, a)
-		k.owe(30 * time.Second)
+		k.addDelay(30 * time.Second)
 		synctest.Wait()
 		killed := time.Now()
 		link.set(true, true)
@@ -321,9 +321,9 @@ func TestLongRest(t *testing.T) {
 		a, _ := process(s, "a", 1)
 		b, _ := process(s, "b", 2)
 		k, _ := must(t, a)
-		k.Release(t.Context(), time.Now().Add(time.Hour)) // no more than MaxRest is told
+		k.Release(t.Context(), time.Now().Add(time.Hour)) // no more than MaxPause is told
 		k, wait := b.Take(t.Context(), host, time.Second, nothing)
-		if k != nil || wait != MaxRest {
+		if k != nil || wait != MaxPause {
 			t.Fatalf("a claim %v, or a wait of %v", k, wait)
 		}
 		time.Sleep(wait)
@@ -506,15 +506,15 @@ func anyOrder(t *testing.T, seed uint64) {
 
 // The limits of what is read, at them and past them.
 func TestDecode(t *testing.T) {
-	good := record{Crawl: "a", Process: "p", Number: 7, Rest: MaxRest, Want: make([]crawl.Names, maxWant)}
+	good := record{Crawl: "a", Process: "p", Number: 7, Pause: MaxPause, Want: make([]crawl.Names, maxWant)}
 	long := good
 	long.Want = make([]crawl.Names, maxWant+1)
 	resting := good
-	resting.Rest++
+	resting.Pause++
 	for _, c := range []struct {
 		r  record
 		ok bool
-	}{{good, true}, {long, false}, {resting, false}, {record{Rest: -1}, false}} {
+	}{{good, true}, {long, false}, {resting, false}, {record{Pause: -1}, false}} {
 		b, err := c.r.encode()
 		if err != nil {
 			t.Fatal(err)
@@ -538,7 +538,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s := sighting{rec: decode(b), revision: 1}
 		at := terms{"mine", "me"}
-		if left := s.left(&at, time.Second, 0); left < 0 || left > MaxRest+term*3/2 {
+		if left := s.left(&at, time.Second, 0); left < 0 || left > MaxPause+term*3/2 {
 			t.Errorf("%q: a wait of %v", b, left)
 		}
 		if r, ok := s.marked(&at, 0); ok && len(r.Want) > maxWant {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// MaxRest is the longest rest that other crawls are told of.
-	MaxRest = wire.MaxCrawlDelay
+	// MaxPause is the longest rest that other crawls are told of.
+	MaxPause = wire.MaxCrawlDelay
 	// maxWant is how many crawls may wait for a host by turns; the others try their luck.
 	maxWant = 16
 	// maxRecord is the longest record that is read.
@@ -30,8 +30,8 @@ type record struct {
 	Held    bool        `json:"held"`    // else it was released
 	// Held: how far the next request is from the holder's last one. Released: how long the host
 	// rests from this writing on.
-	Rest time.Duration `json:"rest"`
-	Want []crawl.Names `json:"want,omitempty"` // crawls that wait, the next one first
+	Pause time.Duration `json:"rest"`
+	Want  []crawl.Names `json:"want,omitempty"` // crawls that wait, the next one first
 }
 
 // of reports whether a claim is the one that the record tells of.
@@ -43,8 +43,8 @@ func (r *record) of(other *record) bool {
 // for the longest rest.
 func decode(b []byte) record {
 	var r record
-	if len(b) > maxRecord || json.Unmarshal(b, &r) != nil || len(r.Want) > maxWant || r.Rest < 0 || r.Rest > MaxRest {
-		return record{Held: true, Rest: MaxRest}
+	if len(b) > maxRecord || json.Unmarshal(b, &r) != nil || len(r.Want) > maxWant || r.Pause < 0 || r.Pause > MaxPause {
+		return record{Held: true, Pause: MaxPause}
 	}
 	return r
 }
@@ -82,7 +82,7 @@ func (t *terms) turn() time.Duration { return term / 2 }
 
 // left is how long the host has to be left alone; none: it may be claimed. owed is the delay that
 // we know of.
-func (s *sighting) left(t *terms, owed, now time.Duration) time.Duration {
+func (s *sighting) left(t *terms, delay, now time.Duration) time.Duration {
 	r := &s.rec
 	mine := r.Crawl == t.crawl || r.Process == t.process
 	passing := len(r.Want) > 0 && r.Want[0] != t.crawl
@@ -93,13 +93,13 @@ func (s *sighting) left(t *terms, owed, now time.Duration) time.Duration {
 	case r.Held && mine: // our frontier says that that visit is over, or it was ours
 		return 0
 	case r.Held:
-		until = s.since + term*3/2 + max(r.Rest, owed)
+		until = s.since + term*3/2 + max(r.Pause, delay)
 	case mine && !passing:
 		return 0
 	case passing:
-		until = s.since + r.Rest + t.turn()
+		until = s.since + r.Pause + t.turn()
 	default:
-		until = s.since + r.Rest
+		until = s.since + r.Pause
 	}
 	return max(until-now, 0)
 }
@@ -122,7 +122,7 @@ func (s *sighting) marked(t *terms, now time.Duration) (record, bool) {
 	}
 	r.Want = append(slices.Clone(r.Want), t.crawl)
 	if !r.Held { // its rest counts from the new writing
-		r.Rest = max(s.since+r.Rest-now, 0)
+		r.Pause = max(s.since+r.Pause-now, 0)
 	}
 	return r, true
 }

@@ -18,7 +18,7 @@ const (
 	bucketSize = 32 << 20
 	// forgetAfter is for how long a record is kept at least: no rest may last as long, and whoever
 	// is at the host writes every few seconds.
-	forgetAfter = MaxRest + 5*time.Minute
+	forgetAfter = MaxPause + 5*time.Minute
 	// sweepEvery is how often old records are deleted. The last revision is noted as often.
 	sweepEvery = 5 * time.Minute
 )

@@ -18,11 +18,11 @@ type batches struct {
 
 // batch is what a shard is to be told.
 type batch struct {
-	shard   int
-	links   crawl.Links
-	dated   bool // some of links.Mods are not 0
-	errands []crawl.Errand
-	bytes   int
+	shard int
+	links crawl.Links
+	dated bool // some of links.Mods are not 0
+	aux   []crawl.AuxRequest
+	bytes int
 }
 
 // of returns what a shard is to be told.
@@ -51,11 +51,11 @@ func (s *batches) flush() error {
 	return nil
 }
 
-var errNotTold = errors.New("its entries cannot be published")
+var errNotPublished = errors.New("its entries cannot be published")
 
 // send tells a shard of what was gathered for it.
 func (s *batches) send(b *batch) error {
-	ev := crawl.Event{Visit: s.v.job.ID, Fetcher: s.v.kit.opt.Fetcher, Errands: b.errands}
+	ev := crawl.Event{Visit: s.v.job.ID, Fetcher: s.v.deps.opt.Fetcher, Aux: b.aux}
 	if len(b.links.URLs) > 0 {
 		links := b.links
 		if !b.dated {
@@ -63,10 +63,10 @@ func (s *batches) send(b *batch) error {
 		}
 		ev.Links = []crawl.Links{links}
 	}
-	if (len(ev.Links) > 0 || len(ev.Errands) > 0) && !s.v.publish(b.shard, &ev) {
-		return errNotTold
+	if (len(ev.Links) > 0 || len(ev.Aux) > 0) && !s.v.publish(b.shard, &ev) {
+		return errNotPublished
 	}
 	clear(b.links.URLs) // they would keep the strings alive
-	b.links.URLs, b.links.Mods, b.dated, b.errands, b.bytes = b.links.URLs[:0], b.links.Mods[:0], false, b.errands[:0], 0
+	b.links.URLs, b.links.Mods, b.dated, b.aux, b.bytes = b.links.URLs[:0], b.links.Mods[:0], false, b.aux[:0], 0
 	return nil
 }

@@ -32,7 +32,7 @@ const (
 // it came; and, unless that came under an encoding, what it says. All stay good until the next
 // request.
 func (v *Visit) capture(a *wire.Answer) (c *crawl.Capture, body, payload []byte) {
-	rec, ok := v.hold.Recorded()
+	rec, ok := v.session.Recorded()
 	if !ok {
 		return nil, nil, nil
 	}
@@ -54,7 +54,7 @@ func (v *Visit) capture(a *wire.Answer) (c *crawl.Capture, body, payload []byte)
 		ip = rec.Addr.String()
 	}
 	c = &crawl.Capture{
-		Number: v.hold.Requests, Request: rec.Request, Response: m.Head, IP: ip, Took: a.Took,
+		Number: v.session.Requests, Request: rec.Request, Response: m.Head, IP: ip, Took: a.Took,
 		Cut:    rec.Cut || !whole || !a.Framed && !a.Complete,
 		OfPage: used > 0 && !m.Chunked() && plain,
 	}
@@ -76,13 +76,13 @@ func (v *Visit) archivable(u canon.URL, a *wire.Answer, tags *htmlscan.Result) b
 	if d.NoArchive || d.NoIndex || !d.UnavailableAfter.IsZero() {
 		return false
 	}
-	_, unwanted := v.unwanted(v.said(u, a.Header, tags))
+	_, unwanted := v.unwanted(v.usageOf(u, a.Header, tags))
 	return !unwanted
 }
 
 // archive hands over what was recorded of the last request, which brought no page.
 func (v *Visit) archive(u canon.URL, a *wire.Answer) {
-	if v.hold.Recorder == nil || !v.archivable(u, a, v.headerTags(a)) {
+	if v.session.Recorder == nil || !v.archivable(u, a, v.headerTags(a)) {
 		return
 	}
 	c, body, payload := v.capture(a)
@@ -97,14 +97,14 @@ func (v *Visit) archive(u canon.URL, a *wire.Answer) {
 	}
 	if !mayForbid || payload == nil || v.markupLets(u, a, payload) {
 		packCapture(c, body)
-		v.handOver(&crawl.Page{Kind: crawl.KindCapture, URL: u, Visit: v.job.ID, FetchedAt: a.At, Capture: c})
+		v.handOverPage(&crawl.Page{Kind: crawl.KindCapture, URL: u, Visit: v.job.ID, FetchedAt: a.At, Capture: c})
 	}
 }
 
 // markupLets reports whether the markup of an answer that brought no page, such as that of an
 // error, lets it be archived.
 func (v *Visit) markupLets(u canon.URL, a *wire.Answer, text []byte) bool {
-	scan := v.hand.scanner.Scan(htmlscan.Page{URL: u, Body: text, ContentType: contentType(a.Header), HTML: true, Header: a.Header, Token: v.cfg.spec.Agent})
+	scan := v.scratch.scanner.Scan(htmlscan.Page{URL: u, Body: text, ContentType: contentType(a.Header), HTML: true, Header: a.Header, Token: v.cfg.spec.Agent})
 	scan.Directives = scan.Directives.At(a.At)
 	return v.archivable(u, a, &scan)
 }
@@ -113,7 +113,7 @@ func (v *Visit) markupLets(u canon.URL, a *wire.Answer, text []byte) bool {
 // first p.Size bytes of body are packed in it. Where both do not fit into a message it hands the
 // capture over before the page.
 func (v *Visit) capturePage(p *crawl.Page, a *wire.Answer, body []byte, links []canon.URL) {
-	if v.hold.Recorder == nil || p.Directives&(crawl.NoArchive|crawl.NoIndex) != 0 || !p.UnavailableAfter.IsZero() {
+	if v.session.Recorder == nil || p.Directives&(crawl.NoArchive|crawl.NoIndex) != 0 || !p.UnavailableAfter.IsZero() {
 		return
 	}
 	c, sent, _ := v.capture(a)
@@ -131,21 +131,21 @@ func (v *Visit) capturePage(p *crawl.Page, a *wire.Answer, body []byte, links []
 	} else {
 		packCapture(c, sent)
 	}
-	v.hand.outlinks = v.hand.outlinks[:0]
+	v.scratch.outlinks = v.scratch.outlinks[:0]
 	for _, l := range links { // as canon spells them: no control characters
 		if room -= len("outlink: \r\n") + len(l); room < 0 {
 			break
 		}
-		v.hand.outlinks = append(append(append(v.hand.outlinks, "outlink: "...), l...), "\r\n"...)
+		v.scratch.outlinks = append(append(append(v.scratch.outlinks, "outlink: "...), l...), "\r\n"...)
 	}
-	if len(v.hand.outlinks) > 0 {
-		c.Links = s2.Encode(nil, v.hand.outlinks)
+	if len(v.scratch.outlinks) > 0 {
+		c.Links = s2.Encode(nil, v.scratch.outlinks)
 	}
 	if len(p.Body)+c.Bytes() <= maxCapture {
 		p.Capture = c
 		return
 	}
-	v.handOver(&crawl.Page{Kind: crawl.KindCapture, URL: p.URL, Visit: p.Visit, FetchedAt: p.FetchedAt, Depth: p.Depth, FoundOn: p.FoundOn, Capture: c})
+	v.handOverPage(&crawl.Page{Kind: crawl.KindCapture, URL: p.URL, Visit: p.Visit, FetchedAt: p.FetchedAt, Depth: p.Depth, FoundOn: p.FoundOn, Capture: c})
 }
 
 // packCapture puts the body into a capture that is not of a page's, cut if it must be.

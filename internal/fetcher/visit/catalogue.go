@@ -43,14 +43,14 @@ func (v *Visit) catalogue(u *crawl.VisitURL, kind string) *catalogue {
 // want says what is wanted of the document, from its header: nothing of one that asks not to be
 // kept, or is longer than it may be.
 func (c *catalogue) want(header http.Header) wire.Wanted {
-	most := c.v.kit.opt.MaxCatalogue
+	most := c.v.deps.opt.MaxCatalogue
 	if n, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil && n > most {
 		c.sent, c.err = true, catalog.ErrCatalogueLarge
 		return wire.Wanted{}
 	}
 	a := wire.Answer{Header: header, At: time.Now()}
 	tags := c.v.headerTags(&a)
-	if _, unwanted := c.v.unwanted(c.v.said(c.u.URL, header, tags)); unwanted || tags.Directives.NoIndex {
+	if _, unwanted := c.v.unwanted(c.v.usageOf(c.u.URL, header, tags)); unwanted || tags.Directives.NoIndex {
 		return wire.Wanted{}
 	}
 	return wire.Wanted{Limit: most + 1, Stream: c.read}
@@ -75,10 +75,10 @@ func (c *catalogue) read(body io.Reader) error {
 func (c *catalogue) parts(body io.Reader) error {
 	c.body, c.sent = nil, true
 	c.v.flushPages() // what came before is not overtaken
-	if c.sum, c.err = catalog.Cut(body, c.v.kit.opt.MaxCatalogue, c.send); c.err == nil {
+	if c.sum, c.err = catalog.Cut(body, c.v.deps.opt.MaxCatalogue, c.send); c.err == nil {
 		return nil
 	}
-	for _, own := range []error{catalog.ErrCatalogueLarge, catalog.ErrNoCatalogue, catalog.ErrBroken, catalog.ErrNoRoom} {
+	for _, own := range []error{catalog.ErrCatalogueLarge, catalog.ErrNoCatalogue, catalog.ErrBroken, catalog.ErrNoSpace} {
 		if errors.Is(c.err, own) {
 			return nil
 		}
@@ -91,14 +91,14 @@ var errUntold = errors.New("it cannot be sent to an indexer")
 
 func (c *catalogue) send(part []byte) error {
 	c.sum.Parts++
-	if c.v.kit.opt.DiscardPages {
+	if c.v.deps.opt.DiscardPages {
 		return nil
 	}
 	p := crawl.Page{Kind: crawl.KindMeta, URL: c.u.URL, Visit: c.v.job.ID, FetchedAt: time.Now(), Part: c.sum.Parts,
 		ContentType: c.kind, Charset: "utf-8", Size: int64(len(part)), Encoding: crawl.EncodingS2, Body: s2.Encode(nil, part)}
 	start := time.Now()
 	c.v.sendPages(c.v.job.Shard, crawl.AppendPart(nil, &p))
-	c.v.hold.PausedSince(start)
+	c.v.session.PausedSince(start)
 	if c.v.lost.Load() {
 		return errUntold
 	}
@@ -120,8 +120,8 @@ func (v *Visit) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 		v.forget(u, crawl.ReasonNoindex)
 		return
 	}
-	said := v.said(u.URL, a.Header, tags)
-	if rule, yes := v.unwanted(said); yes {
+	stated := v.usageOf(u.URL, a.Header, tags)
+	if rule, yes := v.unwanted(stated); yes {
 		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonUsage, rule
 		v.forget(u, crawl.ReasonUsage)
 		return
@@ -129,7 +129,7 @@ func (v *Visit) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 	p := crawl.Page{
 		Kind: crawl.KindMeta, URL: u.URL, Visit: v.job.ID, Scope: v.cfg.linkHash, Status: a.Status, FetchedAt: a.At,
 		ContentType: c.kind, Charset: "utf-8", Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter, MaxSnippet: d.MaxSnippet, Depth: u.Depth, FoundOn: u.FoundOn,
-		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"), Usage: said,
+		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"), Usage: stated,
 	}
 	short := !c.sent && !c.cut && len(c.body) <= maxMeta
 	if short {
@@ -153,7 +153,7 @@ func (v *Visit) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 		// Some of it may be missing, so it takes the place of nothing.
 		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonNetwork, c.err.Error()
 		return
-	case errors.Is(c.err, catalog.ErrNoRoom): // of ours
+	case errors.Is(c.err, catalog.ErrNoSpace): // of ours
 		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonStoreFailed, c.err.Error()
 		return
 	case errors.Is(c.err, catalog.ErrNoCatalogue):
@@ -174,10 +174,10 @@ func (v *Visit) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 		v.described(u, c.body)
 	}
 	switch {
-	case v.kit.opt.DiscardPages:
+	case v.deps.opt.DiscardPages:
 	case short:
 		v.capturePage(&p, a, c.body, nil)
-		v.handOver(&p)
+		v.handOverPage(&p)
 	default:
 		v.archive(u.URL, a)
 		v.flushPages()

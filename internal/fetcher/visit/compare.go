@@ -19,27 +19,27 @@ import (
 
 // wantsText reports whether an errand is answered from the text of an origin's robots.txt.
 func (v *Visit) wantsText(o canon.Origin) bool {
-	return slices.ContainsFunc(v.job.Errands, func(e crawl.Errand) bool {
-		return e.URL.Origin() == o && ErrandKinds[e.Kind].robots
+	return slices.ContainsFunc(v.job.Aux, func(e crawl.AuxRequest) bool {
+		return e.URL.Origin() == o && AuxKinds[e.Kind].robots
 	})
 }
 
-func doClaim(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
-	if v.kit.client.HasDoor(e.URL.Origin()) {
-		a.Claim.Reason = behindDoor
+func doClaim(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
+	if v.deps.client.HasCredentials(e.URL.Origin()) {
+		a.Claim.Reason = requiresCredentials
 		return true
 	}
 	a.Claim, done = v.claim(e.URL.Origin())
 	return done
 }
 
-func doSample(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
+func doSample(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
 	switch {
 	case v.cfg.spec.PlanOnly:
 		a.Sample.Reason = "no page is requested: the crawl is only planned"
 		return true
-	case v.kit.client.HasDoor(e.URL.Origin()):
-		a.Sample.Reason = behindDoor
+	case v.deps.client.HasCredentials(e.URL.Origin()):
+		a.Sample.Reason = requiresCredentials
 		return true
 	}
 	a.Sample, done = v.sample(e.URL)
@@ -67,11 +67,11 @@ func (v *Visit) claim(o canon.Origin) (c crawl.Claim, ok bool) {
 	}
 	sum := robots.Digest(text)
 	c = crawl.Claim{Kind: crawl.ClaimNone, Digest: sum[:]}
-	switch said := robots.Parse(text).Claim(RobotsOrigin(o)); said.Kind {
+	switch stated := robots.Parse(text).Claim(RobotsOrigin(o)); stated.Kind {
 	case robots.ClaimSelf:
 		c.Kind = crawl.ClaimSelf
 	case robots.ClaimTarget:
-		if u, err := canon.FromParts(said.Target.Scheme, canon.Host(said.Target.Host), said.Target.Port, "/"); err == nil {
+		if u, err := canon.FromParts(stated.Target.Scheme, canon.Host(stated.Target.Host), stated.Target.Port, "/"); err == nil {
 			c.Kind, c.Target = crawl.ClaimTarget, u.Origin()
 		}
 	}
@@ -93,7 +93,7 @@ func (v *Visit) sample(u canon.URL) (s crawl.Sample, ok bool) {
 		if kind = mediaType(declared); declared != "" && !storable(kind) {
 			return wire.Wanted{}
 		}
-		return wire.Wanted{Limit: v.kit.opt.MaxBody, Decide: func(first []byte) bool {
+		return wire.Wanted{Limit: v.deps.opt.MaxBody, Decide: func(first []byte) bool {
 			if declared == "" {
 				kind = sniff(first)
 			}
@@ -151,7 +151,7 @@ func textOf(kind string, body []byte) uint64 {
 // mayAsk says why u may not be asked for, or nothing; it begins with the code of the reason.
 // Without ok the visit is over.
 func (v *Visit) mayAsk(u canon.URL) (why string, ok bool) {
-	if v.outlet.Forgotten(u) {
+	if v.sink.Forgotten(u) {
 		return string(crawl.ReasonForgotten), true
 	}
 	s := v.site(u.Origin())

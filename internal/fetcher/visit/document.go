@@ -57,16 +57,16 @@ func (v *Visit) documentType(u canon.URL, kind string, first []byte) string {
 // largest is the size of the largest body that may be wanted of an answer whose type is not known.
 func (v *Visit) largest() int64 {
 	if v.cfg.types&(crawl.TypePDF|crawl.TypeOffice) != 0 {
-		return max(v.kit.opt.MaxBody, document.MaxBody)
+		return max(v.deps.opt.MaxBody, document.MaxBody)
 	}
-	return v.kit.opt.MaxBody
+	return v.deps.opt.MaxBody
 }
 
 // wanted is what is wanted of an answer of a type that is kept. A document that says it is too
 // large is not fetched: of half of one nothing can be read.
 func (v *Visit) wanted(kind string, header http.Header) wire.Wanted {
 	if !document.Reads(kind) {
-		return wire.Wanted{Limit: v.kit.opt.MaxBody}
+		return wire.Wanted{Limit: v.deps.opt.MaxBody}
 	}
 	if announced(header) > document.MaxBody {
 		return wire.Wanted{}
@@ -85,8 +85,8 @@ func announced(header http.Header) int64 {
 
 // cutPage cuts what turned out to be a page, and no document, to the size of pages.
 func (v *Visit) cutPage(a *wire.Answer, kind string) {
-	if int64(len(a.Body)) > v.kit.opt.MaxBody && !document.Reads(kind) {
-		a.Body, a.Truncated = a.Body[:v.kit.opt.MaxBody], true
+	if int64(len(a.Body)) > v.deps.opt.MaxBody && !document.Reads(kind) {
+		a.Body, a.Truncated = a.Body[:v.deps.opt.MaxBody], true
 	}
 }
 
@@ -96,7 +96,7 @@ func (v *Visit) keepDocument(u *crawl.VisitURL, a *wire.Answer, kind string, r *
 	page.Body, page.Truncated = nil, false
 	head := v.headerTags(a)
 	if d := head.Directives.At(a.At); d.NoIndex && d.NoFollow {
-		v.handPage(u, &page, kind, head, r) // there is nothing to be read
+		v.queuePage(u, &page, kind, head, r) // there is nothing to be read
 		return
 	}
 	if a.Truncated || len(a.Body) == 0 && announced(a.Header) > document.MaxBody {
@@ -104,19 +104,19 @@ func (v *Visit) keepDocument(u *crawl.VisitURL, a *wire.Answer, kind string, r *
 		return
 	}
 	start := time.Now()
-	read, err := v.kit.documents.Read(v.pubCtx, document.File{Type: kind, Charset: charsetOf(a.Header), Body: a.Body})
-	v.kit.met.stage(stageDocument, start)
+	read, err := v.deps.documents.Read(v.pubCtx, document.File{Type: kind, Charset: charsetOf(a.Header), Body: a.Body})
+	v.deps.metrics.stage(stageDocument, start)
 	if err != nil {
 		v.unreadable(u, a, err, r)
 		return
 	}
 	page.Body, page.Truncated = read.HTML, read.Cut
 	start = time.Now()
-	scan := v.hand.scanner.Scan(htmlscan.Page{
+	scan := v.scratch.scanner.Scan(htmlscan.Page{
 		URL: u.URL, Body: page.Body, ContentType: "text/html; charset=utf-8", HTML: true, Header: a.Header, Token: v.cfg.spec.Agent,
 	})
-	v.kit.met.stage(stageScan, start)
-	v.handPage(u, &page, kind, &scan, r)
+	v.deps.metrics.stage(stageScan, start)
+	v.queuePage(u, &page, kind, &scan, r)
 	v.follow(u, scan.Links)
 }
 

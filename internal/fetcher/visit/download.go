@@ -41,7 +41,7 @@ func (v *Visit) Get(u canon.URL, h http.Header, accept func(status int, h http.H
 	var got Download
 	var failed error // of w
 	defer v.asking(crawl.RequestDownload)()
-	v.hold.Recorder = nil // what is downloaded is kept elsewhere
+	v.session.Recorder = nil // what is downloaded is kept elsewhere
 	a, err := v.ask(u, downloadHeader(h), func(status int, header http.Header) wire.Wanted {
 		if status == http.StatusRequestTimeout || !accept(status, header) {
 			return wire.Wanted{}
@@ -49,7 +49,7 @@ func (v *Visit) Get(u canon.URL, h http.Header, accept func(status int, h http.H
 		return wire.Wanted{Raw: true, Stream: func(body io.Reader) error {
 			got.Complete, failed = false, nil
 			var err error
-			got.Bytes, failed, err = v.hold.CopyTo(w, body)
+			got.Bytes, failed, err = v.session.CopyTo(w, body)
 			got.Complete = err == nil && failed == nil
 			return errors.Join(failed, err)
 		}}
@@ -71,7 +71,7 @@ func (v *Visit) mayDownload(u canon.URL) error {
 	if u.Host() != v.job.Host {
 		return fmt.Errorf("the visit is to %s", v.job.Host)
 	}
-	if v.outlet.Forgotten(u) {
+	if v.sink.Forgotten(u) {
 		return ErrForgotten
 	}
 	s := v.site(u.Origin())

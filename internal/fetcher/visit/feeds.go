@@ -38,8 +38,8 @@ func (v *Visit) announce(u *crawl.VisitURL, h http.Header, scan *htmlscan.Result
 		return
 	}
 	for _, f := range append(slices.Clip(scan.Feeds), feedLinks(h, u.URL)...) {
-		e := crawl.Errand{Kind: crawl.ErrandFeed, URL: f, Origin: u.URL.Origin(), Hop: u.Depth + 1, ReplyShard: crawl.ShardOf(f.Host(), v.kit.opt.Shards)}
-		i := slices.IndexFunc(v.feeds, func(x crawl.Errand) bool { return x.URL == e.URL && x.Origin == e.Origin })
+		e := crawl.AuxRequest{Kind: crawl.AuxFeed, URL: f, Origin: u.URL.Origin(), Hop: u.Depth + 1, ReplyShard: crawl.ShardOf(f.Host(), v.deps.opt.Shards)}
+		i := slices.IndexFunc(v.feeds, func(x crawl.AuxRequest) bool { return x.URL == e.URL && x.Origin == e.Origin })
 		if i < 0 && len(v.feeds) < maxAnnounced {
 			v.feeds = append(v.feeds, e)
 		}
@@ -65,27 +65,27 @@ func feedLinks(h http.Header, at canon.URL) (feeds []canon.URL) {
 	return feeds
 }
 
-// tellFeeds tells the shards of the feeds that were announced since the last time, and returns
+// publishFeeds tells the shards of the feeds that were announced since the last time, and returns
 // those for the visit's own shard, which go with its outcome.
-func (v *Visit) tellFeeds() (own []crawl.Errand) {
-	byShard := map[int][]crawl.Errand{}
-	for _, e := range v.feeds[v.told.feeds:] {
+func (v *Visit) publishFeeds() (own []crawl.AuxRequest) {
+	byShard := map[int][]crawl.AuxRequest{}
+	for _, e := range v.feeds[v.reported.feeds:] {
 		if e.ReplyShard == v.job.Shard {
 			own = append(own, e)
 		} else {
 			byShard[e.ReplyShard] = append(byShard[e.ReplyShard], e)
 		}
 	}
-	v.told.feeds = len(v.feeds)
+	v.reported.feeds = len(v.feeds)
 	for shard, list := range byShard {
-		if !v.publish(shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.kit.opt.Fetcher, Errands: list}) {
+		if !v.publish(shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.deps.opt.Fetcher, Aux: list}) {
 			return nil
 		}
 	}
 	return own
 }
 
-func doFeed(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
+func doFeed(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
 	a.Feed, done = &crawl.Feed{Reason: ourMistake}, true
 	v.safely(e.URL, func() {
 		var f crawl.Feed
@@ -97,7 +97,7 @@ func doFeed(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 
 // feed reads a feed and tells the shards of its entries of them. ok is false when it is to be read
 // again from the beginning, whatever of it was told already.
-func (v *Visit) feed(e *crawl.Errand) (f crawl.Feed, ok bool) {
+func (v *Visit) feed(e *crawl.AuxRequest) (f crawl.Feed, ok bool) {
 	var r *feedReader
 	l := v.list(e, func(u canon.URL, conditions http.Header) (wire.Answer, error) {
 		r = &feedReader{e: e, base: canon.NewBase(u), digest: fnv.New64a(),
@@ -117,14 +117,14 @@ func (v *Visit) feed(e *crawl.Errand) (f crawl.Feed, ok bool) {
 		// Whoever is asked for it there may have it read on behalf of the same pages.
 		f.Reason = fmt.Sprintf("%s: %s", crawl.ReasonRedirect, l.next)
 		next := *e
-		next.URL, next.ReplyShard, next.ETag, next.LastModified = l.next, crawl.ShardOf(l.next.Host(), v.kit.opt.Shards), "", ""
-		return f, v.publish(next.ReplyShard, &crawl.Event{Visit: v.job.ID, Fetcher: v.kit.opt.Fetcher, Errands: []crawl.Errand{next}})
+		next.URL, next.ReplyShard, next.ETag, next.LastModified = l.next, crawl.ShardOf(l.next.Host(), v.deps.opt.Shards), "", ""
+		return f, v.publish(next.ReplyShard, &crawl.Event{Visit: v.job.ID, Fetcher: v.deps.opt.Fetcher, Aux: []crawl.AuxRequest{next}})
 	}
 	r.conclude(&l, &f)
 	if f.Read {
 		f.Hub, f.Self = r.hubOf(l.at, l.answer.Header)
 	}
-	if f.Read && l.hops == 0 {
+	if f.Read && l.redirects == 0 {
 		f.ETag, f.LastModified = validators(l.answer.Header.Get("Etag"), l.answer.Header.Get("Last-Modified"))
 	}
 	return f, true
@@ -133,7 +133,7 @@ func (v *Visit) feed(e *crawl.Errand) (f crawl.Feed, ok bool) {
 // feedReader takes a feed's entries as they come. Those of its own host and of the host whose pages
 // announce it count.
 type feedReader struct {
-	e    *crawl.Errand
+	e    *crawl.AuxRequest
 	base *canon.Base
 	batches
 
@@ -183,14 +183,14 @@ func (r *feedReader) entry(e sitemap.Entry) error {
 	if !r.v.cfg.Scope.Decide(u).In {
 		return nil
 	}
-	b := r.of(crawl.ShardOf(u.Host(), r.v.kit.opt.Shards))
+	b := r.of(crawl.ShardOf(u.Host(), r.v.deps.opt.Shards))
 	b.dated = b.dated || mod != 0
 	if b.add(u, mod); b.bytes < sitemapBatch {
 		return nil
 	}
 	start := time.Now()
 	err = r.send(b)
-	r.v.hold.PausedSince(start)
+	r.v.session.PausedSince(start)
 	return err
 }
 
@@ -209,7 +209,7 @@ func (r *feedReader) conclude(l *listing, f *crawl.Feed) {
 	case r.not:
 		f.Reason = "it is neither RSS nor Atom"
 	default:
-		f.Read, f.Digest, f.Rest = true, r.digest.Sum64(), r.sum.TTL
+		f.Read, f.Digest, f.MinInterval = true, r.digest.Sum64(), r.sum.TTL
 		if r.sum.Truncated {
 			f.Reason = fmt.Sprintf("only a part was read: %d entries, %d KiB", r.sum.Entries, r.sum.Bytes>>10)
 		}

@@ -8,17 +8,17 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxHops is how many redirects in a row lead to pages.
-const maxHops = 10
+// maxRedirects is how many redirects in a row lead to pages.
+const maxRedirects = 10
 
 // Trail is the way to one file: where it is asked for first, and where redirects lead from there. A
 // visit is the right to ask one host, so a trail is followed only as long as it stays there;
 // whoever follows it says what a redirect to elsewhere means.
 type Trail struct {
-	At   canon.URL // what is asked for next, or was asked for last
-	Hops int       // redirects so far, those followed in earlier visits included
-	Most int       // redirects in a row
-	Next canon.URL // where the last answer leads, when the trail is left
+	At        canon.URL // what is asked for next, or was asked for last
+	Redirects int       // redirects so far, those followed in earlier visits included
+	Most      int       // redirects in a row
+	Next      canon.URL // where the last answer leads, when the trail is left
 
 	within canon.Origin // if set, the trail is left where it leaves this origin, too
 
@@ -54,13 +54,13 @@ func (t *Trail) Follow(host canon.Host) (a wire.Answer, end TrailEnd, err error)
 		}
 		next, ok := location(t.At, &a)
 		switch {
-		case !ok || t.Hops >= t.Most || slices.Contains(seen, next):
+		case !ok || t.Redirects >= t.Most || slices.Contains(seen, next):
 			return a, TrailLost, nil
 		case next.Host() != host, t.within != canon.Origin{} && next.Origin() != t.within:
 			t.Next = next
 			return a, TrailLeft, nil
 		}
-		t.At, t.Hops, seen = next, t.Hops+1, append(seen, next)
+		t.At, t.Redirects, seen = next, t.Redirects+1, append(seen, next)
 	}
 }
 

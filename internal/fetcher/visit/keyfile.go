@@ -12,7 +12,7 @@ import (
 // doKeyFile asks for a key file of IndexNow as for any URL of the site: under its robots.txt and
 // what it says of use. Redirects are not followed: where they lead is not where the key is said to
 // be.
-func doKeyFile(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
+func doKeyFile(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
 	k := new(crawl.KeyFile)
 	a.KeyFile = k
 	if k.Reason, done = v.mayAsk(e.URL); !done || k.Reason != "" {

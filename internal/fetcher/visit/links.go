@@ -11,14 +11,14 @@ import (
 type outlinks struct {
 	// seen has the links of the visit with the least depth and hops they were offered at. A link
 	// met again nearer to the seeds is offered again: it may be within the depth limit now.
-	seen   map[canon.URL]place
+	seen   map[canon.URL]position
 	known  int // bytes of seen, about
 	shards []shardLinks
 	used   []int // shards with links
 	bytes  int   // of all shards
 }
 
-type place struct{ depth, hops int32 }
+type position struct{ depth, redirects int32 }
 
 type shardLinks struct {
 	links  []crawl.Links
@@ -44,7 +44,7 @@ func (o *outlinks) reset(shards int) {
 		o.seen = nil // a map does not shrink
 	}
 	if o.seen == nil {
-		o.seen = make(map[canon.URL]place)
+		o.seen = make(map[canon.URL]position)
 	}
 	clear(o.seen)
 	o.known = 0
@@ -75,11 +75,11 @@ func (o *outlinks) drop(shard int) {
 
 // add offers the links of one page. It returns a shard whose links fill a message, or -1; the
 // caller looks at bytes, too.
-func (o *outlinks) add(cfg *Config, from canon.URL, depth, hops int, links []canon.URL) (full int) {
+func (o *outlinks) add(cfg *Config, from canon.URL, depth, redirects int, links []canon.URL) (full int) {
 	full = -1
 	for _, u := range links {
 		p, ok := o.seen[u]
-		if ok && p.depth <= int32(depth) && p.hops <= int32(hops) {
+		if ok && p.depth <= int32(depth) && p.redirects <= int32(redirects) {
 			continue
 		}
 		if !ok && !cfg.Scope.Decide(u).In {
@@ -91,15 +91,15 @@ func (o *outlinks) add(cfg *Config, from canon.URL, depth, hops int, links []can
 				o.known = len(u) + seenOverhead
 			}
 		}
-		o.seen[u] = place{int32(depth), int32(hops)}
+		o.seen[u] = position{int32(depth), int32(redirects)}
 		n := crawl.ShardOf(u.Host(), cfg.spec.Shards)
 		s := &o.shards[n]
 		if !s.listed {
 			s.listed = true
 			o.used = append(o.used, n)
 		}
-		if k := len(s.links); k == 0 || s.links[k-1].FoundOn != from || s.links[k-1].Hops != hops {
-			s.grow(from, depth, hops)
+		if k := len(s.links); k == 0 || s.links[k-1].FoundOn != from || s.links[k-1].Redirects != redirects {
+			s.grow(from, depth, redirects)
 			s.bytes += len(from) + linkOverhead
 			o.bytes += len(from) + linkOverhead
 		}
@@ -114,12 +114,12 @@ func (o *outlinks) add(cfg *Config, from canon.URL, depth, hops int, links []can
 }
 
 // grow appends a group, using the memory of an old one.
-func (s *shardLinks) grow(from canon.URL, depth, hops int) {
+func (s *shardLinks) grow(from canon.URL, depth, redirects int) {
 	var urls []canon.URL
 	if n := len(s.links); n < cap(s.links) {
 		urls = s.links[:n+1][n].URLs[:0]
 	}
-	s.links = append(s.links, crawl.Links{FoundOn: from, Depth: depth, Hops: hops, URLs: urls})
+	s.links = append(s.links, crawl.Links{FoundOn: from, Depth: depth, Redirects: redirects, URLs: urls})
 }
 
 // A message costs more than the few links that a page or two have for another shard. So these come

@@ -18,7 +18,7 @@ type listing struct {
 	end         TrailEnd
 	answer      wire.Answer // the last
 	at, next    canon.URL   // where the answer is from, and where it leads when the trail is left
-	hops        int         // redirects that were followed
+	redirects   int         // redirects that were followed
 	conditional bool        // the answer is to a request with validators
 
 	// Of an end that leaves nothing to be concluded.
@@ -30,14 +30,14 @@ type listing struct {
 
 // list asks for an errand's document and follows its redirects on this host. ask sends a request,
 // and is called anew for each redirect: what an earlier answer told of pages is nobody's.
-func (v *Visit) list(e *crawl.Errand, ask func(u canon.URL, conditions http.Header) (wire.Answer, error)) (l listing) {
+func (v *Visit) list(e *crawl.AuxRequest, ask func(u canon.URL, conditions http.Header) (wire.Answer, error)) (l listing) {
 	conditions := conditional(e.ETag, e.LastModified)
-	t := Trail{At: e.URL, Most: maxHops}
+	t := Trail{At: e.URL, Most: maxRedirects}
 	t.May = func(u canon.URL) bool {
 		why, sound := v.mayAsk(u)
 		closed := slices.ContainsFunc(v.sites, func(s *site) bool { return s.origin == u.Origin() && s.closed })
 		l.reason, l.again = why, closed
-		l.done = sound && !(closed && t.Hops == 0) // until when it is the frontier knows
+		l.done = sound && !(closed && t.Redirects == 0) // until when it is the frontier knows
 		return sound && why == ""
 	}
 	t.Ask = func(u canon.URL, moved bool) (wire.Answer, error) {
@@ -48,7 +48,7 @@ func (v *Visit) list(e *crawl.Errand, ask func(u canon.URL, conditions http.Head
 	}
 	var err error
 	l.answer, l.end, err = t.Follow(v.job.Host)
-	l.at, l.next, l.hops, l.conditional = t.At, t.Next, t.Hops, conditions != nil
+	l.at, l.next, l.redirects, l.conditional = t.At, t.Next, t.Redirects, conditions != nil
 	switch {
 	case v.lost.Load():
 		l.over, l.done = true, false

@@ -15,7 +15,7 @@ import (
 // doLLMSTxt reads an origin's llms.txt as an ordinary URL of it: under its robots.txt, with what it
 // says of use, and with one redirect that stays on it. Its links that are in scope are told like
 // seeds, at depth 0, before the answer: a fetcher that dies between the two reads it again.
-func doLLMSTxt(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
+func doLLMSTxt(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
 	m := &crawl.LLMSTxt{State: crawl.FileUnreadable}
 	a.LLMSTxt = m
 	t := Trail{At: e.URL, Most: 1, within: e.Origin}
@@ -42,16 +42,16 @@ func doLLMSTxt(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 	case end != TrailArrived:
 		m.Reason = "it redirects elsewhere"
 	case got.Status == http.StatusNotFound || got.Status == http.StatusGone:
-		m.State, m.Fresh = crawl.FileNone, apartFresh(got.Header, got.At)
+		m.State, m.Fresh = crawl.FileNone, rightsFresh(got.Header, got.At)
 	case got.Status != http.StatusOK:
 		if overloaded(got.Status) {
 			v.overload(got)
 		}
 		m.Reason = statusText(&got)
 	case !llmsMedia(got.Header): // a page that says that there is none
-		m.State, m.Reason, m.Fresh = crawl.FileNone, "it is not Markdown", apartFresh(got.Header, got.At)
+		m.State, m.Reason, m.Fresh = crawl.FileNone, "it is not Markdown", rightsFresh(got.Header, got.At)
 	default:
-		m.Fresh = apartFresh(got.Header, got.At)
+		m.Fresh = rightsFresh(got.Header, got.At)
 		done = v.readLLMS(at, e, &got, m)
 	}
 	return done
@@ -67,7 +67,7 @@ func llmsMedia(h http.Header) bool {
 }
 
 // readLLMS reads the file and tells of its links. done is false when they cannot be told.
-func (v *Visit) readLLMS(at canon.URL, e *crawl.Errand, got *wire.Answer, m *crawl.LLMSTxt) (done bool) {
+func (v *Visit) readLLMS(at canon.URL, e *crawl.AuxRequest, got *wire.Answer, m *crawl.LLMSTxt) (done bool) {
 	f, err := llmstxt.Parse(got.Body)
 	if err != nil {
 		m.State, m.Reason = crawl.FileNone, err.Error()
@@ -91,11 +91,11 @@ func (v *Visit) readLLMS(at canon.URL, e *crawl.Errand, got *wire.Answer, m *cra
 			continue
 		}
 		seen[u] = true
-		to := b.of(crawl.ShardOf(u.Host(), v.kit.opt.Shards))
+		to := b.of(crawl.ShardOf(u.Host(), v.deps.opt.Shards))
 		if to.add(u, 0); to.bytes >= sitemapBatch {
 			start := time.Now()
 			err := b.send(to)
-			v.hold.PausedSince(start)
+			v.session.PausedSince(start)
 			if err != nil {
 				return false
 			}

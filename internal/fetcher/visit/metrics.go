@@ -32,11 +32,11 @@ type Metrics struct {
 	Signed     prometheus.Counter
 	bytes      prometheus.Counter
 	visits     prometheus.Counter
-	errands    prometheus.Counter
+	aux        prometheus.Counter
 	dropped    prometheus.Counter
 	Lost       prometheus.Counter
-	TurnedAway prometheus.Counter
-	noPlace    prometheus.Counter
+	Returned   prometheus.Counter
+	limited    prometheus.Counter
 	skipped    prometheus.Counter
 	Violations prometheus.Counter
 	Running    prometheus.Gauge
@@ -86,11 +86,11 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	m.Signed = counter("curtsy_fetcher_requests_signed_total", "Requests that were signed.")
 	m.bytes = counter("curtsy_fetcher_body_bytes_total", "Body bytes read from the wire.")
 	m.visits = counter("curtsy_fetcher_visits_total", "Visits that are over.")
-	m.errands = counter("curtsy_fetcher_errands_total", "Auxiliary requests that are done.")
+	m.aux = counter("curtsy_fetcher_errands_total", "Auxiliary requests that are done.")
 	m.dropped = counter("curtsy_fetcher_visits_dropped_total", "Visits whose results could not be published.")
 	m.Lost = counter("curtsy_fetcher_visits_lost_total", "Visits whose lease the shard's owner did not renew.")
-	m.TurnedAway = counter("curtsy_fetcher_visits_turned_away_total", "Visits returned at once because the page queue of their shard was full.")
-	m.noPlace = counter("curtsy_fetcher_visits_without_place_total", "Visits returned because other hosts at the same address keep it busy.")
+	m.Returned = counter("curtsy_fetcher_visits_turned_away_total", "Visits returned at once because the page queue of their shard was full.")
+	m.limited = counter("curtsy_fetcher_visits_without_place_total", "Visits returned because other hosts at the same address keep it busy.")
 	m.skipped = counter("curtsy_fetcher_header_lines_skipped_total", "Lines in response headers that could not be read and were ignored.")
 	m.Violations = counter("curtsy_politeness_violations_total", "Requests stopped at the last moment because they would have been impolite. Must be 0.")
 	if r == nil {

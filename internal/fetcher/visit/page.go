@@ -138,7 +138,7 @@ func (v *Visit) redirect(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 	case !ok:
 		r.Class, r.Reason, r.Rule = crawl.Failed, crawl.ReasonLocation, written
 		return
-	case target == u.URL || u.Hops >= maxHops:
+	case target == u.URL || u.Redirects >= maxRedirects:
 		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonRedirects, written
 	default:
 		r.Class, r.Reason, r.Location = crawl.Redirected, crawl.ReasonRedirect, string(target)
@@ -152,9 +152,9 @@ func (v *Visit) redirect(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 		return
 	}
 	if short, ok := sessionless(target); ok && short == u.URL {
-		v.kit.repeats.needed(u.URL.Host()) // taking the id off would lead back here
+		v.deps.repeats.needed(u.URL.Host()) // taking the id off would lead back here
 	}
-	v.offer(u.URL, u.Depth, u.Hops+1, []canon.URL{target})
+	v.offer(u.URL, u.Depth, u.Redirects+1, []canon.URL{target})
 }
 
 // temporary reports whether a redirect does not claim to hold for good (RFC 9110 §15.4).
@@ -165,19 +165,19 @@ func temporary(status int) bool {
 // keep hands a page over: to the indexer what may be kept, to the frontiers where it leads.
 func (v *Visit) keep(u *crawl.VisitURL, a *wire.Answer, kind string, r *crawl.Result) {
 	start := time.Now()
-	scan := v.hand.scanner.Scan(htmlscan.Page{
+	scan := v.scratch.scanner.Scan(htmlscan.Page{
 		URL: u.URL, Body: a.Body, ContentType: scanType(a.Header, kind), HTML: kind != typeText,
 		Header: a.Header, Token: v.cfg.spec.Agent,
 	})
 	if scan.Canonical == "" {
 		scan.Canonical = headerCanonical(a.Header, u.URL)
 	}
-	v.kit.met.stage(stageScan, start)
-	v.handPage(u, a, kind, &scan, r)
+	v.deps.metrics.stage(stageScan, start)
+	v.queuePage(u, a, kind, &scan, r)
 	start = time.Now()
 	v.sessions(u, a.Body, scan.Directives.NoFollow)
 	if v.repeated(u, kind, a.Body, r) {
-		v.kit.met.stage(stageScan, start)
+		v.deps.metrics.stage(stageScan, start)
 		return
 	}
 	v.follow(u, scan.Links) // which may send them: behind the page they are on
@@ -186,7 +186,7 @@ func (v *Visit) keep(u *crawl.VisitURL, a *wire.Answer, kind string, r *crawl.Re
 		v.follow(u, signposts(a.Header, u.URL))
 	}
 	v.announce(u, a.Header, &scan)
-	v.kit.met.stage(stageScan, start)
+	v.deps.metrics.stage(stageScan, start)
 }
 
 // scanType is the Content-Type by which a page of a type is read.
@@ -197,8 +197,8 @@ func scanType(h http.Header, kind string) string {
 	return kind
 }
 
-// handPage hands a page to the indexer, or what it asks for instead.
-func (v *Visit) handPage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result, r *crawl.Result) {
+// queuePage hands a page to the indexer, or what it asks for instead.
+func (v *Visit) queuePage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result, r *crawl.Result) {
 	d := scan.Directives.At(a.At)
 	r.Class, r.NoSnippet = crawl.Stored, d.NoSnippet
 	p := crawl.Page{
@@ -214,16 +214,16 @@ func (v *Visit) handPage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *h
 	}
 	if d.NoIndex {
 		r.Class, r.Reason = crawl.Refused, crawl.ReasonNoindex
-		v.handOver(&p)
+		v.handOverPage(&p)
 		return
 	}
-	p.Usage = v.said(u.URL, a.Header, scan)
+	p.Usage = v.usageOf(u.URL, a.Header, scan)
 	if rule, yes := v.unwanted(p.Usage); yes {
 		r.Class, r.Reason, r.Rule, r.NoSnippet = crawl.Refused, crawl.ReasonUsage, rule, false
 		v.forget(u, crawl.ReasonUsage)
 		return
 	}
-	if v.kit.opt.DiscardPages {
+	if v.deps.opt.DiscardPages {
 		return
 	}
 	v.pack(&p, a.Body, r)
@@ -232,7 +232,7 @@ func (v *Visit) handPage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *h
 		r.Likeness = likenessOf(kind, a.Body)
 	}
 	v.capturePage(&p, a, a.Body, scan.Links)
-	v.handOver(&p)
+	v.handOverPage(&p)
 }
 
 // headOf reads the head of a page that was packed, while the page is at hand and in the processor's
@@ -262,7 +262,7 @@ func bitsOf(d robotstag.Directives) (bits crawl.DirectiveBits) {
 // forget tells the indexer that there is no page under this URL, or none that may be kept, in case
 // it holds one from an earlier visit.
 func (v *Visit) forget(u *crawl.VisitURL, why crawl.Reason) {
-	v.handOver(&crawl.Page{URL: u.URL, Visit: v.job.ID, FetchedAt: time.Now(), Depth: u.Depth, FoundOn: u.FoundOn, Deleted: why})
+	v.handOverPage(&crawl.Page{URL: u.URL, Visit: v.job.ID, FetchedAt: time.Now(), Depth: u.Depth, FoundOn: u.FoundOn, Deleted: why})
 }
 
 // maxPacked is the largest compressed page: with its other fields it must fit into one message.
@@ -272,8 +272,8 @@ const maxPacked = 900 << 10
 // what else is needed to ask again. A page that stays too large for a message is compressed harder,
 // and if that does not do, cut until it fits.
 func (v *Visit) pack(p *crawl.Page, body []byte, r *crawl.Result) {
-	defer v.kit.met.stage(stagePack, time.Now())
-	h := v.hand
+	defer v.deps.metrics.stage(stagePack, time.Now())
+	h := v.scratch
 	p.SHA256 = sha256.Sum256(body)
 	if r != nil {
 		r.Digest = digestOf(p.SHA256)
@@ -323,9 +323,9 @@ func (v *Visit) repeated(u *crawl.VisitURL, kind string, body []byte, r *crawl.R
 	if text == 0 {
 		return false
 	}
-	tooMany, first := v.kit.repeats.text(u.URL, text)
+	tooMany, first := v.deps.repeats.text(u.URL, text)
 	if first {
-		v.kit.opt.Log.Warn("many URLs of a host have the same text: links of further pages with this text are not followed", "host", u.URL.Host(), "url", u.URL)
+		v.deps.opt.Log.Warn("many URLs of a host have the same text: links of further pages with this text are not followed", "host", u.URL.Host(), "url", u.URL)
 	}
 	return tooMany
 }
@@ -335,36 +335,36 @@ func (v *Visit) repeated(u *crawl.VisitURL, kind string, body []byte, r *crawl.R
 func (v *Visit) sessions(u *crawl.VisitURL, body []byte, noFollow bool) {
 	known := false
 	if short, ok := sessionless(u.URL); ok {
-		if noFollow || v.cfg.spec.NoLinks || !v.kit.repeats.learning(short) {
+		if noFollow || v.cfg.spec.NoLinks || !v.deps.repeats.learning(short) {
 			return
 		}
 		var try bool
-		if try, known = v.kit.repeats.session(u.URL, short, sessionDigest(body)); try {
-			v.offer(u.URL, u.Depth, u.Hops, []canon.URL{short})
+		if try, known = v.deps.repeats.session(u.URL, short, sessionDigest(body)); try {
+			v.offer(u.URL, u.Depth, u.Redirects, []canon.URL{short})
 		}
-	} else if v.kit.repeats.tried(u.URL) {
-		known = v.kit.repeats.atShort(u.URL, sessionDigest(body))
+	} else if v.deps.repeats.tried(u.URL) {
+		known = v.deps.repeats.atShort(u.URL, sessionDigest(body))
 	}
 	if known {
-		v.kit.opt.Log.Info("session ids are removed from the URLs of a host: its pages are the same without them", "host", u.URL.Host(), "url", u.URL)
+		v.deps.opt.Log.Info("session ids are removed from the URLs of a host: its pages are the same without them", "host", u.URL.Host(), "url", u.URL)
 	}
 }
 
 // offer gathers links for the frontiers.
-func (v *Visit) offer(from canon.URL, depth, hops int, links []canon.URL) {
+func (v *Visit) offer(from canon.URL, depth, redirects int, links []canon.URL) {
 	for i, u := range links {
-		if short := v.kit.repeats.clean(u); short != u {
+		if short := v.deps.repeats.clean(u); short != u {
 			links = slices.Clone(links[:len(links):len(links)])
 			for ; i < len(links); i++ {
-				links[i] = v.kit.repeats.clean(links[i])
+				links[i] = v.deps.repeats.clean(links[i])
 			}
 			break
 		}
 	}
-	full := v.hand.links.add(v.cfg, from, depth, hops, links)
+	full := v.scratch.links.add(v.cfg, from, depth, redirects, links)
 	switch {
-	case v.hand.links.bytes > maxLinks:
-		v.flushLinks(v.hand.links.used...)
+	case v.scratch.links.bytes > maxLinks:
+		v.flushLinks(v.scratch.links.used...)
 	case full >= 0:
 		v.flushLinks(full)
 	}

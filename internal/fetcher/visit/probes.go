@@ -28,12 +28,12 @@ func (v *Visit) probe(s *site) {
 	if err != nil {
 		return
 	}
-	probe, page, ok := (&dataErrand{v, &crawl.Errand{Kind: crawl.ErrandData, URL: u, Origin: s.origin}}).fetch()
+	probe, page, ok := (&dataRequest{v, &crawl.AuxRequest{Kind: crawl.AuxData, URL: u, Origin: s.origin}}).fetch()
 	if !ok {
 		return
 	}
 	if page != nil {
-		v.handOver(page)
+		v.handOverPage(page)
 	}
 	if !v.offerNested() {
 		return // asked again, it is read again
@@ -41,7 +41,7 @@ func (v *Visit) probe(s *site) {
 	v.probes = append(v.probes, probe)
 	v.probeJSON(s, u)
 	// Before a page is asked for: of a visit that is killed at most two requests are repeated.
-	v.tell()
+	v.report()
 }
 
 // probeJSON asks an origin whether it has a /data.json, where and as often as it is asked for
@@ -77,22 +77,22 @@ func (v *Visit) probeJSON(s *site, dataTxt canon.URL) {
 }
 
 // doData fetches a data.txt for another shard, or a nested one, and hands it to the indexer.
-func doData(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
-	if v.outlet.Jammed(e.ReplyShard) {
+func doData(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
+	if v.sink.Stalled(e.ReplyShard) {
 		return false // its copy would have to wait for room
 	}
 	var page *crawl.Page
-	a.Probe, page, done = (&dataErrand{v, e}).fetch()
-	if done && page != nil && !v.kit.opt.DiscardPages {
+	a.Probe, page, done = (&dataRequest{v, e}).fetch()
+	if done && page != nil && !v.deps.opt.DiscardPages {
 		v.sendPages(e.ReplyShard, crawl.AppendPages(nil, []crawl.Page{*page}))
 	}
 	return done && v.offerNested()
 }
 
-// dataErrand is a request for the data.txt of an origin, or for one nested in it.
-type dataErrand struct {
+// dataRequest is a request for the data.txt of an origin, or for one nested in it.
+type dataRequest struct {
 	*Visit
-	e *crawl.Errand
+	e *crawl.AuxRequest
 }
 
 // fetch asks for a data.txt on behalf of an origin, following redirects as long as they stay on
@@ -100,14 +100,14 @@ type dataErrand struct {
 // an ordinary URL: the rules of the origin asked decide, at each hop. page is what the indexer
 // is to know; ok is false when nothing was found out. Which files are nested in it is in
 // v.nested afterwards.
-func (v *dataErrand) fetch() (probe crawl.Probe, page *crawl.Page, ok bool) {
+func (v *dataRequest) fetch() (probe crawl.Probe, page *crawl.Page, ok bool) {
 	v.nested = v.nested[:0]
-	t := Trail{At: v.e.URL, Hops: v.e.Hop, Most: robots.MaxRedirects}
-	if v.e.Kind == crawl.ErrandNested {
-		t.Hops, t.within = 0, v.e.Origin
+	t := Trail{At: v.e.URL, Redirects: v.e.Hop, Most: robots.MaxRedirects}
+	if v.e.Kind == crawl.AuxNested {
+		t.Redirects, t.within = 0, v.e.Origin
 	}
 	t.May = func(u canon.URL) (may bool) {
-		probe = crawl.Probe{Origin: v.e.Origin, State: crawl.ProbeFailed, Fresh: datatxt.MinLifetime, Hops: t.Hops}
+		probe = crawl.Probe{Origin: v.e.Origin, State: crawl.ProbeFailed, Fresh: datatxt.MinLifetime, Redirects: t.Redirects}
 		s := v.site(u.Origin())
 		switch {
 		case s != nil && s.bar.Barred:
@@ -152,7 +152,7 @@ func (v *dataErrand) fetch() (probe crawl.Probe, page *crawl.Page, ok bool) {
 			probe.State, probe.Fresh = crawl.ProbeRefused, refusedFresh
 		}
 		return probe, nil, !fail.Unsent
-	case end == TrailLost || end == TrailLeft && v.e.Kind == crawl.ErrandNested:
+	case end == TrailLost || end == TrailLeft && v.e.Kind == crawl.AuxNested:
 		probe.State, probe.Fresh = crawl.ProbeAbsent, datatxt.DefaultLifetime
 		probe.Reason = "it redirects to an unusable URL"
 		if end == TrailLeft {
@@ -160,7 +160,7 @@ func (v *dataErrand) fetch() (probe crawl.Probe, page *crawl.Page, ok bool) {
 		}
 		return probe, v.none(t.At, crawl.ReasonRedirects), true
 	case end == TrailLeft:
-		probe.State, probe.Location, probe.Hops = crawl.ProbePending, string(t.Next), t.Hops+1
+		probe.State, probe.Location, probe.Redirects = crawl.ProbePending, string(t.Next), t.Redirects+1
 		return probe, nil, true
 	case overloaded(a.Status):
 		probe.Fresh = max(probe.Fresh, v.overload(a))
@@ -169,7 +169,7 @@ func (v *dataErrand) fetch() (probe crawl.Probe, page *crawl.Page, ok bool) {
 }
 
 // read completes a probe from its last answer and returns what the indexer is to know of it.
-func (v *dataErrand) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *crawl.Page {
+func (v *dataRequest) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *crawl.Page {
 	switch datatxt.StateOf(a.Status) {
 	case datatxt.Read:
 	case datatxt.Absent:
@@ -191,8 +191,8 @@ func (v *dataErrand) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *craw
 		probe.State, probe.Reason = crawl.ProbeRefused, "it must not be stored (noindex)"
 		return v.none(u, crawl.ReasonNoindex)
 	}
-	said := v.said(u, a.Header, tags)
-	if rule, yes := v.unwanted(said); yes {
+	stated := v.usageOf(u, a.Header, tags)
+	if rule, yes := v.unwanted(stated); yes {
 		probe.State, probe.Reason = crawl.ProbeRefused, "it must not be used for search: "+rule
 		return v.none(u, crawl.ReasonUsage)
 	}
@@ -202,7 +202,7 @@ func (v *dataErrand) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *craw
 		Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter, MaxSnippet: d.MaxSnippet,
 		ContentType: mediaType(contentType(a.Header)), Charset: htmlscan.Charset(a.Body, contentType(a.Header)),
 		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"), Truncated: a.Truncated,
-		Usage: said,
+		Usage: stated,
 	}
 	v.pack(p, a.Body, nil)
 	v.findNested(u, a.Body)
@@ -210,6 +210,6 @@ func (v *dataErrand) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *craw
 }
 
 // none tells the indexer that an origin has no such data.txt that we may use.
-func (v *dataErrand) none(u canon.URL, why crawl.Reason) *crawl.Page {
+func (v *dataRequest) none(u canon.URL, why crawl.Reason) *crawl.Page {
 	return &crawl.Page{Kind: crawl.KindData, Origin: v.e.Origin, Asked: asked(v.e), URL: u, Visit: v.job.ID, FetchedAt: time.Now(), Deleted: why}
 }

@@ -12,7 +12,7 @@ import (
 // What a visit found is published in an order that makes each step safe to lose what follows: pages
 // first, then the links on them, then the outcome that says it is all there, with the links that
 // are few. Each is acknowledged before the next is sent. A visit goes through these steps several
-// times: see tell.go.
+// times: see report.go.
 
 // maxBatch is about how many bytes of pages a visit gathers for one message. It bounds what all
 // visits of a process gather together: their number times this, and a page of each.
@@ -21,18 +21,18 @@ const maxBatch = 128 << 10
 // pageFields is about what a page takes in a message beside its body and its capture.
 const pageFields = 2 << 10
 
-// handOver adds a page to the batch for the indexer, sending the batch first when the
+// handOverPage adds a page to the batch for the indexer, sending the batch first when the
 // page would not fit.
-func (v *Visit) handOver(p *crawl.Page) {
-	if v.kit.opt.DiscardPages {
+func (v *Visit) handOverPage(p *crawl.Page) {
+	if v.deps.opt.DiscardPages {
 		return
 	}
-	h := v.hand
+	h := v.scratch
 	if h.pages > 0 && len(h.batch)+len(p.Body)+p.Capture.Bytes() > maxBatch {
 		v.flushPages()
 	}
 	if h.pages == 0 {
-		h.batch = crawl.AppendPagesHeader(h.batch[:0], v.hold.Recorder != nil)
+		h.batch = crawl.AppendPagesHeader(h.batch[:0], v.session.Recorder != nil)
 	}
 	// A batch of several pages is likely to become a full one: it gets its room at once, instead of
 	// being copied each time that it has outgrown some.
@@ -45,9 +45,9 @@ func (v *Visit) handOver(p *crawl.Page) {
 
 // flushPages sends the pages gathered so far.
 func (v *Visit) flushPages() {
-	if v.hand.pages > 0 {
-		v.hand.pages = 0
-		v.sendPages(v.job.Shard, v.hand.batch)
+	if v.scratch.pages > 0 {
+		v.scratch.pages = 0
+		v.sendPages(v.job.Shard, v.scratch.batch)
 	}
 }
 
@@ -57,11 +57,11 @@ func (v *Visit) sendPages(shard int, batch []byte) {
 		return
 	}
 	start := time.Now()
-	waited, err := v.outlet.SendPages(v.pubCtx, shard, batch)
+	waited, err := v.sink.SendPages(v.pubCtx, shard, batch)
 	if waited {
 		v.end("its pages had to wait because the page queue is full")
 	}
-	v.kit.met.stage(stagePublish, start)
+	v.deps.metrics.stage(stagePublish, start)
 	if err != nil {
 		v.fail("pages", shard, err)
 	}
@@ -71,21 +71,21 @@ func (v *Visit) sendPages(shard int, batch []byte) {
 func (v *Visit) flushLinks(shards ...int) {
 	v.flushPages() // a link is told only once the page it is on is safe
 	for _, shard := range shards {
-		v.hand.links.bytes -= v.hand.links.shards[shard].bytes
+		v.scratch.links.bytes -= v.scratch.links.shards[shard].bytes
 		v.sendLinks(shard)
 	}
 }
 
 // sendLinks publishes a shard's links, in as many messages as they need.
 func (v *Visit) sendLinks(shard int) {
-	s := &v.hand.links.shards[shard]
+	s := &v.scratch.links.shards[shard]
 	if len(s.links) == 0 || v.lost.Load() {
 		return
 	}
 	splitLinks(s.links, crawl.MaxEventBytes, func(part []crawl.Links) bool {
-		return v.publish(shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.kit.opt.Fetcher, Links: part})
+		return v.publish(shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.deps.opt.Fetcher, Links: part})
 	})
-	v.hand.links.drop(shard)
+	v.scratch.links.drop(shard)
 }
 
 // splitLinks calls yield with parts of links that take at most about limit bytes each,
@@ -128,7 +128,7 @@ func (v *Visit) publishFact(fact crawl.Robots) bool {
 	learnt, fresh := time.Now(), fact.Fresh
 	for !v.lost.Load() {
 		ctx, cancel := context.WithTimeout(v.pubCtx, resendTime)
-		err := v.append(ctx, v.job.Shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.kit.opt.Fetcher, Robots: []crawl.Robots{fact}})
+		err := v.append(ctx, v.job.Shard, &crawl.Event{Visit: v.job.ID, Fetcher: v.deps.opt.Fetcher, Robots: []crawl.Robots{fact}})
 		late := ctx.Err() != nil && v.pubCtx.Err() == nil
 		cancel()
 		if err == nil {
@@ -157,10 +157,10 @@ func (v *Visit) publish(shard int, ev *crawl.Event) bool {
 }
 
 func (v *Visit) append(ctx context.Context, shard int, ev *crawl.Event) error {
-	defer v.kit.met.stage(stagePublish, time.Now())
+	defer v.deps.metrics.stage(stagePublish, time.Now())
 	buf := messages.Get().(*[]byte)
 	*buf = crawl.AppendEvent((*buf)[:0], ev)
-	err := v.outlet.AppendEvent(ctx, shard, *buf)
+	err := v.sink.AppendEvent(ctx, shard, *buf)
 	if cap(*buf) <= crawl.MaxPayloadBytes {
 		messages.Put(buf)
 	}
@@ -175,7 +175,7 @@ func (v *Visit) fail(what string, shard int, err error) {
 	if v.lost.Swap(true) {
 		return
 	}
-	v.kit.met.dropped.Inc()
+	v.deps.metrics.dropped.Inc()
 	v.log.Error("visit dropped: "+what+" not published; its URLs are granted again after the lease", "shard", shard,
 		"urls", len(v.job.URLs), "err", err)
 }

@@ -14,7 +14,7 @@ import (
 
 // sink takes pages in, and remembers their messages.
 type sink struct {
-	Outlet
+	Sink
 	messages [][]byte
 }
 
@@ -30,13 +30,13 @@ func TestGatheredPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kit := NewKit(nil, met, Options{Log: slog.New(slog.DiscardHandler)})
+	deps := NewDeps(nil, met, Options{Log: slog.New(slog.DiscardHandler)})
 	const visits, pages, head = 3, 400, 200 // head: more than what a page has beside its body
 	sent := make([]*sink, visits)
 	all := make([]*Visit, visits)
 	for i := range all {
 		sent[i] = new(sink)
-		all[i] = &Visit{kit: kit, outlet: sent[i], job: new(crawl.Visit), hold: new(wire.Hold), hand: new(Hand), pubCtx: t.Context(), log: kit.opt.Log}
+		all[i] = &Visit{deps: deps, sink: sent[i], job: new(crawl.Visit), session: new(wire.Session), scratch: new(Scratch), pubCtx: t.Context(), log: deps.opt.Log}
 	}
 	rnd, body := rand.New(rand.NewPCG(1, 2)), make([]byte, maxPacked)
 	sizes := make(map[canon.URL]int)
@@ -52,10 +52,10 @@ func TestGatheredPages(t *testing.T) {
 				p.Body = body[:maxBatch-head]
 			}
 			sizes[p.URL] = len(p.Body)
-			v.handOver(&p)
-			if got := len(v.hand.batch); v.hand.pages > 1 && got > maxBatch+head {
-				t.Fatalf("%d pages are gathered and %d bytes, want at most %d", v.hand.pages, got, maxBatch)
-			} else if v.hand.pages > 1 {
+			v.handOverPage(&p)
+			if got := len(v.scratch.batch); v.scratch.pages > 1 && got > maxBatch+head {
+				t.Fatalf("%d pages are gathered and %d bytes, want at most %d", v.scratch.pages, got, maxBatch)
+			} else if v.scratch.pages > 1 {
 				gathered += got
 			}
 		}
@@ -79,9 +79,9 @@ func TestGatheredPages(t *testing.T) {
 				arrived++
 			}
 		}
-		v.hand.tidy(nil)
-		if cap(v.hand.batch) > 2*maxBatch {
-			t.Errorf("a hand keeps %d bytes for the next visit", cap(v.hand.batch))
+		v.scratch.tidy(nil)
+		if cap(v.scratch.batch) > 2*maxBatch {
+			t.Errorf("a hand keeps %d bytes for the next visit", cap(v.scratch.batch))
 		}
 	}
 	if arrived != visits*pages {

@@ -58,8 +58,8 @@ func (v *Visit) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 	// (protocols §8.14).
 	tags := v.headerTags(a)
 	d := tags.Directives
-	said := v.said(u.URL, a.Header, tags)
-	if rule, yes := v.unwanted(said); yes {
+	stated := v.usageOf(u.URL, a.Header, tags)
+	if rule, yes := v.unwanted(stated); yes {
 		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonUsage, rule
 		v.forget(u, crawl.ReasonUsage)
 		return
@@ -68,7 +68,7 @@ func (v *Visit) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 	p := crawl.Page{
 		URL: u.URL, Visit: v.job.ID, Status: a.Status, FetchedAt: a.At, Depth: u.Depth, FoundOn: u.FoundOn, Renewed: true,
 		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"),
-		Usage: append(said, usage.Carried(a.Header)...), Purposes: v.cfg.purposes,
+		Usage: append(stated, usage.Carried(a.Header)...), Purposes: v.cfg.purposes,
 	}
 	if p.ETag == "" {
 		p.ETag = strings.TrimPrefix(u.ETag, takesMarkdown)
@@ -88,5 +88,5 @@ func (v *Visit) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 		}
 	}
 	v.capturePage(&p, a, nil, nil)
-	v.handOver(&p)
+	v.handOverPage(&p)
 }

@@ -35,7 +35,7 @@ type site struct {
 	// nothing came of asking.
 	fact *crawl.Robots
 	// What is said of the use of its pages apart from robots.txt; nil: nothing, or nobody asks.
-	apart *apart
+	rights *rightsFiles
 }
 
 // site returns what may be done on an origin, asking for its robots.txt if that is not known or no
@@ -103,7 +103,7 @@ func (v *Visit) known(r *crawl.Robots) *site {
 // heed keeps to the Crawl-delay of rules in hand.
 func (v *Visit) heed(rules *ruleset) {
 	if d, ok := rules.CrawlDelay(); ok {
-		v.owe(d, "crawl-delay")
+		v.addDelay(d, "crawl-delay")
 		if d > wire.MaxCrawlDelay {
 			v.end(fmt.Sprintf("robots.txt asks for %v between requests; with more than %v the host is not visited", d, wire.MaxCrawlDelay))
 		}
@@ -115,7 +115,7 @@ func (v *Visit) heed(rules *ruleset) {
 func (v *Visit) rules(r *crawl.Robots) *ruleset {
 	key := rulesKey{string(r.Digest), r.Origin, v.cfg.spec.Agent}
 	if len(r.Digest) > 0 {
-		if rules := v.kit.rules.get(key); rules != nil {
+		if rules := v.deps.rules.get(key); rules != nil {
 			return rules
 		}
 	}
@@ -127,7 +127,7 @@ func (v *Visit) rules(r *crawl.Robots) *ruleset {
 	file := robots.Parse(body)
 	rules := newRuleset(file, v.cfg.spec.Agent, r.Origin)
 	if len(r.Digest) > 0 {
-		v.kit.rules.put(key, rules, len(body))
+		v.deps.rules.put(key, rules, len(body))
 	}
 	return rules
 }
@@ -140,7 +140,7 @@ func (v *Visit) text(r *crawl.Robots) ([]byte, error) {
 	case len(r.Digest) == 0 || bytes.Equal(r.Digest, sum[:]):
 		return r.Body, nil
 	}
-	return v.outlet.RobotsText(v.hold.Waiting, v.job.Shard, r.Digest)
+	return v.sink.RobotsText(v.session.Waiting, v.job.Shard, r.Digest)
 }
 
 // RobotsOrigin is an origin as package robots has it.
@@ -172,7 +172,7 @@ func (v *Visit) refresh(old *crawl.Robots) *site {
 	case fail.Barred: // no fact about the site
 		return &site{origin: o, bar: fail, until: v.began.Add(time.Hour)}
 	}
-	v.kit.met.robots.WithLabelValues(fact.State.String()).Inc()
+	v.deps.metrics.robots.WithLabelValues(fact.State.String()).Inc()
 	fact.Origin = o
 	rules := v.learn(&fact, old, oldRules)
 	if v.refreshed == nil {
@@ -237,10 +237,10 @@ func (v *Visit) learn(fact, old *crawl.Robots, oldRules *ruleset) *ruleset {
 // Where a host keeps its own robots.txt needs no leave. That of another host's does: leave then
 // says why a URL may not be asked for, and that leaves the origin unreachable, since there may be
 // rules that we were not let read.
-func (v *Visit) fetchRobots(u canon.URL, hops int, conditions http.Header, leave leaveFunc) (crawl.Robots, wire.Failure) {
+func (v *Visit) fetchRobots(u canon.URL, redirects int, conditions http.Header, leave leaveFunc) (crawl.Robots, wire.Failure) {
 	var closed string // why leave was not given
 	over := false
-	t := Trail{At: u, Hops: hops, Most: robots.MaxRedirects}
+	t := Trail{At: u, Redirects: redirects, Most: robots.MaxRedirects}
 	t.May = func(u canon.URL) bool {
 		if leave == nil || u.PathQuery() == RobotsPath {
 			return true
@@ -267,11 +267,11 @@ func (v *Visit) fetchRobots(u canon.URL, hops int, conditions http.Header, leave
 	case over:
 		return crawl.Robots{}, wire.Failure{Unsent: true}
 	case end == TrailBarred:
-		return crawl.Robots{State: crawl.RobotsUnreachable, Hops: t.Hops, Reason: "redirected to " + string(t.At) + ", which this crawler must not fetch: " + closed}, wire.Failure{}
+		return crawl.Robots{State: crawl.RobotsUnreachable, Redirects: t.Redirects, Reason: "redirected to " + string(t.At) + ", which this crawler must not fetch: " + closed}, wire.Failure{}
 	}
-	fact := crawl.Robots{Status: a.Status, Hops: t.Hops}
+	fact := crawl.Robots{Status: a.Status, Redirects: t.Redirects}
 	if end == TrailLeft {
-		fact.State, fact.Location, fact.Hops = crawl.RobotsPending, string(t.Next), t.Hops+1
+		fact.State, fact.Location, fact.Redirects = crawl.RobotsPending, string(t.Next), t.Redirects+1
 		fact.Reason = "redirected to " + string(t.Next.Host())
 		return fact, wire.Failure{}
 	}
@@ -285,7 +285,7 @@ func (v *Visit) fetchRobots(u canon.URL, hops int, conditions http.Header, leave
 	if err != nil {
 		fail := v.failureOf(err)
 		fact.Reason = fail.String()
-		if fail.Unsent || fail.Barred && t.Hops == 0 {
+		if fail.Unsent || fail.Barred && t.Redirects == 0 {
 			return fact, fail
 		}
 		details = append(details, robots.BodyCut)
@@ -314,7 +314,7 @@ func (v *Visit) readRobots(fact *crawl.Robots, a *wire.Answer, state robots.Stat
 			digest := sha256.Sum256(fact.Body)
 			fact.Digest = digest[:]
 		}
-		if fact.Hops == 0 {
+		if fact.Redirects == 0 {
 			fact.ETag, fact.LastModified = headerText(a.Header, "Etag"), headerText(a.Header, "Last-Modified")
 		}
 		fact.Fresh = robots.FreshFor(a.Header, a.At)

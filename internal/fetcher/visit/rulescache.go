@@ -29,8 +29,8 @@ type ruleset struct {
 	// what it tells those who train models (protocols §8.21); nil: nothing
 	inferred usage.Statements
 	// What its lines about use say, by line, and what they would say together (§8.1).
-	said     map[int]usage.Statements
-	together usage.Preferences
+	directives map[int]usage.Statements
+	together   usage.Preferences
 }
 
 // newRuleset reads what a robots.txt says to us.
@@ -40,25 +40,25 @@ func newRuleset(file *robots.File, token string, origin canon.Origin) *ruleset {
 		r.file = file
 	}
 	for _, l := range file.UsageFor(token) {
-		var said usage.Set
-		if uses.Line(&said, l); r.said == nil {
-			r.said = map[int]usage.Statements{}
+		var stated usage.Set
+		if uses.Line(&stated, l); r.directives == nil {
+			r.directives = map[int]usage.Statements{}
 		}
-		r.said[l.Line] = said.Statements()
-		r.together = r.together.Merge(said.Preferences())
+		r.directives[l.Line] = stated.Statements()
+		r.together = r.together.Merge(stated.Preferences())
 	}
-	var said usage.Set
-	uses.Training(&said, file, RobotsOrigin(origin))
-	r.inferred = said.Statements()
+	var stated usage.Set
+	uses.Training(&stated, file, RobotsOrigin(origin))
+	r.inferred = stated.Statements()
 	return r
 }
 
-// say adds what the file says of a URL.
-func (r *ruleset) say(said *usage.Set, pathQuery string) {
+// addUsage adds what the file says of a URL.
+func (r *ruleset) addUsage(stated *usage.Set, pathQuery string) {
 	for _, l := range r.Usage(pathQuery) {
-		said.Add(r.said[l.Line])
+		stated.Add(r.directives[l.Line])
 	}
-	said.Add(r.inferred)
+	stated.Add(r.inferred)
 }
 
 // allowAll is the ruleset of an origin without a robots.txt.

@@ -19,23 +19,23 @@ import (
 // maxRefusal is how much is read of an answer that is no success: what is told of it is short.
 const maxRefusal = 4 << 10
 
-func doRUP(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
+func doRUP(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
 	a.RUP, done = crawl.RUP{Reason: ourMistake}, true
-	v.safely(e.URL, func() { a.RUP, done = (&rupErrand{v, e}).do() })
+	v.safely(e.URL, func() { a.RUP, done = (&rupRequest{v, e}).do() })
 	return done
 }
 
-// rupErrand is a request to a site by the Remote Update Protocol.
-type rupErrand struct {
+// rupRequest is a request to a site by the Remote Update Protocol.
+type rupRequest struct {
 	*Visit
-	e *crawl.Errand
+	e *crawl.AuxRequest
 }
 
 // do asks a site for its /rupinfo.txt, or posts a request to its RUP-CGI (protocols §6). Both
 // are ordinary URLs of this host. done is false when nothing was sent, so that it may be
 // asked by a later visit.
-func (v *rupErrand) do() (m crawl.RUP, done bool) {
-	t := Trail{At: v.e.URL, Most: maxHops}
+func (v *rupRequest) do() (m crawl.RUP, done bool) {
+	t := Trail{At: v.e.URL, Most: maxRedirects}
 	if v.e.Form != "" {
 		t.Most = 0 // what is in the form is for this URL alone
 	}
@@ -56,7 +56,7 @@ func (v *rupErrand) do() (m crawl.RUP, done bool) {
 		fail := v.failureOf(err)
 		m = crawl.RUP{Status: a.Status, Reason: fail.String(), Retry: !fail.Barred}
 		// What was posted, and may have arrived, is not posted again unless whoever asked says so.
-		return m, !fail.Unsent || v.e.Form != "" && v.hold.MayHaveSent()
+		return m, !fail.Unsent || v.e.Form != "" && v.session.MayHaveSent()
 	case end != TrailArrived && v.e.Form == "":
 		m.Status, m.Reason = a.Status, "it redirects to an unusable URL"
 		return m, true
@@ -65,7 +65,7 @@ func (v *rupErrand) do() (m crawl.RUP, done bool) {
 }
 
 // ask sends a GET, or a POST if there is a form.
-func (v *rupErrand) ask(u canon.URL, form string) (wire.Answer, error) {
+func (v *rupRequest) ask(u canon.URL, form string) (wire.Answer, error) {
 	limit := int64(rup.MaxAnswer)
 	if form == "" {
 		limit = rup.MaxInfo + 1 // the parser wants to see that there is more
@@ -79,11 +79,11 @@ func (v *rupErrand) ask(u canon.URL, form string) (wire.Answer, error) {
 	if form == "" {
 		return v.Visit.ask(u, nil, want)
 	}
-	return v.account(u, func() (wire.Answer, error) { return v.hold.Post(u, form, want) })
+	return v.account(u, func() (wire.Answer, error) { return v.session.Post(u, form, want) })
 }
 
 // read makes of an answer what the frontier is to know.
-func (v *rupErrand) read(a *wire.Answer) (m crawl.RUP) {
+func (v *rupRequest) read(a *wire.Answer) (m crawl.RUP) {
 	m.Status = a.Status
 	got := rup.Answer{Status: a.Status, ContentType: a.Header.Get("Content-Type"), Body: a.Body, Cut: a.Truncated}
 	err := got.Err()
@@ -111,7 +111,7 @@ func (v *rupErrand) read(a *wire.Answer) (m crawl.RUP) {
 }
 
 // readAction takes from an answer of status 200 what its action asked for.
-func (v *rupErrand) readAction(got *rup.Answer, at time.Time, m *crawl.RUP) error {
+func (v *rupRequest) readAction(got *rup.Answer, at time.Time, m *crawl.RUP) error {
 	form, err := url.ParseQuery(v.e.Form)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (v *rupErrand) readAction(got *rup.Answer, at time.Time, m *crawl.RUP) erro
 
 // readIndex tells the site's shard what changed, in as many messages as that needs, before the
 // answer says that it is all there.
-func (v *rupErrand) readIndex(got *rup.Answer, at time.Time, m *crawl.RUP) error {
+func (v *rupRequest) readIndex(got *rup.Answer, at time.Time, m *crawl.RUP) error {
 	read, err := got.Report()
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (v *rupErrand) readIndex(got *rup.Answer, at time.Time, m *crawl.RUP) error
 		}
 		parts[i].Index = true
 		m.Refused = parts[i].Refused
-		if !v.publish(v.e.ReplyShard, &crawl.Event{Visit: v.job.ID, Fetcher: v.kit.opt.Fetcher, Reports: parts[i : i+1]}) {
+		if !v.publish(v.e.ReplyShard, &crawl.Event{Visit: v.job.ID, Fetcher: v.deps.opt.Fetcher, Reports: parts[i : i+1]}) {
 			return nil
 		}
 	}

@@ -22,7 +22,7 @@ const (
 
 // doSecurityTxt asks an origin for its security.txt. Its robots.txt is obeyed, and one redirect is
 // followed that stays on it: RFC 9116 knows of files at /security.txt.
-func doSecurityTxt(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
+func doSecurityTxt(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
 	m := &crawl.SecurityTxt{State: crawl.FileUnreadable}
 	a.SecurityTxt = m
 	t := Trail{At: e.URL, Most: 1, within: e.Origin}

@@ -52,7 +52,7 @@ func signposted(h http.Header, at canon.URL) []byte {
 		Type  string `json:"type,omitempty"`
 		Title string `json:"title,omitempty"`
 	}
-	said, isDataset := map[string][]target{}, false
+	stated, isDataset := map[string][]target{}, false
 	for _, line := range h["Link"] {
 		for len(line) > 0 {
 			var l link
@@ -62,17 +62,17 @@ func signposted(h http.Header, at canon.URL) []byte {
 			}
 			for _, rel := range l.relations() {
 				if slices.Contains(signs, rel) {
-					said[rel] = append(said[rel], target{l.target, l.kind, l.title})
+					stated[rel] = append(stated[rel], target{l.target, l.kind, l.title})
 					isDataset = isDataset || rel == "type" && catalog.IsDatasetType(l.target)
 				}
 			}
 		}
 	}
-	if !isDataset || len(said["item"])+len(said["cite-as"]) == 0 {
+	if !isDataset || len(stated["item"])+len(stated["cite-as"]) == 0 {
 		return nil
 	}
 	context := map[string]any{"anchor": at}
-	for rel, targets := range said {
+	for rel, targets := range stated {
 		context[rel] = targets
 	}
 	set, err := json.Marshal(map[string]any{"linkset": []any{context}})

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxSitemapHops is how many indexes, and redirects from host to host, lead to a sitemap.
-	maxSitemapHops = 2
+	// maxSitemapRedirects is how many indexes, and redirects from host to host, lead to a sitemap.
+	maxSitemapRedirects = 2
 	// sitemapBatch is about how many bytes of a sitemap's entries are held before they are sent.
 	sitemapBatch = 32 << 10
 	// soonest is how far in the future a change may lie that a sitemap tells of: clocks differ, by
@@ -24,7 +24,7 @@ const (
 	soonest = 24 * time.Hour
 )
 
-func doSitemap(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
+func doSitemap(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
 	a.Sitemap, done = crawl.Sitemap{Reason: ourMistake}, true
 	v.safely(e.URL, func() { a.Sitemap, done = v.sitemap(e) })
 	return done
@@ -33,7 +33,7 @@ func doSitemap(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 // sitemap reads a sitemap and tells the shards of its entries of them; the answer is for whoever
 // keeps the account of sitemaps. ok is false when it is to be read again from the beginning,
 // whatever of it was told already.
-func (v *Visit) sitemap(e *crawl.Errand) (s crawl.Sitemap, ok bool) {
+func (v *Visit) sitemap(e *crawl.AuxRequest) (s crawl.Sitemap, ok bool) {
 	var r *sitemapReader
 	l := v.list(e, func(u canon.URL, conditions http.Header) (wire.Answer, error) {
 		r = &sitemapReader{e: e, url: u, base: canon.NewBase(u), batches: batches{v: v, as: crawl.Links{FoundOn: e.URL, Depth: 1, Source: crawl.SourceSitemap}}}
@@ -53,7 +53,7 @@ func (v *Visit) sitemap(e *crawl.Errand) (s crawl.Sitemap, ok bool) {
 		return s, r.passOn(l.next, &s)
 	}
 	r.conclude(&l, &s)
-	if s.Read && l.hops == 0 {
+	if s.Read && l.redirects == 0 {
 		s.ETag, s.LastModified = validators(l.answer.Header.Get("Etag"), l.answer.Header.Get("Last-Modified"))
 	}
 	return s, true
@@ -82,12 +82,12 @@ func (r *sitemapReader) conclude(l *listing, s *crawl.Sitemap) {
 		switch {
 		case r.sum.Entries >= sitemap.MaxEntries && r.sum.Truncated:
 			s.Reason = fmt.Sprintf("only its first %d entries were read", sitemap.MaxEntries)
-		case r.sum.Bytes >= r.v.kit.opt.MaxSitemap && r.sum.Truncated:
-			s.Reason = fmt.Sprintf("only its first %d MiB were read", r.v.kit.opt.MaxSitemap>>20)
+		case r.sum.Bytes >= r.v.deps.opt.MaxSitemap && r.sum.Truncated:
+			s.Reason = fmt.Sprintf("only its first %d MiB were read", r.v.deps.opt.MaxSitemap>>20)
 		case r.sum.Truncated:
 			s.Reason = "it cannot be read to the end"
 		case r.deep:
-			s.Reason = fmt.Sprintf("it is an index nested more than %d deep; its sitemaps are not read", maxSitemapHops)
+			s.Reason = fmt.Sprintf("it is an index nested more than %d deep; its sitemaps are not read", maxSitemapRedirects)
 		}
 	}
 }
@@ -95,13 +95,13 @@ func (r *sitemapReader) conclude(l *listing, s *crawl.Sitemap) {
 // passOn gives an errand to the host a redirect leads to. It reports whether that is known
 // there, or not to be done.
 func (r *sitemapReader) passOn(next canon.URL, s *crawl.Sitemap) bool {
-	if r.e.Hop >= maxSitemapHops {
+	if r.e.Hop >= maxSitemapRedirects {
 		s.Reason = fmt.Sprintf("%s: %s is too many redirects away from the robots.txt that lists it", crawl.ReasonRedirects, next)
 		return true
 	}
-	shard := crawl.ShardOf(next.Host(), r.v.kit.opt.Shards)
-	return r.v.publish(shard, &crawl.Event{Visit: r.v.job.ID, Fetcher: r.v.kit.opt.Fetcher, Errands: []crawl.Errand{
-		{Kind: crawl.ErrandSitemap, URL: next, Origin: r.e.Origin, Hop: r.e.Hop + 1, ReplyShard: shard},
+	shard := crawl.ShardOf(next.Host(), r.v.deps.opt.Shards)
+	return r.v.publish(shard, &crawl.Event{Visit: r.v.job.ID, Fetcher: r.v.deps.opt.Fetcher, Aux: []crawl.AuxRequest{
+		{Kind: crawl.AuxSitemap, URL: next, Origin: r.e.Origin, Hop: r.e.Hop + 1, ReplyShard: shard},
 	}})
 }
 
@@ -109,7 +109,7 @@ func (r *sitemapReader) passOn(next canon.URL, s *crawl.Sitemap) bool {
 // batch at a time. Those of its own host and of the host whose robots.txt vouches for it
 // count: at most two shards.
 type sitemapReader struct {
-	e    *crawl.Errand
+	e    *crawl.AuxRequest
 	url  canon.URL // where it is
 	base *canon.Base
 	batches
@@ -131,11 +131,11 @@ func (r *sitemapReader) want(status int, header http.Header) wire.Wanted {
 	if r.nofollow = tags.Directives().NoFollow; r.nofollow {
 		return wire.Wanted{}
 	}
-	return wire.Wanted{Limit: r.v.kit.opt.MaxSitemap, Stream: r.read}
+	return wire.Wanted{Limit: r.v.deps.opt.MaxSitemap, Stream: r.read}
 }
 
 func (r *sitemapReader) read(body io.Reader) (err error) {
-	r.sum, err = sitemap.Read(body, sitemap.Options{MaxBytes: r.v.kit.opt.MaxSitemap}, r.entry)
+	r.sum, err = sitemap.Read(body, sitemap.Options{MaxBytes: r.v.deps.opt.MaxSitemap}, r.entry)
 	r.skipped += r.sum.Skipped
 	if r.not = errors.Is(err, sitemap.ErrNotSitemap); r.not {
 		return nil
@@ -155,7 +155,7 @@ func (r *sitemapReader) entry(e sitemap.Entry) error {
 	case host != r.v.job.Host && host != r.e.Origin.Host: // not for this site to tell
 		r.skipped++
 		return nil
-	case e.Sitemap && (r.e.Hop >= maxSitemapHops || u == r.url):
+	case e.Sitemap && (r.e.Hop >= maxSitemapRedirects || u == r.url):
 		r.deep = r.deep || u != r.url
 		r.skipped++
 		return nil
@@ -164,10 +164,10 @@ func (r *sitemapReader) entry(e sitemap.Entry) error {
 	if !e.Sitemap && !r.v.cfg.Scope.Decide(u).In {
 		return nil
 	}
-	b := r.of(crawl.ShardOf(host, r.v.kit.opt.Shards))
+	b := r.of(crawl.ShardOf(host, r.v.deps.opt.Shards))
 	if e.Sitemap {
 		b.bytes += len(u) + linkOverhead + 100
-		b.errands = append(b.errands, crawl.Errand{Kind: crawl.ErrandSitemap, URL: u, Origin: r.e.Origin, Hop: r.e.Hop + 1, ReplyShard: b.shard})
+		b.aux = append(b.aux, crawl.AuxRequest{Kind: crawl.AuxSitemap, URL: u, Origin: r.e.Origin, Hop: r.e.Hop + 1, ReplyShard: b.shard})
 	} else {
 		mod := int64(0)
 		if t := e.LastMod; !t.IsZero() && time.Until(t) < soonest {
@@ -181,6 +181,6 @@ func (r *sitemapReader) entry(e sitemap.Entry) error {
 	}
 	start := time.Now()
 	err = r.send(b)
-	r.v.hold.PausedSince(start)
+	r.v.session.PausedSince(start)
 	return err
 }

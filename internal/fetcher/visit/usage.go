@@ -23,12 +23,12 @@ func (v *Visit) match(s *site, u canon.URL) (verdict robots.Verdict, why crawl.R
 	if verdict = s.rules.Match(pathQuery); !verdict.Allowed {
 		return verdict, crawl.ReasonRobots
 	}
-	if pathQuery == RobotsPath || s.apart == nil && !s.rules.together.Forbid(v.cfg.purposes) {
+	if pathQuery == RobotsPath || s.rights == nil && !s.rules.together.Forbid(v.cfg.purposes) {
 		return verdict, ""
 	}
-	var said usage.Set
-	s.say(&said, u)
-	all := said.Statements()
+	var stated usage.Set
+	s.addUsage(&stated, u)
+	all := stated.Statements()
 	if !all.Preferences().Forbid(v.cfg.purposes) {
 		return verdict, ""
 	}
@@ -42,10 +42,10 @@ func (v *Visit) match(s *site, u canon.URL) (verdict robots.Verdict, why crawl.R
 	return robots.Verdict{Line: src.Line, Rule: statementText(src.From, src.Line, text)}, crawl.ReasonUsage
 }
 
-// say adds what is said of the use of a URL of the site before it is asked for.
-func (s *site) say(said *usage.Set, u canon.URL) {
-	s.rules.say(said, u.PathQuery())
-	s.apart.say(said, u)
+// addUsage adds what is said of the use of a URL of the site before it is asked for.
+func (s *site) addUsage(stated *usage.Set, u canon.URL) {
+	s.rules.addUsage(stated, u.PathQuery())
+	s.rights.addUsage(stated, u)
 }
 
 // whyNotAsked is match's answer for people.
@@ -68,9 +68,9 @@ func (v *Visit) headerTags(a *wire.Answer) *htmlscan.Result {
 	return &htmlscan.Result{Directives: tags.Directives().At(a.At), Tags: tags.Sources()}
 }
 
-// said gathers what robots.txt, an answer's headers and its page say of the use of a URL.
-func (v *Visit) said(u canon.URL, header http.Header, scan *htmlscan.Result) usage.Statements {
-	var by saidBy
+// usageOf gathers what robots.txt, an answer's headers and its page say of the use of a URL.
+func (v *Visit) usageOf(u canon.URL, header http.Header, scan *htmlscan.Result) usage.Statements {
+	var by usageSource
 	for _, s := range v.sites {
 		if s.rules != nil && s.origin == u.Origin() {
 			by.site, by.rules, by.lines = s, s.rules, s.rules.Usage(u.PathQuery())
@@ -78,25 +78,25 @@ func (v *Visit) said(u canon.URL, header http.Header, scan *htmlscan.Result) usa
 	}
 	by.use, by.signal = header["Content-Usage"], header["Content-Signal"]
 	plain := len(scan.Marks) == 0 && !scan.Directives.NoAI && !scan.Directives.NoImageAI && len(header["Tdm-Reservation"]) == 0 &&
-		(by.site == nil || by.site.apart == nil)
-	if plain && v.lastSaid.same(&by) {
-		return v.lastSaid.statements
+		(by.site == nil || by.site.rights == nil)
+	if plain && v.lastUsage.same(&by) {
+		return v.lastUsage.statements
 	}
-	said := usage.Set{Memo: &v.hand.memo}
+	stated := usage.Set{Memo: &v.scratch.memo}
 	if by.site != nil {
-		by.site.say(&said, u)
+		by.site.addUsage(&stated, u)
 	}
-	uses.Answer(&said, header, scan, u.String())
-	by.statements = slices.Clip(said.Statements())
+	uses.Answer(&stated, header, scan, u.String())
+	by.statements = slices.Clip(stated.Statements())
 	if plain {
-		v.lastSaid = by
+		v.lastUsage = by
 	}
 	return by.statements
 }
 
-// saidBy is what was said of a URL, and by what. Most pages of a site say the same, so the last is
-// kept: nobody changes what it holds.
-type saidBy struct {
+// usageSource is what was said of a URL, and by what. Most pages of a site say the same, so the
+// last is kept: nobody changes what it holds.
+type usageSource struct {
 	site        *site // nil: none of ours
 	rules       *ruleset
 	lines       []robots.UsageLine
@@ -105,24 +105,24 @@ type saidBy struct {
 }
 
 // same reports whether the same is said by other's sources.
-func (b *saidBy) same(other *saidBy) bool {
+func (b *usageSource) same(other *usageSource) bool {
 	return b.site != nil && b.site == other.site && b.rules == other.rules && slices.Equal(b.use, other.use) && slices.Equal(b.signal, other.signal) &&
 		slices.EqualFunc(b.lines, other.lines, func(l, m robots.UsageLine) bool { return l.Line == m.Line })
 }
 
 // unwanted says which statement forbids all that the crawl is for, if one does (protocols §8.2).
 // All of them count together.
-func (v *Visit) unwanted(said usage.Statements) (rule string, yes bool) {
-	if !said.Preferences().Forbid(v.cfg.purposes) {
+func (v *Visit) unwanted(stated usage.Statements) (rule string, yes bool) {
+	if !stated.Preferences().Forbid(v.cfg.purposes) {
 		return "", false
 	}
-	src := deciding(said, v.cfg.purposes)
+	src := deciding(stated, v.cfg.purposes)
 	return statementText(src.From, src.Line, src.Text), true
 }
 
 // deciding is the first statement that forbids one of our purposes, when all are forbidden.
-func deciding(said usage.Statements, purposes usage.Purposes) usage.Source {
-	for _, src := range said.Sources() {
+func deciding(stated usage.Statements, purposes usage.Purposes) usage.Source {
+	for _, src := range stated.Sources() {
 		if purposes.Has(src.Purpose) && src.Value == usage.Disallow && !src.Inferred {
 			return src
 		}

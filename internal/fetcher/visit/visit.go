@@ -18,24 +18,24 @@ import (
 
 // Visit is one visit being carried out, by one goroutine.
 type Visit struct {
-	kit    *Kit
-	outlet Outlet
-	cfg    *Config
-	job    *crawl.Visit
-	hold   *wire.Hold
-	hand   *Hand
-	log    *slog.Logger
+	deps    *Deps
+	sink    Sink
+	cfg     *Config
+	job     *crawl.Visit
+	session *wire.Session
+	scratch *Scratch
+	log     *slog.Logger
 
-	journal Journal        // may be nil
-	trace   *tracing.Visit // may be nil
+	requestLog RequestLog     // may be nil
+	trace      *tracing.Visit // may be nil
 
 	began     time.Time // when the grant arrived
 	clock     int64     // what that is in traces
 	traced    int       // requests that traces have told of
 	sites     []*site
-	refreshed map[canon.Origin]bool     // origins asked for their robots.txt in this visit
-	aparts    map[canon.URL]crawl.Apart // what was asked for in this visit of such files
-	ended     bool                      // no more requests; why is in reason
+	refreshed map[canon.Origin]bool          // origins asked for their robots.txt in this visit
+	aparts    map[canon.URL]crawl.RightsFile // what was asked for in this visit of such files
+	ended     bool                           // no more requests; why is in reason
 	reason    string
 	silent    int         // requests in a row that the host did not answer
 	lastEnd   time.Time   // the end of the last response, or its failure
@@ -43,16 +43,17 @@ type Visit struct {
 
 	pubCtx context.Context // outlives the lease, and the fetcher's stop by its grace
 
-	out      crawl.Outcome // so far, without Results
-	told     told
-	probes   []crawl.Probe
-	nested   []crawl.Errand // what the data.txt read last leads to
-	feeds    []crawl.Errand // that its pages announce
-	lastSaid saidBy
+	out       crawl.Outcome // so far, without Results
+	reported  reported
+	probes    []crawl.Probe
+	nested    []crawl.AuxRequest // what the data.txt read last leads to
+	feeds     []crawl.AuxRequest // that its pages announce
+	lastUsage usageSource
 }
 
-// Hand is what a visit works with and leaves to the next: buffers, and nothing that means anything.
-type Hand struct {
+// Scratch is what a visit works with and leaves to the next: buffers, and nothing that means
+// anything.
+type Scratch struct {
 	scanner htmlscan.Scanner
 	memo    usage.Memo // what pages of a site say is mostly the same
 	links   outlinks
@@ -71,20 +72,20 @@ type Hand struct {
 // in v.hand and v.out.
 func (v *Visit) Run() {
 	if !v.over() {
-		v.safely("errands", v.errands)
+		v.safely("errands", v.auxRequests)
 	}
-	if len(v.job.URLs) > 0 && v.outlet.Jammed(v.job.Shard) {
+	if len(v.job.URLs) > 0 && v.sink.Stalled(v.job.Shard) {
 		v.end("its pages would have to wait because the page queue is full")
 	}
 	urls := v.inOrder()
 	for i, u := range urls {
 		r := crawl.Result{URL: u.URL, Class: crawl.Retry, Reason: crawl.ReasonProtocol, Rule: ourMistake}
 		v.safely(u.URL, func() { r = v.one(u) })
-		v.kit.repeats.ended(r.URL, r.Class)
+		v.deps.repeats.ended(r.URL, r.Class)
 		r.Rule = crawl.ShortDetail(r.Rule)
-		v.hand.results = append(v.hand.results, r)
+		v.scratch.results = append(v.scratch.results, r)
 		if i < len(urls)-1 {
-			v.tell()
+			v.report()
 		}
 	}
 }
@@ -98,7 +99,7 @@ func (v *Visit) safely(what any, f func()) {
 			return
 		}
 		v.log.Error("an internal error ended the work on a URL", "at", what, "panic", p, "stack", string(debug.Stack()))
-		v.hand.scanner = htmlscan.Scanner{}
+		v.scratch.scanner = htmlscan.Scanner{}
 		v.Abort()
 		v.end("an internal error")
 	}()
@@ -107,7 +108,7 @@ func (v *Visit) safely(what any, f func()) {
 
 // Abort ends a request that whoever sent it did not live to see the end of.
 func (v *Visit) Abort() {
-	if v.hold.Abort() {
+	if v.session.Abort() {
 		v.lastEnd = time.Now()
 		v.out.Requests++
 	}
@@ -136,7 +137,7 @@ func (v *Visit) inOrder() []*crawl.VisitURL {
 // one makes a result of one URL.
 func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 	returned := crawl.Result{URL: u.URL, Class: crawl.Returned}
-	if v.outlet.Forgotten(u.URL) {
+	if v.sink.Forgotten(u.URL) {
 		return crawl.Result{URL: u.URL, Class: crawl.Refused, Reason: crawl.ReasonForgotten}
 	}
 	// The grant is for one host, whatever a frontier may have mixed up.
@@ -158,10 +159,10 @@ func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 			return returned
 		}
 	}
-	if short := v.kit.repeats.clean(u.URL); short != u.URL {
+	if short := v.deps.repeats.clean(u.URL); short != u.URL {
 		// No request is needed to see where it leads.
 		v.forget(u, crawl.ReasonCleanParam)
-		v.offer(u.URL, u.Depth, u.Hops, []canon.URL{short})
+		v.offer(u.URL, u.Depth, u.Redirects, []canon.URL{short})
 		return crawl.Result{URL: u.URL, Class: crawl.Redirected, Reason: crawl.ReasonCleanParam, Location: string(short)}
 	}
 	pathQuery := u.URL.PathQuery()
@@ -174,7 +175,7 @@ func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 		// needed to see where it leads.
 		if target, err := s.origin.URL(short); err == nil && target != u.URL {
 			v.forget(u, crawl.ReasonCleanParam)
-			v.offer(u.URL, u.Depth, u.Hops, []canon.URL{target})
+			v.offer(u.URL, u.Depth, u.Redirects, []canon.URL{target})
 			return crawl.Result{URL: u.URL, Class: crawl.Redirected, Reason: crawl.ReasonCleanParam, Location: string(target)}
 		}
 	}
@@ -186,7 +187,7 @@ func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 
 // over reports whether no further request may be sent in this visit.
 func (v *Visit) over() bool {
-	if !v.ended && (v.hold.Waiting.Err() != nil || !v.hold.Lease.Alive() || v.lost.Load()) {
+	if !v.ended && (v.session.Waiting.Err() != nil || !v.session.Lease.Alive() || v.lost.Load()) {
 		v.end("the lease is over, the process stops, or results cannot be published")
 	}
 	return v.ended
@@ -217,14 +218,14 @@ const (
 // backOff doubles the delay for the rest of the visit; the frontier keeps its own
 // account beyond that.
 func (v *Visit) backOff() {
-	d := max(v.hold.Delay(), leastBackOff)
-	v.owe(min(2*d, mostBackOff), "backoff")
+	d := max(v.session.Delay(), leastBackOff)
+	v.addDelay(min(2*d, mostBackOff), "backoff")
 }
 
-// owe has the host rest for d at least between requests, since source asks for it.
-func (v *Visit) owe(d time.Duration, source string) {
-	if d > v.hold.Owed {
-		v.hold.Owed, v.hold.OwedTo = d, source
+// addDelay has the host rest for d at least between requests, since source asks for it.
+func (v *Visit) addDelay(d time.Duration, source string) {
+	if d > v.session.Delayed {
+		v.session.Delayed, v.session.DelaySource = d, source
 	}
 }
 
@@ -237,16 +238,16 @@ func (v *Visit) failureOf(err error) wire.Failure {
 	if errors.Is(err, errForgotten) {
 		return wire.Failure{Reason: crawl.ReasonForgotten, Detail: err.Error(), Final: true, Barred: true}
 	}
-	return v.hold.FailureOf(err)
+	return v.session.FailureOf(err)
 }
 
 // ask sends a GET and keeps the visit's account of it. Unless it was for a page, of which more has
 // to be known, what was answered is archived.
 func (v *Visit) ask(u canon.URL, extra map[string][]string, want wire.WantFunc) (wire.Answer, error) {
-	a, err := v.account(u, func() (wire.Answer, error) { return v.hold.Fetch(u, extra, want) })
-	switch v.hold.Kind {
+	a, err := v.account(u, func() (wire.Answer, error) { return v.session.Fetch(u, extra, want) })
+	switch v.session.Kind {
 	case crawl.RequestPage, crawl.RequestDownload:
-	case crawl.RequestKind(crawl.ErrandIndexNow): // a key
+	case crawl.RequestKind(crawl.AuxIndexNow): // a key
 	default:
 		if err == nil {
 			v.archive(u, &a)
@@ -255,26 +256,26 @@ func (v *Visit) ask(u canon.URL, extra map[string][]string, want wire.WantFunc) 
 	return a, err
 }
 
-// proxyRest is how long a host rests when the proxy to it could not be used.
-const proxyRest = 30 * time.Second
+// proxyPause is how long a host rests when the proxy to it could not be used.
+const proxyPause = 30 * time.Second
 
 // account sends a request and keeps the visit's account of it.
 func (v *Visit) account(u canon.URL, send func() (wire.Answer, error)) (wire.Answer, error) {
-	if v.outlet.Forgotten(u) {
+	if v.sink.Forgotten(u) {
 		return wire.Answer{}, errForgotten
 	}
 	start := time.Now()
-	before := v.hold.Requests
+	before := v.session.Requests
 	a, err := send()
-	if sent := v.hold.Requests - before; sent > 0 {
+	if sent := v.session.Requests - before; sent > 0 {
 		v.lastEnd = time.Now()
 		v.out.Requests += sent
-		v.kit.met.requests.Add(float64(sent))
+		v.deps.metrics.requests.Add(float64(sent))
 	}
-	v.kit.met.skipped.Add(float64(a.Skipped))
+	v.deps.metrics.skipped.Add(float64(a.Skipped))
 	v.out.Bytes += a.Wire
-	v.kit.met.bytes.Add(float64(a.Wire))
-	v.kit.met.stage(stageFetch, start)
+	v.deps.metrics.bytes.Add(float64(a.Wire))
+	v.deps.metrics.stage(stageFetch, start)
 	if err == nil {
 		v.silent = 0
 		return a, nil
@@ -288,12 +289,12 @@ func (v *Visit) account(u canon.URL, send func() (wire.Answer, error)) (wire.Ans
 		v.end(fail.Detail)
 	}
 	if fail.Proxy {
-		v.out.NotBefore = proxyRest
+		v.out.NotBefore = proxyPause
 	}
-	var full *wire.NoPlace
+	var full *wire.LimiterTimeout
 	if errors.As(err, &full) {
 		v.out.NotBefore = full.Wait
-		v.kit.met.noPlace.Inc()
+		v.deps.metrics.limited.Inc()
 	}
 	if !fail.Silent {
 		v.silent = 0

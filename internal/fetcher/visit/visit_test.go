@@ -19,7 +19,7 @@ func TestMistakeInAnAnswer(t *testing.T) {
 }
 
 func mistakeInAnAnswer(t *testing.T) {
-	w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+	w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
 	resolve, err := wire.ParseResolve([]string{"*=" + w.Addr().String()})
 	if err != nil {
 		t.Fatal(err)
@@ -28,8 +28,8 @@ func mistakeInAnAnswer(t *testing.T) {
 	t.Cleanup(c.Close)
 	l, ctx := wire.NewLease(t.Context(), boottime.Now, boottime.Now(), time.Minute)
 	t.Cleanup(l.End)
-	h := c.NewHold(ctx, ctx, &wire.Config{Header: http.Header{}, Resolve: resolve, AllowPrivate: true}, "h.test", l)
-	v := &Visit{hold: h, hand: new(Hand), log: slog.New(slog.DiscardHandler)}
+	h := c.NewSession(ctx, ctx, &wire.Config{Header: http.Header{}, Resolve: resolve, AllowPrivate: true}, "h.test", l)
+	v := &Visit{session: h, scratch: new(Scratch), log: slog.New(slog.DiscardHandler)}
 	u := canon.URL("http://h.test/")
 	v.safely(u, func() { h.Fetch(u, nil, func(int, http.Header) wire.Wanted { panic("a mistake") }) })
 	if !v.ended || v.out.Requests != 1 {

@@ -46,8 +46,8 @@ func (r *feedReader) hubOf(at canon.URL, h http.Header) (hub, self canon.URL) {
 	return hub, self
 }
 
-func doWebSub(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
-	if e.URL.Origin() != e.Origin && v.kit.client.Shows(e.URL.Origin()) {
+func doWebSub(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
+	if e.URL.Origin() != e.Origin && v.deps.client.Shows(e.URL.Origin()) {
 		// A stranger's feed could name any address there, and have a form posted with credentials.
 		a.RUP = crawl.RUP{Reason: "the hub requires credentials: with credentials, forms are posted only for feeds of the hub's own origin"}
 		return true
@@ -59,7 +59,7 @@ func doWebSub(v *Visit, e *crawl.Errand, a *crawl.Answer) (done bool) {
 
 // hub asks a hub what the form says. That is a request to its host like any other. A redirect is
 // not followed: what is in the form is for this URL alone. done is false when nothing was sent.
-func (v *Visit) hub(e *crawl.Errand) (m crawl.RUP, done bool) {
+func (v *Visit) hub(e *crawl.AuxRequest) (m crawl.RUP, done bool) {
 	why, sound := v.mayAsk(e.URL)
 	if !sound || why != "" {
 		m.Reason = why
@@ -67,7 +67,7 @@ func (v *Visit) hub(e *crawl.Errand) (m crawl.RUP, done bool) {
 		return m, sound
 	}
 	a, err := v.account(e.URL, func() (wire.Answer, error) {
-		return v.hold.Post(e.URL, e.Form, func(int, http.Header) wire.Wanted { return wire.Wanted{Limit: maxRefusal} })
+		return v.session.Post(e.URL, e.Form, func(int, http.Header) wire.Wanted { return wire.Wanted{Limit: maxRefusal} })
 	})
 	m.Status = a.Status
 	switch {
@@ -75,7 +75,7 @@ func (v *Visit) hub(e *crawl.Errand) (m crawl.RUP, done bool) {
 		fail := v.failureOf(err)
 		m.Reason, m.Retry = fail.String(), !fail.Barred
 		// What may have arrived is not posted again unless whoever asked says so.
-		return m, !fail.Unsent || v.hold.MayHaveSent()
+		return m, !fail.Unsent || v.session.MayHaveSent()
 	case a.Status >= 200 && a.Status <= 299:
 	default:
 		if m.Retry = overloaded(a.Status) || a.Status >= 500; overloaded(a.Status) {

@@ -55,8 +55,8 @@ type Answer struct {
 	At   time.Time
 	Took time.Duration
 
-	Door       Door // what became of the credentials for its site
-	CertWanted bool // the server asked for a certificate of ours, and was shown none
+	Credentials CredentialUse // what became of the credentials for its site
+	CertWanted  bool          // the server asked for a certificate of ours, and was shown none
 }
 
 // Fetch sends one GET and reads its answer. Without an error the answer is complete, as far as
@@ -66,7 +66,7 @@ type Answer struct {
 // A connection kept from earlier that the server gave up, before or just when our request arrived,
 // tells nothing about the URL: the request is sent once more, after the delay like any other. So is
 // one whose body cannot be decoded, with the wish that it be sent as it is.
-func (h *Hold) Fetch(u canon.URL, extra http.Header, want func(status int, header http.Header) Wanted) (Answer, error) {
+func (h *Session) Fetch(u canon.URL, extra http.Header, want func(status int, header http.Header) Wanted) (Answer, error) {
 	var first *undecoded
 	for again := 0; ; again++ {
 		a, err := h.exchange(u, extra, want)
@@ -102,7 +102,7 @@ type undecoded struct {
 // without a byte of answer and for no reason of ours, or was answered by "408 Request Timeout":
 // what some servers say to a connection at rest, and a robots.txt that is not there would be
 // quite another thing.
-func (h *Hold) givenUp(a Answer, err error) bool {
+func (h *Session) givenUp(a Answer, err error) bool {
 	if h.conn == nil || !h.used || !h.reused || h.conn.fault.Load() != nil {
 		return false
 	}
@@ -112,7 +112,7 @@ func (h *Hold) givenUp(a Answer, err error) bool {
 	return !h.started.Load() || h.conn.got.Load() == 0
 }
 
-func (h *Hold) exchange(u canon.URL, extra http.Header, want func(int, http.Header) Wanted) (a Answer, err error) {
+func (h *Session) exchange(u canon.URL, extra http.Header, want func(int, http.Header) Wanted) (a Answer, err error) {
 	h.letGo()
 	resp, err := h.send(u, extra)
 	a.At = time.Now()
@@ -120,7 +120,7 @@ func (h *Hold) exchange(u canon.URL, extra http.Header, want func(int, http.Head
 		return a, err
 	}
 	a.Status, a.Header, a.Skipped = resp.Status, resp.Header, resp.Skipped
-	h.under.Status = a.Status
+	h.inFlight.Status = a.Status
 	a.Framed = resp.Length >= 0 || resp.Chunked
 	complete, err := h.read(resp, want(resp.Status, resp.Header), &a)
 	if complete && !(resp.Reusable() && resp.body.Complete() && h.conn.quiet()) {
@@ -128,7 +128,7 @@ func (h *Hold) exchange(u canon.URL, extra http.Header, want func(int, http.Head
 	}
 	h.done(complete)
 	a.Complete = complete
-	a.Door = h.door
+	a.Credentials = h.credentials
 	if h.conn != nil {
 		a.Took = time.Since(processStart) - time.Duration(h.conn.sent.Load())
 		a.CertWanted = h.conn.certWanted
@@ -138,13 +138,13 @@ func (h *Hold) exchange(u canon.URL, extra http.Header, want func(int, http.Head
 
 // read reads a body into h.buf, decoded, up to what is wanted. It reports whether the answer was
 // read to its end, so that its connection can serve again.
-func (h *Hold) read(resp *reply, w Wanted, a *Answer) (complete bool, err error) {
+func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err error) {
 	if resp.Status == http.StatusSwitchingProtocols {
 		return false, nil // what follows is no HTTP
 	}
 	wire := &wireReader{r: resp.body}
 	h.wire = wire
-	defer func() { a.Wire, h.under.Bytes, h.wire = wire.n, wire.n, nil }()
+	defer func() { a.Wire, h.inFlight.Bytes, h.wire = wire.n, wire.n, nil }()
 	if w.Raw {
 		return wire.feed(wire, w.Stream)
 	}
@@ -168,7 +168,7 @@ func (h *Hold) read(resp *reply, w Wanted, a *Answer) (complete bool, err error)
 	h.Buf = h.Buf[:0]
 	if n := resp.Length; n > 0 && len(codings(encoding)) == 0 {
 		if n = min(n, w.Limit); n >= KeepBuffer {
-			if err := h.takeRoom(n, 0); err != nil {
+			if err := h.takeMemory(n, 0); err != nil {
 				return false, err
 			}
 		}
@@ -182,10 +182,10 @@ func (h *Hold) read(resp *reply, w Wanted, a *Answer) (complete bool, err error)
 	if err != nil {
 		return false, err
 	}
-	defer h.fitRoom()
+	defer h.fitMemory()
 	asked, looked := w.Decide == nil, false
 	for {
-		if len(h.Buf) >= KeepBuffer && h.room == 0 {
+		if len(h.Buf) >= KeepBuffer && h.memory == 0 {
 			again, err := u.grow(w.Limit)
 			if err != nil {
 				return false, err
@@ -242,17 +242,17 @@ func (h *Hold) read(resp *reply, w Wanted, a *Answer) (complete bool, err error)
 
 // upTo is how far a buffer may be filled now: an ordinary one no further than to
 // where it takes room.
-func (h *Hold) upTo(limit int64) int64 {
-	if h.room == 0 {
+func (h *Session) upTo(limit int64) int64 {
+	if h.memory == 0 {
 		return min(limit+1, KeepBuffer)
 	}
 	return limit + 1
 }
 
 // stream hands a body to whoever reads it as it comes.
-func (h *Hold) stream(wire *wireReader, encoding string, stream func(io.Reader) error) (complete bool, err error) {
+func (h *Session) stream(wire *wireReader, encoding string, stream func(io.Reader) error) (complete bool, err error) {
 	if heavy(encoding) {
-		if err := h.takeRoom(0, decoderRoom); err != nil {
+		if err := h.takeMemory(0, decoderMemory); err != nil {
 			return false, err
 		}
 	}
@@ -265,7 +265,7 @@ func (h *Hold) stream(wire *wireReader, encoding string, stream func(io.Reader) 
 }
 
 // CopyTo copies a body, and tells w's errors from the body's.
-func (h *Hold) CopyTo(w io.Writer, body io.Reader) (n int64, failed, err error) {
+func (h *Session) CopyTo(w io.Writer, body io.Reader) (n int64, failed, err error) {
 	buf := make([]byte, 64<<10)
 	for {
 		m, err := body.Read(buf)
@@ -339,7 +339,7 @@ func (c *capped) Read(p []byte) (int, error) {
 
 // PausedSince says that nothing was read since start, for no fault of the origin's. An answer that
 // has come to its end is not ours to hold up any more.
-func (h *Hold) PausedSince(start time.Time) {
+func (h *Session) PausedSince(start time.Time) {
 	if d := time.Since(start); d > shortPause && h.wire != nil && h.wire.err == nil {
 		h.conn.pause(d)
 	}

@@ -25,9 +25,9 @@ type check struct {
 
 // traffic is what was seen of one host.
 type traffic struct {
-	under int           // requests under way
-	ended time.Time     // end of the last
-	owed  time.Duration // the delay that was owed when it began
+	inFlight int           // requests under way
+	ended    time.Time     // end of the last
+	delay    time.Duration // the delay that was owed when it began
 }
 
 // violation is the error of a request that was not sent because it would have been impolite.
@@ -57,13 +57,13 @@ func (c *check) begin(host canon.Host, owed time.Duration) error {
 		c.hosts[host] = t
 	}
 	switch {
-	case t.under > 0:
+	case t.inFlight > 0:
 		return c.fire(host, "another request is running")
 	case !t.ended.IsZero() && now.Sub(t.ended) < owed:
 		return c.fire(host, fmt.Sprintf("only %v passed since the last response ended; the delay is %v", now.Sub(t.ended), owed))
 	}
-	t.under++
-	t.owed = owed
+	t.inFlight++
+	t.delay = owed
 	return nil
 }
 
@@ -81,8 +81,8 @@ func (c *check) end(host canon.Host) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t := c.hosts[host]; t != nil && t.under > 0 {
-		t.under--
+	if t := c.hosts[host]; t != nil && t.inFlight > 0 {
+		t.inFlight--
 		t.ended = now
 	}
 }
@@ -102,7 +102,7 @@ func (c *check) tidy(now time.Time) {
 	}
 	c.sweep = 0
 	for h, t := range c.hosts {
-		if t.under == 0 && now.Sub(t.ended) > t.owed+time.Hour {
+		if t.inFlight == 0 && now.Sub(t.ended) > t.delay+time.Hour {
 			delete(c.hosts, h)
 		}
 	}

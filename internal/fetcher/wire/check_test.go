@@ -47,8 +47,8 @@ func TestCheckFires(t *testing.T) {
 // write. The check must not take that request for one under way for ever.
 func TestClosedWhileBeginning(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
-		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
+		h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
 		u := urlOf(t, "http://h.test/")
 		if _, err := h.Fetch(u, nil, wantAll); err != nil {
 			t.Fatal(err)
@@ -73,11 +73,11 @@ func TestClosedWhileBeginning(t *testing.T) {
 // What a visit was granted is owed whatever became of the hold's own account of it.
 func TestCheckKnowsTheGrant(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
-		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
+		h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
 		var fired atomic.Int64
 		h.c.check.onFire = func(string) { fired.Add(1) }
-		h.Granted, h.Owed = time.Minute, 0 // a mistake
+		h.Granted, h.Delayed = time.Minute, 0 // a mistake
 		u := urlOf(t, "http://h.test/")
 		if _, err := h.Fetch(u, nil, wantAll); err != nil {
 			t.Fatal(err)

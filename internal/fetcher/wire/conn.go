@@ -47,8 +47,8 @@ type conn struct {
 	certWanted bool
 	closing    sync.Once
 
-	armed atomic.Pointer[Hold] // who may send one request
-	under atomic.Bool          // a request the check knows of
+	armed    atomic.Pointer[Session] // who may send one request
+	inFlight atomic.Bool             // a request the check knows of
 	// Keeps what is sent and read while a request is under way; nil: nobody does.
 	recording atomic.Pointer[recording]
 	shut      atomic.Bool // the socket is closed
@@ -75,7 +75,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if err := h.begin(c); err != nil {
 		return 0, err
 	}
-	c.under.Store(true)
+	c.inFlight.Store(true)
 	if c.shut.Load() { // meanwhile
 		c.over()
 		return 0, net.ErrClosed
@@ -97,7 +97,7 @@ func (c *conn) origin() string {
 // over tells the check that no request is under way here any more: its answer was read to the end,
 // or the socket is closed.
 func (c *conn) over() {
-	if c.under.Swap(false) {
+	if c.inFlight.Swap(false) {
 		c.client.check.end(c.host)
 	}
 }
@@ -207,11 +207,11 @@ func (c *conn) fail(err error) error {
 	return err
 }
 
-// rest takes the deadlines off a connection whose answer is complete.
-func (c *conn) rest() {
+// toIdle takes the deadlines off a connection whose answer is complete.
+func (c *conn) toIdle() {
 	c.Conn.SetDeadline(time.Time{})
 	c.over()
-	c.client.conns.rest(c, c.client.opt.IdleTimeout)
+	c.client.conns.toIdle(c, c.client.opt.IdleTimeout)
 }
 
 // Close closes the socket at once. TLS would first say goodbye, and may wait for seconds for
@@ -222,7 +222,7 @@ func (c *conn) Close() error {
 		c.client.conns.drop(c)
 		err = c.raw.Close()
 		c.shut.Store(true)
-		c.client.places.closed(c)
+		c.client.ipLimiters.closed(c)
 		c.over()
 	})
 	return err

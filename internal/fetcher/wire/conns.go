@@ -60,9 +60,9 @@ func (r *connRecord) get(host canon.Host) *conn {
 	return r.conns[host]
 }
 
-// rest has a connection wait for another request, no longer than limit. If too many wait, the one
+// toIdle has a connection wait for another request, no longer than limit. If too many wait, the one
 // that was unused for longest is closed.
-func (r *connRecord) rest(c *conn, limit time.Duration) {
+func (r *connRecord) toIdle(c *conn, limit time.Duration) {
 	r.mu.Lock()
 	var surplus *conn
 	if r.conns[c.host] == c {

@@ -76,7 +76,7 @@ func Decoder(r io.Reader, encoding string) (decoded io.Reader, put func(), err e
 	if len(names) == 0 {
 		return r, func() {}, nil
 	}
-	if len(names) > maxLayers || len(names) == 2 && needsRoom(names[0]) && needsRoom(names[1]) {
+	if len(names) > maxLayers || len(names) == 2 && needsMemory(names[0]) && needsMemory(names[1]) {
 		return nil, nil, fmt.Errorf("%w: %q has too many encodings for one body", errEncoding, encoding)
 	}
 	var puts []func()

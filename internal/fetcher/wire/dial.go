@@ -30,7 +30,7 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 // connect connects for a hold whose request needs a connection to addr, with the TLS handshake if
 // it is to be secure. So a conn's Write sees requests only.
-func (c *Client) connect(h *Hold, addr string, secure bool) (*conn, error) {
+func (c *Client) connect(h *Session, addr string, secure bool) (*conn, error) {
 	t := &allowance{deadline: time.Now().Add(c.opt.ConnectTimeout)}
 	if old := c.conns.get(h.host); old != nil {
 		old.Close() // it leads to another origin; one connection at a time, also while connecting
@@ -54,7 +54,7 @@ func (c *Client) connect(h *Hold, addr string, secure bool) (*conn, error) {
 }
 
 // handshake puts TLS onto a connection to addr.
-func (c *Client) handshake(h *Hold, t *allowance, conn *conn, addr string) error {
+func (c *Client) handshake(h *Session, t *allowance, conn *conn, addr string) error {
 	ctx, cancel := t.context(h.ctx)
 	defer cancel()
 	name, _, _ := net.SplitHostPort(addr)
@@ -73,7 +73,7 @@ func (c *Client) handshake(h *Hold, t *allowance, conn *conn, addr string) error
 		return timedOut(ctx, &tlsError{err, origin.String()})
 	}
 	conn.Conn = secured
-	conn.certWanted = none && c.doors.wants(origin, asked, secured.ConnectionState().DidResume)
+	conn.certWanted = none && c.credentialStore.wants(origin, asked, secured.ConnectionState().DidResume)
 	return nil
 }
 
@@ -113,7 +113,7 @@ const (
 // connectRaw makes the socket: it looks the name up and tries its addresses in order, those the
 // guard lets pass. A public one is dialled when there is a place for the request; so nobody there
 // sees us connect and then wait.
-func (c *Client) connectRaw(h *Hold, t *allowance, network, addr string) (*link, error) {
+func (c *Client) connectRaw(h *Session, t *allowance, network, addr string) (*link, error) {
 	host, port, err := net.SplitHostPort(h.cfg.Resolve.target(addr))
 	if err != nil {
 		return nil, err
@@ -140,10 +140,10 @@ func (c *Client) connectRaw(h *Hold, t *allowance, network, addr string) (*link,
 		}
 		h.dialled(isPrivate)
 		if isPrivate {
-			h.seat.leave()
+			h.token.leave()
 		} else {
 			start := time.Now()
-			if err := h.takePlace(ip, nil); err != nil {
+			if err := h.takeIPToken(ip, nil); err != nil {
 				return nil, err
 			}
 			t.waited(start)
@@ -171,8 +171,8 @@ func (c *Client) connectRaw(h *Hold, t *allowance, network, addr string) (*link,
 
 // connectUnknown has the proxy look a name up. No guard sees to which address that leads, so it
 // counts as a public one, and the hosts of a registered domain share its places.
-func (c *Client) connectUnknown(h *Hold, t *allowance, host, port string) (*link, error) {
-	place, reach := unknownPlace(h.host), Public
+func (c *Client) connectUnknown(h *Session, t *allowance, host, port string) (*link, error) {
+	place, reach := unknownAddress(h.host), Public
 	if inner(host) {
 		reach = private
 	}
@@ -181,7 +181,7 @@ func (c *Client) connectUnknown(h *Hold, t *allowance, host, port string) (*link
 	}
 	h.dialled(false)
 	start := time.Now()
-	if err := h.takePlace(place, nil); err != nil {
+	if err := h.takeIPToken(place, nil); err != nil {
 		return nil, err
 	}
 	t.waited(start)
@@ -191,7 +191,7 @@ func (c *Client) connectUnknown(h *Hold, t *allowance, host, port string) (*link
 }
 
 // lookup returns the addresses of a name, or the one that host is.
-func (c *Client) lookup(h *Hold, t *allowance, host string) ([]netip.Addr, error) {
+func (c *Client) lookup(h *Session, t *allowance, host string) ([]netip.Addr, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{ip}, nil
 	}
@@ -205,7 +205,7 @@ func (c *Client) lookup(h *Hold, t *allowance, host string) ([]netip.Addr, error
 }
 
 // dialTo connects to an address that the guard has let pass; n are left to be tried, it included.
-func (c *Client) dialTo(h *Hold, t *allowance, n int, network string, ip netip.Addr, port string) (*link, error) {
+func (c *Client) dialTo(h *Session, t *allowance, n int, network string, ip netip.Addr, port string) (*link, error) {
 	ctx, cancel := t.share(h.ctx, n)
 	defer cancel()
 	if c.opt.Proxy != nil {

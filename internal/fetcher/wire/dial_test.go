@@ -22,7 +22,7 @@ func TestManyAddresses(t *testing.T) {
 		for i := range 60 {
 			list = append(list, netip.AddrFrom4([4]byte{127, 0, 1, byte(1 + i)}))
 		}
-		h := newTestHold(t, Options{Resolver: wiretest.Liar(t, func(string) []netip.Addr { return list })}, "", "h.test")
+		h := newTestSession(t, Options{Resolver: wiretest.Liar(t, func(string) []netip.Addr { return list })}, "", "h.test")
 		var dialled atomic.Int64
 		h.c.Reach = func(a netip.Addr) Reach { dialled.Add(1); return ReachOf(a) }
 		_, err := h.Fetch(urlOf(t, "http://h.test:1/"), nil, wantAll)
@@ -42,8 +42,8 @@ func TestPublicFloor(t *testing.T) {
 			hurried bool
 			least   time.Duration
 		}{{"private", false, false, 0}, {"public", true, false, time.Second}, {"public, hurried", true, true, 0}} {
-			w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
-			h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+			w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
+			h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
 			if tt.public {
 				h.c.Reach = func(netip.Addr) Reach { return Public }
 				h.cfg.Contact = true
@@ -74,7 +74,7 @@ func TestPrivateTurnsPublic(t *testing.T) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 			return false
 		})
-		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
 		h.Hurried, h.cfg.Contact = false, true
 		u := urlOf(t, "http://h.test/")
 		h.Fetch(u, nil, wantAll)
@@ -104,16 +104,16 @@ func TestPerIPCap(t *testing.T) {
 		})
 		for _, isPublic := range []bool{true, false} {
 			most.Store(0)
-			h := newTestHold(t, Options{MaxPerIP: 3, Visits: 128}, w.Addr().String(), "h.test")
+			h := newTestSession(t, Options{MaxPerIP: 3, Visits: 128}, w.Addr().String(), "h.test")
 			if isPublic {
 				h.c.Reach = func(netip.Addr) Reach { return Public }
 			}
 			h.cfg.Contact = true
 			var wg sync.WaitGroup
 			for i := range 20 {
-				hold := holdOn(t, h.c, h.cfg, fmt.Sprintf("h%d.test", i))
+				session := sessionOn(t, h.c, h.cfg, fmt.Sprintf("h%d.test", i))
 				wg.Go(func() {
-					if _, err := hold.Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll); err != nil {
+					if _, err := session.Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll); err != nil {
 						t.Error(err)
 					}
 				})
@@ -122,9 +122,9 @@ func TestPerIPCap(t *testing.T) {
 			if n := most.Load(); isPublic && n > 3 || !isPublic && n <= 3 {
 				t.Errorf("public %v: %d at once", isPublic, n)
 			}
-			for _, a := range h.c.places.all {
-				if a.under != 0 || len(a.queue) != 0 || len(a.idle) > 3 {
-					t.Errorf("after the last answer: %d places taken, %d wait, %d connections kept", a.under, len(a.queue), len(a.idle))
+			for _, a := range h.c.ipLimiters.all {
+				if a.inFlight != 0 || len(a.queue) != 0 || len(a.idle) > 3 {
+					t.Errorf("after the last answer: %d places taken, %d wait, %d connections kept", a.inFlight, len(a.queue), len(a.idle))
 				}
 			}
 		}

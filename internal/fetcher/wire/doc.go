@@ -4,10 +4,10 @@
 //
 //   - a request is sent only through the [Gate], which holds one request at a time and the delay
 //     from the end of a response to the next start;
-//   - requests to one public address, which may serve thousands of hosts, take places (places.go):
-//     so many at once, with a rest after each, shared by all its names. A place is taken before
-//     anything is dialled. A request that finds none fails with [NoPlace], which says when one is
-//     likely to be free;
+//   - requests to one public address, which may serve thousands of hosts, need a token of its
+//     limiter (iplimiter.go): a few at the same time, with a pause after each, shared by all names
+//     of the address. The token is taken before anything is dialled. A request that gets none fails
+//     with [LimiterTimeout], which carries the time when one is likely to be free;
 //   - a second piece of code, which shares nothing with the gate, checks each request at the moment
 //     its bytes would go out (check.go). It must never object; when it does, the request is not
 //     sent and is counted as a violation;

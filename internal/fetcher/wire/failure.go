@@ -33,7 +33,7 @@ type Failure struct {
 
 // Cause is why the connection of the last request was given up, if it was, or else err:
 // the errors of a closed socket say nothing of it.
-func (h *Hold) Cause(err error) error {
+func (h *Session) Cause(err error) error {
 	if err != nil && h.conn != nil && h.used {
 		if fault := h.conn.fault.Load(); fault != nil {
 			return *fault
@@ -43,7 +43,7 @@ func (h *Hold) Cause(err error) error {
 }
 
 // FailureOf classifies the error of a fetch.
-func (h *Hold) FailureOf(err error) Failure {
+func (h *Session) FailureOf(err error) Failure {
 	err = h.Cause(err)
 	var (
 		address *addressError
@@ -52,7 +52,7 @@ func (h *Hold) FailureOf(err error) Failure {
 		connect *connectTimeout
 		op      *net.OpError
 		broken  *violation
-		full    *NoPlace
+		full    *LimiterTimeout
 		through *proxyError
 		refused *notConnected
 	)

@@ -25,11 +25,11 @@ type Lease struct {
 	mu    sync.Mutex // guards what follows
 	until time.Duration
 	// Only wakes up to look at the clock: timers stand still in suspend, the clock does not.
-	timer *time.Timer
-	over  bool
-	under *Lease // that has to be alive, too; nil: there is none
-	owed  time.Duration
-	onOwe func(d time.Duration)
+	timer    *time.Timer
+	over     bool
+	inFlight *Lease // that has to be alive, too; nil: there is none
+	delay    time.Duration
+	onDelay  func(d time.Duration)
 }
 
 // NewLease begins a lease of length d counted from when its request was sent, and returns a
@@ -67,40 +67,41 @@ func (l *Lease) look() {
 // Alive reports whether a request may start now.
 func (l *Lease) Alive() bool {
 	l.mu.Lock()
-	alive, under := !l.over && l.now() < l.until, l.under
+	alive, under := !l.over && l.now() < l.until, l.inFlight
 	l.mu.Unlock()
 	return alive && (under == nil || under.Alive())
 }
 
-// Under has requests start only while another lease is alive as well: that on the host, among all
-// crawls of a cluster.
-func (l *Lease) Under(other *Lease) {
+// SetParent has requests start only while another lease is alive as well: that on the host, among
+// all crawls of a cluster.
+func (l *Lease) SetParent(other *Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.under = other
+	l.inFlight = other
 }
 
-// OnOwe has tell called whenever requests are to be farther apart than ever before under the lease.
-func (l *Lease) OnOwe(tell func(d time.Duration)) {
+// OnDelay has tell called whenever requests are to be farther apart than ever before under the
+// lease.
+func (l *Lease) OnDelay(report func(d time.Duration)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.onOwe = tell
+	l.onDelay = report
 }
 
-// owe notes that the next request starts d after the last one, at the earliest.
-func (l *Lease) owe(d time.Duration) {
+// addDelay notes that the next request starts d after the last one, at the earliest.
+func (l *Lease) addDelay(d time.Duration) {
 	l.mu.Lock()
-	tell, under := l.onOwe, l.under
-	if d <= l.owed {
-		tell = nil
+	report, under := l.onDelay, l.inFlight
+	if d <= l.delay {
+		report = nil
 	}
-	l.owed = max(l.owed, d)
+	l.delay = max(l.delay, d)
 	l.mu.Unlock()
-	if tell != nil {
-		tell(d)
+	if report != nil {
+		report(d)
 	}
 	if under != nil {
-		under.owe(d)
+		under.addDelay(d)
 	}
 }
 

@@ -19,10 +19,10 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-func fetchOne(t testing.TB, opt Options, answer func(net.Conn, wiretest.Head) bool, want func(int, http.Header) Wanted) (*Hold, *wiretest.Server, fetched) {
+func fetchOne(t testing.TB, opt Options, answer func(net.Conn, wiretest.Head) bool, want func(int, http.Header) Wanted) (*Session, *wiretest.Server, fetched) {
 	t.Helper()
 	w := wiretest.New(t, simnet.Of(t), answer)
-	h := newTestHold(t, opt, w.Addr().String(), "h.test")
+	h := newTestSession(t, opt, w.Addr().String(), "h.test")
 	start := time.Now()
 	a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, want)
 	r := fetched{Answer: a, err: err, took: time.Since(start)}
@@ -44,7 +44,7 @@ func TestEncodings(t *testing.T) {
 		body := []byte(strings.Repeat("some words that repeat, ", 4000))
 		for _, e := range []string{"", "identity", "gzip", "x-gzip", "GZIP", "br", "zstd"} {
 			for range 2 { // a pooled decoder serves as well as a new one
-				h, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer(e, wiretest.Encode(t, strings.ToLower(e), body))), wantAll)
+				h, _, r := fetchOne(t, Options{}, wiretest.Answer(wiretest.PageAnswer(e, wiretest.Encode(t, strings.ToLower(e), body))), wantAll)
 				if r.err != nil || !bytes.Equal(r.Body, body) || r.Truncated {
 					t.Errorf("%q: %d bytes, %v", e, len(r.Body), r.err)
 				}
@@ -99,7 +99,7 @@ func TestEncodingsOdd(t *testing.T) {
 			{"no check sum", "gzip", packed("gzip")[:len(packed("gzip"))-8], body, true},
 			{"nothing", "gzip", nil, nil, false},
 		} {
-			h, w, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer(tt.encoding, tt.body)), wantAll)
+			h, w, r := fetchOne(t, Options{}, wiretest.Answer(wiretest.PageAnswer(tt.encoding, tt.body)), wantAll)
 			if r.err != nil || !bytes.Equal(r.Body, tt.want) || r.Truncated != tt.truncated {
 				t.Errorf("%s: %d bytes, truncated %v, %v", tt.name, len(r.Body), r.Truncated, r.err)
 			}
@@ -132,7 +132,7 @@ func TestEncodingsBroken(t *testing.T) {
 			{"noise for deflate", "deflate", noise}, {"two that take much memory", "br, zstd", wiretest.Encode(t, "zstd", wiretest.Encode(t, "br", body))}, {"three layers", "gzip, gzip, gzip", wiretest.Encode(t, "gzip", body)},
 			{"a broken header", "gzip", []byte{0x1f, 0x8b, 8, 0xff, 0}},
 		} {
-			_, w, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer(tt.encoding, tt.body)), wantAll)
+			_, w, r := fetchOne(t, Options{}, wiretest.Answer(wiretest.PageAnswer(tt.encoding, tt.body)), wantAll)
 			if r.failure.Reason != crawl.ReasonEncoding || !r.failure.Final {
 				t.Errorf("%s: %+v, %v", tt.name, r.failure, r.err)
 			}
@@ -169,7 +169,7 @@ func TestEncodingsBroken(t *testing.T) {
 			t.Errorf("then 406: %d, %+v", r.Status, r.failure)
 		}
 		// Nor is a body that belongs to an error asked for again.
-		_, w, _ := fetchOne(t, Options{}, wiretest.Say(strings.Replace(wiretest.PageAnswer("gzip", noise), "200 OK", "503 Busy", 1)), wantAll)
+		_, w, _ := fetchOne(t, Options{}, wiretest.Answer(strings.Replace(wiretest.PageAnswer("gzip", noise), "200 OK", "503 Busy", 1)), wantAll)
 		if n := len(w.Seen()); n != 1 {
 			t.Errorf("%d requests for a 503", n)
 		}
@@ -197,7 +197,7 @@ func TestBodyLimits(t *testing.T) {
 		for _, e := range []string{"", "gzip", "br", "zstd"} {
 			for size, cut := range map[int]bool{0: false, limit - 1: false, limit: false, limit + 1: true, 50 * limit: true} {
 				body := bytes.Repeat([]byte("a"), size)
-				h, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer(e, wiretest.Encode(t, e, body))), func(int, http.Header) Wanted { return Wanted{Limit: limit} })
+				h, _, r := fetchOne(t, Options{}, wiretest.Answer(wiretest.PageAnswer(e, wiretest.Encode(t, e, body))), func(int, http.Header) Wanted { return Wanted{Limit: limit} })
 				if r.err != nil || len(r.Body) != min(size, limit) || r.Truncated != cut {
 					t.Errorf("%q of %d bytes: %d bytes, truncated %v, %v", e, size, len(r.Body), r.Truncated, r.err)
 				}
@@ -228,8 +228,8 @@ func TestBodyLost(t *testing.T) {
 				c.Read(make([]byte, 1)) // until the client has gone
 				return false
 			}, crawl.ReasonTimeout},
-			{"whole", wiretest.Say(begin + strings.Repeat("x", 100)), ""},
-			{"unread", wiretest.Say("HTTP/1.1 410 Gone\r\nContent-Length: 1000000\r\n\r\n"), ""},
+			{"whole", wiretest.Answer(begin + strings.Repeat("x", 100)), ""},
+			{"unread", wiretest.Answer("HTTP/1.1 410 Gone\r\nContent-Length: 1000000\r\n\r\n"), ""},
 		} {
 			h, _, r := fetchOne(t, Options{FirstByte: 2 * time.Second, WholeResponse: 2 * time.Second, RateWindow: time.Minute}, tt.answer, nothing)
 			var reason crawl.Reason
@@ -248,7 +248,7 @@ func TestBomb(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		member := wiretest.Encode(t, "gzip", make([]byte, 4<<20))
 		bomb := bytes.Repeat(member, 256)
-		h, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer("gzip", bomb)), wantAll)
+		h, _, r := fetchOne(t, Options{}, wiretest.Answer(wiretest.PageAnswer("gzip", bomb)), wantAll)
 		if r.err != nil || len(r.Body) != 10<<20 || !r.Truncated || cap(h.Buf) > 24<<20 {
 			t.Errorf("%d bytes, buffer %d, truncated %v, %v", len(r.Body), cap(h.Buf), r.Truncated, r.err)
 		}
@@ -282,7 +282,7 @@ func TestZstdWindow(t *testing.T) {
 		// Streamed: the frame declares the window.
 		w.Write(bytes.Repeat([]byte("0123456789abcdef"), 3<<20))
 		w.Close()
-		_, _, r := fetchOne(t, Options{}, wiretest.Say(wiretest.PageAnswer("zstd", b.Bytes())), wantAll)
+		_, _, r := fetchOne(t, Options{}, wiretest.Answer(wiretest.PageAnswer("zstd", b.Bytes())), wantAll)
 		if r.failure.Reason != crawl.ReasonEncoding {
 			t.Errorf("%+v, %d bytes, %v", r.failure, len(r.Body), r.err)
 		}
@@ -293,7 +293,7 @@ func TestHeaderLimit(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		for size, ok := range map[int]bool{1 << 10: true, 3 << 10: true, 5 << 10: false, 1 << 20: false} {
 			pad := strings.Repeat("X-Padding: "+strings.Repeat("p", 100)+"\r\n", size/113+1)
-			_, _, r := fetchOne(t, Options{MaxHeader: 4 << 10}, wiretest.Say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"+pad+"Content-Length: 0\r\n\r\n"), wantAll)
+			_, _, r := fetchOne(t, Options{MaxHeader: 4 << 10}, wiretest.Answer("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"+pad+"Content-Length: 0\r\n\r\n"), wantAll)
 			if ok && r.err != nil || !ok && r.failure.Reason != crawl.ReasonHeaders {
 				t.Errorf("head of %d bytes: %+v, %v", size, r.failure, r.err)
 			}
@@ -357,7 +357,7 @@ func TestTimeLimits(t *testing.T) {
 	t.Run("connect", func(t *testing.T) {
 		simnet.Test(t, func(t *testing.T) {
 			// A second less than the default: package net gives up a name server after twice 5 s.
-			h := newTestHold(t, Options{ConnectTimeout: 9 * time.Second}, "", "h.test")
+			h := newTestSession(t, Options{ConnectTimeout: 9 * time.Second}, "", "h.test")
 			h.cfg.Resolve = ResolveMap{}
 			h.c.opt.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				<-ctx.Done()
@@ -372,9 +372,9 @@ func TestTimeLimits(t *testing.T) {
 	})
 	t.Run("connect to where nothing answers", func(t *testing.T) {
 		simnet.Test(t, func(t *testing.T) {
-			w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+			w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
 			simnet.Of(t).Cut(w.Addr().String(), true)
-			h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+			h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
 			start := time.Now()
 			_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
 			if f := h.FailureOf(err); f.Reason != crawl.ReasonTimeout || !f.Silent || time.Since(start) != 10*time.Second {
@@ -397,11 +397,11 @@ func TestWaitForMemoryIsNotTheOrigins(t *testing.T) {
 			c.Write(half)
 			return true
 		})
-		h := newTestHold(t, Options{FirstByte: whole, WholeResponse: whole, RateWindow: whole}, w.Addr().String(), "h.test")
-		if !h.c.room.free.TryAcquire(h.c.room.size) {
+		h := newTestSession(t, Options{FirstByte: whole, WholeResponse: whole, RateWindow: whole}, w.Addr().String(), "h.test")
+		if !h.c.memory.free.TryAcquire(h.c.memory.size) {
 			t.Fatal("there is no room from the start")
 		}
-		free := time.AfterFunc(whole+200*time.Millisecond, func() { h.c.room.free.Release(h.c.room.size) })
+		free := time.AfterFunc(whole+200*time.Millisecond, func() { h.c.memory.free.Release(h.c.memory.size) })
 		defer free.Stop()
 		a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
 		if err != nil || len(a.Body) != 2*len(half) {
@@ -415,7 +415,7 @@ func TestReadingLate(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		body := bytes.Repeat([]byte("x"), 200_000)
 		opt := Options{FirstByte: 10 * time.Second, WholeResponse: 10 * time.Second, RateWindow: 200 * time.Millisecond, MinRate: 100_000}
-		_, _, r := fetchOne(t, opt, wiretest.Say(wiretest.PageAnswer("", body)), func(int, http.Header) Wanted {
+		_, _, r := fetchOne(t, opt, wiretest.Answer(wiretest.PageAnswer("", body)), func(int, http.Header) Wanted {
 			time.Sleep(500 * time.Millisecond)
 			return Wanted{Limit: 1 << 20}
 		})
@@ -453,7 +453,7 @@ func TestFailures(t *testing.T) {
 		} {
 			f := tt.f
 			if f == nil {
-				f = wiretest.Say(tt.answer)
+				f = wiretest.Answer(tt.answer)
 			}
 			_, _, r := fetchOne(t, Options{FirstByte: 2 * time.Second}, f, wantAll)
 			if r.failure.Reason != tt.reason || r.failure.Final != tt.final {
@@ -461,7 +461,7 @@ func TestFailures(t *testing.T) {
 			}
 		}
 		{ // nobody listens
-			h := newTestHold(t, Options{}, wiretest.Nobody, "h.test")
+			h := newTestSession(t, Options{}, wiretest.Nobody, "h.test")
 			_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
 			if f := h.FailureOf(err); f.Reason != crawl.ReasonConnect || !f.Silent || !f.Timeout || h.Requests != 1 || !h.Private() {
 				t.Errorf("%+v, %d requests, private %v, %v", f, h.Requests, h.Private(), err)
@@ -469,7 +469,7 @@ func TestFailures(t *testing.T) {
 		}
 		{ // no such name
 			nobody := wiretest.Liar(t, func(string) []netip.Addr { return nil })
-			h := newTestHold(t, Options{Resolver: nobody}, "", "h.invalid")
+			h := newTestSession(t, Options{Resolver: nobody}, "", "h.invalid")
 			_, err := h.Fetch(urlOf(t, "http://h.invalid/"), nil, wantAll)
 			if f := h.FailureOf(err); f.Reason != crawl.ReasonDNS || !f.Silent {
 				t.Errorf("%+v, %v", f, err)
@@ -492,7 +492,7 @@ func TestShortBodiesAreDrained(t *testing.T) {
 			{"HTTP/1.1 404 Not Found\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("x", 100000), false},
 			{"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("5\r\nhello\r\n", 10000) + "0\r\n\r\n", false},
 		} {
-			h, _, r := fetchOne(t, Options{}, wiretest.Say(tt.answer), wantNone)
+			h, _, r := fetchOne(t, Options{}, wiretest.Answer(tt.answer), wantNone)
 			if r.err != nil || h.abandoned == tt.keeps || r.Wire > 2*drainBytes {
 				t.Errorf("%.60q: given up %v after %d bytes, %v", tt.answer, h.abandoned, r.Wire, r.err)
 			}

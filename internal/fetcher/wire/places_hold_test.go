@@ -11,16 +11,16 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// sharedHolds are holds on names that share one public address.
-func sharedHolds(t testing.TB, opt Options, addr string, n int) []*Hold {
-	h := newTestHold(t, opt, addr, "h.test")
+// sharedSessions are holds on names that share one public address.
+func sharedSessions(t testing.TB, opt Options, addr string, n int) []*Session {
+	h := newTestSession(t, opt, addr, "h.test")
 	h.c.Reach = func(netip.Addr) Reach { return Public }
 	h.cfg.Contact = true
-	holds := make([]*Hold, n)
-	for i := range holds {
-		holds[i] = holdOn(t, h.c, h.cfg, fmt.Sprintf("h%d.test", i))
+	sessions := make([]*Session, n)
+	for i := range sessions {
+		sessions[i] = sessionOn(t, h.c, h.cfg, fmt.Sprintf("h%d.test", i))
 	}
-	return holds
+	return sessions
 }
 
 // Who has to wait for a place at an address waits before it connects: a server hangs up on who
@@ -29,9 +29,9 @@ func TestPlaceBeforeTheConnection(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		b := wiretest.NewBusy(t, simnet.Of(t), 50*time.Millisecond, 120*time.Millisecond)
 		b.HangsUp = true
-		holds := sharedHolds(t, Options{MaxPerIP: 1, Visits: 64}, b.Addr().String(), 10)
+		sessions := sharedSessions(t, Options{MaxPerIP: 1, Visits: 64}, b.Addr().String(), 10)
 		var wg sync.WaitGroup
-		for i, h := range holds {
+		for i, h := range sessions {
 			wg.Go(func() {
 				if _, err := h.Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll); err != nil {
 					t.Errorf("%v: %+v", err, h.FailureOf(err))
@@ -52,9 +52,9 @@ func TestPlaceBeforeTheConnection(t *testing.T) {
 func TestKeptConnectionsOfAnAddress(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		b := wiretest.NewBusy(t, simnet.Of(t), 0, 0)
-		holds := sharedHolds(t, Options{MaxPerIP: 3, Visits: 64}, b.Addr().String(), 10)
+		sessions := sharedSessions(t, Options{MaxPerIP: 3, Visits: 64}, b.Addr().String(), 10)
 		for range 2 {
-			for i, h := range holds {
+			for i, h := range sessions {
 				if _, err := h.Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll); err != nil {
 					t.Fatal(err)
 				}

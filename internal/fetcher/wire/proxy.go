@@ -55,9 +55,9 @@ func (e *notConnected) Error() string {
 // ever dialled there: it is a part of IPv6 that is not given out.
 var unknownBlock = netip.MustParsePrefix("100::/8")
 
-// unknownPlace stands for the address of a host that only the proxy knows. Hosts of one registered
-// domain are taken to be in one place, as most of them are.
-func unknownPlace(host canon.Host) netip.Addr {
+// unknownAddress stands for the address of a host that only the proxy knows. Hosts of one
+// registered domain are taken to be in one place, as most of them are.
+func unknownAddress(host canon.Host) netip.Addr {
 	var b [16]byte
 	b[0] = 1
 	sum := maphash.String(nameSeed, host.Registered())
@@ -79,32 +79,32 @@ type link struct {
 
 // proxyState is what was last told of a proxy that cannot be used.
 type proxyState struct {
-	mu   sync.Mutex // guards last
-	last time.Time
-	tell func(why string)
+	mu     sync.Mutex // guards last
+	last   time.Time
+	report func(why string)
 }
 
-// tellEvery is how often it is told that a proxy cannot be used.
-const tellEvery = 30 * time.Second
+// reportEvery is how often it is told that a proxy cannot be used.
+const reportEvery = 30 * time.Second
 
 // OnProxy makes the client tell that its proxy cannot be used, at most every 30 seconds. It is
 // called before any request is sent.
-func (c *Client) OnProxy(tell func(why string)) { c.proxy.tell = tell }
+func (c *Client) OnProxy(report func(why string)) { c.proxy.report = report }
 
 func (s *proxyState) failed(err error) {
 	var useless *proxyError
-	if s.tell == nil || !errors.As(err, &useless) {
+	if s.report == nil || !errors.As(err, &useless) {
 		return
 	}
 	s.mu.Lock()
 	now := time.Now()
-	due := s.last.IsZero() || now.Sub(s.last) >= tellEvery
+	due := s.last.IsZero() || now.Sub(s.last) >= reportEvery
 	if due {
 		s.last = now
 	}
 	s.mu.Unlock()
 	if due {
-		s.tell(useless.Error())
+		s.report(useless.Error())
 	}
 }
 
@@ -120,7 +120,7 @@ func inner(host string) bool {
 }
 
 // dialProxy connects to a proxy, and has it connect to target, of which addr is the address.
-func (c *Client) dialProxy(ctx context.Context, h *Hold, target string, addr netip.Addr) (*link, error) {
+func (c *Client) dialProxy(ctx context.Context, h *Session, target string, addr netip.Addr) (*link, error) {
 	l, err := c.dialThrough(ctx, h, target, addr)
 	if err != nil && h.ctx.Err() == nil {
 		c.proxy.failed(err)
@@ -128,7 +128,7 @@ func (c *Client) dialProxy(ctx context.Context, h *Hold, target string, addr net
 	return l, err
 }
 
-func (c *Client) dialThrough(ctx context.Context, h *Hold, target string, addr netip.Addr) (*link, error) {
+func (c *Client) dialThrough(ctx context.Context, h *Session, target string, addr netip.Addr) (*link, error) {
 	p := c.opt.Proxy
 	l := &link{addr: addr}
 	var at netip.Addr
@@ -181,7 +181,7 @@ func (c *Client) dialThrough(ctx context.Context, h *Hold, target string, addr n
 }
 
 // tunnel asks a proxy that is connected to connect to target.
-func (c *Client) tunnel(ctx context.Context, h *Hold, l *link, target string) error {
+func (c *Client) tunnel(ctx context.Context, h *Session, l *link, target string) error {
 	p := c.opt.Proxy
 	switch p.Scheme {
 	case "socks5":

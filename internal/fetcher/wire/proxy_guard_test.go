@@ -22,7 +22,7 @@ func TestProxyNameGuard(t *testing.T) {
 		dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return simnet.Of(t).Dial(ctx, network, metadata)
 		}
-		h := newTestHold(t, Options{Dial: dial, Proxy: &credentials.Proxy{Scheme: "http", Addr: "proxy.example:3128"}}, "127.0.0.1:1", "h.test")
+		h := newTestSession(t, Options{Dial: dial, Proxy: &credentials.Proxy{Scheme: "http", Addr: "proxy.example:3128"}}, "127.0.0.1:1", "h.test")
 		_, err = h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
 		if f := h.FailureOf(err); !f.Proxy || !f.Unsent || !strings.Contains(f.Detail, "never connects") {
 			t.Errorf("%v: %+v", err, f)

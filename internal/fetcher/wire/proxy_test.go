@@ -41,7 +41,7 @@ func TestProxy(t *testing.T) {
 		ca := wiretest.NewCA(t)
 		secure := new(heads)
 		addr := httpsOrigin(t, secure, ca.Server("h.test"))
-		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
 		for _, socks := range []bool{false, true} {
 			for _, login := range []string{"", "hunter2"} {
 				proxy := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) {
@@ -50,7 +50,7 @@ func TestProxy(t *testing.T) {
 					}
 				})
 				opt := Options{Proxy: proxyAt(t, proxy, login), TLS: &tls.Config{RootCAs: ca.Pool()}}
-				h := newTestHold(t, opt, w.Addr().String(), "h.test")
+				h := newTestSession(t, opt, w.Addr().String(), "h.test")
 				h.Recorder = new(Recorder)
 				before := len(w.Seen())
 				for _, path := range []string{"/robots.txt", "/a?b"} {
@@ -69,7 +69,7 @@ func TestProxy(t *testing.T) {
 				if !h.Private() || h.Delay() != 0 {
 					t.Errorf("a private address behind the proxy: private %v, delay %v", h.Private(), h.Delay())
 				}
-				s := newTestHold(t, opt, addr, "h.test")
+				s := newTestSession(t, opt, addr, "h.test")
 				if a, err := s.Fetch(urlOf(t, "https://h.test/"), nil, wantAll); err != nil || string(a.Body) != "hello" {
 					t.Fatalf("socks %v: %+v, %v", socks, a, err)
 				}
@@ -91,13 +91,13 @@ func TestProxyOverTLS(t *testing.T) {
 		proxy := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) { p.TLS, p.User, p.Password = ca.Server("127.0.0.1"), "me", "hunter2" })
 		set := credentialsOf(t, "proxy: {user: me, password: hunter2, ca: ca.pem}\nsites:\n  https://h.test: {ca: ca.pem, bearer: x}\n",
 			map[string]string{"ca.pem": string(ca.PEM)})
-		h := newTestHold(t, Options{Proxy: &credentials.Proxy{Scheme: "https", Addr: proxy.Addr().String(), Login: set.Login()}, Credentials: set}, addr, "h.test")
+		h := newTestSession(t, Options{Proxy: &credentials.Proxy{Scheme: "https", Addr: proxy.Addr().String(), Login: set.Login()}, Credentials: set}, addr, "h.test")
 		h.c.Reach = func(netip.Addr) Reach { return Public }
 		h.cfg.Contact = true
-		if a, err := h.Fetch(urlOf(t, "https://h.test/"), nil, wantAll); err != nil || string(a.Body) != "hello" || a.Door != DoorShown {
+		if a, err := h.Fetch(urlOf(t, "https://h.test/"), nil, wantAll); err != nil || string(a.Body) != "hello" || a.Credentials != CredentialsSent {
 			t.Errorf("%+v, %v", a, err)
 		}
-		h = newTestHold(t, Options{Proxy: &credentials.Proxy{Scheme: "https", Addr: proxy.Addr().String()}}, addr, "h.test")
+		h = newTestSession(t, Options{Proxy: &credentials.Proxy{Scheme: "https", Addr: proxy.Addr().String()}}, addr, "h.test")
 		_, err := h.Fetch(urlOf(t, "https://h.test/"), nil, wantAll)
 		if f := h.FailureOf(err); !f.Proxy || !strings.Contains(f.Detail, "unknown authority; if you trust it, add the authority's file as ca: below proxy: ") {
 			t.Errorf("%v: %+v", err, f)
@@ -115,7 +115,7 @@ func TestProxyGuard(t *testing.T) {
 				"metadata": {netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fe80::1")},
 				"public":   {netip.MustParseAddr("198.41.0.4")},
 			} {
-				h := newTestHold(t, Options{Proxy: proxyAt(t, proxy, ""), Resolver: wiretest.Liar(t, func(string) []netip.Addr { return list })}, "", "h.test")
+				h := newTestSession(t, Options{Proxy: proxyAt(t, proxy, ""), Resolver: wiretest.Liar(t, func(string) []netip.Addr { return list })}, "", "h.test")
 				h.cfg.AllowPrivate = name == "metadata"
 				_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
 				if f := h.FailureOf(err); f.Reason != crawl.ReasonAddress || !f.Barred {
@@ -141,7 +141,7 @@ func TestProxyUseless(t *testing.T) {
 		nobody.Close()
 		locked := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) { p.User, p.Password = "me", "right" })
 		lockedSocks := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) { p.SOCKS, p.User, p.Password = true, "me", "right" })
-		noProxy := wiretest.New(t, simnet.Of(t), wiretest.Say("garbage\r\n\r\n"))
+		noProxy := wiretest.New(t, simnet.Of(t), wiretest.Answer("garbage\r\n\r\n"))
 		plain := wiretest.HTTP(t, simnet.Of(t), http.NotFoundHandler())
 		t.Cleanup(plain.Close)
 		metadata := &credentials.Proxy{Scheme: "http", Addr: "169.254.169.254:3128"}
@@ -161,7 +161,7 @@ func TestProxyUseless(t *testing.T) {
 			"not TLS":            {&credentials.Proxy{Scheme: "https", Addr: strings.TrimPrefix(plain.URL, "http://")}, "cannot be used: the server does not use TLS"},
 			"at metadata":        {metadata, "never connects"},
 		} {
-			h := newTestHold(t, Options{Proxy: tt.proxy}, "127.0.0.1:1", "h.test")
+			h := newTestSession(t, Options{Proxy: tt.proxy}, "127.0.0.1:1", "h.test")
 			var told []string
 			h.c.OnProxy(func(why string) { told = append(told, why) })
 			for range 2 {
@@ -182,7 +182,7 @@ func TestProxyUseless(t *testing.T) {
 func TestProxyDoesNotConnect(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		list := []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")}
-		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
 		var status atomic.Int64
 		proxy := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) {
 			p.Where = func(string) string { return w.Addr().String() }
@@ -194,7 +194,7 @@ func TestProxyDoesNotConnect(t *testing.T) {
 			}
 		})
 		fetch := func() (Answer, Failure) {
-			h := newTestHold(t, Options{Proxy: proxyAt(t, proxy, ""), Resolver: wiretest.Liar(t, func(string) []netip.Addr { return list })}, "", "h.test")
+			h := newTestSession(t, Options{Proxy: proxyAt(t, proxy, ""), Resolver: wiretest.Liar(t, func(string) []netip.Addr { return list })}, "", "h.test")
 			a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
 			if err == nil {
 				return a, Failure{}
@@ -216,7 +216,7 @@ func TestProxyDoesNotConnect(t *testing.T) {
 			t.Errorf("503: %+v", f)
 		}
 		socks := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) { p.SOCKS = true })
-		h := newTestHold(t, Options{Proxy: proxyAt(t, socks, "")}, "127.0.0.1:1", "h.test")
+		h := newTestSession(t, Options{Proxy: proxyAt(t, socks, "")}, "127.0.0.1:1", "h.test")
 		_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
 		if f := h.FailureOf(err); f.Reason != crawl.ReasonConnect || f.Unsent || !strings.Contains(f.Detail, "did not connect to 127.0.0.1:1: host unreachable") {
 			t.Errorf("socks: %+v", f)
@@ -225,13 +225,13 @@ func TestProxyDoesNotConnect(t *testing.T) {
 		over := make(chan struct{})
 		slow := wiretest.New(t, simnet.Of(t), func(net.Conn, wiretest.Head) bool { <-over; return false })
 		t.Cleanup(func() { close(over) })
-		h = newTestHold(t, Options{Proxy: &credentials.Proxy{Scheme: "http", Addr: slow.Addr().String()}, ConnectTimeout: time.Second}, "127.0.0.1:1", "h.test")
+		h = newTestSession(t, Options{Proxy: &credentials.Proxy{Scheme: "http", Addr: slow.Addr().String()}, ConnectTimeout: time.Second}, "127.0.0.1:1", "h.test")
 		_, err = h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
 		if f := h.FailureOf(err); f.Reason != crawl.ReasonTimeout || f.Unsent {
 			t.Errorf("slow: %v, %+v", err, f)
 		}
 		// Names that only the proxy may know.
-		h = newTestHold(t, Options{Proxy: proxyAt(t, proxy, ""), Resolver: wiretest.Liar(t, func(string) []netip.Addr { return nil })}, "", "h.test")
+		h = newTestSession(t, Options{Proxy: proxyAt(t, proxy, ""), Resolver: wiretest.Liar(t, func(string) []netip.Addr { return nil })}, "", "h.test")
 		_, err = h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
 		if f := h.FailureOf(err); f.Reason != crawl.ReasonDNS || !strings.Contains(f.Detail, "with --proxy-resolves the proxy does") {
 			t.Errorf("unknown name: %v, %+v", err, f)
@@ -243,7 +243,7 @@ func TestProxyDoesNotConnect(t *testing.T) {
 // as ever, and what can only be a machine nearby is not asked for.
 func TestProxyResolves(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
 		for _, socks := range []bool{false, true} {
 			proxy := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) {
 				p.SOCKS, p.Where = socks, func(string) string { return w.Addr().String() }
@@ -251,7 +251,7 @@ func TestProxyResolves(t *testing.T) {
 			at := proxyAt(t, proxy, "")
 			at.Resolves = true
 			nobody := wiretest.Liar(t, func(string) []netip.Addr { t.Error("a name was looked up here"); return nil })
-			h := newTestHold(t, Options{Proxy: at, Resolver: nobody}, "", "www.h.example")
+			h := newTestSession(t, Options{Proxy: at, Resolver: nobody}, "", "www.h.example")
 			h.Hurried = false
 			h.Recorder = new(Recorder)
 			h.cfg.AllowPrivate = false
@@ -264,14 +264,14 @@ func TestProxyResolves(t *testing.T) {
 			if _, err := h.Fetch(u, nil, wantAll); err != nil {
 				t.Fatal(err)
 			}
-			if h.Private() || h.Delay() != PoliteDelay || h.conn.private || h.seat.at == nil || !unknownBlock.Contains(h.seat.at.key) {
-				t.Errorf("private %v, delay %v, seat %v", h.Private(), h.Delay(), h.seat.at)
+			if h.Private() || h.Delay() != PoliteDelay || h.conn.private || h.token.at == nil || !unknownBlock.Contains(h.token.at.key) {
+				t.Errorf("private %v, delay %v, seat %v", h.Private(), h.Delay(), h.token.at)
 			}
 			if rec, ok := h.Recorded(); !ok || rec.Addr.IsValid() {
 				t.Errorf("recorded from %v", rec.Addr)
 			}
 			for host, allowed := range map[string]bool{"localhost": false, "printer.local": false, "10.0.0.1": false, "[fe80::1]": false} {
-				inner := holdOn(t, h.c, h.cfg, host)
+				inner := sessionOn(t, h.c, h.cfg, host)
 				_, err := inner.Fetch(urlOf(t, "http://"+host+"/"), nil, wantAll)
 				if f := inner.FailureOf(err); f.Reason != crawl.ReasonAddress {
 					t.Errorf("%s, allowed %v: %v", host, allowed, err)
@@ -286,10 +286,10 @@ func TestProxyResolves(t *testing.T) {
 
 // Hosts of one domain share the places of one address, if only a proxy knows theirs.
 func TestProxyResolvesPlaces(t *testing.T) {
-	if unknownPlace("a.h.example") != unknownPlace("b.h.example") || placeOf(unknownPlace("a.h.example")) == placeOf(unknownPlace("a.i.example")) {
+	if unknownAddress("a.h.example") != unknownAddress("b.h.example") || limiterKey(unknownAddress("a.h.example")) == limiterKey(unknownAddress("a.i.example")) {
 		t.Error("places are not by registered domain")
 	}
-	if at := placeOf(unknownPlace("a.h.example")); !unknownBlock.Contains(at) || ReachOf(at) == Public {
+	if at := limiterKey(unknownAddress("a.h.example")); !unknownBlock.Contains(at) || ReachOf(at) == Public {
 		t.Errorf("%v could be dialled", at)
 	}
 }
@@ -298,15 +298,15 @@ func TestProxyResolvesPlaces(t *testing.T) {
 // private; and its own password only over TLS or to a private address.
 func TestProxyAndCredentials(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		srv := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		srv := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
 		proxy := wiretest.NewProxy(t, simnet.Of(t), func(p *wiretest.Proxy) { p.Where = func(string) string { return srv.Addr().String() } })
 		set := credentialsOf(t, "sites:\n  http://h.test: {bearer: hunter2}\n", nil)
 		_, port, _ := net.SplitHostPort(srv.Addr().String())
 		for _, tt := range []struct {
 			site, proxy Reach
-			door        Door
-		}{{private, private, DoorShown}, {Public, private, DoorWithheld}, {private, Public, DoorWithheld}} {
-			h := newTestHold(t, Options{Proxy: proxyAt(t, proxy, ""), Credentials: set}, "127.0.0.2:"+port, "h.test")
+			credentials CredentialUse
+		}{{private, private, CredentialsSent}, {Public, private, CredentialsWithheld}, {private, Public, CredentialsWithheld}} {
+			h := newTestSession(t, Options{Proxy: proxyAt(t, proxy, ""), Credentials: set}, "127.0.0.2:"+port, "h.test")
 			h.cfg.Contact = true
 			h.c.Reach = func(a netip.Addr) Reach {
 				if a == netip.MustParseAddr("127.0.0.2") {
@@ -316,12 +316,12 @@ func TestProxyAndCredentials(t *testing.T) {
 			}
 			a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
 			seen := srv.Seen()
-			if err != nil || a.Door != tt.door || strings.Contains(seen[len(seen)-1].Text, "hunter2") != (tt.door == DoorShown) {
+			if err != nil || a.Credentials != tt.credentials || strings.Contains(seen[len(seen)-1].Text, "hunter2") != (tt.credentials == CredentialsSent) {
 				t.Errorf("%+v: %+v, %v", tt, a, err)
 			}
 		}
 		asked := len(proxy.Targets())
-		h := newTestHold(t, Options{Proxy: proxyAt(t, proxy, "hunter3")}, "127.0.0.2:"+port, "h.test")
+		h := newTestSession(t, Options{Proxy: proxyAt(t, proxy, "hunter3")}, "127.0.0.2:"+port, "h.test")
 		h.c.Reach = func(netip.Addr) Reach { return Public }
 		h.cfg.Contact = true
 		_, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)

@@ -61,7 +61,7 @@ type Recording struct {
 
 // Recorded returns what was recorded of the last request, which is over. It holds until the next.
 // ok is false when nothing was recorded.
-func (h *Hold) Recorded() (rec Recording, ok bool) {
+func (h *Session) Recorded() (rec Recording, ok bool) {
 	if h.Recorder == nil || h.conn == nil || !h.used || !h.started.Load() {
 		return rec, false
 	}

@@ -28,12 +28,12 @@ type reply struct {
 // roundTrip sends one request and reads the head of its response. Where the host has a connection,
 // a place at its address is waited for here; else when its name has been looked up (see connect).
 // After an error the connection is of no more use.
-func (h *Hold) roundTrip(u canon.URL, r *request) (*reply, error) {
-	h.seat.begin()
+func (h *Session) roundTrip(u canon.URL, r *request) (*reply, error) {
+	h.token.begin()
 	c := h.kept(u)
 	if c != nil && !c.private {
-		if err := h.takePlace(c.addr, c); err != nil {
-			h.c.conns.rest(c, h.c.opt.IdleTimeout) // nothing was sent on it
+		if err := h.takeIPToken(c.addr, c); err != nil {
+			h.c.conns.toIdle(c, h.c.opt.IdleTimeout) // nothing was sent on it
 			return nil, err
 		}
 		if c.shut.Load() { // meanwhile
@@ -69,7 +69,7 @@ func (h *Hold) roundTrip(u canon.URL, r *request) (*reply, error) {
 }
 
 // kept is the host's connection, if it can serve a request for u.
-func (h *Hold) kept(u canon.URL) *conn {
+func (h *Session) kept(u canon.URL) *conn {
 	c := h.c.conns.get(h.host)
 	if c == nil {
 		return nil

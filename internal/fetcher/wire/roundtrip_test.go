@@ -46,7 +46,7 @@ func TestWhichConnectionsServeAgain(t *testing.T) {
 					io.WriteString(c, text)
 					return true
 				})
-				h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+				h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
 				u := urlOf(t, "http://h.test/")
 				want := wantAll
 				if strings.HasPrefix(name, "more") {
@@ -116,7 +116,7 @@ func TestBytesBehindAResponseUnderTLS(t *testing.T) {
 				}()
 			}
 		}()
-		h := newTestHold(t, Options{TLS: &tls.Config{RootCAs: ca.Pool()}}, l.Addr().String(), "h.test")
+		h := newTestSession(t, Options{TLS: &tls.Config{RootCAs: ca.Pool()}}, l.Addr().String(), "h.test")
 		for range 3 {
 			a, err := h.Fetch(urlOf(t, "https://h.test/"), nil, wantAll)
 			if err != nil || string(a.Body) != "hello" {
@@ -150,23 +150,23 @@ func (c *together) Write(p []byte) (int, error) {
 // A kept connection for which there is no place goes on waiting, and is closed in time.
 func TestAKeptConnectionWithoutAPlace(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
+		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
 		// one visit at an address
-		holds := sharedHolds(t, Options{Visits: handsShare, IdleTimeout: 30 * time.Second}, w.Addr().String(), 2)
+		sessions := sharedSessions(t, Options{Visits: slotsShare, IdleTimeout: 30 * time.Second}, w.Addr().String(), 2)
 		fetch := func(i int) error {
-			_, err := holds[i].Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll)
+			_, err := sessions[i].Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll)
 			return err
 		}
 		if err := fetch(0); err != nil {
 			t.Fatal(err)
 		}
-		holds[0].Release()
+		sessions[0].Release()
 		if err := fetch(1); err != nil { // whose visit is at the address now
 			t.Fatal(err)
 		}
-		again := holdOn(t, holds[0].c, holds[0].cfg, "h0.test")
+		again := sessionOn(t, sessions[0].c, sessions[0].cfg, "h0.test")
 		again.LimitPatience(1)
-		var full *NoPlace
+		var full *LimiterTimeout
 		if _, err := again.Fetch(urlOf(t, "http://h0.test/"), nil, wantAll); !errors.As(err, &full) {
 			t.Fatalf("there was a place: %v", err)
 		}
@@ -190,7 +190,7 @@ func TestWaitingConnections(t *testing.T) {
 			io.WriteString(c, wiretest.OKAnswer)
 			return true
 		})
-		h := newTestHold(t, Options{IdleTimeout: 30 * time.Second}, w.Addr().String(), "h.test")
+		h := newTestSession(t, Options{IdleTimeout: 30 * time.Second}, w.Addr().String(), "h.test")
 		u := urlOf(t, "http://h.test/")
 		fetch := func(conn int) {
 			t.Helper()
@@ -223,11 +223,11 @@ func TestWaitingConnections(t *testing.T) {
 // No more connections wait than may: the one that was unused for longest is closed.
 func TestManyWaitingConnections(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
-		first := newTestHold(t, Options{IdleTimeout: time.Hour}, w.Addr().String(), "h.test")
+		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
+		first := newTestSession(t, Options{IdleTimeout: time.Hour}, w.Addr().String(), "h.test")
 		for i := range maxIdle + 10 {
 			host := fmt.Sprintf("h%d.test", i)
-			h := holdOn(t, first.c, first.cfg, host)
+			h := sessionOn(t, first.c, first.cfg, host)
 			if _, err := h.Fetch(urlOf(t, "http://"+host+"/"), nil, wantAll); err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ import (
 //
 // Each request has a signature of its own, so also each hop of a redirect, and one that is sent a
 // second time because its connection was given up.
-func (h *Hold) sign() error {
+func (h *Session) sign() error {
 	if h.unsigned.Header == nil {
 		return nil
 	}
@@ -36,11 +36,11 @@ func (h *Hold) sign() error {
 }
 
 // compareClocks holds the time of a signature against the one that its answer tells.
-func (h *Hold) compareClocks(answer http.Header) {
+func (h *Session) compareClocks(answer http.Header) {
 	if h.signedAt.IsZero() || h.conn == nil {
 		return
 	}
-	if off, tell := h.c.skew.heard(h.conn.addr, answer, h.signedAt, time.Now()); tell && h.c.onSkew != nil {
+	if off, report := h.c.skew.heard(h.conn.addr, answer, h.signedAt, time.Now()); report && h.c.onSkew != nil {
 		h.c.onSkew(off)
 	}
 }

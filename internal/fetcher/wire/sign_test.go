@@ -104,7 +104,7 @@ func TestSigning_8_28_EachRequest(t *testing.T) {
 			}
 			signer, key := testSigner(t, form, agent)
 			v, srv, conf := verifier(t, key, true)
-			h := newTestHold(t, Options{TLS: conf, Signer: signer}, strings.TrimPrefix(srv.URL, "https://"), "example.com")
+			h := newTestSession(t, Options{TLS: conf, Signer: signer}, strings.TrimPrefix(srv.URL, "https://"), "example.com")
 			for _, u := range []string{"/", "/robots.txt", "/a/b?c=d&e", "/a%2Fb;c=d@e:f,g!$'()*+", "/%E4%BD%A0", "/", "/"} {
 				if a, err := h.Fetch(urlOf(t, "https://example.com"+u), nil, wantAll); err != nil || a.Status != http.StatusFound {
 					t.Errorf("%s %s: %d, %v", form, u, a.Status, err)
@@ -145,7 +145,7 @@ func TestSigning_8_28_PlainHTTP(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		signer, key := testSigner(t, botauth.FormString, "https://bot.example.org")
 		v, srv, _ := verifier(t, key, false)
-		h := newTestHold(t, Options{Signer: signer}, strings.TrimPrefix(srv.URL, "http://"), "example.com")
+		h := newTestSession(t, Options{Signer: signer}, strings.TrimPrefix(srv.URL, "http://"), "example.com")
 		if a, err := h.Fetch(urlOf(t, "http://example.com/"), nil, wantAll); err != nil || a.Status != http.StatusUnauthorized {
 			t.Errorf("%d, %v", a.Status, err)
 		}
@@ -162,7 +162,7 @@ func TestSigning_8_28_AuthorityOfEachHop(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		signer, key := testSigner(t, botauth.FormString, "https://bot.example.org")
 		_, srv, conf := verifier(t, key, true)
-		h := newTestHold(t, Options{TLS: conf, Signer: signer}, strings.TrimPrefix(srv.URL, "https://"), "example.com")
+		h := newTestSession(t, Options{TLS: conf, Signer: signer}, strings.TrimPrefix(srv.URL, "https://"), "example.com")
 		for _, u := range []string{"https://example.com/", "https://example.com:8443/"} {
 			if a, err := h.Fetch(urlOf(t, u), nil, wantAll); err != nil || a.Status != http.StatusFound {
 				t.Errorf("%s: %d, %v", u, a.Status, err)
@@ -186,7 +186,7 @@ func BenchmarkRequestOverTLS(b *testing.B) {
 	}
 	for name, s := range map[string]*botauth.Signer{"plain": nil, "signed": signer} {
 		b.Run(name, func(b *testing.B) {
-			h := newTestHold(b, Options{TLS: &tls.Config{RootCAs: pool}, Signer: s, Dial: wiretest.Real.Dial}, strings.TrimPrefix(srv.URL, "https://"), "example.com")
+			h := newTestSession(b, Options{TLS: &tls.Config{RootCAs: pool}, Signer: s, Dial: wiretest.Real.Dial}, strings.TrimPrefix(srv.URL, "https://"), "example.com")
 			for b.Loop() {
 				if a, err := h.Fetch(u, nil, wantAll); err != nil || a.Status != http.StatusOK {
 					b.Fatal(a.Status, err)

@@ -11,8 +11,8 @@ import (
 // be made in the future, or is a minute old, is refused. What our clock is worth is seen from the
 // Date of answers that come anyway.
 const (
-	// skewTold is how far off our clock must be to be told of, at least.
-	skewTold = 5 * time.Second
+	// skewReported is how far off our clock must be to be told of, at least.
+	skewReported = 5 * time.Second
 	// skewVoices is how many servers have to say so, one after the other: one alone may be wrong,
 	// or hand out answers that a cache has kept.
 	skewVoices = 3
@@ -29,14 +29,14 @@ type skew struct {
 		addr netip.Addr
 		off  time.Duration // by which our clock is ahead, for certain
 	}
-	n    int // that have spoken in a row
-	told bool
+	n        int // that have spoken in a row
+	reported bool
 }
 
 // heard takes in what an answer says of the time, asked for at began and there at ended. It reports
 // once when several servers say that our clock is off, and how far it is ahead (behind: less than
 // 0). Only a time outside of began and ended is evidence, so that slow answers are none.
-func (s *skew) heard(addr netip.Addr, h http.Header, began, ended time.Time) (off time.Duration, tell bool) {
+func (s *skew) heard(addr netip.Addr, h http.Header, began, ended time.Time) (off time.Duration, report bool) {
 	if len(h["Age"]) > 0 { // a cache tells when the answer was made
 		return 0, false
 	}
@@ -52,14 +52,14 @@ func (s *skew) heard(addr netip.Addr, h http.Header, began, ended time.Time) (of
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if off > -skewTold && off < skewTold {
-		if ended.Sub(began) > skewTold {
+	if off > -skewReported && off < skewReported {
+		if ended.Sub(began) > skewReported {
 			return 0, false // any clock would agree with so slow an answer
 		}
-		s.n, s.told = 0, false // one clock that agrees with ours is enough
+		s.n, s.reported = 0, false // one clock that agrees with ours is enough
 		return 0, false
 	}
-	if s.told {
+	if s.reported {
 		return 0, false
 	}
 	for i := range s.voices[:s.n] {
@@ -76,6 +76,6 @@ func (s *skew) heard(addr netip.Addr, h http.Header, began, ended time.Time) (of
 	if s.n++; s.n < skewVoices {
 		return 0, false
 	}
-	s.n, s.told = 0, true
+	s.n, s.reported = 0, true
 	return off, true
 }

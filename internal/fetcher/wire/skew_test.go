@@ -13,8 +13,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/botauth"
 )
 
-// saidBy is what one answer says of the time.
-type saidBy struct {
+// answered is what one answer says of the time.
+type answered struct {
 	addr string
 	off  time.Duration // by which our clock is ahead of its Date
 	took time.Duration
@@ -26,22 +26,22 @@ func TestSkew(t *testing.T) {
 		const s = time.Second
 		start := time.Date(2026, 11, 23, 3, 0, 0, 0, time.UTC)
 		for name, tt := range map[string]struct {
-			answers []saidBy
+			answers []answered
 			want    []time.Duration // what was told
 		}{
-			"right":                {[]saidBy{{"1.1.1.1", 0, s, false}, {"1.1.1.2", 2 * s, s, false}, {"1.1.1.3", -2 * s, s, false}}, nil},
-			"at the limit":         {[]saidBy{{"1.1.1.1", 5 * s, 0, false}, {"1.1.1.2", 5 * s, 0, false}, {"1.1.1.3", 5 * s, 0, false}}, nil},
-			"past the limit":       {[]saidBy{{"1.1.1.1", 6 * s, 0, false}, {"1.1.1.2", 6 * s, 0, false}, {"1.1.1.3", 6 * s, 0, false}}, []time.Duration{5 * s}},
-			"behind":               {[]saidBy{{"1.1.1.1", -60 * s, s, false}, {"1.1.1.2", -60 * s, s, false}, {"1.1.1.3", -60 * s, s, false}}, []time.Duration{-59 * s}},
-			"one server":           {[]saidBy{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.1", 60 * s, s, false}, {"1.1.1.1", 60 * s, s, false}}, nil},
-			"two servers":          {[]saidBy{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.2", 60 * s, s, false}, {"1.1.1.1", 60 * s, s, false}}, nil},
-			"they disagree":        {[]saidBy{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.2", 90 * s, s, false}, {"1.1.1.3", -40 * s, s, false}, {"1.1.1.4", -41 * s, s, false}}, nil},
-			"one agrees with us":   {[]saidBy{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.2", 60 * s, s, false}, {"1.1.1.4", 0, s, false}, {"1.1.1.3", 60 * s, s, false}}, nil},
-			"a cache":              {[]saidBy{{"1.1.1.1", 60 * s, s, true}, {"1.1.1.2", 60 * s, s, true}, {"1.1.1.3", 60 * s, s, true}}, nil},
-			"slow answers":         {[]saidBy{{"1.1.1.1", -60 * s, 61 * s, false}, {"1.1.1.2", -60 * s, 61 * s, false}, {"1.1.1.3", -60 * s, 61 * s, false}}, nil},
-			"once":                 {[]saidBy{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.2", 60 * s, s, false}, {"1.1.1.3", 60 * s, s, false}, {"1.1.1.4", 60 * s, s, false}, {"1.1.1.5", 60 * s, s, false}, {"1.1.1.6", 60 * s, s, false}}, []time.Duration{59 * s}},
-			"slow is no all clear": {[]saidBy{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.2", 60 * s, s, false}, {"1.1.1.5", -60 * s, 90 * s, false}, {"1.1.1.3", 60 * s, s, false}}, []time.Duration{59 * s}},
-			"again":                {[]saidBy{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.2", 60 * s, s, false}, {"1.1.1.3", 60 * s, s, false}, {"1.1.1.4", 0, s, false}, {"1.1.1.1", -60 * s, s, false}, {"1.1.1.2", -60 * s, s, false}, {"1.1.1.3", -60 * s, s, false}}, []time.Duration{59 * s, -59 * s}},
+			"right":                {[]answered{{"1.1.1.1", 0, s, false}, {"1.1.1.2", 2 * s, s, false}, {"1.1.1.3", -2 * s, s, false}}, nil},
+			"at the limit":         {[]answered{{"1.1.1.1", 5 * s, 0, false}, {"1.1.1.2", 5 * s, 0, false}, {"1.1.1.3", 5 * s, 0, false}}, nil},
+			"past the limit":       {[]answered{{"1.1.1.1", 6 * s, 0, false}, {"1.1.1.2", 6 * s, 0, false}, {"1.1.1.3", 6 * s, 0, false}}, []time.Duration{5 * s}},
+			"behind":               {[]answered{{"1.1.1.1", -60 * s, s, false}, {"1.1.1.2", -60 * s, s, false}, {"1.1.1.3", -60 * s, s, false}}, []time.Duration{-59 * s}},
+			"one server":           {[]answered{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.1", 60 * s, s, false}, {"1.1.1.1", 60 * s, s, false}}, nil},
+			"two servers":          {[]answered{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.2", 60 * s, s, false}, {"1.1.1.1", 60 * s, s, false}}, nil},
+			"they disagree":        {[]answered{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.2", 90 * s, s, false}, {"1.1.1.3", -40 * s, s, false}, {"1.1.1.4", -41 * s, s, false}}, nil},
+			"one agrees with us":   {[]answered{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.2", 60 * s, s, false}, {"1.1.1.4", 0, s, false}, {"1.1.1.3", 60 * s, s, false}}, nil},
+			"a cache":              {[]answered{{"1.1.1.1", 60 * s, s, true}, {"1.1.1.2", 60 * s, s, true}, {"1.1.1.3", 60 * s, s, true}}, nil},
+			"slow answers":         {[]answered{{"1.1.1.1", -60 * s, 61 * s, false}, {"1.1.1.2", -60 * s, 61 * s, false}, {"1.1.1.3", -60 * s, 61 * s, false}}, nil},
+			"once":                 {[]answered{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.2", 60 * s, s, false}, {"1.1.1.3", 60 * s, s, false}, {"1.1.1.4", 60 * s, s, false}, {"1.1.1.5", 60 * s, s, false}, {"1.1.1.6", 60 * s, s, false}}, []time.Duration{59 * s}},
+			"slow is no all clear": {[]answered{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.2", 60 * s, s, false}, {"1.1.1.5", -60 * s, 90 * s, false}, {"1.1.1.3", 60 * s, s, false}}, []time.Duration{59 * s}},
+			"again":                {[]answered{{"1.1.1.1", 60 * s, s, false}, {"1.1.1.2", 60 * s, s, false}, {"1.1.1.3", 60 * s, s, false}, {"1.1.1.4", 0, s, false}, {"1.1.1.1", -60 * s, s, false}, {"1.1.1.2", -60 * s, s, false}, {"1.1.1.3", -60 * s, s, false}}, []time.Duration{59 * s, -59 * s}},
 		} {
 			var k skew
 			var told []time.Duration
@@ -51,7 +51,7 @@ func TestSkew(t *testing.T) {
 				if a.age {
 					h.Set("Age", "60")
 				}
-				if off, tell := k.heard(netip.MustParseAddr(a.addr), h, began, began.Add(a.took)); tell {
+				if off, report := k.heard(netip.MustParseAddr(a.addr), h, began, began.Add(a.took)); report {
 					told = append(told, off)
 				}
 			}
@@ -68,7 +68,7 @@ func TestSkew(t *testing.T) {
 		var k skew
 		for _, date := range []string{"", "tomorrow", "Mon, 23 Nov 2026 03:00:00 CET"} {
 			for _, addr := range []string{"1.1.1.1", "1.1.1.2", "1.1.1.3"} {
-				if _, tell := k.heard(netip.MustParseAddr(addr), http.Header{"Date": {date}}, start.AddDate(1, 0, 0), start.AddDate(1, 0, 0)); tell {
+				if _, report := k.heard(netip.MustParseAddr(addr), http.Header{"Date": {date}}, start.AddDate(1, 0, 0), start.AddDate(1, 0, 0)); report {
 					t.Errorf("of %q something is told", date)
 				}
 			}
@@ -90,7 +90,7 @@ func TestSigning_8_28_Clock(t *testing.T) {
 				scheme, srv = "https", wiretest.HTTPS(t, simnet.Of(t), late, nil)
 				conf = srv.Client().Transport.(*http.Transport).TLSClientConfig
 			}
-			h := newTestHold(t, Options{TLS: conf, Signer: signer}, srv.Listener.Addr().String(), "example.com")
+			h := newTestSession(t, Options{TLS: conf, Signer: signer}, srv.Listener.Addr().String(), "example.com")
 			var ahead, signed atomic.Int64
 			h.c.OnSigned(func() { signed.Add(1) })
 			h.c.OnSkew(func(d time.Duration) { ahead.Store(int64(d)) })

@@ -51,7 +51,7 @@ func TestSockets(t *testing.T) {
 		{"a proxy at metadata", Options{Proxy: &credentials.Proxy{Scheme: "http", Addr: "169.254.169.254:3128"}}, plain.Addr().String(), "http://h.test/",
 			"", "never connects"},
 	} {
-		h := newHoldOf(t, tt.opt, tt.to, "h.test")
+		h := newSessionOf(t, tt.opt, tt.to, "h.test")
 		a, err := h.Fetch(urlOf(t, tt.url), nil, wantAll)
 		if tt.reason == "" && tt.detail == "" {
 			if err != nil || a.Status != http.StatusOK || string(a.Body) != "hello" || !h.Private() {

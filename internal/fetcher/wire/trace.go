@@ -14,19 +14,19 @@ import (
 const DelayDefault = "default"
 
 // trace notes that a request passed the gate, which kept it back for delay.
-func (h *Hold) trace(u canon.URL, delay time.Duration) {
-	h.under = crawl.Exchange{URL: string(u), Kind: h.Kind, Start: time.Now(), Bound: delay, BoundSource: h.OwedTo}
-	if delay != h.Owed {
-		h.under.BoundSource = DelayDefault
+func (h *Session) trace(u canon.URL, delay time.Duration) {
+	h.inFlight = crawl.Exchange{URL: string(u), Kind: h.Kind, Start: time.Now(), Bound: delay, BoundSource: h.DelaySource}
+	if delay != h.Delayed {
+		h.inFlight.BoundSource = DelayDefault
 	}
-	if h.Journal != nil {
-		h.Journal.Began(&h.under)
+	if h.RequestLog != nil {
+		h.RequestLog.Began(&h.inFlight)
 	}
 }
 
 // traced notes the end of the request under way.
-func (h *Hold) traced(end time.Time) {
-	x := &h.under
+func (h *Session) traced(end time.Time) {
+	x := &h.inFlight
 	x.End = end
 	x.Unsent = !h.started.Load()
 	if h.conn != nil && h.used {
@@ -36,12 +36,12 @@ func (h *Hold) traced(end time.Time) {
 			}
 		}
 		// The address is known since.
-		if owed := max(h.owedTo(h.conn.private), least(h.Granted, h.Hurried, h.conn.private)); owed > x.Bound {
+		if owed := max(h.delayFor(h.conn.private), least(h.Granted, h.Hurried, h.conn.private)); owed > x.Bound {
 			x.Bound, x.BoundSource = owed, DelayDefault
 		}
 	}
-	if h.Journal != nil {
-		h.Journal.Ended(x)
+	if h.RequestLog != nil {
+		h.RequestLog.Ended(x)
 	}
 	if h.c.onOver != nil {
 		h.c.onOver(x)

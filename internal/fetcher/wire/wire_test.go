@@ -18,18 +18,18 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// newTestHold is a hold on a host, outside of any visit, whose every name leads to addr on the
+// newTestSession is a hold on a host, outside of any visit, whose every name leads to addr on the
 // network of the test.
-func newTestHold(t testing.TB, opt Options, addr, host string) *Hold {
+func newTestSession(t testing.TB, opt Options, addr, host string) *Session {
 	t.Helper()
 	if opt.Dial == nil {
 		opt.Dial = simnet.Of(t).Dial
 	}
-	return newHoldOf(t, opt, addr, host)
+	return newSessionOf(t, opt, addr, host)
 }
 
-// newHoldOf is newTestHold with the options as they are: without Dial it uses real sockets.
-func newHoldOf(t testing.TB, opt Options, addr, host string) *Hold {
+// newSessionOf is newTestSession with the options as they are: without Dial it uses real sockets.
+func newSessionOf(t testing.TB, opt Options, addr, host string) *Session {
 	t.Helper()
 	var list []string
 	if addr != "" {
@@ -45,15 +45,15 @@ func newHoldOf(t testing.TB, opt Options, addr, host string) *Hold {
 	c := NewClient(opt)
 	c.check.onFire = func(why string) { t.Error("a request had to be stopped:", why) }
 	t.Cleanup(c.Close)
-	return holdOn(t, c, cfg, host)
+	return sessionOn(t, c, cfg, host)
 }
 
-func holdOn(t testing.TB, c *Client, cfg *Config, host string) *Hold {
+func sessionOn(t testing.TB, c *Client, cfg *Config, host string) *Session {
 	ctx, cancel := context.WithCancel(context.Background())
 	l, lctx := NewLease(ctx, boottime.Now, boottime.Now(), 10*time.Minute)
 	waiting, stop := context.WithCancel(lctx)
 	t.Cleanup(func() { stop(); l.End(); cancel() })
-	h := c.NewHold(lctx, waiting, cfg, canon.Host(host), l)
+	h := c.NewSession(lctx, waiting, cfg, canon.Host(host), l)
 	h.Hurried = true
 	return h
 }
@@ -63,10 +63,10 @@ func wantNone(int, http.Header) Wanted { return Wanted{} }
 
 func TestRequestOnTheWire(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		w := wiretest.New(t, simnet.Of(t), wiretest.Say("HTTP/1.1 200 OK\r\nSet-Cookie: a=b; Path=/\r\nContent-Length: 0\r\n\r\n"))
+		w := wiretest.New(t, simnet.Of(t), wiretest.Answer("HTTP/1.1 200 OK\r\nSet-Cookie: a=b; Path=/\r\nContent-Length: 0\r\n\r\n"))
 		t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 		t.Setenv("http_proxy", "http://127.0.0.1:1")
-		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
 		paths := []string{"/", "/a/b?c=d&e", "//double//slash?x=//y", "/%5Ba%5D[b]|", "/a%2Fb;c=d@e:f,g!$'()*+?q=%20{}|\\^`", "/~user/%E4%BD%A0", "//?", "/a:b"}
 		var want []string
 		for _, p := range paths {
@@ -106,7 +106,7 @@ func TestNoSilentRepeat(t *testing.T) {
 	t.Run("the connection was closed", func(t *testing.T) {
 		simnet.Test(t, func(t *testing.T) {
 			w := wiretest.New(t, simnet.Of(t), rude)
-			h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+			h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
 			u := urlOf(t, "http://h.test/")
 			if _, err := h.exchange(u, nil, wantAll); err != nil {
 				t.Fatal(err)
@@ -123,8 +123,8 @@ func TestNoSilentRepeat(t *testing.T) {
 	t.Run("once more after the delay", func(t *testing.T) {
 		simnet.Test(t, func(t *testing.T) {
 			w := wiretest.New(t, simnet.Of(t), rude)
-			h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-			h.Owed = 100 * time.Millisecond
+			h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
+			h.Delayed = 100 * time.Millisecond
 			u := urlOf(t, "http://h.test/")
 			for range 2 {
 				if a, err := h.Fetch(u, nil, wantAll); err != nil || string(a.Body) != "hello" {
@@ -136,7 +136,7 @@ func TestNoSilentRepeat(t *testing.T) {
 				t.Fatalf("%d requests arrived, %d counted, want 3", len(seen), h.Requests)
 			}
 			for i := 1; i < 3; i++ {
-				if gap := seen[i].At.Sub(seen[i-1].At); gap < h.Owed {
+				if gap := seen[i].At.Sub(seen[i-1].At); gap < h.Delayed {
 					t.Errorf("request %d came %v after the one before", i, gap)
 				}
 			}
@@ -152,7 +152,7 @@ func TestNoSilentRepeat(t *testing.T) {
 				c.Write([]byte(wiretest.OKAnswer))
 				return true
 			})
-			h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+			h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
 			u := urlOf(t, "http://h.test/")
 			h.Fetch(u, nil, wantAll)
 			_, err := h.Fetch(u, nil, wantAll)
@@ -179,8 +179,8 @@ func TestTimeoutOfAKeptConnection(t *testing.T) {
 			io.WriteString(c, wiretest.OKAnswer)
 			return true
 		})
-		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
-		h.Owed = 100 * time.Millisecond
+		h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
+		h.Delayed = 100 * time.Millisecond
 		u := urlOf(t, "http://h.test/robots.txt")
 		for range 2 {
 			if a, err := h.Fetch(u, nil, wantAll); err != nil || a.Status != 200 {
@@ -192,13 +192,13 @@ func TestTimeoutOfAKeptConnection(t *testing.T) {
 			t.Fatalf("%d requests arrived, want 3", len(seen))
 		}
 		for i := 1; i < 3; i++ {
-			if gap := seen[i].At.Sub(seen[i-1].At); gap < h.Owed {
+			if gap := seen[i].At.Sub(seen[i-1].At); gap < h.Delayed {
 				t.Errorf("request %d came %v after the one before", i, gap)
 			}
 		}
 		// On a connection of its own it is what the server says.
-		w = wiretest.New(t, simnet.Of(t), wiretest.Say(goodbye))
-		h = newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		w = wiretest.New(t, simnet.Of(t), wiretest.Answer(goodbye))
+		h = newTestSession(t, Options{}, w.Addr().String(), "h.test")
 		if a, err := h.Fetch(u, nil, wantAll); err != nil || a.Status != 408 || len(w.Seen()) != 1 {
 			t.Errorf("%d, %v after %d requests", a.Status, err, len(w.Seen()))
 		}
@@ -216,7 +216,7 @@ func TestTailOfTheLastAnswer(t *testing.T) {
 			io.WriteString(c, wiretest.OKAnswer)
 			return true
 		})
-		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
 		u := urlOf(t, "http://h.test/")
 		h.Fetch(u, nil, wantAll)
 		_, err := h.Fetch(u, nil, wantAll)
@@ -232,8 +232,8 @@ func TestTailOfTheLastAnswer(t *testing.T) {
 // A connection sends one request per permit, whoever writes to it.
 func TestConnNeedsAPermit(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		w := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
-		h := newTestHold(t, Options{}, w.Addr().String(), "h.test")
+		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
+		h := newTestSession(t, Options{}, w.Addr().String(), "h.test")
 		if _, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll); err != nil {
 			t.Fatal(err)
 		}
@@ -257,8 +257,8 @@ func TestConnNeedsAPermit(t *testing.T) {
 // Two origins of a host share one connection's place.
 func TestOneConnectionPerHost(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		w, w2 := wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer)), wiretest.New(t, simnet.Of(t), wiretest.Say(wiretest.OKAnswer))
-		h := newTestHold(t, Options{}, "127.0.0.1", "h.test")
+		w, w2 := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer)), wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
+		h := newTestSession(t, Options{}, "127.0.0.1", "h.test")
 		h.cfg.Resolve = ResolveMap{suffixes: []suffixMapping{{"", mapping{addr: netip.MustParseAddr("127.0.0.1")}}}}
 		urls := []string{"http://h.test:" + wiretest.Port(w) + "/", "http://h.test:" + wiretest.Port(w2) + "/", "http://h.test:" + wiretest.Port(w) + "/x"}
 		for _, u := range urls {

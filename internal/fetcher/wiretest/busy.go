@@ -18,12 +18,12 @@ type busy struct {
 	HangsUp   bool          // after each answer
 	impatient time.Duration // with a connection that says nothing; 0: it waits
 
-	Mu                   sync.Mutex // guards what follows
-	Open, MostOpen       int
-	under, mostUnder     int
-	HungUp               int
-	Starts, ends         []time.Time // of requests
-	connections, Answers int
+	Mu                     sync.Mutex // guards what follows
+	Open, MostOpen         int
+	inFlight, mostInFlight int
+	HungUp                 int
+	Starts, ends           []time.Time // of requests
+	connections, Answers   int
 }
 
 // NewBusy makes an origin that takes so long for an answer, and hangs up on a connection that says
@@ -84,8 +84,8 @@ func (b *busy) serve(c net.Conn) {
 				c.SetReadDeadline(time.Time{})
 				b.Mu.Lock()
 				b.Starts = append(b.Starts, time.Now())
-				b.under++
-				b.mostUnder = max(b.mostUnder, b.under)
+				b.inFlight++
+				b.mostInFlight = max(b.mostInFlight, b.inFlight)
 				b.Mu.Unlock()
 			}
 			if line == "\r\n" {
@@ -94,7 +94,7 @@ func (b *busy) serve(c net.Conn) {
 		}
 		time.Sleep(b.takes)
 		b.Mu.Lock()
-		b.under--
+		b.inFlight--
 		b.Answers++
 		b.ends = append(b.ends, time.Now())
 		b.Mu.Unlock()

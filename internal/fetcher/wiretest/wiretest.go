@@ -148,8 +148,8 @@ func New(t testing.TB, on Network, answer func(c net.Conn, h Head) bool) *Server
 // OKAnswer is a whole answer: a page that says hello.
 const OKAnswer = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello"
 
-// Say answers each request with s.
-func Say(s string) func(net.Conn, Head) bool {
+// Answer answers each request with s.
+func Answer(s string) func(net.Conn, Head) bool {
 	return func(c net.Conn, _ Head) bool { c.Write([]byte(s)); return true }
 }
 

@@ -37,17 +37,17 @@ func (s *Account) summarise(now time.Time) *ledger.Summary {
 		m.DueSoon++ // there are more to come
 	}
 	for ref := range s.mirrors.Settling {
-		if s.mirrors.Settles(ref) {
+		if s.mirrors.Resolving(ref) {
 			m.DueSoon++
 		}
 	}
 	asleep := s.ledger.Meta.Counts.Queued // all of it is due
 	for _, h := range s.ledger.Hosts {
 		asleep -= h.Queued
-		errands := int64(0)
-		if len(h.Errands) > 0 && !h.Due.After(s.patientUntil(now)) {
-			errands = s.polite.ErrandsDueBy(h, s.patientUntil(now), now, s.patience())
-			m.DueSoon += errands
+		aux := int64(0)
+		if len(h.Aux) > 0 && !h.Due.After(s.patientUntil(now)) {
+			aux = s.polite.AuxDueBy(h, s.patientUntil(now), now, s.patience())
+			m.DueSoon += aux
 		}
 		if next, n := s.recrawl.AgainOf(h); n > 0 {
 			if m.Again == 0 || next.Before(m.Next) {
@@ -56,22 +56,22 @@ func (s *Account) summarise(now time.Time) *ledger.Summary {
 			m.Again += n
 		}
 		if h.Queued == 0 {
-			s.foresee(&m.Outlook, h, errands, now)
+			s.foresee(&m.Outlook, h, aux, now)
 			continue
 		}
-		held, reason, until := s.HeldBack(h, now)
+		held, reason, until := s.Postponed(h, now)
 		if held {
-			m.Held = append(m.Held, crawl.HeldHost{Host: string(h.Name), Queued: h.Queued, Reason: reason, Until: until})
+			m.Postponed = append(m.Postponed, crawl.PostponedHost{Host: string(h.Name), Queued: h.Queued, Reason: reason, Until: until})
 			continue
 		}
 		m.DueSoon += h.Queued
-		s.foresee(&m.Outlook, h, errands, now)
+		s.foresee(&m.Outlook, h, aux, now)
 	}
 	asleep -= s.resting(&m, now)
-	slices.SortFunc(m.Held, func(a, b crawl.HeldHost) int {
+	slices.SortFunc(m.Postponed, func(a, b crawl.PostponedHost) int {
 		return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Host, b.Host))
 	})
-	m.Held = m.Held[:min(len(m.Held), maxHeld)]
+	m.Postponed = m.Postponed[:min(len(m.Postponed), maxPostponed)]
 	m.DueSoon += max(asleep, 0) + s.sitemaps.DueBy(s.patientUntil(now))
 	m.Outlook.Left += float64(max(asleep, 0))
 	m.Cost = time.Since(began)
@@ -83,12 +83,14 @@ func (s *Account) summarise(now time.Time) *ledger.Summary {
 // are queued. Those that rest for longer than a crawl waits are held by what has them rest.
 func (s *Account) resting(m *ledger.Summary, now time.Time) (queued int64) {
 	limit := s.patientUntil(now)
-	var held []ledger.Resting
+	var held []ledger.EvictedHost
 	first := func() {
-		slices.SortFunc(held, func(a, b ledger.Resting) int { return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.ID, b.ID)) })
-		held = held[:min(len(held), maxHeld)]
+		slices.SortFunc(held, func(a, b ledger.EvictedHost) int {
+			return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.ID, b.ID))
+		})
+		held = held[:min(len(held), maxPostponed)]
 	}
-	err := s.ledger.EachResting(func(r ledger.Resting) {
+	err := s.ledger.EachEvicted(func(r ledger.EvictedHost) {
 		queued += r.Queued
 		if s.ledger.Judge.Spec.Refreshes() && r.Again > 0 {
 			if m.Again += r.Again; m.Next.IsZero() || r.Until.Before(m.Next) {
@@ -101,7 +103,7 @@ func (s *Account) resting(m *ledger.Summary, now time.Time) (queued int64) {
 			m.DueSoon += r.Queued
 			m.Outlook.Left += float64(r.Queued)
 		default:
-			if held = append(held, r); len(held) > 4*maxHeld {
+			if held = append(held, r); len(held) > 4*maxPostponed {
 				first()
 			}
 		}
@@ -113,8 +115,8 @@ func (s *Account) resting(m *ledger.Summary, now time.Time) (queued int64) {
 			err = cmp.Or(err, e, ledger.ErrRecord)
 			continue
 		}
-		_, reason, _ := s.HeldBack(h, now)
-		m.Held = append(m.Held, crawl.HeldHost{Host: string(h.Name), Queued: r.Queued, Reason: reason, Until: r.Until})
+		_, reason, _ := s.Postponed(h, now)
+		m.Postponed = append(m.Postponed, crawl.PostponedHost{Host: string(h.Name), Queued: r.Queued, Reason: reason, Until: r.Until})
 	}
 	if err != nil {
 		s.ledger.Log.Error("evicted hosts cannot be read", "error", s.ledger.Blame(err))
@@ -126,12 +128,12 @@ func (s *Account) resting(m *ledger.Summary, now time.Time) (queued int64) {
 // going to lead to is not guessed: on crawls of real sites every guess that we tried was farther
 // from what came than none (design §9.2). While a host finds more than it works off, all that is
 // said is that it takes at least so long.
-func (s *Account) foresee(o *crawl.Outlook, h *ledger.Host, errands int64, now time.Time) {
+func (s *Account) foresee(o *crawl.Outlook, h *ledger.Host, aux int64, now time.Time) {
 	queued := h.Queued
 	if n := s.ledger.Judge.Spec.MaxPagesPerHost; n > 0 {
 		queued = min(queued, max(n-h.Stored, 0)) // the rest is refused without being asked for
 	}
-	left := queued + errands
+	left := queued + aux
 	if left == 0 || s.polite.Paused(h) { // the operator does not say until when
 		return
 	}
@@ -149,7 +151,7 @@ func (s *Account) foresee(o *crawl.Outlook, h *ledger.Host, errands int64, now t
 	}
 	// The last answer needs no delay after it, and the first request may have to wait for its own,
 	// in a visit as well as between two.
-	wait := max(h.Due.Sub(now), s.ledger.Phase.Owes(now), 0) - delay
+	wait := max(h.Due.Sub(now), s.ledger.Phase.RemainingDelay(now), 0) - delay
 	seconds := o.AddHost(float64(left), wait, delay+h.Response)
 	if h.Grows() {
 		o.GrowingS = max(o.GrowingS, seconds)

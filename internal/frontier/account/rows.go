@@ -170,7 +170,7 @@ func UpdatesKey(u *crawl.UpdatesInfo, sort string) paging.Key {
 	case "state":
 		k.Text = u.State
 	case "told":
-		k.N = float64(u.Told)
+		k.N = float64(u.Reported)
 	case "confirmed":
 		k.N = float64(u.Confirmed)
 	case "last":

@@ -12,8 +12,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// maxHeld bounds the held hosts that a status lists; the count of URLs is exact all the same.
-const maxHeld = 100
+// maxPostponed bounds the held hosts that a status lists; the count of URLs is exact all the same.
+const maxPostponed = 100
 
 // Status is the shard's part of the crawl's accounting.
 func (s *Account) Status(now time.Time) crawl.Status {
@@ -37,12 +37,12 @@ func (s *Account) Status(now time.Time) crawl.Status {
 		st.NextAgain = &next
 	}
 	dueSoon := sum.DueSoon
-	st.Held = slices.Clone(sum.Held)
+	st.Postponed = slices.Clone(sum.Postponed)
 	st.Outlook = s.outlook(sum, now)
 	st.PausedHosts, st.PausedURLs = s.paused()
 	st.Shards = []crawl.ShardStatus{{
-		Shard: s.ledger.ID, Epoch: s.ledger.Epoch, Owner: s.ledger.Meta.Owner, Applied: s.ledger.Meta.Seq, Outstanding: len(s.visits.Outstanding), Outbox: s.ledger.Owed(),
-		Errands: s.ledger.PendingErrands(now, s.patience()) + s.mirrors.Pending(now, s.patience()), DueSoon: dueSoon,
+		Shard: s.ledger.ID, Epoch: s.ledger.Epoch, Owner: s.ledger.Meta.Owner, Applied: s.ledger.Meta.Seq, Outstanding: len(s.visits.Outstanding), Outbox: s.ledger.Pending(),
+		Aux: s.ledger.PendingAux(now, s.patience()) + s.mirrors.Pending(now, s.patience()), DueSoon: dueSoon,
 		Paused: s.ledger.Judge.Spec.Paused, Forgotten: s.ledger.Judge.ForgottenText, Forgetting: s.passes.Listed(ledger.BucketForget), Retrying: s.passes.Listed(ledger.BucketRetry), Passing: s.passes.Passing(),
 	}}
 	st.Round = s.round(st, now)
@@ -58,7 +58,7 @@ func (s *Account) round(st crawl.Status, now time.Time) *crawl.Round {
 	}
 	r.Began, r.Next = r.Began.UTC(), r.Next.UTC()
 	mine := &st.Shards[0]
-	r.Over = mine.DueSoon == 0 && mine.Outstanding == 0 && mine.Errands == 0 && mine.Outbox == 0 && !mine.Passing &&
+	r.Over = mine.DueSoon == 0 && mine.Outstanding == 0 && mine.Aux == 0 && mine.Outbox == 0 && !mine.Passing &&
 		(st.NextAgain == nil || !st.NextAgain.Before(r.Next))
 	return &r
 }
@@ -90,11 +90,11 @@ func (s *Account) patience() time.Duration {
 // restart it counts from the end of that: a host that must wait for our own lease to run out is not
 // held by anything of its own.
 func (s *Account) patientUntil(now time.Time) time.Time {
-	return now.Add(s.ledger.Phase.Owes(now) + s.patience())
+	return now.Add(s.ledger.Phase.RemainingDelay(now) + s.patience())
 }
 
-// HeldBack reports that nothing of h will be asked for within hold-max, why, and until when.
-func (s *Account) HeldBack(h *ledger.Host, now time.Time) (held bool, reason string, until time.Time) {
+// Postponed reports that nothing of h will be asked for within hold-max, why, and until when.
+func (s *Account) Postponed(h *ledger.Host, now time.Time) (held bool, reason string, until time.Time) {
 	if h.Visit != nil {
 		return false, "", until
 	}
@@ -206,7 +206,7 @@ func (s *Account) hostState(h *ledger.Host, now time.Time) (state, reason string
 	case s.polite.Paused(h):
 		return "paused", "paused by the operator; to continue, type: curtsy host resume " + string(h.Name), nil
 	}
-	if h.Queued == 0 && len(h.Errands) == 0 {
+	if h.Queued == 0 && len(h.Aux) == 0 {
 		if t, n := s.recrawl.AgainOf(h); n > 0 {
 			next := t
 			return "idle", "", &next
@@ -218,7 +218,7 @@ func (s *Account) hostState(h *ledger.Host, now time.Time) (state, reason string
 			return "robots-pending", "its robots.txt leads to " + o.PendingOn, nil
 		}
 	}
-	if held, why, until := s.HeldBack(h, now); held {
+	if held, why, until := s.Postponed(h, now); held {
 		next := until // not until itself, which would be put on the heap for every host
 		return "held", why, &next
 	}

@@ -56,7 +56,7 @@ func (s *Account) sitemapUpdates(h *ledger.Host, o *ledger.Origin) (info crawl.U
 			info.LastReport = &crawl.UpdatesReport{At: *m.ReadAt, Entries: int64(m.Entries), Refused: int64(m.Skipped)}
 		}
 		info.Reports++
-		info.Told += int64(m.Entries)
+		info.Reported += int64(m.Entries)
 		info.Requests += m.Requests
 	}
 	info.Site, info.Source, info.Channel, info.State = o.Origin.String(), crawl.SourceSitemap.String(), "poll", "read"

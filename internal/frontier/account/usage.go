@@ -34,10 +34,10 @@ func usageLines(f *robots.File, agent string, o *ledger.Origin) (lines []crawl.U
 		}
 		var said usage.Set
 		uses.Line(&said, l)
-		lines = append(lines, crawl.UsageLine{Line: l.Line, Text: crawl.ShortDetail(l.Text), Path: crawl.ShortDetail(l.Path), Says: says(said.Preferences())})
+		lines = append(lines, crawl.UsageLine{Line: l.Line, Text: crawl.ShortDetail(l.Text), Path: crawl.ShortDetail(l.Path), Preferences: says(said.Preferences())})
 	}
 	for _, s := range inferred(f, o) {
-		lines = append(lines, crawl.UsageLine{Line: s.Line, Text: s.Text, Says: map[string]string{s.Purpose.String(): s.Value.String()}, Inferred: true})
+		lines = append(lines, crawl.UsageLine{Line: s.Line, Text: s.Text, Preferences: map[string]string{s.Purpose.String(): s.Value.String()}, Inferred: true})
 	}
 	slices.SortStableFunc(lines, func(a, b crawl.UsageLine) int { return a.Line - b.Line })
 	return lines, more

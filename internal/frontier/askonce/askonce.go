@@ -27,7 +27,7 @@ type file struct {
 	ledger   *ledger.Ledger
 	on       bool // the spec wants it
 
-	kind   crawl.ErrandKind
+	kind   crawl.AuxKind
 	path   string
 	wanted func(s *crawl.Spec) bool
 	due    func(o *ledger.Origin) *time.Time
@@ -40,7 +40,7 @@ type file struct {
 
 // SecurityTxt asks origins for their security.txt (RFC 9116) while the spec wants that.
 func SecurityTxt(f *features.Features, l *ledger.Ledger) features.Feature {
-	return (&file{features: f, ledger: l, kind: crawl.ErrandSecurityTxt, path: "/.well-known/security.txt",
+	return (&file{features: f, ledger: l, kind: crawl.AuxSecurityTxt, path: "/.well-known/security.txt",
 		wanted: func(s *crawl.Spec) bool { return s.SecurityTxt },
 		due:    func(o *ledger.Origin) *time.Time { return &o.SecurityTxtDue },
 		known:  func(o *ledger.Origin) bool { return o.SecurityTxt != nil },
@@ -66,7 +66,7 @@ func SecurityTxt(f *features.Features, l *ledger.Ledger) features.Feature {
 // LLMSTxt asks origins for their /llms.txt (signals.md §6 row 22) while the spec wants that. Its
 // links come before the answer, as those of any page.
 func LLMSTxt(f *features.Features, l *ledger.Ledger) features.Feature {
-	return (&file{features: f, ledger: l, kind: crawl.ErrandLLMSTxt, path: crawl.LLMSTxtPath,
+	return (&file{features: f, ledger: l, kind: crawl.AuxLLMSTxt, path: crawl.LLMSTxtPath,
 		wanted: func(s *crawl.Spec) bool { return s.LLMSTxt },
 		due:    func(o *ledger.Origin) *time.Time { return &o.LLMSTxtDue },
 		known:  func(o *ledger.Origin) bool { return o.LLMSTxt != nil },
@@ -87,12 +87,12 @@ func LLMSTxt(f *features.Features, l *ledger.Ledger) features.Feature {
 
 func (f *file) feature() features.Feature {
 	return features.Feature{
-		Errands: map[crawl.ErrandKind]features.ErrandKind{
+		Aux: map[crawl.AuxKind]features.AuxKind{
 			f.kind: {From: polite.PageFrom, Answer: f.answer},
 		},
-		Ask:    f.ask,
-		Turned: f.turned,
-		Respec: f.respec,
+		Ask:           f.ask,
+		MirrorChanged: f.mirrorChanged,
+		Respec:        f.respec,
 	}
 }
 
@@ -109,16 +109,16 @@ func (f *file) ask(h *ledger.Host, i int, now time.Time) error {
 	if !ok || !f.on || now.Before(*f.due(o)) || h.Queued == 0 && h.Stored == 0 {
 		return nil
 	}
-	return f.features.AddErrand(crawl.Errand{Kind: f.kind, URL: u, Origin: o.Origin, ReplyShard: f.ledger.ID}, now)
+	return f.features.AddAux(crawl.AuxRequest{Kind: f.kind, URL: u, Origin: o.Origin, ReplyShard: f.ledger.ID}, now)
 }
 
 // answer keeps what came of asking. Applied again it changes nothing.
 func (f *file) answer(a *crawl.Answer, at, _ time.Time) error {
-	h, err := f.ledger.HostNamed(a.Errand.Origin.Host)
+	h, err := f.ledger.HostNamed(a.Aux.Origin.Host)
 	if h == nil || err != nil {
 		return err
 	}
-	i, ok := h.OriginIndex(a.Errand.Origin)
+	i, ok := h.OriginIndex(a.Aux.Origin)
 	if !ok {
 		return nil
 	}
@@ -131,12 +131,12 @@ func (f *file) answer(a *crawl.Answer, at, _ time.Time) error {
 	if _, ok := f.url(o); !ok {
 		f.forget(o)
 	}
-	f.ledger.Touch(h)
+	f.ledger.MarkDirty(h)
 	return nil
 }
 
-// turned takes the question back when an origin has become a mirror.
-func (f *file) turned(h *ledger.Host, i int, now time.Time) error {
+// mirrorChanged takes the question back when an origin has become a mirror.
+func (f *file) mirrorChanged(h *ledger.Host, i int, now time.Time) error {
 	if o := &h.Origins[i]; o.Mirror.Mirrored() {
 		return f.drop(h, o, now)
 	}
@@ -153,13 +153,13 @@ func (f *file) respec() error {
 	for _, h := range f.ledger.Hosts {
 		for i := range h.Origins {
 			o := &h.Origins[i]
-			if !f.known(o) && len(h.Errands) == 0 {
+			if !f.known(o) && len(h.Aux) == 0 {
 				continue
 			}
 			_, ok := f.url(o)
 			if !ok && f.known(o) {
 				f.forget(o)
-				f.ledger.Touch(h)
+				f.ledger.MarkDirty(h)
 			}
 			if !ok || !f.on {
 				if err := f.drop(h, o, time.Now()); err != nil {
@@ -173,9 +173,9 @@ func (f *file) respec() error {
 
 // drop takes back the errand that asks o, if there is one.
 func (f *file) drop(h *ledger.Host, o *ledger.Origin, now time.Time) error {
-	i := slices.IndexFunc(h.Errands, func(e crawl.Errand) bool { return e.Kind == f.kind && e.Origin == o.Origin })
+	i := slices.IndexFunc(h.Aux, func(e crawl.AuxRequest) bool { return e.Kind == f.kind && e.Origin == o.Origin })
 	if i < 0 {
 		return nil
 	}
-	return f.features.DropErrand(h, h.Errands[i], now)
+	return f.features.DropAux(h, h.Aux[i], now)
 }

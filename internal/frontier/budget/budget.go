@@ -14,9 +14,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// GhostTime is how long the URLs of a visit that expired count against the page budget: its fetcher
-// may still tell of them.
-const GhostTime = 2 * times.OwnerLease
+// ExpiredTime is how long the URLs of a visit that expired count against the page budget: its
+// fetcher may still tell of them.
+const ExpiredTime = 2 * times.OwnerLease
 
 // budgetKey is the record in the crawl's bucket that holds how many pages each shard has
 // reserved of --max-pages.
@@ -50,25 +50,25 @@ type Budget struct {
 
 // share is what one shard of this process uses and has reserved.
 type share struct {
-	valid    func() bool // may this process still speak for the shard; nil: yes
-	Used     int64
-	taken    int64 // since used was told
-	bytes    int64
-	Reserved int64 // as in the record, if settled
-	settled  bool
-	saidAt   time.Time // what it uses, though perhaps in vain
+	valid      func() bool // may this process still speak for the shard; nil: yes
+	Used       int64
+	taken      int64 // since used was told
+	bytes      int64
+	Reserved   int64 // as in the record, if settled
+	settled    bool
+	reportedAt time.Time // what it uses, though perhaps in vain
 
 	// After an unclean take-over what the last owner had reserved and does not show as used may be
 	// in visits under way, whose pages are told of later. Their slots are kept for a while.
-	inherits    bool // ghosts are to be read from the record
-	ghosts      int64
-	ghostsUntil time.Time
+	inherits     bool // ghosts are to be read from the record
+	expired      int64
+	expiredUntil time.Time
 }
 
 // need is how many slots the shard must have reserved.
 func (sh *share) need(now time.Time) int64 {
-	if now.Before(sh.ghostsUntil) {
-		return sh.Used + sh.taken + sh.ghosts
+	if now.Before(sh.expiredUntil) {
+		return sh.Used + sh.taken + sh.expired
 	}
 	return sh.Used + sh.taken
 }
@@ -76,7 +76,7 @@ func (sh *share) need(now time.Time) int64 {
 // inherit takes over what the last owner had reserved.
 func (sh *share) inherit(reserved int64) {
 	if sh.inherits {
-		sh.ghosts, sh.inherits = max(reserved-sh.Used, 0), false
+		sh.expired, sh.inherits = max(reserved-sh.Used, 0), false
 	}
 }
 
@@ -114,7 +114,7 @@ func (b *Budget) Join(shard int, used, bytes int64, valid func() bool, unclean b
 	sh := b.Share(shard)
 	*sh = share{valid: valid, Used: used, bytes: bytes}
 	if unclean {
-		sh.inherits, sh.ghostsUntil = true, time.Now().Add(GhostTime)
+		sh.inherits, sh.expiredUntil = true, time.Now().Add(ExpiredTime)
 	}
 }
 
@@ -277,12 +277,12 @@ func (b *Budget) GiveBack(shard int) {
 	b.mu.Lock()
 	sh := b.shares[shard]
 	now := time.Now()
-	idle := sh != nil && b.Limit > 0 && sh.ours() && (!sh.settled && now.Sub(sh.saidAt) >= budgetEvery || sh.settled && sh.Reserved > sh.need(now))
+	idle := sh != nil && b.Limit > 0 && sh.ours() && (!sh.settled && now.Sub(sh.reportedAt) >= budgetEvery || sh.settled && sh.Reserved > sh.need(now))
 	if !idle || b.asking {
 		b.mu.Unlock()
 		return
 	}
-	b.asking, sh.saidAt = b.Async, now
+	b.asking, sh.reportedAt = b.Async, now
 	b.mu.Unlock()
 	if b.Async {
 		go func() {
@@ -351,9 +351,9 @@ func (b *Budget) SetLimit(pages, bytes int64) {
 	}
 }
 
-// TellBytes keeps other frontiers informed of the bytes read here, and this one of theirs, while
+// ReportBytes keeps other frontiers informed of the bytes read here, and this one of theirs, while
 // bytes are limited. It returns when ctx ends.
-func (b *Budget) TellBytes(ctx context.Context) error {
+func (b *Budget) ReportBytes(ctx context.Context) error {
 	t := time.NewTicker(budgetEvery)
 	defer t.Stop()
 	for {

@@ -130,7 +130,7 @@ func (w *Writer) rotate() error {
 		if err := errors.Join(w.f.Sync(), step("synced")); err != nil {
 			return err
 		}
-		if err := w.putAside(); err != nil {
+		if err := w.quarantine(); err != nil {
 			return err
 		}
 		w.gone = true
@@ -149,8 +149,8 @@ func (w *Writer) rotate() error {
 	return w.removeOld()
 }
 
-// putAside gives the full file the name of its place in the log.
-func (w *Writer) putAside() error {
+// quarantine gives the full file the name of its place in the log.
+func (w *Writer) quarantine() error {
 	old, err := oldFiles(w.dir)
 	if err != nil {
 		return err

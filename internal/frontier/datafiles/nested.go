@@ -60,8 +60,8 @@ func (s *DataFiles) putNested(key []byte, r Nested) error {
 }
 
 // wantNested has a nested file asked for that is due.
-func (s *DataFiles) wantNested(e *crawl.Errand, now time.Time) (*ledger.Host, error) {
-	h, err := s.features.NewErrand(e, now)
+func (s *DataFiles) wantNested(e *crawl.AuxRequest, now time.Time) (*ledger.Host, error) {
+	h, err := s.features.NewAux(e, now)
 	if h == nil || err != nil {
 		return nil, err
 	}
@@ -73,12 +73,12 @@ func (s *DataFiles) wantNested(e *crawl.Errand, now time.Time) (*ledger.Host, er
 
 // nestedDue decides whether a nested file is to be asked for now, and notes it. Offered again,
 // it is asked for once.
-func (s *DataFiles) nestedDue(h *ledger.Host, e *crawl.Errand, now time.Time) (due bool, err error) {
+func (s *DataFiles) nestedDue(h *ledger.Host, e *crawl.AuxRequest, now time.Time) (due bool, err error) {
 	i, ok := h.OriginIndex(e.Origin)
 	if !ok || e.URL.Origin() != e.Origin || e.Hop < 1 || e.Hop > datatxt.MaxNesting || h.Origins[i].Mirror.Mirrored() {
 		return false, nil
 	}
-	if slices.ContainsFunc(h.Errands, func(x crawl.Errand) bool { return x.Kind == crawl.ErrandNested && x.URL == e.URL }) {
+	if slices.ContainsFunc(h.Aux, func(x crawl.AuxRequest) bool { return x.Kind == crawl.AuxNested && x.URL == e.URL }) {
 		return false, nil
 	}
 	key := nestedKey(h.ID, e.URL)
@@ -87,7 +87,7 @@ func (s *DataFiles) nestedDue(h *ledger.Host, e *crawl.Errand, now time.Time) (d
 		return false, err
 	}
 	if !known {
-		if room, err := s.roomForNested(h, e.Origin, now); !room || err != nil {
+		if room, err := s.capacityForNested(h, e.Origin, now); !room || err != nil {
 			return false, err
 		}
 	}
@@ -95,9 +95,9 @@ func (s *DataFiles) nestedDue(h *ledger.Host, e *crawl.Errand, now time.Time) (d
 	return true, s.putNested(key, r)
 }
 
-// roomForNested makes room for one more nested file of an origin, at the cost of one of which
+// capacityForNested makes room for one more nested file of an origin, at the cost of one of which
 // nothing holds any more.
-func (s *DataFiles) roomForNested(h *ledger.Host, o canon.Origin, now time.Time) (bool, error) {
+func (s *DataFiles) capacityForNested(h *ledger.Host, o canon.Origin, now time.Time) (bool, error) {
 	n, past := 0, []byte(nil)
 	err := s.EachNested(h, o, func(k []byte, r *Nested) error {
 		if n++; past == nil && !now.Before(r.Due) {
@@ -137,11 +137,11 @@ func (s *DataFiles) EachNested(h *ledger.Host, o canon.Origin, fn func(key []byt
 
 // answer takes in what came of asking for a nested file. Applied again it changes nothing.
 func (s *DataFiles) answer(a *crawl.Answer, at time.Time) error {
-	h, err := s.ledger.HostNamed(a.Errand.URL.Host())
+	h, err := s.ledger.HostNamed(a.Aux.URL.Host())
 	if h == nil || err != nil {
 		return err
 	}
-	key := nestedKey(h.ID, a.Errand.URL)
+	key := nestedKey(h.ID, a.Aux.URL)
 	if _, known, err := s.nestedRecord(key); !known || err != nil {
 		return err
 	}
@@ -194,9 +194,9 @@ func (s *DataFiles) DropNested(h *ledger.Host, o canon.Origin, now time.Time) er
 			err = s.ledger.Drop(ledger.BucketNested, k)
 		}
 	}
-	for _, e := range slices.Clone(h.Errands) {
-		if err == nil && e.Kind == crawl.ErrandNested && e.Origin == o {
-			err = s.features.DropErrand(h, e, now)
+	for _, e := range slices.Clone(h.Aux) {
+		if err == nil && e.Kind == crawl.AuxNested && e.Origin == o {
+			err = s.features.DropAux(h, e, now)
 		}
 	}
 	return err

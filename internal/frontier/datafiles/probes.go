@@ -23,19 +23,19 @@ const (
 // (nested.go).
 func (s *DataFiles) DataFeature() features.Feature {
 	return features.Feature{
-		Errands: map[crawl.ErrandKind]features.ErrandKind{
-			crawl.ErrandData: {From: polite.PageFrom, Answer: s.answerProbe},
-			crawl.ErrandNested: {Want: s.wantNested, From: polite.PageFrom,
+		Aux: map[crawl.AuxKind]features.AuxKind{
+			crawl.AuxData: {From: polite.PageFrom, Answer: s.answerProbe},
+			crawl.AuxNested: {Want: s.wantNested, From: polite.PageFrom,
 				Answer: func(a *crawl.Answer, at, _ time.Time) error { return s.answer(a, at) }},
 		},
-		Turned: s.turnData,
-		Times:  ledger.InRecords[Nested](ledger.BucketNested),
+		MirrorChanged: s.dataMirrorChanged,
+		Times:         ledger.InRecords[Nested](ledger.BucketNested),
 	}
 }
 
-// turnData drops the data.txt of an origin that has become a mirror, and what is nested in it. Of
-// one that is no mirror any more it is due.
-func (s *DataFiles) turnData(h *ledger.Host, i int, now time.Time) error {
+// dataMirrorChanged drops the data.txt of an origin that has become a mirror, and what is nested in
+// it. Of one that is no mirror any more it is due.
+func (s *DataFiles) dataMirrorChanged(h *ledger.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if o.Mirror.Mirrored() {
 		s.disownData(o)
@@ -64,26 +64,26 @@ func (s *DataFiles) ApplyProbe(p *crawl.Probe, at, now time.Time) error {
 	o := &h.Origins[i]
 	o.Data, o.DataReason = p.State, strings.Clone(crawl.ShortDetail(p.Reason))
 	o.DataDue = at.Add(min(max(p.Fresh, minProbeFresh), maxProbeFresh))
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	s.JudgeData(o)
 	s.disownData(o) // it was asked for before it was known to be a mirror
 	if o.Data != crawl.ProbePending {
 		return nil
 	}
 	u, err := canon.Parse(p.Location)
-	if err != nil || p.Hops > robots.MaxRedirects {
+	if err != nil || p.Redirects > robots.MaxRedirects {
 		o.Data = crawl.ProbeAbsent
 		return nil
 	}
 	o.DataOn = string(u)
-	return s.ledger.Send(crawl.ShardOf(u.Host(), s.ledger.Judge.Spec.Shards), &crawl.Event{Errands: []crawl.Errand{{
-		Kind: crawl.ErrandData, URL: u, Origin: o.Origin, Hop: p.Hops, ReplyShard: s.ledger.ID,
+	return s.ledger.Send(crawl.ShardOf(u.Host(), s.ledger.Judge.Spec.Shards), &crawl.Event{Aux: []crawl.AuxRequest{{
+		Kind: crawl.AuxData, URL: u, Origin: o.Origin, Hop: p.Redirects, ReplyShard: s.ledger.ID,
 	}}})
 }
 
 // answerProbe takes in another host's answer about /data.txt, if it is still awaited.
 func (s *DataFiles) answerProbe(a *crawl.Answer, at, now time.Time) error {
-	h, err := s.ledger.HostNamed(a.Errand.Origin.Host)
+	h, err := s.ledger.HostNamed(a.Aux.Origin.Host)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *DataFiles) answerProbe(a *crawl.Answer, at, now time.Time) error {
 		return nil
 	}
 	for i := range h.Origins {
-		if o := &h.Origins[i]; o.Origin == a.Errand.Origin && o.Data == crawl.ProbePending && o.DataOn == string(a.Errand.URL) {
+		if o := &h.Origins[i]; o.Origin == a.Aux.Origin && o.Data == crawl.ProbePending && o.DataOn == string(a.Aux.URL) {
 			p := a.Probe
 			p.Origin = o.Origin
 			return s.ApplyProbe(&p, at, now)

@@ -64,7 +64,7 @@ func (s *Features) asAsked() {
 
 // AskSome is that pass.
 func (s *Features) AskSome(now time.Time) (more bool, err error) {
-	if !s.Asking() || len(s.ledger.Outbox) >= ledger.MirrorOwed {
+	if !s.Asking() || len(s.ledger.Outbox) >= ledger.MirrorPending {
 		return false, nil
 	}
 	some := s.ToAsk[:min(len(s.ToAsk), ledger.PassStretch)]
@@ -92,8 +92,8 @@ func (s *Features) AskSome(now time.Time) (more bool, err error) {
 				return false, err
 			}
 		}
-		if h.Asleep {
-			s.ledger.Touch(h) // until when it rests may be another time now
+		if h.Evicted {
+			s.ledger.MarkDirty(h) // until when it rests may be another time now
 		}
 	}
 	if !s.Asking() {

@@ -22,7 +22,7 @@ type Features struct {
 
 	// What features do, by kind and all in order.
 	List  []Feature
-	Kinds map[crawl.ErrandKind]ErrandKind
+	Kinds map[crawl.AuxKind]AuxKind
 }
 
 // New returns them for one shard, with the rooms they stand on.
@@ -34,13 +34,14 @@ func New(ledger *ledger.Ledger) *Features {
 // is nil. A feature stands in files of its own and is known to the others by its line in features
 // alone.
 type Feature struct {
-	// Errands are the kinds of errands that are its own.
-	Errands map[crawl.ErrandKind]ErrandKind
+	// Aux are the kinds of errands that are its own.
+	Aux map[crawl.AuxKind]AuxKind
 	// Ask asks an origin for what the feature wants to know of it, unless that was done lately
 	// (AskOrigin).
 	Ask func(h *ledger.Host, i int, now time.Time) error
-	// Turned follows an origin's becoming a mirror, or none any more. It is asked afterwards.
-	Turned func(h *ledger.Host, i int, now time.Time) error
+	// MirrorChanged follows an origin's becoming a mirror, or none any more. It is asked
+	// afterwards.
+	MirrorChanged func(h *ledger.Host, i int, now time.Time) error
 	// Respec follows another spec, and begins with the one the file is opened with.
 	Respec func() error
 	// Load reads what it keeps in memory, after the file was opened, and again after its times
@@ -93,10 +94,10 @@ func (s *Features) Respec() error {
 	return nil
 }
 
-// Turn has the features follow an origin's becoming a mirror, or none any more.
-func (s *Features) Turn(h *ledger.Host, i int, now time.Time) error {
+// MirrorChanged has the features follow an origin's becoming a mirror, or none any more.
+func (s *Features) MirrorChanged(h *ledger.Host, i int, now time.Time) error {
 	for j := range s.List {
-		if turned := s.List[j].Turned; turned != nil {
+		if turned := s.List[j].MirrorChanged; turned != nil {
 			if err := turned(h, i, now); err != nil {
 				return err
 			}

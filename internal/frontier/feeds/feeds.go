@@ -75,14 +75,14 @@ func New(features *features.Features, ledger *ledger.Ledger, polite *polite.Poli
 // Feature has feeds read.
 func (s *Feeds) Feature() features.Feature {
 	return features.Feature{
-		Errands: map[crawl.ErrandKind]features.ErrandKind{
-			crawl.ErrandFeed: {Want: s.want, From: polite.PageFrom, Dress: s.dress, Answer: s.answer},
+		Aux: map[crawl.AuxKind]features.AuxKind{
+			crawl.AuxFeed: {Want: s.want, From: polite.PageFrom, Dress: s.dress, Answer: s.answer},
 		},
-		Load:   s.load,
-		Upkeep: s.Upkeep,
-		Turned: s.turned,
-		Times:  seeTimes,
-		Respec: func() error { s.next = time.Time{}; return nil },
+		Load:          s.load,
+		Upkeep:        s.Upkeep,
+		MirrorChanged: s.mirrorChanged,
+		Times:         seeTimes,
+		Respec:        func() error { s.next = time.Time{}; return nil },
 	}
 }
 
@@ -107,10 +107,10 @@ type Record struct {
 	Entries int       `json:"entries,omitempty"`
 	Skipped int       `json:"skipped,omitempty"`
 
-	Told     int64 `json:"told,omitempty"`     // entries in all that it was read with
-	Reads    int64 `json:"reads,omitempty"`    // times that it was had
-	Changes  int64 `json:"changes,omitempty"`  // and was another
-	Requests int64 `json:"requests,omitempty"` // that were answered, or not
+	Delivered int64 `json:"told,omitempty"`     // entries in all that it was read with
+	Reads     int64 `json:"reads,omitempty"`    // times that it was had
+	Changes   int64 `json:"changes,omitempty"`  // and was another
+	Requests  int64 `json:"requests,omitempty"` // that were answered, or not
 }
 
 // Times shows what the record keeps of time.
@@ -179,18 +179,18 @@ func (s *Feeds) load(now time.Time) error {
 }
 
 // key is a feed's key: host id, URL, and behind a zero byte the origin that announces it.
-func key(id ledger.HostID, e *crawl.Errand) []byte {
+func key(id ledger.HostID, e *crawl.AuxRequest) []byte {
 	k := append(id.Append(nil), e.URL...)
 	return append(append(k, 0), e.Origin.String()...)
 }
 
-// errand is the errand that reads a feed.
-func (s *Feeds) errand(key []byte, r *Record) (e crawl.Errand, ok bool) {
+// auxRequest is the errand that reads a feed.
+func (s *Feeds) auxRequest(key []byte, r *Record) (e crawl.AuxRequest, ok bool) {
 	u, origin, ok := bytes.Cut(key[4:], []byte{0})
 	if !ok {
 		return e, false
 	}
-	return crawl.Errand{Kind: crawl.ErrandFeed, URL: canon.URL(u), Origin: canon.URL(string(origin) + "/").Origin(), Hop: r.Depth, ReplyShard: s.ledger.ID}, true
+	return crawl.AuxRequest{Kind: crawl.AuxFeed, URL: canon.URL(u), Origin: canon.URL(string(origin) + "/").Origin(), Hop: r.Depth, ReplyShard: s.ledger.ID}, true
 }
 
 func (s *Feeds) record(key []byte) (r Record, known bool, err error) {
@@ -248,7 +248,7 @@ func (s *Feeds) reads(h *ledger.Host, u canon.URL) bool {
 
 // want decides about a feed that pages announce. One that is not known yet is read at once; of the
 // others it is noted at most that they are nearer to a seed than was thought.
-func (s *Feeds) want(e *crawl.Errand, now time.Time) (*ledger.Host, error) {
+func (s *Feeds) want(e *crawl.AuxRequest, now time.Time) (*ledger.Host, error) {
 	e.Hop = min(max(e.Hop, 1), 1<<15)
 	own := e.Origin.Host == e.URL.Host()
 	if !own && !s.ledger.Judge.Scope.Decide(e.URL).In && e.URL.Host().Registered() != e.Origin.Host.Registered() {
@@ -284,7 +284,7 @@ func (s *Feeds) want(e *crawl.Errand, now time.Time) (*ledger.Host, error) {
 
 // count is how many feeds of a host are known that are announced by its own pages, or by others'.
 func (s *Feeds) count(h *ledger.Host, own bool) (n int, err error) {
-	err = s.each(h, func(_ []byte, _ *Record, e *crawl.Errand) error {
+	err = s.each(h, func(_ []byte, _ *Record, e *crawl.AuxRequest) error {
 		if own == (e.Origin.Host == h.Name) {
 			n++
 		}
@@ -294,7 +294,7 @@ func (s *Feeds) count(h *ledger.Host, own bool) (n int, err error) {
 }
 
 // each calls fn for each feed of a host.
-func (s *Feeds) each(h *ledger.Host, fn func(key []byte, r *Record, e *crawl.Errand) error) error {
+func (s *Feeds) each(h *ledger.Host, fn func(key []byte, r *Record, e *crawl.AuxRequest) error) error {
 	b := s.ledger.Tx.Bucket(ledger.BucketFeeds)
 	if b == nil {
 		return nil // a file from before there were any, opened for reading only
@@ -306,7 +306,7 @@ func (s *Feeds) each(h *ledger.Host, fn func(key []byte, r *Record, e *crawl.Err
 		if err := json.Unmarshal(v, &r); err != nil {
 			return fmt.Errorf("%w: feed %q: %w", ledger.ErrRecord, k[4:], err)
 		}
-		if e, ok := s.errand(k, &r); ok {
+		if e, ok := s.auxRequest(k, &r); ok {
 			if err := fn(k, &r, &e); err != nil {
 				return err
 			}
@@ -317,14 +317,14 @@ func (s *Feeds) each(h *ledger.Host, fn func(key []byte, r *Record, e *crawl.Err
 
 // dress puts into an errand how its feed was answered last. One that was read under another scope
 // is read anew. One that is not to be read any more is dropped.
-func (s *Feeds) dress(h *ledger.Host, now time.Time) func(e *crawl.Errand) (ok bool, err error) {
-	return func(e *crawl.Errand) (bool, error) {
+func (s *Feeds) dress(h *ledger.Host, now time.Time) func(e *crawl.AuxRequest) (ok bool, err error) {
+	return func(e *crawl.AuxRequest) (bool, error) {
 		r, known, err := s.record(key(h.ID, e))
 		if err != nil {
 			return false, err
 		}
 		if !known || !s.reads(h, e.URL) {
-			return false, s.features.DropErrand(h, *e, now)
+			return false, s.features.DropAux(h, *e, now)
 		}
 		if r.Scope == s.ledger.Judge.Spec.ScopeHash() {
 			e.ETag, e.LastModified = r.ETag, r.LastMod
@@ -335,11 +335,11 @@ func (s *Feeds) dress(h *ledger.Host, now time.Time) func(e *crawl.Errand) (ok b
 
 // answer takes in what reading a feed led to.
 func (s *Feeds) answer(a *crawl.Answer, at, now time.Time) error {
-	h, err := s.ledger.HostNamed(a.Errand.URL.Host())
+	h, err := s.ledger.HostNamed(a.Aux.URL.Host())
 	if h == nil || err != nil || a.Feed == nil {
 		return err
 	}
-	k := key(h.ID, &a.Errand)
+	k := key(h.ID, &a.Aux)
 	r, known, err := s.record(k)
 	if err != nil || !known {
 		return err
@@ -361,11 +361,11 @@ func (s *Feeds) answer(a *crawl.Answer, at, now time.Time) error {
 	case m.NotModified, m.Read:
 		r.State, r.Failures, r.Read = "read", 0, at
 		r.Reads++
-		r.Due = at.Add(max(r.Every, min(m.Rest, mostRest)))
+		r.Due = at.Add(max(r.Every, min(m.MinInterval, mostRest)))
 		if m.Read {
 			r.ETag, r.LastMod, r.Digest, r.Scope = strings.Clone(m.ETag), strings.Clone(m.LastModified), m.Digest, m.Scope
 			r.Entries, r.Skipped = m.Entries, m.Skipped
-			r.Told += int64(m.Entries)
+			r.Delivered += int64(m.Entries)
 		}
 	case m.Again && r.Failures < tries:
 		r.Failures++
@@ -377,19 +377,19 @@ func (s *Feeds) answer(a *crawl.Answer, at, now time.Time) error {
 			r.State = "moved"
 		}
 	}
-	if pushed := r.State == "read" && s.Pushed(a.Errand.URL); pushed {
+	if pushed := r.State == "read" && s.Pushed(a.Aux.URL); pushed {
 		r.Due = mirror.Latest(r.Due, at.Add(pushedRest))
 	}
 	if err := s.put(k, &r); err != nil || m.Hub == "" || !m.Read {
 		return err
 	}
-	return s.Names(h, a.Errand.URL, r.Depth, m, now)
+	return s.Names(h, a.Aux.URL, r.Depth, m, now)
 }
 
 // Soon has a feed read at the next turn of its host: a hub says that it has changed.
 func (s *Feeds) Soon(h *ledger.Host, feed canon.URL, now time.Time) error {
 	due := map[string]Record{}
-	err := s.each(h, func(k []byte, r *Record, e *crawl.Errand) error {
+	err := s.each(h, func(k []byte, r *Record, e *crawl.AuxRequest) error {
 		if e.URL == feed && r.Due.After(now) && !r.Read.After(now.Add(-soonest)) {
 			due[string(k)] = *r
 		}
@@ -443,7 +443,7 @@ func (s *Feeds) offer(due []byte, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	e, ok := s.errand(k, &r)
+	e, ok := s.auxRequest(k, &r)
 	h, err := s.ledger.HostWith(ledger.KeyHost(k))
 	if err != nil {
 		return err
@@ -462,22 +462,23 @@ func (s *Feeds) offer(due []byte, now time.Time) error {
 	if err := s.put(k, &r); err != nil {
 		return err
 	}
-	if len(h.Errands) >= features.MaxErrands || slices.ContainsFunc(h.Errands, func(x crawl.Errand) bool { return x.Kind == e.Kind && x.URL == e.URL && x.Origin == e.Origin }) {
+	if len(h.Aux) >= features.MaxAux || slices.ContainsFunc(h.Aux, func(x crawl.AuxRequest) bool { return x.Kind == e.Kind && x.URL == e.URL && x.Origin == e.Origin }) {
 		return nil
 	}
-	h.Errands = append(h.Errands, e)
-	s.ledger.Touch(h)
-	return s.ledger.Put(ledger.BucketErrands, crawl.AppendErrand(h.ID.Append(nil), e), []byte{})
+	h.Aux = append(h.Aux, e)
+	s.ledger.MarkDirty(h)
+	return s.ledger.Put(ledger.BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e), []byte{})
 }
 
-// turned forgets the feeds of an origin that has become a mirror: its main host has the same.
-func (s *Feeds) turned(h *ledger.Host, i int, _ time.Time) error {
+// mirrorChanged forgets the feeds of an origin that has become a mirror: its main host has the
+// same.
+func (s *Feeds) mirrorChanged(h *ledger.Host, i int, _ time.Time) error {
 	o := &h.Origins[i]
 	if !o.Mirror.Mirrored() {
 		return nil
 	}
 	gone := map[string]Record{}
-	err := s.each(h, func(k []byte, r *Record, e *crawl.Errand) error {
+	err := s.each(h, func(k []byte, r *Record, e *crawl.AuxRequest) error {
 		if e.URL.Origin() == o.Origin {
 			gone[string(k)] = *r
 		}
@@ -496,13 +497,13 @@ func (s *Feeds) turned(h *ledger.Host, i int, _ time.Time) error {
 func (s *Feeds) Info(h *ledger.Host, o *ledger.Origin) (info crawl.UpdatesInfo, ok bool) {
 	info = crawl.UpdatesInfo{Site: o.Origin.String(), Source: crawl.SourceFeed.String(), Channel: "poll", State: "asking"}
 	n := 0
-	_ = s.each(h, func(_ []byte, r *Record, e *crawl.Errand) error {
+	_ = s.each(h, func(_ []byte, r *Record, e *crawl.AuxRequest) error {
 		if e.URL.Origin() != o.Origin {
 			return nil
 		}
 		n++
 		info.Reports += r.Reads
-		info.Told += r.Told
+		info.Reported += r.Delivered
 		info.Requests += r.Requests
 		if r.State == "read" || r.State != "" && info.State == "asking" {
 			info.State = r.State

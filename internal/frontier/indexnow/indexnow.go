@@ -47,8 +47,8 @@ func New(f *features.Features, l *ledger.Ledger) *IndexNow { return &IndexNow{fe
 // Feature has key files asked for, and answers taken in.
 func (s *IndexNow) Feature() features.Feature {
 	return features.Feature{
-		Errands: map[crawl.ErrandKind]features.ErrandKind{
-			crawl.ErrandIndexNow: {From: polite.PageFrom, Answer: s.answer},
+		Aux: map[crawl.AuxKind]features.AuxKind{
+			crawl.AuxIndexNow: {From: polite.PageFrom, Answer: s.answer},
 		},
 		Upkeep: s.upkeep,
 		Times:  ledger.InRecords[Record](ledger.BucketIndexNow),
@@ -65,10 +65,10 @@ type Record struct {
 	Waiting []Waiting   `json:"waiting,omitempty"`
 	N       uint32      `json:"n,omitempty"` // numbers given to what waits so far
 
-	Told    int64     `json:"told,omitempty"`    // URLs that were taken as hints
-	Refused int64     `json:"refused,omitempty"` // URLs that were not
-	Reason  string    `json:"reason,omitempty"`  // for people: why, the last time
-	At      time.Time `json:"at,omitzero"`       // of the last submission
+	Accepted int64     `json:"told,omitempty"`    // URLs that were taken as hints
+	Refused  int64     `json:"refused,omitempty"` // URLs that were not
+	Reason   string    `json:"reason,omitempty"`  // for people: why, the last time
+	At       time.Time `json:"at,omitzero"`       // of the last submission
 
 	Requests int64 `json:"requests,omitempty"` // for key files
 }
@@ -147,7 +147,7 @@ func (s *IndexNow) Apply(t *crawl.IndexNow, now time.Time) error {
 	}
 	known := r.proved(t.Key, t.KeyURL)
 	if known >= 0 && now.Before(r.Keys[known].Until) {
-		if err := s.tell(r, t.KeyURL, own, received, now); err != nil {
+		if err := s.report(r, t.KeyURL, own, received, now); err != nil {
 			return err
 		}
 		return s.put(h, t.Origin, r)
@@ -166,7 +166,7 @@ func (s *IndexNow) Apply(t *crawl.IndexNow, now time.Time) error {
 				k = len(r.Waiting) - 1
 			}
 			r.Waiting[k].Failed = false
-			if err := s.features.AddErrand(crawl.Errand{Kind: crawl.ErrandIndexNow, URL: t.KeyURL, Origin: t.Origin, ReplyShard: s.ledger.ID}, now); err != nil {
+			if err := s.features.AddAux(crawl.AuxRequest{Kind: crawl.AuxIndexNow, URL: t.KeyURL, Origin: t.Origin, ReplyShard: s.ledger.ID}, now); err != nil {
 				return err
 			}
 		}
@@ -183,7 +183,7 @@ func (s *IndexNow) Apply(t *crawl.IndexNow, now time.Time) error {
 // own.
 func (s *IndexNow) mayAsk(h *ledger.Host, r *Record, known int, now time.Time) (ok bool, why string) {
 	switch {
-	case len(h.Errands) >= features.MaxErrands:
+	case len(h.Aux) >= features.MaxAux:
 		return false, "too many auxiliary requests for its host"
 	case known >= 0 && now.Sub(r.Renewed) >= day:
 		r.Renewed = now
@@ -299,7 +299,7 @@ func (s *IndexNow) eachPart(h *ledger.Host, o canon.Origin, w *Waiting, each fun
 // answer takes in what a key file holds: what waits for it is believed or dropped, or waits on when
 // the file could not be had. Applied again it changes nothing.
 func (s *IndexNow) answer(a *crawl.Answer, at, now time.Time) error {
-	o := a.Errand.Origin
+	o := a.Aux.Origin
 	h, err := s.ledger.HostNamed(o.Host)
 	if h == nil || err != nil || a.KeyFile == nil {
 		return err
@@ -312,7 +312,7 @@ func (s *IndexNow) answer(a *crawl.Answer, at, now time.Time) error {
 	var left []Waiting
 	for _, w := range r.Waiting {
 		switch {
-		case w.KeyURL != a.Errand.URL:
+		case w.KeyURL != a.Aux.URL:
 			left = append(left, w)
 			continue
 		case a.KeyFile.Again:
@@ -332,7 +332,7 @@ func (s *IndexNow) answer(a *crawl.Answer, at, now time.Time) error {
 				r.Keys = slices.Delete(r.Keys, 0, 1)
 			}
 			r.Keys = append(r.Keys, Proved{w.Key, w.KeyURL, at.Add(KeyLife)})
-			err = s.eachPart(h, o, &w, func(urls []canon.URL) error { return s.tell(r, w.KeyURL, urls, w.Last, now) })
+			err = s.eachPart(h, o, &w, func(urls []canon.URL) error { return s.report(r, w.KeyURL, urls, w.Last, now) })
 		}
 		if err != nil {
 			return err
@@ -342,9 +342,9 @@ func (s *IndexNow) answer(a *crawl.Answer, at, now time.Time) error {
 	return s.put(h, o, r)
 }
 
-// tell takes URLs of a site that has proved its key for changed when it told of them.
-func (s *IndexNow) tell(r *Record, by canon.URL, urls []canon.URL, received, now time.Time) error {
-	r.Told += int64(len(urls))
+// report takes URLs of a site that has proved its key for changed when it told of them.
+func (s *IndexNow) report(r *Record, by canon.URL, urls []canon.URL, received, now time.Time) error {
+	r.Accepted += int64(len(urls))
 	if len(urls) == 0 {
 		return nil
 	}
@@ -377,7 +377,7 @@ func (s *IndexNow) Info(h *ledger.Host, o *ledger.Origin) (info crawl.UpdatesInf
 		return info, false
 	}
 	info = crawl.UpdatesInfo{Site: o.Origin.String(), Source: crawl.SourceIndexNow.String(), Channel: "http", State: "refused", Reason: r.Reason,
-		Told: r.Told, Strange: r.Refused, Requests: r.Requests, LastReport: &crawl.UpdatesReport{At: r.At}}
+		Reported: r.Accepted, Strange: r.Refused, Requests: r.Requests, LastReport: &crawl.UpdatesReport{At: r.At}}
 	switch {
 	case len(r.Waiting) > 0:
 		info.State = "asking"

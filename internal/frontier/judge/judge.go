@@ -29,8 +29,8 @@ func (j *Judge) ForgottenBy(u canon.URL) string {
 	return ""
 }
 
-// maxHops is how many redirects in a row are followed for a page (design §8).
-const maxHops = 10
+// maxRedirects is how many redirects in a row are followed for a page (design §8).
+const maxRedirects = 10
 
 // MaxQueryDepth ends spaces of queries that lead from one to the next for ever, such as calendars:
 // no URL of theirs looks odd, but each is a link further away. Pages so far from every seed that
@@ -90,11 +90,11 @@ func New(spec crawl.Spec) (Judge, error) {
 
 // Subject is what is known of a URL when it is judged.
 type Subject struct {
-	URL         canon.URL
-	Depth, Hops int
-	Closed      bool  // its host is: its domain has too many names
-	Mirrored    bool  // its origin is a mirror of another
-	Stored      int64 // other pages of its host
+	URL              canon.URL
+	Depth, Redirects int
+	Closed           bool  // its host is: its domain has too many names
+	Mirrored         bool  // its origin is a mirror of another
+	Stored           int64 // other pages of its host
 }
 
 // Judge says what a URL in scope is to be: Queued, or Refused with the reason.
@@ -111,8 +111,8 @@ func (j *Judge) Judge(u Subject) (crawl.Class, crawl.Reason, string) {
 	if j.Spec.MaxDepth >= 0 && u.Depth > j.Spec.MaxDepth {
 		return crawl.Refused, crawl.ReasonDepth, fmt.Sprintf("depth %d, --max-depth %d", u.Depth, j.Spec.MaxDepth)
 	}
-	if u.Hops > maxHops {
-		return crawl.Refused, crawl.ReasonRedirects, fmt.Sprintf("%d redirects in a row", u.Hops)
+	if u.Redirects > maxRedirects {
+		return crawl.Refused, crawl.ReasonRedirects, fmt.Sprintf("%d redirects in a row", u.Redirects)
 	}
 	if u.Mirrored {
 		return crawl.Refused, crawl.ReasonMirror, "" // who may hand it on does so: mirrors.Forward

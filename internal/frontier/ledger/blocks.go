@@ -9,7 +9,7 @@ import (
 // What the bucket blocks holds of a host, by kind. What it has of a host that is little known lies
 // in one page, so that a link to it changes one.
 const (
-	kindSleeper = 0 // a host that was never visited (asleep.go): its record
+	kindSleeper = 0 // a host that was never visited (residence.go): its record
 	kindKnown   = 1 // a Set: host id, hash of the URL → order: the seen set
 	kindReady   = 2 // a Map: host id, origin index, depth, order → nothing: the queues
 	kindRecords = 3 // a Map: host id, order → URL record (package urls)

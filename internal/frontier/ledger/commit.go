@@ -32,12 +32,12 @@ func (s *Ledger) Commit(again bool) error {
 	if again && !s.Unsaved() {
 		return nil
 	}
-	if err := s.oweForwarded(); err != nil {
+	if err := s.enqueueForwarded(); err != nil {
 		return s.Fail(err)
 	}
-	if full := !s.MayOwe(); full != s.crammed {
+	if full := !s.HasCapacity(); full != s.crammed {
 		if s.crammed = full; full {
-			s.Log.Warn("other shards accept links more slowly than they are found: no visit is granted until they have caught up", "messages", len(s.Outbox), "bytes", s.owed)
+			s.Log.Warn("other shards accept links more slowly than they are found: no visit is granted until they have caught up", "messages", len(s.Outbox), "bytes", s.pendingBytes)
 		}
 	}
 	for _, n := range s.sent {
@@ -130,10 +130,10 @@ func (s *Ledger) Drop(bucket, key []byte) error {
 	return s.Tx.Bucket(bucket).Delete(key)
 }
 
-// Touch marks a host as changed: its record is to be written, and its place in the schedule may be
-// another.
-func (s *Ledger) Touch(h *Host) {
-	s.OutOfPlace(h)
+// MarkDirty marks a host as changed: its record is to be written, and its place in the schedule may
+// be another.
+func (s *Ledger) MarkDirty(h *Host) {
+	s.Unschedule(h)
 	if !h.dirty {
 		h.dirty = true
 		s.Changes++
@@ -145,15 +145,15 @@ func (s *Ledger) Touch(h *Host) {
 type RobotsRef struct {
 	ID     HostID
 	Origin canon.Origin
-	Apart  canon.URL // ""; or of such a file
+	Rights canon.URL // ""; or of such a file
 }
 
 // Key is where its text is, in BucketRobots.
 func (r RobotsRef) Key() []byte {
-	if r.Apart == "" {
+	if r.Rights == "" {
 		return RobotsKey(r.ID, r.Origin)
 	}
-	return ApartKey(r.ID, r.Apart)
+	return RightsKey(r.ID, r.Rights)
 }
 
 // EndTx notes that the transaction has ended and that no other begins.

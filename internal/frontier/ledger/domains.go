@@ -150,11 +150,11 @@ func (s *Ledger) NewHost(name canon.Host, closed bool) (*Host, error) {
 	} else {
 		d.Hosts++
 		h.Fresh = true
-		s.awake++
+		s.resident++
 	}
 	s.DomainChanged(d)
 	s.remember(h)
-	s.Touch(h)
+	s.MarkDirty(h)
 	return h, nil
 }
 

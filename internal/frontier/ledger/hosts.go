@@ -36,7 +36,7 @@ func RobotsOrigin(o canon.Origin) robots.Origin {
 const DueAddress = "address"
 
 // Host is what a shard keeps of one host: about 1 KiB with its origins, in memory if it is being
-// visited or is to be soon (asleep.go, rest.go). Its URLs are on disk.
+// visited or is to be soon (residence.go, evict.go). Its URLs are on disk.
 // The exported fields are its record in the file.
 type Host struct {
 	ID   HostID     `json:"id"`
@@ -61,7 +61,7 @@ type Host struct {
 	Private  bool          `json:"private,omitempty"`  // the address dialled last was private
 	Response time.Duration `json:"response,omitempty"` // smoothed time per request, for the ETA
 	Last     crawl.VisitID `json:"last,omitzero"`      // the newest visit that told of itself
-	Told     Told          `json:"told,omitzero"`      // what that told, until its end is applied
+	Reported Reported      `json:"told,omitzero"`      // what that told, until its end is applied
 
 	// Its domain has too many names: its URLs are refused (domains.go).
 	Closed bool `json:"closed,omitempty"`
@@ -80,10 +80,10 @@ type Host struct {
 	// Requests that are kept (package timeline), about.
 	Timeline int `json:"timeline,omitempty"`
 
-	Errands         []crawl.Errand `json:"-"` // wanted under this host's visit
-	Visit           *Visit         `json:"-"` // the outstanding one, or nil
-	Turn            turn           `json:"-"` // whose turn it is
-	TooManySitemaps bool           `json:"-"` // said so
+	Aux             []crawl.AuxRequest `json:"-"` // wanted under this host's visit
+	Visit           *Visit             `json:"-"` // the outstanding one, or nil
+	Quota           quota              `json:"-"` // whose turn it is
+	TooManySitemaps bool               `json:"-"` // said so
 
 	// URLs found since the first of its own was done, and URLs done, the older ones counting less:
 	// see Grows.
@@ -91,9 +91,9 @@ type Host struct {
 	Ended  float64 `json:"-"`
 	Few    int64   `json:"-"` // sitemaps are read while fewer URLs are queued: see sitemaps.FewWait
 	Domain *Domain `json:"-"`
-	// Never visited, and among the few of those that are kept in memory (asleep.go).
-	Fresh  bool `json:"-"`
-	Asleep bool `json:"-"` // its record is a sleeper's
+	// Never visited, and among the few of those that are kept in memory (residence.go).
+	Fresh   bool `json:"-"`
+	Evicted bool `json:"-"` // its record is a sleeper's
 
 	At    int       `json:"-"` // index in the schedule's heap, -1 when not in it
 	When  time.Time `json:"-"` // the time it is scheduled for
@@ -101,13 +101,13 @@ type Host struct {
 
 	Misplaced bool `json:"-"` // may belong elsewhere in the schedule: see shard.misplaced
 
-	// Of one at rest (rest.go): until when, as it stands in BucketResting (Unix ms, 0: not there),
+	// Of one at rest (evict.go): until when, as it stands in BucketEvicted (Unix ms, 0: not there),
 	// and Meta.Paces when it began to.
-	until int64
-	paces uint64
-	stays bool // in memory, whatever there is room for
-	idle  bool // in Ledger.idle
-	older bool // was never awake: whether it was slowed down before is not known
+	until  int64
+	paces  uint64
+	pinned bool // in memory, whatever there is room for
+	idle   bool // in Ledger.idle
+	older  bool // was never awake: whether it was slowed down before is not known
 }
 
 // Origin is what is kept per (scheme, port) of a host: its robots.txt and its share of the queue.
@@ -134,7 +134,7 @@ type Origin struct {
 	// Robots-pending: the URL asked on another host.
 	PendingOn string    `json:"pending_on,omitempty"`
 	PendingAt time.Time `json:"pending_at,omitzero"`
-	Hops      int       `json:"hops,omitempty"`
+	Redirects int       `json:"hops,omitempty"`
 
 	Visit crawl.VisitID `json:"visit,omitzero"` // the newest that told of this robots.txt
 
@@ -158,9 +158,9 @@ type Origin struct {
 	// in package rupsites
 	RUPDue time.Time `json:"rup_due,omitzero"`
 
-	// Apart are the files that say more of the use of its pages: crawl.MaxAparts at most, of which
+	// Rights are the files that say more of the use of its pages: crawl.MaxAparts at most, of which
 	// the texts are kept beside that of robots.txt.
-	Apart []Apart `json:"apart,omitempty"`
+	Rights []RightsFile `json:"apart,omitempty"`
 
 	// SecurityTxt is nil until it was asked for, and never changed in place. It is not asked for
 	// before SecurityTxtDue.
@@ -181,9 +181,10 @@ type Origin struct {
 	TwinOut string `json:"-"`
 }
 
-// Told is what a visit has told of itself so far, and what the host's counts have of it therefore.
-// Outcomes tell sums, and each adds what it has more of: nothing if it comes twice, or late.
-type Told struct {
+// Reported is what a visit has told of itself so far, and what the host's counts have of it
+// therefore. Outcomes tell sums, and each adds what it has more of: nothing if it comes twice, or
+// late.
+type Reported struct {
 	Open     bool  `json:"open,omitempty"` // its end was not applied
 	Requests int   `json:"requests,omitempty"`
 	Bytes    int64 `json:"bytes,omitempty"`
@@ -224,8 +225,8 @@ func (h *Host) Times(see times.See) {
 		see(&o.RUPDue, times.Waits)
 		see(&o.SecurityTxtDue, times.Waits)
 		see(&o.LLMSTxtDue, times.Waits)
-		for j := range o.Apart {
-			see(&o.Apart[j].Due, times.Waits)
+		for j := range o.Rights {
+			see(&o.Rights[j].Due, times.Waits)
 		}
 		see(&o.History.RetryAt, times.Waits)
 		see(&o.History.Since, times.Happened)
@@ -249,7 +250,7 @@ func (s *Ledger) OriginOf(h *Host, o canon.Origin) (uint8, bool) {
 	}
 	o.Host = h.Name // o's own is a piece of the message it came in, and would keep all of it
 	h.Origins = append(h.Origins, Origin{Origin: o})
-	s.Touch(h)
+	s.MarkDirty(h)
 	return uint8(len(h.Origins) - 1), true
 }
 
@@ -267,7 +268,7 @@ func (h *Host) save(tx *bolt.Tx) error {
 // LoadHosts takes the hosts of a file just opened into memory that are awake in it, up to how many
 // may be. It counts the hosts of each domain if the file is from before that was done.
 func (s *Ledger) LoadHosts() error {
-	s.sleepers, s.resting = true, true // at first sight
+	s.sleepers, s.evicting = true, true // at first sight
 	err := LoadHosts(s.Tx, func(h *Host) error {
 		if !s.Meta.Counted {
 			if err := s.countDomains(h); err != nil {
@@ -275,13 +276,13 @@ func (s *Ledger) LoadHosts() error {
 			}
 		}
 		if h.Untouched() {
-			if h.Queued == 0 || s.awake >= MaxAwake {
+			if h.Queued == 0 || s.resident >= MaxResident {
 				s.ToSleep = append(s.ToSleep, h.ID)
 				return nil
 			}
 			h.Fresh = true
-			s.awake++
-		} else if s.met() >= maxMet() && !s.restless(h) {
+			s.resident++
+		} else if s.residentVisited() >= maxVisited() && !s.restless(h) {
 			s.ToSleep = append(s.ToSleep, h.ID)
 			return nil
 		}
@@ -290,7 +291,7 @@ func (s *Ledger) LoadHosts() error {
 			return err
 		}
 		s.remember(h)
-		s.stay(h, !h.Fresh && s.restless(h))
+		s.pin(h, !h.Fresh && s.restless(h))
 		return nil
 	})
 	s.loaded = s.loaded[:0]

@@ -58,7 +58,7 @@ func (s *Ledger) keepLately(h *Host) {
 		return
 	}
 	if s.lately.slots == nil {
-		s.lately.slots = make([]latelySlot, LatelyFor*max(MaxAwake, latelyWays))
+		s.lately.slots = make([]latelySlot, LatelyFor*max(MaxResident, latelyWays))
 	}
 	set, next := s.lately.set(h.Name)
 	for i := range set {

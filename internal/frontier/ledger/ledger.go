@@ -48,15 +48,15 @@ type Ledger struct {
 	// What URLs are judged by.
 	Judge judge.Judge
 
-	// Hosts in memory (asleep.go) and their domains (domains.go).
+	// Hosts in memory (residence.go) and their domains (domains.go).
 	Hosts    map[canon.Host]*Host
 	ByID     map[HostID]*Host
 	dirty    []*Host  // they differ from their records
 	loaded   []*Host  // taken into memory since the last commit
-	awake    int      // how many were never visited
+	resident int      // how many were never visited
 	staying  int      // how many were, and may not rest
 	idle     []*Host  // in memory since there was room; some may have left it since
-	resting  bool     // hosts with work may rest on disk
+	evicting bool     // hosts with work may rest on disk
 	sleepers bool     // hosts with work may sleep on disk
 	ToSleep  []HostID // hosts of an older file that are still to be put there
 	lately   lately   // hosts that left memory (lately.go)
@@ -78,12 +78,12 @@ type Ledger struct {
 	Aliases []crawl.Page // what to tell the indexer then
 
 	// What is owed to other shards and to the indexer.
-	Outbox      []OutMessage   // not yet sent, in order
-	owed        int            // bytes of them
-	crammed     bool           // they were too many at the last commit
-	forward     map[int][]byte // links of this transaction for other shards, as one event for each
-	CommittedTo uint64         // outbox number up to which the commit is done
-	sent        []uint64       // sent, to be deleted with the next commit
+	Outbox       []OutMessage   // not yet sent, in order
+	pendingBytes int            // bytes of them
+	crammed      bool           // they were too many at the last commit
+	forward      map[int][]byte // links of this transaction for other shards, as one event for each
+	CommittedTo  uint64         // outbox number up to which the commit is done
+	sent         []uint64       // sent, to be deleted with the next commit
 	// Signalled when the outbox may have something committed to send: events, pages.
 	EventsOut, PagesOut chan struct{}
 
@@ -97,9 +97,9 @@ type Ledger struct {
 	// Holds reports that a room has a host by its address, which therefore stays in memory:
 	// holdsHost of the shard. Not asked of one with a visit, errands or a mirror's record.
 	Holds func(h *Host) bool
-	// Woken is told of a host that was visited and was taken into memory again: hostWoken of the
+	// Loaded is told of a host that was visited and was taken into memory again: hostLoaded of the
 	// shard.
-	Woken func(h *Host, now time.Time)
+	Loaded func(h *Host, now time.Time)
 
 	// For people.
 	Lines    []byte                    // crawl log lines of this transaction

@@ -72,7 +72,7 @@ func AuditLine(a crawl.Audit) []byte {
 
 // appendAudit appends what is behind the time of a line.
 func appendAudit(b []byte, a crawl.Audit) []byte {
-	b = AppendJSON(append(b, `,"audit":`...), a.Act)
+	b = AppendJSON(append(b, `,"audit":`...), a.Action)
 	for _, f := range []struct{ key, value string }{
 		{`,"what":`, a.What}, {`,"detail":`, a.Detail}, {`,"who":`, a.Who}, {`,"from":`, a.From}, {`,"error":`, a.Error}, {`,"id":`, a.ID},
 	} {

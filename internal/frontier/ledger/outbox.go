@@ -28,12 +28,12 @@ const outPages = 1 << 15
 
 // Send puts an event for a shard (this one too) into the outbox.
 func (s *Ledger) Send(to int, ev *crawl.Event) error {
-	return s.owe(OutMessage{Shard: to}, crawl.AppendEvent(nil, ev))
+	return s.enqueue(OutMessage{Shard: to}, crawl.AppendEvent(nil, ev))
 }
 
 // SendPages puts pages for this shard's indexer into the outbox.
 func (s *Ledger) SendPages(pages []crawl.Page) error {
-	return s.owe(OutMessage{Shard: s.ID, Pages: true}, crawl.AppendPages(nil, pages))
+	return s.enqueue(OutMessage{Shard: s.ID, Pages: true}, crawl.AppendPages(nil, pages))
 }
 
 // Forward owes links of a page to another shard. Those of many pages become one message of the
@@ -46,7 +46,7 @@ func (s *Ledger) Forward(to int, l *crawl.Links) error {
 	before := s.forward[to]
 	b := crawl.AppendLinks(before, l)
 	if len(before) > 0 && len(b) > crawl.MaxEventBytes {
-		if err := s.owe(OutMessage{Shard: to}, before); err != nil {
+		if err := s.enqueue(OutMessage{Shard: to}, before); err != nil {
 			return err
 		}
 		b = crawl.AppendLinks(nil, l) // which came in one message, so it fits into one
@@ -55,10 +55,10 @@ func (s *Ledger) Forward(to int, l *crawl.Links) error {
 	return nil
 }
 
-// oweForwarded puts what is to be forwarded into the outbox, before a commit.
-func (s *Ledger) oweForwarded() error {
+// enqueueForwarded puts what is to be forwarded into the outbox, before a commit.
+func (s *Ledger) enqueueForwarded() error {
 	for _, to := range slices.Sorted(maps.Keys(s.forward)) {
-		if err := s.owe(OutMessage{Shard: to}, s.forward[to]); err != nil {
+		if err := s.enqueue(OutMessage{Shard: to}, s.forward[to]); err != nil {
 			return err
 		}
 	}
@@ -66,11 +66,11 @@ func (s *Ledger) oweForwarded() error {
 	return nil
 }
 
-func (s *Ledger) owe(m OutMessage, data []byte) error {
+func (s *Ledger) enqueue(m OutMessage, data []byte) error {
 	s.Meta.Outbox++
 	m.N, m.Size = s.Meta.Outbox, len(data)
 	s.Outbox = append(s.Outbox, m)
-	s.owed += m.Size
+	s.pendingBytes += m.Size
 	to := uint16(m.Shard)
 	if m.Pages {
 		to |= outPages
@@ -80,17 +80,18 @@ func (s *Ledger) owe(m OutMessage, data []byte) error {
 
 func outKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// Owed is how many messages this shard still has to send: none only when nothing is left to be
+// Pending is how many messages this shard still has to send: none only when nothing is left to be
 // forwarded either.
-func (s *Ledger) Owed() int { return len(s.Outbox) + len(s.forward) }
+func (s *Ledger) Pending() int { return len(s.Outbox) + len(s.forward) }
 
-// MayOwe reports whether visits may be granted as far as the outbox goes: what they find may be for
-// other shards, and when those take nothing in for a while it must not grow without end. The log is
-// applied all the same: if two shards could wait for each other's room, they might wait for ever.
-func (s *Ledger) MayOwe() bool { return s.owed < maxOwed }
+// HasCapacity reports whether visits may be granted as far as the outbox goes: what they find may
+// be for other shards, and when those take nothing in for a while it must not grow without end. The
+// log is applied all the same: if two shards could wait for each other's room, they might wait for
+// ever.
+func (s *Ledger) HasCapacity() bool { return s.pendingBytes < maxPendingBytes }
 
-// maxOwed is how many bytes may wait in the outbox while visits are granted.
-const maxOwed = 32 << 20
+// maxPendingBytes is how many bytes may wait in the outbox while visits are granted.
+const maxPendingBytes = 32 << 20
 
 // LoadOutbox reads what is owed.
 func (s *Ledger) LoadOutbox() error {
@@ -102,13 +103,13 @@ func (s *Ledger) LoadOutbox() error {
 		s.Outbox = append(s.Outbox, OutMessage{
 			N: binary.BigEndian.Uint64(k), Shard: int(to &^ outPages), Pages: to&outPages != 0, Size: len(v) - 2,
 		})
-		s.owed += len(v) - 2
+		s.pendingBytes += len(v) - 2
 		return nil
 	})
 }
 
-// HasOwed reports whether a file that is only read owes messages.
-func (s *Ledger) HasOwed() bool {
+// HasPending reports whether a file that is only read owes messages.
+func (s *Ledger) HasPending() bool {
 	b := s.Tx.Bucket(bucketOutbox)
 	if b == nil {
 		return false
@@ -152,7 +153,7 @@ func (s *Ledger) MarkSent(n uint64) {
 	defer s.Mu.Unlock()
 	s.Outbox = slices.DeleteFunc(s.Outbox, func(m OutMessage) bool {
 		if m.N == n {
-			s.owed -= m.Size
+			s.pendingBytes -= m.Size
 		}
 		return m.N == n
 	})
@@ -209,9 +210,9 @@ func (s *Ledger) SendOutbox(ctx context.Context, pages bool, send func(ctx conte
 	}
 }
 
-// PendingErrands is how many origins wait for another host's answer and have done so for
+// PendingAux is how many origins wait for another host's answer and have done so for
 // less than patience.
-func (s *Ledger) PendingErrands(now time.Time, patience time.Duration) int {
+func (s *Ledger) PendingAux(now time.Time, patience time.Duration) int {
 	n := 0
 	for _, h := range s.Hosts {
 		for i := range h.Origins {

@@ -60,7 +60,7 @@ type stage int
 
 const (
 	stageReading stage = iota
-	stageOwing
+	stageUnaccounted
 	stageGranting
 	stageLeaving
 	stageClosed
@@ -94,8 +94,8 @@ func (p *Phase) stage(now time.Time) stage {
 		return stageLeaving
 	case !p.Read:
 		return stageReading
-	case p.Owes(now) > 0:
-		return stageOwing
+	case p.RemainingDelay(now) > 0:
+		return stageUnaccounted
 	}
 	return stageGranting
 }
@@ -126,12 +126,15 @@ func (p *Phase) MayWrite() error {
 // They wait until the log is read, since that may have the answers they would ask for.
 func (p *Phase) Active() bool { return p.Read && !p.Left && p.MayWrite() == nil }
 
-// Owes is how long owing still lasts. Time that passes counts, whatever the clock is set to.
-func (p *Phase) Owes(now time.Time) time.Duration { return max(p.Until.Sub(now), 0) }
+// RemainingDelay is how long owing still lasts. Time that passes counts, whatever the clock is set
+// to.
+func (p *Phase) RemainingDelay(now time.Time) time.Duration { return max(p.Until.Sub(now), 0) }
 
 // InOrder reports whether the shard's visits are all that may be under way: who takes the shard
 // with them need not wait for others.
-func (p *Phase) InOrder(now time.Time) bool { return p.complete && p.Owes(now) == 0 && p.Err == nil }
+func (p *Phase) InOrder(now time.Time) bool {
+	return p.complete && p.RemainingDelay(now) == 0 && p.Err == nil
+}
 
 // Begin notes how the shard was found, before its log is read. With StartClean the visits that came
 // with the file are complete already: should the shard be left at once, it is in order.

@@ -32,9 +32,9 @@ func (q *Schedule) Pop() any {
 	return h
 }
 
-// OutOfPlace notes that something about h changed which says where in the schedule it belongs: its
+// Unschedule notes that something about h changed which says where in the schedule it belongs: its
 // work, its visit, its times. place then puts it there.
-func (s *Ledger) OutOfPlace(h *Host) {
+func (s *Ledger) Unschedule(h *Host) {
 	if !h.Misplaced {
 		h.Misplaced = true
 		s.Misplaced = append(s.Misplaced, h)

@@ -49,7 +49,7 @@ func (m *Judging) Led(h *Host) bool {
 	return !slices.Equal(m.By.Resolves(h.Name), m.Was.Resolves(h.Name))
 }
 
-const MirrorOwed = 256 // messages not yet sent at which that pauses
+const MirrorPending = 256 // messages not yet sent at which that pauses
 
 // PassStretch is how many records are looked at before others may have the shard.
 const PassStretch = 1000
@@ -118,13 +118,13 @@ func At(t time.Time) *time.Time {
 
 // Summary is what a pass over all hosts finds.
 type Summary struct {
-	At      time.Time
-	Cost    time.Duration
-	DueSoon int64 // URLs due within hold-max
-	Outlook crawl.Outlook
-	Held    []crawl.HeldHost
-	Again   int64     // URLs that are asked for again
-	Next    time.Time // when the first of them is due
+	At        time.Time
+	Cost      time.Duration
+	DueSoon   int64 // URLs due within hold-max
+	Outlook   crawl.Outlook
+	Postponed []crawl.PostponedHost
+	Again     int64     // URLs that are asked for again
+	Next      time.Time // when the first of them is due
 }
 
 // SortedHosts are the hosts in memory by their numbers.

@@ -43,8 +43,8 @@ var (
 	// Host id → order of the URL from which on they are judged anew: see package passes.
 	BucketForget = []byte("forget")
 	// Host id → order of the URL from which on they are retried: see package passes.
-	BucketRetry   = []byte("retry")
-	BucketErrands = []byte("errands") // host id, errand → nothing
+	BucketRetry = []byte("retry")
+	BucketAux   = []byte("errands") // host id, errand → nothing
 	// Number → target shard, event: sent after the commit that holds it.
 	bucketOutbox = []byte("outbox")
 
@@ -73,22 +73,22 @@ var (
 
 	// Host id, day (since 1970, UTC), registered domain → how many hops its robots.txt files
 	// led there (package hops).
-	BucketHops = []byte("hops")
+	BucketRobotsProxy = []byte("hops")
 	// Host id, visit, how many of its requests came before → the requests (package timeline).
 	BucketTimeline = []byte("timeline")
 	BucketDomains  = []byte("domains") // registered domain → what is counted of it (domains.go)
 	// Registered domain, 0, host id → nothing: names past the limit.
 	BucketClosed  = []byte("closed")
 	BucketWaiting = []byte("waiting") // host id → nothing: sleepers with URLs queued
-	// Until when (Unix ms), host id → counts of its URLs: hosts at rest with work (rest.go).
-	BucketResting = []byte("resting")
+	// Until when (Unix ms), host id → counts of its URLs: hosts at rest with work (evict.go).
+	BucketEvicted = []byte("resting")
 
 	BucketHistory = []byte("history") // Unix s → sample of the shard's accounting (package history)
 
 	BucketTwins = []byte("twins") // origin that is not known yet, and whose name with www. is → 1
 
 	allBuckets = [][]byte{BucketMeta, bucketNames, BucketHosts, BucketRobots, bucketBlocks, BucketLater, BucketAgain, BucketForget, BucketRetry,
-		BucketErrands, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketFeeds, BucketFeedsDue, BucketWebSub, BucketHints, BucketDomains, BucketClosed, BucketWaiting, BucketResting, BucketHops, BucketTimeline,
+		BucketAux, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketFeeds, BucketFeedsDue, BucketWebSub, BucketHints, BucketDomains, BucketClosed, BucketWaiting, BucketEvicted, BucketRobotsProxy, BucketTimeline,
 		BucketHistory}
 )
 
@@ -286,14 +286,15 @@ type Meta struct {
 	// judge.maxHosts by which closed names were let in last
 	MaxHosts int64 `json:"max_hosts,omitempty"`
 	// How far the pass has got that lets them in by another.
-	OpenedTo []byte `json:"opened_to,omitempty"`
-	Owed     int64  `json:"owed,omitempty"` // Unix ms: hosts that sleep count as visited then
+	OpenedTo     []byte `json:"opened_to,omitempty"`
+	DelayedUntil int64  `json:"owed,omitempty"` // Unix ms: hosts that sleep count as visited then
 
 	Judging Judging `json:"judging,omitzero"`
 
 	// Whether hosts rest as re-crawl wants it: until URLs, and sitemaps, are asked for again.
-	RestRecrawl bool   `json:"rest_recrawl,omitempty"`
-	Paces       uint64 `json:"paces,omitempty"` // how often the operator may have slowed hosts down
+	EvictRecrawl bool `json:"rest_recrawl,omitempty"`
+	// How often the operator may have slowed hosts down.
+	Paces uint64 `json:"paces,omitempty"`
 
 	// The SitemapText by which all origins were asked after theirs.
 	Sitemaps string `json:"sitemaps,omitempty"`

@@ -56,7 +56,7 @@ func (s *Links) forward(to int, l *crawl.Links, now time.Time) error {
 	if now.Sub(s.forgot) > forgetEvery {
 		s.forgot, s.Recent = now, Recent{}
 	}
-	if l.Source == crawl.SourcePage && l.Hops == 0 && !l.Seed && !l.Gone && len(l.Mods) == 0 {
+	if l.Source == crawl.SourcePage && l.Redirects == 0 && !l.Seed && !l.Gone && len(l.Mods) == 0 {
 		fresh := l.URLs[:0:0]
 		for _, u := range l.URLs {
 			if !s.Recent.known(u, l.Depth) {

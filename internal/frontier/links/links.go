@@ -22,9 +22,9 @@ type Links struct {
 	rupsites *rupsites.RUPSites
 	urls     *urls.URLs
 
-	Judged time.Time // when judging all URLs anew began last
-	Recent Recent    // links seen lately: they need not be looked up
-	forgot time.Time // when Recent was emptied because of its age
+	DecidedAt time.Time // when judging all URLs anew began last
+	Recent    Recent    // links seen lately: they need not be looked up
+	forgot    time.Time // when Recent was emptied because of its age
 
 	// Room for the next page, nil while one is taken in.
 	offers []ledger.Link

@@ -22,12 +22,12 @@ func (s *Links) Offer(l *crawl.Links, now time.Time) error {
 // last, and while the log is read after one, since what is in it may be where the pass
 // (passes.judgeSome) has been already.
 func (s *Links) OfferTarget(r *urls.Record, now time.Time) error {
-	if s.Judged.IsZero() || s.ledger.Phase.Read && now.Sub(s.Judged) > time.Hour {
+	if s.DecidedAt.IsZero() || s.ledger.Phase.Read && now.Sub(s.DecidedAt) > time.Hour {
 		return nil
 	}
 	u, err := canon.Parse(r.Detail)
 	if err != nil || !s.ledger.Judge.Scope.Decide(u).In {
 		return nil
 	}
-	return s.Offer(&crawl.Links{FoundOn: r.URL, Depth: r.Depth, Hops: r.Hops + 1, URLs: []canon.URL{u}}, now)
+	return s.Offer(&crawl.Links{FoundOn: r.URL, Depth: r.Depth, Redirects: r.Redirects + 1, URLs: []canon.URL{u}}, now)
 }

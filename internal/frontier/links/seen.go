@@ -34,8 +34,8 @@ const (
 	maxRecentURL = 256 // so that a shard's table is never over some MiB
 )
 
-// maxRoom is for how many links room is kept from one page to the next: few pages have more.
-const maxRoom = 1 << 10
+// maxBuffer is for how many links room is kept from one page to the next: few pages have more.
+const maxBuffer = 1 << 10
 
 var recentSeed = maphash.MakeSeed()
 
@@ -89,7 +89,7 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 	offers := slices.Grow(s.offers[:0], len(l.URLs))
 	s.offers = nil
 	defer func() {
-		if clear(offers); cap(offers) <= maxRoom {
+		if clear(offers); cap(offers) <= maxBuffer {
 			s.offers = offers
 		}
 	}()
@@ -176,7 +176,7 @@ func (s *Links) accept(o *ledger.Link, l *crawl.Links, now time.Time) error {
 	}
 	defer func() { s.record = r }()
 	*r = urls.Record{
-		URL: o.URL, Class: crawl.Queued, Origin: oi, Depth: l.Depth, Hops: l.Hops, Order: o.Order, FoundOn: l.FoundOn,
+		URL: o.URL, Class: crawl.Queued, Origin: oi, Depth: l.Depth, Redirects: l.Redirects, Order: o.Order, FoundOn: l.FoundOn,
 		Rank: recrawl.RankOf(l, o.I),
 	}
 	to := urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonPorts, Detail: "too many ports of this host"}
@@ -195,15 +195,15 @@ func (s *Links) accept(o *ledger.Link, l *crawl.Links, now time.Time) error {
 	if to.Reason == crawl.ReasonMirror {
 		to.Detail = s.mirrors.Forward(o.Host, r)
 	}
-	if err := s.urls.Admit(o.Host, r, to); err != nil {
+	if err := s.urls.Insert(o.Host, r, to); err != nil {
 		return err
 	}
 	if r.Class == crawl.Queued {
 		s.recrawl.Sooner++
 	}
-	if ok && l.Hops > 0 && l.FoundOn.Host() != o.Host.Name {
+	if ok && l.Redirects > 0 && l.FoundOn.Host() != o.Host.Name {
 		o.Host.Origins[oi].Led++
-		s.ledger.Touch(o.Host)
+		s.ledger.MarkDirty(o.Host)
 	}
 	if err := s.ledger.PutKnown(o.Host.ID, o.Hash, r.Order); err != nil {
 		return err
@@ -235,7 +235,7 @@ func (s *Links) nearer(h *ledger.Host, k, v []byte, l *crawl.Links, rank uint16)
 	case r.Class == crawl.Refused && r.Reason == crawl.ReasonDepth:
 		v := s.urls.Decide(&r, h)
 		v.Silent = true
-		err = s.urls.Become(h, &r, v)
+		err = s.urls.SetState(h, &r, v)
 	}
 	if err != nil {
 		return err

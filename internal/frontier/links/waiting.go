@@ -48,5 +48,5 @@ func (s *Links) LeaveOut(o *ledger.Link) {
 			"refused", o.Host.Refused, "limit", s.MaxWaiting(o.Host))
 	}
 	s.ledger.Metrics.LeftOut.WithLabelValues("waiting").Inc()
-	s.ledger.Touch(o.Host)
+	s.ledger.MarkDirty(o.Host)
 }

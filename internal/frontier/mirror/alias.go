@@ -20,7 +20,7 @@ func (m *Record) MovedAway(e *Env, main canon.Origin) {
 	}
 	m.Walk, m.Samples, m.Round, m.End = []canon.Origin{e.X, main}, nil, 0, main
 	m.try(e, trialRedirect)
-	e.Ask(crawl.ErrandClaim, main, "/robots.txt", 0)
+	e.Ask(crawl.AuxClaim, main, "/robots.txt", 0)
 }
 
 // movedTo takes in what the origin X redirects to says of itself.
@@ -32,7 +32,7 @@ func (m *Record) movedTo(e *Env, main canon.Origin, c crawl.Claim) {
 	m.Walk = nil
 	m.Samples = []Sample{{Path: "/", Ours: Page{Known: true, Status: 301}}}
 	m.try(e, trialRedirect)
-	e.Ask(crawl.ErrandSample, main, "/", 0)
+	e.Ask(crawl.AuxSample, main, "/", 0)
 }
 
 // stillMoved asks, when the evidence has grown old, whether the pages that were seen to
@@ -42,7 +42,7 @@ func (m *Record) stillMoved(e *Env) {
 	m.try(e, trialRedirect)
 	for _, path := range e.Moved() {
 		m.Samples = append(m.Samples, Sample{Path: path, Theirs: Page{Known: true}})
-		e.Ask(crawl.ErrandSample, e.X, path, 1)
+		e.Ask(crawl.AuxSample, e.X, path, 1)
 	}
 	m.Round = 1 // such a page is fetched
 	if len(m.Samples) == 0 {
@@ -94,9 +94,9 @@ func (m *Record) judgeRedirect(e *Env) {
 
 // undo dissolves a merge that stood on no claim. What X's robots.txt says holds again.
 func (m *Record) undo(e *Env) {
-	m.Become(e, Main, "", "")
+	m.SetState(e, Main, "", "")
 	if m.Claim == crawl.ClaimTarget {
-		m.Become(e, Unconfirmed, WhyPending, "")
+		m.SetState(e, Unconfirmed, WhyPending, "")
 	}
 	m.rest(e)
 	if m.Claim == crawl.ClaimTarget {
@@ -129,7 +129,7 @@ func (m *Record) Twin(e *Env) {
 	}
 	m.Walk, m.Samples, m.Round = []canon.Origin{e.X, twin}, nil, 0
 	m.try(e, trialTwin)
-	e.Ask(crawl.ErrandTwin, twin, "/", crawl.TwinAsk)
+	e.Ask(crawl.AuxTwin, twin, "/", crawl.TwinAsk)
 }
 
 // mayTwin: a claim of X's own, or a comparison not long ago, leaves nothing to find out.
@@ -162,7 +162,7 @@ func (m *Record) Yield(e *Env, twin canon.Origin) {
 // Yields takes in that X's twin has become its mirror: X cannot be the twin's.
 func (m *Record) Yields(e *Env, twin canon.Origin) {
 	if m.Mirrored() && m.By == ByTwin && m.Main == twin {
-		m.Become(e, Main, "", "")
+		m.SetState(e, Main, "", "")
 		m.rest(e)
 	}
 }
@@ -173,12 +173,12 @@ func (m *Record) judgeTwin(e *Env, ok bool, same, compared int) {
 		first := !m.Mirrored()
 		m.Confirm(e, twin, ByTwin, fmt.Sprintf("www %d/%d", same, compared))
 		if first && !HasWWW(e.X) {
-			e.Ask(crawl.ErrandTwin, twin, "/", crawl.TwinYields)
+			e.Ask(crawl.AuxTwin, twin, "/", crawl.TwinYields)
 		}
 	case ok:
 		m.Compared = e.Now // once decided, it is not decided the other way round a moment later
 		m.rest(e)
-		e.Ask(crawl.ErrandTwin, twin, "/", crawl.TwinYield)
+		e.Ask(crawl.AuxTwin, twin, "/", crawl.TwinYield)
 	case m.Mirrored():
 		m.Compared = e.Now
 		m.undo(e)

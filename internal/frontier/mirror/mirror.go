@@ -24,7 +24,7 @@ type Merge struct {
 	Next     []byte `json:"next,omitempty"`     // the key to go on from
 	Sent     int64  `json:"sent,omitempty"`     // URLs handed to a main host's shard, of X's budget
 	// Pages of X that were stored when they became the main host's.
-	Held int64 `json:"held,omitempty"`
+	StoredPages int64 `json:"held,omitempty"`
 	// Sent and Held are counted for this main host, from then on.
 	To   canon.Origin `json:"to,omitzero"`
 	From time.Time    `json:"from,omitzero"`
@@ -38,7 +38,7 @@ const budgetSpan = 30 * 24 * time.Hour
 // same one and began lately: to end a merge and begin it again gives no new budget.
 func (m *Merge) Begin(main canon.Origin, now time.Time) {
 	if m.To != main || now.Sub(m.From) >= budgetSpan {
-		m.Sent, m.Held, m.To, m.From = 0, 0, main, now
+		m.Sent, m.StoredPages, m.To, m.From = 0, 0, main, now
 	}
 }
 
@@ -54,7 +54,7 @@ const (
 	WhyPending = "pending"            // it is being looked into
 	whyTarget  = "target-unreachable" // the robots.txt of the origin it names cannot be had
 	whyCycle   = "cycle"              // the origins it leads to lead back to it, or in a circle
-	whyChain   = "chain"              // they lead on for more than maxMirrorHops
+	whyChain   = "chain"              // they lead on for more than maxMirrorChain
 	whyDiffers = "content-differs"    // the pages compared are not the same
 	whyNoProof = "no-evidence"        // no page could be compared, and the two files differ
 	WhyScope   = "out-of-scope"       // it leads out of the crawl's scope: nobody was asked
@@ -68,8 +68,8 @@ const (
 )
 
 const (
-	maxMirrorHops = 5 // from claim to claim (§2.4)
-	Pages         = 5 // how many pages are compared
+	maxMirrorChain = 5 // from claim to claim (§2.4)
+	Pages          = 5 // how many pages are compared
 	// How many may turn out to be closed to us on the main host before no others are tried.
 	mirrorClosed = 20
 	// How long evidence lasts, and how long a main host may be away.
@@ -147,21 +147,21 @@ type Env struct {
 	Moved func() []string
 	Size  func() crawl.Claim // URLs and Led of X
 
-	Asks []crawl.Errand // asked for in this step; without ReplyShard
+	Asks []crawl.AuxRequest // asked for in this step; without ReplyShard
 }
 
 // Ask notes a question to another origin.
-func (e *Env) Ask(kind crawl.ErrandKind, to canon.Origin, pathQuery string, hop int) {
+func (e *Env) Ask(kind crawl.AuxKind, to canon.Origin, pathQuery string, hop int) {
 	if u, err := to.URL(pathQuery); err == nil {
-		e.Asks = append(e.Asks, crawl.Errand{Kind: kind, URL: u, Origin: e.X, Hop: hop})
+		e.Asks = append(e.Asks, crawl.AuxRequest{Kind: kind, URL: u, Origin: e.X, Hop: hop})
 	}
 }
 
 // Mirrored reports whether X's pages are those of Main.
 func (m *Record) Mirrored() bool { return m != nil && m.State == OfMain }
 
-// Become changes the state.
-func (m *Record) Become(e *Env, state, reason, detail string) {
+// SetState changes the state.
+func (m *Record) SetState(e *Env, state, reason, detail string) {
 	if m.State != state || m.Reason != reason {
 		m.Since = e.Now
 	}
@@ -224,14 +224,14 @@ func (m *Record) Read(e *Env, c crawl.Claim) {
 			return // it stands on something else than a claim
 		}
 		if m.State != Main || m.Trial == TrialClaim || c.Kind == crawl.ClaimSelf && m.Trial != "" {
-			m.Become(e, Main, "", "")
+			m.SetState(e, Main, "", "")
 			m.rest(e)
 		}
 		return
 	case named:
 		m.Gone = time.Time{}
 		if !m.Mirrored() || m.By == byClaim || m.By == ByTwin && m.Main != c.Target {
-			m.Become(e, Unconfirmed, WhyPending, "")
+			m.SetState(e, Unconfirmed, WhyPending, "")
 		}
 	case m.Trial == TrialClaim || m.givenUp(e):
 		return
@@ -279,7 +279,7 @@ func (m *Record) follow(e *Env, c crawl.Claim) {
 	case slices.Contains(m.Walk, next):
 		m.Gone = time.Time{}
 		m.fail(e, whyCycle, at.String()+" names "+next.String())
-	case len(m.Walk) > maxMirrorHops:
+	case len(m.Walk) > maxMirrorChain:
 		m.Gone = time.Time{}
 		m.fail(e, whyChain, "")
 	case !e.InScope(next):
@@ -288,7 +288,7 @@ func (m *Record) follow(e *Env, c crawl.Claim) {
 	default:
 		m.Walk = append(m.Walk, next)
 		m.try(e, TrialClaim)
-		e.Ask(crawl.ErrandClaim, next, "/robots.txt", 0)
+		e.Ask(crawl.AuxClaim, next, "/robots.txt", 0)
 	}
 }
 
@@ -325,7 +325,7 @@ func (m *Record) reached(e *Env, main canon.Origin, c crawl.Claim) {
 		m.rest(e)
 	default:
 		if m.Mirrored() && m.By == byClaim && !same {
-			m.Become(e, Unconfirmed, WhyPending, "")
+			m.SetState(e, Unconfirmed, WhyPending, "")
 		}
 		m.compare(e, TrialClaim, main)
 	}
@@ -337,7 +337,7 @@ func (m *Record) fail(e *Env, reason, detail string) {
 		m.rest(e) // whatever it says, all its pages lead there
 		return
 	}
-	m.Become(e, Unconfirmed, reason, detail)
+	m.SetState(e, Unconfirmed, reason, detail)
 	m.rest(e)
 	if reason == WhyScope && !e.InScope(m.Target) {
 		m.Due = time.Time{} // the scope decides, not the hosts
@@ -390,7 +390,7 @@ func (m *Record) Tick(e *Env) {
 		// Its own robots.txt first: from the copy held, if that is fresh, else the host is visited.
 		m.Walk = []canon.Origin{e.X}
 		m.try(e, TrialClaim)
-		e.Ask(crawl.ErrandClaim, e.X, "/robots.txt", 0)
+		e.Ask(crawl.AuxClaim, e.X, "/robots.txt", 0)
 	default:
 		m.Due, m.Soon = time.Time{}, false
 	}

@@ -65,9 +65,9 @@ func (m *Record) askFor(e *Env, s *Sample) {
 	if m.Round == 1 {
 		s.Ours = Page{}
 	}
-	e.Ask(crawl.ErrandSample, m.End, s.Path, m.Round)
+	e.Ask(crawl.AuxSample, m.End, s.Path, m.Round)
 	if !s.Ours.Known {
-		e.Ask(crawl.ErrandSample, e.X, s.Path, m.Round)
+		e.Ask(crawl.AuxSample, e.X, s.Path, m.Round)
 	}
 }
 
@@ -179,10 +179,10 @@ func (m *Record) lookCloser(e *Env) bool {
 		}
 		asked = true
 		s.Theirs = Page{}
-		e.Ask(crawl.ErrandSample, m.End, s.Path, 1)
+		e.Ask(crawl.AuxSample, m.End, s.Path, 1)
 		if s.Open {
 			s.Ours = Page{}
-			e.Ask(crawl.ErrandSample, e.X, s.Path, 1)
+			e.Ask(crawl.AuxSample, e.X, s.Path, 1)
 		}
 	}
 	if asked {

@@ -20,10 +20,10 @@ import (
 func (s *Mirrors) MirrorsFeature() features.Feature {
 	answer := func(a *crawl.Answer, _, now time.Time) error { return s.answer(a, now) }
 	return features.Feature{
-		Errands: map[crawl.ErrandKind]features.ErrandKind{
-			crawl.ErrandClaim:  {Want: s.wantClaim, From: claimFrom, Awaited: true, Answer: answer},
-			crawl.ErrandSample: {Want: s.wantSample, From: polite.PageFrom, Answer: answer},
-			crawl.ErrandTwin:   {Want: s.wantTwin, From: polite.AtOnce, Answer: answer},
+		Aux: map[crawl.AuxKind]features.AuxKind{
+			crawl.AuxClaim:  {Want: s.wantClaim, From: claimFrom, Awaited: true, Answer: answer},
+			crawl.AuxSample: {Want: s.wantSample, From: polite.PageFrom, Answer: answer},
+			crawl.AuxTwin:   {Want: s.wantTwin, From: polite.AtOnce, Answer: answer},
 		},
 		Load:   s.load,
 		Upkeep: s.Upkeep,
@@ -78,12 +78,12 @@ func (s *Mirrors) heldClaim(h *ledger.Host, o *ledger.Origin, now time.Time) (c 
 }
 
 // wantClaim answers what an origin says of itself, if that can be told without a request.
-func (s *Mirrors) wantClaim(e *crawl.Errand, now time.Time) (*ledger.Host, error) {
+func (s *Mirrors) wantClaim(e *crawl.AuxRequest, now time.Time) (*ledger.Host, error) {
 	h, i, known, err := s.askedOf(e)
 	if err != nil {
 		return nil, err
 	}
-	if h != nil && len(h.Errands) >= features.MaxErrands {
+	if h != nil && len(h.Aux) >= features.MaxAux {
 		return nil, s.features.Reply(e, tooManyAsk)
 	}
 	if known {
@@ -91,16 +91,16 @@ func (s *Mirrors) wantClaim(e *crawl.Errand, now time.Time) (*ledger.Host, error
 			return nil, s.features.Reply(e, crawl.Answer{Claim: c})
 		}
 	}
-	return s.features.NewErrand(e, now)
+	return s.features.NewAux(e, now)
 }
 
 // wantSample answers with a page that is to be compared, if it is known without a request.
-func (s *Mirrors) wantSample(e *crawl.Errand, now time.Time) (*ledger.Host, error) {
+func (s *Mirrors) wantSample(e *crawl.AuxRequest, now time.Time) (*ledger.Host, error) {
 	h, _, known, err := s.askedOf(e)
 	if err != nil {
 		return nil, err
 	}
-	if h != nil && len(h.Errands) >= features.MaxErrands {
+	if h != nil && len(h.Aux) >= features.MaxAux {
 		return nil, s.features.Reply(e, tooManyAsk)
 	}
 	if known && e.Hop == 0 {
@@ -108,11 +108,11 @@ func (s *Mirrors) wantSample(e *crawl.Errand, now time.Time) (*ledger.Host, erro
 			return nil, err
 		}
 	}
-	return s.features.NewErrand(e, now)
+	return s.features.NewAux(e, now)
 }
 
 // wantTwin does what the owner of an origin's twin wants of it. That needs no request.
-func (s *Mirrors) wantTwin(e *crawl.Errand, now time.Time) (*ledger.Host, error) {
+func (s *Mirrors) wantTwin(e *crawl.AuxRequest, now time.Time) (*ledger.Host, error) {
 	h, i, known, err := s.askedOf(e)
 	switch {
 	case err != nil:
@@ -127,7 +127,7 @@ func (s *Mirrors) wantTwin(e *crawl.Errand, now time.Time) (*ledger.Host, error)
 var tooManyAsk = crawl.Answer{Claim: crawl.Claim{Reason: "too many auxiliary requests for its host"}, Sample: crawl.Sample{Reason: "too many auxiliary requests for its host"}}
 
 // askedOf is where the origin of an errand's URL is, if it is known.
-func (s *Mirrors) askedOf(e *crawl.Errand) (h *ledger.Host, i int, known bool, err error) {
+func (s *Mirrors) askedOf(e *crawl.AuxRequest) (h *ledger.Host, i int, known bool, err error) {
 	if h, err = s.ledger.HostNamed(e.URL.Host()); h != nil {
 		i, known = h.OriginIndex(e.URL.Origin())
 	}
@@ -136,7 +136,7 @@ func (s *Mirrors) askedOf(e *crawl.Errand) (h *ledger.Host, i int, known bool, e
 
 // claimFrom is when it may be asked what an origin says of itself: not while another host is asked
 // for its robots.txt.
-func claimFrom(h *ledger.Host, e *crawl.Errand, now time.Time) (t time.Time) {
+func claimFrom(h *ledger.Host, e *crawl.AuxRequest, now time.Time) (t time.Time) {
 	if i, ok := h.OriginIndex(e.URL.Origin()); ok {
 		if state, ask := polite.State(&h.Origins[i], now); state == crawl.RobotsPending {
 			t = ask
@@ -147,7 +147,7 @@ func claimFrom(h *ledger.Host, e *crawl.Errand, now time.Time) (t time.Time) {
 
 // sampleHeld answers with what is known of a page that is stored, or that was seen to be a
 // redirect.
-func (s *Mirrors) sampleHeld(e *crawl.Errand, h *ledger.Host) (done bool, err error) {
+func (s *Mirrors) sampleHeld(e *crawl.AuxRequest, h *ledger.Host) (done bool, err error) {
 	k, v := s.urls.Lookup(h, e.URL)
 	if v == nil {
 		return false, nil
@@ -177,18 +177,18 @@ func sample(r *urls.Record) (sample crawl.Sample, ok bool) {
 // answerSamples answers those who wait to compare a page that was just visited for the crawl's own
 // sake: nobody need ask for it again.
 func (s *Mirrors) answerSamples(h *ledger.Host, r *urls.Record, now time.Time) error {
-	if len(h.Errands) == 0 {
+	if len(h.Aux) == 0 {
 		return nil
 	}
 	sample, ok := sample(r)
 	if !ok {
 		return nil
 	}
-	for _, e := range slices.Clone(h.Errands) {
-		if e.Kind != crawl.ErrandSample || e.Hop != 0 || e.URL != r.URL {
+	for _, e := range slices.Clone(h.Aux) {
+		if e.Kind != crawl.AuxSample || e.Hop != 0 || e.URL != r.URL {
 			continue
 		}
-		if err := errors.Join(s.features.Reply(&e, crawl.Answer{Sample: sample}), s.features.DropErrand(h, e, now)); err != nil {
+		if err := errors.Join(s.features.Reply(&e, crawl.Answer{Sample: sample}), s.features.DropAux(h, e, now)); err != nil {
 			return err
 		}
 	}
@@ -198,15 +198,15 @@ func (s *Mirrors) answerSamples(h *ledger.Host, r *urls.Record, now time.Time) e
 // AnswerClaims answers those who wait to hear what an origin says of itself, now that its
 // robots.txt was asked for.
 func (s *Mirrors) AnswerClaims(h *ledger.Host, of canon.Origin, now time.Time) error {
-	if len(h.Errands) == 0 {
+	if len(h.Aux) == 0 {
 		return nil
 	}
 	i, ok := h.OriginIndex(of)
 	if !ok {
 		return nil
 	}
-	for _, e := range slices.Clone(h.Errands) {
-		if e.Kind != crawl.ErrandClaim || e.URL.Origin() != of {
+	for _, e := range slices.Clone(h.Aux) {
+		if e.Kind != crawl.AuxClaim || e.URL.Origin() != of {
 			continue
 		}
 		c, ok := s.heldClaim(h, &h.Origins[i], now)
@@ -216,7 +216,7 @@ func (s *Mirrors) AnswerClaims(h *ledger.Host, of canon.Origin, now time.Time) e
 		if err := s.features.Reply(&e, crawl.Answer{Claim: c}); err != nil {
 			return err
 		}
-		if err := s.features.DropErrand(h, e, now); err != nil {
+		if err := s.features.DropAux(h, e, now); err != nil {
 			return err
 		}
 	}

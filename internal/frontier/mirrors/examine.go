@@ -59,7 +59,7 @@ func (s *Mirrors) Step(h *ledger.Host, i int, now time.Time, do func(*mirror.Rec
 	was := *m
 	e := s.mirrorEnv(h, i, now)
 	do(m, e)
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	s.ledger.Summary = ledger.Summary{}
 	if o.Mirror = m; idle(m) {
 		o.Mirror = nil
@@ -72,7 +72,7 @@ func (s *Mirrors) Step(h *ledger.Host, i int, now time.Time, do func(*mirror.Rec
 	}
 	mirrorStep(s.ledger.Metrics, &was, m)
 	if m.Mirrored() != was.Mirrored() || m.Main != was.Main {
-		if err := s.Turned(h, i, now); err != nil {
+		if err := s.MirrorChanged(h, i, now); err != nil {
 			return err
 		}
 	}
@@ -85,14 +85,14 @@ func idle(m *mirror.Record) bool {
 		m.Compared.IsZero() && m.Sent == 0
 }
 
-func (s *Mirrors) sendAsks(asks []crawl.Errand) error {
+func (s *Mirrors) sendAsks(asks []crawl.AuxRequest) error {
 	for len(asks) > 0 {
 		to := crawl.ShardOf(asks[0].URL.Host(), s.ledger.Judge.Spec.Shards)
 		var ev crawl.Event
 		rest := asks[:0:0]
 		for _, e := range asks {
 			if e.ReplyShard = s.ledger.ID; crawl.ShardOf(e.URL.Host(), s.ledger.Judge.Spec.Shards) == to {
-				ev.Errands = append(ev.Errands, e)
+				ev.Aux = append(ev.Aux, e)
 			} else {
 				rest = append(rest, e)
 			}
@@ -218,19 +218,19 @@ func (s *Mirrors) ClaimRead(h *ledger.Host, i int, now time.Time) error {
 
 // answer takes in an answer that an examination may be waiting for.
 func (s *Mirrors) answer(a *crawl.Answer, now time.Time) error {
-	h, err := s.ledger.HostNamed(a.Errand.Origin.Host)
+	h, err := s.ledger.HostNamed(a.Aux.Origin.Host)
 	if h == nil || err != nil {
 		return err
 	}
-	i, ok := h.OriginIndex(a.Errand.Origin)
+	i, ok := h.OriginIndex(a.Aux.Origin)
 	if !ok || h.Origins[i].Mirror == nil {
 		return nil
 	}
 	return s.Step(h, i, now, func(m *mirror.Record, e *mirror.Env) {
-		if a.Errand.Kind == crawl.ErrandSample {
-			m.Sampled(e, a.Errand.URL, a.Errand.Hop, a.Sample)
+		if a.Aux.Kind == crawl.AuxSample {
+			m.Sampled(e, a.Aux.URL, a.Aux.Hop, a.Sample)
 		} else {
-			m.Claimed(e, a.Errand.URL.Origin(), a.Claim)
+			m.Claimed(e, a.Aux.URL.Origin(), a.Claim)
 		}
 	})
 }
@@ -328,7 +328,7 @@ func (s *Mirrors) NoticeMove(h *ledger.Host, r *urls.Record, now time.Time) erro
 		o.MovedTo, o.Moved = to, 0
 	}
 	o.Moved++
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	if o.Moved < movedPages || bits.OnesCount32(o.Moved) != 1 || len(s.movedPaths(h, int(r.Origin), to)) < movedPages {
 		return nil
 	}
@@ -388,7 +388,7 @@ func (s *Mirrors) NoticeTwins(h *ledger.Host, now time.Time) error {
 			continue
 		}
 		o.Twin = true
-		s.ledger.Touch(h)
+		s.ledger.MarkDirty(h)
 		if !ok {
 			continue
 		}
@@ -403,7 +403,7 @@ func (s *Mirrors) NoticeTwins(h *ledger.Host, now time.Time) error {
 			continue
 		}
 		e := mirror.Env{X: o.Origin}
-		e.Ask(crawl.ErrandTwin, twin, "/", crawl.TwinAsk)
+		e.Ask(crawl.AuxTwin, twin, "/", crawl.TwinAsk)
 		if err := errors.Join(s.ledger.Drop(ledger.BucketTwins, key), s.sendAsks(e.Asks)); err != nil {
 			return err
 		}
@@ -412,7 +412,7 @@ func (s *Mirrors) NoticeTwins(h *ledger.Host, now time.Time) error {
 }
 
 // twinAsked does what the owner of an origin's twin wants of it.
-func (s *Mirrors) twinAsked(e *crawl.Errand, h *ledger.Host, i int, known bool, now time.Time) error {
+func (s *Mirrors) twinAsked(e *crawl.AuxRequest, h *ledger.Host, i int, known bool, now time.Time) error {
 	o := e.URL.Origin()
 	if t, ok := mirror.TwinOf(e.Origin); !ok || t != o {
 		return nil

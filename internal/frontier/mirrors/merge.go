@@ -33,13 +33,13 @@ var MirrorStretch = 1000
 
 // Forwarded is a URL of a mirror as it is on the main host.
 type Forwarded struct {
-	url         canon.URL
-	foundOn     canon.URL
-	depth, hops int
+	url              canon.URL
+	foundOn          canon.URL
+	depth, redirects int
 }
 
-// Turned begins to bring an origin's URLs into agreement with what it has become.
-func (s *Mirrors) Turned(h *ledger.Host, i int, now time.Time) error {
+// MirrorChanged begins to bring an origin's URLs into agreement with what it has become.
+func (s *Mirrors) MirrorChanged(h *ledger.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	m := o.Mirror
 	if m == nil { // nothing to remember but this
@@ -58,10 +58,10 @@ func (s *Mirrors) Turned(h *ledger.Host, i int, now time.Time) error {
 	} else {
 		s.ledger.Log.Info("an origin is no longer a mirror", "origin", o.Origin.String(), "state", m.State, "reason", m.Reason, "detail", m.Detail)
 	}
-	if err := s.features.Turn(h, i, now); err != nil {
+	if err := s.features.MirrorChanged(h, i, now); err != nil {
 		return err
 	}
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	if err := s.features.AskOrigin(h, i, now); err != nil {
 		return err
 	}
@@ -91,21 +91,21 @@ func (s *Mirrors) disown(h *ledger.Host, i int) error {
 	return nil
 }
 
-// Settle goes through the URLs of origins that have become mirrors, or are none any more, some at a
-// time, until ctx ends. It takes the lock itself.
-func (s *Mirrors) Settle(ctx context.Context) error { return s.ledger.InStretches(ctx, s.SettleSome) }
+// Resolve goes through the URLs of origins that have become mirrors, or are none any more, some at
+// a time, until ctx ends. It takes the lock itself.
+func (s *Mirrors) Resolve(ctx context.Context) error { return s.ledger.InStretches(ctx, s.ResolveSome) }
 
-// SettleSome goes through some URLs and reports whether there are more that can
+// ResolveSome goes through some URLs and reports whether there are more that can
 // be gone through now.
-func (s *Mirrors) SettleSome(now time.Time) (more bool, err error) {
-	if !s.ledger.Phase.Active() || len(s.ledger.Outbox) >= ledger.MirrorOwed {
+func (s *Mirrors) ResolveSome(now time.Time) (more bool, err error) {
+	if !s.ledger.Phase.Active() || len(s.ledger.Outbox) >= ledger.MirrorPending {
 		return false, nil
 	}
 	ref, ok := s.unsettled()
 	if !ok {
 		return false, nil
 	}
-	if err := s.settleStretch(ref, now); err != nil {
+	if err := s.resolveStretch(ref, now); err != nil {
 		return false, s.ledger.Fail(err)
 	}
 	if s.ledger.Changes >= ledger.CommitChanges {
@@ -118,21 +118,21 @@ func (s *Mirrors) SettleSome(now time.Time) (more bool, err error) {
 // unsettled is an origin whose URLs can be gone through now.
 func (s *Mirrors) unsettled() (ref Ref, ok bool) {
 	for ref := range s.Settling {
-		if s.Settles(ref) {
+		if s.Resolving(ref) {
 			return ref, true
 		}
 	}
 	return ref, false
 }
 
-// Settles reports whether an origin's URLs can be gone through now. One that is a mirror no more
+// Resolving reports whether an origin's URLs can be gone through now. One that is a mirror no more
 // and is being looked into may be another's in a moment: its URLs are not let in for that long.
-func (s *Mirrors) Settles(ref Ref) bool {
+func (s *Mirrors) Resolving(ref Ref) bool {
 	m := ref.H.Origins[ref.I].Mirror
 	return m.Mirrored() || m.Trial == ""
 }
 
-func (s *Mirrors) settleStretch(ref Ref, now time.Time) error {
+func (s *Mirrors) resolveStretch(ref Ref, now time.Time) error {
 	h, i := ref.H, ref.I
 	m := h.Origins[i].Mirror
 	from := m.Next
@@ -162,7 +162,7 @@ func (s *Mirrors) settleStretch(ref Ref, now time.Time) error {
 			delete(s.Mirrors, ref)
 		}
 	}
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	return s.Flush(now)
 }
 
@@ -186,10 +186,10 @@ func (s *Mirrors) collapse(h *ledger.Host, r *urls.Record) (changed bool, err er
 		return false, nil
 	}
 	if r.Glued = r.Glued || r.Class == crawl.Stored; r.Glued {
-		m.Held++ // also a page that was another main host's before
+		m.StoredPages++ // also a page that was another main host's before
 	}
 	r.Line = 0
-	if err := s.urls.Become(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonMirror, Silent: true}); err != nil {
+	if err := s.urls.SetState(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonMirror, Silent: true}); err != nil {
 		return false, err
 	}
 	if r.Glued {
@@ -216,7 +216,7 @@ func (s *Mirrors) reopen(h *ledger.Host, r *urls.Record, now time.Time) (changed
 
 // Spent reports whether a mirror has handed on as many URLs as it may.
 func (s *Mirrors) Spent(m *mirror.Record) bool {
-	limit := min(MirrorLeast+MirrorPerPage*m.Held, MirrorBudget)
+	limit := min(MirrorLeast+MirrorPerPage*m.StoredPages, MirrorBudget)
 	if n := s.ledger.Judge.Spec.MaxPagesPerHost; n > 0 {
 		limit = min(limit, n)
 	}
@@ -239,9 +239,9 @@ func (s *Mirrors) Forward(h *ledger.Host, r *urls.Record) (detail string) {
 			return fmt.Sprintf("not transferred to %s: the limit of %d URLs for a mirror is reached", m.Main, m.Sent)
 		}
 		m.Sent++
-		s.ledger.Touch(h)
+		s.ledger.MarkDirty(h)
 	}
-	s.forwards = append(s.forwards, Forwarded{u, r.FoundOn, r.Depth, r.Hops})
+	s.forwards = append(s.forwards, Forwarded{u, r.FoundOn, r.Depth, r.Redirects})
 	return string(u)
 }
 
@@ -293,7 +293,7 @@ func (s *Mirrors) Flush(now time.Time) error {
 			}
 		}
 	}
-	return s.tellIndexer()
+	return s.notifyIndexer()
 }
 
 func (s *Mirrors) forwardTo(to int, list []Forwarded, now time.Time) error {
@@ -313,8 +313,8 @@ func (s *Mirrors) forwardTo(to int, list []Forwarded, now time.Time) error {
 	}
 	for _, f := range list {
 		last := len(ev.Links) - 1
-		if last < 0 || ev.Links[last].FoundOn != f.foundOn || ev.Links[last].Depth != f.depth || ev.Links[last].Hops != f.hops {
-			ev.Links = append(ev.Links, crawl.Links{FoundOn: f.foundOn, Depth: f.depth, Hops: f.hops})
+		if last < 0 || ev.Links[last].FoundOn != f.foundOn || ev.Links[last].Depth != f.depth || ev.Links[last].Redirects != f.redirects {
+			ev.Links = append(ev.Links, crawl.Links{FoundOn: f.foundOn, Depth: f.depth, Redirects: f.redirects})
 			size += len(f.foundOn) + 32
 			last++
 		}
@@ -331,9 +331,9 @@ func (s *Mirrors) forwardTo(to int, list []Forwarded, now time.Time) error {
 	return send()
 }
 
-// tellIndexer sends what is to be glued and unglued. Each message has the number of a visit that
+// notifyIndexer sends what is to be glued and unglued. Each message has the number of a visit that
 // nobody is granted: it is newer than what was fetched until now, and older than what will be.
-func (s *Mirrors) tellIndexer() error {
+func (s *Mirrors) notifyIndexer() error {
 	if len(s.ledger.Aliases) == 0 {
 		return nil
 	}

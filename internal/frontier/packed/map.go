@@ -22,7 +22,7 @@ type Map struct {
 	seen uint64
 	at   reader
 
-	room []byte // for what is put
+	buffer []byte // for what is put
 }
 
 type entry struct{ key, val []byte }
@@ -112,13 +112,13 @@ func placed(in []entry, e entry) []entry {
 
 // hold copies what is put.
 func (m *Map) hold(key, val []byte) entry {
-	if n := len(key) + len(val); cap(m.room)-len(m.room) < n {
-		m.room = make([]byte, 0, max(n, 8<<10))
+	if n := len(key) + len(val); cap(m.buffer)-len(m.buffer) < n {
+		m.buffer = make([]byte, 0, max(n, 8<<10))
 	}
-	at, mid := len(m.room), len(m.room)+len(key)
-	m.room = append(append(m.room, key...), val...)
-	end := len(m.room)
-	return entry{m.room[at:mid:mid], m.room[mid:end:end]}
+	at, mid := len(m.buffer), len(m.buffer)+len(key)
+	m.buffer = append(append(m.buffer, key...), val...)
+	end := len(m.buffer)
+	return entry{m.buffer[at:mid:mid], m.buffer[mid:end:end]}
 }
 
 // Delete removes a key.
@@ -149,7 +149,7 @@ func (m *Map) put(k *block) error {
 
 func (m *Map) flushed() {
 	m.blocks.flushed()
-	m.in, m.room = nil, nil
+	m.in, m.buffer = nil, nil
 }
 
 // pieces are what the block is written as.

@@ -75,7 +75,7 @@ func (s *Passes) forgetSome(now time.Time) (more bool, err error) {
 			s.datafiles.JudgeData(&h.Origins[i])
 			err = errors.Join(err, s.datafiles.JudgeNested(h, &h.Origins[i]))
 		}
-		s.ledger.Touch(h)
+		s.ledger.MarkDirty(h)
 		s.ledger.Log.Info("all URLs of a forgotten or restored host were checked", "host", h.Name)
 		return err
 	})
@@ -91,7 +91,7 @@ func (s *Passes) forgetOne(h *ledger.Host, r *urls.Record) (changed bool, err er
 		return true, s.mirrors.Refetch(h, r)
 	}
 	r.Status, r.Line, r.NoSnippet = 0, 0, false
-	return true, s.urls.Become(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonForgotten, Blank: true})
+	return true, s.urls.SetState(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonForgotten, Blank: true})
 }
 
 // ForgottenResult is what a result counts as whose URL was forgotten while it was fetched.

@@ -35,7 +35,7 @@ func (s *Passes) JudgeVisits() error {
 // judgeSome is the pass.
 func (s *Passes) judgeSome(now time.Time) (more bool, err error) {
 	m := &s.ledger.Meta.Judging
-	if !m.Running || len(s.ledger.Outbox) >= judgingOwed {
+	if !m.Running || len(s.ledger.Outbox) >= judgingPending {
 		return false, nil
 	}
 	var of *ledger.Host
@@ -49,7 +49,7 @@ func (s *Passes) judgeSome(now time.Time) (more bool, err error) {
 		if r.Class == crawl.Redirected {
 			// As in links.OfferTarget.
 			if u, err := canon.Parse(r.Detail); err == nil && rescoped && s.ledger.Judge.Scope.Decide(u).In {
-				led = append(led, crawl.Links{FoundOn: r.URL, Depth: r.Depth, Hops: r.Hops + 1, URLs: []canon.URL{u}})
+				led = append(led, crawl.Links{FoundOn: r.URL, Depth: r.Depth, Redirects: r.Redirects + 1, URLs: []canon.URL{u}})
 			}
 			return false, nil
 		}
@@ -72,9 +72,9 @@ func (s *Passes) judgeSome(now time.Time) (more bool, err error) {
 	return false, s.mirrors.Anew(now) // at last, so that URLs let in now are handed on
 }
 
-// judgingOwed is how many messages to other shards, about redirects that lead there, may wait to be
-// sent before the pass does.
-const judgingOwed = 4 * ledger.PassStretch
+// judgingPending is how many messages to other shards, about redirects that lead there, may wait to
+// be sent before the pass does.
+const judgingPending = 4 * ledger.PassStretch
 
 // judgeHost has a host asked for its robots.txt at once that could not be had for a reason which a
 // changed setting may undo, or that was read as another agent. The delay since the last request and
@@ -95,7 +95,7 @@ func (s *Passes) judgeHost(h *ledger.Host) {
 		default:
 			continue
 		}
-		s.ledger.Touch(h)
+		s.ledger.MarkDirty(h)
 	}
 }
 

@@ -39,7 +39,7 @@ func (s *Passes) ProbeLost(h *ledger.Host, which func(*ledger.Origin) bool, now 
 	for i := range h.Origins {
 		if o := &h.Origins[i]; o.Data == crawl.ProbeRead && which(o) {
 			o.DataDue = time.Time{}
-			s.ledger.Touch(h)
+			s.ledger.MarkDirty(h)
 			if err := s.datafiles.DropNested(h, o.Origin, now); err != nil {
 				return err
 			}

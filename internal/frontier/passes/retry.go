@@ -67,7 +67,7 @@ func (s *Passes) ApplyRefetch(what string, sent time.Time) error {
 	s.askHostAnew(h)
 	switch {
 	case r.Waiting():
-		err = s.urls.Become(h, &r, r.DueNow())
+		err = s.urls.SetState(h, &r, r.DueNow())
 	case r.Class != crawl.Queued:
 		err = s.mirrors.Refetch(h, &r)
 	}
@@ -83,7 +83,7 @@ func (s *Passes) askHostAnew(h *ledger.Host) {
 	for i := range h.Origins {
 		if o := &h.Origins[i]; o.History.Failures > 0 {
 			askAnew(o)
-			s.ledger.Touch(h)
+			s.ledger.MarkDirty(h)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (s *Passes) askHostAnew(h *ledger.Host) {
 func (s *Passes) retryOne(h *ledger.Host, r *urls.Record, named bool) (changed bool, err error) {
 	switch {
 	case r.Waiting():
-		return true, s.urls.Become(h, r, r.DueNow())
+		return true, s.urls.SetState(h, r, r.DueNow())
 	case r.Class == crawl.Failed && (named || r.Reason.Has(crawl.MayPass)):
 		return true, s.mirrors.Refetch(h, r)
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 )
 
-// OwedFrom is when a host that sleeps, or was just woken, may be visited. After an unclean start it
-// counts as visited then.
-func (s *Polite) OwedFrom(h *ledger.Host) (t time.Time) {
-	if s.ledger.Meta.Owed == 0 || !h.Fresh && !h.Asleep {
+// DelayedUntil is when a host that sleeps, or was just woken, may be visited. After an unclean
+// start it counts as visited then.
+func (s *Polite) DelayedUntil(h *ledger.Host) (t time.Time) {
+	if s.ledger.Meta.DelayedUntil == 0 || !h.Fresh && !h.Evicted {
 		return t
 	}
-	return time.UnixMilli(s.ledger.Meta.Owed).Add(s.DelayOf(h).D)
+	return time.UnixMilli(s.ledger.Meta.DelayedUntil).Add(s.DelayOf(h).D)
 }
 
 // The limits of politeness (design §6).
@@ -85,7 +85,7 @@ func (s *Polite) Slowed(h *ledger.Host, now time.Time) {
 	}
 	if t := now.Add(s.DelayOf(h).D); h.Due.Before(t) {
 		h.Due, h.DueReason = t, ""
-		s.ledger.Touch(h)
+		s.ledger.MarkDirty(h)
 	}
 }
 
@@ -98,7 +98,7 @@ func (s *Polite) Lengthened(h *ledger.Host, now time.Time) {
 	}
 	if t := now.Add(d); h.Due.Before(t) {
 		h.Due, h.DueReason = t, ""
-		s.ledger.Touch(h)
+		s.ledger.MarkDirty(h)
 	}
 }
 
@@ -120,9 +120,9 @@ func (s *Polite) GrantDelay(h *ledger.Host) time.Duration {
 // eased by one step at the end of a visit without.
 func (s *Polite) BackOff(h *ledger.Host, o *crawl.Outcome) {
 	switch trouble := o.Overloads > 0 || o.Timeouts > 0; {
-	case trouble && !h.Told.Trouble:
+	case trouble && !h.Reported.Trouble:
 		h.Backoff = min(h.Backoff+1, 12)
-		h.Told.Trouble = true
+		h.Reported.Trouble = true
 	case !trouble && !o.Partial && h.Backoff > 0:
 		h.Backoff--
 	}

@@ -49,7 +49,7 @@ func (s *Recrawl) AgainOf(h *ledger.Host) (first time.Time, n int64) {
 
 // Due reports whether the next visit to h may ask for pages again.
 func (s *Recrawl) Due(h *ledger.Host, now time.Time) bool {
-	if o := polite.SlowOrigin(h); s.polite.ErrandsTurn(h, now) || o != nil && polite.From(o, now).After(now) {
+	if o := polite.SlowOrigin(h); s.polite.AuxQuota(h, now) || o != nil && polite.From(o, now).After(now) {
 		return false
 	}
 	for i := range h.Origins {
@@ -106,7 +106,7 @@ func (s *Recrawl) PickAgain(h *ledger.Host, due []Candidate, room int, now time.
 		if err != nil {
 			return err
 		}
-		if t := s.Told(h, &r); t > now.Unix() && s.urls.Holds(&r) && s.Wanted(&r) {
+		if t := s.Vouched(h, &r); t > now.Unix() && s.urls.IsStored(&r) && s.Wanted(&r) {
 			if err := s.urls.PlanAt(h, &r, t, r.Pace); err != nil {
 				return err
 			}
@@ -115,7 +115,7 @@ func (s *Recrawl) PickAgain(h *ledger.Host, due []Candidate, room int, now time.
 			}
 			continue
 		}
-		if !s.urls.Holds(&r) || !s.Wanted(&r) {
+		if !s.urls.IsStored(&r) || !s.Wanted(&r) {
 			if err := s.queueAgain(h, key, &r); err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func (s *Recrawl) PickAgain(h *ledger.Host, due []Candidate, room int, now time.
 		}
 		used[d.origin] = true
 		g.URLs = append(g.URLs, crawl.VisitURL{
-			URL: r.URL, FoundOn: r.FoundOn, Depth: r.Depth, Hops: r.Hops, Attempts: max(r.Attempts-1, 0),
+			URL: r.URL, FoundOn: r.FoundOn, Depth: r.Depth, Redirects: r.Redirects, Attempts: max(r.Attempts-1, 0),
 			ETag: r.ETag, LastModified: r.LastModified(), Keep: !r.Gone,
 		})
 	}

@@ -238,7 +238,7 @@ func (s *Recrawl) Refreshed(h *ledger.Host, r *urls.Record, res *crawl.Result, w
 	if was.stored {
 		r.Attempts = 1 // what failed since does not count any more
 	}
-	r.Held.Take(res)
+	r.StoredCopy.Update(res)
 	r.Gone = false
 	return err
 }

@@ -16,7 +16,7 @@ type Recrawl struct {
 
 	Sooner int64 // URLs that updates brought forward, or that were new in them
 
-	Told func(h *ledger.Host, r *urls.Record) int64 // how long reports vouch: rupsites
+	Vouched func(h *ledger.Host, r *urls.Record) int64 // how long reports vouch: rupsites
 }
 
 // New returns them for one shard, with the rooms they stand on.

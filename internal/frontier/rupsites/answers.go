@@ -16,11 +16,11 @@ import (
 
 // answer takes in what a site answered, if that is awaited; applied again it changes nothing.
 func (s *RUPSites) answer(a *crawl.Answer, now time.Time) error {
-	r := s.Sites[a.Errand.Origin]
-	if r == nil || r.Ask == RupNothing || r.Ask != a.Errand.Hop {
+	r := s.Sites[a.Aux.Origin]
+	if r == nil || r.Ask == RupNothing || r.Ask != a.Aux.Hop {
 		return nil
 	}
-	if e, ok := s.siteErrand(r); !ok || e.URL != a.Errand.URL {
+	if e, ok := s.siteRequest(r); !ok || e.URL != a.Aux.URL {
 		return nil
 	}
 	what, asked, m := r.Ask, r.Asked, &a.RUP
@@ -121,7 +121,7 @@ func (s *RUPSites) answerInfo(r *Site, m *crawl.RUP, failed error, now time.Time
 		r.InfoDue = now.Add(rupFresh)
 	default:
 		o.RUPDue = now.Add(rupAbsent)
-		s.ledger.Touch(r.H)
+		s.ledger.MarkDirty(r.H)
 		return s.dropSite(r)
 	}
 	return s.putSite(r, now)

@@ -157,14 +157,14 @@ func (s *RUPSites) siteStep(r *Site, now time.Time) error {
 			return err
 		}
 	}
-	if e, ok := s.siteErrand(r); ok && !r.H.Origins[r.I].Mirror.Mirrored() {
-		s.wakeSites(now.Add(rupRetry))
-		return s.features.AddErrand(e, now) // if it is not there any more
+	if e, ok := s.siteRequest(r); ok && !r.H.Origins[r.I].Mirror.Mirrored() {
+		s.loadSites(now.Add(rupRetry))
+		return s.features.AddAux(e, now) // if it is not there any more
 	}
 	what, at := s.WantOf(r, now)
 	switch what {
 	case RupNothing:
-		s.wakeSites(at)
+		s.loadSites(at)
 		return nil
 	case rupRegister, rupModify:
 		r.Trial = ""
@@ -226,11 +226,11 @@ func (r *Site) deregister() {
 
 // dressAsk puts into an errand what is posted to a RUP-CGI. One that is not wanted any more is
 // dropped.
-func (s *RUPSites) dressAsk(h *ledger.Host, now time.Time) func(e *crawl.Errand) (ok bool, err error) {
-	return func(e *crawl.Errand) (bool, error) {
+func (s *RUPSites) dressAsk(h *ledger.Host, now time.Time) func(e *crawl.AuxRequest) (ok bool, err error) {
+	return func(e *crawl.AuxRequest) (bool, error) {
 		r := s.Sites[e.Origin]
 		if r == nil || r.H != h || r.Ask != e.Hop || h.Origins[r.I].Mirror.Mirrored() {
-			return false, s.features.DropErrand(h, *e, now)
+			return false, s.features.DropAux(h, *e, now)
 		}
 		e.Form = r.form()
 		return true, nil

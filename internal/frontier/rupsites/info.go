@@ -10,7 +10,7 @@ func (s *RUPSites) Info(r *Site) crawl.UpdatesInfo {
 	info := crawl.UpdatesInfo{
 		Site: r.Origin().String(), Source: crawl.SourceRUP.String(), Channel: "none", State: s.updatesState(r), Reason: r.Reason,
 		MaxQuerySpan: r.Span.String(), Gaps: r.Gaps, Recrawls: r.Whole, Strange: r.Strange,
-		Reports: r.Report.Reports, Told: r.Report.Told, Sooner: r.Report.Sooner, Requests: r.Requests,
+		Reports: r.Report.Reports, Reported: r.Report.Reported, Sooner: r.Report.Sooner, Requests: r.Requests,
 	}
 	latency, _ := s.latencyOf(r)
 	switch {

@@ -26,7 +26,7 @@ func (s *RUPSites) ApplyReport(rep *crawl.Report, now time.Time) error {
 		if r.Ask != rupIndex {
 			return nil // not asked for, or replayed
 		}
-		if err := s.tell(r, rep, now); err != nil {
+		if err := s.report(r, rep, now); err != nil {
 			return err
 		}
 		if rep.Part == rep.Parts-1 {
@@ -57,7 +57,7 @@ func (s *RUPSites) ApplyReport(rep *crawl.Report, now time.Time) error {
 	steps := seq.Report(now, r.terms(), int64(rep.Number), received, rep.Truncated)
 	outcome := "ignored"
 	if slices.ContainsFunc(steps, func(st rup.Step) bool { return st.Do == rup.DoApply && st.Number == int64(rep.Number) }) {
-		if err := s.tell(r, rep, now); err != nil {
+		if err := s.report(r, rep, now); err != nil {
 			return err
 		}
 		outcome = "applied"
@@ -95,8 +95,8 @@ func (s *RUPSites) askedToConfirm(r *Site, rep *crawl.Report, now time.Time) err
 	return s.putSite(r, now)
 }
 
-// tell takes the entries of a report as hints, those of the site's own pages.
-func (s *RUPSites) tell(r *Site, rep *crawl.Report, now time.Time) error {
+// report takes the entries of a report as hints, those of the site's own pages.
+func (s *RUPSites) report(r *Site, rep *crawl.Report, now time.Time) error {
 	before := s.recrawl.Sooner
 	for i := range rep.Links {
 		l := rep.Links[i]
@@ -114,7 +114,7 @@ func (s *RUPSites) tell(r *Site, rep *crawl.Report, now time.Time) error {
 			}
 			l = own
 		}
-		r.Report.Told += int64(len(l.URLs))
+		r.Report.Reported += int64(len(l.URLs))
 		if rep.Part == 0 && i == 0 {
 			r.Report.Entries = 0
 		}
@@ -166,10 +166,10 @@ func (s *RUPSites) ApplyGone(l *crawl.Links) error {
 	return nil
 }
 
-// ToldUntil is until when (Unix s) a page that is due need not be asked for, because its site would
-// tell if it had changed; 0: it need be. Four latencies without a word are too long, and so are 30
-// days with any (protocols §7).
-func (s *RUPSites) ToldUntil(h *ledger.Host, rec *urls.Record) int64 {
+// VouchedUntil is until when (Unix s) a page that is due need not be asked for, because its site
+// would tell if it had changed; 0: it need be. Four latencies without a word are too long, and so
+// are 30 days with any (protocols §7).
+func (s *RUPSites) VouchedUntil(h *ledger.Host, rec *urls.Record) int64 {
 	r := s.Sites[h.Origins[rec.Origin].Origin]
 	if r == nil || rec.Class != crawl.Stored || rec.Pace == urls.PaceNow || rec.Pace == urls.PaceHint || !s.ledger.Judge.WantsUpdates() || !r.Registered() && !r.Polled() {
 		return 0

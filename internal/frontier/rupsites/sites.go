@@ -114,8 +114,8 @@ type Site struct {
 // UpdatesFeature asks sites what changed on them.
 func (s *RUPSites) UpdatesFeature() features.Feature {
 	return features.Feature{
-		Errands: map[crawl.ErrandKind]features.ErrandKind{
-			crawl.ErrandRUP: {Dress: s.dressAsk, Answer: func(a *crawl.Answer, _, now time.Time) error { return s.answer(a, now) }},
+		Aux: map[crawl.AuxKind]features.AuxKind{
+			crawl.AuxRUP: {Dress: s.dressAsk, Answer: func(a *crawl.Answer, _, now time.Time) error { return s.answer(a, now) }},
 		},
 		Ask:    s.askUpdates,
 		Respec: s.beginUpdates,
@@ -134,9 +134,9 @@ type report struct {
 	Entries int64     `json:"entries,omitempty"`
 	Refused int64     `json:"refused,omitempty"`
 	// Of all reports so far.
-	Reports int64 `json:"reports,omitempty"`
-	Told    int64 `json:"told,omitempty"`   // entries
-	Sooner  int64 `json:"sooner,omitempty"` // URLs that were brought forward, or were new
+	Reports  int64 `json:"reports,omitempty"`
+	Reported int64 `json:"told,omitempty"`   // entries
+	Sooner   int64 `json:"sooner,omitempty"` // URLs that were brought forward, or were new
 }
 
 // Origin is the origin the site is known by.
@@ -168,9 +168,9 @@ func (s *RUPSites) putSite(r *Site, now time.Time) error {
 	}
 	s.Sites[r.Origin()] = r
 	if what, at := s.WantOf(r, now); what != RupNothing {
-		s.wakeSites(now)
+		s.loadSites(now)
 	} else {
-		s.wakeSites(at)
+		s.loadSites(at)
 	}
 	return s.ledger.Put(ledger.BucketRUP, rupKey(r.H, r.Origin()), v)
 }
@@ -181,7 +181,7 @@ func (s *RUPSites) dropSite(r *Site) error {
 	return s.ledger.Drop(ledger.BucketRUP, rupKey(r.H, r.Origin()))
 }
 
-func (s *RUPSites) wakeSites(at time.Time) {
+func (s *RUPSites) loadSites(at time.Time) {
 	if !at.IsZero() && (s.SitesDue.IsZero() || at.Before(s.SitesDue)) {
 		s.SitesDue = at
 	}
@@ -245,15 +245,15 @@ func (s *RUPSites) askSite(r *Site, what int, now time.Time) error {
 		return err
 	}
 	r.Ask, r.Asked = what, now
-	r.H.Turn.Urgent = r.H.Turn.Urgent || what == rupInfo || what == rupRegister
+	r.H.Quota.Urgent = r.H.Quota.Urgent || what == rupInfo || what == rupRegister
 	if err := s.putSite(r, now); err != nil {
 		return err
 	}
-	e, ok := s.siteErrand(r)
+	e, ok := s.siteRequest(r)
 	if !ok {
 		return nil
 	}
-	return s.features.AddErrand(e, now)
+	return s.features.AddAux(e, now)
 }
 
 // url is where a question is asked.
@@ -270,18 +270,18 @@ func (r *Site) url(what int) canon.URL {
 	return u
 }
 
-// siteErrand is the errand of the question under way.
-func (s *RUPSites) siteErrand(r *Site) (e crawl.Errand, ok bool) {
+// siteRequest is the errand of the question under way.
+func (s *RUPSites) siteRequest(r *Site) (e crawl.AuxRequest, ok bool) {
 	u := r.url(r.Ask)
-	return crawl.Errand{Kind: crawl.ErrandRUP, URL: u, Origin: r.Origin(), Hop: r.Ask, ReplyShard: s.ledger.ID}, u != "" && r.Ask != RupNothing
+	return crawl.AuxRequest{Kind: crawl.AuxRUP, URL: u, Origin: r.Origin(), Hop: r.Ask, ReplyShard: s.ledger.ID}, u != "" && r.Ask != RupNothing
 }
 
 // endAsk ends the question under way. The caller writes the record.
 func (s *RUPSites) endAsk(r *Site, now time.Time) error {
-	e, ok := s.siteErrand(r)
+	e, ok := s.siteRequest(r)
 	r.Ask, r.Asked = RupNothing, time.Time{}
 	if !ok {
 		return nil
 	}
-	return s.features.DropErrand(r.H, e, now)
+	return s.features.DropAux(r.H, e, now)
 }

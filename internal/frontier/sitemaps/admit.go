@@ -30,7 +30,7 @@ func (s *Sitemaps) FewWait(h *ledger.Host) int64 {
 // sitemapFrom is when a sitemap may be read: its own host's once few URLs wait, that of another
 // once what the last of those named can have been fetched. A host is looked at anew whenever a
 // visit to it ends.
-func (s *Sitemaps) sitemapFrom(h *ledger.Host, e *crawl.Errand, now time.Time) time.Time {
+func (s *Sitemaps) sitemapFrom(h *ledger.Host, e *crawl.AuxRequest, now time.Time) time.Time {
 	t := polite.PageFrom(h, e, now)
 	switch {
 	case e.Origin.Host != h.Name:
@@ -60,9 +60,9 @@ func (s *Sitemaps) fetchSpan(h *ledger.Host, entries int) time.Duration {
 // under another scope is read anew, and so is an index, which may be the same as ever while the
 // sitemaps it names are not. A visit reads so many as name few URLs. How many one names that was
 // never read nobody knows: it is the only one.
-func (s *Sitemaps) dressSitemaps(h *ledger.Host, _ time.Time) func(e *crawl.Errand) (ok bool, err error) {
+func (s *Sitemaps) dressSitemaps(h *ledger.Host, _ time.Time) func(e *crawl.AuxRequest) (ok bool, err error) {
 	sitemaps, room := 0, h.Few-h.Queued
-	return func(e *crawl.Errand) (bool, error) {
+	return func(e *crawl.AuxRequest) (bool, error) {
 		r, known, err := s.sitemapRecord(Key(h.ID, e))
 		if err != nil {
 			return false, err
@@ -91,7 +91,7 @@ func (s *Sitemaps) vouchable(u canon.URL, by canon.Host) bool {
 
 // admitSitemap reports whether a sitemap that was named is to be read. Its host is bounded as that
 // of a link is.
-func (s *Sitemaps) admitSitemap(e *crawl.Errand) (bool, error) {
+func (s *Sitemaps) admitSitemap(e *crawl.AuxRequest) (bool, error) {
 	if e.Origin.Host == e.URL.Host() {
 		return true, nil
 	}

@@ -20,7 +20,7 @@ func (s *Sitemaps) queueSitemap(h *ledger.Host, key []byte) error {
 		return err
 	}
 	h.SitemapsDue++
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	return s.topUpSitemaps(h)
 }
 
@@ -31,28 +31,28 @@ func (s *Sitemaps) topUpSitemaps(h *ledger.Host) error {
 		return nil
 	}
 	n := 0
-	for i := range h.Errands {
-		if h.Errands[i].Kind == crawl.ErrandSitemap {
+	for i := range h.Aux {
+		if h.Aux[i].Kind == crawl.AuxSitemap {
 			n++
 		}
 	}
-	if n >= SitemapErrands/2 || h.SitemapsDue <= n {
+	if n >= SitemapAux/2 || h.SitemapsDue <= n {
 		return nil
 	}
 	c := s.ledger.Tx.Bucket(ledger.BucketSitequeue).Cursor()
 	prefix := h.ID.Append(nil)
-	for k, _ := c.Seek(prefix); n < SitemapErrands && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+	for k, _ := c.Seek(prefix); n < SitemapAux && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
 		r, _, err := s.sitemapRecord(k)
 		if err != nil {
 			return err
 		}
-		e, ok := s.sitemapErrand(k, &r)
-		if ok && !slices.Contains(h.Errands, e) {
-			h.Errands = append(h.Errands, e)
+		e, ok := s.sitemapRequest(k, &r)
+		if ok && !slices.Contains(h.Aux, e) {
+			h.Aux = append(h.Aux, e)
 			n++
 		}
 	}
-	s.ledger.OutOfPlace(h)
+	s.ledger.Unschedule(h)
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (s *Sitemaps) retrySitemaps(now time.Time) error {
 			failed = err
 			return err == nil
 		}
-		e, ok := s.sitemapErrand(r.Key, &sitemap{})
+		e, ok := s.sitemapRequest(r.Key, &sitemap{})
 		if ok && s.readsSitemap(h, e.URL) && s.ledger.Tx.Bucket(ledger.BucketSitequeue).Get(r.Key) == nil {
 			failed = s.queueSitemap(h, r.Key)
 		}
@@ -119,7 +119,7 @@ func (s *Sitemaps) DueBy(t time.Time) (n int64) {
 }
 
 // dropSitemap takes a sitemap that was answered out of the queue.
-func (s *Sitemaps) dropSitemap(h *ledger.Host, e *crawl.Errand, _ time.Time) error {
+func (s *Sitemaps) dropSitemap(h *ledger.Host, e *crawl.AuxRequest, _ time.Time) error {
 	key := Key(h.ID, e)
 	queue := s.ledger.Tx.Bucket(ledger.BucketSitequeue)
 	if queue.Get(key) == nil {
@@ -133,16 +133,16 @@ func (s *Sitemaps) dropSitemap(h *ledger.Host, e *crawl.Errand, _ time.Time) err
 		return err
 	}
 	h.SitemapsDue--
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	if r.Failures > 0 && r.Failures < sitemapTries {
 		s.Retries = append(s.Retries, SitemapRetryAt{key, r.Due})
 	}
 	return s.topUpSitemaps(h)
 }
 
-// turnSitemaps drops what is queued of the sitemaps of an origin that has become a mirror. One that
-// is no mirror any more is to be asked for them anew.
-func (s *Sitemaps) turnSitemaps(h *ledger.Host, i int, now time.Time) error {
+// sitemapsMirrorChanged drops what is queued of the sitemaps of an origin that has become a mirror.
+// One that is no mirror any more is to be asked for them anew.
+func (s *Sitemaps) sitemapsMirrorChanged(h *ledger.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if !o.Mirror.Mirrored() {
 		o.SitemapsAsked = time.Time{}
@@ -153,7 +153,7 @@ func (s *Sitemaps) turnSitemaps(h *ledger.Host, i int, now time.Time) error {
 	c := queue.Cursor()
 	prefix := h.ID.Append(nil)
 	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
-		if e, ok := s.sitemapErrand(k, &sitemap{}); ok && e.URL.Origin() == o.Origin {
+		if e, ok := s.sitemapRequest(k, &sitemap{}); ok && e.URL.Origin() == o.Origin {
 			gone = append(gone, slices.Clone(k))
 		}
 	}
@@ -163,10 +163,10 @@ func (s *Sitemaps) turnSitemaps(h *ledger.Host, i int, now time.Time) error {
 		}
 	}
 	h.SitemapsDue -= len(gone)
-	h.Errands = slices.DeleteFunc(h.Errands, func(e crawl.Errand) bool {
-		return e.Kind == crawl.ErrandSitemap && e.URL.Origin() == o.Origin
+	h.Aux = slices.DeleteFunc(h.Aux, func(e crawl.AuxRequest) bool {
+		return e.Kind == crawl.AuxSitemap && e.URL.Origin() == o.Origin
 	})
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	return s.topUpSitemaps(h)
 }
 
@@ -184,8 +184,8 @@ func (s *Sitemaps) begin() error {
 	}
 	s.ledger.Meta.Sitemaps, s.Retries = "", nil
 	for _, h := range s.ledger.Hosts {
-		h.Errands = slices.DeleteFunc(h.Errands, func(e crawl.Errand) bool { return e.Kind == crawl.ErrandSitemap })
-		s.ledger.OutOfPlace(h)
+		h.Aux = slices.DeleteFunc(h.Aux, func(e crawl.AuxRequest) bool { return e.Kind == crawl.AuxSitemap })
+		s.ledger.Unschedule(h)
 	}
 	return nil
 }

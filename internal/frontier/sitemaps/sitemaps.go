@@ -49,7 +49,7 @@ const (
 	MaxHostSitemaps  = 50_000 // kept of one host
 	// MaxForeignSitemaps of those are vouched for by other hosts: that costs their owners nothing.
 	MaxForeignSitemaps = 1000
-	SitemapErrands     = 64 // of one host that are errands at a time
+	SitemapAux         = 64 // of one host that are errands at a time
 	// How long an origin is not asked after its sitemaps: its robots.txt is read anew every 24.
 	sitemapsFresh = 23 * time.Hour
 	sitemapRest   = 12 * time.Hour // how long one that was read is let be, whoever names it
@@ -63,15 +63,15 @@ const (
 // SitemapsFeature reads sitemaps.
 func (s *Sitemaps) SitemapsFeature() features.Feature {
 	return features.Feature{
-		Errands: map[crawl.ErrandKind]features.ErrandKind{
-			crawl.ErrandSitemap: {Want: s.wantSitemap, From: s.sitemapFrom, Dress: s.dressSitemaps, Answer: s.answer, Drop: s.dropSitemap},
+		Aux: map[crawl.AuxKind]features.AuxKind{
+			crawl.AuxSitemap: {Want: s.wantSitemap, From: s.sitemapFrom, Dress: s.dressSitemaps, Answer: s.answer, Drop: s.dropSitemap},
 		},
-		Load:   s.load,
-		Upkeep: s.Upkeep,
-		Ask:    s.ask,
-		Turned: s.turnSitemaps,
-		Respec: s.begin,
-		Times:  ledger.InRecords[sitemap](ledger.BucketSitemaps),
+		Load:          s.load,
+		Upkeep:        s.Upkeep,
+		Ask:           s.ask,
+		MirrorChanged: s.sitemapsMirrorChanged,
+		Respec:        s.begin,
+		Times:         ledger.InRecords[sitemap](ledger.BucketSitemaps),
 	}
 }
 
@@ -98,19 +98,19 @@ func (r *sitemap) Times(see times.See) { see(&r.Due, times.Waits) }
 
 // Key is a sitemap's key in both buckets: host id, URL, and behind a zero byte the
 // origin that vouches.
-func Key(id ledger.HostID, e *crawl.Errand) []byte {
+func Key(id ledger.HostID, e *crawl.AuxRequest) []byte {
 	k := append(id.Append(nil), e.URL...)
 	return append(append(k, 0), e.Origin.String()...)
 }
 
-// sitemapErrand is the errand with that key and record.
-func (s *Sitemaps) sitemapErrand(key []byte, r *sitemap) (e crawl.Errand, ok bool) {
+// sitemapRequest is the errand with that key and record.
+func (s *Sitemaps) sitemapRequest(key []byte, r *sitemap) (e crawl.AuxRequest, ok bool) {
 	u, origin, ok := bytes.Cut(key[4:], []byte{0})
 	if !ok {
 		return e, false
 	}
-	return crawl.Errand{
-		Kind: crawl.ErrandSitemap, URL: canon.URL(u), Origin: canon.URL(string(origin) + "/").Origin(), Hop: r.Hop, ReplyShard: s.ledger.ID,
+	return crawl.AuxRequest{
+		Kind: crawl.AuxSitemap, URL: canon.URL(u), Origin: canon.URL(string(origin) + "/").Origin(), Hop: r.Hop, ReplyShard: s.ledger.ID,
 	}, true
 }
 
@@ -160,11 +160,11 @@ func (s *Sitemaps) ask(h *ledger.Host, i int, now time.Time) error {
 		urls = robots.Parse(ledger.RobotsCopy(s.ledger.Tx, h.ID, o.Origin)).SitemapURLs(string(base))
 	}
 	o.SitemapsAsked, o.SitemapsOf = now, says
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	if len(urls) == 0 {
 		urls = []string{o.Origin.String() + "/sitemap.xml"}
 	}
-	byShard := map[int][]crawl.Errand{}
+	byShard := map[int][]crawl.AuxRequest{}
 	own, other, outside := MaxOwnSitemaps, MaxOtherSitemaps, 0
 	for _, raw := range urls {
 		u, err := canon.Parse(raw)
@@ -183,7 +183,7 @@ func (s *Sitemaps) ask(h *ledger.Host, i int, now time.Time) error {
 			continue
 		}
 		to := crawl.ShardOf(u.Host(), s.ledger.Judge.Spec.Shards)
-		byShard[to] = append(byShard[to], crawl.Errand{Kind: crawl.ErrandSitemap, URL: u, Origin: o.Origin, ReplyShard: to})
+		byShard[to] = append(byShard[to], crawl.AuxRequest{Kind: crawl.AuxSitemap, URL: u, Origin: o.Origin, ReplyShard: to})
 	}
 	if outside > 0 {
 		s.ledger.Log.Info("sitemaps are not read: they are too many, or on hosts out of scope in another domain", "origin", o.Origin.String(), "sitemaps", outside)
@@ -192,7 +192,7 @@ func (s *Sitemaps) ask(h *ledger.Host, i int, now time.Time) error {
 	for to := range s.ledger.Judge.Spec.Shards {
 		// Whatever their length, a message has room for so many.
 		for part := range slices.Chunk(byShard[to], 64) {
-			if err := s.ledger.Send(to, &crawl.Event{Errands: part}); err != nil {
+			if err := s.ledger.Send(to, &crawl.Event{Aux: part}); err != nil {
 				return err
 			}
 		}
@@ -202,11 +202,11 @@ func (s *Sitemaps) ask(h *ledger.Host, i int, now time.Time) error {
 
 // wantSitemap notes a sitemap among those that wait on disk. Some of them are made
 // errands (topUpSitemaps).
-func (s *Sitemaps) wantSitemap(e *crawl.Errand, now time.Time) (*ledger.Host, error) {
+func (s *Sitemaps) wantSitemap(e *crawl.AuxRequest, now time.Time) (*ledger.Host, error) {
 	if ok, err := s.admitSitemap(e); !ok || err != nil {
 		return nil, err
 	}
-	h, err := s.features.NewErrand(e, now)
+	h, err := s.features.NewAux(e, now)
 	if h == nil || err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (s *Sitemaps) wantSitemap(e *crawl.Errand, now time.Time) (*ledger.Host, er
 
 // addSitemap notes that a sitemap is to be read, unless it was lately, or its host has too many.
 // Asked twice, it is done once.
-func (s *Sitemaps) addSitemap(h *ledger.Host, e crawl.Errand, now time.Time) error {
+func (s *Sitemaps) addSitemap(h *ledger.Host, e crawl.AuxRequest, now time.Time) error {
 	if e.Hop > SitemapIndexes || !s.readsSitemap(h, e.URL) {
 		return nil
 	}
@@ -228,8 +228,8 @@ func (s *Sitemaps) addSitemap(h *ledger.Host, e crawl.Errand, now time.Time) err
 	switch {
 	case known && e.Hop < r.Hop:
 		// Fewer indexes lead to it than was thought, so it may lead to more.
-		for i := range h.Errands {
-			if x := &h.Errands[i]; x.Kind == e.Kind && x.URL == e.URL && x.Origin == e.Origin {
+		for i := range h.Aux {
+			if x := &h.Aux[i]; x.Kind == e.Kind && x.URL == e.URL && x.Origin == e.Origin {
 				x.Hop = e.Hop
 			}
 		}
@@ -280,11 +280,11 @@ func (s *Sitemaps) restUntil(at time.Time) time.Time {
 // answer takes in what reading a sitemap led to. Applied again it changes nothing but when
 // the sitemap is due.
 func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
-	h, err := s.ledger.HostNamed(a.Errand.URL.Host())
+	h, err := s.ledger.HostNamed(a.Aux.URL.Host())
 	if h == nil || err != nil {
 		return err
 	}
-	key := Key(h.ID, &a.Errand)
+	key := Key(h.ID, &a.Aux)
 	r, known, err := s.sitemapRecord(key)
 	if err != nil || !known {
 		return err
@@ -299,10 +299,10 @@ func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 		r.Failures, r.Read, r.Due = 0, at, s.restUntil(at)
 		r.Form, r.Entries, r.Skipped = strings.Clone(m.Form), m.Entries, m.Skipped
 		r.ETag, r.LastMod, r.Scope = strings.Clone(m.ETag), strings.Clone(m.LastModified), m.Scope
-		if r.Form != formIndex && a.Errand.Origin.Host != h.Name {
+		if r.Form != formIndex && a.Aux.Origin.Host != h.Name {
 			if now.Add(s.fetchSpan(h, m.Entries)).After(s.foreignFrom(h)) {
 				h.ForeignRead, h.ForeignEntries = now, m.Entries
-				s.ledger.Touch(h)
+				s.ledger.MarkDirty(h)
 			}
 		}
 	case m.Again:
@@ -316,7 +316,7 @@ func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 		r.Form, r.Entries, r.Skipped, r.ETag, r.LastMod = "", 0, 0, "", ""
 	}
 	if m.Reason != "" && m.Status != 404 && m.Status != 410 && !m.Again {
-		s.ledger.Log.Info("a sitemap was not read completely", "url", a.Errand.URL, "reason", m.Reason)
+		s.ledger.Log.Info("a sitemap was not read completely", "url", a.Aux.URL, "reason", m.Reason)
 	}
 	return s.putSitemap(key, &r)
 }
@@ -334,7 +334,7 @@ func (s *Sitemaps) Infos(h *ledger.Host, n int) []crawl.SitemapInfo {
 		if err := json.Unmarshal(v, &r); err != nil {
 			continue
 		}
-		e, ok := s.sitemapErrand(k, &r)
+		e, ok := s.sitemapRequest(k, &r)
 		if !ok {
 			continue
 		}

@@ -96,7 +96,7 @@ func (s *Timeline) put(h *ledger.Host, k, v []byte, n int) error {
 	}
 	if n != 0 {
 		h.Timeline += n
-		s.ledger.Touch(h)
+		s.ledger.MarkDirty(h)
 	}
 	if err := s.ledger.Put(ledger.BucketTimeline, k, v); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (s *Timeline) Answered(h *ledger.Host, visit crawl.VisitID) error {
 		return nil
 	}
 	h.Timeline--
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	return s.ledger.Drop(ledger.BucketTimeline, k)
 }
 

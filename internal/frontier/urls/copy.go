@@ -10,10 +10,10 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/ledger"
 )
 
-// Held is what is known of the copy of a page that was fetched last: enough to ask whether it is
-// still the page, and to tell whether what comes is another. Whether the copy is still held is for
-// the record's Class to say.
-type Held struct {
+// StoredCopy is what is known of the copy of a page that was fetched last: enough to ask whether it
+// is still the page, and to tell whether what comes is another. Whether the copy is still held is
+// for the record's Class to say.
+type StoredCopy struct {
 	Digest       uint64 // as in crawl.Result; 0: not known
 	Likeness     uint64 // likewise
 	ETag         string
@@ -159,11 +159,11 @@ func (r *Record) decodeMore(s *ledger.Scanner) {
 	}
 }
 
-// Take takes over what an answer says of the copy that is held from now on. A 304 says of it what
+// Update takes over what an answer says of the copy that is held from now on. A 304 says of it what
 // has changed, if anything.
-func (c *Held) Take(res *crawl.Result) {
+func (c *StoredCopy) Update(res *crawl.Result) {
 	if !res.NotModified {
-		*c = Held{Digest: res.Digest, Likeness: res.Likeness}
+		*c = StoredCopy{Digest: res.Digest, Likeness: res.Likeness}
 	}
 	if res.ETag != "" {
 		c.ETag = strings.Clone(res.ETag)
@@ -180,7 +180,7 @@ func (c *Held) Take(res *crawl.Result) {
 }
 
 // LastModified is the header's text.
-func (c *Held) LastModified() string {
+func (c *StoredCopy) LastModified() string {
 	if c.Modified > 0 {
 		return time.Unix(c.Modified, 0).UTC().Format(http.TimeFormat)
 	}

@@ -27,7 +27,7 @@ func (s *URLs) Lookup(h *ledger.Host, u canon.URL) (k, v []byte) {
 	return s.Find(h.ID, ledger.SeenHash(u), u)
 }
 
-// Holds reports whether the copy that r's last visit stored is held.
-func (s *URLs) Holds(r *Record) bool {
+// IsStored reports whether the copy that r's last visit stored is held.
+func (s *URLs) IsStored(r *Record) bool {
 	return r.Class == crawl.Stored && !s.ledger.Meta.Lost.IsLost(r.Visit)
 }

@@ -27,7 +27,7 @@ const layoutShared = 0x20
 // The parts of a record that it may lack, as bits of the number before them.
 const (
 	partDepth = 1 << iota
-	partHops
+	partRedirects
 	partAttempts
 	partDue
 	partEpoch
@@ -105,13 +105,13 @@ func (r *Record) numbers() [9]uint64 {
 		due = uint64(r.Due.UnixMilli())
 	}
 	return [...]uint64{
-		uint64(r.Depth), uint64(r.Hops), uint64(r.Attempts), due, r.Visit.Epoch, r.Visit.N,
+		uint64(r.Depth), uint64(r.Redirects), uint64(r.Attempts), due, r.Visit.Epoch, r.Visit.N,
 		uint64(max(r.Status, 0)), uint64(max(r.Line, 0)), uint64(max(r.FetchedAt, 0)),
 	}
 }
 
 func (r *Record) setNumbers(n [9]uint64) {
-	r.Depth, r.Hops, r.Attempts = int(n[0]), int(n[1]), int(n[2])
+	r.Depth, r.Redirects, r.Attempts = int(n[0]), int(n[1]), int(n[2])
 	if n[3] != 0 {
 		r.Due = time.UnixMilli(int64(n[3]))
 	}

@@ -68,7 +68,7 @@ func (s *URLs) openHost(h *ledger.Host) error {
 	d.Hosts++
 	s.ledger.Meta.Closed--
 	s.ledger.DomainChanged(d)
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	urls := s.ledger.Records()
 	var keys, vals [][]byte
 	c := urls.Cursor()
@@ -85,7 +85,7 @@ func (s *URLs) openHost(h *ledger.Host) error {
 		}
 		v := s.Decide(&r, h)
 		v.Silent = true
-		if err := errors.Join(s.Become(h, &r, v), s.PutURL(k, &r)); err != nil {
+		if err := errors.Join(s.SetState(h, &r, v), s.PutURL(k, &r)); err != nil {
 			return err
 		}
 	}

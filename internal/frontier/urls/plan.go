@@ -64,7 +64,7 @@ func (s *URLs) PlanAt(h *ledger.Host, r *Record, next int64, p Pace) error {
 	if o.Again++; o.Again == 1 || o.AgainDue > 0 && r.Next < o.AgainDue {
 		o.AgainDue = r.Next
 	}
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	return s.ledger.Put(ledger.BucketAgain, AgainKey(nil, h.ID, r.Origin, p, r.Next, r.Order), []byte{})
 }
 
@@ -88,7 +88,7 @@ func (s *URLs) Unplan(h *ledger.Host, r *Record) error {
 	}
 	key := AgainKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order)
 	r.Next, r.Pace, r.Hint = 0, 0, 0
-	s.ledger.Touch(h)
+	s.ledger.MarkDirty(h)
 	return s.ledger.Drop(ledger.BucketAgain, key)
 }
 

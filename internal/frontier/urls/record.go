@@ -31,7 +31,7 @@ type Record struct {
 	Class     crawl.Class // Queued, Stored, Redirected, Refused or Failed
 	Origin    uint8       // index among its host's origins
 	Depth     int
-	Hops      int
+	Redirects int
 	Attempts  int
 	Order     uint64        // of acceptance; in the key, not in the record
 	Due       time.Time     // Queued and waiting for another attempt: when; else zero
@@ -48,8 +48,8 @@ type Record struct {
 	// it is the main host's
 	Glued bool
 
-	Held  // the copy that was fetched last
-	Again // when it is asked for again
+	StoredCopy // the copy that was fetched last
+	Again      // when it is asked for again
 }
 
 // Waiting reports whether the URL is Queued, but waits until Due for another attempt. It then

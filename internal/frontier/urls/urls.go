@@ -26,7 +26,7 @@ type URLs struct {
 	Pages  uint64 // taken in since the file was opened
 	Events uint64 // applied since then
 
-	key, room []byte // a record on its way into the ledger, which keeps neither
+	key, buffer []byte // a record on its way into the ledger, which keeps neither
 }
 
 // New returns them for one shard, with the rooms they stand on.

@@ -65,8 +65,8 @@ func (s *URLs) LoadLater() {
 	}
 }
 
-// WakeLater moves URLs whose wait is over into their queues.
-func (s *URLs) WakeLater(now time.Time) error {
+// EnqueueLater moves URLs whose wait is over into their queues.
+func (s *URLs) EnqueueLater(now time.Time) error {
 	for n := 0; !s.Later.IsZero() && !s.Later.After(now) && n < 1000; n++ {
 		k, _ := s.ledger.Tx.Bucket(ledger.BucketLater).Cursor().First()
 		if k == nil {
@@ -91,7 +91,7 @@ func (s *URLs) WakeLater(now time.Time) error {
 		if to.Class == crawl.Queued {
 			to = r.DueNow()
 		}
-		if err := errors.Join(s.Become(h, &r, to), s.PutURL(key, &r)); err != nil {
+		if err := errors.Join(s.SetState(h, &r, to), s.PutURL(key, &r)); err != nil {
 			return err
 		}
 		s.LoadLater()

@@ -25,8 +25,8 @@ type carried struct {
 	ID    crawl.VisitID `json:"id"`
 	Host  ledger.HostID `json:"host,omitempty"`
 	Order []uint64      `json:"urls,omitempty"` // of its URLs, those still queued
-	// Ghost is not 0 for a ghost: the number of URLs that may yet be told of.
-	Ghost int `json:"ghost,omitempty"`
+	// Expired is not 0 for a ghost: the number of URLs that may yet be told of.
+	Expired int `json:"ghost,omitempty"`
 }
 
 // Save writes the table of outstanding visits.
@@ -39,8 +39,8 @@ func (s *Visits) Save() error {
 		}
 		list = append(list, c)
 	}
-	for _, g := range s.Ghosts {
-		list = append(list, carried{ID: g.ID, Ghost: g.urls})
+	for _, g := range s.Expired {
+		list = append(list, carried{ID: g.ID, Expired: g.urls})
 	}
 	slices.SortFunc(list, func(a, b carried) int { return a.ID.Compare(b.ID) })
 	v, err := json.Marshal(list)
@@ -66,8 +66,8 @@ func TakeSaved(tx *bolt.Tx) (list []carried, err error) {
 func (s *Visits) CarryOn(list []carried, now time.Time) error {
 	records := s.ledger.Records()
 	for _, c := range list {
-		if c.Ghost > 0 {
-			s.Ghosts = append(s.Ghosts, Ghost{c.ID, c.Ghost, now.Add(budget.GhostTime)})
+		if c.Expired > 0 {
+			s.Expired = append(s.Expired, ExpiredVisit{c.ID, c.Expired, now.Add(budget.ExpiredTime)})
 			continue
 		}
 		h, err := s.ledger.HostWith(c.Host)
@@ -89,9 +89,9 @@ func (s *Visits) CarryOn(list []carried, now time.Time) error {
 			}
 		}
 		s.Outstanding[v.ID], h.Visit = v, v
-		s.Hands.Count(h.Domain, +1)
+		s.AllSlots.Count(h.Domain, +1)
 		s.urls.InFlight += int64(len(v.List))
-		s.ledger.OutOfPlace(h)
+		s.ledger.Unschedule(h)
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// DownloadTurn is how long a host that is due stays reserved for the crawl's own work after a
+// DownloadQuota is how long a host that is due stays reserved for the crawl's own work after a
 // download.
-const DownloadTurn = time.Second
+const DownloadQuota = time.Second
 
 // Download makes a visit without URLs: the right to send requests to a host, under its delay and
 // with nobody else there. It tells what is known of the origin's robots.txt. A host not met before
@@ -25,10 +25,10 @@ func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 	if err != nil {
 		return nil, s.ledger.Fail(err)
 	}
-	if h.Visit != nil || s.polite.Paused(h) || h.Due.After(now) || s.polite.OwedFrom(h).After(now) {
+	if h.Visit != nil || s.polite.Paused(h) || h.Due.After(now) || s.polite.DelayedUntil(h).After(now) {
 		return nil, nil
 	}
-	if from, ok := s.Ready(h, now); ok && h.Turn.ForCrawl() && !from.After(now) && now.Sub(h.Due) < DownloadTurn {
+	if from, ok := s.Ready(h, now); ok && h.Quota.ForCrawl() && !from.After(now) && now.Sub(h.Due) < DownloadQuota {
 		return nil, nil // the crawl's turn
 	}
 	i, ok := s.ledger.OriginOf(h, o)
@@ -41,11 +41,11 @@ func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 	r.ProbeData = false
 	s.ledger.Metrics.Visits.Inc()
 	s.Outstanding[v.ID] = v
-	s.Hands.Count(h.Domain, +1)
+	s.AllSlots.Count(h.Domain, +1)
 	h.Visit = v
-	h.Turn.TookDownload()
+	h.Quota.TookDownload()
 	s.ledger.Meet(h)
-	s.ledger.OutOfPlace(h)
+	s.ledger.Unschedule(h)
 	return &crawl.Visit{
 		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurries(h.Name),
 		DelaySource: s.polite.DelayOf(h).Source, Robots: []crawl.Robots{r},

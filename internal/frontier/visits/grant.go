@@ -21,20 +21,21 @@ const robotsInline = 2 << 10
 // vain reports that a visit was for queued URLs alone, and none of them is queued any more.
 func vain(v *ledger.Visit) bool { return v.Queued > 0 && v.Queued == v.URLs && len(v.List) == 0 }
 
-// Ghost stands for the URLs of a visit that expired. Its fetcher may still tell of pages it has
-// fetched. They count against --max-pages until it does, or until that is most unlikely.
-type Ghost struct {
+// ExpiredVisit stands for the URLs of a visit that expired. Its fetcher may still tell of pages it
+// has fetched. They count against --max-pages until it does, or until that is most unlikely.
+type ExpiredVisit struct {
 	ID    crawl.VisitID
 	urls  int
 	until time.Time
 }
 
-// GhostTold notes that a visit, should it have expired, has told of one of its URLs after all.
-func (s *Visits) GhostTold(id crawl.VisitID) {
-	for i := range s.Ghosts {
-		if g := &s.Ghosts[i]; g.ID == id {
+// ExpiredReported notes that a visit, should it have expired, has told of one of its URLs after
+// all.
+func (s *Visits) ExpiredReported(id crawl.VisitID) {
+	for i := range s.Expired {
+		if g := &s.Expired[i]; g.ID == id {
 			if g.urls--; g.urls == 0 {
-				s.Ghosts = slices.Delete(s.Ghosts, i, i+1)
+				s.Expired = slices.Delete(s.Expired, i, i+1)
 			}
 			return
 		}
@@ -44,7 +45,7 @@ func (s *Visits) GhostTold(id crawl.VisitID) {
 // MaxGrantBytes bounds an answer to a take: it must fit into a message of NATS.
 const MaxGrantBytes = 512 << 10
 
-const maxVisitErrand = 16
+const maxVisitAux = 16
 
 // pendingPause is so while more of it is being reserved.
 const pendingPause = 5 * time.Millisecond
@@ -55,29 +56,29 @@ func (s *Visits) Grant(n, room int, now time.Time) (out []crawl.Visit, size int,
 	if !s.MayGrant(now) {
 		return nil, 0, s.ledger.Phase.Err
 	}
-	if err := s.urls.WakeLater(now); err != nil {
+	if err := s.urls.EnqueueLater(now); err != nil {
 		return nil, 0, s.ledger.Fail(err)
 	}
-	if err := s.ledger.Wake(now); err != nil {
+	if err := s.ledger.Load(now); err != nil {
 		return nil, 0, s.ledger.Fail(err)
 	}
 	s.unpark(now)
-	s.Place(now)
+	s.Schedule(now)
 	s.lookSoon(now)
 	var later []*ledger.Host // due, and all they want is pages the budget has no room for
-	for wakes := n + wakesAtOnce; len(out) < n && size < room; {
+	for loads := n + loadsAtOnce; len(out) < n && size < room; {
 		if len(s.ledger.Due) == 0 || s.ledger.Due[0].When.After(now) {
-			if wakes--; wakes < 0 || !s.mayWake(now) {
+			if loads--; loads < 0 || !s.mayLoad(now) {
 				break
 			}
-			woken, err := s.ledger.WakeDue(now)
+			loaded, err := s.ledger.LoadDue(now)
 			if err != nil {
 				return out, size, s.ledger.Fail(err)
 			}
-			if !woken {
+			if !loaded {
 				break
 			}
-			s.Place(now)
+			s.Schedule(now)
 			continue
 		}
 		h := s.ledger.Due[0]
@@ -85,8 +86,8 @@ func (s *Visits) Grant(n, room int, now time.Time) (out []crawl.Visit, size int,
 			s.Reschedule(h, now) // its robots.txt has grown too old since it was scheduled
 			continue
 		}
-		if !s.Hands.mayHave(h.Domain, n-len(out)) {
-			s.park(h, now)
+		if !s.AllSlots.mayHave(h.Domain, n-len(out)) {
+			s.passOver(h, now)
 			continue
 		}
 		v, bytes, err := s.visitTo(h, now)
@@ -111,19 +112,19 @@ func (s *Visits) Grant(n, room int, now time.Time) (out []crawl.Visit, size int,
 	return out, size, nil
 }
 
-// wakesAtOnce is how many more hosts than it wants a grant wakes, of which none may turn out to be
+// loadsAtOnce is how many more hosts than it wants a grant wakes, of which none may turn out to be
 // due: all were slowed down, say. The next one goes on.
-const wakesAtOnce = 256
+const loadsAtOnce = 256
 
-// mayWake reports whether waking hosts is of use: not while the budget has no room for their pages,
+// mayLoad reports whether waking hosts is of use: not while the budget has no room for their pages,
 // nor while hosts enough wait for hands that others have.
-func (s *Visits) mayWake(now time.Time) bool {
-	return !now.Before(s.ledger.Spent) && len(s.parked) < ledger.MaxAwake
+func (s *Visits) mayLoad(now time.Time) bool {
+	return !now.Before(s.ledger.Spent) && len(s.passedOver) < ledger.MaxResident
 }
 
 // MayGrant reports whether the shard may hand out visits now.
 func (s *Visits) MayGrant(now time.Time) bool {
-	return s.ledger.Phase.MayGrant(now) && s.ledger.Valid() && s.ledger.MayOwe() && !s.ledger.Judge.Spec.Paused
+	return s.ledger.Phase.MayGrant(now) && s.ledger.Valid() && s.ledger.HasCapacity() && !s.ledger.Judge.Spec.Paused
 }
 
 // visitTo makes a visit to h and says about how many bytes it takes. It returns nil when all it
@@ -145,11 +146,11 @@ func (s *Visits) visitTo(h *ledger.Host, now time.Time) (g *crawl.Visit, bytes i
 	k = s.pagesFor(h, k, now)
 	again := s.recrawl.Due(h, now)
 	pages := k > 0 || again
-	errands := s.polite.ErrandsReady(h, min(maxVisitErrand, room), now)
-	if !pages && len(errands) == 0 {
+	aux := s.polite.AuxReady(h, min(maxVisitAux, room), now)
+	if !pages && len(aux) == 0 {
 		return nil, 0, nil
 	}
-	h.Turn.TookVisit(!pages)
+	h.Quota.TookVisit(!pages)
 	s.ledger.VisitN++
 	v := &ledger.Visit{
 		ID: crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}, Host: h, Since: now, Until: now.Add(times.OwnerLease),
@@ -159,12 +160,12 @@ func (s *Visits) visitTo(h *ledger.Host, now time.Time) (g *crawl.Visit, bytes i
 		DelaySource: spacing.Source,
 	}
 	if !pages {
-		h.Turn.Urgent = false
-		if g.Errands, err = s.dressErrands(h, errands, now); err != nil || len(g.Errands) == 0 {
+		h.Quota.Urgent = false
+		if g.Aux, err = s.dressAux(h, aux, now); err != nil || len(g.Aux) == 0 {
 			return nil, 0, err
 		}
-		for i := range g.Errands {
-			e := &g.Errands[i]
+		for i := range g.Aux {
+			e := &g.Aux[i]
 			bytes += len(e.URL) + len(e.Form) + 300
 			// All are ordinary URLs of this host: its rules decide.
 			to := e.URL.Origin()
@@ -183,7 +184,7 @@ func (s *Visits) visitTo(h *ledger.Host, now time.Time) (g *crawl.Visit, bytes i
 		if again {
 			due = s.recrawl.DueAgain(h, room, now)
 		}
-		share := h.Turn.ShareAgain(room, len(due))
+		share := h.Quota.ShareAgain(room, len(due))
 		used, n, err := s.pick(h, min(k, room-share), now, g, v)
 		if err != nil {
 			return nil, 0, err
@@ -193,7 +194,7 @@ func (s *Visits) visitTo(h *ledger.Host, now time.Time) (g *crawl.Visit, bytes i
 		if err := s.recrawl.PickAgain(h, due, room, now, g, &used, &bytes); err != nil {
 			return nil, 0, err
 		}
-		h.Turn.TookPages(again, fresh, len(g.URLs)-fresh)
+		h.Quota.TookPages(again, fresh, len(g.URLs)-fresh)
 		if len(g.URLs) == 0 {
 			return nil, 0, nil
 		}
@@ -202,11 +203,11 @@ func (s *Visits) visitTo(h *ledger.Host, now time.Time) (g *crawl.Visit, bytes i
 			if used[i] {
 				r := s.robotsFor(h, &h.Origins[i], now, inline)
 				n := len(r.Body)
-				for j := range r.Apart {
-					n += len(r.Apart[j].Body)
+				for j := range r.Rights {
+					n += len(r.Rights[j].Body)
 				}
 				inline -= n
-				bytes += n + 300 + 200*len(r.Apart)
+				bytes += n + 300 + 200*len(r.Rights)
 				g.Robots = append(g.Robots, r)
 			}
 		}
@@ -214,25 +215,25 @@ func (s *Visits) visitTo(h *ledger.Host, now time.Time) (g *crawl.Visit, bytes i
 	v.URLs, v.Queued = len(g.URLs), len(v.List)
 	s.urls.InFlight += int64(len(v.List))
 	s.Outstanding[v.ID] = v
-	s.Hands.Count(h.Domain, +1)
+	s.AllSlots.Count(h.Domain, +1)
 	h.Visit = v
 	s.ledger.Metrics.Visits.Inc()
 	s.ledger.Meet(h)
-	s.TellBudget(now)
+	s.ReportBudget(now)
 	return g, bytes, nil
 }
 
 // pagesFor is how many of k URLs a visit to h may hold now: none when it is the errands' turn, or
 // when the page budget is spent.
 func (s *Visits) pagesFor(h *ledger.Host, k int, now time.Time) int {
-	if s.polite.ErrandsTurn(h, now) {
+	if s.polite.AuxQuota(h, now) {
 		return 0
 	}
 	ready := !s.urls.Full(h) && slices.ContainsFunc(h.Origins, func(o ledger.Origin) bool { return o.Ready > 0 && !polite.From(&o, now).After(now) })
 	if o := polite.SlowOrigin(h); !ready || now.Before(s.ledger.Spent) || o != nil && polite.From(o, now).After(now) {
 		return 0
 	}
-	s.TellBudget(now)
+	s.ReportBudget(now)
 	if k = s.ledger.Budget.Take(s.ledger.ID, k); k == 0 {
 		s.ledger.Spent = now.Add(polite.SpentPause)
 		if s.ledger.Budget.Pending() {
@@ -246,15 +247,15 @@ func (s *Visits) pagesFor(h *ledger.Host, k int, now time.Time) int {
 // that expired lately.
 func (s *Visits) Slots(now time.Time) int64 {
 	used := s.ledger.Meta.Counts.Stored + s.urls.InFlight
-	s.Ghosts = slices.DeleteFunc(s.Ghosts, func(g Ghost) bool { return g.until.Before(now) })
-	for _, g := range s.Ghosts {
+	s.Expired = slices.DeleteFunc(s.Expired, func(g ExpiredVisit) bool { return g.until.Before(now) })
+	for _, g := range s.Expired {
 		used += int64(g.urls)
 	}
 	return used
 }
 
-// TellBudget says what this shard uses, unless it is still learning that from its log.
-func (s *Visits) TellBudget(now time.Time) {
+// ReportBudget says what this shard uses, unless it is still learning that from its log.
+func (s *Visits) ReportBudget(now time.Time) {
 	if s.ledger.Phase.Read {
 		s.ledger.Budget.Use(s.ledger.ID, s.Slots(now), s.ledger.Meta.Counts.Bytes)
 	}
@@ -306,7 +307,7 @@ func (s *Visits) pick(h *ledger.Host, k int, now time.Time, g *crawl.Visit, v *l
 		}
 		used[e.origin] = true
 		v.List = append(v.List, ledger.InVisit{URL: r.URL, Order: r.Order})
-		u := crawl.VisitURL{URL: r.URL, FoundOn: r.FoundOn, Depth: r.Depth, Hops: r.Hops, Attempts: r.Attempts}
+		u := crawl.VisitURL{URL: r.URL, FoundOn: r.FoundOn, Depth: r.Depth, Redirects: r.Redirects, Attempts: r.Attempts}
 		if r.Attempts > 0 {
 			u.Failed = r.Detail
 		}
@@ -342,14 +343,14 @@ func (s *Visits) robotsFor(h *ledger.Host, o *ledger.Origin, now time.Time, room
 		return r
 	}
 	room -= len(r.Body)
-	for i := range o.Apart {
-		k := &o.Apart[i]
-		a := crawl.Apart{URL: k.URL, State: k.State, Digest: k.Digest, Reason: k.Reason, Fresh: max(k.Due.Sub(now), 0)}
+	for i := range o.Rights {
+		k := &o.Rights[i]
+		a := crawl.RightsFile{URL: k.URL, State: k.State, Digest: k.Digest, Reason: k.Reason, Fresh: max(k.Due.Sub(now), 0)}
 		if len(k.Digest) > 0 {
-			a.Body = s.textFor(k.Digest, ledger.RobotsRef{ID: h.ID, Origin: o.Origin, Apart: k.URL}, room)
+			a.Body = s.textFor(k.Digest, ledger.RobotsRef{ID: h.ID, Origin: o.Origin, Rights: k.URL}, room)
 			room -= len(a.Body)
 		}
-		r.Apart = append(r.Apart, a)
+		r.Rights = append(r.Rights, a)
 	}
 	return r
 }
@@ -398,14 +399,14 @@ func (s *Visits) Expire(now time.Time) error {
 		h := v.Host
 		s.ledger.Log.Warn("a visit had no result in time", "host", h.Name, "visit", v.ID, "urls", v.URLs)
 		if len(v.List) > 0 {
-			s.Ghosts = append(s.Ghosts, Ghost{v.ID, len(v.List), now.Add(budget.GhostTime)})
+			s.Expired = append(s.Expired, ExpiredVisit{v.ID, len(v.List), now.Add(budget.ExpiredTime)})
 		}
 		s.EndVisit(v)
 		s.ledger.Metrics.Expired.Inc()
 		if t := now.Add(max(s.polite.DelayOf(h).D, h.Delay)); h.Due.Before(t) {
 			h.Due, h.DueReason = t, ""
 		}
-		s.ledger.Touch(h)
+		s.ledger.MarkDirty(h)
 		if err := s.timeline.Silent(h, v.ID, v.Since, now); err != nil {
 			return s.ledger.Fail(err)
 		}
@@ -416,10 +417,10 @@ func (s *Visits) Expire(now time.Time) error {
 // EndVisit forgets an outstanding visit.
 func (s *Visits) EndVisit(v *ledger.Visit) {
 	delete(s.Outstanding, v.ID)
-	s.Hands.Count(v.Host.Domain, -1)
+	s.AllSlots.Count(v.Host.Domain, -1)
 	s.urls.InFlight -= int64(len(v.List))
 	v.Host.Visit = nil
-	s.ledger.OutOfPlace(v.Host)
+	s.ledger.Unschedule(v.Host)
 }
 
 // maxDigests bounds the robots.txt files that fetchers may ask for by digest.

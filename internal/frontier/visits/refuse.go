@@ -24,14 +24,14 @@ func (s *Visits) JudgeOne(h *ledger.Host, r *urls.Record) (changed bool, err err
 		if v.Class == crawl.Queued {
 			return false, nil
 		}
-		return true, s.urls.Become(h, r, v)
+		return true, s.urls.SetState(h, r, v)
 	case r.Class == crawl.Refused && r.Reason.Has(crawl.UndoneBySpec):
 		v := s.urls.Decide(r, h)
 		if v.Class == crawl.Refused && v.Reason == r.Reason {
 			return false, nil
 		}
 		v.Silent = true
-		return true, s.urls.Become(h, r, v)
+		return true, s.urls.SetState(h, r, v)
 	case s.Undone(h, r):
 		return true, s.urls.Refetch(h, r)
 	}

@@ -14,11 +14,11 @@ func (s *Visits) Ready(h *ledger.Host, now time.Time) (from time.Time, ok bool) 
 	if s.polite.Paused(h) {
 		return from, false
 	}
-	if len(h.Errands) > 0 {
+	if len(h.Aux) > 0 {
 		h.Few = s.sitemaps.FewWait(h)
 	}
-	for i := range h.Errands {
-		if t := s.polite.ErrandFrom(h, &h.Errands[i], now); !ok || t.Before(from) {
+	for i := range h.Aux {
+		if t := s.polite.AuxFrom(h, &h.Aux[i], now); !ok || t.Before(from) {
 			from, ok = t, true
 		}
 		if from.IsZero() {
@@ -47,10 +47,10 @@ func (s *Visits) Ready(h *ledger.Host, now time.Time) (from time.Time, ok bool) 
 	return from, ok
 }
 
-// Place puts every misplaced host where it belongs. It runs once when an event, a tick or a grant
-// is done (guarded), and before anybody reads the schedule. A host that has left memory meanwhile
-// is not in the schedule any more.
-func (s *Visits) Place(now time.Time) {
+// Schedule puts every misplaced host where it belongs. It runs once when an event, a tick or a
+// grant is done (guarded), and before anybody reads the schedule. A host that has left memory
+// meanwhile is not in the schedule any more.
+func (s *Visits) Schedule(now time.Time) {
 	for _, h := range s.ledger.Misplaced {
 		h.Misplaced = false
 		if s.ledger.ByID[h.ID] == h {
@@ -83,7 +83,7 @@ func (s *Visits) reschedule(h *ledger.Host, now time.Time) {
 	if from.After(h.When) {
 		h.When = from
 	}
-	if t := s.polite.OwedFrom(h); t.After(h.When) {
+	if t := s.polite.DelayedUntil(h); t.After(h.When) {
 		h.When = t
 	}
 	if h.At < 0 {
@@ -98,10 +98,10 @@ func (s *Visits) NextDue(now time.Time) time.Time {
 	if !s.ledger.Phase.Active() || s.ledger.Judge.Spec.Paused || !s.ledger.Valid() {
 		return time.Time{} // nothing can be granted now, due or not
 	}
-	s.Place(now)
+	s.Schedule(now)
 	t := s.urls.Later
-	if len(s.parked) > 0 && (t.IsZero() || t.After(s.parkedAt.Add(ParkedAgain))) {
-		t = s.parkedAt.Add(ParkedAgain)
+	if len(s.passedOver) > 0 && (t.IsZero() || t.After(s.passedOverAt.Add(PassedOverAgain))) {
+		t = s.passedOverAt.Add(PassedOverAgain)
 	}
 	if len(s.ledger.Due) > 0 && (t.IsZero() || s.ledger.Due[0].When.Before(t)) {
 		t = s.ledger.Due[0].When
@@ -109,8 +109,8 @@ func (s *Visits) NextDue(now time.Time) time.Time {
 			t = time.Unix(0, 1)
 		}
 	}
-	if woken := s.ledger.NextResting(); len(s.parked) < ledger.MaxAwake && !woken.IsZero() && (t.IsZero() || woken.Before(t)) {
-		t = woken
+	if loaded := s.ledger.NextEvicted(); len(s.passedOver) < ledger.MaxResident && !loaded.IsZero() && (t.IsZero() || loaded.Before(t)) {
+		t = loaded
 	}
 	if t.IsZero() {
 		return t

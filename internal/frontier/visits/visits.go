@@ -25,14 +25,14 @@ type Visits struct {
 	timeline *timeline.Timeline
 	urls     *urls.URLs
 
-	parked     []*ledger.Host // due, but passed over for hosts of other domains
-	parkedAt   time.Time
-	Hands      *Hands // of all shards of this process
-	lookSoonAt time.Time
+	passedOver   []*ledger.Host // due, but passed over for hosts of other domains
+	passedOverAt time.Time
+	AllSlots     *Slots // of all shards of this process
+	lookSoonAt   time.Time
 
 	// Visits, and what they may still cost.
 	Outstanding map[crawl.VisitID]*ledger.Visit // those of earlier epochs came with the shard
-	Ghosts      []Ghost                         // visits that expired lately
+	Expired     []ExpiredVisit                  // visits that expired lately
 	Digests     map[string]ledger.RobotsRef     // robots.txt files that fetchers may ask for
 
 	// Signalled (not closed) when something may be due earlier than thought; nil in a Reader.

@@ -75,8 +75,8 @@ func New(features *features.Features, feeds *feeds.Feeds, ledger *ledger.Ledger)
 // Feature subscribes.
 func (s *WebSub) Feature() features.Feature {
 	return features.Feature{
-		Errands: map[crawl.ErrandKind]features.ErrandKind{
-			crawl.ErrandWebSub: {Dress: s.dress, Answer: func(a *crawl.Answer, _, now time.Time) error { return s.answer(a, now) }},
+		Aux: map[crawl.AuxKind]features.AuxKind{
+			crawl.AuxWebSub: {Dress: s.dress, Answer: func(a *crawl.Answer, _, now time.Time) error { return s.answer(a, now) }},
 		},
 		Load:   s.Load,
 		Upkeep: s.Upkeep,
@@ -97,18 +97,18 @@ type Topic struct {
 	Base  uint64    `json:"base,omitempty"`  // a hash of the public URL it was asked to deliver by
 	Named time.Time `json:"named"`           // when the feed named the hub last, about
 
-	Ask    int       `json:"ask,omitempty"` // what the hub was asked, and has not asked back
-	Asked  time.Time `json:"asked,omitzero"`
-	Until  time.Time `json:"until,omitzero"` // the end of the lease; zero: there is none
-	Since  time.Time `json:"since,omitzero"`
-	Next   time.Time `json:"next,omitzero"` // nothing is to be done before
-	Tries  int       `json:"tries,omitempty"`
-	Said   bool      `json:"refused,omitempty"` // the hub refused last
-	Reason string    `json:"reason,omitempty"`
+	Ask     int       `json:"ask,omitempty"` // what the hub was asked, and has not asked back
+	Asked   time.Time `json:"asked,omitzero"`
+	Until   time.Time `json:"until,omitzero"` // the end of the lease; zero: there is none
+	Since   time.Time `json:"since,omitzero"`
+	Next    time.Time `json:"next,omitzero"` // nothing is to be done before
+	Tries   int       `json:"tries,omitempty"`
+	Refused bool      `json:"refused,omitempty"` // the hub refused last
+	Reason  string    `json:"reason,omitempty"`
 
 	Requests int64     `json:"requests,omitempty"`
 	Reports  int64     `json:"reports,omitempty"` // deliveries
-	Told     int64     `json:"told,omitempty"`    // entries in them
+	Entries  int64     `json:"told,omitempty"`    // entries in them
 	Strange  int64     `json:"strange,omitempty"` // deliveries that were not expected
 	Last     time.Time `json:"last,omitzero"`     // delivery
 }
@@ -220,7 +220,7 @@ func (s *WebSub) Names(h *ledger.Host, feed canon.URL, depth int, f *crawl.Feed,
 		if err := s.drop(r); err != nil {
 			return err
 		}
-		r = &Topic{ID: r.ID, Topic: r.Topic, Feed: r.Feed, N: n, Requests: r.Requests, Reports: r.Reports, Told: r.Told}
+		r = &Topic{ID: r.ID, Topic: r.Topic, Feed: r.Feed, N: n, Requests: r.Requests, Reports: r.Reports, Entries: r.Entries}
 	default:
 		r = &Topic{ID: h.ID, Topic: canon.URL(strings.Clone(string(f.Self))), Feed: canon.URL(strings.Clone(string(feed))), N: 1}
 	}
@@ -289,7 +289,7 @@ func (s *WebSub) step(r *Topic, now time.Time) error {
 		r.Next = r.Asked.Add(Patience)
 		return s.put(r)
 	case r.Tries >= tries:
-		r.Tries, r.Said, r.Next = 0, true, now.Add(Refused)
+		r.Tries, r.Refused, r.Next = 0, true, now.Add(Refused)
 		return s.put(r)
 	}
 	return s.ask(r, subscribe, now)
@@ -301,17 +301,17 @@ func (s *WebSub) ask(r *Topic, what int, now time.Time) error {
 	if err := s.put(r); err != nil {
 		return err
 	}
-	e := crawl.Errand{Kind: crawl.ErrandWebSub, URL: r.Hub, Origin: r.Topic.Origin(), Hop: 2*r.N + what - subscribe, ReplyShard: s.ledger.ID, About: r.Topic}
-	return s.ledger.Send(crawl.ShardOf(r.Hub.Host(), s.ledger.Judge.Spec.Shards), &crawl.Event{Errands: []crawl.Errand{e}})
+	e := crawl.AuxRequest{Kind: crawl.AuxWebSub, URL: r.Hub, Origin: r.Topic.Origin(), Hop: 2*r.N + what - subscribe, ReplyShard: s.ledger.ID, About: r.Topic}
+	return s.ledger.Send(crawl.ShardOf(r.Hub.Host(), s.ledger.Judge.Spec.Shards), &crawl.Event{Aux: []crawl.AuxRequest{e}})
 }
 
 // dress puts into an errand what is posted to a hub: by the shard of the hub's host, since address
 // and secret stand in no message.
-func (s *WebSub) dress(h *ledger.Host, now time.Time) func(e *crawl.Errand) (ok bool, err error) {
-	return func(e *crawl.Errand) (bool, error) {
+func (s *WebSub) dress(h *ledger.Host, now time.Time) func(e *crawl.AuxRequest) (ok bool, err error) {
+	return func(e *crawl.AuxRequest) (bool, error) {
 		c := s.callbacks()
 		if c.Base == "" || len(c.Secret) == 0 || e.About == "" || e.Hop < 2 {
-			return false, s.features.DropErrand(h, *e, now)
+			return false, s.features.DropAux(h, *e, now)
 		}
 		e.Form = c.Form(modes[subscribe+e.Hop%2], e.About, e.Hop/2)
 		return true, nil
@@ -329,7 +329,7 @@ func (s *WebSub) of(topic canon.URL, n int) *Topic {
 // answer takes in what a hub answered. That it will do what it was asked counts for nothing before
 // it has asked back.
 func (s *WebSub) answer(a *crawl.Answer, now time.Time) error {
-	e, m := &a.Errand, &a.RUP
+	e, m := &a.Aux, &a.RUP
 	r := s.of(e.About, e.Hop/2)
 	if r == nil || r.Hub != e.URL {
 		return nil
@@ -384,12 +384,12 @@ func (s *WebSub) Apply(w *crawl.WebSub, now time.Time) error {
 		if !now.Before(r.Until) {
 			r.Since = now
 		}
-		r.Ask, r.Tries, r.Said, r.Reason = nothing, 0, false, ""
+		r.Ask, r.Tries, r.Refused, r.Reason = nothing, 0, false, ""
 		r.Until, r.Next = now.Add(lease), now.Add(lease-lease/8)
 	case w.Mode == websub.Unsubscribe && r.Ask == unsubscribe:
 		return s.drop(r)
 	case w.Mode == websub.Denied: // also of a subscription that it has held so far
-		r.Ask, r.Tries, r.Said, r.Until = nothing, 0, true, time.Time{}
+		r.Ask, r.Tries, r.Refused, r.Until = nothing, 0, true, time.Time{}
 		r.Reason, r.Next = "the hub refuses: "+strings.Clone(crawl.ShortDetail(w.Reason)), now.Add(Refused)
 	case w.Mode == crawl.WebSubDeliver:
 		return s.deliver(r, w, now)
@@ -406,7 +406,7 @@ func (s *WebSub) deliver(r *Topic, w *crawl.WebSub, now time.Time) error {
 		return s.put(r)
 	}
 	r.Reports++
-	r.Told += int64(len(w.URLs))
+	r.Entries += int64(len(w.URLs))
 	r.Last = now
 	if err := s.put(r); err != nil {
 		return err
@@ -439,13 +439,13 @@ func (s *WebSub) Info(h *ledger.Host, o *ledger.Origin) (info crawl.UpdatesInfo,
 		switch {
 		case !r.Until.IsZero() && time.Now().Before(r.Until):
 			info.State, info.Since = "subscribed", ledger.At(r.Since)
-		case info.State == "refused" && !r.Said:
+		case info.State == "refused" && !r.Refused:
 			info.State = "asking"
 		}
 		if r.Reason != "" {
 			info.Reason = r.Reason
 		}
-		info.Requests, info.Reports, info.Told, info.Strange = info.Requests+r.Requests, info.Reports+r.Reports, info.Told+r.Told, info.Strange+r.Strange
+		info.Requests, info.Reports, info.Reported, info.Strange = info.Requests+r.Requests, info.Reports+r.Reports, info.Reported+r.Entries, info.Strange+r.Strange
 		if !r.Last.IsZero() && (info.LastReport == nil || r.Last.After(info.LastReport.At)) {
 			info.LastReport = &crawl.UpdatesReport{At: r.Last.UTC()}
 		}

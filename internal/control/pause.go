@@ -1,0 +1,183 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Pause lets the crawl rest until Resume: no visit is granted, and those under way end before their
+// next request. It returns once the frontiers follow, or with the error of ctx. The sentence says
+// what came of it, as all in this package do.
+func Pause(ctx context.Context, c *asker.Crawl, by By) (string, error) {
+	return setPaused(ctx, c, by, true, "paused")
+}
+
+// Resume lets a paused crawl go on. It returns once the frontiers follow.
+func Resume(ctx context.Context, c *asker.Crawl, by By) (string, error) {
+	return setPaused(ctx, c, by, false, "running")
+}
+
+func setPaused(ctx context.Context, c *asker.Crawl, by By, paused bool, state string) (string, error) {
+	a := action{what: actionResume}
+	if paused {
+		a.what = actionPause
+	}
+	_, err := change(ctx, c, by, a, func(s crawl.Spec) (crawl.Spec, bool, error) {
+		changed := s.Paused != paused
+		s.Paused = paused
+		return s, changed, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	var st crawl.Status
+	err = await(ctx, fmt.Sprintf("crawl %q is being set to %s", c.Spec.Name, state), func() (ok bool, err error) {
+		st, err = c.Status(ctx)
+		return !slices.ContainsFunc(st.Shards, func(s crawl.ShardStatus) bool { return s.Paused != paused }), err
+	})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s: %s queued, %d in flight", state, urls(st.Queued), st.InFlight), nil
+}
+
+// PauseHost has nothing asked of a host until ResumeHost: it gets no visit, and one under way ends
+// before its next request. Its URLs stay queued. It returns once the host's frontier follows;
+// fetchers elsewhere do within a moment.
+func PauseHost(ctx context.Context, c *asker.Crawl, by By, host string) (string, error) {
+	h, err := known(ctx, c, host)
+	if err != nil {
+		return "", err
+	}
+	now, err := ruleHost(ctx, c, by, action{what: actionPauseHost}, h, func(r crawl.HostRule) crawl.HostRule { r.Paused = true; return r })
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s is paused (%s queued)", h, urls(now.Queued)), nil
+}
+
+// ResumeHost lets a paused host go on, when its delay allows it. It returns once the host's
+// frontier follows. A host that the crawl does not know is an error, unless it was paused.
+func ResumeHost(ctx context.Context, c *asker.Crawl, by By, host string) (string, error) {
+	h, err := parseHost(host)
+	if err != nil {
+		return "", err
+	}
+	was := false
+	now, err := ruleHost(ctx, c, by, action{what: actionResumeHost}, h, func(r crawl.HostRule) crawl.HostRule {
+		was = was || r.Paused
+		r.Paused = false
+		return r
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case now.Host == "" && was:
+		return fmt.Sprintf("%s is no longer paused; the crawl does not know this host", h), nil
+	case now.Host == "":
+		return "", unknown(c, h)
+	}
+	return fmt.Sprintf("%s continues (%s queued, one request every %s)", h, urls(now.Queued), seconds(now.DelayS)), nil
+}
+
+// DelayHost sets the least delay between requests to a host, at most crawl.MaxHostDelay; 0 takes
+// back what was set. It only adds: whatever the site, the crawl's settings or our back-off ask for
+// is kept when it is more. It returns once the host's frontier follows.
+func DelayHost(ctx context.Context, c *asker.Crawl, by By, host string, d time.Duration) (string, error) {
+	h, err := known(ctx, c, host)
+	if err != nil {
+		return "", err
+	}
+	now, err := ruleHost(ctx, c, by, action{what: actionDelayHost, more: d.String()}, h, func(r crawl.HostRule) crawl.HostRule { r.Delay = d; return r })
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("%s: one request every %s", h, seconds(now.DelayS))
+	if now.DelayS > d.Seconds() && d > 0 {
+		text += fmt.Sprintf(", which is more than %v (%s)", d, now.DelaySource)
+	}
+	return text, nil
+}
+
+// urls is a number of them, for people.
+func urls(n int64) string {
+	if n == 1 {
+		return "1 URL"
+	}
+	return humanize.Comma(n) + " URLs"
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
+}
+
+// ruleHost changes the rule of a host, and returns what its frontier says of the host once it
+// follows. Of a host that the crawl does not know it says nothing.
+func ruleHost(ctx context.Context, c *asker.Crawl, by By, a action, h canon.Host, to func(crawl.HostRule) crawl.HostRule) (now crawl.HostInfo, err error) {
+	a.on, a.host = string(h), h
+	var want crawl.HostRule
+	_, err = change(ctx, c, by, a, func(s crawl.Spec) (crawl.Spec, bool, error) {
+		next, changed, err := s.WithHost(h, to)
+		want = next.Hosts[h]
+		return next, changed, err
+	})
+	if err != nil {
+		return now, err
+	}
+	err = await(ctx, fmt.Sprintf("the settings of %s were changed", h), func() (ok bool, err error) {
+		found := false
+		err = c.HostsNamed(ctx, []string{string(h)}, func(info crawl.HostInfo) error { now, found = info, true; return nil })
+		return !found || now.Paused == want.Paused && now.OperatorDelayS == want.Delay.Seconds(), err
+	})
+	return now, err
+}
+
+// parseHost reads a host's name; a URL stands for its host.
+func parseHost(text string) (canon.Host, error) {
+	h, err := canon.ParseHost(text)
+	if err == nil {
+		return h, nil
+	}
+	u, uerr := canon.Parse(text)
+	if uerr != nil {
+		return "", fmt.Errorf("%q is not a host name (%w); use for example docs.example.org", text, err)
+	}
+	return u.Host(), nil
+}
+
+// known reads the name of a host that the crawl must know: a name misspelled is paused in vain.
+func known(ctx context.Context, c *asker.Crawl, text string) (canon.Host, error) {
+	h, err := parseHost(text)
+	if err != nil {
+		return "", err
+	}
+	found := false
+	err = c.HostsNamed(ctx, []string{string(h)}, func(crawl.HostInfo) error { found = true; return nil })
+	switch {
+	case found:
+		return h, nil
+	case err != nil:
+		return "", nothingDone(text, err)
+	}
+	return "", unknown(c, h)
+}
+
+func unknown(c *asker.Crawl, h canon.Host) error {
+	return &UnknownError{Crawl: c.Spec.Name, What: string(h), Hint: "to list the known hosts, type: curtsy hosts"}
+}
+
+// UnknownError says that the crawl does not know a host or a URL.
+type UnknownError struct{ Crawl, What, Hint string }
+
+// Error says what to type next.
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("crawl %q does not know %s; %s", e.Crawl, e.What, e.Hint)
+}

@@ -1,0 +1,234 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/webtext"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// MaxSeedsAtOnce is how many seeds may be added at once.
+const MaxSeedsAtOnce = 10_000
+
+// AddSeeds adds URLs to the crawl's seeds, which widens its scope unless that is any, and submits
+// them. It returns once their shards have taken them in. Those that are known are not fetched
+// again.
+func AddSeeds(ctx context.Context, c *asker.Crawl, by By, texts []string) (string, error) {
+	if c.Stopped() {
+		return "", ErrNotRunning
+	}
+	if len(texts) == 0 || len(texts) > MaxSeedsAtOnce {
+		return "", fmt.Errorf("%d URLs were given: use 1 to %d, for example https://docs.example.org/", len(texts), MaxSeedsAtOnce)
+	}
+	var seeds []canon.URL
+	for _, text := range texts {
+		u, err := canon.Parse(text)
+		if err != nil {
+			return "", fmt.Errorf("%q is not a URL that can be crawled (%w); use for example https://docs.example.org/", text, err)
+		}
+		if !slices.Contains(seeds, u) {
+			seeds = append(seeds, u)
+		}
+	}
+	a := seeding(seeds)
+	changed, err := change(ctx, c, by, a, func(s crawl.Spec) (next crawl.Spec, changed bool, err error) {
+		next = s
+		next.Seeds = slices.Clone(s.Seeds)
+		for _, u := range seeds {
+			if !slices.Contains(next.Seeds, string(u)) {
+				next.Seeds = append(next.Seeds, string(u))
+			}
+		}
+		return next, len(next.Seeds) > len(s.Seeds), nil
+	})
+	if err != nil {
+		return "", err
+	}
+	s := asker.Seeds(c.Spec, seeds)
+	if changed { // the line is there
+		if err := asker.Submit(ctx, c.Queue, c.Spec, s); err != nil {
+			return "", failed(ctx, c, by, a, err)
+		}
+	} else if err := SubmitSeeds(ctx, c, by, seeds); err != nil {
+		return "", err
+	}
+	if err := applied(ctx, c, s); err != nil {
+		return "", err
+	}
+	if len(seeds) == 1 {
+		return string(seeds[0]) + " is a seed", nil
+	}
+	return fmt.Sprintf("%d URLs are seeds", len(seeds)), nil
+}
+
+// SubmitSeeds submits seeds that the spec of c has already, and returns once that is acknowledged,
+// whether or not anybody works on the crawl.
+func SubmitSeeds(ctx context.Context, c *asker.Crawl, by By, seeds []canon.URL) error {
+	if len(seeds) == 0 {
+		return nil
+	}
+	return submit(ctx, c, by, seeding(seeds), asker.Seeds(c.Spec, seeds))
+}
+
+// nothingDone says that nothing was submitted, when those who know of what was named are away.
+func nothingDone(what string, err error) error {
+	if !errors.Is(err, ask.ErrIncomplete) && !errors.Is(err, ask.ErrNobody) {
+		return err
+	}
+	return fmt.Errorf("nothing was done, because the frontier responsible for %s does not answer: try again when curtsy status shows no missing shard (%w)", what, err)
+}
+
+// applied waits until the shards that something was submitted to have taken it in.
+func applied(ctx context.Context, c *asker.Crawl, s asker.Submission) error {
+	err := s.Applied(ctx, c.Queue, c.Spec)
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("submitted, but not accepted yet: the frontier of its hosts does not answer and will accept it when it is back. There is no need to try "+
+		"again; to see whether it answers, type: curtsy status (%w)", err)
+}
+
+func seeding(seeds []canon.URL) action {
+	a := action{what: actionSeed, on: string(seeds[0]), host: seeds[0].Host()}
+	if len(seeds) > 1 {
+		a.more = fmt.Sprintf("and %d more", len(seeds)-1)
+	}
+	return a
+}
+
+// fits says what to do when a spec is too large.
+func fits(s crawl.Spec) error {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if len(b) > maxSpecBytes {
+		return fmt.Errorf("the crawl's settings would have %d KiB; the limit is %d KiB: use a second crawl for the rest: curtsy crawl --dir DIR URL",
+			len(b)>>10, maxSpecBytes>>10)
+	}
+	return nil
+}
+
+// Forget takes a host ("d.example") or a URL and all that begins with it out of the crawl; with
+// undo it may be crawled again. It returns once nobody is shown it any more. The pages themselves
+// are removed soon after.
+func Forget(ctx context.Context, c *asker.Crawl, by By, text string, undo bool) (string, error) {
+	entry, err := crawl.ParseForgotten(text)
+	if err != nil {
+		return "", err
+	}
+	a := action{what: actionForget, on: entry, host: crawl.EntryHost(entry)}
+	if undo {
+		a.what = actionRemember
+	}
+	changed, err := change(ctx, c, by, a, func(s crawl.Spec) (crawl.Spec, bool, error) { return s.Forget(entry, undo) })
+	switch {
+	case err != nil:
+		return "", err
+	case undo && !changed:
+		return entry + " was not forgotten", nil
+	case undo:
+		return entry + " may be crawled again", nil
+	}
+	err = await(ctx, entry+" is being forgotten", func() (bool, error) {
+		spec, err := service.ReadSpec(ctx, c.Bucket) // somebody may have forgotten more meanwhile
+		if err != nil {
+			return false, err
+		}
+		hidden, _, err := asker.Forgotten(ctx, c.Queue, spec)
+		return hidden, err
+	})
+	if err != nil {
+		return "", err
+	}
+	if !changed {
+		return entry + " was already forgotten", nil
+	}
+	return entry + " is forgotten", nil
+}
+
+// Refetch has a URL that the crawl knows fetched again, whatever became of it so far: it is queued,
+// and fetched when its host's turn and its own have come. The copy that is held stays until then.
+// It returns once that is queued.
+func Refetch(ctx context.Context, c *asker.Crawl, by By, text string) (string, error) {
+	if c.Stopped() {
+		return "", ErrNotRunning
+	}
+	x, err := c.Explain(ctx, text)
+	if err != nil {
+		return "", nothingDone(text, err)
+	}
+	if !x.Seen {
+		return "", &UnknownError{Crawl: c.Spec.Name, What: x.Canonical, Hint: "to crawl it, type: curtsy seed " + webtext.ShellWord(x.Canonical)}
+	}
+	u := canon.URL(x.Canonical)
+	a := action{what: actionRefetch, on: string(u)}
+	s := asker.Refetches(c.Spec, []string{string(u)})
+	if err := submit(ctx, c, by, a, s); err != nil {
+		return "", err
+	}
+	if err := applied(ctx, c, s); err != nil {
+		return "", err
+	}
+	// It is done, whether or not what came of it can be said.
+	if x, err = c.Explain(ctx, text); err == nil && x.State != crawl.Queued.String() && x.Reason != "" {
+		return fmt.Sprintf("%s is %s (%s)", u, x.State, x.Reason), nil
+	}
+	return fmt.Sprintf("%s will be fetched again", u), nil
+}
+
+// Retry has hosts that could not be reached tried again, without waiting for what their failures
+// would have us wait. Delays and what a Retry-After asks are kept. It returns once what failed of
+// them is queued again.
+func Retry(ctx context.Context, c *asker.Crawl, by By, texts []string) (string, error) {
+	if c.Stopped() {
+		return "", ErrNotRunning
+	}
+	var hosts []string
+	for _, text := range texts {
+		h, err := known(ctx, c, text)
+		if err != nil {
+			return "", err
+		}
+		if !slices.Contains(hosts, string(h)) {
+			hosts = append(hosts, string(h))
+		}
+	}
+	if len(hosts) == 0 {
+		return "", fmt.Errorf("no host was given; use for example docs.example.org")
+	}
+	a := action{what: actionRetry, on: strings.Join(hosts, " ")}
+	s := asker.Retries(c.Spec, hosts)
+	if err := submit(ctx, c, by, a, s); err != nil {
+		return "", err
+	}
+	if err := applied(ctx, c, s); err != nil {
+		return "", err
+	}
+	err := await(ctx, "the hosts will be tried again", func() (bool, error) {
+		st, err := asker.Status(ctx, c.Queue, c.Spec)
+		ready := 0
+		for _, shard := range st.Shards {
+			if _, concerned := s[shard.Shard]; concerned && !shard.Retrying {
+				ready++
+			}
+		}
+		if ready == len(s) { // who else is away is not concerned
+			return true, nil
+		}
+		return false, err
+	})
+	if err != nil {
+		return "", err
+	}
+	return "will be tried again: " + strings.Join(hosts, ", "), nil
+}

@@ -1,0 +1,256 @@
+package fetcher
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/credentials"
+	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/boottime"
+	"github.com/curtsy/curtsy/pkg/botauth"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robots"
+	"github.com/curtsy/curtsy/pkg/rup"
+)
+
+// ManualOptions says who asks, and what may be reached.
+type ManualOptions struct {
+	// Goes into the User-Agent; without one only private addresses are reached.
+	Contact      string
+	AllowPrivate bool     // reach loopback and private addresses as well
+	Resolve      []string // HOST=ADDR, as in a crawl's Spec
+	// Waiting is told when robots.txt or manners ask to wait with a request; nil tells nobody.
+	Waiting func(host string, wait time.Duration)
+	// WholeAnswer is how long an answer may take, from the request to its last byte; 0: 5 min.
+	WholeAnswer time.Duration
+	Signer      *botauth.Signer    // of each request over https; nil: none is signed
+	Credentials *credentials.Set   // what sites behind a door are shown; nil: nothing
+	Proxy       *credentials.Proxy // requests go through it; nil: sites are asked directly
+	Dial        wire.Dial          // opens the connections; nil: the system's
+	// Word is told what a refusal wants of us, and that credentials were not sent; nil tells
+	// nobody.
+	Word func(text string)
+}
+
+// Manual is an http.RoundTripper for the few requests that a person types at a prompt, outside of
+// any crawl. They pass the same gate, the same check and the same guard as those of a crawl, and
+// each origin's robots.txt is read first and obeyed. It may be used concurrently, and then sends
+// one request at a time. An answer is read before it is handed over, up to rup.MaxAnswer bytes and
+// one more, by which a reader sees that there is more.
+type Manual struct {
+	opt    ManualOptions
+	agent  string // our User-Agent
+	cfg    *wire.Config
+	client *wire.Client
+
+	// Has an element while a request is under way; who put it there may use what follows.
+	turn     chan struct{}
+	rules    map[canon.Origin]*robots.Rules
+	delays   map[canon.Host]time.Duration // the most that a robots.txt of the host asks for
+	sessions map[canon.Host]*wire.Session // the last on each host
+}
+
+// NewManual checks the options.
+func NewManual(opt ManualOptions) (*Manual, error) {
+	resolve, err := wire.ParseResolve(opt.Resolve)
+	if err != nil {
+		return nil, err
+	}
+	opt.WholeAnswer = cmp.Or(opt.WholeAnswer, wholeAnswer)
+	h := &Manual{
+		opt: opt, turn: make(chan struct{}, 1), rules: map[canon.Origin]*robots.Rules{}, delays: map[canon.Host]time.Duration{}, sessions: map[canon.Host]*wire.Session{},
+		agent: visit.UserAgent(crawl.Spec{Agent: manualToken, Contact: opt.Contact}),
+		cfg:   &wire.Config{Resolve: resolve, AllowPrivate: opt.AllowPrivate, Contact: opt.Contact != ""},
+		// An answer typed for may come as slowly as it likes, within its time.
+		client: wire.NewClient(wire.Options{
+			WholeResponse: opt.WholeAnswer, RateWindow: opt.WholeAnswer, MinRate: 1, Signer: opt.Signer,
+			Credentials: opt.Credentials, Proxy: opt.Proxy, Dial: opt.Dial,
+		}),
+	}
+	if opt.Word != nil {
+		h.client.OnWithheld(func(site string) {
+			opt.Word("credentials for " + site + " are not sent over http to a public address: use https")
+		})
+	}
+	h.cfg.Header = http.Header{"User-Agent": {h.agent}}
+	return h, nil
+}
+
+// wholeAnswer is how long an answer may take, from the request to its last byte.
+const wholeAnswer = 5 * time.Minute
+
+// UserAgent is what requests are signed with.
+func (h *Manual) UserAgent() string { return h.agent }
+
+// manualToken is our product token, by which robots.txt knows us.
+const manualToken = "curtsy"
+
+// RoundTrip sends a GET, or a POST of a form, if the host's robots.txt allows it, and no
+// sooner than it may.
+func (h *Manual) RoundTrip(r *http.Request) (*http.Response, error) {
+	form, err := formOf(r)
+	if err != nil {
+		return nil, err
+	}
+	u, err := canon.Parse(r.URL.String())
+	if err != nil {
+		return nil, err
+	}
+	ctx := r.Context()
+	select {
+	case h.turn <- struct{}{}:
+		defer func() { <-h.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	rules, err := h.rulesFor(ctx, u.Origin())
+	if err != nil {
+		return nil, err
+	}
+	if v := rules.Match(u.PathQuery()); !v.Allowed {
+		if v.Line == 0 {
+			return nil, fmt.Errorf("the robots.txt of %s cannot be fetched, so nothing may be requested there", r.URL.Host)
+		}
+		return nil, fmt.Errorf("the robots.txt of %s does not allow %s (line %d: %s)", r.URL.Host, u.Path(), v.Line, v.Rule)
+	}
+	var body []byte
+	header := r.Header.Clone()
+	header.Del("User-Agent")
+	a, err := h.send(ctx, u, form, header, func(int, http.Header) wire.Wanted {
+		return wire.Wanted{Raw: true, Stream: func(wire io.Reader) (err error) {
+			body, err = io.ReadAll(io.LimitReader(wire, rup.MaxAnswer+1))
+			return err
+		}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if why := visit.Wants(&a); why != "" && h.opt.Word != nil {
+		h.opt.Word(string(u.Host()) + ": " + why)
+	}
+	return &http.Response{
+		Status: fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)), StatusCode: a.Status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: a.Header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+	}, nil
+}
+
+// formOf is what a request posts; empty for a GET.
+func formOf(r *http.Request) (string, error) {
+	if r.Body != nil {
+		defer r.Body.Close()
+	}
+	switch {
+	case r.Method == http.MethodGet || r.Method == "":
+		return "", nil
+	case r.Method == http.MethodPost && r.Body != nil && r.Header.Get("Content-Type") == rup.FormType:
+		form, err := io.ReadAll(r.Body)
+		if len(form) > 0 || err != nil {
+			return string(form), err
+		}
+	}
+	return "", fmt.Errorf("%s %s: only a GET request or a form can be sent", r.Method, r.URL.Host)
+}
+
+// send waits until the host has rested, for what its robots.txt or manners ask for, sends a request
+// and reads its answer.
+func (h *Manual) send(ctx context.Context, u canon.URL, form string, extra http.Header, want wire.WantFunc) (wire.Answer, error) {
+	l, ctx := wire.NewLease(ctx, boottime.Now, boottime.Now(), math.MaxInt64/2)
+	defer l.End()
+	hold := h.client.NewSession(ctx, ctx, h.cfg, u.Host(), l)
+	defer hold.Release()
+	hold.Delayed = h.delays[u.Host()]
+	if before := h.sessions[u.Host()]; before != nil {
+		hold.Continues(before)
+	}
+	h.sessions[u.Host()] = hold
+	if wait := hold.Pause(); h.opt.Waiting != nil && wait > 0 {
+		h.opt.Waiting(string(u.Host()), wait)
+	}
+	var a wire.Answer
+	var err error
+	if form != "" {
+		a, err = hold.Post(u, form, want)
+	} else {
+		a, err = hold.Fetch(u, extra, want)
+	}
+	switch err := hold.Cause(err); {
+	case errors.Is(err, wire.ErrWhole):
+		return a, fmt.Errorf("%s did not send its whole response within %v", u.Host(), h.opt.WholeAnswer)
+	case err != nil && a.Status != 0 && ctx.Err() == nil:
+		return a, fmt.Errorf("its response was cut off: %w", err)
+	default:
+		return a, err
+	}
+}
+
+// rulesFor reads an origin's robots.txt, once.
+func (h *Manual) rulesFor(ctx context.Context, o canon.Origin) (*robots.Rules, error) {
+	if rules := h.rules[o]; rules != nil {
+		return rules, nil
+	}
+	// Reading them may lead to another host, and from there back to this origin. Whoever comes back
+	// must not wait for what is being read: until then nothing is allowed here.
+	h.rules[o] = robots.ForState(robots.Unreachable, nil).Rules(manualToken, visit.RobotsOrigin(o))
+	file, err := h.robotsOf(ctx, o)
+	if err != nil {
+		delete(h.rules, o)
+		return nil, fmt.Errorf("robots.txt: %w", err)
+	}
+	rules := file.Rules(manualToken, visit.RobotsOrigin(o))
+	if d, asked := rules.CrawlDelay(); asked {
+		h.delays[o.Host] = max(h.delays[o.Host], d, wire.PoliteDelay)
+	}
+	h.rules[o] = rules
+	return rules, nil
+}
+
+// robotsOf follows redirects as robots.txt alone may, to other hosts as well, whose own rules are
+// read first and obeyed, unless it is their robots.txt that is asked for (protocols §1.1). The
+// rules found hold for the origin asked first.
+func (h *Manual) robotsOf(ctx context.Context, o canon.Origin) (*robots.File, error) {
+	at, err := o.URL(visit.RobotsPath)
+	if err != nil {
+		return nil, err
+	}
+	t := visit.Trail{Next: at, Most: robots.MaxRedirects}
+	var failed error
+	t.May = func(u canon.URL) bool {
+		if u.Host() == o.Host || u.PathQuery() == visit.RobotsPath {
+			return true
+		}
+		var rules *robots.Rules
+		if rules, failed = h.rulesFor(ctx, u.Origin()); failed != nil {
+			return false
+		}
+		return rules.Match(u.PathQuery()).Allowed
+	}
+	t.Ask = func(u canon.URL, _ bool) (wire.Answer, error) {
+		return h.send(ctx, u, "", nil, func(int, http.Header) wire.Wanted { return wire.Wanted{Limit: robots.MaxBytes + 2} })
+	}
+	for {
+		t.At = t.Next
+		switch a, end, err := t.Follow(t.At.Host()); {
+		case err != nil || failed != nil:
+			return nil, cmp.Or(err, failed)
+		case end == visit.TrailBarred:
+			return robots.ForState(robots.Unreachable, nil), nil
+		case a.Truncated && len(a.Body) <= robots.MaxBytes:
+			return nil, wire.ErrWireLimit // the last line may be half a line
+		case end == visit.TrailLost:
+			return robots.ForState(robots.Unavailable, nil), nil
+		case end == visit.TrailArrived:
+			return robots.ForStatus(a.Status, a.Body), nil
+		}
+		t.Redirects++ // to another host
+	}
+}

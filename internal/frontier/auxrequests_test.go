@@ -1,0 +1,26 @@
+package frontier
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+)
+
+// Every kind of errand is registered by one feature, with what an answer leads to.
+func TestErrandKinds(t *testing.T) {
+	s := newShard(0, "", judge.Judge{}, slog.Default())
+	n := 0
+	for _, f := range s.features.List {
+		n += len(f.Aux)
+	}
+	if kinds := crawl.AuxKinds(); n != len(kinds) || n != len(s.features.Kinds) {
+		t.Errorf("%d kinds, %d registered, %d of them once", len(kinds), n, len(s.features.Kinds))
+	}
+	for _, kind := range crawl.AuxKinds() {
+		if s.features.Kinds[kind].Answer == nil {
+			t.Errorf("%v: its answers are not taken in", kind)
+		}
+	}
+}

@@ -1,0 +1,443 @@
+package frontier
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// fewResident has a shard keep few hosts in memory for a test: four that were never visited, and
+// sixteen that were.
+func fewResident(t *testing.T) {
+	was := ledger.MaxResident
+	ledger.MaxResident = 4
+	t.Cleanup(func() { ledger.MaxResident = was })
+}
+
+// evicted is how many hosts rest with work, and until when the first of them does.
+func (b *bench) evicted() (n int, until time.Time) {
+	b.t.Helper()
+	err := b.s.ledger.EachEvicted(func(r ledger.EvictedHost) {
+		if n++; n == 1 {
+			until = r.Until
+		}
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return n, until
+}
+
+// shop is the name of the nth of many hosts.
+func shop(n int) string { return fmt.Sprintf("http://shop%d.example/", n) }
+
+// manyShops has a spec, and n hosts with so many URLs each.
+func manyShops(t *testing.T, n, urls int) *bench {
+	spec := testSpec(shop(0))
+	spec.Scope = "any"
+	b := newBench(t, spec)
+	for i := range n {
+		for j := range urls {
+			b.links(1, "", fmt.Sprintf("%s%d", shop(i), j))
+		}
+	}
+	b.commit()
+	return b
+}
+
+// Hosts that were visited rest, whether they are done or their turn is over. All that is queued is
+// visited, no host before its delay is over, also when the process is killed again and again.
+func TestHostsRest(t *testing.T) {
+	for _, kills := range []bool{false, true} {
+		t.Run(fmt.Sprintf("kills=%v", kills), func(t *testing.T) {
+			fewResident(t)
+			synctest.Test(t, func(t *testing.T) {
+				const hosts, urls = 200, 25
+				b := manyShops(t, hosts, urls)
+				last := map[canon.Host]time.Time{}
+				most, done := 0, 0
+				for round := 0; done < hosts*urls; round++ {
+					if round > 20_000 {
+						t.Fatalf("the work does not end: %+v", b.status())
+					}
+					for _, v := range b.grant(8) {
+						if since := time.Since(last[v.Host]); !last[v.Host].IsZero() && since < v.Delay {
+							t.Fatalf("%s granted %v after its last response, delay %v", v.Host, since, v.Delay)
+						}
+						last[v.Host] = time.Now()
+						done += len(v.URLs)
+						b.finish(v, crawl.Stored, "")
+					}
+					b.commit()
+					most = max(most, len(b.s.ledger.Hosts))
+					if kills && round%50 == 49 {
+						b.crash()
+						b.open()
+						for name := range last {
+							last[name] = time.Now() // all count as visited just now
+						}
+						if n := len(b.s.ledger.Hosts); n > 30 {
+							t.Fatalf("%d hosts in memory after a start", n)
+						}
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				b.passes()
+				if st := b.status(); st.Stored != hosts*urls || st.Queued != 0 || st.Shards[0].DueSoon != 0 || done != hosts*urls {
+					t.Errorf("%+v: %d granted", st, done)
+				}
+				if most > 40 {
+					t.Errorf("%d hosts in memory at once", most)
+				}
+				if n, _ := b.evicted(); n != 0 {
+					t.Errorf("%d hosts rest with work at the end", n)
+				}
+				b.verify()
+				// One that is named comes back.
+				b.links(1, "", shop(7)+"new")
+				b.commit()
+				time.Sleep(2 * time.Second)
+				if vs := b.grant(9); len(vs) != 1 || vs[0].URLs[0].URL != canon.URL(shop(7)+"new") || len(vs[0].Robots) != 1 || vs[0].Robots[0].State != crawl.RobotsUnavailable {
+					t.Errorf("granted %+v", vs)
+				}
+			})
+		})
+	}
+}
+
+// A host that is held rests, is said to be held, and keeps no crawl from ending; it is woken when
+// its time has come.
+func TestHeldHostsRest(t *testing.T) {
+	fewResident(t)
+	synctest.Test(t, func(t *testing.T) {
+		const hosts = 100
+		b := manyShops(t, hosts, 2)
+		down := map[canon.Host]bool{}
+		for len(down) < hosts {
+			vs := b.grant(8)
+			for _, v := range vs {
+				down[v.Host] = true
+				b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsUnreachable, Status: 503, RetryAfter: 3 * time.Hour}},
+					Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Delay: v.Delay}})
+			}
+			b.commit()
+			if len(vs) == 0 {
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+		if n := len(b.s.ledger.Hosts); n > 30 {
+			t.Errorf("%d hosts in memory", n)
+		}
+		n, until := b.evicted()
+		if wait := time.Until(until); n < hosts-30 || wait < 2*time.Hour || wait > 3*time.Hour {
+			t.Fatalf("%d rest, the first for %v", n, wait)
+		}
+		time.Sleep(time.Minute)
+		st := b.status()
+		if st.Queued != 2*hosts || st.Shards[0].DueSoon != 0 {
+			t.Errorf("%+v", st)
+		}
+		reported := 0
+		for _, h := range st.Postponed {
+			if h.Queued != 2 || h.Reason != "retry-after" || time.Until(h.Until) < 2*time.Hour {
+				t.Errorf("held: %+v", h)
+			}
+			reported++
+		}
+		if reported < 10 {
+			t.Errorf("%d hosts are said to be held", reported)
+		}
+		rows := map[string]int{}
+		err := asked(b).Hosts(t.Context(), func(h crawl.HostInfo) error {
+			rows[fmt.Sprintf("%d queued, held %v", h.Queued, h.NextDue != nil)]++
+			return nil
+		})
+		if len(rows) != 1 || err != nil {
+			t.Errorf("hosts are listed as %v (%v)", rows, err)
+		}
+		if due := b.s.visits.NextDue(time.Now()); time.Until(due) < time.Hour || time.Until(due) > 3*time.Hour {
+			t.Errorf("the next is due in %v", time.Until(due))
+		}
+		if vs := b.grant(8); len(vs) > 0 {
+			t.Fatalf("%s granted while all are held", vs[0].Host)
+		}
+		time.Sleep(3 * time.Hour)
+		again := map[canon.Host]bool{}
+		for range 10_000 {
+			if len(again) == hosts {
+				break
+			}
+			for _, v := range b.grant(8) {
+				again[v.Host] = true
+				b.finish(v, crawl.Stored, "")
+			}
+			b.commit()
+			time.Sleep(100 * time.Millisecond)
+		}
+		if len(again) != hosts {
+			t.Errorf("%d of %d hosts visited again", len(again), hosts)
+		}
+	})
+}
+
+// A host that rests has heard of nothing: it follows what was said meanwhile when it is woken.
+func TestWhatAHostSlept(t *testing.T) {
+	// stopped has 60 hosts that were visited a moment ago, of which all but the last ones rest with
+	// work, and returns those that do.
+	stopped := func(t *testing.T) (b *bench, rest map[canon.Host]bool) {
+		fewResident(t)
+		b = manyShops(t, 60, 200)
+		for seen := 0; seen < 60; {
+			for _, v := range b.grant(8) {
+				seen++
+				b.finish(v, crawl.Stored, "")
+			}
+			b.commit()
+		}
+		rest = map[canon.Host]bool{}
+		err := b.s.ledger.EachEvicted(func(r ledger.EvictedHost) {
+			h, err := b.s.ledger.Peek(r.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest[h.Name] = true
+		})
+		if len(rest) < 30 || err != nil {
+			t.Fatalf("%d rest (%v)", len(rest), err)
+		}
+		return b, rest
+	}
+	// first is after how long the first of some hosts is granted.
+	first := func(t *testing.T, b *bench, of map[canon.Host]bool, most time.Duration) time.Duration {
+		t.Helper()
+		for began := time.Now(); time.Since(began) < most; time.Sleep(100 * time.Millisecond) {
+			for _, v := range b.grant(8) {
+				if of[v.Host] {
+					return time.Since(began)
+				}
+				b.finish(v, crawl.Stored, "")
+			}
+			b.commit()
+		}
+		t.Fatalf("none of %d hosts is granted within %v", len(of), most)
+		return 0
+	}
+	t.Run("the operator slows all down", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b, rest := stopped(t)
+			b.respec(func(s *crawl.Spec) { s.Delay = 40 * time.Second })
+			if got := first(t, b, rest, time.Hour); got < 40*time.Second {
+				t.Errorf("granted after %v", got)
+			}
+		})
+	})
+	t.Run("he slows one down", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b, rest := stopped(t)
+			for name := range rest {
+				b.rule(map[canon.Host]crawl.HostRule{name: {Delay: time.Minute}})
+				rest = map[canon.Host]bool{name: true}
+				break
+			}
+			if got := first(t, b, rest, time.Hour); got < time.Minute {
+				t.Errorf("granted after %v", got)
+			}
+		})
+	})
+	t.Run("he pauses one", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b, rest := stopped(t)
+			for name := range rest {
+				b.rule(map[canon.Host]crawl.HostRule{name: {Paused: true}})
+				rest = map[canon.Host]bool{name: true}
+				break
+			}
+			for range 600 {
+				for _, v := range b.grant(8) {
+					if rest[v.Host] {
+						t.Fatalf("%s is granted while it is paused", v.Host)
+					}
+					b.finish(v, crawl.Stored, "")
+				}
+				b.commit()
+				time.Sleep(100 * time.Millisecond)
+			}
+			b.rule(nil)
+			first(t, b, rest, time.Hour)
+		})
+	})
+	t.Run("another owner starts", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b, rest := stopped(t)
+			time.Sleep(time.Minute) // all are due
+			b.start = ledger.StartLease
+			b.crash()
+			ledger.MaxResident = 100 // there is room for all
+			b.open()
+			if got := first(t, b, rest, time.Hour); got < 11*time.Second {
+				t.Errorf("granted after %v: a lease, and a delay after it", got)
+			}
+		})
+	})
+	t.Run("the clock was ahead", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b, rest := stopped(t)
+			if err := ledger.SeeEvicted(b.s.ledger.Tx, func(at *time.Time, _ times.Kind) {
+				if !at.IsZero() {
+					*at = at.AddDate(1, 0, 0)
+				}
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if _, until := b.evicted(); time.Until(until) < 300*24*time.Hour {
+				t.Fatalf("the first rests for %v", time.Until(until))
+			}
+			b.s.ledger.Changes++ // else there is nothing to commit
+			b.commit()
+			b.start = ledger.StartClean
+			b.crash()
+			b.open()
+			if got := first(t, b, rest, time.Hour); got > time.Minute {
+				t.Errorf("granted after %v", got)
+			}
+		})
+	})
+	t.Run("the clock is set while it runs", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b, rest := stopped(t)
+			_, was := b.evicted()
+			if err := b.s.ledger.ShiftEvicted(time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if _, until := b.evicted(); !until.Equal(was.Add(time.Hour)) {
+				t.Errorf("the first rests until %v, want an hour after %v", until, was)
+			}
+			if err := b.s.ledger.ShiftEvicted(-time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			b.verify()
+			first(t, b, rest, time.Minute)
+		})
+	})
+	t.Run("another machine's clock", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b, _ := stopped(t)
+			n, was := b.evicted()
+			if err := shiftTimes(b.s.ledger.Tx, -time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if got, until := b.evicted(); got != n || !until.Equal(was.Add(-time.Hour)) {
+				t.Errorf("%d rest, the first until %v; it was %d, %v", got, until, n, was)
+			}
+			b.verify()
+		})
+	})
+}
+
+// With re-crawl a host rests until its pages are asked for again, and its sitemaps.
+func TestRestingHostsAreAskedAgain(t *testing.T) {
+	fewResident(t)
+	synctest.Test(t, func(t *testing.T) {
+		const hosts = 60
+		spec := testSpec(shop(0))
+		spec.Scope, spec.Recrawl, spec.RecrawlMin, spec.RecrawlMax = "any", true, 2*time.Hour, 4*time.Hour
+		b := newBench(t, spec)
+		for i := range hosts {
+			b.links(1, "", shop(i)+"page")
+		}
+		for round := range 3 {
+			seen := map[canon.Host]bool{}
+			for began := time.Now(); len(seen) < hosts; time.Sleep(500 * time.Millisecond) {
+				if time.Since(began) > 8*time.Hour {
+					t.Fatalf("round %d: %d of %d hosts visited; %+v", round, len(seen), hosts, b.status())
+				}
+				for _, v := range b.grant(8) {
+					seen[v.Host] = true
+					b.finish(v, crawl.Stored, "")
+				}
+				b.commit()
+				b.passes()
+			}
+			st := b.status()
+			if st.Again != hosts || st.NextAgain == nil {
+				t.Errorf("round %d: %d are asked for again, next %v", round, st.Again, st.NextAgain)
+			}
+			if n := len(b.s.ledger.Hosts); n > 30 {
+				t.Errorf("round %d: %d hosts in memory", round, n)
+			}
+		}
+		b.verify()
+	})
+}
+
+// What no time ends keeps a host awake, also when the process begins anew: sitemaps that are to be
+// read, say.
+func TestRestlessHostsAreLoaded(t *testing.T) {
+	fewResident(t)
+	synctest.Test(t, func(t *testing.T) {
+		const hosts = 60
+		spec := testSpec(shop(0))
+		spec.Scope, spec.Sitemaps = "any", true
+		b := newBench(t, spec)
+		for i := range hosts {
+			b.links(1, "", shop(i)+"page", shop(i)+"other")
+		}
+		b.commit()
+		for seen := 0; seen < hosts; {
+			for _, v := range b.grant(8) {
+				seen++
+				b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsParsed, Status: 200, Fresh: 24 * time.Hour,
+					Body: []byte("Sitemap: http://" + string(v.Host) + "/s.xml\n"), Digest: make([]byte, 32)}},
+					Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Delay: v.Delay}})
+			}
+			b.commit()
+		}
+		due := func() (n int) {
+			for i := range hosts {
+				if name := canon.Host(fmt.Sprintf("shop%d.example", i)); b.s.ledger.Hosts[name] != nil {
+					n += len(b.sitemapsOf(name))
+				}
+			}
+			return n
+		}
+		for range 10 {
+			b.outboxToLog()
+		}
+		if n := due(); n != hosts {
+			t.Fatalf("%d sitemaps are to be read", n)
+		}
+		b.crash()
+		b.open()
+		b.passes()
+		if n := due(); n != hosts {
+			t.Errorf("%d sitemaps are to be read after a start", n)
+		}
+	})
+}
+
+// Of hosts that were never visited those stay in memory that were met first, in whichever order
+// they are named.
+func TestThoseMetLastSleep(t *testing.T) {
+	fewResident(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testSpec("http://www.seed.example/"))
+		for round := range 3 {
+			for i := range 20 {
+				b.links(1, "", fmt.Sprintf("%s%d", shop(i), round))
+			}
+		}
+		b.commit()
+		for i := range 20 {
+			if h := b.s.ledger.Hosts[shopHost(i)]; (h != nil) != (i < ledger.MaxResident) {
+				t.Errorf("%s, met as number %d of 20: in memory is %v", shopHost(i), i+1, h != nil)
+			}
+		}
+		b.verify()
+	})
+}

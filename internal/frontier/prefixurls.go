@@ -1,0 +1,79 @@
+package frontier
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+)
+
+// prefixRequest is the question "urls-under": what is known of an entry of Spec.Forgotten.
+type prefixRequest struct {
+	Entry string `json:"entry"`
+}
+
+// countPrefix counts up to ledger.PassStretch URLs of an entry's host that come after from, nil:
+// from the first. next is where to go on, nil at the end. The caller holds mu.
+func (s *shard) countPrefix(entry string, from []byte) (n int64, next []byte, err error) {
+	if !s.ledger.Phase.MayRead() {
+		return 0, nil, nil
+	}
+	h, err := s.ledger.HostNamed(crawl.EntryHost(entry))
+	if h == nil || err != nil {
+		return 0, nil, err
+	}
+	prefix := h.ID.Append(nil)
+	if from == nil {
+		from = prefix
+	}
+	seen := 0
+	c := s.ledger.Records().Cursor()
+	for k, v := c.Seek(from); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if seen++; seen > ledger.PassStretch {
+			return n, slices.Clone(k), nil
+		}
+		if strings.Contains(entry, "://") {
+			r, err := urls.DecodeRecord(k, v)
+			if err != nil {
+				return n, nil, err
+			}
+			if !strings.HasPrefix(string(r.URL), entry) {
+				continue
+			}
+		}
+		n++
+	}
+	return n, nil, nil
+}
+
+// prefixURLs answers if the entry's host is in a shard of ours. The count is made in stretches,
+// between which the shard goes on.
+func (a answers) prefixURLs(_ context.Context, req []byte, send func(any) error) error {
+	var q prefixRequest
+	if err := json.Unmarshal(req, &q); err != nil {
+		return fmt.Errorf("urls-under: %w", err)
+	}
+	s := a.shardOf(crawl.EntryHost(q.Entry))
+	if s == nil {
+		return nil
+	}
+	var all int64
+	for next := []byte(nil); ; {
+		err := s.locked(func() (err error) {
+			var n int64
+			n, next, err = s.countPrefix(q.Entry, next)
+			all += n
+			return err
+		})
+		if err != nil || next == nil {
+			return errors.Join(s.ledger.Blame(err), send(crawl.PrefixCount{URLs: all}))
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package frontier
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/visits"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// manyHosts makes hosts of a domain known.
+func (b *bench) manyHosts(domain string, n int) {
+	b.t.Helper()
+	var urls []string
+	for i := range n {
+		if urls = append(urls, fmt.Sprintf("http://h%d.%s/", i, domain)); len(urls) == ledger.NewHostsPage || i == n-1 {
+			b.links(1, "", urls...)
+			urls = nil
+		}
+	}
+}
+
+func ofDomain(vs []crawl.Visit, domain string) (n int) {
+	for _, v := range vs {
+		if strings.HasSuffix(string(v.Host), "."+domain) {
+			n++
+		}
+	}
+	return n
+}
+
+// A domain with many slow hosts does not get all hands while hosts of others are due, and gets
+// them while none are.
+func TestADomainHasAQuarterOfTheVisits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const slots = 256
+		b := newBench(t, testSpec("http://www.slow.example/"))
+		b.manyHosts("slow.example", 400)
+		for i := range 250 {
+			b.links(1, "", fmt.Sprintf("http://www.other%d.example/", i))
+		}
+		first := b.grant(slots)
+		if n := ofDomain(first, "slow.example"); len(first) != slots || n > slots/visits.SlotsShare {
+			t.Fatalf("%d visits, %d to slow hosts of one domain, while hosts of others are due", len(first), n)
+		}
+		// The others answer, again and again; those do not.
+		most := 0
+		for range 20 {
+			var rest []crawl.Visit
+			for _, v := range first {
+				if ofDomain([]crawl.Visit{v}, "slow.example") == 1 {
+					rest = append(rest, v)
+					continue
+				}
+				b.finish(v, crawl.Stored, "")
+				b.links(2, "", "http://"+string(v.Host)+fmt.Sprintf("/%d", time.Now().Unix()))
+			}
+			b.s.visits.Renew(ids(rest), time.Now())
+			first = append(rest, b.grant(slots-len(rest))...)
+			most = max(most, ofDomain(first, "slow.example"))
+			time.Sleep(2 * time.Second)
+		}
+		if most > slots/visits.SlotsShare {
+			t.Errorf("slow hosts of one domain have %d of %d hands", most, slots)
+		}
+	})
+}
+
+func ids(vs []crawl.Visit) (list []crawl.VisitID) {
+	for _, v := range vs {
+		list = append(list, v.ID)
+	}
+	return list
+}
+
+// Nobody waits for others that are not there.
+func TestACrawlOfOneDomainHasAllHands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const slots = 256
+		b := newBench(t, testSpec("http://www.one.example/"))
+		b.manyHosts("one.example", 400)
+		if vs := b.grant(slots); len(vs) != slots {
+			t.Errorf("%d of %d hands for the only domain", len(vs), slots)
+		}
+		b = newBench(t, testSpec("http://www.one.example/"))
+		b.manyHosts("one.example", 400)
+		b.manyHosts("two.example", 400)
+		vs := b.grant(slots)
+		time.Sleep(2 * visits.PassedOverAgain)
+		if vs = append(vs, b.grant(slots-len(vs))...); len(vs) != slots {
+			t.Errorf("%d of %d hands for the only two domains", len(vs), slots)
+		}
+		// A few hosts of others have so many hands kept for them, no more.
+		b = newBench(t, testSpec("http://www.one.example/"))
+		for i := range 5 {
+			b.links(1, "", fmt.Sprintf("http://www.other%d.example/", i))
+			b.s.ledger.Hosts[canon.Host(fmt.Sprintf("www.other%d.example", i))].Due = time.Now().Add(20 * time.Second)
+			b.s.visits.Reschedule(b.s.ledger.Hosts[canon.Host(fmt.Sprintf("www.other%d.example", i))], time.Now())
+		}
+		b.manyHosts("one.example", 300)
+		if vs := b.grant(slots); len(vs) != slots-5 {
+			t.Errorf("%d of %d hands with five others due soon", len(vs), slots)
+		}
+	})
+}
