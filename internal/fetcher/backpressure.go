@@ -20,9 +20,9 @@ const (
 // fetcher) from occupying all slots while the pages of other shards would be accepted. Frontiers go
 // on granting visits to its hosts, so
 //
-//   - a visit whose pages have waited for stallTime yields its slot: another scratch, with buffers
-//     of its own, is used for the next visit. The yielded visit sends no more requests. It keeps its
-//     host and renews its lease until its pages are safe;
+//   - a visit whose pages have waited for stallTime yields its slot: the next visit uses another
+//     scratch, with buffers of its own. The visit that yielded sends no more requests. It keeps
+//     its host and renews its lease until its pages are safe;
 //   - meanwhile new visits of that shard are returned before anything was asked of their hosts:
 //     when the stall is over, or when half their lease has passed. Until then their hosts are not
 //     granted again and again.
