@@ -47,7 +47,7 @@ var wordExceptions = []struct{ where, word, reason string }{
 	{"cmd/curtsy/status.go", "held", "a value of --state, which is public"},
 	{"cmd/curtsy/hosts.go", "held", "a value of --state, which is public"},
 	{"docs/reference/commands.md", "held", "a value of --state, which is public"},
-	{"internal/frontier/metrics/metrics.go", "held", "a value of the label outcome, which is public"},
+	{"internal/frontier/store/metrics.go", "held", "a value of the label outcome, which is public"},
 	{"internal/mcpserver/hosts.go", "held", "a value of the argument state, which is public"},
 	{"internal/search/stopwords.go", "", "words of other languages"},
 	{"internal/simweb/", "", "pages of the simulated web"},

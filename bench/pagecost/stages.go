@@ -65,10 +65,10 @@ var whole = []rule{
 // allocator, which no rule knows, belong to whoever called them. Of rules that fit the same
 // function the first counts.
 var innermost = []rule{
-	{commit, []string{our + "internal/frontier/ledger.(*Ledger).Commit", our + "internal/frontier.(*shard).keepCommitted"}},
+	{commit, []string{our + "internal/frontier/hosts.(*Ledger).Commit", our + "internal/frontier.(*Shard).keepCommitted"}},
 	{crawlLog, []string{our + "internal/frontier/urls.(*URLs).LogLine"}},
 	{grant, []string{
-		our + "internal/frontier/visits.",
+		our + "internal/frontier/schedule.",
 		our + "internal/frontier.(*Frontier).", our + "internal/crawl.AppendGrants", our + "internal/crawl.DecodeGrants",
 		our + "internal/crawl.AppendTake", our + "internal/crawl.DecodeTake", our + "internal/fetcher.(*Fetcher).askVisits",
 		our + "internal/fetcher.(*Fetcher).free", our + "internal/fetcher.(*runner).", our + "internal/fetcher.(*lease",

@@ -24,7 +24,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
@@ -282,7 +282,7 @@ func unpackOld(t *testing.T) (dir string, log []simweb.Request) {
 // process was killed.
 func sameBoot(t *testing.T, dir string) {
 	t.Helper()
-	boot, err := json.Marshal(ledger.BootID())
+	boot, err := json.Marshal(hosts.BootID())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
-	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -229,7 +229,7 @@ func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
 		b.crash()
 		b.open()
 		v, after := b.nextVisit()
-		if after < recrawl.VerifyGone-time.Minute || after > recrawl.VerifyGone+time.Minute || v.URLs[0].Keep || v.URLs[0].ETag == "" {
+		if after < urls.VerifyGone-time.Minute || after > urls.VerifyGone+time.Minute || v.URLs[0].Keep || v.URLs[0].ETag == "" {
 			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
 		}
 		b.answer(v, says(failing)) // says nothing
@@ -316,7 +316,7 @@ func TestNoindexAppears(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 		v, after := b.nextVisit()
-		if after.Round(time.Hour) != recrawl.FirstInterval || v.URLs[0].ETag != "" {
+		if after.Round(time.Hour) != urls.FirstInterval || v.URLs[0].ETag != "" {
 			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
 		}
 		if st := b.status(); st.Refused != 0 || st.InFlight != 1 {
@@ -402,7 +402,7 @@ func TestARewoundLogAsksWithoutValidators(t *testing.T) {
 		if err := b.s.rewind(b.s.position()); err != nil {
 			t.Fatal(err)
 		}
-		b.s.catchUp(ledger.StartLease)
+		b.s.catchUp(hosts.StartLease)
 		b.answer(v, func(u crawl.VisitURL) crawl.Result { // of the visit before
 			if u.URL == "http://a.example/2" {
 				return says(gone)(u)
@@ -466,7 +466,7 @@ func TestHintsThatAreWrong(t *testing.T) {
 				n++
 			}
 		}
-		if n < recrawl.HintsTried || n > recrawl.HintsTried+10 {
+		if n < urls.HintsTried || n > urls.HintsTried+10 {
 			t.Errorf("asked for %d times in 50 days on the word of a sitemap", n)
 		}
 	})
@@ -509,7 +509,7 @@ func TestPagesAskedForAgainMoveWithTheirShard(t *testing.T) {
 		}
 		b.copyState()
 		b.crash()
-		b.start = ledger.StartClean
+		b.start = hosts.StartClean
 		b.open()
 		if again := b.grant(1); len(again) > 0 {
 			t.Fatalf("%+v is granted, and asked for by the visit that came along", again[0].URLs)
@@ -519,7 +519,7 @@ func TestPagesAskedForAgainMoveWithTheirShard(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 		b.verify()
-		b.start = ledger.StartLease
+		b.start = hosts.StartLease
 		b.copyState()
 		b.lose()
 		b.verify()
@@ -553,12 +553,12 @@ func TestAFileOfBefore(t *testing.T) {
 		b.finish(b.grant(1)[0], crawl.Stored, "")
 		b.commit()
 		b.crash()
-		db, err := bolt.Open(filepath.Join(b.dir, ledger.FileName(0)), 0o600, nil)
+		db, err := bolt.Open(filepath.Join(b.dir, hosts.FileName(0)), 0o600, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = db.Update(func(tx *bolt.Tx) error {
-			for _, name := range [][]byte{ledger.BucketAgain, ledger.BucketForget} {
+			for _, name := range [][]byte{hosts.BucketAgain, hosts.BucketForget} {
 				if err := tx.DeleteBucket(name); err != nil {
 					return err
 				}
@@ -570,7 +570,7 @@ func TestAFileOfBefore(t *testing.T) {
 		}
 		db.Close()
 		j, _ := judge.New(b.spec)
-		s := newShard(0, filepath.Join(b.dir, ledger.FileName(0)), j, slog.New(slog.DiscardHandler))
+		s := newShard(0, filepath.Join(b.dir, hosts.FileName(0)), j, slog.New(slog.DiscardHandler))
 		if err := s.openReadOnly(); err != nil {
 			t.Fatal(err)
 		}
@@ -582,7 +582,7 @@ func TestAFileOfBefore(t *testing.T) {
 		b.spec.Recrawl = true
 		b.open()
 		b.refillAll()
-		if v, after := b.nextVisit(); len(v.URLs) != 1 || after.Round(time.Hour) != recrawl.FirstInterval {
+		if v, after := b.nextVisit(); len(v.URLs) != 1 || after.Round(time.Hour) != urls.FirstInterval {
 			t.Errorf("%+v after %v", v.URLs, after)
 		}
 		b.verify()
@@ -591,7 +591,7 @@ func TestAFileOfBefore(t *testing.T) {
 
 // hosts asks for all hosts.
 func (b *bench) hosts(each func(crawl.HostInfo) error) error {
-	a := answers{shards: func() []*shard { return []*shard{b.s} }, spec: func() crawl.Spec { return b.s.ledger.Judge.Spec }}
+	a := answers{shards: func() []*Shard { return []*Shard{b.s} }, spec: func() crawl.Spec { return b.s.ledger.Judge.Spec }}
 	return a.handlers().Ask(b.t.Context(), "hosts", nil, func(v any) error { return each(v.(crawl.HostInfo)) })
 }
 
@@ -673,7 +673,7 @@ func TestAPageThatLeadsElsewhereForAWhile(t *testing.T) {
 			t.Errorf("%+v: removed at the first redirect", st)
 		}
 		v, after := b.nextVisit()
-		if len(v.URLs) != 3 || v.URLs[0].Keep || after > recrawl.VerifyGone+time.Minute {
+		if len(v.URLs) != 3 || v.URLs[0].Keep || after > urls.VerifyGone+time.Minute {
 			t.Errorf("asked again after %v as %+v", after, v.URLs)
 		}
 		b.answer(v, func(u crawl.VisitURL) crawl.Result {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/metrics"
-	"github.com/curtsy/curtsy/internal/frontier/visits"
+	"github.com/curtsy/curtsy/internal/frontier/schedule"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -25,7 +25,7 @@ type Alone struct {
 	// other work more time passes, and commits would be smaller.
 	ByChanges bool
 
-	s         *shard
+	s         *Shard
 	seq       uint64
 	committed time.Time
 }
@@ -40,15 +40,15 @@ func OpenAlone(dir string, spec crawl.Spec) (*Alone, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.ledger.Metrics = metrics.New(nil)
+	s.ledger.Metrics = store.NewMetrics(nil)
 	s.visits.Notify = make(chan struct{}, 1)
 	s.ledger.Budget = &budget.Budget{}
 	now := time.Now()
 	a := &Alone{s: s, seq: s.ledger.Meta.Seq, committed: now}
-	if err := s.begin(ledger.StartDelay, 0, now); err != nil {
+	if err := s.begin(hosts.StartDelay, 0, now); err != nil {
 		return nil, errors.Join(err, s.close(false))
 	}
-	s.catchUp(ledger.StartDelay)
+	s.catchUp(hosts.StartDelay)
 	return a, nil
 }
 
@@ -60,7 +60,7 @@ func (a *Alone) Apply(event []byte) error {
 	if err := a.s.apply([]queue.Entry{e}); err != nil {
 		return err
 	}
-	if a.ByChanges || now.Sub(a.committed) < ledger.CommitEvery {
+	if a.ByChanges || now.Sub(a.committed) < hosts.CommitEvery {
 		return nil
 	}
 	a.committed = now
@@ -70,7 +70,7 @@ func (a *Alone) Apply(event []byte) error {
 // Grant hands out up to n visits to hosts that are due at that time.
 func (a *Alone) Grant(n int, at time.Time) (granted []crawl.Visit, err error) {
 	err = a.s.ledger.Guarded(func() (err error) {
-		granted, _, err = a.s.visits.Grant(n, visits.MaxGrantBytes, at)
+		granted, _, err = a.s.visits.Grant(n, schedule.MaxGrantBytes, at)
 		return err
 	})
 	return granted, err

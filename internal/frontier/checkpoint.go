@@ -15,7 +15,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/boltfile"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -78,7 +78,7 @@ type image struct {
 
 // image commits and returns what was committed. The caller holds mu, and rolls image.tx back when
 // it is done with it.
-func (s *shard) image() (image, error) {
+func (s *Shard) image() (image, error) {
 	s.ledger.Saved = nil // so that the meta says when
 	if err := s.ledger.Commit(true); err != nil {
 		return image{}, err
@@ -145,7 +145,7 @@ func (im *image) writeTo(w io.Writer) (next chain, err error) {
 // checkpointDue reports whether there should be another checkpoint: enough of the log was applied
 // since the last one. logRoom is how much the log may hold. A checkpoint is due long before it is
 // full, since only that empties it.
-func (s *shard) checkpointDue(every, logRoom int64) bool {
+func (s *Shard) checkpointDue(every, logRoom int64) bool {
 	if !s.ledger.Phase.Active() {
 		return false
 	}
@@ -158,11 +158,11 @@ func (s *shard) checkpointDue(every, logRoom int64) bool {
 
 // checkpoint copies the shard's state to the store of checkpoints whenever that is due, until ctx
 // ends.
-func (f *Frontier) checkpoint(ctx context.Context, s *shard, own *queue.Ownership) error {
+func (f *Frontier) checkpoint(ctx context.Context, s *Shard, own *queue.Ownership) error {
 	if err := f.tidy(ctx, s, own); err != nil && ctx.Err() == nil {
 		s.ledger.Log.Warn("cannot clean up after the shard's last owner yet", "error", err)
 	}
-	t := time.NewTicker(ledger.CommitEvery)
+	t := time.NewTicker(hosts.CommitEvery)
 	defer t.Stop()
 	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	var next time.Time
@@ -205,7 +205,7 @@ func (f *Frontier) checkpoint(ctx context.Context, s *shard, own *queue.Ownershi
 // makeCheckpoint makes a checkpoint: first the copy, then the record that names it. Only then it
 // drops what neither this checkpoint nor the one before needs. A crash in between leaves a copy
 // that nobody names (tidy removes it), or a log that is longer than it must be.
-func (f *Frontier) makeCheckpoint(ctx context.Context, s *shard, own *queue.Ownership) error {
+func (f *Frontier) makeCheckpoint(ctx context.Context, s *Shard, own *queue.Ownership) error {
 	if err := f.copying.enter(ctx); err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *shard, own *queue.Owne
 		s.ledger.Mu.Unlock()
 		return err
 	}
-	s.ledger.Meta.Mark = ledger.Mark{Name: name, Applied: im.applied, Size: size}
+	s.ledger.Meta.Mark = hosts.Mark{Name: name, Applied: im.applied, Size: size}
 	s.chain = next
 	s.ledger.Mu.Unlock()
 	s.ledger.Log.Info("checkpoint written", "name", name, "bytes", size, "took", time.Since(began).Round(time.Millisecond))
@@ -288,7 +288,7 @@ func (f *Frontier) record(ctx context.Context, own *queue.Ownership, name string
 // tidy drops what the record just written makes superfluous: checkpoints of this shard that the
 // record does not name and that no delta it names stands on, and the part of the log that even the
 // checkpoint before the last has applied. The last message of that part stays: it anchors the log.
-func (f *Frontier) tidy(ctx context.Context, s *shard, own *queue.Ownership) error {
+func (f *Frontier) tidy(ctx context.Context, s *Shard, own *queue.Ownership) error {
 	rec := own.Record()
 	names, err := f.snapshots.Names(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
@@ -17,8 +17,8 @@ import (
 // keptTimes are all parts of a file that keep times: those of the features, hosts, and URLs that
 // wait.
 func keptTimes() []times.In {
-	all := []times.In{ledger.InRecords[ledger.Host](ledger.BucketHosts), ledger.SeeEvicted, urls.SeeLater}
-	s := new(shard) // of no file: the list is the same for all
+	all := []times.In{hosts.InRecords[hosts.Host](hosts.BucketHosts), hosts.SeeEvicted, urls.SeeLater}
+	s := new(Shard) // of no file: the list is the same for all
 	s.wire()
 	for _, f := range s.allFeatures() {
 		if f.Times != nil {
@@ -41,8 +41,8 @@ func shiftTimes(tx *bolt.Tx, d time.Duration) error {
 
 func shift(tx *bolt.Tx, walk times.In, d time.Duration) error {
 	err := walk(tx, times.ShiftBy(d))
-	if errors.Is(err, ledger.ErrRecord) {
-		err = fmt.Errorf("%w: %w", ledger.ErrUnreadable, err)
+	if errors.Is(err, hosts.ErrRecord) {
+		err = fmt.Errorf("%w: %w", hosts.ErrUnreadable, err)
 	}
 	return err
 }
@@ -76,7 +76,7 @@ func (c *watchClock) seen(wall time.Time, passed time.Duration) (by time.Duratio
 // followClock looks whether the clock was set since it was looked at last. That is done before a
 // visit is granted and before an event is applied, so that a time that was stored before the clock
 // was set is never compared with one that was read after.
-func (s *shard) followClock(now time.Time) error {
+func (s *Shard) followClock(now time.Time) error {
 	by := s.clock.seen(now.Round(0), now.Sub(s.opened))
 	if by == 0 {
 		return nil
@@ -88,7 +88,7 @@ func (s *shard) followClock(now time.Time) error {
 }
 
 // beforeGrant is followClock for a shard that may not be open any more.
-func (s *shard) beforeGrant(now time.Time) error {
+func (s *Shard) beforeGrant(now time.Time) error {
 	if !s.visits.MayGrant(now) {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (s *shard) beforeGrant(now time.Time) error {
 // clockSet takes in that the clock was set by so much: hosts are left alone for as long as they
 // were to be, and so is whatever else a feature waits with. Whatever comes of that, no stored time
 // lies further ahead than it may.
-func (s *shard) clockSet(by time.Duration, now time.Time) error {
+func (s *Shard) clockSet(by time.Duration, now time.Time) error {
 	s.ledger.Log.Warn("the clock was set: the delays of hosts are kept and are not extended", "by", by)
 	if err := s.ledger.ShiftEvicted(by); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s *shard) clockSet(by time.Duration, now time.Time) error {
 // clampTimes brings down what is stored of hosts and waiting URLs. Nobody is asked sooner by it
 // than the delay after now, or than a Retry-After may ask. owed is for how long nothing is granted
 // yet: delays follow that. It is measured, and not read from the clock, which is wrong.
-func (s *shard) clampTimes(now time.Time, pending time.Duration) error {
+func (s *Shard) clampTimes(now time.Time, pending time.Duration) error {
 	from := now.Add(pending)
 	for _, h := range s.ledger.Hosts {
 		if s.clampHost(h, from, now) {
@@ -148,12 +148,12 @@ func (s *shard) clampTimes(now time.Time, pending time.Duration) error {
 	if most := from.UnixMilli(); s.ledger.Meta.DelayedUntil > most {
 		s.ledger.Meta.DelayedUntil = most // no host was visited later
 	}
-	keys, err := urls.LaterFrom(s.ledger.Tx, ledger.LaterKey(nil, now, 0, 0))
+	keys, err := urls.LaterFrom(s.ledger.Tx, hosts.LaterKey(nil, now, 0, 0))
 	if err != nil {
 		return err
 	}
 	for _, k := range keys {
-		h, err := s.ledger.HostWith(ledger.KeyHost(k[8:]))
+		h, err := s.ledger.HostWith(hosts.KeyHost(k[8:]))
 		if err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (s *shard) clampTimes(now time.Time, pending time.Duration) error {
 	return nil
 }
 
-func (s *shard) clampHost(h *ledger.Host, from, now time.Time) (changed bool) {
+func (s *Shard) clampHost(h *hosts.Host, from, now time.Time) (changed bool) {
 	clamp := func(t *time.Time, limit time.Time) {
 		if t.After(limit) {
 			*t, changed = limit, true
@@ -188,7 +188,7 @@ func (s *shard) clampHost(h *ledger.Host, from, now time.Time) (changed bool) {
 	switch h.DueReason {
 	case dueRetryAfter:
 		wait = max(wait, longestRetryAfter)
-	case ledger.DueAddress:
+	case hosts.DueAddress:
 		wait = max(wait, longestNotBefore)
 	}
 	clamp(&h.Due, from.Add(wait))

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/internal/frontier/times"
-	"github.com/curtsy/curtsy/internal/frontier/visits"
 )
 
 // A crawl is left at one time of the clock and taken up at another: a day earlier, which a clock
@@ -27,7 +27,7 @@ func TestAnotherTimeOfTheClock(t *testing.T) {
 				b := newBench(t, spec)
 				b.crash()
 				b.dir = dir
-				b.start = ledger.StartClean
+				b.start = hosts.StartClean
 				b.open()
 				b.links(0, "", "http://a.example/", "http://b.example/1", "http://c.example/", "http://d.example/")
 				for _, v := range b.grant(9) {
@@ -52,7 +52,7 @@ func TestAnotherTimeOfTheClock(t *testing.T) {
 				b := newBench(t, spec)
 				b.crash()
 				b.dir, b.n = dir, 9
-				b.start = ledger.StartClean
+				b.start = hosts.StartClean
 				b.open()
 				defer b.crash()
 				began := time.Now()
@@ -106,13 +106,13 @@ func TestWhatIsOwedIsBroughtDownWithTheClock(t *testing.T) {
 		time.Sleep(ahead)
 		b := newBench(t, spec)
 		b.crash()
-		b.dir, b.start = dir, ledger.StartClean
+		b.dir, b.start = dir, hosts.StartClean
 		b.open()
 		b.links(0, "", "http://a.example/")
 		b.finish(b.grant(1)[0], crawl.Stored, "")
 		b.links(0, "", "http://a.example/3", "http://new.example/")
 		b.s.ledger.Phase.Rewound()
-		b.s.catchUp(ledger.StartLease)
+		b.s.catchUp(hosts.StartLease)
 		b.commit()
 		time.Sleep(times.OwnerLease + time.Minute)
 		h, now := b.s.ledger.Hosts["a.example"], time.Now().Round(0).Add(-ahead)
@@ -127,7 +127,7 @@ func TestWhatIsOwedIsBroughtDownWithTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, spec)
 		b.crash()
-		b.dir, b.n, b.start = dir, 9, ledger.StartClean
+		b.dir, b.n, b.start = dir, 9, hosts.StartClean
 		b.open()
 		defer b.crash()
 		time.Sleep(3 * time.Second)
@@ -166,7 +166,7 @@ func TestAClockSetForwardShortensNoWait(t *testing.T) {
 			t.Errorf("hosts never visited count as visited %v ago", -left)
 		}
 		b.s.visits.Schedule(now)
-		if granted, _, err := b.s.visits.Grant(1, visits.MaxGrantBytes, now); len(granted) != 0 || err != nil {
+		if granted, _, err := b.s.visits.Grant(1, schedule.MaxGrantBytes, now); len(granted) != 0 || err != nil {
 			t.Errorf("granted: %v, %v", granted, err)
 		}
 	})

@@ -3,7 +3,7 @@ package frontier
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 )
 
@@ -27,10 +27,10 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect is for prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	var sum ledger.Counts
+	var sum hosts.Counts
 	var inFlight, shards int64
 	mirrors := map[string]float64{mirror.OfMain: 0, mirror.Unconfirmed: 0}
-	c.f.each(func(s *shard) error {
+	c.f.each(func(s *Shard) error {
 		n := &s.ledger.Meta.Counts
 		sum.Queued += n.Queued - s.urls.InFlight
 		sum.Stored += n.Stored

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -30,8 +30,8 @@ func TestCrashesLoseNothing(t *testing.T) {
 // So it is when hosts sleep, and when a domain has more names than are taken in: they are once
 // its pages are stored.
 func TestCrashesLoseNothingAsleep(t *testing.T) {
-	defer func(n int) { ledger.MaxResident = n }(ledger.MaxResident)
-	ledger.MaxResident = 1
+	defer func(n int) { hosts.MaxResident = n }(hosts.MaxResident)
+	hosts.MaxResident = 1
 	for seed := uint64(100); seed < 116; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { crashRun(t, seed, seed%2 == 1, true) })
@@ -213,10 +213,10 @@ func (b *bench) respec(change func(*crawl.Spec)) {
 // verify holds counters and queues against the records they count.
 func (b *bench) verify() {
 	b.t.Helper()
-	var c ledger.Counts
-	queued := map[ledger.HostID]int64{}
+	var c hosts.Counts
+	queued := map[hosts.HostID]int64{}
 	again := map[string]bool{}
-	err := b.s.urls.EachRecord(func(h *ledger.Host, k []byte, r *urls.Record) (bool, error) {
+	err := b.s.urls.EachRecord(func(h *hosts.Host, k []byte, r *urls.Record) (bool, error) {
 		if r.Next > 0 {
 			again[string(urls.AgainKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order))] = true
 			if o := h.Origins[r.Origin]; r.Class == crawl.Queued || o.AgainDue > r.Next {
@@ -257,15 +257,15 @@ func (b *bench) verify() {
 		b.t.Errorf("%d queue entries + %d waiting, %d records queued", entries, got.Later, c.Queued)
 	}
 	var planned int64
-	due := b.s.ledger.Tx.Bucket(ledger.BucketAgain).Cursor()
+	due := b.s.ledger.Tx.Bucket(hosts.BucketAgain).Cursor()
 	for k, _ := due.First(); k != nil; k, _ = due.Next() {
 		if planned++; !again[string(k)] {
 			b.t.Errorf("%x is to be asked for again, says no record", k)
 		}
 	}
 	reported := int64(0)
-	domains, closed := map[string]ledger.Domain{}, int64(0)
-	for id := ledger.HostID(1); id <= ledger.HostID(b.s.ledger.Meta.NextHost); id++ {
+	domains, closed := map[string]hosts.Domain{}, int64(0)
+	for id := hosts.HostID(1); id <= hosts.HostID(b.s.ledger.Meta.NextHost); id++ {
 		h, err := b.s.ledger.HostWith(id)
 		if err != nil || h == nil {
 			b.t.Fatalf("host %d: %v, %v", id, h, err)

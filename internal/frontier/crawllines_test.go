@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/crawllog"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // A shard that is killed after it has written lines of the crawl log, and before it has committed
@@ -25,8 +25,8 @@ func TestEventsAppliedAgainWriteNoLineTwice(t *testing.T) {
 		spec.MaxDepth = 1
 		b := newBench(t, spec)
 		logDir := t.TempDir()
-		open := func(dir string) *crawllog.Writer {
-			w, err := crawllog.OpenWriter(dir, 2000, 100)
+		open := func(dir string) *store.CrawlLogWriter {
+			w, err := store.OpenCrawlLogWriter(dir, 2000, 100)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -40,7 +40,7 @@ func TestEventsAppliedAgainWriteNoLineTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 			var all bytes.Buffer
-			for _, name := range append(full, filepath.Join(dir, crawllog.FileName)) {
+			for _, name := range append(full, filepath.Join(dir, store.CrawlLogName)) {
 				text, err := os.ReadFile(name)
 				if err != nil {
 					t.Fatal(err)
@@ -65,7 +65,7 @@ func TestEventsAppliedAgainWriteNoLineTwice(t *testing.T) {
 		b.s.ledger.CrawlLog = b.lines
 		work(10)
 		b.commit()
-		path := filepath.Join(b.dir, ledger.FileName(0))
+		path := filepath.Join(b.dir, hosts.FileName(0))
 		committed, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -1,34 +1,30 @@
 // Package frontier decides which URL is due, and when. It owns the crawl's state: which URLs are
-// known, what became of each, what every host is owed.
+// known, the outcome of each, and when each host may be visited again.
 //
 // # The life of a URL
 //
 // Unknown → seen: a link arrives in the event log of its host's shard. The shard that owns the log
 // drops the link when it is out of scope or known. Otherwise it writes a record and puts the URL
-// into its host's queue (links.Apply). A link of another shard, which came with the outcome of the
-// visit that found it, is passed on in one message with others (links.Take).
+// into its host's queue (shard.Links.Apply). A link of another shard comes with the outcome of the
+// visit that found it, and is forwarded in one message with others (shard.Links.Receive).
 //
-// Seen → due: a host with work and without a visit stands in the schedule at the time its delay,
-// its Retry-After and its robots.txt allow (visits.Reschedule).
+// Seen → due: a host with work and without a visit is in the schedule at the time that its delay,
+// its Retry-After and its robots.txt allow (schedule.Visits.Schedule).
 //
 // Due → in flight: a fetcher asks. The shard grants it a visit, which is one host, up to 64 of its
-// URLs, and a lease (visits.Grant). A host never has two. Granting is not logged and nothing is
-// written: the URLs stay queued.
+// URLs, and a lease (schedule.Visits.Grant). A host never has two visits at the same time. A grant
+// is not logged and nothing is written: the URLs stay queued.
 //
-// In flight → done, or queued again: the visit's outcome arrives in the log (applyOutcome). Each
-// result counts if its visit is newer than the one recorded. The host is freed if the visit is the
-// outstanding one. A visit that is not answered within its lease is over, and one full delay is
-// waited (visits.Expire).
+// In flight → done, or queued again: the outcome of the visit arrives in the log (applyOutcome).
+// Each result counts if its visit is newer than the one recorded. The host is free again if the
+// visit is the outstanding one. A visit that is not answered within its lease is over, and one full
+// delay is waited (schedule.Visits.Expire).
 //
-// # Rooms
+// # Packages
 //
-// A shard is made of rooms, each a package of its own below this one: the books (ledger, urls),
-// when a host may be asked (polite), the features (recrawl, sitemaps, datafiles, hops, mirrors,
-// rupsites, security), what takes links in (links), who is visited now (visits), what goes through
-// all records (passes) and what answers questions (account). wire.go shows on which others each
-// stands.
-// This package holds them together: it applies the log and the outcomes, opens, restores,
-// checkpoints and hands over shards, and matches fetchers with due hosts.
+// A shard is made of packages below this one; docs/design.md §12.2 has the table. This package
+// holds them together: it applies the log and the outcomes, opens, restores, checkpoints and hands
+// over shards, and matches fetchers with hosts that are due.
 //
 // # What a crash does
 //

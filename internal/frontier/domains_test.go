@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -86,8 +86,8 @@ func TestClosedNamesAreBounded(t *testing.T) {
 		spec := testSpec("http://www.evil.example/")
 		spec.MaxHosts = 5
 		b := newBench(t, spec)
-		n := invent(b, "evil.example", 0, 1, 5+5*ledger.ClosedPerHost)
-		if st := b.status(); st.Discovered != int64(n) || st.ByReason["hosts"] != 5*ledger.ClosedPerHost {
+		n := invent(b, "evil.example", 0, 1, 5+5*hosts.ClosedPerHost)
+		if st := b.status(); st.Discovered != int64(n) || st.ByReason["hosts"] != 5*hosts.ClosedPerHost {
 			t.Fatalf("at the limit: %+v", st)
 		}
 		invent(b, "evil.example", n, 3, 1)
@@ -98,17 +98,17 @@ func TestClosedNamesAreBounded(t *testing.T) {
 			t.Errorf("explain says %+v", x)
 		}
 		// Of a closed name some URLs are remembered.
-		for i := range ledger.ClosedURLs + 2 {
+		for i := range hosts.ClosedURLs + 2 {
 			b.links(1, "", fmt.Sprintf("http://n%d.evil.example/%d", n-1, i))
 		}
-		if st := b.status(); st.Discovered != int64(n-1+ledger.ClosedURLs) {
-			t.Errorf("%d URLs known, want %d", st.Discovered, n-1+ledger.ClosedURLs)
+		if st := b.status(); st.Discovered != int64(n-1+hosts.ClosedURLs) {
+			t.Errorf("%d URLs known, want %d", st.Discovered, n-1+hosts.ClosedURLs)
 		}
 		b.verify()
 		// A wider limit lets all of them in.
 		b.respec(func(s *crawl.Spec) { s.MaxHosts = 1000 })
 		b.passes()
-		if st := b.status(); st.Refused != 0 || st.Queued != int64(n-1+ledger.ClosedURLs) {
+		if st := b.status(); st.Refused != 0 || st.Queued != int64(n-1+hosts.ClosedURLs) {
 			t.Errorf("with a wider limit: %+v", st)
 		}
 		b.verify()
@@ -120,17 +120,17 @@ func TestClosedNamesAreBounded(t *testing.T) {
 func TestNewNamesOfAPageAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://www.evil.example/"))
-		invent(b, "evil.example", 0, 1, ledger.NewHostsPage)
-		if st := b.status(); st.Hosts != ledger.NewHostsPage {
+		invent(b, "evil.example", 0, 1, hosts.NewHostsPage)
+		if st := b.status(); st.Hosts != hosts.NewHostsPage {
 			t.Fatalf("a page at the limit: %+v", st)
 		}
-		invent(b, "evil.example", 1000, 1, ledger.NewHostsPage+1)
-		if st := b.status(); st.Hosts != 2*ledger.NewHostsPage || st.ByReason["hosts"] != 1 {
+		invent(b, "evil.example", 1000, 1, hosts.NewHostsPage+1)
+		if st := b.status(); st.Hosts != 2*hosts.NewHostsPage || st.ByReason["hosts"] != 1 {
 			t.Fatalf("a page past the limit: %+v", st)
 		}
 		var ev crawl.Event
 		n := 10_000
-		for range ledger.NewHostsEvent/100 + 1 {
+		for range hosts.NewHostsEvent/100 + 1 {
 			l := crawl.Links{Depth: 1}
 			for range 100 {
 				l.URLs = append(l.URLs, canon.URL(fmt.Sprintf("http://n%d.evil.example/", n)))
@@ -139,7 +139,7 @@ func TestNewNamesOfAPageAreBounded(t *testing.T) {
 			ev.Links = append(ev.Links, l)
 		}
 		b.event(ev)
-		if st := b.status(); st.Hosts != 2*ledger.NewHostsPage+ledger.NewHostsEvent || st.ByReason["hosts"] != 101 {
+		if st := b.status(); st.Hosts != 2*hosts.NewHostsPage+hosts.NewHostsEvent || st.ByReason["hosts"] != 101 {
 			t.Fatalf("a message past the limit: %+v", st)
 		}
 		if want := int(b.status().Discovered); b.visitAll(1_000_000) != want {
@@ -152,8 +152,8 @@ func TestNewNamesOfAPageAreBounded(t *testing.T) {
 // no memory for each.
 func TestHostsNeverVisitedSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		defer func(n int) { ledger.MaxResident = n }(ledger.MaxResident)
-		ledger.MaxResident = 10
+		defer func(n int) { hosts.MaxResident = n }(hosts.MaxResident)
+		hosts.MaxResident = 10
 		b := newBench(t, testSpec("http://www.seed.example/"))
 		for i := range 300 {
 			b.links(1, "", fmt.Sprintf("http://h%d.example/", i))
@@ -161,7 +161,7 @@ func TestHostsNeverVisitedSleep(t *testing.T) {
 		b.commit()
 		check := func(when string) {
 			t.Helper()
-			if len(b.s.ledger.Hosts) > ledger.MaxResident || len(b.s.ledger.Domains) > ledger.MaxResident*(1+ledger.LatelyFor) {
+			if len(b.s.ledger.Hosts) > hosts.MaxResident || len(b.s.ledger.Domains) > hosts.MaxResident*(1+hosts.LatelyFor) {
 				t.Errorf("%s: %d hosts and %d domains in memory", when, len(b.s.ledger.Hosts), len(b.s.ledger.Domains))
 			}
 			if st := b.status(); st.Hosts != 300 || st.Queued != 300 || st.Shards[0].DueSoon != 300 {
@@ -176,7 +176,7 @@ func TestHostsNeverVisitedSleep(t *testing.T) {
 			}); err != nil || n != 300 {
 				t.Errorf("%s: %d hosts listed, %v", when, n, err)
 			}
-			if len(b.s.ledger.Hosts) > ledger.MaxResident {
+			if len(b.s.ledger.Hosts) > hosts.MaxResident {
 				t.Errorf("%s: %d hosts in memory after they were listed", when, len(b.s.ledger.Hosts))
 			}
 		}
@@ -204,7 +204,7 @@ func TestHostsNeverVisitedSleep(t *testing.T) {
 // visited go to sleep.
 func TestAnOlderFilesHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		defer func(n int) { ledger.MaxResident = n }(ledger.MaxResident)
+		defer func(n int) { hosts.MaxResident = n }(hosts.MaxResident)
 		b := newBench(t, testSpec("http://www.evil.example/"))
 		invent(b, "evil.example", 0, 1, 50)
 		for _, v := range b.grant(7) {
@@ -216,7 +216,7 @@ func TestAnOlderFilesHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.commit()
-		for _, name := range [][]byte{ledger.BucketDomains, ledger.BucketClosed, ledger.BucketWaiting} {
+		for _, name := range [][]byte{hosts.BucketDomains, hosts.BucketClosed, hosts.BucketWaiting} {
 			if err := b.s.ledger.Tx.DeleteBucket(name); err != nil {
 				t.Fatal(err)
 			}
@@ -229,11 +229,11 @@ func TestAnOlderFilesHosts(t *testing.T) {
 		}
 		b.s.ledger.DB.Close()
 		b.s = nil
-		ledger.MaxResident = 5
+		hosts.MaxResident = 5
 		b.open()
 		b.passes()
 		b.verify()
-		if n := len(b.s.ledger.Hosts); n > 7+ledger.MaxResident {
+		if n := len(b.s.ledger.Hosts); n > 7+hosts.MaxResident {
 			t.Errorf("%d hosts in memory", n)
 		}
 		if st := b.status(); st.Hosts != 50 || st.Stored != 7 || st.Queued != 43 {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/internal/frontier/times"
-	"github.com/curtsy/curtsy/internal/frontier/visits"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -79,7 +79,7 @@ func TestDownloadsShareTheHost(t *testing.T) {
 			t.Fatal("the crawl does not let downloads have their turn")
 		}
 		b.ended(d, 1)
-		time.Sleep(time.Second + visits.DownloadQuota)
+		time.Sleep(time.Second + schedule.DownloadQuota)
 		if d = b.download("http://a.example/d.csv"); d == nil {
 			t.Error("a crawl that does not come for its turn keeps the downloads away")
 		}
@@ -210,7 +210,7 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 				}
 				// The visit is not known before the file says so, whatever happens next.
 				err = f.open()[0].ledger.DB.View(func(tx *bolt.Tx) error {
-					if m, err := ledger.LoadMeta(tx); err != nil || m.Strangers != waits {
+					if m, err := hosts.LoadMeta(tx); err != nil || m.Strangers != waits {
 						t.Errorf("the file says strangers: %v, %v", m.Strangers, err)
 					}
 					return nil

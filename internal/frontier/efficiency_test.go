@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -136,7 +136,7 @@ func newCrowd(t *testing.T, of crowdOf) *crowd {
 		b.s.ledger.DB.DB().NoSync = true // the disk is not what is measured
 		c.shards = append(c.shards, b)
 	}
-	c.f = &Frontier{met: c.shards[0].s.ledger.Metrics, shards: map[int]*shard{}, log: c.shards[0].s.ledger.Log}
+	c.f = &Frontier{met: c.shards[0].s.ledger.Metrics, shards: map[int]*Shard{}, log: c.shards[0].s.ledger.Log}
 	for i, b := range c.shards {
 		c.f.shards[i] = b.s
 	}
@@ -225,7 +225,7 @@ func (c *crowd) slot(from, to time.Time) {
 
 // keepCommitted is the shard's.
 func (c *crowd) keepCommitted(b *bench) {
-	c.in(ledger.CommitEvery, func() {
+	c.in(hosts.CommitEvery, func() {
 		if err := b.s.ledger.Guarded(func() error { return b.s.upkeep(time.Now()) }); err != nil {
 			c.t.Fatal(err)
 		}

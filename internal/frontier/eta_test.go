@@ -111,7 +111,7 @@ func timeLeft(t *testing.T, pages [3]int) {
 			continue
 		}
 		lookAt = lookAt.Add(time.Second)
-		a := answers{shards: func() []*shard { return []*shard{b.s} }, spec: func() crawl.Spec { return b.spec }, mend: func([]crawl.Status) {}}
+		a := answers{shards: func() []*Shard { return []*Shard{b.s} }, spec: func() crawl.Spec { return b.spec }, mend: func([]crawl.Status) {}}
 		st, err := asker.Stopped(b.spec, nil, a.handlers()).Status(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -156,7 +156,7 @@ func timeLeft(t *testing.T, pages [3]int) {
 	}
 }
 
-func visitIDs(s *shard) (ids []crawl.VisitID) {
+func visitIDs(s *Shard) (ids []crawl.VisitID) {
 	for id := range s.visits.Outstanding {
 		ids = append(ids, id)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -15,15 +15,15 @@ import (
 // fewResident has a shard keep few hosts in memory for a test: four that were never visited, and
 // sixteen that were.
 func fewResident(t *testing.T) {
-	was := ledger.MaxResident
-	ledger.MaxResident = 4
-	t.Cleanup(func() { ledger.MaxResident = was })
+	was := hosts.MaxResident
+	hosts.MaxResident = 4
+	t.Cleanup(func() { hosts.MaxResident = was })
 }
 
 // evicted is how many hosts rest with work, and until when the first of them does.
 func (b *bench) evicted() (n int, until time.Time) {
 	b.t.Helper()
-	err := b.s.ledger.EachEvicted(func(r ledger.EvictedHost) {
+	err := b.s.ledger.EachEvicted(func(r hosts.EvictedHost) {
 		if n++; n == 1 {
 			until = r.Until
 		}
@@ -201,7 +201,7 @@ func TestWhatAHostSlept(t *testing.T) {
 			b.commit()
 		}
 		rest = map[canon.Host]bool{}
-		err := b.s.ledger.EachEvicted(func(r ledger.EvictedHost) {
+		err := b.s.ledger.EachEvicted(func(r hosts.EvictedHost) {
 			h, err := b.s.ledger.Peek(r.ID)
 			if err != nil {
 				t.Fatal(err)
@@ -276,9 +276,9 @@ func TestWhatAHostSlept(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b, rest := stopped(t)
 			time.Sleep(time.Minute) // all are due
-			b.start = ledger.StartLease
+			b.start = hosts.StartLease
 			b.crash()
-			ledger.MaxResident = 100 // there is room for all
+			hosts.MaxResident = 100 // there is room for all
 			b.open()
 			if got := first(t, b, rest, time.Hour); got < 11*time.Second {
 				t.Errorf("granted after %v: a lease, and a delay after it", got)
@@ -288,7 +288,7 @@ func TestWhatAHostSlept(t *testing.T) {
 	t.Run("the clock was ahead", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b, rest := stopped(t)
-			if err := ledger.SeeEvicted(b.s.ledger.Tx, func(at *time.Time, _ times.Kind) {
+			if err := hosts.SeeEvicted(b.s.ledger.Tx, func(at *time.Time, _ times.Kind) {
 				if !at.IsZero() {
 					*at = at.AddDate(1, 0, 0)
 				}
@@ -300,7 +300,7 @@ func TestWhatAHostSlept(t *testing.T) {
 			}
 			b.s.ledger.Changes++ // else there is nothing to commit
 			b.commit()
-			b.start = ledger.StartClean
+			b.start = hosts.StartClean
 			b.crash()
 			b.open()
 			if got := first(t, b, rest, time.Hour); got > time.Minute {
@@ -434,7 +434,7 @@ func TestThoseMetLastSleep(t *testing.T) {
 		}
 		b.commit()
 		for i := range 20 {
-			if h := b.s.ledger.Hosts[shopHost(i)]; (h != nil) != (i < ledger.MaxResident) {
+			if h := b.s.ledger.Hosts[shopHost(i)]; (h != nil) != (i < hosts.MaxResident) {
 				t.Errorf("%s, met as number %d of 20: in memory is %v", shopHost(i), i+1, h != nil)
 			}
 		}

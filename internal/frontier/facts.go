@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/account"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -21,7 +21,7 @@ const dueRetryAfter = "retry-after"
 // never later than now: freshness counts from there, waiting from now, so that a wrong clock
 // elsewhere makes us ask sooner for robots.txt and never for pages. Applied again it changes
 // nothing but the count of failures, which errs on the side of waiting.
-func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.Time) error {
+func (s *Shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.Time) error {
 	h, err := s.ledger.HostNamed(f.Origin.Host)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 	if f.State == crawl.RobotsUnknown { // of these alone
 		return nil
 	}
-	if f.State == crawl.RobotsParsed && f.Renewed && (!bytes.Equal(f.Digest, o.Digest) || ledger.RobotsCopy(s.ledger.Tx, h.ID, o.Origin) == nil) {
+	if f.State == crawl.RobotsParsed && f.Renewed && (!bytes.Equal(f.Digest, o.Digest) || hosts.RobotsCopy(s.ledger.Tx, h.ID, o.Origin) == nil) {
 		// It renews a copy we do not hold. No rules can be had from that: ask again,
 		// without a condition.
 		o.History, o.Digest, o.ETag, o.LastMod = robots.History{}, nil, "", ""
@@ -74,8 +74,8 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 			o.Digest = slices.Clone(f.Digest)
 			parsed := robots.Parse(f.Body)
 			o.Clean, o.Cleans, o.Agents = nil, len(parsed.CleanParams) > 0, len(parsed.AgentServers()) > 0
-			o.Uses = account.SpeaksOfUse(parsed, s.ledger.Judge.Spec.Agent, o)
-			if err := s.ledger.Put(ledger.BucketRobots, ledger.RobotsKey(h.ID, o.Origin), f.Body); err != nil {
+			o.Uses = shard.SpeaksOfUse(parsed, s.ledger.Judge.Spec.Agent, o)
+			if err := s.ledger.Put(hosts.BucketRobots, hosts.RobotsKey(h.ID, o.Origin), f.Body); err != nil {
 				return err
 			}
 		}
@@ -84,7 +84,7 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		o.Copy = crawl.RobotsUnavailable
 		o.CrawlDelay, o.HasDelay, o.Digest, o.ETag, o.LastMod = 0, false, nil, "", ""
 		o.Clean, o.Cleans, o.Agents, o.Uses = nil, false, false, false
-		if err := s.ledger.Drop(ledger.BucketRobots, ledger.RobotsKey(h.ID, o.Origin)); err != nil {
+		if err := s.ledger.Drop(hosts.BucketRobots, hosts.RobotsKey(h.ID, o.Origin)); err != nil {
 			return err
 		}
 	case crawl.RobotsPending:
@@ -116,7 +116,7 @@ func (s *shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 }
 
 // follow sends an errand after a robots.txt that redirects to another host.
-func (s *shard) follow(h *ledger.Host, o *ledger.Origin, location string, redirects int, now time.Time) error {
+func (s *Shard) follow(h *hosts.Host, o *hosts.Origin, location string, redirects int, now time.Time) error {
 	u, err := canon.Parse(location)
 	// It is what we set out to read.
 	loops := err == nil && u.Origin() == o.Origin && u.PathQuery() == "/robots.txt"

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/feeds"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // channel is what came of what a source tells of http://a.example.
-func (b *bench) channel(by crawl.Source) recrawl.Channel {
+func (b *bench) channel(by crawl.Source) urls.Channel {
 	b.t.Helper()
 	h := b.s.ledger.Hosts["a.example"]
 	c, err := b.s.recrawl.Channel(h, &h.Origins[0], by)
@@ -147,7 +147,7 @@ func TestFeedIsReadByHowOftenItChanges(t *testing.T) {
 			waits = append(waits, round(crawl.Feed{Status: 304, NotModified: true}))
 		}
 		text := fmt.Sprint(waits)
-		if !strings.HasPrefix(text, "[1h0m0s 30m0s 15m0s 15m0s 15m0s 15m0s 23m0s ") || waits[len(waits)-1] > feeds.Most+time.Hour || waits[len(waits)-1] < feeds.Most/2 {
+		if !strings.HasPrefix(text, "[1h0m0s 30m0s 15m0s 15m0s 15m0s 15m0s 23m0s ") || waits[len(waits)-1] > wellknown.Most+time.Hour || waits[len(waits)-1] < wellknown.Most/2 {
 			t.Errorf("waits: %v", waits)
 		}
 		// What the feed said of the root was wrong each time: it was the same page.
@@ -185,7 +185,7 @@ func TestFeedThatIsWrong(t *testing.T) {
 				n++
 			}
 		}
-		if c := b.channel(crawl.SourceFeed); !c.Distrusted() || n < recrawl.HintsTried || n > recrawl.HintsTried+10 {
+		if c := b.channel(crawl.SourceFeed); !c.Distrusted() || n < urls.HintsTried || n > urls.HintsTried+10 {
 			t.Errorf("asked for %d times in 30 days on the word of a feed: %+v", n, c)
 		}
 		say(crawl.SourceSitemap)
@@ -215,7 +215,7 @@ func TestFeedLimits(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		b.announces("http://a.example/", 1, testFeed)
-		if v, ok := b.nextAux(crawl.AuxFeed, feeds.Gone+24*time.Hour); ok {
+		if v, ok := b.nextAux(crawl.AuxFeed, wellknown.Gone+24*time.Hour); ok {
 			t.Fatalf("%+v", v)
 		}
 		if b.updates(crawl.SourceFeed).Source != "" || len(b.s.ledger.Hosts) != 1 {
@@ -239,7 +239,7 @@ func TestFeedLimits(t *testing.T) {
 		}
 
 		var many []string
-		for i := range 2 * feeds.MaxOwn {
+		for i := range 2 * wellknown.MaxOwn {
 			many = append(many, fmt.Sprintf("http://a.example/feed-%d", i))
 		}
 		b.announces("http://a.example/", 1, many...)
@@ -248,15 +248,15 @@ func TestFeedLimits(t *testing.T) {
 		for _, e := range b.s.ledger.Hosts["a.example"].Aux {
 			count[string(e.Origin.Host)]++
 		}
-		if count["a.example"] != feeds.MaxOwn-1 || count["www.a.example"] != feeds.MaxForeign {
+		if count["a.example"] != wellknown.MaxOwn-1 || count["www.a.example"] != wellknown.MaxForeign {
 			t.Errorf("%v", count)
 		}
-		if n := b.s.ledger.Tx.Bucket(ledger.BucketFeeds).Stats().KeyN; n > feeds.MaxOwn+feeds.MaxForeign {
+		if n := b.s.ledger.Tx.Bucket(hosts.BucketFeeds).Stats().KeyN; n > wellknown.MaxOwn+wellknown.MaxForeign {
 			t.Errorf("%d feeds are known", n)
 		}
 		b.respec(func(s *crawl.Spec) { s.Forgotten = []string{"http://a.example/feed-1"} })
 		b.commit()
-		for range 2 * feeds.MaxOwn {
+		for range 2 * wellknown.MaxOwn {
 			v, ok := b.nextAux(crawl.AuxFeed, 5*time.Minute)
 			if !ok {
 				break
@@ -289,7 +289,7 @@ func TestFeedsAndAnotherClock(t *testing.T) {
 		if got := next().Sub(due); got != 400*24*time.Hour {
 			t.Errorf("moved by %v", got)
 		}
-		if k, _ := b.s.ledger.Tx.Bucket(ledger.BucketFeedsDue).Cursor().First(); string(k[8:12]) != string(h.ID.Append(nil)) || !strings.Contains(string(k), testFeed) {
+		if k, _ := b.s.ledger.Tx.Bucket(hosts.BucketFeedsDue).Cursor().First(); string(k[8:12]) != string(h.ID.Append(nil)) || !strings.Contains(string(k), testFeed) {
 			t.Errorf("key %q", k)
 		}
 		b.s.ledger.Changes++

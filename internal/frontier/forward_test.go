@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -30,7 +30,7 @@ func newForwarding(t *testing.T, shards int) *forwarding {
 	for id := range shards {
 		b := &bench{t: t, dir: t.TempDir(), id: id, spec: spec}
 		b.open()
-		b.start = ledger.StartDelay
+		b.start = hosts.StartDelay
 		t.Cleanup(func() { b.crash() })
 		f.shards = append(f.shards, b)
 	}
@@ -408,7 +408,7 @@ func TestNewNamesOfForwardedVisits(t *testing.T) {
 	if d == nil {
 		d = b.s.ledger.Domains["example"]
 	}
-	if want := int64(min(3*ledger.NewHostsEvent, crawl.DefaultMaxHosts)); d == nil || d.Hosts != want {
+	if want := int64(min(3*hosts.NewHostsEvent, crawl.DefaultMaxHosts)); d == nil || d.Hosts != want {
 		t.Errorf("%+v, want %d names taken in", d, want)
 	}
 }

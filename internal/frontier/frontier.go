@@ -19,11 +19,11 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/metrics"
+	"github.com/curtsy/curtsy/internal/frontier/schedule"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
-	"github.com/curtsy/curtsy/internal/frontier/visits"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -70,7 +70,7 @@ type Frontier struct {
 	opt   Options
 	names crawl.Names
 	log   *slog.Logger
-	met   *metrics.Metrics
+	met   *store.Metrics
 
 	traces *tracing.Crawl // nil: none are made
 
@@ -84,7 +84,7 @@ type Frontier struct {
 	mu     sync.Mutex // guards j, floor, shards and pages
 	j      judge.Judge
 	floor  interface{ Err() error } // of the disk's free space; nil before Run
-	shards map[int]*shard
+	shards map[int]*Shard
 	served map[int]bool // shards this process has had open before
 
 	logs      []*queue.Log
@@ -95,7 +95,7 @@ type Frontier struct {
 	moving    semaphore       // for hand-overs
 	grace     context.Context // ends StopGrace after Run was told to stop
 	budget    *budget.Budget
-	slots     *visits.Slots
+	slots     *schedule.Slots
 	secret    []byte // of the addresses that sites are told
 }
 
@@ -120,13 +120,13 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 	o.StopGrace = cmp.Or(o.StopGrace, 20*time.Second)
 	o.Checkpoint = cmp.Or(o.Checkpoint, defaultCheckpoint)
 	f := &Frontier{
-		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, traces: o.Tracer.Of(spec), shards: map[int]*shard{}, served: map[int]bool{},
+		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, traces: o.Tracer.Of(spec), shards: map[int]*Shard{}, served: map[int]bool{},
 		takes: make(chan takeRequest), wake: make(chan struct{}, 1),
 		claims: newClaims(), copying: make(semaphore, 2), moving: make(semaphore, 4),
 	}
-	f.slots = visits.NewSlots()
+	f.slots = schedule.NewSlots()
 	f.budget = &budget.Budget{Log: f.log.Error, Async: true, Limit: spec.MaxPages, MaxBytes: spec.MaxBytes}
-	f.met = metrics.New(o.Registry)
+	f.met = store.NewMetrics(o.Registry)
 	if o.Registry != nil {
 		o.Registry.MustRegister(&collector{f: f})
 	}
@@ -206,7 +206,7 @@ func (f *Frontier) run(ctx context.Context) error {
 	defer stop()
 	g.Go(func() error { return f.match(gctx) })
 	g.Go(func() error {
-		floor.Watch(gctx, f.log, func(error) { ledger.Signal(f.wake) })
+		floor.Watch(gctx, f.log, func(error) { hosts.Signal(f.wake) })
 		return nil
 	})
 	if f.opt.Embedded || f.opt.Shards != nil {
@@ -273,7 +273,7 @@ func (f *Frontier) SetSpec(spec crawl.Spec) error {
 		return fmt.Errorf("frontier: the number of shards of crawl %q is fixed at %d", spec.Name, f.j.Spec.Shards)
 	}
 	f.j = j
-	shards := make([]*shard, 0, len(f.shards))
+	shards := make([]*Shard, 0, len(f.shards))
 	for _, s := range f.shards {
 		shards = append(shards, s)
 	}
@@ -284,6 +284,6 @@ func (f *Frontier) SetSpec(spec crawl.Spec) error {
 		s.ledger.Guarded(func() error { s.judgeBy(j); return nil })
 		s.ledger.Mu.Unlock()
 	}
-	ledger.Signal(f.wake)
+	hosts.Signal(f.wake)
 	return f.saveSpec()
 }

@@ -16,7 +16,7 @@ import (
 // kill before the record is released leaves a record that is not clean. If the copy cannot be made,
 // the record is released naming the checkpoint before, which is not marked clean. In both cases the
 // next owner waits a lease, unless it has this directory.
-func (f *Frontier) handOver(ctx context.Context, s *shard, own *queue.Ownership, failed error) error {
+func (f *Frontier) handOver(ctx context.Context, s *Shard, own *queue.Ownership, failed error) error {
 	began := time.Now()
 	if failed != nil || !own.Valid() {
 		f.forget(s.ledger.ID)
@@ -58,7 +58,7 @@ func (f *Frontier) handOver(ctx context.Context, s *shard, own *queue.Ownership,
 }
 
 // farewell commits the shard with its outstanding visits. The caller holds mu.
-func (s *shard) farewell() (image, error) {
+func (s *Shard) farewell() (image, error) {
 	if err := s.ledger.Phase.MayWrite(); err != nil {
 		return image{}, err
 	}

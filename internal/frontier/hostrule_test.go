@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -155,7 +155,7 @@ func TestOperatorsDelayAtRest(t *testing.T) {
 			if err := b.s.close(true); err != nil {
 				t.Fatal(err)
 			}
-			b.start = ledger.StartClean
+			b.start = hosts.StartClean
 			b.open()
 		}
 		b.spec.Hosts = map[canon.Host]crawl.HostRule{"a.example": {Delay: 30 * time.Second}}
@@ -193,7 +193,7 @@ func TestDelayOfAllAtRest(t *testing.T) {
 				if err := b.s.close(true); err != nil {
 					t.Fatal(err)
 				}
-				b.start = ledger.StartClean
+				b.start = hosts.StartClean
 				b.open()
 				seen := map[canon.Host]bool{}
 				for began := time.Now(); len(seen) < n && time.Since(began) < 10*time.Minute; time.Sleep(100 * time.Millisecond) {
@@ -216,8 +216,8 @@ func TestDelayOfAllAtRest(t *testing.T) {
 
 // Hosts that are paused take no room from those that wait for their first visit.
 func TestPausedHostsKeepNobodyAsleep(t *testing.T) {
-	defer func(n int) { ledger.MaxResident = n }(ledger.MaxResident)
-	ledger.MaxResident = 8
+	defer func(n int) { hosts.MaxResident = n }(hosts.MaxResident)
+	hosts.MaxResident = 8
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		hosts := map[canon.Host]crawl.HostRule{}

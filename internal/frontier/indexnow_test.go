@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/indexnow"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -105,7 +105,7 @@ func TestUsage_8_33_Proved(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		// After a week it is asked for anew, whatever strangers have asked for since.
-		time.Sleep(indexnow.KeyLife)
+		time.Sleep(updates.KeyLife)
 		for i := range 5 {
 			b.reported(fmt.Sprintf("stranger-%d", i), "http://a.example/x")
 		}
@@ -116,7 +116,7 @@ func TestUsage_8_33_Proved(t *testing.T) {
 				asked++
 			}
 		}
-		if got := b.indexNow(); got.State != "asking" || got.Reported != 5 || asked != indexnow.MaxTries+1 {
+		if got := b.indexNow(); got.State != "asking" || got.Reported != 5 || asked != updates.MaxTries+1 {
 			t.Errorf("after a week: %+v, asked for %d", got, asked)
 		}
 	})
@@ -171,7 +171,7 @@ func TestUsage_8_33_Flood(t *testing.T) {
 				}
 				b.reported(fmt.Sprintf("key-%05d", i%50), urls...)
 			}
-			if n := len(b.s.ledger.Hosts["a.example"].Aux); n > indexnow.MaxTries {
+			if n := len(b.s.ledger.Hosts["a.example"].Aux); n > updates.MaxTries {
 				t.Fatalf("%d errands", n)
 			}
 			time.Sleep(time.Minute)
@@ -193,7 +193,7 @@ func TestUsage_8_33_Flood(t *testing.T) {
 				b.passes()
 			}
 		}
-		if asked != indexnow.MaxTries {
+		if asked != updates.MaxTries {
 			t.Errorf("%d key files were asked for within minutes", asked)
 		}
 		if got := b.indexNow(); got.Reported != 0 || got.State != "refused" || got.Strange != 8*100*200 || got.Reason == "" {
@@ -215,16 +215,16 @@ func TestUsage_8_33_Flood(t *testing.T) {
 		}
 		h := b.s.ledger.Hosts["a.example"]
 		r, err := b.s.indexnow.Of(h, h.Origins[0].Origin)
-		if err != nil || len(r.Waiting) != 1 || r.Waiting[0].URLs != indexnow.MaxURLs {
-			t.Errorf("%d keys wait; %v", len(r.Waiting), err)
+		if err != nil || len(r.IndexNowWaiting) != 1 || r.IndexNowWaiting[0].URLs != updates.MaxURLs {
+			t.Errorf("%d keys wait; %v", len(r.IndexNowWaiting), err)
 		}
-		waits := func() (n int) { return b.s.ledger.Tx.Bucket(ledger.BucketIndexNowURLs).Stats().KeyN }
+		waits := func() (n int) { return b.s.ledger.Tx.Bucket(hosts.BucketIndexNowURLs).Stats().KeyN }
 		b.commit()
 		if n := waits(); n != 11 { // and the one before
 
 			t.Errorf("%d parts wait", n)
 		}
-		time.Sleep(indexnow.WaitLife + 25*time.Hour) // nobody has asked for the file
+		time.Sleep(updates.WaitLife + 25*time.Hour) // nobody has asked for the file
 		if err := b.s.features.Upkeep(time.Now()); err != nil {
 			t.Fatal(err)
 		}

@@ -5,19 +5,19 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // judgeBy makes the shard judge by another spec from now on, and what it has judged before as well.
 // The caller holds mu.
-func (s *shard) judgeBy(j judge.Judge) {
+func (s *Shard) judgeBy(j judge.Judge) {
 	was := s.ledger.Judge.Spec
-	recrawl, hosts, delay := was.Refreshes(), was.Hosts, was.Delay
+	recrawl, rules, delay := was.Refreshes(), was.Hosts, was.Delay
 	s.ledger.Judge = j
-	s.ledger.Summary = ledger.Summary{}
+	s.ledger.Summary = hosts.Summary{}
 	if s.ledger.Phase.MayWrite() != nil {
 		return
 	}
@@ -29,7 +29,7 @@ func (s *shard) judgeBy(j judge.Judge) {
 		s.ledger.Fail(err) // keepCommitted ends the shard with it, and it is opened anew
 		return
 	}
-	s.followHosts(hosts, time.Now())
+	s.followHosts(rules, time.Now())
 	if j.Spec.Delay > delay {
 		s.allSlowed(time.Now())
 	}
@@ -44,7 +44,7 @@ func (s *shard) judgeBy(j judge.Judge) {
 
 // allSlowed has every host wait whose last visit ended under a shorter delay than the one of all
 // hosts. Those at rest do when they are woken.
-func (s *shard) allSlowed(now time.Time) {
+func (s *Shard) allSlowed(now time.Time) {
 	s.ledger.Meta.Paces++
 	for _, h := range s.ledger.Hosts {
 		s.polite.Slowed(h, now)
@@ -54,7 +54,7 @@ func (s *shard) allSlowed(now time.Time) {
 
 // evictAnew has a pass look at all hosts at rest when re-crawl was turned on, since they rest until
 // another time then.
-func (s *shard) evictAnew() {
+func (s *Shard) evictAnew() {
 	switch {
 	case !s.ledger.Judge.Spec.Refreshes():
 		s.ledger.Meta.EvictRecrawl = false
@@ -65,7 +65,7 @@ func (s *shard) evictAnew() {
 
 // followHosts carries out what the operator says of single hosts where that differs from was. Hosts
 // that sleep follow it when they are woken.
-func (s *shard) followHosts(was map[canon.Host]crawl.HostRule, now time.Time) {
+func (s *Shard) followHosts(was map[canon.Host]crawl.HostRule, now time.Time) {
 	if !maps.Equal(was, s.ledger.Judge.Spec.Hosts) {
 		s.ledger.Meta.Paces++
 	}
@@ -85,8 +85,8 @@ func (s *shard) followHosts(was map[canon.Host]crawl.HostRule, now time.Time) {
 
 // requeueSince puts every URL with an answer since t back into its queue: its page may be
 // gone from the hand-off.
-func (s *shard) requeueSince(t time.Time) error {
-	return s.urls.EachRecord(func(h *ledger.Host, k []byte, r *urls.Record) (bool, error) {
+func (s *Shard) requeueSince(t time.Time) error {
+	return s.urls.EachRecord(func(h *hosts.Host, k []byte, r *urls.Record) (bool, error) {
 		if r.Class == crawl.Queued || r.FetchedAt == 0 || r.FetchedAt < t.UnixMilli() || r.Reason == crawl.ReasonMirror {
 			return false, nil
 		}

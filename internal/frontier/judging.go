@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/links"
+	"github.com/curtsy/curtsy/internal/frontier/shard"
 )
 
 // judgeAnew begins the pass when the spec is another in what URLs were judged by. What outstanding
 // visits hold is judged at once.
-func (s *shard) judgeAnew() error {
+func (s *Shard) judgeAnew() error {
 	m, now := &s.ledger.Meta.Judging, time.Now()
 	fp, by := s.ledger.Judge.Fingerprint(), s.ledger.Judge.Settings()
 	was := m.By
@@ -36,6 +36,6 @@ func (s *shard) judgeAnew() error {
 	}
 	m.Running, m.Next = true, nil
 	s.links.DecidedAt = now
-	s.links.Recent = links.Recent{}
+	s.links.Recent = shard.Recent{}
 	return s.passes.JudgeVisits()
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -16,7 +16,7 @@ import (
 // refused is how many records say that they are refused for a reason.
 func (b *bench) refused(why crawl.Reason) (n int) {
 	b.t.Helper()
-	err := b.s.urls.EachRecord(func(_ *ledger.Host, _ []byte, r *urls.Record) (bool, error) {
+	err := b.s.urls.EachRecord(func(_ *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 		if r.Class == crawl.Refused && r.Reason == why {
 			n++
 		}
@@ -45,8 +45,8 @@ func TestASpecChangeIsMadeInStretches(t *testing.T) {
 			t.Fatalf("granted %s first", out.Host)
 		}
 		b.respec(func(s *crawl.Spec) { s.Exclude = []string{"//a[.]example/"} })
-		if got := b.refused(crawl.ReasonScope); got > ledger.PassStretch {
-			t.Errorf("%d URLs judged in one go, under the lock; want %d at most", got, ledger.PassStretch)
+		if got := b.refused(crawl.ReasonScope); got > hosts.PassStretch {
+			t.Errorf("%d URLs judged in one go, under the lock; want %d at most", got, hosts.PassStretch)
 		}
 		if r := b.s.visits.Renew([]crawl.VisitID{out.ID}, time.Now()); len(r.Lost) != 1 {
 			t.Error("a visit for nothing but what is out of scope now is prolonged")
@@ -136,8 +136,8 @@ func TestAFullHostIsRefusedInStretches(t *testing.T) {
 		}
 		b.links(1, "", urls...)
 		b.finish(b.grant(1)[0], crawl.Stored, "")
-		if got := b.refused(crawl.ReasonHostLimit); got > ledger.PassStretch {
-			t.Errorf("%d URLs refused in one go, under the lock; want %d at most", got, ledger.PassStretch)
+		if got := b.refused(crawl.ReasonHostLimit); got > hosts.PassStretch {
+			t.Errorf("%d URLs refused in one go, under the lock; want %d at most", got, hosts.PassStretch)
 		}
 		for range 3 {
 			time.Sleep(time.Minute)
@@ -266,7 +266,7 @@ func TestAddressesOfAnOlderFile(t *testing.T) {
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/1")
 		b.finish(b.grant(1)[0], crawl.Refused, crawl.ReasonAddress)
-		b.s.ledger.Meta.Judging = ledger.Judging{}
+		b.s.ledger.Meta.Judging = hosts.Judging{}
 		b.commit()
 		b.crash()
 		b.spec.AllowPrivate = true

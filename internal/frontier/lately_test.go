@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -19,7 +19,7 @@ func TestNamedLately(t *testing.T) {
 	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 20, 2)
-		names, domains := b.s.ledger.Tx.Bucket([]byte("names")), b.s.ledger.Tx.Bucket(ledger.BucketDomains)
+		names, domains := b.s.ledger.Tx.Bucket([]byte("names")), b.s.ledger.Tx.Bucket(hosts.BucketDomains)
 		found := 0
 		for i := range 20 {
 			name := shopHost(i)
@@ -54,8 +54,8 @@ func TestFewAreNamedLately(t *testing.T) {
 	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 400, 1)
-		most := ledger.MaxResident * (1 + ledger.LatelyFor)
-		if n := len(b.s.ledger.Domains); n > most || n <= ledger.MaxResident {
+		most := hosts.MaxResident * (1 + hosts.LatelyFor)
+		if n := len(b.s.ledger.Domains); n > most || n <= hosts.MaxResident {
 			t.Errorf("%d domains in memory, want some and %d at most", n, most)
 		}
 		b.links(1, "", "http://a.one.example/", "http://b.one.example/")
@@ -107,7 +107,7 @@ func TestNamedInALostTransaction(t *testing.T) {
 			b.links(1, "", shop(i), shop(i)+"more")
 		}
 		b.commit()
-		numbers := map[ledger.HostID]canon.Host{}
+		numbers := map[hosts.HostID]canon.Host{}
 		for i := range 60 {
 			h, err := b.s.ledger.HostNamed(shopHost(i))
 			if err != nil || h == nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/account"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/internal/paging"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -29,7 +29,7 @@ func (a answers) hostsPage(ctx context.Context, req []byte, send func(any) error
 	if err := json.Unmarshal(req, &q); err != nil {
 		return fmt.Errorf("hosts-page: %w", err)
 	}
-	filter, err := account.NewHostFilter(q)
+	filter, err := shard.NewHostFilter(q)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (a answers) hostsPage(ctx context.Context, req []byte, send func(any) error
 			return err
 		}
 		sum := paging.Sum{Counts: map[string]int64{}}
-		err = s.walk(ctx, true, func(h *ledger.Host, now time.Time) {
+		err = s.walk(ctx, true, func(h *hosts.Host, now time.Time) {
 			sum.Total++
 			if !filter.Named(h) {
 				return
@@ -53,7 +53,7 @@ func (a answers) hostsPage(ctx context.Context, req []byte, send func(any) error
 				return
 			}
 			sum.Matched++
-			top.Add(account.HostKey(&row, top.Sort()), row)
+			top.Add(shard.HostKey(&row, top.Sort()), row)
 		})
 		if err != nil {
 			return err
@@ -74,10 +74,10 @@ func (a answers) mirrorsPage(ctx context.Context, req []byte, send func(any) err
 	}
 	l := list[crawl.MirrorInfo]{
 		paging: q.Paging, sorts: crawl.MirrorSorts,
-		say:  func(_ *shard, h *ledger.Host) []crawl.MirrorInfo { return account.MirrorInfos(h) },
+		say:  func(_ *Shard, h *hosts.Host) []crawl.MirrorInfo { return shard.MirrorInfos(h) },
 		keep: func(m *crawl.MirrorInfo) bool { return contains(q.Filter, m.Origin, m.Main) },
 		word: func(m *crawl.MirrorInfo) (string, bool) { return m.State, q.State == "" || m.State == q.State },
-		key:  account.MirrorKey,
+		key:  shard.MirrorKey,
 	}
 	return l.send(ctx, a, send)
 }
@@ -90,12 +90,12 @@ func (a answers) updatesPage(ctx context.Context, req []byte, send func(any) err
 	}
 	l := list[crawl.UpdatesInfo]{
 		paging: q.Paging, sorts: crawl.UpdatesSorts, evicted: true, host: q.Host,
-		say: func(s *shard, h *ledger.Host) []crawl.UpdatesInfo { return s.account.UpdatesInfos(h) },
+		say: func(s *Shard, h *hosts.Host) []crawl.UpdatesInfo { return s.account.UpdatesInfos(h) },
 		keep: func(u *crawl.UpdatesInfo) bool {
 			return contains(q.Filter, u.Site) && (q.State == "" || u.State == q.State)
 		},
 		word: func(u *crawl.UpdatesInfo) (string, bool) { return u.Source, q.Source == "" || u.Source == q.Source },
-		key:  account.UpdatesKey,
+		key:  shard.UpdatesKey,
 	}
 	return l.send(ctx, a, send)
 }
@@ -111,7 +111,7 @@ type list[T any] struct {
 	sorts   []string
 	evicted bool   // hosts that sleep have rows, too
 	host    string // only rows of it; "": of all
-	say     func(*shard, *ledger.Host) []T
+	say     func(*Shard, *hosts.Host) []T
 	keep    func(*T) bool                  // the filters, all but that by its word
 	word    func(*T) (word string, _ bool) // by which rows are counted, and whether it is wanted
 	key     func(row *T, sort string) paging.Key
@@ -124,7 +124,7 @@ func (l *list[T]) send(ctx context.Context, a answers, send func(any) error) err
 			return err
 		}
 		sum := paging.Sum{Epoch: s.ledger.Epoch, Counts: map[string]int64{}}
-		add := func(h *ledger.Host, _ time.Time) {
+		add := func(h *hosts.Host, _ time.Time) {
 			for _, row := range l.say(s, h) {
 				sum.Total++
 				if !l.keep(&row) {
@@ -153,7 +153,7 @@ func (l *list[T]) send(ctx context.Context, a answers, send func(any) error) err
 }
 
 // look calls do for a host, under the shard's lock, if the shard has it.
-func (s *shard) look(name string, do func(h *ledger.Host, now time.Time)) error {
+func (s *Shard) look(name string, do func(h *hosts.Host, now time.Time)) error {
 	err := s.locked(func() error {
 		h, err := s.ledger.HostNamed(canon.Host(name))
 		if err == nil && h != nil && !h.Closed {
@@ -166,12 +166,12 @@ func (s *shard) look(name string, do func(h *ledger.Host, now time.Time)) error 
 
 // walk calls each for every host of a shard, under its lock, which is let go after some of them;
 // asleep: also for those that are not in memory.
-func (s *shard) walk(ctx context.Context, asleep bool, each func(h *ledger.Host, now time.Time)) error {
-	for from := ledger.HostID(0); ; {
+func (s *Shard) walk(ctx context.Context, asleep bool, each func(h *hosts.Host, now time.Time)) error {
+	for from := hosts.HostID(0); ; {
 		now := time.Now()
-		var next ledger.HostID
+		var next hosts.HostID
 		err := s.locked(func() (err error) {
-			next, err = s.ledger.HostsNumbered(from, stretch, asleep, func(h *ledger.Host) { each(h, now) })
+			next, err = s.ledger.HostsNumbered(from, stretch, asleep, func(h *hosts.Host) { each(h, now) })
 			return err
 		})
 		if err != nil {

@@ -11,16 +11,16 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
-	"github.com/curtsy/curtsy/internal/frontier/rupsites"
+	"github.com/curtsy/curtsy/internal/frontier/updates"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // asked is a bench that is asked what a frontier is.
 func asked(b *bench) *asker.Crawl {
-	shards, spec := func() []*shard { return []*shard{b.s} }, func() crawl.Spec { return b.spec }
+	shards, spec := func() []*Shard { return []*Shard{b.s} }, func() crawl.Spec { return b.spec }
 	a := answers{shards: shards, spec: spec, logDir: b.dir, mend: func([]crawl.Status) {}, stopped: true}
 	return asker.Stopped(b.spec, func() error { return nil }, a.handlers())
 }
@@ -84,9 +84,9 @@ func populate(t testing.TB, hosts, urls int) *bench {
 // host by itself, with hosts asleep on disk; and again from the files.
 func TestHostsPageIsTheListOfHosts(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		was := ledger.MaxResident
-		ledger.MaxResident = 40
-		t.Cleanup(func() { ledger.MaxResident = was })
+		was := hosts.MaxResident
+		hosts.MaxResident = 40
+		t.Cleanup(func() { hosts.MaxResident = was })
 		b := populate(t, 400, 1200)
 		if resident := len(b.s.ledger.Hosts); resident >= 300 {
 			t.Fatalf("%d of 400 hosts are in memory: none sleeps", resident)
@@ -232,7 +232,7 @@ func TestMirrorsAndUpdatesPages(t *testing.T) {
 		case n <= 50:
 			o.Mirror = &mirror.Record{State: mirror.OfMain, Main: canon.Origin{Scheme: "https", Host: "main.example", Port: 443}, Since: time.Unix(int64(n), 0)}
 		case n <= 90:
-			r := &rupsites.Site{H: h}
+			r := &updates.RUPSite{H: h}
 			r.Report.Reported = int64(n)
 			b.s.rupsites.Sites[o.Origin] = r
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/crawllog"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // CrawlLog says how much is kept of a crawl log.
@@ -23,7 +23,7 @@ type CrawlLog struct {
 // Open opens or begins the crawl log in dir, which is Options.CrawlLog of the frontier there. The
 // caller holds the directory, and closes the log after the frontier.
 func (c CrawlLog) Open(dir string) (io.WriteCloser, error) {
-	return crawllog.OpenWriter(dir, c.Max, c.Keep)
+	return store.OpenCrawlLogWriter(dir, c.Max, c.Keep)
 }
 
 // LogAudit adds the line of an act to the crawl log in dir. The caller holds the directory, and no
@@ -34,7 +34,7 @@ func LogAudit(dir string, a crawl.Audit) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	_, err = log.Write(ledger.AuditLine(a))
+	_, err = log.Write(hosts.AuditLine(a))
 	return err
 }
 
@@ -51,7 +51,7 @@ func (a answers) log(_ context.Context, req []byte, send func(any) error) error 
 	if q.Class != "" && !slices.Contains(crawl.LogClasses, q.Class) {
 		return fmt.Errorf("log: class %q is unknown: use %s", q.Class, strings.Join(crawl.LogClasses, ", "))
 	}
-	log, err := crawllog.Open(a.logDir)
+	log, err := store.OpenCrawlLog(a.logDir)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (a answers) log(_ context.Context, req []byte, send func(any) error) error 
 		// A log without a line has no name. Who has heard of it is told of its first lines later.
 		return send(crawl.LogPart{Span: &crawl.LogSpan{}})
 	}
-	want := crawllog.Filter{Host: strings.ToLower(q.Host), URL: q.URL, Class: q.Class, Reason: q.Reason}
+	want := store.LogFilter{Host: strings.ToLower(q.Host), URL: q.URL, Class: q.Class, Reason: q.Reason}
 	if gone := crawl.NewForgotten(a.spec().Forgotten); len(a.spec().Forgotten) > 0 {
 		want.Hidden = gone.HasText
 	}

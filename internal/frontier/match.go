@@ -10,7 +10,7 @@ import (
 	nats "github.com/nats-io/nats.go"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/visits"
+	"github.com/curtsy/curtsy/internal/frontier/schedule"
 )
 
 // takeRequest is one fetcher's wish for visits, parked until there are some or its time is up.
@@ -122,7 +122,7 @@ func compareBool(a, b bool) int {
 
 // open returns the shards held, in no order. A shard whose ownership has run out is left out: most
 // likely another frontier owns it, and answers for it.
-func (f *Frontier) open() (held []*shard) {
+func (f *Frontier) open() (held []*Shard) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.shards {
@@ -140,9 +140,9 @@ func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
 	if f.full() != nil {
 		return nil, false
 	}
-	room := visits.MaxGrantBytes
+	room := schedule.MaxGrantBytes
 	held := f.open()
-	slices.SortFunc(held, func(a, b *shard) int { return cmp.Compare(a.ledger.ID, b.ledger.ID) })
+	slices.SortFunc(held, func(a, b *Shard) int { return cmp.Compare(a.ledger.ID, b.ledger.ID) })
 	f.next++ // a map's own order would favour some of few shards
 	for i := range held {
 		s := held[(i+f.next)%len(held)]

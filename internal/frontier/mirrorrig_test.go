@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/mirrors"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
@@ -60,7 +60,7 @@ func newRigWith(t *testing.T, spec crawl.Spec, web map[string]*site) *rig {
 	for id := range spec.Shards {
 		b := &bench{t: t, dir: t.TempDir(), id: id, spec: spec}
 		b.open()
-		b.start = ledger.StartDelay
+		b.start = hosts.StartDelay
 		t.Cleanup(func() { b.crash() })
 		g.shards = append(g.shards, b)
 	}
@@ -283,7 +283,7 @@ func (g *rig) visit(b *bench, v crawl.Visit) {
 
 func allowed(f *crawl.Robots, u canon.URL) bool {
 	return f != nil && (f.State == crawl.RobotsUnavailable || f.State == crawl.RobotsParsed &&
-		robots.Parse(f.Body).Rules("curtsy", ledger.RobotsOrigin(u.Origin())).Match(u.PathQuery()).Allowed)
+		robots.Parse(f.Body).Rules("curtsy", hosts.RobotsOrigin(u.Origin())).Match(u.PathQuery()).Allowed)
 }
 
 func (g *rig) auxRequest(e crawl.AuxRequest, facts map[canon.Origin]*crawl.Robots) (a crawl.Answer, ok bool) {
@@ -396,11 +396,11 @@ func (g *rig) mirrors() map[string]string {
 }
 
 // urls is what became of every URL of some hosts.
-func (g *rig) urls(hosts ...string) map[string]string {
+func (g *rig) urls(names ...string) map[string]string {
 	all := map[string]string{}
 	for _, b := range g.shards {
-		err := b.s.urls.EachRecord(func(h *ledger.Host, _ []byte, r *urls.Record) (bool, error) {
-			if len(hosts) == 0 || slices.Contains(hosts, string(h.Name)) {
+		err := b.s.urls.EachRecord(func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
+			if len(names) == 0 || slices.Contains(names, string(h.Name)) {
 				all[string(r.URL)] = strings.TrimSpace(fmt.Sprint(r.Class, " ", r.Reason))
 			}
 			return false, nil

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/mirrors"
 	"github.com/curtsy/curtsy/internal/frontier/times"
@@ -73,7 +73,7 @@ func (w *mirrorWorld) claim(o canon.Origin) crawl.Claim {
 
 func (w *mirrorWorld) open(o canon.Origin, path string) bool {
 	s := w.site(o)
-	return s.robots == "404" || robots.Parse([]byte(s.robots)).Rules("curtsy", ledger.RobotsOrigin(o)).Match(path).Allowed
+	return s.robots == "404" || robots.Parse([]byte(s.robots)).Rules("curtsy", hosts.RobotsOrigin(o)).Match(path).Allowed
 }
 
 func digestOf(text string) uint64 {
@@ -630,7 +630,7 @@ func TestMirrorTimesShift(t *testing.T) {
 		{mirror.TrialClaim, 10 * time.Hour, 0, 10 * time.Hour, 10 * time.Hour, 10 * time.Hour},
 	} {
 		m := &mirror.Record{Trial: c.trial, Since: at, Proved: at, Compared: at, Gone: at, Asked: at, Due: at, Merge: mirror.Merge{From: at}}
-		h := &ledger.Host{Origins: []ledger.Origin{{Mirror: m}, {Mirror: new(mirror.Record)}}}
+		h := &hosts.Host{Origins: []hosts.Origin{{Mirror: m}, {Mirror: new(mirror.Record)}}}
 		h.Times(times.ShiftBy(c.d))
 		for _, x := range []struct {
 			name string

@@ -9,11 +9,11 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/metrics"
+	"github.com/curtsy/curtsy/internal/frontier/schedule"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
-	"github.com/curtsy/curtsy/internal/frontier/visits"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -46,7 +46,7 @@ type modelOwner struct {
 	writing  bool
 	mute     bool // its writes do not arrive, though all else does: the register has no leader, say
 
-	s       *shard // nil: not the owner
+	s       *Shard // nil: not the owner
 	applied int    // of the log
 }
 
@@ -147,25 +147,25 @@ func (o *modelOwner) acted() {
 type snapshot struct {
 	applied int
 	at      time.Time // by the clock of who made it
-	hosts   []ledger.Host
-	visits  []ledger.Visit
+	hosts   []hosts.Host
+	visits  []hosts.Visit
 	visitN  uint64
 }
 
 // modelMetrics serves all shards: counters are not looked at here.
-var modelMetrics = metrics.New(nil)
+var modelMetrics = store.NewMetrics(nil)
 
 // modelShard makes a shard without a file. Each host has one errand, which is asked for at each
 // visit and never done: that is all the work there is, and it needs no store.
-func (o *modelOwner) modelShard() *shard {
+func (o *modelOwner) modelShard() *Shard {
 	j := judge.Judge{Spec: crawl.Spec{Delay: 200 * time.Millisecond}}
 	s := newShard(0, "", j, slog.New(slog.DiscardHandler))
 	s.ledger.Epoch, s.ledger.Valid = o.record.Epoch, o.valid
 	s.ledger.Budget, s.ledger.Metrics, s.visits.Notify = &budget.Budget{}, modelMetrics, make(chan struct{}, 1)
 	for i, w := range o.m.hosts {
-		h := &ledger.Host{ID: ledger.HostID(i), Name: canon.Host(w.name), Private: true, At: -1}
+		h := &hosts.Host{ID: hosts.HostID(i), Name: canon.Host(w.name), Private: true, At: -1}
 		h.Aux = []crawl.AuxRequest{{Kind: crawl.AuxRobots}}
-		h.Origins = []ledger.Origin{{HasDelay: true, Copy: crawl.RobotsParsed, CrawlDelay: w.delay}}
+		h.Origins = []hosts.Origin{{HasDelay: true, Copy: crawl.RobotsParsed, CrawlDelay: w.delay}}
 		// No two at the same time: their order would be a map's, and the run not repeatable.
 		h.Due = time.Unix(0, int64(i+1))
 		s.ledger.Hosts[h.Name], s.ledger.ByID[h.ID] = h, h
@@ -230,11 +230,11 @@ func (o *modelOwner) catchUp(clean bool) {
 	if s.ledger.Phase.Read {
 		return
 	}
-	found := ledger.StartLease
+	found := hosts.StartLease
 	if clean {
-		found = ledger.StartClean
+		found = hosts.StartClean
 	}
-	if s.ledger.Phase.CaughtUp(found, now) == ledger.StartClean {
+	if s.ledger.Phase.CaughtUp(found, now) == hosts.StartClean {
 		return
 	}
 	if o.m.rules.noQuiet {
@@ -260,7 +260,7 @@ func (o *modelOwner) handOver() {
 	for _, v := range s.visits.Outstanding {
 		c.visits = append(c.visits, *v)
 	}
-	slices.SortFunc(c.visits, func(a, b ledger.Visit) int { return int(a.ID.N) - int(b.ID.N) })
+	slices.SortFunc(c.visits, func(a, b hosts.Visit) int { return int(a.ID.N) - int(b.ID.N) })
 	o.m.checkpoints = append(o.m.checkpoints, c)
 	name := strconv.Itoa(len(o.m.checkpoints) - 1)
 	began := o.clock()
@@ -344,13 +344,13 @@ func (o *modelOwner) renewOwnership(after time.Duration) {
 // expire is keepCommitted's part of it.
 func (o *modelOwner) expire() {
 	s := o.s
-	o.after(ledger.CommitEvery, func() {
+	o.after(hosts.CommitEvery, func() {
 		if o.s != s {
 			return
 		}
 		now := o.time()
 		before := maps.Clone(s.visits.Outstanding)
-		due := map[*ledger.Host]time.Time{}
+		due := map[*hosts.Host]time.Time{}
 		for _, v := range before {
 			due[v.Host] = v.Host.Due
 		}
@@ -452,7 +452,7 @@ func (o *modelOwner) take(waiting time.Duration, reply func([]crawl.Visit)) {
 		return
 	}
 	now := o.time()
-	outstanding, _, err := o.s.visits.Grant(1, visits.MaxGrantBytes, now)
+	outstanding, _, err := o.s.visits.Grant(1, schedule.MaxGrantBytes, now)
 	if err != nil {
 		panic(err)
 	}

@@ -157,7 +157,7 @@ func until(t testing.TB, d time.Duration, what string, ok func() bool) {
 }
 
 // holder is who grants for a shard now, or nil.
-func (c *crew) holder(shard int) (string, *shard) {
+func (c *crew) holder(shard int) (string, *Shard) {
 	for name, m := range c.by {
 		for _, s := range m.f.open() {
 			if s.ledger.ID == shard && s.ledger.Valid() {

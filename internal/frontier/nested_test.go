@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/datafiles"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -109,13 +109,13 @@ func TestNestedDataTxtLimits(t *testing.T) {
 			}
 			b.event(ev)
 		}
-		offer(0, datafiles.MaxNested)
-		offer(datafiles.MaxNested, datafiles.MaxNested+7)
-		if got := b.askedNested(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != datafiles.MaxNested {
-			t.Errorf("asked for %d, want %d", len(got), datafiles.MaxNested)
+		offer(0, wellknown.MaxNested)
+		offer(wellknown.MaxNested, wellknown.MaxNested+7)
+		if got := b.askedNested(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != wellknown.MaxNested {
+			t.Errorf("asked for %d, want %d", len(got), wellknown.MaxNested)
 		}
 		time.Sleep(2 * time.Hour) // what is no more offered makes room
-		offer(datafiles.MaxNested, datafiles.MaxNested+7)
+		offer(wellknown.MaxNested, wellknown.MaxNested+7)
 		if got := b.askedNested(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != 7 {
 			t.Errorf("asked for %d, want the seven others", len(got))
 		}
@@ -156,7 +156,7 @@ func TestNestedDataTxtShift(t *testing.T) {
 		b := nestedBench(t)
 		b.event(crawl.Event{Aux: []crawl.AuxRequest{nestedRequest("http://a.example/x/data.txt", 1)}})
 		due := func() (at time.Time) {
-			_ = b.s.datafiles.EachNested(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin(), func(_ []byte, r *datafiles.Nested) error { at = r.Due; return nil })
+			_ = b.s.datafiles.EachNested(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin(), func(_ []byte, r *wellknown.Nested) error { at = r.Due; return nil })
 			return at
 		}
 		was := due()
@@ -166,13 +166,13 @@ func TestNestedDataTxtShift(t *testing.T) {
 		if got := due(); !got.Equal(was.Add(-5 * time.Hour)) {
 			t.Errorf("due %v, want five hours before %v", got, was)
 		}
-		if err := b.s.ledger.Tx.DeleteBucket(ledger.BucketNested); err != nil {
+		if err := b.s.ledger.Tx.DeleteBucket(hosts.BucketNested); err != nil {
 			t.Fatal(err)
 		}
 		if err := shiftTimes(b.s.ledger.Tx, time.Hour); err != nil {
 			t.Errorf("a file from before there were any: %v", err)
 		}
-		if _, err := b.s.ledger.Tx.CreateBucket(ledger.BucketNested); err != nil {
+		if _, err := b.s.ledger.Tx.CreateBucket(hosts.BucketNested); err != nil {
 			t.Fatal(err)
 		}
 	})

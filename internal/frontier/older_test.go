@@ -11,7 +11,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -46,16 +46,16 @@ func makeOld(t *testing.T, path string) {
 		if err != nil {
 			return err
 		}
-		c := ledger.Records(tx).Cursor()
+		c := hosts.Records(tx).Cursor()
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			r, err := urls.DecodeRecord(k, v)
 			if err != nil {
 				return err
 			}
-			seen := binary.BigEndian.AppendUint64(ledger.KeyHost(k).Append(nil), ledger.SeenHash(r.URL))
+			seen := binary.BigEndian.AppendUint64(hosts.KeyHost(k).Append(nil), hosts.SeenHash(r.URL))
 			err = errors.Join(made[0].Put(seen, binary.AppendUvarint(nil, r.Order)), made[1].Put(k, v))
 			if err == nil && r.Class == crawl.Queued && !r.Waiting() {
-				err = made[2].Put(ledger.QueueKey(nil, ledger.KeyHost(k), r.Origin, r.Depth, r.Rank, r.Order), []byte{})
+				err = made[2].Put(hosts.QueueKey(nil, hosts.KeyHost(k), r.Origin, r.Depth, r.Rank, r.Order), []byte{})
 			}
 			if err != nil {
 				return err
@@ -64,7 +64,7 @@ func makeOld(t *testing.T, path string) {
 		if err := tx.DeleteBucket([]byte("blocks")); err != nil {
 			return err
 		}
-		return tx.Bucket(ledger.BucketMeta).Put([]byte("format"), fmt.Appendf(nil, "frontier 1 canon %d", canon.Version))
+		return tx.Bucket(hosts.BucketMeta).Put([]byte("format"), fmt.Appendf(nil, "frontier 1 canon %d", canon.Version))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -74,8 +74,8 @@ func makeOld(t *testing.T, path string) {
 // TestOlderFile: a file of version 1 is brought up to date when it is opened, be it for reading, in
 // as many steps as it takes.
 func TestOlderFile(t *testing.T) {
-	defer func(n int) { ledger.MaxResident = n }(ledger.MaxResident)
-	ledger.MaxResident = 4 // so that others sleep
+	defer func(n int) { hosts.MaxResident = n }(hosts.MaxResident)
+	hosts.MaxResident = 4 // so that others sleep
 	b := newBench(t, testSpec("http://a.example/"))
 	for h := range 9 {
 		var list []string
@@ -90,7 +90,7 @@ func TestOlderFile(t *testing.T) {
 	want := b.status()
 	b.commit()
 	b.crash()
-	path := filepath.Join(b.dir, ledger.FileName(0))
+	path := filepath.Join(b.dir, hosts.FileName(0))
 	makeOld(t, path)
 	older, err := os.ReadFile(path)
 	if err != nil {
@@ -99,16 +99,16 @@ func TestOlderFile(t *testing.T) {
 	if m, err := peekFile(path); err != nil || m.Counts.Queued != want.Queued {
 		t.Errorf("what it says of itself: %+v, %v", m, err)
 	}
-	was := ledger.UpToDateSome
-	defer func() { ledger.UpToDateSome = was }()
-	ledger.UpToDateSome = 97
-	db, err := ledger.OpenDB(path, true)
+	was := hosts.UpToDateSome
+	defer func() { hosts.UpToDateSome = was }()
+	hosts.UpToDateSome = 97
+	db, err := hosts.OpenDB(path, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = db.View(func(tx *bolt.Tx) error {
 		n := int64(0)
-		c := ledger.Records(tx).Cursor()
+		c := hosts.Records(tx).Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
 			n++
 		}

@@ -8,19 +8,18 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/passes"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
-	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/internal/frontier/schedule"
+	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
-	"github.com/curtsy/curtsy/internal/frontier/visits"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // applyOutcome takes in how far a visit has come, or its end. What it says of a URL counts if its
 // visit is newer than the one recorded for that URL; the host is freed only by the end, and only if
 // the visit is the outstanding one. Applying it again changes nothing.
-func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
+func (s *Shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	o := ev.Outcome
 	h, err := s.ledger.HostNamed(o.Host)
 	if err != nil {
@@ -56,7 +55,7 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 		v = nil
 	}
 	if !o.Partial {
-		s.visits.Expired = slices.DeleteFunc(s.visits.Expired, func(g visits.ExpiredVisit) bool { return g.ID == ev.Visit })
+		s.visits.Expired = slices.DeleteFunc(s.visits.Expired, func(g schedule.ExpiredVisit) bool { return g.ID == ev.Visit })
 		if v == nil { // late: it may have been taken for lost
 			if err := s.timeline.Answered(h, ev.Visit); err != nil {
 				return err
@@ -74,7 +73,7 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 		}
 	}
 	if t := now.Add(min(o.NotBefore, longestNotBefore)); o.NotBefore > 0 && h.Due.Before(t) {
-		h.Due, h.DueReason = t, ledger.DueAddress
+		h.Due, h.DueReason = t, hosts.DueAddress
 	}
 	if v != nil && !o.Partial {
 		if o.Requests == 0 && progress == 0 && len(o.Done) == 0 {
@@ -90,7 +89,7 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	if err := s.mirrors.NoticeTwins(h, now); err != nil {
 		return err
 	}
-	if err := s.urls.OpenSome(h.Domain, ledger.OpenedAtOnce); err != nil {
+	if err := s.urls.OpenSome(h.Domain, hosts.OpenedAtOnce); err != nil {
 		return err
 	}
 	s.ledger.MarkDirty(h)
@@ -100,10 +99,10 @@ func (s *shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 // sumUp adds what is new in an outcome to the sums of its host and of the shard, and takes in what
 // the host was like. Once a newer visit has told of itself it is not known how much an older one
 // had told before, so the sums leave out what that tells then.
-func (s *shard) sumUp(h *ledger.Host, id crawl.VisitID, o *crawl.Outcome, now time.Time) {
+func (s *Shard) sumUp(h *hosts.Host, id crawl.VisitID, o *crawl.Outcome, now time.Time) {
 	switch c := id.Compare(h.Last); {
 	case c > 0:
-		h.Last, h.Reported = id, ledger.Reported{Open: true}
+		h.Last, h.Reported = id, hosts.Reported{Open: true}
 	case c < 0 || !h.Reported.Open:
 		return // applied before, or a later visit has told of itself
 	}
@@ -123,7 +122,7 @@ func (s *shard) sumUp(h *ledger.Host, id crawl.VisitID, o *crawl.Outcome, now ti
 		s.polite.BackOff(h, o)
 	}
 	if !o.Partial {
-		h.Reported = ledger.Reported{}
+		h.Reported = hosts.Reported{}
 	}
 }
 
@@ -136,11 +135,11 @@ const longestNotBefore = 10 * time.Minute
 
 // returned reports that nothing was done about a URL. That it was forgotten is for our spec to say:
 // the fetcher's may be an older one, or ours.
-func (s *shard) returned(res *crawl.Result) bool {
+func (s *Shard) returned(res *crawl.Result) bool {
 	return res.Class == crawl.Returned || res.Reason == crawl.ReasonForgotten && !s.ledger.Judge.Forgotten.Has(res.URL)
 }
 
-func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result, o *crawl.Outcome, now time.Time) error {
+func (s *Shard) applyResult(h *hosts.Host, id crawl.VisitID, res *crawl.Result, o *crawl.Outcome, now time.Time) error {
 	if s.returned(res) {
 		return nil
 	}
@@ -159,10 +158,10 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 		return nil // replayed, or a later visit has spoken
 	}
 	if s.ledger.Judge.Forgotten.Has(r.URL) {
-		res = passes.ForgottenResult(res)
+		res = shard.ForgottenResult(res)
 	} else if s.vain(&r, id, res) {
 		return s.fetchAnew(h, k, &r, id)
-	} else if r.Class == crawl.Stored && recrawl.LeavesCopy(res) {
+	} else if r.Class == crawl.Stored && urls.LeavesCopy(res) {
 		return s.recrawl.KeepCopy(h, k, &r, id, res, o, now)
 	}
 	if r.Class == crawl.Queued {
@@ -172,7 +171,7 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 	r.Status, r.Line = res.Status, res.Line
 	// Whose answer may have said nothing of it.
 	r.NoSnippet = res.NoSnippet || r.NoSnippet && res.NotModified
-	was := recrawl.Before(&r)
+	was := urls.Before(&r)
 	// By the broker's clock, as the log's times are: see requeueSince.
 	at := cmp.Or(s.ledger.At, now)
 	if res.Status != 0 || !res.FetchedAt.IsZero() {
@@ -196,7 +195,7 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 		}
 	}
 	if to.Class == crawl.Retry {
-		if to.Class = crawl.Failed; r.Attempts < ledger.MaxAttempts {
+		if to.Class = crawl.Failed; r.Attempts < hosts.MaxAttempts {
 			to.Class, to.Due = crawl.Queued, now.Add(max(s.polite.RetryIn(h, r.Attempts), o.RetryAfter))
 		}
 	}
@@ -241,7 +240,7 @@ func (s *shard) applyResult(h *ledger.Host, id crawl.VisitID, res *crawl.Result,
 // leadsBack returns how many redirects lead from one URL to another, as far as this shard knows; 0
 // if they do not. Redirects in a circle never lead to a page, however often they are requested.
 // Redirects that were fetched more than a day ago do not count: a site may have reversed them.
-func (s *shard) leadsBack(to, from canon.URL, now time.Time) (redirects int, err error) {
+func (s *Shard) leadsBack(to, from canon.URL, now time.Time) (redirects int, err error) {
 	for redirects < maxRedirects {
 		h := from.Host()
 		if crawl.ShardOf(h, s.ledger.Judge.Spec.Shards) != s.ledger.ID {
@@ -280,7 +279,7 @@ const redirectAge = 24 * time.Hour
 // link to it is in a part of the log that was lost, or was kept out, when the log was read
 // again, by a scope narrower than that of its time. How deep it lies is not known, so it counts
 // as deep as any may.
-func (s *shard) acceptLate(h *ledger.Host, u canon.URL) (k, v []byte, err error) {
+func (s *Shard) acceptLate(h *hosts.Host, u canon.URL) (k, v []byte, err error) {
 	oi, ok := s.ledger.OriginOf(h, u.Origin())
 	if !ok || u.Host() != h.Name {
 		s.ledger.Log.Error("an outcome for a URL that was never accepted", "url", u)
@@ -291,15 +290,15 @@ func (s *shard) acceptLate(h *ledger.Host, u canon.URL) (k, v []byte, err error)
 	if err := s.urls.Insert(h, &r, urls.Verdict{Class: crawl.Queued}); err != nil {
 		return nil, nil, err
 	}
-	if err := s.ledger.PutKnown(h.ID, ledger.SeenHash(u), r.Order); err != nil {
+	if err := s.ledger.PutKnown(h.ID, hosts.SeenHash(u), r.Order); err != nil {
 		return nil, nil, err
 	}
-	k, v = ledger.URLKey(nil, h.ID, r.Order), r.Append(nil)
+	k, v = hosts.URLKey(nil, h.ID, r.Order), r.Append(nil)
 	return k, v, s.ledger.PutRecord(k, v)
 }
 
 // applyStoreFailed notes that the indexer gave a page up.
-func (s *shard) applyStoreFailed(u canon.URL) error {
+func (s *Shard) applyStoreFailed(u canon.URL) error {
 	h, err := s.ledger.HostNamed(u.Host())
 	if h == nil || err != nil {
 		return err

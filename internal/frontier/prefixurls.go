@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
@@ -21,7 +21,7 @@ type prefixRequest struct {
 
 // countPrefix counts up to ledger.PassStretch URLs of an entry's host that come after from, nil:
 // from the first. next is where to go on, nil at the end. The caller holds mu.
-func (s *shard) countPrefix(entry string, from []byte) (n int64, next []byte, err error) {
+func (s *Shard) countPrefix(entry string, from []byte) (n int64, next []byte, err error) {
 	if !s.ledger.Phase.MayRead() {
 		return 0, nil, nil
 	}
@@ -36,7 +36,7 @@ func (s *shard) countPrefix(entry string, from []byte) (n int64, next []byte, er
 	seen := 0
 	c := s.ledger.Records().Cursor()
 	for k, v := c.Seek(from); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
-		if seen++; seen > ledger.PassStretch {
+		if seen++; seen > hosts.PassStretch {
 			return n, slices.Clone(k), nil
 		}
 		if strings.Contains(entry, "://") {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -40,13 +40,13 @@ func (a answers) judge(ctx context.Context, req []byte, send func(any) error) er
 }
 
 // specEffect judges up to most URLs by another spec, in stretches, between which the shard goes on.
-func (s *shard) specEffect(ctx context.Context, next *judge.Judge, most int64) (all crawl.SpecEffect, err error) {
+func (s *Shard) specEffect(ctx context.Context, next *judge.Judge, most int64) (all crawl.SpecEffect, err error) {
 	for from := []byte(nil); ; {
 		more := false
 		err := s.locked(func() (err error) {
 			c := &s.ledger.Meta.Counts
 			all.Known = c.Queued + c.Stored + c.Redirected + c.Refused + c.Failed
-			from, err = s.urls.Stretch(from, ledger.PassStretch, func(h *ledger.Host, _ []byte, r *urls.Record) (bool, error) {
+			from, err = s.urls.Stretch(from, hosts.PassStretch, func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 				all.Looked++
 				s.previewURL(h, r, next, &all)
 				return false, nil
@@ -67,7 +67,7 @@ func (s *shard) specEffect(ctx context.Context, next *judge.Judge, most int64) (
 
 // previewURL notes of a URL when it is queued by one of two specs only: that of now and the next. A
 // pass may be under way that has not come to it yet. The caller holds mu.
-func (s *shard) previewURL(h *ledger.Host, r *urls.Record, next *judge.Judge, all *crawl.SpecEffect) {
+func (s *Shard) previewURL(h *hosts.Host, r *urls.Record, next *judge.Judge, all *crawl.SpecEffect) {
 	open := r.Class == crawl.Queued
 	switch {
 	case r.Class == crawl.Redirected:

@@ -48,7 +48,7 @@ func TestAPreviewIsWhatHappens(t *testing.T) {
 					t.Fatal(err)
 				}
 				var got crawl.SpecEffect
-				a := answers{shards: func() []*shard { return []*shard{b.s} }, spec: func() crawl.Spec { return b.spec }}
+				a := answers{shards: func() []*Shard { return []*Shard{b.s} }, spec: func() crawl.Spec { return b.spec }}
 				if err := a.judge(t.Context(), req, func(v any) error { got.Merge(v.(crawl.SpecEffect)); return nil }); err != nil {
 					t.Fatal(err)
 				}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/account"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -19,7 +19,7 @@ import (
 // over the shards that a Frontier holds, and directly, over the files that a Reader has opened. No
 // lock is held while an object is sent: the asker may be slow.
 type answers struct {
-	shards func() []*shard
+	shards func() []*Shard
 	spec   func() crawl.Spec
 	// Has the last word on the parts of a status, of which there is one a shard.
 	mend func(parts []crawl.Status)
@@ -69,7 +69,7 @@ func (f *Frontier) serveQuestions() (stop func(), err error) {
 }
 
 // locked calls do under the shard's lock, unless the shard is closed.
-func (s *shard) locked(do func() error) error {
+func (s *Shard) locked(do func() error) error {
 	s.ledger.Mu.Lock()
 	defer s.ledger.Mu.Unlock()
 	if !s.ledger.Phase.MayRead() {
@@ -79,7 +79,7 @@ func (s *shard) locked(do func() error) error {
 }
 
 // each calls do for every open shard under its lock.
-func (f *Frontier) each(do func(*shard) error) error {
+func (f *Frontier) each(do func(*Shard) error) error {
 	for _, s := range f.open() {
 		if err := s.locked(func() error { return do(s) }); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (f *Frontier) each(do func(*shard) error) error {
 
 // perShard calls do for every shard under its lock. What others say is wanted all the more when one
 // of them cannot be read, so it goes on after an error, and names those that failed at the end.
-func (a answers) perShard(do func(*shard) error) error {
+func (a answers) perShard(do func(*Shard) error) error {
 	var failed []int
 	var errs []error
 	for _, s := range a.shards() {
@@ -116,7 +116,7 @@ func (a answers) perShard(do func(*shard) error) error {
 func (a answers) status(_ context.Context, _ []byte, send func(any) error) error {
 	var parts []crawl.Status
 	now := time.Now()
-	failed := a.perShard(func(s *shard) error {
+	failed := a.perShard(func(s *Shard) error {
 		parts = append(parts, s.account.Status(now))
 		return nil
 	})
@@ -139,7 +139,7 @@ func (a answers) history(_ context.Context, req []byte, send func(any) error) er
 		return fmt.Errorf("history: %w", err)
 	}
 	var parts []crawl.HistoryPart
-	failed := a.perShard(func(s *shard) error {
+	failed := a.perShard(func(s *Shard) error {
 		end := time.Now()
 		if a.stopped {
 			end = time.UnixMilli(s.ledger.Meta.Written)
@@ -205,9 +205,9 @@ func (a answers) explain(_ context.Context, req []byte, send func(any) error) er
 }
 
 // shardOf returns the shard of a host, or nil when it is not ours.
-func (a answers) shardOf(host canon.Host) *shard {
+func (a answers) shardOf(host canon.Host) *Shard {
 	all, id := a.shards(), crawl.ShardOf(host, a.spec().Shards)
-	if i := slices.IndexFunc(all, func(s *shard) bool { return s.ledger.ID == id }); i >= 0 {
+	if i := slices.IndexFunc(all, func(s *Shard) bool { return s.ledger.ID == id }); i >= 0 {
 		return all[i]
 	}
 	return nil
@@ -227,7 +227,7 @@ func (a answers) hosts(_ context.Context, req []byte, send func(any) error) erro
 		}
 	}
 	if len(q.Hosts) == 0 {
-		return a.eachHost(func(s *shard, h *ledger.Host, now time.Time) []any { return []any{s.account.HostInfo(h, now)} }, send)
+		return a.eachHost(func(s *Shard, h *hosts.Host, now time.Time) []any { return []any{s.account.HostInfo(h, now)} }, send)
 	}
 	now := time.Now()
 	for _, s := range a.shards() {
@@ -258,12 +258,12 @@ func (a answers) hosts(_ context.Context, req []byte, send func(any) error) erro
 
 // mirrors sends every origin that names a main host, or was found to be a mirror.
 func (a answers) mirrors(_ context.Context, _ []byte, send func(any) error) error {
-	return a.eachHost(func(_ *shard, h *ledger.Host, _ time.Time) []any { return objects(account.MirrorInfos(h)) }, send)
+	return a.eachHost(func(_ *Shard, h *hosts.Host, _ time.Time) []any { return objects(shard.MirrorInfos(h)) }, send)
 }
 
 // updates sends every site that tells what changed on it.
 func (a answers) updates(_ context.Context, _ []byte, send func(any) error) error {
-	return a.eachHost(func(s *shard, h *ledger.Host, _ time.Time) []any { return objects(s.account.UpdatesInfos(h)) }, send)
+	return a.eachHost(func(s *Shard, h *hosts.Host, _ time.Time) []any { return objects(s.account.UpdatesInfos(h)) }, send)
 }
 
 func objects[T any](list []T) (all []any) {
@@ -274,14 +274,14 @@ func objects[T any](list []T) (all []any) {
 }
 
 // eachHost sends what say says of every host, some hosts at a time.
-func (a answers) eachHost(say func(*shard, *ledger.Host, time.Time) []any, send func(any) error) error {
+func (a answers) eachHost(say func(*Shard, *hosts.Host, time.Time) []any, send func(any) error) error {
 	for _, s := range a.shards() {
 		for from := []byte(nil); ; {
 			var infos []any
 			var next []byte
 			now := time.Now()
 			err := s.locked(func() (err error) {
-				var hosts []*ledger.Host
+				var hosts []*hosts.Host
 				hosts, next, err = s.ledger.HostsFrom(from, 64)
 				for _, h := range hosts {
 					infos = append(infos, say(s, h, now)...)

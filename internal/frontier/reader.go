@@ -10,8 +10,8 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -23,7 +23,7 @@ const specFile = "spec.json"
 type Reader struct {
 	dir    string
 	spec   crawl.Spec
-	shards []*shard
+	shards []*Shard
 }
 
 // SpecFile is where the spec of the crawl in dir is; it is written anew when the spec changes.
@@ -78,7 +78,7 @@ func OpenDir(dir string) (*Reader, error) {
 		return nil, err
 	}
 	for id := range r.spec.Shards {
-		path := filepath.Join(dir, ledger.FileName(id))
+		path := filepath.Join(dir, hosts.FileName(id))
 		if _, err := os.Stat(path); err != nil {
 			continue // never owned here
 		}
@@ -92,8 +92,8 @@ func OpenDir(dir string) (*Reader, error) {
 	return r, nil
 }
 
-func (s *shard) openReadOnly() error {
-	db, err := ledger.OpenDB(s.ledger.Path, true)
+func (s *Shard) openReadOnly() error {
+	db, err := hosts.OpenDB(s.ledger.Path, true)
 	if err != nil {
 		return err
 	}
@@ -102,17 +102,17 @@ func (s *shard) openReadOnly() error {
 }
 
 // read reads what a Reader keeps in memory.
-func (s *shard) read() error {
+func (s *Shard) read() error {
 	tx, err := s.ledger.DB.Begin(false)
 	if err != nil {
 		return err
 	}
 	s.ledger.Tx = tx
-	if s.ledger.Meta, err = ledger.LoadMeta(tx); err != nil {
+	if s.ledger.Meta, err = hosts.LoadMeta(tx); err != nil {
 		return err
 	}
 	s.ledger.Epoch = s.ledger.Meta.Epoch
-	err = ledger.LoadHosts(tx, func(h *ledger.Host) error {
+	err = hosts.LoadHosts(tx, func(h *hosts.Host) error {
 		if !h.Untouched() { // else it is read when it is asked for
 			s.ledger.Hosts[h.Name], s.ledger.ByID[h.ID] = h, h
 		}
@@ -132,7 +132,7 @@ func (r *Reader) Spec() crawl.Spec { return r.spec }
 
 // Handlers answer from the files what a Frontier answers over NATS.
 func (r *Reader) Handlers() ask.Handlers {
-	shards, spec := func() []*shard { return r.shards }, func() crawl.Spec { return r.spec }
+	shards, spec := func() []*Shard { return r.shards }, func() crawl.Spec { return r.spec }
 	return answers{shards: shards, spec: spec, mend: r.rest, stopped: true, logDir: r.dir}.handlers()
 }
 
@@ -172,7 +172,7 @@ type URLState struct {
 func (r *Reader) EachURL(f func(URLState) error) error {
 	for _, s := range r.shards {
 		for from := []byte(nil); ; {
-			next, err := s.urls.Stretch(from, ledger.PassStretch, func(_ *ledger.Host, _ []byte, u *urls.Record) (bool, error) {
+			next, err := s.urls.Stretch(from, hosts.PassStretch, func(_ *hosts.Host, _ []byte, u *urls.Record) (bool, error) {
 				return false, f(URLState{URL: u.URL, Class: u.Class, Reason: u.Reason, Detail: u.Detail, Line: u.Line})
 			})
 			if err != nil {

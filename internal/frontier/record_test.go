@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -28,7 +28,7 @@ func TestRecordRoundTrip(t *testing.T) {
 		{URL: "http://a.example/of \x00 file format 1", Class: crawl.Failed, Origin: 3, Depth: 7, Status: 503, Detail: "gone", FoundOn: "http://a.example/"},
 		{URL: "http://a.example/t", Class: crawl.Stored, StoredCopy: urls.StoredCopy{ModifiedText: "yesterday"}},
 	} {
-		got, err := urls.DecodeRecord(ledger.URLKey(nil, 1, r.Order), r.Append(nil))
+		got, err := urls.DecodeRecord(hosts.URLKey(nil, 1, r.Order), r.Append(nil))
 		if err != nil || !reflect.DeepEqual(got, r) {
 			t.Errorf("decoded %+v (%v), want %+v", got, err, r)
 		}
@@ -51,11 +51,11 @@ func TestRecordOfBefore(t *testing.T) {
 	}
 	want := urls.Record{URL: "http://a.example/x", Class: crawl.Stored, Depth: 1, Attempts: 1, Order: 5, Visit: crawl.VisitID{Epoch: 1700000000, N: 9}, Status: 200,
 		FoundOn: "http://a.example/", FetchedAt: 1_700_000_000_000, NoSnippet: true}
-	got, err := urls.DecodeRecord(ledger.URLKey(nil, 1, 5), v)
+	got, err := urls.DecodeRecord(hosts.URLKey(nil, 1, 5), v)
 	if err != nil || got != want {
 		t.Errorf("decoded %+v (%v), want %+v", got, err, want)
 	}
-	if again, err := urls.DecodeRecord(ledger.URLKey(nil, 1, 5), got.Append(nil)); err != nil || again != want {
+	if again, err := urls.DecodeRecord(hosts.URLKey(nil, 1, 5), got.Append(nil)); err != nil || again != want {
 		t.Errorf("written again it says %+v (%v), want %+v", again, err, want)
 	}
 	if same, depth, class := urls.Peek(v, want.URL); !same || depth != want.Depth || class != want.Class || urls.OriginOf(v) != 0 {
@@ -70,12 +70,12 @@ func FuzzRecord(f *testing.F) {
 	f.Add(r.Append(nil)) // in the older layout
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, v []byte) {
-		r, err := urls.DecodeRecord(ledger.URLKey(nil, 1, 2), v)
+		r, err := urls.DecodeRecord(hosts.URLKey(nil, 1, 2), v)
 		urls.Peek(v, "http://a.example/x")
 		if err != nil {
 			return
 		}
-		again, err := urls.DecodeRecord(ledger.URLKey(nil, 1, r.Order), r.Append(nil))
+		again, err := urls.DecodeRecord(hosts.URLKey(nil, 1, r.Order), r.Append(nil))
 		if same, depth, class := urls.Peek(v, r.URL); !same || depth != r.Depth || class != r.Class || urls.OriginOf(v) != int(r.Origin) {
 			t.Errorf("of %+v it says %v %v %v", r, same, depth, class)
 		}
@@ -90,17 +90,17 @@ func TestHashCollisionKeepsBoth(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	b.links(0, "", "http://a.example/one")
 	h := b.s.ledger.Hosts["a.example"]
-	hash := ledger.SeenHash("http://a.example/one")
+	hash := hosts.SeenHash("http://a.example/one")
 	// As if it had the same hash.
 	if k, v := b.s.urls.Find(h.ID, hash, "http://a.example/two"); v != nil {
 		t.Errorf("find = %x, %v: it is new", k, v)
 	}
 	two := urls.Record{URL: "http://a.example/two", Class: crawl.Queued, Order: 2}
-	if err := errors.Join(b.s.ledger.PutKnown(h.ID, hash, two.Order), b.s.urls.PutURL(ledger.URLKey(nil, h.ID, two.Order), &two)); err != nil {
+	if err := errors.Join(b.s.ledger.PutKnown(h.ID, hash, two.Order), b.s.urls.PutURL(hosts.URLKey(nil, h.ID, two.Order), &two)); err != nil {
 		t.Fatal(err)
 	}
 	for i, u := range []canon.URL{"http://a.example/one", "http://a.example/two"} {
-		if k, v := b.s.urls.Find(h.ID, hash, u); v == nil || string(k) != string(ledger.URLKey(nil, h.ID, uint64(i+1))) {
+		if k, v := b.s.urls.Find(h.ID, hash, u); v == nil || string(k) != string(hosts.URLKey(nil, h.ID, uint64(i+1))) {
 			t.Errorf("%s is found as %x", u, k)
 		}
 	}

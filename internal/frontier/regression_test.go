@@ -19,9 +19,8 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
-	"github.com/curtsy/curtsy/internal/frontier/features"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
@@ -105,7 +104,7 @@ func TestDelayFollowsTheQuietTime(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		b.s.ledger.Phase.Rewound()
-		b.s.catchUp(ledger.StartLease) // another process' fetchers may hold visits
+		b.s.catchUp(hosts.StartLease) // another process' fetchers may hold visits
 		time.Sleep(times.OwnerLease + 10*time.Millisecond)
 		if got := b.grant(1); len(got) != 0 {
 			t.Error("granted 10 ms after the last moment an old visit may have sent a request; want one full delay (1 s)")
@@ -312,7 +311,7 @@ func TestGrantOfLongURLsFitsIntoAMessage(t *testing.T) {
 func TestDroppedErrandIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
-		for i := range features.MaxAux {
+		for i := range hosts.MaxAux {
 			b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxRobots, URL: "http://b.example/r.txt",
 				Origin: canon.Origin{Scheme: "http", Host: canon.Host(fmt.Sprintf("h%d.example", i)), Port: 80}, Hop: 1}}})
 		}
@@ -456,7 +455,7 @@ func TestMaxPagesIsKeptWhenTheLogIsReadAgain(t *testing.T) {
 		if err := b.s.rewind(queue.Position{Seq: 1, Time: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
-		b.s.catchUp(ledger.StartDelay) // settles, with a visit outstanding
+		b.s.catchUp(hosts.StartDelay) // settles, with a visit outstanding
 		b.finish(v, crawl.Stored, "")
 		for range 10 {
 			time.Sleep(10 * time.Second)
@@ -590,13 +589,13 @@ func TestCleanIsForgottenOnOpening(t *testing.T) {
 	b.links(0, "", "http://a.example/2")
 	b.commit() // with a visit outstanding
 	b.crash()
-	db, err := ledger.OpenDB(b.dir+"/"+ledger.FileName(0), true)
+	db, err := hosts.OpenDB(b.dir+"/"+hosts.FileName(0), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	db.View(func(tx *bolt.Tx) error {
-		if m, _ := ledger.LoadMeta(tx); m.Clean {
+		if m, _ := hosts.LoadMeta(tx); m.Clean {
 			t.Error("the file says closed cleanly, after a kill: a power cut now re-fetches nothing")
 		}
 		return nil
@@ -608,14 +607,14 @@ func TestCleanIsForgottenOnOpening(t *testing.T) {
 func TestTooManyPortsStayRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
-		for i := range ledger.MaxOrigins + 1 {
+		for i := range hosts.MaxOrigins + 1 {
 			b.links(0, "", fmt.Sprintf("http://a.example:%d/", 1000+i))
 		}
 		b.commit()
 		b.crash()
 		b.spec.MaxDepth = 50
 		b.open()
-		last := b.record(fmt.Sprintf("http://a.example:%d/", 1000+ledger.MaxOrigins))
+		last := b.record(fmt.Sprintf("http://a.example:%d/", 1000+hosts.MaxOrigins))
 		if last.Class != crawl.Refused {
 			t.Errorf("%s is %v under origin %s", last.URL, last.Class, b.s.ledger.Hosts["a.example"].Origins[last.Origin].Origin)
 		}
@@ -652,11 +651,11 @@ func TestHostsDoNotHoldMessages(t *testing.T) {
 // load has left open.
 func TestBadFileIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	db, err := ledger.OpenDB(dir+"/"+ledger.FileName(0), false)
+	db, err := hosts.OpenDB(dir+"/"+hosts.FileName(0), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Update(func(tx *bolt.Tx) error { return tx.Bucket(ledger.BucketHosts).Put([]byte{0, 0, 0, 1}, []byte("{")) })
+	db.Update(func(tx *bolt.Tx) error { return tx.Bucket(hosts.BucketHosts).Put([]byte{0, 0, 0, 1}, []byte("{")) })
 	db.Close()
 	j, _ := judge.New(testSpec())
 	if _, err := openShard(dir, 0, j, 1, "me", func() bool { return true }, slog.New(slog.DiscardHandler)); err == nil {
@@ -834,7 +833,7 @@ func TestQuietTimeHoldsNobody(t *testing.T) {
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/")
 		b.s.ledger.Phase.Rewound()
-		b.s.catchUp(ledger.StartLease)
+		b.s.catchUp(hosts.StartLease)
 		if st := b.status(); len(st.Postponed) != 0 || st.Shards[0].DueSoon != 1 {
 			t.Errorf("held %v, due soon %d while the quiet time runs", st.Postponed, st.Shards[0].DueSoon)
 		}

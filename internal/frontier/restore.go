@@ -17,7 +17,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/boltfile"
 	"github.com/curtsy/curtsy/internal/disk"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -56,9 +56,9 @@ func (f *Frontier) sameDir(ctx context.Context, id int, kv jetstream.KeyValue) (
 }
 
 // wrote reports whether the owner that a record names was the last to write a file.
-func wrote(m ledger.Meta, rec queue.Record) bool { return m.Epoch == rec.Epoch && m.Owner == rec.Owner }
+func wrote(m hosts.Meta, rec queue.Record) bool { return m.Epoch == rec.Epoch && m.Owner == rec.Owner }
 
-func (f *Frontier) path(id int) string { return filepath.Join(f.opt.Dir, ledger.FileName(id)) }
+func (f *Frontier) path(id int) string { return filepath.Join(f.opt.Dir, hosts.FileName(id)) }
 
 // attainable is nil, or why a shard had better not be taken: its state is in another directory and
 // nowhere else. Taking the shard would make that state unusable.
@@ -111,7 +111,7 @@ func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (u
 		if before.Owner == f.opt.Instance { // else the shard was elsewhere
 			f.log.Warn("the shard's file is missing, although this frontier was its last owner: restoring it", "shard", id, "file", path, "from", from)
 		}
-	case err != nil && !errors.Is(err, ledger.ErrUnreadable):
+	case err != nil && !errors.Is(err, hosts.ErrUnreadable):
 		return nil, err
 	case err != nil:
 		f.log.Error("the shard's file cannot be read: restoring it", "shard", id, "from", from, "error", err)
@@ -155,7 +155,7 @@ func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (u
 
 // reportLoss warns when the file of a shard that somebody owned before has nothing in it. In one
 // process there are no checkpoints, so what is left is what the event log still has.
-func (f *Frontier) reportLoss(ctx context.Context, s *shard, own *queue.Ownership) {
+func (f *Frontier) reportLoss(ctx context.Context, s *Shard, own *queue.Ownership) {
 	before := own.Predecessor()
 	if !f.opt.Embedded || s.was.Epoch > 0 || before == (queue.Record{}) {
 		return
@@ -244,7 +244,7 @@ func (f *Frontier) restore(ctx context.Context, id int, name, path string) (err 
 		return err
 	}
 	if err := arrive(temp, name, info.Size(), time.Now()); err != nil {
-		if errors.Is(err, ledger.ErrUnreadable) {
+		if errors.Is(err, hosts.ErrUnreadable) {
 			err = fmt.Errorf("checkpoint %s: %w: %w", name, queue.ErrNoSnapshot, err)
 		}
 		return err
@@ -328,26 +328,26 @@ func syncDir(dir string) error {
 
 // peekFile reads what a shard's file says of itself. The error is os.ErrNotExist when there is no
 // file, and ledger.ErrUnreadable when it is damaged.
-func peekFile(path string) (m ledger.Meta, err error) {
+func peekFile(path string) (m hosts.Meta, err error) {
 	if st, err := os.Stat(path); err != nil {
 		return m, err
 	} else if st.Size() == 0 {
-		return m, fmt.Errorf("%s: empty: %w", path, ledger.ErrUnreadable)
+		return m, fmt.Errorf("%s: empty: %w", path, hosts.ErrUnreadable)
 	}
-	db, err := ledger.OpenBolt(path, true)
+	db, err := hosts.OpenBolt(path, true)
 	if err != nil {
-		return m, ledger.Damaged(err)
+		return m, hosts.Damaged(err)
 	}
 	defer db.Close()
 	err = db.View(func(tx *bolt.Tx) (err error) {
-		if tx.Bucket(ledger.BucketMeta) == nil { // its maker was killed before its first commit
-			return fmt.Errorf("%s: empty: %w", path, ledger.ErrUnreadable)
+		if tx.Bucket(hosts.BucketMeta) == nil { // its maker was killed before its first commit
+			return fmt.Errorf("%s: empty: %w", path, hosts.ErrUnreadable)
 		}
-		if err := ledger.CheckFormat(tx, path); err != nil {
+		if err := hosts.CheckFormat(tx, path); err != nil {
 			return err
 		}
-		if m, err = ledger.LoadMeta(tx); err != nil {
-			return fmt.Errorf("%s: %w: %w", path, ledger.ErrUnreadable, err)
+		if m, err = hosts.LoadMeta(tx); err != nil {
+			return fmt.Errorf("%s: %w: %w", path, hosts.ErrUnreadable, err)
 		}
 		return nil
 	})
@@ -357,16 +357,16 @@ func peekFile(path string) (m ledger.Meta, err error) {
 // arrive makes a checkpoint that was just copied to path this machine's: its times are moved to the
 // clock here, as if none had passed since it was made (shiftTimes).
 func arrive(path, name string, size int64, now time.Time) error {
-	db, err := ledger.OpenDB(path, false)
+	db, err := hosts.OpenDB(path, false)
 	if err != nil {
-		return ledger.Damaged(err)
+		return hosts.Damaged(err)
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		m, err := ledger.LoadMeta(tx)
+		m, err := hosts.LoadMeta(tx)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ledger.ErrUnreadable, err)
+			return fmt.Errorf("%w: %w", hosts.ErrUnreadable, err)
 		}
-		m.Mark = ledger.Mark{Name: name, Applied: m.Applied, Size: size}
+		m.Mark = hosts.Mark{Name: name, Applied: m.Applied, Size: size}
 		shift := now.Sub(time.UnixMilli(m.Written))
 		if m.DelayedUntil > 0 {
 			m.DelayedUntil += shift.Milliseconds()
@@ -379,7 +379,7 @@ func arrive(path, name string, size int64, now time.Time) error {
 		return m.Save(tx)
 	})
 	if boltfile.IsDamaged(err) { // in a block: the checkpoint before may be read
-		err = ledger.Damaged(err)
+		err = hosts.Damaged(err)
 	}
 	return errors.Join(err, db.Close())
 }

@@ -16,8 +16,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/racing"
@@ -26,10 +26,10 @@ import (
 
 // dump is all of a shard's state that follows from its log, as texts by what they are about: no
 // times of its own clock, no numbers that only order things.
-func dump(t testing.TB, s *shard) map[string]string {
+func dump(t testing.TB, s *Shard) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	err := s.urls.EachRecord(func(_ *ledger.Host, _ []byte, r *urls.Record) (bool, error) {
+	err := s.urls.EachRecord(func(_ *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 		x := *r
 		x.Order, x.Due = 0, time.Time{}
 		all["url "+string(r.URL)] = fmt.Sprintf("%+v waits %v", x, !r.Due.IsZero())
@@ -98,7 +98,7 @@ func (b *bench) lose() {
 	b.t.Helper()
 	b.crash()
 	b.dir = b.t.TempDir()
-	path := filepath.Join(b.dir, ledger.FileName(0))
+	path := filepath.Join(b.dir, hosts.FileName(0))
 	if err := os.WriteFile(path, b.copy, 0o600); err != nil {
 		b.t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func restoreRun(t *testing.T, seed uint64) {
 	// Hardly anything falls due in so short a time, but when it does must be the same.
 	spec.Recrawl = seed%2 == 0 && spec.MaxPagesPerHost == 0
 	b, control := newBench(t, spec), newBench(t, spec)
-	b.start = ledger.StartLease
+	b.start = hosts.StartLease
 	b.copyState()
 	event := func(ev crawl.Event) {
 		b.event(ev)
@@ -308,7 +308,7 @@ func TestTimesTravelAsDurations(t *testing.T) {
 		t.Run(ahead.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, testSpec("http://a.example/"))
-				b.start = ledger.StartClean
+				b.start = hosts.StartClean
 				b.links(0, "", "http://a.example/", "http://b.example/", "http://b.example/2")
 				for _, v := range b.grant(2) {
 					if v.Host == "b.example" {
@@ -321,7 +321,7 @@ func TestTimesTravelAsDurations(t *testing.T) {
 				}
 				b.copyState()
 				dir := t.TempDir()
-				path := filepath.Join(dir, ledger.FileName(0))
+				path := filepath.Join(dir, hosts.FileName(0))
 				if err := os.WriteFile(path, b.copy, 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -329,13 +329,13 @@ func TestTimesTravelAsDurations(t *testing.T) {
 				if err := arrive(path, b.copyName, 1, there); err != nil {
 					t.Fatal(err)
 				}
-				db, err := ledger.OpenDB(path, true)
+				db, err := hosts.OpenDB(path, true)
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer db.Close()
 				err = db.View(func(tx *bolt.Tx) error {
-					err := ledger.LoadHosts(tx, func(h *ledger.Host) error {
+					err := hosts.LoadHosts(tx, func(h *hosts.Host) error {
 						o := h.Origins[0]
 						left := map[canon.Host]time.Duration{"a.example": time.Hour, "b.example": time.Second}[h.Name]
 						if got := h.Due.Sub(there); got < left || got > left+2*time.Second {
@@ -350,15 +350,15 @@ func TestTimesTravelAsDurations(t *testing.T) {
 						return err
 					}
 					n := 0
-					return errors.Join(tx.Bucket(ledger.BucketLater).ForEach(func(k, _ []byte) error {
-						r, err := urls.DecodeRecord(k[8:], ledger.Records(tx).Get(k[8:]))
+					return errors.Join(tx.Bucket(hosts.BucketLater).ForEach(func(k, _ []byte) error {
+						r, err := urls.DecodeRecord(k[8:], hosts.Records(tx).Get(k[8:]))
 						if n++; n > 2 || err != nil {
 							t.Error("too many wait, or", err)
 						}
 						if got := r.Due.Sub(there); got < 4*time.Second || got > 6*time.Second {
 							t.Errorf("%s is tried again in %v by the other clock, want 5s", r.URL, got)
 						}
-						if !bytes.Equal(k, ledger.LaterKey(nil, r.Due, ledger.KeyHost(k[8:]), r.Order)) {
+						if !bytes.Equal(k, hosts.LaterKey(nil, r.Due, hosts.KeyHost(k[8:]), r.Order)) {
 							t.Errorf("%s waits under another key than its time's", r.URL)
 						}
 						return nil
@@ -379,10 +379,10 @@ func TestRestsTravelAsDurations(t *testing.T) {
 		t.Run(ahead.String(), func(t *testing.T) {
 			fewResident(t)
 			synctest.Test(t, func(t *testing.T) {
-				const hosts = 40
-				b := manyShops(t, hosts, 2)
+				const shops = 40
+				b := manyShops(t, shops, 2)
 				asked := map[canon.Host]time.Time{}
-				for len(asked) < hosts {
+				for len(asked) < shops {
 					for _, v := range b.grant(8) {
 						b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{robotsOK(v.URLs[0].URL)}, Outcome: &crawl.Outcome{
 							Host: v.Host, Requests: 1, Overloads: 1, Delay: v.Delay, RetryAfter: time.Hour,
@@ -391,32 +391,32 @@ func TestRestsTravelAsDurations(t *testing.T) {
 					}
 					b.commit()
 				}
-				if n, _ := b.evicted(); n < hosts/2 {
+				if n, _ := b.evicted(); n < shops/2 {
 					t.Fatalf("%d hosts rest", n)
 				}
 				b.copyState()
 				b.crash()
 				b.dir = t.TempDir()
-				path := filepath.Join(b.dir, ledger.FileName(0))
+				path := filepath.Join(b.dir, hosts.FileName(0))
 				if err := os.WriteFile(path, b.copy, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				db, err := ledger.OpenDB(path, false)
+				db, err := hosts.OpenDB(path, false)
 				if err != nil {
 					t.Fatal(err)
 				}
 				err = db.Update(func(tx *bolt.Tx) error { // as a clock has it that is ahead of ours
-					m, err := ledger.LoadMeta(tx)
+					m, err := hosts.LoadMeta(tx)
 					m.Written += ahead.Milliseconds()
 					return errors.Join(err, shiftTimes(tx, ahead), m.Save(tx))
 				})
 				if err = errors.Join(err, db.Close(), arrive(path, b.copyName, 1, time.Now())); err != nil {
 					t.Fatal(err)
 				}
-				b.start = ledger.StartClean
+				b.start = hosts.StartClean
 				b.open()
 				again := map[canon.Host]bool{}
-				for began := time.Now(); len(again) < hosts && time.Since(began) < 2*time.Hour; time.Sleep(time.Second) {
+				for began := time.Now(); len(again) < shops && time.Since(began) < 2*time.Hour; time.Sleep(time.Second) {
 					for _, v := range b.grant(8) {
 						if since := time.Since(asked[v.Host]); since < time.Hour && !again[v.Host] {
 							t.Fatalf("%s is granted after %v, and its Retry-After was an hour", v.Host, since)
@@ -426,8 +426,8 @@ func TestRestsTravelAsDurations(t *testing.T) {
 					}
 					b.commit()
 				}
-				if len(again) < hosts {
-					t.Errorf("%d of %d hosts are granted within two hours", len(again), hosts)
+				if len(again) < shops {
+					t.Errorf("%d of %d hosts are granted within two hours", len(again), shops)
 				}
 			})
 		})
@@ -441,7 +441,7 @@ func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		b.crash()
-		b.start = ledger.StartLease
+		b.start = hosts.StartLease
 		b.open()
 		clean := func() bool {
 			b.s.ledger.Mu.Lock()
@@ -451,7 +451,7 @@ func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer im.tx.Rollback()
-			m, err := ledger.LoadMeta(im.tx)
+			m, err := hosts.LoadMeta(im.tx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -465,7 +465,7 @@ func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
 			t.Error("not clean after the quiet time")
 		}
 		b.crash()
-		b.start = ledger.StartClean
+		b.start = hosts.StartClean
 		b.open()
 		if h := b.s.ledger.Hosts["a.example"]; !h.Due.After(time.Now()) {
 			t.Error("the delay that was owed after the quiet time is forgotten by the next owner")
@@ -489,7 +489,7 @@ func TestVisitsAreCarriedAlong(t *testing.T) {
 		im.tx.Rollback()
 		time.Sleep(8 * time.Second) // on the way
 		b.crash()
-		b.start = ledger.StartClean
+		b.start = hosts.StartClean
 		b.n += 6
 		b.open()
 		if st := b.status(); st.InFlight != 3 || st.Queued != 0 || st.Shards[0].Outstanding != 2 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/pkg/canon"
 
 	"time"
@@ -13,29 +13,29 @@ import (
 
 // applyRights takes in what a fetcher learned of a file that says more of the use of an origin's
 // pages. at is when the fact was sent. Applied again it changes nothing.
-func (s *shard) applyRights(h *ledger.Host, o *ledger.Origin, a *crawl.RightsFile, at time.Time) error {
+func (s *Shard) applyRights(h *hosts.Host, o *hosts.Origin, a *crawl.RightsFile, at time.Time) error {
 	if a.URL.Origin() != o.Origin || a.State == crawl.RightsUnknown {
 		return nil
 	}
-	i := slices.IndexFunc(o.Rights, func(k ledger.RightsFile) bool { return k.URL == a.URL })
+	i := slices.IndexFunc(o.Rights, func(k hosts.RightsFile) bool { return k.URL == a.URL })
 	if i < 0 {
 		if len(o.Rights) >= crawl.MaxAparts { // robots.txt names others now
 			gone := o.Rights[0].URL
 			o.Rights = slices.Delete(slices.Clone(o.Rights), 0, 1)
-			if err := s.ledger.Drop(ledger.BucketRobots, ledger.RightsKey(h.ID, gone)); err != nil {
+			if err := s.ledger.Drop(hosts.BucketRobots, hosts.RightsKey(h.ID, gone)); err != nil {
 				return err
 			}
 		}
 		i = len(o.Rights)
-		o.Rights = append(slices.Clone(o.Rights), ledger.RightsFile{URL: canon.URL(strings.Clone(string(a.URL)))})
+		o.Rights = append(slices.Clone(o.Rights), hosts.RightsFile{URL: canon.URL(strings.Clone(string(a.URL)))})
 	}
 	k := &o.Rights[i]
 	k.State, k.Reason, k.Due = a.State, strings.Clone(crawl.ShortDetail(a.Reason)), at.Add(a.Fresh)
 	s.ledger.MarkDirty(h)
 	if a.State != crawl.RightsRead {
 		k.Digest = nil
-		return s.ledger.Drop(ledger.BucketRobots, ledger.RightsKey(h.ID, k.URL))
+		return s.ledger.Drop(hosts.BucketRobots, hosts.RightsKey(h.ID, k.URL))
 	}
 	k.Digest = slices.Clone(a.Digest)
-	return s.ledger.Put(ledger.BucketRobots, ledger.RightsKey(h.ID, k.URL), a.Body)
+	return s.ledger.Put(hosts.BucketRobots, hosts.RightsKey(h.ID, k.URL), a.Body)
 }

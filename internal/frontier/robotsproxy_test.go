@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
-	"github.com/curtsy/curtsy/internal/frontier/robotsproxy"
+	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -53,7 +53,7 @@ func TestHopsAreCounted(t *testing.T) {
 			n++
 			return b.hopped(hop(fmt.Sprintf("h%d.%s", n, domain), to(n)))
 		}
-		for range robotsproxy.MaxProxiedADay {
+		for range wellknown.MaxProxiedADay {
 			if got := next("evil.example"); len(got) != 0 {
 				t.Fatalf("hop %d: %+v", n, got)
 			}
@@ -75,18 +75,18 @@ func TestHopsAreCounted(t *testing.T) {
 		b.crash()
 		b.open()
 		over("after a crash")
-		if n := len(b.s.ledger.Hosts["b.example"].Aux); n != robotsproxy.MaxProxiedADay+1 {
-			t.Errorf("%d errands wait, want %d", n, robotsproxy.MaxProxiedADay+1)
+		if n := len(b.s.ledger.Hosts["b.example"].Aux); n != wellknown.MaxProxiedADay+1 {
+			t.Errorf("%d errands wait, want %d", n, wellknown.MaxProxiedADay+1)
 		}
 		time.Sleep(24 * time.Hour)
-		for range robotsproxy.MaxProxiedADay {
+		for range wellknown.MaxProxiedADay {
 			if got := next("evil.example"); len(got) != 0 {
 				t.Fatalf("the next day, hop %d: %+v", n, got)
 			}
 		}
 		over("the next day, past ten")
 		keys := 0
-		b.s.ledger.Tx.Bucket(ledger.BucketRobotsProxy).ForEach(func(k, _ []byte) error { keys++; return nil })
+		b.s.ledger.Tx.Bucket(hosts.BucketRobotsProxy).ForEach(func(k, _ []byte) error { keys++; return nil })
 		if keys != 1 {
 			t.Errorf("%d counts are kept, want those of today", keys)
 		}
@@ -99,8 +99,8 @@ func TestHopsWaitForTheRulesOfTheirHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const o, path = "http://b.example", "http://b.example/r.txt"
 		at := canon.URL(o + "/").Origin()
-		big := "#" + strings.Repeat("x", robotsproxy.ProxyInline) + "\n"
-		small := strings.Repeat("#", robotsproxy.ProxyInline)
+		big := "#" + strings.Repeat("x", wellknown.ProxyInline) + "\n"
+		small := strings.Repeat("#", wellknown.ProxyInline)
 		for _, tt := range []struct {
 			name  string
 			fact  crawl.Robots

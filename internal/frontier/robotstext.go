@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -38,7 +38,7 @@ func (a answers) robotsText(_ context.Context, req []byte, send func(any) error)
 		}
 		for i := range h.Origins {
 			if o := &h.Origins[i]; o.Origin == u.Origin() && o.Copy == crawl.RobotsParsed {
-				body := ledger.RobotsCopy(s.ledger.Tx, h.ID, o.Origin)
+				body := hosts.RobotsCopy(s.ledger.Tx, h.ID, o.Origin)
 				text := strings.ToValidUTF8(string(body[:min(len(body), crawl.MaxRobotsText)]), "?")
 				found = &crawl.RobotsText{Origin: o.Origin.String(), Text: text, Size: len(body)}
 			}

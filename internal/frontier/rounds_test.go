@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
 const day = 24 * time.Hour
@@ -114,7 +114,7 @@ func TestGoneInARound(t *testing.T) {
 		b.answer(v, says(gone))
 		b.wantRound(2, false)
 		v, after := b.nextVisit()
-		if after < recrawl.VerifyGone-time.Minute || after > recrawl.VerifyGone+time.Minute {
+		if after < urls.VerifyGone-time.Minute || after > urls.VerifyGone+time.Minute {
 			t.Errorf("looked for once more after %v", after)
 		}
 		b.answer(v, says(gone))
@@ -200,7 +200,7 @@ func TestRoundsAfterAClockThatWasAhead(t *testing.T) {
 				time.Sleep(365 * day)
 				b := newBench(t, spec)
 				b.crash()
-				b.dir, b.start = dir, ledger.StartClean
+				b.dir, b.start = dir, hosts.StartClean
 				b.open()
 				b.links(0, "", "http://a.example/")
 				b.refillAll()
@@ -211,7 +211,7 @@ func TestRoundsAfterAClockThatWasAhead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, spec)
 				b.crash()
-				b.dir, b.n, b.start = dir, 9, ledger.StartClean
+				b.dir, b.n, b.start = dir, 9, hosts.StartClean
 				b.open()
 				defer b.crash()
 				b.passes()

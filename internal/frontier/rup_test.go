@@ -13,7 +13,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
-	"github.com/curtsy/curtsy/internal/frontier/rupsites"
+	"github.com/curtsy/curtsy/internal/frontier/updates"
 	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
@@ -513,14 +513,14 @@ func TestRUPWaitsForRobots(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		r := w.site()
 		state, ask := polite.State(&r.H.Origins[r.I], time.Now())
-		if what, _ := w.b.s.rupsites.WantNow(r, time.Now()); what == rupsites.RupNothing || state != crawl.RobotsUnreachable || time.Until(ask) < time.Hour {
+		if what, _ := w.b.s.rupsites.WantNow(r, time.Now()); what == updates.RupNothing || state != crawl.RobotsUnreachable || time.Until(ask) < time.Hour {
 			t.Fatalf("the test: wants %d, %v until %v", what, state, ask)
 		}
-		if what, at := w.b.s.rupsites.WantOf(r, time.Now()); what != rupsites.RupNothing || !at.Equal(ask) {
+		if what, at := w.b.s.rupsites.WantOf(r, time.Now()); what != updates.RupNothing || !at.Equal(ask) {
 			t.Errorf("wants %d, at %v, want nothing until %v", what, at, ask)
 		}
 		time.Sleep(time.Until(ask))
-		if what, _ := w.b.s.rupsites.WantOf(r, time.Now()); what == rupsites.RupNothing {
+		if what, _ := w.b.s.rupsites.WantOf(r, time.Now()); what == updates.RupNothing {
 			t.Error("wants nothing when its robots.txt may be asked for")
 		}
 	})

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/rupsites"
-	"github.com/curtsy/curtsy/internal/updates"
+	"github.com/curtsy/curtsy/internal/frontier/updates"
+	mailed "github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
@@ -257,7 +257,7 @@ func (w *rupWorld) mail() {
 // deliver is a report that comes in by mail.
 func (w *rupWorld) deliver(to, text string) {
 	w.t.Helper()
-	_, parts, err := updates.Reports(text, time.Now())
+	_, parts, err := mailed.Reports(text, time.Now())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -403,7 +403,7 @@ func (w *rupWorld) ask(id crawl.VisitID, e *crawl.AuxRequest) (m crawl.RUP) {
 		case rup.GetIndex:
 			var read *rup.Report
 			if read, err = a.Report(); err == nil {
-				_, parts, perr := updates.Parts(read, time.Now())
+				_, parts, perr := mailed.Parts(read, time.Now())
 				err = perr
 				for i := range parts {
 					parts[i].Index = true
@@ -438,7 +438,7 @@ func (w *rupWorld) readSitemap(id crawl.VisitID) crawl.Sitemap {
 }
 
 // site is the record of the site.
-func (w *rupWorld) site() *rupsites.Site { return w.b.s.rupsites.Sites[canon.URL(w.base).Origin()] }
+func (w *rupWorld) site() *updates.RUPSite { return w.b.s.rupsites.Sites[canon.URL(w.base).Origin()] }
 
 // since returns what was asked since the last call.
 func (w *rupWorld) asked() (actions []string, pages []canon.URL) {

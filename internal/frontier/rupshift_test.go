@@ -9,9 +9,9 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/rupsites"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/internal/frontier/updates"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
@@ -26,7 +26,7 @@ func TestRUPTimesAreShifted(t *testing.T) {
 func testRUPTimesAreShifted(t *testing.T, d time.Duration) {
 	waits := []string{"InfoDue", "Retry", "RegisterAt", "ModifyAt", "Tick", "Poll", "Heard", "GapAt"}
 	base := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	was := rupsites.Site{Seq: rup.NewState(base)}
+	was := updates.RUPSite{Seq: rup.NewState(base)}
 	n := 0
 	var each func(v reflect.Value, f func(string, *time.Time))
 	each = func(v reflect.Value, f func(string, *time.Time)) {
@@ -46,14 +46,14 @@ func testRUPTimesAreShifted(t *testing.T, d time.Duration) {
 		n++
 		*at = base.Add(time.Duration(n) * time.Minute)
 	})
-	db, err := ledger.OpenBolt(t.TempDir()+"/x.db", false)
+	db, err := hosts.OpenBolt(t.TempDir()+"/x.db", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	key := append(ledger.HostID(1).Append(nil), "http://a.example"...)
+	key := append(hosts.HostID(1).Append(nil), "http://a.example"...)
 	err = db.Update(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucket(ledger.BucketRUP)
+		b, err := tx.CreateBucket(hosts.BucketRUP)
 		if err != nil {
 			return err
 		}
@@ -64,10 +64,10 @@ func testRUPTimesAreShifted(t *testing.T, d time.Duration) {
 		if err := b.Put(key, v); err != nil {
 			return err
 		}
-		if err := ledger.InRecords[rupsites.Site](ledger.BucketRUP)(tx, times.ShiftBy(d)); err != nil {
+		if err := hosts.InRecords[updates.RUPSite](hosts.BucketRUP)(tx, times.ShiftBy(d)); err != nil {
 			return err
 		}
-		var got rupsites.Site
+		var got updates.RUPSite
 		if err := json.Unmarshal(b.Get(key), &got); err != nil {
 			return err
 		}

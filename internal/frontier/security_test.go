@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/askonce"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 )
 
 // Once the spec wants it an origin is asked for its security.txt, under a visit of its own and once
@@ -56,7 +56,7 @@ func TestSecurityTxt(t *testing.T) {
 		if got := shown(); got == nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%+v", got)
 		}
-		time.Sleep(askonce.Again - time.Hour)
+		time.Sleep(wellknown.AskedAgain - time.Hour)
 		b.learned("http://a.example", "", crawl.VisitID{})
 		if len(asked()) != 0 {
 			t.Errorf("asked again: %+v", asked())

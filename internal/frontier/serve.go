@@ -16,7 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/boltfile"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -35,7 +35,7 @@ func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) 
 		case err == nil: // it should be another's now
 			again.Reset()
 			continue
-		case errors.Is(err, crawl.ErrVersion) || errors.Is(err, ledger.ErrFormat):
+		case errors.Is(err, crawl.ErrVersion) || errors.Is(err, hosts.ErrFormat):
 			return err
 		case boltfile.IsDamaged(err) && f.opt.Embedded:
 			return err // there is no checkpoint, and the log is dropped as it is applied
@@ -142,7 +142,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	}
 	visits := len(s.visits.Outstanding)
 	var once sync.Once
-	ready := func(pending ledger.Start) {
+	ready := func(pending hosts.Start) {
 		once.Do(func() { f.ready(s, own, pending, visits, began) })
 	}
 
@@ -197,7 +197,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 }
 
 // ready tells that a shard which was just taken knows all that is in its log.
-func (f *Frontier) ready(s *shard, own *queue.Ownership, pending ledger.Start, visits int, began time.Time) {
+func (f *Frontier) ready(s *Shard, own *queue.Ownership, pending hosts.Start, visits int, began time.Time) {
 	f.met.ReadyTime.Observe(time.Since(began).Seconds())
 	f.met.Taken.WithLabelValues(pending.String()).Inc()
 	s.ledger.Log.Info("shard acquired", "from", own.Predecessor().Owner, "owed", pending.String(), "visits", visits,
@@ -207,7 +207,7 @@ func (f *Frontier) ready(s *shard, own *queue.Ownership, pending ledger.Start, v
 // openTaken brings a shard that was just taken into memory, in the state in which its owner must
 // have it. It tries again until that succeeds, ctx ends or the shard is lost. A try under way when
 // ctx ends goes on: only an open shard can be handed over in order.
-func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.Ownership) (*shard, ledger.Start, error) {
+func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.Ownership) (*Shard, hosts.Start, error) {
 	trying, cancel := context.WithCancel(f.grace)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -221,7 +221,7 @@ func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.
 	for {
 		s, start, err := f.tryOpen(trying, id, own)
 		switch {
-		case err == nil || f.opt.Embedded || errors.Is(err, ledger.ErrFormat):
+		case err == nil || f.opt.Embedded || errors.Is(err, hosts.ErrFormat):
 			return s, start, err
 		case ctx.Err() != nil || trying.Err() != nil:
 			return nil, 0, err
@@ -241,7 +241,7 @@ func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.
 	}
 }
 
-func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s *shard, st ledger.Start, err error) {
+func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s *Shard, st hosts.Start, err error) {
 	var unreadable []string
 	if !f.opt.Embedded {
 		if unreadable, err = f.prepare(ctx, id, own); err != nil {
@@ -270,7 +270,7 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 }
 
 // begin makes a shard that was opened ours, in its file too. The caller holds its mu.
-func (f *Frontier) begin(s *shard, st ledger.Start, own *queue.Ownership) error {
+func (f *Frontier) begin(s *Shard, st hosts.Start, own *queue.Ownership) error {
 	var unaware time.Duration
 	if own.Predecessor() == (queue.Record{}) {
 		unaware = cmp.Or(f.opt.Term, 10*time.Second)
@@ -300,14 +300,14 @@ func (f *Frontier) quarantine(id int, why error) {
 }
 
 // leave ends granting and renewing for good. It takes the lock itself.
-func (s *shard) leave() {
+func (s *Shard) leave() {
 	s.ledger.Mu.Lock()
 	defer s.ledger.Mu.Unlock()
 	s.ledger.Phase.Leave()
 }
 
 // letGo closes a shard that no other frontier waits for.
-func (f *Frontier) letGo(ctx context.Context, s *shard, own *queue.Ownership, err error) error {
+func (f *Frontier) letGo(ctx context.Context, s *Shard, own *queue.Ownership, err error) error {
 	f.forget(s.ledger.ID)
 	s.ledger.Mu.Lock()
 	idle := len(s.visits.Outstanding) == 0
@@ -340,7 +340,7 @@ func (f *Frontier) release(ctx context.Context, own *queue.Ownership, checkpoint
 }
 
 // drain waits until no visit is outstanding, for at most d.
-func (s *shard) drain(ctx context.Context, d time.Duration) {
+func (s *Shard) drain(ctx context.Context, d time.Duration) {
 	end := time.After(d)
 	t := time.NewTicker(20 * time.Millisecond)
 	defer t.Stop()
@@ -375,7 +375,7 @@ func (f *Frontier) appendTo(ctx context.Context, shard int, data []byte) error {
 const purgeLag = 30 * time.Second
 
 // purge drops from the log what has been applied and committed for a while.
-func (f *Frontier) purge(ctx context.Context, s *shard) error {
+func (f *Frontier) purge(ctx context.Context, s *Shard) error {
 	t := time.NewTicker(purgeLag / 2)
 	defer t.Stop()
 	var old, older uint64
@@ -407,7 +407,7 @@ func (f *Frontier) purge(ctx context.Context, s *shard) error {
 // serveLeases answers the fetchers' requests about one shard until stop is called: renewals, and
 // robots.txt bodies by digest. Who may not act for the shard stays silent. A fetcher asks again as
 // long as its lease lasts, and by then another owner may know better.
-func (f *Frontier) serveLeases(s *shard) (stop func(), err error) {
+func (f *Frontier) serveLeases(s *Shard) (stop func(), err error) {
 	renew, err := f.q.NC.Subscribe(f.names.Renew(s.ledger.ID), func(m *nats.Msg) {
 		r, err := crawl.DecodeRenew(m.Data)
 		if err != nil {
@@ -431,7 +431,7 @@ func (f *Frontier) serveLeases(s *shard) (stop func(), err error) {
 		var body []byte
 		if ref, ok := s.visits.Digests[string(m.Data)]; ok && s.ledger.Phase.MayRead() {
 			s.ledger.Guarded(func() error {
-				body = append(body, s.ledger.Tx.Bucket(ledger.BucketRobots).Get(ref.Key())...)
+				body = append(body, s.ledger.Tx.Bucket(hosts.BucketRobots).Get(ref.Key())...)
 				return nil
 			})
 		}

@@ -8,26 +8,15 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/account"
-	"github.com/curtsy/curtsy/internal/frontier/datafiles"
-	"github.com/curtsy/curtsy/internal/frontier/features"
-	"github.com/curtsy/curtsy/internal/frontier/feeds"
-	"github.com/curtsy/curtsy/internal/frontier/history"
-	"github.com/curtsy/curtsy/internal/frontier/indexnow"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/links"
 	"github.com/curtsy/curtsy/internal/frontier/mirrors"
-	"github.com/curtsy/curtsy/internal/frontier/passes"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
-	"github.com/curtsy/curtsy/internal/frontier/recrawl"
-	"github.com/curtsy/curtsy/internal/frontier/robotsproxy"
-	"github.com/curtsy/curtsy/internal/frontier/rupsites"
-	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
-	"github.com/curtsy/curtsy/internal/frontier/timeline"
+	"github.com/curtsy/curtsy/internal/frontier/schedule"
+	"github.com/curtsy/curtsy/internal/frontier/shard"
+	"github.com/curtsy/curtsy/internal/frontier/updates"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
-	"github.com/curtsy/curtsy/internal/frontier/visits"
-	"github.com/curtsy/curtsy/internal/frontier/websub"
+	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -36,30 +25,30 @@ import (
 // shard is one shard of the frontier: its rooms, and what holds them together. It applies
 // the shard's log, and says where it stands. All methods expect the ledger's Mu held unless
 // they say otherwise.
-type shard struct {
-	account     *account.Account
-	datafiles   *datafiles.DataFiles
-	features    *features.Features
-	history     *history.History
-	robotsProxy *robotsproxy.Proxy
-	ledger      *ledger.Ledger
-	links       *links.Links
+type Shard struct {
+	account     *shard.Account
+	datafiles   *wellknown.DataFiles
+	features    *hosts.Features
+	history     *shard.History
+	robotsProxy *wellknown.RobotsProxy
+	ledger      *hosts.Ledger
+	links       *shard.Links
 	mirrors     *mirrors.Mirrors
-	passes      *passes.Passes
+	passes      *shard.Passes
 	polite      *polite.Polite
-	recrawl     *recrawl.Recrawl
-	rupsites    *rupsites.RUPSites
-	indexnow    *indexnow.IndexNow
-	feeds       *feeds.Feeds
-	websub      *websub.WebSub
-	sitemaps    *sitemaps.Sitemaps
-	timeline    *timeline.Timeline
+	recrawl     *urls.Recrawl
+	rupsites    *updates.RUPSites
+	indexnow    *updates.IndexNow
+	feeds       *wellknown.Feeds
+	websub      *updates.WebSub
+	sitemaps    *wellknown.Sitemaps
+	timeline    *schedule.Timeline
 	urls        *urls.URLs
-	visits      *visits.Visits
+	visits      *schedule.Visits
 
 	traces *tracing.Crawl // nil: none are made
 
-	was ledger.Meta // m as the file was found
+	was hosts.Meta // m as the file was found
 
 	opened time.Time // when the file was read
 	clock  watchClock
@@ -71,13 +60,13 @@ type shard struct {
 }
 
 // newShard makes a shard whose file is still to be opened.
-func newShard(id int, path string, j judge.Judge, log *slog.Logger) *shard {
-	s := &shard{}
+func newShard(id int, path string, j judge.Judge, log *slog.Logger) *Shard {
+	s := &Shard{}
 	s.wire()
 	s.ledger.ID, s.ledger.Path, s.ledger.Log, s.ledger.Judge = id, path, log, j
-	s.ledger.Hosts, s.ledger.ByID = map[canon.Host]*ledger.Host{}, map[ledger.HostID]*ledger.Host{}
-	s.ledger.Domains, s.passes.Filled = map[string]*ledger.Domain{}, map[*ledger.Host]struct{}{}
-	s.visits.Outstanding, s.visits.Digests = map[crawl.VisitID]*ledger.Visit{}, map[string]ledger.RobotsRef{}
+	s.ledger.Hosts, s.ledger.ByID = map[canon.Host]*hosts.Host{}, map[hosts.HostID]*hosts.Host{}
+	s.ledger.Domains, s.passes.Filled = map[string]*hosts.Domain{}, map[*hosts.Host]struct{}{}
+	s.visits.Outstanding, s.visits.Digests = map[crawl.VisitID]*hosts.Visit{}, map[string]hosts.RobotsRef{}
 	s.ledger.EventsOut, s.ledger.PagesOut = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.ledger.Order = s.visits.Schedule
 	s.ledger.Accepts, s.ledger.Reads, s.recrawl.Vouched, s.urls.Planned = s.links.Apply, s.applyRobots, s.rupsites.VouchedUntil, s.recrawl.Plan
@@ -88,10 +77,10 @@ func newShard(id int, path string, j judge.Judge, log *slog.Logger) *shard {
 }
 
 // openShard opens the file of a shard, creating it when there is none, and loads its hosts.
-func openShard(dir string, id int, j judge.Judge, epoch uint64, owner string, valid func() bool, log *slog.Logger) (*shard, error) {
-	s := newShard(id, filepath.Join(dir, ledger.FileName(id)), j, log.With("shard", id))
-	s.ledger.Epoch, s.ledger.Valid, s.visits.AllSlots = epoch, valid, visits.NewSlots()
-	db, err := ledger.OpenDB(s.ledger.Path, false)
+func openShard(dir string, id int, j judge.Judge, epoch uint64, owner string, valid func() bool, log *slog.Logger) (*Shard, error) {
+	s := newShard(id, filepath.Join(dir, hosts.FileName(id)), j, log.With("shard", id))
+	s.ledger.Epoch, s.ledger.Valid, s.visits.AllSlots = epoch, valid, schedule.NewSlots()
+	db, err := hosts.OpenDB(s.ledger.Path, false)
 	if err != nil {
 		return nil, err
 	}
@@ -106,13 +95,13 @@ func openShard(dir string, id int, j judge.Judge, epoch uint64, owner string, va
 	return s, nil
 }
 
-func (s *shard) load(owner string) error {
+func (s *Shard) load(owner string) error {
 	tx, err := s.ledger.DB.Begin(true)
 	if err != nil {
 		return err
 	}
 	s.ledger.Tx = tx
-	if s.ledger.Meta, err = ledger.LoadMeta(tx); err != nil {
+	if s.ledger.Meta, err = hosts.LoadMeta(tx); err != nil {
 		return err
 	}
 	now := time.Now()
@@ -162,8 +151,8 @@ func (s *shard) load(owner string) error {
 // afterReboot queues the last fetches again when the machine went down under us. It is for a broker
 // on this very machine: what that acknowledged in the last seconds may never have reached a disk.
 // The caller holds mu.
-func (s *shard) afterReboot() error {
-	boot := ledger.BootID()
+func (s *Shard) afterReboot() error {
+	boot := hosts.BootID()
 	if s.ledger.Meta.BootID == boot {
 		return nil
 	}
@@ -179,7 +168,7 @@ func (s *shard) afterReboot() error {
 
 // justVisited has every host count as visited at last: what an owner must do when it cannot know
 // better.
-func (s *shard) justVisited(last time.Time) {
+func (s *Shard) justVisited(last time.Time) {
 	// for those that sleep
 	s.ledger.Meta.DelayedUntil = max(s.ledger.Meta.DelayedUntil, last.UnixMilli())
 	for _, h := range s.ledger.Hosts {
@@ -189,7 +178,7 @@ func (s *shard) justVisited(last time.Time) {
 }
 
 // hostVisited has a host count as visited at last.
-func (s *shard) hostVisited(h *ledger.Host, last time.Time) {
+func (s *Shard) hostVisited(h *hosts.Host, last time.Time) {
 	if t := last.Add(max(s.polite.DelayOf(h).D, h.Delay)); h.Due.Before(t) {
 		h.Due, h.DueReason = t, ""
 		s.ledger.MarkDirty(h)
@@ -197,13 +186,13 @@ func (s *shard) hostVisited(h *ledger.Host, last time.Time) {
 }
 
 // holdsHost reports whether a room has a host by its address.
-func (s *shard) holdsHost(h *ledger.Host) bool {
+func (s *Shard) holdsHost(h *hosts.Host) bool {
 	return s.passes.Fills(h) || s.rupsites.Knows(h)
 }
 
 // hostLoaded has a host that rested follow what all in memory were told meanwhile: that they count
 // as visited, that they were slowed down, that the clock was wrong.
-func (s *shard) hostLoaded(h *ledger.Host, now time.Time) {
+func (s *Shard) hostLoaded(h *hosts.Host, now time.Time) {
 	if s.ledger.Meta.DelayedUntil > 0 {
 		s.hostVisited(h, time.UnixMilli(s.ledger.Meta.DelayedUntil))
 	}
@@ -220,7 +209,7 @@ func (s *shard) hostLoaded(h *ledger.Host, now time.Time) {
 
 // close commits what there is and closes the file. Nothing is committed if the shard was just
 // handed over. clean says that its owner leaves the shard in order: no visit is outstanding then.
-func (s *shard) close(clean bool) error {
+func (s *Shard) close(clean bool) error {
 	s.ledger.Mu.Lock()
 	defer s.ledger.Mu.Unlock()
 	if s.ledger.DB == nil {
@@ -246,7 +235,7 @@ func (s *shard) close(clean bool) error {
 
 // apply applies a batch of the shard's log in order. It takes the lock itself. An event that cannot
 // be decoded can never succeed: it is reported and passed over.
-func (s *shard) apply(batch []queue.Entry) error {
+func (s *Shard) apply(batch []queue.Entry) error {
 	for _, e := range batch {
 		s.ledger.Mu.Lock()
 		err := s.ledger.Guarded(func() error { return s.applyOne(e) })
@@ -258,7 +247,7 @@ func (s *shard) apply(batch []queue.Entry) error {
 	return nil
 }
 
-func (s *shard) applyOne(e queue.Entry) error {
+func (s *Shard) applyOne(e queue.Entry) error {
 	if err := s.ledger.Phase.MayWrite(); err != nil {
 		return err
 	}
@@ -272,15 +261,15 @@ func (s *shard) applyOne(e queue.Entry) error {
 		return s.ledger.Fail(err)
 	}
 	s.ledger.Meta.Seq, s.ledger.Meta.SeqTime = e.Seq, e.Time.UnixNano()
-	s.ledger.Meta.Applied += int64(len(e.Data)) + ledger.EntryOverhead
-	if s.ledger.Changes >= ledger.CommitChanges {
+	s.ledger.Meta.Applied += int64(len(e.Data)) + hosts.EntryOverhead
+	if s.ledger.Changes >= hosts.CommitChanges {
 		return s.ledger.Commit(true)
 	}
 	return nil
 }
 
 // applyEvent applies one event. sent is the server's time of it.
-func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
+func (s *Shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	now := time.Now()
 	if err := s.followClock(now); err != nil {
 		return err
@@ -311,14 +300,14 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 		if h, err := s.ledger.HostNamed(p.Origin.Host); err != nil {
 			return err
 		} else if h != nil && !ev.Visit.IsZero() && s.ledger.Meta.Lost.IsLost(ev.Visit) {
-			if err := s.passes.ProbeLost(h, func(o *ledger.Origin) bool { return o.Origin == p.Origin }, now); err != nil {
+			if err := s.passes.ProbeLost(h, func(o *hosts.Origin) bool { return o.Origin == p.Origin }, now); err != nil {
 				return err
 			}
 		}
 	}
 	take := s.links.Apply
 	if ev.Forward {
-		take = s.links.Take
+		take = s.links.Receive
 	}
 	for i := range ev.Links {
 		if i > 0 && ev.Links[i].FoundOn.Host() != ev.Links[i-1].FoundOn.Host() {
@@ -405,7 +394,7 @@ func (s *shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 }
 
 // position is where the log was applied to.
-func (s *shard) position() queue.Position {
+func (s *Shard) position() queue.Position {
 	if s.ledger.Meta.Seq == 0 {
 		return queue.Position{}
 	}
@@ -414,8 +403,8 @@ func (s *shard) position() queue.Position {
 
 // keepCommitted commits at intervals until ctx ends, drops visits whose lease is over, and wakes
 // takers when something falls due. It takes the lock itself.
-func (s *shard) keepCommitted(ctx context.Context) error {
-	t := time.NewTicker(ledger.CommitEvery)
+func (s *Shard) keepCommitted(ctx context.Context) error {
+	t := time.NewTicker(hosts.CommitEvery)
 	defer t.Stop()
 	for {
 		select {
@@ -445,7 +434,7 @@ func (s *shard) keepCommitted(ctx context.Context) error {
 }
 
 // upkeep does what is due by the clock, and commits.
-func (s *shard) upkeep(now time.Time) error {
+func (s *Shard) upkeep(now time.Time) error {
 	if err := s.visits.Expire(now); err != nil {
 		return err
 	}

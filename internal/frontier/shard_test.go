@@ -10,12 +10,12 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/links"
-	"github.com/curtsy/curtsy/internal/frontier/metrics"
+	"github.com/curtsy/curtsy/internal/frontier/schedule"
+	"github.com/curtsy/curtsy/internal/frontier/shard"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
-	"github.com/curtsy/curtsy/internal/frontier/visits"
 	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -29,10 +29,10 @@ type bench struct {
 	id    int       // of the shard
 	lines io.Writer // the crawl log
 	spec  crawl.Spec
-	s     *shard
+	s     *Shard
 	log   []queue.Entry
 	n     int // epochs
-	start ledger.Start
+	start hosts.Start
 
 	copy     []byte // the last checkpoint
 	copyName string
@@ -63,13 +63,13 @@ func driven(t testing.TB) {
 func newBenchOf(t testing.TB, spec crawl.Spec, id int) *bench {
 	b := &bench{t: t, dir: t.TempDir(), spec: spec, id: id}
 	b.open()
-	b.start = ledger.StartDelay // from now on it was killed
+	b.start = hosts.StartDelay // from now on it was killed
 	t.Cleanup(func() { b.crash() })
 	return b
 }
 
 // outgoing is what a message of the outbox says.
-func (b *bench) outgoing(m ledger.OutMessage) []byte {
+func (b *bench) outgoing(m hosts.OutMessage) []byte {
 	b.t.Helper()
 	data, err := b.s.ledger.Outgoing(m)
 	if err != nil || len(data) != m.Size {
@@ -90,7 +90,7 @@ func (b *bench) open() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	s.ledger.Metrics = metrics.New(nil)
+	s.ledger.Metrics = store.NewMetrics(nil)
 	s.visits.Notify = make(chan struct{}, 1)
 	s.ledger.CrawlLog = b.lines
 	s.ledger.Budget = &budget.Budget{}
@@ -154,7 +154,7 @@ func mustParse(t testing.TB, raw string) canon.URL {
 
 func (b *bench) grant(n int) []crawl.Visit {
 	b.t.Helper()
-	v, _, err := b.s.visits.Grant(n, visits.MaxGrantBytes, time.Now())
+	v, _, err := b.s.visits.Grant(n, schedule.MaxGrantBytes, time.Now())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestLinksAreSeenOnce(t *testing.T) {
 	if st := b.status(); st.Discovered != 4 || st.Queued != 4 {
 		t.Errorf("status = %+v, want 4 discovered and queued", st)
 	}
-	b.s.links.Recent = links.Recent{} // the store must know them too
+	b.s.links.Recent = shard.Recent{} // the store must know them too
 	b.links(2, "http://b.example/", "http://a.example/x", "http://b.example/")
 	if st := b.status(); st.Discovered != 4 {
 		t.Errorf("discovered %d after repeats, want 4", st.Discovered)

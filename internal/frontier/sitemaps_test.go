@@ -12,7 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
-	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
+	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -129,26 +129,26 @@ func TestSitemapsLeftAlone(t *testing.T) {
 	if got := b.sitemapsOf("a.example"); got != nil {
 		t.Errorf("of a host without pages: %v", got)
 	}
-	b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://a.example/s", Origin: canon.URL("http://a.example/").Origin(), Hop: sitemaps.SitemapIndexes + 1}}})
+	b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://a.example/s", Origin: canon.URL("http://a.example/").Origin(), Hop: wellknown.SitemapIndexes + 1}}})
 	if got := b.sitemapsOf("a.example"); got != nil {
 		t.Errorf("too deep: %v", got)
 	}
 	b = newBench(t, withSitemaps("http://a.example/"))
 	b.links(0, "", "http://a.example/")
 	var lines strings.Builder
-	for i := range sitemaps.MaxOwnSitemaps + 5 {
+	for i := range wellknown.MaxOwnSitemaps + 5 {
 		fmt.Fprintf(&lines, "Sitemap: /s%d.xml\nSitemap: http://b.example/%d\n", i, i)
 	}
 	b.learned("http://a.example", lines.String(), crawl.VisitID{})
-	if own, other := b.s.ledger.Hosts["a.example"].Sitemaps, b.s.ledger.Hosts["b.example"].Sitemaps; own != sitemaps.MaxOwnSitemaps || other != sitemaps.MaxOtherSitemaps {
+	if own, other := b.s.ledger.Hosts["a.example"].Sitemaps, b.s.ledger.Hosts["b.example"].Sitemaps; own != wellknown.MaxOwnSitemaps || other != wellknown.MaxOtherSitemaps {
 		t.Errorf("%d sitemaps of its own and %d of another host's by one robots.txt", own, other)
 	}
 	h := b.s.ledger.Hosts["b.example"]
-	h.Sitemaps = sitemaps.MaxHostSitemaps - 1
+	h.Sitemaps = wellknown.MaxHostSitemaps - 1
 	for _, path := range []string{"last", "late", "later"} {
 		b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://b.example/" + canon.URL(path), Origin: canon.URL("http://b.example/").Origin()}}})
 	}
-	if h.Sitemaps != sitemaps.MaxHostSitemaps || h.SitemapsDue != sitemaps.MaxOtherSitemaps+1 {
+	if h.Sitemaps != wellknown.MaxHostSitemaps || h.SitemapsDue != wellknown.MaxOtherSitemaps+1 {
 		t.Errorf("%d sitemaps of one host, %d due", h.Sitemaps, h.SitemapsDue)
 	}
 }
@@ -167,7 +167,7 @@ func TestManySitemaps(t *testing.T) {
 		}
 		b.event(crawl.Event{Aux: aux})
 		b.event(crawl.Event{Aux: aux})
-		if h := b.s.ledger.Hosts["a.example"]; h.SitemapsDue != n || len(h.Aux) > sitemaps.SitemapAux {
+		if h := b.s.ledger.Hosts["a.example"]; h.SitemapsDue != n || len(h.Aux) > wellknown.SitemapAux {
 			t.Fatalf("%d due, %d errands", h.SitemapsDue, len(h.Aux))
 		}
 		read := map[canon.URL]int{}
@@ -495,7 +495,7 @@ func TestSitemapsOfAMirror(t *testing.T) {
 		if got := fmt.Sprint(b.sitemapsOf("x.example")); got != "[https://x.example/s.xml for https://x.example]" || h.SitemapsDue != 1 {
 			t.Errorf("while it is a mirror: %s, %d due", got, h.SitemapsDue)
 		}
-		b.s.sitemaps.Retries = append(b.s.sitemaps.Retries, sitemaps.SitemapRetryAt{Key: sitemaps.Key(h.ID, &crawl.AuxRequest{URL: "http://x.example/s.xml", Origin: canon.URL("http://x.example/").Origin()})})
+		b.s.sitemaps.Retries = append(b.s.sitemaps.Retries, wellknown.SitemapRetryAt{Key: wellknown.SitemapKey(h.ID, &crawl.AuxRequest{URL: "http://x.example/s.xml", Origin: canon.URL("http://x.example/").Origin()})})
 		if err := b.s.sitemaps.Upkeep(time.Now()); err != nil || len(b.s.sitemaps.Retries) != 0 || h.SitemapsDue != 1 {
 			t.Errorf("tried once more while it is a mirror: %v, %d due, %v", b.s.sitemaps.Retries, h.SitemapsDue, err)
 		}

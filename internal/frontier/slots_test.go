@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/visits"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -18,7 +18,7 @@ func (b *bench) manyHosts(domain string, n int) {
 	b.t.Helper()
 	var urls []string
 	for i := range n {
-		if urls = append(urls, fmt.Sprintf("http://h%d.%s/", i, domain)); len(urls) == ledger.NewHostsPage || i == n-1 {
+		if urls = append(urls, fmt.Sprintf("http://h%d.%s/", i, domain)); len(urls) == hosts.NewHostsPage || i == n-1 {
 			b.links(1, "", urls...)
 			urls = nil
 		}
@@ -45,7 +45,7 @@ func TestADomainHasAQuarterOfTheVisits(t *testing.T) {
 			b.links(1, "", fmt.Sprintf("http://www.other%d.example/", i))
 		}
 		first := b.grant(slots)
-		if n := ofDomain(first, "slow.example"); len(first) != slots || n > slots/visits.SlotsShare {
+		if n := ofDomain(first, "slow.example"); len(first) != slots || n > slots/schedule.SlotsShare {
 			t.Fatalf("%d visits, %d to slow hosts of one domain, while hosts of others are due", len(first), n)
 		}
 		// The others answer, again and again; those do not.
@@ -65,7 +65,7 @@ func TestADomainHasAQuarterOfTheVisits(t *testing.T) {
 			most = max(most, ofDomain(first, "slow.example"))
 			time.Sleep(2 * time.Second)
 		}
-		if most > slots/visits.SlotsShare {
+		if most > slots/schedule.SlotsShare {
 			t.Errorf("slow hosts of one domain have %d of %d hands", most, slots)
 		}
 	})
@@ -91,7 +91,7 @@ func TestACrawlOfOneDomainHasAllHands(t *testing.T) {
 		b.manyHosts("one.example", 400)
 		b.manyHosts("two.example", 400)
 		vs := b.grant(slots)
-		time.Sleep(2 * visits.PassedOverAgain)
+		time.Sleep(2 * schedule.PassedOverAgain)
 		if vs = append(vs, b.grant(slots-len(vs))...); len(vs) != slots {
 			t.Errorf("%d of %d hands for the only two domains", len(vs), slots)
 		}

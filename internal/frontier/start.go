@@ -5,21 +5,21 @@ import (
 	"errors"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/links"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
 // follow replays the log from where the file stands and goes on with what arrives. Once everything
 // that was in the log at the start is applied, the shard has caught up.
-func (f *Frontier) follow(ctx context.Context, s *shard, start ledger.Start, ready func(ledger.Start)) error {
+func (f *Frontier) follow(ctx context.Context, s *Shard, start hosts.Start, ready func(hosts.Start)) error {
 	if err := f.followLog(ctx, s, start, ready); ctx.Err() == nil {
 		return err
 	}
 	return nil // what cannot be applied any more shows in the shard itself
 }
 
-func (f *Frontier) followLog(ctx context.Context, s *shard, start ledger.Start, ready func(ledger.Start)) error {
+func (f *Frontier) followLog(ctx context.Context, s *Shard, start hosts.Start, ready func(hosts.Start)) error {
 	l := f.logs[s.ledger.ID]
 	last, err := l.Last(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (f *Frontier) followLog(ctx context.Context, s *shard, start ledger.Start, 
 		if err := s.rewind(from); err != nil {
 			return err
 		}
-		start = ledger.StartLease
+		start = hosts.StartLease
 		if last <= from.Seq {
 			caughtUp()
 		}
@@ -72,7 +72,7 @@ func (f *Frontier) followLog(ctx context.Context, s *shard, start ledger.Start, 
 
 // rewind sets the shard back to a position of the log. Nothing is granted until it has caught up
 // again.
-func (s *shard) rewind(to queue.Position) error {
+func (s *Shard) rewind(to queue.Position) error {
 	s.ledger.Mu.Lock()
 	defer s.ledger.Mu.Unlock()
 	if err := s.ledger.Phase.MayWrite(); err != nil {
@@ -86,7 +86,7 @@ func (s *shard) rewind(to queue.Position) error {
 	if to.Time.IsZero() {
 		s.ledger.Meta.SeqTime = 0
 	}
-	s.links.Recent = links.Recent{}
+	s.links.Recent = shard.Recent{}
 	if applied == 0 {
 		return nil // rewound before, and nothing applied since
 	}
@@ -100,25 +100,25 @@ func (s *shard) rewind(to queue.Position) error {
 
 // startOf compares what the file says of its last owner with what the ownership record says of the
 // shard's.
-func (f *Frontier) startOf(s *shard, own *queue.Ownership) ledger.Start {
+func (f *Frontier) startOf(s *Shard, own *queue.Ownership) hosts.Start {
 	f.mu.Lock()
 	again := f.served[s.ledger.ID] // fetchers of this process are alive
 	f.mu.Unlock()
 	before := own.Predecessor()
 	switch {
 	case before == (queue.Record{}) && s.was.Epoch == 0:
-		return ledger.StartNew
+		return hosts.StartNew
 	case own.Clean() && s.was.Clean && s.was.Epoch == before.Epoch && s.was.Owner == before.Owner:
-		return ledger.StartClean
+		return hosts.StartClean
 	case f.opt.Embedded && !again && !s.was.Strangers:
-		return ledger.StartDelay
+		return hosts.StartDelay
 	}
-	return ledger.StartLease
+	return hosts.StartLease
 }
 
 // catchUp ends reading: from now on the shard grants, at once or when what is owed has passed. It
 // returns what was owed, and whether the shard was reading.
-func (s *shard) catchUp(found ledger.Start) (pending ledger.Start, first bool) {
+func (s *Shard) catchUp(found hosts.Start) (pending hosts.Start, first bool) {
 	s.ledger.Mu.Lock()
 	defer s.ledger.Mu.Unlock()
 	if s.ledger.Phase.Read {
@@ -126,9 +126,9 @@ func (s *shard) catchUp(found ledger.Start) (pending ledger.Start, first bool) {
 	}
 	now := time.Now()
 	switch pending = s.ledger.Phase.CaughtUp(found, now); pending {
-	case ledger.StartDelay:
+	case hosts.StartDelay:
 		s.justVisited(now)
-	case ledger.StartLease:
+	case hosts.StartLease:
 		s.justVisited(s.ledger.Phase.Until)
 	}
 	if s.ledger.Judge.Spec.MaxPagesPerHost > 0 {
@@ -136,8 +136,8 @@ func (s *shard) catchUp(found ledger.Start) (pending ledger.Start, first bool) {
 			s.passes.NoticeFull(h) // the last owner may not have been done with it
 		}
 	}
-	s.ledger.Budget.Join(s.ledger.ID, s.visits.Slots(now), s.ledger.Meta.Counts.Bytes, s.ledger.Valid, pending == ledger.StartLease)
-	s.ledger.Log.Info("shard ready", "hosts", s.ledger.KnownHosts(), "queued", s.ledger.Meta.Counts.Queued, "applied", s.ledger.Meta.Seq, "epoch", s.ledger.Epoch, "clean", pending == ledger.StartClean)
-	ledger.Signal(s.visits.Notify)
+	s.ledger.Budget.Join(s.ledger.ID, s.visits.Slots(now), s.ledger.Meta.Counts.Bytes, s.ledger.Valid, pending == hosts.StartLease)
+	s.ledger.Log.Info("shard ready", "hosts", s.ledger.KnownHosts(), "queued", s.ledger.Meta.Counts.Queued, "applied", s.ledger.Meta.Seq, "epoch", s.ledger.Epoch, "clean", pending == hosts.StartClean)
+	hosts.Signal(s.visits.Notify)
 	return pending, true
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -98,9 +98,9 @@ func (s *script) twoCheckpoints() {
 }
 
 // applied waits until the shard's owner has applied everything.
-func (s *script) applied() *shard {
+func (s *script) applied() *Shard {
 	s.c.t.Helper()
-	var sh *shard
+	var sh *Shard
 	until(s.c.t, 20*time.Second, "the log is applied", func() bool {
 		_, sh = s.c.holder(0)
 		if sh == nil {
@@ -254,7 +254,7 @@ func TestAStaleFileIsNeverUsed(t *testing.T) {
 		s.work(40)
 		s.applied()
 		a.stop()
-		stale, err := os.ReadFile(filepath.Join(a.dir, ledger.FileName(0)))
+		stale, err := os.ReadFile(filepath.Join(a.dir, hosts.FileName(0)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestAStaleFileIsNeverUsed(t *testing.T) {
 		a = c.start("a")
 		c.settled("a")
 		s.compare()
-		now, err := os.ReadFile(filepath.Join(a.dir, ledger.FileName(0)))
+		now, err := os.ReadFile(filepath.Join(a.dir, hosts.FileName(0)))
 		if err != nil || bytes.Equal(now, stale) {
 			t.Errorf("the old file is still there (%v)", err)
 		}

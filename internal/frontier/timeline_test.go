@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/timeline"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // timeline asks as a page does.
 func (b *bench) timeline(q timelineRequest) (t crawl.Timeline) {
 	b.t.Helper()
-	a := answers{shards: func() []*shard { return []*shard{b.s} }, spec: func() crawl.Spec { return b.spec }}
+	a := answers{shards: func() []*Shard { return []*Shard{b.s} }, spec: func() crawl.Spec { return b.spec }}
 	raw, err := json.Marshal(q)
 	if err != nil {
 		b.t.Fatal(err)
@@ -122,7 +122,7 @@ func TestTimelineIsBounded(t *testing.T) {
 		begin := time.Now()
 		b.event(crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: 1}, Traces: []crawl.Trace{sent("b.example", begin, 0, 1)}})
 		reported := 0
-		for n := uint64(1); reported < 3*timeline.Keep; n++ {
+		for n := uint64(1); reported < 3*schedule.Keep; n++ {
 			starts := []int{reported}
 			for len(starts) < int(1+n%40) {
 				starts = append(starts, reported+len(starts))
@@ -130,7 +130,7 @@ func TestTimelineIsBounded(t *testing.T) {
 			b.event(crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: n}, Traces: []crawl.Trace{sent("a.example", begin, reported, starts...)}})
 			reported += len(starts)
 			got := b.timeline(timelineRequest{Host: "a.example"}).Requests
-			if len(got) < min(reported, timeline.Keep) || len(got) > timeline.Keep+200 {
+			if len(got) < min(reported, schedule.Keep) || len(got) > schedule.Keep+200 {
 				t.Fatalf("%d requests kept of %d", len(got), reported)
 			}
 			if last := got[len(got)-1].URL; last != fmt.Sprintf("http://a.example/%d", reported-1) {
@@ -195,13 +195,13 @@ func TestTimelineOfAnotherClock(t *testing.T) {
 		if at := got.Requests[1].Start; !at.Equal(begin.Add(5*time.Second - time.Hour)) {
 			t.Errorf("the second request was sent at %v", at)
 		}
-		b.s.ledger.Tx.Bucket(ledger.BucketTimeline).ForEach(func(k, v []byte) error {
+		b.s.ledger.Tx.Bucket(hosts.BucketTimeline).ForEach(func(k, v []byte) error {
 			if len(v) > 120 {
 				t.Errorf("two requests take %d bytes", len(v))
 			}
 			return nil
 		})
-		if err := b.s.ledger.Tx.Bucket(ledger.BucketTimeline).Put([]byte("odd"), nil); err != nil {
+		if err := b.s.ledger.Tx.Bucket(hosts.BucketTimeline).Put([]byte("odd"), nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := shiftTimes(b.s.ledger.Tx, time.Hour); err == nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/timeline"
+	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -24,7 +24,7 @@ func (a answers) timeline(_ context.Context, req []byte, send func(any) error) e
 	if err := json.Unmarshal(req, &q); err != nil {
 		return fmt.Errorf("timeline: %w", err)
 	}
-	if most := 2 * timeline.Keep; q.Limit <= 0 || q.Limit > most {
+	if most := 2 * schedule.Keep; q.Limit <= 0 || q.Limit > most {
 		q.Limit = most
 	}
 	s := a.shardOf(q.Host)

@@ -5,24 +5,23 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
 // vain reports that a result cannot count for r as it stands: it says that the copy held is still
 // good, or leaves it alone, and as far as is known there is none; or its page was handed to a
 // store that is gone.
-func (s *shard) vain(r *urls.Record, id crawl.VisitID, res *crawl.Result) bool {
+func (s *Shard) vain(r *urls.Record, id crawl.VisitID, res *crawl.Result) bool {
 	if res.Class == crawl.Stored && s.ledger.Meta.Lost.IsLost(id) {
 		return true
 	}
-	return !s.urls.IsStored(r) && (res.NotModified || res.Kept || r.Class == crawl.Stored && recrawl.LeavesCopy(res))
+	return !s.urls.IsStored(r) && (res.NotModified || res.Kept || r.Class == crawl.Stored && urls.LeavesCopy(res))
 }
 
 // fetchAnew queues a URL that visit id has seen and of which no copy is held, and
 // writes its record.
-func (s *shard) fetchAnew(h *ledger.Host, k []byte, r *urls.Record, id crawl.VisitID) error {
+func (s *Shard) fetchAnew(h *hosts.Host, k []byte, r *urls.Record, id crawl.VisitID) error {
 	r.Visit = id
 	if r.Class != crawl.Queued {
 		if err := s.mirrors.Refetch(h, r); err != nil {
@@ -33,8 +32,8 @@ func (s *shard) fetchAnew(h *ledger.Host, k []byte, r *urls.Record, id crawl.Vis
 }
 
 // applyMissing queues a URL again that was answered 304 while no copy of it was held.
-func (s *shard) applyMissing(u crawl.Unheld) error {
-	return s.applyUnheld(u, func(h *ledger.Host, k []byte, r *urls.Record) error { return s.fetchAnew(h, k, r, u.Visit) })
+func (s *Shard) applyMissing(u crawl.Unheld) error {
+	return s.applyUnheld(u, func(h *hosts.Host, k []byte, r *urls.Record) error { return s.fetchAnew(h, k, r, u.Visit) })
 }
 
 // whyUnreadable is what explain says of a page that is not held for that reason.
@@ -42,8 +41,8 @@ const whyUnreadable = "this page crashed the indexer's process when it was read;
 
 // applyUnstored notes that a page is not held any more, or never was: because its own time had come
 // (unavailable_after), or because it could not be read.
-func (s *shard) applyUnstored(u crawl.Unheld, class crawl.Class, reason crawl.Reason, detail string, now time.Time) error {
-	return s.applyUnheld(u, func(h *ledger.Host, k []byte, r *urls.Record) error {
+func (s *Shard) applyUnstored(u crawl.Unheld, class crawl.Class, reason crawl.Reason, detail string, now time.Time) error {
+	return s.applyUnheld(u, func(h *hosts.Host, k []byte, r *urls.Record) error {
 		r.Visit = u.Visit
 		if err := s.urls.SetState(h, r, urls.Verdict{Class: class, Reason: reason, Detail: detail, From: cmp.Or(s.ledger.At, now)}); err != nil {
 			return err
@@ -54,7 +53,7 @@ func (s *shard) applyUnstored(u crawl.Unheld, class crawl.Class, reason crawl.Re
 
 // applyUnheld calls f if nothing newer than u's visit is known of u, and, should its outcome have
 // been applied, that said Stored.
-func (s *shard) applyUnheld(u crawl.Unheld, f func(h *ledger.Host, k []byte, r *urls.Record) error) error {
+func (s *Shard) applyUnheld(u crawl.Unheld, f func(h *hosts.Host, k []byte, r *urls.Record) error) error {
 	h, err := s.ledger.HostNamed(u.URL.Host())
 	if err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/links"
-	"github.com/curtsy/curtsy/internal/frontier/sitemaps"
+	"github.com/curtsy/curtsy/internal/frontier/shard"
+	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -70,7 +70,7 @@ func TestURLsThatWaitAreBounded(t *testing.T) {
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/")
 		h := b.s.ledger.Hosts["a.example"]
-		if n := b.s.links.MaxWaiting(h); n != links.WaitingLeast {
+		if n := b.s.links.MaxWaiting(h); n != shard.WaitingLeast {
 			t.Fatalf("%d may wait", n)
 		}
 		b.spec.Delay = time.Second
@@ -80,7 +80,7 @@ func TestURLsThatWaitAreBounded(t *testing.T) {
 		}
 		b.respec(func(s *crawl.Spec) { s.Delay = 10 * time.Minute })
 		was := h.Queued
-		h.Queued = links.WaitingLeast - 1 // as if
+		h.Queued = shard.WaitingLeast - 1 // as if
 		b.links(1, "", "http://a.example/1", "http://a.example/2", "http://a.example/3")
 		if st := b.status(); st.Discovered != 2 || h.LeftOut != 2 {
 			t.Errorf("at the limit: %d left out, %+v", h.LeftOut, st)
@@ -99,7 +99,7 @@ func TestURLsThatWaitAreBounded(t *testing.T) {
 		if st := b.status(); st.Discovered != 4 {
 			t.Errorf("with room again: %+v", st)
 		}
-		h.Refused = links.WaitingLeast - 1
+		h.Refused = shard.WaitingLeast - 1
 		b.links(9, "", "http://a.example/deep1", "http://a.example/deep2")
 		if st := b.status(); st.Discovered != 5 || st.ByReason["depth"] != 1 || h.LeftOut != 3 {
 			t.Errorf("refused at the limit: %d left out, %+v", h.LeftOut, st)
@@ -173,12 +173,12 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 		// Of those asked of one host by others so many are kept, and the next waits for what
 		// the last one named.
 		var aux []crawl.AuxRequest
-		for i := range sitemaps.MaxForeignSitemaps + 5 {
+		for i := range wellknown.MaxForeignSitemaps + 5 {
 			aux = append(aux, crawl.AuxRequest{Kind: crawl.AuxSitemap, URL: canon.URL(fmt.Sprintf("http://b.one.example/%d.xml", i)), Origin: origin, Hop: 1})
 		}
 		b.event(crawl.Event{Aux: aux})
 		h := b.s.ledger.Hosts["b.one.example"]
-		if h.SitemapsForeign != sitemaps.MaxForeignSitemaps || h.Sitemaps != sitemaps.MaxForeignSitemaps {
+		if h.SitemapsForeign != wellknown.MaxForeignSitemaps || h.Sitemaps != wellknown.MaxForeignSitemaps {
 			t.Errorf("%d sitemaps for others, %d in all", h.SitemapsForeign, h.Sitemaps)
 		}
 		for h.ForeignRead.IsZero() {

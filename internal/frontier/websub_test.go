@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/websub"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -118,7 +118,7 @@ func TestWebSub(t *testing.T) {
 		if next := *b.updates(crawl.SourceFeed).Next; time.Until(next) < 20*time.Hour {
 			t.Errorf("a feed that a hub tells of is read in %v", time.Until(next))
 		}
-		time.Sleep(websub.Patience)
+		time.Sleep(updates.Patience)
 		if intends("subscribe") {
 			t.Error("confirmed long after it was asked for")
 		}
@@ -220,7 +220,7 @@ func TestWebSubHubMoves(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.commit()
-			if v := b.s.ledger.Tx.Bucket(ledger.BucketWebSub); v.Stats().KeyN != 1 {
+			if v := b.s.ledger.Tx.Bucket(hosts.BucketWebSub); v.Stats().KeyN != 1 {
 				t.Errorf("%d topics", v.Stats().KeyN)
 			} else if _, r := v.Cursor().First(); !strings.Contains(string(r), `"hub":"`+string(want)+`"`) {
 				t.Errorf("%s, want %s", r, want)
@@ -258,28 +258,28 @@ func TestWebSubLimits(t *testing.T) {
 		}
 		count := func() int {
 			b.commit()
-			return b.s.ledger.Tx.Bucket(ledger.BucketWebSub).Stats().KeyN
+			return b.s.ledger.Tx.Bucket(hosts.BucketWebSub).Stats().KeyN
 		}
 		if err := b.s.websub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: "http://b.example/feed"}, time.Now()); err != nil || count() != 1 {
 			t.Errorf("a feed speaks for another: %d, %v", count(), err)
 		}
 		names("http://a.example/"+strings.Repeat("x", 512), testHub)
-		for i := range 2 * websub.MaxPerDomain {
+		for i := range 2 * updates.MaxPerDomain {
 			names(fmt.Sprintf("http://a.example/%d", i), testHub)
 		}
-		if n := count(); n != websub.MaxPerDomain {
+		if n := count(); n != updates.MaxPerDomain {
 			t.Errorf("%d topics of a domain", n)
 		}
-		for i := range websub.MaxPerHub + 10 {
+		for i := range updates.MaxPerHub + 10 {
 			names(fmt.Sprintf("http://d%d.example/feed", i), testHub)
 		}
-		if n := count(); n != websub.MaxPerHub {
+		if n := count(); n != updates.MaxPerHub {
 			t.Errorf("%d topics at a hub", n)
 		}
-		for i := range websub.MaxHubs + 10 {
+		for i := range updates.MaxHubs + 10 {
 			names(fmt.Sprintf("http://e%d.example/feed", i), fmt.Sprintf("http://hub%d.example/", i))
 		}
-		if n := count(); n != websub.MaxPerHub+websub.MaxHubs-1 {
+		if n := count(); n != updates.MaxPerHub+updates.MaxHubs-1 {
 			t.Errorf("%d topics", n)
 		}
 		for _, change := range []func(*crawl.Spec){func(s *crawl.Spec) { s.UpdatesWebSub = "" }, func(s *crawl.Spec) { s.Feeds = false }, func(s *crawl.Spec) { s.Recrawl = false }} {
@@ -288,7 +288,7 @@ func TestWebSubLimits(t *testing.T) {
 			b := newBench(t, spec)
 			b.links(0, "", "http://a.example/")
 			h := b.s.ledger.Hosts["a.example"]
-			if err := b.s.websub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: testFeed}, time.Now()); err != nil || b.s.ledger.Tx.Bucket(ledger.BucketWebSub).Stats().KeyN != 0 {
+			if err := b.s.websub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: testFeed}, time.Now()); err != nil || b.s.ledger.Tx.Bucket(hosts.BucketWebSub).Stats().KeyN != 0 {
 				t.Error("subscribed", err)
 			}
 		}

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/features"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -17,10 +16,10 @@ import (
 // What this shard tells others of its own origins, without a request where what it holds will do.
 
 // MirrorsFeature finds out which origins are mirrors, and has their URLs be the main host's.
-func (s *Mirrors) MirrorsFeature() features.Feature {
+func (s *Mirrors) MirrorsFeature() hosts.Feature {
 	answer := func(a *crawl.Answer, _, now time.Time) error { return s.answer(a, now) }
-	return features.Feature{
-		Aux: map[crawl.AuxKind]features.AuxKind{
+	return hosts.Feature{
+		Aux: map[crawl.AuxKind]hosts.AuxKind{
 			crawl.AuxClaim:  {Want: s.wantClaim, From: claimFrom, Awaited: true, Answer: answer},
 			crawl.AuxSample: {Want: s.wantSample, From: polite.PageFrom, Answer: answer},
 			crawl.AuxTwin:   {Want: s.wantTwin, From: polite.AtOnce, Answer: answer},
@@ -35,7 +34,7 @@ func ClaimOf(body []byte, o canon.Origin) crawl.Claim {
 	c := crawl.Claim{Kind: crawl.ClaimNone}
 	sum := robots.Digest(body)
 	c.Digest = sum[:]
-	switch said := robots.Parse(body).Claim(ledger.RobotsOrigin(o)); said.Kind {
+	switch said := robots.Parse(body).Claim(hosts.RobotsOrigin(o)); said.Kind {
 	case robots.ClaimSelf:
 		c.Kind = crawl.ClaimSelf
 	case robots.ClaimTarget:
@@ -48,10 +47,10 @@ func ClaimOf(body []byte, o canon.Origin) crawl.Claim {
 }
 
 // copiedClaim is what the copy of an origin's robots.txt says, however old it is.
-func (s *Mirrors) copiedClaim(h *ledger.Host, o *ledger.Origin) (c crawl.Claim) {
+func (s *Mirrors) copiedClaim(h *hosts.Host, o *hosts.Origin) (c crawl.Claim) {
 	switch o.Copy {
 	case crawl.RobotsParsed:
-		c = ClaimOf(ledger.RobotsCopy(s.ledger.Tx, h.ID, o.Origin), o.Origin)
+		c = ClaimOf(hosts.RobotsCopy(s.ledger.Tx, h.ID, o.Origin), o.Origin)
 	case crawl.RobotsUnavailable:
 		c.Kind = crawl.ClaimNone
 	default:
@@ -66,7 +65,7 @@ func (s *Mirrors) copiedClaim(h *ledger.Host, o *ledger.Origin) (c crawl.Claim) 
 // heldClaim is what an origin's robots.txt says, if that can be told without asking for it: the
 // copy is in use, or it is not the time to ask. A server that has given nothing but errors for 30
 // days has nothing to say, although it counts as having no rules.
-func (s *Mirrors) heldClaim(h *ledger.Host, o *ledger.Origin, now time.Time) (c crawl.Claim, ok bool) {
+func (s *Mirrors) heldClaim(h *hosts.Host, o *hosts.Origin, now time.Time) (c crawl.Claim, ok bool) {
 	state, ask := polite.State(o, now)
 	if !ask.After(now) || state == crawl.RobotsPending {
 		return c, false
@@ -78,12 +77,12 @@ func (s *Mirrors) heldClaim(h *ledger.Host, o *ledger.Origin, now time.Time) (c 
 }
 
 // wantClaim answers what an origin says of itself, if that can be told without a request.
-func (s *Mirrors) wantClaim(e *crawl.AuxRequest, now time.Time) (*ledger.Host, error) {
+func (s *Mirrors) wantClaim(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
 	h, i, known, err := s.askedOf(e)
 	if err != nil {
 		return nil, err
 	}
-	if h != nil && len(h.Aux) >= features.MaxAux {
+	if h != nil && len(h.Aux) >= hosts.MaxAux {
 		return nil, s.features.Reply(e, tooManyAsk)
 	}
 	if known {
@@ -95,12 +94,12 @@ func (s *Mirrors) wantClaim(e *crawl.AuxRequest, now time.Time) (*ledger.Host, e
 }
 
 // wantSample answers with a page that is to be compared, if it is known without a request.
-func (s *Mirrors) wantSample(e *crawl.AuxRequest, now time.Time) (*ledger.Host, error) {
+func (s *Mirrors) wantSample(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
 	h, _, known, err := s.askedOf(e)
 	if err != nil {
 		return nil, err
 	}
-	if h != nil && len(h.Aux) >= features.MaxAux {
+	if h != nil && len(h.Aux) >= hosts.MaxAux {
 		return nil, s.features.Reply(e, tooManyAsk)
 	}
 	if known && e.Hop == 0 {
@@ -112,7 +111,7 @@ func (s *Mirrors) wantSample(e *crawl.AuxRequest, now time.Time) (*ledger.Host, 
 }
 
 // wantTwin does what the owner of an origin's twin wants of it. That needs no request.
-func (s *Mirrors) wantTwin(e *crawl.AuxRequest, now time.Time) (*ledger.Host, error) {
+func (s *Mirrors) wantTwin(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
 	h, i, known, err := s.askedOf(e)
 	switch {
 	case err != nil:
@@ -127,7 +126,7 @@ func (s *Mirrors) wantTwin(e *crawl.AuxRequest, now time.Time) (*ledger.Host, er
 var tooManyAsk = crawl.Answer{Claim: crawl.Claim{Reason: "too many auxiliary requests for its host"}, Sample: crawl.Sample{Reason: "too many auxiliary requests for its host"}}
 
 // askedOf is where the origin of an errand's URL is, if it is known.
-func (s *Mirrors) askedOf(e *crawl.AuxRequest) (h *ledger.Host, i int, known bool, err error) {
+func (s *Mirrors) askedOf(e *crawl.AuxRequest) (h *hosts.Host, i int, known bool, err error) {
 	if h, err = s.ledger.HostNamed(e.URL.Host()); h != nil {
 		i, known = h.OriginIndex(e.URL.Origin())
 	}
@@ -136,7 +135,7 @@ func (s *Mirrors) askedOf(e *crawl.AuxRequest) (h *ledger.Host, i int, known boo
 
 // claimFrom is when it may be asked what an origin says of itself: not while another host is asked
 // for its robots.txt.
-func claimFrom(h *ledger.Host, e *crawl.AuxRequest, now time.Time) (t time.Time) {
+func claimFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) (t time.Time) {
 	if i, ok := h.OriginIndex(e.URL.Origin()); ok {
 		if state, ask := polite.State(&h.Origins[i], now); state == crawl.RobotsPending {
 			t = ask
@@ -147,7 +146,7 @@ func claimFrom(h *ledger.Host, e *crawl.AuxRequest, now time.Time) (t time.Time)
 
 // sampleHeld answers with what is known of a page that is stored, or that was seen to be a
 // redirect.
-func (s *Mirrors) sampleHeld(e *crawl.AuxRequest, h *ledger.Host) (done bool, err error) {
+func (s *Mirrors) sampleHeld(e *crawl.AuxRequest, h *hosts.Host) (done bool, err error) {
 	k, v := s.urls.Lookup(h, e.URL)
 	if v == nil {
 		return false, nil
@@ -176,7 +175,7 @@ func sample(r *urls.Record) (sample crawl.Sample, ok bool) {
 
 // answerSamples answers those who wait to compare a page that was just visited for the crawl's own
 // sake: nobody need ask for it again.
-func (s *Mirrors) answerSamples(h *ledger.Host, r *urls.Record, now time.Time) error {
+func (s *Mirrors) answerSamples(h *hosts.Host, r *urls.Record, now time.Time) error {
 	if len(h.Aux) == 0 {
 		return nil
 	}
@@ -197,7 +196,7 @@ func (s *Mirrors) answerSamples(h *ledger.Host, r *urls.Record, now time.Time) e
 
 // AnswerClaims answers those who wait to hear what an origin says of itself, now that its
 // robots.txt was asked for.
-func (s *Mirrors) AnswerClaims(h *ledger.Host, of canon.Origin, now time.Time) error {
+func (s *Mirrors) AnswerClaims(h *hosts.Host, of canon.Origin, now time.Time) error {
 	if len(h.Aux) == 0 {
 		return nil
 	}

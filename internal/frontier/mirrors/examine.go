@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/metrics"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // mirrorStep counts what has become of a mirror record.
-func mirrorStep(m *metrics.Metrics, was, is *mirror.Record) {
+func mirrorStep(m *store.Metrics, was, is *mirror.Record) {
 	if is.Claim == crawl.ClaimTarget && (was.Claim != is.Claim || was.Target != is.Target) {
 		m.Claims.Inc()
 	}
@@ -42,12 +42,12 @@ const (
 
 // Ref names an origin with a mirror record.
 type Ref struct {
-	H *ledger.Host
+	H *hosts.Host
 	I int
 }
 
 // Step lets something happen to an origin's mirror record, does what it asks for and what follows.
-func (s *Mirrors) Step(h *ledger.Host, i int, now time.Time, do func(*mirror.Record, *mirror.Env)) error {
+func (s *Mirrors) Step(h *hosts.Host, i int, now time.Time, do func(*mirror.Record, *mirror.Env)) error {
 	o := &h.Origins[i]
 	m := o.Mirror
 	if m == nil {
@@ -60,7 +60,7 @@ func (s *Mirrors) Step(h *ledger.Host, i int, now time.Time, do func(*mirror.Rec
 	e := s.mirrorEnv(h, i, now)
 	do(m, e)
 	s.ledger.MarkDirty(h)
-	s.ledger.Summary = ledger.Summary{}
+	s.ledger.Summary = hosts.Summary{}
 	if o.Mirror = m; idle(m) {
 		o.Mirror = nil
 		delete(s.Mirrors, Ref{h, i})
@@ -105,7 +105,7 @@ func (s *Mirrors) sendAsks(asks []crawl.AuxRequest) error {
 	return nil
 }
 
-func (s *Mirrors) mirrorEnv(h *ledger.Host, i int, now time.Time) *mirror.Env {
+func (s *Mirrors) mirrorEnv(h *hosts.Host, i int, now time.Time) *mirror.Env {
 	o := &h.Origins[i]
 	_, refresh := polite.State(o, now)
 	e := &mirror.Env{X: o.Origin, Now: now, Refresh: refresh}
@@ -117,7 +117,7 @@ func (s *Mirrors) mirrorEnv(h *ledger.Host, i int, now time.Time) *mirror.Env {
 }
 
 // someOf calls f for some of an origin's URLs, the root first, until f has enough.
-func (s *Mirrors) someOf(h *ledger.Host, i int, f func(r *urls.Record) (enough bool)) {
+func (s *Mirrors) someOf(h *hosts.Host, i int, f func(r *urls.Record) (enough bool)) {
 	root := canon.URL(h.Origins[i].Origin.String() + "/")
 	if k, v := s.urls.Lookup(h, root); v != nil {
 		if r, err := urls.DecodeRecord(k, v); err != nil || f(&r) {
@@ -126,7 +126,7 @@ func (s *Mirrors) someOf(h *ledger.Host, i int, f func(r *urls.Record) (enough b
 	}
 	c := s.ledger.Records().Cursor()
 	n := 0
-	for k, v := c.Seek(h.ID.Append(nil)); k != nil && ledger.KeyHost(k) == h.ID && n < mirrorLook; k, v = c.Next() {
+	for k, v := c.Seek(h.ID.Append(nil)); k != nil && hosts.KeyHost(k) == h.ID && n < mirrorLook; k, v = c.Next() {
 		n++
 		if urls.OriginOf(v) != i {
 			continue
@@ -139,7 +139,7 @@ func (s *Mirrors) someOf(h *ledger.Host, i int, f func(r *urls.Record) (enough b
 
 // mirrorInScope reports whether pages of main may be crawled at all: its root, or what some of the
 // origin's pages are there.
-func (s *Mirrors) mirrorInScope(h *ledger.Host, i int, main canon.Origin) bool {
+func (s *Mirrors) mirrorInScope(h *hosts.Host, i int, main canon.Origin) bool {
 	in := func(pathQuery string) bool {
 		u, err := main.URL(pathQuery)
 		return err == nil && s.ledger.Judge.Scope.Decide(u).In
@@ -158,12 +158,12 @@ func (s *Mirrors) mirrorInScope(h *ledger.Host, i int, main canon.Origin) bool {
 
 // mirrorPages are up to n pages of an origin that can be compared, without some: those stored, then
 // those that its rules let us fetch; the root first.
-func (s *Mirrors) mirrorPages(h *ledger.Host, i, n int, skip []string) []mirror.Sample {
+func (s *Mirrors) mirrorPages(h *hosts.Host, i, n int, skip []string) []mirror.Sample {
 	o := &h.Origins[i]
 	// An old copy will do: whoever fetches the page reads robots.txt first.
 	state, _ := polite.State(o, time.Now())
 	had := o.Copy != crawl.RobotsUnknown && state != crawl.RobotsUnreachable && state != crawl.RobotsPending
-	rules := s.ledger.RobotsFile(h, o).Rules(s.ledger.Judge.Spec.Agent, ledger.RobotsOrigin(o.Origin))
+	rules := s.ledger.RobotsFile(h, o).Rules(s.ledger.Judge.Spec.Agent, hosts.RobotsOrigin(o.Origin))
 	var stored, open []mirror.Sample
 	s.someOf(h, i, func(r *urls.Record) bool {
 		p := mirror.Sample{Path: r.URL.PathQuery()}
@@ -195,7 +195,7 @@ func isRoot(p mirror.Sample) int {
 }
 
 // originPages counts the pages stored of an origin, among the first URLs of its host.
-func (s *Mirrors) originPages(h *ledger.Host, i int) (n int) {
+func (s *Mirrors) originPages(h *hosts.Host, i int) (n int) {
 	s.someOf(h, i, func(r *urls.Record) bool {
 		if r.Class == crawl.Stored {
 			n++
@@ -206,7 +206,7 @@ func (s *Mirrors) originPages(h *ledger.Host, i int) (n int) {
 }
 
 // ClaimRead takes in what an origin's robots.txt says, just read, and tells those who asked.
-func (s *Mirrors) ClaimRead(h *ledger.Host, i int, now time.Time) error {
+func (s *Mirrors) ClaimRead(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if c := s.copiedClaim(h, o); c.Kind > crawl.ClaimNone || o.Mirror != nil {
 		if err := s.Step(h, i, now, func(m *mirror.Record, e *mirror.Env) { m.Read(e, c) }); err != nil {
@@ -315,7 +315,7 @@ func (s *Mirrors) Pending(now time.Time, patience time.Duration) (n int) {
 
 // NoticeMove counts pages that have moved to the same path elsewhere, for good: if the root and
 // three more have, and all that was asked for, the site has.
-func (s *Mirrors) NoticeMove(h *ledger.Host, r *urls.Record, now time.Time) error {
+func (s *Mirrors) NoticeMove(h *hosts.Host, r *urls.Record, now time.Time) error {
 	to, ok := movedTo(r)
 	if !ok {
 		return nil
@@ -351,7 +351,7 @@ func movedTo(r *urls.Record) (to canon.Origin, ok bool) {
 
 // movedPaths are up to movedPages pages of an origin that have moved to main, the root first; none
 // if its root has not, or another page that was asked for has not.
-func (s *Mirrors) movedPaths(h *ledger.Host, i int, main canon.Origin) (paths []string) {
+func (s *Mirrors) movedPaths(h *hosts.Host, i int, main canon.Origin) (paths []string) {
 	against := false
 	s.someOf(h, i, func(r *urls.Record) bool {
 		to, moved := movedTo(r)
@@ -373,7 +373,7 @@ func (s *Mirrors) movedPaths(h *ledger.Host, i int, main canon.Origin) (paths []
 
 // NoticeTwins asks after the twin of a host that has some pages now: the same name with or without
 // www. The one with www. asks; the other, if it was not known by then, gives a hint to ask again.
-func (s *Mirrors) NoticeTwins(h *ledger.Host, now time.Time) error {
+func (s *Mirrors) NoticeTwins(h *hosts.Host, now time.Time) error {
 	if h.Stored == 0 {
 		return nil
 	}
@@ -398,13 +398,13 @@ func (s *Mirrors) NoticeTwins(h *ledger.Host, now time.Time) error {
 			}
 			continue
 		}
-		waits, key := s.ledger.Tx.Bucket(ledger.BucketTwins), []byte(o.Origin.String())
+		waits, key := s.ledger.Tx.Bucket(hosts.BucketTwins), []byte(o.Origin.String())
 		if waits.Get(key) == nil {
 			continue
 		}
 		e := mirror.Env{X: o.Origin}
 		e.Ask(crawl.AuxTwin, twin, "/", crawl.TwinAsk)
-		if err := errors.Join(s.ledger.Drop(ledger.BucketTwins, key), s.sendAsks(e.Asks)); err != nil {
+		if err := errors.Join(s.ledger.Drop(hosts.BucketTwins, key), s.sendAsks(e.Asks)); err != nil {
 			return err
 		}
 	}
@@ -412,7 +412,7 @@ func (s *Mirrors) NoticeTwins(h *ledger.Host, now time.Time) error {
 }
 
 // twinAsked does what the owner of an origin's twin wants of it.
-func (s *Mirrors) twinAsked(e *crawl.AuxRequest, h *ledger.Host, i int, known bool, now time.Time) error {
+func (s *Mirrors) twinAsked(e *crawl.AuxRequest, h *hosts.Host, i int, known bool, now time.Time) error {
 	o := e.URL.Origin()
 	if t, ok := mirror.TwinOf(e.Origin); !ok || t != o {
 		return nil
@@ -423,7 +423,7 @@ func (s *Mirrors) twinAsked(e *crawl.AuxRequest, h *ledger.Host, i int, known bo
 		if known {
 			c = s.copiedClaim(h, &h.Origins[i])
 			c.URLs, c.Led = s.originPages(h, i), int(h.Origins[i].Led)
-		} else if err := s.ledger.Put(ledger.BucketTwins, []byte(o.String()), []byte{1}); err != nil {
+		} else if err := s.ledger.Put(hosts.BucketTwins, []byte(o.String()), []byte{1}); err != nil {
 			return err
 		}
 		return s.features.Reply(e, crawl.Answer{Claim: c})

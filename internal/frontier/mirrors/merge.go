@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
@@ -39,7 +39,7 @@ type Forwarded struct {
 }
 
 // MirrorChanged begins to bring an origin's URLs into agreement with what it has become.
-func (s *Mirrors) MirrorChanged(h *ledger.Host, i int, now time.Time) error {
+func (s *Mirrors) MirrorChanged(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	m := o.Mirror
 	if m == nil { // nothing to remember but this
@@ -76,11 +76,11 @@ const disowned = 4 * polite.MaxVisitURLs
 // had perhaps handed some over, and nobody tells: else they would be fetched again, and now they
 // are not. They are among the first of the queue, where they were taken from; visits are not
 // remembered over a crash.
-func (s *Mirrors) disown(h *ledger.Host, i int) error {
+func (s *Mirrors) disown(h *hosts.Host, i int) error {
 	prefix := append(h.ID.Append(nil), byte(i))
 	c, n := s.ledger.Ready().Cursor(), 0
 	for k, _ := c.Seek(prefix); n < disowned && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
-		key := ledger.URLKey(nil, h.ID, ledger.KeyOrder(k))
+		key := hosts.URLKey(nil, h.ID, hosts.KeyOrder(k))
 		r, err := urls.DecodeRecord(key, s.ledger.Records().Get(key))
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func (s *Mirrors) Resolve(ctx context.Context) error { return s.ledger.InStretch
 // ResolveSome goes through some URLs and reports whether there are more that can
 // be gone through now.
 func (s *Mirrors) ResolveSome(now time.Time) (more bool, err error) {
-	if !s.ledger.Phase.Active() || len(s.ledger.Outbox) >= ledger.MirrorPending {
+	if !s.ledger.Phase.Active() || len(s.ledger.Outbox) >= hosts.MirrorPending {
 		return false, nil
 	}
 	ref, ok := s.unsettled()
@@ -108,7 +108,7 @@ func (s *Mirrors) ResolveSome(now time.Time) (more bool, err error) {
 	if err := s.resolveStretch(ref, now); err != nil {
 		return false, s.ledger.Fail(err)
 	}
-	if s.ledger.Changes >= ledger.CommitChanges {
+	if s.ledger.Changes >= hosts.CommitChanges {
 		err = s.ledger.Commit(true)
 	}
 	_, more = s.unsettled()
@@ -139,7 +139,7 @@ func (s *Mirrors) resolveStretch(ref Ref, now time.Time) error {
 	if from == nil {
 		from = h.ID.Append(nil)
 	}
-	next, err := s.urls.Stretch(from, MirrorStretch, func(of *ledger.Host, _ []byte, r *urls.Record) (bool, error) {
+	next, err := s.urls.Stretch(from, MirrorStretch, func(of *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 		switch {
 		case of != h || int(r.Origin) != i:
 			return false, nil
@@ -152,10 +152,10 @@ func (s *Mirrors) resolveStretch(ref Ref, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if m.Next = next; next == nil || ledger.KeyHost(next) != h.ID {
+	if m.Next = next; next == nil || hosts.KeyHost(next) != h.ID {
 		m.Settling, m.Next = false, nil
 		delete(s.Settling, ref)
-		s.ledger.Summary = ledger.Summary{}
+		s.ledger.Summary = hosts.Summary{}
 		s.ledger.Log.Info("all URLs of an origin were processed after its mirror state changed", "origin", h.Origins[i].Origin.String(), "mirror", m.Mirrored(), "handed_on", m.Sent)
 		if idle(m) {
 			h.Origins[i].Mirror = nil
@@ -168,7 +168,7 @@ func (s *Mirrors) resolveStretch(ref Ref, now time.Time) error {
 
 // collapse makes a URL of a mirror one that is refused and known as the main host's. The
 // caller writes the record.
-func (s *Mirrors) collapse(h *ledger.Host, r *urls.Record) (changed bool, err error) {
+func (s *Mirrors) collapse(h *hosts.Host, r *urls.Record) (changed bool, err error) {
 	m := h.Origins[r.Origin].Mirror
 	u, err := m.Main.URL(r.URL.PathQuery())
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Mirrors) collapse(h *ledger.Host, r *urls.Record) (changed bool, err er
 }
 
 // reopen lets a URL of what was a mirror in again. The caller writes the record.
-func (s *Mirrors) reopen(h *ledger.Host, r *urls.Record, now time.Time) (changed bool, err error) {
+func (s *Mirrors) reopen(h *hosts.Host, r *urls.Record, now time.Time) (changed bool, err error) {
 	if r.Class == crawl.Redirected && r.Next == 0 {
 		return true, s.recrawl.Plan(h, r, now)
 	}
@@ -225,7 +225,7 @@ func (s *Mirrors) Spent(m *mirror.Record) bool {
 
 // Forward hands a URL that is refused as a mirror's to the main host's shard, and returns its
 // detail: what it is there.
-func (s *Mirrors) Forward(h *ledger.Host, r *urls.Record) (detail string) {
+func (s *Mirrors) Forward(h *hosts.Host, r *urls.Record) (detail string) {
 	m := h.Origins[r.Origin].Mirror
 	if !m.Mirrored() {
 		return r.Detail
@@ -247,7 +247,7 @@ func (s *Mirrors) Forward(h *ledger.Host, r *urls.Record) (detail string) {
 
 // Refetch is urls.Refetch for a URL whose origin may be a mirror by now: then it is handed on
 // instead. The caller writes the record.
-func (s *Mirrors) Refetch(h *ledger.Host, r *urls.Record) error {
+func (s *Mirrors) Refetch(h *hosts.Host, r *urls.Record) error {
 	was := r.Detail
 	if r.Class != crawl.Refused || r.Reason != crawl.ReasonMirror {
 		was = "" // it was not handed on yet
@@ -263,7 +263,7 @@ func (s *Mirrors) Refetch(h *ledger.Host, r *urls.Record) error {
 // Visited follows a result: it may be what others wait for to compare, a URL of a mirror is the
 // main host's although its visit went on, and a page that was stored may be what an examination
 // lacked. The caller writes the record.
-func (s *Mirrors) Visited(h *ledger.Host, r *urls.Record, now time.Time) (err error) {
+func (s *Mirrors) Visited(h *hosts.Host, r *urls.Record, now time.Time) (err error) {
 	if err := s.answerSamples(h, r, now); err != nil {
 		return err
 	}

@@ -5,17 +5,15 @@ package mirrors
 import (
 	"time"
 
-	"github.com/curtsy/curtsy/internal/frontier/features"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
-	"github.com/curtsy/curtsy/internal/frontier/recrawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
 // Mirrors are the origins of one shard that are mirrors, or may be.
 type Mirrors struct {
-	features *features.Features
-	ledger   *ledger.Ledger
-	recrawl  *recrawl.Recrawl
+	features *hosts.Features
+	ledger   *hosts.Ledger
+	recrawl  *urls.Recrawl
 	urls     *urls.URLs
 
 	// Mirrors.
@@ -26,6 +24,6 @@ type Mirrors struct {
 }
 
 // New returns them for one shard, with the rooms they stand on.
-func New(features *features.Features, ledger *ledger.Ledger, recrawl *recrawl.Recrawl, urls *urls.URLs) *Mirrors {
+func New(features *hosts.Features, ledger *hosts.Ledger, recrawl *urls.Recrawl, urls *urls.URLs) *Mirrors {
 	return &Mirrors{features: features, ledger: ledger, recrawl: recrawl, urls: urls}
 }

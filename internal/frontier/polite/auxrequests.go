@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 )
 
 // AuxFrom is when an errand may be done.
-func (s *Polite) AuxFrom(h *ledger.Host, e *crawl.AuxRequest, now time.Time) time.Time {
+func (s *Polite) AuxFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) time.Time {
 	if from := s.features.Kinds[e.Kind].From; from != nil {
 		return from(h, e, now)
 	}
@@ -17,11 +17,11 @@ func (s *Polite) AuxFrom(h *ledger.Host, e *crawl.AuxRequest, now time.Time) tim
 }
 
 // AtOnce is the from of errands that never wait.
-func AtOnce(*ledger.Host, *crawl.AuxRequest, time.Time) (t time.Time) { return t }
+func AtOnce(*hosts.Host, *crawl.AuxRequest, time.Time) (t time.Time) { return t }
 
 // hostFrom is when a host may be asked for anything but a robots.txt: not while it asks for longer
 // delays than we wait.
-func hostFrom(h *ledger.Host, _ *crawl.AuxRequest, now time.Time) (t time.Time) {
+func hostFrom(h *hosts.Host, _ *crawl.AuxRequest, now time.Time) (t time.Time) {
 	if o := SlowOrigin(h); o != nil {
 		t = From(o, now)
 	}
@@ -29,7 +29,7 @@ func hostFrom(h *ledger.Host, _ *crawl.AuxRequest, now time.Time) (t time.Time) 
 }
 
 // PageFrom is when a page of an errand's origin may be fetched.
-func PageFrom(h *ledger.Host, e *crawl.AuxRequest, now time.Time) time.Time {
+func PageFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) time.Time {
 	t := hostFrom(h, e, now)
 	if i, ok := h.OriginIndex(e.URL.Origin()); ok {
 		t = mirror.Latest(t, From(&h.Origins[i], now))
@@ -39,7 +39,7 @@ func PageFrom(h *ledger.Host, e *crawl.AuxRequest, now time.Time) time.Time {
 
 // AuxDueBy counts the errands that keep a crawl from being done if it waits until limit, and
 // for another host's robots.txt no longer than patience.
-func (s *Polite) AuxDueBy(h *ledger.Host, limit, now time.Time, patience time.Duration) (n int64) {
+func (s *Polite) AuxDueBy(h *hosts.Host, limit, now time.Time, patience time.Duration) (n int64) {
 	for i := range h.Aux {
 		e := &h.Aux[i]
 		if !s.features.Kinds[e.Kind].Awaited && s.AuxFrom(h, e, now).After(limit) {
@@ -54,7 +54,7 @@ func (s *Polite) AuxDueBy(h *ledger.Host, limit, now time.Time, patience time.Du
 }
 
 // AuxReady returns up to n errands that may be done now.
-func (s *Polite) AuxReady(h *ledger.Host, n int, now time.Time) (list []crawl.AuxRequest) {
+func (s *Polite) AuxReady(h *hosts.Host, n int, now time.Time) (list []crawl.AuxRequest) {
 	for i := range h.Aux {
 		if len(list) == n {
 			break
@@ -67,7 +67,7 @@ func (s *Polite) AuxReady(h *ledger.Host, n int, now time.Time) (list []crawl.Au
 }
 
 // AuxQuota reports that the next visit to h is for errands.
-func (s *Polite) AuxQuota(h *ledger.Host, now time.Time) bool {
+func (s *Polite) AuxQuota(h *hosts.Host, now time.Time) bool {
 	return h.Quota.ForAux() && len(s.AuxReady(h, 1, now)) > 0
 }
 

@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
 // DelayedUntil is when a host that sleeps, or was just woken, may be visited. After an unclean
 // start it counts as visited then.
-func (s *Polite) DelayedUntil(h *ledger.Host) (t time.Time) {
+func (s *Polite) DelayedUntil(h *hosts.Host) (t time.Time) {
 	if s.ledger.Meta.DelayedUntil == 0 || !h.Fresh && !h.Evicted {
 		return t
 	}
@@ -38,7 +38,7 @@ type spacing struct {
 
 // baseDelay is the configured delay as it holds for h: never under a second unless the host is the
 // operator's own, a seed's, or known to be private.
-func (s *Polite) baseDelay(h *ledger.Host) time.Duration {
+func (s *Polite) baseDelay(h *hosts.Host) time.Duration {
 	d := s.ledger.Judge.Spec.Delay
 	if d < minPublicDelay && !s.ledger.Judge.Hurries(h.Name) && !h.Private {
 		d = minPublicDelay
@@ -47,7 +47,7 @@ func (s *Polite) baseDelay(h *ledger.Host) time.Duration {
 }
 
 // DelayOf is the spacing of requests to h: the largest of all that is asked for.
-func (s *Polite) DelayOf(h *ledger.Host) spacing {
+func (s *Polite) DelayOf(h *hosts.Host) spacing {
 	sp := spacing{s.baseDelay(h), "configured"}
 	if sp.D != s.ledger.Judge.Spec.Delay {
 		sp.Source = "default"
@@ -74,11 +74,11 @@ func (s *Polite) DelayOf(h *ledger.Host) spacing {
 }
 
 // Paused reports that the operator wants nothing to be asked of h.
-func (s *Polite) Paused(h *ledger.Host) bool { return s.ledger.Judge.Spec.Hosts[h.Name].Paused }
+func (s *Polite) Paused(h *hosts.Host) bool { return s.ledger.Judge.Spec.Hosts[h.Name].Paused }
 
 // Slowed has h wait for a delay that the operator has set since its last visit ended, for it alone
 // or for all hosts.
-func (s *Polite) Slowed(h *ledger.Host, now time.Time) {
+func (s *Polite) Slowed(h *hosts.Host, now time.Time) {
 	spec := &s.ledger.Judge.Spec
 	if h.Last.IsZero() || h.Delay >= max(spec.Delay, spec.Hosts[h.Name].Delay) {
 		return
@@ -91,7 +91,7 @@ func (s *Polite) Slowed(h *ledger.Host, now time.Time) {
 
 // Lengthened has h wait for a delay that a robots.txt of another host brought since the last visit
 // ended. That visit did not know of it, and the next one may be carried out by another fetcher.
-func (s *Polite) Lengthened(h *ledger.Host, now time.Time) {
+func (s *Polite) Lengthened(h *hosts.Host, now time.Time) {
 	d := s.DelayOf(h).D
 	if h.Last.IsZero() || h.Delay >= d {
 		return
@@ -105,7 +105,7 @@ func (s *Polite) Lengthened(h *ledger.Host, now time.Time) {
 // GrantDelay is what a visit is told. While the address of a host is not known and may turn out
 // private, the fetcher, who sees the address it dials, decides whether the least delay of
 // public hosts applies.
-func (s *Polite) GrantDelay(h *ledger.Host) time.Duration {
+func (s *Polite) GrantDelay(h *hosts.Host) time.Duration {
 	if h.Fetched > 0 || h.Private || !s.ledger.Judge.Spec.AllowPrivate {
 		return s.DelayOf(h).D
 	}
@@ -118,7 +118,7 @@ func (s *Polite) GrantDelay(h *ledger.Host) time.Duration {
 
 // BackOff adapts to what a visit met: doubled, once, as soon as it tells of overload or a time-out;
 // eased by one step at the end of a visit without.
-func (s *Polite) BackOff(h *ledger.Host, o *crawl.Outcome) {
+func (s *Polite) BackOff(h *hosts.Host, o *crawl.Outcome) {
 	switch trouble := o.Overloads > 0 || o.Timeouts > 0; {
 	case trouble && !h.Reported.Trouble:
 		h.Backoff = min(h.Backoff+1, 12)
@@ -130,7 +130,7 @@ func (s *Polite) BackOff(h *ledger.Host, o *crawl.Outcome) {
 
 // RetryIn is how long a URL waits after its nth failed attempt, n from 1: 5 s and 20 s at the
 // ordinary delay, less where the operator hurries his own host.
-func (s *Polite) RetryIn(h *ledger.Host, n int) time.Duration {
+func (s *Polite) RetryIn(h *hosts.Host, n int) time.Duration {
 	d := min(max(5*s.baseDelay(h), time.Second), 5*time.Second)
 	for ; n > 1; n-- {
 		d *= 4
@@ -139,7 +139,7 @@ func (s *Polite) RetryIn(h *ledger.Host, n int) time.Duration {
 }
 
 // RespondedIn keeps a smoothed figure of how long a request takes, for the ETA.
-func (s *Polite) RespondedIn(h *ledger.Host, o *crawl.Outcome) {
+func (s *Polite) RespondedIn(h *hosts.Host, o *crawl.Outcome) {
 	var sum time.Duration
 	n := 0
 	for i := range o.Results {

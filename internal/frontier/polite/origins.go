@@ -4,13 +4,13 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
 // State is what holds for the origin at a moment, and when its robots.txt is to be asked for next.
-func State(o *ledger.Origin, now time.Time) (crawl.RobotsState, time.Time) {
+func State(o *hosts.Origin, now time.Time) (crawl.RobotsState, time.Time) {
 	if o.PendingOn != "" {
 		if again := o.PendingAt.Add(mirror.PendingMax); now.Before(again) {
 			return crawl.RobotsPending, again
@@ -30,9 +30,9 @@ func State(o *ledger.Origin, now time.Time) (crawl.RobotsState, time.Time) {
 }
 
 // From is when the origin may be asked for something at the earliest, its robots.txt included.
-func From(o *ledger.Origin, now time.Time) (t time.Time) {
+func From(o *hosts.Origin, now time.Time) (t time.Time) {
 	if o.Mirror.Mirrored() && o.Mirror.Settling {
-		return now.Add(ledger.CommitEvery) // what is queued is about to be the main host's
+		return now.Add(hosts.CommitEvery) // what is queued is about to be the main host's
 	}
 	state, ask := State(o, now)
 	if state == crawl.RobotsPending || state == crawl.RobotsUnreachable || Slow(o) {
@@ -43,12 +43,12 @@ func From(o *ledger.Origin, now time.Time) (t time.Time) {
 
 // Slow reports that the origin asks for a longer delay than we can keep: its host is
 // held, never hurried.
-func Slow(o *ledger.Origin) bool {
+func Slow(o *hosts.Origin) bool {
 	return o.HasDelay && o.Copy == crawl.RobotsParsed && o.CrawlDelay > CrawlDelayCap
 }
 
 // SlowOrigin returns the origin of h that asks for a longer delay than we can keep, or nil.
-func SlowOrigin(h *ledger.Host) *ledger.Origin {
+func SlowOrigin(h *hosts.Host) *hosts.Origin {
 	for i := range h.Origins {
 		if Slow(&h.Origins[i]) {
 			return &h.Origins[i]

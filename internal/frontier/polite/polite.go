@@ -4,17 +4,16 @@
 package polite
 
 import (
-	"github.com/curtsy/curtsy/internal/frontier/features"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
 // Polite says when the hosts of one shard may be asked. It keeps no state of its own.
 type Polite struct {
-	features *features.Features
-	ledger   *ledger.Ledger
+	features *hosts.Features
+	ledger   *hosts.Ledger
 }
 
 // New returns them for one shard, with the rooms they stand on.
-func New(features *features.Features, ledger *ledger.Ledger) *Polite {
+func New(features *hosts.Features, ledger *hosts.Ledger) *Polite {
 	return &Polite{features: features, ledger: ledger}
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
 // EachRecord calls f for every URL; f returns whether it changed the record, which is then written.
-func (s *URLs) EachRecord(f func(h *ledger.Host, key []byte, r *Record) (bool, error)) error {
+func (s *URLs) EachRecord(f func(h *hosts.Host, key []byte, r *Record) (bool, error)) error {
 	var from []byte
 	for {
 		next, err := s.Stretch(from, 1000, f)
@@ -25,7 +25,7 @@ func (s *URLs) EachRecord(f func(h *ledger.Host, key []byte, r *Record) (bool, e
 // Stretch is EachRecord for up to n URLs, beginning with key from (nil: the first). It returns the
 // key to go on from, nil at the end. bbolt forbids changing a bucket under its own cursor, so all
 // are read before the first is changed.
-func (s *URLs) Stretch(from []byte, n int, f func(h *ledger.Host, key []byte, r *Record) (bool, error)) (next []byte, err error) {
+func (s *URLs) Stretch(from []byte, n int, f func(h *hosts.Host, key []byte, r *Record) (bool, error)) (next []byte, err error) {
 	b := s.ledger.Records()
 	var recs []Record
 	var keys [][]byte
@@ -40,12 +40,12 @@ func (s *URLs) Stretch(from []byte, n int, f func(h *ledger.Host, key []byte, r 
 	}
 	next = slices.Clone(k)
 	for i := range recs {
-		h, err := s.ledger.HostWith(ledger.KeyHost(keys[i]))
+		h, err := s.ledger.HostWith(hosts.KeyHost(keys[i]))
 		if err != nil {
 			return nil, err
 		}
 		if h == nil {
-			return nil, fmt.Errorf("key %x: no such host: %w", keys[i], ledger.ErrRecord)
+			return nil, fmt.Errorf("key %x: no such host: %w", keys[i], hosts.ErrRecord)
 		}
 		changed, err := f(h, keys[i], &recs[i])
 		if err != nil {

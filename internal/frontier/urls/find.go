@@ -2,16 +2,16 @@ package urls
 
 import (
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // Find returns the key and the record of u, which the seen set knows by that hash; or nothing when
 // u is new. Other URLs may have the same hash: the record holds the text, so that none is ever
 // taken for another.
-func (s *URLs) Find(id ledger.HostID, hash uint64, u canon.URL) (k, v []byte) {
+func (s *URLs) Find(id hosts.HostID, hash uint64, u canon.URL) (k, v []byte) {
 	s.ledger.Known().Each(uint32(id), hash, func(order uint64) bool {
-		key := ledger.URLKey(make([]byte, 0, 12), id, order)
+		key := hosts.URLKey(make([]byte, 0, 12), id, order)
 		rec := s.ledger.Records().Get(key)
 		if same, _, _ := Peek(rec, u); !same {
 			return true
@@ -23,8 +23,8 @@ func (s *URLs) Find(id ledger.HostID, hash uint64, u canon.URL) (k, v []byte) {
 }
 
 // Lookup returns the key and the record of u, or nothing.
-func (s *URLs) Lookup(h *ledger.Host, u canon.URL) (k, v []byte) {
-	return s.Find(h.ID, ledger.SeenHash(u), u)
+func (s *URLs) Lookup(h *hosts.Host, u canon.URL) (k, v []byte) {
+	return s.Find(h.ID, hosts.SeenHash(u), u)
 }
 
 // IsStored reports whether the copy that r's last visit stored is held.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
 // LogLine adds one line to the crawl log (DIR/crawl.jsonl): a URL that was fetched, refused or
@@ -14,7 +14,7 @@ func (s *URLs) LogLine(r *Record, res *crawl.Result) {
 		return
 	}
 	b := append(s.ledger.BeginLine(), `,"url":`...)
-	b = ledger.AppendJSON(b, string(r.URL))
+	b = hosts.AppendJSON(b, string(r.URL))
 	class := r.Class.String()
 	if r.Class == crawl.Queued {
 		class = crawl.Retry.String()
@@ -24,7 +24,7 @@ func (s *URLs) LogLine(r *Record, res *crawl.Result) {
 	b = append(b, '"')
 	if r.Reason != "" {
 		b = append(b, `,"reason":`...)
-		b = ledger.AppendJSON(b, string(r.Reason))
+		b = hosts.AppendJSON(b, string(r.Reason))
 	}
 	detail := r.Detail
 	if detail == "" && res != nil && r.Class == crawl.Stored {
@@ -32,7 +32,7 @@ func (s *URLs) LogLine(r *Record, res *crawl.Result) {
 	}
 	if detail != "" {
 		b = append(b, `,"detail":`...)
-		b = ledger.AppendJSON(b, detail)
+		b = hosts.AppendJSON(b, detail)
 	}
 	if r.Line > 0 {
 		b = append(b, `,"line":`...)

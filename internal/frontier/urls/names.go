@@ -8,21 +8,21 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // hostLimit is how many names of d this shard takes in: its part of the limit, and one more
 // for each page stored.
-func (s *URLs) hostLimit(d *ledger.Domain) int64 {
-	n, shards := ledger.MaxHosts(&s.ledger.Judge), int64(max(s.ledger.Judge.Spec.Shards, 1))
-	return max((n+shards-1)/shards, min(n, ledger.MinDomainHosts)) + d.Stored
+func (s *URLs) hostLimit(d *hosts.Domain) int64 {
+	n, shards := hosts.MaxHosts(&s.ledger.Judge), int64(max(s.ledger.Judge.Spec.Shards, 1))
+	return max((n+shards-1)/shards, min(n, hosts.MinDomainHosts)) + d.Stored
 }
 
 // LinkedHost returns the host a link leads to. One not met before is closed if its domain has
 // too many names, or nil if so many are closed that no more are remembered. The hosts of seeds
 // are always taken in.
-func (s *URLs) LinkedHost(name canon.Host, seed bool) (*ledger.Host, error) {
+func (s *URLs) LinkedHost(name canon.Host, seed bool) (*hosts.Host, error) {
 	h, err := s.ledger.HostNamed(name)
 	if err != nil || h != nil && !h.Closed {
 		return h, err
@@ -37,12 +37,12 @@ func (s *URLs) LinkedHost(name canon.Host, seed bool) (*ledger.Host, error) {
 	if d.Event != s.Events {
 		d.Event, d.InEvent = s.Events, 0
 	}
-	room := seed || s.ledger.Judge.Hurries(name) || d.Hosts < s.hostLimit(d) && d.OnPage < ledger.NewHostsPage && d.InEvent < ledger.NewHostsEvent
+	room := seed || s.ledger.Judge.Hurries(name) || d.Hosts < s.hostLimit(d) && d.OnPage < hosts.NewHostsPage && d.InEvent < hosts.NewHostsEvent
 	switch {
 	case h != nil && room:
 		err = s.openHost(h)
-	case h != nil && h.Refused < ledger.ClosedURLs:
-	case !room && (h != nil || d.Closed >= ledger.ClosedPerHost*s.hostLimit(d)):
+	case h != nil && h.Refused < hosts.ClosedURLs:
+	case !room && (h != nil || d.Closed >= hosts.ClosedPerHost*s.hostLimit(d)):
 		d.LeftOut++
 		s.ledger.DomainChanged(d)
 		s.ledger.Metrics.LeftOut.WithLabelValues("hosts").Inc()
@@ -58,9 +58,9 @@ func (s *URLs) LinkedHost(name canon.Host, seed bool) (*ledger.Host, error) {
 }
 
 // openHost takes a closed name in and queues what is known of it.
-func (s *URLs) openHost(h *ledger.Host) error {
+func (s *URLs) openHost(h *hosts.Host) error {
 	d := h.Domain
-	if err := s.ledger.Drop(ledger.BucketClosed, ledger.ClosedKey(d, h.ID)); err != nil {
+	if err := s.ledger.Drop(hosts.BucketClosed, hosts.ClosedKey(d, h.ID)); err != nil {
 		return err
 	}
 	h.Closed = false
@@ -72,7 +72,7 @@ func (s *URLs) openHost(h *ledger.Host) error {
 	urls := s.ledger.Records()
 	var keys, vals [][]byte
 	c := urls.Cursor()
-	for k, v := c.Seek(h.ID.Append(nil)); k != nil && ledger.KeyHost(k) == h.ID; k, v = c.Next() {
+	for k, v := c.Seek(h.ID.Append(nil)); k != nil && hosts.KeyHost(k) == h.ID; k, v = c.Next() {
 		keys, vals = append(keys, slices.Clone(k)), append(vals, slices.Clone(v))
 	}
 	for i, k := range keys {
@@ -93,19 +93,19 @@ func (s *URLs) openHost(h *ledger.Host) error {
 }
 
 // OpenSome takes closed names of a domain in, up to n and as far as its limit allows.
-func (s *URLs) OpenSome(d *ledger.Domain, n int64) error {
+func (s *URLs) OpenSome(d *hosts.Domain, n int64) error {
 	if d == nil || d.Closed == 0 {
 		return nil
 	}
 	prefix := append([]byte(d.Name), 0)
 	for n = min(n, s.hostLimit(d)-d.Hosts); n > 0; n-- {
-		k, _ := s.ledger.Tx.Bucket(ledger.BucketClosed).Cursor().Seek(prefix)
+		k, _ := s.ledger.Tx.Bucket(hosts.BucketClosed).Cursor().Seek(prefix)
 		if !bytes.HasPrefix(k, prefix) || len(k) != len(prefix)+4 {
 			return nil
 		}
-		h, err := s.ledger.HostWith(ledger.KeyHost(k[len(prefix):]))
+		h, err := s.ledger.HostWith(hosts.KeyHost(k[len(prefix):]))
 		if err == nil && h == nil {
-			err = fmt.Errorf("closed name %x of %s: %w", k, d.Name, ledger.ErrRecord)
+			err = fmt.Errorf("closed name %x of %s: %w", k, d.Name, hosts.ErrRecord)
 		}
 		if err == nil {
 			err = s.openHost(h)
@@ -119,14 +119,14 @@ func (s *URLs) OpenSome(d *ledger.Domain, n int64) error {
 
 // OpenPass is a pass that takes closed names in after the limit was changed.
 func (s *URLs) OpenPass(time.Time) (more bool, err error) {
-	if s.ledger.Meta.MaxHosts == ledger.MaxHosts(&s.ledger.Judge) {
+	if s.ledger.Meta.MaxHosts == hosts.MaxHosts(&s.ledger.Judge) {
 		return false, nil
 	}
 	from := s.ledger.Meta.OpenedTo
-	for range ledger.OpenedAtOnce {
-		k, _ := s.ledger.Tx.Bucket(ledger.BucketClosed).Cursor().Seek(from)
+	for range hosts.OpenedAtOnce {
+		k, _ := s.ledger.Tx.Bucket(hosts.BucketClosed).Cursor().Seek(from)
 		if k == nil {
-			s.ledger.Meta.MaxHosts, s.ledger.Meta.OpenedTo = ledger.MaxHosts(&s.ledger.Judge), nil
+			s.ledger.Meta.MaxHosts, s.ledger.Meta.OpenedTo = hosts.MaxHosts(&s.ledger.Judge), nil
 			return false, nil
 		}
 		name, _, _ := bytes.Cut(k, []byte{0})
@@ -139,7 +139,7 @@ func (s *URLs) OpenPass(time.Time) (more bool, err error) {
 			continue
 		}
 		from = append(slices.Clone(name), 0)
-		if err := s.OpenSome(d, ledger.OpenedAtOnce); err != nil {
+		if err := s.OpenSome(d, hosts.OpenedAtOnce); err != nil {
 			return false, err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
 // Pace is the interval at which a page is fetched again, in steps of half an octave. Pages that are
@@ -42,7 +42,7 @@ func (p Pace) Value(over int64) float64 {
 }
 
 // AgainKey appends the place of a URL among those of its host that are asked for again.
-func AgainKey(b []byte, id ledger.HostID, origin uint8, p Pace, next int64, order uint64) []byte {
+func AgainKey(b []byte, id hosts.HostID, origin uint8, p Pace, next int64, order uint64) []byte {
 	b = append(id.Append(b), origin, byte(p))
 	b = binary.BigEndian.AppendUint32(b, uint32(min(max(next, 0), math.MaxUint32)))
 	return binary.BigEndian.AppendUint64(b, order)
@@ -52,7 +52,7 @@ const againNext = 6 // where the time begins in such a key
 
 // PlanAt has r fetched again from a time on (Unix s), instead of whenever it was to be. The caller
 // writes the record.
-func (s *URLs) PlanAt(h *ledger.Host, r *Record, next int64, p Pace) error {
+func (s *URLs) PlanAt(h *hosts.Host, r *Record, next int64, p Pace) error {
 	if next = max(next, 1); r.Next == next && r.Pace == p {
 		return nil
 	}
@@ -65,19 +65,19 @@ func (s *URLs) PlanAt(h *ledger.Host, r *Record, next int64, p Pace) error {
 		o.AgainDue = r.Next
 	}
 	s.ledger.MarkDirty(h)
-	return s.ledger.Put(ledger.BucketAgain, AgainKey(nil, h.ID, r.Origin, p, r.Next, r.Order), []byte{})
+	return s.ledger.Put(hosts.BucketAgain, AgainKey(nil, h.ID, r.Origin, p, r.Next, r.Order), []byte{})
 }
 
 // PlanHint has r fetched again from a time on (Unix s), since somebody says that it has changed.
 // The caller writes the record.
-func (s *URLs) PlanHint(h *ledger.Host, r *Record, next int64, by crawl.Source) error {
+func (s *URLs) PlanHint(h *hosts.Host, r *Record, next int64, by crawl.Source) error {
 	err := s.PlanAt(h, r, next, PaceHint)
 	r.Hint = by
 	return err
 }
 
 // Unplan has r not asked for again. The caller writes the record.
-func (s *URLs) Unplan(h *ledger.Host, r *Record) error {
+func (s *URLs) Unplan(h *hosts.Host, r *Record) error {
 	if r.Next == 0 {
 		return nil
 	}
@@ -89,21 +89,21 @@ func (s *URLs) Unplan(h *ledger.Host, r *Record) error {
 	key := AgainKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order)
 	r.Next, r.Pace, r.Hint = 0, 0, 0
 	s.ledger.MarkDirty(h)
-	return s.ledger.Drop(ledger.BucketAgain, key)
+	return s.ledger.Drop(hosts.BucketAgain, key)
 }
 
 // EachPace calls f for the URLs of an origin that are to be fetched again: pace after pace, and
 // within a pace by when they are due. When f returns false it goes on with the next pace.
-func (s *URLs) EachPace(h *ledger.Host, i int, f func(p Pace, next int64, order uint64) bool) {
-	c := s.ledger.Tx.Bucket(ledger.BucketAgain).Cursor()
+func (s *URLs) EachPace(h *hosts.Host, i int, f func(p Pace, next int64, order uint64) bool) {
+	c := s.ledger.Tx.Bucket(hosts.BucketAgain).Cursor()
 	prefix := append(h.ID.Append(make([]byte, 0, 18)), byte(i))
 	for p := 0; p <= int(PaceSlow); p++ {
 		k, _ := c.Seek(append(prefix, byte(p)))
-		if k == nil || ledger.KeyHost(k) != h.ID || int(k[4]) != i {
+		if k == nil || hosts.KeyHost(k) != h.ID || int(k[4]) != i {
 			return
 		}
-		for p = int(k[5]); k != nil && ledger.KeyHost(k) == h.ID && int(k[4]) == i && int(k[5]) == p; k, _ = c.Next() {
-			if !f(Pace(p), int64(binary.BigEndian.Uint32(k[againNext:])), ledger.KeyOrder(k)) {
+		for p = int(k[5]); k != nil && hosts.KeyHost(k) == h.ID && int(k[4]) == i && int(k[5]) == p; k, _ = c.Next() {
+			if !f(Pace(p), int64(binary.BigEndian.Uint32(k[againNext:])), hosts.KeyOrder(k)) {
 				break
 			}
 		}

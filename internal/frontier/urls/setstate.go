@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/ledger"
 )
 
 // What a URL is decides in which books it stands: a Queued one in its host's queue or among those
@@ -36,7 +36,7 @@ type Verdict struct {
 
 // SetState makes r, a URL of h, what v says. The caller writes the record. What the queue is
 // ordered by, r's depth and rank, must not have been changed while r is Queued.
-func (s *URLs) SetState(h *ledger.Host, r *Record, v Verdict) error {
+func (s *URLs) SetState(h *hosts.Host, r *Record, v Verdict) error {
 	var err error
 	if r.Class == crawl.Queued {
 		if v.Class != crawl.Queued || !v.Due.IsZero() {
@@ -57,7 +57,7 @@ func (s *URLs) SetState(h *ledger.Host, r *Record, v Verdict) error {
 }
 
 // Insert makes r, a URL that was not known yet, what v says. The caller writes the record.
-func (s *URLs) Insert(h *ledger.Host, r *Record, v Verdict) error {
+func (s *URLs) Insert(h *hosts.Host, r *Record, v Verdict) error {
 	if v.Class == crawl.Queued {
 		h.Found()
 	}
@@ -65,7 +65,7 @@ func (s *URLs) Insert(h *ledger.Host, r *Record, v Verdict) error {
 }
 
 // enter puts r, which stands in no book, into those of what v says.
-func (s *URLs) enter(h *ledger.Host, r *Record, v Verdict) error {
+func (s *URLs) enter(h *hosts.Host, r *Record, v Verdict) error {
 	r.Class, r.Reason, r.Detail, r.Due = v.Class, v.Reason, v.Detail, v.Due
 	if r.Class == crawl.Queued {
 		o := &h.Origins[r.Origin]
@@ -90,7 +90,7 @@ func (s *URLs) enter(h *ledger.Host, r *Record, v Verdict) error {
 
 // Enqueue puts r, already Queued, into its host's queue, or among those that wait when it has a
 // Due, and counts it.
-func (s *URLs) Enqueue(h *ledger.Host, r *Record) error {
+func (s *URLs) Enqueue(h *hosts.Host, r *Record) error {
 	h.Queued++
 	s.ledger.Meta.Counts.Queued++
 	s.ledger.MarkDirty(h)
@@ -100,29 +100,29 @@ func (s *URLs) Enqueue(h *ledger.Host, r *Record) error {
 		if s.Later.IsZero() || r.Due.Before(s.Later) {
 			s.Later = r.Due
 		}
-		return s.ledger.Put(ledger.BucketLater, ledger.LaterKey(nil, r.Due, h.ID, r.Order), []byte{})
+		return s.ledger.Put(hosts.BucketLater, hosts.LaterKey(nil, r.Due, h.ID, r.Order), []byte{})
 	}
 	h.Origins[r.Origin].Ready++
-	s.key = ledger.QueueKey(s.key[:0], h.ID, r.Origin, r.Depth, r.Rank, r.Order)
+	s.key = hosts.QueueKey(s.key[:0], h.ID, r.Origin, r.Depth, r.Rank, r.Order)
 	return s.ledger.PutReady(s.key)
 }
 
 // Dequeue takes a Queued r out of its host's queue, or out of those that wait, and uncounts it.
-func (s *URLs) Dequeue(h *ledger.Host, r *Record) error {
+func (s *URLs) Dequeue(h *hosts.Host, r *Record) error {
 	h.Queued--
 	s.ledger.Meta.Counts.Queued--
 	s.ledger.MarkDirty(h)
 	if r.Waiting() {
 		h.Later--
 		s.ledger.Meta.Counts.Later--
-		return s.ledger.Drop(ledger.BucketLater, ledger.LaterKey(nil, r.Due, h.ID, r.Order))
+		return s.ledger.Drop(hosts.BucketLater, hosts.LaterKey(nil, r.Due, h.ID, r.Order))
 	}
 	h.Origins[r.Origin].Ready--
-	return s.ledger.DropReady(ledger.QueueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Rank, r.Order))
+	return s.ledger.DropReady(hosts.QueueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Rank, r.Order))
 }
 
 // count adds a record that is not Queued to the counts, or (n = -1) takes it out.
-func (s *URLs) count(h *ledger.Host, r *Record, n int64) {
+func (s *URLs) count(h *hosts.Host, r *Record, n int64) {
 	c := &s.ledger.Meta.Counts
 	switch r.Class {
 	case crawl.Stored:
@@ -164,7 +164,7 @@ func refusedUnasked(r crawl.Reason) bool {
 }
 
 // landed takes a URL that is in its host's queue no longer out of the visit it may be in.
-func (s *URLs) landed(h *ledger.Host, order uint64) {
+func (s *URLs) landed(h *hosts.Host, order uint64) {
 	if h.Visit == nil {
 		return
 	}
@@ -179,7 +179,7 @@ func (s *URLs) landed(h *ledger.Host, order uint64) {
 
 // Refetch makes a URL that is done one that is to be fetched again, if the spec lets it in. The
 // caller writes the record.
-func (s *URLs) Refetch(h *ledger.Host, r *Record) error {
+func (s *URLs) Refetch(h *hosts.Host, r *Record) error {
 	r.Attempts = 0
 	return s.SetState(h, r, s.Decide(r, h))
 }
@@ -197,16 +197,16 @@ func (s *URLs) PutURL(key []byte, r *Record) error {
 }
 
 // PutNew writes the record of a URL of a host for the first time.
-func (s *URLs) PutNew(id ledger.HostID, r *Record) error {
-	s.key = ledger.URLKey(s.key[:0], id, r.Order)
+func (s *URLs) PutNew(id hosts.HostID, r *Record) error {
+	s.key = hosts.URLKey(s.key[:0], id, r.Order)
 	return s.PutURL(s.key, r)
 }
 
 // Decide says what a URL is to be by the spec of now, its scope included.
-func (s *URLs) Decide(r *Record, h *ledger.Host) Verdict { return DecideBy(&s.ledger.Judge, r, h) }
+func (s *URLs) Decide(r *Record, h *hosts.Host) Verdict { return DecideBy(&s.ledger.Judge, r, h) }
 
 // DecideBy is Decide by another spec than that of now.
-func DecideBy(j *judge.Judge, r *Record, h *ledger.Host) Verdict {
+func DecideBy(j *judge.Judge, r *Record, h *hosts.Host) Verdict {
 	if d := j.Scope.Decide(r.URL); !d.In {
 		return Verdict{Class: crawl.Refused, Reason: crawl.ReasonScope, Detail: d.Rule}
 	}
@@ -214,9 +214,9 @@ func DecideBy(j *judge.Judge, r *Record, h *ledger.Host) Verdict {
 }
 
 // Judge says what a URL in scope is to be by the spec of now.
-func (s *URLs) Judge(r *Record, h *ledger.Host) Verdict { return judgeBy(&s.ledger.Judge, r, h) }
+func (s *URLs) Judge(r *Record, h *hosts.Host) Verdict { return judgeBy(&s.ledger.Judge, r, h) }
 
-func judgeBy(j *judge.Judge, r *Record, h *ledger.Host) (v Verdict) {
+func judgeBy(j *judge.Judge, r *Record, h *hosts.Host) (v Verdict) {
 	others := h.Stored
 	if r.Class == crawl.Stored {
 		others--
@@ -229,7 +229,7 @@ func judgeBy(j *judge.Judge, r *Record, h *ledger.Host) (v Verdict) {
 }
 
 // Full reports that a host has all the pages it may have.
-func (s *URLs) Full(h *ledger.Host) bool {
+func (s *URLs) Full(h *hosts.Host) bool {
 	n := s.ledger.Judge.Spec.MaxPagesPerHost
 	return n > 0 && h.Stored >= n
 }

@@ -1,0 +1,67 @@
+package hosts
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// Byte takes one byte.
+func (s *Scanner) Byte() byte {
+	if len(s.B) == 0 {
+		s.Bad = true
+		return 0
+	}
+	c := s.B[0]
+	s.B = s.B[1:]
+	return c
+}
+
+// Fixed64 takes eight bytes.
+func (s *Scanner) Fixed64() uint64 {
+	if len(s.B) < 8 {
+		s.Bad, s.B = true, nil
+		return 0
+	}
+	n := binary.BigEndian.Uint64(s.B)
+	s.B = s.B[8:]
+	return n
+}
+
+// ErrRecord says that a record in a file cannot be read: the file is damaged, or was written by
+// somebody else.
+var ErrRecord = errors.New("malformed record")
+
+// AppendText appends a text with its length.
+func AppendText(b []byte, s string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(s)))
+	return append(b, s...)
+}
+
+// Scanner reads varints and texts, remembering the first failure.
+type Scanner struct {
+	B   []byte
+	Bad bool
+}
+
+// Uint takes a varint.
+func (s *Scanner) Uint() uint64 {
+	v, n := binary.Uvarint(s.B)
+	if n <= 0 {
+		s.Bad, s.B = true, nil
+		return 0
+	}
+	s.B = s.B[n:]
+	return v
+}
+
+// Text takes a text with its length: a piece of what is scanned.
+func (s *Scanner) Text() []byte {
+	n := s.Uint()
+	if n > uint64(len(s.B)) {
+		s.Bad, s.B = true, nil
+		return nil
+	}
+	t := s.B[:n]
+	s.B = s.B[n:]
+	return t
+}

@@ -1,0 +1,161 @@
+package hosts
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robots"
+)
+
+// set makes a value one that is not zero, another for each n.
+func set(t *testing.T, v reflect.Value, n int) {
+	switch x := v.Addr().Interface().(type) {
+	case *time.Time:
+		*x = time.Unix(1_700_000_000, int64(n))
+		return
+	case *canon.Origin:
+		*x = canon.Origin{Scheme: "https", Host: "moved.example", Port: 8000 + n}
+		return
+	case *robots.History:
+	case *crawl.VisitID:
+	case *Reported:
+	case **mirror.Record:
+		*x = new(mirror.Record)
+		return
+	case **crawl.SecurityTxt:
+		*x = new(crawl.SecurityTxt)
+		return
+	case **crawl.LLMSTxt:
+		*x = new(crawl.LLMSTxt)
+		return
+	case *[]RightsFile:
+		*x = make([]RightsFile, 1)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(n) - 7)
+	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+		v.SetUint(uint64(n%200) + 1)
+	case reflect.String:
+		v.SetString("text")
+	case reflect.Slice:
+		v.SetBytes([]byte{1, 2, byte(n)})
+	case reflect.Struct:
+		for i := range v.NumField() {
+			set(t, v.Field(i), n+i)
+		}
+	default:
+		t.Fatalf("a field of type %v: say here how it is set", v.Type())
+	}
+}
+
+// TestEvictedIsWhatItWas sets each field of a host and of an origin that is in a host's record, one
+// by one and all together: what a record at rest does not hold has the host stay awake.
+func TestEvictedIsWhatItWas(t *testing.T) {
+	check := func(name string, h *Host) (pinned bool) {
+		t.Helper()
+		if !h.plain() {
+			return true
+		}
+		got := &Host{}
+		if err := got.decodeSleeper(h.ID, h.appendEvicted(nil)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want := *h
+		want.At, want.Evicted = -1, true
+		if !reflect.DeepEqual(got, &want) {
+			t.Errorf("%s: at rest\n%+v, it was\n%+v", name, got, &want)
+		}
+		return false
+	}
+	fields := func(v reflect.Value) (list []int) {
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	fresh := func() *Host {
+		return &Host{ID: 7, Name: "www.example.org", Origins: []Origin{{Origin: canon.Origin{Scheme: "http", Host: "www.example.org", Port: 80}}}}
+	}
+	all := fresh()
+	for i, f := range fields(reflect.ValueOf(all).Elem()) {
+		name := reflect.TypeFor[Host]().Field(f).Name
+		if name == "ID" || name == "Name" || name == "Origins" {
+			continue
+		}
+		h := fresh()
+		set(t, reflect.ValueOf(h).Elem().Field(f), i)
+		set(t, reflect.ValueOf(all).Elem().Field(f), i)
+		if check(name, h) {
+			t.Errorf("a host with %s never rests", name)
+		}
+	}
+	pin := map[string]bool{}
+	for i, f := range fields(reflect.ValueOf(&all.Origins[0]).Elem()) {
+		name := reflect.TypeFor[Origin]().Field(f).Name
+		if name == "Origin" {
+			continue
+		}
+		h := fresh()
+		set(t, reflect.ValueOf(&h.Origins[0]).Elem().Field(f), i)
+		if check("Origins[0]."+name, h) {
+			pin[name] = true
+			continue
+		}
+		set(t, reflect.ValueOf(&all.Origins[0]).Elem().Field(f), i)
+	}
+	if want := map[string]bool{"PendingOn": true, "DataOn": true, "Rights": true, "SecurityTxt": true, "LLMSTxt": true, "Mirror": true}; !reflect.DeepEqual(pin, want) {
+		t.Errorf("what keeps a host awake: %v, want %v", pin, want)
+	}
+	all.Origins = append(all.Origins, Origin{Origin: canon.Origin{Scheme: "https", Host: all.Name, Port: 8443}, Ready: 12})
+	all.until, all.paces = 1_700_000_000_123, 3
+	check("all at once", all)
+}
+
+// TestTimesAtRest: every moment comes back, and what no count of nanoseconds holds is long past or
+// never comes.
+func TestTimesAtRest(t *testing.T) {
+	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Unix(0, 1), time.Unix(-5, 0), time.Unix(1<<33, 5), time.Unix(1<<40, 0), time.Date(1200, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		c := recordCodec{}
+		was := at
+		c.time(&was)
+		r := recordCodec{s: Scanner{B: c.b}, reading: true}
+		var got time.Time
+		if r.time(&got); r.s.Bad || len(r.s.B) > 0 {
+			t.Fatalf("%v cannot be read", at)
+		}
+		switch {
+		case got.Equal(at):
+		case at.Year() > 2262 && got.Year() >= 2262, at.Year() < 1971 && !got.IsZero() && got.Year() < 1971:
+		default:
+			t.Errorf("%v came back as %v", at, got)
+		}
+	}
+}
+
+// FuzzRested: whatever stands in a record at rest is read or refused, and what is read is written
+// alike.
+func FuzzRested(f *testing.F) {
+	h := &Host{Name: "www.example.org", Due: time.Unix(1_700_000_000, 0), Origins: make([]Origin, 2)}
+	f.Add(h.appendEvicted(nil))
+	f.Add([]byte{sleeperVisited, 1, 'a'})
+	f.Fuzz(func(t *testing.T, v []byte) {
+		h, err := decodeSleeper(1, v)
+		if err != nil || v[0]&sleeperVisited == 0 {
+			return
+		}
+		again, err := decodeSleeper(1, h.appendEvicted(nil))
+		if err != nil || !reflect.DeepEqual(h, again) {
+			t.Fatalf("%+v\n%+v: %v", h, again, err)
+		}
+	})
+}

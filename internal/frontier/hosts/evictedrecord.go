@@ -1,0 +1,240 @@
+package hosts
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// The record of a host that rests (evict.go) begins as a sleeper's does, with a byte of flags and
+// its name. What follows is one list of fields, by which it is both written and read.
+
+// The flags of a sleeper's record.
+const (
+	sleeperClosed  = 1 << iota
+	sleeperVisited // it was visited: the rest is as fields has it
+)
+
+// plain reports that a host's record at rest holds all there is to know of h. Some things that few
+// hosts have are in none.
+func (h *Host) plain() bool {
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		if o.PendingOn != "" || o.DataOn != "" || len(o.Rights) > 0 || o.SecurityTxt != nil || o.LLMSTxt != nil || o.Mirror != nil {
+			return false
+		}
+	}
+	return h.Visit == nil && len(h.Aux) == 0
+}
+
+// appendEvicted encodes a plain host.
+func (h *Host) appendEvicted(b []byte) []byte {
+	var flags byte = sleeperVisited
+	if h.Closed {
+		flags |= sleeperClosed
+	}
+	c := recordCodec{b: AppendText(append(b, flags), string(h.Name))}
+	h.fields(&c)
+	return c.b
+}
+
+// decodeEvicted makes h, whose ID and Name are set, the host of the rest of such a record.
+func (h *Host) decodeEvicted(rest []byte) error {
+	c := recordCodec{s: Scanner{B: rest}, reading: true}
+	h.fields(&c)
+	if c.s.Bad || len(c.s.B) > 0 {
+		return fmt.Errorf("host %d: %w", h.ID, ErrRecord)
+	}
+	return nil
+}
+
+func (h *Host) fields(c *recordCodec) {
+	c.int(&h.until)
+	c.uint(&h.paces)
+	c.int(&h.Queued)
+	c.int(&h.Later)
+	c.int(&h.Stored)
+	c.int(&h.Failed)
+	c.int(&h.Fetched)
+	c.time(&h.Due)
+	c.text(&h.DueReason)
+	c.duration(&h.Delay)
+	number(c, &h.Backoff)
+	c.bool(&h.Private)
+	c.duration(&h.Response)
+	c.visit(&h.Last)
+	c.bool(&h.Reported.Open)
+	number(c, &h.Reported.Requests)
+	c.int(&h.Reported.Bytes)
+	c.bool(&h.Reported.Trouble)
+	c.int(&h.Refused)
+	c.int(&h.LeftOut)
+	number(c, &h.Sitemaps)
+	number(c, &h.SitemapsDue)
+	number(c, &h.SitemapsForeign)
+	c.time(&h.ForeignRead)
+	number(c, &h.ForeignEntries)
+	number(c, &h.Timeline)
+	c.bool(&h.Quota.aux)
+	c.bool(&h.Quota.Urgent)
+	c.bool(&h.Quota.download)
+	number(c, &h.Quota.passed)
+	n := uint64(len(h.Origins))
+	if c.uint(&n); c.reading {
+		if n > MaxOrigins {
+			c.s.Bad = true
+			return
+		}
+		h.Origins = append(h.Origins[:0], make([]Origin, n)...)
+	}
+	for i := range h.Origins {
+		h.Origins[i].fields(c, h.Name)
+	}
+}
+
+func (o *Origin) fields(c *recordCodec, host canon.Host) {
+	if c.reading {
+		o.Origin.Host = host
+	}
+	c.place(&o.Origin)
+	c.int(&o.Ready)
+	c.int(&o.Again)
+	c.int(&o.AgainDue)
+	var past int64
+	for range 4 { // what came of hints stood here once: see package recrawl
+		c.int(&past)
+	}
+	c.time(&o.History.Fetched)
+	c.duration(&o.History.Fresh)
+	c.time(&o.History.Since)
+	c.bool(&o.History.Answered)
+	number(c, &o.History.Failures)
+	c.time(&o.History.RetryAt)
+	number(c, &o.Copy)
+	c.bytes(&o.Digest)
+	number(c, &o.Status)
+	c.text(&o.Reason)
+	c.duration(&o.CrawlDelay)
+	c.bool(&o.HasDelay)
+	c.text(&o.ETag)
+	c.text(&o.LastMod)
+	c.time(&o.PendingAt)
+	number(c, &o.Redirects)
+	c.visit(&o.Visit)
+	c.time(&o.SitemapsAsked)
+	c.bytes(&o.SitemapsOf)
+	c.bool(&o.Cleans)
+	c.bool(&o.Agents)
+	c.bool(&o.Uses)
+	number(c, &o.Data)
+	c.time(&o.DataDue)
+	c.text(&o.DataReason)
+	c.time(&o.RUPDue)
+	c.time(&o.SecurityTxtDue)
+	c.time(&o.LLMSTxtDue)
+	moved := o.MovedTo != canon.Origin{}
+	if c.bool(&moved); moved {
+		c.text((*string)(&o.MovedTo.Host))
+		c.place(&o.MovedTo)
+	}
+	number(c, &o.Moved)
+	c.int(&o.Led)
+	c.bool(&o.Twin)
+}
+
+// recordCodec writes the fields that it is shown, or reads them.
+type recordCodec struct {
+	reading bool
+	b       []byte  // written
+	s       Scanner // what is left to be read
+}
+
+func (c *recordCodec) uint(v *uint64) {
+	if c.reading {
+		*v = c.s.Uint()
+	} else {
+		c.b = binary.AppendUvarint(c.b, *v)
+	}
+}
+
+func (c *recordCodec) int(v *int64) {
+	n := uint64(*v)<<1 ^ uint64(*v>>63)
+	if c.uint(&n); c.reading {
+		*v = int64(n>>1) ^ -int64(n&1)
+	}
+}
+
+// number is int for other kinds of integers.
+func number[N ~int | ~uint8 | ~uint32](c *recordCodec, v *N) {
+	n := int64(*v)
+	if c.int(&n); c.reading {
+		if *v = N(n); int64(*v) != n {
+			c.s.Bad = true
+		}
+	}
+}
+
+func (c *recordCodec) bool(v *bool) {
+	var n uint64
+	if *v {
+		n = 1
+	}
+	if c.uint(&n); c.reading {
+		*v = n != 0
+	}
+}
+
+func (c *recordCodec) text(v *string) {
+	if c.reading {
+		*v = string(c.s.Text())
+	} else {
+		c.b = AppendText(c.b, *v)
+	}
+}
+
+// bytes keeps no difference between nil and none.
+func (c *recordCodec) bytes(v *[]byte) {
+	s := string(*v)
+	if c.text(&s); c.reading && s != "" {
+		*v = []byte(s)
+	}
+}
+
+func (c *recordCodec) duration(v *time.Duration) { c.int((*int64)(v)) }
+
+// time keeps what JSON does: the moment, to the nanosecond. Those that no count of nanoseconds
+// holds are long past or never come.
+func (c *recordCodec) time(v *time.Time) {
+	var n int64
+	if !c.reading && !v.IsZero() {
+		if n = v.UnixNano(); n == 0 || !time.Unix(0, n).Equal(*v) {
+			n = 1
+			if v.Unix() > 0 {
+				n = math.MaxInt64
+			}
+		}
+	}
+	if c.int(&n); c.reading && n != 0 {
+		*v = time.Unix(0, n)
+	}
+}
+
+func (c *recordCodec) visit(v *crawl.VisitID) {
+	c.uint(&v.Epoch)
+	c.uint(&v.N)
+}
+
+// place is the scheme and port of an origin.
+func (c *recordCodec) place(o *canon.Origin) {
+	https := o.Scheme == "https"
+	if c.bool(&https); c.reading {
+		if o.Scheme = "http"; https {
+			o.Scheme = "https"
+		}
+	}
+	number(c, &o.Port)
+}

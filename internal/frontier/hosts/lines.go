@@ -1,0 +1,151 @@
+package hosts
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// AppendJSON quotes s; URLs and rules rarely need escaping, and then not HTML's.
+func AppendJSON(b []byte, s string) []byte {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
+			q, _ := json.Marshal(s) // escapes more than it must, which JSON allows
+			return append(b, q...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}
+
+// BeginLine is the beginning of one more line of the crawl log, behind those that wait. It has the
+// time of the event that is being applied, so that it is the same line if the event is applied
+// again.
+func (s *Ledger) BeginLine() []byte {
+	at := cmp.Or(s.At, time.Now())
+	if !s.Phase.Read && (s.repeated.IsZero() || at.Before(s.repeated)) {
+		s.repeated, s.without = at, nil
+	}
+	b := append(s.Lines, `{"time":"`...)
+	return append(at.UTC().AppendFormat(b, time.RFC3339Nano), '"')
+}
+
+// dropKnown leaves out of the lines that wait those that the crawl log has already, if they may be
+// of events that a process before this one applied too, and could not commit.
+func (s *Ledger) dropKnown() {
+	log, ok := s.CrawlLog.(interface {
+		Known(since time.Time) (func(lines []byte) []byte, error)
+	})
+	if !ok || s.repeated.IsZero() || len(s.Lines) == 0 {
+		return
+	}
+	if s.without == nil {
+		without, err := log.Known(s.repeated)
+		if err != nil {
+			s.Log.Warn("crawl log: cannot be read; it may contain some lines twice", "error", err)
+			without = func(lines []byte) []byte { return lines }
+		}
+		s.without = without
+	}
+	s.Lines = s.without(s.Lines)
+}
+
+// LogAudit adds the line of an act to the crawl log. It is written with the commit of the event
+// that told of it.
+func (s *Ledger) LogAudit(a crawl.Audit) {
+	if s.CrawlLog == nil {
+		return
+	}
+	s.Lines = appendAudit(s.BeginLine(), a)
+	s.Changes++ // so that it is written although nothing else may have changed
+}
+
+// AuditLine is the line of an act for a crawl log that no frontier writes to, with the time of the
+// act.
+func AuditLine(a crawl.Audit) []byte {
+	b := a.At.UTC().AppendFormat([]byte(`{"time":"`), time.RFC3339Nano)
+	return appendAudit(append(b, '"'), a)
+}
+
+// appendAudit appends what is behind the time of a line.
+func appendAudit(b []byte, a crawl.Audit) []byte {
+	b = AppendJSON(append(b, `,"audit":`...), a.Action)
+	for _, f := range []struct{ key, value string }{
+		{`,"what":`, a.What}, {`,"detail":`, a.Detail}, {`,"who":`, a.Who}, {`,"from":`, a.From}, {`,"error":`, a.Error}, {`,"id":`, a.ID},
+	} {
+		if f.value != "" {
+			b = AppendJSON(append(b, f.key...), f.value)
+		}
+	}
+	b = append(b, `,"at":"`...)
+	b = a.At.UTC().AppendFormat(b, time.RFC3339Nano)
+	return append(b, '"', '}', '\n')
+}
+
+// Rate counts what was done in each second of the last minute.
+type Rate struct {
+	at    int64
+	per   [minute]int64
+	began time.Time // of the first count ever
+	since time.Time // of the first count after half a minute without any
+}
+
+// The seconds that a Rate looks back: for people, and for what is expected of the next minutes.
+const (
+	minute     = 60
+	halfMinute = 30
+)
+
+func (r *Rate) move(now time.Time) {
+	sec := now.Unix()
+	for ; r.at < sec; r.at++ {
+		if sec-r.at > minute {
+			r.at, r.per = sec, [minute]int64{}
+			return
+		}
+		r.per[(r.at+1)%minute] = 0
+	}
+}
+
+// last is what was counted in so many seconds.
+func (r *Rate) last(seconds int64) (sum int64) {
+	for i := range min(seconds, r.at+1) {
+		sum += r.per[(r.at-i)%minute]
+	}
+	return sum
+}
+
+// Add counts n events at a moment.
+func (r *Rate) Add(now time.Time, n int64) {
+	r.move(now)
+	if r.last(halfMinute) == 0 {
+		r.since = now
+	}
+	if r.began.IsZero() {
+		r.began = now
+	}
+	r.per[r.at%minute] += n
+}
+
+// PerSecond is the mean over the last minute, or since the first count ever if that is less. A
+// pause within the minute counts as time in which nothing was done.
+func (r *Rate) PerSecond(now time.Time) float64 {
+	r.move(now)
+	return float64(r.last(minute)) / span(now, r.began, minute).Seconds()
+}
+
+// AtWork is the mean over the last half minute, or since work began after half a minute without
+// any. over is for how long that was.
+func (r *Rate) AtWork(now time.Time) (rate float64, over time.Duration) {
+	r.move(now)
+	over = span(now, r.since, halfMinute)
+	return float64(r.last(halfMinute)) / over.Seconds(), over
+}
+
+// span is the part of the last seconds after a moment, and at least one second.
+func span(now, from time.Time, seconds int) time.Duration {
+	return min(max(now.Sub(from), time.Second), time.Duration(seconds)*time.Second)
+}

@@ -1,0 +1,42 @@
+package hosts
+
+// Schedule orders the hosts that have something to do and no visit by when they may be visited.
+type Schedule []*Host
+
+// Len is for container/heap.
+func (q Schedule) Len() int { return len(q) }
+
+// Less is for container/heap.
+func (q Schedule) Less(i, j int) bool { return q[i].When.Before(q[j].When) }
+
+// Swap is for container/heap.
+func (q Schedule) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].At, q[j].At = i, j
+}
+
+// Push is for container/heap.
+func (q *Schedule) Push(x any) {
+	h := x.(*Host)
+	h.At = len(*q)
+	*q = append(*q, h)
+}
+
+// Pop is for container/heap.
+func (q *Schedule) Pop() any {
+	old := *q
+	h := old[len(old)-1]
+	old[len(old)-1] = nil
+	*q = old[:len(old)-1]
+	h.At = -1
+	return h
+}
+
+// Unschedule notes that something about h changed which says where in the schedule it belongs: its
+// work, its visit, its times. place then puts it there.
+func (s *Ledger) Unschedule(h *Host) {
+	if !h.Misplaced {
+		h.Misplaced = true
+		s.Misplaced = append(s.Misplaced, h)
+	}
+}

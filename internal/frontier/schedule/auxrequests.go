@@ -1,0 +1,30 @@
+package schedule
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+)
+
+// dressAux leaves of some errands those that go with a visit to h, each as its fetcher is to
+// have it.
+func (s *Visits) dressAux(h *hosts.Host, aux []crawl.AuxRequest, now time.Time) (dressed []crawl.AuxRequest, err error) {
+	dressers := map[crawl.AuxKind]func(e *crawl.AuxRequest) (bool, error){}
+	for _, e := range aux {
+		dress, ok := dressers[e.Kind]
+		if kind := s.features.Kinds[e.Kind]; !ok && kind.Dress != nil {
+			dress = kind.Dress(h, now)
+			dressers[e.Kind] = dress
+		}
+		if dress != nil {
+			if ok, err := dress(&e); err != nil {
+				return nil, err
+			} else if !ok {
+				continue
+			}
+		}
+		dressed = append(dressed, e)
+	}
+	return dressed, nil
+}

@@ -1,0 +1,53 @@
+package schedule
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// DownloadQuota is how long a host that is due stays reserved for the crawl's own work after a
+// download.
+const DownloadQuota = time.Second
+
+// Download makes a visit without URLs: the right to send requests to a host, under its delay and
+// with nobody else there. It tells what is known of the origin's robots.txt. A host not met before
+// is entered: its delay and its rules are kept as for any other.
+func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
+	if !s.MayGrant(now) {
+		return nil, s.ledger.Phase.Err
+	}
+	h, err := s.ledger.HostOf(o.Host)
+	if err != nil {
+		return nil, s.ledger.Fail(err)
+	}
+	if h.Visit != nil || s.polite.Paused(h) || h.Due.After(now) || s.polite.DelayedUntil(h).After(now) {
+		return nil, nil
+	}
+	if from, ok := s.Ready(h, now); ok && h.Quota.ForCrawl() && !from.After(now) && now.Sub(h.Due) < DownloadQuota {
+		return nil, nil // the crawl's turn
+	}
+	i, ok := s.ledger.OriginOf(h, o)
+	if !ok || polite.From(&h.Origins[i], now).After(now) {
+		return nil, nil // its robots.txt cannot be had now
+	}
+	s.ledger.VisitN++
+	v := &hosts.Visit{ID: crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}, Host: h, Since: now, Until: now.Add(times.OwnerLease)}
+	r := s.robotsFor(h, &h.Origins[i], now, 4*robotsInline)
+	r.ProbeData = false
+	s.ledger.Metrics.Visits.Inc()
+	s.Outstanding[v.ID] = v
+	s.AllSlots.Count(h.Domain, +1)
+	h.Visit = v
+	h.Quota.TookDownload()
+	s.ledger.Meet(h)
+	s.ledger.Unschedule(h)
+	return &crawl.Visit{
+		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurries(h.Name),
+		DelaySource: s.polite.DelayOf(h).Source, Robots: []crawl.Robots{r},
+	}, nil
+}

@@ -1,0 +1,53 @@
+package schedule
+
+import (
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+)
+
+// RefuseQueued makes r, which is Queued, refused if the spec of now does not let it in.
+func (s *Visits) RefuseQueued(h *hosts.Host, key []byte, r *urls.Record) error {
+	changed, err := s.JudgeOne(h, r)
+	if err != nil || !changed {
+		return err
+	}
+	return s.urls.PutURL(key, r)
+}
+
+// JudgeOne judges a URL that is Queued, or that a reason refused which a setting may undo. The
+// caller writes its record if it changed.
+func (s *Visits) JudgeOne(h *hosts.Host, r *urls.Record) (changed bool, err error) {
+	switch {
+	case r.Class == crawl.Queued:
+		v := s.urls.Decide(r, h)
+		if v.Class == crawl.Queued {
+			return false, nil
+		}
+		return true, s.urls.SetState(h, r, v)
+	case r.Class == crawl.Refused && r.Reason.Has(crawl.UndoneBySpec):
+		v := s.urls.Decide(r, h)
+		if v.Class == crawl.Refused && v.Reason == r.Reason {
+			return false, nil
+		}
+		v.Silent = true
+		return true, s.urls.SetState(h, r, v)
+	case s.Undone(h, r):
+		return true, s.urls.Refetch(h, r)
+	}
+	return false, nil
+}
+
+// Undone reports that what became of r came of a setting that is another now.
+func (s *Visits) Undone(h *hosts.Host, r *urls.Record) bool {
+	m := &s.ledger.Meta.Judging
+	if !m.Running || m.Was == nil || m.By == nil {
+		return false
+	}
+	if r.Class != r.Reason.Class() {
+		return false // it is still tried
+	}
+	return r.Reason.Has(crawl.UndoneByAddress) && m.Opened() || r.Reason.Has(crawl.UndoneByResolve) && m.Led(h) ||
+		r.Reason.Has(crawl.UndoneByAgent) && m.By.Agent != m.Was.Agent || r.Reason.Has(crawl.UndoneByPurpose) && !m.By.SamePurposes(m.Was) ||
+		r.Reason.Has(crawl.UndoneByTypes) && !m.By.SameTypes(m.Was)
+}

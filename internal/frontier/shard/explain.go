@@ -1,0 +1,183 @@
+package shard
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Explain says all that is known of a URL of this shard, and computes what would
+// be decided about it.
+func (s *Account) Explain(raw string, u canon.URL, now time.Time) (crawl.Explanation, error) {
+	d := s.ledger.Judge.Scope.Decide(u)
+	x := crawl.Explanation{URL: raw, Canonical: string(u), InScope: d.In, ScopeRule: d.Rule, State: "unknown"}
+	if d.In {
+		if why, trapped := judge.Trapped(u); trapped {
+			x.State, x.Reason, x.Detail = crawl.Refused.String(), string(crawl.ReasonTrap), why
+		}
+	}
+	h, err := s.ledger.HostNamed(u.Host())
+	if err != nil {
+		return x, err
+	}
+	if h == nil {
+		s.explainLeftOut(&x, nil, u)
+		s.explainForgotten(&x, u)
+		return x, nil
+	}
+	for i := range h.Origins {
+		if o := &h.Origins[i]; o.Origin == u.Origin() {
+			s.explainRobots(&x, h, o, u, now)
+		}
+	}
+	k, v := s.urls.Lookup(h, u)
+	if v == nil {
+		s.explainLeftOut(&x, h, u)
+		s.explainForgotten(&x, u)
+		return x, nil
+	}
+	r, err := urls.DecodeRecord(k, v)
+	if err != nil {
+		return x, err
+	}
+	s.passes.Foresee(h, &r)
+	x.Seen, x.Depth, x.Attempts, x.Status = true, &r.Depth, r.Attempts, r.Status
+	if r.FoundOn != "" {
+		f := string(r.FoundOn)
+		x.FoundOn = &f
+	}
+	after, by, err := s.history.TakenIn(r.Order)
+	if err != nil {
+		return x, err
+	}
+	if fetched := time.UnixMilli(r.FetchedAt).UTC(); r.FetchedAt > 0 && fetched.After(after) && (by.IsZero() || fetched.Before(by)) {
+		by = fetched
+	}
+	x.FoundAfter, x.FoundBy = known(after), known(by)
+	x.State, x.Reason, x.Detail = r.Class.String(), string(r.Reason), r.Detail
+	if r.FetchedAt > 0 {
+		at := time.UnixMilli(r.FetchedAt).UTC()
+		x.FetchedAt = &at
+	}
+	if !r.Visit.IsZero() {
+		x.Visit = r.Visit.String()
+	}
+	if r.Class == crawl.Redirected {
+		x.Location = r.Detail
+	}
+	if r.Class == crawl.Refused && r.Reason == crawl.ReasonHosts {
+		x.Detail = s.ledger.HostsDetail(h.Domain)
+	}
+	x.NoIndex = r.Reason == crawl.ReasonNoindex
+	if r.Class == crawl.Stored {
+		ok := !r.NoSnippet
+		x.SnippetAllowed = &ok
+	}
+	if r.Class == crawl.Queued {
+		s.explainQueued(&x, h, &r, now)
+	}
+	s.explainAgain(&x, h, &r)
+	s.explainForgotten(&x, u) // whether or not the pass has been there
+	return x, nil
+}
+
+// known is a time, or nil where there is none.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// explainAgain says when a URL that is done is asked for again, and what came of that so far.
+func (s *Account) explainAgain(x *crawl.Explanation, h *hosts.Host, r *urls.Record) {
+	switch {
+	case r.Class != crawl.Stored:
+	case r.Gone:
+		x.Detail = "the last fetch found it gone (" + r.Detail + "); its copy is removed if the next fetch finds the same"
+	case r.Detail != "":
+		x.Detail = "the stored copy is kept; the last fetch: " + r.Detail
+	case r.Asked > 0:
+		x.Detail = fmt.Sprintf("fetched again %d times, changed %d times", r.Asked, r.Changed)
+	}
+	if r.Next > 0 && s.ledger.Judge.Spec.Refreshes() {
+		due := time.Unix(r.Next, 0).UTC()
+		if due.Before(h.Due) {
+			due = h.Due.UTC()
+		}
+		x.NextDue = &due
+	}
+}
+
+// explainLeftOut says why a URL that is in scope may not be known although links lead to it. h is
+// nil if its host is not.
+func (s *Account) explainLeftOut(x *crawl.Explanation, h *hosts.Host, u canon.URL) {
+	if !x.InScope || x.State != "unknown" {
+		return
+	}
+	d, err := s.ledger.DomainOf(u.Host())
+	switch {
+	case err == nil && d.LeftOut > 0 && (h == nil || h.Closed):
+		x.State, x.Reason = crawl.Refused.String(), string(crawl.ReasonHosts)
+		x.Detail = fmt.Sprintf("%s; %d links to further hosts were not recorded", s.ledger.HostsDetail(d), d.LeftOut)
+	case h != nil && h.LeftOut > 0:
+		x.Detail = fmt.Sprintf("%d links to this host were not recorded, because at least %d of its URLs were queued", h.LeftOut, s.links.MaxWaiting(h))
+	}
+}
+
+// explainForgotten says who took u out, and how to undo that.
+func (s *Account) explainForgotten(x *crawl.Explanation, u canon.URL) {
+	entry := s.ledger.Judge.ForgottenBy(u)
+	if entry == "" {
+		return
+	}
+	x.State, x.Reason = crawl.Refused.String(), string(crawl.ReasonForgotten)
+	x.Detail = fmt.Sprintf("removed by `curtsy forget %[1]s`; to allow it again, type: curtsy forget --undo %[1]s", entry)
+	x.NextDue, x.SnippetAllowed = nil, nil
+}
+
+func (s *Account) explainQueued(x *crawl.Explanation, h *hosts.Host, r *urls.Record, now time.Time) {
+	state, why, next := s.hostState(h, now)
+	switch {
+	case r.Waiting():
+		due := r.Due.UTC()
+		x.NextDue = &due
+		x.Detail = fmt.Sprintf("attempt %d of %d failed (%s); waiting for the next attempt", r.Attempts, hosts.MaxAttempts, r.Reason)
+	case state == "visiting":
+		x.Detail = "its host is being visited now"
+	case next != nil:
+		due := next.UTC()
+		x.NextDue = &due
+	}
+	if why != "" && x.Detail == "" {
+		x.Detail = "host " + state + ": " + why
+	}
+}
+
+func (s *Account) explainRobots(x *crawl.Explanation, h *hosts.Host, o *hosts.Origin, u canon.URL, now time.Time) {
+	info := info(o, now)
+	er := &crawl.ExplainRobots{State: info.State, FetchedAt: info.FetchedAt, Status: info.Status}
+	x.Robots = er
+	f := s.ledger.RobotsFile(h, o)
+	state, _ := polite.State(o, now)
+	switch state {
+	case crawl.RobotsParsed:
+		rules := f.Rules(s.ledger.Judge.Spec.Agent, hosts.RobotsOrigin(o.Origin))
+		v := rules.Match(u.PathQuery())
+		er.Allowed, er.Line, er.Rule = v.Allowed, v.Line, v.Rule
+		er.Usage, er.Licenses = usageOf(f, rules, o, u)
+	case crawl.RobotsUnavailable:
+		er.Allowed = true
+	default:
+		er.Rule = o.Reason
+	}
+	if target, ok := f.AgentServer(u.Path()); ok {
+		x.AgentServer = &target
+	}
+}

@@ -1,0 +1,100 @@
+package shard
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+)
+
+// What `curtsy forget` takes out, Spec.Forgotten, becomes refused: forgotten, whatever it was; what
+// it lets in again is queued. A new URL is judged when it comes (judge), a result that comes for a
+// forgotten one says nothing any more (ForgottenResult); what is known already is gone through by a
+// pass, host after host.
+
+// keyForgotten holds Spec.Forgotten as it was when hosts were listed for the pass last.
+var keyForgotten = []byte("forgotten")
+
+// beginForgetting lists the hosts that another Spec.Forgotten concerns for the pass.
+func (s *Passes) beginForgetting() error {
+	text, err := json.Marshal(s.ledger.Judge.Spec.Forgotten)
+	if err != nil {
+		return err
+	}
+	meta := s.ledger.Tx.Bucket(hosts.BucketMeta)
+	last := meta.Get(keyForgotten)
+	if bytes.Equal(last, text) || last == nil && len(s.ledger.Judge.Spec.Forgotten) == 0 {
+		return nil
+	}
+	var was []string
+	if last != nil {
+		if err := json.Unmarshal(last, &was); err != nil {
+			return err
+		}
+	}
+	for _, e := range differing(was, s.ledger.Judge.Spec.Forgotten) {
+		h, err := s.ledger.HostNamed(judge.ForgottenHost(e))
+		if err == nil && h != nil {
+			err = s.passOver(hosts.BucketForget, h)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.ledger.Put(hosts.BucketMeta, keyForgotten, text)
+}
+
+// differing returns what is in one of two lists only.
+func differing(a, b []string) (d []string) {
+	in := map[string]bool{}
+	for _, e := range a {
+		in[e] = true
+	}
+	for _, e := range b {
+		if in[e] {
+			delete(in, e)
+		} else {
+			d = append(d, e)
+		}
+	}
+	for e := range in {
+		d = append(d, e)
+	}
+	return d
+}
+
+// forgetSome is the pass over the URLs of hosts that another Spec.Forgotten concerns.
+func (s *Passes) forgetSome(now time.Time) (more bool, err error) {
+	return s.hostPass(hosts.BucketForget, s.forgetOne, func(h *hosts.Host) (err error) {
+		for i := range h.Origins {
+			s.datafiles.JudgeData(&h.Origins[i])
+			err = errors.Join(err, s.datafiles.JudgeNested(h, &h.Origins[i]))
+		}
+		s.ledger.MarkDirty(h)
+		s.ledger.Log.Info("all URLs of a forgotten or restored host were checked", "host", h.Name)
+		return err
+	})
+}
+
+// forgetOne judges a URL by what is forgotten. The caller writes its record if it changed.
+func (s *Passes) forgetOne(h *hosts.Host, r *urls.Record) (changed bool, err error) {
+	is := r.Class == crawl.Refused && r.Reason == crawl.ReasonForgotten
+	switch want := s.ledger.Judge.Forgotten.Has(r.URL); {
+	case want == is:
+		return false, nil
+	case is:
+		return true, s.mirrors.Refetch(h, r)
+	}
+	r.Status, r.Line, r.NoSnippet = 0, 0, false
+	return true, s.urls.SetState(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonForgotten, Blank: true})
+}
+
+// ForgottenResult is what a result counts as whose URL was forgotten while it was fetched.
+func ForgottenResult(res *crawl.Result) *crawl.Result {
+	return &crawl.Result{URL: res.URL, Class: crawl.Refused, Reason: crawl.ReasonForgotten, Bytes: res.Bytes, Took: res.Took}
+}

@@ -1,0 +1,112 @@
+package shard
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Somebody who knows that a server is back says so with `curtsy retry`, or by giving the crawl's
+// command the URL again. Then we no longer wait because of failures we saw ourselves. The waits
+// that politeness asks for stay: the delay since the last request and a Retry-After are in the
+// host's Due, which is left alone, and so is the adaptive delay.
+
+// ApplyRetry takes in what is to be tried again at once: a URL, or a host with all its URLs that
+// failed for a reason that may pass. Applied again it does no more than try once more what has
+// failed since.
+func (s *Passes) ApplyRetry(what string) error {
+	if u, err := canon.Parse(what); err == nil {
+		h, err := s.ledger.HostNamed(u.Host())
+		if h == nil || err != nil {
+			return err
+		}
+		s.askHostAnew(h)
+		k, v := s.urls.Lookup(h, u)
+		if v == nil {
+			return nil
+		}
+		r, err := urls.DecodeRecord(k, v)
+		if err != nil {
+			return err
+		}
+		if changed, err := s.retryOne(h, &r, true); err != nil || !changed {
+			return err
+		}
+		return s.urls.PutURL(k, &r)
+	}
+	h, err := s.ledger.HostNamed(canon.Host(what))
+	if h == nil || err != nil {
+		return err
+	}
+	s.askHostAnew(h)
+	return s.passOver(hosts.BucketRetry, h)
+}
+
+// ApplyRefetch queues a URL again whatever became of it, unless it has been answered since sent. It
+// is fetched when its host's turn and its own have come; what is held of it stays until then.
+func (s *Passes) ApplyRefetch(what string, sent time.Time) error {
+	u, err := canon.Parse(what)
+	if err != nil {
+		return nil // of somebody else's making
+	}
+	h, err := s.ledger.HostNamed(u.Host())
+	if h == nil || err != nil {
+		return err
+	}
+	k, v := s.urls.Lookup(h, u)
+	if v == nil {
+		return nil
+	}
+	r, err := urls.DecodeRecord(k, v)
+	if err != nil || r.FetchedAt > 0 && r.FetchedAt >= sent.UnixMilli() {
+		return err
+	}
+	s.askHostAnew(h)
+	switch {
+	case r.Waiting():
+		err = s.urls.SetState(h, &r, r.DueNow())
+	case r.Class != crawl.Queued:
+		err = s.mirrors.Refetch(h, &r)
+	}
+	if err != nil {
+		return err
+	}
+	return s.urls.PutURL(k, &r)
+}
+
+// askHostAnew has a host's robots.txt files that could not be read asked for again as soon as the
+// host's Due allows.
+func (s *Passes) askHostAnew(h *hosts.Host) {
+	for i := range h.Origins {
+		if o := &h.Origins[i]; o.History.Failures > 0 {
+			askAnew(o)
+			s.ledger.MarkDirty(h)
+		}
+	}
+}
+
+// retryOne has a URL tried again at once that waits for another attempt, or that failed for a
+// reason that may pass. If it was named, any reason will do: whoever names a URL knows better. The
+// caller writes its record if it changed.
+func (s *Passes) retryOne(h *hosts.Host, r *urls.Record, named bool) (changed bool, err error) {
+	switch {
+	case r.Waiting():
+		return true, s.urls.SetState(h, r, r.DueNow())
+	case r.Class == crawl.Failed && (named || r.Reason.Has(crawl.MayPass)):
+		return true, s.mirrors.Refetch(h, r)
+	}
+	return false, nil
+}
+
+// retrySome is the pass over the URLs of hosts that are to be retried.
+func (s *Passes) retrySome(now time.Time) (more bool, err error) {
+	one := func(h *hosts.Host, r *urls.Record) (bool, error) { return s.retryOne(h, r, false) }
+	return s.hostPass(hosts.BucketRetry, one, func(h *hosts.Host) error {
+		s.urls.LoadLater()
+		s.ledger.Log.Info("all failed URLs of a host are queued again", "host", h.Name, "queued", h.Queued)
+		return nil
+	})
+}

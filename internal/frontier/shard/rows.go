@@ -1,0 +1,184 @@
+package shard
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/paging"
+)
+
+// HostRow is what a long list of hosts says of h. It reads nothing but h, and is made for each host
+// whenever somebody asks for a page of the list.
+func (s *Account) HostRow(h *hosts.Host, now time.Time) crawl.HostRow {
+	sp := s.polite.DelayOf(h)
+	row := crawl.HostRow{
+		Host: string(h.Name), DelayS: sp.D.Seconds(), DelaySource: sp.Source, Queued: h.Queued, Fetched: h.Fetched, Stored: h.Stored,
+		Failed: h.Failed, Sitemaps: h.Sitemaps, Shard: s.ledger.ID,
+	}
+	if h.DueReason != "" && h.Due.After(now) {
+		row.DelaySource = h.DueReason
+	}
+	mirrors := 0
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		if polite.Slow(o) {
+			row.DelayS, row.DelaySource = o.CrawlDelay.Seconds(), "crawl-delay"
+		}
+		row.Robots = row.Robots || o.Copy == crawl.RobotsParsed
+		row.Agents = row.Agents || o.Agents
+		row.Usage = row.Usage || o.Uses
+		row.DataTxt = row.DataTxt || o.Data == crawl.ProbeRead
+		row.Updates = row.Updates || s.rupsites.Sites[o.Origin] != nil
+		if m := o.Mirror; m.Mirrored() {
+			if mirrors++; row.MirrorOf == "" || m.Main.Host != h.Name {
+				row.MirrorOf = m.Main.String()
+			}
+		}
+	}
+	if mirrors < len(h.Origins) {
+		row.MirrorOf = "" // some of it is main
+	}
+	row.State, row.Reason, row.NextDue = s.hostState(h, now)
+	return row
+}
+
+// HostFilter lets hosts through that a query asks for.
+type HostFilter struct {
+	q       crawl.HostsQuery
+	pattern bool // q.Filter is one
+}
+
+// maxFilter bounds the text of a filter: no host has a longer name.
+const maxFilter = 255
+
+// NewHostFilter checks what is wanted. An error says what would be right.
+func NewHostFilter(q crawl.HostsQuery) (*HostFilter, error) {
+	q.Filter, q.Reason = strings.ToLower(q.Filter), strings.ToLower(q.Reason)
+	f := &HostFilter{q, strings.ContainsAny(q.Filter, "*?[")}
+	if _, err := path.Match(q.Filter, ""); f.pattern && err != nil {
+		return nil, fmt.Errorf("the filter %q is not a pattern: use for example *.example.org, or a part of a name", q.Filter)
+	}
+	if len(q.Filter) > maxFilter || len(q.Reason) > maxFilter {
+		return nil, fmt.Errorf("the filter has more than %d characters, so it matches no host", maxFilter)
+	}
+	if q.State != "" && !slices.Contains(crawl.HostStates, q.State) {
+		return nil, fmt.Errorf("the host state %q is unknown: use %s", q.State, strings.Join(crawl.HostStates, ", "))
+	}
+	if q.Has != "" && !slices.Contains(crawl.HostHas, q.Has) {
+		return nil, fmt.Errorf("the host feature %q is unknown: use %s", q.Has, strings.Join(crawl.HostHas, ", "))
+	}
+	return f, nil
+}
+
+// Named reports whether a host may be wanted, by its name alone.
+func (f *HostFilter) Named(h *hosts.Host) bool {
+	if f.pattern {
+		ok, err := path.Match(f.q.Filter, string(h.Name))
+		return ok && err == nil
+	}
+	return strings.Contains(string(h.Name), f.q.Filter)
+}
+
+// But reports whether a row is wanted if its state is left aside, State whether it is by that.
+func (f *HostFilter) But(r *crawl.HostRow) bool {
+	has := true
+	switch f.q.Has {
+	case "robots":
+		has = r.Robots
+	case "data":
+		has = r.DataTxt
+	case "agents":
+		has = r.Agents
+	case "updates":
+		has = r.Updates
+	case "sitemaps":
+		has = r.Sitemaps > 0
+	case "mirror":
+		has = r.MirrorOf != ""
+	case "usage":
+		has = r.Usage
+	}
+	return has && (f.q.Reason == "" || strings.Contains(strings.ToLower(r.Reason), f.q.Reason))
+}
+
+// State reports whether a row has the state that is wanted.
+func (f *HostFilter) State(r *crawl.HostRow) bool { return f.q.State == "" || r.State == f.q.State }
+
+// HostKey is where a row stands in the list of hosts that is ordered by one of crawl.HostSorts.
+// Hosts without a reason, or a time, stand at the end, and descending at the beginning.
+func HostKey(r *crawl.HostRow, sort string) paging.Key {
+	k := paging.Key{ID: r.Host}
+	switch sort {
+	case "state":
+		k.Text = r.State
+	case "queued":
+		k.N = float64(r.Queued)
+	case "fetched":
+		k.N = float64(r.Fetched)
+	case "stored":
+		k.N = float64(r.Stored)
+	case "failed":
+		k.N = float64(r.Failed)
+	case "delay":
+		k.N = r.DelayS
+	case "left":
+		k.N = r.LeftS()
+	case "source":
+		k.Text = r.DelaySource
+	case "reason":
+		k.Text = cmp.Or(r.Reason, "\uffff")
+	case "next_due":
+		k.N = math.MaxFloat64
+		if r.NextDue != nil {
+			k.N = float64(r.NextDue.UnixMilli())
+		}
+	default: // host: the name is the text, so that it can be turned round
+		k.Text = r.Host
+	}
+	return k
+}
+
+// MirrorKey is where an origin stands in the list of mirrors, by one of crawl.MirrorSorts.
+func MirrorKey(m *crawl.MirrorInfo, sort string) paging.Key {
+	k := paging.Key{ID: m.Origin}
+	switch sort {
+	case "main":
+		k.Text = m.Main
+	case "state":
+		k.Text = m.State
+	case "since":
+		k.N = float64(m.Since.UnixMilli())
+	default:
+		k.Text = m.Origin
+	}
+	return k
+}
+
+// UpdatesKey is where a site stands in the list of those that tell what changed, by one of
+// crawl.UpdatesSorts. Sites that have told nothing yet come first.
+func UpdatesKey(u *crawl.UpdatesInfo, sort string) paging.Key {
+	k := paging.Key{ID: u.Site}
+	switch sort {
+	case "state":
+		k.Text = u.State
+	case "told":
+		k.N = float64(u.Reported)
+	case "confirmed":
+		k.N = float64(u.Confirmed)
+	case "last":
+		if u.LastReport != nil {
+			k.N = float64(u.LastReport.At.UnixMilli())
+		}
+	default:
+		k.Text = u.Site
+	}
+	return k
+}

@@ -1,0 +1,246 @@
+package shard
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Recent remembers URLs that were offered lately and at which depth they are known, so that
+// the repeats, which most links are, never reach the store. It compares whole texts: what it
+// says is certain, what it does not know is asked of the store. The table is bounded whatever
+// the number of URLs.
+type Recent struct {
+	slots []recentSlot
+}
+
+type recentSlot struct {
+	url   canon.URL
+	depth int
+}
+
+const (
+	recentSlots = 1 << 14
+	// Places for each hash: with one, a fifth of a few thousand URLs would push each other out.
+	recentWays   = 4
+	maxRecentURL = 256 // so that a shard's table is never over some MiB
+)
+
+// maxBuffer is for how many links room is kept from one page to the next: few pages have more.
+const maxBuffer = 1 << 10
+
+var recentSeed = maphash.MakeSeed()
+
+// set returns the places where u may be, and which of them a newcomer takes.
+func (r *Recent) set(u canon.URL) (set []recentSlot, next int) {
+	if r.slots == nil {
+		r.slots = make([]recentSlot, recentSlots)
+	}
+	h := maphash.String(recentSeed, string(u))
+	at := h % (recentSlots / recentWays) * recentWays
+	return r.slots[at : at+recentWays], int(h>>40) % recentWays
+}
+
+// known reports whether u was accepted, or refused for good, at this depth or a smaller one.
+func (r *Recent) known(u canon.URL, depth int) bool {
+	set, _ := r.set(u)
+	for i := range set {
+		if set[i].url == u {
+			return set[i].depth <= depth
+		}
+	}
+	return false
+}
+
+func (r *Recent) add(u canon.URL, depth int) {
+	if len(u) > maxRecentURL {
+		return
+	}
+	set, next := r.set(u)
+	for i := range set {
+		switch set[i].url {
+		case u:
+			set[i].depth = min(set[i].depth, depth)
+			return
+		case "":
+			next = i
+		}
+	}
+	set[next] = recentSlot{canon.URL(strings.Clone(string(u))), depth}
+}
+
+// Apply takes in what one page leads to: out of scope is dropped, known is dropped unless it was
+// found nearer to a seed now, the rest joins its host's queue. Replaying it changes nothing. A seed
+// out of scope is kept as refused: the spec that has it among its seeds may come after it.
+func (s *Links) Apply(l *crawl.Links, now time.Time) error {
+	s.urls.Pages++
+	s.ledger.Metrics.Links.Add(float64(len(l.URLs)))
+	if l.Gone {
+		return s.rupsites.ApplyGone(l)
+	}
+	offers := slices.Grow(s.offers[:0], len(l.URLs))
+	s.offers = nil
+	defer func() {
+		if clear(offers); cap(offers) <= maxBuffer {
+			s.offers = offers
+		}
+	}()
+	var h *hosts.Host
+	for i, u := range l.URLs {
+		mod := s.recrawl.ModOf(l, i)
+		if mod == 0 && s.Recent.known(u, l.Depth) {
+			continue
+		}
+		u = s.ledger.CleanURL(u)
+		name := u.Host()
+		if crawl.ShardOf(name, s.ledger.Judge.Spec.Shards) != s.ledger.ID {
+			s.ledger.Log.Error("a link of another shard is in this log", "url", u)
+			continue
+		}
+		if !l.Seed && !s.ledger.Judge.Scope.Decide(u).In {
+			continue
+		}
+		if h == nil || h.Name != name {
+			var err error
+			if h, err = s.urls.LinkedHost(name, l.Seed); err != nil {
+				return err
+			}
+			if h == nil {
+				continue // counted as left out
+			}
+		}
+		s.ledger.Meta.Order++
+		o := hosts.Link{URL: u, Host: h, Order: s.ledger.Meta.Order, I: i, Mod: mod}
+		o.Hash = hosts.SeenHash(u)
+		offers = append(offers, o)
+	}
+	if l.Source == crawl.SourceSitemap {
+		urls.ByChange(offers, l)
+	}
+	// In key order the store is read and written from left to right; the order of
+	// arrival is in offer.order.
+	slices.SortFunc(offers, func(a, b hosts.Link) int {
+		return cmp.Or(cmp.Compare(a.Host.ID, b.Host.ID), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Order, b.Order))
+	})
+	type site struct {
+		h *hosts.Host
+		i int // of its origin
+	}
+	sooner := map[site]int64{}
+	for i := range offers {
+		o, before := &offers[i], s.recrawl.Sooner
+		if err := s.accept(o, l, now); err != nil {
+			return err
+		}
+		if l.Source != crawl.SourcePage && s.recrawl.Sooner > before {
+			if at, ok := o.Host.OriginIndex(o.URL.Origin()); ok {
+				sooner[site{o.Host, at}]++
+			}
+		}
+		// Others come once a day, and many at a time.
+		if l.Source == crawl.SourcePage && !offers[i].Left {
+			s.Recent.add(offers[i].URL, l.Depth)
+		}
+	}
+	for of, n := range sooner {
+		if err := s.recrawl.AddSooner(of.h, &of.h.Origins[of.i], l.Source, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Links) accept(o *hosts.Link, l *crawl.Links, now time.Time) error {
+	k, v := s.urls.Find(o.Host.ID, o.Hash, o.URL)
+	if v != nil {
+		if _, depth, _ := urls.Peek(v, o.URL); depth > l.Depth {
+			if err := s.nearer(o.Host, k, v, l, urls.RankOf(l, o.I)); err != nil || o.Mod == 0 {
+				return err
+			}
+			v = s.ledger.Records().Get(k)
+		}
+		return s.recrawl.Hint(o.Host, k, v, o.Mod, l.Source, now)
+	}
+	oi, ok := s.ledger.OriginOf(o.Host, o.URL.Origin())
+	r := s.record
+	if s.record = nil; r == nil {
+		r = new(urls.Record)
+	}
+	defer func() { s.record = r }()
+	*r = urls.Record{
+		URL: o.URL, Class: crawl.Queued, Origin: oi, Depth: l.Depth, Redirects: l.Redirects, Order: o.Order, FoundOn: l.FoundOn,
+		Rank: urls.RankOf(l, o.I),
+	}
+	to := urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonPorts, Detail: "too many ports of this host"}
+	switch {
+	case !ok:
+	case l.Seed:
+		to = s.urls.Decide(r, o.Host)
+	default: // in scope, as Apply has seen
+		to = s.urls.Judge(r, o.Host)
+	}
+	if !l.Seed && !s.ledger.Judge.Spec.PlanOnly && s.TooManyWait(o.Host, to.Class) {
+		s.LeaveOut(o)
+		return nil
+	}
+	s.ledger.Metrics.Accepted.Inc()
+	if to.Reason == crawl.ReasonMirror {
+		to.Detail = s.mirrors.Forward(o.Host, r)
+	}
+	if err := s.urls.Insert(o.Host, r, to); err != nil {
+		return err
+	}
+	if r.Class == crawl.Queued {
+		s.recrawl.Sooner++
+	}
+	if ok && l.Redirects > 0 && l.FoundOn.Host() != o.Host.Name {
+		o.Host.Origins[oi].Led++
+		s.ledger.MarkDirty(o.Host)
+	}
+	if err := s.ledger.PutKnown(o.Host.ID, o.Hash, r.Order); err != nil {
+		return err
+	}
+	return s.urls.PutNew(o.Host.ID, r)
+}
+
+// nearer notes that a known URL was found at a smaller depth: it moves up its queue, or is let in
+// again if its depth was what refused it.
+func (s *Links) nearer(h *hosts.Host, k, v []byte, l *crawl.Links, rank uint16) error {
+	r, err := urls.DecodeRecord(k, v)
+	if err != nil {
+		return err
+	}
+	ready := r.Class == crawl.Queued && !r.Waiting()
+	if ready { // its place in the queue is another now
+		if err := s.urls.Dequeue(h, &r); err != nil {
+			return err
+		}
+	}
+	r.Depth, r.FoundOn = l.Depth, l.FoundOn
+	// Is to be queued, or may be some time.
+	if r.Class == crawl.Queued || r.Class == crawl.Refused && r.Reason.Has(crawl.UndoneBySpec) {
+		r.Rank = rank
+	}
+	switch {
+	case ready:
+		err = s.urls.Enqueue(h, &r)
+	case r.Class == crawl.Refused && r.Reason == crawl.ReasonDepth:
+		v := s.urls.Decide(&r, h)
+		v.Silent = true
+		err = s.urls.SetState(h, &r, v)
+	}
+	if err != nil {
+		return err
+	}
+	if r.Class == crawl.Refused && r.Reason == crawl.ReasonMirror {
+		r.Detail = s.mirrors.Forward(h, &r)
+	}
+	return s.urls.PutURL(k, &r)
+}

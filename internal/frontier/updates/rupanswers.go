@@ -1,0 +1,193 @@
+package updates
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/rup"
+)
+
+// answer takes in what a site answered, if that is awaited; applied again it changes nothing.
+func (s *RUPSites) answer(a *crawl.Answer, now time.Time) error {
+	r := s.Sites[a.Aux.Origin]
+	if r == nil || r.Ask == RupNothing || r.Ask != a.Aux.Hop {
+		return nil
+	}
+	if e, ok := s.siteRequest(r); !ok || e.URL != a.Aux.URL {
+		return nil
+	}
+	what, asked, m := r.Ask, r.Asked, &a.RUP
+	r.Requests++
+	if err := s.endAsk(r, now); err != nil {
+		return err
+	}
+	r.Reason, r.Retry = strings.Clone(crawl.ShortDetail(m.Reason)), time.Time{}
+	failed := rupError(m)
+	if failed == nil {
+		r.Tries = 0
+	} else {
+		r.Reason = rupActions[what] + ": " + r.Reason
+	}
+	if rup.Retryable(failed) {
+		r.Retry = now.Add(max(m.RetryAfter, min(rupRetry<<min(r.Tries, 10), rupFresh)))
+		r.Tries++
+	}
+	switch what {
+	case rupInfo:
+		return s.answerInfo(r, m, failed, now)
+	case rupRegister:
+		s.registeredBy(r, m, failed, now)
+	case rupUnregister:
+		if !rup.Retryable(failed) { // what it refuses to end it does not know
+			r.deregister()
+		}
+	case rupModify:
+		switch {
+		case failed == nil:
+			r.Address, r.Agreed = cmp.Or(r.Trial, r.Address), r.TrialLatency
+		case !rup.Retryable(failed):
+			r.ModifyAt = now.Add(rupRefused)
+		}
+	case rupConfirm:
+		if !rup.Retryable(failed) {
+			r.Confirm, r.Confirming = "", ""
+		}
+	case rupSequence:
+		r.Next, r.Retry = RupNothing, time.Time{} // Seq has patience of its own
+		if failed != nil {
+			return s.seqSteps(r, r.Seq.AskFailed(now, r.terms(), failed), now)
+		}
+		return s.seqSteps(r, r.Seq.Answer(now, r.terms(), int64(m.Sequence)), now)
+	case rupIndex:
+		return s.indexed(r, asked, failed, now)
+	}
+	return s.putSite(r, now)
+}
+
+// rupError is what kept a request from success.
+func rupError(m *crawl.RUP) error {
+	switch {
+	case m.Reason == "":
+		return nil
+	case m.Retry || m.Status == 0: // a rule of its robots.txt is not an answer, and may go
+		return &rup.Error{Status: http.StatusServiceUnavailable, Reason: m.Reason, RetryAfter: m.RetryAfter}
+	case m.Status == http.StatusOK:
+		return errors.Join(rup.ErrMalformed, errors.New(m.Reason))
+	}
+	return &rup.Error{Status: m.Status, Reason: m.Reason}
+}
+
+// answerInfo takes in a /rupinfo.txt, or that there is none.
+func (s *RUPSites) answerInfo(r *RUPSite, m *crawl.RUP, failed error, now time.Time) error {
+	o := &r.H.Origins[r.I]
+	if rup.Retryable(failed) {
+		r.InfoDue = r.Retry
+		return s.putSite(r, now)
+	}
+	var info *rup.Info
+	var cgi canon.URL
+	if failed == nil {
+		base, err := url.Parse(r.Origin().String() + rup.InfoPath)
+		if err != nil {
+			return err
+		}
+		if info, failed = rup.ParseInfo(m.Body, base); failed == nil {
+			cgi, failed = canon.Parse(info.CGI)
+		}
+		if failed == nil && cgi.Host() != r.H.Name {
+			failed = rup.ErrNoRUP
+		}
+	}
+	switch {
+	case failed == nil:
+		r.Info, r.InfoDue = now, now.Add(min(max(cmp.Or(m.Fresh, rupFresh), rupFreshLeast), rupFreshMost))
+		r.CGI, r.Register, r.Span = cgi, info.CanRegister() == nil, info.MaxQuerySpan
+		r.Units = slices.DeleteFunc(slices.Clone(info.Latency), func(u rup.Unit) bool { return u.Days() == 0 })
+		if err := info.CanRegister(); err != nil {
+			r.Reason = err.Error()
+		}
+		if !r.Registered() && r.Span != (rup.Span{}) && r.Index.IsZero() && !now.Before(r.Poll) {
+			r.Index, r.Poll, r.Covered = now, now.Add(s.pollEvery(r)), now
+		}
+	case r.CGI != "": // it goes on as it was told to
+		r.Reason = failed.Error()
+		r.InfoDue = now.Add(rupFresh)
+	default:
+		o.RUPDue = now.Add(rupAbsent)
+		s.ledger.MarkDirty(r.H)
+		return s.dropSite(r)
+	}
+	return s.putSite(r, now)
+}
+
+// latencyOf chooses among the units that a site offers: what the operator prefers, else
+// the shortest. offered is false when it offers none; then it is the site's to choose,
+// and a week is likely.
+func (s *RUPSites) latencyOf(r *RUPSite) (l rup.Latency, offered bool) {
+	want := rup.Unit(s.ledger.Judge.LatencyFor(r.Origin()))
+	for _, u := range r.Units {
+		switch {
+		case u.Days() == 0:
+		case u == want:
+			return rup.Latency{N: 1, Unit: u}, true
+		case !offered || u.Days() < l.Days():
+			l, offered = rup.Latency{N: 1, Unit: u}, true
+		}
+	}
+	if !offered {
+		l = rup.Latency{N: 1, Unit: rup.Week}
+	}
+	return l, offered
+}
+
+// registeredBy takes in the answer to Register.
+func (s *RUPSites) registeredBy(r *RUPSite, m *crawl.RUP, failed error, now time.Time) {
+	switch {
+	case failed == nil:
+		r.Address, r.Key, r.Since, r.Agreed = r.Trial, strings.Clone(m.Key), now, r.TrialLatency
+		r.Seq = rup.NewState(now)
+		r.Tick, r.Refusals = now, 0
+		r.Covered, r.Good = now, now
+		r.Index, r.Poll = time.Time{}, time.Time{}
+	case rup.Retryable(failed):
+		// With another address: who knows whether this one is registered now.
+	case m.Status == http.StatusBadRequest && r.Refusals == 0:
+		// The address may be registered by a request whose answer never came; its key
+		// is lost then (§6.2).
+		r.Refusals++
+		r.RegisterAt = now.Add(rupRetry)
+	default:
+		r.Refusals = 0
+		r.RegisterAt = now.Add(rupRefused)
+	}
+	if !r.Registered() && r.Index.IsZero() && r.Span != (rup.Span{}) {
+		r.Index, r.Poll, r.Covered = now, now.Add(s.pollEvery(r)), now
+	}
+}
+
+// indexed takes in that a GetIndex was answered, and its report applied; or that it failed.
+func (s *RUPSites) indexed(r *RUPSite, asked time.Time, failed error, now time.Time) error {
+	if r.Registered() {
+		r.Next, r.Retry = RupNothing, time.Time{}
+		if failed != nil {
+			return s.seqSteps(r, r.Seq.IndexFailed(now, r.terms(), failed), now)
+		}
+		r.Good = now
+		return s.seqSteps(r, r.Seq.Indexed(now, r.terms()), now)
+	}
+	switch {
+	case failed == nil:
+		r.Index, r.Good, r.Poll = asked, now, now.Add(s.pollEvery(r))
+	case !rup.Retryable(failed):
+		// It does not tell after all: its pages are asked for as any other's.
+		r.Index, r.Poll, r.Covered = time.Time{}, now.Add(rupRefused), time.Time{}
+	}
+	return s.putSite(r, now)
+}

@@ -1,0 +1,449 @@
+package updates
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	xxhash "github.com/cespare/xxhash/v2"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/internal/frontier/wellknown"
+	"github.com/curtsy/curtsy/internal/websub"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// What one shard subscribes to at most, and when it asks again.
+const (
+	MaxPerHub    = 1000 // topics at the hubs of one host
+	MaxPerDomain = 16   // topics of one registered domain
+	MaxHubs      = 256  // hosts of hubs
+	MaxTopics    = 10_000
+
+	// Patience is how long a hub has to ask back what it was asked.
+	Patience = 6 * time.Hour
+	// Refused is after how long a hub is asked again that refused, or never asked back.
+	Refused = 7 * 24 * time.Hour
+	// Unnamed is after how long a subscription ends whose feed names the hub no more.
+	Unnamed = 14 * 24 * time.Hour
+
+	retry = time.Hour // after trouble that may pass; it doubles
+	tries = 5
+	tick  = time.Second
+)
+
+// What a hub is asked.
+const (
+	nothing = iota
+	subscribe
+	unsubscribe
+)
+
+var webSubModes = [...]string{"", websub.Subscribe, websub.Unsubscribe}
+
+// WebSub are the subscriptions of one shard.
+type WebSub struct {
+	features *hosts.Features
+	feeds    *wellknown.Feeds
+	ledger   *hosts.Ledger
+
+	// Secret is the crawl's, of which addresses and secrets are made; nil: nothing is subscribed
+	// to.
+	Secret []byte
+
+	topics  map[canon.URL]*WebSubTopic
+	byFeed  map[canon.URL]*WebSubTopic
+	hubs    map[canon.Host]int // topics at each
+	domains map[string]int     // topics of each
+	due     time.Time          // when the first of them is; zero: none
+	anew    bool               // all are to be looked at: the spec is another
+}
+
+// New returns them for one shard, with the rooms they stand on.
+func NewWebSub(features *hosts.Features, feeds *wellknown.Feeds, ledger *hosts.Ledger) *WebSub {
+	return &WebSub{features: features, feeds: feeds, ledger: ledger}
+}
+
+// Feature subscribes.
+func (s *WebSub) Feature() hosts.Feature {
+	return hosts.Feature{
+		Aux: map[crawl.AuxKind]hosts.AuxKind{
+			crawl.AuxWebSub: {Dress: s.dress, Answer: func(a *crawl.Answer, _, now time.Time) error { return s.answer(a, now) }},
+		},
+		Load:   s.Load,
+		Upkeep: s.Upkeep,
+		Respec: func() error { s.due, s.anew = time.Now(), true; return nil },
+		Times:  hosts.InRecords[WebSubTopic](hosts.BucketWebSub),
+	}
+}
+
+// Topic is the record of one subscription. Neither the callback nor its secret is in it.
+type WebSubTopic struct {
+	ID    hosts.HostID `json:"-"` // of the topic's host
+	Topic canon.URL    `json:"-"`
+
+	Feed  canon.URL `json:"feed"` // by which it is read
+	Hub   canon.URL `json:"hub"`
+	Depth int       `json:"depth,omitempty"` // of what it names
+	N     int       `json:"n"`               // number of the callback in use
+	Base  uint64    `json:"base,omitempty"`  // a hash of the public URL it was asked to deliver by
+	Named time.Time `json:"named"`           // when the feed named the hub last, about
+
+	Ask     int       `json:"ask,omitempty"` // what the hub was asked, and has not asked back
+	Asked   time.Time `json:"asked,omitzero"`
+	Until   time.Time `json:"until,omitzero"` // the end of the lease; zero: there is none
+	Since   time.Time `json:"since,omitzero"`
+	Next    time.Time `json:"next,omitzero"` // nothing is to be done before
+	Tries   int       `json:"tries,omitempty"`
+	Refused bool      `json:"refused,omitempty"` // the hub refused last
+	Reason  string    `json:"reason,omitempty"`
+
+	Requests int64     `json:"requests,omitempty"`
+	Reports  int64     `json:"reports,omitempty"` // deliveries
+	Entries  int64     `json:"told,omitempty"`    // entries in them
+	Strange  int64     `json:"strange,omitempty"` // deliveries that were not expected
+	Last     time.Time `json:"last,omitzero"`     // delivery
+}
+
+// Times shows what the record keeps of time.
+func (r *WebSubTopic) Times(see times.See) {
+	see(&r.Named, times.Happened)
+	see(&r.Asked, times.Happened)
+	see(&r.Until, times.Waits)
+	see(&r.Since, times.Happened)
+	see(&r.Next, times.Waits)
+	see(&r.Last, times.Happened)
+}
+
+func (s *WebSub) callbacks() websub.Callbacks {
+	return websub.Callbacks{Base: s.ledger.Judge.Spec.UpdatesWebSub, Secret: s.Secret}
+}
+
+// on reports whether subscriptions are wanted at all.
+func (s *WebSub) on() bool {
+	spec := &s.ledger.Judge.Spec
+	return spec.UpdatesWebSub != "" && spec.Updates && spec.ReadsFeeds() && len(s.Secret) > 0
+}
+
+// base is a hash of the public URL by which hubs reach us. That is no secret, but long.
+func (s *WebSub) base() uint64 { return xxhash.Sum64String(s.ledger.Judge.Spec.UpdatesWebSub) }
+
+func (s *WebSub) key(r *WebSubTopic) []byte { return append(r.ID.Append(nil), r.Topic...) }
+
+func (s *WebSub) put(r *WebSubTopic) error {
+	v, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if s.due.IsZero() || r.Next.Before(s.due) {
+		s.due = r.Next
+	}
+	return s.ledger.Put(hosts.BucketWebSub, s.key(r), v)
+}
+
+// know keeps a topic in memory, and counts it.
+func (s *WebSub) know(r *WebSubTopic) {
+	s.topics[r.Topic], s.byFeed[r.Feed] = r, r
+	s.hubs[r.Hub.Host()]++
+	s.domains[r.Topic.Host().Registered()]++
+}
+
+func (s *WebSub) drop(r *WebSubTopic) error {
+	delete(s.topics, r.Topic)
+	delete(s.byFeed, r.Feed)
+	less(s.hubs, r.Hub.Host())
+	less(s.domains, r.Topic.Host().Registered())
+	return s.ledger.Drop(hosts.BucketWebSub, s.key(r))
+}
+
+func less[K comparable](m map[K]int, k K) {
+	if m[k]--; m[k] <= 0 {
+		delete(m, k)
+	}
+}
+
+// Load reads the records from a file just opened.
+func (s *WebSub) Load(now time.Time) error {
+	s.topics, s.byFeed = map[canon.URL]*WebSubTopic{}, map[canon.URL]*WebSubTopic{}
+	s.hubs, s.domains, s.due = map[canon.Host]int{}, map[string]int{}, now
+	b := s.ledger.Tx.Bucket(hosts.BucketWebSub)
+	if b == nil {
+		return nil // a file from before there were any, opened for reading only
+	}
+	return b.ForEach(func(k, v []byte) error {
+		r := &WebSubTopic{ID: hosts.KeyHost(k), Topic: canon.URL(k[4:])}
+		if err := json.Unmarshal(v, r); err != nil {
+			return fmt.Errorf("%w: subscription %q: %w", hosts.ErrRecord, k[4:], err)
+		}
+		if r.Next.After(now.Add(websub.MostLease)) { // a clock far ahead wrote it
+			r.Next = now
+		}
+		s.know(r)
+		return nil
+	})
+}
+
+// Names takes in that a feed names a hub.
+func (s *WebSub) Names(h *hosts.Host, feed canon.URL, depth int, f *crawl.Feed, now time.Time) error {
+	if !s.on() || f.Self.Origin() != feed.Origin() || len(f.Self) > websub.MaxTopic {
+		return nil
+	}
+	hub, domain := f.Hub.Host(), f.Self.Host().Registered()
+	r := s.topics[f.Self]
+	switch {
+	case r != nil && r.Hub == f.Hub:
+		if now.Sub(r.Named) < 24*time.Hour {
+			return nil
+		}
+		r.Named = now
+		return s.put(r)
+	case r != nil && (r.Feed != feed || now.Sub(r.Named) < 24*time.Hour):
+		// Another feed of the origin, which may be somebody else's, or one that cannot decide.
+		return nil
+	case r == nil && (len(s.topics) >= MaxTopics || s.domains[domain] >= MaxPerDomain || s.byFeed[feed] != nil):
+		return nil
+	case s.hubs[hub] >= MaxPerHub || s.hubs[hub] == 0 && len(s.hubs) >= MaxHubs:
+		return nil
+	case r != nil: // it has moved to another hub: what the one before delivers means nothing now
+		if r.N >= websub.MaxN {
+			return nil
+		}
+		n := r.N + 1
+		if err := s.drop(r); err != nil {
+			return err
+		}
+		r = &WebSubTopic{ID: r.ID, Topic: r.Topic, Feed: r.Feed, N: n, Requests: r.Requests, Reports: r.Reports, Entries: r.Entries}
+	default:
+		r = &WebSubTopic{ID: h.ID, Topic: canon.URL(strings.Clone(string(f.Self))), Feed: canon.URL(strings.Clone(string(feed))), N: 1}
+	}
+	r.Hub, r.Depth, r.Named, r.Next = canon.URL(strings.Clone(string(f.Hub))), depth, now, now
+	s.know(r)
+	return s.put(r)
+}
+
+// Pushed reports whether a hub tells of a feed's changes.
+func (s *WebSub) Pushed(feed canon.URL) bool {
+	r := s.byFeed[feed]
+	return r != nil && s.on() && !r.Until.IsZero() && time.Now().Before(r.Until)
+}
+
+// Upkeep asks hubs what is due. It waits until the log is read: that may have their answers.
+func (s *WebSub) Upkeep(now time.Time) error {
+	if !s.ledger.Phase.Active() || s.due.IsZero() || now.Before(s.due) {
+		return nil
+	}
+	s.due = time.Time{}
+	var failed error
+	for _, r := range s.topics {
+		if failed == nil && (s.anew || !now.Before(r.Next)) {
+			failed = s.step(r, now)
+		}
+	}
+	s.anew = false
+	for _, r := range s.topics {
+		if s.due.IsZero() || r.Next.Before(s.due) {
+			s.due = r.Next
+		}
+	}
+	if soon := now.Add(tick); !s.due.IsZero() && s.due.Before(soon) {
+		s.due = soon
+	}
+	return failed
+}
+
+// step does what is due of one topic.
+func (s *WebSub) step(r *WebSubTopic, now time.Time) error {
+	held := !r.Until.IsZero() && now.Before(r.Until)
+	wanted := s.on() && now.Sub(r.Named) < Unnamed && !s.ledger.Judge.Forgotten.Has(r.Topic) && !s.ledger.Judge.Forgotten.Has(r.Hub)
+	if h, err := s.ledger.HostWith(r.ID); err != nil {
+		return err
+	} else if h == nil {
+		wanted = false
+	} else if i, ok := h.OriginIndex(r.Topic.Origin()); ok && h.Origins[i].Mirror.Mirrored() {
+		wanted = false
+	}
+	if r.Ask != nothing && now.Sub(r.Asked) >= Patience {
+		r.Ask, r.Reason = nothing, "the hub did not verify the subscription"
+		r.Tries++
+	}
+	if base := s.base(); wanted && r.Ask == nothing && r.Base != 0 && base != r.Base {
+		// The hub delivers where we are not any more; until it is told, it tells us nothing.
+		r.Next, r.Until, held = now, time.Time{}, false
+	}
+	switch {
+	case !wanted && (!held && r.Ask != subscribe || r.Tries >= tries || len(s.Secret) == 0 || s.ledger.Judge.Spec.UpdatesWebSub == ""):
+		return s.drop(r) // what the hub still delivers is of nobody
+	case !wanted && r.Ask != unsubscribe:
+		return s.ask(r, unsubscribe, now)
+	case wanted && now.Before(r.Next):
+		return nil
+	case r.Ask != nothing: // it waits for the hub
+		r.Next = r.Asked.Add(Patience)
+		return s.put(r)
+	case r.Tries >= tries:
+		r.Tries, r.Refused, r.Next = 0, true, now.Add(Refused)
+		return s.put(r)
+	}
+	return s.ask(r, subscribe, now)
+}
+
+// ask has a hub asked something.
+func (s *WebSub) ask(r *WebSubTopic, what int, now time.Time) error {
+	r.Ask, r.Asked, r.Next, r.Base = what, now, now.Add(Patience), s.base()
+	if err := s.put(r); err != nil {
+		return err
+	}
+	e := crawl.AuxRequest{Kind: crawl.AuxWebSub, URL: r.Hub, Origin: r.Topic.Origin(), Hop: 2*r.N + what - subscribe, ReplyShard: s.ledger.ID, About: r.Topic}
+	return s.ledger.Send(crawl.ShardOf(r.Hub.Host(), s.ledger.Judge.Spec.Shards), &crawl.Event{Aux: []crawl.AuxRequest{e}})
+}
+
+// dress puts into an errand what is posted to a hub: by the shard of the hub's host, since address
+// and secret stand in no message.
+func (s *WebSub) dress(h *hosts.Host, now time.Time) func(e *crawl.AuxRequest) (ok bool, err error) {
+	return func(e *crawl.AuxRequest) (bool, error) {
+		c := s.callbacks()
+		if c.Base == "" || len(c.Secret) == 0 || e.About == "" || e.Hop < 2 {
+			return false, s.features.DropAux(h, *e, now)
+		}
+		e.Form = c.Form(webSubModes[subscribe+e.Hop%2], e.About, e.Hop/2)
+		return true, nil
+	}
+}
+
+// of is the topic that an answer or a hub's word is about, if it is awaited.
+func (s *WebSub) of(topic canon.URL, n int) *WebSubTopic {
+	if r := s.topics[topic]; r != nil && r.N == n {
+		return r
+	}
+	return nil
+}
+
+// answer takes in what a hub answered. That it will do what it was asked counts for nothing before
+// it has asked back.
+func (s *WebSub) answer(a *crawl.Answer, now time.Time) error {
+	e, m := &a.Aux, &a.RUP
+	r := s.of(e.About, e.Hop/2)
+	if r == nil || r.Hub != e.URL {
+		return nil
+	}
+	r.Requests++
+	if r.Ask != subscribe+e.Hop%2 || m.Reason == "" { // it has asked back already, or will
+		return s.put(r)
+	}
+	r.Ask, r.Reason = nothing, strings.Clone(crawl.ShortDetail(m.Reason))
+	r.Tries++
+	if !m.Retry {
+		r.Tries = tries
+	}
+	r.Next = now.Add(max(m.RetryAfter, retry<<min(r.Tries, tries)))
+	return s.put(r)
+}
+
+// Intends reports whether a hub was asked that a short while ago. A hub that did not hear our yes,
+// or was asked twice because a fetcher died, asks back once more: no would end for it what has just
+// begun, and here it would go on counting.
+func (s *WebSub) Intends(q *crawl.WebSubQuestion, now time.Time) bool {
+	r := s.of(canon.URL(q.Topic), q.N)
+	if r == nil || now.Sub(r.Asked) >= Patience {
+		return false
+	}
+	if r.Ask == nothing {
+		return q.Mode == websub.Subscribe && s.on() && now.Before(r.Until)
+	}
+	return webSubModes[r.Ask] == q.Mode
+}
+
+// Left reports whether the subscription that a question is about has ended for good: it was given
+// up, or its number is not in use any more. While the log is not read yet nobody knows.
+func (s *WebSub) Left(q *crawl.WebSubQuestion) bool {
+	r := s.topics[canon.URL(q.Topic)]
+	return s.ledger.Phase.Active() && (r == nil || q.N < r.N)
+}
+
+// Apply takes in what a hub says. Applied again it changes nothing but counts.
+func (s *WebSub) Apply(w *crawl.WebSub, now time.Time) error {
+	r := s.of(w.Topic, w.N)
+	if r == nil {
+		return nil
+	}
+	switch {
+	case w.Mode == websub.Subscribe && r.Ask == subscribe:
+		lease := w.Lease
+		if lease == 0 {
+			lease = websub.Lease
+		}
+		lease = min(max(lease, websub.LeastLease), websub.MostLease)
+		if !now.Before(r.Until) {
+			r.Since = now
+		}
+		r.Ask, r.Tries, r.Refused, r.Reason = nothing, 0, false, ""
+		r.Until, r.Next = now.Add(lease), now.Add(lease-lease/8)
+	case w.Mode == websub.Unsubscribe && r.Ask == unsubscribe:
+		return s.drop(r)
+	case w.Mode == websub.Denied: // also of a subscription that it has held so far
+		r.Ask, r.Tries, r.Refused, r.Until = nothing, 0, true, time.Time{}
+		r.Reason, r.Next = "the hub refuses: "+strings.Clone(crawl.ShortDetail(w.Reason)), now.Add(Refused)
+	case w.Mode == crawl.WebSubDeliver:
+		return s.deliver(r, w, now)
+	default:
+		return nil
+	}
+	return s.put(r)
+}
+
+// deliver takes in what a hub delivered: links and hints, as if the feed had been read.
+func (s *WebSub) deliver(r *WebSubTopic, w *crawl.WebSub, now time.Time) error {
+	if r.Until.IsZero() || now.After(r.Until) || !s.on() {
+		r.Strange++
+		return s.put(r)
+	}
+	r.Reports++
+	r.Entries += int64(len(w.URLs))
+	r.Last = now
+	if err := s.put(r); err != nil {
+		return err
+	}
+	h, err := s.ledger.HostWith(r.ID)
+	if h == nil || err != nil {
+		return err
+	}
+	l := crawl.Links{FoundOn: r.Feed, Depth: max(r.Depth, 1), Source: crawl.SourceWebSub}
+	for i, u := range w.URLs {
+		if u.Host() == r.Topic.Host() && i < len(w.Mods) {
+			l.URLs, l.Mods = append(l.URLs, u), append(l.Mods, w.Mods[i])
+		}
+	}
+	if len(l.URLs) == 0 {
+		return s.feeds.Soon(h, r.Feed, now)
+	}
+	return s.ledger.Accepts(&l, now)
+}
+
+// Info is what `curtsy updates` says of an origin's subscriptions; ok is false if there are none.
+func (s *WebSub) Info(h *hosts.Host, o *hosts.Origin) (info crawl.UpdatesInfo, ok bool) {
+	info = crawl.UpdatesInfo{Site: o.Origin.String(), Source: crawl.SourceWebSub.String(), Channel: "http", State: "refused"}
+	n := 0
+	for _, r := range s.topics {
+		if r.ID != h.ID || r.Topic.Origin() != o.Origin {
+			continue
+		}
+		n++
+		switch {
+		case !r.Until.IsZero() && time.Now().Before(r.Until):
+			info.State, info.Since = "subscribed", hosts.At(r.Since)
+		case info.State == "refused" && !r.Refused:
+			info.State = "asking"
+		}
+		if r.Reason != "" {
+			info.Reason = r.Reason
+		}
+		info.Requests, info.Reports, info.Reported, info.Strange = info.Requests+r.Requests, info.Reports+r.Reports, info.Reported+r.Entries, info.Strange+r.Strange
+		if !r.Last.IsZero() && (info.LastReport == nil || r.Last.After(info.LastReport.At)) {
+			info.LastReport = &crawl.UpdatesReport{At: r.Last.UTC()}
+		}
+	}
+	return info, n > 0
+}

@@ -1,0 +1,31 @@
+package wellknown
+
+import (
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+)
+
+// JudgeData judges an origin's /data.txt: what was read of one that is forgotten is gone from the
+// catalogue, and one that is let in again is due. The caller touches the host.
+func (s *DataFiles) JudgeData(o *hosts.Origin) {
+	u, err := o.Origin.URL("/data.txt")
+	if err != nil {
+		return
+	}
+	switch forgotten := s.ledger.Judge.Forgotten.Has(u); {
+	case forgotten && o.Data != crawl.ProbeNone:
+		o.Data, o.DataReason, o.DataOn = crawl.ProbeRefused, string(crawl.ReasonForgotten), ""
+	case !forgotten && o.Data == crawl.ProbeRefused && strings.HasPrefix(o.DataReason, string(crawl.ReasonForgotten)):
+		o.Data, o.DataReason, o.DataDue = crawl.ProbeNone, "", time.Time{}
+	}
+}
+
+// disownData has the indexer drop the data.txt of a mirror: it is not used while it is one (§7).
+func (s *DataFiles) disownData(o *hosts.Origin) {
+	if u, err := o.Origin.URL("/data.txt"); err == nil && o.Data == crawl.ProbeRead && o.Mirror.Mirrored() {
+		s.ledger.Aliases = append(s.ledger.Aliases, crawl.Page{Kind: crawl.KindData, URL: u, Origin: o.Origin, Deleted: crawl.ReasonMirror})
+	}
+}

@@ -1,0 +1,100 @@
+package wellknown
+
+import (
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robots"
+)
+
+// The bounds of how long what a fetcher says of /data.txt is believed (protocols §5.1 keeps its
+// lifetime within 30 days).
+const (
+	minProbeFresh = time.Hour
+	maxProbeFresh = 30 * 24 * time.Hour
+)
+
+// DataFeature asks for /data.txt where its redirects lead, and for the files nested in it
+// (nested.go).
+func (s *DataFiles) DataFeature() hosts.Feature {
+	return hosts.Feature{
+		Aux: map[crawl.AuxKind]hosts.AuxKind{
+			crawl.AuxData: {From: polite.PageFrom, Answer: s.answerProbe},
+			crawl.AuxNested: {Want: s.wantNested, From: polite.PageFrom,
+				Answer: func(a *crawl.Answer, at, _ time.Time) error { return s.answer(a, at) }},
+		},
+		MirrorChanged: s.dataMirrorChanged,
+		Times:         hosts.InRecords[Nested](hosts.BucketNested),
+	}
+}
+
+// dataMirrorChanged drops the data.txt of an origin that has become a mirror, and what is nested in
+// it. Of one that is no mirror any more it is due.
+func (s *DataFiles) dataMirrorChanged(h *hosts.Host, i int, now time.Time) error {
+	o := &h.Origins[i]
+	if o.Mirror.Mirrored() {
+		s.disownData(o)
+		return s.DropNested(h, o.Origin, now)
+	}
+	if o.Data == crawl.ProbeRead {
+		o.DataDue = time.Time{}
+	}
+	return nil
+}
+
+// ApplyProbe takes in what came of asking an origin for /data.txt. Applied again it changes
+// nothing.
+func (s *DataFiles) ApplyProbe(p *crawl.Probe, at, now time.Time) error {
+	h, err := s.ledger.HostNamed(p.Origin.Host)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return nil
+	}
+	i, ok := s.ledger.OriginOf(h, p.Origin)
+	if !ok {
+		return nil
+	}
+	o := &h.Origins[i]
+	o.Data, o.DataReason = p.State, strings.Clone(crawl.ShortDetail(p.Reason))
+	o.DataDue = at.Add(min(max(p.Fresh, minProbeFresh), maxProbeFresh))
+	s.ledger.MarkDirty(h)
+	s.JudgeData(o)
+	s.disownData(o) // it was asked for before it was known to be a mirror
+	if o.Data != crawl.ProbePending {
+		return nil
+	}
+	u, err := canon.Parse(p.Location)
+	if err != nil || p.Redirects > robots.MaxRedirects {
+		o.Data = crawl.ProbeAbsent
+		return nil
+	}
+	o.DataOn = string(u)
+	return s.ledger.Send(crawl.ShardOf(u.Host(), s.ledger.Judge.Spec.Shards), &crawl.Event{Aux: []crawl.AuxRequest{{
+		Kind: crawl.AuxData, URL: u, Origin: o.Origin, Hop: p.Redirects, ReplyShard: s.ledger.ID,
+	}}})
+}
+
+// answerProbe takes in another host's answer about /data.txt, if it is still awaited.
+func (s *DataFiles) answerProbe(a *crawl.Answer, at, now time.Time) error {
+	h, err := s.ledger.HostNamed(a.Aux.Origin.Host)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return nil
+	}
+	for i := range h.Origins {
+		if o := &h.Origins[i]; o.Origin == a.Aux.Origin && o.Data == crawl.ProbePending && o.DataOn == string(a.Aux.URL) {
+			p := a.Probe
+			p.Origin = o.Origin
+			return s.ApplyProbe(&p, at, now)
+		}
+	}
+	return nil
+}

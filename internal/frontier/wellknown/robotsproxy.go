@@ -1,0 +1,234 @@
+package wellknown
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/pkg/robots"
+)
+
+// Proxy answers the robots.txt errands of one shard.
+type RobotsProxy struct {
+	features *hosts.Features
+	ledger   *hosts.Ledger
+}
+
+// New returns them for one shard, with the rooms they stand on.
+func NewRobotsProxy(features *hosts.Features, ledger *hosts.Ledger) *RobotsProxy {
+	return &RobotsProxy{features: features, ledger: ledger}
+}
+
+// A robots.txt may redirect to any URL of any host, at no cost to who wrote it. What follows is a
+// request to that host like any other (protocols §1.1): that host's rules and delay hold, and the
+// hops of one domain to one host are counted. A hop to the other host's own /robots.txt needs no
+// request of its own: that file is read for the other host's sake, and its copy answers.
+
+const (
+	// MaxProxiedADay is how many hops a day the robots.txt files of one registered domain may have
+	// us make to one other host.
+	MaxProxiedADay = 10
+	// ProxyInline is the size up to which a copy of a robots.txt answers hops by itself. Visits
+	// hand out larger ones, without a request and a few at a time: a thousand copies of 500 KiB at
+	// once would fill the memory.
+	ProxyInline = 16 << 10
+)
+
+// Feature follows robots.txt redirects to other hosts.
+func (s *RobotsProxy) Feature() hosts.Feature {
+	return hosts.Feature{Aux: map[crawl.AuxKind]hosts.AuxKind{
+		crawl.AuxRobots: {Want: s.wantProxied, From: proxyFrom, Answer: s.answerProxied},
+	}}
+}
+
+// noProxied answers e with a robots.txt that cannot be read, though there may be rules in it.
+func noProxied(e *crawl.AuxRequest, why string) crawl.Robots {
+	return crawl.Robots{Origin: e.Origin, State: crawl.RobotsUnreachable, Reason: why}
+}
+
+// storedRobots answers e with what is known of the host it leads to, if that will do.
+func (s *RobotsProxy) storedRobots(h *hosts.Host, o *hosts.Origin, e *crawl.AuxRequest, now time.Time) (f crawl.Robots, ok bool) {
+	state, ask := polite.State(o, now)
+	switch {
+	case !ask.After(now):
+		return f, false // not known, or too old
+	case state == crawl.RobotsUnreachable:
+		return noProxied(e, "robots.txt of "+o.Origin.String()+" cannot be fetched now"), true
+	case hosts.ProxiesRobots(e):
+		return s.copyForProxy(h, o, e, now)
+	case state == crawl.RobotsPending:
+		// Not waited for: the other host may be waiting for e itself.
+		return noProxied(e, "robots.txt of "+o.Origin.String()+" has moved to another host"), true
+	case polite.SlowOrigin(h) != nil:
+		return noProxied(e, "the delay that "+polite.SlowOrigin(h).Origin.String()+" asks for is longer than the limit"), true
+	}
+	return f, false
+}
+
+// copyForProxy answers a hop to an origin's robots.txt from the copy of it, unless that is large.
+func (s *RobotsProxy) copyForProxy(h *hosts.Host, o *hosts.Origin, e *crawl.AuxRequest, now time.Time) (f crawl.Robots, ok bool) {
+	state, ask := polite.State(o, now)
+	f = crawl.Robots{Origin: e.Origin, State: state, Status: o.Status, Redirects: e.Hop, Fresh: ask.Sub(now)}
+	if o.Copy == state && !o.History.Fetched.IsZero() {
+		f.Age = max(now.Sub(o.History.Fetched), 0)
+	}
+	switch state {
+	case crawl.RobotsPending:
+		f.Location, f.Redirects, f.Fresh, f.Age = o.PendingOn, e.Hop+o.Redirects, 0, 0
+	case crawl.RobotsParsed:
+		body := hosts.RobotsCopy(s.ledger.Tx, h.ID, o.Origin)
+		if len(body) > ProxyInline {
+			return f, false
+		}
+		f.Body, f.Digest = slices.Clone(body), o.Digest
+		f.CrawlDelay, f.HasCrawlDelay = o.CrawlDelay, o.HasDelay
+	case crawl.RobotsUnavailable:
+	default:
+		return f, false
+	}
+	return f, true
+}
+
+// now answers a hop to another host without a request, if that is possible.
+func (s *RobotsProxy) now(e *crawl.AuxRequest, now time.Time) (done bool, err error) {
+	if !hosts.ForeignRobots(e) {
+		return false, nil
+	}
+	h, err := s.ledger.HostNamed(e.URL.Host())
+	if h == nil || err != nil {
+		return false, err
+	}
+	if i, known := h.OriginIndex(e.URL.Origin()); known {
+		if f, ok := s.storedRobots(h, &h.Origins[i], e, now); ok {
+			return true, s.features.Reply(e, crawl.Answer{Robots: f})
+		}
+	}
+	return false, nil
+}
+
+// wantProxied has a hop wait for a visit to the host it leads to, unless that host's part is known,
+// or one hop too many.
+func (s *RobotsProxy) wantProxied(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
+	if done, err := s.now(e, now); done || err != nil {
+		return nil, err
+	}
+	h, err := s.features.NewAux(e, now)
+	if h == nil || err != nil {
+		return nil, err
+	}
+	if ok, err := s.admitProxied(h, e, now); !ok || err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// proxyFrom is when a hop may be made: one to a host's own robots.txt at once.
+func proxyFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) (t time.Time) {
+	if !hosts.ForeignRobots(e) || hosts.ProxiesRobots(e) {
+		return t
+	}
+	return polite.PageFrom(h, e, now)
+}
+
+// admitProxied reports whether a hop may wait for a visit to h. If not, it has been answered.
+func (s *RobotsProxy) admitProxied(h *hosts.Host, e *crawl.AuxRequest, now time.Time) (ok bool, err error) {
+	if len(h.Aux) >= hosts.MaxAux {
+		return false, s.features.Reply(e, crawl.Answer{Robots: noProxied(e, "too many auxiliary requests for "+string(h.Name))})
+	}
+	if !hosts.ForeignRobots(e) {
+		return true, nil
+	}
+	if _, ok := s.ledger.OriginOf(h, e.URL.Origin()); !ok {
+		return false, s.features.Reply(e, crawl.Answer{Robots: noProxied(e, "too many ports of "+string(h.Name))})
+	}
+	if hosts.ProxiesRobots(e) {
+		return true, nil
+	}
+	n, err := s.countProxied(h, e.Origin.Host.Registered(), now)
+	if err != nil || n <= MaxProxiedADay {
+		return err == nil, err
+	}
+	return false, s.features.Reply(e, crawl.Answer{Robots: crawl.Robots{
+		Origin: e.Origin, State: crawl.RobotsUnavailable, Redirects: e.Hop, Fresh: robots.MaxAge,
+		Reason: fmt.Sprintf("over %d redirects a day from robots.txt files of %s to %s", MaxProxiedADay, e.Origin.Host.Registered(), h.Name),
+	}})
+}
+
+// answerProxied takes in what another host answered for an origin's robots.txt, if that is still
+// awaited.
+func (s *RobotsProxy) answerProxied(a *crawl.Answer, at, now time.Time) error {
+	h, err := s.ledger.HostNamed(a.Aux.Origin.Host)
+	if h == nil || err != nil {
+		return err
+	}
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		if o.Origin == a.Aux.Origin && o.PendingOn == string(a.Aux.URL) && o.Redirects == a.Aux.Hop {
+			f := a.Robots
+			f.Origin = o.Origin
+			if overProxies(&f) && (o.Copy == crawl.RobotsParsed || o.History.Failures > 0) {
+				// There were rules, or there may be: our own count opens nothing.
+				f.State = crawl.RobotsUnreachable
+			}
+			return s.ledger.Reads(&f, crawl.VisitID{}, at, now)
+		}
+	}
+	return nil
+}
+
+// overProxies reports that a hop was not made for want of room in the day's count.
+func overProxies(f *crawl.Robots) bool { return f.State == crawl.RobotsUnavailable && f.Status == 0 }
+
+// countProxied counts a hop from a domain to h, and returns how many there were on this day. Older
+// days are dropped.
+func (s *RobotsProxy) countProxied(h *hosts.Host, domain string, now time.Time) (n uint64, err error) {
+	b := s.ledger.Tx.Bucket(hosts.BucketRobotsProxy)
+	prefix := h.ID.Append(nil)
+	today := binary.BigEndian.AppendUint32(h.ID.Append(nil), uint32(max(now.Unix(), 0)/(24*60*60)))
+	var old [][]byte
+	c := b.Cursor()
+	for k, _ := c.Seek(prefix); k != nil && hosts.KeyHost(k) == h.ID && string(k[:len(today)]) < string(today); k, _ = c.Next() {
+		old = append(old, slices.Clone(k))
+	}
+	for _, k := range old {
+		if err := s.ledger.Drop(hosts.BucketRobotsProxy, k); err != nil {
+			return 0, err
+		}
+	}
+	key := append(today, domain...)
+	if v := b.Get(key); v != nil {
+		n, _ = binary.Uvarint(v)
+	}
+	if n > MaxProxiedADay {
+		return n, nil
+	}
+	n++
+	return n, s.ledger.Put(hosts.BucketRobotsProxy, key, binary.AppendUvarint(nil, n))
+}
+
+// Answer answers the hops that wait for what an origin's robots.txt says, now that it was asked
+// for.
+func (s *RobotsProxy) Answer(h *hosts.Host, i int, now time.Time) error {
+	if len(h.Aux) == 0 {
+		return nil
+	}
+	o := &h.Origins[i]
+	for _, e := range slices.Clone(h.Aux) {
+		if !hosts.ForeignRobots(&e) || e.URL.Origin() != o.Origin {
+			continue
+		}
+		f, ok := s.storedRobots(h, o, &e, now)
+		if !ok {
+			continue
+		}
+		if err := errors.Join(s.features.Reply(&e, crawl.Answer{Robots: f}), s.features.DropAux(h, e, now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

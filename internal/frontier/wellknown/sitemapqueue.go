@@ -1,0 +1,222 @@
+package wellknown
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+)
+
+// Sitemaps that are to be read wait on disk; a few of each host are errands at a time. Those that
+// could not be had wait in memory for their next try. Which origins are to be asked after theirs
+// again follows from the spec, and with re-crawl from the time.
+
+func (s *Sitemaps) queueSitemap(h *hosts.Host, key []byte) error {
+	if err := s.ledger.Put(hosts.BucketSitequeue, key, []byte{}); err != nil {
+		return err
+	}
+	h.SitemapsDue++
+	s.ledger.MarkDirty(h)
+	return s.topUpSitemaps(h)
+}
+
+// topUpSitemaps makes errands of the first sitemaps that wait on disk, as long as there are few of
+// them.
+func (s *Sitemaps) topUpSitemaps(h *hosts.Host) error {
+	if !s.ledger.Judge.ReadsSitemaps() {
+		return nil
+	}
+	n := 0
+	for i := range h.Aux {
+		if h.Aux[i].Kind == crawl.AuxSitemap {
+			n++
+		}
+	}
+	if n >= SitemapAux/2 || h.SitemapsDue <= n {
+		return nil
+	}
+	c := s.ledger.Tx.Bucket(hosts.BucketSitequeue).Cursor()
+	prefix := h.ID.Append(nil)
+	for k, _ := c.Seek(prefix); n < SitemapAux && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		r, _, err := s.sitemapRecord(k)
+		if err != nil {
+			return err
+		}
+		e, ok := s.sitemapRequest(k, &r)
+		if ok && !slices.Contains(h.Aux, e) {
+			h.Aux = append(h.Aux, e)
+			n++
+		}
+	}
+	s.ledger.Unschedule(h)
+	return nil
+}
+
+// load restores what waits after the file was opened, or after sitemaps are wanted again.
+func (s *Sitemaps) load(time.Time) error {
+	s.Retries = nil
+	if !s.ledger.Judge.ReadsSitemaps() {
+		return nil
+	}
+	for _, h := range s.ledger.Hosts { // sleepers have none
+		if h.SitemapsDue > 0 {
+			if err := s.topUpSitemaps(h); err != nil {
+				return err
+			}
+		}
+	}
+	return s.ledger.Tx.Bucket(hosts.BucketSitemaps).ForEach(func(k, v []byte) error {
+		var r sitemap
+		if err := json.Unmarshal(v, &r); err != nil {
+			return fmt.Errorf("sitemap %q: %w", k[4:], err)
+		}
+		if r.Failures > 0 && r.Failures < sitemapTries && s.ledger.Tx.Bucket(hosts.BucketSitequeue).Get(k) == nil {
+			s.Retries = append(s.Retries, SitemapRetryAt{slices.Clone(k), r.Due})
+		}
+		return nil
+	})
+}
+
+// SitemapRetryAt is a sitemap that could not be had and is asked for once more.
+type SitemapRetryAt struct {
+	Key []byte
+	at  time.Time
+}
+
+// retrySitemaps queues those whose time has come.
+func (s *Sitemaps) retrySitemaps(now time.Time) error {
+	var failed error
+	s.Retries = slices.DeleteFunc(s.Retries, func(r SitemapRetryAt) bool {
+		if now.Before(r.at) || failed != nil {
+			return false
+		}
+		h, err := s.ledger.HostWith(hosts.KeyHost(r.Key))
+		if h == nil || err != nil {
+			failed = err
+			return err == nil
+		}
+		e, ok := s.sitemapRequest(r.Key, &sitemap{})
+		if ok && s.readsSitemap(h, e.URL) && s.ledger.Tx.Bucket(hosts.BucketSitequeue).Get(r.Key) == nil {
+			failed = s.queueSitemap(h, r.Key)
+		}
+		return true
+	})
+	return failed
+}
+
+// DueBy is how many sitemaps are asked for once more by then.
+func (s *Sitemaps) DueBy(t time.Time) (n int64) {
+	for _, r := range s.Retries {
+		if !r.at.After(t) {
+			n++
+		}
+	}
+	return n
+}
+
+// dropSitemap takes a sitemap that was answered out of the queue.
+func (s *Sitemaps) dropSitemap(h *hosts.Host, e *crawl.AuxRequest, _ time.Time) error {
+	key := SitemapKey(h.ID, e)
+	queue := s.ledger.Tx.Bucket(hosts.BucketSitequeue)
+	if queue.Get(key) == nil {
+		return nil
+	}
+	r, _, err := s.sitemapRecord(key)
+	if err != nil || e.Hop > r.Hop { // found nearer meanwhile: it is read once more
+		return err
+	}
+	if err := s.ledger.Drop(hosts.BucketSitequeue, key); err != nil {
+		return err
+	}
+	h.SitemapsDue--
+	s.ledger.MarkDirty(h)
+	if r.Failures > 0 && r.Failures < sitemapTries {
+		s.Retries = append(s.Retries, SitemapRetryAt{key, r.Due})
+	}
+	return s.topUpSitemaps(h)
+}
+
+// sitemapsMirrorChanged drops what is queued of the sitemaps of an origin that has become a mirror.
+// One that is no mirror any more is to be asked for them anew.
+func (s *Sitemaps) sitemapsMirrorChanged(h *hosts.Host, i int, now time.Time) error {
+	o := &h.Origins[i]
+	if !o.Mirror.Mirrored() {
+		o.SitemapsAsked = time.Time{}
+		return nil
+	}
+	queue := s.ledger.Tx.Bucket(hosts.BucketSitequeue)
+	var gone [][]byte
+	c := queue.Cursor()
+	prefix := h.ID.Append(nil)
+	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		if e, ok := s.sitemapRequest(k, &sitemap{}); ok && e.URL.Origin() == o.Origin {
+			gone = append(gone, slices.Clone(k))
+		}
+	}
+	for _, k := range gone {
+		if err := s.ledger.Drop(hosts.BucketSitequeue, k); err != nil {
+			return err
+		}
+	}
+	h.SitemapsDue -= len(gone)
+	h.Aux = slices.DeleteFunc(h.Aux, func(e crawl.AuxRequest) bool {
+		return e.Kind == crawl.AuxSitemap && e.URL.Origin() == o.Origin
+	})
+	s.ledger.MarkDirty(h)
+	return s.topUpSitemaps(h)
+}
+
+// begin has all origins asked after their sitemaps if the spec has changed in what says
+// which are read, and lets all be when none are any more.
+func (s *Sitemaps) begin() error {
+	text := s.ledger.Judge.SitemapText()
+	if s.ledger.Meta.Sitemaps == text {
+		return nil
+	}
+	if text != "" {
+		s.ledger.Meta.Sitemaps, s.Retries = "", nil // to be begun anew after a crash
+		s.features.AskAll(func() { s.ledger.Meta.Sitemaps = s.ledger.Judge.SitemapText() })
+		return s.load(time.Now())
+	}
+	s.ledger.Meta.Sitemaps, s.Retries = "", nil
+	for _, h := range s.ledger.Hosts {
+		h.Aux = slices.DeleteFunc(h.Aux, func(e crawl.AuxRequest) bool { return e.Kind == crawl.AuxSitemap })
+		s.ledger.Unschedule(h)
+	}
+	return nil
+}
+
+// Upkeep queues sitemaps that are to be tried once more, and those that are to be read again: with
+// re-crawl after a day, with rounds in each. What a site says of its pages is to be known also
+// while none of them is due.
+func (s *Sitemaps) Upkeep(now time.Time) error {
+	if s.ledger.Phase.MayWrite() != nil || !s.ledger.Judge.ReadsSitemaps() {
+		return nil
+	}
+	if s.ledger.Judge.Spec.Refreshes() && !s.features.Asking() && now.Sub(s.askedAll) >= s.lookEvery() {
+		s.askedAll = now
+		for _, h := range s.ledger.SortedHosts() {
+			if slices.ContainsFunc(h.Origins, func(o hosts.Origin) bool {
+				return !o.SitemapsAsked.IsZero() && !now.Before(s.ledger.SitemapsNext(&o))
+			}) {
+				s.features.ToAsk = append(s.features.ToAsk, h.ID)
+			}
+		}
+	}
+	return s.retrySitemaps(now)
+}
+
+// sitemapsLook is how often hosts are looked through for those that are to be asked again.
+const sitemapsLook = 10 * time.Minute
+
+// lookEvery is that, or less where rounds are short.
+func (s *Sitemaps) lookEvery() time.Duration {
+	if every := s.ledger.Judge.Spec.Every; every > 0 {
+		return min(sitemapsLook, every/16)
+	}
+	return sitemapsLook
+}
