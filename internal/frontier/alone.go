@@ -40,9 +40,8 @@ func OpenAlone(dir string, spec crawl.Spec) (*Alone, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.ledger.Metrics = store.NewMetrics(nil)
-	s.visits.Notify = make(chan struct{}, 1)
-	s.ledger.Budget = &budget.Budget{}
+	s.ledger.Attach(nil, &budget.Budget{}, store.NewMetrics(nil))
+	s.visits.Attach(schedule.NewSlots(), make(chan struct{}, 1))
 	now := time.Now()
 	a := &Alone{s: s, seq: s.ledger.Meta.Seq, committed: now}
 	if err := s.begin(hosts.StartDelay, 0, now); err != nil {

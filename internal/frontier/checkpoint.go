@@ -79,7 +79,7 @@ type image struct {
 // image commits and returns what was committed. The caller holds mu, and rolls image.tx back when
 // it is done with it.
 func (s *Shard) image() (image, error) {
-	s.ledger.Saved = nil // so that the meta says when
+	s.ledger.CommitTime()
 	if err := s.ledger.Commit(true); err != nil {
 		return image{}, err
 	}
@@ -212,13 +212,12 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *Shard, own *queue.Owne
 	defer f.copying.leave()
 	began := time.Now()
 	s.ledger.Mu.Lock()
-	soon := s.ledger.CopySoon
 	var im image
 	err := s.ledger.Guarded(func() (err error) {
 		im, err = s.image()
 		return err
 	})
-	s.ledger.CopySoon = false
+	wanted := s.ledger.CheckpointBegun()
 	s.ledger.Mu.Unlock()
 	if err != nil {
 		return err
@@ -230,12 +229,14 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *Shard, own *queue.Owne
 	}
 	s.ledger.Mu.Lock()
 	if err != nil {
-		s.ledger.CopySoon = s.ledger.CopySoon || soon
+		if wanted {
+			s.ledger.WantCheckpoint()
+		}
 		s.chain = chain{} // what it stands on may be gone, or what changed be too much
 		s.ledger.Mu.Unlock()
 		return err
 	}
-	s.ledger.Meta.Mark = hosts.Mark{Name: name, Applied: im.applied, Size: size}
+	s.ledger.CheckpointMade(hosts.Mark{Name: name, Applied: im.applied, Size: size})
 	s.chain = next
 	s.ledger.Mu.Unlock()
 	s.ledger.Log.Info("checkpoint written", "name", name, "bytes", size, "took", time.Since(began).Round(time.Millisecond))
@@ -247,7 +248,7 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *Shard, own *queue.Owne
 			// Another checkpoint frees the log up to this one. It must be asked for: a full log
 			// takes nothing in that would make one due.
 			s.ledger.Mu.Lock()
-			s.ledger.CopySoon = true
+			s.ledger.WantCheckpoint()
 			s.ledger.Mu.Unlock()
 		}
 	}
@@ -309,7 +310,8 @@ func (f *Frontier) tidy(ctx context.Context, s *Shard, own *queue.Ownership) err
 	gen, applied := s.ledger.Meta.Gen, s.ledger.Meta.Seq
 	broken := s.chain.broken(names)
 	if broken { // somebody has deleted what it stands on: a whole one makes that good
-		s.chain, s.ledger.CopySoon = chain{}, true
+		s.chain = chain{}
+		s.ledger.WantCheckpoint()
 	}
 	s.ledger.Mu.Unlock()
 	if last.gen != gen || before.gen != gen || before.seq > last.seq || last.seq > applied || before.seq < 2 || !own.Valid() {

@@ -19,7 +19,7 @@ import (
 func keptTimes() []times.In {
 	all := []times.In{hosts.InRecords[hosts.Host](hosts.BucketHosts), hosts.SeeEvicted, urls.SeeLater}
 	s := new(Shard) // of no file: the list is the same for all
-	s.wire()
+	s.wire(hosts.Options{})
 	for _, f := range s.allFeatures() {
 		if f.Times != nil {
 			all = append(all, f.Times)
@@ -122,9 +122,7 @@ func (s *Shard) clockSet(by time.Duration, now time.Time) error {
 			return err
 		}
 	}
-	if s.ledger.Meta.DelayedUntil > 0 {
-		s.ledger.Meta.DelayedUntil += by.Milliseconds()
-	}
+	s.ledger.ShiftDelayAll(by)
 	if err := s.clampTimes(now.Round(0), s.ledger.Phase.RemainingDelay(now)); err != nil {
 		return err
 	}
@@ -145,9 +143,7 @@ func (s *Shard) clampTimes(now time.Time, pending time.Duration) error {
 	if err := s.ledger.LoadOverdue(now); err != nil {
 		return err
 	}
-	if most := from.UnixMilli(); s.ledger.Meta.DelayedUntil > most {
-		s.ledger.Meta.DelayedUntil = most // no host was visited later
-	}
+	s.ledger.BoundDelayAll(from) // no host was visited later
 	keys, err := urls.LaterFrom(s.ledger.Tx, hosts.LaterKey(nil, now, 0, 0))
 	if err != nil {
 		return err
@@ -172,7 +168,7 @@ func (s *Shard) clampTimes(now time.Time, pending time.Duration) error {
 		if err := urls.MoveLater(s.ledger.Tx, s.ledger.Records(), k, &r, limit); err != nil {
 			return err
 		}
-		s.ledger.Changes++ // urls.MoveLater also serves files that no shard has open
+		s.ledger.Changed() // urls.MoveLater also serves files that no shard has open
 	}
 	s.urls.LoadLater()
 	return nil

@@ -32,7 +32,7 @@ func (f *Frontier) grantDownload(t crawl.VisitRequest, now time.Time) (visits []
 		var v *crawl.Visit
 		err := s.ledger.Guarded(func() (err error) {
 			if t.Fetcher != f.opt.Instance && !s.ledger.Meta.Strangers && s.visits.MayGrant(now) {
-				s.ledger.Meta.Strangers = true
+				s.ledger.GrantedStrangers()
 				if err := s.ledger.Commit(true); err != nil {
 					return err
 				}

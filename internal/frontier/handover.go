@@ -66,7 +66,7 @@ func (s *Shard) farewell() (image, error) {
 		if err := s.visits.Save(); err != nil {
 			return image{}, s.ledger.Fail(fmt.Errorf("save the visits: %w", err))
 		}
-		s.ledger.Meta.Clean = true
+		s.ledger.Left(true)
 	}
 	return s.image()
 }

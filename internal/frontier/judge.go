@@ -16,8 +16,7 @@ import (
 func (s *Shard) judgeBy(j judge.Judge) {
 	was := s.ledger.Judge.Spec
 	recrawl, rules, delay := was.Refreshes(), was.Hosts, was.Delay
-	s.ledger.Judge = j
-	s.ledger.Summary = hosts.Summary{}
+	s.ledger.SetJudge(j)
 	if s.ledger.Phase.MayWrite() != nil {
 		return
 	}
@@ -34,7 +33,7 @@ func (s *Shard) judgeBy(j judge.Judge) {
 		s.allSlowed(time.Now())
 	}
 	s.evictAnew()
-	s.rupsites.SitesDue = time.Now() // what is wanted of sites may be another thing now
+	s.rupsites.AskSites(time.Now()) // what is wanted of sites may be another thing now
 	if recrawl != j.Spec.Refreshes() {
 		for _, h := range s.ledger.Hosts {
 			s.ledger.Unschedule(h)
@@ -45,7 +44,7 @@ func (s *Shard) judgeBy(j judge.Judge) {
 // allSlowed has every host wait whose last visit ended under a shorter delay than the one of all
 // hosts. Those at rest do when they are woken.
 func (s *Shard) allSlowed(now time.Time) {
-	s.ledger.Meta.Paces++
+	s.ledger.PacesChanged()
 	for _, h := range s.ledger.Hosts {
 		s.polite.Slowed(h, now)
 		s.ledger.Unschedule(h)
@@ -57,9 +56,9 @@ func (s *Shard) allSlowed(now time.Time) {
 func (s *Shard) evictAnew() {
 	switch {
 	case !s.ledger.Judge.Spec.Refreshes():
-		s.ledger.Meta.EvictRecrawl = false
+		s.ledger.EvictForRecrawl(false)
 	case !s.ledger.Meta.EvictRecrawl:
-		s.features.AskAll(func() { s.ledger.Meta.EvictRecrawl = true })
+		s.features.AskAll(func() { s.ledger.EvictForRecrawl(true) })
 	}
 }
 
@@ -67,7 +66,7 @@ func (s *Shard) evictAnew() {
 // that sleep follow it when they are woken.
 func (s *Shard) followHosts(was map[canon.Host]crawl.HostRule, now time.Time) {
 	if !maps.Equal(was, s.ledger.Judge.Spec.Hosts) {
-		s.ledger.Meta.Paces++
+		s.ledger.PacesChanged()
 	}
 	follow := func(name canon.Host) {
 		if h := s.ledger.Hosts[name]; h != nil && was[name] != s.ledger.Judge.Spec.Hosts[name] {
@@ -90,7 +89,7 @@ func (s *Shard) requeueSince(t time.Time) error {
 		if r.Class == crawl.Queued || r.FetchedAt == 0 || r.FetchedAt < t.UnixMilli() || r.Reason == crawl.ReasonMirror {
 			return false, nil
 		}
-		r.Attempts = 0
+		r.AttemptsForgotten()
 		return true, s.urls.SetState(h, r, urls.Verdict{Class: crawl.Queued})
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/frontier/judge"
-	"github.com/curtsy/curtsy/internal/frontier/shard"
 )
 
 // judgeAnew begins the pass when the spec is another in what URLs were judged by. What outstanding
@@ -19,23 +18,21 @@ func (s *Shard) judgeAnew() error {
 	}
 	if s.ledger.Meta.Spec == fp && by.Same(was) {
 		if m.Running {
-			s.links.DecidedAt = now // the log may have results that the pass has not seen
+			s.links.Decided(now) // the log may have results that the pass has not seen
 		}
 		if m.By == nil {
-			m.By = by
+			m.DecidedBy(by)
 		}
 		return nil
 	}
 	first := s.ledger.Meta.Spec == ""
-	s.ledger.Meta.Spec, m.By = fp, by
+	s.ledger.Meta.DecidedBy(fp)
 	if first {
+		m.DecidedBy(by)
 		return nil
 	}
-	if !m.Running {
-		m.Was = was
-	}
-	m.Running, m.Next = true, nil
-	s.links.DecidedAt = now
-	s.links.Recent = shard.Recent{}
+	m.Begin(by, was)
+	s.links.Decided(now)
+	s.links.ForgetRecent()
 	return s.passes.JudgeVisits()
 }

@@ -3,14 +3,12 @@ package frontier
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
-	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -55,7 +53,7 @@ func (s *Shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 		v = nil
 	}
 	if !o.Partial {
-		s.visits.Expired = slices.DeleteFunc(s.visits.Expired, func(g schedule.ExpiredVisit) bool { return g.ID == ev.Visit })
+		s.visits.Ended(ev.Visit)
 		if v == nil { // late: it may have been taken for lost
 			if err := s.timeline.Answered(h, ev.Visit); err != nil {
 				return err
@@ -167,19 +165,11 @@ func (s *Shard) applyResult(h *hosts.Host, id crawl.VisitID, res *crawl.Result, 
 	if r.Class == crawl.Queued {
 		s.visits.ExpiredReported(id)
 	}
-	r.Visit = id
-	r.Status, r.Line = res.Status, res.Line
-	// Whose answer may have said nothing of it.
-	r.NoSnippet = res.NoSnippet || r.NoSnippet && res.NotModified
+	r.Answered(id, res)
 	was := urls.Before(&r)
 	// By the broker's clock, as the log's times are: see requeueSince.
 	at := cmp.Or(s.ledger.At, now)
-	if res.Status != 0 || !res.FetchedAt.IsZero() {
-		r.FetchedAt = at.UnixMilli()
-	}
-	if res.Status != 0 || res.Class == crawl.Retry || res.Class == crawl.Failed {
-		r.Attempts++
-	}
+	r.Attempted(res, at)
 	to := urls.Verdict{Class: res.Class, Reason: res.Reason, Detail: strings.Clone(crawl.ShortDetail(res.Rule)), From: at, Silent: true}
 	if res.Location != "" {
 		to.Detail = strings.Clone(res.Location)
@@ -217,7 +207,7 @@ func (s *Shard) applyResult(h *hosts.Host, id crawl.VisitID, res *crawl.Result, 
 		return err
 	}
 	if r.Class != crawl.Queued {
-		r.Rank = 0
+		r.Unranked()
 		s.ledger.Rate.Add(now, 1)
 		h.Done()
 	}
@@ -285,8 +275,7 @@ func (s *Shard) acceptLate(h *hosts.Host, u canon.URL) (k, v []byte, err error) 
 		s.ledger.Log.Error("an outcome for a URL that was never accepted", "url", u)
 		return nil, nil, nil
 	}
-	s.ledger.Meta.Order++
-	r := urls.Record{URL: u, Origin: oi, Depth: max(s.ledger.Judge.Spec.MaxDepth, 0), Order: s.ledger.Meta.Order}
+	r := urls.Record{URL: u, Origin: oi, Depth: max(s.ledger.Judge.Spec.MaxDepth, 0), Order: s.ledger.NextOrder()}
 	if err := s.urls.Insert(h, &r, urls.Verdict{Class: crawl.Queued}); err != nil {
 		return nil, nil, err
 	}

@@ -93,28 +93,20 @@ func OpenDir(dir string) (*Reader, error) {
 }
 
 func (s *Shard) openReadOnly() error {
-	db, err := hosts.OpenDB(s.ledger.Path, true)
-	if err != nil {
+	if err := s.ledger.OpenFile(true); err != nil {
 		return err
 	}
-	s.ledger.DB = db
 	return s.ledger.Guarded(s.read)
 }
 
 // read reads what a Reader keeps in memory.
 func (s *Shard) read() error {
-	tx, err := s.ledger.DB.Begin(false)
-	if err != nil {
+	if err := s.ledger.Begin(false); err != nil {
 		return err
 	}
-	s.ledger.Tx = tx
-	if s.ledger.Meta, err = hosts.LoadMeta(tx); err != nil {
-		return err
-	}
-	s.ledger.Epoch = s.ledger.Meta.Epoch
-	err = hosts.LoadHosts(tx, func(h *hosts.Host) error {
+	err := hosts.LoadHosts(s.ledger.Tx, func(h *hosts.Host) error {
 		if !h.Untouched() { // else it is read when it is asked for
-			s.ledger.Hosts[h.Name], s.ledger.ByID[h.ID] = h, h
+			s.ledger.Show(h)
 		}
 		return nil
 	})

@@ -366,16 +366,10 @@ func arrive(path, name string, size int64, now time.Time) error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", hosts.ErrUnreadable, err)
 		}
-		m.Mark = hosts.Mark{Name: name, Applied: m.Applied, Size: size}
-		shift := now.Sub(time.UnixMilli(m.Written))
-		if m.DelayedUntil > 0 {
-			m.DelayedUntil += shift.Milliseconds()
-		}
+		shift := m.Arrived(hosts.Mark{Name: name, Applied: m.Applied, Size: size}, now)
 		if err := shiftTimes(tx, shift); err != nil {
 			return err
 		}
-		// Else load would take it for a clock that was set back, and move times once more.
-		m.Written = min(m.Written, now.UnixMilli())
 		return m.Save(tx)
 	})
 	if boltfile.IsDamaged(err) { // in a block: the checkpoint before may be read

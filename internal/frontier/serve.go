@@ -256,8 +256,11 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 		return nil, 0, err
 	}
 	s.ledger.DB.SetFault(f.opt.Fault)
-	s.visits.AllSlots, s.ledger.CrawlLog, s.ledger.Budget, s.ledger.Metrics, s.visits.Notify, s.unreadable, s.rupsites.Secret, s.websub.Secret = f.slots, f.opt.CrawlLog, f.budget, f.met, f.wake, unreadable, f.secret, f.secret
-	s.traces = f.traces
+	s.ledger.Attach(f.opt.CrawlLog, f.budget, f.met)
+	s.visits.Attach(f.slots, f.wake)
+	s.rupsites.SetSecret(f.secret)
+	s.websub.SetSecret(f.secret)
+	s.unreadable, s.traces = unreadable, f.traces
 	st = f.startOf(s, own)
 	f.reportLoss(ctx, s, own)
 	s.ledger.Mu.Lock()

@@ -62,46 +62,30 @@ type Shard struct {
 // newShard makes a shard whose file is still to be opened.
 func newShard(id int, path string, j judge.Judge, log *slog.Logger) *Shard {
 	s := &Shard{}
-	s.wire()
-	s.ledger.ID, s.ledger.Path, s.ledger.Log, s.ledger.Judge = id, path, log, j
-	s.ledger.Hosts, s.ledger.ByID = map[canon.Host]*hosts.Host{}, map[hosts.HostID]*hosts.Host{}
-	s.ledger.Domains, s.passes.Filled = map[string]*hosts.Domain{}, map[*hosts.Host]struct{}{}
-	s.visits.Outstanding, s.visits.Digests = map[crawl.VisitID]*hosts.Visit{}, map[string]hosts.RobotsRef{}
-	s.ledger.EventsOut, s.ledger.PagesOut = make(chan struct{}, 1), make(chan struct{}, 1)
-	s.ledger.Order = s.visits.Schedule
-	s.ledger.Accepts, s.ledger.Reads, s.recrawl.Vouched, s.urls.Planned = s.links.Apply, s.applyRobots, s.rupsites.VouchedUntil, s.recrawl.Plan
-	s.feeds.Names, s.feeds.Pushed = s.websub.Names, s.websub.Pushed
-	s.ledger.Holds, s.ledger.Loaded = s.holdsHost, s.hostLoaded
-	s.register()
+	s.wire(hosts.Options{ID: id, Path: path, Log: log, Judge: j})
 	return s
 }
 
 // openShard opens the file of a shard, creating it when there is none, and loads its hosts.
 func openShard(dir string, id int, j judge.Judge, epoch uint64, owner string, valid func() bool, log *slog.Logger) (*Shard, error) {
 	s := newShard(id, filepath.Join(dir, hosts.FileName(id)), j, log.With("shard", id))
-	s.ledger.Epoch, s.ledger.Valid, s.visits.AllSlots = epoch, valid, schedule.NewSlots()
-	db, err := hosts.OpenDB(s.ledger.Path, false)
-	if err != nil {
+	s.ledger.Own(epoch, valid)
+	if err := s.ledger.OpenFile(false); err != nil {
 		return nil, err
 	}
-	s.ledger.DB = db
 	if err := s.ledger.Guarded(func() error { return s.load(owner) }); err != nil {
 		if s.ledger.Tx != nil {
 			s.ledger.Tx.Rollback() // Close waits for it
 		}
-		db.Close()
-		return nil, s.ledger.Blame(err)
+		err = s.ledger.Blame(err)
+		s.ledger.CloseFile()
+		return nil, err
 	}
 	return s, nil
 }
 
 func (s *Shard) load(owner string) error {
-	tx, err := s.ledger.DB.Begin(true)
-	if err != nil {
-		return err
-	}
-	s.ledger.Tx = tx
-	if s.ledger.Meta, err = hosts.LoadMeta(tx); err != nil {
+	if err := s.ledger.Begin(true); err != nil {
 		return err
 	}
 	now := time.Now()
@@ -116,7 +100,6 @@ func (s *Shard) load(owner string) error {
 	if err := s.ledger.LoadOutbox(); err != nil {
 		return err
 	}
-	s.ledger.CommittedTo = s.ledger.Meta.Outbox
 	s.urls.LoadLater()
 	if err := s.features.Load(now); err != nil {
 		return err
@@ -141,7 +124,7 @@ func (s *Shard) load(owner string) error {
 	s.allSlowed(now) // the spec may have a longer delay than the one the last owner had
 	s.evictAnew()
 	s.was = s.ledger.Meta
-	s.ledger.Meta.Epoch, s.ledger.Meta.Owner, s.ledger.Meta.Clean = s.ledger.Epoch, owner, false
+	s.ledger.Opened(owner)
 	for _, h := range s.ledger.Hosts {
 		s.ledger.Unschedule(h)
 	}
@@ -162,15 +145,14 @@ func (s *Shard) afterReboot() error {
 			return err
 		}
 	}
-	s.ledger.Meta.BootID = boot
+	s.ledger.Booted(boot)
 	return nil
 }
 
 // justVisited has every host count as visited at last: what an owner must do when it cannot know
 // better.
 func (s *Shard) justVisited(last time.Time) {
-	// for those that sleep
-	s.ledger.Meta.DelayedUntil = max(s.ledger.Meta.DelayedUntil, last.UnixMilli())
+	s.ledger.DelayAll(last)
 	for _, h := range s.ledger.Hosts {
 		s.hostVisited(h, last)
 		s.ledger.Unschedule(h)
@@ -217,15 +199,14 @@ func (s *Shard) close(clean bool) error {
 	}
 	var err error
 	if clean || !s.ledger.Phase.Left || s.ledger.Unsaved() {
-		s.ledger.Meta.Clean = clean && s.ledger.Phase.InOrder(time.Now()) && len(s.visits.Outstanding) == 0
+		s.ledger.Left(clean && s.ledger.Phase.InOrder(time.Now()) && len(s.visits.Outstanding) == 0)
 		err = s.ledger.Guarded(func() error { return s.ledger.Commit(false) })
 	}
 	if s.ledger.Tx != nil {
 		s.ledger.Tx.Rollback()
 		s.ledger.EndTx()
 	}
-	err = errors.Join(err, s.ledger.DB.Close())
-	s.ledger.DB = nil
+	err = errors.Join(err, s.ledger.CloseFile())
 	for _, v := range s.visits.Outstanding {
 		s.visits.AllSlots.Count(v.Host.Domain, -1)
 	}
@@ -260,8 +241,7 @@ func (s *Shard) applyOne(e queue.Entry) error {
 	} else if err := s.applyEvent(&ev, e.Time); err != nil {
 		return s.ledger.Fail(err)
 	}
-	s.ledger.Meta.Seq, s.ledger.Meta.SeqTime = e.Seq, e.Time.UnixNano()
-	s.ledger.Meta.Applied += int64(len(e.Data)) + hosts.EntryOverhead
+	s.ledger.Applied(e.Seq, e.Time, len(e.Data))
 	if s.ledger.Changes >= hosts.CommitChanges {
 		return s.ledger.Commit(true)
 	}
@@ -274,9 +254,9 @@ func (s *Shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	if err := s.followClock(now); err != nil {
 		return err
 	}
-	s.urls.Events++
-	s.ledger.At = sent
-	defer func() { s.ledger.At = time.Time{} }()
+	s.urls.CountEvent()
+	s.ledger.Applying(sent)
+	defer s.ledger.Applying(time.Time{})
 	s.ledger.Phase.Saw(ev.Visit)
 	at := sent // for how long facts stay fresh: never later than now, whatever the clocks say
 	if at.IsZero() || at.After(now) {
@@ -311,7 +291,7 @@ func (s *Shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	}
 	for i := range ev.Links {
 		if i > 0 && ev.Links[i].FoundOn.Host() != ev.Links[i-1].FoundOn.Host() {
-			s.urls.Events++ // a message of another visit, forwarded with the one before
+			s.urls.CountEvent() // a message of another visit, forwarded with the one before
 		}
 		if err := take(&ev.Links[i], now); err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
-	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -79,14 +78,8 @@ func (s *Shard) rewind(to queue.Position) error {
 		return err
 	}
 	s.ledger.Phase.Rewound()
-	applied := s.ledger.Meta.SeqTime
-	s.ledger.Meta.Gen++
-	s.ledger.CopySoon = true // what is done here is in no log
-	s.ledger.Meta.Seq, s.ledger.Meta.SeqTime = to.Seq, to.Time.UnixNano()
-	if to.Time.IsZero() {
-		s.ledger.Meta.SeqTime = 0
-	}
-	s.links.Recent = shard.Recent{}
+	applied := s.ledger.Rewind(to.Seq, to.Time)
+	s.links.ForgetRecent()
 	if applied == 0 {
 		return nil // rewound before, and nothing applied since
 	}

@@ -22,7 +22,7 @@ func (s *Shard) vain(r *urls.Record, id crawl.VisitID, res *crawl.Result) bool {
 // fetchAnew queues a URL that visit id has seen and of which no copy is held, and
 // writes its record.
 func (s *Shard) fetchAnew(h *hosts.Host, k []byte, r *urls.Record, id crawl.VisitID) error {
-	r.Visit = id
+	r.SeenBy(id)
 	if r.Class != crawl.Queued {
 		if err := s.mirrors.Refetch(h, r); err != nil {
 			return err
@@ -43,7 +43,7 @@ const whyUnreadable = "this page crashed the indexer's process when it was read;
 // (unavailable_after), or because it could not be read.
 func (s *Shard) applyUnstored(u crawl.Unheld, class crawl.Class, reason crawl.Reason, detail string, now time.Time) error {
 	return s.applyUnheld(u, func(h *hosts.Host, k []byte, r *urls.Record) error {
-		r.Visit = u.Visit
+		r.SeenBy(u.Visit)
 		if err := s.urls.SetState(h, r, urls.Verdict{Class: class, Reason: reason, Detail: detail, From: cmp.Or(s.ledger.At, now)}); err != nil {
 			return err
 		}

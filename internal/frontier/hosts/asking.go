@@ -43,6 +43,9 @@ func (s *Features) AskAll(done func()) {
 	}
 }
 
+// AskLater makes the pass that asks origins ask those of h.
+func (s *Features) AskLater(h *Host) { s.ToAsk = append(s.ToAsk, h.ID) }
+
 // Asking reports that the pass is not over.
 func (s *Features) Asking() bool { return s.askAll != 0 || len(s.ToAsk) > 0 }
 

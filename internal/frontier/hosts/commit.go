@@ -181,7 +181,7 @@ func (s *Ledger) Guarded(do func() error) error {
 	err := s.DB.Guard(func() error {
 		err := do()
 		if len(s.Misplaced) > 0 && s.Phase.MayWrite() == nil {
-			s.Order(time.Now())
+			s.hooks.Schedule(time.Now())
 		}
 		return err
 	})

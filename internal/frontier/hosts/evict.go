@@ -94,7 +94,7 @@ func (s *Ledger) pin(h *Host, pinned bool) {
 // evictableUntil reports whether a host that was visited need not be in memory, and until when;
 // zero: until it is named. Its place in the schedule is the right one.
 func (s *Ledger) evictableUntil(h *Host, now time.Time) (until time.Time, may bool) {
-	if s.restless(h) || s.Holds(h) {
+	if s.restless(h) || s.hooks.Uses(h) {
 		return until, false
 	}
 	if h.At >= 0 {

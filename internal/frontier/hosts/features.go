@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"maps"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -20,9 +21,17 @@ type Features struct {
 	Kinds map[crawl.AuxKind]AuxKind
 }
 
-// New returns them for one shard, with the rooms they stand on.
+// NewFeatures returns the features of one shard.
 func NewFeatures(ledger *Ledger) *Features {
 	return &Features{ledger: ledger}
+}
+
+// Register makes the tables of what the features do. It is called once.
+func (s *Features) Register(all []Feature) {
+	s.List, s.Kinds = all, map[crawl.AuxKind]AuxKind{}
+	for i := range all {
+		maps.Copy(s.Kinds, all[i].Aux)
+	}
 }
 
 // Feature is a part of a shard that keeps something of its own beside the URLs. What it does not do

@@ -425,6 +425,12 @@ type Link struct {
 	Mod   int64 // as there, if that matters
 }
 
+// LeaveOut marks a link that is not recorded, because too many URLs of its host wait.
+func (l *Link) LeaveOut() { l.Left = true }
+
+// Renumber gives the link another number of acceptance.
+func (l *Link) Renumber(order uint64) { l.Order = order }
+
 // HostOf returns the host of that name, making it when it is new. What visits, outcomes and errands
 // name is not bounded here.
 func (s *Ledger) HostOf(name canon.Host) (*Host, error) {

@@ -80,19 +80,7 @@ type Ledger struct {
 	// Signalled when the outbox may have something committed to send: events, pages.
 	EventsOut, PagesOut chan struct{}
 
-	// What features ask of the rooms above theirs.
-	Order func(now time.Time) // puts misplaced hosts in their places: visits.Place
-	// Takes links in: links.Apply.
-	Accepts func(l *crawl.Links, now time.Time) error
-	// Takes a robots.txt in: applyRobots of the shard.
-	Reads func(f *crawl.Robots, visit crawl.VisitID, at, now time.Time) error
-
-	// Holds reports that a room has a host by its address, which therefore stays in memory:
-	// holdsHost of the shard. Not asked of one with a visit, errands or a mirror's record.
-	Holds func(h *Host) bool
-	// Loaded is told of a host that was visited and was taken into memory again: hostLoaded of the
-	// shard.
-	Loaded func(h *Host, now time.Time)
+	hooks Hooks
 
 	// For people.
 	Lines    []byte                    // crawl log lines of this transaction
@@ -103,9 +91,4 @@ type Ledger struct {
 	Requests Rate
 	Summary  Summary        // of all hosts, kept for a while
 	Metrics  *store.Metrics // nil in a Reader
-}
-
-// New returns them for one shard, with the rooms they stand on.
-func NewLedger() *Ledger {
-	return &Ledger{}
 }

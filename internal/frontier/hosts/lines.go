@@ -21,10 +21,12 @@ func AppendJSON(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// BeginLine is the beginning of one more line of the crawl log, behind those that wait. It has the
-// time of the event that is being applied, so that it is the same line if the event is applied
-// again.
-func (s *Ledger) BeginLine() []byte {
+// AddLine adds a line to the crawl log, behind those that wait. The line has the time of the event
+// that is being applied, so that it is the same line if the event is applied again. rest appends
+// what follows the time to the buffer it gets, with the end of the line.
+func (s *Ledger) AddLine(rest func(b []byte) []byte) { s.Lines = rest(s.beginLine()) }
+
+func (s *Ledger) beginLine() []byte {
 	at := cmp.Or(s.At, time.Now())
 	if !s.Phase.Read && (s.repeated.IsZero() || at.Before(s.repeated)) {
 		s.repeated, s.without = at, nil
@@ -59,7 +61,7 @@ func (s *Ledger) LogAudit(a crawl.Audit) {
 	if s.CrawlLog == nil {
 		return
 	}
-	s.Lines = appendAudit(s.BeginLine(), a)
+	s.AddLine(func(b []byte) []byte { return appendAudit(b, a) })
 	s.Changes++ // so that it is written although nothing else may have changed
 }
 

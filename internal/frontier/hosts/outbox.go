@@ -95,6 +95,7 @@ const maxPendingBytes = 32 << 20
 
 // LoadOutbox reads what is owed.
 func (s *Ledger) LoadOutbox() error {
+	s.CommittedTo = s.Meta.Outbox
 	return s.Tx.Bucket(bucketOutbox).ForEach(func(k, v []byte) error {
 		if len(v) < 2 {
 			return ErrRecord

@@ -152,7 +152,7 @@ func (s *Ledger) loadHost(id HostID, d *Domain) (*Host, error) {
 		if !h.Evicted { // of an older file as well
 			s.Unschedule(h)
 		}
-		s.Loaded(h, time.Now())
+		s.hooks.Loaded(h, time.Now())
 	}
 	return h, nil
 }
@@ -199,7 +199,7 @@ func (s *Ledger) sleepy(h *Host) bool {
 // a host across it, unless the host has a visit, errands or a mirror's record.
 func (s *Ledger) PutAway() error {
 	now := time.Now()
-	s.Order(now) // how long a host may rest is what the schedule says
+	s.hooks.Schedule(now) // how long a host may rest is what the schedule says
 	// In the order of the file, and of those never visited the last ones sleep first.
 	slices.SortFunc(s.dirty, func(a, b *Host) int { return cmp.Compare(b.ID, a.ID) })
 	for _, h := range s.dirty {
@@ -220,7 +220,7 @@ func (s *Ledger) PutAway() error {
 		switch {
 		case s.sleepy(h):
 			err = s.sleep(h, !h.Evicted)
-		case h.Evicted && !h.Untouched() && h.plain() && !s.Holds(h):
+		case h.Evicted && !h.Untouched() && h.plain() && !s.hooks.Uses(h):
 			s.forget(h) // nothing was changed
 		case h.Evicted:
 			err = s.keep(h)
@@ -230,7 +230,7 @@ func (s *Ledger) PutAway() error {
 		}
 	}
 	s.loaded = s.loaded[:0]
-	s.Order(now) // else the list would hold on to them
+	s.hooks.Schedule(now) // else the list would hold on to them
 	return nil
 }
 

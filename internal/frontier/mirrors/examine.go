@@ -60,7 +60,7 @@ func (s *Mirrors) Step(h *hosts.Host, i int, now time.Time, do func(*mirror.Reco
 	e := s.mirrorEnv(h, i, now)
 	do(m, e)
 	s.ledger.MarkDirty(h)
-	s.ledger.Summary = hosts.Summary{}
+	s.ledger.Outdate()
 	if o.Mirror = m; idle(m) {
 		o.Mirror = nil
 		delete(s.Mirrors, Ref{h, i})
@@ -108,12 +108,13 @@ func (s *Mirrors) sendAsks(asks []crawl.AuxRequest) error {
 func (s *Mirrors) mirrorEnv(h *hosts.Host, i int, now time.Time) *mirror.Env {
 	o := &h.Origins[i]
 	_, refresh := polite.State(o, now)
-	e := &mirror.Env{X: o.Origin, Now: now, Refresh: refresh}
-	e.InScope = func(main canon.Origin) bool { return s.mirrorInScope(h, i, main) }
-	e.Pages = func(n int, skip []string) []mirror.Sample { return s.mirrorPages(h, i, n, skip) }
-	e.Moved = func() []string { return s.movedPaths(h, i, o.Mirror.Main) }
-	e.Size = func() crawl.Claim { return crawl.Claim{URLs: s.originPages(h, i), Led: int(o.Led)} }
-	return e
+	return &mirror.Env{
+		X: o.Origin, Now: now, Refresh: refresh,
+		InScope: func(main canon.Origin) bool { return s.mirrorInScope(h, i, main) },
+		Pages:   func(n int, skip []string) []mirror.Sample { return s.mirrorPages(h, i, n, skip) },
+		Moved:   func() []string { return s.movedPaths(h, i, o.Mirror.Main) },
+		Size:    func() crawl.Claim { return crawl.Claim{URLs: s.originPages(h, i), Led: int(o.Led)} },
+	}
 }
 
 // someOf calls f for some of an origin's URLs, the root first, until f has enough.

@@ -85,7 +85,7 @@ func (s *Mirrors) disown(h *hosts.Host, i int) error {
 		if err != nil {
 			return err
 		}
-		s.ledger.Aliases = append(s.ledger.Aliases, crawl.Page{Kind: crawl.KindPage, URL: r.URL, Deleted: crawl.ReasonMirror})
+		s.ledger.AddAlias(crawl.Page{Kind: crawl.KindPage, URL: r.URL, Deleted: crawl.ReasonMirror})
 		n++
 	}
 	return nil
@@ -155,7 +155,7 @@ func (s *Mirrors) resolveStretch(ref Ref, now time.Time) error {
 	if m.Next = next; next == nil || hosts.KeyHost(next) != h.ID {
 		m.Settling, m.Next = false, nil
 		delete(s.Settling, ref)
-		s.ledger.Summary = hosts.Summary{}
+		s.ledger.Outdate()
 		s.ledger.Log.Info("all URLs of an origin were processed after its mirror state changed", "origin", h.Origins[i].Origin.String(), "mirror", m.Mirrored(), "handed_on", m.Sent)
 		if idle(m) {
 			h.Origins[i].Mirror = nil
@@ -185,17 +185,16 @@ func (s *Mirrors) collapse(h *hosts.Host, r *urls.Record) (changed bool, err err
 	case r.Reason.Has(crawl.SharedByMain):
 		return false, nil
 	}
-	if r.Glued = r.Glued || r.Class == crawl.Stored; r.Glued {
+	if r.BecomeAlias() {
 		m.StoredPages++ // also a page that was another main host's before
 	}
-	r.Line = 0
 	if err := s.urls.SetState(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonMirror, Silent: true}); err != nil {
 		return false, err
 	}
 	if r.Glued {
-		s.ledger.Aliases = append(s.ledger.Aliases, crawl.Page{Kind: crawl.KindAlias, URL: r.URL, AliasOf: u})
+		s.ledger.AddAlias(crawl.Page{Kind: crawl.KindAlias, URL: r.URL, AliasOf: u})
 	}
-	r.Detail = s.Forward(h, r)
+	r.ForwardedTo(s.Forward(h, r))
 	return true, nil
 }
 
@@ -207,9 +206,8 @@ func (s *Mirrors) reopen(h *hosts.Host, r *urls.Record, now time.Time) (changed 
 	if r.Class != crawl.Refused || r.Reason != crawl.ReasonMirror {
 		return false, nil
 	}
-	if r.Glued {
-		r.Glued = false
-		s.ledger.Aliases = append(s.ledger.Aliases, crawl.Page{Kind: crawl.KindAlias, URL: r.URL})
+	if r.NoAlias() {
+		s.ledger.AddAlias(crawl.Page{Kind: crawl.KindAlias, URL: r.URL})
 	}
 	return true, s.urls.Refetch(h, r)
 }
@@ -255,8 +253,8 @@ func (s *Mirrors) Refetch(h *hosts.Host, r *urls.Record) error {
 	if err := s.urls.Refetch(h, r); err != nil || r.Class != crawl.Refused || r.Reason != crawl.ReasonMirror {
 		return err
 	}
-	r.Detail = was
-	r.Detail = s.Forward(h, r)
+	r.ForwardedTo(was)
+	r.ForwardedTo(s.Forward(h, r))
 	return nil
 }
 
@@ -305,7 +303,7 @@ func (s *Mirrors) forwardTo(to int, list []Forwarded, now time.Time) error {
 			return s.ledger.Send(to, &ev)
 		}
 		for i := range ev.Links {
-			if err := s.ledger.Accepts(&ev.Links[i], now); err != nil {
+			if err := s.ledger.Accept(&ev.Links[i], now); err != nil {
 				return err
 			}
 		}
@@ -337,11 +335,9 @@ func (s *Mirrors) notifyIndexer() error {
 	if len(s.ledger.Aliases) == 0 {
 		return nil
 	}
-	s.ledger.VisitN++
-	id := crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}
-	list, size := s.ledger.Aliases, 0
+	id := s.ledger.NextVisit()
+	list, size := s.ledger.TakeAliases(), 0
 	from := 0
-	s.ledger.Aliases = nil
 	for i := range list {
 		list[i].Visit, list[i].FetchedAt = id, time.Now()
 		if size += len(list[i].URL) + len(list[i].AliasOf) + 64; size >= mirrorMessage || i == len(list)-1 {

@@ -90,7 +90,7 @@ func (s *Visits) CarryOn(list []carried, now time.Time) error {
 		}
 		s.Outstanding[v.ID], h.Visit = v, v
 		s.AllSlots.Count(h.Domain, +1)
-		s.urls.InFlight += int64(len(v.List))
+		s.urls.AddInFlight(len(v.List))
 		s.ledger.Unschedule(h)
 	}
 	return nil

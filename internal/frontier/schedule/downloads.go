@@ -35,8 +35,7 @@ func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 	if !ok || polite.From(&h.Origins[i], now).After(now) {
 		return nil, nil // its robots.txt cannot be had now
 	}
-	s.ledger.VisitN++
-	v := &hosts.Visit{ID: crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}, Host: h, Since: now, Until: now.Add(times.OwnerLease)}
+	v := &hosts.Visit{ID: s.ledger.NextVisit(), Host: h, Since: now, Until: now.Add(times.OwnerLease)}
 	r := s.robotsFor(h, &h.Origins[i], now, 4*robotsInline)
 	r.ProbeData = false
 	s.ledger.Metrics.Visits.Inc()

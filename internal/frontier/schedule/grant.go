@@ -150,9 +150,8 @@ func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes in
 		return nil, 0, nil
 	}
 	h.Quota.TookVisit(!pages)
-	s.ledger.VisitN++
 	v := &hosts.Visit{
-		ID: crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}, Host: h, Since: now, Until: now.Add(times.OwnerLease),
+		ID: s.ledger.NextVisit(), Host: h, Since: now, Until: now.Add(times.OwnerLease),
 	}
 	g = &crawl.Visit{
 		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurries(h.Name),
@@ -212,7 +211,7 @@ func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes in
 		}
 	}
 	v.URLs, v.Queued = len(g.URLs), len(v.List)
-	s.urls.InFlight += int64(len(v.List))
+	s.urls.AddInFlight(len(v.List))
 	s.Outstanding[v.ID] = v
 	s.AllSlots.Count(h.Domain, +1)
 	h.Visit = v
@@ -234,9 +233,10 @@ func (s *Visits) pagesFor(h *hosts.Host, k int, now time.Time) int {
 	}
 	s.ReportBudget(now)
 	if k = s.ledger.Budget.Take(s.ledger.ID, k); k == 0 {
-		s.ledger.Spent = now.Add(polite.SpentPause)
 		if s.ledger.Budget.Pending() {
-			s.ledger.Spent = now.Add(pendingPause)
+			s.ledger.NoPagesUntil(now.Add(pendingPause))
+		} else {
+			s.ledger.NoPagesUntil(now.Add(polite.SpentPause))
 		}
 	}
 	return k
@@ -417,7 +417,7 @@ func (s *Visits) Expire(now time.Time) error {
 func (s *Visits) EndVisit(v *hosts.Visit) {
 	delete(s.Outstanding, v.ID)
 	s.AllSlots.Count(v.Host.Domain, -1)
-	s.urls.InFlight -= int64(len(v.List))
+	s.urls.AddInFlight(-len(v.List))
 	v.Host.Visit = nil
 	s.ledger.Unschedule(v.Host)
 }

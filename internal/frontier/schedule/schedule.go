@@ -51,14 +51,9 @@ func (s *Visits) Ready(h *hosts.Host, now time.Time) (from time.Time, ok bool) {
 // grant is done (guarded), and before anybody reads the schedule. A host that has left memory
 // meanwhile is not in the schedule any more.
 func (s *Visits) Schedule(now time.Time) {
-	for _, h := range s.ledger.Misplaced {
-		h.Misplaced = false
-		if s.ledger.ByID[h.ID] == h {
-			s.Reschedule(h, now)
-		}
+	for _, h := range s.ledger.TakeUnscheduled() {
+		s.Reschedule(h, now)
 	}
-	clear(s.ledger.Misplaced) // holds on to none of them
-	s.ledger.Misplaced = s.ledger.Misplaced[:0]
 }
 
 // Reschedule puts h where it belongs now. Who changes a host calls touch or misplace instead, which

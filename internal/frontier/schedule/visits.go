@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -34,7 +35,16 @@ type Visits struct {
 	Notify chan struct{}
 }
 
-// New returns them for one shard, with the rooms they stand on.
+// Attach gives the visits what all shards of a process share: its slots, and a channel that is
+// signalled when a host may be due earlier than was expected.
+func (s *Visits) Attach(slots *Slots, notify chan struct{}) { s.AllSlots, s.Notify = slots, notify }
+
+// Ended notes that the outcome of a visit arrived after its lease was over.
+func (s *Visits) Ended(id crawl.VisitID) {
+	s.Expired = slices.DeleteFunc(s.Expired, func(g ExpiredVisit) bool { return g.ID == id })
+}
+
+// NewVisits returns the visits of one shard.
 func NewVisits(features *hosts.Features, ledger *hosts.Ledger, polite *polite.Polite, recrawl *urls.Recrawl, sitemaps *wellknown.Sitemaps, timeline *Timeline, urls *urls.URLs) *Visits {
-	return &Visits{features: features, ledger: ledger, polite: polite, recrawl: recrawl, sitemaps: sitemaps, timeline: timeline, urls: urls}
+	return &Visits{Outstanding: map[crawl.VisitID]*hosts.Visit{}, Digests: map[string]hosts.RobotsRef{}, AllSlots: NewSlots(), features: features, ledger: ledger, polite: polite, recrawl: recrawl, sitemaps: sitemaps, timeline: timeline, urls: urls}
 }

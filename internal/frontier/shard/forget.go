@@ -90,7 +90,7 @@ func (s *Passes) forgetOne(h *hosts.Host, r *urls.Record) (changed bool, err err
 	case is:
 		return true, s.mirrors.Refetch(h, r)
 	}
-	r.Status, r.Line, r.NoSnippet = 0, 0, false
+	r.AnswerForgotten()
 	return true, s.urls.SetState(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonForgotten, Blank: true})
 }
 

@@ -63,11 +63,10 @@ func (s *Passes) judgeSome(now time.Time) (more bool, err error) {
 			return false, err
 		}
 	}
-	if m.Next = next; next != nil {
+	if m.Step(next) {
 		return true, nil
 	}
-	m.Running, m.Was = false, nil
-	s.ledger.Summary = hosts.Summary{}
+	s.ledger.Outdate()
 	s.ledger.Log.Info("all URLs were checked against the changed settings", "queued", s.ledger.Meta.Counts.Queued, "refused", s.ledger.Meta.Counts.Refused)
 	return false, s.mirrors.Anew(now) // at last, so that URLs let in now are handed on
 }
@@ -130,7 +129,7 @@ func (s *Passes) fillSome(now time.Time) (more bool, err error) {
 		}
 		if len(keys) < hosts.PassStretch {
 			delete(s.Filled, h)
-			s.ledger.Summary = hosts.Summary{}
+			s.ledger.Outdate()
 		}
 		for _, key := range keys {
 			r, err := urls.DecodeRecord(key, s.ledger.Records().Get(key))

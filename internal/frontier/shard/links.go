@@ -28,7 +28,13 @@ type Links struct {
 	record *urls.Record
 }
 
-// New returns them for one shard, with the rooms they stand on.
+// Decided notes that a pass began which decides all URLs again.
+func (s *Links) Decided(now time.Time) { s.DecidedAt = now }
+
+// ForgetRecent makes every link be looked up again.
+func (s *Links) ForgetRecent() { s.Recent = Recent{} }
+
+// NewLinks returns the links of one shard.
 func NewLinks(ledger *hosts.Ledger, mirrors *mirrors.Mirrors, polite *polite.Polite, recrawl *urls.Recrawl, rupsites *updates.RUPSites, urls *urls.URLs) *Links {
 	return &Links{ledger: ledger, mirrors: mirrors, polite: polite, recrawl: recrawl, rupsites: rupsites, urls: urls}
 }

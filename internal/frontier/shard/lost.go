@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -9,21 +8,15 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
-const maxStoresSeen = 64
-
 // ApplyStoreLost begins the search for URLs whose pages are gone. Applied again it changes nothing.
 // Read from the log by a later owner than the first, its mark is a later one too: then more is
 // fetched again than must be, never less.
 func (s *Passes) ApplyStoreLost(identity string, now time.Time) error {
 	l := &s.ledger.Meta.Lost
-	if slices.Contains(l.Seen, identity) {
+	if !l.Begin(identity, crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}) {
 		return nil
 	}
-	l.Seen = append(l.Seen, identity)
-	l.Seen = l.Seen[max(len(l.Seen)-maxStoresSeen, 0):]
-	l.Mark = crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}
-	l.Running, l.Next = true, nil
-	s.ledger.CopySoon = true // the mark is better kept than made anew
+	s.ledger.WantCheckpoint() // a replay would have to mark a later visit
 	s.ledger.Log.Warn("the pages stored so far are lost: fetching them again", "store", identity, "stored", s.ledger.Meta.Counts.Stored)
 	for _, h := range s.ledger.Hosts {
 		if err := s.ProbeLost(h, func(*hosts.Origin) bool { return true }, now); err != nil {
@@ -68,7 +61,7 @@ func (s *Passes) RefillSome(now time.Time) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	l.Next, l.Running = next, next != nil
+	l.Step(next)
 	if !l.Running {
 		s.ledger.Log.Info("all URLs whose pages are lost are queued again", "queued", s.ledger.Meta.Counts.Queued)
 	}

@@ -75,8 +75,7 @@ func (s *Account) summarise(now time.Time) *hosts.Summary {
 	m.DueSoon += max(asleep, 0) + s.sitemaps.DueBy(s.patientUntil(now))
 	m.Outlook.Left += float64(max(asleep, 0))
 	m.Cost = time.Since(began)
-	s.ledger.Summary = m
-	return &s.ledger.Summary
+	return s.ledger.Summarised(m)
 }
 
 // resting goes over the hosts at rest that have something to do, and returns how many URLs of them

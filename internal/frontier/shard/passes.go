@@ -32,9 +32,19 @@ type Passes struct {
 	List []hosts.Pass
 }
 
-// New returns them for one shard, with the rooms they stand on.
+// NewPasses returns the passes of one shard.
 func NewPasses(datafiles *wellknown.DataFiles, features *hosts.Features, ledger *hosts.Ledger, links *Links, mirrors *mirrors.Mirrors, recrawl *urls.Recrawl, urls *urls.URLs, visits *schedule.Visits) *Passes {
-	return &Passes{datafiles: datafiles, features: features, ledger: ledger, links: links, mirrors: mirrors, recrawl: recrawl, urls: urls, visits: visits}
+	return &Passes{Filled: map[*hosts.Host]struct{}{}, datafiles: datafiles, features: features, ledger: ledger, links: links, mirrors: mirrors, recrawl: recrawl, urls: urls, visits: visits}
+}
+
+// Register adds the passes of features to those that no feature has. It is called once.
+func (s *Passes) Register(all []hosts.Feature) {
+	s.List = s.CorePasses()
+	for i := range all {
+		if all[i].Pass.Some != nil {
+			s.List = append(s.List, all[i].Pass)
+		}
+	}
 }
 
 // Foresee makes of r, a copy, what a pass that is under way will make of it.
@@ -44,7 +54,7 @@ func (s *Passes) Foresee(h *hosts.Host, r *urls.Record) {
 		return
 	}
 	if v := s.urls.Decide(r, h); v.Class != crawl.Queued || r.Class != crawl.Queued {
-		r.Class, r.Reason, r.Detail, r.Due = v.Class, v.Reason, v.Detail, time.Time{}
+		r.Foreseen(v)
 	}
 }
 

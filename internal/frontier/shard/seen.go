@@ -80,7 +80,7 @@ func (r *Recent) add(u canon.URL, depth int) {
 // found nearer to a seed now, the rest joins its host's queue. Replaying it changes nothing. A seed
 // out of scope is kept as refused: the spec that has it among its seeds may come after it.
 func (s *Links) Apply(l *crawl.Links, now time.Time) error {
-	s.urls.Pages++
+	s.urls.CountPage()
 	s.ledger.Metrics.Links.Add(float64(len(l.URLs)))
 	if l.Gone {
 		return s.rupsites.ApplyGone(l)
@@ -116,10 +116,7 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 				continue // counted as left out
 			}
 		}
-		s.ledger.Meta.Order++
-		o := hosts.Link{URL: u, Host: h, Order: s.ledger.Meta.Order, I: i, Mod: mod}
-		o.Hash = hosts.SeenHash(u)
-		offers = append(offers, o)
+		offers = append(offers, hosts.Link{URL: u, Host: h, Order: s.ledger.NextOrder(), I: i, Mod: mod, Hash: hosts.SeenHash(u)})
 	}
 	if l.Source == crawl.SourceSitemap {
 		urls.ByChange(offers, l)
@@ -198,7 +195,7 @@ func (s *Links) accept(o *hosts.Link, l *crawl.Links, now time.Time) error {
 		return err
 	}
 	if r.Class == crawl.Queued {
-		s.recrawl.Sooner++
+		s.recrawl.CountSooner()
 	}
 	if ok && l.Redirects > 0 && l.FoundOn.Host() != o.Host.Name {
 		o.Host.Origins[oi].Led++
@@ -223,11 +220,7 @@ func (s *Links) nearer(h *hosts.Host, k, v []byte, l *crawl.Links, rank uint16) 
 			return err
 		}
 	}
-	r.Depth, r.FoundOn = l.Depth, l.FoundOn
-	// Is to be queued, or may be some time.
-	if r.Class == crawl.Queued || r.Class == crawl.Refused && r.Reason.Has(crawl.UndoneBySpec) {
-		r.Rank = rank
-	}
+	r.FoundNearer(l, rank)
 	switch {
 	case ready:
 		err = s.urls.Enqueue(h, &r)
@@ -240,7 +233,7 @@ func (s *Links) nearer(h *hosts.Host, k, v []byte, l *crawl.Links, rank uint16) 
 		return err
 	}
 	if r.Class == crawl.Refused && r.Reason == crawl.ReasonMirror {
-		r.Detail = s.mirrors.Forward(h, &r)
+		r.ForwardedTo(s.mirrors.Forward(h, &r))
 	}
 	return s.urls.PutURL(k, &r)
 }

@@ -42,7 +42,7 @@ func (s *Links) TooManyWait(h *hosts.Host, class crawl.Class) bool {
 
 // LeaveOut counts a link that is not remembered.
 func (s *Links) LeaveOut(o *hosts.Link) {
-	o.Left = true
+	o.LeaveOut()
 	if o.Host.LeftOut++; o.Host.LeftOut == 1 {
 		s.ledger.Log.Warn("too many URLs of a host are queued: further links to it are not recorded", "host", o.Host.Name, "queued", o.Host.Queued,
 			"refused", o.Host.Refused, "limit", s.MaxWaiting(o.Host))

@@ -344,7 +344,7 @@ func (s *IndexNow) report(r *IndexNowSite, by canon.URL, urls []canon.URL, recei
 	if len(urls) == 0 {
 		return nil
 	}
-	return s.ledger.Accepts(&crawl.Links{FoundOn: by, Depth: 1, Source: crawl.SourceIndexNow, URLs: urls,
+	return s.ledger.Accept(&crawl.Links{FoundOn: by, Depth: 1, Source: crawl.SourceIndexNow, URLs: urls,
 		Mods: slices.Repeat([]int64{received.Unix()}, len(urls))}, now)
 }
 

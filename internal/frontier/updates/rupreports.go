@@ -119,7 +119,7 @@ func (s *RUPSites) report(r *RUPSite, rep *crawl.Report, now time.Time) error {
 			r.Report.Entries = 0
 		}
 		r.Report.Entries += int64(len(l.URLs))
-		if err := s.ledger.Accepts(&l, now); err != nil {
+		if err := s.ledger.Accept(&l, now); err != nil {
 			return err
 		}
 	}
@@ -154,11 +154,11 @@ func (s *RUPSites) ApplyGone(l *crawl.Links) error {
 		if r.Class != crawl.Stored || r.Next == 0 || r.Gone || (l.Mods[i]+1)*1000 <= r.FetchedAt {
 			continue
 		}
-		r.Gone = true
+		r.ReportedGone()
 		if err := s.urls.PlanHint(h, &r, r.FetchedAt/1000+int64(least/time.Second), crawl.SourceRUP); err != nil {
 			return err
 		}
-		s.recrawl.Sooner++
+		s.recrawl.CountSooner()
 		if err := s.urls.PutURL(k, &r); err != nil {
 			return err
 		}

@@ -22,7 +22,14 @@ type RUPSites struct {
 	Secret     []byte    // of the addresses they are told; nil: they are told none
 }
 
-// New returns them for one shard, with the rooms they stand on.
+// SetSecret sets the secret of the crawl, from which the addresses are made that sites may mail to;
+// nil: they get none.
+func (s *RUPSites) SetSecret(secret []byte) { s.Secret = secret }
+
+// AskSites makes all sites be looked at, because something else may be wanted of them now.
+func (s *RUPSites) AskSites(now time.Time) { s.SitesDue = now }
+
+// NewRUPSites returns the sites of one shard.
 func NewRUPSites(features *hosts.Features, ledger *hosts.Ledger, recrawl *urls.Recrawl, urls *urls.URLs) *RUPSites {
 	return &RUPSites{features: features, ledger: ledger, recrawl: recrawl, urls: urls}
 }

@@ -62,7 +62,11 @@ type WebSub struct {
 	anew    bool               // all are to be looked at: the spec is another
 }
 
-// New returns them for one shard, with the rooms they stand on.
+// SetSecret sets the secret of the crawl, from which callback addresses and secrets of
+// subscriptions are made; nil: nothing is subscribed.
+func (s *WebSub) SetSecret(secret []byte) { s.Secret = secret }
+
+// NewWebSub returns the subscriptions of one shard.
 func NewWebSub(features *hosts.Features, feeds *wellknown.Feeds, ledger *hosts.Ledger) *WebSub {
 	return &WebSub{features: features, feeds: feeds, ledger: ledger}
 }
@@ -419,7 +423,7 @@ func (s *WebSub) deliver(r *WebSubTopic, w *crawl.WebSub, now time.Time) error {
 	if len(l.URLs) == 0 {
 		return s.feeds.Soon(h, r.Feed, now)
 	}
-	return s.ledger.Accepts(&l, now)
+	return s.ledger.Accept(&l, now)
 }
 
 // Info is what `curtsy updates` says of an origin's subscriptions; ok is false if there are none.

@@ -56,7 +56,7 @@ func (s *Recrawl) Due(h *hosts.Host, now time.Time) bool {
 			if s.ledger.Budget.MayRead() {
 				return true
 			}
-			s.ledger.Spent = now.Add(polite.SpentPause)
+			s.ledger.NoPagesUntil(now.Add(polite.SpentPause))
 			return false
 		}
 	}
@@ -105,7 +105,7 @@ func (s *Recrawl) PickAgain(h *hosts.Host, due []Candidate, room int, now time.T
 		if err != nil {
 			return err
 		}
-		if t := s.Vouched(h, &r); t > now.Unix() && s.urls.IsStored(&r) && s.Wanted(&r) {
+		if t := s.vouched(h, &r); t > now.Unix() && s.urls.IsStored(&r) && s.Wanted(&r) {
 			if err := s.urls.PlanAt(h, &r, t, r.Pace); err != nil {
 				return err
 			}

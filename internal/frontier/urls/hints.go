@@ -43,7 +43,7 @@ func ByChange(offers []hosts.Link, l *crawl.Links) {
 	first := offers[0].Order
 	slices.SortStableFunc(offers, func(a, b hosts.Link) int { return cmp.Compare(l.Mods[b.I], l.Mods[a.I]) })
 	for i := range offers {
-		offers[i].Order = first + uint64(i)
+		offers[i].Renumber(first + uint64(i))
 	}
 }
 

@@ -13,7 +13,12 @@ func (s *URLs) LogLine(r *Record, res *crawl.Result) {
 	if s.ledger.CrawlLog == nil {
 		return
 	}
-	b := append(s.ledger.BeginLine(), `,"url":`...)
+	s.ledger.AddLine(func(b []byte) []byte { return appendLine(b, r, res) })
+}
+
+// appendLine appends what follows the time in the line of a URL.
+func appendLine(b []byte, r *Record, res *crawl.Result) []byte {
+	b = append(b, `,"url":`...)
 	b = hosts.AppendJSON(b, string(r.URL))
 	class := r.Class.String()
 	if r.Class == crawl.Queued {
@@ -53,5 +58,5 @@ func (s *URLs) LogLine(r *Record, res *crawl.Result) {
 		b = append(b, r.Visit.String()...)
 		b = append(b, '"')
 	}
-	s.ledger.Lines = append(b, '}', '\n')
+	return append(b, '}', '\n')
 }

@@ -66,7 +66,7 @@ func (s *URLs) openHost(h *hosts.Host) error {
 	h.Closed = false
 	d.Closed--
 	d.Hosts++
-	s.ledger.Meta.Closed--
+	s.ledger.NameOpened()
 	s.ledger.DomainChanged(d)
 	s.ledger.MarkDirty(h)
 	urls := s.ledger.Records()
@@ -126,7 +126,7 @@ func (s *URLs) OpenPass(time.Time) (more bool, err error) {
 	for range hosts.OpenedAtOnce {
 		k, _ := s.ledger.Tx.Bucket(hosts.BucketClosed).Cursor().Seek(from)
 		if k == nil {
-			s.ledger.Meta.MaxHosts, s.ledger.Meta.OpenedTo = hosts.MaxHosts(&s.ledger.Judge), nil
+			s.ledger.NamesOpened(nil, hosts.MaxHosts(&s.ledger.Judge))
 			return false, nil
 		}
 		name, _, _ := bytes.Cut(k, []byte{0})
@@ -143,6 +143,6 @@ func (s *URLs) OpenPass(time.Time) (more bool, err error) {
 			return false, err
 		}
 	}
-	s.ledger.Meta.OpenedTo = from
+	s.ledger.NamesOpened(from, 0)
 	return true, nil
 }

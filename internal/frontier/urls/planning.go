@@ -10,10 +10,7 @@ import (
 // BeginPlanning begins the pass if the spec asks for one. When pages are asked for again no longer,
 // all stays as it is and counts for nothing.
 func (s *Recrawl) BeginPlanning() error {
-	text := s.ledger.Judge.PlanText()
-	if s.ledger.Meta.Plan.Spec != text {
-		s.ledger.Meta.Plan = hosts.Planning{Spec: text, Running: text != ""}
-	}
+	s.ledger.Meta.Plan.Begin(s.ledger.Judge.PlanText())
 	return nil
 }
 
@@ -24,7 +21,7 @@ const ahead = 10 * time.Minute
 // so far ahead that what was fetched by it would wait for the time at which it stood.
 func (s *Recrawl) ClockWas(by time.Duration) {
 	if by > ahead && s.ledger.Judge.Spec.Refreshes() {
-		s.ledger.Meta.Plan = hosts.Planning{}
+		s.ledger.Meta.Plan.Again()
 	}
 }
 
@@ -54,6 +51,6 @@ func (s *Recrawl) PlanSome(now time.Time) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p.Next, p.Running = next, next != nil
+	p.Step(next)
 	return p.Running, nil
 }

@@ -13,10 +13,11 @@ type Recrawl struct {
 
 	Sooner int64 // URLs that updates brought forward, or that were new in them
 
-	Vouched func(h *hosts.Host, r *Record) int64 // how long reports vouch: rupsites
+	vouched func(*hosts.Host, *Record) int64
 }
 
-// New returns them for one shard, with the rooms they stand on.
-func NewRecrawl(ledger *hosts.Ledger, polite *polite.Polite, urls *URLs) *Recrawl {
-	return &Recrawl{ledger: ledger, polite: polite, urls: urls}
+// NewRecrawl returns the re-crawl of one shard. vouched returns until when (Unix s) the reports of
+// a site vouch that a page has not changed.
+func NewRecrawl(ledger *hosts.Ledger, polite *polite.Polite, urls *URLs, vouched func(*hosts.Host, *Record) int64) *Recrawl {
+	return &Recrawl{ledger: ledger, polite: polite, urls: urls, vouched: vouched}
 }

@@ -85,7 +85,7 @@ func (s *URLs) enter(h *hosts.Host, r *Record, v Verdict) error {
 	if v.From.IsZero() {
 		return nil
 	}
-	return s.Planned(h, r, v.From)
+	return s.planned(h, r, v.From)
 }
 
 // Enqueue puts r, already Queued, into its host's queue, or among those that wait when it has a

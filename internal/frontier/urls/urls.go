@@ -15,8 +15,8 @@ type URLs struct {
 
 	InFlight int64 // URLs in outstanding visits
 
-	// Says when a URL is fetched again: plan.
-	Planned func(h *hosts.Host, r *Record, at time.Time) error
+	// planned sets when a URL is fetched again.
+	planned func(h *hosts.Host, r *Record, at time.Time) error
 
 	Pages  uint64 // taken in since the file was opened
 	Events uint64 // applied since then
@@ -24,7 +24,7 @@ type URLs struct {
 	key, buffer []byte // a record on its way into the ledger, which keeps neither
 }
 
-// New returns them for one shard, with the rooms they stand on.
-func New(features *hosts.Features, ledger *hosts.Ledger) *URLs {
-	return &URLs{features: features, ledger: ledger}
+// New returns the URLs of one shard. planned sets when a URL is fetched again: Recrawl.Plan.
+func New(features *hosts.Features, ledger *hosts.Ledger, planned func(*hosts.Host, *Record, time.Time) error) *URLs {
+	return &URLs{features: features, ledger: ledger, planned: planned}
 }

@@ -26,6 +26,6 @@ func (s *DataFiles) JudgeData(o *hosts.Origin) {
 // disownData has the indexer drop the data.txt of a mirror: it is not used while it is one (§7).
 func (s *DataFiles) disownData(o *hosts.Origin) {
 	if u, err := o.Origin.URL("/data.txt"); err == nil && o.Data == crawl.ProbeRead && o.Mirror.Mirrored() {
-		s.ledger.Aliases = append(s.ledger.Aliases, crawl.Page{Kind: crawl.KindData, URL: u, Origin: o.Origin, Deleted: crawl.ReasonMirror})
+		s.ledger.AddAlias(crawl.Page{Kind: crawl.KindData, URL: u, Origin: o.Origin, Deleted: crawl.ReasonMirror})
 	}
 }

@@ -57,15 +57,20 @@ type Feeds struct {
 
 	next time.Time // nothing is due before; zero: to be looked for
 
-	// Names is told of a feed that names a hub, and Pushed says whether a hub tells of its changes:
-	// then it need not be read as often. They are set when a shard is made.
-	Names  func(h *hosts.Host, feed canon.URL, depth int, f *crawl.Feed, now time.Time) error
+	hubs Hubs
+}
+
+// Hubs are what feeds need of the subscriptions at hubs.
+type Hubs struct {
+	// Named is called with a feed that names a hub.
+	Named func(h *hosts.Host, feed canon.URL, depth int, f *crawl.Feed, now time.Time) error
+	// Pushed reports whether a hub delivers the changes of a feed, which is then polled less often.
 	Pushed func(feed canon.URL) bool
 }
 
-// New returns them for one shard, with the rooms they stand on.
-func NewFeeds(features *hosts.Features, ledger *hosts.Ledger, polite *polite.Polite, urls *urls.URLs) *Feeds {
-	return &Feeds{features: features, ledger: ledger, polite: polite, urls: urls}
+// NewFeeds returns the feeds of one shard.
+func NewFeeds(features *hosts.Features, ledger *hosts.Ledger, polite *polite.Polite, urls *urls.URLs, hubs Hubs) *Feeds {
+	return &Feeds{features: features, ledger: ledger, polite: polite, urls: urls, hubs: hubs}
 }
 
 // Feature has feeds read.
@@ -373,13 +378,13 @@ func (s *Feeds) answer(a *crawl.Answer, at, now time.Time) error {
 			r.State = "moved"
 		}
 	}
-	if pushed := r.State == "read" && s.Pushed(a.Aux.URL); pushed {
+	if pushed := r.State == "read" && s.hubs.Pushed(a.Aux.URL); pushed {
 		r.Due = mirror.Latest(r.Due, at.Add(pushedRest))
 	}
 	if err := s.put(k, &r); err != nil || m.Hub == "" || !m.Read {
 		return err
 	}
-	return s.Names(h, a.Aux.URL, r.Depth, m, now)
+	return s.hubs.Named(h, a.Aux.URL, r.Depth, m, now)
 }
 
 // Soon has a feed read at the next turn of its host: a hub says that it has changed.

@@ -175,7 +175,7 @@ func (s *RobotsProxy) answerProxied(a *crawl.Answer, at, now time.Time) error {
 				// There were rules, or there may be: our own count opens nothing.
 				f.State = crawl.RobotsUnreachable
 			}
-			return s.ledger.Reads(&f, crawl.VisitID{}, at, now)
+			return s.ledger.ReadRobots(&f, crawl.VisitID{}, at, now)
 		}
 	}
 	return nil

@@ -178,11 +178,13 @@ func (s *Sitemaps) begin() error {
 		return nil
 	}
 	if text != "" {
-		s.ledger.Meta.Sitemaps, s.Retries = "", nil // to be begun anew after a crash
-		s.features.AskAll(func() { s.ledger.Meta.Sitemaps = s.ledger.Judge.SitemapText() })
+		s.ledger.AskedSitemaps("") // so that a crash makes it begin again
+		s.Retries = nil
+		s.features.AskAll(func() { s.ledger.AskedSitemaps(s.ledger.Judge.SitemapText()) })
 		return s.load(time.Now())
 	}
-	s.ledger.Meta.Sitemaps, s.Retries = "", nil
+	s.ledger.AskedSitemaps("")
+	s.Retries = nil
 	for _, h := range s.ledger.Hosts {
 		h.Aux = slices.DeleteFunc(h.Aux, func(e crawl.AuxRequest) bool { return e.Kind == crawl.AuxSitemap })
 		s.ledger.Unschedule(h)
@@ -203,7 +205,7 @@ func (s *Sitemaps) Upkeep(now time.Time) error {
 			if slices.ContainsFunc(h.Origins, func(o hosts.Origin) bool {
 				return !o.SitemapsAsked.IsZero() && !now.Before(s.ledger.SitemapsNext(&o))
 			}) {
-				s.features.ToAsk = append(s.features.ToAsk, h.ID)
+				s.features.AskLater(h)
 			}
 		}
 	}
