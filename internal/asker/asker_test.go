@@ -47,7 +47,7 @@ func TestAtRest(t *testing.T) {
 	if _, err := c.Explain(t.Context(), "mailto:x"); err == nil {
 		t.Error("what is no URL is explained")
 	}
-	if _, err := c.CountPrefix(t.Context(), "a.example"); !errors.Is(err, ask.ErrNobody) || !strings.Contains(err.Error(), "string instead of crawl.Under") {
+	if _, err := c.CountPrefix(t.Context(), "a.example"); !errors.Is(err, ask.ErrNobody) || !strings.Contains(err.Error(), "string instead of crawl.PrefixCount") {
 		t.Errorf("a question nobody knows, and an object that is no answer: %v", err)
 	}
 	if !c.Stopped() {
