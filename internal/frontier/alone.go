@@ -17,11 +17,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Alone is one shard without a broker, for measurements (bench/frontier): events go straight in,
-// visits come straight out, at the times that the caller says. It commits as a frontier does,
-// unless ByChanges is set. It must not be used concurrently.
+// Alone is one shard without a broker, for measurements (bench/frontier). Events are applied
+// directly, and visits are granted directly, at the times that the caller passes. It commits as a
+// frontier does, unless ByChanges is set. It must not be used concurrently.
 type Alone struct {
-	// ByChanges has it commit by changes alone, and not as well as time passes: on a machine with
+	// ByChanges makes it commit by the number of changes only, not also by time. On a machine with
 	// other work more time passes, and commits would be smaller.
 	ByChanges bool
 
@@ -66,7 +66,7 @@ func (a *Alone) Apply(event []byte) error {
 	return a.s.ledger.Guarded(func() error { return a.s.upkeep(now) })
 }
 
-// Grant hands out up to n visits to hosts that are due at that time.
+// Grant grants up to n visits to hosts that are due at that time.
 func (a *Alone) Grant(n int, at time.Time) (granted []crawl.Visit, err error) {
 	err = a.s.ledger.Guarded(func() (err error) {
 		granted, _, err = a.s.visits.Grant(n, schedule.MaxGrantBytes, at)
@@ -75,25 +75,25 @@ func (a *Alone) Grant(n int, at time.Time) (granted []crawl.Visit, err error) {
 	return granted, err
 }
 
-// Commit commits what there is.
+// Commit commits all changes.
 func (a *Alone) Commit() error {
 	return a.s.ledger.Guarded(func() error { return a.s.ledger.Commit(true) })
 }
 
-// Status says where the shard stands.
+// Status returns the shard's status.
 func (a *Alone) Status() crawl.Status { return a.s.account.Status(time.Now()) }
 
-// HostsInMemory is how many of the hosts that are known are in memory.
+// HostsInMemory is how many of the known hosts are in memory.
 func (a *Alone) HostsInMemory() int { return len(a.s.ledger.Hosts) }
 
 // Close commits and closes the file.
 func (a *Alone) Close() error { return a.s.close(true) }
 
-// Checkpointed is what a checkpoint cost, in bytes: the file, what of it was told, and that
-// compressed, as it is stored.
+// Checkpointed is the size of a checkpoint in bytes: of the file, of the part that was written to
+// the checkpoint, and of that part compressed, as it is stored.
 type Checkpointed struct{ File, Reported, Stored int64 }
 
-// Checkpoint makes a checkpoint and throws it away. The next one is told against it.
+// Checkpoint makes a checkpoint and discards it. The next one may be a delta to it.
 func (a *Alone) Checkpoint() (c Checkpointed, err error) {
 	var im image
 	err = a.s.ledger.Guarded(func() (err error) {
@@ -116,7 +116,7 @@ func (a *Alone) Checkpoint() (c Checkpointed, err error) {
 
 type counter int64
 
-// Write counts.
+// Write counts the bytes.
 func (c *counter) Write(p []byte) (int, error) {
 	*c += counter(len(p))
 	return len(p), nil

@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// claims says which shards should be ours. Each shard's goroutine follows it: it takes the
-// shard, or hands it over.
+// claims is the set of shards that should be ours. The goroutine of each shard follows it: it
+// acquires the shard, or hands it over.
 type claims struct {
 	mu      sync.Mutex // guards the rest
 	ours    map[int]bool
@@ -32,8 +32,8 @@ func (c *claims) set(shards []int) {
 	c.changed = make(chan struct{})
 }
 
-// await blocks until the shard should be ours, or (want false) should not; or until ctx ends, and
-// returns its error then.
+// await blocks until the shard should be ours, or (want false) should not be. If ctx ends before,
+// it returns its error.
 func (c *claims) await(ctx context.Context, id int, want bool) error {
 	for {
 		c.mu.Lock()
@@ -56,9 +56,9 @@ func (c *claims) has(id int) bool {
 	return c.ours[id]
 }
 
-// followMembers keeps claims in step with the frontiers that are there, this one being among them
-// until ctx ends. It decides who should hold what; that nobody acts for a shard he does not hold is
-// the ownership record's doing.
+// followMembers updates claims when frontiers start or end; this one is a member until ctx ends. It
+// decides which frontier should own which shard. The ownership record guarantees that no frontier
+// acts for a shard that it does not own.
 func (f *Frontier) followMembers(ctx context.Context) error {
 	kv, err := f.q.OpenMembers(ctx, f.names.Members(), 0)
 	if err != nil {
@@ -74,7 +74,7 @@ func (f *Frontier) followMembers(ctx context.Context) error {
 	defer waiting.Wait()
 	begin := sync.OnceFunc(func() {
 		waiting.Go(func() {
-			select { // frontiers that are started together share: none takes all first
+			select { // frontiers that start together share: none acquires all shards first
 			case <-ctx.Done():
 			case <-time.After(wait):
 			}
@@ -102,7 +102,7 @@ func (f *Frontier) followMembers(ctx context.Context) error {
 	})
 }
 
-// allShards is the claim of a frontier that shares with nobody.
+// allShards are the shards of a frontier that shares with no other.
 func (f *Frontier) allShards() []int {
 	if f.opt.Shards != nil {
 		return slices.Clone(f.opt.Shards)

@@ -21,24 +21,23 @@ import (
 
 const defaultCheckpoint = 64 << 20
 
-// checkpointSpace is what the store of checkpoints reserves at first. It grows with what is put
-// in.
+// checkpointSpace is the initial size of the store of checkpoints. It grows with its contents.
 const checkpointSpace = 64 << 20
 
-// sweepAge is how old pieces of a checkpoint must be to count as left behind.
+// sweepAge is how old pieces of a checkpoint must be to count as left over.
 const sweepAge = 10 * time.Minute
 
 const sweepEvery = time.Hour
 
-// checkpointName says which state of a shard a checkpoint holds: who made it, and how far it had
-// applied the log. It is unique: a name is used once.
+// checkpointName identifies the state of a shard in a checkpoint: its owner's epoch, and how far
+// the log was applied. It is unique: a name is used once.
 type checkpointName struct {
 	shard int
 	epoch uint64
-	gen   int // how often the log was found to begin anew: the sequences of two do not compare
+	gen   int // how often a new log was found; sequences of different logs cannot be compared
 	seq   uint64
 	n     int // counts within the epoch
-	full  int // 0, or of a delta (delta.go) the n of the whole one it stands on
+	full  int // 0, or for a delta (delta.go) the n of the full checkpoint on which it is based
 }
 
 func (c checkpointName) String() string {
@@ -49,7 +48,7 @@ func (c checkpointName) String() string {
 	return name
 }
 
-// parseCheckpoint reads a name; ok is false for what is none.
+// parseCheckpoint parses a name; ok is false if it is not one.
 func parseCheckpoint(name string) (c checkpointName, ok bool) {
 	if strings.Count(name, "-") == 5 {
 		_, err := fmt.Sscanf(name, "%d-%d-%d-%d-%d-%d", &c.shard, &c.epoch, &c.gen, &c.seq, &c.n, &c.full)
@@ -59,7 +58,7 @@ func parseCheckpoint(name string) (c checkpointName, ok bool) {
 	return c, err == nil && c.String() == name
 }
 
-// needs reports whether o may be what c stands on, or is c.
+// needs reports whether o is c, or may be a checkpoint on which c is based.
 func (c checkpointName) needs(o checkpointName) bool {
 	if o.shard != c.shard || o.epoch != c.epoch {
 		return false
@@ -67,19 +66,19 @@ func (c checkpointName) needs(o checkpointName) bool {
 	return o.n == c.n || c.full > 0 && o.n >= c.full && o.n < c.n
 }
 
-// image is a shard's state as of one commit, to be copied while work goes on.
+// image is a shard's state at one commit, which is copied while work continues.
 type image struct {
 	db      *boltfile.File
 	tx      *bolt.Tx
 	name    checkpointName
 	applied int64
-	against *chain // what it is to be told against; nil: it is to be copied whole
+	against *chain // the checkpoint to which a delta is made; nil: a full copy is made
 }
 
-// image commits and returns what was committed. The caller holds mu, and rolls image.tx back when
+// image commits and returns the committed state. The caller holds mu, and rolls image.tx back when
 // it is done with it.
 func (s *Shard) image() (image, error) {
-	s.ledger.CommitTime()
+	s.ledger.CommitTime() // so that the commit writes Meta with the current time
 	if err := s.ledger.Commit(true); err != nil {
 		return image{}, err
 	}
@@ -97,19 +96,20 @@ func (s *Shard) image() (image, error) {
 	return im, nil
 }
 
-// openCheckpoints opens the store of checkpoints, and creates it when missing.
+// openCheckpoints opens the store of checkpoints, and creates it if it is missing.
 func (f *Frontier) openCheckpoints(ctx context.Context) (*queue.Snapshots, error) {
 	return f.q.OpenSnapshots(ctx, queue.SnapshotConfig{Bucket: f.names.Checkpoints(), MaxBytes: checkpointSpace})
 }
 
-// upload copies an image to the store of checkpoints, and says what the next one may be told
-// against when this one is recorded.
+// upload copies an image to the store of checkpoints. It returns the stored size, and the chain to
+// which the next checkpoint may be a delta once this one is recorded.
 func (f *Frontier) upload(ctx context.Context, im image) (stored int64, next chain, err error) {
 	defer im.tx.Rollback()
 	began := time.Now()
-	// How much has changed is known when it was told: room, and time, are for all of it.
+	// The size of a delta is only known afterwards, so space and time are reserved for the whole
+	// file.
 	stored, err = f.snapshots.Put(ctx, im.name.String(), im.tx.Size(), func(w io.Writer) error {
-		return im.db.Guard(func() (err error) { // in whatever goroutine the store calls this
+		return im.db.Guard(func() (err error) { // the store may call this in any goroutine
 			next, err = im.writeTo(w)
 			return err
 		})
@@ -117,7 +117,7 @@ func (f *Frontier) upload(ctx context.Context, im image) (stored int64, next cha
 	if err != nil {
 		f.met.CheckpointsFailed.Inc()
 		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
-			_, _ = f.openCheckpoints(ctx) // somebody has deleted it: the next try finds it
+			_, _ = f.openCheckpoints(ctx) // it was deleted: the next attempt finds it
 		}
 		return 0, chain{}, err
 	}
@@ -142,16 +142,16 @@ func (im *image) writeTo(w io.Writer) (next chain, err error) {
 	return d.next(im.against, im.name), nil
 }
 
-// checkpointDue reports whether there should be another checkpoint: enough of the log was applied
-// since the last one. logRoom is how much the log may hold. A checkpoint is due long before it is
-// full, since only that empties it.
-func (s *Shard) checkpointDue(every, logRoom int64) bool {
+// checkpointDue reports whether enough of the log was applied since the last checkpoint. logRoom is
+// the capacity of the log. A checkpoint is due long before the log is full, because only
+// checkpoints permit emptying it.
+func (s *Shard) checkpointDue(every, logCapacity int64) bool {
 	if !s.ledger.Phase.Active() {
 		return false
 	}
 	limit := max(every, s.ledger.Meta.Mark.Size/2)
-	if logRoom > 0 {
-		limit = min(limit, logRoom/4)
+	if logCapacity > 0 {
+		limit = min(limit, logCapacity/4)
 	}
 	return s.ledger.CopySoon || s.ledger.Meta.Applied-s.ledger.Meta.Mark.Applied > limit
 }
@@ -177,7 +177,7 @@ func (f *Frontier) checkpoint(ctx context.Context, s *Shard, own *queue.Ownershi
 			log = f.logState(ctx, s.ledger.ID)
 		}
 		s.ledger.Mu.Lock()
-		due := s.checkpointDue(f.opt.Checkpoint, log.room)
+		due := s.checkpointDue(f.opt.Checkpoint, log.capacity)
 		s.ledger.Mu.Unlock()
 		if !due || time.Now().Before(next) || !own.Valid() {
 			continue
@@ -196,15 +196,15 @@ func (f *Frontier) checkpoint(ctx context.Context, s *Shard, own *queue.Ownershi
 			s.ledger.Log.Warn("cannot write a checkpoint; trying again", "wait", wait, "error", err)
 			if log = f.logState(ctx, s.ledger.ID); log.filling() {
 				s.ledger.Log.Error("the shard's event log is filling up because no checkpoint can be written; when it is full, the shard stops",
-					"stream", log.name, "bytes", log.bytes, "of", log.room)
+					"stream", log.name, "bytes", log.bytes, "of", log.capacity)
 			}
 		}
 	}
 }
 
 // makeCheckpoint makes a checkpoint: first the copy, then the record that names it. Only then it
-// drops what neither this checkpoint nor the one before needs. A crash in between leaves a copy
-// that nobody names (tidy removes it), or a log that is longer than it must be.
+// deletes what neither this checkpoint nor the one before needs. A crash in between leaves a copy
+// that no record names (tidy removes it), or a log that is longer than necessary.
 func (f *Frontier) makeCheckpoint(ctx context.Context, s *Shard, own *queue.Ownership) error {
 	if err := f.copying.enter(ctx); err != nil {
 		return err
@@ -232,7 +232,8 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *Shard, own *queue.Owne
 		if wanted {
 			s.ledger.WantCheckpoint()
 		}
-		s.chain = chain{} // what it stands on may be gone, or what changed be too much
+		// Checkpoints on which it is based may be missing, or the changes too large
+		s.chain = chain{}
 		s.ledger.Mu.Unlock()
 		return err
 	}
@@ -245,8 +246,8 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *Shard, own *queue.Owne
 	}
 	if last, before := recorded(own.Record()); before.gen != last.gen || before.seq < last.seq {
 		if f.logState(ctx, s.ledger.ID).filling() {
-			// Another checkpoint frees the log up to this one. It must be asked for: a full log
-			// takes nothing in that would make one due.
+			// Another checkpoint permits emptying the log up to this one. It must be requested
+			// here, because a full log accepts no events that would make one due.
 			s.ledger.Mu.Lock()
 			s.ledger.WantCheckpoint()
 			s.ledger.Mu.Unlock()
@@ -255,18 +256,18 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *Shard, own *queue.Owne
 	return nil
 }
 
-// recorded reads the names in a record; what is no name is zero.
+// recorded parses the names in a record; an invalid name is zero.
 func recorded(rec queue.Record) (last, before checkpointName) {
 	last, _ = parseCheckpoint(rec.Checkpoint)
 	before, _ = parseCheckpoint(rec.Previous)
 	return last, before
 }
 
-// record writes the checkpoint's name into the ownership record. The one before stays named, unless
-// it is known to be unreadable.
+// record writes the checkpoint's name into the ownership record. The previous name is kept, unless
+// that checkpoint is known to be unreadable.
 func (f *Frontier) record(ctx context.Context, own *queue.Ownership, name string, unreadable []string) error {
 	var err error
-	for range 3 { // an answer may have been lost; asking again tells
+	for range 3 { // an answer may have been lost, so the update is repeated
 		err = own.Update(ctx, func(r *queue.Record) {
 			if r.Checkpoint == name {
 				return
@@ -286,9 +287,10 @@ func (f *Frontier) record(ctx context.Context, own *queue.Ownership, name string
 	return err
 }
 
-// tidy drops what the record just written makes superfluous: checkpoints of this shard that the
-// record does not name and that no delta it names stands on, and the part of the log that even the
-// checkpoint before the last has applied. The last message of that part stays: it anchors the log.
+// tidy deletes what the record just written makes superfluous: checkpoints of this shard that the
+// record does not name and on which no delta that it names is based, and the part of the log that
+// even the checkpoint before the last has applied. The last message of that part stays, because it
+// anchors the log.
 func (f *Frontier) tidy(ctx context.Context, s *Shard, own *queue.Ownership) error {
 	rec := own.Record()
 	names, err := f.snapshots.Names(ctx)
@@ -298,7 +300,7 @@ func (f *Frontier) tidy(ctx context.Context, s *Shard, own *queue.Ownership) err
 	last, before := recorded(rec)
 	for _, name := range names {
 		c, ok := parseCheckpoint(name)
-		// A later epoch's are none of ours: then the shard is not, either.
+		// Checkpoints of a later epoch are not ours. In that case we no longer own the shard.
 		if !ok || c.shard != s.ledger.ID || c.epoch > rec.Epoch || name == rec.Checkpoint || name == rec.Previous || last.needs(c) || before.needs(c) {
 			continue
 		}
@@ -309,7 +311,7 @@ func (f *Frontier) tidy(ctx context.Context, s *Shard, own *queue.Ownership) err
 	s.ledger.Mu.Lock()
 	gen, applied := s.ledger.Meta.Gen, s.ledger.Meta.Seq
 	broken := s.chain.broken(names)
-	if broken { // somebody has deleted what it stands on: a whole one makes that good
+	if broken { // a checkpoint on which it is based was deleted: a full one repairs this
 		s.chain = chain{}
 		s.ledger.WantCheckpoint()
 	}
@@ -319,7 +321,7 @@ func (f *Frontier) tidy(ctx context.Context, s *Shard, own *queue.Ownership) err
 	}
 	for _, name := range []string{rec.Checkpoint, rec.Previous} {
 		if !stands(name, names) || slices.Contains(s.unreadable, name) {
-			return nil // the log is all there is
+			return nil // the log is all that remains
 		}
 	}
 	if broken {
@@ -328,14 +330,14 @@ func (f *Frontier) tidy(ctx context.Context, s *Shard, own *queue.Ownership) err
 	return f.logs[s.ledger.ID].Purge(ctx, before.seq-1)
 }
 
-// logState says how much a shard's log holds and may hold. A room of 0 is no limit. Without a name
-// the log could not be looked at.
+// logState is the size and capacity of a shard's log. A capacity of 0 means no limit. Without a
+// name, the log could not be read.
 type logState struct {
-	name        string
-	bytes, room int64
+	name            string
+	bytes, capacity int64
 }
 
-func (l logState) filling() bool { return l.room > 0 && l.bytes > l.room/2 }
+func (l logState) filling() bool { return l.capacity > 0 && l.bytes > l.capacity/2 }
 
 func (f *Frontier) logState(ctx context.Context, id int) logState {
 	st, err := f.q.JS.Stream(ctx, f.names.EventsStream(id))
@@ -346,8 +348,8 @@ func (f *Frontier) logState(ctx context.Context, id int) logState {
 	return logState{info.Config.Name, int64(info.State.Bytes), max(info.Config.MaxBytes, 0)}
 }
 
-// sweep removes now and then what nobody will need: pieces of checkpoints whose makers were killed,
-// and files of shards that others have had since.
+// sweep periodically removes what is not needed any more: pieces of checkpoints whose makers were
+// killed, and files of shards that other frontiers have owned since.
 func (f *Frontier) sweep(ctx context.Context, kv jetstream.KeyValue) error {
 	t := time.NewTicker(sweepEvery)
 	defer t.Stop()
@@ -367,10 +369,11 @@ func (f *Frontier) sweep(ctx context.Context, kv jetstream.KeyValue) error {
 	}
 }
 
-// dropStale removes the file of a shard that another frontier has owned since this one, and has
-// made a checkpoint of.
+// dropStale removes the file of a shard that another frontier has owned since this one, and of
+// which it has made a checkpoint.
 func (f *Frontier) dropStale(ctx context.Context, id int, kv jetstream.KeyValue) error {
-	// Whoever takes the shard meanwhile has written the record, or has not looked for the file yet.
+	// A frontier that acquires the shard meanwhile has written the record, or does not use the file
+	// yet.
 	f.files.Lock()
 	defer f.files.Unlock()
 	if f.claims.has(id) {
@@ -378,7 +381,7 @@ func (f *Frontier) dropStale(ctx context.Context, id int, kv jetstream.KeyValue)
 	}
 	was, err := peekFile(f.path(id))
 	if err != nil {
-		return nil // none, or one that is in use
+		return nil // there is none, or it is in use
 	}
 	rec, err := f.recordOf(ctx, id, kv)
 	last, ok := parseCheckpoint(rec.Checkpoint)
@@ -389,7 +392,7 @@ func (f *Frontier) dropStale(ctx context.Context, id int, kv jetstream.KeyValue)
 	return os.Remove(f.path(id))
 }
 
-// semaphore lets only so many in at a time.
+// semaphore limits the number of goroutines in a section.
 type semaphore chan struct{}
 
 func (t semaphore) enter(ctx context.Context) error {

@@ -14,11 +14,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// keptTimes are all parts of a file that keep times: those of the features, hosts, and URLs that
-// wait.
+// keptTimes are all parts of a file that contain times: those of the features, hosts, and URLs that
+// wait for another attempt.
 func keptTimes() []times.In {
 	all := []times.In{hosts.InRecords[hosts.Host](hosts.BucketHosts), hosts.SeeEvicted, urls.SeeLater}
-	s := new(Shard) // of no file: the list is the same for all
+	s := new(Shard) // without a file: the list is the same for all
 	s.wire(hosts.Options{})
 	for _, f := range s.allFeatures() {
 		if f.Times != nil {
@@ -28,8 +28,8 @@ func keptTimes() []times.In {
 	return all
 }
 
-// shiftTimes moves all times in a shard's file to a clock that is ahead by d of the one that wrote
-// them.
+// shiftTimes shifts all times in a shard's file to a clock that is ahead by d of the clock that
+// wrote them.
 func shiftTimes(tx *bolt.Tx, d time.Duration) error {
 	for _, walk := range keptTimes() {
 		if err := shift(tx, walk, d); err != nil {
@@ -48,21 +48,22 @@ func shift(tx *bolt.Tx, walk times.In, d time.Duration) error {
 }
 
 const (
-	// longestRetryAfter is the longest a Retry-After is heeded; the fetcher cuts it at that.
+	// longestRetryAfter is the longest Retry-After that is respected; the fetcher limits it to
+	// that.
 	longestRetryAfter = 24 * time.Hour
-	// clockJump is by how much the wall clock may differ from the time that has passed before it
-	// counts as set.
+	// clockJump is the difference between the wall clock and the elapsed time from which on the
+	// clock counts as set.
 	clockJump = 2 * time.Second
 )
 
-// watchClock tells whether the wall clock was set.
+// watchClock detects that the wall clock was set.
 type watchClock struct {
 	wall   time.Time
 	passed time.Duration
 }
 
-// seen takes a reading of the wall clock, and of the time that has passed since some moment. It
-// returns by how much the clock was set since the last reading, 0 if it was not.
+// seen compares a reading of the wall clock with the time that has passed since some moment. It
+// returns by how much the clock was set since the last call, 0 if it was not.
 func (c *watchClock) seen(wall time.Time, passed time.Duration) (by time.Duration) {
 	by = wall.Sub(c.wall) - (passed - c.passed)
 	first := c.wall.IsZero()
@@ -73,9 +74,9 @@ func (c *watchClock) seen(wall time.Time, passed time.Duration) (by time.Duratio
 	return by
 }
 
-// followClock looks whether the clock was set since it was looked at last. That is done before a
-// visit is granted and before an event is applied, so that a time that was stored before the clock
-// was set is never compared with one that was read after.
+// followClock checks whether the clock was set since the last call. It is called before a visit is
+// granted and before an event is applied, so that a time that was stored before the clock was set
+// is never compared with one that was read after.
 func (s *Shard) followClock(now time.Time) error {
 	by := s.clock.seen(now.Round(0), now.Sub(s.opened))
 	if by == 0 {
@@ -87,7 +88,7 @@ func (s *Shard) followClock(now time.Time) error {
 	return nil
 }
 
-// beforeGrant is followClock for a shard that may not be open any more.
+// beforeGrant is followClock for a shard that may be closed.
 func (s *Shard) beforeGrant(now time.Time) error {
 	if !s.visits.MayGrant(now) {
 		return nil
@@ -95,9 +96,8 @@ func (s *Shard) beforeGrant(now time.Time) error {
 	return s.followClock(now)
 }
 
-// clockSet takes in that the clock was set by so much: hosts are left alone for as long as they
-// were to be, and so is whatever else a feature waits with. Whatever comes of that, no stored time
-// lies further ahead than it may.
+// clockSet applies a change of the clock: the remaining delays of hosts and features stay the same.
+// Afterwards, no stored time is farther in the future than permitted.
 func (s *Shard) clockSet(by time.Duration, now time.Time) error {
 	s.ledger.Log.Warn("the clock was set: the delays of hosts are kept and are not extended", "by", by)
 	if err := s.ledger.ShiftEvicted(by); err != nil {
@@ -130,9 +130,10 @@ func (s *Shard) clockSet(by time.Duration, now time.Time) error {
 	return s.recrawl.BeginPlanning()
 }
 
-// clampTimes brings down what is stored of hosts and waiting URLs. Nobody is asked sooner by it
-// than the delay after now, or than a Retry-After may ask. owed is for how long nothing is granted
-// yet: delays follow that. It is measured, and not read from the clock, which is wrong.
+// clampTimes reduces stored times of hosts and waiting URLs that are too far in the future. No host
+// is visited because of this before its delay after now has passed, or before the longest
+// Retry-After. pending is how long nothing is granted yet; delays begin after it. It is an elapsed
+// time, because the clock was wrong.
 func (s *Shard) clampTimes(now time.Time, pending time.Duration) error {
 	from := now.Add(pending)
 	for _, h := range s.ledger.Hosts {
@@ -160,7 +161,7 @@ func (s *Shard) clampTimes(now time.Time, pending time.Duration) error {
 		if err != nil {
 			return err
 		}
-		// A Retry-After holds for the whole host, and is in its Due.
+		// A Retry-After applies to the whole host, and is in its Due.
 		limit := mirror.Latest(from.Add(s.polite.RetryIn(h, max(r.Attempts, 1))), h.Due)
 		if !r.Due.After(limit) {
 			continue
@@ -168,7 +169,8 @@ func (s *Shard) clampTimes(now time.Time, pending time.Duration) error {
 		if err := urls.MoveLater(s.ledger.Tx, s.ledger.Records(), k, &r, limit); err != nil {
 			return err
 		}
-		s.ledger.Changed() // urls.MoveLater also serves files that no shard has open
+		// urls.MoveLater is also used for files that no shard has open, so it does not count
+		s.ledger.Changed()
 	}
 	s.urls.LoadLater()
 	return nil

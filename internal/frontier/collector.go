@@ -14,10 +14,10 @@ var (
 	shardsDesc  = prometheus.NewDesc("curtsy_frontier_shards", "Shards owned.", nil, nil)
 )
 
-// collector reads the accounting when it is asked for.
+// collector reads the counts when metrics are requested.
 type collector struct{ f *Frontier }
 
-// Describe is for prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- urlsDesc
 	ch <- shardsDesc
@@ -25,7 +25,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- mirrorsDesc
 }
 
-// Collect is for prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	var sum hosts.Counts
 	var inFlight, shards int64

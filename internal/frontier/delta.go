@@ -16,51 +16,52 @@ import (
 	"github.com/curtsy/curtsy/internal/disk"
 )
 
-// A checkpoint is a whole copy of a shard's file, or says which of its pages have changed since the
-// checkpoint before (a delta), so that it costs what changed and not what there is. A delta names
-// the one it was told against. Which pages have changed is known from sums of all that were passed
-// on last, which are kept in memory: the first checkpoint of an owner is a whole one.
+// A checkpoint is a full copy of a shard's file, or a delta: the pages that have changed since the
+// checkpoint before, so that its cost depends on the changes and not on the size. A delta names the
+// checkpoint on which it is based. Changed pages are found by hashes of all pages as of the last
+// checkpoint, which are kept in memory. So the first checkpoint of an owner is a full one.
 
 const (
 	deltaMagic = "curtsy: pages changed since another checkpoint, 1\n"
-	deltaPage  = 4096 // bytes; of the file as bytes, whatever bbolt's pages are
-	// maxDeltas is how many there may be on top of one.
+	deltaPage  = 4096 // in bytes; independent of bbolt's page size
+	// maxDeltas is the maximum number of deltas on a full checkpoint.
 	maxDeltas = 500
 )
 
-// deltasOf is how many times a whole copy the deltas on top of it may come to, together, before
-// there is another whole one: so these cost half of what changed beside it. It bounds what a
-// restore has to read. Tests make it more.
+// deltasOf limits the total size of the deltas on a full checkpoint, as a multiple of its size. So
+// full copies add half of the size of the deltas. It also limits what a restore reads. Tests
+// increase it.
 var deltasOf int64 = 2
 
-// deltaLeast is how large a file must be, in bytes, that deltas are worth it. Tests make it less.
+// deltaLeast is the least size of a file, in bytes, for which deltas are made. Tests reduce it.
 var deltaLeast int64 = 4 << 20
 
-// pageSum tells a page from others: two hashes, of which one is not the same in another process.
+// pageSum identifies the contents of a page: two hashes, one of which differs between processes.
 type pageSum [2]uint64
 
 var sumSeed = maphash.MakeSeed()
 
 func sumOf(page []byte) pageSum { return pageSum{maphash.Bytes(sumSeed, page), xxhash.Sum64(page)} }
 
-// chain is the last checkpoint that was recorded, as what the next may be told against.
+// chain is the last recorded checkpoint, to which the next one may be a delta.
 type chain struct {
 	name  string
-	full  int   // n of the whole one it stands on, or is
-	whole int64 // bytes of that
-	since int64 // bytes of deltas on top of it
-	n     int   // how many
+	full  int   // n of the full checkpoint on which it is based, or which it is
+	whole int64 // size of that in bytes
+	since int64 // total size of the deltas on it
+	n     int   // number of these deltas
 	sums  []pageSum
-	on    []string // the checkpoints that it stands on, itself the last
+	on    []string // the checkpoints on which it is based, and itself as the last
 }
 
-// broken reports whether one of those it stands on is not among the names there are.
+// broken reports whether one of the checkpoints on which it is based is not among the existing
+// names.
 func (c *chain) broken(names []string) bool {
 	return len(c.on) > 0 && slices.ContainsFunc(c.on[:len(c.on)-1], func(name string) bool { return !slices.Contains(names, name) })
 }
 
-// stands reports whether the checkpoint of that name is among these, and the whole one it stands
-// on.
+// stands reports whether the checkpoint of that name and the full one on which it is based are
+// among names.
 func stands(name string, names []string) bool {
 	c, ok := parseCheckpoint(name)
 	return ok && slices.Contains(names, name) && (c.full == 0 || slices.ContainsFunc(names, func(name string) bool {
@@ -74,17 +75,17 @@ func (c *chain) usable() bool {
 	return c.name != "" && c.whole >= deltaLeast && c.since < deltasOf*c.whole && c.n < maxDeltas
 }
 
-// differ passes a file on to w, or if it is told against another checkpoint the pages that differ.
+// differ writes a file to w, or only the pages that differ from another checkpoint.
 type differ struct {
 	w      io.Writer
 	before []pageSum
 	delta  bool
 	after  []pageSum
 	part   []byte // the beginning of a page
-	passed int64  // bytes
+	passed int64  // bytes written
 }
 
-// newDiffer returns one that begins at once.
+// newDiffer returns a differ, after writing the head of a delta.
 func newDiffer(w io.Writer, against *chain, size int64) (*differ, error) {
 	d := &differ{w: w, part: make([]byte, 0, deltaPage)}
 	if against == nil {
@@ -103,7 +104,7 @@ func (d *differ) pass(b []byte) error {
 	return err
 }
 
-// Write takes more of the file.
+// Write takes the next part of the file.
 func (d *differ) Write(p []byte) (n int, err error) {
 	n = len(p)
 	for len(p) > 0 {
@@ -146,7 +147,7 @@ func (d *differ) end() error {
 	return d.pass(make([]byte, 4))
 }
 
-// next is what the checkpoint after this one may be told against, once this one is recorded.
+// next is the chain to which the next checkpoint may be a delta, once this one is recorded.
 func (d *differ) next(c *chain, name checkpointName) chain {
 	if !d.delta {
 		if d.passed < deltaLeast {
@@ -158,10 +159,11 @@ func (d *differ) next(c *chain, name checkpointName) chain {
 		on: append(slices.Clone(c.on), name.String())}
 }
 
-// errDelta: what changed is not told as it should be.
+// errDelta: a delta is malformed.
 var errDelta = errors.New("malformed delta of a checkpoint")
 
-// deltaBase reads which checkpoint the one in a file was told against; "" if it is a whole one.
+// deltaBase reads the name of the checkpoint on which the one in a file is based; "" if it is a
+// full one.
 func deltaBase(r *bufio.Reader) (name string, size int64, err error) {
 	head, err := r.Peek(len(deltaMagic))
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -196,7 +198,7 @@ func baseOfFile(path string) (string, error) {
 	return name, err
 }
 
-// applyDelta makes of the file at path what the delta at another says.
+// applyDelta applies the delta in one file to the file at path.
 func applyDelta(path, delta string) (err error) {
 	in, err := os.Open(delta)
 	if err != nil {

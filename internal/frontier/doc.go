@@ -26,24 +26,24 @@
 // holds them together: it applies the log and the outcomes, opens, restores, checkpoints and hands
 // over shards, and matches fetchers with hosts that are due.
 //
-// # What a crash does
+// # After a crash
 //
-// State, accounting, outbox and the applied log sequence change in one bbolt transaction,
+// State, counts, outbox and the applied log sequence change in one bbolt transaction, which is
 // committed every quarter of a second. A crash loses what was applied since, and the log replays
-// it. Replaying is harmless: links are known, results are not newer than their record. Visits
-// granted are forgotten. So nothing is granted until every one of them is in the log or its lease
-// is over, and after that every host counts as just visited (ledger.Phase).
+// it. Replaying has no further effect: links are known, and results are not newer than their
+// record. Granted visits are forgotten. So nothing is granted until the log contains the outcome of
+// each of them or its lease is over, and then every host counts as just visited (hosts.Phase).
 //
 // # Shards that move
 //
-// A crawl may have several frontiers. Each says that it is there, and all agree which shard should
-// be whose (followMembers). The ownership record decides who may act (runShard).
+// A crawl may have several frontiers. Each announces itself, and all compute the same assignment of
+// shards (followMembers). The ownership record decides which may act (runShard).
 //
-// A shard is left in order (handOverPage): nothing is granted or renewed any more, the file is
-// committed with the visits that are under way, copied to NATS, and the shard is released. Its
-// next owner goes on at once, with those visits.
+// A shard is left in order (handOver): nothing is granted or renewed any more, the file is
+// committed with the running visits and copied to NATS, and the shard is released. Its next owner
+// continues at once, with those visits.
 //
 // A shard whose owner died is restored from its last checkpoint (prepare) and the log after it,
-// which is kept for that (checkpoint). A local file counts only if it is the one the record's
-// owner wrote last.
+// which is kept for this purpose (checkpoint). A local file counts only if the owner that the
+// record names wrote it last.
 package frontier

@@ -6,16 +6,16 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// downloadPoll is how often a parked wish for a download is looked at again: nobody tells when its
-// host becomes free.
+// downloadPoll is how often a waiting request for a download is checked again, because no event
+// reports that its host has become free.
 const downloadPoll = 20 * time.Millisecond
 
 // grantDownload grants a visit for downloads to the host of t.Origin, or nothing while it may not
-// be visited. here is false when the shard is another frontier's.
+// be visited. here is false when another frontier has the shard.
 //
-// An embedded frontier's fetchers die with it, so that its successor need not wait for their
-// leases. A download may be run by another process, which does not die. Unless that has the
-// frontier's own name, the shard remembers it for good before anything is granted.
+// The fetchers of an embedded frontier die with it, so the next one need not wait for their leases.
+// A download may run in another process, which does not die. Unless that process has the frontier's
+// own name, the shard records this permanently before anything is granted.
 func (f *Frontier) grantDownload(t crawl.VisitRequest, now time.Time) (visits []crawl.Visit, here bool) {
 	if f.full() != nil {
 		return nil, true
@@ -26,7 +26,7 @@ func (f *Frontier) grantDownload(t crawl.VisitRequest, now time.Time) (visits []
 			continue
 		}
 		if !s.ledger.Mu.TryLock() {
-			return nil, true // busy: look again soon
+			return nil, true // busy: try again soon
 		}
 		defer s.ledger.Mu.Unlock()
 		var v *crawl.Visit

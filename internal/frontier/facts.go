@@ -13,14 +13,14 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// dueRetryAfter is the DueReason of a host whose Due is what a Retry-After asked for.
+// dueRetryAfter is the DueReason of a host whose Due was set by a Retry-After.
 const dueRetryAfter = "retry-after"
 
-// applyRobots takes in what the fetcher of a visit learned of an origin's robots.txt; a zero visit
-// stands for an answer to an errand, which came from another host. at is when the fact was sent,
-// never later than now: freshness counts from there, waiting from now, so that a wrong clock
-// elsewhere makes us ask sooner for robots.txt and never for pages. Applied again it changes
-// nothing but the count of failures, which errs on the side of waiting.
+// applyRobots applies what the fetcher of a visit found about an origin's robots.txt. A zero visit
+// means the answer to an auxiliary request, which was sent to another host. at is when the report
+// was sent, never later than now: freshness counts from at, and delays count from now, so that a
+// wrong clock elsewhere can make requests for robots.txt earlier but never those for pages. A
+// second call only increases the count of failures, which makes us wait longer.
 func (s *Shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.Time) error {
 	h, err := s.ledger.HostNamed(f.Origin.Host)
 	if err != nil {
@@ -37,7 +37,8 @@ func (s *Shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 	o := &h.Origins[i]
 	if !visit.IsZero() {
 		if visit.Compare(o.Visit) < 0 {
-			return nil // late news of a visit whose lease was over: a newer one has asked since
+			// A late report of an expired visit: a newer visit has requested the file since
+			return nil
 		}
 		o.Visit = visit
 	}
@@ -46,11 +47,11 @@ func (s *Shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 			return err
 		}
 	}
-	if f.State == crawl.RobotsUnknown { // of these alone
+	if f.State == crawl.RobotsUnknown { // the report has only rights files
 		return nil
 	}
 	if f.State == crawl.RobotsParsed && f.Renewed && (!bytes.Equal(f.Digest, o.Digest) || hosts.RobotsCopy(s.ledger.Tx, h.ID, o.Origin) == nil) {
-		// It renews a copy we do not hold. No rules can be had from that: ask again,
+		// The response renews a copy that we do not have, so we have no rules. Request it again
 		// without a condition.
 		o.History, o.Digest, o.ETag, o.LastMod = robots.History{}, nil, "", ""
 		s.ledger.MarkDirty(h)
@@ -100,7 +101,7 @@ func (s *Shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		s.polite.Lengthened(h, now)
 	}
 	if f.State == crawl.RobotsParsed || f.State == crawl.RobotsUnavailable {
-		// First: those of a mirror are not used.
+		// First, because the rules of a mirror are not used.
 		if err := s.mirrors.ClaimRead(h, int(i), now); err != nil {
 			return err
 		}
@@ -115,13 +116,13 @@ func (s *Shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 	return s.mirrors.AnswerClaims(h, o.Origin, now)
 }
 
-// follow sends an errand after a robots.txt that redirects to another host.
+// follow sends an auxiliary request to the host to which a robots.txt redirects.
 func (s *Shard) follow(h *hosts.Host, o *hosts.Origin, location string, redirects int, now time.Time) error {
 	u, err := canon.Parse(location)
-	// It is what we set out to read.
+	// The redirect leads back to the file itself.
 	loops := err == nil && u.Origin() == o.Origin && u.PathQuery() == "/robots.txt"
 	if err != nil || redirects > robots.MaxRedirects || loops {
-		// No rules can be had: as a 4xx.
+		// There are no rules, as after a 4xx.
 		return s.applyRobots(&crawl.Robots{Origin: o.Origin, State: crawl.RobotsUnavailable, Fresh: robots.MaxAge,
 			Status: o.Status, Reason: "redirected to an unusable URL: " + location}, crawl.VisitID{}, now, now)
 	}

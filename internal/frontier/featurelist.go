@@ -5,7 +5,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 )
 
-// allFeatures are all there are. A new one is a line here.
+// allFeatures are all features. A new one is added here.
 func (s *Shard) allFeatures() []hosts.Feature {
 	return []hosts.Feature{
 		s.robotsProxy.Feature(),

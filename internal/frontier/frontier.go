@@ -29,42 +29,43 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// LeaseTime is how long a visit lasts without being renewed (L of design §3).
+// LeaseTime is how long a visit lasts without being renewed (L of design.md §3).
 const LeaseTime = times.Lease
 
-// Options says how a frontier runs. The zero value of a field means what its comment says.
+// Options configure a frontier. The comment of a field says what its zero value means.
 type Options struct {
-	Dir string // where the shards' files are; required
+	Dir string // directory of the shards' files; required
 	// This frontier's name: unique to Dir, a NATS subject token; required.
 	Instance string
 	Log      *slog.Logger          // nil: none
 	Registry prometheus.Registerer // nil: no metrics
-	// The only frontier and, with its fetchers, one process: no lease need be waited for.
+	// The only frontier and, with its fetchers, one process: it need not wait for leases of earlier
+	// ones.
 	Embedded bool
-	Tracer   *tracing.Tracer // of visits; nil: none is traced
+	Tracer   *tracing.Tracer // traces visits; nil: none are traced
 	// One JSON line per URL fetched or refused; must be safe for concurrent use; nil: none.
 	CrawlLog io.Writer
-	// Which to own, whoever else is there; nil: those that fall to us among the crawl's frontiers.
+	// The shards to own, whatever other frontiers there are; nil: its share of the crawl's shards.
 	Shards []int
-	// Checkpoint is by how many bytes a shard's log grows until its state is copied to NATS once
-	// more (more when the copy is larger than twice that); 0: 64 MiB. Not used when Embedded.
+	// Checkpoint is the growth of a shard's log in bytes after which its state is copied to NATS
+	// again. It is more when the copy is larger than twice that. 0: 64 MiB. Not used when Embedded.
 	Checkpoint int64
-	// Free bytes of Dir's disk under which nothing is granted; 0: max(1 GiB, 5 %).
+	// Free bytes of Dir's disk below which nothing is granted; 0: max(1 GiB, 5 %).
 	MinFree int64
 	Term    time.Duration // of shard ownership (T of design §3.1); 0: 10 s
-	// StopGrace is how long a shard may take to be left in order once Run is told to stop. When
-	// Embedded it is how long the log is still applied, so that the outcomes of visits that end now
-	// are committed instead of replayed; 0: 6 s, a second more than fetchers take. Else it is for
-	// the checkpoint that the shard is handed over with; 0: 20 s.
+	// StopGrace is how long leaving a shard in order may take after Run was asked to stop. When
+	// Embedded, it is how long the log is still applied, so that the outcomes of visits that end
+	// now are committed instead of replayed; 0: 6 s, a second more than fetchers take. Otherwise it
+	// is for the checkpoint with which the shard is handed over; 0: 20 s.
 	StopGrace time.Duration
 	// Fault is called before and after each commit ("commit frontier-0.db", "committed
 	// frontier-0.db"), and before and after a message to another shard or an indexer is sent
-	// ("send", "sent"). What it was called for fails with its error. nil, but for tests that end a
-	// frontier at such a point.
+	// ("send", "sent"). If it returns an error, that operation fails with it. It is nil except in
+	// tests that end a frontier at such a point.
 	Fault func(point string) error
 }
 
-// Frontier is the service. Make it with New; Run it once.
+// Frontier is the service. Make it with New; call Run once.
 type Frontier struct {
 	q     *queue.Conn
 	opt   Options
@@ -76,27 +77,27 @@ type Frontier struct {
 
 	takes chan takeRequest
 	wake  chan struct{}
-	next  int // which shard is asked first for visits; only match uses it
+	next  int // the shard that is asked first for visits; only match uses it
 
-	saving sync.Mutex // held while the copy of the spec is written
-	// Held (for reading) while a shard's file is put in place, and while one is removed.
+	saving sync.Mutex // locked while the copy of the spec is written
+	// Locked (for reading) while a shard's file is being created, and while one is removed.
 	files  sync.RWMutex
 	mu     sync.Mutex // guards j, floor, shards and pages
 	j      judge.Judge
-	floor  interface{ Err() error } // of the disk's free space; nil before Run
+	floor  interface{ Err() error } // reports too little free disk space; nil before Run
 	shards map[int]*Shard
-	served map[int]bool // shards this process has had open before
+	served map[int]bool // shards that this process has had open before
 
 	logs      []*queue.Log
 	pages     *queue.Work      // to the indexers; nil until it is needed
 	snapshots *queue.Snapshots // nil when Embedded
 	claims    *claims
-	copying   semaphore       // for checkpoints
-	moving    semaphore       // for hand-overs
-	grace     context.Context // ends StopGrace after Run was told to stop
+	copying   semaphore       // limits concurrent checkpoints
+	moving    semaphore       // limits concurrent hand-overs
+	grace     context.Context // ends StopGrace after Run was asked to stop
 	budget    *budget.Budget
 	slots     *schedule.Slots
-	secret    []byte // of the addresses that sites are told
+	secret    []byte // key for the mail addresses given to sites
 }
 
 // New checks the spec and the options. It touches neither disk nor network.
@@ -134,11 +135,12 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 }
 
 // Run owns the shards and serves them until ctx ends; then it commits, releases them and returns
-// nil. It blocks while the broker is away. It fails only on what waiting cannot mend.
+// nil. It blocks while the broker is unavailable. It fails only for reasons that waiting cannot
+// remove.
 func (f *Frontier) Run(ctx context.Context) error {
 	err := f.run(ctx)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // stopped while it waited for something, such as a stream that is not there yet
+		return nil // stopped while it waited for something, such as a missing stream
 	}
 	return err
 }
@@ -181,7 +183,7 @@ func (f *Frontier) run(ctx context.Context) error {
 		return fmt.Errorf("frontier: %w", err)
 	}
 	f.mu.Lock()
-	if f.floor == nil { // else a test has one
+	if f.floor == nil { // otherwise a test has set it
 		f.floor = floor
 	}
 	f.mu.Unlock()
@@ -191,14 +193,14 @@ func (f *Frontier) run(ctx context.Context) error {
 		}
 	}
 
-	// Granting ends with ctx; the shards go on for a little so that the last outcomes are
+	// Granting ends with ctx. The shards continue a little longer, so that the last outcomes are
 	// applied and committed.
 	g, gctx := errgroup.WithContext(ctx)
 	grace, endGrace := context.WithCancel(context.WithoutCancel(ctx))
 	defer endGrace()
 	defer context.AfterFunc(gctx, func() { time.AfterFunc(f.opt.StopGrace, endGrace) })()
 	f.grace = grace
-	f.budget.Open(grace, kv) // a shard that is handed over gives back what it has reserved
+	f.budget.Open(grace, kv) // a shard that is handed over releases its reserved slots
 	stop, err := f.serveQuestions()
 	if err != nil {
 		return err
@@ -232,7 +234,7 @@ func (f *Frontier) fault(point string) error {
 	return f.opt.Fault(point)
 }
 
-// full is why nothing may be granted for want of room on the disk, or nil.
+// full is the error that prevents grants because the disk has too little free space, or nil.
 func (f *Frontier) full() error {
 	f.mu.Lock()
 	floor := f.floor
@@ -249,7 +251,7 @@ func (f *Frontier) spec() crawl.Spec {
 	return f.j.Spec
 }
 
-// saveSpec keeps a copy beside the files, for reading them while nothing runs.
+// saveSpec writes a copy of the spec beside the files, so that they can be read while nothing runs.
 func (f *Frontier) saveSpec() error {
 	f.saving.Lock()
 	defer f.saving.Unlock()
@@ -260,8 +262,8 @@ func (f *Frontier) saveSpec() error {
 	return disk.Replace(filepath.Join(f.opt.Dir, specFile), append(b, '\n'))
 }
 
-// SetSpec replaces the crawl's spec while it runs: scope, limits and pause take effect at once.
-// Safe for concurrent use.
+// SetSpec replaces the crawl's spec while it runs: scope, limits and pause take effect at once. It
+// is safe for concurrent use.
 func (f *Frontier) SetSpec(spec crawl.Spec) error {
 	j, err := judge.New(spec)
 	if err != nil {

@@ -9,13 +9,14 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// handOverPage leaves a shard to whoever owns it next. The shard is leaving (phase), and nothing is
-// applied to it any more. failed is why it cannot go on, if that is so. Then it is only closed.
+// handOver leaves a shard to its next owner. The shard is in the stage leaving (phase), and no
+// events are applied to it any more. failed is the reason if it cannot continue; then it is only
+// closed.
 //
-// The file and its copy hold the same state: marked clean, with the table of outstanding visits. A
-// kill before the record is released leaves a record that is not clean. If the copy cannot be made,
-// the record is released naming the checkpoint before, which is not marked clean. In both cases the
-// next owner waits a lease, unless it has this directory.
+// The file and its copy contain the same state: marked clean, with the table of outstanding visits.
+// A kill before the record is released leaves a record that is not clean. If the copy cannot be
+// made, the record is released with the name of the checkpoint before, which is not marked clean.
+// In both cases the next owner waits for a lease, unless it uses this directory.
 func (f *Frontier) handOver(ctx context.Context, s *Shard, own *queue.Ownership, failed error) error {
 	began := time.Now()
 	if failed != nil || !own.Valid() {

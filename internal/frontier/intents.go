@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// webSub answers for the shard of a topic whether a hub was asked what it asks back now, and
-// whether it was left.
+// webSub answers for the shard of a topic whether a hub was sent the request that it verifies, and
+// whether the subscription has ended.
 func (a answers) webSub(_ context.Context, req []byte, send func(any) error) error {
 	var q crawl.WebSubQuestion
 	if err := json.Unmarshal(req, &q); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// judgeBy makes the shard judge by another spec from now on, and what it has judged before as well.
-// The caller holds mu.
+// judgeBy makes the shard use another spec from now on, also for URLs about which it has decided
+// before. The caller holds mu.
 func (s *Shard) judgeBy(j judge.Judge) {
 	was := s.ledger.Judge.Spec
 	recrawl, rules, delay := was.Refreshes(), was.Hosts, was.Delay
@@ -25,7 +25,7 @@ func (s *Shard) judgeBy(j judge.Judge) {
 		err = s.passes.Begin()
 	}
 	if err != nil {
-		s.ledger.Fail(err) // keepCommitted ends the shard with it, and it is opened anew
+		s.ledger.Fail(err) // keepCommitted ends the shard with this error, and it is opened again
 		return
 	}
 	s.followHosts(rules, time.Now())
@@ -33,7 +33,7 @@ func (s *Shard) judgeBy(j judge.Judge) {
 		s.allSlowed(time.Now())
 	}
 	s.evictAnew()
-	s.rupsites.AskSites(time.Now()) // what is wanted of sites may be another thing now
+	s.rupsites.AskSites(time.Now()) // requests to sites may be different now
 	if recrawl != j.Spec.Refreshes() {
 		for _, h := range s.ledger.Hosts {
 			s.ledger.Unschedule(h)
@@ -41,8 +41,8 @@ func (s *Shard) judgeBy(j judge.Judge) {
 	}
 }
 
-// allSlowed has every host wait whose last visit ended under a shorter delay than the one of all
-// hosts. Those at rest do when they are woken.
+// allSlowed makes hosts wait whose last visit ended with a shorter delay than the configured one.
+// Evicted hosts do so when they are loaded.
 func (s *Shard) allSlowed(now time.Time) {
 	s.ledger.PacesChanged()
 	for _, h := range s.ledger.Hosts {
@@ -51,8 +51,8 @@ func (s *Shard) allSlowed(now time.Time) {
 	}
 }
 
-// evictAnew has a pass look at all hosts at rest when re-crawl was turned on, since they rest until
-// another time then.
+// evictAnew starts a pass over all evicted hosts when re-crawl was enabled, because they must then
+// be loaded at other times.
 func (s *Shard) evictAnew() {
 	switch {
 	case !s.ledger.Judge.Spec.Refreshes():
@@ -62,8 +62,8 @@ func (s *Shard) evictAnew() {
 	}
 }
 
-// followHosts carries out what the operator says of single hosts where that differs from was. Hosts
-// that sleep follow it when they are woken.
+// followHosts applies the operator's settings for single hosts that differ from was. Evicted hosts
+// follow them when they are loaded.
 func (s *Shard) followHosts(was map[canon.Host]crawl.HostRule, now time.Time) {
 	if !maps.Equal(was, s.ledger.Judge.Spec.Hosts) {
 		s.ledger.PacesChanged()
@@ -82,8 +82,8 @@ func (s *Shard) followHosts(was map[canon.Host]crawl.HostRule, now time.Time) {
 	}
 }
 
-// requeueSince puts every URL with an answer since t back into its queue: its page may be
-// gone from the hand-off.
+// requeueSince queues every URL again that was answered since t, because its page may be lost from
+// the hand-off.
 func (s *Shard) requeueSince(t time.Time) error {
 	return s.urls.EachRecord(func(h *hosts.Host, k []byte, r *urls.Record) (bool, error) {
 		if r.Class == crawl.Queued || r.FetchedAt == 0 || r.FetchedAt < t.UnixMilli() || r.Reason == crawl.ReasonMirror {

@@ -6,19 +6,20 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 )
 
-// judgeAnew begins the pass when the spec is another in what URLs were judged by. What outstanding
-// visits hold is judged at once.
+// judgeAnew begins the pass when relevant settings have changed. URLs of outstanding visits are
+// decided about at once.
 func (s *Shard) judgeAnew() error {
 	m, now := &s.ledger.Meta.Judging, time.Now()
 	fp, by := s.ledger.Judge.Fingerprint(), s.ledger.Judge.Settings()
 	was := m.By
-	// Such a file does not say; to look once more costs less than to leave out what would be let in
+	// Such a file does not have the settings. A superfluous check costs less than leaving out URLs
+	// that are permitted now.
 	if was == nil {
 		was = &judge.Settings{Agent: by.Agent, Purposes: by.Purposes}
 	}
 	if s.ledger.Meta.Spec == fp && by.Same(was) {
 		if m.Running {
-			s.links.Decided(now) // the log may have results that the pass has not seen
+			s.links.Decided(now) // the log may contain results that the pass has not seen
 		}
 		if m.By == nil {
 			m.DecidedBy(by)

@@ -15,12 +15,12 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Lists of hosts, and of what is known of hosts, are asked for a page at a time. Every host is
-// looked at for each page: nothing is kept in order by any column. So what is looked at is in
-// memory, or lies together in the file, and a shard is locked for some hosts at a time. A page is
-// no picture of one moment.
+// Lists of hosts, and of what is known of hosts, are requested in pages. Every host is read for
+// each page, because no order by a column is kept. So what is read is in memory, or is stored
+// together in the file, and a shard is locked for a limited number of hosts at a time. A page does
+// not show one moment.
 
-// stretch is how many hosts are looked at while a shard is locked.
+// stretch is how many hosts are read while a shard is locked.
 const stretch = 256
 
 // hostsPage sends a page of the list of hosts.
@@ -66,7 +66,7 @@ func (a answers) hostsPage(ctx context.Context, req []byte, send func(any) error
 	return nil
 }
 
-// mirrorsPage sends a page of the list of mirrors. Hosts that sleep are none.
+// mirrorsPage sends a page of the list of mirrors. Evicted hosts are none.
 func (a answers) mirrorsPage(ctx context.Context, req []byte, send func(any) error) error {
 	var q crawl.MirrorsQuery
 	if err := json.Unmarshal(req, &q); err != nil {
@@ -74,7 +74,7 @@ func (a answers) mirrorsPage(ctx context.Context, req []byte, send func(any) err
 	}
 	l := list[crawl.MirrorInfo]{
 		paging: q.Paging, sorts: crawl.MirrorSorts,
-		say:  func(_ *Shard, h *hosts.Host) []crawl.MirrorInfo { return shard.MirrorInfos(h) },
+		rows: func(_ *Shard, h *hosts.Host) []crawl.MirrorInfo { return shard.MirrorInfos(h) },
 		keep: func(m *crawl.MirrorInfo) bool { return contains(q.Filter, m.Origin, m.Main) },
 		word: func(m *crawl.MirrorInfo) (string, bool) { return m.State, q.State == "" || m.State == q.State },
 		key:  shard.MirrorKey,
@@ -82,7 +82,7 @@ func (a answers) mirrorsPage(ctx context.Context, req []byte, send func(any) err
 	return l.send(ctx, a, send)
 }
 
-// updatesPage sends a page of the list of sites that tell what changed.
+// updatesPage sends a page of the list of sites that report changes.
 func (a answers) updatesPage(ctx context.Context, req []byte, send func(any) error) error {
 	var q crawl.UpdatesQuery
 	if err := json.Unmarshal(req, &q); err != nil {
@@ -90,7 +90,7 @@ func (a answers) updatesPage(ctx context.Context, req []byte, send func(any) err
 	}
 	l := list[crawl.UpdatesInfo]{
 		paging: q.Paging, sorts: crawl.UpdatesSorts, evicted: true, host: q.Host,
-		say: func(s *Shard, h *hosts.Host) []crawl.UpdatesInfo { return s.account.UpdatesInfos(h) },
+		rows: func(s *Shard, h *hosts.Host) []crawl.UpdatesInfo { return s.account.UpdatesInfos(h) },
 		keep: func(u *crawl.UpdatesInfo) bool {
 			return contains(q.Filter, u.Site) && (q.State == "" || u.State == q.State)
 		},
@@ -100,21 +100,22 @@ func (a answers) updatesPage(ctx context.Context, req []byte, send func(any) err
 	return l.send(ctx, a, send)
 }
 
-// contains reports whether one of the texts has part in it, in whatever case.
+// contains reports whether one of the texts contains part, ignoring case.
 func contains(part string, texts ...string) bool {
 	return part == "" || slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(part)) })
 }
 
-// list is a list of what is known of hosts, of which each has few rows or none.
+// list is a list of rows about hosts; each host has few rows or none.
 type list[T any] struct {
 	paging  crawl.Paging
 	sorts   []string
-	evicted bool   // hosts that sleep have rows, too
-	host    string // only rows of it; "": of all
-	say     func(*Shard, *hosts.Host) []T
-	keep    func(*T) bool                  // the filters, all but that by its word
-	word    func(*T) (word string, _ bool) // by which rows are counted, and whether it is wanted
-	key     func(row *T, sort string) paging.Key
+	evicted bool   // evicted hosts have rows, too
+	host    string // only rows of this host; "": of all
+	rows    func(*Shard, *hosts.Host) []T
+	keep    func(*T) bool // all filters except the one by word
+	// The value by which rows are counted, and whether it is wanted
+	word func(*T) (word string, _ bool)
+	key  func(row *T, sort string) paging.Key
 }
 
 func (l *list[T]) send(ctx context.Context, a answers, send func(any) error) error {
@@ -125,7 +126,7 @@ func (l *list[T]) send(ctx context.Context, a answers, send func(any) error) err
 		}
 		sum := paging.Sum{Epoch: s.ledger.Epoch, Counts: map[string]int64{}}
 		add := func(h *hosts.Host, _ time.Time) {
-			for _, row := range l.say(s, h) {
+			for _, row := range l.rows(s, h) {
 				sum.Total++
 				if !l.keep(&row) {
 					continue
@@ -164,14 +165,14 @@ func (s *Shard) look(name string, do func(h *hosts.Host, now time.Time)) error {
 	return s.ledger.Blame(err)
 }
 
-// walk calls each for every host of a shard, under its lock, which is let go after some of them;
-// asleep: also for those that are not in memory.
-func (s *Shard) walk(ctx context.Context, asleep bool, each func(h *hosts.Host, now time.Time)) error {
+// walk calls each for every host of a shard. It releases the shard's lock after some of them.
+// evicted: also for hosts that are not in memory.
+func (s *Shard) walk(ctx context.Context, evicted bool, each func(h *hosts.Host, now time.Time)) error {
 	for from := hosts.HostID(0); ; {
 		now := time.Now()
 		var next hosts.HostID
 		err := s.locked(func() (err error) {
-			next, err = s.ledger.HostsNumbered(from, stretch, asleep, func(h *hosts.Host) { each(h, now) })
+			next, err = s.ledger.HostsNumbered(from, stretch, evicted, func(h *hosts.Host) { each(h, now) })
 			return err
 		})
 		if err != nil {

@@ -14,20 +14,20 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
-// CrawlLog says how much is kept of a crawl log.
+// CrawlLog says how much of a crawl log is kept.
 type CrawlLog struct {
 	Max  int64 // bytes of a file before the next is begun; 0: there is one file
-	Keep int   // full files that stay beside the one that is written to
+	Keep int   // number of full files that are kept beside the current one
 }
 
 // Open opens or begins the crawl log in dir, which is Options.CrawlLog of the frontier there. The
-// caller holds the directory, and closes the log after the frontier.
+// caller has locked the directory, and closes the log after the frontier.
 func (c CrawlLog) Open(dir string) (io.WriteCloser, error) {
 	return store.OpenCrawlLogWriter(dir, c.Max, c.Keep)
 }
 
-// LogAudit adds the line of an act to the crawl log in dir. The caller holds the directory, and no
-// frontier runs in it.
+// LogAudit adds the line of an operator action to the crawl log in dir. The caller has locked the
+// directory, and no frontier runs in it.
 func LogAudit(dir string, a crawl.Audit) (err error) {
 	log, err := CrawlLog{}.Open(dir)
 	if err != nil {
@@ -38,8 +38,8 @@ func LogAudit(dir string, a crawl.Audit) (err error) {
 	return err
 }
 
-// log sends lines of the crawl log. A frontier's log tells of the shards it had when they were
-// written, so it is asked for by log, and the shards of now do not matter.
+// log sends lines of the crawl log. The log of a frontier contains the shards that it had when the
+// lines were written. So it is requested by log, not by shard.
 func (a answers) log(_ context.Context, req []byte, send func(any) error) error {
 	var q crawl.LogRequest
 	if err := json.Unmarshal(req, &q); err != nil {
@@ -58,7 +58,7 @@ func (a answers) log(_ context.Context, req []byte, send func(any) error) error 
 	defer log.Close()
 	file := log.ID
 	if file == "" {
-		// A log without a line has no name. Who has heard of it is told of its first lines later.
+		// A log without a line has no name. Callers that know it get its first lines later.
 		return send(crawl.LogPart{Span: &crawl.LogSpan{}})
 	}
 	want := store.LogFilter{Host: strings.ToLower(q.Host), URL: q.URL, Class: q.Class, Reason: q.Reason}
@@ -68,7 +68,7 @@ func (a answers) log(_ context.Context, req []byte, send func(any) error) error 
 	var lines []crawl.LogEntry
 	var span crawl.LogSpan
 	from, known := q.After[file]
-	if _, ok := q.After[""]; (known || ok) && from <= log.Size { // else it is not the one it was
+	if _, ok := q.After[""]; (known || ok) && from <= log.Size { // otherwise it is another log
 		lines, span, err = log.After(max(from, 0), q.Limit, want)
 	} else {
 		before := log.Size

@@ -13,18 +13,19 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
 )
 
-// takeRequest is one fetcher's wish for visits, parked until there are some or its time is up.
+// takeRequest is one fetcher's request for visits, which waits until there are some or its time is
+// over.
 type takeRequest struct {
 	take  crawl.VisitRequest
 	until time.Time
 	msg   *nats.Msg
 }
 
-// grantWait is how long a take waits for something to fall due. The lease of what it gets runs from
-// when it was sent.
+// grantWait is how long a request waits for a host to become due. The leases of the granted visits
+// begin when the request was sent.
 const grantWait = 500 * time.Millisecond
 
-// match brings takes and due hosts together, one goroutine for all shards.
+// match matches requests with due hosts, in one goroutine for all shards.
 func (f *Frontier) match(ctx context.Context) error {
 	sub, err := f.q.NC.Subscribe(f.names.VisitRequest(f.opt.Instance), func(m *nats.Msg) {
 		t, err := crawl.DecodeVisitRequest(m.Data)
@@ -58,7 +59,7 @@ func (f *Frontier) match(ctx context.Context) error {
 		}
 		now := time.Now()
 		keep, again := waiting[:0], false
-		// Downloads first: the crawl has its turn in download.
+		// Downloads first: Visits.Download leaves every other visit to the crawl.
 		slices.SortStableFunc(waiting, func(a, b takeRequest) int { return -compareBool(a.take.Downloads, b.take.Downloads) })
 		for _, t := range waiting {
 			var visits []crawl.Visit
@@ -102,7 +103,7 @@ func (f *Frontier) match(ctx context.Context) error {
 	}
 }
 
-// traceGrants tells of visits that were granted since began.
+// traceGrants traces visits that were granted since began.
 func (f *Frontier) traceGrants(visits []crawl.Visit, began time.Time) {
 	for i := range visits {
 		v := &visits[i]
@@ -120,33 +121,33 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// open returns the shards held, in no order. A shard whose ownership has run out is left out: most
+// open returns the owned shards, in no order. A shard whose ownership has expired is left out: most
 // likely another frontier owns it, and answers for it.
-func (f *Frontier) open() (held []*Shard) {
+func (f *Frontier) open() (owned []*Shard) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.shards {
 		if s.ledger.Valid() {
-			held = append(held, s)
+			owned = append(owned, s)
 		}
 	}
-	return held
+	return owned
 }
 
 // grant collects up to n visits from the shards, beginning with another one each time. A shard that
-// is busy, most likely with its disk, is passed over, so that the others need not wait.
+// is busy, most likely with its disk, is skipped, so that the others need not wait.
 func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
 	f.met.Takes.Inc()
 	if f.full() != nil {
 		return nil, false
 	}
-	room := schedule.MaxGrantBytes
-	held := f.open()
-	slices.SortFunc(held, func(a, b *Shard) int { return cmp.Compare(a.ledger.ID, b.ledger.ID) })
-	f.next++ // a map's own order would favour some of few shards
-	for i := range held {
-		s := held[(i+f.next)%len(held)]
-		if len(out) >= n || room <= 0 {
+	limit := schedule.MaxGrantBytes
+	owned := f.open()
+	slices.SortFunc(owned, func(a, b *Shard) int { return cmp.Compare(a.ledger.ID, b.ledger.ID) })
+	f.next++ // the order of a map would prefer some of few shards
+	for i := range owned {
+		s := owned[(i+f.next)%len(owned)]
+		if len(out) >= n || limit <= 0 {
 			break
 		}
 		if !s.ledger.Mu.TryLock() {
@@ -157,11 +158,11 @@ func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
 		var size int
 		err := s.ledger.Guarded(func() (err error) {
 			if err = s.beforeGrant(now); err == nil {
-				visits, size, err = s.visits.Grant(n-len(out), room, now)
+				visits, size, err = s.visits.Grant(n-len(out), limit, now)
 			}
 			return err
 		})
-		room -= size
+		limit -= size
 		s.ledger.Mu.Unlock()
 		if err != nil {
 			continue // keepCommitted ends the shard with the same error

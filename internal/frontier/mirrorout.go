@@ -7,8 +7,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// handOverPages hands pages to a shard's indexer and returns when they are stored. It waits
-// while there is no room.
+// handOverPages sends pages to a shard's indexer and returns when they are stored. It waits while
+// the stream is full.
 func (f *Frontier) handOverPages(ctx context.Context, shard int, data []byte) error {
 	w, err := f.handOff(ctx)
 	if err == nil {
@@ -23,7 +23,7 @@ func (f *Frontier) handOverPages(ctx context.Context, shard int, data []byte) er
 	return f.fault("sent")
 }
 
-// handOff opens the hand-off to the indexers as it was made.
+// handOff opens the stream to the indexers.
 func (f *Frontier) handOff(ctx context.Context) (*queue.Work, error) {
 	f.mu.Lock()
 	w := f.pages

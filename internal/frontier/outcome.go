@@ -14,9 +14,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// applyOutcome takes in how far a visit has come, or its end. What it says of a URL counts if its
-// visit is newer than the one recorded for that URL; the host is freed only by the end, and only if
-// the visit is the outstanding one. Applying it again changes nothing.
+// applyOutcome applies the progress of a visit, or its end. A result for a URL counts if its visit
+// is newer than the one recorded for that URL. The host becomes free only at the end, and only if
+// the visit is the outstanding one. A second call has no effect.
 func (s *Shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	o := ev.Outcome
 	h, err := s.ledger.HostNamed(o.Host)
@@ -54,7 +54,7 @@ func (s *Shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	}
 	if !o.Partial {
 		s.visits.Ended(ev.Visit)
-		if v == nil { // late: it may have been taken for lost
+		if v == nil { // late: it may have been reported as silent
 			if err := s.timeline.Answered(h, ev.Visit); err != nil {
 				return err
 			}
@@ -75,7 +75,8 @@ func (s *Shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	}
 	if v != nil && !o.Partial {
 		if o.Requests == 0 && progress == 0 && len(o.Done) == 0 {
-			// Nothing came of it (its robots.txt, say, must be waited for): do not spin.
+			// It had no result (for example because its robots.txt must be awaited): do not try
+			// again at once.
 			if t := now.Add(idlePause); h.Due.Before(t) {
 				h.Due = t
 			}
@@ -94,15 +95,15 @@ func (s *Shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	return nil
 }
 
-// sumUp adds what is new in an outcome to the sums of its host and of the shard, and takes in what
-// the host was like. Once a newer visit has told of itself it is not known how much an older one
-// had told before, so the sums leave out what that tells then.
+// sumUp adds what is new in an outcome to the sums of its host and of the shard, and applies its
+// information about the host. Once a newer visit has reported, it is unknown how much an older one
+// had reported before, so later reports of the older one are left out of the sums.
 func (s *Shard) sumUp(h *hosts.Host, id crawl.VisitID, o *crawl.Outcome, now time.Time) {
 	switch c := id.Compare(h.Last); {
 	case c > 0:
 		h.Last, h.Reported = id, hosts.Reported{Open: true}
 	case c < 0 || !h.Reported.Open:
-		return // applied before, or a later visit has told of itself
+		return // applied before, or a later visit has reported
 	}
 	s.ledger.Meta.Counts.Bytes += max(o.Bytes-h.Reported.Bytes, 0)
 	h.Reported.Bytes = max(o.Bytes, h.Reported.Bytes)
@@ -114,7 +115,8 @@ func (s *Shard) sumUp(h *hosts.Host, id crawl.VisitID, o *crawl.Outcome, now tim
 		h.Reported.Requests = o.Requests
 		s.polite.RespondedIn(h, o)
 	}
-	if o.Requests > 0 && o.Requests == h.Reported.Requests { // else it was overtaken
+	// Otherwise a later report was applied already
+	if o.Requests > 0 && o.Requests == h.Reported.Requests {
 		h.Private = o.Private
 		h.Delay = min(o.Delay, polite.LongestDelay)
 		s.polite.BackOff(h, o)
@@ -124,15 +126,15 @@ func (s *Shard) sumUp(h *hosts.Host, id crawl.VisitID, o *crawl.Outcome, now tim
 	}
 }
 
-// idlePause keeps a visit that could do nothing from being granted again at once.
+// idlePause prevents a visit that could do nothing from being granted again at once.
 const idlePause = 250 * time.Millisecond
 
-// longestNotBefore bounds how long a host waits because its address is busy with others,
-// whatever a fetcher says.
+// longestNotBefore limits how long a host waits because other hosts use its address, whatever a
+// fetcher reports.
 const longestNotBefore = 10 * time.Minute
 
-// returned reports that nothing was done about a URL. That it was forgotten is for our spec to say:
-// the fetcher's may be an older one, or ours.
+// returned reports that nothing was done about a URL. Whether it is forgotten is decided by our
+// spec, because the fetcher's spec, or ours, may be older.
 func (s *Shard) returned(res *crawl.Result) bool {
 	return res.Class == crawl.Returned || res.Reason == crawl.ReasonForgotten && !s.ledger.Judge.Forgotten.Has(res.URL)
 }
@@ -153,7 +155,7 @@ func (s *Shard) applyResult(h *hosts.Host, id crawl.VisitID, res *crawl.Result, 
 		return err
 	}
 	if r.Visit.Compare(id) >= 0 {
-		return nil // replayed, or a later visit has spoken
+		return nil // replayed, or a later visit has reported
 	}
 	if s.ledger.Judge.Forgotten.Has(r.URL) {
 		res = shard.ForgottenResult(res)
@@ -167,7 +169,7 @@ func (s *Shard) applyResult(h *hosts.Host, id crawl.VisitID, res *crawl.Result, 
 	}
 	r.Answered(id, res)
 	was := urls.Before(&r)
-	// By the broker's clock, as the log's times are: see requeueSince.
+	// By the broker's clock, like the times of the log: see requeueSince.
 	at := cmp.Or(s.ledger.At, now)
 	r.Attempted(res, at)
 	to := urls.Verdict{Class: res.Class, Reason: res.Reason, Detail: strings.Clone(crawl.ShortDetail(res.Rule)), From: at, Silent: true}
@@ -214,7 +216,7 @@ func (s *Shard) applyResult(h *hosts.Host, id crawl.VisitID, res *crawl.Result, 
 	if err := s.mirrors.Visited(h, &r, now); err != nil {
 		return err
 	}
-	s.urls.LogLine(&r, res) // not before: a mirror's URL is the main host's now
+	s.urls.LogLine(&r, res) // not earlier: the URL of a mirror belongs to the main host now
 	if err := s.urls.PutURL(k, &r); err != nil {
 		return err
 	}
@@ -265,10 +267,9 @@ const maxRedirects = 10
 // redirectAge is how long after it was fetched a redirect counts in leadsBack.
 const redirectAge = 24 * time.Hour
 
-// acceptLate takes a URL in, as queued, that was visited although this state never knew it: the
-// link to it is in a part of the log that was lost, or was kept out, when the log was read
-// again, by a scope narrower than that of its time. How deep it lies is not known, so it counts
-// as deep as any may.
+// acceptLate accepts a URL, as queued, that was visited although this state does not know it: the
+// link is in a part of the log that was lost, or a narrower scope excluded it when the log was read
+// again. Its depth is unknown, so it gets the maximum depth.
 func (s *Shard) acceptLate(h *hosts.Host, u canon.URL) (k, v []byte, err error) {
 	oi, ok := s.ledger.OriginOf(h, u.Origin())
 	if !ok || u.Host() != h.Name {
@@ -286,7 +287,7 @@ func (s *Shard) acceptLate(h *hosts.Host, u canon.URL) (k, v []byte, err error) 
 	return k, v, s.ledger.PutRecord(k, v)
 }
 
-// applyStoreFailed notes that the indexer gave a page up.
+// applyStoreFailed notes that the indexer could not store a page.
 func (s *Shard) applyStoreFailed(u canon.URL) error {
 	h, err := s.ledger.HostNamed(u.Host())
 	if h == nil || err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
-// prefixRequest is the question "urls-under": what is known of an entry of Spec.Forgotten.
+// prefixRequest is the question "urls-under": about an entry of Spec.Forgotten.
 type prefixRequest struct {
 	Entry string `json:"entry"`
 }
 
-// countPrefix counts up to ledger.PassStretch URLs of an entry's host that come after from, nil:
-// from the first. next is where to go on, nil at the end. The caller holds mu.
+// countPrefix counts up to hosts.PassStretch URLs of an entry's host, beginning with the key from
+// (nil: the first). next is the key with which to continue, nil at the end. The caller holds mu.
 func (s *Shard) countPrefix(entry string, from []byte) (n int64, next []byte, err error) {
 	if !s.ledger.Phase.MayRead() {
 		return 0, nil, nil
@@ -53,8 +53,8 @@ func (s *Shard) countPrefix(entry string, from []byte) (n int64, next []byte, er
 	return n, nil, nil
 }
 
-// prefixURLs answers if the entry's host is in a shard of ours. The count is made in stretches,
-// between which the shard goes on.
+// prefixURLs answers if the entry's host is in a shard of ours. It counts in stretches, between
+// which the shard continues.
 func (a answers) prefixURLs(_ context.Context, req []byte, send func(any) error) error {
 	var q prefixRequest
 	if err := json.Unmarshal(req, &q); err != nil {

@@ -12,12 +12,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxPreviewed is at how many URLs of a shard is looked to foresee what another spec makes of it:
-// half a second of work, or so.
+// maxPreviewed is how many URLs of a shard are read to estimate the effect of another spec: about
+// half a second of work.
 const maxPreviewed = 200_000
 
-// judge says what another spec, which is asked about, would make of the URLs of each shard. It
-// changes nothing.
+// judge answers what another spec would change for the URLs of each shard. It changes nothing.
 func (a answers) judge(ctx context.Context, req []byte, send func(any) error) error {
 	var spec crawl.Spec
 	if err := json.Unmarshal(req, &spec); err != nil {
@@ -39,7 +38,8 @@ func (a answers) judge(ctx context.Context, req []byte, send func(any) error) er
 	return nil
 }
 
-// specEffect judges up to most URLs by another spec, in stretches, between which the shard goes on.
+// specEffect decides about up to most URLs by another spec, in stretches, between which the shard
+// continues.
 func (s *Shard) specEffect(ctx context.Context, next *judge.Judge, most int64) (all crawl.SpecEffect, err error) {
 	for from := []byte(nil); ; {
 		more := false
@@ -52,7 +52,7 @@ func (s *Shard) specEffect(ctx context.Context, next *judge.Judge, most int64) (
 				return false, nil
 			})
 			if more = from != nil; err == nil && s.ledger.Phase.MayWrite() == nil {
-				err = s.ledger.PutAway() // those just looked at need not all be in memory
+				err = s.ledger.PutAway() // the hosts just read need not all stay in memory
 			}
 			return err
 		})
@@ -65,13 +65,13 @@ func (s *Shard) specEffect(ctx context.Context, next *judge.Judge, most int64) (
 	}
 }
 
-// previewURL notes of a URL when it is queued by one of two specs only: that of now and the next. A
-// pass may be under way that has not come to it yet. The caller holds mu.
+// previewURL counts a URL that only one of two specs queues: the current one and the next. A
+// running pass may not have reached it yet. The caller holds mu.
 func (s *Shard) previewURL(h *hosts.Host, r *urls.Record, next *judge.Judge, all *crawl.SpecEffect) {
 	open := r.Class == crawl.Queued
 	switch {
 	case r.Class == crawl.Redirected:
-		// As in passes.judgeSome.
+		// As in Passes.judgeSome.
 		u, err := canon.Parse(r.Detail)
 		if err != nil || s.ledger.Judge.Scope.Decide(u).In || !next.Scope.Decide(u).In {
 			return

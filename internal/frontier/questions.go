@@ -15,17 +15,18 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// answers are the handlers of the questions a frontier answers. The same handlers run behind NATS,
-// over the shards that a Frontier holds, and directly, over the files that a Reader has opened. No
-// lock is held while an object is sent: the asker may be slow.
+// answers are the handlers of a frontier's questions. The same handlers are used behind NATS, for
+// the shards that a Frontier owns, and directly, for the files that a Reader has opened. No lock is
+// held while an object is sent, because the receiver may be slow.
 type answers struct {
 	shards func() []*Shard
 	spec   func() crawl.Spec
-	// Has the last word on the parts of a status, of which there is one a shard.
+	// mend may change the parts of a status, of which there is one for each shard.
 	mend func(parts []crawl.Status)
-	// A status that cannot be read is an error, and not a shard that is about to close.
+	// The crawl is stopped: an unreadable status is an error, and not a shard that is about to
+	// close.
 	stopped bool
-	logDir  string // where the crawl log is
+	logDir  string // directory of the crawl log
 }
 
 // handlers are the questions by name.
@@ -48,20 +49,20 @@ func (f *Frontier) answers() answers {
 	}}
 }
 
-// serveQuestions answers over NATS for the shards held.
+// serveQuestions answers over NATS for the owned shards.
 func (f *Frontier) serveQuestions() (stop func(), err error) {
 	svc, err := ask.NewService(f.q.NC, f.names, "frontier", f.opt.Instance, "1.0.0")
 	if err != nil {
 		return nil, err
 	}
-	held := func() []int {
+	owned := func() []int {
 		var ids []int
 		for _, s := range f.open() {
 			ids = append(ids, s.ledger.ID)
 		}
 		return ids
 	}
-	if err := svc.HandleAll(held, f.answers().handlers()); err != nil {
+	if err := svc.HandleAll(owned, f.answers().handlers()); err != nil {
 		svc.Stop()
 		return nil, err
 	}
@@ -88,8 +89,8 @@ func (f *Frontier) each(do func(*Shard) error) error {
 	return nil
 }
 
-// perShard calls do for every shard under its lock. What others say is wanted all the more when one
-// of them cannot be read, so it goes on after an error, and names those that failed at the end.
+// perShard calls do for every shard under its lock. It continues after an error, because the
+// answers of the other shards are even more useful then. Its error names the shards that failed.
 func (a answers) perShard(do func(*Shard) error) error {
 	var failed []int
 	var errs []error
@@ -112,7 +113,7 @@ func (a answers) perShard(do func(*Shard) error) error {
 	return &ask.PartlyError{Shards: failed, Err: errors.Join(errs...)}
 }
 
-// status sends the accounting of every shard.
+// status sends the status of every shard.
 func (a answers) status(_ context.Context, _ []byte, send func(any) error) error {
 	var parts []crawl.Status
 	now := time.Now()
@@ -129,7 +130,7 @@ func (a answers) status(_ context.Context, _ []byte, send func(any) error) error
 	return failed
 }
 
-// historyPiece is how many samples are sent at once: about 60 KB.
+// historyPiece is how many samples are sent in one message: about 60 KB.
 const historyPiece = 400
 
 // history sends the samples of every shard.
@@ -167,8 +168,7 @@ type explainRequest struct {
 	URLs []string `json:"urls,omitempty"`
 }
 
-// explain answers for the URLs whose shards are ours; of the others it says nothing, and their
-// owners will.
+// explain answers for the URLs whose shards are ours; the owners of the others answer for them.
 func (a answers) explain(_ context.Context, req []byte, send func(any) error) error {
 	var q explainRequest
 	if err := json.Unmarshal(req, &q); err != nil {
@@ -218,7 +218,7 @@ type hostsRequest struct {
 	Hosts []canon.Host `json:"hosts,omitempty"`
 }
 
-// hosts sends what is known of every host that is asked after.
+// hosts sends what is known of every requested host.
 func (a answers) hosts(_ context.Context, req []byte, send func(any) error) error {
 	var q hostsRequest
 	if len(req) > 0 {
@@ -261,7 +261,7 @@ func (a answers) mirrors(_ context.Context, _ []byte, send func(any) error) erro
 	return a.eachHost(func(_ *Shard, h *hosts.Host, _ time.Time) []any { return objects(shard.MirrorInfos(h)) }, send)
 }
 
-// updates sends every site that tells what changed on it.
+// updates sends every site that reports its changes.
 func (a answers) updates(_ context.Context, _ []byte, send func(any) error) error {
 	return a.eachHost(func(s *Shard, h *hosts.Host, _ time.Time) []any { return objects(s.account.UpdatesInfos(h)) }, send)
 }
@@ -273,8 +273,8 @@ func objects[T any](list []T) (all []any) {
 	return all
 }
 
-// eachHost sends what say says of every host, some hosts at a time.
-func (a answers) eachHost(say func(*Shard, *hosts.Host, time.Time) []any, send func(any) error) error {
+// eachHost sends the results of row for every host, some hosts at a time.
+func (a answers) eachHost(row func(*Shard, *hosts.Host, time.Time) []any, send func(any) error) error {
 	for _, s := range a.shards() {
 		for from := []byte(nil); ; {
 			var infos []any
@@ -284,7 +284,7 @@ func (a answers) eachHost(say func(*Shard, *hosts.Host, time.Time) []any, send f
 				var hosts []*hosts.Host
 				hosts, next, err = s.ledger.HostsFrom(from, 64)
 				for _, h := range hosts {
-					infos = append(infos, say(s, h, now)...)
+					infos = append(infos, row(s, h, now)...)
 				}
 				return err
 			})

@@ -16,21 +16,22 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// specFile keeps a copy of the crawl's spec beside the shards, for reading them while nothing runs.
+// specFile is the copy of the crawl's spec beside the shards, which is used for reading them while
+// nothing runs.
 const specFile = "spec.json"
 
-// Reader answers questions from the files of a crawl that is not running: ask its Handlers.
+// Reader answers questions from the files of a crawl that is not running: see Handlers.
 type Reader struct {
 	dir    string
 	spec   crawl.Spec
 	shards []*Shard
 }
 
-// SpecFile is where the spec of the crawl in dir is; it is written anew when the spec changes.
+// SpecFile is the path of the spec of the crawl in dir. It is rewritten when the spec changes.
 func SpecFile(dir string) string { return filepath.Join(dir, specFile) }
 
-// ReadSpec reads the spec of the crawl in dir, as it was when the crawl ran last. The error says
-// what to type when there is none.
+// ReadSpec reads the spec of the crawl in dir, as it was when the crawl ran last. If there is none,
+// the error says what to type.
 func ReadSpec(dir string) (spec crawl.Spec, err error) {
 	b, err := os.ReadFile(SpecFile(dir))
 	if err != nil {
@@ -42,8 +43,8 @@ func ReadSpec(dir string) (spec crawl.Spec, err error) {
 	return spec, nil
 }
 
-// CheckDir fails if dir is known to hold another crawl than the one of that name. A new crawl would
-// take its files for its own. The error says what to type.
+// CheckDir fails if dir is known to contain another crawl than the one of that name. A new crawl
+// would use its files as its own. The error says what to type.
 func CheckDir(dir, crawl string) error {
 	if spec, err := ReadSpec(dir); err == nil && spec.Name != crawl {
 		return fmt.Errorf("%s contains the crawl %q: use --crawl %s, or another --dir", dir, spec.Name, spec.Name)
@@ -52,7 +53,7 @@ func CheckDir(dir, crawl string) error {
 }
 
 // CheckDaemonDir is CheckDir for a daemon, whose crawl is on a NATS server elsewhere. It also fails
-// if dir is known to hold a crawl with a server of its own, which may have the same name.
+// if dir is known to contain a crawl with its own server, which may have the same name.
 func CheckDaemonDir(dir, crawl string) error {
 	spec, err := ReadSpec(dir)
 	if err != nil {
@@ -66,7 +67,7 @@ func CheckDaemonDir(dir, crawl string) error {
 }
 
 // OpenDir opens the frontier's files in dir for reading. It fails when there are none, and when
-// another process holds them: then that process is the one to ask.
+// another process has locked them; that process can answer.
 func OpenDir(dir string) (*Reader, error) {
 	spec, err := ReadSpec(dir)
 	if err != nil {
@@ -80,7 +81,7 @@ func OpenDir(dir string) (*Reader, error) {
 	for id := range r.spec.Shards {
 		path := filepath.Join(dir, hosts.FileName(id))
 		if _, err := os.Stat(path); err != nil {
-			continue // never owned here
+			continue // it was never owned here
 		}
 		s := newShard(id, path, j, slog.Default())
 		r.shards = append(r.shards, s)
@@ -105,7 +106,7 @@ func (s *Shard) read() error {
 		return err
 	}
 	err := hosts.LoadHosts(s.ledger.Tx, func(h *hosts.Host) error {
-		if !h.Untouched() { // else it is read when it is asked for
+		if !h.Untouched() { // other hosts are read when they are requested
 			s.ledger.Show(h)
 		}
 		return nil
@@ -119,20 +120,20 @@ func (s *Shard) read() error {
 	return s.websub.Load(time.Now())
 }
 
-// Spec is the crawl's.
+// Spec is the spec of the crawl.
 func (r *Reader) Spec() crawl.Spec { return r.spec }
 
-// Handlers answer from the files what a Frontier answers over NATS.
+// Handlers answer from the files the questions that a Frontier answers over NATS.
 func (r *Reader) Handlers() ask.Handlers {
 	shards, spec := func() []*Shard { return r.shards }, func() crawl.Spec { return r.spec }
 	return answers{shards: shards, spec: spec, mend: r.rest, stopped: true, logDir: r.dir}.handlers()
 }
 
-// rest says of a status that nothing runs, and whether anything is left to do.
+// rest changes a status for a crawl that is not running, and sets whether anything is left to do.
 func (r *Reader) rest(parts []crawl.Status) {
 	done := true
 	for _, s := range r.shards {
-		// Else it was killed, and its log may hold more than its file.
+		// Otherwise it was killed, and its log may contain more than its file.
 		done = done && s.ledger.Meta.Clean && !s.ledger.HasPending()
 	}
 	var again, stored int64
@@ -142,7 +143,7 @@ func (r *Reader) rest(parts []crawl.Status) {
 			done = done && s.DueSoon == 0
 		}
 	}
-	done = done && (again == 0 || stored == 0) // else it keeps its pages fresh
+	done = done && (again == 0 || stored == 0) // otherwise it keeps its pages fresh
 	for i := range parts {
 		parts[i].Rate, parts[i].Outlook, parts[i].State = 0, nil, "stopped"
 		if done {
@@ -151,16 +152,16 @@ func (r *Reader) rest(parts []crawl.Status) {
 	}
 }
 
-// URLState is how one URL stands.
+// URLState is the state of one URL.
 type URLState struct {
 	URL    canon.URL
 	Class  crawl.Class
 	Reason crawl.Reason // "" for a URL that is queued or stored
-	Detail string       // the rule that decided, or where a redirect leads
-	Line   int          // of robots.txt, if that decided
+	Detail string       // the rule that decided, or the target of a redirect
+	Line   int          // line of robots.txt, if that decided
 }
 
-// EachURL calls f for every URL that is known, in no order that means anything, until f fails.
+// EachURL calls f for every known URL, in an arbitrary order, until f fails.
 func (r *Reader) EachURL(f func(URLState) error) error {
 	for _, s := range r.shards {
 		for from := []byte(nil); ; {

@@ -21,7 +21,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// errNoState: neither file nor checkpoint nor log has all of a shard.
+// errNoState: neither the file nor a checkpoint nor the log has the complete state of a shard.
 var errNoState = errors.New("the shard's state is lost")
 
 // recordOf reads a shard's ownership record; the zero Record when there is none.
@@ -39,10 +39,10 @@ func (f *Frontier) recordOf(ctx context.Context, id int, kv jetstream.KeyValue) 
 	return r, err
 }
 
-// sameDir reports whether the shard's last owner was a process with this very directory. The
-// directory is locked, so that process is gone, and nothing need be waited for. Our name in the
-// record does not prove it, since another process may have been given the same name. The epoch in
-// the file does: nothing is granted before it stands there.
+// sameDir reports whether the shard's last owner was a process with this directory. The directory
+// is locked, so that process is dead, and there is nothing to wait for. Our name in the record does
+// not prove this, because another process may have the same name. The epoch in the file does,
+// because nothing is granted before it is written there.
 func (f *Frontier) sameDir(ctx context.Context, id int, kv jetstream.KeyValue) (bool, error) {
 	if f.opt.Embedded {
 		return true, nil
@@ -60,8 +60,8 @@ func wrote(m hosts.Meta, rec queue.Record) bool { return m.Epoch == rec.Epoch &&
 
 func (f *Frontier) path(id int) string { return filepath.Join(f.opt.Dir, hosts.FileName(id)) }
 
-// attainable is nil, or why a shard had better not be taken: its state is in another directory and
-// nowhere else. Taking the shard would make that state unusable.
+// attainable is nil, or the reason why a shard should not be acquired: its state is only in another
+// directory. Acquiring the shard would make that state unusable.
 func (f *Frontier) attainable(ctx context.Context, id int, kv jetstream.KeyValue) error {
 	if f.opt.Embedded {
 		return nil
@@ -88,10 +88,10 @@ func (f *Frontier) attainable(ctx context.Context, id int, kv jetstream.KeyValue
 		id, errNoState, []string{rec.Checkpoint, rec.Previous}, rec.Owner, f.names.Checkpoints(), f.names.EventsStream(id), first, rec.Owner)
 }
 
-// prepare puts the shard's file where openShard finds it. That is the file in this directory, if
-// the last owner that the record names wrote it. Else it is the last checkpoint, or the one before.
-// Else it is an empty file, if the log still has everything. It returns the names of checkpoints
-// that turned out unreadable.
+// prepare provides the shard's file for openShard. That is the file in this directory, if the last
+// owner that the record names wrote it; otherwise the last checkpoint, or the one before; otherwise
+// an empty file, if the log is still complete. It returns the names of checkpoints that proved
+// unreadable.
 func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (unreadable []string, err error) {
 	before := own.Predecessor()
 	path := f.path(id)
@@ -108,7 +108,7 @@ func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (u
 	}
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		if before.Owner == f.opt.Instance { // else the shard was elsewhere
+		if before.Owner == f.opt.Instance { // otherwise the shard was elsewhere
 			f.log.Warn("the shard's file is missing, although this frontier was its last owner: restoring it", "shard", id, "file", path, "from", from)
 		}
 	case err != nil && !errors.Is(err, hosts.ErrUnreadable):
@@ -150,11 +150,11 @@ func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (u
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	return unreadable, nil // from an empty file: the log has everything
+	return unreadable, nil // with an empty file: the log is complete
 }
 
-// reportLoss warns when the file of a shard that somebody owned before has nothing in it. In one
-// process there are no checkpoints, so what is left is what the event log still has.
+// reportLoss warns when a shard was owned before but its file is empty. An embedded frontier makes
+// no checkpoints, so only the rest of the event log remains.
 func (f *Frontier) reportLoss(ctx context.Context, s *Shard, own *queue.Ownership) {
 	before := own.Predecessor()
 	if !f.opt.Embedded || s.was.Epoch > 0 || before == (queue.Record{}) {
@@ -176,8 +176,8 @@ func (f *Frontier) reportLoss(ctx context.Context, s *Shard, own *queue.Ownershi
 		"file", s.ledger.Path, "owner", before.Owner, "epoch", before.Epoch, "log_begins_at", first, "messages_missing", first-1)
 }
 
-// nameAgain puts the first of these checkpoints into a record that was lost, so that tidy does not
-// take it for a leftover.
+// nameAgain writes the first of these checkpoints into a record that was lost, so that tidy does
+// not delete it.
 func (f *Frontier) nameAgain(ctx context.Context, own *queue.Ownership, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -221,7 +221,7 @@ func newer(names []string, epoch uint64) bool {
 }
 
 // firstOfLog is the sequence of the first message that a shard's log still has. It is 0 or 1 when
-// nothing was ever dropped.
+// nothing was ever deleted.
 func (f *Frontier) firstOfLog(ctx context.Context, id int) (uint64, error) {
 	st, err := f.q.JS.Stream(ctx, f.names.EventsStream(id))
 	if err != nil {
@@ -230,8 +230,8 @@ func (f *Frontier) firstOfLog(ctx context.Context, id int) (uint64, error) {
 	return st.CachedInfo().State.FirstSeq, nil
 }
 
-// restore writes the checkpoint of that name to path, in place of what may be there. The error
-// wraps queue.ErrNoSnapshot when there is no checkpoint to be read.
+// restore writes the checkpoint of that name to path, in place of an existing file. The error wraps
+// queue.ErrNoSnapshot when there is no readable checkpoint.
 func (f *Frontier) restore(ctx context.Context, id int, name, path string) (err error) {
 	began := time.Now()
 	temp := path + ".new"
@@ -259,10 +259,10 @@ func (f *Frontier) restore(ctx context.Context, id int, name, path string) (err 
 	return nil
 }
 
-// fetch writes the checkpoint of that name to path. If it tells what changed since another, that
-// one is fetched first, and so on. What stands on a checkpoint that cannot be read cannot be read.
+// fetch writes the checkpoint of that name to path. If it is a delta, the checkpoint on which it is
+// based is fetched first, and so on. If any of them cannot be read, fetch fails.
 func (f *Frontier) fetch(ctx context.Context, name, path string) error {
-	removeAll(path) // what a restore left behind that was killed
+	removeAll(path) // left behind by a restore that was killed
 	var deltas []string
 	for at := name; ; {
 		if err := f.get(ctx, at, path); err != nil {
@@ -326,8 +326,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// peekFile reads what a shard's file says of itself. The error is os.ErrNotExist when there is no
-// file, and ledger.ErrUnreadable when it is damaged.
+// peekFile reads the Meta of a shard's file. The error is os.ErrNotExist when there is no file, and
+// hosts.ErrUnreadable when it is damaged.
 func peekFile(path string) (m hosts.Meta, err error) {
 	if st, err := os.Stat(path); err != nil {
 		return m, err
@@ -340,7 +340,7 @@ func peekFile(path string) (m hosts.Meta, err error) {
 	}
 	defer db.Close()
 	err = db.View(func(tx *bolt.Tx) (err error) {
-		if tx.Bucket(hosts.BucketMeta) == nil { // its maker was killed before its first commit
+		if tx.Bucket(hosts.BucketMeta) == nil { // its creator was killed before its first commit
 			return fmt.Errorf("%s: empty: %w", path, hosts.ErrUnreadable)
 		}
 		if err := hosts.CheckFormat(tx, path); err != nil {
@@ -354,8 +354,8 @@ func peekFile(path string) (m hosts.Meta, err error) {
 	return m, err
 }
 
-// arrive makes a checkpoint that was just copied to path this machine's: its times are moved to the
-// clock here, as if none had passed since it was made (shiftTimes).
+// arrive adapts a checkpoint that was just copied to path to this machine: its times are shifted to
+// the clock here, as if no time had passed since it was made (shiftTimes).
 func arrive(path, name string, size int64, now time.Time) error {
 	db, err := hosts.OpenDB(path, false)
 	if err != nil {
@@ -372,7 +372,7 @@ func arrive(path, name string, size int64, now time.Time) error {
 		}
 		return m.Save(tx)
 	})
-	if boltfile.IsDamaged(err) { // in a block: the checkpoint before may be read
+	if boltfile.IsDamaged(err) { // in a block: the checkpoint before may be readable
 		err = hosts.Damaged(err)
 	}
 	return errors.Join(err, db.Close())

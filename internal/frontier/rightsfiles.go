@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// applyRights takes in what a fetcher learned of a file that says more of the use of an origin's
-// pages. at is when the fact was sent. Applied again it changes nothing.
+// applyRights applies what a fetcher found about a rights file of an origin. at is when the report
+// was sent. A second call has no effect.
 func (s *Shard) applyRights(h *hosts.Host, o *hosts.Origin, a *crawl.RightsFile, at time.Time) error {
 	if a.URL.Origin() != o.Origin || a.State == crawl.RightsUnknown {
 		return nil

@@ -16,7 +16,7 @@ type robotsTextRequest struct {
 	URL string `json:"url"`
 }
 
-// robotsText sends the copy of an origin's robots.txt, if there is one and the origin is ours.
+// robotsText sends the stored robots.txt of an origin, if there is one and the origin is ours.
 func (a answers) robotsText(_ context.Context, req []byte, send func(any) error) error {
 	var q robotsTextRequest
 	if err := json.Unmarshal(req, &q); err != nil {

@@ -20,8 +20,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// runShard owns one shard whenever it should be ours and can be had. When the file or the log fails
-// it opens both anew, and whatever was applied but not committed comes from the log once more.
+// runShard owns one shard whenever it should be ours and is available. When the file or the log
+// fails, it opens both again, and events that were applied but not committed are read from the log
+// again.
 func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) error {
 	again := backoff.Delay{Least: time.Second, Most: 30 * time.Second}
 	for ctx.Err() == nil {
@@ -32,13 +33,13 @@ func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) 
 			return nil
 		case ctx.Err() != nil:
 			return err
-		case err == nil: // it should be another's now
+		case err == nil: // another frontier should own it now
 			again.Reset()
 			continue
 		case errors.Is(err, crawl.ErrVersion) || errors.Is(err, hosts.ErrFormat):
 			return err
 		case boltfile.IsDamaged(err) && f.opt.Embedded:
-			return err // there is no checkpoint, and the log is dropped as it is applied
+			return err // there is no checkpoint, and the log is deleted as it is applied
 		case boltfile.IsDamaged(err):
 			f.quarantine(id, err)
 		case time.Since(began) > time.Minute:
@@ -53,8 +54,8 @@ func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) 
 	return nil
 }
 
-// holdShard takes a shard as soon as it should be ours and can be had. It serves the shard until it
-// should no longer be ours, ctx ends, or something fails.
+// holdShard acquires a shard as soon as it should be ours and is available. It serves the shard
+// until it should no longer be ours, ctx ends, or something fails.
 func (f *Frontier) holdShard(ctx context.Context, id int, kv jetstream.KeyValue) error {
 	same, err := f.sameDir(ctx, id, kv)
 	if err != nil {
@@ -78,25 +79,25 @@ func (f *Frontier) holdShard(ctx context.Context, id int, kv jetstream.KeyValue)
 	if err != nil {
 		return err
 	}
-	held, cancel := context.WithCancel(ctx)
+	owned, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
 	wg.Go(func() {
-		_ = f.claims.await(held, id, false)
+		_ = f.claims.await(owned, id, false)
 		cancel()
 	})
-	return f.serveShard(held, id, own)
+	return f.serveShard(owned, id, own)
 }
 
 // ownerKey is the key of a shard's ownership record.
 func ownerKey(id int) string { return fmt.Sprintf("frontier.%d", id) }
 
-// keeper renews an ownership while something else goes on.
+// keeper renews an ownership in the background.
 type keeper struct {
 	stop func()
 	done chan struct{}
-	err  error // once done is closed
+	err  error // set once done is closed
 }
 
 func keep(ctx context.Context, own *queue.Ownership) *keeper {
@@ -124,7 +125,7 @@ func (k *keeper) end() {
 	<-k.done
 }
 
-// serveShard opens a shard that was just taken, and follows its log until ctx ends or something
+// serveShard opens a shard that was just acquired, and applies its log until ctx ends or something
 // fails.
 func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership) (err error) {
 	began := time.Now()
@@ -134,7 +135,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	if err != nil {
 		if ctx.Err() != nil {
 			// Nothing was granted. The record names another owner's state, so the next owner waits
-			// a lease all the same.
+			// for a lease in any case.
 			f.release(ctx, own, "")
 			return nil
 		}
@@ -196,7 +197,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	return f.handOver(ctx, s, own, err)
 }
 
-// ready tells that a shard which was just taken knows all that is in its log.
+// ready reports that an acquired shard has read its whole log.
 func (f *Frontier) ready(s *Shard, own *queue.Ownership, pending hosts.Start, visits int, began time.Time) {
 	f.met.ReadyTime.Observe(time.Since(began).Seconds())
 	f.met.Taken.WithLabelValues(pending.String()).Inc()
@@ -204,9 +205,9 @@ func (f *Frontier) ready(s *Shard, own *queue.Ownership, pending hosts.Start, vi
 		"took", time.Since(began).Round(time.Millisecond))
 }
 
-// openTaken brings a shard that was just taken into memory, in the state in which its owner must
-// have it. It tries again until that succeeds, ctx ends or the shard is lost. A try under way when
-// ctx ends goes on: only an open shard can be handed over in order.
+// openTaken opens a shard that was just acquired, in the state that its owner must have. It tries
+// again until that succeeds, ctx ends or the shard is lost. An attempt that is running when ctx
+// ends continues, because only an open shard can be handed over in order.
 func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.Ownership) (*Shard, hosts.Start, error) {
 	trying, cancel := context.WithCancel(f.grace)
 	defer cancel()
@@ -215,7 +216,7 @@ func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.
 	defer cancel()
 	wg.Go(func() {
 		_ = k.watch(trying)
-		cancel() // no need for the state of a shard that is lost
+		cancel() // the state of a lost shard is not needed
 	})
 	again := backoff.Delay{Least: time.Second, Most: 30 * time.Second}
 	for {
@@ -283,17 +284,16 @@ func (f *Frontier) begin(s *Shard, st hosts.Start, own *queue.Ownership) error {
 		err = s.afterReboot()
 	}
 	if err == nil {
-		err = s.ledger.Commit(true) // from here on the file is the one the record speaks of
+		err = s.ledger.Commit(true) // from here on the record refers to this file
 	}
 	return err
 }
 
-// damagedSuffix is what the name of a file that turned out damaged ends with.
+// damagedSuffix is the end of the name of a damaged file.
 const damagedSuffix = ".damaged"
 
-// quarantine gives a damaged file, which is closed, another name. The shard is then restored from
-// its last checkpoint and the log. The file is kept for people to look at, and of several only the
-// last.
+// quarantine renames a damaged file, which is closed. The shard is then restored from its last
+// checkpoint and the log. The renamed file is kept for inspection; a later one replaces it.
 func (f *Frontier) quarantine(id int, why error) {
 	f.files.Lock()
 	defer f.files.Unlock()
@@ -302,14 +302,14 @@ func (f *Frontier) quarantine(id int, why error) {
 		"aside", f.path(id)+damagedSuffix, "why", why, "error", err)
 }
 
-// leave ends granting and renewing for good. It takes the lock itself.
+// leave ends granting and renewing permanently. It takes the lock itself.
 func (s *Shard) leave() {
 	s.ledger.Mu.Lock()
 	defer s.ledger.Mu.Unlock()
 	s.ledger.Phase.Leave()
 }
 
-// letGo closes a shard that no other frontier waits for.
+// letGo closes a shard for which no other frontier waits.
 func (f *Frontier) letGo(ctx context.Context, s *Shard, own *queue.Ownership, err error) error {
 	f.forget(s.ledger.ID)
 	s.ledger.Mu.Lock()
@@ -330,7 +330,7 @@ func (f *Frontier) forget(id int) {
 	f.budget.Forget(id)
 }
 
-// release lets go of a shard in the record, and reports whether it could. If it cannot, that is no
+// release releases a shard in the record, and reports whether it could. If it cannot, that is no
 // failure: the next owner waits a little longer.
 func (f *Frontier) release(ctx context.Context, own *queue.Ownership, checkpoint string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
@@ -374,10 +374,10 @@ func (f *Frontier) appendTo(ctx context.Context, shard int, data []byte) error {
 	return f.fault("sent")
 }
 
-// purgeLag is how long an applied and committed event stays in the log all the same.
+// purgeLag is how long an applied and committed event is kept in the log.
 const purgeLag = 30 * time.Second
 
-// purge drops from the log what has been applied and committed for a while.
+// purge deletes events from the log that were applied and committed some time ago.
 func (f *Frontier) purge(ctx context.Context, s *Shard) error {
 	t := time.NewTicker(purgeLag / 2)
 	defer t.Stop()
@@ -396,7 +396,7 @@ func (f *Frontier) purge(ctx context.Context, s *Shard) error {
 			return err
 		}
 		if seq < old {
-			old, older = 0, 0 // the log began anew: what these numbers meant is gone
+			old, older = 0, 0 // a new log began, in which these numbers have no meaning
 		}
 		if older > 0 {
 			if err := f.logs[s.ledger.ID].Purge(ctx, older); err != nil && ctx.Err() == nil {
@@ -408,8 +408,8 @@ func (f *Frontier) purge(ctx context.Context, s *Shard) error {
 }
 
 // serveLeases answers the fetchers' requests about one shard until stop is called: renewals, and
-// robots.txt bodies by digest. Who may not act for the shard stays silent. A fetcher asks again as
-// long as its lease lasts, and by then another owner may know better.
+// robots.txt bodies by digest. A frontier that may not act for the shard does not answer. A fetcher
+// asks again as long as its lease lasts, and another owner may answer by then.
 func (f *Frontier) serveLeases(s *Shard) (stop func(), err error) {
 	renew, err := f.q.NC.Subscribe(f.names.Renew(s.ledger.ID), func(m *nats.Msg) {
 		r, err := crawl.DecodeRenew(m.Data)

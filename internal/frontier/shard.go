@@ -22,9 +22,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// shard is one shard of the frontier: its rooms, and what holds them together. It applies
-// the shard's log, and says where it stands. All methods expect the ledger's Mu held unless
-// they say otherwise.
+// Shard is one shard of the frontier: the parts that the packages implement, and what connects
+// them. It applies the shard's log and returns its status. The caller of its methods holds the
+// ledger's lock, unless a method's comment says otherwise.
 type Shard struct {
 	account     *shard.Account
 	datafiles   *wellknown.DataFiles
@@ -48,13 +48,13 @@ type Shard struct {
 
 	traces *tracing.Crawl // nil: none are made
 
-	was hosts.Meta // m as the file was found
+	was hosts.Meta // Meta as it was in the file when it was opened
 
 	opened time.Time // when the file was read
 	clock  watchClock
 
 	// Checkpoints.
-	copies     int      // made in this epoch
+	copies     int      // number made in this epoch
 	chain      chain    // the last of them that was recorded
 	unreadable []string // those named in the ownership record that could not be read
 }
@@ -66,7 +66,7 @@ func newShard(id int, path string, j judge.Judge, log *slog.Logger) *Shard {
 	return s
 }
 
-// openShard opens the file of a shard, creating it when there is none, and loads its hosts.
+// openShard opens the file of a shard, creates it when there is none, and loads its hosts.
 func openShard(dir string, id int, j judge.Judge, epoch uint64, owner string, valid func() bool, log *slog.Logger) (*Shard, error) {
 	s := newShard(id, filepath.Join(dir, hosts.FileName(id)), j, log.With("shard", id))
 	s.ledger.Own(epoch, valid)
@@ -121,7 +121,7 @@ func (s *Shard) load(owner string) error {
 		return err
 	}
 	s.followHosts(nil, now)
-	s.allSlowed(now) // the spec may have a longer delay than the one the last owner had
+	s.allSlowed(now) // the spec may have a longer delay than the last owner's
 	s.evictAnew()
 	s.was = s.ledger.Meta
 	s.ledger.Opened(owner)
@@ -131,9 +131,9 @@ func (s *Shard) load(owner string) error {
 	return nil
 }
 
-// afterReboot queues the last fetches again when the machine went down under us. It is for a broker
-// on this very machine: what that acknowledged in the last seconds may never have reached a disk.
-// The caller holds mu.
+// afterReboot queues the last fetched URLs again when the machine has failed. It is for a broker on
+// the same machine: messages that it acknowledged in the last seconds may never have reached a
+// disk. The caller holds mu.
 func (s *Shard) afterReboot() error {
 	boot := hosts.BootID()
 	if s.ledger.Meta.BootID == boot {
@@ -149,9 +149,10 @@ func (s *Shard) afterReboot() error {
 	return nil
 }
 
-// justVisited has every host count as visited at last: what an owner must do when it cannot know
-// better.
+// justVisited makes every host count as visited at last. An owner must do this when it does not
+// know the last visits.
 func (s *Shard) justVisited(last time.Time) {
+	// for evicted hosts that were never visited
 	s.ledger.DelayAll(last)
 	for _, h := range s.ledger.Hosts {
 		s.hostVisited(h, last)
@@ -159,7 +160,7 @@ func (s *Shard) justVisited(last time.Time) {
 	}
 }
 
-// hostVisited has a host count as visited at last.
+// hostVisited makes a host count as visited at last.
 func (s *Shard) hostVisited(h *hosts.Host, last time.Time) {
 	if t := last.Add(max(s.polite.DelayOf(h).D, h.Delay)); h.Due.Before(t) {
 		h.Due, h.DueReason = t, ""
@@ -167,13 +168,13 @@ func (s *Shard) hostVisited(h *hosts.Host, last time.Time) {
 	}
 }
 
-// holdsHost reports whether a room has a host by its address.
+// holdsHost reports whether some package refers to a host by its address.
 func (s *Shard) holdsHost(h *hosts.Host) bool {
 	return s.passes.Fills(h) || s.rupsites.Knows(h)
 }
 
-// hostLoaded has a host that rested follow what all in memory were told meanwhile: that they count
-// as visited, that they were slowed down, that the clock was wrong.
+// hostLoaded applies to a loaded host what was applied to the hosts in memory while it was evicted:
+// that they count as visited, that they were slowed down, that the clock was wrong.
 func (s *Shard) hostLoaded(h *hosts.Host, now time.Time) {
 	if s.ledger.Meta.DelayedUntil > 0 {
 		s.hostVisited(h, time.UnixMilli(s.ledger.Meta.DelayedUntil))
@@ -189,8 +190,8 @@ func (s *Shard) hostLoaded(h *hosts.Host, now time.Time) {
 	}
 }
 
-// close commits what there is and closes the file. Nothing is committed if the shard was just
-// handed over. clean says that its owner leaves the shard in order: no visit is outstanding then.
+// close commits all changes and closes the file. Nothing is committed if the shard was just handed
+// over. clean says that its owner leaves the shard in order, with no outstanding visit.
 func (s *Shard) close(clean bool) error {
 	s.ledger.Mu.Lock()
 	defer s.ledger.Mu.Unlock()
@@ -215,7 +216,7 @@ func (s *Shard) close(clean bool) error {
 }
 
 // apply applies a batch of the shard's log in order. It takes the lock itself. An event that cannot
-// be decoded can never succeed: it is reported and passed over.
+// be decoded is reported and skipped, because it can never succeed.
 func (s *Shard) apply(batch []queue.Entry) error {
 	for _, e := range batch {
 		s.ledger.Mu.Lock()
@@ -248,7 +249,7 @@ func (s *Shard) applyOne(e queue.Entry) error {
 	return nil
 }
 
-// applyEvent applies one event. sent is the server's time of it.
+// applyEvent applies one event. sent is the server's time of the event.
 func (s *Shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	now := time.Now()
 	if err := s.followClock(now); err != nil {
@@ -258,7 +259,8 @@ func (s *Shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	s.ledger.Applying(sent)
 	defer s.ledger.Applying(time.Time{})
 	s.ledger.Phase.Saw(ev.Visit)
-	at := sent // for how long facts stay fresh: never later than now, whatever the clocks say
+	// Determines how long facts stay fresh: never later than now, whatever the clocks show
+	at := sent
 	if at.IsZero() || at.After(now) {
 		at = now
 	}
@@ -291,7 +293,7 @@ func (s *Shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	}
 	for i := range ev.Links {
 		if i > 0 && ev.Links[i].FoundOn.Host() != ev.Links[i-1].FoundOn.Host() {
-			s.urls.CountEvent() // a message of another visit, forwarded with the one before
+			s.urls.CountEvent() // a message of another visit, which was forwarded with the one before
 		}
 		if err := take(&ev.Links[i], now); err != nil {
 			return err
@@ -361,7 +363,7 @@ func (s *Shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 		}
 	}
 	if ev.Outcome != nil {
-		// Only of visits under way: the log may be read again.
+		// Only for running visits, because the log may be read again.
 		traced := s.traces != nil && s.visits.Outstanding[ev.Visit] != nil
 		if err := s.applyOutcome(ev, now); err != nil {
 			return err
@@ -373,7 +375,7 @@ func (s *Shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	return s.mirrors.Flush(now)
 }
 
-// position is where the log was applied to.
+// position is the position in the log up to which it was applied.
 func (s *Shard) position() queue.Position {
 	if s.ledger.Meta.Seq == 0 {
 		return queue.Position{}
@@ -381,8 +383,8 @@ func (s *Shard) position() queue.Position {
 	return queue.Position{Seq: s.ledger.Meta.Seq, Time: time.Unix(0, s.ledger.Meta.SeqTime)}
 }
 
-// keepCommitted commits at intervals until ctx ends, drops visits whose lease is over, and wakes
-// takers when something falls due. It takes the lock itself.
+// keepCommitted commits at intervals until ctx ends, ends visits whose lease is over, and notifies
+// match when something becomes due. It takes the lock itself.
 func (s *Shard) keepCommitted(ctx context.Context) error {
 	t := time.NewTicker(hosts.CommitEvery)
 	defer t.Stop()
@@ -402,9 +404,9 @@ func (s *Shard) keepCommitted(ctx context.Context) error {
 		})
 		s.visits.ReportBudget(now)
 		soon := now.Add(5 * time.Second)
-		resting := s.ledger.Phase.MayRead() && s.ledger.Phase.MayWrite() == nil && !s.ledger.NextEvicted().IsZero() && s.ledger.NextEvicted().Before(soon)
-		if !resting && (len(s.ledger.Due) == 0 || s.ledger.Due[0].When.After(soon)) {
-			s.ledger.Budget.GiveBack(s.ledger.ID) // no use for more pages soon
+		evicted := s.ledger.Phase.MayRead() && s.ledger.Phase.MayWrite() == nil && !s.ledger.NextEvicted().IsZero() && s.ledger.NextEvicted().Before(soon)
+		if !evicted && (len(s.ledger.Due) == 0 || s.ledger.Due[0].When.After(soon)) {
+			s.ledger.Budget.GiveBack(s.ledger.ID) // no pages are needed soon
 		}
 		s.ledger.Mu.Unlock()
 		if err != nil {
@@ -413,7 +415,7 @@ func (s *Shard) keepCommitted(ctx context.Context) error {
 	}
 }
 
-// upkeep does what is due by the clock, and commits.
+// upkeep does periodic work that is due, and commits.
 func (s *Shard) upkeep(now time.Time) error {
 	if err := s.visits.Expire(now); err != nil {
 		return err

@@ -9,13 +9,13 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// follow replays the log from where the file stands and goes on with what arrives. Once everything
+// follow replays the log from the position in the file, and applies new events. Once everything
 // that was in the log at the start is applied, the shard has caught up.
 func (f *Frontier) follow(ctx context.Context, s *Shard, start hosts.Start, ready func(hosts.Start)) error {
 	if err := f.followLog(ctx, s, start, ready); ctx.Err() == nil {
 		return err
 	}
-	return nil // what cannot be applied any more shows in the shard itself
+	return nil // the state of the shard shows whether events could not be applied
 }
 
 func (f *Frontier) followLog(ctx context.Context, s *Shard, start hosts.Start, ready func(hosts.Start)) error {
@@ -49,9 +49,9 @@ func (f *Frontier) followLog(ctx context.Context, s *Shard, start hosts.Start, r
 		if !errors.Is(err, queue.ErrAnchor) {
 			return err
 		}
-		// The broker lost messages that were applied, or that never arrived here. What it still has
-		// is applied again, which is harmless. Pages fetched lately may be among the lost, and are
-		// fetched again.
+		// The broker lost messages that were applied, or that never arrived here. The messages that
+		// it still has are applied again, which has no further effect. Pages fetched lately may be
+		// among the lost messages, and are fetched again.
 		f.log.Error("the event log does not continue from the applied events: applying it again from its beginning", "shard", s.ledger.ID, "error", err)
 		if from, err = l.Rewind(ctx); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (s *Shard) rewind(to queue.Position) error {
 	applied := s.ledger.Rewind(to.Seq, to.Time)
 	s.links.ForgetRecent()
 	if applied == 0 {
-		return nil // rewound before, and nothing applied since
+		return nil // rewound before, and nothing was applied since
 	}
 	return s.ledger.Guarded(func() error {
 		if err := s.requeueSince(time.Unix(0, applied).Add(-2 * time.Minute)); err != nil {
@@ -91,8 +91,7 @@ func (s *Shard) rewind(to queue.Position) error {
 	})
 }
 
-// startOf compares what the file says of its last owner with what the ownership record says of the
-// shard's.
+// startOf compares the last owner in the file with the last owner in the ownership record.
 func (f *Frontier) startOf(s *Shard, own *queue.Ownership) hosts.Start {
 	f.mu.Lock()
 	again := f.served[s.ledger.ID] // fetchers of this process are alive
@@ -109,8 +108,8 @@ func (f *Frontier) startOf(s *Shard, own *queue.Ownership) hosts.Start {
 	return hosts.StartLease
 }
 
-// catchUp ends reading: from now on the shard grants, at once or when what is owed has passed. It
-// returns what was owed, and whether the shard was reading.
+// catchUp ends reading: from now on the shard grants, at once or when the required wait has passed.
+// It returns what it must wait for, and whether the shard was reading.
 func (s *Shard) catchUp(found hosts.Start) (pending hosts.Start, first bool) {
 	s.ledger.Mu.Lock()
 	defer s.ledger.Mu.Unlock()
@@ -126,7 +125,7 @@ func (s *Shard) catchUp(found hosts.Start) (pending hosts.Start, first bool) {
 	}
 	if s.ledger.Judge.Spec.MaxPagesPerHost > 0 {
 		for _, h := range s.ledger.Hosts {
-			s.passes.NoticeFull(h) // the last owner may not have been done with it
+			s.passes.NoticeFull(h) // the last owner may not have finished it
 		}
 	}
 	s.ledger.Budget.Join(s.ledger.ID, s.visits.Slots(now), s.ledger.Meta.Counts.Bytes, s.ledger.Valid, pending == hosts.StartLease)

@@ -15,10 +15,10 @@ import (
 type timelineRequest struct {
 	Host   canon.Host `json:"host"`
 	Before time.Time  `json:"before,omitzero"` // requests that started before it; zero: all
-	Limit  int        `json:"limit,omitempty"` // at most so many; 0, or more than are kept: all
+	Limit  int        `json:"limit,omitempty"` // the maximum number; 0, or more than are kept: all
 }
 
-// timeline sends the last requests to a host, if that is one of ours and known.
+// timeline sends the last requests to a host, if that is ours and known.
 func (a answers) timeline(_ context.Context, req []byte, send func(any) error) error {
 	var q timelineRequest
 	if err := json.Unmarshal(req, &q); err != nil {
@@ -49,7 +49,8 @@ func (a answers) timeline(_ context.Context, req []byte, send func(any) error) e
 	if found == nil {
 		return nil
 	}
-	// That a request was sent, and when, stays told: it is what politeness is judged by.
+	// The fact and the time of a request are always reported, because they show whether we were
+	// polite.
 	if gone := crawl.NewForgotten(a.spec().Forgotten); !gone.Empty() {
 		for i := range found.Requests {
 			if r := &found.Requests[i]; gone.HasText(r.URL) {

@@ -9,9 +9,9 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
-// vain reports that a result cannot count for r as it stands: it says that the copy held is still
-// good, or leaves it alone, and as far as is known there is none; or its page was handed to a
-// store that is gone.
+// vain reports that the result refers to a stored copy that we no longer have: it says that the
+// copy is still valid, or leaves it alone, but no copy is known; or its page was sent to a store
+// that is lost.
 func (s *Shard) vain(r *urls.Record, id crawl.VisitID, res *crawl.Result) bool {
 	if res.Class == crawl.Stored && s.ledger.Meta.Lost.IsLost(id) {
 		return true
@@ -19,8 +19,8 @@ func (s *Shard) vain(r *urls.Record, id crawl.VisitID, res *crawl.Result) bool {
 	return !s.urls.IsStored(r) && (res.NotModified || res.Kept || r.Class == crawl.Stored && urls.LeavesCopy(res))
 }
 
-// fetchAnew queues a URL that visit id has seen and of which no copy is held, and
-// writes its record.
+// fetchAnew queues a URL that visit id has fetched and of which no copy is stored, and writes its
+// record.
 func (s *Shard) fetchAnew(h *hosts.Host, k []byte, r *urls.Record, id crawl.VisitID) error {
 	r.SeenBy(id)
 	if r.Class != crawl.Queued {
@@ -31,16 +31,16 @@ func (s *Shard) fetchAnew(h *hosts.Host, k []byte, r *urls.Record, id crawl.Visi
 	return s.urls.PutURL(k, r)
 }
 
-// applyMissing queues a URL again that was answered 304 while no copy of it was held.
+// applyMissing queues a URL again that was answered with 304 although no copy of it was stored.
 func (s *Shard) applyMissing(u crawl.Unheld) error {
 	return s.applyUnheld(u, func(h *hosts.Host, k []byte, r *urls.Record) error { return s.fetchAnew(h, k, r, u.Visit) })
 }
 
-// whyUnreadable is what explain says of a page that is not held for that reason.
+// whyUnreadable is the detail in explain of a page that is not stored for that reason.
 const whyUnreadable = "this page crashed the indexer's process when it was read; it was quarantined, and the indexer's log has details"
 
-// applyUnstored notes that a page is not held any more, or never was: because its own time had come
-// (unavailable_after), or because it could not be read.
+// applyUnstored notes that a page is not stored any more, or never was: because its
+// unavailable_after date has passed, or because it could not be read.
 func (s *Shard) applyUnstored(u crawl.Unheld, class crawl.Class, reason crawl.Reason, detail string, now time.Time) error {
 	return s.applyUnheld(u, func(h *hosts.Host, k []byte, r *urls.Record) error {
 		r.SeenBy(u.Visit)
@@ -51,8 +51,8 @@ func (s *Shard) applyUnstored(u crawl.Unheld, class crawl.Class, reason crawl.Re
 	})
 }
 
-// applyUnheld calls f if nothing newer than u's visit is known of u, and, should its outcome have
-// been applied, that said Stored.
+// applyUnheld calls f if no newer visit than u's is known for its URL, and, if the outcome of u's
+// visit was applied, it was Stored.
 func (s *Shard) applyUnheld(u crawl.Unheld, f func(h *hosts.Host, k []byte, r *urls.Record) error) error {
 	h, err := s.ledger.HostNamed(u.URL.Host())
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
 )
 
-// begin makes a shard that was just opened go on from what was found: if it was left in order, with
-// the visits that came in its file. Else they may not be all there are, and are forgotten.
+// begin makes an opened shard continue from what was found. If it was left in order, the visits in
+// its file continue. Otherwise these may not be all, and are forgotten.
 func (s *Shard) begin(found hosts.Start, unaware time.Duration, now time.Time) error {
 	s.ledger.Phase.Begin(found, unaware)
 	list, err := schedule.TakeSaved(s.ledger.Tx)

@@ -14,58 +14,59 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ExpiredTime is how long the URLs of a visit that expired count against the page budget: its
-// fetcher may still tell of them.
+// ExpiredTime is how long the URLs of an expired visit count against the page budget, because its
+// fetcher may still report them.
 const ExpiredTime = 2 * times.OwnerLease
 
-// budgetKey is the record in the crawl's bucket that holds how many pages each shard has
-// reserved of --max-pages.
+// budgetKey is the key in the crawl's bucket of the record that says how many pages of --max-pages
+// each shard has reserved.
 const budgetKey = "budget"
 
-// Budget hands out page slots. With a limit, shards reserve slots in blocks from one record by
-// compare-and-set, so that the sum never exceeds the limit however many frontiers there are. A
-// shard always has reserved at least what it uses: pages stored, and URLs of visits that may yet be
-// stored. What a shard has reserved stays so when it is handed over or its owner dies, until its
-// next owner says what it uses.
+// Budget distributes pages of --max-pages ("page slots"). With a limit, shards reserve slots in
+// blocks from one record by compare-and-set, so that the sum never exceeds the limit, however many
+// frontiers there are. A shard has always reserved at least what it uses: stored pages, and URLs of
+// visits that may still be stored. Reservations survive a hand-over or the death of an owner, until
+// the next owner reports what the shard uses.
 type Budget struct {
 	Log func(msg string, args ...any)
-	// Callers hold their shard's lock, so the record is asked for and written by another
-	// goroutine; tests need not.
+	// Callers have locked their shard, so another goroutine reads and writes the record; tests need
+	// not do this.
 	Async bool
 
-	// Held while reserved slots are changed in the record, which may take long; taken before mu.
+	// record is locked while reserved slots are changed in the record, which may take long; taken
+	// before mu.
 	record sync.Mutex
 
-	mu       sync.Mutex // guards the rest; never held while the network is waited for
-	asking   bool       // somebody is about to reserve slots
+	mu       sync.Mutex // guards the rest; never locked during network access
+	asking   bool       // slots are about to be reserved
 	askedAt  time.Time
-	gen      int // of the limits
+	gen      int // changes with the limits
 	Ctx      context.Context
 	Kv       jetstream.KeyValue
-	Limit    int64          // pages; 0: none
-	MaxBytes int64          // body bytes; 0: none
+	Limit    int64          // 0: no limit
+	MaxBytes int64          // body bytes; 0: no limit
 	shares   map[int]*share // of the shards of this process
-	others   int64          // body bytes read by other frontiers' shards, as of a moment ago
+	others   int64          // body bytes read by other frontiers' shards, as reported last
 }
 
 // share is what one shard of this process uses and has reserved.
 type share struct {
-	valid      func() bool // may this process still speak for the shard; nil: yes
+	valid      func() bool // reports whether this process owns the shard; nil: yes
 	Used       int64
-	taken      int64 // since used was told
+	taken      int64 // since Used was reported
 	bytes      int64
 	Reserved   int64 // as in the record, if settled
 	settled    bool
-	reportedAt time.Time // what it uses, though perhaps in vain
+	reportedAt time.Time // when its use was last reported, or the attempt was made
 
-	// After an unclean take-over what the last owner had reserved and does not show as used may be
-	// in visits under way, whose pages are told of later. Their slots are kept for a while.
-	inherits     bool // ghosts are to be read from the record
+	// After an unclean take-over, slots that the last owner had reserved but not used may belong to
+	// running visits, whose pages are reported later. These slots are kept for a while.
+	inherits     bool // expired is to be computed from the record
 	expired      int64
 	expiredUntil time.Time
 }
 
-// need is how many slots the shard must have reserved.
+// need is the number of slots that the shard must have reserved.
 func (sh *share) need(now time.Time) int64 {
 	if now.Before(sh.expiredUntil) {
 		return sh.Used + sh.taken + sh.expired
@@ -73,7 +74,7 @@ func (sh *share) need(now time.Time) int64 {
 	return sh.Used + sh.taken
 }
 
-// inherit takes over what the last owner had reserved.
+// inherit keeps the slots that the last owner had reserved.
 func (sh *share) inherit(reserved int64) {
 	if sh.inherits {
 		sh.expired, sh.inherits = max(reserved-sh.Used, 0), false
@@ -84,7 +85,7 @@ func (sh *share) ours() bool { return sh.valid == nil || sh.valid() }
 
 type budgetRecord struct {
 	Reserved map[int]int64 `json:"reserved"`
-	// Body bytes read, while there is a limit for them.
+	// Body bytes read, if they are limited.
 	Bytes map[int]int64 `json:"bytes,omitempty"`
 }
 
@@ -92,22 +93,22 @@ const (
 	budgetBlock   = 256
 	budgetTimeout = time.Second
 	budgetEvery   = 2 * time.Second
-	// budgetLow is how few free slots have more reserved before they are wanted, and
-	// budgetAhead how often.
+	// If fewer than budgetLow slots are free, more are reserved in advance, at most every
+	// budgetAhead.
 	budgetLow   = budgetBlock / 2
 	budgetAhead = 100 * time.Millisecond
 )
 
-// Open gives the budget its record; before, there is room for nothing that is limited.
+// Open gives the budget its record. Before that, nothing that is limited is granted.
 func (b *Budget) Open(ctx context.Context, kv jetstream.KeyValue) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Ctx, b.Kv = ctx, kv
 }
 
-// Join adds a shard that this process has taken, once all that is in its log is applied: before, it
-// uses more than it knows. valid says as long as this process may speak for it; unclean that visits
-// which it does not know may yet tell of pages.
+// Join adds a shard that this process has acquired, after its whole log was applied; before that,
+// the known use would be too low. valid reports whether this process still owns the shard. unclean
+// says that unknown visits may still report pages.
 func (b *Budget) Join(shard int, used, bytes int64, valid func() bool, unclean bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,7 +119,7 @@ func (b *Budget) Join(shard int, used, bytes int64, valid func() bool, unclean b
 	}
 }
 
-// Share returns what is known of a shard. The caller holds mu.
+// Share returns the share of a shard. The caller has locked mu.
 func (b *Budget) Share(shard int) *share {
 	if b.shares == nil {
 		b.shares = map[int]*share{}
@@ -129,8 +130,8 @@ func (b *Budget) Share(shard int) *share {
 	return b.shares[shard]
 }
 
-// Use tells how many page slots a shard uses now, and how many bytes it has read in
-// all. It never waits.
+// Use reports how many page slots a shard uses now, and how many bytes it has read in total. It
+// never blocks.
 func (b *Budget) Use(shard int, used, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,9 +139,9 @@ func (b *Budget) Use(shard int, used, bytes int64) {
 	sh.Used, sh.taken, sh.bytes = used, 0, bytes
 }
 
-// Take returns for how many of n more pages there is room, and reserves it. The caller tells with
-// use what it makes of it. When slots must be reserved in the record first, others do that: there
-// is room a moment later (see pending).
+// Take returns how many of n more pages are permitted, and counts them as used. The caller reports
+// with Use what becomes of them. If slots must be reserved in the record first, that is done in the
+// background, and they are available a moment later (see Pending).
 func (b *Budget) Take(shard, n int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -174,8 +175,8 @@ func (b *Budget) Pending() bool {
 	return b.asking
 }
 
-// ask has room reserved for want more pages of a shard, unless that is being done.
-// The caller holds mu.
+// ask starts to reserve slots for want more pages of a shard, unless that is being done. The caller
+// has locked mu.
 func (b *Budget) ask(shard int, want int64, now time.Time) {
 	if b.asking {
 		return
@@ -188,7 +189,7 @@ func (b *Budget) ask(shard int, want int64, now time.Time) {
 		b.mu.Lock()
 		b.asking = false
 		b.mu.Unlock()
-		if err != nil && !errors.Is(err, context.Canceled) { // that is the crawl's end
+		if err != nil && !errors.Is(err, context.Canceled) { // canceled: the crawl has ended
 			b.Log("the page budget cannot be read: no page is granted until it can", "error", err)
 		}
 	}
@@ -201,8 +202,8 @@ func (b *Budget) ask(shard int, want int64, now time.Time) {
 	b.mu.Lock()
 }
 
-// bytesSpent reports that as many bytes were read as may be. What visits under way will read is not
-// known: the limit ends the crawl soon after it is reached. The caller holds mu.
+// bytesSpent reports that the limit of bytes is reached. What running visits will read is unknown,
+// so the crawl ends soon after the limit is reached. The caller has locked mu.
 func (b *Budget) bytesSpent() bool {
 	if b.MaxBytes <= 0 {
 		return false
@@ -214,18 +215,18 @@ func (b *Budget) bytesSpent() bool {
 	return sum >= b.MaxBytes
 }
 
-// MayRead reports whether more may be read. A page that is asked for again needs
-// no slot: it has one.
+// MayRead reports whether more bytes may be read. A page that is fetched again needs no slot,
+// because it has one.
 func (b *Budget) MayRead() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.bytesSpent()
 }
 
-// reserve sets what the shards of this process have reserved to what they use, and reserves room
-// for want more pages for one of them: a block if there are plenty, less if there are not. The
-// caller holds record, and not mu: while the record is written a shard may use no more than both
-// the old and the new one give it.
+// reserve sets what the shards of this process have reserved to what they use, and reserves slots
+// for want more pages of one of them: a block if many are free, fewer otherwise. The caller has
+// locked record, but not mu: while the record is written, a shard may use no more than both the old
+// and the new record permit.
 func (b *Budget) reserve(shard int, want int64) error {
 	var mine map[int]int64
 	var gen int
@@ -271,8 +272,8 @@ func (b *Budget) reserve(shard int, want int64) error {
 	return err
 }
 
-// GiveBack lets go of what a shard has reserved and does not use, for the shards of other
-// frontiers, and says what it uses where the record may say something else. It does not wait.
+// GiveBack releases slots that a shard has reserved but does not use, for other frontiers, and
+// corrects the record if it may be wrong. It does not block.
 func (b *Budget) GiveBack(shard int) {
 	b.mu.Lock()
 	sh := b.shares[shard]
@@ -296,18 +297,18 @@ func (b *Budget) GiveBack(shard int) {
 	b.GiveBackNow(shard)
 }
 
-// GiveBackNow is GiveBack, and returns when it is done.
+// GiveBackNow is GiveBack, but returns when it is done.
 func (b *Budget) GiveBackNow(shard int) {
 	b.record.Lock()
 	defer b.record.Unlock()
 	var need int64
 	var gen int
-	told := false
+	reported := false
 	err := b.update(func(r *budgetRecord) bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		sh, now := b.shares[shard], time.Now()
-		if told = sh != nil && b.Limit > 0 && sh.ours(); !told {
+		if reported = sh != nil && b.Limit > 0 && sh.ours(); !reported {
 			return false
 		}
 		gen = b.gen
@@ -315,32 +316,32 @@ func (b *Budget) GiveBackNow(shard int) {
 		need = sh.need(now)
 		sh.Reserved = min(sh.Reserved, need)
 		if r.Reserved[shard] == need {
-			return false // perhaps by a writing of ours that was not answered
+			return false // perhaps our own earlier write, whose answer was lost
 		}
 		r.Reserved[shard] = need
 		return true
 	})
 	b.mu.Lock()
-	if sh := b.shares[shard]; sh != nil && (told || err != nil) {
-		// After an error what the record says is not known.
+	if sh := b.shares[shard]; sh != nil && (reported || err != nil) {
+		// After an error the contents of the record are unknown.
 		if sh.settled = err == nil && gen == b.gen; sh.settled {
 			sh.Reserved = need
 		}
 	}
 	b.mu.Unlock()
-	if err != nil && !errors.Is(err, context.Canceled) { // that is the crawl's end
+	if err != nil && !errors.Is(err, context.Canceled) { // canceled: the crawl has ended
 		b.Log("page slots could not be released yet", "shard", shard, "error", err)
 	}
 }
 
-// Forget drops a shard that is no longer this process's.
+// Forget removes a shard that no longer belongs to this process.
 func (b *Budget) Forget(shard int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.shares, shard)
 }
 
-// SetLimit changes the limits. What is used already counts against them from the next take on.
+// SetLimit changes the limits. What is used already counts against them from the next Take on.
 func (b *Budget) SetLimit(pages, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -351,8 +352,8 @@ func (b *Budget) SetLimit(pages, bytes int64) {
 	}
 }
 
-// ReportBytes keeps other frontiers informed of the bytes read here, and this one of theirs, while
-// bytes are limited. It returns when ctx ends.
+// ReportBytes exchanges the numbers of bytes read with other frontiers while bytes are limited. It
+// returns when ctx ends.
 func (b *Budget) ReportBytes(ctx context.Context) error {
 	t := time.NewTicker(budgetEvery)
 	defer t.Stop()
@@ -374,8 +375,8 @@ func (b *Budget) ReportBytes(ctx context.Context) error {
 	}
 }
 
-// ExchangeBytes writes and reads how many bytes were read. It takes the lock, but not while the
-// network is waited for.
+// ExchangeBytes writes and reads how many bytes were read. It takes the lock, but not during
+// network access.
 func (b *Budget) ExchangeBytes() error {
 	return b.update(func(r *budgetRecord) bool {
 		b.mu.Lock()
@@ -399,8 +400,8 @@ func (b *Budget) ExchangeBytes() error {
 	})
 }
 
-// update applies f to the record by compare-and-set until it holds or f has nothing to change. The
-// caller does not hold mu.
+// update applies f to the record by compare-and-set until it succeeds or f has nothing to change.
+// The caller has not locked mu.
 func (b *Budget) update(f func(*budgetRecord) bool) error {
 	b.mu.Lock()
 	ctx, kv := b.Ctx, b.Kv

@@ -7,15 +7,16 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Beside its pages an origin is asked for files that say something of it: its sitemaps, its
-// /rupinfo.txt. This file decides when an origin is worth asking, for all features alike. What each
-// asks for, and how often, it says itself (feature.ask).
+// Beside its pages an origin is asked for files that describe it: its sitemaps, its /rupinfo.txt
+// and others. This file decides when an origin is asked, for all features alike. Each feature
+// decides what it requests and how often (Feature.Ask).
 
-// AskOrigin has the features ask an origin for what they do not know or want to know anew. It is
-// called whenever an origin may have become worth asking: when its robots.txt was read
-// (applyRobots), when a URL of it is queued and none was (urls), when it is no mirror any more
-// (mirrors.Turned), and when all origins are asked (AskSome). Asked twice, it does nothing. Nothing
-// is asked before robots.txt is known, since that is when all of it is asked, nor of a mirror.
+// AskOrigin lets the features request what they do not know of an origin or what has become old. It
+// is called whenever there may be something to request: when the origin's robots.txt was read
+// (applyRobots), when the first URL of it is queued (urls), when it is no longer a mirror
+// (Mirrors.Turned), and when all origins are asked (AskSome). A second call has no effect. Nothing
+// is requested before robots.txt is known, because AskOrigin is called again then, and nothing of a
+// mirror.
 func (s *Features) AskOrigin(h *Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if o.Copy != crawl.RobotsParsed && o.Copy != crawl.RobotsUnavailable || o.Mirror.Mirrored() {
@@ -31,9 +32,9 @@ func (s *Features) AskOrigin(h *Host, i int, now time.Time) error {
 	return nil
 }
 
-// AskAll has all origins asked by a pass, since the spec has changed in what they are asked for.
-// When it is over done is called, unless it is nil, and notes that: until then a crash has the pass
-// begun anew.
+// AskAll starts a pass that calls AskOrigin for all origins, because a setting has changed that
+// determines what is requested. done, unless it is nil, is called at the end and records that the
+// pass is complete. If there is a crash before that, the pass begins again.
 func (s *Features) AskAll(done func()) {
 	if done != nil {
 		s.asked = append(s.asked, done)
@@ -46,10 +47,10 @@ func (s *Features) AskAll(done func()) {
 // AskLater makes the pass that asks origins ask those of h.
 func (s *Features) AskLater(h *Host) { s.ToAsk = append(s.ToAsk, h.ID) }
 
-// Asking reports that the pass is not over.
+// Asking reports that the pass is running.
 func (s *Features) Asking() bool { return s.askAll != 0 || len(s.ToAsk) > 0 }
 
-// AskSoon has the pass ask the origins of one host.
+// AskSoon makes the pass call AskOrigin for the origins of one host.
 func (s *Features) AskSoon(h *Host) {
 	if !slices.Contains(s.ToAsk[max(len(s.ToAsk)-64, 0):], h.ID) {
 		s.ToAsk = append(s.ToAsk, h.ID)
@@ -64,7 +65,7 @@ func (s *Features) asAsked() {
 	s.ToAsk, s.askAll, s.asked = nil, 0, nil
 }
 
-// AskSome is that pass.
+// AskSome does the next part of that pass.
 func (s *Features) AskSome(now time.Time) (more bool, err error) {
 	if !s.Asking() || len(s.ledger.Outbox) >= MirrorPending {
 		return false, nil
@@ -73,7 +74,8 @@ func (s *Features) AskSome(now time.Time) (more bool, err error) {
 	s.ToAsk = s.ToAsk[len(some):]
 	if len(some) == 0 {
 		s.askAll, err = s.ledger.HostsNumbered(s.askAll, PassStretch, true, func(h *Host) {
-			if !h.Untouched() { // of the others nothing is known that says what to ask
+			// Of an untouched host nothing is known yet that determines a request
+			if !h.Untouched() {
 				some = append(some, h.ID)
 			}
 		})
@@ -95,7 +97,7 @@ func (s *Features) AskSome(now time.Time) (more bool, err error) {
 			}
 		}
 		if h.Evicted {
-			s.ledger.MarkDirty(h) // until when it rests may be another time now
+			s.ledger.MarkDirty(h) // it may have to be evicted until another time now
 		}
 	}
 	if !s.Asking() {

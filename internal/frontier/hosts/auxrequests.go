@@ -7,37 +7,39 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// An errand is a request that another part needs under a visit to some host (crawl.Errand). This
-// file adds errands to their hosts, grants them and drops them. What the kinds have of their own
-// stands in a table, AuxKind, which each feature registers for its kinds (Feature.Errands).
+// An auxiliary request is a request that another part of the crawler needs in a visit to some host
+// (crawl.AuxRequest). This file adds such requests to their hosts, selects them for visits and
+// removes them. What differs between their kinds is in a table of AuxKind, in which each feature
+// registers its kinds (Feature.Aux).
 
-// AuxKind says how the errands of one kind are dealt with. A function that is nil stands for the
-// usual way.
+// AuxKind defines how the auxiliary requests of one kind are handled. A nil function means the
+// default.
 type AuxKind struct {
-	// Want decides about an errand that is offered, and returns the host whose next visits are to
-	// do it. It returns nil when the errand was answered at once, is not wanted, or was noted
-	// elsewhere. The usual way is NewAux.
+	// Want decides about a new request, and returns the host whose visits are to send it. It
+	// returns nil when the request was answered at once, is not wanted, or was noted elsewhere. The
+	// default is NewAux.
 	Want func(e *crawl.AuxRequest, now time.Time) (*Host, error)
-	// From is when an errand may be done. The usual way is that of package polite.
+	// From is the earliest time at which a request may be sent. The default is that of package
+	// polite.
 	From func(h *Host, e *crawl.AuxRequest, now time.Time) time.Time
-	// Awaited: a crawl is not done before its errands are answered, however long they have to wait.
+	// Awaited: the crawl is not done before these requests are answered, however long they must
+	// wait.
 	Awaited bool
-	// Dress is called for each visit, and what it returns for each errand that the visit may have.
-	// That puts into the errand what only its fetcher needs to know. ok is false for an errand that
-	// does not go with this visit.
+	// Dress is called for each visit, and the function that it returns for each request that the
+	// visit may contain. That function adds to the request what only its fetcher needs to know. ok
+	// is false for a request that does not go with this visit.
 	Dress func(h *Host, now time.Time) func(e *crawl.AuxRequest) (ok bool, err error)
-	// Answer takes in an answer, if it is still awaited.
+	// Answer applies an answer, if it is still awaited.
 	Answer func(a *crawl.Answer, at, now time.Time) error
-	// Drop forgets the record of an errand that is done. The usual way deletes it from its bucket.
+	// Drop removes the record of a request that is done. The default deletes it from its bucket.
 	Drop func(h *Host, e *crawl.AuxRequest, now time.Time) error
 }
 
-// MaxAux bounds what other origins may ask of one host: a robots.txt redirect costs its owner
-// nothing.
+// MaxAux limits the auxiliary requests that wait at one host, because other origins can cause them
+// at no cost, for example by a redirect of robots.txt.
 const MaxAux = 1000
 
-// AddAux notes a request that another part needs under a host's visit. Asked twice, it is done
-// once.
+// AddAux adds an auxiliary request to a host. Repeated requests are sent once.
 func (s *Features) AddAux(e crawl.AuxRequest, now time.Time) error {
 	if crawl.ShardOf(e.URL.Host(), s.ledger.Judge.Spec.Shards) != s.ledger.ID {
 		s.ledger.Log.Error("an auxiliary request of another shard is in this log", "url", e.URL)
@@ -60,7 +62,7 @@ func (s *Features) AddAux(e crawl.AuxRequest, now time.Time) error {
 	return s.ledger.Put(BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e), []byte{})
 }
 
-// NewAux returns the host of an errand's URL, or nil when the errand waits there already.
+// NewAux returns the host of a request's URL, or nil when the same request waits there already.
 func (s *Features) NewAux(e *crawl.AuxRequest, _ time.Time) (*Host, error) {
 	h, err := s.ledger.HostOf(e.URL.Host())
 	if err != nil || slices.Contains(h.Aux, *e) {
@@ -69,7 +71,7 @@ func (s *Features) NewAux(e *crawl.AuxRequest, _ time.Time) (*Host, error) {
 	return h, nil
 }
 
-// LoadAux reads the errands of a file just opened.
+// LoadAux reads the auxiliary requests of a file just opened.
 func (s *Features) LoadAux() error {
 	return s.ledger.Tx.Bucket(BucketAux).ForEach(func(k, _ []byte) error {
 		e, err := crawl.DecodeAuxRequest(k[4:])
@@ -84,13 +86,13 @@ func (s *Features) LoadAux() error {
 	})
 }
 
-// Reply answers an errand.
+// Reply answers an auxiliary request.
 func (s *Features) Reply(e *crawl.AuxRequest, a crawl.Answer) error {
 	a.Aux = *e
 	return s.ledger.Send(e.ReplyShard, &crawl.Event{Answers: []crawl.Answer{a}})
 }
 
-// ApplyAnswer takes in the answer to an errand.
+// ApplyAnswer applies the answer to an auxiliary request.
 func (s *Features) ApplyAnswer(a *crawl.Answer, at, now time.Time) error {
 	if answer := s.Kinds[a.Aux.Kind].Answer; answer != nil {
 		return answer(a, at, now)
@@ -98,9 +100,9 @@ func (s *Features) ApplyAnswer(a *crawl.Answer, at, now time.Time) error {
 	return nil
 }
 
-// DropAux takes an errand that is done, or not wanted any more, from its host.
+// DropAux removes an auxiliary request that is done, or no longer wanted, from its host.
 func (s *Features) DropAux(h *Host, e crawl.AuxRequest, now time.Time) error {
-	e.ETag, e.LastModified, e.Form = "", "", "" // put in when it was granted
+	e.ETag, e.LastModified, e.Form = "", "", "" // these were added when the request was granted
 	h.Aux = slices.DeleteFunc(h.Aux, func(x crawl.AuxRequest) bool { return x == e })
 	s.ledger.MarkDirty(h)
 	if drop := s.Kinds[e.Kind].Drop; drop != nil {
@@ -114,5 +116,5 @@ func ForeignRobots(e *crawl.AuxRequest) bool {
 	return e.Kind == crawl.AuxRobots && e.URL.Host() != e.Origin.Host
 }
 
-// ProxiesRobots reports that e leads to the other host's own robots.txt.
+// ProxiesRobots reports that the redirect leads to the other host's own robots.txt.
 func ProxiesRobots(e *crawl.AuxRequest) bool { return e.URL.PathQuery() == "/robots.txt" }

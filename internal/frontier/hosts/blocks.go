@@ -6,35 +6,37 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
-// What the bucket blocks holds of a host, by kind. What it has of a host that is little known lies
-// in one page, so that a link to it changes one.
+// The kinds of data of a host in the bucket blocks. All data of a host with few URLs lies in one
+// page, so that a link to it changes one page only.
 const (
-	kindSleeper = 0 // a host that was never visited (residence.go): its record
-	kindKnown   = 1 // a Set: host id, hash of the URL → order: the seen set
-	kindReady   = 2 // a Map: host id, origin index, depth, order → nothing: the queues
-	kindRecords = 3 // a Map: host id, order → URL record (package urls)
+	kindSleeper = 0 // record of an evicted host (residence.go)
+	kindKnown   = 1 // a PackedSet: host id, hash of the URL → order: the seen set
+	kindReady   = 2 // a PackedMap: host id, origin index, depth, order → nothing: the queues
+	kindRecords = 3 // a PackedMap: host id, order → URL record (package urls)
 )
 
-// What a file has most of, in blocks: the seen set, the URLs' records, the queues.
+// The largest parts of a file, which are stored in blocks: the seen set, the records of URLs and
+// the queues.
 type blocks struct {
-	tx      *bolt.Tx // whose they are
+	tx      *bolt.Tx // the transaction in which they were opened
 	known   *store.PackedSet
 	records *store.PackedMap
 	ready   *store.PackedMap
 }
 
-// About how many bytes a block has at most: three with records fit into a page of bbolt's; with
-// queues they hold some hundred URLs, since a visit takes one apart for some dozen.
+// The approximate maximum size of a block in bytes. Three blocks of records fit into a bbolt page.
+// A block of a queue has about a hundred URLs, because a visit rewrites one block for a few dozen
+// URLs.
 const (
 	recordsSize = 1200
 	readySize   = 500
 )
 
-// sleeperKey is where the record of a host is that was never visited.
+// sleeperKey is the key of an evicted host's record.
 func sleeperKey(id HostID) []byte { return append(id.Append(make([]byte, 0, 5)), kindSleeper) }
 
-// Records returns the URLs' records of a file: host id, order → record. What is put there must be
-// flushed before the transaction is committed.
+// Records returns the records of URLs in a file: host id, order → record. The caller must flush it
+// after changes, before the transaction is committed.
 func Records(tx *bolt.Tx) *store.PackedMap {
 	return store.NewPackedMap(tx.Bucket(bucketBlocks), kindRecords, recordsSize)
 }
@@ -47,7 +49,7 @@ func ready(tx *bolt.Tx) *store.PackedMap {
 	return store.NewPackedMap(tx.Bucket(bucketBlocks), kindReady, readySize)
 }
 
-// inBlocks returns those of the transaction under way.
+// inBlocks returns the blocks of the current transaction.
 func (s *Ledger) inBlocks() *blocks {
 	if b := &s.blocks; b.tx != s.Tx {
 		*b = blocks{s.Tx, known(s.Tx), Records(s.Tx), ready(s.Tx)}
@@ -55,16 +57,16 @@ func (s *Ledger) inBlocks() *blocks {
 	return &s.blocks
 }
 
-// Known is the seen set: host id and SeenHash → orders. Change it by PutKnown.
+// Known is the seen set: host id and SeenHash → orders. Use PutKnown to change it.
 func (s *Ledger) Known() *store.PackedSet { return s.inBlocks().known }
 
-// Records are the URLs' records: host id, order → record. Change them by PutRecord.
+// Records are the records of URLs: host id, order → record. Use PutRecord to change them.
 func (s *Ledger) Records() *store.PackedMap { return s.inBlocks().records }
 
-// Ready are the queues: keys as QueueKey makes them. Change them by PutReady and DropReady.
+// Ready are the queues, with the keys of QueueKey. Use PutReady and DropReady to change them.
 func (s *Ledger) Ready() *store.PackedMap { return s.inBlocks().ready }
 
-// PutKnown has the seen set know a URL of a host. It counts as a change, as Put does.
+// PutKnown adds a URL of a host to the seen set. It counts as a change, as Put does.
 func (s *Ledger) PutKnown(id HostID, hash, order uint64) error {
 	s.Changes++
 	return s.Known().Add(uint32(id), hash, order)
@@ -82,13 +84,13 @@ func (s *Ledger) PutReady(key []byte) error {
 	return s.Ready().Put(key, nil)
 }
 
-// DropReady takes a URL out of its queue. It counts as a change.
+// DropReady removes a URL from its queue. It counts as a change.
 func (s *Ledger) DropReady(key []byte) error {
 	s.Changes++
 	return s.Ready().Delete(key)
 }
 
-// Flush writes what is in blocks into the transaction, which Commit does before it ends.
+// Flush writes changed blocks into the transaction. Commit calls it.
 func (s *Ledger) Flush() error {
 	b := &s.blocks
 	if b.tx == nil || b.tx != s.Tx {

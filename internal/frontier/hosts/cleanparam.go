@@ -9,15 +9,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// cleanSteps is the work spent here on a link's Clean-param lines, about two microseconds of the
-// shard's time. What takes more is left to the fetcher, which has a machine's time and
-// robots.CleanSteps for it.
+// cleanSteps limits the work on the Clean-param lines for one link to about two microseconds of the
+// shard's time. Links that take longer are left to the fetcher, which has more processors and the
+// larger limit robots.CleanSteps.
 const cleanSteps = 4 << 10
 
-// CleanURL returns u without the query parameters that its host's robots.txt calls meaningless
-// (Clean-param, protocols §1.5). A URL accepted before that was known, or that would take too long
-// here, keeps its spelling until it is visited; the fetcher then turns it into a link to the clean
-// one.
+// CleanURL returns u without the query parameters that its host's robots.txt declares meaningless
+// (Clean-param, protocols §1.5). A URL that was accepted before robots.txt was known, or for which
+// this would take too long, stays as it is until it is visited. The fetcher then turns it into a
+// link to the clean URL.
 func (s *Ledger) CleanURL(u canon.URL) canon.URL {
 	q := strings.IndexByte(string(u), '?')
 	if q < 0 {
@@ -25,7 +25,7 @@ func (s *Ledger) CleanURL(u canon.URL) canon.URL {
 	}
 	h, err := s.HostNamed(u.Host())
 	if h == nil || err != nil {
-		return u // what is wrong is said when the link is taken in
+		return u // the error is reported when the link is applied
 	}
 	i := slices.IndexFunc(h.Origins, func(o Origin) bool { return o.Cleans && o.Origin == u.Origin() })
 	if i < 0 {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Byte takes one byte.
+// Byte reads one byte.
 func (s *Scanner) Byte() byte {
 	if len(s.B) == 0 {
 		s.Bad = true
@@ -16,7 +16,7 @@ func (s *Scanner) Byte() byte {
 	return c
 }
 
-// Fixed64 takes eight bytes.
+// Fixed64 reads eight bytes.
 func (s *Scanner) Fixed64() uint64 {
 	if len(s.B) < 8 {
 		s.Bad, s.B = true, nil
@@ -27,23 +27,23 @@ func (s *Scanner) Fixed64() uint64 {
 	return n
 }
 
-// ErrRecord says that a record in a file cannot be read: the file is damaged, or was written by
-// somebody else.
+// ErrRecord: a record in a file cannot be read, because the file is damaged or another program
+// wrote it.
 var ErrRecord = errors.New("malformed record")
 
-// AppendText appends a text with its length.
+// AppendText appends the length of s, and s.
 func AppendText(b []byte, s string) []byte {
 	b = binary.AppendUvarint(b, uint64(len(s)))
 	return append(b, s...)
 }
 
-// Scanner reads varints and texts, remembering the first failure.
+// Scanner reads varints and texts, and remembers whether one was malformed.
 type Scanner struct {
 	B   []byte
 	Bad bool
 }
 
-// Uint takes a varint.
+// Uint reads a varint.
 func (s *Scanner) Uint() uint64 {
 	v, n := binary.Uvarint(s.B)
 	if n <= 0 {
@@ -54,7 +54,7 @@ func (s *Scanner) Uint() uint64 {
 	return v
 }
 
-// Text takes a text with its length: a piece of what is scanned.
+// Text reads a text with its length. The result is a slice of B.
 func (s *Scanner) Text() []byte {
 	n := s.Uint()
 	if n > uint64(len(s.B)) {

@@ -10,15 +10,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// When a shard's changes are committed: whichever comes first. Nothing waits for a commit, since
-// granting does not.
+// A shard commits its changes after CommitEvery or CommitChanges, whichever comes first. Nothing
+// waits for a commit, because visits are granted without one.
 const (
 	CommitEvery   = 250 * time.Millisecond
-	CommitChanges = 16_000 // a link is three, a page fetched two or three
+	CommitChanges = 16_000 // a link makes three changes, a fetched page two or three
 )
 
-// Commit writes changed hosts and the shard's state, and ends the transaction; with again it begins
-// the next.
+// Commit writes changed hosts and the shard's state, and ends the transaction. With again it begins
+// the next one.
 func (s *Ledger) Commit(again bool) error {
 	if err := s.Phase.MayWrite(); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s *Ledger) Commit(again bool) error {
 		return s.Fail(err)
 	}
 	// The crawl log is written before the commit, so that no line is missing after a crash. Events
-	// that are applied again then bring the same lines again, which are left out.
+	// that are applied again make the same lines again; dropKnown removes those.
 	s.dropKnown()
 	if len(s.Lines) > 0 && s.CrawlLog != nil {
 		n, err := s.CrawlLog.Write(s.Lines)
@@ -108,7 +108,7 @@ func (s *Ledger) Commit(again bool) error {
 	return nil
 }
 
-// maxLines is how many bytes of lines wait while the crawl log cannot be written.
+// maxLines is the number of bytes of lines that are kept while the crawl log cannot be written.
 const maxLines = 1 << 20
 
 // Unsaved reports whether there is anything to commit.
@@ -116,22 +116,22 @@ func (s *Ledger) Unsaved() bool {
 	return s.Changes > 0 || s.CrawlLog != nil && len(s.Lines) > 0 || len(s.sent) > 0 || len(s.forward) > 0 || !bytes.Equal(s.Saved, s.Meta.encode())
 }
 
-// Put writes to the shard's file; the next commit makes it last. Changes are counted here, in drop,
-// and where a host or a domain is marked as changed, so nobody else has to. That the shard's state
-// has changed is seen by comparing it.
+// Put writes to the shard's file; the next commit makes the change permanent. Put and Drop count
+// changes, as do the methods that mark a host or a domain as changed, so callers need not. Changes
+// of Meta are found by comparison.
 func (s *Ledger) Put(bucket, key, value []byte) error {
 	s.Changes++
 	return s.Tx.Bucket(bucket).Put(key, value)
 }
 
-// Drop deletes from the shard's file, as put writes.
+// Drop deletes from the shard's file. It counts as a change, as Put does.
 func (s *Ledger) Drop(bucket, key []byte) error {
 	s.Changes++
 	return s.Tx.Bucket(bucket).Delete(key)
 }
 
-// MarkDirty marks a host as changed: its record is to be written, and its place in the schedule may
-// be another.
+// MarkDirty marks a host as changed: its record must be written, and its position in the schedule
+// may be different.
 func (s *Ledger) MarkDirty(h *Host) {
 	s.Unschedule(h)
 	if !h.dirty {
@@ -141,14 +141,14 @@ func (s *Ledger) MarkDirty(h *Host) {
 	}
 }
 
-// RobotsRef names the robots.txt of an origin of a host, or another file that says more.
+// RobotsRef identifies the robots.txt of an origin, or one of its rights files.
 type RobotsRef struct {
 	ID     HostID
 	Origin canon.Origin
-	Rights canon.URL // ""; or of such a file
+	Rights canon.URL // URL of a rights file, or "" for robots.txt
 }
 
-// Key is where its text is, in BucketRobots.
+// Key is the key of the text in BucketRobots.
 func (r RobotsRef) Key() []byte {
 	if r.Rights == "" {
 		return RobotsKey(r.ID, r.Origin)
@@ -156,14 +156,14 @@ func (r RobotsRef) Key() []byte {
 	return RightsKey(r.ID, r.Rights)
 }
 
-// EndTx notes that the transaction has ended and that no other begins.
+// EndTx notes that the transaction has ended and that no other will begin.
 func (s *Ledger) EndTx() {
 	s.Tx, s.blocks = nil, blocks{}
 	s.Phase.close()
 }
 
-// Fail marks the shard as failed: its transaction is in doubt, and only opening the file anew puts
-// memory and disk in step again.
+// Fail marks the shard as failed. The state of its transaction is unknown then, and only opening
+// the file again makes memory and disk agree.
 func (s *Ledger) Fail(err error) error {
 	if s.Phase.Err == nil {
 		s.Phase.Err = fmt.Errorf("shard %d (%s): %w", s.ID, s.Path, s.Blame(err))
@@ -171,12 +171,12 @@ func (s *Ledger) Fail(err error) error {
 	return s.Phase.Err
 }
 
-// Guarded runs what works with the shard's transaction: one event, one tick, one grant. When that
-// is done, the hosts it touched are put in their places in the schedule. Damage in the file breaks
-// the shard, and not the process.
+// Guarded runs do, which uses the shard's transaction: one event, one tick or one grant. Afterwards
+// it updates the positions of changed hosts in the schedule. Damage in the file makes the shard
+// fail, but not the process.
 func (s *Ledger) Guarded(do func() error) error {
 	if s.DB == nil {
-		return do() // closed, which do notices
+		return do() // closed; do finds that out
 	}
 	err := s.DB.Guard(func() error {
 		err := do()
@@ -186,13 +186,13 @@ func (s *Ledger) Guarded(do func() error) error {
 		return err
 	})
 	if s.DB.Damage() != nil {
-		s.EndTx() // the transaction must not be touched any more
+		s.EndTx() // the transaction must not be used any more
 		s.Fail(s.DB.Damage())
 	}
 	return err
 }
 
-// Blame names the file, and the way out, in an error that only damage explains.
+// Blame adds the file's name and a remedy to an error that only damage explains.
 func (s *Ledger) Blame(err error) error {
 	if errors.Is(err, ErrRecord) && !boltfile.IsDamaged(err) && s.DB != nil {
 		return s.DB.Blame(err)
@@ -200,7 +200,7 @@ func (s *Ledger) Blame(err error) error {
 	return err
 }
 
-// Signal wakes whoever waits for c, and does not block.
+// Signal notifies a goroutine that waits for c. It does not block.
 func Signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -10,13 +10,13 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// ErrUnreadable: a file is not a shard's, or is damaged.
+// ErrUnreadable: a file is damaged, or is not a shard's file.
 var ErrUnreadable = errors.New("unreadable")
 
-// notTheFile are errors that say nothing of the file they came up with.
+// notTheFile are errors of opening a file that do not mean that the file is damaged.
 var notTheFile = []error{berrors.ErrTimeout, ErrFormat, os.ErrPermission, syscall.ENOSPC, syscall.EDQUOT}
 
-// Damaged says whether an error of opening a file is the file's own.
+// Damaged wraps err in ErrUnreadable if the file itself is the cause.
 func Damaged(err error) error {
 	if slices.ContainsFunc(notTheFile, func(other error) bool { return errors.Is(err, other) }) {
 		return err

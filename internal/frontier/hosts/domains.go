@@ -9,40 +9,42 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Names cost their owner nothing: one DNS record with a wildcard answers for all of them. So the
-// names of a registered domain that are taken in are bounded, in proportion to the pages stored of
-// it. A name past the bound is closed: its URLs are refused (reason hosts), and queued when the
-// bound has grown. Closed names are bounded as well; links to further ones are only counted. All
-// this is counted for each shard of its own, which holds the names whose hash falls to it.
+// Host names cost the owner of a domain nothing, because one DNS wildcard record answers for all of
+// them. The number of accepted names of a registered domain is therefore limited, in proportion to
+// its stored pages. A name beyond the limit is closed: its URLs are refused (reason hosts), and
+// queued when the limit has grown. The number of closed names is limited as well; links to further
+// names are only counted. Each shard counts this for the names whose hash belongs to it.
 
 const (
-	// MinDomainHosts is the least number of names of one domain that a shard takes in, however
-	// small its part of the limit is: names fall to shards by chance.
+	// MinDomainHosts is the least number of names of one domain that a shard accepts, however small
+	// its share of the limit is, because names are distributed to shards by chance.
 	MinDomainHosts = 16
-	// ClosedPerHost is how many closed names a shard remembers for each name it may take in.
+	// ClosedPerHost is how many closed names a shard remembers for each name that it may accept.
 	ClosedPerHost = 10
-	// ClosedURLs is how many URLs are remembered of a closed name.
+	// ClosedURLs is how many URLs of a closed name are remembered.
 	ClosedURLs = 100
-	// NewHostsPage is how many new names of one domain a page may bring at once, NewHostsEvent a
-	// message, which is a visit or a part of one. More are closed, and let in a few at a time while
-	// visits to the domain end.
+	// NewHostsPage is how many new names of one domain a page may add at once, and NewHostsEvent
+	// how many a message may add, which is a visit or a part of one. Further names are closed. A
+	// few of them are opened whenever a visit to the domain ends.
 	NewHostsPage, NewHostsEvent = 200, 500
-	// OpenedAtOnce is how many closed names a visit's end lets in.
+	// OpenedAtOnce is how many closed names are opened at the end of a visit.
 	OpenedAtOnce = 64
 )
 
-// Domain is what a shard counts of one registered domain. It is in memory while one of its hosts
+// Domain is what a shard counts for one registered domain. It is in memory while one of its hosts
 // is, or was lately.
 type Domain struct {
 	Name    string
-	Hosts   int64 // names taken in
+	Hosts   int64 // accepted names
 	Stored  int64 // pages stored of them
-	Closed  int64 // names past the limit
-	LeftOut int64 // links to further names, and to further URLs of closed ones
+	Closed  int64 // names beyond the limit
+	LeftOut int64 // links to further names, and to further URLs of closed names
 
-	refs    int // hosts in memory, and those that were lately
-	dirty   bool
-	Page    uint64 // the page last looked at, and new names it brought; likewise the event
+	refs  int // hosts in memory and in the cache of lately evicted hosts
+	dirty bool
+	// The last page that named the domain, and the number of new names on that page; likewise for
+	// the last event.
+	Page    uint64
 	OnPage  int
 	Event   uint64
 	InEvent int
@@ -72,7 +74,8 @@ func (s *Ledger) DomainOf(name canon.Host) (*Domain, error) {
 	if d := s.Domains[reg]; d != nil {
 		return d, nil
 	}
-	d := &Domain{Name: string([]byte(reg))} // not a piece of a message
+	// A copy, because a substring would keep the whole message in memory
+	d := &Domain{Name: string([]byte(reg))}
 	if b := s.Tx.Bucket(BucketDomains); b != nil {
 		if v := b.Get([]byte(reg)); v != nil {
 			if err := d.decode(v); err != nil {
@@ -85,7 +88,7 @@ func (s *Ledger) DomainOf(name canon.Host) (*Domain, error) {
 	return d, nil
 }
 
-// DomainChanged marks what is counted of a domain as different from its record.
+// DomainChanged marks the counts of a domain as different from its record.
 func (s *Ledger) DomainChanged(d *Domain) {
 	if !d.dirty {
 		d.dirty = true
@@ -94,7 +97,7 @@ func (s *Ledger) DomainChanged(d *Domain) {
 	}
 }
 
-// letGo notes that a host has left memory.
+// letGo notes that a host was removed from memory.
 func (s *Ledger) letGo(d *Domain) {
 	if d == nil {
 		return
@@ -104,7 +107,7 @@ func (s *Ledger) letGo(d *Domain) {
 	}
 }
 
-// saveDomains writes what was counted and drops the domains that no host in memory needs.
+// saveDomains writes changed counts and removes the domains from memory that no host there needs.
 func (s *Ledger) saveDomains() error {
 	for _, d := range s.dirtyDomains {
 		d.dirty = false
@@ -122,7 +125,8 @@ func (s *Ledger) saveDomains() error {
 	return nil
 }
 
-// MaxHosts is how many names of one domain are taken in beside one for each page stored of it.
+// MaxHosts is how many names of one domain are accepted, in addition to one for each of its stored
+// pages.
 func MaxHosts(j *judge.Judge) int64 {
 	if j.Spec.MaxHosts > 0 {
 		return j.Spec.MaxHosts
@@ -130,7 +134,7 @@ func MaxHosts(j *judge.Judge) int64 {
 	return crawl.DefaultMaxHosts
 }
 
-// NewHost makes a host that is not known yet.
+// NewHost adds a host that is not known yet.
 func (s *Ledger) NewHost(name canon.Host, closed bool) (*Host, error) {
 	d, err := s.DomainOf(name)
 	if err != nil {
@@ -158,7 +162,7 @@ func (s *Ledger) NewHost(name canon.Host, closed bool) (*Host, error) {
 	return h, nil
 }
 
-// ClosedKey is the key of a name of d that was not taken in.
+// ClosedKey is the key of a closed name of d.
 func ClosedKey(d *Domain, id HostID) []byte {
 	return id.Append(append([]byte(d.Name), 0))
 }
@@ -169,8 +173,8 @@ func (s *Ledger) HostsDetail(d *Domain) string {
 		"it is accepted when more pages of the domain are stored, or with a larger --max-hosts-per-domain", d.Name, MaxHosts(&s.Judge), d.Hosts)
 }
 
-// countDomains counts the hosts of a file from before they were counted. Few domains are
-// in memory at a time.
+// countDomains counts a host of a file from a version that did not count them. It limits the number
+// of domains in memory.
 func (s *Ledger) countDomains(h *Host) error {
 	d, err := s.DomainOf(h.Name)
 	if err != nil {
@@ -185,5 +189,6 @@ func (s *Ledger) countDomains(h *Host) error {
 	return nil
 }
 
-// domainsCounted bounds the domains in memory while those of an older file are counted.
+// domainsCounted is the maximum number of domains in memory while those of an older file are
+// counted.
 const domainsCounted = 10_000

@@ -12,30 +12,30 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
-// Hosts that were visited rest on disk when many are known: those that have nothing to do or not
-// soon, and when very many have something to do at once, those whose turn is over. A host at rest
-// lies where those lie that were never visited. One with something to do has an entry in
-// BucketEvicted, in the order of when that is, and is woken for it. One that is named while it
-// rests is in memory until the next commit, as any that sleeps.
+// When many hosts are known, visited hosts are evicted from memory: hosts that have no work now or
+// soon, and, when very many hosts have work at once, also hosts that could be visited. Their
+// records are stored together with those of hosts that were never visited. An evicted host with
+// work has an entry in BucketEvicted, ordered by the time when its work is due, and is loaded at
+// that time. A host that an event names meanwhile is loaded until the next commit.
 
-// maxVisited is how many hosts that were visited a shard keeps in memory before those rest that
-// could go on at once, which are woken again when a fetcher is free for them. From MaxResident on
-// those rest that could not go on.
+// At most maxVisited visited hosts stay in memory. Beyond that, hosts are evicted even if they
+// could be visited at once; they are loaded again when a fetcher has a free slot. Beyond
+// MaxResident, only hosts that cannot be visited now are evicted.
 func maxVisited() int { return 4 * MaxResident }
 
 const (
-	// evictAfter is how long a host has nothing to do before it rests for that alone.
+	// evictAfter is how long a host has no work before it is evicted for that reason alone.
 	evictAfter = 20 * time.Second
-	// evictMost is how long a host rests that has something to do. What is kept of its times is
-	// looked at then, should the clock have been wrong.
+	// evictMost is the longest time for which a host with work is evicted. Its times are checked
+	// then, in case the clock was wrong.
 	evictMost = 6 * time.Hour
 )
 
-// residentVisited is how many hosts are in memory that were visited, and may rest some time.
+// residentVisited is the number of hosts in memory that were visited and may be evicted.
 func (s *Ledger) residentVisited() int { return len(s.ByID) - s.resident - s.staying }
 
-// settle writes a host in memory whose record is to be written: as one that sleeps or rests, or as
-// one that is awake.
+// settle decides where a changed host is kept, and writes its record: as an evicted host or as a
+// resident one.
 func (s *Ledger) settle(h *Host, now time.Time) error {
 	if h.Fresh && !h.Untouched() {
 		s.Meet(h)
@@ -60,8 +60,8 @@ func (s *Ledger) settle(h *Host, now time.Time) error {
 	return s.keep(h)
 }
 
-// evictIdle has hosts rest that had nothing to do when there was room for them, while there is
-// none.
+// evictIdle evicts hosts without work that stayed because memory was free, while too many hosts are
+// in memory.
 func (s *Ledger) evictIdle(now time.Time) error {
 	n := 0
 	for ; n < len(s.idle) && s.residentVisited() > MaxResident; n++ {
@@ -79,7 +79,7 @@ func (s *Ledger) evictIdle(now time.Time) error {
 	return nil
 }
 
-// pin notes whether a host that was visited has to be in memory whatever there is room for.
+// pin notes whether a visited host must stay in memory, however many hosts there are.
 func (s *Ledger) pin(h *Host, pinned bool) {
 	if pinned == h.pinned {
 		return
@@ -91,8 +91,8 @@ func (s *Ledger) pin(h *Host, pinned bool) {
 	}
 }
 
-// evictableUntil reports whether a host that was visited need not be in memory, and until when;
-// zero: until it is named. Its place in the schedule is the right one.
+// evictableUntil reports whether a visited host need not be in memory, and until when. The zero
+// time means until an event names it. The host's position in the schedule must be up to date.
 func (s *Ledger) evictableUntil(h *Host, now time.Time) (until time.Time, may bool) {
 	if s.restless(h) || s.hooks.Uses(h) {
 		return until, false
@@ -102,10 +102,11 @@ func (s *Ledger) evictableUntil(h *Host, now time.Time) (until time.Time, may bo
 			until = now
 		}
 	} else if h.Queued > 0 || s.Judge.Spec.Refreshes() && h.again() > 0 {
-		return until, false // it waits for something else than a time
+		return until, false // it waits for something other than a time
 	}
 	if at := s.SitemapsDue(h); !at.IsZero() {
-		// Whoever was not asked when he was woken for it is not woken for it at once again.
+		// A host that was loaded for its sitemaps, but was not asked for them, is not loaded again
+		// at once.
 		if soon := now.Add(10 * time.Minute); at.Before(soon) {
 			at = soon
 		}
@@ -119,13 +120,13 @@ func (s *Ledger) evictableUntil(h *Host, now time.Time) (until time.Time, may bo
 	return until, true
 }
 
-// restless reports that something keeps a host awake that no time ends.
+// restless reports that something keeps a host in memory that no time ends.
 func (s *Ledger) restless(h *Host) bool {
 	return !h.plain() || h.Later > 0 || h.SitemapsDue > 0 || h.DueReason == DueAddress || h.Queued > 0 && s.Judge.Spec.MaxPagesPerHost > 0 ||
 		s.Judge.Spec.Hosts[h.Name].Paused
 }
 
-// again is how many URLs of a host are to be asked for again some time.
+// again is the number of the host's URLs that will be fetched again some time.
 func (h *Host) again() (n int64) {
 	for i := range h.Origins {
 		n += h.Origins[i].Again
@@ -133,8 +134,8 @@ func (h *Host) again() (n int64) {
 	return n
 }
 
-// SitemapsDue is when an origin of h is to be asked for its sitemaps again, with re-crawl; zero:
-// never.
+// SitemapsDue is when an origin of h is to be asked for its sitemaps again, with re-crawl. The zero
+// time means never.
 func (s *Ledger) SitemapsDue(h *Host) (t time.Time) {
 	if !s.Judge.Spec.Refreshes() || !s.Judge.ReadsSitemaps() || h.Queued == 0 && h.Stored == 0 {
 		return t
@@ -151,8 +152,8 @@ func (s *Ledger) SitemapsDue(h *Host) (t time.Time) {
 	return t
 }
 
-// SitemapsNext is when an origin that was asked for its sitemaps is asked again, if anything is:
-// when the next round begins, or without rounds after SitemapsAgain.
+// SitemapsNext is when an origin that was asked for its sitemaps is asked again, if it is: when the
+// next round begins, or without rounds after SitemapsAgain.
 func (s *Ledger) SitemapsNext(o *Origin) time.Time {
 	if next, rounds := s.Judge.Spec.NextRound(o.SitemapsAsked); rounds {
 		return next
@@ -160,19 +161,19 @@ func (s *Ledger) SitemapsNext(o *Origin) time.Time {
 	return o.SitemapsAsked.Add(SitemapsAgain)
 }
 
-// SitemapsAgain is how long after its sitemaps were asked for an origin is asked again, with
+// SitemapsAgain is the interval after which an origin is asked for its sitemaps again, with
 // re-crawl.
 const SitemapsAgain = 24 * time.Hour
 
 // Slower reports that the operator may have slowed h down while it was not in memory.
 func (s *Ledger) Slower(h *Host) bool { return h.paces != s.Meta.Paces }
 
-// evictedKey is where a host stands that rests until then (Unix ms).
+// evictedKey is the key of a host in BucketEvicted that is evicted until then (Unix ms).
 func evictedKey(until int64, id HostID) []byte {
 	return id.Append(binary.BigEndian.AppendUint64(make([]byte, 0, 12), uint64(max(until, 0))))
 }
 
-// evict takes a host that was visited out of memory. Until is zero for one that has nothing to do.
+// evict removes a visited host from memory. The zero time means that it has no work.
 func (s *Ledger) evict(h *Host, until time.Time) error {
 	var err error
 	if h.Evicted {
@@ -208,7 +209,7 @@ func (s *Ledger) dropEvicted(h *Host) error {
 	return s.Drop(BucketEvicted, evictedKey(h.until, h.ID))
 }
 
-// firstEvicted is the first host that rests with something to do, and until when; 0: there is none.
+// firstEvicted returns the evicted host whose work is due first, and when; 0: there is none.
 func firstEvicted(tx *bolt.Tx) (id HostID, until time.Time, err error) {
 	b := tx.Bucket(BucketEvicted)
 	if b == nil {
@@ -222,12 +223,12 @@ func firstEvicted(tx *bolt.Tx) (id HostID, until time.Time, err error) {
 	return r.ID, r.Until, err
 }
 
-// EvictedHost is a host that rests and has something to do.
+// EvictedHost is an evicted host with work.
 type EvictedHost struct {
 	ID     HostID
-	Until  time.Time // then it is woken
+	Until  time.Time // it is loaded then
 	Queued int64
-	Again  int64 // URLs that are to be asked for again some time
+	Again  int64 // URLs that will be fetched again some time
 }
 
 func decodeEvictedHost(k, v []byte) (r EvictedHost, err error) {
@@ -244,8 +245,8 @@ func decodeEvictedHost(k, v []byte) (r EvictedHost, err error) {
 	return r, err
 }
 
-// EachEvicted shows the hosts that rest and have something to do, those first whose time comes
-// first. Those that are in memory for the moment are not among them.
+// EachEvicted calls each for the evicted hosts with work, in the order of their times. Hosts that
+// are in memory at the moment are left out.
 func (s *Ledger) EachEvicted(each func(EvictedHost)) error {
 	b := s.Tx.Bucket(BucketEvicted)
 	if b == nil {
@@ -260,7 +261,7 @@ func (s *Ledger) EachEvicted(each func(EvictedHost)) error {
 	})
 }
 
-// Peek returns a host for reading, in memory or not, or nil. It is not taken into memory.
+// Peek returns a host for reading, or nil. A host that is not in memory is read but not loaded.
 func (s *Ledger) Peek(id HostID) (*Host, error) {
 	if h := s.ByID[id]; h != nil {
 		return h, nil
@@ -268,15 +269,16 @@ func (s *Ledger) Peek(id HostID) (*Host, error) {
 	return readHost(s.Tx, id)
 }
 
-// NextEvicted is when the rest of a host is over that rests with work, zero when there is none.
+// NextEvicted is when the first evicted host with work is due. The zero time means that there is
+// none.
 func (s *Ledger) NextEvicted() (until time.Time) {
 	if s.evicting {
-		_, until, _ = firstEvicted(s.Tx) // what is wrong with it Wake says
+		_, until, _ = firstEvicted(s.Tx) // Load reports errors in it
 	}
 	return until
 }
 
-// loadEvicted brings hosts into memory whose rest is over, or nearly, while there is room.
+// loadEvicted loads hosts that are due, or nearly, while memory is free.
 func (s *Ledger) loadEvicted(now time.Time) error {
 	for s.residentVisited() < maxVisited() {
 		if loaded, err := s.loadFirst(now.Add(evictAfter / 2)); err != nil || !loaded {
@@ -286,11 +288,11 @@ func (s *Ledger) loadEvicted(now time.Time) error {
 	return nil
 }
 
-// LoadDue brings a host into memory whose rest is over, whatever there is room for: somebody is
-// free to visit it, and nothing else is due. It reports whether there was one.
+// LoadDue loads a host that is due, even if memory is full. It is called when a fetcher is free and
+// no host in memory is due. It reports whether there was one.
 func (s *Ledger) LoadDue(now time.Time) (loaded bool, err error) { return s.loadFirst(now) }
 
-// loadFirst wakes the host whose rest is over first, if it is by then.
+// loadFirst loads the evicted host that is due first, if it is due by then.
 func (s *Ledger) loadFirst(by time.Time) (loaded bool, err error) {
 	if !s.evicting {
 		return false, nil
@@ -321,8 +323,8 @@ func (s *Ledger) loadEvictedHost(id HostID) error {
 	return nil
 }
 
-// ShiftEvicted moves what hosts at rest keep of time to a clock that was set by so much. Those in
-// memory go by the time that has passed.
+// ShiftEvicted shifts the stored times of evicted hosts after the clock was set by that much. Hosts
+// in memory are not affected by a change of the clock.
 func (s *Ledger) ShiftEvicted(by time.Duration) error {
 	if err := s.PutAway(); err != nil {
 		return err
@@ -331,8 +333,8 @@ func (s *Ledger) ShiftEvicted(by time.Duration) error {
 	return SeeEvicted(s.Tx, times.ShiftBy(by))
 }
 
-// LoadOverdue brings those hosts into memory that rest for longer than any does, because the clock
-// was wrong when they began to.
+// LoadOverdue loads hosts that are evicted for longer than evictMost, because the clock was wrong
+// when they were evicted.
 func (s *Ledger) LoadOverdue(now time.Time) error {
 	b := s.Tx.Bucket(BucketEvicted)
 	var ids []HostID
@@ -352,11 +354,11 @@ func (s *Ledger) LoadOverdue(now time.Time) error {
 	return nil
 }
 
-// SeeEvicted walks the times of hosts at rest.
+// SeeEvicted shows the times of evicted hosts to see.
 func SeeEvicted(tx *bolt.Tx, see times.See) error {
 	resting, blocks := tx.Bucket(BucketEvicted), tx.Bucket(bucketBlocks)
 	if resting == nil || blocks == nil {
-		return nil // a file from before there were any
+		return nil // a file from a version that evicted no hosts
 	}
 	for from := HostID(0); ; {
 		var hosts []*Host
@@ -389,7 +391,7 @@ func SeeEvicted(tx *bolt.Tx, see times.See) error {
 	}
 }
 
-// see shows all times of a host at rest, and reports whether any was changed.
+// see shows all times of an evicted host, and reports whether any was changed.
 func (h *Host) see(see times.See) (changed bool) {
 	note := func(at *time.Time, kind times.Kind) {
 		was := *at
@@ -405,7 +407,8 @@ func (h *Host) see(see times.See) (changed bool) {
 	return changed
 }
 
-// moveEvicted writes a host at rest whose times were changed; was is until when it rested.
+// moveEvicted writes an evicted host whose times were changed. was is the time until which it was
+// evicted before.
 func (h *Host) moveEvicted(blocks, resting *bolt.Bucket, was int64) error {
 	if err := blocks.Put(sleeperKey(h.ID), h.appendEvicted(nil)); err != nil || h.until == was {
 		return err

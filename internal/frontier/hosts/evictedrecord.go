@@ -10,17 +10,18 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// The record of a host that rests (evict.go) begins as a sleeper's does, with a byte of flags and
-// its name. What follows is one list of fields, by which it is both written and read.
+// The record of an evicted host that was visited (evict.go) begins like that of a host that was
+// never visited: with a byte of flags and its name. One list of fields follows, which is used for
+// both writing and reading.
 
-// The flags of a sleeper's record.
+// The flags of an evicted host's record.
 const (
 	sleeperClosed  = 1 << iota
-	sleeperVisited // it was visited: the rest is as fields has it
+	sleeperVisited // it was visited, and Host.fields defines the rest of the record
 )
 
-// plain reports that a host's record at rest holds all there is to know of h. Some things that few
-// hosts have are in none.
+// plain reports that the record of an evicted host (appendEvicted) can hold everything known of h.
+// Some rare properties have no field in that record.
 func (h *Host) plain() bool {
 	for i := range h.Origins {
 		o := &h.Origins[i]
@@ -42,7 +43,7 @@ func (h *Host) appendEvicted(b []byte) []byte {
 	return c.b
 }
 
-// decodeEvicted makes h, whose ID and Name are set, the host of the rest of such a record.
+// decodeEvicted reads the rest of such a record into h, whose ID and Name are set.
 func (h *Host) decodeEvicted(rest []byte) error {
 	c := recordCodec{s: Scanner{B: rest}, reading: true}
 	h.fields(&c)
@@ -105,7 +106,7 @@ func (o *Origin) fields(c *recordCodec, host canon.Host) {
 	c.int(&o.Again)
 	c.int(&o.AgainDue)
 	var past int64
-	for range 4 { // what came of hints stood here once: see package recrawl
+	for range 4 { // hints were stored here in older versions: see urls.Recrawl
 		c.int(&past)
 	}
 	c.time(&o.History.Fetched)
@@ -146,11 +147,11 @@ func (o *Origin) fields(c *recordCodec, host canon.Host) {
 	c.bool(&o.Twin)
 }
 
-// recordCodec writes the fields that it is shown, or reads them.
+// recordCodec writes the fields that it is given, or reads them.
 type recordCodec struct {
 	reading bool
-	b       []byte  // written
-	s       Scanner // what is left to be read
+	b       []byte  // written so far
+	s       Scanner // still to be read
 }
 
 func (c *recordCodec) uint(v *uint64) {
@@ -196,7 +197,7 @@ func (c *recordCodec) text(v *string) {
 	}
 }
 
-// bytes keeps no difference between nil and none.
+// bytes does not distinguish nil from empty.
 func (c *recordCodec) bytes(v *[]byte) {
 	s := string(*v)
 	if c.text(&s); c.reading && s != "" {
@@ -206,8 +207,8 @@ func (c *recordCodec) bytes(v *[]byte) {
 
 func (c *recordCodec) duration(v *time.Duration) { c.int((*int64)(v)) }
 
-// time keeps what JSON does: the moment, to the nanosecond. Those that no count of nanoseconds
-// holds are long past or never come.
+// time keeps the same precision as JSON: the moment, to the nanosecond. A time outside the range of
+// int64 nanoseconds becomes the earliest or the latest time.
 func (c *recordCodec) time(v *time.Time) {
 	var n int64
 	if !c.reading && !v.IsZero() {
@@ -228,7 +229,7 @@ func (c *recordCodec) visit(v *crawl.VisitID) {
 	c.uint(&v.N)
 }
 
-// place is the scheme and port of an origin.
+// place writes or reads the scheme and port of an origin.
 func (c *recordCodec) place(o *canon.Origin) {
 	https := o.Scheme == "https"
 	if c.bool(&https); c.reading {

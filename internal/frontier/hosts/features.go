@@ -8,15 +8,16 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
-// Features are those of one shard, and the errands they want.
+// Features are the features of one shard, and their auxiliary requests.
 type Features struct {
 	ledger *Ledger
 
-	ToAsk  []HostID // hosts whose origins a pass is to ask once more (asking.go)
-	askAll HostID   // and all from this one on; 0: it has no more to ask
-	asked  []func() // who wants to know when that pass is over
+	ToAsk []HostID // hosts whose origins the pass is to ask (asking.go)
+	// The pass also asks all hosts from this one on; 0: it does not, or not any more
+	askAll HostID
+	asked  []func() // called when the pass is over
 
-	// What features do, by kind and all in order.
+	// The features in order, and their kinds of auxiliary requests.
 	List  []Feature
 	Kinds map[crawl.AuxKind]AuxKind
 }
@@ -34,35 +35,35 @@ func (s *Features) Register(all []Feature) {
 	}
 }
 
-// Feature is a part of a shard that keeps something of its own beside the URLs. What it does not do
-// is nil. A feature stands in files of its own and is known to the others by its line in features
-// alone.
+// Feature is a part of a shard with state of its own, beside the URLs. Functions that it does not
+// need are nil. A feature has files of its own; other parts know it only by its line in the list of
+// features.
 type Feature struct {
-	// Aux are the kinds of errands that are its own.
+	// Aux are its kinds of auxiliary requests.
 	Aux map[crawl.AuxKind]AuxKind
-	// Ask asks an origin for what the feature wants to know of it, unless that was done lately
+	// Ask sends the requests to an origin that the feature wants, unless that was done lately
 	// (AskOrigin).
 	Ask func(h *Host, i int, now time.Time) error
-	// MirrorChanged follows an origin's becoming a mirror, or none any more. It is asked
-	// afterwards.
+	// MirrorChanged is called after an origin has become a mirror, or has ceased to be one.
 	MirrorChanged func(h *Host, i int, now time.Time) error
-	// Respec follows another spec, and begins with the one the file is opened with.
+	// Respec is called when the spec has changed, and once for the spec with which the file is
+	// opened.
 	Respec func() error
-	// Load reads what it keeps in memory, after the file was opened, and again after its times
-	// there were moved.
+	// Load reads the feature's data in memory, after the file was opened, and again after the times
+	// there were shifted.
 	Load func(now time.Time) error
-	// Upkeep does what is due by the clock.
+	// Upkeep does periodic work that is due.
 	Upkeep func(now time.Time) error
-	// Pass is what it does to all hosts or URLs, in stretches.
+	// Pass is the feature's pass over all hosts or URLs.
 	Pass Pass
-	// Times walks the times it keeps in the file (package times).
+	// Times walks the feature's times in the file (package times).
 	Times times.In
-	// Past says that nothing follows from those times: they stay when the clock is set, since they
-	// are many.
+	// Past says that nothing depends on these times. They are not shifted when the clock is set,
+	// because they are many.
 	Past bool
 }
 
-// Load has the features read what they keep in memory.
+// Load calls Load of all features.
 func (s *Features) Load(now time.Time) error {
 	for i := range s.List {
 		if load := s.List[i].Load; load != nil {
@@ -74,7 +75,7 @@ func (s *Features) Load(now time.Time) error {
 	return nil
 }
 
-// Upkeep has the features do what is due by the clock.
+// Upkeep calls Upkeep of all features.
 func (s *Features) Upkeep(now time.Time) error {
 	for i := range s.List {
 		if upkeep := s.List[i].Upkeep; upkeep != nil {
@@ -86,7 +87,7 @@ func (s *Features) Upkeep(now time.Time) error {
 	return nil
 }
 
-// Respec has the features follow another spec.
+// Respec calls Respec of all features.
 func (s *Features) Respec() error {
 	for i := range s.List {
 		if respec := s.List[i].Respec; respec != nil {
@@ -98,11 +99,11 @@ func (s *Features) Respec() error {
 	return nil
 }
 
-// MirrorChanged has the features follow an origin's becoming a mirror, or none any more.
+// MirrorChanged calls MirrorChanged of all features.
 func (s *Features) MirrorChanged(h *Host, i int, now time.Time) error {
 	for j := range s.List {
-		if turned := s.List[j].MirrorChanged; turned != nil {
-			if err := turned(h, i, now); err != nil {
+		if changed := s.List[j].MirrorChanged; changed != nil {
+			if err := changed(h, i, now); err != nil {
 				return err
 			}
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// RobotsFile is the parsed copy of an origin's robots.txt, or one that allows all
-// when there is none.
+// RobotsFile parses the stored robots.txt of an origin. It returns a file that allows everything if
+// there is none.
 func (s *Ledger) RobotsFile(h *Host, o *Origin) *robots.File {
 	if o.Copy != crawl.RobotsParsed {
 		return new(robots.File)
@@ -26,194 +26,199 @@ func (s *Ledger) RobotsFile(h *Host, o *Origin) *robots.File {
 	return robots.Parse(RobotsCopy(s.Tx, h.ID, o.Origin))
 }
 
-// RobotsOrigin is an origin as package robots names it.
+// RobotsOrigin converts an origin to the type of package robots.
 func RobotsOrigin(o canon.Origin) robots.Origin {
 	return robots.Origin{Scheme: o.Scheme, Host: strings.Trim(string(o.Host), "[]"), Port: o.Port}
 }
 
-// DueAddress is the DueReason of a host that waits because other hosts at its address keep that
-// busy. That is our own doing, so it never counts as held.
+// DueAddress is the DueReason of a host that waits because other hosts use the same IP address. We
+// cause this wait ourselves, so the host never counts as postponed by its site.
 const DueAddress = "address"
 
-// Host is what a shard keeps of one host: about 1 KiB with its origins, in memory if it is being
-// visited or is to be soon (residence.go, evict.go). Its URLs are on disk.
-// The exported fields are its record in the file.
+// Host is what a shard knows of one host: about 1 KiB with its origins. It is in memory while it is
+// being visited or is to be visited soon (residence.go, evict.go). Its URLs are on disk. The
+// exported fields are its record in the file.
 type Host struct {
 	ID   HostID     `json:"id"`
 	Name canon.Host `json:"name"`
 
 	Origins []Origin `json:"origins,omitempty"`
-	// URLs in class Queued, those that wait for another attempt included
+	// URLs in class Queued, including those that wait for another attempt
 	Queued  int64 `json:"queued,omitempty"`
-	Later   int64 `json:"later,omitempty"`   // of them, those that wait
+	Later   int64 `json:"later,omitempty"`   // of the queued, those that wait for another attempt
 	Stored  int64 `json:"stored,omitempty"`  // pages stored, for --max-pages-per-host
-	Failed  int64 `json:"failed,omitempty"`  // URLs that have, as far as that was counted
+	Failed  int64 `json:"failed,omitempty"`  // URLs that failed, as far as this was counted
 	Fetched int64 `json:"fetched,omitempty"` // requests sent, probes included
 
-	// Due is the earliest start of the next request, durably: the delay after the last response, or
-	// what Retry-After asked.
+	// Due is the earliest start of the next request, and survives a restart: the delay after the
+	// last response, or the time that Retry-After named.
 	Due time.Time `json:"due,omitzero"`
-	// "retry-after" or "address" while that is what Due stands for
+	// "retry-after" or "address" if that determined Due
 	DueReason string        `json:"due_reason,omitempty"`
-	Delay     time.Duration `json:"delay,omitempty"` // in force at the end of the last visit
+	Delay     time.Duration `json:"delay,omitempty"` // delay in force at the end of the last visit
 	// How often the adaptive delay has doubled.
-	Backoff  int           `json:"backoff,omitempty"`
-	Private  bool          `json:"private,omitempty"`  // the address dialled last was private
-	Response time.Duration `json:"response,omitempty"` // smoothed time per request, for the ETA
-	Last     crawl.VisitID `json:"last,omitzero"`      // the newest visit that told of itself
-	Reported Reported      `json:"told,omitzero"`      // what that told, until its end is applied
+	Backoff int `json:"backoff,omitempty"`
+	// The address of the last connection was private
+	Private  bool          `json:"private,omitempty"`
+	Response time.Duration `json:"response,omitempty"` // smoothed time per request, for estimates
+	Last     crawl.VisitID `json:"last,omitzero"`      // the newest visit that reported a result
+	// What that visit reported, until its end is applied
+	Reported Reported `json:"told,omitzero"`
 
-	// Its domain has too many names: its URLs are refused (domains.go).
+	// The domain has too many host names: URLs of this host are refused (domains.go).
 	Closed bool `json:"closed,omitempty"`
-	// URLs that are refused without a request, as far as that was counted
+	// URLs that are refused without a request, as far as this was counted
 	Refused int64 `json:"refused,omitempty"`
-	LeftOut int64 `json:"left_out,omitempty"` // links left out because too many URLs wait
+	LeftOut int64 `json:"left_out,omitempty"` // links left out because too many URLs are queued
 
-	Sitemaps    int `json:"sitemaps,omitempty"`     // kept of this host
+	Sitemaps    int `json:"sitemaps,omitempty"`     // number of sitemaps stored for this host
 	SitemapsDue int `json:"sitemaps_due,omitempty"` // of them, those that are to be read
-	// SitemapsForeign are those kept that other hosts vouch for. When the last of them was read and
-	// how many URLs it named says when the next may be.
+	// SitemapsForeign is the number of stored sitemaps that other hosts' robots.txt names. The time
+	// when the last of them was read, and the number of its URLs, determine when the next may be
+	// read.
 	SitemapsForeign int       `json:"sitemaps_foreign,omitempty"`
 	ForeignRead     time.Time `json:"foreign_read,omitzero"`
 	ForeignEntries  int       `json:"foreign_entries,omitempty"`
 
-	// Requests that are kept (package timeline), about.
+	// Number of requests that schedule.Timeline stores, approximately.
 	Timeline int `json:"timeline,omitempty"`
 
-	Aux             []crawl.AuxRequest `json:"-"` // wanted under this host's visit
+	// Auxiliary requests that are to be sent to this host
+	Aux             []crawl.AuxRequest `json:"-"`
 	Visit           *Visit             `json:"-"` // the outstanding one, or nil
-	Quota           quota              `json:"-"` // whose turn it is
-	TooManySitemaps bool               `json:"-"` // said so
+	Quota           quota              `json:"-"` // which kind of work gets the next visit
+	TooManySitemaps bool               `json:"-"` // a warning about this was logged
 
-	// URLs found since the first of its own was done, and URLs done, the older ones counting less:
+	// URLs found since the first URL of this host was done, and URLs done. Older ones count less:
 	// see Grows.
 	Grew   float64 `json:"-"`
 	Ended  float64 `json:"-"`
-	Few    int64   `json:"-"` // sitemaps are read while fewer URLs are queued: see sitemaps.FewWait
+	Few    int64   `json:"-"` // while fewer URLs are queued, sitemaps are read
 	Domain *Domain `json:"-"`
-	// Never visited, and among the few of those that are kept in memory (residence.go).
+	// The host was never visited, and is one of the few such hosts in memory (residence.go).
 	Fresh   bool `json:"-"`
-	Evicted bool `json:"-"` // its record is a sleeper's
+	Evicted bool `json:"-"` // the record in the file is that of an evicted host
 
 	At    int       `json:"-"` // index in the schedule's heap, -1 when not in it
 	When  time.Time `json:"-"` // the time it is scheduled for
 	dirty bool      // differs from its record
 
-	Misplaced bool `json:"-"` // may belong elsewhere in the schedule: see shard.misplaced
+	Misplaced bool `json:"-"` // its position in the schedule may be wrong: see Ledger.Unschedule
 
-	// Of one at rest (evict.go): until when, as it stands in BucketEvicted (Unix ms, 0: not there),
-	// and Meta.Paces when it began to.
+	// For an evicted host (evict.go): the time until which it is evicted, as in BucketEvicted (Unix
+	// ms,
 	until  int64
 	paces  uint64
-	pinned bool // in memory, whatever there is room for
+	pinned bool // must stay in memory, however many hosts there are
 	idle   bool // in Ledger.idle
-	older  bool // was never awake: whether it was slowed down before is not known
+	older  bool // was never in memory: it is unknown whether the operator slowed it down before
 }
 
-// Origin is what is kept per (scheme, port) of a host: its robots.txt and its share of the queue.
+// Origin is what a shard knows of one scheme and port of a host: its robots.txt and its queue.
 type Origin struct {
 	Origin canon.Origin `json:"origin"`
 	Ready  int64        `json:"ready,omitempty"` // URLs in the queue bucket
 
 	Again int64 `json:"again,omitempty"` // URLs in the again bucket
-	// When the first of them is due (Unix s); 0: to be looked for.
+	// When the first of them is due (Unix s); 0: unknown, to be looked up.
 	AgainDue int64 `json:"again_due,omitempty"`
 
-	// History is when robots.txt was had, or not; Copy what the last success was (Parsed: Digest
-	// names the stored body).
+	// History records when robots.txt was fetched and when that failed. Copy is the last success;
+	// for RobotsParsed, Digest identifies the stored body.
 	History    robots.History    `json:"history,omitzero"`
 	Copy       crawl.RobotsState `json:"copy,omitempty"`
 	Digest     []byte            `json:"digest,omitempty"`
-	Status     int               `json:"status,omitempty"` // of the last answer
+	Status     int               `json:"status,omitempty"` // of the last response
 	Reason     string            `json:"reason,omitempty"` // of the last failure, for people
 	CrawlDelay time.Duration     `json:"crawl_delay,omitempty"`
 	HasDelay   bool              `json:"has_delay,omitempty"`
 	ETag       string            `json:"etag,omitempty"`
 	LastMod    string            `json:"last_modified,omitempty"`
 
-	// Robots-pending: the URL asked on another host.
+	// RobotsPending: the URL requested on another host.
 	PendingOn string    `json:"pending_on,omitempty"`
 	PendingAt time.Time `json:"pending_at,omitzero"`
 	Redirects int       `json:"hops,omitempty"`
 
-	Visit crawl.VisitID `json:"visit,omitzero"` // the newest that told of this robots.txt
+	Visit crawl.VisitID `json:"visit,omitzero"` // the newest visit that reported this robots.txt
 
-	// When the sitemaps it names were asked for last.
+	// When the sitemaps that it names were requested last.
 	SitemapsAsked time.Time `json:"sitemaps_asked,omitzero"`
-	// And the first bytes of the digest of what it said then, with the scope's hash.
+	// The first bytes of a digest of the robots.txt of that time, with the scope's hash.
 	SitemapsOf []byte `json:"sitemaps_of,omitempty"`
 
-	Cleans bool         `json:"cleans,omitempty"` // the copy has Clean-param lines
-	Agents bool         `json:"agents,omitempty"` // and names servers for mobile agents
-	Uses   bool         `json:"uses,omitempty"`   // and speaks of the use of its pages
-	Clean  *robots.File `json:"-"`                // the copy, parsed when first needed for them
+	Cleans bool `json:"cleans,omitempty"` // the copy has Clean-param lines
+	Agents bool `json:"agents,omitempty"` // the copy names servers for mobile agents
+	Uses   bool `json:"uses,omitempty"`   // the copy states how pages may be used
+	// The copy, parsed when Clean-param is first needed
+	Clean *robots.File `json:"-"`
 
 	Data       crawl.ProbeState `json:"data,omitempty"` // of /data.txt
 	DataDue    time.Time        `json:"data_due,omitzero"`
 	DataReason string           `json:"data_reason,omitempty"`
-	// ProbePending: the URL asked on another host
+	// ProbePending: the URL requested on another host
 	DataOn string `json:"data_on,omitempty"`
 
-	// /rupinfo.txt is not asked for before; what is known of a site that has one is
-	// in package rupsites
+	// /rupinfo.txt is not requested before this time. Package rupsites stores what is known of a
+	// site that has one.
 	RUPDue time.Time `json:"rup_due,omitzero"`
 
-	// Rights are the files that say more of the use of its pages: crawl.MaxAparts at most, of which
-	// the texts are kept beside that of robots.txt.
+	// Rights are the rights files of the origin, at most crawl.MaxAparts. Their texts are stored
+	// beside that of robots.txt.
 	Rights []RightsFile `json:"apart,omitempty"`
 
-	// SecurityTxt is nil until it was asked for, and never changed in place. It is not asked for
-	// before SecurityTxtDue.
+	// SecurityTxt is nil until security.txt was requested. It is replaced, never changed in place.
+	// No request is sent before SecurityTxtDue.
 	SecurityTxt    *crawl.SecurityTxt `json:"security_txt,omitempty"`
 	SecurityTxtDue time.Time          `json:"security_txt_due,omitzero"`
-	// LLMSTxt and LLMSTxtDue are the same of its llms.txt.
+	// LLMSTxt and LLMSTxtDue are the same for llms.txt.
 	LLMSTxt    *crawl.LLMSTxt `json:"llms_txt,omitempty"`
 	LLMSTxtDue time.Time      `json:"llms_txt_due,omitzero"`
 
 	Mirror *mirror.Record `json:"mirror,omitempty"`
-	// Where the page asked for last has moved for good, its path kept.
+	// The origin to which the page requested last has moved permanently, with the same path.
 	MovedTo canon.Origin `json:"moved_to,omitzero"`
-	Moved   uint32       `json:"moved,omitempty"` // pages in a row that have moved there
-	Led     int64        `json:"led,omitempty"`   // URLs that redirects of other hosts led to
-	// Its name with or without www. was asked after.
+	Moved   uint32       `json:"moved,omitempty"` // number of pages in a row that have moved there
+	Led     int64        `json:"led,omitempty"`   // URLs to which redirects of other hosts led
+	// The name with or without "www." was requested as well.
 	Twin bool `json:"twin,omitempty"`
-	// TwinOut is the spec, as Meta.Spec, by which that name is out of scope.
+	// TwinOut is the spec, as in Meta.Spec, by which that name is out of scope.
 	TwinOut string `json:"-"`
 }
 
-// Reported is what a visit has told of itself so far, and what the host's counts have of it
-// therefore. Outcomes tell sums, and each adds what it has more of: nothing if it comes twice, or
-// late.
+// Reported is what a visit has reported so far, and what the host's counts therefore include.
+// Outcomes report sums, and each adds only the difference to what was reported before. An outcome
+// that arrives twice or late therefore adds nothing.
 type Reported struct {
-	Open     bool  `json:"open,omitempty"` // its end was not applied
+	Open     bool  `json:"open,omitempty"` // the end of the visit was not applied yet
 	Requests int   `json:"requests,omitempty"`
 	Bytes    int64 `json:"bytes,omitempty"`
-	Trouble  bool  `json:"trouble,omitempty"` // the host's delay was doubled for it
+	Trouble  bool  `json:"trouble,omitempty"` // the host's delay was doubled because of this visit
 }
 
-// growthOf is about of how many URLs done last it is remembered what they led to.
+// growthOf is the approximate number of finished URLs over which growth is measured.
 const growthOf = 8
 
-// Found notes that a URL of h was queued for the first time. What was found before a URL of its own
-// was done counts for nothing: a host is mostly begun with its index, whose many links say nothing
-// about the pages they lead to.
+// Found notes that a URL of h was queued for the first time. URLs found before the first URL of the
+// host itself was done do not count: most hosts begin with an index, and its many links say nothing
+// about the number of links on the pages that it leads to.
 func (h *Host) Found() {
 	if h.Ended > 0 {
 		h.Grew++
 	}
 }
 
-// Done notes that a URL of h was asked for and is queued no more.
+// Done notes that a URL of h was requested and is no longer queued.
 func (h *Host) Done() {
 	h.Grew *= 1 - 1./growthOf
 	h.Ended = h.Ended*(1-1./growthOf) + 1
 }
 
-// Grows reports that h's queue grows faster than it is worked off, so that nobody knows how long it
-// is going to be.
+// Grows reports that h's queue grows faster than it is processed, so that its final length cannot
+// be estimated.
 func (h *Host) Grows() bool { return h.Ended > 0 && h.Grew > h.Ended }
 
-// Times shows what the host and its origins keep of time.
+// Times shows all times of the host and its origins to see.
 func (h *Host) Times(see times.See) {
 	see(&h.Due, times.Waits)
 	see(&h.ForeignRead, times.Happened)
@@ -237,8 +242,8 @@ func (h *Host) Times(see times.See) {
 	}
 }
 
-// OriginOf returns the index of o among h's origins, adding it when new. Past MaxOrigins it says
-// no, and the URL is refused by the caller.
+// OriginOf returns the index of o among h's origins, and adds it when it is new. If h has
+// MaxOrigins already it returns false, and the caller refuses the URL.
 func (s *Ledger) OriginOf(h *Host, o canon.Origin) (uint8, bool) {
 	for i := range h.Origins {
 		if h.Origins[i].Origin == o {
@@ -248,13 +253,13 @@ func (s *Ledger) OriginOf(h *Host, o canon.Origin) (uint8, bool) {
 	if len(h.Origins) >= MaxOrigins {
 		return 0, false
 	}
-	o.Host = h.Name // o's own is a piece of the message it came in, and would keep all of it
+	o.Host = h.Name // a substring of the message would keep the whole message in memory
 	h.Origins = append(h.Origins, Origin{Origin: o})
 	s.MarkDirty(h)
 	return uint8(len(h.Origins) - 1), true
 }
 
-// MaxOrigins bounds the ports of one host that are looked at: a page may name 65,535.
+// MaxOrigins limits the ports per host, because a page may name 65,535 of them.
 const MaxOrigins = 64
 
 func (h *Host) save(tx *bolt.Tx) error {
@@ -265,10 +270,10 @@ func (h *Host) save(tx *bolt.Tx) error {
 	return tx.Bucket(BucketHosts).Put(h.ID.Append(nil), v)
 }
 
-// LoadHosts takes the hosts of a file just opened into memory that are awake in it, up to how many
-// may be. It counts the hosts of each domain if the file is from before that was done.
+// LoadHosts reads the records of resident hosts of a file just opened into memory, up to the
+// limits. It counts the hosts of each domain if the file is from a version that did not.
 func (s *Ledger) LoadHosts() error {
-	s.sleepers, s.evicting = true, true // at first sight
+	s.sleepers, s.evicting = true, true // until the buckets are found to be empty
 	err := LoadHosts(s.Tx, func(h *Host) error {
 		if !s.Meta.Counted {
 			if err := s.countDomains(h); err != nil {
@@ -301,7 +306,7 @@ func (s *Ledger) LoadHosts() error {
 	return err
 }
 
-// LoadHosts reads every host record of a file, but for those of sleepers.
+// LoadHosts reads every host record of a file, except those of evicted hosts.
 func LoadHosts(tx *bolt.Tx, each func(*Host) error) error {
 	return tx.Bucket(BucketHosts).ForEach(func(k, v []byte) error {
 		h := &Host{At: -1}
@@ -312,26 +317,26 @@ func LoadHosts(tx *bolt.Tx, each func(*Host) error) error {
 	})
 }
 
-// RobotsKey is the key of the robots.txt of an origin.
+// RobotsKey is the key of an origin's robots.txt.
 func RobotsKey(id HostID, o canon.Origin) []byte {
 	return append(id.Append(nil), o.String()...)
 }
 
-// RobotsCopy returns the stored robots.txt of an origin, a slice of the
-// transaction's memory, or nil.
+// RobotsCopy returns the stored robots.txt of an origin, or nil. The slice belongs to the
+// transaction.
 func RobotsCopy(tx *bolt.Tx, id HostID, o canon.Origin) []byte {
 	return tx.Bucket(BucketRobots).Get(RobotsKey(id, o))
 }
 
-// MaxAttempts is how often a URL is tried before it counts as failed.
+// MaxAttempts is the number of attempts after which a URL counts as failed.
 const MaxAttempts = crawl.MaxAttempts
 
-// KeyHost is the host a key begins with.
+// KeyHost is the host id with which a key begins.
 func KeyHost(key []byte) HostID { return HostID(binary.BigEndian.Uint32(key)) }
 
-// HostsFrom returns up to n hosts in the order of their names, from one on (nil: the first), and
-// the name to go on from, nil at the end. Those that are closed are not among them, and those that
-// sleep are not taken into memory: they are for reading.
+// HostsFrom returns up to n hosts in the order of their names, beginning with the name from (nil:
+// the first), and the name with which to continue, nil at the end. Closed hosts are left out.
+// Evicted hosts are read but not loaded, so the caller must not change them.
 func (s *Ledger) HostsFrom(from []byte, n int) (hosts []*Host, next []byte, err error) {
 	c := s.Tx.Bucket(bucketNames).Cursor()
 	looked := 0
@@ -354,16 +359,16 @@ func (s *Ledger) HostsFrom(from []byte, n int) (hosts []*Host, next []byte, err 
 	return hosts, slices.Clone(k), nil
 }
 
-// HostsNumbered calls each for up to n hosts with numbers from one on, in the order of those, and
-// returns the number to go on from, 0 at the end. Hosts that are closed are not among them. Those
-// that sleep are among them if asleep is set; they are not taken into memory, and are for reading
-// until each returns.
-func (s *Ledger) HostsNumbered(from HostID, n int, asleep bool, each func(*Host)) (next HostID, err error) {
+// HostsNumbered calls each for up to n hosts in the order of their numbers, beginning with from,
+// and returns the number with which to continue, 0 at the end. Closed hosts are left out. Evicted
+// hosts are included if evicted is set. They are not loaded: each must not change them, nor keep
+// them after it returns.
+func (s *Ledger) HostsNumbered(from HostID, n int, evicted bool, each func(*Host)) (next HostID, err error) {
 	end := HostID(s.Meta.NextHost)
 	var sleepers *bolt.Cursor
 	var k, v []byte
 	var sleeper Host
-	if asleep {
+	if evicted {
 		sleepers = s.Tx.Bucket(bucketBlocks).Cursor()
 		k, v = nextSleeper(sleepers, sleeperKey(from))
 	}
@@ -374,11 +379,11 @@ func (s *Ledger) HostsNumbered(from HostID, n int, asleep bool, each func(*Host)
 		}
 		h := s.ByID[id]
 		switch {
-		case h != nil || !asleep:
+		case h != nil || !evicted:
 		case k != nil && KeyHost(k) == id:
 			h = &sleeper
 			err = h.decodeSleeper(id, v)
-		default: // of an older file, or read by a Reader; or a number that was given up
+		default: // of an older file, read by a Reader, or an unused number
 			h, err = readHost(s.Tx, id)
 		}
 		if err != nil {
@@ -394,8 +399,8 @@ func (s *Ledger) HostsNumbered(from HostID, n int, asleep bool, each func(*Host)
 	return id, nil
 }
 
-// nextSleeper goes to the first record of a host that was never visited from a key on; nil: from
-// where the cursor stands on.
+// nextSleeper goes to the next record of an evicted host, beginning with the key from; nil: after
+// the cursor's position.
 func nextSleeper(c *bolt.Cursor, from []byte) (k, v []byte) {
 	if from == nil {
 		k, v = c.Next()
@@ -403,7 +408,7 @@ func nextSleeper(c *bolt.Cursor, from []byte) (k, v []byte) {
 		k, v = c.Seek(from)
 	}
 	for n := 0; len(k) > 4 && k[4] != kindSleeper; n++ {
-		if n%8 < 4 { // most have little
+		if n%8 < 4 { // most hosts have few records between
 			k, v = c.Next()
 		} else if id := KeyHost(k) + 1; id != 0 {
 			k, v = c.Seek(sleeperKey(id))
@@ -414,15 +419,15 @@ func nextSleeper(c *bolt.Cursor, from []byte) (k, v []byte) {
 	return k, v
 }
 
-// Link is one link on its way into the seen set.
+// Link is one link that is being looked up in the seen set.
 type Link struct {
 	URL   canon.URL
 	Hash  uint64 // as SeenHash
-	Left  bool   // Left out
+	Left  bool   // true: it is left out
 	Host  *Host
 	Order uint64
-	I     int   // in crawl.Links
-	Mod   int64 // as there, if that matters
+	I     int   // index in crawl.Links
+	Mod   int64 // as in crawl.Links, if it matters
 }
 
 // LeaveOut marks a link that is not recorded, because too many URLs of its host wait.
@@ -431,8 +436,8 @@ func (l *Link) LeaveOut() { l.Left = true }
 // Renumber gives the link another number of acceptance.
 func (l *Link) Renumber(order uint64) { l.Order = order }
 
-// HostOf returns the host of that name, making it when it is new. What visits, outcomes and errands
-// name is not bounded here.
+// HostOf returns the host of that name, and makes it when it is new. The limit of names per domain
+// does not apply to hosts that visits, outcomes and auxiliary requests name.
 func (s *Ledger) HostOf(name canon.Host) (*Host, error) {
 	if h, err := s.HostNamed(name); h != nil || err != nil {
 		return h, err
@@ -440,10 +445,10 @@ func (s *Ledger) HostOf(name canon.Host) (*Host, error) {
 	return s.NewHost(name, false)
 }
 
-// KnownHosts is how many hosts are known, without those that are closed.
+// KnownHosts is the number of known hosts without closed ones.
 func (s *Ledger) KnownHosts() int64 { return int64(s.Meta.NextHost) - s.Meta.Closed }
 
-// OriginIndex returns where o is among its host's origins.
+// OriginIndex returns the index of o among the host's origins.
 func (h *Host) OriginIndex(o canon.Origin) (int, bool) {
 	i := slices.IndexFunc(h.Origins, func(have Origin) bool { return have.Origin == o })
 	return i, i >= 0

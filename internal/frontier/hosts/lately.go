@@ -6,39 +6,40 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A link to another host names one that is mostly not in memory. Which number it has and which
-// domain it is of stand in two more places of the file, in the order of names, so that each link
-// would have pages looked at that nothing else is on. So both are kept of the hosts that left
-// memory lately. They need no care: a host's number never changes and is given to no other, a
-// domain in memory is what its record will be, and whatever else there is of a host is read from
-// its record as before. After a transaction that failed the file is opened anew, with a new Ledger.
+// Most links to other hosts name a host that is not in memory. Its number and its domain are stored
+// in two other places of the file, in the order of names, so each link would read two pages that
+// are needed for nothing else. This file therefore caches both for hosts that were evicted lately.
+// The cache needs no invalidation: a host's number never changes and is never reused, a domain in
+// memory is always current, and everything else about a host is still read from its record. After a
+// failed transaction the file is opened again with a new Ledger.
 
-// LatelyFor is how many hosts are kept for each that may be awake: 8,192 of a shard, with their
-// domains 227 bytes each where names are short, 1.9 MB, and 530 where they are as long as may be.
+// LatelyFor is the number of cached hosts for each host that may be resident: 8,192 per shard. Each
+// takes 227 bytes with its domain if names are short, 1.9 MB in all, and 530 if they have the
+// maximum length.
 const LatelyFor = 8
 
-// latelyWays is how many places there are for each hash of a name.
+// latelyWays is the number of slots for each hash of a name.
 const latelyWays = 4
 
 var latelySeed = maphash.MakeSeed()
 
-// lately is the hosts that left memory lately. It compares whole names: what it says is certain.
+// lately caches hosts that were evicted lately. It compares whole names, so a hit is certain.
 type lately struct{ slots []latelySlot }
 
 type latelySlot struct {
-	name   canon.Host // "": nobody's
+	name   canon.Host // "": the slot is free
 	id     HostID
-	domain *Domain // in memory as long as it stands here
+	domain *Domain // stays in memory as long as the slot refers to it
 }
 
-// set returns the places where a host of that name may be, and which of them a newcomer takes.
+// set returns the slots where a host of that name may be, and the one to reuse if all are taken.
 func (l *lately) set(name canon.Host) (set []latelySlot, next int) {
 	h := maphash.String(latelySeed, string(name))
 	at := h % uint64(len(l.slots)/latelyWays) * latelyWays
 	return l.slots[at : at+latelyWays], int(h>>40) % latelyWays
 }
 
-// find returns what is kept of a host, or nil.
+// find returns the entry of a host, or nil.
 func (l *lately) find(name canon.Host) *latelySlot {
 	if l.slots == nil {
 		return nil
@@ -52,7 +53,7 @@ func (l *lately) find(name canon.Host) *latelySlot {
 	return nil
 }
 
-// keepLately keeps of a host that leaves memory what finds it again.
+// keepLately adds a host that is being evicted to the cache.
 func (s *Ledger) keepLately(h *Host) {
 	if h.Domain == nil || s.lately.find(h.Name) != nil {
 		return

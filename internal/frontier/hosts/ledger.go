@@ -16,79 +16,84 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Ledger is the books of one shard. All its methods expect Mu held unless they say otherwise; a
-// Reader has one whose file is read only.
+// Ledger is the state of one shard. The caller of its methods must have locked Mu, unless a
+// method's comment says otherwise. The file of a Reader's Ledger is read-only.
 type Ledger struct {
 	ID       int
 	Path     string
 	Log      *slog.Logger
 	CrawlLog io.Writer // the crawl log, or nil
 	Epoch    uint64
-	Valid    func() bool // may we act as the owner now
+	Valid    func() bool // reports whether we may act as the owner now
 
 	Mu sync.Mutex // guards everything below
 
-	// The file, and how far its owner is with it.
+	// The file, and how far its owner has got with it.
 	DB      *boltfile.File
 	Tx      *bolt.Tx
 	blocks  blocks // of Tx (blocks.go)
 	Meta    Meta
-	Saved   []byte // m as it was committed last
-	Changes int    // written, or to be written, since then
+	Saved   []byte // Meta as it was committed last
+	Changes int    // number of writes, done or due, since then
 	Phase   Phase
 	At      time.Time // the broker's time of the event being applied; zero between events
 
-	// What URLs are judged by.
+	// The settings by which URLs are accepted or refused.
 	Judge judge.Judge
 
 	// Hosts in memory (residence.go) and their domains (domains.go).
 	Hosts    map[canon.Host]*Host
 	ByID     map[HostID]*Host
-	dirty    []*Host  // they differ from their records
-	loaded   []*Host  // taken into memory since the last commit
-	resident int      // how many were never visited
-	staying  int      // how many were, and may not rest
-	idle     []*Host  // in memory since there was room; some may have left it since
-	evicting bool     // hosts with work may rest on disk
-	sleepers bool     // hosts with work may sleep on disk
-	ToSleep  []HostID // hosts of an older file that are still to be put there
-	lately   lately   // hosts that left memory (lately.go)
+	dirty    []*Host // hosts that differ from their records
+	loaded   []*Host // hosts loaded since the last commit
+	resident int     // number of hosts in memory that were never visited
+	staying  int     // number of hosts in memory that were visited and must not be evicted
+	// Evictable hosts that stay because memory is free; some may have been evicted since
+	idle     []*Host
+	evicting bool     // BucketEvicted may have entries
+	sleepers bool     // BucketWaiting may have entries
+	ToSleep  []HostID // hosts of an older file that are still to be evicted
+	lately   lately   // hosts that were evicted lately (lately.go)
 
 	Domains      map[string]*Domain
 	dirtyDomains []*Domain
-	looseDomains []*Domain // perhaps no longer needed in memory
+	looseDomains []*Domain // domains that may no longer be needed in memory
 
 	// When a host may be visited next.
-	Due       Schedule
-	Misplaced []*Host // to be put in their places in due; some may have left memory since
+	Due Schedule
+	// Hosts whose position in Due must be updated; some may have been evicted since
+	Misplaced []*Host
 
-	VisitN uint64 // of the last one
+	VisitN uint64 // number of the last visit granted
 	Budget *budget.Budget
-	Spent  time.Time // no page is granted before: the budget had no room
+	Spent  time.Time // no page is granted before this time, because the budget was used up
 
-	CopySoon bool // one is due whatever the log holds
+	CopySoon bool // a checkpoint is due, whatever the log holds
 
-	Aliases []crawl.Page // what to tell the indexer then
+	Aliases []crawl.Page // alias updates to send to the indexer then
 
-	// What is owed to other shards and to the indexer.
-	Outbox       []OutMessage   // not yet sent, in order
-	pendingBytes int            // bytes of them
-	crammed      bool           // they were too many at the last commit
-	forward      map[int][]byte // links of this transaction for other shards, as one event for each
-	CommittedTo  uint64         // outbox number up to which the commit is done
-	sent         []uint64       // sent, to be deleted with the next commit
+	// Messages to other shards and to the indexers that were not sent yet.
+	Outbox       []OutMessage // not yet sent, in order
+	pendingBytes int          // total size of Outbox
+	crammed      bool         // Outbox was too large at the last commit
+	// Links found in this transaction for other shards, as one event for each shard
+	forward     map[int][]byte
+	CommittedTo uint64   // outbox number up to which the commit is done
+	sent        []uint64 // messages that were sent, to be deleted with the next commit
 	// Signalled when the outbox may have something committed to send: events, pages.
 	EventsOut, PagesOut chan struct{}
 
 	hooks Hooks
 
 	// For people.
-	Lines    []byte                    // crawl log lines of this transaction
-	repeated time.Time                 // of the oldest that the crawl log may have; zero: none
-	without  func(lines []byte) []byte // leaves those out; nil: not read yet
-	Rate     Rate                      // of URLs finished
-	// Of requests sent.
+	Lines []byte // crawl log lines of this transaction
+	// Time of the oldest line that the crawl log may already contain; zero: none
+	repeated time.Time
+	// Removes the lines that the crawl log contains; nil: not read yet
+	without func(lines []byte) []byte
+	Rate    Rate // URLs finished
+	// Requests sent.
 	Requests Rate
-	Summary  Summary        // of all hosts, kept for a while
+	Summary  Summary        // of all hosts; it is reused for a while
 	Metrics  *store.Metrics // nil in a Reader
 }

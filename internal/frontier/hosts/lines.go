@@ -8,11 +8,12 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// AppendJSON quotes s; URLs and rules rarely need escaping, and then not HTML's.
+// AppendJSON appends s as a JSON string. URLs and rules rarely need escaping, so the common case is
+// fast.
 func AppendJSON(b []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
-			q, _ := json.Marshal(s) // escapes more than it must, which JSON allows
+			q, _ := json.Marshal(s) // escapes more than necessary, which JSON allows
 			return append(b, q...)
 		}
 	}
@@ -35,8 +36,8 @@ func (s *Ledger) beginLine() []byte {
 	return append(at.UTC().AppendFormat(b, time.RFC3339Nano), '"')
 }
 
-// dropKnown leaves out of the lines that wait those that the crawl log has already, if they may be
-// of events that a process before this one applied too, and could not commit.
+// dropKnown removes the lines that the crawl log already contains. An earlier process may have
+// applied the same events without being able to commit them.
 func (s *Ledger) dropKnown() {
 	log, ok := s.CrawlLog.(interface {
 		Known(since time.Time) (func(lines []byte) []byte, error)
@@ -55,24 +56,24 @@ func (s *Ledger) dropKnown() {
 	s.Lines = s.without(s.Lines)
 }
 
-// LogAudit adds the line of an act to the crawl log. It is written with the commit of the event
-// that told of it.
+// LogAudit adds the line of an operator action to the crawl log. It is written with the commit of
+// the event that reported the action.
 func (s *Ledger) LogAudit(a crawl.Audit) {
 	if s.CrawlLog == nil {
 		return
 	}
 	s.AddLine(func(b []byte) []byte { return appendAudit(b, a) })
-	s.Changes++ // so that it is written although nothing else may have changed
+	s.Changes++ // so that the line is written even if nothing else has changed
 }
 
-// AuditLine is the line of an act for a crawl log that no frontier writes to, with the time of the
-// act.
+// AuditLine is the line of an operator action for a crawl log to which no frontier writes, with the
+// time of the action.
 func AuditLine(a crawl.Audit) []byte {
 	b := a.At.UTC().AppendFormat([]byte(`{"time":"`), time.RFC3339Nano)
 	return appendAudit(append(b, '"'), a)
 }
 
-// appendAudit appends what is behind the time of a line.
+// appendAudit appends the part of a line after its time.
 func appendAudit(b []byte, a crawl.Audit) []byte {
 	b = AppendJSON(append(b, `,"audit":`...), a.Action)
 	for _, f := range []struct{ key, value string }{
@@ -91,11 +92,11 @@ func appendAudit(b []byte, a crawl.Audit) []byte {
 type Rate struct {
 	at    int64
 	per   [minute]int64
-	began time.Time // of the first count ever
+	began time.Time // of the first count
 	since time.Time // of the first count after half a minute without any
 }
 
-// The seconds that a Rate looks back: for people, and for what is expected of the next minutes.
+// The periods of a Rate in seconds: a minute for display, half a minute for estimates.
 const (
 	minute     = 60
 	halfMinute = 30
@@ -112,7 +113,7 @@ func (r *Rate) move(now time.Time) {
 	}
 }
 
-// last is what was counted in so many seconds.
+// last is the sum of the counts of that many seconds.
 func (r *Rate) last(seconds int64) (sum int64) {
 	for i := range min(seconds, r.at+1) {
 		sum += r.per[(r.at-i)%minute]
@@ -120,7 +121,7 @@ func (r *Rate) last(seconds int64) (sum int64) {
 	return sum
 }
 
-// Add counts n events at a moment.
+// Add counts n events at the time now.
 func (r *Rate) Add(now time.Time, n int64) {
 	r.move(now)
 	if r.last(halfMinute) == 0 {
@@ -132,22 +133,22 @@ func (r *Rate) Add(now time.Time, n int64) {
 	r.per[r.at%minute] += n
 }
 
-// PerSecond is the mean over the last minute, or since the first count ever if that is less. A
-// pause within the minute counts as time in which nothing was done.
+// PerSecond is the mean over the last minute, or since the first count if that is less. A pause
+// within the minute counts as time in which nothing was done.
 func (r *Rate) PerSecond(now time.Time) float64 {
 	r.move(now)
 	return float64(r.last(minute)) / span(now, r.began, minute).Seconds()
 }
 
 // AtWork is the mean over the last half minute, or since work began after half a minute without
-// any. over is for how long that was.
+// any. over is the length of that period.
 func (r *Rate) AtWork(now time.Time) (rate float64, over time.Duration) {
 	r.move(now)
 	over = span(now, r.since, halfMinute)
 	return float64(r.last(halfMinute)) / over.Seconds(), over
 }
 
-// span is the part of the last seconds after a moment, and at least one second.
+// span is the time since from, at least one second and at most that many seconds.
 func span(now, from time.Time, seconds int) time.Duration {
 	return min(max(now.Sub(from), time.Second), time.Duration(seconds)*time.Second)
 }

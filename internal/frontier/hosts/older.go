@@ -10,21 +10,21 @@ import (
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// A file of version 1 has a record of its own for what lies in blocks since version 2: see
+// A file of version 1 has separate records for what is stored in blocks since version 2: see
 // blocks.go.
 var (
 	oldSeen  = []byte("seen")  // host id, hash of the URL (, probe) → order
 	oldURLs  = []byte("urls")  // host id, order → URL record
 	oldQueue = []byte("queue") // host id, origin index, depth, order → nothing
-	// host id → record of a host that was never visited; older files have none
+	// host id → record of a host that was never visited; files of still older versions have none
 	oldSleepers = []byte("sleepers")
 )
 
-// UpToDateSome is how many records are brought up to date in one transaction. Tests make it less.
+// UpToDateSome is the number of records that are upgraded in one transaction. Tests reduce it.
 var UpToDateSome = 50_000
 
-// bringUpToDate makes a file of version 1 one of version 2. What it has done when it is killed is
-// done again, since the old buckets go last, with the number of the version.
+// bringUpToDate upgrades a file of version 1 to version 2. If it is killed, the next call repeats
+// its work, because the old buckets and the version number are changed last.
 func bringUpToDate(db *boltfile.File, path string) error {
 	var old bool
 	err := db.View(func(tx *bolt.Tx) error {

@@ -12,10 +12,10 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// OutMessage is an event for some shard's log that this shard's state owes, or pages for its
-// indexer. It is stored with the state that causes it, sent after that transaction is committed,
-// and deleted with a later one: after a crash it may be sent twice, which changes nothing. What it
-// says waits on disk, since it may be much.
+// OutMessage is an event for the log of some shard, or pages for this shard's indexer. It is stored
+// together with the change that causes it, sent after that transaction was committed, and deleted
+// in a later one. After a crash it may be sent twice, which has no further effect. Its contents
+// stay on disk until it is sent, because they may be large.
 type OutMessage struct {
 	N     uint64
 	Shard int
@@ -23,7 +23,7 @@ type OutMessage struct {
 	Size  int  // in bytes
 }
 
-// outPages marks messages for an indexer in the number of the shard they are stored with.
+// outPages is the bit of the stored shard number that marks messages for an indexer.
 const outPages = 1 << 15
 
 // Send puts an event for a shard (this one too) into the outbox.
@@ -36,8 +36,8 @@ func (s *Ledger) SendPages(pages []crawl.Page) error {
 	return s.enqueue(OutMessage{Shard: s.ID, Pages: true}, crawl.AppendPages(nil, pages))
 }
 
-// Forward owes links of a page to another shard. Those of many pages become one message of the
-// outbox when this transaction is committed, or more of them if one would be too long.
+// Forward sends links of a page to another shard. Links of many pages become one message of the
+// outbox when this transaction is committed, or several messages if one would be too long.
 func (s *Ledger) Forward(to int, l *crawl.Links) error {
 	if s.forward == nil {
 		s.forward = map[int][]byte{}
@@ -49,13 +49,13 @@ func (s *Ledger) Forward(to int, l *crawl.Links) error {
 		if err := s.enqueue(OutMessage{Shard: to}, before); err != nil {
 			return err
 		}
-		b = crawl.AppendLinks(nil, l) // which came in one message, so it fits into one
+		b = crawl.AppendLinks(nil, l) // l came in one message, so it fits into one
 	}
 	s.forward[to] = b
 	return nil
 }
 
-// enqueueForwarded puts what is to be forwarded into the outbox, before a commit.
+// enqueueForwarded puts forwarded links into the outbox, before a commit.
 func (s *Ledger) enqueueForwarded() error {
 	for _, to := range slices.Sorted(maps.Keys(s.forward)) {
 		if err := s.enqueue(OutMessage{Shard: to}, s.forward[to]); err != nil {
@@ -80,20 +80,20 @@ func (s *Ledger) enqueue(m OutMessage, data []byte) error {
 
 func outKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// Pending is how many messages this shard still has to send: none only when nothing is left to be
-// forwarded either.
+// Pending is the number of messages that this shard still has to send. It is zero only when no
+// links are left to be forwarded either.
 func (s *Ledger) Pending() int { return len(s.Outbox) + len(s.forward) }
 
-// HasCapacity reports whether visits may be granted as far as the outbox goes: what they find may
-// be for other shards, and when those take nothing in for a while it must not grow without end. The
-// log is applied all the same: if two shards could wait for each other's room, they might wait for
-// ever.
+// HasCapacity reports whether the outbox permits further visits. Visits find links for other
+// shards, and the outbox must not grow without limit while those shards accept none. The shard
+// applies its own log in any case: if two shards could each wait for space in the other's outbox,
+// neither might ever continue.
 func (s *Ledger) HasCapacity() bool { return s.pendingBytes < maxPendingBytes }
 
 // maxPendingBytes is how many bytes may wait in the outbox while visits are granted.
 const maxPendingBytes = 32 << 20
 
-// LoadOutbox reads what is owed.
+// LoadOutbox reads the messages that were not sent yet.
 func (s *Ledger) LoadOutbox() error {
 	s.CommittedTo = s.Meta.Outbox
 	return s.Tx.Bucket(bucketOutbox).ForEach(func(k, v []byte) error {
@@ -109,7 +109,7 @@ func (s *Ledger) LoadOutbox() error {
 	})
 }
 
-// HasPending reports whether a file that is only read owes messages.
+// HasPending reports whether a read-only file has unsent messages.
 func (s *Ledger) HasPending() bool {
 	b := s.Tx.Bucket(bucketOutbox)
 	if b == nil {
@@ -130,7 +130,7 @@ func (s *Ledger) CommittedOutbox() []OutMessage {
 	return slices.Clone(s.Outbox[:n])
 }
 
-// Outgoing returns what a message of the outbox says.
+// Outgoing returns the contents of a message of the outbox.
 func (s *Ledger) Outgoing(m OutMessage) (data []byte, err error) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -148,7 +148,7 @@ func (s *Ledger) Outgoing(m OutMessage) (data []byte, err error) {
 	return data, err
 }
 
-// MarkSent removes a message from the outbox, on disk with the next commit.
+// MarkSent removes a message from the outbox; the next commit deletes it from disk.
 func (s *Ledger) MarkSent(n uint64) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -161,9 +161,10 @@ func (s *Ledger) MarkSent(n uint64) {
 	s.sent = append(s.sent, n)
 }
 
-// SendOutbox sends what commits release, events or pages, until ctx ends: to each shard in order,
-// to several side by side. None waits for another whose log is full, nor an event for pages: an
-// indexer that is away has no part in the crawl. send publishes and returns once acknowledged.
+// SendOutbox sends the messages that commits release, events or pages, until ctx ends: in order for
+// each shard, and to several shards at the same time. No message waits for another shard whose log
+// is full, and no event waits for pages, because the crawl continues without its indexers. send
+// publishes a message and returns when it was acknowledged.
 func (s *Ledger) SendOutbox(ctx context.Context, pages bool, send func(ctx context.Context, shard int, data []byte) error) error {
 	released := s.EventsOut
 	if pages {
@@ -211,8 +212,8 @@ func (s *Ledger) SendOutbox(ctx context.Context, pages bool, send func(ctx conte
 	}
 }
 
-// PendingAux is how many origins wait for another host's answer and have done so for
-// less than patience.
+// PendingAux is the number of origins that have waited for the answer of another host, for less
+// than patience.
 func (s *Ledger) PendingAux(now time.Time, patience time.Duration) int {
 	n := 0
 	for _, h := range s.Hosts {

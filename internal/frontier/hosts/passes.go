@@ -4,15 +4,15 @@ import (
 	"time"
 )
 
-// Some changes concern very many URLs: a store that was lost, a spec that asks for pages again, a
-// host that was forgotten. They are made by passes over the records, a stretch at a time and
-// between commits, so that neither granting nor the log waits long. How far a pass has got is part
-// of the shard's state; it goes on there after a crash, and wherever the shard goes.
+// Some changes concern very many URLs: the loss of a page store, a spec that fetches pages again, a
+// host that was forgotten. Passes over the records make such changes, in stretches between commits,
+// so that neither grants nor the log wait for long. The progress of a pass is part of the shard's
+// state; the pass continues after a crash, and at the shard's next owner.
 
-// Pass is one of them.
+// Pass is a pass over records.
 type Pass struct {
-	// Begins the pass if another spec calls for it; nil: no spec does.
+	// Begin starts the pass if a new spec requires it; nil: no spec does.
 	Begin func() error
-	Some  func(now time.Time) (more bool, err error) // goes on for a stretch
-	Left  func() bool                                // the pass is not done yet
+	Some  func(now time.Time) (more bool, err error) // does the next stretch
+	Left  func() bool                                // reports that the pass is not done yet
 }

@@ -15,20 +15,21 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// Hosts that were never visited sleep on disk, except the first of them, which are next. A host
-// that is named while it sleeps is in memory until the next commit. So memory is for hosts that are
-// being visited or are about to be, however many are known: evict.go has those that were visited.
+// Hosts that were never visited are kept on disk, except for the first of them, which are visited
+// next. A host that an event names is loaded until the next commit. Memory is therefore needed only
+// for hosts that are being visited or soon will be, however many are known. The file evict.go does
+// the same for hosts that were visited.
 
-// MaxResident is how many hosts that were never visited a shard keeps in memory. When half of them
-// have been visited, others are woken. Tests make it less.
+// MaxResident is the maximum number of hosts in memory that were never visited. When half of them
+// have been visited, others are loaded. Tests reduce it.
 var MaxResident = 1024
 
-// maxResident is how many there may be now: those that the operator has paused take no room from
-// those that may be visited.
+// maxResident is the current limit. It does not count hosts that the operator has paused, so that
+// they leave space for hosts that may be visited.
 func (s *Ledger) maxResident() int { return MaxResident + s.Judge.Paused }
 
-// Untouched reports that a sleeper's record holds all there is to know of h: nothing was ever asked
-// of it or under its visit.
+// Untouched reports that appendSleeper can hold everything known of h: no request was ever sent to
+// it, and none is wanted.
 func (h *Host) Untouched() bool {
 	if h.Visit != nil || len(h.Aux) > 0 || !h.Due.IsZero() || h.DueReason != "" || h.Delay != 0 || h.Backoff != 0 || h.Private ||
 		h.Response != 0 || !h.Last.IsZero() || h.Fetched != 0 || h.Stored != 0 || h.Failed != 0 || h.Later != 0 || h.Sitemaps != 0 || h.SitemapsDue != 0 ||
@@ -46,7 +47,7 @@ func (h *Host) Untouched() bool {
 	return true
 }
 
-// appendSleeper encodes an untouched host: a byte, its name, its counts, its origins.
+// appendSleeper encodes an untouched host: flags, name, counts and origins.
 func (h *Host) appendSleeper(b []byte) []byte {
 	var flags byte
 	if h.Closed {
@@ -70,7 +71,7 @@ func decodeSleeper(id HostID, v []byte) (*Host, error) {
 	return h, h.decodeSleeper(id, v)
 }
 
-// decodeSleeper makes h, which need not be empty, the host of a sleeper's record.
+// decodeSleeper reads an evicted host's record into h, which need not be empty.
 func (h *Host) decodeSleeper(id HostID, v []byte) error {
 	if len(v) < 2 {
 		return fmt.Errorf("host %d: %w", id, ErrRecord)
@@ -110,7 +111,7 @@ func (s *Ledger) HostNamed(name canon.Host) (*Host, error) {
 	return s.HostWith(id)
 }
 
-// hostNumber is the number of a host in a file, 0 when it has none.
+// hostNumber is the id of a host in a file, 0 when it has none.
 func hostNumber(tx *bolt.Tx, name canon.Host) HostID {
 	b := tx.Bucket(bucketNames)
 	if b == nil {
@@ -122,7 +123,7 @@ func hostNumber(tx *bolt.Tx, name canon.Host) HostID {
 	return 0
 }
 
-// HostWith returns the host with that number, or nil. One that sleeps is in memory until the next
+// HostWith returns the host with that id, or nil. An evicted host is in memory until the next
 // commit.
 func (s *Ledger) HostWith(id HostID) (*Host, error) {
 	if h := s.ByID[id]; h != nil {
@@ -131,7 +132,7 @@ func (s *Ledger) HostWith(id HostID) (*Host, error) {
 	return s.loadHost(id, nil)
 }
 
-// loadHost takes a host that is not in memory into it. Its domain is nil where that is not known.
+// loadHost loads a host that is not in memory. The domain is nil if the caller does not know it.
 func (s *Ledger) loadHost(id HostID, d *Domain) (*Host, error) {
 	h, err := readHost(s.Tx, id)
 	if h == nil || err != nil {
@@ -143,7 +144,7 @@ func (s *Ledger) loadHost(id HostID, d *Domain) (*Host, error) {
 		}
 	}
 	untouched := h.Untouched()
-	if !h.Evicted && untouched { // one of an older file, which is put to sleep soon
+	if !h.Evicted && untouched { // a host of an older file, which is evicted soon
 		h.Fresh = true
 		s.resident++
 	}
@@ -173,7 +174,7 @@ func readHost(tx *bolt.Tx, id HostID) (*Host, error) {
 	return h, nil
 }
 
-// remember has a host in memory, for the time being.
+// remember puts a host into the maps of hosts in memory.
 func (s *Ledger) remember(h *Host) {
 	s.Hosts[h.Name], s.ByID[h.ID] = h, h
 	if h.Domain != nil {
@@ -182,7 +183,7 @@ func (s *Ledger) remember(h *Host) {
 	s.loaded = append(s.loaded, h)
 }
 
-// Meet notes that a host is one of those never visited no longer.
+// Meet notes that a host no longer counts as never visited.
 func (s *Ledger) Meet(h *Host) {
 	if h.Fresh {
 		h.Fresh = false
@@ -190,17 +191,17 @@ func (s *Ledger) Meet(h *Host) {
 	}
 }
 
-// sleepy reports that a host need not be in memory.
+// sleepy reports that a host that was never visited need not be in memory.
 func (s *Ledger) sleepy(h *Host) bool {
 	return h.Untouched() && (h.Evicted || h.Closed || h.Fresh && (h.Queued == 0 || s.resident > s.maxResident()))
 }
 
-// PutAway writes the hosts that were changed, and lets those go that may sleep. So nobody may keep
-// a host across it, unless the host has a visit, errands or a mirror's record.
+// PutAway writes changed hosts and evicts those that need not stay in memory. No caller may keep a
+// pointer to a host across it, unless the host has a visit, auxiliary requests or a mirror record.
 func (s *Ledger) PutAway() error {
 	now := time.Now()
-	s.hooks.Schedule(now) // how long a host may rest is what the schedule says
-	// In the order of the file, and of those never visited the last ones sleep first.
+	s.hooks.Schedule(now) // the schedule determines how long a host may be evicted
+	// Descending ids: of the hosts that were never visited, the last ones are evicted first.
 	slices.SortFunc(s.dirty, func(a, b *Host) int { return cmp.Compare(b.ID, a.ID) })
 	for _, h := range s.dirty {
 		h.dirty = false
@@ -230,7 +231,7 @@ func (s *Ledger) PutAway() error {
 		}
 	}
 	s.loaded = s.loaded[:0]
-	s.hooks.Schedule(now) // else the list would hold on to them
+	s.hooks.Schedule(now) // otherwise s.Misplaced would keep evicted hosts in memory
 	return nil
 }
 
@@ -256,7 +257,7 @@ func (s *Ledger) unsleep(h *Host) error {
 	return s.Drop(BucketWaiting, h.ID.Append(nil))
 }
 
-// sleep takes a host out of memory; with write its record is written first.
+// sleep evicts a host that was never visited. With write, its record is written first.
 func (s *Ledger) sleep(h *Host, write bool) error {
 	id := h.ID.Append(nil)
 	if write && s.Tx.Writable() {
@@ -284,7 +285,7 @@ func (s *Ledger) sleep(h *Host, write bool) error {
 	return nil
 }
 
-// forget takes a host out of memory whose record is written.
+// forget removes a host from memory after its record was written.
 func (s *Ledger) forget(h *Host) {
 	if h.At >= 0 {
 		heap.Remove(&s.Due, h.At)
@@ -296,8 +297,8 @@ func (s *Ledger) forget(h *Host) {
 	s.letGo(h.Domain)
 }
 
-// Load brings sleepers with work into memory while there is room: those whose rest is over, and of
-// those never visited those first that were met first.
+// Load loads evicted hosts with work while memory is free: visited hosts whose time has come, and
+// hosts that were never visited in the order in which they were found.
 func (s *Ledger) Load(now time.Time) error {
 	if err := s.loadEvicted(now); err != nil {
 		return err
@@ -332,13 +333,13 @@ func (s *Ledger) Load(now time.Time) error {
 	return nil
 }
 
-// ToSleepSome is a pass that puts hosts of an older file to sleep, which had all of them in memory.
+// ToSleepSome is a pass that evicts hosts of an older file, in which all hosts were resident.
 func (s *Ledger) ToSleepSome(now time.Time) (more bool, err error) {
 	for n := 0; n < PassStretch && len(s.ToSleep) > 0; n++ {
 		id := s.ToSleep[len(s.ToSleep)-1]
 		s.ToSleep = s.ToSleep[:len(s.ToSleep)-1]
 		if h := s.ByID[id]; h != nil {
-			s.MarkDirty(h) // in use: it is put away like any
+			s.MarkDirty(h) // in use: PutAway decides
 			continue
 		}
 		h, err := readHost(s.Tx, id)
@@ -350,9 +351,10 @@ func (s *Ledger) ToSleepSome(now time.Time) (more bool, err error) {
 		}
 		if !h.Untouched() {
 			if s.restless(h) {
-				_, err = s.HostWith(id) // it stays
+				_, err = s.HostWith(id) // it stays in memory
 			} else if s.Hosts[h.Name], s.ByID[id], h.older, h.paces = h, h, true, ^uint64(0); h.Queued > 0 || h.again() > 0 {
-				err = s.evict(h, now) // and has its place in the schedule when it is woken for that
+				// It gets its position in the schedule when it is loaded at that time
+				err = s.evict(h, now)
 			} else {
 				err = s.evict(h, time.Time{})
 			}

@@ -9,21 +9,20 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// RightsFile is what is known of a file that says more of the use of an origin's pages:
-// crawl.Apart.
+// RightsFile is what is known of a rights file of an origin: crawl.Apart.
 type RightsFile struct {
 	URL    canon.URL         `json:"url"`
 	State  crawl.RightsState `json:"state"`
 	Digest []byte            `json:"digest,omitempty"`
 	Reason string            `json:"reason,omitempty"`
-	Due    time.Time         `json:"due,omitzero"` // when it is asked for again, at the earliest
+	Due    time.Time         `json:"due,omitzero"` // earliest time of the next request
 }
 
-// RightsKey is where the text of such a file is, in BucketRobots: a key that no origin has, since
-// it has a path.
+// RightsKey is the key of such a file's text in BucketRobots. No origin has this key, because it
+// contains a path.
 func RightsKey(id HostID, u canon.URL) []byte { return append(id.Append(nil), u...) }
 
-// RightsCopy returns the text of such a file, a slice of the transaction's memory, or nil.
+// RightsCopy returns the text of such a file, or nil. The slice belongs to the transaction.
 func RightsCopy(tx *bolt.Tx, id HostID, u canon.URL) []byte {
 	return tx.Bucket(BucketRobots).Get(RightsKey(id, u))
 }

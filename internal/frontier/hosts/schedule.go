@@ -1,6 +1,6 @@
 package hosts
 
-// Schedule orders the hosts that have something to do and no visit by when they may be visited.
+// Schedule orders the hosts that have work and no visit by the time when they may be visited.
 type Schedule []*Host
 
 // Len is for container/heap.
@@ -32,8 +32,8 @@ func (q *Schedule) Pop() any {
 	return h
 }
 
-// Unschedule notes that something about h changed which says where in the schedule it belongs: its
-// work, its visit, its times. place then puts it there.
+// Unschedule notes that the position of h in the schedule may be wrong, because its work, its visit
+// or one of its times has changed. Order (schedule.Visits.Schedule) corrects the position.
 func (s *Ledger) Unschedule(h *Host) {
 	if !h.Misplaced {
 		h.Misplaced = true

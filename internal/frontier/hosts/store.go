@@ -20,72 +20,75 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// formatVersion is the layout of frontier-<shard>.db described below. A file of version 1 is
-// brought up to date when it is opened (older.go). One of version 2 has nobody at rest, and is one
-// of this version otherwise. One of another version is refused.
+// formatVersion is the layout of frontier-<shard>.db, which is described below. A file of version 1
+// is upgraded when it is opened (older.go). A file of version 2 has no evicted hosts and is
+// otherwise the same as one of version 3. Files of other versions are refused.
 const formatVersion = 3
 
-// oldestFormat is the oldest version that can be brought up to date.
+// oldestFormat is the oldest version that can be upgraded.
 const oldestFormat = 1
 
 // The buckets of a shard's file. Every key that grows with the crawl begins with the four bytes of
-// a host id, so that what is touched together lies together: random keys cost a bbolt file dearly.
+// a host id, so that records that change together lie together: random keys make a bbolt file slow.
 var (
 	BucketMeta   = []byte("meta")   // see state.go
 	bucketNames  = []byte("names")  // host name → host id
 	BucketHosts  = []byte("hosts")  // host id → host record (hosts.go)
 	BucketRobots = []byte("robots") // host id, origin → robots.txt, the last good copy
-	bucketBlocks = []byte("blocks") // host id, kind, … → what there is most of (blocks.go)
-	// Host id, origin index, pace, due (Unix s), order → nothing: URLs to be asked for again.
+	bucketBlocks = []byte("blocks") // host id, kind, … → the largest parts of the file (blocks.go)
+	// Host id, origin index, pace, due (Unix s), order → nothing: URLs to be fetched again.
 	BucketAgain = []byte("again")
 	// Due (Unix ms), host id, order → nothing: URLs that wait for another attempt.
 	BucketLater = []byte("later")
-	// Host id → order of the URL from which on they are judged anew: see package passes.
+	// Host id → order of the first URL for which forgetting is decided again: see shard.Passes.
 	BucketForget = []byte("forget")
-	// Host id → order of the URL from which on they are retried: see package passes.
+	// Host id → order of the first URL that is retried: see shard.Passes.
 	BucketRetry = []byte("retry")
-	BucketAux   = []byte("errands") // host id, errand → nothing
-	// Number → target shard, event: sent after the commit that holds it.
+	BucketAux   = []byte("errands") // host id, auxiliary request → nothing
+	// Number → target shard, event: sent after the commit that contains it.
 	bucketOutbox = []byte("outbox")
 
-	// Host id, URL, origin → what is known of a sitemap (package sitemaps).
+	// Host id, URL, origin → what is known of a sitemap (wellknown.Sitemaps).
 	BucketSitemaps = []byte("sitemaps")
 	// Host id, URL, origin → nothing: sitemaps that are to be read.
 	BucketSitequeue = []byte("sitequeue")
 
-	// Host id, URL → what is known of a nested data.txt (package datafiles).
+	// Host id, URL → what is known of a nested data.txt (wellknown.DataFiles).
 	BucketNested = []byte("nested")
-	// Host id, origin → what is known of a site that tells of its updates (package rupsites).
+	// Host id, origin → what is known of a site that reports its updates (updates.RUPSites).
 	BucketRUP = []byte("rup")
-	// Host id, origin → what is known of a site as one that tells by IndexNow (package indexnow).
+	// Host id, origin → what is known of a site's use of IndexNow (updates.IndexNow).
 	BucketIndexNow = []byte("indexnow")
-	// Host id, origin, 0, number, part → URLs that wait for a key to be proved.
+	// Host id, origin, 0, number, part → URLs that wait until a key is verified.
 	BucketIndexNowURLs = []byte("indexnow-urls")
 
-	// Host id, URL, 0, origin → what is known of a feed (package feeds).
+	// Host id, URL, 0, origin → what is known of a feed (wellknown.Feeds).
 	BucketFeeds = []byte("feeds")
 	// Due (Unix s), key of a feed → nothing.
 	BucketFeedsDue = []byte("feeds-due")
-	// Host id, topic → a subscription at a hub (package websub).
+	// Host id, topic → a subscription at a hub (updates.WebSub).
 	BucketWebSub = []byte("websub")
-	// Host id, source, origin → what came of hints (package recrawl).
+	// Host id, source, origin → how reliable hints proved (urls.Recrawl).
 	BucketHints = []byte("hints")
 
-	// Host id, day (since 1970, UTC), registered domain → how many hops its robots.txt files
-	// led there (package hops).
+	// Host id, day (since 1970, UTC), registered domain → number of requests to that domain for the
+	// host's robots.txt files (wellknown.RobotsProxy).
 	BucketRobotsProxy = []byte("hops")
-	// Host id, visit, how many of its requests came before → the requests (package timeline).
+	// Host id, visit, number of earlier requests in it → the requests (schedule.Timeline).
 	BucketTimeline = []byte("timeline")
-	BucketDomains  = []byte("domains") // registered domain → what is counted of it (domains.go)
+	BucketDomains  = []byte("domains") // registered domain → counts (domains.go)
 	// Registered domain, 0, host id → nothing: names past the limit.
-	BucketClosed  = []byte("closed")
-	BucketWaiting = []byte("waiting") // host id → nothing: sleepers with URLs queued
-	// Until when (Unix ms), host id → counts of its URLs: hosts at rest with work (evict.go).
+	BucketClosed = []byte("closed")
+	// Host id → nothing: evicted hosts that were never visited and have queued URLs
+	BucketWaiting = []byte("waiting")
+	// Until when (Unix ms), host id → counts of its URLs: visited hosts that were evicted with work
+	// (evict.go).
 	BucketEvicted = []byte("resting")
 
-	BucketHistory = []byte("history") // Unix s → sample of the shard's accounting (package history)
+	BucketHistory = []byte("history") // Unix s → sample of the shard's accounting (shard.History)
 
-	BucketTwins = []byte("twins") // origin that is not known yet, and whose name with www. is → 1
+	// Origin that is not known yet, although its name with "www." is → 1
+	BucketTwins = []byte("twins")
 
 	allBuckets = [][]byte{BucketMeta, bucketNames, BucketHosts, BucketRobots, bucketBlocks, BucketLater, BucketAgain, BucketForget, BucketRetry,
 		BucketAux, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketFeeds, BucketFeedsDue, BucketWebSub, BucketHints, BucketDomains, BucketClosed, BucketWaiting, BucketEvicted, BucketRobotsProxy, BucketTimeline,
@@ -98,8 +101,8 @@ var ErrFormat = errors.New("the format is different")
 // FileName is the frontier's file of one shard.
 func FileName(shard int) string { return fmt.Sprintf("frontier-%d.db", shard) }
 
-// OpenDB opens or creates a shard's file. It waits at most a second for another
-// process to let go of it.
+// OpenDB opens or creates a shard's file. It waits at most a second for another process to close
+// it.
 func OpenDB(path string, readOnly bool) (*boltfile.File, error) {
 	db, err := OpenBolt(path, readOnly)
 	if err != nil {
@@ -111,7 +114,8 @@ func OpenDB(path string, readOnly bool) (*boltfile.File, error) {
 			old = tx.Bucket(bucketBlocks) == nil || tx.Bucket(oldURLs) != nil
 			return CheckFormat(tx, path)
 		})
-		if err == nil && old { // nobody has it open: we are asked since nothing runs
+		// Nobody has it open: a file is only opened for reading when no crawl runs
+		if err == nil && old {
 			return reopen(db, path)
 		}
 	} else if err = bringUpToDate(db, path); err == nil {
@@ -124,7 +128,7 @@ func OpenDB(path string, readOnly bool) (*boltfile.File, error) {
 	return db, nil
 }
 
-// reopen brings a file that was opened for reading up to date, and opens it for reading again.
+// reopen upgrades a file that was opened for reading, and opens it for reading again.
 func reopen(db *boltfile.File, path string) (*boltfile.File, error) {
 	db.Close()
 	db, err := OpenDB(path, false)
@@ -138,9 +142,9 @@ func reopen(db *boltfile.File, path string) (*boltfile.File, error) {
 	return OpenDB(path, true)
 }
 
-// mapRoom is how much of a file is mapped from the beginning: while a checkpoint is read, a file
-// that outgrows its mapping makes its writer wait. It costs addresses, not memory, but on Windows,
-// where it costs disk.
+// mapRoom is the size of the initial mapping of a file. A file that outgrows its mapping makes its
+// writer wait while a checkpoint is being read. The mapping costs address space, not memory; on
+// Windows it would cost disk space.
 func mapRoom() int {
 	if strconv.IntSize < 64 || runtime.GOOS == "windows" {
 		return 0
@@ -151,10 +155,11 @@ func mapRoom() int {
 // OpenBolt opens a bbolt file with the options of a shard. It waits at most a second for its lock.
 func OpenBolt(path string, readOnly bool) (*boltfile.File, error) {
 	o := bolt.Options{
-		Timeout:        time.Second,
-		ReadOnly:       readOnly,
-		FreelistType:   bolt.FreelistArrayType, // few pages are free: the first is taken
-		NoFreelistSync: true,                   // it is rebuilt on opening; commits write less
+		Timeout:  time.Second,
+		ReadOnly: readOnly,
+		// Few pages are free, so the first one that fits is found quickly
+		FreelistType:   bolt.FreelistArrayType,
+		NoFreelistSync: true, // it is rebuilt on opening; commits write less
 	}
 	if !readOnly {
 		o.InitialMmapSize = mapRoom()
@@ -162,7 +167,7 @@ func OpenBolt(path string, readOnly bool) (*boltfile.File, error) {
 	remedy := fmt.Sprintf("stop the crawl if it runs, move the file away (mv %[1]s %[1]s.damaged) and start the crawl again with its seeds: "+
 		"the shard then starts empty and fetches its pages again. A frontier daemon restores the file by itself, from the last checkpoint and the log", path)
 	db, err := boltfile.Open(path, o, remedy)
-	if errors.Is(err, syscall.ENOMEM) { // not even the addresses
+	if errors.Is(err, syscall.ENOMEM) { // there is not enough address space
 		o.InitialMmapSize = 0
 		db, err = boltfile.Open(path, o, remedy)
 	}
@@ -170,7 +175,7 @@ func OpenBolt(path string, readOnly bool) (*boltfile.File, error) {
 		return nil, fmt.Errorf("open %s: another process uses it (the lock file beside it has the pid): stop it with `curtsy stop`, or query it with --nats: %w", path, err)
 	}
 	if boltfile.IsDamaged(err) {
-		return nil, err // names the file
+		return nil, err // the error names the file
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
@@ -219,23 +224,23 @@ type HostID uint32
 // Append appends the four bytes of a host with which keys begin.
 func (id HostID) Append(b []byte) []byte { return binary.BigEndian.AppendUint32(b, uint32(id)) }
 
-// SeenHash is what the seen set knows a URL by, within its host.
+// SeenHash is the key of a URL in the seen set, within its host.
 func SeenHash(u canon.URL) uint64 { return xxhash.Sum64String(string(u)) }
 
-// URLKey appends the key of a URL's record. Records lie in the order of acceptance, which is about
-// the order in which they are visited: what a visit changes lies together, where the seen set's
-// hashes would scatter it over the whole file.
+// URLKey appends the key of a URL's record. Records are in the order of acceptance, which is
+// roughly the order of visits. Records that a visit changes therefore lie together; the hashes of
+// the seen set would scatter them over the whole file.
 func URLKey(b []byte, id HostID, order uint64) []byte {
 	return binary.BigEndian.AppendUint64(id.Append(b), order)
 }
 
-// KeyOrder is the order in a key that ends with it; a rank above it (QueueKey) is left out.
+// KeyOrder is the order in a key that ends with it, without the rank in its upper bits (QueueKey).
 func KeyOrder(key []byte) uint64 {
 	return binary.BigEndian.Uint64(key[len(key)-8:]) & (1<<rankShift - 1)
 }
 
-// QueueKey appends a URL's place in its host's queue: lowest depth first, then lowest
-// rank, then first come.
+// QueueKey appends a URL's position in its host's queue: lowest depth first, then lowest rank, then
+// first found.
 func QueueKey(b []byte, id HostID, origin uint8, depth int, rank uint16, order uint64) []byte {
 	b = id.Append(b)
 	b = append(b, origin)
@@ -243,8 +248,8 @@ func QueueKey(b []byte, id HostID, origin uint8, depth int, rank uint16, order u
 	return binary.BigEndian.AppendUint64(b, uint64(rank)<<rankShift|order)
 }
 
-// rankShift is where a rank stands in a queue key: no shard accepts so many URLs that their
-// order comes up to it.
+// rankShift is the position of the rank in a queue key. No shard accepts enough URLs for an order
+// to reach these bits.
 const rankShift = 48
 
 // LaterKey appends the key of a URL that waits until due.
@@ -253,8 +258,8 @@ func LaterKey(b []byte, due time.Time, id HostID, order uint64) []byte {
 	return URLKey(b, id, order)
 }
 
-// Meta is what a shard's file says about itself, beside its format. It changes in the same
-// transaction as the state it describes.
+// Meta is a file's information about itself, beside its format. It changes in the same transaction
+// as the state that it describes.
 type Meta struct {
 	Seq      uint64 `json:"seq"`  // log sequence applied last
 	SeqTime  int64  `json:"time"` // its server timestamp, Unix ns: with Seq the anchor
@@ -263,15 +268,16 @@ type Meta struct {
 	Order    uint64 `json:"order"` // last acceptance number
 	NextHost uint32 `json:"next_host"`
 	Counts   Counts `json:"counts"`
-	Spec     string `json:"spec"`    // fingerprint of what the URLs were judged by (judging.go)
-	BootID   string `json:"boot_id"` // of the machine that wrote last
-	// Closed with nothing outstanding but what visits.keyVisits lists.
+	// Fingerprint of the settings that decided about URLs (judging.go)
+	Spec   string `json:"spec"`
+	BootID string `json:"boot_id"` // of the machine that wrote the file last
+	// The file was closed without outstanding visits, except those in schedule.keyVisits.
 	Clean   bool   `json:"clean"`
 	Written int64  `json:"written"` // Unix ms
 	Outbox  uint64 `json:"outbox"`  // last outbox number
 
-	Applied int64 `json:"applied,omitempty"` // bytes of the log applied in all
-	Gen     int   `json:"gen,omitempty"`     // how often the log was found to begin anew
+	Applied int64 `json:"applied,omitempty"` // total bytes of the log that were applied
+	Gen     int   `json:"gen,omitempty"`     // how often a new log was found
 	Mark    Mark  `json:"mark,omitzero"`     // the last checkpoint
 
 	// Strangers: visits were granted to processes that may outlive this one, although the frontier
@@ -281,27 +287,29 @@ type Meta struct {
 	Lost lostStore `json:"lost,omitzero"`
 	Plan Planning  `json:"plan,omitzero"`
 
-	Counted bool  `json:"counted,omitempty"` // the hosts of each registered domain are
-	Closed  int64 `json:"closed,omitempty"`  // hosts that are
-	// judge.maxHosts by which closed names were let in last
+	Counted bool  `json:"counted,omitempty"` // the hosts of each registered domain are counted
+	Closed  int64 `json:"closed,omitempty"`  // number of closed hosts
+	// The value of judge.maxHosts for which closed names were opened last.
 	MaxHosts int64 `json:"max_hosts,omitempty"`
-	// How far the pass has got that lets them in by another.
-	OpenedTo     []byte `json:"opened_to,omitempty"`
-	DelayedUntil int64  `json:"owed,omitempty"` // Unix ms: hosts that sleep count as visited then
+	// How far the pass that opens names for a new value has got.
+	OpenedTo []byte `json:"opened_to,omitempty"`
+	// Unix ms: evicted hosts that were never visited count as visited then
+	DelayedUntil int64 `json:"owed,omitempty"`
 
 	Judging Judging `json:"judging,omitzero"`
 
-	// Whether hosts rest as re-crawl wants it: until URLs, and sitemaps, are asked for again.
+	// Visited hosts were evicted with regard to re-crawl: until their URLs or sitemaps are due
+	// again.
 	EvictRecrawl bool `json:"rest_recrawl,omitempty"`
 	// How often the operator may have slowed hosts down.
 	Paces uint64 `json:"paces,omitempty"`
 
-	// The SitemapText by which all origins were asked after theirs.
+	// The SitemapText with which all origins were asked for sitemaps.
 	Sitemaps string `json:"sitemaps,omitempty"`
-	Updates  bool   `json:"updates,omitempty"` // they were to be asked for /rupinfo.txt
+	Updates  bool   `json:"updates,omitempty"` // all origins were to be asked for /rupinfo.txt
 }
 
-// Counts is the accounting of a shard's URLs by class. In-flight URLs are among the queued.
+// Counts are the numbers of a shard's URLs by class. URLs in running visits count as queued.
 type Counts struct {
 	Queued     int64            `json:"queued"`
 	Stored     int64            `json:"stored"`
@@ -333,7 +341,7 @@ func LoadMeta(tx *bolt.Tx) (m Meta, err error) {
 func (m *Meta) encode() []byte {
 	v, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // it has nothing that cannot be encoded
+		panic(err) // all its fields can be encoded
 	}
 	return v
 }
@@ -341,7 +349,7 @@ func (m *Meta) encode() []byte {
 // Save writes the shard's state.
 func (m *Meta) Save(tx *bolt.Tx) error { return tx.Bucket(BucketMeta).Put(keyMeta, m.encode()) }
 
-// BootID tells one boot of the machine from the next; empty where the system has no such thing.
+// BootID identifies the current boot of the machine. It is empty on systems that have no such id.
 func BootID() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

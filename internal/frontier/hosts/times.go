@@ -14,7 +14,7 @@ import (
 // timed is a record that shows its times.
 type timed interface{ Times(see times.See) }
 
-// InRecords walks the times in a bucket of JSON records.
+// InRecords returns a walk over the times in a bucket of JSON records.
 func InRecords[R any, P interface {
 	*R
 	timed
@@ -22,7 +22,7 @@ func InRecords[R any, P interface {
 	return func(tx *bolt.Tx, see times.See) error {
 		b := tx.Bucket(bucket)
 		if b == nil {
-			return nil // a file from before there were any
+			return nil // a file from a version without this bucket
 		}
 		type change struct{ k, v []byte }
 		var changes []change

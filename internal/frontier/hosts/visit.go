@@ -7,17 +7,17 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Visit is an outstanding visit. Granting is not logged: after an unclean take-over the new owner
-// waits until every older visit has ended or died.
+// Visit is an outstanding visit. Grants are not logged: after an unclean take-over the new owner
+// waits until every older visit has ended or its lease has expired.
 type Visit struct {
 	ID    crawl.VisitID
 	Host  *Host
 	URLs  int
 	List  []InVisit
-	Since time.Time // when it was granted, here
+	Since time.Time // when this process granted it
 	Until time.Time
 
-	Queued int // of urls, those that list had when it was granted
+	Queued int // number of its URLs that were queued when it was granted
 }
 
 // InVisit is a URL of an outstanding visit that is still Queued.

@@ -1,4 +1,4 @@
-// Package judge says what a spec makes of a URL: in scope or not, queued or refused, and why.
+// Package judge decides about a URL by a spec: whether it is in scope, queued or refused, and why.
 package judge
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// ForgottenHost is the host that an entry of Spec.Forgotten is about.
+// ForgottenHost is the host of an entry of Spec.Forgotten.
 func ForgottenHost(entry string) canon.Host {
 	if strings.Contains(entry, "://") {
 		return canon.URL(entry).Host()
@@ -19,7 +19,7 @@ func ForgottenHost(entry string) canon.Host {
 	return canon.Host(entry)
 }
 
-// ForgottenBy is the entry of Spec.Forgotten that u was forgotten by.
+// ForgottenBy is the entry of Spec.Forgotten that covers u.
 func (j *Judge) ForgottenBy(u canon.URL) string {
 	for _, e := range j.Spec.Forgotten {
 		if string(u.Host()) == e || strings.Contains(e, "://") && strings.HasPrefix(string(u), e) {
@@ -29,16 +29,16 @@ func (j *Judge) ForgottenBy(u canon.URL) string {
 	return ""
 }
 
-// maxRedirects is how many redirects in a row are followed for a page (design §8).
+// maxRedirects is the number of redirects in a row that are followed for a page (design.md §8).
 const maxRedirects = 10
 
-// MaxQueryDepth ends spaces of queries that lead from one to the next for ever, such as calendars:
-// no URL of theirs looks odd, but each is a link further away. Pages so far from every seed that
-// have a query are hardly ever anything else.
+// MaxQueryDepth ends endless sequences of URLs with queries, such as calendars: no URL of them
+// looks odd, but each is one link further away. Pages with a query that are so far from every seed
+// are rarely anything else.
 const MaxQueryDepth = 64
 
-// Judge holds what decides whether a URL belongs to the crawl: the spec, its scope, the hosts that
-// may be hurried. It is replaced as a whole when the spec changes.
+// Judge decides whether a URL belongs to the crawl: by the spec, its scope, and the hosts that may
+// be visited without the minimum delay. It is replaced as a whole when the spec changes.
 type Judge struct {
 	Spec  crawl.Spec
 	Scope *scope.Scope
@@ -50,10 +50,10 @@ type Judge struct {
 
 	ForgottenText string // Spec.ForgottenText
 
-	Paused int // how many hosts the operator has paused
+	Paused int // number of hosts that the operator has paused
 }
 
-// New makes the judge of a spec. It fails for a seed or a host that cannot be read.
+// New makes the Judge of a spec. It fails for a malformed seed or host.
 func New(spec crawl.Spec) (Judge, error) {
 	j := Judge{Spec: spec, hurry: map[canon.Host]bool{}, Forgotten: crawl.NewForgotten(spec.Forgotten), ForgottenText: spec.ForgottenText()}
 	var seeds []canon.URL
@@ -88,16 +88,16 @@ func New(spec crawl.Spec) (Judge, error) {
 	return j, err
 }
 
-// Subject is what is known of a URL when it is judged.
+// Subject is what is known of a URL when the decision is made.
 type Subject struct {
 	URL              canon.URL
 	Depth, Redirects int
-	Closed           bool  // its host is: its domain has too many names
+	Closed           bool  // its host is closed: the domain has too many names
 	Mirrored         bool  // its origin is a mirror of another
-	Stored           int64 // other pages of its host
+	Stored           int64 // number of other stored pages of its host
 }
 
-// Judge says what a URL in scope is to be: Queued, or Refused with the reason.
+// Judge decides about a URL in scope: Queued, or Refused with the reason.
 func (j *Judge) Judge(u Subject) (crawl.Class, crawl.Reason, string) {
 	if j.Forgotten.Has(u.URL) {
 		return crawl.Refused, crawl.ReasonForgotten, ""
@@ -115,7 +115,8 @@ func (j *Judge) Judge(u Subject) (crawl.Class, crawl.Reason, string) {
 		return crawl.Refused, crawl.ReasonRedirects, fmt.Sprintf("%d redirects in a row", u.Redirects)
 	}
 	if u.Mirrored {
-		return crawl.Refused, crawl.ReasonMirror, "" // who may hand it on does so: mirrors.Forward
+		// Callers that may pass it on do so: mirrors.Forward
+		return crawl.Refused, crawl.ReasonMirror, ""
 	}
 	if u.Closed {
 		return crawl.Refused, crawl.ReasonHosts, ""
@@ -126,17 +127,17 @@ func (j *Judge) Judge(u Subject) (crawl.Class, crawl.Reason, string) {
 	return crawl.Queued, "", ""
 }
 
-// Fingerprint changes when URLs judged earlier might be judged otherwise now.
+// Fingerprint changes when the decision about earlier URLs might be different now.
 func (j *Judge) Fingerprint() string {
 	seeds := slices.Sorted(slices.Values(j.Spec.Seeds))
 	return fmt.Sprintf("%s|%q|%q|%q|%d|%d", j.Spec.Scope, seeds, j.Spec.Include, j.Spec.Exclude, j.Spec.MaxDepth, j.Spec.MaxPagesPerHost)
 }
 
-// Trapped is the detail of a URL in a trap.
+// Trapped reports that a URL is in a trap, with the detail.
 func Trapped(u canon.URL) (string, bool) { return scope.Trap(u) }
 
 // Hurries reports whether a host may get more than one request a second. The hosts of seeds may,
-// and the hosts that the operator lists as their own.
+// and hosts that the operator lists as their own.
 func (j *Judge) Hurries(host canon.Host) bool {
 	return j.hurry[host] || slices.ContainsFunc(j.hurrying, func(p canon.HostPattern) bool { return p.Matches(host) })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// PlanText changes with what says which URLs are asked for again, and when. It is
+// PlanText changes with the settings that determine which URLs are fetched again, and when. It is
 // empty when none are.
 func (j *Judge) PlanText() string {
 	s := &j.Spec
@@ -22,8 +22,8 @@ func (j *Judge) PlanText() string {
 	return text
 }
 
-// WantsUpdates reports whether updates are wanted at all: without re-crawl nothing would come of
-// them, and whoever registers should be there when the mail comes.
+// WantsUpdates reports whether updates are wanted at all. Without re-crawl they would have no
+// effect, and after registering with a site we should be able to use its mail.
 func (j *Judge) WantsUpdates() bool { return j.Spec.Updates && j.Spec.Recrawl }
 
 // UpdatesOff reports whether the operator wants no updates of a site.
@@ -31,13 +31,13 @@ func (j *Judge) UpdatesOff(o canon.Origin) bool {
 	return slices.Contains(j.Spec.UpdatesOff, o.String())
 }
 
-// LatencyFor is how often a site is to tell: day, week, month, or "" for as often as it offers.
+// LatencyFor is how often a site is to report: day, week, month, or "" for as often as it offers.
 func (j *Judge) LatencyFor(o canon.Origin) string {
 	return cmp.Or(j.Spec.UpdatesPrefer[o.String()], j.Spec.UpdatesLatency)
 }
 
-// SitemapText changes with what says which sitemaps are read, and what of them. It is empty when
-// none are.
+// SitemapText changes with the settings that determine which sitemaps are read, and which of their
+// entries. It is empty when none are read.
 func (j *Judge) SitemapText() string {
 	if !j.ReadsSitemaps() {
 		return ""
@@ -45,8 +45,8 @@ func (j *Judge) SitemapText() string {
 	return fmt.Sprintf("%x", j.Spec.ScopeHash())
 }
 
-// ReadsSitemaps reports whether sitemaps are read at all: what they name counts as one
-// link away from a seed.
+// ReadsSitemaps reports whether sitemaps are read at all. Their entries count as one link away from
+// a seed.
 func (j *Judge) ReadsSitemaps() bool {
 	return j.Spec.Sitemaps && j.Spec.MaxDepth != 0 && j.Spec.Scope != "page"
 }

@@ -10,33 +10,33 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// Settings are those of the spec that others than judge go by: where a host is looked for, who may
-// be dialled, as whom.
+// Settings are settings of the spec that decide outside of Judge: how a host is resolved, which
+// addresses may be used, and under which name we act.
 type Settings struct {
 	AllowPrivate bool     `json:"allow_private,omitempty"`
 	Contact      bool     `json:"contact,omitempty"`
 	Agent        string   `json:"agent,omitempty"`
 	Resolve      []string `json:"resolve,omitempty"`
 	Scope        uint64   `json:"scope,omitempty"` // Spec.ScopeHash
-	// Purposes is Spec.PurposeSet; 0: search, from before others could be said.
+	// Purposes is Spec.PurposeSet; 0: search, from a version without other purposes.
 	Purposes usage.Purposes `json:"purposes,omitempty"`
-	// Types is Spec.TypeSet; 0: the default, from before others could be said.
+	// Types is Spec.TypeSet; 0: the default, from a version without other types.
 	Types crawl.Types `json:"types,omitempty"`
 }
 
-// Settings are those of the spec whose change has URLs judged anew.
+// Settings are the settings of the spec whose change requires deciding about URLs again.
 func (j *Judge) Settings() *Settings {
 	s := &j.Spec
 	return &Settings{s.AllowPrivate, s.Contact != "", s.Agent, slices.Clone(s.Resolve), s.ScopeHash(), s.PurposeSet(), s.TypeSet()}
 }
 
-// Same reports whether nothing follows from one taking the place of the other. What follows from
-// another scope is said by the fingerprint.
+// Same reports whether replacing one by the other has no consequences. Changes of the scope are
+// covered by Fingerprint.
 func (a *Settings) Same(b *Settings) bool {
 	return a.AllowPrivate == b.AllowPrivate && a.Contact == b.Contact && a.Agent == b.Agent && slices.Equal(a.Resolve, b.Resolve) && a.SamePurposes(b) && a.SameTypes(b)
 }
 
-// SamePurposes reports whether both are for the same.
+// SamePurposes reports whether both have the same purposes.
 func (a *Settings) SamePurposes(b *Settings) bool { return a.purposes() == b.purposes() }
 
 func (a *Settings) purposes() usage.Purposes {
@@ -46,12 +46,12 @@ func (a *Settings) purposes() usage.Purposes {
 	return a.Purposes
 }
 
-// SameTypes reports whether both keep the same.
+// SameTypes reports whether both have the same types.
 func (a *Settings) SameTypes(b *Settings) bool {
 	return cmp.Or(a.Types, crawl.DefaultTypes) == cmp.Or(b.Types, crawl.DefaultTypes)
 }
 
-// Resolves lists where these settings have a host looked for.
+// Resolves lists the entries of Resolve that apply to a host.
 func (a *Settings) Resolves(h canon.Host) (to []string) {
 	for _, r := range a.Resolve {
 		name, _, _ := strings.Cut(strings.ToLower(r), "=")

@@ -9,11 +9,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Aliases are mirrors that no robots.txt tells of: an origin whose pages have all moved to another
-// for good, and a host with and without www.
+// Aliases are mirrors that no robots.txt names: an origin whose pages have all moved permanently to
+// another, and a host with and without "www.".
 
-// MovedAway looks into X's redirecting root and pages to main, for good. What remains is to see
-// that main is there, and does not lead back.
+// MovedAway examines whether X, whose root and pages redirect permanently to main, is its mirror.
+// It remains to check that main exists and does not lead back.
 func (m *Record) MovedAway(e *Env, main canon.Origin) {
 	if m.Mirrored() || m.Trial != "" || main == e.X || !e.InScope(main) {
 		return
@@ -23,7 +23,7 @@ func (m *Record) MovedAway(e *Env, main canon.Origin) {
 	e.Ask(crawl.AuxClaim, main, "/robots.txt", 0)
 }
 
-// movedTo takes in what the origin X redirects to says of itself.
+// movedTo applies the claim of the origin to which X redirects.
 func (m *Record) movedTo(e *Env, main canon.Origin, c crawl.Claim) {
 	if c.Kind == crawl.ClaimUnknown || c.Main == e.X || c.Kind == crawl.ClaimTarget && c.Target == e.X {
 		m.rest(e)
@@ -35,8 +35,7 @@ func (m *Record) movedTo(e *Env, main canon.Origin, c crawl.Claim) {
 	e.Ask(crawl.AuxSample, main, "/", 0)
 }
 
-// stillMoved asks, when the evidence has grown old, whether the pages that were seen to
-// have moved still do.
+// stillMoved checks old evidence again: whether the pages that had moved still redirect.
 func (m *Record) stillMoved(e *Env) {
 	m.Walk, m.Samples, m.Round, m.End = nil, nil, 0, m.Main
 	m.try(e, trialRedirect)
@@ -44,13 +43,13 @@ func (m *Record) stillMoved(e *Env) {
 		m.Samples = append(m.Samples, Sample{Path: path, Theirs: Page{Known: true}})
 		e.Ask(crawl.AuxSample, e.X, path, 1)
 	}
-	m.Round = 1 // such a page is fetched
+	m.Round = 1 // such a page is always fetched
 	if len(m.Samples) == 0 {
 		m.judge(e)
 	}
 }
 
-// redirectSaid makes of an answer whether it bears the redirect out: Digest is 1 if it does.
+// redirectSaid records whether an answer confirms the redirect: Digest is 1 if it does.
 func (m *Record) redirectSaid(e *Env, s *Sample, got crawl.Sample) {
 	p := &s.Theirs // main's root: it must be a page, or one that we may not fetch
 	ok := got.Status >= 200 && got.Status <= 299 || got.Status == 0 && strings.HasPrefix(got.Reason, string(crawl.ReasonRobots))
@@ -83,7 +82,7 @@ func (m *Record) judgeRedirect(e *Env) {
 	case seen > 0 && against == 0:
 		m.Confirm(e, m.End, ByRedirect, "redirect")
 	case m.Mirrored() && against == 0 && e.Now.Sub(m.Proved) < 2*mirrorProof:
-		m.rest(e) // nothing was had: its host may be away for a while
+		m.rest(e) // no page could be fetched: the host may be unreachable for a while
 		m.Due = e.Now.Add(24 * time.Hour)
 	case m.Mirrored():
 		m.undo(e)
@@ -92,7 +91,7 @@ func (m *Record) judgeRedirect(e *Env) {
 	}
 }
 
-// undo dissolves a merge that stood on no claim. What X's robots.txt says holds again.
+// undo ends the state of a mirror that no claim supports. X's own robots.txt applies again.
 func (m *Record) undo(e *Env) {
 	m.SetState(e, Main, "", "")
 	if m.Claim == crawl.ClaimTarget {
@@ -104,7 +103,7 @@ func (m *Record) undo(e *Env) {
 	}
 }
 
-// TwinOf is the same origin with or without www.; false when there can be none.
+// TwinOf is the same origin with or without "www."; false when there can be none.
 func TwinOf(o canon.Origin) (canon.Origin, bool) {
 	if o.Host.IsIP() || !strings.Contains(string(o.Host), ".") {
 		return o, false
@@ -117,11 +116,11 @@ func TwinOf(o canon.Origin) (canon.Origin, bool) {
 	return o, len(o.Host) <= 253
 }
 
-// HasWWW reports whether X is the twin that decides which of the two is main.
+// HasWWW reports whether X is the twin that decides which of the two is the main host.
 func HasWWW(o canon.Origin) bool { return strings.HasPrefix(string(o.Host), "www.") }
 
-// Twin looks into X being the same site as its twin. Only the one with www. does: so the two
-// never decide at once.
+// Twin examines whether X is the same site as its twin. Only the one with "www." does this, so that
+// the two never decide at the same time.
 func (m *Record) Twin(e *Env) {
 	twin, ok := TwinOf(e.X)
 	if !ok || !HasWWW(e.X) || !m.mayTwin(e) || !e.InScope(twin) {
@@ -132,25 +131,27 @@ func (m *Record) Twin(e *Env) {
 	e.Ask(crawl.AuxTwin, twin, "/", crawl.TwinAsk)
 }
 
-// mayTwin: a claim of X's own, or a comparison not long ago, leaves nothing to find out.
+// mayTwin is false if X has a claim of its own, or a recent comparison, because nothing remains to
+// be found out.
 func (m *Record) mayTwin(e *Env) bool {
 	return m.Claim <= crawl.ClaimNone && (m.State == "" || m.State == Main) && m.Trial == "" &&
 		(m.Compared.IsZero() || e.Now.Sub(m.Compared) >= mirrorProof)
 }
 
-// twinSaid takes in the twin's answer.
+// twinSaid applies the twin's answer.
 func (m *Record) twinSaid(e *Env, twin canon.Origin, c crawl.Claim) {
 	if c.Kind != crawl.ClaimNone || c.Main != (canon.Origin{}) {
-		m.rest(e) // nobody knows it, or it says otherwise
+		m.rest(e) // it is unknown, or makes another claim
 		return
 	}
-	// The one that others redirect to is main, else the larger one, else the one without www.
+	// The one to which others redirect is the main host, else the larger one, else the one without
+	// "www.".
 	own := e.Size()
 	m.Larger = c.Led > own.Led || c.Led == own.Led && c.URLs >= own.URLs
 	m.compare(e, trialTwin, twin)
 }
 
-// Yield looks into X being the mirror of its twin, which has found so.
+// Yield examines whether X is the mirror of its twin, which has found that it is.
 func (m *Record) Yield(e *Env, twin canon.Origin) {
 	if t, ok := TwinOf(e.X); !ok || t != twin || HasWWW(e.X) || !m.mayTwin(e) || !e.InScope(twin) {
 		return
@@ -159,7 +160,7 @@ func (m *Record) Yield(e *Env, twin canon.Origin) {
 	m.compare(e, trialTwin, twin)
 }
 
-// Yields takes in that X's twin has become its mirror: X cannot be the twin's.
+// Yields notes that X's twin has become its mirror, so X cannot be the twin's.
 func (m *Record) Yields(e *Env, twin canon.Origin) {
 	if m.Mirrored() && m.By == ByTwin && m.Main == twin {
 		m.SetState(e, Main, "", "")
@@ -176,7 +177,7 @@ func (m *Record) judgeTwin(e *Env, ok bool, same, compared int) {
 			e.Ask(crawl.AuxTwin, twin, "/", crawl.TwinYields)
 		}
 	case ok:
-		m.Compared = e.Now // once decided, it is not decided the other way round a moment later
+		m.Compared = e.Now // so that the decision is not reversed a moment later
 		m.rest(e)
 		e.Ask(crawl.AuxTwin, twin, "/", crawl.TwinYield)
 	case m.Mirrored():

@@ -1,6 +1,6 @@
 // Package mirror decides whether an origin is a mirror of another. It is a state machine without
-// I/O: events and time go in, questions to ask and a state come out. Package mirrors carries them
-// out.
+// I/O: its inputs are events and time, its outputs a state and requests, which package mirrors
+// sends.
 package mirror
 
 import (
@@ -14,28 +14,29 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// PendingMax is how long an origin waits for another host's answer about its robots.txt before
-// it is asked afresh.
+// PendingMax is how long an origin waits for another host's answer about its robots.txt before it
+// is requested again.
 const PendingMax = time.Hour
 
-// Merge is how far X's URLs have been brought into agreement with whether X is a mirror.
+// Merge is the progress of adapting X's URLs to whether X is a mirror.
 type Merge struct {
-	Settling bool   `json:"settling,omitempty"` // they are being gone through
-	Next     []byte `json:"next,omitempty"`     // the key to go on from
-	Sent     int64  `json:"sent,omitempty"`     // URLs handed to a main host's shard, of X's budget
+	Settling bool   `json:"settling,omitempty"` // the URLs are being adapted
+	Next     []byte `json:"next,omitempty"`     // the key with which to continue
+	// URLs passed on to the main host's shard, which count against X's budget
+	Sent int64 `json:"sent,omitempty"`
 	// Pages of X that were stored when they became the main host's.
 	StoredPages int64 `json:"held,omitempty"`
-	// Sent and Held are counted for this main host, from then on.
+	// Sent and StoredPages are counted for this main host, from then on.
 	To   canon.Origin `json:"to,omitzero"`
 	From time.Time    `json:"from,omitzero"`
 }
 
-// budgetSpan is how long what a mirror has handed on to a main host counts against its budget when
-// it becomes a mirror of that host again.
+// budgetSpan is how long the URLs that a mirror has passed on to a main host count against its
+// budget when it becomes a mirror of that host again.
 const budgetSpan = 30 * 24 * time.Hour
 
-// Begin begins the counts of a merge with a main host. They go on if the last merge was with the
-// same one and began lately: to end a merge and begin it again gives no new budget.
+// Begin starts the counts of a merge with a main host. They continue if the last merge was with the
+// same one and began lately, so that ending a merge and beginning it again gives no new budget.
 func (m *Merge) Begin(main canon.Origin, now time.Time) {
 	if m.To != main || now.Sub(m.From) >= budgetSpan {
 		m.Sent, m.StoredPages, m.To, m.From = 0, 0, main, now
@@ -44,50 +45,53 @@ func (m *Merge) Begin(main canon.Origin, now time.Time) {
 
 // The states of an origin X in the mirror database (protocols §2.4).
 const (
-	Main        = "main"        // it names no other origin
-	OfMain      = "mirror"      // of mirror.Main, for which there is evidence
-	Unconfirmed = "unconfirmed" // it names another origin, and that is all there is: mirror.Reason
+	Main   = "main"   // it names no other origin
+	OfMain = "mirror" // a mirror of Record.Main, for which there is evidence
+	// It names another origin without further evidence; see Record.Reason
+	Unconfirmed = "unconfirmed"
 )
 
 // Why a claim is unconfirmed.
 const (
-	WhyPending = "pending"            // it is being looked into
-	whyTarget  = "target-unreachable" // the robots.txt of the origin it names cannot be had
-	whyCycle   = "cycle"              // the origins it leads to lead back to it, or in a circle
-	whyChain   = "chain"              // they lead on for more than maxMirrorChain
-	whyDiffers = "content-differs"    // the pages compared are not the same
-	whyNoProof = "no-evidence"        // no page could be compared, and the two files differ
-	WhyScope   = "out-of-scope"       // it leads out of the crawl's scope: nobody was asked
+	WhyPending = "pending" // it is being examined
+	// The robots.txt of the origin that it names cannot be fetched
+	whyTarget  = "target-unreachable"
+	whyCycle   = "cycle"           // the chain of origins leads back to it, or in a circle
+	whyChain   = "chain"           // the chain is longer than maxMirrorChain
+	whyDiffers = "content-differs" // the compared pages are not the same
+	// No page could be compared, and the two robots.txt files differ
+	whyNoProof = "no-evidence"
+	WhyScope   = "out-of-scope" // the chain leaves the crawl's scope, so nobody was asked
 )
 
-// What a mirror is recognised by.
+// The kinds of evidence for a mirror.
 const (
 	byClaim    = ""         // the Host line of its robots.txt
-	ByRedirect = "redirect" // all its pages have moved there for good
-	ByTwin     = "www"      // it is the other's name with or without www.
+	ByRedirect = "redirect" // all its pages have moved there permanently
+	ByTwin     = "www"      // its name is the other's with or without "www."
 )
 
 const (
-	maxMirrorChain = 5 // from claim to claim (§2.4)
+	maxMirrorChain = 5 // length of a chain of claims (§2.4)
 	Pages          = 5 // how many pages are compared
-	// How many may turn out to be closed to us on the main host before no others are tried.
+	// The number of pages that main's rules may forbid us before no others are tried.
 	mirrorClosed = 20
-	// How long evidence lasts, and how long a main host may be away.
+	// How long evidence lasts, and how long a main host may be unreachable.
 	mirrorProof  = 30 * 24 * time.Hour
-	mirrorAnswer = PendingMax // how long an answer is waited for
-	// From the first page that could be compared to the comparison: there are more soon.
+	mirrorAnswer = PendingMax // how long to wait for an answer
+	// From the first page that could be compared to the comparison: more pages follow soon.
 	mirrorSettle = 5 * time.Second
 )
 
-// Record is what is known of an origin X's being a mirror: a state machine that does no I/O. Its
-// methods are told what happened and ask, through mirrorEnv, what has to be asked of whom; whoever
-// keeps it compares State and Main before and after. It is part of X's record, so it outlives any
-// process; an answer that is not awaited (any more) changes nothing.
+// Record is what is known about an origin X as a mirror: a state machine that does no I/O. Its
+// methods are called for events, and send requests to other origins through Env. The caller
+// compares State and Main before and after. The record is stored with X, so it survives restarts.
+// Answers that are not awaited, or not any more, have no effect.
 //
-// The edge from X to another origin always begins with what X itself serves: nothing here makes
-// anyone but X a mirror (§2.5).
+// A link from X to another origin always begins with what X itself serves: nothing here makes any
+// origin but X a mirror (§2.5).
 type Record struct {
-	// One of the states, or "" while there is nothing to tell.
+	// One of the states, or "" while nothing is known.
 	State    string       `json:"state,omitempty"`
 	Main     canon.Origin `json:"main,omitzero"` // with OfMain
 	By       string       `json:"by,omitempty"`  // with OfMain
@@ -95,35 +99,36 @@ type Record struct {
 	Detail   string       `json:"detail,omitempty"`   // of the reason, for people
 	Evidence string       `json:"evidence,omitempty"` // for people
 	Since    time.Time    `json:"since,omitzero"`
-	Proved   time.Time    `json:"proved,omitzero"` // when the evidence was seen last
-	// When pages were compared and turned out different.
+	Proved   time.Time    `json:"proved,omitzero"` // when the evidence was confirmed last
+	// When pages were compared and proved different.
 	Compared time.Time `json:"compared,omitzero"`
-	// Since when an origin that X's claim leads to cannot be had.
+	// Since when an origin in the chain of X's claim has been unreachable.
 	Gone time.Time `json:"gone,omitzero"`
 
 	// Pages of X that were stored while none could be compared.
 	Vain uint32 `json:"vain,omitempty"`
 
-	// What X's robots.txt says.
+	// The claim of X's robots.txt.
 	Claim  crawl.ClaimKind `json:"claim,omitempty"`
 	Target canon.Origin    `json:"target,omitzero"`
-	Digest []byte          `json:"digest,omitempty"` // robots.Digest of it
+	Digest []byte          `json:"digest,omitempty"` // robots.Digest of that file
 
-	// The examination under way, if Trial is set.
+	// The current examination, if Trial is set.
 	Trial string `json:"trial,omitempty"`
-	// X and the origins asked since; the last one's answer is awaited
+	// X and the origins asked since; the answer of the last is awaited
 	Walk    []canon.Origin `json:"walk,omitempty"`
 	End     canon.Origin   `json:"end,omitzero"`      // the origin X is compared with
 	Larger  bool           `json:"larger,omitempty"`  // trialTwin: End is to be the main host
 	Samples []Sample       `json:"samples,omitempty"` // the pages compared
-	// Paths of others, which End's rules keep from us.
+	// Paths that End's rules forbid us.
 	Closed []string `json:"closed,omitempty"`
-	// 1: what is known already does not do, and is fetched
+	// 1: stored data did not suffice, and pages are fetched
 	Round int       `json:"round,omitempty"`
 	Asked time.Time `json:"asked,omitzero"`
 
-	Due  time.Time `json:"due,omitzero"`   // when to look again; zero: when something happens
-	Soon bool      `json:"soon,omitempty"` // Due is part of this crawl, not an upkeep
+	Due time.Time `json:"due,omitzero"` // when to check again; zero: after an event
+	// The check at Due is part of this crawl, not maintenance
+	Soon bool `json:"soon,omitempty"`
 
 	Merge // of X's URLs, see package mirrors
 }
@@ -135,22 +140,22 @@ const (
 	trialTwin     = "www"
 )
 
-// Env is what a step of the state machine may know and do.
+// Env is the input of a step of the state machine, and receives its requests.
 type Env struct {
 	X       canon.Origin
 	Now     time.Time
 	Refresh time.Time // when X's robots.txt will be old
 	InScope func(canon.Origin) bool
-	// Up to n of X's pages that can be compared, the root first, without these paths.
+	// Up to n of X's pages that can be compared, the root first, without those in skip.
 	Pages func(n int, skip []string) []Sample
-	// Paths of X that have moved for good, the root first; up to mirrorPages.
+	// Paths of X that have moved permanently, the root first; up to movedPages.
 	Moved func() []string
 	Size  func() crawl.Claim // URLs and Led of X
 
-	Asks []crawl.AuxRequest // asked for in this step; without ReplyShard
+	Asks []crawl.AuxRequest // requests of this step; without ReplyShard
 }
 
-// Ask notes a question to another origin.
+// Ask adds a request to another origin.
 func (e *Env) Ask(kind crawl.AuxKind, to canon.Origin, pathQuery string, hop int) {
 	if u, err := to.URL(pathQuery); err == nil {
 		e.Asks = append(e.Asks, crawl.AuxRequest{Kind: kind, URL: u, Origin: e.X, Hop: hop})
@@ -179,7 +184,7 @@ func (m *Record) Confirm(e *Env, main canon.Origin, by, evidence string) {
 	m.rest(e)
 }
 
-// rest ends the examination under way and says when to look again.
+// rest ends the current examination and sets the time of the next check.
 func (m *Record) rest(e *Env) {
 	m.Trial, m.Walk, m.End, m.Larger, m.Samples, m.Closed, m.Round, m.Asked = "", nil, canon.Origin{}, false, nil, nil, 0, time.Time{}
 	m.Due, m.Soon = time.Time{}, false
@@ -191,17 +196,18 @@ func (m *Record) rest(e *Env) {
 	}
 }
 
-// try begins or goes on with an examination that awaits answers.
+// try begins or continues an examination that awaits answers.
 func (m *Record) try(e *Env, trial string) {
 	m.Trial, m.Asked, m.Due, m.Soon = trial, e.Now, e.Now.Add(mirrorAnswer), false
 }
 
-// givenUp reports that what X names has been away for so long that nobody asks any more.
+// givenUp reports that the origin which X names has been unreachable for so long that it is no
+// longer asked.
 func (m *Record) givenUp(e *Env) bool {
 	return !m.Gone.IsZero() && e.Now.Sub(m.Gone) >= mirrorProof
 }
 
-// Latest is the latest of some times.
+// Latest is the later of two times.
 func Latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -209,19 +215,19 @@ func Latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Read takes in what X's robots.txt says, as just read: "recheck with each robots refresh; a
-// dropped or changed Host line dissolves the merge at once" (§2.4 step 5).
+// Read applies the claim of X's robots.txt, which was just read: "recheck with each robots refresh;
+// a dropped or changed Host line dissolves the merge at once" (§2.4 step 5).
 func (m *Record) Read(e *Env, c crawl.Claim) {
 	named := m.Claim != c.Kind || m.Target != c.Target
 	if !bytes.Equal(m.Digest, c.Digest) {
-		// another file, another case
+		// another file may have other results
 		m.Compared, m.Gone, m.Vain = time.Time{}, time.Time{}, 0
 	}
 	m.Claim, m.Target, m.Digest = c.Kind, c.Target, slices.Clone(c.Digest)
 	switch {
 	case c.Kind != crawl.ClaimTarget:
 		if m.Mirrored() && m.By == ByTwin && c.Kind == crawl.ClaimNone || m.Mirrored() && m.By == ByRedirect {
-			return // it stands on something else than a claim
+			return // its evidence is not a claim
 		}
 		if m.State != Main || m.Trial == TrialClaim || c.Kind == crawl.ClaimSelf && m.Trial != "" {
 			m.SetState(e, Main, "", "")
@@ -241,7 +247,7 @@ func (m *Record) Read(e *Env, c crawl.Claim) {
 	m.follow(e, c)
 }
 
-// Claimed takes in what an origin says of itself.
+// Claimed applies the claim of an origin.
 func (m *Record) Claimed(e *Env, of canon.Origin, c crawl.Claim) {
 	if m.Trial == "" || len(m.Walk) == 0 || m.Walk[len(m.Walk)-1] != of {
 		return // not awaited
@@ -256,21 +262,21 @@ func (m *Record) Claimed(e *Env, of canon.Origin, c crawl.Claim) {
 	}
 }
 
-// follow takes the walk a step on: from X to the origin it names, to the one that names, and
+// follow continues the chain: from X to the origin that it names, to the one that this names, and
 // so on (§2.4 step 2).
 func (m *Record) follow(e *Env, c crawl.Claim) {
 	at := m.Walk[len(m.Walk)-1]
 	next := c.Target
 	switch {
 	case c.Kind == crawl.ClaimUnknown && len(m.Walk) == 1:
-		m.rest(e) // X's own: what was known of it stands
+		m.rest(e) // X's own claim is unknown: its state stays
 		return
 	case c.Kind == crawl.ClaimUnknown:
 		m.unreachable(e, at, c.Reason)
 		return
 	case c.Kind == crawl.ClaimTarget:
 	case c.Main != canon.Origin{} && at != e.X:
-		next = c.Main // it names nobody, and is known to be another's mirror all the same
+		next = c.Main // it names no other origin, but is known to be a mirror
 	default:
 		m.reached(e, at, c)
 		return
@@ -292,8 +298,8 @@ func (m *Record) follow(e *Env, c crawl.Claim) {
 	}
 }
 
-// unreachable ends a walk at an origin whose robots.txt cannot be had. It is tried again with each
-// refresh, for 30 days: a merge lasts as long.
+// unreachable ends a chain at an origin whose robots.txt cannot be fetched. It is tried again with
+// each refresh, for 30 days; a merge also lasts as long as this.
 func (m *Record) unreachable(e *Env, at canon.Origin, why string) {
 	if m.Gone.IsZero() {
 		m.Gone = e.Now
@@ -308,7 +314,7 @@ func (m *Record) unreachable(e *Env, at canon.Origin, why string) {
 	m.fail(e, whyTarget, why)
 }
 
-// reached ends a walk at the main host: what remains is evidence (§2.4 step 3).
+// reached ends a chain at the main host. What remains is to find evidence (§2.4 step 3).
 func (m *Record) reached(e *Env, main canon.Origin, c crawl.Claim) {
 	m.Gone, m.Walk = time.Time{}, nil
 	same := m.Mirrored() && m.By == byClaim && m.Main == main
@@ -331,10 +337,10 @@ func (m *Record) reached(e *Env, main canon.Origin, c crawl.Claim) {
 	}
 }
 
-// fail ends an examination of X's claim without a merge, and dissolves the one there is.
+// fail ends an examination of X's claim without a merge, and ends an existing merge.
 func (m *Record) fail(e *Env, reason, detail string) {
 	if m.Mirrored() && m.By == ByRedirect {
-		m.rest(e) // whatever it says, all its pages lead there
+		m.rest(e) // whatever the claim is, all its pages lead there
 		return
 	}
 	m.SetState(e, Unconfirmed, reason, detail)
@@ -344,8 +350,9 @@ func (m *Record) fail(e *Env, reason, detail string) {
 	}
 }
 
-// Rescoped takes in that the crawl's scope is another one. Pages are a main host's only while they
-// may be crawled there. One that X's have all moved to remains: X has nothing else to show.
+// Rescoped applies a change of the crawl's scope. Pages belong to a main host only while they may
+// be crawled there. A main host to which all pages of X have moved remains, because X has no pages
+// of its own.
 func (m *Record) Rescoped(e *Env) {
 	switch {
 	case m.Mirrored() && m.By != ByRedirect && !e.InScope(m.Main):
@@ -359,9 +366,9 @@ func (m *Record) Rescoped(e *Env) {
 	}
 }
 
-// Stored tells that a page of X was stored: perhaps there is something to compare now. That is
-// looked at less and less often, since it costs the other host requests, and a page costs its owner
-// nothing (§2.5).
+// Stored notes that a page of X was stored, so that there may be something to compare now. This is
+// checked less and less often, because a check costs the other host requests, and a new page costs
+// its owner nothing (§2.5).
 func (m *Record) Stored(e *Env) {
 	if m.State != Unconfirmed || m.Reason != whyNoProof || m.Trial != "" || m.Soon {
 		return
@@ -377,7 +384,7 @@ func (m *Record) Tick(e *Env) {
 		return
 	}
 	switch {
-	case m.Trial != "" && len(m.Walk) > 0: // no answer
+	case m.Trial != "" && len(m.Walk) > 0: // there was no answer
 		m.Claimed(e, m.Walk[len(m.Walk)-1], crawl.Claim{Reason: "no answer"})
 	case m.Trial != "":
 		m.Round = 1
@@ -387,7 +394,8 @@ func (m *Record) Tick(e *Env) {
 	case m.Mirrored() && m.By == ByRedirect:
 		m.stillMoved(e)
 	case m.Claim == crawl.ClaimTarget:
-		// Its own robots.txt first: from the copy held, if that is fresh, else the host is visited.
+		// X's own robots.txt first: the stored copy if that is fresh, otherwise the host is
+		// visited.
 		m.Walk = []canon.Origin{e.X}
 		m.try(e, TrialClaim)
 		e.Ask(crawl.AuxClaim, e.X, "/robots.txt", 0)
@@ -396,8 +404,8 @@ func (m *Record) Tick(e *Env) {
 	}
 }
 
-// Times shows what is kept of time. Evidence keeps its age. The next look at a mirror is not put
-// off by another clock, unless an answer is being waited for.
+// Times shows the times of the record to see. Evidence keeps its age. A change of the clock does
+// not postpone the next check of a mirror, unless an answer is awaited.
 func (m *Record) Times(see times.See) {
 	for _, t := range []*time.Time{&m.Since, &m.Proved, &m.Compared, &m.From} {
 		see(t, times.Known)

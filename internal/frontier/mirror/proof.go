@@ -10,28 +10,28 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Sample is one page as X and the origin it is compared with serve it.
+// Sample is one page as served by X and by the origin with which X is compared.
 type Sample struct {
-	Path   string `json:"path"`           // and query
-	Open   bool   `json:"open,omitempty"` // X's rules let us fetch it
+	Path   string `json:"path"`           // path and query
+	Open   bool   `json:"open,omitempty"` // X's rules permit fetching it
 	Ours   Page   `json:"ours,omitzero"`
 	Theirs Page   `json:"theirs,omitzero"`
 }
 
-// Page is what is known of a page: of one that is stored its digest, of one fetched
-// to be compared more.
+// Page is what is known of a page: the digest of a stored page, or more of one that was fetched for
+// the comparison.
 type Page struct {
 	Known    bool   `json:"known,omitempty"`
-	Closed   bool   `json:"closed,omitempty"` // to us, by robots.txt
-	Status   int    `json:"status,omitempty"` // 0: it was not had
+	Closed   bool   `json:"closed,omitempty"` // forbidden by robots.txt
+	Status   int    `json:"status,omitempty"` // 0: it could not be fetched
 	Digest   uint64 `json:"digest,omitempty"`
 	Likeness uint64 `json:"likeness,omitempty"`
 }
 
 func (p Page) page() bool { return p.Known && p.Status >= 200 && p.Status <= 299 }
 
-// compared reports whether both origins have said something of the page: one that X has not, or
-// that the other may not give us or cannot give at the moment, is no sample.
+// compared reports whether both origins have given an answer about the page. A page that X does not
+// have, or that the other origin may not or cannot serve at the moment, is no sample.
 func (s *Sample) compared() bool {
 	t := s.Theirs
 	return s.Ours.page() && t.Known && t.Status != 0 && t.Status != 429 && t.Status < 500
@@ -42,9 +42,9 @@ func (s *Sample) same() bool {
 	return a.page() && b.page() && (a.Digest != 0 && a.Digest == b.Digest || likeness.Alike(a.Likeness, b.Likeness))
 }
 
-// compare asks for pages of X and the same pages of main. Copies that are stored will do, but
-// not to renew evidence when X's rules let us see what its pages are now: what was the same
-// once proves nothing.
+// compare requests pages of X and the same pages of main. Stored copies suffice, except for
+// renewing evidence when X's rules permit fetching its current pages: that they were the same in
+// the past proves nothing.
 func (m *Record) compare(e *Env, trial string, main canon.Origin) {
 	m.End, m.Walk, m.Round, m.Samples, m.Closed = main, nil, 0, e.Pages(Pages, nil), nil
 	m.try(e, trial)
@@ -60,7 +60,7 @@ func (m *Record) compare(e *Env, trial string, main canon.Origin) {
 	}
 }
 
-// askFor asks for a page on both origins, unless X's is known and will do.
+// askFor requests a page from both origins, unless X's page is known and suffices.
 func (m *Record) askFor(e *Env, s *Sample) {
 	if m.Round == 1 {
 		s.Ours = Page{}
@@ -71,8 +71,8 @@ func (m *Record) askFor(e *Env, s *Sample) {
 	}
 }
 
-// tryOthers asks for other pages in the place of those that main's rules keep from us: it is by
-// pages which both let us have that the two are compared. It reports whether there are any.
+// tryOthers requests other pages in place of those that main's rules forbid us, because only pages
+// that both origins permit can be compared. It reports whether there are any.
 func (m *Record) tryOthers(e *Env) bool {
 	closed := len(m.Closed)
 	m.Samples = slices.DeleteFunc(m.Samples, func(s Sample) bool {
@@ -99,7 +99,7 @@ func (m *Record) tryOthers(e *Env) bool {
 	return len(others) > 0
 }
 
-// Sampled takes in a page that was asked for.
+// Sampled applies the answer to a request for a page.
 func (m *Record) Sampled(e *Env, u canon.URL, hop int, got crawl.Sample) {
 	if m.Trial == "" || hop != m.Round {
 		return
@@ -129,8 +129,8 @@ func (m *Record) Sampled(e *Env, u canon.URL, hop int, got crawl.Sample) {
 	m.judge(e)
 }
 
-// judge decides by the pages had: 80 % of those compared must be the same, one at
-// least (§2.4 step 3b).
+// judge decides by the samples: 80 % of those compared must be the same, at least one (§2.4 step
+// 3b).
 func (m *Record) judge(e *Env) {
 	if m.Trial == trialRedirect {
 		m.judgeRedirect(e)
@@ -166,9 +166,9 @@ func (m *Record) judge(e *Env) {
 	}
 }
 
-// lookCloser asks once more for the pages that differ by what is known of stored copies: these
-// may be of different days, and only a page that is fetched is compared by its text. It reports
-// whether there are any.
+// lookCloser requests the pages again that differ according to their stored copies. These may be
+// from different days, and only fetched pages are compared by their text. It reports whether there
+// are any.
 func (m *Record) lookCloser(e *Env) bool {
 	m.Round = 1
 	asked := false

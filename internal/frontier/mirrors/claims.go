@@ -13,9 +13,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// What this shard tells others of its own origins, without a request where what it holds will do.
+// This file answers the questions of other shards about this shard's origins, without a request
+// where stored data suffice.
 
-// MirrorsFeature finds out which origins are mirrors, and has their URLs be the main host's.
+// MirrorsFeature finds out which origins are mirrors, and moves their URLs to the main host.
 func (s *Mirrors) MirrorsFeature() hosts.Feature {
 	answer := func(a *crawl.Answer, _, now time.Time) error { return s.answer(a, now) }
 	return hosts.Feature{
@@ -29,24 +30,24 @@ func (s *Mirrors) MirrorsFeature() hosts.Feature {
 	}
 }
 
-// ClaimOf is what a robots.txt says of the origin o it came from.
+// ClaimOf returns the claim of the robots.txt body of origin o.
 func ClaimOf(body []byte, o canon.Origin) crawl.Claim {
 	c := crawl.Claim{Kind: crawl.ClaimNone}
 	sum := robots.Digest(body)
 	c.Digest = sum[:]
-	switch said := robots.Parse(body).Claim(hosts.RobotsOrigin(o)); said.Kind {
+	switch claim := robots.Parse(body).Claim(hosts.RobotsOrigin(o)); claim.Kind {
 	case robots.ClaimSelf:
 		c.Kind = crawl.ClaimSelf
 	case robots.ClaimTarget:
-		// A name that no URL can have is none.
-		if u, err := canon.FromParts(said.Target.Scheme, canon.Host(said.Target.Host), said.Target.Port, "/"); err == nil {
+		// A name that no URL can have is ignored.
+		if u, err := canon.FromParts(claim.Target.Scheme, canon.Host(claim.Target.Host), claim.Target.Port, "/"); err == nil {
 			c.Kind, c.Target = crawl.ClaimTarget, u.Origin()
 		}
 	}
 	return c
 }
 
-// copiedClaim is what the copy of an origin's robots.txt says, however old it is.
+// copiedClaim is the claim in the stored copy of an origin's robots.txt, however old it is.
 func (s *Mirrors) copiedClaim(h *hosts.Host, o *hosts.Origin) (c crawl.Claim) {
 	switch o.Copy {
 	case crawl.RobotsParsed:
@@ -62,9 +63,9 @@ func (s *Mirrors) copiedClaim(h *hosts.Host, o *hosts.Origin) (c crawl.Claim) {
 	return c
 }
 
-// heldClaim is what an origin's robots.txt says, if that can be told without asking for it: the
-// copy is in use, or it is not the time to ask. A server that has given nothing but errors for 30
-// days has nothing to say, although it counts as having no rules.
+// heldClaim is the claim of an origin's robots.txt, if no request is needed for it: the copy is in
+// use, or no request may be sent now. A server that has returned only errors for 30 days makes no
+// claim, although it counts as having no rules.
 func (s *Mirrors) heldClaim(h *hosts.Host, o *hosts.Origin, now time.Time) (c crawl.Claim, ok bool) {
 	state, ask := polite.State(o, now)
 	if !ask.After(now) || state == crawl.RobotsPending {
@@ -76,7 +77,7 @@ func (s *Mirrors) heldClaim(h *hosts.Host, o *hosts.Origin, now time.Time) (c cr
 	return s.copiedClaim(h, o), true
 }
 
-// wantClaim answers what an origin says of itself, if that can be told without a request.
+// wantClaim answers with the claim of an origin, if no request is needed for it.
 func (s *Mirrors) wantClaim(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
 	h, i, known, err := s.askedOf(e)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Mirrors) wantClaim(e *crawl.AuxRequest, now time.Time) (*hosts.Host, er
 	return s.features.NewAux(e, now)
 }
 
-// wantSample answers with a page that is to be compared, if it is known without a request.
+// wantSample answers with a page that is to be compared, if no request is needed for it.
 func (s *Mirrors) wantSample(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
 	h, _, known, err := s.askedOf(e)
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *Mirrors) wantSample(e *crawl.AuxRequest, now time.Time) (*hosts.Host, e
 	return s.features.NewAux(e, now)
 }
 
-// wantTwin does what the owner of an origin's twin wants of it. That needs no request.
+// wantTwin does what the owner of an origin's twin has requested. No request to the web is needed.
 func (s *Mirrors) wantTwin(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
 	h, i, known, err := s.askedOf(e)
 	switch {
@@ -122,10 +123,10 @@ func (s *Mirrors) wantTwin(e *crawl.AuxRequest, now time.Time) (*hosts.Host, err
 	return nil, s.twinAsked(e, h, i, known, now)
 }
 
-// tooManyAsk answers an errand that is not done.
+// tooManyAsk answers an auxiliary request that is not sent.
 var tooManyAsk = crawl.Answer{Claim: crawl.Claim{Reason: "too many auxiliary requests for its host"}, Sample: crawl.Sample{Reason: "too many auxiliary requests for its host"}}
 
-// askedOf is where the origin of an errand's URL is, if it is known.
+// askedOf returns the host and the index of the origin of a request's URL, if they are known.
 func (s *Mirrors) askedOf(e *crawl.AuxRequest) (h *hosts.Host, i int, known bool, err error) {
 	if h, err = s.ledger.HostNamed(e.URL.Host()); h != nil {
 		i, known = h.OriginIndex(e.URL.Origin())
@@ -133,8 +134,8 @@ func (s *Mirrors) askedOf(e *crawl.AuxRequest) (h *hosts.Host, i int, known bool
 	return h, i, known, err
 }
 
-// claimFrom is when it may be asked what an origin says of itself: not while another host is asked
-// for its robots.txt.
+// claimFrom is the earliest time at which an origin may be asked for its claim: not while its
+// robots.txt is requested on another host.
 func claimFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) (t time.Time) {
 	if i, ok := h.OriginIndex(e.URL.Origin()); ok {
 		if state, ask := polite.State(&h.Origins[i], now); state == crawl.RobotsPending {
@@ -144,7 +145,7 @@ func claimFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) (t time.Time) 
 	return t
 }
 
-// sampleHeld answers with what is known of a page that is stored, or that was seen to be a
+// sampleHeld answers with what is known of a page that is stored, or that was found to be a
 // redirect.
 func (s *Mirrors) sampleHeld(e *crawl.AuxRequest, h *hosts.Host) (done bool, err error) {
 	k, v := s.urls.Lookup(h, e.URL)
@@ -162,7 +163,7 @@ func (s *Mirrors) sampleHeld(e *crawl.AuxRequest, h *hosts.Host) (done bool, err
 	return true, s.features.Reply(e, crawl.Answer{Sample: sample})
 }
 
-// sample is what a record tells of its page.
+// sample is what a record contains about its page.
 func sample(r *urls.Record) (sample crawl.Sample, ok bool) {
 	switch {
 	case r.StoredAs() != 0:
@@ -173,8 +174,8 @@ func sample(r *urls.Record) (sample crawl.Sample, ok bool) {
 	return sample, false
 }
 
-// answerSamples answers those who wait to compare a page that was just visited for the crawl's own
-// sake: nobody need ask for it again.
+// answerSamples answers those that wait to compare a page which the crawl has just visited, so that
+// nobody needs to fetch it again.
 func (s *Mirrors) answerSamples(h *hosts.Host, r *urls.Record, now time.Time) error {
 	if len(h.Aux) == 0 {
 		return nil
@@ -194,8 +195,8 @@ func (s *Mirrors) answerSamples(h *hosts.Host, r *urls.Record, now time.Time) er
 	return nil
 }
 
-// AnswerClaims answers those who wait to hear what an origin says of itself, now that its
-// robots.txt was asked for.
+// AnswerClaims answers those that wait for the claim of an origin, now that its robots.txt was
+// requested.
 func (s *Mirrors) AnswerClaims(h *hosts.Host, of canon.Origin, now time.Time) error {
 	if len(h.Aux) == 0 {
 		return nil

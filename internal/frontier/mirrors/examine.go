@@ -16,7 +16,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// mirrorStep counts what has become of a mirror record.
+// mirrorStep counts how a mirror record has changed.
 func mirrorStep(m *store.Metrics, was, is *mirror.Record) {
 	if is.Claim == crawl.ClaimTarget && (was.Claim != is.Claim || was.Target != is.Target) {
 		m.Claims.Inc()
@@ -33,26 +33,27 @@ func mirrorStep(m *store.Metrics, was, is *mirror.Record) {
 }
 
 const (
-	mirrorLook = 2000        // URLs of a host that are looked through for some to compare
-	mirrorTick = time.Second // how often upkeep is looked at
-	// Pages stored before a host's twin is asked after, unless it has fewer.
+	mirrorLook = 2000        // URLs of a host that are searched for pages to compare
+	mirrorTick = time.Second // the interval of upkeep
+	// Pages that are stored before a host's twin is examined, unless the host has fewer.
 	twinPages  = 3
-	movedPages = 4 // the root and three more have moved: so has the site (design §7)
+	movedPages = 4 // if the root and three more pages have moved, the site has (design.md §7)
 )
 
-// Ref names an origin with a mirror record.
+// Ref identifies an origin with a mirror record.
 type Ref struct {
 	H *hosts.Host
 	I int
 }
 
-// Step lets something happen to an origin's mirror record, does what it asks for and what follows.
+// Step applies an event to an origin's mirror record, sends the requests that it wants, and does
+// what follows from its new state.
 func (s *Mirrors) Step(h *hosts.Host, i int, now time.Time, do func(*mirror.Record, *mirror.Env)) error {
 	o := &h.Origins[i]
 	m := o.Mirror
 	if m == nil {
 		m = new(mirror.Record)
-		if c := s.copiedClaim(h, o); c.Kind <= crawl.ClaimNone { // another is news
+		if c := s.copiedClaim(h, o); c.Kind <= crawl.ClaimNone { // only a claim is news
 			m.Claim, m.Digest = c.Kind, c.Digest
 		}
 	}
@@ -79,7 +80,7 @@ func (s *Mirrors) Step(h *hosts.Host, i int, now time.Time, do func(*mirror.Reco
 	return s.sendAsks(e.Asks)
 }
 
-// idle reports whether there is nothing to remember.
+// idle reports whether the record need not be stored.
 func idle(m *mirror.Record) bool {
 	return (m.State == "" || m.State == mirror.Main && m.Claim <= crawl.ClaimNone) && m.Trial == "" && !m.Settling &&
 		m.Compared.IsZero() && m.Sent == 0
@@ -117,7 +118,7 @@ func (s *Mirrors) mirrorEnv(h *hosts.Host, i int, now time.Time) *mirror.Env {
 	}
 }
 
-// someOf calls f for some of an origin's URLs, the root first, until f has enough.
+// someOf calls f for some of an origin's URLs, the root first, until f returns true.
 func (s *Mirrors) someOf(h *hosts.Host, i int, f func(r *urls.Record) (enough bool)) {
 	root := canon.URL(h.Origins[i].Origin.String() + "/")
 	if k, v := s.urls.Lookup(h, root); v != nil {
@@ -138,8 +139,8 @@ func (s *Mirrors) someOf(h *hosts.Host, i int, f func(r *urls.Record) (enough bo
 	}
 }
 
-// mirrorInScope reports whether pages of main may be crawled at all: its root, or what some of the
-// origin's pages are there.
+// mirrorInScope reports whether any page of main may be crawled: its root, or the equivalents of
+// some of the origin's pages.
 func (s *Mirrors) mirrorInScope(h *hosts.Host, i int, main canon.Origin) bool {
 	in := func(pathQuery string) bool {
 		u, err := main.URL(pathQuery)
@@ -157,11 +158,11 @@ func (s *Mirrors) mirrorInScope(h *hosts.Host, i int, main canon.Origin) bool {
 	return found
 }
 
-// mirrorPages are up to n pages of an origin that can be compared, without some: those stored, then
-// those that its rules let us fetch; the root first.
+// mirrorPages are up to n pages of an origin that can be compared, except those in skip: stored
+// pages first, then pages that its rules permit to fetch. The root comes first of all.
 func (s *Mirrors) mirrorPages(h *hosts.Host, i, n int, skip []string) []mirror.Sample {
 	o := &h.Origins[i]
-	// An old copy will do: whoever fetches the page reads robots.txt first.
+	// An old copy suffices: the visit that fetches the page reads robots.txt first.
 	state, _ := polite.State(o, time.Now())
 	had := o.Copy != crawl.RobotsUnknown && state != crawl.RobotsUnreachable && state != crawl.RobotsPending
 	rules := s.ledger.RobotsFile(h, o).Rules(s.ledger.Judge.Spec.Agent, hosts.RobotsOrigin(o.Origin))
@@ -195,7 +196,7 @@ func isRoot(p mirror.Sample) int {
 	return 0
 }
 
-// originPages counts the pages stored of an origin, among the first URLs of its host.
+// originPages counts the stored pages of an origin, among the first URLs of its host.
 func (s *Mirrors) originPages(h *hosts.Host, i int) (n int) {
 	s.someOf(h, i, func(r *urls.Record) bool {
 		if r.Class == crawl.Stored {
@@ -206,7 +207,8 @@ func (s *Mirrors) originPages(h *hosts.Host, i int) (n int) {
 	return n
 }
 
-// ClaimRead takes in what an origin's robots.txt says, just read, and tells those who asked.
+// ClaimRead applies the claim of an origin's robots.txt that was just read, and answers those that
+// wait for it.
 func (s *Mirrors) ClaimRead(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if c := s.copiedClaim(h, o); c.Kind > crawl.ClaimNone || o.Mirror != nil {
@@ -217,7 +219,7 @@ func (s *Mirrors) ClaimRead(h *hosts.Host, i int, now time.Time) error {
 	return s.AnswerClaims(h, o.Origin, now)
 }
 
-// answer takes in an answer that an examination may be waiting for.
+// answer applies an answer that an examination may be waiting for.
 func (s *Mirrors) answer(a *crawl.Answer, now time.Time) error {
 	h, err := s.ledger.HostNamed(a.Aux.Origin.Host)
 	if h == nil || err != nil {
@@ -236,8 +238,8 @@ func (s *Mirrors) answer(a *crawl.Answer, now time.Time) error {
 	})
 }
 
-// Upkeep does what is due of mirror records. It waits until the log is read: that
-// may have the answers.
+// Upkeep handles mirror records that are due. It waits until the log is read, because the log may
+// already contain the answers.
 func (s *Mirrors) Upkeep(now time.Time) error {
 	if !s.ledger.Phase.Active() || s.MirrorsDue.IsZero() || now.Before(s.MirrorsDue) {
 		return nil
@@ -282,7 +284,7 @@ func (s *Mirrors) load(now time.Time) error {
 	return nil
 }
 
-// Anew has everything looked at again that hangs on the crawl's scope.
+// Anew examines again everything that depends on the crawl's scope.
 func (s *Mirrors) Anew(now time.Time) error {
 	for ref := range s.Mirrors {
 		o := &ref.H.Origins[ref.I]
@@ -291,18 +293,18 @@ func (s *Mirrors) Anew(now time.Time) error {
 			return err
 		}
 		if m := o.Mirror; m.Mirrored() {
-			m.Settling, m.Next = true, nil // URLs let in now are the main host's
+			m.Settling, m.Next = true, nil // URLs that are permitted now belong to the main host
 			s.Settling[ref] = struct{}{}
 		} else if twin {
-			o.Twin = false // it is asked after once more when it is in scope again
+			o.Twin = false // it is examined again when it is in scope again
 		}
 	}
 	return nil
 }
 
-// Pending is how many origins are being looked into, and have been for less than
-// patience, or are to be by now: a crawl that goes on days later asks what has become of
-// its mirrors before it is done.
+// Pending is how many origins are being examined and have been for less than patience, or are
+// overdue for it. A crawl that is resumed days later thus examines its mirrors again before it is
+// done.
 func (s *Mirrors) Pending(now time.Time, patience time.Duration) (n int) {
 	for ref := range s.Mirrors {
 		m := ref.H.Origins[ref.I].Mirror
@@ -314,8 +316,8 @@ func (s *Mirrors) Pending(now time.Time, patience time.Duration) (n int) {
 	return n
 }
 
-// NoticeMove counts pages that have moved to the same path elsewhere, for good: if the root and
-// three more have, and all that was asked for, the site has.
+// NoticeMove counts pages that have moved permanently to the same path of another origin. If the
+// root and three more pages have moved, and no requested page has not, the site has moved.
 func (s *Mirrors) NoticeMove(h *hosts.Host, r *urls.Record, now time.Time) error {
 	to, ok := movedTo(r)
 	if !ok {
@@ -336,7 +338,7 @@ func (s *Mirrors) NoticeMove(h *hosts.Host, r *urls.Record, now time.Time) error
 	return s.Step(h, int(r.Origin), now, func(m *mirror.Record, e *mirror.Env) { m.MovedAway(e, to) })
 }
 
-// movedTo is the origin to which a page has moved for good, keeping its path.
+// movedTo is the origin to which a page has moved permanently, with the same path.
 func movedTo(r *urls.Record) (to canon.Origin, ok bool) {
 	if r.Class != crawl.Redirected || r.Reason != crawl.ReasonRedirect || r.Status != 301 && r.Status != 308 {
 		return to, false
@@ -346,12 +348,13 @@ func movedTo(r *urls.Record) (to canon.Origin, ok bool) {
 		return to, false
 	}
 	to = u.Origin()
-	to.Host = canon.Host(string([]byte(to.Host))) // not a piece of something larger
+	// A copy, because a substring would keep a larger string in memory
+	to.Host = canon.Host(string([]byte(to.Host)))
 	return to, true
 }
 
-// movedPaths are up to movedPages pages of an origin that have moved to main, the root first; none
-// if its root has not, or another page that was asked for has not.
+// movedPaths are up to movedPages pages of an origin that have moved to main, the root first. There
+// are none if the root, or any other page that was requested, has not moved.
 func (s *Mirrors) movedPaths(h *hosts.Host, i int, main canon.Origin) (paths []string) {
 	against := false
 	s.someOf(h, i, func(r *urls.Record) bool {
@@ -372,8 +375,9 @@ func (s *Mirrors) movedPaths(h *hosts.Host, i int, main canon.Origin) (paths []s
 	return paths
 }
 
-// NoticeTwins asks after the twin of a host that has some pages now: the same name with or without
-// www. The one with www. asks; the other, if it was not known by then, gives a hint to ask again.
+// NoticeTwins starts to examine the twin of a host that has some pages now: the same name with or
+// without "www.". The origin with "www." asks. The other one, if it was unknown at that time, asks
+// it later to ask again.
 func (s *Mirrors) NoticeTwins(h *hosts.Host, now time.Time) error {
 	if h.Stored == 0 {
 		return nil
@@ -385,7 +389,7 @@ func (s *Mirrors) NoticeTwins(h *hosts.Host, now time.Time) error {
 		}
 		twin, ok := mirror.TwinOf(o.Origin)
 		if ok && !s.mirrorInScope(h, i, twin) {
-			o.TwinOut = s.ledger.Meta.Spec // it may be in another's
+			o.TwinOut = s.ledger.Meta.Spec // it may be in the scope of another spec
 			continue
 		}
 		o.Twin = true
@@ -412,7 +416,7 @@ func (s *Mirrors) NoticeTwins(h *hosts.Host, now time.Time) error {
 	return nil
 }
 
-// twinAsked does what the owner of an origin's twin wants of it.
+// twinAsked does what the owner of an origin's twin has requested.
 func (s *Mirrors) twinAsked(e *crawl.AuxRequest, h *hosts.Host, i int, known bool, now time.Time) error {
 	o := e.URL.Origin()
 	if t, ok := mirror.TwinOf(e.Origin); !ok || t != o {

@@ -14,35 +14,35 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A mirror hands on so many URLs, and more for each page that was stored of it, up to MirrorBudget:
-// paths that only links to the mirror name are invented for nothing, and a liar must not make us
-// hammer somebody (§2.5).
+// MirrorLeast is how many URLs a mirror may pass on to its main host, with MirrorPerPage more for
+// each of its stored pages, up to MirrorBudget. Paths to which only links on the mirror lead cost
+// nothing to invent, and a false claim must not make us overload another site (design.md §2.5).
 const MirrorLeast = 1000
 
-// MirrorPerPage is how many more it hands on for each page that was stored of it.
+// MirrorPerPage is how many more URLs it may pass on for each of its stored pages.
 const MirrorPerPage = 10
 
-// MirrorBudget is the most URLs that a mirror hands on.
+// MirrorBudget is the maximum number of URLs that a mirror passes on.
 const MirrorBudget = 100_000
 
 const mirrorMessage = 128 << 10
 
-// MirrorStretch is how many URLs are gone through before others may have the shard.
-// Tests make it less.
+// MirrorStretch is how many URLs a pass handles before it releases the shard's lock. Tests reduce
+// it.
 var MirrorStretch = 1000
 
-// Forwarded is a URL of a mirror as it is on the main host.
+// Forwarded is a URL of a mirror with the origin of the main host.
 type Forwarded struct {
 	url              canon.URL
 	foundOn          canon.URL
 	depth, redirects int
 }
 
-// MirrorChanged begins to bring an origin's URLs into agreement with what it has become.
+// MirrorChanged begins to adapt an origin's URLs to its new state.
 func (s *Mirrors) MirrorChanged(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	m := o.Mirror
-	if m == nil { // nothing to remember but this
+	if m == nil { // the record exists only for this
 		m = &mirror.Record{State: mirror.Main}
 		o.Mirror = m
 		s.Mirrors[Ref{h, i}] = struct{}{}
@@ -68,14 +68,14 @@ func (s *Mirrors) MirrorChanged(h *hosts.Host, i int, now time.Time) error {
 	return s.Flush(now)
 }
 
-// disowned is how many URLs of a mirror's queue disown looks at: more than a visit holds, since
-// nearer ones may have come since.
+// disowned is how many URLs of a mirror's queue disown handles: more than a visit contains, because
+// URLs with a lower depth may have been queued since.
 const disowned = 4 * polite.MaxVisitURLs
 
-// disown has the indexer drop what pages it may have of a mirror's queued URLs. A fetcher that died
-// had perhaps handed some over, and nobody tells: else they would be fetched again, and now they
-// are not. They are among the first of the queue, where they were taken from; visits are not
-// remembered over a crash.
+// disown makes the indexer delete pages of a mirror's queued URLs that it may have. A fetcher that
+// died may have published some without reporting an outcome. Usually such URLs are fetched again,
+// but those of a mirror are not. They are among the first of the queue, because visits take URLs
+// from there. Visits are not remembered after a crash, so the exact URLs are unknown.
 func (s *Mirrors) disown(h *hosts.Host, i int) error {
 	prefix := append(h.ID.Append(nil), byte(i))
 	c, n := s.ledger.Ready().Cursor(), 0
@@ -91,12 +91,11 @@ func (s *Mirrors) disown(h *hosts.Host, i int) error {
 	return nil
 }
 
-// Resolve goes through the URLs of origins that have become mirrors, or are none any more, some at
-// a time, until ctx ends. It takes the lock itself.
+// Resolve handles the URLs of origins that have become mirrors, or have ceased to be, in stretches
+// until ctx ends. It takes the lock itself.
 func (s *Mirrors) Resolve(ctx context.Context) error { return s.ledger.InStretches(ctx, s.ResolveSome) }
 
-// ResolveSome goes through some URLs and reports whether there are more that can
-// be gone through now.
+// ResolveSome handles some URLs, and reports whether there are more that can be handled now.
 func (s *Mirrors) ResolveSome(now time.Time) (more bool, err error) {
 	if !s.ledger.Phase.Active() || len(s.ledger.Outbox) >= hosts.MirrorPending {
 		return false, nil
@@ -115,7 +114,7 @@ func (s *Mirrors) ResolveSome(now time.Time) (more bool, err error) {
 	return more, err
 }
 
-// unsettled is an origin whose URLs can be gone through now.
+// unsettled returns an origin whose URLs can be handled now.
 func (s *Mirrors) unsettled() (ref Ref, ok bool) {
 	for ref := range s.Settling {
 		if s.Resolving(ref) {
@@ -125,8 +124,9 @@ func (s *Mirrors) unsettled() (ref Ref, ok bool) {
 	return ref, false
 }
 
-// Resolving reports whether an origin's URLs can be gone through now. One that is a mirror no more
-// and is being looked into may be another's in a moment: its URLs are not let in for that long.
+// Resolving reports whether an origin's URLs can be handled now. An origin that ceased to be a
+// mirror and is being examined may become the mirror of another origin in a moment; its URLs are
+// not queued until then.
 func (s *Mirrors) Resolving(ref Ref) bool {
 	m := ref.H.Origins[ref.I].Mirror
 	return m.Mirrored() || m.Trial == ""
@@ -166,17 +166,17 @@ func (s *Mirrors) resolveStretch(ref Ref, now time.Time) error {
 	return s.Flush(now)
 }
 
-// collapse makes a URL of a mirror one that is refused and known as the main host's. The
-// caller writes the record.
+// collapse makes a URL of a mirror refused, and passes it on to the main host. The caller writes
+// the record.
 func (s *Mirrors) collapse(h *hosts.Host, r *urls.Record) (changed bool, err error) {
 	m := h.Origins[r.Origin].Mirror
 	u, err := m.Main.URL(r.URL.PathQuery())
 	if err != nil {
-		return false, nil // too long there; it stays what it is
+		return false, nil // the URL is too long there, so it keeps its class
 	}
 	switch {
 	case r.Class == crawl.Redirected:
-		return r.Next != 0, s.urls.Unplan(h, r) // where it led is known
+		return r.Next != 0, s.urls.Unplan(h, r) // the target of the redirect is known
 	case r.Class != crawl.Refused:
 	case r.Reason == crawl.ReasonMirror:
 		if r.Detail == string(u) || s.Spent(m) {
@@ -186,7 +186,7 @@ func (s *Mirrors) collapse(h *hosts.Host, r *urls.Record) (changed bool, err err
 		return false, nil
 	}
 	if r.BecomeAlias() {
-		m.StoredPages++ // also a page that was another main host's before
+		m.StoredPages++ // also counts pages that belonged to another main host before
 	}
 	if err := s.urls.SetState(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonMirror, Silent: true}); err != nil {
 		return false, err
@@ -198,7 +198,7 @@ func (s *Mirrors) collapse(h *hosts.Host, r *urls.Record) (changed bool, err err
 	return true, nil
 }
 
-// reopen lets a URL of what was a mirror in again. The caller writes the record.
+// reopen queues a URL of an origin that has ceased to be a mirror. The caller writes the record.
 func (s *Mirrors) reopen(h *hosts.Host, r *urls.Record, now time.Time) (changed bool, err error) {
 	if r.Class == crawl.Redirected && r.Next == 0 {
 		return true, s.recrawl.Plan(h, r, now)
@@ -212,7 +212,7 @@ func (s *Mirrors) reopen(h *hosts.Host, r *urls.Record, now time.Time) (changed 
 	return true, s.urls.Refetch(h, r)
 }
 
-// Spent reports whether a mirror has handed on as many URLs as it may.
+// Spent reports whether a mirror has passed on as many URLs as it may.
 func (s *Mirrors) Spent(m *mirror.Record) bool {
 	limit := min(MirrorLeast+MirrorPerPage*m.StoredPages, MirrorBudget)
 	if n := s.ledger.Judge.Spec.MaxPagesPerHost; n > 0 {
@@ -221,8 +221,8 @@ func (s *Mirrors) Spent(m *mirror.Record) bool {
 	return m.Sent >= limit
 }
 
-// Forward hands a URL that is refused as a mirror's to the main host's shard, and returns its
-// detail: what it is there.
+// Forward passes a URL that is refused because its origin is a mirror on to the main host's shard,
+// and returns the record's detail: the URL on the main host.
 func (s *Mirrors) Forward(h *hosts.Host, r *urls.Record) (detail string) {
 	m := h.Origins[r.Origin].Mirror
 	if !m.Mirrored() {
@@ -232,7 +232,7 @@ func (s *Mirrors) Forward(h *hosts.Host, r *urls.Record) (detail string) {
 	if err != nil {
 		return "its URL is not valid on " + m.Main.String()
 	}
-	if r.Detail != string(u) { // else it was handed on before, and is now found nearer to a seed
+	if r.Detail != string(u) { // otherwise it was passed on before, and now has a lower depth
 		if s.Spent(m) {
 			return fmt.Sprintf("not transferred to %s: the limit of %d URLs for a mirror is reached", m.Main, m.Sent)
 		}
@@ -243,12 +243,12 @@ func (s *Mirrors) Forward(h *hosts.Host, r *urls.Record) (detail string) {
 	return string(u)
 }
 
-// Refetch is urls.Refetch for a URL whose origin may be a mirror by now: then it is handed on
+// Refetch is urls.Refetch for a URL whose origin may have become a mirror: it is then passed on
 // instead. The caller writes the record.
 func (s *Mirrors) Refetch(h *hosts.Host, r *urls.Record) error {
 	was := r.Detail
 	if r.Class != crawl.Refused || r.Reason != crawl.ReasonMirror {
-		was = "" // it was not handed on yet
+		was = "" // it was not passed on yet
 	}
 	if err := s.urls.Refetch(h, r); err != nil || r.Class != crawl.Refused || r.Reason != crawl.ReasonMirror {
 		return err
@@ -258,9 +258,9 @@ func (s *Mirrors) Refetch(h *hosts.Host, r *urls.Record) error {
 	return nil
 }
 
-// Visited follows a result: it may be what others wait for to compare, a URL of a mirror is the
-// main host's although its visit went on, and a page that was stored may be what an examination
-// lacked. The caller writes the record.
+// Visited applies the consequences of a result. Others may be waiting for it as a sample. A URL of
+// a mirror belongs to the main host, even if a visit to it was still running. A stored page may be
+// what an examination lacked. The caller writes the record.
 func (s *Mirrors) Visited(h *hosts.Host, r *urls.Record, now time.Time) (err error) {
 	if err := s.answerSamples(h, r, now); err != nil {
 		return err
@@ -274,9 +274,9 @@ func (s *Mirrors) Visited(h *hosts.Host, r *urls.Record, now time.Time) (err err
 	return err
 }
 
-// Flush sends what was handed on, and tells the indexer of aliases.
+// Flush sends the URLs that were passed on, and notifies the indexer of aliases.
 func (s *Mirrors) Flush(now time.Time) error {
-	for len(s.forwards) > 0 { // a main host of this very shard may be a mirror itself
+	for len(s.forwards) > 0 { // a main host of this shard may be a mirror itself
 		list := s.forwards
 		s.forwards = nil
 		byShard := map[int][]Forwarded{}
@@ -284,7 +284,7 @@ func (s *Mirrors) Flush(now time.Time) error {
 			to := crawl.ShardOf(f.url.Host(), s.ledger.Judge.Spec.Shards)
 			byShard[to] = append(byShard[to], f)
 		}
-		// In order: what is sent must not depend on a map's.
+		// In order, so that the messages do not depend on the order of a map.
 		for to := range s.ledger.Judge.Spec.Shards {
 			if err := s.forwardTo(to, byShard[to], now); err != nil {
 				return err
@@ -329,8 +329,8 @@ func (s *Mirrors) forwardTo(to int, list []Forwarded, now time.Time) error {
 	return send()
 }
 
-// notifyIndexer sends what is to be glued and unglued. Each message has the number of a visit that
-// nobody is granted: it is newer than what was fetched until now, and older than what will be.
+// notifyIndexer sends alias updates. Each message has the number of a visit that is never granted:
+// it is newer than everything fetched so far, and older than everything fetched later.
 func (s *Mirrors) notifyIndexer() error {
 	if len(s.ledger.Aliases) == 0 {
 		return nil

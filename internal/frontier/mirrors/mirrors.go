@@ -1,5 +1,5 @@
-// Package mirrors carries out what package mirror decides: it asks the other origins, compares
-// pages, and hands the URLs of a mirror to its main host.
+// Package mirrors carries out what package mirror decides: it sends requests to other origins,
+// compares pages, and passes the URLs of a mirror on to its main host.
 package mirrors
 
 import (
@@ -16,14 +16,13 @@ type Mirrors struct {
 	recrawl  *urls.Recrawl
 	urls     *urls.URLs
 
-	// Mirrors.
 	Mirrors    map[Ref]struct{} // origins with a mirror record
 	Settling   map[Ref]struct{} // of them, those whose URLs are being moved
 	MirrorsDue time.Time        // when the first of them is due; zero: none
-	forwards   []Forwarded      // links to hand on once the event is applied
+	forwards   []Forwarded      // URLs to pass on once the event is applied
 }
 
-// New returns them for one shard, with the rooms they stand on.
+// New returns the Mirrors of one shard.
 func New(features *hosts.Features, ledger *hosts.Ledger, recrawl *urls.Recrawl, urls *urls.URLs) *Mirrors {
 	return &Mirrors{features: features, ledger: ledger, recrawl: recrawl, urls: urls}
 }

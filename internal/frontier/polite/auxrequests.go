@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 )
 
-// AuxFrom is when an errand may be done.
+// AuxFrom is the earliest time at which an auxiliary request may be sent.
 func (s *Polite) AuxFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) time.Time {
 	if from := s.features.Kinds[e.Kind].From; from != nil {
 		return from(h, e, now)
@@ -16,11 +16,11 @@ func (s *Polite) AuxFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) time
 	return hostFrom(h, e, now)
 }
 
-// AtOnce is the from of errands that never wait.
+// AtOnce is the From of requests that never wait.
 func AtOnce(*hosts.Host, *crawl.AuxRequest, time.Time) (t time.Time) { return t }
 
-// hostFrom is when a host may be asked for anything but a robots.txt: not while it asks for longer
-// delays than we wait.
+// hostFrom is the earliest time at which a host may be asked for anything except a robots.txt.
+// While it asks for a longer delay than CrawlDelayCap, nothing else is requested.
 func hostFrom(h *hosts.Host, _ *crawl.AuxRequest, now time.Time) (t time.Time) {
 	if o := SlowOrigin(h); o != nil {
 		t = From(o, now)
@@ -28,7 +28,7 @@ func hostFrom(h *hosts.Host, _ *crawl.AuxRequest, now time.Time) (t time.Time) {
 	return t
 }
 
-// PageFrom is when a page of an errand's origin may be fetched.
+// PageFrom is the earliest time at which a page of the request's origin may be fetched.
 func PageFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) time.Time {
 	t := hostFrom(h, e, now)
 	if i, ok := h.OriginIndex(e.URL.Origin()); ok {
@@ -37,8 +37,8 @@ func PageFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) time.Time {
 	return t
 }
 
-// AuxDueBy counts the errands that keep a crawl from being done if it waits until limit, and
-// for another host's robots.txt no longer than patience.
+// AuxDueBy counts the auxiliary requests that keep a crawl from being done, if it waits until limit
+// in general, and at most patience for another host's robots.txt.
 func (s *Polite) AuxDueBy(h *hosts.Host, limit, now time.Time, patience time.Duration) (n int64) {
 	for i := range h.Aux {
 		e := &h.Aux[i]
@@ -53,7 +53,7 @@ func (s *Polite) AuxDueBy(h *hosts.Host, limit, now time.Time, patience time.Dur
 	return n
 }
 
-// AuxReady returns up to n errands that may be done now.
+// AuxReady returns up to n auxiliary requests that may be sent now.
 func (s *Polite) AuxReady(h *hosts.Host, n int, now time.Time) (list []crawl.AuxRequest) {
 	for i := range h.Aux {
 		if len(list) == n {
@@ -66,13 +66,14 @@ func (s *Polite) AuxReady(h *hosts.Host, n int, now time.Time) (list []crawl.Aux
 	return list
 }
 
-// AuxQuota reports that the next visit to h is for errands.
+// AuxQuota reports that the next visit to h is for auxiliary requests.
 func (s *Polite) AuxQuota(h *hosts.Host, now time.Time) bool {
 	return h.Quota.ForAux() && len(s.AuxReady(h, 1, now)) > 0
 }
 
-// An answer to a take must fit into a NATS message, whatever the URLs and errands are like.
+// MaxVisitBytes limits a visit, so that the response to a request for visits fits into a NATS
+// message however long the URLs are.
 const MaxVisitBytes = 48 << 10
 
-// SpentPause is how long a spent page budget is not asked for more.
+// SpentPause is the interval at which a spent page budget is checked again.
 const SpentPause = 250 * time.Millisecond

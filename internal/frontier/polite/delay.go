@@ -7,8 +7,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// DelayedUntil is when a host that sleeps, or was just woken, may be visited. After an unclean
-// start it counts as visited then.
+// DelayedUntil is when an evicted host, or one that was just loaded, may be visited after an
+// unclean start: it counts as visited when the start was complete.
 func (s *Polite) DelayedUntil(h *hosts.Host) (t time.Time) {
 	if s.ledger.Meta.DelayedUntil == 0 || !h.Fresh && !h.Evicted {
 		return t
@@ -16,27 +16,28 @@ func (s *Polite) DelayedUntil(h *hosts.Host) (t time.Time) {
 	return time.UnixMilli(s.ledger.Meta.DelayedUntil).Add(s.DelayOf(h).D)
 }
 
-// The limits of politeness (design §6).
+// The limits of politeness (design.md §6).
 const (
-	minPublicDelay = time.Second      // for hosts the operator has not called his own
-	CrawlDelayCap  = 10 * time.Minute // above it a host is held and reported, never hurried
-	// Whatever somebody writes into a robots.txt, we look again after a day.
+	minPublicDelay = time.Second // for hosts that the operator has not declared their own
+	// Beyond this a host is postponed and reported, never visited sooner
+	CrawlDelayCap = 10 * time.Minute
+	// Whatever a robots.txt requests, we look again after a day.
 	LongestDelay = 24 * time.Hour
 	// The first adaptive delay, when the ordinary one is shorter than half of it.
 	backoffStart = time.Second
 	backoffMax   = 10 * time.Minute
-	// A visit holds as many URLs as fit in this at the host's delay.
+	// A visit has as many URLs as can be fetched in VisitSpan with the host's delay.
 	VisitSpan    = 10 * time.Second
 	MaxVisitURLs = 64
 )
 
-// spacing is a delay and what it comes from, for `curtsy hosts`.
+// spacing is a delay and its source, for `curtsy hosts`.
 type spacing struct {
 	D      time.Duration
 	Source string
 }
 
-// baseDelay is the configured delay as it holds for h: never under a second unless the host is the
+// baseDelay is the configured delay as it applies to h: at least a second, unless the host is the
 // operator's own, a seed's, or known to be private.
 func (s *Polite) baseDelay(h *hosts.Host) time.Duration {
 	d := s.ledger.Judge.Spec.Delay
@@ -46,7 +47,7 @@ func (s *Polite) baseDelay(h *hosts.Host) time.Duration {
 	return d
 }
 
-// DelayOf is the spacing of requests to h: the largest of all that is asked for.
+// DelayOf is the delay between requests to h: the longest of all that apply.
 func (s *Polite) DelayOf(h *hosts.Host) spacing {
 	sp := spacing{s.baseDelay(h), "configured"}
 	if sp.D != s.ledger.Judge.Spec.Delay {
@@ -73,11 +74,11 @@ func (s *Polite) DelayOf(h *hosts.Host) spacing {
 	return sp
 }
 
-// Paused reports that the operator wants nothing to be asked of h.
+// Paused reports that the operator has paused h.
 func (s *Polite) Paused(h *hosts.Host) bool { return s.ledger.Judge.Spec.Hosts[h.Name].Paused }
 
-// Slowed has h wait for a delay that the operator has set since its last visit ended, for it alone
-// or for all hosts.
+// Slowed makes h wait for a delay that the operator has set since its last visit ended, for this
+// host or for all hosts.
 func (s *Polite) Slowed(h *hosts.Host, now time.Time) {
 	spec := &s.ledger.Judge.Spec
 	if h.Last.IsZero() || h.Delay >= max(spec.Delay, spec.Hosts[h.Name].Delay) {
@@ -89,8 +90,9 @@ func (s *Polite) Slowed(h *hosts.Host, now time.Time) {
 	}
 }
 
-// Lengthened has h wait for a delay that a robots.txt of another host brought since the last visit
-// ended. That visit did not know of it, and the next one may be carried out by another fetcher.
+// Lengthened makes h wait for a delay that a robots.txt has set since the last visit ended, read in
+// a visit to another host. The last visit did not know of it, and the next one may run in another
+// fetcher.
 func (s *Polite) Lengthened(h *hosts.Host, now time.Time) {
 	d := s.DelayOf(h).D
 	if h.Last.IsZero() || h.Delay >= d {
@@ -102,9 +104,9 @@ func (s *Polite) Lengthened(h *hosts.Host, now time.Time) {
 	}
 }
 
-// GrantDelay is what a visit is told. While the address of a host is not known and may turn out
-// private, the fetcher, who sees the address it dials, decides whether the least delay of
-// public hosts applies.
+// GrantDelay is the delay that a visit contains. While it is unknown whether the host's address is
+// private, the fetcher, which sees the address, decides whether the minimum delay of public hosts
+// applies.
 func (s *Polite) GrantDelay(h *hosts.Host) time.Duration {
 	if h.Fetched > 0 || h.Private || !s.ledger.Judge.Spec.AllowPrivate {
 		return s.DelayOf(h).D
@@ -116,8 +118,8 @@ func (s *Polite) GrantDelay(h *hosts.Host) time.Duration {
 	return d
 }
 
-// BackOff adapts to what a visit met: doubled, once, as soon as it tells of overload or a time-out;
-// eased by one step at the end of a visit without.
+// BackOff adapts the delay to the result of a visit: it is doubled, once a visit, as soon as the
+// visit reports overload or a time-out, and reduced by one step at the end of a visit without.
 func (s *Polite) BackOff(h *hosts.Host, o *crawl.Outcome) {
 	switch trouble := o.Overloads > 0 || o.Timeouts > 0; {
 	case trouble && !h.Reported.Trouble:
@@ -129,7 +131,7 @@ func (s *Polite) BackOff(h *hosts.Host, o *crawl.Outcome) {
 }
 
 // RetryIn is how long a URL waits after its nth failed attempt, n from 1: 5 s and 20 s at the
-// ordinary delay, less where the operator hurries his own host.
+// ordinary delay, less for hosts that the operator has declared their own.
 func (s *Polite) RetryIn(h *hosts.Host, n int) time.Duration {
 	d := min(max(5*s.baseDelay(h), time.Second), 5*time.Second)
 	for ; n > 1; n-- {
@@ -138,7 +140,7 @@ func (s *Polite) RetryIn(h *hosts.Host, n int) time.Duration {
 	return d
 }
 
-// RespondedIn keeps a smoothed figure of how long a request takes, for the ETA.
+// RespondedIn updates the smoothed time of a request, for estimates.
 func (s *Polite) RespondedIn(h *hosts.Host, o *crawl.Outcome) {
 	var sum time.Duration
 	n := 0

@@ -9,7 +9,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// State is what holds for the origin at a moment, and when its robots.txt is to be asked for next.
+// State is the state of the origin's robots.txt at a moment, and when it is to be requested next.
 func State(o *hosts.Origin, now time.Time) (crawl.RobotsState, time.Time) {
 	if o.PendingOn != "" {
 		if again := o.PendingAt.Add(mirror.PendingMax); now.Before(again) {
@@ -29,25 +29,25 @@ func State(o *hosts.Origin, now time.Time) (crawl.RobotsState, time.Time) {
 	return crawl.RobotsUnknown, time.Time{}
 }
 
-// From is when the origin may be asked for something at the earliest, its robots.txt included.
+// From is the earliest time at which anything may be requested of the origin, including its
+// robots.txt.
 func From(o *hosts.Origin, now time.Time) (t time.Time) {
 	if o.Mirror.Mirrored() && o.Mirror.Settling {
-		return now.Add(hosts.CommitEvery) // what is queued is about to be the main host's
+		return now.Add(hosts.CommitEvery) // its queued URLs are being moved to the main host
 	}
 	state, ask := State(o, now)
 	if state == crawl.RobotsPending || state == crawl.RobotsUnreachable || Slow(o) {
-		return ask // of a slow one only to see whether its robots.txt has changed
+		return ask // a slow origin is only asked for its robots.txt, to see whether it has changed
 	}
 	return t
 }
 
-// Slow reports that the origin asks for a longer delay than we can keep: its host is
-// held, never hurried.
+// Slow reports that the origin requests a longer delay than CrawlDelayCap. Its host is postponed.
 func Slow(o *hosts.Origin) bool {
 	return o.HasDelay && o.Copy == crawl.RobotsParsed && o.CrawlDelay > CrawlDelayCap
 }
 
-// SlowOrigin returns the origin of h that asks for a longer delay than we can keep, or nil.
+// SlowOrigin returns a slow origin of h, or nil.
 func SlowOrigin(h *hosts.Host) *hosts.Origin {
 	for i := range h.Origins {
 		if Slow(&h.Origins[i]) {

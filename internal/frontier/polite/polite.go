@@ -1,19 +1,19 @@
-// Package polite says when a host may be asked, and how far apart its requests lie: the one answer
-// that the schedule, the grants and the errands go by. The fetcher's gate holds to it once more, on
-// its own.
+// Package polite decides when a host may be visited, and how long the delay between its requests
+// is. The schedule, the grants and the auxiliary requests all use it. The fetcher's gate enforces
+// the delay once more, independently.
 package polite
 
 import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// Polite says when the hosts of one shard may be asked. It keeps no state of its own.
+// Polite decides when the hosts of one shard may be visited. It has no state of its own.
 type Polite struct {
 	features *hosts.Features
 	ledger   *hosts.Ledger
 }
 
-// New returns them for one shard, with the rooms they stand on.
+// New returns the Polite of one shard.
 func New(features *hosts.Features, ledger *hosts.Ledger) *Polite {
 	return &Polite{features: features, ledger: ledger}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// dressAux leaves of some errands those that go with a visit to h, each as its fetcher is to
-// have it.
+// dressAux selects the auxiliary requests that go with a visit to h, and completes each for its
+// fetcher.
 func (s *Visits) dressAux(h *hosts.Host, aux []crawl.AuxRequest, now time.Time) (dressed []crawl.AuxRequest, err error) {
 	dressers := map[crawl.AuxKind]func(e *crawl.AuxRequest) (bool, error){}
 	for _, e := range aux {

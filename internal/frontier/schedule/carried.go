@@ -15,17 +15,17 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
-// keyVisits is the table of the visits that were outstanding when the shard was handed over. It
-// stands in the file only between that and the next opening.
+// keyVisits is the table of the visits that were outstanding when the shard was handed over. The
+// file contains it only between that moment and the next opening.
 var keyVisits = []byte("visits")
 
-// carried is an outstanding visit, or a ghost, as it travels to the shard's next owner. It has no
+// carried is an outstanding or expired visit that is passed on to the shard's next owner. It has no
 // times: its lease begins anew there.
 type carried struct {
 	ID    crawl.VisitID `json:"id"`
 	Host  hosts.HostID  `json:"host,omitempty"`
-	Order []uint64      `json:"urls,omitempty"` // of its URLs, those still queued
-	// Expired is not 0 for a ghost: the number of URLs that may yet be told of.
+	Order []uint64      `json:"urls,omitempty"` // of its URLs that are still queued
+	// Expired is not 0 for an expired visit: the number of URLs that may yet be reported.
 	Expired int `json:"ghost,omitempty"`
 }
 
@@ -61,8 +61,8 @@ func TakeSaved(tx *bolt.Tx) (list []carried, err error) {
 	return list, b.Delete(keyVisits)
 }
 
-// CarryOn makes the visits that were handed over with the shard outstanding here. Each has a whole
-// lease from now, which is later than its fetcher may count.
+// CarryOn makes the visits that were handed over with the shard outstanding here. Each gets a whole
+// lease from now, which ends later than its fetcher may assume.
 func (s *Visits) CarryOn(list []carried, now time.Time) error {
 	records := s.ledger.Records()
 	for _, c := range list {

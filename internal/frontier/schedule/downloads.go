@@ -14,9 +14,9 @@ import (
 // download.
 const DownloadQuota = time.Second
 
-// Download makes a visit without URLs: the right to send requests to a host, under its delay and
-// with nobody else there. It tells what is known of the origin's robots.txt. A host not met before
-// is entered: its delay and its rules are kept as for any other.
+// Download makes a visit without URLs: the permission to send requests to a host, with its delay
+// and without another visit at the same time. The visit contains what is known of the origin's
+// robots.txt. An unknown host is added: its delay and its rules are stored as for any other.
 func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 	if !s.MayGrant(now) {
 		return nil, s.ledger.Phase.Err
@@ -29,11 +29,11 @@ func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 		return nil, nil
 	}
 	if from, ok := s.Ready(h, now); ok && h.Quota.ForCrawl() && !from.After(now) && now.Sub(h.Due) < DownloadQuota {
-		return nil, nil // the crawl's turn
+		return nil, nil // the next visit is the crawl's
 	}
 	i, ok := s.ledger.OriginOf(h, o)
 	if !ok || polite.From(&h.Origins[i], now).After(now) {
-		return nil, nil // its robots.txt cannot be had now
+		return nil, nil // its robots.txt cannot be fetched now
 	}
 	v := &hosts.Visit{ID: s.ledger.NextVisit(), Host: h, Since: now, Until: now.Add(times.OwnerLease)}
 	r := s.robotsFor(h, &h.Origins[i], now, 4*robotsInline)

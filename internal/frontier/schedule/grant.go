@@ -13,23 +13,22 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
-// robotsInline is the size up to which a robots.txt travels with every visit. A larger one is
-// fetched by its digest.
+// robotsInline is the size up to which a robots.txt is sent with every visit. A fetcher requests a
+// larger one by its digest.
 const robotsInline = 2 << 10
 
-// vain reports that a visit was for queued URLs alone, and none of them is queued any more.
+// vain reports that a visit was for queued URLs only, and that none of them is queued any more.
 func vain(v *hosts.Visit) bool { return v.Queued > 0 && v.Queued == v.URLs && len(v.List) == 0 }
 
-// ExpiredVisit stands for the URLs of a visit that expired. Its fetcher may still tell of pages it
-// has fetched. They count against --max-pages until it does, or until that is most unlikely.
+// ExpiredVisit represents the URLs of a visit that expired. Its fetcher may still report pages that
+// it has fetched. They count against --max-pages until it does, or until that is very unlikely.
 type ExpiredVisit struct {
 	ID    crawl.VisitID
 	urls  int
 	until time.Time
 }
 
-// ExpiredReported notes that a visit, should it have expired, has told of one of its URLs after
-// all.
+// ExpiredReported notes that a visit has reported one of its URLs, in case it had expired.
 func (s *Visits) ExpiredReported(id crawl.VisitID) {
 	for i := range s.Expired {
 		if g := &s.Expired[i]; g.ID == id {
@@ -41,17 +40,17 @@ func (s *Visits) ExpiredReported(id crawl.VisitID) {
 	}
 }
 
-// MaxGrantBytes bounds an answer to a take: it must fit into a message of NATS.
+// MaxGrantBytes limits the response to a request for visits, which must fit into a NATS message.
 const MaxGrantBytes = 512 << 10
 
 const maxVisitAux = 16
 
-// pendingPause is so while more of it is being reserved.
+// pendingPause is the pause when the budget is spent but more of it is being reserved.
 const pendingPause = 5 * time.Millisecond
 
-// Grant hands out up to n visits to hosts that are due, and says about how many bytes they take. It
-// stops once that is over room.
-func (s *Visits) Grant(n, room int, now time.Time) (out []crawl.Visit, size int, err error) {
+// Grant grants up to n visits to hosts that are due, and returns their approximate size in bytes.
+// It stops once that exceeds limit.
+func (s *Visits) Grant(n, limit int, now time.Time) (out []crawl.Visit, size int, err error) {
 	if !s.MayGrant(now) {
 		return nil, 0, s.ledger.Phase.Err
 	}
@@ -64,8 +63,8 @@ func (s *Visits) Grant(n, room int, now time.Time) (out []crawl.Visit, size int,
 	s.unpark(now)
 	s.Schedule(now)
 	s.lookSoon(now)
-	var later []*hosts.Host // due, and all they want is pages the budget has no room for
-	for loads := n + loadsAtOnce; len(out) < n && size < room; {
+	var later []*hosts.Host // due, but the budget permits no more of the pages that they need
+	for loads := n + loadsAtOnce; len(out) < n && size < limit; {
 		if len(s.ledger.Due) == 0 || s.ledger.Due[0].When.After(now) {
 			if loads--; loads < 0 || !s.mayLoad(now) {
 				break
@@ -82,7 +81,7 @@ func (s *Visits) Grant(n, room int, now time.Time) (out []crawl.Visit, size int,
 		}
 		h := s.ledger.Due[0]
 		if from, ok := s.Ready(h, now); !ok || from.After(now) {
-			s.Reschedule(h, now) // its robots.txt has grown too old since it was scheduled
+			s.Reschedule(h, now) // its robots.txt has become too old since it was scheduled
 			continue
 		}
 		if !s.AllSlots.mayHave(h.Domain, n-len(out)) {
@@ -103,31 +102,31 @@ func (s *Visits) Grant(n, room int, now time.Time) (out []crawl.Visit, size int,
 		out = append(out, *v)
 		size += bytes
 	}
-	// A signal would have the caller try again at once, and again, until there is a page to spare.
-	// NextDue tells when to try.
+	// A signal would make the caller try again at once, and again, until the budget permits a page.
+	// NextDue says when to try.
 	for _, h := range later {
 		s.reschedule(h, now)
 	}
 	return out, size, nil
 }
 
-// loadsAtOnce is how many more hosts than it wants a grant wakes, of which none may turn out to be
-// due: all were slowed down, say. The next one goes on.
+// A grant loads up to loadsAtOnce extra hosts, because some may prove not to be due, for example if
+// the operator slowed them down. The next grant continues.
 const loadsAtOnce = 256
 
-// mayLoad reports whether waking hosts is of use: not while the budget has no room for their pages,
-// nor while hosts enough wait for hands that others have.
+// mayLoad reports whether loading hosts is useful. It is not while the budget permits no pages, nor
+// while enough hosts in memory wait for slots that other domains use.
 func (s *Visits) mayLoad(now time.Time) bool {
 	return !now.Before(s.ledger.Spent) && len(s.passedOver) < hosts.MaxResident
 }
 
-// MayGrant reports whether the shard may hand out visits now.
+// MayGrant reports whether the shard may grant visits now.
 func (s *Visits) MayGrant(now time.Time) bool {
 	return s.ledger.Phase.MayGrant(now) && s.ledger.Valid() && s.ledger.HasCapacity() && !s.ledger.Judge.Spec.Paused
 }
 
-// visitTo makes a visit to h and says about how many bytes it takes. It returns nil when all it
-// could do is fetch pages, and no more may be fetched.
+// visitTo makes a visit to h and returns its approximate size in bytes. It returns nil when the
+// visit could only fetch pages, and no more pages may be fetched.
 func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes int, err error) {
 	spacing := s.polite.DelayOf(h)
 	delay := spacing.D
@@ -135,9 +134,9 @@ func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes in
 	if delay > 0 {
 		k = int(min(max(int64(polite.VisitSpan/delay), 1), polite.MaxVisitURLs))
 	}
-	room := k
+	capacity := k
 	if s.ledger.Judge.Spec.PlanOnly {
-		k = polite.MaxVisitURLs // none is asked for, so nothing is waited for
+		k = polite.MaxVisitURLs // no request is sent, so there is no delay
 	}
 	if n := s.ledger.Judge.Spec.MaxPagesPerHost; n > 0 {
 		k = int(min(int64(k), max(n-h.Stored, 1)))
@@ -145,7 +144,7 @@ func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes in
 	k = s.pagesFor(h, k, now)
 	again := s.recrawl.Due(h, now)
 	pages := k > 0 || again
-	aux := s.polite.AuxReady(h, min(maxVisitAux, room), now)
+	aux := s.polite.AuxReady(h, min(maxVisitAux, capacity), now)
 	if !pages && len(aux) == 0 {
 		return nil, 0, nil
 	}
@@ -165,7 +164,7 @@ func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes in
 		for i := range g.Aux {
 			e := &g.Aux[i]
 			bytes += len(e.URL) + len(e.Form) + 300
-			// All are ordinary URLs of this host: its rules decide.
+			// All are ordinary URLs of this host, so its rules apply.
 			to := e.URL.Origin()
 			if slices.ContainsFunc(g.Robots, func(r crawl.Robots) bool { return r.Origin == to }) {
 				continue
@@ -180,16 +179,16 @@ func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes in
 	} else {
 		var due []urls.Candidate
 		if again {
-			due = s.recrawl.DueAgain(h, room, now)
+			due = s.recrawl.DueAgain(h, capacity, now)
 		}
-		share := h.Quota.ShareAgain(room, len(due))
-		used, n, err := s.pick(h, min(k, room-share), now, g, v)
+		share := h.Quota.ShareAgain(capacity, len(due))
+		used, n, err := s.pick(h, min(k, capacity-share), now, g, v)
 		if err != nil {
 			return nil, 0, err
 		}
 		bytes += n
 		fresh := len(g.URLs)
-		if err := s.recrawl.PickAgain(h, due, room, now, g, &used, &bytes); err != nil {
+		if err := s.recrawl.PickAgain(h, due, capacity, now, g, &used, &bytes); err != nil {
 			return nil, 0, err
 		}
 		h.Quota.TookPages(again, fresh, len(g.URLs)-fresh)
@@ -221,8 +220,8 @@ func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes in
 	return g, bytes, nil
 }
 
-// pagesFor is how many of k URLs a visit to h may hold now: none when it is the errands' turn, or
-// when the page budget is spent.
+// pagesFor is how many of k URLs a visit to h may contain now: none when the visit is for auxiliary
+// requests, or when the page budget is spent.
 func (s *Visits) pagesFor(h *hosts.Host, k int, now time.Time) int {
 	if s.polite.AuxQuota(h, now) {
 		return 0
@@ -242,8 +241,8 @@ func (s *Visits) pagesFor(h *hosts.Host, k int, now time.Time) int {
 	return k
 }
 
-// Slots is how many page slots this shard uses: pages stored, URLs in visits, and URLs of visits
-// that expired lately.
+// Slots is how much of the page budget this shard uses: stored pages, URLs in visits, and URLs of
+// visits that expired lately.
 func (s *Visits) Slots(now time.Time) int64 {
 	used := s.ledger.Meta.Counts.Stored + s.urls.InFlight
 	s.Expired = slices.DeleteFunc(s.Expired, func(g ExpiredVisit) bool { return g.until.Before(now) })
@@ -253,15 +252,15 @@ func (s *Visits) Slots(now time.Time) int64 {
 	return used
 }
 
-// ReportBudget says what this shard uses, unless it is still learning that from its log.
+// ReportBudget reports how much this shard uses, unless it is still reading that from its log.
 func (s *Visits) ReportBudget(now time.Time) {
 	if s.ledger.Phase.Read {
 		s.ledger.Budget.Use(s.ledger.ID, s.Slots(now), s.ledger.Meta.Counts.Bytes)
 	}
 }
 
-// pick chooses the first k URLs of h's queue, over all origins that may be asked now: lowest depth
-// first, then first come.
+// pick chooses the first k URLs of h's queue, from all origins that may be visited now: lowest
+// depth first, then first found.
 func (s *Visits) pick(h *hosts.Host, k int, now time.Time, g *crawl.Visit, v *hosts.Visit) (used [hosts.MaxOrigins]bool, bytes int, err error) {
 	type head struct {
 		key    []byte
@@ -282,10 +281,12 @@ func (s *Visits) pick(h *hosts.Host, k int, now time.Time, g *crawl.Visit, v *ho
 			n++
 		}
 	}
-	// After host and origin a queue key is depth and order: comparing that part merges the origins.
+	// After host and origin, a queue key is depth and order: sorting by that part merges the
+	// origins.
 	slices.SortStableFunc(heads, func(a, b head) int { return slices.Compare(a.key[5:], b.key[5:]) })
 	records := s.ledger.Records()
-	var refuse []urls.Record // what the pass of another spec has not come to yet
+	// URLs that the current spec refuses, and that the pass has not reached yet
+	var refuse []urls.Record
 	for _, e := range heads[:min(k, len(heads))] {
 		key := hosts.URLKey(make([]byte, 0, 12), h.ID, hosts.KeyOrder(e.key))
 		r, err := urls.DecodeRecord(key, records.Get(key))
@@ -299,7 +300,7 @@ func (s *Visits) pick(h *hosts.Host, k int, now time.Time, g *crawl.Visit, v *ho
 			}
 		}
 		if s.ledger.Judge.Forgotten.Has(r.URL) {
-			continue // forgetting gets to it soon
+			continue // the pass that forgets URLs removes it soon
 		}
 		if bytes += len(r.URL) + len(r.FoundOn) + 32; bytes > polite.MaxVisitBytes && len(g.URLs) > 0 {
 			break
@@ -312,7 +313,7 @@ func (s *Visits) pick(h *hosts.Host, k int, now time.Time, g *crawl.Visit, v *ho
 		}
 		g.URLs = append(g.URLs, u)
 	}
-	for i := range refuse { // not before: the heads lie in the queue that this changes
+	for i := range refuse { // not earlier: this changes the queue in which heads points
 		if err := s.RefuseQueued(h, hosts.URLKey(nil, h.ID, refuse[i].Order), &refuse[i]); err != nil {
 			return used, bytes, err
 		}
@@ -320,9 +321,9 @@ func (s *Visits) pick(h *hosts.Host, k int, now time.Time, g *crawl.Visit, v *ho
 	return used, bytes, nil
 }
 
-// robotsFor is what a visit is told of an origin's robots.txt. The text is left out when it is
-// larger than room.
-func (s *Visits) robotsFor(h *hosts.Host, o *hosts.Origin, now time.Time, room int) crawl.Robots {
+// robotsFor is what a visit contains of an origin's robots.txt. The text is left out when it is
+// larger than limit.
+func (s *Visits) robotsFor(h *hosts.Host, o *hosts.Origin, now time.Time, limit int) crawl.Robots {
 	state, ask := polite.State(o, now)
 	r := crawl.Robots{
 		Origin: o.Origin, State: state, Status: o.Status, Digest: o.Digest, CrawlDelay: o.CrawlDelay,
@@ -336,41 +337,41 @@ func (s *Visits) robotsFor(h *hosts.Host, o *hosts.Origin, now time.Time, room i
 		r.Age = max(now.Sub(o.History.Fetched), 0)
 	}
 	if len(o.Digest) > 0 {
-		r.Body = s.textFor(o.Digest, hosts.RobotsRef{ID: h.ID, Origin: o.Origin}, room)
+		r.Body = s.textFor(o.Digest, hosts.RobotsRef{ID: h.ID, Origin: o.Origin}, limit)
 	}
 	if !s.ledger.Judge.Spec.PurposeSet().Beyond() {
 		return r
 	}
-	room -= len(r.Body)
+	limit -= len(r.Body)
 	for i := range o.Rights {
 		k := &o.Rights[i]
 		a := crawl.RightsFile{URL: k.URL, State: k.State, Digest: k.Digest, Reason: k.Reason, Fresh: max(k.Due.Sub(now), 0)}
 		if len(k.Digest) > 0 {
-			a.Body = s.textFor(k.Digest, hosts.RobotsRef{ID: h.ID, Origin: o.Origin, Rights: k.URL}, room)
-			room -= len(a.Body)
+			a.Body = s.textFor(k.Digest, hosts.RobotsRef{ID: h.ID, Origin: o.Origin, Rights: k.URL}, limit)
+			limit -= len(a.Body)
 		}
 		r.Rights = append(r.Rights, a)
 	}
 	return r
 }
 
-// textFor is the text of a robots.txt, or of such a file, for a visit: nothing when it is larger
-// than room; then the fetcher may ask for it by its digest.
-func (s *Visits) textFor(digest []byte, ref hosts.RobotsRef, room int) []byte {
+// textFor is the text of a robots.txt or rights file for a visit. It is left out when it is larger
+// than limit; the fetcher may then request it by its digest.
+func (s *Visits) textFor(digest []byte, ref hosts.RobotsRef, limit int) []byte {
 	body := s.ledger.Tx.Bucket(hosts.BucketRobots).Get(ref.Key())
-	if len(body) <= min(robotsInline, room) {
+	if len(body) <= min(robotsInline, limit) {
 		return slices.Clone(body)
 	}
 	if len(s.Digests) > maxDigests {
-		clear(s.Digests) // a fetcher that asks in vain asks the origin
+		clear(s.Digests) // a fetcher that finds no text here requests it from the origin
 	}
 	s.Digests[string(digest)] = ref
 	return nil
 }
 
-// Renew prolongs the visits that are still ours and outstanding, and names the others. Among those
-// is a visit of whose URLs none is wanted any more, for example since their origin turned out to be
-// a mirror.
+// Renew prolongs the visits that are outstanding here, and names the others. The others include
+// visits of which no URL is wanted any more, for example because their origin proved to be a
+// mirror.
 func (s *Visits) Renew(ids []crawl.VisitID, now time.Time) crawl.Renewed {
 	r := crawl.Renewed{Lease: times.Lease}
 	for _, id := range ids {
@@ -384,8 +385,8 @@ func (s *Visits) Renew(ids []crawl.VisitID, now time.Time) crawl.Renewed {
 	return r
 }
 
-// Expire ends visits whose lease is over. Their fetchers send nothing any more, and one full delay
-// is waited.
+// Expire ends visits whose lease is over. Their fetchers send no more requests, and the host gets
+// one full delay.
 func (s *Visits) Expire(now time.Time) error {
 	var over []*hosts.Visit
 	for _, v := range s.Outstanding {
@@ -413,7 +414,7 @@ func (s *Visits) Expire(now time.Time) error {
 	return nil
 }
 
-// EndVisit forgets an outstanding visit.
+// EndVisit removes an outstanding visit.
 func (s *Visits) EndVisit(v *hosts.Visit) {
 	delete(s.Outstanding, v.ID)
 	s.AllSlots.Count(v.Host.Domain, -1)
@@ -422,5 +423,5 @@ func (s *Visits) EndVisit(v *hosts.Visit) {
 	s.ledger.Unschedule(v.Host)
 }
 
-// maxDigests bounds the robots.txt files that fetchers may ask for by digest.
+// maxDigests limits the number of robots.txt files that fetchers may request by digest.
 const maxDigests = 100_000

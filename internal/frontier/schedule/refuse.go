@@ -6,7 +6,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
-// RefuseQueued makes r, which is Queued, refused if the spec of now does not let it in.
+// RefuseQueued makes r, which is Queued, refused if the current spec does not permit it.
 func (s *Visits) RefuseQueued(h *hosts.Host, key []byte, r *urls.Record) error {
 	changed, err := s.JudgeOne(h, r)
 	if err != nil || !changed {
@@ -15,8 +15,8 @@ func (s *Visits) RefuseQueued(h *hosts.Host, key []byte, r *urls.Record) error {
 	return s.urls.PutURL(key, r)
 }
 
-// JudgeOne judges a URL that is Queued, or that a reason refused which a setting may undo. The
-// caller writes its record if it changed.
+// JudgeOne decides again about a URL that is Queued, or that was refused for a reason that a
+// setting may undo. The caller writes the record if it changed.
 func (s *Visits) JudgeOne(h *hosts.Host, r *urls.Record) (changed bool, err error) {
 	switch {
 	case r.Class == crawl.Queued:
@@ -38,14 +38,14 @@ func (s *Visits) JudgeOne(h *hosts.Host, r *urls.Record) (changed bool, err erro
 	return false, nil
 }
 
-// Undone reports that what became of r came of a setting that is another now.
+// Undone reports that r has its class because of a setting that has changed since.
 func (s *Visits) Undone(h *hosts.Host, r *urls.Record) bool {
 	m := &s.ledger.Meta.Judging
 	if !m.Running || m.Was == nil || m.By == nil {
 		return false
 	}
 	if r.Class != r.Reason.Class() {
-		return false // it is still tried
+		return false // it is still being tried
 	}
 	return r.Reason.Has(crawl.UndoneByAddress) && m.Opened() || r.Reason.Has(crawl.UndoneByResolve) && m.Led(h) ||
 		r.Reason.Has(crawl.UndoneByAgent) && m.By.Agent != m.Was.Agent || r.Reason.Has(crawl.UndoneByPurpose) && !m.By.SamePurposes(m.Was) ||

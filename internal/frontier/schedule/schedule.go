@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 )
 
-// Ready says whether h has work, and from when on its origins let it be done. The host's own Due
-// comes on top. A host that the operator has paused has none.
+// Ready reports whether h has work, and from when on its origins permit it. The host's own Due may
+// be later. A host that the operator has paused has no work.
 func (s *Visits) Ready(h *hosts.Host, now time.Time) (from time.Time, ok bool) {
 	if s.polite.Paused(h) {
 		return from, false
@@ -47,17 +47,17 @@ func (s *Visits) Ready(h *hosts.Host, now time.Time) (from time.Time, ok bool) {
 	return from, ok
 }
 
-// Schedule puts every misplaced host where it belongs. It runs once when an event, a tick or a
-// grant is done (guarded), and before anybody reads the schedule. A host that has left memory
-// meanwhile is not in the schedule any more.
+// Schedule updates the position of every misplaced host. It runs once at the end of an event, a
+// tick or a grant (Ledger.Guarded), and before anybody reads the schedule. Hosts that were evicted
+// meanwhile are no longer in the schedule.
 func (s *Visits) Schedule(now time.Time) {
 	for _, h := range s.ledger.TakeUnscheduled() {
 		s.Reschedule(h, now)
 	}
 }
 
-// Reschedule puts h where it belongs now. Who changes a host calls touch or misplace instead, which
-// cost less.
+// Reschedule updates the position of h at once. Code that changes a host calls MarkDirty or
+// Unschedule instead, which cost less.
 func (s *Visits) Reschedule(h *hosts.Host, now time.Time) {
 	s.reschedule(h, now)
 	if h.At == 0 {
@@ -65,7 +65,7 @@ func (s *Visits) Reschedule(h *hosts.Host, now time.Time) {
 	}
 }
 
-// reschedule is Reschedule without a signal to whoever grants visits.
+// reschedule is Reschedule without a signal to the goroutine that grants visits.
 func (s *Visits) reschedule(h *hosts.Host, now time.Time) {
 	from, ok := s.Ready(h, now)
 	if !ok || h.Visit != nil {
@@ -88,7 +88,7 @@ func (s *Visits) reschedule(h *hosts.Host, now time.Time) {
 	}
 }
 
-// NextDue is when this shard may have something to grant; zero when it cannot tell of anything.
+// NextDue is when this shard may have something to grant; zero when nothing is known to become due.
 func (s *Visits) NextDue(now time.Time) time.Time {
 	if !s.ledger.Phase.Active() || s.ledger.Judge.Spec.Paused || !s.ledger.Valid() {
 		return time.Time{} // nothing can be granted now, due or not

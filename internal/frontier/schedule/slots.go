@@ -8,20 +8,21 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// A domain with many slow hosts could take all the visits that fetchers have hands for. So once it
-// has a quarter of them, it gets none that hosts of other domains are about to want. A crawl of one
-// domain, or of few, is as fast as ever: hands that nobody else will want soon are its own.
+// A domain with many slow hosts could occupy all slots of the fetchers. So once it uses a quarter
+// of them, it gets no slot that hosts of other domains are about to need. A crawl of one domain, or
+// of a few, stays as fast as before, because it may use all slots that nobody else will need soon.
 
 const (
-	SlotsShare = 4           // a domain's share is one in so many
-	slotsSoon  = time.Minute // hands are kept for hosts that are due so soon
-	// how often hosts are looked through for those, at most
-	slotsTick       = 100 * time.Millisecond
-	slotsCost       = 50                     // and never for more than so small a part of the time
+	SlotsShare = 4           // a domain's share is one part of this many
+	slotsSoon  = time.Minute // slots are reserved for hosts that are due this soon
+	// the minimum interval of looking for such hosts
+	slotsTick = 100 * time.Millisecond
+	// And at most one part of this many of the time is spent on it
+	slotsCost       = 50
 	PassedOverAgain = 250 * time.Millisecond // how long a host that was passed over is left out
 )
 
-// Slots counts the outstanding visits of a process' shards by registered domain. It is safe for
+// Slots counts the outstanding visits of a process's shards by registered domain. It is safe for
 // concurrent use. A nil one counts nothing.
 type Slots struct {
 	mu    sync.Mutex
@@ -30,7 +31,7 @@ type Slots struct {
 	soon  map[int]map[string]int // shard → registered domain → hosts due soon
 }
 
-// NewSlots makes the count of the hands of a process.
+// NewSlots makes the count for a process.
 func NewSlots() *Slots { return &Slots{by: map[string]int{}, soon: map[int]map[string]int{}} }
 
 // Count adds n visits to hosts of d.
@@ -46,7 +47,7 @@ func (x *Slots) Count(d *hosts.Domain, n int) {
 	}
 }
 
-// Expect notes how many hosts of each domain are due soon in a shard; nil when it is closed.
+// Expect notes how many hosts of each domain are due soon in a shard; nil when the shard is closed.
 func (x *Slots) Expect(shard int, soon map[string]int) {
 	if x == nil {
 		return
@@ -60,9 +61,9 @@ func (x *Slots) Expect(shard int, soon map[string]int) {
 	x.soon[shard] = soon
 }
 
-// mayHave reports whether a host of d may have one of free hands. It may if d has less than its
-// share, or if more are free than hosts of other domains, which have less than theirs, will want
-// soon.
+// mayHave reports whether a host of d may use one of the free slots. It may if d uses less than its
+// share, or if more slots are free than will soon be needed by hosts of domains that use less than
+// theirs.
 func (x *Slots) mayHave(d *hosts.Domain, free int) bool {
 	if x == nil || d == nil {
 		return true
@@ -83,7 +84,7 @@ func (x *Slots) mayHave(d *hosts.Domain, free int) bool {
 	return free > 0
 }
 
-// lookSoon notes which hosts are due soon, now and then.
+// lookSoon counts the hosts that are due soon, at intervals.
 func (s *Visits) lookSoon(now time.Time) {
 	if s.AllSlots == nil || now.Before(s.lookSoonAt) {
 		return
@@ -99,7 +100,7 @@ func (s *Visits) lookSoon(now time.Time) {
 	s.AllSlots.Expect(s.ledger.ID, soon)
 }
 
-// passOver takes a due host out of the schedule for a moment: others have the hands.
+// passOver removes a due host from the schedule for a moment, in favour of other domains.
 func (s *Visits) passOver(h *hosts.Host, now time.Time) {
 	heap.Remove(&s.ledger.Due, h.At)
 	if len(s.passedOver) == 0 {
@@ -108,7 +109,7 @@ func (s *Visits) passOver(h *hosts.Host, now time.Time) {
 	s.passedOver = append(s.passedOver, h)
 }
 
-// unpark puts the hosts that were passed over into the schedule again.
+// unpark adds the hosts that were passed over to the schedule again.
 func (s *Visits) unpark(now time.Time) {
 	if len(s.passedOver) == 0 || now.Sub(s.passedOverAt) < PassedOverAgain {
 		return
@@ -117,7 +118,7 @@ func (s *Visits) unpark(now time.Time) {
 	s.passedOver = nil
 	for _, h := range list {
 		if s.ledger.ByID[h.ID] == h {
-			s.ledger.MarkDirty(h) // it may have to rest
+			s.ledger.MarkDirty(h) // it may have to be evicted
 		}
 	}
 }

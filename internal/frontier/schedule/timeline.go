@@ -13,36 +13,36 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
-// A key is a host's id, a visit (epoch, number), and how many requests of the visit were told of
-// before; a value is how many it holds and a Trace. Visits to a host follow one another, so the
-// order of the keys is the order in which the requests were sent, whenever they are told of. A
-// trace that is told of again has the key it had.
+// A key is a host's id, a visit (epoch, number), and the number of requests of the visit that were
+// reported before; a value is the number of its requests and a Trace. Visits to a host follow one
+// another, so the order of the keys is the order in which the requests were sent, whenever they are
+// reported. A trace that is reported again has the same key.
 //
-// A visit whose fetcher did not answer leaves a value of its own, behind all it has told: that it
-// was under way from Begin for After.
+// A visit whose fetcher did not answer has a separate value, after everything that it has reported.
+// It says that the visit was running from Begin for After.
 
 const (
-	// Keep is how many requests of a host are kept at least, if there were so many.
+	// Keep is the minimum number of requests of a host that are kept, if there were as many.
 	Keep = 512
-	// slack is how many more are, so that few are dropped at a time.
+	// slack is how many more are kept, so that several are deleted at a time.
 	slack = 64
-	// silence is in the key where a visit's fetcher fell silent.
+	// silence is in the key of a value for a visit that did not answer.
 	silence = 1<<32 - 1
 )
 
-// Timeline is what a shard keeps of requests.
+// Timeline is a shard's store of requests.
 type Timeline struct {
 	ledger *hosts.Ledger
 }
 
-// New returns it for one shard, with the room it stands on.
+// NewTimeline returns the Timeline of one shard.
 func NewTimeline(ledger *hosts.Ledger) *Timeline { return &Timeline{ledger: ledger} }
 
-// Feature has the times of requests follow another machine's clock.
+// Feature shifts the times of requests to another machine's clock.
 func (s *Timeline) Feature() hosts.Feature { return hosts.Feature{Times: eachTime, Past: true} }
 
-// bucket is nil for a shard without a file, and for a file from before there were timelines that is
-// only read.
+// bucket is nil for a shard without a file, and for a read-only file from a version without
+// timelines.
 func (s *Timeline) bucket() *bolt.Bucket {
 	if s.ledger.Tx == nil {
 		return nil
@@ -55,7 +55,7 @@ func timelineKey(id hosts.HostID, visit crawl.VisitID, from uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(k, visit.N), from)
 }
 
-// Apply keeps what a visit tells of its requests. Applied again it changes nothing.
+// Apply stores the requests that a visit reports. A second call has no effect.
 func (s *Timeline) Apply(t *crawl.Trace, visit crawl.VisitID) error {
 	h, err := s.ledger.HostNamed(t.Host)
 	if h == nil || err != nil {
@@ -78,7 +78,7 @@ func (s *Timeline) Apply(t *crawl.Trace, visit crawl.VisitID) error {
 	return s.put(h, timelineKey(h.ID, visit, uint32(t.From)), v, len(t.Requests))
 }
 
-// put writes a value that holds n requests.
+// put writes a value with n requests.
 func (s *Timeline) put(h *hosts.Host, k, v []byte, n int) error {
 	b := s.bucket()
 	if b == nil {
@@ -87,7 +87,7 @@ func (s *Timeline) put(h *hosts.Host, k, v []byte, n int) error {
 	if was := b.Get(k); was != nil {
 		old := count(was)
 		if old >= n {
-			return nil // it tells no more than is known
+			return nil // it contains no more than is known
 		}
 		n -= old
 	}
@@ -101,7 +101,7 @@ func (s *Timeline) put(h *hosts.Host, k, v []byte, n int) error {
 	return s.trim(h)
 }
 
-// trim drops the oldest requests of a host when there are too many.
+// trim deletes the oldest requests of a host when there are too many.
 func (s *Timeline) trim(h *hosts.Host) error {
 	if h.Timeline <= Keep+slack {
 		return nil
@@ -124,20 +124,21 @@ func (s *Timeline) trim(h *hosts.Host) error {
 	return nil
 }
 
-// count is how many requests a value holds. What marks silence counts as one.
+// count is the number of requests in a value. A value for a visit that did not answer counts as
+// one.
 func count(v []byte) int {
 	n, _ := binary.Uvarint(v)
 	return int(min(n, crawl.MaxTrace))
 }
 
-// Silent notes that a visit, under way since a while, was not answered in time: what its fetcher
-// has sent, beside what it told of, is not known unless it tells yet.
+// Silent notes that a visit, which began at since, was not answered in time. Which requests its
+// fetcher has sent beside those reported is unknown, unless it reports them later.
 func (s *Timeline) Silent(h *hosts.Host, visit crawl.VisitID, since, now time.Time) error {
 	t := crawl.Trace{Begin: since.UnixMicro(), After: max(now.Sub(since), 0)}
 	return s.put(h, timelineKey(h.ID, visit, silence), crawl.AppendTrace(binary.AppendUvarint(nil, 1), &t), 1)
 }
 
-// Answered notes that a visit has told of all its requests, late perhaps.
+// Answered notes that a visit has reported all its requests, perhaps late.
 func (s *Timeline) Answered(h *hosts.Host, visit crawl.VisitID) error {
 	k := timelineKey(h.ID, visit, silence)
 	if b := s.bucket(); b == nil || b.Get(k) == nil {
@@ -148,7 +149,7 @@ func (s *Timeline) Answered(h *hosts.Host, visit crawl.VisitID) error {
 	return s.ledger.Drop(hosts.BucketTimeline, k)
 }
 
-// decode reads a value.
+// decodeTimeline reads a value.
 func decodeTimeline(k, v []byte) (visit crawl.VisitID, from uint32, t crawl.Trace, err error) {
 	_, n := binary.Uvarint(v)
 	if len(k) != 24 || n <= 0 {
@@ -161,11 +162,11 @@ func decodeTimeline(k, v []byte) (visit crawl.VisitID, from uint32, t crawl.Trac
 	return visit, binary.BigEndian.Uint32(k[20:]), t, err
 }
 
-// eachTime walks the times of requests.
+// eachTime shows the times of requests to see.
 func eachTime(tx *bolt.Tx, see times.See) error {
 	b := tx.Bucket(hosts.BucketTimeline)
 	if b == nil {
-		return nil // a file from before there were any
+		return nil // a file from a version without this bucket
 	}
 	type change struct{ k, v []byte }
 	var changes []change

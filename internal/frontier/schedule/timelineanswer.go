@@ -9,7 +9,7 @@ import (
 )
 
 // Of is the timeline of a host: its last requests that started before a time (zero: all), at most
-// limit of them. The delay that is owed now is not its to say.
+// limit of them. It does not contain the delay until the next request.
 func (s *Timeline) Of(h *hosts.Host, before time.Time, limit int) (crawl.Timeline, error) {
 	t := crawl.Timeline{Host: string(h.Name), Requests: []crawl.Request{}, Unknown: []crawl.Unknown{}}
 	b := s.bucket()
@@ -37,18 +37,18 @@ func (s *Timeline) Of(h *hosts.Host, before time.Time, limit int) (crawl.Timelin
 	return t, nil
 }
 
-// reading puts a timeline together of what is kept, oldest first.
+// reading builds a timeline from the stored values, oldest first.
 type reading struct {
 	*crawl.Timeline
 	visit  crawl.VisitID
-	next   uint32        // how many requests of it were taken
-	after  time.Duration // what the visit before asked for at its end, and for whom
+	next   uint32        // number of its requests that were read
+	after  time.Duration // the delay that the visit before required at its end, and its source
 	source string
-	last   time.Duration // what the last trace of this visit did
+	last   time.Duration // the same, from the last trace of this visit
 	who    string
 }
 
-// take takes in a trace, without what was told of in one before.
+// take adds a trace, without the requests that an earlier one contained.
 func (r *reading) take(visit crawl.VisitID, from uint32, t *crawl.Trace) {
 	if visit != r.visit {
 		r.visit, r.next, r.after, r.source = visit, 0, r.last, r.who
@@ -65,7 +65,7 @@ func (r *reading) take(visit crawl.VisitID, from uint32, t *crawl.Trace) {
 		first := r.next == 0
 		r.next = from
 		bound, source := x.Bound, x.BoundSource
-		if first && r.after > bound { // what the visit before has asked for was waited for
+		if first && r.after > bound { // the delay that the visit before required was observed
 			bound, source = r.after, r.source
 		}
 		r.Requests = append(r.Requests, crawl.Request{URL: x.URL, Kind: x.Kind.String(), Start: x.Start, End: x.End, Status: x.Status,
@@ -74,7 +74,7 @@ func (r *reading) take(visit crawl.VisitID, from uint32, t *crawl.Trace) {
 	r.last, r.who = t.After, t.AfterSource
 }
 
-// silent takes in that a visit fell silent. What it had told of before is known.
+// silent adds that a visit did not answer. Requests that it had reported before are known.
 func (r *reading) silent(visit crawl.VisitID, t *crawl.Trace) {
 	u := crawl.Unknown{From: time.UnixMicro(t.Begin).UTC(), To: time.UnixMicro(t.Begin).Add(t.After).UTC(), Visit: visit.String()}
 	if r.next > 0 {

@@ -27,11 +27,13 @@ type Visits struct {
 	lookSoonAt   time.Time
 
 	// Visits, and what they may still cost.
-	Outstanding map[crawl.VisitID]*hosts.Visit // those of earlier epochs came with the shard
-	Expired     []ExpiredVisit                 // visits that expired lately
-	Digests     map[string]hosts.RobotsRef     // robots.txt files that fetchers may ask for
+	// Visits of earlier epochs were handed over with the shard
+	Outstanding map[crawl.VisitID]*hosts.Visit
+	Expired     []ExpiredVisit // visits that expired lately
+	// robots.txt files that fetchers may request by digest
+	Digests map[string]hosts.RobotsRef
 
-	// Signalled (not closed) when something may be due earlier than thought; nil in a Reader.
+	// Signalled (not closed) when something may be due earlier than expected; nil in a Reader.
 	Notify chan struct{}
 }
 

@@ -29,7 +29,7 @@ type Account struct {
 	websub    *updates.WebSub
 }
 
-// New returns them for one shard, with the rooms they stand on.
+// NewAccount returns the Account of one shard.
 func NewAccount(datafiles *wellknown.DataFiles, feeds *wellknown.Feeds, history *History, indexnow *updates.IndexNow, ledger *hosts.Ledger, links *Links, mirrors *mirrors.Mirrors, passes *Passes, polite *polite.Polite, recrawl *urls.Recrawl, rupsites *updates.RUPSites, sitemaps *wellknown.Sitemaps, urls *urls.URLs, visits *schedule.Visits, websub *updates.WebSub) *Account {
 	return &Account{datafiles: datafiles, feeds: feeds, history: history, indexnow: indexnow, ledger: ledger, links: links, mirrors: mirrors, passes: passes, polite: polite, recrawl: recrawl, rupsites: rupsites, sitemaps: sitemaps, urls: urls, visits: visits, websub: websub}
 }

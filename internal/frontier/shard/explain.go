@@ -12,8 +12,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Explain says all that is known of a URL of this shard, and computes what would
-// be decided about it.
+// Explain returns everything known of a URL of this shard, and computes what would be decided about
+// it now.
 func (s *Account) Explain(raw string, u canon.URL, now time.Time) (crawl.Explanation, error) {
 	d := s.ledger.Judge.Scope.Decide(u)
 	x := crawl.Explanation{URL: raw, Canonical: string(u), InScope: d.In, ScopeRule: d.Rule, State: "unknown"}
@@ -83,11 +83,11 @@ func (s *Account) Explain(raw string, u canon.URL, now time.Time) (crawl.Explana
 		s.explainQueued(&x, h, &r, now)
 	}
 	s.explainAgain(&x, h, &r)
-	s.explainForgotten(&x, u) // whether or not the pass has been there
+	s.explainForgotten(&x, u) // whether or not the pass has reached it
 	return x, nil
 }
 
-// known is a time, or nil where there is none.
+// known returns a pointer to t, or nil for the zero time.
 func known(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -95,7 +95,8 @@ func known(t time.Time) *time.Time {
 	return &t
 }
 
-// explainAgain says when a URL that is done is asked for again, and what came of that so far.
+// explainAgain adds when a URL that is done will be fetched again, and the results of earlier
+// repetitions.
 func (s *Account) explainAgain(x *crawl.Explanation, h *hosts.Host, r *urls.Record) {
 	switch {
 	case r.Class != crawl.Stored:
@@ -115,8 +116,8 @@ func (s *Account) explainAgain(x *crawl.Explanation, h *hosts.Host, r *urls.Reco
 	}
 }
 
-// explainLeftOut says why a URL that is in scope may not be known although links lead to it. h is
-// nil if its host is not.
+// explainLeftOut adds why a URL in scope may be unknown although links lead to it. h is nil if its
+// host is unknown.
 func (s *Account) explainLeftOut(x *crawl.Explanation, h *hosts.Host, u canon.URL) {
 	if !x.InScope || x.State != "unknown" {
 		return
@@ -131,7 +132,7 @@ func (s *Account) explainLeftOut(x *crawl.Explanation, h *hosts.Host, u canon.UR
 	}
 }
 
-// explainForgotten says who took u out, and how to undo that.
+// explainForgotten adds who removed u, and how to undo that.
 func (s *Account) explainForgotten(x *crawl.Explanation, u canon.URL) {
 	entry := s.ledger.Judge.ForgottenBy(u)
 	if entry == "" {

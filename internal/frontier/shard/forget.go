@@ -12,15 +12,15 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
-// What `curtsy forget` takes out, Spec.Forgotten, becomes refused: forgotten, whatever it was; what
-// it lets in again is queued. A new URL is judged when it comes (judge), a result that comes for a
-// forgotten one says nothing any more (ForgottenResult); what is known already is gone through by a
-// pass, host after host.
+// URLs that `curtsy forget` removes (Spec.Forgotten) become refused with the reason forgotten,
+// whatever their class was. URLs that it permits again are queued. A new URL is decided about when
+// it is found (judge), and a result for a forgotten URL is ignored (ForgottenResult). Known URLs
+// are handled by a pass, host by host.
 
-// keyForgotten holds Spec.Forgotten as it was when hosts were listed for the pass last.
+// keyForgotten is the key of Spec.Forgotten as it was when hosts were last listed for the pass.
 var keyForgotten = []byte("forgotten")
 
-// beginForgetting lists the hosts that another Spec.Forgotten concerns for the pass.
+// beginForgetting lists the hosts for the pass that a change of Spec.Forgotten concerns.
 func (s *Passes) beginForgetting() error {
 	text, err := json.Marshal(s.ledger.Judge.Spec.Forgotten)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Passes) beginForgetting() error {
 	return s.ledger.Put(hosts.BucketMeta, keyForgotten, text)
 }
 
-// differing returns what is in one of two lists only.
+// differing returns the elements that only one of two lists contains.
 func differing(a, b []string) (d []string) {
 	in := map[string]bool{}
 	for _, e := range a {
@@ -68,7 +68,7 @@ func differing(a, b []string) (d []string) {
 	return d
 }
 
-// forgetSome is the pass over the URLs of hosts that another Spec.Forgotten concerns.
+// forgetSome is the pass over the URLs of hosts that a change of Spec.Forgotten concerns.
 func (s *Passes) forgetSome(now time.Time) (more bool, err error) {
 	return s.hostPass(hosts.BucketForget, s.forgetOne, func(h *hosts.Host) (err error) {
 		for i := range h.Origins {
@@ -81,7 +81,7 @@ func (s *Passes) forgetSome(now time.Time) (more bool, err error) {
 	})
 }
 
-// forgetOne judges a URL by what is forgotten. The caller writes its record if it changed.
+// forgetOne decides about a URL by what is forgotten. The caller writes its record if it changed.
 func (s *Passes) forgetOne(h *hosts.Host, r *urls.Record) (changed bool, err error) {
 	is := r.Class == crawl.Refused && r.Reason == crawl.ReasonForgotten
 	switch want := s.ledger.Judge.Forgotten.Has(r.URL); {
@@ -94,7 +94,7 @@ func (s *Passes) forgetOne(h *hosts.Host, r *urls.Record) (changed bool, err err
 	return true, s.urls.SetState(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonForgotten, Blank: true})
 }
 
-// ForgottenResult is what a result counts as whose URL was forgotten while it was fetched.
+// ForgottenResult replaces the result of a URL that was forgotten while it was fetched.
 func ForgottenResult(res *crawl.Result) *crawl.Result {
 	return &crawl.Result{URL: res.URL, Class: crawl.Refused, Reason: crawl.ReasonForgotten, Bytes: res.Bytes, Took: res.Took}
 }

@@ -6,24 +6,24 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Links of other shards come with the outcome of the visit that found them, so that a page costs
-// one event instead of one for each shard it links to. What this shard owes for them is in its
-// file with the state and the position in the log that caused it, and many pages' links leave as
-// one message for each shard and commit.
+// Links to other shards arrive with the outcome of the visit that found them, so that a page costs
+// one event instead of one for each shard to which it links. This shard stores them in its outbox,
+// in the transaction of the event, and sends the links of many pages as one message for each shard
+// and commit.
 
-// forgetEvery is how long links that were forwarded, or taken in, are remembered at most. Who was
-// told of a link may have left it out, and takes it in when it is found again.
+// forgetEvery is the maximum time for which forwarded and accepted links are remembered. The shard
+// that received a link may have left it out, and may accept it when it is found again.
 const forgetEvery = 10 * time.Minute
 
-// Receive applies what one page leads to, or enqueues it for the shards that it belongs to.
+// Receive applies the links of one page, or forwards them to the shards to which they belong.
 func (s *Links) Receive(l *crawl.Links, now time.Time) error {
 	shards := s.ledger.Judge.Spec.Shards
-	for rest := l.URLs; len(rest) > 0; {
-		// A fetcher sorts links by shard: there is one round, or few.
-		to := crawl.ShardOf(rest[0].Host(), shards)
+	for remaining := l.URLs; len(remaining) > 0; {
+		// A fetcher sorts links by shard, so there are one or few rounds.
+		to := crawl.ShardOf(remaining[0].Host(), shards)
 		n := 1
-		for host := rest[0].Host(); n < len(rest); n++ {
-			if h := rest[n].Host(); h != host {
+		for host := remaining[0].Host(); n < len(remaining); n++ {
+			if h := remaining[n].Host(); h != host {
 				if crawl.ShardOf(h, shards) != to {
 					break
 				}
@@ -31,12 +31,12 @@ func (s *Links) Receive(l *crawl.Links, now time.Time) error {
 			}
 		}
 		some := *l
-		some.URLs = rest[:n]
+		some.URLs = remaining[:n]
 		if len(l.Mods) == len(l.URLs) && len(l.Mods) > 0 {
-			at := len(l.URLs) - len(rest)
+			at := len(l.URLs) - len(remaining)
 			some.Mods = l.Mods[at : at+n]
 		}
-		rest = rest[n:]
+		remaining = remaining[n:]
 		var err error
 		if to == s.ledger.ID {
 			err = s.Apply(&some, now)
@@ -50,8 +50,9 @@ func (s *Links) Receive(l *crawl.Links, now time.Time) error {
 	return nil
 }
 
-// forward owes links to another shard. Most are repeats from page to page and from visit to visit,
-// which end here. Those of redirects do not, since they say more than that there is such a URL.
+// forward sends links to another shard. Most are repetitions from page to page and from visit to
+// visit, which are dropped here. Links of redirects are not dropped, because they carry more
+// information.
 func (s *Links) forward(to int, l *crawl.Links, now time.Time) error {
 	if now.Sub(s.forgot) > forgetEvery {
 		s.forgot, s.Recent = now, Recent{}

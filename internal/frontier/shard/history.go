@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	every = 10 * time.Second // how often a sample is taken
-	quiet = time.Minute      // how often while nothing changes
+	every = 10 * time.Second // interval of samples
+	quiet = time.Minute      // interval of samples while nothing changes
 )
 
-// ages are until which age samples are kept one in a step each, the steps being
-// crawl.HistorySteps. So there are at most 180 + 360 + 432 + 720 + 3650 of them.
+// ages are the ages up to which one sample for each step is kept; the steps are crawl.HistorySteps.
+// So there are at most 180 + 360 + 432 + 720 + 3650 samples.
 var ages = []time.Duration{30 * time.Minute, 6 * time.Hour, 3 * 24 * time.Hour, 30 * 24 * time.Hour, 3650 * 24 * time.Hour}
 
-// History keeps the samples of one shard. Its methods expect the ledger's Mu held.
+// History has the samples of one shard. Callers of its methods must hold the ledger's lock.
 type History struct {
 	ledger *hosts.Ledger
 
@@ -27,11 +27,11 @@ type History struct {
 	thinned time.Time
 }
 
-// New returns it for one shard, with the room it stands on.
+// NewHistory returns the History of one shard.
 func NewHistory(ledger *hosts.Ledger) *History { return &History{ledger: ledger} }
 
-// Feature takes the samples. They are of the past, by the clock of whoever took them, and nothing
-// is decided by them: so they are not among the times that follow another clock.
+// Feature takes the samples. Their times are those of the clock that took them, and nothing is
+// decided by them, so they are not shifted to another clock.
 func (s *History) Feature() hosts.Feature {
 	return hosts.Feature{Load: s.load, Upkeep: s.upkeep}
 }
@@ -46,7 +46,7 @@ func (s *History) load(time.Time) error {
 	return err
 }
 
-// Now is the accounting as it stands.
+// Now is a sample of the current counts.
 func (s *History) Now(at time.Time) crawl.HistorySample {
 	c := &s.ledger.Meta.Counts
 	return crawl.HistorySample{
@@ -55,7 +55,7 @@ func (s *History) Now(at time.Time) crawl.HistorySample {
 	}
 }
 
-// upkeep takes a sample when one is due, in the transaction that holds what it says.
+// upkeep takes a sample when one is due, in the transaction that contains the counts.
 func (s *History) upkeep(now time.Time) error {
 	slot := now.Truncate(every)
 	if slot.Equal(s.last.At) {
@@ -84,10 +84,10 @@ func (s *History) upkeep(now time.Time) error {
 	return s.thin(slot)
 }
 
-// thin drops all but the last sample of each step, which is the longer the older they are.
+// thin removes all but the last sample of each step. Steps are longer for older samples.
 func (s *History) thin(now time.Time) error {
 	var drop [][]byte
-	var before []byte // the sample before the one looked at, and the slot it is in
+	var before []byte // the sample before the current one, and its slot
 	var beforeIn time.Time
 	var beforeStep time.Duration
 	err := s.ledger.Tx.Bucket(hosts.BucketHistory).ForEach(func(k, _ []byte) error {
@@ -115,7 +115,7 @@ func (s *History) thin(now time.Time) error {
 	return err
 }
 
-// stepAt is how far apart samples of an age are; 0: too old to be kept.
+// stepAt is the step for samples of an age; 0: they are too old to be kept.
 func stepAt(age time.Duration) time.Duration {
 	for i, limit := range ages {
 		if age <= limit {
@@ -125,7 +125,7 @@ func stepAt(age time.Duration) time.Duration {
 	return 0
 }
 
-// slotOf is the end of the step that a time is in.
+// slotOf is the end of the step that contains t.
 func slotOf(t time.Time, step time.Duration) time.Time {
 	if end := t.Truncate(step); !end.Equal(t) {
 		return end.Add(step)
@@ -147,15 +147,15 @@ func (s *History) dropAfter(t time.Time) error {
 	return nil
 }
 
-// Part is what the shard answers to a question: its samples of the last span before end, how things
-// stood when that began, and how they stand at end.
+// Part is the shard's part of the answer: its samples of the last span before end, the last sample
+// before that, and the counts at end.
 func (s *History) Part(q crawl.HistoryRequest, end time.Time) (p crawl.HistoryPart, err error) {
 	if !slices.Contains(crawl.HistorySteps, q.Step) || q.Span < 0 {
 		return p, fmt.Errorf("history: there are no samples in steps of %v: the steps are %v", q.Step, crawl.HistorySteps)
 	}
 	p.Shard, p.Epoch = s.ledger.ID, s.ledger.Epoch
 	b := s.ledger.Tx.Bucket(hosts.BucketHistory)
-	if b == nil { // a file from before there were any
+	if b == nil { // a file from a version without this bucket
 		p.Since, p.Samples = end.UTC(), []crawl.HistorySample{s.Now(end)}
 		return p, nil
 	}
@@ -193,9 +193,9 @@ func (s *History) Part(q crawl.HistoryRequest, end time.Time) (p crawl.HistoryPa
 	return p, nil
 }
 
-// TakenIn says when a URL of that order was taken in: after one sample, and by the next. Those are
-// at most a minute apart while it is six hours ago, and the further the longer it is. A time is
-// zero where no sample tells.
+// TakenIn says when the URL with that order was accepted: after one sample, and by the next.
+// Samples are at most a minute apart for six hours, and further apart the older they are. A time is
+// zero if no sample determines it.
 func (s *History) TakenIn(order uint64) (after, by time.Time, err error) {
 	b := s.ledger.Tx.Bucket(hosts.BucketHistory)
 	if b == nil || order == 0 {
@@ -208,10 +208,10 @@ func (s *History) TakenIn(order uint64) (after, by time.Time, err error) {
 			return after, by, err
 		}
 		if sample.Order >= order {
-			// It was taken within the time that it stands for.
+			// The sample was taken within the interval that it represents.
 			return after, sample.At.Add(every), nil
 		}
-		after = time.Time{} // of a sample without an order nobody knows what it had
+		after = time.Time{} // a sample without an order does not show which URLs it includes
 		if sample.Order > 0 || sample.Queued == 0 {
 			after = sample.At
 		}
@@ -230,7 +230,8 @@ func timeOf(k []byte) (time.Time, error) {
 	return time.Unix(int64(binary.BigEndian.Uint64(k)), 0).UTC(), nil
 }
 
-// encode writes the figures as varints, in an order that is never changed: new ones follow.
+// encodeHistory writes the counts as varints, in an order that never changes: new ones are
+// appended.
 func encodeHistory(s crawl.HistorySample) (b []byte) {
 	for _, n := range []int64{s.Queued, s.Stored, s.Redirected, s.Refused, s.Failed, s.Bytes, s.Requests} {
 		b = binary.AppendUvarint(b, uint64(max(n, 0)))
@@ -246,7 +247,7 @@ func decodeHistory(k, v []byte) (s crawl.HistorySample, err error) {
 	for _, n := range []*int64{&s.Queued, &s.Stored, &s.Redirected, &s.Refused, &s.Failed, &s.Bytes, &s.Requests} {
 		*n = int64(in.Uint())
 	}
-	if len(in.B) > 0 { // else it is from before there was one
+	if len(in.B) > 0 { // older samples have no order
 		s.Order = in.Uint()
 	}
 	if in.Bad {

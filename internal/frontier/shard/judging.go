@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// JudgeVisits judges what outstanding visits hold, while the pass is under way: their fetchers are
-// told when they renew them.
+// JudgeVisits decides again about the URLs in outstanding visits while the pass is running. Their
+// fetchers learn the result when they renew the visits.
 func (s *Passes) JudgeVisits() error {
 	if !s.ledger.Meta.Judging.Running {
 		return nil
@@ -39,7 +39,8 @@ func (s *Passes) judgeSome(now time.Time) (more bool, err error) {
 		return false, nil
 	}
 	var of *hosts.Host
-	var led []crawl.Links // targets of redirects that the scope kept out, and maybe does no longer
+	// Targets of redirects that the scope excluded, and may not exclude any more
+	var led []crawl.Links
 	rescoped := m.Was == nil || m.By == nil || m.Was.Scope != m.By.Scope
 	next, err := s.urls.Stretch(m.Next, hosts.PassStretch, func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 		if h != of {
@@ -47,7 +48,7 @@ func (s *Passes) judgeSome(now time.Time) (more bool, err error) {
 			s.judgeHost(h)
 		}
 		if r.Class == crawl.Redirected {
-			// As in links.OfferTarget.
+			// As in Links.OfferTarget.
 			if u, err := canon.Parse(r.Detail); err == nil && rescoped && s.ledger.Judge.Scope.Decide(u).In {
 				led = append(led, crawl.Links{FoundOn: r.URL, Depth: r.Depth, Redirects: r.Redirects + 1, URLs: []canon.URL{u}})
 			}
@@ -68,16 +69,16 @@ func (s *Passes) judgeSome(now time.Time) (more bool, err error) {
 	}
 	s.ledger.Outdate()
 	s.ledger.Log.Info("all URLs were checked against the changed settings", "queued", s.ledger.Meta.Counts.Queued, "refused", s.ledger.Meta.Counts.Refused)
-	return false, s.mirrors.Anew(now) // at last, so that URLs let in now are handed on
+	return false, s.mirrors.Anew(now) // last, so that URLs permitted now are passed on
 }
 
-// judgingPending is how many messages to other shards, about redirects that lead there, may wait to
-// be sent before the pass does.
+// judgingPending is the number of unsent messages to other shards, about targets of redirects, at
+// which the pass pauses.
 const judgingPending = 4 * hosts.PassStretch
 
-// judgeHost has a host asked for its robots.txt at once that could not be had for a reason which a
-// changed setting may undo, or that was read as another agent. The delay since the last request and
-// what a Retry-After asks are in Due, and stay.
+// judgeHost makes a host's robots.txt due at once if it could not be fetched for a reason that a
+// changed setting may undo, or if it was read for another agent. Due keeps the delay since the last
+// request and the time of a Retry-After.
 func (s *Passes) judgeHost(h *hosts.Host) {
 	m := &s.ledger.Meta.Judging
 	if m.Was == nil || m.By == nil {
@@ -98,27 +99,27 @@ func (s *Passes) judgeHost(h *hosts.Host) {
 	}
 }
 
-// askAnew has an origin's robots.txt asked for without waiting for what its failures would have us
-// wait. Since when it has been failing stays known.
+// askAnew removes the delay caused by failures to fetch an origin's robots.txt. The time of the
+// first failure is kept.
 func askAnew(o *hosts.Origin) { o.History.Failures, o.History.RetryAt = 0, time.Time{} }
 
-// NoticeFull has a pass refuse what is queued of a host that has all the pages it may have. None of
-// it is granted meanwhile (ready).
+// NoticeFull starts a pass that refuses the queued URLs of a host that has its maximum of pages.
+// None of them is granted meanwhile (Visits.Ready).
 func (s *Passes) NoticeFull(h *hosts.Host) {
 	if s.urls.Full(h) && h.Queued > h.Later {
 		s.Filled[h] = struct{}{}
 	}
 }
 
-// Fills reports whether that pass has h before it.
+// Fills reports whether that pass has not finished h yet.
 func (s *Passes) Fills(h *hosts.Host) bool {
 	_, ok := s.Filled[h]
 	return ok
 }
 
-// fillSome is that pass. The queue itself says how far it is: what was refused is in it no more.
-// Also what an outstanding visit holds is refused, since that there is one is not in the log: its
-// outcome counts all the same when it comes.
+// fillSome is that pass. The queue itself shows its progress, because refused URLs leave it. URLs
+// in a running visit are refused too, because a replay of the log does not know of the visit. If
+// its result arrives, the result takes precedence.
 func (s *Passes) fillSome(now time.Time) (more bool, err error) {
 	for h := range s.Filled {
 		var keys [][]byte

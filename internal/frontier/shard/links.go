@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
-// Links takes links in for one shard.
+// Links applies links in one shard.
 type Links struct {
 	ledger   *hosts.Ledger
 	mirrors  *mirrors.Mirrors
@@ -19,11 +19,11 @@ type Links struct {
 	rupsites *updates.RUPSites
 	urls     *urls.URLs
 
-	DecidedAt time.Time // when judging all URLs anew began last
-	Recent    Recent    // links seen lately: they need not be looked up
+	DecidedAt time.Time // when the last pass that decides about all URLs again began
+	Recent    Recent    // links seen lately, which need not be looked up
 	forgot    time.Time // when Recent was emptied because of its age
 
-	// Room for the next page, nil while one is taken in.
+	// Buffers for the next page; nil while a page is applied.
 	offers []hosts.Link
 	record *urls.Record
 }

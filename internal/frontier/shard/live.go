@@ -6,7 +6,7 @@ import (
 
 // IsInFlight reports whether u is in an outstanding visit.
 func (s *Account) IsInFlight(u canon.URL) bool {
-	h := s.ledger.Hosts[u.Host()] // one with a visit is in memory
+	h := s.ledger.Hosts[u.Host()] // a host with a visit is in memory
 	if h == nil || h.Visit == nil {
 		return false
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
-// ApplyStoreLost begins the search for URLs whose pages are gone. Applied again it changes nothing.
-// Read from the log by a later owner than the first, its mark is a later one too: then more is
-// fetched again than must be, never less.
+// ApplyStoreLost starts the search for URLs whose pages are lost. A second call has no effect. When
+// a later owner reads the event from the log, the mark is later too; then more pages are fetched
+// again than necessary, but never fewer.
 func (s *Passes) ApplyStoreLost(identity string, now time.Time) error {
 	l := &s.ledger.Meta.Lost
 	if !l.Begin(identity, crawl.VisitID{Epoch: s.ledger.Epoch, N: s.ledger.VisitN}) {
@@ -26,8 +26,8 @@ func (s *Passes) ApplyStoreLost(identity string, now time.Time) error {
 	return nil
 }
 
-// ProbeLost makes the data.txt files of h that were in a lost store due again, and
-// what is nested in them.
+// ProbeLost makes the data.txt files of h that were in a lost store due again, with the files
+// nested in them.
 func (s *Passes) ProbeLost(h *hosts.Host, which func(*hosts.Origin) bool, now time.Time) error {
 	for i := range h.Origins {
 		if o := &h.Origins[i]; o.Data == crawl.ProbeRead && which(o) {
@@ -41,8 +41,8 @@ func (s *Passes) ProbeLost(h *hosts.Host, which func(*hosts.Origin) bool, now ti
 	return nil
 }
 
-// RefillSome is a pass that puts URLs whose pages are lost back into their queues. It waits for the
-// log to be read, as all do, which may tell of later visits.
+// RefillSome is a pass that queues URLs whose pages are lost. Like all passes it waits until the
+// log is read, because the log may contain later visits.
 func (s *Passes) RefillSome(now time.Time) (more bool, err error) {
 	l := &s.ledger.Meta.Lost
 	if !l.Running {
@@ -52,7 +52,7 @@ func (s *Passes) RefillSome(now time.Time) (more bool, err error) {
 		if r.Class != crawl.Stored || !l.IsLost(r.Visit) {
 			return false, nil
 		}
-		// A host that rested then has not heard of it.
+		// ApplyStoreLost did not include hosts that were evicted at that time.
 		if err := s.ProbeLost(h, func(*hosts.Origin) bool { return true }, now); err != nil {
 			return false, err
 		}

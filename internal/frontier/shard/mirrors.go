@@ -6,7 +6,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 )
 
-// mirrorInfo is what `curtsy mirrors` says of an origin; ok is false when there is nothing to say.
+// mirrorInfo is the line of `curtsy mirrors` about an origin; ok is false when there is none.
 func mirrorInfo(o *hosts.Origin) (info crawl.MirrorInfo, ok bool) {
 	m := o.Mirror
 	if m == nil || m.State == "" || m.State == mirror.Main && m.Claim != crawl.ClaimSelf {
@@ -25,7 +25,7 @@ func mirrorInfo(o *hosts.Origin) (info crawl.MirrorInfo, ok bool) {
 	return info, true
 }
 
-// MirrorInfos is what there is to say of a host's origins.
+// MirrorInfos returns the lines about all origins of a host.
 func MirrorInfos(h *hosts.Host) (list []crawl.MirrorInfo) {
 	for i := range h.Origins {
 		if info, ok := mirrorInfo(&h.Origins[i]); ok {
@@ -35,8 +35,8 @@ func MirrorInfos(h *hosts.Host) (list []crawl.MirrorInfo) {
 	return list
 }
 
-// mirrorsOf is what a host's record adds to `curtsy hosts`: of which main hosts its origins are
-// mirrors. main is set if all of them are.
+// mirrorsOf adds to robots, for `curtsy hosts`, of which main hosts the host's origins are mirrors.
+// main is set if all of them are mirrors.
 func mirrorsOf(h *hosts.Host, robots []crawl.RobotsInfo) (main *string) {
 	mirrors := 0
 	for i := range h.Origins {
@@ -51,7 +51,7 @@ func mirrorsOf(h *hosts.Host, robots []crawl.RobotsInfo) (main *string) {
 		}
 	}
 	if mirrors < len(h.Origins) {
-		return nil // some of it is main
+		return nil // some origin is no mirror
 	}
 	return main
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Offer hands links, all to one host, to the shard of that host.
+// Offer sends links, all to one host, to the shard of that host.
 func (s *Links) Offer(l *crawl.Links, now time.Time) error {
 	to := crawl.ShardOf(l.URLs[0].Host(), s.ledger.Judge.Spec.Shards)
 	if to == s.ledger.ID {
@@ -17,10 +17,10 @@ func (s *Links) Offer(l *crawl.Links, now time.Time) error {
 	return s.ledger.Send(to, &crawl.Event{Links: []crawl.Links{*l}})
 }
 
-// OfferTarget offers where r, which was just found to be a redirect, leads, when its fetcher may
-// have judged that by an older spec than ours: as long after a change as visits granted before may
-// last, and while the log is read after one, since what is in it may be where the pass
-// (passes.judgeSome) has been already.
+// OfferTarget offers the target of r, which was just found to be a redirect, if its fetcher may
+// have decided about the target by an older spec than ours. That is possible after a change of the
+// spec, for as long as visits that were granted before may last, and while the log is read after a
+// change, because the pass (Passes.judgeSome) may already have been at r.
 func (s *Links) OfferTarget(r *urls.Record, now time.Time) error {
 	if s.DecidedAt.IsZero() || s.ledger.Phase.Read && now.Sub(s.DecidedAt) > time.Hour {
 		return nil

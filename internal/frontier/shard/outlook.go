@@ -10,13 +10,13 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 )
 
-// outlook is what is known of the work before the shard.
+// outlook is an estimate of the remaining work of the shard.
 func (s *Account) outlook(sum *hosts.Summary, now time.Time) *crawl.Outlook {
 	o := sum.Outlook
 	o.Steps = slices.Clone(o.Steps)
 	rate, span := s.ledger.Requests.AtWork(now)
 	o.Requests, o.SpanS = rate, span.Seconds()
-	// A summary of a moment ago: since then its hosts went on.
+	// The summary may be older; its hosts have gone on since then.
 	if o.Last != nil {
 		last := *o.Last
 		last.LeftS = max(last.LeftS-now.Sub(sum.At).Seconds(), 0)
@@ -25,8 +25,8 @@ func (s *Account) outlook(sum *hosts.Summary, now time.Time) *crawl.Outlook {
 	return &o
 }
 
-// summarise goes over all hosts, but not all the time: with many hosts an earlier answer is good
-// for a while, as long as it says that there is work. That there is none is never said from memory.
+// summarise goes over all hosts, but not every time. With many hosts an earlier summary is reused
+// for a while if it found work. That there is no work is always determined anew.
 func (s *Account) summarise(now time.Time) *hosts.Summary {
 	if m := &s.ledger.Summary; m.DueSoon > 0 && now.Sub(m.At) < 20*m.Cost {
 		return m
@@ -34,16 +34,16 @@ func (s *Account) summarise(now time.Time) *hosts.Summary {
 	began := time.Now()
 	m := hosts.Summary{At: now}
 	if s.passes.Passing() {
-		m.DueSoon++ // there are more to come
+		m.DueSoon++ // the passes will add more
 	}
 	for ref := range s.mirrors.Settling {
 		if s.mirrors.Resolving(ref) {
 			m.DueSoon++
 		}
 	}
-	asleep := s.ledger.Meta.Counts.Queued // all of it is due
+	evicted := s.ledger.Meta.Counts.Queued // all of their queued URLs are due
 	for _, h := range s.ledger.Hosts {
-		asleep -= h.Queued
+		evicted -= h.Queued
 		aux := int64(0)
 		if len(h.Aux) > 0 && !h.Due.After(s.patientUntil(now)) {
 			aux = s.polite.AuxDueBy(h, s.patientUntil(now), now, s.patience())
@@ -59,35 +59,35 @@ func (s *Account) summarise(now time.Time) *hosts.Summary {
 			s.foresee(&m.Outlook, h, aux, now)
 			continue
 		}
-		held, reason, until := s.Postponed(h, now)
-		if held {
+		postponed, reason, until := s.Postponed(h, now)
+		if postponed {
 			m.Postponed = append(m.Postponed, crawl.PostponedHost{Host: string(h.Name), Queued: h.Queued, Reason: reason, Until: until})
 			continue
 		}
 		m.DueSoon += h.Queued
 		s.foresee(&m.Outlook, h, aux, now)
 	}
-	asleep -= s.resting(&m, now)
+	evicted -= s.resting(&m, now)
 	slices.SortFunc(m.Postponed, func(a, b crawl.PostponedHost) int {
 		return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Host, b.Host))
 	})
 	m.Postponed = m.Postponed[:min(len(m.Postponed), maxPostponed)]
-	m.DueSoon += max(asleep, 0) + s.sitemaps.DueBy(s.patientUntil(now))
-	m.Outlook.Left += float64(max(asleep, 0))
+	m.DueSoon += max(evicted, 0) + s.sitemaps.DueBy(s.patientUntil(now))
+	m.Outlook.Left += float64(max(evicted, 0))
 	m.Cost = time.Since(began)
 	return s.ledger.Summarised(m)
 }
 
-// resting goes over the hosts at rest that have something to do, and returns how many URLs of them
-// are queued. Those that rest for longer than a crawl waits are held by what has them rest.
+// resting adds the evicted hosts with work to the summary, and returns how many URLs they have
+// queued. Hosts that are evicted for longer than a crawl waits are reported as postponed.
 func (s *Account) resting(m *hosts.Summary, now time.Time) (queued int64) {
 	limit := s.patientUntil(now)
-	var held []hosts.EvictedHost
+	var postponed []hosts.EvictedHost
 	first := func() {
-		slices.SortFunc(held, func(a, b hosts.EvictedHost) int {
+		slices.SortFunc(postponed, func(a, b hosts.EvictedHost) int {
 			return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.ID, b.ID))
 		})
-		held = held[:min(len(held), maxPostponed)]
+		postponed = postponed[:min(len(postponed), maxPostponed)]
 	}
 	err := s.ledger.EachEvicted(func(r hosts.EvictedHost) {
 		queued += r.Queued
@@ -102,13 +102,13 @@ func (s *Account) resting(m *hosts.Summary, now time.Time) (queued int64) {
 			m.DueSoon += r.Queued
 			m.Outlook.Left += float64(r.Queued)
 		default:
-			if held = append(held, r); len(held) > 4*maxPostponed {
+			if postponed = append(postponed, r); len(postponed) > 4*maxPostponed {
 				first()
 			}
 		}
 	})
 	first()
-	for _, r := range held {
+	for _, r := range postponed {
 		h, e := s.ledger.Peek(r.ID)
 		if e != nil || h == nil {
 			err = cmp.Or(err, e, hosts.ErrRecord)
@@ -123,33 +123,34 @@ func (s *Account) resting(m *hosts.Summary, now time.Time) (queued int64) {
 	return queued
 }
 
-// foresee adds a host's work to the outlook: its delay for each request. What its URLs are still
-// going to lead to is not guessed: on crawls of real sites every guess that we tried was farther
-// from what came than none (design §9.2). While a host finds more than it works off, all that is
-// said is that it takes at least so long.
+// foresee adds a host's work to the outlook: one delay for each request. It does not estimate how
+// many more URLs will be found. In crawls of real sites every such estimate that we tried was
+// farther from the result than none (design.md §9.2). While a host finds URLs faster than it
+// finishes them, only a minimum is stated.
 func (s *Account) foresee(o *crawl.Outlook, h *hosts.Host, aux int64, now time.Time) {
 	queued := h.Queued
 	if n := s.ledger.Judge.Spec.MaxPagesPerHost; n > 0 {
-		queued = min(queued, max(n-h.Stored, 0)) // the rest is refused without being asked for
+		queued = min(queued, max(n-h.Stored, 0)) // the other URLs are refused without a request
 	}
 	left := queued + aux
 	if left == 0 || s.polite.Paused(h) { // the operator does not say until when
 		return
 	}
-	// Of a host that was not visited yet: what its visit will be told. Its address may be private.
+	// For a host that was not visited yet: the delay that its visit will have, because its address
+	// may be private.
 	delay := s.polite.GrantDelay(h)
 	for i := range h.Origins {
 		if o := &h.Origins[i]; o.Ready > 0 {
 			if state, _ := polite.State(o, now); state == crawl.RobotsUnknown {
-				left++ // its robots.txt comes first
+				left++ // its robots.txt is requested first
 			}
 			if now.After(o.DataDue) && !o.Mirror.Mirrored() {
 				left++ // and its data.txt
 			}
 		}
 	}
-	// The last answer needs no delay after it, and the first request may have to wait for its own,
-	// in a visit as well as between two.
+	// No delay is needed after the last response. The first request may have to wait for a delay,
+	// in a running visit as well as between two visits.
 	wait := max(h.Due.Sub(now), s.ledger.Phase.RemainingDelay(now), 0) - delay
 	seconds := o.AddHost(float64(left), wait, delay+h.Response)
 	if h.Grows() {

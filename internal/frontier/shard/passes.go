@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 )
 
-// Passes goes through the records of one shard, stretch by stretch.
+// Passes runs the passes over the records of one shard.
 type Passes struct {
 	datafiles *wellknown.DataFiles
 	features  *hosts.Features
@@ -26,7 +26,7 @@ type Passes struct {
 	urls      *urls.URLs
 	visits    *schedule.Visits
 
-	// Hosts that have all the pages they may have, and whose queues are to be refused (judging.go).
+	// Hosts that have their maximum of pages, and whose queued URLs are to be refused (judging.go).
 	Filled map[*hosts.Host]struct{}
 
 	List []hosts.Pass
@@ -47,7 +47,7 @@ func (s *Passes) Register(all []hosts.Feature) {
 	}
 }
 
-// Foresee makes of r, a copy, what a pass that is under way will make of it.
+// Foresee changes r, a copy, as a running pass will change it.
 func (s *Passes) Foresee(h *hosts.Host, r *urls.Record) {
 	open := r.Class == crawl.Refused && r.Reason.Has(crawl.UndoneBySpec)
 	if !s.ledger.Meta.Judging.Running || r.Class != crawl.Queued && !open && !s.visits.Undone(h, r) {
@@ -58,7 +58,7 @@ func (s *Passes) Foresee(h *hosts.Host, r *urls.Record) {
 	}
 }
 
-// CorePasses are those that no feature has of its own.
+// CorePasses are the passes that do not belong to a feature.
 func (s *Passes) CorePasses() []hosts.Pass {
 	return []hosts.Pass{
 		{Some: s.judgeSome, Left: func() bool { return s.ledger.Meta.Judging.Running }},
@@ -75,11 +75,11 @@ func (s *Passes) CorePasses() []hosts.Pass {
 	}
 }
 
-// RunPasses makes passes until ctx ends. It takes the lock itself.
+// RunPasses runs passes until ctx ends. It takes the lock itself.
 func (s *Passes) RunPasses(ctx context.Context) error { return s.ledger.InStretches(ctx, s.Some) }
 
-// Some lets every pass go on for a stretch and reports whether any has more to do. None begins
-// before the log was read.
+// Some runs a stretch of every pass and reports whether any has more to do. No pass begins before
+// the log was read.
 func (s *Passes) Some(now time.Time) (more bool, err error) {
 	if !s.ledger.Phase.Active() {
 		return false, nil
@@ -91,7 +91,7 @@ func (s *Passes) Some(now time.Time) (more bool, err error) {
 		}
 		more = more || busy
 	}
-	// What they let in, or queued again, may be a mirror's.
+	// URLs that they permitted or queued may belong to a mirror.
 	if err := s.mirrors.Flush(now); err != nil {
 		return false, s.ledger.Fail(err)
 	}
@@ -106,7 +106,7 @@ func (s *Passes) passOver(bucket []byte, h *hosts.Host) error {
 	return s.ledger.Put(bucket, h.ID.Append(nil), binary.BigEndian.AppendUint64(nil, 0))
 }
 
-// Listed reports whether a bucket lists hosts that its pass has to go over.
+// Listed reports whether a bucket lists hosts for its pass.
 func (s *Passes) Listed(bucket []byte) bool {
 	b := s.ledger.Tx.Bucket(bucket)
 	if b == nil {
@@ -116,9 +116,9 @@ func (s *Passes) Listed(bucket []byte) bool {
 	return k != nil
 }
 
-// hostPass goes over a stretch of the URLs of the first host that a bucket lists: host id → order
-// of the URL to go on from. one returns whether it changed the record, which is then written; done
-// is called when all of the host's were seen.
+// hostPass handles a stretch of the URLs of the first host that a bucket lists: host id → order of
+// the next URL. one returns whether it changed the record, which is then written; done is called
+// after the host's last URL.
 func (s *Passes) hostPass(bucket []byte, one func(*hosts.Host, *urls.Record) (bool, error), done func(*hosts.Host) error) (more bool, err error) {
 	waiting := s.ledger.Tx.Bucket(bucket)
 	k, v := waiting.Cursor().First()
@@ -151,7 +151,7 @@ func (s *Passes) Passing() bool {
 	return slices.ContainsFunc(s.List, func(p hosts.Pass) bool { return p.Left() })
 }
 
-// Begin begins those that another spec asks for.
+// Begin starts the passes that a new spec requires.
 func (s *Passes) Begin() error {
 	for _, p := range s.List {
 		if p.Begin == nil {

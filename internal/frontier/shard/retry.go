@@ -9,14 +9,13 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Somebody who knows that a server is back says so with `curtsy retry`, or by giving the crawl's
-// command the URL again. Then we no longer wait because of failures we saw ourselves. The waits
-// that politeness asks for stay: the delay since the last request and a Retry-After are in the
-// host's Due, which is left alone, and so is the adaptive delay.
+// An operator who knows that a server is available again types `curtsy retry`, or names the URL
+// again in the crawl's command. Delays caused by failures that we observed are then removed. Delays
+// that politeness requires remain: the host's Due, which contains the delay since the last request
+// and a Retry-After, is not changed, nor is the adaptive delay.
 
-// ApplyRetry takes in what is to be tried again at once: a URL, or a host with all its URLs that
-// failed for a reason that may pass. Applied again it does no more than try once more what has
-// failed since.
+// ApplyRetry retries at once a URL, or all URLs of a host that failed for a temporary reason. A
+// second call only retries what has failed since.
 func (s *Passes) ApplyRetry(what string) error {
 	if u, err := canon.Parse(what); err == nil {
 		h, err := s.ledger.HostNamed(u.Host())
@@ -45,12 +44,12 @@ func (s *Passes) ApplyRetry(what string) error {
 	return s.passOver(hosts.BucketRetry, h)
 }
 
-// ApplyRefetch queues a URL again whatever became of it, unless it has been answered since sent. It
-// is fetched when its host's turn and its own have come; what is held of it stays until then.
+// ApplyRefetch queues a URL again whatever its class is, unless a response has arrived since sent.
+// It is fetched in its turn; the stored copy is kept until then.
 func (s *Passes) ApplyRefetch(what string, sent time.Time) error {
 	u, err := canon.Parse(what)
 	if err != nil {
-		return nil // of somebody else's making
+		return nil // from another program
 	}
 	h, err := s.ledger.HostNamed(u.Host())
 	if h == nil || err != nil {
@@ -77,8 +76,8 @@ func (s *Passes) ApplyRefetch(what string, sent time.Time) error {
 	return s.urls.PutURL(k, &r)
 }
 
-// askHostAnew has a host's robots.txt files that could not be read asked for again as soon as the
-// host's Due allows.
+// askHostAnew makes a host's robots.txt files that could not be read due as soon as the host's Due
+// permits.
 func (s *Passes) askHostAnew(h *hosts.Host) {
 	for i := range h.Origins {
 		if o := &h.Origins[i]; o.History.Failures > 0 {
@@ -88,9 +87,9 @@ func (s *Passes) askHostAnew(h *hosts.Host) {
 	}
 }
 
-// retryOne has a URL tried again at once that waits for another attempt, or that failed for a
-// reason that may pass. If it was named, any reason will do: whoever names a URL knows better. The
-// caller writes its record if it changed.
+// retryOne retries at once a URL that waits for another attempt, or that failed for a temporary
+// reason. If the operator named the URL, the reason does not matter. The caller writes its record
+// if it changed.
 func (s *Passes) retryOne(h *hosts.Host, r *urls.Record, named bool) (changed bool, err error) {
 	switch {
 	case r.Waiting():

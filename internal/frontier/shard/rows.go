@@ -15,8 +15,8 @@ import (
 	"github.com/curtsy/curtsy/internal/paging"
 )
 
-// HostRow is what a long list of hosts says of h. It reads nothing but h, and is made for each host
-// whenever somebody asks for a page of the list.
+// HostRow is the row of h in a long list of hosts. It reads nothing but h, because it is made for
+// every host whenever somebody requests a page of the list.
 func (s *Account) HostRow(h *hosts.Host, now time.Time) crawl.HostRow {
 	sp := s.polite.DelayOf(h)
 	row := crawl.HostRow{
@@ -44,22 +44,22 @@ func (s *Account) HostRow(h *hosts.Host, now time.Time) crawl.HostRow {
 		}
 	}
 	if mirrors < len(h.Origins) {
-		row.MirrorOf = "" // some of it is main
+		row.MirrorOf = "" // some origin is no mirror
 	}
 	row.State, row.Reason, row.NextDue = s.hostState(h, now)
 	return row
 }
 
-// HostFilter lets hosts through that a query asks for.
+// HostFilter selects the hosts that a query asks for.
 type HostFilter struct {
 	q       crawl.HostsQuery
-	pattern bool // q.Filter is one
+	pattern bool // q.Filter is a pattern
 }
 
-// maxFilter bounds the text of a filter: no host has a longer name.
+// maxFilter limits the length of a filter, because no host has a longer name.
 const maxFilter = 255
 
-// NewHostFilter checks what is wanted. An error says what would be right.
+// NewHostFilter checks a query. Its errors name a correct form.
 func NewHostFilter(q crawl.HostsQuery) (*HostFilter, error) {
 	q.Filter, q.Reason = strings.ToLower(q.Filter), strings.ToLower(q.Reason)
 	f := &HostFilter{q, strings.ContainsAny(q.Filter, "*?[")}
@@ -78,7 +78,7 @@ func NewHostFilter(q crawl.HostsQuery) (*HostFilter, error) {
 	return f, nil
 }
 
-// Named reports whether a host may be wanted, by its name alone.
+// Named reports whether a host may be selected, considering its name only.
 func (f *HostFilter) Named(h *hosts.Host) bool {
 	if f.pattern {
 		ok, err := path.Match(f.q.Filter, string(h.Name))
@@ -87,7 +87,7 @@ func (f *HostFilter) Named(h *hosts.Host) bool {
 	return strings.Contains(string(h.Name), f.q.Filter)
 }
 
-// But reports whether a row is wanted if its state is left aside, State whether it is by that.
+// But reports whether a row is selected if its state is ignored; State considers only the state.
 func (f *HostFilter) But(r *crawl.HostRow) bool {
 	has := true
 	switch f.q.Has {
@@ -109,11 +109,11 @@ func (f *HostFilter) But(r *crawl.HostRow) bool {
 	return has && (f.q.Reason == "" || strings.Contains(strings.ToLower(r.Reason), f.q.Reason))
 }
 
-// State reports whether a row has the state that is wanted.
+// State reports whether a row has the requested state.
 func (f *HostFilter) State(r *crawl.HostRow) bool { return f.q.State == "" || r.State == f.q.State }
 
-// HostKey is where a row stands in the list of hosts that is ordered by one of crawl.HostSorts.
-// Hosts without a reason, or a time, stand at the end, and descending at the beginning.
+// HostKey is the position of a row in the list of hosts ordered by one of crawl.HostSorts. Hosts
+// without a reason or a time are last, and first in descending order.
 func HostKey(r *crawl.HostRow, sort string) paging.Key {
 	k := paging.Key{ID: r.Host}
 	switch sort {
@@ -140,13 +140,14 @@ func HostKey(r *crawl.HostRow, sort string) paging.Key {
 		if r.NextDue != nil {
 			k.N = float64(r.NextDue.UnixMilli())
 		}
-	default: // host: the name is the text, so that it can be turned round
+	default: // host: the name is the text, so that the order can be reversed
 		k.Text = r.Host
 	}
 	return k
 }
 
-// MirrorKey is where an origin stands in the list of mirrors, by one of crawl.MirrorSorts.
+// MirrorKey is the position of an origin in the list of mirrors ordered by one of
+// crawl.MirrorSorts.
 func MirrorKey(m *crawl.MirrorInfo, sort string) paging.Key {
 	k := paging.Key{ID: m.Origin}
 	switch sort {
@@ -162,8 +163,8 @@ func MirrorKey(m *crawl.MirrorInfo, sort string) paging.Key {
 	return k
 }
 
-// UpdatesKey is where a site stands in the list of those that tell what changed, by one of
-// crawl.UpdatesSorts. Sites that have told nothing yet come first.
+// UpdatesKey is the position of a site in the list of sites that report changes, ordered by one of
+// crawl.UpdatesSorts. Sites that have reported nothing yet come first.
 func UpdatesKey(u *crawl.UpdatesInfo, sort string) paging.Key {
 	k := paging.Key{ID: u.Site}
 	switch sort {

@@ -13,10 +13,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Recent remembers URLs that were offered lately and at which depth they are known, so that
-// the repeats, which most links are, never reach the store. It compares whole texts: what it
-// says is certain, what it does not know is asked of the store. The table is bounded whatever
-// the number of URLs.
+// Recent remembers URLs that were offered lately, and the depth at which they are known, so that
+// repetitions, which most links are, need no lookup in the store. It compares whole texts: a hit is
+// certain, and a miss is looked up in the store. The size of the table is limited.
 type Recent struct {
 	slots []recentSlot
 }
@@ -28,17 +27,18 @@ type recentSlot struct {
 
 const (
 	recentSlots = 1 << 14
-	// Places for each hash: with one, a fifth of a few thousand URLs would push each other out.
+	// Slots for each hash: with one, a fifth of a few thousand URLs would replace each other.
 	recentWays   = 4
-	maxRecentURL = 256 // so that a shard's table is never over some MiB
+	maxRecentURL = 256 // so that a shard's table has at most a few MiB
 )
 
-// maxBuffer is for how many links room is kept from one page to the next: few pages have more.
+// maxBuffer is the maximum number of links for which the buffer is kept between pages. Few pages
+// have more.
 const maxBuffer = 1 << 10
 
 var recentSeed = maphash.MakeSeed()
 
-// set returns the places where u may be, and which of them a newcomer takes.
+// set returns the slots where u may be, and the one to reuse if all are taken.
 func (r *Recent) set(u canon.URL) (set []recentSlot, next int) {
 	if r.slots == nil {
 		r.slots = make([]recentSlot, recentSlots)
@@ -48,7 +48,7 @@ func (r *Recent) set(u canon.URL) (set []recentSlot, next int) {
 	return r.slots[at : at+recentWays], int(h>>40) % recentWays
 }
 
-// known reports whether u was accepted, or refused for good, at this depth or a smaller one.
+// known reports whether u was accepted, or refused permanently, at this depth or a smaller one.
 func (r *Recent) known(u canon.URL, depth int) bool {
 	set, _ := r.set(u)
 	for i := range set {
@@ -76,9 +76,10 @@ func (r *Recent) add(u canon.URL, depth int) {
 	set[next] = recentSlot{canon.URL(strings.Clone(string(u))), depth}
 }
 
-// Apply takes in what one page leads to: out of scope is dropped, known is dropped unless it was
-// found nearer to a seed now, the rest joins its host's queue. Replaying it changes nothing. A seed
-// out of scope is kept as refused: the spec that has it among its seeds may come after it.
+// Apply applies the links of one page. A link out of scope is dropped. A known link is dropped
+// unless it now has a smaller depth. Other links are added to their hosts' queues. Applying a page
+// again has no effect. A seed out of scope is recorded as refused, because the spec that contains
+// it may arrive later.
 func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 	s.urls.CountPage()
 	s.ledger.Metrics.Links.Add(float64(len(l.URLs)))
@@ -121,14 +122,13 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 	if l.Source == crawl.SourceSitemap {
 		urls.ByChange(offers, l)
 	}
-	// In key order the store is read and written from left to right; the order of
-	// arrival is in offer.order.
+	// In key order the store is read and written sequentially. Link.Order has the order of arrival.
 	slices.SortFunc(offers, func(a, b hosts.Link) int {
 		return cmp.Or(cmp.Compare(a.Host.ID, b.Host.ID), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Order, b.Order))
 	})
 	type site struct {
 		h *hosts.Host
-		i int // of its origin
+		i int // index of its origin
 	}
 	sooner := map[site]int64{}
 	for i := range offers {
@@ -141,7 +141,7 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 				sooner[site{o.Host, at}]++
 			}
 		}
-		// Others come once a day, and many at a time.
+		// Links of other sources arrive once a day, and many at a time.
 		if l.Source == crawl.SourcePage && !offers[i].Left {
 			s.Recent.add(offers[i].URL, l.Depth)
 		}
@@ -180,7 +180,7 @@ func (s *Links) accept(o *hosts.Link, l *crawl.Links, now time.Time) error {
 	case !ok:
 	case l.Seed:
 		to = s.urls.Decide(r, o.Host)
-	default: // in scope, as Apply has seen
+	default: // in scope, because Apply has checked
 		to = s.urls.Judge(r, o.Host)
 	}
 	if !l.Seed && !s.ledger.Judge.Spec.PlanOnly && s.TooManyWait(o.Host, to.Class) {
@@ -207,15 +207,15 @@ func (s *Links) accept(o *hosts.Link, l *crawl.Links, now time.Time) error {
 	return s.urls.PutNew(o.Host.ID, r)
 }
 
-// nearer notes that a known URL was found at a smaller depth: it moves up its queue, or is let in
-// again if its depth was what refused it.
+// nearer notes that a known URL was found at a smaller depth: it moves up in its queue, or is
+// queued if its depth was the reason for refusing it.
 func (s *Links) nearer(h *hosts.Host, k, v []byte, l *crawl.Links, rank uint16) error {
 	r, err := urls.DecodeRecord(k, v)
 	if err != nil {
 		return err
 	}
 	ready := r.Class == crawl.Queued && !r.Waiting()
-	if ready { // its place in the queue is another now
+	if ready { // its position in the queue changes
 		if err := s.urls.Dequeue(h, &r); err != nil {
 			return err
 		}

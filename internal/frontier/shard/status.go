@@ -12,10 +12,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// maxPostponed bounds the held hosts that a status lists; the count of URLs is exact all the same.
+// maxPostponed limits the postponed hosts that a status lists. The count of their URLs is exact in
+// any case.
 const maxPostponed = 100
 
-// Status is the shard's part of the crawl's accounting.
+// Status is the shard's part of the crawl's status.
 func (s *Account) Status(now time.Time) crawl.Status {
 	c := &s.ledger.Meta.Counts
 	st := crawl.Status{
@@ -49,8 +50,8 @@ func (s *Account) Status(now time.Time) crawl.Status {
 	return st
 }
 
-// round is the one that the crawl is in, if it has rounds. It is over when nothing is due before
-// the next.
+// round is the current round of a crawl with rounds. It is over when nothing is due before the
+// next.
 func (s *Account) round(st crawl.Status, now time.Time) *crawl.Round {
 	r, ok := s.ledger.Judge.Spec.RoundAt(now)
 	if !ok {
@@ -63,14 +64,14 @@ func (s *Account) round(st crawl.Status, now time.Time) *crawl.Round {
 	return &r
 }
 
-// paused counts the hosts that the operator has paused, and what is queued with them.
+// paused counts the hosts that the operator has paused, and their queued URLs.
 func (s *Account) paused() (hosts, urls int64) {
 	spec := &s.ledger.Judge.Spec
 	for name, rule := range spec.Hosts {
 		if !rule.Paused || crawl.ShardOf(name, spec.Shards) != s.ledger.ID {
 			continue
 		}
-		// A host that cannot be read is told of by whoever has to.
+		// An unreadable host is reported by the code that needs it.
 		if h, err := s.ledger.HostNamed(name); err == nil && h != nil {
 			hosts, urls = hosts+1, urls+h.Queued
 		}
@@ -87,19 +88,19 @@ func (s *Account) patience() time.Duration {
 }
 
 // patientUntil is when patience ends for what is due now. While nothing may be granted after a
-// restart it counts from the end of that: a host that must wait for our own lease to run out is not
-// held by anything of its own.
+// restart it counts from the end of that period, because a host that must wait for our own lease is
+// not postponed by its site.
 func (s *Account) patientUntil(now time.Time) time.Time {
 	return now.Add(s.ledger.Phase.RemainingDelay(now) + s.patience())
 }
 
-// Postponed reports that nothing of h will be asked for within hold-max, why, and until when.
-func (s *Account) Postponed(h *hosts.Host, now time.Time) (held bool, reason string, until time.Time) {
+// Postponed reports that nothing will be requested from h within patience, why, and until when.
+func (s *Account) Postponed(h *hosts.Host, now time.Time) (postponed bool, reason string, until time.Time) {
 	if h.Visit != nil {
 		return false, "", until
 	}
 	if s.polite.Paused(h) {
-		return false, "", until // not by anything of its own
+		return false, "", until // not postponed by its site
 	}
 	limit := s.patientUntil(now)
 	if o := polite.SlowOrigin(h); o != nil {
@@ -123,7 +124,7 @@ func (s *Account) Postponed(h *hosts.Host, now time.Time) (held bool, reason str
 		return true, reason, h.Due
 	}
 	if h.Later > 0 {
-		return false, "", until // another attempt, soon
+		return false, "", until // another attempt follows soon
 	}
 	for i := range h.Origins {
 		o := &h.Origins[i]
@@ -147,7 +148,7 @@ func (s *Account) Postponed(h *hosts.Host, now time.Time) (held bool, reason str
 	return reason != "", reason, until
 }
 
-// HostInfo is what `curtsy hosts` says of h.
+// HostInfo is what `curtsy hosts` prints about h.
 func (s *Account) HostInfo(h *hosts.Host, now time.Time) crawl.HostInfo {
 	sp := s.polite.DelayOf(h)
 	hi := crawl.HostInfo{
@@ -218,8 +219,8 @@ func (s *Account) hostState(h *hosts.Host, now time.Time) (state, reason string,
 			return "robots-pending", "its robots.txt leads to " + o.PendingOn, nil
 		}
 	}
-	if held, why, until := s.Postponed(h, now); held {
-		next := until // not until itself, which would be put on the heap for every host
+	if postponed, why, until := s.Postponed(h, now); postponed {
+		next := until // not until itself, which would be allocated on the heap for every host
 		return "held", why, &next
 	}
 	when := h.Due
@@ -237,7 +238,7 @@ func (s *Account) hostState(h *hosts.Host, now time.Time) (state, reason string,
 	return "due", "", nil
 }
 
-// info is what can be said of an origin's robots.txt without reading it.
+// info is the information about an origin's robots.txt that does not require reading its text.
 func info(o *hosts.Origin, now time.Time) crawl.RobotsInfo {
 	state, _ := polite.State(o, now)
 	ri := crawl.RobotsInfo{Origin: o.Origin.String(), State: state.String(), Status: o.Status, Reason: o.Reason}

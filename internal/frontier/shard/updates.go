@@ -6,8 +6,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 )
 
-// UpdatesInfos is what `curtsy updates` says of a host: a line for each origin and way by which it
-// tells what changed on it.
+// UpdatesInfos is what `curtsy updates` prints about a host: a line for each origin and each way in
+// which it reports changes.
 func (s *Account) UpdatesInfos(h *hosts.Host) (list []crawl.UpdatesInfo) {
 	for i := range h.Origins {
 		o := &h.Origins[i]
@@ -30,7 +30,7 @@ func (s *Account) UpdatesInfos(h *hosts.Host) (list []crawl.UpdatesInfo) {
 	return list
 }
 
-// cameOf adds to what is said of a channel what came of what it told.
+// cameOf adds the accuracy of a channel's reports to its line.
 func (s *Account) cameOf(h *hosts.Host, o *hosts.Origin, by crawl.Source, info crawl.UpdatesInfo) crawl.UpdatesInfo {
 	c, err := s.recrawl.Channel(h, o, by)
 	if err != nil {

@@ -11,30 +11,30 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// SpeaksOfUse reports whether an origin's robots.txt says anything to us of the use of its pages,
-// so that usageLines has lines: what HostRow.Usage tells.
+// SpeaksOfUse reports whether an origin's robots.txt has statements for us about the use of its
+// pages. usageLines then has lines, and HostRow.Usage is true.
 func SpeaksOfUse(f *robots.File, agent string, o *hosts.Origin) bool {
 	return len(f.UsageFor(agent)) > 0 || len(inferred(f, o)) > 0
 }
 
-// inferred is what can be concluded from the rules for those who train models.
+// inferred are the preferences that follow from the rules for crawlers that collect training data.
 func inferred(f *robots.File, o *hosts.Origin) []usage.Source {
 	var s usage.Set
 	uses.Training(&s, f, hosts.RobotsOrigin(o.Origin))
 	return s.Sources()
 }
 
-// usageLines are what an origin's robots.txt says to us of use, in file order, and how many are
-// left out.
+// usageLines are the statements of an origin's robots.txt about use that apply to us, in the order
+// of the file, and the number of those left out.
 func usageLines(f *robots.File, agent string, o *hosts.Origin) (lines []crawl.UsageLine, more int) {
 	for _, l := range f.UsageFor(agent) {
 		if len(lines) == crawl.MaxUsageLines {
 			more++
 			continue
 		}
-		var said usage.Set
-		uses.Line(&said, l)
-		lines = append(lines, crawl.UsageLine{Line: l.Line, Text: crawl.ShortDetail(l.Text), Path: crawl.ShortDetail(l.Path), Preferences: says(said.Preferences())})
+		var stated usage.Set
+		uses.Line(&stated, l)
+		lines = append(lines, crawl.UsageLine{Line: l.Line, Text: crawl.ShortDetail(l.Text), Path: crawl.ShortDetail(l.Path), Preferences: says(stated.Preferences())})
 	}
 	for _, s := range inferred(f, o) {
 		lines = append(lines, crawl.UsageLine{Line: s.Line, Text: s.Text, Preferences: map[string]string{s.Purpose.String(): s.Value.String()}, Inferred: true})
@@ -43,20 +43,20 @@ func usageLines(f *robots.File, agent string, o *hosts.Origin) (lines []crawl.Us
 	return lines, more
 }
 
-// usageOf is what a robots.txt says of the use of one URL, and which licences it names.
+// usageOf is what a robots.txt states about the use of one URL, and the licences that it names.
 func usageOf(f *robots.File, rules *robots.Rules, o *hosts.Origin, u canon.URL) (*crawl.Usage, []crawl.UsageLine) {
-	var said usage.Set
-	uses.Robots(&said, rules, u.PathQuery())
-	uses.Training(&said, f, hosts.RobotsOrigin(o.Origin))
+	var stated usage.Set
+	uses.Robots(&stated, rules, u.PathQuery())
+	uses.Training(&stated, f, hosts.RobotsOrigin(o.Origin))
 	var licenses []crawl.UsageLine
-	for _, t := range said.Terms() {
+	for _, t := range stated.Terms() {
 		licenses = append(licenses, crawl.UsageLine{Line: t.Line, Text: crawl.ShortDetail(t.URL)})
 	}
-	all := crawl.UsageOf(said.Statements())
+	all := crawl.UsageOf(stated.Statements())
 	return &all, licenses
 }
 
-// says are preferences by name, without those that are unknown.
+// says returns the preferences by name, without unknown ones.
 func says(p usage.Preferences) map[string]string {
 	var m map[string]string
 	for purpose, v := range p {

@@ -7,16 +7,16 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// A page may name ten thousand URLs of its host, and fetching it costs its owner nothing. So the
-// URLs that are known of a host and were never fetched are bounded, in proportion to what its delay
-// lets us fetch. Links past that are counted, not remembered: what is linked from more than one
-// page is found again, by and by.
+// A page may name ten thousand URLs of its host at no cost to its owner. So the number of known
+// URLs of a host that were never fetched is limited, in proportion to what its delay permits us to
+// fetch. Links beyond the limit are only counted. URLs to which several pages link are found again
+// in time.
 
 const (
-	// waitingSpan is how long fetching all that waits may take at the host's delay; WaitingLeast
-	// and waitingMost bound what follows.
+	// waitingSpan is how long fetching all queued URLs may take at the host's delay. The resulting
+	// number of URLs is kept between WaitingLeast and waitingMost.
 	waitingSpan = 7 * 24 * time.Hour
-	// WaitingLeast is how many URLs of a host may wait at least, however slow it is.
+	// WaitingLeast is how many URLs of a host may be queued at least, however slow it is.
 	WaitingLeast = 100_000
 	waitingMost  = 5_000_000
 )
@@ -31,7 +31,7 @@ func (s *Links) MaxWaiting(h *hosts.Host) int64 {
 	return min(max(int64(waitingSpan/d), WaitingLeast), waitingMost)
 }
 
-// TooManyWait reports that no more URLs of that class can be remembered of h.
+// TooManyWait reports that no more URLs of h with that class may be recorded.
 func (s *Links) TooManyWait(h *hosts.Host, class crawl.Class) bool {
 	n := h.Refused
 	if class == crawl.Queued {
@@ -40,7 +40,7 @@ func (s *Links) TooManyWait(h *hosts.Host, class crawl.Class) bool {
 	return n >= WaitingLeast && n >= s.MaxWaiting(h)
 }
 
-// LeaveOut counts a link that is not remembered.
+// LeaveOut counts a link that is not recorded.
 func (s *Links) LeaveOut(o *hosts.Link) {
 	o.LeaveOut()
 	if o.Host.LeftOut++; o.Host.LeftOut == 1 {

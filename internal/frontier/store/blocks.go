@@ -9,52 +9,53 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// senseless is what a panic says about a block that was not written like this.
+// senseless is the text of the panic about an inconsistent block.
 const senseless = "packed: a block is inconsistent"
 
 const (
-	group  = 4         // how many bytes of a key say to whom it belongs
-	prefix = group + 1 // and, in the bucket, of what kind it is
+	group  = 4         // number of bytes of a key that identify its owner
+	prefix = group + 1 // and, in the bucket, its kind
 )
 
-// fill is what part of a page is filled when it is divided. Most blocks come behind others of their
-// group, so that the first part of a page is hardly added to.
+// fill is the part of a page that is filled when it is split. Most blocks are added after others of
+// their group, so the first part of a page hardly grows.
 const fill = 0.85
 
-// place appends the key that a block which began with key would have in the bucket.
+// place appends the key in the bucket of a block that begins with key.
 func (b *blocks) place(to, key []byte) []byte {
 	return append(append(append(to, key[:group]...), b.kind), key[group:]...)
 }
 
-// block is a value of the bucket, or what is to become one.
+// block is a value of the bucket, or will become one.
 type block struct {
 	low  []byte // its key in the bucket
-	high []byte // that of the next one; nil: there is none
-	raw  []byte // as it is written
-	own  bool   // raw is ours, and may be appended to
-	kept bool   // among the changed ones
+	high []byte // the key of the next one; nil: there is none
+	raw  []byte // the stored bytes
+	own  bool   // raw is a copy of our own, and may be appended to
+	kept bool   // it is among the changed blocks
 	form form
-	seen uint64 // tells it from others that were found in this memory, and from what it was
+	// Distinguishes it from other blocks that were found in this memory, and from earlier states
+	seen uint64
 }
 
-// form is what a Map makes of a block beside its bytes.
+// form is a block's contents as a PackedMap uses them.
 type form struct {
-	entries []entry // in order, instead of raw, once anything in it was changed
-	split   bool    // entries stand for it
-	tail    []entry // in order, what comes behind raw
+	entries []entry // in order, instead of raw, once one of them was changed
+	split   bool    // entries replace raw
+	tail    []entry // in order, entries after those of raw
 	lastKey []byte  // of raw, once anything was put
 	lastVal []byte
-	known   bool // those two are
+	known   bool // lastKey and lastVal are set
 }
 
 // blocks finds the blocks of a bucket and keeps those that were changed.
 type blocks struct {
 	bucket  *bolt.Bucket
 	kind    byte
-	cursor  *bolt.Cursor      // each use begins with a Seek, a First or a Last
+	cursor  *bolt.Cursor      // each use begins with Seek, First or Last
 	changed map[string]*block // by low
-	last    *block            // found last
-	spare   *block            // one that was found and is not kept: used for the next
+	last    *block            // the last one found
+	spare   *block            // a block that was found but is not kept: reused for the next
 	founds  uint64
 }
 
@@ -64,15 +65,15 @@ func (b *blocks) init(bucket *bolt.Bucket, kind byte) {
 	b.changed = map[string]*block{}
 }
 
-// holds reports whether what belongs to that place lies in the block.
+// holds reports whether a key belongs to the block.
 func (k *block) holds(place []byte) bool {
 	return string(place[:prefix]) == string(k.low[:prefix]) && string(place) >= string(k.low) && (k.high == nil || string(place) < string(k.high))
 }
 
-// find returns the block in which key lies or would lie; nil when its group has none.
+// find returns the block that contains key or would contain it; nil when its group has none.
 func (b *blocks) find(key []byte) *block {
-	var room [MaxKey + 1]byte
-	key = b.place(room[:0], key)
+	var buffer [MaxKey + 1]byte
+	key = b.place(buffer[:0], key)
 	if b.last != nil && b.last.holds(key) {
 		return b.last
 	}
@@ -94,9 +95,9 @@ func (b *blocks) find(key []byte) *block {
 	return b.at(low, high, raw)
 }
 
-// previous goes back from where a cursor stands to the last entry before key. bbolt's Prev returns
-// nothing when it comes to a page of which everything was deleted in this transaction, though there
-// may be more before that, and going back again gets over it.
+// previous moves a cursor back to the last entry before key. bbolt's Prev returns nothing when it
+// reaches a page of which everything was deleted in this transaction, although entries may precede
+// it; another Prev gets past it.
 func previous(c *bolt.Cursor, key []byte) (low, raw []byte) {
 	for range 100 {
 		if low, raw = c.Prev(); low != nil {
@@ -109,7 +110,7 @@ func previous(c *bolt.Cursor, key []byte) (low, raw []byte) {
 	return low, raw
 }
 
-// from returns the block in which key lies, or else the first after it; nil at the end.
+// from returns the block that contains key, or else the first after it; nil at the end.
 func (b *blocks) from(key []byte) *block {
 	if len(key) >= group {
 		if k := b.find(key); k != nil {
@@ -126,7 +127,7 @@ func (b *blocks) from(key []byte) *block {
 	return b.onward(c, low, raw)
 }
 
-// onward returns the block at a cursor, or else the next one that is of our kind; nil at the end.
+// onward returns the block at a cursor, or else the next one of our kind; nil at the end.
 func (b *blocks) onward(c *bolt.Cursor, low, raw []byte) *block {
 	var to [prefix]byte
 	for low != nil && (len(low) < prefix || low[group] != b.kind) {
@@ -182,7 +183,7 @@ func (b *blocks) at(low, high, raw []byte) *block {
 // first makes the first block of key's group.
 func (b *blocks) first(key []byte) (*block, error) {
 	low := b.place(nil, key[:group])
-	if err := b.bucket.Put(low, []byte{}); err != nil { // so that whoever looks for it finds it
+	if err := b.bucket.Put(low, []byte{}); err != nil { // so that find finds it
 		return nil, err
 	}
 	k := b.find(key[:group])
@@ -190,7 +191,7 @@ func (b *blocks) first(key []byte) (*block, error) {
 	return k, nil
 }
 
-// keep notes that a block is going to be changed.
+// keep notes that a block will be changed.
 func (b *blocks) keep(k *block) {
 	if k.kept {
 		return
@@ -202,7 +203,8 @@ func (b *blocks) keep(k *block) {
 	}
 }
 
-// write puts a block into the bucket in pieces. The first has the block's key, or is removed.
+// write stores a block as several pieces. The first gets the block's key; if there is none, the key
+// is deleted.
 func (b *blocks) write(k *block, pieces func(yield func(key, raw []byte) error) error) error {
 	n := 0
 	err := pieces(func(key, raw []byte) error {
@@ -217,15 +219,15 @@ func (b *blocks) write(k *block, pieces func(yield func(key, raw []byte) error) 
 	return err
 }
 
-// Flushed is a Map or a Set.
+// Flushed is a PackedMap or a PackedSet.
 type Flushed interface {
-	all() map[string]*block // that were changed
+	all() map[string]*block // the changed ones
 	put(*block) error
 	flushed()
 }
 
-// Flush writes what was changed in several Maps and Sets of one bucket into it: in the order of
-// keys, so that each page of the bucket is gone to once.
+// Flush writes the changes of several Maps and Sets of one bucket, in the order of keys, so that
+// each page of the bucket is visited once.
 func Flush(in ...Flushed) error {
 	type change struct {
 		low string
@@ -256,7 +258,7 @@ func Flush(in ...Flushed) error {
 
 func (b *blocks) all() map[string]*block { return b.changed }
 
-// flushed forgets what was changed, and what was found.
+// flushed forgets the changed blocks and the last ones found.
 func (b *blocks) flushed() {
 	clear(b.changed)
 	b.last, b.spare = nil, nil

@@ -15,25 +15,25 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// FileName is that of the file of the crawl log which is written to.
+// CrawlLogName is the name of the current file of the crawl log.
 const CrawlLogName = "crawl.jsonl"
 
-// The bounds of reading. Tests make them smaller.
+// The limits of reading. Tests reduce them.
 var (
-	MaxScan  int64 = 8 << 20 // of the file, for one question: about 30,000 lines
+	MaxScan  int64 = 8 << 20 // bytes read for one question: about 30,000 lines
 	logBlock       = 256 << 10
-	maxLine        = 64 << 10 // a longer one is not ours
+	maxLine        = 64 << 10 // a longer line is not ours
 )
 
-// Filter says which lines are wanted; empty fields say nothing.
+// LogFilter selects lines; empty fields select all.
 type LogFilter struct {
 	Host, URL, Class, Reason string
-	// Hidden reports that nothing is to be shown of a URL: it was forgotten.
+	// Hidden reports that lines about a URL must not be shown, because it was forgotten.
 	Hidden func(url string) bool
 }
 
-// ID tells a log from the one that takes its place, or moved away, by its first line. It is empty
-// while there is none.
+// LogID identifies a log by its first line, so that a log that replaces it has another ID. It is
+// empty while there is no line.
 func LogID(f io.ReaderAt) (string, error) {
 	b := make([]byte, maxLine)
 	n, err := f.ReadAt(b, 0)
@@ -47,21 +47,23 @@ func LogID(f io.ReaderAt) (string, error) {
 	return fmt.Sprintf("%016x", xxhash.Sum64(b[:n][:max(end, 0)])), nil
 }
 
-// Last returns the last lines wanted before a place in a file that is size bytes long, at most
-// limit, in the order of the file. span says how far it looked: earlier lines begin before
+// LastLogLines returns the last selected lines before an offset in a file of that size, at most
+// limit, in the order of the file. span is the part that was searched: earlier lines begin before
 // span.From, later ones at span.To.
 func LastLogLines(f io.ReaderAt, size, before int64, limit int, want LogFilter) (lines []crawl.LogEntry, span crawl.LogSpan, err error) {
 	before = min(before, size)
 	floor, pos := max(before-MaxScan, 0), before
 	span = crawl.LogSpan{From: before, To: before}
-	var b []byte   // what the file holds from pos to the end of a line whose beginning is not read
-	whole := false // it does end there; else the last line is not whole yet, and is for later
-	long := false  // of that line the middle was left out
+	// The file's contents from pos to the end of a line whose beginning was not read yet
+	var b []byte
+	// B ends with a complete line; otherwise the last line is incomplete, and left for later
+	whole := false
+	long := false // the middle of that line was left out
 	for pos > floor && len(lines) < limit {
 		n := min(int64(logBlock), pos-floor)
 		read := make([]byte, n, int(n)+len(b))
 		if _, err := f.ReadAt(read, pos-n); err != nil {
-			return nil, span, err // shorter than its size said
+			return nil, span, err // the file is shorter than its size
 		}
 		pos, b = pos-n, append(read, b...)
 		if !whole {
@@ -81,7 +83,7 @@ func LastLogLines(f io.ReaderAt, size, before int64, limit int, want LogFilter) 
 				lines = append(lines, e)
 			}
 			if b, long = b[:i+1], false; len(b) == 1 {
-				break // and all of it is read but the newline before this line
+				break // everything was read except the newline before this line
 			}
 		}
 		if len(b) > maxLine {
@@ -96,14 +98,14 @@ func LastLogLines(f io.ReaderAt, size, before int64, limit int, want LogFilter) 
 			lines = append(lines, e)
 		}
 	case pos == floor && span.From == before:
-		span.From = floor // within a line that is too long: it goes on before it
+		span.From = floor // within a line that is too long; the search continues before it
 	}
 	slices.Reverse(lines)
 	return lines, span, nil
 }
 
-// After returns the first lines wanted from a place on, which is the beginning of a line, at most
-// limit.
+// LogAfter returns the first selected lines from an offset on, which must be the beginning of a
+// line, at most limit.
 func LogAfter(f io.ReaderAt, size, from int64, limit int, want LogFilter) (lines []crawl.LogEntry, span crawl.LogSpan, err error) {
 	span = crawl.LogSpan{From: from, To: from}
 	stop := min(size, from+MaxScan)
@@ -131,15 +133,15 @@ func LogAfter(f io.ReaderAt, size, from int64, limit int, want LogFilter) (lines
 		}
 		if rest = b; len(rest) > maxLine && len(lines) < limit {
 			rest, skip = nil, true
-			span.To = pos // within the line, whose rest is no JSON
+			span.To = pos // within the line; the remainder of the line is no JSON
 		}
 	}
 	return lines, span, nil
 }
 
-// entry reads a line, with its newline, if it is wanted.
+// entry decodes a line, with its newline, if it is selected.
 func (w *LogFilter) entry(b []byte, start int64) (e crawl.LogEntry, ok bool) {
-	// What cannot be is left out before it is decoded.
+	// Lines that cannot match are left out before they are decoded.
 	switch {
 	case len(b) > maxLine || len(b) < 2:
 		return e, false
@@ -155,7 +157,7 @@ func (w *LogFilter) entry(b []byte, start int64) (e crawl.LogEntry, ok bool) {
 	}
 	e = crawl.LogEntry{Start: start, End: start + int64(len(b))}
 	if err := json.Unmarshal(b, &e.Line); err != nil || e.Line.Time.IsZero() {
-		return e, false // what a crash has left, or somebody's own
+		return e, false // a fragment left by a crash, or a line of another program
 	}
 	l := &e.Line
 	switch {
@@ -167,7 +169,7 @@ func (w *LogFilter) entry(b []byte, start int64) (e crawl.LogEntry, ok bool) {
 	return e, l.URL == "" || w.Hidden == nil || !w.Hidden(l.URL)
 }
 
-// about reports whether a line tells of a host: of a URL there, or of an act on it.
+// about reports whether a line concerns a host: a URL of the host, or an operator action on it.
 func about(l *crawl.LogLine, host string) bool {
 	for _, s := range []string{l.URL, l.What} {
 		if s == host {

@@ -16,7 +16,8 @@ import (
 	"github.com/curtsy/curtsy/internal/disk"
 )
 
-// oldFile names a full file of a log: the log's ID, and how many bytes of the log are before it.
+// oldFile identifies a full file of a log: by the log's ID, and the number of bytes of the log
+// before it.
 type oldFile struct {
 	id   string
 	base int64
@@ -26,8 +27,8 @@ func (o oldFile) name() string { return fmt.Sprintf("crawl-%s-%015d.jsonl", o.id
 
 var oldName = regexp.MustCompile(`^crawl-([0-9a-f]{16})-([0-9]{15})\.jsonl$`)
 
-// oldFiles lists the full files of the log in dir, oldest first. Should there be files of several
-// logs, the one that was written to last counts.
+// oldFiles lists the full files of the log in dir, oldest first. If there are files of several
+// logs, it lists those of the log that was written last.
 func oldFiles(dir string) ([]oldFile, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -47,7 +48,7 @@ func oldFiles(dir string) ([]oldFile, error) {
 		}
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed a moment ago
+			continue // it was just removed
 		}
 		if err != nil {
 			return nil, err
@@ -62,14 +63,14 @@ func oldFiles(dir string) ([]oldFile, error) {
 	return old, nil
 }
 
-// Log is the crawl log of a data directory, opened for reading: all its files as if they were one.
-// A place in it is a number of bytes since the log began, so it stays the same when a file is full
-// and gets another name, and when the oldest is removed.
+// CrawlLog is the crawl log of a data directory, opened for reading: all its files as if they were
+// one. An offset in it counts bytes since the log began, so it stays the same when a full file is
+// renamed, and when the oldest file is removed.
 type CrawlLog struct {
 	ID    string // "" while there is no line
-	First int64  // place of the first byte that is still there
-	Size  int64  // place behind the last
-	parts []part // in order, without a gap
+	First int64  // offset of the first byte that still exists
+	Size  int64  // offset after the last byte
+	parts []part // in order, without gaps
 }
 
 // part is one file of a log.
@@ -78,10 +79,11 @@ type part struct {
 	base, size int64
 }
 
-// openTries is how often a log is opened that is put aside and begun anew meanwhile.
+// openTries is how often Open retries when the files change meanwhile.
 const openTries = 10
 
-// Open opens the log in dir as it is at this moment. There may be none: then it has no ID.
+// OpenCrawlLog opens the log in dir as it is at this moment. If there is none, the result has no
+// ID.
 func OpenCrawlLog(dir string) (*CrawlLog, error) {
 	for try := 1; ; try++ {
 		l, same, err := open(dir)
@@ -92,7 +94,7 @@ func OpenCrawlLog(dir string) (*CrawlLog, error) {
 	}
 }
 
-// open opens the files that are there. same is false when they have changed meanwhile.
+// open opens the existing files. same is false when they have changed meanwhile.
 func open(dir string) (l *CrawlLog, same bool, err error) {
 	old, err := oldFiles(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +106,7 @@ func open(dir string) (l *CrawlLog, same bool, err error) {
 	l = &CrawlLog{}
 	fail := func(err error) (*CrawlLog, bool, error) {
 		l.Close()
-		if errors.Is(err, fs.ErrNotExist) { // removed, or put aside
+		if errors.Is(err, fs.ErrNotExist) { // it was removed or renamed
 			return &CrawlLog{}, false, nil
 		}
 		return nil, false, err
@@ -127,13 +129,13 @@ func open(dir string) (l *CrawlLog, same bool, err error) {
 	if err != nil {
 		return fail(err)
 	}
-	// Files are removed and put aside, but what was read of the last name counts only if that is
-	// still the file that was opened.
+	// Files may be removed and renamed meanwhile. The current file counts only if it is still the
+	// one that was opened under this name.
 	return l, slices.Equal(old, again), nil
 }
 
-// add opens one more file, which begins at base. Those before that do not lead up to it are left
-// out: bytes are missing in between.
+// add opens another file, which begins at base. If it does not follow the earlier ones without a
+// gap, they are left out.
 func (l *CrawlLog) add(name string, base int64) error {
 	f, err := disk.OpenRegular(name, os.O_RDONLY)
 	if err != nil {
@@ -164,8 +166,8 @@ func (l *CrawlLog) Close() error {
 	return errors.Join(errs...)
 }
 
-// Last is the function Last for the whole log. Where nothing is before what was looked at,
-// span.From is 0.
+// Last is the function Last for the whole log. If nothing precedes the searched part, span.From is
+// 0.
 func (l *CrawlLog) Last(before int64, limit int, want LogFilter) (lines []crawl.LogEntry, span crawl.LogSpan, err error) {
 	lines, span, err = LastLogLines(kept{l}, l.Size-l.First, max(before-l.First, 0), limit, want)
 	if span.From > 0 {
@@ -174,13 +176,13 @@ func (l *CrawlLog) Last(before int64, limit int, want LogFilter) (lines []crawl.
 	return l.place(lines), crawl.LogSpan{From: span.From, To: span.To + l.First}, err
 }
 
-// After is the function After for the whole log. Lines that are gone are passed over.
+// After is the function After for the whole log. Lines that no longer exist are skipped.
 func (l *CrawlLog) After(from int64, limit int, want LogFilter) (lines []crawl.LogEntry, span crawl.LogSpan, err error) {
 	lines, span, err = LogAfter(kept{l}, l.Size-l.First, max(from-l.First, 0), limit, want)
 	return l.place(lines), crawl.LogSpan{From: span.From + l.First, To: span.To + l.First}, err
 }
 
-// place makes places in what is kept places in the log.
+// place converts offsets in the existing part to offsets in the log.
 func (l *CrawlLog) place(lines []crawl.LogEntry) []crawl.LogEntry {
 	for i := range lines {
 		lines[i].Start, lines[i].End = lines[i].Start+l.First, lines[i].End+l.First
@@ -188,7 +190,7 @@ func (l *CrawlLog) place(lines []crawl.LogEntry) []crawl.LogEntry {
 	return lines
 }
 
-// kept is what is still there of a log, from its first byte on.
+// kept is the existing part of a log, from its first byte on.
 type kept struct{ log *CrawlLog }
 
 // ReadAt reads across files.

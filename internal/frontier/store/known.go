@@ -8,19 +8,19 @@ import (
 	xxhash "github.com/cespare/xxhash/v2"
 )
 
-// maxKnown is how many bytes from the end of the log Known looks at: about 120,000 lines, whose
-// hashes take 1 MB. Tests make it smaller.
+// maxKnown is how many bytes at the end of the log Known reads: about 120,000 lines, whose hashes
+// take 1 MB. Tests reduce it.
 var maxKnown int64 = 32 << 20
 
-// knownSlack is by how much lines of a log may be out of the order of their times. Lines of several
-// shards stand in one log, and the times of each shard are those of its event log.
+// knownSlack is how far the lines of a log may be out of the order of their times. Several shards
+// write to one log, and the times of each are those of its event log.
 const knownSlack = time.Minute
 
-// Known reads which lines of time since and later the log has already. The function that it returns
-// leaves those out of lines that are to be written; it may change its argument. An owner that
-// applies events again, because it was killed before they were committed, so writes no line twice.
-// Only the last part of a very long log is looked at. A line that is further back is written again,
-// the same to the letter.
+// Known reads which lines with the time since or later the log already contains. The function that
+// it returns removes those from lines that are to be written; it may change its argument. So an
+// owner that applies events again, because it was killed before they were committed, writes no line
+// twice. Only the last part of a very long log is searched. A line farther back is written again,
+// identical to the first.
 func (w *CrawlLogWriter) Known(since time.Time) (without func(lines []byte) []byte, err error) {
 	l, err := OpenCrawlLog(w.dir)
 	if err != nil {
@@ -29,7 +29,7 @@ func (w *CrawlLogWriter) Known(since time.Time) (without func(lines []byte) []by
 	defer l.Close()
 	since = since.Add(-knownSlack)
 	var known []uint64
-	var rest []byte // the end of a line whose beginning is in the next block
+	var rest []byte // the end of a line whose beginning is in the block before
 	at := l.Size - l.First
 	for floor := max(at-maxKnown, 0); at > floor; {
 		n := min(int64(logBlock), at-floor)
@@ -40,14 +40,14 @@ func (w *CrawlLogWriter) Known(since time.Time) (without func(lines []byte) []by
 		at -= n
 		b = append(b, rest...)
 		first := 0
-		if at > 0 { // the first line is not whole, or nobody can tell
+		if at > 0 { // the first line may be incomplete
 			first = bytes.IndexByte(b, '\n') + 1
 		}
 		rest = slices.Clone(b[:first])
 		if len(rest) > maxLine {
 			rest = nil
 		}
-		late := false // one of these lines may be of since or later
+		late := false // one of these lines may have the time since or later
 		for line := range bytes.Lines(b[first:]) {
 			t, ok := timeOf(line)
 			if !ok || !t.Before(since) {
@@ -71,7 +71,7 @@ func (w *CrawlLogWriter) Known(since time.Time) (without func(lines []byte) []by
 	}, nil
 }
 
-// timeOf is the time of a line, which every line of ours begins with.
+// timeOf is the time of a line. Every line of ours begins with it.
 func timeOf(line []byte) (time.Time, bool) {
 	text, ours := bytes.CutPrefix(line, []byte(`{"time":"`))
 	text, _, ended := bytes.Cut(text, []byte{'"'})

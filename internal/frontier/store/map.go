@@ -9,33 +9,33 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// MaxKey is how long a key may be, in bytes.
+// MaxKey is the maximum length of a key in bytes.
 const MaxKey = 15
 
-// Map is a sorted map. See the package's documentation.
+// PackedMap is a sorted map. See the package's documentation.
 type PackedMap struct {
 	blocks
-	size int // bytes that a block has at most, about, unless a single record has more
+	size int // approximate maximum size of a block in bytes, unless a single record is larger
 
-	// How far Get has read in a block: who reads one record often reads the next.
+	// The position of the last Get in a block, because the next one often reads the next record.
 	in   *block
 	seen uint64
 	at   reader
 
-	buffer []byte // for what is put
+	buffer []byte // copies of keys and values that were put
 }
 
 type entry struct{ key, val []byte }
 
-// NewMap returns the Map of a kind in a bucket, whose blocks have about so many bytes at most,
-// unless a single record has more.
+// NewPackedMap returns the PackedMap of a kind in a bucket. size is the approximate maximum size of
+// its blocks in bytes, unless a single record is larger.
 func NewPackedMap(bucket *bolt.Bucket, kind byte, size int) *PackedMap {
 	m := &PackedMap{size: size}
 	m.init(bucket, kind)
 	return m
 }
 
-// Get returns the value of a key, a copy; nil when there is none.
+// Get returns a copy of the value of a key; nil when there is none.
 func (m *PackedMap) Get(key []byte) []byte {
 	k := m.find(key)
 	if k == nil {
@@ -69,7 +69,7 @@ func (m *PackedMap) Get(key []byte) []byte {
 	return nil
 }
 
-// Put sets the value of a key, of which it keeps neither.
+// Put sets the value of a key. It keeps neither slice.
 func (m *PackedMap) Put(key, val []byte) error {
 	if len(key) < group || len(key) > MaxKey {
 		return fmt.Errorf("packed: a key of %d bytes", len(key))
@@ -97,7 +97,7 @@ func (m *PackedMap) Put(key, val []byte) error {
 	return nil
 }
 
-// placed has a record among others.
+// placed inserts a record into a sorted list.
 func placed(in []entry, e entry) []entry {
 	if n := len(in); n == 0 || bytes.Compare(in[n-1].key, e.key) < 0 {
 		return append(in, e)
@@ -110,7 +110,7 @@ func placed(in []entry, e entry) []entry {
 	return in
 }
 
-// hold copies what is put.
+// hold copies a key and a value.
 func (m *PackedMap) hold(key, val []byte) entry {
 	if n := len(key) + len(val); cap(m.buffer)-len(m.buffer) < n {
 		m.buffer = make([]byte, 0, max(n, 8<<10))
@@ -152,7 +152,7 @@ func (m *PackedMap) flushed() {
 	m.in, m.buffer = nil, nil
 }
 
-// pieces are what the block is written as.
+// pieces divides the block into the pieces in which it is stored.
 func (k *block) pieces(size int, yield func(key, raw []byte) error) error {
 	more := k.form.tail
 	if k.form.split {
@@ -160,13 +160,13 @@ func (k *block) pieces(size int, yield func(key, raw []byte) error) error {
 	} else if len(more) == 0 {
 		return yield(k.low, k.raw)
 	}
-	room := len(k.raw) // more than all of it takes
+	limit := len(k.raw) // more than all of it takes
 	for _, e := range more {
-		room += len(e.key) + len(e.val) + maxLengths
+		limit += len(e.key) + len(e.val) + maxLengths
 	}
-	room = min(room, size+size/8)
-	raw := append(make([]byte, 0, max(room, len(k.raw))), k.raw...)
-	first := k.low // which nobody looks at in the first piece
+	limit = min(limit, size+size/8)
+	raw := append(make([]byte, 0, max(limit, len(k.raw))), k.raw...)
+	first := k.low // the key of the first piece is not used
 	var before entry
 	if len(raw) > 0 {
 		before = entry{k.form.lastKey, k.form.lastVal}
@@ -178,7 +178,7 @@ func (k *block) pieces(size int, yield func(key, raw []byte) error) error {
 			if err := yield(first, raw[:n:n]); err != nil {
 				return err
 			}
-			raw, first = appendEntry(make([]byte, 0, room), nil, nil, e.key, e.val), e.key
+			raw, first = appendEntry(make([]byte, 0, limit), nil, nil, e.key, e.val), e.key
 		}
 		before = e
 	}
@@ -196,24 +196,24 @@ func (k *block) toEnd() {
 	k.form.lastKey, k.form.lastVal, k.form.known = r.key, r.val, true
 }
 
-// split makes entries of raw, and of what comes behind it.
+// split converts raw and tail to entries.
 func (k *block) split() {
 	k.form.entries, k.form.split = k.all(), true
 	k.raw, k.form.tail = nil, nil
 }
 
-// all is what a block that is not split holds.
+// all is the contents of a block that is not split.
 func (k *block) all() []entry {
 	entries := make([]entry, 0, 64+len(k.form.tail))
 	r := reader{raw: k.raw}
-	var room []byte
+	var buffer []byte
 	for r.next() {
-		if n := len(r.key) + len(r.val); cap(room)-len(room) < n {
-			room = make([]byte, 0, max(n, 4<<10))
+		if n := len(r.key) + len(r.val); cap(buffer)-len(buffer) < n {
+			buffer = make([]byte, 0, max(n, 4<<10))
 		}
-		at := len(room)
-		room = append(append(room, r.key...), r.val...)
-		entries = append(entries, entry{room[at : at+len(r.key) : at+len(r.key)], room[at+len(r.key) : len(room) : len(room)]})
+		at := len(buffer)
+		buffer = append(append(buffer, r.key...), r.val...)
+		entries = append(entries, entry{buffer[at : at+len(r.key) : at+len(r.key)], buffer[at+len(r.key) : len(buffer) : len(buffer)]})
 	}
 	return append(entries, k.form.tail...)
 }
@@ -224,12 +224,12 @@ func searchIn(in []entry, key []byte) (int, bool) {
 	return slices.BinarySearchFunc(in, key, func(e entry, key []byte) int { return bytes.Compare(e.key, key) })
 }
 
-// maxLengths is how many bytes the lengths of a record take, unless it is a very long one.
+// maxLengths is how many bytes the lengths of a record take, unless it is very long.
 const maxLengths = 1 + 2 + 2
 
-// appendEntry encodes a record after another (nil: the first of a block): in one byte how much of
-// the key they share and how much more of it comes, that; how much of the value they share, how
-// much more comes, that.
+// appendEntry encodes a record after another (nil: the first of a block): in one byte the length of
+// the shared beginning of the keys and the length of the rest; the rest of the key; the length of
+// the shared beginning of the values; the length of the rest; the rest of the value.
 func appendEntry(b, lastKey, lastVal, key, val []byte) []byte {
 	n := shared(lastKey, key)
 	b = append(b, byte(n<<4|(len(key)-n)))
@@ -253,10 +253,10 @@ func shared(a, b []byte) int {
 // reader reads the records of a block, one after the other.
 type reader struct {
 	raw      []byte
-	key, val []byte // of the record read last; overwritten by the next
+	key, val []byte // of the last record; overwritten by the next
 }
 
-// next reads on, and reports whether there was another record.
+// next reads the next record, and reports whether there was one.
 func (r *reader) next() bool {
 	if len(r.raw) == 0 {
 		return false
@@ -285,23 +285,23 @@ func (r *reader) number() int {
 	return int(n)
 }
 
-// Cursor goes through a Map in the order of keys. What is changed behind or before it meanwhile, it
-// may show or not; what it returned stays valid.
+// PackedCursor visits a PackedMap in the order of keys. It may or may not show changes that are
+// made meanwhile. Keys and values that it returned stay valid.
 type PackedCursor struct {
 	m       *PackedMap
-	block   *block // a copy of its bounds alone
+	block   *block // a copy, only of its bounds
 	entries []entry
 	at      int
 	raw     reader // instead of entries
 }
 
-// Cursor returns one that stands nowhere.
+// Cursor returns one without a position.
 func (m *PackedMap) Cursor() *PackedCursor { return &PackedCursor{m: m} }
 
-// First goes to the first key.
+// First moves to the first key.
 func (c *PackedCursor) First() (key, val []byte) { return c.Seek(nil) }
 
-// Seek goes to the first key that is not less than one.
+// Seek moves to the first key that is not less than from.
 func (c *PackedCursor) Seek(from []byte) (key, val []byte) {
 	for c.show(c.m.from(from)); c.block != nil; c.show(c.m.after(c.block)) {
 		for key, val := c.step(); key != nil; key, val = c.step() {
@@ -313,7 +313,7 @@ func (c *PackedCursor) Seek(from []byte) (key, val []byte) {
 	return nil, nil
 }
 
-// Next goes to the next key; nil at the end.
+// Next moves to the next key; nil at the end.
 func (c *PackedCursor) Next() (key, val []byte) {
 	for ; c.block != nil; c.show(c.m.after(c.block)) {
 		if key, val := c.step(); key != nil {
@@ -323,10 +323,10 @@ func (c *PackedCursor) Next() (key, val []byte) {
 	return nil, nil
 }
 
-// own is a copy, which is never nil.
+// own returns a copy, which is never nil.
 func own(val []byte) []byte { return append(make([]byte, 0, len(val)), val...) }
 
-// step goes on within the block. What it returns is overwritten by the next step.
+// step moves on within the block. The next step overwrites its results.
 func (c *PackedCursor) step() (key, val []byte) {
 	if c.entries == nil {
 		if c.raw.next() {
@@ -340,7 +340,7 @@ func (c *PackedCursor) step() (key, val []byte) {
 	return c.entries[c.at-1].key, c.entries[c.at-1].val
 }
 
-// show begins with a block. What is changed in it from now on is not shown.
+// show begins with a block. Later changes in it are not shown.
 func (c *PackedCursor) show(k *block) {
 	c.block, c.entries, c.at = nil, nil, 0
 	if k == nil {

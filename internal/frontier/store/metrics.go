@@ -4,21 +4,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics follow Prometheus' conventions; no label ever holds a host or a URL.
+// Metrics are the counters of one frontier process.
 type Metrics struct {
 	Takes, Visits, Expired, Links, Forwarded, Accepted prometheus.Counter
 	Checkpoints, CheckpointsFailed, CheckpointBytes    prometheus.Counter
 	HandedOver                                         prometheus.Counter
 	Claims, Dissolved                                  prometheus.Counter
-	LeftOut                                            *prometheus.CounterVec // by why
+	LeftOut                                            *prometheus.CounterVec // by reason
 	Merged                                             *prometheus.CounterVec // by evidence
-	Again                                              *prometheus.CounterVec // by what was found
-	Taken                                              *prometheus.CounterVec // by how work went on
-	Reports                                            *prometheus.CounterVec // by outcome
-	Commit, CheckpointTime, ReadyTime                  prometheus.Histogram
+	Again                                              *prometheus.CounterVec // by result
+	// By what was waited for before work continued
+	Taken                             *prometheus.CounterVec
+	Reports                           *prometheus.CounterVec // by outcome
+	Commit, CheckpointTime, ReadyTime prometheus.Histogram
 }
 
-// New makes the metrics, and registers them if reg is not nil.
+// NewMetrics makes the metrics, and registers them if reg is not nil.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "curtsy", Subsystem: "frontier", Name: name, Help: help})

@@ -9,42 +9,42 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A record of a Set: seven bytes of the hash, five of the number.
+// A record of a PackedSet: seven bytes of the hash, five of the number.
 const (
 	hashBytes   = 7
 	numberBytes = 5
 	recordBytes = hashBytes + numberBytes
 )
 
-// MaxNumber is the largest number that a Set takes.
+// MaxNumber is the largest number that a PackedSet accepts.
 const MaxNumber = 1<<(8*numberBytes) - 1
 
-// setRecords is how many records a block of a Set has at most, but for those of one hash, which
-// stay together.
+// setRecords is the maximum number of records in a block of a PackedSet, except that records with
+// the same hash stay together.
 const setRecords = 100
 
-// Set knows numbers by hashes, of which it keeps 56 bits: for each group and hash those that were
-// added. See the package's documentation.
+// PackedSet maps hashes, of which it stores 56 bits, to numbers: for each group and hash the
+// numbers that were added. See the package's documentation.
 type PackedSet struct{ blocks }
 
-// NewSet returns the Set of a kind in a bucket.
+// NewPackedSet returns the PackedSet of a kind in a bucket.
 func NewPackedSet(bucket *bolt.Bucket, kind byte) *PackedSet {
 	s := &PackedSet{}
 	s.init(bucket, kind)
 	return s
 }
 
-// appendKey appends what a hash of a group is known by.
+// appendKey appends the key of a hash in a group.
 func appendKey(b []byte, of uint32, hash uint64) []byte {
 	b = binary.BigEndian.AppendUint32(b, of)
 	b = binary.BigEndian.AppendUint64(b, hash)
 	return b[:len(b)-8+hashBytes]
 }
 
-// Each calls f for the numbers known by a hash until it returns false.
+// Each calls f for the numbers of a hash until it returns false.
 func (s *PackedSet) Each(of uint32, hash uint64, f func(number uint64) bool) {
-	var room [group + 8]byte
-	key := appendKey(room[:0], of, hash)
+	var buffer [group + 8]byte
+	key := appendKey(buffer[:0], of, hash)
 	k := s.find(key)
 	if k == nil {
 		return
@@ -57,13 +57,13 @@ func (s *PackedSet) Each(of uint32, hash uint64, f func(number uint64) bool) {
 	}
 }
 
-// Add has a number known by a hash.
+// Add adds a number to a hash.
 func (s *PackedSet) Add(of uint32, hash, n uint64) error {
 	if n > MaxNumber {
 		return fmt.Errorf("packed: %d is too large a number", n)
 	}
-	var room [group + 8]byte
-	key := appendKey(room[:0], of, hash)
+	var buffer [group + 8]byte
+	key := appendKey(buffer[:0], of, hash)
 	k := s.find(key)
 	if k == nil {
 		var err error
@@ -122,7 +122,7 @@ func (k *block) records() []byte {
 	return k.raw
 }
 
-// lookUp is where the first record is whose hash is not less.
+// lookUp is the index of the first record whose hash is not less.
 func lookUp(raw, hash []byte) int {
 	lo, hi := 0, len(raw)/recordBytes
 	for lo < hi {

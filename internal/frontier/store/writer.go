@@ -12,38 +12,39 @@ import (
 	"github.com/curtsy/curtsy/internal/disk"
 )
 
-// Writer appends lines to the crawl log of a data directory. Once the file is full it takes a name
-// that says where in the log it stands, a new one is begun, and the oldest beyond some are removed.
-// A process has one Writer for a directory; its methods may be called concurrently.
+// CrawlLogWriter appends lines to the crawl log of a data directory. A full file is renamed: its
+// name contains its offset in the log. Then a new file is begun, and the oldest files beyond a
+// limit are removed. A process has one Writer for a directory; its methods may be called
+// concurrently.
 //
-// What a kill leaves at each step of that:
+// The state after a kill in each step of that:
 //
 //	after the full file was synced      nothing has changed
 //	after it was renamed                no crawl.jsonl: the next Writer, or write, begins one
-//	after the new one was begun         one old file too many: the next one removes it
+//	after the new one was begun         one old file too many: the next step removes it
 //	after each removal                  the same
 //
-// A kill in a write leaves the whole of it or nothing, as one call of the system does it. Should
-// less be written all the same (the disk was full, the machine died), what is left of a line is cut
-// off before the next is written.
+// A kill in a write leaves all of it or nothing, because it is one system call. If less was written
+// in spite of that (the disk was full, the machine failed), the incomplete line is cut off before
+// the next write.
 type CrawlLogWriter struct {
 	dir  string
-	max  int64 // a file that would grow beyond this is full; 0: none ever is
-	keep int   // how many full files stay
+	max  int64 // a file that would exceed this is full; 0: files have no limit
+	keep int   // number of full files to keep
 
 	mu   sync.Mutex // guards the rest
-	f    *os.File   // the last file
-	size int64      // what is whole in it
-	torn bool       // there is more in it, which is not
-	gone bool       // it has its other name, and there is no crawl.jsonl yet
+	f    *os.File   // the current file
+	size int64      // length of its complete lines
+	torn bool       // an incomplete line follows them
+	gone bool       // f was renamed, and there is no crawl.jsonl yet
 }
 
-// step is called at each step of a rotation; tests let it fail, as if the process was killed there.
+// step is called at each step of a rotation. Tests let it fail, as if the process was killed there.
 var step = func(string) error { return nil }
 
-// OpenWriter opens or begins the crawl log in dir. A file holds up to max bytes (0: any number),
-// and the last keep full files stay beside the one that is written to. Should there be more, since
-// keep was larger, they are removed once another file is full.
+// OpenCrawlLogWriter opens or begins the crawl log in dir. A file has up to max bytes (0: any
+// number), and the last keep full files are kept beside the current one. Further files, which exist
+// if keep was larger before, are removed once another file is full.
 func OpenCrawlLogWriter(dir string, max int64, keep int) (*CrawlLogWriter, error) {
 	w := &CrawlLogWriter{dir: dir, max: max, keep: keep}
 	if err := w.begin(); err != nil {
@@ -54,7 +55,7 @@ func OpenCrawlLogWriter(dir string, max int64, keep int) (*CrawlLogWriter, error
 
 func (w *CrawlLogWriter) path() string { return filepath.Join(w.dir, CrawlLogName) }
 
-// begin opens crawl.jsonl, without the part of a line that a crash may have left at its end.
+// begin opens crawl.jsonl, and cuts off an incomplete line that a crash may have left at its end.
 func (w *CrawlLogWriter) begin() error {
 	f, err := disk.OpenRegular(w.path(), os.O_CREATE|os.O_RDWR|os.O_APPEND)
 	if err != nil {
@@ -71,7 +72,7 @@ func (w *CrawlLogWriter) begin() error {
 	return nil
 }
 
-// wholeLines is how large a file is, and how much of that are whole lines.
+// wholeLines is the size of a file, and the length of its complete lines.
 func wholeLines(f *os.File) (size, whole int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -92,9 +93,9 @@ func wholeLines(f *os.File) (size, whole int64, err error) {
 	return size, 0, nil
 }
 
-// Write appends whole lines, all of them or none. They stand in one file. An error beside all that
-// was to be written says that no other file could be begun, or an old one not be removed; that is
-// tried again.
+// Write appends complete lines, all of them or none, to one file. If it returns an error although
+// all were written, no new file could be begun, or an old one could not be removed; the next call
+// tries again.
 func (w *CrawlLogWriter) Write(lines []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,7 +113,7 @@ func (w *CrawlLogWriter) Write(lines []byte) (int, error) {
 		stuck = w.rotate()
 	}
 	if w.gone {
-		return 0, stuck // nothing belongs into a file that has its place
+		return 0, stuck // the renamed file must not grow
 	}
 	n, err := w.f.Write(lines)
 	if err != nil {
@@ -123,8 +124,7 @@ func (w *CrawlLogWriter) Write(lines []byte) (int, error) {
 	return n, stuck
 }
 
-// rotate puts the full file aside and begins another. What could not be done is done by the next
-// call.
+// rotate renames the full file and begins another. The next call repeats what failed.
 func (w *CrawlLogWriter) rotate() error {
 	if !w.gone {
 		if err := errors.Join(w.f.Sync(), step("synced")); err != nil {
@@ -149,7 +149,7 @@ func (w *CrawlLogWriter) rotate() error {
 	return w.removeOld()
 }
 
-// quarantine gives the full file the name of its place in the log.
+// quarantine renames the full file to a name that contains its offset in the log.
 func (w *CrawlLogWriter) quarantine() error {
 	old, err := oldFiles(w.dir)
 	if err != nil {

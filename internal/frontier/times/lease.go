@@ -2,9 +2,9 @@ package times
 
 import "time"
 
-// Lease is how long a visit lasts without being renewed (L of design §3). The fetcher counts it
-// from when it asks. The owner counts it from its answer, and two percent longer. So whatever
-// happens, the fetcher stops first.
+// Lease is how long a visit lasts without being renewed (L of design.md §3). The fetcher counts it
+// from the moment when it sends its request. The owner counts it from its response, and two percent
+// longer. So the fetcher always stops first.
 const Lease = 10 * time.Second
 
 // OwnerLease is how long an owner counts a lease: two percent longer than its fetcher does.

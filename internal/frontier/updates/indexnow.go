@@ -15,16 +15,17 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What is kept of one origin at most, and how often it is asked.
+// The limits for one origin, and how often it is asked.
 const (
-	MaxWaiting = 3         // keys that wait to be proved
-	MaxURLs    = 10_000    // URLs that wait with one
-	MaxBytes   = 512 << 10 // of these
-	MaxTries   = 3         // key files asked for in a day; one more for a key that was seen before
-	MaxKeys    = 4         // that are believed: one for each folder
+	MaxWaiting = 3         // keys that wait to be verified
+	MaxURLs    = 10_000    // URLs that wait for one key
+	MaxBytes   = 512 << 10 // bytes of these URLs
+	// Key files requested in a day; one more for a key that was verified before
+	MaxTries = 3
+	MaxKeys  = 4 // verified keys, one for each folder
 
-	KeyLife  = 7 * 24 * time.Hour // for which a key that was seen is believed
-	WaitLife = 7 * 24 * time.Hour // after which what waits is forgotten
+	KeyLife  = 7 * 24 * time.Hour // how long a verified key is believed
+	WaitLife = 7 * 24 * time.Hour // how long submissions wait for a key
 	day      = 24 * time.Hour
 )
 
@@ -32,15 +33,15 @@ const (
 type IndexNow struct {
 	features *hosts.Features
 	ledger   *hosts.Ledger
-	swept    time.Time // when what has waited for too long was last looked for
+	swept    time.Time // when submissions that waited for too long were last removed
 }
 
-// New returns it for one shard.
+// NewIndexNow returns the IndexNow of one shard.
 func NewIndexNow(f *hosts.Features, l *hosts.Ledger) *IndexNow {
 	return &IndexNow{features: f, ledger: l}
 }
 
-// Feature has key files asked for, and answers taken in.
+// Feature requests key files and applies the answers.
 func (s *IndexNow) Feature() hosts.Feature {
 	return hosts.Feature{
 		Aux: map[crawl.AuxKind]hosts.AuxKind{
@@ -51,46 +52,48 @@ func (s *IndexNow) Feature() hosts.Feature {
 	}
 }
 
-// Record is what is known of an origin as one that tells. The URLs that wait are apart, a record
-// for each message they came in: what a message costs does not grow with what came before.
+// IndexNowSite is what is known of the submissions for an origin. The URLs that wait are stored
+// separately, one record for each message, so that the cost of a message does not grow with the
+// number of earlier ones.
 type IndexNowSite struct {
 	Keys []IndexNowProved `json:"keys,omitempty"`
-	// When key files were asked for, the last day; and when one that was seen before.
+	// When key files were requested in the last day, and when one that was verified before.
 	Tries           []time.Time       `json:"tries,omitempty"`
 	Renewed         time.Time         `json:"renewed,omitzero"`
 	IndexNowWaiting []IndexNowWaiting `json:"waiting,omitempty"`
-	N               uint32            `json:"n,omitempty"` // numbers given to what waits so far
+	N               uint32            `json:"n,omitempty"` // the last number given to a waiting key
 
-	Accepted int64     `json:"told,omitempty"`    // URLs that were taken as hints
+	Accepted int64     `json:"told,omitempty"`    // URLs that were accepted as hints
 	Refused  int64     `json:"refused,omitempty"` // URLs that were not
-	Reason   string    `json:"reason,omitempty"`  // for people: why, the last time
+	Reason   string    `json:"reason,omitempty"`  // for people: the reason of the last refusal
 	At       time.Time `json:"at,omitzero"`       // of the last submission
 
-	Requests int64 `json:"requests,omitempty"` // for key files
+	Requests int64 `json:"requests,omitempty"` // number of requests for key files
 }
 
-// Proved is a key that the site was seen to have.
+// IndexNowProved is a key that the site was found to have.
 type IndexNowProved struct {
 	Key    string    `json:"key"`
 	KeyURL canon.URL `json:"key_url"`
-	Until  time.Time `json:"until"` // that is believed
+	Until  time.Time `json:"until"` // it is believed until then
 }
 
-// Waiting is what waits for a key to be proved.
+// IndexNowWaiting is a submission that waits until its key is verified.
 type IndexNowWaiting struct {
 	Key    string    `json:"key"`
 	KeyURL canon.URL `json:"key_url"`
-	At     time.Time `json:"at"`   // when the first of it came
-	Last   time.Time `json:"last"` // when its site told of it last, by who received it
-	N      uint32    `json:"n"`    // names its URLs
-	Parts  uint32    `json:"parts"`
-	URLs   int       `json:"urls"`
-	Bytes  int       `json:"bytes"`
-	// The key file could not be had; it is asked for again when more is submitted.
+	At     time.Time `json:"at"` // when the first of it arrived
+	// When the site's last submission was received, by the receiver's clock
+	Last  time.Time `json:"last"`
+	N     uint32    `json:"n"` // identifies its URLs
+	Parts uint32    `json:"parts"`
+	URLs  int       `json:"urls"`
+	Bytes int       `json:"bytes"`
+	// The key file could not be fetched; it is requested again when more is submitted.
 	Failed bool `json:"failed,omitempty"`
 }
 
-// Times shows what the record keeps of time.
+// Times shows the times of the record to see.
 func (r *IndexNowSite) Times(see times.See) {
 	see(&r.At, times.Happened)
 	see(&r.Renewed, times.Happened)
@@ -106,16 +109,16 @@ func (r *IndexNowSite) Times(see times.See) {
 	}
 }
 
-// proved is the place of a key among those that the site was seen to have, -1 if it was not.
+// proved is the index of a key among the verified ones, or -1.
 func (r *IndexNowSite) proved(key string, at canon.URL) int {
 	return slices.IndexFunc(r.Keys, func(k IndexNowProved) bool { return k.Key == key && k.KeyURL == at })
 }
 
-// Apply takes in a submission. Applied again it adds nothing.
+// Apply applies a submission. A second call has no effect.
 func (s *IndexNow) Apply(t *crawl.IndexNow, now time.Time) error {
 	h, err := s.ledger.HostNamed(t.Origin.Host)
 	if h == nil || err != nil {
-		return err // no site of this crawl
+		return err // not a site of this crawl
 	}
 	i, ok := h.OriginIndex(t.Origin)
 	if !ok || h.Origins[i].Mirror.Mirrored() || t.KeyURL.Origin() != t.Origin || s.ledger.Judge.Forgotten.Has(t.KeyURL) {
@@ -174,9 +177,9 @@ func (s *IndexNow) Apply(t *crawl.IndexNow, now time.Time) error {
 	return s.put(h, t.Origin, r)
 }
 
-// mayAsk reports whether a key file may be asked for now, and notes that it is; known is the place
-// of its key among those seen before, -1 for none: strangers must not keep a site from renewing its
-// own.
+// mayAsk reports whether a key file may be requested now, and counts the request. known is the
+// index of its key among those verified before, -1 for none: strangers must not be able to prevent
+// a site from renewing its own key.
 func (s *IndexNow) mayAsk(h *hosts.Host, r *IndexNowSite, known int, now time.Time) (ok bool, why string) {
 	switch {
 	case len(h.Aux) >= hosts.MaxAux:
@@ -191,7 +194,7 @@ func (s *IndexNow) mayAsk(h *hosts.Host, r *IndexNowSite, known int, now time.Ti
 	return true, ""
 }
 
-// age forgets what is too old, and reports whether anything was.
+// age removes what is too old, and reports whether anything was.
 func (s *IndexNow) age(h *hosts.Host, o canon.Origin, r *IndexNowSite, now time.Time) (some bool, err error) {
 	r.Tries = slices.DeleteFunc(r.Tries, func(at time.Time) bool { return now.Sub(at) >= day })
 	var left []IndexNowWaiting
@@ -209,7 +212,7 @@ func (s *IndexNow) age(h *hosts.Host, o canon.Origin, r *IndexNowSite, now time.
 	return some, nil
 }
 
-// upkeep forgets once a day what has waited for too long.
+// upkeep removes submissions once a day that have waited for too long.
 func (s *IndexNow) upkeep(now time.Time) error {
 	if now.Sub(s.swept) < day || s.ledger.Phase.MayWrite() != nil {
 		return nil
@@ -249,7 +252,7 @@ func (s *IndexNow) upkeep(now time.Time) error {
 	return err
 }
 
-// wait adds URLs to what waits with a key.
+// wait adds URLs to those that wait for a key.
 func (s *IndexNow) wait(h *hosts.Host, o canon.Origin, r *IndexNowSite, k int, urls []canon.URL) error {
 	w := &r.IndexNowWaiting[k]
 	n := 0
@@ -272,7 +275,7 @@ func (s *IndexNow) wait(h *hosts.Host, o canon.Origin, r *IndexNowSite, k int, u
 	return s.ledger.Put(hosts.BucketIndexNowURLs, indexNowKey(h, o, w.N, w.Parts), v)
 }
 
-// eachPart calls each, unless it is nil, with the URLs that wait, and forgets them.
+// eachPart calls each, unless it is nil, with the waiting URLs, and removes them.
 func (s *IndexNow) eachPart(h *hosts.Host, o canon.Origin, w *IndexNowWaiting, each func([]canon.URL) error) error {
 	for n := uint32(1); n <= w.Parts; n++ {
 		k := indexNowKey(h, o, w.N, n)
@@ -292,8 +295,8 @@ func (s *IndexNow) eachPart(h *hosts.Host, o canon.Origin, w *IndexNowWaiting, e
 	return nil
 }
 
-// answer takes in what a key file holds: what waits for it is believed or dropped, or waits on when
-// the file could not be had. Applied again it changes nothing.
+// answer applies the contents of a key file: submissions that wait for it are accepted or dropped,
+// or continue to wait if the file could not be fetched. A second call has no effect.
 func (s *IndexNow) answer(a *crawl.Answer, at, now time.Time) error {
 	o := a.Aux.Origin
 	h, err := s.ledger.HostNamed(o.Host)
@@ -338,7 +341,8 @@ func (s *IndexNow) answer(a *crawl.Answer, at, now time.Time) error {
 	return s.put(h, o, r)
 }
 
-// report takes URLs of a site that has proved its key for changed when it told of them.
+// report applies URLs of a site with a verified key as hints that they changed when they were
+// submitted.
 func (s *IndexNow) report(r *IndexNowSite, by canon.URL, urls []canon.URL, received, now time.Time) error {
 	r.Accepted += int64(len(urls))
 	if len(urls) == 0 {
@@ -353,7 +357,7 @@ func (s *IndexNow) Of(h *hosts.Host, o canon.Origin) (*IndexNowSite, error) {
 	r := new(IndexNowSite)
 	b := s.ledger.Tx.Bucket(hosts.BucketIndexNow)
 	if b == nil {
-		return r, nil // a file from before there were any, opened for reading only
+		return r, nil // a file from a version without this bucket, opened for reading only
 	}
 	v := b.Get(indexNowKeyOf(h, o))
 	if v == nil {
@@ -365,8 +369,8 @@ func (s *IndexNow) Of(h *hosts.Host, o canon.Origin) (*IndexNowSite, error) {
 	return r, nil
 }
 
-// Info is what `curtsy updates` says of an origin; ok is false for one as which nothing was ever
-// submitted.
+// Info is what `curtsy updates` prints about an origin; ok is false if nothing was ever submitted
+// for it.
 func (s *IndexNow) Info(h *hosts.Host, o *hosts.Origin) (info crawl.UpdatesInfo, ok bool) {
 	r, err := s.Of(h, o.Origin)
 	if err != nil || r.At.IsZero() {
@@ -391,7 +395,7 @@ func (s *IndexNow) put(h *hosts.Host, o canon.Origin, r *IndexNowSite) error {
 	return s.ledger.Put(hosts.BucketIndexNow, indexNowKeyOf(h, o), v)
 }
 
-// partKey is where a part of the URLs is that wait with the n-th key.
+// indexNowKey is the key of a part of the URLs that wait for the n-th key.
 func indexNowKey(h *hosts.Host, o canon.Origin, n, part uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(append(indexNowKeyOf(h, o), 0), n), part)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// answer takes in what a site answered, if that is awaited; applied again it changes nothing.
+// answer applies a site's answer, if it is awaited. A second call with the same answer has no
+// effect.
 func (s *RUPSites) answer(a *crawl.Answer, now time.Time) error {
 	r := s.Sites[a.Aux.Origin]
 	if r == nil || r.Ask == RupNothing || r.Ask != a.Aux.Hop {
@@ -45,7 +46,8 @@ func (s *RUPSites) answer(a *crawl.Answer, now time.Time) error {
 	case rupRegister:
 		s.registeredBy(r, m, failed, now)
 	case rupUnregister:
-		if !rup.Retryable(failed) { // what it refuses to end it does not know
+		// If the site refuses to end the registration, it does not know it
+		if !rup.Retryable(failed) {
 			r.deregister()
 		}
 	case rupModify:
@@ -60,7 +62,7 @@ func (s *RUPSites) answer(a *crawl.Answer, now time.Time) error {
 			r.Confirm, r.Confirming = "", ""
 		}
 	case rupSequence:
-		r.Next, r.Retry = RupNothing, time.Time{} // Seq has patience of its own
+		r.Next, r.Retry = RupNothing, time.Time{} // Seq handles its own retries
 		if failed != nil {
 			return s.seqSteps(r, r.Seq.AskFailed(now, r.terms(), failed), now)
 		}
@@ -71,12 +73,13 @@ func (s *RUPSites) answer(a *crawl.Answer, now time.Time) error {
 	return s.putSite(r, now)
 }
 
-// rupError is what kept a request from success.
+// rupError is the error of a request that did not succeed.
 func rupError(m *crawl.RUP) error {
 	switch {
 	case m.Reason == "":
 		return nil
-	case m.Retry || m.Status == 0: // a rule of its robots.txt is not an answer, and may go
+	// A refusal by robots.txt is no answer of the RUP-CGI, and may end
+	case m.Retry || m.Status == 0:
 		return &rup.Error{Status: http.StatusServiceUnavailable, Reason: m.Reason, RetryAfter: m.RetryAfter}
 	case m.Status == http.StatusOK:
 		return errors.Join(rup.ErrMalformed, errors.New(m.Reason))
@@ -84,7 +87,7 @@ func rupError(m *crawl.RUP) error {
 	return &rup.Error{Status: m.Status, Reason: m.Reason}
 }
 
-// answerInfo takes in a /rupinfo.txt, or that there is none.
+// answerInfo applies a /rupinfo.txt, or the fact that there is none.
 func (s *RUPSites) answerInfo(r *RUPSite, m *crawl.RUP, failed error, now time.Time) error {
 	o := &r.H.Origins[r.I]
 	if rup.Retryable(failed) {
@@ -116,7 +119,7 @@ func (s *RUPSites) answerInfo(r *RUPSite, m *crawl.RUP, failed error, now time.T
 		if !r.Registered() && r.Span != (rup.Span{}) && r.Index.IsZero() && !now.Before(r.Poll) {
 			r.Index, r.Poll, r.Covered = now, now.Add(s.pollEvery(r)), now
 		}
-	case r.CGI != "": // it goes on as it was told to
+	case r.CGI != "": // the site is handled as its last rupinfo.txt said
 		r.Reason = failed.Error()
 		r.InfoDue = now.Add(rupFresh)
 	default:
@@ -127,9 +130,9 @@ func (s *RUPSites) answerInfo(r *RUPSite, m *crawl.RUP, failed error, now time.T
 	return s.putSite(r, now)
 }
 
-// latencyOf chooses among the units that a site offers: what the operator prefers, else
-// the shortest. offered is false when it offers none; then it is the site's to choose,
-// and a week is likely.
+// latencyOf chooses among the units that a site offers: the operator's preference, else the
+// shortest. offered is false when it offers none. The site chooses then, and a week is a likely
+// choice.
 func (s *RUPSites) latencyOf(r *RUPSite) (l rup.Latency, offered bool) {
 	want := rup.Unit(s.ledger.Judge.LatencyFor(r.Origin()))
 	for _, u := range r.Units {
@@ -147,7 +150,7 @@ func (s *RUPSites) latencyOf(r *RUPSite) (l rup.Latency, offered bool) {
 	return l, offered
 }
 
-// registeredBy takes in the answer to Register.
+// registeredBy applies the answer to Register.
 func (s *RUPSites) registeredBy(r *RUPSite, m *crawl.RUP, failed error, now time.Time) {
 	switch {
 	case failed == nil:
@@ -157,10 +160,10 @@ func (s *RUPSites) registeredBy(r *RUPSite, m *crawl.RUP, failed error, now time
 		r.Covered, r.Good = now, now
 		r.Index, r.Poll = time.Time{}, time.Time{}
 	case rup.Retryable(failed):
-		// With another address: who knows whether this one is registered now.
+		// Try again with another address, because this one may be registered now.
 	case m.Status == http.StatusBadRequest && r.Refusals == 0:
-		// The address may be registered by a request whose answer never came; its key
-		// is lost then (§6.2).
+		// The address may be registered by a request whose answer was lost, and its key with it
+		// (protocols §6.2).
 		r.Refusals++
 		r.RegisterAt = now.Add(rupRetry)
 	default:
@@ -172,7 +175,7 @@ func (s *RUPSites) registeredBy(r *RUPSite, m *crawl.RUP, failed error, now time
 	}
 }
 
-// indexed takes in that a GetIndex was answered, and its report applied; or that it failed.
+// indexed applies the result of a GetIndex: its report was applied already, or it failed.
 func (s *RUPSites) indexed(r *RUPSite, asked time.Time, failed error, now time.Time) error {
 	if r.Registered() {
 		r.Next, r.Retry = RupNothing, time.Time{}
@@ -186,7 +189,8 @@ func (s *RUPSites) indexed(r *RUPSite, asked time.Time, failed error, now time.T
 	case failed == nil:
 		r.Index, r.Good, r.Poll = asked, now, now.Add(s.pollEvery(r))
 	case !rup.Retryable(failed):
-		// It does not tell after all: its pages are asked for as any other's.
+		// The site does not report changes after all, so its pages are fetched again like those of
+		// other sites.
 		r.Index, r.Poll, r.Covered = time.Time{}, now.Add(rupRefused), time.Time{}
 	}
 	return s.putSite(r, now)

@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// beginUpdates has all origins asked for /rupinfo.txt once updates are wanted.
+// beginUpdates asks all origins for /rupinfo.txt once updates are wanted.
 func (s *RUPSites) beginUpdates() error {
 	switch on := s.ledger.Judge.WantsUpdates(); {
 	case on == s.ledger.Meta.Updates:
@@ -27,9 +27,9 @@ func (s *RUPSites) beginUpdates() error {
 	return nil
 }
 
-// askUpdates asks an origin for /rupinfo.txt, unless that was done lately: once per lifetime, and
-// after the Host claim is settled (protocols §7). While its robots.txt cannot be asked for, it is
-// not asked: it will be once that was read.
+// askUpdates asks an origin for /rupinfo.txt unless that was done lately: once per lifetime of the
+// file, and after its Host claim is resolved (protocols §7). An origin whose robots.txt cannot be
+// requested now is asked when its robots.txt was read.
 func (s *RUPSites) askUpdates(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if !s.ledger.Judge.WantsUpdates() || o.Ready == 0 && o.Again == 0 || now.Before(o.RUPDue) || s.Sites[o.Origin] != nil || s.ledger.Judge.UpdatesOff(o.Origin) {
@@ -44,8 +44,8 @@ func (s *RUPSites) askUpdates(h *hosts.Host, i int, now time.Time) error {
 	return s.askSite(&RUPSite{H: h, I: i}, rupInfo, now)
 }
 
-// WantOf says what is to be asked of a site now, or when to look again; a zero time means when
-// something happens.
+// WantOf returns the next request to a site that may be sent now, or when to check again. The zero
+// time means after an event.
 func (s *RUPSites) WantOf(r *RUPSite, now time.Time) (what int, at time.Time) {
 	if all, _ := s.ledger.Judge.Forgotten.Host(r.H.Name); all {
 		return RupNothing, at
@@ -57,7 +57,7 @@ func (s *RUPSites) WantOf(r *RUPSite, now time.Time) (what int, at time.Time) {
 		return what, at
 	}
 	from := r.Retry
-	// Whose robots.txt would be asked for, were it not to be waited for.
+	// The request must wait until the robots.txt of its origin may be requested.
 	if i, ok := r.H.OriginIndex(r.url(what).Origin()); ok {
 		from = mirror.Latest(from, polite.From(&r.H.Origins[i], now))
 	}
@@ -67,9 +67,9 @@ func (s *RUPSites) WantOf(r *RUPSite, now time.Time) (what int, at time.Time) {
 	return what, at
 }
 
-// WantNow is what a site is asked for now.
+// WantNow is what a site is to be asked for now, regardless of delays after failures.
 func (s *RUPSites) WantNow(r *RUPSite, now time.Time) (what int, at time.Time) {
-	// due says whether a time has come, and else when to look again.
+	// due reports whether t has come. If not, at becomes t if that is earlier.
 	due := func(t time.Time) bool {
 		if now.Before(t) && (at.IsZero() || t.Before(at)) {
 			at = t
@@ -104,30 +104,31 @@ func (s *RUPSites) WantNow(r *RUPSite, now time.Time) (what int, at time.Time) {
 	return RupNothing, at
 }
 
-// unwanted reports whether a site is to tell us nothing, or nothing by mail although it does.
+// unwanted reports whether a site is to send us no reports at all, or none by mail although it
+// does.
 func (s *RUPSites) unwanted(r *RUPSite) bool {
 	return !s.ledger.Judge.WantsUpdates() || s.ledger.Judge.UpdatesOff(r.Origin()) || r.Registered() && s.ledger.Judge.Spec.UpdatesMail == ""
 }
 
-// outdated reports whether a site knows us by other wishes than those of now.
+// outdated reports whether a site has preferences of ours that have changed since.
 func (s *RUPSites) outdated(r *RUPSite) bool {
 	return s.prefers(r) || s.moved(r)
 }
 
-// prefers reports whether the latency that is to be had from a site is another than the one agreed
-// on.
+// prefers reports whether we would now choose another latency of the site than the one agreed on.
 func (s *RUPSites) prefers(r *RUPSite) bool {
 	l, offered := s.latencyOf(r)
 	return offered && l != r.Agreed
 }
 
-// moved reports whether the site mails to an address of another mailbox than ours.
+// moved reports whether the site mails to an address of another mailbox than the current one.
 func (s *RUPSites) moved(r *RUPSite) bool {
 	local, domain, ok := strings.Cut(s.ledger.Judge.Spec.UpdatesMail, "@")
 	return ok && len(s.Secret) > 0 && r.N < rupAddresses && !(strings.HasPrefix(r.Address, local+"+") && strings.HasSuffix(r.Address, "@"+domain))
 }
 
-// Upkeep does what is due of sites. It waits until the log is read: that may have the answers.
+// Upkeep handles sites that are due. It waits until the log is read, because the log may already
+// contain the answers.
 func (s *RUPSites) Upkeep(now time.Time) error {
 	if !s.ledger.Phase.Active() || s.SitesDue.IsZero() || now.Before(s.SitesDue) {
 		return nil
@@ -144,13 +145,13 @@ func (s *RUPSites) Upkeep(now time.Time) error {
 	return nil
 }
 
-const rupTick = time.Second // how often upkeep is looked at
+const rupTick = time.Second // the interval of upkeep
 
 func compareOrigins(a, b canon.Origin) int {
 	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Scheme, b.Scheme), cmp.Compare(a.Port, b.Port))
 }
 
-// siteStep lets time pass for one site.
+// siteStep does what is due for one site.
 func (s *RUPSites) siteStep(r *RUPSite, now time.Time) error {
 	if r.Registered() && s.ledger.Judge.WantsUpdates() && !r.H.Origins[r.I].Mirror.Mirrored() && !now.Before(r.Tick) {
 		if err := s.seqSteps(r, r.Seq.Tick(now, r.terms()), now); err != nil {
@@ -170,7 +171,7 @@ func (s *RUPSites) siteStep(r *RUPSite, now time.Time) error {
 		r.Trial = ""
 		r.TrialLatency, r.Named = s.latencyOf(r)
 		if what == rupRegister || s.moved(r) {
-			// A new one each time: an answer that is lost must not block us for ever.
+			// A new address each time: a lost answer must not block us for ever.
 			r.Trial = s.addresses().For(r.Origin(), r.N)
 			r.N++
 		}
@@ -179,7 +180,7 @@ func (s *RUPSites) siteStep(r *RUPSite, now time.Time) error {
 			break
 		}
 		span, ok := rup.SpanOf(now.Sub(r.Index))
-		if !ok || span.Days() > r.Span.Days() { // it does not know that far back
+		if !ok || span.Days() > r.Span.Days() { // the site's memory does not reach back that far
 			r.Index, r.Poll = now, now.Add(s.pollEvery(r))
 			return s.Reindex(r, now)
 		}
@@ -188,15 +189,16 @@ func (s *RUPSites) siteStep(r *RUPSite, now time.Time) error {
 	return s.askSite(r, what, now)
 }
 
-// pollEvery is how often a site is asked what changed. Spans are whole days: a little less than the
-// latency keeps them from reaching back a day more than that, or further than the site remembers.
+// pollEvery is the interval at which a site is asked for its changes. Spans are whole days. A
+// little less than the latency prevents a span from being a day longer, or longer than the site's
+// memory.
 func (s *RUPSites) pollEvery(r *RUPSite) time.Duration {
 	latency, _ := s.latencyOf(r)
 	d := min(latency.Duration(), r.Span.Duration())
 	return d - d/24
 }
 
-// seqSteps does what the numbers of a site's reports call for.
+// seqSteps does what the sequence numbers of a site's reports require.
 func (s *RUPSites) seqSteps(r *RUPSite, steps []rup.Step, now time.Time) error {
 	for _, step := range steps {
 		switch step.Do {
@@ -218,14 +220,14 @@ func (s *RUPSites) seqSteps(r *RUPSite, steps []rup.Step, now time.Time) error {
 	return s.putSite(r, now)
 }
 
-// deregister forgets a registration.
+// deregister removes a registration.
 func (r *RUPSite) deregister() {
 	r.Address, r.Key, r.Since, r.Agreed, r.Seq, r.Tick, r.Next = "", "", time.Time{}, rup.Latency{}, nil, time.Time{}, RupNothing
 	r.Confirm, r.Confirming = "", ""
 }
 
-// dressAsk puts into an errand what is posted to a RUP-CGI. One that is not wanted any more is
-// dropped.
+// dressAsk adds the form for a RUP-CGI to an auxiliary request. A request that is no longer wanted
+// is dropped.
 func (s *RUPSites) dressAsk(h *hosts.Host, now time.Time) func(e *crawl.AuxRequest) (ok bool, err error) {
 	return func(e *crawl.AuxRequest) (bool, error) {
 		r := s.Sites[e.Origin]
@@ -237,7 +239,7 @@ func (s *RUPSites) dressAsk(h *hosts.Host, now time.Time) func(e *crawl.AuxReque
 	}
 }
 
-// form is what is posted for the question under way; empty for /rupinfo.txt.
+// form is the form of the current request; empty for /rupinfo.txt.
 func (r *RUPSite) form() string {
 	q := rup.Request{Credentials: rup.Credentials{Email: r.Address, Key: rup.Key(r.Key)}}
 	switch r.Ask {

@@ -5,7 +5,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// Info is what is told of a site.
+// Info is the public information about a site.
 func (s *RUPSites) Info(r *RUPSite) crawl.UpdatesInfo {
 	info := crawl.UpdatesInfo{
 		Site: r.Origin().String(), Source: crawl.SourceRUP.String(), Channel: "none", State: s.updatesState(r), Reason: r.Reason,
@@ -33,7 +33,7 @@ func (s *RUPSites) Info(r *RUPSite) crawl.UpdatesInfo {
 	return info
 }
 
-// updatesState is where a site stands, in one word.
+// updatesState is the state of a site in one word.
 func (s *RUPSites) updatesState(r *RUPSite) string {
 	off := s.unwanted(r)
 	switch {
@@ -56,5 +56,5 @@ func (s *RUPSites) updatesState(r *RUPSite) string {
 	case r.Register && s.ledger.Judge.Spec.UpdatesMail != "":
 		return "refused"
 	}
-	return "unused" // it offers nothing that is of use without mail
+	return "unused" // the site offers nothing that is of use without mail
 }

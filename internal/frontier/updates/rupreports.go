@@ -14,9 +14,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// ApplyReport takes in a report, or a part of one. The parts of a mailed report count if its number
-// is to be applied; the numbers go on with the last of them, so that one cut short by a crash is
-// applied anew when it comes again.
+// ApplyReport applies a report, or a part of one. Parts of a mailed report are applied if the
+// report's number is to be applied. The sequence state advances only with the last part, so a
+// report that a crash interrupted is applied again when it arrives again.
 func (s *RUPSites) ApplyReport(rep *crawl.Report, now time.Time) error {
 	r := s.Sites[rep.Origin]
 	if r == nil || !s.ledger.Judge.WantsUpdates() || r.H.Origins[r.I].Mirror.Mirrored() {
@@ -24,7 +24,7 @@ func (s *RUPSites) ApplyReport(rep *crawl.Report, now time.Time) error {
 	}
 	if rep.Index {
 		if r.Ask != rupIndex {
-			return nil // not asked for, or replayed
+			return nil // not requested, or applied already
 		}
 		if err := s.report(r, rep, now); err != nil {
 			return err
@@ -44,7 +44,7 @@ func (s *RUPSites) ApplyReport(rep *crawl.Report, now time.Time) error {
 		return s.putSite(r, now)
 	}
 	seq := r.Seq
-	if rep.Part < rep.Parts-1 { // see what will be done, and change nothing
+	if rep.Part < rep.Parts-1 { // a copy, to see what will be done without changing anything
 		copied := *seq
 		copied.Missing, copied.Held = slices.Clone(seq.Missing), slices.Clone(seq.Held)
 		seq = &copied
@@ -78,10 +78,10 @@ func (s *RUPSites) ApplyReport(rep *crawl.Report, now time.Time) error {
 	return s.seqSteps(r, steps, now)
 }
 
-// askedToConfirm remembers that a site asks whether we want its reports, if we do. The mail may be
-// faster than the answer to the request it is about. That it came to an address which only this
-// site was told is what it has to show; it can have no more than one POST sent to its own host, as
-// that host's robots.txt allows.
+// askedToConfirm records that a site asks us to confirm that we want its reports, if we do. The
+// mail may arrive before the answer to the request to which it refers. The mail is authentic if it
+// came to an address that only this site was given. At worst it makes us send one POST to the
+// site's own host, if that host's robots.txt permits it.
 func (s *RUPSites) askedToConfirm(r *RUPSite, rep *crawl.Report, now time.Time) error {
 	same := func(a string) bool { return a != "" && subtle.ConstantTimeCompare([]byte(rep.Address), []byte(a)) == 1 }
 	if !same(r.Address) && !same(r.Trial) || rep.Confirm.Host() != r.H.Name || !strings.Contains(string(rep.Confirm), "?") {
@@ -89,13 +89,13 @@ func (s *RUPSites) askedToConfirm(r *RUPSite, rep *crawl.Report, now time.Time) 
 		return s.putSite(r, now)
 	}
 	if r.Ask == rupConfirm {
-		return nil // the question has come twice
+		return nil // the question has arrived twice
 	}
 	r.Confirm, r.Confirming = rep.Confirm, strings.Clone(rep.Address)
 	return s.putSite(r, now)
 }
 
-// report takes the entries of a report as hints, those of the site's own pages.
+// report applies the entries of a report as hints, if they are pages of the site itself.
 func (s *RUPSites) report(r *RUPSite, rep *crawl.Report, now time.Time) error {
 	before := s.recrawl.Sooner
 	for i := range rep.Links {
@@ -131,8 +131,8 @@ func (s *RUPSites) report(r *RUPSite, rep *crawl.Report, now time.Time) error {
 	return nil
 }
 
-// ApplyGone has pages looked at that are said to be gone: a 404 now is the second sign of it, and
-// their copies go. Those not held mean nothing.
+// ApplyGone plans to check pages that were reported as gone. A 404 then is the second sign, and
+// their copies are deleted. Pages without a stored copy are ignored.
 func (s *RUPSites) ApplyGone(l *crawl.Links) error {
 	least, _ := s.recrawl.Bounds()
 	for i, u := range l.URLs {
@@ -166,16 +166,16 @@ func (s *RUPSites) ApplyGone(l *crawl.Links) error {
 	return nil
 }
 
-// VouchedUntil is until when (Unix s) a page that is due need not be asked for, because its site
-// would tell if it had changed; 0: it need be. Four latencies without a word are too long, and so
-// are 30 days with any (protocols §7).
+// VouchedUntil is the time (Unix s) until which a page that is due need not be fetched, because its
+// site would have reported a change; 0: it must be fetched. The limit is four latencies without a
+// report, and 30 days in any case (protocols §7).
 func (s *RUPSites) VouchedUntil(h *hosts.Host, rec *urls.Record) int64 {
 	r := s.Sites[h.Origins[rec.Origin].Origin]
 	if r == nil || rec.Class != crawl.Stored || rec.Pace == urls.PaceNow || rec.Pace == urls.PaceHint || !s.ledger.Judge.WantsUpdates() || !r.Registered() && !r.Polled() {
 		return 0
 	}
 	if rec.FetchedAt < r.WholeAt.UnixMilli() && !r.WholeAt.IsZero() {
-		return 0 // all of the site is asked for again
+		return 0 // all pages of the site are to be fetched again
 	}
 	latency, _ := s.latencyOf(r)
 	if r.Registered() {
@@ -185,13 +185,13 @@ func (s *RUPSites) VouchedUntil(h *hosts.Host, rec *urls.Record) int64 {
 	last := rec.FetchedAt / 1000
 	until := last + int64(rupPeriodMost/time.Second)
 	if !r.Covered.IsZero() && rec.FetchedAt >= r.Covered.UnixMilli() {
-		last = max(last, r.Good.Unix()) // no report since then has named it: it is as it was
+		last = max(last, r.Good.Unix()) // no report since then has named it, so it has not changed
 	}
 	return min(last+int64(period/time.Second), until)
 }
 
-// Reindex has all pages of a site asked for again: what changed on it cannot be had (§6.3). The
-// pages are planned in stretches.
+// Reindex plans to fetch all pages of a site again, because the changes on it cannot be determined
+// (protocols §6.3). The pages are planned in stretches.
 func (s *RUPSites) Reindex(r *RUPSite, now time.Time) error {
 	s.ledger.Log.Info("a site cannot report what changed: all its pages are fetched again", "site", r.Origin().String())
 	r.Whole++
@@ -201,7 +201,7 @@ func (s *RUPSites) Reindex(r *RUPSite, now time.Time) error {
 	return s.putSite(r, now)
 }
 
-// replanSome is a pass that plans the pages of sites that are asked for again completely.
+// replanSome is a pass that plans the pages of sites whose pages are all to be fetched again.
 func (s *RUPSites) replanSome(now time.Time) (more bool, err error) {
 	if !s.replanning {
 		return false, nil
@@ -215,7 +215,7 @@ func (s *RUPSites) replanSome(now time.Time) (more bool, err error) {
 			if h != r.H || int(rec.Origin) != r.I || soon || rec.FetchedAt >= r.Covered.UnixMilli() || !s.recrawl.Wanted(rec) {
 				return false, nil
 			}
-			// Whatever was known of it before: nobody has told since.
+			// Earlier information does not count, because changes since then were not reported.
 			err := s.urls.PlanAt(h, rec, now.Unix(), urls.PaceNow)
 			return true, err
 		})

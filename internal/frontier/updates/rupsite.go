@@ -15,12 +15,13 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// A site that publishes /rupinfo.txt tells what changed on it (protocols §6): by mail once we have
-// registered, or when it is asked. Its record is here, in the shard of its host. It is changed by
-// events and, once the log is read, by time; whatever is wanted of the site is an errand of its
-// host, one at a time. Reports are hints: they bring fetches forward and do nothing else.
+// A site that publishes /rupinfo.txt reports its changes (protocols §6): by mail after we have
+// registered, or when it is asked. Its record is in the shard of its host. Events change the record
+// and, once the log is read, time does. Requests to the site are auxiliary requests of its host,
+// one at a time. Reports are hints: they make fetches earlier and have no other effect.
 
-// What a site is asked. An errand carries it in Hop, so that an answer is not taken for another's.
+// The requests to a site. An auxiliary request has this number in Hop, so that its answer is not
+// mistaken for another's.
 const (
 	RupNothing = iota
 	rupInfo    // its /rupinfo.txt
@@ -29,88 +30,91 @@ const (
 	rupModify
 	rupSequence
 	rupIndex
-	rupConfirm // that our address wants reports, as it was asked by mail
+	// The confirmation that our address wants reports, for which the site has asked by mail
+	rupConfirm
 )
 
 var rupActions = [...]string{"", "/rupinfo.txt", "Register", "Unregister", "ModifyPreferences", "GetSequenceNumber", "GetIndex", "confirmation"}
 
 const (
-	rupFresh      = 24 * time.Hour     // how long a /rupinfo.txt is used that does not say
-	rupFreshLeast = time.Hour          // whatever it says
-	rupFreshMost  = 7 * 24 * time.Hour // likewise
-	rupAbsent     = 7 * 24 * time.Hour // until a site without RUP is asked once more
-	rupRefused    = 7 * 24 * time.Hour // until a request is made anew that was refused
-	// After trouble that may pass; doubled each time, up to rupFresh.
+	// How long a /rupinfo.txt without an explicit lifetime is used
+	rupFresh      = 24 * time.Hour
+	rupFreshLeast = time.Hour          // the least lifetime, whatever it says
+	rupFreshMost  = 7 * 24 * time.Hour // the greatest lifetime, whatever it says
+	rupAbsent     = 7 * 24 * time.Hour // until a site without RUP is asked again
+	rupRefused    = 7 * 24 * time.Hour // until a request that was refused is sent again
+	// Delay after a failure that may pass; doubled each time, up to rupFresh.
 	rupRetry = time.Hour
-	// Registrations of one site, one after the other: updates looks for no more.
+	// Limit of successive registrations of one site: updates recognises no more addresses.
 	rupAddresses = 1000
-	// Latencies after which a page is looked at all the same (protocols §7).
+	// After this many latencies a page is fetched in any case (protocols §7).
 	rupPeriod     = 4
 	rupPeriodMost = 30 * 24 * time.Hour
 )
 
-// Site is the record of one site that has RUP, or is being asked whether it has.
+// RUPSite is the record of one site that has RUP, or is being asked whether it has.
 type RUPSite struct {
 	H *hosts.Host `json:"-"`
-	I int         `json:"-"` // of its origin
+	I int         `json:"-"` // index of its origin
 
 	Info     time.Time  `json:"info,omitzero"` // when /rupinfo.txt was read
 	InfoDue  time.Time  `json:"info_due,omitzero"`
-	CGI      canon.URL  `json:"cgi,omitempty"`      // empty: nothing can be asked
-	Register bool       `json:"register,omitempty"` // registering is possible
-	Units    []rup.Unit `json:"units,omitempty"`    // of latency that it offers
-	// How far back it can tell; zero: it cannot be asked.
+	CGI      canon.URL  `json:"cgi,omitempty"`      // empty: no requests are possible
+	Register bool       `json:"register,omitempty"` // it accepts registrations
+	Units    []rup.Unit `json:"units,omitempty"`    // units of latency that it offers
+	// How far back its index reaches; zero: it has no index.
 	Span   rup.Span `json:"span,omitzero"`
-	Reason string   `json:"reason,omitempty"` // for people: what did not work out last
+	Reason string   `json:"reason,omitempty"` // for people: the last failure
 
-	Ask   int       `json:"ask,omitempty"` // the question under way
+	Ask   int       `json:"ask,omitempty"` // the current request
 	Asked time.Time `json:"asked,omitzero"`
-	Next  int       `json:"next,omitempty"`  // the question that Seq wants asked
-	Query rup.Span  `json:"query,omitzero"`  // of rupIndex
-	Tries int       `json:"tries,omitempty"` // failures in a row that may pass
-	Retry time.Time `json:"retry,omitzero"`  // nothing is asked before
+	Next  int       `json:"next,omitempty"`  // the request that Seq wants next
+	Query rup.Span  `json:"query,omitzero"`  // the span for rupIndex
+	Tries int       `json:"tries,omitempty"` // temporary failures in a row
+	Retry time.Time `json:"retry,omitzero"`  // no request is sent before
 
-	// The registration. The key is shown to nobody.
+	// The registration. The key is never shown.
 	Address string `json:"address,omitempty"`
 	Key     string `json:"key,omitempty"`
-	N       int    `json:"n,omitempty"` // addresses given away so far
-	// The address of the registration, or change, under way.
+	N       int    `json:"n,omitempty"` // number of addresses given to the site so far
+	// The address in the current Register or ModifyPreferences.
 	Trial        string      `json:"trial,omitempty"`
 	TrialLatency rup.Latency `json:"trial_latency,omitzero"`
-	// What Confirming was asked to post to; empty: nothing.
-	Confirm    canon.URL `json:"confirm,omitempty"`
-	Confirming string    `json:"confirming,omitempty"` // the address that was asked
-	// It may be told TrialLatency: it offers that.
+	// The URL with which Confirming is to be confirmed; empty: none.
+	Confirm canon.URL `json:"confirm,omitempty"`
+	// The address whose confirmation was requested
+	Confirming string `json:"confirming,omitempty"`
+	// The request contains TrialLatency, because the site offers it.
 	Named      bool        `json:"named,omitempty"`
-	Agreed     rup.Latency `json:"agreed,omitzero"` // the latency the site has been told
-	Since      time.Time   `json:"since,omitzero"`  // of the registration
+	Agreed     rup.Latency `json:"agreed,omitzero"` // the latency that the site has accepted
+	Since      time.Time   `json:"since,omitzero"`  // time of the registration
 	RegisterAt time.Time   `json:"register_at,omitzero"`
-	Refusals   int         `json:"refusals,omitempty"` // of Register, in a row
+	Refusals   int         `json:"refusals,omitempty"` // refusals of Register, in a row
 	ModifyAt   time.Time   `json:"modify_at,omitzero"`
 
 	Seq  *rup.State `json:"seq,omitempty"`
 	Tick time.Time  `json:"tick,omitzero"` // when Seq wants to be called again
-	// Without a registration: up to when we know what changed.
+	// Without a registration: the time up to which changes are known.
 	Index time.Time `json:"index,omitzero"`
-	Poll  time.Time `json:"poll,omitzero"` // likewise: when to ask again
-	// Covered is since when nothing that changed was missed: what was fetched later has not changed
-	// unless a report said so.
+	Poll  time.Time `json:"poll,omitzero"` // without a registration: when to ask again
+	// Covered is the time since which no change was missed. A page that was fetched later has not
+	// changed unless a report named it.
 	Covered time.Time `json:"covered,omitzero"`
-	Good    time.Time `json:"good,omitzero"` // when the last report in sequence came
+	Good    time.Time `json:"good,omitzero"` // when the last report in sequence arrived
 
 	Report   rupReport `json:"report,omitzero"`    // the last one applied
-	Gaps     int64     `json:"gaps,omitempty"`     // reports that were found missing, in all
-	Requests int64     `json:"requests,omitempty"` // that it was sent, pages apart
-	// Full re-crawls, since what changed could not be had.
+	Gaps     int64     `json:"gaps,omitempty"`     // total number of missing reports
+	Requests int64     `json:"requests,omitempty"` // requests sent to it, except for pages
+	// Complete re-crawls because changes could not be determined.
 	Whole int64 `json:"whole,omitempty"`
-	// Reports to another address than it was told, and entries that are not its own.
+	// Reports to an address that the site was not given, and entries of other sites.
 	Strange int64     `json:"strange,omitempty"`
-	WholeAt time.Time `json:"whole_at,omitzero"` // when the last began
-	// While pages are planned for a full re-crawl: the key to go on from.
+	WholeAt time.Time `json:"whole_at,omitzero"` // when the last complete re-crawl began
+	// While pages are planned for a complete re-crawl: the key with which to continue.
 	Anew []byte `json:"anew,omitempty"`
 }
 
-// UpdatesFeature asks sites what changed on them.
+// UpdatesFeature asks sites for their changes.
 func (s *RUPSites) UpdatesFeature() hosts.Feature {
 	return hosts.Feature{
 		Aux: map[crawl.AuxKind]hosts.AuxKind{
@@ -125,41 +129,42 @@ func (s *RUPSites) UpdatesFeature() hosts.Feature {
 	}
 }
 
-// report is what is remembered of a report.
+// rupReport is what is remembered of the last report, with totals.
 type rupReport struct {
 	Number  uint64    `json:"number,omitempty"`
 	Index   bool      `json:"index,omitempty"`
 	At      time.Time `json:"at,omitzero"`
 	Entries int64     `json:"entries,omitempty"`
 	Refused int64     `json:"refused,omitempty"`
-	// Of all reports so far.
+	// Totals of all reports so far.
 	Reports  int64 `json:"reports,omitempty"`
-	Reported int64 `json:"told,omitempty"`   // entries
-	Sooner   int64 `json:"sooner,omitempty"` // URLs that were brought forward, or were new
+	Reported int64 `json:"told,omitempty"` // number of entries
+	// URLs that are fetched earlier because of a report, or were new
+	Sooner int64 `json:"sooner,omitempty"`
 }
 
-// Origin is the origin the site is known by.
+// Origin is the origin of the site.
 func (r *RUPSite) Origin() canon.Origin { return r.H.Origins[r.I].Origin }
 
 // Registered reports whether the site may mail us reports.
 func (r *RUPSite) Registered() bool { return r.Key != "" }
 
-// Polled reports whether it tells when asked.
+// Polled reports whether the site reports its changes when asked.
 func (r *RUPSite) Polled() bool {
 	return !r.Registered() && r.CGI != "" && r.Span != (rup.Span{}) && !r.Index.IsZero()
 }
 
-// terms are what the reports of a registration are held against.
+// terms are the conditions under which reports of a registration are expected.
 func (r *RUPSite) terms() rup.Terms { return rup.Terms{Latency: r.Agreed, MaxQuerySpan: r.Span} }
 
-// addresses makes the addresses that sites are told.
+// addresses generates the mail addresses that sites are given.
 func (s *RUPSites) addresses() updates.Addresses {
 	return updates.Addresses{Mailbox: s.ledger.Judge.Spec.UpdatesMail, Secret: s.Secret}
 }
 
 func rupKey(h *hosts.Host, o canon.Origin) []byte { return append(h.ID.Append(nil), o.String()...) }
 
-// putSite writes a site's record, and has upkeep look at it when its time comes.
+// putSite writes a site's record, and makes upkeep handle it when it is due.
 func (s *RUPSites) putSite(r *RUPSite, now time.Time) error {
 	v, err := json.Marshal(r)
 	if err != nil {
@@ -174,7 +179,7 @@ func (s *RUPSites) putSite(r *RUPSite, now time.Time) error {
 	return s.ledger.Put(hosts.BucketRUP, rupKey(r.H, r.Origin()), v)
 }
 
-// dropSite forgets a site.
+// dropSite removes a site.
 func (s *RUPSites) dropSite(r *RUPSite) error {
 	delete(s.Sites, r.Origin())
 	return s.ledger.Drop(hosts.BucketRUP, rupKey(r.H, r.Origin()))
@@ -191,7 +196,7 @@ func (s *RUPSites) Load(now time.Time) error {
 	s.Sites, s.SitesDue = map[canon.Origin]*RUPSite{}, now
 	b := s.ledger.Tx.Bucket(hosts.BucketRUP)
 	if b == nil {
-		return nil // a file from before there were any, opened for reading only
+		return nil // a file from a version without this bucket, opened for reading only
 	}
 	return b.ForEach(func(k, v []byte) error {
 		r := new(RUPSite)
@@ -211,7 +216,7 @@ func (s *RUPSites) Load(now time.Time) error {
 		}
 		r.H, r.I = h, i
 		s.Sites[r.Origin()] = r
-		s.replanning = s.replanning || r.Anew != nil // to be gone on with
+		s.replanning = s.replanning || r.Anew != nil // the pass must be continued
 		return nil
 	})
 }
@@ -221,8 +226,8 @@ func (s *RUPSites) Knows(h *hosts.Host) bool {
 	return len(s.Sites) > 0 && slices.ContainsFunc(h.Origins, func(o hosts.Origin) bool { return s.Sites[o.Origin] != nil })
 }
 
-// Times shows what is kept of time. Until when it is known what changed on a site gets no later by
-// another clock: who asks for less than is missing loses what changed meanwhile.
+// Times shows the times of the record to see. The time up to which changes are known never becomes
+// later by a change of the clock, because a request for too short a period would lose changes.
 func (r *RUPSite) Times(see times.See) {
 	wait := []*time.Time{&r.InfoDue, &r.Retry, &r.RegisterAt, &r.ModifyAt, &r.Tick, &r.Poll}
 	since := []*time.Time{&r.Info, &r.Asked, &r.Since, &r.Index, &r.Covered, &r.Good, &r.WholeAt, &r.Report.At}
@@ -238,7 +243,7 @@ func (r *RUPSite) Times(see times.See) {
 	}
 }
 
-// askSite has a site asked something, in place of what it was asked before.
+// askSite sends a request to a site, in place of any earlier one.
 func (s *RUPSites) askSite(r *RUPSite, what int, now time.Time) error {
 	if err := s.endAsk(r, now); err != nil {
 		return err
@@ -255,7 +260,7 @@ func (s *RUPSites) askSite(r *RUPSite, what int, now time.Time) error {
 	return s.features.AddAux(e, now)
 }
 
-// url is where a question is asked.
+// url is the target of a request.
 func (r *RUPSite) url(what int) canon.URL {
 	switch what {
 	case rupInfo:
@@ -269,13 +274,13 @@ func (r *RUPSite) url(what int) canon.URL {
 	return u
 }
 
-// siteRequest is the errand of the question under way.
+// siteRequest is the auxiliary request for the current request.
 func (s *RUPSites) siteRequest(r *RUPSite) (e crawl.AuxRequest, ok bool) {
 	u := r.url(r.Ask)
 	return crawl.AuxRequest{Kind: crawl.AuxRUP, URL: u, Origin: r.Origin(), Hop: r.Ask, ReplyShard: s.ledger.ID}, u != "" && r.Ask != RupNothing
 }
 
-// endAsk ends the question under way. The caller writes the record.
+// endAsk ends the current request. The caller writes the record.
 func (s *RUPSites) endAsk(r *RUPSite, now time.Time) error {
 	e, ok := s.siteRequest(r)
 	r.Ask, r.Asked = RupNothing, time.Time{}

@@ -8,18 +8,19 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// RUPSites are the sites of one shard that tell what changed on them, or are asked whether they do.
+// RUPSites are the sites of one shard that report their changes, or are being asked whether they
+// do.
 type RUPSites struct {
 	features *hosts.Features
 	ledger   *hosts.Ledger
 	recrawl  *urls.Recrawl
 	urls     *urls.URLs
 
-	// Sites that tell what changed on them (sites.go).
+	// Sites that report their changes (sites.go).
 	Sites      map[canon.Origin]*RUPSite
 	SitesDue   time.Time // when the first of them is due; zero: none
-	replanning bool      // all pages of some are to be fetched again
-	Secret     []byte    // of the addresses they are told; nil: they are told none
+	replanning bool      // all pages of some sites are to be fetched again
+	Secret     []byte    // key for the mail addresses given to sites; nil: none are given
 }
 
 // SetSecret sets the secret of the crawl, from which the addresses are made that sites may mail to;

@@ -16,26 +16,26 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What one shard subscribes to at most, and when it asks again.
+// The limits of one shard's subscriptions, and when it asks again.
 const (
 	MaxPerHub    = 1000 // topics at the hubs of one host
 	MaxPerDomain = 16   // topics of one registered domain
 	MaxHubs      = 256  // hosts of hubs
 	MaxTopics    = 10_000
 
-	// Patience is how long a hub has to ask back what it was asked.
+	// Patience is how long a hub has to verify a request.
 	Patience = 6 * time.Hour
-	// Refused is after how long a hub is asked again that refused, or never asked back.
+	// Refused is the time after which a hub is asked again that refused, or never verified.
 	Refused = 7 * 24 * time.Hour
-	// Unnamed is after how long a subscription ends whose feed names the hub no more.
+	// Unnamed is the time after which a subscription ends when the feed no longer names the hub.
 	Unnamed = 14 * 24 * time.Hour
 
-	retry = time.Hour // after trouble that may pass; it doubles
+	retry = time.Hour // after a temporary failure; it doubles
 	tries = 5
 	tick  = time.Second
 )
 
-// What a hub is asked.
+// The requests to a hub.
 const (
 	nothing = iota
 	subscribe
@@ -50,16 +50,16 @@ type WebSub struct {
 	feeds    *wellknown.Feeds
 	ledger   *hosts.Ledger
 
-	// Secret is the crawl's, of which addresses and secrets are made; nil: nothing is subscribed
-	// to.
+	// Secret is the crawl's secret, from which callback addresses and their secrets are derived;
+	// nil: there are no subscriptions.
 	Secret []byte
 
 	topics  map[canon.URL]*WebSubTopic
 	byFeed  map[canon.URL]*WebSubTopic
-	hubs    map[canon.Host]int // topics at each
-	domains map[string]int     // topics of each
-	due     time.Time          // when the first of them is; zero: none
-	anew    bool               // all are to be looked at: the spec is another
+	hubs    map[canon.Host]int // number of topics at each
+	domains map[string]int     // number of topics of each
+	due     time.Time          // when the first of them is due; zero: none
+	anew    bool               // all must be checked, because the spec has changed
 }
 
 // SetSecret sets the secret of the crawl, from which callback addresses and secrets of
@@ -71,7 +71,7 @@ func NewWebSub(features *hosts.Features, feeds *wellknown.Feeds, ledger *hosts.L
 	return &WebSub{features: features, feeds: feeds, ledger: ledger}
 }
 
-// Feature subscribes.
+// Feature subscribes to feeds.
 func (s *WebSub) Feature() hosts.Feature {
 	return hosts.Feature{
 		Aux: map[crawl.AuxKind]hosts.AuxKind{
@@ -84,35 +84,36 @@ func (s *WebSub) Feature() hosts.Feature {
 	}
 }
 
-// Topic is the record of one subscription. Neither the callback nor its secret is in it.
+// WebSubTopic is the record of one subscription. It contains neither the callback nor its secret.
 type WebSubTopic struct {
 	ID    hosts.HostID `json:"-"` // of the topic's host
 	Topic canon.URL    `json:"-"`
 
-	Feed  canon.URL `json:"feed"` // by which it is read
+	Feed  canon.URL `json:"feed"` // the URL under which it is read
 	Hub   canon.URL `json:"hub"`
-	Depth int       `json:"depth,omitempty"` // of what it names
+	Depth int       `json:"depth,omitempty"` // of its entries
 	N     int       `json:"n"`               // number of the callback in use
-	Base  uint64    `json:"base,omitempty"`  // a hash of the public URL it was asked to deliver by
-	Named time.Time `json:"named"`           // when the feed named the hub last, about
+	// A hash of the public URL to which the hub was asked to deliver
+	Base  uint64    `json:"base,omitempty"`
+	Named time.Time `json:"named"` // approximately when the feed named the hub last
 
-	Ask     int       `json:"ask,omitempty"` // what the hub was asked, and has not asked back
+	Ask     int       `json:"ask,omitempty"` // the request that the hub has not verified yet
 	Asked   time.Time `json:"asked,omitzero"`
 	Until   time.Time `json:"until,omitzero"` // the end of the lease; zero: there is none
 	Since   time.Time `json:"since,omitzero"`
 	Next    time.Time `json:"next,omitzero"` // nothing is to be done before
 	Tries   int       `json:"tries,omitempty"`
-	Refused bool      `json:"refused,omitempty"` // the hub refused last
+	Refused bool      `json:"refused,omitempty"` // the hub's last answer was a refusal
 	Reason  string    `json:"reason,omitempty"`
 
 	Requests int64     `json:"requests,omitempty"`
-	Reports  int64     `json:"reports,omitempty"` // deliveries
-	Entries  int64     `json:"told,omitempty"`    // entries in them
+	Reports  int64     `json:"reports,omitempty"` // number of deliveries
+	Entries  int64     `json:"told,omitempty"`    // number of entries in them
 	Strange  int64     `json:"strange,omitempty"` // deliveries that were not expected
-	Last     time.Time `json:"last,omitzero"`     // delivery
+	Last     time.Time `json:"last,omitzero"`     // time of the last delivery
 }
 
-// Times shows what the record keeps of time.
+// Times shows the times of the record to see.
 func (r *WebSubTopic) Times(see times.See) {
 	see(&r.Named, times.Happened)
 	see(&r.Asked, times.Happened)
@@ -132,7 +133,7 @@ func (s *WebSub) on() bool {
 	return spec.UpdatesWebSub != "" && spec.Updates && spec.ReadsFeeds() && len(s.Secret) > 0
 }
 
-// base is a hash of the public URL by which hubs reach us. That is no secret, but long.
+// base is a hash of the public URL at which hubs reach us. The URL is no secret, but long.
 func (s *WebSub) base() uint64 { return xxhash.Sum64String(s.ledger.Judge.Spec.UpdatesWebSub) }
 
 func (s *WebSub) key(r *WebSubTopic) []byte { return append(r.ID.Append(nil), r.Topic...) }
@@ -148,7 +149,7 @@ func (s *WebSub) put(r *WebSubTopic) error {
 	return s.ledger.Put(hosts.BucketWebSub, s.key(r), v)
 }
 
-// know keeps a topic in memory, and counts it.
+// know adds a topic to those in memory, and counts it.
 func (s *WebSub) know(r *WebSubTopic) {
 	s.topics[r.Topic], s.byFeed[r.Feed] = r, r
 	s.hubs[r.Hub.Host()]++
@@ -175,14 +176,14 @@ func (s *WebSub) Load(now time.Time) error {
 	s.hubs, s.domains, s.due = map[canon.Host]int{}, map[string]int{}, now
 	b := s.ledger.Tx.Bucket(hosts.BucketWebSub)
 	if b == nil {
-		return nil // a file from before there were any, opened for reading only
+		return nil // a file from a version without this bucket, opened for reading only
 	}
 	return b.ForEach(func(k, v []byte) error {
 		r := &WebSubTopic{ID: hosts.KeyHost(k), Topic: canon.URL(k[4:])}
 		if err := json.Unmarshal(v, r); err != nil {
 			return fmt.Errorf("%w: subscription %q: %w", hosts.ErrRecord, k[4:], err)
 		}
-		if r.Next.After(now.Add(websub.MostLease)) { // a clock far ahead wrote it
+		if r.Next.After(now.Add(websub.MostLease)) { // a clock that was far ahead wrote it
 			r.Next = now
 		}
 		s.know(r)
@@ -190,7 +191,7 @@ func (s *WebSub) Load(now time.Time) error {
 	})
 }
 
-// Names takes in that a feed names a hub.
+// Names notes that a feed names a hub.
 func (s *WebSub) Names(h *hosts.Host, feed canon.URL, depth int, f *crawl.Feed, now time.Time) error {
 	if !s.on() || f.Self.Origin() != feed.Origin() || len(f.Self) > websub.MaxTopic {
 		return nil
@@ -205,13 +206,14 @@ func (s *WebSub) Names(h *hosts.Host, feed canon.URL, depth int, f *crawl.Feed, 
 		r.Named = now
 		return s.put(r)
 	case r != nil && (r.Feed != feed || now.Sub(r.Named) < 24*time.Hour):
-		// Another feed of the origin, which may be somebody else's, or one that cannot decide.
+		// Another feed of the origin, which may belong to somebody else, or one that changes too
+		// often.
 		return nil
 	case r == nil && (len(s.topics) >= MaxTopics || s.domains[domain] >= MaxPerDomain || s.byFeed[feed] != nil):
 		return nil
 	case s.hubs[hub] >= MaxPerHub || s.hubs[hub] == 0 && len(s.hubs) >= MaxHubs:
 		return nil
-	case r != nil: // it has moved to another hub: what the one before delivers means nothing now
+	case r != nil: // it has moved to another hub, so deliveries of the hub before no longer count
 		if r.N >= websub.MaxN {
 			return nil
 		}
@@ -228,13 +230,14 @@ func (s *WebSub) Names(h *hosts.Host, feed canon.URL, depth int, f *crawl.Feed, 
 	return s.put(r)
 }
 
-// Pushed reports whether a hub tells of a feed's changes.
+// Pushed reports whether a hub reports a feed's changes.
 func (s *WebSub) Pushed(feed canon.URL) bool {
 	r := s.byFeed[feed]
 	return r != nil && s.on() && !r.Until.IsZero() && time.Now().Before(r.Until)
 }
 
-// Upkeep asks hubs what is due. It waits until the log is read: that may have their answers.
+// Upkeep sends requests to hubs that are due. It waits until the log is read, because the log may
+// already contain their answers.
 func (s *WebSub) Upkeep(now time.Time) error {
 	if !s.ledger.Phase.Active() || s.due.IsZero() || now.Before(s.due) {
 		return nil
@@ -258,9 +261,9 @@ func (s *WebSub) Upkeep(now time.Time) error {
 	return failed
 }
 
-// step does what is due of one topic.
+// step does what is due for one topic.
 func (s *WebSub) step(r *WebSubTopic, now time.Time) error {
-	held := !r.Until.IsZero() && now.Before(r.Until)
+	active := !r.Until.IsZero() && now.Before(r.Until)
 	wanted := s.on() && now.Sub(r.Named) < Unnamed && !s.ledger.Judge.Forgotten.Has(r.Topic) && !s.ledger.Judge.Forgotten.Has(r.Hub)
 	if h, err := s.ledger.HostWith(r.ID); err != nil {
 		return err
@@ -274,12 +277,13 @@ func (s *WebSub) step(r *WebSubTopic, now time.Time) error {
 		r.Tries++
 	}
 	if base := s.base(); wanted && r.Ask == nothing && r.Base != 0 && base != r.Base {
-		// The hub delivers where we are not any more; until it is told, it tells us nothing.
-		r.Next, r.Until, held = now, time.Time{}, false
+		// The hub delivers to an address that is no longer ours. Until it knows the new one, it
+		// reports nothing to us.
+		r.Next, r.Until, active = now, time.Time{}, false
 	}
 	switch {
-	case !wanted && (!held && r.Ask != subscribe || r.Tries >= tries || len(s.Secret) == 0 || s.ledger.Judge.Spec.UpdatesWebSub == ""):
-		return s.drop(r) // what the hub still delivers is of nobody
+	case !wanted && (!active && r.Ask != subscribe || r.Tries >= tries || len(s.Secret) == 0 || s.ledger.Judge.Spec.UpdatesWebSub == ""):
+		return s.drop(r) // further deliveries of the hub belong to no topic
 	case !wanted && r.Ask != unsubscribe:
 		return s.ask(r, unsubscribe, now)
 	case wanted && now.Before(r.Next):
@@ -294,7 +298,7 @@ func (s *WebSub) step(r *WebSubTopic, now time.Time) error {
 	return s.ask(r, subscribe, now)
 }
 
-// ask has a hub asked something.
+// ask sends a request to a hub.
 func (s *WebSub) ask(r *WebSubTopic, what int, now time.Time) error {
 	r.Ask, r.Asked, r.Next, r.Base = what, now, now.Add(Patience), s.base()
 	if err := s.put(r); err != nil {
@@ -304,8 +308,8 @@ func (s *WebSub) ask(r *WebSubTopic, what int, now time.Time) error {
 	return s.ledger.Send(crawl.ShardOf(r.Hub.Host(), s.ledger.Judge.Spec.Shards), &crawl.Event{Aux: []crawl.AuxRequest{e}})
 }
 
-// dress puts into an errand what is posted to a hub: by the shard of the hub's host, since address
-// and secret stand in no message.
+// dress adds the form for a hub to a request. The shard of the hub's host does this, because no
+// message contains the callback address and the secret.
 func (s *WebSub) dress(h *hosts.Host, now time.Time) func(e *crawl.AuxRequest) (ok bool, err error) {
 	return func(e *crawl.AuxRequest) (bool, error) {
 		c := s.callbacks()
@@ -317,7 +321,7 @@ func (s *WebSub) dress(h *hosts.Host, now time.Time) func(e *crawl.AuxRequest) (
 	}
 }
 
-// of is the topic that an answer or a hub's word is about, if it is awaited.
+// of is the topic of an answer or of a hub's request, if the number is current.
 func (s *WebSub) of(topic canon.URL, n int) *WebSubTopic {
 	if r := s.topics[topic]; r != nil && r.N == n {
 		return r
@@ -325,8 +329,8 @@ func (s *WebSub) of(topic canon.URL, n int) *WebSubTopic {
 	return nil
 }
 
-// answer takes in what a hub answered. That it will do what it was asked counts for nothing before
-// it has asked back.
+// answer applies a hub's answer. The hub's consent has no effect before it has verified the
+// request.
 func (s *WebSub) answer(a *crawl.Answer, now time.Time) error {
 	e, m := &a.Aux, &a.RUP
 	r := s.of(e.About, e.Hop/2)
@@ -334,7 +338,8 @@ func (s *WebSub) answer(a *crawl.Answer, now time.Time) error {
 		return nil
 	}
 	r.Requests++
-	if r.Ask != subscribe+e.Hop%2 || m.Reason == "" { // it has asked back already, or will
+	// It has verified the request already, or will
+	if r.Ask != subscribe+e.Hop%2 || m.Reason == "" {
 		return s.put(r)
 	}
 	r.Ask, r.Reason = nothing, strings.Clone(crawl.ShortDetail(m.Reason))
@@ -346,9 +351,10 @@ func (s *WebSub) answer(a *crawl.Answer, now time.Time) error {
 	return s.put(r)
 }
 
-// Intends reports whether a hub was asked that a short while ago. A hub that did not hear our yes,
-// or was asked twice because a fetcher died, asks back once more: no would end for it what has just
-// begun, and here it would go on counting.
+// Intends reports whether a hub was sent this request a short time ago. A hub that did not receive
+// our confirmation, or got the request twice because a fetcher died, verifies it once more. A
+// denial would then end the subscription at the hub although it has just begun, and we would count
+// it as active.
 func (s *WebSub) Intends(q *crawl.WebSubQuestion, now time.Time) bool {
 	r := s.of(canon.URL(q.Topic), q.N)
 	if r == nil || now.Sub(r.Asked) >= Patience {
@@ -360,14 +366,14 @@ func (s *WebSub) Intends(q *crawl.WebSubQuestion, now time.Time) bool {
 	return webSubModes[r.Ask] == q.Mode
 }
 
-// Left reports whether the subscription that a question is about has ended for good: it was given
-// up, or its number is not in use any more. While the log is not read yet nobody knows.
+// Left reports whether the subscription of a verification request has ended permanently: it was
+// given up, or its number is no longer in use. While the log is not read yet this is unknown.
 func (s *WebSub) Left(q *crawl.WebSubQuestion) bool {
 	r := s.topics[canon.URL(q.Topic)]
 	return s.ledger.Phase.Active() && (r == nil || q.N < r.N)
 }
 
-// Apply takes in what a hub says. Applied again it changes nothing but counts.
+// Apply applies a hub's request. A second call changes only counts.
 func (s *WebSub) Apply(w *crawl.WebSub, now time.Time) error {
 	r := s.of(w.Topic, w.N)
 	if r == nil {
@@ -387,7 +393,7 @@ func (s *WebSub) Apply(w *crawl.WebSub, now time.Time) error {
 		r.Until, r.Next = now.Add(lease), now.Add(lease-lease/8)
 	case w.Mode == websub.Unsubscribe && r.Ask == unsubscribe:
 		return s.drop(r)
-	case w.Mode == websub.Denied: // also of a subscription that it has held so far
+	case w.Mode == websub.Denied: // this may also concern an active subscription
 		r.Ask, r.Tries, r.Refused, r.Until = nothing, 0, true, time.Time{}
 		r.Reason, r.Next = "the hub refuses: "+strings.Clone(crawl.ShortDetail(w.Reason)), now.Add(Refused)
 	case w.Mode == crawl.WebSubDeliver:
@@ -398,7 +404,7 @@ func (s *WebSub) Apply(w *crawl.WebSub, now time.Time) error {
 	return s.put(r)
 }
 
-// deliver takes in what a hub delivered: links and hints, as if the feed had been read.
+// deliver applies a delivery of a hub: links and hints, as if the feed had been read.
 func (s *WebSub) deliver(r *WebSubTopic, w *crawl.WebSub, now time.Time) error {
 	if r.Until.IsZero() || now.After(r.Until) || !s.on() {
 		r.Strange++
@@ -426,7 +432,8 @@ func (s *WebSub) deliver(r *WebSubTopic, w *crawl.WebSub, now time.Time) error {
 	return s.ledger.Accept(&l, now)
 }
 
-// Info is what `curtsy updates` says of an origin's subscriptions; ok is false if there are none.
+// Info is what `curtsy updates` prints about an origin's subscriptions; ok is false if there are
+// none.
 func (s *WebSub) Info(h *hosts.Host, o *hosts.Origin) (info crawl.UpdatesInfo, ok bool) {
 	info = crawl.UpdatesInfo{Site: o.Origin.String(), Source: crawl.SourceWebSub.String(), Channel: "http", State: "refused"}
 	n := 0

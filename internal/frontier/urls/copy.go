@@ -10,33 +10,33 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// StoredCopy is what is known of the copy of a page that was fetched last: enough to ask whether it
-// is still the page, and to tell whether what comes is another. Whether the copy is still held is
-// for the record's Class to say.
+// StoredCopy is what is known of the copy of a page that was fetched last: enough for a conditional
+// request, and to recognise whether a response has the same page. The record's Class says whether
+// the copy is still stored.
 type StoredCopy struct {
 	Digest       uint64 // as in crawl.Result; 0: not known
-	Likeness     uint64 // likewise
+	Likeness     uint64 // as in crawl.Result
 	ETag         string
-	Modified     int64  // Last-Modified, Unix s, when it is written as HTTP wants it
-	ModifiedText string // Last-Modified when it is not
+	Modified     int64  // Last-Modified in Unix s, if it has the format that HTTP requires
+	ModifiedText string // Last-Modified if it has another format
 }
 
-// Again says when a URL is asked for again, and what has come of that so far. See
-// again.go and freshness.go.
+// Again says when a URL is fetched again, and what earlier repetitions have found. See again.go and
+// freshness.go.
 type Again struct {
-	Next int64 // Unix s; 0: it is not
-	Pace Pace  // what it waits for Next at
-	// With PaceHint: by whom it is said to have changed; 0: not known.
+	Next int64 // Unix s; 0: it is not fetched again
+	Pace Pace  // the interval for which Next was set
+	// With PaceHint: the source of the report that the page has changed; 0: unknown.
 	Hint    crawl.Source
-	Usual   Pace   // the interval that suits it; 0: recrawl.FirstInterval
-	Gone    bool   // a 4xx the last time: the copy is removed when that is seen once more
-	Asked   uint64 // how often it was asked for again and answered
-	Changed uint64 // and was another page then
-	Noise   noise  // whether what changes is only what changes each time
+	Usual   Pace   // the interval that suits the page; 0: FirstInterval
+	Gone    bool   // the last response was a 4xx: the copy is removed if the next one is too
+	Asked   uint64 // number of repeated requests that were answered
+	Changed uint64 // number of those in which the page had changed
+	Noise   noise  // whether the page differs only in parts that change each time
 }
 
-// What a record has beyond its texts. A record without any of it ends with them, as all did before
-// there was re-crawl.
+// The optional fields after a record's texts. A record without any of them ends with its texts, as
+// all records did before re-crawl existed.
 const (
 	moreDigest = 1 << iota
 	moreETag
@@ -48,10 +48,10 @@ const (
 	moreRank
 )
 
-// historyNoise, in the byte of a pace, says that what is known of noise comes next.
+// historyNoise is a flag in the byte of Usual: Likeness and Noise follow.
 const historyNoise = 0x80
 
-// paceSource, in the byte of the pace that a page waits at, says that who gave the hint comes next.
+// paceSource is a flag in the byte of Pace: Hint follows.
 const paceSource = 0x80
 
 func (r *Record) appendMore(b []byte) []byte {
@@ -159,8 +159,8 @@ func (r *Record) decodeMore(s *hosts.Scanner) {
 	}
 }
 
-// Update takes over what an answer says of the copy that is held from now on. A 304 says of it what
-// has changed, if anything.
+// Update sets c to what a response says of the copy that is stored from now on. A 304 response
+// changes only the fields that it contains.
 func (c *StoredCopy) Update(res *crawl.Result) {
 	if !res.NotModified {
 		*c = StoredCopy{Digest: res.Digest, Likeness: res.Likeness}
@@ -173,13 +173,13 @@ func (c *StoredCopy) Update(res *crawl.Result) {
 	}
 	c.Modified, c.ModifiedText = 0, ""
 	if t, err := time.Parse(http.TimeFormat, res.LastModified); err == nil && t.Unix() > 0 && t.Format(http.TimeFormat) == res.LastModified {
-		c.Modified = t.Unix() // a sixth of the text
+		c.Modified = t.Unix() // this takes a sixth of the text's size
 	} else {
 		c.ModifiedText = strings.Clone(res.LastModified)
 	}
 }
 
-// LastModified is the header's text.
+// LastModified is the text of the header.
 func (c *StoredCopy) LastModified() string {
 	if c.Modified > 0 {
 		return time.Unix(c.Modified, 0).UTC().Format(http.TimeFormat)

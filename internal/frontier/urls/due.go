@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 )
 
-// DueFrom is when a URL of the i-th origin of h may be fetched again at the earliest. ok is false
-// when none ever is.
+// DueFrom is the earliest time at which a URL of the i-th origin of h may be fetched again. ok is
+// false when none will be.
 func (s *Recrawl) DueFrom(h *hosts.Host, i int) (t time.Time, ok bool) {
 	o := &h.Origins[i]
 	if o.Again == 0 || !s.ledger.Judge.Spec.Refreshes() {
@@ -28,7 +28,7 @@ func (s *Recrawl) DueFrom(h *hosts.Host, i int) (t time.Time, ok bool) {
 	return time.Unix(o.AgainDue, 0), true
 }
 
-// AgainOf is how many URLs of h are asked for again, and when the first of them may be.
+// AgainOf is how many URLs of h will be fetched again, and the earliest time for the first of them.
 func (s *Recrawl) AgainOf(h *hosts.Host) (first time.Time, n int64) {
 	for i := range h.Origins {
 		t, ok := s.DueFrom(h, i)
@@ -46,7 +46,7 @@ func (s *Recrawl) AgainOf(h *hosts.Host) (first time.Time, n int64) {
 	return first, n
 }
 
-// Due reports whether the next visit to h may ask for pages again.
+// Due reports whether the next visit to h may fetch pages again.
 func (s *Recrawl) Due(h *hosts.Host, now time.Time) bool {
 	if o := polite.SlowOrigin(h); s.polite.AuxQuota(h, now) || o != nil && polite.From(o, now).After(now) {
 		return false
@@ -63,14 +63,14 @@ func (s *Recrawl) Due(h *hosts.Host, now time.Time) bool {
 	return false
 }
 
-// Candidate is a URL that is due to be asked for again.
+// Candidate is a URL that is due to be fetched again.
 type Candidate struct {
 	origin int
 	order  uint64
 	value  float64
 }
 
-// DueAgain returns up to n URLs of h that are due to be asked for again, the most valuable first.
+// DueAgain returns up to n URLs of h that are due to be fetched again, the most valuable first.
 func (s *Recrawl) DueAgain(h *hosts.Host, n int, now time.Time) (all []Candidate) {
 	for i := range h.Origins {
 		if t, ok := s.DueFrom(h, i); !ok || t.After(now) || polite.From(&h.Origins[i], now).After(now) {
@@ -96,10 +96,10 @@ func (s *Recrawl) DueAgain(h *hosts.Host, n int, now time.Time) (all []Candidate
 	return all[:min(n, len(all))]
 }
 
-// PickAgain fills a visit to h up to room URLs with those that are due to be asked for again.
-func (s *Recrawl) PickAgain(h *hosts.Host, due []Candidate, room int, now time.Time, g *crawl.Visit, used *[hosts.MaxOrigins]bool, bytes *int) error {
+// PickAgain adds URLs that are due to be fetched again to a visit to h, until it has limit URLs.
+func (s *Recrawl) PickAgain(h *hosts.Host, due []Candidate, limit int, now time.Time, g *crawl.Visit, used *[hosts.MaxOrigins]bool, bytes *int) error {
 	records := s.ledger.Records()
-	for _, d := range due[:min(len(due), max(room-len(g.URLs), 0))] {
+	for _, d := range due[:min(len(due), max(limit-len(g.URLs), 0))] {
 		key := hosts.URLKey(make([]byte, 0, 12), h.ID, d.order)
 		r, err := DecodeRecord(key, records.Get(key))
 		if err != nil {
@@ -132,8 +132,8 @@ func (s *Recrawl) PickAgain(h *hosts.Host, due []Candidate, room int, now time.T
 	return nil
 }
 
-// queueAgain queues a URL that is due to be fetched again, but of which no copy is held: it counts
-// as any that is to be fetched. One that is no longer wanted is left alone.
+// queueAgain queues a URL that is due to be fetched again but has no stored copy, like any URL that
+// is to be fetched. If it is no longer wanted, its plan is removed.
 func (s *Recrawl) queueAgain(h *hosts.Host, key []byte, r *Record) error {
 	var err error
 	if s.Wanted(r) {

@@ -7,13 +7,13 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// EachRecord calls f for every URL; f returns whether it changed the record, which is then written.
+// EachRecord calls f for every URL. The record is written if f returns true.
 func (s *URLs) EachRecord(f func(h *hosts.Host, key []byte, r *Record) (bool, error)) error {
 	var from []byte
 	for {
 		next, err := s.Stretch(from, 1000, f)
 		if err == nil {
-			err = s.ledger.PutAway() // those just looked at need not all be in memory
+			err = s.ledger.PutAway() // the hosts just visited need not all stay in memory
 		}
 		if err != nil || next == nil {
 			return err
@@ -23,8 +23,8 @@ func (s *URLs) EachRecord(f func(h *hosts.Host, key []byte, r *Record) (bool, er
 }
 
 // Stretch is EachRecord for up to n URLs, beginning with key from (nil: the first). It returns the
-// key to go on from, nil at the end. bbolt forbids changing a bucket under its own cursor, so all
-// are read before the first is changed.
+// key with which to continue, nil at the end. bbolt forbids changing a bucket under its own cursor,
+// so all records are read before the first is changed.
 func (s *URLs) Stretch(from []byte, n int, f func(h *hosts.Host, key []byte, r *Record) (bool, error)) (next []byte, err error) {
 	b := s.ledger.Records()
 	var recs []Record

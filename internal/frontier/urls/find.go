@@ -6,9 +6,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Find returns the key and the record of u, which the seen set knows by that hash; or nothing when
-// u is new. Other URLs may have the same hash: the record holds the text, so that none is ever
-// taken for another.
+// Find returns the key and the record of u, whose SeenHash is hash, or nothing when u is new. Other
+// URLs may have the same hash. The record contains the text of its URL, so they are never confused.
 func (s *URLs) Find(id hosts.HostID, hash uint64, u canon.URL) (k, v []byte) {
 	s.ledger.Known().Each(uint32(id), hash, func(order uint64) bool {
 		key := hosts.URLKey(make([]byte, 0, 12), id, order)
@@ -27,7 +26,7 @@ func (s *URLs) Lookup(h *hosts.Host, u canon.URL) (k, v []byte) {
 	return s.Find(h.ID, hosts.SeenHash(u), u)
 }
 
-// IsStored reports whether the copy that r's last visit stored is held.
+// IsStored reports whether the copy that r's last visit stored still exists.
 func (s *URLs) IsStored(r *Record) bool {
 	return r.Class == crawl.Stored && !s.ledger.Meta.Lost.IsLost(r.Visit)
 }

@@ -10,22 +10,24 @@ import (
 	"github.com/curtsy/curtsy/internal/likeness"
 )
 
-// How often a page is asked for again follows from how often it is seen to change. A page that
-// changes now and then, at a rate of its own, has changed after a while t with probability
-// 1-exp(-rate·t); so looking earns most where rate·t is greatest. An interval stands for the time
-// after which that is the same for all pages: it becomes longer by a step whenever a page has not
-// changed and shorter by three when it has, and comes to rest where one look of four finds another
-// page. Among pages that are due the one comes first of whose interval most has passed (due.go).
+// How often a page is fetched again depends on how often it was found to have changed. If a page
+// changes at random at a certain rate, it has changed after a time t with probability
+// 1-exp(-rate·t), so fetching is most useful where rate·t is greatest. The interval of each page
+// approximates the time after which this probability is the same for all pages: it grows by one
+// step whenever the page has not changed and shrinks by three when it has, and settles where one
+// fetch of four finds a change. Among pages that are due, the one comes first of whose interval the
+// largest part has passed (due.go).
 //
-// What counts is the time that passed, not the interval that was meant: a host with more pages than
-// it can be asked for keeps all of them waiting.
+// The time that has actually passed counts, not the planned interval: on a host with more pages
+// than can be fetched, all pages wait longer.
 const (
 	FirstInterval = 24 * time.Hour
 	unchangedStep = 1 // of pace
 	changedStep   = 3
 )
 
-// next is the pace of a page that was found changed or not, that long after it was fetched before.
+// next is the new pace of a page, which was found changed or not after the time passed since the
+// fetch before.
 func next(p Pace, passed time.Duration, changed bool) Pace {
 	was := PaceOf(passed)
 	if changed {
@@ -34,8 +36,8 @@ func next(p Pace, passed time.Duration, changed bool) Pace {
 	return min(max(p, was)+unchangedStep, PaceMost)
 }
 
-// Bounds are the least and the greatest interval. With rounds a page waits for the next one at
-// most, and a second look at one comes in the first half of a round.
+// Bounds are the minimum and maximum interval. With rounds a page waits at most until the next
+// round, and a repeated check takes place in the first half of a round.
 func (s *Recrawl) Bounds() (least, most time.Duration) {
 	if every := s.ledger.Judge.Spec.Every; every > 0 {
 		return min(cmp.Or(s.ledger.Judge.Spec.RecrawlMin, crawl.DefaultRecrawlMin), every/2), every
@@ -44,7 +46,7 @@ func (s *Recrawl) Bounds() (least, most time.Duration) {
 	return least, max(cmp.Or(s.ledger.Judge.Spec.RecrawlMax, crawl.DefaultRecrawlMax), least)
 }
 
-// clamped is the interval that a pace stands for, within the bounds.
+// clamped is the interval of a pace, within the bounds.
 func (s *Recrawl) clamped(p Pace) time.Duration {
 	least, most := s.Bounds()
 	if p == PaceSlow {
@@ -53,7 +55,7 @@ func (s *Recrawl) clamped(p Pace) time.Duration {
 	return min(max(p.Interval(), least), most)
 }
 
-// Wanted reports whether r, which is not Queued, is asked for again at all.
+// Wanted reports whether r, which is not Queued, is fetched again at all.
 func (s *Recrawl) Wanted(r *Record) bool {
 	if !s.ledger.Judge.Spec.Refreshes() || s.ledger.Judge.Forgotten.Has(r.URL) || s.ledger.Judge.Spec.MaxDepth >= 0 && r.Depth > s.ledger.Judge.Spec.MaxDepth {
 		return false
@@ -70,9 +72,10 @@ func (s *Recrawl) Wanted(r *Record) bool {
 	return s.ledger.Judge.Scope.Decide(r.URL).In
 }
 
-// Plan says when r, which is not Queued, is asked for again: when the next round begins, or without
-// rounds a page by how often it changes, what is no page as seldom as the spec allows. at counts
-// for what has never answered. The caller writes the record.
+// Plan sets when r, which is not Queued, is fetched again: at the beginning of the next round, or
+// without rounds according to how often the page changes; URLs without a page as rarely as the spec
+// permits. If r was never answered, the interval begins at the time at. The caller writes the
+// record.
 func (s *Recrawl) Plan(h *hosts.Host, r *Record, at time.Time) error {
 	if !s.Wanted(r) || h.Origins[r.Origin].Mirror.Mirrored() {
 		return s.urls.Unplan(h, r)
@@ -87,7 +90,7 @@ func (s *Recrawl) Plan(h *hosts.Host, r *Record, at time.Time) error {
 		p = PaceOf(FirstInterval)
 	}
 	from := r.FetchedAt / 1000
-	if from == 0 || from > at.Add(ahead).Unix() { // by a clock that was wrong
+	if from == 0 || from > at.Add(ahead).Unix() { // fetched by a clock that was wrong
 		from = at.Unix()
 	}
 	if next, rounds := s.ledger.Judge.Spec.NextRound(time.Unix(from, 0)); rounds {
@@ -100,8 +103,8 @@ func (s *Recrawl) Plan(h *hosts.Host, r *Record, at time.Time) error {
 	return s.urls.PlanAt(h, r, from+int64(wait/time.Second), p)
 }
 
-// LeavesCopy reports that a result says nothing against the copy held: its fetcher did
-// not have it removed.
+// LeavesCopy reports that the stored copy remains valid after a result: the fetcher did not have it
+// removed.
 func LeavesCopy(res *crawl.Result) bool {
 	switch res.Class {
 	case crawl.Retry:
@@ -112,16 +115,17 @@ func LeavesCopy(res *crawl.Result) bool {
 	return false
 }
 
-// Waits for a page that is held and could not be had.
+// Delays for a page with a stored copy that could not be fetched.
 const (
-	// Until a page that is gone, or leads elsewhere for a while, is looked for once more, or
-	// RecrawlMin if that is less.
-	VerifyGone  = time.Hour
-	firstRepeat = 5 * time.Minute // after the first failure in a row; it grows fourfold with each
+	// Until a page that was gone, or redirected temporarily, is checked again; or RecrawlMin if
+	// that is less.
+	VerifyGone = time.Hour
+	// After the first failure in a row; each further failure multiplies it by four
+	firstRepeat = 5 * time.Minute
 )
 
-// KeepCopy applies a result that leaves the copy of r as it is: r stays Stored and is
-// asked for again soon.
+// KeepCopy applies a result that leaves the copy of r as it is: r stays Stored and is fetched again
+// soon.
 func (s *Recrawl) KeepCopy(h *hosts.Host, k []byte, r *Record, id crawl.VisitID, res *crawl.Result, o *crawl.Outcome, now time.Time) error {
 	r.Visit = id
 	at := cmp.Or(s.ledger.At, now)
@@ -159,16 +163,18 @@ func (s *Recrawl) KeepCopy(h *hosts.Host, k []byte, r *Record, id crawl.VisitID,
 	return s.urls.PutURL(k, r)
 }
 
-// So long is at once, or for so many delays of its host; later nothing is learnt.
+// A repeated fetch counts as a noise test only within this time of the first, or within noiseLate
+// host delays.
 const noiseSoon = 10 * time.Minute
 
 const noiseLate = 3
 
-// tried reports that r is to be asked for at once, to see whether what changes in it is noise.
+// tried reports that r is to be fetched at once, to test whether its changes are noise.
 func tried(r *Record) bool { return r.Noise >= NoiseTried && r.Noise < Noisy }
 
-// heard takes in whether r has changed, as its digest says, and returns whether that counts for its
-// pace, or, if it is not sure yet, that nothing does. soon says that r was asked for a moment ago.
+// heard updates the noise test of r. is says whether the digest of r has changed, soon that r was
+// fetched a moment before. The results are whether the change counts for the pace of r, and whether
+// this is certain; if not, neither a change nor its absence counts yet.
 func heard(r *Record, is bool, res *crawl.Result, soon bool) (changed, sure bool) {
 	alike := is && likeness.Alike(r.Likeness, res.Likeness)
 	switch {
@@ -181,7 +187,7 @@ func heard(r *Record, is bool, res *crawl.Result, soon bool) (changed, sure bool
 			r.Usual = 0
 			return false, true
 		}
-	case tried(r): // really another, or too late to tell
+	case tried(r): // a real change, or too late for the test
 		r.Noise = NoiseEarnest
 	case alike && r.Noise == 0:
 		r.Noise = NoiseTried
@@ -191,20 +197,20 @@ func heard(r *Record, is bool, res *crawl.Result, soon bool) (changed, sure bool
 	return is, !alike || !tried(r)
 }
 
-// before is what a record said when its page was asked for again.
+// before is a record's state when its page was fetched again.
 type before struct {
-	fetched int64 // as record.FetchedAt
+	fetched int64 // as Record.FetchedAt
 	stored  bool
 	Hinted  bool
-	by      crawl.Source // who gave the hint
+	by      crawl.Source // the source of the hint
 }
 
-// Before is what Refreshed compares a record with.
+// Before is the state with which Refreshed compares a record.
 func Before(r *Record) before {
 	return before{r.FetchedAt, r.Class == crawl.Stored, r.Pace == PaceHint, r.Hint}
 }
 
-// Refreshed takes over what a visit that stored r says of the copy.
+// Refreshed applies the result of a visit that stored r.
 func (s *Recrawl) Refreshed(h *hosts.Host, r *Record, res *crawl.Result, was before) (err error) {
 	if was.fetched > 0 && (res.NotModified || r.Digest != 0 && res.Digest != 0) {
 		passed := time.Duration(r.FetchedAt-was.fetched) * time.Millisecond
@@ -225,7 +231,7 @@ func (s *Recrawl) Refreshed(h *hosts.Host, r *Record, res *crawl.Result, was bef
 			r.Usual = PaceOf(FirstInterval)
 		}
 		if was.Hinted && changed {
-			passed = r.Usual.Interval() // we came because it had changed
+			passed = r.Usual.Interval() // we fetched it because it had changed
 		}
 		if sure {
 			r.Usual = next(r.Usual, passed, changed)
@@ -235,7 +241,7 @@ func (s *Recrawl) Refreshed(h *hosts.Host, r *Record, res *crawl.Result, was bef
 		}
 	}
 	if was.stored {
-		r.Attempts = 1 // what failed since does not count any more
+		r.Attempts = 1 // earlier failures no longer count
 	}
 	r.StoredCopy.Update(res)
 	r.Gone = false

@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// ModOf is when the i-th of these links is said to have changed last, if that matters.
+// ModOf is the reported time of the last change of the i-th link, if it matters.
 func (s *Recrawl) ModOf(l *crawl.Links, i int) int64 {
 	if !s.ledger.Judge.Spec.Refreshes() || i >= len(l.Mods) {
 		return 0
@@ -18,12 +18,12 @@ func (s *Recrawl) ModOf(l *crawl.Links, i int) int64 {
 	return l.Mods[i]
 }
 
-// RankOf is the rank that the i-th of these links has among the URLs of its depth that wait: what
-// pages link to comes first; then what sitemaps name, what changed last before what has not changed
-// for long, and last what has no date. A rank says how many periods before the end of its range
-// that was, so it means the same at any time. Within a period it is first come, first served: were
-// it by the day, a large sitemap would scatter over the queue, and much more of the store would be
-// in memory until the commit.
+// RankOf is the rank of the i-th link among the queued URLs of the same depth. Links on pages come
+// first; then entries of sitemaps, recently changed ones before older ones, and those without a
+// date last. A rank counts periods before the end of its range, so its meaning does not depend on
+// the current time. Within a period the order is first come, first served. With days as periods, a
+// large sitemap would be scattered over the queue, and much more of the store would be in memory
+// until the commit.
 func RankOf(l *crawl.Links, i int) uint16 {
 	const none, period = math.MaxUint16, 4 * 7 * 24 * 60 * 60
 	switch {
@@ -35,7 +35,7 @@ func RankOf(l *crawl.Links, i int) uint16 {
 	return uint16(none - min(l.Mods[i]/period+1, none-1))
 }
 
-// ByChange numbers the offers of a sitemap anew, what changed last first.
+// ByChange renumbers the links of a sitemap, so that the latest changes come first.
 func ByChange(offers []hosts.Link, l *crawl.Links) {
 	if len(offers) == 0 || len(l.Mods) != len(l.URLs) {
 		return
@@ -47,24 +47,24 @@ func ByChange(offers []hosts.Link, l *crawl.Links) {
 	}
 }
 
-// Hint notes that a page is said to have changed at a time (Unix s): if it is held and was fetched
-// before that, it is asked for again as soon as RecrawlMin allows. Without re-crawl it means
-// nothing. An origin whose hints of one source are mostly wrong is not believed in that any more,
-// but for reports: a site that sends them is asked for nothing else.
+// Hint notes that a page was reported as changed at the time mod (Unix s). If it is stored and was
+// fetched before that time, it is fetched again as soon as RecrawlMin permits. Without re-crawl a
+// hint has no effect. Hints of one source are ignored for an origin if most of them were wrong,
+// except reports: a site that sends reports has no other channel.
 func (s *Recrawl) Hint(h *hosts.Host, k, v []byte, mod int64, source crawl.Source, now time.Time) error {
 	if mod <= 0 || mod > now.Add(hintAhead).Unix() {
 		return nil
 	}
 	report := source == crawl.SourceRUP || source == crawl.SourceIndexNow
 	if report {
-		// The end of that second: a report says what changed before it came, and may have come
+		// The end of that second: a report is about changes before it arrived, and may have arrived
 		// within the second of a fetch.
 		mod++
 	}
 	r, err := DecodeRecord(k, v)
-	// What was gone may be back.
-	told := r.Class == crawl.Stored || report && r.Class != crawl.Queued
-	if err != nil || !told || mod*1000 <= r.FetchedAt || r.Next == 0 || r.Pace == PaceHint {
+	// A page that was gone may exist again.
+	applies := r.Class == crawl.Stored || report && r.Class != crawl.Queued
+	if err != nil || !applies || mod*1000 <= r.FetchedAt || r.Next == 0 || r.Pace == PaceHint {
 		return err
 	}
 	if source != crawl.SourceRUP {
@@ -83,4 +83,4 @@ func (s *Recrawl) Hint(h *hosts.Host, k, v []byte, mod int64, source crawl.Sourc
 	return nil
 }
 
-const hintAhead = 24 * time.Hour // a date may be another time zone's
+const hintAhead = 24 * time.Hour // a date may be in another time zone

@@ -19,12 +19,12 @@ const (
 	recordFlags   = flagNoSnippet | flagGlued
 )
 
-// layoutShared is the first byte of a record whose texts come first, which is no class: neighbours
-// in a block (package packed) then share what they were found on and the beginning of their URLs.
-// Without it a record is as file format 1 had it.
+// layoutShared is the first byte of a record in which the texts come first; no class has this
+// value. Neighbouring records in a block (package store) then share FoundOn and the beginning of
+// their URLs. A record without it has the layout of file format 1.
 const layoutShared = 0x20
 
-// The parts of a record that it may lack, as bits of the number before them.
+// The optional parts of a record, as bits of the number before them.
 const (
 	partDepth = 1 << iota
 	partRedirects
@@ -39,12 +39,12 @@ const (
 	partDetail
 )
 
-// Append encodes r: a byte, what it was found on and a zero, how much of that the URL begins with,
-// the rest of the URL and a zero, class and origin, which parts follow, those, then what held and
-// again have, if anything.
+// Append encodes r: layoutShared; FoundOn and a zero byte; the length of the beginning that the URL
+// shares with it; the rest of the URL and a zero byte; class and origin; a number that says which
+// parts follow; these parts; then the optional fields of StoredCopy and Again.
 func (r *Record) Append(b []byte) []byte {
 	if strings.IndexByte(string(r.URL), 0) >= 0 || strings.IndexByte(string(r.FoundOn), 0) >= 0 {
-		return r.appendOlder(b) // no URL we make has one
+		return r.appendOlder(b) // no URL that we produce has a zero byte
 	}
 	b = append(b, layoutShared)
 	b = append(append(b, r.FoundOn...), 0)
@@ -98,7 +98,7 @@ func (r *Record) classByte() byte {
 	return c
 }
 
-// numbers are those of r, in the order of their parts.
+// numbers are the numeric parts of r, in the order of their bits.
 func (r *Record) numbers() [9]uint64 {
 	var due uint64
 	if !r.Due.IsZero() {
@@ -119,8 +119,8 @@ func (r *Record) setNumbers(n [9]uint64) {
 	r.Status, r.Line, r.FetchedAt = int(n[6]), int(n[7]), int64(n[8])
 }
 
-// texts takes a record of this layout apart: what it was found on, how much of that its URL begins
-// with and the rest of it, and what follows.
+// texts splits a record of this layout into FoundOn, the length of the beginning that its URL
+// shares with it, the rest of the URL, and what follows.
 func texts(v []byte) (foundOn []byte, n int, rest, tail []byte, ok bool) {
 	at := bytes.IndexByte(v[1:], 0)
 	if at < 0 {
@@ -138,8 +138,8 @@ func texts(v []byte) (foundOn []byte, n int, rest, tail []byte, ok bool) {
 	return foundOn, int(shared), v[:at], v[at+1:], true
 }
 
-// DecodeRecord decodes the record with that key; its texts are copies, since the store's bytes end
-// with the transaction.
+// DecodeRecord decodes the record with that key. Its texts are copies, because the store's bytes
+// are valid only until the transaction ends.
 func DecodeRecord(key, v []byte) (r Record, err error) {
 	if len(v) < 2 || len(key) < 12 {
 		return r, hosts.ErrRecord
@@ -184,8 +184,8 @@ func (r *Record) setClass(c byte) {
 	r.NoSnippet, r.Glued = c&flagNoSnippet != 0, c&flagGlued != 0
 }
 
-// Peek reads only what the acceptance of a link needs: is it the same URL, at which depth
-// and in which state.
+// Peek reads only what is needed to accept a link: whether the URL is the same, its depth and its
+// class.
 func Peek(v []byte, u canon.URL) (same bool, depth int, class crawl.Class) {
 	if len(v) < 2 {
 		return false, 0, 0
@@ -205,8 +205,7 @@ func Peek(v []byte, u canon.URL) (same bool, depth int, class crawl.Class) {
 	return same, depth, crawl.Class(tail[0] &^ recordFlags)
 }
 
-// OriginOf is which of its host's origins the URL of a record is of; -1 if the record makes no
-// sense.
+// OriginOf is the index of the URL's origin among those of its host; -1 if the record is malformed.
 func OriginOf(v []byte) int {
 	switch {
 	case len(v) < 2:

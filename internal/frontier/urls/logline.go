@@ -7,8 +7,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// LogLine adds one line to the crawl log (DIR/crawl.jsonl): a URL that was fetched, refused or
-// given up. res is nil when no visit was needed to decide.
+// LogLine adds one line to the crawl log (DIR/crawl.jsonl) for a URL that was fetched, refused or
+// given up. res is nil when this was decided without a visit.
 func (s *URLs) LogLine(r *Record, res *crawl.Result) {
 	if s.ledger.CrawlLog == nil {
 		return
@@ -33,7 +33,8 @@ func appendLine(b []byte, r *Record, res *crawl.Result) []byte {
 	}
 	detail := r.Detail
 	if detail == "" && res != nil && r.Class == crawl.Stored {
-		detail = crawl.ShortDetail(res.Rule) // what is worth noting of it once
+		// A note about this response only, which the record does not keep
+		detail = crawl.ShortDetail(res.Rule)
 	}
 	if detail != "" {
 		b = append(b, `,"detail":`...)

@@ -12,16 +12,16 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// hostLimit is how many names of d this shard takes in: its part of the limit, and one more
-// for each page stored.
+// hostLimit is how many names of d this shard accepts: its share of the limit, and one more for
+// each stored page.
 func (s *URLs) hostLimit(d *hosts.Domain) int64 {
 	n, shards := hosts.MaxHosts(&s.ledger.Judge), int64(max(s.ledger.Judge.Spec.Shards, 1))
 	return max((n+shards-1)/shards, min(n, hosts.MinDomainHosts)) + d.Stored
 }
 
-// LinkedHost returns the host a link leads to. One not met before is closed if its domain has
-// too many names, or nil if so many are closed that no more are remembered. The hosts of seeds
-// are always taken in.
+// LinkedHost returns the host to which a link leads. A new host is closed if its domain has too
+// many names. The result is nil if the domain also has too many closed names to remember another.
+// The hosts of seeds are always accepted.
 func (s *URLs) LinkedHost(name canon.Host, seed bool) (*hosts.Host, error) {
 	h, err := s.ledger.HostNamed(name)
 	if err != nil || h != nil && !h.Closed {
@@ -37,27 +37,27 @@ func (s *URLs) LinkedHost(name canon.Host, seed bool) (*hosts.Host, error) {
 	if d.Event != s.Events {
 		d.Event, d.InEvent = s.Events, 0
 	}
-	room := seed || s.ledger.Judge.Hurries(name) || d.Hosts < s.hostLimit(d) && d.OnPage < hosts.NewHostsPage && d.InEvent < hosts.NewHostsEvent
+	accept := seed || s.ledger.Judge.Hurries(name) || d.Hosts < s.hostLimit(d) && d.OnPage < hosts.NewHostsPage && d.InEvent < hosts.NewHostsEvent
 	switch {
-	case h != nil && room:
+	case h != nil && accept:
 		err = s.openHost(h)
 	case h != nil && h.Refused < hosts.ClosedURLs:
-	case !room && (h != nil || d.Closed >= hosts.ClosedPerHost*s.hostLimit(d)):
+	case !accept && (h != nil || d.Closed >= hosts.ClosedPerHost*s.hostLimit(d)):
 		d.LeftOut++
 		s.ledger.DomainChanged(d)
 		s.ledger.Metrics.LeftOut.WithLabelValues("hosts").Inc()
 		return nil, nil
 	default:
-		h, err = s.ledger.NewHost(name, !room)
+		h, err = s.ledger.NewHost(name, !accept)
 	}
-	if room {
+	if accept {
 		d.OnPage++
 		d.InEvent++
 	}
 	return h, err
 }
 
-// openHost takes a closed name in and queues what is known of it.
+// openHost accepts a closed name and queues its known URLs.
 func (s *URLs) openHost(h *hosts.Host) error {
 	d := h.Domain
 	if err := s.ledger.Drop(hosts.BucketClosed, hosts.ClosedKey(d, h.ID)); err != nil {
@@ -92,7 +92,7 @@ func (s *URLs) openHost(h *hosts.Host) error {
 	return nil
 }
 
-// OpenSome takes closed names of a domain in, up to n and as far as its limit allows.
+// OpenSome accepts closed names of a domain, up to n and as far as the domain's limit permits.
 func (s *URLs) OpenSome(d *hosts.Domain, n int64) error {
 	if d == nil || d.Closed == 0 {
 		return nil
@@ -117,7 +117,7 @@ func (s *URLs) OpenSome(d *hosts.Domain, n int64) error {
 	return nil
 }
 
-// OpenPass is a pass that takes closed names in after the limit was changed.
+// OpenPass is a pass that accepts closed names after the limit was changed.
 func (s *URLs) OpenPass(time.Time) (more bool, err error) {
 	if s.ledger.Meta.MaxHosts == hosts.MaxHosts(&s.ledger.Judge) {
 		return false, nil

@@ -8,11 +8,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Records as file format 1 had them. They stay as they are until something changes in them.
+// Records in the layout of file format 1. A record keeps this layout until it is changed.
 
-// appendOlder encodes r: a class byte, the origin, nine varints, then texts, then what held and
-// again have, if anything. What a page was found on shares a beginning with the page's own URL more
-// often than not; only the rest is written.
+// appendOlder encodes r: a class byte, the origin, nine varints, the texts, then the optional
+// fields of StoredCopy and Again. FoundOn usually begins like the page's own URL, so only the rest
+// of it is written.
 func (r *Record) appendOlder(b []byte) []byte {
 	b = append(b, r.classByte(), r.Origin)
 	for _, n := range r.numbers() {

@@ -9,16 +9,16 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// Pace is the interval at which a page is fetched again, in steps of half an octave. Pages that are
-// due are sorted by it, so that a visit can take the best of very many without looking at all.
+// Pace is the interval at which a page is fetched again, in steps of half an octave. Pages are
+// sorted by it, so that a visit can choose the most valuable of very many without reading all.
 type Pace uint8
 
 const (
-	PaceNow  Pace = 0  // to be looked at once more: comes first, as does
-	PaceHint Pace = 62 // what is said to have changed
-	paceDay  Pace = 34 // so that 1 is a second, about
+	PaceNow  Pace = 0  // the page is to be fetched again at once; comes first, as does
+	PaceHint Pace = 62 // a page that was reported as changed
+	paceDay  Pace = 34 // with this value, 1 is about a second
 	PaceMost Pace = 51 // a year
-	PaceSlow Pace = 63 // as seldom as the spec allows
+	PaceSlow Pace = 63 // as rarely as the spec permits
 )
 
 // PaceOf is the pace whose interval is nearest to d.
@@ -27,13 +27,14 @@ func PaceOf(d time.Duration) Pace {
 	return Pace(min(max(p, 1), float64(PaceMost)))
 }
 
-// Interval is how long a page of that pace is left alone.
+// Interval is the time after which a page of that pace is fetched again.
 func (p Pace) Interval() time.Duration {
 	return time.Duration(math.Exp2((float64(p)-float64(paceDay))/2) * 24 * float64(time.Hour))
 }
 
-// Value says how much fetching a page again now is worth: how likely it is to have changed, going
-// by what part of its interval has passed. over is by how many seconds it is overdue.
+// Value says how much fetching a page again now is worth: how likely it is to have changed,
+// estimated by the part of its interval that has passed. over is the number of seconds by which it
+// is overdue.
 func (p Pace) Value(over int64) float64 {
 	if p == PaceNow || p == PaceHint {
 		return math.Inf(1)
@@ -41,17 +42,17 @@ func (p Pace) Value(over int64) float64 {
 	return float64(over) / p.Interval().Seconds()
 }
 
-// AgainKey appends the place of a URL among those of its host that are asked for again.
+// AgainKey appends the key of a URL in BucketAgain.
 func AgainKey(b []byte, id hosts.HostID, origin uint8, p Pace, next int64, order uint64) []byte {
 	b = append(id.Append(b), origin, byte(p))
 	b = binary.BigEndian.AppendUint32(b, uint32(min(max(next, 0), math.MaxUint32)))
 	return binary.BigEndian.AppendUint64(b, order)
 }
 
-const againNext = 6 // where the time begins in such a key
+const againNext = 6 // position of the time in such a key
 
-// PlanAt has r fetched again from a time on (Unix s), instead of whenever it was to be. The caller
-// writes the record.
+// PlanAt plans to fetch r again at next (Unix s), and replaces any earlier plan. The caller writes
+// the record.
 func (s *URLs) PlanAt(h *hosts.Host, r *Record, next int64, p Pace) error {
 	if next = max(next, 1); r.Next == next && r.Pace == p {
 		return nil
@@ -68,15 +69,15 @@ func (s *URLs) PlanAt(h *hosts.Host, r *Record, next int64, p Pace) error {
 	return s.ledger.Put(hosts.BucketAgain, AgainKey(nil, h.ID, r.Origin, p, r.Next, r.Order), []byte{})
 }
 
-// PlanHint has r fetched again from a time on (Unix s), since somebody says that it has changed.
-// The caller writes the record.
+// PlanHint plans to fetch r again at next (Unix s), because the source by has reported that it
+// changed. The caller writes the record.
 func (s *URLs) PlanHint(h *hosts.Host, r *Record, next int64, by crawl.Source) error {
 	err := s.PlanAt(h, r, next, PaceHint)
 	r.Hint = by
 	return err
 }
 
-// Unplan has r not asked for again. The caller writes the record.
+// Unplan removes the plan to fetch r again. The caller writes the record.
 func (s *URLs) Unplan(h *hosts.Host, r *Record) error {
 	if r.Next == 0 {
 		return nil
@@ -84,7 +85,7 @@ func (s *URLs) Unplan(h *hosts.Host, r *Record) error {
 	o := &h.Origins[r.Origin]
 	o.Again--
 	if r.Next <= o.AgainDue {
-		o.AgainDue = 0 // to be looked for when it matters
+		o.AgainDue = 0 // looked up when it is needed
 	}
 	key := AgainKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order)
 	r.Next, r.Pace, r.Hint = 0, 0, 0
@@ -92,8 +93,9 @@ func (s *URLs) Unplan(h *hosts.Host, r *Record) error {
 	return s.ledger.Drop(hosts.BucketAgain, key)
 }
 
-// EachPace calls f for the URLs of an origin that are to be fetched again: pace after pace, and
-// within a pace by when they are due. When f returns false it goes on with the next pace.
+// EachPace calls f for the URLs of an origin that are to be fetched again, in the order of their
+// paces and, within a pace, of their times. When f returns false, EachPace continues with the next
+// pace.
 func (s *URLs) EachPace(h *hosts.Host, i int, f func(p Pace, next int64, order uint64) bool) {
 	c := s.ledger.Tx.Bucket(hosts.BucketAgain).Cursor()
 	prefix := append(h.ID.Append(make([]byte, 0, 18)), byte(i))

@@ -7,25 +7,25 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// BeginPlanning begins the pass if the spec asks for one. When pages are asked for again no longer,
-// all stays as it is and counts for nothing.
+// BeginPlanning begins the pass if a change of the spec requires it. When pages are no longer
+// fetched again, all plans stay as they are and are ignored.
 func (s *Recrawl) BeginPlanning() error {
 	s.ledger.Meta.Plan.Begin(s.ledger.Judge.PlanText())
 	return nil
 }
 
-// ahead is how far ahead of ours the clock may have been by which a page was fetched.
+// ahead is how far the clock that timed a fetch may have been ahead of ours.
 const ahead = 10 * time.Minute
 
-// ClockWas has all that is fetched again planned anew by the next BeginPlanning, if the clock was
-// so far ahead that what was fetched by it would wait for the time at which it stood.
+// ClockWas makes the next BeginPlanning plan everything again, if the clock was so far ahead that
+// pages fetched by it would wait until that time.
 func (s *Recrawl) ClockWas(by time.Duration) {
 	if by > ahead && s.ledger.Judge.Spec.Refreshes() {
 		s.ledger.Meta.Plan.Again()
 	}
 }
 
-// PlanSome is a pass that plans what is fetched again, after the spec has changed in that,
+// PlanSome is a pass that plans when URLs are fetched again, after a relevant setting has changed
 // or the clock was set back.
 func (s *Recrawl) PlanSome(now time.Time) (more bool, err error) {
 	p := &s.ledger.Meta.Plan

@@ -11,8 +11,9 @@ type Recrawl struct {
 	polite *polite.Polite
 	urls   *URLs
 
-	Sooner int64 // URLs that updates brought forward, or that were new in them
+	Sooner int64 // URLs that are fetched earlier because of updates, or that were new in them
 
+	// Vouched is until when reports vouch for a page: rupsites
 	vouched func(*hosts.Host, *Record) int64
 }
 

@@ -9,33 +9,33 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 )
 
-// What a URL is decides in which books it stands: a Queued one in its host's queue or among those
-// that wait, any other in the counts of its class and reason, a Stored one in those of its host and
-// domain too, and one that is to be fetched again in the plan for that. Only become and admit move
-// a URL from one class to another, so the books always agree with the records.
+// The class of a URL determines which structures contain it. A Queued URL is in its host's queue or
+// in BucketLater. Any other URL is in the counts of its class and reason; a Stored one also in
+// those of its host and domain; and one that is to be fetched again in the plan. Only SetState and
+// Insert change the class of a URL, so these structures always agree with the records.
 
-// Verdict says what a URL is to be, and what comes with that.
+// Verdict is the class that a URL is to have, with the reason and further effects.
 type Verdict struct {
 	Class  crawl.Class // Queued, Stored, Redirected, Refused or Failed
 	Reason crawl.Reason
 	Detail string
-	Due    time.Time // Queued: when the next attempt may be made; zero: at once
+	Due    time.Time // Queued: the earliest time of the next attempt; zero: at once
 
-	// From is set when a fetch, or the loss of a page, decided: the URL is planned to be fetched
-	// again, if the spec wants that, counting from then if it has never answered. What the spec
-	// decides is not planned.
+	// From is set when a fetch, or the loss of a page, decided. The URL is then planned to be
+	// fetched again if the spec wants that; if it was never fetched, the interval begins at From.
+	// Verdicts that only follow from the spec are not planned.
 	From time.Time
-	// Blank forgets what was fetched: with no copy held there is nothing to compare the next one
-	// with. A mirror's URL and one that is queued again keep it, since their page may turn out to
-	// be the same.
+	// Blank removes what is known of the fetched copy: without a stored copy there is nothing with
+	// which the next one could be compared. A URL of a mirror and one that is queued again keep it,
+	// because their page may prove to be the same.
 	Blank bool
-	// Silent adds no line to the crawl log: what was refused is refused still, or the caller adds a
-	// line that tells more. One that is Queued never gets a line here.
+	// Silent adds no line to the crawl log: because the URL was refused before, or because the
+	// caller adds a more detailed line. A Queued URL never gets a line here.
 	Silent bool
 }
 
-// SetState makes r, a URL of h, what v says. The caller writes the record. What the queue is
-// ordered by, r's depth and rank, must not have been changed while r is Queued.
+// SetState gives r, a URL of h, the class and properties of v. The caller writes the record. r's
+// depth and rank, which order the queue, must not be changed while r is Queued.
 func (s *URLs) SetState(h *hosts.Host, r *Record, v Verdict) error {
 	var err error
 	if r.Class == crawl.Queued {
@@ -56,7 +56,8 @@ func (s *URLs) SetState(h *hosts.Host, r *Record, v Verdict) error {
 	return s.enter(h, r, v)
 }
 
-// Insert makes r, a URL that was not known yet, what v says. The caller writes the record.
+// Insert gives r, a URL that was not known yet, the class and properties of v. The caller writes
+// the record.
 func (s *URLs) Insert(h *hosts.Host, r *Record, v Verdict) error {
 	if v.Class == crawl.Queued {
 		h.Found()
@@ -64,7 +65,7 @@ func (s *URLs) Insert(h *hosts.Host, r *Record, v Verdict) error {
 	return s.enter(h, r, v)
 }
 
-// enter puts r, which stands in no book, into those of what v says.
+// enter adds r, which is in no structure, to those that v requires.
 func (s *URLs) enter(h *hosts.Host, r *Record, v Verdict) error {
 	r.Class, r.Reason, r.Detail, r.Due = v.Class, v.Reason, v.Detail, v.Due
 	if r.Class == crawl.Queued {
@@ -73,8 +74,8 @@ func (s *URLs) enter(h *hosts.Host, r *Record, v Verdict) error {
 		if err := s.Enqueue(h, r); err != nil || !first {
 			return err
 		}
-		// Its robots.txt may have been read before, for another host's sake, when nothing
-		// here was to be crawled.
+		// The origin's robots.txt may have been read earlier for another host, when nothing here
+		// was to be crawled.
 		return s.features.AskOrigin(h, int(r.Origin), time.Now())
 	}
 	s.count(h, r, +1)
@@ -88,8 +89,8 @@ func (s *URLs) enter(h *hosts.Host, r *Record, v Verdict) error {
 	return s.planned(h, r, v.From)
 }
 
-// Enqueue puts r, already Queued, into its host's queue, or among those that wait when it has a
-// Due, and counts it.
+// Enqueue adds r, already Queued, to its host's queue, or to BucketLater when it has a Due, and
+// counts it.
 func (s *URLs) Enqueue(h *hosts.Host, r *Record) error {
 	h.Queued++
 	s.ledger.Meta.Counts.Queued++
@@ -107,7 +108,7 @@ func (s *URLs) Enqueue(h *hosts.Host, r *Record) error {
 	return s.ledger.PutReady(s.key)
 }
 
-// Dequeue takes a Queued r out of its host's queue, or out of those that wait, and uncounts it.
+// Dequeue removes a Queued r from its host's queue, or from BucketLater, and no longer counts it.
 func (s *URLs) Dequeue(h *hosts.Host, r *Record) error {
 	h.Queued--
 	s.ledger.Meta.Counts.Queued--
@@ -121,7 +122,7 @@ func (s *URLs) Dequeue(h *hosts.Host, r *Record) error {
 	return s.ledger.DropReady(hosts.QueueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Rank, r.Order))
 }
 
-// count adds a record that is not Queued to the counts, or (n = -1) takes it out.
+// count adds a record that is not Queued to the counts, or (n = -1) subtracts it.
 func (s *URLs) count(h *hosts.Host, r *Record, n int64) {
 	c := &s.ledger.Meta.Counts
 	switch r.Class {
@@ -138,12 +139,13 @@ func (s *URLs) count(h *hosts.Host, r *Record, n int64) {
 	case crawl.Refused:
 		c.Refused += n
 		if refusedUnasked(r.Reason) {
-			h.Refused = max(h.Refused+n, 0) // older files lack those that were queued before
+			// Older files did not count those that were queued before
+			h.Refused = max(h.Refused+n, 0)
 			s.ledger.MarkDirty(h)
 		}
 	case crawl.Failed:
 		c.Failed += n
-		h.Failed = max(h.Failed+n, 0) // those from before this was counted are not in it
+		h.Failed = max(h.Failed+n, 0) // those from before this was counted are missing
 		s.ledger.MarkDirty(h)
 	}
 	if r.Reason != "" {
@@ -153,8 +155,8 @@ func (s *URLs) count(h *hosts.Host, r *Record, n int64) {
 	}
 }
 
-// refusedUnasked reports whether URLs are refused for this reason without a request. How many URLs
-// of a host are is bounded, since finding them costs its owner nothing.
+// refusedUnasked reports whether URLs are refused for this reason without a request. The number of
+// such URLs of a host is limited, because links to them cost the linking site nothing.
 func refusedUnasked(r crawl.Reason) bool {
 	switch r {
 	case crawl.ReasonRedirects, crawl.ReasonPorts, crawl.ReasonMirror, crawl.ReasonHosts, crawl.ReasonForgotten, crawl.ReasonPlanned:
@@ -163,7 +165,7 @@ func refusedUnasked(r crawl.Reason) bool {
 	return r.Has(crawl.UndoneBySpec)
 }
 
-// landed takes a URL that is in its host's queue no longer out of the visit it may be in.
+// landed removes a URL that is no longer in its host's queue from the visit that may contain it.
 func (s *URLs) landed(h *hosts.Host, order uint64) {
 	if h.Visit == nil {
 		return
@@ -177,15 +179,15 @@ func (s *URLs) landed(h *hosts.Host, order uint64) {
 	}
 }
 
-// Refetch makes a URL that is done one that is to be fetched again, if the spec lets it in. The
+// Refetch makes a URL that is done one that is to be fetched again, if the spec permits it. The
 // caller writes the record.
 func (s *URLs) Refetch(h *hosts.Host, r *Record) error {
 	r.Attempts = 0
 	return s.SetState(h, r, s.Decide(r, h))
 }
 
-// DueNow is what r, which waits for another attempt, becomes when it need wait no longer. Why it
-// waited stays known.
+// DueNow is the verdict for r, which waits for another attempt, when the wait is over. It keeps the
+// reason for the wait.
 func (r *Record) DueNow() Verdict {
 	return Verdict{Class: crawl.Queued, Reason: r.Reason, Detail: r.Detail}
 }
@@ -202,10 +204,10 @@ func (s *URLs) PutNew(id hosts.HostID, r *Record) error {
 	return s.PutURL(s.key, r)
 }
 
-// Decide says what a URL is to be by the spec of now, its scope included.
+// Decide returns the verdict on a URL by the current spec and its scope.
 func (s *URLs) Decide(r *Record, h *hosts.Host) Verdict { return DecideBy(&s.ledger.Judge, r, h) }
 
-// DecideBy is Decide by another spec than that of now.
+// DecideBy is Decide by the settings in j.
 func DecideBy(j *judge.Judge, r *Record, h *hosts.Host) Verdict {
 	if d := j.Scope.Decide(r.URL); !d.In {
 		return Verdict{Class: crawl.Refused, Reason: crawl.ReasonScope, Detail: d.Rule}
@@ -213,7 +215,7 @@ func DecideBy(j *judge.Judge, r *Record, h *hosts.Host) Verdict {
 	return judgeBy(j, r, h)
 }
 
-// Judge says what a URL in scope is to be by the spec of now.
+// Judge returns the verdict on a URL in scope by the current spec.
 func (s *URLs) Judge(r *Record, h *hosts.Host) Verdict { return judgeBy(&s.ledger.Judge, r, h) }
 
 func judgeBy(j *judge.Judge, r *Record, h *hosts.Host) (v Verdict) {
@@ -228,7 +230,7 @@ func judgeBy(j *judge.Judge, r *Record, h *hosts.Host) (v Verdict) {
 	return v
 }
 
-// Full reports that a host has all the pages it may have.
+// Full reports that a host has as many pages as it may have.
 func (s *URLs) Full(h *hosts.Host) bool {
 	n := s.ledger.Judge.Spec.MaxPagesPerHost
 	return n > 0 && h.Stored >= n

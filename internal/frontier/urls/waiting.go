@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
-// SeeLater walks the times of the URLs that wait for another attempt.
+// SeeLater shows the times of the URLs that wait for another attempt to see.
 func SeeLater(tx *bolt.Tx, see times.See) error {
 	keys, err := LaterFrom(tx, nil)
 	records := hosts.Records(tx)
@@ -44,9 +44,9 @@ func LaterFrom(tx *bolt.Tx, from []byte) (keys [][]byte, err error) {
 	return keys, nil
 }
 
-// MoveLater has the URL with that key and record wait until another time.
+// MoveLater changes the time until which the URL with that key and record waits.
 func MoveLater(tx *bolt.Tx, records *store.PackedMap, key []byte, r *Record, due time.Time) error {
-	r.Due = time.UnixMilli(max(due.UnixMilli(), 1)) // 0 would be none
+	r.Due = time.UnixMilli(max(due.UnixMilli(), 1)) // 0 would mean no time
 	later := tx.Bucket(hosts.BucketLater)
 	if err := later.Delete(key); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s *URLs) EnqueueLater(now time.Time) error {
 		if err != nil {
 			return err
 		}
-		// A limit may have been reached while it waited, or the spec have changed.
+		// While it waited, a limit may have been reached, or the spec may have changed.
 		to := s.Decide(&r, h)
 		if to.Class == crawl.Queued {
 			to = r.DueNow()

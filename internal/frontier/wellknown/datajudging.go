@@ -8,8 +8,9 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// JudgeData judges an origin's /data.txt: what was read of one that is forgotten is gone from the
-// catalogue, and one that is let in again is due. The caller touches the host.
+// JudgeData decides about an origin's /data.txt by what is forgotten. Data of a forgotten one is
+// removed from the catalogue, and one that is permitted again becomes due. The caller marks the
+// host as changed.
 func (s *DataFiles) JudgeData(o *hosts.Origin) {
 	u, err := o.Origin.URL("/data.txt")
 	if err != nil {
@@ -23,7 +24,8 @@ func (s *DataFiles) JudgeData(o *hosts.Origin) {
 	}
 }
 
-// disownData has the indexer drop the data.txt of a mirror: it is not used while it is one (§7).
+// disownData makes the indexer drop the data.txt of a mirror, which is not used while it is one
+// (§7).
 func (s *DataFiles) disownData(o *hosts.Origin) {
 	if u, err := o.Origin.URL("/data.txt"); err == nil && o.Data == crawl.ProbeRead && o.Mirror.Mirrored() {
 		s.ledger.AddAlias(crawl.Page{Kind: crawl.KindData, URL: u, Origin: o.Origin, Deleted: crawl.ReasonMirror})

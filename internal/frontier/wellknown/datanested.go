@@ -16,11 +16,11 @@ import (
 )
 
 // A data.txt may lead to others on its origin, one in each directory of datasets (docs/formats.md
-// §5.4). Whoever reads it offers them as errands. Each is asked for when one that leads to it has
-// been read and what was said of it last no longer holds: here is kept until when that is. So a
-// file that nobody leads to any more is asked for no more.
+// §5.4). The visit that reads it offers them as auxiliary requests. Each is requested when a file
+// that leads to it has been read and its last result is too old. The record stores until when the
+// result is valid. So a file to which no other leads is not requested any more.
 
-// MaxNested is how many nested data.txt files of one origin are known at a time.
+// MaxNested is the maximum number of known nested data.txt files of one origin.
 const MaxNested = 100
 
 // nestedKey is the key of a nested file: host id, URL.
@@ -28,12 +28,12 @@ func nestedKey(id hosts.HostID, u canon.URL) []byte { return append(id.Append(ni
 
 // Nested is the record of a nested file.
 type Nested struct {
-	Due    time.Time        `json:"due"` // not asked for before
+	Due    time.Time        `json:"due"` // no request before
 	State  crawl.ProbeState `json:"state,omitempty"`
 	Reason string           `json:"reason,omitempty"`
 }
 
-// Times shows the times that are kept.
+// Times shows the times of the record to see.
 func (r *Nested) Times(see times.See) { see(&r.Due, times.Waits) }
 
 func (s *DataFiles) nestedRecord(key []byte) (r Nested, known bool, err error) {
@@ -59,7 +59,7 @@ func (s *DataFiles) putNested(key []byte, r Nested) error {
 	return s.ledger.Put(hosts.BucketNested, key, v)
 }
 
-// wantNested has a nested file asked for that is due.
+// wantNested accepts the request for a nested file that is due.
 func (s *DataFiles) wantNested(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
 	h, err := s.features.NewAux(e, now)
 	if h == nil || err != nil {
@@ -71,8 +71,8 @@ func (s *DataFiles) wantNested(e *crawl.AuxRequest, now time.Time) (*hosts.Host,
 	return h, nil
 }
 
-// nestedDue decides whether a nested file is to be asked for now, and notes it. Offered again,
-// it is asked for once.
+// nestedDue decides whether a nested file is to be requested now, and notes it. Repeated offers
+// cause one request.
 func (s *DataFiles) nestedDue(h *hosts.Host, e *crawl.AuxRequest, now time.Time) (due bool, err error) {
 	i, ok := h.OriginIndex(e.Origin)
 	if !ok || e.URL.Origin() != e.Origin || e.Hop < 1 || e.Hop > datatxt.MaxNesting || h.Origins[i].Mirror.Mirrored() {
@@ -87,16 +87,16 @@ func (s *DataFiles) nestedDue(h *hosts.Host, e *crawl.AuxRequest, now time.Time)
 		return false, err
 	}
 	if !known {
-		if room, err := s.capacityForNested(h, e.Origin, now); !room || err != nil {
+		if ok, err := s.capacityForNested(h, e.Origin, now); !ok || err != nil {
 			return false, err
 		}
 	}
-	r.Due = now.Add(minProbeFresh) // should this errand be lost, it may be offered again then
+	r.Due = now.Add(minProbeFresh) // if this request is lost, the file may be offered again then
 	return true, s.putNested(key, r)
 }
 
-// capacityForNested makes room for one more nested file of an origin, at the cost of one of which
-// nothing holds any more.
+// capacityForNested makes space for another nested file of an origin, by removing one whose result
+// is too old.
 func (s *DataFiles) capacityForNested(h *hosts.Host, o canon.Origin, now time.Time) (bool, error) {
 	n, past := 0, []byte(nil)
 	err := s.EachNested(h, o, func(k []byte, r *Nested) error {
@@ -115,11 +115,11 @@ func (s *DataFiles) capacityForNested(h *hosts.Host, o canon.Origin, now time.Ti
 	return true, s.ledger.Drop(hosts.BucketNested, past)
 }
 
-// EachNested calls f for each nested data.txt of a host.
+// EachNested calls fn for each nested data.txt of an origin.
 func (s *DataFiles) EachNested(h *hosts.Host, o canon.Origin, fn func(key []byte, r *Nested) error) error {
 	b := s.ledger.Tx.Bucket(hosts.BucketNested)
 	if b == nil {
-		return nil // a file from before there were any, opened for reading only
+		return nil // a file from a version without this bucket, opened for reading only
 	}
 	prefix := nestedKey(h.ID, canon.URL(o.String()+"/"))
 	c := b.Cursor()
@@ -135,7 +135,7 @@ func (s *DataFiles) EachNested(h *hosts.Host, o canon.Origin, fn func(key []byte
 	return nil
 }
 
-// answer takes in what came of asking for a nested file. Applied again it changes nothing.
+// answer applies the result of requesting a nested file. A second call has no effect.
 func (s *DataFiles) answer(a *crawl.Answer, at time.Time) error {
 	h, err := s.ledger.HostNamed(a.Aux.URL.Host())
 	if h == nil || err != nil {
@@ -149,9 +149,9 @@ func (s *DataFiles) answer(a *crawl.Answer, at time.Time) error {
 	return s.putNested(key, Nested{Due: at.Add(min(max(p.Fresh, minProbeFresh), maxProbeFresh)), State: p.State, Reason: strings.Clone(crawl.ShortDetail(p.Reason))})
 }
 
-// JudgeNested judges the nested files of an origin as JudgeData does its own: what was read of
-// those that are forgotten is gone from the catalogue, and those that are let in again are due,
-// with the file that leads to them. The caller touches the host.
+// JudgeNested decides about the nested files of an origin as JudgeData does about its own. Data of
+// forgotten files is removed from the catalogue, and files that are permitted again become due,
+// with the file that leads to them. The caller marks the host as changed.
 func (s *DataFiles) JudgeNested(h *hosts.Host, o *hosts.Origin) error {
 	changed := map[string]Nested{}
 	err := s.EachNested(h, o.Origin, func(k []byte, r *Nested) error {
@@ -184,8 +184,8 @@ func (s *DataFiles) NestedInfos(h *hosts.Host, o canon.Origin) (all []crawl.Nest
 	return all
 }
 
-// DropNested forgets the nested files of an origin: what is asked for and was not answered, and
-// until when answers hold.
+// DropNested removes the nested files of an origin: requests that were not answered, and the times
+// until which results are valid.
 func (s *DataFiles) DropNested(h *hosts.Host, o canon.Origin, now time.Time) error {
 	var keys [][]byte
 	err := s.EachNested(h, o, func(k []byte, _ *Nested) error { keys = append(keys, slices.Clone(k)); return nil })

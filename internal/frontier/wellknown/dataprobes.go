@@ -11,15 +11,14 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// The bounds of how long what a fetcher says of /data.txt is believed (protocols §5.1 keeps its
-// lifetime within 30 days).
+// The limits of the lifetime of a /data.txt that a fetcher reports (protocols §5.1 limits it to 30
+// days).
 const (
 	minProbeFresh = time.Hour
 	maxProbeFresh = 30 * 24 * time.Hour
 )
 
-// DataFeature asks for /data.txt where its redirects lead, and for the files nested in it
-// (nested.go).
+// DataFeature requests /data.txt where its redirects lead, and the files nested in it (nested.go).
 func (s *DataFiles) DataFeature() hosts.Feature {
 	return hosts.Feature{
 		Aux: map[crawl.AuxKind]hosts.AuxKind{
@@ -32,8 +31,8 @@ func (s *DataFiles) DataFeature() hosts.Feature {
 	}
 }
 
-// dataMirrorChanged drops the data.txt of an origin that has become a mirror, and what is nested in
-// it. Of one that is no mirror any more it is due.
+// dataMirrorChanged drops the data.txt of an origin that has become a mirror, with its nested
+// files. For an origin that has ceased to be one it becomes due.
 func (s *DataFiles) dataMirrorChanged(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if o.Mirror.Mirrored() {
@@ -46,8 +45,8 @@ func (s *DataFiles) dataMirrorChanged(h *hosts.Host, i int, now time.Time) error
 	return nil
 }
 
-// ApplyProbe takes in what came of asking an origin for /data.txt. Applied again it changes
-// nothing.
+// ApplyProbe applies the result of requesting /data.txt from an origin. A second call has no
+// effect.
 func (s *DataFiles) ApplyProbe(p *crawl.Probe, at, now time.Time) error {
 	h, err := s.ledger.HostNamed(p.Origin.Host)
 	if err != nil {
@@ -65,7 +64,7 @@ func (s *DataFiles) ApplyProbe(p *crawl.Probe, at, now time.Time) error {
 	o.DataDue = at.Add(min(max(p.Fresh, minProbeFresh), maxProbeFresh))
 	s.ledger.MarkDirty(h)
 	s.JudgeData(o)
-	s.disownData(o) // it was asked for before it was known to be a mirror
+	s.disownData(o) // it was requested before the origin was known to be a mirror
 	if o.Data != crawl.ProbePending {
 		return nil
 	}
@@ -80,7 +79,7 @@ func (s *DataFiles) ApplyProbe(p *crawl.Probe, at, now time.Time) error {
 	}}})
 }
 
-// answerProbe takes in another host's answer about /data.txt, if it is still awaited.
+// answerProbe applies another host's answer about /data.txt, if it is still awaited.
 func (s *DataFiles) answerProbe(a *crawl.Answer, at, now time.Time) error {
 	h, err := s.ledger.HostNamed(a.Aux.Origin.Host)
 	if err != nil {

@@ -21,41 +21,41 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What is kept, and how often it is read.
+// The number of feeds, and how often they are read.
 const (
-	// MaxOwn is how many feeds of one host are known that its own pages announce, and MaxForeign
-	// how many that those of other hosts do: announcing them costs their owners nothing.
+	// MaxOwn is the maximum number of feeds of one host that its own pages announce, and MaxForeign
+	// the maximum that pages of other hosts announce, because an announcement costs nothing.
 	MaxOwn, MaxForeign = 32, 16
 
-	// First is after how long a feed is read for the second time. The interval is then halved when
-	// it was found changed, and half as long again when it was not: it comes to rest where about
-	// two of five looks find something.
+	// First is the interval from the first reading to the second. Afterwards the interval is halved
+	// when the feed has changed, and increased by half when it has not. It settles where about two
+	// of five readings find something new.
 	First = time.Hour
-	// Least is the least interval, unless pages may be fetched again sooner.
+	// Least is the minimum interval, unless pages may be fetched again sooner.
 	Least = 15 * time.Minute
-	Most  = 7 * 24 * time.Hour // the greatest
-	// Gone is after how long something is asked for again that was no feed, or not for us.
+	Most  = 7 * 24 * time.Hour // the maximum
+	// Gone is the time after which a URL is requested again that was no feed, or not for us.
 	Gone = 7 * 24 * time.Hour
-	// mostRest bounds for how long a feed may ask not to be read.
+	// mostRest limits the pause that a feed may request.
 	mostRest = 24 * time.Hour
-	// tries is how often in a row a feed could not be had before it waits as one that is gone.
+	// tries is the number of failures in a row after which a feed counts as gone.
 	tries = 8
-	// pushedRest is after how long a feed is read all the same that a hub tells of.
+	// pushedRest is the interval for a feed whose changes a hub reports.
 	pushedRest = 24 * time.Hour
-	// soonest is the least time between two readings that a hub can cause.
+	// soonest is the minimum time between two readings that a hub can cause.
 	soonest = time.Minute
-	// atOnce is how many feeds are made errands in one go.
+	// atOnce is the maximum number of feeds for which Upkeep adds requests at once.
 	atOnce = 64
 )
 
-// Feeds are those of one shard.
+// Feeds are the feeds of one shard.
 type Feeds struct {
 	features *hosts.Features
 	ledger   *hosts.Ledger
 	polite   *polite.Polite
 	urls     *urls.URLs
 
-	next time.Time // nothing is due before; zero: to be looked for
+	next time.Time // nothing is due before this time; zero: unknown
 
 	hubs Hubs
 }
@@ -73,7 +73,7 @@ func NewFeeds(features *hosts.Features, ledger *hosts.Ledger, polite *polite.Pol
 	return &Feeds{features: features, ledger: ledger, polite: polite, urls: urls, hubs: hubs}
 }
 
-// Feature has feeds read.
+// Feature reads feeds.
 func (s *Feeds) Feature() hosts.Feature {
 	return hosts.Feature{
 		Aux: map[crawl.AuxKind]hosts.AuxKind{
@@ -87,40 +87,40 @@ func (s *Feeds) Feature() hosts.Feature {
 	}
 }
 
-// Record is what is known of one feed as announced by the pages of one origin.
+// FeedRecord is what is known of one feed as announced by pages of one origin.
 type FeedRecord struct {
-	Depth int           `json:"depth,omitempty"` // of what it names
-	Every time.Duration `json:"every,omitempty"` // its interval; 0: never read
-	// Not read before. It stands in BucketFeedsDue as well, with the time that is Noted.
+	Depth int           `json:"depth,omitempty"` // of its entries
+	Every time.Duration `json:"every,omitempty"` // its interval; 0: it was never read
+	// Not read before. BucketFeedsDue has an entry with the time in Noted.
 	Due   time.Time `json:"due"`
 	Noted int64     `json:"noted,omitempty"` // Unix s
-	// For people: read, moved or gone; empty: not asked for yet, or not to be had.
+	// For people: read, moved or gone; empty: not requested yet, or it could not be fetched.
 	State    string `json:"state,omitempty"`
 	Status   int    `json:"status,omitempty"`
 	Reason   string `json:"reason,omitempty"`
-	Failures int    `json:"failures,omitempty"` // in a row, to have it at all
+	Failures int    `json:"failures,omitempty"` // failures in a row
 	ETag     string `json:"etag,omitempty"`
 	LastMod  string `json:"last_modified,omitempty"`
-	// What its entries were judged by: crawl.Spec.ScopeHash.
+	// The crawl.Spec.ScopeHash by which its entries were accepted.
 	Scope   uint64    `json:"scope,omitempty"`
 	Digest  uint64    `json:"digest,omitempty"` // of its entries
-	Read    time.Time `json:"read,omitzero"`    // when it was had last, changed or not
+	Read    time.Time `json:"read,omitzero"`    // last successful reading, changed or not
 	Entries int       `json:"entries,omitempty"`
 	Skipped int       `json:"skipped,omitempty"`
 
-	Delivered int64 `json:"told,omitempty"`     // entries in all that it was read with
-	Reads     int64 `json:"reads,omitempty"`    // times that it was had
-	Changes   int64 `json:"changes,omitempty"`  // and was another
-	Requests  int64 `json:"requests,omitempty"` // that were answered, or not
+	Delivered int64 `json:"told,omitempty"`     // total number of entries read
+	Reads     int64 `json:"reads,omitempty"`    // number of successful readings
+	Changes   int64 `json:"changes,omitempty"`  // number of readings that found a change
+	Requests  int64 `json:"requests,omitempty"` // number of requests, answered or not
 }
 
-// Times shows what the record keeps of time.
+// Times shows the times of the record to see.
 func (r *FeedRecord) Times(see times.See) {
 	see(&r.Due, times.Waits)
 	see(&r.Read, times.Happened)
 }
 
-// seeTimes walks the times of all feeds, and puts them in the order of when they are due now.
+// seeFeedTimes shows the times of all feeds to see, and sorts the feeds by their new due times.
 func seeFeedTimes(tx *bolt.Tx, see times.See) error {
 	if err := hosts.InRecords[FeedRecord](hosts.BucketFeeds)(tx, see); err != nil || tx.Bucket(hosts.BucketFeeds) == nil {
 		return err
@@ -153,7 +153,7 @@ func seeFeedTimes(tx *bolt.Tx, see times.See) error {
 	return err
 }
 
-// load has feeds read at once that a clock far ahead has put off.
+// load makes feeds due that a clock which was far ahead has postponed.
 func (s *Feeds) load(now time.Time) error {
 	s.next = time.Time{}
 	b := s.ledger.Tx.Bucket(hosts.BucketFeedsDue)
@@ -179,13 +179,13 @@ func (s *Feeds) load(now time.Time) error {
 	return nil
 }
 
-// key is a feed's key: host id, URL, and behind a zero byte the origin that announces it.
+// feedKey is a feed's key: host id, URL, a zero byte, and the origin that announces it.
 func feedKey(id hosts.HostID, e *crawl.AuxRequest) []byte {
 	k := append(id.Append(nil), e.URL...)
 	return append(append(k, 0), e.Origin.String()...)
 }
 
-// auxRequest is the errand that reads a feed.
+// auxRequest is the auxiliary request that reads a feed.
 func (s *Feeds) auxRequest(key []byte, r *FeedRecord) (e crawl.AuxRequest, ok bool) {
 	u, origin, ok := bytes.Cut(key[4:], []byte{0})
 	if !ok {
@@ -205,12 +205,12 @@ func (s *Feeds) record(key []byte) (r FeedRecord, known bool, err error) {
 	return r, true, nil
 }
 
-// dueKey is where a feed stands among those that wait.
+// feedDueKey is the key of a feed in BucketFeedsDue.
 func feedDueKey(at int64, key []byte) []byte {
 	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(key)), uint64(max(at, 0))), key...)
 }
 
-// put writes a record, and has the feed read when it is due.
+// put writes a record, and its entry in BucketFeedsDue.
 func (s *Feeds) put(key []byte, r *FeedRecord) error {
 	due := r.Due.Unix()
 	if r.Noted != due {
@@ -241,19 +241,19 @@ func (s *Feeds) drop(key []byte, r *FeedRecord) error {
 	return s.ledger.Drop(hosts.BucketFeeds, key)
 }
 
-// reads reports whether a feed on h is read: those of mirrors and of what was forgotten are not.
+// reads reports whether a feed on h is read. Feeds of mirrors and forgotten feeds are not.
 func (s *Feeds) reads(h *hosts.Host, u canon.URL) bool {
 	i, known := h.OriginIndex(u.Origin())
 	return s.ledger.Judge.Spec.ReadsFeeds() && !s.ledger.Judge.Forgotten.Has(u) && !(known && h.Origins[i].Mirror.Mirrored())
 }
 
-// want decides about a feed that pages announce. One that is not known yet is read at once; of the
-// others it is noted at most that they are nearer to a seed than was thought.
+// want decides about a feed that pages announce. An unknown feed is read at once. Of a known feed
+// only a smaller depth is noted.
 func (s *Feeds) want(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
 	e.Hop = min(max(e.Hop, 1), 1<<15)
 	own := e.Origin.Host == e.URL.Host()
 	if !own && !s.ledger.Judge.Scope.Decide(e.URL).In && e.URL.Host().Registered() != e.Origin.Host.Registered() {
-		return nil, nil // it has no part in the crawl
+		return nil, nil // it does not belong to the crawl
 	}
 	h, err := s.urls.LinkedHost(e.URL.Host(), false)
 	if h == nil || err != nil || h.Closed || !s.reads(h, e.URL) {
@@ -275,7 +275,7 @@ func (s *Feeds) want(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
 	if err != nil || own && n >= MaxOwn || !own && n >= MaxForeign {
 		return nil, err
 	}
-	// Should the errand be lost, it is offered again then.
+	// If the request is lost, it is sent again at that time.
 	if err := s.put(k, &FeedRecord{Depth: e.Hop, Due: now.Add(First)}); err != nil {
 		return nil, err
 	}
@@ -283,7 +283,8 @@ func (s *Feeds) want(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
 	return h, nil
 }
 
-// count is how many feeds of a host are known that are announced by its own pages, or by others'.
+// count is the number of known feeds of a host that its own pages announce, or those of other
+// hosts.
 func (s *Feeds) count(h *hosts.Host, own bool) (n int, err error) {
 	err = s.each(h, func(_ []byte, _ *FeedRecord, e *crawl.AuxRequest) error {
 		if own == (e.Origin.Host == h.Name) {
@@ -298,7 +299,7 @@ func (s *Feeds) count(h *hosts.Host, own bool) (n int, err error) {
 func (s *Feeds) each(h *hosts.Host, fn func(key []byte, r *FeedRecord, e *crawl.AuxRequest) error) error {
 	b := s.ledger.Tx.Bucket(hosts.BucketFeeds)
 	if b == nil {
-		return nil // a file from before there were any, opened for reading only
+		return nil // a file from a version without this bucket, opened for reading only
 	}
 	c := b.Cursor()
 	prefix := h.ID.Append(nil)
@@ -316,8 +317,8 @@ func (s *Feeds) each(h *hosts.Host, fn func(key []byte, r *FeedRecord, e *crawl.
 	return nil
 }
 
-// dress puts into an errand how its feed was answered last. One that was read under another scope
-// is read anew. One that is not to be read any more is dropped.
+// dress adds the validators of the last response to a request. A feed that was read under another
+// scope is read completely. A request for a feed that is no longer read is dropped.
 func (s *Feeds) dress(h *hosts.Host, now time.Time) func(e *crawl.AuxRequest) (ok bool, err error) {
 	return func(e *crawl.AuxRequest) (bool, error) {
 		r, known, err := s.record(feedKey(h.ID, e))
@@ -334,7 +335,7 @@ func (s *Feeds) dress(h *hosts.Host, now time.Time) func(e *crawl.AuxRequest) (o
 	}
 }
 
-// answer takes in what reading a feed led to.
+// answer applies the result of reading a feed.
 func (s *Feeds) answer(a *crawl.Answer, at, now time.Time) error {
 	h, err := s.ledger.HostNamed(a.Aux.URL.Host())
 	if h == nil || err != nil || a.Feed == nil {
@@ -371,7 +372,7 @@ func (s *Feeds) answer(a *crawl.Answer, at, now time.Time) error {
 	case m.Again && r.Failures < tries:
 		r.Failures++
 		r.Due = now.Add(max(s.polite.RetryIn(h, r.Failures), min(r.Every, mostRest)))
-	default: // it is none, or not for us
+	default: // it is no feed, or not for us
 		r.State, r.Failures, r.Due = "gone", 0, at.Add(Gone)
 		r.ETag, r.LastMod, r.Digest = "", "", 0
 		if m.Status >= 300 && m.Status <= 399 {
@@ -387,7 +388,7 @@ func (s *Feeds) answer(a *crawl.Answer, at, now time.Time) error {
 	return s.hubs.Named(h, a.Aux.URL, r.Depth, m, now)
 }
 
-// Soon has a feed read at the next turn of its host: a hub says that it has changed.
+// Soon makes a feed due at the next visit to its host, because a hub reports that it has changed.
 func (s *Feeds) Soon(h *hosts.Host, feed canon.URL, now time.Time) error {
 	due := map[string]FeedRecord{}
 	err := s.each(h, func(k []byte, r *FeedRecord, e *crawl.AuxRequest) error {
@@ -404,7 +405,7 @@ func (s *Feeds) Soon(h *hosts.Host, feed canon.URL, now time.Time) error {
 	return err
 }
 
-// least is the least time between two fetches of a page.
+// least is the minimum time between two fetches of a page.
 func (s *Feeds) least() time.Duration {
 	if d := s.ledger.Judge.Spec.RecrawlMin; d > 0 {
 		return d
@@ -412,7 +413,7 @@ func (s *Feeds) least() time.Duration {
 	return crawl.DefaultRecrawlMin
 }
 
-// Upkeep makes errands of the feeds that are due.
+// Upkeep adds auxiliary requests for the feeds that are due.
 func (s *Feeds) Upkeep(now time.Time) error {
 	if now.Before(s.next) || s.ledger.Phase.MayWrite() != nil || !s.ledger.Judge.Spec.ReadsFeeds() {
 		return nil
@@ -437,7 +438,7 @@ func (s *Feeds) Upkeep(now time.Time) error {
 	return nil
 }
 
-// offer makes an errand of a feed that was to be read by now.
+// offer adds an auxiliary request for a feed that is due.
 func (s *Feeds) offer(due []byte, now time.Time) error {
 	k := due[8:]
 	r, known, err := s.record(k)
@@ -456,9 +457,9 @@ func (s *Feeds) offer(due []byte, now time.Time) error {
 		return s.put(k, &r)
 	}
 	if r.State == "gone" || !s.reads(h, e.URL) {
-		return s.drop(k, &r) // it may be announced again
+		return s.drop(k, &r) // pages may announce it again
 	}
-	// Should the errand be lost, it is offered again then.
+	// If the request is lost, it is sent again at that time.
 	r.Due = now.Add(max(r.Every, First))
 	if err := s.put(k, &r); err != nil {
 		return err
@@ -471,8 +472,8 @@ func (s *Feeds) offer(due []byte, now time.Time) error {
 	return s.ledger.Put(hosts.BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e), []byte{})
 }
 
-// mirrorChanged forgets the feeds of an origin that has become a mirror: its main host has the
-// same.
+// mirrorChanged removes the feeds of an origin that has become a mirror, because its main host has
+// the same feeds.
 func (s *Feeds) mirrorChanged(h *hosts.Host, i int, _ time.Time) error {
 	o := &h.Origins[i]
 	if !o.Mirror.Mirrored() {
@@ -493,8 +494,8 @@ func (s *Feeds) mirrorChanged(h *hosts.Host, i int, _ time.Time) error {
 	return err
 }
 
-// Info is what `curtsy updates` says of the feeds that an origin's pages announce on its own host;
-// ok is false when there are none. On other hosts they are told of there.
+// Info is what `curtsy updates` prints about the feeds that an origin's pages announce on its own
+// host; ok is false when there are none. Feeds on other hosts are listed there.
 func (s *Feeds) Info(h *hosts.Host, o *hosts.Origin) (info crawl.UpdatesInfo, ok bool) {
 	info = crawl.UpdatesInfo{Site: o.Origin.String(), Source: crawl.SourceFeed.String(), Channel: "poll", State: "asking"}
 	n := 0

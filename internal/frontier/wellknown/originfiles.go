@@ -11,13 +11,14 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// After how long an origin is asked once more.
+// When an origin is asked again.
 const (
-	AskedAgain   = 30 * 24 * time.Hour // at the latest, and for its security.txt at the earliest
+	// At the latest, and for its security.txt also at the earliest
+	AskedAgain   = 30 * 24 * time.Hour
 	AskedSoonest = 24 * time.Hour
 )
 
-// file is one kind of file that origins are asked for.
+// originFile is one kind of file that is requested from origins.
 type originFile struct {
 	features *hosts.Features
 	ledger   *hosts.Ledger
@@ -27,14 +28,14 @@ type originFile struct {
 	path   string
 	wanted func(s *crawl.Spec) bool
 	due    func(o *hosts.Origin) *time.Time
-	known  func(o *hosts.Origin) bool // what came of asking is kept
+	known  func(o *hosts.Origin) bool // a result is stored
 	forget func(o *hosts.Origin)
-	// keep takes in an answer, and says after how long it is asked for again; ok is false for an
-	// answer to something else.
+	// keep stores an answer, and returns after how long the file is requested again; ok is false
+	// for an answer to another request.
 	keep func(o *hosts.Origin, a *crawl.Answer) (again time.Duration, ok bool)
 }
 
-// SecurityTxt asks origins for their security.txt (RFC 9116) while the spec wants that.
+// SecurityTxt requests security.txt (RFC 9116) from origins while the spec wants that.
 func SecurityTxt(f *hosts.Features, l *hosts.Ledger) hosts.Feature {
 	return (&originFile{features: f, ledger: l, kind: crawl.AuxSecurityTxt, path: "/.well-known/security.txt",
 		wanted: func(s *crawl.Spec) bool { return s.SecurityTxt },
@@ -46,7 +47,7 @@ func SecurityTxt(f *hosts.Features, l *hosts.Ledger) hosts.Feature {
 				return 0, false
 			}
 			m := *a.SecurityTxt
-			// They are pieces of the message.
+			// These strings are substrings of the message.
 			m.State, m.Reason = strings.Clone(m.State), strings.Clone(crawl.ShortDetail(m.Reason))
 			m.Contacts = slices.Clone(m.Contacts)
 			for j, c := range m.Contacts {
@@ -59,8 +60,8 @@ func SecurityTxt(f *hosts.Features, l *hosts.Ledger) hosts.Feature {
 	}).feature()
 }
 
-// LLMSTxt asks origins for their /llms.txt (signals.md §6 row 22) while the spec wants that. Its
-// links come before the answer, as those of any page.
+// LLMSTxt requests /llms.txt (signals.md §6 row 22) from origins while the spec wants that. Its
+// links arrive before the answer, like those of a page.
 func LLMSTxt(f *hosts.Features, l *hosts.Ledger) hosts.Feature {
 	return (&originFile{features: f, ledger: l, kind: crawl.AuxLLMSTxt, path: crawl.LLMSTxtPath,
 		wanted: func(s *crawl.Spec) bool { return s.LLMSTxt },
@@ -92,13 +93,13 @@ func (f *originFile) feature() hosts.Feature {
 	}
 }
 
-// url is where an origin has the file; ok is false for one that is forgotten.
+// url is the URL of the file on an origin; ok is false if it is forgotten.
 func (f *originFile) url(o *hosts.Origin) (u canon.URL, ok bool) {
 	u, err := o.Origin.URL(f.path)
 	return u, err == nil && !f.ledger.Judge.Forgotten.Has(u)
 }
 
-// ask asks an origin, unless it was asked lately.
+// ask requests the file from an origin, unless that was done lately.
 func (f *originFile) ask(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	u, ok := f.url(o)
@@ -108,7 +109,7 @@ func (f *originFile) ask(h *hosts.Host, i int, now time.Time) error {
 	return f.features.AddAux(crawl.AuxRequest{Kind: f.kind, URL: u, Origin: o.Origin, ReplyShard: f.ledger.ID}, now)
 }
 
-// answer keeps what came of asking. Applied again it changes nothing.
+// answer stores the result. A second call has no effect.
 func (f *originFile) answer(a *crawl.Answer, at, _ time.Time) error {
 	h, err := f.ledger.HostNamed(a.Aux.Origin.Host)
 	if h == nil || err != nil {
@@ -131,7 +132,7 @@ func (f *originFile) answer(a *crawl.Answer, at, _ time.Time) error {
 	return nil
 }
 
-// mirrorChanged takes the question back when an origin has become a mirror.
+// mirrorChanged drops the request when an origin has become a mirror.
 func (f *originFile) mirrorChanged(h *hosts.Host, i int, now time.Time) error {
 	if o := &h.Origins[i]; o.Mirror.Mirrored() {
 		return f.drop(h, o, now)
@@ -139,8 +140,8 @@ func (f *originFile) mirrorChanged(h *hosts.Host, i int, now time.Time) error {
 	return nil
 }
 
-// respec has all origins asked once that is wanted. What is not wanted any more is not asked, and
-// what was read of a forgotten origin is not kept.
+// respec asks all origins once the spec wants the file. If it does not any more, requests are
+// dropped. Results of forgotten origins are removed.
 func (f *originFile) respec() error {
 	was := f.on
 	if f.on = f.wanted(&f.ledger.Judge.Spec); f.on && !was {
@@ -167,7 +168,7 @@ func (f *originFile) respec() error {
 	return nil
 }
 
-// drop takes back the errand that asks o, if there is one.
+// drop drops the request for o, if there is one.
 func (f *originFile) drop(h *hosts.Host, o *hosts.Origin, now time.Time) error {
 	i := slices.IndexFunc(h.Aux, func(e crawl.AuxRequest) bool { return e.Kind == f.kind && e.Origin == o.Origin })
 	if i < 0 {

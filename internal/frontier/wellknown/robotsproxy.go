@@ -13,29 +13,30 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// Proxy answers the robots.txt errands of one shard.
+// RobotsProxy answers the robots.txt requests of one shard.
 type RobotsProxy struct {
 	features *hosts.Features
 	ledger   *hosts.Ledger
 }
 
-// New returns them for one shard, with the rooms they stand on.
+// NewRobotsProxy returns the Proxy of one shard.
 func NewRobotsProxy(features *hosts.Features, ledger *hosts.Ledger) *RobotsProxy {
 	return &RobotsProxy{features: features, ledger: ledger}
 }
 
-// A robots.txt may redirect to any URL of any host, at no cost to who wrote it. What follows is a
-// request to that host like any other (protocols §1.1): that host's rules and delay hold, and the
-// hops of one domain to one host are counted. A hop to the other host's own /robots.txt needs no
-// request of its own: that file is read for the other host's sake, and its copy answers.
+// A robots.txt may redirect to any URL of any host, at no cost to its author. Following it is a
+// request to that host like any other (protocols §1.1): that host's rules and delay apply, and the
+// requests that one domain causes to one host are limited. A redirect to the other host's own
+// /robots.txt needs no separate request: that file is read for the other host anyway, and its copy
+// is the answer.
 
 const (
-	// MaxProxiedADay is how many hops a day the robots.txt files of one registered domain may have
-	// us make to one other host.
+	// MaxProxiedADay is how many requests a day the robots.txt files of one registered domain may
+	// cause to one other host.
 	MaxProxiedADay = 10
-	// ProxyInline is the size up to which a copy of a robots.txt answers hops by itself. Visits
-	// hand out larger ones, without a request and a few at a time: a thousand copies of 500 KiB at
-	// once would fill the memory.
+	// ProxyInline is the maximum size of a copy of a robots.txt that is sent as an answer directly.
+	// Larger ones are sent by visits, without a request and a few at a time: a thousand copies of
+	// 500 KiB at once would exhaust the memory.
 	ProxyInline = 16 << 10
 )
 
@@ -46,23 +47,23 @@ func (s *RobotsProxy) Feature() hosts.Feature {
 	}}
 }
 
-// noProxied answers e with a robots.txt that cannot be read, though there may be rules in it.
+// noProxied answers e with a robots.txt that cannot be read, so that it may contain rules.
 func noProxied(e *crawl.AuxRequest, why string) crawl.Robots {
 	return crawl.Robots{Origin: e.Origin, State: crawl.RobotsUnreachable, Reason: why}
 }
 
-// storedRobots answers e with what is known of the host it leads to, if that will do.
+// storedRobots answers e with what is known of the host to which it leads, if that suffices.
 func (s *RobotsProxy) storedRobots(h *hosts.Host, o *hosts.Origin, e *crawl.AuxRequest, now time.Time) (f crawl.Robots, ok bool) {
 	state, ask := polite.State(o, now)
 	switch {
 	case !ask.After(now):
-		return f, false // not known, or too old
+		return f, false // unknown, or too old
 	case state == crawl.RobotsUnreachable:
 		return noProxied(e, "robots.txt of "+o.Origin.String()+" cannot be fetched now"), true
 	case hosts.ProxiesRobots(e):
 		return s.copyForProxy(h, o, e, now)
 	case state == crawl.RobotsPending:
-		// Not waited for: the other host may be waiting for e itself.
+		// We do not wait for it, because the other host may be waiting for e itself.
 		return noProxied(e, "robots.txt of "+o.Origin.String()+" has moved to another host"), true
 	case polite.SlowOrigin(h) != nil:
 		return noProxied(e, "the delay that "+polite.SlowOrigin(h).Origin.String()+" asks for is longer than the limit"), true
@@ -70,7 +71,8 @@ func (s *RobotsProxy) storedRobots(h *hosts.Host, o *hosts.Origin, e *crawl.AuxR
 	return f, false
 }
 
-// copyForProxy answers a hop to an origin's robots.txt from the copy of it, unless that is large.
+// copyForProxy answers a request for an origin's robots.txt with the stored copy, unless that is
+// large.
 func (s *RobotsProxy) copyForProxy(h *hosts.Host, o *hosts.Origin, e *crawl.AuxRequest, now time.Time) (f crawl.Robots, ok bool) {
 	state, ask := polite.State(o, now)
 	f = crawl.Robots{Origin: e.Origin, State: state, Status: o.Status, Redirects: e.Hop, Fresh: ask.Sub(now)}
@@ -94,7 +96,7 @@ func (s *RobotsProxy) copyForProxy(h *hosts.Host, o *hosts.Origin, e *crawl.AuxR
 	return f, true
 }
 
-// now answers a hop to another host without a request, if that is possible.
+// now answers a redirect to another host without a request, if that is possible.
 func (s *RobotsProxy) now(e *crawl.AuxRequest, now time.Time) (done bool, err error) {
 	if !hosts.ForeignRobots(e) {
 		return false, nil
@@ -111,8 +113,8 @@ func (s *RobotsProxy) now(e *crawl.AuxRequest, now time.Time) (done bool, err er
 	return false, nil
 }
 
-// wantProxied has a hop wait for a visit to the host it leads to, unless that host's part is known,
-// or one hop too many.
+// wantProxied makes a request wait for a visit to its host, unless the answer is known or the limit
+// is exceeded.
 func (s *RobotsProxy) wantProxied(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
 	if done, err := s.now(e, now); done || err != nil {
 		return nil, err
@@ -127,7 +129,8 @@ func (s *RobotsProxy) wantProxied(e *crawl.AuxRequest, now time.Time) (*hosts.Ho
 	return h, nil
 }
 
-// proxyFrom is when a hop may be made: one to a host's own robots.txt at once.
+// proxyFrom is the earliest time at which a request may be sent: at once for a host's own
+// robots.txt.
 func proxyFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) (t time.Time) {
 	if !hosts.ForeignRobots(e) || hosts.ProxiesRobots(e) {
 		return t
@@ -135,7 +138,7 @@ func proxyFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) (t time.Time) 
 	return polite.PageFrom(h, e, now)
 }
 
-// admitProxied reports whether a hop may wait for a visit to h. If not, it has been answered.
+// admitProxied reports whether a request may wait for a visit to h. If not, it was answered.
 func (s *RobotsProxy) admitProxied(h *hosts.Host, e *crawl.AuxRequest, now time.Time) (ok bool, err error) {
 	if len(h.Aux) >= hosts.MaxAux {
 		return false, s.features.Reply(e, crawl.Answer{Robots: noProxied(e, "too many auxiliary requests for "+string(h.Name))})
@@ -159,8 +162,7 @@ func (s *RobotsProxy) admitProxied(h *hosts.Host, e *crawl.AuxRequest, now time.
 	}})
 }
 
-// answerProxied takes in what another host answered for an origin's robots.txt, if that is still
-// awaited.
+// answerProxied applies another host's answer for an origin's robots.txt, if it is still awaited.
 func (s *RobotsProxy) answerProxied(a *crawl.Answer, at, now time.Time) error {
 	h, err := s.ledger.HostNamed(a.Aux.Origin.Host)
 	if h == nil || err != nil {
@@ -172,7 +174,7 @@ func (s *RobotsProxy) answerProxied(a *crawl.Answer, at, now time.Time) error {
 			f := a.Robots
 			f.Origin = o.Origin
 			if overProxies(&f) && (o.Copy == crawl.RobotsParsed || o.History.Failures > 0) {
-				// There were rules, or there may be: our own count opens nothing.
+				// There were rules, or there may be. Our own limit must not permit everything.
 				f.State = crawl.RobotsUnreachable
 			}
 			return s.ledger.ReadRobots(&f, crawl.VisitID{}, at, now)
@@ -181,11 +183,11 @@ func (s *RobotsProxy) answerProxied(a *crawl.Answer, at, now time.Time) error {
 	return nil
 }
 
-// overProxies reports that a hop was not made for want of room in the day's count.
+// overProxies reports that a request was not sent because of the daily limit.
 func overProxies(f *crawl.Robots) bool { return f.State == crawl.RobotsUnavailable && f.Status == 0 }
 
-// countProxied counts a hop from a domain to h, and returns how many there were on this day. Older
-// days are dropped.
+// countProxied counts a request that a domain causes to h, and returns the number on this day.
+// Older days are deleted.
 func (s *RobotsProxy) countProxied(h *hosts.Host, domain string, now time.Time) (n uint64, err error) {
 	b := s.ledger.Tx.Bucket(hosts.BucketRobotsProxy)
 	prefix := h.ID.Append(nil)
@@ -211,8 +213,7 @@ func (s *RobotsProxy) countProxied(h *hosts.Host, domain string, now time.Time) 
 	return n, s.ledger.Put(hosts.BucketRobotsProxy, key, binary.AppendUvarint(nil, n))
 }
 
-// Answer answers the hops that wait for what an origin's robots.txt says, now that it was asked
-// for.
+// Answer answers the requests that wait for an origin's robots.txt, after it was requested.
 func (s *RobotsProxy) Answer(h *hosts.Host, i int, now time.Time) error {
 	if len(h.Aux) == 0 {
 		return nil

@@ -10,15 +10,16 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Sitemaps are read while few URLs of their host wait: those that fetching takes fewWaitSpan for,
-// within bounds. One sitemap may name 50,000, so at most that many more are queued.
+// Sitemaps are read while few URLs of their host are queued: as many as can be fetched in
+// fewWaitSpan, within limits. One sitemap may name 50,000 URLs, so at most that many more are
+// queued.
 const (
 	fewWaitSpan  = time.Hour
 	fewWaitLeast = 1000
 	fewWaitMost  = 10_000
 )
 
-// FewWait is how many queued URLs of h are so many that its next sitemap is not read.
+// FewWait is the number of queued URLs of h at which its next sitemap is not read.
 func (s *Sitemaps) FewWait(h *hosts.Host) int64 {
 	d := s.polite.DelayOf(h).D
 	if d <= 0 {
@@ -27,9 +28,9 @@ func (s *Sitemaps) FewWait(h *hosts.Host) int64 {
 	return min(max(int64(fewWaitSpan/d), fewWaitLeast), fewWaitMost)
 }
 
-// sitemapFrom is when a sitemap may be read: its own host's once few URLs wait, that of another
-// once what the last of those named can have been fetched. A host is looked at anew whenever a
-// visit to it ends.
+// sitemapFrom is the earliest time at which a sitemap may be read. A sitemap that its own host
+// names waits until few URLs are queued, one that another host names waits until the URLs of the
+// last such sitemap can have been fetched. A host is checked again whenever a visit to it ends.
 func (s *Sitemaps) sitemapFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time) time.Time {
 	t := polite.PageFrom(h, e, now)
 	switch {
@@ -41,27 +42,27 @@ func (s *Sitemaps) sitemapFrom(h *hosts.Host, e *crawl.AuxRequest, now time.Time
 	return t
 }
 
-// foreignFrom is when h may be asked for the next sitemap that another host vouches for. It goes by
-// the delay as it is now: an answer may be taken in before the visit that it is of tells that its
-// host has a private address, and then the delay of a public one would be far too long.
+// foreignFrom is the earliest time at which h may be asked for the next sitemap that another host
+// names. It uses the current delay: an answer may be applied before its visit reports that the host
+// has a private address, and the delay of a public host would then be far too long.
 func (s *Sitemaps) foreignFrom(h *hosts.Host) (t time.Time) {
-	if h.ForeignRead.IsZero() || s.ledger.Judge.Spec.PlanOnly { // nothing of it is fetched
+	if h.ForeignRead.IsZero() || s.ledger.Judge.Spec.PlanOnly { // no URL of it is fetched
 		return t
 	}
 	return h.ForeignRead.Add(s.fetchSpan(h, h.ForeignEntries))
 }
 
-// fetchSpan is how long the entries of a sitemap take to be fetched, as far as they are waited for.
+// fetchSpan is how long fetching the entries of a sitemap takes, up to a limit.
 func (s *Sitemaps) fetchSpan(h *hosts.Host, entries int) time.Duration {
 	return min(time.Duration(entries)*s.polite.DelayOf(h).D, sitemapRest)
 }
 
-// dressSitemaps puts into errands how their sitemaps were answered last. A sitemap that was read
-// under another scope is read anew, and so is an index, which may be the same as ever while the
-// sitemaps it names are not. A visit reads so many as name few URLs. How many one names that was
-// never read nobody knows: it is the only one.
+// dressSitemaps adds the validators of the last response to requests. A sitemap that was read under
+// another scope is read completely. So is an index, which may be unchanged although its sitemaps
+// have changed. A visit reads as many sitemaps as name few URLs. The number of URLs in a sitemap
+// that was never read is unknown, so it is the only one of its visit.
 func (s *Sitemaps) dressSitemaps(h *hosts.Host, _ time.Time) func(e *crawl.AuxRequest) (ok bool, err error) {
-	sitemaps, room := 0, h.Few-h.Queued
+	sitemaps, capacity := 0, h.Few-h.Queued
 	return func(e *crawl.AuxRequest) (bool, error) {
 		r, known, err := s.sitemapRecord(SitemapKey(h.ID, e))
 		if err != nil {
@@ -71,10 +72,10 @@ func (s *Sitemaps) dressSitemaps(h *hosts.Host, _ time.Time) func(e *crawl.AuxRe
 		if r.Read.IsZero() || r.Form == formIndex || e.Origin.Host != h.Name {
 			entries = fewWaitMost
 		}
-		if sitemaps++; sitemaps > 1 && entries > room {
+		if sitemaps++; sitemaps > 1 && entries > capacity {
 			return false, nil
 		}
-		room -= entries
+		capacity -= entries
 		if known && r.Form != formIndex && r.Scope == s.ledger.Judge.Spec.ScopeHash() {
 			e.ETag, e.LastModified = r.ETag, r.LastMod
 		}
@@ -82,15 +83,14 @@ func (s *Sitemaps) dressSitemaps(h *hosts.Host, _ time.Time) func(e *crawl.AuxRe
 	}
 }
 
-// vouchable reports whether a robots.txt of a host, or a sitemap it vouches for, may have the
-// sitemap u asked for: on its own host, on those of its registered domain, and in scope. Others
-// have no part in the crawl.
+// vouchable reports whether a host may cause the sitemap u to be read, by its robots.txt or by a
+// sitemap that this names: on its own host, on hosts of its registered domain, and in scope. Other
+// sitemaps do not belong to the crawl.
 func (s *Sitemaps) vouchable(u canon.URL, by canon.Host) bool {
 	return u.Host() == by || s.ledger.Judge.Scope.Decide(u).In || u.Host().Registered() == by.Registered()
 }
 
-// admitSitemap reports whether a sitemap that was named is to be read. Its host is bounded as that
-// of a link is.
+// admitSitemap reports whether a named sitemap is to be read. New hosts are limited as for links.
 func (s *Sitemaps) admitSitemap(e *crawl.AuxRequest) (bool, error) {
 	if e.Origin.Host == e.URL.Host() {
 		return true, nil

@@ -11,9 +11,9 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// Sitemaps that are to be read wait on disk; a few of each host are errands at a time. Those that
-// could not be had wait in memory for their next try. Which origins are to be asked after theirs
-// again follows from the spec, and with re-crawl from the time.
+// Sitemaps that are to be read wait on disk; a few of each host are auxiliary requests at a time.
+// Those that could not be fetched wait in memory for the next attempt. The spec determines which
+// origins are asked for their sitemaps again, and with re-crawl the time does.
 
 func (s *Sitemaps) queueSitemap(h *hosts.Host, key []byte) error {
 	if err := s.ledger.Put(hosts.BucketSitequeue, key, []byte{}); err != nil {
@@ -24,8 +24,8 @@ func (s *Sitemaps) queueSitemap(h *hosts.Host, key []byte) error {
 	return s.topUpSitemaps(h)
 }
 
-// topUpSitemaps makes errands of the first sitemaps that wait on disk, as long as there are few of
-// them.
+// topUpSitemaps makes auxiliary requests of the first sitemaps that wait on disk, while there are
+// few of them.
 func (s *Sitemaps) topUpSitemaps(h *hosts.Host) error {
 	if !s.ledger.Judge.ReadsSitemaps() {
 		return nil
@@ -56,13 +56,13 @@ func (s *Sitemaps) topUpSitemaps(h *hosts.Host) error {
 	return nil
 }
 
-// load restores what waits after the file was opened, or after sitemaps are wanted again.
+// load restores the waiting sitemaps after the file was opened, or when sitemaps are wanted again.
 func (s *Sitemaps) load(time.Time) error {
 	s.Retries = nil
 	if !s.ledger.Judge.ReadsSitemaps() {
 		return nil
 	}
-	for _, h := range s.ledger.Hosts { // sleepers have none
+	for _, h := range s.ledger.Hosts { // evicted hosts have none
 		if h.SitemapsDue > 0 {
 			if err := s.topUpSitemaps(h); err != nil {
 				return err
@@ -81,13 +81,13 @@ func (s *Sitemaps) load(time.Time) error {
 	})
 }
 
-// SitemapRetryAt is a sitemap that could not be had and is asked for once more.
+// SitemapRetryAt is a sitemap that could not be fetched and is requested again.
 type SitemapRetryAt struct {
 	Key []byte
 	at  time.Time
 }
 
-// retrySitemaps queues those whose time has come.
+// retrySitemaps queues those that are due.
 func (s *Sitemaps) retrySitemaps(now time.Time) error {
 	var failed error
 	s.Retries = slices.DeleteFunc(s.Retries, func(r SitemapRetryAt) bool {
@@ -108,7 +108,7 @@ func (s *Sitemaps) retrySitemaps(now time.Time) error {
 	return failed
 }
 
-// DueBy is how many sitemaps are asked for once more by then.
+// DueBy is the number of sitemaps that are requested again by then.
 func (s *Sitemaps) DueBy(t time.Time) (n int64) {
 	for _, r := range s.Retries {
 		if !r.at.After(t) {
@@ -118,7 +118,7 @@ func (s *Sitemaps) DueBy(t time.Time) (n int64) {
 	return n
 }
 
-// dropSitemap takes a sitemap that was answered out of the queue.
+// dropSitemap removes a sitemap that was answered from the queue.
 func (s *Sitemaps) dropSitemap(h *hosts.Host, e *crawl.AuxRequest, _ time.Time) error {
 	key := SitemapKey(h.ID, e)
 	queue := s.ledger.Tx.Bucket(hosts.BucketSitequeue)
@@ -126,7 +126,7 @@ func (s *Sitemaps) dropSitemap(h *hosts.Host, e *crawl.AuxRequest, _ time.Time) 
 		return nil
 	}
 	r, _, err := s.sitemapRecord(key)
-	if err != nil || e.Hop > r.Hop { // found nearer meanwhile: it is read once more
+	if err != nil || e.Hop > r.Hop { // found at a smaller depth meanwhile: it is read again
 		return err
 	}
 	if err := s.ledger.Drop(hosts.BucketSitequeue, key); err != nil {
@@ -140,8 +140,8 @@ func (s *Sitemaps) dropSitemap(h *hosts.Host, e *crawl.AuxRequest, _ time.Time) 
 	return s.topUpSitemaps(h)
 }
 
-// sitemapsMirrorChanged drops what is queued of the sitemaps of an origin that has become a mirror.
-// One that is no mirror any more is to be asked for them anew.
+// sitemapsMirrorChanged removes queued sitemaps of an origin that has become a mirror. An origin
+// that has ceased to be one is asked for its sitemaps again.
 func (s *Sitemaps) sitemapsMirrorChanged(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if !o.Mirror.Mirrored() {
@@ -170,8 +170,8 @@ func (s *Sitemaps) sitemapsMirrorChanged(h *hosts.Host, i int, now time.Time) er
 	return s.topUpSitemaps(h)
 }
 
-// begin has all origins asked after their sitemaps if the spec has changed in what says
-// which are read, and lets all be when none are any more.
+// begin asks all origins for their sitemaps if a setting has changed that determines which are
+// read. It drops the requests when no sitemaps are read any more.
 func (s *Sitemaps) begin() error {
 	text := s.ledger.Judge.SitemapText()
 	if s.ledger.Meta.Sitemaps == text {
@@ -192,9 +192,8 @@ func (s *Sitemaps) begin() error {
 	return nil
 }
 
-// Upkeep queues sitemaps that are to be tried once more, and those that are to be read again: with
-// re-crawl after a day, with rounds in each. What a site says of its pages is to be known also
-// while none of them is due.
+// Upkeep queues sitemaps that are to be retried, and those that are to be read again: with re-crawl
+// after a day, with rounds in each round. Sitemaps are read even while no page of the site is due.
 func (s *Sitemaps) Upkeep(now time.Time) error {
 	if s.ledger.Phase.MayWrite() != nil || !s.ledger.Judge.ReadsSitemaps() {
 		return nil
@@ -212,10 +211,10 @@ func (s *Sitemaps) Upkeep(now time.Time) error {
 	return s.retrySitemaps(now)
 }
 
-// sitemapsLook is how often hosts are looked through for those that are to be asked again.
+// sitemapsLook is the interval at which hosts are searched for those that are to be asked again.
 const sitemapsLook = 10 * time.Minute
 
-// lookEvery is that, or less where rounds are short.
+// lookEvery is that interval, or less if rounds are short.
 func (s *Sitemaps) lookEvery() time.Duration {
 	if every := s.ledger.Judge.Spec.Every; every > 0 {
 		return min(sitemapsLook, every/16)

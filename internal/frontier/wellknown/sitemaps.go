@@ -18,42 +18,43 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// Sitemaps are those of one shard.
+// Sitemaps are the sitemaps of one shard.
 type Sitemaps struct {
 	features *hosts.Features
 	ledger   *hosts.Ledger
 	polite   *polite.Polite
 	urls     *urls.URLs
 
-	// Sitemaps.
 	Retries  []SitemapRetryAt
-	askedAll time.Time // when hosts were looked through for those
+	askedAll time.Time // when hosts were last searched for those that are to be asked again
 }
 
-// New returns them for one shard, with the rooms they stand on.
+// NewSitemaps returns the Sitemaps of one shard.
 func NewSitemaps(features *hosts.Features, ledger *hosts.Ledger, polite *polite.Polite, urls *urls.URLs) *Sitemaps {
 	return &Sitemaps{features: features, ledger: ledger, polite: polite, urls: urls}
 }
 
-// A sitemap is read under a visit to its own host, as an errand of the origin whose robots.txt
-// vouches for it. Its entries come back as links, to whatever shards they belong to; here is kept
-// what reading it led to, and when it is due again. A sitemap index may name tens of thousands:
-// they wait on disk, and a few at a time are errands.
+// A sitemap is read in a visit to its own host, as an auxiliary request of the origin whose
+// robots.txt names it. Its entries become links of whatever shards they belong to. The record here
+// has the result of reading it, and when it is due again. A sitemap index may name tens of
+// thousands of sitemaps; they wait on disk, and a few at a time are auxiliary requests.
 
 const (
-	MaxOwnSitemaps   = 1000   // of its own host that one robots.txt names
-	MaxOtherSitemaps = 100    // of other hosts: naming them costs its owner nothing
-	MaxHostSitemaps  = 50_000 // kept of one host
-	// MaxForeignSitemaps of those are vouched for by other hosts: that costs their owners nothing.
+	MaxOwnSitemaps   = 1000   // sitemaps of its own host that one robots.txt may name
+	MaxOtherSitemaps = 100    // of other hosts, because naming them costs nothing
+	MaxHostSitemaps  = 50_000 // stored for one host
+	// MaxForeignSitemaps is how many of those other hosts may name, because it costs their owners
+	// nothing.
 	MaxForeignSitemaps = 1000
-	SitemapAux         = 64 // of one host that are errands at a time
-	// How long an origin is not asked after its sitemaps: its robots.txt is read anew every 24.
+	SitemapAux         = 64 // of one host that are auxiliary requests at a time
+	// The interval at which an origin is asked for its sitemaps. Its robots.txt is read again every
+	// 24 hours.
 	sitemapsFresh = 23 * time.Hour
-	sitemapRest   = 12 * time.Hour // how long one that was read is let be, whoever names it
+	sitemapRest   = 12 * time.Hour // how long a sitemap is not read again, whoever names it
 	sitemapTries  = 3
-	// MaxSitemapInfos bounds the sitemaps that are told of a host.
+	// MaxSitemapInfos limits the sitemaps that are listed for a host.
 	MaxSitemapInfos = 100
-	SitemapIndexes  = 2 // an index may lead to an index, which leads to sitemaps
+	SitemapIndexes  = 2 // an index may lead to another index, which leads to sitemaps
 	formIndex       = "index"
 )
 
@@ -72,7 +73,7 @@ func (s *Sitemaps) SitemapsFeature() hosts.Feature {
 	}
 }
 
-// sitemap is the record of one sitemap as vouched for by one origin.
+// sitemap is the record of one sitemap as named by one origin.
 type sitemap struct {
 	Hop      int       `json:"hop,omitempty"`
 	Status   int       `json:"status,omitempty"`
@@ -82,25 +83,25 @@ type sitemap struct {
 	ETag     string    `json:"etag,omitempty"`
 	LastMod  string    `json:"last_modified,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
-	Failures int       `json:"failures,omitempty"` // in a row, to have it at all
+	Failures int       `json:"failures,omitempty"` // failures in a row
 	Read     time.Time `json:"read,omitzero"`
-	// Not asked for before; when Failures > 0, asked for then.
+	// No request before this time; if Failures > 0, the time of the next attempt.
 	Due time.Time `json:"due,omitzero"`
-	// What its entries were judged by: crawl.Spec.ScopeHash.
+	// The crawl.Spec.ScopeHash by which its entries were accepted.
 	Scope    uint64 `json:"scope,omitempty"`
-	Requests int64  `json:"requests,omitempty"` // for it, so far
+	Requests int64  `json:"requests,omitempty"` // number of requests so far
 }
 
 func (r *sitemap) Times(see times.See) { see(&r.Due, times.Waits) }
 
-// Key is a sitemap's key in both buckets: host id, URL, and behind a zero byte the
-// origin that vouches.
+// SitemapKey is a sitemap's key in both buckets: host id, URL, a zero byte, and the origin that
+// names it.
 func SitemapKey(id hosts.HostID, e *crawl.AuxRequest) []byte {
 	k := append(id.Append(nil), e.URL...)
 	return append(append(k, 0), e.Origin.String()...)
 }
 
-// sitemapRequest is the errand with that key and record.
+// sitemapRequest is the auxiliary request with that key and record.
 func (s *Sitemaps) sitemapRequest(key []byte, r *sitemap) (e crawl.AuxRequest, ok bool) {
 	u, origin, ok := bytes.Cut(key[4:], []byte{0})
 	if !ok {
@@ -130,22 +131,23 @@ func (s *Sitemaps) putSitemap(key []byte, r *sitemap) error {
 	return s.ledger.Put(hosts.BucketSitemaps, key, v)
 }
 
-// readsSitemap reports whether the sitemap u on h is read: those of mirrors and of what
-// was forgotten are not.
+// readsSitemap reports whether the sitemap u on h is read. Sitemaps of mirrors and forgotten ones
+// are not.
 func (s *Sitemaps) readsSitemap(h *hosts.Host, u canon.URL) bool {
 	i, known := h.OriginIndex(u.Origin())
 	return s.ledger.Judge.ReadsSitemaps() && !s.ledger.Judge.Forgotten.Has(u) && !(known && h.Origins[i].Mirror.Mirrored())
 }
 
-// ask asks for the sitemaps that an origin's robots.txt names, or for the one at the conventional
-// place, unless the same file had that done lately. Whoever has read one lately does nothing.
+// ask requests the sitemaps that an origin's robots.txt names, or /sitemap.xml if it names none,
+// unless this was done lately for the same robots.txt. The shards of the sitemaps ignore requests
+// for sitemaps that were read lately.
 func (s *Sitemaps) ask(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if !s.ledger.Judge.ReadsSitemaps() || h.Queued == 0 && h.Stored == 0 {
 		return nil
 	}
-	says := binary.BigEndian.AppendUint64(slices.Clone(o.Digest[:min(len(o.Digest), 8)]), s.ledger.Judge.Spec.ScopeHash())
-	if now.Before(s.freshUntil(o)) && bytes.Equal(says, o.SitemapsOf) {
+	hash := binary.BigEndian.AppendUint64(slices.Clone(o.Digest[:min(len(o.Digest), 8)]), s.ledger.Judge.Spec.ScopeHash())
+	if now.Before(s.freshUntil(o)) && bytes.Equal(hash, o.SitemapsOf) {
 		return nil
 	}
 	base, err := o.Origin.URL("/robots.txt")
@@ -156,7 +158,7 @@ func (s *Sitemaps) ask(h *hosts.Host, i int, now time.Time) error {
 	if o.Copy == crawl.RobotsParsed {
 		urls = robots.Parse(hosts.RobotsCopy(s.ledger.Tx, h.ID, o.Origin)).SitemapURLs(string(base))
 	}
-	o.SitemapsAsked, o.SitemapsOf = now, says
+	o.SitemapsAsked, o.SitemapsOf = now, hash
 	s.ledger.MarkDirty(h)
 	if len(urls) == 0 {
 		urls = []string{o.Origin.String() + "/sitemap.xml"}
@@ -168,14 +170,14 @@ func (s *Sitemaps) ask(h *hosts.Host, i int, now time.Time) error {
 		if err != nil {
 			continue
 		}
-		room := &other
+		left := &other
 		if u.Host() == h.Name {
-			room = &own
+			left = &own
 		} else if !s.vouchable(u, o.Origin.Host) {
 			outside++
 			continue
 		}
-		if *room--; *room < 0 {
+		if *left--; *left < 0 {
 			outside++
 			continue
 		}
@@ -185,9 +187,9 @@ func (s *Sitemaps) ask(h *hosts.Host, i int, now time.Time) error {
 	if outside > 0 {
 		s.ledger.Log.Info("sitemaps are not read: they are too many, or on hosts out of scope in another domain", "origin", o.Origin.String(), "sitemaps", outside)
 	}
-	// In order: what is sent must not depend on a map's.
+	// In order, so that the messages do not depend on the order of a map.
 	for to := range s.ledger.Judge.Spec.Shards {
-		// Whatever their length, a message has room for so many.
+		// This many fit into a message, whatever their length is.
 		for part := range slices.Chunk(byShard[to], 64) {
 			if err := s.ledger.Send(to, &crawl.Event{Aux: part}); err != nil {
 				return err
@@ -197,8 +199,8 @@ func (s *Sitemaps) ask(h *hosts.Host, i int, now time.Time) error {
 	return nil
 }
 
-// wantSitemap notes a sitemap among those that wait on disk. Some of them are made
-// errands (topUpSitemaps).
+// wantSitemap adds a sitemap to those that wait on disk. topUpSitemaps makes auxiliary requests of
+// some of them.
 func (s *Sitemaps) wantSitemap(e *crawl.AuxRequest, now time.Time) (*hosts.Host, error) {
 	if ok, err := s.admitSitemap(e); !ok || err != nil {
 		return nil, err
@@ -210,8 +212,8 @@ func (s *Sitemaps) wantSitemap(e *crawl.AuxRequest, now time.Time) (*hosts.Host,
 	return nil, s.addSitemap(h, *e, now)
 }
 
-// addSitemap notes that a sitemap is to be read, unless it was lately, or its host has too many.
-// Asked twice, it is done once.
+// addSitemap queues a sitemap, unless it was read lately or its host has too many. A second call
+// has no effect.
 func (s *Sitemaps) addSitemap(h *hosts.Host, e crawl.AuxRequest, now time.Time) error {
 	if e.Hop > SitemapIndexes || !s.readsSitemap(h, e.URL) {
 		return nil
@@ -224,7 +226,7 @@ func (s *Sitemaps) addSitemap(h *hosts.Host, e crawl.AuxRequest, now time.Time) 
 	queued := s.ledger.Tx.Bucket(hosts.BucketSitequeue).Get(key) != nil
 	switch {
 	case known && e.Hop < r.Hop:
-		// Fewer indexes lead to it than was thought, so it may lead to more.
+		// Fewer indexes lead to it than was known, so it may lead to more.
 		for i := range h.Aux {
 			if x := &h.Aux[i]; x.Kind == e.Kind && x.URL == e.URL && x.Origin == e.Origin {
 				x.Hop = e.Hop
@@ -257,7 +259,7 @@ func (s *Sitemaps) addSitemap(h *hosts.Host, e crawl.AuxRequest, now time.Time) 
 	return s.queueSitemap(h, key)
 }
 
-// freshUntil is until when an origin is not asked after its sitemaps: with rounds, once in each.
+// freshUntil is until when an origin is not asked for its sitemaps: with rounds, once in each.
 func (s *Sitemaps) freshUntil(o *hosts.Origin) time.Time {
 	if s.ledger.Judge.Spec.Every > 0 && !o.SitemapsAsked.IsZero() {
 		return s.ledger.SitemapsNext(o)
@@ -265,17 +267,17 @@ func (s *Sitemaps) freshUntil(o *hosts.Origin) time.Time {
 	return o.SitemapsAsked.Add(sitemapsFresh)
 }
 
-// restUntil is until when a sitemap that was read is let be: no longer than to the next round.
+// restUntil is until when a sitemap that was read is not read again: at most to the next round.
 func (s *Sitemaps) restUntil(at time.Time) time.Time {
-	rest := at.Add(sitemapRest)
-	if next, rounds := s.ledger.Judge.Spec.NextRound(at); rounds && next.Before(rest) {
+	until := at.Add(sitemapRest)
+	if next, rounds := s.ledger.Judge.Spec.NextRound(at); rounds && next.Before(until) {
 		return next
 	}
-	return rest
+	return until
 }
 
-// answer takes in what reading a sitemap led to. Applied again it changes nothing but when
-// the sitemap is due.
+// answer applies the result of reading a sitemap. A second call only changes when the sitemap is
+// due.
 func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 	h, err := s.ledger.HostNamed(a.Aux.URL.Host())
 	if h == nil || err != nil {
@@ -308,7 +310,7 @@ func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 		} else {
 			r.Due = s.restUntil(now)
 		}
-	default: // there is none, or it is none, or it is not for us
+	default: // there is none, it is no sitemap, or it is not for us
 		r.Failures, r.Due = 0, s.restUntil(at)
 		r.Form, r.Entries, r.Skipped, r.ETag, r.LastMod = "", 0, 0, "", ""
 	}
@@ -322,7 +324,7 @@ func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 func (s *Sitemaps) Infos(h *hosts.Host, n int) []crawl.SitemapInfo {
 	all := []crawl.SitemapInfo{}
 	if s.ledger.Tx.Bucket(hosts.BucketSitemaps) == nil {
-		return all // a file from before there were any, opened for reading only
+		return all // a file from a version without this bucket, opened for reading only
 	}
 	c := s.ledger.Tx.Bucket(hosts.BucketSitemaps).Cursor()
 	prefix := h.ID.Append(nil)
