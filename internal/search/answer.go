@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/query"
 )
 
-// Shards are all shards of a crawl. Where some do not answer, their methods return what the others
-// said, with an error.
+// Shards are all shards of a crawl. If some do not answer, their methods return the results of the
+// others, with an error.
 type Shards interface {
 	Terms(ctx context.Context, p *Plan) ([]Terms, error)
 	Similar(ctx context.Context, words []string) ([]Similar, error)
@@ -19,10 +19,10 @@ type Shards interface {
 	Show(ctx context.Context, p *Plan, urls []string) ([]crawl.Hit, error)
 }
 
-// Step is what of a search is asked of a shard.
+// Step is a step of a search that is sent to the shards.
 type Step string
 
-// The steps, in order: the methods of Index that answer them.
+// The steps, in order, with the names of the methods of Index that answer them.
 const (
 	StepTerms   Step = "terms"
 	StepSimilar Step = "similar"
@@ -32,16 +32,16 @@ const (
 
 const (
 	defaultLimit = 10
-	// MaxHits bounds Offset and Limit of a request together.
+	// MaxHits limits the sum of Offset and Limit of a request.
 	MaxHits = 1000
-	// maxFacet is how many values of a facet an answer has.
+	// maxFacet is the maximum number of values of a facet in an answer.
 	maxFacet = 20
 )
 
-// Run answers a request. All is decided over all shards: how many pages have a word, how far the
-// query is loosened, and the order of the hits. So the answer does not depend on how pages are
-// spread over shards. When shards do not answer, the error says so, and the answer is what the
-// others have. No text is an error; a query without words and filters finds nothing.
+// Run answers a request. All decisions are made over all shards: how many pages have a word, how
+// far the query is loosened, and the order of the hits. So the answer does not depend on how pages
+// are distributed over shards. When shards do not answer, the error says so, and the answer has the
+// results of the others. No text causes an error; a query without words and filters finds nothing.
 func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer crawl.SearchAnswer, err error) {
 	answer = crawl.SearchAnswer{Hits: []crawl.Hit{}}
 	if r.Limit <= 0 {
@@ -91,7 +91,7 @@ func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer craw
 	answer.Total = total(ranked)
 	answer.Facets = addFacets(ranked)
 	hits, all := put(ranked, p.Need)
-	if all { // none is left out: other addresses of one page are known to be one
+	if all { // no hit is left out: several addresses of one page count once
 		answer.Total = int64(len(hits))
 	}
 	hits = hits[min(r.Offset, len(hits)):]
@@ -106,7 +106,8 @@ func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer craw
 	return answer, cmp.Or(partly, e)
 }
 
-// empty reports whether nothing is asked for: no word that pages could have, and no filter.
+// empty reports whether the query asks for nothing: it has no word that pages could have, and no
+// filter.
 func (p *Plan) empty(q query.Query) bool {
 	q.Groups = nil
 	return len(p.Clauses) == 0 && q.Empty()
@@ -119,7 +120,7 @@ func total(all []Ranked) (n int64) {
 	return n
 }
 
-// whole is how many pages have all of the words.
+// whole is how many pages have all words.
 func whole(all []Ranked) (n int64) {
 	for _, r := range all {
 		n += r.Whole
@@ -127,11 +128,11 @@ func whole(all []Ranked) (n int64) {
 	return n
 }
 
-// fewHits is how many pages are too few to leave it at that, when the query can be loosened.
+// fewHits is the number of pages below which the query is loosened, if it can be.
 const fewHits = 3
 
-// enough is how many of the clauses that carry weight pages must have: as many as were planned,
-// unless no page has them; of three or more one less, when few pages do.
+// enough is how many of the clauses with weight pages must have: as many as planned, or the maximum
+// that any page has if none has as many. If few pages have three or more, one less is enough.
 func (p *Plan) enough(ranked []Ranked) int {
 	most, all := 0, total(ranked)
 	for _, r := range ranked {
@@ -146,8 +147,8 @@ func (p *Plan) enough(ranked []Ranked) int {
 	return p.Need
 }
 
-// put makes one list of what the shards found, best first, each page once. all reports whether
-// those are all pages that match.
+// put merges the results of the shards into one list, best first, each page once. all reports
+// whether these are all pages that match.
 func put(ranked []Ranked, need int) (hits []crawl.Hit, all bool) {
 	var first []float64
 	var found []Ranking
@@ -157,8 +158,8 @@ func put(ranked []Ranked, need int) (hits []crawl.Hit, all bool) {
 		found = append(found, r.Hits...)
 		count += r.Count
 	}
-	// Only those that would come to the second stage if there were one shard: what stands behind
-	// them may not come before them because it had less to compete with.
+	// Only the hits that would reach the second stage if there were one shard. Others must not be
+	// ranked higher because they had fewer competitors.
 	slices.SortFunc(first, func(a, b float64) int { return cmp.Compare(b, a) })
 	least := 0.0
 	if len(first) > maxCandidates {
@@ -177,7 +178,7 @@ func put(ranked []Ranked, need int) (hits []crawl.Hit, all bool) {
 	return collapse(hits), all
 }
 
-// addFacets adds up what the shards counted.
+// addFacets adds up the counts of the shards.
 func addFacets(ranked []Ranked) map[string][]crawl.FacetValue {
 	sums := map[string]Facet{}
 	for _, r := range ranked {
@@ -203,11 +204,11 @@ func addFacets(ranked []Ranked) map[string][]crawl.FacetValue {
 	return out
 }
 
-// show completes the first hits that may still be shown, at most limit. Those of a shard that stops
-// answering meanwhile are left out, and others take their places.
+// show completes the first hits that may still be shown, at most limit. Hits of a shard that stops
+// answering meanwhile are left out, and later hits are shown instead.
 func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit int) (shown []crawl.Hit, partly error) {
 	shown = []crawl.Hit{}
-	silent := false // nobody showed anything the last time
+	silent := false // no shard answered the last time
 	for len(shown) < limit && len(hits) > 0 {
 		part := hits[:min(len(hits), limit-len(shown))]
 		hits = hits[len(part):]
@@ -228,7 +229,7 @@ func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit i
 		for _, h := range part {
 			w, ok := byURL[h.URL]
 			if !ok {
-				continue // gone since it was indexed
+				continue // removed since it was indexed
 			}
 			w.Score, w.Signals, w.Lang, w.Date, w.Level = h.Score, h.Signals, h.Lang, h.Date, h.Level
 			w.Also = addresses(append(w.Also, h.Also...), h.URL)
@@ -238,7 +239,7 @@ func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit i
 			shown = append(shown, w)
 		}
 		if len(whole) == 0 && err != nil {
-			// The shards of the first hits are away. Others may be there, unless it happens again.
+			// The shards of the first hits do not answer. Others may, unless this happens again.
 			if silent {
 				break
 			}

@@ -9,21 +9,21 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxAlso is how many other addresses of a hit are named.
+// maxAlso is the maximum number of other addresses that are listed with a hit.
 const maxAlso = 20
 
-// collapse makes one hit of hits that are the same: a page and its copies, byte by byte;
-// pages and the page they call canonical; copies of mirrors and the page they stand in for.
-// Hits come and go best first.
+// collapse makes one hit of hits that are the same: a page and its exact copies; pages and the page
+// that they call canonical; copies of mirrors and the page of the main host. Hits are sorted best
+// first, before and after.
 //
-// First each site's hits are collapsed (perSite); all pages of a site are in one shard,
-// except those of its mirrors. Then copies.go decides between sites, by what no site can
+// First the hits of each site are collapsed (perSite); all pages of a site are in one shard, except
+// those of its mirrors. Then copies.go decides between sites, by properties that no site can
 // arrange to its own advantage.
 func collapse(hits []crawl.Hit) []crawl.Hit { return across(perSite(hits)) }
 
-// perSite makes one hit of hits of a site that are the same. It shows the page that the
-// others name, else the one nearest to a seed, with the rank of the best. at gives for each
-// URL the index of its hit.
+// perSite makes one hit of hits of a site that are the same. It shows the page that the others
+// name, otherwise the one nearest to a seed, with the rank of the best. at contains for each URL
+// the index of its hit.
 func perSite(hits []crawl.Hit) (out []crawl.Hit, at map[string]int) {
 	g := groups{of: make([]int, len(hits)), first: map[string]int{}}
 	for i := range hits {
@@ -50,7 +50,7 @@ func perSite(hits []crawl.Hit) (out []crawl.Hit, at map[string]int) {
 		members[g.of[i]] = append(members[g.of[i]], i)
 	}
 	at = make(map[string]int, len(hits))
-	for i, m := range members { // ordered by the best of each
+	for i, m := range members { // in the order of the best of each
 		if g.of[i] != i {
 			continue
 		}
@@ -62,7 +62,7 @@ func perSite(hits []crawl.Hit) (out []crawl.Hit, at map[string]int) {
 	return out, at
 }
 
-// site is the host that a hit belongs to; the copy of a mirror belongs to the main host.
+// site is the host to which a hit belongs. The copy of a mirror belongs to the main host.
 func site(h *crawl.Hit) canon.Host {
 	if h.AliasOf != "" {
 		return canon.URL(h.AliasOf).Host()
@@ -70,7 +70,7 @@ func site(h *crawl.Hit) canon.Host {
 	return canon.URL(h.URL).Host()
 }
 
-// groups joins hits that have a key in common; a group is named by its first hit.
+// groups joins hits that have a key in common. A group is identified by its first hit.
 type groups struct {
 	of    []int
 	first map[string]int // key → a hit that has it
@@ -94,9 +94,9 @@ func (g *groups) join(i int, key string) {
 	}
 }
 
-// joinAlike joins hits of a site that have the same title and nearly the same text: versions for
-// print, or with a date in them. Pages with titles of their own stay apart, however alike: those of
-// a manual's functions are.
+// joinAlike joins hits of a site that have the same title and nearly the same text, for example a
+// version for printing or with a date. Pages with different titles are not joined, however similar
+// they are: the pages of a manual's functions are similar.
 func (g *groups) joinAlike(hits []crawl.Hit) {
 	titled := map[string][]int{}
 	for i := range hits {
@@ -112,7 +112,7 @@ func (g *groups) joinAlike(hits []crawl.Hit) {
 	}
 }
 
-// one makes one hit of the hits of a site at some indexes.
+// one makes one hit of the hits of a site at the indexes in at.
 func one(hits []crawl.Hit, at []int) crawl.Hit {
 	named := map[string]bool{}
 	for _, i := range at {
@@ -122,7 +122,7 @@ func one(hits []crawl.Hit, at []int) crawl.Hit {
 	for _, i := range at {
 		in[hits[i].URL] = true
 	}
-	// What speaks against showing a hit; the most important bit is the highest.
+	// Reasons against showing a hit; the most important one is the highest bit.
 	against := func(h *crawl.Hit) (n int) {
 		if h.AliasOf != "" {
 			n += 4
@@ -148,8 +148,8 @@ func one(hits []crawl.Hit, at []int) crawl.Hit {
 	return hit
 }
 
-// shownAs returns the hit at index best, with the rank of the first of the hits at some indexes,
-// and with the addresses of the others.
+// shownAs returns the hit at index best, with the rank of the first of the hits at the indexes in
+// at, and with the addresses of the others.
 func shownAs(hits []crawl.Hit, at []int, best int) crawl.Hit {
 	hit := hits[best]
 	hit.Score = hits[at[0]].Score
@@ -163,7 +163,7 @@ func shownAs(hits []crawl.Hit, at []int, best int) crawl.Hit {
 	return hit
 }
 
-// addresses sorts the other addresses that are named beside a hit.
+// addresses sorts the other addresses that are listed with a hit.
 func addresses(also []string, self string) []string {
 	slices.SortFunc(also, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 	also = slices.DeleteFunc(slices.Compact(also), func(u string) bool { return u == self })

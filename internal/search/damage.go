@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// edge is deferred wherever the index is asked or filled. It turns damage in the file, and a fault
-// while its mapped bytes are read, into an error that says what to do.
+// edge is deferred wherever the index is read or written. It converts damage in the file, and a
+// fault while its mapped bytes are read, to an error that says what to do.
 func (x *Index) edge(err *error) func() {
 	before := debug.SetPanicOnFault(true)
 	return func() {

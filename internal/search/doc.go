@@ -1,37 +1,38 @@
-// Package search is full text over a page store: an inverted index in a bbolt file for each shard,
-// derived data that can be thrown away.
+// Package search implements full-text search over a page store: an inverted index in a bbolt file
+// for each shard. The index is derived data and can be rebuilt.
 //
-// A file has segments (package segment), each the words of a batch of pages with the places where
-// they stand: in the title, the address, the headings, the main text or what stands around it. A
-// segment is never changed. A page that is stored again or removed is marked as deleted in the
-// segment that had it, in a bitmap beside it; and segments of like size are merged, eight into one,
-// without what is deleted. A query reads the segments where they lie in the mapped file.
+// A file has segments (package segment). Each contains the words of a batch of pages with their
+// positions: in the title, the address, the headings, the main text or the text around it. A
+// segment is never changed. A page that is stored again or removed is marked as deleted, in a
+// bitmap beside the segment that has it. Eight segments of similar size are merged into one,
+// without deleted pages. A query reads the segments directly in the mapped file.
 //
-// Words are made here. A page's text is cut into runs of letters and digits, lower-cased. A segment
-// has each word as it is, and leads to it also from its form without accents and from its stem, by
-// the page's language (what <html lang> says, else what its text looks like). The language of a
-// query is not known, so each of its words is looked for as it is, and as each language would stem
-// it. Identifiers become words in a row, pg_stat_activity three of them, and are asked for as a
-// phrase; getElementById is kept whole and in parts. Scripts written without spaces become pairs of
-// letters.
+// A page's text is divided into words: runs of letters and digits, converted to lower case. A
+// segment contains each word unchanged, and finds it also by its form without accents and by its
+// stem, according to the page's language (the one in <html lang>, otherwise the one detected in its
+// text). The language of a query is unknown, so each of its words is looked up unchanged, and as
+// each language would stem it. Identifiers become several words, pg_stat_activity three of them,
+// and are searched as a phrase; getElementById is indexed as a whole and in parts. Scripts written
+// without spaces become pairs of letters.
 //
-// Answers are found in two stages, over all shards together (Run): each says what it knows of the
-// query's words (Terms), and of those that no page has, which are spelled like them (Similar); then
-// it ranks its pages by the words' weights of the whole crawl (Rank), first all that match, by
-// BM25 over the parts of a page, then the best 300 once more by more signals, each of which
-// --explain tells; and it completes the hits that are shown (Show). So an answer does not depend on
-// how pages are spread over shards, nor on how they are spread over segments.
+// Answers are found in two stages, over all shards together (Run). Each shard returns what it knows
+// of the query's words (Terms), and words that are spelled like those that no page has (Similar).
+// Then it ranks its pages by the words' weights in the whole crawl (Rank): first all that match, by
+// BM25 over the parts of a page, then the best 300 again by more signals, which --explain shows.
+// Finally it completes the hits that are shown (Show). So an answer depends neither on how pages
+// are distributed over shards, nor on how they are distributed over segments.
 //
-// The index follows its store by the change journal (Index.Run). The cursor is written in the
-// transaction of the segment it stands for: a crash repeats nothing and leaves nothing out, and a
-// file that is missing, damaged, of another format or made from another store is emptied and filled
-// again. Rebuild builds it anew beside the file in use and puts that in its place, as small as it
-// can be; meanwhile the old one answers and follows.
+// The index follows its store by the change feed (Index.Run). The cursor is written in the same
+// transaction as the segment to which it belongs, so a crash repeats nothing and leaves nothing
+// out. A file that is missing, damaged, of another format or made from another store is emptied and
+// filled again. Rebuild builds a new file beside the one in use and then replaces that with it, as
+// small as possible; meanwhile the old file answers queries and follows the store.
 //
-// The store has the last word. Every hit is looked up in it: a page removed since it was indexed is
-// dropped from the answer, and the snippet is cut from the stored text, or left out where the page
-// says nosnippet, which is why no text is kept here. It has no more characters than a
-// max-snippet of the page allows, and nothing of what says data-nosnippet.
+// The store decides what is shown. Every hit is looked up in it: a page that was removed since it
+// was indexed is dropped from the answer, and the snippet is cut from the stored text, or left out
+// if the page has the directive nosnippet. For that reason the index contains no text. A snippet
+// has no more characters than a max-snippet of the page permits, and no text that is marked
+// data-nosnippet.
 //
 // The query language is that of internal/query.
 package search

@@ -7,24 +7,25 @@ import (
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
-// Facets are named by the filters that narrow to them, but for the year, which has two.
+// Facets have the names of the filters that restrict a search to them, except for the year, which
+// has two filters.
 var facetNames = [segment.Narrows]string{segment.Host: "site", segment.Lang: "lang", segment.Type: "type"}
 
 const facetYear = "year"
 
-// facets counts pages by their values, part by part, in arrays.
+// facets counts pages by their values, one part after another, in arrays.
 type facets struct {
 	out    map[string]Facet
 	p      *part
 	counts [segment.Narrows][]int64
 	days   map[int32]int64
-	day    int32 // of the page counted last, and how often it came in a row
+	day    int32 // of the page counted last, and how often it occurred in a row
 	inARow int64
 }
 
 func newFacets(out map[string]Facet) *facets { return &facets{out: out, days: map[int32]int64{}} }
 
-// part says that the pages counted from now on are of another part.
+// part says that the following pages are in another part.
 func (f *facets) part(p *part) {
 	f.flush()
 	f.p = p
@@ -33,7 +34,7 @@ func (f *facets) part(p *part) {
 	}
 }
 
-// count counts page i of a part. Those of one part come together.
+// count counts page i of a part. All pages of one part follow one another.
 func (f *facets) count(p *part, i uint32) {
 	if p != f.p {
 		f.part(p)

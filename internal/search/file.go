@@ -15,37 +15,36 @@ import (
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// format numbers everything a segment depends on: its layout, how words are made, what of a page
-// is indexed. Another one means the file is filled again.
+// format identifies everything on which a segment depends: its layout, how text is divided into
+// words, and which parts of a page are indexed. A file of another format is filled again.
 const format = "5"
 
 // The buckets of the file.
 var (
 	bucketAbout = []byte("about") // keyFormat, keyStore, keyCursor, keyMark
-	// number, eight bytes → a bucket of its own with the segment.Segment under keyRaw. In one
-	// bucket up to four would share a page of bbolt's, and be written again with each that comes or
-	// goes.
+	// number, eight bytes → a bucket with the segment.Segment under keyRaw. In a common bucket, up
+	// to four segments would share a bbolt page and be rewritten whenever one is added or removed.
 	bucketSegments = []byte("segments")
-	bucketDeleted  = []byte("deleted") // number → which pages of the segment are gone, a bit each
+	bucketDeleted  = []byte("deleted") // number → bitmap of the segment's deleted pages
 )
 
 var (
 	keyFormat = []byte("format")
 	keyStore  = []byte("store")  // identity of the page store
-	keyCursor = []byte("cursor") // how far its journal was read
+	keyCursor = []byte("cursor") // position in its change feed up to which it was read
 	keyRaw    = []byte("raw")
-	keyMark   = []byte("mark") // Options.Mark of when it was made
+	keyMark   = []byte("mark") // Options.Mark when the file was made
 )
 
-// errStale says that a file must be filled again.
+// errStale: a file must be filled again.
 var errStale = errors.New("search: the index is missing, is damaged, has another format or belongs to another page store")
 
-// lockTimeout is how long to wait for a file that another process is about to let go of.
+// lockTimeout is how long to wait for a file that another process is about to close.
 const lockTimeout = 2 * time.Second
 
 const remedy = "rebuild the search index with: curtsy reindex"
 
-// sqliteMagic begins the files of format 1.
+// sqliteMagic is the beginning of files of format 1.
 const sqliteMagic = "SQLite format 3\x00"
 
 // file is an open index file.
@@ -53,11 +52,11 @@ type file struct {
 	*boltfile.File
 	mark  string
 	shop  workshop
-	users sync.WaitGroup // who reads it; begins to grow only while Index.mu is held
+	users sync.WaitGroup // its readers; the count may only leave zero while Index.mu is locked
 }
 
-// use is the file as it is to be read now, nil when there is none. Whoever gets it calls
-// users.Done.
+// use returns the current file for reading, nil when there is none. The caller must call users.Done
+// afterwards.
 func (x *Index) use() *file {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -67,7 +66,7 @@ func (x *Index) use() *file {
 	return x.db
 }
 
-// view runs do on the segments of the file. Without a file there is nothing to do.
+// view calls do with the segments of the file. Without a file it does nothing.
 func (x *Index) view(do func(v *view) error) error {
 	f := x.use()
 	if f == nil {
@@ -84,22 +83,22 @@ func (x *Index) view(do func(v *view) error) error {
 	})
 }
 
-// empty reports whether there is no file to be read.
+// empty reports whether there is no file to read.
 func (x *Index) empty() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.db == nil
 }
 
-// openFile opens the file, for writing also one that is not there. What is written to a scratch
-// file need not outlive a crash. errStale: it must be made anew.
+// openFile opens the file; for writing it creates a missing file. A scratch file need not survive a
+// crash. errStale: the file must be made again.
 func openFile(path string, readOnly, scratch bool) (*file, error) {
 	if f, err := os.Open(path); err == nil {
 		head := make([]byte, len(sqliteMagic))
 		_, err := io.ReadFull(f, head)
 		f.Close()
 		if err == io.EOF {
-			// bbolt would take it for a file that it has just made.
+			// bbolt would treat it as a file that it has just created.
 			return nil, &boltfile.Damaged{Path: path, Cause: errors.New("it is empty"), Remedy: remedy}
 		}
 		if err == nil && string(head) == sqliteMagic {
@@ -120,11 +119,11 @@ func openFile(path string, readOnly, scratch bool) (*file, error) {
 	return &file{File: db}, nil
 }
 
-// growth is by how many bytes a file grows at least; bbolt's 16 MiB is much for a shard of a small
-// crawl.
+// growth is the minimum number of bytes by which a file grows; bbolt's 16 MiB is much for a shard
+// of a small crawl.
 const growth = 1 << 20
 
-// create gives a new file its buckets.
+// create creates the buckets of a new file.
 func create(tx *bolt.Tx, store, mark string) error {
 	if tx.Bucket(bucketAbout) != nil {
 		return nil
@@ -161,10 +160,10 @@ func check(tx *bolt.Tx, store string) (cursor uint64, err error) {
 	return binary.BigEndian.Uint64(c), nil
 }
 
-// Remove deletes the index file at path with what belongs to it: the next Open fills a new one.
+// Remove deletes the index file at path and files that belong to it. The next Open fills a new one.
 // Nobody may have it open.
 func Remove(path string) error {
-	// Format 1 had a log and an index of that beside it.
+	// Format 1 had a log beside the file, and an index of that log.
 	return errors.Join(removeEach(path, "", "-wal", "-shm"), discard(path))
 }
 

@@ -15,21 +15,22 @@ type filter struct {
 	p   *part
 	f   *query.Filters
 	now int64 // milliseconds since 1970
-	// By number of a value: 1 it passes, 0 it does not. nil: all pass.
+	// By the number of a value: 1 it passes, 0 it does not. nil: all pass.
 	hosts, langs, types []uint8
-	byURL               bool // addresses must be looked at
+	byURL               bool // addresses must be compared
 	before, after       int32
-	hide                []uint8 // by number of a host; nil: none is hidden
+	hide                []uint8 // by the number of a host; nil: none is hidden
 	hidden              func(url string) bool
 }
 
-// What of a host is hidden.
+// Whether some or all pages of a host are hidden.
 const (
 	hideSome = 1 + iota
 	hideAll
 )
 
-// hiding has the filter leave out, and so not count, what must not be shown.
+// hiding makes the filter leave out pages that must not be shown, so that they are not counted
+// either.
 func (x *filter) hiding(host func(canon.Host) (all, some bool), url func(string) bool) {
 	if host == nil {
 		return
@@ -69,7 +70,7 @@ func newFilter(p *part, f *query.Filters, now time.Time) *filter {
 		}
 		return pass
 	}
-	// A site with a path excludes a part of a host only; that is for the address to say.
+	// A site with a path excludes only a part of a host, which url checks.
 	hostsOf := func(sites []string, paths bool) (hosts []string) {
 		for _, s := range sites {
 			host, _, path := strings.Cut(s, "/")
@@ -92,7 +93,7 @@ func day(t time.Time) int32 {
 	return int32(t.Unix() / (24 * 3600))
 }
 
-// isSite reports whether a host, with its port if it has one, is one or below it.
+// isSite reports whether a host, with its port if it has one, is site or below it.
 func isSite(host, site string) bool {
 	if !strings.Contains(site, ":") {
 		if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
@@ -102,7 +103,7 @@ func isSite(host, site string) bool {
 	return host == site || strings.HasSuffix(host, "."+site)
 }
 
-// isType reports whether a media type is one, or has a short name: "html", "pdf", "plain".
+// isType reports whether a media type is want, or has that short name: "html", "pdf", "plain".
 func isType(v, want string) bool {
 	if v == want {
 		return true

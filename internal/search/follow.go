@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// batchPages is how many changes one transaction takes. Each makes a segment, and a few large
-	// ones cost less than many small ones.
+	// batchPages is the maximum number of changes in one transaction. Each transaction makes a
+	// segment, and a few large ones cost less than many small ones.
 	batchPages = 256
-	// batchWords ends a batch early: a word takes some 20 bytes while a segment is made, and a page
-	// may have 200,000.
+	// batchWords ends a batch early: a word takes about 20 bytes while a segment is made, and a
+	// page may have 200,000 words.
 	batchWords = 2_000_000
-	// linger is how long a batch that is not full waits for more.
+	// linger is how long an incomplete batch waits for more changes.
 	linger = 200 * time.Millisecond
 )
 
-// Run follows the page store until ctx ends, then returns nil. It takes what waits in batches and
-// sleeps when nothing does. An error of the file is logged and the batch tried again: then search
-// is behind, and the crawl goes on.
+// Run follows the page store until ctx ends, then returns nil. It processes changes in batches and
+// waits when there are none. An error of the file is logged and the batch is tried again. Search is
+// then behind, but the crawl continues.
 func (x *Index) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		changed := x.store.Changed()
@@ -38,7 +38,7 @@ func (x *Index) Run(ctx context.Context) error {
 			x.o.Log.Error("the search index cannot be updated", "file", x.path, "error", err)
 			sleep(ctx, 5*time.Second)
 		case n >= batchPages || x.full:
-			// more waits
+			// more changes wait
 		case n > 0:
 			sleep(ctx, linger)
 		default:
@@ -62,8 +62,8 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // Step indexes one batch of changes after the cursor and returns how many there were; 0 means that
-// the index is up to date. A batch is taken whole or not at all: its segment, what it deletes and
-// the cursor are written in one transaction, so a crash repeats nothing and leaves nothing out.
+// the index is up to date. A batch is applied completely or not at all: its segment, its deletions
+// and the cursor are written in one transaction, so a crash repeats nothing and leaves nothing out.
 func (x *Index) Step(ctx context.Context) (n int, err error) {
 	x.stepping.Lock()
 	defer x.stepping.Unlock()
@@ -95,7 +95,7 @@ func (x *Index) Step(ctx context.Context) (n int, err error) {
 		}
 		x.add(&changes[i])
 		if x.reader.build.Words() >= batchWords {
-			changes, x.full = changes[:i+1], true // the others are the next batch
+			changes, x.full = changes[:i+1], true // the others form the next batch
 			break
 		}
 	}
@@ -117,8 +117,9 @@ func (x *Index) Step(ctx context.Context) (n int, err error) {
 	return len(changes), nil
 }
 
-// merge merges segments if there are enough of them, and reports whether there were. Mostly there
-// are not, and a transaction that writes nothing costs as much as one that does.
+// merge merges segments if there are enough of them, and reports whether there were. It checks this
+// in a read transaction, because a write transaction without changes costs as much as one with
+// changes.
 func (x *Index) merge() (merged bool, err error) {
 	due := false
 	if err := x.db.View(func(tx *bolt.Tx) error {
@@ -132,7 +133,7 @@ func (x *Index) merge() (merged bool, err error) {
 	return merged, err
 }
 
-// write puts a batch into the file.
+// write writes a batch into the file.
 func (x *Index) write(tx *bolt.Tx, changes []pages.Page, raw []byte, cursor uint64) error {
 	v, err := viewOf(tx)
 	if err != nil {
@@ -153,7 +154,7 @@ func (x *Index) write(tx *bolt.Tx, changes []pages.Page, raw []byte, cursor uint
 	return putCursor(tx, cursor)
 }
 
-// add reads a page, if it may be found, into the segment in the making.
+// add reads a page, if it may be found, into the segment that is being built.
 func (x *Index) add(p *pages.Page) {
 	if p.Deleted != "" || p.Directives&crawl.NoIndex != 0 || p.Expired(x.o.Now()) || p.IsMeta() {
 		return
@@ -167,20 +168,20 @@ func (x *Index) add(p *pages.Page) {
 	}
 }
 
-// Try reads a page as indexing does, and keeps nothing of it.
+// Try reads a page as indexing does, without storing anything.
 func Try(p *pages.Page) {
 	newReader().read(p)
 }
 
-// segmentMost is the size from which segments are not merged any more. A merge makes eight times as
-// much at most, and holds that in memory, twice.
+// segmentMost is the size from which segments are not merged any more. The result of a merge is at
+// most eight times as large, and is in memory twice.
 const segmentMost = 8 << 20
 
-// mergeAt is how many segments of one size are merged into one.
+// mergeAt is how many segments of similar size are merged into one.
 const mergeAt = 8
 
-// merge makes one segment of several of like size, if there are enough of them, or of one of which
-// most pages are gone. It reports whether it did.
+// merge makes one segment of several of similar size, if there are enough of them, or of one of
+// which most pages are deleted. It reports whether it did.
 func merge(tx *bolt.Tx) (bool, error) {
 	v, err := viewOf(tx)
 	if err != nil {
@@ -217,7 +218,7 @@ func merge(tx *bolt.Tx) (bool, error) {
 	return true, add(tx, raw)
 }
 
-// mergeable returns the segments to be merged next, nil when there are none.
+// mergeable returns the segments to merge next, nil when there are none.
 func mergeable(v *view) []*part {
 	levels := map[int][]*part{}
 	for _, p := range v.parts {

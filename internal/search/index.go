@@ -18,57 +18,57 @@ import (
 
 // Options of Open; the zero value works.
 type Options struct {
-	Log *slog.Logger // nil: silent
-	// Turn, when set, is called before the costly part of a batch, and done after it. Several
-	// indexes share such a gate, so that together they leave room for the crawl. It returns an
+	Log *slog.Logger // nil: no logging
+	// Turn, when set, is called before the expensive part of a batch, and done after it. Several
+	// indexes share such a limit, so that together they leave capacity for the crawl. It returns an
 	// error only when ctx ends.
 	Turn func(ctx context.Context) (done func(), err error)
-	// Now is the clock unavailable_after is held against; nil: time.Now.
+	// Now is the clock with which unavailable_after is compared; nil: time.Now.
 	Now func() time.Time
-	// Read, when set, runs f, which reads page p. It returns an error when the page cannot be read:
-	// then the page is neither indexed nor shown.
+	// Read, when set, runs f, which reads page p. It returns an error when the page cannot be read;
+	// the page is then neither indexed nor shown.
 	Read func(p *pages.Page, f func()) error
-	// Hidden, when set, reports which pages must not be shown although they are in the store.
+	// Hidden, when set, reports which pages must not be shown although they are stored.
 	Hidden func(canon.URL) bool
-	// HiddenHost goes with Hidden: whether all pages of a host must not be shown, or some of them.
+	// HiddenHost belongs to Hidden: whether all pages of a host must not be shown, or some of them.
 	HiddenHost func(canon.Host) (all, some bool)
-	// Mark is what a file that is made bears: see Rebuild.
+	// Mark is stored in a new file: see Rebuild.
 	Mark string
-	// Indexed, when set, is told of each batch that Run or Step has taken.
+	// Indexed, when set, is called for each batch that Run or Step has indexed.
 	Indexed IndexedFunc
-	// Progress, when set, is told by Rebuild after each batch how many pages it has taken and how
-	// many are left.
+	// Progress, when set, is called by Rebuild after each batch with the numbers of pages done and
+	// left.
 	Progress func(done, left int64)
-	// Fault is called at each commit: see boltfile.File.SetFault. nil, but for tests.
+	// Fault is called at each commit: see boltfile.File.SetFault. nil, except in tests.
 	Fault func(point string) error
 
-	scratch bool               // a file that is thrown away after a crash
-	at      func(place string) // for tests: where Rebuild has got to
+	scratch bool               // a file that is discarded after a crash
+	at      func(place string) // for tests: called with the current step of Rebuild
 }
 
-// IndexedFunc is told of pages that are in the index now, and when reading them began. It keeps
-// nothing of them.
+// IndexedFunc is called with pages that were added to the index, and the time when reading them
+// began. It must not keep them.
 type IndexedFunc func(batch []pages.Page, began time.Time)
 
-// Index is the full-text index of one page store. It is asked in three steps, Terms, Rank and Show,
-// which may be called from many goroutines, beside one Run and one Rebuild.
+// Index is the full-text index of one page store. A search has three steps, Terms, Rank and Show,
+// which may be called from many goroutines, at the same time as one Run and one Rebuild.
 type Index struct {
 	path   string
 	store  *pages.Store
 	o      Options
-	broken error // why an existing file cannot be read at all; nil: nothing is wrong
+	broken error // why an existing file cannot be read at all; nil: it can
 	cursor atomic.Uint64
 
-	stepping sync.Mutex // held while a batch is indexed, and while Rebuild changes the file
-	reader   *reader    // this and full are used by Step and Run only
+	stepping sync.Mutex // locked while a batch is indexed, and while Rebuild replaces the file
+	reader   *reader    // this and full are only used by Step and Run
 	full     bool       // the last batch ended early
 
 	mu sync.Mutex // guards db
 	db *file      // nil: there is none, which is an empty index
 }
 
-// Open opens the index at path, which follows store, and creates or empties it when it is missing,
-// damaged, of another format or of another store. Run fills it.
+// Open opens the index at path, which follows store. It creates or empties the file when it is
+// missing, damaged, of another format or of another store. Run fills it.
 func Open(path string, store *pages.Store, o Options) (*Index, error) {
 	x, err := open(path, store, o)
 	if errors.Is(err, errStale) || boltfile.IsDamaged(err) {
@@ -108,7 +108,7 @@ func newIndex(path string, store *pages.Store, o Options) *Index {
 	return &Index{path: path, store: store, o: o}
 }
 
-// open returns the index together with an error, so that it can be closed.
+// open returns the index even with an error, so that it can be closed.
 func open(path string, store *pages.Store, o Options) (x *Index, err error) {
 	x = newIndex(path, store, o)
 	if x.db, err = openFile(path, false, o.scratch); err != nil {
@@ -121,7 +121,7 @@ func open(path string, store *pages.Store, o Options) (x *Index, err error) {
 	return x, x.load()
 }
 
-// load reads what the file says of itself, and the head of each segment.
+// load reads the file's information about itself, and the head of each segment.
 func (x *Index) load() error {
 	return x.db.View(func(tx *bolt.Tx) error {
 		cursor, err := check(tx, x.store.Identity())
@@ -139,9 +139,9 @@ func (x *Index) load() error {
 }
 
 // OpenReadOnly opens an index that nobody writes, such as one left by a process that was killed. A
-// file that is missing, or belongs to another store or version, counts as an empty index: searching
-// it finds nothing, and Behind says how much is missing. If the file is damaged, searching returns
-// an error that says so.
+// file that is missing, or belongs to another store or version, counts as an empty index: searches
+// find nothing, and Behind says how much is missing. If the file is damaged, searches return an
+// error that says so.
 func OpenReadOnly(path string, store *pages.Store, o Options) (x *Index, err error) {
 	x = newIndex(path, store, o)
 	if x.db, err = openFile(path, true, false); err == nil {
@@ -163,10 +163,10 @@ func OpenReadOnly(path string, store *pages.Store, o Options) (x *Index, err err
 	return x, nil
 }
 
-// Behind is how many page changes the index has not seen; past ten thousand an upper bound.
+// Behind is how many page changes the index has not seen; above ten thousand it is an upper bound.
 func (x *Index) Behind() int64 { return x.store.Behind(x.cursor.Load()) }
 
-// Close lets go of the file. Run and Rebuild must have returned.
+// Close closes the file. Run and Rebuild must have returned.
 func (x *Index) Close() error {
 	if x.db == nil {
 		return nil

@@ -25,7 +25,7 @@ import (
 	"github.com/blevesearch/snowballstem/turkish"
 )
 
-// stemmers by ISO 639-1 code. Languages without one are indexed word by word as written.
+// stemmers by ISO 639-1 code. In languages without one, words are indexed unchanged.
 var stemmers = map[string]func(*snowballstem.Env) bool{
 	"ar": arabic.Stem, "da": danish.Stem, "de": german.Stem, "en": english.Stem, "es": spanish.Stem, "fi": finnish.Stem,
 	"fr": french.Stem, "ga": irish.Stem, "hu": hungarian.Stem, "it": italian.Stem, "nb": norwegian.Stem,
@@ -34,7 +34,7 @@ var stemmers = map[string]func(*snowballstem.Env) bool{
 }
 
 // detectable are the languages that are detected: those that have a stemmer. Detecting others would
-// be of no use, and would make mistakes among these more likely.
+// have no effect, and would make mistakes among these more likely.
 var detectable = whatlanggo.Options{Whitelist: map[whatlanggo.Lang]bool{
 	whatlanggo.Arb: true, whatlanggo.Dan: true, whatlanggo.Deu: true, whatlanggo.Eng: true, whatlanggo.Spa: true,
 	whatlanggo.Fin: true, whatlanggo.Fra: true, whatlanggo.Hun: true, whatlanggo.Ita: true, whatlanggo.Nob: true,
@@ -43,13 +43,13 @@ var detectable = whatlanggo.Options{Whitelist: map[whatlanggo.Lang]bool{
 }}
 
 const (
-	// bytes looked at: enough to tell these languages apart, and 60 µs at most (m)
+	// bytes that are examined: enough to distinguish these languages, and 60 µs at most (m)
 	detectSample = 600
-	detectLeast  = 60 // less than this is too little to tell
+	detectLeast  = 60 // a shorter text is too short for detection
 )
 
-// language is the language whose stemmer a text gets: the one the page declares, else the one it
-// looks like, else "".
+// language is the language whose stemmer is used for a text: the one that the page declares,
+// otherwise the detected one, otherwise "".
 func language(declared string, text []byte) string {
 	if declared != "" {
 		return declared
@@ -73,12 +73,13 @@ func language(declared string, text []byte) string {
 	return info.Lang.Iso6391()
 }
 
-// leastStopWords is how many of a sample's words must be a language's stop words for it to be that,
-// without a closer look.
+// leastStopWords is how many of a sample's words must be stop words of a language to accept it
+// without a more exact detection.
 const leastStopWords = 10
 
-// byStopWords tells the frequent languages at a hundredth of the cost of detection proper. It is ""
-// unless one language's stop words are frequent in the sample, and much more so than another's.
+// byStopWords recognises the most frequent languages at a hundredth of the cost of a full
+// detection. It returns "" unless one language's stop words are frequent in the sample, and much
+// more so than another's.
 func byStopWords(sample []byte) string {
 	var n [len(stopLangs)]int
 	var z tokenizer

@@ -8,17 +8,17 @@ import (
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
-// Words in a row: the pages that have them, and where.
+// This file finds the pages that have several words in a row, and their positions.
 
-// occurrence is a place at which a page has a way.
+// occurrence is a position at which a page has a match.
 type occurrence struct {
 	pos    uint32
 	length uint32
-	weight float64 // of the form; 1: as asked for
+	weight float64 // of the form; 1: the word as in the query
 }
 
-// phrase goes through the live pages in which the words of a way stand in a row, with where. only
-// are the pages to look at, in order; nil: all.
+// phrase iterates over the live pages in which the words of a match follow one another, with their
+// positions. only are the pages to consider, in order; nil: all.
 func (s *scorer) phrase(p *part, m *Match, only []*candidate) iter.Seq2[uint32, []occurrence] {
 	return func(yield func(uint32, []occurrence) bool) {
 		slots := make([]slotPages, len(m.Slots))
@@ -68,8 +68,8 @@ func (s *scorer) phrase(p *part, m *Match, only []*candidate) iter.Seq2[uint32, 
 	}
 }
 
-// inRow are the places of the first slot in the page that the others' follow in a row. Where the
-// rarest word stands says where the others must.
+// inRow returns the positions of the first slot in the page that are followed by the others in a
+// row. The positions of the rarest word determine where the others must be.
 func inRow(slots []slotPages) []occurrence {
 	rarest, least := 0, slots[0].size()
 	for i := 1; i < len(slots); i++ {
@@ -100,7 +100,7 @@ func inRow(slots []slotPages) []occurrence {
 	return first
 }
 
-// follow keeps the places that another place follows, by words.
+// follow keeps the positions after which another position follows at a distance of by words.
 func follow(first, next []occurrence, by uint32) []occurrence {
 	kept, j := first[:0], 0
 	for _, o := range first {
@@ -115,7 +115,7 @@ func follow(first, next []occurrence, by uint32) []occurrence {
 	return kept
 }
 
-// slotPages goes through the pages that have any form of a slot.
+// slotPages iterates over the pages that have any form of a slot.
 type slotPages struct {
 	forms  []formPages
 	at     []uint32
@@ -130,7 +130,7 @@ type formPages struct {
 	end    bool
 }
 
-// open goes to the first pages of a slot in a part, and reports whether there are any.
+// open moves to the first pages of a slot in a part, and reports whether there are any.
 func (s *scorer) open(pages *slotPages, p *part, slot *Slot) bool {
 	for i := range slot.Forms {
 		f := &slot.Forms[i]
@@ -143,7 +143,7 @@ func (s *scorer) open(pages *slotPages, p *part, slot *Slot) bool {
 	return len(pages.forms) > 0
 }
 
-// seek goes to the first page that is not before page.
+// seek moves to the first page that is not before page.
 func (s *slotPages) seek(page uint32) (got uint32, ok bool) {
 	for i := range s.forms {
 		f := &s.forms[i]
@@ -158,7 +158,7 @@ func (s *slotPages) seek(page uint32) (got uint32, ok bool) {
 	return got, ok
 }
 
-// size is about how many places of the page have the slot.
+// size is approximately how many positions in the page the slot has.
 func (s *slotPages) size() (n int) {
 	for i := range s.forms {
 		if f := &s.forms[i]; !f.end && f.Page == s.page {
@@ -168,7 +168,8 @@ func (s *slotPages) size() (n int) {
 	return n
 }
 
-// places are where the page has the slot, in order: among others, or everywhere if there are none.
+// places returns the positions of the slot in the page, in order: those in among, or all if it is
+// nil.
 func (s *slotPages) places(among []uint32) []occurrence {
 	s.out = s.out[:0]
 	has := 0

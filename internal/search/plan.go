@@ -7,44 +7,44 @@ import (
 	"github.com/curtsy/curtsy/internal/query"
 )
 
-// Plan is a query on its way through the shards. Parse makes it; the shards' answers to Terms make
-// it whole (see Settle); Rank and Show need it whole. It travels as JSON.
+// Plan is a query on its way through the shards. planOf makes it; the shards' answers to Terms
+// complete it (see Settle); Rank and Show need it complete. It is sent as JSON.
 type Plan struct {
-	Clauses []Clause      `json:"clauses,omitempty"` // what is wanted
-	Not     []Clause      `json:"not,omitempty"`     // what must not be
+	Clauses []Clause      `json:"clauses,omitempty"` // what pages should have
+	Not     []Clause      `json:"not,omitempty"`     // what pages must not have
 	Filters query.Filters `json:"filters"`
 	Stats   Stats         `json:"stats"` // of the whole crawl
-	// Need is how many of the clauses that carry weight a page must have to be found: all, or of
-	// three and more all but one, as a question has words that its answer does not. A word in
-	// quotes, or one that must be in the title, says that each of them is meant.
+	// Need is how many of the clauses with weight a page must have to be found: all, or of three
+	// and more all but one, because a question has words that its answer does not have. If the
+	// query has a word in quotes, or one that must be in the title, all are required.
 	Need int `json:"need"`
-	// Near says for Show, by address, how many of the clauses that carry weight stand near one
-	// another somewhere in the main text of a page, as Rank found. A snippet that has as many is
-	// good enough, and the rest of a long page need not be read. A page that it does not name is
-	// read as far as it takes to find them all.
+	// Near contains for Show, by address, how many of the clauses with weight occur near one
+	// another somewhere in the main text of a page, as found by Rank. A snippet with as many is
+	// good enough, and the rest of a long page need not be read. A page that is not in Near is read
+	// until all are found.
 	Near map[string]int `json:"near,omitempty"`
-	// NearAt says which word of the main text that is, where it is not the first.
+	// NearAt contains which word of the main text that is, if it is not the first.
 	NearAt map[string]int `json:"nearAt,omitempty"`
 }
 
-// Clause is one thing wanted, in one of several ways.
+// Clause is one condition, which a page can meet by one of several matches.
 type Clause struct {
 	Any []Match `json:"any"`
-	// Light words (of, the, how) say little, and need not be there.
+	// Light words (of, the, how) have little weight, and are not required.
 	Light bool `json:"light,omitempty"`
-	// IDF is what the clause weighs by its rarity in the whole crawl.
+	// IDF is the weight of the clause by its rarity in the whole crawl.
 	IDF float64 `json:"idf"`
 }
 
-// Match is a word, or several at places that follow one another.
+// Match is a word, or several at consecutive positions.
 type Match struct {
 	Slots  []Slot  `json:"slots"`
-	Weight float64 `json:"weight"`          // of 1
-	Title  bool    `json:"title,omitempty"` // in titles only
-	// Name says that its words are the parts of one, such as read-only, that did not stand in
+	Weight float64 `json:"weight"`          // at most 1
+	Title  bool    `json:"title,omitempty"` // only in titles
+	// Name says that its words are the parts of one name, such as read-only, that was not in
 	// quotes.
 	Name bool `json:"name,omitempty"`
-	// Fallback is used where the ways before it find nothing in the whole crawl.
+	// Fallback is used if the matches before it find nothing in the whole crawl.
 	Fallback bool    `json:"fallback,omitempty"`
 	IDF      float64 `json:"idf"`
 }
@@ -53,25 +53,25 @@ type Match struct {
 type Slot struct {
 	Word   string `json:"word"`             // lower-cased
 	Prefix bool   `json:"prefix,omitempty"` // words that begin with it
-	Exact  bool   `json:"exact,omitempty"`  // not in other forms: it stood in quotes, or is a name
-	// Forms are the words of the crawl that it stands for; Settle fills them in.
+	Exact  bool   `json:"exact,omitempty"`  // not in other forms: it was in quotes, or is a name
+	// Forms are the words of the crawl that it represents; Settle sets them.
 	Forms []Form `json:"forms,omitempty"`
 }
 
 // Form is a word that pages have.
 type Form struct {
 	Word   string  `json:"word"`
-	Weight float64 `json:"weight"` // 1: as asked for; less for other forms of it
-	Pages  uint64  `json:"pages"`  // of the whole crawl that have it, at most
+	Weight float64 `json:"weight"` // 1: the word as in the query; less for other forms of it
+	Pages  uint64  `json:"pages"`  // number of pages of the whole crawl that have it, at most
 }
 
-// What a form weighs that is not the word as typed.
+// The weights of forms other than the word as typed.
 const (
 	weightAccents = 0.95
 	weightStem    = 0.85
 	weightBegins  = 0.8
 	weightSpelled = 0.95
-	weightPart    = 0.4 // of a name
+	weightPart    = 0.4 // of a part of a name
 )
 
 // planOf makes the plan of a query.
@@ -85,7 +85,7 @@ func planOf(q query.Query) *Plan {
 	}
 	for _, a := range q.Not {
 		if a.Option() {
-			// Nobody leaves out all pages with a letter: dpkg -i.
+			// Nobody excludes all pages with a letter; this is an option, as in dpkg -i.
 			a.Text = "-" + a.Text
 			p.Clauses = append(p.Clauses, z.clause([]query.Atom{a}))
 		}
@@ -105,12 +105,12 @@ func planOf(q query.Query) *Plan {
 	return p
 }
 
-// strict reports whether somebody took care to say what is to be there.
+// strict reports whether the query says explicitly what must be there.
 func strict(g query.Group) bool {
 	return slices.ContainsFunc(g.Any, func(a query.Atom) bool { return a.Phrase || a.Title })
 }
 
-// lighten marks the words that say little, unless there are no others.
+// lighten marks the words with little meaning, unless there are no others.
 func (p *Plan) lighten() {
 	light := 0
 	for i := range p.Clauses {
@@ -128,7 +128,7 @@ func (p *Plan) lighten() {
 	}
 }
 
-// heavy is how many clauses carry weight.
+// heavy is how many clauses have weight.
 func (p *Plan) heavy() (n int) {
 	for i := range p.Clauses {
 		if !p.Clauses[i].Light {
@@ -146,7 +146,8 @@ func (z *tokenizer) clause(atoms []query.Atom) (c Clause) {
 	return c
 }
 
-// split takes names apart whose parts no page has in a row. It reports whether there were any.
+// split adds the parts of names separately, after no page was found to have them in a row. It
+// reports whether there were any names.
 func (p *Plan) split() (any bool) {
 	for i := range p.Clauses {
 		c := &p.Clauses[i]
@@ -165,13 +166,13 @@ func (p *Plan) split() (any bool) {
 	return any
 }
 
-// maxSlots is how many words of a phrase are looked for.
+// maxSlots is the maximum number of words of a phrase that are used.
 const maxSlots = 24
 
-// matches are the ways in which pages can have a word or phrase.
+// matches returns the ways in which pages can have a word or phrase.
 func (z *tokenizer) matches(a query.Atom) (all []Match) {
 	var parts, wholes []Slot
-	covered := 0 // bytes of the longest whole
+	covered := 0 // length of the longest whole in bytes
 	z.tokens([]byte(a.Text), func(t token) bool {
 		s := Slot{Word: string(t.word), Exact: a.Phrase}
 		if t.whole {
@@ -211,8 +212,8 @@ func (z *tokenizer) matches(a query.Atom) (all []Match) {
 		add(parts, weight, false)
 		all[len(all)-1].Name = !a.Phrase
 	case len(parts) == 1 && len(all) > 0:
-		// C++ is not C; but where nobody knows C++, pages about C are better than none. The words
-		// of .htaccess and -Wall are as good as they.
+		// C++ is not C, but if no page has C++, pages about C are better than none. The words of
+		// .htaccess and -Wall are as good as the whole.
 		if len(parts[0].Word) <= 2 {
 			add(parts, 0.3, true)
 		} else {
@@ -228,7 +229,7 @@ func (z *tokenizer) matches(a query.Atom) (all []Match) {
 }
 
 // aloneUnspaced reports whether a word is a single letter of a script that is indexed in pairs. It
-// then stands for the beginning of pairs.
+// is then used as the beginning of pairs.
 func aloneUnspaced(word string) bool {
 	r := []rune(word)
 	return len(r) == 1 && unspaced(r[0])

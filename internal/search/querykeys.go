@@ -7,7 +7,7 @@ import (
 	"github.com/blevesearch/snowballstem"
 )
 
-// queryKeyer makes the keys of the words of queries. What language a query is in is not known: a
+// queryKeyer computes the keys of the words of queries. The language of a query is unknown, so a
 // word has a key in each.
 type queryKeyer struct {
 	*keyer
@@ -30,7 +30,7 @@ func (k *queryKeyer) langsOf(v *view) (langs []string) {
 	return langs
 }
 
-// keysOf are the keys of a word in the languages.
+// keysOf are the keys of a word in these languages.
 func (k *queryKeyer) keysOf(word string) (keys [][]byte) {
 	for _, lang := range k.langs {
 		if key := k.stem(nil, lang, word); len(key) > 0 {

@@ -16,55 +16,56 @@ import (
 )
 
 const (
-	// maxCandidates is how many pages of a shard, and of the whole crawl, come to the second stage.
+	// maxCandidates is how many pages of a shard, and of the whole crawl, reach the second stage.
 	maxCandidates = 300
-	// spare is how many hits more than asked for a shard names, because some turn out to be the
+	// spare is how many more hits than requested a shard returns, because some may prove to be the
 	// same page as others.
 	spare = 40
 )
 
-// Ranked is what a shard finds by a whole Plan.
+// Ranked is the result of a shard for a complete Plan.
 type Ranked struct {
-	// Hits are the best candidates, without what Show adds. Their Score is the second stage's.
+	// Hits are the best candidates, without what Show adds. Their Score is that of the second
+	// stage.
 	Hits []Ranking `json:"hits"`
-	// First are the scores of all candidates by the first stage, greatest first.
+	// First are the scores of all candidates in the first stage, greatest first.
 	First []float64 `json:"first"`
 	// Matching is for Plan.Need.
 	Matching
-	// Less is the same for smaller needs, of a shard in which so few pages match that one of them
-	// may become the plan's. Most is how many of those clauses any page has.
+	// Less is the same for smaller needs, if so few pages of the shard match that one of these may
+	// become the plan's need. Most is how many of these clauses any page has.
 	Less []Matching `json:"less,omitempty"`
 	Most int        `json:"most,omitempty"`
-	// Whole is how many pages have all the clauses that carry weight.
+	// Whole is how many pages have all the clauses with weight.
 	Whole  int64 `json:"whole"`
 	Behind int64 `json:"behind"`
 }
 
-// Matching says of the pages that have at least Need of the clauses that carry weight how many
-// there are, and which values they have.
+// Matching describes the pages that have at least Need of the clauses with weight: how many there
+// are, and their values.
 type Matching struct {
 	Need   int              `json:"need,omitempty"`
 	Count  int64            `json:"count"`
 	Facets map[string]Facet `json:"facets,omitempty"`
 }
 
-// Ranking is a hit on its way: what decides between it and others that are the same page.
+// Ranking is a hit of a shard, with data for choosing between it and others that are the same page.
 type Ranking struct {
 	crawl.Hit
 	First float64 `json:"first"`          // score of the first stage
-	Text  uint64  `json:"text,omitempty"` // names its words; 0: not known
-	Sim   uint64  `json:"sim,omitempty"`  // of its main text: see simHash; 0: not known
-	Level int     `json:"level"`          // how many of the clauses that carry weight it has
+	Text  uint64  `json:"text,omitempty"` // a hash of its words; 0: unknown
+	Sim   uint64  `json:"sim,omitempty"`  // of its main text: see simHash; 0: unknown
+	Level int     `json:"level"`          // how many of the clauses with weight it has
 	Near  int     `json:"near,omitempty"` // see Plan.Near
 	// See Plan.NearAt.
 	NearAt int `json:"nearAt,omitempty"`
 }
 
-// Facet counts the pages by the values of one kind.
+// Facet counts pages by the values of one kind.
 type Facet map[string]int64
 
-// Rank finds a shard's best pages for a whole plan, n of them and some more. It fails only when the
-// file does or ctx ends.
+// Rank finds a shard's best pages for a complete plan, n of them and some more. It fails only when
+// the file does or ctx ends.
 func (x *Index) Rank(ctx context.Context, p *Plan, n int, explain bool) (r Ranked, err error) {
 	defer x.edge(&err)()
 	r = Ranked{Hits: []Ranking{}, Behind: x.Behind(), Matching: Matching{Need: p.Need, Facets: map[string]Facet{}}}
@@ -93,14 +94,14 @@ func (x *Index) Rank(ctx context.Context, p *Plan, n int, explain bool) (r Ranke
 	return r, nil
 }
 
-// candidate is a page that comes to the second stage.
+// candidate is a page that reaches the second stage.
 type candidate struct {
 	part    *part
 	page    uint32 // within the part
 	first   float64
 	have    uint32
 	level   int
-	at      [][]occurrence // by clause, in order of place
+	at      [][]occurrence // by clause, in order of position
 	score   float64
 	signals []crawl.Signal
 }
@@ -117,7 +118,7 @@ func (s *scorer) first(x *Index, r *Ranked) (best []*candidate) {
 	heavy, all, total := s.plan.heavyBits(), s.plan.heavy(), s.plan.total()
 	facets := newFacets(r.Facets)
 	var least float64
-	// Most pages have some word of several. They are not counted, and come nowhere near the best.
+	// Most pages have one word of several. They are not counted, and are far from the best.
 	skip := func(page uint32) bool {
 		n := level(s.have[page], heavy)
 		return n < s.plan.Need && n <= r.Most && len(best) >= maxCandidates && s.points(page, total)+tieBreak < least
@@ -154,8 +155,8 @@ func (s *scorer) first(x *Index, r *Ranked) (best []*candidate) {
 	return best
 }
 
-// less counts for smaller needs than the plan's where the plan's may turn out to be too great: see
-// Plan.enough. Asking all shards once more would cost as much again.
+// less counts for smaller needs than the plan's if the plan's may prove too great: see Plan.enough.
+// Asking all shards again would cost as much again.
 func (s *scorer) less(x *Index, r *Ranked) {
 	if r.Count >= fewHits {
 		return
@@ -180,7 +181,7 @@ func (s *scorer) less(x *Index, r *Ranked) {
 	}
 }
 
-// relax takes what was counted for a smaller need. It is false where that was not counted.
+// relax uses the counts for a smaller need. It returns false if these were not counted.
 func (r *Ranked) relax(need int) bool {
 	if r.Need > 0 && r.Most < need {
 		r.Matching = Matching{Need: need}
@@ -194,7 +195,7 @@ func (r *Ranked) relax(need int) bool {
 	return true
 }
 
-// mostOf is how many of the clauses that carry weight any hit has.
+// mostOf is how many of the clauses with weight any hit has.
 func mostOf(hits []Ranking) (most int) {
 	for i := range hits {
 		most = max(most, hits[i].Level)
@@ -202,8 +203,8 @@ func mostOf(hits []Ranking) (most int) {
 	return most
 }
 
-// passing goes through the pages that have any clause and that the plan's filters let pass, by
-// their part and their number in the view, without those for which skip holds.
+// passing iterates over the pages that have any clause and pass the plan's filters, with their part
+// and their number in the view, except those for which skip returns true.
 func (s *scorer) passing(x *Index, skip func(page uint32) bool) iter.Seq2[*part, uint32] {
 	return func(yield func(*part, uint32) bool) {
 		var f *filter
@@ -227,8 +228,8 @@ func (s *scorer) passing(x *Index, skip func(page uint32) bool) iter.Seq2[*part,
 	}
 }
 
-// found goes through the pages that have any clause, in order; all pages where only filters are
-// asked for.
+// found iterates over the pages that have any clause, in order; over all pages if the query has
+// only filters.
 func (s *scorer) found() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		filters := len(s.plan.Clauses) == 0
@@ -249,20 +250,20 @@ func (s *scorer) found() iter.Seq[uint32] {
 	}
 }
 
-// tieBreak is the most that an address adds to a score of the first stage, so that no two pages
-// have the same: then it is the same pages that come to the second stage on any number of shards.
+// tieBreak is the maximum that an address adds to a score of the first stage, so that no two pages
+// have equal scores: the same pages then reach the second stage on any number of shards.
 const tieBreak = 1e-6
 
-// points is the score of a page by the first stage.
+// points is the score of a page in the first stage.
 func (s *scorer) points(page uint32, total float64) float64 {
 	score := float64(s.score[page])
 	return score * coverage(score/total)
 }
 
-// coverage makes a page that lacks much of the query weigh less than its words alone do.
+// coverage reduces the score of a page that lacks much of the query.
 func coverage(share float64) float64 { return 0.5 + 0.5*share }
 
-// cut leaves the best candidates of the first stage, and the score of the last.
+// cut keeps the best candidates of the first stage, and returns the score of the last.
 func cut(all []*candidate) ([]*candidate, float64) {
 	slices.SortFunc(all, func(a, b *candidate) int {
 		if a.first != b.first { // nearly always: see tieBreak
@@ -270,7 +271,7 @@ func cut(all []*candidate) ([]*candidate, float64) {
 		}
 		return bytes.Compare(a.part.URL(a.page), b.part.URL(b.page))
 	})
-	all = few(all) // a thousand copies of one page leave room for others
+	all = few(all) // so that many copies of one page do not displace all others
 	all = all[:min(len(all), maxCandidates)]
 	if len(all) == 0 {
 		return all, 0
@@ -278,7 +279,7 @@ func cut(all []*candidate) ([]*candidate, float64) {
 	return all, all[len(all)-1].first
 }
 
-// few leaves maxAlso+1 copies of each page of a site.
+// few keeps maxAlso+1 copies of each page of a site.
 func few(all []*candidate) []*candidate {
 	digests := make(map[uint64]int, len(all))
 	many := false
@@ -303,8 +304,8 @@ func few(all []*candidate) []*candidate {
 	})
 }
 
-// still returns the first candidates, at most n, that the store has now and that may be shown, with
-// what it knows of them.
+// still returns the first candidates, at most n, that the store still has and that may be shown,
+// with data from the store.
 func (x *Index) still(s *scorer, best []*candidate, n int) (hits []Ranking, err error) {
 	now := x.o.Now()
 	hits = []Ranking{}

@@ -16,16 +16,18 @@ import (
 )
 
 const (
-	// headGap lies between the words of two headings, so that they are not taken for neighbours.
+	// headGap is the distance between the words of two headings, so that they do not count as
+	// neighbours.
 	headGap = 16
-	// dirPlace is where the words of an address begin that are not those of its last part.
+	// dirPlace is the position from which on the words of an address follow that are not in its
+	// last part.
 	dirPlace = 100
-	// maxLangs is how many languages one segment in the making tells apart; the words of pages in
-	// others have no stems. Two are for "none" and for words that were met in links.
+	// maxLangs is how many languages a segment that is being built can distinguish; the words of
+	// pages in others have no stems. Two are for "none" and for words in links.
 	maxLangs = 32
 )
 
-// reader makes segments of pages. It is for one goroutine.
+// reader builds segments of pages. It must not be used concurrently.
 type reader struct {
 	extract pages.Extractor
 	tokens  tokenizer
@@ -37,10 +39,10 @@ type reader struct {
 
 func newReader() *reader { return &reader{keys: newKeyer(), langs: []string{""}} }
 
-// keepBuffer is the size up to which a buffer is kept from one page to the next.
+// keepBuffer is the size up to which a buffer is reused for the next page.
 const keepBuffer = 1 << 20
 
-// read adds the words of a page to the segment in the making.
+// read adds the words of a page to the segment that is being built.
 func (r *reader) read(p *pages.Page) {
 	body, err := p.Unpack(r.buf)
 	if err == nil && p.Encoding != crawl.EncodingNone && cap(body) <= keepBuffer {
@@ -108,7 +110,7 @@ func (r *reader) take(p *pages.Page, t *pages.Reading, lang string) {
 	r.build.SetWords(f.Words, w.sum(), w.sim.hash())
 	for _, l := range t.Links {
 		if l.Href.Host() != p.URL.Host() || l.Href == p.URL || l.NoFollow {
-			continue // what other sites say of a page is for anybody to write
+			continue // anybody can write links on other sites
 		}
 		r.build.Link(segment.Hash(string(l.Href)))
 		n := 0
@@ -120,7 +122,7 @@ func (r *reader) take(p *pages.Page, t *pages.Reading, lang string) {
 	}
 }
 
-// eachPart goes through the main text of a page, or through what stands around it.
+// eachPart calls do for the parts of the main text of a page, or of the text around it.
 func eachPart(t *pages.Reading, around bool, do func([]byte)) {
 	at := 0
 	for _, s := range t.Spans {
@@ -140,22 +142,22 @@ func eachPart(t *pages.Reading, around bool, do func([]byte)) {
 	}
 }
 
-// pageWords puts the words of a page's parts at their places.
+// pageWords assigns positions to the words of a page's parts.
 type pageWords struct {
 	r    *reader
 	lang uint8
 	pos  uint32
 	end  uint32
-	n    uint32 // words of the part, wholes not counted
+	n    uint32 // number of words of the part, without wholes
 	all  int
-	text uint64 // names the words of the body, and those around it, in their order
+	text uint64 // a hash of the words of the body and around it, in their order
 	sim  simHash
 }
 
-// leastSum is how many words tell a page from others.
+// leastSum is the minimum number of words that identify a page.
 const leastSum = 12
 
-// sum is 0 for a page of too few words.
+// sum is 0 for a page with too few words.
 func (w *pageWords) sum() uint64 {
 	if w.all < leastSum {
 		return 0
@@ -188,8 +190,8 @@ func (w *pageWords) add(text []byte) {
 	})
 }
 
-// pathWords returns the last part of a URL's path without its extension, and the parts before it
-// with the host's name. Where the path ends with a slash, the last part is the directory's.
+// pathWords returns the last part of a URL's path without its extension, and the parts before it.
+// If the path ends with a slash, the last part is the directory's.
 func pathWords(u string) (file, dir string) {
 	p, err := url.Parse(u)
 	if err != nil {
@@ -203,7 +205,8 @@ func pathWords(u string) (file, dir string) {
 	return file, dir
 }
 
-// titleOf returns the part of a page's title that is its own, and the rest: the name of the site.
+// titleOf returns the part of a page's title that is specific to it, and the rest: the name of the
+// site.
 func titleOf(p *pages.Page, t *pages.Reading) (own, rest []byte) {
 	if len(t.Title) == 0 {
 		return []byte(p.Title), nil
@@ -213,7 +216,7 @@ func titleOf(p *pages.Page, t *pages.Reading) (own, rest []byte) {
 	return own, append(append(slices.Clone(before), ' '), after...)
 }
 
-// dateOf is what a page says of its date, else what its server says.
+// dateOf is the date in the page, otherwise the one that its server sent.
 func dateOf(p *pages.Page, t *pages.Reading) time.Time {
 	if !t.Date.IsZero() {
 		return t.Date
@@ -225,10 +228,10 @@ func dateOf(p *pages.Page, t *pages.Reading) time.Time {
 	return d
 }
 
-// drop forgets the pages taken.
+// drop removes the pages that were read.
 func (r *reader) drop() { r.build.Reset() }
 
-// finish returns the segment of the pages taken, nil when there are none.
+// finish returns the segment of the pages that were read, nil when there are none.
 func (r *reader) finish() []byte {
 	if r.build.Len() == 0 {
 		return nil

@@ -12,22 +12,22 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 )
 
-// An index is built anew beside the file in use, in two files:
+// An index is rebuilt beside the file in use, in two files:
 //
-//	search-0.db.build  is filled from the beginning of the journal; merges leave free pages in it
-//	search-0.db.new    has what is alive in that and what came meanwhile, and replaces the old one
+//	search-0.db.build  is filled from the change feed; merges leave free pages in it
+//	search-0.db.new    has its live contents and later changes, and replaces the old file
 //
-// A crash leaves the old file in use, or the new one, and perhaps one of these two, which the next
-// Open removes. Together they need room for about three times the new file while they are there.
+// A crash leaves either the old or the new file in use, and perhaps one of these two, which the
+// next Open removes. While they exist, they need space for about three times the new file.
 const (
 	suffixBuild = ".build"
 	suffixNew   = ".new"
 )
 
-// discard removes what a rebuild left that did not end.
+// discard removes the files of a rebuild that did not end.
 func discard(path string) error { return removeEach(path, suffixBuild, suffixNew) }
 
-// Mark is what the file bears: Options.Mark of when it was made, or what Rebuild was told last.
+// Mark is stored in the file: Options.Mark when it was made, or the mark of the last Rebuild.
 func (x *Index) Mark() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -37,10 +37,10 @@ func (x *Index) Mark() string {
 	return x.db.mark
 }
 
-// Rebuild makes the index anew from its store and puts it, with this mark, in the place of the one
-// there is. Until then the old one answers and follows, even when it is damaged; it is closed when
-// nobody reads it any more. When Rebuild fails, or ctx ends, the old one stays. turn and progress
-// are as in Options. One Rebuild may run at a time, beside Run.
+// Rebuild builds the index again from its store and replaces the current one with it, with this
+// mark. Until then the old one answers queries and follows the store, even when it is damaged; it
+// is closed when it has no readers any more. When Rebuild fails, or ctx ends, the old one stays.
+// turn and progress are as in Options. One Rebuild may run at a time, beside Run.
 func (x *Index) Rebuild(ctx context.Context, mark string, turn func(context.Context) (func(), error), progress func(done, left int64)) (err error) {
 	if x.broken != nil || x.empty() {
 		return fmt.Errorf("rebuild search index %s: it is open for reading only", x.path)
@@ -51,7 +51,7 @@ func (x *Index) Rebuild(ctx context.Context, mark string, turn func(context.Cont
 	if err != nil {
 		return errors.Join(err, discard(x.path))
 	}
-	x.stepping.Lock() // the old one does not move on from here
+	x.stepping.Lock() // the old index does not change from here on
 	defer x.stepping.Unlock()
 	for n := 1; n > 0 && err == nil && fresh.cursor.Load() < x.cursor.Load(); {
 		n, err = fresh.Step(ctx)
@@ -82,15 +82,16 @@ func (x *Index) Rebuild(ctx context.Context, mark string, turn func(context.Cont
 	return nil
 }
 
-// Rebuild makes the index at path anew from store. Nobody may have it open; what is there stays
-// until the new one is whole.
+// Rebuild builds the index at path again from store. Nobody may have it open; the existing file
+// stays until the new one is complete.
 func Rebuild(ctx context.Context, path string, store *pages.Store, o Options) error {
 	x, err := build(ctx, path, store, o)
 	if err == nil {
 		err = x.Close()
 	}
 	if err == nil {
-		// What format 1 had beside its file goes first: it means nothing without it.
+		// Additional files of format 1 are removed first, because they have no meaning without the
+		// main file.
 		err = errors.Join(removeEach(path, "-wal", "-shm"), replace(path))
 	}
 	if err != nil {
@@ -100,8 +101,8 @@ func Rebuild(ctx context.Context, path string, store *pages.Store, o Options) er
 	return nil
 }
 
-// build fills a new index in path.new from the beginning of the journal to where that ends, or did
-// a moment ago. The file is open when it returns without an error.
+// build fills a new index in path.new from the beginning of the change feed to its end, or nearly.
+// The file is open when it returns without an error.
 func build(ctx context.Context, path string, store *pages.Store, o Options) (*Index, error) {
 	if err := discard(path); err != nil {
 		return nil, err
@@ -135,7 +136,8 @@ func build(ctx context.Context, path string, store *pages.Store, o Options) (*In
 	return x, nil
 }
 
-// fill takes what waits in the journal now. What comes meanwhile may be more than can be taken.
+// fill indexes the changes that are in the change feed now. Changes may arrive faster than they can
+// be indexed.
 func (x *Index) fill(ctx context.Context, done *int64) error {
 	for end := x.store.Stats().LastSeq; x.cursor.Load() < end; {
 		n, err := x.Step(ctx)
@@ -151,13 +153,13 @@ func (x *Index) fill(ctx context.Context, done *int64) error {
 	return nil
 }
 
-// compact copies what is alive in the file to a new one, and has it on the disk.
+// compact copies the live contents of the file to a new one, and syncs it to disk.
 func (x *Index) compact(ctx context.Context, path string) error {
 	to, err := openFile(path, false, true)
 	if err != nil {
 		return err
 	}
-	to.DB().AllocSize = 64 << 10 // leave less behind the end
+	to.DB().AllocSize = 64 << 10 // so that less unused space is left at the end
 	err = x.db.View(func(from *bolt.Tx) error {
 		err := to.Update(func(tx *bolt.Tx) error { return create(tx, x.store.Identity(), x.o.Mark) })
 		if err != nil {
@@ -168,7 +170,7 @@ func (x *Index) compact(ctx context.Context, path string) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			// A transaction each: what is written in one is held in memory until it ends.
+			// Separate transactions, because what is written in one is in memory until it ends.
 			if err := to.Update(func(tx *bolt.Tx) error { return copySegment(tx, from, k) }); err != nil {
 				return err
 			}
@@ -185,7 +187,7 @@ func (x *Index) compact(ctx context.Context, path string) error {
 	return errors.Join(err, to.Close())
 }
 
-// copySegment puts a segment of another file into this one.
+// copySegment copies a segment of another file into this one.
 func copySegment(tx, from *bolt.Tx, key []byte) error {
 	raw, err := rawOf(from.Bucket(bucketSegments), key)
 	if err != nil {
@@ -203,7 +205,7 @@ func copySegment(tx, from *bolt.Tx, key []byte) error {
 	return errors.Join(err, putRaw(all, to, raw))
 }
 
-// replace puts path.new in the place of path, and sees to it that this outlives a crash.
+// replace renames path.new to path, and syncs the directory so that this survives a crash.
 func replace(path string) error {
 	if err := os.Rename(path+suffixNew, path); err != nil {
 		return fmt.Errorf("install the rebuilt search index: %w", err)

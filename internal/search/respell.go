@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/internal/query"
 )
 
-// eachTyped goes through the words of a plan as they were typed: also the parts of names, but not
-// what stood in quotes, beginnings, and names as a whole.
+// eachTyped calls do for the words of a plan as they were typed, including the parts of names, but
+// excluding phrases, prefixes, and names as a whole.
 func (p *Plan) eachTyped(do func(*Clause, *Slot)) {
 	for i := range p.Clauses {
 		c := &p.Clauses[i]
@@ -27,17 +27,17 @@ func (p *Plan) eachTyped(do func(*Clause, *Slot)) {
 	}
 }
 
-// known reports whether pages have all words of any way.
+// known reports whether pages have all words of any match.
 func (c *Clause) known() bool {
 	return slices.ContainsFunc(c.Any, func(m Match) bool {
 		return !slices.ContainsFunc(m.Slots, func(s Slot) bool { return len(s.Forms) == 0 })
 	})
 }
 
-// respell takes words that no page has for words that are spelled like them, and says so. Words of
-// which pages have other forms only are left as they are, since those are found; where such a word
-// is spelled like a frequent one, that is offered.
-func (p *Plan) respell(ctx context.Context, q query.Query, typed string, shards Shards, answer *crawl.SearchAnswer) (said string, err error) {
+// respell replaces words that no page has with words that are spelled like them, and returns a
+// message about this. Words of which pages have only other forms are kept, because those forms are
+// found; if such a word is spelled like a frequent one, that is suggested.
+func (p *Plan) respell(ctx context.Context, q query.Query, typed string, shards Shards, answer *crawl.SearchAnswer) (message string, err error) {
 	unknown, formed := map[string][]*Slot{}, map[string]bool{}
 	var words []string
 	p.eachTyped(func(c *Clause, s *Slot) {
@@ -84,15 +84,15 @@ func (p *Plan) respell(ctx context.Context, q query.Query, typed string, shards 
 	}
 	switch {
 	case len(swaps) > 0:
-		said = "no page has all words as typed; showing results for: " + respelled(q, typed, swaps)
+		message = "no page has all words as typed; showing results for: " + respelled(q, typed, swaps)
 	case len(begun) > 0:
-		said = "no page has " + strings.Join(begun, ", ") + " as a word; these pages have words that begin with it"
+		message = "no page has " + strings.Join(begun, ", ") + " as a word; these pages have words that begin with it"
 	}
-	return said, err
+	return message, err
 }
 
-// oddForm reports whether pages have other forms of a word only, and none that is it with another
-// ending, or of which it is: checkpoint, checkpoints.
+// oddForm reports whether pages have only other forms of a word, and none that is the word with
+// another ending, or the reverse: checkpoint, checkpoints.
 func (s *Slot) oddForm() bool {
 	word := plain(s.Word)
 	return len(s.Forms) > 0 && !slices.ContainsFunc(s.Forms, func(f Form) bool {
@@ -101,8 +101,9 @@ func (s *Slot) oddForm() bool {
 	})
 }
 
-// endsAlike is the word that another, of which pages have other forms only, is a slip of, "" when
-// there is none. It ends as the other does: one that ends otherwise is most often another form.
+// endsAlike is the word of which another, which pages have only in other forms, is a misspelling,
+// "" when there is none. It has the same ending, because a word with another ending is usually
+// another form.
 func endsAlike(found []Spelled, word string) string {
 	last, _ := utf8.DecodeLastRuneInString(word)
 	for _, f := range found {
@@ -113,8 +114,8 @@ func endsAlike(found []Spelled, word string) string {
 	return ""
 }
 
-// respelled is a query in which words are replaced; swaps are pairs of old and new. It is spelled
-// as it was typed where that can be, and means the same.
+// respelled is a query in which words are replaced; swaps are pairs of old and new words. It is
+// spelled as it was typed if that is possible and has the same meaning.
 func respelled(q query.Query, typed string, swaps []string) string {
 	var z tokenizer
 	var out strings.Builder
@@ -144,7 +145,7 @@ func respelled(q query.Query, typed string, swaps []string) string {
 	return same
 }
 
-// swap replaces words of a text, and the parts of names in it. A capital stays one.
+// swap replaces words of a text, and the parts of names in it. A capital letter stays one.
 func (z *tokenizer) swap(text string, swaps []string) string {
 	var out strings.Builder
 	done := 0

@@ -9,11 +9,10 @@ import (
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
-// The first stage: every page that has a word of the query gets a score by BM25F, of figures that
-// need no positions but for phrases. The best go on to the second stage, in rank.go.
+// The first stage: every page that has a word of the query gets a score by BM25F, from data that
+// need no positions except for phrases. The best reach the second stage, in rank.go.
 
-// What a word counts for in the parts of a page, compared with one in the body; and BM25's k1 and
-// b.
+// The weights of a word in the parts of a page, compared with the body; and BM25's k1 and b.
 const (
 	inTitle  = 4.0
 	inURL    = 2.0
@@ -24,25 +23,25 @@ const (
 	bm25B    = 0.6
 )
 
-// scorer is the state of one query over one view. Its slices have one element a page.
+// scorer is the state of one query over one view. Its slices have one element for each page.
 type scorer struct {
 	v     *view
 	plan  *Plan
-	slope [segment.Fields]float64 // what a word more makes of length
+	slope [segment.Fields]float64 // the increase of length with each word
 
 	score      []float32 // of the clauses so far
-	clause, tf []float32 // of the clause and of the way at hand
-	have       []uint32  // which clauses a page has, a bit each
-	touched    []uint32  // pages of the way at hand
-	pages      []uint32  // pages of any way
+	clause, tf []float32 // of the current clause, and of the current match
+	have       []uint32  // which clauses a page has, one bit each
+	touched    []uint32  // pages of the current match
+	pages      []uint32  // pages of any match
 	excluded   map[uint32]bool
 
-	// links says by clause how many pages link to a page with its words; nil: nobody asked.
+	// links is, by clause, how many pages link to a page with its words; nil: not counted.
 	links   [][]float32
-	linking []float32 // of the way at hand
-	linked  []uint32  // pages that linking has
-	targets []float32 // of the word and part at hand, by number of the target
-	met     []uint32  // numbers that targets has
+	linking []float32 // of the current match
+	linked  []uint32  // pages with a value in linking
+	targets []float32 // of the current word and part, by number of the target
+	met     []uint32  // numbers with a value in targets
 
 	entries map[*Form][]segment.Entry // by part
 	at      [][][]occurrence          // see occurrences
@@ -51,7 +50,7 @@ type scorer struct {
 	body    []bodyPlace
 }
 
-// scorers are those that were put back, their slices all zeros.
+// scorers are unused ones, with all slices zero.
 var scorers = sync.Pool{New: func() any { return &scorer{entries: map[*Form][]segment.Entry{}} }}
 
 func newScorer(v *view, p *Plan) *scorer {
@@ -71,7 +70,7 @@ func newScorer(v *view, p *Plan) *scorer {
 	return s
 }
 
-// zeros makes a slice longer or shorter, all zeros up to its capacity.
+// zeros changes the length of a slice that is zero up to its capacity.
 func zeros[T any](b []T, n int) []T {
 	if cap(b) < n {
 		return make([]T, n)
@@ -79,8 +78,8 @@ func zeros[T any](b []T, n int) []T {
 	return b[:n]
 }
 
-// free puts a scorer back for the next query. It clears what is not zero, which mostly is little of
-// it. A query that ends in an error leaves its scorer to the garbage collector.
+// free returns a scorer for the next query. It clears what is not zero, which usually is little.
+// The scorer of a query that ends in an error is not returned.
 func (s *scorer) free() {
 	for _, page := range s.pages {
 		s.score[page], s.have[page] = 0, 0
@@ -106,7 +105,7 @@ func (s *scorer) run() {
 	for i := range s.plan.Clauses {
 		c := &s.plan.Clauses[i]
 		if c.Light {
-			continue // nearly all pages have it; the second stage looks where
+			continue // nearly all pages have it; the second stage examines its positions
 		}
 		s.links[i] = zeros(s.links[i], len(s.have))
 		bit := uint32(1) << (i & 31)
@@ -133,7 +132,7 @@ func (s *scorer) run() {
 	}
 }
 
-// has notes that a page has a clause, with what that is worth.
+// has notes that a page has a clause, with its score.
 func (s *scorer) has(page, bit uint32, w float32) {
 	if s.have[page] == 0 {
 		s.pages = append(s.pages, page)
@@ -142,8 +141,7 @@ func (s *scorer) has(page, bit uint32, w float32) {
 	s.have[page] |= bit
 }
 
-// eachTouched goes through the pages that have the way at hand, with what that is worth, and
-// forgets them.
+// eachTouched calls do for the pages that have the current match, with its score, and clears them.
 func (s *scorer) eachTouched(m *Match, do func(page uint32, w float32)) {
 	weight := float32(m.IDF * m.Weight)
 	for _, page := range s.touched {
@@ -173,7 +171,7 @@ func (s *scorer) exclude(c *Clause) {
 	}
 }
 
-// entry is what the parts say of a word; a part that does not have it, says so by an empty Entry.
+// entry returns the entries of a word in the parts; that of a part without the word is empty.
 func (s *scorer) entry(f *Form) []segment.Entry {
 	all, ok := s.entries[f]
 	if !ok {
@@ -186,15 +184,15 @@ func (s *scorer) entry(f *Form) []segment.Entry {
 	return all
 }
 
-// find adds up how often pages have a way. links takes how many pages link by it, where they are
-// more; nil: those do not count.
+// find adds up how often pages have a match. links receives how many pages link to each by it, if
+// that is more; nil: links do not count.
 func (s *scorer) find(m *Match, links []float32) {
 	if slices.ContainsFunc(m.Slots, func(t Slot) bool { return len(t.Forms) == 0 }) {
 		return
 	}
 	if len(m.Slots) == 1 {
 		forms := m.Slots[0].Forms
-		// The figures of one part's pages stay in the processor's cache.
+		// The data of one part's pages stay in the processor's cache.
 		for k, p := range s.v.parts {
 			for i := range forms {
 				if e := &s.entry(&forms[i])[k]; e.Pages > 0 {
@@ -263,7 +261,7 @@ func (s *scorer) word(p *part, e *segment.Entry, weight float64, titleOnly bool)
 	}
 }
 
-// count adds to a page what it has of a way, by parts of the page.
+// count adds the occurrences of a match in a page, by parts of the page.
 func (s *scorer) count(p *part, page uint32, n *[segment.Fields]float64, titleOnly bool) {
 	tf := 0.0
 	if n[segment.Title] > 0 {
@@ -283,7 +281,7 @@ func (s *scorer) count(p *part, page uint32, n *[segment.Fields]float64, titleOn
 	}
 }
 
-// more adds to what a page has of the way at hand.
+// more adds to the occurrences of the current match in a page.
 func (s *scorer) more(page uint32, tf float64) {
 	if s.tf[page] == 0 {
 		s.touched = append(s.touched, page)
@@ -300,7 +298,7 @@ func (s *scorer) bodyLength(p *part, page uint32) float64 {
 	return 1 - bm25B + s.slope[segment.Body]*float64(p.Words(page, segment.Body))
 }
 
-// linkedBy counts the pages of a part that link to each page by a word.
+// linkedBy counts the pages of a part that link to each page with a word.
 func (s *scorer) linkedBy(p *part, e *segment.Entry, weight float32) {
 	s.targets = zeros(s.targets, int(p.Targets()))
 	met := s.met[:0]
@@ -328,7 +326,7 @@ func (s *scorer) linkedBy(p *part, e *segment.Entry, weight float32) {
 	}
 }
 
-// countLinks counts for pages what the links to them say.
+// countLinks adds the words of links to the pages to which they lead.
 func (s *scorer) countLinks(links []float32) {
 	for _, page := range s.linked {
 		n := s.linking[page]
@@ -339,7 +337,7 @@ func (s *scorer) countLinks(links []float32) {
 	s.linked = s.linked[:0]
 }
 
-// heavyBits are the clauses that carry weight.
+// heavyBits are the clauses with weight.
 func (p *Plan) heavyBits() (b uint32) {
 	for i := range p.Clauses {
 		if !p.Clauses[i].Light {
@@ -357,5 +355,5 @@ func (p *Plan) total() (sum float64) {
 	return max(sum, 1e-9)
 }
 
-// level is how many of the clauses that carry weight a page has.
+// level is how many of the clauses with weight a page has.
 func level(have, heavy uint32) int { return bits.OnesCount32(have & heavy) }

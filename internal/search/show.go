@@ -9,10 +9,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Show completes hits by what the store holds now: those of urls that this shard has and that may
-// be shown. The store has the last word: a page that was removed since it was indexed, or must not
-// be shown any more, is left out, and a snippet is cut from the stored text, or left out where the
-// page says nosnippet.
+// Show completes hits from the store: those of urls that this shard has and that may be shown. The
+// store decides what is shown: a page that was removed since it was indexed, or must not be shown
+// any more, is left out, and a snippet is cut from the stored text, or left out if the page has the
+// directive nosnippet.
 func (x *Index) Show(ctx context.Context, p *Plan, urls []string) (hits []crawl.Hit, err error) {
 	defer x.edge(&err)()
 	if x.empty() {

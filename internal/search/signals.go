@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
-// The second stage: a few hundred candidates, and for each the signals below, every one a figure
-// from 0 to 1. A page's score is their sum by weight.
+// The second stage: a few hundred candidates, and for each the signals below, all of them numbers
+// from 0 to 1. A page's score is their weighted sum.
 
 type signal int
 
@@ -33,20 +33,20 @@ const (
 	numSignals
 )
 
-// signals are what a page's place rests on, with their weights. They were set on the tuning half of
-// the queries in bench/search.
+// signals determine the rank of a page, with their weights. These were chosen with the tuning half
+// of the queries in bench/search.
 var signals = [numSignals]struct {
 	name   string
 	weight float64
 }{
-	sigWords:   {"words", 3.0},    // BM25F over all its parts, of the greatest that it could be
+	sigWords:   {"words", 3.0},    // BM25F over all its parts, relative to the maximum
 	sigTitle:   {"title", 2.0},    // its title has the words, and little else
 	sigName:    {"name", 2.0},     // the last part of its address has the words, and little else
 	sigHeading: {"heading", 1.2},  // one of its headings has the words
-	sigLinks:   {"links", 0.9},    // other pages of the site link to it by the words
-	sigPairs:   {"pairs", 1.2},    // words that follow one another in the query do so in the page
-	sigNear:    {"near", 0.7},     // the words stand near one another in its body
-	sigEarly:   {"early", 0.5},    // the words stand near its beginning
+	sigLinks:   {"links", 0.9},    // other pages of the site link to it with the words
+	sigPairs:   {"pairs", 1.2},    // words that follow one another in the query also do in the page
+	sigNear:    {"near", 0.7},     // the words are near one another in its body
+	sigEarly:   {"early", 0.5},    // the words are near its beginning
 	sigExact:   {"exact", 0.4},    // the words are in it as they were typed
 	sigRank:    {"rank", 0.8},     // pages of the site that link to it
 	sigShallow: {"shallow", 0.1},  // its address has few parts
@@ -69,13 +69,13 @@ func (x *Index) second(s *scorer, all []*candidate, explain bool) {
 				c.signals = append(c.signals, crawl.Signal{Name: sig.name, Value: v[k], Weight: sig.weight, Points: sig.weight*v[k] + 0})
 			}
 		}
-		// Equal to the last bit whatever machine adds it up, and in whatever order.
+		// The result must be equal to the last bit on every machine and in every order of addition.
 		c.score = math.Round(c.score*1e6) / 1e6
 	}
 }
 
-// occurrences are the places of each clause in each candidate, in order. Candidates come in the
-// order of the view.
+// occurrences returns the positions of each clause in each candidate, in order. Candidates are in
+// the order of the view.
 func (s *scorer) occurrences(all []*candidate) [][][]occurrence {
 	for len(s.at) < len(all) {
 		s.at = append(s.at, nil)
@@ -99,8 +99,8 @@ func (s *scorer) occurrences(all []*candidate) [][][]occurrence {
 		for k := range s.plan.Clauses {
 			end := uint32(math.MaxUint32)
 			if c := &s.plan.Clauses[k]; c.Light || !several {
-				// Pairs and nearness do not ask for it, and the other signals not for more than one
-				// place in the body.
+				// Pairs and nearness do not use these positions, and the other signals need only
+				// one position in the body.
 				end = segment.Body.Start()
 			}
 			for j := range s.plan.Clauses[k].Any {
@@ -117,8 +117,8 @@ func (s *scorer) occurrences(all []*candidate) [][][]occurrence {
 	return found
 }
 
-// sortPlaces puts places in order, of several at one the longest first. Mostly they are: each list
-// that they come from is.
+// sortPlaces sorts positions, and equal positions by length, the longest first. Usually they are
+// sorted already, because each list from which they come is.
 func sortPlaces(all []occurrence) {
 	for i := 1; i < len(all); i++ {
 		if a, b := &all[i-1], &all[i]; a.pos > b.pos || a.pos == b.pos && a.length < b.length {
@@ -133,8 +133,8 @@ func sortPlaces(all []occurrence) {
 	}
 }
 
-// places adds the places of a way in candidates of one part, up to the first that is not before
-// end.
+// places adds the positions of a match in candidates of one part, up to the first that is not
+// before end.
 func (s *scorer) places(m *Match, clause int, end uint32, all []*candidate, found [][][]occurrence) {
 	p := all[0].part
 	if len(m.Slots) > 1 {
@@ -176,11 +176,11 @@ func (s *scorer) places(m *Match, clause int, end uint32, all []*candidate, foun
 	}
 }
 
-// evidence is what speaks for a candidate.
+// evidence is the input for the signals of a candidate.
 type evidence struct {
 	s  *scorer
 	c  *candidate
-	at [][]occurrence // by clause, in order of place
+	at [][]occurrence // by clause, in order of position
 }
 
 func (e *evidence) values() (v [numSignals]float64) {
@@ -200,7 +200,7 @@ func (e *evidence) values() (v [numSignals]float64) {
 			best := 0.0
 			for _, o := range e.at[k] {
 				if best = max(best, o.weight); best >= 1 {
-					break // nothing weighs more
+					break // no weight is larger
 				}
 			}
 			v[sigExact] += idf * best
@@ -224,7 +224,7 @@ func (e *evidence) values() (v [numSignals]float64) {
 	return v
 }
 
-// from is the first place of a clause in a part of the page or behind it.
+// from is the index of the first position of a clause that is in a part of the page or after it.
 func (e *evidence) from(clause int, f segment.Field) int { return placesFrom(e.at[clause], f) }
 
 func placesFrom(at []occurrence, f segment.Field) int {
@@ -232,8 +232,8 @@ func placesFrom(at []occurrence, f segment.Field) int {
 	return i
 }
 
-// covers says how much of the query a short part of the page has, and how much of that part is the
-// query.
+// covers measures how much of the query a short part of the page has, and how much of that part
+// belongs to the query.
 func (e *evidence) covers(f segment.Field, end uint32, words uint32) float64 {
 	if words == 0 {
 		return 0
@@ -260,7 +260,7 @@ func (e *evidence) covers(f segment.Field, end uint32, words uint32) float64 {
 	return has * has * (0.35 + 0.65*min(1, float64(n)/float64(words)))
 }
 
-// heading is the share of the query that the best heading has.
+// heading is the share of the query in the best heading.
 func (e *evidence) heading() (best float64) {
 	end := segment.Body.Start()
 	type place struct {
@@ -295,8 +295,8 @@ func (e *evidence) heading() (best float64) {
 	return best * best
 }
 
-// pairs is the share of the query's neighbours that are neighbours in the page, in their order.
-// Light words between them may be missing.
+// pairs is the share of the query's pairs of neighbours that are neighbours in the page, in the
+// same order. Light words between them may be missing.
 func (e *evidence) pairs() float64 {
 	sum, all := 0.0, 0.0
 	last := -1
@@ -318,7 +318,8 @@ func (e *evidence) pairs() float64 {
 	return sum / all
 }
 
-// neighbours says how well one clause follows another at the best place: 1 directly.
+// neighbours measures how closely one clause follows another at the best position: 1 means
+// directly.
 func (e *evidence) neighbours(a, b int) (best float64) {
 	next := e.at[b]
 	for _, o := range e.at[a] {
@@ -337,7 +338,8 @@ func (e *evidence) neighbours(a, b int) (best float64) {
 	return best
 }
 
-// near is how much of the query stands in the best stretch of the body, the more the shorter it is.
+// near measures how much of the query is in the best passage of the body; a shorter passage counts
+// more.
 func (e *evidence) near() (best float64) {
 	heavy := e.s.plan.heavy()
 	if heavy < 2 {
@@ -366,25 +368,25 @@ func (e *evidence) near() (best float64) {
 	return best
 }
 
-// mostNear is how many places of a clause in a body near looks at.
+// mostNear is the maximum number of positions of a clause in the body that near examines.
 const mostNear = 400
 
-// bodyPlace is where a page's body has a clause.
+// bodyPlace is a position of a clause in a page's body.
 type bodyPlace struct {
 	pos    uint32
 	clause int
 }
 
-// inBody goes through the places in the body of the clauses that carry weight, in order, and at
-// most so many of each.
+// inBody iterates over the positions in the body of the clauses with weight, in order, and at most
+// `most` of each.
 func (s *scorer) inBody(at [][]occurrence, most int) iter.Seq[bodyPlace] {
 	return func(yield func(bodyPlace) bool) {
 		type list struct {
 			at     []occurrence
 			clause int
 		}
-		var room [32]list
-		lists := room[:0]
+		var buffer [32]list
+		lists := buffer[:0]
 		for k := range at {
 			if s.plan.Clauses[k].Light {
 				continue
@@ -412,11 +414,11 @@ func (s *scorer) inBody(at [][]occurrence, most int) iter.Seq[bodyPlace] {
 	}
 }
 
-// nearWords is about how many words a snippet has.
+// nearWords is the approximate number of words in a snippet.
 const nearWords = 30
 
-// nearby is how many of the clauses that carry weight stand within nearWords of one another
-// somewhere in a candidate's body, and which word of it the last of them is where they first do.
+// nearby is how many of the clauses with weight occur within nearWords of one another somewhere in
+// a candidate's body, and the number of the word at which they first do.
 func (s *scorer) nearby(c *candidate) (best, at int) {
 	heavy := s.plan.heavy()
 	all := s.body[:0]

@@ -2,26 +2,26 @@ package search
 
 import "math/bits"
 
-// simHash makes one number of a text such that texts that are nearly the same have numbers in which
-// few bits differ (Charikar's SimHash, over runs of three words). One run in eight is looked at,
-// chosen by its hash, so the same run is looked at in all texts: a word more or less changes three
-// runs in either.
+// simHash computes one number of a text. Texts that are nearly the same have numbers that differ in
+// few bits (Charikar's SimHash, over runs of three words). One run in eight is used, chosen by its
+// hash, so that the same runs are used in all texts: one word more or less changes three runs in
+// either.
 type simHash struct {
-	ones   [64]int32 // how often each bit was set in what counts
-	adding [8]uint64 // the same of the last runs: a byte each, those of eight bits side by side
+	ones   [64]int32 // how often each bit was set in the used runs
+	adding [8]uint64 // the same for the last runs: one byte for each bit, eight of them in a number
 	added  int       // runs in adding
-	last   [2]uint32 // hashes of the two words before
+	last   [2]uint32 // hashes of the two preceding words
 	words  int
 	chosen int
 }
 
 const (
-	// simSample is how many runs there are to one that counts.
+	// One of simSample runs is used.
 	simSample = 8
-	// simLeast is how many runs must count for the number to say anything.
+	// simLeast is how many runs must be used for the number to be meaningful.
 	simLeast = 12
-	// simDiffer is in how many bits two texts may differ that count as nearly the same: then about
-	// one run in fifty differs.
+	// simDiffer is in how many bits two texts may differ to count as nearly the same. About one run
+	// in fifty differs then.
 	simDiffer = 3
 )
 
@@ -38,7 +38,7 @@ func (s *simHash) add(word uint32) {
 		return
 	}
 	s.chosen++
-	h *= 0x94D049BB133111EB // the bits that chose it say nothing any more
+	h *= 0x94D049BB133111EB // the bits that chose the run are the same for all
 	h ^= h >> 31
 	for i := range s.adding {
 		s.adding[i] += spreadBits[byte(h>>(8*i))]
@@ -48,7 +48,7 @@ func (s *simHash) add(word uint32) {
 	}
 }
 
-// flush adds what is in adding to ones, before a byte of it overflows.
+// flush adds the counts in adding to ones, before a byte overflows.
 func (s *simHash) flush() {
 	for i := range s.ones {
 		s.ones[i] += int32(byte(s.adding[i/8] >> (i % 8 * 8)))
@@ -56,7 +56,7 @@ func (s *simHash) flush() {
 	s.adding, s.added = [8]uint64{}, 0
 }
 
-// spreadBits puts each bit of a byte into a byte of its own.
+// spreadBits spreads the bits of a byte over eight bytes.
 var spreadBits = func() (t [256]uint64) {
 	for b := range t {
 		for i := range 8 {
@@ -80,6 +80,6 @@ func (s *simHash) hash() (h uint64) {
 	return max(h, 1)
 }
 
-// alike reports whether texts with these numbers are nearly the same. 0 is like no number, not even
-// another 0.
+// alike reports whether texts with these numbers are nearly the same. 0 is not like any number, not
+// even another 0.
 func alike(a, b uint64) bool { return a != 0 && b != 0 && bits.OnesCount64(a^b) <= simDiffer }

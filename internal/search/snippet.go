@@ -14,18 +14,18 @@ import (
 
 const (
 	snippetBytes = 240     // about three lines
-	ellipses     = 4       // characters that render adds at most
-	snippetText  = 1 << 20 // how far into a page is looked
-	titleWithin  = 8 << 10 // how far the title is looked for, which most pages repeat
-	// firstLook is how much of a page's text is read at first: all of most pages. When it has no
-	// good stretch, moreLooks times as much is read.
+	ellipses     = 4       // maximum number of characters that render adds
+	snippetText  = 1 << 20 // how much of a page is searched
+	titleWithin  = 8 << 10 // how far the title is searched, which most pages repeat
+	// firstLook is how much of a page's text is read at first: the whole text of most pages. If it
+	// has no good passage, moreLooks times as much is read.
 	firstLook = 16 << 10
 	moreLooks = 3
-	// bytesAWord is how long a word is on average, with what stands between it and the next.
+	// bytesAWord is the average length of a word, including the text between it and the next.
 	bytesAWord = 6
 )
 
-// mark is a word in the text that the query asks for.
+// mark is a word in the text that the query contains.
 type mark struct {
 	clause, start, end int
 }
@@ -37,18 +37,17 @@ type snipper struct {
 	wanted  map[string]int // word → clause
 	maybe   [16]uint64     // a bit for some bits of the hash of each of these
 	light   []bool
-	heavy   int // clauses that are not light
+	heavy   int // number of clauses that are not light
 	plan    *Plan
 	marks   []mark
 
-	packed, body []byte // room for a page's body, as it is stored and unpacked
+	packed, body []byte // buffers for a page's body, as stored and unpacked
 }
 
-// snippers are those that were put back, with the room they have taken.
+// snippers are unused ones with their buffers.
 var snippers = sync.Pool{New: func() any { return &snipper{} }}
 
-// free puts a snipper back for the next query. One that met an error is left to the garbage
-// collector.
+// free returns a snipper for the next query. One that met an error is not returned.
 func (r *snipper) free() {
 	r.plan, r.wanted = nil, nil
 	if cap(r.packed) > keepBuffer {
@@ -63,7 +62,7 @@ func (r *snipper) free() {
 	snippers.Put(r)
 }
 
-// prepare notes the words that are looked for.
+// prepare notes the words of a plan.
 func (r *snipper) prepare(p *Plan) {
 	if r.plan == p {
 		return
@@ -84,9 +83,9 @@ func (r *snipper) prepare(p *Plan) {
 	}
 }
 
-// snippet cuts from a stored page the stretch that shows most of what was asked for, as plain text
-// on one line, and says where in it the words are; "" when the page has no text. The caller has
-// made sure that the page allows snippets.
+// snippet cuts from a stored page the passage that shows most of the query, as plain text on one
+// line, and returns the positions of the words in it; "" when the page has no text. The caller has
+// checked that the page permits snippets.
 func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 	if p.Directives&crawl.NoSnippet != 0 {
 		return "", nil
@@ -99,9 +98,9 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 		r.body = body
 	}
 	r.prepare(plan)
-	room := snippetBytes
-	if p.MaxSnippet > 0 { // bytes of text are never fewer than its characters
-		room = min(room, max(p.MaxSnippet-ellipses, 1))
+	limit := snippetBytes
+	if p.MaxSnippet > 0 { // the number of bytes is never less than the number of characters
+		limit = min(limit, max(p.MaxSnippet-ellipses, 1))
 	}
 	enough, known := plan.Near[string(p.URL)]
 	if !known {
@@ -110,7 +109,7 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 	most := firstLook
 	switch far := plan.NearAt[string(p.URL)] * bytesAWord; {
 	case far > firstLook*moreLooks && enough > 1:
-		enough-- // what a second look would settle for
+		enough-- // a second look would also accept one less
 	case far > firstLook:
 		most *= moreLooks
 	}
@@ -120,23 +119,23 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 	for all := false; !all; most *= moreLooks {
 		var read pages.Reading
 		read, all = r.extract.ReadBeginning(p.ContentType, p.Charset, body, most)
-		text, spans = read.Quotable() // what follows sees nothing that says data-nosnippet
+		text, spans = read.Quotable() // from here on, text marked data-nosnippet is excluded
 		if len(text) >= snippetText {
 			text, all = text[:snippetText], true
 		}
 		var distinct int
 		marks, main := r.look(text, spans, p.Title)
-		from, to, distinct = r.bestWindow(marks, room)
-		// Where the text is cut, another word may follow that belongs to the stretch.
-		all = all || (main || enough == 0) && distinct >= enough && to+room < len(text)
-		// In a very long page a stretch of the beginning that has one word less will do: reading
-		// on costs more than all else that a query does.
+		from, to, distinct = r.bestWindow(marks, limit)
+		// If the text is cut here, another word may follow that belongs to the passage.
+		all = all || (main || enough == 0) && distinct >= enough && to+limit < len(text)
+		// In a very long page a passage of the beginning that has one word less is accepted,
+		// because reading further costs more than everything else in a query.
 		if enough > 1 {
 			enough--
 		}
 	}
 	text, from, to = r.clip(text, spans, from, to)
-	start, end := edges(text, from, to, room)
+	start, end := edges(text, from, to, limit)
 	switch {
 	case p.MaxSnippet == 0:
 	case len(text) <= snippetBytes && utf8.RuneCount(text) <= p.MaxSnippet:
@@ -145,13 +144,13 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 		end = fit(text, start, end, p.MaxSnippet)
 	}
 	if len(bytes.Trim(text[start:end], "… \n")) == 0 {
-		return "", nil // only what stands for left out text
+		return "", nil // it contains only the sign for omitted text
 	}
 	return render(text, start, end, r.marks)
 }
 
-// clip cuts off the text before and after from..to that is page furniture, such as navigation and
-// cookie notices, and what lies beyond it. Without marks a stretch of the main text is left.
+// clip cuts off page furniture before and after from..to, such as navigation and cookie notices,
+// and the text beyond it. Without marks a passage of the main text is left.
 func (r *snipper) clip(text []byte, spans []pages.Span, from, to int) ([]byte, int, int) {
 	if from == to {
 		return mainStretch(text, spans), 0, 0
@@ -165,7 +164,7 @@ func (r *snipper) clip(text []byte, spans []pages.Span, from, to int) ([]byte, i
 		case s.From >= to:
 			last = min(last, s.From)
 		case s.From <= from && to <= s.To:
-			return text, from, to // only the furniture has the words
+			return text, from, to // only the page furniture has the words
 		}
 	}
 	if first >= last || from > last {
@@ -202,8 +201,9 @@ func mainStretch(text []byte, spans []pages.Span) []byte {
 	return longest
 }
 
-// look finds the marks of a text, and returns those that a snippet is to show: in the main text,
-// and not where it repeats the title; others, and main is false, only when there are none.
+// look finds the marks of a text, and returns those that a snippet should show: marks in the main
+// text that are not in a repetition of the title. Others are returned, with main false, only when
+// there are none of these.
 func (r *snipper) look(text []byte, spans []pages.Span, title string) (marks []mark, main bool) {
 	r.marks = r.marks[:0]
 	r.tokens.tokens(text, func(t token) bool {
@@ -225,33 +225,34 @@ func (r *snipper) look(text []byte, spans []pages.Span, title string) (marks []m
 	return marks, main && beyond
 }
 
-// within drops the marks for which drop holds, unless there are no others, which it reports.
+// within removes the marks for which drop returns true, unless there are no others, which it
+// reports.
 func within(marks []mark, drop func(mark) bool) (left []mark, others bool) {
-	rest := slices.DeleteFunc(slices.Clone(marks), drop)
-	if len(rest) == 0 {
+	kept := slices.DeleteFunc(slices.Clone(marks), drop)
+	if len(kept) == 0 {
 		return marks, false
 	}
-	return rest, true
+	return kept, true
 }
 
-// beyondTitle drops marks where the text only repeats the title, which is shown above the snippet
+// beyondTitle removes marks where the text only repeats the title, which is shown above the snippet
 // anyway, unless there are no others, which it reports.
 func beyondTitle(marks []mark, text []byte, title string) (left []mark, others bool) {
 	at := bytes.Index(text[:min(len(text), titleWithin)], []byte(title))
 	if title == "" || at < 0 {
 		return marks, len(marks) > 0
 	}
-	rest := slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return m.start >= at && m.end <= at+len(title) })
-	if len(rest) == 0 {
+	kept := slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return m.start >= at && m.end <= at+len(title) })
+	if len(kept) == 0 {
 		return marks, false
 	}
-	return rest, true
+	return kept, true
 }
 
-// bestWindow returns the stretch of marks, at most room bytes long, with the most different
-// clauses, and how many of them carry weight; between equals the one with most marks, then the one
-// nearest to the beginning.
-func (r *snipper) bestWindow(marks []mark, room int) (from, to, heavy int) {
+// bestWindow returns the passage from mark to mark, at most limit bytes long, with the most
+// different clauses, and how many of these have weight; if equal, the one with most marks, then the
+// first one.
+func (r *snipper) bestWindow(marks []mark, limit int) (from, to, heavy int) {
 	counts := make([]int, len(r.light))
 	worth := func(clause int) int {
 		if r.light[clause] {
@@ -264,7 +265,7 @@ func (r *snipper) bestWindow(marks []mark, room int) (from, to, heavy int) {
 		if counts[m.clause]++; counts[m.clause] == 1 {
 			distinct += worth(m.clause)
 		}
-		for marks[last].end-marks[first].start > room && first < last {
+		for marks[last].end-marks[first].start > limit && first < last {
 			if counts[marks[first].clause]--; counts[marks[first].clause] == 0 {
 				distinct -= worth(marks[first].clause)
 			}
@@ -277,14 +278,15 @@ func (r *snipper) bestWindow(marks []mark, room int) (from, to, heavy int) {
 	return from, to, max(best, 0) / 1000
 }
 
-// edges widens from..to to about room bytes, cut at spaces.
-func edges(text []byte, from, to, room int) (start, end int) {
-	left := max(0, room-(to-from))
+// edges widens from..to to about limit bytes, cut at spaces.
+func edges(text []byte, from, to, limit int) (start, end int) {
+	left := max(0, limit-(to-from))
 	start = max(0, from-left/3)
-	end = min(len(text), start+room)
+	end = min(len(text), start+limit)
 	end = max(end, min(len(text), to))
-	start = max(0, min(start, end-room))
-	// Begin after a space and end before one, unless none is near: some scripts have no spaces.
+	start = max(0, min(start, end-limit))
+	// Begin after a space and end before one, unless none is near, because some scripts have no
+	// spaces.
 	if start > 0 {
 		if n := strings.IndexAny(string(text[start:min(start+40, max(from, start))]), " \n"); n >= 0 {
 			start += n + 1
@@ -310,9 +312,9 @@ func edges(text []byte, from, to, room int) (start, end int) {
 	return start, end
 }
 
-// fit returns where text[start:end] is to end, so that render makes at most limit characters of it.
-// It is cut behind a word, or between the signs of a script that has no spaces; a first word that
-// is too long leaves nothing.
+// fit returns where text[start:end] must end so that render makes at most limit characters of it.
+// The text is cut after a word, or between the characters of a script without spaces; if the first
+// word is too long, nothing is left.
 func fit(text []byte, start, end, limit int) int {
 	if start > 0 {
 		limit -= 2
@@ -335,9 +337,9 @@ func fit(text []byte, start, end, limit int) int {
 	return end
 }
 
-// render writes a stretch of text as a line, with ellipses where it was cut and without the signs
-// that link to a heading, and says where in the line the marks are. Marks that touch or lie in one
-// another are one.
+// render converts a passage of text to a line, with ellipses where it was cut and without signs
+// that link to a heading, and returns the positions of the marks in it. Marks that touch or overlap
+// become one.
 func render(text []byte, start, end int, marks []mark) (string, [][2]int) {
 	if start >= end {
 		return "", nil
@@ -349,7 +351,7 @@ func render(text []byte, start, end int, marks []mark) (string, [][2]int) {
 	}
 	shift := b.Len() - start
 	var out [][2]int
-	write := func(to int) { // the text up to there, and the marks in it
+	write := func(to int) { // writes the text up to `to`, and the marks in it
 		for ; len(marks) > 0 && marks[0].start < to; marks = marks[1:] {
 			m := marks[0]
 			if m.start < start || m.end > to {
@@ -379,8 +381,8 @@ func render(text []byte, start, end int, marks []mark) (string, [][2]int) {
 	return b.String(), out
 }
 
-// permalinks are the signs by which pages link to a heading from its end. What also ends names,
-// such as C#, needs a blank before it.
+// permalinks are the signs by which pages link to a heading, at its end. Those that also end names,
+// such as C#, must follow a space.
 var permalinks = [][]byte{[]byte("¶"), []byte("🔗"), []byte("⚓"), []byte(" #"), []byte(" §")}
 
 // permalink finds such a sign at the end of a line of text[start:end]; from is -1 if there is none.

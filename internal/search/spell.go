@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// minSpelled is how long a word must be, in bytes, to be taken for another.
+// minSpelled is the minimum length in bytes of a word that is replaced by another spelling.
 const minSpelled = 4
 
 // Similar are the words of a shard that are spelled like another.
@@ -20,20 +20,20 @@ type Similar struct {
 	Found []Spelled `json:"found"`
 }
 
-// Spelled is a word, and by how many letters it differs; 0: it begins with the word.
+// Spelled is a word, and the number of letters in which it differs; 0: it begins with the word.
 type Spelled struct {
 	Word string `json:"word"`
 	Off  int    `json:"off"`
-	// Same says that it has the same letters: two are swapped, or one stands twice.
+	// Same says that it has the same letters: two are swapped, or one is doubled.
 	Same  bool   `json:"same,omitempty"`
 	Pages uint64 `json:"pages"`
 }
 
-// maxSimilar is how many words a shard names for each.
+// maxSimilar is the maximum number of words that a shard returns for each.
 const maxSimilar = 64
 
-// Similar finds words that are spelled like others: that differ by one letter, or by two in longer
-// words, the first letter being the same.
+// Similar finds words that are spelled like others: that differ in one letter, or in two if they
+// are longer, and have the same first letter.
 func (x *Index) Similar(ctx context.Context, words []string) (all []Similar, err error) {
 	defer x.edge(&err)()
 	if x.empty() {
@@ -94,15 +94,15 @@ func (v *view) similar(word string) []Spelled {
 	return all[:min(len(all), maxSimilar)]
 }
 
-// spelling is how a word is compared with others.
+// spelling is the form of a word in which it is compared with others.
 func spelling(word string) []rune {
 	return []rune(strings.ReplaceAll(plain(word), "ß", "ss"))
 }
 
-// spelled is the spelling of a word of an index, in the room of another; ok is false where it has
-// other signs than letters.
-func spelled(room []rune, word []byte) (s []rune, ok bool) {
-	s = room[:0]
+// spelled is the spelling of a word of the index, in a buffer that is reused; ok is false if it has
+// characters other than letters.
+func spelled(buffer []rune, word []byte) (s []rune, ok bool) {
+	s = buffer[:0]
 	for _, c := range word {
 		switch class[c] {
 		case classLower:
@@ -124,14 +124,15 @@ func lettersOf(word []rune) (set uint64) {
 	return set
 }
 
-// mayBeNear reports whether words with these letters may differ by so few: each letter that differs
-// brings one at most that the other word does not have. It spares most words the comparison.
+// mayBeNear reports whether words with these letters may differ in at most `most` letters: each
+// different letter adds at most one that the other word does not have. This excludes most words
+// without a comparison.
 func mayBeNear(a, b uint64, most int) bool {
 	return bits.OnesCount64(a&^b) <= most && bits.OnesCount64(b&^a) <= most
 }
 
-// sameLetters reports whether of two words that differ by one letter one has two letters swapped,
-// or a letter twice. Those are what fingers do most often, whatever word comes of it.
+// sameLetters reports whether two words that differ in one letter have two letters swapped, or a
+// letter doubled. These are the most frequent typing errors, whatever word results.
 func sameLetters(a, b []rune) bool {
 	if len(a) == len(b) {
 		a, b = slices.Clone(a), slices.Clone(b)
@@ -151,7 +152,7 @@ func firstLetter(word string) int {
 	return len(word)
 }
 
-// mayDiffer is by how many letters another spelling of a word may differ.
+// mayDiffer is the number of letters in which another spelling of a word may differ.
 func mayDiffer(word string) int {
 	if len(word) < 7 {
 		return 1
@@ -170,7 +171,7 @@ func (a Spelled) compare(b Spelled) int {
 	return cmp.Or(cmp.Compare(a.Off, b.Off), same, cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.Word, b.Word))
 }
 
-// nearest are the words that each is taken for: the nearest that any page has, of all shards.
+// nearest are the words that replace each word: the nearest that any page of any shard has.
 func nearest(words []string, sums map[string][]Spelled) map[string][]Form {
 	best := map[string][]Form{}
 	for _, w := range words {
@@ -189,7 +190,7 @@ func nearest(words []string, sums map[string][]Spelled) map[string][]Form {
 	return best
 }
 
-// addSimilar adds up what the shards found for each word, nearest first.
+// addSimilar adds up the results of the shards for each word, nearest first.
 func addSimilar(all []Similar) map[string][]Spelled {
 	sums, out := map[string]map[string]Spelled{}, map[string][]Spelled{}
 	for _, s := range all {
@@ -207,7 +208,7 @@ func addSimilar(all []Similar) map[string][]Spelled {
 	return out
 }
 
-// distance counts by how many letters words differ: left out, put in, replaced, or two swapped.
+// distance counts the letters in which words differ: omitted, inserted, replaced, or two swapped.
 type distance struct{ rows [3][]int }
 
 // between is the distance of two words, or any number greater than most when it is greater.

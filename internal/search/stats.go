@@ -36,7 +36,7 @@ type Terms struct {
 	Behind int64    `json:"behind"`
 }
 
-// eachSlot goes through the slots of a plan.
+// eachSlot calls do for all slots of a plan.
 func (p *Plan) eachSlot(do func(*Slot)) {
 	for _, all := range [][]Clause{p.Clauses, p.Not} {
 		for i := range all {
@@ -50,17 +50,18 @@ func (p *Plan) eachSlot(do func(*Slot)) {
 }
 
 const (
-	// maxForms is how many words a slot stands for at most; of more, those that most pages have.
+	// maxForms is the maximum number of words that a slot represents; if there are more, those that
+	// most pages have.
 	maxForms = 64
-	// maxShardForms is how many of them a shard names: more, since the most frequent ones of the
-	// whole are not known to it.
+	// maxShardForms is how many of them a shard returns: more, because it does not know which are
+	// the most frequent in the whole crawl.
 	maxShardForms = 512
-	// maxBegins is how many words with one beginning are looked at.
+	// maxBegins is how many words with one beginning are examined.
 	maxBegins = 20_000
 )
 
-// Terms says what the index knows of a plan's words, and how large it is. It fails only when the
-// file does.
+// Terms returns what the index knows of a plan's words, and how large the index is. It fails only
+// when the file does.
 func (x *Index) Terms(_ context.Context, p *Plan) (t Terms, err error) {
 	defer x.edge(&err)()
 	t.Behind = x.Behind()
@@ -104,7 +105,7 @@ func (v *view) stats() (s Stats) {
 	return s
 }
 
-// forms are the words of the view that a slot stands for.
+// forms returns the words of the view that a slot represents.
 func (v *view) forms(k *queryKeyer, s *Slot) []Form {
 	var keys [][]byte
 	if !s.Prefix && !s.Exact {
@@ -137,7 +138,7 @@ func (v *view) forms(k *queryKeyer, s *Slot) []Form {
 		if s.Prefix {
 			n := 0
 			for word, unread := range p.Beginning([]byte(s.Word)) {
-				if len(word) > len(s.Word) { // each comes once
+				if len(word) > len(s.Word) { // each occurs once
 					e := unread.Entry()
 					note(p, word, &e, weightBegins)
 				}
@@ -171,7 +172,7 @@ func (v *view) forms(k *queryKeyer, s *Slot) []Form {
 	return mostFrequent(all, maxShardForms)
 }
 
-// having is how many live pages have a word, or link by it.
+// having is how many live pages have a word, or have links to them with it.
 func (p *part) having(e *segment.Entry) (n uint64) {
 	if p.dead == nil {
 		return uint64(e.Pages)
@@ -191,7 +192,7 @@ func mostFrequent(all []Form, most int) []Form {
 	return all[:min(len(all), most)]
 }
 
-// Settle makes a plan whole by what all shards know of its words.
+// Settle completes a plan with what all shards know of its words.
 func (p *Plan) Settle(all []Terms) {
 	p.Stats = Stats{}
 	for i := range all {
@@ -219,7 +220,7 @@ func (p *Plan) Settle(all []Terms) {
 	}
 }
 
-// weigh sets what a clause weighs by its rarity, and leaves out ways that nothing is found by.
+// weigh sets the weight of a clause by its rarity, and removes alternatives that are not needed.
 func (p *Plan) weigh(c *Clause) {
 	known := func(m Match) bool {
 		return !slices.ContainsFunc(m.Slots, func(s Slot) bool { return len(s.Forms) == 0 })
@@ -240,12 +241,12 @@ func (p *Plan) weigh(c *Clause) {
 	}
 }
 
-// lightShare is what is left of the weight of a word that says little.
+// lightShare is the remaining part of the weight of a light word.
 const lightShare = 0.15
 
-// rarity is what a way weighs: the root of BM25's weight, in [0.3, …). The weight itself lets one
-// rare word that a page does not have, such as the verb of a question, count for more than two that
-// make its title.
+// rarity is the weight of a match: the root of BM25's weight, in [0.3, …). With the weight itself,
+// one rare word that a page does not have, such as the verb of a question, would count more than
+// two that form its title.
 func (p *Plan) rarity(m *Match) float64 {
 	least, sum := math.MaxFloat64, 0.0
 	for _, s := range m.Slots {
@@ -257,7 +258,7 @@ func (p *Plan) rarity(m *Match) float64 {
 		sum += pages
 	}
 	if len(m.Slots) > 1 {
-		least /= 2 // words in a row are rarer than each
+		least /= 2 // words in a row are rarer than each of them
 	}
 	n := float64(p.Stats.Pages)
 	least = min(least, n)

@@ -7,18 +7,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A key is what words have in common that mean the same to whoever looks for one of them: the stem
-// in a language, and the spelling without accents. Keys name the language, since the same stem may
-// belong to different words in two languages.
+// A key is common to words with the same meaning for a search: the stem in a language, or the
+// spelling without accents. Keys contain the language, because words of two languages may have the
+// same stem.
 
-// keyer makes keys of words. It is for one goroutine.
+// keyer computes keys of words. It must not be used concurrently.
 type keyer struct {
 	env   *snowballstem.Env
-	slots []keySlot // words met before; most words of a page are on the next page too
+	slots []keySlot // a cache of words; most words of a page are on the next page too
 }
 
-// keySlot holds a word and its stem in one cache line. Another word that falls into the slot
-// overwrites it, so memory is bounded and nothing ever needs clearing.
+// keySlot has a word and its stem in one cache line. Another word with the same slot replaces it,
+// so memory is limited and the cache is never cleared.
 type keySlot struct {
 	word, stem       [30]byte
 	wordLen, stemLen uint8
@@ -27,8 +27,8 @@ type keySlot struct {
 
 func newKeyer() *keyer { return &keyer{env: snowballstem.NewEnv(""), slots: make([]keySlot, 1<<14)} }
 
-// stem appends the key of a word in a language, nothing when the language has no stemmer or the
-// word is no word: with digits or signs in it.
+// stem appends the key of a word in a language. It appends nothing when the language has no stemmer
+// or the word has digits or other signs.
 func (k *keyer) stem(dst []byte, lang, word string) []byte {
 	stem := stemmers[lang]
 	if stem == nil || !letters(word) {
@@ -62,7 +62,7 @@ func (k *keyer) accents(dst []byte, word string) []byte {
 	return append(append(dst, ':'), plain(word)...)
 }
 
-// umlauts, where they are written out: Spuelmaschine. Both spellings lose the e.
+// umlauts that are written with an e, as in Spuelmaschine. Both spellings lose the e.
 var umlauts = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u", "ß", "ss")
 
 func letters(word string) bool {
@@ -83,8 +83,8 @@ func ascii(word []byte) bool {
 	return true
 }
 
-// lower lower-cases a text in which compatibility forms (full-width letters, ligatures) are
-// written out.
+// lower converts a text to lower case, with compatibility forms (full-width letters, ligatures)
+// decomposed.
 func lower(s string) string {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= 0x80 {
@@ -94,7 +94,7 @@ func lower(s string) string {
 	return strings.ToLower(s)
 }
 
-// plain removes the accents that people leave out when they type.
+// plain removes the accents that people omit when they type.
 func plain(s string) string {
 	i := 0
 	for i < len(s) && s[i] < 0x80 {
@@ -110,7 +110,7 @@ func plain(s string) string {
 		return r
 	}, norm.NFD.String(s))
 	if out == "" {
-		return s // an accent by itself
+		return s // the word is only an accent
 	}
 	return norm.NFC.String(out)
 }

@@ -2,13 +2,13 @@ package search
 
 import "strings"
 
-// stopLangs are the languages of stopWords, by the number of their bit.
+// stopLangs are the languages of stopWords, in the order of their bits.
 var stopLangs = [...]string{"en", "de", "fr", "es", "it", "nl", "pt"}
 
-// stopWords are words that say how something is asked rather than what, with the languages they
-// belong to as bits. They weigh little, and pages need not have them. A language's words count
-// wherever they stand: that "die" is light in an English query, too, only means that pages without
-// it come behind. They also tell what language a text is in.
+// stopWords are words that say how a question is asked rather than what it is about, with their
+// languages as bits. They have little weight, and pages need not have them. The words of a language
+// count in every query: that "die" is light in an English query, too, only ranks pages without it
+// lower. They also identify the language of a text.
 var stopWords = func() map[string]uint8 {
 	all := map[string]uint8{}
 	for i, lang := range [len(stopLangs)]string{

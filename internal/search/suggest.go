@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	// minMistyped is how long a word that pages have must be, in bytes, to be taken for a slip. Of
-	// short words many differ by a letter and are both meant: lpad, load.
+	// minMistyped is the minimum length in bytes of a word with pages that may count as a typing
+	// error. Many short words differ in one letter and are both correct: lpad, load.
 	minMistyped = 6
-	// maxMistyped is how many pages have a word at most for it to be taken for a slip.
+	// maxMistyped is the maximum number of pages with a word that may count as a typing error.
 	maxMistyped = 5
-	// muchMore is how many times as many pages must have the other word, and the other query find.
+	// muchMore is the factor by which more pages must have the other word, and the other query must
+	// find more.
 	muchMore = 10
 )
 
-// suggest offers another spelling where few pages have all words, though some have each: pages
-// have slips, too. It changes nothing of the answer but Suggestion. had is how many pages have all
-// words. Most questions find enough or have no such word, and cost nothing; others cost three
-// questions more. A word that stands in the title or the address of a hit is meant as it is.
+// suggest suggests another spelling if few pages have all words although some pages have each,
+// because pages contain typing errors, too. It changes only answer.Suggestion. had is how many
+// pages have all words. Most queries find enough pages or have no such word, and cost nothing;
+// others cost three more requests. A word in the title or the address of a hit is not replaced.
 func (p *Plan) suggest(ctx context.Context, q query.Query, typed string, had int64, shards Shards, answer *crawl.SearchAnswer) error {
 	words := p.mistyped()
 	if had >= fewHits || answer.Suggestion != "" {
@@ -64,7 +65,7 @@ func (p *Plan) suggest(ctx context.Context, q query.Query, typed string, had int
 	return partly
 }
 
-// mistyped are the words asked for that so few pages have that they may be slips.
+// mistyped are the words of the query that so few pages have that they may be typing errors.
 func (p *Plan) mistyped() (words []string) {
 	p.eachTyped(func(c *Clause, s *Slot) {
 		pages := uint64(0)
@@ -79,8 +80,8 @@ func (p *Plan) mistyped() (words []string) {
 	return slices.Compact(words)
 }
 
-// better is the word that another with few pages is a slip of, "" when there is none, or none that
-// is much more frequent.
+// better is the word of which another with few pages is a misspelling, "" when there is none, or
+// none that is much more frequent.
 func better(found []Spelled, word string) string {
 	own, best := uint64(1), Spelled{}
 	for _, f := range found {

@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// maxWord is the longest word indexed, in bytes. That is a SHA-256 in hex, and longer than any
-	// word; longer runs are data.
+	// maxWord is the maximum length of an indexed word in bytes. That is a SHA-256 in hex, and
+	// longer than any real word; longer runs are data.
 	maxWord = 64
-	// maxTokens bounds the words of one text; 200,000 is a book.
+	// maxTokens limits the number of words of one text; 200,000 is a book.
 	maxTokens = 200_000
-	// maxParts is how many parts a name may have that is kept whole, too.
+	// maxParts is the maximum number of parts of a name that is also indexed as a whole.
 	maxParts = 12
 )
 
-// token is one word of a text and where it was found.
+// token is one word of a text, with its position.
 type token struct {
-	word       []byte // as written, lower-cased; valid until emit returns
+	word       []byte // in lower case; valid until emit returns
 	hash       uint32 // segment.HashOf(word)
 	start, end int    // bytes of the text
-	// A name that is made of words (pg_stat_activity, os.path.join, C++) comes whole, too, before
-	// its parts. It takes no place of its own: the part that follows has the same.
+	// A name that consists of words (pg_stat_activity, os.path.join, C++) is also emitted as a
+	// whole, before its parts. It has no position of its own: the part that follows has the same.
 	whole bool
 }
 
-// tokenizer cuts text into words. It is for one goroutine.
+// tokenizer divides text into words. It must not be used concurrently.
 type tokenizer struct {
 	lowered [128]byte
 	slots   []lowSlot
@@ -41,20 +41,20 @@ type span struct {
 	humps      bool
 }
 
-// lowSlot remembers how a word beyond ASCII is lower-cased.
+// lowSlot caches the lower-case form of a word with letters beyond ASCII.
 type lowSlot struct {
 	word, low       [30]byte
 	wordLen, lowLen uint8
 }
 
-// byte classes: 0 separates words, letters and digits make them, others need decoding.
+// Classes of bytes: 0 separates words, letters and digits form them, others must be decoded.
 const (
 	classSep = iota
 	classLower
 	classUpper
 	classDigit
 	classMulti
-	classSign // separates words, and may mean something beside one
+	classSign // separates words, and may have a meaning beside one
 )
 
 var class = func() (c [256]uint8) {
@@ -88,7 +88,7 @@ func (z *tokenizer) tokens(text []byte, emit func(token) bool) {
 				end++
 			}
 			if end < len(text) && class[text[end]] != classSep {
-				// A word follows: `-Wall`, `.htaccess`, `__init__`; or a joiner after blanks.
+				// A word follows: `-Wall`, `.htaccess`, `__init__`; or a joiner after spaces.
 				from := end
 				if prefix := text[i:end]; free(text, i) && isPrefix(prefix) {
 					from = i
@@ -125,9 +125,9 @@ func (z *tokenizer) tokens(text []byte, emit func(token) bool) {
 	}
 }
 
-// plainWord reads a word of letters and digits of ASCII that nothing is joined to: nearly all words
-// of most pages. It lower-cases it into z.lowered and computes its hash on the way. plain is false
-// for all other words, of which it says nothing.
+// plainWord reads a word of ASCII letters and digits to which nothing is joined: nearly all words
+// of most pages. It writes the lower-case form to z.lowered and computes its hash on the way. For
+// all other words plain is false, and the other results have no meaning.
 func (z *tokenizer) plainWord(text []byte, i int) (end int, hash uint32, plain bool) {
 	hash = segment.HashStart
 	start := i
@@ -136,7 +136,7 @@ func (z *tokenizer) plainWord(text []byte, i int) (end int, hash uint32, plain b
 		z.lowered[0], hash = c, (hash^uint32(c))*segment.HashStep
 		i++
 	}
-	// What is longer than lowered is longer than maxWord, so it may be overwritten.
+	// A word longer than lowered is longer than maxWord, so its bytes may be overwritten.
 	for ; i < len(text); i++ {
 		c := text[i]
 		if !small[c] {
@@ -159,7 +159,7 @@ func (z *tokenizer) plainWord(text []byte, i int) (end int, hash uint32, plain b
 	return 0, 0, false
 }
 
-// small are the letters and digits that are lower-cased by themselves.
+// small are the letters and digits that are their own lower-case form.
 var small = func() (s [256]bool) {
 	for c := range s {
 		s[c] = class[c] == classLower || class[c] == classDigit
@@ -167,15 +167,15 @@ var small = func() (s [256]bool) {
 	return s
 }()
 
-// plainEnd reports whether the sign at i ends a sentence, mostly, and cannot belong to the word
-// before it, of which only name would know.
+// plainEnd reports whether the sign at i ends a sentence, usually, and cannot belong to the word
+// before it. Other signs are left to name.
 func plainEnd(text []byte, start, i int) bool {
 	c := text[i]
 	last := i+1 == len(text) || class[text[i+1]] == classSep
 	return last && c != '_' && c != '+' && c != '#' && !bytes.Equal(text[start:i], operatorWord)
 }
 
-// capitals is plainWord of words with capitals beside the first letter.
+// capitals is plainWord for words with capitals beside the first letter.
 func (z *tokenizer) capitals(text []byte, i int) (end int, hash uint32, plain bool) {
 	hash = segment.HashStart
 	start, small := i, false
@@ -206,12 +206,12 @@ func (z *tokenizer) capitals(text []byte, i int) (end int, hash uint32, plain bo
 
 var operatorWord = []byte("operator")
 
-// free reports whether nothing stands directly before text[i] that it could belong to.
+// free reports whether the characters directly before text[i] cannot belong to it.
 func free(text []byte, i int) bool {
 	return i == 0 || class[text[i-1]] == classSep && text[i-1] != ')' && text[i-1] != ']'
 }
 
-// isPrefix tells signs that belong to the word after them.
+// isPrefix reports whether signs belong to the word after them.
 func isPrefix(signs []byte) bool {
 	switch string(signs) {
 	case "-", "--", ".", "_", "__", "@":
@@ -220,7 +220,7 @@ func isPrefix(signs []byte) bool {
 	return false
 }
 
-// isOperator tells signs that are looked for by themselves from rulers and ornament.
+// isOperator distinguishes signs that are searched by themselves from rulers and ornaments.
 func isOperator(signs []byte) bool {
 	if len(signs) < 2 || len(signs) > 4 {
 		return false
@@ -243,7 +243,7 @@ func (z *tokenizer) signs(text []byte, start, end int, emit func(token) bool) bo
 	return emit(token{word: w, hash: segment.HashOf(w), start: start, end: end, whole: true})
 }
 
-// name emits the word that begins at text[i], with what is joined to it, and returns where it
+// name emits the word that begins at text[i], with the words joined to it, and returns where it
 // ends. from is where it begins with the signs before it.
 func (z *tokenizer) name(text []byte, from, i int, emit func(token) bool) (next int, ok bool) {
 	n, dots := 0, 0
@@ -257,7 +257,7 @@ func (z *tokenizer) name(text []byte, from, i int, emit func(token) bool) (next 
 			return z.other(text, i, emit)
 		}
 		if n == maxParts {
-			n, dots, start, from = 0, 0, i, i // too long for a name: what follows is another
+			n, dots, start, from = 0, 0, i, i // too long for a name: another begins here
 		}
 		z.parts[n] = span{i, end, n > 0 && text[i-1] != '_', humps}
 		if z.parts[n].dotted {
@@ -283,8 +283,7 @@ func (z *tokenizer) name(text []byte, from, i int, emit func(token) bool) (next 
 	return end, z.emitName(text, from, start, end, n, dots, emit)
 }
 
-// emitName emits the parts of a name, and before them the name and what in it is a name by
-// itself.
+// emitName emits the parts of a name, and before them the name and names within it.
 func (z *tokenizer) emitName(text []byte, from, start, end, n, dots int, emit func(token) bool) bool {
 	last := z.parts[n-1].end
 	if (n > 1 || from < start || last < end) && !z.whole(text, from, end, emit) {
@@ -309,7 +308,7 @@ func (z *tokenizer) emitName(text []byte, from, start, end, n, dots int, emit fu
 	return true
 }
 
-// part emits a word, and the words it is made of.
+// part emits a word, and the words of which it consists.
 func (z *tokenizer) part(text []byte, p span, emit func(token) bool) bool {
 	if p.end-p.start > maxWord {
 		return true
@@ -340,7 +339,7 @@ func (z *tokenizer) whole(text []byte, start, end int, emit func(token) bool) bo
 	return emit(token{word: low, hash: hash, start: start, end: end, whole: true})
 }
 
-// joiner returns where the word goes on that text[i:] joins to the one before; i if none does.
+// joiner returns where the word begins that text[i:] joins to the one before; i if there is none.
 func joiner(text []byte, i int) int {
 	j := i
 	switch {
@@ -402,8 +401,8 @@ func (z *tokenizer) suffix(text []byte, from, start, i int) int {
 	return i
 }
 
-// wordEnd returns where the letters and digits end that begin at i, and whether small ones are
-// followed by capitals.
+// wordEnd returns where the letters and digits that begin at i end, and whether a capital follows a
+// small letter among them.
 func wordEnd(text []byte, i int) (end int, humps bool) {
 	for prev := uint8(classSep); i < len(text); {
 		c, n := class[text[i]], 1
@@ -422,7 +421,7 @@ func wordEnd(text []byte, i int) (end int, humps bool) {
 	return i, humps
 }
 
-// other emits what begins no word of letters: pairs of a script without spaces, or nothing.
+// other emits text that begins no word of letters: pairs of a script without spaces, or nothing.
 func (z *tokenizer) other(text []byte, i int, emit func(token) bool) (next int, ok bool) {
 	r, n := utf8.DecodeRune(text[i:])
 	if !unspaced(r) {
@@ -439,7 +438,7 @@ func (z *tokenizer) other(text []byte, i int, emit func(token) bool) (next int, 
 	return end, z.pairs(text, i, end, emit)
 }
 
-// pairs emits overlapping pairs of letters, so that any word of two letters or more is a phrase of
+// pairs emits overlapping pairs of letters, so that any word of two or more letters is a phrase of
 // pairs. A single letter is emitted alone.
 func (z *tokenizer) pairs(text []byte, start, end int, emit func(token) bool) bool {
 	_, n := utf8.DecodeRune(text[start:end])
@@ -458,8 +457,8 @@ func (z *tokenizer) pairs(text []byte, start, end int, emit func(token) bool) bo
 	return true
 }
 
-// lower returns a word lower-cased, compatibility forms written out, and its hash. It is valid
-// until the next call.
+// lower returns a word in lower case, with compatibility forms decomposed, and its hash. The word
+// is valid until the next call.
 func (z *tokenizer) lower(word []byte) ([]byte, uint32) {
 	hash := uint32(segment.HashStart)
 	low := z.lowered[:0]
@@ -497,7 +496,7 @@ func (z *tokenizer) lowerMulti(word []byte, hash uint32) ([]byte, uint32) {
 func hashOf(word []byte) uint32 { return segment.HashOf(word) }
 
 func wordRune(r rune) bool {
-	// dashes, quotes and dots: the most frequent signs beyond ASCII by far
+	// dashes, quotes and dots: by far the most frequent signs beyond ASCII
 	if r >= 0x2000 && r <= 0x206F {
 		return false
 	}
@@ -516,8 +515,8 @@ func unspaced(r rune) bool {
 		unicode.Khmer, unicode.Myanmar)
 }
 
-// humpsOf cuts an identifier such as getElementById or ThreadPoolExecutor at its capitals. Two
-// joined words are often a name (GitHub, JavaScript) whose parts nobody looks for, so those stay
+// humpsOf divides an identifier such as getElementById or ThreadPoolExecutor at its capitals. Two
+// joined words are often a name (GitHub, JavaScript) whose parts nobody searches, so those stay
 // whole unless they begin in lower case. A word with many capitals is data and stays whole as well.
 func humpsOf(word []byte) [][2]int {
 	var parts [][2]int

@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
-// Types counts the pages of the index by what they are: by the words of --types. It looks at four
-// bytes of each page, so it is not for every moment.
+// Types counts the pages of the index by their kind, with the words of --types. It reads four bytes
+// of each page, so it should not be called very often.
 func (x *Index) Types() (counts map[string]int64, err error) {
 	return x.valueCounts(segment.Type, typeWord)
 }
@@ -19,7 +19,8 @@ func (x *Index) Langs() (counts map[string]int64, err error) {
 	return x.valueCounts(segment.Lang, func(lang string) string { return cmp.Or(lang, crawl.PageLangNone) })
 }
 
-// valueCounts counts the pages of the index by one of their values, which are called by name.
+// valueCounts counts the pages of the index by one of their values, under the names that name
+// returns.
 func (x *Index) valueCounts(which int, name func(string) string) (counts map[string]int64, err error) {
 	defer x.edge(&err)()
 	counts = map[string]int64{}

@@ -10,22 +10,23 @@ import (
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
-// part is a segment in a file, and which of its pages are gone.
+// part is a segment in a file, with its deleted pages.
 type part struct {
 	*segment.Segment
 	key  []byte
-	dead []byte // a bit a page; nil: none
-	nth  int    // place within the view
+	dead []byte // one bit for each page; nil: none is deleted
+	nth  int    // index within the view
 	base uint32 // number of its first page within the view
 }
 
 func (p *part) deleted(i uint32) bool { return p.dead != nil && p.dead[i>>3]>>(i&7)&1 != 0 }
 
-// view is the segments of a file as one transaction sees them, and valid as long as that is.
+// view is the segments of a file as one transaction sees them. It is valid as long as the
+// transaction.
 type view struct {
 	parts  []*part
-	pages  uint32  // of all parts, those deleted included
-	worked *worked // for queries
+	pages  uint32  // of all parts, including deleted ones
+	worked *worked // cached for queries
 }
 
 // viewOf opens the segments of a file.
@@ -53,7 +54,7 @@ func viewOf(tx *bolt.Tx) (*view, error) {
 	return v, nil
 }
 
-// rawOf is a segment as it lies in the file.
+// rawOf is the bytes of a segment in the file.
 func rawOf(all *bolt.Bucket, key []byte) ([]byte, error) {
 	b := all.Bucket(key)
 	if b == nil {
@@ -62,7 +63,7 @@ func rawOf(all *bolt.Bucket, key []byte) ([]byte, error) {
 	return b.Get(keyRaw), nil
 }
 
-// at returns the part that has a page by its number within the view, and its number there.
+// at returns the part with a page of that number within the view, and its number in the part.
 func (v *view) at(page uint32) (*part, uint32) {
 	lo, hi := 0, len(v.parts)
 	for hi-lo > 1 {
@@ -75,8 +76,8 @@ func (v *view) at(page uint32) (*part, uint32) {
 	return v.parts[lo], page - v.parts[lo].base
 }
 
-// delete marks a page of the store as gone, if it is there. Bitmaps are copied before they are
-// written to; save puts them into the file.
+// delete marks a page of the store as deleted, if the index has it. Bitmaps are copied before they
+// are changed; save writes them into the file.
 func (v *view) delete(page uint64, changed map[*part]bool) {
 	for _, p := range v.parts {
 		i, ok := p.Find(page)
@@ -92,7 +93,7 @@ func (v *view) delete(page uint64, changed map[*part]bool) {
 			}
 		}
 		p.dead[i>>3] |= 1 << (i & 7)
-		return // a page is alive in one segment at most
+		return // a page is live in one segment at most
 	}
 }
 
@@ -116,7 +117,7 @@ func save(tx *bolt.Tx, changed map[*part]bool) error {
 	return nil
 }
 
-// add puts a segment into the file.
+// add writes a segment into the file.
 func add(tx *bolt.Tx, raw []byte) error {
 	b := tx.Bucket(bucketSegments)
 	n, err := b.NextSequence()

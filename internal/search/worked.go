@@ -7,36 +7,36 @@ import (
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
-// worked is what queries worked out of the segments of a file as one transaction left them, kept
-// for those that follow. It takes four bytes for each page and for each address that links of a
-// segment lead to, and is thrown away as soon as anything is written. Many goroutines may use it:
-// what two of them work out is the same.
+// worked is a cache of data that queries compute from the segments of a file, for one transaction.
+// It takes four bytes for each page and for each address to which links of a segment lead, and is
+// discarded as soon as anything is written. Many goroutines may use it, because all of them compute
+// the same values.
 type worked struct {
 	tx int // number of the transaction
 
 	once  sync.Once
 	langs []string
 
-	mu sync.Mutex // guards that led and links are made
-	// led says by part and target which page has the address of a target that the part itself does
-	// not have; links how many pages link to a page of the view. 0: not known yet.
+	mu sync.Mutex // guards the creation of led and links
+	// led is, by part and target, which page has the address of a target that is not in the part
+	// itself. links is how many pages link to a page of the view. 0: not computed yet.
 	led   []atomic.Pointer[[]uint32]
 	links atomic.Pointer[[]uint32]
 }
 
-// What led says of a target.
+// The values in led for a target.
 const (
 	ledNowhere = 1
-	ledPage    = 2 // the number of the page is that much less
+	ledPage    = 2 // the number of the page plus 2
 )
 
-// workshop keeps the newest.
+// workshop keeps the newest worked.
 type workshop struct {
 	mu   sync.Mutex
 	last *worked
 }
 
-// of is what was worked out of a view that a transaction sees.
+// of returns the cache for a view of a transaction.
 func (s *workshop) of(tx int, v *view) *worked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *workshop) of(tx int, v *view) *worked {
 	return s.last
 }
 
-// made is a list, made with n elements if there is none yet.
+// made returns a list, which it creates with n elements if there is none yet.
 func (w *worked) made(list *atomic.Pointer[[]uint32], n uint32) []uint32 {
 	if l := list.Load(); l != nil {
 		return *l
@@ -66,8 +66,8 @@ func (v *view) languages(k *queryKeyer) []string {
 	return v.worked.langs
 }
 
-// ledTo returns the page that a target of a part leads to. A site's pages are mostly in one part,
-// which knows its own.
+// ledTo returns the page to which a target of a part leads. The pages of a site are usually in one
+// part, which knows its own.
 func (v *view) ledTo(from *part, target uint32) (page uint32, ok bool) {
 	if i, ok := from.Led(target); ok && !from.deleted(i) {
 		return from.base + i, true

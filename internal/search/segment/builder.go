@@ -7,33 +7,34 @@ import (
 	"slices"
 )
 
-// maxKey is the longest word or key kept, in bytes; a dictionary gives lengths one byte.
+// maxKey is the maximum length of a word or key in bytes; a dictionary has one byte for lengths.
 const maxKey = 200
 
 // Builder makes a segment of pages that are added one after another. It may be used again after
-// Finish, and keeps its memory. It is for one goroutine.
+// Finish, and keeps its memory. It must not be used concurrently.
 //
-// A page's words are sorted as soon as it is whole, while they are in the processor's cache:
-// what is then moved for the segment is one posting for each word of a page and not each place.
+// A page's words are sorted as soon as the page is complete, while they are in the processor's
+// cache. Later only one posting for each word of a page is moved, not each position.
 type Builder struct {
 	facts []Facts
 	words table
 	added int // words of all pages
 
-	// The page begun last, until endPage. Words are numbered within it as they come.
+	// The current page, until endPage. Words are numbered within it in the order of their
+	// occurrence.
 	open   bool
-	stamp  uint32 // tells its numbers from those of pages before
+	stamp  uint32 // distinguishes its numbers from those of earlier pages
 	locals []local
 	at     []place
 	sorted []uint32
 
 	postings []posting // in the order of pages
-	places   []byte    // of the postings, as they will stand in the segment
+	places   []byte    // of the postings, as they are written in the segment
 
 	links    []link
 	linkWord []linkWord
 
-	// Memory of Finish.
+	// Buffers of Finish.
 	order    []ranked
 	next     []uint32
 	byWord   []posting
@@ -43,13 +44,13 @@ type Builder struct {
 	out      writer
 }
 
-// local is a word of the page begun, and how often it has it.
+// local is a word of the current page, and how often the page has it.
 type local struct{ word, n uint32 }
 
-// place is where a word of the page begun stands; the word by its number in locals.
+// place is a position of a word in the current page; the word by its number in locals.
 type place struct{ local, pos uint32 }
 
-// posting says that a page has a word.
+// posting records that a page has a word.
 type posting struct {
 	word, page uint32
 	from       uint32 // in Builder.places
@@ -68,7 +69,8 @@ type linkWord struct{ word, link uint32 }
 // Len is how many pages were added.
 func (b *Builder) Len() int { return len(b.facts) }
 
-// Words is how many words were added, links' included: what memory a segment in the making takes.
+// Words is how many words were added, including those of links. It determines the memory that the
+// segment needs.
 func (b *Builder) Words() int { return b.added + len(b.linkWord) }
 
 // Page begins a page.
@@ -79,14 +81,14 @@ func (b *Builder) Page(f Facts) {
 	b.open = true
 }
 
-// SetWords notes how many words the parts of the page begun last have, and what tells its text.
+// SetWords sets how many words the parts of the current page have, and the hashes of its text.
 func (b *Builder) SetWords(n [Fields]uint32, text, sim uint64) {
 	f := &b.facts[len(b.facts)-1]
 	f.Words, f.Text, f.Sim = n, text, sim
 }
 
-// Word adds a word of the page begun last. Positions of one page must not decrease. hash is HashOf
-// the word; lang is the number of a language, below 32, that Finish hands on.
+// Word adds a word of the current page. Positions of one page must not decrease. hash is HashOf the
+// word; lang is the number of a language, below 32, which Finish passes to keys.
 func (b *Builder) Word(word []byte, hash uint32, lang uint8, pos uint32) {
 	if len(word) == 0 || len(word) > maxKey {
 		return
@@ -102,7 +104,7 @@ func (b *Builder) Word(word []byte, hash uint32, lang uint8, pos uint32) {
 	b.added++
 }
 
-// endPage makes postings of the words of the page begun last.
+// endPage makes postings of the words of the current page.
 func (b *Builder) endPage() {
 	if !b.open {
 		return
@@ -133,12 +135,12 @@ func (b *Builder) endPage() {
 	b.locals, b.at = b.locals[:0], b.at[:0]
 }
 
-// Link adds a link of the page begun last; LinkWord its words.
+// Link adds a link of the current page; LinkWord adds its words.
 func (b *Builder) Link(target uint64) {
 	b.links = append(b.links, link{target, uint32(len(b.facts) - 1)})
 }
 
-// LinkWord adds a word of the link added last.
+// LinkWord adds a word of the last link.
 func (b *Builder) LinkWord(word []byte, hash uint32, lang uint8) {
 	if len(word) == 0 || len(word) > maxKey {
 		return
@@ -146,9 +148,9 @@ func (b *Builder) LinkWord(word []byte, hash uint32, lang uint8) {
 	b.linkWord = append(b.linkWord, linkWord{b.words.number(word, hash, lang), uint32(len(b.links) - 1)})
 }
 
-// Finish returns the segment and forgets its pages. keys is called for each word, with the
-// languages it was met in as bits, and calls emit for each of the word's keys; a key equal to the
-// word need not be named.
+// Finish returns the segment and removes its pages from the Builder. keys is called for each word,
+// with the languages in which it occurred as bits, and calls emit for each of the word's keys; a
+// key equal to the word may be omitted.
 func (b *Builder) Finish(keys func(word []byte, langs uint32, emit func(key []byte))) []byte {
 	b.endPage()
 	refs, targets := b.targets()
@@ -163,7 +165,7 @@ func (b *Builder) Finish(keys func(word []byte, langs uint32, emit func(key []by
 		w := r.word
 		postings, pairs := b.byWord[ends[w]:ends[w+1]], b.pairs[pairEnds[w]:pairEnds[w+1]]
 		if len(postings) == 0 && len(pairs) == 0 {
-			continue // its page was taken back
+			continue // its page was removed
 		}
 		list.reset()
 		for _, p := range postings {
@@ -186,8 +188,8 @@ func (b *Builder) Finish(keys func(word []byte, langs uint32, emit func(key []by
 	return seg
 }
 
-// sortPostings sorts the postings into byWord, and returns where those of each word begin and those
-// of the word before it end.
+// sortPostings sorts the postings into byWord, and returns where those of each word begin; those of
+// the word before end there.
 func (b *Builder) sortPostings() (ends []uint32) {
 	ends = make([]uint32, len(b.words.entries)+1)
 	for i := range b.postings {
@@ -202,8 +204,8 @@ func (b *Builder) sortPostings() (ends []uint32) {
 	return ends
 }
 
-// sortPairs sorts the words of links into pairs, and returns where those of each word begin and
-// those of the word before it end.
+// sortPairs sorts the words of links into pairs, and returns where those of each word begin; those
+// of the word before end there.
 func (b *Builder) sortPairs(refs []uint32) (ends []uint32) {
 	ends = make([]uint32, len(b.words.entries)+1)
 	for _, l := range b.linkWord {
@@ -218,8 +220,7 @@ func (b *Builder) sortPairs(refs []uint32) (ends []uint32) {
 	return ends
 }
 
-// sum adds up counts, each of which stands behind its place: now each says where its place begins.
-// next gets a copy.
+// sum converts counts, each at the index after its own, to starting indexes. next gets a copy.
 func (b *Builder) sum(counts []uint32) {
 	for i := 1; i < len(counts); i++ {
 		counts[i] += counts[i-1]
@@ -227,42 +228,41 @@ func (b *Builder) sum(counts []uint32) {
 	b.next = append(b.next[:0], counts...)
 }
 
-// Mark is a state of a Builder to come Back to.
+// Mark is a state of a Builder to which Back can return.
 type Mark struct{ pages, words, postings, places, links, linkWords int }
 
-// Mark remembers what was added so far. No more words of the page begun last may be added.
+// Mark returns the current state. No more words of the current page may be added.
 func (b *Builder) Mark() Mark {
 	b.endPage()
 	return Mark{len(b.facts), b.added, len(b.postings), len(b.places), len(b.links), len(b.linkWord)}
 }
 
-// Back forgets what was added since a Mark.
+// Back removes what was added since a Mark.
 func (b *Builder) Back(m Mark) {
 	b.open, b.locals, b.at = false, b.locals[:0], b.at[:0]
 	b.facts, b.added, b.postings, b.places = b.facts[:m.pages], m.words, b.postings[:m.postings], b.places[:m.places]
 	b.links, b.linkWord = b.links[:m.links], b.linkWord[:m.linkWords]
 }
 
-// Reset forgets the pages added.
+// Reset removes all pages.
 func (b *Builder) Reset() {
 	b.Back(Mark{})
 	b.words.reset()
 	b.stamp = 0
 }
 
-// targets writes the addresses that links lead to, and says by which number each link's is found
-// there.
+// targets writes the addresses to which links lead, and returns the number of each link's target.
 func (b *Builder) targets() (refs []uint32, section []byte) {
 	// Links are sorted by the upper bits of their target, with their number in place of the lower
-	// ones: plain numbers sort faster than structs. They come by page, so those of one target do
-	// here, too.
+	// ones, because plain numbers sort faster than structs. They are in the order of pages, so
+	// links with the same target are, too.
 	low := uint64(1)<<bits.Len(uint(len(b.links))) - 1
 	b.byTarget = b.byTarget[:0]
 	for i, l := range b.links {
 		b.byTarget = append(b.byTarget, l.target&^low|uint64(i))
 	}
 	slices.Sort(b.byTarget)
-	for from := 0; from < len(b.byTarget); { // the lower bits decide between the rest
+	for from := 0; from < len(b.byTarget); { // the lower bits decide between equal upper bits
 		to, mixed := from+1, false
 		for ; to < len(b.byTarget) && b.byTarget[to]&^low == b.byTarget[from]&^low; to++ {
 			mixed = mixed || b.links[b.byTarget[to]&low].target != b.links[b.byTarget[from]&low].target
@@ -284,14 +284,14 @@ func (b *Builder) targets() (refs []uint32, section []byte) {
 	return refs, t.finish()
 }
 
-// lists are those of one word, being written.
+// lists are the lists of one word that is being written.
 type lists struct {
 	pages, places, links []byte
 	df, last             uint32 // pages so far, and the last of them
 	pairs                uint32
 	lastPair             pair
 
-	mask byte // of the page begun
+	mask byte // of the current page
 	body uint32
 	was  uint32
 	at   []byte
@@ -301,13 +301,13 @@ func (l *lists) reset() {
 	*l = lists{pages: l.pages[:0], places: l.places[:0], links: l.links[:0], at: l.at[:0]}
 }
 
-// begin begins a page; position adds its places; end ends it.
+// begin begins a page; position adds its positions; end ends it.
 func (l *lists) begin(page uint32) {
 	l.page(page)
 	l.beginPlaces()
 }
 
-// page notes the number of a page.
+// page writes the number of a page.
 func (l *lists) page(page uint32) {
 	delta := page
 	if l.df > 0 {
@@ -347,7 +347,7 @@ func (l *lists) position(pos uint32) {
 	l.at = binary.AppendUvarint(l.at, uint64(d))
 }
 
-// manyBody is the count of words of the body from which it is written apart.
+// manyBody is the number of words in the body from which on it is written separately.
 const manyBody = 15
 
 func (l *lists) end() {
@@ -355,7 +355,7 @@ func (l *lists) end() {
 	l.places = appendPlaces(l.places, l.at)
 }
 
-// posting adds a page whole; places begins with what appendPlaces made.
+// posting adds a complete page; places begins with the result of appendPlaces.
 func (l *lists) posting(page, body uint32, mask byte, places []byte) {
 	l.page(page)
 	l.counts(body, mask)
@@ -370,7 +370,7 @@ func (l *lists) counts(body uint32, mask byte) {
 	}
 }
 
-// appendPlaces appends the places of a word in a page, with how many bytes they take.
+// appendPlaces appends the positions of a word in a page, after their length in bytes.
 func appendPlaces(dst, at []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(at))), at...)
 }
@@ -382,8 +382,8 @@ func (p pair) compare(q pair) int {
 	return cmp.Compare(uint64(p.page)<<32|uint64(p.target), uint64(q.page)<<32|uint64(q.target))
 }
 
-// sortPairs sorts pairs, unless they are in order: they come by page, and few pages link twice by
-// one word.
+// sortPairs sorts pairs, unless they are in order: they are added by page, and few pages link twice
+// with one word.
 func sortPairs(all []pair) {
 	for i := 1; i < len(all); i++ {
 		if a, b := all[i-1], all[i]; a.page > b.page || a.page == b.page && a.target > b.target {

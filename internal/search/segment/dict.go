@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// perBlock is how many entries share a block of a dictionary. The first of a block is written out;
-// the others say how much they have in common with the one before.
+// perBlock is the number of entries in a block of a dictionary. The first of a block is complete;
+// the others begin with the number of bytes in common with the one before.
 const perBlock = 16
 
 // dictWriter writes a sorted dictionary.
@@ -18,12 +18,12 @@ type dictWriter struct {
 	n      uint32
 }
 
-// reset is an empty writer with the memory of this one.
+// reset returns an empty writer with the memory of this one.
 func (w *dictWriter) reset() dictWriter {
 	return dictWriter{blocks: w.blocks[:0], data: w.data[:0], last: w.last[:0]}
 }
 
-// add appends a key, greater than the one before, with what belongs to it.
+// add appends a key, which must be greater than the one before, with its value.
 func (w *dictWriter) add(key, value []byte) {
 	common := 0
 	if w.n%perBlock == 0 {
@@ -47,14 +47,14 @@ func (w *dictWriter) appendTo(dst []byte) []byte {
 	return append(dst, w.data...)
 }
 
-// dict is a dictionary to be read.
+// dict is a dictionary for reading.
 type dict struct {
 	n      uint32
 	blocks []byte
 	data   []byte
 }
 
-// fits reports whether a dictionary has room for as many blocks as it says it has.
+// fits reports whether a dictionary is large enough for the number of blocks that it states.
 func fits(b []byte) bool { return len(b) >= 4 && len(b)-4 >= blocksSize(b) }
 
 func blocksSize(b []byte) int {
@@ -71,7 +71,7 @@ func (d *dict) block(i int) []byte {
 	return d.data[binary.LittleEndian.Uint32(d.blocks[4*i:]):]
 }
 
-// cursor stands on an entry of a dictionary.
+// cursor is a position in a dictionary.
 type cursor struct {
 	d     *dict
 	rest  []byte // after the entry
@@ -80,7 +80,7 @@ type cursor struct {
 	ord   uint32 // number of the entry
 }
 
-// next goes to the following entry; false after the last.
+// next moves to the following entry; false after the last.
 func (c *cursor) next() bool {
 	if c.ord++; c.ord >= c.d.n {
 		return false
@@ -96,7 +96,7 @@ func (c *cursor) read() {
 	c.value, c.rest = b[3+n:3+n+v], b[3+n+v:]
 }
 
-// from returns a cursor on the first key that is not less than key; ok is false when there is none.
+// from returns a cursor at the first key that is not less than key; ok is false when there is none.
 func (d *dict) from(key []byte) (c cursor, ok bool) {
 	if d.n == 0 {
 		return c, false
@@ -124,7 +124,7 @@ func (d *dict) find(key []byte) (c cursor, ok bool) {
 	return c, ok && bytes.Equal(c.key, key)
 }
 
-// at returns a cursor on an entry by its number.
+// at returns a cursor at an entry by its number.
 func (d *dict) at(ord uint32) cursor {
 	c := cursor{d: d, rest: d.block(int(ord / perBlock)), ord: ord / perBlock * perBlock, key: make([]byte, 0, 64)}
 	c.read()
@@ -134,5 +134,5 @@ func (d *dict) at(ord uint32) cursor {
 	return c
 }
 
-// first returns a cursor on the first entry.
+// first returns a cursor at the first entry.
 func (d *dict) first() (c cursor, ok bool) { return d.from(nil) }

@@ -15,18 +15,18 @@ const (
 	URL
 	Heads
 	Body   // the main text
-	Around // what stands around it: navigation, headers, footers, the site's name in titles
-	Fields // how many there are
+	Around // the text around it: navigation, headers, footers, the site's name in titles
+	Fields // number of parts
 )
 
-// starts are where the positions of each part begin. A part's words past the beginning of the next
-// one are left out.
+// starts are where the positions of each part begin. Words of a part that would reach the next one
+// are left out.
 var starts = [Fields + 1]uint32{0, 200, 400, 20_000, 1 << 24, math.MaxUint32}
 
 // Start is the first position of a part.
 func (f Field) Start() uint32 { return starts[f] }
 
-// FieldAt is the part that a position is in.
+// FieldAt is the part of a position.
 func FieldAt(pos uint32) Field {
 	switch {
 	case pos >= starts[Body]: // most are
@@ -42,31 +42,31 @@ func FieldAt(pos uint32) Field {
 	return Title
 }
 
-// Facts are what a segment keeps of a page beside its words.
+// Facts are what a segment stores of a page beside its words.
 type Facts struct {
 	Page    uint64 // number of the page in its store
-	Expires int64  // milliseconds since 1970 from which it is not shown, 0: never
+	Expires int64  // milliseconds since 1970 from which on it is not shown, 0: never
 	Digest  uint64 // of the body, its first bytes; 0: none
 	Text    uint64 // hash of its words in order; 0: none
 	Sim     uint64 // SimHash of its main text; 0: none
-	Date    int32  // days since 1970; 0: not known
+	Date    int32  // days since 1970; 0: unknown
 	Words   [Fields]uint32
-	Listing uint8 // share of the text that stands in links, of 255
+	Listing uint8 // share of the text that is in links, of 255
 
 	URL    string
 	Narrow [Narrows]string
 }
 
-// The values of a page by which an answer is narrowed and counted.
+// The values of a page by which answers are filtered and counted.
 const (
 	Host    = iota
-	Lang    // ISO 639-1, "" when not known
+	Lang    // ISO 639-1, "" when unknown
 	Type    // media type
-	Narrows // how many there are
+	Narrows // number of values
 )
 
-// Facts lie by column: of each, those of all pages side by side, the widest first. Most questions
-// ask one of them of many pages, and then read nothing else.
+// Facts are stored by column: the values of all pages side by side, the widest first. Most queries
+// need one value of many pages, and then read nothing else.
 const (
 	atPage    = 0
 	atExpires = 8
@@ -82,7 +82,7 @@ const (
 	factsSize = atList + 1
 )
 
-// columns are the facts of pages in the making.
+// columns are the facts of pages that are being written.
 type columns [5 + 1 + int(Fields) + 1 + Narrows + 1][]byte
 
 func (c *columns) reset() {
@@ -109,7 +109,7 @@ func (c *columns) add(f *Facts, texts uint32, narrow [Narrows]uint32) {
 	c[n] = append(c[n], f.Listing)
 }
 
-// u64 is a number of page i from the column that begins behind so many bytes a page.
+// u64 is a number of page i from the column that begins after that many bytes for each page.
 func (s *Segment) u64(column int, i uint32) uint64 {
 	return binary.LittleEndian.Uint64(s.facts[int(s.n)*column+8*int(i):])
 }
@@ -118,7 +118,7 @@ func (s *Segment) u32(column int, i uint32) uint32 {
 	return binary.LittleEndian.Uint32(s.facts[int(s.n)*column+4*int(i):])
 }
 
-// Facts returns what is kept of page i.
+// Facts returns what is stored of page i.
 func (s *Segment) Facts(i uint32) (f Facts) {
 	f.Page, f.Expires, f.Digest = s.u64(atPage, i), s.Expires(i), s.Digest(i)
 	f.Text, f.Sim, f.Date = s.u64(atText, i), s.u64(atSim, i), s.Date(i)
@@ -139,13 +139,13 @@ func (s *Segment) Words(i uint32, f Field) uint32 { return s.u32(atWords+4*int(f
 // Expires is when page i ends, in milliseconds since 1970; 0: never.
 func (s *Segment) Expires(i uint32) int64 { return int64(s.u64(atExpires, i)) }
 
-// Date is the day of page i, in days since 1970; 0: not known.
+// Date is the day of page i, in days since 1970; 0: unknown.
 func (s *Segment) Date(i uint32) int32 { return int32(s.u32(atDate, i)) }
 
-// Digest is that of the body of page i, its first bytes; 0: none.
+// Digest is the first bytes of the digest of page i's body; 0: none.
 func (s *Segment) Digest(i uint32) uint64 { return s.u64(atDigest, i) }
 
-// Listing is the share of the text of page i that stands in links, of 255.
+// Listing is the share of the text of page i that is in links, of 255.
 func (s *Segment) Listing(i uint32) uint8 { return s.facts[int(s.n)*atList+int(i)] }
 
 // URL is the address of page i. It is valid as long as the segment's bytes are.
@@ -155,7 +155,7 @@ func (s *Segment) URL(i uint32) []byte {
 	return t[w:][:n]
 }
 
-// Narrow is the number of the value that page i has: of its Host, Lang or Type.
+// Narrow is the number of a value of page i: its Host, Lang or Type.
 func (s *Segment) Narrow(i uint32, which int) uint32 { return s.u32(atNarrow+4*which, i) }
 
 // Values is how many different values the pages have.
@@ -168,7 +168,7 @@ func (s *Segment) Value(n uint32) string {
 	return string(s.values[8+4*s.Values():][from:to])
 }
 
-// Hash names an address in the lists of links.
+// Hash identifies an address in the lists of links.
 func Hash(url string) uint64 {
 	// FNV-1a, 64 bits: the same in every process, unlike maphash.
 	h := uint64(14695981039346656037)

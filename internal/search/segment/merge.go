@@ -5,14 +5,14 @@ import (
 	"encoding/binary"
 )
 
-// Source is a segment to be merged, and which of its pages are deleted; nil: none.
+// Source is a segment to merge, with a function that reports its deleted pages; nil: none.
 type Source struct {
 	*Segment
 	Deleted func(page uint32) bool
 }
 
-// Merge makes one segment of several. Their pages follow one another in order, without the deleted
-// ones.
+// Merge merges several segments into one. Their pages follow one another in order, without the
+// deleted ones.
 func Merge(from []Source) []byte {
 	m := merger{from: from, pages: make([][]uint32, len(from)), targets: make([][]uint32, len(from)), words: make([][]uint32, len(from))}
 	m.makeRoom()
@@ -23,28 +23,29 @@ func Merge(from []Source) []byte {
 	return m.out.finish(targets)
 }
 
-// gone is the number of what is not taken over.
+// gone is the number of a page, target or word that is not copied.
 const gone = ^uint32(0)
 
 type merger struct {
-	from    []Source
-	out     writer
-	pages   [][]uint32 // old number → new
-	base    []uint32   // added to the numbers of a whole source; gone: not whole, use pages
+	from  []Source
+	out   writer
+	pages [][]uint32 // old number → new
+	// Added to the numbers of a source without deletions; gone: it has some, use pages
+	base    []uint32
 	targets [][]uint32
 	words   [][]uint32
-	having  []*uint32 // the new numbers of the word at hand
+	having  []*uint32 // the new numbers of the current word
 }
 
-// makeRoom makes room for what is going to be written. To copy it again and again while it grows
-// costs as much as merging.
+// makeRoom allocates memory for the result. Copying it repeatedly while it grows would cost as much
+// as merging.
 func (m *merger) makeRoom() {
 	var lists, texts, pages, words, keys int
 	for _, s := range m.from {
-		lists += len(s.lists) + int(s.words.n) // the first page of a word may take a byte more
+		lists += len(s.lists) + int(s.words.n) // the first page of a word may take one byte more
 		texts += len(s.texts)
 		pages += int(s.n)
-		// The words of one are mostly those of another.
+		// The words of one segment are mostly those of another.
 		words, keys = max(words, len(s.words.data)), max(keys, len(s.keyLists))
 	}
 	m.out.lists, m.out.texts = make([]byte, 0, lists), make([]byte, 0, texts)
@@ -102,7 +103,7 @@ func (m *merger) mergeTargets() []byte {
 					t.add(least, n)
 				}
 			}
-			m.targets[i][at[i]] = before // right if anything was added; not used else
+			m.targets[i][at[i]] = before // correct if anything was added; otherwise it is not used
 			at[i]++
 		}
 	}
@@ -161,7 +162,7 @@ func (m *merger) mergeWords() {
 	}
 }
 
-// follow puts the lists of a word behind others, all of its pages' numbers greater by base.
+// follow appends the lists of a word to others, with all page numbers increased by base.
 func (l *lists) follow(e *Entry, base uint32) {
 	first, w := binary.Uvarint(e.pages)
 	delta := uint32(first) + base
@@ -174,7 +175,7 @@ func (l *lists) follow(e *Entry, base uint32) {
 	l.df, l.last = l.df+e.Pages, e.last+base
 }
 
-// pick puts the lists of a word behind others, without the pages that are gone.
+// pick appends the lists of a word to others, without deleted pages.
 func (m *merger) pick(l *lists, e *Entry, source int, places []uint32) []uint32 {
 	p := e.Postings()
 	for p.Next() {

@@ -11,7 +11,7 @@ import (
 )
 
 // Segment reads a segment's bytes, which must not change. It may be used by many goroutines.
-// Damaged bytes may make any method panic; Check finds them.
+// Damaged bytes may cause any method to panic; Check finds them.
 type Segment struct {
 	raw                  []byte
 	n                    uint32
@@ -69,27 +69,28 @@ func (s *Segment) Check() error {
 	return nil
 }
 
-// Len is how many pages the segment has, those deleted since included.
+// Len is how many pages the segment has, including those deleted since.
 func (s *Segment) Len() uint32 { return s.n }
 
-// Sums are how many words the parts of all pages have, those deleted since included.
+// Sums are how many words the parts of all pages have, including those deleted since.
 func (s *Segment) Sums() [Fields]uint64 { return s.sums }
 
-// Size is how many bytes it takes.
+// Size is its length in bytes.
 func (s *Segment) Size() int { return len(s.raw) }
 
-// Find returns the place of a page by its number in the store.
+// Find returns the index of a page by its number in the store.
 func (s *Segment) Find(page uint64) (i uint32, ok bool) {
 	at := sort.Search(int(s.n), func(i int) bool { return binary.LittleEndian.Uint64(s.pages[8*i:]) >= page })
 	return s.numbered(s.pages, at, page)
 }
 
-// FindURL returns the place of a page by the Hash of its address. If several have it, one of them.
+// FindURL returns the index of a page by the Hash of its address. If several have it, it is one of
+// them.
 func (s *Segment) FindURL(hash uint64) (i uint32, ok bool) {
 	return s.numbered(s.urls, searchHash(s.urls, 8, int(s.n), hash), hash)
 }
 
-// numbered returns the page that stands beside a number, if the number stands at its place.
+// numbered returns the page beside a number, if the number is at that index.
 func (s *Segment) numbered(b []byte, at int, number uint64) (uint32, bool) {
 	if at == int(s.n) || binary.LittleEndian.Uint64(b[8*at:]) != number {
 		return 0, false
@@ -97,10 +98,10 @@ func (s *Segment) numbered(b []byte, at int, number uint64) (uint32, bool) {
 	return binary.LittleEndian.Uint32(b[8*int(s.n)+4*at:]), true
 }
 
-// Entry is what a dictionary says of a word.
+// Entry is the dictionary's entry for a word.
 type Entry struct {
-	Pages uint32 // that have the word, those deleted since included
-	Pairs uint32 // of a page and a target it links to by the word
+	Pages uint32 // number of pages with the word, including those deleted since
+	Pairs uint32 // number of pairs of a page and a target to which it links with the word
 
 	last                 uint32
 	pages, places, links []byte
@@ -127,7 +128,8 @@ func (s *Segment) Word(word []byte) (e Entry, ok bool) {
 	return s.entry(c.value), true
 }
 
-// Unread is an entry that was not taken apart yet: who looks through many words wants few of them.
+// Unread is an entry that was not decoded yet, because a search through many words needs few of
+// them.
 type Unread struct {
 	s     *Segment
 	value []byte
@@ -136,7 +138,7 @@ type Unread struct {
 // Entry returns what is known of the word.
 func (u Unread) Entry() Entry { return u.s.entry(u.value) }
 
-// Beginning goes through the words that begin with prefix, in order. A word is valid until the
+// Beginning iterates over the words that begin with prefix, in order. A word is valid until the
 // next.
 func (s *Segment) Beginning(prefix []byte) iter.Seq2[[]byte, Unread] {
 	return func(yield func([]byte, Unread) bool) {
@@ -155,7 +157,7 @@ func (s *Segment) HasKeys(prefix []byte) bool {
 	return ok && bytes.HasPrefix(c.key, prefix)
 }
 
-// WithKey goes through the words that have a key, other than the key itself.
+// WithKey iterates over the words that have a key, other than the key itself.
 func (s *Segment) WithKey(key []byte) iter.Seq2[[]byte, Entry] {
 	return func(yield func([]byte, Entry) bool) {
 		c, ok := s.keys.find(key)
@@ -176,20 +178,20 @@ func (s *Segment) WithKey(key []byte) iter.Seq2[[]byte, Entry] {
 	}
 }
 
-// Postings goes through the pages that have a word.
+// Postings iterates over the pages that have a word.
 type Postings struct {
 	Page uint32
 	Mask uint8  // MaskTitle and so on
-	Body uint32 // how often the body has it
+	Body uint32 // how often the word is in the body
 
 	pages, places []byte
-	index, placed int // pages read, and places skipped
+	index, placed int // pages read, and lists of positions skipped
 }
 
-// Postings begins before the first page.
+// Postings returns an iterator before the first page.
 func (e *Entry) Postings() Postings { return Postings{pages: e.pages, places: e.places} }
 
-// Next goes to the next page; false after the last.
+// Next moves to the next page; false after the last.
 func (p *Postings) Next() bool {
 	b := p.pages
 	if len(b) == 0 {
@@ -212,14 +214,14 @@ func (p *Postings) Next() bool {
 	return true
 }
 
-// Posting is a page that has a word, as Postings has it.
+// Posting is a page that has a word, as in Postings.
 type Posting struct {
 	Page, Body uint32
 	Mask       uint8
 }
 
-// Some goes on by as many pages as dst has room for, or as there are, and returns them. It is Next
-// for who wants them all: of most words of a query it is most of the work.
+// Some moves on by as many pages as dst can take, or as there are, and returns them. It is a faster
+// Next for all pages: for most words of a query this is most of the work.
 func (p *Postings) Some(dst []Posting) []Posting {
 	b, page, n := p.pages, p.Page, 0
 	for n < len(dst) && len(b) > 1 {
@@ -271,7 +273,7 @@ func (p *Postings) PlacesUntil(dst []uint32, end uint32) []uint32 {
 	return dst
 }
 
-// PlacesAmong appends the positions that are among others, which are in order.
+// PlacesAmong appends the positions that are among others, which must be in order.
 func (p *Postings) PlacesAmong(dst, others []uint32) []uint32 {
 	p.skip()
 	n, w := binary.Uvarint(p.places)
@@ -295,15 +297,15 @@ func (p *Postings) PlacesAmong(dst, others []uint32) []uint32 {
 	return dst
 }
 
-// PlacesSize is how many bytes the positions of the word in the page take: about as many as there
-// are.
+// PlacesSize is how many bytes the positions of the word in the page take, which is approximately
+// their number.
 func (p *Postings) PlacesSize() int {
 	p.skip()
 	n, _ := binary.Uvarint(p.places)
 	return int(n)
 }
 
-// skip goes to the places of the page at hand.
+// skip moves to the positions of the current page.
 func (p *Postings) skip() {
 	for ; p.placed < p.index-1; p.placed++ {
 		n, w := uint64(p.places[0]), 1
@@ -314,7 +316,7 @@ func (p *Postings) skip() {
 	}
 }
 
-// LinkPairs goes through the pages that link by a word, with the number of the target.
+// LinkPairs iterates over the pages that link with a word, with the number of the target.
 func (e *Entry) LinkPairs() iter.Seq2[uint32, uint32] {
 	return func(yield func(page, target uint32) bool) {
 		page, b := uint32(0), e.links
@@ -329,17 +331,17 @@ func (e *Entry) LinkPairs() iter.Seq2[uint32, uint32] {
 	}
 }
 
-// Target is the Hash of an address that links lead to.
+// Target is the Hash of an address to which links lead.
 func (s *Segment) Target(n uint32) uint64 { return binary.LittleEndian.Uint64(s.targets[16*n:]) }
 
-// Led is the page of the segment that has the address of a target; ok is false where none has. If
+// Led is the page of the segment that has the address of a target; ok is false if there is none. If
 // several have it, it is one of them.
 func (s *Segment) Led(n uint32) (page uint32, ok bool) {
 	page = binary.LittleEndian.Uint32(s.led[4*n:])
 	return page, page != gone
 }
 
-// Targets is how many addresses links lead to; Target numbers them from 0.
+// Targets is the number of addresses to which links lead; Target numbers them from 0.
 func (s *Segment) Targets() uint32 { return s.targetCount }
 
 // FindTarget returns the number of a target by its Hash.
@@ -348,10 +350,10 @@ func (s *Segment) FindTarget(hash uint64) (n uint32, ok bool) {
 	return uint32(i), i < int(s.targetCount) && s.Target(uint32(i)) == hash
 }
 
-// Linking is how many pages link to a target, those deleted since included.
+// Linking is how many pages link to a target, including those deleted since.
 func (s *Segment) Linking(n uint32) uint32 { return binary.LittleEndian.Uint32(s.targets[16*n+12:]) }
 
-// LinkingPages goes through the pages that link to a target.
+// LinkingPages iterates over the pages that link to a target.
 func (s *Segment) LinkingPages(n uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		b := s.targetPages[binary.LittleEndian.Uint32(s.targets[16*n+8:]):]

@@ -8,9 +8,10 @@ import (
 // searchHash returns the first of n records that begins with a number not less than hash. Records
 // are size bytes apart and sorted.
 //
-// Hashes are spread evenly, so a hash itself says about where it stands: two guesses come within a
-// few records, where halving what is left would take a dozen steps, each to a line of memory that
-// is not in the cache. Whatever the numbers are, it takes no more than twice the steps of halving.
+// Hashes are distributed evenly, so the position of a hash can be estimated: two guesses come
+// within a few records of it. Binary search would take a dozen steps, each to a line of memory that
+// is not in the cache. Whatever the numbers are, this takes at most twice the steps of binary
+// search.
 func searchHash(b []byte, size, n int, hash uint64) int {
 	if n == 0 {
 		return 0
@@ -25,7 +26,7 @@ func searchHash(b []byte, size, n int, hash uint64) int {
 		off, _ := bits.Mul64(v-hash, uint64(n))
 		guess = max(guess-int(off), 0)
 	}
-	// What is looked for is after lo and not after hi.
+	// The result is after lo and not after hi.
 	lo, hi := -1, n
 	if at(guess) < hash {
 		lo = guess

@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// FNV-1a, which a loop over a word's letters can compute on its way.
+// FNV-1a, which a loop over a word's letters can compute as it goes.
 const (
 	HashStart = 2166136261
 	HashStep  = 16777619
 )
 
-// HashOf is the hash of a word that Builder wants.
+// HashOf is the hash that Builder requires for a word.
 func HashOf(word []byte) uint32 {
 	h := uint32(HashStart)
 	for _, c := range word {
@@ -23,30 +23,30 @@ func HashOf(word []byte) uint32 {
 	return h
 }
 
-// table numbers words. It holds a few ten thousand of them, and forgets them all at once.
+// table numbers words: some ten thousand of them, which are all removed at once.
 type table struct {
 	slots   []uint32 // number of an entry + 1; open addressing
 	entries []entry
 	text    []byte
 }
 
-// entry is a word. Two share a cache line, and short words are told apart without their text.
+// entry is a word. Two entries share a cache line, and short words are compared without their text.
 type entry struct {
 	head  uint64 // headOf the word
 	from  uint32
 	n     uint32
 	hash  uint32
 	langs uint32 // bits
-	stamp uint32 // of the page that local belongs to
+	stamp uint32 // of the page to which local belongs
 	local uint32 // number of the word within the page
 }
 
-// headOf is the first eight bytes of a word, zeros behind a shorter one.
+// headOf is the first eight bytes of a word, filled up with zeros.
 func headOf(word []byte) uint64 {
 	switch {
 	case len(word) >= 8:
 		return binary.LittleEndian.Uint64(word)
-	case cap(word) >= 8: // what lies behind is masked out
+	case cap(word) >= 8: // the bytes after the word are masked out
 		return binary.LittleEndian.Uint64(word[:8]) & (1<<(8*len(word)) - 1)
 	}
 	var b [8]byte
@@ -59,7 +59,7 @@ func (t *table) word(i uint32) []byte {
 	return t.text[e.from:][:e.n]
 }
 
-// number is that of a word, which is new or not.
+// number returns the number of a word, and adds it if it is new.
 func (t *table) number(word []byte, hash uint32, lang uint8) uint32 {
 	if 2*len(t.entries) >= len(t.slots) {
 		t.grow()
@@ -100,9 +100,9 @@ func (t *table) reset() {
 	t.entries, t.text = t.entries[:0], t.text[:0]
 }
 
-// ranked is a word on its way to its place in the order of all: most are put there by head alone.
+// ranked is a word for sorting: most are ordered by head alone.
 type ranked struct {
-	head uint64 // the first letter in the highest byte
+	head uint64 // the first letter is in the highest byte
 	word uint32
 }
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// magic begins every segment; its last letter numbers the version.
+// magic is the beginning of every segment; its last letter is the version.
 const magic = "cseg\x00\x00\x002"
 
 // The sections of a segment, in order. Each begins at a multiple of eight.
@@ -28,13 +28,13 @@ const (
 	sections
 )
 
-// headSize is the head: magic, checksum of all that follows it, number of pages, and where each
-// section ends.
+// headSize is the size of the head: magic, checksum of all that follows it, number of pages, and
+// the end of each section.
 const headSize = 8 + 4 + 4 + 8*sections
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// writer puts a segment together.
+// writer assembles a segment.
 type writer struct {
 	facts     columns
 	texts     []byte
@@ -51,7 +51,7 @@ type writer struct {
 	valueEnds []byte
 }
 
-// reset forgets all, and keeps the memory.
+// reset removes everything, but keeps the memory.
 func (w *writer) reset() {
 	clear(w.values)
 	w.facts.reset()
@@ -67,7 +67,7 @@ type numbered struct {
 }
 
 type keyOf struct {
-	head    uint64 // its first bytes: they decide most comparisons
+	head    uint64 // its first bytes, which decide most comparisons
 	from, n uint32
 	word    uint32
 }
@@ -88,7 +88,7 @@ func (w *writer) page(f *Facts) {
 	}
 }
 
-// valueOf numbers a value.
+// valueOf returns the number of a value.
 func (w *writer) valueOf(v string) uint32 {
 	n, ok := w.values[v]
 	if !ok {
@@ -113,7 +113,7 @@ func (w *writer) word(word []byte, l *lists) {
 	w.lists = append(append(append(w.lists, l.pages...), l.places...), l.links...)
 }
 
-// key notes that a word, by its number, has a key.
+// key records that a word, by its number, has a key.
 func (w *writer) key(key []byte, word uint32) {
 	if len(key) == 0 || len(key) > maxKey {
 		return
@@ -179,7 +179,8 @@ func (w *writer) finish(targets []byte) []byte {
 	return out
 }
 
-// led says for each target which page of the segment has that address; gone: none. urls are sorted.
+// led returns for each target which page of the segment has that address; gone: none. urls are
+// sorted.
 func led(targets []byte, urls []numbered) []byte {
 	n := binary.LittleEndian.Uint32(targets)
 	out := make([]byte, 0, 4*n)
@@ -209,7 +210,8 @@ func appendNumbered(all []numbered) []byte {
 	return out
 }
 
-// targetWriter writes the section of the addresses that links lead to. They come sorted.
+// targetWriter writes the section of the addresses to which links lead. They must be added in
+// order.
 type targetWriter struct {
 	n            uint32
 	heads, pages []byte
