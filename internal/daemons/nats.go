@@ -8,8 +8,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// NATSServer is the NATS server that is part of this program, as a program: with the flags, signals
-// and output of the nats-server that its own project publishes. It ends the process.
+// NATSServer runs the NATS server in this program as if it were a separate program: with the flags,
+// signals and output of nats-server as its own project publishes it. It ends the process.
 func NATSServer(args []string) {
 	const name = "nats-server"
 	flags := flag.NewFlagSet(name, flag.ExitOnError)

@@ -16,8 +16,8 @@ import (
 // rupdUsage follows the name of rupd.
 const rupdUsage = "[check | robots | forget ADDRESS] --config FILE [flags]"
 
-// rupdCommand is rupd. Its subcommands robots and forget are for the person whom a robot asks that
-// lost its key.
+// rupdCommand is rupd. Its subcommands robots and forget are for an operator whom a robot asks
+// because it has lost its key.
 func rupdCommand(stderr io.Writer) *cobra.Command {
 	cfg := config.NewRupd()
 	cmd, loaded := command("rupd", rupdUsage, "Report to robots what changed on a web site", cfg)

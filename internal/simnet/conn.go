@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// window is Options.Window unless a test says something else.
+// window is Options.Window unless a test sets another.
 const window = 256 << 10
 
 // Conn is one end of a connection. Its methods may be called from any goroutine.
@@ -33,7 +33,7 @@ type ends struct {
 	server *Conn
 }
 
-// pair makes the two ends of a connection to at. n.mu is held.
+// pair makes the two ends of a connection to at. The caller has locked n.mu.
 func (n *Net) pair(at netip.AddrPort, client, server *net.TCPAddr) (c, s *Conn) {
 	up, down := newHalf(n, at), newHalf(n, at)
 	both := new(ends)
@@ -56,7 +56,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, c.wrap("read", err)
 }
 
-// Write waits while the other end leaves unread as much as the window holds.
+// Write waits while the data that the other end has not read fills the window.
 func (c *Conn) Write(b []byte) (int, error) {
 	n, err := c.out.write(b)
 	return n, c.wrap("write", err)
@@ -81,8 +81,8 @@ func (c *Conn) Readable() bool {
 	return !h.n.isCut(h.at) && (arrived || len(h.segments) == 0 && h.ended)
 }
 
-// Close ends both directions. The other end reads what was written before, and then io.EOF; if
-// there was something that this end has not read, a reset instead, as with TCP.
+// Close ends both directions. The other end reads what was written before, and then io.EOF. If this
+// end has unread data, the other end gets a reset instead, as with TCP.
 func (c *Conn) Close() error {
 	err := c.wrap("close", net.ErrClosed)
 	c.once.Do(func() {
@@ -109,33 +109,32 @@ func (c *Conn) over() {
 	}
 }
 
-// CloseWrite ends the direction away from this end.
+// CloseWrite ends the direction from this end to the other.
 func (c *Conn) CloseWrite() error {
 	c.out.closeWriting(false)
 	return nil
 }
 
-// SetLinger has Close reset the connection if seconds is 0, as (*net.TCPConn).SetLinger.
+// SetLinger makes Close reset the connection if seconds is 0, like (*net.TCPConn).SetLinger.
 func (c *Conn) SetLinger(seconds int) error {
 	c.abrupt = seconds == 0
 	return nil
 }
 
-// Reset breaks the connection: both ends get "connection reset by peer", and what was not read yet
-// is lost.
+// Reset breaks the connection: both ends get "connection reset by peer", and unread data is lost.
 func (c *Conn) Reset() {
 	c.in.reset()
 	c.out.reset()
 }
 
-// SetDeadline is SetReadDeadline and SetWriteDeadline.
+// SetDeadline calls SetReadDeadline and SetWriteDeadline.
 func (c *Conn) SetDeadline(t time.Time) error {
 	c.in.setDeadline(&c.in.readBy, t)
 	c.out.setDeadline(&c.out.writeBy, t)
 	return c.usable()
 }
 
-// usable returns the error that setting a deadline has once this end is closed.
+// usable returns the error of setting a deadline after this end was closed.
 func (c *Conn) usable() error {
 	if c.closed.Load() {
 		return c.wrap("set", net.ErrClosed)
@@ -143,13 +142,15 @@ func (c *Conn) usable() error {
 	return nil
 }
 
-// SetReadDeadline is when reads fail with os.ErrDeadlineExceeded; the zero time: never.
+// SetReadDeadline sets the time from which on reads fail with os.ErrDeadlineExceeded; the zero time
+// means never.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.in.setDeadline(&c.in.readBy, t)
 	return c.usable()
 }
 
-// SetWriteDeadline is when writes fail with os.ErrDeadlineExceeded; the zero time: never.
+// SetWriteDeadline sets the time from which on writes fail with os.ErrDeadlineExceeded; the zero
+// time means never.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.out.setDeadline(&c.out.writeBy, t)
 	return c.usable()
@@ -162,18 +163,18 @@ type half struct {
 
 	mu       sync.Mutex // guards what is below
 	changed  *sync.Cond
-	segments []segment // written, not read
+	segments []segment // written, but not read
 	size     int       // bytes in segments
-	free     time.Time // when the line has carried what was written
+	free     time.Time // when the line has transmitted everything written
 	ended    bool      // by the writer
-	cutShort bool      // ended with a reset instead of an end, once all is read
+	cutShort bool      // ended with a reset instead of an end, after everything is read
 	deaf     bool      // the reader has closed
 	broken   bool      // reset
 	readBy   deadline
 	writeBy  deadline
 }
 
-// segment is what one write brought, readable from a time on.
+// segment is the data of one write, readable from a certain time.
 type segment struct {
 	data []byte
 	from time.Time
@@ -212,7 +213,7 @@ func (h *half) setDeadline(d *deadline, t time.Time) {
 	h.changed.Broadcast()
 }
 
-// quit stops the timers of deadlines, which would keep virtual time busy. mu is held.
+// quit stops the timers of deadlines, which would keep virtual time busy. The caller has locked mu.
 func (h *half) quit() {
 	for _, d := range []*deadline{&h.readBy, &h.writeBy} {
 		if d.timer != nil {
@@ -286,7 +287,7 @@ func (h *half) write(b []byte) (written int, err error) {
 			continue
 		}
 		part := b[:min(len(b), room)]
-		if rate > 0 { // in small pieces, so that they come one after the other
+		if rate > 0 { // in small pieces, so that they arrive one after another
 			part = part[:min(len(part), max(1, rate/10))]
 		}
 		b = b[len(part):]
@@ -300,7 +301,7 @@ func (h *half) write(b []byte) (written int, err error) {
 		}
 		from = from.Add(delay)
 		if n := len(h.segments); n > 0 && h.segments[n-1].from.After(from) {
-			from = h.segments[n-1].from // nothing overtakes
+			from = h.segments[n-1].from // no segment overtakes another
 		}
 		h.segments = append(h.segments, segment{append([]byte(nil), part...), from})
 		h.size += len(part)
@@ -309,7 +310,7 @@ func (h *half) write(b []byte) (written int, err error) {
 	}
 }
 
-// closeReading is the reader's end of it. It reports whether there was something left to read.
+// closeReading closes the reading end. It reports whether there was unread data.
 func (h *half) closeReading() (unread bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

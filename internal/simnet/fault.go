@@ -4,14 +4,15 @@ import (
 	"net/netip"
 )
 
-// Refuse has connections to an address refused, as if nobody listened there, until it is called
-// with false. Connections that exist stay.
+// Refuse makes connections to an address fail, as if nobody listened there, until it is called with
+// false. Existing connections stay.
 func (n *Net) Refuse(address string, refused bool) {
 	n.fault(address, func(f *fault) { f.refused = refused })
 }
 
-// Cut separates an address from all others: bytes written in either direction wait, and no side
-// gets an error. New connections wait until their context ends. With false all that waits arrives.
+// Cut separates an address from all others: bytes written in either direction wait, and neither
+// side gets an error. New connections wait until their context ends. With false everything that
+// waits arrives.
 func (n *Net) Cut(address string, cut bool) {
 	n.fault(address, func(f *fault) { f.cut = cut })
 	if !cut {
@@ -19,16 +20,16 @@ func (n *Net) Cut(address string, cut bool) {
 	}
 }
 
-// Slow limits how many bytes a second each connection of an address carries, each way; 0 ends that.
-// It holds for what is written from now on.
+// Slow limits the bytes per second of each connection of an address, in each direction; 0 removes
+// the limit. It applies to what is written from now on.
 func (n *Net) Slow(address string, bytesPerSecond int) {
 	n.fault(address, func(f *fault) { f.rate = bytesPerSecond })
 }
 
-// Reset resets all connections of an address. Those that are opened later are not touched.
+// Reset resets all open connections of an address. Later ones are not affected.
 func (n *Net) Reset(address string) { n.each(address, (*Conn).Reset) }
 
-// Conns is how many connections of an address are open.
+// Conns is the number of open connections of an address.
 func (n *Net) Conns(address string) (count int) {
 	n.each(address, func(*Conn) { count++ })
 	return count

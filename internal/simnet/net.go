@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Options says how a network behaves where no fault was put in. The zero value is a network that
-// delivers everything at once.
+// Options configure a network without faults. The zero value is a network that delivers everything
+// at once.
 type Options struct {
-	Seed    uint64        // of Jitter
-	Latency time.Duration // of each write, one way; also of a connection that is being opened
+	Seed    uint64        // seed of Jitter
+	Latency time.Duration // of each write, in one direction; also of opening a connection
 	Jitter  time.Duration // added to Latency, from nothing up to this much
-	// Window is how many bytes one direction of a connection holds that nobody has read yet; more
-	// have to wait, as with TCP. 0: 256 KiB. With Latency it must be large where a writer holds a
-	// mutex that others want, as nats.go does: in a bubble time stands still for them.
+	// Window is how many unread bytes one direction of a connection can contain; further writes
+	// wait, as with TCP. 0: 256 KiB. With Latency it must be large if a writer has locked a mutex
+	// that others need, as in nats.go: in a bubble time does not advance while they wait for it.
 	Window int
 }
 
@@ -33,13 +33,13 @@ type Net struct {
 
 	mu        sync.Mutex // guards what is below
 	random    *rand.Rand
-	port      int // the last one that was given out
+	port      int // the last one that was assigned
 	listeners map[netip.AddrPort]*listener
 	faults    map[netip.AddrPort]*fault
 	conns     map[*Conn]struct{} // the ends that listeners accepted
 }
 
-// fault is what was put in at the address of a listener.
+// fault is the set of faults at the address of a listener.
 type fault struct {
 	refused bool
 	cut     bool
@@ -55,8 +55,8 @@ func New(o Options) *Net {
 	}
 }
 
-// Listen listens at an address, an IP and a port. Port 0 is any that is free. The network must be
-// of TCP.
+// Listen listens at an address, which is an IP and a port. Port 0 means any free port. The network
+// must be a TCP network.
 func (n *Net) Listen(network, address string) (net.Listener, error) {
 	at, err := parse(network, address)
 	if err != nil {
@@ -76,10 +76,10 @@ func (n *Net) Listen(network, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// backlog is how many connections may wait to be accepted; more are refused.
+// backlog is how many connections may wait to be accepted; further ones are refused.
 const backlog = 4096
 
-// nextPort is a port that nobody has been given before. mu is held.
+// nextPort returns a port that was not assigned before. The caller has locked mu.
 func (n *Net) nextPort() uint16 {
 	n.port++
 	return uint16(n.port%45000 + 20000)
@@ -96,8 +96,9 @@ func parse(network, address string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port()), nil
 }
 
-// Dial connects to an address. It has the form of net.Dialer's DialContext and gives the same
-// errors: connection refused where nobody listens, and the context's where the address is cut off.
+// Dial connects to an address. It has the signature of net.Dialer's DialContext and returns the
+// same errors: connection refused where nobody listens, and the context's error where the address
+// is cut off.
 func (n *Net) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	at, err := parse(network, address)
 	if err != nil {
@@ -140,10 +141,10 @@ func (n *Net) Dial(ctx context.Context, network, address string) (net.Conn, erro
 	return client, nil
 }
 
-// resend is how often a connection that finds an address cut off is tried again, as TCP does.
+// resend is the interval at which connecting to an address that is cut off is retried, as TCP does.
 const resend = time.Second
 
-// mapContext gives the errors that a net.Dialer gives.
+// mapContext returns the error that a net.Dialer would return.
 func mapContext(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return os.ErrDeadlineExceeded
@@ -161,7 +162,7 @@ func (n *Net) latency() time.Duration {
 	return d
 }
 
-// forget drops a connection whose two ends are closed.
+// forget removes a connection whose two ends are closed.
 func (n *Net) forget(c *Conn) {
 	n.mu.Lock()
 	delete(n.conns, c)
@@ -195,7 +196,7 @@ func (l *listener) closed(op string) error {
 	return &net.OpError{Op: op, Net: "tcp", Addr: l.addr, Err: net.ErrClosed}
 }
 
-// Close refuses new connections, and resets those that nobody has accepted.
+// Close refuses new connections, and resets those that were not accepted.
 func (l *listener) Close() error {
 	err := l.closed("close")
 	l.once.Do(func() {

@@ -8,8 +8,8 @@ import (
 // nets are the networks of the tests that run now, by testing.TB.
 var nets sync.Map
 
-// Of is the network of a test: with the same t it is the same one every time, and it delivers
-// everything at once. So the helpers of a test need not hand a network to one another.
+// Of is the network of a test, always the same for the same t. It delivers everything at once. So
+// the helpers of a test need not pass a network to one another.
 func Of(t testing.TB) *Net {
 	n, ok := nets.LoadOrStore(t, New(Options{}))
 	if !ok {

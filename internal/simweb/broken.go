@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// script makes a resource whose answer is written byte by byte by a function.
+// script makes a resource whose answer a function writes byte by byte.
 func (s features) script(path string, want Expectation, status int, f func(*wire)) {
 	s.enter(&resource{path: path, want: want, answer: func(*request, *buffer) reply {
 		return reply{status: status, script: f}
@@ -15,7 +15,7 @@ func (s features) script(path string, want Expectation, status int, f func(*wire
 
 const someHTML = "<!DOCTYPE html><html><head><title>A broken page</title></head><body><p>The beginning of a page is all there is."
 
-// broken adds answers that are of no use to anyone.
+// broken adds answers that nobody can use.
 func (s features) broken() {
 	network := failed(ReasonNetwork)
 	s.script("/broken/no-answer.html", network, 0, func(*wire) {})
@@ -27,7 +27,7 @@ func (s features) broken() {
 		r := reply{status: 200, ctype: htmlType, body: make([]byte, 100_000)}
 		c.Write(appendHead(nil, &r, false))
 		c.Write([]byte(someHTML))
-		// so that the client has read it before the RST takes it away
+		// so that the client has read it before the RST discards it
 		if c.sleep(20 * time.Millisecond) {
 			c.reset()
 		}
@@ -56,7 +56,7 @@ func writeChunk(c *wire, text string) error {
 	return err
 }
 
-// slow adds answers that take their time.
+// slow adds answers that take a long time.
 func (s features) slow() {
 	late := s.page("/slow/late.html", doc{text: "Worth waiting for."})
 	inTime := late.answer
@@ -78,7 +78,7 @@ func (s features) slow() {
 	})
 }
 
-// endless adds a body that comes fast and never stops.
+// endless adds a body that arrives quickly and never ends.
 func (s features) endless() {
 	want := Expectation{Class: Stored, Truncated: true, Also: []Class{Failed, Refused}}
 	text := strings.Repeat("<p>And so on, and so on.</p>\n", 500)
@@ -101,7 +101,7 @@ func (s features) bombs() {
 	s.script("/bomb/header.html", failed(ReasonHeaders), 200, func(c *wire) {
 		c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: " + htmlType + "\r\n"))
 		text := strings.Repeat("X-Filler: "+strings.Repeat("x", 1000)+"\r\n", 64)
-		for range 256 { // 16 MiB, more than a connection's buffers hold
+		for range 256 { // 16 MiB, more than the buffers of a connection
 			if _, err := c.Write([]byte(text)); err != nil {
 				return
 			}
@@ -123,7 +123,7 @@ func (s features) bombs() {
 			}
 		}
 	})
-	bomb := gzipBomb() // before it is asked for: making it is no part of answering
+	bomb := gzipBomb() // made in advance, so that answering does not take the time
 	s.enter(&resource{path: "/bomb/gzip.html", want: truncated, answer: func(*request, *buffer) reply {
 		return reply{status: 200, ctype: htmlType, header: "Content-Encoding: gzip\r\n", body: bomb}
 	}})

@@ -8,13 +8,13 @@ import (
 
 // editions counts how often numbered pages were changed.
 type editions struct {
-	any atomic.Bool // there was ever one; spares other webs the lock
+	any atomic.Bool // there was ever one; if not, no lock is needed
 	mu  sync.RWMutex
 	at  map[string]int // by host and path; guarded by mu
 }
 
-// Change gives a numbered page another text from now on, with another ETag and a sentence that says
-// how often it has changed.
+// Change gives a numbered page a different text from now on, with a different ETag and a sentence
+// that says how often it has changed.
 func (w *Web) Change(rawURL string) {
 	host, path, ok := w.split(rawURL)
 	if !ok {
@@ -39,7 +39,7 @@ func (e *editions) of(s *site, path string) int {
 	return e.at[s.name+path]
 }
 
-// appendEdition adds the sentence to a whole page.
+// appendEdition adds the sentence to a complete page.
 func appendEdition(page []byte, n int) []byte {
 	if n == 0 {
 		return page

@@ -13,39 +13,39 @@ import (
 	"time"
 )
 
-// The rules a log is checked against.
+// The rules with which a log is checked.
 const (
 	// a request began while another to the same host was being answered
 	RuleConcurrent = "concurrent"
-	// a request began too soon after the answer before it ended
+	// a request began too soon after the end of the previous answer
 	RuleDelay = "delay"
-	// a request began before the time a Retry-After had asked for
+	// a request began before the time that a Retry-After had set
 	RuleRetryAfter = "retry-after"
 	RuleForbidden  = "forbidden" // robots.txt forbids the URL to this product token
 	RuleNofollow   = "nofollow"  // only nofollow links lead to the URL
-	// a page was requested before its origin's robots.txt was answered
+	// a page was requested before the robots.txt of its origin was answered
 	RuleRobotsFirst = "robots-first"
-	// a page was requested though robots.txt was never answered usefully
+	// a page was requested although robots.txt never had a usable answer
 	RuleUnreachable = "robots-unreachable"
 	RuleStale       = "robots-stale" // the last usable robots.txt was too old
-	RuleUserAgent   = "user-agent"   // the User-Agent is missing or not of the promised form
+	RuleUserAgent   = "user-agent"   // the User-Agent is missing or does not have the promised form
 )
 
-// CheckOptions say what the crawler promised. The zero value checks everything but a delay of its
-// own: Crawl-delay counts in any case, because the log knows it.
+// CheckOptions contain the promises of the crawler. The zero value checks everything except a delay
+// of the crawler's own; Crawl-delay is always checked, because the log contains it.
 type CheckOptions struct {
-	// least gap from the end of an answer to the next start; nil is none
+	// minimum time from the end of an answer to the next start; nil: none
 	Delay func(host string) time.Duration
-	// 0 means 1 ms; the log errs on the crawler's side, so little is needed
+	// 0 means 1 ms; little is needed, because the times of the log favour the crawler
 	Tolerance time.Duration
 	// how late the close of an aborted answer may have been noticed; 0 means 1 s. In any case the
-	// next request comes the delay after this one began.
+	// next request must begin at least the delay after this one began.
 	AbortTolerance time.Duration
 	// the product token User-Agents must have; "" means any
 	Token string
 	// whether a User-Agent is right; nil means token/version (+contact)
 	UserAgent func(agent string) bool
-	// forbidden URLs that the web does not know about; nil is none
+	// forbidden URLs that are unknown to the web; nil: none
 	Forbidden    func(host, path, agent string) bool
 	RobotsMaxAge time.Duration // 0 means 24 h
 }
@@ -59,11 +59,11 @@ func Every(d time.Duration) func(host string) time.Duration {
 type Violation struct {
 	Rule     string
 	Request  Request
-	Previous Request // the request it came too close to, if that is the matter
+	Previous Request // the request that it followed too closely, for rules about two requests
 	Detail   string
 }
 
-// String says what happened in one line.
+// String describes the violation in one line.
 func (v Violation) String() string {
 	return fmt.Sprintf("%s: %s http://%s%s at %s: %s", v.Rule, v.Request.Method, v.Request.Origin, v.Request.Path,
 		v.Request.Start.Format("15:04:05.000000"), v.Detail)
@@ -138,8 +138,8 @@ func Check(log []Request, opts CheckOptions) []Violation {
 	return out
 }
 
-// end is the earliest time at which the client can have been done with an answer. It may have gone
-// before that was noticed, but not before it asked.
+// end is the earliest time at which the client can have finished with an answer. It may have closed
+// the connection before that was noticed, but not before its request.
 func (o *CheckOptions) end(r *Request) time.Time {
 	if !r.Aborted || r.End.IsZero() {
 		return r.End
@@ -152,11 +152,11 @@ func (o *CheckOptions) end(r *Request) time.Time {
 
 type reporter func(rule string, prev *Request, format string, args ...any)
 
-// hostState is what spacing is judged by.
+// hostState is the state for checking the spacing of requests to a host.
 type hostState struct {
-	last      *Request // the request whose answer ended last so far, or is still open
+	last      *Request // the request whose answer ended last so far, or is still being answered
 	patience  time.Time
-	asker     *Request // the answer that asked for patience
+	asker     *Request // the answer with the Retry-After
 	pagesSeen bool     // a page was requested, so the crawler had read the Crawl-delay
 }
 
@@ -204,7 +204,7 @@ func (s *originState) check(r *Request, o *CheckOptions, report reporter) {
 		}
 		return
 	}
-	if r.Robots { // a hop on the way to some robots.txt
+	if r.Robots { // a redirect on the way to a robots.txt
 		return
 	}
 	var newest time.Time
@@ -223,13 +223,13 @@ func (s *originState) check(r *Request, o *CheckOptions, report reporter) {
 	case r.Start.Sub(newest) > o.RobotsMaxAge:
 		report(RuleStale, nil, "its robots.txt was read %v before", r.Start.Sub(newest).Round(time.Second))
 	}
-	if n := len(s.good); n > 2 { // the older ones decide nothing any more
+	if n := len(s.good); n > 2 { // older ones do not matter any more
 		s.good = append(s.good[:0], s.good[n-2:]...)
 	}
 }
 
-// ReadLog reads a file of JSON lines that a web wrote. A last line cut short by a
-// crash is left out.
+// ReadLog reads a file of JSON lines that a web wrote. An incomplete last line, as after a crash,
+// is left out.
 func ReadLog(path string) ([]Request, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -257,8 +257,8 @@ func ReadLog(path string) ([]Request, error) {
 	}
 }
 
-// CheckFile is Check on a log file, which may span any number of runs of the crawler. A log without
-// a request is an error: it proves nothing.
+// CheckFile is Check for a log file, which may contain any number of runs of the crawler. A log
+// without a request is an error, because it proves nothing.
 func CheckFile(path string, opts CheckOptions) ([]Violation, error) {
 	log, err := ReadLog(path)
 	if err != nil {

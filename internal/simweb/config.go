@@ -8,46 +8,48 @@ import (
 // Config describes a simulated web. The zero value is a small web of plain sites and all the
 // variants of [DefaultMix].
 type Config struct {
-	Seed         int64   // everything follows from it; 0 is a seed like any other
+	Seed         int64   // determines everything; 0 is a seed like any other
 	Hosts        int     // number of hosts; 0 means 12
 	PagesPerHost int     // numbered pages of each host; 0 means 20
 	PageBytes    int     // size of a numbered page, about; 0 means 4 KiB
 	PageSpread   float64 // sizes vary by up to this fraction of PageBytes, 0 to 1
-	LinksPerPage int     // links on a numbered page, those to other hosts included; 0 means 12
+	LinksPerPage int     // links on a numbered page, including those to other hosts; 0 means 12
 	// links to other hosts on each numbered page; homes link to further hosts in any case
 	CrossLinks int
 	Domain     string // hosts are h0000.<Domain>, h0001.<Domain>, …; "" means sim.test
-	Agent      string // product token that agent-specific groups and tags name; "" means curtsy
+	Agent      string // product token in agent-specific groups and tags; "" means curtsy
 
 	Mix       func(host int) Behavior // what each host does; nil means DefaultMix
 	Behaviors map[int]Behavior        // hosts that differ from Mix
 
-	// Start answers https too, on the same port, with a certificate that [Server.Roots] knows
+	// Start also answers https, on the same port, with a certificate of which [Server.Roots] has
+	// the root
 	TLS bool
 	// USER:PASSWORD that each request must have (HTTP Basic authentication); "" means none
 	Login string
 	Addr  string // where Start listens; "" means 127.0.0.1:0
-	// Listen is how Start listens; nil means net.Listen
+	// Listen is the function with which Start listens; nil means net.Listen
 	Listen func(network, address string) (net.Listener, error)
-	// a query whose &amp; was not decoded is answered as the one that was meant
+	// a query in which &amp; was not decoded is answered like the intended one
 	Undecoded bool
 	// requests kept in memory: 0 means 1<<20, negative none; further ones are only counted
 	LogLimit int
-	KeepSent bool   // answers are kept as they go out: see Web.Sent
+	KeepSent bool   // answers are recorded as sent: see Web.Sent
 	LogFile  string // requests are appended to this file as JSON lines; "" means no file
 }
 
-// Behavior is what one host does. The zero value is a plain site without a robots.txt.
+// Behavior describes one host. The zero value is a plain site without a robots.txt.
 type Behavior struct {
 	Name string // the host's name, below Config.Domain; "" means h<number>
-	// the host whose pages this one serves too, under its own robots.txt; "" means none
+	// the host whose pages this one also serves, with its own robots.txt; "" means none
 	CopyOf string
-	// where all but robots.txt is redirected to, its path kept: an origin; "" means nowhere
+	// the origin to which all URLs except robots.txt are redirected, with the same path; "" means
+	// none
 	MovedTo string
 	Moved   int // the status of these redirects; 0 means 301
 
 	Robots     Robots
-	CrawlDelay time.Duration // adds a Crawl-delay line to whatever rules the robots.txt has
+	CrawlDelay time.Duration // adds a Crawl-delay line to the rules of the robots.txt
 	Peer       int           // the other host of RobotsRedirect and RobotsMirror
 	// lines at the end of robots.txt: Host, Mobile-agent-server, Sitemap, …
 	Extra []string
@@ -56,21 +58,21 @@ type Behavior struct {
 	// what RobotsText forbids, with the query; nil means nothing
 	Disallow func(path, token string) bool
 
-	Header        []string      // header lines of its numbered pages, "Name: value"
-	Features      []Feature     // corners of the site besides its numbered pages
-	UsagePolicies []UsagePolicy // pages that say what they may be used for
-	Files         []File        // what no page leads to
+	Header        []string      // additional header lines of its numbered pages, "Name: value"
+	Features      []Feature     // special parts of the site besides its numbered pages
+	UsagePolicies []UsagePolicy // pages that state what they may be used for
+	Files         []File        // files to which no page leads
 
-	// rows of the datasets rivers and harvest, of some 35 bytes each; 0 means 2,000 and 500
+	// rows of the datasets rivers and harvest, about 35 bytes each; 0 means 2,000 and 500
 	DataRows int
 
-	Pages   int           // overrides Config.PagesPerHost; negative means the home page alone
+	Pages   int           // overrides Config.PagesPerHost; negative means only the home page
 	Latency time.Duration // wait before each answer
-	Jitter  time.Duration // up to this much more, fixed for each URL
+	Jitter  time.Duration // maximum additional wait, fixed for each URL
 
 	FlapRate   float64       // this part of the numbered pages, 0 to 1, is flapping: 500 at first
 	Fails      int           // how often flapping answers fail before they succeed; 0 means 1
-	RetryAfter time.Duration // what 429 and 503 answers ask for, in whole seconds; 0 means 1 s
+	RetryAfter time.Duration // Retry-After of 429 and 503 answers, in whole seconds; 0 means 1 s
 	Stall      time.Duration // how long slow answers take, before or between pieces; 0 means 1 s
 	// the first request for a URL is closed unanswered if its connection was used before
 	DropReused bool

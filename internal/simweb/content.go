@@ -15,13 +15,13 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// gzipBomb is 16 MiB of HTML, more than anyone reads, in less than a hundredth of that. A process
-// makes it once, which takes seconds under the race detector of a busy machine.
+// gzipBomb is 16 MiB of HTML, more than anyone reads, compressed to less than a hundredth. A
+// process makes it once, which takes seconds with the race detector on a busy machine.
 var gzipBomb = sync.OnceValue(func() []byte {
 	fastest := func(w io.Writer) io.WriteCloser {
 		z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 		if err != nil {
-			panic(err) // only a bad level can do that
+			panic(err) // only an invalid level causes an error
 		}
 		return z
 	}
@@ -42,8 +42,8 @@ func compressed(codec func(io.Writer) io.WriteCloser, fill func(io.Writer)) []by
 	return b.Bytes()
 }
 
-// encodings adds the same kind of page in every Content-Encoding that a client may accept, and in
-// some that it cannot.
+// encodings adds a page in every Content-Encoding that a client may accept, and in some that it
+// cannot.
 func (s features) encodings() {
 	codecs := map[string]func(io.Writer) io.WriteCloser{
 		"gzip":    func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
@@ -52,7 +52,7 @@ func (s features) encodings() {
 		"zstd": func(w io.Writer) io.WriteCloser {
 			z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 			if err != nil {
-				panic(err) // only bad options can do that
+				panic(err) // only invalid options cause an error
 			}
 			return z
 		},
@@ -94,7 +94,7 @@ func (s features) encodings() {
 	})
 }
 
-// charsets adds pages that are not UTF-8, and say so in some way.
+// charsets adds pages that are not UTF-8, and declare this in some way.
 func (s features) charsets() {
 	page := func(meta, word string) string {
 		return "<!DOCTYPE html><html><head>" + meta + "<title>" + word + "</title></head><body><p>Look for " + word + " here.</p></body></html>"
@@ -135,7 +135,7 @@ func (s features) charsets() {
 	}
 }
 
-// types adds other kinds of files that lie on web servers.
+// types adds other kinds of files that are found on web servers.
 func (s features) types() {
 	noise := func(magic string, n int) func(*request, *buffer) reply {
 		body := sync.OnceValue(func() []byte {

@@ -2,17 +2,17 @@ package simweb
 
 import "strings"
 
-// What mirrors are made of: copies of sites under other names, and robots.txt files that change.
+// Building blocks of mirrors: copies of sites under other names, and robots.txt files that change.
 
-// givenRobots is a robots.txt that was put in the place of a host's own.
+// givenRobots is a robots.txt that replaces a host's own.
 type givenRobots struct {
 	status int
 	text   string
 	closed func(path, token string) bool
 }
 
-// SetRobots gives a host this robots.txt from now on, "" none at all. closed says what it forbids
-// to a product token, for Forbidden and the log; nil means nothing.
+// SetRobots replaces a host's robots.txt from now on; "" means that it has none. closed reports
+// which paths it forbids to a product token, for Forbidden and the log; nil means none.
 func (w *Web) SetRobots(host, text string, closed func(path, token string) bool) {
 	s := w.byName[host]
 	if s == nil {
@@ -28,7 +28,7 @@ func (w *Web) SetRobots(host, text string, closed func(path, token string) bool)
 	s.given.Store(g)
 }
 
-// Closed says that a robots.txt closes everything except the paths that begin with one of these,
+// Closed returns a function that forbids everything except the paths that begin with one of these,
 // for SetRobots and Behavior.Disallow.
 func Closed(open ...string) func(path, token string) bool {
 	return func(path, _ string) bool {
@@ -41,7 +41,7 @@ func Closed(open ...string) func(path, token string) bool {
 	}
 }
 
-// PageURLs are the numbered pages of a host, its home first, as they are on http.
+// PageURLs are the http URLs of the numbered pages of a host, its home first.
 func (w *Web) PageURLs(host string) (urls []string) {
 	s := w.byName[host]
 	for p := range s.pages {
@@ -50,7 +50,7 @@ func (w *Web) PageURLs(host string) (urls []string) {
 	return urls
 }
 
-// copies finds whose pages the hosts with CopyOf serve.
+// copies finds the hosts whose pages the hosts with CopyOf serve.
 func (w *Web) copies() {
 	for _, s := range w.sites {
 		if s.b.CopyOf == "" {

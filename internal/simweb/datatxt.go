@@ -9,18 +9,19 @@ import (
 	"strings"
 )
 
-// Dataset is a file that some document of the web describes.
+// Dataset is a file that a document of the web describes.
 type Dataset struct {
 	URL, Name, Title, License string
-	// of the document that is to be believed: "yaml" or "records" of a data.txt,
-	// "json-ld", "datapackage"
+	// the kind of the authoritative document: "yaml" or "records" of a data.txt, "json-ld",
+	// "datapackage"
 	Form        string
 	Rows, Bytes int
 	SHA256      string // of the file, in hexadecimal
-	Forbidden   bool   // the data.txt itself closes it
+	Forbidden   bool   // the data.txt itself forbids it
 }
 
-// Datasets are those of all hosts, in the order of the hosts and files. No page links to them.
+// Datasets are the datasets of all hosts, in the order of the hosts and files. No page links to
+// them.
 func (w *Web) Datasets() []Dataset {
 	var out []Dataset
 	for _, s := range w.sites {
@@ -46,7 +47,7 @@ func (s features) dataset(path string, rows int, d Dataset) Dataset {
 	return d
 }
 
-// file is a resource that can be read in pieces.
+// file is a resource of which ranges can be requested.
 func (s features) file(path, ctype string, body []byte) *resource {
 	tag := textTag(string(body))
 	return &resource{path: path, want: refused(ReasonType), answer: func(q *request, _ *buffer) reply {
@@ -102,8 +103,7 @@ func parseRange(v string, size int) (from, to int, ok bool) {
 	return from, to, true
 }
 
-// dataYAML describes datasets the way the pins package does, and a directory with a
-// data.txt of its own.
+// dataYAML describes datasets as the pins package does, and a directory with its own data.txt.
 func (s features) dataYAML() {
 	iris := s.dataset("/data/iris.csv", 150, Dataset{Name: "iris.csv", Title: "Irises of the old garden", License: "CC0-1.0", Form: "yaml"})
 	rivers := s.dataset("/data/rivers.csv", cmp.Or(s.b.DataRows, 2_000), Dataset{Name: "rivers", Title: "Rivers and their bridges", License: "CC-BY-4.0", Form: "yaml"})

@@ -9,63 +9,62 @@ import (
 	"strings"
 )
 
-// Class is the kind of end a URL finds.
+// Class is the final state of a URL.
 type Class string
 
-// The classes of outcomes, spelled as the crawler spells them.
+// The classes of outcomes, with the same names as in the crawler.
 const (
 	Stored      Class = "stored"     // fetched and kept
 	Redirected  Class = "redirected" // answered by a redirect
-	Refused     Class = "refused"    // a rule, a tag or a limit says no
-	Failed      Class = "failed"     // asked for, and no use
-	StaysQueued Class = "queued"     // stays queued: its host cannot be asked for now
+	Refused     Class = "refused"    // forbidden by a rule, a tag or a limit
+	Failed      Class = "failed"     // requested without a usable result
+	StaysQueued Class = "queued"     // stays queued: its host cannot be visited now
 )
 
-// Reasons of outcomes that are not Stored or Redirected, spelled as the crawler's own
-// outcomes spell them.
+// Reasons of outcomes that are not Stored or Redirected, with the same names as in the crawler.
 const (
 	ReasonRobots      = "robots"             // forbidden by robots.txt
-	ReasonMirror      = "mirror"             // closed by a Host line that names another host
-	ReasonUnreachable = "robots-unreachable" // Held: robots.txt could not be read
-	// Held: the host asks for more patience than a crawl has
+	ReasonMirror      = "mirror"             // forbidden by a Host line that names another host
+	ReasonUnreachable = "robots-unreachable" // StaysQueued: robots.txt could not be read
+	// StaysQueued: the host requires longer delays than a crawl accepts
 	ReasonCrawlDelay = "crawl-delay"
-	ReasonNoindex    = "noindex"   // fetched, not kept
-	ReasonUsage      = "usage"     // its site forbids what the crawl is for
+	ReasonNoindex    = "noindex"   // fetched, but not kept
+	ReasonUsage      = "usage"     // its site forbids the purpose of the crawl
 	ReasonPayment    = "payment"   // 402
 	ReasonScope      = "scope"     // outside the web
 	ReasonAddress    = "address"   // loopback, private or link-local
 	ReasonTooLong    = "too-long"  // URL over 2,048 bytes
 	ReasonType       = "type"      // not text
-	ReasonRedirects  = "redirects" // a loop, or more hops than anyone follows
-	ReasonLocation   = "location"  // a redirect to nowhere
+	ReasonRedirects  = "redirects" // a loop, or more redirects than anyone follows
+	ReasonLocation   = "location"  // a redirect to an invalid URL
 	ReasonHTTP4xx    = "http-4xx"  // 404, 410 and the like
-	ReasonHTTP5xx    = "http-5xx"  // 500, again and again
+	ReasonHTTP5xx    = "http-5xx"  // 500, repeatedly
 	ReasonNetwork    = "network"   // reset, closed, cut short
 	ReasonProtocol   = "protocol"  // not HTTP
 	ReasonTimeout    = "timeout"   // no answer
-	ReasonSlow       = "slow"      // an answer, byte by byte
-	ReasonHeaders    = "headers"   // more header than anyone reads
-	ReasonEncoding   = "encoding"  // body is not what Content-Encoding says
+	ReasonSlow       = "slow"      // an answer that arrives byte by byte
+	ReasonHeaders    = "headers"   // a longer header than anyone reads
+	ReasonEncoding   = "encoding"  // the body does not match its Content-Encoding
 )
 
-// Expectation is what an obedient crawler, whose one purpose is search, makes of a URL.
+// Expectation is the expected result for a URL in an obedient crawler whose only purpose is search.
 type Expectation struct {
 	Class    Class
 	Reason   string
 	Location string // target of a redirect
 
-	NoSnippet, NoArchive bool   // what tags ask of a stored page
-	Truncated            bool   // stored up to the size limit only
-	Contains             string // a word a reader of the page must be able to find
+	NoSnippet, NoArchive bool   // from the tags of a stored page
+	Truncated            bool   // stored only up to the size limit
+	Contains             string // a word that a reader of the page must be able to find
 
-	Also     []Class // other classes that are as right, where obedient crawlers differ
-	Optional bool    // may be missing: dropped as a link, or followed as a hop of another URL
-	Sitemap  bool    // known to nobody who reads no sitemaps
+	Also     []Class // other classes that are equally correct, where obedient crawlers differ
+	Optional bool    // may be missing: dropped as a link, or followed as a redirect of another URL
+	Sitemap  bool    // only known to crawlers that read sitemaps
 }
 
 // Expect follows the web as an obedient crawler with this product token would, from the seeds, and
-// tells what becomes of every URL it can reach. URLs inside spider traps are left out, but for
-// their entries; see [Web.Trap].
+// returns the expected result for every URL that it can reach. URLs inside spider traps are left
+// out, except for their entries; see [Web.Trap].
 func (w *Web) Expect(token string) map[string]Expectation {
 	out := make(map[string]Expectation)
 	queue := w.Seeds()
@@ -105,8 +104,8 @@ func (w *Web) Expect(token string) map[string]Expectation {
 	return out
 }
 
-// judge tells what becomes of one URL, and what it links to: special links, or the links
-// of a numbered page.
+// judge returns the expected result for one URL, and its links: special links, or the links of a
+// numbered page.
 func (w *Web) judge(u, token string) (Expectation, []anchor, ref) {
 	dropped := func(reason string) (Expectation, []anchor, ref) {
 		return Expectation{Class: Refused, Reason: reason, Optional: true}, nil, ref{}
@@ -148,7 +147,7 @@ func (w *Web) judge(u, token string) (Expectation, []anchor, ref) {
 				want = w.expect()
 			}
 		}
-		if want.Class != Stored { // it is not asked for, so nothing is found on it
+		if want.Class != Stored { // it is not requested, so nothing is found on it
 			return want, nil, ref{}
 		}
 		return want, s.entries, ref{s, page}
@@ -160,7 +159,7 @@ func (w *Web) judge(u, token string) (Expectation, []anchor, ref) {
 	return res.want, res.links, ref{}
 }
 
-// isInner tells whether the URL's host is one no crawler should be lured to.
+// isInner reports whether the URL's host is one to which no crawler should be lured.
 func isInner(u string) bool {
 	parsed, err := url.Parse(u)
 	if err != nil {
@@ -171,9 +170,9 @@ func isInner(u string) bool {
 		err == nil && (a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified())
 }
 
-// Diff compares what a crawler with this product token made of the web with Expect, and says in
-// sentences, sorted, where they differ. Reasons are not compared, since every crawler has its
-// own words for them.
+// Diff compares the results of a crawler with this product token with Expect, and describes the
+// differences in sorted sentences. Reasons are not compared, because every crawler has its own
+// names for them.
 func (w *Web) Diff(token string, got map[string]Class) []string {
 	return diff(w, w.Expect(token), got)
 }

@@ -2,30 +2,30 @@ package simweb
 
 import "fmt"
 
-// Feature is a corner a site can have besides its numbered pages. Its pages are
-// linked from the home.
+// Feature is a special part of a site besides its numbered pages. Its pages are linked from the
+// home page.
 type Feature string
 
 // The features.
 const (
 	// frames, area, iframe, base, meta refresh, odd spellings of links
 	FeatureMarkup Feature = "markup"
-	// links and pages that say nofollow; what they alone lead to is Hidden
+	// links and pages with nofollow; pages to which only these lead are hidden
 	FeatureNofollow Feature = "nofollow"
 	// noindex, nosnippet, noarchive by header and meta, for all and for one agent
 	FeatureTags         Feature = "tags"
 	FeatureStatuses     Feature = "statuses"      // 404, 410, 403, 204
 	FeatureServerErrors Feature = "server-errors" // 500 for ever
-	FeatureFlapping     Feature = "flapping"      // 500 and 502 Fails times, then fine
-	// 429 and 503 with Retry-After, in seconds and as a date, Fails times, then fine
+	FeatureFlapping     Feature = "flapping"      // 500 and 502 Fails times, then a page
+	// 429 and 503 with Retry-After, in seconds and as a date, Fails times, then a page
 	FeatureRetryAfter Feature = "retry-after"
-	// every status, chains, loops, to other hosts, to forbidden and inner places
+	// every status, chains, loops, to other hosts, to forbidden and internal addresses
 	FeatureRedirects Feature = "redirects"
 	FeatureBroken    Feature = "broken"  // reset, closed, cut short, not HTTP
 	FeatureSlow      Feature = "slow"    // late, never, byte by byte
 	FeatureEndless   Feature = "endless" // a body that never ends
 	FeatureBombs     Feature = "bombs"   // header bomb, gzip bomb, a page over 10 MiB
-	// gzip, br, zstd, deflate, chunked, HTTP/1.0, and lies
+	// gzip, br, zstd, deflate, chunked, HTTP/1.0, and wrong declarations
 	FeatureEncodings Feature = "encodings"
 	// latin1 by header and meta, UTF-16, windows-1252, KOI8-R
 	FeatureCharsets     Feature = "charsets"
@@ -33,7 +33,7 @@ const (
 	FeatureTrapPath     Feature = "trap-path"     // ever deeper paths
 	FeatureTrapCalendar Feature = "trap-calendar" // endless queries
 	FeatureManyLinks    Feature = "many-links"    // a page with 50,000 links
-	// long URLs, inner addresses, markup made to hurt a parser
+	// long URLs, internal addresses, markup that is expensive to parse
 	FeatureHostile  Feature = "hostile"
 	FeatureDataYAML Feature = "data-yaml" // a /data.txt in YAML, with datasets
 	// one in records, at /survey/data.txt if there is a YAML one too
@@ -45,7 +45,7 @@ const (
 	FeatureSitemapPlace Feature = "sitemap-place"
 )
 
-// Features lists all of them, in the order above.
+// Features returns all of them, in the order above.
 func Features() []Feature {
 	return []Feature{
 		FeatureMarkup, FeatureNofollow, FeatureTags, FeatureStatuses, FeatureServerErrors, FeatureFlapping, FeatureRetryAfter,
@@ -58,7 +58,7 @@ func Features() []Feature {
 // features builds what a site has beside its numbered pages.
 type features struct{ *site }
 
-// build adds a feature's pages; an unknown one is a mistake in the caller's code.
+// build adds a feature's pages. An unknown feature is an error of the caller.
 func (s features) build(f Feature) {
 	if s.mirror != nil {
 		return

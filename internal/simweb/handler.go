@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// ServeHTTP answers by the Host header under net/http, for tests that have a server of their own.
-// Answers that break the protocol take the connection over; where that is impossible they panic
-// with http.ErrAbortHandler.
+// ServeHTTP answers by the Host header with net/http, for tests that have their own server. Answers
+// that break the protocol hijack the connection; where that is impossible they panic with
+// http.ErrAbortHandler.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
 	start := time.Now()
 	q := request{
@@ -65,7 +65,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
 	if r.ctype != "" {
 		rw.Header().Set("Content-Type", r.ctype)
 	} else {
-		rw.Header()["Content-Type"] = nil // or net/http would guess one
+		rw.Header()["Content-Type"] = nil // otherwise net/http would guess one
 	}
 	if r.status != http.StatusNotModified {
 		rw.Header().Set("Content-Length", strconv.Itoa(len(r.body)))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Trap tells whether a URL lies inside a spider trap: an endless space of pages, of which a crawler
-// may see any number. Its entry, /trap/ or /calendar/, is an ordinary page.
+// Trap reports whether a URL is inside a spider trap: an endless space of pages, of which a crawler
+// may fetch any number. Its entry, /trap/ or /calendar/, is an ordinary page.
 func (w *Web) Trap(rawURL string) bool {
 	host, path, ok := w.split(rawURL)
 	if !ok {
@@ -27,7 +27,7 @@ func (s *site) has(f Feature) bool {
 	return false
 }
 
-// trapAt makes the page of a trap that a path asks for, if it is inside one.
+// trapAt makes the page at a path inside a trap; it returns nil for all other paths.
 func (s *site) trapAt(path string) *resource {
 	if rest, ok := strings.CutPrefix(path, "/trap/"); ok && rest != "" && s.has(FeatureTrapPath) {
 		if strings.Trim(rest, "ab/") != "" || strings.Contains(rest, "//") || !strings.HasSuffix(rest, "/") {
@@ -53,11 +53,11 @@ func (s *site) trapAt(path string) *resource {
 	return nil
 }
 
-// The page with too many links: the first 10,000 lead to fifty pages again and again,
-// those behind to others.
+// The page with too many links: the first 10,000 lead to the same fifty pages again and again, the
+// links after them to other pages.
 const (
 	manyLinks     = 50_000
-	linksRead     = 10_000 // how many a crawler follows
+	linksRead     = 10_000 // how many links of a page a crawler follows
 	manyTargets   = 50
 	behindTargets = 10
 )
@@ -80,8 +80,8 @@ func (s features) manyLinks() {
 	}})
 }
 
-// manyBody is made once and before the first request: on a busy machine with the race detector it
-// takes longer than a test's crawler waits for an answer.
+// manyBody is made once and before the first request: on a busy machine with the race detector,
+// making it takes longer than the crawler of a test waits for an answer.
 var manyBody = sync.OnceValue(func() []byte {
 	b := []byte("<!DOCTYPE html><html><head><title>So many links</title></head><body>\n")
 	for i := range manyLinks {
@@ -94,7 +94,7 @@ var manyBody = sync.OnceValue(func() []byte {
 	return append(b, "</body></html>\n"...)
 })
 
-// hostile adds links and markup that are made to lead a crawler astray or bring it down.
+// hostile adds links and markup that are meant to mislead a crawler or to crash it.
 func (s features) hostile() {
 	long := "/hostile/" + strings.Repeat("long-", 500) + "end.html"
 	r := s.page(long, doc{text: "Nobody should have come this far."})
@@ -113,7 +113,7 @@ func (s features) hostile() {
 	} {
 		inner = append(inner, anchor{href: u, target: u})
 	}
-	inner = append(inner, // two more spellings of this machine, and other places
+	inner = append(inner, // two more spellings of the loopback address, and links to elsewhere
 		anchor{href: "http://2130706433/a", target: "http://127.0.0.1/a"}, anchor{href: "http://0x7f.1/b", target: "http://127.0.0.1/b"},
 		anchor{href: "http://elsewhere.example/", target: "http://elsewhere.example/"},
 		anchor{href: "ftp://" + s.name + "/file"}, anchor{href: "file:///etc/passwd"}, anchor{href: "gopher://" + s.name + "/"})

@@ -13,10 +13,10 @@ import (
 type logFile struct {
 	f     *os.File
 	w     *bufio.Writer
-	timer *time.Timer // flushes a moment after the first buffered line
+	timer *time.Timer // flushes the buffer flushAfter after the first line in it
 	dirty bool
 	line  []byte
-	base  time.Time // times are written as this plus the monotonic time since
+	base  time.Time // every time is written as base plus the monotonic time since base
 }
 
 // flushAfter is how long a line may stay in memory.
@@ -60,8 +60,8 @@ func (l *logbook) close() error {
 	return lf.f.Close()
 }
 
-// FlushLog writes what the log file's buffer holds. Lines are buffered right after their answers
-// and reach the file by themselves within 100 ms.
+// FlushLog writes the buffered lines to the log file. Without it, a line is in the file within
+// 100 ms of its answer.
 func (w *Web) FlushLog() error {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
@@ -71,10 +71,10 @@ func (w *Web) FlushLog() error {
 	return w.log.file.w.Flush()
 }
 
-// add writes one line; the logbook's lock is held.
+// add writes one line. The caller holds the lock of the logbook.
 func (lf *logFile) add(r *Request) {
 	lf.line = appendJSON(lf.line[:0], r, lf.base)
-	lf.w.Write(lf.line) // an error stays with the writer and comes out of Close
+	lf.w.Write(lf.line) // the writer keeps an error, and Close returns it
 	if !lf.dirty {
 		lf.dirty = true
 		lf.timer.Reset(flushAfter)
@@ -86,7 +86,7 @@ type line struct {
 	Start      int64  `json:"start"`
 	End        int64  `json:"end"`
 	Host       string `json:"host"`
-	Origin     string `json:"origin,omitempty"` // the host, if it is missing
+	Origin     string `json:"origin,omitempty"` // missing if it equals the host
 	Method     string `json:"method"`
 	Path       string `json:"path"`
 	Range      string `json:"range,omitempty"`
@@ -118,7 +118,7 @@ func (l *line) request() Request {
 	return r
 }
 
-// appendJSON writes what json.Marshal would for a line, at a tenth of the cost.
+// appendJSON writes the same text as json.Marshal for a line, ten times as fast.
 func appendJSON(b []byte, r *Request, base time.Time) []byte {
 	nanos := func(t time.Time) int64 { return base.UnixNano() + int64(t.Sub(base)) }
 	b = strconv.AppendInt(append(b, `{"start":`...), nanos(r.Start), 10)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Request is one line of the log: a request as the origin saw it, with what the web knows about
-// it by construction.
+// Request is one line of the log: a request as the origin saw it, and facts about it that follow
+// from how the web was made.
 type Request struct {
-	// End is zero while the answer is under way; see the package comment for what both mean
+	// End is zero until the answer is complete; the package comment defines both times
 	Start, End time.Time
 	Host       string // name in lower case, without a port
 	Origin     string // host, and port unless it is 80; over TLS too
@@ -21,28 +21,28 @@ type Request struct {
 	Aborted    bool   // the client closed before the answer was complete
 	UserAgent  string
 	Peer       string // address the client came from, without its port
-	Signer     string // in whose name it is signed (Web Bot Auth), as it says itself
+	Signer     string // who signed the request (Web Bot Auth), as the request itself states it
 
-	Forbidden  bool          // the host's robots.txt keeps this User-Agent's product token away
+	Forbidden  bool          // robots.txt of the host forbids it to the User-Agent's product token
 	Hidden     bool          // only nofollow links lead here
 	Robots     bool          // a robots.txt, or a hop of a redirected one
-	CrawlDelay time.Duration // what the host's robots.txt asks of this product token
-	RetryAfter time.Duration // what this answer asked for
+	CrawlDelay time.Duration // from the robots.txt of the host, for this product token
+	RetryAfter time.Duration // from this answer
 }
 
 // logbook keeps the requests, and writes them to a file when it has one.
 type logbook struct {
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards all fields below
 	on      bool
 	limit   int
 	kept    []Request
 	dropped int64
-	round   int // counts resets, so that answers under way then are not mixed up
+	round   int // counts resets, so that an answer which began before a reset is not logged after it
 	file    *logFile
-	toFile  bool // there is a file; set before anything is served
+	toFile  bool // there is a file; set before the first request is served
 }
 
-// entry is a request under way.
+// entry is a request whose answer is not complete yet.
 type entry struct {
 	r       Request
 	index   int // in kept, or -1
@@ -66,8 +66,8 @@ func (l *logbook) begin(r Request) entry {
 	return e
 }
 
-// settle logs an answer that is about to be written in one go as complete, so that a client that
-// has it finds it logged.
+// settle logs an answer as complete before it is written, which one write does: so a client that
+// has received the answer finds it in the log.
 func (l *logbook) settle(e *entry, status int, asks time.Duration, size int) {
 	e.settled = true
 	e.r.End, e.r.Status, e.r.RetryAfter, e.r.Bytes = time.Now(), status, asks, int64(size)
@@ -85,7 +85,8 @@ func (l *logbook) keep(e *entry) {
 	}
 }
 
-// end logs what became of the answer; after settle that is news only if the client left meanwhile.
+// end logs how the answer ended. After settle it only does so if the client closed the connection
+// in between.
 func (l *logbook) end(e *entry, end time.Time, status int, asks time.Duration, sent int64, gone bool) {
 	if !e.settled || gone {
 		e.r.End, e.r.Status, e.r.RetryAfter, e.r.Bytes, e.r.Aborted = end, status, asks, sent, gone
@@ -100,23 +101,25 @@ func (l *logbook) end(e *entry, end time.Time, status int, asks time.Duration, s
 	}
 }
 
-// Log is a copy of the requests kept in memory, in the order they began. An answer that was more
-// than one write may still be logged as under way when its client has just had the end of it.
+// Log returns a copy of the requests that are kept in memory, in the order in which they began. An
+// answer of more than one write may still be logged as incomplete just after its client has
+// received the end of it.
 func (w *Web) Log() []Request {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
 	return append([]Request(nil), w.log.kept...)
 }
 
-// LogDropped is how many requests came after the log was full. A log that dropped some is still
-// sound: it is the first part.
+// LogDropped returns how many requests came after the log was full. A log that dropped requests is
+// still usable: it is the first part of the complete log.
 func (w *Web) LogDropped() int64 {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
 	return w.log.dropped
 }
 
-// ResetLog forgets the requests in memory, those under way too. The file is left alone.
+// ResetLog forgets the requests in memory, also those whose answer is not complete. The file does
+// not change.
 func (w *Web) ResetLog() {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
@@ -131,7 +134,7 @@ func (w *Web) SetLog(on bool) {
 	w.log.on = on && w.log.limit > 0
 }
 
-// facts is a log record at the start of a request.
+// facts makes the log record of a request that begins.
 func (w *Web) facts(s *site, q *request, start time.Time) Request {
 	r := Request{Start: start, Method: q.method, Path: q.path, Range: q.byteRange, UserAgent: q.agent, Peer: q.peer, Signer: q.signer, Robots: q.path == "/robots.txt"}
 	if s == nil {
@@ -156,7 +159,7 @@ func (w *Web) facts(s *site, q *request, start time.Time) Request {
 	return r
 }
 
-// normalOrigin is a Host header in lower case, without a port 80.
+// normalOrigin returns a Host header in lower case, without the port if that is 80.
 func normalOrigin(h string) string {
 	name := normalHost(h)
 	if len(h) > len(name) {
@@ -172,7 +175,7 @@ func normalOrigin(h string) string {
 	return name
 }
 
-// productToken is the leading run of letters, - and _ of a User-Agent.
+// productToken returns the letters, hyphens and underscores at the start of a User-Agent.
 func productToken(agent string) string {
 	i := 0
 	for i < len(agent) && (agent[i]|0x20 >= 'a' && agent[i]|0x20 <= 'z' || agent[i] == '-' || agent[i] == '_') {
@@ -181,8 +184,8 @@ func productToken(agent string) string {
 	return agent[:i]
 }
 
-// addressOf is an address without its port; "" when there is none, as in a
-// request made up by a test.
+// addressOf is an address without its port; "" when there is none, as in a request that a test made
+// up.
 func addressOf(hostport string) string {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {

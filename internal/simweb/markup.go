@@ -2,7 +2,7 @@ package simweb
 
 import "strings"
 
-// markup adds every element that carries a link, and the spellings that links have.
+// markup adds every element that can have a link, and the different spellings of links.
 func (s features) markup() {
 	leaf := func(path string) anchor {
 		s.add(s.page(path, doc{text: "The end of an unusual link."}))
@@ -60,8 +60,7 @@ func (s features) markup() {
 	}
 }
 
-// nofollow adds links and pages that say nofollow. A crawler that requests a hidden
-// page has not obeyed.
+// nofollow adds links and pages with nofollow. A crawler that requests a hidden page has disobeyed.
 func (s features) nofollow() {
 	hide := func(path, rel string) anchor {
 		r := s.page(path, doc{text: "Nobody was to follow a link to this page."})
@@ -103,7 +102,7 @@ func (s features) tags() {
 	for _, p := range []struct {
 		name, header, head, top string
 		want                    Expectation
-		agentOnly               bool // want holds for Config.Agent, others store the page
+		agentOnly               bool // want applies to Config.Agent; other agents store the page
 	}{
 		{name: "header-noindex", header: "X-Robots-Tag: noindex", want: noindex},
 		{name: "robots-tag", header: "Robots-Tag: *=noindex", want: noindex},

@@ -2,10 +2,10 @@ package simweb
 
 import "fmt"
 
-// openData announces datasets in every other way there is: a page with JSON-LD, a linked data
-// package, a linked portal catalogue that tells of both, and a board as the R package pins
-// leaves it, a list with a mapping in each pin's directory. On a host with a data.txt of
-// another feature there is no board.
+// openData announces datasets in every other way: a page with JSON-LD, a linked data package, a
+// linked portal catalogue that lists both, and a board of the R package pins, which is a list with
+// a mapping in each pin's directory. On a host with a data.txt of another feature there is no
+// board.
 func (s features) openData() {
 	rain := s.dataset("/open/rain.csv", 365, Dataset{Title: "Rain by day", License: "https://creativecommons.org/licenses/by/4.0/", Form: "json-ld"})
 	s.enter(s.page("/open/rain.html", doc{text: "It rained.", head: fmt.Sprintf(`<script type="application/ld+json">
@@ -32,7 +32,7 @@ func (s features) openData() {
 		"path: data.csv\ntype: table\ntitle: %s\nrows: %d\ncols: 4\ncolumns:\n  id: integer\n  place: character\n", lakes.Title, lakes.Rows)))
 }
 
-// document is a file that a crawler which reads what is said of datasets keeps.
+// document is a file that a crawler keeps if it reads descriptions of datasets.
 func (s features) document(path, ctype, body string) *resource {
 	r := s.file(path, ctype, []byte(body))
 	r.want = Expectation{Class: Stored, Also: []Class{Refused}}

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// Answer is what Override puts in a page's place.
+// Answer replaces the answer of a page: see Override.
 type Answer struct {
 	Status      int      // 0 means 200
 	ContentType string   // "" means text/html; charset=utf-8
@@ -14,26 +14,26 @@ type Answer struct {
 	Body        string
 }
 
-// overrides are the answers that replace or add to what the sites have.
+// overrides are the answers that replace or add to those of the sites.
 type overrides struct {
-	any atomic.Bool // there was ever one: spares the others the lock
+	any atomic.Bool // there was ever one; if not, no lock is needed
 	mu  sync.RWMutex
 	at  map[string]override // by host and path; guarded by mu
 }
 
 type override struct {
 	reply
-	serve func(method, form string) Answer // makes the reply anew for each request; nil: it stands
-	asked func(query string) Answer        // the same, of a Portal
-	// what a request for another copy names to be told that there is none; "" answers
-	// every request in full
+	serve func(method, form string) Answer // makes the reply for each request; nil: reply is used
+	asked func(query string) Answer        // the same, for a Portal
+	// the ETag for which a conditional request is answered with 304; "" answers every request in
+	// full
 	etag string
 }
 
-// Override lets a URL of the web, also a robots.txt, answer differently from now on; nil
-// restores what was there. If the answer has status 200 and an ETag among its header lines, a
-// client that sends this ETag gets 304 with the same lines. Forbidden, Expect and the log's
-// Forbidden do not know of it.
+// Override makes a URL of the web, or a robots.txt, answer differently from now on; nil restores
+// the original answer. If the answer has status 200 and an ETag among its header lines, a client
+// that sends this ETag gets 304 with the same lines. Forbidden, Expect and the log's Forbidden
+// ignore it.
 func (w *Web) Override(rawURL string, a *Answer) {
 	host, path, ok := w.split(rawURL)
 	if !ok {
@@ -49,8 +49,8 @@ func (w *Web) Override(rawURL string, a *Answer) {
 	o.set(host+path, a.override())
 }
 
-// Handle lets f answer a URL of the web from now on: what is posted to it too, as a form of at most
-// 64 KiB. f is called concurrently.
+// Handle makes f answer a URL of the web from now on, including forms posted to it of at most 64
+// KiB. f is called concurrently.
 func (w *Web) Handle(rawURL string, f func(method, form string) Answer) {
 	host, path, ok := w.split(rawURL)
 	if !ok {
@@ -61,7 +61,7 @@ func (w *Web) Handle(rawURL string, f func(method, form string) Answer) {
 	w.overrides.set(host+path, override{serve: f})
 }
 
-// set is called with mu held.
+// set adds an override. The caller has locked mu.
 func (o *overrides) set(key string, r override) {
 	if o.at == nil {
 		o.at = make(map[string]override)
@@ -106,7 +106,7 @@ func (o *overrides) reply(s *site, q *request) (reply, bool) {
 		a := r.serve(q.method, q.form)
 		r = a.override()
 	case q.method != "GET" && q.method != "HEAD":
-		return reply{}, false // for the others there is one answer only
+		return reply{}, false // the others have only one answer
 	}
 	if r.etag != "" && r.etag == q.ifNoneMatch {
 		return reply{status: 304, header: r.header}, ok

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// portalPath is where a portal is asked for its datasets.
+// portalPath is the path at which a portal is asked for its datasets.
 const portalPath = "/api/3/action/package_search"
 
-// Portal makes a host of the web a CKAN with n datasets, of which it gives most at a time, 10
-// unless asked for more. The search by which it lists them is at the address that is returned.
+// Portal makes a host of the web a CKAN with n datasets, of which it returns at most `most` at a
+// time, 10 unless more are requested. It returns the URL of the search by which the datasets are
+// listed.
 func (w *Web) Portal(origin string, n, most int) (search string) {
 	host, path, ok := w.split(origin + portalPath)
 	if !ok {
@@ -39,14 +40,14 @@ func (w *Web) Portal(origin string, n, most int) (search string) {
 		}
 		body, err := json.Marshal(object{"success": true, "result": object{"count": n, "results": results}})
 		if err != nil {
-			panic(err) // it is made of texts and numbers
+			panic(err) // it consists of texts and numbers
 		}
 		return Answer{ContentType: "application/json", Body: string(body)}
 	}})
 	return origin + portalPath
 }
 
-// anyQuery stands in a key for every query, and for none.
+// anyQuery in a key represents every query, and none.
 const anyQuery = "?*"
 
 // askedOf finds what answers a path with any query.

@@ -2,7 +2,7 @@ package simweb
 
 import "time"
 
-// Bench is a web for measuring: pages of 18 KB with 43 links, no delays, no surprises, and
+// Bench is a web for measurements: pages of 18 KB with 43 links, no delays, no surprises, and
 // crossLinks of the links on each page leading to other hosts. Its log is off, see [Web.SetLog].
 func Bench(hosts, pagesPerHost, crossLinks int) Config {
 	return Config{
@@ -11,9 +11,9 @@ func Bench(hosts, pagesPerHost, crossLinks int) Config {
 	}
 }
 
-// Mixed is a web for proving politeness: many hosts that ask for delays of their own, from
-// none to 400 ms, some slow to answer, some with closed subtrees, some with sitemaps. Nothing
-// on it is held or fails.
+// Mixed is a web for testing politeness: many hosts with different delays, from none to 400 ms,
+// some slow to answer, some with closed subtrees, some with sitemaps. No host stays queued and
+// nothing fails.
 func Mixed(hosts, pagesPerHost int) Config {
 	ms := time.Millisecond
 	delays := []time.Duration{0, 50 * ms, 100 * ms, 200 * ms, 400 * ms}
@@ -30,9 +30,9 @@ func Mixed(hosts, pagesPerHost int) Config {
 	}}
 }
 
-// mixture is what DefaultMix goes through: every kind of robots.txt and every feature, once in
-// len(mixture) hosts. The first host must be open to all; redirected robots files point at the
-// second, mirrors at the third.
+// mixture is the list of DefaultMix: every kind of robots.txt and every feature, once in
+// len(mixture) hosts. The first host must be open to all; redirected robots files point to the
+// second, mirrors to the third.
 var mixture = []Behavior{
 	{Robots: RobotsAllowAll, Features: []Feature{FeatureMarkup, FeatureNofollow}},
 	{Robots: RobotsSubtree, Features: []Feature{FeatureRedirects}},
@@ -63,10 +63,10 @@ var mixture = []Behavior{
 	{Robots: RobotsPatient},
 }
 
-// MixSize is how many hosts show everything DefaultMix has.
+// MixSize is how many hosts show everything that DefaultMix has.
 func MixSize() int { return len(mixture) }
 
-// DefaultMix gives a host one of a fixed round of behaviours; MixSize hosts show all of them.
+// DefaultMix gives a host one of a fixed cycle of behaviours; MixSize hosts show all of them.
 func DefaultMix(host int) Behavior {
 	b := mixture[host%len(mixture)]
 	if b.Peer != 0 {
@@ -75,7 +75,7 @@ func DefaultMix(host int) Behavior {
 	return b
 }
 
-// Everything is a host that speaks all protocols at once: a Host line for itself, a Crawl-delay,
+// Everything is a host that uses all protocols at once: a Host line for itself, a Crawl-delay,
 // mobile-agent servers, sitemaps, robots tags, and a data.txt in both forms.
 func Everything() Behavior {
 	return Behavior{
@@ -90,8 +90,8 @@ func Everything() Behavior {
 	}
 }
 
-// Demo is a small, varied web for showing a crawler: 12 hosts, some 150 pages and as many oddities,
-// refusals of every kind and no long holds.
+// Demo is a small, varied web for demonstrating a crawler: 12 hosts, about 150 pages and as many
+// special cases, refusals of every kind and no long waits.
 func Demo() Config {
 	ms := time.Millisecond
 	return Config{Hosts: 12, PagesPerHost: 12, PageBytes: 3 << 10, PageSpread: 0.5, LinksPerPage: 8, CrossLinks: 2, Behaviors: map[int]Behavior{

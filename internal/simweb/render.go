@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// buffer is a pooled page under construction, with room for the list of its links.
+// buffer is a pooled page under construction, with a buffer for the list of its links.
 type buffer struct {
 	b    []byte
 	refs []ref
@@ -25,7 +25,7 @@ func putBuffer(buf *buffer) {
 	}
 }
 
-// title names a numbered page; it is unique in the web.
+// appendTitle appends the title of a numbered page, which is unique in the web.
 func (s *site) appendTitle(b []byte, page int) []byte {
 	r := mix(uint64(s.web.cfg.Seed), 't', uint64(s.index), uint64(page))
 	b = append(append(b, "The "...), r.word(adjectives)...)
@@ -36,7 +36,7 @@ func (s *site) appendTitle(b []byte, page int) []byte {
 	return append(append(b, " of "...), s.name...)
 }
 
-// size is how long a numbered page is to become.
+// size is the intended length of a numbered page.
 func (s *site) size(page int) int {
 	n, spread := s.web.cfg.PageBytes, int(float64(s.web.cfg.PageBytes)*s.web.cfg.PageSpread)
 	if spread == 0 {
@@ -46,8 +46,8 @@ func (s *site) size(page int) int {
 	return n - spread + r.intn(2*spread+1)
 }
 
-// renderPage writes a numbered page: headings, paragraphs with links in them, and text up
-// to the page's size.
+// renderPage writes a numbered page: headings, paragraphs with links in them, and text up to the
+// page's size.
 func (s *site) renderPage(buf *buffer, page int) {
 	buf.refs = s.refs(buf.refs, page)
 	refs, size := buf.refs, s.size(page)
@@ -87,7 +87,8 @@ func (s *site) renderPage(buf *buffer, page int) {
 	buf.b = append(b, "</body></html>\n"...)
 }
 
-// firstWords cuts a passage that is longer than left behind a word, but keeps a few in any case.
+// firstWords cuts a passage that is longer than left after a word, but keeps some words in any
+// case.
 func firstWords(passage string, left int) string {
 	if len(passage) <= left {
 		return passage
@@ -99,7 +100,8 @@ func firstWords(passage string, left int) string {
 	return passage[:i]
 }
 
-// appendLink writes a link in one of the spellings real pages use; all of them mean the same URL.
+// appendLink writes a link in one of the spellings that real pages use; all of them mean the same
+// URL.
 func (s *site) appendLink(b []byte, from int, to ref, r *rnd) []byte {
 	b = append(b, `<a href="`...)
 	style, away := r.intn(10), to.site != s
@@ -117,7 +119,7 @@ func (s *site) appendLink(b []byte, from int, to ref, r *rnd) []byte {
 	}
 	start := len(b)
 	b = appendPath(b, to.page)
-	// the bare name will do
+	// the name alone is sufficient
 	if !away && style == 1 && from != 0 && to.page != 0 && section(from) == section(to.page) {
 		b = append(b[:start], b[start+len(section(to.page))+2:]...)
 	}

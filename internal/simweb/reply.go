@@ -13,7 +13,7 @@ type reply struct {
 	header string // further lines, each ending in CRLF
 	body   []byte
 	wait   time.Duration // before the first byte, on top of the host's latency
-	asks   time.Duration // the Retry-After it carries, for the log
+	asks   time.Duration // its Retry-After, for the log
 	script func(*wire)   // if set, writes everything itself, and the connection is closed
 }
 
@@ -29,7 +29,7 @@ func redirect(status int, location string) reply {
 	return r
 }
 
-// overload is a 429 or 503 that asks for patience.
+// overload is a 429 or 503 with a Retry-After.
 func (s *site) overload(status int) reply {
 	r := plain(status, "not now\n")
 	r.asks = s.b.RetryAfter
@@ -37,8 +37,8 @@ func (s *site) overload(status int) reply {
 	return r
 }
 
-// answer finds the site and page a request is for and makes the reply; numbered pages
-// are rendered into buf.
+// answer finds the site and page of a request and makes the reply; numbered pages are rendered into
+// buf.
 func (w *Web) answer(s *site, q *request, buf *buffer) reply {
 	if s == nil {
 		return plain(404, "no such host here\n")
@@ -89,7 +89,7 @@ func (w *Web) answer(s *site, q *request, buf *buffer) reply {
 	return reply{status: 200, ctype: htmlType, header: "ETag: " + tag + "\r\n" + s.header, body: buf.b}
 }
 
-// flaps tells whether a numbered page fails at first.
+// flaps reports whether a numbered page fails at first.
 func (s *site) flaps(page int) bool {
 	if s.b.FlapRate <= 0 {
 		return false
@@ -98,13 +98,13 @@ func (s *site) flaps(page int) bool {
 	return float64(r.next()>>11)/(1<<53) < s.b.FlapRate
 }
 
-// etag names a numbered page's content.
+// etag identifies a numbered page's content.
 func (s *site) etag(page, edition int) string {
 	r := mix(uint64(s.web.cfg.Seed), 'e', uint64(s.index), uint64(page), uint64(edition))
 	return `"` + strconv.FormatUint(r.next(), 36) + `"`
 }
 
-// appendHead writes the status line and the header, up to and with the empty line.
+// appendHead writes the status line and the header, including the empty line.
 func appendHead(b []byte, r *reply, closing bool) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(r.status), 10)

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// request is what the sites want to know of a request.
+// request is what the sites need to know of a request.
 type request struct {
 	method, host, path string // host as sent, path with the query
 	agent              string // User-Agent
-	peer               string // address of who asks; not read from the request
+	peer               string // address of the client; not read from the request
 	accepts            string // Accept-Encoding
 	ifNoneMatch        string
 	byteRange, ifRange string
 	authorization      string
-	signer             string // Signature-Agent: in whose name it is signed
+	signer             string // Signature-Agent: the name of the signer
 	secure             bool   // it came over TLS
-	reused             bool   // its connection carried a request before
+	reused             bool   // its connection was used for a request before
 	close              bool   // the client wants the connection closed afterwards
 	length             int64
 	form               string // the body of a POST
@@ -34,8 +34,8 @@ const (
 
 var errHead = errors.New("request head is not understood")
 
-// readRequest parses the next request of a connection into q, reusing q's strings where they did
-// not change. It reads the head only; io.EOF means the client is done.
+// readRequest parses the next request of a connection into q, and reuses q's strings that did not
+// change. It reads only the head; io.EOF means that the client is done.
 func readRequest(br *bufio.Reader, q *request) error {
 	line, err := readLine(br)
 	if err != nil {
@@ -119,7 +119,7 @@ func readRequest(br *bufio.Reader, q *request) error {
 	return nil
 }
 
-// maxForm is the longest body of a POST that a handler is given.
+// maxForm is the maximum length of a POST body that a handler gets.
 const maxForm = 64 << 10
 
 // readForm reads the body of a POST, if it is short.

@@ -2,21 +2,23 @@ package simweb
 
 import "strings"
 
-// resource is one special URL of a site: what it answers, and what an obedient crawler makes of it.
+// resource is one special URL of a site: its answer, and the expected result in an obedient
+// crawler.
 type resource struct {
 	path      string // with the query
 	want      Expectation
 	links     []anchor // what a crawler may follow from here, when it is stored or noindexed
 	answer    func(q *request, buf *buffer) reply
-	agentWant func(token string) Expectation // instead of want, where it depends on who asks
-	hidden    bool                           // linked only by nofollow: nobody obedient asks for it
-	robots    bool                           // a robots.txt or a hop on the way to one
+	agentWant func(token string) Expectation // instead of want, if it depends on the client
+	// Only nofollow links lead here: no obedient crawler requests it
+	hidden bool
+	robots bool // a robots.txt or a redirect on the way to one
 }
 
-// anchor is a link of a special page: how it is spelled, and what comes of it.
+// anchor is a link of a special page, with its spelling and its target.
 type anchor struct {
-	href   string // as it stands in the page, escaped
-	target string // the URL it means, canonical; "" if nothing is to come of it
+	href   string // as written in the page, escaped
+	target string // the URL that it means, canonical; "" if it must not be followed
 	rel    string // nofollow, or another value
 	markup string // the element, with % for href; "" means an <a>
 }
@@ -80,7 +82,7 @@ type doc struct {
 
 const htmlType = "text/html; charset=utf-8"
 
-// page makes a resource of a doc, to be stored unless the caller says otherwise.
+// page makes a resource of a doc, to be stored unless the caller changes this.
 func (s *site) page(path string, d doc) *resource {
 	if d.ctype == "" {
 		d.ctype = htmlType

@@ -6,48 +6,49 @@ import (
 	"time"
 )
 
-// Robots says what a host's robots.txt is like.
+// Robots is a kind of robots.txt.
 type Robots string
 
-// The kinds of robots.txt. Those that hold a host are marked: nothing else may be requested there.
+// The kinds of robots.txt. With those marked (queued) nothing else may be requested, and URLs stay
+// queued.
 const (
 	RobotsNone     Robots = ""          // 404: allow all
 	RobotsAllowAll Robots = "allow-all" // an empty Disallow
 	RobotsClosed   Robots = "closed"    // Disallow: /
 	RobotsSubtree  Robots = "subtree"   // a closed subtree with a longer Allow inside
 	RobotsWildcard Robots = "wildcard"  // *, $ and query patterns
-	// closed to all but Config.Agent, which has a group of its own
+	// closed to all except Config.Agent, which has its own group
 	RobotsAgent Robots = "agent"
 	// BOM, CRLF and lone CR, comments, unknown records, rules before any group
 	RobotsOdd          Robots = "odd"
-	RobotsServerError  Robots = "server-error" // always 500 (held)
-	RobotsTimeout      Robots = "timeout"      // never answers (held)
-	RobotsReset        Robots = "reset"        // the connection is reset (held)
-	RobotsTruncated    Robots = "truncated"    // 200, but cut short by the network (held)
-	RobotsTooMany      Robots = "too-many"     // always 429 with Retry-After (held)
+	RobotsServerError  Robots = "server-error" // always 500 (queued)
+	RobotsTimeout      Robots = "timeout"      // never answers (queued)
+	RobotsReset        Robots = "reset"        // the connection is reset (queued)
+	RobotsTruncated    Robots = "truncated"    // 200, but cut short by the network (queued)
+	RobotsTooMany      Robots = "too-many"     // always 429 with Retry-After (queued)
 	RobotsFlapping     Robots = "flapping"     // 503 Fails times, then like subtree
 	RobotsUnauthorized Robots = "unauthorized" // 401: allow all
 	RobotsForbidden    Robots = "forbidden"    // 403: allow all
 	RobotsGone         Robots = "gone"         // 410: allow all
 	RobotsPage         Robots = "html-page"    // an HTML error page with status 200: allow all
 	RobotsSlow         Robots = "slow"         // like subtree, after Stall
-	// over 512,000 bytes; what stands behind the limit does not count
+	// over 512,000 bytes; text after the limit does not count
 	RobotsHuge          Robots = "huge"
 	RobotsRedirect      Robots = "redirect"       // to Peer's file, whose rules then hold here
-	RobotsRedirectChain Robots = "redirect-chain" // five hops, then like subtree
-	RobotsRedirectLong  Robots = "redirect-long"  // six hops: allow all
+	RobotsRedirectChain Robots = "redirect-chain" // five redirects, then like subtree
+	RobotsRedirectLong  Robots = "redirect-long"  // six redirects: allow all
 	RobotsRedirectLoop  Robots = "redirect-loop"  // allow all
 	// Peer's site and file, whose Host line names Peer: closed here
 	RobotsMirror Robots = "mirror"
 	// like subtree, and a Host line naming this host: open
 	RobotsHostSelf Robots = "host-self"
-	// names sitemaps, which know pages no link leads to
+	// names sitemaps with pages to which no link leads
 	RobotsSitemap Robots = "sitemap"
-	RobotsPatient Robots = "patient" // a Crawl-delay of an hour (held)
+	RobotsPatient Robots = "patient" // a Crawl-delay of an hour (queued)
 	RobotsCustom  Robots = "custom"  // Behavior.RobotsText
 )
 
-// steady tells whether a host with this kind of file can lend it to others.
+// steady reports whether other hosts can use the file of a host with this kind.
 func (k Robots) steady() bool {
 	switch k {
 	case RobotsServerError, RobotsTimeout, RobotsReset, RobotsTruncated, RobotsTooMany, RobotsFlapping, RobotsPatient,
@@ -64,16 +65,17 @@ const robotsLimit = 512000
 type robotsFile struct {
 	text   string                        // the file, where there is one
 	allows func(path, token string) bool // its Allow and Disallow rules; nil allows all
-	// what an explicit Allow longer than one octet opens; nil is nothing
+	// paths that an explicit Allow longer than one octet permits; nil: none
 	opens       func(path string) bool
 	delay       func(token string) time.Duration  // its Crawl-delay; nil is none
 	answer      func(q *request, b *buffer) reply // how it is served; nil means as text
-	sitemapURLs []string                          // pages only its sitemaps name
+	sitemapURLs []string                          // pages that only its sitemaps name
 }
 
 func (s *site) isAgent(token string) bool { return strings.EqualFold(token, s.web.cfg.Agent) }
 
-// allowed is what the rules of the file in force say, the implied rule of a Host line included.
+// allowed reports whether the rules of the current file permit a path, including the implied rule
+// of a Host line.
 func (s *site) allowed(path, token string) bool {
 	if strings.HasPrefix(path, "/robots.txt") && len(path) == len("/robots.txt") {
 		return true
@@ -112,7 +114,7 @@ func (s *site) crawlDelay(token string) time.Duration {
 	return file.delay(token)
 }
 
-// subtree is the rule most variants share: /private/ is closed, /private/open/ is not.
+// subtree is the rule that most variants share: /private/ is closed, /private/open/ is not.
 func subtree(path, _ string) bool {
 	return !strings.HasPrefix(path, "/private/") || subtreeOpens(path)
 }
@@ -121,7 +123,7 @@ func subtreeOpens(path string) bool { return strings.HasPrefix(path, "/private/o
 
 const subtreeRules = "Disallow: /private/\nAllow: /private/open/\n"
 
-// subtreePages are what the subtree rules decide about.
+// subtreePages are pages about which the subtree rules decide.
 func (s *site) subtreePages() {
 	for _, p := range []string{"/private/secret-1.html", "/private/secret-2.html", "/private/open/door.html", "/privately.html"} {
 		s.enter(s.page(p, doc{text: "This page stands near a fence."}))
@@ -155,7 +157,7 @@ func (s *site) tailLines() string {
 	return text
 }
 
-// buildRobots sets up the file, its pages and its hops.
+// buildRobots sets up the file, its pages and its redirects.
 func (s *site) buildRobots() {
 	f := &s.robots
 	if s.b.CrawlDelay > 0 {
@@ -214,7 +216,7 @@ func (s *site) buildRobots() {
 		s.queuedBecause = ReasonUnreachable
 	case RobotsCustom:
 		f.text, f.allows = s.b.RobotsText, func(path, token string) bool { return s.b.Disallow == nil || !s.b.Disallow(path, token) }
-	default: // no file, or none that says anything: allow all
+	default: // no file, or none with a rule: allow all
 		f.delay = nil
 	}
 	f.answer = s.robotsAnswer(kind)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// wildcardRobots has patterns with * and $. The pages around them show both sides of each.
+// wildcardRobots has patterns with * and $. Its pages show both sides of each.
 func (s *site) wildcardRobots() {
 	s.robots.text = s.rulesText("Disallow: /*.cgi$\nDisallow: /*?sort=\nDisallow: /tmp*/draft\nAllow: /tmp-public/draft-ok\n")
 	s.robots.allows = func(path, _ string) bool {
@@ -27,8 +27,8 @@ func (s *site) wildcardRobots() {
 	}
 }
 
-// agentRobots shuts everybody out; our agent has a group of its own in two parts, another
-// agent a third group.
+// agentRobots forbids everything to everybody except our agent, which has its own group in two
+// parts, and another agent with a third group.
 func (s *site) agentRobots() {
 	agent := s.web.cfg.Agent
 	s.robots.text = "User-agent: *\nDisallow: /\n\n" +
@@ -57,7 +57,7 @@ func (s *site) agentRobots() {
 	}
 }
 
-// oddRobots is legal, if you know where to look.
+// oddRobots is legal but unusual.
 func (s *site) oddRobots() {
 	s.robots.text = "\ufeff# a byte order mark, then a rule before any group, which counts for nobody\r\n" +
 		"Disallow: /odd/before.html\r\n" +
@@ -89,8 +89,8 @@ func (s *site) oddRobots() {
 	}
 }
 
-// hugeRobots has a rule at the start, one across the size limit, and one behind it.
-// Only the first counts.
+// hugeRobots has a rule at the start, one across the size limit, and one after it. Only the first
+// counts.
 func (s *site) hugeRobots() {
 	var b strings.Builder
 	b.WriteString(s.rulesText("Disallow: /huge/early.html\n"))
@@ -109,7 +109,7 @@ func (s *site) hugeRobots() {
 	}
 }
 
-// robotsHops puts the file n redirects away.
+// robotsHops serves the file at the end of a chain of n redirects.
 func (s *site) robotsHops(n int) {
 	for i := 1; i <= n; i++ {
 		next := fmt.Sprintf("/robots-hop-%d.txt", i+1)

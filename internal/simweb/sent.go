@@ -9,7 +9,7 @@ type Sent struct {
 	Aborted bool // the client did not take all of it
 }
 
-// sentLog keeps answers, when the web is told to.
+// sentLog records answers, if Config.KeepSent is set.
 type sentLog struct {
 	mu  sync.Mutex // guards all
 	all []Sent

@@ -58,13 +58,13 @@ func (s *Server) Addr() string { return s.ln.Addr().String() }
 // Port is the listener's port.
 func (s *Server) Port() int { return s.ln.Addr().(*net.TCPAddr).Port }
 
-// Resolve is the --resolve argument that leads every host of the web here.
+// Resolve is the --resolve argument with which every host of the web resolves to this server.
 func (s *Server) Resolve() string {
 	return "*." + s.cfg.Domain + "=127.0.0.1:" + strconv.Itoa(s.Port())
 }
 
-// Close stops listening, closes all connections, waits for the answers under way, which count as
-// aborted, and closes the log file. The log stays readable.
+// Close stops listening, closes all connections, waits for running answers, which count as aborted,
+// and closes the log file. The log stays readable.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -87,7 +87,7 @@ func (s *Server) accept() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // out of descriptors: others will be given back
+		if err != nil { // out of descriptors: others will be freed
 			time.Sleep(5 * time.Millisecond)
 			continue
 		}
@@ -141,7 +141,7 @@ func (s *Server) serve(c net.Conn) {
 	}
 }
 
-// exchange answers one request and logs it. It returns whether the connection can go on.
+// exchange answers one request and logs it. It returns whether the connection can be used again.
 func (w *Web) exchange(c *wire, q *request, head []byte) bool {
 	c.last = time.Now()
 	c.keep = w.cfg.KeepSent
@@ -175,7 +175,7 @@ func (w *Web) exchange(c *wire, q *request, head []byte) bool {
 	return ok
 }
 
-// respond is answer with what the host's behaviour adds to every reply.
+// respond is answer, with what the host's behaviour adds to every reply.
 func (w *Web) respond(s *site, q *request, buf *buffer) reply {
 	if s != nil && s.b.DropReused && q.reused && w.first(s, q.path) {
 		return reply{script: func(*wire) {}}
@@ -187,7 +187,7 @@ func (w *Web) respond(s *site, q *request, buf *buffer) reply {
 	return r
 }
 
-// first tells whether this is the first request for a path on a reused connection.
+// first reports whether this is the first request for a path on a reused connection.
 func (w *Web) first(s *site, path string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,26 +8,27 @@ import (
 	"time"
 )
 
-// site is one virtual host. It does not change after New, but for its robots.txt.
+// site is one virtual host. It does not change after New, except for its robots.txt.
 type site struct {
 	web    *Web
 	index  int
 	name   string
-	upper  string // the name in capitals, as some links spell it
+	upper  string // the name in capitals, as in some links
 	b      Behavior
 	pages  int   // numbered pages; page 0 is the home
 	fan    int   // tree links of each page
 	mirror *site // the host whose content this one serves, if any
-	lender *site // the host whose robots.txt this one redirects to or has too, if any
+	// The host to whose robots.txt this one redirects, or whose file it has too, if any
+	lender *site
 
 	header string // of each numbered page: lines, each ending in CRLF
 
-	rare      string // a word only a few of its pages know
+	rare      string // a word that only a few of its pages contain
 	rarePages [3]int
 
 	hostLine      string // the Host line of its robots.txt
 	robots        robotsFile
-	given         atomic.Pointer[givenRobots] // what SetRobots put in the place of robots
+	given         atomic.Pointer[givenRobots] // the robots.txt of SetRobots, instead of robots
 	queuedBecause string                      // why nothing may be fetched here at all, for now
 
 	children []*site              // hosts whose homes this home links to
@@ -51,7 +52,7 @@ func newSite(w *Web, i int, b Behavior) *site {
 	for k := range s.rarePages {
 		s.rarePages[k] = r.intn(s.pages)
 	}
-	for k := 2; k > 0; k-- { // in order, so that equal ones are neighbours
+	for k := 2; k > 0; k-- { // sorted, so that equal ones are neighbours
 		for j := range k {
 			if s.rarePages[j] > s.rarePages[j+1] {
 				s.rarePages[j], s.rarePages[j+1] = s.rarePages[j+1], s.rarePages[j]
@@ -62,7 +63,7 @@ func newSite(w *Web, i int, b Behavior) *site {
 }
 
 // peer is the other host of a redirected robots.txt or a mirror: Behavior.Peer, or the next one
-// with a file to lend. It is nil if there is none.
+// with a steady file. It is nil if there is none.
 func (s *site) peer() *site {
 	n := len(s.web.sites)
 	for i := range n {
@@ -77,12 +78,12 @@ func (s *site) url(path string) string { return "http://" + s.name + path }
 
 func section(page int) string { return sections[page%len(sections)] }
 
-// hasQuery: some pages are the same path's only query, so that links carry an escaped ampersand.
+// hasQuery: some pages have a query, so that links to them contain an escaped ampersand.
 func hasQuery(page int) bool { return page%17 == 3 } // never the home
 
 const pageQuery = "?lang=en&view=full"
 
-// path is where a numbered page lives; pageAt is its inverse.
+// path is the path of a numbered page; pageAt is its inverse.
 func (s *site) path(page int) string { return string(appendPath(nil, page)) }
 
 func appendPath(b []byte, page int) []byte {
@@ -117,14 +118,14 @@ func (s *site) pageAt(path string) (int, bool) {
 	return n, string(appendPath(buf[:0], n)) == path
 }
 
-// ref points at a numbered page of some host.
+// ref refers to a numbered page of some host.
 type ref struct {
 	site *site
 	page int
 }
 
-// refs lists what a numbered page links to: its children in the tree, for homes other
-// hosts, then random pages.
+// refs lists the links of a numbered page: its children in the tree, on home pages other hosts,
+// then random pages.
 func (s *site) refs(dst []ref, page int) []ref {
 	left := s.web.cfg.LinksPerPage
 	for c := page*s.fan + 1; c <= page*s.fan+s.fan && c < s.pages; c++ {
@@ -148,7 +149,7 @@ func (s *site) refs(dst []ref, page int) []ref {
 	return dst
 }
 
-// wait is how long this host thinks before it answers a request for the path.
+// wait is how long this host waits before it answers a request for the path.
 func (s *site) wait(path string) time.Duration {
 	if s.b.Jitter <= 0 {
 		return s.b.Latency

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// hasSitemap tells whether the robots.txt names sitemaps.
+// hasSitemap reports whether the robots.txt names sitemaps.
 func (s *site) hasSitemap() bool {
 	return s.mirror == nil && (s.b.Robots == RobotsSitemap || slices.Contains(s.b.Features, FeatureSitemap))
 }
 
-// Where sitemaps begin.
+// The paths of the first sitemaps.
 const (
 	sitemapIndex = "/sitemap-index.xml"
 	sitemapPlace = "/sitemap.xml"
@@ -22,9 +22,9 @@ const (
 
 const sitemapNS = ` xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"`
 
-// buildSitemaps adds sitemaps in every form, and pages only they know: an index of two sitemaps,
-// one of them gzipped, of an index of two feeds, and of itself; a text sitemap, and a redirect to
-// it. What they say of closed pages and of other hosts changes nothing.
+// buildSitemaps adds sitemaps in every form, and pages that only they name: an index of two
+// sitemaps, one of them gzipped, of an index of two feeds, and of itself; a text sitemap, and a
+// redirect to it. Their entries for closed pages and for other hosts have no effect.
 func (s *site) buildSitemaps() {
 	s.serve(sitemapIndex, "application/xml", s.xmlSitemap("sitemapindex", "sitemap", []string{
 		s.url("/sitemap-a.xml"), s.url("/sitemap-b.xml.gz"), s.url("/sitemap-feeds.xml"), s.url(sitemapIndex), "http://stranger." + s.name + "/sitemap.xml"}))
@@ -49,7 +49,7 @@ func (s *site) buildSitemaps() {
 	s.add(&resource{path: "/sitemap-old.txt", want: Expectation{Class: Redirected, Location: s.url("/sitemap.txt")}, answer: always(redirect(301, "/sitemap.txt"))})
 }
 
-// buildSitemapPlace adds a sitemap that no robots.txt names, where everybody looks for one.
+// buildSitemapPlace adds a sitemap that no robots.txt names, at the conventional path.
 func (s *site) buildSitemapPlace() {
 	if !s.hasSitemap() {
 		s.serve(sitemapPlace, "application/xml", s.xmlSitemap("urlset", "url", s.unlinked("place-1", "place-2")))
@@ -83,7 +83,7 @@ func (s *site) serve(path, ctype string, body []byte) {
 	s.add(&resource{path: path, want: refused(ReasonType), answer: always(reply{status: 200, ctype: ctype, body: body})})
 }
 
-// readsSitemaps tells whether a crawler with that token may read what the site's sitemaps name.
+// readsSitemaps reports whether a crawler with that token may read what the site's sitemaps name.
 func (s *site) readsSitemaps(token string) bool {
 	at := sitemapPlace
 	if s.hasSitemap() {

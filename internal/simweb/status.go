@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// statuses adds pages that are not there, each in its way.
+// statuses adds missing pages of different kinds.
 func (s features) statuses() {
 	for _, code := range []int{400, 403, 404, 410, 451} {
 		s.enter(&resource{
@@ -52,7 +52,7 @@ func (s features) busy() {
 	})
 }
 
-// redirects adds every way to be sent elsewhere.
+// redirects adds redirects of every kind.
 func (s features) redirects() {
 	hop := func(path string, status int, location, target string) *resource {
 		return &resource{
@@ -81,7 +81,7 @@ func (s features) redirects() {
 	s.add(chain2)
 	s.add(chain3)
 
-	// Loops and endless chains: crawlers differ in whether each hop counts, and where it ends.
+	// Loops and endless chains: crawlers differ in whether each redirect counts, and where it ends.
 	unclear := Expectation{Class: Refused, Reason: ReasonRedirects, Also: []Class{Redirected, Failed}}
 	maybe := unclear
 	maybe.Optional = true

@@ -16,7 +16,7 @@ import (
 // tlsHandshake is the first byte of a TLS connection; no request begins with it.
 const tlsHandshake = 0x16
 
-// begun is a connection of which some was read into a buffer.
+// begun is a connection of which some data was read into a buffer.
 type begun struct {
 	net.Conn
 	br *bufio.Reader
@@ -24,7 +24,7 @@ type begun struct {
 
 func (c begun) Read(p []byte) (int, error) { return c.br.Read(p) }
 
-// certificate makes one for the hosts, signed by itself.
+// certificate makes a self-signed certificate for the hosts.
 func certificate(hosts []string) (*tls.Config, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -42,7 +42,7 @@ func certificate(hosts []string) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, nil
 }
 
-// Certificate is that of a web started with Config.TLS, in PEM; without TLS there is none.
+// Certificate is the certificate of a web started with Config.TLS, in PEM; nil without TLS.
 func (s *Server) Certificate() []byte {
 	if s.cert == nil {
 		return nil
@@ -50,7 +50,7 @@ func (s *Server) Certificate() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.cert.Certificates[0].Certificate[0]})
 }
 
-// Roots knows the certificate of a web started with Config.TLS.
+// Roots is a pool with the certificate of a web started with Config.TLS.
 func (s *Server) Roots() *x509.CertPool {
 	pool := x509.NewCertPool()
 	if s.cert != nil {

@@ -1,6 +1,6 @@
 package simweb
 
-// no and yes are Uses of which all are forbidden, or allowed.
+// no and yes return Uses in which all purposes are forbidden, or allowed.
 func no(purposes ...string) Uses  { return uses(false, purposes) }
 func yes(purposes ...string) Uses { return uses(true, purposes) }
 
@@ -30,8 +30,8 @@ const (
 	rslOnly  = rslOpen + `<content url="/"><license><permits type="usage">search</permits></license></content></rsl>`
 )
 
-// Wishing is a web of sites that say what their pages may be used for, one for each way there is to
-// say it, and one that says nothing. Each is its home and a few pages.
+// Wishing is a web of sites that state what their pages may be used for, one for each way of
+// stating it, and one without a statement. Each has its home page and a few pages.
 func Wishing() Config {
 	sites := wishingSites()
 	return Config{Hosts: len(sites), LinksPerPage: 2, Mix: func(i int) Behavior {

@@ -2,33 +2,33 @@ package simweb
 
 import "slices"
 
-// Uses is what somebody says pages may be used for: of a purpose ("search", "ai-input", "ai-train",
-// "tdm") that it may, or that it may not. Of those that are missing nothing is said.
+// Uses says whether pages may be used for a purpose ("search", "ai-input", "ai-train", "tdm").
+// Purposes that are missing are not mentioned.
 type Uses map[string]bool
 
-// UsagePolicy is a page that says what it may be used for, and what that comes to, by construction:
-// the crawler's own reading of it has no part here.
+// UsagePolicy is a page with statements about its use, and their meaning by construction: it does
+// not depend on the crawler's own reading.
 type UsagePolicy struct {
-	Path   string   // "/": the home, which says what its site does
+	Path   string   // "/": the home page, with the behaviour of its site
 	Header []string // header lines, "Name: value"
 	Head   string   // markup for its head
 
-	Robots Uses // what the site's robots.txt says of it
-	Answer Uses // what its headers and its markup say
-	// Rights is what a tdmrep.json or a licence document says of it, for which a crawler asks only
-	// when it crawls for more than search.
+	Robots Uses // stated in the site's robots.txt
+	Answer Uses // stated in its headers and its markup
+	// Rights is what a tdmrep.json or a licence document states, which a crawler requests only when
+	// it crawls for more than search.
 	Rights   Uses
-	Inferred Uses // what it does not say, but may be concluded when pages are handed on
+	Inferred Uses // not stated, but may be inferred when pages are passed on
 	Paid     bool // the answer is 402
 }
 
-// Asked tells whether a crawler for these purposes may ask for the page: some use of it is left by
-// what can be known before.
+// Asked reports whether a crawler for these purposes may request the page: some use of it is left
+// by what can be known before.
 func (w UsagePolicy) Asked(purposes ...string) bool {
 	return left(purposes, w.Robots, w.before(purposes))
 }
 
-// before is what is said apart, if a crawler for these purposes asks for it.
+// before is what rights files state, if a crawler for these purposes requests them.
 func (w UsagePolicy) before(purposes []string) Uses {
 	if slices.ContainsFunc(purposes, func(p string) bool { return p != "search" }) {
 		return w.Rights
@@ -36,44 +36,44 @@ func (w UsagePolicy) before(purposes []string) Uses {
 	return nil
 }
 
-// Kept tells whether a crawler for these purposes may keep the page.
+// Kept reports whether a crawler for these purposes may keep the page.
 func (w UsagePolicy) Kept(purposes ...string) bool {
 	return !w.Paid && left(purposes, w.Robots, w.before(purposes), w.Answer)
 }
 
-// Preference is what the page, as crawled for these purposes, says of a use: "allow", "disallow" or
-// "unknown". The strictest counts.
+// Preference is the statement of the page about a use, if it is crawled for these purposes:
+// "allow", "disallow" or "unknown". The strictest counts.
 func (w UsagePolicy) Preference(use string, purposes ...string) string {
 	return strictest(use, w.Robots, w.before(purposes), w.Answer)
 }
 
-// Delivered is Says for pages that are handed on, what is inferred included.
+// Delivered is Preference for pages that are passed on, including what is inferred.
 func (w UsagePolicy) Delivered(use string, purposes ...string) string {
 	return strictest(use, w.Robots, w.before(purposes), w.Answer, w.Inferred)
 }
 
-// RobotsPreference is what can be had of its site's robots.txt alone, what is inferred included.
+// RobotsPreference is what follows from its site's robots.txt alone, including what is inferred.
 func (w UsagePolicy) RobotsPreference(use string) string { return strictest(use, w.Robots, w.Inferred) }
 
 func strictest(use string, all ...Uses) string {
-	said := "unknown"
+	value := "unknown"
 	for _, u := range all {
 		switch yes, ok := u[use]; {
 		case ok && !yes:
 			return "disallow"
 		case ok:
-			said = "allow"
+			value = "allow"
 		}
 	}
-	return said
+	return value
 }
 
-// left tells whether one of the purposes is not forbidden.
+// left reports whether one of the purposes is not forbidden.
 func left(purposes []string, all ...Uses) bool {
 	return slices.ContainsFunc(purposes, func(p string) bool { return strictest(p, all...) != "disallow" })
 }
 
-// buildUsagePolicies adds the pages of Behavior.Wishes.
+// buildUsagePolicies adds the pages of Behavior.UsagePolicies.
 func (s *site) buildUsagePolicies() {
 	for _, w := range s.b.UsagePolicies {
 		if w.Path == "/" {
@@ -97,7 +97,7 @@ func (s *site) buildUsagePolicies() {
 	}
 }
 
-// expect is what a crawler whose one purpose is search makes of the page.
+// expect is the expected result in a crawler whose only purpose is search.
 func (w UsagePolicy) expect() Expectation {
 	switch {
 	case w.Paid:
@@ -108,10 +108,10 @@ func (w UsagePolicy) expect() Expectation {
 	return Expectation{Class: Stored}
 }
 
-// File is something a site has that no page of it leads to.
+// File is a file of a site to which no page leads.
 type File struct{ Path, ContentType, Body string }
 
-// UsagePolicies returns the pages of the web that say what they may be used for, by URL.
+// UsagePolicies returns the pages of the web with statements about their use, by URL.
 func (w *Web) UsagePolicies() map[string]UsagePolicy {
 	out := map[string]UsagePolicy{}
 	for _, s := range w.sites {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Web is a simulated web: its sites, the state of those that change their mind, and the log of
-// requests. Its methods may be called concurrently.
+// Web is a simulated web: its sites, the state of those that change, and the log of requests. Its
+// methods may be called concurrently.
 type Web struct {
 	cfg    Config
 	sites  []*site
@@ -20,7 +20,7 @@ type Web struct {
 	login  string // the Authorization that each request must have; "" means none
 
 	mu     sync.Mutex     // guards counts
-	counts map[string]int // how often a flapping URL was asked for, by host and path
+	counts map[string]int // how often a flapping URL was requested, by host and path
 
 	overrides overrides
 	editions  editions
@@ -64,7 +64,7 @@ func New(cfg Config) *Web {
 }
 
 // pair finds the peers of mirrors and redirected robots files, before any file is built: a mirror's
-// peer claims to be the main host, and both are the same size.
+// peer claims to be the main host, and both have the same size.
 func (w *Web) pair() {
 	for _, s := range w.sites {
 		kind := s.b.Robots
@@ -87,8 +87,8 @@ func (w *Web) pair() {
 	}
 }
 
-// growTree lets the homes of open hosts link to the homes of all others, so that every host can be
-// found from the first.
+// growTree links the home pages of the open hosts to the home pages of all other hosts, so that a
+// crawler which starts at the first host can find every host.
 func (w *Web) growTree() {
 	const fan = 16
 	var open, rest []*site
@@ -123,7 +123,7 @@ func (w *Web) Hosts() []string {
 	return names
 }
 
-// Pages is the number of numbered pages on all hosts; special corners and mirrors come on top.
+// Pages is the number of numbered pages on all hosts, without special pages and mirrors.
 func (w *Web) Pages() int {
 	n := 0
 	for _, s := range w.sites {
@@ -134,7 +134,7 @@ func (w *Web) Pages() int {
 	return n
 }
 
-// RareWords are words that stand on a few pages each, with the URLs of those pages.
+// RareWords are words that only a few pages contain, with the URLs of those pages.
 func (w *Web) RareWords() map[string][]string {
 	out := make(map[string][]string, len(w.sites))
 	for _, s := range w.sites {
@@ -151,9 +151,9 @@ func (w *Web) RareWords() map[string][]string {
 	return out
 }
 
-// Forbidden tells whether the robots.txt of the URL's host keeps the product token from it. On a
-// host whose robots.txt cannot be read everything is forbidden; robots.txt itself never is. It
-// knows nothing of hosts outside the web.
+// Forbidden reports whether the robots.txt of the URL's host forbids it to the product token. On a
+// host whose robots.txt cannot be read everything is forbidden; robots.txt itself never is. Hosts
+// outside the web are unknown.
 func (w *Web) Forbidden(rawURL, token string) bool {
 	host, path, ok := w.split(rawURL)
 	if !ok {
@@ -163,7 +163,8 @@ func (w *Web) Forbidden(rawURL, token string) bool {
 	return s != nil && s.forbidden(path, token)
 }
 
-// CrawlDelay is what the host's robots.txt asks of the product token, 0 if it asks nothing.
+// CrawlDelay is the delay that the host's robots.txt requests from the product token, 0 if there is
+// none.
 func (w *Web) CrawlDelay(host, token string) time.Duration {
 	if s := w.byName[normalHost(host)]; s != nil {
 		return s.crawlDelay(token)
@@ -171,7 +172,7 @@ func (w *Web) CrawlDelay(host, token string) time.Duration {
 	return 0
 }
 
-// split takes an http URL apart: the host's name, and its path with the query.
+// split splits an http URL: the host's name, and its path with the query.
 func (w *Web) split(rawURL string) (host, path string, ok bool) {
 	u, err := url.Parse(rawURL)
 	if err != nil || !strings.EqualFold(u.Scheme, "http") || u.Host == "" {
@@ -195,7 +196,7 @@ func normalHost(h string) string {
 	return strings.ToLower(strings.TrimSuffix(h, "."))
 }
 
-// failsYet counts one request for a flapping URL and tells whether it is to fail.
+// failsYet counts one request for a flapping URL and reports whether it must fail.
 func (w *Web) failsYet(s *site, path string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -204,8 +205,8 @@ func (w *Web) failsYet(s *site, path string) bool {
 	return w.counts[key] <= s.b.Fails
 }
 
-// Reset makes flapping URLs fail again, as if nothing had been requested so far.
-// The log is left alone.
+// Reset makes flapping URLs fail again, as if nothing had been requested so far. The log is not
+// changed.
 func (w *Web) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// wire is the client's end of one exchange: replies are written to it, and it knows when the client
-// left. Its methods are for the goroutine that answers.
+// wire is the client's end of one exchange: replies are written to it, and it notices when the
+// client leaves. Its methods are for the goroutine that answers.
 type wire struct {
 	conn net.Conn
 	br   *bufio.Reader
-	last time.Time // just before the last write, or when the client was seen to have left
+	last time.Time // just before the last write, or when it was noticed that the client had left
 	sent int64
 	gone bool // the client left while the answer was being written or waited for
-	keep bool // what is written is kept
+	keep bool // what is written is recorded
 	kept []byte
 }
 
 // chunk is how much is written at a time, so that last is close to the end of a long answer.
 const chunk = 64 << 10
 
-// Write sends p and remembers when its last piece was handed over.
+// Write sends p and records when its last piece was passed on.
 func (c *wire) Write(p []byte) (int, error) {
 	n := 0
 	for len(p) > 0 {
@@ -47,15 +47,15 @@ func (c *wire) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// sleep waits, and returns false as soon as the client leaves. A client that has sent more
-// meanwhile is taken to stay.
+// sleep waits, and returns false as soon as the client leaves. A client that has sent more data
+// meanwhile counts as present.
 func (c *wire) sleep(d time.Duration) bool {
 	if d <= 0 || c.gone {
 		return !c.gone
 	}
 	until := time.Now().Add(d)
 	for left := d; left > 0; left = time.Until(until) {
-		if c.br.Buffered() > 0 { // it cannot be seen leaving then, but we can be closed
+		if c.br.Buffered() > 0 { // we cannot notice then that it leaves, but we can be closed
 			time.Sleep(min(left, 20*time.Millisecond))
 			if c.conn.SetReadDeadline(time.Time{}) != nil {
 				c.leave()
@@ -80,7 +80,7 @@ func (c *wire) leave() {
 	}
 }
 
-// send writes an ordinary reply, its head and the first piece of its body in one go.
+// send writes an ordinary reply, with its head and the first piece of its body in one call.
 func (c *wire) send(head, body []byte) error {
 	if len(body) == 0 {
 		_, err := c.Write(head)
@@ -103,7 +103,7 @@ func (c *wire) send(head, body []byte) error {
 	return err
 }
 
-// reset makes the close that follows an RST.
+// reset makes the following close send an RST.
 func (c *wire) reset() {
 	if tcp, ok := c.conn.(interface{ SetLinger(int) error }); ok {
 		tcp.SetLinger(0)
@@ -116,7 +116,7 @@ func hang(c *wire) { c.sleep(time.Hour) }
 
 func resetAtOnce(c *wire) { c.reset() }
 
-// truncated promises twice as much as it sends, and closes.
+// truncated announces twice as much as it sends, and closes.
 func truncated(ctype, text string) func(*wire) {
 	return func(c *wire) {
 		r := reply{status: 200, ctype: ctype, body: make([]byte, 2*len(text))}

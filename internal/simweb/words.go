@@ -2,7 +2,8 @@ package simweb
 
 import "strings"
 
-// The vocabulary: common enough that a language detector says English and a stemmer has work to do.
+// The vocabulary: common enough that a language detector recognises English and a stemmer has work
+// to do.
 var (
 	adjectives = strings.Fields(`quiet copper narrow ancient bright careful distant early faithful gentle hidden idle jolly
 		keen lively modest northern open patient quick restless silver tender useful vivid wooden young broken coastal dusty
@@ -23,7 +24,7 @@ var (
 	sections = []string{"guide", "notes", "archive", "garden", "atlas", "letters", "workshop", "history"}
 )
 
-// rnd is splitmix64: a stream of numbers, or with mix a hash of a few.
+// rnd is splitmix64: a stream of numbers, or with mix a hash of a few numbers.
 type rnd uint64
 
 func (r *rnd) next() uint64 {
@@ -39,8 +40,8 @@ func (r *rnd) intn(n int) int { return int(r.next() >> 1 % uint64(n)) }
 
 func (r *rnd) word(list []string) string { return list[r.intn(len(list))] }
 
-// mix seeds a stream by a few numbers, so that anything can be drawn again without
-// drawing what came before.
+// mix seeds a stream with a few numbers, so that anything can be drawn again without the draws
+// before it.
 func mix(parts ...uint64) rnd {
 	var r rnd
 	for _, p := range parts {
@@ -50,9 +51,9 @@ func mix(parts ...uint64) rnd {
 	return r
 }
 
-const passagePool = 512 // small enough for a processor's second cache
+const passagePool = 512 // small enough for a processor's second-level cache
 
-// passages makes the pool all pages of a web are put together from, two or three sentences each:
+// passages makes the pool from which all pages of a web are assembled, two or three sentences each:
 // copying is much cheaper than composing.
 func passages(seed int64) []string {
 	r := mix(uint64(seed), 'w')
@@ -82,7 +83,7 @@ func sentence(b *strings.Builder, r *rnd) {
 	b.WriteString(". ")
 }
 
-// rareWord makes a word that stands nowhere else: it can be said aloud, but is not English.
+// rareWord makes a word that occurs nowhere else: it can be pronounced, but is not English.
 func rareWord(seed int64, host int) string {
 	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
 	r := mix(uint64(seed), 'r', uint64(host))
@@ -90,7 +91,7 @@ func rareWord(seed int64, host int) string {
 	for range 3 {
 		w = append(w, vowels[r.intn(len(vowels))], consonants[r.intn(len(consonants))])
 	}
-	// the host spelled in consonants and a: no two words are equal
+	// the host spelled in consonants and a, so that no two words are equal
 	for n := host; ; n /= len(consonants) {
 		w = append(w, 'a', consonants[n%len(consonants)])
 		if n < len(consonants) {

@@ -1,5 +1,5 @@
-// Package until waits in tests that cannot be in a bubble of virtual time: those with processes,
-// real sockets, Docker. It is the one place where a test sleeps on the real clock.
+// Package until waits in tests that cannot run in a bubble of virtual time: those with processes,
+// real sockets, Docker. It is the only place where a test sleeps on the real clock.
 package until
 
 import (
@@ -9,12 +9,12 @@ import (
 )
 
 // margin is how long before the deadline of `go test` a wait is given up, so that there is time to
-// say what was waited for.
+// report what was waited for.
 const margin = 5 * time.Second
 
-// True waits until cond is true. It has no limit of its own: how long something takes is the
-// machine's to say. Shortly before `go test -timeout` ends the process it fails the test, with what
-// was waited for, the given reports (a status of the crawl, say) and all goroutines.
+// True waits until cond is true. It has no limit of its own, because the time depends on the
+// machine. Shortly before `go test -timeout` ends the process, it fails the test and prints what
+// was waited for, the given reports (for example a status of the crawl) and all goroutines.
 func True(t testing.TB, what string, cond func() bool, report ...func() string) {
 	t.Helper()
 	var end time.Time
@@ -36,7 +36,7 @@ func True(t testing.TB, what string, cond func() bool, report ...func() string) 
 	}
 }
 
-// Closed waits until a channel is closed or has something to receive.
+// Closed waits until a channel is closed or something can be received from it.
 func Closed[T any](t testing.TB, what string, c <-chan T) (v T) {
 	t.Helper()
 	True(t, what, func() bool {

@@ -1,5 +1,5 @@
-// Package broker is an embedded NATS server for tests, which does not listen, and connections to it
-// that can be cut. In a bubble of package simnet its time is virtual.
+// Package broker is an embedded NATS server for tests, which does not listen, with connections that
+// can be cut. In a bubble of package simnet its time is virtual.
 package broker
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// Room is what the streams of a test may reserve together, in bytes.
+// Room is the total size of the streams that a test may reserve, in bytes.
 const Room = 1 << 30
 
-// Start starts a server whose files are gone with the test, and ends it with the test.
+// Start starts a server that ends with the test. Its files are then removed.
 func Start(t testing.TB) *embedded.Server { return StartIn(t, t.TempDir()) }
 
-// StartIn is Start in a directory that the caller names, as after a restart.
+// StartIn is Start in a directory that the caller chooses, as after a restart.
 func StartIn(t testing.TB, dir string) *embedded.Server {
 	t.Helper()
 	s, err := embedded.Start(embedded.Options{Dir: dir, MaxStore: Room, Log: slog.New(slog.DiscardHandler)})
@@ -55,8 +55,8 @@ func Open(t testing.TB) (*embedded.Server, *queue.Conn) {
 	return s, Dial(t, s)
 }
 
-// Line is a way to a server that can be cut, for one client or several. Its methods may be called
-// from any goroutine.
+// Line is a connection to a server that can be cut, for one client or several. Its methods may be
+// called from any goroutine.
 type Line struct {
 	to nats.InProcessConnProvider
 
@@ -88,7 +88,7 @@ func (l *Line) InProcessConn() (net.Conn, error) {
 	return c, err
 }
 
-// Move leads the line to another server: connections from now on are to that one.
+// Move redirects the line to another server: later connections are to that one.
 func (l *Line) Move(s *embedded.Server) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
