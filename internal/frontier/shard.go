@@ -293,7 +293,8 @@ func (s *Shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	}
 	for i := range ev.Links {
 		if i > 0 && ev.Links[i].FoundOn.Host() != ev.Links[i-1].FoundOn.Host() {
-			s.urls.CountEvent() // a message of another visit, which was forwarded with the one before
+			// a message of another visit, which was forwarded together with the previous one
+			s.urls.CountEvent()
 		}
 		if err := take(&ev.Links[i], now); err != nil {
 			return err

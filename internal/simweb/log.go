@@ -37,7 +37,7 @@ type logbook struct {
 	limit   int
 	kept    []Request
 	dropped int64
-	round   int // counts resets, so that an answer which began before a reset is not logged after it
+	round   int // counts resets: an answer that began before a reset is not logged after it
 	file    *logFile
 	toFile  bool // there is a file; set before the first request is served
 }
@@ -184,8 +184,8 @@ func productToken(agent string) string {
 	return agent[:i]
 }
 
-// addressOf is an address without its port; "" when there is none, as in a request that a test made
-// up.
+// addressOf returns an address without its port, or "" if it has none, as in a request that a test
+// made up.
 func addressOf(hostport string) string {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
