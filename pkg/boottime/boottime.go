@@ -32,13 +32,14 @@ func Now() time.Duration { return boot.now() }
 // while the machine sleeps. Its methods may be called from any goroutine.
 type Wall struct {
 	start time.Time
-	boot  time.Duration
+	slept time.Duration // at start
 }
 
 // NewWall starts one with the system's time of day.
-func NewWall() *Wall { return &Wall{time.Now(), Now()} }
+func NewWall() *Wall { return &Wall{time.Now(), asleep.closely()} }
 
-// Micro is a time of this process in Unix microseconds.
+// Micro is a time of this process in Unix microseconds. It reads no clock beside t, so it does not
+// matter how long the process is stopped in between.
 func (w *Wall) Micro(t time.Time) int64 {
-	return w.start.UnixMicro() + (Now() - w.boot - time.Since(t)).Microseconds()
+	return w.start.UnixMicro() + (t.Sub(w.start) + asleep.closely() - w.slept).Microseconds()
 }

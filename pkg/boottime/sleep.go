@@ -25,16 +25,38 @@ type sleep struct {
 // slept returns how long the machine has slept, at most narrow less than is right, and false if the
 // system cannot tell. It may be called from any goroutine.
 func (s *sleep) slept() (time.Duration, bool) {
+	d, _, ok := s.look()
+	return d, ok
+}
+
+// attempts is how often closely measures on a machine that stops the process in each measurement.
+const attempts = 100
+
+// closely returns how long the machine has slept, at most narrow more than is right; 0 if the
+// system cannot tell. It measures again when the process was stopped within a measurement.
+func (s *sleep) closely() time.Duration {
+	for range attempts {
+		if d, close, ok := s.look(); close || !ok {
+			return d
+		}
+	}
+	d, _ := s.slept()
+	return d
+}
+
+// look measures once. close is false if the process was stopped within the measurement, and the
+// value is too large by as much.
+func (s *sleep) look() (d time.Duration, close, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	most, width, ok := s.measure()
 	if !ok || width >= narrow {
 		// Seldom, on a machine that runs nothing for long. It is right to within width, which a
 		// remembered value would not be if the machine has slept meanwhile.
-		return most, ok
+		return most, false, ok
 	}
 	if !s.known || most-width > s.value {
 		s.known, s.value = true, most
 	}
-	return s.value, true
+	return s.value, true, true
 }

@@ -1,6 +1,7 @@
 package boottime
 
 import (
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +28,18 @@ func TestNowMovesWithTheBootClock(t *testing.T) {
 	}
 	if most, width, ok := measureSleep(); !ok || most < 0 || width < 0 {
 		t.Errorf("the machine has slept for %v, or %v less (%v)", most, width, ok)
+	}
+}
+
+// However long the process is stopped between two of its steps, a time of day is the one that was
+// read with the time.
+func TestWallIsReadOnce(t *testing.T) {
+	for range 1000 {
+		w := NewWall()
+		runtime.Gosched()
+		if got, want := w.Micro(w.start), w.start.UnixMicro(); got != want {
+			t.Fatalf("its own beginning is %d µs off", got-want)
+		}
 	}
 }
 

@@ -37,3 +37,25 @@ func TestSleep(t *testing.T) {
 		t.Error("a system that cannot tell is believed")
 	}
 }
+
+// A process that is stopped within a measurement measures again.
+func TestCloselyMeasuresAgain(t *testing.T) {
+	n := 0
+	s := sleep{measure: func() (most, width time.Duration, ok bool) {
+		if n++; n < 3 {
+			return time.Hour + 5*time.Millisecond, 5 * time.Millisecond, true
+		}
+		return time.Hour, 0, true
+	}}
+	if got := s.closely(); got != time.Hour || n != 3 {
+		t.Errorf("%v after %d measurements, want an hour after 3", got, n)
+	}
+	n = 0
+	s = sleep{measure: func() (most, width time.Duration, ok bool) {
+		n++
+		return time.Millisecond, time.Millisecond, true
+	}}
+	if got := s.closely(); got != time.Millisecond || n != attempts+1 {
+		t.Errorf("%v after %d measurements of a machine that is always too slow", got, n)
+	}
+}
