@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// manual makes pages of several hosts that link to one another and share words.
+// manual makes pages of several hosts that link to each other and have words in common.
 func manual(n int) (all []pages.Page) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	vocabulary := strings.Fields("index table vacuum query planner lock transaction row column join cursor view trigger role schema " +
@@ -40,7 +40,7 @@ func manual(n int) (all []pages.Page) {
 	return all
 }
 
-// spread puts pages into shards by their host.
+// spread distributes pages to shards by their host.
 func spread(t *testing.T, all []pages.Page, shards int) (x []*Index) {
 	t.Helper()
 	parts := make([][]pages.Page, shards)
@@ -58,8 +58,8 @@ func spread(t *testing.T, all []pages.Page, shards int) (x []*Index) {
 	return x
 }
 
-// The answer is the same on one shard, four and sixteen.
-func TestOneAnswerWhateverTheShards(t *testing.T) {
+// The answer is the same with one shard, four and sixteen.
+func TestSameAnswerForAnyNumberOfShards(t *testing.T) {
 	all := manual(600)
 	for i, slip := range []string{"checkpiont and an index", "the checkpiont", "statistik"} {
 		all = append(all, page(fmt.Sprintf("https://slips%d.example/p", i), "en", "Notes", "<p>"+slip))
@@ -78,7 +78,7 @@ func TestOneAnswerWhateverTheShards(t *testing.T) {
 				t.Errorf("%q: %d shards answer otherwise than one:\n%s\n%s", q, len(shards), brief(got), brief(want))
 			}
 		}
-		// Page by page it is the same list.
+		// The same hits come if they are asked for page by page.
 		var paged []crawl.Hit
 		for at := 0; at < 20; at += 7 {
 			paged = append(paged, ask(t, crawl.SearchRequest{Query: q, Offset: at, Limit: min(7, 20-at), Explain: true}, four...).Hits...)
@@ -89,8 +89,9 @@ func TestOneAnswerWhateverTheShards(t *testing.T) {
 	}
 }
 
-// Where few pages have a word, another spelling is offered, and nothing else of the answer changes.
-func TestSuggestsWhenLittleIsFound(t *testing.T) {
+// If few pages have a word, another spelling is suggested, and the rest of the answer does not
+// change.
+func TestSuggestsWhenFewPagesMatch(t *testing.T) {
 	all := manual(200)
 	for i, text := range []string{"checkpiont", "the checkpiont and a vacuum", "checkpoimt", "relications"} {
 		all = append(all, page(fmt.Sprintf("https://slips.example/%d", i), "en", "Notes", "<p>"+text))
@@ -104,10 +105,10 @@ func TestSuggestsWhenLittleIsFound(t *testing.T) {
 		{"checkpiont", "checkpoint", 2},
 		{"checkpoimt", "checkpoint", 1},
 		{"vacuum checkpiont", "vacuum checkpoint", 1},
-		{"statistios", "", 1},  // it is in a title, and meant
-		{"relications", "", 1}, // no other word is like it
+		{"statistios", "", 1},  // a title has the word, so it is probably meant
+		{"relications", "", 1}, // no other word is similar
 		{"checkpiont -island index", "checkpoint index -island", -1},
-		{"checkpiont site:slips.example", "", 2}, // the other word finds nothing there
+		{"checkpiont site:slips.example", "", 2}, // the suggested word finds nothing on that site
 		{`"checkpiont"`, "", 2},
 		{"checkpoint", "", -1},
 		{"island", "", 1},
@@ -122,7 +123,7 @@ func TestSuggestsWhenLittleIsFound(t *testing.T) {
 	}
 }
 
-// Words that no page has are corrected wherever they stand: in names, behind an apostrophe, between
+// Words that no page has are corrected also as parts of names, after an apostrophe and between
 // signs. The rest of the query stays as it was typed.
 func TestSuggestsForPartsOfNames(t *testing.T) {
 	f := newFixture(t)
@@ -140,18 +141,19 @@ func TestSuggestsForPartsOfNames(t *testing.T) {
 		{"l'anuaire LDAP", "l'annuaire LDAP"},
 		{"getElemntById", "getElementById"},
 		{"pyton -m http.server", "python -m http.server"},
-		{"servuer web", "serveur web"}, // two letters swapped, rather than the more frequent server
+		// Two letters are swapped; this is preferred to the more frequent word "server"
+		{"servuer web", "serveur web"},
 		{"weissabglech", "weißabgleich"},
-		{"zip archivs", "zip archives"}, // found by its stem, and a slip all the same
-		{"zip archive", ""},             // another form of it, and no slip
-		{"developpeur", ""},             // so is this, though développer is spelled like it
-		{"vectr OR server", ""},         // the other way is found
+		{"zip archivs", "zip archives"}, // its stem finds a page, but it is misspelled nevertheless
+		{"zip archive", ""},             // another form of the word, not a misspelling
+		{"developpeur", ""},             // as before, although développer is spelled similarly
+		{"vectr OR server", ""},         // the alternative finds a page
 		{`"std::vectr"`, ""},
 		{`"alorithm"`, ""},
 		{`"vectr" vectr`, `"vectr" vector`},
 		{"site:vectr.example vectr", "vector site:vectr.example"},
 		{"vectr -server", "vector -server"},
-		{"push_back::vector", ""}, // known words, in no such order
+		{"push_back::vector", ""}, // known words, but not in this order
 		{"std::vector::push_back", ""},
 		{"xyzzyx::plughh", ""},
 	} {
@@ -174,7 +176,7 @@ func brief(a crawl.SearchAnswer) string {
 	return b.String()
 }
 
-// Each filter narrows by itself, and the facets say how many pages each value has.
+// Each filter works by itself, and the facets state how many pages each value has.
 func TestFiltersAndFacets(t *testing.T) {
 	f := newFixture(t)
 	dated := func(p pages.Page, year int) pages.Page {
@@ -236,7 +238,7 @@ func TestFiltersAndFacets(t *testing.T) {
 	}
 }
 
-// A query that finds nothing as it stands is loosened, and the answer says so.
+// A query that finds nothing is loosened, and the answer states it.
 func TestLoosened(t *testing.T) {
 	f := newFixture(t)
 	f.add(page("https://a.example/vacuum", "en", "Vacuum", "<p>the vacuum reclaims storage"), page("https://a.example/storage", "en", "Storage", "<p>the storage of tables is read only"))
@@ -266,14 +268,14 @@ func TestLoosened(t *testing.T) {
 	}
 }
 
-// A page that is about two of three words is not hidden by pages that have all three somewhere, as
-// long as nobody says that all are meant. How many pages have them decides still on what is
-// suggested.
+// A page about two of the three words ranks above pages that merely contain all three, unless the
+// query demands all words. The number of pages with all words still decides what is suggested.
 func TestAWordMayBeMissing(t *testing.T) {
 	f := newFixture(t)
 	f.add(page("https://a.example/reflog", "en", "The reflog of commits", "<p>The reflog notes where commits were. "+strings.Repeat("A reflog is kept for each branch. ", 5)))
 	for i := range 5 {
-		var text strings.Builder // of its own, or the pages would be shown as one
+		// A different text for each page, or they would be collapsed into one hit
+		var text strings.Builder
 		for j, word := range []string{"Nothing", "commits", "lost", "reflog"} {
 			fmt.Fprintf(&text, "<p>%s.", word)
 			for k := range 60 {
@@ -291,8 +293,8 @@ func TestAWordMayBeMissing(t *testing.T) {
 		{"the lost commits of a reflog", "/reflog", 6, true},
 		{"lost commits", "", 5, false},
 		{`"lost" commits reflog`, "", 5, false},
-		{`lost commits title:reflog`, "/reflog", 6, true}, // no page has all
-		{"nothing lost commits reflog", "", 5, false},     // the reflog's page lacks two
+		{`lost commits title:reflog`, "/reflog", 6, true}, // no page has all words
+		{"nothing lost commits reflog", "", 5, false},     // the page about reflog lacks two words
 	} {
 		a := ask(t, crawl.SearchRequest{Query: c.typed}, f.Index)
 		if a.Total != c.total || (a.Loosened != "") != c.loosened || len(a.Hits) == 0 || c.first != "" && canon.URL(a.Hits[0].URL).Path() != c.first {
@@ -304,7 +306,7 @@ func TestAWordMayBeMissing(t *testing.T) {
 	}
 }
 
-// Why a hit stands where it stands adds up to its score.
+// The contributions in the explanation of a hit add up to its score.
 func TestExplain(t *testing.T) {
 	f := newFixture(t)
 	f.add(page("https://a.example/okapi", "en", "The okapi", `<p>the okapi is shy`), page("https://a.example/", "en", "Animals", `<p><a href="/okapi">okapi</a> and others`))
@@ -333,8 +335,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// Links lead to pages that do not have the words; a link of a page that is gone, or of another
-// site, does not.
+// The words of links count for the page that the links lead to, but not those of a deleted page or
+// of a link to another site.
 func TestWordsOfLinks(t *testing.T) {
 	f := newFixture(t)
 	from := page("https://a.example/", "en", "Start", `<p><a href="/animal">the striped giraffe</a>`)
@@ -352,7 +354,7 @@ func TestWordsOfLinks(t *testing.T) {
 	}
 }
 
-// Pages with the same words are one hit, also when their markup differs.
+// Pages with the same text are one hit, also if their markup differs.
 func TestSameText(t *testing.T) {
 	f := newFixture(t)
 	text := "the okapi is shy and lives in the forest, where it eats leaves and buds all day long"
@@ -363,7 +365,7 @@ func TestSameText(t *testing.T) {
 	}
 }
 
-// A batch of pages with very many words is taken in parts, none of which is left out.
+// A batch of pages with very many words is indexed in parts, and no page is lost.
 func TestLargeBatch(t *testing.T) {
 	f := newFixture(t)
 	var b strings.Builder
@@ -388,8 +390,8 @@ func TestLargeBatch(t *testing.T) {
 	}
 }
 
-// Pages of a site with one title and nearly one text are one hit; pages with titles of their own
-// are not, and neither are texts that differ in more than a word or two.
+// Pages of a site with the same title and nearly the same text are one hit; pages with different
+// titles are not, and neither are texts that differ in more than one or two words.
 func TestNearDuplicates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	var text []string
@@ -414,7 +416,7 @@ func TestNearDuplicates(t *testing.T) {
 	}
 }
 
-// How many bits differ grows with how much of a text does.
+// The more of a text differs, the more bits of its hash differ.
 func TestSimHash(t *testing.T) {
 	of := func(changes int) uint64 {
 		var s simHash

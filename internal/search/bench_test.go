@@ -19,8 +19,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// corpus returns pages: real ones with 6 to 24 KB of text below $CURTSY_CORPUS (a folder with .html
-// files), else made-up ones of 18 KB whose words are distributed about as words are.
+// corpus returns pages: real ones with 6 to 24 KB of text from below $CURTSY_CORPUS (a folder with
+// .html files), or else generated ones of 18 KB whose words are distributed roughly as in natural
+// text.
 func corpus(b *testing.B, n int) [][]byte {
 	b.Helper()
 	var docs [][]byte
@@ -49,7 +50,7 @@ func corpus(b *testing.B, n int) [][]byte {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	word := func() string {
-		// The k-th word comes 1/k as often as the first; 12,000 in all.
+		// The k-th word is 1/k times as frequent as the first; there are 12,000 words.
 		k := int(math.Exp(rng.Float64() * math.Log(12_000)))
 		var b []byte
 		for k++; k > 0; k /= 19 {
@@ -90,8 +91,8 @@ func corpusPages(docs [][]byte) []pages.Page {
 	return all
 }
 
-// BenchmarkIndex fills an index from a store; 1 op is a page. cpu-ns/op is what the process
-// used, merges included.
+// BenchmarkIndex fills an index from a store; 1 op is a page. cpu-ns/op is the CPU time of the
+// process, merges included.
 func BenchmarkIndex(b *testing.B) {
 	all := corpusPages(corpus(b, 4000))
 	var text, html int
@@ -113,7 +114,7 @@ func BenchmarkIndex(b *testing.B) {
 		if n, err = f.Step(context.Background()); err != nil {
 			b.Fatal(err)
 		}
-		if n == 0 { // all of them are indexed: begin again
+		if n == 0 { // all pages are indexed: begin with an empty index
 			b.StopTimer()
 			f.Close()
 			Remove(f.path())
@@ -136,7 +137,7 @@ func BenchmarkIndex(b *testing.B) {
 	f.reopen()
 }
 
-// BenchmarkRead is the part of it before anything is written.
+// BenchmarkRead measures the part of indexing before anything is written.
 func BenchmarkRead(b *testing.B) {
 	all := corpusPages(corpus(b, 1000))
 	b.ReportAllocs()
@@ -150,8 +151,8 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportMetric(float64(cpu()-began)/float64(b.N), "cpu-ns/op")
 }
 
-// BenchmarkSearch asks for two words that are in titles; cpu-ns/op is what ten hits cost, snippets
-// included.
+// BenchmarkSearch asks for two words that are in titles; cpu-ns/op is the CPU time for ten hits
+// with snippets.
 func BenchmarkSearch(b *testing.B) {
 	all := corpusPages(corpus(b, 4000))
 	f := newFixture(b)

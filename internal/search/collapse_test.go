@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// copyOf is a page with a digest, as the fetcher makes it.
+// copyOf makes a page with a digest, like the fetcher does.
 func copyOf(u, canonical string, depth int, text string) pages.Page {
 	p := page(u, "en", "Ibis", "<p>"+text)
 	p.SHA256, p.Canonical, p.Depth = sha256.Sum256([]byte(text)), canon.URL(canonical), depth
@@ -33,7 +33,7 @@ func also(hits []crawl.Hit) (all []string) {
 
 const h = "https://h.example/"
 
-// One hit for what is one page: which, and with which other addresses.
+// Pages that are the same are one hit: which page is shown, and which addresses are its others.
 func TestCollapse(t *testing.T) {
 	const other = "https://o.example/"
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestCollapse(t *testing.T) {
 			if got := also(f.search("ibis")); !slices.Equal(got, c.want) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
-			// Each page in a shard of its own.
+			// Each page is in its own shard.
 			var parts []*Index
 			for _, p := range c.all {
 				f := newFixture(t)
@@ -73,8 +73,8 @@ func TestCollapse(t *testing.T) {
 	}
 }
 
-// A mirror's copy is found until the main page is, wherever that is; then it is
-// one of its addresses.
+// The copy on a mirror is found until the main page is indexed, in whichever shard; then it is one
+// of the addresses of the main page.
 func TestCollapseAliases(t *testing.T) {
 	f := newFixture(t)
 	f.add(copyOf("https://x.example/", "", 0, "ibis"))
@@ -96,7 +96,7 @@ func TestCollapseAliases(t *testing.T) {
 	}
 }
 
-// Each page's own nosnippet counts for its own text.
+// A nosnippet of a page applies only to the text of that page.
 func TestCollapseNoSnippet(t *testing.T) {
 	f := newFixture(t)
 	main, other := copyOf(h, "", 0, "ibis"), copyOf(h+"copy", "", 1, "ibis")
@@ -113,7 +113,7 @@ func TestCollapseNoSnippet(t *testing.T) {
 	}
 }
 
-// A thousand copies of one page leave room for others, and are not all named.
+// A thousand copies of one page do not displace other hits, and not all of them are listed.
 func TestManyCopies(t *testing.T) {
 	f := newFixture(t)
 	var all []pages.Page
@@ -130,7 +130,7 @@ func TestManyCopies(t *testing.T) {
 	}
 }
 
-// What is to be hidden is not shown, nor named, from this moment on.
+// A hidden page is neither shown nor listed from this moment on.
 func TestHidden(t *testing.T) {
 	f := newFixture(t)
 	f.add(copyOf(h+"a", "", 0, "ibis"), copyOf("https://o.example/", "", 1, "ibis"), copyOf(h+"b", "", 0, "ibis too"))

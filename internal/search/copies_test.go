@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// on is a page fetched on a day; day 0 is none, as in rows that do not say since when
-// their content is held.
+// on sets the day on which a page was fetched; day 0 is none, as in rows that do not store since
+// when they have their content.
 func on(day int, p pages.Page) pages.Page {
 	if day > 0 {
 		p.FetchedAt = time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)
@@ -19,9 +19,10 @@ func on(day int, p pages.Page) pages.Page {
 	return p
 }
 
-// A stranger takes no hit over by copying its page, whatever the copy's address is and whatever its
-// other pages say. The same is shown whether the two hosts are in one shard or in two.
-func TestCollapseStrangers(t *testing.T) {
+// A site cannot take over the hit of another site by copying its page, whatever the address of the
+// copy is and whatever its other pages state. The result is the same if the two hosts are in one
+// shard and if they are in two.
+func TestCollapseCopiesOnOtherSites(t *testing.T) {
 	const (
 		own   = "https://owner.example/long/way"
 		spam  = "https://s.ex/"

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A snippet has no page furniture beside the words, and no signs that link to a heading; where only
-// the furniture has the words, it is shown.
+// A snippet has no navigation or other page furniture next to the words, and no permalink signs of
+// headings; if only the furniture has the words, it is shown.
 func TestSnippetWithoutFurniture(t *testing.T) {
 	f := newFixture(t)
 	f.add(
@@ -29,7 +29,7 @@ is no leaf.</p></main><footer>Copyright of the zoo</footer>`),
 	}
 }
 
-// A page that begins with the name of its site is described by its main text. Where all parts are
+// A page that begins with the name of its site is described by its main text. If all parts are
 // short, the longest one is shown.
 func TestSnippetWithoutMarks(t *testing.T) {
 	const nav = `<nav><a href="/">Home</a> <a href="/x">Imprint</a> <a href="/y">Careers</a></nav>`
@@ -48,7 +48,7 @@ func TestSnippetWithoutMarks(t *testing.T) {
 	}
 }
 
-// What stands at the end of a line goes, and marks stay where their words are.
+// Permalink signs at the end of a line are removed, and the marks stay at their words.
 func TestRenderLeavesPermalinksOut(t *testing.T) {
 	text := []byte("One¶\ntwo §\nC#\nthree ¶ four\nfive 🔗")
 	at := strings.Index(string(text), "three")

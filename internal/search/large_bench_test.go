@@ -16,14 +16,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// largeQuestions are what BenchmarkLarge asks, in turn.
+// largeQuestions are the queries of BenchmarkLarge.
 var largeQuestions = []string{"create index concurrently", "how do I read a csv file", "vacuum", "std::unordered_map", "os.path.join",
 	"the of and", "sort a list of dictionaries", "string", "function", "ebene duplizieren", "regular expressions", "pg_stat_activity",
 	`"event loop"`, "intall postgres", "int*"}
 
 // large returns an index of 100,000 pages: those of the crawl in $CURTSY_CRAWL (bench/search -dir
-// DIR leaves one in DIR/data-1), copied to as many hosts as it takes. In the folder $CURTSY_LARGE
-// it is kept, and used again, so that two versions of the code can be asked in turns.
+// DIR leaves one in DIR/data-1), copied to as many hosts as necessary. It is kept in the folder
+// $CURTSY_LARGE and used again, so that two versions of the code can be compared with the same
+// index.
 func large(b *testing.B) *fixture {
 	dir := os.Getenv("CURTSY_CRAWL")
 	if dir == "" {
@@ -61,7 +62,7 @@ func (f *fixture) fill(b *testing.B, crawled string) {
 			c := p
 			c.Page.URL = canon.URL(strings.Replace(string(p.URL), "://", fmt.Sprintf("://c%d.", copy), 1))
 			c.Visit = crawl.VisitID{Epoch: 1, N: 1}
-			if copy > 0 { // not the same page once more
+			if copy > 0 { // the original is in the store already
 				body, err := p.Unpack(nil)
 				if err != nil {
 					return err
@@ -83,8 +84,8 @@ func (f *fixture) fill(b *testing.B, crawled string) {
 	}
 }
 
-// BenchmarkLarge asks 100,000 pages questions of a person. cpu-ns/op is what ten hits cost,
-// snippets included; dearest-ns is the median of the dearest question, worst-ns its dearest time.
+// BenchmarkLarge asks 100,000 pages the queries of a person. cpu-ns/op is the CPU time for ten hits
+// with snippets; dearest-ns is the median of the most expensive query, worst-ns its maximum.
 func BenchmarkLarge(b *testing.B) {
 	f := large(b)
 	largeQuestions := largeQuestions

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 )
 
-// snippetOf is the snippet of the only hit, with brackets around its marks; "-" if there is none.
+// snippetOf returns the snippet of the only hit, with its marks in brackets; "-" if there is none.
 func (f *fixture) snippetOf(query string) string {
 	f.t.Helper()
 	hits := f.search(query)
@@ -30,7 +30,7 @@ func (f *fixture) snippetOf(query string) string {
 	return s
 }
 
-// Row 25 of the signals: at most N characters are shown, and they end with a word.
+// Row 25 of the signals: at most N characters are shown, and they end at the end of a word.
 func TestUsage_8_25_MaxSnippet(t *testing.T) {
 	f := newFixture(t)
 	body := "<p>Far from the harbour a giraffe walks slowly. " + strings.Repeat("Nothing of interest is here. ", 50)
@@ -45,12 +45,12 @@ func TestUsage_8_25_MaxSnippet(t *testing.T) {
 		{30, "… a [giraffe] walks …"},
 		{12, "… [giraffe] …"},
 		{11, "… [giraffe] …"},
-		{10, "-"}, // the word and its ellipses are eleven
+		{10, "-"}, // the word and its ellipses have eleven characters
 		{1, "-"},
 	} {
 		visits++
 		p.Visit.N, p.MaxSnippet = visits, c.max
-		if _, err := f.store.Put([]pages.Page{p}); err != nil { // the index need not follow
+		if _, err := f.store.Put([]pages.Page{p}); err != nil { // the index does not have to follow
 			t.Fatal(err)
 		}
 		if c.max == 0 || c.max == 1_000 {
@@ -67,7 +67,8 @@ func TestUsage_8_25_MaxSnippet(t *testing.T) {
 	}
 }
 
-// What is short enough is shown whole, and scripts without spaces are cut between signs.
+// A text that is short enough is shown completely, and scripts without spaces are cut between
+// characters.
 func TestMaxSnippetEnds(t *testing.T) {
 	f := newFixture(t)
 	p := page("https://a.example/", "en", "x", "<p>a giraffe")
@@ -84,7 +85,7 @@ func TestMaxSnippetEnds(t *testing.T) {
 	}
 }
 
-// Row 26: text that says data-nosnippet is found and not shown; the snippet is cut around it.
+// Row 26: text with data-nosnippet is found but not shown; the snippet leaves it out.
 func TestUsage_8_26_DataNoSnippet(t *testing.T) {
 	f := newFixture(t)
 	filler := strings.Repeat("<p>Nothing of interest stands in this paragraph. ", 50)

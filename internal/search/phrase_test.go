@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 )
 
-// Words in quotes find the pages that have them in a row, and no others.
+// Words in quotes find exactly the pages that have them next to each other in this order.
 func TestPhrasesAsInTheText(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	words := strings.Fields("tern tern tern tern skua skua skua auk auk éider eider murre")

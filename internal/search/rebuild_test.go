@@ -23,14 +23,14 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// battery are queries of every kind, for the pages that churn makes.
+// battery has queries of every kind, for the pages that churn makes.
 var battery = []string{
 	"word1", "word2 word3", "word4 word5 word6", `"word7 word8"`, "word9 -word10", "word1*", "title:word11", "wordd12",
 	"word13 site:h1.example", "word14 lang:de", "site:h2.example", "word15 OR word16", "type:text/html word17", "word18 nowhere",
 	"nothinglikethis", "häuser", "inurl:page3", "word19 word20 word21 word22", "word", "WORD23", "lang:en -word24",
 }
 
-// answers are all that an index says to the battery, as JSON.
+// answers returns all answers of an index to the battery, as JSON.
 func answers(t testing.TB, x *Index) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -53,7 +53,7 @@ func same(t testing.TB, when string, got, want map[string]string) {
 	}
 }
 
-// churn stores pages that come, change, link to one another and go.
+// churn stores pages that are new, change, link to each other and are deleted.
 func churn(t testing.TB, store *pages.Store, rng *rand.Rand, n int) {
 	t.Helper()
 	var batch []pages.Page
@@ -75,7 +75,7 @@ func churn(t testing.TB, store *pages.Store, rng *rand.Rand, n int) {
 	}
 }
 
-// worn is an index that has followed many changes: it has several segments, with deletions.
+// worn returns an index that has followed many changes: it has several segments, with deletions.
 func worn(t testing.TB) (*fixture, *rand.Rand) {
 	f, rng := newFixture(t), rand.New(rand.NewPCG(5, 6))
 	for range 58 {
@@ -101,7 +101,7 @@ func worn(t testing.TB) (*fixture, *rand.Rand) {
 
 func atOnce(ctx context.Context) (func(), error) { return func() {}, ctx.Err() }
 
-// files are the names in the folder of a fixture that belong to the index.
+// files returns the names of the files of the index in the folder of a fixture.
 func (f *fixture) files() (names []string) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -143,9 +143,10 @@ func TestRebuildAnswersTheSame(t *testing.T) {
 	}
 }
 
-// While pages are stored, and questions asked, an index is built anew time and again. No answer
-// fails or loses a page that does not change, and in the end it answers like one made at rest.
-func TestRebuildBesideWriting(t *testing.T) {
+// While pages are stored and queries asked, an index is rebuilt again and again. No query fails or
+// misses a page that does not change, and at the end the answers equal those of an index that was
+// built without disturbance.
+func TestRebuildWhileWriting(t *testing.T) {
 	f, rng := worn(t)
 	f.add(page("https://still.example/", "en", "Capercaillie", "<p>capercaillie"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -207,11 +208,11 @@ func TestRebuildBesideWriting(t *testing.T) {
 	same(t, "followed beside writing", got, answers(t, f.Index))
 }
 
-// places are where a rebuild gets to.
+// places are the steps of a rebuild at which the test kills it.
 var places = []string{"begun", "stepped", "filled", "copied", "caught up", "replaced"}
 
-// What a process leaves that was killed in the middle answers as before, and the next writer
-// removes what is of no use.
+// What a process leaves that was killed in the middle of a rebuild gives the same answers as
+// before, and the next writer removes the files that are of no use.
 func TestRebuildKilled(t *testing.T) {
 	if dir := os.Getenv("REBUILD_IN"); dir != "" {
 		rebuildAndWait(t, dir, os.Getenv("REBUILD_TO"))
@@ -235,9 +236,9 @@ func TestRebuildKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said := make([]byte, len("there"))
-			if _, err := out.Read(said); err != nil || string(said) != "there" {
-				t.Errorf("the process said %q, %v", said, err)
+			output := make([]byte, len("there"))
+			if _, err := out.Read(output); err != nil || string(output) != "there" {
+				t.Errorf("the process wrote %q, %v", output, err)
 			}
 			cmd.Process.Kill()
 			cmd.Wait()
@@ -262,7 +263,7 @@ func TestRebuildKilled(t *testing.T) {
 	}
 }
 
-// rebuildAndWait is the process that is killed.
+// rebuildAndWait runs in the process that is killed.
 func rebuildAndWait(t *testing.T, dir, place string) {
 	store, err := pages.Open(filepath.Join(dir, "pages-0.db"), pages.Options{})
 	if err != nil {
@@ -280,7 +281,7 @@ func rebuildAndWait(t *testing.T, dir, place string) {
 	t.Fatal(x.Rebuild(t.Context(), "killed", atOnce, nil))
 }
 
-// A rebuild that cannot go on leaves the old index as it was, and nothing else.
+// A rebuild that fails leaves the old index unchanged, and no other files.
 func TestRebuildFails(t *testing.T) {
 	f, _ := worn(t)
 	want := answers(t, f.Index)
@@ -307,12 +308,12 @@ func TestRebuildFails(t *testing.T) {
 		}
 	}
 	f.o.at = func(string) {}
-	// What is in the way of the new file cannot be removed.
+	// A folder in place of the new file that cannot be removed.
 	if err := os.MkdirAll(filepath.Join(f.path()+suffixNew, "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Rebuild(t.Context(), "x", atOnce, nil); err == nil {
-		t.Error("Rebuild over a folder went well")
+		t.Error("Rebuild over a folder succeeded")
 	}
 	same(t, "after a failure", answers(t, f.Index), want)
 	ro, err := OpenReadOnly(f.path()+"none", f.store, Options{})
@@ -320,12 +321,12 @@ func TestRebuildFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := ro.Rebuild(t.Context(), "x", atOnce, nil); err == nil {
-		t.Error("an index that is open for reading was built anew")
+		t.Error("an index that is open for reading was rebuilt")
 	}
 }
 
-// An index whose file is damaged while it is open is built anew beside that.
-func TestRebuildMendsDamage(t *testing.T) {
+// An index whose file is damaged while it is open is rebuilt next to it.
+func TestRebuildRepairsDamage(t *testing.T) {
 	f, _ := worn(t)
 	want := answers(t, f.Index)
 	raw, err := os.ReadFile(f.path())
@@ -343,7 +344,7 @@ func TestRebuildMendsDamage(t *testing.T) {
 	}
 	file.Close()
 	if _, err := Run(t.Context(), crawl.SearchRequest{Query: "word1"}, local{f.Index}); err == nil || !strings.Contains(err.Error(), "curtsy reindex") {
-		t.Errorf("damage is not told: %v", err)
+		t.Errorf("the damage is not reported: %v", err)
 	}
 	if err := f.Rebuild(t.Context(), "1", atOnce, nil); err != nil {
 		t.Fatal(err)
@@ -351,7 +352,7 @@ func TestRebuildMendsDamage(t *testing.T) {
 	same(t, "mended", answers(t, f.Index), want)
 }
 
-// A file that was built anew has no room that nothing is in, whatever its merges took.
+// A rebuilt file has no unused space, whatever its merges needed meanwhile.
 func TestRebuildIsCompact(t *testing.T) {
 	f := newFixture(t)
 	var batch []pages.Page
@@ -365,7 +366,8 @@ func TestRebuildIsCompact(t *testing.T) {
 	}
 	after := f.room()
 	t.Logf("%d bytes of segments; file %d before, %d after", after.live, before.file, after.file)
-	// The rest: pages of 4 KiB that are begun, a meta page each, and 64 KiB of growth.
+	// What remains: the last, partly filled page of 4 KiB and a meta page for each bucket, and 64
+	// KiB of growth.
 	if after.file > after.live+after.live/20+192<<10 || after.live == 0 {
 		t.Errorf("%d bytes for %d of segments", after.file, after.live)
 	}
@@ -378,7 +380,7 @@ func TestRebuildIsCompact(t *testing.T) {
 
 type room struct{ live, file int64 }
 
-// room is how large the segments are, and their file.
+// room measures the segments and their file.
 func (f *fixture) room() (r room) {
 	f.t.Helper()
 	err := f.db.View(func(tx *bolt.Tx) error {

@@ -26,7 +26,7 @@ import (
 
 var visits uint64
 
-// page makes a page of a newer visit than any before.
+// page makes a page of a visit that is newer than all before.
 func page(u, lang, title, body string) pages.Page {
 	visits++
 	html := []byte("<html lang=" + lang + "><title>" + title + "</title><body>" + body)
@@ -37,7 +37,7 @@ func page(u, lang, title, body string) pages.Page {
 	return p
 }
 
-// fixture is a store and its index in a folder of the test's.
+// fixture is a store and its index in a temporary folder of the test.
 type fixture struct {
 	*Index
 	t     testing.TB
@@ -104,12 +104,12 @@ func (f *fixture) search(q string) []crawl.Hit {
 	return ask(f.t, crawl.SearchRequest{Query: q}, f.Index).Hits
 }
 
-// local are shards that are asked directly.
+// local are shards that are asked directly, without a network.
 type local []*Index
 
 func each[T any](l local, ask func(*Index) ([]T, error)) (all []T, err error) {
 	for _, x := range l {
-		// What a plan has is what its JSON has.
+		// The JSON of a plan has all that the plan has.
 		part, e := ask(x)
 		raw, e2 := json.Marshal(part)
 		var back []T
@@ -148,7 +148,7 @@ func (l local) Show(ctx context.Context, p *Plan, urls []string) ([]crawl.Hit, e
 	return each(l, func(x *Index) ([]crawl.Hit, error) { return x.Show(ctx, sent(p), urls) })
 }
 
-// ask asks some indexes together.
+// ask asks several indexes together.
 func ask(t testing.TB, r crawl.SearchRequest, all ...*Index) crawl.SearchAnswer {
 	t.Helper()
 	a, err := Run(t.Context(), r, local(all))
@@ -158,7 +158,7 @@ func ask(t testing.TB, r crawl.SearchRequest, all ...*Index) crawl.SearchAnswer 
 	return a
 }
 
-// urls are the paths of the hits, best first.
+// urls returns the paths of the hits, best first.
 func (f *fixture) urls(q string) (found []string) {
 	f.t.Helper()
 	for _, h := range f.search(q) {
@@ -185,13 +185,13 @@ func TestQueries(t *testing.T) {
 		"run":                       {"/stats", "/asyncio", "/threads"},
 		`"task queue"`:              {"/threads"},
 		`"queue task"`:              nil,
-		`"running loop"`:            nil, // in quotes, words are as they are
+		`"running loop"`:            nil, // in quotes, words are not reduced to their stems
 		`"running loops"`:           {"/asyncio"},
 		"pg_stat_activity":          {"/stats"},
 		"activity":                  {"/stats"},
 		"stat":                      {"/stats"},
 		`"pg_stat_activity to see"`: {"/stats"},
-		"stat_pg":                   {"/stats"}, // not in a row: any of its words
+		"stat_pg":                   {"/stats"}, // not in this order: any of its words
 		"3.11.7":                    {"/asyncio"},
 		"3.11":                      {"/asyncio"},
 		"threadpoolexecutor":        {"/threads"},
@@ -215,25 +215,28 @@ func TestQueries(t *testing.T) {
 		"title:threads":             {"/threads"},
 		"title:asyncio":             {"/asyncio"},
 		"async*":                    {"/asyncio", "/threads"},
-		"asyn":                      {"/asyncio", "/threads"}, // nothing has the word: beginnings
-		"asyncio nowhere":           {"/asyncio", "/threads"}, // nothing has both: any
-		"lang:de straße":            {"/haus"},
-		"lang:en cafe":              nil,
-		"site:example.org asyncio":  nil,
-		"site:docs.example run":     {"/stats", "/asyncio", "/threads"},
-		"site:other.example 東京":     {"/ja"},
-		"type:html baum":            {"/haus"},
-		"type:text/plain baum":      nil,
-		"-asyncio":                  {"/asyncio", "/threads"}, // nothing else: the word itself
-		"":                          nil,
-		"   \t ":                    nil,
-		"---":                       nil,
-		`"`:                         nil,
-		`""`:                        nil,
-		"* ( ) ^ : + {":             nil,
-		"AND asyncio NOT":           {"/asyncio", "/threads"},
-		`asyncio"`:                  {"/asyncio", "/threads"},
-		"nothinglikethis":           nil,
+		// No page has the word, so it is taken as the beginning of words
+		"asyn": {"/asyncio", "/threads"},
+		// No page has both words, so one is enough
+		"asyncio nowhere":          {"/asyncio", "/threads"},
+		"lang:de straße":           {"/haus"},
+		"lang:en cafe":             nil,
+		"site:example.org asyncio": nil,
+		"site:docs.example run":    {"/stats", "/asyncio", "/threads"},
+		"site:other.example 東京":    {"/ja"},
+		"type:html baum":           {"/haus"},
+		"type:text/plain baum":     nil,
+		// Only an excluded word: it is searched for itself
+		"-asyncio":        {"/asyncio", "/threads"},
+		"":                nil,
+		"   \t ":          nil,
+		"---":             nil,
+		`"`:               nil,
+		`""`:              nil,
+		"* ( ) ^ : + {":   nil,
+		"AND asyncio NOT": {"/asyncio", "/threads"},
+		`asyncio"`:        {"/asyncio", "/threads"},
+		"nothinglikethis": nil,
 	} {
 		got := f.urls(q)
 		slices.Sort(got)
@@ -280,7 +283,7 @@ func TestSnippets(t *testing.T) {
 	if h := f.search("zorilla"); len(h) != 1 || h[0].Snippet == nil || !strings.HasSuffix(*h[0].Snippet, "A zorilla smells") {
 		t.Errorf("the title's own words come before others: %+v", h)
 	}
-	// nosnippet takes effect before the index has seen it.
+	// nosnippet takes effect before the index has read it.
 	long.Visit.N, long.Directives = visits+1, crawl.NoSnippet
 	if _, err := f.store.Put([]pages.Page{long}); err != nil {
 		t.Fatal(err)
@@ -349,7 +352,7 @@ func TestChangedPageReplaces(t *testing.T) {
 	}
 }
 
-// dump is what an index answers to many queries: equal dumps, equal indexes.
+// dump returns the answers of an index to many queries; equal indexes have equal dumps.
 func (f *fixture) dump() map[string][]crawl.Hit {
 	out := make(map[string][]crawl.Hit)
 	for i := range 40 {
@@ -359,9 +362,9 @@ func (f *fixture) dump() map[string][]crawl.Hit {
 	return out
 }
 
-// However pages come and go and the index lags, is stopped or lost: once it has caught up it
-// answers as one made anew.
-func TestFollowsLikeAFreshOne(t *testing.T) {
+// Pages are added and deleted, and the index lags, is stopped or is lost: once it has caught up, it
+// gives the same answers as a new one.
+func TestFollowedIndexEqualsNewOne(t *testing.T) {
 	f := newFixture(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 60 {
@@ -458,15 +461,14 @@ func TestStaleFilesAreFilledAgain(t *testing.T) {
 			if damaged {
 				level = "level=WARN"
 			}
-			if said := log.String(); !strings.Contains(said, level) || !strings.Contains(said, "rebuilding it from the page store") || !strings.Contains(said, f.path()) {
-				t.Errorf("the log says %q", said)
+			if text := log.String(); !strings.Contains(text, level) || !strings.Contains(text, "rebuilding it from the page store") || !strings.Contains(text, f.path()) {
+				t.Errorf("the log is %q", text)
 			}
 		})
 	}
 }
 
-// A file that was left when its process was killed is readable where it lies, and by the next
-// writer.
+// A file that was left by a killed process can be read where it is, and by the next writer.
 func TestReadAfterKill(t *testing.T) {
 	f := newFixture(t)
 	f.add(page("https://a.example/", "en", "Emu", "<p>emu"))
@@ -498,7 +500,7 @@ func TestReadAfterKill(t *testing.T) {
 	}
 }
 
-// tamper changes what a closed file says of itself.
+// tamper changes the metadata of a closed file.
 func tamper(t *testing.T, path string, key, value []byte) {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, nil)
@@ -511,7 +513,7 @@ func tamper(t *testing.T, path string, key, value []byte) {
 	}
 }
 
-// live is how many pages the index has.
+// live returns how many pages the index has.
 func (f *fixture) live() (n uint64) {
 	f.t.Helper()
 	terms, err := f.Terms(f.t.Context(), &Plan{})
@@ -564,7 +566,7 @@ func TestRunFollowsAndStops(t *testing.T) {
 	})
 }
 
-// A page that says what it is about half in its title and half in its address is about that.
+// A page whose title has half of the query and whose address has the other half is about the query.
 func TestTitleAndPathTogether(t *testing.T) {
 	f := newFixture(t)
 	f.add(page("http://a.example/library/asyncio-policy.html", "en", "Policies", "asyncio event loop, an event loop policy, the asyncio event loop"),

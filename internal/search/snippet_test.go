@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/query"
 )
 
-// long is a page of about so many bytes of text, with some stretches at places of it.
+// long makes a page of about so many bytes of text, with some passages at given offsets.
 func long(bytes int, stretches map[int]string) string {
 	var b strings.Builder
 	for i := 0; b.Len() < bytes; i++ {
@@ -25,8 +25,8 @@ func long(bytes int, stretches map[int]string) string {
 	return b.String()
 }
 
-// Of a long page no more is read than it takes to find a good stretch; what the first look finds is
-// not taken when the page has a better one a little further on.
+// Only as much of a long page is read as is needed for a good passage; the first passage is not
+// taken if the page has a better one a little later.
 func TestSnippetOfALongPage(t *testing.T) {
 	f := newFixture(t)
 	f.add(
@@ -37,7 +37,7 @@ func TestSnippetOfALongPage(t *testing.T) {
 			long(40<<10, map[int]string{20 << 10: "of the kudu and the impala"})+"</main>"),
 		page("https://e.example/quiet", "en", "Quiet", long(20<<10, map[int]string{100: "<span data-nosnippet>eland dikdik</span>"})+
 			long(20<<10, map[int]string{100: "an eland, not a dikdik"})),
-		// Two of three words stand together near the beginning, all of them further on.
+		// Two of the three words are near the beginning, all three are later.
 		page("https://f.example/middle", "en", "Middle", long(200<<10, map[int]string{1000: "topi and sable", 40 << 10: "topi, sable, sitatunga"})),
 		page("https://g.example/end", "en", "End", long(200<<10, map[int]string{1000: "oryx and addax", 150 << 10: "oryx, addax, lechwe"})),
 	)
@@ -71,8 +71,8 @@ func shown(hits []crawl.Hit) (s string) {
 	return s
 }
 
-// What is counted for a smaller need is what ranking for it counts.
-func TestLessIsCountedAsItWouldBe(t *testing.T) {
+// The counts for a smaller need equal those of ranking for it.
+func TestSmallerNeedCountsTheSame(t *testing.T) {
 	all := spread(t, manual(400), 3)
 	shards := local(all)
 	for _, q := range []string{"nowhere index", `"nowhere" vacuum gin`, "nowhere neverland lock", "nowhere lang:de wal -gin"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/query"
 )
 
-// words are those of a text; names that are made of others stand in brackets before them.
+// words returns the words of a text; names that are made of several words precede them in brackets.
 func words(text string) string {
 	var z tokenizer
 	var all []string
@@ -64,7 +64,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Words of one meaning have a key in common.
+// Words of the same meaning have a key in common.
 func TestKeys(t *testing.T) {
 	k := newKeyer()
 	for _, c := range []struct {
@@ -83,7 +83,7 @@ func TestKeys(t *testing.T) {
 	if a, b := string(k.accents(nil, "élèves")), string(k.accents(nil, "eleves")); a != b {
 		t.Errorf("%q, %q", a, b)
 	}
-	// A slot that two words share gives each its own.
+	// If two words share a slot of the cache, each still gets its own stem.
 	small := &keyer{env: k.env, slots: make([]keySlot, 1)}
 	for _, w := range []string{"running", "dogs", "running", "barked", "dogs"} {
 		if a, b := string(small.stem(nil, "en", w)), string(k.stem(nil, "en", w)); a != b {
@@ -109,8 +109,8 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// Words lie in the text, in order, and are UTF-8 on one line; the names that are made of others
-// hold them.
+// The words are parts of the text, in order, and are UTF-8 without line breaks; names of several
+// words contain those words.
 func FuzzTokens(f *testing.F) {
 	for _, s := range []string{"The quick brown-fox's getElementById 3.11 日本語 \xff", "ﷺ1 الكتاب", "C++ operator<<= a.b_c::d __x__", "தமிழ்",
 		"İstanbul ıIİi Häuser", strings.Repeat("a.b_", 50), "-.-@_x"} {
@@ -140,7 +140,8 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// Whatever is typed, the answer is no error, what is excluded stays out, and marks lie in snippets.
+// Whatever is typed, there is an answer without an error, excluded pages are not in it, and marks
+// are within snippets.
 func FuzzQuery(f *testing.F) {
 	for _, q := range []string{`"a" AND (b OR c*) NOT d`, `title:^x {a b}:c`, `NEAR(a b, 3)`, `a" OR 1=1 --`, `-"`, `"""`, `*`, `a*b*`, "\x00",
 		"\xff\xfe", `site: lang:`, "日本 日", strings.Repeat(`"a `, 50), "e\u0301 \u0301", "ﷺ1 ㈀", "run-text", "zbera", "site:a.example", "before:2030 x",
@@ -177,7 +178,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// A snippet is short, valid, one line, and part of the text.
+// A snippet is short, valid UTF-8, one line, and part of the text.
 func FuzzSnippet(f *testing.F) {
 	f.Add("some text with a needle in it", "needle")
 	f.Add(strings.Repeat("filler words ", 100)+"needle"+strings.Repeat(" more", 100), "needle more")
@@ -215,7 +216,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// Letters tell only words apart that are too far from one another.
+// The comparison of letters only rejects words whose distance is too large.
 func TestMayBeNear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	var d distance
@@ -245,7 +246,7 @@ func TestMayBeNear(t *testing.T) {
 		for most := 1; most <= 2; most++ {
 			near := mayBeNear(lettersOf(a), lettersOf(b), most)
 			if !near && d.between(a, b, most) <= most {
-				t.Fatalf("%q and %q differ by %d at most, and are told apart", string(a), string(b), most)
+				t.Fatalf("%q and %q differ by %d at most, but are not near", string(a), string(b), most)
 			}
 			if !near {
 				far++
@@ -253,7 +254,7 @@ func TestMayBeNear(t *testing.T) {
 		}
 	}
 	if far == 0 {
-		t.Error("no words are told apart")
+		t.Error("all words are near each other")
 	}
 }
 
@@ -271,8 +272,8 @@ func TestPathWords(t *testing.T) {
 	}
 }
 
-// A snippet of a page that says max-snippet has no more characters, its ellipses included, whatever
-// the script; its marks lie in it, and words are whole.
+// A snippet of a page with max-snippet has no more characters than that, its ellipses included, in
+// every script; its marks are within it, and its words are complete.
 func FuzzMaxSnippet(f *testing.F) {
 	f.Add("some text with a needle in it and more text behind", "needle", uint8(20))
 	f.Add(strings.Repeat("filler words ", 100)+"needle"+strings.Repeat(" more", 100), "needle more", uint8(60))

@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 )
 
-// Pages are counted by what they are, each once, whichever segment they are in; those that are gone
-// are not, and media types that this version does not keep are one.
+// Pages are counted by type, each once, in whichever segment they are; deleted pages are not
+// counted, and all media types that this version does not distinguish are counted together.
 func TestTypes(t *testing.T) {
 	f := newFixture(t)
 	want := func(want map[string]int64) {
@@ -35,7 +35,7 @@ func TestTypes(t *testing.T) {
 	want(map[string]int64{"html": 2, "pdf": 1, "other": 2})
 }
 
-// Languages are counted like types; pages whose language nobody knows are counted, too.
+// Languages are counted like types; pages without a known language are counted, too.
 func TestLangs(t *testing.T) {
 	f := newFixture(t)
 	none := page("https://c.example/", "", "", "<p>")

@@ -7,13 +7,13 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// What queries worked out is not kept beyond what it was worked out of: links count for the pages
-// that are there now, whichever segment has them.
-func TestWorkedOutAnew(t *testing.T) {
+// Data that queries derived and cached follow the index: the links of the pages that are there now
+// count, in whichever segment they are.
+func TestCachesFollowTheIndex(t *testing.T) {
 	f := newFixture(t)
 	links := func() (got string) {
 		t.Helper()
-		for range 2 { // worked out, and remembered
+		for range 2 { // derived, and from the cache
 			got = ""
 			for _, h := range ask(t, crawl.SearchRequest{Query: "okapi", Explain: true}, f.Index).Hits {
 				for _, s := range h.Signals {

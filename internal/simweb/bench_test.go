@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestMain can also be a server in a process of its own, so that its CPU time can be
-// told from the client's.
+// TestMain can also run a server in a separate process, so that its CPU time can be measured
+// separately from the client's.
 func TestMain(m *testing.M) {
 	mode := os.Getenv("SIMWEB_SERVE")
 	if mode == "" {
@@ -60,7 +60,8 @@ func BenchmarkRender(b *testing.B) {
 	b.ReportMetric(float64(n)/float64(b.N), "bytes/page")
 }
 
-// BenchmarkServerCPU is what one page costs the process that serves it, its kernel time included.
+// BenchmarkServerCPU measures the CPU time per page of the process that serves it, kernel time
+// included.
 func BenchmarkServerCPU(b *testing.B) {
 	for _, mode := range []string{"nolog", "log", "nethttp"} {
 		b.Run(mode, func(b *testing.B) { benchServer(b, mode) })
@@ -94,7 +95,8 @@ func benchServer(b *testing.B, mode string) {
 	cmd.Wait()
 }
 
-// cpu is a process's user and system time, by the kernel's nanosecond account of all its threads.
+// cpu returns the user and system time of a process, from the kernel's account of all its threads
+// in nanoseconds.
 func cpu(pid int) time.Duration {
 	var total time.Duration
 	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -107,7 +109,7 @@ func cpu(pid int) time.Duration {
 	return total
 }
 
-// readPages fetches pages of one host on one connection, spending as little as possible itself.
+// readPages fetches pages of one host on one connection, with as little CPU time as possible.
 func readPages(w *Web, addr string, host int, next func() bool) error {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// req is a log record of host a: from and to are milliseconds after noon, to < 0 means still open.
+// req makes a log record of host a: from and to are milliseconds after noon, to < 0 means an
+// incomplete answer.
 func req(from, to int, path string, change ...func(*Request)) Request {
 	r := Request{
 		Start: noon.Add(time.Duration(from) * time.Millisecond), Host: "a", Origin: "a", Method: "GET", Path: path, Status: 200,
@@ -154,7 +155,7 @@ func TestCheckFileSaysTheSame(t *testing.T) {
 			}
 		}
 		want := c.want
-		if c.name == "while one never ended" { // a file has only what ended
+		if c.name == "while one never ended" { // a file only has requests that ended
 			want = nil
 		}
 		got, err := CheckFile(path, checkOptions())

@@ -10,7 +10,8 @@ import (
 	"testing/synctest"
 )
 
-// browse asks a web for URLs and returns the answers, redirects included.
+// browse returns a function that requests URLs of a web and returns the answers, without following
+// redirects.
 func browse(t *testing.T, s *Server) func(url string) (status int, location, body string) {
 	c := &http.Client{
 		Transport: &http.Transport{

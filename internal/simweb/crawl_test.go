@@ -14,15 +14,15 @@ import (
 	"golang.org/x/net/html"
 )
 
-// naive is an obedient crawler in its simplest form. It knows what is forbidden instead of
-// reading robots.txt.
+// naive is an obedient crawler in its simplest form. It does not read robots.txt but knows what is
+// forbidden.
 type naive struct {
 	t     *testing.T
 	srv   *Server
 	c     *http.Client
 	got   map[string]Class
 	queue []string
-	asked map[string]bool // hosts whose robots.txt was asked for
+	asked map[string]bool // hosts whose robots.txt was requested
 }
 
 func crawl(t *testing.T, srv *Server, c *http.Client) map[string]Class {
@@ -42,7 +42,7 @@ func crawl(t *testing.T, srv *Server, c *http.Client) map[string]Class {
 	return n.got
 }
 
-// visit returns "" for links nobody counts.
+// visit returns "" for links that do not count.
 func (n *naive) visit(u string) Class {
 	p, err := url.Parse(u)
 	if err != nil || p.Scheme != "http" || !strings.HasSuffix(p.Hostname(), "."+n.srv.cfg.Domain) || len(u) > 2048 {
@@ -109,8 +109,8 @@ func (n *naive) fetch(u string, base *url.URL) (class Class, again bool) {
 	return n.read(res, string(body), base), false
 }
 
-// gone waits until the server has seen that we hung up: asked again before, it would take
-// us for two at once.
+// gone waits until the server has noticed that the client closed the connection: an earlier request
+// would count as concurrent.
 func (n *naive) gone() {
 	for range 500 {
 		log := n.srv.Log()
@@ -121,7 +121,7 @@ func (n *naive) gone() {
 	}
 }
 
-// read follows the links of a page and tells whether it may be kept.
+// read follows the links of a page and reports whether it may be stored.
 func (n *naive) read(res *http.Response, body string, base *url.URL) Class {
 	ctype := strings.ToLower(res.Header.Get("Content-Type"))
 	if ctype == "" {
@@ -181,7 +181,7 @@ func (n *naive) read(res *http.Response, body string, base *url.URL) Class {
 	return Stored
 }
 
-// add queues a URL in canonical spelling, as far as this web's links go.
+// add queues a URL in canonical form, as far as the links of this web require.
 func (n *naive) add(u *url.URL) {
 	u.Fragment, u.Host = "", strings.TrimSuffix(strings.ToLower(u.Host), ":80")
 	if u.Path == "" {
@@ -190,8 +190,8 @@ func (n *naive) add(u *url.URL) {
 	n.queue = append(n.queue, u.String())
 }
 
-// ours tells whether a tag header's value has the rule for everybody or for curtsy, as far as
-// this web's headers go.
+// ours reports whether the value of a robots header has the rule for all crawlers or for curtsy, as
+// far as the headers of this web require.
 func ours(value, rule string) bool {
 	for part := range strings.SplitSeq(value, ";") {
 		part = strings.TrimSpace(part)

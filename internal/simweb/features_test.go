@@ -233,7 +233,7 @@ func TestEncodedPages(t *testing.T) {
 	})
 }
 
-// Pages that name a word really hold it, once charset and encoding are undone.
+// Pages that are listed for a word contain it, after decoding the charset and the encoding.
 func TestContainedWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, c := start(t, one(Behavior{Features: []Feature{FeatureCharsets, FeatureTypes, FeatureEncodings}}))

@@ -15,7 +15,8 @@ import (
 func TestBrokenPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := start(t, one(Behavior{Features: []Feature{FeatureBroken}}))
-		for name, begins := range map[string]bool{ // whether a status comes before it breaks
+		// Whether a status arrives before the answer breaks off
+		for name, begins := range map[string]bool{
 			"no-answer": false, "reset": false, "half-head": false, "not-http": false,
 			"cut": true, "reset-body": true, "cut-chunk": true, "bad-chunk": true,
 		} {
@@ -61,7 +62,7 @@ func TestSlowPages(t *testing.T) {
 	})
 }
 
-// waitLogged waits until n requests have ended in the log.
+// waitLogged waits until the log has n complete requests.
 func waitLogged(t *testing.T, srv *Server, n int) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(2 * time.Millisecond) {
@@ -100,7 +101,7 @@ func TestBombs(t *testing.T) {
 		}
 		waitLogged(t, srv, 4)
 		for _, r := range srv.Log() {
-			// big's last part may fit the buffers
+			// the last part of big.html may fit into the buffers
 			if r.Path != "/bomb/big.html" && r.Aborted != (r.Path != "/bomb/gzip.html") {
 				t.Errorf("%s: aborted is %v", r.Path, r.Aborted)
 			}
@@ -230,7 +231,7 @@ func TestDropReused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, c := start(t, Config{Hosts: 1, PagesPerHost: 5, Behaviors: map[int]Behavior{0: {DropReused: true}}})
 		fetch := func(path string) error {
-			// net/http repeats none with a body
+			// net/http does not repeat a request with a body
 			req, _ := http.NewRequest("GET", home+path, io.NopCloser(strings.NewReader("")))
 			res, err := c.Do(req)
 			if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A web with a password answers nobody else, not even for robots.txt, and the log has who signed a
-// request.
+// A web with a password answers nobody without it, not even for robots.txt, and the log states who
+// signed a request.
 func TestLogin(t *testing.T) {
 	w := New(Config{Hosts: 1, Login: "agency:an example"})
 	for _, path := range []string{"/", "/robots.txt"} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever is sent, the parser ends, and what it accepts is a path it could have been asked for.
+// Whatever is sent, the parser ends, and what it accepts is a path that a request can name.
 func FuzzReadRequest(f *testing.F) {
 	f.Add("GET / HTTP/1.1\r\nHost: h0000.sim.test\r\nUser-Agent: a\r\n\r\n")
 	f.Add("GET http://h/x HTTP/1.0\nRange: bytes=0-1\n\nPOST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")

@@ -11,14 +11,14 @@ import (
 
 const home = "http://h0000.sim.test"
 
-// Every kind of robots.txt answers as it says, and forbids what its text forbids. The paths that
-// must be forbidden or not are written down here by hand, from RFC 9309.
+// Every kind of robots.txt has its answer, and forbids what its text forbids. The paths that must
+// be forbidden or not are written by hand, from RFC 9309.
 func TestRobotsKinds(t *testing.T) {
 	for _, c := range []struct {
 		kind          Robots
 		status        int    // 0: no answer
 		has           string // in the file
-		forbidden     string // paths, apart by blanks
+		forbidden     string // paths, separated by spaces
 		open          string
 		queuedBecause bool
 	}{
@@ -44,7 +44,7 @@ func TestRobotsKinds(t *testing.T) {
 		{kind: RobotsHostSelf, status: 200, has: "Host: h0000.sim.test\n", forbidden: "/private/", open: "/ /private/open/"},
 		{kind: RobotsSitemap, status: 200, has: "Sitemap: " + home + "/sitemap-index.xml\n", open: "/ /any"},
 		{kind: RobotsPatient, status: 200, has: "Crawl-delay: 3600\n", forbidden: "/private/", open: "/", queuedBecause: true},
-		// h0001's file, and its Host line
+		// the file of h0001, and its Host line
 		{kind: RobotsRedirect, status: 302, forbidden: "/", open: "/private/open/door.html"},
 		{kind: RobotsMirror, status: 200, has: "Host: h0001.sim.test\n", forbidden: "/ /notes/p1.html", open: "/private/open/door.html"},
 		{kind: RobotsRedirectChain, status: 301, forbidden: "/private/", open: "/ /private/open/"},
@@ -59,7 +59,7 @@ func TestRobotsKinds(t *testing.T) {
 				res, body, err := get(t, client, home+"/robots.txt")
 				switch {
 				case c.status == 0 && err == nil:
-					t.Errorf("an answer with status %d, want none that is whole", res.StatusCode)
+					t.Errorf("an answer with status %d, want no complete answer", res.StatusCode)
 				case c.status != 0 && (err != nil || res.StatusCode != c.status):
 					t.Errorf("answer %v, error %v, want status %d", res, err, c.status)
 				case !strings.Contains(body, c.has):
@@ -76,7 +76,7 @@ func TestRobotsKinds(t *testing.T) {
 					}
 				}
 				if want := srv.Expect("curtsy")[home+"/"]; (want.Class == StaysQueued) != c.queuedBecause {
-					t.Errorf("the home is expected to be %v, held should be %v", want, c.queuedBecause)
+					t.Errorf("the home page is expected to be %v; StaysQueued should be %v", want, c.queuedBecause)
 				}
 			})
 		})
@@ -101,7 +101,7 @@ func TestRobotsForOtherAgents(t *testing.T) {
 		}
 	}
 	if got := len(w.Expect("stranger")); got != 1 {
-		t.Errorf("a stranger may know %d URLs, want the home alone", got)
+		t.Errorf("a crawler that is not allowed may know %d URLs, want only the home page", got)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestRobotsHops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
 			kind Robots
-			hops int // before a file comes, -1 never
+			hops int // before the file is answered; -1: never
 			has  string
 		}{
 			{RobotsRedirectChain, 5, "Disallow: /private/"}, {RobotsRedirectLong, 6, "Disallow: /"}, {RobotsRedirectLoop, -1, ""}, {RobotsRedirect, 1, "Disallow: /private/"},
@@ -164,7 +164,7 @@ func TestRobotsHops(t *testing.T) {
 	})
 }
 
-func TestRobotsThatChangeTheirMind(t *testing.T) {
+func TestRobotsThatChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, c := start(t, one(Behavior{Robots: RobotsFlapping, Fails: 2, RetryAfter: 3 * time.Second}))
 		var got []int

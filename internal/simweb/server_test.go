@@ -35,7 +35,7 @@ func TestServeHTTPAnswersLikeTheServer(t *testing.T) {
 			return network.Dial(ctx, n, l.Addr().String())
 		})
 		for _, c := range []*http.Client{c, c2} {
-			// nothing asked for here is late on purpose
+			// no answer to these requests is delayed deliberately
 			c.Transport.(*http.Transport).ResponseHeaderTimeout = 10 * time.Second
 		}
 		asked := 0
@@ -53,7 +53,8 @@ func TestServeHTTPAnswersLikeTheServer(t *testing.T) {
 		if asked < 100 || len(web.Log()) != len(srv.Log()) {
 			t.Errorf("asked for %d URLs; logs of %d and %d requests", asked, len(srv.Log()), len(web.Log()))
 		}
-		// An answer that the client gave up stays open in the log until its handler has noticed.
+		// An answer that the client aborted stays incomplete in the log until its handler has
+		// noticed.
 		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			mine, theirs := statuses(srv.Log()), statuses(web.Log())
 			if maps.Equal(mine, theirs) {
@@ -79,7 +80,7 @@ func statuses(log []Request) map[string]string {
 	return out
 }
 
-// talk sends bytes on a connection and reads the answers up to its close or the deadline.
+// talk sends bytes on a connection and reads the answers until it is closed or the deadline.
 func talk(t *testing.T, srv *Server, text string) string {
 	t.Helper()
 	conn, err := dialer(srv)(t.Context(), "tcp", "")
@@ -97,7 +98,7 @@ func TestRequestsAsTheyCome(t *testing.T) {
 	const ok, no, bad = "HTTP/1.1 200 OK", "HTTP/1.1 404", "HTTP/1.1 400"
 	for _, c := range []struct {
 		name, send string
-		want       []string // beginnings of the answers' status lines
+		want       []string // the beginnings of the status lines
 	}{
 		{"two in one go", "GET / HTTP/1.1\r\nHost: h0000.sim.test\r\n\r\nGET /none HTTP/1.1\r\nhost:h0000.sim.test\r\n\r\n", []string{ok, no}},
 		{"bare line feeds", "GET / HTTP/1.1\nHost: h0000.sim.test\n\n", []string{ok}},
@@ -144,7 +145,7 @@ func TestHEADHasNoBody(t *testing.T) {
 	})
 }
 
-func TestLogTellsWhenAndWho(t *testing.T) {
+func TestLogHasTimesAndClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "requests.jsonl")
 		cfg := one(Behavior{Robots: RobotsSubtree, CrawlDelay: 70 * time.Millisecond, Latency: 30 * time.Millisecond})
@@ -301,7 +302,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	})
 }
 
-func TestMalformedLogLinesCannotComeFromStrangers(t *testing.T) {
+func TestClientsCannotCauseMalformedLogLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "requests.jsonl")
 		cfg := one(Behavior{})
@@ -319,7 +320,7 @@ func TestMalformedLogLinesCannotComeFromStrangers(t *testing.T) {
 	})
 }
 
-// A polite client leaves a log without violations; a rude one does not. The check judges
+// A polite client leaves a log without violations; an impolite one does not. The check works on
 // what this server wrote.
 func TestCheckOnARealLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

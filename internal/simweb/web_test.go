@@ -16,8 +16,8 @@ import (
 
 const testAgent = "curtsy/1.0 (+mailto:test@example.org)"
 
-// start serves a web for one test and returns a client that finds its hosts, follows nothing
-// and repeats nothing.
+// start serves a web for one test and returns a client that resolves its hosts, follows no
+// redirects and repeats no requests.
 func start(t testing.TB, cfg Config) (*Server, *http.Client) {
 	t.Helper()
 	srv := startOnly(t, cfg)
@@ -29,8 +29,8 @@ func start(t testing.TB, cfg Config) (*Server, *http.Client) {
 	return srv, clientFor(t, dialer(srv))
 }
 
-// networks has the network in memory that each server of a test listens on. A test is in a bubble
-// of virtual time.
+// networks maps each server of a test to the network in memory on which it listens. A test runs in
+// a bubble of virtual time.
 var networks sync.Map
 
 // startOnly serves a web on a network in memory.
@@ -47,7 +47,7 @@ func startOnly(t testing.TB, cfg Config) *Server {
 	return srv
 }
 
-// dialer connects to a server, whatever the address.
+// dialer connects to a server, whatever the address is.
 func dialer(srv *Server) func(ctx context.Context, network, address string) (net.Conn, error) {
 	n, _ := networks.Load(srv)
 	return func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -71,7 +71,7 @@ func clientFor(t testing.TB, dial func(ctx context.Context, network, address str
 // get fetches a URL as the test agent; the body may be cut by an error, which is returned.
 func get(t testing.TB, c *http.Client, url string, header ...string) (*http.Response, string, error) {
 	t.Helper()
-	// with a body net/http repeats nothing
+	// net/http does not repeat a request with a body
 	req, err := http.NewRequest("GET", url, io.NopCloser(strings.NewReader("")))
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func mustGet(t testing.TB, c *http.Client, url string, header ...string) (*http.
 	return res, body
 }
 
-// one is a config of a single host with this behaviour.
+// one returns a config with a single host of this behaviour.
 func one(b Behavior) Config {
 	return Config{Hosts: 1, PagesPerHost: 5, Behaviors: map[int]Behavior{0: b}}
 }
@@ -150,7 +150,7 @@ func TestUnknownPlacesAreNotFound(t *testing.T) {
 	})
 }
 
-func TestRareWordsStandWhereTheyShould(t *testing.T) {
+func TestRareWordsAreOnTheirPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, c := start(t, Config{Hosts: 4, PagesPerHost: 12})
 		rare := srv.RareWords()
@@ -188,8 +188,8 @@ func TestOverride(t *testing.T) {
 	})
 }
 
-// A page that was changed has another ETag and another text; an override with an ETag
-// is 304 to who has it.
+// A page that was changed has another ETag and another text; an override with an ETag is answered
+// with 304 to a client that has it.
 func TestChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, c := start(t, one(Behavior{Robots: RobotsAllowAll}))

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// searchHash finds what halving finds, also where numbers are not spread as those of hashes.
+// searchHash finds what a binary search finds, also if the numbers are not distributed like hashes.
 func TestSearchHash(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, size := range []int{8, 16} {

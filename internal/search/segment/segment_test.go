@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// page is what the tests know of a page.
+// page is what the tests know about a page.
 type page struct {
 	facts Facts
 	words []placed
@@ -40,7 +40,7 @@ func randomPages(r *rand.Rand, n int) (all []page) {
 			pos := f.Start()
 			for range r.IntN([Fields]int{5, 3, 10, 400, 20}[f]) {
 				p.words = append(p.words, placed{word(), pos})
-				pos += uint32(r.IntN(3)) // the whole and the first part of a word share a place
+				pos += uint32(r.IntN(3)) // a name and its first word have the same position
 			}
 		}
 		for range r.IntN(6) {
@@ -67,7 +67,7 @@ func build(b *Builder, all []page) []byte {
 	return b.Finish(keys)
 }
 
-// keys gives every word its length as a key, and some of them another.
+// keys gives each word its length as a key, and some words another key.
 func keys(word []byte, langs uint32, emit func([]byte)) {
 	emit(fmt.Appendf(nil, "len%d", len(word)))
 	if word[len(word)-1] == '7' {
@@ -76,7 +76,7 @@ func keys(word []byte, langs uint32, emit func([]byte)) {
 	}
 }
 
-// compare holds a segment to the pages that are in it, in this order.
+// compare checks that a segment has exactly these pages, in this order.
 func compare(t *testing.T, raw []byte, all []page) {
 	t.Helper()
 	s, err := Open(raw)
@@ -139,9 +139,9 @@ func compare(t *testing.T, raw []byte, all []page) {
 		var got []at
 		var places []uint32
 		var some []Posting
-		room := make([]Posting, 1+len(word)%3)
+		buffer := make([]Posting, 1+len(word)%3)
 		for p := e.Postings(); ; {
-			part := p.Some(room)
+			part := p.Some(buffer)
 			if len(part) == 0 {
 				break
 			}
@@ -154,11 +154,12 @@ func compare(t *testing.T, raw []byte, all []page) {
 			}
 			mask, body := uint8(0), uint32(0)
 			if places = p.Places(places[:0]); n%3 == 1 {
-				continue // whoever leaves places out finds the next ones nevertheless
+				continue // after positions that were skipped, the next ones are found nevertheless
 			}
 			var others []uint32
 			for i, pos := range places {
-				others = append(others, pos+uint32(i%2)) // every second is mostly not one of them
+				// Every second is usually not a position of the word
+				others = append(others, pos+uint32(i%2))
 			}
 			slices.Sort(others)
 			among := slices.DeleteFunc(slices.Clone(places), func(pos uint32) bool { return !slices.Contains(others, pos) })
@@ -181,7 +182,7 @@ func compare(t *testing.T, raw []byte, all []page) {
 			}
 		}
 		if n != e.Pages {
-			t.Fatalf("%s: %d pages, said to be %d", word, n, e.Pages)
+			t.Fatalf("%s: %d pages, stated as %d", word, n, e.Pages)
 		}
 		var want []at
 		k, last := -1, uint32(1<<31)
@@ -251,7 +252,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// A merged segment is the one that would have been built of the pages that are left.
+// A merged segment equals the one that would have been built from the remaining pages.
 func TestMerge(t *testing.T) {
 	var b Builder
 	for seed := range uint64(40) {
@@ -259,10 +260,10 @@ func TestMerge(t *testing.T) {
 		all := randomPages(r, 1+r.IntN(60))
 		var from []Source
 		var left []page
-		for rest := all; len(rest) > 0; {
-			n := 1 + r.IntN(len(rest))
-			part := rest[:n]
-			rest = rest[n:]
+		for remaining := all; len(remaining) > 0; {
+			n := 1 + r.IntN(len(remaining))
+			part := remaining[:n]
+			remaining = remaining[n:]
 			s, err := Open(build(&b, part))
 			if err != nil {
 				t.Fatal(err)
@@ -292,9 +293,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Words too long for the dictionary are left out; those that just fit are kept.
-// Merging makes its room at once: nothing that grows is copied over and over.
-func TestMergeRoom(t *testing.T) {
+// A merge allocates its memory at once: nothing is copied repeatedly in order to grow.
+func TestMergeMemory(t *testing.T) {
 	var b Builder
 	var from []Source
 	for seed := range uint64(8) {
@@ -315,6 +315,7 @@ func TestMergeRoom(t *testing.T) {
 	}
 }
 
+// Words that are too long for the dictionary are left out; those that just fit are kept.
 func TestLongWords(t *testing.T) {
 	var b Builder
 	fits, long := strings.Repeat("w", maxKey), strings.Repeat("w", maxKey+1)
@@ -324,7 +325,7 @@ func TestLongWords(t *testing.T) {
 	compare(t, raw, all)
 }
 
-// Bytes that are no segment are refused; a segment with a bit turned over does not pass Check.
+// Bytes that are not a segment are refused; a segment with one changed bit does not pass Check.
 func TestDamage(t *testing.T) {
 	var b Builder
 	raw := build(&b, randomPages(rand.New(rand.NewPCG(1, 3)), 10))
@@ -342,7 +343,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Targets whose upper bits are the same are told apart.
+// Targets whose upper bits are equal are distinguished.
 func TestTargetsAlike(t *testing.T) {
 	var b Builder
 	const high = 0xABCD << 48
