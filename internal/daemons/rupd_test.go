@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// output may be written and read at once.
+// output may be written and read at the same time.
 type output struct {
 	mu  sync.Mutex // guards buf
 	buf bytes.Buffer
@@ -32,7 +32,7 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// settings is deploy's example for a root of the test's own.
+// settings makes a configuration from the example in deploy, for a root of the test.
 func settings(t *testing.T, more map[string]string) string {
 	t.Helper()
 	example, err := os.ReadFile("../../deploy/rupd.example.yaml")
@@ -104,7 +104,7 @@ func TestRupdCommands(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		exit int
-		want string // on stderr, or on stdout where the exit code is 0
+		want string // on stderr, or on stdout if the exit code is 0
 	}{
 		{[]string{"check", "--config", settings(t, map[string]string{"smtp": "127.0.0.1:1"})}, 1, "relay 127.0.0.1:"},
 		{[]string{"check"}, 2, "base"},
@@ -120,12 +120,12 @@ func TestRupdCommands(t *testing.T) {
 	} {
 		var stdout, stderr output
 		got := Run(t.Context(), "rupd", c.args, &stdout, &stderr)
-		said := &stderr
+		stream := &stderr
 		if c.exit == 0 {
-			said = &stdout
+			stream = &stdout
 		}
-		if got != c.exit || !strings.Contains(said.String(), c.want) {
-			t.Errorf("rupd %q: exit %d, want %d and %q: %s", c.args, got, c.exit, c.want, said.String())
+		if got != c.exit || !strings.Contains(stream.String(), c.want) {
+			t.Errorf("rupd %q: exit %d, want %d and %q: %s", c.args, got, c.exit, c.want, stream.String())
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// connect is a connection to a listener at addr, both ends.
+// connect makes a connection to a listener at addr and returns both ends.
 func connect(t *testing.T, n *Net, addr string) (client, server net.Conn, l net.Listener) {
 	t.Helper()
 	l, err := n.Listen("tcp", addr)
@@ -71,7 +71,7 @@ func TestAConnectionIsLikeTCP(t *testing.T) {
 	})
 }
 
-// Who closes without having read what came resets the connection.
+// Closing an end with unread data resets the connection.
 func TestUnreadBytesMakeAReset(t *testing.T) {
 	Test(t, func(t *testing.T) {
 		c, s, _ := connect(t, New(Options{}), "127.0.0.1:80")
@@ -130,7 +130,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// A writer has to wait for a reader that is slow, once the window is full.
+// When the window is full, a writer waits for a slow reader.
 func TestTheWindowFills(t *testing.T) {
 	Test(t, func(t *testing.T) {
 		c, s, _ := connect(t, New(Options{}), "127.0.0.1:80")
@@ -154,7 +154,7 @@ func TestTheWindowFills(t *testing.T) {
 	})
 }
 
-// No deadline can be set on an end that is closed, as with TCP.
+// No deadline can be set on a closed end, as with TCP.
 func TestDeadlinesOfAClosedEnd(t *testing.T) {
 	Test(t, func(t *testing.T) {
 		c, s, _ := connect(t, New(Options{}), "127.0.0.1:80")
@@ -171,7 +171,7 @@ func TestDeadlinesOfAClosedEnd(t *testing.T) {
 	})
 }
 
-// Lookups in two bubbles share what package net keeps for the process.
+// Lookups in two bubbles share state of package net, which is per process.
 func TestLookupsInTwoBubbles(t *testing.T) {
 	for range 2 {
 		Test(t, func(t *testing.T) {

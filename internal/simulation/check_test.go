@@ -22,7 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// check holds what the running crawl says against what the web knows.
+// check compares the answers of the running crawl with what the web expects.
 func (w *world) check(st crawl.Status) {
 	t := w.t
 	for _, v := range simweb.Check(w.web.Log(), simweb.CheckOptions{Delay: simweb.Every(w.spec.Delay), Token: token, AbortTolerance: 100 * ms}) {
@@ -79,8 +79,9 @@ func (w *world) check(st crawl.Status) {
 		if is != (x.State == "stored") {
 			w.fail("stored-both", "%s is %s in the frontier; in the page store: %v", u, x.State, is)
 		}
-		// An outcome that leaves the copy as it is, such as a timeout after the answer of a visit
-		// whose lease was over, says in Detail what happened; then Visit is not that of the copy.
+		// An outcome that leaves the copy unchanged, such as a timeout after the answer of a visit
+		// whose lease had ended, states in Detail what happened; then Visit is not that of the
+		// copy.
 		if is && x.State == "stored" && x.Detail == "" {
 			w.visits[u] = x.Visit
 		}
@@ -98,8 +99,8 @@ func (w *world) check(st crawl.Status) {
 	w.fetchedOnce()
 }
 
-// attempts compares how often URLs were tried with the web's own log: no attempt is counted for
-// which there was no request, unless the web could not be reached.
+// attempts compares how often URLs were tried with the log of the web: no attempt is counted
+// without a request, unless the web could not be reached.
 func (w *world) attempts(got map[string]crawl.Explanation) {
 	if w.faults.web > 0 {
 		return
@@ -115,8 +116,8 @@ func (w *world) attempts(got map[string]crawl.Explanation) {
 	}
 }
 
-// fetchedOnce looks for pages of the chains that were fetched a second time although nothing had
-// gone wrong.
+// fetchedOnce looks for pages of the chains that were fetched twice although nothing had gone
+// wrong.
 func (w *world) fetchedOnce() {
 	chains := map[string]*simweb.Request{}
 	for _, c := range w.chains {
@@ -137,7 +138,7 @@ func (w *world) fetchedOnce() {
 	}
 }
 
-// search looks for a word of each page.
+// search searches for a word of each page.
 func (w *world) search(c *asker.Crawl, listed map[string]crawl.PageInfo) {
 	words := w.web.RareWords()
 	words[chainWord] = slices.Concat(w.chains...)
@@ -159,7 +160,7 @@ func (w *world) search(c *asker.Crawl, listed map[string]crawl.PageInfo) {
 	}
 }
 
-// right reports whether an explanation is what the web expects, or one of what is as right.
+// right reports whether an explanation is what the web expects, or an equally correct one.
 func right(x crawl.Explanation, e simweb.Expectation) bool {
 	state := x.State
 	if state == crawl.Queued.String() {
@@ -168,7 +169,7 @@ func right(x crawl.Explanation, e simweb.Expectation) bool {
 	return state == string(e.Class) || slices.Contains(e.Also, simweb.Class(state))
 }
 
-// checkStopped reads what the services have left.
+// checkStopped reads the files that the services have left.
 func (w *world) checkStopped() {
 	w.checkLog()
 	w.checkRecords()
@@ -187,8 +188,8 @@ func (w *world) checkStopped() {
 				w.fail("files", "%s: %v", file, err)
 				continue
 			}
-			// A store that the shard's home record does not name does not count: its indexer
-			// removes it when it looks the next time (package homes).
+			// A store that the home record of the shard does not name does not count: its indexer
+			// removes it at its next check (package homes).
 			if !w.counts(file, store) {
 				if err := store.Close(); err != nil {
 					w.fail("files", "%s: %v", file, err)
@@ -207,8 +208,8 @@ func (w *world) checkStopped() {
 		}
 	}
 	for u, least := range w.visits {
-		// It may be newer: of a fetcher that was killed before it published the outcome, while an
-		// older outcome was still on its way.
+		// It may be newer, if it comes from a fetcher that was killed before it published the
+		// outcome, while an older outcome was still in transit.
 		switch got := visits[u]; {
 		case len(got) != 1:
 			w.fail("stored-once", "%s is stored %d times", u, len(got))
@@ -218,7 +219,7 @@ func (w *world) checkStopped() {
 	}
 }
 
-// counts reports whether a page store is the one that its shard's home record names.
+// counts reports whether a page store is the one that the home record of its shard names.
 func (w *world) counts(file string, store *pages.Store) bool {
 	kv, err := w.q.JS.KeyValue(w.t.Context(), crawl.Names(w.spec.Name).Bucket())
 	if err != nil {
@@ -239,8 +240,8 @@ func (w *world) counts(file string, store *pages.Store) bool {
 	return store.Identity() == home.Store
 }
 
-// checkRecords counts the records in the files of the frontiers, of each shard in that of its last
-// owner, and holds the sums against the last status.
+// checkRecords counts the records in the files of the frontiers, for each shard in the file of its
+// last owner, and compares the sums with the last status.
 func (w *world) checkRecords() {
 	type part struct {
 		epoch uint64
@@ -316,7 +317,7 @@ func visitOf(text string) (v crawl.VisitID) {
 // checkLog looks for a line of each page that was fetched.
 func (w *world) checkLog() {
 	if w.faults.disks > 0 {
-		return // lines were lost with them
+		return // lines were lost with the disks
 	}
 	lines := map[string]bool{}
 	for _, s := range w.all {

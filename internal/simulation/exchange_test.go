@@ -11,25 +11,25 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// exchange is a request as a fetcher saw it. The web's own log has the other end of it.
+// exchange is a request as a fetcher saw it. The web has the server's view of it in its own log.
 type exchange struct {
 	l          *life
 	host, path string
 	wrote      time.Time
-	answered   bool // something was read
-	// When the head of an answer with a Retry-After had been read, or zero.
+	answered   bool // some bytes of the answer were read
+	// The time at which the head of an answer with a Retry-After had been read, or zero.
 	asked time.Time
-	// When the connection was closed before another request was sent, or zero.
+	// The time at which the connection was closed before another request was sent, or zero.
 	closed time.Time
 }
 
-// exchanges are those of all fetchers.
+// exchanges has the exchanges of all fetchers.
 type exchanges struct {
-	mu  sync.Mutex // guards all, and what they point to
+	mu  sync.Mutex // guards all, and what its elements point to
 	all []*exchange
 }
 
-// watchedConn is a connection to the web of which the exchanges are kept.
+// watchedConn is a connection to the web whose exchanges are recorded.
 type watchedConn struct {
 	net.Conn
 	l *life
@@ -53,7 +53,7 @@ func (c *watchedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// hostOf is the host that the head of a request names.
+// hostOf returns the host in the head of a request.
 func hostOf(head []byte) string {
 	for line := range bytes.SplitSeq(head, []byte("\r\n")) {
 		if name, value, ok := strings.Cut(string(line), ":"); ok && http.CanonicalHeaderKey(name) == "Host" {
@@ -92,9 +92,9 @@ func (c *watchedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// abandoned reports whether a request came to the web when its fetcher had closed the connection
-// already, without having read anything: it was on its way while the web was cut off. No crawler
-// can call it back.
+// abandoned reports whether a request reached the web after its fetcher had closed the connection
+// without having read anything: it was in transit while the web was cut off. No crawler can take
+// such a request back.
 func (a *exchanges) abandoned(r simweb.Request) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,10 +106,10 @@ func (a *exchanges) abandoned(r simweb.Request) bool {
 	return false
 }
 
-// unheard reports whether a request may be forgiven that it came before the end of a pause that an
-// earlier answer had asked for. Either no fetcher has read the head of that answer; or the fetcher
-// that has read it was dead or cut off from the broker at that time, and still when the request
-// came: then nobody else could know.
+// unheard reports whether a request is excused that came before the end of a pause which an earlier
+// answer had asked for. Either no fetcher had read the head of that answer; or the fetcher that had
+// read it was dead or cut off from the broker at that time, and still when the request came: then
+// no other fetcher could know.
 func (w *world) unheard(v simweb.Violation) bool {
 	w.exchanges.mu.Lock()
 	defer w.exchanges.mu.Unlock()

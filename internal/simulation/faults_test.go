@@ -22,38 +22,38 @@ import (
 type faults struct {
 	w *world
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	points []*pointFault
 	dead   []death
-	ended  bool // no more of them
-	// When fetchers could not publish what they knew.
+	ended  bool // no more faults
+	// The times in which fetchers could not publish what they knew.
 	outages []outage
-	times   []time.Time // of all faults, their ends too
-	web     int         // how often the web was cut off or its connections reset
+	times   []time.Time // of the beginnings and the ends of all faults
+	web     int         // how often the web was cut off or its connections were reset
 	disks   int         // how many disks of frontiers were lost
 	// how often the broker lost messages
 	rollbacks int
 }
 
-// pointFault is a fault at the n-th time that a service comes to a point.
+// pointFault is a fault at the n-th time that a service reaches a point.
 type pointFault struct {
 	role, point string
 	service     int
-	n           int // left
+	n           int // how many times remain
 	what        string
 	restart     time.Duration // after a kill, or how long a cut lasts
 	loses       bool          // its disk, when it is killed
-	dies        bool          // when a cut is over
+	dies        bool          // when a cut ends
 }
 
-// outage is a time in which a fetcher was cut off, or since which it is dead. Without a fetcher it
-// is a time of which the broker has lost the messages.
+// outage is a time in which a fetcher was cut off, or since which it has been dead. Without a
+// fetcher it is a time whose messages the broker has lost.
 type outage struct {
 	l        *life
-	from, to time.Time // to is zero while it goes on
+	from, to time.Time // zero while it lasts
 }
 
-// off notes that a fetcher is cut off, or killed, from now on.
+// off records that a fetcher is cut off, or killed, from now on.
 func (f *faults) off(l *life) {
 	if l.s.role != "fetcher" {
 		return
@@ -68,7 +68,7 @@ func (f *faults) off(l *life) {
 	f.outages = append(f.outages, outage{l: l, from: time.Now()})
 }
 
-// on notes that a fetcher is connected again.
+// on records that a fetcher is connected again.
 func (f *faults) on(l *life) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,9 +79,9 @@ func (f *faults) on(l *life) {
 	}
 }
 
-// silent reports whether what a fetcher learnt at a time can have been unknown to all others at a
-// later time: it was cut off or dead at the first, or shortly after it, and still at the second; or
-// the broker has lost what it had at the first.
+// silent reports whether what a fetcher learned at one time may have been unknown to all others at
+// a later time: it was cut off or dead at the first time, or shortly after it, and still at the
+// second; or the broker has lost the messages of the first time.
 func (f *faults) silent(l *life, at, until time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,19 +97,19 @@ func (f *faults) silent(l *life, at, until time.Time) bool {
 	return false
 }
 
-// publishing is how long it takes at most until what was read is published, and applied, when
-// nothing goes wrong.
+// publishing is the longest time until what was read is published and applied, if nothing goes
+// wrong.
 const publishing = 250 * ms
 
-// happened notes that something goes wrong, or ends to go wrong, now.
+// happened records that a fault begins or ends now.
 func (f *faults) happened() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.times = append(f.times, time.Now())
 }
 
-// undisturbed reports whether nothing went wrong in a time, nor in the minute before: no cut lasts
-// for so long.
+// undisturbed reports whether no fault happened in a period or in the minute before it: no cut
+// lasts longer than that.
 func (f *faults) undisturbed(from, to time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,7 +121,7 @@ func (f *faults) undisturbed(from, to time.Time) bool {
 	return true
 }
 
-// death is a service that was killed at a point, and is to be started again.
+// death is a service that was killed at a point and will be started again.
 type death struct {
 	l     *life
 	after time.Duration
@@ -134,14 +134,14 @@ type event struct {
 	do func()
 }
 
-// pointsOf are where a service can be ended.
+// pointsOf are the points at which a service can be ended, by role.
 var pointsOf = map[string][]string{
 	"frontier": {"commit frontier-", "committed frontier-", "send", "sent"},
 	"fetcher":  {"append", "appended", "send pages", "sent pages"},
 	"indexer":  {"commit pages-", "committed pages-", "acknowledge", "commit search-", "committed search-"},
 }
 
-// plan makes a plan.
+// plan makes a plan of faults.
 func (w *world) plan() {
 	r := w.r
 	f := w.faults
@@ -155,7 +155,7 @@ func (w *world) plan() {
 			f.points = append(f.points, p)
 			w.note("plan: kill %s-%d at %q, time %d; back after %v; its disk is lost: %v", p.role, p.service, p.point, p.n, p.restart, p.loses)
 		case 3, 18:
-			// A disk that is full for one commit, or a message that is not known to have arrived.
+			// A disk that is full for one commit, or a message whose arrival is not confirmed.
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
 			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: times(r), what: "error"}
@@ -166,7 +166,9 @@ func (w *world) plan() {
 			}
 			f.points = append(f.points, p)
 			w.note("plan: %s-%d has an error at %q, time %d", p.role, p.service, p.point, p.n)
-		case 4, 14, 19: // the line to the broker is cut at a point, and the process may die of it
+		// The connection to the broker is cut at a point, and the process may be killed when the
+		// cut ends
+		case 4, 14, 19:
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
 			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: times(r), what: "cut", restart: pause(r), dies: r.IntN(2) == 0}
@@ -253,7 +255,8 @@ func (w *world) plan() {
 	}
 }
 
-// twice has some messages arrive once more, up to half a minute later and so after others.
+// twice makes some messages arrive a second time, up to half a minute later and therefore after
+// other messages.
 func (w *world) twice() {
 	if w.r.IntN(2) == 0 {
 		return
@@ -293,9 +296,9 @@ func (w *world) twice() {
 }
 
 // restartBroker restarts the NATS server, with the files of a directory unless that is "": what was
-// acknowledged since they were copied is lost, as after a power cut. All lines are cut before. The
-// server sleeps with a lock held while it shuts down, and a request that came then would keep
-// virtual time from moving.
+// acknowledged after they were copied is lost, as after a power cut. All connections are cut
+// before, because the server sleeps with a lock held while it shuts down: a request at that time
+// would block and keep virtual time from advancing.
 func (w *world) restartBroker(dir string, copied time.Time) {
 	w.faults.happened()
 	w.note("the broker restarts; what it acknowledged last is lost: %v", dir != "")
@@ -359,7 +362,8 @@ func (l *life) connect() {
 	}
 }
 
-// times is at which time of a point something goes wrong: mostly early, since a crawl may be short.
+// times returns at which time of a point something goes wrong: usually an early one, because a
+// crawl may be short.
 func times(r *rand.Rand) int {
 	if r.IntN(4) == 0 {
 		return 1 + r.IntN(150)
@@ -367,7 +371,7 @@ func times(r *rand.Rand) int {
 	return 1 + r.IntN(30)
 }
 
-// loseDisk has the next life of a service begin without files.
+// loseDisk makes the next life of a service begin without files.
 func (s *service) loseDisk() {
 	s.lost++
 	s.rename()
@@ -376,7 +380,7 @@ func (s *service) loseDisk() {
 	}
 }
 
-// pause is how long something is away.
+// pause returns how long a service is cut off.
 func pause(r *rand.Rand) time.Duration {
 	switch r.IntN(3) {
 	case 0:
@@ -387,8 +391,8 @@ func pause(r *rand.Rand) time.Duration {
 	return time.Duration(12+r.IntN(30)) * time.Second
 }
 
-// away is how long a process is gone that was killed. A frontier is often back while leases of
-// before still last: in its own directory it need not wait for anybody.
+// away returns how long a killed process stays down. A frontier is often back while earlier leases
+// still last: in its own directory it does not have to wait for anybody.
 func away(r *rand.Rand, s *service) time.Duration {
 	if s.role == "frontier" && r.IntN(2) == 0 {
 		return time.Duration(r.IntN(2500)) * ms
@@ -446,7 +450,7 @@ func matches(point, pattern string) bool {
 	return point == pattern || strings.HasSuffix(pattern, "-") && strings.HasPrefix(point, pattern)
 }
 
-// later has the goroutine of the test do something.
+// later makes the goroutine of the test do something later.
 func (w *world) later(after time.Duration, do func()) { w.laterFrom(after, do) }
 
 // laterFrom is later for any goroutine.
@@ -456,7 +460,7 @@ func (w *world) laterFrom(after time.Duration, do func()) {
 	w.agenda = append(w.agenda, event{time.Now().Add(after), do})
 }
 
-// step does what is due, and returns how long nothing is, a second at most.
+// step does what is due, and returns how long nothing is due, at most a second.
 func (w *world) step() time.Duration {
 	f := w.faults
 	for {
@@ -492,7 +496,7 @@ func (w *world) step() time.Duration {
 	}
 }
 
-// quiet reports whether no fault is to come, and everybody runs.
+// quiet reports whether no more faults are planned and all services run.
 func (w *world) quiet() bool {
 	w.faults.mu.Lock()
 	defer w.faults.mu.Unlock()

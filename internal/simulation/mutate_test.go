@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// mutation is a fault that is put into the product, to see that the simulation finds it.
+// mutation is a fault that is put into the product, to check that the simulation finds it.
 type mutation struct {
 	name     string
 	file     string // below the root of the module
@@ -89,9 +89,9 @@ var mutations = []mutation{
 		"concurrent delay"},
 }
 
-// foundFile has a line for each mutation: the first seed from 1 on that found it, and by what
-// promise. The order of goroutines differs from run to run, so that the same seed alone may need
-// several tries, and a later search may end at another seed.
+// foundFile has a line for each mutation: the first seed from 1 on that found it, and by which
+// promise. The order of goroutines differs from run to run, so the same seed alone may need several
+// tries, and a later search may end at another seed.
 const foundFile = "testdata/mutations.txt"
 
 // found reads foundFile: the lines by the names of the mutations.
@@ -158,9 +158,9 @@ func (m mutation) apply() (string, error) {
 	return strings.Replace(string(b), m.old, m.new, 1), nil
 }
 
-// TestMutations puts each mutation into the product and simulates until one seed finds it.
-// MUTATE=1 runs it, or MUTATE with a part of a mutation's name; SEEDS is the last seed that is
-// tried, and FROM the first.
+// TestMutations puts each mutation into the product and simulates until one seed finds it. MUTATE=1
+// runs it, or MUTATE with a part of the name of a mutation; SEEDS is the last seed that is tried,
+// and FROM the first.
 func TestMutations(t *testing.T) {
 	which := os.Getenv("MUTATE")
 	if which == "" {

@@ -19,18 +19,18 @@ import (
 )
 
 // service is a frontier, a fetcher or an indexer, over all its lives. Only the goroutine of the
-// test uses it, but for current.
+// test uses it, except for current.
 type service struct {
 	w    *world
 	role string
 	n    int
 	name string
-	dir  string // of the life under way, and of the next
+	dir  string // of the current life, and of the next
 	lost int    // how often its disk was lost
 
 	lives int
 	life  *life    // nil: it does not run
-	dirs  []string // of the lives so far
+	dirs  []string // of all lives so far
 }
 
 // life is a service from its start to its end.
@@ -47,9 +47,9 @@ type life struct {
 
 	fetcher *fetcher.Fetcher
 
-	commits sync.RWMutex // held for reading while a commit is under way, for writing by a kill
+	commits sync.RWMutex // held for reading during a commit, for writing by a kill
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	dead       bool
 	conns      map[net.Conn]struct{}
 	cutSince   time.Time       // zero: it is connected
@@ -195,8 +195,8 @@ func (l *life) at(point string) error {
 	return l.s.w.faults.at(l, point)
 }
 
-// kill ends the service as kill -9 does: from this moment on nobody hears of it, and its files are
-// what they are now. It may be called from any goroutine. It reports false when it was dead.
+// kill ends the service like kill -9: from this moment on it has no effect on others, and its files
+// do not change. It may be called from any goroutine. It returns false if the service was dead.
 func (l *life) kill() bool {
 	w := l.s.w
 	l.mu.Lock()
@@ -229,11 +229,11 @@ func (l *life) kill() bool {
 	return true
 }
 
-// giveUp is how long a service that starts waits for the broker, at least.
+// giveUp is the minimum time for which a service that starts waits for the broker.
 const giveUp = 14 * time.Second
 
-// gaveUp reports whether a service that has failed is one that was cut off for so long that it may
-// give up. It is started again, as its supervisor does.
+// gaveUp reports whether a service that failed was cut off for so long that it was allowed to give
+// up. It is started again, like its supervisor does.
 func (l *life) gaveUp() bool {
 	l.mu.Lock()
 	cut := l.cutSince
@@ -276,7 +276,7 @@ func (s *service) stop() {
 	s.over()
 }
 
-// over notes that a life has ended.
+// over records that a life has ended.
 func (s *service) over() {
 	l := s.life
 	if l.fetcher != nil {

@@ -11,12 +11,12 @@ import (
 )
 
 // keptSeeds failed once, or found a mutation (testdata/mutations.txt). They always run. What a seed
-// does changes with the web and the plan that are made from it, so a change of these makes others
-// of these seeds worth keeping.
+// does changes with the web and the plan that are made from it, so after a change of these, other
+// seeds may be worth keeping.
 var keptSeeds = []uint64{28, 30, 41, 42, 46, 54, 55}
 
-// TestSimulation crawls one random web per seed, with faults, and checks what is promised. SEEDS
-// says how many seeds, and FROM the first.
+// TestSimulation crawls one random web per seed, with faults, and checks the promises. SEEDS is the
+// number of seeds, and FROM the first.
 func TestSimulation(t *testing.T) {
 	count, from := setting(t, "SEEDS", 20), setting(t, "FROM", 1)
 	var seeds []uint64
@@ -27,7 +27,7 @@ func TestSimulation(t *testing.T) {
 		seeds = append(seeds, uint64(from+i))
 	}
 	if racing.Enabled && os.Getenv("SEEDS") == "" {
-		seeds = seeds[len(keptSeeds):][:8] // the detector takes six times as long
+		seeds = seeds[len(keptSeeds):][:8] // the race detector takes six times as long
 	}
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 const ms = time.Millisecond
 
-// randomWeb is a web of a few hosts, each with a behaviour of its own. None is paused for longer
-// than a crawl waits. The chains are pages beside it: see chains.
+// randomWeb makes a web of a few hosts, each with its own behaviour. None is paused for longer than
+// a crawl waits. The chains are additional pages: see chain.
 func randomWeb(r *rand.Rand) (cfg simweb.Config, chains [][]string) {
 	hosts := 5 + r.IntN(8)
 	cfg = simweb.Config{
@@ -31,7 +31,7 @@ func randomWeb(r *rand.Rand) (cfg simweb.Config, chains [][]string) {
 	all := make(map[int]simweb.Behavior, hosts)
 	for i := range hosts {
 		b := simweb.Behavior{Robots: kinds[r.IntN(len(kinds))], DataRows: 10, RetryAfter: time.Duration(1+r.IntN(20)) * time.Second, Fails: 1}
-		if i == 0 { // all the rest is found from here
+		if i == 0 { // everything else is found from here
 			b.Robots = simweb.RobotsAllowAll
 		}
 		switch b.Robots {
@@ -55,7 +55,7 @@ func randomWeb(r *rand.Rand) (cfg simweb.Config, chains [][]string) {
 			b.FlapRate = 0.2
 		}
 		if i > 0 && r.IntN(4) == 0 {
-			// So slow that a request outlasts a third of a lease, or all of it.
+			// So slow that a request takes longer than a third of a lease, or than all of it.
 			b.Latency, b.Jitter, b.Pages, b.Features = time.Duration(3+r.IntN(18))*time.Second, 3*time.Second, 3, nil
 			b.CrawlDelay = 0
 		}
@@ -69,9 +69,9 @@ func randomWeb(r *rand.Rand) (cfg simweb.Config, chains [][]string) {
 // chainWord is on each page of a chain, and on no other page.
 const chainWord = "quchainlinked"
 
-// chain adds some plain hosts, and pages on them. From page to page leads exactly one link, mostly
-// to another host. So whoever loses one link loses all the rest. The first URL of each chain is a
-// seed.
+// chain adds some plain hosts, and pages on them. Exactly one link leads from each page to the
+// next, usually on another host: a crawler that loses one link loses all the pages after it. The
+// first URL of each chain is a seed.
 func chain(r *rand.Rand, all map[int]simweb.Behavior) (chains [][]string) {
 	first, hosts := len(all), 4+r.IntN(3)
 	for i := range hosts {
@@ -104,7 +104,7 @@ func chain(r *rand.Rand, all map[int]simweb.Behavior) (chains [][]string) {
 	return chains
 }
 
-// namesSitemaps reports whether there is a robots.txt of the host's own that can be read.
+// namesSitemaps reports whether the host has its own robots.txt that can be read.
 func namesSitemaps(k simweb.Robots) bool {
 	switch k {
 	case simweb.RobotsAllowAll, simweb.RobotsSubtree, simweb.RobotsWildcard, simweb.RobotsAgent, simweb.RobotsOdd, simweb.RobotsHostSelf:

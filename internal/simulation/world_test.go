@@ -39,25 +39,25 @@ type world struct {
 	web  *simweb.Server
 	srv  *embedded.Server
 	spec crawl.Spec
-	line *broker.Line // the test's own
+	line *broker.Line // the connection of the test itself
 	q    *queue.Conn
 	dir  string
 
 	natsDir string
 	all     []*service
 
-	chains     [][]string        // URLs, of pages to which one link leads
-	visits     map[string]string // of stored URLs, by the frontier
+	chains     [][]string        // URLs of pages to which one link leads
+	visits     map[string]string // of stored URLs, according to the frontier
 	final      crawl.Status
 	bound      int64
 	checkpoint int64
-	alone      bool         // fetchers know of no other crawl: nothing but leases keeps them apart
+	alone      bool         // fetchers know of no other crawl: only leases keep them apart
 	copies     atomic.Int64 // of messages that are still to be sent
 	faults     *faults
 	exchanges  exchanges
 	asked      time.Time      // when the crawl was last asked whether it is done
 	agenda     []event        // guarded by faults.mu
-	dying      sync.WaitGroup // processes that were killed and have not noticed
+	dying      sync.WaitGroup // processes that were killed and have not noticed yet
 
 	mu     sync.Mutex // guards events
 	events []string
@@ -72,7 +72,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
-// note remembers an event, for whoever reads why a seed failed.
+// note records an event, for the reader who wants to know why a seed failed.
 func (w *world) note(format string, args ...any) {
 	line := fmt.Sprintf("%9.3fs ", time.Since(w.began).Seconds()) + fmt.Sprintf(format, args...)
 	w.mu.Lock()
@@ -83,7 +83,7 @@ func (w *world) note(format string, args ...any) {
 	}
 }
 
-// fail reports a broken promise. Its name is what a mutation is found by.
+// fail reports a broken promise. A mutation is identified by the name of the promise.
 func (w *world) fail(promise, format string, args ...any) {
 	w.t.Helper()
 	w.t.Errorf("PROMISE %s: %s", promise, fmt.Sprintf(format, args...))
@@ -197,7 +197,7 @@ func (w *world) patiently(what string, do func(context.Context) error) {
 	}
 }
 
-// untilDone waits until the crawl says that it is done.
+// untilDone waits until the crawl reports that it is done.
 func (w *world) untilDone() crawl.Status {
 	t := w.t
 	for end := time.Now().Add(longest); ; time.Sleep(w.step()) {
@@ -218,7 +218,7 @@ func (w *world) untilDone() crawl.Status {
 		if done && w.quiet() {
 			return st
 		}
-		if done { // faults that are still to come find nothing to break
+		if done { // planned faults would have nothing to disturb any more
 			w.drop()
 		}
 		if time.Now().After(end) {
@@ -228,7 +228,7 @@ func (w *world) untilDone() crawl.Status {
 	}
 }
 
-// expect is what the web expects, the chains included.
+// expect returns what the web expects, the chains included.
 func (w *world) expect() map[string]simweb.Expectation {
 	want := w.web.Expect(token)
 	for _, c := range w.chains {
@@ -239,8 +239,8 @@ func (w *world) expect() map[string]simweb.Expectation {
 	return want
 }
 
-// most is how many URLs can be discovered. Outside the expectation are links that lead nowhere, a
-// few on some pages.
+// most returns how many URLs can be discovered at most. Not in the expectation are links that lead
+// nowhere, a few on some pages.
 func (w *world) most() int64 {
 	if w.bound == 0 {
 		w.bound = 2*int64(len(w.expect())) + 200
@@ -248,7 +248,7 @@ func (w *world) most() int64 {
 	return w.bound
 }
 
-// drop forgets planned faults that would come after the end of the crawl.
+// drop removes planned faults that would come after the end of the crawl.
 func (w *world) drop() {
 	w.faults.mu.Lock()
 	defer w.faults.mu.Unlock()

@@ -10,14 +10,14 @@ import (
 // late is a test whose time is almost over.
 type late struct {
 	testing.TB
-	said []string
+	logged []string
 }
 
 func (l *late) Helper()                     {}
 func (l *late) Deadline() (time.Time, bool) { return time.Now().Add(margin), true }
-func (l *late) Log(args ...any)             { l.said = append(l.said, fmt.Sprint(args...)) }
+func (l *late) Log(args ...any)             { l.logged = append(l.logged, fmt.Sprint(args...)) }
 func (l *late) Logf(format string, args ...any) {
-	l.said = append(l.said, fmt.Sprintf(format, args...))
+	l.logged = append(l.logged, fmt.Sprintf(format, args...))
 }
 func (l *late) Fatalf(format string, args ...any) { l.Logf(format, args...); panic(l) }
 
@@ -37,7 +37,7 @@ func TestTrueSaysWhatItWaitedFor(t *testing.T) {
 		defer func() { recover() }()
 		True(l, "rain", func() bool { return false }, func() string { return "the sky is blue" })
 	}()
-	all := strings.Join(l.said, "\n")
+	all := strings.Join(l.logged, "\n")
 	for _, want := range []string{"rain", "the sky is blue", "goroutine "} {
 		if !strings.Contains(all, want) {
 			t.Errorf("it does not say %q", want)
