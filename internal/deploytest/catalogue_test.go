@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// A data.json of 60 MiB with 50,000 datasets is in the catalogue whole. Fetching and storing it
-// takes less than 150 MiB of memory beside what the same crawl takes without it (32 MiB, m), and
-// listing it, which puts all of them together, less than 200 MiB (137 MiB, m).
+// A data.json of 60 MiB with 50,000 datasets is complete in the catalogue. Fetching and storing it
+// takes less than 150 MiB of memory more than the same crawl without it (32 MiB, m), and listing
+// it, which needs all datasets in memory, less than 200 MiB (137 MiB, m).
 func TestExternalCatalogue(t *testing.T) {
-	const sets, size, room, listRoom = 50_000, 60 << 20, 150 << 20, 200 << 20
+	const sets, size, limit, listLimit = 50_000, 60 << 20, 150 << 20, 200 << 20
 	var with atomic.Bool
 	text := strings.Repeat("What was counted, where, and by whom. ", 24)
 	mux := http.NewServeMux()
@@ -74,10 +74,10 @@ func TestExternalCatalogue(t *testing.T) {
 	if n := bytes.Count(list, []byte("\n")); n != sets {
 		t.Errorf("%d datasets are listed, want %d", n, sets)
 	}
-	if taken-without > room {
+	if taken-without > limit {
 		t.Errorf("%d MiB more to take it in", (taken-without)>>20)
 	}
-	if listing-listless > listRoom {
+	if listing-listless > listLimit {
 		t.Errorf("%d MiB more to list it", (listing-listless)>>20)
 	}
 }

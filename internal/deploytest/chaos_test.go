@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// chaosDelay and chaosSlots, how many visits a fetcher carries out at once, make about 120
-	// requests a second, and let a quarter of all hosts have a visit under way: those on which a
-	// visit too many would show.
+	// chaosDelay and chaosSlots, the number of visits that a fetcher carries out at the same time,
+	// give about 120 requests a second, and a quarter of all hosts has a visit in progress: on
+	// these hosts a second visit at the same time would be noticed.
 	chaosDelay = 500 * time.Millisecond
 	chaosSlots = 20
-	// maxVisit is how many URLs a visit holds at most at that delay, and mostVisit at any.
+	// maxVisit is the maximum number of URLs of a visit at that delay, and mostVisit at any delay.
 	maxVisit  = int(10 * time.Second / chaosDelay)
 	mostVisit = 64
 	// mostBetween is the longest time from one kill to the next.
@@ -34,12 +34,12 @@ const (
 )
 
 // TestExternalChaos crawls a web of many hosts with two frontiers, three fetchers and two indexers
-// on three NATS servers, kills processes of every role at random moments, and then holds what is
-// stored, what is counted and what the web saw against what must be. CHAOS_URLS, CHAOS_HOSTS and
-// CHAOS_KILLS say how much, CHAOS_SEED and CHAOS_SEEDS where chance begins and how often;
-// CHAOS_KEEP names a directory in which files and logs stay.
+// on three NATS servers, kills processes of every role at random times, and then compares what is
+// stored, what is counted and what the web saw with what is expected. CHAOS_URLS, CHAOS_HOSTS and
+// CHAOS_KILLS set the size, CHAOS_SEED the first random seed and CHAOS_SEEDS the number of seeds;
+// CHAOS_KEEP names a directory in which files and logs are kept.
 func TestExternalChaos(t *testing.T) {
-	t.Parallel() // it waits more than it works
+	t.Parallel() // it mostly waits
 	first := setting(t, "CHAOS_SEED", 1)
 	for seed := first; seed < first+setting(t, "CHAOS_SEEDS", 1); seed++ {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -85,7 +85,7 @@ type chaos struct {
 	done []kill
 }
 
-// kill is one that was done.
+// kill is one kill that happened.
 type kill struct {
 	at   time.Time
 	role string
@@ -105,7 +105,7 @@ func (c *chaos) run() {
 	c.serve(dir)
 	c.rig = newRig(t, "chaos", dir)
 	for range 2 {
-		// So small that there are many, and the log is purged.
+		// So small that there are many checkpoints, and the log is purged.
 		c.rig.add(roleFrontier, "--checkpoint", "256KiB")
 	}
 	for range 3 {
@@ -131,14 +131,14 @@ func (c *chaos) run() {
 		took.Round(time.Second), time.Since(began).Round(time.Second))
 }
 
-// serve starts a web of at least as many URLs as asked for, none of which stays held.
+// serve starts a web of at least as many URLs as requested, none of which stays queued for ever.
 func (c *chaos) serve(dir string) {
 	t := c.t
 	t.Helper()
 	c.log = filepath.Join(dir, "requests.jsonl")
 	cfg := simweb.Config{
 		Seed: int64(c.seed), Hosts: c.hosts, PagesPerHost: c.urls/c.hosts + 1, PageBytes: 3 << 10, PageSpread: 0.5, CrossLinks: 3,
-		Mix: c.behavior, LogFile: c.log, LogLimit: 1, // the rest is counted
+		Mix: c.behavior, LogFile: c.log, LogLimit: 1, // other requests are only counted
 	}
 	var err error
 	if c.web, err = simweb.Start(cfg); err != nil {
@@ -157,7 +157,7 @@ func (c *chaos) serve(dir string) {
 	}
 }
 
-// behavior gives one host in twenty of each something special; the others are plain, and of
+// behavior gives one host in twenty of each kind a special behaviour; the others are plain, and of
 // very different sizes.
 func (c *chaos) behavior(i int) simweb.Behavior {
 	pages := c.urls/c.hosts + 1
@@ -190,9 +190,9 @@ func (c *chaos) behavior(i int) simweb.Behavior {
 	return simweb.Behavior{Robots: simweb.RobotsAllowAll, Pages: []int{3, 3, 1, 2, 1}[i%5] * (pages + 1) / 2}
 }
 
-// havoc kills processes until all kills are done and all processes are back. What is killed and how
-// long it stays away is chance's choice; so is when, but a crawl that gets on well brings its share
-// of the kills forward.
+// havoc kills processes until all kills are done and all processes run again. Which process is
+// killed and how long it stays down is random; so is the time, but in a fast crawl the kills come
+// earlier.
 func (c *chaos) havoc() {
 	type comeback struct {
 		at time.Time
@@ -221,12 +221,12 @@ func (c *chaos) havoc() {
 		}
 		m := c.victim(plan[0])
 		if m == nil {
-			return false // none can be spared now
+			return false // no process of the role may be killed now
 		}
 		m.kill()
 		pause := c.between(0, 3*time.Second)
 		if m.role == roleFrontier && c.chance.IntN(3) == 0 {
-			// Over 1.5 T: another takes its shards.
+			// Longer than 1.5 T: another process takes its shards.
 			pause = c.between(17*time.Second, 27*time.Second)
 		}
 		c.done = append(c.done, kill{time.Now(), m.role, m.name})
@@ -238,8 +238,9 @@ func (c *chaos) havoc() {
 	}, func() string { return fmt.Sprintf("still to be killed: %v", plan) })
 }
 
-// moment is when the next kill is due: the time, which is often near, so that one strikes amid the
-// repair of another; and which part of this kill's share of the crawl may be done by then.
+// moment returns when the next kill is due: a time, which is often soon, so that a process is
+// killed while another one recovers; and the part of the crawl that may be done by then, after
+// which the kill is due at once.
 func (c *chaos) moment() (at time.Time, part float64) {
 	x := c.chance.Float64()
 	return time.Now().Add(time.Duration(x * x * float64(mostBetween))), c.chance.Float64()
@@ -249,13 +250,13 @@ func (c *chaos) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(c.chance.Int64N(int64(most-least)))
 }
 
-// requests is how many the web has had.
+// requests returns how many requests the web has had.
 func (c *chaos) requests() int64 { return c.web.LogDropped() + 1 }
 
-// progress is which part of the crawl is done, about; it is over some time after 1.
+// progress returns approximately which part of the crawl is done; the crawl ends some time after 1.
 func (c *chaos) progress() float64 { return float64(c.requests()) / float64(c.urls) }
 
-// victim chooses one of a role's processes; nil means that none may be killed at this moment.
+// victim chooses a process of a role; nil means that none may be killed at this moment.
 func (c *chaos) victim(role string) *member {
 	if role == roleNATS && c.rig.behind() != "" {
 		return nil
@@ -272,12 +273,12 @@ func (c *chaos) victim(role string) *member {
 	return there[c.chance.IntN(len(there))]
 }
 
-// judge holds what is stored and what is counted against what the web knows of itself.
+// judge compares what is stored and counted with what the web expects.
 func (c *chaos) judge() {
 	t := c.t
 	st, pages := status(t, c.rig.at()...), storedPages(t, c.rig.at()...)
 	if st.Queued != 0 || st.InFlight != 0 {
-		t.Errorf("done with %d queued and %d in flight; held: %+v", st.Queued, st.InFlight, st.Postponed)
+		t.Errorf("done with %d queued and %d in flight; postponed: %+v", st.Queued, st.InFlight, st.Postponed)
 	}
 	if int(st.Stored) != len(pages) {
 		t.Errorf("status counts %d stored pages, there are %d", st.Stored, len(pages))
@@ -308,7 +309,7 @@ func (c *chaos) judge() {
 	}
 }
 
-// classesOf is classes, asking about several URLs at a time.
+// classesOf is like classes, but explains several URLs at the same time.
 func (o *observer) classesOf(urls map[string]simweb.Expectation) map[string]simweb.Class {
 	const askers = 8
 	var parts [askers]map[string]simweb.Expectation
@@ -336,9 +337,9 @@ func (o *observer) classesOf(urls map[string]simweb.Expectation) map[string]simw
 	return all
 }
 
-// inspect holds the web's log against what we promise, and counts the URLs asked for once more
-// after they had been answered for good. Only a kill excuses that, and a kill only for what one
-// visit to a host may hold.
+// inspect checks the log of the web against the promises, and counts the URLs that were requested
+// again after a final answer. Only a kill excuses that, and each kill only as many URLs as one
+// visit to a host may have.
 func (c *chaos) inspect() (requests, refetches, worst int) {
 	t := c.t
 	if err := c.web.Close(); err != nil {
@@ -369,7 +370,7 @@ func (c *chaos) inspect() (requests, refetches, worst int) {
 	for _, r := range log {
 		u := "http://" + r.Origin + r.Path
 		e, known := c.want[u]
-		// Of no use, and tried again.
+		// A failure that is tried again.
 		if !known || r.Robots || e.Class == simweb.Failed && e.Reason != simweb.ReasonHTTP4xx {
 			continue
 		}
@@ -407,8 +408,8 @@ func (c *chaos) inspect() (requests, refetches, worst int) {
 	return len(log), refetches, worst
 }
 
-// stretches are, for each host, the moments after which nobody asked anything of it for as long as
-// a dead visit keeps it.
+// stretches returns, for each host, the times after which nothing was requested from it for as long
+// as a dead visit blocks it.
 func stretches(log []simweb.Request) map[string][]time.Time {
 	ends := map[string][]time.Time{}
 	for _, r := range log {
@@ -422,7 +423,7 @@ func stretches(log []simweb.Request) map[string][]time.Time {
 	return ends
 }
 
-// endOf is the end of the stretch that a moment is in.
+// endOf returns the end of the stretch that contains a time.
 func endOf(ends []time.Time, at time.Time) time.Time {
 	for _, end := range ends {
 		if !end.Before(at) {
@@ -432,14 +433,15 @@ func endOf(ends []time.Time, at time.Time) time.Time {
 	return at
 }
 
-// cause is the kill that made a URL be asked for again at one moment whose visit was last heard of
-// at another: the first of a fetcher between them, else the first of anything; -1 if there is none.
+// cause returns the kill that explains why a URL was requested at the time again, when the last
+// sign of its earlier visit was at the time last: the first kill of a fetcher between the two, or
+// else the first kill of any role; -1 if there is none.
 func (c *chaos) cause(last, again time.Time) int {
 	found := -1
 	for i, k := range c.done {
-		since := k.at.Add(time.Second) // an answer on its way may be logged after the kill
+		since := k.at.Add(time.Second) // an answer in transit may be logged after the kill
 		if k.role != roleFetcher {
-			// A visit ends with its lease, amid a request perhaps.
+			// A visit ends with its lease, possibly in the middle of a request.
 			since = k.at.Add(frontier.LeaseTime)
 		}
 		if since.Before(last) || k.at.After(again) {

@@ -21,7 +21,7 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// The roles of a rig's members.
+// The roles of the members of a rig.
 const (
 	roleNATS     = "nats"
 	roleFrontier = "frontier"
@@ -30,23 +30,23 @@ const (
 )
 
 // rig is one crawl as it runs on many machines: three NATS servers that replicate, and any number
-// of daemons, each a process with a name and a directory of its own that survive it.
+// of daemons. Each is a process with its own name and directory, which survive the process.
 type rig struct {
 	t         *testing.T
 	crawl     string
 	dir       string
 	nats      []*member
 	ports     []natsPorts // of nats
-	members   []*member   // the daemons, in the order they were added
+	members   []*member   // the daemons, in the order in which they were added
 	*observer             // from create on
 }
 
-// member is a process that can be killed and started again under the same name,
-// directory and arguments.
+// member is a process that can be killed and started again with the same name, directory and
+// arguments.
 type member struct {
 	t          *testing.T
 	role, name string // frontier, frontier-2
-	dir        string // what it keeps is in here; its output is in dir.log
+	dir        string // the directory with its files; its output is in dir.log
 	bin        string
 	args       []string
 	p          *process // of the last start
@@ -54,8 +54,8 @@ type member struct {
 
 type natsPorts struct{ clients, routes, monitor int }
 
-// newRig starts the NATS servers, under dir. At the end of the test all members must still be
-// there, or have been killed, and end cleanly when told to.
+// newRig starts the NATS servers, under dir. At the end of the test all members must still run, or
+// must have been killed, and must end without an error when they are asked to.
 func newRig(t *testing.T, crawl, dir string) *rig {
 	t.Helper()
 	r := &rig{t: t, crawl: crawl, dir: dir}
@@ -80,9 +80,9 @@ func newRig(t *testing.T, crawl, dir string) *rig {
 	return r
 }
 
-// lastingPort is a port of loopback that nobody has now, and that no outgoing connection is
-// given by chance while the one who listens there is away: those are from 32768 up, unless
-// Linux was told otherwise.
+// lastingPort returns a port of loopback that is free now, and that is not assigned by the system
+// to an outgoing connection while its server is down: those are from 32768 up, unless Linux is
+// configured differently.
 func lastingPort(t *testing.T) int {
 	t.Helper()
 	for range 100 {
@@ -96,7 +96,8 @@ func lastingPort(t *testing.T) int {
 	return 0
 }
 
-// natsConf is what deploy's configuration says that matters here, for the ith server.
+// natsConf returns the configuration of the ith server, with the settings of deploy's configuration
+// that matter for the tests.
 func (r *rig) natsConf(i int) string {
 	var routes []string
 	for _, p := range r.ports {
@@ -110,7 +111,7 @@ cluster { name: rig, listen: "127.0.0.1:%d", routes: [%s] }
 `, i+1, r.ports[i].clients, r.ports[i].monitor, filepath.Join(r.dir, fmt.Sprintf("nats-%d", i+1), "js"), r.ports[i].routes, strings.Join(routes, ", "))
 }
 
-// at are the flags that lead a command to the crawl.
+// at returns the flags that connect a command to the crawl.
 func (r *rig) at() []string {
 	var urls []string
 	for _, p := range r.ports {
@@ -139,22 +140,22 @@ func (r *rig) add(role string, args ...string) *member {
 	return m
 }
 
-// create creates the crawl: flags and seeds as curtsy seed takes them.
+// create creates the crawl, with flags and seeds like those of curtsy seed.
 func (r *rig) create(args ...string) {
 	r.t.Helper()
 	run(r.t, program(r.t, "curtsy"), slices.Concat([]string{"seed"}, r.at(), args)...)
 	r.observer = observe(r.t, r.at()[1], r.crawl)
 }
 
-// all are the members of every role.
+// all returns the members of every role.
 func (r *rig) all() []*member { return slices.Concat(r.nats, r.members) }
 
-// stop tells every daemon to end, and then the servers. If the test failed it shows
-// what they wrote last.
+// stop ends every daemon, and then the servers. If the test failed, it shows the end of their
+// output.
 func (r *rig) stop() {
 	for _, m := range slices.Backward(r.all()) {
 		if m.p != nil {
-			m.p.stop() // also tells how it ended if it has
+			m.p.stop() // also reports how it ended, if it has ended already
 		}
 	}
 	if r.t.Failed() {
@@ -165,7 +166,7 @@ func (r *rig) stop() {
 	}
 }
 
-// checkRunning ends the test if a member ended that nobody ended.
+// checkRunning ends the test if a member ended that was not stopped or killed.
 func (r *rig) checkRunning() {
 	r.t.Helper()
 	for _, m := range r.all() {
@@ -175,14 +176,14 @@ func (r *rig) checkRunning() {
 	}
 }
 
-// start starts the process, the first time or once more.
+// start starts the process, for the first time or again.
 func (m *member) start() {
 	m.t.Helper()
 	m.p = launch(m.t, m.dir+".log", m.name, m.bin, m.args...)
 }
 
-// roll restarts all that runs, one process after the other: each is told to end, and the next one
-// only when it is back.
+// roll restarts all members, one process after the other: each is stopped, and the next one only
+// when it runs again.
 func (r *rig) roll() {
 	r.t.Helper()
 	for i, m := range r.nats {
@@ -205,10 +206,10 @@ func (r *rig) roll() {
 	}
 }
 
-// kill ends the process as a power cut would.
+// kill ends the process like a power cut.
 func (m *member) kill() { m.p.kill() }
 
-// stop asks the process to end and waits until it has.
+// stop asks the process to end and waits until it has ended.
 func (m *member) stop() {
 	m.t.Helper()
 	m.p.stop()
@@ -216,7 +217,7 @@ func (m *member) stop() {
 
 func (m *member) running() bool { return m.p != nil && !m.p.over() }
 
-// awaitReplicas waits until any one NATS server may be missed.
+// awaitReplicas waits until any single NATS server may fail.
 func (r *rig) awaitReplicas() {
 	r.t.Helper()
 	behind := ""
@@ -227,11 +228,11 @@ func (r *rig) awaitReplicas() {
 	}, func() string { return behind })
 }
 
-// behind says what keeps us from doing without any one NATS server: one that is not there or not
-// well, a stream or consumer without a leader, a replica that has not all its leader has. ""
-// means nothing does.
+// behind states why not every single NATS server may fail: one does not run or is not healthy, a
+// stream or consumer has no leader, a replica does not have everything that its leader has. ""
+// means that there is no such reason.
 func (r *rig) behind() string {
-	// Streams, consumers and the servers' own log: whether they have a leader.
+	// Streams, consumers and the log of the servers themselves: whether they have a leader.
 	led := map[string]bool{}
 	for i, m := range r.nats {
 		if !m.running() {
@@ -256,7 +257,7 @@ func (r *rig) behind() string {
 		for name, g := range groups {
 			led[name] = led[name] || g.Leader != ""
 			if g.Leader != m.name {
-				continue // what others have, the leader knows
+				continue // only the leader knows how far the replicas are
 			}
 			for _, p := range g.Replicas {
 				if p.Offline || !p.Current {
@@ -273,7 +274,7 @@ func (r *rig) behind() string {
 	return ""
 }
 
-// jsz is what is read of a NATS server's account of JetStream.
+// jsz has the fields that are read from a NATS server's report on JetStream.
 type jsz struct {
 	Meta     raftGroup `json:"meta_cluster"`
 	Accounts []struct {
@@ -297,7 +298,7 @@ type raftGroup struct {
 	}
 }
 
-// monitor asks the ith NATS server's monitoring port.
+// monitor requests something from the monitoring port of the ith NATS server.
 func (r *rig) monitor(i int, what string, into any) error {
 	client := http.Client{Timeout: 5 * time.Second}
 	resp, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/%s", r.ports[i].monitor, what))

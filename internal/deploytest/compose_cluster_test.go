@@ -16,12 +16,13 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// clusterDelay makes the demo last longer than the killing.
+// clusterDelay makes the crawl of the demo take longer than the kills.
 const clusterDelay = 3 * time.Second
 
-// TestExternalComposeCluster brings up the cluster as the first lines of its file say, and kills
-// every container's process in turn while the demo's web is crawled: as a crash, which Docker
-// mends, and with docker kill, which it leaves to us. The crawl must be as if nothing had happened.
+// TestExternalComposeCluster starts the cluster as the first lines of its file describe, and kills
+// the process of every container in turn while the web of the demo is crawled: as a crash, after
+// which Docker restarts it, and with docker kill, after which the test restarts it. The result of
+// the crawl must be the same as without kills.
 func TestExternalComposeCluster(t *testing.T) {
 	t.Parallel()
 	program(t, "curtsy") // is built now, not between the kills
@@ -29,7 +30,7 @@ func TestExternalComposeCluster(t *testing.T) {
 	began := time.Now()
 	const operator = "demo-operator"
 	c := compose(t, "compose.cluster.yaml", []string{
-		// Empty: the demo's.
+		// Empty: the passwords of the demo.
 		"OPERATOR_PASSWORD=" + operator, "FETCHER_PASSWORD=", "FRONTIER_PASSWORD=", "INDEXER_PASSWORD=", "ROUTE_PASSWORD=",
 		fmt.Sprintf("SEED=--allow-private --delay=%v http://h0000.sim.test/", clusterDelay),
 	})
@@ -44,13 +45,13 @@ func TestExternalComposeCluster(t *testing.T) {
 
 	var victims []string
 	for name, k := range all {
-		if k.State.Health != nil && name != "web" { // the others have done their job
+		if k.State.Health != nil && name != "web" { // the others have ended, as they should
 			victims = append(victims, name)
 		}
 	}
 	slices.Sort(victims)
-	// The web early, and once: it forgets what it has refused already and refuses it again, and
-	// nothing is asked for more than three times.
+	// The web is killed early, and once: it forgets what it has refused already and refuses it
+	// again, and nothing is requested more than three times.
 	victims = append([]string{"web"}, victims...)
 	if len(victims) != 11 {
 		t.Errorf("there are %d services that stay: %v", len(victims), victims)
@@ -77,7 +78,7 @@ func TestExternalComposeCluster(t *testing.T) {
 	c.stop()
 }
 
-// unfinished fails unless there is work left for the crawl, so that killing name proves something.
+// unfinished fails if the crawl has no work left: then the kill of name would prove nothing.
 func (o *observer) unfinished(name string) {
 	o.t.Helper()
 	o.until("answering before "+name+" is killed", func(ctx context.Context) (crawl.Status, bool, error) {
@@ -99,8 +100,8 @@ func (c *composition) container(service string) container {
 	return all[i]
 }
 
-// crash ends a container's process from outside Docker, so that the restart policy applies, and
-// waits until it is well again.
+// crash ends the process of a container from outside Docker, so that the restart policy applies,
+// and waits until it is healthy again.
 func (c *composition) crash(service string) (took time.Duration) {
 	c.t.Helper()
 	was, began := c.container(service), time.Now()
@@ -111,7 +112,7 @@ func (c *composition) crash(service string) (took time.Duration) {
 	return time.Since(began)
 }
 
-// killAndStart ends a container as its operator would, and starts it again.
+// killAndStart ends a container like its operator would, and starts it again.
 func (c *composition) killAndStart(service string) (took time.Duration) {
 	c.t.Helper()
 	was, began := c.container(service), time.Now()
@@ -124,7 +125,7 @@ func (c *composition) killAndStart(service string) (took time.Duration) {
 	return time.Since(began)
 }
 
-// back waits until a service has another process than it was, and every container is well.
+// back waits until a service has a new process, and every container is healthy.
 func (c *composition) back(service string, was container) {
 	c.t.Helper()
 	sick := ""
@@ -139,7 +140,7 @@ func (c *composition) back(service string, was container) {
 	}, func() string { return sick + " is not well" })
 }
 
-// checkLogs looks for what no log should have, whatever is killed.
+// checkLogs looks for lines that no log may have, whatever is killed.
 func (c *composition) checkLogs() {
 	c.t.Helper()
 	out, err := c.try("logs", "--no-color")

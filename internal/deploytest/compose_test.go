@@ -23,7 +23,7 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// image is what the tests build, and keep: Docker's cache makes the next build quick.
+// image is what the tests build and keep: with Docker's cache, the next build is fast.
 const image = "curtsytest"
 
 var (
@@ -31,11 +31,11 @@ var (
 	imageBuilt bool // set in buildOnce
 )
 
-// buildImage makes the image as a machine does that can pull none, once for all tests.
+// buildImage makes the image once for all tests, like a machine that cannot pull images.
 func buildImage(t *testing.T) {
 	t.Helper()
 	buildOnce.Do(func() {
-		build(t) // a failure ends this test, and finds the others waiting here
+		build(t) // a failure ends this test, and the other tests wait here for the result
 		imageBuilt = true
 	})
 	if !imageBuilt {
@@ -46,40 +46,40 @@ func buildImage(t *testing.T) {
 func build(t *testing.T) {
 	t.Helper()
 	began := time.Now()
-	// What these names stood for before would stay behind without one.
+	// The images that had these names before would remain without a name.
 	names := []string{image, image + "-build"}
 	var old []string
 	for _, name := range names {
-		// None: nothing to remove.
+		// An error means that there is none: nothing to remove.
 		id, _ := try("docker", "image", "inspect", "-f", "{{.Id}}", name)
 		old = append(old, strings.TrimSpace(string(id)))
 	}
 	run(t, filepath.Join(root, "deploy", "build-image"))
 	for i, name := range names {
 		args := []string{"build", "-q", "-f", "deploy/Dockerfile", "--build-arg", "BUILD_IMAGE=curtsy-build", "-t", name}
-		if i == 1 { // the same once more, for its name
+		if i == 1 { // the same again, so that the build stage has a name
 			args = append(args, "--target", "build")
 		}
-		// Building needs no network, and here may have none.
+		// The build needs no network, and here it may have none.
 		id := run(t, "docker", append(args, "--network", "none", ".")...)
 		if old[i] != "" && old[i] != strings.TrimSpace(string(id)) {
-			_, _ = try("docker", "image", "rm", old[i]) // in use: then it stays
+			_, _ = try("docker", "image", "rm", old[i]) // if it is in use, it stays
 		}
 	}
 	t.Logf("image built in %v", time.Since(began).Round(time.Second))
 }
 
-// composition is a compose file that is up.
+// composition is a compose file whose containers run.
 type composition struct {
 	t       *testing.T
 	project string
 	command []string // docker-compose, or docker compose
 	env     []string
-	ports   [3]int // of loopback, on which its NATS servers can be reached
+	ports   [3]int // of loopback, at which its NATS servers are reached
 }
 
-// compose brings deploy's file up under a name of its own, with env in its environment. At the end
-// of the test all of it is removed.
+// compose starts the services of a file of deploy under a separate project name, with env in its
+// environment. At the end of the test everything of it is removed.
 func compose(t *testing.T, file string, env []string, args ...string) *composition {
 	t.Helper()
 	c := &composition{t: t, project: fmt.Sprintf("curtsytest-%08x", rand.Uint32()), command: []string{"docker-compose"}}
@@ -107,7 +107,7 @@ func compose(t *testing.T, file string, env []string, args ...string) *compositi
 		if err == nil {
 			return c
 		}
-		// A network that no interface of ours shows.
+		// Another network has the range, which is not visible in the interfaces of this machine.
 		if n == 4 || !strings.Contains(err.Error(), "verlaps with other") {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func (c *composition) try(args ...string) ([]byte, error) {
 	return tryEnv(c.env, args[0], args[1:]...)
 }
 
-// ps shows the containers of a project to people.
+// ps lists the containers of a project for readers of a failure.
 func ps(project string) string {
 	out, err := try("docker", "ps", "-a", "--filter", "label=com.docker.compose.project="+project,
 		"--format", "{{.Names}}\t{{.Status}}")
@@ -130,7 +130,7 @@ func ps(project string) string {
 	return string(out)
 }
 
-// container is what the tests read of docker inspect.
+// container has the fields that the tests read from docker inspect.
 type container struct {
 	ID    string
 	State struct {
@@ -145,7 +145,8 @@ type container struct {
 
 func (c container) service() string { return c.Config.Labels["com.docker.compose.service"] }
 
-// well reports whether the container says that it is, or has ended well if its job ends.
+// well reports whether the container is healthy, or has ended without an error if it is a job that
+// ends.
 func (c container) well() bool {
 	if c.State.Health == nil {
 		return c.State.Status == "exited" && c.State.ExitCode == 0
@@ -166,7 +167,7 @@ func (c *composition) containers() []container {
 	return cs
 }
 
-// healthy waits until every container is well. It returns the first container of each service.
+// healthy waits until every container is healthy. It returns the first container of each service.
 func (c *composition) healthy() (all map[string]container) {
 	c.t.Helper()
 	until.True(c.t, "all containers are healthy", func() bool {
@@ -183,10 +184,10 @@ func (c *composition) healthy() (all map[string]container) {
 	return all
 }
 
-// TestExternalCompose brings up what someone trying Curtsy with Docker would, and holds what it
-// crawls against what the demo's web knows of itself.
+// TestExternalCompose starts what a person would start who tries Curtsy with Docker, and compares
+// the crawl with what the web of the demo expects.
 func TestExternalCompose(t *testing.T) {
-	t.Parallel() // the other test waits, out of politeness, while this one compiles
+	t.Parallel() // the crawl of the other test mostly waits for its delays, while this one compiles
 	buildImage(t)
 	port := freePort(t)
 	env := []string{"PROMETHEUS_IMAGE=" + prometheusImage(t), fmt.Sprint("PROMETHEUS_PORT=", port), "COMPOSE_PROFILES=prometheus"}
@@ -213,8 +214,8 @@ func TestExternalCompose(t *testing.T) {
 	c.stop()
 }
 
-// checkDemo holds what a crawl that is done stored and counted against what the demo's web knows of
-// itself. at leads a command to the crawl.
+// checkDemo compares what a finished crawl stored and counted with what the web of the demo
+// expects. at has the flags that connect a command to the crawl.
 func (o *observer) checkDemo(at []string) {
 	t := o.t
 	t.Helper()
@@ -238,7 +239,7 @@ func (o *observer) checkDemo(at []string) {
 	t.Logf("%d pages of %d URLs", len(pages), st.Discovered)
 }
 
-// stop stops the containers, which must end well.
+// stop stops the containers, which must end without an error.
 func (c *composition) stop() {
 	c.t.Helper()
 	if _, err := c.try("stop"); err != nil {
@@ -246,12 +247,12 @@ func (c *composition) stop() {
 	}
 	for _, k := range c.containers() {
 		if k.State.ExitCode != 0 {
-			c.t.Errorf("told to stop, %s ended with %d", k.service(), k.State.ExitCode)
+			c.t.Errorf("asked to stop, %s ended with %d", k.service(), k.State.ExitCode)
 		}
 	}
 }
 
-// classes asks what became of each URL.
+// classes explains each URL.
 func (o *observer) classes(urls map[string]simweb.Expectation) map[string]simweb.Class {
 	o.t.Helper()
 	ctx := o.t.Context()
@@ -265,7 +266,7 @@ func (o *observer) classes(urls map[string]simweb.Expectation) map[string]simweb
 			got[u] = simweb.Class(x.State)
 			return nil
 		})
-		if err != nil && !want.Optional { // such as one too long to be a URL here
+		if err != nil && !want.Optional { // for example one that is too long for a URL here
 			o.t.Errorf("explain %s: %v", u, err)
 		}
 	}
@@ -281,8 +282,8 @@ func count(got map[string]simweb.Class, class simweb.Class) (n int64) {
 	return n
 }
 
-// checkRequests holds the log of the web's container against what we promise. Its health
-// checks are no crawler's.
+// checkRequests checks the log of the container of the web against the promises, without the
+// requests of its health checks.
 func checkRequests(t *testing.T, web container, delay time.Duration) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "requests.jsonl")
@@ -297,7 +298,7 @@ func checkRequests(t *testing.T, web container, delay time.Duration) {
 	}
 	bad := simweb.Check(log, simweb.CheckOptions{
 		Delay: simweb.Every(delay), Token: "curtsy",
-		// The demo has nobody to contact.
+		// The demo has no contact address.
 		UserAgent: func(agent string) bool { return strings.HasPrefix(agent, "curtsy/") },
 	})
 	for _, v := range bad[:min(len(bad), 10)] {
@@ -306,13 +307,13 @@ func checkRequests(t *testing.T, web container, delay time.Duration) {
 	t.Logf("%d requests, %d violations", len(log), len(bad))
 }
 
-// lastPort is what freePort tried last.
+// lastPort is the port that freePort tried last.
 var lastPort atomic.Int64
 
 func init() { lastPort.Store(rand.Int64N(2500)) }
 
-// freePort is a port of loopback that nobody listens on. It is none of those that the system gives
-// to whoever asks for any, so what is killed finds it free when it comes back.
+// freePort returns a port of loopback on which nobody listens. It is not one of those that the
+// system assigns, so a server that was killed finds it free when it is started again.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for range 500 {
@@ -326,7 +327,8 @@ func freePort(t *testing.T) int {
 	return 0
 }
 
-// freeSubnet is the first three bytes of a private network that this machine has no interface in.
+// freeSubnet returns the first three bytes of a private network in which this machine has no
+// interface.
 func freeSubnet(t *testing.T) string {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()

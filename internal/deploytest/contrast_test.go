@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// seeing are functions of a page by which its colours are measured, as WCAG 2.2 defines that: what
-// is transparent is mixed with what is behind it.
+// seeing has functions that measure the colours of a page as WCAG 2.2 defines it: a transparent
+// colour is mixed with what is behind it.
 const seeing = `
 	const rgba = s => { const c = s.match(/[\d.]+/g).map(Number); return c.length < 4 ? [...c, 1] : c }
 	const over = (a, b) => [0, 1, 2].map(i => a[i] * a[3] + b[i] * (1 - a[3])).concat(1)
@@ -21,8 +21,8 @@ const seeing = `
 	const short = e => e ? e.outerHTML.slice(0, 90) : 'nothing'
 `
 
-// contrast holds every text, and every placeholder of a field, to the contrast that WCAG 2.2 §1.4.3
-// asks of text: 4.5 to 1, and 3 to 1 where it is large.
+// contrast checks that every text, and every placeholder of a field, has the contrast that WCAG 2.2
+// §1.4.3 requires: 4.5 to 1, and 3 to 1 for large text.
 func (b *browser) contrast(what string) {
 	b.t.Helper()
 	low := eval[[]string](b, `(() => {`+seeing+`
@@ -42,12 +42,12 @@ func (b *browser) contrast(what string) {
 	}
 }
 
-// mostTabs is how often the Tab key is pressed on a page at most.
+// mostTabs is the maximum number of times that the Tab key is pressed on a page.
 const mostTabs = 60
 
-// keyboard walks through a page with the Tab key: the focus goes through all that can be used, in
-// the order in which it is read, and a ring shows where it is (WCAG 2.2 §2.1.1, §2.4.3, §2.4.7,
-// §1.4.11). The page was opened just now, and no script changes it meanwhile.
+// keyboard goes through a page with the Tab key: the focus must reach all elements that can be
+// used, in reading order, and a ring must show where it is (WCAG 2.2 §2.1.1, §2.4.3, §2.4.7,
+// §1.4.11). The page must have been opened just before, and no script may change it meanwhile.
 func (b *browser) keyboard(what string) {
 	b.t.Helper()
 	const can = `'a[href], button, input:not([type=hidden]), select, textarea, summary, iframe, [tabindex="0"]'`
@@ -68,9 +68,9 @@ func (b *browser) keyboard(what string) {
 			if (r.width === 0 || r.bottom < 0 || r.top > innerHeight) return 'out of sight: ' + short(e)
 			return ''
 		})()`, i))
-		rest, end := strings.CutPrefix(wrong, "end")
-		if rest != "" {
-			bad = append(bad, rest)
+		remaining, end := strings.CutPrefix(wrong, "end")
+		if remaining != "" {
+			bad = append(bad, remaining)
 		}
 		if end {
 			break

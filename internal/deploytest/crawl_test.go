@@ -24,7 +24,7 @@ type observer struct {
 	spec crawl.Spec
 }
 
-// observe connects to a server that is there, and waits for the crawl to be created.
+// observe connects to a server that runs, and waits for the crawl to be created.
 func observe(t *testing.T, url, name string) *observer {
 	t.Helper()
 	q, err := queue.Dial(t.Context(), queue.Options{URL: url, Name: "deploytest"}, slog.New(slog.DiscardHandler))
@@ -45,13 +45,13 @@ func observe(t *testing.T, url, name string) *observer {
 	return &observer{t, q, spec}
 }
 
-// attempt limits one attempt of many: a daemon that was killed never answers, and then it is the
-// next attempt that succeeds.
+// attempt limits the time of one attempt of many: a daemon that was killed never answers, and then
+// the next attempt succeeds.
 func attempt(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), 10*time.Second)
 }
 
-// until waits for a moment of the crawl. Asking may fail: daemons come and go.
+// until waits until reached returns true. reached may fail, because daemons come and go.
 func (o *observer) until(what string, reached func(context.Context) (crawl.Status, bool, error)) (st crawl.Status) {
 	o.t.Helper()
 	var err error
@@ -64,7 +64,8 @@ func (o *observer) until(what string, reached func(context.Context) (crawl.Statu
 	return st
 }
 
-// streams is what the server holds, for who looks into a crawl that does not end.
+// streams returns the streams of the server, for the reader who wants to know why a crawl does not
+// end.
 func (o *observer) streams() string {
 	ctx, cancel := attempt(o.t)
 	defer cancel()

@@ -21,23 +21,23 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// What must be found nowhere but in the file of credentials.
+// What may be only in the file of credentials and nowhere else.
 var (
 	siteSecrets = []string{"hunter2-basic", "hunter3-cookie", "hunter4-key", "hunter5-bearer", "hunter6-proxy"}
-	// As they travel.
+	// As they are sent.
 	secretForms = []string{
 		base64.StdEncoding.EncodeToString([]byte("curtsy:hunter2-basic")), base64.StdEncoding.EncodeToString([]byte("curtsy:hunter6-proxy")),
 		base64.StdEncoding.EncodeToString([]byte("hunter2-basic")), base64.StdEncoding.EncodeToString([]byte("hunter5-bearer")),
 	}
 )
 
-// credentialSites is nginx with two sites behind a door, one with passwords and one with
-// certificates, and one that is open, to which both lead.
+// credentialSites is an nginx with two sites that need credentials, one with passwords and one with
+// certificates, and a third one without, to which both have links.
 type credentialSites struct {
 	t    *testing.T
 	dir  string
 	ca   *wiretest.CA
-	args []string // by which a crawl finds them
+	args []string // with which a crawl reaches them
 }
 
 func (s *credentialSites) write(name, text string) {
@@ -84,7 +84,7 @@ sites:
 	s.write("root/open/index.html", "<title>for everybody</title>")
 	who := ""
 	if os.Geteuid() == 0 {
-		who = "user root;" // the test's directories are root's own
+		who = "user root;" // only root can read the directories of the test
 	}
 	wiki, docs, open := freePort(t), freePort(t), freePort(t)
 	s.write("nginx.conf", fmt.Sprintf(`%[1]s daemon off; pid %[2]s/nginx.pid; error_log stderr; events {}
@@ -118,7 +118,7 @@ http {
 	return s
 }
 
-// crawl crawls with all that is ever written down: its log goes into a file beside its data.
+// crawl crawls and keeps everything that can be kept: its log is in a file next to its data.
 func (s *credentialSites) crawl(dir string, more ...string) (log string, err error) {
 	s.t.Helper()
 	args := append([]string{"crawl", "--dir", filepath.Join(dir, "data"), "--warc", filepath.Join(dir, "warc"), "--log-level", "debug", "--log-format", "json",
@@ -132,8 +132,8 @@ func (s *credentialSites) crawl(dir string, more ...string) (log string, err err
 	return string(out), err
 }
 
-// TestExternalDoors crawls nginx's sites behind a door, and shows that what opened them went to
-// them alone and is written nowhere.
+// TestExternalDoors crawls the sites of nginx that need credentials, and checks that each site got
+// only its own credentials and that they are written nowhere.
 func TestExternalDoors(t *testing.T) {
 	t.Parallel()
 	s := startCredentialSites(t)
@@ -153,7 +153,7 @@ func TestExternalDoors(t *testing.T) {
 		t.Errorf("%d pages: %v", len(pages), pages)
 	}
 
-	// What each site was shown, by nginx's own word.
+	// What each site received, according to nginx.
 	access, err := os.ReadFile(filepath.Join(s.dir, "access.log"))
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestExternalDoors(t *testing.T) {
 		t.Errorf("%v", requests)
 	}
 
-	// All that can be got out of it, beside what is there.
+	// Everything that can be exported, in addition to the files of the crawl.
 	for name, args := range map[string][]string{
 		"pages.jsonl": {"export", "pages", "--format", "jsonl"}, "links.jsonl": {"export", "links", "--format", "jsonl"},
 		"pages.json": {"pages", "--json"}, "hosts.json": {"hosts", "--json"}, "timeline.json": {"timeline", "wiki.test", "--json"},
@@ -191,7 +191,7 @@ func TestExternalDoors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Files of datasets behind both doors.
+	// Files of datasets on both sites that need credentials.
 	get := []string{"datasets", "get", "--data", data, "--all", "--log-level", "debug", "--dir"}
 	run(t, program(t, "curtsy"), append(get, filepath.Join(dir, "files"), "--credentials", filepath.Join(s.dir, "credentials.yaml"))...)
 	if files, err := filepath.Glob(filepath.Join(dir, "files", "*", "rain.csv")); len(files) != 2 {
@@ -209,7 +209,8 @@ func TestExternalDoors(t *testing.T) {
 	if len(found) > 0 || files < 12 {
 		t.Errorf("in %d files: %v", files, found)
 	}
-	// It looks where it should: into the log, the archive, the state, and the broker's store.
+	// The search covers what it should: the log, the archive, the state, and the store of the
+	// broker.
 	found, _ = grep(t, dir, []string{"wiki.test"})
 	for _, part := range []string{"crawl.log", "warc.gz", "frontier-", "pages-", "nats/", "pages.jsonl"} {
 		if !strings.Contains(strings.Join(found, "\n"), part) {
@@ -221,7 +222,7 @@ func TestExternalDoors(t *testing.T) {
 		t.Error("the archive has no request records")
 	}
 
-	// Who has no credentials is told why, and what to type.
+	// Without credentials, the reason is reported, and what to type.
 	bare := t.TempDir()
 	log, err := s.crawl(bare, "https://wiki.test/")
 	if err == nil {
@@ -229,7 +230,7 @@ func TestExternalDoors(t *testing.T) {
 	}
 	why := run(t, program(t, "curtsy"), "explain", "--dir", filepath.Join(bare, "data"), "https://wiki.test/")
 	if !strings.Contains(string(why), "from an unknown authority; if you trust it, add the authority's file as ca: below https://wiki.test in the file for --credentials") {
-		t.Errorf("explain says:\n%s\n%s", why, tail([]byte(log)))
+		t.Errorf("explain returned:\n%s\n%s", why, tail([]byte(log)))
 	}
 	s.write("ca-only.yaml", "sites:\n  https://wiki.test: {ca: ca.pem}\n  https://docs.test: {ca: ca.pem}\n")
 	bare = t.TempDir()
@@ -240,13 +241,13 @@ func TestExternalDoors(t *testing.T) {
 	for u, want := range map[string]string{"https://wiki.test/": "refuses the credentials", "https://docs.test/": "asked for a client certificate: add cert: and key:"} {
 		why := run(t, program(t, "curtsy"), "explain", "--dir", filepath.Join(bare, "data"), u)
 		if !strings.Contains(string(why), want) {
-			t.Errorf("explain says of %s:\n%s", u, why)
+			t.Errorf("explain of %s:\n%s", u, why)
 		}
 	}
 }
 
-// grep looks for words in all files below a folder, also in what is compressed there, and returns
-// which it found where, and how many files there are.
+// grep looks for words in all files below a folder, also in compressed ones, and returns which word
+// is in which file, and how many files there are.
 func grep(t *testing.T, dir string, words []string) (found []string, files int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -285,9 +286,8 @@ func grep(t *testing.T, dir string, words []string) (found []string, files int) 
 	return found, files
 }
 
-// TestExternalSmokeProxy crawls the simulated web through tinyproxy, which wants a password. The
-// web has nothing to complain of, all connections are the proxy's, and the password is written
-// nowhere.
+// TestExternalSmokeProxy crawls the simulated web through tinyproxy, which requires a password. The
+// web sees no violation, all connections come from the proxy, and the password is written nowhere.
 func TestExternalSmokeProxy(t *testing.T) {
 	t.Parallel()
 	dir, conf := t.TempDir(), t.TempDir()

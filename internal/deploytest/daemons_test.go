@@ -17,8 +17,8 @@ const (
 	contact = "deploytest@example.org"
 )
 
-// web is the demo's twelve odd hosts and as many plain ones as make a crawl that lasts: their
-// Crawl-delays go up to 400 ms.
+// web has the twelve special hosts of the demo and as many plain ones as are needed for a crawl
+// that takes some time: their Crawl-delays are up to 400 ms.
 func web(log string) simweb.Config {
 	cfg := simweb.Demo()
 	cfg.Hosts, cfg.PagesPerHost, cfg.Mix, cfg.LogFile = 40, 30, simweb.Mixed(1, 1).Mix, log
@@ -26,8 +26,8 @@ func web(log string) simweb.Config {
 }
 
 // TestExternalDaemonsEqualAllInOne crawls the same web with everything in one process, with each
-// service in a process of its own, and once more while processes are killed. The pages must be the
-// same, and the web must have nothing to complain of.
+// service in a separate process, and again while processes are killed. The pages must be the same,
+// and the web must see no violation.
 func TestExternalDaemonsEqualAllInOne(t *testing.T) {
 	t.Parallel()
 	var want map[string]string
@@ -71,7 +71,7 @@ func compare(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// serveWeb serves the web, and at the end of the test holds its log against what we promise.
+// serveWeb serves the web, and at the end of the test checks its log against the promises.
 func serveWeb(t *testing.T) (seedFlags []string, check func() int) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "requests.jsonl")
@@ -123,7 +123,7 @@ func crawlInOne(t *testing.T) (pages map[string]string, requests int) {
 	return pages, requests
 }
 
-// daemons are the processes of one crawl. Stopping and checking is the test's cleanup.
+// daemons are the processes of one crawl. The cleanup of the test stops and checks them.
 type daemons struct {
 	*observer
 	t                 *testing.T
@@ -136,7 +136,8 @@ func (d *daemons) startFrontier() {
 	d.frontier = start(d.t, "frontier", "frontier", "--nats", d.nats, "--crawl", "docs", "--listen", "127.0.0.1:0", "--dir", filepath.Join(d.dir, "frontier"))
 }
 
-// startFetcher starts another fetcher, with fewer hands than there are hosts, so that all get some.
+// startFetcher starts another fetcher, with fewer visits at a time than there are hosts, so that
+// each fetcher gets some.
 func (d *daemons) startFetcher() {
 	d.fetcher = start(d.t, "fetcher", "fetcher", "--nats", d.nats, "--crawl", "docs", "--listen", "off", "--visits", "12")
 }
@@ -159,12 +160,12 @@ func crawlWithDaemons(t *testing.T, disturb func(*daemons), pages int) (map[stri
 	took := time.Since(began)
 
 	st, got, requests := status(t, at...), storedPages(t, at...), check()
-	held := int64(0)
+	postponed := int64(0)
 	for _, h := range st.Postponed {
-		held += h.Queued
+		postponed += h.Queued
 	}
-	if st.InFlight != 0 || st.Queued != held {
-		t.Errorf("done, with %d in flight and %d queued, of which %d are held", st.InFlight, st.Queued, held)
+	if st.InFlight != 0 || st.Queued != postponed {
+		t.Errorf("done, with %d in flight and %d queued, of which %d are postponed", st.InFlight, st.Queued, postponed)
 	}
 	if int(st.Stored) != len(got) {
 		t.Errorf("status counts %d stored pages, there are %d", st.Stored, len(got))
@@ -173,7 +174,7 @@ func crawlWithDaemons(t *testing.T, disturb func(*daemons), pages int) (map[stri
 	return got, requests
 }
 
-// killSome kills a fetcher, and later the frontier, both with visits under way.
+// killSome kills a fetcher, and later the frontier, both during visits.
 func killSome(d *daemons) {
 	d.t.Helper()
 	st := d.underWay(d.pages / 8)

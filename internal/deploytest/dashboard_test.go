@@ -21,8 +21,8 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// dashboardStatus is a status that has something of everything, and text by which a site tries to
-// get out of its place.
+// dashboardStatus returns a status in which every field is set, and with text by which a site tries
+// to inject markup.
 func dashboardStatus(stored int64) crawl.Status {
 	eta := 12040.0
 	return crawl.Status{
@@ -34,7 +34,7 @@ func dashboardStatus(stored int64) crawl.Status {
 	}
 }
 
-// serveDashboard serves the dashboard of a crawl that is made up. Each look finds one page more.
+// serveDashboard serves the dashboard of a made-up crawl. Each request finds one more page.
 func serveDashboard(t *testing.T, token string) (url string) {
 	t.Helper()
 	var looks atomic.Int64
@@ -49,7 +49,7 @@ func serveDashboard(t *testing.T, token string) (url string) {
 	return srv.URL
 }
 
-// TestExternalDashboard looks at the overview as a person does, in a real browser.
+// TestExternalDashboard opens the overview in a real browser, like a person does.
 func TestExternalDashboard(t *testing.T) {
 	t.Parallel()
 	browsing(t)
@@ -78,7 +78,7 @@ func overviewPage(t *testing.T, width int64, scripts bool) {
 	const stored = `document.querySelector('#numbers dd').textContent`
 	before := eval[string](b, stored)
 	if !scripts {
-		time.Sleep(time.Second) // twenty looks, if anybody looked
+		time.Sleep(time.Second) // enough for twenty updates, if the page updated itself
 		if now := eval[string](b, stored); now != before {
 			t.Errorf("without scripts %s became %s", before, now)
 		}
@@ -86,10 +86,10 @@ func overviewPage(t *testing.T, width int64, scripts bool) {
 	}
 	until.True(t, "with scripts the number changes", func() bool { return eval[string](b, stored) != before }, func() string { return b.text("#live") })
 	if got := b.text("#live"); !strings.HasPrefix(got, "The crawl has ended.") {
-		t.Errorf("of a crawl that is not running it says %q", got)
+		t.Errorf("for a crawl that does not run, it shows %q", got)
 	}
-	// With the keyboard: the first key leads past the navigation, the next ones through it, and
-	// where the focus is can be seen.
+	// With the keyboard: the first Tab goes to the link that skips the navigation, the next ones go
+	// through the navigation, and the focus is visible.
 	b.do(chromedp.KeyEvent(kb.Tab))
 	if got := eval[string](b, "document.activeElement.className"); got != "skip" {
 		t.Errorf("the first key leads to %q", got)

@@ -21,17 +21,17 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// crawlWithDashboard starts a crawl of a simulated web and says where its dashboard is.
+// crawlWithDashboard starts a crawl of a simulated web and returns the address of its dashboard.
 func crawlWithDashboard(t *testing.T, web *simweb.Server, args ...string) (at string) {
 	t.Helper()
-	// The name stands on pages, which may be kept as pictures.
+	// The name is on pages of which pictures may be kept.
 	dir, err := os.MkdirTemp("", "curtsy-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	args = append([]string{"crawl", "--dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--allow-private", "--resolve", web.Resolve()}, args...)
-	// It is not done when the test is, and says so by its status.
+	// The crawl is not finished when the test ends, and its exit status shows it.
 	p := launch(t, filepath.Join(t.TempDir(), "log"), "curtsy crawl", "curtsy", args...)
 	t.Cleanup(func() {
 		p.kill()
@@ -40,14 +40,14 @@ func crawlWithDashboard(t *testing.T, web *simweb.Server, args ...string) (at st
 			t.Logf("the crawl wrote, at last:\n%s", tail(text))
 		}
 	})
-	eventually(t, "the crawl says where its dashboard is", func() bool {
+	eventually(t, "the crawl prints the address of its dashboard", func() bool {
 		text, _ := os.ReadFile(p.log)
-		_, rest, found := strings.Cut(string(text), "dashboard: ")
-		at, _, _ = strings.Cut(rest, "\n")
+		_, after, found := strings.Cut(string(text), "dashboard: ")
+		at, _, _ = strings.Cut(after, "\n")
 		if p.over() {
 			t.Fatalf("the crawl has ended: %s", tail(text))
 		}
-		return found && strings.Contains(rest, "\n")
+		return found && strings.Contains(after, "\n")
 	})
 	return strings.TrimSuffix(strings.TrimSpace(at), "/")
 }
@@ -58,7 +58,7 @@ func eventually(t *testing.T, what string, reached func() bool) {
 	until.True(t, what, reached)
 }
 
-// body is what a page of the dashboard says.
+// body returns the body of a page of the dashboard.
 func body(t *testing.T, at string) string {
 	t.Helper()
 	r, err := http.Get(at)
@@ -80,8 +80,8 @@ const (
 
 var datasetLink = regexp.MustCompile(`href="(/dataset/[^"]+)"`)
 
-// TestExternalDashboardPages looks at each page of the dashboard of a crawl that runs: wide and
-// narrow, light and dark, with scripts and without.
+// TestExternalDashboardPages checks each page of the dashboard of a running crawl: wide and narrow,
+// light and dark, with scripts and without.
 func TestExternalDashboardPages(t *testing.T) {
 	t.Parallel()
 	browsing(t)
@@ -117,7 +117,7 @@ func TestExternalDashboardPages(t *testing.T) {
 				what := fmt.Sprintf("%s, %d px", p.name, width)
 				b.scripts(true)
 				b.open(at + p.path)
-				// At once: what is live may be replaced between two steps.
+				// At once: live parts may be replaced between two steps.
 				heading := eval[string](b, "document.querySelector('h1').innerText")
 				if !strings.Contains(heading, p.heading) {
 					t.Errorf("%s: the heading is %q", what, heading)
@@ -151,7 +151,7 @@ func TestExternalDashboardPages(t *testing.T) {
 	}
 }
 
-// oneScreen fails when one has to scroll to see all of an overview.
+// oneScreen fails if a person has to scroll to see all of an overview.
 func (b *browser) oneScreen(what string) {
 	b.t.Helper()
 	if bottom := eval[float64](b, `scrollY + document.querySelector('#parts').getBoundingClientRect().bottom`); bottom > 800 {
@@ -159,8 +159,8 @@ func (b *browser) oneScreen(what string) {
 	}
 }
 
-// TestExternalDashboardEnded looks at the dashboard of a crawl that has ended: it says when, how
-// long it took and what came of it, and nothing on it seems to go on.
+// TestExternalDashboardEnded checks the dashboard of a crawl that has ended: it states when it
+// ended, how long it took and what the result is, and nothing on it seems to be running.
 func TestExternalDashboardEnded(t *testing.T) {
 	t.Parallel()
 	browsing(t)
@@ -180,8 +180,8 @@ func TestExternalDashboardEnded(t *testing.T) {
 	var at string
 	eventually(t, "curtsy dashboard writes where", func() bool {
 		text, _ := os.ReadFile(p.log)
-		if _, rest, ok := strings.Cut(string(text), "dashboard: "); ok && strings.Contains(rest, "\n") {
-			at, _, _ = strings.Cut(rest, "\n")
+		if _, after, ok := strings.Cut(string(text), "dashboard: "); ok && strings.Contains(after, "\n") {
+			at, _, _ = strings.Cut(after, "\n")
 		} else if p.over() {
 			t.Fatalf("curtsy dashboard ended: %s", text)
 		}
@@ -209,21 +209,21 @@ func TestExternalDashboardEnded(t *testing.T) {
 	}
 }
 
-// scripts turns scripts of the pages that are opened next on or off.
+// scripts switches scripts on or off for the pages that are opened next.
 func (b *browser) scripts(on bool) {
 	b.t.Helper()
 	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
 }
 
-// forgive takes what a test has provoked out of what the browser complained of.
+// forgive removes an error that a test has provoked from those that the browser reported.
 func (b *browser) forgive(part string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.wrong = slices.DeleteFunc(b.wrong, func(s string) bool { return strings.Contains(s, part) })
 }
 
-// accessible holds a page to what people need who do not see it, or have no mouse: names, headings
-// in order, landmarks, tables that say what their columns are, and targets that a finger hits.
+// accessible checks what people need who cannot see a page or do not use a mouse: names, headings
+// in order, landmarks, tables with column headers, and targets that are large enough for a finger.
 func (b *browser) accessible(what string) {
 	b.t.Helper()
 	bad := eval[[]string](b, `(() => {
@@ -237,7 +237,7 @@ func (b *browser) accessible(what string) {
 		let level = 0
 		for (const h of all('h1, h2, h3, h4, h5, h6')) { const n = +h.tagName[1]; claim(n <= level + 1, 'a heading skips a level', h); claim(name(h), 'an empty heading', h); level = n }
 		for (const e of all('input:not([type=hidden]), select, textarea')) claim([...e.labels].some(l => l.textContent.trim()) || e.getAttribute('aria-label'), 'a field without a label', e)
-		for (const e of all('button, a[href], summary')) claim(name(e), 'nothing says what it does', e)
+		for (const e of all('button, a[href], summary')) claim(name(e), 'has no name', e)
 		for (const e of all('svg')) claim(e.getAttribute('aria-hidden') === 'true' || e.getAttribute('role') === 'img' && e.getAttribute('aria-label'), 'a picture without words', e)
 		for (const e of all('iframe')) claim(e.title && e.hasAttribute('sandbox'), 'a frame without a title, or free', e)
 		for (const e of all('table')) claim(e.querySelector('thead th') && (e.caption || e.closest('[aria-label], [aria-labelledby]')), 'a table without a name or a head', e)

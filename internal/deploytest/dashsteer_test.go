@@ -17,7 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// TestExternalDashboardSteers steers a crawl in a browser; the web's own log says what came of it.
+// TestExternalDashboardSteers controls a crawl in a browser; the log of the web shows the effect.
 func TestExternalDashboardSteers(t *testing.T) {
 	t.Parallel()
 	browsing(t)
@@ -29,7 +29,7 @@ func TestExternalDashboardSteers(t *testing.T) {
 	const added = "http://h0001.sim.test/added.html"
 	web.Override(added, &simweb.Answer{Body: "<!DOCTYPE html><title>Added</title><p>by hand"})
 	at := crawlWithDashboard(t, web, "--delay", "100ms", web.Seeds()[0], "http://h0001.sim.test/")
-	// requests are those to a host that began after a time.
+	// requests returns the requests to a host that began after a time.
 	requests := func(host string, after time.Time) (all []simweb.Request) {
 		for _, r := range web.Log() {
 			if r.Host == host+".sim.test" && r.Start.After(after) {
@@ -45,9 +45,9 @@ func TestExternalDashboardSteers(t *testing.T) {
 	b.open(at + "/host/h0000.sim.test")
 	b.follow(`form[action="/do/pause-host"] button`)
 	if got := b.text(".done"); !strings.Contains(got, "h0000.sim.test") {
-		t.Errorf("paused, it says %q", got)
+		t.Errorf("paused, it shows %q", got)
 	}
-	// The word needs a moment to reach whoever is with the host.
+	// The command needs a moment to reach the fetcher that is at the host.
 	paused := time.Now().Add(2 * time.Second)
 	eventually(t, "the other host goes on", func() bool { return len(requests("h0001", paused)) > 10 })
 	if late := requests("h0000", paused); len(late) > 0 {
@@ -69,7 +69,7 @@ func TestExternalDashboardSteers(t *testing.T) {
 		}
 	}
 
-	// A seed is added with the keyboard alone.
+	// A seed is added with the keyboard only.
 	b.open(at + "/settings")
 	for n := 0; eval[string](b, "document.activeElement.id") != "urls"; n++ {
 		if n > 60 {
@@ -86,12 +86,13 @@ func TestExternalDashboardSteers(t *testing.T) {
 		}
 		return false
 	})
-	acts(b, at, "the log tells who added a seed", "seed "+added+" by dashboard from 127.0.0.1")
+	acts(b, at, "the log has who added a seed", "seed "+added+" by dashboard from 127.0.0.1")
 	strangers(t, b, at)
 }
 
-// TestExternalDashboardSettings changes the settings of a crawl in a browser: what a change would
-// do is said before and does nothing, and a delay that is set is kept to, by the web's own log.
+// TestExternalDashboardSettings changes the settings of a crawl in a browser: the effect of a
+// change is shown before it is made, and a delay that is set applies, according to the log of the
+// web.
 func TestExternalDashboardSettings(t *testing.T) {
 	t.Parallel()
 	browsing(t)
@@ -109,14 +110,14 @@ func TestExternalDashboardSettings(t *testing.T) {
 	if was != "host 0 0 -1 0.1" {
 		t.Errorf("the settings are shown as %q", was)
 	}
-	for id, p := range map[string]struct{ value, says string }{
+	for id, p := range map[string]struct{ value, shown string }{
 		"max-depth": {"0", "max-depth no limit → 0: adds 0 queued URLs, refuses"}, "delay": {"2", "delay 100ms → 2s"}, "max-pages": {"7000", "ends at 7,000 pages"},
 		"scope": {"any", "scope host → any: adds"},
 	} {
 		b.do(chromedp.SetValue(chromedp.CSS("#"+id), p.value))
 		b.follow(`button[name="preview"]`)
-		if got := b.text(".done"); !strings.Contains(got, p.says) {
-			t.Errorf("%s %s would do %q, want %q", id, p.value, got, p.says)
+		if got := b.text(".done"); !strings.Contains(got, p.shown) {
+			t.Errorf("%s %s would do %q, want %q", id, p.value, got, p.shown)
 		}
 		if now := eval[string](b, fields); now != was {
 			t.Errorf("asked what %s %s would do, the settings are %q", id, p.value, now)
@@ -126,12 +127,13 @@ func TestExternalDashboardSettings(t *testing.T) {
 	b.do(chromedp.SetValue(chromedp.CSS("#delay"), "1"))
 	b.follow(`form[action="/do/settings"] button:not([name])`)
 	if got := b.text(".done"); !strings.Contains(got, "delay 100ms → 1s") {
-		t.Errorf("changed, it says %q", got)
+		t.Errorf("changed, it shows %q", got)
 	}
 	if now := eval[string](b, fields); now != "host 0 0 -1 1" {
 		t.Errorf("changed, the settings are %q", now)
 	}
-	// The visit under way may have been granted before; its last request was sent by the old word.
+	// The visit in progress may have been granted before the change, and have sent its last request
+	// with the old delay.
 	set := time.Now().Add(2 * time.Second)
 	var all []simweb.Request
 	eventually(t, "five requests after the delay is set", func() bool {
@@ -152,13 +154,13 @@ func TestExternalDashboardSettings(t *testing.T) {
 	if ok := eval[bool](b, "document.querySelector('form[action=\"/do/settings\"]').checkValidity()"); ok {
 		t.Error("a delay of hours passes for one of at most ten minutes")
 	}
-	if got := acts(b, at, "the log tells who changed what", "delay 100ms → 1s", "by dashboard from 127.0.0.1"); strings.Contains(got, "max-depth") {
-		t.Errorf("the log tells of what was only asked: %s", got)
+	if got := acts(b, at, "the log has who changed what", "delay 100ms → 1s", "by dashboard from 127.0.0.1"); strings.Contains(got, "max-depth") {
+		t.Errorf("the log has a change that was only previewed: %s", got)
 	}
 }
 
-// acts are those in the crawl log, once it tells of these. A line is written with the commit of its
-// act, and requests do not wait for a commit, so they may come before it.
+// acts returns the acts in the crawl log, once the wanted ones are there. A line is written with
+// the commit of its act, and requests do not wait for a commit, so they may come before it.
 func acts(b *browser, at, what string, want ...string) (log string) {
 	b.t.Helper()
 	eventually(b.t, what, func() bool {
@@ -169,8 +171,8 @@ func acts(b *browser, at, what string, want ...string) (log string) {
 	return log
 }
 
-// strangers have nothing to say: neither a page of another origin, though the browser is known to
-// us, nor who asks under another name.
+// strangers checks that nobody else can control the crawl: neither a page of another origin in a
+// browser that is logged in, nor a request with another Host.
 func strangers(t *testing.T, b *browser, at string) {
 	t.Helper()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -181,7 +183,7 @@ func strangers(t *testing.T, b *browser, at string) {
 	b.open(other.URL)
 	b.follow("button")
 	if got := b.text("body"); !strings.Contains(got, "another origin") {
-		t.Errorf("a page of another origin is told %q", got)
+		t.Errorf("a page of another origin gets %q", got)
 	}
 	b.forgive("403 (Forbidden)")
 	b.forgive("favicon")

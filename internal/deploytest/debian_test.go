@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// tinyProgram is a folder with a program of the name of ours that does nothing.
+// tinyProgram makes a folder with a program that has the name of ours and does nothing.
 func tinyProgram(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -19,7 +19,7 @@ func tinyProgram(t *testing.T) (dir string) {
 	return dir
 }
 
-// deb builds the Debian package in dir, of the program in bin, and returns its name.
+// deb builds the Debian package in dir, with the program in bin, and returns its name.
 func deb(t *testing.T, dir, version, bin, compress string) string {
 	t.Helper()
 	out, err := tryEnv(environ("BIN="+bin, "TOOL="+program(t, "curtsy"), "OUT="+dir, "COMPRESS="+compress, "VERSION="+version),
@@ -30,21 +30,22 @@ func deb(t *testing.T, dir, version, bin, compress string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestExternalSmokeLintian has lintian look at a package of a tiny program: ours takes it minutes,
-// and it has nothing to say of it but that it is Go's.
+// TestExternalSmokeLintian checks a package with a tiny program with lintian: the real package
+// takes minutes, and the only additional findings in it come from Go itself.
 func TestExternalSmokeLintian(t *testing.T) {
 	t.Parallel()
 	run(t, "lintian", "--allow-root", "--fail-on", "error,warning", deb(t, t.TempDir(), "0.2.0", tinyProgram(t), "xz"))
 }
 
-// TestExternalDebian builds the Debian package, of programs that are there already, and installs,
+// TestExternalDebian builds the Debian package from programs that are built already, and installs,
 // upgrades, removes and purges it below a folder.
 func TestExternalDebian(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first, second := deb(t, dir, "0.1.0", filepath.Dir(program(t, "curtsy")), "none"), deb(t, dir, "0.2.0", tinyProgram(t), "none")
 
-	// Below a folder, with scripts that know of it (DPKG_ROOT), and without what the package needs.
+	// Below a folder, with scripts that respect DPKG_ROOT, and without the dependencies of the
+	// package.
 	under := filepath.Join(dir, "root")
 	for _, d := range []string{"var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers", "etc"} {
 		if err := os.MkdirAll(filepath.Join(under, d), 0o755); err != nil {
@@ -94,7 +95,8 @@ func TestExternalDebian(t *testing.T) {
 	if err != nil || !strings.Contains(string(manual), "\n.B \"crawl\"\n") {
 		t.Errorf("the manual does not tell of crawl: %v", err)
 	}
-	// The settings that come with it are such as the programs take; so is each unit's command line.
+	// The programs accept the settings that come with the package, and the command line of each
+	// unit.
 	run(t, filepath.Join(under, "usr/bin/curtsy"), "crawl", "--config", filepath.Join(under, "etc/curtsy/crawl.yaml"), "--dir", filepath.Join(dir, "none"), "--help")
 	checkCommandLines(t, filepath.Join(under, "lib/systemd/system"), under)
 
@@ -126,7 +128,7 @@ func TestExternalDebian(t *testing.T) {
 
 var execStart = regexp.MustCompile(`(?m)^ExecStart=(\S+) (.*)$`)
 
-// checkCommandLines has the programs below a folder read the command lines of the units there.
+// checkCommandLines lets the programs below a folder parse the command lines of the units there.
 func checkCommandLines(t *testing.T, units, under string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(units, "*.service"))
@@ -144,7 +146,7 @@ func checkCommandLines(t *testing.T, units, under string) {
 			continue
 		}
 		args := strings.Fields(m[2])
-		last := "--version" // is printed when all flags are known
+		last := "--version" // is printed after all flags were accepted
 		if args[0] == "crawl" {
 			last = "--help"
 		}

@@ -22,8 +22,8 @@ import (
 
 const mib = 1 << 20
 
-// smallDisk is a file system in memory that can be filled up. It goes with the test; that of a test
-// that was killed goes with the next.
+// smallDisk is a file system in memory that can be filled up. It is removed with the test; the one
+// of a test that was killed is removed by the next test.
 type smallDisk struct {
 	t   *testing.T
 	dir string
@@ -38,7 +38,7 @@ func newSmallDisk(t *testing.T, dir string, size int64) *smallDisk {
 	}
 	for line := range strings.Lines(string(mounts)) {
 		if f := strings.Fields(line); leftBehind(f[0]) {
-			_ = unix.Unmount(f[1], unix.MNT_DETACH) // another test may be as tidy
+			_ = unix.Unmount(f[1], unix.MNT_DETACH) // another test may remove it at the same time
 		}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -57,7 +57,7 @@ func newSmallDisk(t *testing.T, dir string, size int64) *smallDisk {
 
 func (d *smallDisk) filler() string { return filepath.Join(d.dir, "filler") }
 
-// fill leaves so many bytes free, however others fill it meanwhile.
+// fill leaves so many bytes free, even if others write meanwhile.
 func (d *smallDisk) fill(leave int64) {
 	d.t.Helper()
 	f, err := os.Create(d.filler())
@@ -82,7 +82,7 @@ func (d *smallDisk) fill(leave int64) {
 	}
 }
 
-// clear takes back what fill took.
+// clear frees what fill took.
 func (d *smallDisk) clear() {
 	d.t.Helper()
 	if err := os.Remove(d.filler()); err != nil {
@@ -99,8 +99,9 @@ func quiet(t *testing.T, srv *simweb.Server) {
 	})
 }
 
-// TestExternalDiskFull fills the disk of a crawl in one process: all of a sudden, and later down to
-// what it wants left. It says so, and goes on by itself once there is room.
+// TestExternalDiskFull fills the disk of a crawl in one process: suddenly to the end, and later
+// down to the minimum that it leaves free. It reports this, and continues by itself when there is
+// space.
 func TestExternalDiskFull(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t, t.TempDir(), 320*mib)
@@ -136,7 +137,7 @@ func TestExternalDiskFull(t *testing.T) {
 	quiet(t, srv)
 	time.Sleep(time.Until(full.Add(12 * time.Second))) // longer than a term of ownership
 	if text, err := os.ReadFile(p.log); err != nil || !strings.Contains(string(text), "free some space") {
-		t.Errorf("nothing was said of the disk that is full (%v)", err)
+		t.Errorf("the full disk is not reported (%v)", err)
 	}
 	asked := len(srv.Log())
 	d.clear()
@@ -150,7 +151,7 @@ func TestExternalDiskFull(t *testing.T) {
 	account(t, srv, status(t, "--dir", dir), storedPages(t, "--dir", dir), readClasses(t, dir), faultDelay)
 }
 
-// TestExternalIndexerDiskFull fills an indexer's disk: pages wait for it.
+// TestExternalIndexerDiskFull fills the disk of an indexer: pages wait for it.
 func TestExternalIndexerDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -166,14 +167,14 @@ func TestExternalIndexerDiskFull(t *testing.T) {
 	f.finish()
 }
 
-// TestExternalServerDiskFull fills the disk of a NATS server. Its streams are dead then until it is
-// started again, which is for its operator to do; nobody else needs to be.
+// TestExternalServerDiskFull fills the disk of a NATS server. Its streams do not work then until
+// its operator restarts it; nothing else has to be restarted.
 func TestExternalServerDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	// Streams may reserve three quarters of it.
 	d := newSmallDisk(t, filepath.Join(dir, "nats"), 320*mib)
-	f := newFaulty(t, plainWeb(12, 100), faultyOptions{dir: dir, room: frontier.StreamLimits{Events: 16 * mib, Pages: 48 * mib, Replicas: 1}})
+	f := newFaulty(t, plainWeb(12, 100), faultyOptions{dir: dir, limits: frontier.StreamLimits{Events: 16 * mib, Pages: 48 * mib, Replicas: 1}})
 	f.underWay(150)
 	d.fill(0)
 	quiet(t, f.srv)

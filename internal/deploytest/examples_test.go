@@ -12,8 +12,8 @@ import (
 	"github.com/curtsy/curtsy/internal/expected"
 )
 
-// The example with containers does what its folder says it prints. All other examples are run by
-// cmd/curtsy.
+// The example with containers prints what its folder describes. All other examples are run by the
+// tests of cmd/curtsy.
 func TestExternalExampleCompose(t *testing.T) {
 	t.Parallel()
 	buildImage(t)

@@ -29,9 +29,8 @@ const (
 	faultyShards = 4
 )
 
-// account holds what became of the URLs of a web, once a crawl of it is done, against what
-// the web knows of itself, and its log against what we promise. It returns how many times a
-// URL was asked for again.
+// account compares the outcomes of the URLs of a web, after a crawl has finished, with what the web
+// expects, and checks its log against the promises. It returns how many requests were repeated.
 func account(t *testing.T, srv *simweb.Server, st crawl.Status, pages map[string]string,
 	classes func(map[string]simweb.Expectation) map[string]simweb.Class, delay time.Duration) (again int) {
 	t.Helper()
@@ -74,23 +73,23 @@ func account(t *testing.T, srv *simweb.Server, st crawl.Status, pages map[string
 	return again
 }
 
-// faulty is a crawl by one daemon of each kind and one NATS server, all of which may be killed.
+// faulty is a crawl with one daemon of each kind and one NATS server, all of which may be killed.
 type faulty struct {
 	*rig
 	srv      *simweb.Server
-	store    string // the NATS server's
+	store    string // of the NATS server
 	frontier *member
 	indexer  *member
 }
 
-// faultyOptions say what is not as usual.
+// faultyOptions are the differences from the usual set-up.
 type faultyOptions struct {
-	dir     string                // of all files; "": one that goes with the test
-	room    frontier.StreamLimits // that streams reserve; zero: what they do by themselves
+	dir     string                // of all files; "": a temporary one
+	limits  frontier.StreamLimits // that streams reserve; zero: the default
 	indexer []string              // more arguments
 }
 
-// newFaulty serves a web and starts all.
+// newFaulty serves a web and starts everything.
 func newFaulty(t *testing.T, cfg simweb.Config, o faultyOptions) *faulty {
 	t.Helper()
 	dir := cmp.Or(o.dir, t.TempDir())
@@ -106,10 +105,10 @@ func newFaulty(t *testing.T, cfg simweb.Config, o faultyOptions) *faulty {
 	m.args = []string{"-a", "127.0.0.1", "-p", fmt.Sprint(f.ports[0].clients), "-js", "-sd", f.store}
 	f.nats = []*member{m}
 	m.start()
-	if o.room != (frontier.StreamLimits{}) {
-		f.reserve(o.room)
+	if o.limits != (frontier.StreamLimits{}) {
+		f.reserve(o.limits)
 	}
-	single := []string{"--nats-replicas", "1"} // the last one counts
+	single := []string{"--nats-replicas", "1"} // the last of repeated flags counts
 	f.frontier = f.add(roleFrontier, single...)
 	f.add(roleFetcher, single...)
 	f.indexer = f.add(roleIndexer, slices.Concat(single, o.indexer)...)
@@ -119,8 +118,8 @@ func newFaulty(t *testing.T, cfg simweb.Config, o faultyOptions) *faulty {
 	return f
 }
 
-// reserve creates the streams of the crawl with so much room, which they then keep.
-func (f *faulty) reserve(room frontier.StreamLimits) {
+// reserve creates the streams of the crawl with these limits, which they keep afterwards.
+func (f *faulty) reserve(limits frontier.StreamLimits) {
 	f.t.Helper()
 	var err error
 	until.True(f.t, "the streams are created", func() bool {
@@ -129,13 +128,13 @@ func (f *faulty) reserve(room frontier.StreamLimits) {
 		var q *queue.Conn
 		if q, err = queue.Dial(ctx, queue.Options{URL: f.at()[1]}, slog.New(slog.DiscardHandler)); err == nil {
 			defer q.Close()
-			err = frontier.EnsureStreams(ctx, q, crawl.Spec{Name: f.crawl, Shards: faultyShards}, room)
+			err = frontier.EnsureStreams(ctx, q, crawl.Spec{Name: f.crawl, Shards: faultyShards}, limits)
 		}
 		return err == nil
 	}, func() string { return err.Error() })
 }
 
-// log is what a member wrote so far.
+// log returns the output of a member so far.
 func (f *faulty) log(m *member) string {
 	text, err := os.ReadFile(m.dir + ".log")
 	if err != nil {
@@ -144,7 +143,7 @@ func (f *faulty) log(m *member) string {
 	return string(text)
 }
 
-// finish waits for the end, and takes account of it.
+// finish waits for the end of the crawl, and checks its results.
 func (f *faulty) finish() (again int) {
 	f.t.Helper()
 	f.done()
@@ -152,16 +151,16 @@ func (f *faulty) finish() (again int) {
 	return account(f.t, f.srv, status(f.t, f.at()...), storedPages(f.t, f.at()...), f.classesOf, faultDelay)
 }
 
-// plainWeb is one of hosts that take about as many times faultDelay as they have pages.
+// plainWeb is a web of hosts each of which takes about faultDelay times the number of its pages.
 func plainWeb(hosts, pages int) simweb.Config {
 	return simweb.Config{Hosts: hosts, PagesPerHost: pages, CrossLinks: 3, PageSpread: 0.5, Mix: func(i int) simweb.Behavior {
 		return simweb.Behavior{Robots: []simweb.Robots{simweb.RobotsAllowAll, simweb.RobotsSubtree, simweb.RobotsNone}[i%3]}
 	}}
 }
 
-// The moment an outcome is in the log the host may be granted again, its delay counted from what
-// that outcome says. A frontier that is killed then comes back to visits it knows nothing of: it
-// must wait for all of them.
+// As soon as an outcome is in the log, the host may be granted again, with its delay counted from
+// the end that the outcome states. A frontier that is killed at this moment restarts with visits
+// that it does not know: it must wait for all of them.
 func TestExternalKillBetweenOutcomeAndGrant(t *testing.T) {
 	t.Parallel()
 	const pages = 30
@@ -187,8 +186,8 @@ func TestExternalKillBetweenOutcomeAndGrant(t *testing.T) {
 	}
 }
 
-// killAtOutcome kills the frontier once a visit's outcome has been published, of a host asked for
-// most URLs so far at most.
+// killAtOutcome kills the frontier as soon as the outcome of a visit has been published, to a host
+// of which at most most URLs were requested so far.
 func (f *faulty) killAtOutcome(after time.Duration, most int) (host string) {
 	f.t.Helper()
 	outcomes := make(chan string, 1)
@@ -215,7 +214,7 @@ func (f *faulty) killAtOutcome(after time.Duration, most int) (host string) {
 	return host
 }
 
-// asked is how many URLs of a host have been asked for.
+// asked returns how many URLs of a host were requested.
 func (f *faulty) asked(host string) int {
 	paths := map[string]bool{}
 	for _, r := range f.srv.Log() {
@@ -226,7 +225,7 @@ func (f *faulty) asked(host string) int {
 	return len(paths)
 }
 
-// nextRequest waits until a host is asked again, and returns how long after since that was.
+// nextRequest waits until a host gets another request, and returns how long after since that was.
 func (f *faulty) nextRequest(host string, since time.Time) (after time.Duration) {
 	f.t.Helper()
 	until.True(f.t, host+" is asked again", func() bool {
@@ -241,9 +240,9 @@ func (f *faulty) nextRequest(host string, since time.Time) (after time.Duration)
 	return after
 }
 
-// A NATS server that comes back without the end of a log gives its numbers to other messages,
-// and says nothing. The frontier must find out by itself, and what it then fetches again must
-// not be counted twice.
+// A NATS server that restarts without the end of a log assigns the lost sequence numbers to other
+// messages, without an error. The frontier must detect it, and must not count what it fetches again
+// twice.
 func TestExternalLogTailLost(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, plainWeb(12, 60), faultyOptions{})
@@ -267,7 +266,8 @@ func TestExternalLogTailLost(t *testing.T) {
 	}
 }
 
-// cutLog takes the last quarter of the log of the shard that has most, and returns that shard.
+// cutLog removes the last quarter of the log of the shard with the largest log, and returns that
+// shard.
 func (f *faulty) cutLog(server *member) (shard int) {
 	f.t.Helper()
 	var file string
@@ -292,9 +292,9 @@ func (f *faulty) cutLog(server *member) (shard int) {
 	return shard
 }
 
-// Some servers close a connection they kept open just as the next request arrives. Nothing can
-// be concluded from that: it is asked once more, but after the delay, and not by whoever
-// happens to send the request.
+// Some servers close a kept-alive connection just as the next request arrives. Nothing can be
+// concluded from that: the request is repeated once, but after the delay, and by the fetcher rather
+// than by its HTTP transport.
 func TestExternalReusedConnectionClosed(t *testing.T) {
 	t.Parallel()
 	cfg := plainWeb(6, 25)
@@ -331,7 +331,7 @@ func TestExternalReusedConnectionClosed(t *testing.T) {
 	}
 	for _, u := range slices.Sorted(maps.Keys(pages)) {
 		if p := pages[u]; p.answered != 1 || p.dropped > 1 {
-			t.Errorf("%s was asked for %d times in vain and %d times with an answer, want at most one of each", u, p.dropped, p.answered)
+			t.Errorf("%s was requested %d times without and %d times with an answer, want at most one of each", u, p.dropped, p.answered)
 		}
 	}
 	if closed < 3*20 || again > closed {
@@ -339,7 +339,7 @@ func TestExternalReusedConnectionClosed(t *testing.T) {
 	}
 }
 
-// readClasses asks the files of a crawl that does not run what became of URLs.
+// readClasses explains URLs from the files of a crawl that does not run.
 func readClasses(t *testing.T, dir string) func(map[string]simweb.Expectation) map[string]simweb.Class {
 	return func(urls map[string]simweb.Expectation) map[string]simweb.Class {
 		t.Helper()

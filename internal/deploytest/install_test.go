@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// stopwatch logs how long each step took that somebody new to Curtsy takes.
+// stopwatch logs how long each step of a new user takes.
 type stopwatch struct {
 	t    *testing.T
 	what string
@@ -32,7 +32,7 @@ func (s *stopwatch) step(name string, do func()) {
 }
 
 // released builds the release for Linux and this processor and returns its folder. If the variable
-// DIST names a folder, whoever runs the tests has just built it there.
+// DIST names a folder, the release was built there before the tests.
 func released(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("DIST"); dir != "" {
@@ -45,7 +45,7 @@ func released(t *testing.T) string {
 
 func goarch(t *testing.T) string { return strings.TrimSpace(string(run(t, "go", "env", "GOARCH"))) }
 
-// only is the one file of a folder that matches a pattern.
+// only returns the one file of a folder that matches a pattern.
 func only(t *testing.T, dir, pattern string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -55,11 +55,11 @@ func only(t *testing.T, dir, pattern string) string {
 	return files[0]
 }
 
-// firstHit is the first line of a search's result.
+// firstHit is the first line of the result of a search.
 var firstHit = regexp.MustCompile(`(?m)^1\. .*harbor`)
 
-// TestExternalInstallDebian takes a root of Debian with nothing but what Debian itself needs, and
-// no network, installs the package, crawls the demo's web and searches it.
+// TestExternalInstallDebian makes a minimal Debian root without a network, installs the package in
+// it, crawls the web of the demo and searches it.
 func TestExternalInstallDebian(t *testing.T) {
 	if _, err := exec.LookPath("debootstrap"); err != nil {
 		t.Fatal("debootstrap is missing: apt-get install debootstrap")
@@ -70,26 +70,26 @@ func TestExternalInstallDebian(t *testing.T) {
 	run(t, "cp", only(t, dist, "*.deb"), filepath.Join(under, "root"))
 	in := func(args ...string) string {
 		t.Helper()
-		// A network of its own, in which only loopback is up: it needs nothing from outside.
+		// A separate network with only loopback: nothing from outside is needed.
 		return string(run(t, "unshare", append([]string{"--net", "--mount", "--pid", "--fork", "sh", "-ec",
 			`ip link set lo up; root=$1; shift; mount -t proc proc "$root/proc"; exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@"`, "sh", under}, args...)...))
 	}
 	watch := stopwatch{t: t, what: "Debian"}
 	watch.step("dpkg -i curtsy.deb", func() { in("sh", "-c", "dpkg -i /root/curtsy_*.deb") })
-	var said string
-	watch.step("curtsy demo --dir /root/demo", func() { said = in("curtsy", "demo", "--dir", "/root/demo") })
-	if !firstHit.MatchString(said) {
-		t.Errorf("the demo finds nothing:\n%s", said)
+	var output string
+	watch.step("curtsy demo --dir /root/demo", func() { output = in("curtsy", "demo", "--dir", "/root/demo") })
+	if !firstHit.MatchString(output) {
+		t.Errorf("the demo finds nothing:\n%s", output)
 	}
-	watch.step("curtsy search", func() { said = in("curtsy", "search", "--dir", "/root/demo", "quiet harbor") })
-	if !firstHit.MatchString(said) {
-		t.Errorf("search finds nothing:\n%s", said)
+	watch.step("curtsy search", func() { output = in("curtsy", "search", "--dir", "/root/demo", "quiet harbor") })
+	if !firstHit.MatchString(output) {
+		t.Errorf("search finds nothing:\n%s", output)
 	}
-	if said := in("rupd", "--version"); !strings.HasPrefix(said, "rupd 1.") {
-		t.Errorf("rupd says %q", said)
+	if output := in("rupd", "--version"); !strings.HasPrefix(output, "rupd 1.") {
+		t.Errorf("rupd prints %q", output)
 	}
-	if said := in("/usr/lib/curtsy/frontier", "--version"); !strings.HasPrefix(said, "frontier 1.") {
-		t.Errorf("frontier says %q", said)
+	if output := in("/usr/lib/curtsy/frontier", "--version"); !strings.HasPrefix(output, "frontier 1.") {
+		t.Errorf("frontier prints %q", output)
 	}
 	kib, err := strconv.Atoi(strings.TrimSpace(in("dpkg-query", "-W", "-f", "${Installed-Size}", "curtsy")))
 	if err != nil || kib > 60<<10 {
@@ -98,8 +98,8 @@ func TestExternalInstallDebian(t *testing.T) {
 	t.Logf("installed: %d KiB", kib)
 }
 
-// TestExternalInstallDocker loads the image of the release, runs the demo in it, and brings up the
-// compose file with it: the programs under all their names, and the NATS server, are in there.
+// TestExternalInstallDocker loads the image of the release, runs the demo in it, and starts the
+// compose file with it: the image has the programs under all their names, and the NATS server.
 func TestExternalInstallDocker(t *testing.T) {
 	dist := released(t)
 	file := only(t, dist, "*.oci.tar")
@@ -109,15 +109,15 @@ func TestExternalInstallDocker(t *testing.T) {
 		out := string(run(t, "docker", "load", "-i", file))
 		m := regexp.MustCompile(`Loaded image: (curtsy:1\S+)`).FindStringSubmatch(out)
 		if m == nil {
-			t.Fatalf("docker load says %q", out)
+			t.Fatalf("docker load printed %q", out)
 		}
 		tag = m[1]
 	})
 	t.Cleanup(func() { run(t, "docker", "image", "rm", tag, "curtsy:latest") })
-	var said string
-	watch.step("docker run curtsy demo", func() { said = string(run(t, "docker", "run", "--rm", "--network", "none", "curtsy", "demo")) })
-	if !firstHit.MatchString(said) {
-		t.Errorf("the demo finds nothing:\n%s", said)
+	var output string
+	watch.step("docker run curtsy demo", func() { output = string(run(t, "docker", "run", "--rm", "--network", "none", "curtsy", "demo")) })
+	if !firstHit.MatchString(output) {
+		t.Errorf("the demo finds nothing:\n%s", output)
 	}
 	watch.what, watch.all = "Compose", 0
 	var c *composition

@@ -17,8 +17,8 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 )
 
-// TestExternalKubernetes holds the manifests to the API of Kubernetes by kubeconform, and to what
-// they are made of: endpoints, settings, flags, passwords, and one another's labels.
+// TestExternalKubernetes checks the manifests against the API of Kubernetes with kubeconform, and
+// against what they refer to: endpoints, settings, flags, passwords, and the labels of each other.
 func TestExternalKubernetes(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(root, "deploy", "kubernetes", "*.yaml"))
@@ -34,7 +34,7 @@ func TestExternalKubernetes(t *testing.T) {
 	if err := check(files...); err != nil {
 		t.Error(err)
 	}
-	// It sees a word that is not the API's, and a value of another type.
+	// kubeconform reports a field that the API does not have, and a value of a wrong type.
 	frontier, err := os.ReadFile(filepath.Join(root, "deploy", "kubernetes", "frontier.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestExternalKubernetes(t *testing.T) {
 	k.check()
 }
 
-// object is one of a manifest, as far as these tests read it.
+// object is one object of a manifest, with the fields that these tests read.
 type object struct {
 	Kind     string
 	Metadata struct{ Name string }
@@ -90,7 +90,7 @@ type probe struct {
 	Exec    struct{ Command []string }
 }
 
-// UnmarshalYAML reads probes under the API's names.
+// UnmarshalYAML reads probes, which have several names in the API.
 func (c *podContainer) UnmarshalYAML(n *yaml.Node) error {
 	type plain podContainer
 	var probes struct {
@@ -180,7 +180,7 @@ func (k *manifests) check() {
 	}
 }
 
-// container compares one with the program that it runs.
+// container compares a container with the program that it runs.
 func (k *manifests) container(who string, c podContainer, credentials string) {
 	t := k.t
 	t.Helper()

@@ -30,7 +30,7 @@ import (
 // secured is a cluster of NATS servers with deploy's configuration for clusters, with TLS.
 type secured struct {
 	t     *testing.T
-	dir   string // what deploy/make-credentials made, and a file with each role's password
+	dir   string // the output of deploy/make-credentials, and a file with the password of each role
 	nodes []string
 }
 
@@ -83,7 +83,7 @@ func startSecured(t *testing.T) *secured {
 
 func (s *secured) password(role string) string { return filepath.Join(s.dir, role+".password") }
 
-// as are the flags of a role.
+// as returns the flags of a role.
 func (s *secured) as(role string) []string {
 	return []string{"--nats", strings.Join(s.nodes, ","), "--nats-replicas", "3", "--crawl", "demo",
 		"--nats-user", role, "--nats-password-file", s.password(role), "--nats-ca", filepath.Join(s.dir, "ca.pem")}
@@ -109,8 +109,8 @@ func (s *secured) dial(role string) *queue.Conn {
 	return q
 }
 
-// TestExternalNATSRoles crawls the demo's web with daemons that each have no more than their role's
-// rights, over TLS, and shows that these rights are enough, and no more than that.
+// TestExternalNATSRoles crawls the web of the demo over TLS, with daemons that each have only the
+// rights of their role, and checks that these rights are sufficient, and not larger than that.
 func TestExternalNATSRoles(t *testing.T) {
 	t.Parallel()
 	srv, err := simweb.Start(simweb.Demo())
@@ -138,7 +138,7 @@ func TestExternalNATSRoles(t *testing.T) {
 	run(t, program(t, "curtsy"), slices.Concat([]string{"seed", "--shards", "8", "--allow-private", "--delay", "100ms",
 		"--resolve", srv.Resolve()}, s.as("operator"), srv.Seeds()[:1])...)
 	o.underWay(1)
-	all(2) // to whom shards move, by way of checkpoints and copies
+	all(2) // to which shards move, by checkpoints and copies
 	o.holds("frontier", "frontier-2")
 	o.holds("home", "indexer-2")
 	o.done()
@@ -178,7 +178,7 @@ func TestExternalNATSRoles(t *testing.T) {
 	} {
 		s.deaf(role, append(others, ">")...)
 	}
-	// What is used only where there are mirrors, reports or datasets to get.
+	// What is used only for mirrors, reports or downloads of datasets.
 	for role, used := range map[string][]request{
 		"frontier": {{"demo.pages.0", "x"}, {"$KV.demo-SECRET.updates-secret", "0123456789abcdef"}, putKV("updates-secret"), api("STREAM.MSG.GET.KV_demo-SECRET")},
 		"indexer":  {{"demo.pages.0", "x"}},
@@ -201,8 +201,8 @@ func TestExternalNATSRoles(t *testing.T) {
 
 var adminPort = regexp.MustCompile(`"admin port open".*"url":"([^"]+)"`)
 
-// searchedWhole holds an indexer's HTTP to answering for all of them: with no shard missing, and by
-// a page that none has not being there.
+// searchedWhole checks that the HTTP server of an indexer answers for all indexers: no shard is
+// missing in a search, and a page that no indexer has is reported as missing.
 func searchedWhole(t *testing.T, log string) {
 	t.Helper()
 	text, err := os.ReadFile(log)
@@ -223,7 +223,7 @@ func searchedWhole(t *testing.T, log string) {
 	}
 }
 
-// holds waits until some shard's record of a kind names an instance.
+// holds waits until the record of some shard of a kind names an instance.
 func (o *observer) holds(kind, instance string) {
 	o.t.Helper()
 	o.until("that a "+kind+" record names "+instance, func(ctx context.Context) (st crawl.Status, ok bool, err error) {
@@ -238,7 +238,7 @@ func (o *observer) holds(kind, instance string) {
 	})
 }
 
-// request is something asked of the server.
+// request is a request to the server.
 type request struct{ subject, data string }
 
 func api(call string) request { return request{"$JS.API." + call, "{}"} }
@@ -247,7 +247,7 @@ func purge(stream string) request { return api("STREAM.PURGE." + stream) }
 
 func putKV(key string) request { return request{"$KV.demo-CRAWL." + key, "{}"} }
 
-// granted makes requests as a role, which the server must let through.
+// granted makes requests as a role, which the server must accept.
 func (s *secured) granted(role string, requests []request) {
 	s.t.Helper()
 	q := s.dial(role)
@@ -262,11 +262,11 @@ func (s *secured) granted(role string, requests []request) {
 	case v := <-violations:
 		s.t.Errorf("%s lacks a right: %s", role, v)
 	case <-time.After(200 * time.Millisecond):
-		// Flush has come back: a violation would be on its way before the answer
+		// after the answer to Flush: a violation would have arrived before it
 	}
 }
 
-// deaf subscribes as a role to the answers that others get, which the server must refuse.
+// deaf subscribes as a role to answers that others receive, which the server must refuse.
 func (s *secured) deaf(role string, others ...string) {
 	s.t.Helper()
 	q := s.dial(role)
@@ -313,8 +313,8 @@ func (s *secured) refused(role string, requests []request) {
 	}
 }
 
-// TestExternalNATSRefusals: who brings a wrong password or none, or does not trust the servers'
-// certificate, learns what to look at, and does not wait for ever.
+// TestExternalNATSRefusals: with a wrong password or none, or without trust in the certificate of
+// the servers, a program reports what to check, and does not wait for ever.
 func TestExternalNATSRefusals(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t)

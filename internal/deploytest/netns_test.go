@@ -20,18 +20,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lab is a few machines of our own, network namespaces, joined by switches in another one.
-// Nothing leads out of it.
+// lab is a few simulated machines, which are network namespaces, connected by switches in a further
+// namespace. Nothing leads out of it.
 type lab struct {
 	t      *testing.T
-	prefix string // of the namespaces' names
+	prefix string // of the names of the namespaces
 	hub    string // namespace of the switches
 	n      int    // machines so far
 }
 
-// network is a switch that machines are plugged into, with addresses of its own.
+// network is a switch to which machines are connected, with its own addresses.
 type network struct {
-	name   string // of the switch, and of the interface a machine has there
+	name   string // of the switch, and of the interface of a machine on it
 	subnet int    // third byte of addresses
 }
 
@@ -41,7 +41,7 @@ var (
 	webnet = network{"web", 2}    // leads to the sites
 )
 
-// machine is one namespace. Its address on each network ends in its number.
+// machine is one namespace. Its address on each network ends with its number.
 type machine struct {
 	l        *lab
 	name, ns string
@@ -50,10 +50,10 @@ type machine struct {
 
 const ourPrefix = "curtsytest-"
 
-// ourMark begins the names of what outlives a process that is killed.
+// ourMark begins the names of everything that survives a process that is killed.
 func ourMark() string { return fmt.Sprint(ourPrefix, os.Getpid()) }
 
-// leftBehind tells whether a name was given by a test that is gone.
+// leftBehind reports whether a name was given by a test that does not run any more.
 func leftBehind(name string) bool {
 	mark, ours := strings.CutPrefix(name, ourPrefix)
 	pid, _, _ := strings.Cut(mark, "-")
@@ -61,8 +61,8 @@ func leftBehind(name string) bool {
 	return ours && err == nil && unix.Kill(n, 0) == unix.ESRCH
 }
 
-// newLab makes the switches. They and all machines go with the test; those of a test that was
-// killed go with the next.
+// newLab makes the switches. They and all machines are removed with the test; those of a test that
+// was killed are removed by the next test.
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	if _, err := exec.LookPath("ip"); err != nil || os.Geteuid() != 0 {
@@ -74,7 +74,7 @@ func newLab(t *testing.T) *lab {
 	}
 	for _, old := range names {
 		if old = filepath.Base(old); leftBehind(old) {
-			_, _ = try("ip", "netns", "delete", old) // another test may be as tidy
+			_, _ = try("ip", "netns", "delete", old) // another test may remove it at the same time
 		}
 	}
 	l := &lab{t: t, prefix: fmt.Sprintf("%s-%06x-", ourMark(), time.Now().UnixNano()>>10&0xffffff)}
@@ -89,7 +89,7 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// cable is the port of the bus that the island hangs on.
+// cable is the port of the bus to which the island is connected.
 const cable = "cable"
 
 func (l *lab) ip(args ...string) {
@@ -97,7 +97,7 @@ func (l *lab) ip(args ...string) {
 	run(l.t, "ip", args...)
 }
 
-// namespace makes one that goes with the test.
+// namespace makes a namespace that is removed with the test.
 func (l *lab) namespace(name string) string {
 	l.t.Helper()
 	ns := l.prefix + name
@@ -110,7 +110,7 @@ func (l *lab) namespace(name string) string {
 	return ns
 }
 
-// machine makes one that is plugged into the networks.
+// machine makes a machine that is connected to the networks.
 func (l *lab) machine(name string, networks ...network) *machine {
 	l.t.Helper()
 	l.n++
@@ -125,14 +125,14 @@ func (l *lab) machine(name string, networks ...network) *machine {
 	return m
 }
 
-// port is the name of the switch's end of a machine's wire.
+// port returns the name of the end of a machine's cable at the switch.
 func (m *machine) port(n network) string { return fmt.Sprintf("%s%d", n.name, m.number) }
 
-// addr is the machine's address on a network.
+// addr returns the address of the machine on a network.
 func (m *machine) addr(n network) string { return fmt.Sprintf("10.77.%d.%d", n.subnet, m.number) }
 
-// cut takes the machine's wire out of the switch, and plugs it into nothing: what goes in at either
-// end is lost. Nobody is told: both ends see a wire in order, and no answer.
+// cut disconnects the machine's cable from the switch: what is sent at either end is lost. Neither
+// end notices: both see a working link, and no answer.
 func (m *machine) cut(n network) {
 	m.l.t.Helper()
 	m.l.ip("-n", m.l.hub, "link", "set", m.port(n), "nomaster")
@@ -143,13 +143,14 @@ func (m *machine) heal(n network) {
 	m.l.ip("-n", m.l.hub, "link", "set", m.port(n), "master", n.name)
 }
 
-// cutIsland parts the machines on the island from those on the bus; healIsland joins them again.
+// cutIsland separates the machines on the island from those on the bus; healIsland connects them
+// again.
 func (l *lab) cutIsland() { l.t.Helper(); l.ip("-n", l.hub, "link", "set", cable, "nomaster") }
 
 func (l *lab) healIsland() { l.t.Helper(); l.ip("-n", l.hub, "link", "set", cable, "master", bus.name) }
 
-// do runs f on this machine: sockets that f opens, and processes it starts, are there for good.
-// What f leaves to other goroutines is not.
+// do runs f on this machine: sockets that f opens, and processes that it starts, stay there. Other
+// goroutines that f starts do not run on this machine.
 func (m *machine) do(f func()) {
 	runtime.LockOSThread()
 	home, err := os.Open("/proc/thread-self/ns/net")
@@ -181,7 +182,7 @@ func (m *machine) start(bin string, args ...string) (p *process) {
 	return p
 }
 
-// curtsy runs the command of that name on this machine to its end.
+// curtsy runs a command of curtsy on this machine to its end.
 func (m *machine) curtsy(args ...string) (out []byte) {
 	m.l.t.Helper()
 	m.do(func() { out = run(m.l.t, program(m.l.t, "curtsy"), args...) })
@@ -194,7 +195,7 @@ func (m *machine) dial(ctx context.Context, addr string) (c net.Conn, err error)
 	return c, err
 }
 
-// reaches tells whether a connection to addr can be opened from here.
+// reaches reports whether a connection to addr can be opened from here.
 func (m *machine) reaches(addr string) bool {
 	ctx, cancel := context.WithTimeout(m.l.t.Context(), 2*time.Second)
 	defer cancel()
@@ -205,7 +206,7 @@ func (m *machine) reaches(addr string) bool {
 	return err == nil
 }
 
-// get asks the admin port of the daemon on this machine.
+// get requests a path from the admin port of the daemon on this machine.
 func (m *machine) get(path string) (*http.Response, error) {
 	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -214,10 +215,11 @@ func (m *machine) get(path string) (*http.Response, error) {
 	return client.Get("http://" + adminAddr + path)
 }
 
-// adminAddr is where every daemon of a lab shows itself: each is alone on its machine.
+// adminAddr is the admin address of every daemon of a lab: each is alone on its machine.
 const adminAddr = "127.0.0.1:8080"
 
-// metric sums the samples of a metric that the daemon on this machine has, whatever their labels.
+// metric returns the sum of all samples of a metric of the daemon on this machine, whatever their
+// labels are.
 func (m *machine) metric(name string) (sum float64) {
 	m.l.t.Helper()
 	resp, err := m.get("/metrics")

@@ -29,12 +29,12 @@ import (
 const (
 	labDelay = 500 * time.Millisecond
 	labHosts = 24
-	labTerm  = 10 * time.Second // T: how long an owner may act without having been heard
-	busy     = 3 * time.Second  // how late something may be seen on a machine with much to do
+	labTerm  = 10 * time.Second // T: how long an owner may act without confirmation
+	busy     = 3 * time.Second  // the delay that is tolerated on a busy machine
 )
 
 // labCrawl is a crawl on machines of a lab: three NATS servers, two frontiers, three fetchers, two
-// indexers, the sites, and a console from where the test looks on.
+// indexers, the sites, and a console from which the test observes.
 type labCrawl struct {
 	*observer
 	*lab
@@ -47,17 +47,17 @@ type labCrawl struct {
 	fetchers  []*machine
 }
 
-// slow says which hosts take their time to answer: a visit to one of them lasts longer than a lease
-// that is not renewed.
+// slow reports which hosts answer slowly: a visit to one of them takes longer than a lease that is
+// not renewed.
 func slow(host int) bool { return host%3 != 0 }
 
-// layout says where machines stand that need not stand on the bus.
+// layout has the networks of those machines that do not have to be on the bus.
 type layout struct{ nats3, fetcher3, frontier2 network }
 
 func newLabCrawl(t *testing.T, pages int, where layout) *labCrawl {
 	t.Helper()
 	where = layout{cmp.Or(where.nats3, bus), cmp.Or(where.fetcher3, bus), cmp.Or(where.frontier2, bus)}
-	program(t, "curtsy") // built before anybody's clock runs
+	program(t, "curtsy") // built before any measurement begins
 	l := newLab(t)
 	c := &labCrawl{lab: l, t: t, console: l.machine("console", bus)}
 
@@ -80,7 +80,7 @@ func newLabCrawl(t *testing.T, pages int, where layout) *labCrawl {
 	c.nats = []*machine{l.machine("nats-1", bus), l.machine("nats-2", bus), l.machine("nats-3", where.nats3)}
 	startCluster(c.nats)
 	all := natsURLs(c.nats...)
-	// Which is never cut off: this connection knows no other machine to dial from.
+	// This server is never cut off: the connection of the console has only its address.
 	c.connect(natsURLs(c.nats[0]))
 	near := map[network]string{bus: all, island: natsURLs(c.nats[2])}
 	for i, net := range []network{bus, where.frontier2} {
@@ -105,7 +105,7 @@ func newLabCrawl(t *testing.T, pages int, where layout) *labCrawl {
 	return c
 }
 
-// daemon starts one of ours on this machine.
+// daemon starts one of our daemons on this machine.
 func (m *machine) daemon(kind, nats string, args ...string) *process {
 	m.l.t.Helper()
 	return m.start(kind, append([]string{
@@ -155,8 +155,8 @@ func (c *labCrawl) connect(url string) {
 	c.observer = &observer{c.t, q, crawl.Spec{Name: "docs", Shards: 6}}
 }
 
-// stage waits until n pages are stored, each frontier has half of the shards, and a fetcher is at
-// work, on slow hosts too.
+// stage waits until n pages are stored, each frontier has half of the shards, and a fetcher has
+// visits, also to slow hosts.
 func (c *labCrawl) stage(n int, f *machine) {
 	c.t.Helper()
 	half := c.spec.Shards / 2
@@ -169,7 +169,7 @@ func (c *labCrawl) stage(n int, f *machine) {
 	})
 }
 
-// visiting are the hosts that a fetcher was the last to ask, and lately.
+// visiting returns the hosts whose last and recent request came from a fetcher.
 func (c *labCrawl) visiting(f *machine) (hosts []string) {
 	last := map[string]simweb.Request{}
 	for _, r := range c.srv.Log() {
@@ -184,8 +184,8 @@ func (c *labCrawl) visiting(f *machine) (hosts []string) {
 	return hosts
 }
 
-// takenOver waits until others than m have asked each of the hosts since then, and returns how
-// long after that was.
+// takenOver waits until other fetchers than m have requested something from each of the hosts since
+// then, and returns how long that took.
 func (c *labCrawl) takenOver(hosts []string, m *machine, since time.Time) (longest time.Duration) {
 	c.t.Helper()
 	var missing []string
@@ -222,8 +222,8 @@ func (c *labCrawl) asks(f *machine, since time.Time) (after time.Duration) {
 	return after
 }
 
-// silent checks that a fetcher, cut off until healed, asked hosts of those shards on for no longer
-// than limit, and returns for how long it did.
+// silent checks that a fetcher that was cut off until healed sent requests to hosts of those shards
+// for no longer than limit, and returns for how long it did.
 func (c *labCrawl) silent(f *machine, shards []int, cut, healed time.Time, limit time.Duration) (last time.Duration) {
 	c.t.Helper()
 	late := 0
@@ -243,7 +243,7 @@ func (c *labCrawl) silent(f *machine, shards []int, cut, healed time.Time, limit
 
 func (c *labCrawl) shardOf(host string) int { return crawl.ShardOf(canon.Host(host), c.spec.Shards) }
 
-// shards are those that a frontier has; of "", all.
+// shards returns the shards of a frontier; of "", all.
 func (c *labCrawl) shards(owner string) (ids []int) {
 	c.t.Helper()
 	for id := range c.spec.Shards {
@@ -260,8 +260,8 @@ func (c *labCrawl) get(ctx context.Context, key string) (jetstream.KeyValueEntry
 	return c.records.Get(ctx, key)
 }
 
-// owner is the frontier that a shard's record names; none before the first, and
-// while it is let go of.
+// owner returns the frontier in the record of a shard; none before the first, and while the shard
+// is released.
 func (c *labCrawl) owner(shard int) string {
 	c.t.Helper()
 	var e jetstream.KeyValueEntry
@@ -286,8 +286,8 @@ func (c *labCrawl) owner(shard int) string {
 	return rec.Owner
 }
 
-// changed waits until every one of the shards has another owner than that, and
-// returns when each had.
+// changed waits until each of the shards has another owner than from, and returns the times of the
+// changes.
 func (c *labCrawl) changed(shards []int, from string) map[int]time.Time {
 	c.t.Helper()
 	at := map[int]time.Time{}
@@ -302,8 +302,8 @@ func (c *labCrawl) changed(shards []int, from string) map[int]time.Time {
 	return at
 }
 
-// askedAgain waits until a host of each shard that has any was asked after it was taken, and
-// returns when the last was.
+// askedAgain waits until, for each shard that has hosts, one of them got a request after the shard
+// was taken, and returns the time of the last of these.
 func (c *labCrawl) askedAgain(taken map[int]time.Time) (last time.Time) {
 	c.t.Helper()
 	populated := map[int]bool{}
@@ -330,8 +330,8 @@ func (c *labCrawl) askedAgain(taken map[int]time.Time) (last time.Time) {
 
 const visitsGranted = "curtsy_frontier_visits_total"
 
-// untouched checks that nobody asked a host of the shards between the moment when the last leases
-// given by a lost owner were over and a lease after another had taken its shard.
+// untouched checks that no host of the shards got a request between the time when the last leases
+// of a lost owner had ended and one lease after another owner had taken its shard.
 func (c *labCrawl) untouched(taken map[int]time.Time, over time.Time) {
 	c.t.Helper()
 	for _, r := range c.srv.Log() {
@@ -342,7 +342,7 @@ func (c *labCrawl) untouched(taken map[int]time.Time, over time.Time) {
 	}
 }
 
-// finish waits for the end, and takes account of it.
+// finish waits for the end of the crawl, and checks its results.
 func (c *labCrawl) finish() (again int) {
 	c.t.Helper()
 	c.done()
@@ -353,8 +353,9 @@ func (c *labCrawl) finish() (again int) {
 	return account(c.t, c.srv, st, pages, c.classesOf, labDelay)
 }
 
-// TestExternalPartitions cuts machines off from others. Its crawls run side by side, since they
-// mostly wait, but beside no other test of this package: they look at moments, and others compile.
+// TestExternalPartitions cuts machines off from others. Its crawls run in parallel, since they
+// mostly wait, but not in parallel to other tests of this package: these crawls are sensitive to
+// timing, and other tests compile.
 func TestExternalPartitions(t *testing.T) {
 	for name, partition := range map[string]func(*testing.T){
 		"fetcher": fetcherCutOff, "server with its fetcher": serverCutOffWithItsFetcher,
@@ -367,8 +368,8 @@ func TestExternalPartitions(t *testing.T) {
 	}
 }
 
-// A fetcher that can reach the sites but nobody who would tell it to stop must stop by
-// itself, within its lease.
+// A fetcher that can reach the sites but not the brokers, so that it cannot be stopped, must stop
+// by itself within its lease.
 func fetcherCutOff(t *testing.T) {
 	c := newLabCrawl(t, 55, layout{})
 	f := c.fetchers[0]
@@ -395,7 +396,8 @@ func fetcherCutOff(t *testing.T) {
 	}
 }
 
-// The same for a fetcher whose NATS server answers it, but is cut off from the other two with it.
+// The same for a fetcher whose NATS server answers but is cut off from the other two together with
+// it.
 func serverCutOffWithItsFetcher(t *testing.T) {
 	c := newLabCrawl(t, 60, layout{nats3: island, fetcher3: island})
 	f := c.fetchers[2]
@@ -406,8 +408,8 @@ func serverCutOffWithItsFetcher(t *testing.T) {
 	if !f.reaches(c.nats[2].addr(bus)+":4222") || f.reaches(c.nats[0].addr(bus)+":4222") || !f.reaches(c.srv.Addr()) {
 		t.Fatal("the fetcher should reach the sites and its own NATS server, and no other")
 	}
-	// Leaders are elected, and who talked to that server must notice and go elsewhere, before
-	// leases are waited for.
+	// Leaders are elected, and the clients of that server must notice and connect to another one
+	// before leases end.
 	took := c.takenOver(hosts, f, cut)
 	time.Sleep(time.Until(cut.Add(frontier.LeaseTime + busy + 3*time.Second)))
 	c.healIsland()
@@ -422,8 +424,8 @@ func serverCutOffWithItsFetcher(t *testing.T) {
 	c.finish()
 }
 
-// A frontier that reaches nobody grants nothing. Another takes its shards, but only once everything
-// it may have granted is over.
+// A frontier that reaches no broker grants nothing. Another one takes its shards, but only after
+// everything that it may have granted has ended.
 func frontierCutOff(t *testing.T) {
 	c := newLabCrawl(t, 55, layout{})
 	c.stage(60, c.fetchers[0])
@@ -447,15 +449,15 @@ func frontierCutOff(t *testing.T) {
 	}
 	f.heal(bus)
 	healed := time.Now()
-	c.changed(shards, c.frontiers[1].name) // back to where they were
+	c.changed(shards, c.frontiers[1].name) // back to their first owner
 	t.Logf("cut off with %d of %d shards: all taken after %v, their hosts asked again after %v, given back %v after it healed",
 		len(shards), c.spec.Shards, took, again.Sub(cut), time.Since(healed))
 	c.untouched(taken, cut.Add(frontier.LeaseTime+busy))
 	c.finish()
 }
 
-// A frontier that still reaches a fetcher, but not those who would tell it that its shards are
-// another's now, must know by itself when to stop.
+// A frontier that still reaches a fetcher, but not the brokers that would tell it that its shards
+// have a new owner, must know by itself when to stop.
 func islandCutOff(t *testing.T) {
 	c := newLabCrawl(t, 55, layout{nats3: island, fetcher3: island, frontier2: island})
 	f, islander := c.frontiers[1], c.fetchers[2]
@@ -469,7 +471,7 @@ func islandCutOff(t *testing.T) {
 	taken := c.changed(ours, f.name)
 	took := time.Since(cut)
 	again := c.askedAgain(taken)
-	// By now it knows that visits are over, and of hosts that would be due.
+	// By now it knows that visits have ended, and hosts that would be due.
 	if n := f.metric(visitsGranted); n != granted {
 		t.Errorf("%s, cut off, has granted %v visits more than a term before", f.name, n-granted)
 	}
@@ -480,7 +482,7 @@ func islandCutOff(t *testing.T) {
 	healed := time.Now()
 	last := c.silent(islander, ours, cut, healed, labTerm+frontier.LeaseTime+busy)
 	others := c.silent(islander, theirs, cut, healed, frontier.LeaseTime+busy)
-	c.changed(ours, c.frontiers[0].name) // back to where they were
+	c.changed(ours, c.frontiers[0].name) // back to their first owner
 	back := time.Since(healed)
 	t.Logf("an island with a NATS server, a fetcher and a frontier of %d of %d shards is cut off: it granted %v visits more; "+
 		"last request %v later, of other shards %v; its shards were taken after %v, their hosts asked again after %v; they were given back %v after it healed",

@@ -20,7 +20,7 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// root is the checkout, seen from this package's folder, which is where its tests run.
+// root is the root of the repository, seen from the folder of this package, in which its tests run.
 var root = func() string {
 	dir, err := filepath.Abs("../..")
 	if err != nil {
@@ -29,7 +29,7 @@ var root = func() string {
 	return dir
 }()
 
-var scratch string // of all tests here; goes with the last of them
+var scratch string // of all tests here; removed after the last of them
 
 func TestMain(m *testing.M) {
 	var err error
@@ -41,9 +41,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programs builds curtsy, makes the links by which it is each of our programs, and builds
-// nats-server from its module, once. If the variable PROGRAMS names a folder, whoever runs the
-// tests has just done so there.
+// programs builds curtsy, makes the links with the names of the other programs, and builds
+// nats-server from its module, once. If the variable PROGRAMS names a folder, they were built there
+// before the tests.
 var programs = sync.OnceValues(func() (dir string, err error) {
 	if dir = os.Getenv("PROGRAMS"); dir != "" {
 		return dir, nil
@@ -71,8 +71,8 @@ func program(t *testing.T, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// environ is the environment without what would configure Curtsy or the compose
-// file, and with more.
+// environ returns the environment without variables that would configure Curtsy or the compose
+// file, and with additional ones.
 func environ(more ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
@@ -81,8 +81,7 @@ func environ(more ...string) []string {
 	return append(env, more...)
 }
 
-// run runs a program to its end, which must be a good one, and returns what it wrote
-// to standard output.
+// run runs a program to its end, which must be a success, and returns its standard output.
 func run(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
 	out, err := try(name, args...)
@@ -106,7 +105,7 @@ func tryEnv(env []string, name string, args ...string) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// tail is the last part of an output, enough to see what went wrong.
+// tail returns the last part of an output, enough to see what went wrong.
 func tail(b []byte) []byte { return b[max(0, len(b)-3000):] }
 
 // process is a daemon that a test started.
@@ -114,14 +113,14 @@ type process struct {
 	t     *testing.T
 	name  string
 	cmd   *exec.Cmd
-	log   string // file of its standard output and error
+	log   string // file with its standard output and error
 	asked bool   // to end, by stop
 	ended chan struct{}
 	err   error // of Wait; after ended
 }
 
-// start runs a daemon until stop, kill, or the end of the test, where it must still be there and
-// end cleanly when told to.
+// start runs a daemon until stop, kill, or the end of the test, at which it must still run and must
+// end without an error when it is asked to.
 func start(t *testing.T, name, bin string, args ...string) *process {
 	t.Helper()
 	p := launch(t, filepath.Join(t.TempDir(), "log"), name, bin, args...)
@@ -135,7 +134,7 @@ func start(t *testing.T, name, bin string, args ...string) *process {
 	return p
 }
 
-// launch runs a daemon, whose output is added to the file log. To end it is the caller's.
+// launch runs a daemon, whose output is appended to the file log. The caller has to end it.
 func launch(t *testing.T, log, name, bin string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, name: name, log: log, ended: make(chan struct{})}
@@ -156,7 +155,7 @@ func launch(t *testing.T, log, name, bin string, args ...string) *process {
 	return p
 }
 
-// stop asks the process to end and waits until it has.
+// stop asks the process to end and waits until it has ended.
 func (p *process) stop() {
 	p.t.Helper()
 	p.asked = true
@@ -171,7 +170,7 @@ func (p *process) stop() {
 	}
 }
 
-// kill ends the process as a power cut would.
+// kill ends the process like a power cut.
 func (p *process) kill() {
 	p.cmd.Process.Kill() // an error means that it has just ended
 	<-p.ended
@@ -192,7 +191,7 @@ func (p *process) killed() bool {
 	return errors.As(p.err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
 }
 
-// startNATS runs a server with deploy's own configuration on free ports and returns its URL.
+// startNATS runs a server with the configuration of deploy on free ports and returns its URL.
 func startNATS(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -212,7 +211,7 @@ func startNATS(t *testing.T) string {
 	return there.NATS[0]
 }
 
-// storedPages runs curtsy pages and returns the digest of each URL's body.
+// storedPages runs curtsy pages and returns the digest of the body of each URL.
 func storedPages(t *testing.T, where ...string) map[string]string {
 	t.Helper()
 	out := run(t, program(t, "curtsy"), append([]string{"pages", "--json"}, where...)...)
@@ -230,7 +229,7 @@ func storedPages(t *testing.T, where ...string) map[string]string {
 	return pages
 }
 
-// status runs curtsy status and holds its numbers against one another.
+// status runs curtsy status and checks that its numbers are consistent.
 func status(t *testing.T, where ...string) crawl.Status {
 	t.Helper()
 	var st crawl.Status

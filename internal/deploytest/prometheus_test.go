@@ -18,8 +18,8 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// TestExternalSmokePrometheus has Prometheus' own tool read what deploy has for it: the alert rules
-// and their tests, how to scrape, and the expressions of Grafana's board.
+// TestExternalSmokePrometheus checks the files of deploy with promtool of Prometheus: the alert
+// rules and their tests, the scrape configuration, and the expressions of the Grafana dashboard.
 func TestExternalSmokePrometheus(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
@@ -39,7 +39,8 @@ func TestExternalSmokePrometheus(t *testing.T) {
 	run(t, "promtool", "check", "rules", file)
 }
 
-// boardExprs are the expressions of Grafana's board, its variables replaced as Grafana would.
+// boardExprs returns the expressions of the Grafana dashboard, with its variables replaced like
+// Grafana does.
 func boardExprs(t *testing.T) (exprs []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "deploy", "grafana", "curtsy.json"))
@@ -63,8 +64,8 @@ func boardExprs(t *testing.T) (exprs []string) {
 	return exprs
 }
 
-// prometheusImage makes an image of this machine's Prometheus, and returns its name: none can be
-// pulled where these tests run. It has what the profile asks of an image.
+// prometheusImage makes an image of this machine's Prometheus, and returns its name: no image can
+// be pulled where these tests run. It has what the compose profile expects of an image.
 func prometheusImage(t *testing.T) string {
 	t.Helper()
 	var programs []string
@@ -80,12 +81,12 @@ func prometheusImage(t *testing.T) string {
 	return name
 }
 
-// mayBeEmpty are metrics without which the demo goes by: nothing of it has TLS, and no domain has
-// too many names.
+// mayBeEmpty are metrics that the demo does not have: it has no TLS, and no domain with too many
+// names.
 var mayBeEmpty = []string{"curtsy_certificate_expiry_timestamp_seconds", "curtsy_frontier_links_left_out_total"}
 
-// checkBoard asks Prometheus for every expression of the board, which must have something to show
-// of the demo's crawl, and for its rules, none of which may be broken or tell of anything.
+// checkBoard queries Prometheus for every expression of the dashboard, which must have a result for
+// the crawl of the demo, and for its rules, none of which may be broken or firing.
 func checkBoard(t *testing.T, at string) {
 	t.Helper()
 	began := time.Now()
@@ -102,7 +103,7 @@ func checkBoard(t *testing.T, at string) {
 		})
 		return len(missing) == 0
 	}, func() string { return strings.Join(missing, "\n") })
-	// The expressions may be content with fewer of them.
+	// The expressions may have a result with fewer daemons.
 	var up struct{ Result []struct{ Value [2]any } }
 	until.True(t, "all five daemons are scraped", func() bool {
 		askPrometheus(t, at+"/api/v1/query?query="+url.QueryEscape(`up{job=~"frontier|fetcher|indexer"}`), &up)
@@ -128,7 +129,7 @@ func checkBoard(t *testing.T, at string) {
 	t.Logf("the board had something to show after %.1fs", time.Since(began).Seconds())
 }
 
-// askPrometheus asks its API.
+// askPrometheus queries the API of Prometheus.
 func askPrometheus(t *testing.T, at string, into any) {
 	t.Helper()
 	resp, err := http.Get(at)

@@ -16,7 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// rdflib is what an independent reader of RDF makes of a catalogue: a line of JSON for each
+// rdflib reads a catalogue with an independent RDF library, and prints a line of JSON for each
 // dataset.
 const rdflib = `
 import json, sys
@@ -48,8 +48,8 @@ for d in sets:
         "publisher": str(g.value(g.value(d, DCT.publisher), FOAF.name) or "") if g.value(d, DCT.publisher) else ""}))
 `
 
-// An RDF library of other hands reads the catalogue that is exported as DCAT: every dataset has an
-// IRI of its own, and it says what our record says.
+// An independent RDF library reads the catalogue that is exported as DCAT: every dataset has its
+// own IRI, and the catalogue has the data of our record.
 func TestExternalSmokeRDF(t *testing.T) {
 	var claims []crawl.DatasetClaim
 	size := int64(12)
@@ -61,7 +61,7 @@ func TestExternalSmokeRDF(t *testing.T) {
 				{URL: fmt.Sprintf("%s/%d/", site, i), Directory: true, MediaType: "CSV"}}}
 		switch i % 5 {
 		case 0:
-			c.ID = "https://doi.org/10.5072/the-same" // of which nobody knows whose it is
+			c.ID = "https://doi.org/10.5072/the-same" // of which it is unknown to whom it belongs
 		case 1:
 			c.ID = fmt.Sprintf("%s/set/%d", site, i)
 		case 2:
@@ -110,14 +110,14 @@ func TestExternalSmokeRDF(t *testing.T) {
 		iris[got.IRI] = true
 		files := map[string][]string{}
 		for _, f := range d.Files {
-			said := []string{"", "", f.SHA256}
+			fields := []string{"", "", f.SHA256}
 			if strings.Contains(f.MediaType, "/") {
-				said[0] = "https://www.iana.org/assignments/media-types/" + f.MediaType
+				fields[0] = "https://www.iana.org/assignments/media-types/" + f.MediaType
 			}
 			if f.Bytes != nil {
-				said[1] = fmt.Sprint(*f.Bytes)
+				fields[1] = fmt.Sprint(*f.Bytes)
 			}
-			files[f.URL] = said
+			files[f.URL] = fields
 		}
 		license, title := "", d.Title
 		if d.SPDX != nil {

@@ -19,9 +19,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// TestExternalRUPCrawl: a crawl is told by mail what changed on a site that nginx and rupd serve. A
-// report that is lost on the way is made good by asking; what the site does not remember any more,
-// by asking for all its pages. Between them are exim and swaks.
+// TestExternalRUPCrawl: a crawl receives mails about changes on a site that is served by nginx and
+// rupd. After a lost report it asks the site for the changes; for changes that the site does not
+// remember any more it requests all pages. Mails go through exim and swaks.
 func TestExternalRUPCrawl(t *testing.T) {
 	t.Parallel()
 	door := "127.0.0.1:" + strconv.Itoa(freePort(t))
@@ -40,14 +40,15 @@ func TestExternalRUPCrawl(t *testing.T) {
 		return err == nil && bytes.Contains(out, []byte("an address was confirmed"))
 	})
 
-	// A change and a page that is gone. Two days pass for the registration, and the
-	// site mails its report.
+	// A change and a deleted page. Two days pass for the registration, and the site mails its
+	// report.
 	s.write("a.html", "second")
 	s.remove("b.html")
 	s.later("Change a.html", "Delete b.html")
 	s.until("the first report is followed", func() bool { return c.updates().LastSequence == 1 && c.has("a", "second") && !c.has("b", "") })
 
-	// The second report goes to nobody. The third shows that it is missing; an hour later we ask.
+	// The second report is lost. The third shows that it is missing; an hour later the crawl asks
+	// the site.
 	lost := make(chan []byte, 1)
 	s.relay(startSink(t, lost), func() {
 		s.write("c.html", "third")
@@ -65,12 +66,12 @@ func TestExternalRUPCrawl(t *testing.T) {
 	}
 	c.age(2 * time.Hour)
 	c.start(door)
-	s.until("what the lost report told is had by asking", func() bool { return c.updates().Missing == 0 && c.has("c", "third") })
+	s.until("the changes of the lost report are obtained from the site", func() bool { return c.updates().Missing == 0 && c.has("c", "third") })
 	if u := c.updates(); u.Recrawls != 0 {
 		t.Errorf("%d full re-crawls, want none so far", u.Recrawls)
 	}
 
-	// The fourth is lost as well, and we hear nothing for longer than the site remembers.
+	// The fourth is lost as well, and no report arrives for longer than the site remembers.
 	s.relay(startSink(t, lost), func() {
 		<-lost
 		s.write("a.html", "fifth")
@@ -81,8 +82,8 @@ func TestExternalRUPCrawl(t *testing.T) {
 	c.start(door)
 	s.until("all is asked for again", func() bool { return c.updates().Recrawls == 1 && c.has("a", "fifth") })
 
-	// A mail by hand is as good as rupd's: the next number, to the address that
-	// only this site knows.
+	// A mail that is sent by hand is as good as one of rupd: it has the next number, and goes to
+	// the address that only this site knows.
 	s.write("c.html", "sixth")
 	swaks := func(to, body string) (string, error) {
 		out, err := try("swaks", "--server", door, "--to", to, "--from", "webmaster@site.example", "--header", "Subject: Update", "--body", body)
@@ -93,7 +94,7 @@ func TestExternalRUPCrawl(t *testing.T) {
 		t.Errorf("swaks: %v\n%s", err, out)
 	}
 	s.until("a mail by hand is followed", func() bool { return c.has("c", "sixth") })
-	// Forged ones are not even taken.
+	// Forged mails are not even accepted.
 	for _, forged := range [][2]string{
 		{strings.Replace(address, "+", "+x", 1), report},
 		{address, strings.Replace(report, "http://"+s.address, "http://other.example", 1)},
@@ -113,7 +114,7 @@ func (s *site) remove(rel string) {
 	}
 }
 
-// later waits until rupd knows of changes, and lets two days pass for it: that is when it mails.
+// later waits until rupd knows of changes, and lets two days pass for it: then it sends mails.
 func (s *site) later(changes ...string) {
 	s.t.Helper()
 	s.until("rupd sees "+strings.Join(changes, ", "), func() bool {
@@ -133,7 +134,7 @@ func (s *site) later(changes ...string) {
 	s.startRupd()
 }
 
-// relay has rupd send its mails elsewhere for a while.
+// relay makes rupd send its mails to another address while do runs.
 func (s *site) relay(to string, do func()) {
 	s.t.Helper()
 	was, err := os.ReadFile(s.config)
@@ -160,7 +161,7 @@ func (c *reader) start(door string) {
 		"--updates-mail=curtsy@crawler.example", "--updates-listen="+door, "--listen=off", "http://"+c.address+"/")
 	c.t.Cleanup(func() {
 		if c.t.Failed() && !c.crawl.over() {
-			c.t.Logf("the crawl says of the site: %+v", c.updates())
+			c.t.Logf("updates of the site: %+v", c.updates())
 		}
 		if c.stop(); c.t.Failed() {
 			text, _ := os.ReadFile(log)
@@ -181,7 +182,7 @@ func (c *reader) stop() {
 	}
 }
 
-// updates is what the crawl says of the site.
+// updates returns what the crawl knows about the updates of the site.
 func (c *reader) updates() (u crawl.UpdatesInfo) {
 	c.t.Helper()
 	for line := range bytes.Lines(run(c.t, program(c.t, "curtsy"), "updates", "--json", "--dir", c.dir)) {
@@ -196,7 +197,7 @@ func (c *reader) updates() (u crawl.UpdatesInfo) {
 	return u
 }
 
-// has reports whether a page is stored, with a text of ours or, when that is empty, with any.
+// has reports whether a page is stored, with a given text or, if that is empty, with any.
 func (c *reader) has(name, text string) bool {
 	c.t.Helper()
 	digest, there := storedPages(c.t, "--dir", c.dir)["http://"+c.address+"/"+name+".html"]
@@ -204,8 +205,8 @@ func (c *reader) has(name, text string) bool {
 	return there && (text == "" || digest == hex.EncodeToString(sum[:]))
 }
 
-// age stops the crawl and makes all it knows of the site older, in its own files. It returns the
-// address that the site was told.
+// age stops the crawl and moves all its times for the site back, in its files. It returns the
+// address that the site got.
 func (c *reader) age(d time.Duration) (address string) {
 	c.t.Helper()
 	c.stop()

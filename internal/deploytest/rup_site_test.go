@@ -30,9 +30,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// TestExternalRUPSite: nginx serves a document root with rupd behind it, by deploy's own files;
-// what changes there is answered to who asks, and mailed through a real relay to who registered,
-// with the URL at which nginx serves it.
+// TestExternalRUPSite: nginx and rupd serve a document root, with the files of deploy; changes are
+// answered to requests, and mailed through a real relay to a registered address, with the URL at
+// which nginx serves them.
 func TestExternalRUPSite(t *testing.T) {
 	t.Parallel()
 	mails := make(chan []byte, 100)
@@ -43,7 +43,7 @@ func TestExternalRUPSite(t *testing.T) {
 	key := s.ask("Action", "Register", "RobotEmail", "robot@crawler.example", "Latency", "2-day", "Exclude", "^/news/")
 	key = regexp.MustCompile(`RegistrationKey: (\S+)`).FindStringSubmatch(key)[1]
 	who := []string{"RegistrationKey", key, "RegisteredRobotEmail", "robot@crawler.example"}
-	// The address is asked first, and says yes at the page that the mail leads to.
+	// The address gets a question first, and confirms at the page to which the mail leads.
 	s.until("the question comes", func() bool { return len(mails) > 0 })
 	asks, err := mail.ReadMessage(bytes.NewReader(<-mails))
 	if err != nil {
@@ -77,8 +77,8 @@ func TestExternalRUPSite(t *testing.T) {
 	s.same("GetIndex", report, want, 0)
 	s.same("GetIndex of a stranger", s.index("Action", "GetIndex", "Span", "1-day"), append(want, "New news/y.html"), 0)
 
-	// Killed while files come and go, it finds all of it later. And then it is two days later, as
-	// far as the registration knows.
+	// It is killed while files are added and removed, and finds all changes later. Then two days
+	// pass, according to the registration.
 	burst := append([]string{"New news/y.html"}, want...)
 	for i := range 300 {
 		if i == 150 {
@@ -86,7 +86,7 @@ func TestExternalRUPSite(t *testing.T) {
 		}
 		s.write(fmt.Sprintf("news/%d.html", i), "1")
 		burst = append(burst, fmt.Sprintf("New news/%d.html", i))
-		time.Sleep(time.Millisecond) // so that the first half does not come as one
+		time.Sleep(time.Millisecond) // so that the first half does not come as one change
 	}
 	s.back(2 * 24 * time.Hour)
 	s.startRupd()
@@ -113,7 +113,7 @@ func TestExternalRUPSite(t *testing.T) {
 	for _, e := range report.Entries {
 		u, _ := url.Parse(e.URL)
 		if code, _ := s.fetch(http.MethodGet, u.EscapedPath(), "", ""); (code == http.StatusOK) == (e.Kind == rup.Delete) {
-			t.Errorf("%s: nginx says %d to %s", e.Kind, code, e.URL)
+			t.Errorf("%s: nginx answers %d for %s", e.Kind, code, e.URL)
 		}
 	}
 	if n := s.ask(append(who, "Action", "GetSequenceNumber")...); !strings.Contains(n, "\nSequenceNumber=1\n") {
@@ -123,7 +123,7 @@ func TestExternalRUPSite(t *testing.T) {
 	if code, _ := s.fetch(http.MethodPost, "/rup", form(append(who, "Action", "GetSequenceNumber")...), ""); code != http.StatusBadRequest {
 		t.Errorf("after Unregister: %d", code)
 	}
-	// Requests are counted by the address that nginx saw, not by nginx's.
+	// Requests are counted per address that nginx saw, not by the address of nginx.
 	flood := func(from string) (code int) {
 		for i := range 4 {
 			code, _ = s.fetch(http.MethodPost, "/rup", form("Action", "Register", "RobotEmail", fmt.Sprintf("r%d%s@x.example", i, from)), from)
@@ -149,7 +149,7 @@ type site struct {
 	port    string // of rupd
 }
 
-// startSite starts them, with more pages; the relay hands everything to sink.
+// startSite starts them, with more pages; the relay forwards everything to sink.
 func startSite(t *testing.T, sink string, pages map[string]string) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir()}
@@ -203,7 +203,7 @@ func (s *site) startNginx() {
 	conf := filepath.Join(s.dir, "nginx.conf")
 	who := ""
 	if os.Geteuid() == 0 {
-		who = "user root;" // the test's directories are root's own
+		who = "user root;" // only root can read the directories of the test
 	}
 	s.put(conf, fmt.Sprintf(`%s daemon off; pid %[2]s/nginx.pid; error_log stderr; events {}
 http {
@@ -218,7 +218,7 @@ http {
 // startExim runs Debian's exim4 as a relay to the listener at sink.
 func startExim(t *testing.T, sink string) string {
 	t.Helper()
-	// t.TempDir is not for others, and exim is not root for long
+	// other users cannot read t.TempDir, and exim drops root
 	dir, err := os.MkdirTemp("", "exim-")
 	if err != nil {
 		t.Fatal(err)
@@ -279,12 +279,12 @@ begin retry
 	return "127.0.0.1:" + port
 }
 
-// daemon runs a program of Debian's until the test ends. That it is there is what .ci/run sees to.
+// daemon runs a Debian program until the test ends. .ci/run makes sure that it is installed.
 func daemon(t *testing.T, name string, args ...string) {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		path = "/usr/sbin/" + name // not in every user's PATH
+		path = "/usr/sbin/" + name // not in the PATH of every user
 	}
 	var out bytes.Buffer
 	cmd := exec.Command(path, args...)
@@ -302,7 +302,7 @@ func daemon(t *testing.T, name string, args ...string) {
 	})
 }
 
-// startSink listens for mails and puts them into a channel.
+// startSink receives mails and puts them into a channel.
 func startSink(t *testing.T, mails chan []byte) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -381,7 +381,7 @@ func form(pairs ...string) string {
 	return v.Encode()
 }
 
-// fetch asks nginx, from one of the machine's own addresses.
+// fetch requests a path from nginx, from one of the addresses of this machine.
 func (s *site) fetch(method, path, body, from string) (int, string) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, "http://"+s.address+path, strings.NewReader(body))
@@ -447,7 +447,7 @@ func (s *site) same(what string, report *rup.Report, want []string, number int64
 	}
 }
 
-// back makes the last report of every robot older, in rupd's own file.
+// back makes the last report to every robot older, in the file of rupd.
 func (s *site) back(d time.Duration) {
 	s.t.Helper()
 	db, err := bolt.Open(filepath.Join(s.dir, "state", "rupd.db"), 0o600, &bolt.Options{Timeout: time.Second})

@@ -20,15 +20,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// LeaseTime and spare are how long a host may rest because its shard moves: design's
-// lease, and five seconds.
+// leaseTime and spare limit how long a host may pause because its shard moves: the lease of design,
+// and five seconds.
 const (
 	leaseTime = 10 * time.Second
 	spare     = 5 * time.Second
 )
 
-// steady is a web on which every host has work for a while: what a host's log does not
-// show did not happen.
+// steady is a web on which every host has work for some time, so that a pause in the log of a host
+// has a cause.
 func steady(log string) simweb.Config {
 	return simweb.Config{
 		Seed: 7, Hosts: 48, PagesPerHost: 220, PageBytes: 2 << 10, CrossLinks: 2, LogFile: log, LogLimit: 1,
@@ -67,7 +67,7 @@ func (s *scene) create(delay time.Duration, more ...string) {
 		"--hold-max", "5m", "--search=false", "--shards", "8"}, more, []string{s.web.Seeds()[0]})...)
 }
 
-// reached waits until a part of the web's pages, 0 to 1, is stored.
+// reached waits until a part of the pages of the web, 0 to 1, is stored.
 func (s *scene) reached(part float64) {
 	s.t.Helper()
 	n := int64(part * float64(len(s.want)))
@@ -77,8 +77,8 @@ func (s *scene) reached(part float64) {
 	})
 }
 
-// exact holds what is stored and counted against the web, and the web's log against what we
-// promise. It returns the log.
+// exact compares what is stored and counted with the web, and checks the log of the web against the
+// promises. It returns the log.
 func (s *scene) exact(delay time.Duration) []simweb.Request {
 	s.t.Helper()
 	t := s.t
@@ -112,7 +112,7 @@ func (s *scene) exact(delay time.Duration) []simweb.Request {
 	return log
 }
 
-// again counts the requests for URLs that had been answered before.
+// again counts the requests for URLs that were answered before.
 func (s *scene) again(log []simweb.Request) (n int) {
 	seen := map[string]bool{}
 	for _, r := range log {
@@ -128,7 +128,7 @@ func (s *scene) again(log []simweb.Request) (n int) {
 	return n
 }
 
-// owners says which frontier has each shard, as they say themselves.
+// owners returns the frontier of each shard, as the frontiers report.
 func (s *scene) owners() map[int]string {
 	ctx, cancel := attempt(s.t)
 	defer cancel()
@@ -143,7 +143,7 @@ func (s *scene) owners() map[int]string {
 	return all
 }
 
-// spread waits until these frontiers, and no others, have shards, about equally many.
+// spread waits until exactly these frontiers have shards, about equally many each.
 func (s *scene) spread(names ...string) {
 	s.t.Helper()
 	var owners map[int]string
@@ -162,9 +162,10 @@ func (s *scene) spread(names ...string) {
 }
 
 // TestExternalScale crawls with one frontier and one indexer, adds two of each in the middle, and
-// takes two of each away again: nothing is lost, nothing fetched twice, no host hurried, and none
-// rests longer than a lease and five seconds. Then all that runs is restarted, one after the other,
-// as for an upgrade, the three NATS nodes among them: the same holds, but for how long hosts rest.
+// later removes two of each: nothing is lost, nothing is fetched twice, no host is visited too
+// early, and none pauses longer than a lease and five seconds. Then all processes are restarted one
+// after the other, as for an upgrade, including the three NATS nodes: the same is true, except for
+// how long hosts pause.
 func TestExternalScale(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, steady)
@@ -214,14 +215,14 @@ func TestExternalScale(t *testing.T) {
 	if n := s.again(log); n > 0 {
 		t.Errorf("%d URLs were asked for more than once", n)
 	}
-	rest, host := longestPause(slices.DeleteFunc(log, func(r simweb.Request) bool { return r.Start.After(began) }))
-	t.Logf("the longest rest of a host with work was %v (%s)", rest.Round(time.Millisecond), host)
-	if rest > leaseTime+spare {
-		t.Errorf("%s rested for %v, at most %v may pass", host, rest, leaseTime+spare)
+	pause, host := longestPause(slices.DeleteFunc(log, func(r simweb.Request) bool { return r.Start.After(began) }))
+	t.Logf("the longest pause of a host with work was %v (%s)", pause.Round(time.Millisecond), host)
+	if pause > leaseTime+spare {
+		t.Errorf("%s paused for %v, at most %v is allowed", host, pause, leaseTime+spare)
 	}
 }
 
-// longestPause is the longest time between two requests to a host.
+// longestPause returns the longest time between two requests to a host.
 func longestPause(log []simweb.Request) (longest time.Duration, host string) {
 	slices.SortStableFunc(log, func(a, b simweb.Request) int { return a.Start.Compare(b.Start) })
 	last := map[string]time.Time{}
@@ -268,8 +269,8 @@ func (s *scene) homes(names ...string) {
 }
 
 // TestExternalDataLost kills a frontier in the middle of a crawl and removes its directory, and
-// later does the same to an indexer. Neither comes back. The others take the work over, and in the
-// end everything is accounted for.
+// later does the same to an indexer. Neither is started again. The others take over the work, and
+// in the end everything is accounted for.
 func TestExternalDataLost(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, steady)
@@ -299,14 +300,14 @@ func TestExternalDataLost(t *testing.T) {
 	if n < lost/2 {
 		t.Errorf("only %d URLs asked for again: where are the %d pages from?", n, lost)
 	}
-	// What came for its shards while nobody had them counts as lost, too; a frontier that dies
-	// costs a visit a host.
+	// What arrived for its shards while they had no owner counts as lost, too; a frontier that is
+	// killed costs one visit per host.
 	if most := all + 48*maxVisit/4; n > most {
 		t.Errorf("%d URLs asked for again, the shards that were lost have %d", n, all)
 	}
 }
 
-// stored is about how many pages an indexer has, and how many its shards will have in all.
+// stored returns about how many pages an indexer has, and how many its shards will have in total.
 func (s *scene) stored(name string) (n, all int) {
 	kv, err := s.rig.q.JS.KeyValue(s.t.Context(), crawl.Names(s.rig.crawl).Bucket())
 	if err != nil {

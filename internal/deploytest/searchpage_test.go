@@ -34,12 +34,12 @@ type browser struct {
 	ctx context.Context
 
 	mu sync.Mutex
-	// What the page did that it must not: violations of its policy, errors. Guarded by mu.
+	// What the page did that it must not do: violations of its policy, errors. Guarded by mu.
 	wrong []string
 }
 
-// browsers is held by the test that uses browsers now. They work where the others wait: several at
-// once would starve the daemons that other tests watch.
+// browsers is locked by the test that uses browsers now. Browsers need the CPU while other tests
+// wait: several at once would starve the daemons that other tests observe.
 var browsers sync.Mutex
 
 // browsing waits until no other test uses a browser.
@@ -55,7 +55,7 @@ func startBrowser(t *testing.T, width int64, scripts bool) *browser {
 	if err != nil {
 		t.Fatal("chromium is not installed: apt-get install chromium")
 	}
-	// Nothing but loopback can be reached, whatever a page may ask for.
+	// Only loopback can be reached, whatever a page requests.
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
 	ctx, closePage := chromedp.NewContext(ctx)
@@ -72,7 +72,7 @@ func startBrowser(t *testing.T, width int64, scripts bool) *browser {
 	err = chromedp.Listen(ctx, func(e any) {
 		switch e := e.(type) {
 		case *log.EventEntryAdded:
-			// The browser asks for an icon by itself.
+			// The browser requests an icon by itself.
 			if e.Entry.Level != log.EntryLevelVerbose && !strings.Contains(e.Entry.URL+e.Entry.Text, "favicon.ico") {
 				b.note(e.Entry.Text + " " + e.Entry.URL)
 			}
@@ -95,7 +95,7 @@ func startBrowser(t *testing.T, width int64, scripts bool) *browser {
 	return b
 }
 
-// call has the browser carry out a command of its protocol.
+// call makes the browser carry out a command of its protocol.
 func call[P, R any](b *browser, command cdp.Command[P, R], params P) {
 	b.t.Helper()
 	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
@@ -122,7 +122,7 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// get is what an action returns.
+// get returns the result of an action.
 func get[T any](b *browser, action chromedp.Action[T]) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, action)
@@ -132,19 +132,20 @@ func get[T any](b *browser, action chromedp.Action[T]) T {
 	return v
 }
 
-// text is what stands in the first element that a selector finds.
+// text returns the text of the first element that a selector finds.
 func (b *browser) text(selector chromedp.CSS) string {
 	b.t.Helper()
 	return get(b, chromedp.Text(selector))
 }
 
-// eval is what a script makes of the page. Scripts of the page may be off meanwhile.
+// eval runs a script on the page and returns its result. It also works while scripts of the page
+// are off.
 func eval[T any](b *browser, js string) T {
 	b.t.Helper()
 	return get(b, chromedp.Evaluate[T](js))
 }
 
-// follow clicks and waits for the page that comes.
+// follow clicks and waits for the next page.
 func (b *browser) follow(selector chromedp.CSS) {
 	b.t.Helper()
 	if _, err := chromedp.RunResponse(b.ctx, chromedp.Click(selector)); err != nil {
@@ -158,7 +159,7 @@ func (b *browser) open(url string) {
 	b.do(chromedp.Navigate(url))
 }
 
-// fits fails when something is wider than the window.
+// fits fails if something is wider than the window.
 func (b *browser) fits(what string) {
 	b.t.Helper()
 	if wide := eval[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
@@ -167,7 +168,7 @@ func (b *browser) fits(what string) {
 	}
 }
 
-// keep writes a picture of the page where CURTSY_PICTURES says, for people to look at.
+// keep writes a picture of the page to the folder CURTSY_PICTURES, for people to look at.
 func (b *browser) keep(name string) {
 	dir := os.Getenv("CURTSY_PICTURES")
 	if dir == "" {
@@ -178,8 +179,8 @@ func (b *browser) keep(name string) {
 	}
 }
 
-// TestExternalSearchPage looks at the search page as a person does, in a real browser: of a real
-// crawl at rest, and of answers made to have all that an answer can have.
+// TestExternalSearchPage checks the search page in a real browser: with a finished real crawl, and
+// with made-up answers that have everything that an answer can have.
 func TestExternalSearchPage(t *testing.T) {
 	t.Parallel()
 	browsing(t)
@@ -202,8 +203,8 @@ func searchCrawl(t *testing.T) {
 	var url string
 	until.True(t, "curtsy serve writes where", func() bool {
 		text, _ := os.ReadFile(p.log)
-		if _, rest, ok := strings.Cut(string(text), "search: "); ok && strings.Contains(rest, "\n") {
-			url, _, _ = strings.Cut(rest, "\n")
+		if _, after, ok := strings.Cut(string(text), "search: "); ok && strings.Contains(after, "\n") {
+			url, _, _ = strings.Cut(after, "\n")
 		} else if p.over() {
 			t.Fatalf("curtsy serve ended: %s", text)
 		}
@@ -236,7 +237,8 @@ func searchCrawl(t *testing.T) {
 
 const hostile = `</title></h2><script>document.title='taken'</script><img src=x onerror="document.title='taken'"> ` + "\u202eexe.gnp\x1b[31m"
 
-// madeUp answers with everything there can be in an answer; narrowed to German it is one hit.
+// madeUp returns answers with everything that an answer can have; with the filter for German it
+// returns one hit.
 type madeUp struct{}
 
 func (madeUp) Page(context.Context, string, string) (rec crawl.PageRecord, found bool, err error) {
@@ -268,7 +270,7 @@ func (madeUp) Search(_ context.Context, r crawl.SearchRequest) (a crawl.SearchAn
 	return a, nil
 }
 
-// searchAnswers walks through answers that have everything, some of it hostile.
+// searchAnswers checks answers that have everything, some of it hostile.
 func searchAnswers(t *testing.T, width int64) {
 	srv := httptest.NewServer(searchweb.New(searchweb.Options{Crawl: madeUp{}, Name: "manuals", Home: "/"}))
 	defer srv.Close()
@@ -276,7 +278,7 @@ func searchAnswers(t *testing.T, width int64) {
 	b.open(srv.URL + "/search?q=" + "quiet+harbor")
 	b.fits("the answer")
 	b.keep(fmt.Sprintf("answer-%d", width))
-	// What is hostile is text, and no script has run: also none of ours, there is none.
+	// Hostile markup is shown as text, and no script has run: the page itself has none.
 	if title := eval[string](b, `document.title`); title != "quiet harbor – Search manuals" {
 		t.Errorf("the page is called %q", title)
 	}
@@ -311,13 +313,13 @@ func searchAnswers(t *testing.T, width int64) {
 	b.contrast("dark")
 	b.keep(fmt.Sprintf("dark-%d", width))
 	b.scheme("light")
-	// Facets narrow, and are taken off again.
+	// Facets add filters, which can be removed again.
 	b.follow(`aside a[href*="lang%3Ade"]`)
 	if got := b.text(".sum"); !strings.HasPrefix(got, "1 page") {
 		t.Errorf("narrowed: %s", got)
 	}
 	if got := eval[string](b, `document.querySelector('#q').value`); got != "quiet harbor lang:de" {
-		t.Errorf("the box says %q", got)
+		t.Errorf("the box has %q", got)
 	}
 	b.fits("the narrowed answer")
 	b.follow(`.chips a`)
@@ -334,7 +336,7 @@ func searchAnswers(t *testing.T, width int64) {
 	}
 	b.do(chromedp.Click(chromedp.CSS(".help summary")), chromedp.Click(chromedp.CSS(".also summary")))
 	if got := b.text(".help"); !strings.Contains(got, "site:example.org") {
-		t.Errorf("the help says %s", got)
+		t.Errorf("the help is %s", got)
 	}
 	b.fits("the answer with help")
 	b.keep(fmt.Sprintf("help-%d", width))
@@ -347,7 +349,7 @@ func searchAnswers(t *testing.T, width int64) {
 		t.Errorf("too long a query: %s", got)
 	}
 	b.fits("the refusal")
-	b.mu.Lock() // the refusal's status is in the log, as it must be
+	b.mu.Lock() // the status of the refusal is in the log, as it must be
 	b.wrong = slices.DeleteFunc(b.wrong, func(s string) bool { return strings.Contains(s, "400 (Bad Request)") })
 	b.mu.Unlock()
 }

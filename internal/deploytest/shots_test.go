@@ -16,8 +16,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// shot writes a small picture of the page into the folder CURTSY_SHOTS of the repository, which is
-// docs/img for those that are kept: its beginning, with the colours that it has most of.
+// shot writes a small picture of the page to the folder CURTSY_SHOTS in the repository, which is
+// docs/img for those that are kept: the top of the page, reduced to its most frequent colours.
 func (b *browser) shot(name string, height int) {
 	b.t.Helper()
 	dir := os.Getenv("CURTSY_SHOTS")
@@ -44,8 +44,7 @@ func (b *browser) shot(name string, height int) {
 	}
 }
 
-// mostColors are the n colours that most of a picture's points have, of those that are much alike
-// one.
+// mostColors returns the n most frequent colours of a picture, where similar colours count as one.
 func mostColors(p pictures.Image, r pictures.Rectangle, n int) (most color.Palette) {
 	count := map[color.RGBA]int{}
 	for y := r.Min.Y; y < r.Max.Y; y++ {
@@ -61,7 +60,7 @@ func mostColors(p pictures.Image, r pictures.Rectangle, n int) (most color.Palet
 		return cmp.Or(count[b]-count[a], int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B))
 	})
 	for _, c := range all {
-		// The rims of letters have hundreds of colours, which must leave room for what is seldom.
+		// The edges of letters have hundreds of colours, which must not displace rare ones.
 		if near := func(m color.Color) bool { return distance(c, m.(color.RGBA)) < 40 }; !slices.ContainsFunc(most, near) && len(most) < n {
 			most = append(most, c)
 		}
@@ -69,7 +68,7 @@ func mostColors(p pictures.Image, r pictures.Rectangle, n int) (most color.Palet
 	return most
 }
 
-// distance is how far apart two colours are, squared.
+// distance returns the squared distance of two colours.
 func distance(a, b color.RGBA) int {
 	r, g, bl := int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B)
 	return r*r + g*g + bl*bl

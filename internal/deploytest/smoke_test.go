@@ -17,15 +17,15 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// The tests whose names begin with TestExternalSmoke meet each program that Curtsy works with, once
+// The tests whose names begin with TestExternalSmoke try each program that Curtsy works with once
 // and briefly: .ci/run runs them for every change. All others here are for `make external`.
 
-// TestExternalSmokeDocker brings up deploy's compose file, with an image of programs that are built
-// already, and sees the demo crawled and searched.
+// TestExternalSmokeDocker starts the compose file of deploy, with an image of programs that are
+// built already, and checks that the demo is crawled and searched.
 func TestExternalSmokeDocker(t *testing.T) {
 	t.Parallel()
 	const name = image + "-smoke"
-	// As the end of deploy/Dockerfile.
+	// Like the end of deploy/Dockerfile.
 	scratchImage(t, name, `COPY links/ /bin/
 COPY --chown=65532:65532 empty /data
 COPY --chown=65532:65532 empty /tmp
@@ -48,8 +48,8 @@ ENTRYPOINT ["/bin/curtsy"]
 }
 
 // scratchImage makes an image of programs of this machine, with the libraries that they are linked
-// to, and with more lines in its Dockerfile, which may copy the folders empty and links, with the
-// other names of curtsy.
+// to, and with more lines in its Dockerfile, which may copy the folders empty and links; links has
+// the other names of curtsy.
 func scratchImage(t *testing.T, name, more string, programs ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,7 +88,7 @@ func scratchImage(t *testing.T, name, more string, programs ...string) {
 	run(t, "docker", "build", "-q", "-t", name, dir)
 }
 
-// TestExternalSmokeSite has nginx serve a site with rupd behind it, to which a robot registers.
+// TestExternalSmokeSite serves a site with nginx and rupd, and registers a robot there.
 func TestExternalSmokeSite(t *testing.T) {
 	t.Parallel()
 	mails := make(chan []byte, 100)
@@ -113,8 +113,8 @@ func TestExternalSmokeMail(t *testing.T) {
 	}
 }
 
-// TestExternalSmokeCredentials has openssl make the certificates of a NATS cluster, and connects to
-// it with a role's password; with another's it is refused.
+// TestExternalSmokeCredentials makes the certificates of a NATS cluster with openssl, and connects
+// to it with the password of a role; the password of another role is refused.
 func TestExternalSmokeCredentials(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t)
@@ -125,8 +125,8 @@ func TestExternalSmokeCredentials(t *testing.T) {
 	}
 }
 
-// TestExternalSmokeNamespaces has two machines in network namespaces, one of which is cut off for a
-// while.
+// TestExternalSmokeNamespaces makes two machines in network namespaces, one of which is cut off for
+// a while.
 func TestExternalSmokeNamespaces(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestExternalSmokeSystemd has systemd's own tools read the units: it knows all that stands in
-// them, what they start is there, and each gives away little (an exposure of 2.0 at most, of 10).
+// TestExternalSmokeSystemd checks the units with the tools of systemd: it knows all settings in
+// them, the programs that they start exist, and each exposes little (at most 2.0 of 10).
 func TestExternalSmokeSystemd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -42,7 +42,7 @@ func TestExternalSmokeSystemd(t *testing.T) {
 	if len(units) != 5 {
 		t.Errorf("there are %d units", len(units))
 	}
-	// It warns of what it does not know, and ends well all the same.
+	// It warns about what it does not know, and still ends without an error.
 	out, err := try("sh", append([]string{"-c", `systemd-analyze verify --man=no --recursive-errors=no "$@" 2>&1`, "sh"}, units...)...)
 	if err != nil || strings.Contains(string(out), dir) {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
