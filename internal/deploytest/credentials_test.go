@@ -132,9 +132,9 @@ func (s *credentialSites) crawl(dir string, more ...string) (log string, err err
 	return string(out), err
 }
 
-// TestExternalDoors crawls the sites of nginx that need credentials, and checks that each site got
-// only its own credentials and that they are written nowhere.
-func TestExternalDoors(t *testing.T) {
+// TestExternalCredentials crawls the sites of nginx that need credentials, and checks that each
+// site got only its own credentials and that they are written nowhere.
+func TestExternalCredentials(t *testing.T) {
 	t.Parallel()
 	s := startCredentialSites(t)
 	dir := t.TempDir()

@@ -24,7 +24,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// archived is a record as the reader below has it.
+// archived is a record as the reader below returns it.
 type archived struct {
 	file  string
 	h     textproto.MIMEHeader
@@ -33,9 +33,9 @@ type archived struct {
 
 func (r *archived) is(kinds ...string) bool { return slices.Contains(kinds, r.h.Get("Warc-Type")) }
 
-// readArchive reads the WARC files of a directory straight from the standard (ISO 28500 §4, annex
-// A): it shares nothing with what wrote them. Every record must be whole, and what is written of it
-// must be true.
+// readArchive reads the WARC files of a directory, written directly from the standard (ISO 28500
+// §4, annex A): it shares no code with the writer. Every record must be complete, and its fields
+// must be correct.
 func readArchive(t *testing.T, dir string) (all []archived) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -76,13 +76,13 @@ func readArchive(t *testing.T, dir string) (all []archived) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			length := len(text) - whole.Len() - in.Buffered() - offset
-			head, rest, _ := strings.Cut(string(record), "\r\n\r\n")
+			head, after, _ := strings.Cut(string(record), "\r\n\r\n")
 			version, fields, _ := strings.Cut(head, "\r\n")
 			h, err := textproto.NewReader(bufio.NewReader(strings.NewReader(fields + "\r\n\r\n"))).ReadMIMEHeader()
 			if err != nil || version != "WARC/1.1" {
 				t.Fatalf("%s: %v, %.300q", name, err, record)
 			}
-			block, ended := strings.CutSuffix(rest, "\r\n\r\n")
+			block, ended := strings.CutSuffix(after, "\r\n\r\n")
 			r := archived{filepath.Base(name), h, block}
 			sum := sha256.Sum256([]byte(block))
 			_, dateErr := time.Parse(time.RFC3339Nano, h.Get("Warc-Date"))
@@ -111,14 +111,14 @@ func readArchive(t *testing.T, dir string) (all []archived) {
 	return all
 }
 
-// hasPayload reports whether all of a response but its head has a digest, and just one.
+// hasPayload reports whether the body of a response has exactly one digest.
 func (r *archived) hasPayload() bool {
 	_, body, _ := strings.Cut(r.block, "\r\n\r\n")
 	sum := sha256.Sum256([]byte(body))
 	return r.is("response") && r.h.Get("Warc-Block-Digest") == "" && r.h.Get("Warc-Payload-Digest") == "sha256:"+hex.EncodeToString(sum[:])
 }
 
-// archiveWeb serves three sites. What may not be archived tells of a quokka.
+// archiveWeb serves three sites. Pages that may not be archived contain the word quokka.
 func archiveWeb(t *testing.T) *website {
 	web := serve(t, simweb.Config{Seed: 21, Hosts: 3, PagesPerHost: 20, KeepSent: true, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsAllowAll, Features: []simweb.Feature{simweb.FeatureDataYAML}}
@@ -148,8 +148,8 @@ func archiveWeb(t *testing.T) *website {
 	return web
 }
 
-// readByOthers reads the WARC files of a directory with a library that others wrote and keep, as
-// strictly as it can, digests included, and returns the identities of the records in order.
+// readByOthers reads the WARC files of a directory with an independent library, as strictly as it
+// can, digests included, and returns the IDs of the records in order.
 func readByOthers(t *testing.T, dir string) (ids []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
@@ -177,11 +177,11 @@ func readByOthers(t *testing.T, dir string) (ids []string) {
 	return ids
 }
 
-// ISO 28500 §6: what is in the archive is what went over the wire, byte for byte. Each page that is
-// stored has one response; answers that brought none are there too, robots.txt and data.txt among
-// them, and nothing of what may not be kept. Asked again, what is the same becomes a revisit of it,
-// whether the site says that it is or sends it once more. Our reader, one written against the
-// standard, and one that others keep find the same records.
+// ISO 28500 §6: the archive has what was sent over the network, byte for byte. Each stored page has
+// one response; other answers are there too, among them robots.txt and data.txt, and nothing that
+// may not be kept. On re-crawl, an unchanged page becomes a revisit record, whether the site
+// answers 304 or sends it again. Our reader, one written from the standard, and an independent one
+// find the same records.
 func TestISO28500_6_Archive(t *testing.T) { simnet.Test(t, testISO28500_6_Archive) }
 
 func testISO28500_6_Archive(t *testing.T) {

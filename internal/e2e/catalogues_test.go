@@ -13,8 +13,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// A catalogue that does not fit into a message is in the catalogue whole, and so is that of a
-// portal that gives its datasets page by page.
+// A catalogue that does not fit into one message is complete in the crawl's catalogue, and so is
+// that of a portal that lists its datasets page by page.
 func TestLongCatalogues(t *testing.T) { simnet.Test(t, testLongCatalogues) }
 
 func testLongCatalogues(t *testing.T) {
@@ -32,8 +32,7 @@ func testLongCatalogues(t *testing.T) {
 	b.WriteString("]}")
 	web.Override("http://h0000.sim.test/data.json", &simweb.Answer{ContentType: "application/json", Body: b.String()})
 	search := web.Portal("http://h0001.sim.test", packages, most)
-	// A graph whose distributions stand behind all datasets, one of which is longer than one may
-	// be.
+	// A graph whose distributions come after all datasets, one of which is longer than allowed.
 	var g, files strings.Builder
 	g.WriteString(`{"@graph": [{"@type": "dcat:Dataset", "dct:title": "long", "x": "` + strings.Repeat("x", 513<<10) + `"}`)
 	for i := range graph {
@@ -47,7 +46,7 @@ func testLongCatalogues(t *testing.T) {
 	r.seed()
 	r.wait(time.Minute)
 	origins, leftOut := map[string]int{}, map[string]int{}
-	for _, line := range r.told(t) {
+	for _, line := range r.catalogue(t) {
 		var d crawl.DatasetInfo
 		if err := json.Unmarshal([]byte(line), &d); err != nil {
 			t.Fatal(err)
@@ -63,7 +62,7 @@ func testLongCatalogues(t *testing.T) {
 		t.Errorf("%v datasets, want %d, %d and %d", origins, sets, packages, graph)
 	}
 	if leftOut["http://h0002.sim.test"] != 1 || leftOut["http://h0000.sim.test"] != 0 {
-		t.Errorf("%v are said to be left out", leftOut)
+		t.Errorf("%v are listed as left out", leftOut)
 	}
 	asked := 0
 	for path, n := range requested(web) {
@@ -81,7 +80,7 @@ func testLongCatalogues(t *testing.T) {
 	}
 }
 
-// A page that says in its own Link headers what dataset it is about has that in the catalogue.
+// The dataset that a page describes in its own Link headers is in the catalogue.
 func TestSignpostedPage(t *testing.T) { simnet.Test(t, testSignpostedPage) }
 
 func testSignpostedPage(t *testing.T) {
@@ -95,7 +94,7 @@ func testSignpostedPage(t *testing.T) {
 	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
 	r.wait(time.Minute)
-	lines := r.told(t)
+	lines := r.catalogue(t)
 	if len(lines) != 1 {
 		t.Fatalf("%q", lines)
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// controlled is a crawl of two hosts with a delay between requests, to be steered while it runs.
+// controlled is a crawl of two hosts with a delay between requests, which a test controls while it
+// runs.
 type controlled struct {
 	*rig
 	web  *website
@@ -40,7 +41,7 @@ func newControlled(t *testing.T, pages int, delay time.Duration) *controlled {
 	return s
 }
 
-// requests is how many requests a host has had so far.
+// requests returns how many requests a host has had so far.
 func (s *controlled) requests(host string) (n int) {
 	for _, q := range s.web.Log() {
 		if q.Host == host {
@@ -50,7 +51,7 @@ func (s *controlled) requests(host string) (n int) {
 	return n
 }
 
-// until waits for n more requests to a host.
+// more waits for n more requests to a host.
 func (s *controlled) more(host string, n int) {
 	s.t.Helper()
 	want := s.requests(host) + n
@@ -61,7 +62,7 @@ func (s *controlled) more(host string, n int) {
 	}
 }
 
-// do does an act, which must succeed.
+// do checks that an act succeeded.
 func (s *controlled) do(text string, err error) {
 	s.t.Helper()
 	if err != nil {
@@ -70,8 +71,8 @@ func (s *controlled) do(text string, err error) {
 	s.t.Log(text)
 }
 
-// quiet checks that none of these hosts gets a request that begins while do waits for other things,
-// but those that had begun within the moment the fetcher took to hear of it.
+// quiet checks that none of these hosts gets a request that begins while do waits for something
+// else, except for those that began before the fetcher received the change.
 func (s *controlled) quiet(since time.Time, do func(), hosts ...string) {
 	s.t.Helper()
 	do()
@@ -82,16 +83,16 @@ func (s *controlled) quiet(since time.Time, do func(), hosts ...string) {
 	}
 }
 
-// heard is the moment from which a change holds that an act has just returned from: the fetcher of
-// this very process reads the spec over the same connection.
-func (s *controlled) heard() time.Time {
+// appliesFrom returns the time from which a change applies, for an act that has just returned: the
+// fetcher in the same process receives the spec over the same connection.
+func (s *controlled) appliesFrom() time.Time {
 	s.t.Helper()
 	time.Sleep(100 * time.Millisecond)
 	return time.Now()
 }
 
-// A paused host gets no request more, although a visit with many URLs was under way, while another
-// host goes on; and when it is resumed it is crawled to its end.
+// A paused host gets no more requests, although a visit with many URLs was in progress, while
+// another host continues; when it is resumed, it is crawled to its end.
 func TestPausedHost(t *testing.T) { simnet.Test(t, testPausedHost) }
 
 func testPausedHost(t *testing.T) {
@@ -100,7 +101,7 @@ func testPausedHost(t *testing.T) {
 	c := s.engine.Crawl()
 	s.more(s.a, 5)
 	s.do(control.PauseHost(t.Context(), c, ada, s.a))
-	s.quiet(s.heard(), func() { s.more(s.b, 15) }, s.a)
+	s.quiet(s.appliesFrom(), func() { s.more(s.b, 15) }, s.a)
 	if st, err := c.Status(t.Context()); err != nil || st.State != "running" {
 		t.Errorf("%v, %v: a crawl with a paused host goes on", st.State, err)
 	}
@@ -120,7 +121,7 @@ func testPausedHost(t *testing.T) {
 	s.audited("pause-host "+s.a, "resume-host "+s.a)
 }
 
-// The same of a whole crawl.
+// The same for a whole crawl.
 func TestPausedCrawl(t *testing.T) { simnet.Test(t, testPausedCrawl) }
 
 func testPausedCrawl(t *testing.T) {
@@ -128,8 +129,8 @@ func testPausedCrawl(t *testing.T) {
 	c := s.engine.Crawl()
 	s.more(s.a, 3)
 	s.do(control.Pause(t.Context(), c, ada))
-	s.quiet(s.heard(), func() { time.Sleep(500 * time.Millisecond) }, s.a, s.b)
-	s.do(control.Pause(t.Context(), c, ada)) // once more changes nothing
+	s.quiet(s.appliesFrom(), func() { time.Sleep(500 * time.Millisecond) }, s.a, s.b)
+	s.do(control.Pause(t.Context(), c, ada)) // a second pause changes nothing
 	s.do(control.Resume(t.Context(), c, ada))
 	if st := s.wait(time.Minute); st.Stored != int64(s.web.Pages()) {
 		t.Errorf("%+v", st)
@@ -138,8 +139,8 @@ func testPausedCrawl(t *testing.T) {
 	s.audited("pause ", "resume ")
 }
 
-// A delay that is raised in the middle of a visit holds from the next request on. One that is below
-// what the site asks for changes nothing.
+// A delay that is raised during a visit applies from the next request on. One that is below the
+// delay that the site requires changes nothing.
 func TestRaisedDelay(t *testing.T) { simnet.Test(t, testRaisedDelay) }
 
 func testRaisedDelay(t *testing.T) {
@@ -148,7 +149,7 @@ func testRaisedDelay(t *testing.T) {
 	c := s.engine.Crawl()
 	s.more(s.a, 4)
 	s.do(control.DelayHost(t.Context(), c, ada, s.a, after))
-	since := s.heard()
+	since := s.appliesFrom()
 	s.more(s.a, 4)
 	var last time.Time
 	n := 0
@@ -178,8 +179,9 @@ func testRaisedDelay(t *testing.T) {
 	s.audited("delay-host "+s.a+" 300ms", "delay-host "+s.a+" 1ms", "delay-host "+s.a+" 0s")
 }
 
-// A longer delay for all hosts holds from the next request on, also under visits that were granted
-// with the one before. What is wanted of a site's updates has its line in the log, once.
+// A longer delay for all hosts applies from the next request on, also in visits that were granted
+// with the previous one. The log has a line, once, for the way in which a site's updates are
+// received.
 func TestRaisedDelayOfAll(t *testing.T) { simnet.Test(t, testRaisedDelayOfAll) }
 
 func testRaisedDelayOfAll(t *testing.T) {
@@ -192,7 +194,7 @@ func testRaisedDelayOfAll(t *testing.T) {
 		spec.Delay = after
 		return spec, nil
 	}))
-	since := s.heard()
+	since := s.appliesFrom()
 	s.more(s.a, 4)
 	s.more(s.b, 4)
 	last, n := map[string]time.Time{}, 0
@@ -220,8 +222,8 @@ func testRaisedDelayOfAll(t *testing.T) {
 	s.audited("settings settings delay 40ms → 300ms", "updates "+site.String()+" off")
 }
 
-// Seeds are crawled, a URL is fetched again, a host is forgotten; and names that the crawl does not
-// know are refused with what to type.
+// Seeds are crawled, a URL is fetched again, a host is forgotten; names that the crawl does not
+// know are refused, with what to type instead.
 func TestSteeredURLs(t *testing.T) { simnet.Test(t, testControlledURLs) }
 
 func testControlledURLs(t *testing.T) {
@@ -260,7 +262,7 @@ func testControlledURLs(t *testing.T) {
 	s.audited("seed http://"+other+"/ and 1 more", "refetch "+again, "retry "+other)
 }
 
-// audited checks that the crawl log has these acts, and no others.
+// audited checks that the crawl log has exactly these acts.
 func (s *controlled) audited(want ...string) {
 	s.t.Helper()
 	b, err := os.ReadFile(filepath.Join(s.dir, "crawl.jsonl"))

@@ -22,21 +22,20 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// pair is two crawls of the very same hosts, named one and two, each with a frontier and a fetcher
-// of its own.
+// pair is two crawls of the same hosts, named one and two, each with its own frontier and fetcher.
 type pair struct {
 	*rig
 	web   *website
 	delay time.Duration
 	specs map[string]crawl.Spec
 	lines map[string]*broker.Line // of the fetchers
-	stops map[string]func()       // the fetchers
-	dead  map[string]bool         // their fetchers
-	stuck map[string]*atomic.Bool // their fetchers' connections to the web are not opened
+	stops map[string]func()       // of the fetchers
+	dead  map[string]bool         // whose fetchers were killed
+	stuck map[string]*atomic.Bool // whose fetchers cannot open connections to the web
 }
 
-// newPair starts both crawls. What fetches is one process if together is true, else two that know
-// nothing of each other.
+// newPair starts both crawls. Their fetchers are in one process if together is true, else in two
+// that do not know about each other.
 func newPair(t *testing.T, web *website, delay time.Duration, together bool) *pair {
 	t.Helper()
 	c := &pair{rig: &rig{t: t, net: web.net}, web: web, delay: delay, specs: map[string]crawl.Spec{}, lines: map[string]*broker.Line{}, stops: map[string]func(){}, dead: map[string]bool{}, stuck: map[string]*atomic.Bool{}}
@@ -96,7 +95,7 @@ func newPair(t *testing.T, web *website, delay time.Duration, together bool) *pa
 	return c
 }
 
-// kill ends a fetcher that can tell nobody any more.
+// kill ends a fetcher without letting it publish anything.
 func (c *pair) kill(name string) {
 	c.dead[name] = true
 	c.lines[name].Cut(true)
@@ -118,7 +117,7 @@ func (c *pair) run(t *testing.T, run func(context.Context) error) (stop func()) 
 	return stop
 }
 
-// asked is how many requests a crawl has sent so far.
+// asked returns how many requests a crawl has sent so far.
 func (c *pair) asked(name string) (n int) {
 	for _, r := range c.web.Log() {
 		if strings.Contains(r.UserAgent, name+"@") {
@@ -128,15 +127,15 @@ func (c *pair) asked(name string) (n int) {
 	return n
 }
 
-// polite checks that to the sites both crawls are one.
+// polite checks that both crawls together are as polite as one.
 func (c *pair) polite() {
 	c.t.Helper()
 	politeLog(c.t, c.web.Log(), simweb.CheckOptions{Delay: simweb.Every(c.delay), RobotsMaxAge: time.Hour})
 }
 
-// Two crawls of the very same hosts, each with its own frontier, fetched for by one process, or by
-// two that know nothing of each other: to the sites they are one, that sends one request at a time
-// and pauses after each.
+// Two crawls of the same hosts, each with its own frontier, whose fetchers are in one process, or
+// in two that do not know about each other: the sites see one crawler that sends one request at a
+// time and pauses after each.
 func TestCrawlsOfTheSameHosts(t *testing.T) {
 	for name, together := range map[string]bool{"OneFetcher": true, "TwoFetchers": false} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +152,7 @@ func testCrawlsOfTheSameHosts(t *testing.T, together bool) {
 	c := newPair(t, web, 40*time.Millisecond, together)
 	c.until("both crawls are done", func() bool {
 		for _, spec := range c.specs {
-			// At first nobody answers for them.
+			// At first no service answers for the crawl.
 			if st, ok, err := asker.Done(t.Context(), c.q, spec); err != nil || !ok || st.Stored != 3*pages {
 				return false
 			}
@@ -168,9 +167,9 @@ func testCrawlsOfTheSameHosts(t *testing.T, together bool) {
 	c.polite()
 }
 
-// Two crawls of one host, fetched for by two processes. One is stopped and cut off from NATS in the
-// middle of a visit, comes back when the other one is at the host, and dies in the end. The site
-// sees one visitor all the while, and the crawl whose fetcher lives goes on.
+// Two crawls of one host, with fetchers in two processes. One fetcher is stopped and cut off from
+// NATS during a visit, resumes when the other one visits the host, and is killed in the end. The
+// site sees one visitor at a time, and the crawl of the other fetcher continues.
 func TestCrawlsWhoseFetchersAreCutOff(t *testing.T) { simnet.Test(t, testCrawlsWhoseFetchersAreCutOff) }
 
 func testCrawlsWhoseFetchersAreCutOff(t *testing.T) {
@@ -197,7 +196,7 @@ func testCrawlsWhoseFetchersAreCutOff(t *testing.T) {
 	more("two", 20)
 	amid()
 	c.lines["one"].Cut(true)
-	// Like a process that is stopped between its last look at the clock and its request.
+	// Like a process that is stopped between its last check of the clock and its request.
 	c.stuck["one"].Store(true)
 	web.net.Reset(web.Addr())
 	t.Logf("the host was free %v after its visitor was stopped", more("two", 3))

@@ -46,7 +46,7 @@ func placeDatasets(web *website, a *txtar.Archive, prefix string) {
 	}
 }
 
-// lineOf is a dataset as a line of JSON, without times.
+// lineOf returns a dataset as a line of JSON, without times.
 func lineOf(t *testing.T, d crawl.DatasetInfo) string {
 	t.Helper()
 	if d.FetchedAt.IsZero() || d.DataTxt != "" && d.Expires.Sub(d.FetchedAt) != 7*24*time.Hour {
@@ -67,8 +67,8 @@ func lineOf(t *testing.T, d crawl.DatasetInfo) string {
 	return strings.NewReplacer(`,"fetched_at":"0001-01-01T00:00:00Z"`, "", `,"expires":"0001-01-01T00:00:00Z"`, "", "\n", "").Replace(b.String())
 }
 
-// told asks those who hold the crawl for its datasets.
-func (r *rig) told(t *testing.T) (lines []string) {
+// catalogue returns the datasets that the running services report.
+func (r *rig) catalogue(t *testing.T) (lines []string) {
 	t.Helper()
 	var claims []crawl.DatasetClaim
 	err := ask.Gather(t.Context(), r.q.NC, crawl.Names(r.spec.Name), "datasets", struct{}{}, r.spec.Shards, func(raw json.RawMessage) error {
@@ -86,14 +86,14 @@ func (r *rig) told(t *testing.T) (lines []string) {
 	return lines
 }
 
-// kept reads the datasets out of the files of a crawl that has ended.
-func (r *rig) kept(t *testing.T) (lines []string) {
+// catalogueInFiles returns the datasets in the files of a crawl that has ended.
+func (r *rig) catalogueInFiles(t *testing.T) (lines []string) {
 	t.Helper()
 	rd := r.files()
 	defer rd.Close()
 	err := rd.Pages(t.Context(), func(p crawl.PageInfo) error {
 		if strings.HasSuffix(p.URL, "/about.html") {
-			t.Errorf("%s is held, and says noindex: only its dataset is to be", p.URL)
+			t.Errorf("%s is stored although it has noindex: only its dataset should be", p.URL)
 		}
 		return nil
 	})
@@ -106,8 +106,8 @@ func (r *rig) kept(t *testing.T) (lines []string) {
 	return lines
 }
 
-// holdAgainst compares lines with those of a file.
-func holdAgainst(t *testing.T, file string, got []string) {
+// compareLines compares lines with those of a file.
+func compareLines(t *testing.T, file string, got []string) {
 	t.Helper()
 	if os.Getenv("UPDATE_DATASETS") != "" {
 		if err := os.WriteFile(file, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
@@ -131,7 +131,7 @@ func holdAgainst(t *testing.T, file string, got []string) {
 	}
 }
 
-// requested are the paths that hosts of the web were asked for, with how often.
+// requested returns how often each path of the web was requested.
 func requested(web *website) map[string]int {
 	n := map[string]int{}
 	for _, q := range web.Log() {
@@ -140,8 +140,8 @@ func requested(web *website) map[string]int {
 	return n
 }
 
-// TestDatasetsInTheCrawl crawls sites that announce datasets in every way there is, and holds the
-// catalogue against testdata/datasets.jsonl, record by record. Run it with UPDATE_DATASETS=1 to
+// TestDatasetsInTheCrawl crawls sites that announce datasets in every supported way, and compares
+// the catalogue with testdata/datasets.jsonl, record by record. Run it with UPDATE_DATASETS=1 to
 // write that file, and read it.
 func TestDatasetsInTheCrawl(t *testing.T) { simnet.Test(t, testDatasetsInTheCrawl) }
 
@@ -171,9 +171,9 @@ func testDatasetsInTheCrawl(t *testing.T) {
 			t.Errorf("%s was asked for %d times", p, n)
 		}
 	}
-	holdAgainst(t, "testdata/datasets.jsonl", r.told(t))
-	// The files change: one is replaced, one cannot be read any more, one is gone. That the page
-	// store is lost makes all of them due.
+	compareLines(t, "testdata/datasets.jsonl", r.catalogue(t))
+	// The files change: one is replaced, one cannot be read any more, one is deleted. The loss of
+	// the page store makes all of them due.
 	placeDatasets(web, a, "later/")
 	web.Override("http://h0002.sim.test/files/data.txt", &simweb.Answer{Status: 404})
 	for i := range r.spec.Shards {
@@ -191,8 +191,8 @@ func testDatasetsInTheCrawl(t *testing.T) {
 	polite(t, web, 0)
 	again := requested(web)
 	for p, want := range map[string]int{
-		"h0000/data.txt": 2, "h0000/planets/data.txt": 1, // nobody leads to it any more
-		// The file that leads to it is refused, and the copies of both stay.
+		"h0000/data.txt": 2, "h0000/planets/data.txt": 1, // nothing links to it any more
+		// The file that links to it is refused, and the copies of both stay.
 		"h0001/data.txt": 2, "h0001/iris/data.txt": 1,
 		"h0002/data.txt": 2, "h0002/files/data.txt": 2,
 	} {
@@ -200,5 +200,5 @@ func testDatasetsInTheCrawl(t *testing.T) {
 			t.Errorf("%s was asked for %d times in all, want %d", p, again[p], want)
 		}
 	}
-	holdAgainst(t, "testdata/datasets-later.jsonl", r.kept(t))
+	compareLines(t, "testdata/datasets-later.jsonl", r.catalogueInFiles(t))
 }

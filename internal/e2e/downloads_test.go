@@ -14,9 +14,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// TestDownloadsBesideTheCrawl downloads from each host while it is being crawled, by a process of
-// its own as far as anybody can tell: together they are as polite as the crawl alone, and neither
-// keeps the other from its work.
+// TestDownloadsBesideTheCrawl downloads from each host while it is being crawled, in what looks
+// like a separate process: together they are as polite as the crawl alone, and neither blocks the
+// other.
 func TestDownloadsBesideTheCrawl(t *testing.T) { simnet.Test(t, testDownloadsBesideTheCrawl) }
 
 func testDownloadsBesideTheCrawl(t *testing.T) {
@@ -69,7 +69,7 @@ func testDownloadsBesideTheCrawl(t *testing.T) {
 	}
 	log := web.Log()
 	politeLog(t, log, simweb.CheckOptions{Delay: simweb.Every(spec.Delay), Token: token})
-	// They took turns: pages of a host came between its first download and its last.
+	// They alternated: pages of a host came between its first download and its last.
 	between := 0
 	for _, s := range web.Seeds() {
 		host := string(canon.URL(s).Host())

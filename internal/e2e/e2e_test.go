@@ -43,10 +43,10 @@ type website struct {
 	net *simnet.Net
 }
 
-// latency is how long a message takes through the network, so that no request is over in no time.
+// latency is how long a message takes through the network, so that every request takes some time.
 const latency = time.Millisecond
 
-// serve starts a web in a network of its own, until the test ends.
+// serve starts a web in a separate network, until the test ends.
 func serve(t testing.TB, cfg simweb.Config) *website {
 	t.Helper()
 	net := simnet.New(simnet.Options{Latency: latency})
@@ -60,7 +60,7 @@ func serve(t testing.TB, cfg simweb.Config) *website {
 }
 
 // server starts an HTTP server in an in-memory network, until the test ends. With a configuration
-// it is for TLS.
+// it uses TLS.
 func server(t testing.TB, net *simnet.Net, h http.Handler, secure *tls.Config) *httptest.Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,7 +78,7 @@ func server(t testing.TB, net *simnet.Net, h http.Handler, secure *tls.Config) *
 }
 
 // polite checks the log of a web without any tolerance: in virtual time nothing is noticed late.
-// The delay is the least that the crawl itself keeps.
+// The delay is the minimum that the crawl itself keeps.
 func polite(t testing.TB, web *website, delay time.Duration) {
 	t.Helper()
 	politeLog(t, web.Log(), simweb.CheckOptions{Token: token, Delay: simweb.Every(delay)})
@@ -96,7 +96,7 @@ func politeLog(t testing.TB, log []simweb.Request, o simweb.CheckOptions) {
 	}
 }
 
-// rig is the services of one crawl in this process. All it leaves is in dir.
+// rig is the services of one crawl in this process. All its files are in dir.
 type rig struct {
 	t       testing.TB
 	net     *simnet.Net
@@ -110,7 +110,7 @@ type rig struct {
 	metrics prometheus.Registerer // nil: none
 	logs    frontier.CrawlLog
 	tracer  *tracing.Tracer // nil: none
-	// nothing goes out to the web any more, and how the services end is no matter
+	// no more requests go to the web, and the services may end with an error
 	dead atomic.Bool
 	stop func()
 }
@@ -122,7 +122,7 @@ func logger(t testing.TB) *slog.Logger {
 	return slog.New(slog.DiscardHandler)
 }
 
-// specFor is a crawl of a simulated web with no delay but what its hosts ask for.
+// specFor returns a crawl of a simulated web whose only delays are those of its hosts.
 func specFor(web *website) crawl.Spec {
 	spec := crawl.Spec{
 		Name: "e2e", Shards: 4, Scope: "domain", MaxDepth: -1, HoldMax: 3 * time.Second, Agent: token, Contact: "test@example.org",
@@ -150,7 +150,7 @@ func newRigWith(t testing.TB, r *rig, opt fetcher.Options) *rig {
 	return r
 }
 
-// serveNATS starts the broker in a directory, as a crawl with one of its own has it.
+// serveNATS starts the broker in a directory, as for a crawl with an embedded broker.
 func (r *rig) serveNATS(dir string) {
 	r.dir = dir
 	r.srv = broker.StartIn(r.t, filepath.Join(dir, "nats"))
@@ -215,11 +215,11 @@ func (r *rig) endNATS() {
 	r.srv.Shutdown()
 }
 
-// kill ends the crawl as SIGKILL does: what its files hold at this instant is all that is left, and
-// its connections to the web break. Then start goes on from there.
+// kill ends the crawl like SIGKILL: only the files of this instant remain, and its connections to
+// the web break. start continues from the files.
 func (r *rig) kill(web *website) {
 	r.t.Helper()
-	synctest.Wait() // nobody is in the middle of a write
+	synctest.Wait() // no goroutine is in the middle of a write
 	left := filepath.Join(r.t.TempDir(), "left")
 	if err := os.CopyFS(left, os.DirFS(r.dir)); err != nil {
 		r.t.Fatal(err)
@@ -235,11 +235,11 @@ func (r *rig) kill(web *website) {
 	r.serveNATS(r.dir)
 }
 
-// killWhen goes on with a crawl that does not run, and kills it when so says so. It reports whether
-// the crawl was over before.
+// killWhen continues a crawl that does not run, and kills it when so returns true. It reports
+// whether the crawl was finished before.
 func (r *rig) killWhen(web *website, what string, so func() bool) (over bool) {
 	r.t.Helper()
-	r.metrics = nil // those of the run before are
+	r.metrics = nil // those of the previous run are registered
 	r.start(r.dir, fetcher.Options{})
 	r.seed()
 	for i := 1; !so(); i++ {
@@ -258,8 +258,8 @@ func (r *rig) killWhen(web *website, what string, so func() bool) (over bool) {
 	return false
 }
 
-// sink takes pages off the hand-off and counts them; it stands for the indexer where
-// that is not the matter.
+// sink takes pages from the hand-off and counts them; it replaces the indexer in tests that do not
+// need one.
 func (r *rig) sink(g *errgroup.Group, ctx context.Context) {
 	names := crawl.Names(r.spec.Name)
 	var subjects []string
@@ -297,7 +297,7 @@ func (r *rig) seed() {
 	}
 }
 
-// done asks whether the crawl is done, and checks its accounting.
+// done asks whether the crawl is done, and checks its counts.
 func (r *rig) done() (st crawl.Status, done bool) {
 	r.t.Helper()
 	st, done, err := asker.Done(r.t.Context(), r.q, r.spec)
@@ -308,7 +308,7 @@ func (r *rig) done() (st crawl.Status, done bool) {
 	return st, done
 }
 
-// adds checks that the classes of the URLs add up to all of them.
+// adds checks that the counts of the URLs by class add up to the total.
 func (r *rig) adds(st crawl.Status) {
 	r.t.Helper()
 	if sum := st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed; sum != st.Discovered {
@@ -316,20 +316,20 @@ func (r *rig) adds(st crawl.Status) {
 	}
 }
 
-// wait waits until the crawl is done, and returns its accounting.
+// wait waits until the crawl is done, and returns its status.
 func (r *rig) wait(limit time.Duration) (st crawl.Status) {
 	r.t.Helper()
 	r.within(limit, "the crawl is done", func() (ok bool) { st, ok = r.done(); return ok })
 	return st
 }
 
-// until waits until ok says so, for two minutes.
+// until waits until ok returns true, for at most two minutes.
 func (r *rig) until(what string, ok func() bool) {
 	r.t.Helper()
 	r.within(2*time.Minute, what, ok)
 }
 
-// within waits until ok says so, for a time limit.
+// within waits until ok returns true, for at most limit.
 func (r *rig) within(limit time.Duration, what string, ok func() bool) {
 	r.t.Helper()
 	for end := time.Now().Add(limit); !ok(); time.Sleep(step) {
@@ -340,10 +340,10 @@ func (r *rig) within(limit time.Duration, what string, ok func() bool) {
 	}
 }
 
-// step is how often it is looked whether something is so.
+// step is the interval between two checks of a condition.
 const step = 10 * time.Millisecond
 
-// files opens what the crawl has left, to be asked.
+// files opens the files that the crawl has left, for questions.
 func (r *rig) files() *asker.Crawl {
 	r.t.Helper()
 	c, err := engine.OpenFiles(r.dir)

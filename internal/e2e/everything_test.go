@@ -17,7 +17,7 @@ import (
 // TestOneSiteThatUsesEverything crawls a site with groups, Host, agents, tags by header and meta,
 // Clean-param and data.txt, a second one with the other form of data.txt, and a mirror of the
 // first. What is stored, what may be shown, which agents serve what and which datasets there are
-// must be exactly what the documents call for.
+// must be exactly what the documents require.
 func TestOneSiteThatUsesEverything(t *testing.T) { simnet.Test(t, testOneSiteThatUsesEverything) }
 
 func testOneSiteThatUsesEverything(t *testing.T) {
@@ -41,15 +41,15 @@ func testOneSiteThatUsesEverything(t *testing.T) {
 	rd := r.files()
 	defer rd.Close()
 	want := web.Expect(token)
-	held := map[string]crawl.PageInfo{}
-	err := rd.Pages(t.Context(), func(p crawl.PageInfo) error { held[p.URL] = p; return nil })
+	listed := map[string]crawl.PageInfo{}
+	err := rd.Pages(t.Context(), func(p crawl.PageInfo) error { listed[p.URL] = p; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	for u, e := range want {
-		p, stored := held[u]
+		p, stored := listed[u]
 		if stored != (e.Class == simweb.Stored) && !e.Optional {
-			t.Errorf("%s: held %v, the web says %s %s", u, stored, e.Class, e.Reason)
+			t.Errorf("%s: stored %v, the web expects %s %s", u, stored, e.Class, e.Reason)
 		}
 		if stored && p.SnippetAllowed == e.NoSnippet {
 			t.Errorf("%s: snippet allowed %v, nosnippet %v", u, p.SnippetAllowed, e.NoSnippet)
@@ -58,19 +58,19 @@ func testOneSiteThatUsesEverything(t *testing.T) {
 			searchable(t, rd, u, e)
 		}
 	}
-	for u := range held {
+	for u := range listed {
 		if want[u].Class != simweb.Stored {
-			t.Errorf("%s is held, and the web says %s", u, want[u].Class)
+			t.Errorf("%s is stored, and the web expects %s", u, want[u].Class)
 		}
 		if strings.HasPrefix(u, "http://h0002.") {
-			t.Errorf("%s is held: its host names another as its main mirror", u)
+			t.Errorf("%s is stored: its host names another as its main mirror", u)
 		}
 	}
 	checkDatasets(t, rd, web)
 	checkHosts(t, r)
 }
 
-// searchable looks a page up by the word it holds; its text must show exactly if it may.
+// searchable searches a page by a word in it; its text must be shown exactly if that is allowed.
 func searchable(t *testing.T, rd *asker.Crawl, u string, e simweb.Expectation) {
 	t.Helper()
 	a, err := rd.Search(t.Context(), crawl.SearchRequest{Query: e.Contains, Limit: 50})
@@ -81,20 +81,20 @@ func searchable(t *testing.T, rd *asker.Crawl, u string, e simweb.Expectation) {
 	if i < 0 {
 		t.Errorf("search %q does not find %s", e.Contains, u)
 	} else if e.NoSnippet && a.Hits[i].Snippet != nil {
-		t.Errorf("%s says nosnippet and is shown with %q", u, *a.Hits[i].Snippet)
+		t.Errorf("%s has nosnippet and is shown with %q", u, *a.Hits[i].Snippet)
 	}
 }
 
 func checkDatasets(t *testing.T, rd *asker.Crawl, web *website) {
 	t.Helper()
-	titles := map[string]string{} // of the web's datasets, by their files
+	titles := map[string]string{} // of the datasets of the web, by their files
 	for _, d := range web.Datasets() {
 		titles[d.URL] = d.Title
 	}
 	got := map[string]crawl.DatasetInfo{}
 	err := rd.Datasets(t.Context(), func(d crawl.DatasetInfo) error {
 		for _, u := range d.URLs {
-			if _, ok := got[u]; !ok || d.Title == titles[u] { // others may share the file
+			if _, ok := got[u]; !ok || d.Title == titles[u] { // other datasets may share the file
 				got[u] = d
 			}
 		}
@@ -130,8 +130,8 @@ func checkDatasets(t *testing.T, rd *asker.Crawl, web *website) {
 	}
 }
 
-// kindOf is the form of the data.txt that tells of a dataset, else the kind of the document
-// that is believed first.
+// kindOf returns the form of the data.txt that describes a dataset, or else the kind of its most
+// trusted document.
 func kindOf(d crawl.DatasetInfo) string { return cmp.Or(d.Form, d.Sources[0].Kind) }
 
 func checkHosts(t *testing.T, r *rig) {

@@ -15,9 +15,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A host and a part of another are forgotten while the crawl runs and re-crawls. Nobody is shown
-// them any more, and their origins are asked for nothing any more: not on re-crawl, not for new
-// links and seeds, not after a restart. The rest is kept fresh as before.
+// A host and a part of another are forgotten while the crawl runs and re-crawls. They are not shown
+// any more, and nothing is requested from them any more: not on re-crawl, not for new links and
+// seeds, not after a restart. All other pages are re-crawled as before.
 func TestForgettingARunningCrawl(t *testing.T) { simnet.Test(t, testForgettingARunningCrawl) }
 
 func testForgettingARunningCrawl(t *testing.T) {
@@ -49,11 +49,11 @@ func testForgettingARunningCrawl(t *testing.T) {
 	if datasets() == 0 {
 		t.Fatal("no datasets to forget")
 	}
-	all := r.held()
+	all := r.listed()
 	forgotten := func(u string) bool { return strings.HasPrefix(u, out) || strings.HasPrefix(u, part) }
 
 	r.respec(func(s *crawl.Spec) { s.Recrawl, s.RecrawlMin, s.RecrawlMax = true, time.Second, time.Second })
-	// Each page that is not forgotten, so often since the log was begun anew.
+	// Each page that is not forgotten was requested so often since the log was reset.
 	asked := func(times int) func() bool {
 		return func() bool {
 			n := map[string]int{}
@@ -72,7 +72,7 @@ func testForgettingARunningCrawl(t *testing.T) {
 	r.respec(func(s *crawl.Spec) { s.Forgotten = []string{"h0001.sim.test", part} })
 	hidden := func() {
 		t.Helper()
-		for u := range r.held() {
+		for u := range r.listed() {
 			if forgotten(u) {
 				t.Errorf("%s is listed", u)
 			}
@@ -87,21 +87,21 @@ func testForgettingARunningCrawl(t *testing.T) {
 		}
 	}
 	hidden() // from now on
-	r.until("nothing is on its way there", func() bool {
+	r.until("no request to them is in progress", func() bool {
 		return !slices.ContainsFunc(web.Log(), func(q simweb.Request) bool { return q.End.IsZero() })
 	})
 	web.ResetLog()
-	// A page that is kept fresh gets links to what is forgotten, and somebody seeds it.
+	// A page that is re-crawled gets links to what is forgotten, and somebody seeds it.
 	web.Override("http://h0002.sim.test/elsewhere.html", page(2, "", `capybara <a href="`+out+`new.html">x</a> <a href="`+part+`/new.html">x</a>`))
 	if err := asker.Seed(t.Context(), r.q, r.spec, []canon.URL{out, out + "seeded.html", part + "/seeded.html"}); err != nil {
 		t.Fatal(err)
 	}
 	r.until("the links are seen", func() bool { return r.explain(part+"/new.html").Seen && r.explain(out+"new.html").Seen })
-	r.until("the rest is kept fresh", asked(2))
+	r.until("all other pages are re-crawled", asked(2))
 	hidden()
 	r.stop()
 	r.start(r.dir, fetcher.Options{})
-	r.until("the rest is kept fresh after a restart", asked(4))
+	r.until("all other pages are re-crawled after a restart", asked(4))
 	hidden()
 	for _, u := range []string{out, out + "new.html", out + "seeded.html", part + "/new.html", part + "/seeded.html", part + "/here.html"} {
 		if x := r.explain(u); x.State != "refused" || x.Reason != "forgotten" {
@@ -113,10 +113,10 @@ func testForgettingARunningCrawl(t *testing.T) {
 			t.Errorf("%s%s was asked for", q.Host, q.Path)
 		}
 	}
-	// Let in again, all of it comes back.
+	// When they are allowed again, all their pages come back.
 	r.respec(func(s *crawl.Spec) { s.Forgotten, s.Recrawl = nil, false })
 	r.wait(time.Minute)
-	back := r.held()
+	back := r.listed()
 	for u := range all {
 		if _, ok := back[u]; !ok {
 			t.Errorf("%s is not back", u)

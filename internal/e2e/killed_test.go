@@ -18,7 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// program is the curtsy command, in processes of its own, and a web for it to crawl.
+// program is the curtsy command, in separate processes, and a web for it to crawl.
 type program struct {
 	t   *testing.T
 	bin string
@@ -49,8 +49,7 @@ func (p *program) decode(line []byte, v any) {
 	}
 }
 
-// killAt runs a command until the web has had so many requests, and kills it then as a power cut
-// would.
+// killAt runs a command until the web has had so many requests, and then kills it like a power cut.
 func (p *program) killAt(cmd *exec.Cmd, requests int) {
 	p.t.Helper()
 	var errs bytes.Buffer
@@ -76,19 +75,18 @@ func (p *program) killAt(cmd *exec.Cmd, requests int) {
 	<-ended
 }
 
-// TestKilled kills the program again and again in the middle of a crawl with an archive, at
-// whatever instruction it has come to; other tests stop a crawl between two steps. All it promises
-// must hold:
+// TestKilled kills the program again and again in the middle of a crawl with an archive, at any
+// instruction; other tests stop a crawl between two steps. All its promises must hold:
 //   - What was counted is not fetched again: of each host with a delay of 20 ms or more at most two
 //     requests are repeated for each kill; and none comes too early.
 //   - At the end all pages are stored.
-//   - The timelines of its hosts have all that the web's own log has, in the same order and at the
+//   - The timelines of its hosts have all that the log of the web has, in the same order and at the
 //     same times, and no pause in them is shorter than the bound that it names.
-//   - All records of the archive are whole, and each page that is stored has one response; what was
-//     fetched once more for a kill has a revisit.
+//   - All records of the archive are complete, and each stored page has one response; what was
+//     fetched again because of a kill has a revisit.
 func TestKilled(t *testing.T) {
 	if racing.Enabled {
-		t.Skip("the detector watches this process, and what is tested runs in others; the run without it has all of it")
+		t.Skip("the race detector only sees this process, and the tested code runs in others; the run without it tests everything")
 	}
 	const hosts, pages, kills = 12, 40, 8
 	delay := func(i int) time.Duration { return time.Duration(i%4) * 20 * time.Millisecond }
@@ -104,8 +102,8 @@ func TestKilled(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	dir, warcs := t.TempDir(), t.TempDir()
-	// Each process names another contact, by which the web's log says whose request it was. A
-	// request that was under way when its process died may be read later than that.
+	// Each process names another contact, which identifies its requests in the log of the web. A
+	// request that was in progress when its process was killed may be read later than that.
 	args := []string{
 		"crawl", "--dir", dir, "--listen", "off", "--allow-private", "--delay", "10ms", "--hold-max", "3s",
 		"--resolve", web.Resolve(), "--warc", warcs, "--search=false", "--contact", "",
@@ -125,7 +123,7 @@ func TestKilled(t *testing.T) {
 	args[contact] = process(kills)
 	p.run(p.command(args...))
 	log := web.Log()
-	// The web may notice late that a process has died.
+	// The web may notice late that a process was killed.
 	for _, v := range simweb.Check(log, simweb.CheckOptions{Token: token, Delay: simweb.Every(10 * time.Millisecond), AbortTolerance: time.Hour}) {
 		t.Error(v)
 	}
@@ -161,11 +159,11 @@ func TestKilled(t *testing.T) {
 		len(log), repeated, kills, requests, hosts, cut, stored, revisits)
 }
 
-// process is the contact that a process of a crawl names.
+// process returns the contact that a process of a crawl names.
 func process(i int) string { return fmt.Sprintf("process-%d@example.org", i) }
 
-// repeats checks that of each host that is slow at most two requests are repeated for each process
-// that was killed, and of no host any by the process that sent it. It returns how many there are.
+// repeats checks that, for each slow host, at most two requests are repeated per killed process,
+// and that no process repeats its own requests. It returns how many were repeated.
 func repeats(t *testing.T, log []simweb.Request, kills int, slow func(host string) bool) (sum int) {
 	t.Helper()
 	type at struct {
@@ -194,7 +192,7 @@ func repeats(t *testing.T, log []simweb.Request, kills int, slow func(host strin
 	return sum
 }
 
-// wholeArchive checks that all that is archived was sent, and that each of these pages has one
+// wholeArchive checks that everything in the archive was sent, and that each of these pages has one
 // response. It returns how many revisits there are.
 func wholeArchive(t *testing.T, web *simweb.Server, dir string, pages []string) (revisits int) {
 	t.Helper()
@@ -225,8 +223,8 @@ func wholeArchive(t *testing.T, web *simweb.Server, dir string, pages []string) 
 	return revisits
 }
 
-// pauses checks that no pause of a timeline is shorter than the bound it names, and no bound than
-// the least that there is.
+// pauses checks that no pause of a timeline is shorter than the bound that it names, and no bound
+// is lower than the minimum.
 func pauses(t *testing.T, tl crawl.Timeline, least time.Duration) {
 	t.Helper()
 	for j, r := range tl.Requests {
@@ -242,12 +240,12 @@ func pauses(t *testing.T, tl crawl.Timeline, least time.Duration) {
 	}
 }
 
-// sameAsLog holds a timeline against the web's own log, and returns how many of its requests were
-// cut. One that was cut may have died before its first byte was out.
+// sameAsLog compares a timeline with the log of the web, and returns how many of its requests were
+// cut. A request that was cut may have ended before its first byte was sent.
 func sameAsLog(t *testing.T, tl crawl.Timeline, log []simweb.Request) (cut int) {
 	t.Helper()
-	// However late a busy machine lets either of them look at its clock, one request is over before
-	// the next one comes.
+	// However late a busy machine lets either of them read its clock, one request ends before the
+	// next one begins.
 	const ahead = 2 * time.Millisecond
 	var came []time.Time // at this host
 	for _, was := range log {
@@ -277,7 +275,8 @@ func sameAsLog(t *testing.T, tl crawl.Timeline, log []simweb.Request) (cut int) 
 		for ok && r.URL != url && (r.Cut || r.Unsent) {
 			r, ok = next()
 		}
-		// One that never reached the web was mostly sent again: that one is meant if it had begun.
+		// A request that never reached the web was usually sent again: the log has that one if it
+		// had begun.
 		for ok && r.Cut && i < len(tl.Requests) && tl.Requests[i].URL == url && !tl.Requests[i].Start.After(was.Start.Add(ahead)) {
 			r, ok = next()
 		}
@@ -287,7 +286,7 @@ func sameAsLog(t *testing.T, tl crawl.Timeline, log []simweb.Request) (cut int) 
 		case r.Start.After(was.Start.Add(ahead)) || r.Start.Before(before):
 			t.Errorf("%s: it came at %v, and was sent at %v", url, was.Start, r.Start)
 		case !r.Cut && (r.Status != was.Status || r.End.Before(was.Start) || r.End.After(after[0].Add(ahead))):
-			t.Errorf("%s: it came at %v, the next one at %v, and was answered %d; told of as %d at %v", url, was.Start, after[0], was.Status, r.Status, r.End)
+			t.Errorf("%s: it came at %v, the next one at %v, and was answered %d; the timeline has %d at %v", url, was.Start, after[0], was.Status, r.Status, r.End)
 		}
 		before = was.Start
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// TestLogInManyFiles crawls with a log whose files hold ten lines or so. Who follows it from the
-// beginning, over a stop and a new start, is told of each page once, and so is who reads it back
-// from its end, at rest.
+// TestLogInManyFiles crawls with a log whose files have about ten lines each. A reader that follows
+// the log from the beginning, over a stop and a restart, gets each page once, and so does a reader
+// that reads it backwards when the crawl does not run.
 func TestLogInManyFiles(t *testing.T) { simnet.Test(t, testLogInManyFiles) }
 
 func testLogInManyFiles(t *testing.T) {
@@ -24,20 +24,20 @@ func testLogInManyFiles(t *testing.T) {
 	spec := specFor(web)
 	spec.Scope, spec.HoldMax = "host", time.Second
 	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true, logs: frontier.CrawlLog{Max: 2000, Keep: 1000}}, fetcher.Options{})
-	told, after := map[string]int{}, ""
+	followed, after := map[string]int{}, ""
 	follow := func() {
 		t.Helper()
 		for {
 			q := crawl.LogQuery{After: after, Class: "stored", Limit: 7}
 			if after == "" {
-				q.Limit = 500 // of what there is when it begins to look
+				q.Limit = 500 // of the lines that exist when it begins
 			}
 			p, err := r.engine.Crawl().Log(t.Context(), q)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, l := range p.Lines {
-				told[l.URL]++
+				followed[l.URL]++
 			}
 			if after = p.After; len(p.Lines) == 0 {
 				return
@@ -52,13 +52,13 @@ func testLogInManyFiles(t *testing.T) {
 	r.spec.Scope = "domain"
 	r.start(r.dir, fetcher.Options{})
 	st := r.wait(time.Minute)
-	// A line is written when what it tells is committed, a moment after that counts.
+	// A line is written with the commit of its event, a moment after the event is counted.
 	follow()
-	for end := time.Now().Add(time.Minute); int64(len(told)) < st.Stored && time.Now().Before(end); follow() {
+	for end := time.Now().Add(time.Minute); int64(len(followed)) < st.Stored && time.Now().Before(end); follow() {
 		time.Sleep(20 * time.Millisecond)
 	}
-	if int64(len(told)) != st.Stored || st.Stored <= first.Stored {
-		t.Errorf("who followed was told of %d pages, %d are stored, %d at first", len(told), st.Stored, first.Stored)
+	if int64(len(followed)) != st.Stored || st.Stored <= first.Stored {
+		t.Errorf("the follower got %d pages, %d are stored, %d at first", len(followed), st.Stored, first.Stored)
 	}
 	r.stop()
 	files, err := filepath.Glob(filepath.Join(r.dir, "crawl-*.jsonl"))
@@ -80,12 +80,12 @@ func testLogInManyFiles(t *testing.T) {
 			break
 		}
 	}
-	for u, n := range told {
+	for u, n := range followed {
 		if n != 1 || back[u] != 1 {
-			t.Errorf("%s: told %d times, read back %d times", u, n, back[u])
+			t.Errorf("%s: followed %d times, read back %d times", u, n, back[u])
 		}
 	}
-	if len(back) != len(told) {
-		t.Errorf("%d pages read back, told of %d", len(back), len(told))
+	if len(back) != len(followed) {
+		t.Errorf("%d pages read back, %d followed", len(back), len(followed))
 	}
 }

@@ -22,11 +22,11 @@ type mirrors struct {
 	*rig
 	web  *website
 	log  []simweb.Request   // of the last run
-	live []string           // what a running crawl answered at its end, as states has it
+	live []string           // what the running crawl answered at its end, in the form of states
 	met  map[string]float64 // metrics of mirrors at its end, by name and label
 }
 
-// newMirrors starts a web of these hosts, and nothing else.
+// newMirrors starts a web with only these hosts.
 func newMirrors(t *testing.T, shards int, hosts ...simweb.Behavior) *mirrors {
 	t.Helper()
 	return mirrorsOf(serve(t, simweb.Config{
@@ -34,7 +34,7 @@ func newMirrors(t *testing.T, shards int, hosts ...simweb.Behavior) *mirrors {
 	}), t, shards)
 }
 
-// mirrorsOf is the crawl of a web that is there.
+// mirrorsOf starts the crawl of a web that runs.
 func mirrorsOf(web *website, t *testing.T, shards int) *mirrors {
 	t.Helper()
 	spec := specFor(web)
@@ -42,8 +42,8 @@ func mirrorsOf(web *website, t *testing.T, shards int) *mirrors {
 	return &mirrors{rig: &rig{t: t, net: web.net, spec: spec, index: true}, web: web}
 }
 
-// main is a host with pages of its own, copyOf one with those of another. Its robots.txt
-// is text, "" for none.
+// main is a host with its own pages, copyOf one with the pages of another host. Its robots.txt is
+// text, "" for none.
 func main(name, text string) simweb.Behavior { return copyOf("", name, text) }
 
 func copyOf(of, name, text string) simweb.Behavior {
@@ -54,11 +54,11 @@ func copyOf(of, name, text string) simweb.Behavior {
 	return b
 }
 
-// closedBy is what a robots.txt made by hostLine forbids at a host: all, when it names another, but
-// what allowPages opens.
+// closedBy returns what a robots.txt made by hostLine forbids at a host: everything, if it names
+// another host, except for what allowPages allows.
 func closedBy(name, text string) func(path, token string) bool {
 	_, host, ok := strings.Cut(text, "Host: ")
-	// Of that http alone is closed: see asked.
+	// For these only the http origin is closed: see asked.
 	if !ok || host == name+"\n" || strings.HasPrefix(host, "https:") {
 		return nil
 	}
@@ -67,13 +67,13 @@ func closedBy(name, text string) func(path, token string) bool {
 	}
 }
 
-// says gives a host another robots.txt.
-func (m *mirrors) says(name, text string) { m.web.SetRobots(name, text, closedBy(name, text)) }
+// setRobots gives a host another robots.txt.
+func (m *mirrors) setRobots(name, text string) { m.web.SetRobots(name, text, closedBy(name, text)) }
 
-// allowPages opens all pages but the home against a Host line.
+// allowPages allows all pages except the home page, in spite of a Host line.
 const allowPages = "Allow: /*.html"
 
-// hostLine is a robots.txt that names a main host.
+// hostLine makes a robots.txt that names a main host.
 func hostLine(of string, rules ...string) string {
 	text := "User-agent: *\n"
 	for _, r := range rules {
@@ -82,7 +82,7 @@ func hostLine(of string, rules ...string) string {
 	return text + "Host: " + of + "\n"
 }
 
-// home and pages are seeds.
+// home and pages return seeds.
 func home(hosts ...string) (urls []string) {
 	for _, h := range hosts {
 		urls = append(urls, "http://"+h+"/")
@@ -97,9 +97,9 @@ func (m *mirrors) pages(hosts ...string) (urls []string) {
 	return urls
 }
 
-// crawl runs the crawl to its end with more seeds. The services are new ones each time, as
-// after a restart. The log of all runs so far must be polite, and no request may have been
-// stopped at the last moment.
+// crawl runs the crawl to its end with more seeds. The services are new ones each time, as after a
+// restart. The log of all runs so far must be polite, and no request may have been stopped at the
+// last moment.
 func (m *mirrors) crawl(seeds ...string) crawl.Status {
 	m.t.Helper()
 	before := len(m.web.Log())
@@ -115,7 +115,7 @@ func (m *mirrors) crawl(seeds ...string) crawl.Status {
 	if m.q == nil {
 		newRigWith(m.t, m.rig, m.options())
 	} else {
-		m.stop() // unless it was
+		m.stop() // unless it was stopped already
 		m.start(m.dir, m.options())
 	}
 	m.seed()
@@ -148,8 +148,8 @@ func (m *mirrors) later(d time.Duration) {
 	m.serveNATS(m.dir)
 }
 
-// states is what `curtsy mirrors --json` says, as state has it, of the crawl at rest; a running one
-// must have said the same.
+// states returns the answer of `curtsy mirrors --json` for a crawl that does not run, in the form
+// of state; the running crawl must have given the same answer.
 func (m *mirrors) states() (lines []string) {
 	m.t.Helper()
 	fr := m.files()
@@ -164,12 +164,12 @@ func (m *mirrors) states() (lines []string) {
 	slices.Sort(lines)
 	slices.Sort(m.live)
 	if !slices.Equal(lines, m.live) {
-		m.t.Errorf("mirrors at rest %q, while it ran %q", lines, m.live)
+		m.t.Errorf("mirrors after the end %q, while it ran %q", lines, m.live)
 	}
 	return lines
 }
 
-// state is a line of that, but for since and detail: "origin state main reason evidence".
+// state returns a line of that, without since and detail: "origin state main reason evidence".
 func (m *mirrors) state(i crawl.MirrorInfo) string {
 	m.t.Helper()
 	host := canon.URL(i.Origin + "/").Host()
@@ -179,7 +179,7 @@ func (m *mirrors) state(i crawl.MirrorInfo) string {
 	return strings.Join(strings.Fields(i.Origin+" "+i.State+" "+i.Main+" "+i.Reason+" "+i.Evidence), " ")
 }
 
-// stored is what `curtsy pages` lists: each page's URL, and its aliases.
+// stored returns what `curtsy pages` lists: the URL of each page, and its aliases.
 func (m *mirrors) stored() map[string][]string {
 	m.t.Helper()
 	x := m.files()
@@ -199,7 +199,7 @@ func (m *mirrors) stored() map[string][]string {
 	return all
 }
 
-// want checks the mirror database and the stored set. Each URL of stored may be followed by its
+// want checks the mirror database and the stored pages. Each URL of stored may be followed by its
 // aliases, all in one string.
 func (m *mirrors) want(states []string, stored []string) {
 	m.t.Helper()
@@ -230,8 +230,8 @@ func (m *mirrors) want(states []string, stored []string) {
 	m.found(want)
 }
 
-// found checks that search has each page once, under the address it is stored at, with its aliases.
-// All pages of simweb have the word in common.
+// found checks that search finds each page once, under the address at which it is stored, with its
+// aliases. All pages of simweb have the word in common.
 func (m *mirrors) found(want map[string][]string) {
 	m.t.Helper()
 	x := m.files()
@@ -266,8 +266,8 @@ func (m *mirrors) found(want map[string][]string) {
 	}
 }
 
-// asked counts the requests of the last run to an origin as the log spells it, but for
-// those to robots.txt.
+// asked returns the requests of the last run to an origin, spelled as in the log, except for those
+// for robots.txt.
 func (m *mirrors) asked(origin string) (paths []string) {
 	for _, r := range m.log {
 		if r.Origin == origin && r.Path != "/robots.txt" {
@@ -277,8 +277,8 @@ func (m *mirrors) asked(origin string) (paths []string) {
 	return paths
 }
 
-// quiet checks that nothing but robots.txt was asked of these hosts in the last run, nor any of
-// them through a collapsed name.
+// quiet checks that in the last run only robots.txt was requested from these hosts, also under a
+// merged name.
 func (m *mirrors) quiet(hosts ...string) {
 	m.t.Helper()
 	for _, h := range hosts {
@@ -288,7 +288,7 @@ func (m *mirrors) quiet(hosts ...string) {
 	}
 }
 
-// once checks that no page was asked for twice in the last run.
+// once checks that no page was requested twice in the last run.
 func (m *mirrors) once() {
 	m.t.Helper()
 	n := map[string]int{}
@@ -299,7 +299,7 @@ func (m *mirrors) once() {
 	}
 }
 
-// explained checks what became of URLs: "state reason".
+// explained checks the outcome of URLs: "state reason".
 func (m *mirrors) explained(want string, urls ...string) {
 	m.t.Helper()
 	fr := m.files()
@@ -312,7 +312,7 @@ func (m *mirrors) explained(want string, urls ...string) {
 	}
 }
 
-// apart is a name for a host in another shard than the one given, or in the same.
+// apart returns a name of a host in another shard than the given one, or in the same.
 func apart(prefix, other string, shards int, same bool) string {
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("%s%d.sim.test", prefix, i)
@@ -322,7 +322,7 @@ func apart(prefix, other string, shards int, same bool) string {
 	}
 }
 
-// mirrorMetrics are the metrics of mirrors, without their common prefix.
+// mirrorMetrics returns the metrics of mirrors, without their common prefix.
 func mirrorMetrics(t testing.TB, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := reg.Gather()

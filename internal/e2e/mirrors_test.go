@@ -10,14 +10,14 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// The table of protocols §2.4 and the cases around it, with real fetching, storing and
-// search: who is a mirror of whom, what is stored, and that nobody is asked for a page who is
-// closed or collapsed.
+// The table of protocols §2.4 and the cases around it, with real fetching, storing and search:
+// which host is a mirror of which, what is stored, and that no page is requested from a host that
+// is closed or merged.
 
 const m0 = "main.sim.test"
 
-// glued are the pages of a main host, each with the same page of others as its alias.
-func (m *mirrors) glued(main string, aliases ...string) (lines []string) {
+// merged returns the pages of a main host, each with the same page of other hosts as its alias.
+func (m *mirrors) merged(main string, aliases ...string) (lines []string) {
 	all := make([][]string, len(aliases))
 	for i, a := range aliases {
 		all[i] = m.web.PageURLs(a)
@@ -43,7 +43,7 @@ func TestMirrorsThreeWay(t *testing.T) {
 					"http://" + m0 + " main http://" + m0,
 					"http://" + a + " mirror http://" + m0 + " robots.txt",
 					"http://" + b + " mirror http://" + m0 + " robots.txt",
-				}, m.glued(m0))
+				}, m.merged(m0))
 				m.quiet(a, b)
 				m.explained("refused mirror", m.pages(a, b)...)
 				m.explained("stored", m.pages(m0)...)
@@ -60,13 +60,13 @@ func testMirrorsChain(t *testing.T) {
 	a := apart("a", c, 4, false)
 	m := newMirrors(t, 4, main(c, hostLine(c)), copyOf(c, b, hostLine(c)), copyOf(c, a, hostLine(b, allowPages)))
 	m.crawl(append(m.pages(a, b), home(c)...)...)
-	glued := m.glued(c, a)
-	glued[0] = "http://" + c + "/" // a's home was closed
+	merged := m.merged(c, a)
+	merged[0] = "http://" + c + "/" // the home page of a was closed
 	m.want([]string{
 		"http://" + a + " mirror http://" + c + " pages 5/5",
 		"http://" + b + " mirror http://" + c + " robots.txt",
 		"http://" + c + " main http://" + c,
-	}, glued)
+	}, merged)
 	m.quiet(b)
 	m.once()
 	m.explained("refused mirror", m.pages(a, b)...)
@@ -77,7 +77,7 @@ func testMirrorsChain(t *testing.T) {
 	m.explained("failed http-4xx", "http://"+c+"/new.html")
 }
 
-// More than five hops are a chain nobody follows; five are followed.
+// A chain of more than five hops is not followed; one of five is.
 func TestMirrorsLongChain(t *testing.T) { simnet.Test(t, testMirrorsLongChain) }
 
 func testMirrorsLongChain(t *testing.T) {
@@ -87,17 +87,18 @@ func testMirrorsLongChain(t *testing.T) {
 	}
 	m := newMirrors(t, 4, hosts...)
 	m.crawl(append(m.pages("h0.sim.test", "h1.sim.test"), home("h6.sim.test")...)...)
-	glued := m.glued("h6.sim.test", "h1.sim.test")
-	glued[0] = "http://h6.sim.test/"
+	merged := m.merged("h6.sim.test", "h1.sim.test")
+	merged[0] = "http://h6.sim.test/"
 	states := []string{"http://h0.sim.test unconfirmed http://h1.sim.test chain", "http://h1.sim.test mirror http://h6.sim.test pages 5/5"}
-	for i := 2; i < 6; i++ { // asked for their robots.txt, and no page of them is known
+	for i := 2; i < 6; i++ { // their robots.txt was requested, and no page of them is known
 		states = append(states, fmt.Sprintf("http://h%d.sim.test unconfirmed http://h%d.sim.test no-evidence", i, i+1))
 	}
-	// A chain is nobody's mirror: what its rules open stays its own.
-	m.want(states, append(glued, m.pages("h0.sim.test")[1:]...))
+	// Host 0, at the start of a chain that is too long, is no mirror: the pages that its rules
+	// allow stay its own.
+	m.want(states, append(merged, m.pages("h0.sim.test")[1:]...))
 }
 
-// A cycle makes nobody a mirror; its members stay closed, as each of them asks.
+// A cycle makes no host a mirror; its members stay closed, as each of them requires.
 func TestMirrorsCycle(t *testing.T) { simnet.Test(t, testMirrorsCycle) }
 
 func testMirrorsCycle(t *testing.T) {
@@ -116,7 +117,7 @@ func testMirrorsCycle(t *testing.T) {
 	m.explained("refused robots", m.pages(hosts...)...)
 }
 
-// A target that cannot be had confirms nothing, and the claim closes its own host all the same.
+// A target that cannot be fetched confirms nothing, and the claim closes its own host nevertheless.
 func TestMirrorsDeadTarget(t *testing.T) { simnet.Test(t, testMirrorsDeadTarget) }
 
 func testMirrorsDeadTarget(t *testing.T) {
@@ -131,10 +132,10 @@ func testMirrorsDeadTarget(t *testing.T) {
 	}, m.pages(m0))
 	m.quiet("a.sim.test", "b.sim.test", "broken.sim.test")
 
-	// The next day one of them is there, and says the same.
+	// The next day one of them answers, and still names the other.
 	m.later(25 * time.Hour)
-	m.says("broken.sim.test", hostLine("broken.sim.test"))
-	m.says("b.sim.test", hostLine("broken.sim.test"))
+	m.setRobots("broken.sim.test", hostLine("broken.sim.test"))
+	m.setRobots("b.sim.test", hostLine("broken.sim.test"))
 	m.crawl("http://b.sim.test/new.html")
 	m.want([]string{
 		"http://a.sim.test unconfirmed http://nowhere.sim.test target-unreachable",
@@ -144,7 +145,7 @@ func testMirrorsDeadTarget(t *testing.T) {
 	m.quiet("a.sim.test", "b.sim.test")
 }
 
-// Whatever a host claims, it takes away nothing but its own pages (§2.5).
+// Whatever a host claims, it can only remove its own pages (§2.5).
 func TestMirrorsHostileClaims(t *testing.T) { simnet.Test(t, testMirrorsHostileClaims) }
 
 func testMirrorsHostileClaims(t *testing.T) {
@@ -154,10 +155,10 @@ func testMirrorsHostileClaims(t *testing.T) {
 	m := newMirrors(t, 4,
 		main(m0, hostLine(m0, "Disallow: /secret")),
 		main(thief, hostLine(m0, allowPages)),           // has other pages
-		main(liar, hostLine(m0)),                        // has none that anybody may see
-		main(parrot, hostLine(m0, "Disallow: /secret")), // has the very same robots.txt
-		borrowed,                   // has it by a redirect
-		main(echo, hostLine(away)), // names the one that has
+		main(liar, hostLine(m0)),                        // has no page that anybody may see
+		main(parrot, hostLine(m0, "Disallow: /secret")), // has the same robots.txt
+		borrowed,                   // gets it by a redirect
+		main(echo, hostLine(away)), // names the one that redirects
 	)
 	m.spec.MaxPagesPerHost = 20
 	seeds := append(m.pages(thief, liar, away, echo), home(m0)...)
@@ -215,7 +216,7 @@ func TestMirrorsOtherPort(t *testing.T) { simnet.Test(t, testMirrorsOtherPort) }
 
 func testMirrorsOtherPort(t *testing.T) {
 	m := newMirrors(t, 4, main(m0, hostLine(m0+":8080")))
-	// It closes port 80 alone, of which the web knows nothing: see quiet.
+	// It only closes port 80, which the web cannot express: see quiet.
 	m.web.SetRobots(m0, hostLine(m0+":8080"), nil)
 	m.crawl(home(m0)...)
 	var stored []string
@@ -226,8 +227,8 @@ func testMirrorsOtherPort(t *testing.T) {
 	m.quiet(m0)
 }
 
-// A site whose home and three more pages have moved for good is an alias of where it has moved to;
-// one that has moved for now, or keeps a page, is not.
+// A site whose home page and three more pages have moved permanently is an alias of its new
+// address; one that has moved temporarily, or keeps a page, is not.
 func TestMirrorsMovedSite(t *testing.T) {
 	for _, status := range []int{301, 308, 302} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -255,8 +256,8 @@ func TestMirrorsMovedSite(t *testing.T) {
 	}
 }
 
-// The same site with and without www., which nobody says: the one that was not
-// known first is an alias.
+// The same site with and without www., without any claim: the host that was known later is an
+// alias.
 func TestMirrorsTwins(t *testing.T) { simnet.Test(t, testMirrorsTwins) }
 
 func testMirrorsTwins(t *testing.T) {
@@ -266,7 +267,7 @@ func testMirrorsTwins(t *testing.T) {
 	m.crawl(home(bare, "other.sim.test", "www.other.sim.test")...)
 	m.crawl(m.pages(www)...)
 	states := []string{"http://" + www + " mirror http://" + bare + " www 5/5"}
-	stored := append(m.glued(bare, www), m.pages("other.sim.test", "www.other.sim.test")...)
+	stored := append(m.merged(bare, www), m.pages("other.sim.test", "www.other.sim.test")...)
 	m.want(states, stored)
 	m.once()
 	m.crawl("http://" + www + "/new.html")

@@ -16,7 +16,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// result is all that a crawl with mirrors comes to, without what depends on the time of day.
+// result has everything that a crawl with mirrors produces, without what depends on the time of
+// day.
 type result struct {
 	mirrors []string
 	pages   []string
@@ -24,7 +25,7 @@ type result struct {
 	classes string
 }
 
-// result is that of a crawl that does not run.
+// result returns the result of a crawl that does not run.
 func (r *rig) result() (x result) {
 	t := r.t
 	t.Helper()
@@ -67,7 +68,7 @@ func (r *rig) result() (x result) {
 	return x
 }
 
-// asked counts requests of the log so far: for robots.txt, or for pages.
+// asked counts the requests in the log so far: for robots.txt, or for pages.
 func (w *website) asked(host string, robots bool) (n int) {
 	for _, r := range w.Log() {
 		if r.Host == host && (r.Path == "/robots.txt") == robots {
@@ -87,7 +88,7 @@ func twoSites(t *testing.T, pages int, site, copy simweb.Behavior) *mirrors {
 	}}), t, 4)
 }
 
-// copied is a second crawl with what the first one has, which does not run.
+// copied makes a second crawl with the files of the first one, which does not run.
 func (m *mirrors) copied() *mirrors {
 	m.t.Helper()
 	m.endNATS()
@@ -103,9 +104,9 @@ func (m *mirrors) copied() *mirrors {
 	return c
 }
 
-// A merge of some hundred URLs, all of which the main host has yet to be asked for, in a crawl that
-// is killed again and again: the mirror database, the stored pages with their aliases, search and
-// the accounting are what they are without that.
+// A merge of several hundred URLs, all of which must still be requested from the main host, in a
+// crawl that is killed again and again: the mirror database, the stored pages with their aliases,
+// search and the counts are the same as without kills.
 func TestMirrorsKilledInAMerge(t *testing.T) { simnet.Test(t, testMirrorsKilledInAMerge) }
 
 func testMirrorsKilledInAMerge(t *testing.T) {
@@ -161,9 +162,9 @@ func testMirrorsKilledInAMerge(t *testing.T) {
 	}
 }
 
-// A twin is found to be one while its pages are being fetched, in a crawl that is killed again and
-// again: none of them stays under its name, although many were handed over by fetchers that died
-// before they could tell.
+// A twin is detected while its pages are being fetched, in a crawl that is killed again and again:
+// no page stays under its name, although many were handed over by fetchers that were killed before
+// they could report it.
 func TestMirrorsKilledWhileFetched(t *testing.T) { simnet.Test(t, testMirrorsKilledWhileFetched) }
 
 func testMirrorsKilledWhileFetched(t *testing.T) {
@@ -179,36 +180,36 @@ func testMirrorsKilledWhileFetched(t *testing.T) {
 	}
 	m.crawl()
 	got := m.result()
-	// Which of them is the main host depends on how many pages of the second are there when that is
-	// seen; the same for all pages it must be.
-	kept, alias := bare, www
-	is := func(alias, kept string) string {
-		return `{"host":"` + alias + `","origin":"http://` + alias + `","main":"http://` + kept + `","state":"mirror"`
+	// Which of them is the main host depends on how many pages of the second are there when the
+	// twin is detected; it must be the same for all pages.
+	mainHost, alias := bare, www
+	is := func(alias, mainHost string) string {
+		return `{"host":"` + alias + `","origin":"http://` + alias + `","main":"http://` + mainHost + `","state":"mirror"`
 	}
 	if len(got.mirrors) == 1 && strings.HasPrefix(got.mirrors[0], is(bare, www)) {
-		kept, alias = www, bare
+		mainHost, alias = www, bare
 	}
-	if len(got.mirrors) != 1 || !strings.HasPrefix(got.mirrors[0], is(alias, kept)) {
+	if len(got.mirrors) != 1 || !strings.HasPrefix(got.mirrors[0], is(alias, mainHost)) {
 		t.Errorf("mirrors %q after %d kills", got.mirrors, kills)
 	}
 	for _, line := range slices.Concat(got.pages, got.hits) {
-		if !strings.HasPrefix(line, "http://"+kept+"/") {
+		if !strings.HasPrefix(line, "http://"+mainHost+"/") {
 			t.Errorf("listed or found: %s", line)
 		}
 	}
 	if len(got.pages) != pages || len(got.hits) != pages {
 		t.Errorf("%d pages, %d hits, want %d", len(got.pages), len(got.hits), pages)
 	}
-	// What is left of the other is handed on, and not asked for.
+	// New pages of the other host are handed to the main host, and not requested.
 	before := m.web.asked(alias, false)
 	m.crawl("http://" + alias + "/new.html")
 	if n := m.web.asked(alias, false) - before; n > 0 {
 		t.Errorf("%d page requests to an alias", n)
 	}
-	t.Logf("%d kills, %s is kept, %d requests to the other", kills, kept, before)
+	t.Logf("%d kills, %s is the main host, %d requests to the other", kills, mainHost, before)
 }
 
-// differs names the first lines that two sorted lists do not have in common.
+// differs returns the first lines that two sorted lists do not have in common.
 func differs(what string, got, want []string) error {
 	var errs []error
 	for _, l := range got {
@@ -224,8 +225,8 @@ func differs(what string, got, want []string) error {
 	return errors.Join(errs...)
 }
 
-// TestStatusMovesWithEachPage asks for the status of a crawl of one host with a delay of a second:
-// all pages but the last two asked for are counted, where a visit is of ten.
+// TestStatusMovesWithEachPage requests the status of a crawl of one host with a delay of a second:
+// all pages except for the last two requested ones are counted, although a visit has ten.
 func TestStatusMovesWithEachPage(t *testing.T) { simnet.Test(t, testStatusMovesWithEachPage) }
 
 func testStatusMovesWithEachPage(t *testing.T) {

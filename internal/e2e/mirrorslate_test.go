@@ -15,11 +15,11 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// Mirrors in time: learned when their pages are stored already, dissolved, compared once more.
+// Mirrors over time: detected when their pages are stored already, dissolved, compared again.
 
 const day = 24 * time.Hour
 
-// late is a site and a copy of it that does not say so yet; the pages of both are stored.
+// late is a site and a copy of it that does not claim it yet; the pages of both are stored.
 func late(t *testing.T, shards int, same bool, features ...simweb.Feature) (m *mirrors, copy string) {
 	t.Helper()
 	copy = apart("copy", m0, shards, same)
@@ -31,9 +31,9 @@ func late(t *testing.T, shards int, same bool, features ...simweb.Feature) (m *m
 	return m, copy
 }
 
-// A mirror learned late: the copies stored are glued, one record each with its aliases, and nothing
-// is asked of the mirror but its robots.txt, nor of the main host what is known. When the Host line
-// goes, all is as it was.
+// A mirror that is detected late: the stored copies are merged, one record each with its aliases,
+// and only robots.txt is requested from the mirror, and no known page from the main host. When the
+// Host line is removed, everything is as it was.
 func TestMirrorsLateAndDissolved(t *testing.T) {
 	for _, shards := range []int{1, 4} {
 		for _, same := range []bool{true, false} {
@@ -48,10 +48,10 @@ func TestMirrorsLateAndDissolved(t *testing.T) {
 					discovered := m.crawl().Discovered
 
 					m.later(25 * time.Hour)
-					m.says(copy, hostLine(m0))
+					m.setRobots(copy, hostLine(m0))
 					st := m.crawl("http://" + copy + "/new.html")
 					states := []string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}
-					m.want(states, m.glued(m0, copy))
+					m.want(states, m.merged(m0, copy))
 					m.quiet(copy)
 					if got := m.asked(m0); !slices.Equal(got, []string{"/sitemap.xml", "/new.html"}) {
 						t.Errorf("%q were asked of the main host, want its sitemap, which is due, and the one page that only the mirror's links know", got)
@@ -64,15 +64,15 @@ func TestMirrorsLateAndDissolved(t *testing.T) {
 					m.counted(map[string]float64{"_claims_total": 1, "s_merged_total host": 1, "s_dissolved_total": 0, "s mirror": 1, "s unconfirmed": 0})
 					m.isAlias(m.pages(copy)[3], m.pages(m0)[3])
 
-					// It says so for some days more.
+					// It keeps the claim for some more days.
 					m.later(25 * time.Hour)
 					m.crawl("http://" + copy + "/newer.html")
-					m.want(states, m.glued(m0, copy))
+					m.want(states, m.merged(m0, copy))
 					m.quiet(copy)
 
-					// And no longer: noticed by its upkeep, without a link.
+					// Then the claim is removed, which the upkeep notices without a link.
 					m.later(25 * time.Hour)
-					m.says(copy, "")
+					m.setRobots(copy, "")
 					st = m.crawl()
 					m.want(nil, both)
 					if st.Stored != 12 || st.ByReason["mirror"] != 0 || st.ByReason["http-4xx"] != 4 {
@@ -96,7 +96,7 @@ func (m *mirrors) counted(want map[string]float64) {
 	}
 }
 
-// isAlias checks what `curtsy page` says of an alias.
+// isAlias checks what `curtsy page` shows for an alias.
 func (m *mirrors) isAlias(u, of string) {
 	m.t.Helper()
 	x, err := indexer.OpenDir(m.dir)
@@ -111,8 +111,9 @@ func (m *mirrors) isAlias(u, of string) {
 	}
 }
 
-// What the main host does not give us, or does not want kept, is not kept under a mirror's name
-// either: its own rules, tags and answers decide, although the mirror's copies were stored before.
+// What the main host does not serve, or does not want kept, is not kept under the name of a mirror
+// either: its own rules, tags and answers decide, although the copies of the mirror were stored
+// before.
 func TestMirrorsMainDecides(t *testing.T) { simnet.Test(t, testMirrorsMainDecides) }
 
 func testMirrorsMainDecides(t *testing.T) {
@@ -128,17 +129,16 @@ func testMirrorsMainDecides(t *testing.T) {
 	m.crawl(append(append([]string{}, theirs...), own...)...)
 	m.want(nil, append(slices.Clone(own[:3]), theirs...))
 	m.later(25 * time.Hour)
-	m.says(copy, hostLine(m0))
+	m.setRobots(copy, hostLine(m0))
 	m.crawl("http://" + copy + "/new.html")
-	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 4/5"}, m.glued(m0, copy)[:3])
+	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 4/5"}, m.merged(m0, copy)[:3])
 	m.quiet(copy)
 	m.explained("refused noindex", own[3])
 	m.explained("refused robots", own[5])
 	m.explained("refused mirror", theirs...)
 }
 
-// It is by pages which both hosts let us have that they are compared, however many
-// others are known before.
+// Hosts are compared by pages which both of them allow, however many other pages were known before.
 func TestMirrorsComparedByOtherPages(t *testing.T) { simnet.Test(t, testMirrorsComparedByOtherPages) }
 
 func testMirrorsComparedByOtherPages(t *testing.T) {
@@ -154,9 +154,9 @@ func testMirrorsComparedByOtherPages(t *testing.T) {
 	m.crawl(append(m.pages(copy), own...)...)
 	m.want(nil, append(m.pages(copy), own[5]))
 	m.later(25 * time.Hour)
-	m.says(copy, hostLine(m0))
+	m.setRobots(copy, hostLine(m0))
 	m.crawl("http://" + copy + "/new.html")
-	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 1/1"}, m.glued(m0, copy)[5:])
+	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 1/1"}, m.merged(m0, copy)[5:])
 	m.quiet(copy)
 	if got := m.asked(m0); !slices.Equal(got, []string{"/new.html"}) {
 		t.Errorf("%q were asked of the main host", got)
@@ -165,7 +165,7 @@ func testMirrorsComparedByOtherPages(t *testing.T) {
 
 func pathOf(u string) string { return "/" + strings.SplitN(u, "/", 4)[3] }
 
-// A chain that is learned late, and by all of its members at once: everything is glued to its end.
+// A chain that is detected late, and for all members at once: everything is merged into its end.
 func TestMirrorsLateChain(t *testing.T) { simnet.Test(t, testMirrorsLateChain) }
 
 func testMirrorsLateChain(t *testing.T) {
@@ -174,35 +174,35 @@ func testMirrorsLateChain(t *testing.T) {
 	m.crawl(append(m.pages(a, b), home(m0)...)...)
 	m.want(nil, m.pages(m0, a, b))
 	m.later(25 * time.Hour)
-	m.says(a, hostLine(b))
-	m.says(b, hostLine(m0))
+	m.setRobots(a, hostLine(b))
+	m.setRobots(b, hostLine(m0))
 	m.crawl("http://"+a+"/new.html", "http://"+b+"/new.html")
-	m.want([]string{"http://" + a + " mirror http://" + m0 + " pages 5/5", "http://" + b + " mirror http://" + m0 + " pages 5/5"}, m.glued(m0, a, b))
+	m.want([]string{"http://" + a + " mirror http://" + m0 + " pages 5/5", "http://" + b + " mirror http://" + m0 + " pages 5/5"}, m.merged(m0, a, b))
 	m.quiet(a, b)
 
-	// The end of the chain moves on.
+	// The end of the chain changes.
 	m.later(25 * time.Hour)
-	m.says(a, hostLine(b, "# still")) // so that it is read again
-	m.says(b, "")
+	m.setRobots(a, hostLine(b, "# still")) // so that it is read again
+	m.setRobots(b, "")
 	m.crawl("http://" + b + "/newer.html")
-	m.want([]string{"http://" + a + " mirror http://" + b + " pages 5/5"}, append(m.glued(b, a), m.pages(m0)...))
+	m.want([]string{"http://" + a + " mirror http://" + b + " pages 5/5"}, append(m.merged(b, a), m.pages(m0)...))
 	m.quiet(a)
 }
 
-// Takedown and mirrors: of a mirror that is forgotten nothing is named any more; a main host that
-// is forgotten stays so, whatever its mirrors have of it.
+// Takedown and mirrors: no name of a forgotten mirror is shown any more; a main host that is
+// forgotten stays so, whatever pages its mirrors have.
 func TestMirrorsForgotten(t *testing.T) { simnet.Test(t, testMirrorsForgotten) }
 
 func testMirrorsForgotten(t *testing.T) {
 	m, copy := late(t, 4, false)
 	m.later(25 * time.Hour)
-	m.says(copy, hostLine(m0))
+	m.setRobots(copy, hostLine(m0))
 	m.crawl("http://" + copy + "/new.html")
 	states := []string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}
-	m.want(states, m.glued(m0, copy))
+	m.want(states, m.merged(m0, copy))
 	m.spec.Forgotten = []string{copy}
 	m.crawl()
-	m.want(states, m.glued(m0))
+	m.want(states, m.merged(m0))
 	m.quiet(copy)
 	m.explained("refused forgotten", m.pages(copy)...)
 	m.spec.Forgotten = []string{m0}
@@ -217,8 +217,8 @@ func testMirrorsForgotten(t *testing.T) {
 	m.quiet(copy)
 }
 
-// Other pages, stored before the claim: it is closed, and no mirror. After 30 days, and not before,
-// they are compared once more.
+// The pages that were stored before the claim differ: the host is closed, and no mirror. It is
+// compared again after 30 days, and not earlier.
 func TestMirrorsContentDiffers(t *testing.T) { simnet.Test(t, testMirrorsContentDiffers) }
 
 func testMirrorsContentDiffers(t *testing.T) {
@@ -226,7 +226,7 @@ func testMirrorsContentDiffers(t *testing.T) {
 	m.spec.Sitemaps = false
 	m.crawl(append(m.pages("a.sim.test"), home(m0)...)...)
 	m.later(25 * time.Hour)
-	m.says("a.sim.test", hostLine(m0))
+	m.setRobots("a.sim.test", hostLine(m0))
 	m.crawl("http://a.sim.test/new.html")
 	states := []string{"http://a.sim.test unconfirmed http://" + m0 + " content-differs"}
 	stored := append(m.pages(m0), m.pages("a.sim.test")...)
@@ -251,8 +251,8 @@ func testMirrorsContentDiffers(t *testing.T) {
 	}
 }
 
-// A merge for which there is no evidence any more dissolves: the pages are stored under
-// their own names again.
+// A merge for which there is no evidence any more is dissolved: the pages are stored under their
+// own names again.
 func TestMirrorsEvidenceExpires(t *testing.T) { simnet.Test(t, testMirrorsEvidenceExpires) }
 
 func testMirrorsEvidenceExpires(t *testing.T) {
@@ -261,7 +261,7 @@ func testMirrorsEvidenceExpires(t *testing.T) {
 	m.crawl(home(bare)...)
 	m.crawl(m.pages(www)...)
 	states := []string{"http://" + www + " mirror http://" + bare + " www 5/5"}
-	m.want(states, append(m.glued(bare, www), m.pages("old.sim.test", "sold.sim.test")...))
+	m.want(states, append(m.merged(bare, www), m.pages("old.sim.test", "sold.sim.test")...))
 	for _, u := range m.pages(bare) {
 		m.web.Override(u, &simweb.Answer{Body: "<title>page</title>This site was sold to somebody else, who has nothing but this: " + u})
 	}
@@ -278,8 +278,8 @@ func testMirrorsEvidenceExpires(t *testing.T) {
 	}
 }
 
-// What a mirror says of datasets, in /data.txt, the files nested in it and its pages, and in its
-// sitemaps, is not used while the merge stands (§7); what the main host says is.
+// What a mirror states about datasets, in /data.txt, the files nested in it and its pages, and in
+// its sitemaps, is not used during the merge (§7); what the main host states is.
 func TestMirrorsDataTxtAndSitemaps(t *testing.T) { simnet.Test(t, testMirrorsDataTxtAndSitemaps) }
 
 func testMirrorsDataTxtAndSitemaps(t *testing.T) {
@@ -295,7 +295,7 @@ func testMirrorsDataTxtAndSitemaps(t *testing.T) {
 		}
 	}
 	m.later(25 * time.Hour)
-	m.says(copy, hostLine(m0)+"Sitemap: http://"+m0+"/sitemap.xml\n")
+	m.setRobots(copy, hostLine(m0)+"Sitemap: http://"+m0+"/sitemap.xml\n")
 	m.crawl("http://" + copy + "/new.html")
 	want("while the merge stands", mine, 0)
 	m.later(8 * day) // data.txt is due again
@@ -303,12 +303,12 @@ func testMirrorsDataTxtAndSitemaps(t *testing.T) {
 	m.quiet(copy)
 	want("a week later", mine, 0)
 	m.later(25 * time.Hour)
-	m.says(copy, "")
+	m.setRobots(copy, "")
 	m.crawl()
 	want("after the merge was dissolved", mine, theirs)
 }
 
-// datasets counts those in the catalogue of which something is known from a host.
+// datasets counts the datasets in the catalogue with a claim from a host.
 func (m *mirrors) datasets(host string) (n int) {
 	m.t.Helper()
 	x := m.files()
@@ -326,20 +326,20 @@ func (m *mirrors) datasets(host string) (n int) {
 	return n
 }
 
-// Pages of a mirror are not asked for again, those of the main host are, and keep their aliases;
+// Pages of a mirror are not requested again; those of the main host are, and keep their aliases;
 // one that was changed is found with them.
 func TestMirrorsRecrawled(t *testing.T) { simnet.Test(t, testMirrorsRecrawled) }
 
 func testMirrorsRecrawled(t *testing.T) {
 	m, copy := late(t, 4, false)
 	m.later(25 * time.Hour)
-	m.says(copy, hostLine(m0))
+	m.setRobots(copy, hostLine(m0))
 	m.crawl("http://" + copy + "/new.html")
-	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}, m.glued(m0, copy))
+	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}, m.merged(m0, copy))
 
 	m.web.Change(m.pages(m0)[2])
 	before := len(m.web.Log())
-	m.metrics = nil // those of the run before are
+	m.metrics = nil // those of the previous run are registered
 	m.start(m.dir, m.options())
 	m.respec(func(s *crawl.Spec) { s.Recrawl, s.RecrawlMin, s.RecrawlMax = true, time.Second, time.Second })
 	m.until("all pages of the main host were asked for again", func() bool {
@@ -351,26 +351,26 @@ func testMirrorsRecrawled(t *testing.T) {
 	})
 	m.respec(func(s *crawl.Spec) { s.Recrawl = false })
 	m.crawl()
-	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}, m.glued(m0, copy))
+	m.want([]string{"http://" + copy + " mirror http://" + m0 + " pages 5/5"}, m.merged(m0, copy))
 	m.log = m.web.Log()[before:]
 	m.quiet(copy)
 }
 
-// A twin closes nothing to us, and is left alone all the same: its evidence is renewed by a few
-// samples, and its sitemaps are not read.
-func TestMirrorsTwinIsLeftAlone(t *testing.T) { simnet.Test(t, testMirrorsTwinIsLeftAlone) }
+// A twin forbids nothing to us, but is not crawled: its evidence is renewed by a few samples, and
+// its sitemaps are not read.
+func TestMirrorsTwinIsNotCrawled(t *testing.T) { simnet.Test(t, testMirrorsTwinIsNotCrawled) }
 
-func testMirrorsTwinIsLeftAlone(t *testing.T) {
+func testMirrorsTwinIsNotCrawled(t *testing.T) {
 	const bare, www = "twin.sim.test", "www.twin.sim.test"
 	m := newMirrors(t, 4, main(bare, ""), copyOf(bare, www, "User-agent: *\nSitemap: /sitemap.xml\n"))
 	m.spec.Sitemaps = true
 	m.crawl(home(bare)...)
 	m.crawl(m.pages(www)...)
 	states := []string{"http://" + www + " mirror http://" + bare + " www 5/5"}
-	m.want(states, m.glued(bare, www))
+	m.want(states, m.merged(bare, www))
 	m.later(31 * day)
 	m.crawl()
-	m.want(states, m.glued(bare, www))
+	m.want(states, m.merged(bare, www))
 	paths := m.asked(www)
 	if len(paths) != 5 {
 		t.Errorf("%q were asked of an alias, want five samples", paths)

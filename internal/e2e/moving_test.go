@@ -26,8 +26,8 @@ import (
 // term is how long a frontier may act for a shard after it has renewed its ownership.
 const term = 3 * time.Second
 
-// field is a crawl whose services come and go, as daemons do: each has a directory and a
-// connection of its own.
+// field is a crawl whose services come and go, like daemons: each has its own directory and
+// connection.
 type field struct {
 	*rig
 	reg *prometheus.Registry
@@ -93,8 +93,8 @@ func (f *field) run(name string, run func(context.Context) error) (stop func()) 
 	return stop
 }
 
-// frontier starts one. kill cuts it off from NATS for good before it ends, so that nothing
-// of it is handed over.
+// frontier starts a frontier. kill cuts it off from NATS permanently before it ends, so that it
+// hands nothing over.
 func (f *field) frontier(name string) (dir string, stop, kill func()) {
 	f.t.Helper()
 	dir = f.t.TempDir()
@@ -138,7 +138,7 @@ func (f *field) fetcher(name string) (stop func()) {
 	return stop
 }
 
-// ended waits until the crawl is done. While a shard moves nobody answers for it.
+// ended waits until the crawl is done. While a shard moves, no frontier answers for it.
 func (f *field) ended(limit time.Duration) (st crawl.Status) {
 	f.t.Helper()
 	f.within(limit, "the crawl is done", func() bool {
@@ -154,7 +154,7 @@ func (f *field) ended(limit time.Duration) (st crawl.Status) {
 	return st
 }
 
-// count adds a counter up over all frontiers.
+// count returns the sum of a counter over all frontiers.
 func (f *field) count(name, label, value string) (sum float64) {
 	f.t.Helper()
 	all, err := f.reg.Gather()
@@ -176,12 +176,12 @@ func (f *field) count(name, label, value string) (sum float64) {
 	return sum
 }
 
-// TestFrontiersComeAndGo scales the frontiers from one to three and back during a crawl: every
-// move is in order, none makes a host wait for a lease, the web sees no request too early, and
-// every URL ends as it must.
-func TestFrontiersComeAndGo(t *testing.T) { simnet.Test(t, testFrontiersComeAndGo) }
+// TestFrontiersAreAddedAndRemoved scales the frontiers from one to three and back during a crawl:
+// every move is orderly, none makes a host wait for a lease, the web sees no request too early, and
+// every URL has its expected outcome.
+func TestFrontiersAreAddedAndRemoved(t *testing.T) { simnet.Test(t, testFrontiersAreAddedAndRemoved) }
 
-func testFrontiersComeAndGo(t *testing.T) {
+func testFrontiersAreAddedAndRemoved(t *testing.T) {
 	web := serve(t, simweb.Mixed(24, 8))
 	spec := specFor(web)
 	spec.Shards, spec.Delay = 8, 400*time.Millisecond
@@ -219,12 +219,12 @@ func testFrontiersComeAndGo(t *testing.T) {
 	t.Logf("%d requests for %d resources, %v shards taken, %+v", len(web.Log()), len(seen), moves, st)
 }
 
-// TestAFrontierDiesWithItsDisk kills one of two frontiers and deletes its directory in the middle
-// of a crawl: the other goes on from checkpoints and logs once every visit it cannot know of is
-// dead, and the accounting is what it would have been.
-func TestAFrontierDiesWithItsDisk(t *testing.T) { simnet.Test(t, testAFrontierDiesWithItsDisk) }
+// TestFrontierLostWithItsDisk kills one of two frontiers and deletes its directory in the middle
+// of a crawl: the other one continues from checkpoints and logs as soon as every visit that it
+// cannot know has ended, and the counts are the same as without the kill.
+func TestFrontierLostWithItsDisk(t *testing.T) { simnet.Test(t, testFrontierLostWithItsDisk) }
 
-func testAFrontierDiesWithItsDisk(t *testing.T) {
+func testFrontierLostWithItsDisk(t *testing.T) {
 	web := serve(t, simweb.Mixed(24, 8))
 	spec := specFor(web)
 	spec.Shards, spec.Delay = 8, 400*time.Millisecond
@@ -255,7 +255,7 @@ func testAFrontierDiesWithItsDisk(t *testing.T) {
 			again++
 		}
 	}
-	if again > 24 { // one visit to each host of the dead one's at most
+	if again > 24 { // at most one visit to each host of the killed one
 		t.Errorf("%d requests were made again", again)
 	}
 	t.Logf("%d requests, %d again, %+v", len(web.Log()), again, st)

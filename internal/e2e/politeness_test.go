@@ -16,9 +16,9 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// TestPoliteOnManyHosts crawls 60 hosts with mixed delays and holds the origin's own log against
-// every promise: never two requests at once to a host, never a gap below its delay, nothing
-// forbidden, robots.txt first.
+// TestPoliteOnManyHosts crawls 60 hosts with mixed delays and checks the log of the web against
+// every promise: never two requests at the same time to a host, never a gap below its delay,
+// nothing forbidden, robots.txt first.
 func TestPoliteOnManyHosts(t *testing.T) { simnet.Test(t, testPoliteOnManyHosts) }
 
 func testPoliteOnManyHosts(t *testing.T) {
@@ -39,8 +39,8 @@ func testPoliteOnManyHosts(t *testing.T) {
 	t.Logf("%d requests, %+v", len(log), st)
 }
 
-// judge holds what the crawl, stopped now, says of each URL against what the web knows of it by
-// construction. Hosts in skip are held for longer than the test waits.
+// judge compares what the crawl, which has stopped, states about each URL with what the web
+// expects. Hosts in skip are paused for longer than the test waits.
 func judge(t *testing.T, r *rig, web *website, skip ...string) {
 	t.Helper()
 	rd := r.files()
@@ -83,7 +83,7 @@ func judge(t *testing.T, r *rig, web *website, skip ...string) {
 	}
 }
 
-// logLine is what the tests read of a line of DIR/crawl.jsonl.
+// logLine has the fields that the tests read from a line of DIR/crawl.jsonl.
 type logLine struct {
 	URL, State, Reason string
 }
@@ -104,7 +104,7 @@ func crawlLog(t *testing.T, dir string) (lines []logLine) {
 	return lines
 }
 
-// same reports whether an explanation is what the web expects, or one of what is as right.
+// same reports whether an explanation is what the web expects, or an equally correct one.
 func same(x crawl.Explanation, e simweb.Expectation) bool {
 	state := x.State
 	if state == crawl.Queued.String() {
@@ -121,22 +121,22 @@ func same(x crawl.Explanation, e simweb.Expectation) bool {
 	return false
 }
 
-// TestEverythingTheWebThrows crawls a web where every host has another corner: each kind of
-// robots.txt, redirects, tags, broken and hostile pages, traps, encodings. Every URL must end as
-// the web knows it must.
-func TestEverythingTheWebThrows(t *testing.T) { simnet.Test(t, testEverythingTheWebThrows) }
+// TestEveryKindOfHost crawls a web on which every host has another special case: each kind
+// of robots.txt, redirects, tags, broken and hostile pages, traps, encodings. Every URL must have
+// the outcome that the web expects.
+func TestEveryKindOfHost(t *testing.T) { simnet.Test(t, testEveryKindOfHost) }
 
-func testEverythingTheWebThrows(t *testing.T) {
+func testEveryKindOfHost(t *testing.T) {
 	web := serve(t, simweb.Config{Seed: 3, Hosts: simweb.MixSize(), PagesPerHost: 4})
 	spec := specFor(web)
-	spec.MaxDepth = 12 // the traps are endless but for it
+	spec.MaxDepth = 12 // without it the traps would be endless
 	r := newRig(t, web.net, spec, fetcher.Options{FirstByte: 1500 * time.Millisecond, WholeResponse: 3 * time.Second, RateWindow: 400 * time.Millisecond})
 	r.seed()
 	st := r.wait(3 * time.Minute)
 	r.stop()
 	polite(t, web, 0)
-	// h0015 answers 503 for its robots.txt at first: it is asked again after five
-	// minutes, not before.
+	// h0015 answers 503 for its robots.txt at first: it is requested again after five minutes, not
+	// before.
 	judge(t, r, web, "h0015.")
 	t.Logf("%d requests, %+v", len(web.Log()), st)
 }

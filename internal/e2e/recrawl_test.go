@@ -18,7 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// respec changes the spec of the services that run.
+// respec changes the spec of the running services.
 func (r *rig) respec(change func(*crawl.Spec)) {
 	r.t.Helper()
 	change(&r.spec)
@@ -40,15 +40,15 @@ func gather[T any](r *rig, question string, req any, each func(T)) {
 	}
 }
 
-// held are the pages that the indexer lists.
-func (r *rig) held() map[string]crawl.PageInfo {
+// listed returns the pages that the indexer lists.
+func (r *rig) listed() map[string]crawl.PageInfo {
 	r.t.Helper()
 	all := map[string]crawl.PageInfo{}
 	gather(r, "pages", nil, func(p crawl.PageInfo) { all[p.URL] = p })
 	return all
 }
 
-// found are the hits of a query.
+// found returns the hits of a query.
 func (r *rig) found(query string) []crawl.Hit {
 	r.t.Helper()
 	c := asker.Crawl{Spec: r.spec, Queue: r.q}
@@ -64,13 +64,15 @@ func (r *rig) finds(query, url string) bool {
 	return slices.ContainsFunc(r.found(query), func(h crawl.Hit) bool { return h.URL == url })
 }
 
-// pageRequests are those of the log that are neither robots.txt nor data.txt.
+// pageRequests returns the requests in the log for pages, that is, without robots.txt, data.txt and
+// sitemap.xml.
 func pageRequests(web *website) []simweb.Request {
 	return slices.DeleteFunc(web.Log(), func(q simweb.Request) bool { return q.Robots || q.Path == "/data.txt" || q.Path == "/sitemap.xml" })
 }
 
-// A site of 1,000 pages of 18 KB that has not changed is asked for again: all answers are 304, and
-// they are less than 2 % of the bytes of the first crawl, as the origin counts them, heads and all.
+// A site of 1,000 pages of 18 KB that has not changed is crawled again: all answers are 304, and
+// they have less than 2 % of the bytes of the first crawl, as the server counts them, with their
+// heads.
 func TestRecrawlOfAnUnchangedSite(t *testing.T) { simnet.Test(t, testRecrawlOfAnUnchangedSite) }
 
 func testRecrawlOfAnUnchangedSite(t *testing.T) {
@@ -91,8 +93,8 @@ func testRecrawlOfAnUnchangedSite(t *testing.T) {
 		return n
 	}
 	before := bytesOf()
-	r.until("the indexer has all pages", func() bool { return len(r.held()) == pages })
-	was := r.held()
+	r.until("the indexer has all pages", func() bool { return len(r.listed()) == pages })
+	was := r.listed()
 	web.ResetLog()
 	began := time.Now()
 	r.respec(func(s *crawl.Spec) { s.Recrawl, s.RecrawlMin, s.RecrawlMax = true, time.Second, time.Second })
@@ -124,25 +126,25 @@ func testRecrawlOfAnUnchangedSite(t *testing.T) {
 		t.Errorf("%d bytes the second time, %d the first: want less than 2 %%", after, before)
 	}
 	r.until("every page has its new date", func() bool {
-		held := r.held()
-		for u, p := range held {
+		listed := r.listed()
+		for u, p := range listed {
 			if !p.FetchedAt.After(was[u].FetchedAt) || p.SHA256 != was[u].SHA256 {
 				return false
 			}
 		}
-		return len(held) == pages
+		return len(listed) == pages
 	})
 	r.accounts()
 }
 
 // accounts checks that what the frontier counts as stored is what the indexer lists, exports and
-// holds, while both run, and by their files once they do not. It stops the crawl.
+// has, while both run, and in their files after they have stopped. It stops the crawl.
 func (r *rig) accounts() {
 	t := r.t
 	t.Helper()
 	r.until("status and pages agree", func() bool {
 		st, err := asker.Status(t.Context(), r.q, r.spec)
-		return err == nil && st.Stored == int64(len(r.held()))
+		return err == nil && st.Stored == int64(len(r.listed()))
 	})
 	r.stop()
 	rd := r.files()
@@ -178,14 +180,14 @@ func (c *lineCount) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The model: 1,000 pages, of which the same 10 change at the beginning of each round, as news pages
-// do; a host that takes a tenth of its pages a round, that is, a round is 100 requests, spaced by
-// the host's delay. Each page is due once a round, ten times what the delay allows. A change is
-// found when the page is asked for before it changes once more. Round robin is measured on the very
-// requests that were sent: at the moment of each it would have asked for the page whose turn it is.
+// The model: 1,000 pages, of which the same 10 change at the beginning of each round, like news
+// pages do; the delay of the host allows requests for a tenth of its pages in a round, that is, a
+// round is 100 requests. Each page is due once a round, ten times what the delay allows. A change
+// is found if the page is requested before it changes again. Round robin is evaluated on the same
+// requests that were sent: at the time of each it would have requested the next page in turn.
 //
-// internal/frontier's TestChangesAreFound has the same in virtual time, for longer and for other
-// models: among them the one where all pages change alike, in which nothing can be gained.
+// TestChangesAreFound of internal/frontier does the same in virtual time, for longer and for other
+// models, among them one in which all pages change equally often and nothing can be gained.
 func TestRecrawlFindsWhatChanges(t *testing.T) { simnet.Test(t, testRecrawlFindsWhatChanges) }
 
 func testRecrawlFindsWhatChanges(t *testing.T) {
@@ -198,7 +200,7 @@ func testRecrawlFindsWhatChanges(t *testing.T) {
 	if st := r.wait(2 * time.Minute); st.Stored != pages {
 		t.Fatalf("%+v", st)
 	}
-	var all []string // in the order of the first crawl, which is round robin's
+	var all []string // in the order of the first crawl, which is that of round robin
 	for _, q := range pageRequests(web) {
 		all = append(all, "http://"+q.Host+q.Path)
 	}
@@ -213,7 +215,7 @@ func testRecrawlFindsWhatChanges(t *testing.T) {
 	r.respec(func(s *crawl.Spec) {
 		s.Delay, s.Recrawl, s.RecrawlMin, s.RecrawlMax = 10*time.Millisecond, true, time.Second, time.Second
 	})
-	var changed []time.Time // when the hot pages did
+	var changed []time.Time // when the frequently changing pages changed
 	for round := range rounds {
 		r.until(fmt.Sprintf("round %d begins", round), func() bool { return len(pageRequests(web)) >= round*budget })
 		for u := range changing {
@@ -251,14 +253,14 @@ func testRecrawlFindsWhatChanges(t *testing.T) {
 	}
 	r.stop()
 	for _, v := range simweb.Check(web.Log(), simweb.CheckOptions{Token: token, Delay: simweb.Every(10 * time.Millisecond), RobotsMaxAge: time.Hour}) {
-		// Which was asked for before the log was begun anew.
+		// robots.txt was requested before the log was reset.
 		if v.Rule != simweb.RuleRobotsFirst && v.Rule != simweb.RuleUnreachable {
 			t.Error(v)
 		}
 	}
 }
 
-// page is an answer that knows when it is the copy somebody has.
+// page makes an answer that is 304 for a client that has this copy.
 func page(edition int, head, words string, header ...string) *simweb.Answer {
 	return &simweb.Answer{
 		Header: append([]string{fmt.Sprintf("ETag: \"%d\"", edition)}, header...),
@@ -266,8 +268,7 @@ func page(edition int, head, words string, header ...string) *simweb.Answer {
 	}
 }
 
-// What becomes of stored pages on re-crawl, as search, the list of pages and the
-// accounting tell it.
+// The outcome of stored pages on re-crawl, as shown by search, the list of pages and the counts.
 func TestRecrawlFollowsTheSite(t *testing.T) { simnet.Test(t, testRecrawlFollowsTheSite) }
 
 func testRecrawlFollowsTheSite(t *testing.T) {
@@ -305,11 +306,11 @@ func testRecrawlFollowsTheSite(t *testing.T) {
 		hits := r.found("zebramain")
 		return len(hits) == 1 && hits[0].URL == home+"main" && slices.Equal(hits[0].Also, []string{home + "print"})
 	})
-	if p := r.held()[home+"print"]; p.Canonical != home+"main" {
+	if p := r.listed()[home+"print"]; p.Canonical != home+"main" {
 		t.Errorf("%+v: its canonical address is not recorded", p)
 	}
 
-	// Each finds another fate; the tag by header comes with a 304.
+	// Each page has a different outcome; the tag by header comes with a 304.
 	put("tagged", page(1, "", "the word of tagged is zebratagged", "X-Robots-Tag: noindex"))
 	put("meta", page(2, `<meta name="robots" content="noindex">`, "the word of meta is zebrameta"))
 	put("gone", &simweb.Answer{Status: 404, Body: "gone"})
@@ -319,13 +320,13 @@ func testRecrawlFollowsTheSite(t *testing.T) {
 	web.ResetLog()
 	r.respec(func(s *crawl.Spec) { s.Recrawl, s.RecrawlMin, s.RecrawlMax = true, time.Second, time.Second })
 	r.until("noindex removes", func() bool {
-		held := r.held()
-		_, a := held[home+"tagged"]
-		_, b := held[home+"meta"]
+		listed := r.listed()
+		_, a := listed[home+"tagged"]
+		_, b := listed[home+"meta"]
 		return !a && !b && len(r.found("zebratagged")) == 0 && len(r.found("zebrameta")) == 0
 	})
 	for _, n := range []string{"tagged", "meta"} {
-		r.until(n+" is told", func() bool {
+		r.until(n+" is reported", func() bool {
 			x := r.explain(home + n)
 			return x.State == "refused" && x.Reason == "noindex"
 		})
@@ -342,13 +343,13 @@ func testRecrawlFollowsTheSite(t *testing.T) {
 	}
 	r.until("a changed page is found by its new words only", func() bool { return r.finds("yakchanging", home+"changing") && len(r.found("zebrachanging")) == 0 })
 	r.until("what has moved is found where it is", func() bool { return r.finds("zebratarget", home+"target") && len(r.found("zebramoving")) == 0 })
-	// it is looked at each second, and in flight then
-	r.until("what has moved is told", func() bool { return r.explain(home+"moving").State == "redirected" })
+	// it is requested each second, and in flight then
+	r.until("what has moved is reported", func() bool { return r.explain(home+"moving").State == "redirected" })
 	if !r.finds("zebraaway", home+"away") {
 		t.Error("a page whose server fails is removed")
 	}
 
-	// All comes back.
+	// All pages come back.
 	for _, n := range []string{"tagged", "meta", "gone", "away", "changing", "moving"} {
 		put(n, page(3, "", "back is the word gnu"+n))
 	}
@@ -362,10 +363,10 @@ func testRecrawlFollowsTheSite(t *testing.T) {
 		st, err := asker.Status(t.Context(), r.q, r.spec)
 		return err == nil && st.Failed+st.Refused == 0
 	})
-	held := slices.Sorted(maps.Keys(r.held()))
+	listed := slices.Sorted(maps.Keys(r.listed()))
 	for _, n := range append(names, "target", "") {
-		if _, ok := slices.BinarySearch(held, home+n); !ok {
-			t.Errorf("%s%s is not held", home, n)
+		if _, ok := slices.BinarySearch(listed, home+n); !ok {
+			t.Errorf("%s%s is not stored", home, n)
 		}
 	}
 	r.respec(func(s *crawl.Spec) { s.Recrawl = false })

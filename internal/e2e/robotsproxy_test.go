@@ -13,10 +13,10 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// A stranger's many names redirect their robots.txt to URLs of a third party. The third party's
-// own log proves that its robots.txt was read first and once, that nothing it closes was asked
-// for, that its Crawl-delay was kept, and that no more than ten hops were made for all names of
-// one domain together.
+// The robots.txt of many hosts of one domain redirect to URLs of a third party. The log of the
+// third party proves that its robots.txt was read first and once, that nothing it forbids was
+// requested, that its Crawl-delay was kept, and that no more than ten hops were made for all hosts
+// of one domain together.
 func TestRobotsRedirectsToAThirdParty(t *testing.T) { simnet.Test(t, testRobotsRedirectsToAThirdParty) }
 
 func testRobotsRedirectsToAThirdParty(t *testing.T) {
@@ -30,7 +30,7 @@ func testRobotsRedirectsToAThirdParty(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var log []request
-	moved := map[string]string{} // robots.txt of a host → where it leads
+	moved := map[string]string{} // robots.txt of a host → its target
 	net := simnet.New(simnet.Options{Latency: latency})
 	srv := server(t, net, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -65,11 +65,11 @@ func testRobotsRedirectsToAThirdParty(t *testing.T) {
 	for i := range closed {
 		add(name("closed", i), fmt.Sprintf("%s/closed/%d", victim, i))
 	}
-	for i := range open { // another domain has ten of its own
+	for i := range open { // another domain has its own limit of ten
 		add(fmt.Sprintf("open%d.vile.test", i), fmt.Sprintf("%s/open/%d", victim, i))
 	}
-	// Each of two hosts has its rules on a page of the other: neither can be had, and neither is
-	// waited for for ever.
+	// Each of two hosts has its rules on a page of the other: neither can be fetched, and the crawl
+	// does not wait for them for ever.
 	add("a.loop.test", "b.loop.test/rules")
 	add("b.loop.test", "a.loop.test/rules")
 	add("c.loop.test", "d.loop.test/robots.txt")
@@ -129,7 +129,7 @@ func testRobotsRedirectsToAThirdParty(t *testing.T) {
 	if n := asked["c.loop.test/robots.txt"] + asked["d.loop.test/robots.txt"]; n > 4 {
 		t.Errorf("%d requests to see that two robots.txt lead to one another", n)
 	}
-	// Past ten hops a robots.txt is unavailable, and one that loops too.
+	// A robots.txt after more than ten hops is unavailable, and so is one with a redirect loop.
 	if want := int64(own + open + 2); st.Stored != want {
 		t.Errorf("%d pages stored, want %d", st.Stored, want)
 	}

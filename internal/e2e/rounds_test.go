@@ -12,8 +12,9 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// A crawl of a site with rounds: in each every page is asked for once, with conditions, whatever is
-// stopped meanwhile. What has changed is stored anew, what is gone goes, and the delay is kept.
+// A crawl of a site with rounds: in each round every page is requested once, with conditions,
+// whatever is stopped meanwhile. What has changed is stored again, what was deleted is removed, and
+// the delay is kept.
 func TestRoundsOfASite(t *testing.T) { simnet.Test(t, testRoundsOfASite) }
 
 func testRoundsOfASite(t *testing.T) {
@@ -37,8 +38,8 @@ func testRoundsOfASite(t *testing.T) {
 			return at.Over && at.Number >= least
 		}
 	}
-	r.until("all pages are held", func() bool { return len(r.held()) == 2*pages })
-	was := r.held()
+	r.until("all pages are stored", func() bool { return len(r.listed()) == 2*pages })
+	was := r.listed()
 	r.until("a round is over", over(1))
 	var changed, gone string
 	for _, q := range pageRequests(web)[pages/2:] {
@@ -53,9 +54,9 @@ func testRoundsOfASite(t *testing.T) {
 	web.Change(changed)
 	web.Override(gone, &simweb.Answer{Status: 404, Body: "gone"})
 	r.until("two more rounds are over", over(at.Number+2))
-	now := r.held()
+	now := r.listed()
 	if _, there := now[gone]; there || len(now) != 2*pages-1 {
-		t.Errorf("%d pages are held, one of them gone: %v", len(now), there)
+		t.Errorf("%d pages are stored, the deleted one among them: %v", len(now), there)
 	}
 	for u, p := range now {
 		if other := p.SHA256 != was[u].SHA256; other != (u == changed) {

@@ -28,8 +28,8 @@ func signedSpec(addr string) crawl.Spec {
 	return spec
 }
 
-// A site that wants a signature and gets none is a 403 like any other, and explain says what it
-// wants.
+// A site that requires a signature and gets none answers with an ordinary 403, and explain states
+// what it requires.
 func TestSigning_8_31_WantsASignature(t *testing.T) { simnet.Test(t, testSigning_8_31_WantsASignature) }
 
 func testSigning_8_31_WantsASignature(t *testing.T) {
@@ -48,9 +48,9 @@ func testSigning_8_31_WantsASignature(t *testing.T) {
 	}
 }
 
-// An origin that reads the documents by itself verifies every request of a crawl of 1,000 pages
-// with redirects, on the host and to others, and refuses what was replayed, altered or kept too
-// long.
+// An origin that implements the documents independently verifies every request of a crawl of 1,000
+// pages with redirects, on the host and to others, and refuses requests that were replayed, altered
+// or delayed too long.
 func TestSigning_8_28_AnOriginVerifiesACrawl(t *testing.T) {
 	simnet.Test(t, testSigning_8_28_AnOriginVerifiesACrawl)
 }
@@ -103,7 +103,7 @@ func testSigning_8_28_AnOriginVerifiesACrawl(t *testing.T) {
 	seen := o.good[len(o.good)/2]
 	o.mu.Unlock()
 
-	// What somebody who listens could do with a request, over either version of HTTP.
+	// What an eavesdropper could do with a request, over both versions of HTTP.
 	for _, two := range []bool{false, true} {
 		protocols := new(http.Protocols)
 		protocols.SetHTTP1(!two)

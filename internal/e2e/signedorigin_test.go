@@ -26,10 +26,10 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// signedOrigin is a site that answers only who signs. It reads RFC 9421 and the drafts by itself,
-// with regular expressions and its own JSON, and shares no code with pkg/botauth.
+// signedOrigin is a site that only answers signed requests. It implements RFC 9421 and the drafts
+// independently, with regular expressions and its own JSON, and shares no code with pkg/botauth.
 type signedOrigin struct {
-	agent string // as the Signature-Agent field must say
+	agent string // the required value of the Signature-Agent field
 	keys  map[string]ed25519.PublicKey
 
 	mu     sync.Mutex
@@ -68,7 +68,7 @@ var (
 	signatureRE = regexp.MustCompile(`^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/=]*):$`)
 )
 
-// verify says what is wrong with a request; nothing if all is well.
+// verify returns what is wrong with a request, or nil.
 func (o *signedOrigin) verify(r *http.Request, now time.Time) error {
 	if r.TLS == nil {
 		return errors.New("plain http")
@@ -195,7 +195,7 @@ func (o *signedOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve starts the origin over TLS, for HTTP/1.1 and HTTP/2, and returns what trusts it.
+// serve starts the origin over TLS, for HTTP/1.1 and HTTP/2, and returns the certificates to trust.
 func (o *signedOrigin) serve(t *testing.T, net *simnet.Net) (*httptest.Server, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

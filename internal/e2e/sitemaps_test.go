@@ -42,7 +42,7 @@ func sitemapRig(t *testing.T, web *website, change func(*crawl.Spec)) (*rig, cra
 	return r, st, asked
 }
 
-// sitemapsKnown is what is told of the sitemaps of all hosts, by URL and the origin that vouches.
+// sitemapsKnown returns the sitemaps of all hosts, by URL and the origin that refers to them.
 func sitemapsKnown(t *testing.T, r *rig) map[string]crawl.SitemapInfo {
 	t.Helper()
 	rd := r.files()
@@ -60,8 +60,8 @@ func sitemapsKnown(t *testing.T, r *rig) map[string]crawl.SitemapInfo {
 	return known
 }
 
-// TestSitemaps crawls sites whose sitemaps, in every form, know pages that no link leads to: all
-// are stored, but for those that robots.txt closes, and each sitemap is asked for once.
+// TestSitemaps crawls sites whose sitemaps, in every form, list pages to which no link leads: all
+// are stored, except for those that robots.txt forbids, and each sitemap is requested once.
 func TestSitemaps(t *testing.T) { simnet.Test(t, testSitemaps) }
 
 func testSitemaps(t *testing.T) {
@@ -98,7 +98,7 @@ func testSitemaps(t *testing.T) {
 				n = 0
 			}
 			if path == "/sitemap.txt" {
-				n *= 2 // and once more at the end of a redirect
+				n *= 2 // and once more at the target of a redirect
 			}
 			if asked[host+path] != n {
 				t.Errorf("%s%s was asked for %d times, want %d", host, path, asked[host+path], n)
@@ -119,8 +119,9 @@ func testSitemaps(t *testing.T) {
 	t.Logf("%d requests: %+v", len(web.Log()), st)
 }
 
-// A robots.txt may vouch for sitemaps on another host: they tell of pages of both, of nobody
-// else's, and whoever is not vouched for tells of his own alone. What changed last comes first.
+// A robots.txt may refer to sitemaps on another host: these may list pages of both hosts, but of no
+// others; a sitemap to which no robots.txt refers may only list pages of its own host. What changed
+// last is crawled first.
 func TestSitemapsOfOtherHosts(t *testing.T) { simnet.Test(t, testSitemapsOfOtherHosts) }
 
 func testSitemapsOfOtherHosts(t *testing.T) {
@@ -174,8 +175,8 @@ func testSitemapsOfOtherHosts(t *testing.T) {
 	if want := []string{"d-27", "d-19", "d-08", "d-03", "d-01", "less"}; !slices.Equal(order, want) {
 		t.Errorf("in the order %v, want %v", order, want)
 	}
-	// The files host is out of scope and of another domain: whoever names it, it
-	// is asked for nothing.
+	// The files host is out of scope and of another domain: whatever refers to it, nothing is
+	// requested from it.
 	for u := range asked {
 		if strings.HasPrefix(u, "http://files.other.test") {
 			t.Errorf("a third party was asked for %s", u)
@@ -183,7 +184,7 @@ func testSitemapsOfOtherHosts(t *testing.T) {
 	}
 }
 
-// Sitemaps made to do harm cost one request each, are read up to the limits, and the crawl goes on.
+// Harmful sitemaps cost one request each, are read up to the limits, and the crawl continues.
 func TestHostileSitemaps(t *testing.T) { simnet.Test(t, testHostileSitemaps) }
 
 func testHostileSitemaps(t *testing.T) {
@@ -239,9 +240,8 @@ func testHostileSitemaps(t *testing.T) {
 	t.Logf("%+v", st)
 }
 
-// A crawl of pages that only sitemaps know, in one that is killed again and again while it
-// reads them: everything is found all the same, each URL once, and the accounting is what
-// it is without that.
+// A crawl of pages that only sitemaps list, which is killed again and again while it reads them:
+// everything is found nevertheless, each URL once, and the counts are the same as without kills.
 func TestSitemapsKilled(t *testing.T) { simnet.Test(t, testSitemapsKilled) }
 
 func testSitemapsKilled(t *testing.T) {
@@ -305,10 +305,10 @@ func testSitemapsKilled(t *testing.T) {
 	t.Logf("%d kills; sitemaps asked for %d times, %d without", kills, asked("/s")+asked("/index"), files+1)
 }
 
-// TestSitemapIndexMemory is the acceptance test: an index of a gzipped sitemap with 50,000 URLs is
-// read by the whole crawl (fetcher, frontier, log and store in one process, the origin too) while
-// memory grows by less than 50 MiB. It does not run beside others. More sitemaps would wait until
-// most of those URLs were fetched, which the page limit keeps from happening here.
+// TestSitemapIndexMemory is the acceptance test: an index with a gzipped sitemap of 50,000 URLs is
+// read by the whole crawl (fetcher, frontier, log and store in one process, and the server too)
+// while memory grows by less than 50 MiB. It does not run in parallel to others. More sitemaps
+// would wait until most of those URLs were fetched, which the page limit prevents here.
 func TestSitemapIndexMemory(t *testing.T) { simnet.Test(t, testSitemapIndexMemory) }
 
 func testSitemapIndexMemory(t *testing.T) {
@@ -341,7 +341,7 @@ func testSitemapIndexMemory(t *testing.T) {
 	put("/index.xml.gz", index+"</sitemapindex>")
 
 	spec := specFor(web)
-	// First the rest, so that what a crawl takes is known; and none of the new pages.
+	// First everything else, so that the memory of a crawl is known; and none of the new pages.
 	spec.Sitemaps, spec.MaxPages = false, pages
 	r := newRig(t, web.net, spec, fetcher.Options{})
 	peak := sampleMemory(t)
@@ -365,8 +365,8 @@ func testSitemapIndexMemory(t *testing.T) {
 		"resident without mapped files %.1f MiB, %.1f more; with the mapped files of the store %.1f MiB, %.1f more",
 		files*each, files, size>>10, packed>>10, took.Round(time.Millisecond), mib(after.heap), mib(grown.heap), pages,
 		mib(after.anon), mib(grown.anon), mib(after.rss), mib(grown.rss))
-	// Of mapped files the system takes back what it needs; the race detector takes
-	// many times as much.
+	// The system reclaims mapped files when it needs memory; the race detector takes many times as
+	// much.
 	if !raced() && max(grown.heap, grown.anon) >= most {
 		t.Errorf("memory grew by %.1f MiB, want less than %d", mib(max(grown.heap, grown.anon)), most>>20)
 	}
@@ -380,7 +380,7 @@ func raced() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// memory is what a process takes, in bytes: what lives in Go's heap, and what is resident, with and
+// memory is the memory of a process in bytes: the live heap of Go, and the resident memory with and
 // without mapped files.
 type memory struct{ heap, rss, anon int64 }
 
@@ -388,21 +388,21 @@ func (m memory) most(o memory) memory {
 	return memory{max(m.heap, o.heap), max(m.rss, o.rss), max(m.anon, o.anon)}
 }
 
-// sampleMemory measures at the end of each garbage collection until the function it returns is
-// called, which returns the most of each. What takes much memory sets off collections, however fast
-// or slow the machine is.
+// sampleMemory measures at the end of each garbage collection until the function that it returns is
+// called, which returns the maximum of each. Code that allocates much causes collections, however
+// fast or slow the machine is.
 func sampleMemory(t *testing.T) (peak func() memory) {
 	t.Helper()
 	status, err := os.Open("/proc/self/status")
 	if err != nil {
-		t.Skip("only Linux tells what is resident")
+		t.Skip("only Linux reports the resident memory")
 	}
-	debug.FreeOSMemory() // what others have taken before
-	var mu sync.Mutex    // guards what follows
+	debug.FreeOSMemory() // return what earlier tests have allocated
+	var mu sync.Mutex    // guards the variables below
 	var most memory
 	over := false
 	buf := make([]byte, 8<<10)
-	// Not the heap in use: how much garbage is in that depends on what else the machine does.
+	// Not the heap in use: its amount of garbage depends on what else the machine does.
 	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	look := func() {
 		metrics.Read(heap)
@@ -434,10 +434,10 @@ func sampleMemory(t *testing.T) (peak func() memory) {
 	}
 }
 
-// statusKiB is a figure of /proc/self/status.
+// statusKiB returns a figure of /proc/self/status.
 func statusKiB(status []byte, name string) (kib int64) {
-	_, rest, _ := bytes.Cut(status, []byte(name))
-	for _, c := range bytes.TrimLeft(rest, " \t") {
+	_, after, _ := bytes.Cut(status, []byte(name))
+	for _, c := range bytes.TrimLeft(after, " \t") {
 		if c < '0' || c > '9' {
 			break
 		}

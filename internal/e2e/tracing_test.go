@@ -19,8 +19,8 @@ import (
 	"github.com/curtsy/curtsy/internal/tracing"
 )
 
-// All that became of a visit is one tree, from its grant to the search index, although frontier,
-// fetcher and indexer tell of it without a word between them.
+// All spans of a visit are one tree, from its grant to the search index, although frontier, fetcher
+// and indexer do not exchange any trace context.
 func TestTracesOfACrawl(t *testing.T) { simnet.Test(t, testTracesOfACrawl) }
 
 func testTracesOfACrawl(t *testing.T) {

@@ -24,14 +24,14 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// rupSite is pkg/rup's server behind a host of a simulated web, with what it keeps in memory.
+// rupSite is the server of pkg/rup behind a host of a simulated web, with its data in memory.
 type rupSite struct {
 	t    *testing.T
 	web  *website
 	base string
 	srv  *rup.Server
 
-	mu   sync.Mutex // guards the rest
+	mu   sync.Mutex // guards the other fields
 	regs map[string]rup.Registration
 	log  []rup.Entry
 }
@@ -87,7 +87,7 @@ func newRUPSite(t *testing.T, web *website, span rup.Span) *rupSite {
 	return s
 }
 
-// change gives a page another text, or takes it away, and notes that in the site's log.
+// change changes the text of a page, or deletes it, and records that in the log of the site.
 func (s *rupSite) change(kind rup.Kind, path, text string) {
 	a := &simweb.Answer{Body: "<html><title>" + text + "</title><body>" + text + "</body></html>"}
 	if kind == rup.Delete {
@@ -99,7 +99,7 @@ func (s *rupSite) change(kind rup.Kind, path, text string) {
 	s.log = append(s.log, rup.Entry{URL: s.base + path, Kind: kind, Date: time.Now().UTC()})
 }
 
-// address is where reports are to be mailed; it waits for the registration.
+// address returns where reports are to be mailed; it waits for the registration.
 func (s *rupSite) address() (email string) {
 	s.t.Helper()
 	s.until("registered", func() bool {
@@ -122,7 +122,7 @@ func (s *rupSite) until(what string, f func() bool) {
 	}
 }
 
-// asked is how often a path of the site was asked for since n requests were logged.
+// asked returns how often a path of the site was requested after the first n requests of the log.
 func (s *rupSite) asked(from int, path string) (n int) {
 	for _, q := range s.web.Log()[from:] {
 		if strings.HasPrefix(s.base, "http://"+q.Host+"/") && q.Path == "/"+path && !q.End.IsZero() {
@@ -132,7 +132,7 @@ func (s *rupSite) asked(from int, path string) (n int) {
 	return n
 }
 
-// report puts a report into the log, as the mail receiver does.
+// report puts a report into the log, like the mail receiver does.
 func (r *rig) report(to, text string) {
 	r.t.Helper()
 	site, parts, err := updates.Reports(text, time.Now())
@@ -152,7 +152,7 @@ func (r *rig) report(to, text string) {
 	}
 }
 
-// updates is what `curtsy updates` would say of the site.
+// updates returns what `curtsy updates` would show for the site.
 func (s *rupSite) updates(r *rig) (info crawl.UpdatesInfo) {
 	s.t.Helper()
 	err := ask.Gather(s.t.Context(), r.q.NC, crawl.Names(r.spec.Name), "updates", struct{}{}, r.spec.Shards, func(raw json.RawMessage) error {
@@ -169,9 +169,9 @@ func (s *rupSite) updates(r *rig) (info crawl.UpdatesInfo) {
 	return info
 }
 
-// A site with RUP, crawled and kept fresh: registered with once, what its reports name is asked for
-// and nothing else is; what is forged changes nothing; what was lost is had from its log, or,
-// without one, by asking for all.
+// A site with RUP, crawled and re-crawled: the crawl registers once, and only requests what the
+// reports name; forged reports change nothing; lost reports are made up for from the log of the
+// site or, without one, by requesting all pages.
 func TestUpdates(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -197,23 +197,23 @@ func TestUpdates(t *testing.T) {
 				}
 				rootOf := func(path string) string { return site.base + path }
 
-				// Forged, or of what is not the site's to tell: nothing but a note.
+				// Forged, or about URLs of another site: they only leave a note.
 				other := strings.Replace(site.base, "h0000", "h0001", 1)
 				quietFrom := len(web.Log())
 				r.report("curtsy+guess@crawler.example", report(1, site.base, "Change: p-forged\n"))
 				r.report(to, report(1, other, "New: p-forged\n"))
 				r.report(to, report(0, site.base, "New: p-forged\n"))
 
-				// The first true one.
+				// The first genuine one.
 				site.change(rup.New, "news.html", "first")
 				site.change(rup.Change, "", "home")
 				from := len(web.Log())
 				r.report(to, report(1, site.base, "New: news.html, private/x.html, "+other+"p-forged\nChange: /\n"))
-				site.until("told of", func() bool { return site.asked(from, "news.html") == 1 && site.asked(from, "") == 1 })
-				// once more: no news
+				site.until("requested after the report", func() bool { return site.asked(from, "news.html") == 1 && site.asked(from, "") == 1 })
+				// again: nothing new
 				r.report(to, report(1, site.base, "New: news.html\nChange: /\n"))
 
-				// What is said to be gone is looked at, once.
+				// A page that is reported as deleted is requested, once.
 				site.until("stored", func() bool { return r.explain(rootOf("news.html")).State == "stored" })
 				site.change(rup.Delete, "news.html", "")
 				r.report(to, report(2, site.base, "Delete: news.html\n"))
@@ -222,8 +222,8 @@ func TestUpdates(t *testing.T) {
 					t.Errorf("a page was asked for %d times", n)
 				}
 
-				// Many reports are lost: the next one's number is doubted, the site asked, and what
-				// changed had from its log or by asking for all.
+				// Many reports are lost: the number of the next one does not fit, the site is
+				// asked, and what changed is obtained from its log or by requesting all pages.
 				site.change(rup.New, "lost.html", "lost")
 				site.change(rup.Change, "", "home again <a href=lost.html>lost</a>")
 				site.mu.Lock()

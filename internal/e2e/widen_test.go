@@ -9,9 +9,9 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// TestWiderScopeContinues finishes a crawl of one page, then of one host, then of the whole
-// domain. Each step must go on from the pages there are: in the end all is stored, and no page
-// was asked for twice.
+// TestWiderScopeContinues finishes a crawl of one page, then of one host, then of the whole domain.
+// Each step must continue from the pages that are there: in the end all are stored, and no page was
+// requested twice.
 func TestWiderScopeContinues(t *testing.T) { simnet.Test(t, testWiderScopeContinues) }
 
 func testWiderScopeContinues(t *testing.T) {
@@ -56,9 +56,9 @@ func testWiderScopeContinues(t *testing.T) {
 	}
 }
 
-// TestLinksLater crawls what sitemaps name and no link of a page, then follows the links as well:
-// those of the pages that are stored are read again, and no page is asked for twice. While it runs
-// links are left alone again, which takes nothing back.
+// TestLinksLater crawls only what sitemaps list, without links of pages, and then follows links as
+// well: the links of the stored pages are read from the store, and no page is requested twice.
+// While it runs, links are switched off again, which removes nothing.
 func TestLinksLater(t *testing.T) { simnet.Test(t, testLinksLater) }
 
 func testLinksLater(t *testing.T) {
@@ -69,7 +69,7 @@ func testLinksLater(t *testing.T) {
 	spec.Seeds, spec.NoLinks, spec.HoldMax = []string{web.Seeds()[0], "http://h0000.sim.test/redirect/301"}, true, time.Second
 	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
 	r.seed()
-	// The home, what the sitemap names, and where the redirect leads if it leads anywhere.
+	// The home page, what the sitemap lists, and the target of the redirect, if it has one.
 	few := r.wait(time.Minute)
 	if few.Stored < 3 || few.Stored > 4 || few.Hosts != 1 {
 		t.Fatalf("without links: %+v, want the seeds and the two pages of the sitemap", few)
