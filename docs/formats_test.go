@@ -1,4 +1,4 @@
-// Package docs_test holds the pages of this folder to the code.
+// Package docs_test compares the pages of this folder with the code.
 package docs_test
 
 import (
@@ -22,7 +22,8 @@ var (
 	specPackages = append(slices.Clone(pkgPackages), "websub")
 )
 
-// TestFormats: formats.md and the tests say the same.
+// TestFormats: formats.md names a test for each clause, and each test of a clause exists and is
+// named. Whether the clauses that comments cite exist is checked by TestReferences.
 func TestFormats(t *testing.T) {
 	text, err := os.ReadFile("formats.md")
 	if err != nil {
@@ -38,19 +39,16 @@ func TestFormats(t *testing.T) {
 	if n := len(names(string(text))); n < 150 {
 		t.Errorf("only %d tests named: is the test looking at the page?", n)
 	}
-	if n := len(tree.cited); n < 20 {
-		t.Errorf("only %d clauses cited in comments: is the test looking at the packages?", n)
-	}
 }
 
-// usageRows are the decisions about use and signatures that §8 of formats.md holds: each is a
-// clause, with a test that is named by it.
+// usageRows is the number of clauses in formats §8. Each has a test whose name contains the number
+// of the clause.
 const usageRows = 34
 
-// rowsToCome are those of which others are still to land the test that is named by them.
+// rowsToCome are the clauses of formats §8 whose tests do not exist yet.
 var rowsToCome = []int{}
 
-// TestUsageRows: each row of §8 has a test that is named by its number.
+// TestUsageRows: each clause of formats §8 names a test with its number.
 func TestUsageRows(t *testing.T) {
 	text, err := os.ReadFile("formats.md")
 	if err != nil {
@@ -63,7 +61,7 @@ func TestUsageRows(t *testing.T) {
 	}
 }
 
-// namedRows tells of each row of §8 whether a clause of its number names a test with it.
+// namedRows reports for each clause of formats §8 whether its row names a test with its number.
 func namedRows(page string) map[int]bool {
 	rows := map[int]bool{}
 	for n := 1; n <= usageRows; n++ {
@@ -82,14 +80,13 @@ func TestUsageRowsCanFail(t *testing.T) {
 	}
 }
 
-// tree is what the module holds of tests, and what the comments of specPackages cite.
+// tree has the tests of the module.
 type tree struct {
 	tests map[string]map[string]*ast.FuncDecl // package folder → test, fuzz target or example
-	cited map[string]string                   // clause → a place that cites it
 }
 
 func readTree(root string) (tree, error) {
-	tr := tree{tests: map[string]map[string]*ast.FuncDecl{}, cited: map[string]string{}}
+	tr := tree{tests: map[string]map[string]*ast.FuncDecl{}}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -101,27 +98,14 @@ func readTree(root string) (tree, error) {
 			}
 			return nil
 		}
-		dir := filepath.Base(filepath.Dir(path))
-		isTest := strings.HasSuffix(name, "_test.go")
-		isSpec := slices.Contains(specPackages, dir) && strings.HasSuffix(name, ".go")
-		if !isTest && !isSpec {
+		if !strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
-		if isSpec {
-			for _, group := range f.Comments {
-				for _, clause := range citations(group.Text()) {
-					tr.cited[clause] = fset.Position(group.Pos()).String()
-				}
-			}
-		}
-		if isTest {
-			tr.addTests(dir, f)
-		}
+		tr.addTests(filepath.Base(filepath.Dir(path)), f)
 		return nil
 	})
 	return tr, err
@@ -140,22 +124,9 @@ func (tr tree) addTests(dir string, f *ast.File) {
 	}
 }
 
-// citation finds clauses; those of a document that is named before them are not ours.
-var citation = regexp.MustCompile(`((?:RFC \d+|draft-[a-z0-9-]+)\s+)?§(\d+(?:\.\d+)*)`)
-
-func citations(comment string) (clauses []string) {
-	for _, m := range citation.FindAllStringSubmatch(comment, -1) {
-		if m[1] == "" {
-			clauses = append(clauses, m[2])
-		}
-	}
-	return clauses
-}
-
 var (
 	namedTest   = regexp.MustCompile("`([a-z]\\w*)\\.((?:Test|Fuzz|Example)\\w*)(?:/([^`]+))?`")
 	heading     = regexp.MustCompile(`^#+ (\d+(?:\.\d+)*) `)
-	rowClause   = regexp.MustCompile(`^(\d+\.\d+(?:\.\d+)?)\b`)
 	ofAClause   = regexp.MustCompile(`^Test[A-Z][A-Za-z0-9]*_`)
 	notBuiltYet = "not built yet"
 )
@@ -169,15 +140,11 @@ func names(text string) (list []named) {
 	return list
 }
 
-// problems says where the page and the tree disagree.
+// problems are the places where the page and the tree disagree.
 func problems(text string, tr tree) (bad []string) {
-	clauses := map[string]bool{}
 	lines := strings.Split(text, "\n")
 	tested := false // in a table whose last column is called "test"
 	for i, line := range lines {
-		if m := heading.FindStringSubmatch(line); m != nil {
-			clauses[m[1]] = true
-		}
 		if !strings.HasPrefix(line, "|") {
 			tested = false
 			continue
@@ -189,9 +156,6 @@ func problems(text string, tr tree) (bad []string) {
 		}
 		if !tested || strings.HasPrefix(line, "| ---") {
 			continue
-		}
-		if m := rowClause.FindStringSubmatch(cells[0]); m != nil {
-			clauses[m[1]] = true
 		}
 		if len(cells) != 3 {
 			bad = append(bad, fmt.Sprintf("line %d: %d columns, want 3", i+1, len(cells)))
@@ -214,13 +178,8 @@ func problems(text string, tr tree) (bad []string) {
 	for _, pkg := range specPackages {
 		for test := range tr.tests[pkg] {
 			if ofAClause.MatchString(test) && !mentioned[named{pkg, test, ""}] {
-				bad = append(bad, fmt.Sprintf("%s.%s holds a clause, and is not named", pkg, test))
+				bad = append(bad, fmt.Sprintf("%s.%s tests a clause, and is not named", pkg, test))
 			}
-		}
-	}
-	for clause, place := range tr.cited {
-		if !clauses[clause] {
-			bad = append(bad, fmt.Sprintf("%s: §%s is cited, and is not here", place, clause))
 		}
 	}
 	slices.Sort(bad)
@@ -256,7 +215,7 @@ func hasSubtest(fn *ast.FuncDecl, sub string) bool {
 	return runs && spelt
 }
 
-// A page made up for it, with one mistake of each kind.
+// The test is given a page with one mistake of each kind.
 func TestFormatsTestCanFail(t *testing.T) {
 	const source = `package robots
 
@@ -270,28 +229,24 @@ func TestNoClause(t *testing.T) { _ = "a b" }
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := tree{tests: map[string]map[string]*ast.FuncDecl{}, cited: map[string]string{}}
+	tr := tree{tests: map[string]map[string]*ast.FuncDecl{}}
 	tr.addTests("robots", f)
-	for _, clause := range citations("By §2.1, §1.2.7 and §9.9 here, RFC 9309 §8.8 and draft-x-y §7.7 there.") {
-		tr.cited[clause] = "x.go"
-	}
 	const good = "## 2 Host\n### 2.1 Argument\n| clause | what | test |\n| --- | --- | --- |\n" +
 		"| 1.2.7 a \\| b | c | `robots.TestHost_2_1_Fine` |\n| d | e | `robots.TestHost_2_1_Fine/a_b` |\n| f | g | not built yet |\n\n" +
 		"| other | table |\n| --- | --- |\n| without | tests |\n"
-	const forgotten, uncited = "robots.TestHost_2_2_Forgotten holds a clause, and is not named", "x.go: §9.9 is cited, and is not here"
+	const forgotten = "robots.TestHost_2_2_Forgotten tests a clause, and is not named"
 	for _, c := range []struct {
 		page string
 		want []string
 	}{
-		{good, []string{forgotten, uncited}},
-		{good + "### 9.9 More\n`robots.TestHost_2_2_Forgotten`\n", nil},
+		{good, []string{forgotten}},
+		{good + "`robots.TestHost_2_2_Forgotten`\n", nil},
 		{good + "`robots.TestGone`\n`nowhere.TestHost_2_1_Fine`\n", []string{
-			"nowhere.TestHost_2_1_Fine is named, and does not exist", "robots.TestGone is named, and does not exist", forgotten, uncited}},
+			"nowhere.TestHost_2_1_Fine is named, and does not exist", "robots.TestGone is named, and does not exist", forgotten}},
 		{good + "`robots.TestHost_2_1_Fine/c` `robots.TestNoClause/a_b`\n", []string{
-			"robots.TestHost_2_1_Fine has no subtest c", forgotten, "robots.TestNoClause has no subtest a_b", uncited}},
-		{strings.Replace(good, "`robots.TestHost_2_1_Fine` ", "surely ", 1), []string{"line 5: no test is named for \"1.2.7 a | b\"", forgotten, uncited}},
-		{strings.Replace(good, "| e |", "|", 1), []string{"line 6: 2 columns, want 3", forgotten, uncited}},
-		{strings.Replace(good, "1.2.7", "", 1), []string{forgotten, "x.go: §1.2.7 is cited, and is not here", uncited}},
+			"robots.TestHost_2_1_Fine has no subtest c", forgotten, "robots.TestNoClause has no subtest a_b"}},
+		{strings.Replace(good, "`robots.TestHost_2_1_Fine` ", "surely ", 1), []string{"line 5: no test is named for \"1.2.7 a | b\"", forgotten}},
+		{strings.Replace(good, "| e |", "|", 1), []string{"line 6: 2 columns, want 3", forgotten}},
 	} {
 		if got := problems(c.page, tr); !slices.Equal(got, c.want) {
 			t.Errorf("%s\n got %q\nwant %q", c.page, got, c.want)

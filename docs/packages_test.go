@@ -38,8 +38,8 @@ var mayUse = map[string][]string{
 // connected are the files of pkg/rup that ask or answer over HTTP.
 var connected = map[string]bool{"client.go": true, "server.go": true, "serve.go": true}
 
-// §0: no clock and no network, and no engine for regular expressions but Go's.
-func TestProtocols_0_NoClockNoNetwork(t *testing.T) {
+// Formats §0: no clock and no network, and no engine for regular expressions but Go's.
+func TestFormats_0_NoClockNoNetwork(t *testing.T) {
 	for _, pkg := range pkgPackages {
 		files, err := filepath.Glob("../pkg/" + pkg + "/*.go")
 		if err != nil || len(files) < 5 {
@@ -92,8 +92,8 @@ func unexpectedUses(t *testing.T, file string, source []byte) (bad []string) {
 	return bad
 }
 
-// §1.6: one text, read as robots.txt and as data.txt.
-func TestProtocols_1_6_NotToBeMixedUp(t *testing.T) {
+// Formats §1.6: one text, read as robots.txt and as data.txt.
+func TestFormats_1_6_NotToBeMixedUp(t *testing.T) {
 	// compare takes paths that must be open or closed to ExampleBot in the one and in the other.
 	compare := func(t *testing.T, text, path string, inRobots, inData bool) {
 		t.Helper()

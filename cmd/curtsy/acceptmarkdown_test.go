@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Signals §6 row 34: pages that a site has as Markdown are crawled as such with --accept-markdown,
+// Formats §8.34: pages that a site has as Markdown are crawled as such with --accept-markdown,
 // and are found, shown and exported as other pages are; without it later they are HTML again.
 func TestUsage_8_34_Crawl(t *testing.T) {
 	virtual(t, func(t *testing.T) {

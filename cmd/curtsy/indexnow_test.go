@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Signals §6 row 33: a site submits pages by HTTP to a crawl that runs. They are asked for once its
+// Formats §8.33: a site submits pages by HTTP to a crawl that runs. They are asked for once its
 // key file was seen; with a key that it has not, and of a host that is not crawled, nothing is.
 func TestUsage_8_33_Crawl(t *testing.T) {
 	var mu sync.Mutex

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Signals §6 row 22: with --llms-txt, and only then, a site is asked for its llms.txt, once, with
+// Formats §8.22: with --llms-txt, and only then, a site is asked for its llms.txt, once, with
 // one request at a time as ever; the pages that it names are fetched where they are in scope and
 // open, and explain says where they were found.
 func TestUsage_8_22_Crawl(t *testing.T) {

@@ -125,7 +125,7 @@ func TestWishes(t *testing.T) {
 	}
 }
 
-// Protocols §8.1: another purpose lets in what the one before kept out.
+// Formats §8.1: another purpose lets in what the one before kept out.
 func TestUsage_8_1_PurposesChange(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		w := crawlUsagePolicies(t, "ai-train")
@@ -140,7 +140,7 @@ func TestUsage_8_1_PurposesChange(t *testing.T) {
 	})
 }
 
-// Protocols §8.17: a tdmrep.json that cannot be had counts as a reservation, until it is.
+// Formats §8.17: a tdmrep.json that cannot be had counts as a reservation, until it is.
 func TestUsage_8_17_Lost(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := startWeb(t, simweb.Wishing())
@@ -162,7 +162,7 @@ func TestUsage_8_17_Lost(t *testing.T) {
 	})
 }
 
-// Protocols §8.19: a licence that was not read, since it is on another site or could not be had,
+// Formats §8.19: a licence that was not read, since it is on another site or could not be had,
 // may allow nothing of what it speaks of: it counts so. The site that has it is asked for nothing.
 func TestUsage_8_19_Unread(t *testing.T) {
 	virtual(t, func(t *testing.T) {

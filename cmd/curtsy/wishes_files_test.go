@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Protocols §8.23: what sites may have said in files of their own, which nobody asks us to read.
+// Formats §8.23: what sites may have said in files of their own, which nobody asks us to read.
 func TestUsage_8_23_NotFetched(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		for _, security := range []bool{false, true} {

@@ -46,7 +46,7 @@ func (w *wished) shown(u string, request simweb.UsagePolicy, x crawl.Explanation
 		return // the home pages stand for those that have no price
 	}
 	if price != strings.Contains(line(curtsy(w.t, exitOK, "explain", "--dir", w.dir, u), "log "), `crawler-price: "USD 0.02"`) {
-		w.t.Errorf("%s: of its price explain shows the wrong thing", u) // §8.24
+		w.t.Errorf("%s: of its price explain shows the wrong thing", u) // Formats §8.24
 	}
 }
 

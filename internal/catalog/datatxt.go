@@ -102,8 +102,8 @@ func Key(p *crawl.Page) string {
 
 // Update takes in what a visit found and returns the entry to keep. ok is false when nothing
 // changes, because that visit or a newer one to the same host has reported already. When a file
-// must be refused as a whole, the copy before it stays (§5.4 of docs/formats.md). When a site has
-// no file any more, nothing of it counts any more.
+// must be refused as a whole, the copy before it stays (docs/formats.md §5.4). When a site
+// has no file any more, nothing of it counts any more.
 func Update(old Entry, p *crawl.Page, body []byte, token string) (e Entry, ok bool) {
 	e = old
 	if !e.tell(p.URL.Host(), p.Visit) {
@@ -138,7 +138,7 @@ func (e *Entry) parse(token string) (*datatxt.File, error) {
 }
 
 // Rule returns the rule of the copy that forbids fetching a URL of its origin as part of a dataset,
-// whatever document names the URL (§5.3). closed is false when no rule does.
+// whatever document names the URL (formats §5.3). closed is false when no rule does.
 func (e *Entry) Rule(token string, u canon.URL) (rule crawl.DataRule, closed bool, err error) {
 	if u.Origin().String() != e.Origin {
 		return rule, false, nil
@@ -152,7 +152,7 @@ func (e *Entry) Rule(token string, u canon.URL) (rule crawl.DataRule, closed boo
 }
 
 // Live reports whether the copy is still to be used. One that is out of date and cannot be renewed
-// stays for 30 days (§5.1). The copy of a mirror is not used (§7).
+// stays for 30 days (formats §5.1). The copy of a mirror is not used (formats §7).
 func (e *Entry) Live(now time.Time) bool {
 	return len(e.Body) > 0 && e.AliasOf == "" && (e.Until.IsZero() || now.Before(e.Until)) && now.Before(e.Fetched.Add(e.Fresh+datatxt.KeepExpired))
 }

@@ -138,7 +138,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// §5.3: the record that addresses us binds all fetches of datasets from its
+// Formats §5.3: the record that addresses us binds all fetches of datasets from its
 // origin, and of no other.
 func TestRule(t *testing.T) {
 	e, _ := Update(Entry{}, page(1, ""), []byte("User-agent: *\nDisallow: /shut\nAllow: /open.csv\n\nUser-agent: curtsy\nAllow: /shut/but\nDisallow: /shut\n"), "curtsy")

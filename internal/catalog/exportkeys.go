@@ -8,9 +8,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/datatxt"
 )
 
-// A data.txt that Export writes has keys beyond those of §5.4, for what other documents tell of a
-// dataset. When such a file is read, understood recognises them. A value that is not as Export
-// writes it stays among the other keys, like everything that the format has no word for.
+// A data.txt that Export writes has keys beyond those of formats §5.4, for what other documents
+// tell of a dataset. When such a file is read, understood recognises them. A value that is not as
+// Export writes it stays among the other keys, like everything that the format has no word for.
 
 // understood reports whether a key is one of those, and sets the field of the claim.
 func understood(c *crawl.DatasetClaim, base string, field datatxt.Field) bool {

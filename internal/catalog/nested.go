@@ -134,7 +134,7 @@ func claim(d *datatxt.Dataset, f *datatxt.File) crawl.DatasetClaim {
 	for _, col := range d.Columns {
 		c.Columns = append(c.Columns, crawl.DatasetColumn{Name: col.Name, Type: col.Type, Description: col.Description})
 	}
-	// A count that is no number stays as it is written (§5.4).
+	// A count that is no number stays as it is written (formats §5.4).
 	if d.Rows == nil && d.RowsText != "" {
 		c.Extra["rows"] = d.RowsText
 	}

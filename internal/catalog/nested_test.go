@@ -43,7 +43,7 @@ func told(t testing.TB, own string, nested map[string]string) []crawl.DatasetInf
 }
 
 // What a nested file says fills what the parent lacks, and each field says which of
-// them it is from (§5.4).
+// them it is from (formats §5.4).
 func TestNestedFills(t *testing.T) {
 	ds := told(t, "- path: iris\n  title: From above\n  rows: 150\n- path: cars/data.csv\n  license: CC0-1.0\n", map[string]string{
 		"/iris/data.txt": "path:\n- data.csv\n- data.rds\ntype: table\ntitle: From below\nrows: 151\ncolumns:\n  width: numeric\n",
@@ -110,7 +110,7 @@ func TestNestedReach(t *testing.T) {
 	}
 }
 
-// The rules of all files above bind a nested file's datasets, as its own do (§5.3).
+// The rules of all files above bind a nested file's datasets, as its own do (formats §5.3).
 func TestNestedRules(t *testing.T) {
 	ds := told(t, "User-agent: *\nAllow: /set/\nTitle: Sets\nDisallow: /closed\n", map[string]string{
 		"/set/data.txt": "User-agent: *\nDisallow: /set/no\nPath: /set/yes.csv\nPath: /set/no.csv\nPath: /closed/x.csv\nPath: http://d.example/closed/y.csv\n",

@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// Protocols §8.3: a dataset has the strictest of what the sites of its documents say of their use,
+// Formats §8.3: a dataset has the strictest of what the sites of its documents say of their use,
 // each with its document, in the catalogue and in what is exported of it.
 func TestUsage_8_3_Datasets(t *testing.T) {
 	says := func(document, kind, signal string) crawl.DatasetClaim {

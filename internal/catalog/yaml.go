@@ -11,9 +11,9 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// exportDataTxt writes the YAML form (§5.4 of docs/formats.md). Every text is quoted as JSON quotes
-// it, which YAML reads too. What the format has no key for goes under keys of our own, which we
-// read again (understood).
+// exportDataTxt writes the YAML form (docs/formats.md §5.4). Every text is quoted as JSON
+// quotes it, which YAML reads too. What the format has no key for goes under keys of our own, which
+// we read again (understood).
 func writeDataTxt(w *bufio.Writer, d *crawl.DatasetInfo) {
 	if len(d.URLs) == 0 {
 		return // a data.txt points at files; this dataset has none

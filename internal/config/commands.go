@@ -304,7 +304,7 @@ func (c *Frontier) check(src *Source) error {
 	return errors.Join(c.Daemon.check(src), c.Disk.check(src), c.CrawlLog.check(src), c.Mail.check(src))
 }
 
-// Mail is where a process takes the reports that sites mail (protocols §6.4), and from whom.
+// Mail is where a process takes the reports that sites mail (formats §6.4), and from whom.
 type Mail struct {
 	UpdatesListen   string `key:"updates-listen" group:"Freshness" usage:"receive update reports by SMTP on ‹ADDRESS›" example:"127.0.0.1:2525"`
 	UpdatesLMTP     bool   `key:"updates-lmtp" group:"Freshness" usage:"use LMTP instead of SMTP there, behind your own mail server"`

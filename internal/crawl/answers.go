@@ -51,7 +51,7 @@ type Status struct {
 	UsageHosts int64 `json:"usage_hosts,omitempty"`
 
 	Limit  string        `json:"limit,omitempty"`  // the limit that ended the crawl
-	Shards []ShardStatus `json:"shards,omitempty"` // for §9.1 and for people
+	Shards []ShardStatus `json:"shards,omitempty"` // for design §9.1 and for people
 	// Who stores the pages, and how that goes.
 	Indexers []IndexerStatus `json:"indexers,omitempty"`
 }
@@ -152,7 +152,7 @@ type RobotsInfo struct {
 const MaxUsageLines = 32
 
 // UsageLine is a line of a robots.txt about the use of pages: Content-Usage, Content-Signal,
-// License, or a rule from which a wish is inferred (protocols §8).
+// License, or a rule from which a wish is inferred (formats §8).
 type UsageLine struct {
 	Line int    `json:"line"`
 	Text string `json:"text"`           // as written, MaxDetail bytes at most
@@ -160,7 +160,7 @@ type UsageLine struct {
 	// Preferences has allow or disallow for each purpose that the line speaks of; empty for a
 	// License line, and for one that cannot be read.
 	Preferences map[string]string `json:"says,omitempty"`
-	// Inferred from a rule for those who train models (§8.21).
+	// Inferred from a rule for those who train models (formats §8.21).
 	Inferred bool `json:"inferred,omitempty"`
 }
 
@@ -310,7 +310,7 @@ type PageInfo struct {
 	Truncated  bool    `json:"truncated,omitempty"`
 	// What the page calls its own address, if that is another one.
 	Canonical string `json:"canonical,omitempty"`
-	// Aliases are other addresses of this page: those of confirmed mirrors (protocols §2.4). At
+	// Aliases are other addresses of this page: those of confirmed mirrors (formats §2.4). At
 	// most a hundred are listed.
 	Aliases []string `json:"aliases,omitempty"`
 	// AliasOf is set where URL is such another address: of the page named here, which is

@@ -18,10 +18,10 @@ const (
 	// the host it leads to.
 	AuxData AuxKind = 2
 	// AuxClaim asks what URL's origin says of itself in its robots.txt, for the mirror database
-	// (protocols §2.4).
+	// (formats §2.4).
 	AuxClaim AuxKind = 3
 	// AuxSample fetches a page, if the rules of its origin allow, to compare it with the same
-	// page of Origin (§2.4 step 3).
+	// page of Origin (formats §2.4 step 3).
 	AuxSample AuxKind = 4
 	// AuxSitemap reads a sitemap that Origin's robots.txt vouches for.
 	AuxSitemap AuxKind = 5
@@ -33,14 +33,14 @@ const (
 	// how deep it is nested, from 1. Its answer is a Probe.
 	AuxNested AuxKind = 7
 	// AuxRUP asks for Origin's /rupinfo.txt, at URL, or with Form for an action of its RUP-CGI
-	// (protocols §6.2).
+	// (formats §6.2).
 	AuxRUP AuxKind = 8
 	// AuxSecurityTxt asks for Origin's /.well-known/security.txt (RFC 9116).
 	AuxSecurityTxt AuxKind = 9
-	// AuxLLMSTxt reads Origin's /llms.txt, whose links are taken for those of a page (signals.md
-	// §6 row 22).
+	// AuxLLMSTxt reads Origin's /llms.txt, whose links are taken for those of a page (formats
+	// §8.22).
 	AuxLLMSTxt AuxKind = 10
-	// AuxIndexNow asks for the key file of Origin at URL (signals.md §6 row 33).
+	// AuxIndexNow asks for the key file of Origin at URL (formats §8.33).
 	AuxIndexNow AuxKind = 11
 	// AuxFeed reads the feed at URL that pages of Origin announce. Hop is the depth of what it
 	// names: one more than that of the page.

@@ -72,7 +72,7 @@ type DatasetClaim struct {
 	// it was stored before that was noted.
 	Changed time.Time `json:"changed,omitzero"`
 
-	// Usage is what is said of the use of the document (protocols §8).
+	// Usage is what is said of the use of the document (formats §8).
 	Usage usage.Statements `json:"usage,omitempty"`
 }
 

@@ -93,7 +93,7 @@ const (
 	SourcePage    Source = iota // a link on a page, a redirect, or a seed
 	SourceSitemap               // a sitemap, FoundOn
 	SourceFeed                  // a feed, FoundOn
-	// A RUP report (protocols §6.4) of the site with the /rupinfo.txt FoundOn.
+	// A RUP report (formats §6.4) of the site with the /rupinfo.txt FoundOn.
 	SourceRUP
 	SourceIndexNow // an IndexNow submission, proved by the key file FoundOn
 	SourceWebSub   // what a hub delivered of the feed FoundOn
@@ -116,7 +116,7 @@ func (s Source) String() string {
 	return ""
 }
 
-// IndexNow is what somebody has submitted as a site (signals.md §6 row 33), or a part of it. It is
+// IndexNow is what somebody has submitted as a site (formats §8.33), or a part of it. It is
 // believed once KeyURL, fetched like any URL of the site, holds Key. Applied again it tells nothing
 // new.
 type IndexNow struct {

@@ -86,7 +86,7 @@ type Page struct {
 	AliasOf   canon.URL // KindAlias
 
 	// Renewed: the server answered that the copy held is still good (304): there is no body.
-	// Tagged: that answer carried robots tags, which replace those of the header (protocols §4.2):
+	// Tagged: that answer carried robots tags, which replace those of the header (formats §4.2):
 	// Directives are the header's alone then.
 	Renewed bool
 	Tagged  bool
@@ -106,7 +106,7 @@ type Page struct {
 	MaxSnippet     int
 	MetaMaxSnippet int
 
-	// Usage is what the site says of the use of the page (protocols §8). With Renewed set it is
+	// Usage is what the site says of the use of the page (formats §8). With Renewed set it is
 	// what is said with the 304, silent headers included: see usage.Statements.Renew.
 	Usage usage.Statements
 	// Purposes, with Renewed: what the crawl is for. When all of that is forbidden now, with what

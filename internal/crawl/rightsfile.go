@@ -8,7 +8,7 @@ import (
 
 // RightsFile is a file of an origin that says what its pages may be used for, apart from
 // robots.txt: its /.well-known/tdmrep.json, or a licence document that robots.txt names on the same
-// origin (protocols §8.17, §8.19). It is asked for only by crawls for more than search. Like Robots
+// origin (formats §8.17, §8.19). It is asked for only by crawls for more than search. Like Robots
 // it travels both ways.
 type RightsFile struct {
 	URL   canon.URL

@@ -69,7 +69,7 @@ type Spec struct {
 	Every time.Duration `json:"every,omitempty"`
 	// EverySince is when the first round began.
 	EverySince time.Time `json:"every_since,omitzero"`
-	// Updates has sites that publish /rupinfo.txt asked what changed (protocols §6), while Recrawl
+	// Updates has sites that publish /rupinfo.txt asked what changed (formats §6), while Recrawl
 	// is set: else nothing would come of it.
 	Updates bool `json:"updates,omitempty"`
 	// Reports may be mailed to addresses made of this one; "": none are, and sites are polled.

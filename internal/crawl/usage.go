@@ -3,7 +3,7 @@ package crawl
 import "github.com/curtsy/curtsy/pkg/usage"
 
 // Usage is what a page's site says that it may be used for, as it was when the page was last asked
-// for (protocols §8): of each purpose allow, disallow or unknown, the strictest of what its sources
+// for (formats §8): of each purpose allow, disallow or unknown, the strictest of what its sources
 // say, what is inferred for training included.
 type Usage struct {
 	Search  string `json:"search"`
@@ -23,7 +23,7 @@ type UsageSource struct {
 	Text    string `json:"text"`  // as written, 200 bytes at most
 	// Of a dataset: the document whose use that is about.
 	Document string `json:"document,omitempty"`
-	// Inferred: concluded from what the site tells those who train models (§8.21).
+	// Inferred: concluded from what the site tells those who train models (formats §8.21).
 	Inferred bool `json:"inferred,omitempty"`
 }
 

@@ -232,7 +232,7 @@ type LLMSTxt struct {
 	Fresh time.Duration `json:"-"`
 }
 
-// ClaimKind is what an origin's robots.txt says of its being a mirror (protocols §2.4).
+// ClaimKind is what an origin's robots.txt says of its being a mirror (formats §2.4).
 type ClaimKind uint8
 
 // The kinds.
@@ -333,7 +333,7 @@ func (s ProbeState) String() string {
 	return ""
 }
 
-// Probe is what came of asking an origin for /data.txt (protocols §5.1).
+// Probe is what came of asking an origin for /data.txt (formats §5.1).
 type Probe struct {
 	Origin    canon.Origin
 	State     ProbeState

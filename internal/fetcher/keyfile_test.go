@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Signals §6 row 33: a key file is asked for as any URL of its host, under its robots.txt, and what
+// Formats §8.33: a key file is asked for as any URL of its host, under its robots.txt, and what
 // it holds is told.
 func TestUsage_8_33_KeyFile(t *testing.T) {
 	const path, key = "/12345678.txt", "12345678"

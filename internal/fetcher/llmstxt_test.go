@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Signals §6 row 22: an origin's llms.txt is asked for under its robots.txt, with one redirect
+// Formats §8.22: an origin's llms.txt is asked for under its robots.txt, with one redirect
 // within it; its links are told before the answer, like seeds; a page in HTML, or a file without a
 // heading, is none.
 func TestUsage_8_22_LLMSTxt(t *testing.T) {

@@ -215,7 +215,7 @@ func (h *Manual) rulesFor(ctx context.Context, o canon.Origin) (*robots.Rules, e
 }
 
 // robotsOf follows redirects as robots.txt alone may, to other hosts as well, whose own rules are
-// read first and obeyed, unless it is their robots.txt that is asked for (protocols §1.1). The
+// read first and obeyed, unless it is their robots.txt that is asked for (formats §7). The
 // rules found hold for the origin asked first.
 func (h *Manual) robotsOf(ctx context.Context, o canon.Origin) (*robots.File, error) {
 	at, err := o.URL(visit.RobotsPath)

@@ -54,7 +54,7 @@ func markdownSite(t *testing.T) (addr string, asked func() []http.Header) {
 	}
 }
 
-// Signals §6 row 34: Markdown is asked for with --accept-markdown alone; what comes so is kept as
+// Formats §8.34: Markdown is asked for with --accept-markdown alone; what comes so is kept as
 // what it is, its links followed, its headers obeyed.
 func TestUsage_8_34_Accept(t *testing.T) {
 	virtual(t, func(t *testing.T) {

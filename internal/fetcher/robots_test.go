@@ -50,7 +50,7 @@ func status(code int, header ...string) http.HandlerFunc {
 	}
 }
 
-// §1.1, row by row: what came back, what the fact says, and what may be fetched then.
+// Formats §1.1, row by row: what came back, what the fact says, and what may be fetched then.
 func TestRobotsTable(t *testing.T) {
 	cutBody := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")

@@ -65,7 +65,7 @@ Disallow: /private
 	}
 }
 
-// Protocols §8.1, §8.2, §8.14: what robots.txt keeps from search is not asked for, what an answer
+// Formats §8.1, §8.2, §8.14: what robots.txt keeps from search is not asked for, what an answer
 // keeps from it is not kept, and each is told with the statement. What is kept from other purposes
 // alone is stored.
 func TestUsage_8_2_Crawl(t *testing.T) {

@@ -46,7 +46,7 @@ func (b *bench) indexNow() (info crawl.UpdatesInfo) {
 	return info
 }
 
-// Signals §6 row 33: what is submitted counts once the site is seen to have the key, also when all
+// Formats §8.33: what is submitted counts once the site is seen to have the key, also when all
 // that knew of it crashed between; then it is asked for no sooner than its delay allows.
 func TestUsage_8_33_Proved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Signals §6 row 22: while the spec wants it an origin is asked for its llms.txt, once in the
+// Formats §8.22: while the spec wants it an origin is asked for its llms.txt, once in the
 // lifetime that it gave; a crash between takes nothing back.
 func TestUsage_8_22_Once(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

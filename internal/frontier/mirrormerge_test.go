@@ -39,7 +39,7 @@ func linksTo(hosts []string, paths ...string) string {
 	return b.String()
 }
 
-// mirrorWeb is every kind of mirror there is, and what protocols §2.4 makes of it.
+// mirrorWeb is every kind of mirror there is, and what formats §2.4 makes of it.
 func mirrorWeb(shards int) (web map[string]*site, mirrors map[string]string, stored []string) {
 	main := "main.example"
 	a := apart(shards, "a", main)
@@ -206,7 +206,8 @@ func TestAMergeAndItsEnd(t *testing.T) {
 						case strings.Contains(u, mirror):
 							want = "refused mirror"
 						case u == "http://"+main+"/4":
-							want = "refused robots" // the main host's own rules decide (§2.5)
+							// formats §2.5: the main host's own rules decide
+							want = "refused robots"
 						case u == "http://"+main+"/new?x=1":
 							want = "failed http-4xx"
 						default:

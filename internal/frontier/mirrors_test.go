@@ -273,7 +273,7 @@ func prose(seed string, n int) string {
 	return b.String()
 }
 
-// The table of protocols §2.4, and the steps of its procedure.
+// The table of formats §2.4, and the steps of its procedure.
 func TestMirrorSituations(t *testing.T) {
 	page := map[string]string{"/": "root", "/1": "one", "/2": "two"}
 	for _, c := range []struct {
@@ -394,7 +394,7 @@ func TestMirrorSituations(t *testing.T) {
 			for name, want := range c.want {
 				w.want(name, want)
 			}
-			for _, name := range names { // §2.5: nobody is anything but by its own word
+			for _, name := range names { // Formats §2.5: nobody is anything but by its own word
 				if m := w.db[testOriginOf(name)]; m.Mirrored() && m.Claim != crawl.ClaimTarget {
 					t.Errorf("%s is a mirror and never said so", name)
 				}
@@ -415,7 +415,7 @@ func TestMirrorSituations(t *testing.T) {
 	}
 }
 
-// §2.4 step 5, and the 30 days of step 1.
+// Formats §2.4 step 5, and the 30 days of step 1.
 func TestMirrorsInTime(t *testing.T) {
 	day := 24 * time.Hour
 	page := map[string]string{"/": "root", "/1": "one"}

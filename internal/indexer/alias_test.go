@@ -138,7 +138,7 @@ func (w *world) quiet(x *Indexer) {
 	})
 }
 
-// The data.txt of a mirror gives way while the merge stands (protocols §7), in whatever
+// The data.txt of a mirror gives way while the merge stands (formats §7), in whatever
 // order word of it comes.
 func TestMirrorsDataTxt(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {

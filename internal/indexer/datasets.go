@@ -55,7 +55,7 @@ func (s *shard) keepData(all []crawl.Page) error {
 }
 
 // aliasData takes in that an origin's /data.txt gives way to the one of its main host, or counts
-// again (protocols §7).
+// again (formats §7).
 func (s *shard) aliasData(word *crawl.Page) error {
 	if !s.x.mine(s.id)(word.URL.Host()) {
 		return nil

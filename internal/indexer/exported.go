@@ -201,7 +201,7 @@ func (x *exported) chunks(in part, p *pages.Page) error {
 const maxHeading = 200
 
 // notFor says why a page is no part of an export for some purposes: which of them its site
-// disallows, or, unless that is let through, says nothing of. Search needs no permission (protocols
+// disallows, or, unless that is let through, says nothing of. Search needs no permission (formats
 // §8.3).
 func notFor(p *pages.Page, purposes []usage.Purpose, unknownToo bool) string {
 	if len(purposes) == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// §4.2: no cached copy of a page that says noarchive is shown, and no content of one that says
-// nosnippet. The exporter says how many.
+// Formats §4.2: no cached copy of a page that says noarchive is shown, and no content of one that
+// says nosnippet. The exporter says how many.
 func TestExportLeavesOut(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// Protocols §8.3, §8.21: an export for a purpose has what its site allows for that, of search also
+// Formats §8.3, §8.21: an export for a purpose has what its site allows for that, of search also
 // what it says nothing of, and counts what it leaves out. Every record says what is said of it.
 func TestUsage_8_3_ExportFor(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {

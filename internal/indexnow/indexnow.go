@@ -1,5 +1,5 @@
-// Package indexnow reads submissions of the IndexNow protocol (indexnow.org, as of 2026; signals.md
-// §4.14), with which a site tells of its pages that are new, changed or gone, and the key files by
+// Package indexnow reads submissions of the IndexNow protocol (indexnow.org, as of 2026; formats
+// §8.33), with which a site tells of its pages that are new, changed or gone, and the key files by
 // which it proves that it is the site that tells. It asks the network for nothing. All functions
 // may be called concurrently.
 package indexnow

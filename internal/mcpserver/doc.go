@@ -2,7 +2,7 @@
 // text, what became of a URL, datasets, hosts. It only reads.
 //
 // Whoever asks is, or feeds, a generative model. So what a page's site says of such a use counts
-// here (protocols §8): of a page that is not to be input of a model an answer has its title and its
+// here (formats §8): of a page that is not to be input of a model an answer has its title and its
 // address, which lead people to it, and no word of its text. The rest, nosnippet and noarchive, is
 // decided by those who hold the pages, as for every way out.
 //

@@ -10,7 +10,7 @@ import (
 
 // against says why nothing of a page's text may be given to a model, if its site says so: the
 // reason in two words, and the statement with where it stands. Unknown is no objection here: the
-// site could say no, and said nothing (§8: an export for training decides otherwise).
+// site could say no, and said nothing (formats §8: an export for training decides otherwise).
 func against(u *crawl.Usage) (withheld, because string) {
 	if u.Of(usage.AIInput) != usage.Disallow.String() {
 		return "", ""

@@ -78,7 +78,7 @@ func TestMarkdownKinds(t *testing.T) {
 	}
 }
 
-// Protocols §8.26: what says data-nosnippet is in no Markdown either, with its links and images. A
+// Formats §8.26: what says data-nosnippet is in no Markdown either, with its links and images. A
 // page of nothing else has none.
 func TestUsage_8_26_Markdown(t *testing.T) {
 	for _, c := range []struct {

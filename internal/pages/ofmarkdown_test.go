@@ -7,7 +7,7 @@ import (
 	"github.com/curtsy/curtsy/internal/pagebomb"
 )
 
-// Signals §6 row 34: a page in Markdown is read as what it stands for: its title, headings, text
+// Formats §8.34: a page in Markdown is read as what it stands for: its title, headings, text
 // and links, and the directives that stand in it as HTML.
 func TestUsage_8_34_Read(t *testing.T) {
 	const md = "---\ntitle: The page\n---\n# Heading *one*\n\nText & [a link](linked.md).\n\n<div data-nosnippet>\n\nwalrus\n\n</div>\n\n```go\nf()\n```\n\n<script>zebra</script>\n"

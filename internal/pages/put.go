@@ -292,7 +292,7 @@ func (ch *change) drop(w *write) {
 	}
 }
 
-// renewed turns "the page is unchanged" into the page as it is now (protocols §4.2): with the new
+// renewed turns "the page is unchanged" into the page as it is now (formats §4.2): with the new
 // date, and with the header's directives replaced if the answer had any. ok is false when the copy
 // is missing; then the frontier is told.
 func (ch *change) renewed(w *write) (ok bool, err error) {

@@ -13,7 +13,7 @@ func said(from, says string) usage.Statement {
 	return usage.Statement{Position: usage.Position{From: from, Line: 2}, Text: says, Preferences: p}
 }
 
-// Protocols §8.3: what is said of the use of a page is kept with it, and a change of it alone is a
+// Formats §8.3: what is said of the use of a page is kept with it, and a change of it alone is a
 // change of the page to those who follow the journal.
 func TestUsage_8_3_Kept(t *testing.T) {
 	s := openTemp(t)
@@ -45,7 +45,7 @@ func TestUsage_8_3_Kept(t *testing.T) {
 	}
 }
 
-// Protocols §8.14: a 304 has robots.txt as it is now and replaces the headers it carries; what
+// Formats §8.14: a 304 has robots.txt as it is now and replaces the headers it carries; what
 // together forbids all purposes ends the copy, and the page is asked for once more.
 func TestUsage_8_14_NotModified(t *testing.T) {
 	for _, c := range []struct {

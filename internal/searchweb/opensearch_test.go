@@ -26,7 +26,8 @@ func TestOpenSearch(t *testing.T) {
 		if err := xml.Unmarshal(rec.Body.Bytes(), &d); err != nil {
 			t.Fatal(err)
 		}
-		// §4.2 of Draft 6: ShortName is at most 16 characters and no markup, Description 1024.
+		// OpenSearch 1.1 Draft 6 §4.2: ShortName is at most 16 characters and no markup,
+		// Description 1024.
 		if n := len(d.ShortName); n == 0 || n > 16 || len(d.Description) > 1024 || !strings.Contains(d.Description, `a<b>&"`) || len(d.URLs) != 3 {
 			t.Errorf("%+v", d)
 		}

@@ -13,7 +13,7 @@ import (
 // problem is why there is no answer, as RFC 9457 has it ("problem details").
 type problem struct {
 	Type      string `json:"type"`  // RFC 9457 §3.1.1: about:blank, the status says it all
-	Title     string `json:"title"` // §4.2.1: of about:blank the status's own words
+	Title     string `json:"title"` // RFC 9457 §4.2.1: of about:blank the status's own words
 	Status    int    `json:"status"`
 	Detail    string `json:"detail"`              // a sentence for who asked
 	Parameter string `json:"parameter,omitempty"` // the one that is wrong

@@ -31,7 +31,7 @@ func Robots(dir string, w io.Writer) error {
 	})
 }
 
-// Forget ends the registration of an address in dir: its key may be lost (§6.2). The Site
+// Forget ends the registration of an address in dir: its key may be lost (formats §6.2). The Site
 // there must not be open.
 func Forget(ctx context.Context, dir, email string) error {
 	return whenStopped(dir, func(db *boltfile.File) error {

@@ -43,7 +43,7 @@ type change struct {
 	at   time.Time // of the last line
 }
 
-// How much one report holds (§0), with room for what writing adds.
+// How much one report holds (formats §0), with room for what writing adds.
 const (
 	maxPaths = rup.MaxPaths
 	maxBytes = 7 << 20 // of paths, %-encoded

@@ -29,7 +29,7 @@ var relayPause = backoff.Delay{Least: tick, Most: 15 * time.Minute}
 
 // mailer gives every robot its report once per interval: written into the spool together with its
 // number, then sent until the relay has it. A crash between the relay's word and ours sends a
-// report twice, under one number, which robots ignore (§6.3).
+// report twice, under one number, which robots ignore (formats §6.3).
 type mailer struct {
 	db      *boltfile.File
 	reports *reports

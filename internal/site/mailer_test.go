@@ -89,8 +89,8 @@ const day = 24 * time.Hour
 
 var daily = rup.Latency{N: 1, Unit: rup.Day}
 
-// §6.3: the first report one interval after registration, then one per interval, also when nothing
-// changed; numbers count up.
+// Formats §6.3: the first report one interval after registration, then one per interval, also when
+// nothing changed; numbers count up.
 func TestReportsEachInterval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

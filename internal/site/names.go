@@ -7,7 +7,7 @@ import (
 )
 
 // maxEscaped is the longest path, %-encoded, that is announced: no line of a report is
-// over 900 bytes (§6.4).
+// over 900 bytes (formats §6.4).
 const maxEscaped = 860
 
 // names says which paths below the root are announced, and as what. Paths are relative, with
@@ -80,7 +80,7 @@ func (n names) url(rel string) string {
 
 // escape spells a path as links in pages do: letters, digits and what RFC 3986 allows in a path
 // stay, all else is %XX, byte by byte, since a file name need not be UTF-8. The comma, which
-// separates paths in a report, is escaped too (§6.4).
+// separates paths in a report, is escaped too (formats §6.4).
 func escape(rel string) string {
 	const keep, hex = "-._~!$&'()*+;=:@/", "0123456789ABCDEF"
 	var b strings.Builder

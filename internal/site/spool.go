@@ -23,7 +23,8 @@ type queuedMail struct {
 	Tries    int
 }
 
-// How long a letter is tried (§6.3: the robot notices what was lost, and asks), and how patiently.
+// How long a letter is tried (formats §6.3: the robot notices what was lost, and asks), and how
+// patiently.
 const (
 	mailLife    = 5 * 24 * time.Hour
 	firstPause  = time.Minute

@@ -14,7 +14,7 @@ import (
 )
 
 // Addresses makes the addresses that sites are told to report to: one for each site and
-// registration (protocols §6.5). An address can be recognised without looking anything up, so mail
+// registration (formats §6.5). An address can be recognised without looking anything up, so mail
 // to other addresses is refused before it is sent. The zero value makes none. It may be used by any
 // number of goroutines.
 type Addresses struct {
@@ -38,7 +38,7 @@ func NewSecret() []byte {
 }
 
 // CheckMailbox returns why reports cannot be sent to addresses made of a mailbox. It must be a
-// plain address with a dotted domain, and leave room for what is added (protocols §6.2 allows 254
+// plain address with a dotted domain, and leave room for what is added (formats §6.2 allows 254
 // characters, RFC 5321 §4.5.3.1.1 64 before the @).
 func CheckMailbox(mailbox string) error {
 	a, err := mail.ParseAddress(mailbox)
@@ -59,7 +59,7 @@ func CheckMailbox(mailbox string) error {
 
 // For is the address for reports of a site, in its n-th registration. Each registration
 // needs a new one, since a lost key cannot be had again and an address can be registered
-// only once (protocols §6.2).
+// only once (formats §6.2).
 func (a Addresses) For(o canon.Origin, n int) string {
 	d := sha256.Sum256(fmt.Appendf(nil, "%s %d", o, n))
 	id := d[:idBytes]

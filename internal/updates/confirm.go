@@ -9,7 +9,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// question reads a mail that asks whether its address wants reports of a site (protocols §6.5).
+// question reads a mail that asks whether its address wants reports of a site (formats §6.5).
 // Two lines make it one, wherever they are: URLBase, as in a report, and the page at which to
 // confirm, on the same host.
 func question(text string, received time.Time) (asks crawl.Report, ok bool) {

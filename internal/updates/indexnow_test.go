@@ -53,7 +53,7 @@ func ask(x http.Handler, from, method, target, kind, body string) (int, string) 
 	return w.Code, string(b)
 }
 
-// Signals §6 row 33: what the endpoint answers, and what of it goes to which shard.
+// Formats §8.33: what the endpoint answers, and what of it goes to which shard.
 func TestUsage_8_33_Endpoint(t *testing.T) {
 	x, told := indexNow(t, nil)
 	const get, key = "/indexnow?url=https%3A%2F%2Fa.example%2Fx&key=", "12345678"

@@ -12,7 +12,7 @@ import (
 	_ "github.com/emersion/go-message/charset"
 )
 
-// The limits of a mail (protocols §0).
+// The limits of a mail (formats §0).
 const (
 	maxMail   = 10 << 20 // bytes, also of its text after decoding
 	maxHeader = 256 << 10
@@ -29,7 +29,7 @@ func (r *Refused) Error() string { return r.Reason }
 func refuse(format string, args ...any) error { return &Refused{fmt.Sprintf(format, args...)} }
 
 // text returns the first text/plain part of a mail, with transfer encoding and charset
-// decoded (protocols §6.4).
+// decoded (formats §6.4).
 func text(mail []byte) (string, error) {
 	e, err := message.ReadWithOptions(bytes.NewReader(mail), &message.ReadOptions{MaxHeaderBytes: maxHeader})
 	if err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {

@@ -63,7 +63,7 @@ func Parts(read *rup.Report, received time.Time) (site canon.Origin, parts []cra
 const entryOverhead = 16
 
 // changed is the latest time at which a page that a report names can have changed. Dates are mostly
-// days (protocols §6.4), and a page fetched in the morning of one may have changed that afternoon.
+// days (formats §6.4), and a page fetched in the morning of one may have changed that afternoon.
 // In Unix seconds, rounded up.
 func changed(date, received time.Time) int64 {
 	if !date.IsZero() && date.Equal(date.Truncate(24*time.Hour)) {

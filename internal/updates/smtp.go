@@ -74,7 +74,7 @@ type session struct {
 func (s *session) Reset()        { s.to = nil }
 func (s *session) Logout() error { return nil }
 
-// the sender proves nothing (protocols §6.5)
+// the sender proves nothing (formats §6.5)
 func (s *session) Mail(string, *smtp.MailOptions) error { return nil }
 
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {

@@ -16,7 +16,7 @@ import (
 // maxSignatures is how many DKIM signatures of a mail are looked at.
 const maxSignatures = 5
 
-// authentic refuses a mail that was found to be forged (protocols §6.5): all its DKIM signatures
+// authentic refuses a mail that was found to be forged (formats §6.5): all its DKIM signatures
 // fail, or the mail server we trust says in the header that DKIM or SPF failed. A mail without
 // either is believed as far as the address it came to. An error that is no *Refused may pass, for
 // example when a key could not be looked up.

@@ -110,8 +110,8 @@ func (x *WebSub) serve(w http.ResponseWriter, r *http.Request) reply {
 	return reply{http.StatusMethodNotAllowed, "use GET or POST\n", "refused"}
 }
 
-// asked answers a hub that asks whether we want what it was asked (§5.3): yes for what we did ask
-// it and have not confirmed yet, and no otherwise.
+// asked answers a hub that asks whether we want what it was asked (WebSub §5.3): yes for what we
+// did ask it and have not confirmed yet, and no otherwise.
 func (x *WebSub) asked(r *http.Request, topic canon.URL, n int) reply {
 	i, err := websub.ParseIntent(r.URL.Query())
 	if err != nil {
@@ -142,7 +142,7 @@ func (x *WebSub) asked(r *http.Request, topic canon.URL, n int) reply {
 
 // delivered takes a delivery in that its hub has signed. One that came within the hour is not taken
 // again; later it is, since a hub may always say the same, "it has changed", and nothing else. One
-// of a hub that was left is answered so that the hub ends the subscription (§7).
+// of a hub that was left is answered so that the hub ends the subscription (WebSub §7).
 func (x *WebSub) delivered(w http.ResponseWriter, r *http.Request, topic canon.URL, n int, key string) reply {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxDelivery))
 	if err != nil {

@@ -35,7 +35,7 @@ func Line(s *usage.Set, l robots.UsageLine) {
 }
 
 // Training adds what a robots.txt says to those who train models: that the site is closed to each
-// of them that it names, if it names any (protocols §8.21).
+// of them that it names, if it names any (formats §8.21).
 func Training(s *usage.Set, file *robots.File, origin robots.Origin) {
 	var closed robots.Verdict
 	for _, token := range usage.TrainingTokens {

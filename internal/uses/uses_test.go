@@ -31,7 +31,7 @@ func TestRobots(t *testing.T) {
 	}
 }
 
-// Protocols §8.21: a site that is closed to all trainers it names, and names one.
+// Formats §8.21: a site that is closed to all trainers it names, and names one.
 func TestTraining(t *testing.T) {
 	for body, want := range map[string]usage.Value{
 		"User-agent: GPTBot\nUser-agent: CCBot\nDisallow: /\n":                         d,

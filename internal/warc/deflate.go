@@ -250,8 +250,8 @@ func (d *deflater) put(b uint32) {
 	d.nacc += uint(b >> 24)
 }
 
-// learn makes the code of what was counted (§3.2.7). Each symbol is in it, and the rarest are taken
-// to be less rare than they were: the next text may be in another script.
+// learn makes the code of what was counted (RFC 1951 §3.2.7). Each symbol is in it, and the rarest
+// are taken to be less rare than they were: the next text may be in another script.
 func (d *deflater) learn() {
 	smooth := func(freq []uint32) (all [286]uint32) {
 		sum := uint32(0)
@@ -343,7 +343,7 @@ func (d *deflater) build(h *huffman, freq []uint32, limit int) {
 			i++
 		}
 	}
-	var next [17]uint16 // §3.2.2
+	var next [17]uint16 // RFC 1951 §3.2.2
 	code := uint16(0)
 	for size := 1; size <= limit; size++ {
 		code = (code + uint16(counts[size-1])) << 1
@@ -397,7 +397,7 @@ func depths(all []uint64, counts *[64]int) {
 	}
 }
 
-// order is that of the sizes of the code of sizes (§3.2.7).
+// order is that of the sizes of the code of sizes (RFC 1951 §3.2.7).
 var order = [19]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
 // sizes writes how many bits each symbol has, under a code of its own, with repetitions.
@@ -467,7 +467,7 @@ func (d *deflater) sizes() {
 	}
 }
 
-// distanceSymbol is the symbol of a distance less 1 (§3.2.5).
+// distanceSymbol is the symbol of a distance less 1 (RFC 1951 §3.2.5).
 func distanceSymbol(d uint32) uint32 {
 	if d < 4 {
 		return d
@@ -476,7 +476,7 @@ func distanceSymbol(d uint32) uint32 {
 	return 2*n + d>>(n-1)&1
 }
 
-// lengthSymbol is what a length less 3 is written as (§3.2.5).
+// lengthSymbol is what a length less 3 is written as (RFC 1951 §3.2.5).
 type lengthSymbol struct {
 	symbol uint16
 	bits   uint8

@@ -19,7 +19,7 @@ import (
 // Version is what records begin with that an Encoder writes.
 const Version = "WARC/1.1"
 
-// Types of records (§6).
+// Types of records (ISO 28500 §6).
 const (
 	Warcinfo = "warcinfo"
 	Response = "response"
@@ -35,7 +35,7 @@ const (
 	TypeResponse = "application/http; msgtype=response"
 )
 
-// Profiles of revisits (§6.7).
+// Profiles of revisits (ISO 28500 §6.7).
 const (
 	ProfileIdentical   = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 	ProfileNotModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -141,7 +141,7 @@ func (e *Encoder) AppendStored(to *bytes.Buffer, fields []Field, pieces ...Piece
 	}
 	to.WriteString(gzipHeader)
 	put := func(b []byte, last byte) {
-		for first := true; first || len(b) > 0; first = false { // §3.2.4
+		for first := true; first || len(b) > 0; first = false { // RFC 1951 §3.2.4
 			n := min(len(b), 1<<16-1)
 			final := byte(0)
 			if n == len(b) {
@@ -196,7 +196,7 @@ func (e *Encoder) trailer(to []byte, pieces []Piece) []byte {
 	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(to, sum), uint32(n))
 }
 
-// isToken reports whether a name is a token (§4).
+// isToken reports whether a name is a token (ISO 28500 §4).
 func isToken(s string) bool {
 	for i := range len(s) {
 		if !tokenBytes[s[i]] {
@@ -224,13 +224,13 @@ func isValue(s string) bool {
 	return true
 }
 
-// Time is a WARC-Date: UTC, with as much of a second as is told (§5.4).
+// Time is a WARC-Date: UTC, with as much of a second as is told (ISO 28500 §5.4).
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
 // ParseTime reads a WARC-Date.
 func ParseTime(s string) (time.Time, error) { return time.Parse(time.RFC3339Nano, s) }
 
-// Digest is a labelled digest (§5.8) of the pieces together.
+// Digest is a labelled digest (ISO 28500 §5.8) of the pieces together.
 func Digest(pieces ...[]byte) string {
 	h := sha256.New()
 	for _, p := range pieces {

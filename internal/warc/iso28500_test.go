@@ -205,7 +205,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%q: %d, %d, %v", s, n, some, err)
 		}
 	}
-	// §4: a field may go on in the next line.
+	// ISO 28500 §4: a field may go on in the next line.
 	rec, err := NewReader(strings.NewReader("WARC/1.0\r\nA: b\r\n\tc\r\nContent-Length: 0\r\n\r\n\r\n\r\n")).Next()
 	if err != nil || rec.Get("a") != "b c" {
 		t.Errorf("%v, %v", rec, err)

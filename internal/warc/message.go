@@ -63,9 +63,9 @@ func (m Message) MediaType() string {
 	return strings.ToLower(strings.TrimSpace(s))
 }
 
-// Payload is the body without its transfer encoding (§6.3.2), and how many bytes of Body that was:
-// what follows is no part of the message. whole is false when the body ends before it should. A
-// body that ends with its connection is taken to be whole.
+// Payload is the body without its transfer encoding (ISO 28500 §6.3.2), and how many bytes of Body
+// that was: what follows is no part of the message. whole is false when the body ends before it
+// should. A body that ends with its connection is taken to be whole.
 func (m Message) Payload() (payload []byte, used int, whole bool) {
 	status := m.Status()
 	switch {

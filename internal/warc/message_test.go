@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// §6.3.2: a payload is the body without its transfer encoding, cut where the message ends.
+// ISO 28500 §6.3.2: a payload is the body without its transfer encoding, cut where the message
+// ends.
 func TestISO28500_6_3_2_Payload(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, payload string

@@ -97,8 +97,9 @@ func (c Callbacks) Find(path string) (topic canon.URL, n int, ok bool) {
 var ErrSignature = errors.New("it is not signed with the secret that was sent to the hub")
 
 // Verify reports whether X-Hub-Signature is that of a body, by the secret of the subscription. All
-// methods of the recommendation are taken (§8): that of SHA-1 as well, which old hubs know alone.
-// It is the keyed hash, which collisions of SHA-1 do not touch, and what it lets in is a hint.
+// methods of the recommendation are taken (WebSub §8): that of SHA-1 as well, which old hubs know
+// alone. It is the keyed hash, which collisions of SHA-1 do not touch, and what it lets in is a
+// hint.
 func Verify(header string, key string, body []byte) error {
 	method, text, _ := strings.Cut(strings.TrimSpace(header), "=")
 	var h func() hash.Hash
@@ -140,7 +141,7 @@ const (
 	MostLease  = 30 * 24 * time.Hour
 )
 
-// Form is what is posted to a hub (§5.1).
+// Form is what is posted to a hub (WebSub §5.1).
 func (c Callbacks) Form(mode string, topic canon.URL, n int) string {
 	v := url.Values{"hub.mode": {mode}, "hub.topic": {string(topic)}, "hub.callback": {c.URL(topic, n)}}
 	if mode == Subscribe {
@@ -150,7 +151,8 @@ func (c Callbacks) Form(mode string, topic canon.URL, n int) string {
 	return v.Encode()
 }
 
-// Intent is a hub's question whether we want what it was asked (§5.3), or its refusal (§5.2).
+// Intent is a hub's question whether we want what it was asked (WebSub §5.3), or its refusal
+// (WebSub §5.2).
 type Intent struct {
 	Mode      string
 	Topic     string

@@ -7,7 +7,7 @@ import (
 
 // rules are the Allow and Disallow lines of the one record that addresses us.
 // The first line in file order whose path is a prefix of the subject decides
-// (§5.3). To find it without trying all of them, they are kept sorted, and each
+// (formats §5.3). To find it without trying all of them, they are kept sorted, and each
 // knows the next shorter rule that is a prefix of it.
 type rules struct {
 	sorted []rule
@@ -24,9 +24,10 @@ type rule struct {
 }
 
 // Allowed reports whether the record that addresses us allows a path, as it stands in a URL, and
-// which line decides; line 0 means that no line does (§5.3). A query or fragment is not compared.
-// The file's own path, /data.txt and /robots.txt are always allowed, and so is everything in the
-// YAML form. The rules bind fetches of datasets only, and never allow what robots.txt forbids.
+// which line decides; line 0 means that no line does (formats §5.3). A query or fragment is not
+// compared. The file's own path, /data.txt and /robots.txt are always allowed, and so is everything
+// in the YAML form. The rules bind fetches of datasets only, and never allow what robots.txt
+// forbids.
 func (f *File) Allowed(path string) (allowed bool, line int) {
 	if f.rules == nil {
 		return true, 0
@@ -98,7 +99,7 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// normalPath turns a path into octets that compare as §5.3 demands: %xx is
+// normalPath turns a path into octets that compare as formats §5.3 demands: %xx is
 // decoded, except an encoded slash, which differs from "/"; a path without a
 // leading slash gets one; query and fragment are cut. An encoded slash becomes
 // two octets that nothing else yields, so that prefixes stay prefixes.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// firstMatch is §5.3 word for word, the slow way: lines in file order, octet by
+// firstMatch is formats §5.3 word for word, the slow way: lines in file order, octet by
 // octet. It is what rules.match must agree with.
 func firstMatch(list []recordLine, path string) (bool, int) {
 	for _, l := range list {

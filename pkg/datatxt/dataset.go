@@ -155,7 +155,7 @@ func (c *Column) set(fields []Field) {
 	}
 }
 
-// seen finds entries that repeat an earlier one: with the same path and name (§5.4).
+// seen finds entries that repeat an earlier one: with the same path and name (formats §5.4).
 type seen struct {
 	file *File
 	keys map[string]int // line of the first

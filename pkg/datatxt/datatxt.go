@@ -32,7 +32,7 @@ import (
 	"time"
 )
 
-// Limits of one file (§0, §5.4).
+// Limits of one file (formats §0, §5.4).
 const (
 	// MaxSize is how many bytes of a body are read. A longer YAML file is refused; of a longer
 	// file of records the lines that fit are read. To show that a body was longer, pass at
@@ -51,9 +51,9 @@ const (
 )
 
 // Why a whole file is refused; Error wraps one of these. After all of them except ErrNotDataTxt an
-// earlier copy stays in use (§5.4).
+// earlier copy stays in use (formats §5.4).
 var (
-	// ErrNotDataTxt: neither form is recognised (§5.2).
+	// ErrNotDataTxt: neither form is recognised (formats §5.2).
 	ErrNotDataTxt = errors.New("not a data.txt")
 	// ErrAnchor: the YAML holds an anchor, an alias or a merge key.
 	ErrAnchor = errors.New("YAML anchors, aliases and merge keys are not supported")
@@ -122,14 +122,14 @@ func (f *File) diagnose(line int, format string, args ...any) {
 	}
 }
 
-// Types a dataset has when its file names none (§5.3, §5.4).
+// Types a dataset has when its file names none (formats §5.3, §5.4).
 const (
 	TypeFiles = "files" // the URLs are files
 	// the URL is a prefix under which datasets lie, and is not fetched as a file
 	TypeLocation = "location"
 )
 
-// Dataset is one dataset record (§5.4). Text that the file does not give is
+// Dataset is one dataset record (formats §5.4). Text that the file does not give is
 // empty; all text is valid UTF-8, and untrusted.
 type Dataset struct {
 	URLs        []string // absolute http or https URLs without fragment, at least one

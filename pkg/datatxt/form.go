@@ -11,7 +11,7 @@ type position struct {
 	line   int // from 1
 }
 
-// detect tells which form a text has, or "" (§5.2), and where its first
+// detect tells which form a text has, or "" (formats §5.2), and where its first
 // significant line is.
 func detect(text string) (Form, position) {
 	first, pos := firstSignificant(text)

@@ -64,9 +64,9 @@ func TestDatatxt_5_2_NotADataTxt(t *testing.T) {
 	}
 }
 
-// §0: one byte order mark is dropped, and UTF-16 is read when its mark
+// Formats §0: one byte order mark is dropped, and UTF-16 is read when its mark
 // is there.
-func TestProtocols_0_ByteOrderMarks(t *testing.T) {
+func TestFormats_0_ByteOrderMarks(t *testing.T) {
 	body := "- path: a.csv\n  title: Zürich 🚋\n"
 	le, be := []byte{0xFF, 0xFE}, []byte{0xFE, 0xFF}
 	for _, u := range utf16.Encode([]rune(body)) {
@@ -84,9 +84,9 @@ func TestProtocols_0_ByteOrderMarks(t *testing.T) {
 	}
 }
 
-// §0: a bad byte spoils its own line at most, although the YAML reader
+// Formats §0: a bad byte spoils its own line at most, although the YAML reader
 // would refuse the file for it.
-func TestProtocols_0_BadBytes(t *testing.T) {
+func TestFormats_0_BadBytes(t *testing.T) {
 	f := parse(t, "- path: a.csv\n  title: caf\xe9\n- path: b\xff.csv\n- path: c.csv\n")
 	if got, want := urls(f), "https://d.example/a.csv https://d.example/b%EF%BF%BD.csv https://d.example/c.csv"; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -104,8 +104,8 @@ func TestProtocols_0_BadBytes(t *testing.T) {
 	}
 }
 
-// §0: names ignore the case of ASCII letters, and of no others.
-func TestProtocols_0_NamesFoldASCIIOnly(t *testing.T) {
+// Formats §0: names ignore the case of ASCII letters, and of no others.
+func TestFormats_0_NamesFoldASCIIOnly(t *testing.T) {
 	f := parse(t, "User-agent: *\nuSER-aGENT: x\nDISALLOW: /x\nDi\u017fallow: /y\nPATH: a.csv\n\u017fource: s\nSource: t\n")
 	if allowed, _ := f.Allowed("/x"); allowed {
 		t.Error("DISALLOW is not read")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// State is what a response to GET /data.txt means for the copy we have (§5.1).
+// State is what a response to GET /data.txt means for the copy we have (formats §5.1).
 type State int
 
 // The states. The client follows redirects; the base of the file is the URL that finally answered.
@@ -55,7 +55,7 @@ func Usable(contentType string, body []byte) (ok bool, reason string) {
 	return true, ""
 }
 
-// How long a copy is valid (§5.1).
+// How long a copy is valid (formats §5.1).
 const (
 	DefaultLifetime = 7 * 24 * time.Hour  // if the server says nothing
 	MinLifetime     = time.Hour           // whatever the server says

@@ -99,7 +99,7 @@ func TestDatatxt_5_1_Lifetime(t *testing.T) {
 	}
 }
 
-// §5.1: an expired copy that cannot be renewed is kept thirty days.
+// Formats §5.1: an expired copy that cannot be renewed is kept thirty days.
 func TestDatatxt_5_1_KeepExpired(t *testing.T) {
 	if KeepExpired != 30*24*time.Hour {
 		t.Errorf("%v", KeepExpired)
@@ -111,7 +111,7 @@ func TestDatatxt_5_1_KeepExpired(t *testing.T) {
 	}
 }
 
-// §5.4, the row on origin, line, fetched, expires.
+// Formats §5.4, the row on origin, line, fetched, expires.
 func TestDatatxt_5_4_Stamp(t *testing.T) {
 	f := parse(t, "- path: a\n- path: b")
 	now := time.Unix(1e9, 0)

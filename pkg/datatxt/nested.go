@@ -15,11 +15,11 @@ type Candidate struct {
 	Datasets []int // which of the file's datasets it may describe, in order
 }
 
-// Nested returns the nested files that the datasets of f suggest (§5.4): for a directory the
-// data.txt in it, for a file the one beside it. They are on the file's own origin, its own rules
-// allow them, each is named once, and neither the file itself nor the site's root file is among
-// them. depth is how many steps f lies below the root file: 0 for /data.txt, 1 for a file found
-// through it. From MaxNesting on there are none.
+// Nested returns the nested files that the datasets of f suggest (formats §5.4): for a directory
+// the data.txt in it, for a file the one beside it. They are on the file's own origin, its own
+// rules allow them, each is named once, and neither the file itself nor the site's root file is
+// among them. depth is how many steps f lies below the root file: 0 for /data.txt, 1 for a file
+// found through it. From MaxNesting on there are none.
 //
 // A candidate is a guess: robots.txt must allow it, a 404 is normal, and whether to request it is
 // for the caller to decide.

@@ -2,7 +2,7 @@ package datatxt
 
 import "strings"
 
-// record is one record of the records form (§5.3).
+// record is one record of the records form (formats §5.3).
 type record struct {
 	line   int // of its first user-agent line
 	agents []string
@@ -105,7 +105,7 @@ func isToken(s string) bool {
 
 // pick returns the first record with an agent that contains our token, else
 // the first that addresses "*", else nil. Records are never merged: that is
-// how data.txt differs from robots.txt (§1.6).
+// how data.txt differs from robots.txt (formats §1.6).
 func pick(records []*record, token string) *record {
 	token = lower(token)
 	var everybody *record

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The path table of §5.3, complete, from the text's section 3.2.2.
+// The path table of formats §5.3, complete, from the text's section 3.2.2.
 func TestDatatxt_5_3_PathTable(t *testing.T) {
 	for _, c := range []struct {
 		record, path string
@@ -55,7 +55,7 @@ Allow: /~mak
 Disallow: /
 `
 
-// The access matrix of §5.3, complete.
+// The access matrix of formats §5.3, complete.
 func TestDatatxt_5_3_AccessMatrix(t *testing.T) {
 	robots := []string{"UnhipBot", "WebCrawler", "Excite", "OtherBot"}
 	for path, want := range map[string][4]bool{

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// resolve makes an absolute URL of a path as written in the file (§5.4): RFC
+// resolve makes an absolute URL of a path as written in the file (formats §5.4): RFC
 // 3986 against the file's own URL, http and https only, no fragment. problem
 // says why there is none.
 func (f *File) resolve(ref string) (u *url.URL, problem string) {
@@ -79,7 +79,7 @@ func schemeOf(ref string) string {
 	return ""
 }
 
-// origin returns scheme, host and port; the port is always explicit (§0).
+// origin returns scheme, host and port; the port is always explicit (formats §0).
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

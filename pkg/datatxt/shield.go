@@ -9,7 +9,7 @@ import (
 )
 
 // The YAML reader refuses a whole file for one control character, and ends
-// lines at U+0085, U+2028 and U+2029, which end no line for us (§0). So
+// lines at U+0085, U+2028 and U+2029, which end no line for us (formats §0). So
 // those characters travel through it in disguise: as shieldMark and a private
 // character that stands for them. A byte order mark inside a file, which the
 // reader would swallow at the start of a line, and shieldMark itself go the

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-// blanks are the white space within a line (§0).
+// blanks are the white space within a line (formats §0).
 const blanks = " \t"
 
 // decode returns a body as text: one byte order mark at the very start is

@@ -8,7 +8,7 @@ import (
 )
 
 // parseYAML reads the first document of a YAML file, from its first
-// significant line on (§5.4).
+// significant line on (formats §5.4).
 func (f *File) parseYAML(text string, start position) error {
 	doc := firstDocument(text[start.offset:])
 	for n, line := range lines(doc) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The example under the table of §5.4.
+// The example under the table of formats §5.4.
 func TestDatatxt_5_4_Example(t *testing.T) {
 	d := one(t, "- path: iris/data.csv\n  rows: 150\n")
 	if !slices.Equal(d.URLs, []string{"https://d.example/iris/data.csv"}) || d.Name != "data.csv" || !d.NameImplied ||
@@ -18,7 +18,7 @@ func TestDatatxt_5_4_Example(t *testing.T) {
 	}
 }
 
-// The dataset record of §5.4, row by row.
+// The dataset record of formats §5.4, row by row.
 func TestDatatxt_5_4_DatasetRecord(t *testing.T) {
 	d := one(t, `- path: [iris/a.csv, iris/b.csv]
   name: iris

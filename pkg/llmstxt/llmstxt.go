@@ -1,5 +1,5 @@
 // Package llmstxt reads /llms.txt, with which a site names the pages that it thinks best for
-// language models (llmstxt.org, as of 2026; signals.md §4.4): Markdown that begins with a heading
+// language models (llmstxt.org, as of 2026; formats §8.22): Markdown that begins with a heading
 // of level 1, and lists of links under headings of level 2. It gives no permission and takes none:
 // it is one more way to find pages. Nothing here asks the network; all functions may be called
 // concurrently.

@@ -2,7 +2,7 @@ package robots
 
 import "strings"
 
-// AgentServer is one Mobile-agent-server line (§3): URLs whose path starts with Path may be
+// AgentServer is one Mobile-agent-server line (formats §3): URLs whose path starts with Path may be
 // explored by mobile agents sent to Target. The package only reports it; it sends nothing anywhere.
 type AgentServer struct {
 	Path   string // as written, with a leading "/" if it had none
@@ -72,7 +72,7 @@ func (f *File) AgentServers() []AgentServer { return f.agentServers }
 
 // AgentServer returns where mobile agents may be sent to explore the URL with the given path,
 // and whether there is such a place at all. Of the lines whose path is a prefix of it, the last
-// in the file counts, however short (§3): later lines override earlier ones. A query or
+// in the file counts, however short (formats §3): later lines override earlier ones. A query or
 // fragment is not looked at.
 func (f *File) AgentServer(path string) (target string, ok bool) {
 	return agentServer(f.agentServers, path)
@@ -98,8 +98,8 @@ func agentServer(servers []AgentServer, path string) (target string, ok bool) {
 	return "", false
 }
 
-// hasPrefix1996 compares as the robots draft of 1996 does (§5.3): octet by octet, %XX standing for
-// its octet, except %2F, which is not "/". No wildcards.
+// hasPrefix1996 compares as the robots draft of 1996 does (formats §5.3): octet by octet, %XX
+// standing for its octet, except %2F, which is not "/". No wildcards.
 func hasPrefix1996(path, prefix string) bool {
 	for prefix != "" {
 		if path == "" {

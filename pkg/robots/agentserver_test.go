@@ -27,7 +27,7 @@ func checkTargets(t *testing.T, f *robots.File, pairs ...string) {
 	}
 }
 
-// §3, section 3.1 of the draft.
+// Formats §3, section 3.1 of the draft.
 func TestAgentServer_Example1(t *testing.T) {
 	f := agentLines("/ none", "/dir1 atp://www.fict.org:544", "/dir1/dir2 atp://www.fict.org:543")
 	checkTargets(t, f,
@@ -40,8 +40,8 @@ func TestAgentServer_Example1(t *testing.T) {
 	)
 }
 
-// §3, section 4 of the draft. In its two rows for user2 the draft prints user1.fict.org:831, where
-// its own record line has user2; the record is what a parser sees.
+// Formats §3, section 4 of the draft. In its two rows for user2 the draft prints
+// user1.fict.org:831, where its own record line has user2; the record is what a parser sees.
 func TestAgentServer_Example2(t *testing.T) {
 	f := agentLines("/ atp://www.fict.org:8001", "/home/ none", "/home/user1/ atp://user1.fict.org:854", "/home/user2/ atp://user2.fict.org:831")
 	checkTargets(t, f,
@@ -60,14 +60,14 @@ func TestAgentServer_Example2(t *testing.T) {
 	)
 }
 
-// §3: the last matching line wins, however short its path.
+// Formats §3: the last matching line wins, however short its path.
 func TestAgentServer_LastLineWins(t *testing.T) {
 	checkTargets(t, agentLines("/a atp://x.example", "/ none"), "/a", "", "/a/b", "", "/", "")
 	checkTargets(t, agentLines("/a/b atp://x.example", "/a atp://y.example"), "/a/b", "atp://y.example")
 	checkTargets(t, agentLines("/ none", "/ atp://x.example"), "/a", "atp://x.example")
 }
 
-// §3: how paths compare.
+// Formats §3: how paths compare.
 func TestAgentServer_Paths(t *testing.T) {
 	const target = "atp://x.example"
 	for _, tt := range []struct {
@@ -107,7 +107,7 @@ func TestAgentServer_Paths(t *testing.T) {
 	}
 }
 
-// §3: what a target may be. What may not leaves older lines in force.
+// Formats §3: what a target may be. What may not leaves older lines in force.
 func TestAgentServer_Targets(t *testing.T) {
 	for value, want := range map[string]string{
 		"/ atp://x.example":          "atp://x.example",
@@ -161,7 +161,7 @@ func TestAgentServer_Targets(t *testing.T) {
 	}
 }
 
-// §3: one list for all robots, whatever group the lines stand in, and no part in access.
+// Formats §3: one list for all robots, whatever group the lines stand in, and no part in access.
 func TestAgentServer_Scope(t *testing.T) {
 	const text = `Mobile-agent-server: / atp://a.example
 User-agent: other

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Times of §1.1. Decisions about them depend only on the time that is passed in.
+// Times of formats §1.1. Decisions about them depend only on the time that is passed in.
 const (
 	// a copy is not used for longer than this without being renewed (RFC 9309 §2.4)
 	MaxAge = 24 * time.Hour
@@ -19,7 +19,8 @@ const (
 	MaxRedirects = 5 // hops followed on the way to robots.txt (RFC 9309 §2.3.1.2)
 )
 
-// State is what an answer to GET /robots.txt amounts to (§1.1). The zero State is the cautious one.
+// State is what an answer to GET /robots.txt amounts to (formats §1.1). The zero State is the
+// cautious one.
 type State int
 
 const (
@@ -55,8 +56,8 @@ const (
 	CopyStored // we have a copy that a 304 can renew
 )
 
-// StateOf applies the table of §1.1 to the status code of an answer and to what else is known of
-// it. Code 0 stands for no answer: a failure of DNS, connect or TLS, a time-out, a reset.
+// StateOf applies the table of formats §1.1 to the status code of an answer and to what else is
+// known of it. Code 0 stands for no answer: a failure of DNS, connect or TLS, a time-out, a reset.
 func StateOf(status int, details ...Detail) State {
 	var cut, lost, refused, stored bool
 	for _, d := range details {
@@ -87,7 +88,7 @@ func StateOf(status int, details ...Detail) State {
 
 // FreshFor returns how long after fetched a copy may be used without asking again, by its response
 // header (an [net/http.Header] will do): 24 h, or less if Cache-Control or Expires say so, but at
-// least 10 min (§1.1). A lifetime that cannot be read counts as 10 min.
+// least 10 min (formats §1.1). A lifetime that cannot be read counts as 10 min.
 func FreshFor(header map[string][]string, fetched time.Time) time.Duration {
 	var lifetime time.Duration
 	if d, ok := cacheControlLifetime(values(header, "Cache-Control")); ok {
@@ -173,7 +174,7 @@ func parseHTTPTime(s string) (time.Time, bool) {
 }
 
 // NextRetry returns how long to wait after so many failures in a row before asking for robots.txt
-// again: 5 min after the first, doubling up to 6 h (§1.1).
+// again: 5 min after the first, doubling up to 6 h (formats §1.1).
 func NextRetry(failures int) time.Duration {
 	d := FirstRetry
 	for i := 1; i < failures && d < MaxRetry; i++ {

@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// §1.1: the table, from answer to state.
-func TestProtocols_1_1_State(t *testing.T) {
+// Formats §1.1: the table, from answer to state.
+func TestFormats_1_1_State(t *testing.T) {
 	for _, tt := range []struct {
 		codes   []int
 		details []robots.Detail
@@ -41,8 +41,8 @@ func TestProtocols_1_1_State(t *testing.T) {
 	}
 }
 
-// §1.1: how long a copy is fresh.
-func TestProtocols_1_1_FreshFor(t *testing.T) {
+// Formats §1.1: how long a copy is fresh.
+func TestFormats_1_1_FreshFor(t *testing.T) {
 	fetched := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) string { return fetched.Add(d).Format(http.TimeFormat) }
 	h := func(pairs ...string) http.Header {
@@ -99,8 +99,8 @@ func TestProtocols_1_1_FreshFor(t *testing.T) {
 	}
 }
 
-// §1.1: 5 min, doubling to 6 h.
-func TestProtocols_1_1_NextRetry(t *testing.T) {
+// Formats §1.1: 5 min, doubling to 6 h.
+func TestFormats_1_1_NextRetry(t *testing.T) {
 	for failures, minutes := range map[int]time.Duration{
 		-1: 5, 0: 5, 1: 5, 2: 10, 3: 20, 4: 40, 5: 80, 6: 160, 7: 320, 8: 360, 9: 360, 1 << 40: 360,
 	} {
@@ -110,8 +110,8 @@ func TestProtocols_1_1_NextRetry(t *testing.T) {
 	}
 }
 
-// §1.1: which rules hold.
-func TestProtocols_1_1_Decide(t *testing.T) {
+// Formats §1.1: which rules hold.
+func TestFormats_1_1_Decide(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	const day = 24 * time.Hour
@@ -149,8 +149,8 @@ func TestProtocols_1_1_Decide(t *testing.T) {
 	}
 }
 
-// §1.1: a server that only ever answers errors, over 40 days; then it recovers.
-func TestProtocols_1_1_ThirtyDays(t *testing.T) {
+// Formats §1.1: a server that only ever answers errors, over 40 days; then it recovers.
+func TestFormats_1_1_ThirtyDays(t *testing.T) {
 	run := func(status func(day float64) int, copy bool) (h robots.History, opened float64) {
 		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		now := start
@@ -216,8 +216,8 @@ func TestProtocols_1_1_ThirtyDays(t *testing.T) {
 	}
 }
 
-// §1.1: Retry-After is honoured where it asks for more than our own backing off.
-func TestProtocols_1_1_RetryAfter(t *testing.T) {
+// Formats §1.1: Retry-After is honoured where it asks for more than our own backing off.
+func TestFormats_1_1_RetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for after, want := range map[time.Duration]time.Duration{0: 5 * time.Minute, time.Minute: 5 * time.Minute, time.Hour: time.Hour, 48 * time.Hour: 48 * time.Hour} {
 		h := robots.History{}.Failed(now, 429, after)

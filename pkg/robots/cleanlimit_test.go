@@ -8,8 +8,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// §1.5: of Clean-param lines 1,000 count, of those with a wildcard 100; the others are reported.
-func TestProtocols_1_5_CleanParam_Lines(t *testing.T) {
+// Formats §1.5: of Clean-param lines 1,000 count, of those with a wildcard 100; the others are
+// reported.
+func TestFormats_1_5_CleanParam_Lines(t *testing.T) {
 	for _, tt := range []struct {
 		path string // of line i
 		max  int
@@ -35,8 +36,8 @@ func TestProtocols_1_5_CleanParam_Lines(t *testing.T) {
 	}
 }
 
-// §1.5: a URL whose Clean-param lines would take too long stays as it is, whole.
-func TestProtocols_1_5_CleanParam_Steps(t *testing.T) {
+// Formats §1.5: a URL whose Clean-param lines would take too long stays as it is, whole.
+func TestFormats_1_5_CleanParam_Steps(t *testing.T) {
 	f := robots.Parse([]byte("Clean-param: a /x\nClean-param: b&c /*y\nClean-param: d /*z\n"))
 	const path = "/xxxxxxxxxxxxxxxxy"
 	for _, tt := range []struct {

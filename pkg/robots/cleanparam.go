@@ -6,7 +6,7 @@ import (
 )
 
 // maxCleanParam is how long a Clean-param line may be, in characters, comment and outer blanks
-// not counted (§1.5).
+// not counted (formats §1.5).
 const maxCleanParam = 500
 
 // Lines past these limits are skipped: a file has room for 30,000, and each URL of its host asks.
@@ -21,7 +21,8 @@ const (
 const CleanSteps = 256 << 10
 
 // CleanParam is one Clean-param line: on URLs whose path matches Prefix, the query parameters
-// Params do not change the page, so that URLs differing in them only are one (§1.5; Yandex).
+// Params do not change the page, so that URLs differing in them only are one (formats §1.5;
+// Yandex).
 type CleanParam struct {
 	Params []string // names as written, case-sensitive
 	Prefix string   // start of the path, "*" for any octets; "" for all paths
@@ -108,10 +109,10 @@ func (f *File) indexCleanParams() {
 }
 
 // CleanURL returns a path with query without the parameters that the file's Clean-param lines
-// declare meaningless for it (§1.5), and without a fragment; if there are none, it returns its
-// argument. The other parameters stay in order, as written. The result is for telling URLs apart,
-// not for access: the URL that is fetched is matched as it is. A URL that would take more than
-// CleanSteps stays as it is.
+// declare meaningless for it (formats §1.5), and without a fragment; if there are none, it returns
+// its argument. The other parameters stay in order, as written. The result is for telling URLs
+// apart, not for access: the URL that is fetched is matched as it is. A URL that would take more
+// than CleanSteps stays as it is.
 func (f *File) CleanURL(pathAndQuery string) string {
 	s, _ := f.CleanURLWithin(pathAndQuery, CleanSteps)
 	return s

@@ -26,7 +26,8 @@ func (f *File) RulesFor(token string) []RuleLine {
 }
 
 // UsageFor returns the lines about use that concern the robot with the given product token, of
-// whatever path, in file order (§8.9, §8.10). It is for showing; Rules.Usage picks those of a URL.
+// whatever path, in file order (formats §8.9, §8.10). It is for showing; Rules.Usage picks those of
+// a URL.
 func (f *File) UsageFor(token string) []UsageLine {
 	if len(f.usages) == 0 {
 		return nil

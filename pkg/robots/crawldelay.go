@@ -21,9 +21,9 @@ func (p *parser) crawlDelay(value string) {
 	p.file.delays = append(p.file.delays, delayRecord{p.scope(), d})
 }
 
-// parseDelay reads seconds: digits, perhaps a fraction, perhaps a unit (§1.5). There is no sign and
-// no exponent. What does not fit a Duration becomes the longest one, and a fraction below a
-// nanosecond is rounded up, so that no delay becomes shorter than was asked for.
+// parseDelay reads seconds: digits, perhaps a fraction, perhaps a unit (formats §1.5). There is no
+// sign and no exponent. What does not fit a Duration becomes the longest one, and a fraction below
+// a nanosecond is rounded up, so that no delay becomes shorter than was asked for.
 func parseDelay(s string) (time.Duration, bool) {
 	n := 0
 	for n < len(s) && (isDigit(s[n]) || s[n] == '.') {

@@ -2,7 +2,7 @@ package robots
 
 import "testing"
 
-// §2.4 step 3 (a): "both robots.txt are equal after line-ending normalisation".
+// Formats §2.4 step 3 (a): "both robots.txt are equal after line-ending normalisation".
 func TestDigest(t *testing.T) {
 	want := Digest([]byte("User-agent: *\nDisallow: /a\n\nHost: m.example\n"))
 	for _, same := range []string{

@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// §1.1: an empty body, or one with nothing parseable in it, allows everything.
-func TestProtocols_1_1_NothingParseable(t *testing.T) {
+// Formats §1.1: an empty body, or one with nothing parseable in it, allows everything.
+func TestFormats_1_1_NothingParseable(t *testing.T) {
 	for _, body := range []string{
 		"", "\n", "# nothing\n", "<!DOCTYPE html>\n<html><head><title>404: not found</title></head>\n<body>Disallow</body></html>\n",
 		"{\"user-agent\": \"*\", \"disallow\": \"/\"}", "\x00\x01\x02", strings.Repeat("a", 1000),
@@ -18,10 +18,10 @@ func TestProtocols_1_1_NothingParseable(t *testing.T) {
 	}
 }
 
-// §1.1: rules found behind redirects, also to another host, are those of the origin that was asked
-// first. So it is this origin that Host lines are held against, and its robots.txt that relative
-// sitemaps start from.
-func TestProtocols_1_1_FirstOrigin(t *testing.T) {
+// Formats §1.1: rules found behind redirects, also to another host, are those of the origin that
+// was asked first. So it is this origin that Host lines are held against, and its robots.txt that
+// relative sitemaps start from.
+func TestFormats_1_1_FirstOrigin(t *testing.T) {
 	first, last := mustOrigin(t, "http://a.example"), mustOrigin(t, "https://www.b.example")
 	// served by last
 	f := robots.Parse([]byte("User-agent: *\nDisallow: /x\nHost: https://www.b.example\nSitemap: /s.xml\n"))
@@ -32,20 +32,20 @@ func TestProtocols_1_1_FirstOrigin(t *testing.T) {
 	}
 }
 
-// §1.2.1: a comment starts at any "#"; a literal one is written %23.
-func TestProtocols_1_2_1_Comments(t *testing.T) {
+// Formats §1.2.1: a comment starts at any "#"; a literal one is written %23.
+func TestFormats_1_2_1_Comments(t *testing.T) {
 	r := rulesOf(t, "#c\nUser-agent: *#c\nDisallow: /a#b\nDisallow: /c%23d\nDisallow: # nothing\n#Disallow: /e\n", "anybot")
 	check(t, r, "!/a", "!/ax", "!/c%23d", "/c", "/e", "/")
 }
 
-// §1.2.2: blank lines and comments end no group.
-func TestProtocols_1_2_2_BlankLines(t *testing.T) {
+// Formats §1.2.2: blank lines and comments end no group.
+func TestFormats_1_2_2_BlankLines(t *testing.T) {
 	r := rulesOf(t, "User-agent: a\n\n# c\n\nUser-agent: b\n \t\nDisallow: /x\n\n\nDisallow: /y\n", "a")
 	check(t, r, "!/x", "!/y")
 }
 
-// §1.2.3: where groups begin.
-func TestProtocols_1_2_3_Groups(t *testing.T) {
+// Formats §1.2.3: where groups begin.
+func TestFormats_1_2_3_Groups(t *testing.T) {
 	const text = "User-agent: a\nUser-agent: b\nDisallow: /x\nUser-agent: c\nDisallow: /y\n"
 	check(t, rulesOf(t, text, "a"), "!/x", "/y")
 	check(t, rulesOf(t, text, "b"), "!/x", "/y")
@@ -56,8 +56,8 @@ func TestProtocols_1_2_3_Groups(t *testing.T) {
 	}
 }
 
-// §1.2.4: an empty rule matches nothing, but ends the naming of agents.
-func TestProtocols_1_2_4_EmptyRule(t *testing.T) {
+// Formats §1.2.4: an empty rule matches nothing, but ends the naming of agents.
+func TestFormats_1_2_4_EmptyRule(t *testing.T) {
 	for _, empty := range []string{"Disallow:", "Allow:", "Disallow: # all", "Disallow: nonsense"} {
 		text := "User-agent: a\n" + empty + "\nUser-agent: b\nDisallow: /\n"
 		check(t, rulesOf(t, text, "a"), "/", "/x")
@@ -65,14 +65,14 @@ func TestProtocols_1_2_4_EmptyRule(t *testing.T) {
 	}
 }
 
-// §1.2.5: rules before the first user-agent line count for nobody.
-func TestProtocols_1_2_5_RulesBeforeGroups(t *testing.T) {
+// Formats §1.2.5: rules before the first user-agent line count for nobody.
+func TestFormats_1_2_5_RulesBeforeGroups(t *testing.T) {
 	check(t, rulesOf(t, "Disallow: /x\nUser-agent: *\nDisallow: /y\n", "anybot"), "/x", "!/y")
 	check(t, rulesOf(t, "Disallow: /\n", "anybot"), "/")
 }
 
-// §1.2.6: other records are for the agents named above them in the group.
-func TestProtocols_1_2_6_OtherRecordsOfAGroup(t *testing.T) {
+// Formats §1.2.6: other records are for the agents named above them in the group.
+func TestFormats_1_2_6_OtherRecordsOfAGroup(t *testing.T) {
 	delay := func(text, token string) (time.Duration, bool) { return rulesOf(t, text, token).CrawlDelay() }
 
 	const above = "User-agent: a\nCrawl-delay: 9\nUser-agent: b\nDisallow: /x\n"
@@ -122,8 +122,8 @@ func TestProtocols_1_2_6_OtherRecordsOfAGroup(t *testing.T) {
 	}
 }
 
-// §1.2.8: lines may be long, patterns up to 8 KiB after normalisation.
-func TestProtocols_1_2_8_LongLines(t *testing.T) {
+// Formats §1.2.8: lines may be long, patterns up to 8 KiB after normalisation.
+func TestFormats_1_2_8_LongLines(t *testing.T) {
 	const limit = 8 << 10
 	for _, tt := range []struct {
 		name, pattern, path string
@@ -152,8 +152,8 @@ func TestProtocols_1_2_8_LongLines(t *testing.T) {
 	check(t, rulesOf(t, long, "anybot"), "!/x", "!/y")
 }
 
-// §1.4: the table.
-func TestProtocols_1_4_Table(t *testing.T) {
+// Formats §1.4: the table.
+func TestFormats_1_4_Table(t *testing.T) {
 	for _, tt := range []struct {
 		rules string
 		paths []string
@@ -179,20 +179,20 @@ func TestProtocols_1_4_Table(t *testing.T) {
 	}
 }
 
-// §1.4: what is matched.
-func TestProtocols_1_4_Subject(t *testing.T) {
+// Formats §1.4: what is matched.
+func TestFormats_1_4_Subject(t *testing.T) {
 	r := rulesOf(t, "User-agent: *\nDisallow: /$\nDisallow: /?q\nDisallow: /a/../b\nDisallow: //c\n", "anybot")
 	check(t, r, "!/", "!", "!#f", "!/#f", "!?q", "!/?q#f", "/x", "!/a/../b", "/b", "!//c", "/c", "/a#/?q")
 }
 
-// §1.4 rule 2: a stray % is %25, in rule and subject.
-func TestProtocols_1_4_StrayPercent(t *testing.T) {
+// Formats §1.4 rule 2: a stray % is %25, in rule and subject.
+func TestFormats_1_4_StrayPercent(t *testing.T) {
 	check(t, rulesOf(t, "User-agent: *\nDisallow: /100%/\nDisallow: /50%$\nDisallow: /x%*y\nDisallow: /a%4\n", "anybot"),
 		"!/100%25/x", "!/100%/x", "/100", "!/50%25", "!/50%", "/50%25x", "!/x%25zy", "!/x%zy", "!/a%254", "!/a%4", "/a%41z", "/aA")
 }
 
-// §1.4: only patterns that start with "/" or "*" match anything.
-func TestProtocols_1_4_PatternStart(t *testing.T) {
+// Formats §1.4: only patterns that start with "/" or "*" match anything.
+func TestFormats_1_4_PatternStart(t *testing.T) {
 	for _, pattern := range []string{"x", "x/", "?q", "$", "%2Fx", "https://www.example.org/x", ".", "\\x", "%2A"} {
 		f := robots.Parse([]byte("User-agent: *\nDisallow: " + pattern + "\n"))
 		check(t, f.Rules("anybot", origin), "/", "/x", "/x/", "/?q", "/https://www.example.org/x")
@@ -202,15 +202,16 @@ func TestProtocols_1_4_PatternStart(t *testing.T) {
 	}
 }
 
-// §1.4: index.html is a file like another, and does not stand for its directory, as it does
+// Formats §1.4: index.html is a file like another, and does not stand for its directory, as it does
 // for one other crawler.
-func TestProtocols_1_4_NoDirectoryIndex(t *testing.T) {
+func TestFormats_1_4_NoDirectoryIndex(t *testing.T) {
 	check(t, rulesOf(t, "User-agent: *\nDisallow: /\nAllow: /a/index.html\n", "anybot"), "!/a/", "!/a", "/a/index.html")
 	check(t, rulesOf(t, "User-agent: *\nDisallow: /a/index.html\n", "anybot"), "/a/", "!/a/index.html")
 }
 
-// §1.4: octets are counted in the normal form, wildcard and anchor one each, "**" as written.
-func TestProtocols_1_4_Octets(t *testing.T) {
+// Formats §1.4: octets are counted in the normal form, wildcard and anchor one each, "**" as
+// written.
+func TestFormats_1_4_Octets(t *testing.T) {
 	for _, tt := range []struct {
 		rules, path string
 		line        int // that decides; line 1 is the user-agent line

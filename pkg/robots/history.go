@@ -27,7 +27,7 @@ func (h History) Succeeded(now time.Time, fresh time.Duration) History {
 // Failed returns the History after an answer whose state is Unreachable. status is its code, 0 if
 // there was none; retryAfter is what its Retry-After asks, 0 if nothing. A 402 or 429 starts the
 // count of days anew: it comes from a server that works and wants fewer requests, and its days
-// never count (§1.1).
+// never count (formats §1.1).
 func (h History) Failed(now time.Time, status int, retryAfter time.Duration) History {
 	h.Failures++
 	h.Answered = status != 0
@@ -68,7 +68,7 @@ type Decision struct {
 	Ask time.Time
 }
 
-// Decide applies the rules of §1.1:
+// Decide applies the rules of formats §1.1:
 //
 //   - a fresh copy is used unasked;
 //   - when it is stale and asking failed, a copy under 24 h old stays in use, and after that

@@ -2,7 +2,7 @@ package robots
 
 import "strings"
 
-// HostResult is what a Host line means for one origin (§2.1, §2.2).
+// HostResult is what a Host line means for one origin (formats §2.1, §2.2).
 type HostResult int
 
 const (
@@ -55,7 +55,8 @@ func (p *parser) host(value string) {
 }
 
 // parseHostArgument reads [http:// | https://] name [:port] and says what is wrong with anything
-// else (§2.1). Ignoring a doubtful line never hides a page; believing it might close a site.
+// else (formats §2.1). Ignoring a doubtful line never hides a page; believing it might close a
+// site.
 func parseHostArgument(s string) (arg hostArgument, reason string) {
 	if scheme, rest, ok := strings.Cut(s, "://"); ok {
 		arg.scheme, s = lower(scheme), rest
@@ -126,13 +127,13 @@ func endsInNumber(label string) bool {
 }
 
 // counts reports whether the argument is correct on o. A single label is correct only where o's
-// host is one itself, so that "Host: yes" closes no site (§2.1).
+// host is one itself, so that "Host: yes" closes no site (formats §2.1).
 func (a hostArgument) counts(o Origin) bool {
 	return o.Host != "" && (!a.single || !strings.ContainsAny(withoutRootDot(o.Host), ".:"))
 }
 
-// matches compares by §2.2. Without a port the argument means the default port of the scheme o has.
-// "http://" counts as no scheme, since in 2003 there was hardly another.
+// matches compares by formats §2.2. Without a port the argument means the default port of the
+// scheme o has. "http://" counts as no scheme, since in 2003 there was hardly another.
 func (a hostArgument) matches(o Origin) bool {
 	if !equalFold(a.name, withoutRootDot(o.Host)) {
 		return false
@@ -154,8 +155,8 @@ func withDefault(port int, scheme string) int {
 	return port
 }
 
-// CheckHost says what a Host line with the given argument means for origin (§2.1, §2.2). Unless it
-// matches, reason says why, in words. A comment in the argument is left out.
+// CheckHost says what a Host line with the given argument means for origin (formats §2.1, §2.2).
+// Unless it matches, reason says why, in words. A comment in the argument is left out.
 func CheckHost(argument string, origin Origin) (result HostResult, reason string) {
 	argument, _, _ = strings.Cut(argument, "#")
 	arg, reason := parseHostArgument(trim(argument))
@@ -174,7 +175,7 @@ func CheckHost(argument string, origin Origin) (result HostResult, reason string
 }
 
 // impliedRule returns the "Disallow: /" that the Host lines of our groups add when there are
-// correct ones and none matches (§2.3). It shows the first of them as its line.
+// correct ones and none matches (formats §2.3). It shows the first of them as its line.
 func (f *File) impliedRule(ours []int32, o Origin) (implied rule, ok bool) {
 	for _, h := range f.hosts {
 		if !h.covers(ours) || !h.counts(o) {
@@ -210,8 +211,8 @@ func (k ClaimKind) String() string {
 	return "none"
 }
 
-// Claim is what a robots.txt says about the main mirror of the origin it came from (§2.4). It
-// speaks for that origin only.
+// Claim is what a robots.txt says about the main mirror of the origin it came from (formats §2.4).
+// It speaks for that origin only.
 type Claim struct {
 	Kind   ClaimKind
 	Target Origin // the origin named, for ClaimTarget
@@ -219,7 +220,7 @@ type Claim struct {
 }
 
 // Claim returns the file's claim when it came from origin, looking at all Host lines, in whatever
-// group (§2.4): ClaimSelf if any matches, else ClaimTarget with the first correct one.
+// group (formats §2.4): ClaimSelf if any matches, else ClaimTarget with the first correct one.
 func (f *File) Claim(origin Origin) Claim {
 	claim := Claim{}
 	for _, h := range f.hosts {

@@ -7,7 +7,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// §2.1: arguments that are incorrect, so ignored, on any origin.
+// Formats §2.1: arguments that are incorrect, so ignored, on any origin.
 func TestHost_2_1_Incorrect(t *testing.T) {
 	label63 := strings.Repeat("a", 63)
 	for _, arg := range []string{
@@ -38,7 +38,7 @@ func TestHost_2_1_Incorrect(t *testing.T) {
 	}
 }
 
-// §2.1: correct arguments, up to the limits.
+// Formats §2.1: correct arguments, up to the limits.
 func TestHost_2_1_Correct(t *testing.T) {
 	label63 := strings.Repeat("a", 63)
 	name253 := strings.Repeat("a.", 123) + "example"
@@ -56,7 +56,7 @@ func TestHost_2_1_Correct(t *testing.T) {
 	}
 }
 
-// §2.1: a single label is correct only where the current host is one, so that "Host:
+// Formats §2.1: a single label is correct only where the current host is one, so that "Host:
 // yes" closes no site.
 func TestHost_2_1_SingleLabel(t *testing.T) {
 	for _, tt := range []struct {
@@ -86,7 +86,7 @@ func TestHost_2_1_SingleLabel(t *testing.T) {
 	}
 }
 
-// §2.2: the table.
+// Formats §2.2: the table.
 func TestHost_2_2_Table(t *testing.T) {
 	for _, tt := range []struct {
 		arg, origin string
@@ -132,7 +132,7 @@ func TestHost_2_2_Table(t *testing.T) {
 	}
 }
 
-// §2.3: the example of the proposal, fetched from three places.
+// Formats §2.3: the example of the proposal, fetched from three places.
 func TestHost_2_3_SourceExample(t *testing.T) {
 	f := robots.Parse([]byte("User-Agent: *\nDisallow: /forum\nDisallow: /cgi-bin\nHost: www.myhost.ru\n"))
 	for origin, paths := range map[string][]string{
@@ -153,7 +153,7 @@ func TestHost_2_3_SourceExample(t *testing.T) {
 	}
 }
 
-// §2.3: when the rule is implied, and what it is worth.
+// Formats §2.3: when the rule is implied, and what it is worth.
 func TestHost_2_3_FormalAction(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -195,7 +195,7 @@ func TestHost_2_3_FormalAction(t *testing.T) {
 	}
 }
 
-// §2.4: claims, with the target's origin filled in.
+// Formats §2.4: claims, with the target's origin filled in.
 func TestHost_2_4_Claim(t *testing.T) {
 	for _, tt := range []struct {
 		name, text, origin string
@@ -236,8 +236,8 @@ func TestHost_2_4_Claim(t *testing.T) {
 	}
 }
 
-// §2.4: the table of situations, as far as the files themselves decide: what each claims, and
-// whether it is closed.
+// Formats §2.4: the table of situations, as far as the files themselves decide: what each claims,
+// and whether it is closed.
 func TestHost_2_4_Situations(t *testing.T) {
 	const a, b, c = "http://a.example", "http://b.example", "http://c.example"
 	host := func(names ...string) string {
@@ -278,7 +278,7 @@ func TestHost_2_4_Situations(t *testing.T) {
 	}
 }
 
-// §2.4: the hint is the first correct argument in the file, in whatever group, as written.
+// Formats §2.4: the hint is the first correct argument in the file, in whatever group, as written.
 func TestHost_2_4_Hint(t *testing.T) {
 	for text, want := range map[string]string{
 		"User-agent: *\nDisallow: /\n": "",
@@ -290,7 +290,7 @@ func TestHost_2_4_Hint(t *testing.T) {
 	}
 }
 
-// §2.4, step 3: files are equal when their lines are.
+// Formats §2.4, step 3: files are equal when their lines are.
 func TestHost_2_4_EqualFiles(t *testing.T) {
 	const text = "User-agent: *\nDisallow: /ü\n\nHost: a.example\n"
 	for _, tt := range []struct {
@@ -316,8 +316,8 @@ func TestHost_2_4_EqualFiles(t *testing.T) {
 	}
 }
 
-// §0: origins.
-func TestProtocols_0_Origin(t *testing.T) {
+// Formats §0: origins.
+func TestFormats_0_Origin(t *testing.T) {
 	for raw, want := range map[string]robots.Origin{
 		"http://a.example":                      {Scheme: "http", Host: "a.example", Port: 80},
 		"HTTPS://A.Example":                     {Scheme: "https", Host: "a.example", Port: 443},

@@ -9,7 +9,7 @@ import (
 
 // What no standard asks for, but other parsers or plain sense do.
 
-// §1.2.7: the names that are read as others.
+// Formats §1.2.7: the names that are read as others.
 func TestLenient_1_2_7_MisspeltNames(t *testing.T) {
 	for _, agent := range []string{"user-agent", "useragent", "user agent", "UserAgent", "User Agent"} {
 		for _, disallow := range []string{"disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw", "DisAlow"} {
@@ -30,7 +30,7 @@ func TestLenient_1_2_7_MisspeltNames(t *testing.T) {
 	}
 }
 
-// §1.2.7: two words and no colon.
+// Formats §1.2.7: two words and no colon.
 func TestLenient_1_2_7_MissingColon(t *testing.T) {
 	check(t, rulesOf(t, "User-agent *\ndisallow /x\n", "anybot"), "!/x", "/y")
 	check(t, rulesOf(t, "User-agent\t*\n  dissallow \t /x  # c\n", "anybot"), "!/x", "/y")
@@ -47,7 +47,7 @@ func TestLenient_1_2_7_MissingColon(t *testing.T) {
 	check(t, rulesOf(t, "User-agent: a\nDisallow\nUser-agent: b\nDisallow: /x\n", "a"), "!/x")
 }
 
-// §1.2.7: what was read leniently is reported.
+// Formats §1.2.7: what was read leniently is reported.
 func TestLenient_1_2_7_IsReported(t *testing.T) {
 	f := robots.Parse([]byte("Useragent: *\nDisallow /x\nDisalow: /y\n"))
 	if len(f.Diagnostics) != 3 {

@@ -9,8 +9,8 @@ import (
 )
 
 // decode returns the text of body: cut at MaxBytes, its byte order mark dropped, UTF-16 turned into
-// UTF-8 (§0). Bad UTF-8 stays as it is, since only the line it stands in is concerned. cut tells
-// whether anything was left out.
+// UTF-8 (formats §0). Bad UTF-8 stays as it is, since only the line it stands in is concerned. cut
+// tells whether anything was left out.
 func decode(body []byte) (text string, cut bool) {
 	var more []byte
 	if len(body) > MaxBytes {
@@ -69,7 +69,7 @@ func decodeUTF16(b []byte, order binary.ByteOrder) string {
 }
 
 // lines walks through a text line by line. LF, CR and CRLF end a line, in any mix;
-// nothing else does (§0).
+// nothing else does (formats §0).
 type lines struct {
 	text string
 	line string // the current line, without its end

@@ -7,7 +7,7 @@ import (
 )
 
 // Match says whether a URL may be fetched: the rule whose pattern has the most octets decides,
-// allow wins a tie, and without a matching rule the URL is allowed (RFC 9309 §2.2.2, §1.4 here).
+// allow wins a tie, and without a matching rule the URL is allowed (RFC 9309 §2.2.2, formats §1.4).
 // /robots.txt itself always is.
 //
 // pathAndQuery is the path of the canonical URL with "?" and query, if it has one; an empty path

@@ -17,9 +17,9 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// §1.4: the comparisons a pattern costs stay within the product of the lengths, however
+// Formats §1.4: the comparisons a pattern costs stay within the product of the lengths, however
 // hostile the two are.
-func TestProtocols_1_4_MatchIsBounded(t *testing.T) {
+func TestFormats_1_4_MatchIsBounded(t *testing.T) {
 	const a = "a"
 	for _, pattern := range []string{
 		strings.Repeat("a*", 4000) + "b", strings.Repeat("*a", 4000) + "b$", strings.Repeat("*", 8000) + "b", strings.Repeat("*", 8000),

@@ -1,7 +1,7 @@
 package robots
 
-// The percent normal form of §1.4 makes one spelling of a path out of many, so that rule and URL
-// compare octet by octet:
+// The percent normal form of formats §1.4 makes one spelling of a path out of many, so that rule
+// and URL compare octet by octet:
 //
 //   - octets that may not stand in a URL become %XX;
 //   - %XX of an unreserved character becomes that character; any other keeps its octet, in
@@ -13,8 +13,8 @@ package robots
 // Of a normalised URL path that leaves no raw "*" or "$", so the wildcards of a rule
 // never meet themselves.
 
-// maxPattern is the longest pattern a rule may have after normalisation, in bytes (§1.2.8). A
-// longer one is dropped, never shortened: a shorter pattern matches more.
+// maxPattern is the longest pattern a rule may have after normalisation, in bytes (formats §1.2.8).
+// A longer one is dropped, never shortened: a shorter pattern matches more.
 const maxPattern = 8 << 10
 
 // What normalize does with an octet.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// §1.4: the normal form, for a rule (wild) and for a URL path.
-func TestProtocols_1_4_NormalForm(t *testing.T) {
+// Formats §1.4: the normal form, for a rule (wild) and for a URL path.
+func TestFormats_1_4_NormalForm(t *testing.T) {
 	for _, tt := range []struct{ in, path, rule string }{
 		{"/abc-._~", "/abc-._~", "/abc-._~"},
 		{"/a b", "/a%20b", "/a%20b"},

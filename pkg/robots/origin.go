@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Origin is a web origin (§0). Each has a robots.txt of its own. Origins are comparable with ==.
+// Origin is a web origin (formats §0). Each has a robots.txt of its own. Origins are comparable
+// with ==.
 type Origin struct {
 	Scheme string // "http" or "https"
 	Host   string // lower case; an IDN in its A-label form (xn--…); IPv6 without brackets

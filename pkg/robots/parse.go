@@ -16,7 +16,7 @@ func Parse(body []byte) *File {
 		if i := strings.IndexByte(line, '#'); i >= 0 {
 			line = line[:i]
 		}
-		// A blank line and a comment mean nothing, not even the end of a group (§1.2.2).
+		// A blank line and a comment mean nothing, not even the end of a group (formats §1.2.2).
 		if line = trim(line); line != "" {
 			p.line, p.text = l.num, line
 			p.cutAtNUL()
@@ -38,9 +38,10 @@ type parser struct {
 	text string // the current line, without comment and outer blanks
 
 	group int32 // index of the open group, -1 before the first
-	// no rule has come since the last user-agent line, so another one joins the group (§1.2.3)
+	// no rule has come since the last user-agent line, so another one joins the group (formats
+	// §1.2.3)
 	naming bool
-	block  int32 // index of the first user-agent of the block (§1.2.6)
+	block  int32 // index of the first user-agent of the block (formats §1.2.6)
 	// a line that is no user-agent line has come since: the next one begins another block
 	blockEnd bool
 	sitemaps map[string]struct{} // those seen, once there are some
@@ -132,7 +133,7 @@ func (p *parser) rule(allow bool, value string) {
 		p.odd("rule before the first user-agent line: skipped")
 		return
 	}
-	p.naming = false // an empty rule, too, ends the naming (§1.2.4)
+	p.naming = false // an empty rule, too, ends the naming (formats §1.2.4)
 	if value == "" {
 		return
 	}
@@ -178,7 +179,7 @@ func (p *parser) finish() {
 	p.file.indexCleanParams()
 }
 
-// productToken returns the run of letters, "_" and "-" with which s starts (§1.3).
+// productToken returns the run of letters, "_" and "-" with which s starts (formats §1.3).
 func productToken(s string) string {
 	for i := range len(s) {
 		if c := s[i]; !isLetter(c) && c != '_' && c != '-' {

@@ -24,7 +24,7 @@ const (
 type spelling struct {
 	name string
 	kind recordKind
-	odd  bool // not as it should be, but widely used parsers take it (§1.2.7)
+	odd  bool // not as it should be, but widely used parsers take it (formats §1.2.7)
 }
 
 // spellings has all names by their length, so that one comparison decides about nearly every line.
@@ -72,8 +72,8 @@ func kindOf(name string) (kind recordKind, odd bool) {
 // what is odd about it.
 //
 // A missing colon is overlooked when the line has exactly two words and the first is a name we know
-// (§1.2.7). A colon inside the second word, as in "sitemap https://example.org/s.xml", does not
-// count as the line's colon.
+// (formats §1.2.7). A colon inside the second word, as in "sitemap https://example.org/s.xml", does
+// not count as the line's colon.
 func splitRecord(line string) (kind recordKind, value, oddity string) {
 	colon := strings.IndexByte(line, ':')
 	if colon >= 0 {

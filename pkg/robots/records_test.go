@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// §1.5: values of Crawl-delay.
-func TestProtocols_1_5_CrawlDelay_Values(t *testing.T) {
+// Formats §1.5: values of Crawl-delay.
+func TestFormats_1_5_CrawlDelay_Values(t *testing.T) {
 	for _, tt := range []struct {
 		value string
 		want  time.Duration // -1: ignored
@@ -62,8 +62,8 @@ func TestProtocols_1_5_CrawlDelay_Values(t *testing.T) {
 	}
 }
 
-// §1.5: whose delay it is.
-func TestProtocols_1_5_CrawlDelay_Scope(t *testing.T) {
+// Formats §1.5: whose delay it is.
+func TestFormats_1_5_CrawlDelay_Scope(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
 		want       time.Duration // in seconds; -1: none
@@ -93,8 +93,8 @@ func TestProtocols_1_5_CrawlDelay_Scope(t *testing.T) {
 	}
 }
 
-// §1.5: Sitemap lines, as written and resolved.
-func TestProtocols_1_5_Sitemap(t *testing.T) {
+// Formats §1.5: Sitemap lines, as written and resolved.
+func TestFormats_1_5_Sitemap(t *testing.T) {
 	const text = `Sitemap: https://www.example.org/A.xml
 User-agent: a
 SITEMAP:/b.xml?x=Y
@@ -140,8 +140,8 @@ Sitemap: /%zz
 	}
 }
 
-// §1.5: Clean-param lines, which count wherever they stand.
-func TestProtocols_1_5_CleanParam(t *testing.T) {
+// Formats §1.5: Clean-param lines, which count wherever they stand.
+func TestFormats_1_5_CleanParam(t *testing.T) {
 	for _, tt := range []struct{ lines, url, want string }{
 		{"sid", "/a?sid=1", "/a"},
 		{"sid", "/a?sid=1&x=2", "/a?x=2"},
@@ -190,7 +190,7 @@ func TestProtocols_1_5_CleanParam(t *testing.T) {
 	}
 }
 
-func TestProtocols_1_5_CleanParam_Fields(t *testing.T) {
+func TestFormats_1_5_CleanParam_Fields(t *testing.T) {
 	f := robots.Parse([]byte("Clean-param: a&B /x*\nClean-param: c\n"))
 	if len(f.CleanParams) != 2 {
 		t.Fatalf("CleanParams = %+v", f.CleanParams)
@@ -203,8 +203,8 @@ func TestProtocols_1_5_CleanParam_Fields(t *testing.T) {
 	}
 }
 
-// §1.5: a Clean-param line of more than 500 characters is ignored.
-func TestProtocols_1_5_CleanParam_Limit(t *testing.T) {
+// Formats §1.5: a Clean-param line of more than 500 characters is ignored.
+func TestFormats_1_5_CleanParam_Limit(t *testing.T) {
 	const name = "Clean-param: s /"
 	for _, tt := range []struct {
 		line   string
@@ -223,8 +223,8 @@ func TestProtocols_1_5_CleanParam_Limit(t *testing.T) {
 	}
 }
 
-// §1.5: known records without effect are reported, and change nothing.
-func TestProtocols_1_5_WithoutEffect(t *testing.T) {
+// Formats §1.5: known records without effect are reported, and change nothing.
+func TestFormats_1_5_WithoutEffect(t *testing.T) {
 	for _, line := range []string{"Noindex: /", "Request-rate: 1/10", "Visit-time: 0600-0845", "ACAP-crawler: *", "Nofollow: /", "Unheard-of: /"} {
 		f := robots.Parse([]byte("User-agent: *\nDisallow: /a\n" + line + "\nDisallow: /b\n"))
 		check(t, f.Rules("anybot", origin), "!/a", "!/b", "/")

@@ -66,7 +66,7 @@ func TestRFC9309_2_2_1_GlobalGroups(t *testing.T) {
 	check(t, rulesOf(t, "User-agent: x\nDisallow: /\n", "foobot"), "/")
 }
 
-// Section 2.2.1; §1.3: which user-agent lines name a robot.
+// Section 2.2.1; formats §1.3: which user-agent lines name a robot.
 func TestRFC9309_2_2_1_ProductToken(t *testing.T) {
 	for _, tt := range []struct {
 		agent string

@@ -32,9 +32,9 @@
 package robots
 
 // MaxBytes is how much of a robots.txt is read, in bytes after content decoding and before
-// character decoding (§0, §1.1; RFC 9309 §2.5 asks for at least this much). The line that crosses
-// the limit is dropped whole, and what follows is ignored. To let Parse see that a body was longer,
-// hand it at least two bytes more than MaxBytes.
+// character decoding (formats §0, §1.1; RFC 9309 §2.5 asks for at least this much). The line that
+// crosses the limit is dropped whole, and what follows is ignored. To let Parse see that a body was
+// longer, hand it at least two bytes more than MaxBytes.
 const MaxBytes = 512000
 
 // MaxDiagnostics is how many entries [File.Diagnostics] holds at most; [File.Odd] counts on.
@@ -45,17 +45,17 @@ const MaxDiagnostics = 1000
 // A File made by Parse holds one copy of the text, at most MaxBytes long (half as much
 // again if it was UTF-16).
 type File struct {
-	// Sitemaps has the values of the Sitemap lines, as written, in file order, each once (§1.5).
-	// Relative ones are still relative: see SitemapURLs.
+	// Sitemaps has the values of the Sitemap lines, as written, in file order, each once (formats
+	// §1.5). Relative ones are still relative: see SitemapURLs.
 	Sitemaps []string
 
 	// HostHint is the argument, as written, of the first correct Host line in the file, whatever
-	// its group; "" if there is none (§2.4). It is a hint about mirrors, not about access, and not
-	// proof of anything: see Claim.
+	// its group; "" if there is none (formats §2.4). It is a hint about mirrors, not about access,
+	// and not proof of anything: see Claim.
 	HostHint string
 
-	// CleanParams has the Clean-param lines in file order (§1.5), 1000 at most, 100 of them with
-	// "*" in their path. It is for reading; CleanURL applies them.
+	// CleanParams has the Clean-param lines in file order (formats §1.5), 1000 at most, 100 of them
+	// with "*" in their path. It is for reading; CleanURL applies them.
 	CleanParams []CleanParam
 
 	// Diagnostics reports odd lines in file order: those skipped, those without effect,
@@ -65,7 +65,7 @@ type File struct {
 	// Odd counts all diagnostics, also those that found no room in the list.
 	Odd int
 
-	denyAll bool // the file was unreachable: nothing may be fetched (§1.1)
+	denyAll bool // the file was unreachable: nothing may be fetched (formats §1.1)
 
 	text string // what was parsed; the strings below mostly point into it
 	// product tokens of the user-agent lines, "*", or "" for a value that names nobody
@@ -95,22 +95,22 @@ type group struct {
 }
 
 // scope says whom a record concerns that is neither a rule nor a user-agent line: a half-open range
-// of File.agents, those of its block or, after a rule, all of its group (§1.2.6). Group -1 is the
-// top of the file, before any user-agent line.
+// of File.agents, those of its block or, after a rule, all of its group (formats §1.2.6). Group -1
+// is the top of the file, before any user-agent line.
 type scope struct {
 	group                int32
 	agentsFrom, agentsTo int32
 }
 
 // ForStatus returns the rules that follow from an answer to GET /robots.txt, redirects already
-// followed (§1.1): a 2xx body is parsed; 400–499 except 402 and 429 allows everything; 402,
+// followed (formats §1.1): a 2xx body is parsed; 400–499 except 402 and 429 allows everything; 402,
 // 429, 5xx and any other code, 0 for no answer at all too, allow nothing but /robots.txt
 // itself. For answers with more to tell than a code, such as a body cut short by a network
 // error, use StateOf and ForState.
 func ForStatus(code int, body []byte) *File { return ForState(StateOf(code), body) }
 
-// ForState returns the rules for a state (§1.1). body counts for Parsed only; a Redirect not
-// followed allows nothing.
+// ForState returns the rules for a state (formats §1.1). body counts for Parsed only; a Redirect
+// not followed allows nothing.
 func ForState(state State, body []byte) *File {
 	switch state {
 	case Parsed:

@@ -112,8 +112,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// §0: a bad line is skipped, counted and reported by number and reason; the others stand.
-func TestProtocols_0_Diagnostics(t *testing.T) {
+// Formats §0: a bad line is skipped, counted and reported by number and reason; the others stand.
+func TestFormats_0_Diagnostics(t *testing.T) {
 	text := strings.Join([]string{
 		"Allow: /early",              // 1 before any group
 		"User-agent: *",              // 2

@@ -16,7 +16,8 @@ type rule struct {
 	wild     bool // has a "*"
 }
 
-// octets is what decides between rules: the length of the pattern, the anchor included (§1.4).
+// octets is what decides between rules: the length of the pattern, the anchor included (formats
+// §1.4).
 func (r *rule) octets() int {
 	if r.anchored {
 		return len(r.pattern) + 1
@@ -43,7 +44,7 @@ type Rules struct {
 type Verdict struct {
 	Allowed bool
 	Line    int // line of the rule that decided, from 1; 0 if none did
-	// that line as written, without comment; "" if none did. The implied rule of §2.3
+	// that line as written, without comment; "" if none did. The implied rule of formats §2.3
 	// shows its Host line
 	Rule string
 }
@@ -52,9 +53,9 @@ type Verdict struct {
 // where robots.txt was asked for, before any redirect. It is never nil.
 //
 // The groups naming the token are merged; if there is none, the groups for "*" are (RFC 9309
-// §2.2.1, §1.3 here). Of a longer token, such as "examplebot/2.1", the leading letters, "_" and "-"
+// §2.2.1, formats §1.3). Of a longer token, such as "examplebot/2.1", the leading letters, "_" and "-"
 // count. Where the group's Host lines name other origins only, a rule "Disallow: /" is added to it
-// (§2.3); the zero Origin leaves them aside.
+// (formats §2.3); the zero Origin leaves them aside.
 func (f *File) Rules(token string, origin Origin) *Rules {
 	r := &Rules{denyAll: f.denyAll, agentServers: f.agentServers}
 	if f.denyAll || len(f.groups) == 0 && len(f.delays) == 0 && len(f.usages) == 0 {
@@ -134,7 +135,7 @@ func textSize(rules []rule) (n int) {
 }
 
 // delayFor returns the largest Crawl-delay for us, or, if we have none, the largest at the top of
-// the file. A group of our own without one inherits nothing from "*" (§1.5).
+// the file. A group of our own without one inherits nothing from "*" (formats §1.5).
 func (f *File) delayFor(ours []int32) (d time.Duration, ok bool) {
 	var top time.Duration
 	var hasTop bool
@@ -153,6 +154,6 @@ func (f *File) delayFor(ours []int32) (d time.Duration, ok bool) {
 }
 
 // CrawlDelay returns how long the robot is asked to wait between two requests, exactly as
-// the file says, and whether it says so at all (§1.5). Of several values it is the largest.
+// the file says, and whether it says so at all (formats §1.5). Of several values it is the largest.
 // The caller may cap it.
 func (r *Rules) CrawlDelay() (d time.Duration, ok bool) { return r.delay, r.hasDelay }

@@ -39,10 +39,10 @@ func schemeOf(ref string) string {
 	return ""
 }
 
-// SitemapURLs returns the sitemaps as absolute http or https URLs, in file order, each once (§1.5).
-// Absolute ones stay as written. Relative ones are resolved against robotsURL, the address the file
-// was asked for at; those that cannot be are left out. A sitemap may stand on another host: the
-// robots.txt that names it vouches for it.
+// SitemapURLs returns the sitemaps as absolute http or https URLs, in file order, each once
+// (formats §1.5). Absolute ones stay as written. Relative ones are resolved against robotsURL, the
+// address the file was asked for at; those that cannot be are left out. A sitemap may stand on
+// another host: the robots.txt that names it vouches for it.
 func (f *File) SitemapURLs(robotsURL string) []string {
 	base, err := url.Parse(robotsURL)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// §0: LF, CR and CRLF end a line, in any mix; the last line needs no end; nothing else ends one.
-func TestProtocols_0_LineEndings(t *testing.T) {
+// Formats §0: LF, CR and CRLF end a line, in any mix; the last line needs no end; nothing else ends
+// one.
+func TestFormats_0_LineEndings(t *testing.T) {
 	for _, text := range []string{
 		"User-agent: *\nDisallow: /a\nDisallow: /b",
 		"User-agent: *\rDisallow: /a\rDisallow: /b",
@@ -24,7 +25,7 @@ func TestProtocols_0_LineEndings(t *testing.T) {
 	}
 }
 
-func TestProtocols_0_LineNumbers(t *testing.T) {
+func TestFormats_0_LineNumbers(t *testing.T) {
 	for text, want := range map[string]int{
 		"User-agent: *\nDisallow: /":          2,
 		"User-agent: *\rDisallow: /":          2,
@@ -39,8 +40,8 @@ func TestProtocols_0_LineNumbers(t *testing.T) {
 	}
 }
 
-// §0: one UTF-8 BOM at the very start is dropped; elsewhere it is part of its line.
-func TestProtocols_0_BOM(t *testing.T) {
+// Formats §0: one UTF-8 BOM at the very start is dropped; elsewhere it is part of its line.
+func TestFormats_0_BOM(t *testing.T) {
 	const bom = "\ufeff"
 	check(t, rulesOf(t, bom+"User-agent: *\nDisallow: /a\n", "anybot"), "!/a")
 	check(t, rulesOf(t, bom+bom+"User-agent: *\nDisallow: /a\n", "anybot"), "/a")
@@ -50,8 +51,8 @@ func TestProtocols_0_BOM(t *testing.T) {
 	check(t, rulesOf(t, bom[:2]+"User-agent: *\nDisallow: /a\n", "anybot"), "/a")
 }
 
-// §0: UTF-16 is decoded where its BOM is there.
-func TestProtocols_0_UTF16(t *testing.T) {
+// Formats §0: UTF-16 is decoded where its BOM is there.
+func TestFormats_0_UTF16(t *testing.T) {
 	const text = "User-agent: *\r\nDisallow: /a\rDisallow: /ü\nDisallow: /😀\n"
 	for _, bigEndian := range []bool{false, true} {
 		b := encodeUTF16(text, bigEndian)
@@ -66,8 +67,8 @@ func TestProtocols_0_UTF16(t *testing.T) {
 	check(t, robots.Parse([]byte("\xfe\xff\x00")).Rules("anybot", origin), "/")
 }
 
-// §1.1: the limit is counted before character decoding.
-func TestProtocols_1_1_LimitUTF16(t *testing.T) {
+// Formats §1.1: the limit is counted before character decoding.
+func TestFormats_1_1_LimitUTF16(t *testing.T) {
 	const start, last = "User-agent: *\n", "Disallow: /last"
 	for _, bigEndian := range []bool{false, true} {
 		for _, tt := range []struct {
@@ -94,14 +95,15 @@ func TestProtocols_1_1_LimitUTF16(t *testing.T) {
 	}
 }
 
-// §0: a bad byte concerns its own line only, and in a rule it is an octet like another.
-func TestProtocols_0_BadBytes(t *testing.T) {
+// Formats §0: a bad byte concerns its own line only, and in a rule it is an octet like another.
+func TestFormats_0_BadBytes(t *testing.T) {
 	r := rulesOf(t, "User-agent: *\nDisallow: /\xff\n\xfe\xfd\nDisallow: /c\n", "anybot")
 	check(t, r, "!/%FF", "!/\xff", "!/c", "/b", "/")
 }
 
-// §0: a NUL ends its line, as in google/robotstxt and others in C; an Allow with one opens nothing.
-func TestProtocols_0_NUL(t *testing.T) {
+// Formats §0: a NUL ends its line, as in google/robotstxt and others in C; an Allow with one opens
+// nothing.
+func TestFormats_0_NUL(t *testing.T) {
 	for _, tt := range []struct {
 		text string
 		want []string
@@ -126,8 +128,8 @@ func TestProtocols_0_NUL(t *testing.T) {
 	}
 }
 
-// §0: the mark of UTF-16 before text that is not UTF-16 is dropped.
-func TestProtocols_0_FalseMark(t *testing.T) {
+// Formats §0: the mark of UTF-16 before text that is not UTF-16 is dropped.
+func TestFormats_0_FalseMark(t *testing.T) {
 	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
 		check(t, rulesOf(t, mark+"User-agent: *\nDisallow: /a\n", "anybot"), "!/a", "/b")
 		check(t, rulesOf(t, mark+"User-agent: *\r\nDisallow: /\xc3\xbc", "anybot"), "!/ü", "/b")
@@ -136,9 +138,9 @@ func TestProtocols_0_FalseMark(t *testing.T) {
 	}
 }
 
-// §0: names ignore ASCII case, and SP and HT are trimmed round name, colon and
+// Formats §0: names ignore ASCII case, and SP and HT are trimmed round name, colon and
 // value; no other blank is.
-func TestProtocols_0_NamesAndBlanks(t *testing.T) {
+func TestFormats_0_NamesAndBlanks(t *testing.T) {
 	for _, line := range []string{
 		"Disallow:/x", "DISALLOW: /x", "dIsAlLoW:\t/x", " \tDisallow \t: \t /x \t ", "Disallow:/x#c", "Disallow: /x #c", "Disallow:/x\t#",
 	} {

@@ -8,7 +8,7 @@ import (
 // UsageKind is the kind of a line that speaks of the use of pages, not of fetching them.
 type UsageKind uint8
 
-// The kinds of lines about use (§8).
+// The kinds of lines about use (formats §8).
 const (
 	ContentUsage  UsageKind = iota + 1 // draft-ietf-aipref-attach-05
 	ContentSignal                      // Cloudflare's content signals policy
@@ -49,7 +49,7 @@ type usageRecord struct {
 }
 
 // usage takes a line about use. For Allow and Disallow it is one of the other records: it closes
-// no group, and counts for its own block (§8.6).
+// no group, and counts for its own block (formats §8.6).
 func (p *parser) usage(kind UsageKind, value string) {
 	u := usageRecord{scope: p.scope(), UsageLine: UsageLine{Kind: kind, Statement: value, Line: p.line, Text: p.text}}
 	if kind == ContentUsage {
@@ -77,7 +77,8 @@ type usageRules struct {
 }
 
 // usageFor returns the lines for us, or nil: of each kind those of our group, or if it has none,
-// those at the top of the file (§8.9). A group of our own inherits nothing from "*" (§8.10).
+// those at the top of the file (formats §8.9). A group of our own inherits nothing from "*"
+// (formats §8.10).
 func (f *File) usageFor(ours []int32) *usageRules {
 	if len(f.usages) == 0 {
 		return nil
@@ -133,11 +134,11 @@ func (r *rule) key() string {
 	return r.pattern
 }
 
-// Usage returns the lines about use that concern a URL (§8), for package usage to read: all lines
-// of Content-Signal and License, and of Content-Usage those whose path matches and has the most
-// octets, as in Match; no path has none. Where several have as many, all of them are returned, for
-// the strictest to count. Content-Usage says nothing of a URL that may not be fetched. Without such
-// lines Usage does not allocate.
+// Usage returns the lines about use that concern a URL (formats §8), for package usage to read: all
+// lines of Content-Signal and License, and of Content-Usage those whose path matches and has the
+// most octets, as in Match; no path has none. Where several have as many, all of them are returned,
+// for the strictest to count. Content-Usage says nothing of a URL that may not be fetched. Without
+// such lines Usage does not allocate.
 //
 // pathAndQuery is what Match takes. The lines belong to r, which does not change.
 func (r *Rules) Usage(pathAndQuery string) []UsageLine {

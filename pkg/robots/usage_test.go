@@ -25,7 +25,7 @@ func checkUsage(t *testing.T, body, token, path string, want ...int) {
 	}
 }
 
-// §8.5: no word about use opens what a rule closes, or shortens a delay.
+// Formats §8.5: no word about use opens what a rule closes, or shortens a delay.
 func TestUsage_8_5_OpensNothing(t *testing.T) {
 	const body = "User-agent: *\nCrawl-delay: 9\nDisallow: /x\n"
 	const more = "Content-Usage: /x search=y\nContent-Signal: search=yes, use=full\nLicense: https://l.example/\n"
@@ -40,7 +40,8 @@ func TestUsage_8_5_OpensNothing(t *testing.T) {
 	}
 }
 
-// §8.6: a line about use closes no user-agent run, and counts for the agents of its own block.
+// Formats §8.6: a line about use closes no user-agent run, and counts for the agents of its own
+// block.
 func TestUsage_8_6_ClosesNoGroup(t *testing.T) {
 	const body = "User-agent: a\nContent-Usage: train-ai=n\nUser-agent: b\nContent-Signal: search=no\nDisallow: /x\n"
 	f := robots.Parse([]byte(body))
@@ -55,7 +56,7 @@ func TestUsage_8_6_ClosesNoGroup(t *testing.T) {
 	checkUsage(t, after, "b", "/", 4)
 }
 
-// §8.7: the longest path decides, order means nothing, and no path is the shortest.
+// Formats §8.7: the longest path decides, order means nothing, and no path is the shortest.
 func TestUsage_8_7_Paths(t *testing.T) {
 	const body = `User-agent: *
 Content-Usage: train-ai=n
@@ -89,8 +90,8 @@ Content-Usage: *.pdf train-ai=n
 	checkUsage(t, "User-agent: *\nContent-Usage: /a$ train-ai=n\n", "anybot", "/a/b")
 }
 
-// §8.7: Content-Usage says nothing of a URL that may not be fetched; an unreachable file says
-// nothing at all.
+// Formats §8.7: Content-Usage says nothing of a URL that may not be fetched; an unreachable file
+// says nothing at all.
 func TestUsage_8_7_ClosedURLs(t *testing.T) {
 	const body = "User-agent: *\nDisallow: /x\nContent-Usage: train-ai=n\nContent-Signal: ai-train=no\n"
 	checkUsage(t, body, "anybot", "/", 4, 3)
@@ -100,13 +101,14 @@ func TestUsage_8_7_ClosedURLs(t *testing.T) {
 	}
 }
 
-// §8.8: whatever the statement is, the rule stands, and a longer path is not given up for it.
+// Formats §8.8: whatever the statement is, the rule stands, and a longer path is not given up for
+// it.
 func TestUsage_8_8_BrokenStatementStands(t *testing.T) {
 	checkUsage(t, "User-agent: *\nContent-Usage: / train-ai=n\nContent-Usage: /a TRAIN=\nContent-Usage: /b\n", "anybot", "/a", 3)
 	checkUsage(t, "User-agent: *\nContent-Usage: / train-ai=n\nContent-Usage: /b\n", "anybot", "/b", 3)
 }
 
-// §8.9: a line before the first group is the default of those who have none of its kind.
+// Formats §8.9: a line before the first group is the default of those who have none of its kind.
 func TestUsage_8_9_BeforeTheFirstGroup(t *testing.T) {
 	const body = "Content-Usage: train-ai=n\nContent-Signal: search=yes\nLicense: https://l.example/a.xml\nUser-agent: a\nContent-Usage: train-ai=y\nUser-agent: *\nDisallow: /x\n"
 	checkUsage(t, body, "a", "/", 2, 3, 5)
@@ -114,7 +116,7 @@ func TestUsage_8_9_BeforeTheFirstGroup(t *testing.T) {
 	checkUsage(t, "Content-Usage: train-ai=n\n", "b", "/", 1) // no group at all
 }
 
-// §8.10: a group of our own inherits nothing from that of all.
+// Formats §8.10: a group of our own inherits nothing from that of all.
 func TestUsage_8_10_SpecificGroups(t *testing.T) {
 	const body = "User-agent: *\nContent-Signal: ai-train=no\n\nUser-agent: a\nDisallow: /x\n"
 	checkUsage(t, body, "a", "/")
@@ -123,7 +125,7 @@ func TestUsage_8_10_SpecificGroups(t *testing.T) {
 	checkUsage(t, body+"User-agent: *\nContent-Signal: search=no\n", "b", "/", 2, 7)
 }
 
-// §8: lines that concern every URL are bounded, and so are paths.
+// Formats §8: lines that concern every URL are bounded, and so are paths.
 func TestUsage_8_Limits(t *testing.T) {
 	for _, kind := range []string{"Content-Signal", "License"} {
 		body := "User-agent: *\n" + strings.Repeat(kind+": search=no\n", 101)

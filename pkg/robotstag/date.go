@@ -74,7 +74,7 @@ func layouts(words []string) []string {
 	return rfc850
 }
 
-// parseDate reads all of s as a date in one of the forms of §4.1.4. Without a
+// parseDate reads all of s as a date in one of the forms of formats §4.1.4. Without a
 // zone it is UTC.
 func parseDate(s string) (time.Time, bool) {
 	s = strings.TrimLeft(s, blanks)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Every form of date that §4.1.4 lists.
-func TestProtocols_4_1_4_Dates(t *testing.T) {
+// Every form of date that formats §4.1.4 lists.
+func TestFormats_4_1_4_Dates(t *testing.T) {
 	at := time.Date(2025, 12, 3, 13, 9, 53, 0, time.UTC)
 	plus := func(h int) time.Time { return at.Add(time.Duration(h) * time.Hour) }
 	day := time.Date(2025, 12, 3, 0, 0, 0, 0, time.UTC)
@@ -73,7 +73,7 @@ func TestProtocols_4_1_4_Dates(t *testing.T) {
 	}
 }
 
-func TestProtocols_4_1_4_UnreadableDates(t *testing.T) {
+func TestFormats_4_1_4_UnreadableDates(t *testing.T) {
 	for _, in := range []string{
 		"", " ", "soon", "Wed", "Wed,", "GMT", "2025", "12/03/2025", "2025-13-03", "2025-02-30", "32 Dec 2025",
 		"2025-12-03T25:00:00Z", "1764767393", "Dec 3", "0000-00-00", "-", "03 Foo 2025 13:09:53 GMT",

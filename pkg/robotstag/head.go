@@ -4,7 +4,7 @@ import "golang.org/x/net/html/atom"
 
 // Head tells, during one pass of an html.Tokenizer over a page, which meta
 // elements an HTML parser with scripting off would put into the head element
-// (§4.3). Only those count: what stands in the body may be a visitor's comment.
+// (formats §4.3). Only those count: what stands in the body may be a visitor's comment.
 //
 // Feed it every start tag (self-closing ones too), end tag and text from the
 // beginning of the page, in order, until Closed; comments and doctypes need

@@ -128,7 +128,7 @@ var placements = []struct{ name, page, want string }{
 	{"in an attribute", `<link title="` + a + `">` + b, "b"},
 }
 
-func TestProtocols_4_3_Placement(t *testing.T) {
+func TestFormats_4_3_Placement(t *testing.T) {
 	for _, c := range placements {
 		want := strings.Fields(c.want)
 		if got := contents(fromHTML(bot, []byte(c.page))); !slices.Equal(got, want) {
@@ -141,7 +141,7 @@ func TestProtocols_4_3_Placement(t *testing.T) {
 }
 
 // "No content" asks nothing, and a name without content is no error.
-func TestProtocols_4_3_NoContent(t *testing.T) {
+func TestFormats_4_3_NoContent(t *testing.T) {
 	for _, page := range []string{"<meta name=robots>", "<meta name=robots content>", "<meta>"} {
 		if !scan(page).Directives().IsZero() || !fromHTML(bot, []byte(page)).Directives().IsZero() {
 			t.Errorf("%s asks something", page)

@@ -12,7 +12,7 @@ func pad(n int) string {
 }
 
 // At least 8 192 bytes of each value are read; what the cut halves is ignored.
-func TestProtocols_4_1_8_ValueLimit(t *testing.T) {
+func TestFormats_4_1_8_ValueLimit(t *testing.T) {
 	for _, c := range []struct {
 		name, value string
 		want        Directives
@@ -46,7 +46,7 @@ func TestProtocols_4_1_8_ValueLimit(t *testing.T) {
 
 // 64 KiB of a response's header lines are read, and no byte more; meta
 // elements have as much again, so that junk in one place silences not the other.
-func TestProtocols_0_ResponseLimit(t *testing.T) {
+func TestFormats_0_ResponseLimit(t *testing.T) {
 	s := New(bot)
 	for range MaxResponse/MaxValue - 1 {
 		s.AddHeader("Robots-Tag", pad(MaxValue))

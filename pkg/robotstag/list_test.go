@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// §8.27: draft -03's list of tokens with rules. Another robot's rules are not ours, ours are, and
-// what is not such a list as a whole is read the stricter way.
+// Formats §8.27: draft -03's list of tokens with rules. Another robot's rules are not ours, ours
+// are, and what is not such a list as a whole is read the stricter way.
 func TestUsage_8_27_List(t *testing.T) {
 	checkHeaders(t, []row{
 		{"OtherBot;noindex", "", ""},
@@ -23,7 +23,7 @@ func TestUsage_8_27_List(t *testing.T) {
 		{"ExampleBot;noindex=?0", "", "noindex"}, // nothing positive cancels a rule
 		{"OtherBot;noai, ExampleBot;noai;noimageai", "", "noai noimageai"},
 		{"OtherBot;noimageindex", "", ""},
-		// not such a list: as §4.1 reads them
+		// not such a list: as formats §4.1 reads them
 		{"OtherBot;noindex;", "noindex", ""},
 		{"OtherBot;noindex, nosnippet", "noindex nosnippet", ""},
 		{"OtherBot, ExampleBot;noindex", "noindex", ""},
@@ -44,7 +44,7 @@ func TestUsage_8_27_List(t *testing.T) {
 	}
 }
 
-// §8.20: noai and noimageai, in headers and metas, to everybody and to us.
+// Formats §8.20: noai and noimageai, in headers and metas, to everybody and to us.
 func TestUsage_8_20_NoAI(t *testing.T) {
 	checkHeaders(t, []row{
 		{"noai, noimageai", "noai noimageai", ""},

@@ -2,7 +2,7 @@ package robotstag
 
 import "testing"
 
-func TestProtocols_4_3_MetaNames(t *testing.T) {
+func TestFormats_4_3_MetaNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"robots": "all", " Robots\n": "all", "ROBOTS": "all",
 		"examplebot": "own", "ExampleBot": "own", " examplebot/2 ": "own",
@@ -20,7 +20,7 @@ func TestProtocols_4_3_MetaNames(t *testing.T) {
 	}
 }
 
-func TestProtocols_4_3_MetaContent(t *testing.T) {
+func TestFormats_4_3_MetaContent(t *testing.T) {
 	for _, r := range []row{
 		{value: "noindex, nofollow", everybody: "noindex nofollow"},
 		{value: "noindex; nofollow", everybody: "noindex nofollow"},

@@ -5,7 +5,7 @@ type text interface{ ~string | ~[]byte }
 
 // addressee tells whom a scope, or the name of a meta element, addresses:
 // everybody, or the owner of our token, or neither. The comparison is that of
-// robots.txt (§1.3): the longest leading run of token characters, in any case.
+// robots.txt (formats §1.3): the longest leading run of token characters, in any case.
 func addressee[T text](name T, token string) (everybody, own bool) {
 	for len(name) > 0 && isBlank(name[0]) {
 		name = name[1:]
@@ -28,7 +28,7 @@ func leadingToken[T text](s T) T {
 }
 
 // equalFold compares ignoring the case of ASCII letters only: names here are
-// ASCII, and U+017F is no "s" (§0, field names).
+// ASCII, and U+017F is no "s" (formats §0, field names).
 func equalFold[T text](a T, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -64,7 +64,7 @@ const (
 	valueRule
 )
 
-// known are the rule names that are never taken for product tokens (§4.1.3).
+// known are the rule names that are never taken for product tokens (formats §4.1.3).
 // Most of the last two lines are rules of other crawlers. They ask nothing of us,
 // but "noimageindex: 1, noindex" must not hand the noindex to a robot of that name.
 var known = [...]struct {

@@ -23,7 +23,7 @@ type parser struct {
 }
 
 // headerValue reads a field value: parts between semicolons, each of which
-// starts out addressing everybody (§4.1).
+// starts out addressing everybody (formats §4.1).
 func (p *parser) headerValue(value string) {
 	if p.asList(value) {
 		return
@@ -74,7 +74,7 @@ func (p *parser) part(s string, cut bool) {
 }
 
 // metaValue reads a content attribute: rules only, separated by commas or
-// semicolons, all in the scope the element's name gave (§4.3).
+// semicolons, all in the scope the element's name gave (formats §4.3).
 func (p *parser) metaValue(s string) {
 	if star, ok := strings.CutPrefix(strings.TrimLeft(s, blanks), "*"); ok {
 		if rest, ok := strings.CutPrefix(strings.TrimLeft(star, blanks), "="); ok {

@@ -8,7 +8,7 @@ import (
 )
 
 // fromHTML returns the set of a page's meta elements for our token, as a full
-// HTML parser with scripting off sees them (§4.3). ScanHTML is held against it.
+// HTML parser with scripting off sees them (formats §4.3). ScanHTML is held against it.
 func fromHTML(token string, page []byte) *Set {
 	s := New(token)
 	doc, err := html.ParseWithOptions(bytes.NewReader(trimBOM(page)), html.ParseOptionEnableScripting(false))

@@ -28,7 +28,7 @@ package robotstag
 import "time"
 
 // Directives is what is asked of one agent, everybody's rules and its own
-// taken together (§4.2). The zero value asks nothing.
+// taken together (formats §4.2). The zero value asks nothing.
 type Directives struct {
 	// NoIndex: the fetched data stays out of the public index, and leaves it
 	// if it is there. Links may still be followed.
@@ -44,7 +44,7 @@ type Directives struct {
 	// NoArchive: no cached copy is shown.
 	NoArchive bool
 	// NoAI and NoImageAI: the page, or its images, are not meant for generative AI. What follows is
-	// for package usage to say (§8.20).
+	// for package usage to say (formats §8.20).
 	NoAI, NoImageAI bool
 	// UnavailableAfter is the instant from which NoIndex holds too; see At.
 	// Zero means no such instant was given; of several, the earliest is kept.
@@ -66,7 +66,7 @@ func (d Directives) Merge(o Directives) Directives {
 }
 
 // At returns the directives in force at now: NoIndex is set from the instant
-// UnavailableAfter on (§4.1.4).
+// UnavailableAfter on (formats §4.1.4).
 func (d Directives) At(now time.Time) Directives {
 	if !d.UnavailableAfter.IsZero() && !now.Before(d.UnavailableAfter) {
 		d.NoIndex = true

@@ -114,7 +114,7 @@ func (s *Set) Reset(token string) {
 	*s = Set{token: leadingToken(token), sources: s.sources[:0], diags: s.diags[:0]}
 }
 
-// AddHeader reads one field line (§4.1). Names other than Robots-Tag and
+// AddHeader reads one field line (formats §4.1). Names other than Robots-Tag and
 // X-Robots-Tag, in any case, are ignored. Lines must not be joined with commas
 // first: each is read on its own.
 func (s *Set) AddHeader(name, value string) {
@@ -134,7 +134,7 @@ func (s *Set) AddHeaders(h http.Header) {
 
 // Carries reports whether a response has any Robots-Tag or X-Robots-Tag line.
 // A 304 that carries one replaces what earlier headers said; one without keeps
-// it (§4.2).
+// it (formats §4.2).
 func Carries(h http.Header) bool {
 	for _, name := range fields {
 		if len(h[name]) > 0 {
@@ -157,7 +157,7 @@ func isField(name string) bool {
 }
 
 // AddMeta reads one <meta name=… content=…> that stands in a page's head
-// (§4.3); whether it does is for the caller to decide, see Head. Names that are
+// (formats §4.3); whether it does is for the caller to decide, see Head. Names that are
 // neither "robots" nor our token are ignored.
 func (s *Set) AddMeta(name, content string) {
 	if everybody, own := addressee(name, s.token); everybody || own {
@@ -176,7 +176,7 @@ func (s *Set) WantsMeta(name []byte) bool {
 func (s *Set) Directives() Directives { return s.header.Merge(s.meta) }
 
 // HeaderDirectives returns what the header lines alone ask: the part a 304
-// may replace (§4.2).
+// may replace (formats §4.2).
 func (s *Set) HeaderDirectives() Directives { return s.header }
 
 // MetaDirectives returns what the meta elements alone ask.

@@ -12,7 +12,7 @@ import (
 // HTML is longer than its text.
 const MaxAnswer = 2 * MaxReport
 
-// Answer is what came back for a request (§6.2). It is for those who send
+// Answer is what came back for a request (formats §6.2). It is for those who send
 // requests themselves; a Client reads its answers by the same rules.
 type Answer struct {
 	Status      int

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// dateForms are those that a report may use (§6.4), without weekday and zone,
+// dateForms are those that a report may use (formats §6.4), without weekday and zone,
 // which are read apart: ours, RFC 3339, 1123 and 822, 850, asctime.
 var dateForms = []string{
 	time.DateOnly,

@@ -7,8 +7,8 @@ import (
 )
 
 // CheckEmail says why an address cannot be a robot's: it must be one addr-spec with a dotted
-// domain, nothing before or after it, in at most MaxEmail bytes (§6.2). Quoted local parts and
-// addresses outside ASCII are refused, because the address is put into a mail's header.
+// domain, nothing before or after it, in at most MaxEmail bytes (formats §6.2). Quoted local parts
+// and addresses outside ASCII are refused, because the address is put into a mail's header.
 func CheckEmail(s string) error {
 	if len(s) > MaxEmail {
 		return fmt.Errorf("it is longer than %d bytes", MaxEmail)

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// ErrMalformed: an answer has status 200, but not the text that was asked for (§6.2).
+// ErrMalformed: an answer has status 200, but not the text that was asked for (formats §6.2).
 var ErrMalformed = errors.New("malformed RUP answer")
 
-// Error is an answer that reports a failure. A Server sends it, and a Client returns it (§6.2).
+// Error is an answer that reports a failure. A Server sends it, and a Client returns it (formats
+// §6.2).
 type Error struct {
 	Status     int           // of HTTP
 	Parameter  string        // the one at fault, where a Server sends it; else ""
@@ -32,7 +33,7 @@ func (e *Error) Error() string {
 
 // Retryable reports whether a request that failed with err may succeed later without changes: after
 // a 5xx other than 501, or when no answer came. Lower statuses, a malformed answer and a refused
-// report are final (§6.2).
+// report are final (formats §6.2).
 func Retryable(err error) bool {
 	var e *Error
 	switch {

@@ -14,7 +14,7 @@ import (
 // tested against all of them.
 const maxProgram = 4000
 
-// Filter decides which URLs a report lists (§6.2). The zero Filter lists all.
+// Filter decides which URLs a report lists (formats §6.2). The zero Filter lists all.
 // It may be used concurrently.
 type Filter struct {
 	exclude, includeOnly []*regexp.Regexp
@@ -91,7 +91,7 @@ func pathOf(u string) string {
 }
 
 // checkPattern says why a pattern can neither be offered nor sent. In a request, patterns are
-// separated by blanks (§6.2), and they must be RE2 within limits.
+// separated by blanks (formats §6.2), and they must be RE2 within limits.
 func checkPattern(pattern string) error {
 	switch {
 	case len(pattern) > MaxPattern:
@@ -129,7 +129,7 @@ func size(re *syntax.Regexp) int {
 }
 
 // accepts says why a site that offers these patterns refuses a list of them. A pattern is accepted
-// if it is offered letter for letter, or if ".*" is offered (§6.2).
+// if it is offered letter for letter, or if ".*" is offered (formats §6.2).
 func accepts(offered, patterns []string) error {
 	for _, pattern := range patterns {
 		taken := false
@@ -147,7 +147,7 @@ func accepts(offered, patterns []string) error {
 // common.
 func sameOrigin(a, b *url.URL) bool { return originOf(a) == originOf(b) }
 
-// originOf returns scheme, host and port, the port always explicit (§0).
+// originOf returns scheme, host and port, the port always explicit (formats §0).
 func originOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// plainText returns an answer as lines of text (§6.2). Tags are removed and character references
-// decoded. Lines end at <br>, at the edges of block elements and at the line ends of the source. An
-// answer that is not HTML by its media type is returned as it is.
+// plainText returns an answer as lines of text (formats §6.2). Tags are removed and character
+// references decoded. Lines end at <br>, at the edges of block elements and at the line ends of the
+// source. An answer that is not HTML by its media type is returned as it is.
 func plainText(contentType string, body []byte) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	if media = lower(trim(media)); media != "" && media != "text/html" && media != "application/xhtml+xml" {
@@ -95,7 +95,7 @@ var inline = map[atom.Atom]bool{
 }
 
 // word finds the line that starts with a name, then ":" or "=", then a single
-// word (§6.2).
+// word (formats §6.2).
 func word(text, name string) (string, bool) {
 	for _, line := range lines(text) {
 		got, value, ok := field(line, ":=")

@@ -11,13 +11,13 @@ import (
 // robots do not try.
 const InfoPath = "/rupinfo.txt"
 
-// ConfirmLine begins the line of a mail by which a site asks an address whether it wants
-// reports; after it come a colon and a URL. To say yes, the URL's query is posted to it. The
-// draft has no such line (§6.5 allows to ask). A mail that has this line and a URLBase can be
-// answered by a program.
+// ConfirmLine begins the line of a mail by which a site asks an address whether it wants reports;
+// after it come a colon and a URL. To say yes, the URL's query is posted to it. The draft has no
+// such line (formats §6.5 allows to ask). A mail that has this line and a URLBase can be answered
+// by a program.
 const ConfirmLine = "RUP-Confirm"
 
-// What keeps a robot from using RUP at a site (§6.1).
+// What keeps a robot from using RUP at a site (formats §6.1).
 var (
 	// ErrNoRUP: the file has no usable RUP-CGI line, so there is nothing to send requests to.
 	ErrNoRUP = errors.New("the site does not offer RUP")
@@ -26,7 +26,7 @@ var (
 	ErrAuthentifier = errors.New("unsupported authentifier")
 )
 
-// Info is what a /rupinfo.txt says (§6.1).
+// Info is what a /rupinfo.txt says (formats §6.1).
 type Info struct {
 	CGI          string   // absolute http or https URL on the file's host, its own query kept
 	Authentifier string   // "" and "none" mean none
@@ -186,7 +186,7 @@ func (i *Info) CanRegister() error {
 }
 
 // DefaultLatency is the latency that a site uses if a robot asks for none: the first offered unit
-// that is known, or a week (§6.2).
+// that is known, or a week (formats §6.2).
 func (i *Info) DefaultLatency() Latency {
 	for _, unit := range i.Latency {
 		if unit.Days() > 0 {

@@ -12,14 +12,14 @@ import (
 // Kind is what happened to a page.
 type Kind string
 
-// The three kinds of line in a report (§6.4).
+// The three kinds of line in a report (formats §6.4).
 const (
 	New    Kind = "New"
 	Change Kind = "Change"
 	Delete Kind = "Delete"
 )
 
-// Why a whole report is refused (§6.4, §6.5).
+// Why a whole report is refused (formats §6.4, §6.5).
 var (
 	// ErrHead: the number or the URLBase of a report is missing or unreadable.
 	ErrHead = errors.New("it is not a report")
@@ -27,7 +27,7 @@ var (
 	ErrSite = errors.New("it is a report of another site")
 )
 
-// Report is what changed at a site (§6.4).
+// Report is what changed at a site (formats §6.4).
 type Report struct {
 	Sequence int64  // 1 for the first report to a robot; 0: not numbered
 	Base     string // absolute http or https URL in normal form, with a final slash
@@ -228,7 +228,7 @@ func changeLine(line string) (kind Kind, date, paths string, ok bool) {
 }
 
 // latest keeps one of several entries for a URL: the one with the latest date, and of equal dates
-// the last one (§6.4). The order stays.
+// the last one (formats §6.4). The order stays.
 func latest(entries []Entry) []Entry {
 	best := make(map[string]int, len(entries))
 	for i, e := range entries {
@@ -248,8 +248,8 @@ func latest(entries []Entry) []Entry {
 	return kept
 }
 
-// CheckSite returns ErrSite if a report is not from the site that it was expected from (§6.5). Site
-// is any URL of that site; scheme, host and port decide.
+// CheckSite returns ErrSite if a report is not from the site that it was expected from (formats
+// §6.5). Site is any URL of that site; scheme, host and port decide.
 func (r *Report) CheckSite(site *url.URL) error {
 	b, err := url.Parse(r.Base)
 	if err != nil || !sameOrigin(b, site) {

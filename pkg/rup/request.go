@@ -9,7 +9,7 @@ import (
 // Action is what a robot asks a site for.
 type Action string
 
-// The actions there are (§6.2).
+// The actions there are (formats §6.2).
 const (
 	Register          Action = "Register"
 	Unregister        Action = "Unregister"
@@ -106,9 +106,9 @@ const FormType = "application/x-www-form-urlencoded"
 // sent that way, because keys in a URL end up in logs.
 func (r Request) Form() string { return r.Values().Encode() }
 
-// ParseRequest reads the parameters of a request to a site that offers what info says (§6.2).
-// The error is an *Error with status 400 or 501, and names the parameter at fault. The caller
-// checks the credentials.
+// ParseRequest reads the parameters of a request to a site that offers what info says (formats
+// §6.2). The error is an *Error with status 400 or 501, and names the parameter at fault. The
+// caller checks the credentials.
 func ParseRequest(values url.Values, info *Info) (Request, error) {
 	given, err := known(values)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestRUP_6_2_Requests(t *testing.T) {
 	}
 }
 
-// What §6.2 says of each parameter that is missing, malformed, repeated or not offered.
+// What formats §6.2 says of each parameter that is missing, malformed, repeated or not offered.
 func TestRUP_6_2_RequestErrors(t *testing.T) {
 	t.Parallel()
 	const reg = "Action=Register&RobotEmail=r@bot.example"

@@ -15,7 +15,7 @@ type base struct {
 func (b *base) String() string { return b.origin + b.dir }
 
 // parseBase reads a URLBase: an absolute http or https URL, which gets a final
-// slash if it lacks one (§6.4).
+// slash if it lacks one (formats §6.4).
 func parseBase(raw string) (*base, error) {
 	scheme, rest := cutScheme(raw)
 	if scheme != "http" && scheme != "https" || !strings.HasPrefix(rest, "//") {
@@ -38,8 +38,8 @@ func parseBase(raw string) (*base, error) {
 	return &base{origin, dir}, nil
 }
 
-// resolve makes an absolute URL of a path in a report, or says why the path is refused: it must
-// lie within the base (§6.4). Blanks and other characters that no URL may hold are %-encoded.
+// resolve makes an absolute URL of a path in a report, or says why the path is refused: it must lie
+// within the base (formats §6.4). Blanks and other characters that no URL may hold are %-encoded.
 // Encoded dots count as dots: somebody who fetches the URL later may read them so, and must not
 // leave the base that way.
 func (b *base) resolve(ref string) (string, error) {

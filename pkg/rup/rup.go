@@ -14,7 +14,7 @@
 // text of its message, transfer encoding and charset decoded.
 //
 // A report is a hint, and forgeable. It may lead to a fetch or a check, never
-// to more (§6.5); [Report.CheckSite] is the least to ask of one.
+// to more (formats §6.5); [Report.CheckSite] is the least to ask of one.
 //
 // Only a Client opens connections, through the http.RoundTripper it is given,
 // and nothing here reads a clock that it was not given. Clause numbers in
@@ -26,7 +26,7 @@ import (
 	"strings"
 )
 
-// Limits of what is read (§0).
+// Limits of what is read (formats §0).
 const (
 	// MaxInfo is how many bytes of a /rupinfo.txt are read; the line across
 	// the limit is dropped whole.

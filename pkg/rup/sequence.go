@@ -8,7 +8,7 @@ import (
 // Todo is something that a robot has to do about a site's reports.
 type Todo string
 
-// What State asks for (§6.3).
+// What State asks for (formats §6.3).
 const (
 	// take the report numbered Number as a hint to fetch or check what it lists
 	DoApply  Todo = "apply"
@@ -65,10 +65,10 @@ func overdue(l Latency) time.Duration {
 // Gap is a run of missing numbers, both ends included.
 type Gap struct{ First, Last int64 }
 
-// State is what a robot knows of a site's reports: which it has and which are missing (§6.3). Its
-// methods take the time as a parameter, change the State and return what to do; they send nothing.
-// The caller saves the State together with the steps in one transaction and then carries the steps
-// out; each may run twice. It marshals as JSON. It may not be used concurrently.
+// State is what a robot knows of a site's reports: which it has and which are missing (formats
+// §6.3). Its methods take the time as a parameter, change the State and return what to do; they
+// send nothing. The caller saves the State together with the steps in one transaction and then
+// carries the steps out; each may run twice. It marshals as JSON. It may not be used concurrently.
 type State struct {
 	Last    int64 `json:"last"`              // highest number applied
 	Missing []Gap `json:"missing,omitempty"` // below Last, ascending

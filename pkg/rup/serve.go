@@ -14,7 +14,7 @@ import (
 // each byte %-encoded, and the other parameters.
 const maxForm = 3*MaxPatterns*(MaxPattern+1) + 16<<10
 
-// ServeHTTP answers one request: POST of a form, or GET with a query (§6.2).
+// ServeHTTP answers one request: POST of a form, or GET with a query (formats §6.2).
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

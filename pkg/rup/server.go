@@ -24,11 +24,11 @@ type ServerOptions struct {
 	Index Index // nil only if Info has no MaxQuerySpan
 
 	// Closed reports whether the site's robots.txt closes a path, with its query, to "*": such
-	// paths are never listed (§6.2). Nil closes nothing.
+	// paths are never listed (formats §6.2). Nil closes nothing.
 	Closed func(pathQuery string) bool
-	// Confirm asks a robot's address whether it wants to be registered (§6.5). It is called once
-	// the registration is stored as Pending, at registration and when the address changes. The code
-	// that gets the answer clears Pending in the Store. Nil registers without asking.
+	// Confirm asks a robot's address whether it wants to be registered (formats §6.5). It is called
+	// once the registration is stored as Pending, at registration and when the address changes. The
+	// code that gets the answer clears Pending in the Store. Nil registers without asking.
 	Confirm func(context.Context, Registration) error
 	// ConfirmWithin is how long a Pending registration keeps others from
 	// registering its address; 0 = 48 h.
@@ -51,7 +51,7 @@ type ServerOptions struct {
 	Log    *slog.Logger     // nil: slog.Default()
 }
 
-// Server answers the CGI URL of a site (§6.2), whatever the path of a request.
+// Server answers the CGI URL of a site (formats §6.2), whatever the path of a request.
 // It may be used concurrently.
 type Server struct {
 	opt              ServerOptions

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-// blanks are the white space within a line (§0).
+// blanks are the white space within a line (formats §0).
 const blanks = " \t"
 
 func trim(s string) string { return strings.Trim(s, blanks) }
@@ -81,7 +81,7 @@ func field(line, separators string) (name, value string, ok bool) {
 	return trim(line[:i]), trim(line[i+1:]), true
 }
 
-// list splits a list at each comma that a blank follows (§6.1, §6.4); a comma
+// list splits a list at each comma that a blank follows (formats §6.1, §6.4); a comma
 // without one belongs to its element. Empty elements are left out.
 func list(s string) (elements []string) {
 	start := 0

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Unit is a unit of time as sites offer it (§6.1). A site may offer units other than these three;
-// we do not understand them.
+// Unit is a unit of time as sites offer it (formats §6.1). A site may offer units other than these
+// three; we do not understand them.
 type Unit string
 
 // The units with a meaning: 24 hours, 7 days, 30 days.
@@ -33,10 +33,10 @@ func (u Unit) Days() int {
 	return 0
 }
 
-// maxN is the greatest number of a latency or span: four digits (§6.1).
+// maxN is the greatest number of a latency or span: four digits (formats §6.1).
 const maxN = 9999
 
-// Latency is the time between two reports to a robot: N units (§6.1). As text it is
+// Latency is the time between two reports to a robot: N units (formats §6.1). As text it is
 // "week" or "2-week".
 type Latency struct {
 	N    int // 1 to 9999
@@ -80,7 +80,7 @@ func (l *Latency) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Span is how far back in time: N units (§6.1). It reads and writes as text,
+// Span is how far back in time: N units (formats §6.1). It reads and writes as text,
 // "2-week"; the number is always there. The zero Span means none.
 type Span struct {
 	N    int // 1 to 9999
@@ -97,8 +97,8 @@ func ParseSpan(s string) (Span, error) {
 }
 
 // SpanOf returns the shortest span that reaches back as far as d: in whole days, or in weeks or
-// months where days would take more than four digits (§6.3). It is at least a day; false means that
-// no span is long enough.
+// months where days would take more than four digits (formats §6.3). It is at least a day; false
+// means that no span is long enough.
 func SpanOf(d time.Duration) (Span, bool) {
 	n := int(max(d, 1) / (24 * time.Hour))
 	if d > days(n) {

@@ -11,7 +11,7 @@ import (
 // maxLine is the longest line of a report that is written: mail allows 998.
 const maxLine = 900
 
-// Text returns the report as it is mailed (§6.4): the head, then lines by date
+// Text returns the report as it is mailed (formats §6.4): the head, then lines by date
 // and kind, paths relative to Base. Of several entries for one URL the latest is
 // written. What cannot be written, because it lies elsewhere or fits on no line,
 // is returned as left.

@@ -3,10 +3,10 @@ package usage
 import "strings"
 
 // ParseContentSignal reads a statement of Cloudflare's content signals policy, such as "search=yes,
-// ai-train=no" (§8.11). The values are yes, y, allow and no, n, disallow in any case; "use" takes
-// immediate, reference and full. Between pairs stand commas, semicolons or blanks. Of a key said
-// twice the strictest counts. ignored has the pairs that say nothing to us, 16 at most. A statement
-// over MaxStatement says nothing.
+// ai-train=no" (formats §8.11). The values are yes, y, allow and no, n, disallow in any case; "use"
+// takes immediate, reference and full. Between pairs stand commas, semicolons or blanks. Of a key
+// said twice the strictest counts. ignored has the pairs that say nothing to us, 16 at most. A
+// statement over MaxStatement says nothing.
 func ParseContentSignal(statement string) (p Preferences, ignored []string) {
 	if len(statement) > MaxStatement {
 		return p, []string{"the line is longer than 8 KiB"}
@@ -73,7 +73,7 @@ func cutAny(s, ends string) (head, rest string) {
 	return s, ""
 }
 
-// lower returns s with ASCII letters in lower case: names here are ASCII (§0).
+// lower returns s with ASCII letters in lower case: names here are ASCII (formats §0).
 func lower(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

@@ -6,7 +6,7 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// MaxStatement is how many bytes one statement may have: a longer one is ignored (§8.13).
+// MaxStatement is how many bytes one statement may have: a longer one is ignored (formats §8.13).
 const MaxStatement = 8 << 10
 
 // aipref has the labels of draft-ietf-aipref-vocab-08. All others are ignored.

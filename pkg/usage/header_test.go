@@ -19,7 +19,7 @@ func headers(pairs ...string) usage.Set {
 	return s
 }
 
-// §8.12: the Content-Signal header is read as the line is, for its response.
+// Formats §8.12: the Content-Signal header is read as the line is, for its response.
 func TestUsage_8_12_ContentSignalHeader(t *testing.T) {
 	s := headers("content-signal", "ai-train=disallow, search=allow", "Content-Signal", "ai-train=yes")
 	if got := s.Preferences(); got != (pref{a, u, d, u}) {
@@ -30,7 +30,7 @@ func TestUsage_8_12_ContentSignalHeader(t *testing.T) {
 	}
 }
 
-// §8.13: the lines of Content-Usage are one dictionary of at most 8 KiB.
+// Formats §8.13: the lines of Content-Usage are one dictionary of at most 8 KiB.
 func TestUsage_8_13_ContentUsageHeader(t *testing.T) {
 	if s := headers("Content-Usage", "train-ai=n, search=y", "Content-Usage", "train-ai=y"); s.Preferences() != (pref{a, u, a, u}) {
 		t.Errorf("the last key counts: %v", s.Preferences())
@@ -57,7 +57,7 @@ func TestUsage_8_13_ContentUsageHeader(t *testing.T) {
 	}
 }
 
-// §8.14: which headers an answer carries, and so replaces, though they say nothing.
+// Formats §8.14: which headers an answer carries, and so replaces, though they say nothing.
 func TestUsage_8_14_Carries(t *testing.T) {
 	for name, want := range map[string]string{"Content-Usage": "header Content-Usage", "content-signal": "header Content-Signal",
 		"tdm-reservation": "header tdm-reservation", "TDM-Policy": "", "X-Robots-Tag": "", "Link": ""} {
@@ -70,7 +70,7 @@ func TestUsage_8_14_Carries(t *testing.T) {
 	}
 }
 
-// §8.16: only 0 and 1 count, and of file, header and meta the nearer to the page replaces.
+// Formats §8.16: only 0 and 1 count, and of file, header and meta the nearer to the page replaces.
 func TestUsage_8_16_TDMLayers(t *testing.T) {
 	file, err := usage.ParseTDMRep([]byte(`[{"location":"/","tdm-reservation":1,"tdm-policy":"https://p.example/policy.json"}]`))
 	if err != nil {
@@ -128,14 +128,14 @@ func TestUsage_8_16_TDMLayers(t *testing.T) {
 	}
 }
 
-// §8.18: no reservation speaks of search.
+// Formats §8.18: no reservation speaks of search.
 func TestUsage_8_18_TDMAndSearch(t *testing.T) {
 	if s := headers("tdm-reservation", "1"); s.Preferences()[usage.Search] != u || s.Preferences().Forbid(usage.PurposesOf(usage.Search)) {
 		t.Errorf("%v", s.Preferences())
 	}
 }
 
-// §8.20: noai, and noimageai for images.
+// Formats §8.20: noai, and noimageai for images.
 func TestUsage_8_20_NoAI(t *testing.T) {
 	for _, c := range []struct {
 		word  string
@@ -155,7 +155,7 @@ func TestUsage_8_20_NoAI(t *testing.T) {
 	}
 }
 
-// §8.21: what is inferred counts when pages are handed on, not when they are fetched.
+// Formats §8.21: what is inferred counts when pages are handed on, not when they are fetched.
 func TestUsage_8_21_Inferred(t *testing.T) {
 	var s usage.Set
 	s.ContentSignal(here, "ai-train=yes")

@@ -53,7 +53,7 @@ var rslUses = map[string]Purposes{
 }
 
 // ParseRSL reads a licence document. One that is broken, too long, or has no element of RSL's
-// namespace is an error and says nothing (§8.19).
+// namespace is an error and says nothing (formats §8.19).
 func ParseRSL(body []byte) (*RSL, error) {
 	if len(body) > MaxRSL {
 		return nil, errors.New("the file is longer than 1 MiB: ignored")

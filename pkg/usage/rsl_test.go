@@ -23,7 +23,7 @@ func rslOf(t *testing.T, body, url string) usage.Preferences {
 	return s.Preferences()
 }
 
-// §8.19: what a licence means for each purpose.
+// Formats §8.19: what a licence means for each purpose.
 func TestUsage_8_19_Licences(t *testing.T) {
 	for _, c := range []struct {
 		name, licences string
@@ -63,7 +63,7 @@ func TestUsage_8_19_Licences(t *testing.T) {
 	}
 }
 
-// §8.19: the narrower scope decides, of equal ones the strictest.
+// Formats §8.19: the narrower scope decides, of equal ones the strictest.
 func TestUsage_8_19_Scope(t *testing.T) {
 	permit := func(attrs, uses string) string {
 		return `<content ` + attrs + `><license><permits type="usage">` + uses + `</permits></license></content>` + "\n"
@@ -94,7 +94,7 @@ func TestUsage_8_19_Scope(t *testing.T) {
 	}
 }
 
-// §8.19: a broken document says nothing, and is told; the namespace makes it one.
+// Formats §8.19: a broken document says nothing, and is told; the namespace makes it one.
 func TestUsage_8_19_Documents(t *testing.T) {
 	const inside = `<content url="/"><license><prohibits type="usage">ai-train</prohibits></license></content>`
 	for name, body := range map[string]string{

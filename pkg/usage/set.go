@@ -31,7 +31,7 @@ type Set struct {
 	diags       []Diagnostic
 }
 
-// The layers of a reservation: the nearer to the page replaces the farther (§8.16).
+// The layers of a reservation: the nearer to the page replaces the farther (formats §8.16).
 const (
 	tdmFile = iota
 	tdmHeader
@@ -39,7 +39,7 @@ const (
 	tdmLayers
 )
 
-// Preferences returns what all statements together say (§8.4).
+// Preferences returns what all statements together say (formats §8.4).
 func (s *Set) Preferences() Preferences {
 	p := s.preferences
 	for i := tdmLayers - 1; i >= 0; i-- {
@@ -50,8 +50,8 @@ func (s *Set) Preferences() Preferences {
 	return p
 }
 
-// Concluded returns Preferences with what was inferred (§8.21): what counts when pages are handed
-// on.
+// Concluded returns Preferences with what was inferred (formats §8.21): what counts when pages are
+// handed on.
 func (s *Set) Concluded() Preferences { return s.Preferences().Merge(s.inferred) }
 
 // Statements returns what was found, reservations last, those that are replaced included. The first
@@ -76,7 +76,7 @@ func (s *Set) Terms() []Terms { return s.terms }
 func (s *Set) Diagnostics() []Diagnostic { return s.diags }
 
 // ContentUsage adds an AIPREF statement: that of a line of robots.txt, or the header's lines
-// joined. A broken one says nothing (§8.8).
+// joined. A broken one says nothing (formats §8.8).
 func (s *Set) ContentUsage(at Position, statement string) {
 	if s.remembered(at, memoUsage, statement) {
 		return
@@ -89,7 +89,7 @@ func (s *Set) ContentUsage(at Position, statement string) {
 	s.remember(at, memoUsage, statement, p)
 }
 
-// ContentSignal adds a statement of a line of robots.txt or of the header (§8.11, §8.12).
+// ContentSignal adds a statement of a line of robots.txt or of the header (formats §8.11, §8.12).
 func (s *Set) ContentSignal(at Position, statement string) {
 	if s.remembered(at, memoSignal, statement) {
 		return
@@ -106,7 +106,7 @@ func (s *Set) ContentSignal(at Position, statement string) {
 }
 
 // License notes what a License line of robots.txt names: the absolute address of a licence
-// document. What it means only the document says (§8.19).
+// document. What it means only the document says (formats §8.19).
 func (s *Set) License(at Position, url string) {
 	if origin, _ := splitURL(strings.Trim(url, " \t")); origin == "" {
 		s.odd(at, "not an absolute http(s) address: skipped", url)
@@ -137,8 +137,8 @@ const (
 )
 
 // Headers adds what the header lines of a response say: Content-Usage, its lines joined, so that
-// the last of equal keys counts (§8.13), Content-Signal, tdm-reservation, tdm-policy, and links to
-// licence documents.
+// the last of equal keys counts (formats §8.13), Content-Signal, tdm-reservation, tdm-policy, and
+// links to licence documents.
 func (s *Set) Headers(h http.Header) {
 	if lines := h[hContentUsage]; len(lines) > 0 {
 		s.ContentUsage(Position{fromContentUsage, 1}, joined(lines))
@@ -213,7 +213,7 @@ func (s *Set) Meta(line int, name, content string) {
 }
 
 // Tag adds a word of a robots tag that concerns us: noai, and noimageai, which binds images only
-// (§8.20).
+// (formats §8.20).
 func (s *Set) Tag(at Position, word string, image bool) {
 	var p Preferences
 	switch {
@@ -248,7 +248,7 @@ func (s *Set) RSL(doc *RSL, at Position, url string) {
 	}
 }
 
-// Inferred adds that a site closes itself to a robot that trains models (§8.21).
+// Inferred adds that a site closes itself to a robot that trains models (formats §8.21).
 func (s *Set) Inferred(at Position, text string) {
 	var p Preferences
 	p[AITrain] = Disallow

@@ -14,8 +14,8 @@ type Statement struct {
 	Position
 	Text        string // as written, 200 bytes of it at most
 	Preferences Preferences
-	// Inferred: not said, but concluded from what the site tells others (§8.21). It counts when
-	// pages are handed on for training, and not when they are fetched.
+	// Inferred: not said, but concluded from what the site tells others (formats §8.21). It counts
+	// when pages are handed on for training, and not when they are fetched.
 	Inferred bool
 }
 
@@ -24,8 +24,8 @@ type Statement struct {
 // nothing. They are not changed once made.
 type Statements []Statement
 
-// layer is where a reservation stands among those that replace one another (§8.16), or -1 of other
-// statements.
+// layer is where a reservation stands among those that replace one another (formats §8.16), or -1
+// of other statements.
 func (s *Statement) layer() int {
 	switch s.From {
 	case fromTDMFile:
@@ -47,7 +47,8 @@ func (l Statements) nearest() int {
 	return n
 }
 
-// Preferences returns what the statements together say (§8.4, §8.16), without what is inferred.
+// Preferences returns what the statements together say (formats §8.4, §8.16), without what is
+// inferred.
 func (l Statements) Preferences() (p Preferences) {
 	nearest := l.nearest()
 	for i := range l {
@@ -58,8 +59,8 @@ func (l Statements) Preferences() (p Preferences) {
 	return p
 }
 
-// Concluded returns Preferences with what was inferred (§8.21): what counts when pages are handed
-// on.
+// Concluded returns Preferences with what was inferred (formats §8.21): what counts when pages are
+// handed on.
 func (l Statements) Concluded() (p Preferences) {
 	p = l.Preferences()
 	for i := range l {
@@ -96,9 +97,9 @@ func (l Statements) Sources() (all []Source) {
 // Renew returns what holds of a page that its server called unchanged (304), l being what was said
 // when it was sent, and now what is said with the 304: robots.txt, files and licences as they are
 // now; of the headers those it carries, the others as they were; the page's own markup as it was
-// (§8.14). A header that it carries without saying anything is in now as a statement without
-// preferences, as Carried makes them. tagged says that it carries robots tags: those of both names
-// are replaced together (protocols §4.2).
+// (formats §8.14). A header that it carries without saying anything is in now as a statement
+// without preferences, as Carried makes them. tagged says that it carries robots tags: those of
+// both names are replaced together (formats §4.2).
 func (l Statements) Renew(now Statements, tagged bool) (out Statements) {
 	for _, s := range l {
 		if s.lasts(now, tagged) {

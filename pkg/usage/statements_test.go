@@ -23,7 +23,7 @@ func statement(robots string, header http.Header, meta, tag string) *usage.Set {
 	return &s
 }
 
-// Protocols §8.14: after a 304 robots.txt counts as it is now, a header if the 304 carries it, and
+// Formats §8.14: after a 304 robots.txt counts as it is now, a header if the 304 carries it, and
 // all else as it was.
 func TestUsage_8_14_Renew(t *testing.T) {
 	head := func(lines ...string) http.Header {
@@ -90,7 +90,7 @@ func TestRenewIsBounded(t *testing.T) {
 	}
 }
 
-// Protocols §8.15: what robots.txt, or a file apart from it, says now takes the place of what it
+// Formats §8.15: what robots.txt, or a file apart from it, says now takes the place of what it
 // said when the page was sent, also when the page is unchanged (304).
 func TestUsage_8_15_ChangedFiles(t *testing.T) {
 	file := func(reserved string) *usage.Set {

@@ -27,7 +27,7 @@ type tdmRule struct {
 }
 
 // ParseTDMRep reads the file. What is no JSON array, such as an HTML page, or is too long, is an
-// error and counts as no file (§8.17). An entry that is no rule is left out.
+// error and counts as no file (formats §8.17). An entry that is no rule is left out.
 func ParseTDMRep(body []byte) (*TDMRep, error) {
 	if len(body) > MaxTDMRep {
 		return nil, errors.New("the file is longer than 1 MiB: ignored")
@@ -70,7 +70,7 @@ func ParseTDMRep(body []byte) (*TDMRep, error) {
 	return f, nil
 }
 
-// reservation reads a value: only 0 and 1 count (§8.16).
+// reservation reads a value: only 0 and 1 count (formats §8.16).
 func reservation(value string) Value {
 	switch strings.Trim(value, " \t\r\n\f") {
 	case "0":

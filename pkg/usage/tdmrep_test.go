@@ -23,7 +23,7 @@ func tdmOf(t *testing.T, body, url string) (usage.Value, int) {
 	return usage.Unknown, 0
 }
 
-// §8.17: the first rule that matches decides, in the order of the file.
+// Formats §8.17: the first rule that matches decides, in the order of the file.
 func TestUsage_8_17_FirstMatch(t *testing.T) {
 	const body = "\uFEFF[\n" + `  {"location": "/images/*.png$", "tdm-reservation": 0},
   {"location": "/images/", "tdm-reservation": 1, "tdm-policy": "https://p.example/p.json"},
@@ -53,7 +53,7 @@ func TestUsage_8_17_FirstMatch(t *testing.T) {
 	}
 }
 
-// §8.17: what is no array is not there.
+// Formats §8.17: what is no array is not there.
 func TestUsage_8_17_NotThere(t *testing.T) {
 	for _, body := range []string{"", "<!doctype html><p>Not found", `{"location":"/","tdm-reservation":1}`, "1", "null", `[{"location":"/"`,
 		`[{"location":"/","tdm-reservation":1},`, `[{"location":"/" "tdm-reservation":1}]`, strings.Repeat("[", 100_000)} {
@@ -66,7 +66,7 @@ func TestUsage_8_17_NotThere(t *testing.T) {
 	}
 }
 
-// §8.17: limits.
+// Formats §8.17: limits.
 func TestUsage_8_17_Limits(t *testing.T) {
 	rule := `{"location":"/x","tdm-reservation":1}`
 	pad := func(n int) string { return "[" + rule + strings.Repeat(" ", n-len(rule)-2) + "]" }

@@ -10,8 +10,8 @@
 //	s.Headers(resp.Header)
 //	if s.Preferences().Forbid(ours) { … } // the site wants none of our purposes
 //
-// Statements add up to the strictest: where one disallows, no other allows (§8.4). They speak of
-// use and never widen what may be fetched (§8.5).
+// Statements add up to the strictest: where one disallows, no other allows (formats §8.4). They
+// speak of use and never widen what may be fetched (formats §8.5).
 //
 // Bytes go in, answers come out: nothing here fails, fetches or reads a clock. What cannot be read
 // says nothing, costs nothing but itself, and is reported in [Set.Diagnostics]. All input is
@@ -27,7 +27,7 @@ import (
 // Purpose is what pages are used for.
 type Purpose uint8
 
-// The purposes (§8).
+// The purposes (formats §8).
 const (
 	Search  Purpose = iota // an index that selects pages and leads to them
 	AIInput                // input of a generative model: answers, summaries, grounding
@@ -99,7 +99,7 @@ func PurposesOf(list ...Purpose) (s Purposes) {
 func (s Purposes) Has(p Purpose) bool { return s&(1<<p) != 0 }
 
 // Beyond reports whether another than search is in the set: then what is said in files of their own
-// is asked for as well (§8.17, §8.19).
+// is asked for as well (formats §8.17, §8.19).
 func (s Purposes) Beyond() bool { return s&^PurposesOf(Search) != 0 }
 
 // String returns the names, with commas between.
@@ -113,7 +113,8 @@ func (s Purposes) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Value is what a site says of a purpose. Of two, the greater is the stricter and counts (§8.4).
+// Value is what a site says of a purpose. Of two, the greater is the stricter and counts (formats
+// §8.4).
 type Value uint8
 
 // The values.
@@ -162,7 +163,8 @@ func PreferencesOf(bits uint8) (p Preferences) {
 	return p
 }
 
-// Forbid reports whether all of our purposes are disallowed; of no purposes, none is (§8.1).
+// Forbid reports whether all of our purposes are disallowed; of no purposes, none is (formats
+// §8.1).
 func (p Preferences) Forbid(ours Purposes) bool {
 	for i, v := range p {
 		if ours.Has(Purpose(i)) && v != Disallow {
@@ -187,8 +189,8 @@ type Source struct {
 	Value   Value // Allow or Disallow
 	Position
 	Text string // the statement, 200 bytes of it at most
-	// Inferred: not said, but concluded from what the site tells others (§8.21). It counts when
-	// pages are handed on for training, and not when they are fetched.
+	// Inferred: not said, but concluded from what the site tells others (formats §8.21). It counts
+	// when pages are handed on for training, and not when they are fetched.
 	Inferred bool
 }
 
@@ -208,6 +210,6 @@ type Diagnostic struct {
 
 // TrainingTokens are product tokens of robots.txt by which sites speak to those who train
 // generative models. None is ours; that a site closes itself to all it names is evidence of a wish
-// (§8.21).
+// (formats §8.21).
 var TrainingTokens = []string{"GPTBot", "ClaudeBot", "CCBot", "meta-externalagent", "Bytespider", "Amazonbot", "Google-Extended",
 	"Applebot-Extended"}

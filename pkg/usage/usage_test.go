@@ -18,7 +18,7 @@ type pref = usage.Preferences
 
 var here = usage.Position{From: "robots.txt", Line: 1}
 
-// §8.4: per purpose any disallow, else any allow, else unknown, whatever the order.
+// Formats §8.4: per purpose any disallow, else any allow, else unknown, whatever the order.
 func TestUsage_8_4_Merge(t *testing.T) {
 	values := []usage.Value{u, a, d}
 	for _, x := range values {
@@ -48,7 +48,7 @@ func TestUsage_8_4_Merge(t *testing.T) {
 	}
 }
 
-// §8.1: a URL is closed when all of our purposes are disallowed, not when some are.
+// Formats §8.1: a URL is closed when all of our purposes are disallowed, not when some are.
 func TestUsage_8_1_AllOfOurPurposes(t *testing.T) {
 	p := pref{a, d, d, u}
 	for _, c := range []struct {
@@ -80,7 +80,8 @@ func TestPurposeNames(t *testing.T) {
 	}
 }
 
-// §8.8, and the data model of draft-ietf-aipref-vocab-08: unknown keys, parameters, other values.
+// Formats §8.8, and the data model of draft-ietf-aipref-vocab-08: unknown keys, parameters, other
+// values.
 func TestUsage_8_8_ContentUsage(t *testing.T) {
 	for statement, want := range map[string]pref{
 		"train-ai=n":                             {u, u, d, u},
@@ -115,7 +116,7 @@ func TestUsage_8_8_ContentUsage(t *testing.T) {
 	}
 }
 
-// §8.11: the words, separators and keys of Content-Signal.
+// Formats §8.11: the words, separators and keys of Content-Signal.
 func TestUsage_8_11_ContentSignal(t *testing.T) {
 	for statement, want := range map[string]pref{
 		"search=yes, ai-train=no":                         {a, u, d, u},

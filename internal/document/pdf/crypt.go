@@ -18,7 +18,7 @@ type crypt struct {
 	methodS name // of strings
 }
 
-// padding stands in for a password that is short (§7.6.4.3, algorithm 2).
+// padding stands in for a password that is short (ISO 32000-2 §7.6.4.3, algorithm 2).
 var padding = []byte("\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A")
 
 // decrypt prepares for an encrypted file. The error is ErrEncrypted if a password is needed.

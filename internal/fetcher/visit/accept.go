@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Pages as Markdown (signals.md §6 row 34). It is another representation of the same resource, and
+// Pages as Markdown (formats §8.34). It is another representation of the same resource, and
 // never mixed with the HTML one. A careless origin has one validator for both, so what was answered
 // to a request that took Markdown is only validated by another such request, and all else only by
 // one that did not: what a 304 speaks of is then what the request would have had. An answer of the

@@ -93,8 +93,8 @@ func doRobots(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
 }
 
 // robotsRequest asks for the robots.txt of another origin, moved to this host by a redirect. That
-// is a request to this host like any other: its own robots.txt is read first and obeyed (protocols
-// §1.1). Only that file itself needs no leave.
+// is a request to this host like any other: its own robots.txt is read first and obeyed (formats
+// §7). Only that file itself needs no leave.
 func (v *Visit) robotsRequest(e *crawl.AuxRequest) (fact crawl.Robots, ok bool) {
 	var leave leaveFunc
 	switch {

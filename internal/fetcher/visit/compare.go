@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// What the mirror database wants to know of this host (protocols §2.4): whom an origin names as its
+// What the mirror database wants to know of this host (formats §2.4): whom an origin names as its
 // main mirror, and what pages of it are like.
 
 // wantsText reports whether an errand is answered from the text of an origin's robots.txt.

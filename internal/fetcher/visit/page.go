@@ -120,7 +120,7 @@ func (v *Visit) page(u *crawl.VisitURL) crawl.Result {
 	return r
 }
 
-// priceOf is what an answer says that a page costs (protocols §8.24), or nothing.
+// priceOf is what an answer says that a page costs (formats §8.24), or nothing.
 func priceOf(h http.Header) string {
 	if price := h.Get("Crawler-Price"); price != "" {
 		return "crawler-price: " + detailText(price)

@@ -96,7 +96,7 @@ type dataRequest struct {
 }
 
 // fetch asks for a data.txt on behalf of an origin, following redirects as long as they stay on
-// this host (protocols §5.1), those of a nested file as long as they stay on its origin. It is
+// this host (formats §5.1), those of a nested file as long as they stay on its origin. It is
 // an ordinary URL: the rules of the origin asked decide, at each hop. page is what the indexer
 // is to know; ok is false when nothing was found out. Which files are nested in it is in
 // v.nested afterwards.

@@ -52,10 +52,10 @@ func validators(etag, lastModified string) (string, string) {
 func digestOf(sum [32]byte) uint64 { return binary.BigEndian.Uint64(sum[:]) }
 
 // renewed takes in that the copy held is still good. Robots tags of the answer replace those of the
-// header before; without any they stay as they were (protocols §4.2).
+// header before; without any they stay as they were (formats §4.2).
 func (v *Visit) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 	// What the headers of the copy held said did not forbid it; those of a 304 take their place
-	// (protocols §8.14).
+	// (formats §8.14).
 	tags := v.headerTags(a)
 	d := tags.Directives
 	stated := v.usageOf(u.URL, a.Header, tags)

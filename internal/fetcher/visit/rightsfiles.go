@@ -19,7 +19,7 @@ import (
 )
 
 // rightsFiles is what an origin's files apart from robots.txt say of the use of its pages
-// (protocols §8.17, §8.19).
+// (formats §8.17, §8.19).
 type rightsFiles struct {
 	tdm      *usage.TDMRep
 	tdmLost  string // why it could not be had; "": it could, or is not there

@@ -231,8 +231,8 @@ func (v *Visit) learn(fact, old *crawl.Robots, oldRules *ruleset) *ruleset {
 }
 
 // fetchRobots asks for a robots.txt, following redirects as long as they stay on this host, and
-// returns what that amounts to (§1.1). The fact's origin and Crawl-delay are left to the caller.
-// hops were followed before.
+// returns what that amounts to (formats §1.1). The fact's origin and Crawl-delay are left to the
+// caller. hops were followed before.
 //
 // Where a host keeps its own robots.txt needs no leave. That of another host's does: leave then
 // says why a URL may not be asked for, and that leaves the origin unreachable, since there may be

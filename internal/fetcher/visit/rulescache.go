@@ -26,9 +26,9 @@ type rulesKey struct {
 type ruleset struct {
 	*robots.Rules
 	file *robots.File // if it has Clean-param lines; else nil
-	// what it tells those who train models (protocols §8.21); nil: nothing
+	// what it tells those who train models (formats §8.21); nil: nothing
 	inferred usage.Statements
-	// What its lines about use say, by line, and what they would say together (§8.1).
+	// What its lines about use say, by line, and what they would say together (formats §8.1).
 	directives map[int]usage.Statements
 	together   usage.Preferences
 }

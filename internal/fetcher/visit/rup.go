@@ -31,7 +31,7 @@ type rupRequest struct {
 	e *crawl.AuxRequest
 }
 
-// do asks a site for its /rupinfo.txt, or posts a request to its RUP-CGI (protocols §6). Both
+// do asks a site for its /rupinfo.txt, or posts a request to its RUP-CGI (formats §6). Both
 // are ordinary URLs of this host. done is false when nothing was sent, so that it may be
 // asked by a later visit.
 func (v *rupRequest) do() (m crawl.RUP, done bool) {

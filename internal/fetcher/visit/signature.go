@@ -8,7 +8,7 @@ import (
 )
 
 // wantsSignature says for people that a site would answer a signed request, or another signature:
-// 403 with Accept-Signature (RFC 9421 §5, protocols §8.31). Otherwise it is a 403 like any other.
+// 403 with Accept-Signature (RFC 9421 §5, formats §8.31). Otherwise it is a 403 like any other.
 func wantsSignature(a *wire.Answer) string {
 	if a.Status != http.StatusForbidden || len(a.Header["Accept-Signature"]) == 0 {
 		return ""

@@ -17,7 +17,7 @@ import (
 
 // match says whether a URL of the site may be asked for, and if not why, and by which line: by the
 // rules, and, of what they let in, by what is said of its use before it is asked for. What may be
-// used for nothing that the crawl is for is not asked for, whatever it is (protocols §8.1).
+// used for nothing that the crawl is for is not asked for, whatever it is (formats §8.1).
 func (v *Visit) match(s *site, u canon.URL) (verdict robots.Verdict, why crawl.Reason) {
 	pathQuery := u.PathQuery()
 	if verdict = s.rules.Match(pathQuery); !verdict.Allowed {
@@ -110,7 +110,7 @@ func (b *usageSource) same(other *usageSource) bool {
 		slices.EqualFunc(b.lines, other.lines, func(l, m robots.UsageLine) bool { return l.Line == m.Line })
 }
 
-// unwanted says which statement forbids all that the crawl is for, if one does (protocols §8.2).
+// unwanted says which statement forbids all that the crawl is for, if one does (formats §8.2).
 // All of them count together.
 func (v *Visit) unwanted(stated usage.Statements) (rule string, yes bool) {
 	if !stated.Preferences().Forbid(v.cfg.purposes) {

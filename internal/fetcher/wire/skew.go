@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Our clock matters to origins only as the time in signatures (protocols §8.28): one that seems to
+// Our clock matters to origins only as the time in signatures (formats §8.28): one that seems to
 // be made in the future, or is a minute old, is refused. What our clock is worth is seen from the
 // Date of answers that come anyway.
 const (

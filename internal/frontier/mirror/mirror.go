@@ -43,7 +43,7 @@ func (m *Merge) Begin(main canon.Origin, now time.Time) {
 	}
 }
 
-// The states of an origin X in the mirror database (protocols §2.4).
+// The states of an origin X in the mirror database (formats §2.4).
 const (
 	Main   = "main"   // it names no other origin
 	OfMain = "mirror" // a mirror of Record.Main, for which there is evidence

@@ -61,14 +61,14 @@ func checkHeaders(t *testing.T, rows []row) {
 	}
 }
 
-// The table at the end of §4.1, complete.
-func TestProtocols_4_1_HeaderTable(t *testing.T) {
+// The table at the end of formats §4.1, complete.
+func TestFormats_4_1_HeaderTable(t *testing.T) {
 	checkHeaders(t, []row{
 		{"*=noindex, nosnippet; ExampleBot=;", "noindex nosnippet", ""},
 		{"noindex, nosnippet; ExampleBot=;", "noindex nosnippet", ""},
 		{"ExampleBot=noindex; nosnippet", "nosnippet", "noindex"},
 		{"ExampleBot: noindex, nofollow", "", "noindex nofollow"},
-		{"*;nosnippet, ExampleBot;noindex", "nosnippet", "noindex"}, // draft -03: see §8.27
+		{"*;nosnippet, ExampleBot;noindex", "nosnippet", "noindex"}, // draft -03: see formats §8.27
 		{"unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, nosnippet", "unavailable_after=2025-12-03T13:09:53Z nosnippet", ""},
 	})
 }
@@ -93,7 +93,7 @@ func TestDraft_2_1_2_Examples(t *testing.T) {
 	}
 }
 
-func TestProtocols_4_1_FieldNames(t *testing.T) {
+func TestFormats_4_1_FieldNames(t *testing.T) {
 	for name, read := range map[string]bool{
 		"Robots-Tag": true, "robots-tag": true, "X-Robots-Tag": true, "x-ROBOTS-tag": true,
 		"XX-Robots-Tag": false, "Robots": false, "Robots-Tags": false, "": false,
@@ -106,8 +106,8 @@ func TestProtocols_4_1_FieldNames(t *testing.T) {
 	}
 }
 
-// §0: names fold ASCII letters only: U+017F would otherwise be an "s", U+212A a "k".
-func TestProtocols_0_NamesFoldASCIIOnly(t *testing.T) {
+// Formats §0: names fold ASCII letters only: U+017F would otherwise be an "s", U+212A a "k".
+func TestFormats_0_NamesFoldASCIIOnly(t *testing.T) {
 	checkHeaders(t, []row{{"no\u017fnippet", "", ""}})
 	s := New(bot)
 	s.AddMeta("robot\u017f", "noindex")
@@ -117,7 +117,7 @@ func TestProtocols_0_NamesFoldASCIIOnly(t *testing.T) {
 }
 
 // Lines are not joined first: a scope at the end of one does not reach the next.
-func TestProtocols_4_1_EachLineOnItsOwn(t *testing.T) {
+func TestFormats_4_1_EachLineOnItsOwn(t *testing.T) {
 	h := http.Header{}
 	h.Add("Robots-Tag", "OtherBot=noindex")
 	h.Add("Robots-Tag", "nosnippet")
@@ -133,7 +133,7 @@ func TestProtocols_4_1_EachLineOnItsOwn(t *testing.T) {
 	}
 }
 
-func TestProtocols_4_1_1_ScopesWithinParts(t *testing.T) {
+func TestFormats_4_1_1_ScopesWithinParts(t *testing.T) {
 	checkHeaders(t, []row{
 		{"noindex, ExampleBot=nosnippet", "noindex", "nosnippet"},
 		{"noindex, ABot=nosnippet", "noindex", ""},
@@ -150,7 +150,7 @@ func TestProtocols_4_1_1_ScopesWithinParts(t *testing.T) {
 	})
 }
 
-func TestProtocols_4_1_2_Everybody(t *testing.T) {
+func TestFormats_4_1_2_Everybody(t *testing.T) {
 	checkHeaders(t, []row{
 		{"*noindex", "noindex", ""},
 		{"*:noindex", "noindex", ""},
@@ -164,8 +164,8 @@ func TestProtocols_4_1_2_Everybody(t *testing.T) {
 	})
 }
 
-// §1.3: the longest leading run of token characters decides, in any case.
-func TestProtocols_4_1_2_TokenComparison(t *testing.T) {
+// Formats §1.3: the longest leading run of token characters decides, in any case.
+func TestFormats_4_1_2_TokenComparison(t *testing.T) {
 	for value, ours := range map[string]bool{
 		"ExampleBot=noindex": true, "examplebot=noindex": true, "EXAMPLEBOT/2.1=noindex": true, "ExampleBot/=noindex": true,
 		"Example=noindex": false, "ExampleBot-News=noindex": false, "ExampleBot_=noindex": false, "MyExampleBot=noindex": false,
@@ -188,7 +188,7 @@ func TestProtocols_4_1_2_TokenComparison(t *testing.T) {
 	}
 }
 
-func TestProtocols_4_1_3_RuleNamesAreNoTokens(t *testing.T) {
+func TestFormats_4_1_3_RuleNamesAreNoTokens(t *testing.T) {
 	checkHeaders(t, []row{
 		{"noindex:", "noindex", ""},
 		{"noindex=1", "noindex", ""},
@@ -203,7 +203,7 @@ func TestProtocols_4_1_3_RuleNamesAreNoTokens(t *testing.T) {
 	})
 }
 
-func TestProtocols_4_1_4_UnavailableAfter(t *testing.T) {
+func TestFormats_4_1_4_UnavailableAfter(t *testing.T) {
 	checkHeaders(t, []row{
 		{"unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT", "unavailable_after=2025-12-03T13:09:53Z", ""},
 		{"unavailable_after: 03 Dec 2025 13:09:53 GMT, noindex", "unavailable_after=2025-12-03T13:09:53Z noindex", ""},
@@ -218,7 +218,7 @@ func TestProtocols_4_1_4_UnavailableAfter(t *testing.T) {
 }
 
 // From the instant on it acts as noindex; of several the earliest counts.
-func TestProtocols_4_1_4_ActsAsNoindex(t *testing.T) {
+func TestFormats_4_1_4_ActsAsNoindex(t *testing.T) {
 	d := fromHeader("unavailable_after: 2025-12-03T13:09:53Z", "unavailable_after: 2026-12-03T13:09:53Z").Directives()
 	then := time.Date(2025, 12, 3, 13, 9, 53, 0, time.UTC)
 	if d.NoIndex || !d.UnavailableAfter.Equal(then) {
@@ -241,7 +241,7 @@ func TestProtocols_4_1_4_ActsAsNoindex(t *testing.T) {
 	}
 }
 
-func TestProtocols_4_1_5_BlanksSplitItems(t *testing.T) {
+func TestFormats_4_1_5_BlanksSplitItems(t *testing.T) {
 	checkHeaders(t, []row{
 		{"noindex nofollow", "noindex nofollow", ""},
 		{"noindex\tnofollow  nosnippet", "noindex nofollow nosnippet", ""},
@@ -250,7 +250,7 @@ func TestProtocols_4_1_5_BlanksSplitItems(t *testing.T) {
 	})
 }
 
-func TestProtocols_4_1_6_Rules(t *testing.T) {
+func TestFormats_4_1_6_Rules(t *testing.T) {
 	checkHeaders(t, []row{
 		{"NOINDEX, NoSnippet, nofollow, noArchive", "noindex nosnippet nofollow noarchive", ""},
 		{"none", "noindex nofollow", ""},
@@ -279,7 +279,7 @@ func TestProtocols_4_1_6_Rules(t *testing.T) {
 	})
 }
 
-func TestProtocols_4_1_7_Duplicates(t *testing.T) {
+func TestFormats_4_1_7_Duplicates(t *testing.T) {
 	s := fromHeader("ExampleBot=noindex; ExampleBot=nosnippet, noindex", "noindex, noindex")
 	s.AddHeader("X-Robots-Tag", "examplebot: noarchive")
 	all, own := askedBy(s)
@@ -293,7 +293,7 @@ func TestProtocols_4_1_7_Duplicates(t *testing.T) {
 
 // Everybody's and our own rules add up over both kinds of source; our own
 // token can not opt out.
-func TestProtocols_4_2_WhatBindsUs(t *testing.T) {
+func TestFormats_4_2_WhatBindsUs(t *testing.T) {
 	s := New(bot)
 	s.AddHeader("Robots-Tag", "noindex; ExampleBot=")
 	s.AddHeader("X-Robots-Tag", "ExampleBot: all, index, follow")
@@ -317,7 +317,7 @@ func TestProtocols_4_2_WhatBindsUs(t *testing.T) {
 
 // Of all that is said of an excerpt's length the smallest number binds us, whoever it is said to
 // and wherever; a value that is not a number has no effect, and is reported.
-func TestProtocols_4_1_6_MaxSnippet(t *testing.T) {
+func TestFormats_4_1_6_MaxSnippet(t *testing.T) {
 	s := New(bot)
 	s.AddHeader("X-Robots-Tag", "max-snippet:80; ExampleBot: max-snippet:40")
 	s.AddMeta("robots", "max-snippet:60")
@@ -334,7 +334,7 @@ func TestProtocols_4_1_6_MaxSnippet(t *testing.T) {
 	}
 }
 
-func TestProtocols_4_2_Merge(t *testing.T) {
+func TestFormats_4_2_Merge(t *testing.T) {
 	early, late := time.Unix(1, 0), time.Unix(2, 0)
 	a := Directives{NoIndex: true, UnavailableAfter: late, MaxSnippet: 20}
 	b := Directives{NoFollow: true, NoArchive: true, UnavailableAfter: early, MaxSnippet: 50}
