@@ -1,5 +1,5 @@
-// Package backoff spaces tries at something that fails for a while. (pkg/queue has one of its own,
-// with chance in it, since no pkg package imports ours.)
+// Package backoff waits between the tries of something that fails for a while. (pkg/queue has its
+// own, with random waits, because no package of pkg imports packages of internal.)
 package backoff
 
 import (
@@ -11,7 +11,7 @@ import (
 // never longer than Most.
 type Delay struct {
 	Least, Most time.Duration
-	last        time.Duration // what Next returned last; 0: nothing since Reset
+	last        time.Duration // what Next returned last; 0: Next was not called since Reset
 }
 
 // Next returns how long to wait before the next try.
@@ -23,10 +23,10 @@ func (d *Delay) Next() time.Duration {
 // Reset makes Next begin at Least again, because a try succeeded.
 func (d *Delay) Reset() { d.last = 0 }
 
-// Sleep waits as long as Next says, or until ctx ends, and returns ctx's error in that case.
+// Sleep waits as long as Next returns. If ctx ends first, it returns ctx's error.
 func (d *Delay) Sleep(ctx context.Context) error { return Sleep(ctx, d.Next()) }
 
-// Sleep waits for d or until ctx ends, and returns ctx's error if that came first.
+// Sleep waits for d. If ctx ends first, it returns ctx's error.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

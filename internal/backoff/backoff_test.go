@@ -35,7 +35,7 @@ func TestSleep(t *testing.T) {
 			t.Errorf("a context that ended was slept through: %v", err)
 		}
 		if Sleep(ctx, 0) == nil {
-			t.Error("a context that has ended is not told")
+			t.Error("the end of the context is not reported")
 		}
 	})
 }

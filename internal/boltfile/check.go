@@ -26,20 +26,20 @@ const (
 )
 
 // checkPages is how many pages are checked before a file is opened, from the roots downward, unless
-// bbolt is going to walk all of them itself. That is all of a small file, and the pages of a large
-// one that most lookups pass through. At most 16 MiB are read.
+// bbolt itself is going to read all of them. This covers a small file completely, and of a large
+// one the pages that most lookups pass through. At most 16 MiB are read.
 const checkPages = 4096
 
-// errStructure: the pages do not make a tree.
+// errStructure means that the pages do not form a tree.
 var errStructure = errors.New("its pages are inconsistent")
 
 func wrong(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errStructure, fmt.Sprintf(format, args...))
 }
 
-// checker walks the pages of a file, upper pages first. It follows what bbolt would follow
-// without checking: numbers of pages, and where keys and values lie. It does not look at keys'
-// and values' meaning.
+// checker walks the pages of a file, upper pages first. It checks what bbolt would rely on without
+// checking: page numbers, and the positions of keys and values. It does not interpret keys and
+// values.
 type checker struct {
 	r        io.ReaderAt
 	size     int64
@@ -57,9 +57,9 @@ type node struct {
 	low, top []byte
 }
 
-// check reports whether bbolt can walk the first limit pages of a file without leaving it or
-// going round in circles. An empty file is in order. So is a file with bad meta pages: bbolt
-// reports that itself.
+// check reports whether bbolt can read the first limit pages of a file without leaving the file or
+// following a cycle. An empty file is valid. So is a file with invalid meta pages, because bbolt
+// reports those itself.
 func check(f *os.File, limit int) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -97,7 +97,7 @@ func check(f *os.File, limit int) error {
 	return nil
 }
 
-// meta returns the meta page that bbolt would use, nil when none is good. It sets the page size.
+// meta returns the meta page that bbolt would use, or nil if none is valid. It sets the page size.
 func (c *checker) meta() (best []byte) {
 	read := func(at int64) []byte {
 		b := make([]byte, metaSize)
@@ -130,7 +130,7 @@ func (c *checker) meta() (best []byte) {
 	return best
 }
 
-// queue notes a page that another page leads to.
+// queue adds a page that another page refers to.
 func (c *checker) queue(p node, from string) error {
 	if p.id < 2 || p.id >= c.end {
 		return wrong("%s points to page %d of %d", from, p.id, c.end)
@@ -139,7 +139,7 @@ func (c *checker) queue(p node, from string) error {
 	return c.claim(p.id)
 }
 
-// claim notes that a page is in use. A second claim on the same page is an error.
+// claim marks a page as used. A second claim of the same page is an error.
 func (c *checker) claim(id uint64) error {
 	if c.seen[id] {
 		return wrong("page %d is used twice", id)
@@ -148,7 +148,8 @@ func (c *checker) claim(id uint64) error {
 	return nil
 }
 
-// head reads a page's header. It also returns how many bytes the page has with its overflow pages.
+// head reads a page's header. It also returns the size of the page with its overflow pages, in
+// bytes.
 func (c *checker) head(id uint64) (flags, count uint16, size int64, err error) {
 	var h [headSize]byte
 	if _, err := c.r.ReadAt(h[:], int64(id)*c.page); err != nil {
@@ -198,7 +199,7 @@ func (c *checker) freelist(id uint64) error {
 	return nil
 }
 
-// at reads n bytes at a place of the file into b, which grows as needed.
+// at reads n bytes at a position of the file into b, which grows as needed.
 func (c *checker) at(b []byte, place, n int64) ([]byte, error) {
 	if int64(cap(b)) < n {
 		b = make([]byte, n)
@@ -225,8 +226,8 @@ func (c *checker) walk(p node) (err error) {
 	if headSize+need > size || flags == flagBranch && count == 0 {
 		return wrong("page %d of %d bytes has %d entries", p.id, size, count)
 	}
-	// Most pages are read whole. Of a large one only the keys are read: its values
-	// may take megabytes.
+	// Most pages are read whole. Of a large page only the keys are read, because its values may
+	// have megabytes.
 	large := size > largePage
 	read := size
 	if large {
@@ -264,7 +265,7 @@ func (c *checker) walk(p node) (err error) {
 		c.was = append(c.was[:0], key...)
 		switch {
 		case flags == flagBranch:
-			// the range of the sibling before ends where this one begins
+			// The keys of the previous sibling end where the keys of this one begin.
 			if n := len(c.todo); i > 0 {
 				c.todo[n-1].top = bytes.Clone(key)
 			}
@@ -280,12 +281,12 @@ func (c *checker) walk(p node) (err error) {
 	return nil
 }
 
-// largePage is the size in bytes up to which a page is read as a whole.
+// largePage is the size in bytes up to which a page is read whole.
 const largePage = 64 << 10
 
 func num(b []byte) int64 { return int64(binary.NativeEndian.Uint32(b)) }
 
-// bucket checks a bucket's header, and its only page if that is stored inside the value.
+// bucket checks a bucket's header, and its only page if that page is stored inside the value.
 func (c *checker) bucket(at, size int64, id uint64) error {
 	var h [16 + headSize]byte
 	if size < 16 {
@@ -301,9 +302,9 @@ func (c *checker) bucket(at, size int64, id uint64) error {
 	if len(b) < len(h) || binary.NativeEndian.Uint16(b[24:]) != flagLeaf {
 		return wrong("page %d: a bucket within it is not a leaf", id)
 	}
-	count, room := int64(binary.NativeEndian.Uint16(b[26:])), size-int64(len(h))
-	entries := make([]byte, min(count*elemSize, max(room, 0)))
-	if count*elemSize > room {
+	count, space := int64(binary.NativeEndian.Uint16(b[26:])), size-int64(len(h))
+	entries := make([]byte, min(count*elemSize, max(space, 0)))
+	if count*elemSize > space {
 		return wrong("page %d: a bucket within it is too small for %d entries", id, count)
 	}
 	if _, err := c.r.ReadAt(entries, at+int64(len(h))); err != nil {
@@ -311,7 +312,7 @@ func (c *checker) bucket(at, size int64, id uint64) error {
 	}
 	for i := range count {
 		e := entries[i*elemSize:]
-		if num(e[4:])+num(e[8:])+num(e[12:]) > room-i*elemSize {
+		if num(e[4:])+num(e[8:])+num(e[12:]) > space-i*elemSize {
 			return wrong("page %d: entry %d of a bucket within it lies outside", id, i)
 		}
 	}

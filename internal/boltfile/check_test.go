@@ -14,8 +14,8 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// fill makes a file with branches, overflowing values, an inline bucket and a free list,
-// and returns its bytes.
+// fill makes a file with branches, overflowing values, an inline bucket and a free list, and
+// returns its bytes.
 func fill(t *testing.T, unsynced bool) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -54,8 +54,8 @@ func fill(t *testing.T, unsynced bool) []byte {
 	return b
 }
 
-// use does with a file whatever a program does, and fails the test only for an error that
-// does not say enough.
+// use reads and writes a file as a program would. It reports whether that failed, and fails the
+// test only if an error does not name the file and the remedy.
 func use(t *testing.T, path string, unsynced, readOnly bool) (failed bool) {
 	f, err := Open(path, bolt.Options{Timeout: time.Second, NoSync: true, NoFreelistSync: unsynced, ReadOnly: readOnly}, "move it away")
 	if err == nil {
@@ -90,9 +90,9 @@ func use(t *testing.T, path string, unsynced, readOnly bool) (failed bool) {
 		return false
 	}
 	if s := err.Error(); IsDamaged(err) && (!strings.Contains(s, path) || !strings.Contains(s, "move it away")) {
-		t.Errorf("the error names neither file nor way out: %v", err)
+		t.Errorf("the error names neither the file nor the remedy: %v", err)
 	}
-	// The lock is let go of, however it ended.
+	// The lock is released after each kind of error.
 	if g, err := openLocked(path, os.O_RDWR, false, 50*time.Millisecond); err != nil {
 		t.Errorf("still locked: %v", err)
 	} else {
@@ -105,7 +105,7 @@ func TestDamageIsAnError(t *testing.T) {
 	for _, unsynced := range []bool{false, true} {
 		whole := fill(t, unsynced)
 		if path := filepath.Join(t.TempDir(), "b.db"); os.WriteFile(path, whole, 0o600) != nil || use(t, path, unsynced, true) || use(t, path, unsynced, false) {
-			t.Fatal("a file in order is refused")
+			t.Fatal("an intact file is refused")
 		}
 		rnd, found := rand.New(rand.NewPCG(1, 2)), 0
 		for i := range 150 {
@@ -119,7 +119,7 @@ func TestDamageIsAnError(t *testing.T) {
 				copy(at, b[rnd.IntN(len(b)/4096)*4096:]) // written to the wrong place
 			case 2:
 				b = b[:page*4096] // cut short
-			default: // in the headers, where it hurts most
+			default: // in the headers, where damage has the largest effect
 				for range 1 + rnd.IntN(4) {
 					at[rnd.IntN(256)] ^= 1 << rnd.IntN(8)
 				}
@@ -133,12 +133,12 @@ func TestDamageIsAnError(t *testing.T) {
 			}
 		}
 		if found < 40 {
-			t.Errorf("only %d of 150 damages were noticed", found)
+			t.Errorf("only %d of 150 damaged files were noticed", found)
 		}
 	}
 }
 
-// A file that becomes unreadable while it is open faults where it is mapped.
+// A file that cannot be read any more while it is open causes a fault in the mapped memory.
 func TestAFaultIsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	if err := os.WriteFile(path, fill(t, false), 0o600); err != nil {

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// Damaged says that a file cannot be used as it is, and what to do about it.
+// Damaged is the error for a file that cannot be used as it is. It contains what to do about it.
 type Damaged struct {
 	Path   string
 	Cause  error
 	Remedy string
 }
 
-// Error names the file, what is wrong with it and the way out.
+// Error names the file, the damage, and the remedy.
 func (d *Damaged) Error() string {
 	return fmt.Sprintf("%s is damaged (%v): %s", d.Path, d.Cause, d.Remedy)
 }
 
-// Unwrap gives what was found.
+// Unwrap returns what was found.
 func (d *Damaged) Unwrap() error { return d.Cause }
 
-// IsDamaged reports whether an error says that a file is damaged.
+// IsDamaged reports whether an error means that a file is damaged.
 func IsDamaged(err error) bool {
 	var d *Damaged
 	return errors.As(err, &d)
@@ -38,13 +38,13 @@ func (f *File) damage(cause error) *Damaged {
 	return d
 }
 
-// guard runs do and turns a panic, or a fault in the mapped file, into an error. With writing, the
-// transaction in hand is given up for good.
+// guard runs do, and turns a panic or a fault in the mapped file into an error. If writing is set,
+// the current transaction is abandoned and cannot be continued.
 func (f *File) guard(writing bool, do func() error) (err error) {
 	if d := f.dead.Load(); d != nil {
 		return d
 	}
-	// The setting is per goroutine. Whatever else runs in this one should crash as usual.
+	// The setting applies to the goroutine. Other code that runs in it should crash as usual.
 	before := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(before)
 	defer func() {
@@ -59,7 +59,7 @@ func (f *File) guard(writing bool, do func() error) (err error) {
 }
 
 // culprit names the function that panicked: the first on the stack that belongs neither to the
-// runtime nor to bbolt's assertions. If the cause is a defect of ours instead of damage, a
+// runtime nor to bbolt's assertions. If the cause is a defect of our code and not damage, a bug
 // report needs this name.
 func culprit() string {
 	var pcs [32]uintptr

@@ -1,10 +1,10 @@
-// Package boltfile opens bbolt files so that damage in them is an error, instead of the end of the
-// process. The error names the file and says what to do.
+// Package boltfile opens bbolt files so that damage in them is an error and does not end the
+// process. The error names the file and what to do.
 //
-// bbolt answers a page that makes no sense with a panic, and a page that the disk cannot read with
-// a fault. Here the pages are checked before bbolt sees the file, and everything done in a
-// transaction is guarded. Once a File was found damaged, every later use returns the same error,
-// since the state of its transactions is unknown.
+// If a page makes no sense, bbolt panics; if the disk cannot read a page, the process gets a fault.
+// This package therefore checks the pages before bbolt opens the file, and guards everything that
+// is done in a transaction. After a File was found damaged, every later use returns the same error,
+// because the state of its transactions is unknown.
 package boltfile
 
 import (
@@ -25,25 +25,25 @@ import (
 // File is an open bbolt file. Its methods may be called from many goroutines.
 type File struct {
 	db *bolt.DB
-	// bbolt's own handle: closing it releases the lock even when bbolt cannot close any more
+	// bbolt's own handle; closing it releases the lock even if bbolt can no longer close the file
 	file   *os.File
 	path   string
 	remedy string
 	dead   atomic.Pointer[Damaged]
 	died   chan struct{} // closed when dead is set
-	// a writing transaction was given up, and bbolt's Close would wait for it for ever
+	// a writing transaction was abandoned, and bbolt's Close would wait for it forever
 	stuck atomic.Bool
 	fault func(point string) error // nil: none
 }
 
-// Open opens or creates the file at path, readable for its owner only. It follows no symbolic link
-// and takes regular files only. remedy says what to do about a damaged file, as a sentence that
-// follows "FILE is damaged (why): "; the error is then a *Damaged. It is bbolt's ErrTimeout when
-// another process holds the file for longer than o.Timeout.
+// Open opens or creates the file at path. Only the owner can read it. Open follows no symbolic link
+// and accepts regular files only. remedy says what to do about a damaged file, as a sentence that
+// follows "FILE is damaged (why): "; the error is then a *Damaged. The error is bbolt's ErrTimeout
+// if another process has the file open for longer than o.Timeout.
 func Open(path string, o bolt.Options, remedy string) (f *File, err error) {
 	f = &File{path: path, remedy: remedy, died: make(chan struct{})}
 	o.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
-		if f.file != nil { // for a copy, of the file as it is
+		if f.file != nil { // a copy opens the file as it is
 			return os.OpenFile(name, flag|syscall.O_NOFOLLOW, mode)
 		}
 		file, err := openLocked(name, flag, o.ReadOnly, o.Timeout)
@@ -52,7 +52,8 @@ func Open(path string, o bolt.Options, remedy string) (f *File, err error) {
 		}
 		limit := checkPages
 		if o.NoFreelistSync {
-			// bbolt is about to walk all of it, in a goroutine whose panics nobody can recover from
+			// bbolt is about to read all of it, in a goroutine whose panics cannot be recovered
+			// from
 			limit = 0
 		}
 		if err := check(file, limit); err != nil {
@@ -83,8 +84,8 @@ func Open(path string, o bolt.Options, remedy string) (f *File, err error) {
 	return nil, err
 }
 
-// openLocked opens a regular file and locks it in the way bbolt does, so that nobody writes while
-// the pages are checked. bbolt's own lock on top has no further effect.
+// openLocked opens a regular file and locks it as bbolt does, so that no other process writes while
+// the pages are checked. bbolt locks it once more, which changes nothing.
 func openLocked(name string, flag int, shared bool, timeout time.Duration) (*os.File, error) {
 	file, err := disk.OpenRegular(name, flag)
 	if err != nil {
@@ -108,16 +109,16 @@ func openLocked(name string, flag int, shared bool, timeout time.Duration) (*os.
 	}
 }
 
-// lockPoll is how often a file is tried again that another process holds; bbolt uses the same.
+// lockPoll is how often a locked file is tried again. bbolt uses the same interval.
 const lockPoll = 50 * time.Millisecond
 
-// View runs do in a reading transaction. The error is a *Damaged when the file is.
+// View runs do in a reading transaction. If the file is damaged, the error is a *Damaged.
 func (f *File) View(do func(*bolt.Tx) error) error {
 	return f.guard(false, func() error { return f.db.View(do) })
 }
 
-// Update runs do in a writing transaction, which is committed unless do fails. The error is a
-// *Damaged when the file is.
+// Update runs do in a writing transaction, which is committed unless do fails. If the file is
+// damaged, the error is a *Damaged.
 func (f *File) Update(do func(*bolt.Tx) error) error {
 	if f.fault == nil {
 		return f.guard(true, func() error { return f.db.Update(do) })
@@ -128,12 +129,14 @@ func (f *File) Update(do func(*bolt.Tx) error) error {
 	return errors.Join(err, f.Fault("committed"))
 }
 
-// SetFault has fault called before each commit with "commit " and the name of the file, and after
-// it with "committed " and the name. Its error is the commit's. It is for tests that end a service
-// at a commit, or let a disk be full, and must be called before the file is used.
+// SetFault makes the file call fault before each commit with "commit " and the name of the file,
+// and after it with "committed " and the name. The commit returns the error of fault. SetFault is
+// for tests that stop a service at a commit, or simulate a full disk. It must be called before the
+// file is used.
 func (f *File) SetFault(fault func(point string) error) { f.fault = fault }
 
-// Fault calls what SetFault was given. Who commits a transaction from Begin calls it.
+// Fault calls the function given to SetFault. Code that commits a transaction from Begin must call
+// it.
 func (f *File) Fault(point string) error {
 	if f.fault == nil {
 		return nil
@@ -141,7 +144,7 @@ func (f *File) Fault(point string) error {
 	return f.fault(point + " " + filepath.Base(f.path))
 }
 
-// Begin begins a transaction. The caller wraps its use in Guard.
+// Begin begins a transaction. The caller must use it within Guard.
 func (f *File) Begin(writable bool) (tx *bolt.Tx, err error) {
 	err = f.guard(writable, func() (err error) {
 		tx, err = f.db.Begin(writable)
@@ -150,11 +153,11 @@ func (f *File) Begin(writable bool) (tx *bolt.Tx, err error) {
 	return tx, err
 }
 
-// DB is bbolt's handle, for its settings. What is done with it directly is not guarded.
+// DB is bbolt's handle, for its settings. Operations on it are not guarded.
 func (f *File) DB() *bolt.DB { return f.db }
 
-// Guard runs code that works with a transaction from Begin. After a *Damaged that transaction must
-// not be touched any more, not even to roll it back.
+// Guard runs code that works with a transaction from Begin. After a *Damaged, that transaction must
+// not be used any more, not even to roll it back.
 func (f *File) Guard(do func() error) error { return f.guard(true, do) }
 
 // Damage is the damage found so far, nil if there is none.
@@ -165,11 +168,11 @@ func (f *File) Damage() error {
 	return nil
 }
 
-// Damaged is closed once damage is found.
+// Damaged is closed when damage is found.
 func (f *File) Damaged() <-chan struct{} { return f.died }
 
-// Blame makes a *Damaged of something the caller found in the file. The rest of
-// the file stays in use.
+// Blame returns a *Damaged for something that the caller found in the file. The rest of the file
+// can still be used.
 func (f *File) Blame(cause error) error { return &Damaged{f.path, cause, f.remedy} }
 
 // Close closes the file and releases its lock.

@@ -135,7 +135,7 @@ sites:
 	}
 }
 
-// What is wrong is said with its line, what works, and without what may be a secret.
+// An error names the line and what would work, and contains nothing that may be a secret.
 func TestRefused(t *testing.T) {
 	site := func(s string) string { return "sites:\n  https://a.test:\n    " + s + "\n" }
 	for text, want := range map[string]string{
@@ -212,7 +212,7 @@ func TestLimits(t *testing.T) {
 	if _, err := Parse([]byte(many(MaxSites+1)), ""); err == nil || !strings.Contains(err.Error(), "more than 10000 sites") {
 		t.Error(err)
 	}
-	// "Authorization: Bearer " and the line's end are 24.
+	// "Authorization: Bearer " and the end of the line have 24 bytes.
 	header := func(n int) []byte {
 		return []byte("sites:\n  https://a.test: {bearer: " + strings.Repeat("x", n-24) + "}\n")
 	}
@@ -233,7 +233,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Of the file, and of keys that it names.
+// The modes of the credentials file, and of key files that it names, are checked.
 func TestWhoMayRead(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, body []byte, mode os.FileMode) string {
@@ -271,7 +271,7 @@ func TestWhoMayRead(t *testing.T) {
 	if _, err := ReadFile(dir); err == nil || err.Error() != "it is not a regular file" {
 		t.Error(err)
 	}
-	write("key.pem", cert, 0o600) // which is none
+	write("key.pem", cert, 0o600) // a certificate is not a key
 	if _, err := ReadFile(filepath.Join(dir, "credentials.yaml")); err == nil || !strings.Contains(err.Error(), "cert and key: ") {
 		t.Error(err)
 	}
@@ -282,7 +282,7 @@ func TestWhoMayRead(t *testing.T) {
 	}
 }
 
-// pair is a certificate and its key.
+// pair makes a certificate and its key.
 func pair(t *testing.T) (cert, key []byte) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -301,7 +301,7 @@ func pair(t *testing.T) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})
 }
 
-// Sessions of one site are not resumed at another, and what connections have in common stays.
+// Sessions of one site are not resumed at another, and the common settings are kept.
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	cert, _ := pair(t)
@@ -319,7 +319,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Nothing that is printed or logged has a secret in it.
+// Printed and logged values contain no secret.
 func TestNothingPrintsSecrets(t *testing.T) {
 	s := parse(t, "sites:\n  https://a.test: {basic: {user: u, password: hunter2}}\nproxy: {user: u, password: hunter3}\n")
 	p := &Proxy{Scheme: "http", Addr: "127.0.0.1:1", Login: s.Login()}
@@ -367,7 +367,7 @@ func TestParseProxy(t *testing.T) {
 	}
 }
 
-// Whatever stands there is read or refused, within bounds, and an error quotes none of it.
+// Any text is accepted or refused within the limits, and an error quotes none of it.
 func FuzzParse(f *testing.F) {
 	f.Add("sites:\n  https://a.test: {basic: {user: u, password: SECRET}}\n")
 	f.Add("sites:\n  https://*.a.test:\n    headers: {X: SECRET}\n    cookies: {a: SECRET}\nproxy: {user: u, password: SECRET}\n")

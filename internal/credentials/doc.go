@@ -1,7 +1,7 @@
-// Package credentials has what a fetching process shows to sites behind a door, and to the proxy it
-// goes through: names and passwords, tokens, header fields, cookies, client certificates, and the
-// authorities it trusts beside those of the system.
+// Package credentials has what a process shows to sites that require a login, and to the proxy that
+// it uses: names and passwords, tokens, header fields, cookies and client certificates. It also has
+// the certificate authorities that the process trusts in addition to those of the system.
 //
-// They come from a file that few may read, or from the environment, and stay in the process that
-// sends the requests. Nothing here prints a secret: not an error, not a value that is logged.
+// Credentials come from a file that few users may read, or from the environment. They stay in the
+// process that sends the requests. No error and no logged value contains a secret.
 package credentials

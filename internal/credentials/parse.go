@@ -22,17 +22,17 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Past a limit the file is refused.
+// A file that exceeds a limit is refused.
 const (
-	// MaxFile is how large the file, or a file that it names, may be.
+	// MaxFile is the largest size of the file, and of each file that it names, in bytes.
 	MaxFile = 1 << 20
-	// MaxSites is how many sites it may name.
+	// MaxSites is how many sites the file may name.
 	MaxSites = 10_000
 	// MaxHeader is how many bytes of header fields, cookies included, a site may have.
 	MaxHeader = 16 << 10
 )
 
-// ReadFile reads a file of credentials. Files that it names are sought from its own folder.
+// ReadFile reads a file of credentials. Relative names of other files start from its folder.
 func ReadFile(name string) (*Set, error) {
 	body, err := ReadPrivate(name, MaxFile)
 	if errors.Is(err, os.ErrNotExist) {
@@ -44,8 +44,8 @@ func ReadFile(name string) (*Set, error) {
 	return Parse(body, filepath.Dir(name))
 }
 
-// Parse reads credentials in YAML. Files that they name are sought from dir. Errors say where and
-// what is wrong; they quote nothing that may be a secret.
+// Parse reads credentials in YAML. Relative names of files start from dir. Errors say where and
+// what the problem is, and quote nothing that may be a secret.
 func Parse(body []byte, dir string) (*Set, error) {
 	if len(body) > MaxFile {
 		return nil, fmt.Errorf("it has more than %d bytes", MaxFile)
@@ -71,7 +71,8 @@ func Parse(body []byte, dir string) (*Set, error) {
 
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
-// badYAML says where YAML is broken. The library's words may quote what stands there.
+// badYAML describes where YAML is invalid. The error of the library is not used, because it may
+// quote the text.
 func badYAML(err error) error {
 	if err == io.EOF {
 		return errors.New(`it is empty; write "sites:", and below it for example "https://docs.example.org: {basic: {user: me, password: \"…\"}}"`)
@@ -92,7 +93,7 @@ func at(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("line %d: "+format, append([]any{n.Line}, args...)...)
 }
 
-// each calls do for the keys of a mapping, each of which may stand there once.
+// each calls do for the keys of a mapping. A key that occurs twice is an error.
 func each(n *yaml.Node, where string, do func(key, val *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return at(n, `%s: expected lines like "name: value" below it`, where)
@@ -114,9 +115,9 @@ func each(n *yaml.Node, where string, do func(key, val *yaml.Node) error) error 
 	return nil
 }
 
-// text is a value as it is written.
+// text returns a value as it is written.
 func text(n *yaml.Node, where string) (string, error) {
-	// "&x", "*x" and "!x" mean something in YAML, and a password may begin so.
+	// "&x", "*x" and "!x" have a meaning in YAML, and a password may begin with them.
 	if n.Kind != yaml.ScalarNode || n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 {
 		return "", at(n, "%s: a text is expected here; put it into quotes", where)
 	}
@@ -141,7 +142,7 @@ func (p *parser) top(n *yaml.Node) error {
 	})
 }
 
-// origin reads the name of a site; below: it stands for all hosts below that one.
+// origin reads the name of a site. If below is set, it stands for all hosts below that one.
 func origin(name string) (o canon.Origin, below bool, err error) {
 	const example = "use for example https://docs.example.org, or https://*.example.org for all hosts below"
 	scheme, rest, ok := strings.Cut(name, "://")
@@ -189,7 +190,7 @@ func (p *parser) site(k, v *yaml.Node) error {
 	return p.fill(s, o, v)
 }
 
-// fill reads what a site is shown.
+// fill reads the credentials of a site.
 func (p *parser) fill(s *Site, o canon.Origin, n *yaml.Node) error {
 	var cert, key, ca string
 	err := each(n, s.name, func(k, v *yaml.Node) (err error) {
@@ -237,7 +238,7 @@ func (p *parser) fill(s *Site, o canon.Origin, n *yaml.Node) error {
 	return nil
 }
 
-// set sets a header field that is not set yet.
+// set sets a header field, unless it is set already.
 func set(h http.Header, n *yaml.Node, name, value string) error {
 	if len(h[name]) > 0 {
 		return at(n, "%s is given twice: basic and bearer set the header field Authorization, and cookies set Cookie", name)
@@ -249,7 +250,7 @@ func set(h http.Header, n *yaml.Node, name, value string) error {
 	return nil
 }
 
-// login reads a user and a password.
+// login reads a user name and a password.
 func login(n *yaml.Node, where string, more func(k, v *yaml.Node) (known bool, err error)) (user, password string, err error) {
 	err = each(n, where, func(k, v *yaml.Node) (err error) {
 		switch k.Value {
@@ -295,8 +296,8 @@ func bearer(h http.Header, n *yaml.Node) error {
 	return set(h, n, "Authorization", "Bearer "+token)
 }
 
-// ours are the header fields that no site is to have its own way with: who we are, how the message
-// is framed, and what its request means.
+// ours are the header fields that credentials may not set: they identify us, frame the message, or
+// determine the meaning of the request.
 var ours = []string{"Accept", "Accept-Encoding", "Connection", "Expect", "Host", "Keep-Alive", "Range", "Te", "Trailer", "Transfer-Encoding",
 	"Upgrade", "User-Agent", "Signature", "Signature-Input", "Signature-Agent"}
 
@@ -322,7 +323,7 @@ func cookies(h http.Header, n *yaml.Node) error {
 		if err != nil {
 			return err
 		}
-		// RFC 6265 §4.1.1, and blanks and commas, which browsers send as well.
+		// RFC 6265 §4.1.1. Spaces and commas are allowed too, because browsers send them.
 		if !httpguts.ValidHeaderFieldName(k.Value) || strings.ContainsAny(value, `;"\`) || !ascii(value) {
 			return at(v, "cookies: this cookie cannot be sent; copy its name and value as the browser shows them")
 		}
@@ -365,7 +366,7 @@ func (p *parser) proxy(n *yaml.Node) error {
 	return nil
 }
 
-// path is where a file is that the file of credentials names.
+// path returns the path of a file that the file of credentials names.
 func (p *parser) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -385,7 +386,7 @@ func (p *parser) authorities(name string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// public reads a file without a secret in it.
+// public reads a file that contains no secret.
 func (p *parser) public(name string) ([]byte, error) {
 	f, err := os.Open(p.path(name))
 	if err != nil {

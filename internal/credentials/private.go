@@ -7,9 +7,10 @@ import (
 	"os"
 )
 
-// ReadPrivate reads a file with a secret in it, and at most limit bytes and one more, by which the
-// caller sees that there is more. A file that others than its owner and group can read, or others
-// than its owner can write, is refused with what to type. What is not there is os.ErrNotExist.
+// ReadPrivate reads a file that contains a secret. It reads at most limit+1 bytes, so that the
+// caller can notice a file that is too long. A file is refused if others than its owner and group
+// can read it, or if others than its owner can write it; the error contains the command to fix it.
+// If the file does not exist, the error is os.ErrNotExist.
 func ReadPrivate(name string, limit int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

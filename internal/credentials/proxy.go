@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Proxy is where requests go through.
+// Proxy is the proxy through which requests are sent.
 type Proxy struct {
 	Scheme string // "http", "https" or "socks5"
 	Addr   string // host:port
-	// Resolves: the proxy looks names up, and nobody here knows which addresses it connects to.
+	// Resolves: the proxy resolves names, so we do not know to which addresses it connects.
 	Resolves bool
-	Login    *Login // nil: the proxy is shown nothing
+	Login    *Login // nil: no credentials are sent to the proxy
 }
 
-// String is the address of the proxy, without what it is shown.
+// String is the address of the proxy, without credentials.
 func (p *Proxy) String() string { return p.Scheme + "://" + p.Addr }
 
 // Host is the proxy's name or address, without its port.
@@ -29,7 +29,7 @@ func (p *Proxy) Host() string {
 
 const proxyExample = "use for example http://127.0.0.1:3128 or socks5://127.0.0.1:1080"
 
-// ParseProxy reads the address of a proxy. The error says what works, and shows no password.
+// ParseProxy reads the address of a proxy. An error describes what works, and contains no password.
 func ParseProxy(raw string) (*Proxy, error) {
 	if strings.Contains(raw, "@") {
 		return nil, errors.New("contains a user name or password, which anyone who lists processes could see; write them under proxy: in a file for --credentials instead")

@@ -13,25 +13,25 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Set are the credentials of a process, by site. It does not change and may be used concurrently. A
-// nil Set has none.
+// Set has the credentials of a process, by site. It does not change after it was made, and may be
+// used concurrently. A nil Set has none.
 type Set struct {
 	exact map[canon.Origin]*Site
 	under map[canon.Origin]*Site // of all hosts below Origin.Host
-	login *Login                 // to the proxy; nil: none
+	login *Login                 // for the proxy; nil: none
 }
 
-// Site is what the file says of one site: an origin, or the same origin of all hosts below a
-// domain.
+// Site has the credentials of one origin, or of all origins below a domain that share scheme and
+// port.
 type Site struct {
-	name   string // as it stands in the file
+	name   string // as written in the file
 	header http.Header
 	roots  *x509.CertPool   // nil: those of the system
 	cert   *tls.Certificate // nil: none
 }
 
-// For returns what is shown to an origin, or nil. An entry for the origin itself comes before one
-// for a domain it is below, and that before one for a domain further up.
+// For returns the credentials for an origin, or nil. An entry for the origin itself has priority
+// over an entry for a domain above it. Of several such domains, the closest has priority.
 func (s *Set) For(o canon.Origin) *Site {
 	if s == nil {
 		return nil
@@ -51,7 +51,7 @@ func (s *Set) For(o canon.Origin) *Site {
 	}
 }
 
-// All are the sites, in the order of their names.
+// All returns the sites in the order of their names.
 func (s *Set) All() []*Site {
 	if s == nil {
 		return nil
@@ -61,7 +61,7 @@ func (s *Set) All() []*Site {
 	return all
 }
 
-// Login is what the proxy is shown, or nil.
+// Login returns the login for the proxy, or nil.
 func (s *Set) Login() *Login {
 	if s == nil {
 		return nil
@@ -69,7 +69,7 @@ func (s *Set) Login() *Login {
 	return s.login
 }
 
-// String says how many sites there are, and nothing else.
+// String is only the number of sites.
 func (s *Set) String() string { return fmt.Sprintf("credentials for %d sites", len(s.All())) }
 
 // GoString is String, for %#v.
@@ -78,7 +78,7 @@ func (s *Set) GoString() string { return s.String() }
 // LogValue is String, for slog.
 func (s *Set) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// Name is how the file names the site: https://docs.example.org or https://*.example.org.
+// Name is the site as the file names it: https://docs.example.org or https://*.example.org.
 func (s *Site) Name() string { return s.name }
 
 // String is Name.
@@ -93,16 +93,16 @@ func (s *Site) LogValue() slog.Value { return slog.StringValue(s.name) }
 // HasHeader reports whether requests carry header fields.
 func (s *Site) HasHeader() bool { return len(s.header) > 0 }
 
-// AddTo puts the site's header fields into the head of a request.
+// AddTo adds the site's header fields to the head of a request.
 func (s *Site) AddTo(h http.Header) { maps.Copy(h, s.header) }
 
-// Carries reports whether a header field, in any spelling, is one of the site's.
+// Carries reports whether a header field, in any case, is one of the site's.
 func (s *Site) Carries(field string) bool {
 	_, ok := s.header[http.CanonicalHeaderKey(field)]
 	return ok
 }
 
-// HeaderBytes is how much the site's header fields add to the head of a request.
+// HeaderBytes is how many bytes the site's header fields add to the head of a request.
 func (s *Site) HeaderBytes() (n int) {
 	for name, values := range s.header {
 		for _, v := range values {
@@ -112,14 +112,14 @@ func (s *Site) HeaderBytes() (n int) {
 	return n
 }
 
-// HasTLS reports whether connections to the site are secured in a way of their own.
+// HasTLS reports whether connections to the site have TLS settings of their own.
 func (s *Site) HasTLS() bool { return s.roots != nil || s.cert != nil }
 
-// HasCertificate reports whether the site is shown a certificate.
+// HasCertificate reports whether the site gets a client certificate.
 func (s *Site) HasCertificate() bool { return s.cert != nil }
 
-// TLS is what connections to the site are secured with, made of what those to other sites are. Its
-// sessions are resumed at no other site.
+// TLS returns the TLS settings for connections to the site, based on those for other sites. Its
+// sessions are not resumed at other sites.
 func (s *Site) TLS(base *tls.Config) *tls.Config {
 	c := base.Clone()
 	c.ClientSessionCache = tls.NewLRUClientSessionCache(64)
@@ -127,19 +127,20 @@ func (s *Site) TLS(base *tls.Config) *tls.Config {
 		c.RootCAs = s.roots
 	}
 	if cert := s.cert; cert != nil {
-		// Shown whatever authorities the server lists: its own refusal says more than our silence.
+		// The certificate is sent regardless of the authorities that the server lists, because a
+		// refusal by the server is more informative than a missing certificate.
 		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert, nil }
 	}
 	return c
 }
 
-// Login is what a proxy is shown.
+// Login is the login for a proxy.
 type Login struct {
 	user, password string
 	roots          *x509.CertPool
 }
 
-// User is the name, or empty when none is shown.
+// User is the user name, or empty if there is none.
 func (l *Login) User() string {
 	if l == nil {
 		return ""
@@ -147,7 +148,7 @@ func (l *Login) User() string {
 	return l.user
 }
 
-// Password is the password. It must go nowhere but to the proxy.
+// Password is the password. It must be sent to nobody but the proxy.
 func (l *Login) Password() string {
 	if l == nil {
 		return ""
@@ -155,7 +156,7 @@ func (l *Login) Password() string {
 	return l.password
 }
 
-// Roots are the authorities of an https proxy's certificate; nil: those of the system.
+// Roots are the authorities for the certificate of an https proxy. nil: those of the system.
 func (l *Login) Roots() *x509.CertPool {
 	if l == nil {
 		return nil
@@ -163,7 +164,7 @@ func (l *Login) Roots() *x509.CertPool {
 	return l.roots
 }
 
-// String hides what it is.
+// String hides the login.
 func (l *Login) String() string { return "a login" }
 
 // GoString is String, for %#v.

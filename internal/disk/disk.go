@@ -1,5 +1,5 @@
-// Package disk tells whether the disk under a directory has enough room to go on. Below a floor the
-// crawl pauses, so that what is stored stays readable and writable.
+// Package disk checks whether the disk of a directory has enough free space. Below a minimum the
+// crawl pauses, so that stored data stays readable and writable.
 package disk
 
 import (
@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Every is how often a Watch looks.
+// Every is how often Watch checks the disk.
 const Every = time.Second
 
-// Floor watches the free space of a directory's disk. Make it with New.
+// Floor is a minimum of free space on a directory's disk. Use New to make one.
 type Floor struct {
 	dir string
 	min int64
@@ -23,7 +23,8 @@ type Floor struct {
 }
 
 // New returns a Floor of min free bytes for dir. min 0 means 1 GiB or 5 % of the disk, whichever is
-// more. If the disk is below that default when New looks, the floor is half of what is free now.
+// more. If the disk has less than this default free when New checks it, the floor is half of what
+// is free then.
 func New(dir string, min int64) (*Floor, error) {
 	f := &Floor{dir: dir, min: min}
 	if min == 0 {
@@ -46,15 +47,15 @@ func floor(free, total int64) int64 {
 	return want
 }
 
-// Err is nil while there is room. Otherwise it says what is wrong and what to do. It is cheap:
-// Watch does the looking.
+// Err is nil while there is enough space. Otherwise it describes the problem and what to do. It is
+// cheap, because Watch does the checking.
 func (f *Floor) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
 }
 
-// Free is how many bytes are free above the floor at this moment; negative below it.
+// Free returns how many bytes are free above the floor now. It is negative below the floor.
 func (f *Floor) Free() (int64, error) {
 	free, _, err := Space(f.dir)
 	if err != nil {
@@ -63,17 +64,17 @@ func (f *Floor) Free() (int64, error) {
 	return free - f.min, nil
 }
 
-// Watch looks once a second until ctx ends. It logs changes and calls changed
-// (nil: nobody) with them.
+// Watch checks the disk once a second until ctx ends. It logs changes, and calls changed with them
+// unless changed is nil.
 func (f *Floor) Watch(ctx context.Context, log *slog.Logger, changed func(err error)) {
 	t := time.NewTicker(Every)
 	defer t.Stop()
-	said := false
+	paused := false
 	for {
 		err := f.Err()
-		if (err != nil) != said {
-			said = err != nil
-			if said {
+		if (err != nil) != paused {
+			paused = err != nil
+			if paused {
 				log.Error("paused", "err", err)
 			} else {
 				log.Info("the disk has enough free space again; continuing", "dir", f.dir)
@@ -91,8 +92,8 @@ func (f *Floor) Watch(ctx context.Context, log *slog.Logger, changed func(err er
 	}
 }
 
-// look sets the error anew. A pause ends only an eighth above the floor, so that the
-// state does not flutter.
+// look updates the error. A pause ends only when an eighth more than the floor is free, so that the
+// state does not change back and forth.
 func (f *Floor) look() {
 	free, _, err := Space(f.dir)
 	f.mu.Lock()

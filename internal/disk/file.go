@@ -9,20 +9,20 @@ import (
 	"syscall"
 )
 
-// FileMode is the mode of every file in a data directory, DirMode the mode of a data directory that
-// we create: pages may be for their owner's eyes only.
+// FileMode is the mode of every file in a data directory, and DirMode the mode of a data directory
+// that we create. Stored pages may be private to their owner.
 const (
 	FileMode fs.FileMode = 0o600
 	DirMode  fs.FileMode = 0o700
 )
 
-// OpenRegular opens a file of a data directory as os.OpenFile does, with FileMode when flag creates
-// it. It follows no symbolic link and takes regular files only: somebody who may write to the
-// directory must not be able to have us truncate or fill a file elsewhere. Links in the directories
-// above are followed.
+// OpenRegular opens a file of a data directory like os.OpenFile, with FileMode if flag creates it.
+// It follows no symbolic link and accepts regular files only. Otherwise anyone who may write to the
+// directory could make us truncate or fill a file elsewhere. Links in the directories above are
+// followed.
 func OpenRegular(path string, flag int) (*os.File, error) {
-	// The file is truncated only once it is known to be a regular one. NONBLOCK: opening a pipe
-	// must not wait for its other end.
+	// The file is truncated only when it is known to be a regular one. With O_NONBLOCK, opening a
+	// pipe does not wait for its other end.
 	f, err := os.OpenFile(path, flag&^os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, FileMode)
 	if errors.Is(err, syscall.ELOOP) {
 		return nil, fmt.Errorf("open %s: it is a symbolic link, and symbolic links are not followed: use the file itself, or the directory that it is in", path)
@@ -53,12 +53,12 @@ func ReadRegular(path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// Replace puts a file with this content in the place of the one at path, in one step. It also
-// replaces what an earlier crash left half-written.
+// Replace writes body to a file at path in one step, replacing the file that was there. It also
+// replaces a temporary file that an earlier crash left behind.
 func Replace(path string, body []byte) error {
 	temp := path + ".new"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err // its mode may not be ours
+		return err // its mode may differ from FileMode
 	}
 	f, err := OpenRegular(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What lies outside of a data directory is not touched through a link in it, and a pipe does not
-// keep anybody waiting.
+// A file outside of a data directory is not changed through a link in it, and opening a pipe does
+// not block.
 func TestOpenRegular(t *testing.T) {
 	dir := t.TempDir()
 	precious, link, pipe := filepath.Join(dir, "precious"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")

@@ -4,7 +4,7 @@ package disk
 
 import "golang.org/x/sys/unix"
 
-// Space is what the file system of dir has free for us, and its size, in bytes.
+// Space returns how many bytes the file system of dir has free for us, and its size in bytes.
 func Space(dir string) (free, total int64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

@@ -7,16 +7,17 @@ import (
 	"slices"
 )
 
-// Spool is a file without a name that is written once and then read: room for what is too much for
-// memory and nobody's business. It goes with the process, however that ends. The zero value must be
-// opened first. It is for one goroutine until Flush, after which any may read.
+// Spool is an unnamed temporary file that is written once and then read. It is for data that is too
+// large for memory and that no other process may see. It disappears with the process, however that
+// ends. The zero value must be opened first. Until Flush only one goroutine may use it; after that
+// any number may read.
 type Spool struct {
 	file *os.File
 	to   *bufio.Writer
 	size int64
 }
 
-// Open makes the file, in the directory for temporary files.
+// Open creates the file, in the directory for temporary files.
 func (s *Spool) Open() (err error) {
 	if s.file, err = os.CreateTemp("", "curtsy-"); err != nil {
 		return err
@@ -25,39 +26,39 @@ func (s *Spool) Open() (err error) {
 	return os.Remove(s.file.Name())
 }
 
-// Size is how many bytes were added, thus where the next ones begin.
+// Size returns how many bytes were added, and thus where the next ones begin.
 func (s *Spool) Size() int64 { return s.size }
 
-// Add appends something, and says how long it is.
+// Add appends b and returns its length.
 func (s *Spool) Add(b []byte) (uint32, error) {
 	s.size += int64(len(b))
 	_, err := s.to.Write(b)
 	return uint32(len(b)), err
 }
 
-// Flush ends writing.
+// Flush ends the writing.
 func (s *Spool) Flush() error {
 	err := s.to.Flush()
 	s.to = nil
 	return err
 }
 
-// Reader reads all of it.
+// Reader returns a reader of the whole file.
 func (s *Spool) Reader() io.Reader { return io.NewSectionReader(s.file, 0, s.size) }
 
-// From reads all from at on.
+// From returns a reader that begins at position at.
 func (s *Spool) From(at int64) io.Reader { return io.NewSectionReader(s.file, at, s.size-at) }
 
-// Read returns size bytes from at on, in the room of buf if they fit.
+// Read returns size bytes from position at. It uses buf if they fit into it.
 func (s *Spool) Read(buf []byte, at int64, size uint32) ([]byte, error) {
 	buf = slices.Grow(buf[:0], int(size))[:size]
 	_, err := s.file.ReadAt(buf, at)
 	return buf, err
 }
 
-// Close lets go of the file. A Spool that was not opened has none.
+// Close closes the file. A Spool that was not opened has none.
 func (s *Spool) Close() {
 	if s.file != nil {
-		_ = s.file.Close() // it is gone either way
+		_ = s.file.Close() // the file has no name and disappears in any case
 	}
 }

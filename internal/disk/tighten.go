@@ -13,10 +13,10 @@ var ours = []string{
 	"spec.json", "crawl.jsonl", "crawl-*.jsonl", "requests.journal", "lock", "*.lock",
 }
 
-// Tighten gives Curtsy's own files in dir FileMode where others than the owner may read or
-// write them: older versions created some with 0644. It leaves alone other names, files
-// that are not regular, and files of another user, who chose their mode. The caller must
-// hold the directory's lock.
+// Tighten sets FileMode on Curtsy's own files in dir that others than the owner may read or write:
+// older versions created some with 0644. It does not change files with other names, files that are
+// not regular, and files of another user, who chose their mode. The caller must have locked the
+// directory.
 func Tighten(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -35,14 +35,14 @@ func Tighten(dir string) error {
 
 func isOurs(name string) bool {
 	for _, pattern := range ours {
-		if ok, _ := filepath.Match(pattern, name); ok { // the patterns are good
+		if ok, _ := filepath.Match(pattern, name); ok { // the patterns are valid
 			return true
 		}
 	}
 	return false
 }
 
-// tighten changes the mode of the file itself, not of what a link in its place leads to.
+// tighten changes the mode of the file itself, never the mode of a link's target.
 func tighten(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Perm()&^FileMode == 0 {

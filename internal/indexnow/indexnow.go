@@ -1,7 +1,7 @@
 // Package indexnow reads submissions of the IndexNow protocol (indexnow.org, as of 2026; formats
-// §8.33), with which a site tells of its pages that are new, changed or gone, and the key files by
-// which it proves that it is the site that tells. It asks the network for nothing. All functions
-// may be called concurrently.
+// §8.33), by which a site announces pages that are new, changed or gone. It also reads the key
+// files by which the site proves that a submission is its own. The package does not use the
+// network. All functions may be called concurrently.
 package indexnow
 
 import (
@@ -14,21 +14,21 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What a submission may have at most.
+// The limits of a submission.
 const (
 	MaxBody = 4 << 20 // bytes of a POST
 	MaxURLs = 10_000
 	MaxURL  = 2048 // bytes of each
-	// MaxKeyFile is how much of a key file is read, in bytes.
+	// MaxKeyFile is how many bytes of a key file are read.
 	MaxKeyFile = 1 << 10
 
 	minKey, maxKey = 8, 128
 )
 
-// ErrNotItsOwn says that URLs are not of the host, or not below the folder of its key file.
+// ErrNotItsOwn means that URLs are not on the host, or not below the folder of its key file.
 var ErrNotItsOwn = errors.New("some URLs are not on the host or not in the folder of its key file")
 
-// Submission is what a site tells. Its URLs are of one origin, each named once.
+// Submission is what a site submits. Its URLs are of one origin, each named once.
 type Submission struct {
 	Origin canon.Origin
 	Key    string
@@ -105,7 +105,8 @@ func submission(host canon.Host, key, location string, list []string) (s Submiss
 	return s, nil
 }
 
-// keyURL is where the key file is: at the root of the site, unless a place on it is named.
+// keyURL returns where the key file is: at the root of the site, unless location names another path
+// on it.
 func (s *Submission) keyURL(location string) (canon.URL, error) {
 	if location == "" {
 		return s.Origin.URL("/" + s.Key + ".txt")
@@ -117,13 +118,14 @@ func (s *Submission) keyURL(location string) (canon.URL, error) {
 	case u.Origin() != s.Origin:
 		return u, ErrNotItsOwn
 	case !strings.HasSuffix(u.PathQuery(), ".txt"):
-		// Who submits chooses what the site is asked for: nothing that does more than give a file.
+		// The sender chooses this URL. It must therefore only name a file, not something that could
+		// act on the site.
 		return u, errors.New("keyLocation must be a text file, such as https://example.org/folder/YOURKEY.txt")
 	}
 	return u, nil
 }
 
-// folder is the URL of the folder with the key file: it speaks for what is in it.
+// folder is the URL of the folder with the key file. The key is valid for the URLs below it.
 func (s *Submission) folder() string {
 	u := string(s.KeyURL)
 	if i := strings.IndexByte(u, '?'); i >= 0 {
@@ -158,7 +160,7 @@ func IsKey(key string) bool {
 	return true
 }
 
-// KeyIn is the key that a key file holds; ok is false when it holds none.
+// KeyIn returns the key in a key file. ok is false if there is none.
 func KeyIn(body []byte) (key string, ok bool) {
 	if len(body) > MaxKeyFile {
 		return "", false

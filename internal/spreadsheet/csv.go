@@ -1,4 +1,4 @@
-// Package spreadsheet writes tables that spreadsheets can open without taking a word of a site for
+// Package spreadsheet writes tables in which a spreadsheet program does not take text of a site for
 // a formula.
 package spreadsheet
 
@@ -9,21 +9,22 @@ import (
 	"unicode/utf16"
 )
 
-// maxCell is the most that a spreadsheet takes into one cell, in UTF-16 code units: what is over it
-// would begin another row, which nobody has looked at.
+// maxCell is how much text a spreadsheet accepts in one cell, in UTF-16 code units. Text beyond
+// this would begin another row, which Cell has not checked.
 const maxCell = 32767
 
-// Cell makes a text from a site harmless to a spreadsheet. No part of it that could come to stand
-// at the beginning of a cell is a formula: an apostrophe stands before each = + - @ (or the wide
-// form of one) that is first in the text, in a line, or after what separates cells somewhere in the
-// world, blanks and quotes between them aside: a spreadsheet that expects ";" between cells cuts a
-// table at those, whatever is quoted. One stands before a tab or the end of a line that is first,
-// too. NUL, which ends a text for some, is left out, and what is over 32,767 characters.
+// Cell makes text from a site harmless to a spreadsheet. It puts an apostrophe before each
+// character = + - @, or its full-width form, that could come to stand at the beginning of a cell.
+// This is the first character of the text, of a line, and after each character that separates cells
+// in some country; spaces and quotes before it do not matter. (A spreadsheet that expects ";"
+// between cells splits a table there, regardless of quotes.) Cell also puts an apostrophe before a
+// tab or an end of line at the beginning of the text. NUL, which ends a text for some programs, is
+// removed, and so are characters beyond the limit of 32,767.
 func Cell(s string) string {
 	var b strings.Builder
-	done, first := 0, true // done: of s, in b; first: a cell could begin here
+	done, first := 0, true // done: how much of s is in b; first: a cell could begin here
 	if s != "" && strings.ContainsRune("\t\r\n", rune(s[0])) {
-		b.WriteByte('\'') // some take these off, and look at what is left
+		b.WriteByte('\'') // some programs remove these characters and interpret the rest
 	}
 	for i, r := range s {
 		switch r {
@@ -49,7 +50,7 @@ func Cell(s string) string {
 	return cutCell(s)
 }
 
-// cutCell cuts what is more than fits into a cell.
+// cutCell cuts the part that does not fit into a cell.
 func cutCell(s string) string {
 	if len(s) <= maxCell {
 		return s
@@ -63,20 +64,20 @@ func cutCell(s string) string {
 	return s
 }
 
-// CSV writes rows as a table: RFC 4180, UTF-8, lines that end with a line feed, and all cells made
-// harmless by Cell. Lists are separated by blanks.
+// CSV writes rows as a table: RFC 4180, UTF-8, with lines that end with a line feed. Cell makes
+// each cell harmless. Lists are separated by spaces.
 type CSV struct {
 	w   *csv.Writer
 	row []string
 }
 
-// NewCSV makes a writer and names the columns.
+// NewCSV makes a writer and writes the names of the columns.
 func NewCSV(w io.Writer, columns ...string) (*CSV, error) {
 	c := &CSV{w: csv.NewWriter(w)}
 	return c, c.Write(columns...)
 }
 
-// Write adds a row of texts.
+// Write adds a row.
 func (c *CSV) Write(cells ...string) error {
 	c.row = c.row[:0]
 	for _, cell := range cells {
@@ -85,7 +86,7 @@ func (c *CSV) Write(cells ...string) error {
 	return c.w.Write(c.row)
 }
 
-// Close writes what is left.
+// Close writes the remaining output.
 func (c *CSV) Close() error {
 	c.w.Flush()
 	return c.w.Error()

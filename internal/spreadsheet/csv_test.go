@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// attacks are texts of sites, and what the cell is. Each is a formula, or hides one, for some
-// spreadsheet in some country.
+// attacks are texts of sites, and the cells made of them. Each text is a formula, or hides one, for
+// some spreadsheet in some country.
 var attacks = []struct{ text, cell string }{
 	{"", ""},
 	{"plain, with = and a - b + c @ d", "plain, with = and a - b + c @ d"},
@@ -24,7 +24,7 @@ var attacks = []struct{ text, cell string }{
 	{"+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"},
 	{"-2+3+cmd|' /C calc'!A0", "'-2+3+cmd|' /C calc'!A0"},
 	{"@SUM(1+9)*cmd|' /C calc'!A0", "'@SUM(1+9)*cmd|' /C calc'!A0"},
-	{"＝1+1", "'＝1+1"}, // full width, which some keyboards and spreadsheets take for the same
+	{"＝1+1", "'＝1+1"}, // full width, which some keyboards and spreadsheets treat as the same
 	{"＋1", "'＋1"},
 	{"－1", "'－1"},
 	{"＠x", "'＠x"},
@@ -40,7 +40,7 @@ var attacks = []struct{ text, cell string }{
 	{"=\x00=1", "'==1"},
 	{`"=1"`, `"'=1"`},
 	{`'=1`, `''=1`},
-	// Where ";" or a tab stands between cells, quotes do not keep a cell together.
+	// Where ";" or a tab separates cells, quotes do not keep a cell together.
 	{"x;=1+1;y", "x;'=1+1;y"},
 	{"x; =1", "x; '=1"},
 	{"x\t=1", "x\t'=1"},
@@ -52,7 +52,7 @@ var attacks = []struct{ text, cell string }{
 	{"\xff=1", "\xff=1"}, // begins with something else
 }
 
-// cells are what all of them are as cells.
+// cells returns the cells of all attacks.
 func cells() (all []string) {
 	for _, a := range attacks {
 		all = append(all, a.cell)
@@ -60,8 +60,8 @@ func cells() (all []string) {
 	return all
 }
 
-// formula is a part of a cell that begins with a formula, however the table is cut into cells; ""
-// if none does.
+// formula returns a part of a cell that begins with a formula when the table is split in any of the
+// known ways, or "".
 func formula(cell string) string {
 	for _, part := range strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(",;|\t\r\n\v\f\u0085\u2028\u2029", r) }) {
 		if first, _ := utf8.DecodeRuneInString(strings.TrimLeft(part, " \u00a0\u3000\ufeff\"\x00")); strings.ContainsRune("=+-@＝＋－＠", first) {
@@ -83,7 +83,7 @@ func TestCell(t *testing.T) {
 	}
 }
 
-// What fits into a cell stays whole; what is over it would begin another row.
+// A text that fits into a cell is kept whole. Text beyond the limit would begin another row.
 func TestCellIsCut(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -92,9 +92,9 @@ func TestCellIsCut(t *testing.T) {
 		{strings.Repeat("x", maxCell), maxCell},
 		{strings.Repeat("x", maxCell+1), maxCell},
 		{strings.Repeat("é", maxCell+1), 2 * maxCell},
-		{strings.Repeat("x", maxCell-1) + "😀", maxCell - 1}, // two units
+		{strings.Repeat("x", maxCell-1) + "😀", maxCell - 1}, // two code units
 		{strings.Repeat("x", maxCell-2) + "😀=", maxCell + 2},
-		{"=" + strings.Repeat("x", maxCell-1), maxCell}, // with its apostrophe
+		{"=" + strings.Repeat("x", maxCell-1), maxCell}, // including its apostrophe
 	} {
 		got := Cell(c.text)
 		if len(got) != c.want || len(utf16.Encode([]rune(got))) > maxCell {
@@ -103,7 +103,7 @@ func TestCellIsCut(t *testing.T) {
 	}
 }
 
-// table is all attacks in one row, and each in one of its own.
+// table has one row with all attacks, and one row for each attack.
 func table(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -185,7 +185,7 @@ func rows(t *testing.T, read func() ([][]string, error)) [][]string {
 	return all
 }
 
-// lines are cells as encoding/csv reads them: CR LF is LF to it.
+// lines returns cells as encoding/csv reads them: it reads CR LF as LF.
 func lines(cells []string) (all []string) {
 	for _, c := range cells {
 		all = append(all, strings.ReplaceAll(c, "\r\n", "\n"))
@@ -193,7 +193,7 @@ func lines(cells []string) (all []string) {
 	return all
 }
 
-// FuzzCell: no text has a formula after it, and nothing of it is lost but NUL and what is too much.
+// FuzzCell: a cell never begins with a formula, and only NUL and text beyond the limit are removed.
 func FuzzCell(f *testing.F) {
 	for _, a := range attacks {
 		f.Add(a.text)

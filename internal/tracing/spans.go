@@ -13,15 +13,15 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// The spans of a visit. Attributes follow OpenTelemetry's conventions where they have a name for
-// it. Of a URL they hold host and path: a query may say who somebody is.
+// The spans of a visit. Attributes have the names of OpenTelemetry's conventions where there is
+// one. Of a URL they contain the host and the path only, because a query may identify a person.
 
 func randomID() (id trace.SpanID) {
 	binary.NativeEndian.PutUint64(id[:], rand.Uint64())
 	return id
 }
 
-// Granted tells of a grant, which is where a trace begins.
+// Granted reports a grant, which is the beginning of a trace.
 func (v *Visit) Granted(job *crawl.Visit, began, ended time.Time) {
 	if v == nil {
 		return
@@ -31,7 +31,7 @@ func (v *Visit) Granted(job *crawl.Visit, began, ended time.Time) {
 		attribute.Int("curtsy.errands", len(job.Aux)), attribute.Int64("curtsy.delay_ms", job.Delay.Milliseconds()))
 }
 
-// Visited tells of a visit that is over: what it sent, and why it ended before its time, if it did.
+// Visited reports a completed visit: what it sent and, if it ended early, why.
 func (v *Visit) Visited(job *crawl.Visit, requests int, early string, began, ended time.Time) {
 	if v == nil {
 		return
@@ -41,7 +41,7 @@ func (v *Visit) Visited(job *crawl.Visit, requests int, early string, began, end
 		attribute.Int("curtsy.requests", requests), attribute.String("curtsy.ended_early", early))
 }
 
-// Requests tells of requests of a visit that are over.
+// Requests reports completed requests of a visit.
 func (v *Visit) Requests(all []crawl.Exchange) {
 	if v == nil {
 		return
@@ -56,7 +56,7 @@ func (v *Visit) request(x *crawl.Exchange) {
 		attribute.String("curtsy.request", x.Kind.String()),
 		attribute.Int64("curtsy.pause_owed_ms", x.Bound.Milliseconds()), attribute.String("curtsy.pause_owed_to", x.BoundSource)}
 	switch crawl.AuxKind(x.Kind) {
-	case crawl.AuxRUP: // the one or the other
+	case crawl.AuxRUP: // GET or POST
 	case crawl.AuxWebSub:
 		attrs = append(attrs, attribute.String("http.request.method", "POST"))
 	default:
@@ -76,7 +76,7 @@ func (v *Visit) request(x *crawl.Exchange) {
 	v.under("request "+x.Kind.String(), x.Start, x.End, failed, trace.WithAttributes(attrs...), trace.WithSpanKind(trace.SpanKindClient))
 }
 
-// Published tells that pages and outcome were handed over, or that they could not be.
+// Published reports that pages and outcome were sent, or, with lost, that they could not be.
 func (v *Visit) Published(results int, partial, lost bool, began, ended time.Time) {
 	if v == nil {
 		return
@@ -85,7 +85,7 @@ func (v *Visit) Published(results int, partial, lost bool, began, ended time.Tim
 		attribute.Int("curtsy.results", results), attribute.Bool("curtsy.partial", partial)))
 }
 
-// Applied tells of an outcome that a shard has applied.
+// Applied reports an outcome that a shard has applied.
 func (v *Visit) Applied(o *crawl.Outcome, began, ended time.Time) {
 	if v == nil {
 		return
@@ -94,10 +94,10 @@ func (v *Visit) Applied(o *crawl.Outcome, began, ended time.Time) {
 		attribute.Int("curtsy.results", len(o.Results)), attribute.Bool("curtsy.partial", o.Partial)))
 }
 
-// Stored tells of pages in the page store: from when they were read to when they were on disk.
+// Stored reports pages in the page store, from when they were read to when they were on disk.
 func (v *Visit) Stored(pages int, began, ended time.Time) { v.kept("store", pages, began, ended) }
 
-// Indexed tells of pages in the search index.
+// Indexed reports pages in the search index.
 func (v *Visit) Indexed(pages int, began, ended time.Time) { v.kept("index", pages, began, ended) }
 
 func (v *Visit) kept(name string, pages int, began, ended time.Time) {
@@ -106,13 +106,13 @@ func (v *Visit) kept(name string, pages int, began, ended time.Time) {
 	}
 }
 
-// named tells of a span that others stand under, and which says what visit it is.
+// named makes a span that has children, with attributes that identify the visit.
 func (v *Visit) named(name string, id, under trace.SpanID, began, ended time.Time, attrs ...attribute.KeyValue) {
 	s := v.begin(name, id, under, began, []trace.SpanStartOption{trace.WithAttributes(v.about...), trace.WithAttributes(attrs...)})
 	end(s, began, ended)
 }
 
-// under tells of a span that stands under that of the visit.
+// under makes a span whose parent is the span of the visit.
 func (v *Visit) under(name string, began, ended time.Time, failed bool, o ...trace.SpanStartOption) {
 	s := v.begin(name, trace.SpanID{}, v.visit, began, o)
 	if failed {

@@ -22,21 +22,21 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Options say where traces go, and from whom they come.
+// Options describe where traces are sent, and which process sends them.
 type Options struct {
-	// Endpoint is the collector's URL, http or https, without a password. Without a path it is
-	// that of OTLP, /v1/traces.
+	// Endpoint is the collector's URL, http or https, without a password. If it has no path, the
+	// path of OTLP is used, /v1/traces.
 	Endpoint string
-	Ratio    float64 // of all visits, those that are traced; 1: all of them
-	Service  string  // what the process is: "frontier", "fetcher", "indexer", "crawl"
-	Instance string  // which of them
+	Ratio    float64 // the part of all visits that is traced; 1: all of them
+	Service  string  // the kind of process: "frontier", "fetcher", "indexer", "crawl"
+	Instance string  // which of several processes of this kind
 	Version  string  // of the program
-	// Client sends the spans; nil: one that the exporter makes.
+	// Client sends the spans. If it is nil, the exporter makes one.
 	Client *http.Client
 	Log    *slog.Logger
 }
 
-// CheckEndpoint says why traces cannot be sent to a URL, and what works; nil: they can.
+// CheckEndpoint returns why traces cannot be sent to a URL, and what works. nil: they can.
 func CheckEndpoint(s string) error {
 	u, err := url.Parse(s)
 	switch {
@@ -51,22 +51,22 @@ func CheckEndpoint(s string) error {
 	return nil
 }
 
-// Tracer sends spans to a collector. Its methods may be called by many goroutines, and on nil.
+// Tracer sends spans to a collector. Its methods may be called concurrently, and on nil.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 	log      *slog.Logger
-	below    uint64 // visits are traced whose number, out of 2⁶³, is under this
+	below    uint64 // visits are traced whose hash, a number below 2⁶³, is less than this
 }
 
-// sayEvery is how often at most the log has it that spans do not reach the collector.
+// sayEvery is the shortest time between two log lines about spans that do not reach the collector.
 const sayEvery = time.Minute
 
 // closeFor is how long the end of a process waits for a collector.
 const closeFor = 5 * time.Second
 
-// New makes a tracer. It connects when there is something to send, and a collector that is away
-// costs spans and nothing else. Close ends it.
+// New makes a tracer. It connects when there is something to send. If the collector is away, spans
+// are lost, and nothing else happens. Close ends the tracer.
 func New(o Options) (*Tracer, error) {
 	if err := CheckEndpoint(o.Endpoint); err != nil {
 		return nil, fmt.Errorf("the traces' endpoint %w", err)
@@ -98,10 +98,10 @@ func New(o Options) (*Tracer, error) {
 	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/curtsy/curtsy"), log: o.Log, below: share(o.Ratio)}, nil
 }
 
-// share is a ratio as a part of 2⁶³.
+// share converts a ratio to a number out of 2⁶³.
 func share(ratio float64) uint64 { return uint64(max(0, min(ratio, 1)) * (1 << 63)) }
 
-// Close sends what is left, if that takes no longer than five seconds, and ends the tracer.
+// Close sends the remaining spans, which may take five seconds at most, and ends the tracer.
 func (t *Tracer) Close() {
 	if t == nil {
 		return
@@ -120,7 +120,7 @@ type Crawl struct {
 	prefix []byte // of what is hashed
 }
 
-// Of are the traces of the crawl that spec describes; nil when tracing is off.
+// Of returns the traces of the crawl that spec describes, or nil if tracing is off.
 func (t *Tracer) Of(spec crawl.Spec) *Crawl {
 	if t == nil {
 		return nil
@@ -135,11 +135,11 @@ type Visit struct {
 	id    trace.TraceID
 	grant trace.SpanID
 	visit trace.SpanID
-	about []attribute.KeyValue // of the spans that say which visit it is
+	about []attribute.KeyValue // attributes that identify the visit
 }
 
-// Visit is the trace of a visit of a shard; nil when tracing is off, or when this visit is not
-// among those that are traced. All parts of a crawl with the same ratio decide alike.
+// Visit returns the trace of a visit of a shard. It is nil if tracing is off or this visit is not
+// sampled. All processes of a crawl with the same ratio sample the same visits.
 func (c *Crawl) Visit(shard int, id crawl.VisitID) *Visit {
 	if c == nil {
 		return nil
@@ -160,8 +160,8 @@ func (c *Crawl) Visit(shard int, id crawl.VisitID) *Visit {
 	return v
 }
 
-// begin begins a span: with an id of its own unless that is zero, under another one unless that is
-// zero.
+// begin begins a span. If id is not zero, it is the span's id; if under is not zero, it is the
+// span's parent.
 func (v *Visit) begin(name string, id, under trace.SpanID, began time.Time, o []trace.SpanStartOption) trace.Span {
 	ctx := context.WithValue(context.Background(), idsKey{}, given{v.id, id})
 	if under.IsValid() {
@@ -173,29 +173,29 @@ func (v *Visit) begin(name string, id, under trace.SpanID, began time.Time, o []
 }
 
 func end(s trace.Span, began, ended time.Time) {
-	if ended.Before(began) { // a clock was set
+	if ended.Before(began) { // the clock was set back
 		ended = began
 	}
 	s.End(trace.WithTimestamp(ended))
 }
 
-// ids makes the ids of spans: those that a context gives, or by chance.
+// ids generates the ids of spans. It takes them from the context, or makes random ones.
 type ids struct{}
 
 type idsKey struct{}
 
 type given struct {
 	trace trace.TraceID
-	span  trace.SpanID // zero: any
+	span  trace.SpanID // zero: a random one
 }
 
-// NewIDs are those of the first span of a trace.
+// NewIDs returns the ids of the first span of a trace.
 func (i ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	g, _ := ctx.Value(idsKey{}).(given)
 	return g.trace, i.NewSpanID(ctx, g.trace)
 }
 
-// NewSpanID is that of a span under another one.
+// NewSpanID returns the id of a span that has a parent.
 func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	g, _ := ctx.Value(idsKey{}).(given)
 	for !g.span.IsValid() {
@@ -204,5 +204,5 @@ func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	return g.span
 }
 
-// CheckRatio reports whether r is a part of all visits that can be traced: over 0, and 1 at most.
+// CheckRatio reports whether r is valid: more than 0, and at most 1.
 func CheckRatio(r float64) bool { return r > 0 && r <= 1 }

@@ -26,7 +26,7 @@ type endpoint struct {
 	client *http.Client
 }
 
-// receive is a collector that keeps what it is sent.
+// receive starts a collector, and returns its endpoint and a function for the spans it received.
 func receive(t *testing.T) (at endpoint, spans func() []*otlp.Span) {
 	var mu sync.Mutex
 	var all []*otlp.Span
@@ -65,7 +65,7 @@ func tracer(t *testing.T, to endpoint, ratio float64) *Tracer {
 
 var spec = crawl.Spec{Name: "docs", Created: time.Unix(1_700_000_000, 5)}
 
-// Two processes that know nothing of each other tell of one visit: the trace is one.
+// Two processes that do not communicate report parts of one visit. The parts have the same trace.
 func TestPartsTellOneTrace(t *testing.T) {
 	to, spans := receive(t)
 	job := &crawl.Visit{Shard: 3, ID: crawl.VisitID{Epoch: 7, N: 9}, Host: "docs.example.org"}
@@ -81,7 +81,7 @@ func TestPartsTellOneTrace(t *testing.T) {
 	for _, s := range spans() {
 		byName[s.Name] = s
 		if strings.Contains(s.String(), "hunter2") {
-			t.Errorf("a query is told: %v", s)
+			t.Errorf("a span contains a query: %v", s)
 		}
 	}
 	grant, visit, request := byName["grant"], byName["visit"], byName["request page"]
@@ -97,7 +97,8 @@ func TestPartsTellOneTrace(t *testing.T) {
 	}
 }
 
-// A request's method is said where it is known: a hub is posted to, and a site with RUP may be.
+// A span names a request's method only where it is known. A hub gets a POST; a site with RUP may
+// get either.
 func TestMethodOfARequest(t *testing.T) {
 	to, spans := receive(t)
 	tr := tracer(t, to, 1)
@@ -122,11 +123,11 @@ func TestMethodOfARequest(t *testing.T) {
 		delete(want, kind)
 	}
 	if len(want) > 0 {
-		t.Errorf("not told: %v", want)
+		t.Errorf("not reported: %v", want)
 	}
 }
 
-// Another crawl, shard or visit is another trace, and so is a crawl of the same name made later.
+// Another crawl, shard or visit has another trace, and so has a later crawl with the same name.
 func TestTraceOfEachVisit(t *testing.T) {
 	to, _ := receive(t)
 	tr := tracer(t, to, 1)
@@ -166,7 +167,7 @@ func TestRatio(t *testing.T) {
 	}
 }
 
-// Off is a nil pointer: nothing is allocated, and nothing runs.
+// If tracing is off, the pointers are nil: nothing is allocated, and no goroutine runs.
 func TestOff(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	var tr *Tracer
@@ -188,7 +189,7 @@ func TestOff(t *testing.T) {
 	tr.Close()
 }
 
-// A collector that is not there costs the spans, and the end of the process a few seconds at most.
+// If the collector is away, the spans are lost, and the process ends a few seconds later at most.
 func TestNoCollector(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		client := &http.Client{Transport: &http.Transport{DialContext: simnet.New(simnet.Options{}).Dial}}

@@ -1,7 +1,8 @@
-// Package websub has what a subscriber of WebSub (W3C Recommendation of 2018) needs beside state
-// and network: addresses to which hubs deliver and what proves that a delivery is one. Nothing of
-// it is kept: address and secret of a subscription are made of the crawl's secret, the topic and a
-// number, so none stands in a file, a log or a message. All functions may be called concurrently.
+// Package websub implements the part of a WebSub subscriber (W3C Recommendation of 2018) that needs
+// neither state nor network: the addresses to which hubs deliver, and the proof that a delivery
+// comes from the hub. None of this is stored. The address and the secret of a subscription are
+// computed from the crawl's secret, the topic and a number, so they appear in no file, log or
+// message. All functions may be called concurrently.
 package websub
 
 import (
@@ -24,9 +25,10 @@ import (
 )
 
 const (
-	// MaxTopic is the longest topic that is subscribed to, in bytes: it stands in the callback.
+	// MaxTopic is the longest topic that is subscribed to, in bytes. The callback contains the
+	// topic.
 	MaxTopic = 512
-	// MaxN is the greatest number of a callback.
+	// MaxN is the largest number of a callback.
 	MaxN = 1 << 20
 	// Path is where callbacks are, below the operator's public URL.
 	Path = "/websub/"
@@ -34,13 +36,13 @@ const (
 	macBytes = 18
 )
 
-// Callbacks makes the addresses that hubs deliver to. It makes none without a secret.
+// Callbacks makes the addresses to which hubs deliver. Without a secret it makes none.
 type Callbacks struct {
-	Base   string // the public URL that leads to us, as CheckBase has it
-	Secret []byte // the crawl's
+	Base   string // the public URL that leads to us; see CheckBase
+	Secret []byte // the secret of the crawl
 }
 
-// CheckBase returns why hubs cannot reach us by a URL.
+// CheckBase returns an error if hubs cannot reach us by this URL.
 func CheckBase(base string) error {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || len(base) > 256 {
@@ -49,7 +51,7 @@ func CheckBase(base string) error {
 	return nil
 }
 
-// mac is a keyed hash of what a subscription is for.
+// mac is a keyed hash of the purpose of a subscription, its topic and its number.
 func (c Callbacks) mac(what string, topic canon.URL, n int) []byte {
 	m := hmac.New(sha256.New, c.Secret)
 	m.Write([]byte("curtsy websub " + what + "\x00"))
@@ -58,19 +60,19 @@ func (c Callbacks) mac(what string, topic canon.URL, n int) []byte {
 	return m.Sum(nil)
 }
 
-// URL is the callback for a topic by its n-th number: nobody can guess it who was not told.
+// URL returns the n-th callback for a topic. Nobody can guess it.
 func (c Callbacks) URL(topic canon.URL, n int) string {
 	mac := base64.RawURLEncoding.EncodeToString(c.mac("callback", topic, n)[:macBytes])
 	return strings.TrimSuffix(c.Base, "/") + Path + strconv.Itoa(n) + "/" + mac + "/" + base64.RawURLEncoding.EncodeToString([]byte(topic))
 }
 
-// Key is the secret by which the hub signs what it delivers for a topic.
+// Key returns the secret with which the hub signs deliveries for a topic.
 func (c Callbacks) Key(topic canon.URL, n int) string {
 	return hex.EncodeToString(c.mac("secret", topic, n))
 }
 
-// Find says for which topic a callback with that path was made; ok is false for one that was not.
-// What a proxy has put before it, or taken away, does not matter.
+// Find returns the topic and the number of the callback with this path. ok is false if we did not
+// make the callback. A prefix that a proxy has added or removed does not matter.
 func (c Callbacks) Find(path string) (topic canon.URL, n int, ok bool) {
 	at := strings.LastIndex(path, Path)
 	if at < 0 || len(c.Secret) == 0 || len(path) > 2048 {
@@ -93,13 +95,13 @@ func (c Callbacks) Find(path string) (topic canon.URL, n int, ok bool) {
 	return topic, n, hmac.Equal(mac, c.mac("callback", topic, n)[:macBytes])
 }
 
-// ErrSignature says that a delivery is not signed by the hub we subscribed at.
+// ErrSignature means that a delivery is not signed by the hub of the subscription.
 var ErrSignature = errors.New("it is not signed with the secret that was sent to the hub")
 
-// Verify reports whether X-Hub-Signature is that of a body, by the secret of the subscription. All
-// methods of the recommendation are taken (WebSub §8): that of SHA-1 as well, which old hubs know
-// alone. It is the keyed hash, which collisions of SHA-1 do not touch, and what it lets in is a
-// hint.
+// Verify checks that header, an X-Hub-Signature, is the signature of body by the secret of the
+// subscription. It accepts all methods of the recommendation (WebSub §8), including SHA-1, because
+// old hubs know no other. The signature is a keyed hash, which collisions of SHA-1 do not affect,
+// and an accepted delivery is only a hint.
 func Verify(header string, key string, body []byte) error {
 	method, text, _ := strings.Cut(strings.TrimSpace(header), "=")
 	var h func() hash.Hash
@@ -127,21 +129,21 @@ func Verify(header string, key string, body []byte) error {
 	return nil
 }
 
-// What a hub is asked, and asks back.
+// The modes of requests to and from a hub.
 const (
 	Subscribe   = "subscribe"
 	Unsubscribe = "unsubscribe"
 	Denied      = "denied"
 )
 
-// Lease is for how long a subscription is asked, and bounds of what a hub may grant.
+// Lease is the duration that we ask for. LeastLease and MostLease bound what a hub may grant.
 const (
 	Lease      = 10 * 24 * time.Hour
 	LeastLease = time.Hour
 	MostLease  = 30 * 24 * time.Hour
 )
 
-// Form is what is posted to a hub (WebSub §5.1).
+// Form returns the form that is posted to a hub (WebSub §5.1).
 func (c Callbacks) Form(mode string, topic canon.URL, n int) string {
 	v := url.Values{"hub.mode": {mode}, "hub.topic": {string(topic)}, "hub.callback": {c.URL(topic, n)}}
 	if mode == Subscribe {
@@ -151,17 +153,17 @@ func (c Callbacks) Form(mode string, topic canon.URL, n int) string {
 	return v.Encode()
 }
 
-// Intent is a hub's question whether we want what it was asked (WebSub §5.3), or its refusal
-// (WebSub §5.2).
+// Intent is a hub's request to confirm what we asked for (WebSub §5.3), or its refusal (WebSub
+// §5.2).
 type Intent struct {
 	Mode      string
 	Topic     string
 	Challenge string
-	Lease     time.Duration // 0: not said
+	Lease     time.Duration // 0: not specified
 	Reason    string
 }
 
-// maxChallenge bounds what we send back.
+// maxChallenge limits what we send back.
 const maxChallenge = 1024
 
 // ParseIntent reads the query of a hub's GET.

@@ -17,7 +17,7 @@ import (
 
 var testCallbacks = Callbacks{Base: "https://crawler.example/hooks/", Secret: []byte("0123456789abcdef")}
 
-// WebSub §5.1: a callback that nobody can guess, its own for each topic and number.
+// WebSub §5.1: nobody can guess a callback, and each topic and number has its own.
 func TestWebSub_5_1_Callbacks(t *testing.T) {
 	const topic = canon.URL("https://a.example/feed?x=1")
 	at := testCallbacks.URL(topic, 7)
@@ -67,7 +67,7 @@ func TestWebSub_5_1_Callbacks(t *testing.T) {
 	}
 }
 
-// WebSub §8: what is not signed with the secret of the subscription is not taken.
+// WebSub §8: a delivery that is not signed with the secret of the subscription is refused.
 func TestWebSub_8_Signatures(t *testing.T) {
 	body := []byte("<feed/>")
 	sign := func(h func() hash.Hash, key string) string {
@@ -86,7 +86,7 @@ func TestWebSub_8_Signatures(t *testing.T) {
 	}
 }
 
-// WebSub §5.2, §5.3: what a hub may ask back, or refuse with.
+// WebSub §5.2, §5.3: the requests of a hub, and its refusals.
 func TestWebSub_5_3_Intent(t *testing.T) {
 	for query, want := range map[string]string{
 		"hub.mode=subscribe&hub.topic=t&hub.challenge=c&hub.lease_seconds=864000":             "240h0m0s",
