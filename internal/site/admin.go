@@ -15,7 +15,8 @@ import (
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// Robots lists on w who is registered in dir, one a line. The Site there must not be open.
+// Robots writes to w who is registered in dir, one address a line. The Site in dir must not be
+// open.
 func Robots(dir string, w io.Writer) error {
 	return whenStopped(dir, func(db *boltfile.File) error {
 		return db.View(func(tx *bolt.Tx) error {
@@ -31,8 +32,8 @@ func Robots(dir string, w io.Writer) error {
 	})
 }
 
-// Forget ends the registration of an address in dir: its key may be lost (formats §6.2). The Site
-// there must not be open.
+// Forget ends the registration of an address in dir, for example because its key was lost (formats
+// §6.2). The Site in dir must not be open.
 func Forget(ctx context.Context, dir, email string) error {
 	return whenStopped(dir, func(db *boltfile.File) error {
 		store := &registry{db: db, changed: func() {}}

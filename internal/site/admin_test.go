@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// Whoever lost a key asks a person, who frees the address.
+// A robot that has lost its key asks the operator, who frees the address.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

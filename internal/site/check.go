@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// Check looks whether a Site with these Options would work, without starting it: it shows on w the
-// rupinfo.txt that robots would get, and asks the relay. An error says what to mend.
+// Check tests whether a Site with these Options would work, without starting it. It writes to w the
+// rupinfo.txt that robots would get, and connects to the relay. An error describes what to correct.
 func Check(ctx context.Context, o Options, w io.Writer) error {
 	p, err := o.check()
 	if err != nil {
@@ -33,7 +33,7 @@ func Check(ctx context.Context, o Options, w io.Writer) error {
 	}
 	fmt.Fprintf(w, "rupinfo.txt:\n\n    %s\n\n", strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n    "))
 	paths := []string{rup.InfoPath}
-	// Or robots go by another robots.txt.
+	// Otherwise the CGI URL is on another origin, which has its own robots.txt.
 	if p.cgi.Scheme == p.base.Scheme && portOf(p.cgi) == portOf(p.base) {
 		paths = append(paths, p.cgi.EscapedPath())
 	}

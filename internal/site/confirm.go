@@ -17,11 +17,11 @@ import (
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// confirmations asks addresses whether they want reports, and hears their answers.
+// confirmations asks addresses whether they want reports, and receives their answers.
 type confirmations struct {
 	db   *boltfile.File
 	site string // URLBase
-	link string // absolute URL of the page with the answer; the token follows
+	link string // absolute URL of the confirmation page; the token is appended
 	wake func()
 	log  *slog.Logger // nil: none
 }
@@ -43,13 +43,14 @@ URLBase: %s
 ` + rup.ConfirmLine + `: %s
 `
 
-// ask puts the question to a robot's address into the spool. It is rup.ServerOptions' Confirm.
+// ask queues a mail with the question to a robot's address. It is the Confirm function of
+// rup.ServerOptions.
 func (c *confirmations) ask(_ context.Context, reg rup.Registration) error {
 	token := rand.Text()
 	err := c.db.Update(func(tx *bolt.Tx) error {
 		_, p, ok, err := registrations{tx}.byID(reg.ID)
 		if err != nil || !ok {
-			return err // unregistered in the same moment
+			return err // unregistered at the same time
 		}
 		now := time.Now()
 		p.Token = hash(token)
@@ -64,10 +65,10 @@ func (c *confirmations) ask(_ context.Context, reg rup.Registration) error {
 	return err
 }
 
-// answer ends the waiting of the registration that has the token.
+// answer confirms the registration that has the token.
 func (c *confirmations) answer(token string) (found bool, err error) {
 	want := hash(token)
-	// Strangers send tokens as they like: only one that is known is worth a write to the disk.
+	// Anybody can send tokens, so only a known one may cause a write to the disk.
 	id, err := withProgress(c.db, func(p progress) bool { return bytes.Equal(p.Token, want) })
 	if err != nil || id == "" {
 		return false, err
@@ -76,7 +77,7 @@ func (c *confirmations) answer(token string) (found bool, err error) {
 		regs := registrations{tx}
 		reg, p, ok, err := regs.byID(id)
 		if !bytes.Equal(p.Token, want) {
-			return err // another was asked for since
+			return err // another question was sent meanwhile
 		}
 		if err != nil || !ok || reg.Pending && time.Since(reg.Asked) > confirmWithin {
 			return err
@@ -90,7 +91,7 @@ func (c *confirmations) answer(token string) (found bool, err error) {
 	return found && err == nil, err
 }
 
-// ServeHTTP lets an address confirm.
+// ServeHTTP lets the owner of an address confirm.
 func (c *confirmations) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	button(w, r, page{
 		ask: "Send reports of changes by mail for " + c.site + "?", yes: "Confirmed. Reports will be sent by mail.",

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errUnsettled: the file was written to while it was read.
+// errUnsettled means that the file was written to while it was read.
 var errUnsettled = errors.New("it changes while it is being read")
 
-// errNoFile: there is nothing at the path that has a URL.
+// errNoFile means that the path does not lead to a regular file.
 var errNoFile = errors.New("it is not a regular file")
 
-// statFile tells of the regular file at name, or of the one that a link there leads to.
+// statFile returns the stat of the regular file at name, or of the file that a link there leads to.
 func statFile(name string) (stat, error) {
 	var st unix.Stat_t
 	err := unix.Stat(name, &st)
@@ -38,10 +38,11 @@ func fromStat(st *unix.Stat_t) (stat, error) {
 	return stat{st.Size, unix.TimespecToNsec(st.Mtim), unix.TimespecToNsec(st.Ctim), st.Ino}, nil
 }
 
-// digest reads the file at name. The error is errNoFile, errUnsettled, or why it cannot be read.
+// digest reads the file at name. The error is errNoFile, errUnsettled, or the error of reading.
 func digest(ctx context.Context, name string) (r record, err error) {
 	r.at = time.Now().UnixNano()
-	// Non-blocking, or a pipe that has just taken the file's place would hold us up.
+	// O_NONBLOCK, because the file may just have been replaced by a pipe, and opening that would
+	// block.
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, errNoFile
@@ -76,7 +77,7 @@ func fileStat(f *os.File) (stat, error) {
 	return fromStat(&st)
 }
 
-// stoppable ends a long read when ctx does.
+// stoppable is a reader that ends a long read when ctx ends.
 type stoppable struct {
 	ctx context.Context
 	r   io.Reader

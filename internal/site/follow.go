@@ -10,26 +10,26 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// follower keeps the state beside what stands in the document root: from what inotify
-// tells, and from scans.
+// follower keeps the stored state equal to the document root, by the events of inotify and by
+// scans.
 type follower struct {
 	tree    *tree
 	watcher *watcher
-	settle  time.Duration // how long a burst must be over
+	settle  time.Duration // how long no event must come until a burst counts as over
 	every   time.Duration // between scans
 	log     *slog.Logger
-	scanned func(took time.Duration) // is told of every complete scan
-	failed  func(error)              // is told why there was none, or something else failed
+	scanned func(took time.Duration) // is called after every complete scan
+	failed  func(error)              // is called if a scan or something else failed
 
-	again []string // files that were being written to when they were read
+	again []string // files that were written to while they were read
 }
 
-// run follows the root until ctx ends. Whatever goes wrong on the way, a scan mends.
+// run follows the root until ctx ends. A later scan repairs the effect of any error.
 func (f *follower) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return f.watcher.run(ctx) })
 	g.Go(func() error {
-		next := time.NewTimer(0) // the first scan finds what changed while we were not there
+		next := time.NewTimer(0) // the first scan finds what changed while the process did not run
 		look := time.NewTicker(5 * f.settle)
 		defer look.Stop()
 		for {
@@ -44,7 +44,7 @@ func (f *follower) run(ctx context.Context) error {
 			case <-look.C:
 				f.retry()
 				id, err := identify(f.tree.root)
-				full = err == nil && id != f.tree.id // a link was switched, or something mounted
+				full = err == nil && id != f.tree.id // a link was switched, or a file system mounted
 			}
 			if full {
 				next.Reset(f.scan(ctx))
@@ -54,12 +54,12 @@ func (f *follower) run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// scan compares everything and says when to do so again.
+// scan compares everything, and returns how long to wait until the next scan.
 func (f *follower) scan(ctx context.Context) time.Duration {
 	id, err := identify(f.tree.root)
 	if err == nil {
 		f.watcher.begin(id.path)
-		f.watcher.take() // the scan sees all of it
+		f.watcher.take() // the scan covers all of it
 		start := time.Now()
 		if err = f.tree.all(ctx); err == nil {
 			f.scanned(time.Since(start))
@@ -70,7 +70,8 @@ func (f *follower) scan(ctx context.Context) time.Duration {
 	return min(f.every, 10*f.settle)
 }
 
-// some waits for the end of a burst and looks at what it touched. It says whether it could.
+// some waits for the end of a burst and compares the paths of its events. It reports whether that
+// succeeded.
 func (f *follower) some(ctx context.Context) bool {
 	for wait := f.watcher.settled(f.settle); wait > 0; wait = f.watcher.settled(f.settle) {
 		select {
@@ -83,13 +84,13 @@ func (f *follower) some(ctx context.Context) bool {
 	if all || f.tree.id == (rootID{}) {
 		return false
 	}
-	slices.Sort(rels) // a directory before what is in it
+	slices.Sort(rels) // a directory comes before its contents
 	err := f.tree.some(ctx, rels)
 	f.complain(ctx, err)
 	return err == nil
 }
 
-// retry has files looked at again that would not keep still.
+// retry adds the files again that were written to while they were read.
 func (f *follower) retry() {
 	for _, rel := range f.again {
 		f.watcher.add(rel)

@@ -18,7 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// rootOf is a document root in the making, with the state beside it.
+// rootOf is a document root of a test, with its stored state.
 type rootOf struct {
 	t    *testing.T
 	dir  string
@@ -64,7 +64,7 @@ func (r *rootOf) must(err error) {
 	}
 }
 
-// tree compares without watching.
+// tree returns a tree that compares without watching.
 func (r *rootOf) tree() *tree {
 	n, err := newNames("index.html", DefaultIgnore())
 	r.must(err)
@@ -79,7 +79,7 @@ func (r *rootOf) scan() {
 	r.must(r.tree().all(r.t.Context()))
 }
 
-// lines are those of the log, kind and path.
+// lines returns the lines of the log: kind and path.
 func (r *rootOf) lines() (list []string) {
 	r.t.Helper()
 	r.must(r.db.View(func(tx *bolt.Tx) error {
@@ -91,7 +91,7 @@ func (r *rootOf) lines() (list []string) {
 	return list
 }
 
-// net is the net effect of the whole log, by URL.
+// net returns the net effect of the whole log, by URL.
 func (r *rootOf) net() (list []string) {
 	r.t.Helper()
 	n := r.tree().names
@@ -117,7 +117,7 @@ func (r *rootOf) want(want ...string) {
 	}
 }
 
-// follow runs a follower until the test ends or stop is called, past its first scan.
+// follow runs a follower until the test ends or stop is called. It returns after the first scan.
 func (r *rootOf) follow(every time.Duration) (stop func()) {
 	r.t.Helper()
 	w, err := newWatcher(r.tree().names, slog.New(slog.DiscardHandler))
@@ -157,7 +157,7 @@ func (r *rootOf) await(want ...string) {
 	})
 }
 
-// What stands in the root when it is seen first is no change.
+// Files that exist at the first scan are not changes.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -170,9 +170,9 @@ func TestFollow(t *testing.T) {
 	r.write("docs/a.html", "2")
 	r.write("index.html", "2")
 	r.await("C docs/a.html", "C ")
-	r.write("new/deep/er/index.html", "1") // directories that come with content
+	r.write("new/deep/er/index.html", "1") // directories that appear together with their contents
 	r.await("C docs/a.html", "C ", "N new/deep/er/")
-	r.write("new/deep/er/x, y.html", "1") // and are watched from then on
+	r.write("new/deep/er/x, y.html", "1") // they are watched from then on
 	r.await("C docs/a.html", "C ", "N new/deep/er/", "N new/deep/er/x%2C%20y.html")
 	r.must(os.Rename(r.path("docs/old"), r.path("docs/older")))
 	r.await("C docs/a.html", "C ", "N new/deep/er/", "N new/deep/er/x%2C%20y.html", "D docs/old/b.html", "N docs/older/b.html")
@@ -180,13 +180,13 @@ func TestFollow(t *testing.T) {
 	r.write("docs/older/c.html", "1")
 	r.must(os.RemoveAll(r.path("new")))
 	r.await("C docs/a.html", "C ", "D docs/old/b.html", "N docs/older/b.html", "N docs/older/c.html")
-	r.must(os.Rename(r.path("docs"), r.path("texts"))) // with directories below it
+	r.must(os.Rename(r.path("docs"), r.path("texts"))) // a directory that contains directories
 	r.await("C ", "D docs/a.html", "D docs/old/b.html", "N texts/a.html", "N texts/older/b.html", "N texts/older/c.html")
 	r.write("texts/older/d.html", "1")
 	r.await("C ", "D docs/a.html", "D docs/old/b.html", "N texts/a.html", "N texts/older/b.html", "N texts/older/c.html", "N texts/older/d.html")
 }
 
-// Editors write a file beside the old one and rename it; what they leave behind has no URL.
+// Editors write a new file and rename it to the old name. Their temporary files have no URL.
 func TestFollowEditors(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -200,8 +200,8 @@ func TestFollowEditors(t *testing.T) {
 	r.must(os.Rename(r.path("a.html.tmp"), r.path("a.html")))
 	r.write(".git/objects/aa", "x")
 	r.write("robots.txt", "User-agent: *\n")
-	r.write("b.html", "1")                                            // as before
-	r.must(os.Chtimes(r.path("b.html"), time.Now(), time.Unix(1, 0))) // touched
+	r.write("b.html", "1")                                            // the same content as before
+	r.must(os.Chtimes(r.path("b.html"), time.Now(), time.Unix(1, 0))) // only its time changes
 	r.write("last.html", "1")
 	r.await("C a.html", "N last.html")
 	if got := r.lines(); len(got) != 2 {
@@ -209,7 +209,7 @@ func TestFollowEditors(t *testing.T) {
 	}
 }
 
-// A site that is put in place by switching a link: only what differs is a change.
+// A site is deployed by switching a link. Only files that differ are changes.
 func TestFollowSwitchedLink(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -225,11 +225,11 @@ func TestFollowSwitchedLink(t *testing.T) {
 	r.must(os.Symlink("2", filepath.Join(base, "next")))
 	r.must(os.Rename(filepath.Join(base, "next"), r.dir))
 	r.await("C other.html")
-	r.write("same.html", "2") // and the new one is watched
+	r.write("same.html", "2") // the new root is watched
 	r.await("C other.html", "C same.html")
 }
 
-// Links to files are followed, by scans; links to directories are not.
+// Links to files are followed by scans; links to directories are not.
 func TestFollowLinks(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -249,7 +249,8 @@ func TestFollowLinks(t *testing.T) {
 	}
 }
 
-// A queue that overflows, or a kernel that watches no more: scans find it all the same.
+// If the event queue overflows, or the kernel watches no more directories, scans still find all
+// changes.
 func TestScanFindsWhatWasMissed(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -262,10 +263,10 @@ func TestScanFindsWhatWasMissed(t *testing.T) {
 	r.must(os.RemoveAll(r.path("d2")))
 	r.write("d3/b.html", "1")
 	r.must(os.Remove(r.path("d4/a.html")))
-	r.write("d4/a.html/index.html", "1") // a file gives way to a directory
+	r.write("d4/a.html/index.html", "1") // a directory replaces a file
 	info, err := os.Stat(r.path("d5/a.html"))
 	r.must(err)
-	r.write("d5/a.html", "3") // as long as before, and as old
+	r.write("d5/a.html", "3") // with the same length and time as before
 	r.must(os.Chtimes(r.path("d5/a.html"), info.ModTime(), info.ModTime()))
 	r.follow(time.Hour)
 	r.await("C d1/a.html", "D d2/a.html", "N d3/b.html", "D d4/a.html", "N d4/a.html/", "C d5/a.html")
@@ -281,7 +282,7 @@ func TestScanFindsWhatWasMissed(t *testing.T) {
 	}
 }
 
-// An empty root, or none, is one whose file system is not mounted.
+// An empty or missing root means that its file system is not mounted.
 func TestRootNotMounted(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -307,7 +308,7 @@ func TestRootNotMounted(t *testing.T) {
 	r.want()
 }
 
-// What is no longer announced is forgotten without a word.
+// Files that are no longer announced are removed from the state without a log line.
 func TestIgnoreLater(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -324,8 +325,8 @@ func TestIgnoreLater(t *testing.T) {
 	}
 }
 
-// A directory with more names than are compared at a time, and names that sort
-// otherwise than paths do.
+// A directory has more names than are compared at a time, and names whose order differs from the
+// order of paths.
 func TestScanManyNames(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -351,7 +352,7 @@ func TestScanManyNames(t *testing.T) {
 	}
 }
 
-// A file that is read while somebody writes it is read again, until it keeps still.
+// A file that is written to while it is read is read again, until it no longer changes.
 func TestFollowFileBeingWritten(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -362,7 +363,7 @@ func TestFollowFileBeingWritten(t *testing.T) {
 	chunk := []byte(strings.Repeat("x", 1<<20))
 	h := sha256.New()
 	h.Write([]byte("1"))
-	pause := time.NewTicker(5 * time.Millisecond) // so that some of it is read meanwhile
+	pause := time.NewTicker(5 * time.Millisecond) // so that it is read in between
 	defer pause.Stop()
 	for range 20 {
 		_, err := f.Write(chunk)
@@ -380,8 +381,8 @@ func TestFollowFileBeingWritten(t *testing.T) {
 	r.want("C big.iso")
 }
 
-// A stat that equals the one kept proves nothing if the file was digested within a tick of the
-// kernel's clock after its last change.
+// An equal stat proves nothing if the file was digested within one tick of the kernel's clock after
+// its last change.
 func TestSure(t *testing.T) {
 	t.Parallel()
 	at := time.Now().UnixNano()

@@ -16,14 +16,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// What strangers may have of us at a time. A report is made in memory; a body that does not come
-// holds nothing but a connection.
+// The limits for requests, which anyone may send. A report is made in memory. A request whose body
+// does not arrive occupies only its connection.
 const (
-	maxRequests = 8 // answered at once
-	// Answered, read or waited with, of one client: an address, for IPv6 its /64.
+	maxRequests = 8 // answered at the same time
+	// Requests of one client that are being answered, read or waiting. A client is an address, or a
+	// /64 for IPv6.
 	maxPerPeer = 4
-	bodyWithin = 10 * time.Second // for a body to be there
-	waitAtMost = 5 * time.Second  // for a place among those that are answered
+	bodyWithin = 10 * time.Second // for receiving a body
+	waitAtMost = 5 * time.Second  // for waiting until fewer than maxRequests are answered
 	maxBody    = 1 << 20          // bytes of a body; more than rup reads
 )
 
@@ -64,13 +65,13 @@ func busy(w http.ResponseWriter, why string) {
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// readBody has a request's body before the request takes a place from others. When it does not
-// come, that was the answer.
+// readBody reads a request's body before the request counts as being answered. If the body does not
+// arrive, readBody has sent the error.
 func readBody(w http.ResponseWriter, r *http.Request) bool {
 	if r.Body == nil || r.Body == http.NoBody {
 		return true
 	}
-	// What cannot have one (a test's recorder) has its body.
+	// A test's recorder does not support deadlines, but already has its body.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin))
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	switch {
@@ -88,12 +89,12 @@ func readBody(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// pagePath is the path of a page below the CGI URL.
+// pagePath returns the path of a page below the CGI URL.
 func pagePath(cgi *url.URL, name string) string {
 	return strings.TrimSuffix(cgi.Path, "/") + "/" + name
 }
 
-// peers counts what each client has under way.
+// peers counts the current requests of each client.
 type peers struct {
 	most int
 	mu   sync.Mutex // guards n
@@ -102,7 +103,7 @@ type peers struct {
 
 func newPeers(most int) *peers { return &peers{most: most, n: map[netip.Prefix]int{}} }
 
-// peerOf is what counts as one client.
+// peerOf returns what counts as one client.
 func peerOf(a netip.Addr) netip.Prefix {
 	bits := a.BitLen()
 	if a.Is6() {
@@ -132,7 +133,7 @@ func (p *peers) leave(a netip.Addr) {
 	}
 }
 
-// statusWriter remembers the status of an answer.
+// statusWriter records the status of an answer.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -146,9 +147,9 @@ func (w *statusWriter) WriteHeader(status int) {
 // Unwrap is for http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// clientOf finds out who asks. Where the request comes from one of the proxies, that is
-// the last address in X-Forwarded-For that is none of theirs: what stands before it was
-// written by strangers.
+// clientOf returns a function that finds the client's address. If the request comes from one of the
+// proxies, the client is the last address in X-Forwarded-For that does not belong to a proxy:
+// anyone could have written the addresses before it.
 func clientOf(proxies []netip.Prefix) func(*http.Request) netip.Addr {
 	ours := func(a netip.Addr) bool {
 		return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })
@@ -166,9 +167,9 @@ func clientOf(proxies []netip.Prefix) func(*http.Request) netip.Addr {
 		if !ours(client) {
 			return client
 		}
-		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-		for _, hop := range slices.Backward(hops) {
-			a, err := netip.ParseAddr(strings.TrimSpace(hop))
+		addresses := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+		for _, address := range slices.Backward(addresses) {
+			a, err := netip.ParseAddr(strings.TrimSpace(address))
 			if err != nil {
 				break
 			}

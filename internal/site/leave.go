@@ -9,14 +9,14 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// leaving ends registrations for those who get the mails: whoever reads one can
-// stop them, with no key.
+// leaving ends registrations for the readers of mails: whoever receives a mail can stop further
+// ones without a key.
 type leaving struct {
 	db   *boltfile.File
 	site string // URLBase
 }
 
-// ServeHTTP lets an address unsubscribe.
+// ServeHTTP lets the owner of an address unsubscribe.
 func (l *leaving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	button(w, r, page{
 		ask: "Stop mails about " + l.site + "?", yes: "Done. No further mails will be sent.",
@@ -42,15 +42,15 @@ func (l *leaving) leave(token string) (known bool, err error) {
 	return known && err == nil, err
 }
 
-// leave gives a registration the token by which its mails can be stopped. It can do nothing else,
-// so it is kept as it is: each mail has it.
+// leave gives a registration the token that stops its mails. Each mail contains the token, and it
+// can do nothing else, so it is stored unhashed.
 func (p *progress) leave() {
 	if p.Leave == "" {
 		p.Leave = rand.Text()
 	}
 }
 
-// withProgress finds the registration whose progress is as has says; "" if there is none.
+// withProgress finds the registration for whose progress has returns true, or "".
 func withProgress(db *boltfile.File, has func(progress) bool) (id string, err error) {
 	err = db.View(func(tx *bolt.Tx) error {
 		return each(tx.Bucket(bucketProgress), func(k []byte, p progress) error {

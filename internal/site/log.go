@@ -10,9 +10,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The log has one line for each change, by position: the time at which it was noticed (Unix ns,
-// never going back) and a number, both as eight bytes, big-endian. A line is the kind and then the
-// path. Positions are what reports begin and end at.
+// The log has one line for each change. Its key is a position: the time at which the change was
+// noticed (Unix ns, never decreasing) and a number, both as eight bytes, big-endian. The value is
+// the kind and then the path. A report begins and ends at a position.
 
 func appendLog(tx *bolt.Tx, now time.Time, what kind, rel string) error {
 	b := tx.Bucket(bucketLog)
@@ -30,7 +30,7 @@ func appendLog(tx *bolt.Tx, now time.Time, what kind, rel string) error {
 // position is before every line of that time.
 func position(at uint64) []byte { return binary.BigEndian.AppendUint64(nil, at) }
 
-// end is the position of the last line, or before all lines.
+// end returns the position of the last line, or a position before all lines.
 func end(tx *bolt.Tx) []byte {
 	last, _ := tx.Bucket(bucketLog).Cursor().Last()
 	return bytes.Clone(last)
@@ -43,16 +43,16 @@ type change struct {
 	at   time.Time // of the last line
 }
 
-// How much one report holds (formats §0), with room for what writing adds.
+// The limits of one report (formats §0), minus what writing it adds.
 const (
 	maxPaths = rup.MaxPaths
 	maxBytes = 7 << 20 // of paths, %-encoded
 )
 
-// fold puts together the lines behind since: each path once, with what the lines make of it for
-// someone who saw it before them, in the order of first mention. Paths for which wanted is false
-// are left out. It stops before there would be more than most paths or maxBytes and says to which
-// position it came; done means that it came to the end.
+// fold combines the lines after since. Each path occurs once, in the order of first mention, with
+// the net effect of its lines for a robot that knows the state before them. Paths for which wanted
+// returns false are left out. fold stops before there are more than most paths or maxBytes, and
+// returns the position that it reached; done means that it reached the end.
 func fold(tx *bolt.Tx, since []byte, most int, wanted func(rel string) bool) (list []change, upTo []byte, done bool, err error) {
 	type effect struct{ first, last kind }
 	effects, place, size := map[string]effect{}, map[string]int{}, 0
@@ -87,17 +87,19 @@ func fold(tx *bolt.Tx, since []byte, most int, wanted func(rel string) bool) (li
 	return squeeze(list), upTo, true, nil
 }
 
-// together is the net effect of a path's first and last line; 0 for none.
+// together is the net effect of a path's first and last line. 0: none.
 func together(first, last kind) kind {
 	switch {
 	case first == added && last == deleted:
-		return 0 // came and went
+		return 0 // created and deleted
 	case first == added:
 		return added
 	case last == deleted:
 		return deleted
 	}
-	return changed // also deleted and there again: who asked in between knows it as gone
+	// This includes a path that was deleted and created again: a robot that asked in between knows
+	// it as deleted.
+	return changed
 }
 
 func squeeze(list []change) []change {
@@ -110,8 +112,8 @@ func squeeze(list []change) []change {
 	return kept
 }
 
-// purge drops lines before the position, at most batchMax in one transaction, and says
-// whether there are more.
+// purge deletes lines before the position, at most batchMax in one transaction, and reports whether
+// there are more.
 func purge(tx *bolt.Tx, before []byte) (more bool, err error) {
 	c := tx.Bucket(bucketLog).Cursor()
 	n := 0

@@ -21,7 +21,7 @@ func fileOf(content string) *record {
 	return &r
 }
 
-// baseline marks the root as read, so that findings are changes.
+// baseline marks the first scan as complete, so that findings are changes.
 func (r *rootOf) baseline() {
 	r.t.Helper()
 	r.must(r.db.Update(func(tx *bolt.Tx) error { return tx.Bucket(bucketMeta).Put(metaBaseline, []byte("done")) }))
@@ -35,7 +35,7 @@ func (r *rootOf) commit(now time.Time, found ...finding) {
 	}
 }
 
-// What a report makes of several changes of one file.
+// The net effect of several changes of one file in a report.
 func TestNetEffect(t *testing.T) {
 	t.Parallel()
 	for log, want := range map[string]kind{
@@ -48,8 +48,8 @@ func TestNetEffect(t *testing.T) {
 	}
 }
 
-// Random findings against a model: whatever was seen of the files before and after, the net
-// effect is the difference.
+// Random findings are compared with a model: the net effect is the difference between the files
+// before and after.
 func TestFoldAgainstModel(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -70,7 +70,7 @@ func TestFoldAgainstModel(t *testing.T) {
 			now[rel] = content
 		}
 		r.commit(time.Now(), found...)
-		r.commit(time.Now(), found...) // as after a crash whose transaction had gone through
+		r.commit(time.Now(), found...) // as after a crash in which the transaction was committed
 	}
 	for range 30 {
 		var since []byte
@@ -113,7 +113,7 @@ func TestFoldAgainstModel(t *testing.T) {
 	}
 }
 
-// At the limit and past it: a report takes 50,000 paths and goes on with the next.
+// At the limit and beyond it: a report has 50,000 paths, and the next one continues.
 func TestFoldLimit(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -153,8 +153,8 @@ func TestFoldLimit(t *testing.T) {
 	}))
 }
 
-// A clock that is set back does not bring lines out of order; purging keeps what a query or
-// a robot still needs.
+// The lines stay in order when the clock is set back. Purging keeps the lines that a query or a
+// robot still needs.
 func TestLogTimeAndPurge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -197,8 +197,8 @@ func TestLogTimeAndPurge(t *testing.T) {
 	})
 }
 
-// A process that ends at any commit loses no change and invents none: the file as it was after each
-// commit is opened again, and a scan finds the rest.
+// A process that ends at any commit loses no change and adds none. The file as it was after each
+// commit is opened again, and a scan finds the remaining changes.
 func TestCrashAtEveryCommit(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -252,7 +252,7 @@ func TestCrashAtEveryCommit(t *testing.T) {
 	}
 }
 
-// A crash while the root is read for the first time makes no changes of the rest.
+// After a crash during the first scan, the remaining files are not changes.
 func TestCrashBeforeBaseline(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)

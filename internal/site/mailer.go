@@ -14,8 +14,8 @@ import (
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// Tick is how long to wait after something went wrong, and longest between two looks at what is to
-// be done: the machine may sleep, its clock be set.
+// tick is how long to wait after an error. longest is the longest time between two checks for work,
+// because the machine may be suspended or its clock set.
 const (
 	tick    = 30 * time.Second
 	longest = 10 * time.Minute
@@ -24,25 +24,26 @@ const (
 // confirmWithin is how long a registration waits for its confirmation.
 const confirmWithin = 48 * time.Hour
 
-// relayPause is how long the relay is left alone after it failed.
+// relayPause is how long to wait after the relay failed.
 var relayPause = backoff.Delay{Least: tick, Most: 15 * time.Minute}
 
-// mailer gives every robot its report once per interval: written into the spool together with its
-// number, then sent until the relay has it. A crash between the relay's word and ours sends a
-// report twice, under one number, which robots ignore (formats §6.3).
+// mailer sends every robot one report per interval. A report is stored in the spool together with
+// its number, and then sent until the relay accepts it. If the process crashes after the relay has
+// accepted a report and before this is stored, the report is sent twice with the same number, and
+// robots ignore the second one (formats §6.3).
 type mailer struct {
 	db      *boltfile.File
 	reports *reports
 	send    func(ctx context.Context, w *waiting) error
 	log     *slog.Logger
 	count   func(result string)
-	wake    chan struct{} // holds a token when there may be something to do
+	wake    chan struct{} // has a token when there may be work
 
 	pause backoff.Delay // after the relay failed
 	until time.Time     // when it is tried again
 }
 
-// run works until ctx ends. A letter under way then is seen through.
+// run works until ctx ends. A mail that is being sent then is completed.
 func (m *mailer) run(ctx context.Context) error {
 	for {
 		began := time.Now()
@@ -61,7 +62,7 @@ func (m *mailer) run(ctx context.Context) error {
 	}
 }
 
-// next is the first moment after began at which there is something to do.
+// next returns the first time after began at which there is work.
 func (m *mailer) next(began time.Time) (time.Time, error) {
 	next := began.Add(longest)
 	consider := func(t time.Time) {
@@ -83,7 +84,7 @@ func (m *mailer) assign(ctx context.Context) error {
 	var due []string
 	err := m.db.View(func(tx *bolt.Tx) error {
 		if tx.Bucket(bucketMeta).Get(metaBaseline) == nil {
-			return nil // what stands there is not known yet
+			return nil // the first scan is not complete
 		}
 		return each(tx.Bucket(bucketProgress), func(id []byte, p progress) error {
 			if p.due().After(time.Now()) {
@@ -111,8 +112,8 @@ func (m *mailer) assign(ctx context.Context) error {
 	return err
 }
 
-// assignOne writes one report, and says whether that was all there is to report. Number, text, and
-// how far reports have come are written in one transaction.
+// assignOne writes one report, and reports whether it was the last one for now. The number, the
+// text and the progress of the robot are written in one transaction.
 func (m *mailer) assignOne(id string) (done bool, err error) {
 	err = m.db.Update(func(tx *bolt.Tx) error {
 		regs, now := registrations{tx}, time.Now()
@@ -128,8 +129,8 @@ func (m *mailer) assignOne(id string) (done bool, err error) {
 		reg.Sequence++
 		p.leave()
 		if done {
-			// One per interval from registration on; intervals that we slept through have
-			// one report together.
+			// There is one report per interval since the registration. If the process was stopped
+			// during several intervals, they share one report.
 			if p.Last = p.due(); !p.due().After(now) {
 				p.Last = now
 			}
@@ -178,9 +179,9 @@ func (m *mailer) deliver(ctx context.Context) error {
 	return nil
 }
 
-// setBack brings times that lie ahead back to now: the clock was wrong when they were written,
-// and is set back since. Otherwise nobody would get a report until it has come so far again,
-// which may be years.
+// setBack replaces times in the future by now. Such times were written when the clock was wrong;
+// since then it was set back. Otherwise nobody would get a report until these times are reached,
+// which may take years.
 func (m *mailer) setBack() error {
 	now := time.Now()
 	ahead := func(t time.Time) bool { return t.After(now.Add(clockSlack)) }
@@ -225,11 +226,11 @@ func (m *mailer) setBack() error {
 	})
 }
 
-// clockSlack is how far ahead a time may be without the clock having been set: clocks are
-// corrected all the time.
+// clockSlack is how far in the future a time may be without a wrong clock: small corrections are
+// frequent.
 const clockSlack = time.Minute
 
-// amend writes those values of a bucket that f changes.
+// amend writes the values of a bucket that f changes.
 func amend[T any](b *bolt.Bucket, f func(*T) bool) error {
 	type change struct {
 		k []byte
@@ -252,7 +253,7 @@ func amend[T any](b *bolt.Bucket, f func(*T) bool) error {
 	return nil
 }
 
-// expire ends registrations that nobody confirmed in time.
+// expire ends registrations that were not confirmed in time.
 func (m *mailer) expire() error {
 	var late []string
 	err := m.db.View(func(tx *bolt.Tx) error {
@@ -269,7 +270,7 @@ func (m *mailer) expire() error {
 	return m.db.Update(func(tx *bolt.Tx) (err error) {
 		for _, email := range late {
 			reg, ok, e := registrations{tx}.Get(email)
-			if err = errors.Join(err, e); ok && reg.Pending { // not confirmed since
+			if err = errors.Join(err, e); ok && reg.Pending { // not confirmed meanwhile
 				err = errors.Join(err, registrations{tx}.Delete(email))
 			}
 		}

@@ -18,18 +18,18 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// office is a mailer whose relay is a function, over a root in whose log the test writes.
+// office is a mailer whose relay is a function. The test writes into the log of its root.
 type office struct {
 	*rootOf
-	m    *mailer
-	sent []string // what the relay took: time since the start, address, report
-	say  func(w *waiting) error
-	from time.Time
+	m     *mailer
+	sent  []string // what the relay accepted: time since the start, address, report
+	relay func(w *waiting) error
+	from  time.Time
 }
 
 func newOffice(t *testing.T) *office {
 	t.Helper()
-	o := &office{rootOf: newRoot(t), from: time.Now(), say: func(*waiting) error { return nil }}
+	o := &office{rootOf: newRoot(t), from: time.Now(), relay: func(*waiting) error { return nil }}
 	o.baseline()
 	o.m = o.mailer()
 	return o
@@ -42,7 +42,7 @@ func (o *office) mailer() *mailer {
 		db: o.db, log: slog.New(slog.DiscardHandler), count: func(string) {}, wake: make(chan struct{}, 1), pause: relayPause,
 		reports: &reports{db: o.db, names: o.tree().names, base: base, robots: filepath.Join(o.dir, "robots.txt"), most: 100},
 		send: func(_ context.Context, w *waiting) error {
-			if err := o.say(w); err != nil {
+			if err := o.relay(w); err != nil {
 				return err
 			}
 			_, report, _ := strings.Cut(string(w.text), "\n")
@@ -69,7 +69,7 @@ func (o *office) registered(email string) (reg rup.Registration, ok bool) {
 	return reg, ok
 }
 
-// work runs the mailer for a time.
+// work runs the mailer for some time.
 func (o *office) work(d time.Duration) {
 	o.t.Helper()
 	ctx, cancel := context.WithTimeout(o.t.Context(), d)
@@ -89,8 +89,8 @@ const day = 24 * time.Hour
 
 var daily = rup.Latency{N: 1, Unit: rup.Day}
 
-// Formats §6.3: the first report one interval after registration, then one per interval, also when
-// nothing changed; numbers count up.
+// Formats §6.3: the first report comes one interval after registration, and then one per interval,
+// even if nothing changed. The numbers increase by one.
 func TestReportsEachInterval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,8 +109,8 @@ func TestReportsEachInterval(t *testing.T) {
 		o.work(3*day + time.Hour)
 		o.wantSent("24h0m0s a@x.example 1 New[2000-01-01]: a%2Cb.html, docs/\nChange[2000-01-01]: before.html", "48h0m0s a@x.example 2", "48h0m0s B@x.example 1 New[2000-01-01]: docs/",
 			"72h0m0s a@x.example 3")
-		// The process sleeps through some intervals: one report for them, and one per
-		// interval from then on.
+		// The process is stopped during some intervals. They share one report, and then there is
+		// one per interval again.
 		time.Sleep(5 * day)
 		o.commit(time.Now(), finding{rel: "docs/index.html"})
 		o.m = o.mailer()
@@ -119,7 +119,7 @@ func TestReportsEachInterval(t *testing.T) {
 	})
 }
 
-// A report that would be too big is several, one after the other.
+// Changes that are too many for one report come in several reports, one after the other.
 func TestReportsTooBigForOne(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -137,7 +137,7 @@ func TestReportsTooBigForOne(t *testing.T) {
 	}
 }
 
-// wantProgress is the registrations for which reports are counted, and the log is kept.
+// wantProgress checks for which registrations there is progress. The log is kept for these.
 func (o *office) wantProgress(want ...string) {
 	o.t.Helper()
 	var got []string
@@ -162,7 +162,7 @@ func (o *office) back(t *testing.T, id string, d time.Duration) {
 	}))
 }
 
-// A clock that was ahead for a while, and is set back, silences nobody.
+// A clock that was ahead and is set back does not stop the reports.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -186,8 +186,8 @@ func TestClockSetBack(t *testing.T) {
 	})
 }
 
-// What the relay puts off comes later, in order, more and more patiently; after five days it is
-// given up, and its number with it.
+// A mail that the relay defers is sent later, in order, with increasing pauses. After five days it
+// is given up, together with its number.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestRetries(t *testing.T) {
 		o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
 		o.register(rup.Registration{ID: "B", Email: "b@x.example", Latency: daily})
 		tries := 0
-		o.say = func(w *waiting) error {
+		o.relay = func(w *waiting) error {
 			if w.ID != "A" {
 				return nil
 			}
@@ -213,7 +213,7 @@ func TestRetries(t *testing.T) {
 			t.Errorf("%v %+v: want it registered, eight reports numbered", ok, reg)
 		}
 		o.sent = nil
-		o.say = func(*waiting) error { return nil }
+		o.relay = func(*waiting) error { return nil }
 		o.work(5 * time.Hour)
 		if len(o.sent) < 5 || !strings.Contains(o.sent[0], "a@x.example 3") && !strings.Contains(o.sent[0], "a@x.example 4") {
 			t.Errorf("sent %q: want the reports of the last five days", o.sent)
@@ -221,7 +221,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// A relay that cannot be reached is not asked again for each letter.
+// A relay that cannot be reached is not tried again for each mail.
 func TestRelayDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -231,12 +231,12 @@ func TestRelayDown(t *testing.T) {
 			o.register(rup.Registration{ID: fmt.Sprint(i), Email: fmt.Sprintf("a%d@x.example", i), Latency: daily})
 		}
 		tries := 0
-		o.say = func(*waiting) error { tries++; return fmt.Errorf("%w: no route", errRelay) }
+		o.relay = func(*waiting) error { tries++; return fmt.Errorf("%w: no route", errRelay) }
 		o.work(day + time.Hour)
 		if tries > 12 {
 			t.Errorf("%d tries within an hour", tries)
 		}
-		o.say = func(*waiting) error { return nil }
+		o.relay = func(*waiting) error { return nil }
 		o.work(time.Hour)
 		if len(o.sent) != 50 {
 			t.Errorf("%d mails when the relay was there again", len(o.sent))
@@ -244,8 +244,8 @@ func TestRelayDown(t *testing.T) {
 	})
 }
 
-// An address that refuses five mails for good is no longer registered; one that takes
-// one in between stays.
+// The registration of an address that permanently refuses five mails in a row ends. An address that
+// accepts one in between stays registered.
 func TestRefusedAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -253,7 +253,7 @@ func TestRefusedAddress(t *testing.T) {
 		defer o.db.Close()
 		o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
 		o.register(rup.Registration{ID: "B", Email: "b@x.example", Latency: daily})
-		o.say = func(w *waiting) error {
+		o.relay = func(w *waiting) error {
 			if w.ID == "A" || w.Sequence != 3 {
 				return errAddress
 			}
@@ -275,7 +275,7 @@ func TestRefusedAddress(t *testing.T) {
 	})
 }
 
-// Unregistering stops mails that wait already; a changed address gets them.
+// Unregistering drops mails that wait already; after a change of address they go to the new one.
 func TestUnregisterAndModifyWhileMailsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -283,7 +283,7 @@ func TestUnregisterAndModifyWhileMailsWait(t *testing.T) {
 		defer o.db.Close()
 		o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
 		o.register(rup.Registration{ID: "B", Email: "b@x.example", Latency: daily})
-		o.say = func(*waiting) error { return fmt.Errorf("%w: down", errRelay) }
+		o.relay = func(*waiting) error { return fmt.Errorf("%w: down", errRelay) }
 		o.work(day + time.Minute)
 		store := &registry{db: o.db, changed: func() {}}
 		o.must(store.Update(t.Context(), func(r rup.Registrations) error {
@@ -298,7 +298,7 @@ func TestUnregisterAndModifyWhileMailsWait(t *testing.T) {
 			return r.Put(reg)
 		}))
 		o.wantProgress("B")
-		o.say = func(*waiting) error { return nil }
+		o.relay = func(*waiting) error { return nil }
 		o.work(time.Hour)
 		o.wantSent("24h0m0s new@x.example 1")
 		o.work(day)
@@ -306,8 +306,8 @@ func TestUnregisterAndModifyWhileMailsWait(t *testing.T) {
 	})
 }
 
-// An unreadable robots.txt: no report rather than one with what may be private,
-// and none with a hole.
+// If robots.txt cannot be read, there is no report, because it could contain private paths. No
+// changes are lost.
 func TestNoReportWithoutRobots(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -329,8 +329,8 @@ func TestNoReportWithoutRobots(t *testing.T) {
 	}
 }
 
-// Ended at any commit, every report comes, perhaps twice but then with the same number and text,
-// and no number is left out.
+// If the process ends at any commit, every report is still sent, perhaps twice but then with the
+// same number and text. No number is missing.
 func TestMailerCrashAtEveryCommit(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -341,7 +341,7 @@ func TestMailerCrashAtEveryCommit(t *testing.T) {
 	o.back(t, "A", day)
 	o.back(t, "B", day)
 	var copies []string
-	taken := map[string][]string{} // by copy, what the relay had then
+	taken := map[string][]string{} // by copy of the file, what the relay had accepted then
 	snapshot := func() {
 		name := filepath.Join(t.TempDir(), "copy.db")
 		out, err := os.Create(name)
@@ -357,10 +357,10 @@ func TestMailerCrashAtEveryCommit(t *testing.T) {
 		o.must(err)
 		snapshot()
 	}
-	say := o.m.send
+	send := o.m.send
 	o.m.send = func(ctx context.Context, w *waiting) error {
-		err := say(ctx, w)
-		snapshot() // the relay has it, we did not write it down
+		err := send(ctx, w)
+		snapshot() // the relay has accepted it, and this is not stored yet
 		return err
 	}
 	o.m.count = func(string) { snapshot() }
@@ -369,7 +369,7 @@ func TestMailerCrashAtEveryCommit(t *testing.T) {
 		t.Fatalf("%d copies", len(copies))
 	}
 	for i, name := range copies {
-		again := &office{rootOf: &rootOf{t: t, dir: o.dir, file: name}, from: o.from, sent: taken[name], say: func(*waiting) error { return nil }}
+		again := &office{rootOf: &rootOf{t: t, dir: o.dir, file: name}, from: o.from, sent: taken[name], relay: func(*waiting) error { return nil }}
 		again.open()
 		again.m = again.mailer()
 		again.must(errors.Join(again.m.assign(t.Context()), again.m.deliver(t.Context())))

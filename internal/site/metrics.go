@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// metrics are what an operator watches.
+// metrics are the metrics of a Site.
 type metrics struct {
 	changes  *prometheus.CounterVec
 	scans    prometheus.Counter
@@ -37,11 +37,11 @@ func newMetrics(reg *prometheus.Registry, db *boltfile.File, w *watcher) *metric
 	return m
 }
 
-// size counts the keys of a bucket that is small.
+// size is a metric with the number of keys of a small bucket.
 func size(db *boltfile.File, bucket []byte, name, help string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
 		n := 0
-		// Of a closed database nothing is known; the process is ending.
+		// An error does not matter: the database is closed, and the process is ending.
 		_ = db.View(func(tx *bolt.Tx) error {
 			return tx.Bucket(bucket).ForEach(func(_, _ []byte) error { n++; return nil })
 		})

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// maxEscaped is the longest path, %-encoded, that is announced: no line of a report is
-// over 900 bytes (formats §6.4).
+// maxEscaped is the longest path that is announced, in bytes of its %-encoded form: no line of a
+// report may be longer than 900 bytes (formats §6.4).
 const maxEscaped = 860
 
-// names says which paths below the root are announced, and as what. Paths are relative, with
-// slashes, "" for the root.
+// names decides which paths below the root are announced, and with which URL. Paths are relative,
+// with slashes; "" is the root.
 type names struct {
 	index  string   // name of index files; "" for none
 	ignore []string // patterns as of path.Match, each for one element of a path
 }
 
-// DefaultIgnore lists the names that editors, uploads and version control leave behind. Hidden ones
-// are ignored in any case.
+// DefaultIgnore returns the patterns of temporary files of editors, uploads and version control.
+// Hidden files are ignored in any case.
 func DefaultIgnore() []string {
 	return []string{"*~", "#*#", "*.swp", "*.swx", "*.tmp", "*.bak", "*.part", "*.filepart", "4913", "___jb_tmp___", "___jb_old___", "CVS"}
 }
@@ -41,7 +41,7 @@ func (n names) element(dir, name string) bool {
 		return false
 	}
 	if dir == "" && (name == "robots.txt" || name == "rupinfo.txt") {
-		return false // these speak to robots, and robots ask for them by themselves
+		return false // these are for robots, which request them without an announcement
 	}
 	for _, p := range n.ignore {
 		if ok, _ := path.Match(p, name); ok {
@@ -51,7 +51,7 @@ func (n names) element(dir, name string) bool {
 	return true
 }
 
-// announced reports whether rel, as a file, has a URL that is told to robots.
+// announced reports whether rel, as a file, has a URL that robots may learn.
 func (n names) announced(rel string) bool {
 	dir := ""
 	for rest := rel; ; {
@@ -66,7 +66,7 @@ func (n names) announced(rel string) bool {
 	}
 }
 
-// url is rel's path below the site's base, %-encoded; "" for the index file of the root.
+// url returns rel's path below the site's base, %-encoded. It is "" for the index file of the root.
 func (n names) url(rel string) string {
 	dir, name := split(rel)
 	if n.index != "" && name == n.index {
@@ -78,9 +78,9 @@ func (n names) url(rel string) string {
 	return escape(rel)
 }
 
-// escape spells a path as links in pages do: letters, digits and what RFC 3986 allows in a path
-// stay, all else is %XX, byte by byte, since a file name need not be UTF-8. The comma, which
-// separates paths in a report, is escaped too (formats §6.4).
+// escape encodes a path as links in pages do. It keeps letters, digits and the characters that RFC
+// 3986 allows in a path. Every other byte becomes %XX, because a file name need not be UTF-8. The
+// comma, which separates paths in a report, is escaped too (formats §6.4).
 func escape(rel string) string {
 	const keep, hex = "-._~!$&'()*+;=:@/", "0123456789ABCDEF"
 	var b strings.Builder
@@ -108,9 +108,9 @@ func split(rel string) (dir, name string) {
 	return rel[:max(i, 0)], rel[i+1:]
 }
 
-// key is rel as it stands in the database: with 0, which no file name holds, between its elements.
-// Then the keys' order is the one in which a walk meets the files, each directory's names sorted,
-// and what is below a directory stands together.
+// key returns the database key of rel. It has a zero byte between the elements, which no file name
+// contains. The order of the keys is therefore the order of a walk that sorts the names of each
+// directory, and the contents of a directory are consecutive.
 func key(rel string) []byte { return []byte(strings.ReplaceAll(rel, "/", "\x00")) }
 
 func unkey(k []byte) string { return strings.ReplaceAll(string(k), "\x00", "/") }

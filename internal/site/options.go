@@ -14,24 +14,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Options says what a Site watches, offers and mails. Root, Base, Dir, Serve, Info.CGI and
-// Mail have no default.
+// Options describe what a Site watches, offers and mails. Root, Base, Dir, Serve, Info.CGI and Mail
+// have no default.
 type Options struct {
 	Root   string // document root
 	Base   string // URL at which the root is served
-	Dir    string // where rupd.db is kept, outside the root
+	Dir    string // directory of rupd.db, outside the root
 	Robots string // file with the site's robots.txt; "" for the one in the root
-	Index  string // name of index files, whose URL is their directory's; "" for none
+	Index  string // name of index files, whose URL is that of their directory; "" for none
 	Ignore []string
 
-	Settle    time.Duration // quiet after which a burst of changes is looked at; 0 for 2 s
+	Settle    time.Duration // quiet time after which a burst of changes is processed; 0 for 2 s
 	ScanEvery time.Duration // between scans of the whole root; 0 for an hour
 
-	Serve   string         // address to serve robots at
-	Proxies []netip.Prefix // whose X-Forwarded-For is believed
+	Serve   string         // address of the HTTP server for robots
+	Proxies []netip.Prefix // whose X-Forwarded-For is trusted
 	Info    rup.Info       // what is offered; CGI may be relative to Base
 
-	Unasked          bool // mail reports to addresses that were not asked whether they want them
+	Unasked          bool // mail reports to addresses that have not confirmed that they want them
 	MaxRegistrations int  // 0 for 1000
 	PerDomain        int  // registrations with addresses in one domain; 0 for 20
 	RegisterPerHour  int  // from one address; 0 for 10
@@ -43,7 +43,7 @@ type Options struct {
 	Registry *prometheus.Registry // nil for none of its own
 }
 
-// plan is what Options come to.
+// plan is the result of checking Options.
 type plan struct {
 	Options
 	names  names
@@ -53,7 +53,7 @@ type plan struct {
 	relay  *relay
 }
 
-// check fills in defaults and says what cannot be.
+// check fills in defaults. It returns an error if the Options are invalid.
 func (o Options) check() (*plan, error) {
 	p := &plan{Options: o}
 	if p.Log == nil {
@@ -102,7 +102,7 @@ func (p *plan) page(name string) string {
 	return u.String()
 }
 
-// offer checks what robots are told.
+// offer checks what rupinfo.txt offers to robots.
 func (p *plan) offer() error {
 	cgi, err := url.Parse(p.Info.CGI)
 	if err != nil || p.Info.CGI == "" {
@@ -124,8 +124,9 @@ func (p *plan) offer() error {
 	return err
 }
 
-// places checks that our own files are not among the site's: writing them would be a change that is
-// written down, and so on, and the registrations would be served to everybody.
+// places checks that our own files are not inside the document root. Otherwise writing them would
+// be a change, which would be written to them again, and the registrations would be served to
+// everybody.
 func (p *plan) places() error {
 	root, err := filepath.Abs(p.Root)
 	if err != nil || p.Root == "" {

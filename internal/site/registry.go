@@ -14,22 +14,23 @@ import (
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// registry is the rup.Store in the Site's file. Robots has the registrations by address, progress
-// what reports need to know of each, by ID.
+// registry is the rup.Store in the Site's file. The bucket robots has the registrations by address;
+// the bucket progress has, by ID, what reports need to know about each.
 type registry struct {
 	db      *boltfile.File
-	changed func() // called after an Update that went well
+	changed func() // called after each successful Update
 }
 
-// progress is how far reports to a robot have come.
+// progress is how far the reports to a robot have come.
 type progress struct {
 	Email    string        // key in robots
 	Latency  time.Duration // between two reports
-	Since    []byte        // position of the last line of the log that a report had
+	Since    []byte        // position of the last line of the log that was in a report
 	Last     time.Time     // when the last report was due, or the robot registered
-	Failures int           // mails in a row that the address would not take
-	Token    []byte        // SHA-256 of what a Pending address is to answer with
-	// What each mail has, so that its reader can end the registration; "": none was mailed.
+	Failures int           // consecutive mails that the address refused
+	Token    []byte        // SHA-256 of the token with which a Pending address confirms
+	// Leave is the token in each mail that lets its reader end the registration; "": no mail was
+	// sent yet.
 	Leave string
 }
 
@@ -61,8 +62,8 @@ func (r registrations) Get(email string) (reg rup.Registration, ok bool, err err
 	return reg, ok, err
 }
 
-// Put keeps a registration. The first report of a new one has what changes from now on, and is due
-// one latency from now.
+// Put stores a registration. The first report of a new one has the changes from now on, and is due
+// after one latency.
 func (r registrations) Put(reg rup.Registration) error {
 	if reg.Latency.Duration() > maxLatency {
 		return &rup.Error{Status: 400, Parameter: "Latency", Reason: fmt.Sprintf("it is longer than %d days", int(maxLatency.Hours()/24))}
@@ -94,8 +95,8 @@ func (r registrations) Count(domain string) (n int, err error) {
 	return n, err
 }
 
-// sweep ends the progress of registrations that are no more. An address may have changed: then
-// the ID is at another.
+// sweep deletes the progress of registrations that no longer exist. After a change of address, the
+// ID is stored under the new address.
 func (r registrations) sweep() error {
 	ids := map[string]bool{}
 	if err := each(r.tx.Bucket(bucketRobots), func(_ []byte, reg rup.Registration) error {
@@ -122,10 +123,10 @@ func (r registrations) sweep() error {
 	return nil
 }
 
-// maxLatency is the longest interval between reports to a robot: the log is kept for as long.
+// maxLatency is the longest interval between reports to a robot. The log is kept that long.
 const maxLatency = 366 * 24 * time.Hour
 
-// byID finds a registration, and how far its reports have come.
+// byID finds a registration, and the progress of its reports.
 func (r registrations) byID(id string) (reg rup.Registration, p progress, ok bool, err error) {
 	if ok, err = get(r.tx.Bucket(bucketProgress), []byte(id), &p); err != nil || !ok {
 		return reg, p, false, err
@@ -138,7 +139,7 @@ func (r registrations) putProgress(id string, p progress) error {
 	return put(r.tx.Bucket(bucketProgress), []byte(id), p)
 }
 
-// get reads a value; false if there is none.
+// get reads a value. It returns false if there is none.
 func get(b *bolt.Bucket, k []byte, into any) (bool, error) {
 	v := b.Get(k)
 	if v == nil {
@@ -162,7 +163,7 @@ func put(b *bolt.Bucket, k []byte, v any) error {
 	return b.Put(k, text)
 }
 
-// each reads every value of a bucket.
+// each calls f for every value of a bucket.
 func each[T any](b *bolt.Bucket, f func(k []byte, v T) error) error {
 	return b.ForEach(func(k, text []byte) error {
 		var v T

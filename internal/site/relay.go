@@ -14,21 +14,21 @@ import (
 	"github.com/wneessen/go-mail"
 )
 
-// MailOptions says through which relay mails go.
+// MailOptions describe the relay through which mails are sent.
 type MailOptions struct {
 	Relay    string // host:port
-	From     string // sender, and where bounces go
+	From     string // sender, which also receives bounces
 	TLS      string // starttls (required; also ""), tls (from the first byte), none
 	User     string // "" for no authentication
 	Password string
-	Hello    string // our name; "" is the machine's
+	Hello    string // our host name; "" is the machine's
 }
 
-// relay sends mails, each over a connection of its own. It may be used concurrently.
+// relay sends mails, each over a new connection. It may be used concurrently.
 type relay struct {
 	o    MailOptions
 	base *url.URL
-	out  string // absolute URL of the page to unsubscribe at; the token follows
+	out  string // absolute URL of the page to unsubscribe; the token is appended
 	host string
 	port int
 }
@@ -74,7 +74,7 @@ func (r *relay) client() (*mail.Client, error) {
 	return mail.NewClient(r.host, opts...)
 }
 
-// check says whether the relay would take mails from us.
+// check reports whether the relay would accept mails from us.
 func (r *relay) check(ctx context.Context) error {
 	c, err := r.client()
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *relay) check(ctx context.Context) error {
 	return c.Close()
 }
 
-// send hands a mail to the relay.
+// send sends a mail to the relay.
 func (r *relay) send(ctx context.Context, w *waiting) error {
 	msg, err := r.message(w)
 	if err != nil {
@@ -102,11 +102,11 @@ func (r *relay) send(ctx context.Context, w *waiting) error {
 		return fmt.Errorf("%w: %w", errRelay, err)
 	}
 	err = c.Send(msg)
-	_ = c.Close() // after the relay's word on the mail, how it says goodbye is all the same
+	_ = c.Close() // after the relay has answered, an error of closing does not matter
 	return judge(err)
 }
 
-// judge tells errors that concern this mail alone from others.
+// judge distinguishes errors that concern only this mail from others.
 func judge(err error) error {
 	var s *mail.SendError
 	if !errors.As(err, &s) {
@@ -130,13 +130,13 @@ func judge(err error) error {
 	return fmt.Errorf("%w: %w", errRelay, err)
 }
 
-// message makes the mail of a letter. Its Message-ID is the same however often it is sent.
+// message makes the mail for a queued message. Its Message-ID is the same each time it is sent.
 func (r *relay) message(w *waiting) (*mail.Msg, error) {
-	// Again, for nothing else may ever get into a header.
+	// Checked again, because nothing but an address may get into a header.
 	if err := rup.CheckEmail(w.to); err != nil {
 		return nil, err
 	}
-	// Its 7bit folds lines like QP, unmarked.
+	// The library's 7bit encoding folds lines like quoted-printable, but does not mark them.
 	m := mail.NewMsg(mail.WithEncoding(mail.EncodingQP), mail.WithNoDefaultUserAgent())
 	if err := errors.Join(m.From(r.o.From), m.To(w.to)); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (r *relay) message(w *waiting) (*mail.Msg, error) {
 	m.Subject(subject)
 	m.SetMessageIDWithValue(fmt.Sprintf("rup.%s.%d.%d@%s", strings.ToLower(w.ID), w.Sequence, w.Created.UnixNano(), rup.EmailDomain(r.o.From)))
 	m.SetDateWithValue(w.Created)
-	// Nobody's holiday notice is wanted (RFC 3834).
+	// Automatic replies are not wanted (RFC 3834).
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
 	text := string(w.text)
 	if w.out != "" {
@@ -156,7 +156,7 @@ func (r *relay) message(w *waiting) (*mail.Msg, error) {
 		m.SetGenHeader("List-Unsubscribe", "<"+out+">")
 		// RFC 8058
 		m.SetGenHeader("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
-		// Nothing that a report could be made of.
+		// This text cannot be mistaken for a line of a report.
 		text += "\n-- \nTo stop mails about " + r.base.String() + ", open:\n" + out + "\n"
 	}
 	m.SetBodyString(mail.TypeTextPlain, text)

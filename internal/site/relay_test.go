@@ -16,7 +16,7 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// relayServer is an SMTP server that keeps what it is given, or refuses as it is told.
+// relayServer is an SMTP server that stores what it receives, or refuses it as a test demands.
 type relayServer struct {
 	addr string
 
@@ -148,7 +148,7 @@ func TestRelaySends(t *testing.T) {
 	}
 }
 
-// What the relay says decides whether the mail, the address or the relay is at fault.
+// The relay's reply determines whether the error concerns the mail, the address or the relay.
 func TestRelayErrors(t *testing.T) {
 	t.Parallel()
 	srv := startRelay(t)
@@ -176,21 +176,21 @@ func TestRelayErrors(t *testing.T) {
 	if err := send("a@x.example"); err == nil || errors.Is(err, errMailRefused) {
 		t.Errorf("452 to DATA: %v", err)
 	}
-	gone := testRelay(t, "127.0.0.1:1") // the system gives this port to nobody who asks for any
+	gone := testRelay(t, "127.0.0.1:1") // the system never assigns this port
 	if err := gone.send(t.Context(), &waiting{queuedMail: queuedMail{ID: "ID"}, to: "a@x.example"}); !errors.Is(err, errRelay) {
 		t.Errorf("no relay: %v", err)
 	}
 	if err := gone.check(t.Context()); err == nil || !strings.Contains(err.Error(), "relay") {
 		t.Errorf("check of no relay: %v", err)
 	}
-	// A relay without STARTTLS gets no mail from who wants it.
+	// No mail is sent to a relay without STARTTLS if STARTTLS is required.
 	r.o.TLS = "starttls"
 	if err := send("a@x.example"); !errors.Is(err, errRelay) {
 		t.Errorf("no STARTTLS: %v", err)
 	}
 }
 
-// Nothing but one plain address comes into a header, whatever the Store holds.
+// A header gets nothing but one plain address, whatever is stored.
 func TestRelayAddresses(t *testing.T) {
 	t.Parallel()
 	srv := startRelay(t)

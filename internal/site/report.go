@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// reports makes reports of the log. It is the rup.Index of the Server too.
+// reports makes reports from the log. It is also the rup.Index of the Server.
 type reports struct {
 	db     *boltfile.File
 	names  names
@@ -23,11 +23,11 @@ type reports struct {
 	most   int      // paths in one report
 }
 
-// listing decides what one robot's report lists: the URL of a path, or false for what it must not
-// or does not want to see.
+// listing decides what the report for one robot lists: it returns the URL of a path, or false if
+// the robot must not or does not want to see it.
 type listing func(rel string) (u string, ok bool)
 
-// listed makes a listing for a filter, nil for none, by the robots.txt of this moment.
+// listed makes a listing for a filter (nil: none), by the current robots.txt.
 func (r *reports) listed(filter *rup.Filter) (listing, error) {
 	open, err := open(r.robots, r.base)
 	if err != nil {
@@ -41,7 +41,7 @@ func (r *reports) listed(filter *rup.Filter) (listing, error) {
 	}, nil
 }
 
-// Changes is rup.Index's. Each URL is given once, with the net effect of what happened to it.
+// Changes implements rup.Index. It yields each URL once, with the net effect of its changes.
 func (r *reports) Changes(_ context.Context, since time.Time, yield func(rup.Entry) error) error {
 	list, err := r.listed(nil)
 	if err != nil {
@@ -66,8 +66,8 @@ func (r *reports) Changes(_ context.Context, since time.Time, yield func(rup.Ent
 	})
 }
 
-// next makes the next report to a robot that has had what is before p.Since, and says where it
-// ends. There may be more to say than one report holds.
+// next makes the next report to a robot that has all changes before p.Since, and returns the
+// position where it ends. done is false if there are more changes than one report may have.
 func (r *reports) next(tx *bolt.Tx, reg rup.Registration, p progress) (text, upTo []byte, done bool, err error) {
 	filter, err := rup.NewFilter(reg.Exclude, reg.IncludeOnly)
 	if err != nil {
@@ -101,8 +101,8 @@ func entriesSince(tx *bolt.Tx, since []byte, most int, list listing) (entries []
 	return entries, upTo, done, err
 }
 
-// keepFrom is the position before which nobody needs the log any more: queries reach back for span,
-// and every robot's next report to its last.
+// keepFrom returns the position before which the log is no longer needed: queries reach back for
+// span, and every robot's next report reaches back to its previous one.
 func keepFrom(tx *bolt.Tx, now time.Time, span time.Duration) ([]byte, error) {
 	from := position(uint64(now.Add(-span).UnixNano()))
 	err := each(tx.Bucket(bucketProgress), func(_ []byte, p progress) error {
@@ -114,7 +114,7 @@ func keepFrom(tx *bolt.Tx, now time.Time, span time.Duration) ([]byte, error) {
 	return from, err
 }
 
-// parseBase reads the URL of the site, which gets a final slash.
+// parseBase parses the URL of the site, and adds a final slash.
 func parseBase(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

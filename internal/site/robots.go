@@ -11,9 +11,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// open returns which paths of the site its robots.txt leaves open to everybody; paths begin with a
-// slash. Without a file all are. A file that cannot be read is an error: nothing is listed then,
-// rather than something private.
+// open returns a function that reports which paths of the site are open to everybody by its
+// robots.txt. Paths begin with a slash. Without a file all are open. A file that cannot be read is
+// an error: then nothing is listed, because it could be private.
 func open(name string, base *url.URL) (func(path string) bool, error) {
 	body, err := readRobots(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,5 +32,5 @@ func readRobots(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, robots.MaxBytes+2)) // two more show that there was more
+	return io.ReadAll(io.LimitReader(f, robots.MaxBytes+2)) // two more bytes show that the file is larger
 }

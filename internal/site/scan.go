@@ -16,33 +16,34 @@ import (
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// batchMax is how many findings one transaction takes, and how many children of a directory are
+// batchMax is how many findings one transaction writes, and how many children of a directory are
 // compared at a time.
 const batchMax = 500
 
-// errRootMoved: the document root is no longer the directory it was when the scan began.
+// errRootMoved means that the document root is no longer the same directory as at the beginning of
+// the scan.
 var errRootMoved = errors.New("the document root was replaced")
 
-// errRootEmpty: the document root has nothing in it, but had.
+// errRootEmpty means that the document root is empty, but was not before.
 var errRootEmpty = errors.New("the document root is empty: this looks like a file system that is not mounted, so nothing is reported as deleted; if it is meant to be empty, put a file there")
 
-// tree compares a document root with the state, for one goroutine. What it finds it
-// commits in batches.
+// tree compares a document root with the stored state. It commits its findings in batches. Only one
+// goroutine may use it.
 type tree struct {
 	root  string // as configured
 	names names
 	db    *boltfile.File
 	log   *slog.Logger
-	watch func(dir string)     // is told of every directory before its names are read
-	later func(rel string)     // is told of files to look at again
-	count func(changes []kind) // is told what was committed
+	watch func(dir string)     // is called for every directory before its names are read
+	later func(rel string)     // is called for files to be compared again
+	count func(changes []kind) // is called with the changes of each commit
 
 	id    rootID
 	batch []finding
 }
 
-// rootID says which directory the root is: a deployment may switch a link, a file system may
-// be mounted over it.
+// rootID identifies the directory of the root. A deployment may switch a link, and a file system
+// may be mounted over it.
 type rootID struct {
 	path     string // links resolved
 	dev, ino uint64
@@ -63,8 +64,8 @@ func identify(root string) (rootID, error) {
 	return rootID{path, uint64(st.Dev), st.Ino}, nil
 }
 
-// all compares the whole root. When it returns nil, everything that stood there when it
-// began is in the state.
+// all compares the whole root. If it returns nil, the state has everything that existed when it
+// began.
 func (t *tree) all(ctx context.Context) error {
 	id, err := identify(t.root)
 	if err != nil {
@@ -80,7 +81,7 @@ func (t *tree) all(ctx context.Context) error {
 	return t.db.Update(func(tx *bolt.Tx) error { return tx.Bucket(bucketMeta).Put(metaBaseline, []byte("done")) })
 }
 
-// some compares single paths, with all that is below those that are directories.
+// some compares single paths, including the contents of directories.
 func (t *tree) some(ctx context.Context, rels []string) error {
 	t.batch = nil
 	for _, rel := range rels {
@@ -117,7 +118,7 @@ func (t *tree) look(ctx context.Context, rel string) error {
 	return t.file(ctx, rel, old)
 }
 
-// known is the state's record of a file, nil if there is none.
+// known returns the stored record of a file, or nil if there is none.
 func (t *tree) known(rel string) (old *record, err error) {
 	err = t.db.View(func(tx *bolt.Tx) error {
 		if b := tx.Bucket(bucketFiles).Get(key(rel)); b != nil {
@@ -130,12 +131,12 @@ func (t *tree) known(rel string) (old *record, err error) {
 	return old, err
 }
 
-// dir compares a directory and all below it.
+// dir compares a directory and its contents.
 func (t *tree) dir(ctx context.Context, rel string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t.watch(t.abs(rel)) // first, so that what comes while the names are read is not missed
+	t.watch(t.abs(rel)) // before the names are read, so that no later change is missed
 	entries, err := os.ReadDir(t.abs(rel))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && rel != "":
@@ -154,8 +155,7 @@ func (t *tree) dir(ctx context.Context, rel string) error {
 	return t.merge(ctx, rel, entries)
 }
 
-// merge walks the names that a directory has and those that the state has of it, both in
-// order, side by side.
+// merge walks the names in a directory and the stored names of it side by side, both in order.
 func (t *tree) merge(ctx context.Context, rel string, entries []fs.DirEntry) error {
 	var after *child
 	for {
@@ -182,7 +182,7 @@ func (t *tree) merge(ctx context.Context, rel string, entries []fs.DirEntry) err
 				entries = entries[1:]
 				continue
 			}
-			// Not there any more, or there as the other of file and directory.
+			// It does not exist any more, or a file became a directory or the reverse.
 			silent := !t.names.element(rel, c.name)
 			if c.dir {
 				err = t.gone(join(rel, c.name), silent)
@@ -206,7 +206,7 @@ func (t *tree) merge(ctx context.Context, rel string, entries []fs.DirEntry) err
 	return nil
 }
 
-// entry deals with one name in a directory; old is what the state has of it, if both are files.
+// entry compares one name in a directory. old is its stored record if both are files.
 func (t *tree) entry(ctx context.Context, dir string, e fs.DirEntry, old *record) error {
 	rel := join(dir, e.Name())
 	switch {
@@ -259,7 +259,7 @@ func (t *tree) file(ctx context.Context, rel string, old *record) error {
 	return nil
 }
 
-// gone forgets everything below a directory that is not there, or not announced.
+// gone removes everything below a directory that does not exist or is not announced any more.
 func (t *tree) gone(rel string, silent bool) error {
 	for {
 		list, err := below(t.db, rel, batchMax)
@@ -269,7 +269,7 @@ func (t *tree) gone(rel string, silent bool) error {
 		for _, r := range list {
 			t.batch = append(t.batch, finding{rel: r, silent: silent})
 		}
-		if err := t.flush(); err != nil { // or the same would be listed again
+		if err := t.flush(); err != nil { // otherwise the same files would be listed again
 			return err
 		}
 	}
@@ -283,8 +283,8 @@ func (t *tree) found(f finding) error {
 	return t.flush()
 }
 
-// flush commits what was found, unless the root was replaced meanwhile: then files may
-// only seem to be gone.
+// flush commits the findings, unless the root was replaced meanwhile: then files may only appear to
+// be gone.
 func (t *tree) flush() error {
 	if len(t.batch) == 0 {
 		return nil

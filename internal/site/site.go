@@ -19,10 +19,10 @@ import (
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
 
-// purgeEvery is how often the log is cut to what may still be asked for.
+// purgeEvery is how often log lines are deleted that can no longer be requested.
 const purgeEvery = time.Hour
 
-// Site is a web site's end of RUP. Make it with New, Run it, and Close it.
+// Site is a web site's end of RUP. Make one with New, then call Run, and Close at the end.
 type Site struct {
 	p        *plan
 	db       *boltfile.File
@@ -63,7 +63,7 @@ func (s *Site) open() (err error) {
 	return s.assemble()
 }
 
-// assemble makes the parts and ties them together.
+// assemble makes the parts and connects them.
 func (s *Site) assemble() error {
 	p, m := s.p, newMetrics(s.p.Registry, s.db, s.watcher)
 	s.follower = &follower{
@@ -71,7 +71,7 @@ func (s *Site) assemble() error {
 		failed: func(error) { m.failures.Inc() },
 		scanned: func(took time.Duration) {
 			m.scanned(took)
-			s.poke() // if it was the first, reports can be written
+			s.poke() // after the first scan, reports can be written
 		},
 	}
 	s.follower.tree = &tree{
@@ -100,10 +100,10 @@ func (s *Site) assemble() error {
 	return nil
 }
 
-// Addr is where the Site serves robots.
+// Addr is the address of the HTTP server for robots.
 func (s *Site) Addr() net.Addr { return s.listener.Addr() }
 
-// Ready says why the Site cannot answer yet, if it cannot.
+// Ready returns an error if the Site cannot answer yet.
 func (s *Site) Ready(context.Context) error {
 	return s.db.View(func(tx *bolt.Tx) error {
 		if tx.Bucket(bucketMeta).Get(metaBaseline) == nil {
@@ -113,8 +113,8 @@ func (s *Site) Ready(context.Context) error {
 	})
 }
 
-// Run watches, answers and mails until ctx ends; then answers and a mail under
-// way are seen through.
+// Run watches, answers and mails until ctx ends. Then it completes the answers and the mail that
+// are in progress.
 func (s *Site) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.follower.run(ctx) })
@@ -126,13 +126,13 @@ func (s *Site) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-s.db.Damaged():
-			return s.db.Damage() // nobody could be answered any more
+			return s.db.Damage() // no request could be answered any more
 		}
 	})
 	return g.Wait()
 }
 
-// Close gives everything back. Not while the Site Runs.
+// Close closes the file and the port. It must not be called while Run is running.
 func (s *Site) Close() (err error) {
 	if s.listener != nil {
 		if e := s.listener.Close(); !errors.Is(e, net.ErrClosed) {
@@ -148,7 +148,7 @@ func (s *Site) Close() (err error) {
 	return err
 }
 
-// poke has the mailer look whether there is something to do.
+// poke wakes the mailer, because there may be work.
 func (s *Site) poke() {
 	select {
 	case s.wake <- struct{}{}:
@@ -167,7 +167,7 @@ func (s *Site) serve(ctx context.Context) error {
 		defer cancel()
 		err := srv.Shutdown(grace)
 		if err != nil {
-			err = srv.Close() // whoever reads so slowly asks again
+			err = srv.Close() // a client that reads so slowly must ask again
 		}
 		done <- err
 	})
@@ -178,7 +178,7 @@ func (s *Site) serve(ctx context.Context) error {
 	return <-done
 }
 
-// purge drops from the log what nobody can ask for any more.
+// purge deletes log lines that nobody can request any more.
 func (s *Site) purge(ctx context.Context) error {
 	for {
 		for more := true; more && ctx.Err() == nil; {

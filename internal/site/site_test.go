@@ -25,7 +25,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// running is a Site at work, its relay, and a client.
+// running is a running Site with its relay and a client.
 type running struct {
 	*rootOf
 	o     Options
@@ -98,8 +98,8 @@ func (r *running) ask(path string, pairs ...string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// What changes in the root is in the index, but not what robots.txt closes; it survives a restart,
-// and so does what happens meanwhile.
+// Changes in the root are in the index, except paths that robots.txt closes. The index survives a
+// restart, and contains what changed meanwhile.
 func TestSite(t *testing.T) {
 	t.Parallel()
 	r := newSite(t, nil)
@@ -139,8 +139,8 @@ func TestSite(t *testing.T) {
 	}
 }
 
-// A registration that an address does not confirm has no reports; the page with the button, which
-// programs may open, changes nothing.
+// An address that has not confirmed its registration gets no reports. Opening the page with the
+// button changes nothing, because programs may do so.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	r := newSite(t, func(o *Options) { o.Unasked = false })
@@ -177,8 +177,8 @@ func TestConfirm(t *testing.T) {
 		r.must(r.db.View(func(tx *bolt.Tx) error { id = tx.ID(); return nil }))
 		return id
 	}
-	// The mailer and the scan write, too, when they come to it: only a write for a token would be
-	// there each time.
+	// The mailer and the scan write as well, at their own times. A write that is caused by a token
+	// would occur each time.
 	r.until("unknown tokens write nothing", func() bool {
 		before := lastWrite()
 		for _, ask := range [][]string{{"/rup/leave", "token", "other"}, {"/rup/confirm", "token", "other"}, {"/rup/confirm"}} {
@@ -201,7 +201,7 @@ func TestConfirm(t *testing.T) {
 	if n := string(r.relay.got()[1].raw); !strings.Contains(n, "Subject: RUP report 1 of http://www.site.example/") {
 		t.Errorf("the report: %s", n)
 	}
-	// Each mail can be answered with: no more.
+	// Each mail contains a way to stop further mails.
 	for i, m := range r.relay.got() {
 		raw := string(bytes.ReplaceAll(m.raw, []byte("=\r\n"), nil))
 		head, body, _ := strings.Cut(strings.ReplaceAll(raw, "\r\n ", " "), "\r\n\r\n")
@@ -222,8 +222,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// A request whose body does not come takes no place that others need; and one client
-// has a few places only.
+// A request whose body does not arrive does not block other requests, and one client has a limited
+// number of requests at a time.
 func TestSilentPosts(t *testing.T) {
 	t.Parallel()
 	r := newSite(t, func(o *Options) { o.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
@@ -257,7 +257,7 @@ func TestSilentPosts(t *testing.T) {
 		if info("2001:db8::ffff") == http.StatusServiceUnavailable {
 			return true
 		}
-		// The one that asks takes a place itself for a moment, which one of them may have missed.
+		// This request itself counts for a moment, so one of the others may have been refused.
 		takers = append(takers, silent("2001:db8::1"))
 		return false
 	})
@@ -275,8 +275,8 @@ func officeID(o *office) string {
 	return reg.ID
 }
 
-// What was not confirmed within two days is no registration any more; what was stays,
-// also when it is old.
+// A registration that is not confirmed within two days ends. One that was confirmed stays, however
+// old it is.
 func TestConfirmTooLate(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -284,7 +284,7 @@ func TestConfirmTooLate(t *testing.T) {
 	old := time.Now().Add(-3 * 24 * time.Hour)
 	o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily, Pending: true, Registered: old, Asked: old})
 	o.register(rup.Registration{ID: "B", Email: "b@x.example", Latency: daily, Registered: old})
-	// Has just changed its address.
+	// This robot has just changed its address.
 	o.register(rup.Registration{ID: "C", Email: "c@x.example", Latency: daily, Pending: true, Registered: old, Asked: time.Now()})
 	reg, _ := o.registered("c@x.example")
 	o.must(c.ask(t.Context(), reg))
@@ -296,7 +296,7 @@ func TestConfirmTooLate(t *testing.T) {
 	}
 }
 
-// The log is kept for the slowest robot, so none may be slower than a year.
+// The log is kept for the slowest robot, so no robot may be slower than a year.
 func TestLatencyTooLong(t *testing.T) {
 	t.Parallel()
 	r := newSite(t, nil)
@@ -316,7 +316,7 @@ func TestClient(t *testing.T) {
 		forwarded    []string
 	}{
 		{"192.0.2.1:5", "192.0.2.1", nil},
-		// Not one of ours: anybody can write that.
+		// The request does not come from one of our proxies: anybody can write this header.
 		{"192.0.2.1:5", "192.0.2.1", []string{"198.51.100.1"}},
 		{"127.0.0.1:5", "198.51.100.1", []string{"198.51.100.1"}},
 		{"127.0.0.1:5", "198.51.100.1", []string{"203.0.113.9, 198.51.100.1"}},
@@ -385,7 +385,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	o := good()
-	o.Info.CGI = "http://www.site.example:7870/rup" // where other rules hold
+	o.Info.CGI = "http://www.site.example:7870/rup" // another origin, with its own robots.txt
 	write(t, o.Root, "User-agent: *\nDisallow: /rup\nAllow: /rupinfo.txt")
 	if err := Check(t.Context(), o, io.Discard); err != nil {
 		t.Errorf("a CGI on another port: %v", err)
@@ -405,7 +405,7 @@ func write(t *testing.T, root, text string) {
 	}
 }
 
-// Nothing that a robot sends, least of all a key, comes into the log.
+// Nothing that a robot sends is logged, in particular no key.
 func TestNoKeyInTheLog(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -10,33 +10,33 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The spool has mails that are to be sent, oldest first: who and how often it was tried in spool,
-// the text beside it in texts.
+// The spool has the mails to be sent, oldest first: the bucket spool has the recipient and the
+// number of tries, and the bucket texts has the text.
 
-// queuedMail is a mail to a robot. Its address is looked up when it is sent: it may have
-// changed, or be gone.
+// queuedMail is a mail to a robot. Its address is looked up when it is sent, because it may have
+// changed or be unregistered.
 type queuedMail struct {
 	ID       string // of the registration
-	Sequence int64  // of the report; 0: the question whether the address wants any
+	Sequence int64  // of the report; 0: the question whether the address wants reports
 	Created  time.Time
-	Next     time.Time // not to be tried before
+	Next     time.Time // not tried before this time
 	Tries    int
 }
 
-// How long a letter is tried (formats §6.3: the robot notices what was lost, and asks), and how
-// patiently.
+// How long a queued message is tried, and with which pauses. The robot notices lost reports and
+// asks for them (formats §6.3).
 const (
 	mailLife    = 5 * 24 * time.Hour
 	firstPause  = time.Minute
 	longPause   = 4 * time.Hour
-	maxFailures = 5 // letters in a row that an address refuses for good; then its registration ends
+	maxFailures = 5 // refused permanently in a row; then the registration of the address ends
 )
 
-// What the relay said to a letter, if not that it will deliver it. Any other error may pass.
+// The relay's refusals of a message. Any other error may be temporary.
 var (
-	errAddress     = errors.New("the address is refused")       // for good
-	errMailRefused = errors.New("the mail was refused")         // for good
-	errRelay       = errors.New("the relay cannot be used now") // whatever the letter
+	errAddress     = errors.New("the address is refused")       // permanently
+	errMailRefused = errors.New("the mail was refused")         // permanently
+	errRelay       = errors.New("the relay cannot be used now") // regardless of the message
 )
 
 func post(tx *bolt.Tx, l queuedMail, text []byte) error {
@@ -53,18 +53,18 @@ func drop(tx *bolt.Tx, k []byte) error {
 	return errors.Join(tx.Bucket(bucketSpool).Delete(k), tx.Bucket(bucketTexts).Delete(k))
 }
 
-// waiting is a letter whose time has come, with what it takes to send it.
+// waiting is a queued message that is due, with everything needed to send it.
 type waiting struct {
 	queuedMail
 	key  []byte
 	text []byte
 	to   string
-	out  string // token by which its reader can end the registration
+	out  string // token with which its reader can end the registration
 }
 
-// nextMail finds the first letter behind after that may be sent now. Letters to one robot keep
-// their order: blocked are those of which an earlier one waits. One that nobody is there to receive
-// any more has no address.
+// nextMail finds the first queued message after the key after that may be sent now. Messages to one
+// robot keep their order: blocked has the robots for which an earlier message waits. A message of a
+// registration that has ended has no address.
 func nextMail(tx *bolt.Tx, now time.Time, after []byte, blocked map[string]bool) (*waiting, error) {
 	c := tx.Bucket(bucketSpool).Cursor()
 	for k, v := c.Seek(append(bytes.Clone(after), 0)); k != nil; k, v = c.Next() {
@@ -89,8 +89,7 @@ func nextMail(tx *bolt.Tx, now time.Time, after []byte, blocked map[string]bool)
 	return nil, nil
 }
 
-// settle writes down what became of a letter that was tried, and says what that
-// was, for the metric.
+// settle records the result of trying a queued message, and returns its name for the metric.
 func settle(tx *bolt.Tx, now time.Time, w *waiting, sent error) (result string, err error) {
 	reg, p, ok, err := registrations{tx}.byID(w.ID)
 	if err != nil || !ok {

@@ -23,13 +23,13 @@ var (
 	bucketTexts    = []byte("texts")
 
 	metaFormat = []byte("format")
-	// Set when the root has been read once: what differs from then on is a change.
+	// Set when the first scan is complete: every difference after that is a change.
 	metaBaseline = []byte("baseline")
 )
 
 const format = "1"
 
-// kind is what happened to a file, as it stands in the log.
+// kind is what happened to a file, as the log stores it.
 type kind byte
 
 const (
@@ -38,17 +38,16 @@ const (
 	deleted kind = 'D'
 )
 
-// record is a file as it was when last looked at. Files keeps it as recordLen bytes,
-// big-endian, in this order.
+// record is the state of a file when it was last compared. The bucket files has it as recordLen
+// bytes, big-endian, in this order.
 type record struct {
 	stat
 	at  int64 // when digesting began, Unix ns
 	sum [32]byte
 }
 
-// stat is what shows cheaply that a file may have changed. The time of the last status
-// change (ctime) cannot be set by anyone, so that a copy that keeps size and modification
-// time is not missed.
+// stat shows cheaply that a file may have changed. Programs cannot set the time of the last status
+// change (ctime), so a copy with the same size and modification time is noticed.
 type stat struct {
 	size, mtime, ctime int64
 	inode              uint64
@@ -56,11 +55,11 @@ type stat struct {
 
 const recordLen = 8*5 + 32
 
-// racy is the time within which two writes may carry the same ctime: the kernel's clock for files
+// racy is the time within which two writes may have the same ctime: the kernel's clock for files
 // ticks every 1 to 10 ms.
 const racy = int64(100 * time.Millisecond)
 
-// sure reports whether a file that shows st certainly has the content that r tells of.
+// sure reports whether a file with the stat st certainly has the content of r.
 func (r record) sure(st stat) bool { return r.stat == st && st.ctime < r.at-racy }
 
 func (r record) bytes() []byte {
@@ -82,7 +81,7 @@ func readRecord(b []byte) (r record, err error) {
 	return r, nil
 }
 
-// openDB opens or makes the Site's file.
+// openDB opens or creates the Site's file.
 func openDB(name string) (*boltfile.File, error) {
 	remedy := fmt.Sprintf("stop rupd, move the file away (mv %[1]s %[1]s.damaged) and start rupd again: robots must then register again, and changes count from that time", name)
 	db, err := boltfile.Open(name, bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType}, remedy)
@@ -107,16 +106,16 @@ func openDB(name string) (*boltfile.File, error) {
 	return db, nil
 }
 
-// finding is what was seen of one path: a file, or that there is none.
+// finding is what was found at one path: a file, or none.
 type finding struct {
 	rel    string
 	file   *record // nil: gone
-	silent bool    // forget it without telling anybody: it is no longer announced
+	silent bool    // remove it without a log line: it is no longer announced
 }
 
-// commit writes findings, and what they change to the log, in one transaction. What a finding is,
-// new or changed or nothing, is decided by the state in that transaction: committed twice it
-// changes nothing the second time.
+// commit writes findings, and the changes that follow from them to the log, in one transaction. The
+// state in that transaction decides whether a finding is new, changed or nothing, so committing a
+// finding twice changes nothing the second time.
 func commit(db *boltfile.File, now time.Time, found []finding) (changes []kind, err error) {
 	err = db.Update(func(tx *bolt.Tx) error {
 		changes = changes[:0]
@@ -140,7 +139,7 @@ func commit(db *boltfile.File, now time.Time, found []finding) (changes []kind, 
 	return changes, err
 }
 
-// apply puts one finding into the files and says what it is; 0 for no change.
+// apply writes one finding to the bucket files, and returns the kind of change; 0: none.
 func apply(files *bolt.Bucket, f finding) (kind, error) {
 	k := key(f.rel)
 	old := files.Get(k)
@@ -160,21 +159,21 @@ func apply(files *bolt.Bucket, f finding) (kind, error) {
 		return 0, err
 	}
 	if was.sum == f.file.sum {
-		return 0, nil // touched, or written again with what it had
+		return 0, nil // only its time changed, or it was written again with the same content
 	}
 	return changed, nil
 }
 
-// child is what the state has directly below a directory: a file, or a directory with
-// files somewhere in it.
+// child is an entry directly below a directory in the stored state: a file, or a directory that
+// contains files.
 type child struct {
 	name string
 	dir  bool
 	rec  record // of a file
 }
 
-// children lists up to limit of dir's children in the order of their names, beginning behind after.
-// A name may come twice, as a file and then as a directory, if it was the one and became the other.
+// children lists up to limit of dir's children in the order of their names, beginning after after.
+// A name may occur twice, as a file and as a directory, if one replaced the other.
 func children(db *boltfile.File, dir string, after *child, limit int) (list []child, err error) {
 	prefix := []byte{}
 	if dir != "" {
@@ -184,7 +183,7 @@ func children(db *boltfile.File, dir string, after *child, limit int) (list []ch
 		c := tx.Bucket(bucketFiles).Cursor()
 		from := prefix
 		if after != nil {
-			end := byte(0) // behind the file comes the directory of its name
+			end := byte(0) // the directory of the same name comes after the file
 			if after.dir {
 				end = 1
 			}
@@ -209,7 +208,7 @@ func children(db *boltfile.File, dir string, after *child, limit int) (list []ch
 	return list, err
 }
 
-// below lists up to limit files that the state has anywhere below dir.
+// below lists up to limit stored files at any depth below dir.
 func below(db *boltfile.File, dir string, limit int) (rels []string, err error) {
 	prefix := append(key(dir), 0)
 	if dir == "" {

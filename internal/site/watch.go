@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxDirty is how many paths are remembered as touched; beyond it the whole root is scanned.
+// maxDirty is how many paths with events are remembered. Beyond it the whole root is scanned.
 const maxDirty = 10000
 
-// watcher collects the paths that inotify tells of until they are looked at. Its methods may be
-// called concurrently.
+// watcher collects the paths of inotify events until they are compared. Its methods may be called
+// concurrently.
 type watcher struct {
 	fs    *fsnotify.Watcher
 	log   *slog.Logger
-	wake  chan struct{} // holds one token when something was collected
+	wake  chan struct{} // has a token when there is something to compare
 	names names
 
 	mu          sync.Mutex          // guards what follows
@@ -29,7 +29,7 @@ type watcher struct {
 	dirs        map[string]struct{} // watched, absolute
 	dirty       map[string]struct{}
 	all         bool      // everything may have changed
-	first, last time.Time // of what was collected
+	first, last time.Time // of the collected events
 	full        bool      // the kernel watches no more directories
 	failed      int       // directories that could not be watched since the scan began
 }
@@ -42,7 +42,7 @@ func newWatcher(n names, log *slog.Logger) (*watcher, error) {
 	return &watcher{fs: fs, log: log, wake: make(chan struct{}, 1), names: n, dirs: map[string]struct{}{}, dirty: map[string]struct{}{}}, nil
 }
 
-// begin is called before a scan of the root that is now at path.
+// begin is called before a scan of the root, which is at path now.
 func (w *watcher) begin(path string) {
 	w.mu.Lock()
 	w.full, w.failed = false, 0
@@ -54,8 +54,8 @@ func (w *watcher) begin(path string) {
 	}
 }
 
-// unwatch gives up dir and all below it. The library files a watch under the first name it had: a
-// directory that is renamed must be let go before it can be watched under the new one.
+// unwatch stops watching dir and everything below it. The library remembers a watch under its first
+// name, so a renamed directory must be unwatched before it can be watched under its new name.
 func (w *watcher) unwatch(dir string) {
 	w.mu.Lock()
 	var gone []string
@@ -68,19 +68,19 @@ func (w *watcher) unwatch(dir string) {
 		}
 	}
 	w.mu.Unlock()
-	for _, d := range gone { // not under mu: the library waits for run while it holds its own
-		_ = w.fs.Remove(d) // fails where the kernel was faster
+	for _, d := range gone { // without mu: the library waits for run while it holds its own mutex
+		_ = w.fs.Remove(d) // fails if the kernel has already removed it
 	}
 }
 
-// unwatched is how many directories the last scan could not have watched.
+// unwatched returns how many directories the last scan could not watch.
 func (w *watcher) unwatched() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failed
 }
 
-// watch adds a directory, also one that is watched already.
+// watch adds a directory, which may be watched already.
 func (w *watcher) watch(dir string) {
 	w.mu.Lock()
 	full := w.full
@@ -118,7 +118,7 @@ func (w *watcher) run(ctx context.Context) error {
 				return errors.New("inotify ended")
 			}
 			if ev.Op&(fsnotify.Rename|fsnotify.Remove) != 0 {
-				w.unwatch(ev.Name) // before its new name is noted
+				w.unwatch(ev.Name) // before its new name is added
 			}
 			w.touch(ev.Name)
 		case err, ok := <-w.fs.Errors:
@@ -128,7 +128,7 @@ func (w *watcher) run(ctx context.Context) error {
 			if !errors.Is(err, fsnotify.ErrEventOverflow) {
 				w.log.Warn("inotify", "err", err)
 			}
-			w.add("") // something was missed
+			w.add("") // an event was missed
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (w *watcher) touch(abs string) {
 	}
 }
 
-// add notes a path, "" for all, to be looked at.
+// add adds a path to be compared; "" means everything.
 func (w *watcher) add(rel string) {
 	w.mu.Lock()
 	w.last = time.Now()
@@ -168,8 +168,8 @@ func (w *watcher) add(rel string) {
 	}
 }
 
-// settled says how long to wait until a burst is over: until nothing was collected for settle, at
-// most ten times that.
+// settled returns how long to wait until a burst is over: until there was no event for settle, but
+// at most ten times that.
 func (w *watcher) settled(settle time.Duration) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,7 +179,7 @@ func (w *watcher) settled(settle time.Duration) time.Duration {
 	return min(time.Until(w.last.Add(settle)), time.Until(w.first.Add(10*settle)))
 }
 
-// take returns what was collected, and begins anew.
+// take returns what was collected, and starts anew.
 func (w *watcher) take() (rels []string, all bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,10 +13,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Addresses makes the addresses that sites are told to report to: one for each site and
-// registration (formats §6.5). An address can be recognised without looking anything up, so mail
-// to other addresses is refused before it is sent. The zero value makes none. It may be used by any
-// number of goroutines.
+// Addresses makes the addresses to which sites send their reports: one for each site and
+// registration (formats §6.5). An address can be recognised without a lookup, so mail to other
+// addresses is refused before it is sent. The zero value makes none. It may be used concurrently.
 type Addresses struct {
 	Mailbox string // the operator's: curtsy@crawler.example
 	Secret  []byte // the crawl's, at least 16 bytes
@@ -27,7 +26,7 @@ const (
 	macBytes = 12 // cannot be guessed
 )
 
-// Lower case only: some mail servers do not tell letter cases apart.
+// Lower case only, because some mail servers ignore the case of letters.
 var addressEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // NewSecret returns a secret for Addresses.
@@ -37,9 +36,9 @@ func NewSecret() []byte {
 	return b
 }
 
-// CheckMailbox returns why reports cannot be sent to addresses made of a mailbox. It must be a
-// plain address with a dotted domain, and leave room for what is added (formats §6.2 allows 254
-// characters, RFC 5321 §4.5.3.1.1 64 before the @).
+// CheckMailbox returns why reports cannot be sent to addresses made of a mailbox. The mailbox must
+// be a plain address with a dotted domain, and short enough for what is added (formats §6.2 allows
+// 254 characters; RFC 5321 §4.5.3.1.1 allows 64 before the @).
 func CheckMailbox(mailbox string) error {
 	a, err := mail.ParseAddress(mailbox)
 	if err != nil || a.Address != mailbox || a.Name != "" || strings.ContainsAny(mailbox, "\"<> \r\n") {
@@ -57,9 +56,9 @@ func CheckMailbox(mailbox string) error {
 	return nil
 }
 
-// For is the address for reports of a site, in its n-th registration. Each registration
-// needs a new one, since a lost key cannot be had again and an address can be registered
-// only once (formats §6.2).
+// For returns the address for reports of a site, in its n-th registration. Each registration needs
+// a new one, because a lost key cannot be recovered and an address can be registered only once
+// (formats §6.2).
 func (a Addresses) For(o canon.Origin, n int) string {
 	d := sha256.Sum256(fmt.Appendf(nil, "%s %d", o, n))
 	id := d[:idBytes]
@@ -67,7 +66,7 @@ func (a Addresses) For(o canon.Origin, n int) string {
 	return local + "+" + addressEncoding.EncodeToString(append(id, a.mac(id)...)) + "@" + domain
 }
 
-// Has reports whether an address is one that For made, and returns it as For wrote it.
+// Has reports whether For made an address, and returns it as For wrote it.
 func (a Addresses) Has(address string) (as string, ok bool) {
 	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
 	mailbox, host, _ := strings.Cut(a.Mailbox, "@")

@@ -9,9 +9,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// question reads a mail that asks whether its address wants reports of a site (formats §6.5).
-// Two lines make it one, wherever they are: URLBase, as in a report, and the page at which to
-// confirm, on the same host.
+// question reads a mail that asks whether its address wants reports of a site (formats §6.5). Such
+// a mail has two lines, anywhere in it: URLBase, as in a report, and the page at which to confirm,
+// on the same host.
 func question(text string, received time.Time) (asks crawl.Report, ok bool) {
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(line, ":")

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// What one peer may have of a listener, and how long a connection may stay that has not named
-// a recipient of ours.
+// The limits for one peer of a listener, and for a connection that has not named a recipient of
+// ours yet.
 const (
-	maxPerPeer = 8                // connections of one address, for IPv6 of its /64
-	unknown    = 20 * time.Second // until it names a recipient that is ours; after that idle counts
+	maxPerPeer = 8                // connections of one address, or of one /64 for IPv6
+	unknown    = 20 * time.Second // until it names a recipient of ours; after that idle applies
 )
 
-// connLimiter is a net.Listener that keeps one peer from taking all places. A connection beyond a
-// limit is told so and closed.
+// connLimiter is a net.Listener that prevents one peer from using all connections. A connection
+// beyond a limit gets a reply that says so, and is closed.
 type connLimiter struct {
 	net.Listener
 	perPeer, inAll int
@@ -33,7 +33,7 @@ func newConnLimiter(ln net.Listener) *connLimiter {
 	return &connLimiter{Listener: ln, perPeer: maxPerPeer, inAll: maxConns, peers: map[netip.Prefix]int{}}
 }
 
-// Accept waits for a connection for which there is a place.
+// Accept waits for a connection that is within the limits.
 func (d *connLimiter) Accept() (net.Conn, error) {
 	for {
 		c, err := d.Listener.Accept()
@@ -43,7 +43,7 @@ func (d *connLimiter) Accept() (net.Conn, error) {
 		peer := peerOf(c.RemoteAddr())
 		if !d.enter(peer) {
 			_ = c.SetWriteDeadline(time.Now().Add(time.Second))
-			// it fits into the socket's buffer
+			// the reply fits into the socket's buffer
 			_, _ = c.Write([]byte("421 4.7.0 too many connections, try again later\r\n"))
 			_ = c.Close()
 			continue
@@ -52,14 +52,14 @@ func (d *connLimiter) Accept() (net.Conn, error) {
 	}
 }
 
-// fair is a net.Listener for HTTP by which one peer from the internet has maxPerPeer connections at
-// most, and all together have maxConns: others wait. Private and loopback addresses are spared, as
-// a proxy that everybody comes through has one.
+// fair is a net.Listener for HTTP. A peer from the internet has at most maxPerPeer connections. All
+// peers together have at most maxConns; further connections wait. Private and loopback addresses
+// have no limit of their own, because a proxy for everybody may have such an address.
 func fair(ln net.Listener) net.Listener {
 	return netutil.LimitListener(peers{ln, &connLimiter{perPeer: maxPerPeer, inAll: math.MaxInt, peers: map[netip.Prefix]int{}}}, maxConns)
 }
 
-// beside reports whether a peer is next to us: it may be a proxy that everybody comes through.
+// beside reports whether a peer is in our own network: it may be a proxy for everybody.
 func beside(peer netip.Prefix) bool { return peer.Addr().IsPrivate() || peer.Addr().IsLoopback() }
 
 type peers struct {
@@ -67,7 +67,7 @@ type peers struct {
 	limiter *connLimiter
 }
 
-// Accept waits for a connection for which its peer has a place.
+// Accept waits for a connection that is within the limit of its peer.
 func (p peers) Accept() (net.Conn, error) {
 	for {
 		c, err := p.Listener.Accept()
@@ -81,11 +81,11 @@ func (p peers) Accept() (net.Conn, error) {
 		case p.limiter.enter(peer):
 			return &limitedConn{c, sync.OnceFunc(func() { p.limiter.leave(peer) })}, nil
 		}
-		_ = c.Close() // it may come again
+		_ = c.Close() // the peer may try again
 	}
 }
 
-// limitedConn is a connection that gives its place back when it is closed.
+// limitedConn is a connection that no longer counts when it is closed.
 type limitedConn struct {
 	net.Conn
 	leave func()
@@ -116,7 +116,7 @@ func (d *connLimiter) leave(peer netip.Prefix) {
 	}
 }
 
-// peerOf is what counts as one peer. All addresses that are not IP addresses count as one.
+// peerOf returns what counts as one peer. All addresses that are not IP addresses count as one.
 func peerOf(a net.Addr) netip.Prefix {
 	from, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -131,8 +131,8 @@ func peerOf(a net.Addr) netip.Prefix {
 	return p
 }
 
-// guest is a connection that a door let in. Until it has named a recipient of ours, nothing it does
-// keeps it open for longer than unknown.
+// guest is a connection that a connLimiter accepted. Until it has named a recipient of ours, it
+// ends after the time unknown, whatever its peer sends.
 type guest struct {
 	net.Conn
 	leave func()
@@ -140,7 +140,7 @@ type guest struct {
 	known atomic.Bool
 }
 
-// SetReadDeadline is net.Conn's, but never later than the guest may stay.
+// SetReadDeadline sets the deadline, but no later than the connection may stay.
 func (g *guest) SetReadDeadline(t time.Time) error {
 	if !g.known.Load() && (t.IsZero() || t.After(g.until)) {
 		t = g.until
@@ -148,7 +148,7 @@ func (g *guest) SetReadDeadline(t time.Time) error {
 	return g.Conn.SetReadDeadline(t)
 }
 
-// Close gives the place back.
+// Close closes the connection, which then no longer counts.
 func (g *guest) Close() error {
 	defer g.leave()
 	return g.Conn.Close()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// arrivals is a listener with connections of these peers, and no more.
+// arrivals is a listener whose connections come from these peers.
 type arrivals struct{ peers []string }
 
 type peered struct {
@@ -32,8 +32,8 @@ func (f *arrivals) Accept() (net.Conn, error) {
 func (f *arrivals) Close() error   { return nil }
 func (f *arrivals) Addr() net.Addr { return nil }
 
-// One machine of the internet, or one /64, has so many connections of an HTTP listener; a proxy
-// next to us has as many as come through it. A place that is given back is free for the same peer.
+// One machine of the internet, or one /64, has a limited number of connections to an HTTP listener.
+// A proxy in our own network has no such limit. After a connection ends, its peer may open another.
 func TestFairConnections(t *testing.T) {
 	f := &arrivals{}
 	ln := fair(f)
@@ -46,9 +46,9 @@ func TestFairConnections(t *testing.T) {
 		}
 		return c
 	}
-	var held []net.Conn
+	var open []net.Conn
 	for range maxPerPeer {
-		held = append(held, accept("203.0.113.7:1000"), accept("[2001:db8:1:2::3]:1000"))
+		open = append(open, accept("203.0.113.7:1000"), accept("[2001:db8:1:2::3]:1000"))
 	}
 	for _, peer := range []string{"203.0.113.7:1001", "[2001:db8:1:2:ffff::]:1", "[::ffff:203.0.113.7]:1"} {
 		if c := accept(peer); c != nil {
@@ -63,8 +63,8 @@ func TestFairConnections(t *testing.T) {
 	if c := accept("203.0.113.8:1"); c == nil {
 		t.Error("another machine has none")
 	}
-	held[0].Close()
-	held[0].Close()
+	open[0].Close()
+	open[0].Close()
 	if accept("203.0.113.7:1") == nil || accept("203.0.113.7:1") != nil {
 		t.Error("one place was given back")
 	}

@@ -22,24 +22,24 @@ import (
 	"github.com/curtsy/curtsy/internal/indexnow"
 )
 
-// IndexNowPath is where submissions are taken.
+// IndexNowPath is the path that accepts submissions.
 const IndexNowPath = "/indexnow"
 
-// What strangers may have of the endpoint. What is taken in goes into the log of a shard, so its
-// bytes are bounded as well as its requests.
+// The limits of the endpoint, which anyone may use. An accepted submission is appended to the log
+// of a shard, so its bytes are limited as well as the number of requests.
 const (
-	peerRate, peerBurst = 1, 20 // submissions a second of one address, for IPv6 of its /64
+	peerRate, peerBurst = 1, 20 // submissions a second of one address, or of one /64 for IPv6
 	allRate, allBurst   = 20, 100
 	byteRate, byteBurst = 16 << 10, 8 << 20 // bytes of URLs a second, of all together
-	maxPeers            = 10_000            // addresses remembered; with more, all are forgotten
-	partBytes           = 64 << 10          // URLs of one message, about
-	largeBody           = 256 << 10         // bytes from which on a body is large
-	maxLarge            = 2 * maxPerPeer    // in memory at a time: more than a peer can have
-	maxReading          = 2                 // taken apart at a time, into several times the size
+	maxPeers            = 10_000            // addresses remembered; beyond that, all are forgotten
+	partBytes           = 64 << 10          // bytes of URLs in one message, approximately
+	largeBody           = 256 << 10         // bytes from which on a body counts as large
+	maxLarge            = 2 * maxPerPeer    // in memory at a time: more than one peer can send
+	maxReading          = 2                 // parsed at a time, which takes several times their size
 )
 
-// IndexNow takes submissions (indexnow.org): it reads them, bounds them, and hands them to the
-// shard of their site, which believes them once the site is seen to have the key. It may be called
+// IndexNow receives submissions (indexnow.org). It parses them, limits them, and sends them to the
+// shard of their site, which accepts them after the site has shown the key. It may be called
 // concurrently.
 type IndexNow struct {
 	shards int
@@ -49,12 +49,12 @@ type IndexNow struct {
 
 	all, size *rate.Limiter // of requests, and of the bytes of their URLs
 	peers     *limiters[netip.Prefix]
-	large     chan struct{} // holds a token for each large body that is in memory
-	reading   chan struct{} // and for each that is taken apart
+	large     chan struct{} // has a token for each large body in memory
+	reading   chan struct{} // has a token for each body that is being parsed
 }
 
-// NewIndexNow returns the handler for a crawl with some shards. append is as in Options; reg may be
-// nil.
+// NewIndexNow returns the handler for a crawl with a number of shards. append is as in Options; reg
+// may be nil.
 func NewIndexNow(shards int, append func(ctx context.Context, shard int, event []byte) error, reg prometheus.Registerer, log *slog.Logger) (*IndexNow, error) {
 	x := &IndexNow{shards: shards, append: append, log: log, all: rate.NewLimiter(allRate, allBurst), size: rate.NewLimiter(byteRate, byteBurst), large: make(chan struct{}, maxLarge), reading: make(chan struct{}, maxReading),
 		peers: newLimiters[netip.Prefix](peerRate, peerBurst, maxPeers), taken: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -68,8 +68,7 @@ func NewIndexNow(shards int, append func(ctx context.Context, shard int, event [
 	return x, nil
 }
 
-// ServeHTTP answers 202 to what was taken in: whether it is believed is not known
-// yet.
+// ServeHTTP answers 202 to a submission that was received. Whether it is accepted is not known yet.
 func (x *IndexNow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, why := x.serve(w, r)
 	x.taken.WithLabelValues(strconv.Itoa(status)).Inc()
@@ -79,7 +78,7 @@ func (x *IndexNow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "60")
 	}
 	w.WriteHeader(status)
-	// A peer that is gone does not care.
+	// An error does not matter: the peer is gone.
 	_ = json.NewEncoder(w).Encode(map[string]string{"message": why})
 }
 
@@ -130,7 +129,8 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 	for _, u := range s.URLs {
 		size += len(u)
 	}
-	// At most all there can be: a body of MaxBody bytes may name URLs that are longer than it.
+	// The limit applies to the URLs, whose canonical form may be longer than the body. More than
+	// the largest burst would never be allowed.
 	if !x.size.AllowN(time.Now(), min(size, byteBurst)) {
 		return http.StatusTooManyRequests, "there are too many submissions at the moment"
 	}
@@ -141,8 +141,9 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 	return http.StatusAccepted, "accepted; it becomes valid when the key is found at " + string(s.KeyURL)
 }
 
-// take puts a submission into the log of its site's shard, in parts that fit. Of one that breaks
-// off the first parts count, and its sender is told to send it again.
+// take appends a submission to the log of its site's shard, in parts that fit into a message. If it
+// fails in the middle, the first parts count, and the sender gets an error and sends the submission
+// again.
 func (x *IndexNow) take(ctx context.Context, s *indexnow.Submission) error {
 	to, now := crawl.ShardOf(s.Origin.Host, x.shards), time.Now()
 	for rest := s.URLs; len(rest) > 0; {
@@ -160,7 +161,7 @@ func (x *IndexNow) take(ctx context.Context, s *indexnow.Submission) error {
 	return nil
 }
 
-// peer is who an address belongs to.
+// peer returns what counts as one peer.
 func peer(addr string) netip.Prefix {
 	a, err := netip.ParseAddrPort(addr)
 	if err != nil {
@@ -169,7 +170,7 @@ func peer(addr string) netip.Prefix {
 	return peerOf(net.TCPAddrFromAddrPort(a))
 }
 
-// Serve takes submissions at a listener until ctx ends.
+// Serve accepts submissions at a listener until ctx ends.
 func (x *IndexNow) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{Handler: x, ReadTimeout: time.Minute, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(x.log.Handler(), slog.LevelDebug)}

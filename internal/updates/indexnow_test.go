@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-func indexNow(t *testing.T, fail error) (x *IndexNow, told func() []crawl.IndexNow) {
+func indexNow(t *testing.T, fail error) (x *IndexNow, logged func() []crawl.IndexNow) {
 	var mu sync.Mutex
 	var all []crawl.IndexNow
 	x, err := NewIndexNow(4, func(_ context.Context, shard int, event []byte) error {
@@ -53,15 +53,15 @@ func ask(x http.Handler, from, method, target, kind, body string) (int, string) 
 	return w.Code, string(b)
 }
 
-// Formats §8.33: what the endpoint answers, and what of it goes to which shard.
+// Formats §8.33: the answers of the endpoint, and what it sends to which shard.
 func TestUsage_8_33_Endpoint(t *testing.T) {
-	x, told := indexNow(t, nil)
+	x, logged := indexNow(t, nil)
 	const get, key = "/indexnow?url=https%3A%2F%2Fa.example%2Fx&key=", "12345678"
 	list := `{"host":"a.example","key":"` + key + `","urlList":["https://a.example/1","https://a.example/2"]}`
 	for i, c := range []struct {
 		method, target, kind, body string
 		status                     int
-		says                       string
+		answer                     string
 		urls                       int
 	}{
 		{"GET", get + key, "", "", 202, "https://a.example/12345678.txt", 1},
@@ -75,26 +75,27 @@ func TestUsage_8_33_Endpoint(t *testing.T) {
 		{"PUT", "/indexnow", "", "", 405, "GET or POST", 0},
 		{"GET", "/", "", "", 404, "/indexnow", 0},
 	} {
-		before := len(told())
-		status, says := ask(x, fmt.Sprintf("192.0.2.%d:1", i), c.method, c.target, c.kind, c.body)
+		before := len(logged())
+		status, answer := ask(x, fmt.Sprintf("192.0.2.%d:1", i), c.method, c.target, c.kind, c.body)
 		n := 0
-		for _, s := range told()[before:] {
+		for _, s := range logged()[before:] {
 			n += len(s.URLs)
 		}
-		if status != c.status || !strings.Contains(says, c.says) || n != c.urls {
-			t.Errorf("%s %s: %d %s, %d URLs", c.method, c.target, status, says, n)
+		if status != c.status || !strings.Contains(answer, c.answer) || n != c.urls {
+			t.Errorf("%s %s: %d %s, %d URLs", c.method, c.target, status, answer, n)
 		}
 	}
 	x, _ = indexNow(t, errors.New("no broker"))
-	if status, says := ask(x, "192.0.2.1:1", "GET", get+key, "", ""); status != 503 || strings.Contains(says, "broker") {
-		t.Errorf("%d %s", status, says)
+	if status, answer := ask(x, "192.0.2.1:1", "GET", get+key, "", ""); status != 503 || strings.Contains(answer, "broker") {
+		t.Errorf("%d %s", status, answer)
 	}
 }
 
-// Many begin large bodies at once and do not go on with them: some are kept in memory, the others
-// are told to come later, and small submissions are taken meanwhile.
+// Many clients begin large bodies at the same time and stop sending. A few of these bodies are kept
+// in memory, the other clients are asked to come later, and small submissions are accepted
+// meanwhile.
 func TestIndexNowFewLargeBodies(t *testing.T) {
-	x, told := indexNow(t, nil)
+	x, logged := indexNow(t, nil)
 	const large = 3 * maxLarge
 	list := `{"host":"a.example","key":"12345678","urlList":["https://a.example/` + strings.Repeat("x", 1000) + `"` + strings.Repeat(" ", largeBody)
 	slow, end := io.Pipe()
@@ -114,25 +115,25 @@ func TestIndexNowFewLargeBodies(t *testing.T) {
 			t.Errorf("one too many: %d", status)
 		}
 	}
-	if status, says := ask(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", `{"host":"b.example","key":"12345678","urlList":["https://b.example/1"]}`); status != 202 {
-		t.Errorf("a small one: %d %s", status, says)
+	if status, answer := ask(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", `{"host":"b.example","key":"12345678","urlList":["https://b.example/1"]}`); status != 202 {
+		t.Errorf("a small one: %d %s", status, answer)
 	}
 	if len(answered) != 0 {
 		t.Error("a body that does not end was answered")
 	}
-	end.Close() // the lists are cut off
+	end.Close() // the lists are truncated
 	for range maxLarge {
 		if status := <-answered; status != http.StatusBadRequest {
 			t.Errorf("a body that was cut off: %d", status)
 		}
 	}
-	if len(told()) != 1 || len(x.large) != 0 || len(x.reading) != 0 {
-		t.Errorf("%d messages; %d places are not given back", len(told()), len(x.large)+len(x.reading))
+	if len(logged()) != 1 || len(x.large) != 0 || len(x.reading) != 0 {
+		t.Errorf("%d messages; %d tokens are not returned", len(logged()), len(x.large)+len(x.reading))
 	}
 }
 
-// Nobody has more than his share of the endpoint, and all together no more than the log may grow
-// by.
+// No client can exceed its limit, and all together cannot exceed the rate at which the log may
+// grow.
 func TestIndexNowLimits(t *testing.T) {
 	const get = "/indexnow?url=https%3A%2F%2Fa.example%2Fx&key=12345678"
 	x, _ := indexNow(t, nil)
@@ -155,26 +156,27 @@ func TestIndexNowLimits(t *testing.T) {
 		t.Errorf("%d of all were taken", taken)
 	}
 
-	// A proxy next to us brings those of many sites: it has what all together have.
+	// A proxy in our own network sends the submissions of many sites. Only the limit of all
+	// together applies to it.
 	x, _ = indexNow(t, nil)
 	for i := range allBurst {
-		if status, says := ask(x, "10.0.0.1:1", "GET", fmt.Sprintf("/indexnow?url=https%%3A%%2F%%2Fa%d.example%%2F&key=12345678", i), "", ""); status != 202 {
-			t.Fatalf("submission %d that a proxy brings: %d %s", i, status, says)
+		if status, answer := ask(x, "10.0.0.1:1", "GET", fmt.Sprintf("/indexnow?url=https%%3A%%2F%%2Fa%d.example%%2F&key=12345678", i), "", ""); status != 202 {
+			t.Fatalf("submission %d through a proxy: %d %s", i, status, answer)
 		}
 	}
-	// URLs whose canonical form is longer than all that may come at once.
-	x, told := indexNow(t, nil)
+	// These URLs are longer, in canonical form, than the largest burst.
+	x, logged := indexNow(t, nil)
 	var long strings.Builder
 	long.WriteString(`{"host":"a.example","key":"12345678","urlList":["https://a.example/"`)
 	for i := range 9000 {
 		fmt.Fprintf(&long, `,"https://a.example/%s%d"`, strings.Repeat("\u9875", 120), i)
 	}
 	long.WriteString("]}")
-	if status, says := ask(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", long.String()); status != 202 || len(told()) == 0 {
-		t.Errorf("%d bytes of %d URLs: %d %s", long.Len(), 9001, status, says)
+	if status, answer := ask(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", long.String()); status != 202 || len(logged()) == 0 {
+		t.Errorf("%d bytes of %d URLs: %d %s", long.Len(), 9001, status, answer)
 	}
 
-	x, told = indexNow(t, nil)
+	x, logged = indexNow(t, nil)
 	var b strings.Builder
 	b.WriteString(`{"host":"a.example","key":"12345678","urlList":["https://a.example/"`)
 	for i := range 3000 {
@@ -188,11 +190,11 @@ func TestIndexNowLimits(t *testing.T) {
 		}
 	}
 	urls := 0
-	for _, s := range told() {
+	for _, s := range logged() {
 		urls += len(s.URLs)
 	}
-	if accepted != 2 || urls != 2*3001 || len(told()) < 2*3000*1000/partBytes {
-		t.Errorf("%d taken, %d URLs in %d messages", accepted, urls, len(told()))
+	if accepted != 2 || urls != 2*3001 || len(logged()) < 2*3000*1000/partBytes {
+		t.Errorf("%d accepted, %d URLs in %d messages", accepted, urls, len(logged()))
 	}
 	for i := range maxPeers + 10 {
 		x.peers.allow(peer(fmt.Sprintf("10.%d.%d.1:1", i/256, i%256)))

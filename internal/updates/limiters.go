@@ -6,12 +6,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limiters bounds what each of many strangers may ask for, so that one of them keeps no other from
-// being heard. It may be used concurrently.
+// limiters limits the rate of each of many senders, so that none of them can block the others. It
+// may be used concurrently.
 type limiters[K comparable] struct {
 	rate  rate.Limit // events a second of each
 	burst int
-	most  int // strangers remembered; with more, all are forgotten
+	most  int // senders remembered; beyond that, all are forgotten
 
 	mu sync.Mutex
 	by map[K]*rate.Limiter // guarded by mu
@@ -21,7 +21,7 @@ func newLimiters[K comparable](perSecond rate.Limit, burst, most int) *limiters[
 	return &limiters[K]{rate: perSecond, burst: burst, most: most, by: map[K]*rate.Limiter{}}
 }
 
-// allow takes one event of who's, if there is one left now.
+// allow reports whether who may do one more event now, and counts it.
 func (l *limiters[K]) allow(who K) bool {
 	l.mu.Lock()
 	one := l.by[who]

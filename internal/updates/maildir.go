@@ -19,23 +19,23 @@ import (
 )
 
 const (
-	// maildirEvery is how often a Maildir is looked into. Reports come once a day at most.
+	// maildirEvery is how often a Maildir is read. Reports come once a day at most.
 	maildirEvery = 15 * time.Second
-	// longestPause is the longest a mail that could not be taken is left alone.
+	// longestPause is the longest wait between two tries of a mail that could not be received.
 	longestPause = time.Hour
-	// givenUp is how old a mail gets that cannot be taken: as long as mail servers go on sending.
+	// givenUp is the age at which such a mail is given up. Mail servers retry for the same time.
 	givenUp = 5 * 24 * time.Hour
 )
 
-// Maildir reads reports out of a Maildir that a mail server delivers into. Files in new/ are taken
+// Maildir reads reports from a Maildir that a mail server delivers to. Files in new/ are received
 // and moved to cur/, marked as seen, whether or not they were reports. A file that could not be
-// taken yet stays in new/, for five days at most. It may not be used concurrently.
+// received yet stays in new/ for at most five days. A Maildir may not be used concurrently.
 type Maildir struct {
 	r     *Receiver
 	dir   string
 	every time.Duration
 	log   *slog.Logger
-	later map[string]time.Time // files that could not be taken, and when they are tried again
+	later map[string]time.Time // files that could not be received, and when they are tried again
 }
 
 // NewMaildir returns a reader of the Maildir dir for a Receiver.
@@ -48,8 +48,8 @@ func NewMaildir(r *Receiver, dir string) (*Maildir, error) {
 	return &Maildir{r: r, dir: dir, every: maildirEvery, log: r.o.Log}, nil
 }
 
-// Run looks into the Maildir until ctx ends. Trouble with a file is logged, and the file
-// is tried again later.
+// Run reads the Maildir until ctx ends. An error with one file is logged, and the file is tried
+// again later.
 func (m *Maildir) Run(ctx context.Context) error {
 	for {
 		if err := m.look(ctx); err != nil && ctx.Err() == nil {
@@ -63,9 +63,9 @@ func (m *Maildir) Run(ctx context.Context) error {
 	}
 }
 
-// look takes everything that is new. After a crash between taking a file and moving it, it is taken
-// twice, which changes nothing. A mail that cannot be taken is tried less and less often: each try
-// may take as long as patience, while the others wait.
+// look receives everything that is new. After a crash between receiving a file and moving it, the
+// file is received twice, which changes nothing. A mail that cannot be received is tried less and
+// less often, because each try may last as long as patience while the others wait.
 func (m *Maildir) look(ctx context.Context) error {
 	d, err := os.Open(filepath.Join(m.dir, "new"))
 	if err != nil {
@@ -99,7 +99,7 @@ func (m *Maildir) look(ctx context.Context) error {
 	}
 }
 
-// age is for how long a file has been in new/; 0: it is not known.
+// age returns how long a file has been in new/. 0: it is not known.
 func (m *Maildir) age(name string) time.Duration {
 	st, err := os.Lstat(filepath.Join(m.dir, "new", name))
 	if err != nil {
@@ -112,7 +112,7 @@ func (m *Maildir) take(ctx context.Context, name string) error {
 	path := filepath.Join(m.dir, "new", name)
 	b, err := readMail(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // another process was faster
+		return nil // another process has moved it
 	}
 	refused := (*Refused)(nil)
 	switch {
@@ -132,7 +132,7 @@ func (m *Maildir) take(ctx context.Context, name string) error {
 	return os.Rename(path, filepath.Join(m.dir, "cur", name+":2,S"))
 }
 
-// receive hands on a mail that is for a site's address.
+// receive receives a mail that is addressed to a site's address.
 func (m *Maildir) receive(ctx context.Context, name string, mail []byte) error {
 	address, ok := m.addressed(mail)
 	if !ok {
@@ -144,8 +144,8 @@ func (m *Maildir) receive(ctx context.Context, name string, mail []byte) error {
 	return m.r.Receive(ctx, address, mail)
 }
 
-// readMail reads a regular file of bounded size. Through a link, anybody who may write there could
-// have other files read, and a pipe would be waited for.
+// readMail reads a regular file of limited size. It follows no link, because anybody who may write
+// to the folder could make it read other files. It does not open a pipe, because that would block.
 func readMail(path string) ([]byte, error) {
 	st, err := os.Lstat(path)
 	if err != nil {
@@ -154,7 +154,7 @@ func readMail(path string) ([]byte, error) {
 	if !st.Mode().IsRegular() || st.Size() > maxMail {
 		return nil, refuse("it is not a file of at most %d MiB", maxMail>>20)
 	}
-	f, err := disk.OpenRegular(path, os.O_RDONLY) // another may be there by now
+	f, err := disk.OpenRegular(path, os.O_RDONLY) // the file may have been replaced since
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +162,8 @@ func readMail(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxMail+1))
 }
 
-// addressed finds the site's address that a mail was delivered to: in the field where mail servers
-// note it, or else among the recipients.
+// addressed finds the site's address to which a mail was delivered: in the field where mail servers
+// write it, or else among the recipients.
 func (m *Maildir) addressed(b []byte) (string, bool) {
 	e, err := message.ReadWithOptions(bytes.NewReader(b), &message.ReadOptions{MaxHeaderBytes: maxHeader})
 	if err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {

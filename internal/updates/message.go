@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/emersion/go-message"
-	// reports come in whatever charset the site's mailer uses
+	// a site's mailer may use any charset
 	_ "github.com/emersion/go-message/charset"
 )
 
@@ -17,13 +17,13 @@ const (
 	maxMail   = 10 << 20 // bytes, also of its text after decoding
 	maxHeader = 256 << 10
 	maxParts  = 100
-	maxDepth  = 8 // of parts in parts
+	maxDepth  = 8 // of nested parts
 )
 
-// Refused says that a mail is not taken and never will be. Sending it again would lead to the same.
+// Refused means that a mail is rejected for good. Sending it again would have the same result.
 type Refused struct{ Reason string }
 
-// Error is the reason, in words for whoever sent the mail.
+// Error is the reason, written for the sender of the mail.
 func (r *Refused) Error() string { return r.Reason }
 
 func refuse(format string, args ...any) error { return &Refused{fmt.Sprintf(format, args...)} }
@@ -53,7 +53,7 @@ func text(mail []byte) (string, error) {
 	return string(b), nil
 }
 
-// firstText finds the first text/plain part that is not an attachment; nil without an
+// firstText finds the first text/plain part that is not an attachment. It returns nil without an
 // error if there is none.
 func firstText(e *message.Entity, depth int, parts *int) (io.Reader, error) {
 	if *parts++; *parts > maxParts || depth > maxDepth {
@@ -73,7 +73,7 @@ func firstText(e *message.Entity, depth int, parts *int) (io.Reader, error) {
 			}
 		}
 	}
-	kind, _, err := e.Header.ContentType() // text/plain unless it says otherwise (RFC 2045 §5.2)
+	kind, _, err := e.Header.ContentType() // text/plain if there is no type (RFC 2045 §5.2)
 	if err != nil || kind != "text/plain" {
 		return nil, nil
 	}

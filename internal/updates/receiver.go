@@ -18,26 +18,26 @@ import (
 type Options struct {
 	Addresses Addresses
 	Shards    int // of the crawl
-	// Append puts an encoded crawl.Event into a shard's log and returns when it is stored there.
+	// Append appends an encoded crawl.Event to a shard's log, and returns when it is stored there.
 	Append func(ctx context.Context, shard int, event []byte) error
-	// Trusted is the authserv-id (RFC 8601 §2.5) of the operator's own mail server, whose
-	// Authentication-Results are believed; empty: nobody's.
+	// Trusted is the authserv-id (RFC 8601 §2.5) of the operator's own mail server. Only the
+	// Authentication-Results of that server count; if it is empty, none do.
 	Trusted string
-	// LookupTXT finds the keys of DKIM signatures; nil: the system's resolver.
+	// LookupTXT looks up the keys of DKIM signatures; nil: the system's resolver.
 	LookupTXT func(ctx context.Context, domain string) ([]string, error)
 	Metrics   prometheus.Registerer // nil: none
 	Log       *slog.Logger
 }
 
-// Receiver turns mails into reports in the logs of their sites' shards. Its methods may be
-// called concurrently.
+// Receiver turns mails into reports in the logs of their sites' shards. Its methods may be called
+// concurrently.
 type Receiver struct {
 	o         Options
 	addresses atomic.Pointer[Addresses]
 	mails     *prometheus.CounterVec
 }
 
-// New returns a Receiver. Without a mailbox it knows no address.
+// New returns a Receiver. Without a mailbox it accepts no address.
 func New(o Options) (*Receiver, error) {
 	if len(o.Addresses.Secret) < 16 || o.Shards < 1 || o.Append == nil || o.Log == nil {
 		return nil, errors.New("updates: Options.Addresses.Secret, Shards, Append and Log are required")
@@ -57,8 +57,8 @@ func New(o Options) (*Receiver, error) {
 	return r, nil
 }
 
-// Receive takes a mail that came to an address that Addresses.Has knows. It returns nil when the
-// report is in the log, a *Refused when the mail is not believed, and another error when the mail
+// Receive receives a mail to an address for which Addresses.Has returns true. It returns nil when
+// the report is in the log, a *Refused when the mail is rejected, and another error when the mail
 // should be sent again later. Receiving a mail twice changes nothing.
 func (r *Receiver) Receive(ctx context.Context, address string, mail []byte) error {
 	err := r.receive(ctx, address, mail)
@@ -107,10 +107,10 @@ func (r *Receiver) receive(ctx context.Context, address string, mail []byte) err
 	return nil
 }
 
-// maxAttempts is how many registrations of a site are tried to recognise an address.
+// maxAttempts is how many registrations of a site isFor tries.
 const maxAttempts = 1000
 
-// isFor reports whether an address, as Has wrote it, was made for a site.
+// isFor reports whether an address, as Has returned it, was made for a site.
 func (a Addresses) isFor(address string, o canon.Origin) bool {
 	for n := range maxAttempts {
 		if a.For(o, n) == address {

@@ -26,14 +26,14 @@ const testReport = "SequenceNumber: 12\r\nURLBase: http://www.site.example/\r\n\
 	"New[2026-01-15]: docs/a.html, docs/b.html\r\nChange[2026-01-16]: index.html\r\nDelete[2026-01-16]: old.html\r\n" +
 	"Change[2026-01-16]: http://other.example/x\r\n-- \r\nThe webmaster\r\n"
 
-// desk is a receiver with a log.
+// desk is a receiver with a log in memory.
 type desk struct {
 	*Receiver
 	net    *simnet.Net
 	t      *testing.T
 	began  time.Time
 	events map[int][]crawl.Event
-	full   error // what the log answers
+	full   error // the error of the log
 }
 
 func newDesk(t *testing.T, o Options) *desk {
@@ -62,19 +62,19 @@ func newDesk(t *testing.T, o Options) *desk {
 	return d
 }
 
-// mail is a plain mail to the test site's address, with more header.
+// mail is a plain mail to the test site's address, with additional header lines.
 func (d *desk) mail(header, body string) []byte {
 	return []byte("From: webmaster@www.site.example\r\nTo: " + d.address() + "\r\nSubject: Update\r\n" + header + "\r\n" + body)
 }
 
 func (d *desk) address() string { return d.o.Addresses.For(testSite, 3) }
 
-// told is what the log was told, in short.
-func (d *desk) told() string {
+// logged returns what was appended to the log, abbreviated.
+func (d *desk) logged() string {
 	var b strings.Builder
 	for shard, all := range d.events {
 		if shard != crawl.ShardOf(testSite.Host, 4) {
-			d.t.Errorf("shard %d was told", shard)
+			d.t.Errorf("shard %d got an event", shard)
 		}
 		for _, ev := range all {
 			for _, r := range ev.Reports {
@@ -101,7 +101,7 @@ func (d *desk) told() string {
 	return b.String()
 }
 
-const testTold = "12 (1/1) 0115T23 /docs/a.html 0115T23 /docs/b.html 0116T23 /index.html 0116T23 /old.html gone refused 1\n"
+const testLogged = "12 (1/1) 0115T23 /docs/a.html 0115T23 /docs/b.html 0116T23 /index.html 0116T23 /old.html gone refused 1\n"
 
 func TestMailForms(t *testing.T) {
 	d := newDesk(t, Options{})
@@ -123,23 +123,23 @@ func TestMailForms(t *testing.T) {
 			if err := d.Receive(t.Context(), d.address(), m); err != nil {
 				t.Fatal(err)
 			}
-			if told := d.told(); told != testTold {
-				t.Errorf("told %q, want %q", told, testTold)
+			if logged := d.logged(); logged != testLogged {
+				t.Errorf("logged %q, want %q", logged, testLogged)
 			}
 		})
 	}
 }
 
-// What another server says of a mail is nothing to us, and what ours says in comments and strings
-// is no verdict.
+// Results of other mail servers are ignored, and so is a result that stands in a comment or a
+// string.
 func TestMailThatIsNotForged(t *testing.T) {
 	d := newDesk(t, Options{Trusted: "mx.crawler.example"})
-	for _, said := range []string{
+	for _, result := range []string{
 		"mx.elsewhere.example; dkim=fail", "mx.crawler.example; none", "mx.crawler.example; dkim=none; spf=softfail smtp.mailfrom=a@site.example",
 		`mx.crawler.example (x; dkim=fail; y); dkim=pass reason="; dkim=fail" header.d=site.example`, "mx.crawler.example; x-dkim=fail; dkim=failed",
 	} {
-		if err := d.Receive(t.Context(), d.address(), d.mail("Authentication-Results: "+said+"\r\n", testReport)); err != nil || d.told() != testTold {
-			t.Errorf("%s: %v", said, err)
+		if err := d.Receive(t.Context(), d.address(), d.mail("Authentication-Results: "+result+"\r\n", testReport)); err != nil || d.logged() != testLogged {
+			t.Errorf("%s: %v", result, err)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestMailRefused(t *testing.T) {
 	many := "Content-Type: multipart/mixed; boundary=X\r\n\r\n" + strings.Repeat("--X\r\nContent-Type: text/html\r\n\r\n\r\n", maxParts)
 	for name, c := range map[string]struct {
 		mail []byte
-		want string // in the reason
+		want string // part of the reason
 	}{
 		"no text":           {d.mail("Content-Type: text/html\r\n", testReport), "no part"},
 		"no report":         {d.mail("", "Hello,\r\n\r\nbuy now\r\n"), "SequenceNumber"},
@@ -179,8 +179,8 @@ func TestMailRefused(t *testing.T) {
 			if !errors.As(err, &refused) || !strings.Contains(refused.Reason, c.want) {
 				t.Errorf("err = %v, want one of %q", err, c.want)
 			}
-			if told := d.told(); told != "" {
-				t.Errorf("told %s", told)
+			if logged := d.logged(); logged != "" {
+				t.Errorf("logged %s", logged)
 			}
 		})
 	}
@@ -188,7 +188,7 @@ func TestMailRefused(t *testing.T) {
 		"somebody's verdict": d.mail(verdict("mx.site.example; dkim=fail header.d=site.example"), testReport),
 		"passed":             d.mail(verdict("mx.crawler.example; dkim=pass header.d=site.example; spf=softfail smtp.mailfrom=site.example"), testReport),
 	} {
-		if err := d.Receive(t.Context(), d.address(), m); err != nil || d.told() != testTold {
+		if err := d.Receive(t.Context(), d.address(), m); err != nil || d.logged() != testLogged {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -221,7 +221,7 @@ func TestMailSigned(t *testing.T) {
 	refused := (*Refused)(nil)
 
 	key = right
-	if err := d.Receive(t.Context(), d.address(), signed.Bytes()); err != nil || d.told() != testTold {
+	if err := d.Receive(t.Context(), d.address(), signed.Bytes()); err != nil || d.logged() != testLogged {
 		t.Errorf("signed: %v", err)
 	}
 	if err := d.Receive(t.Context(), d.address(), forged); !errors.As(err, &refused) || !strings.Contains(refused.Reason, "DKIM") {
@@ -231,13 +231,13 @@ func TestMailSigned(t *testing.T) {
 	if err := d.Receive(t.Context(), d.address(), signed.Bytes()); err == nil || errors.As(err, &refused) && refused.Reason == "" {
 		t.Errorf("the key cannot be had now: %v", err)
 	}
-	if told := d.told(); told != "" {
-		t.Errorf("told %s", told)
+	if logged := d.logged(); logged != "" {
+		t.Errorf("logged %s", logged)
 	}
 }
 
-// A site that asks whether we want its reports is answered by its shard; a question about another
-// site, or another host's page, is refused.
+// A question whether we want a site's reports goes to the site's shard. A question about another
+// site, or with a page on another host, is refused.
 func TestQuestion(t *testing.T) {
 	const link = "http://www.site.example/rup/confirm?token=ABC"
 	text := func(base, link string) string {

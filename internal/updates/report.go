@@ -9,9 +9,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// Reports reads the text of a report, received at a time, and returns what goes into the log of its
-// site's shard: one Report, or several parts that fit into an event each. The caller adds what only
-// it knows: Address or Index. An error says why it is no report.
+// Reports parses the text of a report that was received at a time, and returns what is appended to
+// the log of its site's shard: one Report, or several parts that fit into an event each. The caller
+// adds Address or Index. An error explains why the text is not a report.
 func Reports(text string, received time.Time) (site canon.Origin, parts []crawl.Report, err error) {
 	read, err := rup.ParseReport([]byte(text))
 	if err != nil {
@@ -20,7 +20,7 @@ func Reports(text string, received time.Time) (site canon.Origin, parts []crawl.
 	return Parts(read, received)
 }
 
-// Parts does the same for a report that was parsed already.
+// Parts does the same for a report that is already parsed.
 func Parts(read *rup.Report, received time.Time) (site canon.Origin, parts []crawl.Report, err error) {
 	base, err := canon.Parse(read.Base)
 	if err != nil {
@@ -44,7 +44,7 @@ func Parts(read *rup.Report, received time.Time) (site canon.Origin, parts []cra
 		}
 		gone := e.Kind == rup.Delete
 		if n := len(links); n == 0 || links[n-1].Gone != gone {
-			size += len(from) + entryOverhead // there may be as many Links as there are entries
+			size += len(from) + entryOverhead // there may be as many Links as entries
 			links = append(links, crawl.Links{FoundOn: from, Depth: 1, Source: crawl.SourceRUP, Gone: gone})
 		}
 		l := &links[len(links)-1]
@@ -59,12 +59,12 @@ func Parts(read *rup.Report, received time.Time) (site canon.Origin, parts []cra
 	return site, parts, nil
 }
 
-// entryOverhead is about what a URL takes in an event in addition to its text.
+// entryOverhead is approximately how many bytes a URL takes in an event in addition to its text.
 const entryOverhead = 16
 
-// changed is the latest time at which a page that a report names can have changed. Dates are mostly
-// days (formats §6.4), and a page fetched in the morning of one may have changed that afternoon.
-// In Unix seconds, rounded up.
+// changed returns the latest time at which a page in a report can have changed, in Unix seconds,
+// rounded up. Most dates are days (formats §6.4), and a page that was fetched on the morning of
+// that day may have changed in the afternoon.
 func changed(date, received time.Time) int64 {
 	if !date.IsZero() && date.Equal(date.Truncate(24*time.Hour)) {
 		date = date.Add(24*time.Hour - time.Second)

@@ -9,7 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// A report that is as large as may be comes in parts, and each of them fits into an event.
+// A report of the largest size comes in parts, and each part fits into an event.
 func TestReportInParts(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -51,7 +51,7 @@ func TestReportInParts(t *testing.T) {
 	}
 }
 
-// Nor does it matter in what order its lines come.
+// The order of the lines does not matter either.
 func TestReportInPartsOfAnyOrder(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"a.io", strings.Repeat(strings.Repeat("b", 59)+".", 2) + "io", strings.Repeat(strings.Repeat("b", 59)+".", 4) + "io"} {
@@ -80,13 +80,13 @@ func TestReportInPartsOfAnyOrder(t *testing.T) {
 }
 
 func TestReportDates(t *testing.T) {
-	// a page may have been fetched in this very second
+	// a page may have been fetched in the same second
 	received := time.Date(2026, 1, 20, 11, 59, 59, 1, time.UTC)
 	for date, want := range map[string]string{
 		"2026-01-16":                    "2026-01-16T23:59:59Z", // any time of that day
 		"2026-01-16T10:00:00Z":          "2026-01-16T10:00:00Z",
 		"Fri, 16 Jan 2026 10:00:00 GMT": "2026-01-16T10:00:00Z",
-		"2026-01-20":                    "2026-01-20T12:00:00Z", // not after it was told
+		"2026-01-20":                    "2026-01-20T12:00:00Z", // not later than its receipt
 		"2036-01-20":                    "2026-01-20T12:00:00Z",
 		"yesterday":                     "2026-01-20T12:00:00Z",
 		"":                              "2026-01-20T12:00:00Z",

@@ -10,13 +10,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// secretKey is the key of a crawl's secret in the bucket of secrets, and its former key in the
-// crawl's own bucket.
+// secretKey is the key of a crawl's secret in the bucket of secrets. Earlier it was in the crawl's
+// own bucket, under the same key.
 const secretKey = "updates-secret"
 
-// Secret is the secret of a crawl's Addresses. The first caller makes it, and all get the same. It
-// is kept in secrets, a bucket that only frontiers may read. One that is in crawl, which fetchers
-// read as well, is moved: sites have been told addresses made of it.
+// Secret returns the secret of a crawl's Addresses. The first caller makes it, and all get the
+// same. It is stored in secrets, a bucket that only frontiers may read. If it is still in crawl,
+// which fetchers read too, it is moved, because sites have addresses made with it.
 func Secret(ctx context.Context, secrets, crawl jetstream.KeyValue) ([]byte, error) {
 	secret, err := secretIn(ctx, secrets, crawl)
 	if err != nil {
@@ -25,14 +25,14 @@ func Secret(ctx context.Context, secrets, crawl jetstream.KeyValue) ([]byte, err
 	return secret, nil
 }
 
-// A replica of a bucket may be behind the one that takes writes for as long as it takes a server to
-// get up again.
+// After a restart, a replica of a bucket may be behind its leader for as long as a server takes to
+// start.
 const (
 	replicaTries = 150
 	replicaPause = 200 * time.Millisecond
 )
 
-// purgeIf removes the secret from where it was, if it was there.
+// purgeIf removes the secret from its former place, if it was there.
 func purgeIf(ctx context.Context, crawl jetstream.KeyValue, old jetstream.KeyValueEntry) error {
 	if old == nil {
 		return nil
@@ -48,7 +48,7 @@ func secretIn(ctx context.Context, secrets, crawl jetstream.KeyValue) ([]byte, e
 	for range replicaTries {
 		e, err := secrets.Get(ctx, secretKey)
 		switch {
-		case err == nil && old != nil: // it was moved, but perhaps not yet removed
+		case err == nil && old != nil: // it was moved, but perhaps not yet removed here
 			return e.Value(), purgeIf(ctx, crawl, old)
 		case err == nil:
 			return e.Value(), nil
@@ -65,7 +65,7 @@ func secretIn(ctx context.Context, secrets, crawl jetstream.KeyValue) ([]byte, e
 		case !queue.ChangedMeanwhile(err):
 			return nil, err
 		}
-		// Another frontier has made it just now, and the server that we read from has not heard.
+		// Another frontier has just made it, and the server that we read from does not have it yet.
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -16,8 +16,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// Whoever asks, and whenever, gets the same. What stood in the crawl's bucket, which fetchers read,
-// is taken along and stands there no more.
+// All callers get the same secret at all times. A secret in the crawl's bucket, which fetchers
+// read, is moved and removed from there.
 func TestSecretIsOne(t *testing.T) {
 	t.Run("new", func(t *testing.T) {
 		simnet.Test(t, func(t *testing.T) { testSecretIsOne(t, nil) })
@@ -52,7 +52,7 @@ func testSecretIsOne(t *testing.T, old []byte) {
 			t.Fatal(err)
 		}
 	}
-	// A replica that is behind the others says for a while that there is none.
+	// A replica that is behind the others reports for a while that there is none.
 	defer func() {
 		first, err := Secret(t.Context(), secrets, kv)
 		if err != nil {
@@ -63,7 +63,7 @@ func testSecretIsOne(t *testing.T, old []byte) {
 			t.Errorf("%x from a replica that is behind, %x else: %v", again, first, err)
 		}
 	}()
-	// In a cluster, another one's writing may be under way just then.
+	// In a cluster, another frontier may be writing at the same time.
 	if _, err := Secret(t.Context(), &overtaken{KeyValue: secrets}, kv); err != nil {
 		t.Errorf("who was overtaken by another frontier: %v", err)
 	}
@@ -84,7 +84,7 @@ func testSecretIsOne(t *testing.T, old []byte) {
 			t.Fatalf("secrets differ: %x", got)
 		}
 		if old != nil && !bytes.Equal(secret, old) {
-			t.Fatalf("another secret than sites were told of")
+			t.Fatalf("another secret than the one of the published addresses")
 		}
 	}
 	if _, err := kv.Get(t.Context(), secretKey); !errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -92,7 +92,7 @@ func testSecretIsOne(t *testing.T, old []byte) {
 	}
 }
 
-// behind is a bucket of which the first gets are answered as if it were empty.
+// behind is a bucket that answers the first gets as if it were empty.
 type behind struct {
 	jetstream.KeyValue
 	gets int
@@ -105,15 +105,16 @@ func (b *behind) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, 
 	return b.KeyValue.Get(ctx, key)
 }
 
-// overtaken refuses the first writing in the words of a cluster: another one is under way.
+// overtaken refuses the first write with the error of a cluster in which another write is under
+// way.
 type overtaken struct {
 	jetstream.KeyValue
-	told bool
+	refused bool
 }
 
 func (b *overtaken) Create(ctx context.Context, key string, value []byte, opts ...jetstream.KVCreateOpt) (uint64, error) {
-	if !b.told {
-		b.told = true
+	if !b.refused {
+		b.refused = true
 		return 0, &jetstream.APIError{Code: 400, ErrorCode: 10164, Description: "wrong last sequence"}
 	}
 	return b.KeyValue.Create(ctx, key, value, opts...)

@@ -21,42 +21,42 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// MailOptions say where reports come in. Any number of processes of a crawl may take them:
-// receiving a report twice changes nothing.
+// MailOptions describe how reports are received. Any number of processes of a crawl may receive
+// them, because receiving a report twice changes nothing.
 type MailOptions struct {
-	Listen   string // address to take mail at by SMTP; empty: nowhere
-	LMTP     bool   // by LMTP instead
+	Listen   string // address of the SMTP server; empty: none
+	LMTP     bool   // LMTP instead of SMTP
 	Maildir  string // folder to read mail from; empty: none
 	Trusted  string // as in Options
-	IndexNow string // address to take IndexNow submissions at; empty: nowhere
-	WebSub   string // address to take what WebSub hubs deliver at; empty: nowhere
+	IndexNow string // address that accepts IndexNow submissions; empty: none
+	WebSub   string // address that accepts deliveries of WebSub hubs; empty: none
 	Registry prometheus.Registerer
 	Log      *slog.Logger
 	// Open opens the addresses above; nil: net.Listen.
 	Open func(network, address string) (net.Listener, error)
 }
 
-// On reports whether there is any way by which reports come in.
+// On reports whether reports are received in any way.
 func (o *MailOptions) On() bool {
 	return o.Listen != "" || o.Maildir != "" || o.IndexNow != "" || o.WebSub != ""
 }
 
-// Service takes the reports of a crawl, as long as its spec has an address for them.
+// Service receives the reports of a crawl, as long as its spec has an address for them.
 type Service struct {
 	o        MailOptions
 	receiver *Receiver
 	secret   []byte
 	listener net.Listener // nil: none
 	maildir  *Maildir     // nil: none
-	indexnow *IndexNow    // taken at at; nil: none
+	indexnow *IndexNow    // its listener is at; nil: none
 	at       net.Listener // nil: none
-	websub   *WebSub      // taken at hubsAt; nil: none
+	websub   *WebSub      // its listener is hubsAt; nil: none
 	hubsAt   net.Listener // nil: none
 	base     atomic.Pointer[string]
 }
 
-// NewService opens the ways by which reports come in, so that a port in use or a missing folder is
-// known at once. Call Run or Close.
+// NewService opens all listeners and folders, so that a port in use or a missing folder is reported
+// at once. Call Run or Close.
 func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec crawl.Spec, o MailOptions) (*Service, error) {
 	names := crawl.Names(spec.Name)
 	secrets, err := q.OpenSmallBucket(ctx, names.Secrets())
@@ -122,29 +122,29 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 	return s, nil
 }
 
-// intends asks the shard of a topic whether a hub was asked that. While the shard moves two owners
-// may answer: one yes is enough, and left is what both call so.
-func intends(ctx context.Context, q *queue.Conn, spec crawl.Spec, what crawl.WebSubQuestion) (said crawl.WebSubIntent, err error) {
+// intends asks the shard of a topic whether we sent a request to a hub. While the shard moves, two
+// owners may answer: Wanted is true if one of them says so, and Left only if both do.
+func intends(ctx context.Context, q *queue.Conn, spec crawl.Spec, what crawl.WebSubQuestion) (answer crawl.WebSubIntent, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	topic, err := canon.Parse(what.Topic)
 	if err != nil {
-		return said, err
+		return answer, err
 	}
 	shard, heard := crawl.ShardOf(topic.Host(), spec.Shards), false
 	err = questions.GatherFrom(ctx, q.NC, crawl.Names(spec.Name), "websub", what, []int{shard}, spec.Shards, func(raw json.RawMessage) error {
 		var i crawl.WebSubIntent
 		err := json.Unmarshal(raw, &i)
-		said.Wanted, said.Left, heard = said.Wanted || i.Wanted, i.Left && (said.Left || !heard), true
+		answer.Wanted, answer.Left, heard = answer.Wanted || i.Wanted, i.Left && (answer.Left || !heard), true
 		return err
 	})
 	if heard {
-		return said, nil
+		return answer, nil
 	}
-	return said, err
+	return answer, err
 }
 
-// IndexNowAddr is where submissions are taken; nil for nowhere.
+// IndexNowAddr is where submissions are accepted; nil: nowhere.
 func (s *Service) IndexNowAddr() net.Addr {
 	if s.at == nil {
 		return nil
@@ -152,7 +152,7 @@ func (s *Service) IndexNowAddr() net.Addr {
 	return s.at.Addr()
 }
 
-// Addr is where mail is taken; nil without a listener.
+// Addr is where mail is accepted; nil without a listener.
 func (s *Service) Addr() net.Addr {
 	if s.listener == nil {
 		return nil
@@ -160,14 +160,14 @@ func (s *Service) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// SetSpec takes another spec of the same crawl into account.
+// SetSpec applies another spec of the same crawl.
 func (s *Service) SetSpec(spec crawl.Spec) error {
 	s.base.Store(&spec.UpdatesWebSub)
 	s.receiver.addresses.Store(&Addresses{Mailbox: spec.UpdatesMail, Secret: s.secret})
 	return nil
 }
 
-// Run takes reports until ctx ends.
+// Run receives reports until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	if s.listener != nil {
@@ -189,7 +189,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// Close closes a service that was not run.
+// Close closes a service on which Run was not called.
 func (s *Service) Close() error {
 	for _, l := range []net.Listener{s.listener, s.at, s.hubsAt} {
 		if l == nil {

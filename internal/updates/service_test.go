@@ -16,7 +16,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// TestService takes a report by SMTP and one out of a Maildir into the log of the site's shard.
+// TestService receives a report by SMTP and another from a Maildir, and finds both in the log of
+// the site's shard.
 func TestService(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		n := simnet.New(simnet.Options{})
@@ -71,7 +72,7 @@ func TestService(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- s.Run(ctx) }()
 
-		// Who has no mailbox has no addresses.
+		// Without a mailbox there are no addresses.
 		if err := send(t, n, s.Addr().String(), to, mail); err == nil || !strings.HasPrefix(err.Error(), "550 ") {
 			t.Errorf("without a mailbox: %v, want 550", err)
 		}

@@ -14,24 +14,25 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The limits of a listener, whose peers are strangers.
+// The limits of a listener, which anyone may connect to.
 const (
-	maxConns      = 64               // at a time
-	largeMail     = 256 << 10        // bytes from which on a mail is large
-	maxTogether   = 2                // large mails in memory at a time
+	maxConns      = 64               // at the same time
+	largeMail     = 256 << 10        // bytes from which on a mail counts as large
+	maxTogether   = 2                // large mails in memory at the same time
 	mailRate      = rate.Limit(2)    // mails a second, of all senders together
-	mailBurst     = 60               // and so many at once
+	mailBurst     = 60               // mails at once
 	maxRecipients = 10               // of one mail
-	idle          = 2 * time.Minute  // for a command or a piece of a mail
-	patience      = 30 * time.Second // for a mail's way into the log
+	idle          = 2 * time.Minute  // for a command or a part of a mail
+	patience      = 30 * time.Second // for appending a mail to the log
 )
 
-// Listener is the SMTP or LMTP end that sites, or a mail server of the operator's, send reports to.
+// Listener is the SMTP or LMTP server to which sites, or a mail server of the operator, send
+// reports.
 type Listener struct {
 	r       *Receiver
 	LMTP    bool          // the local protocol (RFC 2033), for a mail server that delivers to us
 	Domain  string        // named in the greeting
-	slots   chan struct{} // holds a token for each large mail
+	slots   chan struct{} // has a token for each large mail
 	limiter *rate.Limiter
 	log     *slog.Logger
 }
@@ -43,8 +44,8 @@ func NewListener(r *Receiver, lmtp bool, domain string) *Listener {
 	}
 }
 
-// Serve takes mails from ln until ctx ends, which closes ln and all connections. A mail that was
-// not acknowledged is sent again by its server.
+// Serve receives mails from ln until ctx ends, which closes ln and all connections. The sending
+// server sends a mail again that was not acknowledged.
 func (l *Listener) Serve(ctx context.Context, ln net.Listener) error {
 	srv := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
 		g, _ := c.Conn().(*guest)
@@ -57,7 +58,7 @@ func (l *Listener) Serve(ctx context.Context, ln net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { srv.Close() })
 	err := srv.Serve(newConnLimiter(ln))
 	if !stop() {
-		return nil // ended as asked
+		return nil // ctx ended
 	}
 	return fmt.Errorf("mail listener %s: %w", ln.Addr(), err)
 }
@@ -68,13 +69,13 @@ type session struct {
 	ctx context.Context
 	to  []string
 
-	guest *guest // its connection; nil: not through a door
+	guest *guest // its connection; nil: it did not come through a connLimiter
 }
 
 func (s *session) Reset()        { s.to = nil }
 func (s *session) Logout() error { return nil }
 
-// the sender proves nothing (formats §6.5)
+// the sender's address proves nothing (formats §6.5)
 func (s *session) Mail(string, *smtp.MailOptions) error { return nil }
 
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
@@ -89,12 +90,12 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// Data takes one mail. It is acknowledged only when the log has it for every recipient.
+// Data receives one mail. It is acknowledged only when it is in the log for every recipient.
 func (s *session) Data(from io.Reader) error {
 	if !s.l.limiter.Allow() {
 		return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 2}, Message: "too many reports at the same time; try again later"}
 	}
-	// A sender that is slow holds up nobody until its mail is large.
+	// A slow sender blocks nobody until its mail is large.
 	mail, err := io.ReadAll(io.LimitReader(from, largeMail))
 	if len(mail) == largeMail && err == nil {
 		select {
@@ -108,7 +109,7 @@ func (s *session) Data(from io.Reader) error {
 		mail, err = io.ReadAll(io.MultiReader(bytes.NewReader(mail), from))
 	}
 	if err != nil {
-		return err // too large, or the sender has gone: go-smtp has the words for it
+		return err // too large, or the sender is gone: go-smtp has a reply for it
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
@@ -126,7 +127,7 @@ func (s *session) Data(from io.Reader) error {
 
 var busy = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "not possible now; try again later"}
 
-// printable makes a reason fit for an answer: it may quote what a stranger wrote.
+// printable makes a reason safe for a reply, because it may quote text of the sender.
 func printable(reason string) string {
 	b := []byte(reason)
 	for i := range b {

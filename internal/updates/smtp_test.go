@@ -27,7 +27,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// listen serves a desk's mails on an address of its network.
+// listen accepts a desk's mails on an address of its network.
 func (d *desk) listen(lmtp bool) (address string) {
 	d.t.Helper()
 	ln, err := d.net.Listen("tcp", "127.0.0.1:0")
@@ -47,8 +47,8 @@ func (d *desk) listen(lmtp bool) (address string) {
 	return ln.Addr().String()
 }
 
-// sleepUntilReported makes it the time of testReport: a bubble begins in 2000, and no change is
-// later than its report.
+// sleepUntilReported advances the clock to the time of testReport. A synctest bubble begins in
+// 2000, and a change must not be later than its report.
 func sleepUntilReported() {
 	time.Sleep(time.Until(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)))
 }
@@ -76,7 +76,7 @@ func client(t *testing.T, n *simnet.Net, at string) *smtp.Client {
 	return c
 }
 
-// send sends a mail as smtp.SendMail does.
+// send sends a mail like smtp.SendMail.
 func send(t *testing.T, n *simnet.Net, at, to string, mail []byte) error {
 	t.Helper()
 	c := client(t, n, at)
@@ -108,8 +108,8 @@ func TestSMTP(t *testing.T) {
 		if err := sent(d.address(), d.mail("", testReport)); err != nil {
 			t.Fatal(err)
 		}
-		if told := d.told(); told != testTold {
-			t.Errorf("told %q, want %q", told, testTold)
+		if logged := d.logged(); logged != testLogged {
+			t.Errorf("logged %q, want %q", logged, testLogged)
 		}
 		d.full = errors.New("secret trouble")
 		if err := sent(d.address(), d.mail("", testReport)); err == nil || !strings.HasPrefix(err.Error(), "451 ") || strings.Contains(err.Error(), "secret") {
@@ -130,24 +130,24 @@ func TestSMTP(t *testing.T) {
 				t.Errorf("%s: %v, want %s", what, err, c.want)
 			}
 		}
-		// A mail that is too large is refused when that is said of it, and else cut off.
+		// A mail that is too large is refused if its size is declared, and otherwise interrupted.
 		c := d.client(at)
 		if err := c.Hello("site.example"); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := said(c, 250, "MAIL FROM:<w@site.example> SIZE=%d", maxMail+1); err == nil || !strings.HasPrefix(err.Error(), "552 ") {
-			t.Errorf("a mail said to be too large: %v, want 552", err)
+		if _, _, err := command(c, 250, "MAIL FROM:<w@site.example> SIZE=%d", maxMail+1); err == nil || !strings.HasPrefix(err.Error(), "552 ") {
+			t.Errorf("a mail that is declared as too large: %v, want 552", err)
 		}
 		if err := sent(d.address(), d.mail("", strings.Repeat("x", maxMail+1))); err == nil {
 			t.Error("a mail over the limit is taken")
 		}
-		if told := d.told(); told != "" {
-			t.Errorf("told %s", told)
+		if logged := d.logged(); logged != "" {
+			t.Errorf("logged %s", logged)
 		}
 	})
 }
 
-func said(c *smtp.Client, want int, format string, args ...any) (int, string, error) {
+func command(c *smtp.Client, want int, format string, args ...any) (int, string, error) {
 	id, err := c.Text.Cmd(format, args...)
 	if err != nil {
 		return 0, "", err
@@ -157,8 +157,8 @@ func said(c *smtp.Client, want int, format string, args ...any) (int, string, er
 	return c.Text.ReadResponse(want)
 }
 
-// guestbook is a listener whose peers come from where a test says.
-type guestbook struct {
+// peerListener is a listener whose connections have the remote address that a test chooses.
+type peerListener struct {
 	net.Listener
 	mu   sync.Mutex
 	from net.Addr
@@ -171,16 +171,16 @@ type from struct {
 
 func (c from) RemoteAddr() net.Addr { return c.addr }
 
-func (g *guestbook) Accept() (net.Conn, error) {
+func (g *peerListener) Accept() (net.Conn, error) {
 	c, err := g.Listener.Accept()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return from{c, g.from}, err
 }
 
-// One peer's idle connections leave the door open for others; a place is given back when its
-// connection ends, which it does soon if nobody it knows is named.
-func TestDoor(t *testing.T) {
+// Idle connections of one peer do not prevent connections of others. A connection that names no
+// recipient of ours ends soon, and then its peer may open another.
+func TestConnLimiter(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		n := simnet.New(simnet.Options{})
 		ln, err := n.Listen("tcp", "127.0.0.1:0")
@@ -188,9 +188,9 @@ func TestDoor(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer ln.Close()
-		book := &guestbook{Listener: ln}
+		book := &peerListener{Listener: ln}
 		d := newConnLimiter(book)
-		come := func(address string) (inside net.Conn, said string) {
+		come := func(address string) (inside net.Conn, reply string) {
 			t.Helper()
 			book.mu.Lock()
 			book.from = net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))
@@ -212,14 +212,14 @@ func TestDoor(t *testing.T) {
 			case inside = <-got:
 				t.Cleanup(func() { inside.Close() })
 				return inside, ""
-			case said = <-heard: // the Accept waits for the next one
+			case reply = <-heard: // this Accept waits for the next connection
 				book.mu.Lock()
 				book.from = net.TCPAddrFromAddrPort(netip.MustParseAddrPort("192.0.2.99:1"))
 				book.mu.Unlock()
 				waiting := dial(t, n, ln.Addr().String())
 				(<-got).Close()
 				waiting.Close()
-				return nil, said
+				return nil, reply
 			}
 		}
 		var last net.Conn
@@ -228,27 +228,28 @@ func TestDoor(t *testing.T) {
 				t.Fatalf("connection %d is not let in", i)
 			}
 		}
-		if _, said := come("[2001:db8::ffff]:25"); !strings.HasPrefix(said, "421 ") {
-			t.Errorf("one too many is told %q", said)
+		if _, reply := come("[2001:db8::ffff]:25"); !strings.HasPrefix(reply, "421 ") {
+			t.Errorf("one too many gets the reply %q", reply)
 		}
-		if c, said := come("[2001:db8:0:1::1]:25"); c == nil {
-			t.Errorf("another peer is told %q", said)
+		if c, reply := come("[2001:db8:0:1::1]:25"); c == nil {
+			t.Errorf("another peer gets the reply %q", reply)
 		}
 		last.Close()
-		last.Close() // gives one place back, not two
-		if c, said := come("[2001:db8::1]:25"); c == nil {
-			t.Errorf("after one has gone: %q", said)
+		last.Close() // frees one connection, not two
+		if c, reply := come("[2001:db8::1]:25"); c == nil {
+			t.Errorf("after one has gone: %q", reply)
 		}
-		if _, said := come("[2001:db8::2]:25"); !strings.HasPrefix(said, "421 ") {
-			t.Errorf("one too many is told %q", said)
+		if _, reply := come("[2001:db8::2]:25"); !strings.HasPrefix(reply, "421 ") {
+			t.Errorf("one too many gets the reply %q", reply)
 		}
-		// An unknown guest may not stay, whatever it is granted for a command; a known one may.
+		// A connection that has named no recipient of ours ends early, whatever deadline is set for
+		// a command. Another one stays.
 		c, _ := come("192.0.2.1:25")
 		g := c.(*guest)
 		g.until = time.Now().Add(20 * time.Millisecond)
 		g.SetReadDeadline(time.Now().Add(time.Hour))
 		if _, err := g.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("an unknown guest: %v", err)
+			t.Errorf("an unknown connection: %v", err)
 		}
 		g.known.Store(true)
 		g.SetReadDeadline(time.Now().Add(time.Hour))
@@ -256,14 +257,14 @@ func TestDoor(t *testing.T) {
 		go func() { _, err := g.Read(make([]byte, 1)); done <- err }()
 		select {
 		case err := <-done:
-			t.Errorf("a known guest: %v", err)
+			t.Errorf("a known connection: %v", err)
 		case <-time.After(30 * time.Minute):
 		}
 	})
 }
 
-// A recipient that is ours makes a guest known.
-func TestGuestIsKnownByItsRecipient(t *testing.T) {
+// A recipient of ours makes a connection known.
+func TestConnectionIsKnownByItsRecipient(t *testing.T) {
 	d := newDesk(t, Options{})
 	l := NewListener(d.Receiver, false, "crawler.example")
 	s := &session{l: l, ctx: t.Context(), guest: &guest{}}
@@ -275,7 +276,8 @@ func TestGuestIsKnownByItsRecipient(t *testing.T) {
 	}
 }
 
-// TestSMTPFlood sends more mails than a listener takes at once: the others are told to come later.
+// TestSMTPFlood sends more mails than a listener accepts at once. The others are asked to come
+// later.
 func TestSMTPFlood(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		d := newDesk(t, Options{})
@@ -301,13 +303,13 @@ func TestSMTPFlood(t *testing.T) {
 			}
 		}
 		if taken != mailBurst || later != 2*mailBurst {
-			t.Errorf("%d taken, %d told to come later; want %d, then others", taken, later, mailBurst)
+			t.Errorf("%d accepted, %d deferred; want %d, then others", taken, later, mailBurst)
 		}
 	})
 }
 
-// Whoever knows an address begins mails and does not go on with them, small ones or large ones: the
-// mails of others are taken all the same.
+// Somebody who knows an address begins small or large mails and stops sending. The mails of others
+// are accepted all the same.
 func TestSlowSendersHoldUpNobody(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		sleepUntilReported()
@@ -349,8 +351,8 @@ func TestSlowSendersHoldUpNobody(t *testing.T) {
 			if err := w.Close(); err != nil {
 				t.Fatalf("while %d mails of %d bytes do not end: %v", maxTogether, size, err)
 			}
-			if told := d.told(); told != testTold {
-				t.Errorf("told %q, want %q", told, testTold)
+			if logged := d.logged(); logged != testLogged {
+				t.Errorf("logged %q, want %q", logged, testLogged)
 			}
 		}
 	})
@@ -362,7 +364,7 @@ func TestLMTP(t *testing.T) {
 		d := newDesk(t, Options{})
 		c := d.dial(d.listen(true))
 		r := bufio.NewReader(c)
-		said := func() string {
+		reply := func() string {
 			for {
 				line, err := r.ReadString('\n')
 				if err != nil {
@@ -373,18 +375,18 @@ func TestLMTP(t *testing.T) {
 				}
 			}
 		}
-		said()
+		reply()
 		for _, step := range [][2]string{
 			{"LHLO mx.crawler.example", "250"}, {"MAIL FROM:<w@site.example>", "250"}, {"RCPT TO:<nobody@crawler.example>", "550"},
 			{"RCPT TO:<" + d.address() + ">", "250"}, {"DATA", "354"}, {string(d.mail("", testReport)) + "\r\n.", "250"}, {"QUIT", "221"},
 		} {
 			fmt.Fprintf(c, "%s\r\n", step[0])
-			if got := said(); !strings.HasPrefix(got, step[1]) {
+			if got := reply(); !strings.HasPrefix(got, step[1]) {
 				t.Fatalf("%.40q: %s, want %s", step[0], got, step[1])
 			}
 		}
-		if told := d.told(); told != testTold {
-			t.Errorf("told %q, want %q", told, testTold)
+		if logged := d.logged(); logged != testLogged {
+			t.Errorf("logged %q, want %q", logged, testLogged)
 		}
 	})
 }
@@ -425,8 +427,8 @@ func TestMaildir(t *testing.T) {
 		if err := m.look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if told := d.told(); told != testTold+testTold {
-			t.Errorf("told %q, want that twice: %q", told, testTold)
+		if logged := d.logged(); logged != testLogged+testLogged {
+			t.Errorf("logged %q, want that twice: %q", logged, testLogged)
 		}
 		left, _ := filepath.Glob(filepath.Join(dir, "new", "*"))
 		seen, _ := filepath.Glob(filepath.Join(dir, "cur", "*:2,S"))
@@ -458,14 +460,14 @@ func TestMaildir(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if told := d.told(); told != testTold {
-			t.Errorf("told %q, want %q", told, testTold)
+		if logged := d.logged(); logged != testLogged {
+			t.Errorf("logged %q, want %q", logged, testLogged)
 		}
 	})
 }
 
-// Mails are signed with keys that nobody answers for. Others do not wait for them for long, and
-// they are tried less and less often, until a mail server would give them up as well.
+// The keys of these mails' signatures cannot be looked up. They do not delay other mails for long.
+// They are tried less and less often, until a mail server would give up as well.
 func TestMaildirWithMailsThatCannotBeTaken(t *testing.T) {
 	_, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -531,8 +533,8 @@ func TestMaildirWithMailsThatCannotBeTaken(t *testing.T) {
 	})
 }
 
-// Somebody who may write to the Maildir puts a link in a mail's place between two looks at it: what
-// the link leads to is never read.
+// Somebody who may write to the Maildir replaces a mail with a link while it is being read. The
+// target of the link is never read.
 func TestMaildirFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	path, mail, secret, next := filepath.Join(dir, "1.a"), filepath.Join(dir, "mail"), filepath.Join(dir, "secret"), filepath.Join(dir, "next")
@@ -566,8 +568,8 @@ func TestMaildirFollowsNoLink(t *testing.T) {
 	}
 }
 
-// TestSMTPMemory has four of the largest mails that are taken come at once: two at a time are in
-// memory, whatever comes.
+// TestSMTPMemory sends four of the largest accepted mails at once. At most two at a time are in
+// memory.
 func TestSMTPMemory(t *testing.T) {
 	d := newDesk(t, Options{})
 	var mu sync.Mutex

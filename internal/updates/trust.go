@@ -13,13 +13,13 @@ import (
 	"github.com/emersion/go-msgauth/dkim"
 )
 
-// maxSignatures is how many DKIM signatures of a mail are looked at.
+// maxSignatures is how many DKIM signatures of a mail are checked.
 const maxSignatures = 5
 
-// authentic refuses a mail that was found to be forged (formats §6.5): all its DKIM signatures
-// fail, or the mail server we trust says in the header that DKIM or SPF failed. A mail without
-// either is believed as far as the address it came to. An error that is no *Refused may pass, for
-// example when a key could not be looked up.
+// authentic refuses a mail that was found to be forged (formats §6.5): all its DKIM signatures are
+// invalid, or the trusted mail server reports in the header that DKIM or SPF failed. A mail without
+// either is accepted because of the address it was sent to. An error that is not a *Refused may be
+// temporary, for example if a key could not be looked up.
 func (r *Receiver) authentic(ctx context.Context, mail []byte) error {
 	if err := r.verdicts(mail); err != nil {
 		return err
@@ -48,8 +48,8 @@ func (r *Receiver) authentic(ctx context.Context, mail []byte) error {
 	return bad
 }
 
-// verdicts reads what the trusted mail server wrote about the mail. That server removes or renames
-// such fields of others (RFC 8601 §5).
+// verdicts reads the results that the trusted mail server wrote into the header. That server
+// removes or renames such fields of other servers (RFC 8601 §5).
 func (r *Receiver) verdicts(mail []byte) error {
 	if r.o.Trusted == "" {
 		return nil
@@ -59,8 +59,8 @@ func (r *Receiver) verdicts(mail []byte) error {
 		return refuse("its header cannot be read: %v", err)
 	}
 	for f := e.Header.FieldsByKey("Authentication-Results"); f.Next(); {
-		said, whole := uncommented(f.Value())
-		id, results, _ := strings.Cut(said, ";")
+		value, whole := uncommented(f.Value())
+		id, results, _ := strings.Cut(value, ";")
 		if words := strings.Fields(id); len(words) == 0 || !strings.EqualFold(words[0], r.o.Trusted) {
 			continue
 		}
@@ -76,16 +76,16 @@ func (r *Receiver) verdicts(mail []byte) error {
 	return nil
 }
 
-// forged is a result of RFC 8601 §2.2 by which a mail is not believed: the method, perhaps with its
-// version, and what came of it.
+// forged matches a result (RFC 8601 §2.2) for which a mail is refused: the method, perhaps with its
+// version, and its result.
 var forged = regexp.MustCompile(`(?i)^\s*(dkim|spf)\s*(/\s*\d+\s*)?=\s*(fail|hardfail|policy)\s*($|\s)`)
 
-// uncommented is the text of a header field without comments (RFC 5322 §3.2.2), and without what in
-// a quoted string could be taken for the end of a result. It is not whole if a comment or a string
-// does not end.
+// uncommented returns the text of a header field without comments (RFC 5322 §3.2.2), and without
+// characters in quoted strings that could be mistaken for the end of a result. whole is false if a
+// comment or a string does not end.
 func uncommented(field string) (text string, whole bool) {
 	var b strings.Builder
-	depth, quoted := 0, false // of comments; in a string, or not
+	depth, quoted := 0, false // depth: of comments; quoted: in a string
 	for i := 0; i < len(field); i++ {
 		switch c := field[i]; {
 		case c == '\\' && (quoted || depth > 0):
@@ -109,7 +109,7 @@ func uncommented(field string) (text string, whole bool) {
 	return b.String(), depth == 0 && !quoted
 }
 
-// lookupTXT asks the system's resolver.
+// lookupTXT uses the system's resolver.
 func lookupTXT(ctx context.Context, domain string) ([]string, error) {
 	return net.DefaultResolver.LookupTXT(ctx, domain)
 }

@@ -23,24 +23,24 @@ import (
 	"github.com/curtsy/curtsy/pkg/sitemap"
 )
 
-// What a hub may deliver.
+// The limits of a delivery, and of all deliveries.
 const (
 	MaxDelivery        = 1 << 20 // bytes of a body
-	MaxDeliveryEntries = 500     // of a feed in it that are taken in: the first
-	deliveryRate       = 5       // a second of all hubs together
+	MaxDeliveryEntries = 500     // of a feed in a delivery, the first this many count
+	deliveryRate       = 5       // a second, of all hubs together
 	deliveryBurst      = 100
-	topicRate          = 1 // a second of the topics of one registered domain
+	topicRate          = 1 // a second, of the topics of one registered domain
 	topicBurst         = 30
-	maxDomains         = 10_000 // of topics, remembered; with more, all are forgotten
+	maxDomains         = 10_000 // domains of topics remembered; beyond that, all are forgotten
 	replayFor          = time.Hour
-	maxReplays         = 10_000 // deliveries remembered; with more, all are forgotten
+	maxReplays         = 10_000 // deliveries remembered; beyond that, all are forgotten
 	askPatience        = 5 * time.Second
 	leftPatience       = time.Second
 )
 
-// WebSub takes what hubs deliver, and answers what they ask back. An address is recognised without
-// looking anything up; whether what is said is awaited is for the shard of the topic to say. It may
-// be called concurrently.
+// WebSub receives the deliveries of hubs, and answers their requests for confirmation. It
+// recognises an address without a lookup. The shard of the topic decides whether a request or a
+// delivery was expected. A WebSub may be called concurrently.
 type WebSub struct {
 	callbacks func() websub.Callbacks
 	shards    int
@@ -55,8 +55,8 @@ type WebSub struct {
 	seen map[[sha256.Size]byte]time.Time
 }
 
-// NewWebSub returns the handler for a crawl with some shards. append is as in Options; intends asks
-// the shard of a topic; reg may be nil.
+// NewWebSub returns the handler for a crawl with a number of shards. append is as in Options;
+// intends asks the shard of a topic; reg may be nil.
 func NewWebSub(callbacks func() websub.Callbacks, shards int, append func(ctx context.Context, shard int, event []byte) error,
 	intends func(ctx context.Context, q crawl.WebSubQuestion) (crawl.WebSubIntent, error), reg prometheus.Registerer, log *slog.Logger) (*WebSub, error) {
 	x := &WebSub{callbacks: callbacks, shards: shards, append: append, intends: intends, log: log, all: rate.NewLimiter(deliveryRate, deliveryBurst),
@@ -71,14 +71,14 @@ func NewWebSub(callbacks func() websub.Callbacks, shards int, append func(ctx co
 	return x, nil
 }
 
-// reply is what a hub is answered.
+// reply is the answer to a hub.
 type reply struct {
 	status  int
 	text    string
 	outcome string // for the metric
 }
 
-// ServeHTTP answers a hub. Nothing that it says of an address is logged: that is a secret.
+// ServeHTTP answers a hub. No address is logged, because addresses are secret.
 func (x *WebSub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := x.serve(w, r)
 	x.taken.WithLabelValues(a.outcome).Inc()
@@ -88,16 +88,16 @@ func (x *WebSub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "60")
 	}
 	w.WriteHeader(a.status)
-	_, _ = io.WriteString(w, a.text) // a peer that is gone does not care
+	_, _ = io.WriteString(w, a.text) // an error does not matter: the peer is gone
 }
 
 func (x *WebSub) serve(w http.ResponseWriter, r *http.Request) reply {
 	c := x.callbacks()
 	topic, n, ok := c.Find(r.URL.Path)
-	if !ok { // costs little, and takes nothing from those who were told an address
+	if !ok { // cheap, and without effect on the limits of real hubs
 		return reply{http.StatusNotFound, "there is no subscription for this address\n", "unknown"}
 	}
-	// A domain that is remembered must not keep the whole topic in memory.
+	// strings.Clone, because a remembered domain must not keep the whole topic in memory.
 	if !x.domains.allow(strings.Clone(topic.Host().Registered())) || !x.all.Allow() {
 		return reply{http.StatusTooManyRequests, "there are too many deliveries at the moment\n", "later"}
 	}
@@ -110,8 +110,8 @@ func (x *WebSub) serve(w http.ResponseWriter, r *http.Request) reply {
 	return reply{http.StatusMethodNotAllowed, "use GET or POST\n", "refused"}
 }
 
-// asked answers a hub that asks whether we want what it was asked (WebSub §5.3): yes for what we
-// did ask it and have not confirmed yet, and no otherwise.
+// asked answers a hub that asks for confirmation (WebSub §5.3). The answer is yes if we sent that
+// request to it and have not confirmed it yet, and no otherwise.
 func (x *WebSub) asked(r *http.Request, topic canon.URL, n int) reply {
 	i, err := websub.ParseIntent(r.URL.Query())
 	if err != nil {
@@ -140,9 +140,10 @@ func (x *WebSub) asked(r *http.Request, topic canon.URL, n int) reply {
 	return reply{http.StatusOK, i.Challenge, "confirmed"}
 }
 
-// delivered takes a delivery in that its hub has signed. One that came within the hour is not taken
-// again; later it is, since a hub may always say the same, "it has changed", and nothing else. One
-// of a hub that was left is answered so that the hub ends the subscription (WebSub §7).
+// delivered receives a delivery that is signed by its hub. A delivery that is equal to one of the
+// last hour is ignored. Later an equal delivery counts, because a hub may send the same text each
+// time, such as "it has changed". To a hub that we have left, the answer makes it end the
+// subscription (WebSub §7).
 func (x *WebSub) delivered(w http.ResponseWriter, r *http.Request, topic canon.URL, n int, key string) reply {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxDelivery))
 	if err != nil {
@@ -167,8 +168,8 @@ func (x *WebSub) delivered(w http.ResponseWriter, r *http.Request, topic canon.U
 	return reply{http.StatusAccepted, "taken\n", "taken"}
 }
 
-// left asks the shard of a topic whether a hub was left. One that does not answer says no: what is
-// delivered stands in its log until it does.
+// left asks the shard of a topic whether we have left a hub. Without an answer it returns false:
+// the delivery then waits in the shard's log.
 func (x *WebSub) left(ctx context.Context, topic canon.URL, n int) bool {
 	ctx, cancel := context.WithTimeout(ctx, leftPatience)
 	defer cancel()
@@ -181,7 +182,7 @@ func (x *WebSub) later(topic canon.URL, err error) reply {
 	return reply{http.StatusServiceUnavailable, "the request cannot be accepted now\n", "later"}
 }
 
-// first remembers a delivery, and reports whether it is the first of its kind.
+// first remembers a delivery, and reports whether it was not known yet.
 func (x *WebSub) first(digest [sha256.Size]byte) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -202,11 +203,11 @@ func (x *WebSub) forget(digest [sha256.Size]byte) {
 	delete(x.seen, digest)
 }
 
-// entries are those of a feed that are of the topic's host, in at most a message's room, and when
-// each changed. None: it is no feed that we can read.
+// entries returns the URLs of a feed that are on the topic's host, as many as fit into a message,
+// and when each changed. It returns none if it cannot read the feed.
 func entries(topic canon.URL, body []byte, now time.Time) (urls []canon.URL, mods []int64) {
 	base, size := canon.NewBase(topic), 0
-	// What is wrong with it does not matter: the feed is read then.
+	// An error does not matter: then the feed itself will be fetched.
 	_, _ = sitemap.ReadFeed(bytes.NewReader(body), sitemap.Options{MaxBytes: MaxDelivery, MaxEntries: MaxDeliveryEntries}, func(e sitemap.Entry) error {
 		u, err := base.Join(e.Loc)
 		if err != nil || u.Host() != topic.Host() {
@@ -230,7 +231,7 @@ func (x *WebSub) tell(ctx context.Context, ws *crawl.WebSub) error {
 	return x.append(ctx, crawl.ShardOf(ws.Topic.Host(), x.shards), crawl.AppendEvent(nil, &ev))
 }
 
-// Serve takes deliveries at a listener until ctx ends.
+// Serve accepts deliveries at a listener until ctx ends.
 func (x *WebSub) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{Handler: x, ReadTimeout: time.Minute, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(x.log.Handler(), slog.LevelDebug)}

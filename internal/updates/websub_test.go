@@ -24,9 +24,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// WebSub §5.3, §7, §8: a hub is confirmed what it was asked and nothing else; what it delivers is
-// taken once, if it is signed with the secret of that subscription and within limits; what cannot
-// be taken now may come again. Nothing of addresses and secrets is logged.
+// WebSub §5.3, §7, §8: only requests that we sent are confirmed to a hub. A delivery counts once,
+// if it is signed with the secret of the subscription and within the limits. A delivery that cannot
+// be received now may come again. No address and no secret is logged.
 func TestWebSubReceiver(t *testing.T) {
 	const topic = canon.URL("https://a.example/feed")
 	var logged bytes.Buffer
@@ -40,7 +40,7 @@ func TestWebSubReceiver(t *testing.T) {
 			return errors.Join(full, err)
 		}
 		if shard != crawl.ShardOf(topic.Host(), 4) {
-			t.Errorf("told shard %d", shard)
+			t.Errorf("event for shard %d", shard)
 		}
 		events = append(events, ev.WebSub...)
 		return nil
@@ -114,7 +114,7 @@ func TestWebSubReceiver(t *testing.T) {
 	if code := post(at, feed+"  ", key); code != 202 || len(events) != 2 {
 		t.Errorf("again: %d, %d events", code, len(events))
 	}
-	// At the limits: of bytes, and of entries.
+	// Exactly at the limits of bytes and of entries.
 	var many strings.Builder
 	for i := range MaxDeliveryEntries + 1 {
 		fmt.Fprintf(&many, "<item><link>/%d</link></item>", i)
@@ -123,12 +123,12 @@ func TestWebSubReceiver(t *testing.T) {
 	if code := post(at, body+strings.Repeat(" ", MaxDelivery-len(body)), key); code != 202 || len(events) != 3 || len(events[2].URLs) != MaxDeliveryEntries {
 		t.Errorf("at the limits: %d, %d events", code, len(events))
 	}
-	// What is no feed: it is to be read.
+	// A body that is no feed means that the feed must be fetched.
 	if code := post(at, "ping", key); code != 202 || len(events) != 4 || len(events[3].URLs) != 0 {
 		t.Errorf("no feed: %d, %d events", code, len(events))
 	}
-	// A hub that was left is told so, and only the hub; while nobody can say, what it delivers is
-	// taken.
+	// A hub that we have left gets 410; a forged delivery does not. While the shard does not
+	// answer, deliveries are received.
 	left = true
 	if code, forged := post(at, "still there", key), post(at, "still there", "guess"); code != 410 || forged != 403 || len(events) != 4 {
 		t.Errorf("left: %d, forged: %d, %d events", code, forged, len(events))
@@ -150,8 +150,8 @@ func TestWebSubReceiver(t *testing.T) {
 	}
 }
 
-// Strangers, who know no address, take nothing from hubs; and a hub that talks without end is told
-// to wait, while those of other sites are heard, up to what all may say together.
+// Senders that know no address do not use up the limits of hubs. A hub that delivers without end is
+// asked to wait. Hubs of other sites are accepted up to the limit of all together.
 func TestWebSubFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const topic, other = canon.URL("https://a.example/feed"), canon.URL("https://b.example/feed")
@@ -195,19 +195,19 @@ func TestWebSubFlood(t *testing.T) {
 		if code := post("https://d.example/", "x"); code != 429 {
 			t.Errorf("all together: %d", code)
 		}
-		// The same words within the hour are one delivery; later they are another.
+		// An equal delivery within the hour is a repetition; later it counts again.
 		time.Sleep(time.Minute)
 		if code := post(other, "x"); code != 200 {
 			t.Errorf("replayed: %d", code)
 		}
 		time.Sleep(replayFor)
 		if code := post(other, "x"); code != 202 {
-			t.Errorf("said again: %d", code)
+			t.Errorf("repeated: %d", code)
 		}
 	})
 }
 
-// Whatever is sent, nothing is taken that is not signed, and nothing confirmed that was not asked.
+// Whatever is sent, only signed deliveries are received, and only requests of ours are confirmed.
 func FuzzWebSubRequest(f *testing.F) {
 	const topic = canon.URL("https://a.example/feed")
 	c := websub.Callbacks{Base: "https://crawler.example", Secret: []byte("0123456789abcdef")}
@@ -217,13 +217,13 @@ func FuzzWebSubRequest(f *testing.F) {
 	f.Add("POST", at, "", "sha256=00", "<feed/>")
 	f.Add("PUT", "/websub/1/x/y", "%%", "", "")
 	f.Fuzz(func(t *testing.T, method, path, query, signature, body string) {
-		told := 0
+		logged := 0
 		x, err := NewWebSub(func() websub.Callbacks { return c }, 4, func(_ context.Context, _ int, data []byte) error {
 			ev, err := crawl.DecodeEvent(data)
 			if err != nil || len(ev.WebSub) != 1 || ev.WebSub[0].Mode != websub.Denied || !utf8.ValidString(ev.WebSub[0].Reason) {
-				t.Errorf("told: %+v, %v", ev, err)
+				t.Errorf("logged: %+v, %v", ev, err)
 			}
-			told++
+			logged++
 			return nil
 		}, func(context.Context, crawl.WebSubQuestion) (crawl.WebSubIntent, error) {
 			return crawl.WebSubIntent{}, nil
@@ -234,8 +234,8 @@ func FuzzWebSubRequest(f *testing.F) {
 		r := &http.Request{Method: method, URL: &url.URL{Path: path, RawQuery: query}, Header: http.Header{"X-Hub-Signature": {signature}}, Body: io.NopCloser(strings.NewReader(body))}
 		w := httptest.NewRecorder()
 		x.ServeHTTP(w, r)
-		if told > 0 != (w.Code == http.StatusOK) || told > 0 && w.Body.Len() > 0 {
-			t.Errorf("%d %q, told %d", w.Code, w.Body, told)
+		if logged > 0 != (w.Code == http.StatusOK) || logged > 0 && w.Body.Len() > 0 {
+			t.Errorf("%d %q, %d events", w.Code, w.Body, logged)
 		}
 	})
 }
