@@ -25,7 +25,7 @@ import (
 
 var day = time.Date(2026, 11, 24, 2, 0, 0, 5e6, time.UTC)
 
-// page is one of a visit, with its capture.
+// page returns a page of a visit, with its capture.
 func page(u string, visit uint64, body string) pages.Page {
 	p := pages.Page{Page: crawl.Page{
 		URL: canon.URL(u), Visit: crawl.VisitID{Epoch: 1, N: visit}, Status: 200, FetchedAt: day.Add(time.Duration(visit) * time.Hour),
@@ -36,13 +36,13 @@ func page(u string, visit uint64, body string) pages.Page {
 	return p
 }
 
-// alone is a capture that brought no page.
+// alone returns a capture without a page.
 func alone(u string, visit uint64, number int, text string) pages.Page {
 	return pages.Page{Page: crawl.Page{Kind: crawl.KindCapture, URL: canon.URL(u), Visit: crawl.VisitID{Epoch: 1, N: visit},
 		FetchedAt: day.Add(time.Duration(visit) * time.Hour), Capture: &crawl.Capture{Number: number, Request: []byte("GET / HTTP/1.1\r\n\r\n"), Response: []byte(text), IP: "::1"}}}
 }
 
-// world is a store and an archive of it.
+// world is a store and its archive.
 type world struct {
 	t        *testing.T
 	db, dir  string
@@ -70,7 +70,7 @@ func (w *world) open() {
 	w.must(w.archive.SetDir(w.dir))
 }
 
-// die ends the process as a kill would, and begins the next.
+// die ends the process like a kill, and starts the next.
 func (w *world) die() {
 	w.archive.letGo()
 	w.store.Close()
@@ -90,8 +90,8 @@ func (w *world) put(batch ...pages.Page) {
 	w.must(err)
 }
 
-// close closes the archive, and returns its records, in the order of the files' names: each must
-// be whole, with an index beside it that names its answers.
+// close closes the archive, and returns its records in the order of the files' names. Each file
+// must be complete, with an index that lists its answers.
 func (w *world) close() (all []string) {
 	w.t.Helper()
 	w.must(w.archive.Close())
@@ -145,7 +145,7 @@ func (w *world) records() (all []string) {
 	return all
 }
 
-// of are the records of these types, without the texts of blocks.
+// of returns the records of these types, without the texts of blocks.
 func of(all []string, kinds ...string) (some []string) {
 	for _, r := range all {
 		if kind, rest, _ := strings.Cut(r, " "); slices.Contains(kinds, kind) {
@@ -165,9 +165,9 @@ func want(t *testing.T, what string, got []string, want ...string) {
 
 const a1, a2, b1 = "http://a.example/1", "http://a.example/2", "http://b.example/"
 
-// A capture is in the archive once, however often it comes; an answer that is the same as the last
-// of its URL is a revisit of that, and so is a 304; another one is not, nor is what only another
-// URL has.
+// A capture is archived once, even if it arrives repeatedly. An answer that equals the last one of
+// its URL is a revisit of that one, and so is a 304. A different answer is not, and neither is one
+// that equals an answer of another URL only.
 func TestRevisits(t *testing.T) {
 	w := newWorld(t)
 	first := page(a1, 1, "one")
@@ -185,7 +185,8 @@ func TestRevisits(t *testing.T) {
 		"revisit "+a1+" identical-payload-digest of 2026-11-24T03:00:00.005Z",
 		"revisit "+a1+" server-not-modified of 2026-11-24T03:00:00.005Z",
 		"response "+a1)
-	// An archive elsewhere begins anew; what a 304 speaks of is not in it.
+	// An archive in another directory is empty at first, so it has no record to which a 304 could
+	// refer.
 	w.dir = t.TempDir()
 	w.must(w.archive.SetDir(w.dir))
 	again.Visit.N = 5
@@ -193,7 +194,8 @@ func TestRevisits(t *testing.T) {
 	want(t, "elsewhere", of(w.close(), warc.Response, warc.Revisit), "response "+a2, "response "+a1)
 }
 
-// What may not be kept is not: a noarchive that a 304 did not take back, and pages that are gone.
+// Pages that may not be archived are not: after a noarchive that a 304 did not revoke, and pages
+// that are gone.
 func TestNotKept(t *testing.T) {
 	w := newWorld(t)
 	secret := page(a1, 1, "quokka")
@@ -211,8 +213,8 @@ func TestNotKept(t *testing.T) {
 	}
 }
 
-// No file is longer than it may be, but for one capture that is; an archive of many files has all
-// that was put, in order.
+// No file exceeds the limit, except for one capture that does. An archive of many files has all
+// captures, in order.
 func TestFilesEnd(t *testing.T) {
 	w := newWorld(t)
 	w.archive.o.MaxFile = 4 << 10
@@ -238,7 +240,7 @@ func TestFilesEnd(t *testing.T) {
 	}
 }
 
-// The size of an archive is that of its files, the open one too, and of no others; it may be some
+// The size of an archive includes its files, also the open one, and no others. It may be some
 // seconds old.
 func TestSizes(t *testing.T) {
 	w := newWorld(t)
@@ -276,7 +278,7 @@ func TestSizes(t *testing.T) {
 	w.must(os.MkdirAll(w.dir, 0o700))
 }
 
-// A kill at any line leaves an archive of what was committed, and nothing else.
+// After a kill at any line, the archive has exactly what was committed.
 func TestKilled(t *testing.T) {
 	w := newWorld(t)
 	w.put(page(a1, 1, "one"))
@@ -293,7 +295,8 @@ func TestKilled(t *testing.T) {
 		return ""
 	}
 	w.put(page(a2, 1, "two"))
-	// The next batch was on its way to the disk, and into the next file; one is being indexed.
+	// The next batch was being written to the disk, and to the next file; one file is being
+	// indexed.
 	f, err := os.OpenFile(name(), os.O_APPEND|os.O_WRONLY, 0)
 	w.must(err)
 	f.WriteString("\x1f\x8b half of a record")
@@ -304,7 +307,7 @@ func TestKilled(t *testing.T) {
 	}
 	w.die()
 	w.put(page(b1, 1, "three"))
-	// Of a file that was to get its name, that it has it.
+	// A file was closed in the commit, and already has its final name.
 	w.must(w.archive.save(func() state {
 		next := w.archive.st
 		next.Ended, next.Open = append(next.Ended, *next.Open), nil
@@ -312,7 +315,7 @@ func TestKilled(t *testing.T) {
 	}()))
 	w.die()
 	want(t, "answers", of(w.close(), warc.Response), "response "+a1, "response "+a2, "response "+b1)
-	// Another store's file is not touched, nor one that was named in a commit.
+	// A file of another store is not touched, and neither is a file that was named in a commit.
 	other := filepath.Join(w.dir, "t-20261124050000-00009-ffffffff.warc.gz.open")
 	old := filepath.Join(w.dir, "t-20261124050000-00000-"+w.archive.id+".warc.gz.open")
 	w.must(errors.Join(os.WriteFile(other, nil, 0o600), os.WriteFile(old, nil, 0o600)))
@@ -324,7 +327,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// A part of a body is marked as one, with the reason.
+// A truncated body is marked as such, with the reason.
 func TestTruncated(t *testing.T) {
 	w := newWorld(t)
 	var got []string
@@ -352,8 +355,8 @@ func TestTruncated(t *testing.T) {
 	want(t, "WARC-Truncated", got, "length", "time", "disconnect", "unspecified", "unspecified", "")
 }
 
-// A batch that the store does not take is not in the archive, also when it had come to new files;
-// nor is one that the archive cannot take in the store.
+// A batch that the store refuses is not archived, even if it has started new files. A batch that
+// the archive refuses is not stored.
 func TestNotCommitted(t *testing.T) {
 	w := newWorld(t)
 	w.put(page(a1, 1, "one"))
@@ -381,8 +384,8 @@ func TestNotCommitted(t *testing.T) {
 	want(t, "answers", of(w.close(), warc.Response), "response "+a1, "response "+b1, "response http://a.example/3")
 }
 
-// What is forgotten leaves no trace in the files, also when that was cut short; the rest stays as
-// it was, to the byte. A file of nothing else goes.
+// Forgotten URLs leave no trace in the files, even if forgetting was interrupted. The rest stays
+// unchanged, to the byte. A file with nothing else is removed.
 func TestForget(t *testing.T) {
 	w := newWorld(t)
 	secret := "http://a.example/secret/1"
@@ -430,7 +433,8 @@ func TestForget(t *testing.T) {
 	if did := forget("x"); did != (Forgot{}) {
 		t.Errorf("again: %+v", did)
 	}
-	// Killed between the file's name and its index's, or while the next was written.
+	// The process was killed between renaming a file and its index, or while the next file was
+	// written.
 	files, err := filepath.Glob(filepath.Join(w.dir, "*.warc.gz"))
 	w.must(err)
 	e := warc.Entry{Key: "example,b)/", Time: "20261124050000", URL: b1}
@@ -440,13 +444,14 @@ func TestForget(t *testing.T) {
 	w.die()
 	forget("y")
 	check()
-	// Let in again, it is there in full: nothing refers to what is gone.
+	// A URL that is allowed again is archived completely, because nothing refers to the removed
+	// records.
 	w.put(page(secret, 9, "quokka too"))
 	want(t, "answers", of(w.close(), warc.Response, warc.Revisit), "response "+a1, "response "+a2, "response "+secret)
 }
 
-// The first commit into a directory fails, or never comes: nothing of it is left there, and the
-// next goes on.
+// The first commit into a directory fails or is interrupted: nothing of it is left, and the next
+// commit succeeds.
 func TestFirstCommitFails(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		w := newWorld(t)
@@ -469,7 +474,7 @@ func TestFirstCommitFails(t *testing.T) {
 	}
 }
 
-// A list of entries that comes back after it was taken back is carried out again.
+// A list of entries that is set again after it was withdrawn is applied again.
 func TestForgetAgain(t *testing.T) {
 	w := newWorld(t)
 	entries := []string{"a.example"}
@@ -491,7 +496,7 @@ func TestForgetAgain(t *testing.T) {
 	}
 }
 
-// A damaged file keeps nothing from being forgotten in the others.
+// A damaged file does not prevent forgetting in the others.
 func TestForgetDamaged(t *testing.T) {
 	w := newWorld(t)
 	for visit := range uint64(3) {
@@ -521,8 +526,8 @@ func TestForgetDamaged(t *testing.T) {
 	}
 }
 
-// A page whose checksum comes with it is not unpacked, but where it must be. Its record is the same
-// as without.
+// A page that comes with its checksum is unpacked only if necessary. Its record is the same as
+// without the checksum.
 func TestNotUnpacked(t *testing.T) {
 	noise := make([]byte, 40<<10)
 	rand.NewChaCha8([32]byte{1}).Read(noise)
@@ -547,9 +552,9 @@ func TestNotUnpacked(t *testing.T) {
 	}
 }
 
-// A page whose S2 block is none is stored without a record, and the others of its batch have
-// theirs. One whose checksum is that of another text has a record that Verify does not call whole.
-func TestDamagedOnItsWay(t *testing.T) {
+// A page with an invalid S2 block is stored without a record, and the other pages of its batch have
+// their records. If the checksum belongs to another text, Verify reports the record as damaged.
+func TestDamagedInTransit(t *testing.T) {
 	w := newWorld(t)
 	packed := func(u, body string) pages.Page {
 		p := page(u, 1, body)
@@ -580,8 +585,8 @@ func TestDamagedOnItsWay(t *testing.T) {
 	}
 }
 
-// What somebody repairs while its crawl is down has no record twice when that goes on.
-func TestRepairedBehindUs(t *testing.T) {
+// After somebody has repaired a file while its crawl was stopped, no record is written twice.
+func TestRepairedBetweenRuns(t *testing.T) {
 	w := newWorld(t)
 	w.put(page(a1, 1, "one"))
 	w.archive.letGo()
@@ -590,7 +595,7 @@ func TestRepairedBehindUs(t *testing.T) {
 	path := names[slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, ".warc.gz"+openSuffix) })]
 	text, err := os.ReadFile(path)
 	w.must(err)
-	// Whole records behind what was committed.
+	// Complete records after the committed ones.
 	w.must(os.WriteFile(path, append(text, text...), 0o600))
 	if cut, err := Repair(path); cut != 0 || err != nil {
 		t.Fatalf("%d bytes cut off (%v)", cut, err)
@@ -600,9 +605,9 @@ func TestRepairedBehindUs(t *testing.T) {
 	want(t, "answers", of(w.close(), warc.Response), "response "+a1, "response "+b1)
 }
 
-// Pages that stay name what is forgotten among their outlinks, and as where they were found. That
-// goes too, of the files that are closed and of what comes later, and nothing else does: every
-// other byte of a record stays, and each is as its digest says (world.records).
+// Pages that stay may name forgotten URLs among their outlinks, and as the place where they were
+// found. Those names are removed too, from closed files and from later records, and nothing else
+// is: every other byte of a record stays, and each digest is correct (world.records).
 func TestForgetOutlinks(t *testing.T) {
 	w := newWorld(t)
 	linking := func(u string, visit uint64) pages.Page {
@@ -648,8 +653,8 @@ func TestForgetOutlinks(t *testing.T) {
 	}
 }
 
-// A file that was written anew may be longer than it was, since what is changed in it is compressed
-// anew: the next start leaves it as it is.
+// A rewritten file may be longer than before, because changed records are compressed again. The
+// next start leaves it unchanged.
 func TestForgetMakesLonger(t *testing.T) {
 	w := newWorld(t)
 	for i := range 300 {
@@ -680,7 +685,7 @@ func TestForgetMakesLonger(t *testing.T) {
 	want(t, "after the next start", w.records(), before...)
 }
 
-// In a file without a good index what is forgotten is found all the same.
+// Forgotten URLs are also found in a file without a valid index.
 func TestForgetOutlinksWithoutIndex(t *testing.T) {
 	w := newWorld(t)
 	p := page(a1, 1, "one")

@@ -14,7 +14,8 @@ import (
 	"github.com/curtsy/curtsy/internal/warc"
 )
 
-// Collection is where answers are looked up: the closed WARC files of a directory, or a WACZ file.
+// Collection is a set of answers that can be searched: the closed WARC files of a directory, or a
+// WACZ file.
 type Collection struct {
 	files []string // of a directory
 
@@ -23,8 +24,8 @@ type Collection struct {
 	index  []*zip.File
 }
 
-// OpenCollection opens a directory, or what has the name of a WACZ file. The error wraps ErrNone
-// where there are no WARC files.
+// OpenCollection opens a directory, or a file with the name of a WACZ file. The error wraps ErrNone
+// if there are no WARC files.
 func OpenCollection(name string) (*Collection, error) {
 	if !IsWACZ(name) {
 		closed, _, err := Files(name)
@@ -41,7 +42,7 @@ func OpenCollection(name string) (*Collection, error) {
 	return c, nil
 }
 
-// look finds out what is in a WACZ file.
+// look reads the directory of a WACZ file.
 func (c *Collection) look() error {
 	info, err := c.f.Stat()
 	if err != nil {
@@ -66,7 +67,7 @@ func (c *Collection) look() error {
 	return nil
 }
 
-// Close lets go of the files.
+// Close closes the files.
 func (c *Collection) Close() error {
 	if c.f == nil {
 		return nil
@@ -74,7 +75,7 @@ func (c *Collection) Close() error {
 	return c.f.Close()
 }
 
-// Entries calls each with all answers, file by file, or of a WACZ file in the order of its index.
+// Entries calls each for all answers, file by file, or for a WACZ file in the order of its index.
 func (c *Collection) Entries(each func(warc.Entry) error) error {
 	for _, file := range c.files {
 		if err := Entries(file, each); err != nil {
@@ -89,7 +90,7 @@ func (c *Collection) Entries(each func(warc.Entry) error) error {
 	return nil
 }
 
-// entriesIn calls each with the lines of an index within a WACZ file.
+// entriesIn calls each for the lines of an index in a WACZ file.
 func entriesIn(f *zip.File, each func(warc.Entry) error) error {
 	r, err := f.Open()
 	if err != nil {
@@ -105,13 +106,13 @@ func entriesIn(f *zip.File, each func(warc.Entry) error) error {
 	return readEntries(io.LimitReader(lines, maxIndex), each)
 }
 
-// located is an answer and the file that it is in: of a directory its path.
+// located is an answer and its file; for a directory the file's path.
 type located struct {
 	warc.Entry
 	path string
 }
 
-// located calls each with all answers.
+// located calls each for all answers.
 func (c *Collection) located(each func(located)) error {
 	for _, file := range c.files {
 		if err := Entries(file, func(e warc.Entry) error { each(located{e, file}); return nil }); err != nil {
@@ -125,9 +126,9 @@ func (c *Collection) located(each func(located)) error {
 }
 
 // Find calls do with the record of the newest capture of a URL, by its key, that is not newer than
-// until (14 digits, or as many as are known; "": the newest of all). With body, the answer that it
-// refers to stands for a revisit; where that is not among the answers, the newest one of the URL
-// that is no revisit. The error wraps fs.ErrNotExist where there is none.
+// until (14 digits, or the first of them; "": the newest of all). With body, a revisit is replaced
+// by the answer that it refers to or, if that is not in the collection, by the newest answer of the
+// URL that is not a revisit. The error wraps fs.ErrNotExist if there is none.
 func (c *Collection) Find(key, until string, body bool, do func(rec *warc.Record) error) error {
 	newest := newer{key: key, limit: limitOf(until)}
 	full := newer{key: key, limit: limitOf(until), full: true}
@@ -156,8 +157,9 @@ func (c *Collection) Find(key, until string, body bool, do func(rec *warc.Record
 	return fs.ErrNotExist
 }
 
-// read calls do with the record of an answer. One within a WACZ file that is stored as it is, as
-// all should be, is read where it lies; else what stands before it must be unpacked.
+// read calls do with the record of an answer. In a WACZ file, a WARC file that is stored
+// uncompressed, as it should be, is read at the record's position; otherwise everything before the
+// record must be unpacked.
 func (c *Collection) read(e located, do func(rec *warc.Record) error) error {
 	if c.f == nil {
 		return Read(e.path, e.Entry, do)

@@ -19,7 +19,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// rezipped copies a WACZ file; change says what each file in it becomes, nil that it is left out.
+// rezipped copies a WACZ file. change returns the new content of each file in it, or nil to leave
+// it out.
 func rezipped(t *testing.T, path string, method uint16, change func(name string, text []byte) []byte) string {
 	t.Helper()
 	names, texts, _ := unzip(t, path)
@@ -48,8 +49,8 @@ func rezipped(t *testing.T, path string, method uint16, change func(name string,
 	return out
 }
 
-// What a directory has is found in the WACZ file made of it as well, also where others have
-// compressed the WARC files in it once more.
+// The answers of a directory are also found in the WACZ file made of it, even if the WARC files in
+// that were compressed again by others.
 func TestCollection(t *testing.T) {
 	w, closed := packedWorld(t)
 	out := filepath.Join(t.TempDir(), "a.wacz")
@@ -101,7 +102,7 @@ func TestCollection(t *testing.T) {
 	}
 }
 
-// What is no WACZ file, or leads nowhere, is said to be none.
+// A file that is not a WACZ file, or an index that leads nowhere, is reported as an error.
 func TestCollectionDamaged(t *testing.T) {
 	w := newWorld(t)
 	w.put(page(a1, 1, "one"))
@@ -154,8 +155,8 @@ func TestCollectionDamaged(t *testing.T) {
 	}
 }
 
-// The answer that a revisit refers to stands for it, also where that is of another URL, as others
-// write them, or is not the newest.
+// A revisit is replaced by the answer that it refers to, even if that is of another URL, as other
+// programs write it, or is not the newest.
 func TestCollectionRevisits(t *testing.T) {
 	var b bytes.Buffer
 	var enc warc.Encoder

@@ -14,10 +14,10 @@ import (
 	"github.com/curtsy/curtsy/internal/warc"
 )
 
-// ErrNone says that there is no WARC file where one was looked for.
+// ErrNone means that there is no WARC file where one was expected.
 var ErrNone = errors.New("no WARC files")
 
-// Files are the WARC files of a directory, whoever wrote them, in the order of their names: those
+// Files returns the WARC files of a directory, by any program, in the order of their names: those
 // that are closed, and those that end in .open.
 func Files(dir string) (closed, open []string, err error) {
 	entries, err := os.ReadDir(dir)
@@ -41,7 +41,7 @@ func Files(dir string) (closed, open []string, err error) {
 	return closed, open, nil
 }
 
-// HasIndex reports whether a file has an index beside it that is not older than the file.
+// HasIndex reports whether a file has an index that is not older than the file.
 func HasIndex(path string) bool {
 	index, err := os.Stat(path + indexSuffix)
 	if err != nil {
@@ -51,8 +51,8 @@ func HasIndex(path string) bool {
 	return err == nil && !index.ModTime().Before(file.ModTime())
 }
 
-// Entries calls each with the answers in a file: by its index if that is good, in the order of
-// their keys, else by the file itself, in the order of its records.
+// Entries calls each for the answers in a file. With a valid index it reads the index, in the order
+// of the keys, else the file itself, in the order of its records.
 func Entries(path string, each func(warc.Entry) error) error {
 	if HasIndex(path) {
 		return readIndex(path, each)
@@ -65,10 +65,10 @@ func Entries(path string, each func(warc.Entry) error) error {
 	return warc.Entries(f, filepath.Base(path), each)
 }
 
-// newer looks for the newest capture of a URL.
+// newer finds the newest capture of a URL.
 type newer struct {
 	key, limit string
-	full       bool // revisits are passed over
+	full       bool // without revisits
 	best       located
 	found      bool
 }
@@ -80,17 +80,17 @@ func (n *newer) look(p located) {
 	n.best, n.found = p, true
 }
 
-// referred looks for the answer that a revisit refers to: by URL and time, and where it does not
-// say them, or there is none, by digest.
+// referred finds the answer that a revisit refers to: by URL and time or, if these are missing or
+// do not match, by digest.
 type referred struct {
 	key, time, digest string
 
 	best  located
 	found bool
-	named bool // best is what it names
+	named bool // best is the answer that the revisit names
 }
 
-// refers is what a revisit says.
+// refers returns what a revisit refers to.
 func refers(rec *warc.Record) (r referred) {
 	r.digest = rec.Get("WARC-Payload-Digest")
 	at, err := warc.ParseTime(rec.Get("WARC-Refers-To-Date"))
@@ -108,7 +108,7 @@ func (r *referred) look(p located) {
 	}
 }
 
-// limitOf is the last time that begins with these digits.
+// limitOf returns the last time that begins with these digits.
 func limitOf(until string) string { return until + strings.Repeat("9", max(14-len(until), 0)) }
 
 // Read calls do with the record of an entry.
@@ -128,8 +128,8 @@ func Read(path string, e warc.Entry, do func(rec *warc.Record) error) error {
 	return nil
 }
 
-// Repair takes out of a file what is no whole record, and .open off its name. Nobody may be writing
-// to it. It returns how many bytes it took out.
+// Repair removes everything from a file that is not a complete record, and .open from its name.
+// Nobody may be writing to the file. It returns how many bytes were removed.
 func Repair(path string) (cut int64, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -152,8 +152,9 @@ func Repair(path string) (cut int64, err error) {
 	return cut, err
 }
 
-// mend takes out of a file what is no whole record, and returns how many bytes that was. A file
-// that is damaged in several places stays as it is, and the error wraps warc.ErrDamaged.
+// mend removes everything from a file that is not a complete record, and returns how many bytes
+// that was. A file that is damaged in several places stays unchanged, and the error wraps
+// warc.ErrDamaged.
 func mend(path string, f *os.File) (cut int64, err error) {
 	whole, _, damage := warc.Whole(f)
 	if damage == nil {
@@ -176,7 +177,7 @@ func mend(path string, f *os.File) (cut int64, err error) {
 	return rest - whole, rejoin(path, io.MultiReader(io.NewSectionReader(f, 0, whole), io.NewSectionReader(f, rest, info.Size()-rest)))
 }
 
-// rejoin puts other content in the place of a file, in one step.
+// rejoin replaces the content of a file in one step.
 func rejoin(path string, content io.Reader) error {
 	temp := path + newSuffix
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -196,9 +197,10 @@ func rejoin(path string, content io.Reader) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// behind returns where whole records go on behind damage, or the size if nothing is whole there.
-// From there on all must be whole: a record that something else follows may be a part of the
-// damaged one, which a site has made. An error says that the file has both, or several damages.
+// behind returns where complete records continue after damage, or the size if there are none. From
+// there on all records must be complete: a record that is followed by damage may be text of a site
+// within the damaged record. It returns an error if both complete records and further damage
+// follow.
 func behind(f io.ReaderAt, damage, size int64) (at int64, err error) {
 	var first [2]byte
 	if _, err := f.ReadAt(first[:], 0); err != nil && err != io.EOF {

@@ -18,22 +18,21 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Forgot is what a takedown did to an archive.
+// Forgot counts what forgetting removed from an archive.
 type Forgot struct {
-	Files    int // written anew, or removed because nothing was left
-	Records  int // that are not there any more
-	Outlinks int // lines that are gone from metadata of pages that stay
+	Files    int // rewritten, or removed because nothing remained
+	Records  int // removed
+	Outlinks int // lines removed from metadata of pages that stay
 }
 
-// forgetStretch is how many URLs one transaction of a takedown looks at.
+// forgetStretch is how many URLs are processed in one transaction.
 const forgetStretch = 1000
 
-// Forget takes the records of forgotten URLs out of all files of the archive, and their names out
-// of the metadata of other pages: entries as crawl.Spec.Forgotten has them, hides whether a URL is
-// under one, and mark a name for this list of entries. Nothing is done for a list that was carried
-// out before. Captures of such URLs that come meanwhile must be turned away by the caller. A file
-// is written anew beside the old one and takes its place in one step; cut short, the same is done
-// again.
+// Forget removes the records of forgotten URLs from all files of the archive, and their names from
+// the metadata of other pages. entries are as in crawl.Spec.Forgotten, hides reports whether a URL
+// is below one of them, and mark identifies this list of entries. A list that was already processed
+// is skipped. The caller must refuse captures of such URLs that arrive meanwhile. A file is
+// rewritten under another name and replaced in one step; after an interruption this is done again.
 func (a *Shard) Forget(entries []string, mark string, hides func(canon.URL) bool) (did Forgot, err error) {
 	a.mu.Lock()
 	if len(entries) == 0 {
@@ -66,8 +65,8 @@ func (a *Shard) Forget(entries []string, mark string, hides func(canon.URL) bool
 	return did, a.save(next)
 }
 
-// unmark notes that nothing is forgotten any more, so that the same list is carried out again
-// should it come back: meanwhile more is archived. Called with mu held.
+// unmark records that nothing is forgotten now, so that the same list is processed again if it is
+// set again: meanwhile more may be archived. The caller must hold mu.
 func (a *Shard) unmark() error {
 	if a.st.Forgot == "" {
 		return nil
@@ -82,8 +81,8 @@ func (a *Shard) unmark() error {
 	return a.save(next)
 }
 
-// forgetIn writes those closed files anew that hold what is forgotten. A file that cannot be is an
-// error, and keeps no other from it.
+// forgetIn rewrites the closed files that contain forgotten URLs. A file that cannot be rewritten
+// is an error, but the others are rewritten.
 func (a *Shard) forgetIn(hides func(canon.URL) bool, did *Forgot) error {
 	a.tidying.Lock()
 	defer a.tidying.Unlock()
@@ -96,7 +95,7 @@ func (a *Shard) forgetIn(hides func(canon.URL) bool, did *Forgot) error {
 		if found, err := named(path, hides); !found && err == nil {
 			continue
 		}
-		// An index that cannot be read says nothing: then the file does.
+		// If the index cannot be read, the file itself is read.
 		var gone taken
 		if err = a.settle(path); err == nil {
 			gone, err = rewrite(path, hides)
@@ -112,8 +111,8 @@ func (a *Shard) forgetIn(hides func(canon.URL) bool, did *Forgot) error {
 	return failed
 }
 
-// settle notes that a file has its name, and that the next start need not cut it to the length that
-// it was closed with: written anew it has another.
+// settle records that a file has its name, so that the next start does not cut it to the length
+// with which it was closed: a rewritten file has another length.
 func (a *Shard) settle(path string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,7 +129,7 @@ func (a *Shard) settle(path string) error {
 	return a.save(next)
 }
 
-// unlearn removes what is known of the captures of forgotten URLs: nothing may refer to them.
+// unlearn removes the records about captures of forgotten URLs, because nothing may refer to them.
 func (a *Shard) unlearn(entries []string, hides func(canon.URL) bool) error {
 	for _, entry := range entries {
 		for _, prefix := range prefixes(entry) {
@@ -164,12 +163,12 @@ func (a *Shard) unlearn(entries []string, hides func(canon.URL) bool) error {
 	return nil
 }
 
-// taken is what was taken out of a file.
+// taken is what was removed from a file.
 type taken struct{ records, outlinks int }
 
-// rewrite writes a file anew without the records of URLs that are hidden, and its index, and
-// returns what that was. A file in which nothing else is goes. Of the records that stay every byte
-// stays, but of metadata that names what is hidden.
+// rewrite writes a file again without the records of hidden URLs, and then its index. It returns
+// what was removed. A file with nothing else is removed. The remaining records stay unchanged,
+// except metadata that names hidden URLs.
 func rewrite(path string, hides func(canon.URL) bool) (gone taken, err error) {
 	temp := path + newSuffix
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -190,7 +189,7 @@ func rewrite(path string, hides func(canon.URL) bool) (gone taken, err error) {
 		return taken{}, errors.Join(err, os.Remove(temp))
 	}
 	if kept == 0 {
-		// The index goes first: without one, a file is looked at again.
+		// The index is removed first, because a file without an index is always checked.
 		for _, name := range []string{path + indexSuffix, path, temp} {
 			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return taken{}, err
@@ -201,7 +200,8 @@ func rewrite(path string, hides func(canon.URL) bool) (gone taken, err error) {
 	if err := os.Rename(temp, path); err != nil {
 		return taken{}, err
 	}
-	// Were its index on disk before it, the old file would come back without being looked at again.
+	// If the new index reached the disk before the new file, the old file could come back after a
+	// crash without being checked again.
 	if err := syncDir(filepath.Dir(path)); err != nil {
 		return taken{}, err
 	}
@@ -211,8 +211,8 @@ func rewrite(path string, hides func(canon.URL) bool) (gone taken, err error) {
 	return gone, syncDir(filepath.Dir(path))
 }
 
-// without copies a file but for the records of URLs that are hidden, and what metadata says of
-// them. kept counts the records of others.
+// without copies a file without the records of hidden URLs, and without the lines of metadata that
+// name them. kept counts the records that remain.
 func without(from io.ReaderAt, to io.Writer, hides func(canon.URL) bool) (gone taken, kept int, err error) {
 	in := warc.NewReader(io.NewSectionReader(from, 0, 1<<62))
 	var enc warc.Encoder

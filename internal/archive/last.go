@@ -12,12 +12,12 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// last is what a store knows of the captures of one URL.
+// last is what a store records about the captures of one URL.
 type last struct {
 	Visit  crawl.VisitID // the newest that was archived, and its number in that visit
 	Number int
-	Dir    string // where
-	Full   *ref   // the newest with its payload; nil: none is known
+	Dir    string // its directory
+	Full   *ref   // the newest with its payload; nil: none
 }
 
 // ref is a response that revisits may refer to.
@@ -26,10 +26,10 @@ type ref struct {
 	Date    string
 	Digest  string // of the payload
 	Status  int
-	Content string // of the page, decoded; empty: it brought none
+	Content string // of the page, decoded; empty: there was no page
 }
 
-// has reports whether a capture is archived already, or an older one than one that is.
+// has reports whether this capture or a newer one is archived already.
 func (l *last) has(v crawl.VisitID, number int) bool {
 	order := v.Compare(l.Visit)
 	return order < 0 || order == 0 && number <= l.Number
@@ -53,9 +53,9 @@ func putLast(own *bolt.Bucket, u canon.URL, l last) error {
 	return own.Put([]byte(urlPrefix+string(u)), l.append(nil))
 }
 
-// A record begins with a letter: with F a ref follows, with N none. Numbers are varints, and texts
-// have their length before them. What the content of a page is stands there only where that is not
-// the payload.
+// A record begins with a letter: after F comes a ref, after N none. Numbers are varints, and texts
+// are preceded by their length. The content of a page is stored only if it differs from the
+// payload.
 const (
 	lastWithRef    = 'F'
 	lastWithoutRef = 'N'
@@ -89,7 +89,7 @@ func (l *last) append(b []byte) []byte {
 	return b
 }
 
-// errLast is a record that cannot be read.
+// errLast means that a record cannot be read.
 var errLast = errors.New("the store's record of an archive is damaged")
 
 func parseLast(b []byte) (l last, err error) {
@@ -127,7 +127,8 @@ func parseLast(b []byte) (l last, err error) {
 	return l, err
 }
 
-// prefixes begin the keys of all URLs under an entry of crawl.Spec.Forgotten, and of some others.
+// prefixes returns the prefixes of the keys of all URLs below an entry of crawl.Spec.Forgotten.
+// Keys of other URLs may have them too.
 func prefixes(entry string) []string {
 	if strings.Contains(entry, "://") {
 		return []string{urlPrefix + entry}

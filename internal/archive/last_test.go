@@ -7,7 +7,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// What is known of a URL's captures is read as it was written; half of it is an error.
+// A record about a URL's captures is read as it was written; an incomplete one is an error.
 func TestLast(t *testing.T) {
 	v := crawl.VisitID{Epoch: 1 << 40, N: 7}
 	for _, l := range []last{{}, {Visit: v, Number: 300, Dir: "/a b"}, {v, 1, "d", &ref{"<id>", "2026", "sha256:a", 200, "sha256:a"}}, {v, 1, "d", &ref{"<id>", "2026", "sha256:a", 404, ""}}} {

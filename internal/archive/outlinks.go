@@ -14,12 +14,12 @@ import (
 )
 
 // The metadata of a page that stays names other URLs: where the page leads, and where it was found.
-// What is forgotten is taken out of them as well. The answers of such pages stay as they came.
+// Forgotten URLs are removed from these lines as well. The answers of such pages stay unchanged.
 
-// naming are the lines of metadata that name other URLs.
+// naming are the prefixes of lines of metadata that name other URLs.
 var naming = [][]byte{[]byte("outlink: "), []byte("via: ")}
 
-// hiddenLine reports whether a line names a URL that is hidden.
+// hiddenLine reports whether a line names a hidden URL.
 func hiddenLine(line []byte, hides func(canon.URL) bool) bool {
 	for _, name := range naming {
 		if u, ok := bytes.CutPrefix(line, name); ok {
@@ -29,8 +29,8 @@ func hiddenLine(line []byte, hides func(canon.URL) bool) bool {
 	return false
 }
 
-// unnamed is a block of metadata without the lines that name a URL which is hidden, and how many
-// those are.
+// unnamed returns a block of metadata without the lines that name a hidden URL, and the number of
+// these lines.
 func unnamed(block []byte, hides func(canon.URL) bool) (kept []byte, gone int) {
 	for line := range bytes.Lines(block) {
 		if hiddenLine(line, hides) {
@@ -42,12 +42,12 @@ func unnamed(block []byte, hides func(canon.URL) bool) (kept []byte, gone int) {
 	return kept, gone
 }
 
-// errNamed ends a search.
+// errNamed ends a search when a hidden URL was found.
 var errNamed = errors.New("it has a name")
 
-// named reports whether a file of ours holds anything of a URL that is hidden, by its index and by
-// the metadata records, which lie between the answers that the index knows. An error says that the
-// two do not fit together.
+// named reports whether a file of ours contains a hidden URL. It reads the index, and the metadata
+// records, which are between the answers of the index. It returns an error if the index does not
+// match the file.
 func named(path string, hides func(canon.URL) bool) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -133,7 +133,7 @@ func (b *between) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// renamed makes the record of metadata anew with another block.
+// renamed makes a record of metadata again with another block.
 func renamed(enc *warc.Encoder, rec *warc.Record, block []byte) ([]byte, error) {
 	var fields []warc.Field
 	for _, f := range rec.Fields {

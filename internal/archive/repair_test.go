@@ -14,10 +14,9 @@ import (
 	"github.com/curtsy/curtsy/internal/warc"
 )
 
-// A damaged record is taken out, and those behind it stay. What a site has put into an answer so
-// that it looks like a record becomes none, and of a file that is damaged in several places nothing
-// is lost either.
-func TestRepairKeepsWhatIsBehind(t *testing.T) {
+// A damaged record is removed, and the records after it stay. Text in an answer that looks like a
+// record does not become one, and a file that is damaged in several places loses nothing.
+func TestRepairKeepsLaterRecords(t *testing.T) {
 	record := func(packed bool, n int, text string) []byte {
 		var enc warc.Encoder
 		var b bytes.Buffer
@@ -42,7 +41,7 @@ func TestRepairKeepsWhatIsBehind(t *testing.T) {
 	for _, packed := range []bool{true, false} {
 		ends, wrong := ".warc.gz", 40
 		if !packed {
-			ends, wrong = ".warc", 0 // it has no checksum
+			ends, wrong = ".warc", 0 // the format has no checksum
 		}
 		forged := string(record(packed, 666, "forged"))
 		all := [][]byte{record(packed, 0, "one"), record(packed, 1, "two"+forged), record(packed, 2, "three"), record(packed, 3, strings.Repeat("x", 3<<20)), record(packed, 4, "four")}
@@ -57,7 +56,8 @@ func TestRepairKeepsWhatIsBehind(t *testing.T) {
 			{[]int{3}, "", len(all[3]), []int{0, 1, 2, 4}},
 			{[]int{4}, "", len(all[4]), []int{0, 1, 2, 3}},
 			{nil, string(all[0][:20]), 20, []int{0, 1, 2, 3, 4}},
-			// It holds a whole record itself: which are the site's is not known.
+			// The damaged record contains a complete record, so it is not known which records are a
+			// site's text.
 			{[]int{1}, "", -1, nil},
 			{[]int{0, 3}, "", -1, nil},
 		} {
@@ -100,12 +100,12 @@ func TestRepairKeepsWhatIsBehind(t *testing.T) {
 	}
 }
 
-// A file that is shorter than it was loses what is no whole record, and no other: not those behind
-// damage in its middle, nor any where several places are damaged.
+// A file that is shorter than before loses incomplete records only: neither records after damage in
+// its middle, nor any if several places are damaged.
 func TestShorterThanCommitted(t *testing.T) {
 	for _, c := range []struct {
-		damaged []int // records that are
-		half    int   // bytes of a record at the end
+		damaged []int // damaged records
+		half    int   // bytes of an incomplete record at the end
 		stay    []string
 	}{
 		{nil, 20, []string{"response " + a1, "response " + a2}},
@@ -151,8 +151,8 @@ func TestShorterThanCommitted(t *testing.T) {
 	}
 }
 
-// What is lost with the end of a file is archived once more when it comes again, and is no revisit
-// of a record that is not there.
+// An answer that was lost with the end of a file is archived again when it comes again, and is not
+// a revisit of the lost record.
 func TestLostIsArchivedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.put(page(a1, 1, "one"))

@@ -24,74 +24,72 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// DefaultMaxFile is the most bytes of a file unless Options say otherwise. A batch of one capture
-// may pass it.
+// DefaultMaxFile is the largest size of a file by default. A batch with one capture may exceed it.
 const DefaultMaxFile = 1 << 30
 
-// ErrWrite is wrapped by errors of writing to the archive. What was to be written is all right.
+// ErrWrite is wrapped by errors of writing to the archive. The data to be written is valid.
 var ErrWrite = errors.New("the archive cannot be written")
 
-// Options of a shard's archive.
+// Options are the options of a shard's archive.
 type Options struct {
-	Crawl   string      // its name
-	Info    [][2]string // of the warcinfo records, beside format and software
+	Crawl   string      // name of the crawl
+	Info    [][2]string // of the warcinfo records, in addition to format and software
 	MaxFile int64       // bytes; 0: DefaultMaxFile
 	Log     *slog.Logger
-	// Forgotten says what is, of what comes: of pages that are kept it is not named where they
-	// lead. nil, or that it returns nil: nothing is.
+	// Forgotten returns a function that reports which URLs are forgotten: links to them are left
+	// out of the metadata of other pages. If it or its result is nil, nothing is forgotten.
 	Forgotten func() func(canon.URL) bool
 }
 
-// Shard is the archive of one shard: the files it writes, and those it wrote. Put, SetDir and
-// Close are for one goroutine at a time, which they see to themselves; Tidy and Forget may run
-// beside them.
+// Shard is the archive of one shard: the files it writes, and those it wrote. Put, SetDir and Close
+// lock a mutex, so only one of them runs at a time; Tidy and Forget may run at the same time.
 type Shard struct {
 	store *pages.Store
 	o     Options
 	id    string // of the store, short
 
 	mu     sync.Mutex // guards what follows
-	dir    string     // into which is written; "": nothing is archived
+	dir    string     // where files are written; "": nothing is archived
 	st     state      // as committed
 	file   *os.File   // st.Open, or nil
-	lines  *os.File   // index lines of it, or nil: they are read from the file when it is closed
+	lines  *os.File   // index lines of it; nil: they are read from the file when it is closed
 	enc    warc.Encoder
 	buf    bytes.Buffer
-	body   []byte // unpacked, and likewise links; text is for what is written by itself
+	body   []byte // unpacked; links likewise; text is for metadata
 	links  []byte
 	text   []byte
 	fields []warc.Field
-	broken bool // a batch failed: what is on disk is looked at before the next
+	broken bool // a batch failed: the files on disk are checked before the next batch
 
-	tidying sync.Mutex    // held by who works on closed files
+	tidying sync.Mutex    // locked while closed files are changed
 	ended   chan struct{} // see Ended
 }
 
-// state is what a shard's store knows of its archive, in the transaction of the pages.
+// state is the record of a shard's store about its archive, in the transaction of the pages.
 type state struct {
 	Serial int      `json:"serial"`          // of the next file
-	Open   *open    `json:"open,omitempty"`  // is written to
-	Ended  []open   `json:"ended,omitempty"` // closed, perhaps without having their names yet
-	Dirs   []string `json:"dirs,omitempty"`  // all that files were ever written to
+	Open   *open    `json:"open,omitempty"`  // the current file
+	Ended  []open   `json:"ended,omitempty"` // closed, perhaps without their final names yet
+	Dirs   []string `json:"dirs,omitempty"`  // all directories in which files were ever written
 	Forgot string   `json:"forgot,omitempty"`
 }
 
-// open is a file that is not known to have its name, and how far it goes.
+// open is a file that may not have its final name yet, and its committed length.
 type open struct {
 	Dir    string `json:"dir"`
 	Name   string `json:"name"` // when it is closed
-	Info   int64  `json:"info"` // bytes of the record it begins with
+	Info   int64  `json:"info"` // bytes of its first record
 	Length int64  `json:"length"`
 }
 
 func (o *open) path() string { return filepath.Join(o.Dir, o.Name) }
 
-// openSuffix is behind the name of a file that is written to.
+// openSuffix is appended to the name of a file that is being written.
 const openSuffix = ".open"
 
 var keyState = []byte("state")
 
-// Open takes up a shard's archive as its store has it: files that were open are cut to what was
+// Open opens a shard's archive in the state of its store: files that were open are cut to what was
 // committed, and closed. Nothing is archived before SetDir.
 func Open(store *pages.Store, o Options) (*Shard, error) {
 	if o.MaxFile == 0 {
@@ -103,18 +101,18 @@ func Open(store *pages.Store, o Options) (*Shard, error) {
 	a := &Shard{fields: make([]warc.Field, 0, 16), store: store, o: o, id: store.Identity()[:8], ended: make(chan struct{}, 1)}
 	err := a.recover()
 	if errors.Is(err, ErrWrite) {
-		// Nothing is archived, and so nothing stored, until it can be.
+		// Nothing is archived, and therefore nothing stored, until this succeeds.
 		o.Log.Error("the archive was changed since the last run", "err", err)
 		a.broken, err = true, nil
 	}
 	return a, err
 }
 
-// Ended is sent to when files were closed, which Tidy makes indexes of.
+// Ended receives a value when files were closed, so that Tidy can make their indexes.
 func (a *Shard) Ended() <-chan struct{} { return a.ended }
 
-// SetDir says into which directory is archived from now on; "": into none. The file that is open
-// elsewhere is closed. A directory that is not there is made with the first file.
+// SetDir sets the directory in which files are written from now on; "": none. The open file in
+// another directory is closed. A missing directory is created with the first file.
 func (a *Shard) SetDir(dir string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,22 +123,22 @@ func (a *Shard) SetDir(dir string) error {
 	if err := a.end(); err != nil || dir == "" || slices.Contains(a.st.Dirs, dir) {
 		return err
 	}
-	// No commit names it, but a file may have been begun there before a kill.
+	// No commit names this directory, but a file may have been started in it before a kill.
 	if err := a.sweep(dir); err != nil {
 		a.o.Log.Error("the directory of the archive cannot be read", "err", err)
-		a.broken = true // it is looked at again before anything is written there
+		a.broken = true // the directory is checked again before anything is written there
 	}
 	return nil
 }
 
-// Close closes the open file and gives it its name.
+// Close closes the open file and gives it its final name.
 func (a *Shard) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.end()
 }
 
-// end closes the open file and has its name in the store. Called with mu held.
+// end closes the open file and stores this. The caller must hold mu.
 func (a *Shard) end() error {
 	if a.broken {
 		return a.recover()
@@ -156,7 +154,7 @@ func (a *Shard) end() error {
 	return a.finish()
 }
 
-// save puts a state into the store by itself.
+// save stores a state without pages.
 func (a *Shard) save(next state) error {
 	_, err := a.store.PutAlong(nil, func(own *bolt.Bucket, _ []*pages.Page) error { return putState(own, next) })
 	if err == nil {
@@ -179,7 +177,7 @@ func (a *Shard) load() (err error) {
 	return err
 }
 
-// stateOf is what a store knows of its archive.
+// stateOf returns a store's record of its archive.
 func stateOf(store *pages.Store) (st state, err error) {
 	err = store.Along(func(own *bolt.Bucket) error {
 		if own == nil {
@@ -193,8 +191,8 @@ func stateOf(store *pages.Store) (st state, err error) {
 	return st, err
 }
 
-// recover brings the files into the state that the store knows, and closes them all. Called with mu
-// held, or before anybody else knows of the Shard.
+// recover makes the files match the state in the store, and closes them all. The caller must hold
+// mu, unless nobody else has the Shard yet.
 func (a *Shard) recover() error {
 	a.letGo()
 	if err := a.load(); err != nil {
@@ -235,7 +233,7 @@ func (a *Shard) recover() error {
 	return a.finish()
 }
 
-// cut takes a file back to its committed length. lost reports that it was shorter.
+// cut truncates a file to its committed length. lost means that it was shorter.
 func (a *Shard) cut(o *open) (lost bool, err error) {
 	path := o.path() + openSuffix
 	f, err := disk.OpenRegular(path, os.O_RDWR)
@@ -265,8 +263,8 @@ func (a *Shard) cut(o *open) (lost bool, err error) {
 	return true, nil
 }
 
-// unrefer has no revisit refer to what was archived so far: which records are lost nobody knows,
-// and what comes again of any URL is then archived whole, once.
+// unrefer makes sure that no revisit refers to anything archived so far, because it is not known
+// which records are lost. The next capture of each URL is therefore archived completely, once.
 func (a *Shard) unrefer() error {
 	for from := []byte(urlPrefix); from != nil; {
 		_, err := a.store.PutAlong(nil, func(own *bolt.Bucket, _ []*pages.Page) error {
@@ -297,8 +295,9 @@ func (a *Shard) unrefer() error {
 	return nil
 }
 
-// cutNamed is cut for a file that has its name already. It goes further than was committed only if
-// somebody else gave it that (Repair): what is behind comes again, and is in another file then.
+// cutNamed is cut for a file that has its final name already. Such a file can be longer than
+// committed only if somebody has renamed it (Repair): the records after the committed length come
+// again, and go into another file.
 func (a *Shard) cutNamed(o *open) error {
 	info, err := os.Stat(o.path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -318,15 +317,15 @@ func (a *Shard) cutNamed(o *open) error {
 	return errors.Join(f.Truncate(o.Length), f.Sync(), f.Close())
 }
 
-// sweep removes what a kill left in a directory: files of this store that were begun and never
-// named in a commit, index lines that may lack some, and files that were being written anew.
+// sweep removes what a kill has left in a directory: files of this store that were started and
+// never named in a commit, index lines that may be incomplete, and files that were being rewritten.
 func (a *Shard) sweep(dir string) error {
 	names, err := ownFiles(dir, a.id)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		// A file that was named in a commit has a number below that of the next.
+		// A file that was named in a commit has a number below the next one.
 		stray := strings.HasSuffix(name, ".warc.gz"+openSuffix) && serialOf(name) >= a.st.Serial
 		if stray || strings.HasSuffix(name, newSuffix) || strings.HasSuffix(name, indexSuffix+openSuffix) {
 			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -337,13 +336,13 @@ func (a *Shard) sweep(dir string) error {
 	return nil
 }
 
-// finish gives the files that are ended their names. Called with mu held.
+// finish gives closed files their final names. The caller must hold mu.
 func (a *Shard) finish() error {
 	a.letGo()
 	return a.giveNames()
 }
 
-// giveNames is finish for files that are not in hand any more.
+// giveNames is finish if the files are closed already.
 func (a *Shard) giveNames() error {
 	for _, o := range a.st.Ended {
 		err := os.Rename(o.path()+openSuffix, o.path())
@@ -363,10 +362,10 @@ func (a *Shard) giveNames() error {
 	return nil
 }
 
-// letGo closes the files in hand.
+// letGo closes the open files.
 func (a *Shard) letGo() {
 	if a.file != nil {
-		a.file.Close() // all that counts is on disk
+		a.file.Close() // everything that counts is on disk
 	}
 	if a.lines != nil {
 		a.lines.Close()
@@ -374,8 +373,8 @@ func (a *Shard) letGo() {
 	a.file, a.lines = nil, nil
 }
 
-// Put stores a batch as pages.Store.Put does, and archives the captures of it in the same
-// transaction. A page of crawl.KindCapture brings nothing else.
+// Put stores a batch as pages.Store.Put does, and archives its captures in the same transaction. A
+// page of crawl.KindCapture is only a capture.
 func (a *Shard) Put(batch []pages.Page) (pages.Result, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -402,12 +401,12 @@ func (a *Shard) Put(batch []pages.Page) (pages.Result, error) {
 		}
 	}
 	w := writing{a: a, next: a.st}
-	w.next.Ended, w.next.Dirs = nil, slices.Clone(w.next.Dirs) // those have their names
+	w.next.Ended, w.next.Dirs = nil, slices.Clone(w.next.Dirs) // those have their final names
 	if w.next.Open != nil {
 		o := *w.next.Open
 		w.next.Open = &o
 	}
-	a.broken = true // until it is known that all went well
+	a.broken = true // until everything has succeeded
 	res, err := a.store.PutAlong(batch, func(own *bolt.Bucket, counted []*pages.Page) error {
 		return w.write(own, counted, captures)
 	})
@@ -419,7 +418,7 @@ func (a *Shard) Put(batch []pages.Page) (pages.Result, error) {
 	}
 	a.st = w.next
 	if err := a.giveNames(); err != nil {
-		// The pages are stored. The next batch looks at the files first.
+		// The pages are stored. Before the next batch the files are checked.
 		a.o.Log.Error("a file of the archive does not have its final name yet", "err", err)
 		return res, nil
 	}
@@ -427,7 +426,7 @@ func (a *Shard) Put(batch []pages.Page) (pages.Result, error) {
 	return res, nil
 }
 
-// serialOf is the number in a file's name, or -1.
+// serialOf returns the number in a file's name, or -1.
 func serialOf(name string) int {
 	parts := strings.Split(name, "-")
 	if len(parts) < 2 {
@@ -440,14 +439,14 @@ func serialOf(name string) int {
 	return n
 }
 
-// newName is the name of the next file.
+// newName returns the name of the next file.
 func (w *writing) newName(now time.Time) string {
 	name := fmt.Sprintf("%s-%s-%05d-%s.warc.gz", w.a.o.Crawl, warc.Stamp(now), w.next.Serial, w.a.id)
 	w.next.Serial++
 	return name
 }
 
-// ownFiles are the names in a directory of files of a store, whatever stands behind .warc.gz.
+// ownFiles returns the names of a store's files in a directory, with any suffix after .warc.gz.
 func ownFiles(dir, id string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -462,7 +461,7 @@ func ownFiles(dir, id string) ([]string, error) {
 	return names, err
 }
 
-// syncDir has the names in a directory on disk.
+// syncDir syncs the names in a directory to disk.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -12,21 +12,21 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 )
 
-// Sizes says how large the archive of some shards is. Its zero value is ready. It may be used by
-// many goroutines.
+// Sizes determines the size of the archive of some shards. Its zero value is ready to use. It may
+// be used concurrently.
 type Sizes struct {
 	mu    sync.Mutex // guards what follows
-	at    time.Time  // of the last look
+	at    time.Time  // when the directories were last read
 	files int64
 	bytes int64
 }
 
-// sizeLasts is how long an answer is given again: directories may hold many files, and a crawl that
-// runs is asked several times a second.
+// sizeLasts is how long a result is reused: directories may have many files, and a running crawl is
+// asked several times a second.
 const sizeLasts = 10 * time.Second
 
-// Of is how many WARC files these stores have written, the open ones too, and how many bytes are in
-// them. It is as it was at most ten seconds ago. A directory that cannot be read counts as empty.
+// Of returns how many WARC files these stores have written, including open ones, and their size in
+// bytes. The result is at most ten seconds old. A directory that cannot be read counts as empty.
 func (s *Sizes) Of(stores []*pages.Store) (files, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +38,7 @@ func (s *Sizes) Of(stores []*pages.Store) (files, bytes int64) {
 	for _, store := range stores {
 		st, err := stateOf(store)
 		if err != nil {
-			continue // whoever holds it has more to say of that
+			continue // another error reports this store
 		}
 		for _, dir := range st.Dirs {
 			if mine[dir] == nil {
@@ -68,7 +68,7 @@ func (s *Sizes) add(dir string, ids map[string]bool) {
 		}
 		info, err := os.Stat(filepath.Join(dir, e.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
-			// It has got another name since.
+			// It was renamed meanwhile.
 			info, err = os.Stat(filepath.Join(dir, name))
 		}
 		if err != nil {

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	indexSuffix = ".cdxj" // behind a file's name, of the index beside it
-	newSuffix   = ".new"  // behind that of a file that is not whole yet
+	indexSuffix = ".cdxj" // suffix of the index of a file
+	newSuffix   = ".new"  // suffix of a file that is incomplete
 )
 
-// Tidy makes the indexes of closed files that lack one. It returns how many it made.
+// Tidy makes the missing indexes of closed files. It returns how many it made.
 func (a *Shard) Tidy() (made int, err error) {
 	a.tidying.Lock()
 	defer a.tidying.Unlock()
@@ -41,7 +41,7 @@ func (a *Shard) Tidy() (made int, err error) {
 	return made, nil
 }
 
-// closed are the files of this archive that have their names.
+// closed returns the files of this archive that have their final names.
 func (a *Shard) closed() (paths []string, err error) {
 	a.mu.Lock()
 	dirs := a.st.Dirs
@@ -60,12 +60,12 @@ func (a *Shard) closed() (paths []string, err error) {
 	return paths, nil
 }
 
-// indexing is held while an index is sorted: one at a time has its lines in memory, some 40 MB for
-// a file of the greatest size.
+// indexing is locked while an index is sorted: one index at a time has its lines in memory, about
+// 40 MB for a file of the largest size.
 var indexing sync.Mutex
 
-// indexOwn makes the index of a closed file, of the lines gathered while it was open if they are
-// there.
+// indexOwn makes the index of a closed file. It uses the lines that were collected while the file
+// was open if they exist.
 func indexOwn(path string) error {
 	lines := path + indexSuffix + openSuffix
 	text, err := disk.ReadRegular(lines)
@@ -81,8 +81,8 @@ func indexOwn(path string) error {
 	return errors.Join(err, os.Remove(lines))
 }
 
-// Index reads a WARC file and writes its index beside it, in one step. It returns how many answers
-// the index holds. Of a damaged file it is made as far as that can be read, and the error wraps
+// Index reads a WARC file and writes its index, in one step. It returns how many answers the index
+// has. For a damaged file it indexes the part before the damage, and the error wraps
 // warc.ErrDamaged.
 func Index(path string) (entries int, err error) {
 	indexing.Lock()
@@ -127,7 +127,7 @@ func putIndex(path string, lines [][]byte) error {
 // maxLine is the longest line of an index that is read.
 const maxLine = 1 << 20
 
-// readIndex calls each with the lines of a file's index.
+// readIndex calls each for the lines of a file's index.
 func readIndex(path string, each func(warc.Entry) error) error {
 	f, err := os.Open(path + indexSuffix)
 	if err != nil {
@@ -137,7 +137,7 @@ func readIndex(path string, each func(warc.Entry) error) error {
 	return readEntries(f, each)
 }
 
-// readEntries calls each with the lines of an index.
+// readEntries calls each for the lines of an index.
 func readEntries(r io.Reader, each func(warc.Entry) error) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxLine)

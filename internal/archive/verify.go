@@ -19,12 +19,12 @@ import (
 	"github.com/curtsy/curtsy/internal/warc"
 )
 
-// Verified is what was found in a file.
+// Verified is the result of verifying a file.
 type Verified struct {
 	Records  int
 	Answers  int
-	Bytes    int64    // that are whole records
-	Tail     int64    // behind them
+	Bytes    int64    // of complete records
+	Tail     int64    // bytes after them
 	Problems []string // at most maxProblems
 }
 
@@ -36,8 +36,8 @@ func (v *Verified) problem(format string, args ...any) {
 	}
 }
 
-// places tells a set of answers from others by where they are, in whatever order they come: their
-// number, and the sum of a hash of each.
+// places identifies a set of answers by their positions, in any order: by their number, and the sum
+// of a hash of each.
 type places struct {
 	n   int
 	sum uint64
@@ -51,8 +51,8 @@ func (p *places) add(file string, offset, length int64) {
 	p.sum += h.Sum64()
 }
 
-// Verify reads a file to its end: each record must be whole, its digests those of its block and
-// payload, and its index, if it has one, must name its answers where they are.
+// Verify reads a file to its end: each record must be complete, its digests must match its block
+// and payload, and the index, if there is one, must list its answers at their positions.
 func Verify(path string) (v Verified, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -82,8 +82,8 @@ func Verify(path string) (v Verified, err error) {
 	return v, nil
 }
 
-// records checks the records of a file, and tells where its answers are. What is wrong with them is
-// a problem; an error is one of reading.
+// records checks the records of a file, and adds the positions of its answers. A problem of a
+// record is not an error; an error is one of reading.
 func (v *Verified) records(r io.Reader, name string, answers *places) error {
 	in := warc.NewReader(r)
 	for {
@@ -109,13 +109,13 @@ func (v *Verified) records(r io.Reader, name string, answers *places) error {
 	}
 }
 
-// verifyBlock is the largest block whose payload is looked at: it is held in memory.
+// verifyBlock is the largest block whose payload is checked, because it is read into memory.
 const verifyBlock = 64 << 20
 
 // record checks one record, and closes it.
 func (v *Verified) record(rec *warc.Record) error {
 	if rec.Size > verifyBlock {
-		return rec.Close() // its checksum is that of gzip
+		return rec.Close() // gzip has verified its checksum
 	}
 	block, err := io.ReadAll(rec)
 	if err == nil {
@@ -132,15 +132,15 @@ func (v *Verified) record(rec *warc.Record) error {
 	}
 	m, ok := warc.Split(block)
 	payload, _, _ := m.Payload()
-	// Some writers take the digest of the body as it came, chunks included.
+	// Some programs compute the digest of the body as it was sent, including chunks.
 	if d := rec.Get("WARC-Payload-Digest"); d != "" && ok && !isDigest(d, payload) && !isDigest(d, m.Body) {
 		v.problem("at byte %d: the payload of %s does not match its digest", rec.Offset, rec.URI())
 	}
 	return nil
 }
 
-// isDigest reports whether a labelled digest is that of a text. The standard leaves open which
-// algorithms there are, and how a digest is spelled: one that we cannot read is believed.
+// isDigest reports whether a labelled digest is that of a text. The standard does not specify the
+// algorithms and the spelling of digests: one that we cannot read is accepted.
 func isDigest(labelled string, text []byte) bool {
 	algorithm, value, _ := strings.Cut(labelled, ":")
 	var sum []byte

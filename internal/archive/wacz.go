@@ -24,9 +24,10 @@ import (
 	"github.com/curtsy/curtsy/internal/warc"
 )
 
-// A WACZ file (Web Archive Collection Zipped, version 1.1.1) is a ZIP file of WARC files, stored as
-// they are, one index of all of them, a list of pages, and a data package with the digest of each.
-// What replays it reads the parts that it needs, so no WARC file in it is compressed once more.
+// A WACZ file (Web Archive Collection Zipped, version 1.1.1) is a ZIP file of WARC files, stored
+// unchanged, one index of all of them, a list of pages, and a data package with the digest of each
+// file. Replay software reads only the parts that it needs, so a WARC file must not be compressed
+// again.
 
 const (
 	waczVersion  = "1.1.1"
@@ -38,29 +39,30 @@ const (
 	waczSummary  = "indexes/index.idx"
 	waczPages    = "pages/pages.jsonl"
 
-	// indexBlock is how many lines of the index are one gzip member, of which its summary has the
-	// first: who looks for a URL reads one of them.
+	// indexBlock is how many lines of the index are one gzip member. The summary has the first line
+	// of each, so one member is read to find a URL.
 	indexBlock = 3000
-	// maxPacked is how many files go into one WACZ file: their indexes are open at once.
+	// maxPacked is how many WARC files one WACZ file may have, because their indexes are open at
+	// the same time.
 	maxPacked = 4096
 )
 
-// Package says what a WACZ file is called.
+// Package has the title and the other descriptions of a WACZ file.
 type Package struct {
 	Title       string // empty: none
 	Description string // Markdown; empty: none
-	Software    string // that makes it
+	Software    string // that makes the file
 	Created     time.Time
-	// TitleOf is what a page is called, of which this is the answer; nil, or that it is empty: the
-	// list of pages does not say.
+	// TitleOf returns the title of a page from its answer. If it is nil or returns "", the list of
+	// pages has no title for it.
 	TitleOf func(answer *warc.Record) string
 }
 
-// Packed counts what is in a WACZ file.
+// Packed counts the contents of a WACZ file.
 type Packed struct {
 	Files   int // WARC files
-	Answers int // that the index names
-	Pages   int // that the list of pages has
+	Answers int // in the index
+	Pages   int // in the list of pages
 }
 
 // resource is a file of a data package.
@@ -71,7 +73,7 @@ type resource struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// manifest is a datapackage.json, as far as it is known to us.
+// manifest is a datapackage.json, with the fields that we use.
 type manifest struct {
 	Profile     string     `json:"profile"`
 	Version     string     `json:"wacz_version"`
@@ -88,10 +90,10 @@ type manifestDigest struct {
 	Hash string `json:"hash"`
 }
 
-// Pack writes closed WARC files into a new WACZ file, in one step: it has its name once all of it
-// is on disk. A file without an index gets one beside it first. Nothing is held in memory but a
-// line of each index, one of the new index for each 3000 answers, and what TitleOf holds. A path
-// that is there already is an error that wraps fs.ErrExist.
+// Pack writes closed WARC files into a new WACZ file, in one step: it gets its name when all of it
+// is on disk. A file without an index gets one first. Memory has only one line of each index, one
+// line of the new index for each 3000 answers, and what TitleOf needs. If path exists already, the
+// error wraps fs.ErrExist.
 func Pack(ctx context.Context, path string, files []string, p Package) (packed Packed, err error) {
 	if len(files) > maxPacked {
 		return packed, fmt.Errorf("%d files are too many for one WACZ file; the limit is %d: move some into another directory", len(files), maxPacked)
@@ -156,7 +158,7 @@ func (p *packer) pack(files []string, about Package) error {
 		return err
 	}
 	for i, path := range files {
-		// A takedown writes a file anew, and its index.
+		// Forgetting rewrites a file and its index.
 		now, err := os.Stat(path)
 		if err != nil {
 			return err
@@ -172,7 +174,7 @@ func (p *packer) pack(files []string, about Package) error {
 	return errors.Join(p.write(waczManifest, text), p.writeJSON(waczDigest, manifestDigest{waczManifest, warc.Digest(text)}))
 }
 
-// add writes a file and notes it in the manifest.
+// add writes a file and adds it to the manifest.
 func (p *packer) add(name string, method uint16, write func(to io.Writer) error) error {
 	w, err := p.zip.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: p.created})
 	if err != nil {
@@ -186,8 +188,8 @@ func (p *packer) add(name string, method uint16, write func(to io.Writer) error)
 	return nil
 }
 
-// resourceName is the name of a resource of a data package: lower case letters, digits and a few
-// signs. A number keeps apart what would be the same then.
+// resourceName returns the name of a resource of a data package: lower case letters, digits and a
+// few other characters. A number distinguishes names that would be equal.
 func resourceName(path string, n int) string {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	plain := strings.Map(func(r rune) rune {
@@ -202,7 +204,7 @@ func resourceName(path string, n int) string {
 	return plain
 }
 
-// write writes a file that the manifest does not name.
+// write writes a file that is not in the manifest.
 func (p *packer) write(name string, text []byte) error {
 	w, err := p.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: p.created})
 	if err == nil {
@@ -257,7 +259,8 @@ func (p *packer) copy(to io.Writer, path string) error {
 	}
 }
 
-// index writes the lines of all indexes in order, in gzip members, and where those are.
+// index writes the lines of all indexes in order, in gzip members, and a summary with their
+// positions.
 func (p *packer) index(to io.Writer, summary *bytes.Buffer, files []string) error {
 	fmt.Fprintf(summary, "!meta 0 {\"format\": \"cdxj-gzip-1.0\", \"filename\": %q}\n", waczIndex[strings.LastIndexByte(waczIndex, '/')+1:])
 	var member bytes.Buffer
@@ -298,10 +301,10 @@ func (p *packer) index(to io.Writer, summary *bytes.Buffer, files []string) erro
 	return errors.Join(err, end())
 }
 
-// pages lists the answers that are pages of their own: whole HTML, no revisits.
+// pages lists the answers that are pages: complete HTML, no revisits.
 func (p *packer) pages(to io.Writer, files []string, titleOf func(*warc.Record) string) error {
 	w := bufio.NewWriter(to)
-	paths := map[string]string{} // by the names that indexes have for them
+	paths := map[string]string{} // by their names in indexes
 	for _, path := range files {
 		paths[filepath.Base(path)] = path
 	}
@@ -339,7 +342,7 @@ func (p *packer) pages(to io.Writer, files []string, titleOf func(*warc.Record) 
 	return errors.Join(err, w.Flush())
 }
 
-// merged calls each with the lines of all indexes of the files, in order.
+// merged calls each for the lines of all indexes of the files, in order.
 func (p *packer) merged(files []string, each func(line []byte) error) error {
 	var all merge
 	defer func() {

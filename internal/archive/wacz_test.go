@@ -23,7 +23,7 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 )
 
-// unzip reads all of a ZIP file, and how each file in it is stored.
+// unzip reads a ZIP file, and the compression method of each file in it.
 func unzip(t *testing.T, path string) (names []string, texts map[string][]byte, methods map[string]uint16) {
 	t.Helper()
 	z, err := zip.OpenReader(path)
@@ -45,7 +45,7 @@ func unzip(t *testing.T, path string) (names []string, texts map[string][]byte, 
 	return names, texts, methods
 }
 
-// packedWorld is an archive of several files, with more answers than one member of an index holds.
+// packedWorld is an archive of several files, with more answers than one member of an index has.
 func packedWorld(t *testing.T) (w *world, closed []string) {
 	w = newWorld(t)
 	w.archive.o.MaxFile = 1 << 20
@@ -67,10 +67,10 @@ func packedWorld(t *testing.T) (w *world, closed []string) {
 	return w, closed
 }
 
-// WACZ 1.1.1, read with nothing of this package: WARC files as they are and not compressed once
-// more; each file but two named in the manifest with size and digest, and that by its own digest;
-// an index in order, of which a summary tells where its members are, and whose lines lead to whole
-// records of their URLs; a list of the pages.
+// WACZ 1.1.1, read without any code of this package: WARC files are stored uncompressed; the
+// manifest has the size and digest of each file except two, and a digest of its own; the index is
+// sorted, its summary has the positions of its members, and its lines lead to complete records of
+// their URLs; there is a list of the pages.
 func TestWACZ(t *testing.T) {
 	w, closed := packedWorld(t)
 	out := filepath.Join(t.TempDir(), "a.wacz")
@@ -137,7 +137,7 @@ func TestWACZ(t *testing.T) {
 	}
 	for i, l := range lines {
 		if i%50 > 0 && i < len(lines)-50 {
-			continue // some of them will do
+			continue // a sample is enough
 		}
 		var e struct {
 			URL, Filename  string
@@ -166,7 +166,7 @@ func TestWACZ(t *testing.T) {
 	if v, err := VerifyWACZ(out); err != nil || len(v.Problems) > 0 || v.Answers != packed.Answers || v.Records <= v.Answers {
 		t.Errorf("%+v, %v", v, err)
 	}
-	// It is not written over, and what is given up is not there.
+	// An existing file is not overwritten, and an aborted file does not exist.
 	if _, err := Pack(t.Context(), out, closed, Package{}); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
@@ -186,7 +186,7 @@ func gunzip(t *testing.T, b []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z.Multistream(false) // one member and no more
+	z.Multistream(false) // exactly one member
 	text, err := io.ReadAll(z)
 	if err != nil {
 		t.Fatal(err)
@@ -194,8 +194,8 @@ func gunzip(t *testing.T, b []byte) string {
 	return string(text)
 }
 
-// Whatever is changed in a WACZ file is found: a file, its absence, one more, an index that leads
-// elsewhere, a manifest that is another.
+// Every change of a WACZ file is found: a changed, missing or additional file, an index that leads
+// elsewhere, another manifest.
 func TestVerifyWACZ(t *testing.T) {
 	w := newWorld(t)
 	w.put(page(a1, 1, "one"), page(a2, 1, "two"))
@@ -263,7 +263,7 @@ func TestVerifyWACZ(t *testing.T) {
 			t.Errorf("%s is not found", what)
 		}
 	}
-	// Of an index whose digest is right, that its lines lead elsewhere.
+	// The digest of the index is correct, but its lines lead elsewhere.
 	if p := again(func(m map[string][]byte) {
 		index := strings.Replace(gunzip(t, m[waczIndex]), `"offset":"`, `"offset":"1`, 1)
 		var b bytes.Buffer
@@ -285,7 +285,7 @@ func TestVerifyWACZ(t *testing.T) {
 	}
 }
 
-// Digests are read as others write them, and of those that we cannot read nothing is claimed.
+// Digests of other programs are read, and those that we cannot read are not reported as wrong.
 func TestIsDigest(t *testing.T) {
 	for labelled, want := range map[string]bool{
 		"sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N": true, "sha1:aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d": true, "SHA-1:AAF4C61DDCC5E8A2DABEDE0F3B482CD9AEA9434D": true,

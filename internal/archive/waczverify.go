@@ -17,17 +17,17 @@ import (
 const (
 	// maxManifest is the largest datapackage.json that is read.
 	maxManifest = 16 << 20
-	// maxIndex is how much of an index is read, unpacked.
+	// maxIndex is how many bytes of an index are read, unpacked.
 	maxIndex = 64 << 30
 )
 
 // IsWACZ reports whether a path has the name of a WACZ file.
 func IsWACZ(name string) bool { return strings.EqualFold(path.Ext(name), waczSuffix) }
 
-// VerifyWACZ reads a WACZ file to its end: its manifest must have the digest that stands beside it,
-// and name all files with their sizes and digests; its WARC files must be as Verify asks, stored as
-// they are, and its index must name their answers where they are. An error says that it is no ZIP
-// file, or cannot be read.
+// VerifyWACZ reads a WACZ file to its end: its manifest must match its digest, and list all files
+// with their sizes and digests; its WARC files must pass Verify and be stored uncompressed, and its
+// index must list their answers at their positions. It returns an error if the file is not a ZIP
+// file or cannot be read.
 func VerifyWACZ(name string) (v Verified, err error) {
 	z, err := zip.OpenReader(name)
 	if err != nil {
@@ -90,7 +90,7 @@ func VerifyWACZ(name string) (v Verified, err error) {
 	return v, nil
 }
 
-// manifest reads what a WACZ file says of itself.
+// manifest reads the manifest of a WACZ file.
 func (v *Verified) manifest(files map[string]*zip.File) (about manifest, err error) {
 	read := func(name string) ([]byte, error) {
 		if files[name] == nil {
@@ -118,7 +118,7 @@ func (v *Verified) manifest(files map[string]*zip.File) (about manifest, err err
 		v.problem("%s: its profile is %.40q, its wacz_version %.40q", waczManifest, about.Profile, about.Version)
 	}
 	if files[waczDigest] == nil {
-		return about, nil // it should be there, and need not
+		return about, nil // the digest is recommended, not required
 	}
 	var d manifestDigest
 	beside, err := read(waczDigest)
@@ -131,7 +131,7 @@ func (v *Verified) manifest(files map[string]*zip.File) (about manifest, err err
 	return about, nil
 }
 
-// resource compares a file with what the manifest says of it.
+// resource compares a file with its entry in the manifest.
 func (v *Verified) resource(f *zip.File, r resource) error {
 	if f == nil {
 		return errors.New("it does not exist")
@@ -154,7 +154,7 @@ func (v *Verified) resource(f *zip.File, r resource) error {
 	return nil
 }
 
-// packed checks a WARC file within.
+// packed checks a WARC file in the WACZ file.
 func (v *Verified) packed(f *zip.File, answers *places) error {
 	if strings.HasSuffix(f.Name, "/") {
 		return nil
@@ -170,7 +170,7 @@ func (v *Verified) packed(f *zip.File, answers *places) error {
 	return v.records(r, path.Base(f.Name), answers)
 }
 
-// index adds the places that an index names. A summary names none.
+// index adds the positions in an index. A summary has none.
 func index(f *zip.File, to *places) error {
 	if strings.HasSuffix(f.Name, ".idx") || strings.HasSuffix(f.Name, "/") {
 		return nil

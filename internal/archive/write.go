@@ -22,17 +22,18 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// writing is a batch on its way into the archive.
+// writing is a batch that is being archived.
 type writing struct {
 	a     *Shard
 	own   *bolt.Bucket
-	next  state // when it is committed
+	next  state // after the commit
 	ended []*os.File
-	start int64 // of a.buf in the open file
+	start int64 // position of a.buf in the open file
 	lines []byte
 }
 
-// write appends the records of a batch and has them on disk, and the new state in the transaction.
+// write appends the records of a batch and syncs them to disk, and puts the new state into the
+// transaction.
 func (w *writing) write(own *bolt.Bucket, counted []*pages.Page, captures []pages.Page) error {
 	w.own = own
 	w.a.buf.Reset()
@@ -55,8 +56,7 @@ func (w *writing) write(own *bolt.Bucket, counted []*pages.Page, captures []page
 	return putState(own, w.next)
 }
 
-// capture appends the records of one capture. page is the page that it brought, if it is one that
-// counts.
+// capture appends the records of one capture. page is the page that it brought, if that is stored.
 func (w *writing) capture(p, page *pages.Page) error {
 	c := p.Capture
 	if c == nil || page != nil && !keeps(page) {
@@ -67,7 +67,7 @@ func (w *writing) capture(p, page *pages.Page) error {
 		return err
 	}
 	if page == nil && before.has(p.Visit, c.Number) {
-		return nil // it comes again
+		return nil // it was archived before
 	}
 	g := &group{a: w.a, page: p, stored: page != nil, before: before}
 	if before.Dir != w.a.dir {
@@ -75,7 +75,7 @@ func (w *writing) capture(p, page *pages.Page) error {
 	}
 	if err := g.read(); err != nil {
 		w.a.o.Log.Error("a response is not archived", "url", p.URL, "err", err)
-		return nil // it will never be better
+		return nil // a repetition would give the same result
 	}
 	if w.next.Open == nil {
 		if err := w.rotate(p.FetchedAt); err != nil {
@@ -87,13 +87,13 @@ func (w *writing) capture(p, page *pages.Page) error {
 	if errors.Is(err, warc.ErrBlock) {
 		w.a.buf.Truncate(from)
 		w.a.o.Log.Error("a response is not archived", "url", p.URL, "err", err)
-		return nil // nor will it be better
+		return nil // a repetition would give the same result
 	}
 	if err != nil {
 		return err
 	}
 	if w.start+int64(w.a.buf.Len()) > w.a.o.MaxFile && w.start+int64(from) > w.next.Open.Info {
-		// It goes into the next file, of which it is the first.
+		// It is moved to the next file, as its first records.
 		rest := bytes.Clone(w.a.buf.Bytes()[from:])
 		w.a.buf.Truncate(from)
 		if err := w.rotate(p.FetchedAt); err != nil {
@@ -107,12 +107,12 @@ func (w *writing) capture(p, page *pages.Page) error {
 	return putLast(w.own, p.URL, g.after())
 }
 
-// keeps reports whether what is known of a page now lets it be archived.
+// keeps reports whether a page may be archived according to its current directives.
 func keeps(p *pages.Page) bool {
 	return p.Deleted == "" && p.Directives&(crawl.NoArchive|crawl.NoIndex) == 0 && p.UnavailableAfter.IsZero()
 }
 
-// rotate ends the open file, if there is one, and begins the next.
+// rotate closes the open file, if there is one, and starts the next.
 func (w *writing) rotate(now time.Time) error {
 	if w.next.Open != nil {
 		if err := w.flush(); err != nil {
@@ -139,7 +139,7 @@ func (w *writing) rotate(now time.Time) error {
 		return err
 	}
 	w.next.Open, w.a.file, w.start = o, f, 0
-	// Lines are for speed: what they lack is read from the file.
+	// The collected lines only save time: missing lines are read from the file.
 	w.a.lines, _ = disk.OpenRegular(linesPath(o), os.O_CREATE|os.O_EXCL|os.O_RDWR)
 	w.a.buf.Reset()
 	if err := w.info(o, now); err != nil {
@@ -149,7 +149,7 @@ func (w *writing) rotate(now time.Time) error {
 	return syncDir(o.Dir)
 }
 
-// flush writes what is in the buffer behind what is there, and has it on disk.
+// flush appends the buffer to the file and syncs it to disk.
 func (w *writing) flush() error {
 	o := w.next.Open
 	if o == nil || w.a.buf.Len() == 0 {
@@ -174,14 +174,14 @@ func (w *writing) flush() error {
 	return nil
 }
 
-// dropLines has the index read from the file.
+// dropLines discards the collected lines, so that the index is read from the file.
 func (w *writing) dropLines(o *open) {
 	w.a.lines.Close()
 	w.a.lines = nil
 	os.Remove(linesPath(o))
 }
 
-// info writes the record that a file begins with.
+// info writes the first record of a file.
 func (w *writing) info(o *open, now time.Time) error {
 	var text strings.Builder
 	for _, f := range append([][2]string{{"format", "WARC File Format 1.1"},
@@ -194,7 +194,7 @@ func (w *writing) info(o *open, now time.Time) error {
 	}, warc.Piece{Text: []byte(text.String())})
 }
 
-// oneLine is a text without what would end a line.
+// oneLine returns a text without characters that end a line.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -208,21 +208,21 @@ func oneLine(s string) string {
 type group struct {
 	a      *Shard
 	page   *pages.Page
-	stored bool // it brought a page
-	before last // what is archived of the URL, in this directory
+	stored bool // there is a page
+	before last // what is archived of the URL in this directory
 
 	answer         warc.Message
 	answerID, date string
 
-	whole   []byte // the answer, or its head alone where the page has its body
-	packed  []byte // the body of the answer, or all of it, as an S2 block; nil: there is none
+	whole   []byte // the answer, or only its head if the page has the body
+	packed  []byte // the body of the answer, or all of it, as an S2 block; nil: none
 	size    int    // of the body of a page, if it is not unpacked
 	payload string // digest
-	revisit string // profile; "": it is a response
+	revisit string // profile; "": not a revisit but a response
 	refers  *ref
 }
 
-// read takes the capture apart, and decides what it becomes.
+// read parses the capture, and decides which records it becomes.
 func (g *group) read() error {
 	p, c := g.page, g.page.Capture
 	g.answerID, g.date = g.newID(warc.Response), warc.Time(p.FetchedAt)
@@ -246,7 +246,7 @@ func (g *group) read() error {
 	g.answer = m
 	empty := false
 	if c.OfPage {
-		// Of a page that is the same as before, Encoding is that of the copy held.
+		// For an unchanged page, Encoding is that of the stored copy.
 		g.answer.Body = nil
 		if g.payload = warc.DigestOf(p.SHA256); c.Encoding == crawl.EncodingS2 {
 			g.packed = p.Body
@@ -267,7 +267,7 @@ func (g *group) read() error {
 	switch status := m.Status(); {
 	case old == nil:
 	case status == 304:
-		// It speaks of the content that the page has. What is archived may be another.
+		// The 304 confirms the content of the stored page. The archived content may be another.
 		if !g.stored || old.Content == content(p) {
 			g.revisit, g.refers = warc.ProfileNotModified, old
 			g.payload = old.Digest
@@ -278,17 +278,17 @@ func (g *group) read() error {
 	return nil
 }
 
-// unpack makes the body of a page known.
+// unpack unpacks the body of a page.
 func (g *group) unpack() (err error) {
 	g.a.body, err = pages.Unpack(g.a.body, g.page.Capture.Encoding, g.page.Body)
 	g.answer.Body = g.a.body
 	return err
 }
 
-// content tells one content of a page from another.
+// content identifies the content of a page.
 func content(p *pages.Page) string { return warc.DigestOf(p.SHA256) }
 
-// after is what is archived of the URL with this.
+// after is what is archived of the URL including this capture.
 func (g *group) after() last {
 	p, c := g.page, g.page.Capture
 	l := last{Visit: p.Visit, Number: c.Number, Dir: g.a.dir, Full: g.before.Full}
@@ -305,13 +305,13 @@ func (g *group) after() last {
 			l.Full.Content = content(p)
 		}
 		if c.Cut {
-			l.Full = nil // nothing refers to half of it
+			l.Full = nil // nothing may refer to a truncated answer
 		}
 	}
 	return l
 }
 
-// id is the identity of one of the records.
+// id is the identity of a record of this kind.
 func (g *group) id(kind string) string {
 	if kind == warc.Response || kind == warc.Revisit {
 		return g.answerID
@@ -319,13 +319,13 @@ func (g *group) id(kind string) string {
 	return g.newID(kind)
 }
 
-// newID is id, before that of the answer is known.
+// newID is id before the identity of the answer is known.
 func (g *group) newID(kind string) string {
 	v := g.page.Visit
 	return warc.ID(g.a.o.Crawl, string(g.page.URL), strconv.FormatUint(v.Epoch, 10), strconv.FormatUint(v.N, 10), strconv.Itoa(g.page.Capture.Number), kind)
 }
 
-// append appends the records, and returns the first one's line of the index but for where it is.
+// append appends the records. It returns the index line of the first one, without its position.
 func (g *group) append(to *bytes.Buffer) (entry warc.Entry, err error) {
 	p, c := g.page, g.page.Capture
 	from := to.Len()
@@ -346,7 +346,7 @@ func (g *group) append(to *bytes.Buffer) (entry warc.Entry, err error) {
 		fields = append(fields, warc.Field{Name: "WARC-Truncated", Value: crawl.CutByLength.String()})
 	}
 	fields = append(fields, warc.Field{Name: "WARC-Payload-Digest", Value: g.payload})
-	// The body of a page is its payload, and was read for its digest once.
+	// The body of a page is its payload, whose digest was already computed.
 	if kind == warc.Revisit || !c.OfPage {
 		fields = append(fields, warc.Field{Name: "WARC-Block-Digest", Value: warc.Digest(texts(block)...)})
 	}
@@ -379,7 +379,7 @@ func (g *group) append(to *bytes.Buffer) (entry warc.Entry, err error) {
 	return entry, g.beside(to, g.a.enc.Append, warc.Metadata, warc.TypeFields, g.metadata()...)
 }
 
-// block is that of the answer.
+// block is the block of the answer.
 func (g *group) block() []warc.Piece {
 	switch {
 	case g.revisit != "":
@@ -394,21 +394,21 @@ func (g *group) block() []warc.Piece {
 	return []warc.Piece{{Text: g.whole, S2: g.packed}}
 }
 
-// shortRequest is below how many bytes a request is not compressed for its record: of a usual one
-// that would save 136 bytes of 717, for two thirds of what the record costs.
+// shortRequest is the size below which a request is not compressed for its record: for a usual
+// request that would save 136 bytes of 717, for two thirds of the cost of the record.
 const shortRequest = 1 << 10
 
 // appender appends one record, compressed or not.
 type appender = func(to *bytes.Buffer, fields []warc.Field, pieces ...warc.Piece) error
 
-// beside appends a record of the same capture.
+// beside appends another record of the same capture.
 func (g *group) beside(to *bytes.Buffer, put appender, kind, media string, block ...warc.Piece) error {
 	fields := append(g.fields(kind, media), warc.Field{Name: "WARC-Concurrent-To", Value: g.answerID},
 		warc.Field{Name: "WARC-Block-Digest", Value: warc.Digest(texts(block)...)})
 	return put(to, fields, block...)
 }
 
-// texts are those of pieces.
+// texts returns the texts of pieces.
 func texts(pieces []warc.Piece) (all [][]byte) {
 	for _, p := range pieces {
 		all = append(all, p.Text)
@@ -416,19 +416,19 @@ func texts(pieces []warc.Piece) (all [][]byte) {
 	return all
 }
 
-// fields are those that all records of the capture have.
+// fields returns the fields that all records of the capture have.
 func (g *group) fields(kind, media string) []warc.Field {
 	all := append(g.a.fields[:0],
 		warc.Field{Name: "WARC-Type", Value: kind}, warc.Field{Name: "WARC-Record-ID", Value: g.id(kind)},
 		warc.Field{Name: "WARC-Date", Value: g.date}, warc.Field{Name: "WARC-Target-URI", Value: string(g.page.URL)})
-	if ip := g.page.Capture.IP; ip != "" { // else only a proxy knows
+	if ip := g.page.Capture.IP; ip != "" { // otherwise only a proxy knows it
 		all = append(all, warc.Field{Name: "WARC-IP-Address", Value: ip})
 	}
 	return append(all, warc.Field{Name: "Content-Type", Value: media})
 }
 
-// metadata says where a page was found, how long it took to come, what it may be used for if its
-// site says so, and where it leads.
+// metadata states where a page was found, how long fetching it took, the site's statements about
+// its use, and its outlinks.
 func (g *group) metadata() []warc.Piece {
 	b := g.a.text[:0]
 	defer func() { g.a.text = b }()
@@ -458,5 +458,5 @@ func (g *group) metadata() []warc.Piece {
 	return []warc.Piece{{Text: b}, links}
 }
 
-// linesPath is where the index lines of a file are gathered while it is open.
+// linesPath is the file that collects the index lines of a file while that is open.
 func linesPath(o *open) string { return filepath.Join(o.Dir, o.Name+".cdxj"+openSuffix) }

@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/pagebomb"
 )
 
-// What reading a document costs is bounded whatever is in it: 64 MiB beside its own
-// size, and time in proportion to it.
+// The cost of reading a document is limited whatever it contains: 64 MiB in addition to its size,
+// and time in proportion to its size.
 func TestNoDocumentCostsMuch(t *testing.T) {
 	for _, size := range []int{87 << 10, 1<<20 - 1<<10} {
 		pagebomb.Check(t, "a document", size, pagebomb.JSON, func(b pagebomb.Bomb) func() {
@@ -19,7 +19,7 @@ func TestNoDocumentCostsMuch(t *testing.T) {
 	}
 }
 
-// Past the limits of one document it is said so, and what was read before stands.
+// A document beyond a limit causes an error, and what was read before the limit is returned.
 func TestDocumentLimits(t *testing.T) {
 	doc := Document{URL: "https://a.example/x"}
 	many := func(n int) []byte { // values in all: n
@@ -53,7 +53,7 @@ func TestDocumentLimits(t *testing.T) {
 	}
 }
 
-// A catalogue of a MiB that is what it looks like is read whole.
+// An ordinary catalogue of 1 MiB is read completely.
 func TestOrdinaryCatalogueIsRead(t *testing.T) {
 	one := `{"@type":"dcat:Dataset","dct:identifier":"https://a.example/d/%","dct:title":"Trees of the town, %","dct:description":"All trees by the street.",` +
 		`"dct:license":{"@id":"https://creativecommons.org/licenses/by/4.0/"},"dct:publisher":{"@type":"foaf:Agent","foaf:name":"The town"},"dcat:keyword":["tree","street","town"],` +

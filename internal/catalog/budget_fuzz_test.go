@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// checkBudget reads a document and holds what was allocated against its length
-// and what was paid for.
+// checkBudget reads a document, and compares the allocated bytes with its length and the spent
+// budget.
 func checkBudget(t *testing.T, body []byte) {
 	if len(body) > MaxDocument {
 		return
@@ -16,7 +16,8 @@ func checkBudget(t *testing.T, body []byte) {
 	runtime.ReadMemStats(&before)
 	_, spent, _ := readJSON(body, Document{URL: "https://a.example/doc"})
 	runtime.ReadMemStats(&after)
-	// A value of two bytes may take 350, a list grows by doubling; the rest is the fuzzer's own.
+	// A value of two bytes may allocate 350 bytes, and a list grows by doubling. The rest is
+	// allocated by the fuzzer.
 	if alloc, limit := int(after.TotalAlloc-before.TotalAlloc), 1<<20+256*len(body)+6*spent; alloc > limit {
 		t.Fatalf("%d bytes: %d allocated, %d paid for, limit %d", len(body), alloc, spent, limit)
 	}
@@ -25,8 +26,7 @@ func checkBudget(t *testing.T, body []byte) {
 	}
 }
 
-// What reading JSON-LD allocates is bounded by its length and by what is paid for
-// out of the budget.
+// The bytes allocated for JSON-LD are limited by its length and the spent budget.
 func FuzzJSONLDBudget(f *testing.F) {
 	for _, s := range []string{
 		`{"@graph":[{"@id":"#r","field":[{"name":"a"},{"name":"b"}]},{"@type":"Dataset","name":"x","recordSet":[{"@id":"#r"},{"@id":"#r"}]}]}`,
@@ -38,15 +38,15 @@ func FuzzJSONLDBudget(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte, times uint16) {
 		checkBudget(t, body)
-		// The same again and again is what bombs are made of.
+		// Repeating a document many times is how attacks are made.
 		if n := int(times); n > 1 && n*(len(body)+1) < 64<<10 {
 			checkBudget(t, []byte("["+strings.TrimSuffix(strings.Repeat(string(body)+",", n), ",")+"]"))
 		}
 	})
 }
 
-// The same of DCAT: the fuzzer writes what is in a catalogue, and a node that
-// everything may refer to.
+// The same for DCAT: the fuzzer writes the contents of a catalogue, and a node that everything may
+// refer to.
 func FuzzDCATBudget(f *testing.F) {
 	f.Add(`"dct:title":"t","dct:license":{"@id":"#n"},"dcat:distribution":[{"@id":"#n"},{"dcat:downloadURL":"a"}]`, `"foaf:name":"n","dcat:downloadURL":"b"`, uint8(3))
 	f.Add(`"title":{"@value":"t"},"creator":[{"@id":"#n"},{"@id":"#n"}],"keyword":{"@id":"#n"}`, `"name":"a,b,c","dcat:byteSize":{"@value":"12"}`, uint8(9))

@@ -7,8 +7,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// ckanResults are the datasets in an answer of a CKAN's API: of package_search several, of
-// package_show one. nil: it is no such answer.
+// ckanResults returns the datasets in an answer of CKAN's API: several for package_search, one for
+// package_show. It returns nil for other documents.
 func ckanResults(root map[string]any) []any {
 	result, ok := root["result"].(map[string]any)
 	if !ok {
@@ -29,8 +29,8 @@ func isCKAN(m map[string]any) bool {
 	return named && lists
 }
 
-// ckan reads the datasets of a CKAN ("packages"). Their addresses for people are not made up: where
-// one stands, if any, is what the package says itself.
+// ckan reads the datasets of a CKAN, which it calls packages. Their pages are not derived from the
+// API's address: only a page that the package itself names is used.
 func (r *jsonReader) ckan(all []any) {
 	for _, v := range all {
 		m, ok := v.(map[string]any)
@@ -64,8 +64,7 @@ func (r *jsonReader) ckan(all []any) {
 	}
 }
 
-// ckanFile is one resource. What CKAN calls its hash has a name of its algorithm before it, or
-// none.
+// ckanFile reads one resource. CKAN's "hash" may begin with the name of its algorithm.
 func (r *jsonReader) ckanFile(v any) (f crawl.DatasetFile, ok bool) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -80,7 +79,7 @@ func (r *jsonReader) ckanFile(v any) (f crawl.DatasetFile, ok bool) {
 	} else {
 		f.SHA512, f.SHA256, f.SHA1, f.MD5 = digest(hash, 128), digest(hash, 64), digest(hash, 40), digest(hash, 32)
 	}
-	// An interface is asked questions; there is no file to fetch.
+	// An API answers queries; there is no file to fetch.
 	switch r.text(m["resource_type"]) {
 	case "api", "documentation":
 		f.Directory = true

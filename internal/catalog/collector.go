@@ -8,20 +8,20 @@ import (
 	"github.com/curtsy/curtsy/internal/disk"
 )
 
-// spillFrom is how many bytes of claims, as Budget counts them, are kept in memory whole.
+// spillFrom is how many bytes of claims, as Budget counts them, are kept in memory completely.
 const spillFrom = 4 << 20
 
-// Collector gathers claims and puts them together as Each does, however many they are. Past a few
-// MiB of them only what they are joined by stays in memory, less than a KiB each; the rest waits in
-// a file without a name. The zero value is ready. It is for one goroutine.
+// Collector collects any number of claims and merges them as Each does. Beyond a few MiB of claims,
+// only the parts by which they are joined stay in memory, less than 1 KiB each; the rest is in an
+// unnamed file. The zero value is ready to use. Only one goroutine may use it.
 type Collector struct {
 	claims []*crawl.DatasetClaim
 	size   int
-	shelf  *shelf // nil: all claims are whole
+	shelf  *shelf // nil: all claims are in memory completely
 	same   map[string]string
 }
 
-// Add takes a claim.
+// Add adds a claim.
 func (c *Collector) Add(claim crawl.DatasetClaim) (err error) {
 	c.claims = append(c.claims, &claim)
 	if c.size += claimCost(&claim); c.size <= spillFrom {
@@ -40,7 +40,7 @@ func (c *Collector) Add(claim crawl.DatasetClaim) (err error) {
 	return err
 }
 
-// Each calls fn for each dataset, ordered by origin and name. Nothing can be added after it.
+// Each calls fn for each dataset, ordered by origin and name. After it no claim can be added.
 func (c *Collector) Each(fn func(crawl.DatasetInfo) error) error {
 	if c.shelf != nil {
 		if err := c.shelf.file.Flush(); err != nil {
@@ -50,18 +50,18 @@ func (c *Collector) Each(fn func(crawl.DatasetInfo) error) error {
 	return each(c.claims, c.shelf, fn)
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (c *Collector) Close() {
 	if c.shelf != nil {
 		c.shelf.file.Close()
 	}
 }
 
-// shelf has what claims say; in memory are outlines of them, with all by which claims are joined
-// and datasets are named. A nil shelf has nothing.
+// shelf stores complete claims in a file. Memory has their outlines, which contain everything by
+// which claims are joined and datasets are named. A nil shelf is empty.
 type shelf struct {
 	file   disk.Spool
-	places map[*crawl.DatasetClaim][]place // of an outline: several where the claim came in parts
+	places map[*crawl.DatasetClaim][]place // of an outline; several if the claim came in parts
 	buf    []byte
 }
 
@@ -70,7 +70,7 @@ type place struct {
 	size uint32
 }
 
-// put shelves a claim and returns its outline. same has the texts that many claims share.
+// put stores a claim and returns its outline. same has the texts that many claims share.
 func (s *shelf) put(c *crawl.DatasetClaim, same map[string]string) (*crawl.DatasetClaim, error) {
 	whole, err := json.Marshal(c)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *shelf) put(c *crawl.DatasetClaim, same map[string]string) (*crawl.Datas
 	return out, nil
 }
 
-// moved says that an outline is now part of another.
+// moved records that an outline is now part of another.
 func (s *shelf) moved(from, to *crawl.DatasetClaim) {
 	if s != nil {
 		s.places[to] = append(s.places[to], s.places[from]...)
@@ -107,7 +107,7 @@ func (s *shelf) moved(from, to *crawl.DatasetClaim) {
 	}
 }
 
-// full is all that a claim says.
+// full returns the complete claim.
 func (m *merger) full(i int) *crawl.DatasetClaim {
 	c := m.claims[i]
 	if m.shelf == nil {

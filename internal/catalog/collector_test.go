@@ -10,9 +10,9 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// A catalogue that is too much for memory is put together as one that is not: parts of claims,
-// copies of others and strangers included.
-func TestCollectorPutsTogetherTheSame(t *testing.T) {
+// A catalogue that is too large for memory is merged like one that is not, including claims in
+// parts, copies and claims of strangers.
+func TestCollectorMergesTheSame(t *testing.T) {
 	var claims []crawl.DatasetClaim
 	rows := int64(3)
 	for i := range 3000 {
@@ -22,13 +22,13 @@ func TestCollectorPutsTogetherTheSame(t *testing.T) {
 			Files: []crawl.DatasetFile{{URL: fmt.Sprintf("https://p.example/f/%d.csv", i), SHA256: strings.Repeat("a", 64)}}}
 		claims = append(claims, c)
 		switch i % 4 {
-		case 0: // it goes on
+		case 0: // the claim continues
 			claims = append(claims, crawl.DatasetClaim{Kind: c.Kind, Document: c.Document, Origin: c.Origin, N: i, Part: 1, Allowed: true,
 				Files: []crawl.DatasetFile{{URL: fmt.Sprintf("https://p.example/g/%d.csv", i)}}, Creators: []string{"C"}})
-		case 1: // a page of the site says the same and something else
+		case 1: // a page of the site makes the same claim and another one
 			c.Kind, c.Document, c.N, c.Publisher = crawl.DatasetJSONLD, fmt.Sprintf("https://p.example/%d.html", i), 0, "Q"
 			claims = append(claims, c)
-		case 2: // and a stranger
+		case 2: // a claim of a stranger
 			c.Kind, c.Document, c.Origin, c.N, c.Title = crawl.DatasetDCAT, "https://q.example/data.json", "https://q.example", i, "other"
 			claims = append(claims, c)
 		}

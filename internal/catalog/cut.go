@@ -11,54 +11,56 @@ import (
 	"io"
 )
 
-// Limits of a catalogue that is read as it comes.
+// Limits of a catalogue that is read as a stream.
 const (
-	MaxCatalogue = 64 << 20  // bytes, unless told otherwise
-	PartBytes    = 256 << 10 // of a part; only a single long dataset makes one longer
+	MaxCatalogue = 64 << 20  // bytes, by default
+	PartBytes    = 256 << 10 // of a part; only one dataset that is longer makes it longer
 	maxMember    = 512 << 10 // bytes of one dataset; a longer one is left out
-	maxNote      = 8 << 10   // bytes of a value beside the list that is looked at, a context too
-	maxCutDepth  = 3         // objects that are gone into on the way to a list
-	maxContext   = 32 << 10  // bytes of a context, which every part has
+	maxNote      = 8 << 10   // bytes of a value beside the list that is read, such as a context
+	maxCutDepth  = 3         // depth at which a list is searched for
+	maxContext   = 32 << 10  // bytes of a context, which every part contains
 )
 
 var (
-	// ErrCatalogueLarge says that a catalogue is longer than Cut may read.
+	// ErrCatalogueLarge means that a catalogue is longer than Cut may read.
 	ErrCatalogueLarge = errors.New("the catalogue is too long")
-	// ErrNoCatalogue says that a document has no list that could be cut into parts.
+	// ErrNoCatalogue means that a document has no list that could be divided into parts.
 	ErrNoCatalogue = errors.New("it has no list of datasets that can be read in parts")
-	// ErrBroken says that a document is no JSON, or ends before its end.
+	// ErrBroken means that a document is not JSON or is truncated.
 	ErrBroken = errors.New("it is not complete JSON")
 )
 
-// Summary is what Cut has seen of a document.
+// Summary describes a document that Cut has read.
 type Summary struct {
 	Parts   int
-	Members int // of its lists, handed on in parts
-	LeftOut int // members that are no JSON, longer than one may be, or refer to more than is read
+	Members int // of its lists, delivered in parts
+	LeftOut int // members that are not JSON, too long, or refer to more nodes than are read
 	Bytes   int64
 	SHA256  [32]byte
 	Pages   Paging
 }
 
-// lists are the properties whose lists are cut: of a catalogue in DCAT and schema.org, of an answer
-// of CKAN, of a JSON-LD document, of a set of links.
+// lists are the properties whose lists are divided: of a catalogue in DCAT or schema.org, of an
+// answer of CKAN, of a JSON-LD document, of a set of links.
 var lists = map[string]bool{"dataset": true, "@graph": true, "results": true, "itemListElement": true, "linkset": true}
 
-// ways are the properties that are gone into in search of a list.
+// ways are the properties in which a list is searched for.
 var ways = map[string]bool{"result": true, "mainEntity": true}
 
-// Cut reads a JSON document of any length and hands on what its lists of datasets hold as
-// documents of their own, about PartBytes each: a part can be read by ReadJSON as if there were no
-// other. It holds one part in memory. part must not keep its argument; an error of it ends Cut and
-// is returned. What else may be returned is an error of r, ErrCatalogueLarge past limit bytes,
-// ErrNoCatalogue, also past MaxParts, or ErrBroken; what was handed on by then is not all of the
-// document.
+// Cut reads a JSON document of any length and delivers the members of its lists of datasets as
+// documents of about PartBytes each. ReadJSON can read each part independently of the others. One
+// part is in memory at a time. part must not keep its argument; if it returns an error, Cut ends
+// and returns this error. Other errors are an error of r, ErrCatalogueLarge beyond limit bytes,
+// ErrNoCatalogue, also beyond MaxParts, and ErrBroken. After an error, the delivered parts are not
+// the complete document.
 //
-// Each of the datasets has to stand for itself, but for those of a @graph, or of a document that is
-// a list: these are put aside in a file, and handed on at the document's end with the nodes that
-// they refer to (see graph.go). ErrNoSpace says that there was no room for that file.
+// Each dataset must be independent of the rest of the document, except in a @graph or in a document
+// that is a list. Their nodes are first stored in a file. At the end of the document, the datasets
+// are delivered together with the nodes that they refer to (see graph.go). ErrNoSpace means that
+// there was no space for that file.
 //
-// With part nil nothing is handed on: Cut looks for other pages, and whether the document is whole.
+// If part is nil, nothing is delivered: Cut only looks for other pages, and checks that the
+// document is complete.
 func Cut(r io.Reader, limit int64, part func([]byte) error) (Summary, error) {
 	src := &counted{r: r, left: limit, sum: sha256.New()}
 	c := &cutter{scanner: scanner{in: bufio.NewReaderSize(src, 64<<10)}, part: part, most: MaxParts(limit), limit: limit}
@@ -72,7 +74,7 @@ func Cut(r io.Reader, limit int64, part func([]byte) error) (Summary, error) {
 	}
 	switch {
 	case src.err != nil:
-		err = src.err // whatever it made of the document
+		err = src.err // regardless of how the document was parsed
 	case err == nil && c.s.Parts == 0 && part != nil:
 		err = ErrNoCatalogue
 	}
@@ -81,16 +83,16 @@ func Cut(r io.Reader, limit int64, part func([]byte) error) (Summary, error) {
 	return c.s, err
 }
 
-// MaxParts is how many parts a document of so many bytes may have. Each list ends one, and a list
-// of a few bytes costs those who keep it as much as one of PartBytes.
+// MaxParts is how many parts a document of limit bytes may have. Each list ends a part, and a short
+// list costs its receiver as much as one of PartBytes.
 func MaxParts(limit int64) int { return 64 + int(2*limit/PartBytes) }
 
-// counted reads no more than so many bytes, and remembers why it stopped.
+// counted reads at most a number of bytes, and records why it stopped.
 type counted struct {
 	r       io.Reader
 	n, left int64
 	sum     hash.Hash
-	err     error // but io.EOF
+	err     error // except io.EOF
 }
 
 func (c *counted) Read(p []byte) (int, error) {
@@ -107,7 +109,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cutter goes over one document.
+// cutter processes one document.
 type cutter struct {
 	scanner
 	part  func([]byte) error
@@ -116,10 +118,10 @@ type cutter struct {
 	s     Summary
 	graph graph
 
-	context     []byte // of the document: what it says that names in it mean
+	context     []byte // of the document: the meaning of the names in it
 	names       jsonReader
-	open, close []byte // what stands round the members of a part
-	out         []byte // the part that is being filled
+	open, close []byte // the text before and after the members of a part
+	out         []byte // the current part
 	member      []byte
 	path        []string
 }
@@ -150,7 +152,7 @@ func (c *cutter) document() error {
 	return nil
 }
 
-// object goes over the members of an object whose brace was read.
+// object reads the members of an object after its opening brace.
 func (c *cutter) object(depth int) error {
 	return c.members(func(name string, b byte) error {
 		known := local(c.names.called(name))
@@ -185,14 +187,15 @@ func (c *cutter) object(depth int) error {
 	})
 }
 
-// list hands on the members of a list whose bracket was read; name is the property it stands under.
+// list delivers the members of a list after its opening bracket. name is the property with the
+// list.
 func (c *cutter) list(name string) error {
 	if name == "" || local(c.names.called(name)) == "@graph" {
 		return c.graph.take(c, name == "")
 	}
 	c.open, c.close = c.open[:0], c.close[:0]
 	for _, p := range append(c.path[:len(c.path):len(c.path)], name) {
-		quoted, _ := json.Marshal(p) // a text always can be
+		quoted, _ := json.Marshal(p) // a string can always be encoded
 		c.open = append(c.open, '{')
 		if c.context != nil && len(c.open) == 1 {
 			c.open = append(append(append(c.open, `"@context":`...), c.context...), ',')
@@ -231,7 +234,7 @@ func (c *cutter) list(name string) error {
 	return c.flush()
 }
 
-// flush hands the part on that is being filled, and begins the next.
+// flush delivers the current part and begins the next.
 func (c *cutter) flush() error {
 	if len(c.out) > len(c.open) {
 		if err := c.hand(append(c.out, c.close...)); err != nil {
@@ -242,7 +245,7 @@ func (c *cutter) flush() error {
 	return nil
 }
 
-// hand hands a part on.
+// hand delivers a part.
 func (c *cutter) hand(part []byte) error {
 	if c.part == nil {
 		return nil

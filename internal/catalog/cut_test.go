@@ -32,7 +32,7 @@ func bigCatalogue(n int) []byte {
 	return b.Bytes()
 }
 
-// cutAll is what the parts of a document tell of together.
+// cutAll returns the claims in all parts of a document.
 func cutAll(t *testing.T, body []byte) (claims []crawl.DatasetClaim, s Summary) {
 	t.Helper()
 	d := Document{URL: "https://p.example/data.json", Fetched: time.Unix(1, 0)}
@@ -54,8 +54,8 @@ func cutAll(t *testing.T, body []byte) (claims []crawl.DatasetClaim, s Summary) 
 	return claims, s
 }
 
-// What a document says does not depend on its being read in parts.
-func TestCutSaysTheSame(t *testing.T) {
+// A document that is read in parts makes the same claims as when it is read at once.
+func TestCutReadsTheSame(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"DCAT-US":    bigCatalogue(3000),
 		"one":        []byte(`{"dataset":[{"title":"a","x":1}]}`),
@@ -95,7 +95,7 @@ func TestCutSaysTheSame(t *testing.T) {
 			if len(numbers) != len(claims) {
 				t.Errorf("%d claims have %d numbers", len(claims), len(numbers))
 			}
-			if name == "schema.org" || name == "context" { // the one order is as good as the other
+			if name == "schema.org" || name == "context" { // the order does not matter
 				slices.SortFunc(whole, func(a, b crawl.DatasetClaim) int { return strings.Compare(a.Title, b.Title) })
 			}
 			if len(claims) == 0 || !reflect.DeepEqual(claims, whole) {
@@ -108,7 +108,7 @@ func TestCutSaysTheSame(t *testing.T) {
 	}
 }
 
-// What Cut makes of documents that it cannot read to their end.
+// The results of Cut for documents that it cannot read to their end.
 func TestCutEnds(t *testing.T) {
 	whole := bigCatalogue(10)
 	for _, tt := range []struct {
@@ -151,7 +151,7 @@ func TestCutEnds(t *testing.T) {
 	}
 }
 
-// Which pages a catalogue has behind one of them.
+// The other pages of a catalogue that are found on one of its pages.
 func TestPaging(t *testing.T) {
 	ckan := func(count, members int) string {
 		return fmt.Sprintf(`{"result":{"count":%d,"results":[%s]}}`, count, strings.Trim(strings.Repeat(`{"name":"a","resources":[]},`, members), ","))

@@ -7,8 +7,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// isPackage reports whether a JSON document is a Frictionless data package: it has resources, and
-// they have a path or data.
+// isPackage reports whether a JSON document is a Frictionless data package: it has resources with a
+// path or data.
 func isPackage(m map[string]any) bool {
 	for _, v := range list(m["resources"]) {
 		if res, ok := v.(map[string]any); ok && (res["path"] != nil || res["data"] != nil || res["url"] != nil) {
@@ -67,7 +67,8 @@ func packageLicense(r *jsonReader, v any) string {
 	return r.oneLicense(all)
 }
 
-// resource adds a resource's files. A digest and a size count only if there is one file.
+// resource adds the files of a resource. A digest and a size count only if there is exactly one
+// file.
 func (r *jsonReader) resource(c *crawl.DatasetClaim, res map[string]any) {
 	paths := r.list(res["path"])
 	if len(paths) == 0 {
@@ -96,7 +97,7 @@ func (r *jsonReader) resource(c *crawl.DatasetClaim, res map[string]any) {
 	}
 	schema, ok := res["schema"].(map[string]any)
 	if !ok || len(c.Columns) > 0 {
-		return // the first table's columns are shown
+		return // only the columns of the first table are shown
 	}
 	for _, v := range r.list(schema["fields"]) {
 		if f, ok := v.(map[string]any); ok {
@@ -107,7 +108,7 @@ func (r *jsonReader) resource(c *crawl.DatasetClaim, res map[string]any) {
 	}
 }
 
-// packageHash reads "sha256:…" and the like, or MD5 without a word.
+// packageHash reads a digest such as "sha256:…". A digest without an algorithm is MD5.
 func packageHash(f *crawl.DatasetFile, s string) {
 	algorithm, value, ok := strings.Cut(s, ":")
 	if !ok {
@@ -116,8 +117,8 @@ func packageHash(f *crawl.DatasetFile, s string) {
 	takeDigest(f, algorithm, value)
 }
 
-// takeDigest takes a digest by the name of its algorithm, however that is written: "SHA-256",
-// spdx:checksumAlgorithm_sha256. One of an algorithm that is not compared is left out.
+// takeDigest stores a digest under its algorithm, whose name may have several forms: "SHA-256",
+// spdx:checksumAlgorithm_sha256. A digest of an unsupported algorithm is left out.
 func takeDigest(f *crawl.DatasetFile, algorithm, value string) {
 	for _, d := range []struct {
 		name string
@@ -130,7 +131,8 @@ func takeDigest(f *crawl.DatasetFile, algorithm, value string) {
 	}
 }
 
-// isAlgorithm reports whether a text ends with the name of an algorithm, lines within it aside.
+// isAlgorithm reports whether a text ends with the name of an algorithm, ignoring hyphens and
+// underscores in it.
 func isAlgorithm(s, name string) bool {
 	for ; name != ""; s = s[:len(s)-1] {
 		switch n := len(s); {

@@ -14,40 +14,40 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// Entry is what is kept of one data.txt: an origin's own, or one nested in it. The zero Entry
-// stands for a file that was never asked for.
+// Entry is what is stored of one data.txt: an origin's own, or one nested in it. The zero Entry
+// stands for a file that was never requested.
 type Entry struct {
 	Origin string `json:"origin"`
-	// URL of the nested file that was asked for; empty: the origin's /data.txt
+	// URL of the nested file that was requested; empty: the origin's /data.txt
 	Asked string        `json:"asked,omitempty"`
-	Visit crawl.VisitID `json:"visit"` // the newest visit that reported on it
-	// the newest visit to each host that reported on it, the latest first
+	Visit crawl.VisitID `json:"visit"` // the newest visit that reported on the file
+	// for each host, the newest visit that reported on the file; the latest is the first
 	Visits  []DataTxtVisit `json:"told,omitempty"`
-	URL     string         `json:"url"` // where the copy came from, after redirects
+	URL     string         `json:"url"` // of the copy, after redirects
 	Body    []byte         `json:"body,omitempty"`
-	Fetched time.Time      `json:"fetched"` // the copy
-	Fresh   time.Duration  `json:"fresh"`   // its lifetime
-	// why the newest copy was refused; the copy before it stays
+	Fetched time.Time      `json:"fetched"` // when the copy was fetched
+	Fresh   time.Duration  `json:"fresh"`   // the lifetime of the copy
+	// why the newest copy was refused; the earlier copy stays
 	Failed string `json:"failed,omitempty"`
 
-	NoSnippet bool `json:"nosnippet,omitempty"` // none of its prose is to be shown
-	// it asks not to be kept from then on (unavailable_after)
+	NoSnippet bool `json:"nosnippet,omitempty"` // its prose must not be shown
+	// the copy must not be used after this time (unavailable_after)
 	Until time.Time `json:"until,omitzero"`
 
-	// What is said of the use of the copy.
+	// Usage has the site's statements about the use of the copy.
 	Usage usage.Statements `json:"usage,omitempty"`
 
-	// The file that counts instead of this one while the origin is a mirror, and the newest visit
-	// that said whether it is one.
+	// AliasOf is the file that counts instead of this one while the origin is a mirror. AliasVisit
+	// is the newest visit that reported whether it is one.
 	AliasOf    string        `json:"alias_of,omitempty"`
 	AliasVisit crawl.VisitID `json:"alias_visit,omitzero"`
 
-	// When what counts of this file last changed, by the clock of whoever keeps it; zero: not since
-	// that is noted.
+	// Changed is when the effective content of the file last changed, by the clock of the process
+	// that stores it. Zero: not since this is recorded.
 	Changed time.Time `json:"changed,omitzero"`
 }
 
-// Date notes that what is kept now is not what was kept before, if it is not.
+// Date sets Changed if the entry differs from the entry before.
 func (e *Entry) Date(before *Entry, now time.Time) {
 	if !bytes.Equal(e.Body, before.Body) || e.URL != before.URL || e.NoSnippet != before.NoSnippet || !e.Until.Equal(before.Until) ||
 		e.AliasOf != before.AliasOf || !reflect.DeepEqual(e.Usage, before.Usage) {
@@ -57,32 +57,35 @@ func (e *Entry) Date(before *Entry, now time.Time) {
 	}
 }
 
-// DataTxtVisit is the newest visit to a host that reported on a data.txt. Only visits to one host
-// can be compared: each shard numbers its own, and a redirect may lead to a host of another shard.
+// DataTxtVisit is the newest visit to a host that reported on a data.txt. Only visits to the same
+// host can be compared: each shard has its own numbers, and a redirect may lead to a host of
+// another shard.
 type DataTxtVisit struct {
 	Host  canon.Host    `json:"host"`
 	Visit crawl.VisitID `json:"visit"`
 }
 
-// maxDataTxtVisits bounds the hosts that are remembered: an origin may redirect elsewhere every
-// day. A host that is not remembered any more counts as new.
+// maxDataTxtVisits limits the number of hosts that are remembered, because an origin may redirect
+// to another host every day. A host that is no longer remembered counts as new.
 const maxDataTxtVisits = 8
 
-// tell notes that a visit to a host reported on the file. ok is false when that is nothing new.
+// tell records that a visit to a host reported on the file. ok is false if a newer visit to it has
+// already done so.
 func (e *Entry) tell(host canon.Host, visit crawl.VisitID) (ok bool) {
-	told := e.Visits
-	// From before Told was kept: the last report came from where the copy came from. Without a
-	// copy, it may have come from a host of another shard, and nothing can be compared with it.
-	if u, err := canon.Parse(e.URL); err == nil && told == nil && !e.Visit.IsZero() {
-		told = []DataTxtVisit{{u.Host(), e.Visit}}
+	visits := e.Visits
+	// Entries of older versions have no Visits: there the last report came from the host of the
+	// copy. Without a copy, it may have come from a host of another shard, and no visit can be
+	// compared with it.
+	if u, err := canon.Parse(e.URL); err == nil && visits == nil && !e.Visit.IsZero() {
+		visits = []DataTxtVisit{{u.Host(), e.Visit}}
 	}
-	for _, t := range told {
+	for _, t := range visits {
 		if t.Host == host && visit.Compare(t.Visit) <= 0 {
 			return false
 		}
 	}
 	e.Visits = []DataTxtVisit{{host, visit}}
-	for _, t := range told {
+	for _, t := range visits {
 		if t.Host != host && len(e.Visits) < maxDataTxtVisits {
 			e.Visits = append(e.Visits, t)
 		}
@@ -91,8 +94,8 @@ func (e *Entry) tell(host canon.Host, visit crawl.VisitID) (ok bool) {
 	return true
 }
 
-// Key is the key of the Entry that a data.txt handed over belongs to: its origin, or the URL of a
-// nested file. The two never look alike.
+// Key is the key of the Entry to which a received data.txt belongs: its origin, or the URL of a
+// nested file. The two forms are always different.
 func Key(p *crawl.Page) string {
 	if p.Asked != "" {
 		return string(p.Asked)
@@ -100,10 +103,10 @@ func Key(p *crawl.Page) string {
 	return p.Origin.String()
 }
 
-// Update takes in what a visit found and returns the entry to keep. ok is false when nothing
-// changes, because that visit or a newer one to the same host has reported already. When a file
-// must be refused as a whole, the copy before it stays (docs/formats.md §5.4). When a site
-// has no file any more, nothing of it counts any more.
+// Update applies the report of a visit and returns the entry to store. ok is false if nothing
+// changes, because that visit or a newer one to the same host has already reported. If a file must
+// be refused as a whole, the earlier copy stays (formats §5.4). If the site has no file any more,
+// the copy no longer counts.
 func Update(old Entry, p *crawl.Page, body []byte, token string) (e Entry, ok bool) {
 	e = old
 	if !e.tell(p.URL.Host(), p.Visit) {
@@ -114,7 +117,7 @@ func Update(old Entry, p *crawl.Page, body []byte, token string) (e Entry, ok bo
 		e.URL, e.Body, e.Fetched, e.Fresh, e.NoSnippet, e.Until, e.Usage = "", nil, time.Time{}, 0, false, time.Time{}, nil
 		return e, true
 	}
-	// its end was cut off on the way here, and what is left does not show it
+	// The end was cut off in transit, and the remaining text does not show this.
 	if p.Truncated && len(body) <= datatxt.MaxSize {
 		e.Failed = "it is too long to be sent as one message"
 		return e, true
@@ -138,7 +141,7 @@ func (e *Entry) parse(token string) (*datatxt.File, error) {
 }
 
 // Rule returns the rule of the copy that forbids fetching a URL of its origin as part of a dataset,
-// whatever document names the URL (formats §5.3). closed is false when no rule does.
+// whatever document names the URL (formats §5.3). closed is false if no rule does.
 func (e *Entry) Rule(token string, u canon.URL) (rule crawl.DataRule, closed bool, err error) {
 	if u.Origin().String() != e.Origin {
 		return rule, false, nil
@@ -151,13 +154,13 @@ func (e *Entry) Rule(token string, u canon.URL) (rule crawl.DataRule, closed boo
 	return crawl.DataRule{Document: f.URL, Line: line}, !allowed, nil
 }
 
-// Live reports whether the copy is still to be used. One that is out of date and cannot be renewed
-// stays for 30 days (formats §5.1). The copy of a mirror is not used (formats §7).
+// Live reports whether the copy may still be used. A copy that is out of date and cannot be renewed
+// is used for 30 days (formats §5.1). The copy of a mirror is not used (formats §7).
 func (e *Entry) Live(now time.Time) bool {
 	return len(e.Body) > 0 && e.AliasOf == "" && (e.Until.IsZero() || now.Before(e.Until)) && now.Before(e.Fetched.Add(e.Fresh+datatxt.KeepExpired))
 }
 
-// plain turns a value into something that encoding/json writes.
+// plain converts a value to a form that encoding/json can write.
 func plain(v datatxt.Value) any {
 	switch {
 	case v.List != nil:
@@ -176,10 +179,10 @@ func plain(v datatxt.Value) any {
 	return v.Text
 }
 
-// Encode is the form an Entry is stored in.
+// Encode returns the stored form of an Entry.
 func (e *Entry) Encode() ([]byte, error) { return json.Marshal(e) }
 
-// Decode reads what Encode wrote.
+// Decode reads the stored form.
 func Decode(b []byte) (e Entry, err error) {
 	if err := json.Unmarshal(b, &e); err != nil {
 		return e, fmt.Errorf("catalogue entry: %w", err)

@@ -20,7 +20,7 @@ func page(n uint64, deleted crawl.Reason) *crawl.Page {
 	}
 }
 
-// datasets are those of a file alone.
+// datasets returns the datasets of one file, without nested ones.
 func datasets(e Entry, token string) ([]crawl.DatasetInfo, error) {
 	claims, err := e.Claims(token, nil)
 	return Merge(claims), err
@@ -61,8 +61,8 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// Visits to hosts of two shards are not compared: each host's own later word
-// counts, and none twice.
+// Visits to hosts of two shards are not compared. For each host a later report counts, and a
+// repeated one does not.
 func TestUpdateAfterARedirectElsewhere(t *testing.T) {
 	at := func(host string, epoch, n uint64) *crawl.Page {
 		p := page(n, "")
@@ -70,7 +70,7 @@ func TestUpdateAfterARedirectElsewhere(t *testing.T) {
 		return p
 	}
 	var e Entry
-	told := func(p *crawl.Page, title string, want bool) {
+	update := func(p *crawl.Page, title string, want bool) {
 		t.Helper()
 		next, ok := Update(e, p, []byte("- path: x\n  title: "+title+"\n"), "curtsy")
 		if ok != want {
@@ -78,35 +78,35 @@ func TestUpdateAfterARedirectElsewhere(t *testing.T) {
 		}
 		e = next
 	}
-	told(at("d.example", 1, 7), "own", true)
-	told(at("e.example", 9, 1000), "redirected", true)
-	told(at("d.example", 1, 8), "own again", true)
-	told(at("e.example", 9, 1000), "redirected, delivered again", false)
-	told(at("d.example", 1, 7), "own, delivered again", false)
-	told(at("e.example", 2, 1), "redirected, of an older epoch", false)
-	told(at("e.example", 9, 1001), "redirected later", true)
-	told(at("d.example", 1, 9), "and own", true)
+	update(at("d.example", 1, 7), "own", true)
+	update(at("e.example", 9, 1000), "redirected", true)
+	update(at("d.example", 1, 8), "own again", true)
+	update(at("e.example", 9, 1000), "redirected, delivered again", false)
+	update(at("d.example", 1, 7), "own, delivered again", false)
+	update(at("e.example", 2, 1), "redirected, of an older epoch", false)
+	update(at("e.example", 9, 1001), "redirected later", true)
+	update(at("d.example", 1, 9), "and own", true)
 	if ds, err := datasets(e, "curtsy"); err != nil || ds[0].Title != "and own" || e.Visit.N != 9 {
 		t.Errorf("%+v (%v)", ds, err)
 	}
-	// As an entry was kept before: the visit was to the host of the copy.
+	// An entry of an older version: the visit was to the host of the copy.
 	e.Visits, e.URL, e.Visit = nil, "https://e.example/data.txt", crawl.VisitID{Epoch: 9, N: 1000}
-	told(at("e.example", 9, 1000), "delivered again", false)
-	told(at("d.example", 1, 3), "own", true)
-	// Without a copy, it is not known which host the visit was to.
+	update(at("e.example", 9, 1000), "delivered again", false)
+	update(at("d.example", 1, 3), "own", true)
+	// Without a copy, the host of the visit is not known.
 	e.Visits, e.URL, e.Visit = nil, "", crawl.VisitID{Epoch: 9, N: 1000}
-	told(at("d.example", 1, 4), "own, after a redirect led to no file", true)
+	update(at("d.example", 1, 4), "own, after a redirect led to no file", true)
 	for i := range 3 * maxDataTxtVisits {
-		told(at("d.example", 1, uint64(20+2*i)), "own", true)
-		told(at(fmt.Sprintf("h%d.example", i), 1, 1), "elsewhere", true)
+		update(at("d.example", 1, uint64(20+2*i)), "own", true)
+		update(at(fmt.Sprintf("h%d.example", i), 1, 1), "elsewhere", true)
 		if len(e.Visits) > maxDataTxtVisits {
 			t.Fatalf("%d hosts are remembered", len(e.Visits))
 		}
 	}
-	told(at("d.example", 1, uint64(20+2*(3*maxDataTxtVisits-1))), "own, delivered again", false)
+	update(at("d.example", 1, uint64(20+2*(3*maxDataTxtVisits-1))), "own, delivered again", false)
 }
 
-// Nothing of a file that says nosnippet is shown that may be prose, under whatever key.
+// No text of a file with nosnippet is shown that may be prose, whatever its key.
 func TestNoSnippetTakesUnknownKeys(t *testing.T) {
 	p := page(1, "")
 	p.Directives = crawl.NoSnippet
@@ -138,8 +138,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// Formats §5.3: the record that addresses us binds all fetches of datasets from its
-// origin, and of no other.
+// Formats §5.3: the record that concerns us applies to all fetches of datasets from its origin, and
+// to no other origin.
 func TestRule(t *testing.T) {
 	e, _ := Update(Entry{}, page(1, ""), []byte("User-agent: *\nDisallow: /shut\nAllow: /open.csv\n\nUser-agent: curtsy\nAllow: /shut/but\nDisallow: /shut\n"), "curtsy")
 	for _, c := range []struct {
@@ -158,8 +158,8 @@ func TestRule(t *testing.T) {
 	}
 }
 
-// When a file changed is noted when what counts of it does; of one that was kept before that was
-// noted, that it was there.
+// Changed is set when the effective content of a file changes. For an entry of an older version,
+// which has no such time, the first change is that it exists.
 func TestEntryDate(t *testing.T) {
 	e, _ := Update(Entry{}, page(1, ""), []byte(iris), "curtsy")
 	kept := e

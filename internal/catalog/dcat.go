@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// dcatContext stands in the document itself, so that it expands without a network.
+// dcatContext is part of the document, so that it expands without a network.
 var dcatContext = object{
 	"dcat": "http://www.w3.org/ns/dcat#", "dct": "http://purl.org/dc/terms/", "foaf": "http://xmlns.com/foaf/0.1/", "prov": "http://www.w3.org/ns/prov#",
 	"rdfs": "http://www.w3.org/2000/01/rdf-schema#", "spdx": "http://spdx.org/rdf/terms#", "xsd": "http://www.w3.org/2001/XMLSchema#",
@@ -21,9 +21,9 @@ var dcatContext = object{
 type object = map[string]any
 
 // dcatWriter writes a catalogue of DCAT-AP 3. Every dataset has an IRI: the identifier that its
-// site gives it, when that is one; otherwise, and where two sites give the same, a UUID (RFC 9562,
-// version 5) made of its ID, which is the same as long as the ID is. What a site does not say is
-// left out, also where the profile wants it (a description, say).
+// site gives it, if that is an IRI and no other site gives the same; otherwise a UUID (RFC 9562,
+// version 5) made of its ID, which stays the same as long as the ID does. A property that the site
+// does not state is left out, even if the profile requires it, such as a description.
 type dcatWriter struct {
 	out  *bufio.Writer
 	used map[string]bool // IRIs
@@ -57,7 +57,7 @@ func (w *dcatWriter) export(x *Exporter) {
 	}
 }
 
-// iri is what a dataset is called for all the world.
+// iri returns the IRI of a dataset.
 func (w *dcatWriter) iri(d *crawl.DatasetInfo) string {
 	iri := d.Identifier
 	if !isURL(iri) || w.used[iri] {
@@ -67,7 +67,7 @@ func (w *dcatWriter) iri(d *crawl.DatasetInfo) string {
 	return iri
 }
 
-// nameUUID is the UUID of a name in a space of our own.
+// nameUUID is the UUID of a name in our own namespace.
 func nameUUID(name string) string {
 	sum := sha1.Sum([]byte("\x6b\xa7\xb8\x11\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x30\xc8" + "https://github.com/curtsy/curtsy#" + name))
 	u := sum[:16]
@@ -107,8 +107,8 @@ func (w *dcatWriter) dataset(d *crawl.DatasetInfo) object {
 	license, rights := dcatLicense(d)
 	setAny(o, "dct:license", license)
 	setAny(o, "dct:rights", rights)
-	if said := d.Usage.Directives(); len(said) > 0 {
-		o["dct:accessRights"] = object{"@type": "dct:RightsStatement", "rdfs:label": "allowed uses according to its site: " + strings.Join(said, ", ")}
+	if directives := d.Usage.Directives(); len(directives) > 0 {
+		o["dct:accessRights"] = object{"@type": "dct:RightsStatement", "rdfs:label": "allowed uses according to its site: " + strings.Join(directives, ", ")}
 	}
 	if d.Publisher != "" {
 		o["dct:publisher"] = object{"@type": "foaf:Agent", "foaf:name": d.Publisher}
@@ -143,7 +143,8 @@ func setAny(o object, key string, v any) {
 	}
 }
 
-// dcatLicense is the address of a licence, and what its site writes that is none.
+// dcatLicense returns the address of a licence, or the text of the site that is not a known
+// licence.
 func dcatLicense(d *crawl.DatasetInfo) (license, rights any) {
 	switch {
 	case d.SPDX != nil:
@@ -157,7 +158,7 @@ func dcatLicense(d *crawl.DatasetInfo) (license, rights any) {
 	return license, rights
 }
 
-// dcatDate is a date with its type, where it is written as XML Schema has it, else as it is.
+// dcatDate returns a date with its type if it has a form of XML Schema, otherwise as it is.
 func dcatDate(s string) any {
 	for _, form := range []struct{ layout, name string }{
 		{time.DateOnly, "xsd:date"}, {time.RFC3339, "xsd:dateTime"}, {"2006-01-02T15:04:05", "xsd:dateTime"}, {"2006-01", "xsd:gYearMonth"}, {"2006", "xsd:gYear"},
@@ -172,8 +173,8 @@ func dcatDate(s string) any {
 	return s
 }
 
-// dcatFile is a distribution. The profile wants an accessURL of each, which is the downloadURL
-// where there is no other.
+// dcatFile writes a distribution. The profile requires an accessURL for each, which is the
+// downloadURL if there is no other.
 func dcatFile(f *crawl.DatasetFile, license any) object {
 	x := object{"@type": "dcat:Distribution", "dcat:accessURL": object{"@id": f.URL}}
 	if !f.Directory {
@@ -207,7 +208,7 @@ func dcatFile(f *crawl.DatasetFile, license any) object {
 	return x
 }
 
-// isMediaType reports whether s is a type and a subtype, as RFC 6838 §4.2 has them, and no more.
+// isMediaType reports whether s is exactly a type and a subtype (RFC 6838 §4.2).
 func isMediaType(s string) bool {
 	kind, sub, ok := strings.Cut(s, "/")
 	return ok && kind != "" && sub != "" && strings.Trim(kind+sub, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$&-^_.+") == ""

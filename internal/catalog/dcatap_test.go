@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Documents as portals write DCAT-AP: language maps, arrays with languages, references by string,
-// distributions one gets at through a page, graphs.
+// Documents with the forms of DCAT-AP that portals write: language maps, arrays with languages,
+// references by string, distributions that are only accessible through a page, graphs.
 func TestDCATAP(t *testing.T) {
 	all, err := filepath.Glob("testdata/dcat-ap/*.jsonld")
 	if err != nil || len(all) < 8 {
@@ -66,7 +66,7 @@ func TestDCATAPDetails(t *testing.T) {
 	if c = claims[0]; c.Publisher != "Weather Office" || len(c.Files[0].SHA256) != 64 || c.License != "CC BY 4.0" {
 		t.Errorf("%+v", c)
 	}
-	// What is no language map is read as ever.
+	// A value that is not a language map is read as before.
 	for _, v := range []string{`{"name": "Rain"}`, `{"fn": "Rain"}`, `{"@value": "Rain"}`, `["Rain", {"en": "Snow"}]`, `{"de": "Regen", "en-GB": "Rain", "es": "x"}`} {
 		claims, err := ReadJSON([]byte(`{"@type": "Dataset", "name": `+v+`}`), Document{URL: "https://d.example/"})
 		if err != nil || claims[0].Title != "Rain" {
@@ -80,7 +80,7 @@ func TestDCATAPDetails(t *testing.T) {
 	}
 }
 
-// A language map has as many languages as maxLanguages, and no more.
+// A map with more than maxLanguages entries is not a language map.
 func TestLanguagesLimit(t *testing.T) {
 	for n, want := range map[int]int{maxLanguages: 1, maxLanguages + 1: 0} {
 		m := map[string]string{}
@@ -97,7 +97,7 @@ func TestLanguagesLimit(t *testing.T) {
 	}
 }
 
-// A page that leads to several datasets does not make one of them.
+// Several datasets are not joined because they are accessible through the same page.
 func TestAccessJoinsNothing(t *testing.T) {
 	claim := func(document, title string) crawl.DatasetClaim {
 		return crawl.DatasetClaim{Kind: crawl.DatasetDCAT, Document: document, Origin: "https://d.example", Title: title, Allowed: true,
@@ -106,7 +106,7 @@ func TestAccessJoinsNothing(t *testing.T) {
 	if got := Merge([]crawl.DatasetClaim{claim("https://d.example/1", "one"), claim("https://d.example/2", "two")}); len(got) != 2 {
 		t.Errorf("%+v", got)
 	}
-	// Nor does it change by what one is known.
+	// This does not change if one of them is known by a name.
 	with, without := claim("https://d.example/1", "one"), claim("https://d.example/1", "one")
 	with.Files = files("https://d.example/x.csv")
 	without.Files = append(without.Files, with.Files...)

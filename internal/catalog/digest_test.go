@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Digests of files are read by the name of their algorithm, however a document writes it; one that
-// is none of its algorithm, or of another, is nothing that a file could be held to.
+// Digests of files are read by the name of their algorithm, in all its forms. A digest with the
+// wrong length, or of another algorithm, is ignored.
 func TestDigests(t *testing.T) {
 	of := func(n int) string { return strings.Repeat("aB", n/2) }
 	sum := func(algorithm string, n int) string {

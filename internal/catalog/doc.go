@@ -1,9 +1,10 @@
-// Package catalog is the dataset catalogue: what sites say of their open data, with where each
-// statement comes from.
+// Package catalog is the dataset catalogue: the statements of sites about their open data, with the
+// source of each statement.
 //
 // A document (a /data.txt, JSON-LD in a page, a portal's data.json, a datapackage.json) makes
-// claims, one for each dataset it tells of. Claims are kept with the document, and read anew for
-// every answer: a better reader shows at once. Merge puts the claims about one dataset together:
-// the most trusted document that says something of a field is believed, what others say instead is
-// shown beside it. Nothing is guessed: a licence that names no known one stays as it is written.
+// claims, one for each dataset that it describes. The documents are stored, and their claims are
+// read again for every answer, so that improvements of the reader take effect at once. Merge joins
+// the claims about one dataset: for each field the statement of the most trusted document counts,
+// and different statements of other documents are shown beside it. Nothing is guessed: an unknown
+// licence stays as it is written.
 package catalog

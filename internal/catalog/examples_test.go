@@ -10,11 +10,11 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// A catalogue of DCAT-AP 3 and a dataset of Croissant 1.1, with all that the examples of their
-// specifications have: terms of a context that is not loaded, names by string, language maps,
+// A catalogue of DCAT-AP 3 and a dataset of Croissant 1.1 contain everything that the examples of
+// their specifications have: terms of a context that is not loaded, names by string, language maps,
 // series, two kinds of identifier, files in archives, arrays.
 func TestExamplesAreReadWhole(t *testing.T) {
-	said := func(name string) (all []string) {
+	read := func(name string) (all []string) {
 		b, err := os.ReadFile("testdata/examples/" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -54,8 +54,8 @@ func TestExamplesAreReadWhole(t *testing.T) {
 			"levels|Float|",
 		},
 	} {
-		if got := said(name); !slices.Equal(got, want) {
-			t.Errorf("%s says\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		if got := read(name); !slices.Equal(got, want) {
+			t.Errorf("%s is read as\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/curtsy/curtsy/internal/spreadsheet"
 )
 
-// Formats are what Export writes.
+// Formats are the formats that Export can write.
 var Formats = []string{"jsonl", "csv", "dcat", "datatxt"}
 
-// Export writes datasets as an Exporter does.
+// Export writes datasets with an Exporter.
 func Export(w io.Writer, format string, all []crawl.DatasetInfo) error {
 	x, err := NewExporter(w, format)
 	for i := 0; i < len(all) && err == nil; i++ {
@@ -30,20 +30,20 @@ func Export(w io.Writer, format string, all []crawl.DatasetInfo) error {
 	return x.Close()
 }
 
-// Exporter writes datasets as they come: as JSON Lines (all that is known, provenance and conflicts
-// too), as CSV (RFC 4180, a line each, lists separated by blanks or "; "), as a DCAT catalogue in
-// JSON-LD (see dcat), or as a data.txt in its YAML form, which has those with files only. All text
-// is as the sites wrote it, but for CSV cells that a spreadsheet would take for a formula: see
-// spreadsheet.Cell. It is for one goroutine.
+// Exporter writes datasets one by one. The format is JSON Lines (everything that is known,
+// including provenance and conflicts), CSV (RFC 4180, one dataset per line, lists separated by
+// spaces or "; "), a DCAT catalogue in JSON-LD (see dcat), or a data.txt in its YAML form, which
+// contains only datasets with files. All text is as the sites wrote it, except CSV cells that a
+// spreadsheet would interpret as a formula: see spreadsheet.Cell. Only one goroutine may use it.
 type Exporter struct {
 	out  *bufio.Writer
-	head func() error // before the first dataset, or the end
+	head func() error // called before the first dataset, or before the end
 	one  func(*crawl.DatasetInfo) error
-	gone func(crawl.DatasetRemoved) error // nil: there is no place for it
+	gone func(crawl.DatasetRemoved) error // nil: the format cannot express it
 	tail func() error
 }
 
-// NewExporter begins an export; nothing is written before the first dataset, or Close.
+// NewExporter begins an export. Nothing is written before the first dataset or Close.
 func NewExporter(w io.Writer, format string) (*Exporter, error) {
 	nothing := func() error { return nil }
 	x := &Exporter{out: bufio.NewWriter(w), head: nothing, tail: nothing}
@@ -76,8 +76,8 @@ func (x *Exporter) Write(d *crawl.DatasetInfo) error {
 	return x.one(d)
 }
 
-// Remove says, in JSON Lines, that a dataset is no part of the export any more. Other formats have
-// no place for it.
+// Remove writes, in JSON Lines, that a dataset no longer belongs to the export. Other formats
+// cannot express this.
 func (x *Exporter) Remove(id, why string) error {
 	if err := x.begin(); err != nil || x.gone == nil {
 		return err
@@ -85,7 +85,7 @@ func (x *Exporter) Remove(id, why string) error {
 	return x.gone(crawl.DatasetRemoved{ID: id, Removed: why})
 }
 
-// Close writes the end. Whoever ends an export without it leaves half of one.
+// Close writes the end. An export without it is incomplete.
 func (x *Exporter) Close() error {
 	if err := x.begin(); err != nil {
 		return err
@@ -102,10 +102,10 @@ func (x *Exporter) begin() error {
 	return head()
 }
 
-// Table writes datasets as CSV, a row each, as they come.
+// Table writes datasets as CSV, one row each.
 type Table struct{ out *spreadsheet.CSV }
 
-// NewTable makes a writer and names the columns.
+// NewTable makes a writer and writes the names of the columns.
 func NewTable(w io.Writer) (*Table, error) {
 	out, err := spreadsheet.NewCSV(w, "id", "name", "title", "description", "license", "spdx", "urls", "identifier", "page", "publisher", "creators", "keywords",
 		"version", "issued", "modified", "type", "rows", "cols", "source", "origin", "documents", "conflicts", "fetched_at",
@@ -134,7 +134,7 @@ func (t *Table) Write(d *crawl.DatasetInfo) error {
 	)
 }
 
-// Close writes what is left.
+// Close writes the remaining output.
 func (t *Table) Close() error { return t.out.Close() }
 
 func number(n *int64) string {

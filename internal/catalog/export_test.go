@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// samples are datasets with all that makes a writer stumble.
+// samples are datasets with texts that are difficult for a writer.
 func samples(t testing.TB) []crawl.DatasetInfo {
 	t.Helper()
 	claims := read(t, page1, `{"@type": "Dataset", "name": "Quo\"te, 'comma'\n: # - [x] {y} & *z é 𝄞", "description": "  = + @ ", "license": "CC BY 4.0",
@@ -71,7 +71,7 @@ func TestExportCSV(t *testing.T) {
 	}
 }
 
-// A JSON-LD processor that may load nothing understands all of the DCAT export.
+// A JSON-LD processor that must not load anything can expand the whole DCAT export.
 func TestExportDCATExpands(t *testing.T) {
 	all := samples(t)
 	var doc any
@@ -102,7 +102,7 @@ func TestExportDCATExpands(t *testing.T) {
 			}
 		}
 	}
-	// And we read it as what it was.
+	// We read it back as the same datasets.
 	for i, c := range read(t, Document{URL: "https://x.example/export", Fetched: at}, string(export(t, "dcat", all))) {
 		if title := all[i].Title; c.Kind != crawl.DatasetDCAT || title != "" && c.Title != title || len(c.Files) != len(all[i].Files) {
 			t.Errorf("read back: %+v", c)
@@ -117,13 +117,12 @@ func (l noNetwork) LoadDocument(u string) (*ld.RemoteDocument, error) {
 	return nil, fmt.Errorf("no network")
 }
 
-// same is a dataset without what says where it was read: that differs when it is
-// read from elsewhere.
+// same removes from a dataset what depends on where it was read.
 func same(d crawl.DatasetInfo) string {
 	d.Origin, d.DataTxt, d.Form, d.Line, d.External, d.Allowed = "", "", "", 0, false, false
 	d.FetchedAt, d.Expires = at, at
 	d.Sources, d.Provenance, d.Conflicts, d.LicenseByHost = nil, nil, nil, false
-	d.Type = cmp.Or(d.Type, "files") // what a data.txt means that names none
+	d.Type = cmp.Or(d.Type, "files") // a data.txt without a type means files
 	b, err := json.Marshal(&d)
 	if err != nil {
 		panic(err)
@@ -131,7 +130,7 @@ func same(d crawl.DatasetInfo) string {
 	return string(b)
 }
 
-// readBack exports datasets as a data.txt, and reads that as a crawl of mine.example would.
+// readBack exports datasets as a data.txt, and reads it as a crawl of mine.example would.
 func readBack(t testing.TB, all []crawl.DatasetInfo) []crawl.DatasetInfo {
 	t.Helper()
 	text := export(t, "datatxt", all)
@@ -148,7 +147,7 @@ func readBack(t testing.TB, all []crawl.DatasetInfo) []crawl.DatasetInfo {
 	return got
 }
 
-// What is exported as data.txt and read back are the same records.
+// An export as data.txt is read back as the same records.
 func TestExportDataTxtReadBack(t *testing.T) {
 	all := samples(t)
 	for i, g := range readBack(t, all) {
@@ -161,7 +160,7 @@ func TestExportDataTxtReadBack(t *testing.T) {
 	}
 }
 
-// Names of fields come back however long they are.
+// Names of fields of any length are read back.
 func TestExportDataTxtLongNames(t *testing.T) {
 	for _, n := range []int{longKey - 3, longKey - 2, longKey - 1, 1021, 1022, 1023, 1024, 1025, 5000} {
 		for _, letter := range []string{"k", "\t", "é"} {
@@ -176,7 +175,7 @@ func TestExportDataTxtLongNames(t *testing.T) {
 	}
 }
 
-// So are those with texts of any kind.
+// Texts of any kind are read back.
 func FuzzExportDataTxtReadBack(f *testing.F) {
 	f.Add("a", "b\nc", "~", "x: y")
 	f.Add("- a", "\u2028\x7f\u0085", "&x", "<<")

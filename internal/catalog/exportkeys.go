@@ -8,11 +8,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/datatxt"
 )
 
-// A data.txt that Export writes has keys beyond those of formats §5.4, for what other documents
-// tell of a dataset. When such a file is read, understood recognises them. A value that is not as
-// Export writes it stays among the other keys, like everything that the format has no word for.
+// A data.txt that Export writes has more keys than formats §5.4 lists, for statements of other
+// documents about a dataset. When such a file is read, understood recognises these keys. A value in
+// a different form stays among the other keys, like every key that the format does not define.
 
-// understood reports whether a key is one of those, and sets the field of the claim.
+// understood reports whether a key is one of these, and sets the field of the claim.
 func understood(c *crawl.DatasetClaim, base string, field datatxt.Field) bool {
 	v, name := field.Value, strings.ToLower(field.Name)
 	text := v.Text
@@ -24,12 +24,12 @@ func understood(c *crawl.DatasetClaim, base string, field datatxt.Field) bool {
 	case to != nil:
 		if name == "identifier" {
 			if text = identifier(text); text != v.Text && *to == "" {
-				*to = text // and as it is written among the other keys
+				*to = text // and it stays among the other keys as it is written
 			}
 		} else if name == "page" {
 			text = absolute(base, text)
 		}
-		// Otherwise Export would not write it again as it was written here.
+		// Otherwise Export would not write it as it is written here.
 		if text == "" || text != v.Text || *to != "" {
 			return false
 		}
@@ -48,7 +48,7 @@ func understood(c *crawl.DatasetClaim, base string, field datatxt.Field) bool {
 	return false
 }
 
-// texts are the members of a list of texts.
+// texts returns the members of a list of texts.
 func texts(v datatxt.Value) (all []string, ok bool) {
 	for _, e := range v.List {
 		if e.List != nil || e.Map != nil || e.Text == "" {
@@ -67,8 +67,8 @@ func absolute(base, ref string) string {
 	return resolve(b, ref)
 }
 
-// fileDetails takes in a list of mappings that describe the dataset's files, each
-// with the file's path.
+// fileDetails reads a list of mappings that describe the dataset's files. Each contains the file's
+// path.
 func fileDetails(c *crawl.DatasetClaim, base string, v datatxt.Value) bool {
 	at := map[string]int{}
 	for i := range c.Files {
@@ -130,8 +130,8 @@ func fileDetails(c *crawl.DatasetClaim, base string, v datatxt.Value) bool {
 	return true
 }
 
-// identifier is s if it names something for the whole world: the address of a DOI, in one spelling,
-// or another URL without a fragment. Otherwise it is empty.
+// identifier returns s if it is a global identifier: the address of a DOI, in its canonical
+// spelling, or another URL without a fragment. Otherwise it returns "".
 func identifier(s string) string {
 	if doi := DOI(s); doi != "" {
 		return doi

@@ -7,16 +7,16 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// UnknownLicense is what Licensed calls a licence that is none that is known, or is told by others
-// than the host of the files.
+// UnknownLicense is the name that Licensed uses for a licence that is not known or that the host of
+// the files does not state.
 const UnknownLicense = "unknown"
 
-// Licensed reports whether a dataset is under one of these licences, which are SPDX identifiers in
-// any case or UnknownLicense, by the word of the host of its files. Without licences every dataset
-// is.
+// Licensed reports whether a dataset has one of these licences. They are SPDX identifiers in any
+// case, or UnknownLicense. Only the statement of the host of the files counts. Without licences,
+// every dataset matches.
 func Licensed(d *crawl.DatasetInfo, licenses []string) bool {
 	return len(licenses) == 0 || slices.ContainsFunc(licenses, func(l string) bool {
-		// What a stranger says of somebody's files gives no right to them.
+		// A stranger's statement about somebody's files gives no right to use them.
 		if d.SPDX == nil || !d.LicenseByHost {
 			return l == UnknownLicense
 		}
@@ -24,17 +24,17 @@ func Licensed(d *crawl.DatasetInfo, licenses []string) bool {
 	})
 }
 
-// HasWords reports whether all words, in any case, are in what a dataset says of itself.
+// HasWords reports whether a dataset's own texts contain all words, in any case.
 func HasWords(d *crawl.DatasetInfo, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
-	says := []string{d.Title, d.Name, d.Description, d.Publisher, d.Identifier}
-	says = append(append(says, d.Keywords...), d.Creators...)
+	texts := []string{d.Title, d.Name, d.Description, d.Publisher, d.Identifier}
+	texts = append(append(texts, d.Keywords...), d.Creators...)
 	for _, c := range d.Columns {
-		says = append(says, c.Name, c.Description)
+		texts = append(texts, c.Name, c.Description)
 	}
-	text := strings.ToLower(strings.Join(says, "\n"))
+	text := strings.ToLower(strings.Join(texts, "\n"))
 	for _, w := range words {
 		if !strings.Contains(text, strings.ToLower(w)) {
 			return false

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// What a site calls its dataset is no formula for whoever opens the table.
+// A text of a site is not a formula when the table is opened.
 func TestCSVHasNoFormulas(t *testing.T) {
 	var b strings.Builder
 	all := []crawl.DatasetInfo{{ID: "a", Name: `=HYPERLINK("http://evil.example/")`, Title: "+1", Description: "-1", License: "@x", Publisher: "\tx", Version: "a=b"}}

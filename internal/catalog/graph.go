@@ -8,39 +8,39 @@ import (
 	"github.com/curtsy/curtsy/internal/disk"
 )
 
-// Limits of graphs that are put aside.
+// Limits of graphs that are stored in a file.
 const (
-	maxGraphSpace = 256 << 20 // bytes of all files together, or two of the longest
-	maxGraphPart  = 768 << 10 // bytes of a part, beside its context: it is to fit into a message
-	spillBytes    = 64 << 10  // of a node that are in memory while it comes
+	maxGraphSpace = 256 << 20 // bytes of all files together, or of two files of the longest graphs
+	maxGraphPart  = 768 << 10 // bytes of a part without its context: it must fit into a message
+	spillBytes    = 64 << 10  // of a node that are in memory while it is read
 )
 
-// ErrNoSpace says that a graph could not be put aside. It may be another time.
+// ErrNoSpace means that there is no space to store a graph now. Trying again later may succeed.
 var ErrNoSpace = errors.New("there is no space for a temporary file of a graph")
 
-// maxNodes is how many nodes with a name a document may have of which so many bytes may be read:
-// half a million, unless told otherwise. Each takes some 60 bytes of memory.
+// maxNodes is how many named nodes a document may have if limit bytes of it may be read: half a
+// million by default. Each takes about 60 bytes of memory.
 func maxNodes(limit int64) int { return int(min(64+limit/128, 1<<22)) }
 
-// graphSpace is how many bytes the files of all graphs have.
+// graphSpace is how many bytes the files of all graphs take.
 var graphSpace atomic.Int64
 
-// graph is what a document says as nodes that refer to one another: its @graph, or all of a
-// document that is a list. Any node may be referred to from anywhere, so none is handed on before
-// all are there. Until then they wait in a file without a name, and take no memory. resolve.go has
-// what comes then.
+// graph is the part of a document whose nodes refer to one another: its @graph, or the whole
+// document if it is a list. Any node may be referred to from anywhere, so no node is delivered
+// before all are read. Until then they are stored in an unnamed file and take no memory. resolve.go
+// delivers them.
 type graph struct {
 	file   disk.Spool
 	opened bool
-	space  int64 // taken out of graphSpace
+	space  int64 // reserved in graphSpace
 	most   int64 // of graphSpace
 	failed error
 
-	bare        bool // the document is the list
-	contextLong bool // it has a context that is too long to be kept
+	bare        bool // the document itself is the list
+	contextLong bool // its context is too long to be kept
 }
 
-// take puts the nodes of a list aside whose bracket was read.
+// take stores the nodes of a list after its opening bracket.
 func (g *graph) take(c *cutter, bare bool) error {
 	g.most = max(maxGraphSpace, 2*c.limit)
 	if g.bare = bare; c.part != nil && !g.opened {
@@ -73,7 +73,8 @@ func (g *graph) take(c *cutter, bare bool) error {
 	})
 }
 
-// separate writes what stands before a node: in the file all lists of the document are one.
+// separate writes the text before a node: the file is one list, which combines all lists of the
+// document.
 func (g *graph) separate() {
 	if g.file.Size() == 0 {
 		g.add([]byte{'['})
@@ -98,14 +99,14 @@ func (g *graph) add(b []byte) {
 	}
 }
 
-// close lets go of the file.
+// close closes the file.
 func (g *graph) close() {
 	g.file.Close()
 	graphSpace.Add(-g.space)
 	g.space = 0
 }
 
-// handOn hands the datasets of the graph on, in parts that have all they refer to.
+// handOn delivers the datasets of the graph, in parts that contain everything they refer to.
 func (g *graph) handOn(c *cutter) error {
 	if g.file.Size() == 0 {
 		return nil

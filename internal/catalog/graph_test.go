@@ -17,8 +17,9 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// graphNodes are n datasets, and what they refer to: a distribution and a checksum each, a
-// publisher and a licence that many share. Some publishers stand in the first dataset that has one.
+// graphNodes returns n datasets, and the nodes they refer to: a distribution and a checksum for
+// each, and publishers and licences that many share. Some publishers are inside the first dataset
+// that has one.
 func graphNodes(n int) (datasets, others []string) {
 	for i := range n {
 		publisher := fmt.Sprintf(`{"@id":"_:p%d"}`, i%7)
@@ -56,9 +57,9 @@ func byTitle(all []crawl.DatasetClaim) []crawl.DatasetClaim {
 	return all
 }
 
-// A graph says in parts what it says at once, in whatever order its nodes are, and in the forms
-// that nodes may refer to one another.
-func TestGraphSaysTheSame(t *testing.T) {
+// A graph that is read in parts makes the same claims as at once, for every order of its nodes and
+// all forms of references.
+func TestGraphReadsTheSame(t *testing.T) {
 	datasets, others := graphNodes(600)
 	mixed := slices.Concat(datasets, others)
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
@@ -107,8 +108,8 @@ func TestGraphSaysTheSame(t *testing.T) {
 	}
 }
 
-// A graph of some MiB is all in the catalogue, each dataset with what it refers to, in both
-// orders; memory holds no more of it than its names.
+// All datasets of a graph of several MiB are read, each with the nodes that it refers to, in both
+// orders. Memory has only the names of the nodes.
 func TestLongGraph(t *testing.T) {
 	const n = 5000
 	datasets, others := graphNodes(n)
@@ -154,7 +155,7 @@ func TestLongGraph(t *testing.T) {
 		if err != nil || len(seen) != n || s.Members != n || s.LeftOut != 0 || s.Bytes != int64(len(body)) {
 			t.Errorf("%s: %d datasets, %+v, %v", name, len(seen), s, err)
 		}
-		// Two of the parts may have to say the same, but not all of them all.
+		// Some nodes occur in two parts, but not all of them in all parts.
 		if copied > 2*len(body) || s.Parts < 10 {
 			t.Errorf("%s: %d bytes in %d parts of a document of %d", name, copied, s.Parts, len(body))
 		}
@@ -165,21 +166,21 @@ func TestLongGraph(t *testing.T) {
 	}
 }
 
-// What cannot be handed on as it is said is left out and counted, never told in half.
+// A dataset that cannot be delivered completely is left out and counted.
 func TestGraphLimits(t *testing.T) {
 	fill := func(n int) string { return strings.Repeat("y", n) }
 	set := `{"@type":"Dataset","name":"A","distribution":[{"@id":"_:1"},{"@id":"_:2"}]}`
 	file := func(i, n int) string {
 		return fmt.Sprintf(`{"@id":"_:%[1]d","contentUrl":"/%[1]d.csv","x":%[2]q}`, i, fill(n))
 	}
-	room := maxGraphPart - len(set) - len(file(1, 0)) - len(file(2, 0)) - 3
+	space := maxGraphPart - len(set) - len(file(1, 0)) - len(file(2, 0)) - 3
 	for _, tt := range []struct {
 		name          string
 		nodes         []string
 		sets, leftOut int
 	}{
-		{"a part's limit", []string{set, file(1, room/2), file(2, room-room/2)}, 2, 0},
-		{"past it", []string{set, file(1, room/2), file(2, room-room/2+1)}, 1, 1},
+		{"a part's limit", []string{set, file(1, space/2), file(2, space-space/2)}, 2, 0},
+		{"past it", []string{set, file(1, space/2), file(2, space-space/2+1)}, 1, 1},
 		{"a distribution's limit", []string{set, file(1, 1), file(2, maxMember-len(file(2, 0)))}, 2, 0},
 		{"past it", []string{set, file(1, 1), file(2, maxMember-len(file(2, 0))+1)}, 1, 1},
 		{"a dataset past it", []string{`{"@type":"Dataset","name":"B","x":"` + fill(maxMember) + `"}`}, 1, 1},
@@ -209,7 +210,7 @@ func TestGraphLimits(t *testing.T) {
 	}
 }
 
-// A graph past the limits of all is none that is read, and says why.
+// A graph beyond the limits is refused with a reason.
 func TestGraphRefused(t *testing.T) {
 	nodes := func(n int) []byte {
 		var b bytes.Buffer
@@ -223,7 +224,7 @@ func TestGraphRefused(t *testing.T) {
 	context := func(n int) []byte {
 		return []byte(`{"@context":["` + strings.Repeat("x", n-4) + `"],"@graph":[{"@type":"Dataset","name":"A"}]}`)
 	}
-	// Each dataset needs so much that it has a part of its own.
+	// Each dataset refers to so much that it needs a part of its own.
 	needy := func(n int) []byte {
 		var b bytes.Buffer
 		b.WriteString(`{"@graph":[{"@id":"_:p","name":"P"}`)
@@ -256,23 +257,23 @@ func TestGraphRefused(t *testing.T) {
 	}
 }
 
-// There is room for so many graphs at once; another one finds it when they are gone.
-func TestGraphRoom(t *testing.T) {
+// The number of graphs at the same time is limited. Another graph has space when they are done.
+func TestGraphSpace(t *testing.T) {
 	datasets, others := graphNodes(10)
 	body := graphOf(datasets, others)
 	put := int64(len(body) - bytes.IndexByte(body, '[') - 1)
-	put -= int64(len(datasets) + len(others) - 1) // the blanks between its nodes
+	put -= int64(len(datasets) + len(others) - 1) // without the spaces between its nodes
 	for free, want := range map[int64]error{put: nil, put - 1: ErrNoSpace} {
 		graphSpace.Add(maxGraphSpace - free)
 		_, err := Cut(bytes.NewReader(body), MaxCatalogue, func([]byte) error { return nil })
 		graphSpace.Add(free - maxGraphSpace)
 		if !errors.Is(err, want) || graphSpace.Load() != 0 {
-			t.Errorf("with %d bytes free: %v; %d are taken", free, err, graphSpace.Load())
+			t.Errorf("with %d bytes free: %v; %d are used", free, err, graphSpace.Load())
 		}
 	}
 }
 
-// Random graphs say the same in parts as at once.
+// Random graphs that are read in parts make the same claims as at once.
 func TestRandomGraphs(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for range 300 {

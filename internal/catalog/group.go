@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// merger joins claims into groups. A group is named by the number of one of its claims; members and
-// documents are kept under that name.
+// merger joins claims into groups. A group is identified by the number of one of its claims;
+// members and documents are stored under that number.
 type merger struct {
 	claims    []*crawl.DatasetClaim
 	group     []int
@@ -19,8 +19,8 @@ type merger struct {
 	known     []*names            // of a group, once compared; nil after a change
 	words     map[string][]string // of a title: see titleWords
 	owners    owned               // of files
-	shelf     *shelf              // what claims say beside their outlines
-	failed    error               // it could not be read
+	shelf     *shelf              // the claims without their outlines
+	failed    error               // the shelf could not be read
 }
 
 func newMerger(claims []*crawl.DatasetClaim) *merger {
@@ -36,21 +36,21 @@ func newMerger(claims []*crawl.DatasetClaim) *merger {
 	return m
 }
 
-// join puts claims with a key in common into one group. Claims of the same document are joined
-// only with sameDocument.
+// join puts claims with a common key into one group. Claims of the same document are joined only
+// with sameDocument.
 func (m *merger) join(keys func(*crawl.DatasetClaim) []string, sameDocument bool) {
 	m.joinIf(keys, func(a, b int) bool { return sameDocument || !m.shareDocument(a, b) })
 }
 
-// maxDistinct is how many groups with a key in common are kept apart and compared with further
-// claims. A claim that belongs to none of them then stays by itself, even if it would have matched
+// maxDistinct is how many groups with a common key are kept separate and compared with further
+// claims. A claim that belongs to none of them then stays alone, even if it would have matched
 // another such claim. Claims are sorted before they are joined, so this depends only on the set of
 // claims.
 const maxDistinct = 32
 
-// joinIf puts claims with a key in common into one group, where their groups may be one. Of one
-// claim it asks once for each other group, and again only after the claim's group has changed: two
-// claims may have thousands of keys in common.
+// joinIf puts claims with a common key into one group if may allows it for their groups. For each
+// claim it asks may once per other group, and again only after the claim's group has changed,
+// because two claims may have thousands of keys in common.
 func (m *merger) joinIf(keys func(*crawl.DatasetClaim) []string, may func(a, b int) bool) {
 	with := map[string][]int{}
 	refused := make([]int, len(m.claims)) // a group → the last round in which it was refused
@@ -86,8 +86,8 @@ func (m *merger) mayShareFile(a, b int) bool {
 	return !m.differ(a, b) && !m.shareDocument(a, b)
 }
 
-// differ reports whether two groups describe different datasets by their own account: they have
-// different identifiers, or, where one of them has none, different titles. Two datasets may share a
+// differ reports whether two groups describe different datasets by their own statements: they have
+// different identifiers or, if one of them has none, different titles. Two datasets may share a
 // file, and the record of one must not contain the metadata of the other.
 func (m *merger) differ(a, b int) bool {
 	one, other := m.namesOf(a), m.namesOf(b)
@@ -139,8 +139,8 @@ func (m *merger) titleWords(title string) []string {
 	return words
 }
 
-// alikeTitles reports whether two titles may be those of one dataset: all words of one are in the
-// other. Both are sorted.
+// alikeTitles reports whether two titles may belong to one dataset: all words of one are in the
+// other. Both must be sorted.
 func alikeTitles(a, b []string) bool {
 	short, long := a, b
 	if len(short) > len(long) {
@@ -156,7 +156,7 @@ func alikeTitles(a, b []string) bool {
 	return len(short) > 0
 }
 
-// unite makes one group of two, under the name of the larger. Only the members of the smaller one
+// unite makes one group of two, under the number of the larger. Only the members of the smaller one
 // move, so joining n claims one by one takes n log n steps.
 func (m *merger) unite(a, b int) {
 	if len(m.members[a]) < len(m.members[b]) {
@@ -175,8 +175,8 @@ func (m *merger) unite(a, b int) {
 	m.known[a], m.known[b] = nil, nil
 }
 
-// documentOf tells documents apart. The header of a page is one beside the page: both may tell of
-// the same dataset.
+// documentOf identifies a claim's document. The header of a page counts as a separate document,
+// because both may describe the same dataset.
 func documentOf(c *crawl.DatasetClaim) string {
 	if c.Kind == crawl.DatasetHeader {
 		return "header of " + c.Document
@@ -216,8 +216,8 @@ func (m *merger) shareDocument(a, b int) (share bool) {
 }
 
 // joinByPage joins groups that name no file and describe the same page for people. If exactly one
-// group that does name files describes that page, they are joined with it; which of several is
-// meant is not guessed. A page of another host joins only claims of one site; see said.
+// group with files describes that page, they are joined with it; if several do, none is chosen. A
+// page of another host joins only claims of one site; see said.
 func (m *merger) joinByPage() {
 	byPage := map[string][]int{} // groups
 	var pages []string
@@ -233,7 +233,7 @@ func (m *merger) joinByPage() {
 	}
 	for _, p := range pages {
 		var with, without []int
-		seen, tells := map[int]bool{}, map[string]int{}
+		seen, datasets := map[int]bool{}, map[string]int{}
 		for _, i := range byPage[p] {
 			g := m.group[i]
 			if seen[g] {
@@ -245,12 +245,12 @@ func (m *merger) joinByPage() {
 				continue
 			}
 			without = append(without, g)
-			m.each(g, func(d string) bool { tells[d]++; return true })
+			m.each(g, func(d string) bool { datasets[d]++; return true })
 		}
-		// not those of a document with several datasets on that page
+		// except groups of a document with several datasets on that page
 		without = slices.DeleteFunc(without, func(g int) (several bool) {
 			m.each(g, func(d string) bool {
-				several = tells[d] > 1
+				several = datasets[d] > 1
 				return !several
 			})
 			return several

@@ -7,7 +7,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// hostOf is the host of an absolute URL, without port, in lower case; empty when there is none.
+// hostOf returns the host of an absolute URL, without port, in lower case, or "".
 func hostOf(s string) string {
 	_, rest, ok := strings.Cut(s, "://")
 	if !ok {
@@ -23,9 +23,10 @@ func hostOf(s string) string {
 	return strings.ToLower(rest)
 }
 
-// hosts are the hosts a claim speaks for; the first one is its author. A document speaks for its
-// own host. A data.txt speaks for the origin that was asked for it, wherever a redirect leads. If
-// that redirect leads to another host's own /data.txt, it speaks for that host as well.
+// hosts returns the hosts for which a claim speaks; the first one is its author. A document speaks
+// for its own host. A data.txt speaks for the origin from which it was requested, wherever a
+// redirect leads. If that redirect leads to another host's own /data.txt, it speaks for that host
+// as well.
 func hosts(c *crawl.DatasetClaim) (own [2]string) {
 	own[0] = hostOf(c.Document)
 	if c.Kind != crawl.DatasetDataTxt {
@@ -42,7 +43,7 @@ func hosts(c *crawl.DatasetClaim) (own [2]string) {
 	return own
 }
 
-// speaksFor reports whether a claim is the host's own word about its files and pages.
+// speaksFor reports whether a claim is a statement of this host itself.
 func (m *merger) speaksFor(c *crawl.DatasetClaim, host string) bool {
 	if host == "" {
 		return false
@@ -51,9 +52,9 @@ func (m *merger) speaksFor(c *crawl.DatasetClaim, host string) bool {
 	return slices.Contains(own[:], host)
 }
 
-// said makes a key by which claims are joined. Where the claim is the host's own word, the key is
-// the thing alone. Otherwise it is the thing together with the site that speaks of it, so that it
-// joins with nobody else's.
+// said returns a key by which claims are joined. If the claim is a statement of the thing's own
+// host, the key is the thing alone. Otherwise the key is the thing together with the site that
+// makes the claim, so that it joins only with claims of that site.
 func (m *merger) said(c *crawl.DatasetClaim, thing, host string) string {
 	if m.speaksFor(c, host) {
 		return thing

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// A JSON-LD document may call things as it likes: its context says what it means by each name. What
-// a context in the document says is read. A context that stands elsewhere is not loaded; the names
-// in which that of DCAT-AP 3 departs from the vocabularies are kept here.
+// A JSON-LD document may use any names: its context defines the meaning of each. A context inside
+// the document is read. A context elsewhere is not loaded; the names of DCAT-AP 3's context that
+// differ from the vocabularies are listed here.
 
-// maxTerms bounds the names that the contexts of a document explain.
+// maxTerms is how many names the contexts of a document may define.
 const maxTerms = 2000
 
-// termsDCATAP are the names of DCAT-AP 3 for what the vocabularies call otherwise.
+// termsDCATAP are the names of DCAT-AP 3 that differ from those of the vocabularies.
 var termsDCATAP = map[string]string{
 	"accessUrl": "accessURL", "datasetDistribution": "distribution", "downloadUrl": "downloadURL", "licence": "license", "listingDate": "issued",
 	"modificationDate": "modified", "otherIdentifier": "identifier", "preferredLabel": "prefLabel", "releaseDate": "issued",
 }
 
-// properties are those that are read. A name that is one of them is taken for what everybody
-// means by it, whatever a context says.
+// properties are the names that are read. They keep their usual meaning, whatever a context
+// defines.
 var properties = func() map[string]bool {
 	all := map[string]bool{"@id": true, "@type": true, "@graph": true}
 	for name := range strings.FieldsSeq(`title name description license publisher provider creator author keywords keyword issued datePublished modified
@@ -30,7 +30,7 @@ var properties = func() map[string]bool {
 	return all
 }()
 
-// contexts are what a document says of the names in it.
+// contexts are the definitions of names in a document.
 type contexts struct {
 	terms    map[string]string // properties that are read, and types: their IRIs
 	prefixes map[string]string // of addresses
@@ -89,13 +89,13 @@ func (c *contexts) define(name, iri string) {
 		if c.terms == nil {
 			c.terms = map[string]string{}
 		}
-		if has, twice := c.terms[name]; !twice || iri < has { // of two it is always the same
+		if has, twice := c.terms[name]; !twice || iri < has { // always the same of two
 			c.terms[name] = iri
 		}
 	}
 }
 
-// rename gives the members of an object, and its types, the names that all documents have.
+// rename gives the members of an object, and its types, the usual names.
 func (r *jsonReader) rename(m map[string]any) {
 	var others []string
 	for name := range m {
@@ -112,7 +112,7 @@ func (r *jsonReader) rename(m map[string]any) {
 		switch have, twice := m[to]; {
 		case !twice:
 			m[to] = v
-		case to == "identifier": // dct's, and adms'
+		case to == "identifier": // of dct, and of adms
 			m[to] = slices.Concat(list(have), list(v))
 		}
 		delete(m, name)
@@ -133,7 +133,7 @@ func (r *jsonReader) rename(m map[string]any) {
 	}
 }
 
-// called is the name by which a member is known: its own, unless a context says otherwise.
+// called returns the usual name of a member: its own, unless a context defines another.
 func (r *jsonReader) called(name string) string {
 	if iri, ok := r.contexts.terms[name]; ok {
 		return local(iri)
@@ -144,7 +144,7 @@ func (r *jsonReader) called(name string) string {
 	return name
 }
 
-// iri is a name with the prefix that it is written with.
+// iri expands the prefix of a name.
 func (r *jsonReader) iri(s string) string {
 	prefix, rest, ok := strings.Cut(s, ":")
 	if ok && !strings.HasPrefix(rest, "//") {

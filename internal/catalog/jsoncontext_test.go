@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Names of DCAT-AP 3's own context, and of a context that the document has itself, mean what they
-// mean there.
+// Names of DCAT-AP 3's own context, and of a context in the document, have the meaning that the
+// context defines.
 func TestContexts(t *testing.T) {
 	const want = `https://d.example/id/1|Rain|CC-BY-4.0|2026-01-02|2026-02-03|Weather Office|[https://d.example/f/rain.csv text/csv 12 abababababab]`
 	sum := strings.Repeat("ab", 32)
@@ -42,7 +42,7 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// A context is bounded, and what it says of our own names changes nothing.
+// A context is limited, and cannot change the meaning of the names that we read.
 func TestContextsLimits(t *testing.T) {
 	context := map[string]any{"title": "dct:license", "Dataset": "ex:Other", "@vocab": "https://x.example/", "": "dct:title"}
 	for i := range 3 * maxTerms {
@@ -66,8 +66,8 @@ func TestContextsLimits(t *testing.T) {
 	}
 }
 
-// What has no name but one within the document is not called by that; a type of the European list
-// is called as it is there.
+// A node whose name is valid only within the document is not called by that name. A type of the
+// European list has the name that the list gives it.
 func TestNamesWithinTheDocument(t *testing.T) {
 	claims, err := ReadJSON([]byte(`{"@graph": [{"@id": "_:d", "@type": "dcat:Dataset", "dct:title": "Bees", "dct:publisher": {"@id": "_:office"}, "dct:creator": [{"@id": "_:who", "foaf:mbox": "x"}, {"foaf:name": "A. Reader"}],
 		"dcat:distribution": {"dcat:downloadURL": "https://d.example/bees.shp", "dct:format": {"@id": "http://publications.europa.eu/resource/authority/file-type/SHP"}}}]}`), Document{URL: "https://d.example/"})

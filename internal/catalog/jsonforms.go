@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Forms of JSON-LD that are found not in a site's own pages but in other documents: in the DCAT-AP
-// of portals, above all.
+// Forms of JSON-LD that do not occur in a site's own pages but in other documents, above all in the
+// DCAT-AP of portals.
 
-// maxLanguages bounds the languages of a language map; a larger map is not taken for one.
+// maxLanguages is how many entries a language map may have; a larger object is not a language map.
 const maxLanguages = 200
 
-// inLanguage is the value of a language map ("title": {"en": "Rain", "de": "Regen"}): the
-// English one if there is one, else that of the first tag in the alphabet. ok is false when m
-// is no language map.
+// inLanguage returns a value of a language map ("title": {"en": "Rain", "de": "Regen"}): the
+// English one, or else that of the first tag in alphabetical order. ok is false if m is not a
+// language map.
 func (r *jsonReader) inLanguage(m map[string]any) (v any, ok bool) {
 	if len(m) == 0 || len(m) > maxLanguages || !r.spend(costKey*len(m)) {
 		return nil, false
@@ -31,8 +31,8 @@ func (r *jsonReader) inLanguage(m map[string]any) (v any, ok bool) {
 	return m[tags[0]], true
 }
 
-// isLanguage reports whether a key looks like a language tag, and not like a word
-// of the vocabularies.
+// isLanguage reports whether a key has the form of a language tag and is not a name of the
+// vocabularies.
 func isLanguage(tag string) bool {
 	if tag == "@none" {
 		return true
@@ -53,7 +53,7 @@ func (r *jsonReader) allTexts(v any) bool {
 	return true
 }
 
-// named is the node of the document whose @id is a plain string ("distribution": "ex:2").
+// named returns the node of the document whose @id is this string ("distribution": "ex:2").
 func (r *jsonReader) named(id string) (n node, ok bool) {
 	if !strings.ContainsAny(id, ":#/") {
 		return n, false
@@ -62,11 +62,11 @@ func (r *jsonReader) named(id string) (n node, ok bool) {
 	return n, ok
 }
 
-// access is the address of a distribution that has no download address: it leads to the data,
-// but is no file itself.
+// access returns the address of a distribution without a download address: it leads to the data,
+// but is not a file.
 func (r *jsonReader) access(n node) string { return r.link(n.keys["accessURL"]) }
 
-// follow replaces plain strings that name nodes of the document by those nodes.
+// follow replaces strings that name nodes of the document by those nodes.
 func (r *jsonReader) follow(v any) any {
 	all := r.list(v)
 	if !slices.ContainsFunc(all, func(e any) bool { _, is := e.(string); return is }) {

@@ -14,45 +14,46 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Limits of one metadata document. What is past them is left out.
+// Limits of one metadata document. Content beyond them is left out.
 const (
-	MaxDocument = 1 << 20  // bytes a document, of a page all its JSON-LD together
-	MaxClaims   = 10_000   // datasets a document
-	maxFiles    = 10_000   // files, columns, keywords or creators a dataset
-	maxText     = 64 << 10 // bytes a text
-	maxWalk     = 32       // nesting that is looked into
+	MaxDocument = 1 << 20  // bytes of a document; for a page, of all its JSON-LD together
+	MaxClaims   = 10_000   // datasets in a document
+	maxFiles    = 10_000   // files, columns, keywords or creators of a dataset
+	maxText     = 64 << 10 // bytes of a text
+	maxWalk     = 32       // depth of nesting that is read
 )
 
-// ErrNoDatasets says that a document tells of no dataset.
+// ErrNoDatasets means that a document describes no dataset.
 var ErrNoDatasets = errors.New("it contains no dataset")
 
-// Document says where claims come from.
+// Document describes where claims come from.
 type Document struct {
 	URL     string // of the document or the page, after redirects
 	Page    bool   // the document is part of a page for people
-	Header  bool   // it is a set of links that stands in the page's header
+	Header  bool   // it is the set of links in the page's header
 	Fetched time.Time
-	// how many bytes of claims there is room for, as Budget counts them. The claim that passes it
-	// is the last one that is read; 0: no limit
+	// how many bytes of claims may be read, as Budget counts them. The claim that exceeds this is
+	// the last one that is read; 0: no limit
 	Capacity int
-	// The number of its first claim: of a part of a document, what those before it may have.
+	// First is the number of the first claim. For a part of a document it is the number of claims
+	// in the earlier parts.
 	First int
 }
 
-// ReadJSON reads the datasets that a JSON document tells of: schema.org or DCAT as JSON-LD, a
-// portal's data.json, a CKAN's list of packages, a Frictionless data package, a set of links. It
-// returns the error of the JSON decoder, ErrNoDatasets or ErrTooMuch. With ErrCut it also returns
-// the claims it has read.
+// ReadJSON reads the datasets in a JSON document: schema.org or DCAT as JSON-LD, a portal's
+// data.json, a list of CKAN packages, a Frictionless data package, a set of links. It returns the
+// error of the JSON decoder, ErrNoDatasets or ErrTooMuch. With ErrCut it also returns the claims
+// that it has read.
 func ReadJSON(body []byte, d Document) ([]crawl.DatasetClaim, error) {
 	claims, _, err := readJSON(body, d)
 	return claims, err
 }
 
-// headerMark stands between a page's JSON-LD and what its header says. It is in no JSON.
+// headerMark separates a page's JSON-LD from the links of its header. It cannot occur in JSON.
 const headerMark = 0x1e
 
-// PageText is what of a page ReadPage reads: its JSON-LD as a list, and the set of links that its
-// header makes (crawl.Page.Signposts). Either may be empty.
+// PageText returns the part of a page that ReadPage reads: its JSON-LD as a list, and the set of
+// links of its header (crawl.Page.Signposts). Either may be empty.
 func PageText(linked, header []byte) []byte {
 	if len(linked) == 0 {
 		linked = []byte("[]")
@@ -63,9 +64,8 @@ func PageText(linked, header []byte) []byte {
 	return append(append(linked[:len(linked):len(linked)], headerMark), header...)
 }
 
-// ReadPage reads the datasets that a page tells of, from what PageText made. It returns what
-// ReadJSON does. What the header says is told apart from what stands in the page: see
-// crawl.DatasetHeader.
+// ReadPage reads the datasets that a page describes from the result of PageText. It returns what
+// ReadJSON does. Claims of the header have a kind of their own: see crawl.DatasetHeader.
 func ReadPage(text []byte, d Document) ([]crawl.DatasetClaim, error) {
 	linked, header, both := bytes.Cut(text, []byte{headerMark})
 	claims, err := ReadJSON(linked, d)
@@ -73,8 +73,8 @@ func ReadPage(text []byte, d Document) ([]crawl.DatasetClaim, error) {
 		return claims, err
 	}
 	d.Header, d.First = true, d.First+MaxClaims
-	if said, _ := ReadJSON(header, d); len(said) > 0 {
-		if claims = append(claims, said...); errors.Is(err, ErrNoDatasets) {
+	if more, _ := ReadJSON(header, d); len(more) > 0 {
+		if claims = append(claims, more...); errors.Is(err, ErrNoDatasets) {
 			err = nil
 		}
 	}
@@ -125,20 +125,20 @@ type jsonReader struct {
 	byID   map[string]node // nodes of a @graph that others refer to
 	claims []crawl.DatasetClaim
 	made   map[[32]byte]bool // digests of the claims
-	left   int               // of the budget
-	bytes  int               // that the claims cost
+	left   int               // remaining budget
+	bytes  int               // cost of the claims
 
 	contexts contexts
 }
 
-// full reports whether there is no room for more claims.
+// full reports whether no more claims may be read.
 func (r *jsonReader) full() bool {
 	return len(r.claims) >= MaxClaims || r.d.Capacity > 0 && r.bytes > r.d.Capacity
 }
 
 // node is a JSON-LD node whose keys are local names: "schema:name", "http://schema.org/name" and
-// "name" are all name. Contexts are not loaded: a prefix is taken to mean what everybody uses it
-// for. What a document says itself of names is in jsoncontext.go.
+// "name" all become name. Contexts are not loaded: a prefix has its usual meaning. jsoncontext.go
+// handles definitions in the document itself.
 type node struct {
 	raw  map[string]any
 	keys map[string]any
@@ -153,11 +153,11 @@ func (r *jsonReader) newNode(m map[string]any) node {
 		return node{m, m}
 	}
 	n := node{m, make(map[string]any, len(m))}
-	for _, k := range slices.Sorted(maps.Keys(m)) { // of two with one name it is always the same
+	for _, k := range slices.Sorted(maps.Keys(m)) { // always the same of two keys with one name
 		name := local(k)
 		other, twice := n.keys[name]
 		switch {
-		case twice && name == "identifier": // dct's, and adms'
+		case twice && name == "identifier": // of dct, and of adms
 			n.keys[name] = slices.Concat(list(other), list(m[k]))
 		case !twice || name == k:
 			n.keys[name] = m[k]
@@ -173,7 +173,7 @@ func local(name string) string {
 	return name
 }
 
-// types are the local names of a node's types, and whether one of them is DCAT's.
+// types returns the local names of a node's types, and whether one of them is DCAT's.
 func (n node) types() (names []string, dcat bool) {
 	for _, v := range list(n.raw["@type"]) {
 		if s, ok := v.(string); ok {
@@ -204,7 +204,8 @@ func list(v any) []any {
 	return []any{v}
 }
 
-// index notes the nodes of a document that have an @id, so that references to them can be followed.
+// index records the nodes of a document that have an @id, so that references to them can be
+// resolved.
 func (r *jsonReader) index(v any, depth int) {
 	if depth > maxWalk {
 		return
@@ -227,7 +228,7 @@ func (r *jsonReader) index(v any, depth int) {
 	}
 }
 
-// node is the node that v is or refers to; ok is false when there is none.
+// node returns the node that v is or refers to. ok is false if there is none.
 func (r *jsonReader) node(v any) (n node, ok bool) {
 	if id, is := v.(string); is {
 		return r.named(id)
@@ -243,12 +244,12 @@ func (r *jsonReader) node(v any) (n node, ok bool) {
 	return r.newNode(m), true
 }
 
-// leads are the properties under which a document's own datasets are looked for. Other properties
+// leads are the properties in which a document's own datasets are searched for. Other properties
 // (isPartOf, isBasedOn, citation) name datasets that others describe.
 var leads = []string{"@graph", "dataset", "mainEntity", "hasPart", "itemListElement", "item", "subjectOf", "about"}
 
-// walk collects datasets. listed says that v is a member of a catalogue's list, where a
-// type may be missing.
+// walk collects datasets. listed means that v is a member of a catalogue's list, where a type may
+// be missing.
 func (r *jsonReader) walk(v any, listed bool, depth int) {
 	if depth > maxWalk || r.full() || r.left < 0 {
 		return
@@ -298,7 +299,7 @@ func (r *jsonReader) dataset(n node) {
 	c.Issued = r.text(first(n, "issued", "datePublished"))
 	c.Modified = r.text(first(n, "modified", "dateModified"))
 	if c.Version = r.text(n.keys["version"]); c.Version == "" {
-		// In DCAT 3 that leads to another dataset.
+		// In DCAT 3 this property leads to another dataset.
 		if v, ok := n.keys["hasVersion"].(string); ok && !isURL(v) && !strings.Contains(v, ":") {
 			c.Version = r.text(v)
 		}
@@ -310,7 +311,7 @@ func (r *jsonReader) dataset(n node) {
 		}
 	}
 	if c.License == "" {
-		c.License = r.oneLicense(licenses) // DCAT says it of each distribution
+		c.License = r.oneLicense(licenses) // DCAT states it for each distribution
 	}
 	r.columns(&c, n)
 	if c.Title == "" && len(c.Files) == 0 {
@@ -322,9 +323,9 @@ func (r *jsonReader) dataset(n node) {
 	r.add(c)
 }
 
-// add takes a claim, unless the document has made the very same one before: many pages contain
-// their JSON-LD twice. A claim during which the budget ran out is dropped: something like its
-// licence may be missing.
+// add adds a claim, unless the document has already made exactly the same one: many pages contain
+// their JSON-LD twice. A claim during which the budget was exhausted is dropped, because for
+// example its licence may be missing.
 func (r *jsonReader) add(c crawl.DatasetClaim) {
 	if !r.spend(costClaim) {
 		return
@@ -333,7 +334,7 @@ func (r *jsonReader) add(c crawl.DatasetClaim) {
 	c.N = 0
 	sum := sha256.New()
 	if err := json.NewEncoder(sum).Encode(&c); err != nil {
-		return // it holds nothing but text and numbers
+		return // it has only texts and numbers
 	}
 	key := [32]byte(sum.Sum(nil))
 	if r.made[key] {
@@ -369,8 +370,8 @@ func first(n node, names ...string) any {
 	return nil
 }
 
-// file is one distribution, and the licence it names. Without an address to download from there is
-// no file. What Croissant says is contained in another file has no address of its own.
+// file returns one distribution, and the licence it names. Without a download address there is no
+// file. A Croissant file that is contained in another file has no address of its own.
 func (r *jsonReader) file(v any) (f crawl.DatasetFile, license string, ok bool) {
 	n, ok := r.node(v)
 	if !ok || n.has("containedIn") {
@@ -396,8 +397,7 @@ func (r *jsonReader) file(v any) (f crawl.DatasetFile, license string, ok bool) 
 	return f, r.license(n.keys["license"]), f.URL != ""
 }
 
-// columns reads what a dataset says of its variables: schema.org's variableMeasured,
-// Croissant's fields.
+// columns reads the variables of a dataset: schema.org's variableMeasured, Croissant's fields.
 func (r *jsonReader) columns(c *crawl.DatasetClaim, n node) {
 	add := func(v any) {
 		if len(c.Columns) >= maxFiles || !r.spend(costColumn) {

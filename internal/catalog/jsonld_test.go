@@ -20,7 +20,7 @@ func read(t testing.TB, doc Document, body string) []crawl.DatasetClaim {
 	return claims
 }
 
-// show is a claim in a form that a test can hold against another.
+// show formats a claim for comparisons in tests.
 func show(c crawl.DatasetClaim) string {
 	var files []string
 	for _, f := range c.Files {
@@ -39,8 +39,8 @@ func TestJSONLD(t *testing.T) {
 		name, body string
 		want       []string
 	}{
-		// The properties that schema.org and search engines ask of a Dataset, in their
-		// usual compact form.
+		// The properties that schema.org and search engines require of a Dataset, in their usual
+		// compact form.
 		{"schema.org", `{
   "@context": "https://schema.org/", "@type": "Dataset",
   "name": "Rain in  Freiburg", "description": "Daily\nsums", "url": "/sets/rain", "sameAs": "https://elsewhere.example/rain",
@@ -129,7 +129,7 @@ func TestJSONLimits(t *testing.T) {
 		}
 	}
 	if got := len(read(t, page1, `[`+one+`,`+one+`]`)); got != 1 {
-		t.Errorf("a dataset said twice is read as %d", got)
+		t.Errorf("a repeated dataset is read as %d", got)
 	}
 	long := strings.Repeat("é", maxText/2)
 	if got := read(t, page1, `{"@type":"Dataset","name":"`+long+`"}`)[0].Title; got != long {
@@ -147,7 +147,8 @@ func TestJSONLimits(t *testing.T) {
 	}
 }
 
-// Which of several licences holds is not guessed; one named in several ways is one.
+// Which of several licences applies is not guessed. A licence that is named in several ways is one
+// licence.
 func TestLicensesOfAList(t *testing.T) {
 	for in, want := range map[string]string{
 		`["https://creativecommons.org/licenses/by/4.0/", "CC BY 4.0"]`: "https://creativecommons.org/licenses/by/4.0/",

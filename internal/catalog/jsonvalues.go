@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// What the values of a JSON document say: identifiers, links, licences, texts, words and counts.
+// The values of a JSON document: identifiers, links, licences, texts, words and counts.
 
-// identifier is what names a dataset for the whole world: a DOI if there is one, else another URL.
-// The name of a blank node does not count, nor does the document's own address with a fragment:
-// pages of every site have a "#dataset".
+// identifier returns the global identifier of a dataset: a DOI if there is one, else another URL.
+// The name of a blank node does not count. Neither does the document's own address with a fragment,
+// because many pages have a "#dataset".
 func (r *jsonReader) identifier(n node) string {
 	var found string
 	candidates := slices.Clone(r.list(n.keys["identifier"]))
@@ -38,7 +38,7 @@ func (r *jsonReader) identifier(n node) string {
 	return found
 }
 
-// DOI returns the address of a DOI in one spelling; empty when s is no DOI.
+// DOI returns the address of a DOI in its canonical spelling, or "" if s is not a DOI.
 func DOI(s string) string {
 	s = strings.TrimSpace(s)
 	lower := strings.ToLower(s)
@@ -55,7 +55,7 @@ func DOI(s string) string {
 	return "https://doi.org/" + lower
 }
 
-// link is an address, resolved; empty when v holds no http(s) URL.
+// link returns an address, resolved, or "" if v contains no http(s) URL.
 func (r *jsonReader) link(v any) string {
 	for _, e := range r.list(v) {
 		s, ok := e.(string)
@@ -82,7 +82,8 @@ func (r *jsonReader) link(v any) string {
 	return ""
 }
 
-// resolve is ref, resolved against base, without fragment; empty when that is no http(s) URL.
+// resolve resolves ref against base and removes the fragment. It returns "" if the result is not an
+// http(s) URL.
 func resolve(base *url.URL, ref string) string {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || len(ref) > 2048 {
@@ -96,8 +97,8 @@ func resolve(base *url.URL, ref string) string {
 	return u.String()
 }
 
-// license is a licence's address where there is one, else its name; whichever of them names a
-// licence that is known.
+// license returns a licence's address if there is one, else its name. Of these it prefers the one
+// that names a known licence.
 func (r *jsonReader) license(v any) string {
 	var all []string
 	for _, e := range r.list(v) {
@@ -114,7 +115,7 @@ func (r *jsonReader) license(v any) string {
 			}
 			all = append(all, knownLicense(r.text(n.keys["url"]), id, r.text(e)))
 		} else if m, is := e.(map[string]any); is && m["@value"] == nil {
-			// refers to what is not in the document
+			// it refers to a node that is not in the document
 			all = append(all, cut(r.plainText(m["@id"])))
 		} else {
 			all = append(all, r.text(e))
@@ -123,8 +124,8 @@ func (r *jsonReader) license(v any) string {
 	return r.oneLicense(all)
 }
 
-// knownLicense is the first of several ways to name one licence that names a known one,
-// else the first at all.
+// knownLicense returns the first of several names of one licence that is known, or else the first
+// name.
 func knownLicense(ways ...string) (first string) {
 	for _, w := range ways {
 		if SPDX(w) != "" {
@@ -135,7 +136,7 @@ func knownLicense(ways ...string) (first string) {
 	return first
 }
 
-// oneLicense pays for what oneLicense does.
+// oneLicense charges the budget for the function oneLicense and calls it.
 func (r *jsonReader) oneLicense(all []string) string {
 	for _, l := range all {
 		if !r.spend(costText + costLicense*len(l)) {
@@ -145,8 +146,8 @@ func (r *jsonReader) oneLicense(all []string) string {
 	return oneLicense(all)
 }
 
-// oneLicense is what a list of licences comes to: the first when all are the same, else all of
-// them. Which of several is meant, or whether all are, is not guessed.
+// oneLicense combines a list of licences: the first if all are the same, else all of them. Which of
+// several applies, or whether all do, is not guessed.
 func oneLicense(all []string) string {
 	var out []string
 	for _, l := range all {
@@ -160,7 +161,7 @@ func oneLicense(all []string) string {
 	return cut(strings.Join(out, "; "))
 }
 
-// text is the first text of v: itself, or what a node is called.
+// text returns the first text of v: the text itself, or the name of a node.
 func (r *jsonReader) text(v any) string {
 	if all := r.textsUpTo(v, 1); len(all) > 0 {
 		return all[0]
@@ -215,7 +216,7 @@ func (r *jsonReader) textsUpTo(v any, n int) (out []string) {
 	return out
 }
 
-// plainText is the first string in v.
+// plainText returns the first string in v.
 func (r *jsonReader) plainText(v any) string {
 	for _, e := range r.list(v) {
 		switch e := e.(type) {
@@ -233,7 +234,7 @@ func (r *jsonReader) plainText(v any) string {
 	return ""
 }
 
-// folded is s with one blank between words; s itself where that is what it has.
+// folded returns s with one space between words. It returns s itself if that is already so.
 func folded(s string) string {
 	blank := true
 	for i := range len(s) {
@@ -241,7 +242,7 @@ func folded(s string) string {
 		case c == ' ' && !blank:
 			blank = true
 		case c <= ' ', c >= 0x80 && c <= 0x85, c == 0xA0, c >= 0xE1 && c <= 0xE3:
-			// or a part of a blank beyond ASCII
+			// or it may be part of a space beyond ASCII
 			return strings.Join(strings.Fields(s), " ")
 		default:
 			blank = false
@@ -260,7 +261,7 @@ func Shorten(s string, n int) string {
 	return s
 }
 
-// words are keywords: a list, or one text with commas.
+// words returns keywords: a list, or one text with commas.
 func (r *jsonReader) words(v any) (out []string) {
 	for _, s := range r.texts(v) {
 		for w := range strings.SplitSeq(s, ",") {
@@ -272,8 +273,8 @@ func (r *jsonReader) words(v any) (out []string) {
 	return out
 }
 
-// mediaType takes IANA's address of a type for the type, and that of the European list of file
-// types, which DCAT-AP wants, for what the type is called there.
+// mediaType shortens the address of a type in IANA's list to the type. It shortens the address of a
+// type in the European list of file types, which DCAT-AP requires, to its name there.
 func mediaType(s string) string {
 	for _, list := range []string{"/media-types/", "/authority/file-type/"} {
 		if _, name, ok := strings.Cut(s, list); ok {
@@ -283,7 +284,7 @@ func mediaType(s string) string {
 	return s
 }
 
-// count is a number of bytes when v is just that: "12 MB" says too little.
+// count returns a number of bytes if v is only a number: "12 MB" is too imprecise.
 func count(v any) *int64 { return countWithin(v, maxWalk) }
 
 func countWithin(v any, depth int) *int64 {
@@ -308,7 +309,7 @@ func countWithin(v any, depth int) *int64 {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
-		f, ferr := strconv.ParseFloat(s, 64) // DCAT's byteSize was a decimal once
+		f, ferr := strconv.ParseFloat(s, 64) // byteSize was a decimal in an earlier DCAT
 		if ferr != nil || f != float64(int64(f)) {
 			return nil
 		}
@@ -320,7 +321,7 @@ func countWithin(v any, depth int) *int64 {
 	return &n
 }
 
-// digest is s if it is n hexadecimal digits, lower-case.
+// digest returns s in lower case if it is n hexadecimal digits.
 func digest(s string, n int) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	if len(s) != n || strings.Trim(s, "0123456789abcdef") != "" {

@@ -8,15 +8,15 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// TypeLinkset is the media type of a set of links in JSON (RFC 9264), as which sites keep what FAIR
-// Signposting says of all their pages.
+// TypeLinkset is the media type of a set of links in JSON (RFC 9264). Sites use it for FAIR
+// Signposting about all their pages.
 const TypeLinkset = "application/linkset+json"
 
-// maxDescribed is how many documents one set of links leads to.
+// maxDescribed is how many documents of one set of links are followed.
 const maxDescribed = 1000
 
-// linkset reads the contexts of a set of links: what is linked from one address. Those that say by
-// a link that they are datasets become claims.
+// linkset reads the contexts of a set of links, each of which has the links of one address. Those
+// with a link that declares them as datasets become claims.
 func (r *jsonReader) linkset(contexts []any) {
 	for _, v := range contexts {
 		if r.full() || r.left < 0 {
@@ -28,10 +28,10 @@ func (r *jsonReader) linkset(contexts []any) {
 	}
 }
 
-// target is what a link leads to.
+// target is the target of a link.
 type target struct{ href, media, title string }
 
-// targets are those of one relation.
+// targets returns the targets of one relation.
 func (r *jsonReader) targets(context map[string]any, relation string) (all []target) {
 	links, _ := context[relation].([]any)
 	for _, v := range links {
@@ -49,11 +49,11 @@ func (r *jsonReader) targets(context map[string]any, relation string) (all []tar
 
 func isDatasetType(t target) bool { return IsDatasetType(t.href) }
 
-// IsDatasetType reports whether the address of a type, as links of rel=type have it, is that of
-// datasets, in whichever vocabulary.
+// IsDatasetType reports whether an address in a link with rel=type means datasets, in any
+// vocabulary.
 func IsDatasetType(address string) bool { return local(address) == "Dataset" }
 
-// signposted makes a claim of a context: its address is the page for people, what it cites it as
+// signposted makes a claim of a context: its address is the page for people, its cite-as link is
 // the identifier, its items are the files.
 func (r *jsonReader) signposted(context map[string]any) {
 	kind := crawl.DatasetLinkset
@@ -83,8 +83,8 @@ func (r *jsonReader) signposted(context map[string]any) {
 	}
 }
 
-// Described are the documents that a set of links says describe something (rel=describedby), as
-// addresses, with the media types that it names. at is the address of the set.
+// Described calls each for the documents that describe something according to a set of links
+// (rel=describedby), with the address and the media type. at is the address of the set.
 func Described(body []byte, at string, each func(u, media string)) {
 	base, err := url.Parse(at)
 	var set struct {

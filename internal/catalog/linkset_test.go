@@ -23,7 +23,7 @@ const signposted = `{"linkset": [
 	{"anchor": "https://d.example/page/3", "type": [{"href": "https://schema.org/Dataset"}]},
 	"nonsense", {"type": "Dataset", "item": "x"}]}`
 
-// A set of links (RFC 9264) tells of the datasets that it says are some, and of nothing else.
+// A set of links (RFC 9264) makes claims only for addresses that it declares as datasets.
 func TestLinkset(t *testing.T) {
 	claims, err := ReadJSON([]byte(signposted), Document{URL: "https://d.example/sets/a"})
 	if err != nil || len(claims) != 1 {
@@ -46,8 +46,8 @@ func TestLinkset(t *testing.T) {
 	}
 }
 
-// The header of a page gives the dataset that a set of links with the same statements gives, says
-// where that is from, and is joined with what stands in the page about the same dataset.
+// The header of a page gives the same dataset as a set of links with the same statements. It is
+// marked as the source, and joined with the description of the same dataset in the page.
 func TestLinksOfAHeader(t *testing.T) {
 	const page, where = `[{"@type": "Dataset", "name": "Rain", "distribution": {"contentUrl": "../files/1.csv"}}]`, "https://d.example/page/1"
 	set, err := ReadJSON([]byte(signposted), Document{URL: "https://d.example/sets/a"})
@@ -84,7 +84,7 @@ func TestLinksOfAHeader(t *testing.T) {
 	}
 }
 
-// What is past the limits is left out: files of a dataset, documents that are led to.
+// Files of a dataset and described documents beyond the limits are left out.
 func TestLinksetLimits(t *testing.T) {
 	set := func(relation string, n int) []byte {
 		links := strings.Repeat(`{"href": "/x"},`, n-1) + `{"href": "/x"}`
@@ -104,7 +104,7 @@ func TestLinksetLimits(t *testing.T) {
 	}
 }
 
-// A long set is read in parts, each of which says what it says by itself.
+// A long set is read in parts, each of which is complete in itself.
 func TestLongLinkset(t *testing.T) {
 	var b strings.Builder
 	const n = 9000

@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Merge puts claims about the same dataset together, as Each does, and returns the datasets.
+// Merge joins claims about the same dataset, as Each does, and returns the datasets.
 func Merge(claims []crawl.DatasetClaim) (all []crawl.DatasetInfo) {
 	_ = Each(claims, func(d crawl.DatasetInfo) error {
 		all = append(all, d)
@@ -22,20 +22,19 @@ func Merge(claims []crawl.DatasetClaim) (all []crawl.DatasetInfo) {
 	return all
 }
 
-// Each puts claims about the same dataset together and calls fn for each dataset, ordered by origin
-// and name. An error of fn ends it and is returned.
+// Each joins claims about the same dataset and calls fn for each dataset, ordered by origin and
+// name. An error of fn ends it and is returned.
 //
-// Two claims are about the same dataset if they give the same identifier; or name the same file
-// and have no different identifiers, or, without those, no different titles; or, when one of them
-// names no file at all, name the same page for people; or if one is a nested data.txt that
-// fills in what the other leaves open. Claims of one document are about different datasets, unless
-// they give the same identifier. Several origins may have redirected to one data.txt: of its copies
-// the one counts that its own host was asked for, else the newest. The result depends only on the
-// set of claims.
+// Two claims are about the same dataset if they give the same identifier; or if they name the same
+// file and do not have different identifiers or, without identifiers, different titles; or if one
+// of them names no file and both name the same page for people; or if one is a nested data.txt that
+// adds to the other. Claims of one document are about different datasets, unless they give the same
+// identifier. Several origins may have redirected to one data.txt: the copy that was requested from
+// its own host counts, or else the newest. The result depends only on the set of claims.
 //
-// A dataset is made of one site's claims. What others say of a site's files, pages and identifiers
-// is shown beside it (AlsoDescribedAt), and as a conflict where it differs; see strangers. The
-// datasets are made one at a time, so that memory holds little more than the claims.
+// A dataset is made of the claims of one site. Statements of others about a site's files, pages and
+// identifiers are shown beside it (AlsoDescribedAt), and as a conflict if they differ; see
+// strangers. The datasets are made one at a time, so memory has little more than the claims.
 func Each(claims []crawl.DatasetClaim, fn func(crawl.DatasetInfo) error) error {
 	all := make([]*crawl.DatasetClaim, len(claims))
 	for i := range claims {
@@ -44,7 +43,7 @@ func Each(claims []crawl.DatasetClaim, fn func(crawl.DatasetInfo) error) error {
 	return each(all, nil, fn)
 }
 
-// each is Each of claims of which some may be outlines: shelf has the rest of them.
+// each is Each for claims that may be outlines; their complete claims are in shelf.
 func each(claims []*crawl.DatasetClaim, shelf *shelf, fn func(crawl.DatasetInfo) error) error {
 	m := newMerger(whole(inOrder(newest(claims)), shelf))
 	m.shelf = shelf
@@ -97,10 +96,10 @@ func each(claims []*crawl.DatasetClaim, shelf *shelf, fn func(crawl.DatasetInfo)
 	return nil
 }
 
-// leadsTo reports whether what a document names as a file is only the way to the data, such as a
-// page that many datasets share. A directory in a data.txt counts as a place of the data, unless
-// there are files beside it and none of them lies in it: that is how an exported data.txt writes
-// down a page that leads to data.
+// leadsTo reports whether a file of a document is only a way to the data, such as a page that many
+// datasets share. A directory in a data.txt counts as the place of the data, unless there are other
+// files and none of them is inside the directory: an exported data.txt writes a page that leads to
+// data in this form.
 func leadsTo(c *crawl.DatasetClaim, f *crawl.DatasetFile) bool {
 	if !f.Directory || c.Kind != crawl.DatasetDataTxt {
 		return f.Directory
@@ -117,7 +116,7 @@ func leadsTo(c *crawl.DatasetClaim, f *crawl.DatasetFile) bool {
 	return beside
 }
 
-// heading is what datasets are sorted and told apart by.
+// heading is what datasets are sorted and distinguished by.
 type heading struct {
 	set                   *set
 	id, address           string
@@ -125,7 +124,7 @@ type heading struct {
 	line                  int
 }
 
-// newest drops claims from older copies of a data.txt: if one copy is from its own host, that one
+// newest drops claims from older copies of a data.txt. If one copy is from its own host, that one
 // is kept, else the newest.
 func newest(claims []*crawl.DatasetClaim) []*crawl.DatasetClaim {
 	best := map[string]*crawl.DatasetClaim{}
@@ -147,8 +146,8 @@ func newest(claims []*crawl.DatasetClaim) []*crawl.DatasetClaim {
 	return kept
 }
 
-// betterCopy reports whether a counts rather than b, of two copies of one data.txt that
-// two origins lead to.
+// betterCopy reports whether a counts instead of b, of two copies of one data.txt that two origins
+// lead to.
 func betterCopy(a, b *crawl.DatasetClaim) bool {
 	host := hostOf(a.Document)
 	if own := hostOf(a.Origin) == host; own != (hostOf(b.Origin) == host) {
@@ -161,8 +160,8 @@ func refKey(origin string, r crawl.DatasetRef) string {
 	return origin + " " + strconv.Itoa(r.N) + " " + r.Document
 }
 
-// inOrder sorts claims: the most trusted first; claims of one document together, and parts of
-// one claim together.
+// inOrder sorts claims: the most trusted first, claims of one document together, and parts of one
+// claim together.
 func inOrder(claims []*crawl.DatasetClaim) []*crawl.DatasetClaim {
 	slices.SortStableFunc(claims, func(a, b *crawl.DatasetClaim) int {
 		return cmp.Or(cmp.Compare(trust(a), trust(b)), cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.Document, b.Document),
@@ -186,7 +185,7 @@ func whole(claims []*crawl.DatasetClaim, shelf *shelf) []*crawl.DatasetClaim {
 		}
 		part = c.Part
 		d := out[len(out)-1]
-		if !copied { // the caller's claims stay as they are
+		if !copied { // the caller's claims must not change
 			d, copied = clone(d), true
 			shelf.moved(out[len(out)-1], d)
 			out[len(out)-1] = d
@@ -197,7 +196,7 @@ func whole(claims []*crawl.DatasetClaim, shelf *shelf) []*crawl.DatasetClaim {
 	return out
 }
 
-// clone is a copy whose lists are its own.
+// clone returns a copy with its own lists.
 func clone(c *crawl.DatasetClaim) *crawl.DatasetClaim {
 	d := *c
 	d.Files, d.Columns = slices.Clone(c.Files), slices.Clone(c.Columns)
@@ -205,7 +204,7 @@ func clone(c *crawl.DatasetClaim) *crawl.DatasetClaim {
 	return &d
 }
 
-// extend adds the lists of the next part of a claim.
+// extend appends the lists of the next part of a claim.
 func extend(d, c *crawl.DatasetClaim) {
 	d.Files, d.Columns = append(d.Files, c.Files...), append(d.Columns, c.Columns...)
 	d.Creators, d.Keywords = append(d.Creators, c.Creators...), append(d.Keywords, c.Keywords...)
@@ -221,10 +220,10 @@ func sameClaim(a, b *crawl.DatasetClaim) bool {
 	return a.Kind == b.Kind && a.Document == b.Document && a.Line == b.Line && a.N == b.N && a.Origin == b.Origin
 }
 
-// distinguish makes new identifiers for datasets that would share one. When datasets of several
-// sites do, the one keeps it whose host is that of the address; in the others' their own host goes
-// into the hash. Two datasets of one site differ by their names; if these are the same as well,
-// they are hashed until they differ.
+// distinguish makes new identifiers for datasets that would share one. If the datasets are of
+// several sites, the one whose host is that of the address keeps it, and the others' own host is
+// added to their hash. Two datasets of one site differ by their names; if these are the same as
+// well, they are hashed again until they differ.
 func distinguish(all []heading) {
 	hosts, several := map[string]string{}, map[string]bool{} // by ID
 	for i := range all {
@@ -261,7 +260,7 @@ func distinguish(all []heading) {
 }
 
 // trust is the rank of a claim, 0 for the most trusted. A data.txt about files of another host is
-// not the word of their owner.
+// not a statement of their owner.
 func trust(c *crawl.DatasetClaim) int {
 	i := slices.Index(crawl.DatasetKinds, c.Kind)
 	if i < 0 || c.Kind == crawl.DatasetDataTxt && c.External {
@@ -271,7 +270,7 @@ func trust(c *crawl.DatasetClaim) int {
 }
 
 // assemble makes one record of a set's claims, the most trusted first. It also returns the address
-// by which the dataset is known. For a heading, outlines are enough.
+// by which the dataset is known. For a heading, outlines are sufficient.
 func (m *merger) assemble(s *set, heading bool) (crawl.DatasetInfo, string) {
 	lead := m.claims[s.claims[0]]
 	d := crawl.DatasetInfo{
@@ -281,7 +280,7 @@ func (m *merger) assemble(s *set, heading bool) (crawl.DatasetInfo, string) {
 		Usage: crawl.UsageOf(nil),
 	}
 	files, documents := map[string]int{}, map[string]bool{}
-	var known []string // the files, without what only leads to data
+	var known []string // the files, without those that only lead to data
 	implied := ""
 	for _, i := range s.claims {
 		c := m.claims[i]
@@ -318,7 +317,7 @@ func (m *merger) assemble(s *set, heading bool) (crawl.DatasetInfo, string) {
 			}
 		}
 		for _, f := range saidOf(&d, c) {
-			say(&d, f.name, f.to, f.says, c.Document)
+			say(&d, f.name, f.to, f.value, c.Document)
 		}
 		takeList(&d, "creators", &d.Creators, c.Creators, c.Document)
 		takeList(&d, "keywords", &d.Keywords, c.Keywords, c.Document)
@@ -343,11 +342,11 @@ func (m *merger) assemble(s *set, heading bool) (crawl.DatasetInfo, string) {
 	return d, by
 }
 
-// text is a field of a dataset with what a claim says of it.
+// text is a field of a dataset with the value of a claim.
 type text struct {
-	name string
-	to   *string
-	says string
+	name  string
+	to    *string
+	value string
 }
 
 func saidOf(d *crawl.DatasetInfo, c *crawl.DatasetClaim) []text {
@@ -358,7 +357,7 @@ func saidOf(d *crawl.DatasetInfo, c *crawl.DatasetClaim) []text {
 	}
 }
 
-// address is what a dataset is known by over time: its identifier, else its first file in
+// address is what identifies a dataset over time: its identifier, else its first file in
 // alphabetical order, else its page.
 func address(d *crawl.DatasetInfo, files []string) string {
 	switch {
@@ -377,30 +376,30 @@ func shortID(s string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// say keeps the first value of a field, and notes values that contradict it. Blanks and case make
-// no contradiction, nor do two names for one licence.
-func say(d *crawl.DatasetInfo, name string, to *string, says, document string) {
+// say keeps the first value of a field, and records values that contradict it. Differences in
+// spaces and case are no contradiction, and neither are two names of one licence.
+func say(d *crawl.DatasetInfo, name string, to *string, value, document string) {
 	switch {
-	case says == "":
+	case value == "":
 	case *to == "":
-		*to = says
+		*to = value
 		d.Provenance[name] = document
-	case name == "identifier", sameWords(*to, says), name == "license" && SPDX(*to) != "" && SPDX(*to) == SPDX(says):
+	case name == "identifier", sameWords(*to, value), name == "license" && SPDX(*to) != "" && SPDX(*to) == SPDX(value):
 	default:
-		contradict(d, name, says, document)
+		contradict(d, name, value, document)
 	}
 }
 
-// maxConflicts bounds the other values that are shown beside the one that is believed: a page may
-// have ten thousand copies.
+// maxConflicts is how many other values are shown for a field, because a page may have ten thousand
+// copies.
 const maxConflicts = 100
 
-// contradict notes a different value of a field. Of several documents with the same value
-// the first is named.
-func contradict(d *crawl.DatasetInfo, name, says, document string) {
+// contradict records a different value of a field. Of several documents with the same value, it
+// names the first.
+func contradict(d *crawl.DatasetInfo, name, value, document string) {
 	have := d.Conflicts[name]
-	if len(have) < maxConflicts && !slices.ContainsFunc(have, func(s crawl.DatasetStatement) bool { return sameWords(s.Value, says) }) {
-		d.Conflicts[name] = append(have, crawl.DatasetStatement{Value: says, Document: document})
+	if len(have) < maxConflicts && !slices.ContainsFunc(have, func(s crawl.DatasetStatement) bool { return sameWords(s.Value, value) }) {
+		d.Conflicts[name] = append(have, crawl.DatasetStatement{Value: value, Document: document})
 	}
 }
 
@@ -408,20 +407,20 @@ func sameWords(a, b string) bool {
 	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }
 
-// takeList keeps the first list of names. A list of other names contradicts it,
-// unless they are keywords.
-func takeList(d *crawl.DatasetInfo, name string, to *[]string, says []string, document string) {
+// takeList keeps the first list of names. A list of other names contradicts it, unless the names
+// are keywords.
+func takeList(d *crawl.DatasetInfo, name string, to *[]string, value []string, document string) {
 	switch {
-	case len(says) == 0:
+	case len(value) == 0:
 	case len(*to) == 0:
-		*to, d.Provenance[name] = says, document
-	case name != "keywords" && !sameSet(*to, says):
-		contradict(d, name, strings.Join(says, "; "), document)
+		*to, d.Provenance[name] = value, document
+	case name != "keywords" && !sameSet(*to, value):
+		contradict(d, name, strings.Join(value, "; "), document)
 	}
 }
 
-// takeColumns keeps the first description of columns, and notes a description of
-// others as a conflict.
+// takeColumns keeps the first description of columns, and records a description of other columns as
+// a conflict.
 func takeColumns(d *crawl.DatasetInfo, c *crawl.DatasetClaim) {
 	names := func(all []crawl.DatasetColumn) (names []string) {
 		for i := range all {
@@ -438,7 +437,7 @@ func takeColumns(d *crawl.DatasetInfo, c *crawl.DatasetClaim) {
 	}
 }
 
-// sameSet reports whether two lists hold the same words, in any order.
+// sameSet reports whether two lists have the same words, in any order.
 func sameSet(a, b []string) bool {
 	fold := func(all []string) []string {
 		out := make([]string, len(all))
@@ -451,17 +450,17 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(fold(a), fold(b))
 }
 
-func takeCount(d *crawl.DatasetInfo, name string, to **int64, says *int64, document string) {
+func takeCount(d *crawl.DatasetInfo, name string, to **int64, value *int64, document string) {
 	switch {
-	case says == nil:
+	case value == nil:
 	case *to == nil:
-		*to, d.Provenance[name] = says, document
-	case **to != *says:
-		contradict(d, name, strconv.FormatInt(*says, 10), document)
+		*to, d.Provenance[name] = value, document
+	case **to != *value:
+		contradict(d, name, strconv.FormatInt(*value, 10), document)
 	}
 }
 
-// addFile adds a file, or what another document knows of a file that is already there.
+// addFile adds a file, or the details of another document about a known file.
 func addFile(d *crawl.DatasetInfo, files map[string]int, f crawl.DatasetFile, document string) {
 	i, known := files[f.URL]
 	if !known {
@@ -480,19 +479,19 @@ func addFile(d *crawl.DatasetInfo, files map[string]int, f crawl.DatasetFile, do
 	}
 	have.Bytes = cmp.Or(have.Bytes, f.Bytes)
 	for _, sum := range []struct {
-		name string
-		to   *string
-		says string
+		name  string
+		to    *string
+		value string
 	}{{"sha256", &have.SHA256, f.SHA256}, {"sha512", &have.SHA512, f.SHA512}, {"sha1", &have.SHA1, f.SHA1}, {"md5", &have.MD5, f.MD5}} {
 		if *sum.to == "" {
-			*sum.to = sum.says
-		} else if sum.says != "" && sum.says != *sum.to {
-			contradict(d, sum.name, sum.says+" "+f.URL, document)
+			*sum.to = sum.value
+		} else if sum.value != "" && sum.value != *sum.to {
+			contradict(d, sum.name, sum.value+" "+f.URL, document)
 		}
 	}
 }
 
-// lastSegment is the last non-empty segment of a URL's path.
+// lastSegment returns the last non-empty segment of a URL's path.
 func lastSegment(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {

@@ -17,7 +17,7 @@ func files(urls ...string) (all []crawl.DatasetFile) {
 	return all
 }
 
-// Three documents about one dataset, and neighbours that must stay apart.
+// Three documents about one dataset, and similar datasets that must stay separate.
 func TestMerge(t *testing.T) {
 	rows := int64(150)
 	other := int64(151)
@@ -57,7 +57,7 @@ func TestMerge(t *testing.T) {
 	if p := byFirst["0"]; len(p.Sources) != 1 || len(p.AlsoDescribedAt) != 1 || p.Title != "Iris" || len(p.Conflicts["title"]) != 1 {
 		t.Errorf("by page: %+v", p)
 	}
-	for range 50 { // whatever the order
+	for range 50 { // in any order
 		rand.Shuffle(len(claims), func(i, j int) { claims[i], claims[j] = claims[j], claims[i] })
 		if got := Merge(claims); fmt.Sprintf("%+v", plainInfos(got)) != fmt.Sprintf("%+v", plainInfos(want)) {
 			t.Fatalf("another order, another result:\n%+v\n%+v", got, want)
@@ -65,7 +65,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// plainInfos leaves pointers out.
+// plainInfos replaces pointers.
 func plainInfos(all []crawl.DatasetInfo) []crawl.DatasetInfo {
 	all = slices.Clone(all)
 	for i := range all {
@@ -74,8 +74,8 @@ func plainInfos(all []crawl.DatasetInfo) []crawl.DatasetInfo {
 	return all
 }
 
-// Ten thousand pages that repeat what one says are one dataset, quickly, and show a
-// hundred other opinions.
+// Ten thousand pages that repeat one claim give one dataset, quickly, with at most a hundred
+// conflicts.
 func TestMergeTwins(t *testing.T) {
 	const n = 10_000
 	var claims []crawl.DatasetClaim
@@ -164,7 +164,7 @@ func TestNamesAreCollectedOnce(t *testing.T) {
 	}
 }
 
-// Whose page it is that several datasets name is not guessed.
+// If several datasets name one page, none of them is chosen.
 func TestMergeByPage(t *testing.T) {
 	const p = "https://d.example/about"
 	claim := func(document, title string, urls ...string) crawl.DatasetClaim {
@@ -188,8 +188,8 @@ func TestMergeByPage(t *testing.T) {
 	}
 }
 
-// One file under several origins is one document, and its newest copy counts; a stranger's
-// data.txt is trusted least.
+// One file under several origins is one document, and its newest copy counts. A stranger's data.txt
+// is trusted least.
 func TestMergeCopiesAndStrangers(t *testing.T) {
 	copied := func(origin, title string, hours int) crawl.DatasetClaim {
 		return crawl.DatasetClaim{Kind: crawl.DatasetDataTxt, Document: "https://d.example/data.txt", Line: 1, Origin: origin, Title: title, Files: files("https://d.example/a.csv"),
@@ -198,7 +198,7 @@ func TestMergeCopiesAndStrangers(t *testing.T) {
 	stranger := crawl.DatasetClaim{Kind: crawl.DatasetDataTxt, Document: "https://a.example/data.txt", Line: 1, Origin: "https://a.example", Title: "Mine!", Files: files("https://d.example/a.csv"),
 		Allowed: true, External: true, FetchedAt: at}
 	portal := crawl.DatasetClaim{Kind: crawl.DatasetDCAT, Document: "https://p.example/data.json", Origin: "https://p.example", Title: "Portal's", Files: files("https://d.example/a.csv"), Allowed: true}
-	more := copied("http://d.example", "newer", 2) // one that only the newer copy has
+	more := copied("http://d.example", "newer", 2) // only the newer copy has this one
 	more.N, more.Line, more.Files = 1, 2, files("https://d.example/b.csv")
 	got := Merge([]crawl.DatasetClaim{stranger, copied("https://d.example", "older", 1), portal, copied("http://d.example", "newer", 2), more})
 	if len(got) != 2 || got[0].Title != "newer" || got[0].Conflicts["title"][0].Value != "Portal's" || got[0].Conflicts["title"][1].Value != "Mine!" {

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// twins are datasets of one site that have address and name in common, in one data.txt.
+// twins are datasets of one site with the same address and name, in one data.txt.
 func twins(n int) (all []crawl.DatasetClaim) {
 	for i := range n {
 		all = append(all, crawl.DatasetClaim{Kind: crawl.DatasetDataTxt, Document: "https://d.example/data.txt", Origin: "https://d.example", Line: i + 1, N: i,
@@ -17,7 +17,8 @@ func twins(n int) (all []crawl.DatasetClaim) {
 	return all
 }
 
-// Datasets of one name have an ID each, the ones they always had, and it is found in a step each.
+// Each dataset with a common name has its own ID, which stays the same, and each ID is found in one
+// step.
 func TestIDsOfOneName(t *testing.T) {
 	got := Merge(twins(3))
 	base := shortID(shortID("https://d.example/a.csv") + " rain")
@@ -38,8 +39,8 @@ func TestIDsOfOneName(t *testing.T) {
 	}
 }
 
-// What distinguish does grows with the datasets, not with their square: it hashes
-// about once for each.
+// The cost of distinguish grows with the number of datasets, not with its square: it hashes about
+// once for each.
 func TestIDsTakeAStepEach(t *testing.T) {
 	const n = 10_000
 	all := make([]heading, n)

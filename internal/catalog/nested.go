@@ -8,14 +8,14 @@ import (
 	"github.com/curtsy/curtsy/pkg/datatxt"
 )
 
-// maxOriginClaims bounds the claims of all data.txt files of an origin together; its own file
-// may make half of them.
+// maxOriginClaims limits the claims of all data.txt files of an origin together. Its own file may
+// make half of them.
 const maxOriginClaims = 2 * MaxClaims
 
-// Claims returns the datasets of the copy and of the files nested in it, as they concern the
-// robot with that product token. nested has the nested files that are in use, by Asked. A
-// nested file counts as long as the files above lead to it, and the rules of all of those
-// apply to its datasets.
+// Claims returns the datasets of the copy and of the files nested in it, as they apply to the robot
+// with that product token. nested has the nested files that are in use, by Asked. A nested file
+// counts as long as the files above lead to it, and the rules of all of those apply to its
+// datasets.
 func (e *Entry) Claims(token string, nested map[string]Entry) ([]crawl.DatasetClaim, error) {
 	return e.ClaimsWith(token, func(asked string) (Entry, bool) {
 		below, ok := nested[asked]
@@ -23,7 +23,7 @@ func (e *Entry) Claims(token string, nested map[string]Entry) ([]crawl.DatasetCl
 	})
 }
 
-// ClaimsWith is Claims with nested files that are looked up when something leads to them.
+// ClaimsWith is Claims with a function that looks up nested files.
 func (e *Entry) ClaimsWith(token string, nested func(asked string) (Entry, bool)) ([]crawl.DatasetClaim, error) {
 	f, err := e.parse(token)
 	if err != nil {
@@ -34,7 +34,7 @@ func (e *Entry) ClaimsWith(token string, nested func(asked string) (Entry, bool)
 	return t.claims, nil
 }
 
-// tree reads a data.txt and what is nested in it.
+// tree reads a data.txt and the files nested in it.
 type tree struct {
 	token  string
 	nested func(asked string) (Entry, bool)
@@ -42,7 +42,7 @@ type tree struct {
 	claims []crawl.DatasetClaim
 }
 
-// read adds the claims of a file that is nested depth deep; above are the datasets that lead to it.
+// read adds the claims of a file that is nested depth deep. above are the datasets that lead to it.
 // It returns where the file's own claims begin.
 func (t *tree) read(f *datatxt.File, e *Entry, depth int, above []*datatxt.File) (from int) {
 	f.Stamp(e.Fetched, e.Fresh)
@@ -52,7 +52,7 @@ func (t *tree) read(f *datatxt.File, e *Entry, depth int, above []*datatxt.File)
 			break
 		}
 		c := claim(&f.Datasets[i], f)
-		// The dataset is the origin's, wherever a redirect keeps the file.
+		// The dataset belongs to the origin, even if a redirect leads to the file.
 		c.Origin, c.N, c.Depth, c.Usage, c.Changed = e.Origin, i, depth, e.Usage, e.Changed
 		if e.NoSnippet {
 			c.Untell()
@@ -76,7 +76,7 @@ func (t *tree) read(f *datatxt.File, e *Entry, depth int, above []*datatxt.File)
 		}
 		g, err := below.parse(t.token)
 		if err != nil {
-			continue // cannot happen: it could be read when it was kept
+			continue // cannot happen: it could be read when it was stored
 		}
 		at, find := t.read(g, &below, depth+1, above), g.Finder()
 		for _, i := range c.Datasets {
@@ -96,7 +96,7 @@ func (t *tree) read(f *datatxt.File, e *Entry, depth int, above []*datatxt.File)
 	return from
 }
 
-// allows reports whether a file's own rules allow all files of a dataset that lie on its origin.
+// allows reports whether a file's own rules allow all files of a dataset that are on its origin.
 func allows(f *datatxt.File, c *crawl.DatasetClaim) bool {
 	base := canon.URL(f.URL).Origin()
 	for i := range c.Files {
@@ -111,8 +111,8 @@ func allows(f *datatxt.File, c *crawl.DatasetClaim) bool {
 	return true
 }
 
-// claim is what a data.txt says of a dataset. What is only implied is marked, and gives way to what
-// another document says.
+// claim returns the claim of a data.txt about a dataset. Implied values are marked, and values of
+// other documents replace them.
 func claim(d *datatxt.Dataset, f *datatxt.File) crawl.DatasetClaim {
 	c := crawl.DatasetClaim{
 		Kind: crawl.DatasetDataTxt, Document: f.URL, Form: string(f.Form), Line: d.Line,
@@ -134,7 +134,7 @@ func claim(d *datatxt.Dataset, f *datatxt.File) crawl.DatasetClaim {
 	for _, col := range d.Columns {
 		c.Columns = append(c.Columns, crawl.DatasetColumn{Name: col.Name, Type: col.Type, Description: col.Description})
 	}
-	// A count that is no number stays as it is written (formats §5.4).
+	// A count that is not a number stays as it is written (formats §5.4).
 	if d.Rows == nil && d.RowsText != "" {
 		c.Extra["rows"] = d.RowsText
 	}

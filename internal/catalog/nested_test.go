@@ -12,8 +12,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// tell is a data.txt as it is kept; asked is empty for the origin's own.
-func tell(t testing.TB, asked, body string) Entry {
+// keep returns the entry of a data.txt. asked is empty for the origin's own.
+func keep(t testing.TB, asked, body string) Entry {
 	t.Helper()
 	p := page(1, "")
 	if asked != "" {
@@ -26,15 +26,15 @@ func tell(t testing.TB, asked, body string) Entry {
 	return e
 }
 
-// told merges a file and those nested in it, by the paths they are kept under.
-func told(t testing.TB, own string, nested map[string]string) []crawl.DatasetInfo {
+// mergeNested merges a file and those nested in it, by the paths under which they are stored.
+func mergeNested(t testing.TB, own string, nested map[string]string) []crawl.DatasetInfo {
 	t.Helper()
 	all := map[string]Entry{}
 	for path, body := range nested {
 		u := "https://d.example" + path
-		all[u] = tell(t, u, body)
+		all[u] = keep(t, u, body)
 	}
-	e := tell(t, "", own)
+	e := keep(t, "", own)
 	claims, err := e.Claims("curtsy", all)
 	if err != nil {
 		t.Fatal(err)
@@ -42,10 +42,10 @@ func told(t testing.TB, own string, nested map[string]string) []crawl.DatasetInf
 	return Merge(claims)
 }
 
-// What a nested file says fills what the parent lacks, and each field says which of
-// them it is from (formats §5.4).
+// A nested file adds the fields that its parent lacks, and each field names the file it is from
+// (formats §5.4).
 func TestNestedFills(t *testing.T) {
-	ds := told(t, "- path: iris\n  title: From above\n  rows: 150\n- path: cars/data.csv\n  license: CC0-1.0\n", map[string]string{
+	ds := mergeNested(t, "- path: iris\n  title: From above\n  rows: 150\n- path: cars/data.csv\n  license: CC0-1.0\n", map[string]string{
 		"/iris/data.txt": "path:\n- data.csv\n- data.rds\ntype: table\ntitle: From below\nrows: 151\ncolumns:\n  width: numeric\n",
 		"/cars/data.txt": "- path: data.csv\n  description: Cars\n  license: MIT\n- path: more.csv\n",
 	})
@@ -76,7 +76,7 @@ func TestNestedFills(t *testing.T) {
 	}
 }
 
-// A nested file counts as far as files above lead to it, three deep; a circle ends.
+// A nested file counts if files above lead to it, at most three levels deep. A cycle ends.
 func TestNestedReach(t *testing.T) {
 	nested := map[string]string{
 		"/a/data.txt":         "- path: b/\n- path: ../a/\n",
@@ -95,14 +95,14 @@ func TestNestedReach(t *testing.T) {
 		slices.Sort(all)
 		return strings.Join(all, " ")
 	}
-	if got, want := names(told(t, "- path: a/\n", nested)), "/a/ /a/b/ /a/b/c/ /a/b/c/d/ /a/b/c/three.csv"; got != want {
+	if got, want := names(mergeNested(t, "- path: a/\n", nested)), "/a/ /a/b/ /a/b/c/ /a/b/c/d/ /a/b/c/three.csv"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got := names(told(t, "- path: z.csv\n", nested)); got != "/z.csv" {
+	if got := names(mergeNested(t, "- path: z.csv\n", nested)); got != "/z.csv" {
 		t.Errorf("files nobody leads to any more still count: %s", got)
 	}
-	e := tell(t, "", "- path: a/\n")
-	stranger := tell(t, "https://d.example/a/data.txt", "- path: x.csv\n")
+	e := keep(t, "", "- path: a/\n")
+	stranger := keep(t, "https://d.example/a/data.txt", "- path: x.csv\n")
 	stranger.Origin = "https://other.example"
 	claims, err := e.Claims("curtsy", map[string]Entry{"https://d.example/a/data.txt": stranger})
 	if err != nil || len(claims) != 1 {
@@ -110,9 +110,9 @@ func TestNestedReach(t *testing.T) {
 	}
 }
 
-// The rules of all files above bind a nested file's datasets, as its own do (formats §5.3).
+// The rules of all files above apply to a nested file's datasets, like its own (formats §5.3).
 func TestNestedRules(t *testing.T) {
-	ds := told(t, "User-agent: *\nAllow: /set/\nTitle: Sets\nDisallow: /closed\n", map[string]string{
+	ds := mergeNested(t, "User-agent: *\nAllow: /set/\nTitle: Sets\nDisallow: /closed\n", map[string]string{
 		"/set/data.txt": "User-agent: *\nDisallow: /set/no\nPath: /set/yes.csv\nPath: /set/no.csv\nPath: /closed/x.csv\nPath: http://d.example/closed/y.csv\n",
 	})
 	got := map[string]bool{}
@@ -135,19 +135,19 @@ func TestNestedLimit(t *testing.T) {
 	more := map[string]string{"/a/data.txt": below.String(), "/a/b/data.txt": below.String()}
 	all := map[string]Entry{}
 	for path, body := range more {
-		all["https://d.example"+path] = tell(t, "https://d.example"+path, body)
+		all["https://d.example"+path] = keep(t, "https://d.example"+path, body)
 	}
-	e := tell(t, "", own.String())
+	e := keep(t, "", own.String())
 	claims, err := e.Claims("curtsy", all)
 	if err != nil || len(claims) != maxOriginClaims {
 		t.Errorf("%d claims, %v, want %d", len(claims), err, maxOriginClaims)
 	}
 }
 
-// Counts that are no numbers stay as they are written; so do keys we do not know, and the
-// first of equal ones.
-func TestDataTxtKeepsWhatItSays(t *testing.T) {
-	d := told(t, "- path: a.csv\n  rows: many\n  cols: 3\n  odd: 1\n  odd: 2\n  publisher: Office\n  identifier: doi:10.5072/X1\n  keywords: a, b\n", nil)[0]
+// Counts that are not numbers stay as they are written, and so do unknown keys. Of equal keys the
+// first counts.
+func TestDataTxtKeepsUnknownText(t *testing.T) {
+	d := mergeNested(t, "- path: a.csv\n  rows: many\n  cols: 3\n  odd: 1\n  odd: 2\n  publisher: Office\n  identifier: doi:10.5072/X1\n  keywords: a, b\n", nil)[0]
 	if got := fmt.Sprint(d.Extra); got != "map[identifier:doi:10.5072/X1 keywords:a, b odd:1 rows:many]" {
 		t.Errorf("extra %s", got)
 	}
@@ -161,7 +161,7 @@ func TestDataTxtTagsAndCuts(t *testing.T) {
 	p.Directives, p.UnavailableAfter = crawl.NoSnippet, at.Add(time.Hour)
 	e, _ := Update(Entry{}, p, []byte("- path: a.csv\n  title: T\n  description: D\n  columns: [{name: c, description: D}]\n"), "curtsy")
 	if claims, _ := e.Claims("curtsy", nil); claims[0].Description != "" || claims[0].Columns[0].Description != "" || claims[0].Title != "T" {
-		t.Errorf("%+v, want no prose of a file that says nosnippet", claims[0])
+		t.Errorf("%+v, want no prose of a file with nosnippet", claims[0])
 	}
 	if !e.Live(at) || e.Live(at.Add(time.Hour)) {
 		t.Error("a file is in use past its unavailable_after")
@@ -174,8 +174,7 @@ func TestDataTxtTagsAndCuts(t *testing.T) {
 	}
 }
 
-// Whatever two files say, one below the other: nothing panics, and what is
-// claimed is within bounds.
+// Whatever two nested files contain, nothing panics, and the claims are within the limits.
 func FuzzNested(f *testing.F) {
 	f.Add("- path: a/\n", "- path: a.csv\n", "User-agent: *\nDisallow: /\n")
 	f.Add("- path: a\n- path: a/b/c.csv\n", "file: [x, y]\nfiles: [{path: x, bytes: 1}]\n", "- path: ../x\n")

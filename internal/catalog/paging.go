@@ -9,21 +9,22 @@ import (
 	"strings"
 )
 
-// MaxCataloguePages is how many pages of one catalogue are asked for, the first included.
+// MaxCataloguePages is how many pages of one catalogue are requested, including the first.
 const MaxCataloguePages = 1000
 
-// ckanRows is how many datasets a CKAN is asked for at a time: what it gives at most unless its
-// operator has said otherwise. Fewer requests are less work for it than small pages.
+// ckanRows is how many datasets are requested from a CKAN at a time. This is its maximum unless its
+// operator has set another. A few large requests are less work for it than many small ones.
 const ckanRows = 1000
 
-// Paging is what a document says of the pages of its catalogue: CKAN's count, Hydra's links.
+// Paging is the information of a document about the pages of its catalogue: CKAN's count, Hydra's
+// links.
 type Paging struct {
 	count      int64 // of CKAN's package_search
 	results    bool
 	next, last string // Hydra
 }
 
-// note takes in a value that stands beside the list, by its local name.
+// note reads a value beside the list, by its local name.
 func (p *Paging) note(name string, raw []byte) {
 	switch name {
 	case "count":
@@ -37,16 +38,16 @@ func (p *Paging) note(name string, raw []byte) {
 	}
 }
 
-// member takes in a member of a list: a @graph has the view of its collection among its nodes.
+// member reads a member of a list: in a @graph, one of the nodes is the view of the collection.
 func (p *Paging) member(raw []byte) {
-	leads := bytes.Contains(raw, []byte("next")) // nextPage as well
+	leads := bytes.Contains(raw, []byte("next")) // also nextPage
 	if len(raw) <= maxNote && p.next == "" && leads &&
 		(bytes.Contains(raw, []byte("PagedCollection")) || bytes.Contains(raw, []byte("PartialCollectionView"))) {
 		p.view(raw)
 	}
 }
 
-// view takes in a node that has links to other pages.
+// view reads a node with links to other pages.
 func (p *Paging) view(raw []byte) {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
@@ -59,7 +60,8 @@ func (p *Paging) view(raw []byte) {
 	}
 }
 
-// reference is an address that is written as a text, as a node, or as a list of one of them.
+// reference returns an address that is written as a text, as a node, or as a list with one of
+// these.
 func reference(raw []byte) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -75,8 +77,8 @@ func reference(raw []byte) string {
 	return s
 }
 
-// More returns the pages that are to be asked for after the one at u, members of which it has:
-// those that it names, on its own origin, as far as MaxCataloguePages.
+// More returns the pages to request after the page at u, which has this many members: those that
+// the page names, on its own origin, up to MaxCataloguePages.
 func (p *Paging) More(u string, members int) []string {
 	at, err := url.Parse(u)
 	if err != nil {
@@ -97,13 +99,13 @@ func (p *Paging) More(u string, members int) []string {
 	return []string{next.String()}
 }
 
-// IsCKANSearch reports whether a path is that of the search by which a CKAN lists its datasets.
+// IsCKANSearch reports whether a path is that of the search in which a CKAN lists its datasets.
 func IsCKANSearch(path string) bool {
 	return strings.HasSuffix(path, "/api/3/action/package_search") || strings.HasSuffix(path, "/api/action/package_search")
 }
 
-// ckan are the pages behind the first one of a search. Any other leads only to what it was asked
-// for and did not give: all else the first one has named.
+// ckan returns the pages after the first one of a search. Any other page leads only to members that
+// it should have had and did not: the first page has named all other pages.
 func (p *Paging) ckan(at *url.URL, members int64) (all []string) {
 	q, err := url.ParseQuery(at.RawQuery)
 	if err != nil {
@@ -113,7 +115,7 @@ func (p *Paging) ckan(at *url.URL, members int64) (all []string) {
 	asked, _ := strconv.ParseInt(q.Get("rows"), 10, 64)
 	rows, end := int64(ckanRows), p.count
 	if asked > members {
-		rows = members // that is all it gives at a time
+		rows = members // this is its maximum
 	}
 	if start > 0 {
 		end = min(end, start+asked)
@@ -131,8 +133,8 @@ func (p *Paging) ckan(at *url.URL, members int64) (all []string) {
 	return all
 }
 
-// series are the pages from next to last, if nothing but one number in the query tells them apart
-// and it grows by one from page to page; nil otherwise.
+// series returns the pages from next to last, if they differ only by one number in the query, which
+// increases by one from page to page. Otherwise it returns nil.
 func series(next, last *url.URL) (all []string) {
 	a, b := next.Query(), last.Query()
 	plain := *last
@@ -156,7 +158,7 @@ func series(next, last *url.URL) (all []string) {
 	}
 	for n := from; n <= to && len(all) < MaxCataloguePages-1; n++ {
 		page := *next
-		if n != from { // what it names itself stays as it is written
+		if n != from { // the address that the document itself contains stays unchanged
 			a.Set(name, strconv.Itoa(n))
 			page.RawQuery = a.Encode()
 		}

@@ -14,18 +14,18 @@ import (
 	"sync"
 )
 
-// A graph that was put aside is gone over twice. The first time every name is noted with where its
-// node stands, and which nodes tell of datasets: what jsonReader.index and jsonReader.walk would
-// find in the whole document. The second time these are handed on, each with the nodes that it
-// refers to, and those that these refer to, so that a part says of its datasets just what the
-// document does. What cannot be said so is left out, and counted.
+// A graph in a file is read twice. In the first pass, the position of each named node is recorded,
+// and which nodes describe datasets, as jsonReader.index and jsonReader.walk would find them in the
+// whole document. In the second pass, these nodes are delivered together with the nodes that they
+// refer to, directly or indirectly, so that a part describes its datasets exactly as the document
+// does. A dataset for which that is impossible is left out and counted.
 
-// resolving is held while a graph is gone over: the table of names, some 50 MiB at most unless
-// longer catalogues are wanted, is there once in a process. Nothing is waited for with it but our
+// resolving is locked while a graph is read, so that a process has only one table of names, which
+// takes 50 MiB at most unless longer catalogues are allowed. Nobody waits for this mutex except our
 // own indexers.
 var resolving sync.Mutex
 
-// followed are the properties in which the reader looks for the nodes that values refer to.
+// followed are the properties in whose values jsonReader looks up nodes.
 var followed = func() map[string]bool {
 	all := map[string]bool{"conformsTo": true}
 	for name := range properties {
@@ -37,25 +37,25 @@ var followed = func() map[string]bool {
 	return all
 }()
 
-// span is where a node stands in the file.
+// span is the position of a node in the file.
 type span struct {
 	at   int64
 	size int64
 }
 
-// role is what a node is there for.
+// role is the role of a node.
 type role byte
 
 const (
-	aside  role = iota // to be referred to
-	among              // it counts when it tells of a dataset
+	aside  role = iota // other nodes may refer to it
+	among              // it counts if it describes a dataset
 	listed             // a member of a catalogue's list, which needs no type
 )
 
-// What is noted of a name beside the number of the span that has its node.
+// Flags that are stored for a name together with the number of the span with its node.
 const (
 	flagUntyped = 1 << 31
-	flagTop     = 1 << 30 // it is the span's own name
+	flagTop     = 1 << 30 // it is the name of the whole span
 )
 
 type rootNode struct {
@@ -63,11 +63,11 @@ type rootNode struct {
 	role role
 }
 
-// resolver goes over one graph.
+// resolver processes one graph.
 type resolver struct {
 	c     *cutter
-	names *jsonReader // for what names mean; it makes no claims
-	left  int64       // bytes that may yet be read the second time
+	names *jsonReader // for the meaning of names; it makes no claims
+	left  int64       // bytes that may still be read in the second pass
 	most  int         // nodes
 
 	seed  maphash.Seed
@@ -80,12 +80,12 @@ type resolver struct {
 	part
 }
 
-// part is what is handed on next.
+// part is the part that is delivered next.
 type part struct {
 	in     map[uint32]role
 	bytes  int64
 	values int
-	first  int64 // bytes of the first dataset and what it refers to
+	first  int64 // bytes of the first dataset and the nodes it refers to
 }
 
 func newResolver(c *cutter) *resolver {
@@ -95,7 +95,8 @@ func newResolver(c *cutter) *resolver {
 	}
 }
 
-// decoded is what JSON says; nil when it is none, or has more values than are read of one document.
+// decoded decodes JSON. It returns nil if raw is invalid or has more values than one document may
+// have.
 func decoded(raw []byte) (v any) {
 	if values(raw, maxValues) > maxValues {
 		return nil
@@ -108,7 +109,7 @@ func decoded(raw []byte) (v any) {
 	return v
 }
 
-// section reads on in the file.
+// section reads the file from a position on.
 type section struct {
 	scanner
 	at int64
@@ -122,17 +123,17 @@ func (r *resolver) section(at int64) *section {
 	return s
 }
 
-// Read counts, for pos.
+// Read counts the bytes, for pos.
 func (s *section) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	s.at += int64(n)
 	return n, err
 }
 
-// pos is where the next byte stands.
+// pos is the position of the next byte.
 func (s *section) pos() int64 { return s.at - int64(s.in.Buffered()) }
 
-// index goes over the graph for the first time.
+// index does the first pass.
 func (r *resolver) index() error {
 	s := r.section(0)
 	if _, err := s.next(); err != nil { // the bracket
@@ -141,7 +142,7 @@ func (r *resolver) index() error {
 	return s.elements(func(b byte) error { return r.node(s, b, among, 0) })
 }
 
-// node notes what a node says that begins with first; depth is in how many long ones it stands.
+// node records a node that begins with first. depth is the number of long nodes that contain it.
 func (r *resolver) node(s *section, first byte, as role, depth int) error {
 	at := s.pos() - 1
 	raw, whole, err := s.value(first, r.buf[:0], maxMember)
@@ -164,11 +165,11 @@ func (r *resolver) node(s *section, first byte, as role, depth int) error {
 	if err := r.note(v, n, 0); err != nil {
 		return err
 	}
-	tells := as != aside && r.tells(v, as == listed, 0)
-	if tells {
+	hasDataset := as != aside && r.tells(v, as == listed, 0)
+	if hasDataset {
 		r.roots = append(r.roots, rootNode{n, as})
 	}
-	if tells || len(r.ids) > ids {
+	if hasDataset || len(r.ids) > ids {
 		r.spans = append(r.spans, where)
 	}
 	return r.bounded()
@@ -181,8 +182,8 @@ func (r *resolver) bounded() error {
 	return nil
 }
 
-// long goes over a node that is longer than one may be: a catalogue that lists all its datasets,
-// say. What stands in it is noted like what stands beside it. It is lost itself.
+// long reads a node that is longer than the limit, for example a catalogue that lists all its
+// datasets. Its contents are recorded as if they were outside of it. The node itself is lost.
 func (r *resolver) long(where span, as role, depth int) error {
 	s := r.section(where.at)
 	first, err := s.next()
@@ -190,7 +191,7 @@ func (r *resolver) long(where span, as role, depth int) error {
 		return err
 	}
 	if first == '"' {
-		return nil // a text is no node
+		return nil // a string is not a node
 	}
 	if first != '{' || depth == maxCutDepth {
 		r.c.s.LeftOut++
@@ -234,8 +235,8 @@ func (r *resolver) long(where span, as role, depth int) error {
 	return r.bounded()
 }
 
-// hash is that of a name. Two names with one hash would at worst bring a part a node that nobody
-// asked for instead of one; the seed is nobody's to know.
+// hash returns the hash of a name. If two names had the same hash, a part would contain a wrong
+// node. The seed is secret, so nobody can cause this.
 func (r *resolver) hash(id string) uint64 { return maphash.String(r.seed, id) }
 
 func (r *resolver) name(id string, value uint32) {
@@ -244,7 +245,7 @@ func (r *resolver) name(id string, value uint32) {
 	}
 }
 
-// note notes the names in a node, as jsonReader.index does, and gives its members theirs.
+// note records the names in a node, as jsonReader.index does, and renames its members.
 func (r *resolver) note(v any, n uint32, depth int) error {
 	if depth > maxWalk {
 		return nil
@@ -279,8 +280,8 @@ func (r *resolver) note(v any, n uint32, depth int) error {
 	return nil
 }
 
-// tells reports whether jsonReader.walk would find a dataset in what note has gone over, and notes
-// the names in catalogues' lists.
+// tells reports whether jsonReader.walk would find a dataset in v, and records the names in
+// catalogues' lists.
 func (r *resolver) tells(v any, inList bool, depth int) (yes bool) {
 	if depth > maxWalk {
 		return false
@@ -306,7 +307,7 @@ func (r *resolver) tells(v any, inList bool, depth int) (yes bool) {
 	return yes
 }
 
-// emit goes over the graph for the second time.
+// emit does the second pass.
 func (r *resolver) emit() error {
 	done := map[uint32]bool{}
 	slices.Sort(r.named)
@@ -314,7 +315,7 @@ func (r *resolver) emit() error {
 		switch where, ok := r.ids[id]; {
 		case !ok || where&flagUntyped == 0:
 		case where&flagTop == 0:
-			r.c.s.LeftOut++ // it stands within another node, which is no dataset, or too long
+			r.c.s.LeftOut++ // inside another node that is no dataset, or too long
 		default:
 			r.roots = append(r.roots, rootNode{where &^ (flagTop | flagUntyped), listed})
 		}
@@ -332,14 +333,14 @@ func (r *resolver) emit() error {
 	return r.flush()
 }
 
-// need is what a part does not have yet of a node and what it refers to.
+// need is what a part still lacks of a node and the nodes that it refers to.
 type need struct {
 	spans  []uint32
 	bytes  int64
 	values int
 }
 
-// needs finds what a node needs; ok is false when that is more than a part can have.
+// needs determines what a node needs. ok is false if that is more than a part may have.
 func (r *resolver) needs(n uint32) (all need, ok bool, err error) {
 	all.spans = []uint32{n}
 	has := map[uint32]bool{n: true}
@@ -378,7 +379,7 @@ func (r *resolver) read(where span) ([]byte, error) {
 	return r.buf, nil
 }
 
-// references calls fn for the names that the reader may look up for what a node says.
+// references calls fn for the names in a node that the reader may look up.
 func (r *resolver) references(v any, depth int, fn func(id string)) {
 	if depth > maxWalk {
 		return
@@ -407,7 +408,7 @@ func (r *resolver) references(v any, depth int, fn func(id string)) {
 	}
 }
 
-// place puts a node that tells of datasets into the part, and what it refers to.
+// place adds a node that describes datasets to the part, with the nodes that it refers to.
 func (r *resolver) place(root rootNode) error {
 	more, ok, err := r.needs(root.span)
 	if err == nil && len(r.in) > 0 && (!ok || r.bytes-r.first+more.bytes > PartBytes ||
@@ -435,9 +436,9 @@ func (r *resolver) place(root rootNode) error {
 	return nil
 }
 
-// flush hands the part on, as a list of objects in whose order its nodes are those of the document:
-// of two nodes with one name the first counts. What is only referred to is @included, where no
-// dataset is looked for.
+// flush delivers the part, as a list of objects. The nodes keep the order of the document, because
+// of two nodes with one name the first counts. Nodes that are only referred to are in @included,
+// where no dataset is searched for.
 func (r *resolver) flush() error {
 	if len(r.in) == 0 {
 		return nil
@@ -476,5 +477,5 @@ func (r *resolver) flush() error {
 	return r.c.hand(r.c.out)
 }
 
-// isName reports whether a text may name a node of the document, as jsonReader.named has it.
+// isName reports whether a text may name a node of the document, as in jsonReader.named.
 func isName(s string) bool { return strings.ContainsAny(s, ":#/") }

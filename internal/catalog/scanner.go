@@ -7,17 +7,17 @@ import (
 	"io"
 )
 
-// scanner goes over JSON as it comes. What a value says is for others to see.
+// scanner reads JSON as a stream. It does not interpret values.
 type scanner struct {
 	in *bufio.Reader
-	// nil: what is longer than it may be is cut off. Else takes what there is of a value whenever
-	// that is as long as it may be, and the value goes on from nothing.
+	// spill receives values that are too long. If it is nil, such a value is truncated. Otherwise
+	// spill gets the buffered part each time it reaches the limit, and the buffer is emptied.
 	spill func([]byte)
 
 	name []byte
 }
 
-// next is the next byte that is no blank.
+// next returns the next byte that is not white space.
 func (c *scanner) next() (byte, error) {
 	for {
 		b, err := c.in.ReadByte()
@@ -27,8 +27,8 @@ func (c *scanner) next() (byte, error) {
 	}
 }
 
-// members calls fn for each member of an object whose brace was read, with the first byte of its
-// value. fn reads the value. A name that is none, or a very long one, is empty: nobody's.
+// members calls fn for each member of an object after its opening brace, with the first byte of its
+// value. fn reads the value. An invalid or very long name is passed as "".
 func (c *scanner) members(fn func(name string, first byte) error) error {
 	for first := true; ; first = false {
 		b, end, err := c.following('}', first)
@@ -60,8 +60,8 @@ func (c *scanner) members(fn func(name string, first byte) error) error {
 	}
 }
 
-// elements calls fn for each member of a list whose bracket was read, with its first byte. fn reads
-// the member.
+// elements calls fn for each member of a list after its opening bracket, with its first byte. fn
+// reads the member.
 func (c *scanner) elements(fn func(first byte) error) error {
 	for first := true; ; first = false {
 		b, end, err := c.following(']', first)
@@ -74,8 +74,8 @@ func (c *scanner) elements(fn func(first byte) error) error {
 	}
 }
 
-// following is the first byte of the next member, unless there is an end. Before all members but
-// the first is a comma.
+// following returns the first byte of the next member, or end. It expects a comma before each
+// member except the first.
 func (c *scanner) following(bracket byte, first bool) (b byte, end bool, err error) {
 	b, err = c.next()
 	switch {
@@ -90,9 +90,9 @@ func (c *scanner) following(bracket byte, first bool) (b byte, end bool, err err
 	return b, false, err
 }
 
-// value reads to the end of a value that begins with first. It appends the value to dst, as far as
-// limit; whole says that there was room. It counts brackets and knows texts, nothing more: whether
-// it is JSON is for the caller to see.
+// value reads to the end of a value that begins with first. It appends at most limit bytes of the
+// value to dst; whole means that this is the complete value. It only counts brackets and recognises
+// strings: the caller must check whether the value is valid JSON.
 func (c *scanner) value(first byte, dst []byte, limit int) (raw []byte, whole bool, err error) {
 	whole = true
 	put := func(b byte) {
@@ -133,7 +133,7 @@ func (c *scanner) value(first byte, dst []byte, limit int) (raw []byte, whole bo
 	case '}', ']', ',', ':':
 		return dst, whole, fmt.Errorf("%w: a value is missing", ErrBroken)
 	default:
-		for { // a number or a word
+		for { // a number or a literal
 			b, err := c.in.ReadByte()
 			if err == io.EOF {
 				return dst, whole, nil

@@ -8,27 +8,27 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// What one site tells of datasets is bounded, in bytes as claimCost counts them. Each
-// document has a share of its own, so that a portal with a page for each dataset is listed whole,
-// however many there are. What a document tells beyond its share is taken from a budget that all
-// hosts of a registered domain have in common.
+// The descriptions of one site are limited, in bytes as claimCost counts them. Each document has
+// its own share, so that a portal with a page for each dataset is listed completely, however many
+// there are. Claims of a document beyond its share are charged to a budget that all hosts of a
+// registered domain share.
 const (
-	DocumentBudget = 64 << 10  // bytes a document
-	SiteBudget     = 192 << 20 // bytes a registered domain, beyond that
-	claimOverhead  = 2 << 10   // bytes a claim costs without its texts and lists
+	DocumentBudget = 64 << 10  // bytes of a document
+	SiteBudget     = 192 << 20 // bytes of a registered domain, in addition
+	claimOverhead  = 2 << 10   // bytes of a claim without its texts and lists
 )
 
-// Budget bounds the claims of one question, site by site. It is for one goroutine.
+// Budget limits the claims for one question, site by site. Only one goroutine may use it.
 type Budget struct {
 	left map[string]int
-	site int // SiteBudget; tests have less
+	site int // SiteBudget; less in tests
 }
 
-// NewBudget returns a Budget of which nothing is used.
+// NewBudget returns an unused Budget.
 func NewBudget() *Budget { return &Budget{map[string]int{}, SiteBudget} }
 
-// Capacity returns for how many bytes of claims there is room in a document at an
-// address; see Document.Room.
+// Capacity returns how many bytes of claims a document at this address may have; see
+// Document.Capacity.
 func (b *Budget) Capacity(document string) int {
 	shared, ok := b.left[siteOf(&crawl.DatasetClaim{Origin: document})]
 	if !ok {
@@ -37,9 +37,9 @@ func (b *Budget) Capacity(document string) int {
 	return DocumentBudget + shared
 }
 
-// Take returns the claims that there is room for, out of those of one document or of one origin's
-// data.txt files. The last one kept says how many were left out (LeftOut). At least one claim of a
-// document is kept, without its lists if need be.
+// Take returns the claims that are within the budget, of those of one document or of one origin's
+// data.txt files. The last one contains how many were left out (LeftOut). At least one claim of a
+// document is kept, without its lists if necessary.
 func (b *Budget) Take(claims []crawl.DatasetClaim) []crawl.DatasetClaim {
 	if len(claims) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (b *Budget) Take(claims []crawl.DatasetClaim) []crawl.DatasetClaim {
 		if i == 0 && n > own+shared {
 			c = outline(c)
 			n = min(claimCost(&c), own)
-			c.LeftOut++ // it is not whole
+			c.LeftOut++ // it is incomplete
 		}
 		if n > own+shared {
 			kept[len(kept)-1].LeftOut++
@@ -74,7 +74,7 @@ func (b *Budget) Take(claims []crawl.DatasetClaim) []crawl.DatasetClaim {
 	return slices.Clip(kept)
 }
 
-// siteOf is the registered domain a claim is from; if its host is in none, the host.
+// siteOf is the registered domain of a claim's origin, or its host if there is none.
 func siteOf(c *crawl.DatasetClaim) string {
 	host := hostOf(c.Origin)
 	if domain, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
@@ -83,7 +83,7 @@ func siteOf(c *crawl.DatasetClaim) string {
 	return host
 }
 
-// claimCost is about how many bytes a claim takes in memory.
+// claimCost is approximately how many bytes a claim takes in memory.
 func claimCost(c *crawl.DatasetClaim) int {
 	n := claimOverhead
 	for _, s := range []string{c.Document, c.ID, c.Page, c.Name, c.Title, c.Description, c.License, c.Publisher, c.Version, c.Issued, c.Modified, c.Type, c.Source} {
@@ -125,13 +125,13 @@ func valueCost(v any) (n int) {
 	return n
 }
 
-// outline is what is kept of a claim when there is no room for it: its name, its address, and as
-// many of its files as fit.
+// outline is the part of a claim that is kept if the budget is exhausted: its name, its address,
+// and as many of its files as fit.
 func outline(c crawl.DatasetClaim) crawl.DatasetClaim {
 	const most = DocumentBudget / 32 // of a text
 	for _, s := range []*string{&c.ID, &c.Page} {
 		if len(*s) > most {
-			*s = "" // a part of an address is another address
+			*s = "" // a part of an address would be another address
 		}
 	}
 	for _, s := range []*string{&c.Name, &c.Title, &c.License, &c.Publisher, &c.Version, &c.Issued, &c.Modified, &c.Type, &c.Source} {

@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// telling are n claims of one document, each of them costing so many bytes.
+// telling returns n claims of one document, each with this cost.
 func telling(document string, n, cost int) (all []crawl.DatasetClaim) {
 	for i := range n {
 		c := crawl.DatasetClaim{Kind: crawl.DatasetJSONLD, Document: document, Origin: "https://" + hostOf(document), N: i, Title: fmt.Sprint(i), Allowed: true}
@@ -33,14 +33,15 @@ func TestBudget(t *testing.T) {
 	const own, shared = DocumentBudget / cost, site / cost
 	b := NewBudget()
 	b.site = site
-	// At the limit, one past it, and nothing left of what hosts of the domain share.
+	// At the limit and one beyond it. Nothing is left of the budget that the hosts of the domain
+	// share.
 	if got := b.Take(telling("https://a.site.example/1", own+shared-1, cost)); len(got) != own+shared-1 || leftOut(got) != 0 {
 		t.Fatalf("%d claims, %d left out", len(got), leftOut(got))
 	}
 	if got := b.Take(telling("https://b.site.example/2", own+2, cost)); len(got) != own+1 || leftOut(got) != 1 || got[own].LeftOut != 1 {
 		t.Errorf("%d claims, %d left out", len(got), leftOut(got))
 	}
-	// A site with a document for each dataset is listed whole.
+	// A site with a document for each dataset is listed completely.
 	for i := range 1000 {
 		if got := b.Take(telling(fmt.Sprintf("https://b.site.example/more/%d", i), 1, cost)); len(got) != 1 || leftOut(got) != 0 {
 			t.Fatalf("document %d: %d claims, %d left out", i, len(got), leftOut(got))
@@ -52,7 +53,7 @@ func TestBudget(t *testing.T) {
 	if got := b.Take(nil); got != nil {
 		t.Errorf("of nothing %v", got)
 	}
-	// What is too large for all of it is there in outline.
+	// A claim that is too large for the whole budget is kept as an outline.
 	large := telling("https://a.site.example/large", 2, DocumentBudget+1)
 	for i := range 10_000 {
 		large[0].Files = append(large[0].Files, crawl.DatasetFile{URL: fmt.Sprintf("https://a.site.example/%d", i)})
@@ -64,7 +65,7 @@ func TestBudget(t *testing.T) {
 	if d := Merge(got)[0]; d.Sources[0].LeftOut != 2 {
 		t.Errorf("sources %+v", d.Sources)
 	}
-	// A whole data.txt has room.
+	// A data.txt of the largest size is within the budget.
 	if got := NewBudget().Take(twins(maxOriginClaims)); len(got) != maxOriginClaims {
 		t.Errorf("%d datasets of a data.txt", len(got))
 	}
@@ -73,7 +74,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Whatever kind of list a claim is long by, its cost is about what it takes.
+// For each kind of list in a claim, the calculated cost is about what it allocates.
 func TestClaimCost(t *testing.T) {
 	const n = 1000
 	words := make([]string, n)
@@ -96,7 +97,7 @@ func TestClaimCost(t *testing.T) {
 	}
 }
 
-// A hundred pages that tell of ten thousand datasets each cost no more than what one site may tell.
+// A hundred pages that describe ten thousand datasets each cost no more than the limit of one site.
 func TestDatasetsOfOneSiteAreBounded(t *testing.T) {
 	const pages, each, site = 100, 1000, 96 << 20
 	limit := debug.SetMemoryLimit(-1)
@@ -139,7 +140,7 @@ func TestDatasetsOfOneSiteAreBounded(t *testing.T) {
 	if n+left != pages*each {
 		t.Errorf("%d datasets and %d left out, want %d", n, left, pages*each)
 	}
-	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > 96<<20 {
-		t.Errorf("%d MiB are held", held>>20)
+	if used := int64(after.HeapAlloc) - int64(before.HeapAlloc); used > 96<<20 {
+		t.Errorf("%d MiB stay in memory", used>>20)
 	}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // SPDX returns the SPDX identifier of the licence that a text names by that identifier, by the
-// licence's own address or by its full name. Empty means unknown: a name that leaves the version
-// open, or that is not known here, is not guessed at.
+// licence's own address or by its full name. It returns "" if the licence is unknown or its name
+// leaves the version open.
 func SPDX(license string) string {
 	s := strings.ToLower(strings.Join(strings.Fields(license), " "))
 	if s == "" {
@@ -27,7 +27,7 @@ func SPDX(license string) string {
 	return creativeCommons(s)
 }
 
-// spdxByURL knows the licences' own addresses, and the sites that list licences by identifier.
+// spdxByURL recognises the licences' own addresses, and the sites that list licences by identifier.
 func spdxByURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -44,7 +44,7 @@ func spdxByURL(s string) string {
 		}
 	case "choosealicense.com":
 		if id, ok := strings.CutPrefix(path, "licenses/"); ok {
-			return spdxIDs[id] // gpl-3.0 leaves open whether later versions are meant
+			return spdxIDs[id] // gpl-3.0 leaves open whether later versions are included
 		}
 	case "opensource.org":
 		for _, prefix := range []string{"licenses/", "license/"} {
@@ -56,9 +56,9 @@ func spdxByURL(s string) string {
 	return spdxURLs[host+"/"+path]
 }
 
-// ccByPath reads licenses/by/4.0[/deed…|legalcode…] and publicdomain/zero/1.0. Ported
-// licences (…/3.0/de) differ from the unported ones; SPDX has identifiers for few of them,
-// and none is made up.
+// ccByPath reads licenses/by/4.0[/deed…|legalcode…] and publicdomain/zero/1.0. Ported licences
+// (…/3.0/de) differ from the unported ones. SPDX has identifiers for few of them, and no other is
+// made up.
 func ccByPath(part []string) string {
 	if len(part) < 3 {
 		return ""
@@ -106,7 +106,7 @@ func creativeCommons(s string) string {
 			id += "-nd"
 		case "0", "zero":
 			id = "cc0"
-		case "share", "non", "no": // of share alike, non commercial, no derivatives
+		case "share", "non", "no": // parts of share alike, non commercial, no derivatives
 			if i+1 == len(words) {
 				return ""
 			}
@@ -135,7 +135,7 @@ func creativeCommons(s string) string {
 // Licenses are the identifiers that SPDX returns, sorted.
 func Licenses() []string { return slices.Sorted(maps.Values(spdxIDs)) }
 
-// spdxIDs are the identifiers of licences that data comes under, by their lower-case form.
+// spdxIDs are the identifiers of licences that are used for data, by their lower-case form.
 var spdxIDs = lowerKeys(
 	"0BSD", "AFL-3.0", "AGPL-3.0-only", "AGPL-3.0-or-later", "Apache-2.0", "APSL-2.0", "Artistic-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0",
 	"C-UDA-1.0", "CC-BY-1.0", "CC-BY-2.0", "CC-BY-2.5", "CC-BY-2.5-AU", "CC-BY-3.0", "CC-BY-3.0-AT", "CC-BY-3.0-AU", "CC-BY-3.0-DE", "CC-BY-3.0-IGO", "CC-BY-3.0-NL",
@@ -160,7 +160,7 @@ func lowerKeys(ids ...string) map[string]string {
 	return m
 }
 
-// spdxNames are full names that leave nothing open.
+// spdxNames are full names that are unambiguous.
 var spdxNames = map[string]string{
 	"cc zero 1.0": "CC0-1.0", "open data commons open database license (odbl) v1.0": "ODbL-1.0",
 	"open data commons open database license v1.0": "ODbL-1.0", "open database license (odbl) v1.0": "ODbL-1.0", "odbl 1.0": "ODbL-1.0",
@@ -174,7 +174,7 @@ var spdxNames = map[string]string{
 	"norwegian licence for open government data (nlod) 2.0": "NLOD-2.0",
 }
 
-// spdxURLs are licences' own addresses, without scheme and www.
+// spdxURLs are the licences' own addresses, without scheme and www.
 var spdxURLs = map[string]string{
 	"opendatacommons.org/licenses/odbl/1.0": "ODbL-1.0", "opendatacommons.org/licenses/odbl/1-0": "ODbL-1.0",
 	"opendatacommons.org/licenses/by/1.0": "ODC-By-1.0", "opendatacommons.org/licenses/by/1-0": "ODC-By-1.0",

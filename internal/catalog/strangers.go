@@ -7,36 +7,35 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Anybody may write anything about anybody's dataset, in the JSON-LD of their own pages or
-// in a portal's list. So a dataset is made of the word of one site, and what others say
-// changes nothing about it.
+// Anybody may write anything about anybody's dataset, in the JSON-LD of their own pages or in a
+// portal's list. So a dataset is made of the statements of one site, and statements of others
+// change nothing about it.
 //
-//   - A file, or a page for people, is for its host to describe. If its host does, everybody else's
-//     claims about it are shown beside that dataset.
-//   - An identifier that is an address is its host's too. A DOI does not show whose it is: it
-//     belongs to the site that gives a page of its own for it, if only one site does.
-//   - A stranger's dataset is not listed by itself when nothing of it is left: all its files are
-//     described by their hosts, or it names no files and its page or identifier is described.
-//     Otherwise it is listed as the stranger's, without those files.
-//   - What its own host does not describe, several strangers may describe. Each of them then has a
-//     dataset of their own.
+//  - The host of a file, or of a page for people, describes it. If it does, everybody else's claims
+//    about it are shown beside that dataset.
+//  - The same is true of an identifier that is an address. A DOI does not show to whom it belongs:
+//    it belongs to the site that gives a page of its own for it, if only one site does.
+//  - A stranger's dataset is not listed separately when nothing of it remains: all its files are
+//    described by their hosts, or it names no files and its page or identifier is described.
+//    Otherwise it is listed as the stranger's, without those files.
+//  - If a host does not describe its own thing, several strangers may do so. Each of them then has
+//    a separate dataset.
 
-// maxAlso is how many documents of other sites are named beside a dataset.
+// maxAlso is how many documents of other sites are listed for a dataset.
 const maxAlso = 20
 
-// set is a dataset in the making: the claims it is made of, and the groups of claims that
-// are shown beside it.
+// set is a dataset that is being made: the claims it is made of, and the groups of claims that are
+// shown beside it.
 type set struct {
 	group   int
 	claims  []int // in order of trust
-	besides []int // names of groups, in order of their first claims, maxAlso at most
+	besides []int // groups in order of their first claims, at most maxAlso
 }
 
-// owned maps a thing (a file, page or identifier) to the group that describes it as
-// the word of its host.
+// owned maps a thing (a file, page or identifier) to the group in which its host describes it.
 type owned map[string]int
 
-// ambiguous stands in for a group where there are several.
+// ambiguous replaces a group if there are several.
 const ambiguous = -1
 
 func (o owned) note(thing string, group int, only bool) {
@@ -47,7 +46,7 @@ func (o owned) note(thing string, group int, only bool) {
 	}
 }
 
-// group returns the group that owns a thing, if that is another one than but.
+// group returns the group that owns a thing, unless it is the group but.
 func (o owned) group(thing string, but int) (group int, ok bool) {
 	if thing == "" {
 		return 0, false
@@ -88,7 +87,7 @@ func (m *merger) strangers() []set {
 		}
 	}
 	var out []set
-	same := map[string][]int{} // unowned thing → the first groups that name it
+	same := map[string][]int{} // thing without an owner → the first groups that name it
 	for _, g := range order {
 		into := m.stranger(g, groups[g], pages, ids)
 		for _, o := range into.named {
@@ -129,11 +128,11 @@ func lands(m *merger, c *crawl.DatasetClaim) bool {
 	return m.speaksFor(c, hostOf(c.ID))
 }
 
-// foreign is what a group says about things it does not own.
+// foreign are the statements of a group about things it does not own.
 type foreign struct {
-	named   []int    // the groups that own what it names
-	unowned []string // files and identifiers that nobody owns
-	gone    bool     // nothing of it is left
+	named   []int    // the groups that own the things it names
+	unowned []string // files and identifiers without an owner
+	gone    bool     // nothing of the group remains
 }
 
 func (m *merger) stranger(g int, claims []int, pages, ids owned) (f foreign) {
@@ -186,8 +185,8 @@ func (m *merger) stranger(g int, claims []int, pages, ids owned) (f foreign) {
 	return f
 }
 
-// elsewhere reports whether a file is described by its own host in another dataset, and so is
-// left out of this one.
+// elsewhere reports whether a file is described by its own host in another dataset, and is
+// therefore left out of this one.
 func (m *merger) elsewhere(file string, s *set) bool {
 	owner, ok := m.owners[file]
 	return ok && owner != s.group && !m.speaksFor(m.claims[s.claims[0]], hostOf(file))
@@ -198,19 +197,19 @@ func (m *merger) licenseByHost(d *crawl.DatasetInfo, s *set) bool {
 	if d.License == "" {
 		return false
 	}
-	var say [][2]string
+	var agree [][2]string
 	for _, i := range s.claims {
 		c := m.claims[i]
 		if c.License == "" || !sameLicense(c.License, d.License) {
 			continue
 		}
-		if own := hosts(c); !slices.Contains(say, own) {
-			say = append(say, own)
+		if own := hosts(c); !slices.Contains(agree, own) {
+			agree = append(agree, own)
 		}
 	}
 	for _, u := range d.URLs {
 		host := hostOf(u)
-		if host == "" || !slices.ContainsFunc(say, func(own [2]string) bool { return slices.Contains(own[:], host) }) {
+		if host == "" || !slices.ContainsFunc(agree, func(own [2]string) bool { return slices.Contains(own[:], host) }) {
 			return false
 		}
 	}
@@ -221,7 +220,8 @@ func sameLicense(a, b string) bool {
 	return sameWords(a, b) || SPDX(a) != "" && SPDX(a) == SPDX(b)
 }
 
-// besides adds the documents of others that tell of a dataset, and what they say that it does not.
+// besides adds the documents of other sites that describe a dataset, and their statements that
+// differ.
 func (m *merger) besides(d *crawl.DatasetInfo, s *set) {
 	for _, g := range s.besides {
 		for _, i := range m.members[g] {
@@ -236,17 +236,17 @@ func (m *merger) besides(d *crawl.DatasetInfo, s *set) {
 			d.ChangedBy(c)
 			d.AlsoDescribedAt = append(d.AlsoDescribedAt, source)
 			for _, f := range saidOf(d, c) {
-				if f.says != "" && f.name != "identifier" && !sameWords(*f.to, f.says) && !(f.name == "license" && sameLicense(*f.to, f.says)) {
-					contradict(d, f.name, f.says, c.Document)
+				if f.value != "" && f.name != "identifier" && !sameWords(*f.to, f.value) && !(f.name == "license" && sameLicense(*f.to, f.value)) {
+					contradict(d, f.name, f.value, c.Document)
 				}
 			}
 			for _, n := range []struct {
-				name string
-				has  *int64
-				says *int64
+				name  string
+				has   *int64
+				value *int64
 			}{{"rows", d.Rows, c.Rows}, {"cols", d.Cols, c.Cols}} {
-				if n.says != nil && (n.has == nil || *n.has != *n.says) {
-					contradict(d, n.name, number(n.says), c.Document)
+				if n.value != nil && (n.has == nil || *n.has != *n.value) {
+					contradict(d, n.name, number(n.value), c.Document)
 				}
 			}
 			if len(c.Creators) > 0 && !sameSet(d.Creators, c.Creators) {

@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// about returns the one dataset led by a site.
+// about returns the only dataset of a site.
 func about(t *testing.T, all []crawl.DatasetInfo, origin string) crawl.DatasetInfo {
 	t.Helper()
 	var found []crawl.DatasetInfo
@@ -26,8 +26,8 @@ func about(t *testing.T, all []crawl.DatasetInfo, origin string) crawl.DatasetIn
 	return found[0]
 }
 
-// A stranger who names a site's DOI, its files or its page changes nothing about that site's
-// dataset, not even its ID.
+// A stranger's claim that names a site's DOI, its files or its page changes nothing about that
+// site's dataset, not even its ID.
 func TestStrangersChangeNothing(t *testing.T) {
 	const doi = "https://doi.org/10.5072/rain"
 	owner := crawl.DatasetClaim{Kind: crawl.DatasetJSONLD, Document: "https://owner.example/rain", Origin: "https://owner.example", ID: doi,
@@ -75,7 +75,7 @@ func TestStrangersChangeNothing(t *testing.T) {
 						t.Fatalf("%s, %s names its %s:\n%s\nwant\n%s", name, kind, how, b, a)
 					}
 					alone, got := alone, got
-					// a DOI that several sites claim for their own is nobody's ID
+					// a DOI that several sites claim is the ID of none
 					alone.ID, got.ID = "", ""
 					if a, b := fmt.Sprintf("%+v", alone), fmt.Sprintf("%+v", got); a != b {
 						t.Fatalf("%s, %s names its %s:\n%s\nwant\n%s", name, kind, how, b, a)
@@ -86,7 +86,7 @@ func TestStrangersChangeNothing(t *testing.T) {
 	}
 }
 
-// What others say of a dataset is told beside it, and their own datasets stay theirs.
+// Descriptions by others are shown beside a dataset, and their own datasets stay separate.
 func TestAlsoDescribedAt(t *testing.T) {
 	own := crawl.DatasetClaim{Kind: crawl.DatasetJSONLD, Document: "https://d.example/iris", Origin: "https://d.example", ID: "https://doi.org/10.5072/iris",
 		Page: "https://d.example/iris", Title: "Iris", Files: files("https://d.example/iris.csv"), Allowed: true}
@@ -95,8 +95,8 @@ func TestAlsoDescribedAt(t *testing.T) {
 		return c
 	}
 	for name, c := range map[string]struct {
-		says crawl.DatasetClaim
-		own  bool // the portal's claim is a dataset beside it
+		claim crawl.DatasetClaim
+		own   bool // the portal's claim is a separate dataset
 	}{
 		"its file":               {crawl.DatasetClaim{Title: "IRIS!", License: "CC0-1.0", Files: files("https://d.example/iris.csv")}, false},
 		"its page":               {crawl.DatasetClaim{Title: "IRIS!", License: "CC0-1.0", Page: "https://d.example/iris"}, false},
@@ -107,7 +107,7 @@ func TestAlsoDescribedAt(t *testing.T) {
 		"its file and an own":    {crawl.DatasetClaim{Title: "IRIS!", License: "CC0-1.0", Files: files("https://d.example/iris.csv", "https://p.example/iris.json")}, true},
 		"its page and own files": {crawl.DatasetClaim{Title: "IRIS!", License: "CC0-1.0", Page: "https://d.example/iris", Files: files("https://p.example/iris.json")}, true},
 	} {
-		got := Merge([]crawl.DatasetClaim{own, portal(0, c.says)})
+		got := Merge([]crawl.DatasetClaim{own, portal(0, c.claim)})
 		d := about(t, got, "https://d.example")
 		if len(d.AlsoDescribedAt) != 1 || d.AlsoDescribedAt[0].Document != "https://p.example/data.json" || d.AlsoDescribedAt[0].Kind != crawl.DatasetDCAT || len(d.Sources) != 1 {
 			t.Errorf("%s: also described at %+v, sources %+v", name, d.AlsoDescribedAt, d.Sources)
@@ -123,13 +123,13 @@ func TestAlsoDescribedAt(t *testing.T) {
 			if slices.Contains(p.URLs, "https://d.example/iris.csv") || p.Title != "IRIS!" || p.LicenseByHost != (len(p.URLs) == 0 || p.URLs[0] == "https://p.example/iris.json") || p.ID == d.ID {
 				t.Errorf("%s: the portal's: %+v", name, p)
 			}
-		} else if said := d.Conflicts["title"]; len(said) != 1 || said[0].Value != "IRIS!" || d.Conflicts["license"][0].Value != "CC0-1.0" {
+		} else if titles := d.Conflicts["title"]; len(titles) != 1 || titles[0].Value != "IRIS!" || d.Conflicts["license"][0].Value != "CC0-1.0" {
 			t.Errorf("%s: conflicts %v", name, d.Conflicts)
 		}
 	}
 }
 
-// Two portals tell of files whose own host says nothing: neither speaks for the other.
+// Two portals describe files whose own host does not: neither speaks for the other.
 func TestStrangersAmongThemselves(t *testing.T) {
 	claim := func(host, kind, title string) crawl.DatasetClaim {
 		return crawl.DatasetClaim{Kind: kind, Document: "https://" + host + "/data.json", Origin: "https://" + host, Title: title, License: "CC0-1.0",
@@ -144,14 +144,14 @@ func TestStrangersAmongThemselves(t *testing.T) {
 	if p.Title != "honest" || a.Title != "Mine!" || p.ID == a.ID || len(p.AlsoDescribedAt) != 1 || len(a.AlsoDescribedAt) != 1 || p.LicenseByHost || a.LicenseByHost {
 		t.Errorf("%+v\n%+v", p, a)
 	}
-	// The ID of one does not depend on what the other calls it.
+	// The ID of one does not depend on the title in the other.
 	again := about(t, Merge([]crawl.DatasetClaim{one, claim("a.example", crawl.DatasetDataTxt, "honest"), claim("b.example", crawl.DatasetDataTxt, "honest")}), "https://p.example")
 	if again.ID != p.ID {
 		t.Errorf("ID %s, was %s", again.ID, p.ID)
 	}
 }
 
-// A stranger cannot bridge two sites' datasets by naming both, nor two of one site's.
+// A stranger cannot join two sites' datasets by naming both, and cannot join two of one site.
 func TestStrangersBridgeNothing(t *testing.T) {
 	own := func(host string, n int) crawl.DatasetClaim {
 		u := fmt.Sprintf("https://%s/%d", host, n)
@@ -171,7 +171,7 @@ func TestStrangersBridgeNothing(t *testing.T) {
 	}
 }
 
-// A licence counts as the host's word when the host of every file says it, in whatever spelling.
+// A licence counts as stated by the host if the host of every file states it, in any spelling.
 func TestLicenseByHost(t *testing.T) {
 	claim := func(document, license string, urls ...string) crawl.DatasetClaim {
 		return crawl.DatasetClaim{Kind: crawl.DatasetJSONLD, Document: document, Origin: "https://" + hostOf(document), Title: "x", License: license, Files: files(urls...), Allowed: true}
@@ -200,8 +200,8 @@ func TestLicenseByHost(t *testing.T) {
 	}
 }
 
-// The copy of a data.txt that was asked for at its own origin counts, however new a stranger's is
-// that redirects to it.
+// The copy of a data.txt that was requested from its own origin counts, even if a stranger's origin
+// that redirects to it has a newer copy.
 func TestOwnCopyOfADataTxtCounts(t *testing.T) {
 	copied := func(origin, title string, hours int) crawl.DatasetClaim {
 		return crawl.DatasetClaim{Kind: crawl.DatasetDataTxt, Document: "https://d.example/data.txt", Line: 1, Origin: origin, Title: title, Files: files("https://d.example/a.csv"),

@@ -10,17 +10,17 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// Formats §8.3: a dataset has the strictest of what the sites of its documents say of their use,
-// each with its document, in the catalogue and in what is exported of it.
+// Formats §8.3: a dataset has the strictest statement about use of the sites of its documents, each
+// with its document. The catalogue and its exports contain it.
 func TestUsage_8_3_Datasets(t *testing.T) {
-	says := func(document, kind, signal string) crawl.DatasetClaim {
+	claim := func(document, kind, signal string) crawl.DatasetClaim {
 		var s usage.Set
 		s.ContentSignal(usage.Position{From: "robots.txt", Line: 4}, signal)
 		return crawl.DatasetClaim{Kind: kind, Document: document, Origin: "https://a.example", ID: "https://a.example/id", Name: "n", Allowed: true,
 			Files: []crawl.DatasetFile{{URL: "https://a.example/f.csv"}}, Usage: s.Statements()}
 	}
 	all := Merge([]crawl.DatasetClaim{
-		says("https://a.example/1", crawl.DatasetJSONLD, "ai-train=yes, search=yes"), says("https://a.example/2", crawl.DatasetDCAT, "ai-train=no"), says("https://a.example/3", crawl.DatasetDCAT, ""),
+		claim("https://a.example/1", crawl.DatasetJSONLD, "ai-train=yes, search=yes"), claim("https://a.example/2", crawl.DatasetDCAT, "ai-train=no"), claim("https://a.example/3", crawl.DatasetDCAT, ""),
 	})
 	if len(all) != 1 {
 		t.Fatalf("%+v", all)
@@ -39,7 +39,7 @@ func TestUsage_8_3_Datasets(t *testing.T) {
 			t.Errorf("%s: %s", format, &b)
 		}
 	}
-	silent := Merge([]crawl.DatasetClaim{says("https://a.example/3", crawl.DatasetDCAT, "")})
+	silent := Merge([]crawl.DatasetClaim{claim("https://a.example/3", crawl.DatasetDCAT, "")})
 	raw, err := json.Marshal(silent[0].Usage)
 	if err != nil || string(raw) != `{"search":"unknown","ai-input":"unknown","ai-train":"unknown","tdm":"unknown","sources":[]}` {
 		t.Errorf("%s, %v", raw, err)
@@ -50,7 +50,7 @@ func TestUsage_8_3_Datasets(t *testing.T) {
 	}
 }
 
-// A statement is kept with a data.txt, and goes with it.
+// A statement is stored with a data.txt, and deleted with it.
 func TestUsage_8_3_DataTxt(t *testing.T) {
 	p := crawl.Page{Kind: crawl.KindData, URL: "https://a.example/data.txt", Visit: crawl.VisitID{Epoch: 1, N: 1}, Usage: usage.Statements{{Text: "x", Preferences: usage.PreferencesOf(2)}}}
 	p.Origin = p.URL.Origin()

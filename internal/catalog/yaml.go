@@ -11,12 +11,12 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// exportDataTxt writes the YAML form (docs/formats.md §5.4). Every text is quoted as JSON
-// quotes it, which YAML reads too. What the format has no key for goes under keys of our own, which
-// we read again (understood).
+// writeDataTxt writes a dataset in the YAML form (formats §5.4). Every text is quoted as in JSON,
+// which is valid YAML. Properties for which the format has no key have keys of our own, which
+// understood reads.
 func writeDataTxt(w *bufio.Writer, d *crawl.DatasetInfo) {
 	if len(d.URLs) == 0 {
-		return // a data.txt points at files; this dataset has none
+		return // a data.txt lists files; this dataset has none
 	}
 	y := yamlWriter{w, "- ", map[string]bool{"path": true, "file": true}}
 	y.list("path", d.URLs)
@@ -32,7 +32,7 @@ func writeDataTxt(w *bufio.Writer, d *crawl.DatasetInfo) {
 	y.columns(d.Columns)
 	y.files(d.Files)
 	for _, name := range slices.Sorted(maps.Keys(d.Extra)) {
-		if !y.has[strings.ToLower(name)] { // otherwise a newer value stands there already
+		if !y.has[strings.ToLower(name)] { // otherwise a newer value was written already
 			y.any(name, d.Extra[name])
 		}
 	}
@@ -94,7 +94,7 @@ func (y *yamlWriter) columns(all []crawl.DatasetColumn) {
 	}
 }
 
-// files writes what is known of each file beside its address.
+// files writes the details of each file.
 func (y *yamlWriter) files(all []crawl.DatasetFile) {
 	begun := false
 	for _, f := range all {
@@ -120,7 +120,7 @@ func (y *yamlWriter) any(name string, v any) {
 	}
 }
 
-// flow is a value in YAML's flow style.
+// flow returns a value in YAML's flow style.
 func flow(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -145,11 +145,11 @@ func flow(v any) string {
 	return ""
 }
 
-// longKey is the longest key in bytes that is written with a colon only: YAML limits such keys to
-// 1,024 characters. A longer one gets a question mark in front.
+// longKey is the longest key, in bytes, that is written with a colon only: YAML limits such keys to
+// 1,024 characters. A longer key gets a question mark in front.
 const longKey = 1000
 
-// yamlKey is a key, quoted unless it is safe as it is.
+// yamlKey returns a key, quoted unless it is safe without quotes.
 func yamlKey(name string) string {
 	for i, c := range name {
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || i > 0 && c >= '0' && c <= '9') {
@@ -163,6 +163,6 @@ func quoted(s string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(strings.ToValidUTF8(s, "\ufffd")) // a string always encodes
+	_ = enc.Encode(strings.ToValidUTF8(s, "\ufffd")) // a string can always be encoded
 	return strings.TrimSuffix(b.String(), "\n")
 }

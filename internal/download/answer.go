@@ -10,40 +10,41 @@ import (
 	"time"
 )
 
-// meaning says where the body of an answer goes, or what an answer without a useful body means.
+// meaning is what an answer means: where its body belongs or, without a useful body, what to do
+// next.
 type meaning int
 
 const (
-	piece    meaning = iota // 206: bytes that continue ours
-	whole                   // 200: all of it, from the first byte
-	complete                // 416: we have all there is
-	changed                 // what we have is from another copy: begin anew
-	unranged                // ask once more, without Range
+	piece    meaning = iota // 206: bytes that continue the part
+	whole                   // 200: the whole file, from its first byte
+	complete                // 416: the part is the whole file
+	changed                 // the part is from another copy: start again
+	unranged                // repeat the request without Range
 	moved                   // 3xx
-	trouble                 // may be better later
-	refusal                 // will not be better soon
+	trouble                 // may succeed later
+	refusal                 // will not succeed soon
 )
 
 // answer is the head of an HTTP answer and what it means.
 type answer struct {
 	meaning   meaning
 	last      int64  // piece: its last byte
-	length    int64  // of the whole file; -1: not said
-	size      int64  // of the body; -1: not said
-	validator string // strong, as If-Range takes it; ""
+	length    int64  // of the whole file; -1: unknown
+	size      int64  // of the body; -1: unknown
+	validator string // strong, as If-Range requires; "": none
 	location  string
 	why       string
 }
 
-// hasBody reports whether the body is the file, or a piece of it.
+// hasBody reports whether the body is the file, or a part of it.
 func (a *answer) hasBody() bool { return a.meaning == piece || a.meaning == whole }
 
-// asked is the request that an answer belongs to.
+// asked is the request for an answer.
 type asked struct {
 	ranged   bool
-	from, to int64  // bytes asked for, with ranged
-	ifRange  string // validator of what is there; "" from the beginning
-	length   int64  // of the file, as far as it is known; else -1
+	from, to int64  // bytes requested, if ranged
+	ifRange  string // validator of the part; "": request from the beginning
+	length   int64  // of the file, if known; else -1
 	path     string
 }
 
@@ -82,7 +83,7 @@ func (q asked) read(status int, h http.Header) answer {
 	return a
 }
 
-// partial interprets a 206. Only bytes of the same copy that continue ours are of any use.
+// partial interprets a 206. Only bytes of the same copy that continue the part are useful.
 func (q asked) partial(a answer, h http.Header) answer {
 	first, last, total, ok := contentRange(h)
 	refuse := func(why string) answer {
@@ -93,22 +94,22 @@ func (q asked) partial(a answer, h http.Header) answer {
 	case !q.ranged:
 		return refuse("no range was requested")
 	case !ok:
-		// multipart/byteranges has none either
+		// multipart/byteranges has no Content-Range either
 		return refuse(fmt.Sprintf("Content-Range %.100q", h.Get("Content-Range")))
 	case first != q.from || last > q.to:
 		return refuse(fmt.Sprintf("bytes %d-%d instead of %d-%d", first, last, q.from, q.to))
 	case a.size >= 0 && a.size != last-first+1:
 		return refuse(fmt.Sprintf("bytes %d-%d in a file of %d bytes", first, last, a.size))
 	case q.length >= 0 && total >= 0 && total != q.length, q.ifRange != "" && differs(h, q.ifRange):
-		a.meaning = changed // it has not looked at If-Range
+		a.meaning = changed // the server has ignored If-Range
 		return a
 	}
 	a.meaning, a.last, a.length, a.size = piece, last, total, last-first+1
 	return q.encoded(a, h)
 }
 
-// encoded refuses a body that is not the file itself. Old servers say gzip of a file that is a gzip
-// file: that is kept as it is.
+// encoded refuses a body that is not the file itself. Old servers send a gzip file with
+// Content-Encoding gzip: this is stored as it is.
 func (q asked) encoded(a answer, h http.Header) answer {
 	enc := strings.ToLower(strings.TrimSpace(strings.Join(h.Values("Content-Encoding"), ",")))
 	ext := strings.ToLower(path.Ext(q.path))
@@ -130,8 +131,7 @@ func contentLength(h http.Header) int64 {
 	return n
 }
 
-// contentRange reads "bytes 0-99/1000", "bytes 0-99/*" and "bytes */1000". A number
-// that is missing is -1.
+// contentRange reads "bytes 0-99/1000", "bytes 0-99/*" and "bytes */1000". A missing number is -1.
 func contentRange(h http.Header) (first, last, total int64, ok bool) {
 	unit, rest, _ := strings.Cut(strings.TrimSpace(h.Get("Content-Range")), " ")
 	span, size, slash := strings.Cut(strings.TrimSpace(rest), "/")
@@ -163,19 +163,19 @@ func digits(s string) int64 {
 	return int64(n)
 }
 
-// leastAge is by how much a Last-Modified must lie before the Date to count as a strong validator
-// (RFC 9110 §8.8.2.2). With a minute, a file that changes twice in a second, or clocks that are a
-// little apart, make no trouble.
+// leastAge is how much older than Date a Last-Modified must be to count as a strong validator (RFC
+// 9110 §8.8.2.2). A minute is enough if a file changes twice in a second, or if clocks differ
+// slightly.
 const leastAge = time.Minute
 
-// validator is what If-Range may carry: a strong ETag, else a Last-Modified that is as good
-// as one, else nothing.
+// validator returns what If-Range may contain: a strong ETag, else a Last-Modified that counts as
+// strong, else "".
 func validator(h http.Header) string {
 	if tag := h.Get("ETag"); tag != "" {
 		if strongTag(tag) {
 			return tag
 		}
-		return "" // that is a weak tag
+		return "" // the tag is weak
 	}
 	last := h.Get("Last-Modified")
 	modified, err := http.ParseTime(last)
@@ -189,7 +189,7 @@ func validator(h http.Header) string {
 	return last
 }
 
-// maxTag bounds the ETag that is kept and sent back.
+// maxTag is the longest ETag that is stored and sent back.
 const maxTag = 1024
 
 func strongTag(tag string) bool {

@@ -8,7 +8,7 @@ import (
 
 func TestContentRange(t *testing.T) {
 	for _, c := range []struct {
-		says               string
+		header             string
 		first, last, total int64
 		ok                 bool
 	}{
@@ -18,9 +18,9 @@ func TestContentRange(t *testing.T) {
 		{"lines 0-9/10", 0, 0, 0, false}, {"bytes -5-9/10", 0, 0, 0, false}, {"bytes +0-9/10", 0, 0, 0, false}, {"bytes 0-9/1e1", 0, 0, 0, false},
 		{"bytes 0-9/-1", 0, 0, 0, false}, {"bytes 0-9999999999999999999/*", 0, 0, 0, false}, {"bytes 0-9/10, 20-29/30", 0, 0, 0, false},
 	} {
-		first, last, total, ok := contentRange(http.Header{"Content-Range": {c.says}})
+		first, last, total, ok := contentRange(http.Header{"Content-Range": {c.header}})
 		if ok != c.ok || ok && (first != c.first || last != c.last || total != c.total) {
-			t.Errorf("%q: %d-%d/%d %v", c.says, first, last, total, ok)
+			t.Errorf("%q: %d-%d/%d %v", c.header, first, last, total, ok)
 		}
 	}
 }
@@ -39,7 +39,7 @@ func FuzzContentRange(f *testing.F) {
 	})
 }
 
-// RFC 9110 §8.8.1, §8.8.2.2, §13.1.5: what may be compared octet for octet.
+// RFC 9110 §8.8.1, §8.8.2.2, §13.1.5: the validators that may be compared octet by octet.
 func TestRFC9110_8_8_StrongValidator(t *testing.T) {
 	const noon, date = "Fri, 20 Nov 2026 12:00:00 GMT", "Fri, 20 Nov 2026 12:01:00 GMT"
 	for _, c := range []struct{ tag, modified, date, want string }{

@@ -19,14 +19,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// crashEnv makes a process of the test's binary a Get that its parent kills: server and directory.
+// crashEnv makes a process of the test's binary run a Get that its parent kills. It has the server
+// and the directory.
 const crashEnv = "DOWNLOAD_CRASH_TEST"
 
 func crashDatasets() crawl.DatasetInfo {
 	return datasetOf("http://d.example/a.bin", "http://d.example/b.bin")
 }
 
-// TestCrashChild is the process that is killed.
+// TestCrashChild runs in the process that is killed.
 func TestCrashChild(t *testing.T) {
 	var server, dir string
 	var share int
@@ -50,7 +51,7 @@ func TestCrashChild(t *testing.T) {
 	}
 }
 
-// urlGetter is a hostGetter whose server is another process'.
+// urlGetter is a hostGetter whose server is in another process.
 type urlGetter struct {
 	server string
 	s      *site
@@ -60,8 +61,8 @@ func (g urlGetter) Get(ctx context.Context, u canon.URL, h http.Header, accept f
 	return getFrom(ctx, &g.s.client, g.server, u, h, accept, w)
 }
 
-// A Get that is killed at any moment, over and over, comes to its end; at no moment does a name
-// stand for anything but a whole file, and what was safe is not asked for again.
+// A Get that is killed at any moment, repeatedly, ends successfully. A file never has its final
+// name before it is complete, and bytes that are safe are not requested again.
 func TestKilledAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -78,20 +79,20 @@ func TestKilledAnywhere(t *testing.T) {
 	})
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 4 {
-		killAnywhere(t, s, k, rng, a, b, i%2*-1) // with and without the book's log
+		killAnywhere(t, s, k, rng, a, b, i%2*-1) // with and without the manifest log
 	}
 }
 
 // killer signals when a server has written a number of pieces. The server then writes nothing more
-// until the process that reads from it is dead.
+// until the process that reads from it has ended.
 type killer struct {
 	mu   sync.Mutex    // guards what follows
-	left int           // pieces until the signal; 0: there is none
-	now  chan struct{} // closed as the signal
-	dead chan struct{} // closed when the process is dead
+	left int           // pieces until the signal; 0: no signal
+	now  chan struct{} // closed when it is time to kill
+	dead chan struct{} // closed when the process has ended
 }
 
-// after asks for a signal after n more pieces; 0: for none.
+// after requests a signal after n more pieces; 0: no signal.
 func (k *killer) after(n int) (now <-chan struct{}, dead chan<- struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -121,8 +122,8 @@ func killAnywhere(t *testing.T, s *site, k *killer, rng *rand.Rand, a, b []byte,
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d", crashEnv, s.srv.URL, dir, share))
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
-		// When it is killed, it has been sent so many pieces and is somewhere between reading them
-		// and asking for more.
+		// When the process is killed, it has been sent this many pieces and is somewhere between
+		// reading them and requesting more.
 		pieces := 0
 		if kills < most {
 			pieces = 1 + rng.IntN(24)
@@ -147,12 +148,12 @@ func killAnywhere(t *testing.T, s *site, k *killer, rng *rand.Rand, a, b []byte,
 		close(dead)
 		for name, want := range map[string][]byte{"a.bin": a, "b.bin": b} {
 			if got, err := os.ReadFile(dir + "/" + name); err == nil && !bytes.Equal(got, want) {
-				t.Fatalf("%s stands there with %d bytes", name, len(got))
+				t.Fatalf("%s exists with %d bytes", name, len(got))
 			}
 		}
 		if rep, err := Verify(t.Context(), dir); err == nil {
 			for _, p := range rep.Problems {
-				// SHA256SUMS comes first
+				// SHA256SUMS is written first.
 				if (p.Problem == "changed" || p.Problem == "missing") && p.Path != packageName {
 
 					t.Fatalf("after a kill: %+v", p)
@@ -169,14 +170,14 @@ func killAnywhere(t *testing.T, s *site, k *killer, rng *rand.Rand, a, b []byte,
 		fmt.Sscanf(q.Range, "bytes=%d-%d", &from, &to)
 		sent += min(to+1, len(a)) - from
 	}
-	// Each kill may cost the piece that was under way.
+	// Each kill may cost the piece that was being sent.
 	if limit := len(a) + len(b) + kills*(64<<10); sent > limit {
 		t.Errorf("%d bytes were asked for, after %d kills at most %d are right", sent, kills, limit)
 	}
 	t.Logf("%d kills, %d requests, %d bytes asked for of %d", kills, len(s.seen()), sent, len(a)+len(b))
 }
 
-// slowWriter does something after each so many bytes.
+// slowWriter calls a function each time it has written a number of bytes.
 type slowWriter struct {
 	http.ResponseWriter
 	bytes int
@@ -194,7 +195,7 @@ func (w *slowWriter) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// seen is a copy of the log.
+// seen returns a copy of the log.
 func (s *site) seen() []sent {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// openRegular opens a file of the directory without following a symbolic link; create makes
-// one that is not there.
+// openRegular opens a file of the directory without following a symbolic link. With create it
+// creates a missing file.
 func openRegular(dir, name string, flag int, create bool) (*os.File, error) {
 	at := filepath.Join(dir, name)
 	before, err := os.Lstat(at)
 	if errors.Is(err, fs.ErrNotExist) && create {
-		// O_EXCL: it does not create through a link either
+		// O_EXCL does not create a file through a link either.
 		return os.OpenFile(at, flag|os.O_CREATE|os.O_EXCL, 0o644)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		// Opening a pipe would not even return.
+		// Opening a pipe would block.
 		return nil, fmt.Errorf("%s is not a regular file", at)
 	}
 	f, err := os.OpenFile(at, flag, 0)
@@ -37,7 +37,7 @@ func openRegular(dir, name string, flag int, create bool) (*os.File, error) {
 	return f, nil
 }
 
-// replace puts a file in the place of another in one step, and returns when that is on disk.
+// replace replaces a file in one step, and returns when that is on disk.
 func replace(dir, name string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(dir, ownPrefix+"*.new")
 	if err != nil {
@@ -61,7 +61,7 @@ func replace(dir, name string, write func(io.Writer) error) (err error) {
 	return syncDir(dir)
 }
 
-// syncDir makes sure that the names in a directory survive a power cut.
+// syncDir makes sure that the names in a directory survive a power failure.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -71,8 +71,8 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-// sweep removes files that a killed process had not yet given their names. The caller must have the
-// directory to itself.
+// sweep removes files to which a killed process had not given their final names. No other process
+// may use the directory.
 func sweep(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -32,11 +32,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// sent is a request as the server saw it.
+// sent is a request that the server received.
 type sent struct{ Host, Path, Range, IfRange string }
 
-// site serves all hosts, and keeps what was asked of it. It is a Visit and a Getter as well: a
-// visit is one request to one host.
+// site serves all hosts, and records the requests. It is also a Visit and a Getter: a visit is one
+// request to one host.
 type site struct {
 	t      *testing.T
 	h      http.HandlerFunc
@@ -45,11 +45,11 @@ type site struct {
 
 	mu     sync.Mutex
 	log    []sent
-	visits map[canon.Host]int // under way
+	visits map[canon.Host]int // visits that are running
 	refuse map[canon.URL]error
 }
 
-// newSite makes a site on the network of the test.
+// newSite makes a site on the test's network.
 func newSite(t *testing.T, h http.HandlerFunc) *site { return newSiteOn(t, simnet.Of(t), h) }
 
 func newSiteOn(t *testing.T, on wiretest.Network, h http.HandlerFunc) *site {
@@ -84,7 +84,7 @@ type hostGetter struct {
 	host canon.Host
 }
 
-// Get does what fetcher.DownloadVisit.Get says, without its politeness.
+// Get implements fetcher.DownloadVisit.Get, without its politeness.
 func (g hostGetter) Get(ctx context.Context, u canon.URL, h http.Header, accept func(int, http.Header) bool, w io.Writer) (got download, err error) {
 	s := g.s
 	if u.Host() != g.host {
@@ -123,7 +123,7 @@ func getFrom(ctx context.Context, client *http.Transport, server string, u canon
 	return got, err
 }
 
-// take returns what was asked for since it was called last.
+// take returns the requests since its last call.
 func (s *site) take() (all []sent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +146,8 @@ func rangesOf(all []sent) string {
 	return strings.Join(out, " ")
 }
 
-// options are those of most tests. No machine is so slow that it is asked for smaller pieces.
+// options are those of most tests. Their Span is so long that no machine is slow enough for smaller
+// pieces.
 func options(t *testing.T, s *site, dir string) Options {
 	return Options{Dir: dir, Visit: s.visit, Piece: 1000, Span: 24 * time.Hour, Retry: time.Millisecond, Log: slog.New(slog.DiscardHandler)}
 }
@@ -169,7 +170,7 @@ func get(t *testing.T, opt Options, d crawl.DatasetInfo) []Result {
 	return append(res, none...)
 }
 
-// bytesOf are always the same for a length.
+// bytesOf returns n bytes that are always the same.
 func bytesOf(n int) []byte {
 	b := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{byte(n)})
@@ -182,7 +183,7 @@ func sumOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checked fails unless the directory verifies, by us and by sha256sum.
+// checked fails unless the directory verifies, with Verify and with sha256sum.
 func checked(t *testing.T, dir string, files int) {
 	t.Helper()
 	rep, err := Verify(t.Context(), dir)
@@ -204,7 +205,7 @@ func has(t *testing.T, dir, name string, want []byte) {
 	}
 }
 
-// entriesOf are the names in a directory.
+// entriesOf returns the names in a directory.
 func entriesOf(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -218,7 +219,7 @@ func entriesOf(t *testing.T, dir string) string {
 	return strings.Join(names, " ")
 }
 
-// content serves b as http.ServeContent does.
+// content serves b like http.ServeContent.
 func content(tag string, b []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if tag != "" {
@@ -257,7 +258,7 @@ func TestGetInPieces(t *testing.T) {
 			t.Errorf("there are %s", got)
 		}
 		checked(t, dir, 2)
-		// Once more: nothing is asked for, and nothing changes.
+		// The second time nothing is requested, and nothing changes.
 		before, _ := os.ReadFile(filepath.Join(dir, packageName))
 		if res := get(t, opt, d); res[0].Outcome != Had || res[1].Outcome != Had || res[0].SHA256 != sumOf(body) || len(s.take()) != 0 {
 			t.Errorf("again: %+v", res)
@@ -287,7 +288,8 @@ func TestGetInPieces(t *testing.T) {
 			r.Licenses[0].Name != by || r.Sources[0].Path != d.URLs[0] {
 			t.Errorf("resource %+v", r)
 		}
-		// A file that was removed comes back under its name; one that was changed is not touched.
+		// A file that was removed is fetched again under its name; one that was changed is not
+		// replaced.
 		os.Remove(filepath.Join(dir, "rain of may.csv"))
 		os.WriteFile(filepath.Join(dir, "rain of may-2.csv"), []byte("mine"), 0o644)
 		if res := get(t, opt, d); res[0].Outcome != Done || res[0].Path != "rain of may.csv" || res[1].Outcome != Failed || !strings.Contains(res[1].Reason, "remove it") {
@@ -297,7 +299,7 @@ func TestGetInPieces(t *testing.T) {
 	})
 }
 
-// What stands in the directory already is not touched, and no link is followed out of it.
+// Files that exist in the directory already are not replaced, and no link out of it is followed.
 func TestForeignFiles(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := newSite(t, content(`"1"`, bytesOf(500)))
@@ -330,7 +332,7 @@ func TestForeignFiles(t *testing.T) {
 		if _, err := os.Lstat(outside); err == nil {
 			t.Error("a link was followed")
 		}
-		// A link in place of a part, after its state was written.
+		// A link replaces a part after its state was written.
 		slow := newSite(t, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "", 404) })
 		dir = t.TempDir()
 		st, _ := json.Marshal(state{URL: "http://d.example/f", Length: 9, Validator: `"1"`})
@@ -344,7 +346,7 @@ func TestForeignFiles(t *testing.T) {
 		if b, _ := os.ReadFile(outside); string(b) != "precious" {
 			t.Errorf("it was written through: %q", b)
 		}
-		// Somebody else's package.
+		// A package that was not written by us.
 		dir = t.TempDir()
 		os.WriteFile(filepath.Join(dir, packageName), []byte(`{"name":"x"}`), 0o644)
 		if _, err := Get(t.Context(), files, options(t, s, dir)); err == nil || !strings.Contains(err.Error(), "--dir") {

@@ -14,13 +14,13 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// GetFolders is Get with a folder for each dataset in opt.Dir, with lists of its own: see folders.
-// Several datasets are got at a time; how often a host is asked the visits say. The paths of the
-// results begin with the folder.
+// GetFolders is Get with a folder for each dataset in opt.Dir, each with its own lists: see
+// folders. Several datasets are fetched at a time; the visits limit the requests to each host. The
+// paths of the results begin with the folder.
 func GetFolders(ctx context.Context, files []File, opt Options) ([]Result, error) {
 	opt = opt.withDefaults()
 	var sets [][]File
-	for _, f := range files { // those of a dataset stand together
+	for _, f := range files { // the files of a dataset are consecutive
 		if n := len(sets); n > 0 && sets[n-1][0].Dataset.ID == f.Dataset.ID {
 			sets[n-1] = append(sets[n-1], f)
 		} else {
@@ -68,10 +68,10 @@ func GetFolders(ctx context.Context, files []File, opt Options) ([]Result, error
 	return all, err
 }
 
-// folders are those in a directory of many datasets, by the ID at the end of their names.
+// folders are the folders in a directory with many datasets, by the ID at the end of their names.
 type folders map[string]string
 
-// foldersIn looks for them, once: there may be as many as there are datasets. Links do not count.
+// foldersIn reads them once, because there may be as many as datasets. Links do not count.
 func foldersIn(dir string) (folders, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -88,8 +88,8 @@ func foldersIn(dir string) (folders, error) {
 	return all, nil
 }
 
-// of is the folder of a dataset: the one that is there for its ID, whatever its title was then,
-// else a name made of its title and its ID.
+// of returns the folder of a dataset: the existing folder with its ID, even if the title has
+// changed, else a name made of its title and its ID.
 func (f folders) of(d *crawl.DatasetInfo) string {
 	if name := f[d.ID]; name != "" {
 		return name

@@ -23,48 +23,48 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Getter sends requests to one host, under a visit to it; see fetcher.DownloadVisit, which is one.
+// Getter sends requests to one host in a visit to it; fetcher.DownloadVisit is one.
 type Getter interface {
 	Get(ctx context.Context, u canon.URL, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (visit.Download, error)
 }
 
-// Visit waits for a visit to an origin's host and calls do under it; see fetcher.Downloader.Visit.
+// Visit waits for a visit to an origin's host and calls do in it; see fetcher.Downloader.Visit.
 type Visit func(ctx context.Context, origin canon.Origin, do func(Getter) error) error
 
-// Options say how Get works. A field's zero means its default.
+// Options configure Get. The zero value of a field means its default.
 type Options struct {
-	Dir   string // where the files go; it exists, and only this process uses it
+	Dir   string // directory of the files; it exists, and only this process uses it
 	Visit Visit
 
-	// Closed says why a URL must not be requested although robots.txt might allow it, or returns
-	// "": these are the rules of data.txt files. It is called before each URL is requested, also
-	// for those that a redirect leads to. nil: nothing is closed.
+	// Closed returns why a URL must not be requested although robots.txt might allow it, or "":
+	// these are the rules of data.txt files. It is called before each request, including those
+	// after a redirect. nil: nothing is closed.
 	Closed func(ctx context.Context, u canon.URL) (why string, err error)
 
 	MaxSize  int64         // bytes of a file; 0: no limit
-	MaxTotal int64         // bytes that this run may fetch in all; 0: no limit
-	Floor    *disk.Floor   // of Dir's disk; nil: none is kept
-	MaxWait  time.Duration // for a visit to a host that wants to be left alone; 0: 10 min
+	MaxTotal int64         // bytes that this run may fetch in total; 0: no limit
+	Floor    *disk.Floor   // of Dir's disk; nil: no check
+	MaxWait  time.Duration // for a visit to a host that asks for a long pause; 0: 10 min
 
 	Piece int64 // the most bytes requested at once; 0: 8 MiB
-	// how long a piece should take at most, so that others get their turn; slow servers are asked
-	// for smaller pieces; 0: 10 s
+	// how long a piece should take at most, so that other requests to the host are not delayed;
+	// slow servers are asked for smaller pieces; 0: 10 s
 	Span  time.Duration
 	Retry time.Duration // wait before the first retry; 0: 1 s
 	Hosts int           // files fetched at the same time, each from another host; 0: 8
 
-	// called often, by several goroutines but never by two at once; nil: nobody looks
+	// called often, by several goroutines but never concurrently; nil: not called
 	Progress func(Progress)
 	Log      *slog.Logger // nil: slog.Default()
 
-	listShare int           // see book.share; 0: listShare
-	total     *atomic.Int64 // see job.total; nil: of its own
+	listShare int           // see manifestLog.share; 0: listShare
+	total     *atomic.Int64 // see job.total; nil: a new one
 }
 
-// Progress is how far a call of Get has come.
+// Progress is the progress of a call of Get.
 type Progress struct {
-	Files int   // wanted
-	Over  int   // those of them that are finished, one way or the other
+	Files int   // to fetch
+	Over  int   // of these, finished or failed
 	Bytes int64 // written in this run
 	Name  string
 	Have  int64 // bytes of the file Name
@@ -77,7 +77,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// tiny is the size below which a piece brings too little, unless it is a file's last.
+// tiny is the size below which a piece is too small, unless it is a file's last.
 func (o *Options) tiny() int64 { return max(o.Piece/128, 1) }
 
 // job is one call of Get.
@@ -85,16 +85,16 @@ type job struct {
 	opt      Options
 	manifest *manifestLog
 
-	total *atomic.Int64 // bytes reserved; of several calls together: see GetFolders
+	total *atomic.Int64 // bytes reserved; shared by several calls in GetFolders
 
 	mu    sync.Mutex // guards what follows
 	state Progress
 }
 
-// Get brings files to a directory and returns what became of each, in their order. It goes
-// on with what an earlier Get has left there, and requests nothing that is there whole. An
-// error is our own: ctx has ended, or the directory cannot be used. The results known by
-// then are returned with it.
+// Get fetches files into a directory and returns their results, in the same order. It continues
+// from the state that an earlier Get has left, and requests no file that is complete already. An
+// error is not the fault of a site: ctx has ended, or the directory cannot be used. The results
+// known by then are returned with it.
 func Get(ctx context.Context, files []File, opt Options) ([]Result, error) {
 	opt = opt.withDefaults()
 	if err := sweep(opt.Dir); err != nil {
@@ -109,7 +109,7 @@ func Get(ctx context.Context, files []File, opt Options) ([]Result, error) {
 	return results, errors.Join(err, b.close())
 }
 
-// get is Get with an open book.
+// get is Get with an open manifest log.
 func (b *manifestLog) get(ctx context.Context, files []File, opt Options) ([]Result, error) {
 	if err := b.settle(); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (b *manifestLog) get(ctx context.Context, files []File, opt Options) ([]Res
 	return known, err
 }
 
-// get gets one file, unless it is there already.
+// get fetches one file, unless it exists already.
 func (j *job) get(ctx context.Context, f *File) (Result, error) {
 	res := Result{Dataset: f.Dataset.ID, URL: string(f.URL), Path: f.Name}
 	if r, ok := j.manifest.find(string(f.URL)); ok {
@@ -201,7 +201,7 @@ func (j *job) get(ctx context.Context, f *File) (Result, error) {
 	return res, errors.Join(err, p.close())
 }
 
-// finish gives a file that is complete its name, and lists it.
+// finish gives a complete file its name, and lists it.
 func (j *job) finish(t *transfer, res Result) (Result, error) {
 	p := t.p
 	res.Bytes, res.SHA256, res.Outcome = p.n, p.digest(), Done
@@ -222,7 +222,7 @@ func (j *job) finish(t *transfer, res Result) (Result, error) {
 	return res, j.manifest.enter(r)
 }
 
-// visit calls do under a visit to a host, unless the wait for one would be too long.
+// visit calls do in a visit to a host, unless the wait for the visit would be too long.
 func (j *job) visit(ctx context.Context, o canon.Origin, do func(Getter) error) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -241,17 +241,16 @@ func (j *job) visit(ctx context.Context, o canon.Origin, do func(Getter) error) 
 	return err
 }
 
-// reserve makes sure that there is room for n more bytes of a file, on the disk
-// and within the limits.
+// reserve makes sure that n more bytes of a file fit on the disk and within the limits.
 func (j *job) reserve(t *transfer, n int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.opt.Floor != nil {
-		room, err := j.opt.Floor.Free()
+		free, err := j.opt.Floor.Free()
 		if err != nil {
 			return err
 		}
-		if room < n {
+		if free < n {
 			return &end{Limited, fmt.Sprintf("the disk of %s has too little free space for it (--min-free sets the minimum): free some space and run the same command again", j.opt.Dir)}
 		}
 	}
@@ -267,7 +266,7 @@ func (j *job) reserve(t *transfer, n int64) error {
 	return nil
 }
 
-// wrote counts bytes that had been reserved, and reports progress.
+// wrote counts reserved bytes that were written, and reports progress.
 func (j *job) wrote(t *transfer, n int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -277,7 +276,7 @@ func (j *job) wrote(t *transfer, n int64) {
 	j.tell()
 }
 
-// release gives back what a file did not need.
+// release releases the bytes that were reserved for a file and not needed.
 func (j *job) release(t *transfer) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 )
 
-// logName is the book's log: one resource a line, in JSON. It exists while a Get works, and after
-// one that was killed.
+// logName is the manifest log: one resource per line, in JSON. It exists while a Get runs, and
+// after one that was killed.
 const logName = ownPrefix + "book"
 
-// readLog returns the resources in the log, and where its last whole line ends: a crash may have
-// left part of a line behind it. The NAME.part.json of that line's file still exists.
+// readLog returns the resources in the log, and the end of its last complete line: a crash may have
+// left an incomplete line. In that case the NAME.part.json of that file still exists.
 func readLog(dir string) (all []resource, end int64, err error) {
 	f, err := openRegular(dir, logName, os.O_RDONLY, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +56,8 @@ func (b *manifestLog) append(r resource) error {
 		}
 	}
 	if _, err := b.log.Write(append(line, '\n')); err != nil {
-		return errors.Join(err, b.closeLog()) // half a line is cut off when it is opened again
+		// An incomplete line is cut off when the log is opened again.
+		return errors.Join(err, b.closeLog())
 	}
 	return b.log.Sync()
 }
@@ -88,7 +89,7 @@ func (b *manifestLog) closeLog() error {
 	return f.Close()
 }
 
-// dropLog removes the log, when the lists have all of it.
+// dropLog removes the log when the lists contain all of it.
 func (b *manifestLog) dropLog() error {
 	return errors.Join(b.closeLog(), removed(os.Remove(filepath.Join(b.dir, logName))))
 }

@@ -19,24 +19,24 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// manifestLog lists the files that are whole: in datapackage.json, from which SHA256SUMS is made,
-// and in the log beside them. Writing both lists takes time in proportion to everything in them, so
-// most files are only appended to the log. The lists are written when the log has grown to an
-// eighth of them, and at the end. Safe for concurrent use.
+// manifestLog lists the files that are complete: in datapackage.json, from which SHA256SUMS is
+// made, and in a log. Writing both lists takes time in proportion to their length, so most files
+// are only appended to the log. The lists are written when the log has grown to an eighth of them,
+// and at the end. It may be used concurrently.
 type manifestLog struct {
 	dir string
 
 	mu     sync.Mutex // guards what follows, and the files
 	byPath map[string]resource
-	byURL  map[string]string // path of what came from a URL
-	log    *os.File          // nil: nothing is in it
+	byURL  map[string]string // path of the file from a URL
+	log    *os.File          // nil: it is empty
 	logged int               // entries of the log that are not in the lists
-	// the lists are written when the log is one part in share of everything
+	// the lists are written when the log is one part in share of all resources
 	share int
 }
 
-// listShare keeps the work small: each file is written into the lists nine times at most,
-// however many files come.
+// listShare limits the work: on average each file is written into the lists nine times at most,
+// however many files there are.
 const listShare = 8
 
 // resource is a file as a Data Package describes it.
@@ -63,15 +63,15 @@ type source struct {
 	Path  string `json:"path"`
 }
 
-// origin is where a file came from, beyond the standard's fields.
+// origin is where a file came from, in addition to the standard's fields.
 type origin struct {
 	Dataset   string    `json:"dataset"`
 	Title     string    `json:"title,omitempty"`   // of the dataset
 	License   string    `json:"license,omitempty"` // as the site writes it
-	URL       string    `json:"url"`               // asked for
-	Final     string    `json:"final,omitempty"`   // where redirects led
-	Documents []string  `json:"documents"`         // that tell of the dataset
-	Usage     []string  `json:"usage,omitempty"`   // as their sites say: "ai-train disallow", …
+	URL       string    `json:"url"`               // the requested URL
+	Final     string    `json:"final,omitempty"`   // after redirects
+	Documents []string  `json:"documents"`         // that describe the dataset
+	Usage     []string  `json:"usage,omitempty"`   // of their sites: "ai-train disallow", …
 	Retrieved time.Time `json:"retrieved"`
 }
 
@@ -87,11 +87,11 @@ type dataPackage struct {
 	Resources []resource `json:"resources"`
 }
 
-// createdBy marks a package as ours: we may replace it.
+// createdBy marks a package as ours, which we may replace.
 const createdBy = "curtsy datasets get"
 
-// openManifestLog reads the lists of a directory. A package that is not ours is an
-// error: it would be lost.
+// openManifestLog reads the lists of a directory. A package that is not ours is an error, because
+// it would be overwritten.
 func openManifestLog(dir string) (*manifestLog, error) {
 	b := &manifestLog{dir: dir, share: listShare, byPath: map[string]resource{}, byURL: map[string]string{}}
 	p, err := readPackage(dir)
@@ -128,8 +128,8 @@ func readPackage(dir string) (p dataPackage, err error) {
 	return p, nil
 }
 
-// decode reads what Get needs of a package. If the package turns out not to be ours before its
-// resources begin, nothing more is read.
+// decode reads the part of a package that Get needs. If the package turns out not to be ours before
+// its resources begin, nothing more is read.
 func (p *dataPackage) decode(d *json.Decoder) error {
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return cmp.Or(err, errors.New("it is not a JSON object"))
@@ -180,7 +180,7 @@ func (b *manifestLog) find(url string) (resource, bool) {
 	return b.byPath[at], ok
 }
 
-// know takes a resource in and replaces an earlier copy of it. Knowing it twice changes nothing.
+// know adds a resource in memory and replaces an earlier one. Adding it twice changes nothing.
 func (b *manifestLog) know(r resource) {
 	if at, ok := b.byURL[r.Curtsy.URL]; ok {
 		delete(b.byPath, at)
@@ -191,7 +191,7 @@ func (b *manifestLog) know(r resource) {
 	b.byPath[r.Path], b.byURL[r.Curtsy.URL] = r, r.Path
 }
 
-// add enters a file and replaces an earlier copy of it. When it returns, that is on disk. Adding it
+// add adds a file and replaces an earlier copy of it. It returns when that is on disk. Adding it
 // twice changes nothing.
 func (b *manifestLog) add(r resource) error {
 	b.mu.Lock()
@@ -208,7 +208,7 @@ func (b *manifestLog) add(r resource) error {
 	return nil
 }
 
-// close writes the lists, if something is missing from them.
+// close writes the lists, if they are incomplete.
 func (b *manifestLog) close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -219,7 +219,7 @@ func (b *manifestLog) close() error {
 }
 
 // writeLists writes both files, and then removes the log. After a crash in between, the log repeats
-// what the files say already.
+// entries of the files.
 func (b *manifestLog) writeLists() error {
 	if err := replace(b.dir, sumsName, b.writeSums); err != nil {
 		return err
@@ -234,7 +234,7 @@ func (b *manifestLog) writeLists() error {
 	return nil
 }
 
-// sorted are the resources in the order of their paths.
+// sorted returns the resources in the order of their paths.
 func (b *manifestLog) sorted() []resource {
 	all := slices.Collect(maps.Values(b.byPath))
 	slices.SortFunc(all, func(a, b resource) int { return strings.Compare(a.Path, b.Path) })
@@ -251,8 +251,8 @@ func (b *manifestLog) writeSums(w io.Writer) error {
 
 var sumEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`)
 
-// sumLine is a line as sha256sum writes it: a backslash in front says that the
-// name contains escapes.
+// sumLine returns a line in the form of sha256sum: a backslash at the beginning means that the name
+// contains escapes.
 func sumLine(sum, name string) string {
 	if escaped := sumEscapes.Replace(name); escaped != name {
 		return `\` + sum + "  " + escaped + "\n"
@@ -315,8 +315,7 @@ func (b *manifestLog) writePackage(w io.Writer) error {
 	return enc.Encode(p)
 }
 
-// slug makes an identifier of a name: lower case, and no characters but letters,
-// digits, '.', '_' and '-'.
+// slug makes an identifier of a name: lower case, and only letters, digits, '.', '_' and '-'.
 func slug(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -334,7 +333,7 @@ func slug(s string) string {
 	return s
 }
 
-// describe makes a resource of a file, without what only reading the file tells.
+// describe makes a resource of a file, without the fields for which the file must be read.
 func describe(f *File) resource {
 	d := f.Dataset
 	r := resource{Path: f.Name, Title: f.About.Name, MediaType: f.About.MediaType, Sources: []source{{Title: d.Origin, Path: string(f.URL)}},

@@ -15,15 +15,15 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// resourceN is the n-th file of many.
+// resourceN returns the n-th of many files.
 func resourceN(n int) resource {
 	return resource{Path: fmt.Sprintf("station-%05d.csv", n), Bytes: 3, Hash: "sha256:" + sumOf([]byte("abc")), Sources: []source{{Title: "d.example", Path: "http://d.example"}},
 		Curtsy: origin{Dataset: "d1", Title: "Rain", URL: fmt.Sprintf("http://d.example/%d", n), Documents: []string{fmt.Sprintf("http://d.example/%d/data.txt", n/100)}}}
 }
 
-// What a file costs does not grow with how many there are: the lists are written anew a few
-// times, and not for each.
-func TestBookOfManyFiles(t *testing.T) {
+// The cost of a file does not grow with the number of files: the lists are written a few times, and
+// not for each file.
+func TestManifestOfManyFiles(t *testing.T) {
 	dir := t.TempDir()
 	b, err := openManifestLog(dir)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestBookOfManyFiles(t *testing.T) {
 	if most := 60; written > most {
 		t.Errorf("%d files: both lists were written %d times, want at most %d", files, written, most)
 	}
-	// What a process that was killed has told of is known to the next.
+	// The next process knows what a killed process has logged.
 	if b, err = openManifestLog(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestBookOfManyFiles(t *testing.T) {
 	}
 }
 
-// To name thousands of files of one name costs no more for each of them.
+// If thousands of files have the same name, each of them costs no more.
 func TestManyFilesOfOneName(t *testing.T) {
 	take := func(files int) func() {
 		return func() {
@@ -75,7 +75,7 @@ func TestManyFilesOfOneName(t *testing.T) {
 	lineartest.Linear(t, "names of files", take(1000), take(8000))
 }
 
-// A package may be of any size: what was written can be read.
+// A package may have any size: what was written can be read.
 func TestLargePackage(t *testing.T) {
 	dir := t.TempDir()
 	r := resourceN(1)
@@ -113,9 +113,9 @@ func BenchmarkAddToBook(b *testing.B) {
 	}
 }
 
-// What the log has counts as the lists do, whatever a crash left of its last line; the next
-// Get writes the lists.
-func TestBookLog(t *testing.T) {
+// The log counts like the lists, even if a crash left an incomplete last line. The next Get writes
+// the lists.
+func TestManifestLog(t *testing.T) {
 	dir := t.TempDir()
 	b, err := openManifestLog(dir)
 	if err != nil {
@@ -162,8 +162,8 @@ func TestBookLog(t *testing.T) {
 	}
 }
 
-// A book as it was written before there was a log.
-func TestOldBook(t *testing.T) {
+// Lists of a version that had no log.
+func TestOldManifest(t *testing.T) {
 	dir := t.TempDir()
 	const old = `{
   "profile": "data-package",

@@ -12,23 +12,23 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Other things in a directory beside the files themselves.
+// Other files in the directory.
 const (
 	sumsName       = "SHA256SUMS"
 	packageName    = "datapackage.json"
 	partSuffix     = ".part"
 	stateSuffix    = ".part.json"
-	mismatchSuffix = ".mismatch" // a file whose digest is not the one that was announced
-	// of what is not data: a lock, and files that have not got their names yet
+	mismatchSuffix = ".mismatch" // a file whose digest differs from the announced one
+	// of files that are not data: a lock, and files without their final names
 	ownPrefix    = ".curtsy-"
-	maxNameBytes = 120 // leaves room for suffixes and numbers below the 255 of file systems
+	maxNameBytes = 120 // suffixes and numbers are added, and file systems allow 255
 )
 
-// fileName is a safe name for the file of a dataset, made from its URL. It is not unique.
+// fileName makes a safe name for a file of a dataset from its URL. It is not unique.
 func fileName(u canon.URL, f *crawl.DatasetFile, d *crawl.DatasetInfo) string {
 	name := lastSegment(string(u))
 	if path.Ext(name) == "" && path.Ext(f.Name) != "" {
-		name = f.Name // as with /download?id=7, where the dataset calls the file rain.csv
+		name = f.Name // such as /download?id=7, where the dataset calls the file rain.csv
 	}
 	for _, s := range []string{name, f.Name, d.Name, d.ID} {
 		if s = safeName(s); s != "" {
@@ -38,7 +38,7 @@ func fileName(u canon.URL, f *crawl.DatasetFile, d *crawl.DatasetInfo) string {
 	return "data"
 }
 
-// lastSegment is the last non-empty segment of a URL's path, decoded.
+// lastSegment returns the last non-empty segment of a URL's path, decoded.
 func lastSegment(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -52,8 +52,8 @@ func lastSegment(s string) string {
 	return name
 }
 
-// safeName makes a file name, safe on all common systems, of what a stranger wrote; "" when
-// nothing is left of it.
+// safeName makes a file name that is safe on all common systems from an untrusted text. It returns
+// "" if nothing remains.
 func safeName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -62,12 +62,12 @@ func safeName(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "_"))
-	s = shorten(strings.Trim(s, " ."), maxNameBytes) // hidden, or dropped by some systems
+	s = shorten(strings.Trim(s, " ."), maxNameBytes) // these are hidden, or removed by some systems
 	if strings.Trim(s, "_") == "" {
-		return "" // also when only the cut name looks like that
+		return "" // also if only the shortened name has this form
 	}
 	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "~") {
-		s = "_" + s // commands would take it for an option or a home directory
+		s = "_" + s // commands would interpret it as an option or a home directory
 	}
 	if ownSuffix(s) {
 		s += "_"
@@ -78,13 +78,13 @@ func safeName(s string) string {
 	return s
 }
 
-// ownSuffix reports whether a name ends like our names for files that are not whole.
+// ownSuffix reports whether a name ends like our names for incomplete files.
 func ownSuffix(s string) bool {
 	low := strings.ToLower(s)
 	return strings.HasSuffix(low, partSuffix) || strings.HasSuffix(low, stateSuffix) || strings.HasSuffix(low, mismatchSuffix)
 }
 
-// shorten cuts a name before its extension.
+// shorten shortens a name before its extension.
 func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -100,7 +100,7 @@ func shorten(s string, n int) string {
 	return strings.TrimRight(base, " .") + ext
 }
 
-// splitExt splits off an extension; .tar.gz and the like count as one.
+// splitExt separates the extension; .tar.gz and similar ones count as one.
 func splitExt(s string) (base, ext string) {
 	ext = path.Ext(s)
 	base = strings.TrimSuffix(s, ext)
@@ -113,7 +113,7 @@ func splitExt(s string) (base, ext string) {
 	return base, ext
 }
 
-// reserved reports whether a name means something else, to us or to a system.
+// reserved reports whether a name has a special meaning for us or for a system.
 func reserved(s string) bool {
 	low := strings.ToLower(s)
 	if low == strings.ToLower(sumsName) || low == packageName {
@@ -128,8 +128,8 @@ func reserved(s string) bool {
 	return len(device) == 4 && len(port) == 1 && port >= "0" && port <= "9"
 }
 
-// names gives out names that are not taken yet, ignoring case. The value is the number to try next
-// when a name is wanted once more: lower numbers are taken, and no name is ever given back.
+// names assigns names that are not used yet, ignoring case. The value is the number to try next
+// when a name is needed again: lower numbers are used, and no name becomes free again.
 type names map[string]int
 
 func (n names) take(name string) string {
@@ -146,7 +146,7 @@ func (n names) take(name string) string {
 	}
 }
 
-// add takes a name as it is, and reports whether it was free.
+// add uses a name unchanged, and reports whether it was free.
 func (n names) add(name string) bool {
 	low := strings.ToLower(name)
 	if n[low] > 0 {

@@ -73,7 +73,7 @@ func TestNamesAreTakenOnce(t *testing.T) {
 	}
 }
 
-// Whatever a name was, the file lies in the directory and nowhere else, under exactly that name.
+// Whatever the original name, the file is in the directory, under exactly the safe name.
 func FuzzSafeName(f *testing.F) {
 	for _, s := range []string{"a.csv", "../x", "con", "a\\b", "x.part", "\xff", "..", " .", strings.Repeat("ü", 300), strings.Repeat("?", maxNameBytes) + "a"} {
 		f.Add(s)

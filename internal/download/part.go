@@ -20,41 +20,41 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// state is what NAME.part.json says of NAME.part. Bytes beyond Written may not be safe.
+// state is the content of NAME.part.json about NAME.part. Bytes beyond Written may not be safe.
 type state struct {
-	URL   string `json:"url"`             // asked for
-	Final string `json:"final,omitempty"` // where the bytes came from, after redirects
-	// a strong one, as If-Range takes it; "": the rest cannot be requested
+	URL   string `json:"url"`             // requested
+	Final string `json:"final,omitempty"` // source of the bytes, after redirects
+	// strong, as If-Range requires; "": the rest cannot be requested
 	Validator string `json:"validator"`
 	Length    int64  `json:"length"`  // of the whole file; -1: not known yet
 	Written   int64  `json:"written"` // bytes that are safe on disk
 	SHA256    string `json:"sha256"`  // of those
-	Done      bool   `json:"done"`    // those are all
+	Done      bool   `json:"done"`    // those are the whole file
 
 	// with Done: the file's entry for datapackage.json
 	Resource *resource `json:"resource,omitempty"`
 }
 
-// How much of a piece may be lost in a crash.
+// How often the state of a piece is saved; bytes after that may be lost in a crash.
 const (
 	saveBytes = 4 << 20
 	saveEvery = time.Second
 )
 
-// part is a file that is not whole yet. It belongs to one goroutine.
+// part is a file that is not complete. Only one goroutine may use it.
 type part struct {
 	dir, name string
 	f         *os.File
 	st        state
 	n         int64 // bytes written
 	sum       hash.Hash
-	announced []announced // digests beside that
+	announced []announced // other announced digests
 	saved     time.Time
 }
 
-// openPart goes on with the part of a file that is there, as far as the state vouches for
-// it, or begins anew. The state is always written before the part: a part without a state
-// belongs to somebody else.
+// openPart continues with the existing part of a file, up to the bytes that its state confirms, or
+// starts again. The state is always written before the part, so a part without a state does not
+// belong to us.
 func openPart(dir, name, url string, about *crawl.DatasetFile) (*part, error) {
 	st, err := readState(dir, name)
 	if err != nil {
@@ -89,14 +89,14 @@ func openPart(dir, name, url string, about *crawl.DatasetFile) (*part, error) {
 	return p, nil
 }
 
-// announced is a digest that a document announces of a file, and that of the bytes so far.
+// announced is a digest that a document announces for a file, and that of the bytes so far.
 type announced struct {
 	algorithm, digest string
 	sum               hash.Hash
 }
 
-// announcedBy are the digests that are announced, but for SHA-256, which is taken of all files. One
-// that is none of its algorithm is not compared.
+// announcedBy returns the announced digests except SHA-256, which is computed for all files. A
+// digest with the wrong length is not compared.
 func announcedBy(f *crawl.DatasetFile) (all []announced) {
 	for _, d := range []struct {
 		algorithm, digest string
@@ -109,7 +109,7 @@ func announcedBy(f *crawl.DatasetFile) (all []announced) {
 	return all
 }
 
-// count takes bytes of the file into its digests.
+// count adds bytes of the file to its digests.
 func (p *part) count(b []byte) (int, error) {
 	for _, d := range p.announced {
 		d.sum.Write(b)
@@ -121,8 +121,7 @@ type writerFunc func(b []byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// readState returns the state of a file that is not whole; the zero state when there is
-// none that can be read.
+// readState returns the state of an incomplete file, or the zero state if no state can be read.
 func readState(dir, name string) (st state, err error) {
 	f, err := openRegular(dir, name+stateSuffix, os.O_RDONLY, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +141,7 @@ func readState(dir, name string) (st state, err error) {
 	return st, nil
 }
 
-// cut drops what is beyond the bytes that count.
+// cut removes the bytes that do not count.
 func (p *part) cut() error {
 	if err := p.f.Truncate(p.n); err != nil {
 		return err
@@ -151,8 +150,8 @@ func (p *part) cut() error {
 	return err
 }
 
-// begin begins the file anew. NAME.part.json may still describe another copy: that does no harm,
-// since its digest does not fit these bytes.
+// begin starts the file again. NAME.part.json may still describe another copy. This is harmless,
+// because its digest differs from that of these bytes.
 func (p *part) begin(st state) error {
 	p.sum.Reset()
 	for _, d := range p.announced {
@@ -164,7 +163,7 @@ func (p *part) begin(st state) error {
 	return p.cut()
 }
 
-// Write appends bytes, and saves them now and then.
+// Write appends bytes, and saves the state from time to time.
 func (p *part) Write(b []byte) (int, error) {
 	n, err := p.f.Write(b)
 	p.count(b[:n])
@@ -175,7 +174,7 @@ func (p *part) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// save brings the bytes to the disk, then the state that vouches for them.
+// save writes the bytes to the disk, and then the state that confirms them.
 func (p *part) save() error {
 	if err := p.f.Sync(); err != nil {
 		return err
@@ -191,10 +190,10 @@ func (p *part) saveState() error {
 
 func (p *part) digest() string { return hex.EncodeToString(p.sum.Sum(nil)) }
 
-// errTaken says that something else has appeared under the name that a file was to get.
+// errTaken means that another file has appeared under the name that a file was to get.
 var errTaken = errors.New("its name is already used by a file that did not exist before")
 
-// finish gives the file its name. The package comment says what a crash in here leaves.
+// finish gives the file its name. The package comment describes what a crash leaves.
 func (p *part) finish(r *resource) error {
 	p.st.Length, p.st.Done, p.st.Resource = p.n, true, r
 	if err := p.save(); err != nil {
@@ -206,7 +205,7 @@ func (p *part) finish(r *resource) error {
 	return nameIt(p.dir, p.name)
 }
 
-// nameIt renames a part that is complete.
+// nameIt renames a complete part.
 func nameIt(dir, name string) error {
 	to := filepath.Join(dir, name)
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
@@ -218,7 +217,7 @@ func nameIt(dir, name string) error {
 	return syncDir(dir)
 }
 
-// quarantine keeps a file that is not what was announced under another name.
+// quarantine keeps a file with a wrong digest under another name.
 func (p *part) quarantine() (name string, err error) {
 	name = p.name + mismatchSuffix
 	if err := errors.Join(p.f.Sync(), p.f.Close()); err != nil {
@@ -230,12 +229,12 @@ func (p *part) quarantine() (name string, err error) {
 	return name, errors.Join(dropState(p.dir, p.name), syncDir(p.dir))
 }
 
-// dropState removes the state of a file that is listed, or not wanted.
+// dropState removes the state of a file that is listed or not needed.
 func dropState(dir, name string) error {
 	return removed(os.Remove(filepath.Join(dir, name+stateSuffix)))
 }
 
-// close keeps what there is for the next time. If that is nothing, no file is left.
+// close keeps the part for the next time. An empty part is removed.
 func (p *part) close() error {
 	if p.n == 0 {
 		return errors.Join(p.f.Close(), removed(os.Remove(filepath.Join(p.dir, p.name+partSuffix))), dropState(p.dir, p.name))

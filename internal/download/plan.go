@@ -11,40 +11,40 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// File is one file that is wanted.
+// File is a file to fetch.
 type File struct {
 	Dataset *crawl.DatasetInfo
 	About   crawl.DatasetFile
 	URL     canon.URL
-	Name    string // in the directory; given by Get
+	Name    string // in the directory; assigned by Get
 }
 
-// Outcome is what became of a file, or of a dataset without files.
+// Outcome is the result for a file, or for a dataset without files.
 type Outcome string
 
 // The outcomes.
 const (
-	Done    Outcome = "done"    // fetched, in this run or together with earlier ones
-	Had     Outcome = "had"     // there already
-	Refused Outcome = "refused" // not to be had: forbidden, or not a file at all
-	Failed  Outcome = "failed"  // could not be had, at least not now
-	Limited Outcome = "limit"   // a limit of ours is in the way
+	Done    Outcome = "done"    // fetched, in this run or partly in earlier ones
+	Had     Outcome = "had"     // existed already
+	Refused Outcome = "refused" // not available: forbidden, or not a file
+	Failed  Outcome = "failed"  // not available now
+	Limited Outcome = "limit"   // one of our limits
 )
 
-// Result tells of one file.
+// Result describes one file.
 type Result struct {
 	Dataset string  `json:"id"`
 	URL     string  `json:"url"`
-	Path    string  `json:"path"`             // in the directory; "": nothing of it is there
-	Bytes   int64   `json:"bytes"`            // of the file, or of what there is of it
+	Path    string  `json:"path"`             // in the directory; "": nothing was stored
+	Bytes   int64   `json:"bytes"`            // of the file, or of the stored part
 	SHA256  string  `json:"sha256,omitempty"` // of the whole file
 	Outcome Outcome `json:"outcome"`
 	Reason  string  `json:"reason,omitempty"`
 }
 
-// Plan lists the files of datasets, each URL once, and the datasets that have none to get,
-// with the reason. Directories are no files: if a data.txt names the files in a directory,
-// these are listed themselves.
+// Plan lists the files of datasets, each URL once, and the datasets that have no file to fetch,
+// with the reason. Directories are not files: if a data.txt names the files in a directory, these
+// are listed instead.
 func Plan(datasets []crawl.DatasetInfo) (files []File, none []Result) {
 	seen := map[canon.URL]bool{}
 	for i := range datasets {
@@ -71,7 +71,7 @@ func Plan(datasets []crawl.DatasetInfo) (files []File, none []Result) {
 	return files, none
 }
 
-// unwanted says why no file of a dataset is requested; "" if some are.
+// unwanted returns why no file of a dataset is requested, or "".
 func unwanted(d *crawl.DatasetInfo) string {
 	switch {
 	case !d.Allowed:
@@ -86,15 +86,15 @@ func unwanted(d *crawl.DatasetInfo) string {
 	return "no document lists a file of it"
 }
 
-// Outlook is what getting datasets brings, as far as it is known beforehand.
+// Outlook is what is known about a download before it begins.
 type Outlook struct {
 	Datasets, Files int
-	Bytes           int64          // of the files whose size a document tells
-	Unknown         int            // files of which none does
-	Formats         map[string]int // by media type, or what stands for it
+	Bytes           int64          // of the files whose size a document states
+	Unknown         int            // files without a stated size
+	Formats         map[string]int // by media type, or a replacement for it
 }
 
-// Look is the outlook on files.
+// Look returns the outlook for files.
 func Look(files []File) Outlook {
 	o := Outlook{Formats: map[string]int{}}
 	seen := map[string]bool{}

@@ -19,8 +19,8 @@ func (b *manifestLog) enter(r resource) error {
 	return dropState(b.dir, r.Path)
 }
 
-// settle finishes what a crash has interrupted between a file's last byte and its
-// entry in the lists.
+// settle completes the steps between a file's last byte and its entry in the lists that a crash has
+// interrupted.
 func (b *manifestLog) settle() error {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
@@ -49,7 +49,7 @@ func (b *manifestLog) settleOne(name string, st state) error {
 	case err != nil:
 		return err
 	case sum != st.SHA256 || n != st.Written:
-		return nil // it is begun anew if it is wanted again
+		return nil // it starts again if it is requested again
 	default:
 		if err := nameIt(b.dir, name); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (b *manifestLog) settleOne(name string, st state) error {
 	sum, n, err := digestOf(b.dir, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && (sum != st.SHA256 || n != st.Written):
-		return dropState(b.dir, name) // somebody has removed it, or put something else there
+		return dropState(b.dir, name) // it was removed or replaced by somebody
 	case err != nil:
 		return err
 	}
@@ -77,7 +77,7 @@ func digestOf(dir, name string) (sum string, n int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), n, err
 }
 
-// name gives each file its name in the directory: the one it has there from earlier, or a new one.
+// name assigns each file its name in the directory: the existing one, or a new one.
 func (b *manifestLog) name(files []File) ([]File, error) {
 	taken, at := names{}, map[string]string{}
 	entries, err := os.ReadDir(b.dir)
@@ -98,7 +98,7 @@ func (b *manifestLog) name(files []File) ([]File, error) {
 	for _, r := range b.byPath {
 		taken.add(r.Path)
 		if filepath.Base(r.Path) != r.Path {
-			continue // we write no such
+			continue // we write no such file
 		}
 		at[r.Curtsy.URL] = r.Path
 	}

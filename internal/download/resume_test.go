@@ -14,13 +14,13 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A Get that was ended in the middle is gone on with, from what was safe.
+// A Get that was interrupted is continued from the bytes that are safe.
 func TestResume(t *testing.T) {
 	body := bytesOf(5500)
 	for _, c := range []struct {
 		name  string
 		spoil func(t *testing.T, dir string)
-		asked string // first
+		asked string // first request
 	}{
 		{"nothing happened", func(*testing.T, string) {}, `2000-2999?"1"`},
 		{"bytes that nobody vouches for", func(t *testing.T, dir string) {
@@ -89,8 +89,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// What a file was given of --max-total and did not need is there for the next.
-func TestTotalIsGivenBack(t *testing.T) {
+// Bytes of --max-total that were reserved for one file and not needed are available for the next.
+func TestTotalIsReleased(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		body := bytesOf(2500)
 		for most, want := range map[int64]Outcome{3500: Done, 3499: Limited} {
@@ -111,8 +111,8 @@ func TestTotalIsGivenBack(t *testing.T) {
 	})
 }
 
-// Each place between the last byte and the end at which a process may be killed: the next Get, of
-// whatever, puts it in order without asking for anything of that file.
+// For each step between the last byte and the end at which a process may be killed, the next Get of
+// any file completes the step without a request for that file.
 func TestKilledAtTheEnd(t *testing.T) {
 	body := bytesOf(500)
 	for name, undo := range map[string]func(dir string){
@@ -123,7 +123,7 @@ func TestKilledAtTheEnd(t *testing.T) {
 			os.Remove(filepath.Join(dir, packageName))
 			os.Rename(filepath.Join(dir, "f.bin"), filepath.Join(dir, "f.bin.part"))
 		},
-		"not yet said to be done": func(dir string) {
+		"not yet marked as done": func(dir string) {
 			os.Remove(filepath.Join(dir, packageName))
 			os.Rename(filepath.Join(dir, "f.bin"), filepath.Join(dir, "f.bin.part"))
 			st, _ := readState(dir, "f.bin")

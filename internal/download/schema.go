@@ -17,8 +17,8 @@ type field struct {
 	Description string `json:"description,omitempty"`
 }
 
-// schemaOf is what the columns of a dataset say of its file; nil where it has none, or several:
-// which of them is meant is not guessed.
+// schemaOf makes a schema of the columns of a dataset. It returns nil if the dataset has no file or
+// several: which of them has these columns is not guessed.
 func schemaOf(d *crawl.DatasetInfo) *schema {
 	files := 0
 	for i := range d.Files {
@@ -36,8 +36,8 @@ func schemaOf(d *crawl.DatasetInfo) *schema {
 	return s
 }
 
-// fieldTypes are the types of Table Schema, by what they are called in documents that tell of
-// columns: by itself, in Croissant, and in R. A type that is none of these is left out.
+// fieldTypes maps the names of types in documents that describe columns (Table Schema, Croissant,
+// R) to the types of Table Schema. A type that is not here is left out.
 var fieldTypes = map[string]string{
 	"string": "string", "text": "string", "character": "string", "factor": "string", "varchar": "string",
 	"integer": "integer", "int": "integer", "int32": "integer", "int64": "integer",

@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What documents say of a file's type and columns is in its data package.
+// The data package contains the type and the columns that documents state for a file.
 func TestResourceHasSchema(t *testing.T) {
 	d := crawl.DatasetInfo{ID: "3f2a", Title: "T", Files: []crawl.DatasetFile{{URL: "http://a.example/x.csv", MediaType: "text/csv"}, {URL: "http://a.example/", Directory: true}},
 		Columns: []crawl.DatasetColumn{{Name: "id", Type: "integer"}, {Name: "place", Type: "character", Description: "where"}, {Name: "odd", Type: "x:y"}}}
@@ -28,8 +28,8 @@ func TestResourceHasSchema(t *testing.T) {
 	}
 }
 
-// A dataset has one folder, whatever the directory is called and its title has become. A link is
-// nobody's folder.
+// A dataset has one folder, whatever the name of the directory, and even if its title changes. A
+// link is never used as a folder.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir() + "/data [1] *"
 	mkdir(t, dir)

@@ -18,7 +18,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// cutAfter sends the head of an answer and so much of the body, and ends the connection.
+// cutAfter sends the head of an answer and n bytes of the body, and closes the connection.
 func cutAfter(w http.ResponseWriter, n int, body []byte) {
 	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 	w.Write(body[:n])
@@ -26,14 +26,14 @@ func cutAfter(w http.ResponseWriter, n int, body []byte) {
 	panic(http.ErrAbortHandler)
 }
 
-// What servers do with a Range, and what comes of it.
+// The reactions of servers to a Range, and the results.
 func TestServers(t *testing.T) {
 	a, b := bytesOf(2500), bytesOf(2600)
-	old := time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC) // an hour before a bubble begins
+	old := time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC) // an hour before a synctest bubble begins
 	n := func(r *http.Request) string { return strings.TrimPrefix(r.Header.Get("Range"), "bytes=") }
 	for _, c := range []struct {
 		name    string
-		h       func(i int, w http.ResponseWriter, r *http.Request) // i counts requests
+		h       func(i int, w http.ResponseWriter, r *http.Request) // i: number of the request
 		asked   string
 		outcome Outcome
 		reason  string
@@ -112,7 +112,7 @@ func TestServers(t *testing.T) {
 			}
 			content(`"1"`, a)(w, r)
 		}, asked: `0-999 1000-1999?"1" 0-999 1000-1999?"1" 2000-2999?"1"`, body: a},
-		{name: "length not said", h: func(i int, w http.ResponseWriter, r *http.Request) {
+		{name: "unknown length", h: func(i int, w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("ETag", `"1"`)
 			var from int
 			fmt.Sscanf(n(r), "%d-", &from)
@@ -312,8 +312,8 @@ func TestRedirects(t *testing.T) {
 		for _, q := range s.take() {
 			asked = append(asked, q.Host+q.Path+" "+q.Range)
 		}
-		// The grant ran out after the first piece: the way was gone once more, and the file went
-		// on.
+		// The grant expired after the first piece: the redirects were followed again, and the file
+		// was continued.
 		if got, want := strings.Join(asked, ", "), "d.example/moved bytes=0-999, k.example/b bytes=0-999, k.example/c?grant=1 bytes=0-999, k.example/c?grant=1 bytes=1000-1999, "+
 			"d.example/moved bytes=0-999, k.example/b bytes=0-999, k.example/c?grant=1 bytes=1000-1999, k.example/c?grant=1 bytes=2000-2999"; got != want {
 			t.Errorf("asked for %s,\nwant %s", got, want)
@@ -355,7 +355,7 @@ func TestRedirects(t *testing.T) {
 	})
 }
 
-// A slow server is asked for no more than it can send in the time of a turn.
+// A slow server is asked for only as much as it can send within Span.
 func TestSlowServer(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		body := bytesOf(12_800)

@@ -2,7 +2,7 @@ package download
 
 import "sync"
 
-// tally adds up how far several calls of Get have come.
+// tally adds up the progress of several calls of Get.
 type tally struct {
 	show func(Progress)
 
@@ -17,7 +17,7 @@ func newTally(files int, show func(Progress)) *tally {
 	return &tally{show: show, files: files, parts: map[int]Progress{}}
 }
 
-// of is what the i-th call tells.
+// of returns the Progress function for the i-th call.
 func (t *tally) of(i int) func(Progress) {
 	if t.show == nil {
 		return nil

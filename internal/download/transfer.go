@@ -16,8 +16,8 @@ import (
 
 const (
 	maxRedirects = 5
-	maxFails     = 5 // requests in a row that bring next to nothing
-	maxRestarts  = 3 // times that a file is begun anew
+	maxFails     = 5 // consecutive requests that bring almost nothing
+	maxRestarts  = 3 // how often a file is started again
 )
 
 // end is the final reason why a file is not fetched.
@@ -41,11 +41,11 @@ type transfer struct {
 	file *File
 	p    *part
 
-	at        canon.URL   // to be asked next
-	open      canon.URL   // is known not to be closed
-	redirects []canon.URL // that led there
-	plain     bool        // the server does no pieces: all of it in one answer
-	piece     int64       // bytes to ask for next
+	at        canon.URL   // the next URL to request
+	open      canon.URL   // known not to be closed
+	redirects []canon.URL // that led to at
+	plain     bool        // the server supports no ranges: the whole file in one answer
+	piece     int64       // bytes to request next
 	whole     bool
 	fails     int
 	restarts  int
@@ -53,11 +53,11 @@ type transfer struct {
 	again     bool  // the redirects were followed again once
 	asked     asked
 	head      answer
-	began     time.Time // the body
-	bad       error     // why the answer is of no use, before its body was read or while it was
+	began     time.Time // when the body began
+	bad       error     // why the answer is useless, found before or while reading its body
 }
 
-// run requests what is missing, one visit for each request, until the file is complete.
+// run requests the missing bytes, in one visit for each request, until the file is complete.
 func (t *transfer) run(ctx context.Context) error {
 	for !t.whole {
 		if err := t.mayAsk(ctx); err != nil {
@@ -89,8 +89,8 @@ func (t *transfer) run(ctx context.Context) error {
 	return nil
 }
 
-// mayAsk checks everything that can close the URL, except robots.txt, which is checked
-// when a request is sent.
+// mayAsk checks everything that can forbid the URL, except robots.txt, which is checked when a
+// request is sent.
 func (t *transfer) mayAsk(ctx context.Context) error {
 	if t.open == t.at || t.j.opt.Closed == nil {
 		return nil
@@ -117,7 +117,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// request sends one request and takes in what comes back.
+// request sends one request and processes the answer.
 func (t *transfer) request(ctx context.Context, v Getter) error {
 	h := t.prepare()
 	t.head, t.bad = answer{}, nil
@@ -159,7 +159,7 @@ func (t *transfer) prepare() http.Header {
 	return h
 }
 
-// sameFile reports whether a validator from one URL is good for another: they are equal, or differ
+// sameFile reports whether a validator of one URL is valid for another: they are equal, or differ
 // only in a query that grants access.
 func sameFile(final string, u canon.URL) bool {
 	a, _, _ := strings.Cut(final, "?")
@@ -167,8 +167,8 @@ func sameFile(final string, u canon.URL) bool {
 	return a == b
 }
 
-// accept looks at the head of an answer and says whether we want its body. It may be called again
-// for the same request.
+// accept interprets the head of an answer and reports whether its body is needed. It may be called
+// again for the same request.
 func (t *transfer) accept(status int, h http.Header) bool {
 	t.head = t.asked.read(status, h)
 	if t.head.hasBody() {
@@ -177,14 +177,14 @@ func (t *transfer) accept(status int, h http.Header) bool {
 	return t.bad == nil && t.head.hasBody()
 }
 
-// start prepares for a body: from the file's beginning, or from where the last one ended.
+// start prepares for a body, which begins at the file's beginning or at the end of the part.
 func (t *transfer) start() error {
 	a, from := &t.head, t.asked.from
 	if a.meaning == whole {
 		from = 0
 	}
 	if a.meaning == piece && from == 0 && a.validator == "" && a.last+1 != a.length {
-		a.meaning = unranged // pieces that may be from different copies cannot be put together
+		a.meaning = unranged // pieces that may be of different copies cannot be combined
 		return nil
 	}
 	if a.length > t.j.opt.MaxSize && t.j.opt.MaxSize > 0 {
@@ -202,7 +202,7 @@ func (t *transfer) start() error {
 	return t.anew(state{URL: string(t.file.URL), Final: string(t.at), Validator: a.validator, Length: a.length})
 }
 
-// anew begins the file again from its first byte.
+// anew starts the file again from its first byte.
 func (t *transfer) anew(st state) error {
 	if t.p.n > 0 {
 		if t.restarts++; t.restarts > maxRestarts {
@@ -214,7 +214,7 @@ func (t *transfer) anew(st state) error {
 	return t.p.begin(st)
 }
 
-// Write takes the body, within the limits.
+// Write writes the body, within the limits.
 func (t *transfer) Write(b []byte) (int, error) {
 	if t.bad = t.room(int64(len(b))); t.bad != nil {
 		return 0, t.bad
@@ -235,13 +235,13 @@ func (t *transfer) room(n int64) error {
 	return t.j.reserve(t, n)
 }
 
-// nextPiece is how much to request next, when n bytes have taken this long.
+// nextPiece returns how much to request next, after n bytes took this long.
 func nextPiece(n int64, took time.Duration, o *Options) int64 {
 	fits := float64(n) * float64(o.Span) / float64(max(took, time.Millisecond))
 	return min(max(int64(min(fits, float64(o.Piece))), o.tiny()), o.Piece)
 }
 
-// took decides what follows from a body that was read, as far as it came.
+// took decides what to do after a body was read, completely or not.
 func (t *transfer) took(got visit.Download, err error) error {
 	a := &t.head
 	t.piece = nextPiece(got.Bytes, time.Since(t.began), &t.j.opt)
@@ -271,7 +271,7 @@ func (t *transfer) took(got visit.Download, err error) error {
 	return nil
 }
 
-// follow does what an answer without a useful body asks for.
+// follow reacts to an answer without a useful body.
 func (t *transfer) follow() error {
 	switch a := &t.head; a.meaning {
 	case complete:
@@ -285,7 +285,7 @@ func (t *transfer) follow() error {
 	case trouble:
 		return &later{a.why}
 	default:
-		// what a redirect granted may have expired
+		// access that a redirect granted may have expired
 		if len(t.redirects) > 0 && t.p.n > 0 && !t.again {
 			t.at, t.redirects, t.again = t.file.URL, nil, true
 			return nil

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Problem is something that is wrong with a directory.
+// Problem is a problem of a directory.
 type Problem struct {
 	Path    string `json:"path"`
 	Problem string `json:"problem"` // missing, changed, extra, unfinished, aside, unlisted
@@ -24,15 +24,15 @@ type Report struct {
 	Dir      string    `json:"dir"`
 	OK       bool      `json:"ok"`
 	Files    int       `json:"files"` // listed
-	Bytes    int64     `json:"bytes"` // of those that are as they should be
+	Bytes    int64     `json:"bytes"` // of the files that are correct
 	Problems []Problem `json:"problems"`
 
 	damaged []Damaged
 }
 
-// Verify compares the files of a directory with what SHA256SUMS and datapackage.json say of them;
-// of a directory that has no such lists, and folders that have, all of these. It reads every byte
-// and changes nothing. The error says that there is nothing to compare with.
+// Verify compares the files of a directory with its lists, SHA256SUMS and datapackage.json. For a
+// directory without lists whose folders have lists, it verifies these folders. It reads every byte
+// and changes nothing. It returns an error if there is nothing to compare with.
 func Verify(ctx context.Context, dir string) (Report, error) {
 	folders := Folders(dir)
 	if folders == nil {
@@ -57,8 +57,8 @@ func Verify(ctx context.Context, dir string) (Report, error) {
 	return all, nil
 }
 
-// Folders are the folders of datasets in a directory, sorted; nil where the directory has files of
-// datasets itself, or no such folders.
+// Folders returns the folders of datasets in a directory, sorted. It returns nil if the directory
+// itself has files of datasets, or if there are no such folders.
 func Folders(dir string) (names []string) {
 	has := func(dir string) bool {
 		for _, name := range []string{sumsName, logName} {
@@ -80,18 +80,18 @@ func Folders(dir string) (names []string) {
 	return names
 }
 
-// Damaged is a file that is listed, and is missing or not what it was.
+// Damaged is a listed file that is missing or has changed.
 type Damaged struct {
-	Dir     string // folder within the directory that was verified; "": itself
+	Dir     string // folder within the verified directory; "": the directory itself
 	Path    string
-	Dataset string // whose file it is, by its ID
+	Dataset string // ID of the file's dataset
 }
 
-// Damaged are the files to be got anew.
+// Damaged returns the files that should be fetched again.
 func (r *Report) Damaged() []Damaged { return r.damaged }
 
-// Quarantine renames a damaged file, so that Get fetches it anew: to its name with .mismatch
-// behind. One that is missing stays so.
+// Quarantine renames a damaged file by appending .mismatch, so that Get fetches it again. For a
+// missing file it does nothing.
 func Quarantine(dir string, d Damaged) error {
 	at := filepath.Join(dir, d.Dir, d.Path)
 	if st, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
@@ -129,9 +129,9 @@ func verify(ctx context.Context, dir string) (Report, error) {
 		}
 	}
 	rep.Files = len(sums)
-	told := map[string]resource{}
+	described := map[string]resource{}
 	for _, r := range pack.Resources {
-		told[r.Path] = r
+		described[r.Path] = r
 		if _, ok := sums[r.Path]; !ok {
 			add(r.Path, "unlisted", packageName+" lists it, but "+sumsName+" does not")
 		}
@@ -141,7 +141,7 @@ func verify(ctx context.Context, dir string) (Report, error) {
 			return rep, ctx.Err()
 		}
 		n, wrong := check(ctx, dir, name, sums[name])
-		r, ok := told[name]
+		r, ok := described[name]
 		switch {
 		case wrong != nil:
 			add(name, problemOf(wrong), wrong.Error())
@@ -173,7 +173,7 @@ func problemOf(err error) string {
 	return "changed"
 }
 
-// check reads a file that is listed.
+// check reads a listed file.
 func check(ctx context.Context, dir, name, want string) (int64, error) {
 	if name != filepath.Base(name) || strings.ContainsAny(name, `/\`) || name == "." || name == ".." {
 		return 0, errors.New("it is in another directory: not checked")
@@ -221,7 +221,7 @@ func readSums(dir string, unfinished bool, add func(path, problem, detail string
 	return sums, nil
 }
 
-// strangers reports files that are there and not listed.
+// strangers reports files that exist and are not listed.
 func strangers(dir string, sums map[string]string, add func(path, problem, detail string)) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

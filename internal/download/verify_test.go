@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// What sha256sum writes for odd names we read, and what we write it accepts.
+// We read what sha256sum writes for unusual names, and sha256sum accepts what we write.
 func TestSumsOfOddNames(t *testing.T) {
 	odd := []string{"plain.csv", "two words", " leading", "trailing ", "back\\slash", "new\nline", "car\rriage", "\\", "-", "*star", "über", "\xff"}
 	dir := t.TempDir()
@@ -23,7 +23,7 @@ func TestSumsOfOddNames(t *testing.T) {
 		}
 		at := name
 		if at == "-" {
-			at = "./-" // alone it is standard input; no name of ours is
+			at = "./-" // alone it means standard input; our names never have this form
 		}
 		b.byPath[at] = resource{Path: at, Hash: "sha256:" + sumOf([]byte(name))}
 		args = append(args, "./"+name)
@@ -104,7 +104,7 @@ func TestVerify(t *testing.T) {
 				t.Fatal(err)
 			}
 			simnet.Test(t, func(t *testing.T) {
-				s := newSite(t, content(`"1"`, body)) // of its own: a site has one visit at a time
+				s := newSite(t, content(`"1"`, body)) // a site allows one visit at a time
 				get(t, options(t, s, dir), datasetOf("http://d.example/a.csv"))
 			})
 			if err := c.spoil(t, dir); err != nil {

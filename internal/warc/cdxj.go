@@ -13,13 +13,13 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Entry is a line of a CDXJ index: where an answer is, by the key of its URL and its time. Indexes
-// hold responses, revisits and resources, and are sorted as bytes.
+// Entry is a line of a CDXJ index: the position of an answer, by the key of its URL and its time.
+// Indexes contain responses, revisits and resources, and are sorted as bytes.
 type Entry struct {
 	Key      string `json:"-"` // of the URL: see Key
 	Time     string `json:"-"` // 14 digits, UTC
 	URL      string `json:"url"`
-	Mime     string `json:"mime,omitempty"` // of the payload; warc/revisit of a revisit
+	Mime     string `json:"mime,omitempty"` // of the payload; warc/revisit for a revisit
 	Status   string `json:"status,omitempty"`
 	Digest   string `json:"digest,omitempty"` // of the payload
 	Length   int64  `json:"length,string"`    // of the record in the file, compressed
@@ -27,10 +27,10 @@ type Entry struct {
 	Filename string `json:"filename"`
 }
 
-// MimeRevisit stands for the media type of a revisit.
+// MimeRevisit replaces the media type of a revisit.
 const MimeRevisit = "warc/revisit"
 
-// Stamp is a time as indexes have it.
+// Stamp formats a time for an index.
 func Stamp(t time.Time) string { return t.UTC().Format("20060102150405") }
 
 // Append appends the line.
@@ -52,7 +52,7 @@ func (e *Entry) Append(b []byte) []byte {
 	return append(b, "}\n"...)
 }
 
-// appendText appends a text as JSON. Most have nothing in them that is to be escaped.
+// appendText appends a text as JSON. Most texts have nothing to escape.
 func appendText(b []byte, s string) []byte {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		return append(append(append(b, '"'), s...), '"')
@@ -64,7 +64,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }
 
-// errEntry is a line that is none of an index.
+// errEntry means that a line has not the form of an index line.
 var errEntry = errors.New("warc: not a line of a CDXJ index")
 
 // ParseEntry reads a line.
@@ -81,8 +81,8 @@ func ParseEntry(line []byte) (e Entry, err error) {
 	return e, nil
 }
 
-// Key is a URL as indexes are sorted by it (canon.URL.SURT). What is no URL that a crawler asks for
-// is its own key, without blanks.
+// Key is the form of a URL by which indexes are sorted (canon.URL.SURT). A text that is not a URL
+// for a crawler is its own key, without spaces.
 func Key(raw string) string {
 	if u, err := canon.Parse(raw); err == nil {
 		return u.SURT()
@@ -90,11 +90,11 @@ func Key(raw string) string {
 	return strings.ToLower(strings.Join(strings.Fields(raw), "%20"))
 }
 
-// indexHead is how much of a response is looked at for its head.
+// indexHead is how many bytes of a response are searched for its head.
 const indexHead = 64 << 10
 
-// Entries calls each with the entries of a file, in the order of its records. A damaged file has
-// those before the damage, and an error that wraps ErrDamaged.
+// Entries calls each for the answers in a file, in the order of its records. For a damaged file,
+// these are the answers before the damage, and the error wraps ErrDamaged.
 func Entries(r io.Reader, filename string, each func(Entry) error) error {
 	in := NewReader(r)
 	for {
@@ -120,7 +120,7 @@ func Entries(r io.Reader, filename string, each func(Entry) error) error {
 	}
 }
 
-// entry is the record's line, but for its length; ok is false of records that have none.
+// entry is the record's line without its length. ok is false for records that have no line.
 func (rec *Record) entry(filename string) (e Entry, ok bool, err error) {
 	kind := rec.Type()
 	if kind != Response && kind != Revisit && kind != "resource" {
@@ -145,7 +145,7 @@ func (rec *Record) entry(filename string) (e Entry, ok bool, err error) {
 	return e, true, nil
 }
 
-// Describe takes status and media type from an answer, of which the head is enough.
+// Describe sets status and media type from an answer, of which the head is enough.
 func (e *Entry) Describe(answer []byte, revisit bool) {
 	m, ok := Split(answer)
 	if n := m.Status(); ok && n > 0 {

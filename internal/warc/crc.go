@@ -2,9 +2,9 @@ package warc
 
 import "hash/crc32"
 
-// joinCRC is the CRC-32 of two texts one after the other, made of that of each and the length of
-// the second. Checksums are polynomials over GF(2): what a text behind adds to one is a
-// multiplication by x for each of its bits, modulo the checksum's own polynomial.
+// joinCRC is the CRC-32 of two concatenated texts, computed from the CRC of each and the length of
+// the second. Checksums are polynomials over GF(2): each bit of the second text multiplies the
+// first checksum by x, modulo the checksum's own polynomial.
 func joinCRC(first, second uint32, length int) uint32 {
 	power := uint32(1 << 31) // x⁰; the highest bit is the lowest power
 	for step, n := uint32(1<<23), length; n > 0; n >>= 1 {

@@ -7,53 +7,54 @@ import (
 	"slices"
 )
 
-// A page comes to its archive as an S2 block: the fetcher has looked for repetitions in it already.
-// Compressing a record is mostly just that search, so it is not done again: what the block says is
-// repeated is written as DEFLATE (RFC 1951). Nor is a Huffman code made for each record. Each has
-// that which fits the records before it, with all signs in it, so that a record is written in one
-// pass, and can still be read by itself. That takes two fifths of the time of gzip's fastest level.
+// A page reaches the archive as an S2 block: the fetcher has already searched it for repetitions.
+// That search is most of the cost of compressing a record, so it is not done again: the repetitions
+// in the block are written as DEFLATE (RFC 1951). There is also no new Huffman code for each
+// record. A record uses a code that fits the previous records and contains all symbols, so it is
+// written in one pass and can still be read independently. This takes two fifths of the time of
+// gzip's fastest level.
 
 const (
 	maxMatch    = 258
 	maxDistance = 32 << 10
 	endOfBlock  = 256
-	// relearn is after how many bytes and repetitions a code is made anew, once it has been made a
-	// few times. What was counted before is worth half then.
+	// relearn is after how many bytes and repetitions a new code is made, once it has been made a
+	// few times. Earlier counts are then halved.
 	relearn = 1 << 16
 )
 
-// ErrBlock says that an S2 block is none, or not that of the text.
+// ErrBlock means that an S2 block is invalid, or is not the block of the text.
 var ErrBlock = errors.New("warc: not the S2 block of the text")
 
-// deflater writes DEFLATE of what it is told in pieces, one block each. The zero value is ready.
+// deflater writes pieces as DEFLATE, as one block. The zero value is ready to use.
 type deflater struct {
 	out  []byte
-	acc  uint64 // bits that are not in out yet, between the methods fewer than eight
+	acc  uint64 // bits that are not in out yet; between method calls fewer than eight
 	nacc uint
 
-	lits, dists   [286]uint32 // how often there was each symbol, of late
-	lengths       [256]uint32 // likewise each length less 3, that is not among lits yet
-	counted, wait int         // symbols since the code was made, and of how many it is made next
+	lits, dists   [286]uint32 // recent counts of each symbol
+	lengths       [256]uint32 // the same for each length less 3, not yet included in lits
+	counted, wait int         // symbols since the code was made, and until the next
 
-	// The code, as it is written: of bytes, lengths less 3 and symbols of distances the bits, and
-	// from bit 24 on how many.
+	// The code as it is written: for bytes, lengths less 3 and symbols of distances, the bits, and
+	// from bit 24 on their number.
 	litBits, distBits [286]uint32
 	lengthBits        [256]uint32
-	begin             []byte // what a block begins with: that it is the last one, and its code
-	beginBits         uint32 // and the bits behind those bytes
+	begin             []byte // the beginning of a block: that it is the last one, and its code
+	beginBits         uint32 // the remaining bits after those bytes
 	beginN            uint
 
 	litCode, distCode, sizeCode huffman
 	symbols                     []uint64
 }
 
-// huffman is a code: of each symbol its bits, reversed, and how many.
+// huffman is a code: the bits of each symbol, reversed, and their number.
 type huffman struct {
 	code [286]uint16
 	size [286]uint8
 }
 
-// reset begins anew, behind what is in to.
+// reset starts a new block after the contents of to.
 func (d *deflater) reset(to []byte) {
 	if d.begin == nil {
 		d.learn()
@@ -61,14 +62,14 @@ func (d *deflater) reset(to []byte) {
 	d.out, d.acc, d.nacc = append(to, d.begin...), uint64(d.beginBits), d.beginN
 }
 
-// room sees to it that so many bits can be written without looking.
+// room makes sure that this many bits can be written without further checks.
 func (d *deflater) room(bits int) {
 	if n := bits/8 + 16; cap(d.out)-len(d.out) < n {
 		d.out = slices.Grow(d.out, n)
 	}
 }
 
-// literals adds bytes as they are.
+// literals adds bytes without repetitions.
 func (d *deflater) literals(b []byte) {
 	d.room(15 * len(b))
 	d.counted += len(b)
@@ -90,8 +91,8 @@ func (d *deflater) literals(b []byte) {
 	d.out, d.acc, d.nacc = out[:at], acc>>(nacc&56), nacc&7
 }
 
-// match adds a repetition. length is 3 to maxMatch, distance at most maxDistance. There is room for
-// it.
+// match adds a repetition. length is 3 to maxMatch, and distance is at most maxDistance. The caller
+// must have called room.
 func (d *deflater) match(length, distance int) {
 	d.lengths[uint8(length-3)]++
 	d.counted++
@@ -107,22 +108,22 @@ func (d *deflater) match(length, distance int) {
 		v |= uint64(uint32(distance-1)&(1<<extra-1)) << (n & 63)
 		n += extra
 	}
-	acc, nacc := d.acc|v<<(d.nacc&63), d.nacc+n // 48 bits at most, behind seven
+	acc, nacc := d.acc|v<<(d.nacc&63), d.nacc+n // 48 bits at most, after seven
 	at := len(d.out)
 	binary.LittleEndian.PutUint64(d.out[at:at+8], acc)
 	d.out = d.out[:at+int(nacc>>3)]
 	d.acc, d.nacc = acc>>(nacc&56), nacc&7
 }
 
-// s2 adds what an S2 block holds, of which text is the text: where something is repeated from
-// further back than DEFLATE can say, or is too short for it, it is taken from there. text may be
-// nil as long as that does not happen: then it is ErrText. length is its length.
+// s2 adds the content of an S2 block. text is its uncompressed text: a repetition that is too far
+// back or too short for DEFLATE is copied from there. text may be nil; then such a repetition
+// returns ErrText. length is the length of the text.
 func (d *deflater) s2(block, text []byte, length int) error {
 	size, n := binary.Uvarint(block)
 	if n <= 0 || size != uint64(length) {
 		return ErrBlock
 	}
-	d.room(24 * len(block)) // of two bytes come 48 bits at most, but where room is made below
+	d.room(24 * len(block)) // two bytes become 48 bits at most, except where room is called below
 	at, end, offset := 0, length, 0
 	for s := block[n:]; len(s) > 0; {
 		tag := s[0]
@@ -159,7 +160,7 @@ func (d *deflater) s2(block, text []byte, length int) error {
 		}
 		if o := int(c.high) | int(binary.LittleEndian.Uint32(four[:])&c.mask); o > 0 || tag&3 != 1 {
 			offset = o
-		} else if length >= 9 { // the same offset again, and a length of its own
+		} else if length >= 9 { // the same offset again, and a separate length
 			extra := length - 8
 			if head += extra; len(s) < head {
 				return ErrBlock
@@ -201,11 +202,11 @@ func (d *deflater) s2(block, text []byte, length int) error {
 	return nil
 }
 
-// copies has what the S2 tag of a copy says. With a case for each kind a processor foresees wrongly
-// which it is, so often that a fifth of the time went there.
+// copies decodes the tags of copies in S2. With a case for each kind, the processor predicted the
+// branch wrongly so often that it took a fifth of the time.
 var copies = func() (all [256]struct {
-	mask         uint32 // of the four bytes behind the tag: its offset
-	high         uint16 // the same, from the tag
+	mask         uint32 // of the four bytes after the tag: its offset
+	high         uint16 // the high bits of the offset, from the tag
 	length, head uint8
 }) {
 	for tag := range all {
@@ -222,7 +223,7 @@ var copies = func() (all [256]struct {
 	return all
 }()
 
-// finish ends the block, and returns all.
+// finish ends the block and returns the output.
 func (d *deflater) finish() []byte {
 	d.put(d.litBits[endOfBlock])
 	d.flush()
@@ -243,15 +244,15 @@ func (d *deflater) flush() {
 	}
 }
 
-// put adds some bits; how many stands from bit 24 on.
+// put adds bits; their number is in bit 24 and above.
 func (d *deflater) put(b uint32) {
 	d.flush()
 	d.acc |= uint64(b&0xffffff) << d.nacc
 	d.nacc += uint(b >> 24)
 }
 
-// learn makes the code of what was counted (RFC 1951 §3.2.7). Each symbol is in it, and the rarest
-// are taken to be less rare than they were: the next text may be in another script.
+// learn makes a code from the counts (RFC 1951 §3.2.7). It contains each symbol, and rare symbols
+// get a higher count than they had, because the next text may be in another script.
 func (d *deflater) learn() {
 	smooth := func(freq []uint32) (all [286]uint32) {
 		sum := uint32(0)
@@ -275,7 +276,7 @@ func (d *deflater) learn() {
 	d.counted, d.wait = 0, min(2*d.wait+1<<10, relearn)
 }
 
-// adopt makes the code of how often there is each symbol.
+// adopt makes the code from the counts of each symbol.
 func (d *deflater) adopt(lits, dists [286]uint32) {
 	d.build(&d.litCode, lits[:], 15)
 	d.build(&d.distCode, dists[:30], 15)
@@ -315,13 +316,13 @@ func (d *deflater) build(h *huffman, freq []uint32, limit int) {
 		return
 	}
 	slices.Sort(all)
-	var counts [64]int // of symbols by their sizes
+	var counts [64]int // number of symbols of each size
 	depths(all, &counts)
 	for i := limit + 1; i < len(counts); i++ {
 		counts[limit] += counts[i]
 		counts[i] = 0
 	}
-	// What was made shorter takes too much room. Another symbol is made longer for it.
+	// The shortened symbols take too much of the code space, so other symbols are made longer.
 	total := 0
 	for i := 1; i <= limit; i++ {
 		total += counts[i] << (limit - i)
@@ -337,7 +338,7 @@ func (d *deflater) build(h *huffman, freq []uint32, limit int) {
 		}
 	}
 	i := 0
-	for size := limit; size > 0; size-- { // what is rarest has the most bits
+	for size := limit; size > 0; size-- { // the rarest symbols have the most bits
 		for range counts[size] {
 			h.size[all[i]&0xffff] = uint8(size)
 			i++
@@ -357,11 +358,11 @@ func (d *deflater) build(h *huffman, freq []uint32, limit int) {
 	}
 }
 
-// depths counts how many symbols have how many bits in the best code there is: all are sorted by
-// how often they are there. It is Moffat and Katajainen's way, in place.
+// depths counts how many symbols have how many bits in the optimal code. all is sorted by count.
+// This is the in-place algorithm of Moffat and Katajainen.
 func depths(all []uint64, counts *[64]int) {
-	var room [286]uint64
-	a := room[:len(all)]
+	var buffer [286]uint64
+	a := buffer[:len(all)]
 	for i, s := range all {
 		a[i] = s >> 16
 	}
@@ -397,10 +398,10 @@ func depths(all []uint64, counts *[64]int) {
 	}
 }
 
-// order is that of the sizes of the code of sizes (RFC 1951 §3.2.7).
+// order is the order of the sizes in the code of sizes (RFC 1951 §3.2.7).
 var order = [19]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
-// sizes writes how many bits each symbol has, under a code of its own, with repetitions.
+// sizes writes the number of bits of each symbol, with its own code and with repetitions.
 func (d *deflater) sizes() {
 	const lits, dists = 286, 30
 	var all, runs [316]uint8
@@ -476,14 +477,14 @@ func distanceSymbol(d uint32) uint32 {
 	return 2*n + d>>(n-1)&1
 }
 
-// lengthSymbol is what a length less 3 is written as (RFC 1951 §3.2.5).
+// lengthSymbol is the symbol for a length less 3, with its extra bits (RFC 1951 §3.2.5).
 type lengthSymbol struct {
 	symbol uint16
 	bits   uint8
 	base   uint32
 }
 
-// lengthSymbols has that of each.
+// lengthSymbols has the symbol of each length.
 var lengthSymbols = func() (all [256]lengthSymbol) {
 	symbol, length := uint16(257), 0
 	for symbol < 285 {
@@ -495,6 +496,6 @@ var lengthSymbols = func() (all [256]lengthSymbol) {
 		}
 		symbol++
 	}
-	all[255] = lengthSymbol{285, 0, 255} // 258 has one of its own
+	all[255] = lengthSymbol{285, 0, 255} // 258 has its own symbol
 	return all
 }()

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// inflated is what the standard library reads in DEFLATE.
+// inflated returns what the standard library reads from DEFLATE.
 func inflated(t testing.TB, b []byte) string {
 	t.Helper()
 	in := bytes.NewReader(b)
@@ -27,8 +27,8 @@ func inflated(t testing.TB, b []byte) string {
 	return string(text)
 }
 
-// texts of all kinds: none, one sign, all signs, far and long repetitions, noise, signs of so
-// different frequencies that a code would be too long.
+// texts are texts of all kinds: empty, one byte, all bytes, far and long repetitions, noise, and
+// bytes with such different frequencies that a code would be too long.
 func texts() map[string]string {
 	noise := make([]byte, 300<<10)
 	rand.NewChaCha8([32]byte{1}).Read(noise)
@@ -48,8 +48,7 @@ func texts() map[string]string {
 	}
 }
 
-// RFC 1951: what is written of an S2 block, whoever made it, is read as the text, also with other
-// pieces around it.
+// RFC 1951: the output for any S2 block is read as the text, also between other pieces.
 func TestRFC1951_S2(t *testing.T) {
 	var d deflater
 	for name, text := range texts() {
@@ -69,15 +68,15 @@ func TestRFC1951_S2(t *testing.T) {
 	}
 }
 
-// However much of a block is copies that are too far for DEFLATE, which take more room than their
-// tags say, there is room for what follows.
-func TestDeflaterRoom(t *testing.T) {
+// However many copies of a block are too far back for DEFLATE, and therefore take more space than
+// their tags suggest, there is space for what follows.
+func TestDeflaterSpace(t *testing.T) {
 	const noise = maxDistance + 1
-	room, broad := 24*noise/8, make([]byte, noise)
+	space, broad := 24*noise/8, make([]byte, noise)
 	rand.NewChaCha8([32]byte{3}).Read(broad)
 	literal := append([]byte{61 << 2, byte((noise - 1) & 0xff), byte((noise - 1) >> 8)}, broad...)
 	far, near := []byte{63<<2 | 3, noise & 0xff, noise >> 8, 0, 0}, []byte{1, 4}
-	for k := (room - noise) / 52; k < (room-noise)/40; k++ {
+	for k := (space - noise) / 52; k < (space-noise)/40; k++ {
 		block := slices.Concat(binary.AppendUvarint(nil, uint64(noise+64*k+4*120)), literal, bytes.Repeat(far, k), bytes.Repeat(near, 120))
 		text, err := s2.Decode(nil, block)
 		if err != nil {
@@ -91,8 +90,8 @@ func TestDeflaterRoom(t *testing.T) {
 	}
 }
 
-// A code that was made of texts of the kind fits the next; of one in another script no more is lost
-// than a text not compressed would take, by far.
+// A code made from texts of one kind fits the next. For a text in another script the loss is far
+// less than without compression.
 func TestDeflaterLearns(t *testing.T) {
 	var d deflater
 	text := []byte(texts()["page"])
@@ -121,7 +120,7 @@ func TestDeflaterLearns(t *testing.T) {
 	}
 }
 
-// Under a code in which what is written is as long as it can be, bits behind bits, nothing is lost.
+// With a code that makes the output as long as possible, no bits are lost.
 func TestDeflaterLongCodes(t *testing.T) {
 	var d deflater
 	var lits, dists [286]uint32
@@ -160,7 +159,7 @@ func TestDeflaterLongCodes(t *testing.T) {
 	}
 }
 
-// A block that is none is an error, and so is one of a text of another length.
+// An invalid block is an error, and so is a block with a text of another length.
 func TestS2Damaged(t *testing.T) {
 	var d deflater
 	for _, block := range []string{"", "\x80", "\x05\x01\x01", "\x05\x00a\x01\x00", "\x05\x04ab\x00c", "\x05\x00a\x02\x01", "\x05\x00a\x03\x01\x00",
@@ -171,8 +170,8 @@ func TestS2Damaged(t *testing.T) {
 	}
 }
 
-// A record whose block came packed is one like any other, however it is written. One that was
-// packed from a text of another length is none, and nothing is written.
+// A record with a packed block is the same as any other. If the block belongs to a text of another
+// length, nothing is written.
 func TestEncoderPacked(t *testing.T) {
 	var e Encoder
 	var b bytes.Buffer
@@ -193,7 +192,7 @@ func TestEncoderPacked(t *testing.T) {
 			}
 		}
 	}
-	// Without its text, which is asked for where DEFLATE cannot say what is repeated.
+	// Without its text, which is requested if DEFLATE cannot express a repetition.
 	for name, text := range texts() {
 		p := Piece{S2: s2.EncodeBest(nil, []byte(text)), Size: len(text), CRC: crc32.ChecksumIEEE([]byte(text))}
 		err := e.Append(&b, nil, Piece{Text: []byte("head")}, p)
@@ -222,8 +221,7 @@ func TestJoinCRC(t *testing.T) {
 	}
 }
 
-// FuzzS2: whatever a block is, what our reading of it makes is what the library reads, or neither
-// can.
+// FuzzS2: we read any block as the library does, or both return an error.
 func FuzzS2(f *testing.F) {
 	for _, text := range texts() {
 		if len(text) < 40<<10 {

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// Version is what records begin with that an Encoder writes.
+// Version is the first line of the records that an Encoder writes.
 const Version = "WARC/1.1"
 
 // Types of records (ISO 28500 §6).
@@ -44,21 +44,22 @@ const (
 // Field is a named field of a record's header.
 type Field struct{ Name, Value string }
 
-// errField is a field that cannot be written: it would end before its end, or begin another one.
+// errField means that a field cannot be written, because it contains a line end or another invalid
+// character.
 var errField = errors.New("warc: not a named field")
 
 // Piece is a part of a record's block.
 type Piece struct {
 	Text []byte
-	S2   []byte // the same as an S2 block, if there is one: then Text is not searched once more
+	S2   []byte // the same as an S2 block, or nil: then Text is searched for repetitions
 
-	// Of a piece that is there as an S2 block alone, how long its text is, and its CRC-32: Append
-	// asks for the text, by ErrText, only if it must.
+	// If there is only an S2 block: the length of its text, and its CRC-32. If Append needs the
+	// text, it returns ErrText.
 	Size int
 	CRC  uint32
 }
 
-// size is how long the text of a piece is.
+// size is the length of the text of a piece.
 func (p *Piece) size() int {
 	if p.Text == nil {
 		return p.Size
@@ -66,10 +67,10 @@ func (p *Piece) size() int {
 	return len(p.Text)
 }
 
-// ErrText says that a piece cannot be written without its text.
+// ErrText means that a piece cannot be written without its text.
 var ErrText = errors.New("warc: the text of a piece is needed")
 
-// Pieces are texts as pieces of a block.
+// Pieces returns texts as pieces of a block.
 func Pieces(texts ...[]byte) (all []Piece) {
 	for _, t := range texts {
 		all = append(all, Piece{Text: t})
@@ -77,26 +78,26 @@ func Pieces(texts ...[]byte) (all []Piece) {
 	return all
 }
 
-// Encoder makes records. It is not safe for concurrent use. The zero value is ready.
+// Encoder makes records. It is not safe for concurrent use. The zero value is ready to use.
 type Encoder struct {
 	answers, others deflater // their texts are of two kinds
 	head, packed    []byte
 }
 
 const (
-	// keepRecord is up to how many bytes of a record's memory are kept for the next.
+	// keepRecord is the largest buffer, in bytes, that is kept for the next record.
 	keepRecord = 256 << 10
-	// searched is from which length on a piece is searched for repetitions.
+	// searched is the length from which on a piece is searched for repetitions.
 	searched = 512
 )
 
-// gzipHeader begins a member that tells nothing of a file (RFC 1952).
+// gzipHeader is the header of a gzip member without information about a file (RFC 1952).
 const gzipHeader = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 
-// Append appends a record as a gzip member of its own. Content-Length is added to the fields, and
-// pieces are its block, one after the other. A field whose name is no token, or whose value holds a
-// control character, is an error, and so is an S2 block that is none or of a text of another
-// length. Then nothing was appended.
+// Append appends a record as a separate gzip member. Content-Length is added to the fields, and the
+// pieces are concatenated to its block. It returns an error for a field whose name is not a token
+// or whose value contains a control character, and for an S2 block that is invalid or has a text of
+// another length. Then nothing was appended.
 func (e *Encoder) Append(to *bytes.Buffer, fields []Field, pieces ...Piece) error {
 	if err := e.begin(fields, pieces); err != nil {
 		return err
@@ -132,9 +133,8 @@ func (e *Encoder) Append(to *bytes.Buffer, fields []Field, pieces ...Piece) erro
 	return nil
 }
 
-// AppendStored is Append of pieces that have their texts, and leaves the record as it is within
-// its gzip member: for one that is short, or holds what is compressed already. That costs next to
-// nothing.
+// AppendStored is Append for pieces that have their texts. It does not compress the record, because
+// it is short or contains compressed data. That costs almost nothing.
 func (e *Encoder) AppendStored(to *bytes.Buffer, fields []Field, pieces ...Piece) error {
 	if err := e.begin(fields, pieces); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (e *Encoder) begin(fields []Field, pieces []Piece) error {
 	return nil
 }
 
-// trailer appends what a gzip member ends with: checksum and length of the record.
+// trailer appends the end of a gzip member: checksum and length of the record.
 func (e *Encoder) trailer(to []byte, pieces []Piece) []byte {
 	sum, n := crc32.ChecksumIEEE(e.head), len(e.head)+len(recordEnd)
 	for _, p := range pieces {
@@ -206,7 +206,7 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// tokenBytes are those that a token is made of.
+// tokenBytes are the bytes that may occur in a token.
 var tokenBytes = func() (all [256]bool) {
 	for c := '!'; c <= '~'; c++ {
 		all[c] = !strings.ContainsRune(`()<>@,;:\"/[]?={}`, c)
@@ -214,7 +214,7 @@ var tokenBytes = func() (all [256]bool) {
 	return all
 }()
 
-// isValue reports whether a text can be a field's value: nothing in it ends a line.
+// isValue reports whether a text can be a field's value: it contains no control character.
 func isValue(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] == 0x7f {
@@ -224,13 +224,13 @@ func isValue(s string) bool {
 	return true
 }
 
-// Time is a WARC-Date: UTC, with as much of a second as is told (ISO 28500 §5.4).
+// Time is a WARC-Date: UTC, with milliseconds unless they are zero (ISO 28500 §5.4).
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
 // ParseTime reads a WARC-Date.
 func ParseTime(s string) (time.Time, error) { return time.Parse(time.RFC3339Nano, s) }
 
-// Digest is a labelled digest (ISO 28500 §5.8) of the pieces together.
+// Digest is a labelled digest (ISO 28500 §5.8) of the concatenated pieces.
 func Digest(pieces ...[]byte) string {
 	h := sha256.New()
 	for _, p := range pieces {
@@ -243,8 +243,8 @@ func Digest(pieces ...[]byte) string {
 // DigestOf is the labelled digest of a SHA-256.
 func DigestOf(sum [sha256.Size]byte) string { return "sha256:" + hex.EncodeToString(sum[:]) }
 
-// ID is a record's identity, the same whenever it is made of the same parts: a UUID of version 8,
-// as a URN in the angle brackets of a field.
+// ID is a record's identity, which is the same for the same parts: a UUID of version 8, as a URN in
+// angle brackets.
 func ID(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// plainRecord is what the second reader below makes of a record.
+// plainRecord is a record as readPlainly reads it.
 type plainRecord struct {
 	fields textproto.MIMEHeader
 	block  string
 }
 
-// readPlainly reads a WARC file straight from the standard's grammar (ISO 28500 §4, annex A), with
-// nothing of this package.
+// readPlainly reads a WARC file directly by the standard's grammar (ISO 28500 §4, annex A), without
+// any code of this package.
 func readPlainly(t *testing.T, file []byte) (all []plainRecord) {
 	t.Helper()
 	in := bufio.NewReader(bytes.NewReader(file))
@@ -88,7 +88,7 @@ func sample(t testing.TB) []byte {
 }
 
 // ISO 28500 §4, §5 and annex A: version line, named fields, block, two line ends, a gzip member for
-// each record; what our Reader and one that shares nothing with it read is what was written.
+// each record. Our Reader and an independent one read what was written.
 func TestISO28500_4_Records(t *testing.T) {
 	file := sample(t)
 	all := readPlainly(t, file)
@@ -111,7 +111,7 @@ func TestISO28500_4_Records(t *testing.T) {
 			t.Errorf("record %d at %d: %q", i, rec.Offset, block)
 		}
 		end = rec.Offset + rec.Length
-		// Annex A: each stands alone.
+		// Annex A: each member can be read separately.
 		if n, some, err := Whole(bytes.NewReader(file[rec.Offset:end])); n != rec.Length || some != 1 || err != nil {
 			t.Errorf("record %d alone: %d, %d, %v", i, n, some, err)
 		}
@@ -119,7 +119,7 @@ func TestISO28500_4_Records(t *testing.T) {
 	if _, err := r.Next(); err != io.EOF || end != int64(len(file)) {
 		t.Errorf("behind the last: %v, %d of %d", err, end, len(file))
 	}
-	// Not compressed, it reads the same.
+	// Uncompressed, it is read in the same way.
 	var plain bytes.Buffer
 	z, err := gzip.NewReader(bytes.NewReader(file))
 	if err == nil {
@@ -130,8 +130,8 @@ func TestISO28500_4_Records(t *testing.T) {
 	}
 }
 
-// A file that was cut anywhere goes as far as its last whole record, and one in which a byte is
-// another goes no further than to there.
+// A file that is truncated anywhere is valid up to its last complete record, and a file with a
+// changed byte is valid at most up to the record with that byte.
 func TestWhole(t *testing.T) {
 	file := sample(t)
 	r := NewReader(bytes.NewReader(file))
@@ -157,18 +157,18 @@ func TestWhole(t *testing.T) {
 		bad := bytes.Clone(file)
 		bad[at] ^= 0x10
 		if n, _, err := Whole(bytes.NewReader(bad)); err == nil {
-			missed++ // a byte of a gzip header that means nothing: time, system
+			missed++ // a byte of a gzip header without meaning: time, system
 		} else if n > int64(at) {
 			t.Fatalf("another byte at %d: whole to %d", at, n)
 		}
 	}
-	if missed > 2*8 { // six of a header, and what a block of deflate leaves of its last byte
+	if missed > 2*8 { // six of each header, and the unused bits in the last byte of deflate
 		t.Errorf("%d changes were not seen", missed)
 	}
 }
 
-// What cannot be read is no damage: who cuts a file behind its last whole record must not take a
-// disk's trouble, or a network's, for half a record.
+// A read error is not damage: whoever cuts a file after its last complete record must not do so
+// because of a failing disk or network.
 func TestWholeUnreadable(t *testing.T) {
 	file, trouble := sample(t), errors.New("input/output error")
 	for at := range file {
@@ -179,7 +179,7 @@ func TestWholeUnreadable(t *testing.T) {
 	}
 }
 
-// Limits of a header, at the limit and past it; fields that would break the file.
+// Limits of a header, exactly at the limit and one beyond it; fields that would break the file.
 func TestLimits(t *testing.T) {
 	text := func(n int) string {
 		head := "WARC/1.1\r\nContent-Length: 0\r\nX: "
@@ -205,7 +205,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%q: %d, %d, %v", s, n, some, err)
 		}
 	}
-	// ISO 28500 §4: a field may go on in the next line.
+	// ISO 28500 §4: a field may continue in the next line.
 	rec, err := NewReader(strings.NewReader("WARC/1.0\r\nA: b\r\n\tc\r\nContent-Length: 0\r\n\r\n\r\n\r\n")).Next()
 	if err != nil || rec.Get("a") != "b c" {
 		t.Errorf("%v, %v", rec, err)
@@ -222,8 +222,8 @@ func TestID(t *testing.T) {
 	}
 }
 
-// FuzzReader: whatever a file holds, it ends, in memory for one header, and what is called whole is
-// read again as whole.
+// FuzzReader: for any file, reading ends, with memory for one header only, and the part reported as
+// complete is read again as complete.
 func FuzzReader(f *testing.F) {
 	f.Add(sample(f))
 	f.Add([]byte("WARC/1.1\r\nContent-Length: 3\r\n\r\nabc\r\n\r\nWARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2026-01-01T00:00:00Z\r\nContent-Length: 0\r\n\r\n\r\n\r\n"))

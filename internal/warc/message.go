@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Message is an HTTP message as it went over the wire (RFC 9112), taken apart.
+// Message is an HTTP message as it was sent (RFC 9112), split into its parts.
 type Message struct {
 	Head []byte // with the empty line at its end
-	Body []byte // as it came: chunks are in it as chunks
+	Body []byte // as it was sent, including chunks
 
 	lines []byte // Head without its first line
 }
 
-// Split takes a message apart. ok is false when its head does not end.
+// Split splits a message. ok is false if its head does not end.
 func Split(b []byte) (m Message, ok bool) {
 	first := bytes.IndexByte(b, '\n') + 1
 	for at := first; at > 0; {
@@ -32,7 +32,7 @@ func Split(b []byte) (m Message, ok bool) {
 	return m, false
 }
 
-// Status is the status of a response; 0: it is none.
+// Status is the status of a response; 0: it is not a response.
 func (m Message) Status() int {
 	line, _, _ := strings.Cut(string(m.Head[:min(len(m.Head), 64)]), "\n")
 	if f := strings.Fields(line); len(f) >= 2 && strings.HasPrefix(f[0], "HTTP/") && len(f[1]) == 3 {
@@ -52,7 +52,7 @@ func (m Message) Get(name string) string {
 	return ""
 }
 
-// Chunked reports whether the body is in chunks.
+// Chunked reports whether the body is chunked.
 func (m Message) Chunked() bool {
 	return strings.HasSuffix(strings.ToLower(m.Get("Transfer-Encoding")), "chunked")
 }
@@ -64,8 +64,8 @@ func (m Message) MediaType() string {
 }
 
 // Payload is the body without its transfer encoding (ISO 28500 §6.3.2), and how many bytes of Body
-// that was: what follows is no part of the message. whole is false when the body ends before it
-// should. A body that ends with its connection is taken to be whole.
+// that was: the bytes after it do not belong to the message. whole is false if the body is
+// truncated. A body that ends with its connection counts as complete.
 func (m Message) Payload() (payload []byte, used int, whole bool) {
 	status := m.Status()
 	switch {
@@ -83,7 +83,7 @@ func (m Message) Payload() (payload []byte, used int, whole bool) {
 	return m.Body, len(m.Body), true
 }
 
-// unchunk undoes chunks, up to and with the trailer.
+// unchunk removes chunks, up to and including the trailer.
 func unchunk(body []byte) (payload []byte, used int, whole bool) {
 	in := bytes.NewReader(body)
 	br := bufio.NewReaderSize(in, 4<<10)
@@ -91,7 +91,7 @@ func unchunk(body []byte) (payload []byte, used int, whole bool) {
 	if err != nil {
 		return payload, len(body), false
 	}
-	// It leaves the trailer, if there is one, and the empty line.
+	// The reader does not consume the trailer and the empty line.
 	used = len(body) - in.Len() - br.Buffered()
 	for rest := body[used:]; ; {
 		n := bytes.IndexByte(rest, '\n') + 1

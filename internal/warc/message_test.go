@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// ISO 28500 §6.3.2: a payload is the body without its transfer encoding, cut where the message
-// ends.
+// ISO 28500 §6.3.2: a payload is the body without its transfer encoding, up to the end of the
+// message.
 func TestISO28500_6_3_2_Payload(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, payload string
-		left          int // bytes behind the message
+		left          int // bytes after the message
 		cut           bool
 	}{
 		"length":       {text: answer, payload: "hello"},
@@ -56,7 +56,8 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// Keys are those by which other tools look URLs up; of what is no http URL, a text without blanks.
+// Keys are those by which other tools look up URLs. The key of a text that is not an http URL has
+// no spaces.
 func TestKey(t *testing.T) {
 	for raw, want := range map[string]string{
 		"https://www2.example.org:443/A/b/?b=2&a=1": "org,example)/a/b?a=1&b=2",

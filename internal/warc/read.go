@@ -14,13 +14,13 @@ import (
 // MaxHeader is the largest header of a record that is read, in bytes.
 const MaxHeader = 64 << 10
 
-// ErrDamaged is wrapped by the errors that say where a file is no WARC file.
+// ErrDamaged is wrapped by errors that report where a file is not a valid WARC file.
 var ErrDamaged = errors.New("not a whole WARC record")
 
-// Record is one record of a file. Its block is read from it, before the next one is asked for.
+// Record is one record of a file. Its block must be read before the next record is requested.
 type Record struct {
-	Offset int64   // where it begins in the file, of a compressed one the gzip member
-	Length int64   // of that; known once the record was closed
+	Offset int64   // where it, or its gzip member, begins in the file
+	Length int64   // of the record in the file; known after Close
 	Size   int64   // of the block: Content-Length
 	Fields []Field // in order, names as they were written
 
@@ -31,7 +31,7 @@ type Record struct {
 	err  error
 }
 
-// Get is the value of the first field of this name, in whatever case, or "".
+// Get is the value of the first field of this name, in any case, or "".
 func (rec *Record) Get(name string) string {
 	for i := range rec.Fields {
 		if strings.EqualFold(rec.Fields[i].Name, name) {
@@ -41,7 +41,7 @@ func (rec *Record) Get(name string) string {
 	return ""
 }
 
-// Type is what kind of record it is.
+// Type is the type of the record.
 func (rec *Record) Type() string { return rec.Get("WARC-Type") }
 
 // URI is the record's target, without the angle brackets that older writers put around it.
@@ -64,7 +64,7 @@ type Reader struct {
 type counter struct {
 	r   io.Reader
 	n   int64
-	err error // why it could not be read
+	err error // the read error
 }
 
 func (c *counter) Read(p []byte) (int, error) {
@@ -75,7 +75,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// NewReader reads what r holds.
+// NewReader returns a Reader of r.
 func NewReader(r io.Reader) *Reader {
 	src := &counter{r: r}
 	return &Reader{src: src, br: bufio.NewReaderSize(src, 64<<10)}
@@ -83,9 +83,9 @@ func NewReader(r io.Reader) *Reader {
 
 func (r *Reader) offset() int64 { return r.src.n - int64(r.br.Buffered()) }
 
-// Next returns the next record, or io.EOF behind the last one. It closes the one before. An error
-// that wraps ErrDamaged says that the file is no WARC file from there on; any other is one of
-// reading.
+// Next returns the next record, or io.EOF after the last one. It closes the previous one. An error
+// that wraps ErrDamaged means that the file is not a valid WARC file from there on; any other error
+// is a read error.
 func (r *Reader) Next() (*Record, error) {
 	if r.cur != nil {
 		if err := r.cur.Close(); err != nil {
@@ -117,7 +117,7 @@ func (r *Reader) Next() (*Record, error) {
 	return rec, nil
 }
 
-// damaged makes an error of the record stick. What could not be read is no damage.
+// damaged sets the error of the record. A read error is not damage.
 func (rec *Record) damaged(why any) error {
 	if err := rec.r.src.err; err != nil {
 		rec.done, rec.err = true, fmt.Errorf("the record at byte %d: %w", rec.Offset, err)
@@ -130,11 +130,11 @@ func (rec *Record) damaged(why any) error {
 	return rec.err
 }
 
-// head reads version and fields.
+// head reads the version and the fields.
 func (rec *Record) head() error {
-	room, size := MaxHeader, ""
+	limit, size := MaxHeader, ""
 	line := func() (string, error) {
-		s, err := readLine(rec.in, &room)
+		s, err := readLine(rec.in, &limit)
 		if err != nil {
 			err = rec.damaged(err)
 		}
@@ -179,13 +179,12 @@ func (rec *Record) head() error {
 
 var errLongHeader = fmt.Errorf("its header is longer than %d bytes", MaxHeader)
 
-// readLine reads a line a byte at a time, so that nothing behind it is touched: what it reads from
-// has a buffer.
-func readLine(r io.Reader, room *int) (string, error) {
+// readLine reads a line byte by byte, so that nothing after it is consumed. r is buffered.
+func readLine(r io.Reader, limit *int) (string, error) {
 	var line []byte
 	var one [1]byte
 	for {
-		if *room--; *room < 0 {
+		if *limit--; *limit < 0 {
 			return "", errLongHeader
 		}
 		if _, err := io.ReadFull(r, one[:]); err != nil {
@@ -198,7 +197,7 @@ func readLine(r io.Reader, room *int) (string, error) {
 	}
 }
 
-// Read reads the block.
+// Read reads from the block.
 func (rec *Record) Read(p []byte) (int, error) {
 	switch {
 	case rec.err != nil:
@@ -216,7 +215,7 @@ func (rec *Record) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close reads what is left of the record, and checks that it ends as it should.
+// Close reads the rest of the record, and checks that it ends correctly.
 func (rec *Record) Close() error {
 	if rec.done {
 		return rec.err
@@ -232,7 +231,7 @@ func (rec *Record) Close() error {
 		return rec.damaged("its block does not end after Content-Length bytes")
 	}
 	if rec.in == io.Reader(rec.r.z) {
-		// The member's checksum stands behind its data.
+		// The member's checksum follows its data.
 		switch n, err := rec.in.Read(end[:1]); {
 		case n > 0:
 			return rec.damaged("its gzip member continues after it")
@@ -244,9 +243,9 @@ func (rec *Record) Close() error {
 	return nil
 }
 
-// Whole says how far a file goes in whole records, checksums included, and how many those are. What
-// follows them is the tail of a record that was being written. An error that wraps ErrDamaged says
-// what is there; nil means that nothing is.
+// Whole returns the length of the complete records at the beginning of a file, whose checksums it
+// verifies, and their number. An error that wraps ErrDamaged describes what follows them, such as a
+// record that was being written; nil means that nothing follows.
 func Whole(r io.Reader) (length int64, records int, err error) {
 	in := NewReader(r)
 	for {
