@@ -15,13 +15,13 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Tables and JSON: what is written in them, line by line. A value that is an address is a link.
+// Tables and JSON: their contents, line by line. A value that is an address becomes a link.
 
-// mark decodes what begins with a byte order mark, and takes that away. It counts before all else
-// that is said of a text's charset (RFC 7303 §3.3).
+// mark decodes a text that begins with a byte order mark, and removes the mark. The mark takes
+// precedence over all other statements about a text's charset (RFC 7303 §3.3).
 func mark() transform.Transformer { return unicode.BOMOverride(transform.Nop) }
 
-// marked is a text that mark has decoded.
+// marked returns a text as mark decodes it.
 func marked(b []byte) []byte {
 	if out, _, err := transform.Bytes(mark(), b); err == nil {
 		return out
@@ -29,7 +29,7 @@ func marked(b []byte) []byte {
 	return b
 }
 
-// decoded is a body in UTF-8.
+// decoded returns a body in UTF-8.
 func decoded(f File) []byte {
 	b := marked(f.Body)
 	if !bytes.Equal(b, f.Body) {
@@ -64,8 +64,8 @@ func (w *writer) value(s string) error {
 	return err
 }
 
-// readTable reads comma-separated values (RFC 4180), and what others call so: the separator is the
-// sign that the first line has most of. A line that is broken costs the rest of itself.
+// readTable reads comma-separated values (RFC 4180), and similar formats: the separator is the most
+// frequent one in the first line. An invalid line loses only its own remainder.
 func readTable(w *writer, f File) error {
 	b := decoded(f)
 	r := csv.NewReader(bytes.NewReader(b))
@@ -103,13 +103,13 @@ func separator(b []byte, tabs bool) rune {
 	return best
 }
 
-// readJSON writes a line for each value that is text or a number, with the name it has. The title
-// is the text that the outermost object calls title or name.
+// readJSON writes a line for each value that is a text or a number, with its name. The title is the
+// text that the outermost object calls title or name.
 func readJSON(w *writer, f File) error {
 	d := json.NewDecoder(bytes.NewReader(decoded(f)))
 	d.UseNumber()
-	var open []bool // an object each; false: a list
-	key := ""       // of the value to come; only in objects
+	var open []bool // one for each open value: true for an object, false for a list
+	key := ""       // of the next value; only in objects
 	isKey := func() bool { return len(open) > 0 && open[len(open)-1] && key == "" }
 	for n := 0; ; n++ {
 		t, err := d.Token()

@@ -1,15 +1,15 @@
-// Package document reads documents that are no pages, PDF files, Office Open XML, OpenDocument,
-// feeds, tables and JSON, and makes HTML of what they say, so that all that reads pages reads them
-// as it reads pages: title, headings, text and links. The HTML is small and plain: it holds no
-// scripts, no metas and no addresses but those of links, and every letter of the document's text is
-// escaped.
+// Package document reads documents that are not pages: PDF files, Office Open XML, OpenDocument,
+// feeds, tables and JSON. It makes HTML of their contents, so that all code for pages can read them
+// like pages: title, headings, text and links. The HTML is small and plain. It contains no scripts,
+// no meta elements and no addresses except those of links, and all text of the document is escaped.
 //
 //	f := document.File{Type: document.PDF, Body: body}
 //	html, err := document.HTML(f, document.Limits{})
 //
-// The packages beneath bound what they take, but a hostile file may still find what costs memory or
-// time: HTML is called in a child process with limits of its own (internal/document/worker). It
-// opens no files and sends no requests; what a document names elsewhere stays unread.
+// The packages below limit what they use, but a hostile file may still find something that takes
+// much memory or time. Therefore HTML is called in a child process with its own limits
+// (internal/document/worker). It opens no files and sends no requests, so nothing else that a
+// document refers to is read.
 package document
 
 import (
@@ -22,13 +22,13 @@ import (
 	"github.com/curtsy/curtsy/internal/document/pdf"
 )
 
-// Limits bound a document. A field's zero means its default.
+// Limits limit the cost of a document. The zero value of a field means its default.
 type Limits struct {
-	Pages int // of a PDF, sheets of a table, slides; 0: 2,000
-	HTML  int // bytes of what is returned, but for a quarter of it of links; 0: 4 MiB
-	// Links that are taken; 0: 10,000.
+	Pages int // of a PDF; sheets of a table; slides; 0: 2,000
+	HTML  int // bytes of the result, plus a quarter of it for links; 0: 4 MiB
+	// Links is the largest number of links; 0: 10,000.
 	Links int
-	Until time.Time // what is not read by then is left out; zero: all is read
+	Until time.Time // reading stops at this time; zero: no limit
 }
 
 func (l Limits) withDefaults() Limits {
@@ -43,25 +43,25 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// MaxBody is the largest document that is read, in bytes: half of one is mostly of no use.
+// MaxBody is the largest document that is read, in bytes. A part of a document is usually useless.
 const MaxBody = 32 << 20
 
-// File is what HTML reads.
+// File is the input of HTML.
 type File struct {
 	Type string // media type, without parameters, in lower case; see Reads
-	// Charset is as its Content-Type names it; may be empty. Only tables and JSON go by it, unless
-	// they begin with a byte order mark.
+	// Charset is that of its Content-Type; it may be empty. It applies only to tables and JSON
+	// without a byte order mark.
 	Charset string
 	Body    []byte
 }
 
-// Page is the HTML that a document stands for, in UTF-8.
+// Page is the HTML made of a document, in UTF-8.
 type Page struct {
 	HTML []byte
-	Cut  bool // there was more than Limits let in
+	Cut  bool // Limits were exceeded
 }
 
-// The media types that are read, without parameters.
+// The supported media types, without parameters.
 const (
 	PDF  = "application/pdf"
 	DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -77,20 +77,20 @@ const (
 	JSON = "application/json"
 )
 
-// readers are the ways of reading, by media type.
+// readers are the functions that read documents, by media type.
 var readers = map[string]func(w *writer, f File) error{
 	PDF: readPDF, DOCX: readWord, XLSX: readSheets, PPTX: readSlides, ODT: readODF, ODS: readODF, ODP: readODF,
 	RSS: readFeed, Atom: readFeed, CSV: readTable, TSV: readTable, JSON: readJSON,
 }
 
-// Reads reports whether documents of a media type are read.
+// Reads reports whether a media type is supported.
 func Reads(mediaType string) bool { return readers[mediaType] != nil }
 
-// Names are the endings of file names that tell a type where a server does not.
+// names are the endings of file names that determine a type if the server does not state one.
 var names = map[string]string{".pdf": PDF, ".docx": DOCX, ".xlsx": XLSX, ".pptx": PPTX, ".odt": ODT, ".ods": ODS, ".odp": ODP}
 
-// ByName is the type of a document that is called path, if its first bytes do not speak against it;
-// "" when neither tells.
+// ByName returns the type of a document with this path, unless its first bytes contradict it. It
+// returns "" if the type is unknown.
 func ByName(path string, first []byte) string {
 	i := strings.LastIndexByte(path, '.')
 	if i < 0 {
@@ -106,16 +106,16 @@ func ByName(path string, first []byte) string {
 	return kind
 }
 
-// Errors of HTML; any other says why a document makes no sense.
+// Errors of HTML. Any other error describes why a document is invalid.
 var (
 	ErrTooMuch   = errors.New("it is larger than the limit for documents")
 	ErrEncrypted = errors.New("it is encrypted")
 )
 
-// errFull ends reading where the limits are reached: what there is counts.
+// errFull stops reading when a limit is reached. The result up to there counts.
 var errFull = errors.New("full")
 
-// HTML reads a document. Anything may be passed. It may be called concurrently.
+// HTML reads a document. It accepts any input. It may be called concurrently.
 func HTML(f File, lim Limits) (Page, error) {
 	read := readers[f.Type]
 	if read == nil {
@@ -131,7 +131,7 @@ func HTML(f File, lim Limits) (Page, error) {
 	case errors.Is(err, pdf.ErrTooMuch):
 		return Page{}, ErrTooMuch
 	case err != nil && w.b.Len() > 0 && errors.As(err, new(*xml.SyntaxError)):
-		w.cut = true // what came before the broken XML counts
+		w.cut = true // the text before the invalid XML counts
 	case err != nil:
 		return Page{}, err
 	}

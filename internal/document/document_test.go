@@ -10,9 +10,9 @@ import (
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 )
 
-var say = documenttest.Content{Title: "A <title> & more", Text: "The <quick> fox jumps over the lazy dog", Link: "https://a.example/x?a=1&b=2"}
+var sample = documenttest.Content{Title: "A <title> & more", Text: "The <quick> fox jumps over the lazy dog", Link: "https://a.example/x?a=1&b=2"}
 
-// Documents of every type say what they say, escaped, with title, text and link.
+// The HTML of each type of document has its text, escaped, with title and link.
 func TestHTML(t *testing.T) {
 	rss := `<?xml version="1.0"?><rss version="2.0"><channel><title>A &lt;title> &amp; more</title><link>https://a.example/</link><language>en</language>` +
 		`<item><title>One</title><link>https://a.example/x?a=1&amp;b=2</link><description>&lt;p>The &amp;lt;quick&amp;gt; fox&lt;script>NOT&lt;/script></description></item></channel></rss>`
@@ -21,15 +21,15 @@ func TestHTML(t *testing.T) {
 	for _, c := range []struct {
 		kind string
 		body []byte
-		also string // further text that must be there
+		also string // further text that must occur
 	}{
-		{document.PDF, say.PDF(), "<h1>Head of A &lt;title&gt; &amp; more</h1>"},
-		{document.DOCX, say.DOCX(), "<h1>Head of A &lt;title&gt; &amp; more</h1>"},
-		{document.XLSX, say.XLSX(), "<h2>Sheet of things</h2>\n<p>The &lt;quick&gt; fox jumps over the lazy dog 42.5 inline</p>"},
-		{document.PPTX, say.PPTX(), `<a href="https://a.example/x?a=1&amp;b=2">The &lt;quick&gt; fox jumps over the lazy dog</a>`},
-		{document.ODT, say.ODT(), "<h1>Head of A &lt;title&gt; &amp; more</h1>"},
-		{document.ODS, say.ODS(), "42.5</p>"},
-		{document.ODP, say.ODP(), ">The &lt;quick&gt; fox jumps over the lazy dog</a>"},
+		{document.PDF, sample.PDF(), "<h1>Head of A &lt;title&gt; &amp; more</h1>"},
+		{document.DOCX, sample.DOCX(), "<h1>Head of A &lt;title&gt; &amp; more</h1>"},
+		{document.XLSX, sample.XLSX(), "<h2>Sheet of things</h2>\n<p>The &lt;quick&gt; fox jumps over the lazy dog 42.5 inline</p>"},
+		{document.PPTX, sample.PPTX(), `<a href="https://a.example/x?a=1&amp;b=2">The &lt;quick&gt; fox jumps over the lazy dog</a>`},
+		{document.ODT, sample.ODT(), "<h1>Head of A &lt;title&gt; &amp; more</h1>"},
+		{document.ODS, sample.ODS(), "42.5</p>"},
+		{document.ODP, sample.ODP(), ">The &lt;quick&gt; fox jumps over the lazy dog</a>"},
 		{document.RSS, []byte(rss), `<h2><a href="https://a.example/x?a=1&amp;b=2">One</a></h2>`},
 		{document.Atom, []byte(atom), `<h2><a href="https://a.example/x?a=1&amp;b=2">One</a></h2>`},
 		{document.JSON, []byte(`{"title":"A <title> & more","n":1,"list":["The <quick> fox",{"u":"https://a.example/x?a=1&b=2"}]}`), "<p>n: 1</p>"},
@@ -53,8 +53,9 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// A feed and its entries have their own titles, addresses and words: not those of the feed's image,
-// of pictures, of the feed that an entry was taken from, nor of two elements in one.
+// A feed and its entries have their own titles, addresses and texts. Those of the feed's image, of
+// pictures, of another feed from which an entry was copied, and of a second element of the same
+// kind do not count.
 func TestFeedParts(t *testing.T) {
 	for _, c := range []struct{ feed, want string }{
 		{`<rss version="2.0"><channel><title>Foo</title><link>https://a.example/</link><description>About</description>
@@ -86,9 +87,9 @@ func TestFeedParts(t *testing.T) {
 	}
 }
 
-// What a feed says of itself may stand behind its entries, an entry's address in its identity, and
-// addresses may have a base of their own. What breaks off, or has a character that XML does not
-// allow, loses that and no more.
+// The title of a feed may come after its entries, an entry may have its address as its id, and
+// addresses may have a base of their own. A feed that is truncated or has a character that XML does
+// not allow loses only that part.
 func TestFeedOrderAndBase(t *testing.T) {
 	for _, c := range []struct {
 		feed, want string
@@ -131,8 +132,8 @@ func TestFeedOrderAndBase(t *testing.T) {
 	}
 }
 
-// A byte order mark says what a document is in, whatever else does, and a charset that a feed
-// declares holds for its letters, also where it has a character that XML does not allow.
+// A byte order mark determines the encoding of a document, whatever else is stated. The charset
+// that a feed declares applies, even if the feed has a character that XML does not allow.
 func TestEncodings(t *testing.T) {
 	utf16 := func(s string) []byte {
 		b, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().Bytes([]byte(s))
@@ -160,8 +161,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// The prefix of relations is what a document says it is: openpyxl writes ns0. And XML that is
-// broken somewhere has said what came before.
+// A document may use any prefix for relations: openpyxl writes ns0. If XML is invalid somewhere,
+// the text before that counts.
 func TestOfficeOddities(t *testing.T) {
 	rels := func(kind, target string) string {
 		return `<Relationships><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/` + kind + `" Target="` + target + `"/>` +
@@ -197,8 +198,8 @@ func TestOfficeOddities(t *testing.T) {
 	}
 }
 
-// Words are those that a reader sees: none is joined with the number of a note or with how it is
-// spoken, none is divided or joined at a hyphen, and what was moved stands where it was moved to.
+// Words are those that a reader sees: they are not joined with the number of a note or with a
+// phonetic text, and not divided or joined at a hyphen. Moved text is only where it was moved to.
 func TestOfficeWords(t *testing.T) {
 	for kind, c := range map[string]struct{ part, text, want string }{
 		document.DOCX: {"word/document.xml", `<w:document><w:p><w:r><w:t>e</w:t><w:noBreakHyphen/><w:t>mail har</w:t><w:softHyphen/><w:t>bour</w:t></w:r>` +

@@ -17,16 +17,16 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// Feeds: RSS 0.9x, 1.0 and 2.0, and Atom. Each entry becomes a heading that leads where the entry
-// does, and its text.
+// Feeds: RSS 0.9x, 1.0 and 2.0, and Atom. Each entry becomes a heading, which is a link to the
+// entry's address, and its text.
 
 const (
 	maxEntry = 1 << 20 // bytes of one entry's text that are read
-	maxBase  = 4 << 10 // bytes of what addresses are relative to
+	maxBase  = 4 << 10 // bytes of a base of relative addresses
 )
 
-// charsetReader decodes XML that is not in UTF-8. What says in letters of ASCII that it is in
-// UTF-16 is not, or not any more.
+// charsetReader decodes XML that is not in UTF-8. If an encoding declaration in ASCII letters names
+// UTF-16, the text is not in UTF-16, or was already decoded.
 func charsetReader(label string, r io.Reader) (io.Reader, error) {
 	if strings.HasPrefix(strings.ToLower(label), "utf-16") {
 		return r, nil
@@ -37,7 +37,7 @@ func charsetReader(label string, r io.Reader) (io.Reader, error) {
 	return nil, fmt.Errorf("charset %q is unknown", label)
 }
 
-// LooksLikeFeed reports whether XML that begins so is a feed, and of which type.
+// LooksLikeFeed returns the type of a feed from its first bytes, or "" if it is not a feed.
 func LooksLikeFeed(first []byte) string {
 	first = bytes.TrimPrefix(first, []byte("\xef\xbb\xbf"))
 	for _, f := range [...]struct{ tag, kind string }{{"<rss", RSS}, {"<feed", Atom}, {"<rdf:RDF", RSS}} {
@@ -52,17 +52,17 @@ func LooksLikeFeed(first []byte) string {
 	return ""
 }
 
-// entry is what is read of an item or entry, and of the feed itself.
+// entry is the data of an item or entry, or of the feed itself.
 type entry struct {
 	title, text, link, id strings.Builder
-	linkBase, textBase    string // what addresses there, and in the last of text, are relative to
+	linkBase, textBase    string // the bases of the addresses in link, and in the last part of text
 }
 
 func readFeed(w *writer, f File) error {
 	r := &feed{w: w}
 	err := walkXML(bytes.NewReader(allowed(f.Body)), handlers{start: r.start, end: r.end, text: r.text})
 	if err != nil && !errors.Is(err, errFull) && (errors.Is(err, ErrTooMuch) || !r.any) {
-		return err // a feed that breaks off has said what came before
+		return err // in a feed that is truncated, the text before that counts
 	}
 	if !r.any && err == nil {
 		return errors.New("it is not a feed")
@@ -80,8 +80,8 @@ var (
 	declared  = regexp.MustCompile(`^<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9._-]+)`)
 )
 
-// allowed is XML whose characters may all stand there, for one that may not ends the reading of all
-// that follows. Feeds have them where an entry's text was pasted from elsewhere.
+// allowed removes the characters that XML does not allow, because each of them would end the
+// reading. Feeds have them when an entry's text was pasted from elsewhere.
 func allowed(b []byte) []byte {
 	b = marked(b)
 	encoding := "utf-8"
@@ -119,7 +119,7 @@ func allowed(b []byte) []byte {
 	})
 }
 
-// forbidden reports whether a character may not stand in XML (XML 1.0 §2.2).
+// forbidden reports whether XML does not allow a character (XML 1.0 §2.2).
 func forbidden(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r >= 0xD800 && r <= 0xDFFF || r == 0xFFFE || r == 0xFFFF || r > unicode.MaxRune
 }
@@ -127,13 +127,13 @@ func forbidden(r rune) bool {
 type feed struct {
 	w      *writer
 	any    bool     // it is a feed
-	path   []string // the open elements; "" for one whose text says nothing new
-	bases  []string // what addresses in each are relative to (XML Base); "": the feed's own address
+	path   []string // the open elements; "" for one whose text is ignored
+	bases  []string // the bases of addresses in each (XML Base); "": the feed's own address
 	at     *entry
 	whole  entry
 	told   bool // the feed's own title is written
-	ended  bool // as it should
-	markup int  // how deep the Atom element is whose text is XHTML; 0: none is open
+	ended  bool // the end tag was read
+	markup int  // depth of the Atom element whose text is XHTML; 0: none is open
 }
 
 func (r *feed) start(e xml.StartElement) error {
@@ -164,7 +164,7 @@ func (r *feed) start(e xml.StartElement) error {
 		}
 		r.at = new(entry)
 	case "title":
-		// The first is its title. What media: calls so is that of a picture in it.
+		// The first title counts. media:title is the title of a picture.
 		if r.at != nil && (e.Name.Space == "media" || filled(&r.at.title)) {
 			r.path[len(r.path)-1] = ""
 		}
@@ -189,7 +189,7 @@ func (r *feed) start(e xml.StartElement) error {
 			return nil
 		}
 		if filled(&r.at.text) {
-			r.at.text.WriteString("<p>") // not the words of the one before
+			r.at.text.WriteString("<p>") // separates it from the text before
 		}
 		if base != r.at.textBase {
 			r.at.text.WriteString(`<base href="` + html.EscapeString(base) + `">`)
@@ -229,8 +229,8 @@ func (r *feed) end(name string) error {
 	return nil
 }
 
-// head writes what the feed says of itself, once: before its first entry, or at the end where it
-// has no title before.
+// head writes the feed's own title and address once: before its first entry, or at the end if there
+// was no title before.
 func (r *feed) head(last bool) error {
 	if r.told || !last && !filled(&r.whole.title) {
 		return nil
@@ -246,7 +246,7 @@ func (r *feed) write(block string, e *entry) error {
 	if u := strings.TrimSpace(e.link.String()); u != "" {
 		w.startLink(joined(e.linkBase, u))
 	} else if id := strings.TrimSpace(e.id.String()); strings.HasPrefix(id, "https://") || strings.HasPrefix(id, "http://") {
-		w.startLink(id) // its address where it has no other
+		w.startLink(id) // the address if there is no other
 	}
 	if err := w.say(plain(e.title.String())); err != nil {
 		return err
@@ -255,8 +255,8 @@ func (r *feed) write(block string, e *entry) error {
 	return prose(w, e.text.String())
 }
 
-// joined is where an address leads from a base; without a base, as it is written. It stays so as
-// well where the base is itself relative to something unknown.
+// joined resolves an address against a base. It returns the address unchanged if there is no base,
+// or if the base is itself relative to something unknown.
 func joined(base, address string) string {
 	address = strings.TrimSpace(address)
 	b, err := url.Parse(base)
@@ -270,7 +270,7 @@ func joined(base, address string) string {
 	return b.ResolveReference(u).String()
 }
 
-// text takes what an element holds that says something.
+// text adds the text of an element, unless that is ignored.
 func (r *feed) text(s string) error {
 	if r.at == nil {
 		return nil
@@ -284,9 +284,9 @@ func (r *feed) text(s string) error {
 	return nil
 }
 
-// says is which part of an entry, or of the feed itself, the innermost open element is in; nil when
-// it is in none, or in what tells of something else: an image, who wrote it, the feed that an entry
-// was taken from.
+// says returns the part of an entry, or of the feed, that the innermost open element belongs to. It
+// returns nil if it belongs to none, or to a description of something else: an image, the author,
+// the feed from which an entry was copied.
 func (r *feed) says() (to *strings.Builder) {
 	for i := len(r.path) - 1; i >= 0; i-- {
 		switch r.path[i] {
@@ -307,14 +307,14 @@ func (r *feed) says() (to *strings.Builder) {
 	return to
 }
 
-// take adds to a part of an entry while there is room.
+// take adds to a part of an entry, within the limit.
 func (e *entry) take(to *strings.Builder, s string) {
 	if to.Len()+len(s) <= maxEntry {
 		to.WriteString(s)
 	}
 }
 
-// plain is the text of HTML without its tags.
+// plain returns the text of HTML without its tags.
 func plain(s string) string {
 	if !strings.ContainsAny(s, "<&") {
 		return s
@@ -331,7 +331,7 @@ func plain(s string) string {
 	}
 }
 
-// prose writes the text and the links of HTML that stands in a feed; nothing else of it.
+// prose writes only the text and the links of HTML in a feed.
 func prose(w *writer, s string) error {
 	z := html.NewTokenizer(strings.NewReader(s))
 	hidden, base := "", ""

@@ -12,8 +12,8 @@ import (
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 )
 
-// Whatever a document is, what is made of it is plain: no elements but those of text and links, and
-// no larger than it may be.
+// For any document, the result is plain: it has only elements for text and links, and is within the
+// limits.
 func check(t *testing.T, f document.File) {
 	const most = 64 << 10
 	p, err := document.HTML(f, document.Limits{HTML: most, Pages: 20, Links: 100, Until: time.Now().Add(time.Second)})
@@ -55,8 +55,8 @@ func check(t *testing.T, f document.File) {
 }
 
 func FuzzPDF(f *testing.F) {
-	f.Add(say.PDF())
-	f.Add(bytes.Replace(say.PDF(), []byte("xref"), []byte("xrxx"), 1))
+	f.Add(sample.PDF())
+	f.Add(bytes.Replace(sample.PDF(), []byte("xref"), []byte("xrxx"), 1))
 	for _, h := range documenttest.All() {
 		if h.Type == document.PDF && !strings.Contains(h.Name, "million") && !strings.Contains(h.Name, "bomb") {
 			f.Add(h.Make())
@@ -65,7 +65,8 @@ func FuzzPDF(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) { check(t, document.File{Type: document.PDF, Body: b}) })
 }
 
-// FuzzXML reads the main part of office documents, which the fuzzer would not find in a zip file.
+// FuzzXML reads the main part of office documents directly, because the fuzzer would not find it in
+// a zip file.
 func FuzzXML(f *testing.F) {
 	f.Add(`<w:document><w:body><w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:hyperlink r:id="r1"><w:t>x</w:t></w:hyperlink><w:instrText>HYPERLINK "u"</w:instrText></w:p></w:body></w:document>`,
 		`<Relationships><Relationship Id="r1" Type="/hyperlink" Target="https://a.example/" TargetMode="External"/></Relationships>`)

@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// OpenDocument (ISO/IEC 26300): content.xml has the text of all kinds, meta.xml the title.
+// OpenDocument (ISO/IEC 26300): content.xml has the text of all kinds of documents, and meta.xml
+// the title.
 
 func readODF(w *writer, f File) error {
 	p, err := openParts(f.Body)
@@ -23,7 +24,7 @@ func readODF(w *writer, f File) error {
 	return p.walk("content.xml", handlers{start: o.start, end: o.end, text: o.text})
 }
 
-// open reports whether the document is not encrypted, which its manifest tells.
+// open returns an error if the document is encrypted according to its manifest.
 func (p *parts) open() error {
 	err := p.walk("META-INF/manifest.xml", handlers{start: func(e xml.StartElement) error {
 		if e.Name.Local == "encryption-data" {
@@ -37,11 +38,11 @@ func (p *parts) open() error {
 	return nil
 }
 
-// odf goes through content.xml.
+// odf reads content.xml.
 type odf struct {
 	w      *writer
 	body   int // open office:body
-	off    int // open elements whose text is none of the document's
+	off    int // open elements whose text does not belong to the document
 	blocks int // open text:p and text:h
 	row    bool
 	pages  int

@@ -7,8 +7,8 @@ import (
 	"github.com/curtsy/curtsy/internal/document/pdf"
 )
 
-// A line is a heading when its letters are this much larger than those of most of the text, and it
-// is no longer than a heading is.
+// A line is a heading if its letters are larger than most letters of the text by this factor, and
+// it is not longer than maxHeading.
 const (
 	headingSize = 1.2
 	maxHeading  = 200
@@ -45,7 +45,7 @@ func readPDF(w *writer, f File) error {
 	return nil
 }
 
-// sizes are the size that most letters have, and the largest on the first page.
+// sizes returns the size that most letters have, and the largest size on the first page.
 func sizes(all []pdf.Paragraph) (common, first float64) {
 	count := map[float64]int{}
 	for _, p := range all {

@@ -11,7 +11,7 @@ import (
 
 // Office Open XML (ECMA-376): text documents, sheets and slides.
 
-// main is the part that a document begins with, and checks that it is what it says.
+// main returns the name of the document's main part, and checks that its type is want.
 func (p *parts) main(want string) (string, error) {
 	rels, err := p.relations("")
 	if err != nil {
@@ -28,7 +28,7 @@ func (p *parts) main(want string) (string, error) {
 	return "", fmt.Errorf("%w: %s", errMissing, want)
 }
 
-// begun opens a document of Office Open XML and takes its title.
+// begun opens a document of Office Open XML and reads its title.
 func begun(w *writer, f File, want string) (p *parts, main string, rels map[string]related, err error) {
 	if p, err = openParts(f.Body); err != nil {
 		return nil, "", nil, err
@@ -66,13 +66,13 @@ func readWord(w *writer, f File) error {
 	return nil
 }
 
-// prose reads a part with paragraphs of text: w:p, w:t, w:hyperlink in documents, a:p, a:t,
+// prose reads a part with paragraphs of text: w:p, w:t, w:hyperlink in documents; a:p, a:t,
 // a:hlinkClick in slides.
 func (p *parts) prose(w *writer, part string, rels map[string]related) error {
-	var in string // the element whose text is wanted
+	var in string // the element whose text is needed
 	var field strings.Builder
 	linked := false // a hyperlink is open
-	fallback := 0   // open elements that say again what is said: for older programs, spoken, moved
+	fallback := 0   // open elements with repeated text: for older programs, phonetic, moved
 	lead := func(id string) {
 		if r, ok := rels[id]; ok && r.external {
 			w.startLink(r.target)
@@ -152,7 +152,7 @@ func (p *parts) prose(w *writer, part string, rels map[string]related) error {
 	})
 }
 
-// headingOf is the level of a paragraph's style, 0 when it is none of a heading.
+// headingOf returns the level of a heading style, or 0 for other styles.
 func headingOf(style string) int {
 	low := strings.ToLower(strings.ReplaceAll(style, " ", ""))
 	if low == "title" {
@@ -164,7 +164,7 @@ func headingOf(style string) int {
 	return 0
 }
 
-// fieldLink is the address in a field: HYPERLINK "https://a.example/".
+// fieldLink returns the address in a field: HYPERLINK "https://a.example/".
 func fieldLink(s string) string {
 	_, rest, ok := strings.Cut(s, "HYPERLINK")
 	if !ok {
@@ -256,7 +256,7 @@ func readSheets(w *writer, f File) error {
 	return nil
 }
 
-// sharedStrings are the texts of cells, which sheets name by number.
+// sharedStrings returns the texts of cells, to which sheets refer by number.
 func (p *parts) sharedStrings(rels map[string]related) ([]string, error) {
 	part := ""
 	for _, id := range sorted(rels) {
@@ -308,7 +308,7 @@ func (p *parts) sharedStrings(rels map[string]related) ([]string, error) {
 	return all, err
 }
 
-// sheet writes a line for each row, its cells apart.
+// sheet writes a line for each row, with its cells separated.
 func (p *parts) sheet(w *writer, part string, shared []string) error {
 	rels, err := p.relations(part)
 	if err != nil {
@@ -366,7 +366,7 @@ func (p *parts) sheet(w *writer, part string, shared []string) error {
 	return err
 }
 
-// sorted are the keys of a map in order: relations come in any.
+// sorted returns the keys of a map in order, because relations come in any order.
 func sorted(rels map[string]related) []string {
 	keys := make([]string, 0, len(rels))
 	for k := range rels {

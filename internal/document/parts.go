@@ -13,16 +13,16 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Office documents are zip files with parts in XML. What such a file may have:
+// Office documents are zip files with parts in XML. These are their limits:
 const (
 	maxParts    = 10_000
 	maxInflated = 64 << 20 // bytes of all parts that are read, inflated
-	maxDepth    = 256      // elements in one another
+	maxDepth    = 256      // nested elements
 	maxRelated  = 100_000  // links of a document
 )
 
-// parts is an office document. Only parts that are asked for are inflated, so what else lies in the
-// file, other archives too, is never looked at.
+// parts is an office document. Only requested parts are inflated, so other contents of the file,
+// such as further archives, are never read.
 type parts struct {
 	files map[string]*zip.File
 	left  int64
@@ -48,10 +48,10 @@ func openParts(b []byte) (*parts, error) {
 	return p, nil
 }
 
-// errMissing says that a document lacks a part.
+// errMissing means that a part of a document is missing.
 var errMissing = errors.New("a part is missing")
 
-// part opens a part. Past what may be inflated reading it ends with ErrTooMuch.
+// part opens a part. Reading it ends with ErrTooMuch beyond maxInflated.
 func (p *parts) part(name string) (io.ReadCloser, error) {
 	f := p.files[strings.TrimPrefix(name, "/")]
 	if f == nil {
@@ -67,7 +67,7 @@ func (p *parts) part(name string) (io.ReadCloser, error) {
 	return &metered{r, p}, nil
 }
 
-// metered counts what is inflated.
+// metered counts the inflated bytes.
 type metered struct {
 	io.ReadCloser
 	p *parts
@@ -82,9 +82,9 @@ func (m *metered) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// walk goes through the elements of a part: start for each that begins, end for each that ends,
-// text for what stands between. An error of theirs ends it, and so does XML that is broken: what
-// came before counts (see HTML), since start and end have seen it.
+// walk reads the elements of a part: it calls start at the beginning of each, end at its end, and
+// text for the text between. An error of these functions ends it, and so does invalid XML. The text
+// before that counts (see HTML), because start and end have received it.
 func (p *parts) walk(name string, h handlers) error {
 	r, err := p.part(name)
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *parts) walk(name string, h handlers) error {
 	return walkXML(r, h)
 }
 
-// handlers are what walk calls; any may be nil.
+// handlers are the functions that walk calls; any may be nil.
 type handlers struct {
 	start func(e xml.StartElement) error
 	end   func(name string) error
@@ -138,7 +138,7 @@ func walkXML(r io.Reader, h handlers) error {
 	}
 }
 
-// attribute is the value of an attribute by its local name, "" without.
+// attribute returns the value of an attribute by its local name, or "".
 func attribute(e xml.StartElement, local string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == local {
@@ -148,7 +148,7 @@ func attribute(e xml.StartElement, local string) string {
 	return ""
 }
 
-// prefixed is that of an attribute by prefix and local name.
+// prefixed returns the value of an attribute by prefix and local name.
 func prefixed(e xml.StartElement, prefix, local string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == local && a.Name.Space == prefix {
@@ -158,7 +158,7 @@ func prefixed(e xml.StartElement, prefix, local string) string {
 	return ""
 }
 
-// relation is the relation of Office Open XML that an element names: r:id, whatever stands for r.
+// relation returns the relation of Office Open XML that an element names: r:id, with any prefix.
 func relation(e xml.StartElement) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == "id" && a.Name.Space != "" {
@@ -168,14 +168,14 @@ func relation(e xml.StartElement) string {
 	return ""
 }
 
-// related is where a part of Office Open XML leads: by id, what is in the file and what is outside.
+// related is a target of a part of Office Open XML, inside or outside of the file.
 type related struct {
 	target   string // inside: the name of a part; outside: an address
 	kind     string // the last word of its type: hyperlink, slide, sharedStrings …
 	external bool
 }
 
-// relations are those of a part; none when it has none.
+// relations returns the relations of a part, by id. A part may have none.
 func (p *parts) relations(part string) (map[string]related, error) {
 	all := map[string]related{}
 	dir, file := path.Split(part)
@@ -204,7 +204,7 @@ func (p *parts) relations(part string) (map[string]related, error) {
 // maxTitle is how much of a title is read, in bytes.
 const maxTitle = 1024
 
-// properties takes title and language from a part with Dublin Core.
+// properties reads title and language from a part with Dublin Core.
 func (p *parts) properties(w *writer, part string) error {
 	var in, title, lang string
 	err := p.walk(part, handlers{
@@ -225,5 +225,5 @@ func (p *parts) properties(w *writer, part string) error {
 	}
 	w.setTitle(title)
 	w.lang = strings.TrimSpace(lang)
-	return nil // without properties a document is one all the same
+	return nil // properties are optional
 }

@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// writer writes the HTML of a document and keeps its limits.
+// writer writes the HTML of a document within its limits.
 type writer struct {
 	lim   Limits
 	b     bytes.Buffer
 	title string
 	lang  string
-	open  string // the block that is open: p, h1 …; "": none
-	text  bool   // it has any text
-	blank bool   // the next text is a word of its own
+	open  string // the open block: p, h1 …; "": none
+	text  bool   // the block has text
+	blank bool   // the next text is a separate word
 	link  bool   // an <a> is open
 	links int
 	calls int
@@ -26,7 +26,7 @@ type writer struct {
 
 func newWriter(lim Limits) *writer { return &writer{lim: lim} }
 
-// full reports that no more is taken.
+// full reports whether nothing more may be written.
 func (w *writer) full() bool {
 	if w.calls++; w.calls%256 == 0 && !w.lim.Until.IsZero() && time.Now().After(w.lim.Until) {
 		w.cut = true
@@ -34,13 +34,13 @@ func (w *writer) full() bool {
 	return w.cut || w.b.Len() > w.lim.HTML
 }
 
-// begin opens a block, and closes the one before.
+// begin opens a block, and closes the previous one.
 func (w *writer) begin(block string) {
 	w.end()
 	w.open = block
 }
 
-// end closes the block that is open.
+// end closes the open block.
 func (w *writer) end() {
 	w.endLink()
 	if w.open != "" && w.text {
@@ -49,8 +49,8 @@ func (w *writer) end() {
 	w.open, w.text, w.blank = "", false, false
 }
 
-// say adds text to the block that is open, or to a paragraph that it opens. White space at its ends
-// counts as one blank. The error is errFull when no more is taken.
+// say adds text to the open block, or opens a paragraph. White space at its ends counts as one
+// space. The error is errFull if nothing more may be written.
 func (w *writer) say(s string) error {
 	if w.full() {
 		return errFull
@@ -79,8 +79,8 @@ func (w *writer) say(s string) error {
 	return nil
 }
 
-// put writes a word while there is room, and reports whether all of it is written. Escaped it may
-// be five times as long.
+// put writes a word within the limit, and reports whether all of it is written. Its escaped form
+// may be five times as long.
 func (w *writer) put(word string) bool {
 	for len(word) > 0 {
 		if w.b.Len() > w.lim.HTML {
@@ -97,7 +97,7 @@ func (w *writer) put(word string) bool {
 	return true
 }
 
-// start writes the tag of the block that is open, before the first of its text.
+// start writes the tag of the open block before its first text.
 func (w *writer) start() {
 	if w.text {
 		return
@@ -111,10 +111,10 @@ func (w *writer) start() {
 
 func isGap(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
-// gap says that what follows is a word of its own.
+// gap separates the next text from the previous one as another word.
 func (w *writer) gap() { w.blank = true }
 
-// startLink opens a link, if the address is one that a page may lead to.
+// startLink opens a link, if a page may lead to this address.
 func (w *writer) startLink(href string) {
 	w.endLink()
 	href = strings.TrimSpace(href)
@@ -144,7 +144,7 @@ func (w *writer) endLink() {
 	}
 }
 
-// setTitle takes a title, unless there is one. What programs put there without being asked is none.
+// setTitle sets the title, unless there is one. Default titles of programs are ignored.
 func (w *writer) setTitle(s string) {
 	s = strings.Join(strings.FieldsFunc(s, isGap), " ")
 	if w.title == "" && titles(s) {
@@ -152,7 +152,7 @@ func (w *writer) setTitle(s string) {
 	}
 }
 
-// titles reports whether a text is a title that somebody gave.
+// titles reports whether a text is a title that an author has chosen.
 func titles(s string) bool {
 	low := strings.ToLower(s)
 	for _, begin := range [...]string{"untitled", "microsoft word - ", "microsoft powerpoint - ", "document1", "powerpoint presentation", "(anonymous)", "slide 1"} {
@@ -168,7 +168,7 @@ func titles(s string) bool {
 	return strings.ContainsFunc(s, unicode.IsLetter)
 }
 
-// page is all that was written.
+// page returns everything that was written.
 func (w *writer) page() Page {
 	w.end()
 	var head bytes.Buffer

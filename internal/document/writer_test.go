@@ -9,8 +9,9 @@ import (
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 )
 
-// What is made of a document is no longer than its limit and a quarter beyond, for links, however
-// much longer escaping makes a text: longer answers are refused, and then nothing of it is kept.
+// The result for a document is not longer than its limit and a quarter beyond, for links, however
+// much escaping lengthens a text. Longer answers would be refused, and nothing of the document
+// would be stored.
 func TestLimitCountsWhatIsWritten(t *testing.T) {
 	const most = 256 << 10
 	quotes := strings.Repeat(`\"<&`, most/4)

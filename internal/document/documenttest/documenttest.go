@@ -1,5 +1,4 @@
-// Package documenttest makes documents for tests: small ones that say what they are told to, and
-// hostile ones.
+// Package documenttest makes documents for tests: small ones with given contents, and hostile ones.
 package documenttest
 
 import (
@@ -10,10 +9,10 @@ import (
 	"strings"
 )
 
-// Content is what a document says.
+// Content is the content of a document.
 type Content struct {
 	Title, Text string
-	Link        string // where it leads; "": nowhere
+	Link        string // the target of a link; "": no link
 }
 
 // esc escapes text for XML.
@@ -23,7 +22,7 @@ func esc(s string) string {
 	return b.String()
 }
 
-// Zip is a zip file of parts, name and content in turns.
+// Zip makes a zip file of parts: name and content alternate.
 func Zip(parts ...string) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -134,8 +133,8 @@ func lit(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`).Replace(s)
 }
 
-// PDF puts objects, numbered from 1, into a file whose first object is the catalog; more goes into
-// its trailer.
+// PDF makes a file of objects, numbered from 1. The first object is the catalog. more is added to
+// the trailer.
 func PDF(more string, objects ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")

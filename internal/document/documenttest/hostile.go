@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Hostile is a document that is made to hurt whoever reads it.
+// Hostile is a document that is made to harm its reader.
 type Hostile struct {
 	Name, Type string
 	Make       func() []byte
-	// Text is what must be read of it; "": it is an outcome. Documents that may be read or not, as
-	// long as it costs little, have "*".
+	// Text must occur in the result; "": reading must fail. "*": the document may be read or not,
+	// if that is cheap.
 	Text string
 }
 
@@ -27,7 +27,7 @@ const (
 	csvType  = "text/csv"
 )
 
-// zeros are n bytes of one value, deflated.
+// zeros returns n bytes of one value, deflated.
 func zeros(n int, c byte) []byte {
 	var b bytes.Buffer
 	w := zlib.NewWriter(&b)
@@ -47,7 +47,7 @@ func pdfStream(dict string, b []byte) string {
 	return fmt.Sprintf("<<%s/Length %d>>stream\n%s\nendstream", dict, len(b), b)
 }
 
-// page is a PDF of one page with this content and further objects from 5 on.
+// page returns a PDF of one page with this content, and with further objects from 5 on.
 func page(resources, content string, more ...string) []byte {
 	return PDF("", append([]string{"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
 		"<</Type/Page/Parent 2 0 R/Resources<<" + resources + ">>/Contents 4 0 R>>", content}, more...)...)
@@ -57,7 +57,7 @@ const helvetica = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAns
 
 var words = Content{Title: "Harmless", Text: "Once there was a harbour", Link: "https://a.example/"}
 
-// All are the hostile documents.
+// All returns the hostile documents.
 func All() []Hostile {
 	text := pdfStream("", []byte("BT /F1 10 Tf (Once there was a harbour) Tj ET"))
 	return []Hostile{
@@ -108,7 +108,7 @@ func All() []Hostile {
 			b.WriteString("trailer<</Root 1 0 R>>")
 			return b.Bytes()
 		}, ""},
-		{"pdf: a table that says it has two thousand million objects", pdfType, func() []byte {
+		{"pdf: a table that claims to have two thousand million objects", pdfType, func() []byte {
 			return []byte("%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\nxref\n0 2000000000\n0000000000 65535 f \ntrailer<</Size 2000000000/Root 1 0 R>>\nstartxref\n42\n%%EOF")
 		}, ""},
 		{"pdf: arrays a million deep", pdfType, func() []byte {
@@ -141,9 +141,9 @@ func All() []Hostile {
 		{"office: more blanks than are inflated", docxType, func() []byte {
 			return Zip("word/document.xml", "<w:document><w:body><w:p><w:r><w:t>"+strings.Repeat(" ", 66<<20)+"</w:t></w:r></w:p></w:body></w:document>")
 		}, ""},
-		{"office: parts that say they are small", docxType, func() []byte {
+		{"office: parts that claim to be small", docxType, func() []byte {
 			b := Zip("word/document.xml", "<w:document>"+strings.Repeat("<w:p><w:r><w:t>x</w:t></w:r></w:p>", 1<<20)+"</w:document>")
-			// The central directory says that it has one byte.
+			// The central directory states a size of one byte.
 			i := bytes.LastIndex(b, []byte("PK\x01\x02"))
 			binary.LittleEndian.PutUint32(b[i+24:], 1)
 			return b

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// cmap says how a string falls into codes, and what codes stand for: as text (a ToUnicode CMap) or
-// as CIDs.
+// cmap defines how a string is divided into codes, and the meaning of the codes: as text (a
+// ToUnicode CMap) or as CIDs.
 type cmap struct {
 	spaces []codespace
 	chars  map[uint32]string // to text
@@ -26,11 +26,11 @@ type codespace struct {
 	from, to uint32
 }
 
-// span is a run of codes whose texts differ in the last unit only.
+// span is a range of codes whose texts differ only in the last unit.
 type span struct {
 	from, to uint32
 	text     []uint16
-	list     []string // one each, instead
+	list     []string // one text for each code, instead
 }
 
 type cidSpan struct {
@@ -41,7 +41,7 @@ type cidSpan struct {
 // maxCMap is how many entries of a CMap are read.
 const maxCMap = 200_000
 
-// readCMap reads a CMap, which is a small PostScript program, as the list of words that it is.
+// readCMap reads a CMap, which is a small PostScript program, as a list of words.
 func readCMap(b []byte) *cmap {
 	c := &cmap{chars: map[uint32]string{}}
 	l := lexer{b: b}
@@ -136,7 +136,7 @@ func unitsOf(s str) []uint16 {
 
 func units(s str) string { return string(utf16.Decode(unitsOf(s))) }
 
-// text is what a code stands for.
+// text returns the text of a code.
 func (c *cmap) text(code uint32) (string, bool) {
 	if s, ok := c.chars[code]; ok {
 		return s, true
@@ -171,7 +171,7 @@ func (c *cmap) text(code uint32) (string, bool) {
 	return "", false
 }
 
-// cid is the CID of a code.
+// cid returns the CID of a code.
 func (c *cmap) cid(code uint32) int {
 	i := sort.Search(len(c.cids), func(i int) bool { return c.cids[i].from > code }) - 1
 	if i >= 0 && code <= c.cids[i].to {
@@ -180,7 +180,7 @@ func (c *cmap) cid(code uint32) int {
 	return 0
 }
 
-// next cuts the first code off a string.
+// next returns the first code of a string, and its length.
 func (c *cmap) next(s str) (code uint32, n int) {
 	for n = 1; n <= min(4, len(s)); n++ {
 		code = code<<8 | uint32(s[n-1])
@@ -202,7 +202,7 @@ func (c *cmap) next(s str) (code uint32, n int) {
 	return code, n
 }
 
-// within compares byte by byte, as code spaces are boxes.
+// within compares each byte, because a code space is a range in each byte.
 func within(code uint32, sp codespace) bool {
 	for i := range sp.n {
 		b, from, to := code>>(8*i)&255, sp.from>>(8*i)&255, sp.to>>(8*i)&255
@@ -213,8 +213,8 @@ func within(code uint32, sp codespace) bool {
 	return true
 }
 
-// named are CMaps that are not in the file, by the charset that their codes are in. Those of UCS2
-// and UTF16 have codes of two bytes, which are the text.
+// named are predefined CMaps, by the charset of their codes. The codes of those with UCS2 and UTF16
+// have two bytes, which are the text.
 var named = map[name]encoding.Encoding{
 	"GBK-EUC-H": simplifiedchinese.GBK, "GBK-EUC-V": simplifiedchinese.GBK, "GB-EUC-H": simplifiedchinese.GBK, "GBKp-EUC-H": simplifiedchinese.GBK,
 	"GBK2K-H": simplifiedchinese.GB18030, "GBK2K-V": simplifiedchinese.GB18030, "GBpc-EUC-H": simplifiedchinese.GBK,

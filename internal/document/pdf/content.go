@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// matrix is [a b c d e f] as PDF has it.
+// matrix is [a b c d e f], as in PDF.
 type matrix [6]float64
 
 var identity = matrix{1, 0, 0, 1, 0, 0}
 
-// mul is a, then b.
+// mul applies a, then b.
 func (a matrix) mul(b matrix) matrix {
 	return matrix{
 		a[0]*b[0] + a[1]*b[2], a[0]*b[1] + a[1]*b[3],
@@ -23,28 +23,28 @@ func (a matrix) at(x, y float64) (float64, float64) {
 	return x*a[0] + y*a[2] + a[4], x*a[1] + y*a[3] + a[5]
 }
 
-// state is what q keeps and Q brings back.
+// state is the graphics state that q saves and Q restores.
 type state struct {
 	ctm                                     matrix
 	font                                    *font
 	size, charSp, wordSp, scale, lead, rise float64
 }
 
-// painter goes through the content of pages.
+// painter interprets the content of pages.
 type painter struct {
 	d     *document
 	out   *layout
-	fonts map[any]*font // by reference, or by name where they stand in the page itself
+	fonts map[any]*font // by reference, or by name if the page itself contains them
 	words int           // tokens so far
 
 	state
 	stack    []state
 	tm, tlm  matrix
-	actual   []span2 // marked content that is open
-	silenced int     // of these, those with a text of their own
+	actual   []span2 // open marked content
+	silenced int     // how many of these have their own text
 }
 
-// span2 is marked content: with a text of its own, it is said once and its glyphs are not.
+// span2 is marked content. If it has its own text, that is shown once instead of its glyphs.
 type span2 struct {
 	has  bool
 	text string
@@ -53,7 +53,7 @@ type span2 struct {
 // maxFonts is how many fonts are kept.
 const maxFonts = 256
 
-// run goes through one content stream.
+// run interprets one content stream.
 func (p *painter) run(content []byte, resources dict, depth int) {
 	l := lexer{b: content}
 	var args []any
@@ -79,7 +79,7 @@ func (p *painter) run(content []byte, resources dict, depth int) {
 	}
 }
 
-// skipImage passes over a picture that stands in the content.
+// skipImage skips an image in the content.
 func skipImage(l *lexer) {
 	for i := l.i; ; {
 		n := bytes.Index(l.b[i:], []byte("EI"))
@@ -279,7 +279,7 @@ func (p *painter) text(s str) {
 	})
 }
 
-// instead is the text that stands for glyphs, said with the first of them.
+// instead returns the text that replaces glyphs, at the first of them.
 func (p *painter) instead() string {
 	for i := range p.actual {
 		if a := &p.actual[i]; a.has {
@@ -301,7 +301,7 @@ func (p *painter) fontOf(n name, res dict) *font {
 	return p.made(v, d)
 }
 
-// made is a font, made once for each reference.
+// made returns a font. It is made only once for each reference.
 func (p *painter) made(v any, d dict) *font {
 	key, ok := v.(ref)
 	if ok {
@@ -319,14 +319,14 @@ func (p *painter) made(v any, d dict) *font {
 	return f
 }
 
-// form draws what another stream holds.
+// form draws another stream.
 func (p *painter) form(n name, res dict, depth int) {
 	all, _ := p.d.resolve(res["XObject"]).(dict)
 	s, ok := p.d.resolve(all[n]).(*stream)
 	if !ok || depth >= maxForms || p.d.resolve(s.dict["Subtype"]) != name("Form") {
 		return
 	}
-	p.words += 1000 // forms that draw forms multiply
+	p.words += 1000 // because forms may draw forms
 	kept, stack := p.state, p.stack
 	tm, tlm := p.tm, p.tlm
 	p.stack = nil

@@ -11,14 +11,14 @@ import (
 	"encoding/binary"
 )
 
-// crypt decrypts what everybody may read: a file whose user password is empty (ISO 32000-2 §7.6.4).
+// crypt decrypts files with an empty user password, which everybody may read (ISO 32000-2 §7.6.4).
 type crypt struct {
 	key     []byte
 	method  name // V2 (RC4), AESV2, AESV3, Identity; of streams
 	methodS name // of strings
 }
 
-// padding stands in for a password that is short (ISO 32000-2 §7.6.4.3, algorithm 2).
+// padding extends a short password (ISO 32000-2 §7.6.4.3, algorithm 2).
 var padding = []byte("\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A")
 
 // decrypt prepares for an encrypted file. The error is ErrEncrypted if a password is needed.
@@ -93,12 +93,12 @@ func (d *document) decrypt() error {
 		return ErrEncrypted
 	}
 	d.crypt = c
-	clear(d.cache) // what was read so far is not decrypted
+	clear(d.cache) // objects that were read so far are not decrypted
 	clear(d.packs)
 	return nil
 }
 
-// opens reports whether the key is that of the user password (algorithms 4 and 5).
+// opens reports whether the key belongs to the user password (algorithms 4 and 5).
 func (c *crypt) opens(u, id str, r int) bool {
 	if r == 2 {
 		out := make([]byte, 32)

@@ -1,15 +1,15 @@
-// Package pdf reads the text of PDF files (ISO 32000-2): what is written on their pages in the
-// order in which it was written, the title they name, and the addresses that their links lead to.
+// Package pdf reads the text of PDF files (ISO 32000-2): the text on their pages in the order in
+// which it was written, the title, and the addresses of links.
 //
 //	text, err := pdf.Read(file, pdf.Limits{Pages: 2000})
 //
-// It draws nothing and runs nothing: scripts, forms, attached files and pictures are passed over,
-// and a page that is a picture has no text. A file that is damaged is read as far as it can be:
-// when its table of objects is of no use, the objects are looked for. A file that is encrypted is
-// read if everybody may open it, which is so where its user password is empty.
+// It draws and executes nothing: scripts, forms, attached files and pictures are skipped, and a
+// page that is a picture has no text. A damaged file is read as far as possible: if its table of
+// objects is useless, the package searches the file for objects. An encrypted file is read if
+// everybody may open it, which means that its user password is empty.
 //
-// Read bounds what it takes of a hostile file (Limits), but not to the byte: call it in a process
-// that may be killed, as internal/document/worker does.
+// Read limits what a hostile file can use (Limits), but not to the byte. Call it in a process that
+// may be killed, as internal/document/worker does.
 package pdf
 
 import (
@@ -17,42 +17,42 @@ import (
 	"time"
 )
 
-// The errors of Read, beside those of files that make no sense.
+// The errors of Read, in addition to errors that describe why a file is invalid.
 var (
 	ErrNotPDF    = errors.New("it is not a PDF")
 	ErrEncrypted = errors.New("the PDF is encrypted with a password")
 	ErrTooMuch   = errors.New("the PDF has more or larger objects than the limits allow")
 )
 
-// Limits bound what Read does. A field's zero means its default.
+// Limits limit the cost of Read. The zero value of a field means its default.
 type Limits struct {
 	Pages int       // pages read; 0: 2,000
 	Text  int       // bytes of text; 0: 4 MiB
 	Links int       // 0: 10,000
-	Until time.Time // pages after this are left out; zero: none are
+	Until time.Time // pages after this time are left out; zero: no limit
 }
 
-// What a file may have and hold.
+// The limits of a file.
 const (
 	maxObjects  = 1 << 20
-	maxDepth    = 64        // of arrays and dictionaries in one another, and of the tree of pages
-	maxStream   = 64 << 20  // bytes of a stream when it is decoded
-	maxInflated = 256 << 20 // bytes of all streams that are decoded
+	maxDepth    = 64        // of nested arrays and dictionaries, and of the tree of pages
+	maxStream   = 64 << 20  // bytes of a decoded stream
+	maxInflated = 256 << 20 // bytes of all decoded streams
 	maxForms    = 12        // forms drawn by forms
 	maxTokens   = 20 << 20  // operands and operators of all pages
 )
 
-// Text is what a PDF says.
+// Text is the text of a PDF.
 type Text struct {
-	Title      string // of its information dictionary; may be empty or of little use
+	Title      string // of the information dictionary; may be empty or useless
 	Lang       string // a language tag, if it names one
 	Paragraphs []Paragraph
-	Links      []string // addresses as they are written, each once, in order of the pages
+	Links      []string // addresses as written, each once, in the order of the pages
 	Pages      int      // how many were read
-	Cut        bool     // there was more than the limits allow
+	Cut        bool     // a limit was exceeded
 }
 
-// Paragraph is some lines that stand together, in UTF-8, with one blank between lines.
+// Paragraph is a group of adjacent lines, in UTF-8, joined with one space.
 type Paragraph struct {
 	Text string
 	Size float64 // of its letters, in points

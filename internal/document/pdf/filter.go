@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// decode returns the bytes of a stream as its filters have them, as far as they can be decoded. A
-// stream that holds a picture has none.
+// decode applies the filters of a stream and returns as many bytes as can be decoded. It returns
+// none for an image.
 func (d *document) decode(s *stream) []byte {
 	b := s.raw
 	if d.crypt != nil && !s.open && s.dict["Type"] != name("XRef") {
@@ -52,7 +52,7 @@ func (d *document) decode(s *stream) []byte {
 	return b
 }
 
-// list is what a key holds, or its short form: one object is a list of one.
+// list returns the value of a key as a list. A single object is a list of one.
 func (d *document) list(in dict, keys ...name) array {
 	for _, k := range keys {
 		switch v := d.resolve(in[k]).(type) {
@@ -66,10 +66,10 @@ func (d *document) list(in dict, keys ...name) array {
 	return nil
 }
 
-// inflate decompresses as much as can be: many files end early.
+// inflate decompresses as much as possible, because many files end early.
 func inflate(b []byte, limit int) []byte {
 	if len(b) > 2 {
-		out := inflated(b[2:], limit) // the zlib header; its checksum is not asked for
+		out := inflated(b[2:], limit) // after the zlib header; the checksum is not verified
 		if len(out) > 0 {
 			return out
 		}
@@ -80,12 +80,12 @@ func inflate(b []byte, limit int) []byte {
 func inflated(b []byte, limit int) []byte {
 	r := flate.NewReader(bytes.NewReader(b))
 	var out bytes.Buffer
-	_, _ = io.Copy(&out, io.LimitReader(r, int64(limit))) // what there is counts
+	_, _ = io.Copy(&out, io.LimitReader(r, int64(limit))) // an incomplete result counts
 	return out.Bytes()
 }
 
-// unlzw decompresses LZW as PDF has it: most significant bit first, eight bits, and codes that
-// widen one early, which package lzw does not know.
+// unlzw decompresses LZW as PDF defines it: most significant bit first, eight bits, and codes that
+// become wider one code earlier, which package lzw does not support.
 func unlzw(b []byte, early, limit int) []byte {
 	if early == 0 {
 		var out bytes.Buffer
@@ -210,7 +210,7 @@ func unrun(b []byte, limit int) (out []byte) {
 	return out
 }
 
-// predicted undoes the PNG predictors.
+// predicted reverses the PNG predictors.
 func (d *document) predicted(b []byte, parm dict) []byte {
 	get := func(key name, def int) int {
 		if n, ok := d.resolve(parm[key]).(int); ok {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/encoding/japanese"
 )
 
-// font turns strings that are shown into text and widths.
+// font converts strings into text and widths.
 type font struct {
-	simple  [256]string  // what the codes of a simple font stand for
+	simple  [256]string  // the texts of the codes of a simple font
 	widths  [256]float64 // in thousandths
 	unicode *cmap        // ToUnicode
 	wide    bool         // a composite font
@@ -28,7 +28,7 @@ type font struct {
 type glyph struct {
 	text  string
 	width float64 // for a font of size 1
-	space bool    // it is the code 32 of one byte, which word spacing widens
+	space bool    // it is the one-byte code 32, which word spacing widens
 }
 
 func (d *document) font(f dict) *font {
@@ -68,7 +68,7 @@ func (d *document) font(f dict) *font {
 	return out
 }
 
-// encoding says what the codes of a simple font stand for, by names of glyphs.
+// encoding determines the texts of a simple font's codes, by names of glyphs.
 func (d *document) encoding(f dict, out *font) {
 	base, _ := d.resolve(f["BaseFont"]).(name)
 	if i := strings.IndexByte(string(base), '+'); i == 6 {
@@ -88,7 +88,7 @@ func (d *document) encoding(f dict, out *font) {
 		if b := d.resolve(ed["BaseEncoding"]); b != nil {
 			e = b
 		} else if flags&4 != 0 || descriptor["FontFile"] != nil {
-			e = nil // the font's own
+			e = nil // the font's own encoding
 		} else {
 			e = name("StandardEncoding")
 		}
@@ -125,7 +125,7 @@ func (d *document) encoding(f dict, out *font) {
 	}
 }
 
-// builtIn reads the encoding that a Type 1 font has of itself: "dup 65 /A put" in its clear text.
+// builtIn reads the encoding inside a Type 1 font: "dup 65 /A put" in its clear text.
 func (d *document) builtIn(s *stream, out *font) {
 	b := d.decode(s)
 	if i := bytes.Index(b, []byte("eexec")); i >= 0 {
@@ -157,13 +157,13 @@ func (d *document) builtIn(s *stream, out *font) {
 		}
 		switch v.(type) {
 		case array, dict, str:
-			v = nil // cannot be compared
+			v = nil // not comparable
 		}
 		last[0], last[1] = last[1], v
 	}
 }
 
-// composite reads a font of many bytes a code.
+// composite reads a font whose codes have several bytes.
 func (d *document) composite(f dict, out *font) {
 	out.wide, out.defW, out.cidW = true, 1000, map[int]float64{}
 	kids, _ := d.resolve(f["DescendantFonts"]).(array)
@@ -213,7 +213,7 @@ func (d *document) cidWidths(kid dict, out *font) {
 	}
 }
 
-// glyphs cuts a string into its codes.
+// glyphs divides a string into its codes.
 func (f *font) glyphs(s str, each func(glyph)) {
 	if !f.wide {
 		for _, c := range s {

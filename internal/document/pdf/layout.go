@@ -9,15 +9,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// layout puts glyphs together: words, lines, paragraphs. It goes by the order in which they are
-// written and looks only at how each stands to the one before, in the direction of the writing.
+// layout combines glyphs into words, lines and paragraphs. It processes them in the order in which
+// they are written, and compares the position of each only with that of the previous one, in the
+// direction of writing.
 type layout struct {
 	paras []Paragraph
-	left  int // bytes that may still be taken
+	left  int // bytes that may still be added
 	cut   bool
 	page  int
 
-	line   []byte // of the paragraph in the making
+	line   []byte // of the current paragraph
 	size   float64
 	dx, dy float64 // direction of the writing
 	x, y   float64 // the end of the last glyph
@@ -49,7 +50,7 @@ func (l *layout) put(text string, x, y, x2, y2, size float64) {
 		case turned || math.Abs(across) > 3*big || across > 1.5*big:
 			l.end()
 		case math.Abs(across) > 0.5*math.Min(big, math.Max(size, 0.8*l.size)) && along < 0 || math.Abs(across) > 0.7*big:
-			// Another line. It goes on with the paragraph if it stands as near as the last one did.
+			// Another line. It belongs to the paragraph if it is as near as the previous one.
 			if d := math.Abs(across); d > 1.9*size || size > 1.15*l.size || size < 0.85*l.size || l.lines > 1 && d > 1.25*l.gap {
 				l.end()
 			} else {
@@ -81,12 +82,12 @@ func (l *layout) put(text string, x, y, x2, y2, size float64) {
 	}
 }
 
-// spacing are accents that are drawn as glyphs of their own, over a letter.
+// spacing are accents that are drawn as separate glyphs over a letter.
 var spacing = map[rune]string{'´': "\u0301", '`': "\u0300", '¨': "\u0308", 'ˆ': "\u0302", '˜': "\u0303", 'ˇ': "\u030C", '¸': "\u0327",
 	'˚': "\u030A", '˝': "\u030B", '¯': "\u0304", '˘': "\u0306", '˙': "\u0307", '˛': "\u0328"}
 
-// accented puts a letter and the accent that is drawn over it together, whichever came first, and
-// reports whether they are such two.
+// accented combines a letter with an accent that is drawn over it, in either order. It reports
+// whether the two glyphs are such a pair.
 func (l *layout) accented(text string) bool {
 	r, n := utf8.DecodeRuneInString(text)
 	last, m := utf8.DecodeLastRune(l.line)
@@ -105,7 +106,7 @@ func (l *layout) accented(text string) bool {
 	return true
 }
 
-// rune appends a character. Ligatures become their letters.
+// rune appends a character. It replaces ligatures by their letters.
 func (l *layout) rune(r rune) {
 	if r >= 0xFB00 && r <= 0xFB06 {
 		l.line = append(l.line, [...]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}[r-0xFB00]...)
@@ -120,7 +121,7 @@ func (l *layout) blank() {
 	}
 }
 
-// newLine goes on in the next line: a word that was divided is put together again.
+// newLine continues in the next line, and joins a word that was divided.
 func (l *layout) newLine(next string) {
 	l.lines++
 	r, _ := utf8.DecodeRuneInString(next)

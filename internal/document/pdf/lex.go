@@ -18,17 +18,17 @@ type (
 
 type stream struct {
 	dict dict
-	raw  []byte // as it stands in the file
-	key  ref    // whose it is, for decryption
-	open bool   // it is decrypted already, or never was encrypted
+	raw  []byte // as in the file
+	key  ref    // the object it belongs to, for decryption
+	open bool   // it was decrypted already, or never encrypted
 }
 
-// lexer reads objects from bytes. It accepts anything and always moves on.
+// lexer reads objects from bytes. It accepts any input and always advances.
 type lexer struct {
 	b   []byte
 	i   int
 	doc *document // resolves the length of streams; nil in content streams
-	key ref       // the object that is read, for decryption of its strings
+	key ref       // the current object, for decryption of its strings
 }
 
 func isSpace(c byte) bool {
@@ -43,7 +43,7 @@ func isDelim(c byte) bool {
 	return false
 }
 
-// skip passes over blanks and comments.
+// skip skips white space and comments.
 func (l *lexer) skip() {
 	for l.i < len(l.b) {
 		switch c := l.b[l.i]; {
@@ -105,7 +105,7 @@ func (l *lexer) next(depth int) any {
 	return word(l.b[from:l.i])
 }
 
-// word makes a number, a constant or an operator of a run of letters.
+// word converts a sequence of letters to a number, a constant or an operator.
 func word(w []byte) any {
 	if c := w[0]; c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.' {
 		if n, ok := number(w); ok {
@@ -123,7 +123,7 @@ func word(w []byte) any {
 	return op(w)
 }
 
-// number reads an int or a float64. Signs after the first are passed over, as some writers repeat
+// number reads an int or a float64. Signs after the first are ignored, because some programs repeat
 // them.
 func number(w []byte) (any, bool) {
 	neg, whole, frac, scale, point, digits := false, 0.0, 0.0, 1.0, false, 0
@@ -330,7 +330,7 @@ func (l *lexer) dict(depth int) dict {
 	}
 }
 
-// object reads an object as it stands after "N G obj", a stream with its bytes.
+// object reads an object after "N G obj", and for a stream also its bytes.
 func (l *lexer) object() any {
 	v := l.next(0)
 	d, ok := v.(dict)
@@ -363,7 +363,7 @@ func (l *lexer) object() any {
 	} else {
 		ok = false
 	}
-	if !ok { // its length is not where it says
+	if !ok { // its stated length is wrong
 		if n = bytes.Index(rest, []byte("endstream")); n < 0 {
 			n = len(rest)
 		}

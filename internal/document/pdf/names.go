@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Names of glyphs and what they stand for. Most follow a rule: a letter with an accent is the name
-// of both, a letter of Greek its own. What has no rule is listed.
+// Names of glyphs and their texts. Most names follow a rule: the name of a letter with an accent
+// consists of both names, and a Greek letter has its own name. Names without a rule are listed.
 
 // signs are names that follow no rule, each with its text.
 var signs = table(`space   exclam ! quotedbl " numbersign # dollar $ percent % ampersand & quotesingle ' quoteright ’ quoteleft ‘
@@ -48,14 +48,14 @@ func table(s string) map[string]string {
 	return m
 }
 
-// accents are the ends of names of letters that carry one.
+// accents are the endings of names of letters with an accent.
 var accents = []struct{ name, mark string }{
 	{"acute", "\u0301"}, {"grave", "\u0300"}, {"circumflex", "\u0302"}, {"dieresis", "\u0308"}, {"tilde", "\u0303"}, {"cedilla", "\u0327"},
 	{"ring", "\u030A"}, {"caron", "\u030C"}, {"macron", "\u0304"}, {"breve", "\u0306"}, {"dotaccent", "\u0307"}, {"ogonek", "\u0328"},
 	{"hungarumlaut", "\u030B"}, {"commaaccent", "\u0326"}, {"tonos", "\u0301"}, {"dotbelow", "\u0323"}, {"hookabove", "\u0309"},
 }
 
-// glyphText is what a glyph of this name stands for; "" when nobody knows.
+// glyphText returns the text of a glyph with this name, or "" if it is unknown.
 func glyphText(n string) string {
 	if s, ok := signs[n]; ok {
 		return s
@@ -108,8 +108,8 @@ func glyphText(n string) string {
 	return ""
 }
 
-// numbered is the text of a glyph whose name is only a number that its code has as well, as writers
-// of bitmap fonts name them ("a65"): that of the code in ASCII, or in the encodings of TeX.
+// numbered returns the text of a glyph whose name is only the number of its code, as some programs
+// name bitmap fonts ("a65"): the character in ASCII, or in the encodings of TeX.
 func numbered(n string, code int) string {
 	digits := strings.TrimLeftFunc(n, unicode.IsLetter)
 	if v, err := strconv.Atoi(digits); err != nil || v != code || len(n)-len(digits) > 2 {
@@ -118,7 +118,7 @@ func numbered(n string, code int) string {
 	switch {
 	case code >= 11 && code <= 15:
 		return [...]string{"ff", "fi", "fl", "ffi", "ffl"}[code-11]
-	case code >= 27 && code <= 31: // of its second encoding
+	case code >= 27 && code <= 31: // of TeX's second encoding
 		return [...]string{"ff", "fi", "fl", "ffi", "ffl"}[code-27]
 	case code == 34:
 		return "”"
@@ -132,7 +132,7 @@ func numbered(n string, code int) string {
 	return ""
 }
 
-// cyrillic is the letter of the name afii100xx.
+// cyrillic returns the letter with the name afii100xx.
 func cyrillic(v int) string {
 	r := 0
 	switch {
@@ -150,9 +150,9 @@ func cyrillic(v int) string {
 	return string(rune(r))
 }
 
-// The encodings that fonts name (ISO 32000-2 annex D), by what differs from ISO 8859-1.
+// The encodings that fonts name (ISO 32000-2 annex D), by their differences from ISO 8859-1.
 
-// winAnsi is that of Windows code page 1252.
+// winAnsi is Windows code page 1252.
 var winAnsi = over(latin1, 0x80, "€•‚ƒ„…†‡ˆ‰Š‹Œ•Ž••‘’“”•–—˜™š›œ•žŸ")
 
 var latin1 = func() (t [256]string) {
@@ -179,7 +179,7 @@ var standard = func() (t [256]string) {
 	return over(t, 0xf8, "łøœß")
 }()
 
-// over lays the characters of a text over an encoding.
+// over replaces characters of an encoding by those of a text.
 func over(t [256]string, from int, text string) [256]string {
 	for _, r := range text {
 		t[from] = string(r)
@@ -188,7 +188,7 @@ func over(t [256]string, from int, text string) [256]string {
 	return t
 }
 
-// symbol is the encoding of the font Symbol, as far as it is text.
+// symbol is the encoding of the font Symbol, except characters that are not text.
 var symbol = func() (t [256]string) {
 	t = over(t, 0x20, " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_")
 	t = over(t, 0x61, "αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼")

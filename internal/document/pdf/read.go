@@ -8,7 +8,7 @@ import (
 	"unicode/utf16"
 )
 
-// Read reads a PDF. Anything may be passed; it may be called concurrently.
+// Read reads a PDF. It accepts any input, and may be called concurrently.
 func Read(b []byte, lim Limits) (Text, error) {
 	d, err := open(b)
 	if err != nil {
@@ -35,7 +35,7 @@ func Read(b []byte, lim Limits) (Text, error) {
 	return out, nil
 }
 
-// reader goes through the pages.
+// reader reads the pages.
 type reader struct {
 	d     *document
 	lim   Limits
@@ -47,10 +47,10 @@ type reader struct {
 	nodes int
 }
 
-// inherited is what pages have of those above them in the tree.
+// inherited are the attributes that pages inherit from nodes above them.
 type inherited struct{ resources dict }
 
-// tree goes through a node of the tree of pages.
+// tree reads a node of the tree of pages.
 func (r *reader) tree(v any, up inherited, depth int) {
 	if r.done() || depth > maxDepth {
 		return
@@ -117,7 +117,7 @@ func (r *reader) page(page dict, up inherited) {
 	r.links(page)
 }
 
-// links takes the addresses that a page's links lead to.
+// links collects the addresses of a page's links.
 func (r *reader) links(page dict) {
 	annots, _ := r.d.resolve(page["Annots"]).(array)
 	for _, v := range annots {

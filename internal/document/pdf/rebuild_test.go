@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Of a file without a trailer the last catalog counts, as the last trailer does, each time that it
-// is read: a page that changes with nothing would be stored and told of again and again.
+// In a file without a trailer the last catalog counts, as the last trailer would. The result must
+// be the same each time: otherwise an unchanged document would be stored and announced again and
+// again.
 func TestLastCatalogCounts(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("%PDF-1.4\n")

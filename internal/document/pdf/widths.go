@@ -2,8 +2,8 @@ package pdf
 
 import "strings"
 
-// Widths of the fonts that every reader of PDF has, so that files need not say them (ISO 32000-2
-// §9.6.2.2): from blank to tilde, in thousandths. Their bold and slanted forms are near enough.
+// Widths of the standard fonts, which files need not contain (ISO 32000-2 §9.6.2.2): from space to
+// tilde, in thousandths. They are also used for the bold and italic variants, which differ little.
 var (
 	timesWidths = [95]float64{250, 333, 408, 500, 500, 833, 778, 180, 333, 333, 500, 564, 250, 333, 250, 278,
 		500, 500, 500, 500, 500, 500, 500, 500, 500, 500, 278, 278, 564, 564, 564, 444,
@@ -19,7 +19,7 @@ var (
 		556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584}
 )
 
-// assume gives a font that says no widths those of the one it is most like.
+// assume gives a font without widths those of the most similar standard font.
 func (f *font) assume(base string) {
 	letters := &helveticaWidths
 	switch {

@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// where an object is: at an offset in the file, or as number index in the object stream in.
+// where is the position of an object: an offset in the file, or an index in the object stream in.
 type where struct {
 	at, in, index int
 }
 
-// document is a PDF whose objects can be had.
+// document is a PDF whose objects can be read.
 type document struct {
 	b        []byte
 	table    map[int]where
 	trailer  dict
 	cache    map[int]any
-	busy     map[int]bool // being read: what leads back to itself is nothing
+	busy     map[int]bool // being read: a reference to itself is nil
 	packs    map[int]*pack
 	crypt    *crypt
 	inflated int // bytes decoded so far
@@ -64,13 +64,13 @@ func open(b []byte) (*document, error) {
 	return d, nil
 }
 
-// hasPages reports whether the tables lead to a tree of pages. Of an encrypted file nothing that
-// was read for that is kept.
+// hasPages reports whether the tables lead to a tree of pages. For an encrypted file, nothing that
+// was read for this is kept.
 func (d *document) hasPages() bool {
 	root, _ := d.resolve(d.trailer["Root"]).(dict)
 	_, ok := d.resolve(root["Pages"]).(dict)
 	if !ok && d.trailer["Encrypt"] != nil {
-		// Its catalog may be in a stream that cannot be read yet.
+		// Its catalog may be in a stream that cannot be decrypted yet.
 		_, ok = d.resolve(d.trailer["Encrypt"]).(dict)
 	}
 	clear(d.cache)
@@ -79,7 +79,7 @@ func (d *document) hasPages() bool {
 }
 
 // tables reads the cross-reference tables that begin at an offset, the newest first, and reports
-// whether they are any good.
+// whether they are usable.
 func (d *document) tables(at int) bool {
 	seen := map[int]bool{}
 	for next := []int{at}; len(next) > 0; {
@@ -114,13 +114,13 @@ func (d *document) tables(at int) bool {
 			next = append(next, n)
 		}
 		if len(d.table) > maxObjects {
-			return true // open says so
+			return true // open returns the error
 		}
 	}
 	return len(d.table) > 0
 }
 
-// table1 reads a table in text and returns its trailer, nil when it is broken.
+// table1 reads a table in text form and returns its trailer, or nil if it is invalid.
 func (d *document) table1(l *lexer) dict {
 	for {
 		switch v := l.next(0).(type) {
@@ -155,7 +155,7 @@ func (d *document) table1(l *lexer) dict {
 	}
 }
 
-// known notes where an object is, unless a newer table has said so.
+// known records the position of an object, unless a newer table has done so.
 func (d *document) known(num int, w where) {
 	if _, has := d.table[num]; !has && num >= 0 {
 		d.table[num] = w
@@ -223,7 +223,7 @@ func (d *document) table2(l *lexer) dict {
 	return s.dict
 }
 
-// rebuild looks for objects in the file itself.
+// rebuild searches the file for objects.
 func (d *document) rebuild() error {
 	d.table, d.trailer = map[int]where{}, dict{}
 	clear(d.cache)
@@ -282,7 +282,7 @@ func (d *document) rebuild() error {
 				w.at = d.table[w.in].at
 			}
 			if w.at < last.at || w.at == last.at && w.index <= last.index {
-				continue // the last one in the file counts, whatever the order of looking
+				continue // the last one in the file counts, whatever the order of the search
 			}
 			if v, ok := d.resolve(ref{num, 0}).(dict); ok && v["Type"] == name("Catalog") {
 				d.trailer["Root"], last = ref{num, 0}, w
@@ -298,7 +298,7 @@ func (d *document) rebuild() error {
 	return nil
 }
 
-// learn takes what a trailer says; the last one in the file counts.
+// learn copies the entries of a trailer. The last one in the file counts.
 func (d *document) learn(t dict) {
 	for _, k := range []name{"Root", "Info", "Encrypt", "ID"} {
 		if t[k] != nil {
@@ -332,7 +332,7 @@ func (d *document) numberBefore(at int) (num, start int, ok bool) {
 	return num, i, num < 1<<31
 }
 
-// resolve follows a reference, if v is one, to what it stands for.
+// resolve returns the object that v refers to, or v itself.
 func (d *document) resolve(v any) any {
 	for range 32 {
 		r, ok := v.(ref)
@@ -344,7 +344,7 @@ func (d *document) resolve(v any) any {
 	return nil
 }
 
-// maxCache is how many objects are kept when they were read.
+// maxCache is how many objects are kept after they were read.
 const maxCache = 100_000
 
 func (d *document) object(num int) any {
@@ -399,16 +399,16 @@ func (d *document) packed(w where, num int) any {
 	return v
 }
 
-// maxPacks is how many object streams are kept decoded.
+// maxPacks is how many decoded object streams are kept.
 const maxPacks = 64
 
-// pack returns an object stream; nil when there is none.
+// pack returns an object stream, or nil if there is none.
 func (d *document) pack(num int) *pack {
 	if p, ok := d.packs[num]; ok {
 		return p
 	}
 	if w := d.table[num]; w.in != 0 {
-		return nil // they do not lie in one another
+		return nil // object streams cannot contain each other
 	}
 	s, ok := d.object(num).(*stream)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/document"
 )
 
-// The environment of a child: what it is, how much memory it may have in bytes, and how much CPU
+// The environment of a child: that it is one, its limit of memory in bytes, and its limit of CPU
 // time in seconds. With popplerEnv it becomes that program.
 const (
 	childEnv   = "READS_DOCUMENTS_FOR_CURTSY"
@@ -23,14 +23,14 @@ const (
 	popplerEnv = "READS_DOCUMENTS_WITH"
 )
 
-// Exit codes of a child: it was started wrongly, it used up its time.
+// Exit codes of a child: it was started wrongly; its time was over.
 const (
 	codeStart = 2
 	codeLate  = 3
 )
 
-// Every program that this package is part of can be a child of itself, test programs as well:
-// nothing must be called first, so nothing can be forgotten.
+// Every program that contains this package can be its own child, including test programs. Nothing
+// has to be called first, so this cannot be forgotten.
 func init() {
 	if os.Getenv(childEnv) != "" {
 		os.Exit(serve())
@@ -48,11 +48,11 @@ func serve() int {
 	if program := os.Getenv(popplerEnv); program != "" {
 		return become(program, memory, life)
 	}
-	// A terminal sends these to all processes of a command, a service manager to all of a unit.
-	// What is read then is no worse for it: the child goes when its parent does.
+	// A terminal sends these signals to all processes of a command, and a service manager to all of
+	// a unit. The child completes its document, and exits when its parent does.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	runtime.GOMAXPROCS(2) // the second one collects garbage
-	// A limit of the runtime's own would have it collect for ever before it gives up.
+	// With a memory limit, the runtime would collect garbage forever before it gives up.
 	debug.SetGCPercent(50)
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)
 	missing := confine(memory, life)
@@ -64,7 +64,7 @@ func serve() int {
 		for {
 			q, err := readQuestion(in)
 			if err != nil {
-				os.Exit(0) // the parent has gone, or wants no more, whatever is read at the moment
+				os.Exit(0) // the parent has gone or is done
 			}
 			questions <- q
 		}
@@ -80,14 +80,14 @@ func serve() int {
 	return 0
 }
 
-// read reads one document. A mistake of ours ends the child with it: the parent sees that.
+// read reads one document. A defect of ours ends the child: the parent notices that.
 func read(q *question) (what byte, text []byte) {
 	cpu := time.Duration(q.cpu) * time.Millisecond
 	allow(cpu)
 	if testHook != nil {
 		testHook(q.file.Body)
 	}
-	// What is read by half the time counts; only who cannot stop is killed.
+	// The result after half of the time counts; only a child that does not stop is killed.
 	q.limits.Until = time.Now().Add(cpu / 2)
 	p, err := document.HTML(q.file, q.limits)
 	switch {
@@ -100,5 +100,5 @@ func read(q *question) (what byte, text []byte) {
 	return whole, p.HTML
 }
 
-// testHook is called with each document; tests set it.
+// testHook is called with each document. Tests set it.
 var testHook func(body []byte)

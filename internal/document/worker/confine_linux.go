@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine gives up what a child does not need, and says what could not be given up. life is how
-// much CPU time it may have in all.
+// confine gives up the privileges that a child does not need, and returns those that it could not
+// give up. life is the CPU time of the child in total.
 func confine(memory int64, life time.Duration) (missing []string) {
-	// A timer has the runtime open what it waits with, which it could not do later; the kernel's
-	// word that the time is up is ignored unless somebody listens.
+	// A timer makes the runtime open its polling files, which would be impossible later. SIGXCPU,
+	// which reports that the time is over, must be handled here, because otherwise it is ignored.
 	time.NewTimer(time.Hour).Stop()
 	late := make(chan os.Signal, 1)
 	signal.Notify(late, unix.SIGXCPU)
@@ -23,7 +23,7 @@ func confine(memory int64, life time.Duration) (missing []string) {
 		os.Exit(codeLate)
 	}()
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	// When memory runs out this process goes before the one that started it.
+	// If memory runs out, the kernel kills this process before its parent.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0o600)
 	limits := []limit{
 		{"files", unix.RLIMIT_NOFILE, 0},
@@ -31,8 +31,8 @@ func confine(memory int64, life time.Duration) (missing []string) {
 		{"core", unix.RLIMIT_CORE, 0},
 		{"time", unix.RLIMIT_CPU, uint64(life / time.Second)},
 	}
-	// Addresses are not limited: the runtime reserves more than it uses. What has more data
-	// already, as the race detector has, would end at once.
+	// Addresses are not limited, because the runtime reserves more than it uses. A process that has
+	// more data already, such as one with the race detector, would end at once.
 	if has := dataNow(); has < maxStart {
 		limits = append(limits, limit{"memory", unix.RLIMIT_DATA, uint64(has + memory)})
 	} else {
@@ -49,10 +49,11 @@ func confine(memory int64, life time.Duration) (missing []string) {
 	return missing
 }
 
-// maxStart is more than any child has before its first document, stacks of C threads included.
+// maxStart is more memory than any child has before its first document, including stacks of C
+// threads.
 const maxStart = 512 << 20
 
-// dataNow is how much of RLIMIT_DATA is used, as far as the kernel tells.
+// dataNow returns how much of RLIMIT_DATA is used, if the kernel reports it.
 func dataNow() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -73,7 +74,7 @@ type limit struct {
 	most     uint64
 }
 
-// set lowers a limit, for good. One that is lower already stays.
+// set lowers a limit permanently. A limit that is lower already is kept.
 func (l limit) set() bool {
 	var now unix.Rlimit
 	if unix.Prlimit(0, l.resource, nil, &now) != nil {
@@ -83,8 +84,8 @@ func (l limit) set() bool {
 	return unix.Prlimit(0, l.resource, &unix.Rlimit{Cur: n, Max: n}, nil) == nil
 }
 
-// allow lets this process use so much more CPU time, and up to a second beyond, since the kernel
-// counts whole ones: then SIGXCPU ends it.
+// allow allows this process this much more CPU time, and up to one second beyond, because the
+// kernel counts whole seconds. Then SIGXCPU ends it.
 func allow(cpu time.Duration) {
 	var used unix.Rusage
 	var now unix.Rlimit
@@ -96,8 +97,8 @@ func allow(cpu time.Duration) {
 	_ = unix.Prlimit(0, unix.RLIMIT_CPU, &unix.Rlimit{Cur: min(soft, now.Max), Max: now.Max}, nil)
 }
 
-// beforeExec bounds a program that is not ours before it takes this process over: it opens its own
-// libraries and fonts, so it may read files. It cannot change them, and has no network.
+// beforeExec limits another program before it replaces this process. The program opens its own
+// libraries and fonts, so it may read files. It cannot change files and has no network.
 func beforeExec(memory int64, cpu time.Duration) {
 	for _, l := range []limit{
 		{"memory", unix.RLIMIT_AS, uint64(memory)},

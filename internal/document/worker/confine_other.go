@@ -4,8 +4,8 @@ package worker
 
 import "time"
 
-// confine says what a child cannot give up on this system: all but time and the bound of its
-// answers, which the parent keeps.
+// confine returns what a child cannot give up on this system: everything except time and the limit
+// of its answers, which the parent enforces.
 func confine(int64, time.Duration) (missing []string) {
 	return []string{"memory", "files", "system calls"}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/curtsy/curtsy/internal/racing"
 )
 
-// Each hostile document ends in an outcome or in a bounded page, the next document is read, and the
-// process that asked keeps its memory.
+// Each hostile document ends in an outcome or in a limited page, the next document is read, and the
+// memory of the parent stays unaffected.
 func TestHostile(t *testing.T) {
 	if racing.Enabled {
 		t.Skip("they are made to take time, and nothing of them runs beside anything else")

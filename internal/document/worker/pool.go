@@ -18,17 +18,17 @@ import (
 	"github.com/curtsy/curtsy/internal/document"
 )
 
-// Options say what documents may cost. A field's zero means its default.
+// Options limit the cost of documents. The zero value of a field means its default.
 type Options struct {
-	Workers int   // children at once; 0 = 2
+	Workers int   // children at the same time; 0 = 2
 	Memory  int64 // bytes of data of each; 0 = 512 MiB
-	// For one document; 0 = 10 s. Reading ends in order when half of it has gone by.
+	// For one document; 0 = 10 s. Reading stops with a result when half of it is used.
 	CPU       time.Duration
 	Wall      time.Duration // for one document, by the clock; 0 = 30 s
-	Documents int           // that one child reads; 0 = 100
+	Documents int           // read by one child; 0 = 100
 	Limits    document.Limits
-	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files;
-	// "": it is not used.
+	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; "": not
+	// used.
 	PDFToText string
 }
 
@@ -54,21 +54,21 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Unreadable is why nothing could be read of a document: the document's fault, not ours. Reading it
-// again would end the same.
+// Unreadable is why a document could not be read. It is the fault of the document: reading it again
+// would fail again.
 type Unreadable struct{ Why string }
 
-// Error says why, in words for the operator.
+// Error returns the reason for the operator.
 func (u *Unreadable) Error() string { return u.Why }
 
-// ErrTooLarge is that of documents over document.MaxBody.
+// ErrTooLarge is the error for documents larger than document.MaxBody.
 var ErrTooLarge = &Unreadable{fmt.Sprintf("larger than %d MiB", document.MaxBody>>20)}
 
-// Pool is some children that read documents. Children are started when they are needed. It may be
-// used concurrently.
+// Pool is a set of children that read documents. Children are started when they are needed. A Pool
+// may be used concurrently.
 type Pool struct {
 	opt     Options
-	places  chan struct{} // one for each child that may read now
+	places  chan struct{} // has a value for each child that is reading
 	started atomic.Int64
 
 	mu     sync.Mutex // guards idle, closed
@@ -82,7 +82,7 @@ func New(opt Options) *Pool {
 	return &Pool{opt: opt, places: make(chan struct{}, opt.Workers)}
 }
 
-// Close ends the children that wait for documents. Those that read go when they have read.
+// Close ends the idle children. Those that are reading end after their document.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	idle := p.idle
@@ -93,11 +93,11 @@ func (p *Pool) Close() {
 	}
 }
 
-// Started is how many children were started so far.
+// Started returns how many children were started so far.
 func (p *Pool) Started() int64 { return p.started.Load() }
 
-// Read reads a document. An error that is an *Unreadable is the document's; any other is ours, and
-// reading it again may end otherwise. ctx ends the reading, with its error.
+// Read reads a document. An *Unreadable error is the fault of the document; after any other error,
+// reading it again may succeed. If ctx ends, Read ends with its error.
 func (p *Pool) Read(ctx context.Context, f document.File) (document.Page, error) {
 	if len(f.Body) > document.MaxBody {
 		return document.Page{}, ErrTooLarge
@@ -118,9 +118,9 @@ func (p *Pool) Read(ctx context.Context, f document.File) (document.Page, error)
 	return page, err
 }
 
-// read has a child read a document. A child that has read others may end for their sake, or be
-// ended by somebody while nothing is asked of it; only one that begins with this document ends
-// because of it.
+// read lets a child read a document. A child that has read others may end because of them, or may
+// have been killed while it was idle. Only if a child reads this document first, the document is to
+// blame when it ends.
 func (p *Pool) read(ctx context.Context, f document.File) (document.Page, error) {
 	c, err := p.take()
 	if err == nil && c.done > 0 {
@@ -138,11 +138,12 @@ func (p *Pool) read(ctx context.Context, f document.File) (document.Page, error)
 
 var (
 	errEnded = &Unreadable{"the process that read it crashed, probably because it ran out of memory"}
-	// Not the document's fault, as far as anybody can tell: the system ends the children first.
+	// Probably not the fault of the document: if memory runs out, the system kills the children
+	// first.
 	errKilled = errors.New("the process that read it was killed, by the system because memory ran out, or by a user")
 )
 
-// ask has this child read a document, and puts it back, or ends it.
+// ask lets this child read a document, and then returns the child to the pool or ends it.
 func (p *Pool) ask(ctx context.Context, c *child, f document.File) (document.Page, error) {
 	var late atomic.Bool
 	timer := time.AfterFunc(p.opt.Wall, func() {
@@ -152,10 +153,10 @@ func (p *Pool) ask(ctx context.Context, c *child, f document.File) (document.Pag
 	stop := context.AfterFunc(ctx, c.kill)
 
 	q := question{file: f, limits: p.opt.Limits, cpu: uint32(p.opt.CPU / time.Millisecond)}
-	// A child that dies of what it has read so far breaks the pipe: what it says counts, not that.
+	// If a child dies while it reads, the pipe breaks. Its answer counts, not the error of writing.
 	broken := q.write(c.in)
 	what, text, err := readAnswer(c.out, p.opt.Limits.HTML+p.opt.Limits.HTML/4+64<<10)
-	// From here on nobody kills it for this document's sake: the next to have it is another's.
+	// From here on the child is not killed for this document: its next document is another one.
 	inTime, wanted := timer.Stop(), stop()
 	if err == nil && broken == nil && (what == whole || what == part || what == not) {
 		if inTime && wanted {
@@ -189,13 +190,13 @@ type child struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Reader
-	done int // documents
+	done int // documents read
 	once sync.Once
 	code int
-	shot atomic.Bool // by us
+	shot atomic.Bool // we have killed it
 }
 
-// self is this program, also when its file was replaced meanwhile.
+// self is the path of this program, even if its file was replaced meanwhile.
 func self() string {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe"
@@ -209,7 +210,7 @@ func self() string {
 
 func seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }
 
-// take returns a child that waits for documents, or starts one.
+// take returns an idle child, or starts one.
 func (p *Pool) take() (*child, error) {
 	p.mu.Lock()
 	if n := len(p.idle); n > 0 {
@@ -222,7 +223,7 @@ func (p *Pool) take() (*child, error) {
 	return p.start()
 }
 
-// startWait is how long a child may take to say that it is there.
+// startWait is how long a child may take until it reports that it is ready.
 const startWait = 30 * time.Second
 
 func (p *Pool) start() (*child, error) {
@@ -272,17 +273,17 @@ func (c *child) kill() {
 	_ = c.cmd.Process.Kill()
 }
 
-// killedByOthers reports whether a child that has ended was killed, and not by us.
+// killedByOthers reports whether a child that has ended was killed by another process.
 func (c *child) killedByOthers() bool {
 	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL && !c.shot.Load()
 }
 
-// end ends a child and returns its exit code, -1 when a signal ended it.
+// end ends a child and returns its exit code, or -1 if a signal ended it.
 func (c *child) end() int {
 	c.once.Do(func() {
 		_ = c.in.Close()
-		// One that has broken a rule may not heed that.
+		// A child that has violated a limit may ignore the closed input.
 		late := time.AfterFunc(time.Second, c.kill)
 		_ = c.cmd.Wait()
 		late.Stop()

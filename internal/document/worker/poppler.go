@@ -15,14 +15,13 @@ import (
 	"github.com/curtsy/curtsy/internal/document"
 )
 
-// pdftotext of poppler instead of our own reader, where the operator prefers it: it knows fonts
-// that we do not. It tells text alone, so title and links come from our own reading all the same.
+// An operator may prefer pdftotext of poppler, which knows more fonts than our reader. It returns
+// only text, so title and links still come from our reader.
 
-// become makes this process pdftotext, bounded. It returns only if that fails.
+// become replaces this process by pdftotext, with limits. It returns only if that fails.
 func become(program string, memory int64, life time.Duration) int {
 	beforeExec(memory, life)
-	// An argument of its own for the file: what is read comes from standard input, whatever it
-	// holds.
+	// The "-" argument makes it read standard input, whatever that contains.
 	err := syscall.Exec(program, []string{"pdftotext", "-q", "-enc", "UTF-8", "-nopgbrk", "-", "-"}, []string{"LC_ALL=C.UTF-8", "HOME=/nonexistent"})
 	fmt.Fprintln(os.Stderr, err)
 	return codeStart
@@ -38,14 +37,14 @@ func (p *Pool) poppler(ctx context.Context, body []byte, most int) (text string,
 	cmd.Stdin = bytes.NewReader(body)
 	out := &bounded{most: most}
 	cmd.Stdout = out
-	cmd.WaitDelay = time.Second // for what it may have started, which holds the pipes as well
+	cmd.WaitDelay = time.Second // for processes that it has started, which have the pipes open too
 	if err := cmd.Run(); err != nil && !out.cut {
 		return "", false, err
 	}
 	return strings.ToValidUTF8(string(out.b), "\ufffd"), out.cut, nil
 }
 
-// bounded keeps so many bytes, and takes no more.
+// bounded stores a limited number of bytes, and returns an error beyond that.
 type bounded struct {
 	most int
 	b    []byte
@@ -53,15 +52,15 @@ type bounded struct {
 }
 
 func (o *bounded) Write(b []byte) (int, error) {
-	if room := o.most - len(o.b); len(b) > room {
-		o.b, o.cut = append(o.b, b[:room]...), true
-		return room, errLong
+	if left := o.most - len(o.b); len(b) > left {
+		o.b, o.cut = append(o.b, b[:left]...), true
+		return left, errLong
 	}
 	o.b = append(o.b, b...)
 	return len(b), nil
 }
 
-// withText is a page whose text is another one: title and links stay.
+// withText replaces the text of a page. Title and links stay.
 func withText(ours document.Page, text string, cut bool) document.Page {
 	head, links := "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\">", ""
 	if i := bytes.Index(ours.HTML, []byte("</head>")); i >= 0 {

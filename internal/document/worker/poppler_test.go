@@ -15,13 +15,13 @@ import (
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 )
 
-// Where pdftotext is preferred, the text is its own and title and links are ours. Where it fails,
-// ours stands.
+// If pdftotext is preferred, the text comes from it, and title and links from our reader. If it
+// fails, the text comes from our reader as well.
 func TestPDFToText(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a shell")
 	}
-	say := documenttest.Content{Title: "The title", Text: "Our words", Link: "https://a.example/?a&b"}
+	sample := documenttest.Content{Title: "The title", Text: "Our words", Link: "https://a.example/?a&b"}
 	for script, want := range map[string][]string{
 		"tail -c 0; echo 'Its <words>'; echo; echo more": {"<title>The title</title>", "<p>Its &lt;words&gt;</p>\n<p>more</p>", `<a href="https://a.example/?a&amp;b">`},
 		"exit 1": {"<title>The title</title>", "<p>Our words</p>"},
@@ -31,7 +31,7 @@ func TestPDFToText(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := New(Options{PDFToText: program})
-		page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: say.PDF()})
+		page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: sample.PDF()})
 		p.Close()
 		for _, w := range want {
 			if err != nil || !bytes.Contains(page.HTML, []byte(w)) {
@@ -41,7 +41,7 @@ func TestPDFToText(t *testing.T) {
 	}
 }
 
-// pdftotext, or what a hostile file makes of it, changes no file and ends no process.
+// pdftotext cannot change files or end processes, even if a hostile file controls it.
 func TestPDFToTextConfined(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("system calls are refused on Linux on amd64 and arm64")
@@ -88,8 +88,8 @@ func TestPDFToTextConfined(t *testing.T) {
 	}
 }
 
-// A program that is not pdftotext itself but starts it is not waited for longer than it may take,
-// whatever it has started goes on to hold, and what it says beyond its limit is not read.
+// If a program starts pdftotext instead of being it, we do not wait longer than the limit for it,
+// even if a process that it started keeps the pipes open. Output beyond the limit is not read.
 func TestPDFToTextWrapped(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a shell")

@@ -10,15 +10,15 @@ import (
 	"github.com/curtsy/curtsy/internal/document"
 )
 
-// What parent and child say to one another. They are the same program, so there is one version.
+// The messages between parent and child. Both are the same program, so there is only one version.
 //
-//	parent: type, charset, body, each with its length before it (uint32); limits as four uint32
-//	child:  a byte that says what follows, and a text with its length before it
+//	parent: type, charset, body, each after its length (uint32); limits as four uint32
+//	child:  a byte for the kind of answer, and a text after its length
 const (
-	ready = 'r' // once, when the child has given up what it does not need: what it could not
+	ready = 'r' // once, when the child is ready: what it could not give up
 	whole = 'w' // HTML
-	part  = 'p' // HTML, of the part that was read
-	not   = 'n' // why it cannot be read
+	part  = 'p' // HTML of the part that was read
+	not   = 'n' // why the document cannot be read
 )
 
 // maxWord is the longest media type or charset, and the longest error.
@@ -34,8 +34,8 @@ func writeText(w io.Writer, s []byte) error {
 
 var errLong = errors.New("longer than the limit")
 
-// readText reads a text of at most so many bytes. Memory grows with what comes, not with what is
-// announced.
+// readText reads a text of at most most bytes. It allocates memory for the bytes that arrive, not
+// for the announced length.
 func readText(r io.Reader, most int) ([]byte, error) {
 	var n uint32
 	if err := binary.Read(r, binary.BigEndian, &n); err != nil {
@@ -57,7 +57,7 @@ func readText(r io.Reader, most int) ([]byte, error) {
 	return b, nil
 }
 
-// question is what a child is asked.
+// question is a request to a child.
 type question struct {
 	file   document.File
 	limits document.Limits // without Until

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the kernel tells a filter of a call: its number, the architecture, and arguments.
+// The offsets of a call's data in a filter: its number, the architecture, and arguments.
 const (
 	dataNumber = 0
 	dataArch   = 4
@@ -39,8 +39,8 @@ func begin() []unix.SockFilter {
 	}
 }
 
-// allowed lets through what Go's runtime needs to compute, and reading and writing what is open. A
-// new thread is let through, a new process is not.
+// allowed allows the system calls that Go's runtime needs to compute, and reading and writing open
+// files. It allows new threads but no new processes.
 func allowed() []unix.SockFilter {
 	f := begin()
 	for _, nr := range append([]uint32{
@@ -54,7 +54,7 @@ func allowed() []unix.SockFilter {
 		f = append(f, unix.SockFilter{Code: is, K: nr, Jf: 1}, unix.SockFilter{Code: ret, K: unix.SECCOMP_RET_ALLOW})
 	}
 	return append(f,
-		// Its arguments are out of sight here; who asks for it makes do with clone.
+		// A filter cannot see the arguments of clone3; callers then use clone.
 		unix.SockFilter{Code: is, K: unix.SYS_CLONE3, Jf: 1},
 		unix.SockFilter{Code: ret, K: unknown},
 		unix.SockFilter{Code: is, K: unix.SYS_CLONE, Jf: 3},
@@ -64,8 +64,8 @@ func allowed() []unix.SockFilter {
 		unix.SockFilter{Code: ret, K: refuse})
 }
 
-// reading refuses what leads to other machines and other processes and what changes files, and lets
-// all else through: for a program that opens files of its own.
+// reading refuses system calls for the network, for other processes and for changes of files, and
+// allows all others. It is for a program that opens its own files.
 func reading() []unix.SockFilter {
 	f := append(begin(), foreign...)
 	for _, nr := range append([]uint32{
@@ -81,14 +81,14 @@ func reading() []unix.SockFilter {
 	}
 	f = append(f, opening(unix.SYS_OPENAT, 2)...)
 	return append(append(f, openings...),
-		// Its flags are out of sight here; who asks for it makes do with openat.
+		// A filter cannot see the flags of openat2; callers then use openat.
 		unix.SockFilter{Code: is, K: unix.SYS_OPENAT2, Jf: 1},
 		unix.SockFilter{Code: ret, K: unknown},
 		unix.SockFilter{Code: ret, K: unix.SECCOMP_RET_ALLOW})
 }
 
-// opening lets a call open files to read them, and for nothing else. Its flags are in an argument
-// of this number, counted from 0.
+// opening allows a call to open files only for reading. Its flags are in the argument with this
+// number, counted from 0.
 func opening(nr, flags uint32) []unix.SockFilter {
 	return []unix.SockFilter{
 		{Code: is, K: nr, Jf: 4},
@@ -99,7 +99,7 @@ func opening(nr, flags uint32) []unix.SockFilter {
 	}
 }
 
-// filter puts a filter on all threads of this process, for good.
+// filter installs a filter for all threads of this process, permanently.
 func filter(prog []unix.SockFilter) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err

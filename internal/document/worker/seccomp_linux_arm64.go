@@ -2,11 +2,11 @@ package worker
 
 import "golang.org/x/sys/unix"
 
-// ofArch are calls that only this architecture has.
+// ofArch are system calls that exist only on this architecture.
 var ofArch []uint32
 
-// changing are calls that change files, and that only this architecture has.
+// changing are system calls that change files and exist only on this architecture.
 var changing = []uint32{unix.SYS_RENAMEAT}
 
-// There are no others that open files, and one numbering.
+// There are no other system calls that open files, and only one numbering.
 var openings, foreign []unix.SockFilter

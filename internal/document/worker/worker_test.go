@@ -24,9 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A child that is told to do something by a document does it: this stands in for a mistake of ours
-// that a hostile document finds. init is done before that of child.go, since its name sorts later;
-// a variable is set before either.
+// A document can make its child do something. This simulates a defect of ours that a hostile
+// document exploits. The hook is set in a variable, because variables are initialised before any
+// init, and the init of child.go serves documents.
 var _ = func() bool {
 	testHook = func(body []byte) {
 		deed, ok := bytes.CutPrefix(body, []byte("DO "))
@@ -69,7 +69,7 @@ var _ = func() bool {
 				func() error { p, _ := os.FindProcess(os.Getppid()); return p.Signal(os.Interrupt) },
 			} {
 				if err := try(); err == nil {
-					os.Exit(0) // it did what it must not
+					os.Exit(0) // it succeeded in doing what must be impossible
 				}
 			}
 		}
@@ -83,8 +83,8 @@ func do(deed string) document.File {
 
 var good = document.File{Type: document.ODT, Body: documenttest.Content{Title: "T", Text: "good words"}.ODT()}
 
-// Whatever a document makes its child do, it is that document's trouble: it ends with a reason, in
-// time, and the next document is read.
+// Whatever a document makes its child do, only that document is affected: it fails with a reason,
+// in time, and the next document is read.
 func TestTrouble(t *testing.T) {
 	for deed, c := range map[string]struct {
 		why string
@@ -95,7 +95,7 @@ func TestTrouble(t *testing.T) {
 		"spin":     {"CPU time", Options{CPU: 100 * time.Millisecond, Wall: time.Minute}},
 		"sleep":    {"longer than 100ms", Options{Wall: 100 * time.Millisecond}},
 		"allocate": {"ran out of memory", Options{Memory: 100 << 20}},
-		"talk":     {"it", Options{}}, // its first words are no answer, or one that is too long
+		"talk":     {"it", Options{}}, // its output is not an answer, or one that is too long
 	} {
 		t.Run(deed, func(t *testing.T) {
 			if deed == "allocate" && (racing.Enabled || runtime.GOOS != "linux") {
@@ -117,7 +117,7 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// A child can neither open files nor the network, nor start or signal processes.
+// A child cannot open files or the network, and cannot start or signal processes.
 func TestConfined(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("system calls are refused on Linux on amd64 and arm64")
@@ -129,7 +129,7 @@ func TestConfined(t *testing.T) {
 	}
 }
 
-// A child reads some documents and is replaced; Close ends those that wait.
+// A child reads some documents and is replaced; Close ends the idle children.
 func TestPool(t *testing.T) {
 	p := New(Options{Workers: 1, Documents: 3})
 	for range 7 {
@@ -149,8 +149,8 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// What a terminal sends to all processes of a command, and a service manager to all of a unit, ends
-// no child: the document that it has is read, and the child goes when its parent does.
+// Signals that a terminal or a service manager sends to all processes do not end a child: it
+// completes its document, and exits when its parent does.
 func TestSignals(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs signals")
@@ -171,7 +171,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A child goes when its parent is gone, whatever it does at that moment.
+// A child exits when its parent is gone, whatever it is doing.
 func TestOrphan(t *testing.T) {
 	for _, deed := range []string{"sleep", "spin"} {
 		p := New(Options{Workers: 1, CPU: time.Hour})
@@ -184,14 +184,14 @@ func TestOrphan(t *testing.T) {
 		if err := q.write(c.in); err != nil {
 			t.Fatal(err)
 		}
-		c.in.Close() // as the kernel does with what is left of a process that was killed
+		c.in.Close() // as the kernel does when a process was killed
 		if err := c.cmd.Wait(); err != nil || c.shot.Load() {
 			t.Errorf("%s: %v", deed, err)
 		}
 	}
 }
 
-// Who stops waits for no document.
+// If ctx ends, Read does not wait for the document.
 func TestCancel(t *testing.T) {
 	p := New(Options{Workers: 1})
 	defer p.Close()
@@ -219,8 +219,8 @@ func (k killing) Write(b []byte) (int, error) {
 	return n, errors.Join(err, k.child.Kill())
 }
 
-// A child that is killed, by the system for want of memory or by somebody, is nothing that the
-// document it has, or gets, can help.
+// If a child is killed, by the system for lack of memory or by somebody, its current or next
+// document is not to blame.
 func TestKilled(t *testing.T) {
 	p := New(Options{Workers: 1})
 	defer p.Close()
@@ -250,7 +250,7 @@ func TestKilled(t *testing.T) {
 	}
 	read("the next", 3)
 
-	// What ends a child that has read others ends a new one as well.
+	// A document that ends a child that has read others ends a new one as well.
 	if _, err := p.Read(t.Context(), do("panic")); !errors.As(err, &its) {
 		t.Errorf("a panic: %v", err)
 	}
