@@ -1,10 +1,10 @@
-// Package boottime is a clock that goes on while the machine sleeps. Go's own monotonic clock
-// stands still in suspend, and a lease or an ownership that ran out meanwhile would look alive,
-// although somebody else may have it by then.
+// Package boottime is a clock that continues while the machine is suspended. Go's own monotonic
+// clock stops then, so a lease or an ownership that has expired meanwhile would look valid,
+// although another process may have it by then.
 //
-// It is Go's clock plus the time that the machine has slept. So it can be compared with nothing but
-// itself, waiting by it is done with package time, and in a bubble of testing/synctest it shows
-// virtual time.
+// The clock is Go's clock plus the time for which the machine was suspended. Its values can only be
+// compared with each other. Waiting is done with package time, and in a bubble of testing/synctest
+// the clock shows virtual time.
 package boottime
 
 import "time"
@@ -25,11 +25,11 @@ var boot = clock{
 	},
 }
 
-// Now reads the clock. It may be called from any goroutine, and costs about as much as time.Now.
+// Now reads the clock. It may be called concurrently, and costs about as much as time.Now.
 func Now() time.Duration { return boot.now() }
 
-// Wall is a time of day that is never set: it was right when it was made, and goes on since, also
-// while the machine sleeps. Its methods may be called from any goroutine.
+// Wall is a time of day that is never set: it was correct when the Wall was made, and continues
+// from there, also while the machine is suspended. Its methods may be called concurrently.
 type Wall struct {
 	start time.Time
 	slept time.Duration // at start

@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// clock goes on while the machine sleeps, and seldom asks the system for that clock. In
-// between it goes by Go's, as long as that cannot differ.
+// clock continues while the machine is suspended, and rarely reads the system's boot clock. In
+// between it uses Go's clock, as long as the two cannot differ.
 //
-// Linux has one clock that never sleeps and derives the others from it. When it wakes up it adds
-// the time asleep both to the boot clock and to the time of day, in the same step, and not to the
-// clock that Go calls monotonic. So while the time of day is as far ahead of the monotonic clock as
-// it was when the boot clock was read, the machine did not sleep, and the boot clock is as far
-// ahead, too. If the time of day was set meanwhile, the boot clock is read anew, which is right in
-// any case. Nothing else makes a difference between the three: corrections of their pace apply to
-// all of them alike.
+// Linux has one clock that never stops, and derives the others from it. After a suspend it adds the
+// suspended time both to the boot clock and to the time of day, in one step, and not to the clock
+// that Go calls monotonic. As long as the difference between the time of day and the monotonic
+// clock is the same as when the boot clock was read, the machine was not suspended, and the
+// difference of the boot clock is the same as well. If the time of day was set meanwhile, the boot
+// clock is read again, which is always correct. No other event changes the differences between the
+// three: corrections of their speed apply to all of them.
 type clock struct {
-	goes func() (wall, run time.Duration) // the time of day and the monotonic clock, at once
-	boot func() (time.Duration, bool)     // the boot clock; false: there is none
+	goes func() (wall, run time.Duration) // the time of day and the monotonic clock, read together
+	boot func() (time.Duration, bool)     // the boot clock; false: it does not exist
 	last atomic.Pointer[reading]
 }
 
-// reading is what the clocks showed at one time.
+// reading has the values of the clocks at one time.
 type reading struct{ boot, wall, run time.Duration }
 
 const (
-	// exact is how far apart in time the readings of the clocks may be. By so much, a lease may
-	// be taken to end too late, or too early.
+	// exact is the largest time between the readings of the clocks. By this much, a lease may
+	// appear to end too late or too early.
 	exact = 50 * time.Microsecond
-	// maxAge is how old a reading of the boot clock may be: who sets the time of day back by as
-	// much as the machine slept would have to be that quick.
+	// maxAge is the largest age of a reading of the boot clock. A suspend could stay unnoticed only
+	// if somebody set the time of day back by the suspended time within maxAge.
 	maxAge = time.Second
 )
 
@@ -47,8 +47,8 @@ func (c *clock) now() time.Duration {
 	case !ok:
 		return later
 	case later-run < exact && after-wall-(later-run) < exact && after-wall-(later-run) > -exact:
-		// The earlier time: what is told from it is never behind the boot clock, so no lease is
-		// taken to end too late.
+		// The earlier time is stored, so that a time computed from it is never behind the boot
+		// clock and no lease appears to end too late.
 		c.last.Store(&reading{boot, wall, run})
 	}
 	return boot

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// machine is one whose clocks a test sets.
+// machine is a machine whose clocks a test sets.
 type machine struct {
 	boot, wall, run time.Duration
 	asked           int
-	torn            time.Duration // passes while the boot clock is read
+	torn            time.Duration // time that passes while the boot clock is read
 	none            bool
 }
 
@@ -54,19 +54,19 @@ func TestClock(t *testing.T) {
 	m.wall += 2 * time.Minute
 	m.sleep(time.Minute)
 	right("when it was set forward, and the machine slept", 1)
-	m.run -= time.Minute // no clock does that
+	m.run -= time.Minute // no real clock does this
 	m.wall -= time.Minute
 	m.boot -= time.Minute
 	right("when the monotonic clock goes back", 1)
 }
 
-// What was not read at once is right when it is read, and no measure for later.
+// A reading that took too long is correct when it is made, but is not reused.
 func TestClockTorn(t *testing.T) {
 	m := &machine{boot: time.Hour, wall: 1e18, run: time.Minute, torn: exact}
 	c := m.clock()
 	for range 3 {
 		if want := m.boot; c.now() != want {
-			t.Error("the boot clock is not told as it was read")
+			t.Error("the reading of the boot clock is not returned")
 		}
 	}
 	if m.asked != 3 {

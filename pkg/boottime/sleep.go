@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// narrow is how far apart the readings of one measurement may be for it to be remembered.
+// narrow is the largest time between the readings of a measurement that is remembered.
 const narrow = exact / 2
 
-// sleep is how long the machine has slept. Each measurement is a little too large, by another
-// amount each time. A value that followed every measurement would move the clock back and forth,
-// which a bubble of testing/synctest would see. So the value changes only when the machine has
-// certainly slept meanwhile.
+// sleep is how long the machine was suspended. Each measurement is slightly too large, each by
+// another amount. A value that followed every measurement would move the clock back and forth,
+// which would be visible in a bubble of testing/synctest. So the value changes only if the machine
+// has certainly been suspended meanwhile.
 type sleep struct {
-	// measure returns a time between what is right and what is right plus width, or false if the
-	// system cannot tell.
+	// measure returns a value between the correct one and the correct one plus width. It returns
+	// false if the system does not support it.
 	measure func() (most, width time.Duration, ok bool)
 
 	mu    sync.Mutex
 	known bool
-	value time.Duration // what was right when it was stored, and narrow more at most
+	value time.Duration // at most narrow more than the correct value when it was stored
 }
 
-// slept returns how long the machine has slept, at most narrow less than is right, and false if the
-// system cannot tell. It may be called from any goroutine.
+// slept returns how long the machine was suspended. The result is at most narrow too small. ok is
+// false if the system does not support it. It may be called concurrently.
 func (s *sleep) slept() (time.Duration, bool) {
 	d, _, ok := s.look()
 	return d, ok

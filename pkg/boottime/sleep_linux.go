@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// measureSleep returns how long the machine has been asleep since it was started: by how far
-// CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC. The time between the two readings counts as sleep, so
-// the result is too large by width at most. It is the best of up to eight tries.
+// measureSleep returns how long the machine was suspended since it was started: the difference
+// between CLOCK_BOOTTIME and CLOCK_MONOTONIC. The time between the two readings counts as
+// suspended, so the result is too large by at most width. It is the best of up to eight tries.
 func measureSleep() (most, width time.Duration, ok bool) {
 	for try := range 8 {
 		before, err := read(unix.CLOCK_MONOTONIC)

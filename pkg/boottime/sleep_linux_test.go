@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// On the real clocks: what Now shows moves with CLOCK_BOOTTIME.
+// With the real clocks, Now follows CLOCK_BOOTTIME.
 func TestNowMovesWithTheBootClock(t *testing.T) {
 	for range 1000 {
 		before, err := read(unix.CLOCK_BOOTTIME)
@@ -48,7 +48,7 @@ func TestNowIsVirtualInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, wall := Now(), NewWall()
 		for range 3600 {
-			time.Sleep(time.Second) // as long as a reading of the boot clock is used
+			time.Sleep(time.Second) // a reading of the boot clock is used for this long
 			if d := Now() - began - time.Since(wall.start); d != 0 {
 				t.Fatalf("after %v it is %v off", time.Since(wall.start), d)
 			}

@@ -4,5 +4,5 @@ package boottime
 
 import "time"
 
-// measureSleep fails without CLOCK_BOOTTIME: Go's monotonic clock has to do.
+// measureSleep is not supported without CLOCK_BOOTTIME; then Go's monotonic clock is used.
 func measureSleep() (most, width time.Duration, ok bool) { return 0, 0, false }

@@ -34,7 +34,7 @@ func TestSleep(t *testing.T) {
 	shows("a minute of sleep", time.Hour+time.Minute+4*us+1)
 	none = true
 	if _, ok := s.slept(); ok {
-		t.Error("a system that cannot tell is believed")
+		t.Error("a system without measurement returns a result")
 	}
 }
 

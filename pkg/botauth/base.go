@@ -12,27 +12,27 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Message is what a signature covers: a request, or an answer to one.
+// Message is a signed message: a request, or a response to one.
 type Message struct {
 	Method    string
 	Scheme    string // https or http
 	Authority string // as in the Host field, or in :authority
-	Path      string // as it was sent, without the query
-	Query     string // as it was sent, without the question mark
+	Path      string // as sent, without the query
+	Query     string // as sent, without the question mark
 	Header    http.Header
-	Status    int      // of an answer; 0: this is a request
-	Request   *Message // what an answer answers; nil for a request
+	Status    int      // of a response; 0: this is a request
+	Request   *Message // the request of a response; nil for a request
 }
 
 const (
-	maxField      = 8 << 10 // bytes of a field that is read as a signature's
+	maxField      = 8 << 10 // bytes of a field that is used for a signature
 	maxSignatures = 16      // of one message
 	maxComponents = 64      // of one signature
 	maxValue      = 64 << 10
 )
 
-// Authority is a Host as a signature has it: in lower case, without the scheme's own port
-// (RFC 9421 §2.2.3).
+// Authority returns the value of a Host field in the form of @authority: in lower case, without the
+// scheme's default port (RFC 9421 §2.2.3).
 func Authority(scheme, host string) string {
 	host = strings.ToLower(host)
 	switch scheme {
@@ -44,7 +44,7 @@ func Authority(scheme, host string) string {
 	return host
 }
 
-// base is the text that is signed (RFC 9421 §2.5).
+// base returns the text that is signed (RFC 9421 §2.5).
 func base(m *Message, covered httpsfv.InnerList) (string, error) {
 	if len(covered.Items) > maxComponents {
 		return "", fmt.Errorf("it covers more than %d components", maxComponents)
@@ -84,7 +84,7 @@ func base(m *Message, covered httpsfv.InnerList) (string, error) {
 	return b.String(), nil
 }
 
-// componentValue is what a message has for a covered component.
+// componentValue returns a message's value of a covered component.
 func componentValue(m *Message, item httpsfv.Item) (string, error) {
 	name, ok := item.Value.(string)
 	if !ok {
@@ -115,7 +115,7 @@ func componentValue(m *Message, item httpsfv.Item) (string, error) {
 			if queryName, ok = v.(string); !ok || name != "@query-param" {
 				return "", errors.New(";name must be a String and is only for @query-param")
 			}
-		default: // ;tr too: nobody keeps trailers
+		default: // also ;tr, because trailers are not kept
 			return "", fmt.Errorf("parameter %s is unknown", p)
 		}
 	}
@@ -131,7 +131,7 @@ func componentValue(m *Message, item httpsfv.Item) (string, error) {
 	return fieldValue(m.Header, name, how)
 }
 
-// derived is the value of a derived component (RFC 9421 §2.2).
+// derived returns the value of a derived component (RFC 9421 §2.2).
 func derived(m *Message, name, queryName string) (string, error) {
 	if name == "@status" {
 		if m.Status == 0 {
@@ -171,8 +171,8 @@ func derived(m *Message, name, queryName string) (string, error) {
 	return "", errors.New("there is no such component")
 }
 
-// queryParam is the value of the only parameter of a name, both decoded and encoded anew
-// (RFC 9421 §2.2.8).
+// queryParam returns the value of the only parameter with this name. The name and the value are
+// decoded and encoded again (RFC 9421 §2.2.8).
 func queryParam(query, name string) (value string, err error) {
 	found := false
 	for pair := range strings.SplitSeq(query, "&") {
@@ -191,7 +191,7 @@ func queryParam(query, name string) (value string, err error) {
 	return value, nil
 }
 
-// formEncode writes a part of a query in its one spelling.
+// formEncode encodes a part of a query in its canonical form.
 func formEncode(part string) string {
 	if decoded, err := url.QueryUnescape(part); err == nil {
 		part = decoded
@@ -209,13 +209,13 @@ func formEncode(part string) string {
 	return b.String()
 }
 
-// fieldReading is how a field becomes a component's value.
+// fieldReading defines how a field becomes a component's value.
 type fieldReading struct {
 	structured, binary, keyed bool
 	key                       string
 }
 
-// fieldValue is the value of a header field (RFC 9421 §2.1).
+// fieldValue returns the value of a header field (RFC 9421 §2.1).
 func fieldValue(h http.Header, name string, how fieldReading) (string, error) {
 	if name != strings.ToLower(name) {
 		return "", errors.New("the name of a header field must be in lower case")
@@ -248,7 +248,7 @@ func fieldValue(h http.Header, name string, how fieldReading) (string, error) {
 		}
 		return httpsfv.Marshal(member)
 	case how.structured:
-		// Which kind it is nothing says, so it is the first that it parses as.
+		// The kind of the field is not known, so it is the first kind that can be parsed.
 		if d, err := dictionary(lines); err == nil {
 			return httpsfv.Marshal(d)
 		}
@@ -260,7 +260,7 @@ func fieldValue(h http.Header, name string, how fieldReading) (string, error) {
 	return strings.Join(lines, ", "), nil
 }
 
-// dictionary reads the lines of a field of bounded length.
+// dictionary parses the lines of a field, whose length is limited.
 func dictionary(lines []string) (*httpsfv.Dictionary, error) {
 	n := 0
 	for _, line := range lines {

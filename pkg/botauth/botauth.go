@@ -1,17 +1,18 @@
-// Package botauth signs HTTP requests, and verifies signed ones, the way Web Bot Auth does: by
-// HTTP message signatures (RFC 9421) with an Ed25519 key, whose public half stands in a directory
-// at the crawler's own site.
+// Package botauth signs HTTP requests, and verifies signed ones, according to Web Bot Auth: HTTP
+// message signatures (RFC 9421) with an Ed25519 key, whose public half is in a directory at the
+// crawler's own site.
 //
-// A [Signer] says for each request who sends it: [Signer.Sign] makes its three header fields.
-// [Verify] reads them as an origin would, and says what is wrong with each signature. A [Directory]
-// is the set of keys that an origin fetches; [SignDirectory] proves that its host has them.
+// A [Signer] proves for each request who sends it: [Signer.Sign] makes its three header fields.
+// [Verify] reads them as an origin would, and reports what is wrong with each signature. A
+// [Directory] is the set of keys that an origin fetches; [SignDirectory] proves that its host has
+// them.
 //
-// The texts move, so three forms of the Signature-Agent field are in use; see [Form]. The package
-// follows draft-meunier-web-bot-auth-architecture-03 ([FormString]),
+// The drafts still change, so three forms of the Signature-Agent field are in use; see [Form]. The
+// package follows draft-meunier-web-bot-auth-architecture-03 ([FormString]),
 // draft-ietf-webbotauth-httpsig-protocol-00 ([FormDictionary]) and -01 of the same ([FormJWKS]).
 //
-// There is no clock and no network here: the time is a parameter, and so is what a nonce is made
-// of. Everything may be used concurrently.
+// The package uses no clock and no network: the time and the random bytes of a nonce are
+// parameters. Everything may be used concurrently.
 package botauth
 
 import (
@@ -22,7 +23,7 @@ import (
 	"strings"
 )
 
-// Tag is what says that a signature is one of a bot's request.
+// Tag marks the signature of a bot's request.
 const Tag = "web-bot-auth"
 
 // Names of the header fields of a signed request.
@@ -32,7 +33,7 @@ const (
 	FieldSignature = "Signature"
 )
 
-// Form is how the Signature-Agent field says whose key it is.
+// Form is how the Signature-Agent field identifies the owner of the key.
 type Form string
 
 const (
@@ -46,15 +47,15 @@ const (
 	FormJWKS Form = "jwks"
 )
 
-// Forms are the forms there are, the default first.
+// Forms are all forms, the default first.
 var Forms = []Form{FormString, FormDictionary, FormJWKS}
 
-// maxAgent is how long an agent's address may be, in bytes.
+// maxAgent is the longest address of an agent, in bytes.
 const maxAgent = 512
 
-// ParseAgent reads the address of an agent, and returns it as it is sent. With [FormString] and
-// [FormDictionary] that is an origin; with [FormJWKS] it is the address of a key set. The error
-// says what would do.
+// ParseAgent parses the address of an agent, and returns it as it is sent. With [FormString] and
+// [FormDictionary] it is an origin; with [FormJWKS] it is the address of a key set. The error
+// describes what is allowed.
 func ParseAgent(raw string, form Form) (string, error) {
 	if len(raw) > maxAgent {
 		return "", fmt.Errorf("it is longer than %d bytes", maxAgent)

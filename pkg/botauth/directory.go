@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// DirectoryPath is where an origin looks for an agent's keys.
+	// DirectoryPath is where an origin fetches an agent's keys.
 	DirectoryPath = "/.well-known/http-message-signatures-directory"
-	// DirectoryType is the media type of what is there.
+	// DirectoryType is the media type of the directory.
 	DirectoryType = "application/http-message-signatures-directory+json"
-	// DirectoryTag is what says that a signature proves the possession of a directory's keys.
+	// DirectoryTag marks a signature that proves the possession of a directory's keys.
 	DirectoryTag = "http-message-signatures-directory"
-	// MaxDirectory is how much of a directory is read, in bytes.
+	// MaxDirectory is how many bytes of a directory are read.
 	MaxDirectory = 64 << 10
 	// maxKeys is how many keys of a directory are read.
 	maxKeys = 64
@@ -34,11 +34,11 @@ type JWK struct {
 	KID string `json:"kid,omitempty"`
 	X   string `json:"x"`
 	Use string `json:"use,omitempty"`
-	NBF int64  `json:"nbf,omitempty"` // Unix seconds before which it is not good
-	EXP int64  `json:"exp,omitempty"` // Unix seconds from which on it is not good
+	NBF int64  `json:"nbf,omitempty"` // Unix seconds before which it is not valid
+	EXP int64  `json:"exp,omitempty"` // Unix seconds from which on it is not valid
 }
 
-// PublicKey is the key, if it is an Ed25519 key.
+// PublicKey returns the key, if it is an Ed25519 key.
 func (j JWK) PublicKey() (ed25519.PublicKey, error) {
 	if j.KTY != "OKP" || j.CRV != "Ed25519" {
 		return nil, fmt.Errorf("it is not an Ed25519 key (kty %.20q, crv %.20q)", j.KTY, j.CRV)
@@ -55,7 +55,7 @@ type Directory struct {
 	Keys []JWK `json:"keys"`
 }
 
-// NewDirectory lists keys as they are published.
+// NewDirectory lists keys in the form in which they are published.
 func NewDirectory(keys ...*Key) Directory {
 	var d Directory
 	for _, k := range keys {
@@ -64,11 +64,11 @@ func NewDirectory(keys ...*Key) Directory {
 	return d
 }
 
-// JSON is the directory as it is served. The same keys make the same bytes.
+// JSON returns the directory as it is served. The same keys give the same bytes.
 func (d Directory) JSON() ([]byte, error) { return json.Marshal(d) }
 
-// ParseDirectory reads a directory. Keys that cannot be used are left out, and diagnostics say why;
-// only what is no key set at all is an error.
+// ParseDirectory parses a directory. Unusable keys are left out, with a reason in diagnostics. Only
+// a body that is not a key set is an error.
 func ParseDirectory(body []byte) (d Directory, diagnostics []string, err error) {
 	if len(body) > MaxDirectory {
 		return d, nil, fmt.Errorf("it is longer than %d bytes", MaxDirectory)
@@ -106,7 +106,7 @@ func ParseDirectory(body []byte) (d Directory, diagnostics []string, err error) 
 	return d, diagnostics, nil
 }
 
-// Key is the key with a thumbprint, if the directory has it now.
+// Key returns the key with a thumbprint, if the directory has it and it is valid now.
 func (d Directory) Key(id string, now time.Time) (ed25519.PublicKey, error) {
 	for _, j := range d.Keys {
 		public, err := j.PublicKey()
@@ -125,8 +125,8 @@ func (d Directory) Key(id string, now time.Time) (ed25519.PublicKey, error) {
 }
 
 // SignDirectory makes the header with which a directory is served at an authority: its type, and
-// the proof that whoever serves it has the keys, of each key one signature over the authority and
-// the content. The proof ends at expires; until then the header must be made anew.
+// the proof that the server has the keys, with one signature of each key over the authority and the
+// content. The proof is valid until expires; then the header must be made again.
 func SignDirectory(body []byte, authority string, created, expires time.Time, keys ...*Key) http.Header {
 	sum := sha256.Sum256(body)
 	digest := "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"

@@ -13,23 +13,23 @@ import (
 	"log/slog"
 )
 
-// MaxKeyFile is how long a file with a private key may be, in bytes.
+// MaxKeyFile is the largest file with a private key, in bytes.
 const MaxKeyFile = 16 << 10
 
-// testKeys are published with their private halves, in RFC 9421 §B.1: whoever signs with one of
-// them can be anybody.
+// testKeys are published with their private halves, in RFC 9421 §B.1, so anybody can sign with
+// them.
 var testKeys = map[string]bool{
 	"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U": true, // test-key-ed25519
 	"oD0HwocPBSfpNy5W3bpJeyFGY_IQ_YpqxSjQ3Yd-CLA": true, // test-key-rsa-pss
 }
 
-// TestKey reports whether a thumbprint is that of a key whose private half everybody has.
+// TestKey reports whether a thumbprint belongs to a key whose private half is public.
 func TestKey(thumbprint string) bool { return testKeys[thumbprint] }
 
 // ErrTestKey is why a key is refused that a document has published.
 var ErrTestKey = errors.New("this is a test key of RFC 9421, and its private half is public; make your own key with curtsy identity --new-key FILE")
 
-// Key is a private Ed25519 key. It never shows itself: not in errors, logs, dumps or JSON.
+// Key is a private Ed25519 key. Its private half appears in no error, log, dump or JSON.
 type Key struct {
 	private ed25519.PrivateKey
 	id      string
@@ -48,13 +48,13 @@ func keyOf(private ed25519.PrivateKey) *Key {
 	return &Key{private, Thumbprint(private.Public().(ed25519.PublicKey))}
 }
 
-// ID is the key's thumbprint (RFC 7638, RFC 8037 §A.3), by which origins know it.
+// ID is the key's thumbprint (RFC 7638, RFC 8037 §A.3), by which origins identify it.
 func (k *Key) ID() string { return k.id }
 
-// Public is the half that everybody may have.
+// Public returns the public half.
 func (k *Key) Public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
 
-// String says which key it is, and hides it.
+// String names the key without revealing it.
 func (k *Key) String() string { return "[key " + k.id + "]" }
 
 // GoString hides the key from %#v.
@@ -69,7 +69,7 @@ func (k *Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 // MarshalText hides the key from JSON and YAML.
 func (k *Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// PEM is the key as a file keeps it, which openssl reads too.
+// PEM returns the form of the key in a file, which openssl reads too.
 func (k *Key) PEM() ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(k.private)
 	if err != nil {
@@ -78,8 +78,8 @@ func (k *Key) PEM() ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// ParseKey reads a private key: PEM with PKCS #8, as curtsy identity and openssl genpkey write it,
-// or a JWK. Test keys are refused. No error shows anything of the file.
+// ParseKey parses a private key: PEM with PKCS #8, as curtsy identity and openssl genpkey write it,
+// or a JWK. Test keys are refused. No error contains anything of the file.
 func ParseKey(file []byte) (*Key, error) {
 	k, err := parseKey(file)
 	if err == nil && TestKey(k.id) {
@@ -133,7 +133,7 @@ func parseKey(file []byte) (*Key, error) {
 	return k, nil
 }
 
-// Thumbprint is the name of a public key: the SHA-256 of its JWK (RFC 7638, RFC 8037 §A.3).
+// Thumbprint identifies a public key: the SHA-256 of its JWK (RFC 7638, RFC 8037 §A.3).
 func Thumbprint(public ed25519.PublicKey) string {
 	return thumbprint(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(public) + `"}`)
 }

@@ -55,7 +55,7 @@ func TestSigning_KeyFiles(t *testing.T) {
 	}
 }
 
-// The keys that RFC 9421 has published sign nothing.
+// Keys that RFC 9421 has published are not used for signing.
 func TestSigning_8_30_TestKeys(t *testing.T) {
 	file, err := rfcKey(t).PEM()
 	if err != nil {
@@ -72,7 +72,7 @@ func TestSigning_8_30_TestKeys(t *testing.T) {
 	}
 }
 
-// A key shows itself nowhere, however it is printed.
+// A key is not revealed, however it is printed.
 func TestSigning_KeysAreHidden(t *testing.T) {
 	k := testKey(t, 1)
 	s := testSigner(t, FormString)
@@ -89,11 +89,11 @@ func TestSigning_KeysAreHidden(t *testing.T) {
 	out.Write(j)
 	for _, secret := range []string{"AQEBAQEB", "01010101", "1 1 1 1", "0x1, 0x1", `\x01\x01`} {
 		if strings.Contains(out.String(), secret) {
-			t.Errorf("%q stands in %s", secret, out.String())
+			t.Errorf("%q occurs in %s", secret, out.String())
 		}
 	}
 	if !strings.Contains(out.String(), k.ID()) {
-		t.Error("nothing says which key it is")
+		t.Error("the output does not name the key")
 	}
 }
 
@@ -170,7 +170,7 @@ func TestSigning_8_32_Directories(t *testing.T) {
 			t.Errorf("%.20q is a directory", bad)
 		}
 	}
-	// Each key has a proof of its own.
+	// Each key has a separate proof.
 	h := SignDirectory(body, "BOT.example.org:443", testTime, testTime.Add(time.Hour), a, b)
 	if in, err := dictionary(h[FieldInput]); err != nil || len(in.Names()) != 2 {
 		t.Errorf("%v, %v", h, err)

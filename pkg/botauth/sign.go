@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// Lifetime is how long after it was made a signature is good.
+	// Lifetime is how long a signature is valid.
 	Lifetime = time.Minute
-	// NonceBytes is how much chance a nonce is made of.
+	// NonceBytes is how many random bytes a nonce has.
 	NonceBytes = 64
 	// label is the name of our one signature.
 	label = "sig1"
 )
 
-// Signer signs requests in the name of an agent.
+// Signer signs requests for an agent.
 type Signer struct {
 	key     *Key
 	agent   string
@@ -28,10 +28,10 @@ type Signer struct {
 	label   string
 	covered []string // identifiers of the components, as they are written
 	field   string   // the Signature-Agent field
-	member  string   // what of it is covered
+	member  string   // the covered part of it
 }
 
-// NewSigner makes a signer. The agent is an address that [ParseAgent] takes.
+// NewSigner makes a Signer. The agent is an address that [ParseAgent] accepts.
 func NewSigner(key *Key, agent string, form Form) (*Signer, error) {
 	if TestKey(key.ID()) {
 		return nil, ErrTestKey
@@ -39,7 +39,7 @@ func NewSigner(key *Key, agent string, form Form) (*Signer, error) {
 	return newSigner(key, agent, form, label, `"@authority"`, `"@method"`, `"@path"`)
 }
 
-// newSigner makes a signer that covers these components, and the agent.
+// newSigner makes a Signer that covers these components, and the agent.
 func newSigner(key *Key, agent string, form Form, label string, covered ...string) (*Signer, error) {
 	agent, err := ParseAgent(agent, form)
 	if err != nil {
@@ -56,16 +56,16 @@ func newSigner(key *Key, agent string, form Form, label string, covered ...strin
 	return s, nil
 }
 
-// Agent is the address in whose name requests are signed.
+// Agent is the address of the agent that signs requests.
 func (s *Signer) Agent() string { return s.agent }
 
-// Form is how the agent is named.
+// Form is the form of the Signature-Agent field.
 func (s *Signer) Form() Form { return s.form }
 
 // KeyID is the thumbprint of the key.
 func (s *Signer) KeyID() string { return s.key.ID() }
 
-// LogValue says who signs, and hides the key.
+// LogValue names the agent and the key without revealing the key.
 func (s *Signer) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("agent", s.agent), slog.String("form", string(s.form)), slog.String("keyid", s.KeyID()))
 }
@@ -73,16 +73,16 @@ func (s *Signer) LogValue() slog.Value {
 // Signed are the three fields of a signed request.
 type Signed struct{ Agent, Input, Signature string }
 
-// Set puts the fields into a header, in place of any that are there.
+// Set puts the fields into a header, replacing existing ones.
 func (f Signed) Set(h http.Header) {
 	h[FieldAgent], h[FieldInput], h[FieldSignature] = []string{f.Agent}, []string{f.Input}, []string{f.Signature}
 }
 
-// errPlain is why a request is not signed: whoever listens could use the signature.
+// errPlain is why a request is not signed: an eavesdropper could use the signature.
 var errPlain = errors.New("only https requests are signed")
 
-// Sign makes the fields for one request, sent now. The nonce is NonceBytes of chance, another one
-// for each request. What is no https request is not signed.
+// Sign makes the fields for one request that is sent now. nonce has NonceBytes random bytes,
+// different for each request. A request that does not use https is not signed.
 func (s *Signer) Sign(m *Message, now time.Time, nonce []byte) (Signed, error) {
 	if m.Scheme != "https" {
 		return Signed{}, errPlain

@@ -16,7 +16,7 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// The key of RFC 9421 §B.1.4, whose private half everybody has.
+// The key of RFC 9421 §B.1.4, whose private half is public.
 const (
 	rfcSeed   = "n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU"
 	rfcPublic = "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"
@@ -36,7 +36,7 @@ func rfcKey(t testing.TB) *Key {
 	return k
 }
 
-// covering reads the value of a member of Signature-Input.
+// covering parses the value of a member of Signature-Input.
 func covering(t testing.TB, value string) httpsfv.InnerList {
 	t.Helper()
 	d, err := httpsfv.UnmarshalDictionary([]string{"x=" + value})
@@ -58,7 +58,7 @@ func testRequest() *Message {
 	}
 }
 
-// RFC 9421 §B.2: the texts that are signed, and the Ed25519 signature of one of them.
+// RFC 9421 §B.2: the signed texts, and the Ed25519 signature of one of them.
 func TestSigning_RFC9421Vectors(t *testing.T) {
 	answer := &Message{Status: 200, Request: testRequest(), Header: http.Header{
 		"Content-Type": {"application/json"}, "Content-Length": {"23"},
@@ -147,7 +147,7 @@ func TestSigning_Components(t *testing.T) {
 	}
 }
 
-// The drafts' examples: the fields that our signer writes, and what our verifier makes of them.
+// The drafts' examples: the fields that our signer writes, and the result of our verifier.
 func TestSigning_DraftVectors(t *testing.T) {
 	const (
 		long   = "n9p433xm+NJ3ph3upfBIGmsuwHw387YV7Q/F+6BSpGCVjYCqQw6rznNA8PVVLySrAWsv0hQtFioQb6E1YsauiA=="
@@ -192,8 +192,8 @@ func TestSigning_DraftVectors(t *testing.T) {
 		if err != nil || len(list) != 1 || !list[0].Good() || list[0].Notes != nil {
 			t.Errorf("%s: %+v, %v", c.name, list, err)
 		}
-		// The same signature under the label that -00 of the working group gives it, beside a
-		// member of another name.
+		// The same signature under the label that -00 of the working group gives it, together with
+		// a member of another name.
 		if c.label == "agent2" {
 			m.Header.Set(FieldInput, strings.Replace(c.input, "agent2=", "sig2=", 1))
 			m.Header.Set(FieldSignature, strings.Replace(c.sigText, "agent2=", "sig2=", 1))
@@ -201,7 +201,7 @@ func TestSigning_DraftVectors(t *testing.T) {
 				t.Errorf("%s, other label: %+v, %v", c.name, list, err)
 			}
 		}
-		// By its own rules Curtsy accepts none of them.
+		// With its own policy, Curtsy accepts none of them.
 		p.TestKeys = false
 		if list, _ = Verify(m, p); list[0].Why != WhyTestKey {
 			t.Errorf("%s: a test key is accepted: %+v", c.name, list)
@@ -227,7 +227,7 @@ func TestSigning_8_32_DirectoryVector(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
 	}
-	// The general reading of RFC 9421 makes the same text of that answer.
+	// The general method of RFC 9421 gives the same text for that response.
 	answer := &Message{Status: 200, Header: h, Request: &Message{Method: "GET", Scheme: "https", Authority: "signature-agent.test", Path: DirectoryPath}}
 	text, err := base(answer, covering(t, strings.TrimPrefix(h.Get(FieldInput), "binding=")))
 	if err != nil {
@@ -254,8 +254,8 @@ func TestSigning_Thumbprints(t *testing.T) {
 	}
 }
 
-// The drafts' examples by RSA: we neither sign nor accept that, but the text that is signed is the
-// same, so their signatures prove ours.
+// The drafts' examples with RSA: we neither sign nor accept these, but the signed text is the same,
+// so their signatures confirm ours.
 func TestSigning_RSAVectors(t *testing.T) {
 	const n = "r4tmm3r20Wd_PbqvP1s2-QEtvpuRaV8Yq40gjUR8y2Rjxa6dpG2GXHbPfvMs8ct-Lh1GH45x28Rw3Ry53mm-oAXjyQ86OnDkZ5N8lYbggD4O3w6M6pAvLkhk95AndTrifbIFPNU8PPMO7OyrFAHqgDsznjPFmTOtCEcN2Z1FpWgchwuYLPL-Wokqltd11nqqzi-bJ9cvSKADYdUAAN5WUtzdpiy6LbTgSxP7ociU4Tn0g5I6aDZJ7A8Lzo0KSyZYoA485mqcO0GVAdVw9lq4aOT9v6d-nb4bnNkQVklLQ3fVAvJm-xdDOp9LCNCN48V2pnDOkFV6-U9nV5oyc6XI2w"
 	modulus, err := base64.RawURLEncoding.DecodeString(n)

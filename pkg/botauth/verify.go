@@ -10,27 +10,27 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Why is what is wrong with a signature, in one word.
+// Why is the problem of a signature, in one word.
 type Why string
 
-// What may be wrong, in the order in which it is looked for.
+// The possible problems, in the order in which they are checked.
 const (
-	WhyNothing    Why = ""           // it is good
+	WhyNothing    Why = ""           // it is valid
 	WhySyntax     Why = "syntax"     // a field cannot be read
 	WhyTag        Why = "tag"        // it is a signature for another purpose
 	WhyPlain      Why = "plain"      // the request came over plain http
-	WhyParameters Why = "parameters" // created, expires or keyid is missing, or makes no sense
+	WhyParameters Why = "parameters" // created, expires or keyid is missing or invalid
 	WhyAlgorithm  Why = "algorithm"  // it is not Ed25519
-	WhyComponents Why = "components" // it does not cover what it must, or what the message lacks
-	WhyAgent      Why = "agent"      // it does not say whose key it is
+	WhyComponents Why = "components" // a required component is missing, here or in the message
+	WhyAgent      Why = "agent"      // it does not identify the owner of the key
 	WhyFuture     Why = "future"     // it was made later than now
-	WhyExpired    Why = "expired"    // it was good until a time before now
+	WhyExpired    Why = "expired"    // its time is over
 	WhyTestKey    Why = "test-key"   // everybody could have made it
-	WhyKey        Why = "key"        // the key is not known, or not good now
-	WhySignature  Why = "signature"  // key and message do not fit it: one of them is another
+	WhyKey        Why = "key"        // the key is unknown, or not valid now
+	WhySignature  Why = "signature"  // it does not match the key and the message
 )
 
-// MaxLifetime is the longest time from created to expires that is accepted.
+// MaxLifetime is the longest accepted time from created to expires.
 const MaxLifetime = 24 * time.Hour
 
 // Policy is what a verifier accepts.
@@ -38,44 +38,44 @@ type Policy struct {
 	Now time.Time
 	// Skew is how far the signer's clock may be off.
 	Skew time.Duration
-	// MaxLifetime replaces the constant of that name; 0: it is not replaced.
+	// MaxLifetime replaces the constant with that name; 0: the constant applies.
 	MaxLifetime time.Duration
-	// TestKeys accepts the keys of RFC 9421, for its own examples.
+	// TestKeys accepts the keys of RFC 9421, for its examples.
 	TestKeys bool
-	// Key finds the key of an agent. The agent's address belongs to the question: whoever looked
-	// for the thumbprint alone would take one agent's key for another's.
+	// Key looks up the key of an agent. The agent's address must be part of the lookup: with the
+	// thumbprint alone, one agent's key could be mistaken for another's.
 	Key func(agent string, form Form, id string) (ed25519.PublicKey, error)
 }
 
-// Verdict is what a verifier makes of one signature.
+// Verdict is the result for one signature.
 type Verdict struct {
 	Label   string
-	Why     Why    // WhyNothing: the signature is good
-	Text    string // that, for people
-	Agent   string // in whose name it was made
+	Why     Why    // WhyNothing: the signature is valid
+	Text    string // the problem, for people
+	Agent   string // address of the signing agent
 	Form    Form
 	KeyID   string
-	Nonce   string // a verifier that minds replays remembers it until Expires
+	Nonce   string // to prevent replays, a verifier remembers it until Expires
 	Created time.Time
 	Expires time.Time
 	Covered []string // identifiers of the components
-	Notes   []string // what is odd and does not count
-	Base    string   // the text that was signed, as this message has it
+	Notes   []string // oddities without effect
+	Base    string   // the text that was signed, for this message
 }
 
-// Good reports whether the signature is what it says.
+// Good reports whether the signature is valid.
 func (v Verdict) Good() bool { return v.Why == WhyNothing }
 
 func (v *Verdict) refuse(why Why, format string, args ...any) {
 	v.Why, v.Text = why, fmt.Sprintf(format, args...)
 }
 
-// ErrUnsigned is what is made of a request that carries no signature.
+// ErrUnsigned means that a request has no signature.
 var ErrUnsigned = errors.New("the request carries no Signature-Input and no Signature")
 
-// Verify looks at each signature of a request, in the order of their labels in Signature-Input. An
-// error means that there is none, or that the fields cannot be read at all. Each signature stands
-// for itself.
+// Verify checks each signature of a request, in the order of their labels in Signature-Input. An
+// error means that there is none, or that the fields cannot be parsed. Each signature is checked
+// independently.
 func Verify(m *Message, p Policy) ([]Verdict, error) {
 	inputs, signatures := fieldLines(m, FieldInput), fieldLines(m, FieldSignature)
 	if len(inputs) == 0 && len(signatures) == 0 {
@@ -164,7 +164,7 @@ func (v *Verdict) judge(m *Message, p Policy, in, sig *httpsfv.Dictionary) {
 	}
 }
 
-// parameters reads what the signature says of itself.
+// parameters reads the signature's parameters.
 func (v *Verdict) parameters(params *httpsfv.Params, p Policy) bool {
 	created, hasCreated := number(params, "created")
 	expires, hasExpires := number(params, "expires")
@@ -236,7 +236,7 @@ func (v *Verdict) components(m *Message, covered httpsfv.InnerList) bool {
 	return true
 }
 
-// agent reads in whose name the signature is, from the part of the field that it covers.
+// agent reads the agent's address from the covered part of the field.
 func (v *Verdict) agent(m *Message, covered httpsfv.Item) error {
 	lines := fieldLines(m, FieldAgent)
 	if len(lines) == 0 {
@@ -283,7 +283,7 @@ func (v *Verdict) agent(m *Message, covered httpsfv.Item) error {
 	return err
 }
 
-// times holds the signature's against the clock.
+// times compares the signature's times with the clock.
 func (v *Verdict) times(p Policy) bool {
 	if ahead := v.Created.Sub(p.Now); ahead > p.Skew {
 		v.refuse(WhyFuture, "it was created %v in the future, so one of the two clocks is wrong", ahead.Round(time.Second))

@@ -56,7 +56,7 @@ func signedPage(t testing.TB, s *Signer) *Message {
 	return m
 }
 
-// policyOf knows one key, of one agent.
+// policyOf returns a policy that knows one key of one agent.
 func policyOf(s *Signer) Policy {
 	return Policy{Now: testTime, Key: func(agent string, form Form, id string) (ed25519.PublicKey, error) {
 		if agent != s.Agent() || form != s.Form() || id != s.KeyID() {
@@ -66,7 +66,7 @@ func policyOf(s *Signer) Policy {
 	}}
 }
 
-// Each form is what its text shows, and is verified.
+// Each form has the expected text, and is verified.
 func TestSigning_8_29_Forms(t *testing.T) {
 	for _, c := range []struct {
 		form         Form
@@ -93,7 +93,7 @@ func TestSigning_8_29_Forms(t *testing.T) {
 	}
 }
 
-// What is no https request carries no signature.
+// A request that does not use https gets no signature.
 func TestSigning_8_28_OnlyHTTPS(t *testing.T) {
 	m := page()
 	m.Scheme = "http"
@@ -106,7 +106,7 @@ func TestSigning_8_28_OnlyHTTPS(t *testing.T) {
 	}
 }
 
-// Whatever is changed, the signature does not hold, and says why.
+// After any change, the signature is invalid with the right reason.
 func TestSigning_Refusals(t *testing.T) {
 	s := testSigner(t, FormDictionary)
 	params := func(old, new string) func(*Message, *Policy) {
@@ -186,7 +186,7 @@ func manyComponents() string {
 	return b.String()
 }
 
-// What is no signed request at all, and the limits.
+// Unsigned requests, and the limits.
 func TestSigning_Limits(t *testing.T) {
 	if _, err := Verify(page(), Policy{}); err != ErrUnsigned {
 		t.Errorf("unsigned: %v", err)
@@ -208,7 +208,7 @@ func TestSigning_Limits(t *testing.T) {
 			t.Errorf("%s: %+v", name, list)
 		}
 	}
-	// At the limit: as many signatures as may be, of which ours is good.
+	// At the limit: the largest number of signatures, of which ours is valid.
 	m := signedPage(t, s)
 	for i := range maxSignatures - 1 {
 		m.Header.Add(FieldInput, fmt.Sprintf("x%d=()", i))
@@ -224,7 +224,7 @@ func TestSigning_Limits(t *testing.T) {
 	}
 }
 
-// FuzzVerify: nothing panics, and only what the signer wrote is good.
+// FuzzVerify: nothing panics, and only the signer's own fields are valid.
 func FuzzVerify(f *testing.F) {
 	s := testSigner(f, FormDictionary)
 	m := signedPage(f, s)
@@ -249,7 +249,7 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzBase: a text is made of whole lines, one for each component.
+// FuzzBase: a text consists of complete lines, one for each component.
 func FuzzBase(f *testing.F) {
 	f.Add(`"@method" "a";sf "a";key="b"`, "b=1", "q=1")
 	f.Add(`"a";bs "@query-param";name="q"`, "x\r\n y", "q=%zz&q")

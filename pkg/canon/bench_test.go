@@ -7,15 +7,16 @@ import (
 
 const benchPage = "https://docs.example.org/manual/en/guide/index.html"
 
-// benchLinks is a page's mixture: its own pages, others, and what is no page at all.
+// benchLinks is a typical mixture of links on a page: its own site, other sites, and links that are
+// not pages.
 var benchLinks = []string{
 	"../ref/functions.html#open", "install.html", "config/options.html", "./", "#search", "/manual/de/guide/", "/search?q=open&lang=en",
 	"https://docs.example.org/manual/en/changes/2024/05.html", "https://lists.example.net/archive/thread/4711.html?page=2", "//cdn.example.net/site.css",
 	"mailto:docs@example.org", "../ref/caf%C3%A9.html",
 }
 
-// BenchmarkJoin is the cost of one link of the mixture, beside the standard library's
-// (which leaves most of the spelling as it is). bench of reference/ has whatwg-url's.
+// BenchmarkJoin is the cost of one link of the mixture, compared with the standard library (which
+// leaves most of the spelling unchanged). The benchmark in reference_test.go measures whatwg-url.
 func BenchmarkJoin(b *testing.B) {
 	b.Run("canon", func(b *testing.B) {
 		base := NewBase(benchPage)

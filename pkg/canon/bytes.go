@@ -1,6 +1,6 @@
 package canon
 
-// byteClass is a set of bit flags that say where a byte may stand unescaped.
+// byteClass is a set of bit flags that define where a byte may stay unescaped.
 type byteClass uint8
 
 const (
@@ -8,9 +8,9 @@ const (
 	hexByte                              // 0-9 a-f A-F
 	schemeByte                           // may follow the first letter of a scheme
 	hostByte                             // a-z 0-9 - _ (lower case only)
-	unreservedByte                       // an escape of it is decoded
-	pathByte                             // plain in a path; / and \ are handled before
-	queryByte                            // plain in a query
+	unreservedByte                       // its escape is decoded
+	pathByte                             // unescaped in a path; / and \ are handled before
+	queryByte                            // unescaped in a query
 )
 
 var classes = func() (t [256]byteClass) {

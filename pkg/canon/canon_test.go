@@ -20,10 +20,10 @@ func testParse(t *testing.T, tests []parseTest) {
 	}
 }
 
-// The rules that are ours, beyond the URL standard; see the package comment.
+// The rules that are stricter than the URL standard; see the package comment.
 func TestParseOurRules(t *testing.T) {
 	testParse(t, []parseTest{
-		// Dropped: what never reaches a server, or says nothing.
+		// Removed: parts that are not sent to a server, or have no meaning.
 		{"http://user:secret@h/", "http://h/", nil},
 		{"http://h/#f", "http://h/", nil},
 		{"http://h/?#f", "http://h/", nil},
@@ -47,21 +47,21 @@ func TestParseOurRules(t *testing.T) {
 		{"http://h/?a|b^c", "http://h/?a|b^c", nil},
 		{"http://h/caf\xe9?\xff", "http://h/caf%E9?%FF", nil},
 		{"http://h/%2e%2E/%2e/a/.%2e/b", "http://h/b", nil},
-		// Hosts DNS cannot carry.
+		// Hosts that DNS cannot carry.
 		{"http://a..b/", "", ErrHost},
 		{"http://.a/", "", ErrHost},
 		{"http://a../", "", ErrHost},
 		{"http://./", "", ErrHost},
 		{"http://a!b/", "", ErrHost},
 		{"http://a*b/", "", ErrHost},
-		{"http://a_b-.-c/", "http://a_b-.-c/", nil}, // these exist
+		{"http://a_b-.-c/", "http://a_b-.-c/", nil}, // such names exist
 		{"http://" + strings.Repeat("a", 63) + "/", URL("http://" + strings.Repeat("a", 63) + "/"), nil},
 		{"http://" + strings.Repeat("a", 64) + "/", "", ErrHost},
 		{"http://" + strings.Repeat("a.", 126) + "a/", URL("http://" + strings.Repeat("a.", 126) + "a/"), nil},
 		{"http://" + strings.Repeat("a.", 127) + "a/", "", ErrHost},
 		{"http://" + strings.Repeat("a.", 127) + "A/", "", ErrHost},
 		{"http://\xff/", "", ErrHost},
-		{"http://a.xn--/", "", ErrHost}, // maps to an empty label
+		{"http://a.xn--/", "", ErrHost}, // becomes an empty label
 		{"http://h:0/", "", ErrSyntax},
 	})
 }
@@ -70,7 +70,7 @@ func TestParseRefusesOtherSchemes(t *testing.T) {
 	for _, raw := range []string{
 		"", " ", "/p", "//h/p", "h/p", "h", "?q", "#f", ":", "://h/", "1http://h/", "http", "http//h",
 		"mailto:a@b", "javascript:void(0)", "JavaScript:alert('é\n')", "data:text/html,<p>", "ftp://h/", "file:///p", "ws://h/", "httpx://h/", "tel:+49",
-		"data:" + strings.Repeat("x", 100*maxRaw), // long, yet of another kind
+		"data:" + strings.Repeat("x", 100*maxRaw), // long, but of another scheme
 	} {
 		if u, err := Parse(raw); err != ErrScheme {
 			t.Errorf("Parse(%.40q) = %q, %v, want ErrScheme", raw, u, err)
@@ -80,7 +80,7 @@ func TestParseRefusesOtherSchemes(t *testing.T) {
 
 func TestParseLengths(t *testing.T) {
 	fill := func(prefix string, n int) string { return prefix + strings.Repeat("x", n-len(prefix)) }
-	// Each prefix takes another way through the code.
+	// Each prefix is handled by another part of the code.
 	for _, prefix := range []string{"http://h/", "http://H/", "http://h/?", "http://h/%41", "https://1.2.3.4/"} {
 		shrinks := strings.Count(prefix, "%41") * 2
 		if u, err := Parse(fill(prefix, MaxLen+shrinks)); err != nil || len(u) != MaxLen {
@@ -94,7 +94,7 @@ func TestParseLengths(t *testing.T) {
 	if _, err := Parse(fill("http://h/", MaxLen-1) + "é"); err != ErrTooLong {
 		t.Errorf("escapes past the limit: %v", err)
 	}
-	// The raw spelling may be longer than MaxLen, though not without end.
+	// The raw spelling may be longer than MaxLen, but not without limit.
 	if u, err := Parse("http://h/" + strings.Repeat("a/../", 1000)); u != "http://h/" || err != nil {
 		t.Errorf("long raw spelling: %q, %v", u, err)
 	}
@@ -105,7 +105,7 @@ func TestParseLengths(t *testing.T) {
 	}
 }
 
-// Stored URLs are parsed again when files are read; that should cost nothing.
+// Stored URLs are parsed again when files are read; that should not allocate.
 func TestParseCanonicalDoesNotAllocate(t *testing.T) {
 	for _, raw := range []string{"https://docs.example.org/a/b.html?x=%20&y=1", "http://h:8080/", "mailto:x@y"} {
 		if n := testing.AllocsPerRun(100, func() { Parse(raw) }); n != 0 {

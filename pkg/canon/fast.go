@@ -2,12 +2,11 @@ package canon
 
 import "strings"
 
-// The fast path answers for links that become canonical by cutting and joining alone:
-// nearly all links of real pages. It never changes a byte, and leaves whatever it does
-// not recognise at a glance to resolve, which defines the answer. FuzzFastEqualsSlow
-// holds the two together.
+// The fast path handles links that become canonical by cutting and joining alone: nearly all links
+// of real pages. It never changes a byte, and leaves everything that it does not recognise
+// immediately to resolve, which defines the result. FuzzFastEqualsSlow compares the two.
 
-// parseFast is Parse, or ok false when raw needs a closer look.
+// parseFast is Parse for simple links. ok is false if resolve must handle raw.
 func parseFast(raw string) (u URL, ok bool, err error) {
 	raw = trim(raw)
 	n := schemeLen(raw)
@@ -32,7 +31,7 @@ func parseFast(raw string) (u URL, ok bool, err error) {
 	return u, true, err
 }
 
-// joinFast is Join, or ok false when ref needs a closer look.
+// joinFast is Join for simple links. ok is false if resolve must handle ref.
 func (b *Base) joinFast(ref string) (u URL, ok bool, err error) {
 	ref = trim(ref)
 	if n := schemeLen(ref); n > 0 {
@@ -41,7 +40,7 @@ func (b *Base) joinFast(ref string) (u URL, ok bool, err error) {
 	if len(ref) > maxRaw || b.scheme == "" {
 		return "", false, nil
 	}
-	keep, start := b.dir, 0 // the answer is b.url[:keep] + ref[start:end]
+	keep, start := b.dir, 0 // the result is b.url[:keep] + ref[start:end]
 	switch {
 	case ref == "" || ref[0] == '#':
 		return b.url, true, nil
@@ -78,7 +77,7 @@ func (b *Base) joinAbsolute(ref string, n int) (u URL, ok bool, err error) {
 	if len(ref) > maxRaw {
 		return "", false, nil
 	}
-	// Most absolute links stay on their origin, whose spelling need not be looked at again.
+	// Most absolute links stay on their origin, whose spelling need not be checked again.
 	if b.root > 0 && strings.HasPrefix(ref, string(b.url[:b.root])) {
 		tail := ref[b.root:]
 		if tail != "" && tail[0] == '/' {
@@ -109,8 +108,8 @@ func (b *Base) extend(keep int, tail string) (URL, error) {
 	return b.url[:keep] + URL(tail), nil
 }
 
-// climb follows the "./" and "../" that ref begins with, and returns how much of the
-// base is left and where ref goes on; start is -1 when another dot follows.
+// climb follows the "./" and "../" at the beginning of ref. It returns how much of the base remains
+// and where ref continues. start is -1 if another dot follows.
 func (b *Base) climb(ref string) (keep, start int) {
 	keep = b.dir
 	for start < len(ref) && ref[start] == '.' {
@@ -129,8 +128,8 @@ func (b *Base) climb(ref string) (keep, start int) {
 	return keep, start
 }
 
-// assemble returns scheme + ":" + authority + tail, where authority is "//host:port" and
-// tail lacks its "/" only when the path is empty.
+// assemble returns scheme + ":" + authority + tail. authority is "//host:port"; tail lacks its "/"
+// only if the path is empty.
 func assemble(scheme, authority, tail string) (URL, error) {
 	slash := "/"
 	if tail != "" && tail[0] == '/' {
@@ -142,7 +141,7 @@ func assemble(scheme, authority, tail string) (URL, error) {
 	return URL(scheme + ":" + authority + slash + tail), nil
 }
 
-// schemeLen returns the length of the scheme s begins with, 0 for none.
+// schemeLen returns the length of the scheme at the beginning of s, or 0.
 func schemeLen(s string) int {
 	if s == "" || !is(s[0], alphaByte) {
 		return 0
@@ -166,8 +165,8 @@ func plainURL(s string, n int, scheme string) (host, end int, ok bool) {
 	return plainAuthority(s, n+len("://"), scheme)
 }
 
-// plainAuthority finds where host and port that begin at s[i] end, and where the query
-// ends. ok says that all three may stay as they are.
+// plainAuthority finds the end of the host and port that begin at s[i], and the end of the query.
+// ok means that all of them may stay unchanged.
 func plainAuthority(s string, i int, scheme string) (host, end int, ok bool) {
 	start, label := i, i
 	for ; i < len(s); i++ {
@@ -204,9 +203,9 @@ func plainAuthority(s string, i int, scheme string) (host, end int, ok bool) {
 	return i, end, ok
 }
 
-// plainTail finds the end of path and query that begin at s[i]; the fragment and an
-// empty query are left out. ok says that they may stay as they are: no byte needs an
-// escape, no escape a change, and no segment after a "/" begins with a dot.
+// plainTail finds the end of the path and query that begin at s[i], without the fragment and an
+// empty query. ok means that they may stay unchanged: no byte needs an escape, no escape changes,
+// and no segment after a "/" begins with a dot.
 func plainTail(s string, i int) (end int, ok bool) {
 	start := i
 	i = plainRun(s, i, pathByte)
@@ -222,7 +221,7 @@ func plainTail(s string, i int) (end int, ok bool) {
 	return end, i == len(s) || s[i] == '#'
 }
 
-// plainRun returns the end of the bytes from s[i] that may stand in part as they are.
+// plainRun returns the end of the bytes from s[i] that may stay unchanged in part.
 func plainRun(s string, i int, part byteClass) int {
 	for ; i < len(s); i++ {
 		if is(s[i], part) {
@@ -236,8 +235,7 @@ func plainRun(s string, i int, part byteClass) int {
 	return i
 }
 
-// plainEscape reports whether s begins with two upper-case digits of an escape that
-// stays one.
+// plainEscape reports whether s begins with two upper-case digits of an escape that is kept.
 func plainEscape(s string) bool {
 	if len(s) < 2 || !is(s[0], hexByte) || !is(s[1], hexByte) || s[0] >= 'a' || s[1] >= 'a' {
 		return false

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// bases are the pages that fuzzed links are found on.
+// bases are the pages of the fuzzed links.
 var bases = []URL{
 	"http://example.org/",
 	"https://docs.example.org/a/b/c.html?q=1",
@@ -16,7 +16,7 @@ var bases = []URL{
 	"http://h/?only=query",
 }
 
-// links are written as pages write them, well or badly.
+// links are written as in real pages, well or badly.
 var links = []string{
 	"", " ", "#", "#f", "?", "?q", "?q#f", "?#", "q?a=1&b=2;c", "a", "a/b/", "./", "../", ".", "..", "./a", "../a",
 	"../../../../a", "a/./b/../c", "a/..", "a/.", "/", "/.", "/..", "/../a", "/a/../b", "/a/./b", "/.well-known/x", ".htaccess",
@@ -39,7 +39,7 @@ var links = []string{
 	"http://" + strings.Repeat("a", 64) + "/", "http://" + strings.Repeat("a.", 126) + "a/", "http://" + strings.Repeat("a.", 127) + "a/",
 }
 
-// FuzzFastEqualsSlow: the shortcut and the standard's way round give the same answer.
+// FuzzFastEqualsSlow: the fast path and the complete algorithm give the same result.
 func FuzzFastEqualsSlow(f *testing.F) {
 	seedLinks(f)
 	f.Fuzz(func(t *testing.T, base uint8, ref string) {
@@ -55,7 +55,7 @@ func FuzzFastEqualsSlow(f *testing.F) {
 	})
 }
 
-// FuzzJoin: what every canonical URL promises, whatever it was made of.
+// FuzzJoin: the properties of every canonical URL, whatever it was made of.
 func FuzzJoin(f *testing.F) {
 	seedLinks(f)
 	f.Fuzz(func(t *testing.T, base uint8, ref string) {
@@ -77,7 +77,7 @@ func FuzzJoin(f *testing.F) {
 	})
 }
 
-// FuzzParse: as FuzzJoin, for absolute URLs.
+// FuzzParse is FuzzJoin for absolute URLs.
 func FuzzParse(f *testing.F) {
 	for _, link := range links {
 		f.Add(link)
@@ -100,8 +100,8 @@ func seedLinks(f *testing.F) {
 	}
 }
 
-// checkCanonical checks that u is its own spelling by both ways, that its parts make it
-// up, and that net/http will send it as it is.
+// checkCanonical checks that both algorithms leave u unchanged, that u consists of its parts, and
+// that net/http sends it unchanged.
 func checkCanonical(t *testing.T, u URL) {
 	t.Helper()
 	if again, err := Parse(string(u)); again != u || err != nil {

@@ -12,12 +12,11 @@ const (
 	maxLabel = 63
 )
 
-// otherDots are what IDNA reads as dots between labels.
+// otherDots are the characters that IDNA treats as dots between labels.
 const otherDots = "\u3002\uff0e\uff61"
 
-// names maps and validates internationalised names as the URL standard asks; signs and
-// lengths are validName's affair. CheckHyphens stands after ValidateLabels, which would
-// set it.
+// names maps and validates internationalised names as the URL standard requires. validName checks
+// characters and lengths. CheckHyphens comes after ValidateLabels, because that would set it.
 var names = idna.New(
 	idna.MapForLookup(),
 	idna.BidiRule(),
@@ -67,7 +66,7 @@ func parsePort(s, scheme string) (int, error) {
 	return n, nil
 }
 
-// parseHost is the standard's host parser for special schemes, and refuses names that
+// parseHost is the standard's host parser for special schemes. In addition, it refuses names that
 // DNS cannot carry.
 func parseHost(s string) (string, error) {
 	if strings.HasPrefix(s, "[") {
@@ -107,8 +106,8 @@ func toASCII(s string) (string, error) {
 	if err != nil {
 		return "", ErrHost
 	}
-	// A label that maps to nothing ("xn--") must not pass for a final dot, and a mapping
-	// that does not settle would give a URL two spellings.
+	// A label that maps to nothing ("xn--") must not become a final dot, and a mapping that is not
+	// stable would give a URL two spellings.
 	if strings.HasSuffix(a, ".") && !strings.HasSuffix(s, ".") && !strings.ContainsRune(otherDots, lastRune(s)) {
 		return "", ErrHost
 	}
@@ -123,8 +122,8 @@ func lastRune(s string) rune {
 	return r
 }
 
-// validName reports whether DNS can carry a name: labels of 1 to 63 letters, digits,
-// hyphens or underscores (underscores are no host names by the book, but they exist).
+// validName reports whether DNS can carry a name: labels of 1 to 63 letters, digits, hyphens or
+// underscores. (Underscores are not allowed in host names, but such hosts exist.)
 func validName(s string) bool {
 	if len(s) > maxHost {
 		return false
@@ -148,7 +147,7 @@ func validName(s string) bool {
 	return label > 0
 }
 
-// unescape decodes every escape of a host; a lone "%" stays and is refused later.
+// unescape decodes every escape of a host. A single "%" stays and is refused later.
 func unescape(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

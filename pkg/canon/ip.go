@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// endsInNumber reports whether the last label is one that browsers read as part of an
-// IPv4 address: decimal digits, or hexadecimal ones after 0x.
+// endsInNumber reports whether browsers read the last label as part of an IPv4 address: decimal
+// digits, or hexadecimal ones after 0x.
 func endsInNumber(s string) bool {
 	last := s[1+strings.LastIndexByte(s, '.'):]
 	if last == "" {
@@ -29,8 +29,8 @@ func endsInNumber(s string) bool {
 	return true
 }
 
-// parseIPv4 reads one to four decimal, octal or hexadecimal numbers, the last of which
-// fills the bytes that remain.
+// parseIPv4 reads one to four decimal, octal or hexadecimal numbers. The last one fills the
+// remaining bytes.
 func parseIPv4(s string) (string, error) {
 	parts := strings.Split(s, ".")
 	if len(parts) > 4 {
@@ -72,14 +72,14 @@ func parseNumber(s string) (n uint64, ok bool) {
 	return n, err == nil
 }
 
-// parseIPv6 reads "[address]" and writes it as the standard does: the longest run of
-// two or more zero groups compressed, an embedded IPv4 address in hexadecimal. An IPv4-mapped
-// address is the IPv4 address, which is where a connection to it leads: one machine must not
-// count as two hosts.
+// parseIPv6 reads "[address]" and writes it as the standard requires: the longest run of two or
+// more zero groups is compressed, and an embedded IPv4 address is written in hexadecimal. An
+// IPv4-mapped address becomes the IPv4 address that a connection to it would reach, because one
+// machine must not count as two hosts.
 func parseIPv6(s string) (string, error) {
 	inner, ok := strings.CutSuffix(s[1:], "]")
 	if !ok || strings.Contains(inner, "%") {
-		return "", ErrHost // a zone means nothing outside the machine that wrote it
+		return "", ErrHost // a zone has no meaning on other machines
 	}
 	addr, err := netip.ParseAddr(inner)
 	if err != nil || !addr.Is6() {

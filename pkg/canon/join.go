@@ -15,8 +15,8 @@ type Base struct {
 	path   int    // url[:path] ends before "?"
 }
 
-// NewBase prepares a page's URL for resolving its links. The zero URL makes a base that
-// resolves absolute links only.
+// NewBase prepares a page's URL for resolving its links. The zero URL makes a base that resolves
+// absolute links only.
 func NewBase(u URL) *Base {
 	root := u.pathStart()
 	path := len(u)
@@ -27,9 +27,9 @@ func NewBase(u URL) *Base {
 	return &Base{url: u, scheme: u.Scheme(), root: root, dir: dir, path: path}
 }
 
-// Rebase returns the base that a <base href> on the page sets. When href is no http or
-// https URL it returns b itself with the error, so a page with a broken <base> keeps
-// its own address, as in browsers.
+// Rebase returns the base that a <base href> on the page sets. If href is not an http or https URL,
+// it returns b itself with the error, so a page with an invalid <base> keeps its own address, as in
+// browsers.
 func (b *Base) Rebase(href string) (*Base, error) {
 	u, err := b.Join(href)
 	if err != nil {
@@ -41,9 +41,9 @@ func (b *Base) Rebase(href string) (*Base, error) {
 // URL returns the URL that links are resolved against.
 func (b *Base) URL() URL { return b.url }
 
-// Join resolves one link as written in the page and returns its canonical spelling, or
-// an error of Parse. An empty link is the page itself. The result shares no memory
-// with ref, so keeping it does not keep the page.
+// Join resolves one link as written in the page and returns its canonical spelling, or an error of
+// Parse. An empty link is the page itself. The result shares no memory with ref, so storing it does
+// not keep the page in memory.
 func (b *Base) Join(ref string) (URL, error) {
 	if u, ok, err := b.joinFast(ref); ok {
 		return u, err
@@ -51,8 +51,8 @@ func (b *Base) Join(ref string) (URL, error) {
 	return resolve(b, ref)
 }
 
-// JoinBytes is Join for a link still in a tokenizer's buffer; ref is not kept.
+// JoinBytes is Join for a link in a tokenizer's buffer. It does not keep ref.
 func (b *Base) JoinBytes(ref []byte) (URL, error) {
-	// Join copies whatever it returns, so the view of ref does not outlive this call.
+	// Join copies its result, so ref is not used after this call.
 	return b.Join(unsafe.String(unsafe.SliceData(ref), len(ref)))
 }

@@ -18,7 +18,7 @@ func TestJoin(t *testing.T) {
 		{"?", "https://docs.example.org/manual/en/index.html"},
 		{"?#top", "https://docs.example.org/manual/en/index.html"},
 		{"?v=3#top", "https://docs.example.org/manual/en/index.html?v=3"},
-		// Its directory and those above.
+		// Its directory and the directories above.
 		{"install.html", "https://docs.example.org/manual/en/install.html"},
 		{"a/b?c#d", "https://docs.example.org/manual/en/a/b?c"},
 		{".", "https://docs.example.org/manual/en/"},
@@ -41,7 +41,7 @@ func TestJoin(t *testing.T) {
 		{"/x/../y", "https://docs.example.org/y"},
 		{`\x\y`, "https://docs.example.org/x/y"},
 		{"/.well-known/x", "https://docs.example.org/.well-known/x"},
-		// Another host, or the scheme alone.
+		// Another host, or only another scheme.
 		{"//cdn.example.net", "https://cdn.example.net/"},
 		{"//cdn.example.net?q", "https://cdn.example.net/?q"},
 		{"///cdn.example.net/x", "https://cdn.example.net/x"},
@@ -56,7 +56,7 @@ func TestJoin(t *testing.T) {
 		{"https:///h/p", "https://h/p"},
 		{"http:foo", "http://foo/"}, // another scheme: absolute
 		{"http://docs.example.org/x", "http://docs.example.org/x"},
-		// The base's origin as the beginning of something else.
+		// The base's origin as a prefix of a different URL.
 		{"https://docs.example.org", "https://docs.example.org/"},
 		{"https://docs.example.org?q", "https://docs.example.org/?q"},
 		{"https://docs.example.org/a/./b", "https://docs.example.org/a/b"},
@@ -104,8 +104,7 @@ func TestZeroBase(t *testing.T) {
 	}
 }
 
-// A result that lay in the page's buffer would change with it, and keep it from being
-// freed.
+// A result in the page's buffer would change with the buffer, and would keep it in memory.
 func TestJoinBytesCopies(t *testing.T) {
 	b := NewBase("http://example.org/")
 	for _, ref := range []string{"http://other.example/a?b", "HTTP://other.example/a", "/a", "a%20b", "//other.example/", "http://example.org/x"} {

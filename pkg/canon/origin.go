@@ -8,14 +8,15 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Origin is what robots.txt files, cookies and connections belong to. It is comparable.
+// Origin identifies a site: robots.txt files, cookies and connections belong to one. It is
+// comparable.
 type Origin struct {
 	Scheme string // "http" or "https"
 	Host   Host
-	Port   int // explicit: 80 or 443 by default; 0 is read as the scheme's default
+	Port   int // explicit: 80 or 443 by default; 0 means the scheme's default
 }
 
-// String returns scheme://host, with :port when it is not the scheme's default.
+// String returns scheme://host, with :port if it is not the scheme's default.
 func (o Origin) String() string {
 	s := o.Scheme + "://" + string(o.Host)
 	if o.Port != 0 && o.Port != defaultPort(o.Scheme) {
@@ -24,9 +25,9 @@ func (o Origin) String() string {
 	return s
 }
 
-// URL returns the URL of a path and query, such as "/p?q", on the origin. One that
-// does not begin with "/" is ErrSyntax, a host that is not canonical ErrHost; other
-// errors are Parse's.
+// URL returns the URL of a path and query, such as "/p?q", on the origin. If pathQuery does not
+// begin with "/", the error is ErrSyntax; if the host is not canonical, it is ErrHost. Other errors
+// are those of Parse.
 func (o Origin) URL(pathQuery string) (URL, error) {
 	if !strings.HasPrefix(pathQuery, "/") {
 		return "", ErrSyntax
@@ -41,8 +42,8 @@ func (o Origin) URL(pathQuery string) (URL, error) {
 	return u, nil
 }
 
-// FromParts makes a URL of its parts; port 0 is the scheme's default. Errors are those
-// of Origin.URL.
+// FromParts makes a URL from its parts; port 0 means the scheme's default. Its errors are those of
+// Origin.URL.
 func FromParts(scheme string, host Host, port int, pathQuery string) (URL, error) {
 	return Origin{scheme, host, port}.URL(pathQuery)
 }
@@ -50,8 +51,8 @@ func FromParts(scheme string, host Host, port int, pathQuery string) (URL, error
 // Host is a lower-case A-label or an IP literal (IPv6 in brackets), without a port.
 type Host string
 
-// ParseHost returns the canonical spelling of a host as people write one, such as
-// "Bücher.example" or "[::1]", without scheme and port; or ErrHost.
+// ParseHost returns the canonical spelling of a host as people write it, such as "Bücher.example"
+// or "[::1]", without scheme and port. The error is ErrHost.
 func ParseHost(raw string) (Host, error) {
 	h, err := parseHost(raw)
 	return Host(h), err
@@ -65,7 +66,7 @@ func (h Host) IsIP() bool {
 	if strings.HasPrefix(string(h), "[") {
 		return true
 	}
-	// Canonical names never end in a number; those that did became IPv4 addresses.
+	// Canonical names never end in a number; such names became IPv4 addresses.
 	return endsInNumber(string(h))
 }
 
@@ -80,7 +81,7 @@ func (h Host) Addr() (addr netip.Addr, ok bool) {
 }
 
 // IsPublicSuffix reports whether the host is in the public suffix list, so that anybody may have a
-// name below it: org, co.uk and github.io are. A single label that is not in the list, such as
+// name below it, such as org, co.uk and github.io. A single label that is not in the list, such as
 // localhost, is not a public suffix.
 func (h Host) IsPublicSuffix() bool {
 	if h == "" || h.IsIP() {
@@ -90,10 +91,10 @@ func (h Host) IsPublicSuffix() bool {
 	return suffix == string(h) && (icann || strings.Contains(suffix, "."))
 }
 
-// Registered returns the registered domain by the public suffix list, private section
-// included: example.co.uk for www.example.co.uk, me.github.io for me.github.io. An IP
-// literal, a single label and a public suffix are their own registered domain. It takes
-// some 100 ns and an allocation, so loops over links remember the answer.
+// Registered returns the registered domain by the public suffix list, including its private
+// section: example.co.uk for www.example.co.uk, me.github.io for me.github.io. For an IP literal, a
+// single label and a public suffix, it is the host itself. It takes about 100 ns and an allocation,
+// so loops over links should remember the result.
 func (h Host) Registered() string {
 	s := string(h)
 	if h.IsIP() {

@@ -74,11 +74,11 @@ func TestHostRegistered(t *testing.T) {
 		"co.uk":                 "co.uk", // a public suffix
 		"org":                   "org",
 		"localhost":             "localhost",
-		"me.github.io":          "me.github.io", // the list's private section
+		"me.github.io":          "me.github.io", // the private section of the list
 		"a.me.github.io":        "me.github.io",
 		"github.io":             "github.io",
-		"www.city.kawasaki.jp":  "city.kawasaki.jp", // an exception of the list
-		"a.b.kawasaki.jp":       "a.b.kawasaki.jp",  // and the wildcard it is one of
+		"www.city.kawasaki.jp":  "city.kawasaki.jp", // an exception in the list
+		"a.b.kawasaki.jp":       "a.b.kawasaki.jp",  // the wildcard of that exception
 		"a.b.unlisted":          "b.unlisted",
 		"xn--bcher-kva.example": "xn--bcher-kva.example",
 		"a.b.xn--55qx5d.cn":     "b.xn--55qx5d.cn", // 公司.cn is a suffix

@@ -6,13 +6,13 @@ import (
 )
 
 // HostPattern matches hosts. A host name matches itself; "*." and a name match that name and all
-// names below it. The zero value matches nothing. Goroutines may share it.
+// names below it. The zero value matches nothing. It may be used concurrently.
 type HostPattern struct {
 	name  Host
 	below bool
 }
 
-// ParseHostPattern parses a pattern, without regard to blanks around it. Its error wraps ErrHost.
+// ParseHostPattern parses a pattern, ignoring spaces around it. Its error wraps ErrHost.
 func ParseHostPattern(raw string) (HostPattern, error) {
 	text, below := strings.CutPrefix(strings.TrimSpace(raw), "*.")
 	h, err := ParseHost(text)

@@ -16,7 +16,7 @@ func TestHostPattern(t *testing.T) {
 		}
 		for h, want := range hosts {
 			if p.Matches(h) != want {
-				t.Errorf("%s stands for %s: %v", p, h, !want)
+				t.Errorf("%s matches %s: %v", p, h, !want)
 			}
 		}
 		if again, err := ParseHostPattern(p.String()); again != p || err != nil {
@@ -37,6 +37,6 @@ func TestHostPattern(t *testing.T) {
 		}
 	}
 	if none := (HostPattern{}); none.Matches("") || none.IsOpen() {
-		t.Error("no pattern stands for no host")
+		t.Error("the zero pattern matches a host")
 	}
 }

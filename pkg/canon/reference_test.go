@@ -1,6 +1,5 @@
-// The tests in this file compare canon with an independent reading of the URL standard,
-// github.com/nlnwa/whatwg-url, with canon's own rules applied on top. The library is
-// needed by tests only.
+// The tests in this file compare canon with an independent implementation of the URL standard,
+// github.com/nlnwa/whatwg-url, with canon's own rules applied on top. Only tests need that library.
 
 package canon_test
 
@@ -16,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// join is Join as the library sees it. A panic of the library counts as a refusal.
+// join is Join as the library does it. A panic of the library counts as a refusal.
 func join(base canon.URL, ref string) (u canon.URL, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -57,8 +56,8 @@ func hostFits(host string) bool {
 
 var escape = regexp.MustCompile(`%([0-9A-Fa-f]{2})?`)
 
-// normal is our rule for escapes, applied to a part the library has escaped already;
-// more names bytes that we escape and the library does not.
+// normal applies our rule for escapes to a part that the library has escaped already. more has the
+// bytes that we escape and the library does not.
 func normal(s, more string) string {
 	s = escape.ReplaceAllStringFunc(s, func(e string) string {
 		if e == "%" {
@@ -77,22 +76,21 @@ func normal(s, more string) string {
 
 const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 
-// The library's own slips, each against the standard's text. canon is right in these.
+// Errors of the library, according to the standard's text. canon is right in these cases.
 var slips = []*regexp.Regexp{
 	// It reads labels with a sign (-3, +0, 0x-1) as IPv4 numbers.
 	regexp.MustCompile(`(?i)(0x?)?[+-][0-9a-f]*(\.|$)`),
-	// It takes a label that begins with a number too large for 64 bits for a number.
+	// It reads a label that begins with a number too large for 64 bits as a number.
 	regexp.MustCompile(`(?i)(0x[0-9a-f]{16}|[0-9]{19})[^.]*$`),
-	// Not its slip: an IPv4-mapped address is an IPv4 address to us.
+	// Not its error: an IPv4-mapped address is an IPv4 address to us.
 	regexp.MustCompile(`^\[[0-9A-Fa-f:.]*:[fF]{4}:`),
-	// It strips every bracket around an IPv6 address, not one pair.
+	// It removes all brackets around an IPv6 address, not one pair.
 	regexp.MustCompile(`^\[\[|\]\]`),
-	// It refuses signs such as _ and U+226E in names that need IDNA.
+	// It refuses characters such as _ and U+226E in names that need IDNA.
 	regexp.MustCompile(`xn--|[^ -~]`),
 }
 
-// excused reports whether the two may differ on a URL whose host was written as host
-// and which one of them accepted as u.
+// excused reports whether the two may differ on a link that one of them accepted as u.
 func excused(u canon.URL, ref string) bool {
 	for _, slip := range slips {
 		if slip.MatchString(strings.TrimSuffix(u.Host().String(), ".")) || slip.MatchString(rawHost(ref)) {
@@ -102,7 +100,7 @@ func excused(u canon.URL, ref string) bool {
 	return false
 }
 
-// rawHost cuts something close to the host out of a link.
+// rawHost extracts something similar to the host from a link.
 func rawHost(ref string) string {
 	ref = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' {
@@ -153,12 +151,12 @@ func FuzzReference(f *testing.F) {
 	})
 }
 
-// The slips by example: what the standard says is what canon does. When this fails with
-// a newer library, a slip can be struck off.
+// Examples of these errors: canon follows the standard. If this test fails with a newer library, an
+// error was corrected and can be removed from the list.
 func TestSlips(t *testing.T) {
 	for ref, want := range map[string]struct{ canon, library canon.URL }{
 		"http://-3/": {"http://-3/", "http://255.255.255.253/"},
-		// the standard: a name; DNS: impossible
+		// the standard: a name; DNS cannot carry it
 		"http://+1/":                        {"", "http://0.0.0.1/"},
 		"http://[::1]]/":                    {"", "http://[::1]/"},
 		"http://123456789012345678901a/":    {"http://123456789012345678901a/", ""},

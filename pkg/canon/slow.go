@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// resolve follows the states of the WHATWG basic URL parser for http and https, state
-// by state; b is nil for an absolute URL. It handles every input and defines what the
-// answer is.
+// resolve follows the states of the WHATWG basic URL parser for http and https; b is nil for an
+// absolute URL. It handles every input and defines the result.
 func resolve(b *Base, ref string) (URL, error) {
 	if b != nil && b.scheme == "" {
 		b = nil // the base of the zero URL
@@ -16,7 +15,7 @@ func resolve(b *Base, ref string) (URL, error) {
 	ref = trim(ref)
 	long := len(ref) > maxRaw
 	if long {
-		ref = ref[:maxRaw] // still enough to tell a data: URL from a long link
+		ref = ref[:maxRaw] // enough to distinguish a data: URL from a long link
 	}
 	ref = dropTabs(ref)
 
@@ -37,8 +36,8 @@ func resolve(b *Base, ref string) (URL, error) {
 	return absolute(scheme, rest)
 }
 
-// relative resolves a link without a scheme: the standard's relative, relative slash
-// and special authority states.
+// relative resolves a link without a scheme: the standard's relative, relative slash and special
+// authority states.
 func relative(b *Base, ref string) (URL, error) {
 	if ref != "" && isSlash(ref[0]) {
 		if len(ref) > 1 && isSlash(ref[1]) {
@@ -58,8 +57,8 @@ func relative(b *Base, ref string) (URL, error) {
 	return withQuery(buf, query)
 }
 
-// absolute reads what follows "scheme:"; any number of slashes, even none, stands
-// before the authority.
+// absolute parses the part after "scheme:". Any number of slashes, even none, may precede the
+// authority.
 func absolute(scheme, rest string) (URL, error) {
 	rest = strings.TrimLeft(rest, `/\`)
 	tail := ""
@@ -94,7 +93,7 @@ func finish(buf []byte, tail string) (URL, error) {
 	tail, _, _ = strings.Cut(tail, "#")
 	path, query, _ := strings.Cut(tail, "?")
 	if path != "" {
-		path = path[1:] // a slash of either kind
+		path = path[1:] // a slash or a backslash
 	}
 	root := len(buf)
 	return withQuery(appendPath(append(buf, '/'), root, path), query)
@@ -111,8 +110,8 @@ func withQuery(buf []byte, query string) (URL, error) {
 	return URL(buf), nil
 }
 
-// appendPath appends segments to a path that begins at buf[root] and ends in "/",
-// resolving dot segments, escaped ones too.
+// appendPath appends segments to a path that begins at buf[root] and ends in "/". It resolves dot
+// segments, including escaped ones.
 func appendPath(buf []byte, root int, path string) []byte {
 	for path != "" {
 		n := strings.IndexAny(path, `/\`)
@@ -129,7 +128,7 @@ func appendPath(buf []byte, root int, path string) []byte {
 			buf = buf[:start]
 		case "..":
 			buf = buf[:start]
-			if start-1 > root { // else it is the root already
+			if start-1 > root { // otherwise it is the root already
 				buf = buf[:bytes.LastIndexByte(buf[:start-1], '/')+1]
 			}
 		default:
@@ -141,8 +140,8 @@ func appendPath(buf []byte, root int, path string) []byte {
 	return buf
 }
 
-// appendNormal appends s with its escapes normalised and every byte escaped that may
-// not stand plain in the given part of a URL.
+// appendNormal appends s with its escapes normalised, and escapes every byte that must not stay
+// unescaped in this part of a URL.
 func appendNormal(buf []byte, s string, part byteClass) []byte {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -169,8 +168,8 @@ func appendEscape(buf []byte, c byte) []byte {
 	return append(buf, '%', digits[c>>4], digits[c&15])
 }
 
-// cutScheme splits "scheme:rest". ok says there is a scheme at all; its name is "" when
-// it is neither http nor https.
+// cutScheme splits "scheme:rest". ok means that there is a scheme; its name is "" if it is neither
+// http nor https.
 func cutScheme(s string) (scheme, rest string, ok bool) {
 	if s == "" || !is(s[0], alphaByte) {
 		return "", "", false
@@ -196,7 +195,7 @@ func knownScheme(s string) string {
 	return ""
 }
 
-// trim drops spaces and control characters at both ends.
+// trim removes spaces and control characters at both ends.
 func trim(s string) string {
 	for s != "" && s[0] <= ' ' {
 		s = s[1:]

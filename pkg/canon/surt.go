@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// SURT returns the key under which web archives and their indexes file a URL (Sort-friendly URI
+// SURT returns the key under which web archives and their indexes store a URL (Sort-friendly URI
 // Reordering Transform): "org,example)/a?b=1" for https://www.example.org/A/?b=1. Hosts of one
-// domain sort side by side. Scheme, case, a leading "www", a slash at the end and the order of
-// parameters make no difference. Archives also leave out session ids, which this does not. IP
-// addresses are not turned round.
+// domain are adjacent in the order of the keys. Scheme, case, a leading "www", a final slash and
+// the order of parameters make no difference. Archives also remove session ids, which SURT does
+// not. IP addresses are not reversed.
 func (u URL) SURT() string {
 	var b strings.Builder
 	host := string(u.Host())
@@ -43,7 +43,7 @@ func (u URL) SURT() string {
 	return b.String()
 }
 
-// withoutWWW takes www, www2 and the like off the front of a host that has more labels.
+// withoutWWW removes www, www2 and similar labels from the beginning of a host with more labels.
 func withoutWWW(host string) string {
 	first, rest, more := strings.Cut(host, ".")
 	if digits, ok := strings.CutPrefix(first, "www"); more && ok && strings.Trim(digits, "0123456789") == "" {

@@ -27,7 +27,7 @@ func TestSURT(t *testing.T) {
 	}
 }
 
-// FuzzSURT: what is no URL at all makes no panic, either.
+// FuzzSURT: a string that is not a URL does not cause a panic.
 func FuzzSURT(f *testing.F) {
 	f.Add("https://www.example.org/?a&b")
 	f.Fuzz(func(t *testing.T, s string) {

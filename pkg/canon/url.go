@@ -25,7 +25,7 @@ func (u URL) Host() Host {
 	return Host(host)
 }
 
-// Port returns the port number, 80 or 443 when the URL names none.
+// Port returns the port number, 80 or 443 if the URL names none.
 func (u URL) Port() int {
 	_, port := u.hostPort()
 	return portNumber(port, u.Scheme())
@@ -62,7 +62,7 @@ func (u URL) Query() string {
 	return query
 }
 
-// hostStart returns where the host begins, 0 in a string that is no URL.
+// hostStart returns where the host begins, or 0 in a string that is not a URL.
 func (u URL) hostStart() int {
 	switch {
 	case strings.HasPrefix(string(u), "https://"):
@@ -73,7 +73,7 @@ func (u URL) hostStart() int {
 	return 0
 }
 
-// pathStart returns where the path begins, len(u) in a string that is no URL.
+// pathStart returns where the path begins, or len(u) in a string that is not a URL.
 func (u URL) pathStart() int {
 	start := u.hostStart()
 	if i := strings.IndexByte(string(u[start:]), '/'); i >= 0 {
@@ -94,7 +94,7 @@ func (u URL) hostPort() (host, port string) {
 	return s[:i], s[i+1:]
 }
 
-// portNumber reads a canonical port: digits only, at most 65535.
+// portNumber parses a canonical port: digits only, at most 65535.
 func portNumber(port, scheme string) int {
 	if port == "" {
 		return defaultPort(scheme)

@@ -48,7 +48,7 @@ func TestURLAccessorsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// A string that is no URL, converted by mistake, must not bring the process down.
+// A string that is not a URL, converted by mistake, must not cause a panic.
 func TestURLNonsenseDoesNotPanic(t *testing.T) {
 	for _, u := range []URL{"x", ":", "http://", "https://h", "http://:", "http://]:/", "/p?q", "ftp://h:99999999999999999999/x"} {
 		_, _, _, _, _ = u.Origin(), u.Root(), u.Path(), u.Query(), u.PathQuery()

@@ -2,7 +2,7 @@ package canon
 
 import "testing"
 
-// Section 4.4, basic URL parser: what is removed before parsing.
+// Section 4.4, basic URL parser: characters that are removed before parsing.
 func TestWHATWG_4_4_Whitespace(t *testing.T) {
 	testParse(t, []parseTest{
 		{" \x00\x1fhttp://h/p \n", "http://h/p", nil},
@@ -12,8 +12,8 @@ func TestWHATWG_4_4_Whitespace(t *testing.T) {
 	})
 }
 
-// Section 4.4, scheme and special authority states: any number of slashes of either
-// kind, or none, stands before the host.
+// Section 4.4, scheme and special authority states: any number of slashes or backslashes, or none,
+// may precede the host.
 func TestWHATWG_4_4_Slashes(t *testing.T) {
 	testParse(t, []parseTest{
 		{"HTTP://h", "http://h/", nil},
