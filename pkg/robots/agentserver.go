@@ -6,7 +6,7 @@ import "strings"
 // explored by mobile agents sent to Target. The package only reports it; it sends nothing anywhere.
 type AgentServer struct {
 	Path   string // as written, with a leading "/" if it had none
-	Target string // scheme://host[:port] in lower case; "" if the line says none
+	Target string // scheme://host[:port] in lower case; "" if the line has "none"
 	Line   int
 }
 
@@ -33,12 +33,12 @@ func (p *parser) agentServer(value string) {
 	if path[0] != '/' {
 		path = "/" + path
 	}
-	// Cloned, as the list outlives the text in Rules.
+	// Cloned, because the list is kept longer than the text.
 	s := AgentServer{Path: strings.Clone(path), Target: strings.Clone(lower(target)), Line: p.line}
 	p.file.agentServers = append(p.file.agentServers, s)
 }
 
-// checkAgentTarget: scheme "://" host [":" port] and nothing else.
+// checkAgentTarget checks for scheme "://" host [":" port] and nothing else.
 func checkAgentTarget(target string) (reason string) {
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok || scheme == "" {
@@ -66,19 +66,19 @@ func checkAgentTarget(target string) (reason string) {
 	return ""
 }
 
-// AgentServers returns all valid Mobile-agent-server lines of the file, in whatever group, in file
+// AgentServers returns all valid Mobile-agent-server lines of the file, in all groups, in file
 // order. The caller must not change it.
 func (f *File) AgentServers() []AgentServer { return f.agentServers }
 
-// AgentServer returns where mobile agents may be sent to explore the URL with the given path,
-// and whether there is such a place at all. Of the lines whose path is a prefix of it, the last
-// in the file counts, however short (formats §3): later lines override earlier ones. A query or
-// fragment is not looked at.
+// AgentServer returns where mobile agents may be sent to explore the URL with the given path, and
+// whether there is such a server. Of the lines whose path is a prefix of it, the last in the file
+// counts, however short (formats §3): later lines override earlier ones. A query or fragment is
+// ignored.
 func (f *File) AgentServer(path string) (target string, ok bool) {
 	return agentServer(f.agentServers, path)
 }
 
-// AgentServer is [File.AgentServer]: these lines are for every robot alike.
+// AgentServer is [File.AgentServer]: these lines apply to all robots.
 func (r *Rules) AgentServer(path string) (target string, ok bool) {
 	return agentServer(r.agentServers, path)
 }
@@ -98,8 +98,8 @@ func agentServer(servers []AgentServer, path string) (target string, ok bool) {
 	return "", false
 }
 
-// hasPrefix1996 compares as the robots draft of 1996 does (formats §5.3): octet by octet, %XX
-// standing for its octet, except %2F, which is not "/". No wildcards.
+// hasPrefix1996 compares as the robots draft of 1996 does (formats §5.3): octet by octet. %XX
+// counts as its octet, except %2F, which is not "/". There are no wildcards.
 func hasPrefix1996(path, prefix string) bool {
 	for prefix != "" {
 		if path == "" {

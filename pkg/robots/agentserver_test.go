@@ -12,7 +12,7 @@ func agentLines(lines ...string) *robots.File {
 	return robots.Parse([]byte("Mobile-agent-server: " + strings.Join(lines, "\nMobile-agent-server: ") + "\n"))
 }
 
-// checkTargets takes pairs of path and target, "" for none, and asks File and Rules alike.
+// checkTargets takes pairs of path and target, "" for none, and compares them with File and Rules.
 func checkTargets(t *testing.T, f *robots.File, pairs ...string) {
 	t.Helper()
 	r := f.Rules("anybot", origin)
@@ -41,7 +41,7 @@ func TestAgentServer_Example1(t *testing.T) {
 }
 
 // Formats §3, section 4 of the draft. In its two rows for user2 the draft prints
-// user1.fict.org:831, where its own record line has user2; the record is what a parser sees.
+// user1.fict.org:831, but its own record line has user2. A parser only sees the record.
 func TestAgentServer_Example2(t *testing.T) {
 	f := agentLines("/ atp://www.fict.org:8001", "/home/ none", "/home/user1/ atp://user1.fict.org:854", "/home/user2/ atp://user2.fict.org:831")
 	checkTargets(t, f,
@@ -107,7 +107,7 @@ func TestAgentServer_Paths(t *testing.T) {
 	}
 }
 
-// Formats §3: what a target may be. What may not leaves older lines in force.
+// Formats §3: which targets are valid. An invalid line leaves older lines in force.
 func TestAgentServer_Targets(t *testing.T) {
 	for value, want := range map[string]string{
 		"/ atp://x.example":          "atp://x.example",
@@ -161,7 +161,7 @@ func TestAgentServer_Targets(t *testing.T) {
 	}
 }
 
-// Formats §3: one list for all robots, whatever group the lines stand in, and no part in access.
+// Formats §3: one list for all robots, in whatever group the lines are, without effect on access.
 func TestAgentServer_Scope(t *testing.T) {
 	const text = `Mobile-agent-server: / atp://a.example
 User-agent: other

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// benchFile has size bytes of rules, records and comments as sites write them.
+// benchFile returns size bytes of typical rules, records and comments.
 func benchFile(size int) []byte {
 	var b strings.Builder
 	b.WriteString("# robots.txt of a shop\nUser-agent: *\nCrawl-delay: 2\nSitemap: https://www.example.org/sitemap.xml\n")

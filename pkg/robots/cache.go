@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// Times of formats §1.1. Decisions about them depend only on the time that is passed in.
+// Times of formats §1.1. The functions depend only on the time that is passed in.
 const (
 	// a copy is not used for longer than this without being renewed (RFC 9309 §2.4)
 	MaxAge = 24 * time.Hour
-	// and it is not requested more often than this, whatever its headers say
+	// a copy is not requested more often than this, whatever its headers say
 	MinFresh   = 10 * time.Minute
-	FirstRetry = 5 * time.Minute // wait after a first failure; doubles with each further one
-	MaxRetry   = 6 * time.Hour   // up to this
-	// a server that answers with nothing but errors for so long counts as having no robots.txt
+	FirstRetry = 5 * time.Minute // pause after a first failure; doubles with each further one
+	MaxRetry   = 6 * time.Hour   // the longest pause after a failure
+	// a server that answers only with errors for this long counts as having no robots.txt
 	GoneAfter    = 30 * 24 * time.Hour
-	MaxRedirects = 5 // hops followed on the way to robots.txt (RFC 9309 §2.3.1.2)
+	MaxRedirects = 5 // redirects followed to robots.txt (RFC 9309 §2.3.1.2)
 )
 
-// State is what an answer to GET /robots.txt amounts to (formats §1.1). The zero State is the
+// State is the meaning of an answer to GET /robots.txt (formats §1.1). The zero State is the
 // cautious one.
 type State int
 
 const (
 	Unreachable State = iota // nothing may be fetched
-	Parsed                   // the body's rules hold; after 304, those of the copy
+	Parsed                   // the body's rules apply; after 304, those of the copy
 	Unavailable              // there is no robots.txt: everything may be fetched
-	Redirect                 // look at Location
+	Redirect                 // follow Location
 )
 
 // String returns the state's name in lower case.
@@ -43,21 +43,23 @@ func (s State) String() string {
 	return "unreachable"
 }
 
-// Detail is something about an answer that its status code does not tell.
+// Detail is a property of an answer beyond its status code.
 type Detail int
 
 const (
-	// the body was cut off by a network error; a body cut at MaxBytes by us does not count
+	// the body was cut off by a network error, not by our limit MaxBytes
 	BodyCut Detail = iota + 1
-	// more than MaxRedirects hops, a loop, no or a bad Location, or neither http nor https
+	// more than MaxRedirects redirects, a loop, an invalid or missing Location, or neither http nor
+	// https
 	RedirectLost
-	// we may not go where the redirect points, as into a private network
+	// the target of the redirect is not allowed, such as a private network
 	RedirectRefused
 	CopyStored // we have a copy that a 304 can renew
 )
 
-// StateOf applies the table of formats §1.1 to the status code of an answer and to what else is
-// known of it. Code 0 stands for no answer: a failure of DNS, connect or TLS, a time-out, a reset.
+// StateOf applies the table of formats §1.1 to the status code of an answer and its other
+// properties. Code 0 means that there was no answer: a failure of DNS, connect or TLS, a timeout, a
+// reset.
 func StateOf(status int, details ...Detail) State {
 	var cut, lost, refused, stored bool
 	for _, d := range details {
@@ -86,9 +88,9 @@ func StateOf(status int, details ...Detail) State {
 	}
 }
 
-// FreshFor returns how long after fetched a copy may be used without asking again, by its response
-// header (an [net/http.Header] will do): 24 h, or less if Cache-Control or Expires say so, but at
-// least 10 min (formats §1.1). A lifetime that cannot be read counts as 10 min.
+// FreshFor returns how long after fetched a copy may be used without a new request, by its response
+// header (an [net/http.Header] can be passed): 24 h, or less according to Cache-Control or Expires,
+// but at least 10 min (formats §1.1). A lifetime that cannot be parsed counts as 10 min.
 func FreshFor(header map[string][]string, fetched time.Time) time.Duration {
 	var lifetime time.Duration
 	if d, ok := cacheControlLifetime(values(header, "Cache-Control")); ok {
@@ -109,7 +111,7 @@ func FreshFor(header map[string][]string, fetched time.Time) time.Duration {
 	return min(max(lifetime, MinFresh), MaxAge)
 }
 
-// cacheControlLifetime returns the shortest lifetime the directives give, if they give one.
+// cacheControlLifetime returns the shortest lifetime in the directives, if there is one.
 func cacheControlLifetime(fields []string) (d time.Duration, ok bool) {
 	for _, field := range fields {
 		for _, directive := range strings.Split(field, ",") {
@@ -130,7 +132,7 @@ func cacheControlLifetime(fields []string) (d time.Duration, ok bool) {
 	return d, ok
 }
 
-// age is how long a cache on the way has had the answer.
+// age is how long a cache between us and the server has had the answer.
 func age(header map[string][]string) time.Duration {
 	if v := values(header, "Age"); len(v) > 0 {
 		return seconds(trim(v[0]))
@@ -138,7 +140,7 @@ func age(header map[string][]string) time.Duration {
 	return 0
 }
 
-// seconds reads a number of seconds, 0 if it is no number. Any longer time counts as MaxAge.
+// seconds parses a number of seconds, or returns 0. A longer time counts as MaxAge.
 func seconds(s string) time.Duration {
 	if s == "" || !allDigits(s) {
 		return 0
@@ -150,7 +152,7 @@ func seconds(s string) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// values returns a field's values however its name is cased.
+// values returns a field's values for a name in any case.
 func values(header map[string][]string, name string) []string {
 	if v, ok := header[name]; ok {
 		return v
@@ -163,7 +165,7 @@ func values(header map[string][]string, name string) []string {
 	return nil
 }
 
-// parseHTTPTime reads the three forms of RFC 9110 §5.6.7.
+// parseHTTPTime parses the three forms of RFC 9110 §5.6.7.
 func parseHTTPTime(s string) (time.Time, bool) {
 	for _, layout := range []string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC} {
 		if t, err := time.Parse(layout, trim(s)); err == nil {
@@ -173,8 +175,8 @@ func parseHTTPTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// NextRetry returns how long to wait after so many failures in a row before asking for robots.txt
-// again: 5 min after the first, doubling up to 6 h (formats §1.1).
+// NextRetry returns how long to wait after this many consecutive failures before requesting
+// robots.txt again: 5 min after the first, doubling up to 6 h (formats §1.1).
 func NextRetry(failures int) time.Duration {
 	d := FirstRetry
 	for i := 1; i < failures && d < MaxRetry; i++ {

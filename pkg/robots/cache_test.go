@@ -37,7 +37,7 @@ func TestFormats_1_1_State(t *testing.T) {
 		}
 	}
 	if robots.MaxRedirects != 5 {
-		t.Error("RFC 9309 §2.3.1.2: at least five hops")
+		t.Error("RFC 9309 §2.3.1.2: at least five redirects")
 	}
 }
 
@@ -58,7 +58,7 @@ func TestFormats_1_1_FreshFor(t *testing.T) {
 		header http.Header
 		want   time.Duration
 	}{
-		{"nothing said", h(), day},
+		{"no header", h(), day},
 		{"nil", nil, day},
 		{"max-age", h("Cache-Control", "max-age=3600"), time.Hour},
 		{"case and blanks", h("Cache-Control", "Public , MAX-AGE = 3600"), time.Hour},
@@ -110,7 +110,7 @@ func TestFormats_1_1_NextRetry(t *testing.T) {
 	}
 }
 
-// Formats §1.1: which rules hold.
+// Formats §1.1: which rules apply.
 func TestFormats_1_1_Decide(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
@@ -149,7 +149,7 @@ func TestFormats_1_1_Decide(t *testing.T) {
 	}
 }
 
-// Formats §1.1: a server that only ever answers errors, over 40 days; then it recovers.
+// Formats §1.1: a server answers with errors only, for 40 days, and then recovers.
 func TestFormats_1_1_ThirtyDays(t *testing.T) {
 	run := func(status func(day float64) int, copy bool) (h robots.History, opened float64) {
 		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -189,7 +189,7 @@ func TestFormats_1_1_ThirtyDays(t *testing.T) {
 	if _, opened := run(always(402), true); opened >= 0 {
 		t.Errorf("402: opened on day %v", opened)
 	}
-	// One 429 on day 20 starts the count anew.
+	// One 429 on day 20 restarts the count.
 	if _, opened := run(func(day float64) int {
 		if day > 20 && day < 20.3 {
 			return 429
@@ -198,7 +198,7 @@ func TestFormats_1_1_ThirtyDays(t *testing.T) {
 	}, false); opened >= 0 {
 		t.Errorf("429 between: opened on day %v", opened)
 	}
-	// Silence counts, once the server answers again.
+	// Silence counts, after the server answers again.
 	if _, opened := run(func(day float64) int {
 		if day < 35 {
 			return 0
@@ -216,7 +216,7 @@ func TestFormats_1_1_ThirtyDays(t *testing.T) {
 	}
 }
 
-// Formats §1.1: Retry-After is honoured where it asks for more than our own backing off.
+// Formats §1.1: Retry-After is obeyed if it is longer than our own back-off.
 func TestFormats_1_1_RetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for after, want := range map[time.Duration]time.Duration{0: 5 * time.Minute, time.Minute: 5 * time.Minute, time.Hour: time.Hour, 48 * time.Hour: 48 * time.Hour} {

@@ -8,8 +8,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// Formats §1.5: of Clean-param lines 1,000 count, of those with a wildcard 100; the others are
-// reported.
+// Formats §1.5: 1,000 Clean-param lines count, and 100 with a wildcard. Further ones are reported.
 func TestFormats_1_5_CleanParam_Lines(t *testing.T) {
 	for _, tt := range []struct {
 		path string // of line i
@@ -36,7 +35,7 @@ func TestFormats_1_5_CleanParam_Lines(t *testing.T) {
 	}
 }
 
-// Formats §1.5: a URL whose Clean-param lines would take too long stays as it is, whole.
+// Formats §1.5: a URL whose Clean-param lines would take too long stays completely unchanged.
 func TestFormats_1_5_CleanParam_Steps(t *testing.T) {
 	f := robots.Parse([]byte("Clean-param: a /x\nClean-param: b&c /*y\nClean-param: d /*z\n"))
 	const path = "/xxxxxxxxxxxxxxxxy"
@@ -47,15 +46,15 @@ func TestFormats_1_5_CleanParam_Steps(t *testing.T) {
 	}{
 		{1000, path, true},
 		{2*(len(path)+3) + 20, path, true},
-		{2*(len(path)+3) - 1, path + "?a&b&c", false}, // b and c cost a look at the path each
+		{2*(len(path)+3) - 1, path + "?a&b&c", false}, // b and c compare the path once each
 		{0, path + "?a&b&c", false},
 	} {
 		if got, done := f.CleanURLWithin(path+"?a&b&c", tt.steps); got != tt.want || done != tt.done {
 			t.Errorf("%d steps: %q, %v; want %q, %v", tt.steps, got, done, tt.want, tt.done)
 		}
 	}
-	// As dear as it gets: each parameter has all wildcard lines there may be, and
-	// the path matches none.
+	// The most expensive case: each parameter has the largest number of wildcard lines, and the
+	// path matches none.
 	var b strings.Builder
 	var query []string
 	for i := range 200 {

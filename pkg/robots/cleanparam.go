@@ -5,23 +5,24 @@ import (
 	"unicode/utf8"
 )
 
-// maxCleanParam is how long a Clean-param line may be, in characters, comment and outer blanks
-// not counted (formats §1.5).
+// maxCleanParam is the longest Clean-param line, in characters without comment and outer blanks
+// (formats §1.5).
 const maxCleanParam = 500
 
-// Lines past these limits are skipped: a file has room for 30,000, and each URL of its host asks.
+// Lines beyond these limits are skipped: a file could have 30,000, and each URL of its host is
+// compared.
 const (
 	maxCleanLines = 1000 // Clean-param lines in a file
-	// of them, those with "*" in their path, which are tried one after another
+	// of these, lines with "*" in their path, which are tried one after another
 	maxWildCleanLines = 100
 )
 
-// CleanSteps is the work that CleanURL spends on one URL at most: octets of paths and
-// patterns looked at.
+// CleanSteps is the largest work of CleanURL for one URL: the number of compared octets of paths
+// and patterns.
 const CleanSteps = 256 << 10
 
 // CleanParam is one Clean-param line: on URLs whose path matches Prefix, the query parameters
-// Params do not change the page, so that URLs differing in them only are one (formats §1.5;
+// Params do not change the page, so URLs that differ only in them are the same page (formats §1.5;
 // Yandex).
 type CleanParam struct {
 	Params []string // names as written, case-sensitive
@@ -76,14 +77,14 @@ func isCleanPrefix(s string) bool {
 	return s[0] == '/' || s[0] == '*'
 }
 
-// cleanPaths are the paths on which a parameter is dropped.
+// cleanPaths are the paths on which a parameter is removed.
 type cleanPaths struct {
 	plain prefixes
 	globs []string
 }
 
-// indexCleanParams indexes the lines by parameter, so that CleanURL looks only at lines about
-// parameters that a URL has.
+// indexCleanParams indexes the lines by parameter, so that CleanURL reads only lines about
+// parameters of the URL.
 func (f *File) indexCleanParams() {
 	if len(f.CleanParams) == 0 {
 		return
@@ -109,17 +110,17 @@ func (f *File) indexCleanParams() {
 }
 
 // CleanURL returns a path with query without the parameters that the file's Clean-param lines
-// declare meaningless for it (formats §1.5), and without a fragment; if there are none, it returns
-// its argument. The other parameters stay in order, as written. The result is for telling URLs
-// apart, not for access: the URL that is fetched is matched as it is. A URL that would take more
-// than CleanSteps stays as it is.
+// declare meaningless for it (formats §1.5), and without a fragment. If there are none, it returns
+// its argument. The other parameters keep their order and spelling. The result is for comparing
+// URLs, not for access: rules are matched with the URL that is fetched. A URL that would take more
+// than CleanSteps stays unchanged.
 func (f *File) CleanURL(pathAndQuery string) string {
 	s, _ := f.CleanURLWithin(pathAndQuery, CleanSteps)
 	return s
 }
 
-// CleanURLWithin does what CleanURL does if that takes no more than the given steps. If it would
-// take more, done is false and all parameters stay.
+// CleanURLWithin is CleanURL with a limit of steps. If it would take more, done is false and all
+// parameters stay.
 func (f *File) CleanURLWithin(pathAndQuery string, steps int) (clean string, done bool) {
 	s, _, _ := strings.Cut(pathAndQuery, "#")
 	path, query, hasQuery := strings.Cut(s, "?")
@@ -127,7 +128,7 @@ func (f *File) CleanURLWithin(pathAndQuery string, steps int) (clean string, don
 		return s, true
 	}
 	normal := subject(path)
-	// a parameter may come a thousand times, and lines about it too
+	// a parameter may occur a thousand times, and lines about it too
 	decided := make(map[string]bool)
 	var kept strings.Builder
 	some, dropped := false, false
@@ -165,7 +166,7 @@ func (f *File) CleanURLWithin(pathAndQuery string, steps int) (clean string, don
 	}
 }
 
-// match subtracts what it costs from steps, and gives up when they fall below 0.
+// match subtracts its cost from steps, and gives up when they fall below 0.
 func (c *cleanPaths) match(path string, steps *int) bool {
 	best, n := c.plain.longest(path)
 	*steps -= n

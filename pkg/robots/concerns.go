@@ -9,9 +9,9 @@ type RuleLine struct {
 	Text  string // as written, without comment
 }
 
-// RulesFor returns the lines that decide about URLs for the robot with the given product token, in
-// file order: those of the groups that Rules merges, without the rule that Host lines may imply. It
-// is for showing; Rules decides.
+// RulesFor returns the lines that apply to URLs for the robot with the given product token, in file
+// order: those of the groups that Rules merges, without the rule that Host lines may imply. It is
+// for display; Rules decides.
 func (f *File) RulesFor(token string) []RuleLine {
 	chosen, _ := f.choose(productToken(token), nil, nil)
 	if len(chosen) < len(f.groups) {
@@ -25,9 +25,9 @@ func (f *File) RulesFor(token string) []RuleLine {
 	return all
 }
 
-// UsageFor returns the lines about use that concern the robot with the given product token, of
-// whatever path, in file order (formats §8.9, §8.10). It is for showing; Rules.Usage picks those of
-// a URL.
+// UsageFor returns the lines about use that apply to the robot with the given product token, for
+// all paths, in file order (formats §8.9, §8.10). It is for display; Rules.Usage selects those of a
+// URL.
 func (f *File) UsageFor(token string) []UsageLine {
 	if len(f.usages) == 0 {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Lines about use for each robot, as TestUsage_8_9 and 8_10 have them for URLs.
+// Lines about use for each robot, with the files of TestUsage_8_9 and 8_10.
 func TestUsageFor(t *testing.T) {
 	f := Parse([]byte(`License: https://l.example/
 Content-Usage: search=n

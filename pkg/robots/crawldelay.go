@@ -21,9 +21,9 @@ func (p *parser) crawlDelay(value string) {
 	p.file.delays = append(p.file.delays, delayRecord{p.scope(), d})
 }
 
-// parseDelay reads seconds: digits, perhaps a fraction, perhaps a unit (formats §1.5). There is no
-// sign and no exponent. What does not fit a Duration becomes the longest one, and a fraction below
-// a nanosecond is rounded up, so that no delay becomes shorter than was asked for.
+// parseDelay parses seconds: digits, perhaps a fraction, perhaps a unit (formats §1.5). Signs and
+// exponents are not allowed. A value too large for a Duration becomes the longest one, and a
+// fraction below a nanosecond is rounded up, so that no delay is shorter than requested.
 func parseDelay(s string) (time.Duration, bool) {
 	n := 0
 	for n < len(s) && (isDigit(s[n]) || s[n] == '.') {
@@ -43,7 +43,7 @@ func parseDelay(s string) (time.Duration, bool) {
 	var d time.Duration
 	for i := range len(whole) {
 		d = d*10 + time.Duration(whole[i]-'0')
-		if d >= math.MaxInt64/time.Second { // leaves room for a fraction
+		if d >= math.MaxInt64/time.Second { // leaves space for a fraction
 			return math.MaxInt64, true
 		}
 	}

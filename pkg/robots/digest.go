@@ -5,10 +5,9 @@ import (
 	"io"
 )
 
-// Digest is the SHA-256 of a robots.txt as text with uniform line endings. Files that differ in
-// nothing else are one file behind two names, which is evidence of a mirror (formats §2.4). A byte
-// order mark, UTF-16, and an end of line after the last line make no difference. Like Parse it
-// reads no further than MaxBytes.
+// Digest is the SHA-256 of a robots.txt as text with uniform line endings. If two hosts have the
+// same digest, that is evidence of a mirror (formats §2.4). A byte order mark, UTF-16, and an end
+// of line after the last line make no difference. Like Parse it reads at most MaxBytes.
 func Digest(body []byte) (sum [32]byte) {
 	text, _ := decode(body)
 	h := sha256.New()

@@ -2,7 +2,7 @@ package robots
 
 import "testing"
 
-// Formats §2.4 step 3 (a): "both robots.txt are equal after line-ending normalisation".
+// Formats §2.4 step 3 (a): two robots.txt with equal lines are equal, whatever their line endings.
 func TestDigest(t *testing.T) {
 	want := Digest([]byte("User-agent: *\nDisallow: /a\n\nHost: m.example\n"))
 	for _, same := range []string{

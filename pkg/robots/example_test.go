@@ -7,7 +7,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// From the answer to GET /robots.txt to whether a URL may be fetched, and why.
+// From the answer to GET /robots.txt to whether a URL may be fetched, with the reason.
 func Example() {
 	status, body := 200, []byte(`
 User-agent: *
@@ -45,7 +45,7 @@ func ExampleParse() {
 	// line 4: this crawler does not use this kind of line: skipped
 }
 
-// One server answers under two names and says which is the main one.
+// One server has two names, and its robots.txt names the main one.
 func ExampleFile_Claim() {
 	file := robots.Parse([]byte("User-agent: *\nDisallow: /cgi-bin\nHost: www.myhost.example\n"))
 	for _, url := range []string{"http://www.myhost.example", "http://alias.example"} {
@@ -73,7 +73,7 @@ func ExampleFile_CleanURL() {
 	// Output: /forum/show?t=8243
 }
 
-// A server has answered 503 since the copy ran out.
+// A server has answered 503 since the copy expired.
 func ExampleHistory() {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	h := robots.History{}.Succeeded(now, time.Hour)

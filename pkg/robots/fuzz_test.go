@@ -21,8 +21,8 @@ disallow /y
 Sitemap: /s.xml
 `
 
-// Whatever comes in: no panic, answers that fit together, and one bad line more costs
-// nothing but itself.
+// For any input there is no panic, the results are consistent, and an additional invalid line
+// changes nothing else.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(fuzzSeed), "/axb?s=1", uint(3))
 	f.Add([]byte(strings.ReplaceAll(fuzzSeed, "\n", "\r")), "/", uint(0))
@@ -75,11 +75,11 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// insertBadLine puts a line that means nothing after line number at, and expects the same
-// of everything else.
+// insertBadLine inserts a meaningless line after line number at, and expects all results to stay
+// the same.
 func insertBadLine(t *testing.T, before *robots.File, body []byte, path string, at uint) {
 	if len(body) > 10_000 || bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {
-		return // near the size limit, or not bytes to cut between
+		return // near the size limit, or bytes between which a line cannot be inserted
 	}
 	ends := bytes.Count(body, []byte("\n"))
 	if ends == 0 {
@@ -119,8 +119,8 @@ func insertBadLine(t *testing.T, before *robots.File, body []byte, path string, 
 	}
 }
 
-// A Host argument never panics, means the same alone and in a file, and matches only an
-// origin of that name.
+// A Host argument never causes a panic, means the same alone and in a file, and matches only an
+// origin with that name.
 func FuzzHostArgument(f *testing.F) {
 	for _, s := range []string{"www.example.org", "https://a.example:8443", "a_b", "1.2.3.4", "localhost", "a.example.", "[::1]"} {
 		f.Add(s)
@@ -158,7 +158,7 @@ func FuzzHostArgument(f *testing.F) {
 	})
 }
 
-// A Mobile-agent-server line is taken whole or not at all, and what it yields reads back as itself.
+// A Mobile-agent-server line is used completely or ignored, and its values can be parsed again.
 func FuzzAgentServer(f *testing.F) {
 	f.Add("/dir atp://www.fict.org:544", "/dir/x")
 	f.Add("/ none", "/")

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// Formats §1.1: an empty body, or one with nothing parseable in it, allows everything.
+// Formats §1.1: an empty body, or one without a parseable line, allows everything.
 func TestFormats_1_1_NothingParseable(t *testing.T) {
 	for _, body := range []string{
 		"", "\n", "# nothing\n", "<!DOCTYPE html>\n<html><head><title>404: not found</title></head>\n<body>Disallow</body></html>\n",
@@ -18,9 +18,9 @@ func TestFormats_1_1_NothingParseable(t *testing.T) {
 	}
 }
 
-// Formats §1.1: rules found behind redirects, also to another host, are those of the origin that
-// was asked first. So it is this origin that Host lines are held against, and its robots.txt that
-// relative sitemaps start from.
+// Formats §1.1: rules found after redirects, also on another host, apply to the origin that was
+// asked first. Host lines are therefore compared with this origin, and relative sitemaps are
+// resolved against its robots.txt.
 func TestFormats_1_1_FirstOrigin(t *testing.T) {
 	first, last := mustOrigin(t, "http://a.example"), mustOrigin(t, "https://www.b.example")
 	// served by last
@@ -56,7 +56,7 @@ func TestFormats_1_2_3_Groups(t *testing.T) {
 	}
 }
 
-// Formats §1.2.4: an empty rule matches nothing, but ends the naming of agents.
+// Formats §1.2.4: an empty rule matches nothing, but ends the list of user-agent lines.
 func TestFormats_1_2_4_EmptyRule(t *testing.T) {
 	for _, empty := range []string{"Disallow:", "Allow:", "Disallow: # all", "Disallow: nonsense"} {
 		text := "User-agent: a\n" + empty + "\nUser-agent: b\nDisallow: /\n"
@@ -65,13 +65,13 @@ func TestFormats_1_2_4_EmptyRule(t *testing.T) {
 	}
 }
 
-// Formats §1.2.5: rules before the first user-agent line count for nobody.
+// Formats §1.2.5: rules before the first user-agent line apply to nobody.
 func TestFormats_1_2_5_RulesBeforeGroups(t *testing.T) {
 	check(t, rulesOf(t, "Disallow: /x\nUser-agent: *\nDisallow: /y\n", "anybot"), "/x", "!/y")
 	check(t, rulesOf(t, "Disallow: /\n", "anybot"), "/")
 }
 
-// Formats §1.2.6: other records are for the agents named above them in the group.
+// Formats §1.2.6: other records apply to the agents named above them in the group.
 func TestFormats_1_2_6_OtherRecordsOfAGroup(t *testing.T) {
 	delay := func(text, token string) (time.Duration, bool) { return rulesOf(t, text, token).CrawlDelay() }
 
@@ -91,8 +91,8 @@ func TestFormats_1_2_6_OtherRecordsOfAGroup(t *testing.T) {
 			t.Errorf("%s: %v, %v", token, d, ok)
 		}
 	}
-	// A block is the user-agent lines since the last line that is none. Blank lines and
-	// comments are no lines.
+	// A block is the user-agent lines since the last other line. Blank lines and comments do not
+	// count as lines.
 	for _, tt := range []struct {
 		text string
 		want map[string]time.Duration
@@ -116,7 +116,7 @@ func TestFormats_1_2_6_OtherRecordsOfAGroup(t *testing.T) {
 			}
 		}
 	}
-	// Named twice, before and after.
+	// The agent is named twice, before and after.
 	if _, ok := delay("User-agent: a\nCrawl-delay: 9\nUser-agent: a\nDisallow: /x\n", "a"); !ok {
 		t.Error("a named again has no delay")
 	}
@@ -185,7 +185,7 @@ func TestFormats_1_4_Subject(t *testing.T) {
 	check(t, r, "!/", "!", "!#f", "!/#f", "!?q", "!/?q#f", "/x", "!/a/../b", "/b", "!//c", "/c", "/a#/?q")
 }
 
-// Formats §1.4 rule 2: a stray % is %25, in rule and subject.
+// Formats §1.4: a "%" that begins no escape counts as %25, in rule and subject.
 func TestFormats_1_4_StrayPercent(t *testing.T) {
 	check(t, rulesOf(t, "User-agent: *\nDisallow: /100%/\nDisallow: /50%$\nDisallow: /x%*y\nDisallow: /a%4\n", "anybot"),
 		"!/100%25/x", "!/100%/x", "/100", "!/50%25", "!/50%", "/50%25x", "!/x%25zy", "!/x%zy", "!/a%254", "!/a%4", "/a%41z", "/aA")
@@ -202,8 +202,8 @@ func TestFormats_1_4_PatternStart(t *testing.T) {
 	}
 }
 
-// Formats §1.4: index.html is a file like another, and does not stand for its directory, as it does
-// for one other crawler.
+// Formats §1.4: index.html is an ordinary file, and does not stand for its directory as in one
+// other crawler.
 func TestFormats_1_4_NoDirectoryIndex(t *testing.T) {
 	check(t, rulesOf(t, "User-agent: *\nDisallow: /\nAllow: /a/index.html\n", "anybot"), "!/a/", "!/a", "/a/index.html")
 	check(t, rulesOf(t, "User-agent: *\nDisallow: /a/index.html\n", "anybot"), "/a/", "!/a/index.html")
@@ -214,7 +214,7 @@ func TestFormats_1_4_NoDirectoryIndex(t *testing.T) {
 func TestFormats_1_4_Octets(t *testing.T) {
 	for _, tt := range []struct {
 		rules, path string
-		line        int // that decides; line 1 is the user-agent line
+		line        int // line of the deciding rule; line 1 is the user-agent line
 	}{
 		{"Disallow: /abc\nAllow: /a*", "/abc", 2},    // 4 > 3
 		{"Disallow: /a*\nAllow: /ab", "/abc", 3},     // tie
@@ -225,8 +225,8 @@ func TestFormats_1_4_Octets(t *testing.T) {
 		{"Disallow: /ü\nAllow: /*%BC$", "/ü", 2},     // 7 > 6
 		{"Disallow: /a b\nAllow: /a*b*", "/a b", 2},  // 6 > 5
 		{"Allow: /a\nAllow: /a\nAllow: /a", "/a", 2}, // equal: the first is named
-		{"Disallow: /a*\nDisallow: /ab", "/ab", 2},   // likewise
-		{"Disallow: /ab\nDisallow: /a*", "/ab", 2},   // likewise
+		{"Disallow: /a*\nDisallow: /ab", "/ab", 2},   // equal
+		{"Disallow: /ab\nDisallow: /a*", "/ab", 2},   // equal
 		{"Disallow: /a$b\nAllow: /a%24b", "/a$b", 3}, // two spellings of one pattern
 	} {
 		v := rulesOf(t, "User-agent: *\n"+tt.rules+"\n", "anybot").Match(tt.path)

@@ -2,7 +2,7 @@ package robots
 
 import "strings"
 
-// HostResult is what a Host line means for one origin (formats §2.1, §2.2).
+// HostResult is the meaning of a Host line for one origin (formats §2.1, §2.2).
 type HostResult int
 
 const (
@@ -54,9 +54,9 @@ func (p *parser) host(value string) {
 	f.hosts = append(f.hosts, hostRecord{p.scope(), arg, p.line, p.text})
 }
 
-// parseHostArgument reads [http:// | https://] name [:port] and says what is wrong with anything
-// else (formats §2.1). Ignoring a doubtful line never hides a page; believing it might close a
-// site.
+// parseHostArgument parses [http:// | https://] name [:port], and returns what is wrong with any
+// other text (formats §2.1). Ignoring a doubtful line never hides a page; accepting it might close
+// a site.
 func parseHostArgument(s string) (arg hostArgument, reason string) {
 	if scheme, rest, ok := strings.Cut(s, "://"); ok {
 		arg.scheme, s = lower(scheme), rest
@@ -109,7 +109,7 @@ func checkLabel(label string) (reason string) {
 	return ""
 }
 
-// endsInNumber reports whether URL parsers take a name for an IPv4 address: its last label is a
+// endsInNumber reports whether URL parsers read a name as an IPv4 address: its last label is a
 // number, decimal or 0x….
 func endsInNumber(label string) bool {
 	if allDigits(label) {
@@ -126,14 +126,14 @@ func endsInNumber(label string) bool {
 	return true
 }
 
-// counts reports whether the argument is correct on o. A single label is correct only where o's
-// host is one itself, so that "Host: yes" closes no site (formats §2.1).
+// counts reports whether the argument is correct on o. A single label is correct only if o's host
+// is a single label itself, so that "Host: yes" closes no site (formats §2.1).
 func (a hostArgument) counts(o Origin) bool {
 	return o.Host != "" && (!a.single || !strings.ContainsAny(withoutRootDot(o.Host), ".:"))
 }
 
-// matches compares by formats §2.2. Without a port the argument means the default port of the
-// scheme o has. "http://" counts as no scheme, since in 2003 there was hardly another.
+// matches compares by formats §2.2. Without a port the argument means the default port of o's
+// scheme. "http://" counts as no scheme, because there was hardly another in 2003.
 func (a hostArgument) matches(o Origin) bool {
 	if !equalFold(a.name, withoutRootDot(o.Host)) {
 		return false
@@ -144,8 +144,8 @@ func (a hostArgument) matches(o Origin) bool {
 	return withDefault(a.port, o.Scheme) == withDefault(o.Port, o.Scheme)
 }
 
-// withoutRootDot drops a final dot: example.org. is example.org in the DNS, and a Host line
-// cannot write the dot.
+// withoutRootDot removes a final dot: example.org. is example.org in the DNS, and a Host line must
+// not contain the dot.
 func withoutRootDot(name string) string { return strings.TrimSuffix(name, ".") }
 
 func withDefault(port int, scheme string) int {
@@ -155,8 +155,8 @@ func withDefault(port int, scheme string) int {
 	return port
 }
 
-// CheckHost says what a Host line with the given argument means for origin (formats §2.1, §2.2).
-// Unless it matches, reason says why, in words. A comment in the argument is left out.
+// CheckHost returns the meaning of a Host line with the given argument for origin (formats §2.1,
+// §2.2). Unless it matches, reason explains why. A comment in the argument is ignored.
 func CheckHost(argument string, origin Origin) (result HostResult, reason string) {
 	argument, _, _ = strings.Cut(argument, "#")
 	arg, reason := parseHostArgument(trim(argument))
@@ -174,8 +174,8 @@ func CheckHost(argument string, origin Origin) (result HostResult, reason string
 	}
 }
 
-// impliedRule returns the "Disallow: /" that the Host lines of our groups add when there are
-// correct ones and none matches (formats §2.3). It shows the first of them as its line.
+// impliedRule returns the "Disallow: /" that the Host lines of our groups add if there are correct
+// ones and none matches (formats §2.3). Its line is the first of them.
 func (f *File) impliedRule(ours []int32, o Origin) (implied rule, ok bool) {
 	for _, h := range f.hosts {
 		if !h.covers(ours) || !h.counts(o) {
@@ -191,7 +191,7 @@ func (f *File) impliedRule(ours []int32, o Origin) (implied rule, ok bool) {
 	return implied, ok
 }
 
-// ClaimKind tells claims apart.
+// ClaimKind is the kind of a claim.
 type ClaimKind int
 
 const (
@@ -211,16 +211,16 @@ func (k ClaimKind) String() string {
 	return "none"
 }
 
-// Claim is what a robots.txt says about the main mirror of the origin it came from (formats §2.4).
-// It speaks for that origin only.
+// Claim is the statement of a robots.txt about the main mirror of its origin (formats §2.4). It is
+// valid for that origin only.
 type Claim struct {
 	Kind   ClaimKind
 	Target Origin // the origin named, for ClaimTarget
-	Line   int    // the line that says so; 0 for ClaimNone
+	Line   int    // the line with the claim; 0 for ClaimNone
 }
 
-// Claim returns the file's claim when it came from origin, looking at all Host lines, in whatever
-// group (formats §2.4): ClaimSelf if any matches, else ClaimTarget with the first correct one.
+// Claim returns the file's claim if it came from origin, considering the Host lines in all groups
+// (formats §2.4): ClaimSelf if any matches, else ClaimTarget with the first correct one.
 func (f *File) Claim(origin Origin) Claim {
 	claim := Claim{}
 	for _, h := range f.hosts {
@@ -237,8 +237,8 @@ func (f *File) Claim(origin Origin) Claim {
 	return claim
 }
 
-// target fills in what the argument leaves open: the scheme from the port, else from the claiming
-// origin; then the port from the scheme.
+// target completes the argument: the scheme comes from the port, else from the claiming origin;
+// then the port comes from the scheme.
 func (a hostArgument) target(from Origin) Origin {
 	t := Origin{Scheme: a.scheme, Host: lower(a.name), Port: a.port}
 	if t.Scheme == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// Formats §2.1: arguments that are incorrect, so ignored, on any origin.
+// Formats §2.1: incorrect arguments, which are ignored on any origin.
 func TestHost_2_1_Incorrect(t *testing.T) {
 	label63 := strings.Repeat("a", 63)
 	for _, arg := range []string{
@@ -56,8 +56,8 @@ func TestHost_2_1_Correct(t *testing.T) {
 	}
 }
 
-// Formats §2.1: a single label is correct only where the current host is one, so that "Host:
-// yes" closes no site.
+// Formats §2.1: a single label is correct only if the current host is one, so that "Host: yes"
+// closes no site.
 func TestHost_2_1_SingleLabel(t *testing.T) {
 	for _, tt := range []struct {
 		arg, origin string
@@ -106,7 +106,7 @@ func TestHost_2_2_Table(t *testing.T) {
 		{"http://www.m.example", "https://www.m.example:443", true},
 		{"https://m.example:8443", "https://m.example:8443", true},
 		{"m.example", "http://www.m.example", false},
-		// What the table implies.
+		// Consequences of the table.
 		{"www.m.example", "http://m.example", false},
 		{"www.m.example:8081", "http://www.m.example:8081", true},
 		{"www.m.example:8081", "https://www.m.example:8081", true},
@@ -153,7 +153,7 @@ func TestHost_2_3_SourceExample(t *testing.T) {
 	}
 }
 
-// Formats §2.3: when the rule is implied, and what it is worth.
+// Formats §2.3: when the rule is implied, and its effect.
 func TestHost_2_3_FormalAction(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -184,7 +184,7 @@ func TestHost_2_3_FormalAction(t *testing.T) {
 			check(t, rulesOf(t, tt.text, "anybot"), tt.paths...)
 		})
 	}
-	// Without an origin there is nothing to compare with.
+	// Without an origin there is nothing to compare.
 	f := robots.Parse([]byte("User-agent: *\nHost: a.example\n"))
 	check(t, f.Rules("anybot", robots.Origin{}), "/")
 	if got, reason := robots.CheckHost("a.example", robots.Origin{}); got != robots.HostIgnored || reason == "" {
@@ -195,7 +195,7 @@ func TestHost_2_3_FormalAction(t *testing.T) {
 	}
 }
 
-// Formats §2.4: claims, with the target's origin filled in.
+// Formats §2.4: claims, with the target's completed origin.
 func TestHost_2_4_Claim(t *testing.T) {
 	for _, tt := range []struct {
 		name, text, origin string
@@ -236,7 +236,7 @@ func TestHost_2_4_Claim(t *testing.T) {
 	}
 }
 
-// Formats §2.4: the table of situations, as far as the files themselves decide: what each claims,
+// Formats §2.4: the table of situations, as far as the files themselves decide: the claim of each,
 // and whether it is closed.
 func TestHost_2_4_Situations(t *testing.T) {
 	const a, b, c = "http://a.example", "http://b.example", "http://c.example"
@@ -278,7 +278,7 @@ func TestHost_2_4_Situations(t *testing.T) {
 	}
 }
 
-// Formats §2.4: the hint is the first correct argument in the file, in whatever group, as written.
+// Formats §2.4: the hint is the first correct argument in the file, in any group, as written.
 func TestHost_2_4_Hint(t *testing.T) {
 	for text, want := range map[string]string{
 		"User-agent: *\nDisallow: /\n": "",
@@ -290,7 +290,7 @@ func TestHost_2_4_Hint(t *testing.T) {
 	}
 }
 
-// Formats §2.4, step 3: files are equal when their lines are.
+// Formats §2.4, step 3: files are equal if their lines are.
 func TestHost_2_4_EqualFiles(t *testing.T) {
 	const text = "User-agent: *\nDisallow: /ü\n\nHost: a.example\n"
 	for _, tt := range []struct {

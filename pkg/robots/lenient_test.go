@@ -7,7 +7,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// What no standard asks for, but other parsers or plain sense do.
+// Behaviour that no standard requires, but other parsers or common sense do.
 
 // Formats §1.2.7: the names that are read as others.
 func TestLenient_1_2_7_MisspeltNames(t *testing.T) {
@@ -30,7 +30,7 @@ func TestLenient_1_2_7_MisspeltNames(t *testing.T) {
 	}
 }
 
-// Formats §1.2.7: two words and no colon.
+// Formats §1.2.7: two words without a colon.
 func TestLenient_1_2_7_MissingColon(t *testing.T) {
 	check(t, rulesOf(t, "User-agent *\ndisallow /x\n", "anybot"), "!/x", "/y")
 	check(t, rulesOf(t, "User-agent\t*\n  dissallow \t /x  # c\n", "anybot"), "!/x", "/y")
@@ -43,11 +43,11 @@ func TestLenient_1_2_7_MissingColon(t *testing.T) {
 	if len(f.Sitemaps) != 2 || f.HostHint != "www.example.org:443" {
 		t.Errorf("sitemaps %q, host %q", f.Sitemaps, f.HostHint)
 	}
-	// A word alone is no rule, so it does not end the naming of agents either.
+	// A single word is not a rule, so it does not end the list of user-agent lines either.
 	check(t, rulesOf(t, "User-agent: a\nDisallow\nUser-agent: b\nDisallow: /x\n", "a"), "!/x")
 }
 
-// Formats §1.2.7: what was read leniently is reported.
+// Formats §1.2.7: lenient reading is reported.
 func TestLenient_1_2_7_IsReported(t *testing.T) {
 	f := robots.Parse([]byte("Useragent: *\nDisallow /x\nDisalow: /y\n"))
 	if len(f.Diagnostics) != 3 {

@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// decode returns the text of body: cut at MaxBytes, its byte order mark dropped, UTF-16 turned into
-// UTF-8 (formats §0). Bad UTF-8 stays as it is, since only the line it stands in is concerned. cut
-// tells whether anything was left out.
+// decode returns the text of body: cut at MaxBytes, without its byte order mark, with UTF-16
+// converted to UTF-8 (formats §0). Invalid UTF-8 stays, because it affects only its own line. cut
+// reports whether anything was left out.
 func decode(body []byte) (text string, cut bool) {
 	var more []byte
 	if len(body) > MaxBytes {
 		body, more, cut = body[:MaxBytes], body[MaxBytes:], true
 	}
-	var whole bool // the limit falls on the end of a line, so that no line crosses it
+	var whole bool // the limit is at the end of a line, so no line crosses it
 	switch {
 	case len(body) >= 3 && string(body[:3]) == "\xef\xbb\xbf":
 		text = string(body[3:])
@@ -35,21 +35,22 @@ func decode(body []byte) (text string, cut bool) {
 		whole = cut && isEOL(more[0])
 	}
 	if cut && !whole {
-		// Half a line can say more than the whole one: of "Allow: /a", "Allow: /" would be left.
+		// A part of a line could allow more than the whole line: "Allow: /" would remain of "Allow:
+		// /a".
 		text = text[:strings.LastIndexAny(text, "\r\n")+1]
 	}
 	return text, cut
 }
 
-// falseMark reports whether the mark of UTF-16 stands before text that is not UTF-16. In a
-// robots.txt nearly every other octet of UTF-16 is 0, at least those of its line ends. Read as
-// UTF-16 such a file would have no rules; without the mark it has the rules that were meant.
+// falseMark reports whether text that is not UTF-16 begins with the mark of UTF-16. In a robots.txt
+// in UTF-16 nearly every other octet is 0, at least those of its line ends. Read as UTF-16, such a
+// file would have no rules; without the mark it has the intended rules.
 func falseMark(body []byte) bool {
 	return len(body) >= 2 && (body[0] == 0xff && body[1] == 0xfe || body[0] == 0xfe && body[1] == 0xff) && bytes.IndexByte(body, 0) < 0
 }
 
-// decodeUTF16 drops half a unit at the end: the loss of the last byte should not
-// spoil the last rule.
+// decodeUTF16 ignores half a unit at the end: the loss of the last byte should not invalidate the
+// last rule.
 func decodeUTF16(b []byte, order binary.ByteOrder) string {
 	out := make([]byte, 0, len(b))
 	for ; len(b) >= 2; b = b[2:] {
@@ -68,16 +69,16 @@ func decodeUTF16(b []byte, order binary.ByteOrder) string {
 	return string(out)
 }
 
-// lines walks through a text line by line. LF, CR and CRLF end a line, in any mix;
-// nothing else does (formats §0).
+// lines iterates over the lines of a text. LF, CR and CRLF end a line, in any mix; nothing else
+// does (formats §0).
 type lines struct {
 	text string
 	line string // the current line, without its end
 	num  int    // its number, from 1
 
 	pos int
-	// where the next of each stands at or after pos; each is searched for once, so
-	// the walk stays linear
+	// positions of the next LF and CR at or after pos; each is searched for once, so the total time
+	// is linear
 	lf, cr int
 }
 

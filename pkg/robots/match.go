@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Match says whether a URL may be fetched: the rule whose pattern has the most octets decides,
+// Match reports whether a URL may be fetched: the rule whose pattern has the most octets decides,
 // allow wins a tie, and without a matching rule the URL is allowed (RFC 9309 §2.2.2, formats §1.4).
-// /robots.txt itself always is.
+// /robots.txt itself is always allowed.
 //
-// pathAndQuery is the path of the canonical URL with "?" and query, if it has one; an empty path
-// counts as "/", and a fragment is dropped. Match does not allocate if that is ASCII and in percent
-// normal form, as canonical URLs mostly are.
+// pathAndQuery is the path of the canonical URL with "?" and query, if it has one. An empty path
+// counts as "/", and a fragment is ignored. Match does not allocate if pathAndQuery is ASCII and in
+// percent normal form, as canonical URLs usually are.
 func (r *Rules) Match(pathAndQuery string) Verdict {
 	v, _ := r.match(subject(pathAndQuery))
 	return v
 }
 
-// subject brings what is matched into normal form.
+// subject converts the subject to normal form.
 func subject(s string) string {
 	if i := strings.IndexByte(s, '#'); i >= 0 {
 		s = s[:i]
@@ -32,7 +32,7 @@ func subject(s string) string {
 	return normalize(s, false)
 }
 
-// match also counts the comparisons a byte-by-byte matcher would need at most.
+// match also returns the largest number of comparisons of a byte-by-byte matcher.
 func (r *Rules) match(s string) (v Verdict, steps int) {
 	if s == "/robots.txt" {
 		return Verdict{Allowed: true}, 0
@@ -44,7 +44,7 @@ func (r *Rules) match(s string) (v Verdict, steps int) {
 	for i := range r.globs {
 		g := &r.globs[i]
 		if best != nil && !stronger(g, best) {
-			break // nor is any after it
+			break // nor does any rule after it
 		}
 		ok, n := glob(g.pattern, g.anchored, s)
 		steps += n
@@ -59,8 +59,8 @@ func (r *Rules) match(s string) (v Verdict, steps int) {
 	return Verdict{Allowed: best.allow, Line: int(best.line), Rule: best.text}, steps
 }
 
-// stronger reports whether a decides where both match. Of equals, either may: the first
-// in the file is named.
+// stronger reports whether a decides if both match. Of two equal rules, the first in the file is
+// named.
 func stronger(a, b *rule) bool { return compareStrength(a, b) < 0 }
 
 func compareStrength(a, b *rule) int {
@@ -78,7 +78,7 @@ func compareStrength(a, b *rule) int {
 
 // index prepares rules for matching. It reorders them.
 func index(rules []rule) (prefixes, []rule) {
-	// Plain patterns to the front. Order within each part does not matter yet.
+	// Plain patterns come first. The order within each part does not matter yet.
 	n := 0
 	for i := range rules {
 		if !rules[i].wild && !rules[i].anchored {
@@ -91,12 +91,13 @@ func index(rules []rule) (prefixes, []rule) {
 	return newPrefixes(rules[:n:n]), globs
 }
 
-// glob reports whether pattern, in which "*" stands for any octets, matches the start of s, or
-// all of it if anchored.
+// glob reports whether pattern, in which "*" stands for any octets, matches the start of s, or all
+// of s if anchored.
 //
-// Each piece between two "*" is looked for after the one before, leftmost first; a later place
-// would only leave less for the rest, so nothing is ever tried again. steps is what that costs at
-// most, a search for m octets among n counting m·n; it stays below (len(pattern)+1)·(len(s)+1).
+// Each piece between two "*" is searched for after the previous one, at the leftmost position. A
+// later position would only leave less for the rest, so no backtracking is needed. steps is the
+// largest cost, where a search for m octets among n counts m·n; it is less than
+// (len(pattern)+1)·(len(s)+1).
 func glob(pattern string, anchored bool, s string) (ok bool, steps int) {
 	star := strings.IndexByte(pattern, '*')
 	if star < 0 {

@@ -17,8 +17,8 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Formats §1.4: the comparisons a pattern costs stay within the product of the lengths, however
-// hostile the two are.
+// Formats §1.4: the comparisons for a pattern stay within the product of the lengths, even for
+// hostile input.
 func TestFormats_1_4_MatchIsBounded(t *testing.T) {
 	const a = "a"
 	for _, pattern := range []string{
@@ -58,7 +58,7 @@ func TestManyRulesStayCheap(t *testing.T) {
 	}
 }
 
-// asRegexp is a second opinion on one normalised rule.
+// asRegexp converts one normalised rule to a regular expression, as an independent implementation.
 func asRegexp(r rule) *regexp.Regexp {
 	expr := strings.ReplaceAll(regexp.QuoteMeta(r.pattern), `\*`, "(?s:.*)")
 	if r.anchored {
@@ -67,7 +67,7 @@ func asRegexp(r rule) *regexp.Regexp {
 	return regexp.MustCompile(`\A` + expr)
 }
 
-// slowMatch asks every rule by itself and keeps the strongest that matches.
+// slowMatch tries every rule and returns the strongest that matches.
 func slowMatch(rules []rule, s string) (best *rule) {
 	for i := range rules {
 		r := &rules[i]
@@ -85,7 +85,7 @@ func compareWithSlowMatch(t *testing.T, f *File, path string) {
 	if s == "/robots.txt" {
 		return
 	}
-	var own []rule // the file has one group for all
+	var own []rule // the file has one group for everybody
 	own = append(own, f.rules...)
 	best := slowMatch(own, s)
 	switch {
@@ -96,7 +96,8 @@ func compareWithSlowMatch(t *testing.T, f *File, path string) {
 	}
 }
 
-// Random rules over a small alphabet, so that they overlap a lot, against the second opinion.
+// Random rules over a small alphabet, which overlap a lot, are compared with the independent
+// implementation.
 func TestMatchAgainstModel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	word := func(alphabet string, most int) string {

@@ -1,28 +1,28 @@
 package robots
 
-// The percent normal form of formats §1.4 makes one spelling of a path out of many, so that rule
-// and URL compare octet by octet:
+// The percent normal form of formats §1.4 gives a path one spelling, so that rule and URL can be
+// compared octet by octet:
 //
-//   - octets that may not stand in a URL become %XX;
-//   - %XX of an unreserved character becomes that character; any other keeps its octet, in
-//     upper-case hex;
-//   - "%" that begins no escape becomes %25, as canonical URLs spell it;
-//   - reserved characters stay as they are, raw or encoded: "/" is not %2F;
-//   - "*" and "$" become %2A and %24, except where a rule means the wildcard or the end anchor.
+//  - octets that may not occur in a URL become %XX;
+//  - %XX of an unreserved character becomes that character; any other keeps its octet, in
+//    upper-case hex;
+//  - "%" that begins no escape becomes %25, as in canonical URLs;
+//  - reserved characters stay unchanged, raw or encoded: "/" is not %2F;
+//  - "*" and "$" become %2A and %24, except for the wildcard and the end anchor of a rule.
 //
-// Of a normalised URL path that leaves no raw "*" or "$", so the wildcards of a rule
-// never meet themselves.
+// A normalised URL path therefore contains no raw "*" or "$" that could be mistaken for those of a
+// rule.
 
 // maxPattern is the longest pattern a rule may have after normalisation, in bytes (formats §1.2.8).
 // A longer one is dropped, never shortened: a shorter pattern matches more.
 const maxPattern = 8 << 10
 
-// What normalize does with an octet.
+// Handling of an octet by normalize.
 const (
-	keep    = iota // stands for itself
+	keep    = iota // unchanged
 	encode         // becomes %XX
-	percent        // begins an escape, perhaps
-	star           // becomes %2A, unless a wildcard is meant
+	percent        // may begin an escape
+	star           // becomes %2A, unless it is a wildcard
 )
 
 var octets = func() (t [256]uint8) {
@@ -43,8 +43,8 @@ func isUnreserved(c byte) bool {
 	return isLetter(c) || isDigit(c) || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
-// normalize returns s in normal form, and s itself, without allocating, if it is already. With
-// wild set, "*" stays.
+// normalize returns s in normal form. If s is already in normal form, it returns s itself without
+// allocating. With wild set, "*" stays.
 func normalize(s string, wild bool) string {
 	for i := 0; i < len(s); i++ {
 		switch octets[s[i]] {
@@ -65,7 +65,7 @@ func normalize(s string, wild bool) string {
 	return s
 }
 
-// normalEscape reports whether s begins with an escape that the normal form leaves alone.
+// normalEscape reports whether s begins with an escape that the normal form keeps.
 func normalEscape(s string) bool {
 	if len(s) < 3 || !isHex(s[1]) || !isHex(s[2]) || s[1] >= 'a' || s[2] >= 'a' {
 		return false
@@ -75,8 +75,8 @@ func normalEscape(s string) bool {
 
 const upperHex = "0123456789ABCDEF"
 
-// normalizeFrom does the work, s being normal up to index from. A "%" that begins no
-// escape counts as %25.
+// normalizeFrom normalises s, which is normal up to index from. A "%" that begins no escape counts
+// as %25.
 func normalizeFrom(s string, from int, wild bool) string {
 	b := append(make([]byte, 0, len(s)+32), s[:from]...)
 	for i := from; i < len(s); i++ {

@@ -20,7 +20,7 @@ func TestFormats_1_4_NormalForm(t *testing.T) {
 		{"/*", "/%2A", "/*"},
 		{"/%2a%24", "/%2A%24", "/%2A%24"},
 		{"/a$b", "/a%24b", "/a%24b"},
-		// A "%" that begins no escape counts as %25, and joins none.
+		// A "%" that begins no escape counts as %25, and does not join what follows.
 		{"/%", "/%25", "/%25"},
 		{"/%4", "/%254", "/%254"},
 		{"/%zz", "/%25zz", "/%25zz"},

@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// Origin is a web origin (formats §0). Each has a robots.txt of its own. Origins are comparable
-// with ==.
+// Origin is a web origin (formats §0). Each has its own robots.txt. Origins can be compared with
+// ==.
 type Origin struct {
 	Scheme string // "http" or "https"
 	Host   string // lower case; an IDN in its A-label form (xn--…); IPv6 without brackets
 	Port   int    // always explicit: 80 or 443 where the URL has none
 }
 
-// ParseOrigin returns the origin of an absolute http or https URL; what follows the port, and a
-// user name, are ignored. A host name outside ASCII is an error: it must come as xn--….
+// ParseOrigin returns the origin of an absolute http or https URL; the part after the port, and a
+// user name, are ignored. A host name with non-ASCII characters is an error: it must be in the form
+// xn--….
 func ParseOrigin(raw string) (Origin, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -42,8 +43,9 @@ func ParseOrigin(raw string) (Origin, error) {
 	return o, nil
 }
 
-// String returns the origin as the start of a URL, without a default port: https://www.example.org,
-// http://[::1]:8080. ParseOrigin reads it back. Of the zero Origin it is "".
+// String returns the origin as the beginning of a URL, without a default port:
+// https://www.example.org, http://[::1]:8080. ParseOrigin can parse it. For the zero Origin it is
+// "".
 func (o Origin) String() string {
 	if o == (Origin{}) {
 		return ""
@@ -62,7 +64,7 @@ func (o Origin) String() string {
 // RobotsURL returns the address of the origin's robots.txt.
 func (o Origin) RobotsURL() string { return o.String() + "/robots.txt" }
 
-// defaultPort returns 0 for any scheme but http and https.
+// defaultPort returns 0 for schemes other than http and https.
 func defaultPort(scheme string) int {
 	switch scheme {
 	case "http":
@@ -73,7 +75,7 @@ func defaultPort(scheme string) int {
 	return 0
 }
 
-// parsePort returns 0 for anything but a number from 1 to 65535 in one to five digits.
+// parsePort returns 0 unless s is a number from 1 to 65535 with one to five digits.
 func parsePort(s string) int {
 	if s == "" || len(s) > 5 || !allDigits(s) {
 		return 0

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Parse reads a robots.txt. It never fails: a line that makes no sense is skipped and reported in
-// Diagnostics, and an HTML page yields a File without rules. Parse keeps no reference to body.
+// Parse reads a robots.txt. It never fails: an invalid line is skipped and reported in Diagnostics,
+// and an HTML page gives a File without rules. Parse keeps no reference to body.
 func Parse(body []byte) *File {
 	text, cut := decode(body)
 	p := &parser{file: &File{text: text}, group: -1}
@@ -16,7 +16,8 @@ func Parse(body []byte) *File {
 		if i := strings.IndexByte(line, '#'); i >= 0 {
 			line = line[:i]
 		}
-		// A blank line and a comment mean nothing, not even the end of a group (formats §1.2.2).
+		// A blank line and a comment have no meaning. They do not even end a group (formats
+		// §1.2.2).
 		if line = trim(line); line != "" {
 			p.line, p.text = l.num, line
 			p.cutAtNUL()
@@ -31,18 +32,19 @@ func Parse(body []byte) *File {
 	return p.file
 }
 
-// parser holds where Parse stands.
+// parser is the state of Parse.
 type parser struct {
 	file *File
 	line int    // number of the current line
 	text string // the current line, without comment and outer blanks
 
 	group int32 // index of the open group, -1 before the first
-	// no rule has come since the last user-agent line, so another one joins the group (formats
+	// there was no rule since the last user-agent line, so another one joins the group (formats
 	// §1.2.3)
 	naming bool
 	block  int32 // index of the first user-agent of the block (formats §1.2.6)
-	// a line that is no user-agent line has come since: the next one begins another block
+	// there was a line that is not a user-agent line since: the next user-agent line begins another
+	// block
 	blockEnd bool
 	sitemaps map[string]struct{} // those seen, once there are some
 
@@ -60,8 +62,8 @@ func (p *parser) odd(reason string) {
 }
 
 // cutAtNUL ends a user-agent, disallow or crawl-delay line at a NUL, as parsers written in C do:
-// "Disallow: /a\x00b" closes /a. An Allow would open more than it says that way, so it becomes one
-// that matches nothing. In other records a NUL is an ordinary character.
+// "Disallow: /a\x00b" closes /a. An Allow would open more than it states in this way, so it becomes
+// one that matches nothing. In other records a NUL is an ordinary character.
 func (p *parser) cutAtNUL() {
 	nul := strings.IndexByte(p.text, 0)
 	if nul < 0 {
@@ -133,7 +135,7 @@ func (p *parser) rule(allow bool, value string) {
 		p.odd("rule before the first user-agent line: skipped")
 		return
 	}
-	p.naming = false // an empty rule, too, ends the naming (formats §1.2.4)
+	p.naming = false // an empty rule, too, ends the list of agents (formats §1.2.4)
 	if value == "" {
 		return
 	}
@@ -155,7 +157,7 @@ func (p *parser) rule(allow bool, value string) {
 	p.file.groups[p.group].rulesTo++
 }
 
-// newRule returns a rule for a pattern as written; the caller says what it does.
+// newRule returns a rule for a pattern as written. The caller sets whether it allows.
 func newRule(pattern string) (r rule) {
 	if last := len(pattern) - 1; last >= 0 && pattern[last] == '$' {
 		pattern, r.anchored = pattern[:last], true
@@ -165,7 +167,7 @@ func newRule(pattern string) (r rule) {
 	return r
 }
 
-// scope returns to whom a record on this line belongs.
+// scope returns which robots a record on this line applies to.
 func (p *parser) scope() scope {
 	s := scope{p.group, p.block, int32(len(p.file.agents))}
 	if p.group >= 0 && !p.naming {
@@ -174,12 +176,12 @@ func (p *parser) scope() scope {
 	return s
 }
 
-// finish does what needs the whole file.
+// finish does the work that needs the whole file.
 func (p *parser) finish() {
 	p.file.indexCleanParams()
 }
 
-// productToken returns the run of letters, "_" and "-" with which s starts (formats §1.3).
+// productToken returns the run of letters, "_" and "-" at the beginning of s (formats §1.3).
 func productToken(s string) string {
 	for i := range len(s) {
 		if c := s[i]; !isLetter(c) && c != '_' && c != '-' {
@@ -189,8 +191,8 @@ func productToken(s string) string {
 	return s
 }
 
-// agentName reduces the value of a user-agent line to what it is compared by: a product token, "*"
-// for the global group, or "" when it names nobody.
+// agentName returns the part of a user-agent line that is compared: a product token, "*" for the
+// global group, or "" if it names nobody.
 func agentName(value string) string {
 	if word, _ := cutWord(value); word == "*" {
 		return "*"

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// prefixes finds the longest of many plain patterns that a path starts with, in time that grows
+// prefixes finds the longest of many plain patterns with which a path begins, in time that grows
 // with the logarithm of their number: some files have tens of thousands of lines, and they are
 // searched for each URL of the site.
 type prefixes struct {
@@ -14,7 +14,7 @@ type prefixes struct {
 	up []int32
 }
 
-// newPrefixes takes rules over.
+// newPrefixes takes ownership of rules.
 func newPrefixes(rules []rule) prefixes {
 	slices.SortFunc(rules, func(a, b rule) int {
 		if c := strings.Compare(a.pattern, b.pattern); c != 0 {
@@ -22,12 +22,12 @@ func newPrefixes(rules []rule) prefixes {
 		}
 		return compareStrength(&a, &b)
 	})
-	// keeps the strongest
+	// keeps the strongest of equal patterns
 	rules = slices.CompactFunc(rules, func(a, b rule) bool { return a.pattern == b.pattern })
 	up := make([]int32, len(rules))
 	for i := range rules {
-		// All patterns that rule i starts with stand before it, each starting with
-		// the next shorter one.
+		// All patterns that are prefixes of rule i come before it, and each begins with the next
+		// shorter one.
 		j := int32(i) - 1
 		for j >= 0 && !strings.HasPrefix(rules[i].pattern, rules[j].pattern) {
 			j = up[j]
@@ -37,7 +37,7 @@ func newPrefixes(rules []rule) prefixes {
 	return prefixes{rules, up}
 }
 
-// longest returns nil if s starts with none of the patterns.
+// longest returns nil if s begins with none of the patterns.
 func (p prefixes) longest(s string) (best *rule, steps int) {
 	lo, hi := 0, len(p.rules)
 	for lo < hi {
@@ -50,9 +50,9 @@ func (p prefixes) longest(s string) (best *rule, steps int) {
 			hi = mid
 		}
 	}
-	// Whatever s starts with sorts no later than s. Between the longest such pattern and s,
-	// everything starts with that pattern too; so it is the last one not after s, or one that
-	// this one starts with.
+	// A prefix of s sorts no later than s. Between the longest such pattern and s, everything
+	// begins with that pattern too. So it is the last pattern that is not after s, or a prefix of
+	// that one.
 	if lo == 0 {
 		return nil, steps
 	}

@@ -20,15 +20,15 @@ const (
 	kindLicense
 )
 
-// spelling is one way to write a record name.
+// spelling is one spelling of a record name.
 type spelling struct {
 	name string
 	kind recordKind
-	odd  bool // not as it should be, but widely used parsers take it (formats §1.2.7)
+	odd  bool // misspelled, but accepted by widely used parsers (formats §1.2.7)
 }
 
-// spellings has all names by their length, so that one comparison decides about nearly every line.
-// Allow has no misspellings: a generous reading may close part of a site, but not open it.
+// spellings has all names by their length, so that one comparison decides for nearly every line.
+// Allow has no misspellings: a lenient reading may close a part of a site, but not open it.
 var spellings = func() (t [20][]spelling) {
 	for _, s := range []spelling{
 		{"user-agent", kindUserAgent, false},
@@ -56,7 +56,7 @@ var spellings = func() (t [20][]spelling) {
 	return t
 }()
 
-// kindOf looks a record name up, whole and ignoring ASCII case.
+// kindOf looks up a complete record name, ignoring ASCII case.
 func kindOf(name string) (kind recordKind, odd bool) {
 	if len(name) < len(spellings) {
 		for _, s := range spellings[len(name)] {
@@ -68,10 +68,10 @@ func kindOf(name string) (kind recordKind, odd bool) {
 	return kindUnknown, false
 }
 
-// splitRecord splits a line, without comment and outer blanks, into its kind and value, and says
-// what is odd about it.
+// splitRecord splits a line, without comment and outer blanks, into its kind and value, and
+// describes what is odd about it.
 //
-// A missing colon is overlooked when the line has exactly two words and the first is a name we know
+// A missing colon is ignored if the line has exactly two words and the first is a known name
 // (formats §1.2.7). A colon inside the second word, as in "sitemap https://example.org/s.xml", does
 // not count as the line's colon.
 func splitRecord(line string) (kind recordKind, value, oddity string) {

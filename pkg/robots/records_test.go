@@ -62,7 +62,7 @@ func TestFormats_1_5_CrawlDelay_Values(t *testing.T) {
 	}
 }
 
-// Formats §1.5: whose delay it is.
+// Formats §1.5: to whom a delay applies.
 func TestFormats_1_5_CrawlDelay_Scope(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -140,7 +140,7 @@ Sitemap: /%zz
 	}
 }
 
-// Formats §1.5: Clean-param lines, which count wherever they stand.
+// Formats §1.5: Clean-param lines, which count anywhere in the file.
 func TestFormats_1_5_CleanParam(t *testing.T) {
 	for _, tt := range []struct{ lines, url, want string }{
 		{"sid", "/a?sid=1", "/a"},
@@ -172,7 +172,7 @@ func TestFormats_1_5_CleanParam(t *testing.T) {
 		{"s /a\nClean-param: t", "/a?s&t&u", "/a?u"},
 		{"s /a\nClean-param: s /b", "/b?s", "/b"},
 		{"s\t/a", "/a?s", "/a"},
-		// Ignored: strange path, more than two words, nothing at all.
+		// Ignored: an invalid path, more than two words, nothing at all.
 		{"s /a$", "/a?s", "/a?s"},
 		{"s /a?", "/a?s", "/a?s"},
 		{"s /%61", "/a?s", "/a?s"},
@@ -223,7 +223,7 @@ func TestFormats_1_5_CleanParam_Limit(t *testing.T) {
 	}
 }
 
-// Formats §1.5: known records without effect are reported, and change nothing.
+// Formats §1.5: known records without effect are reported and change nothing.
 func TestFormats_1_5_WithoutEffect(t *testing.T) {
 	for _, line := range []string{"Noindex: /", "Request-rate: 1/10", "Visit-time: 0600-0845", "ACAP-crawler: *", "Nofollow: /", "Unheard-of: /"} {
 		f := robots.Parse([]byte("User-agent: *\nDisallow: /a\n" + line + "\nDisallow: /b\n"))

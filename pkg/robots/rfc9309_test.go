@@ -53,14 +53,14 @@ disallow: /all
 	check(t, rulesOf(t, text, "otherbot"), "/foo", "/bar", "/baz", "!/all")
 }
 
-// Section 2.2.1: a group of one's own, even an empty one, replaces the global group.
+// Section 2.2.1: a group for the robot itself, even an empty one, replaces the global group.
 func TestRFC9309_2_2_1_OwnGroupReplacesGlobal(t *testing.T) {
 	const text = "User-agent: *\nDisallow: /\n\nUser-agent: foobot\n"
 	check(t, rulesOf(t, text, "foobot"), "/", "/x")
 	check(t, rulesOf(t, text, "barbot"), "!/", "!/x")
 }
 
-// Section 2.2.1: global groups are merged too, and a robot no group is for has no rules.
+// Section 2.2.1: global groups are merged too, and a robot without any group has no rules.
 func TestRFC9309_2_2_1_GlobalGroups(t *testing.T) {
 	check(t, rulesOf(t, "User-agent: *\nDisallow: /a\n\nUser-agent: x\nDisallow: /\n\nUser-agent: *\nDisallow: /b\n", "foobot"), "!/a", "!/b", "/c")
 	check(t, rulesOf(t, "User-agent: x\nDisallow: /\n", "foobot"), "/")
@@ -95,7 +95,7 @@ func TestRFC9309_2_2_1_ProductToken(t *testing.T) {
 	} {
 		r := rulesOf(t, "User-agent: "+tt.agent+"\nDisallow: /own\n\nUser-agent: *\nDisallow: /all\n", "FooBot")
 		if got := !r.Match("/own").Allowed && r.Match("/all").Allowed; got != tt.match {
-			// "*" matches as well, but as the global group, which leaves /all denied.
+			// "*" matches as well, but as the global group, in which /all stays denied.
 			t.Errorf("User-agent: %s: matches FooBot %v, want %v", tt.agent, got, tt.match)
 		}
 	}
@@ -125,7 +125,7 @@ func TestRFC9309_2_2_2_MostSpecificRule(t *testing.T) {
 	check(t, r, "/tie", "/eit", "/other")
 }
 
-// Section 2.2.2: matching starts at the first octet and heeds case.
+// Section 2.2.2: matching starts at the first octet and is case-sensitive.
 func TestRFC9309_2_2_2_PrefixAndCase(t *testing.T) {
 	r := rulesOf(t, "User-agent: *\nDisallow: /fish\n", "anybot")
 	check(t, r, "!/fish", "!/fish.html", "!/fish/salmon.html", "!/fishheads", "!/fish.php?id=1",
@@ -134,7 +134,7 @@ func TestRFC9309_2_2_2_PrefixAndCase(t *testing.T) {
 	check(t, r, "!/fish/", "!/fish/?id=1", "!/fish/salmon.htm", "/fish", "/fish.html", "/animals/fish/")
 }
 
-// Section 2.2.2: the table of encodings, with the path as a canonical URL has it.
+// Section 2.2.2: the table of encodings, with the path in the form of a canonical URL.
 func TestRFC9309_2_2_2_PercentEncoding(t *testing.T) {
 	for _, tt := range []struct {
 		rule, path string
@@ -198,7 +198,7 @@ func TestRFC9309_2_2_3_SpecialCharacters(t *testing.T) {
 	}
 }
 
-// Section 2.2.4: other records end no group and have no part in access.
+// Section 2.2.4: other records end no group and have no effect on access.
 func TestRFC9309_2_2_4_OtherRecords(t *testing.T) {
 	const text = "User-agent: a\nSitemap: https://example.org/s.xml\nUser-agent: b\nDisallow: /\n"
 	check(t, rulesOf(t, text, "a"), "!/")

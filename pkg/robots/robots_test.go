@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// Shared by the tests of this folder.
+// Helpers for the tests of this folder.
 
 var origin = robots.Origin{Scheme: "https", Host: "www.example.org", Port: 443}
 
@@ -19,7 +19,7 @@ func rulesOf(t *testing.T, text, token string) *robots.Rules {
 	return robots.Parse([]byte(text)).Rules(token, origin)
 }
 
-// check compares verdicts; a path with "!" before it must be denied.
+// check compares verdicts; a path after "!" must be denied.
 func check(t *testing.T, r *robots.Rules, paths ...string) {
 	t.Helper()
 	for _, p := range paths {
@@ -112,7 +112,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Formats §0: a bad line is skipped, counted and reported by number and reason; the others stand.
+// Formats §0: a bad line is skipped, counted and reported by number and reason; the others count.
 func TestFormats_0_Diagnostics(t *testing.T) {
 	text := strings.Join([]string{
 		"Allow: /early",              // 1 before any group
@@ -146,7 +146,7 @@ func TestFormats_0_Diagnostics(t *testing.T) {
 	if f.Odd != len(f.Diagnostics) {
 		t.Errorf("Odd = %d, want %d", f.Odd, len(f.Diagnostics))
 	}
-	// line 13 is in the group of line 11, which is nobody's
+	// line 13 is in the group of line 11, which applies to nobody
 	check(t, f.Rules("anybot", origin), "/early", "/x", "/fine")
 }
 

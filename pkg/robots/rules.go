@@ -16,8 +16,7 @@ type rule struct {
 	wild     bool // has a "*"
 }
 
-// octets is what decides between rules: the length of the pattern, the anchor included (formats
-// §1.4).
+// octets is the strength of a rule: the length of the pattern, including the anchor (formats §1.4).
 func (r *rule) octets() int {
 	if r.anchored {
 		return len(r.pattern) + 1
@@ -25,8 +24,8 @@ func (r *rule) octets() int {
 	return len(r.pattern)
 }
 
-// Rules is what a robots.txt says to one robot on one origin. It does not change, and is safe for
-// concurrent use. The zero Rules allows everything.
+// Rules are the rules of a robots.txt for one robot on one origin. A Rules does not change, and is
+// safe for concurrent use. The zero Rules allows everything.
 type Rules struct {
 	denyAll bool
 	plain   prefixes
@@ -37,25 +36,25 @@ type Rules struct {
 
 	agentServers []AgentServer
 
-	usage *usageRules // nil if the file says nothing of use
+	usage *usageRules // nil if the file has no lines about use
 }
 
-// Verdict is the answer to whether a URL may be fetched.
+// Verdict is whether a URL may be fetched, and why.
 type Verdict struct {
 	Allowed bool
-	Line    int // line of the rule that decided, from 1; 0 if none did
-	// that line as written, without comment; "" if none did. The implied rule of formats §2.3
-	// shows its Host line
+	Line    int // line of the deciding rule, from 1; 0 if there is none
+	// that line as written, without comment; "" if there is none. For the implied rule of formats
+	// §2.3 it is the Host line
 	Rule string
 }
 
-// Rules returns what the file says to the robot with the given product token on origin, which is
-// where robots.txt was asked for, before any redirect. It is never nil.
+// Rules returns the rules for the robot with the given product token on origin. That is the origin
+// from which robots.txt was requested, before any redirect. The result is never nil.
 //
-// The groups naming the token are merged; if there is none, the groups for "*" are (RFC 9309
-// §2.2.1, formats §1.3). Of a longer token, such as "examplebot/2.1", the leading letters, "_" and "-"
-// count. Where the group's Host lines name other origins only, a rule "Disallow: /" is added to it
-// (formats §2.3); the zero Origin leaves them aside.
+// The groups that name the token are merged; if there is none, the groups for "*" are (RFC 9309
+// §2.2.1, formats §1.3). Of a longer token, such as "examplebot/2.1", the leading letters, "_" and
+// "-" count. If the group's Host lines name only other origins, a rule "Disallow: /" is added to it
+// (formats §2.3); with the zero Origin, Host lines are ignored.
 func (f *File) Rules(token string, origin Origin) *Rules {
 	r := &Rules{denyAll: f.denyAll, agentServers: f.agentServers}
 	if f.denyAll || len(f.groups) == 0 && len(f.delays) == 0 && len(f.usages) == 0 {
@@ -68,7 +67,7 @@ func (f *File) Rules(token string, origin Origin) *Rules {
 		own = append(own, implied)
 	}
 	if textSize(own) < len(f.text)/4 {
-		// Rules are kept longer than files. Few rules should not keep a big file in memory.
+		// Rules are kept longer than files. A few rules should not keep a large file in memory.
 		for i := range own {
 			own[i].text, own[i].pattern = strings.Clone(own[i].text), strings.Clone(own[i].pattern)
 		}
@@ -79,9 +78,9 @@ func (f *File) Rules(token string, origin Origin) *Rules {
 	return r
 }
 
-// choose returns, for each group, the index of the first agent in it that is meant by token, or -1
-// if the group does not count; and the indexes of all agents that are meant, in order. If no agent
-// is called token, the global groups count.
+// choose returns, for each group, the index of its first agent that token means, or -1 if the group
+// does not count; and the indexes of all such agents, in order. If no agent has the name token, the
+// global groups count.
 func (f *File) choose(token string, chosen, ours []int32) (_, _ []int32) {
 	named := token
 	for {
@@ -105,7 +104,7 @@ func (f *File) choose(token string, chosen, ours []int32) (_, _ []int32) {
 	}
 }
 
-// covers reports whether a record of this scope concerns one of the agents that are ours.
+// covers reports whether a record of this scope applies to one of our agents.
 func (s scope) covers(ours []int32) bool {
 	i, _ := slices.BinarySearch(ours, s.agentsFrom)
 	return s.group >= 0 && i < len(ours) && ours[i] < s.agentsTo
@@ -118,7 +117,7 @@ func (f *File) merge(chosen []int32) []rule {
 			n += int(g.rulesTo - g.rulesFrom)
 		}
 	}
-	own := make([]rule, 0, n+1) // room for an implied rule
+	own := make([]rule, 0, n+1) // one more for an implied rule
 	for i, g := range f.groups {
 		if chosen[i] >= 0 {
 			own = append(own, f.rules[g.rulesFrom:g.rulesTo]...)
@@ -134,7 +133,7 @@ func textSize(rules []rule) (n int) {
 	return n
 }
 
-// delayFor returns the largest Crawl-delay for us, or, if we have none, the largest at the top of
+// delayFor returns the largest Crawl-delay for us or, if we have none, the largest at the top of
 // the file. A group of our own without one inherits nothing from "*" (formats §1.5).
 func (f *File) delayFor(ours []int32) (d time.Duration, ok bool) {
 	var top time.Duration
@@ -153,7 +152,7 @@ func (f *File) delayFor(ours []int32) (d time.Duration, ok bool) {
 	return top, hasTop
 }
 
-// CrawlDelay returns how long the robot is asked to wait between two requests, exactly as
-// the file says, and whether it says so at all (formats §1.5). Of several values it is the largest.
-// The caller may cap it.
+// CrawlDelay returns how long the robot should wait between two requests, exactly as the file
+// states, and whether it states a delay (formats §1.5). Of several values it is the largest. The
+// caller may cap it.
 func (r *Rules) CrawlDelay() (d time.Duration, ok bool) { return r.delay, r.hasDelay }

@@ -41,8 +41,8 @@ func schemeOf(ref string) string {
 
 // SitemapURLs returns the sitemaps as absolute http or https URLs, in file order, each once
 // (formats §1.5). Absolute ones stay as written. Relative ones are resolved against robotsURL, the
-// address the file was asked for at; those that cannot be are left out. A sitemap may stand on
-// another host: the robots.txt that names it vouches for it.
+// address from which the file was requested; those that cannot be resolved are left out. A sitemap
+// may be on another host: the robots.txt that names it vouches for it.
 func (f *File) SitemapURLs(robotsURL string) []string {
 	base, err := url.Parse(robotsURL)
 	if err != nil {

@@ -1,10 +1,9 @@
 package robots
 
-// The formats here are ASCII-minded: names ignore case in ASCII only, and blanks are SP and
-// HT. The strings package would also fold a long s or trim a no-break space, so these
-// helpers do not use it.
+// These formats use ASCII: names ignore case in ASCII only, and blanks are SP and HT. The strings
+// package would also fold a long s and trim a no-break space, so these functions do not use it.
 
-// trim cuts SP and HT from both ends.
+// trim removes SP and HT from both ends.
 func trim(s string) string {
 	for s != "" && isBlank(s[0]) {
 		s = s[1:]

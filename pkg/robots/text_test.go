@@ -40,7 +40,7 @@ func TestFormats_0_LineNumbers(t *testing.T) {
 	}
 }
 
-// Formats §0: one UTF-8 BOM at the very start is dropped; elsewhere it is part of its line.
+// Formats §0: one UTF-8 BOM at the very beginning is dropped; elsewhere it is part of its line.
 func TestFormats_0_BOM(t *testing.T) {
 	const bom = "\ufeff"
 	check(t, rulesOf(t, bom+"User-agent: *\nDisallow: /a\n", "anybot"), "!/a")
@@ -51,14 +51,14 @@ func TestFormats_0_BOM(t *testing.T) {
 	check(t, rulesOf(t, bom[:2]+"User-agent: *\nDisallow: /a\n", "anybot"), "/a")
 }
 
-// Formats §0: UTF-16 is decoded where its BOM is there.
+// Formats §0: UTF-16 with a BOM is decoded.
 func TestFormats_0_UTF16(t *testing.T) {
 	const text = "User-agent: *\r\nDisallow: /a\rDisallow: /ü\nDisallow: /😀\n"
 	for _, bigEndian := range []bool{false, true} {
 		b := encodeUTF16(text, bigEndian)
 		want := []string{"!/a", "!/ü", "!/%F0%9F%98%80", "/b"}
 		check(t, robots.Parse(b).Rules("anybot", origin), want...)
-		// Half a unit at the end is dropped; half a pair spoils its line only.
+		// Half a unit at the end is dropped; half a surrogate pair invalidates only its line.
 		check(t, robots.Parse(append(b, 'x')).Rules("anybot", origin), want...)
 		check(t, robots.Parse(b[:len(b)-4]).Rules("anybot", origin), "!/a", "!/ü", "/%F0%9F%98%80")
 		check(t, robots.Parse(b[2:]).Rules("anybot", origin), "/a")
@@ -73,7 +73,7 @@ func TestFormats_1_1_LimitUTF16(t *testing.T) {
 	for _, bigEndian := range []bool{false, true} {
 		for _, tt := range []struct {
 			name   string
-			pad    int // units more than fit
+			pad    int // units beyond the limit
 			after  string
 			counts bool
 		}{
@@ -84,7 +84,7 @@ func TestFormats_1_1_LimitUTF16(t *testing.T) {
 			{"line goes on with U+0A00", 0, "\u0a00", false},
 			{"line goes on with U+000A's other half", 0, "\u0aff", false},
 		} {
-			// less the BOM and a line end
+			// minus the BOM and a line end
 			units := robots.MaxBytes/2 - 1 - len(start) - len(last) - 1 + tt.pad
 			text := start + strings.Repeat("#", units) + "\n" + last + tt.after
 			r := robots.Parse(encodeUTF16(text, bigEndian)).Rules("anybot", origin)
@@ -95,14 +95,14 @@ func TestFormats_1_1_LimitUTF16(t *testing.T) {
 	}
 }
 
-// Formats §0: a bad byte concerns its own line only, and in a rule it is an octet like another.
+// Formats §0: a bad byte affects its own line only, and in a rule it is an ordinary octet.
 func TestFormats_0_BadBytes(t *testing.T) {
 	r := rulesOf(t, "User-agent: *\nDisallow: /\xff\n\xfe\xfd\nDisallow: /c\n", "anybot")
 	check(t, r, "!/%FF", "!/\xff", "!/c", "/b", "/")
 }
 
-// Formats §0: a NUL ends its line, as in google/robotstxt and others in C; an Allow with one opens
-// nothing.
+// Formats §0: a NUL ends its line, as in google/robotstxt and other parsers in C; an Allow with one
+// opens nothing.
 func TestFormats_0_NUL(t *testing.T) {
 	for _, tt := range []struct {
 		text string
@@ -115,7 +115,7 @@ func TestFormats_0_NUL(t *testing.T) {
 		{"User-agent: *\n\x00\nDisallow: /a\n", []string{"!/a"}},
 		{"User-agent: anybot\x00x\nDisallow: /a\n", []string{"!/a"}},
 		{"User-agent: *\n# \x00\nDisallow: /a#\x00\n", []string{"!/a"}},
-		// An Allow closes the user-agent run all the same.
+		// An Allow ends the list of user-agent lines nevertheless.
 		{"User-agent: anybot\nAllow: /\x00\nUser-agent: other\nDisallow: /\n", []string{"/"}},
 	} {
 		check(t, rulesOf(t, tt.text, "anybot"), tt.want...)
@@ -128,7 +128,7 @@ func TestFormats_0_NUL(t *testing.T) {
 	}
 }
 
-// Formats §0: the mark of UTF-16 before text that is not UTF-16 is dropped.
+// Formats §0: a UTF-16 mark is dropped if the text is not UTF-16.
 func TestFormats_0_FalseMark(t *testing.T) {
 	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
 		check(t, rulesOf(t, mark+"User-agent: *\nDisallow: /a\n", "anybot"), "!/a", "/b")
@@ -138,8 +138,8 @@ func TestFormats_0_FalseMark(t *testing.T) {
 	}
 }
 
-// Formats §0: names ignore ASCII case, and SP and HT are trimmed round name, colon and
-// value; no other blank is.
+// Formats §0: names ignore ASCII case, and SP and HT are trimmed around name, colon and value; no
+// other white space is.
 func TestFormats_0_NamesAndBlanks(t *testing.T) {
 	for _, line := range []string{
 		"Disallow:/x", "DISALLOW: /x", "dIsAlLoW:\t/x", " \tDisallow \t: \t /x \t ", "Disallow:/x#c", "Disallow: /x #c", "Disallow:/x\t#",

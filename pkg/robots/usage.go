@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// UsageKind is the kind of a line that speaks of the use of pages, not of fetching them.
+// UsageKind is the kind of a line about the use of pages, as opposed to fetching them.
 type UsageKind uint8
 
 // The kinds of lines about use (formats §8).
@@ -28,32 +28,32 @@ func (k UsageKind) String() string {
 	return ""
 }
 
-// UsageLine is a line about the use of pages. What its statement means is for package usage to say.
+// UsageLine is a line about the use of pages. Package usage interprets its statement.
 type UsageLine struct {
 	Kind      UsageKind
 	Path      string // of Content-Usage: the path as written, "" if it has none
-	Statement string // what is said, without the path
+	Statement string // the statement, without the path
 	Line      int    // counted from 1
 	Text      string // the line as written, without comment
 }
 
-// Lines of these kinds concern every URL of the origin, so there are no more of them in a file than
-// someone would write on purpose.
+// Lines of these kinds apply to every URL of the origin, so their number in a file is limited to
+// more than anyone would need.
 const maxOriginWide = 100
 
-// usageRecord is a UsageLine and whom it concerns.
+// usageRecord is a UsageLine with its scope.
 type usageRecord struct {
 	scope
 	UsageLine
-	rule // of Content-Usage: what its path matches
+	rule // of Content-Usage: the pattern of its path
 }
 
-// usage takes a line about use. For Allow and Disallow it is one of the other records: it closes
-// no group, and counts for its own block (formats §8.6).
+// usage processes a line about use. For Allow and Disallow it is one of the other records: it
+// closes no group, and counts for its own block (formats §8.6).
 func (p *parser) usage(kind UsageKind, value string) {
 	u := usageRecord{scope: p.scope(), UsageLine: UsageLine{Kind: kind, Statement: value, Line: p.line, Text: p.text}}
 	if kind == ContentUsage {
-		// Any first character but "/" begins the statement: there is no path then.
+		// Any first character but "/" begins the statement: then there is no path.
 		if value != "" && value[0] == '/' {
 			u.Path, u.Statement = cutWord(value)
 		}
@@ -68,7 +68,7 @@ func (p *parser) usage(kind UsageKind, value string) {
 	p.file.usages = append(p.file.usages, u)
 }
 
-// usageRules is what a file says of use to one robot.
+// usageRules are the lines of a file about use for one robot.
 type usageRules struct {
 	everywhere []UsageLine // Content-Signal and License
 	plain      prefixes    // paths of Content-Usage
@@ -76,7 +76,7 @@ type usageRules struct {
 	byPath     map[string][]UsageLine // Content-Usage by pattern, in file order
 }
 
-// usageFor returns the lines for us, or nil: of each kind those of our group, or if it has none,
+// usageFor returns the lines for us, or nil: for each kind those of our group or, if it has none,
 // those at the top of the file (formats §8.9). A group of our own inherits nothing from "*"
 // (formats §8.10).
 func (f *File) usageFor(ours []int32) *usageRules {
@@ -91,7 +91,7 @@ func (f *File) usageFor(ours []int32) *usageRules {
 		if !own.take(u, ours) {
 			continue
 		}
-		// Rules are kept longer than files: a line should not keep a big file in memory.
+		// Rules are kept longer than files. A line should not keep a large file in memory.
 		line := u.UsageLine
 		line.Path, line.Statement, line.Text = strings.Clone(u.Path), strings.Clone(u.Statement), strings.Clone(u.Text)
 		if u.Kind != ContentUsage {
@@ -108,7 +108,7 @@ func (f *File) usageFor(ours []int32) *usageRules {
 	return r
 }
 
-// usageKinds are those kinds of lines of which a robot's own group has some.
+// usageKinds are the kinds of lines that a robot's own group contains.
 type usageKinds [License + 1]bool
 
 func (f *File) ownUsage(ours []int32) (own usageKinds) {
@@ -120,13 +120,13 @@ func (f *File) ownUsage(ours []int32) (own usageKinds) {
 	return own
 }
 
-// take reports whether a line concerns the robot: one of its group, or, of a kind of which that has
-// none, one at the top of the file.
+// take reports whether a line applies to the robot: it is in the robot's group or, if the group has
+// no line of its kind, at the top of the file.
 func (own *usageKinds) take(u *usageRecord, ours []int32) bool {
 	return own[u.Kind] == u.covers(ours) && (own[u.Kind] || u.group < 0)
 }
 
-// key tells patterns apart: "/a$" is not "/a".
+// key identifies a pattern: "/a$" is not "/a".
 func (r *rule) key() string {
 	if r.anchored {
 		return r.pattern + "$"
@@ -134,13 +134,13 @@ func (r *rule) key() string {
 	return r.pattern
 }
 
-// Usage returns the lines about use that concern a URL (formats §8), for package usage to read: all
-// lines of Content-Signal and License, and of Content-Usage those whose path matches and has the
-// most octets, as in Match; no path has none. Where several have as many, all of them are returned,
-// for the strictest to count. Content-Usage says nothing of a URL that may not be fetched. Without
-// such lines Usage does not allocate.
+// Usage returns the lines about use that apply to a URL (formats §8), for package usage: all lines
+// of Content-Signal and License, and those lines of Content-Usage whose path matches and has the
+// most octets, as in Match. No path counts as zero octets. If several have equally many, all of
+// them are returned, and the strictest counts. Content-Usage does not apply to a URL that may not
+// be fetched. If there are no such lines, Usage does not allocate.
 //
-// pathAndQuery is what Match takes. The lines belong to r, which does not change.
+// pathAndQuery is as for Match. The lines belong to r, which does not change.
 func (r *Rules) Usage(pathAndQuery string) []UsageLine {
 	u := r.usage
 	if u == nil || r.denyAll {
@@ -161,7 +161,7 @@ func (r *Rules) Usage(pathAndQuery string) []UsageLine {
 	for i := range u.globs {
 		g := &u.globs[i]
 		if g.octets() < most {
-			break // nor has any after it more
+			break // no rule after it has more
 		}
 		if ok, _ := glob(g.pattern, g.anchored, s); ok {
 			if g.octets() > most {
@@ -173,8 +173,8 @@ func (r *Rules) Usage(pathAndQuery string) []UsageLine {
 	return lines
 }
 
-// Names reports whether a user-agent line of the file names the robot with the given product token;
-// "*" names nobody.
+// Names reports whether a user-agent line of the file names the robot with the given product token.
+// "*" does not count as a name.
 func (f *File) Names(token string) bool {
 	token = productToken(token)
 	return token != "" && slices.ContainsFunc(f.agents, func(a string) bool { return equalFold(a, token) })

@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// usageLines returns the numbers of the lines about use that concern a URL.
+// usageLines returns the numbers of the lines about use that apply to a URL.
 func usageLines(body, token, path string) (lines []int) {
 	for _, l := range robots.Parse([]byte(body)).Rules(token, origin).Usage(path) {
 		lines = append(lines, l.Line)
@@ -25,7 +25,7 @@ func checkUsage(t *testing.T, body, token, path string, want ...int) {
 	}
 }
 
-// Formats §8.5: no word about use opens what a rule closes, or shortens a delay.
+// Formats §8.5: no line about use opens what a rule closes, or shortens a delay.
 func TestUsage_8_5_OpensNothing(t *testing.T) {
 	const body = "User-agent: *\nCrawl-delay: 9\nDisallow: /x\n"
 	const more = "Content-Usage: /x search=y\nContent-Signal: search=yes, use=full\nLicense: https://l.example/\n"
@@ -40,8 +40,8 @@ func TestUsage_8_5_OpensNothing(t *testing.T) {
 	}
 }
 
-// Formats §8.6: a line about use closes no user-agent run, and counts for the agents of its own
-// block.
+// Formats §8.6: a line about use does not end a list of user-agent lines, and counts for the agents
+// of its own block.
 func TestUsage_8_6_ClosesNoGroup(t *testing.T) {
 	const body = "User-agent: a\nContent-Usage: train-ai=n\nUser-agent: b\nContent-Signal: search=no\nDisallow: /x\n"
 	f := robots.Parse([]byte(body))
@@ -56,7 +56,7 @@ func TestUsage_8_6_ClosesNoGroup(t *testing.T) {
 	checkUsage(t, after, "b", "/", 4)
 }
 
-// Formats §8.7: the longest path decides, order means nothing, and no path is the shortest.
+// Formats §8.7: the longest path decides, the order has no meaning, and no path is the shortest.
 func TestUsage_8_7_Paths(t *testing.T) {
 	const body = `User-agent: *
 Content-Usage: train-ai=n
@@ -72,15 +72,15 @@ Content-Usage: *.pdf train-ai=n
 		"/pub/x":       {3},
 		"/pub/x.pdf":   {5},
 		"/pub/x.pdf?1": {3},
-		"/~joe/":       {6, 7}, // one normal form: both
+		"/~joe/":       {6, 7}, // the same normal form: both
 		"/%7ejoe":      {6, 7},
 	} {
 		checkUsage(t, body, "anybot", path, want...)
 	}
 	checkUsage(t, "User-agent: *\nContent-Usage: train-ai=n\nContent-Usage: *.pdf train-ai=n\n", "anybot", "/a.pdf", 2, 3)
-	// as many octets, other paths: all of them
+	// different paths with equally many octets: all of them
 	checkUsage(t, "User-agent: *\nContent-Usage: /*b search=y\nContent-Usage: /ab search=n\n", "anybot", "/ab", 3, 2)
-	// the path is as Allow's: matched in normal form, "$" its end
+	// the path is like that of Allow: matched in normal form, with "$" as its end
 	got := robots.Parse([]byte("User-agent: *\nContent-Usage: /a$ \t train-ai=n , search=y # said\n")).Rules("anybot", origin).Usage("/a")
 	want := robots.UsageLine{Kind: robots.ContentUsage, Path: "/a$", Statement: "train-ai=n , search=y", Line: 2,
 		Text: "Content-Usage: /a$ \t train-ai=n , search=y"}
@@ -90,8 +90,8 @@ Content-Usage: *.pdf train-ai=n
 	checkUsage(t, "User-agent: *\nContent-Usage: /a$ train-ai=n\n", "anybot", "/a/b")
 }
 
-// Formats §8.7: Content-Usage says nothing of a URL that may not be fetched; an unreachable file
-// says nothing at all.
+// Formats §8.7: Content-Usage does not apply to a URL that may not be fetched; an unreachable file
+// has no lines.
 func TestUsage_8_7_ClosedURLs(t *testing.T) {
 	const body = "User-agent: *\nDisallow: /x\nContent-Usage: train-ai=n\nContent-Signal: ai-train=no\n"
 	checkUsage(t, body, "anybot", "/", 4, 3)
@@ -101,31 +101,32 @@ func TestUsage_8_7_ClosedURLs(t *testing.T) {
 	}
 }
 
-// Formats §8.8: whatever the statement is, the rule stands, and a longer path is not given up for
-// it.
+// Formats §8.8: a rule with an invalid statement still counts, and no rule with a shorter path
+// replaces it.
 func TestUsage_8_8_BrokenStatementStands(t *testing.T) {
 	checkUsage(t, "User-agent: *\nContent-Usage: / train-ai=n\nContent-Usage: /a TRAIN=\nContent-Usage: /b\n", "anybot", "/a", 3)
 	checkUsage(t, "User-agent: *\nContent-Usage: / train-ai=n\nContent-Usage: /b\n", "anybot", "/b", 3)
 }
 
-// Formats §8.9: a line before the first group is the default of those who have none of its kind.
+// Formats §8.9: a line before the first group is the default for robots whose group has none of its
+// kind.
 func TestUsage_8_9_BeforeTheFirstGroup(t *testing.T) {
 	const body = "Content-Usage: train-ai=n\nContent-Signal: search=yes\nLicense: https://l.example/a.xml\nUser-agent: a\nContent-Usage: train-ai=y\nUser-agent: *\nDisallow: /x\n"
 	checkUsage(t, body, "a", "/", 2, 3, 5)
 	checkUsage(t, body, "b", "/", 2, 3, 1)
-	checkUsage(t, "Content-Usage: train-ai=n\n", "b", "/", 1) // no group at all
+	checkUsage(t, "Content-Usage: train-ai=n\n", "b", "/", 1) // without any group
 }
 
-// Formats §8.10: a group of our own inherits nothing from that of all.
+// Formats §8.10: a group of our own inherits nothing from the global group.
 func TestUsage_8_10_SpecificGroups(t *testing.T) {
 	const body = "User-agent: *\nContent-Signal: ai-train=no\n\nUser-agent: a\nDisallow: /x\n"
 	checkUsage(t, body, "a", "/")
 	checkUsage(t, body, "b", "/", 2)
-	// groups of one agent are merged, as RFC 9309 has it
+	// groups for one agent are merged, as in RFC 9309
 	checkUsage(t, body+"User-agent: *\nContent-Signal: search=no\n", "b", "/", 2, 7)
 }
 
-// Formats §8: lines that concern every URL are bounded, and so are paths.
+// Formats §8: the number of lines that apply to every URL is limited, and so are paths.
 func TestUsage_8_Limits(t *testing.T) {
 	for _, kind := range []string{"Content-Signal", "License"} {
 		body := "User-agent: *\n" + strings.Repeat(kind+": search=no\n", 101)
@@ -148,8 +149,8 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// Whatever the lines are: each that is returned is of the file, matches, and has as many octets as
-// the others; a line of the kind that is left out has not.
+// For any lines, each returned line is in the file, matches, and has as many octets as the others.
+// A line of the kind that is left out does not.
 func FuzzUsage(f *testing.F) {
 	f.Add("/a*b$ train-ai=n", "/ search=y", "train-ai=y", "/axb")
 	f.Add("/%7E", "/~ a", "*", "/~x")
@@ -169,7 +170,7 @@ func FuzzUsage(f *testing.F) {
 			one := robots.Parse([]byte("User-agent: *\nDisallow: "+l.Path+"\n")).Rules("anybot", origin)
 			// robots.txt itself is always allowed
 			if one.Match(path).Allowed && !closed.Match(path).Allowed {
-				t.Errorf("path %q is said to match %q", l.Path, path)
+				t.Errorf("path %q should match %q", l.Path, path)
 			}
 		}
 		if again := r.Usage(path); !slices.Equal(got, again) {
