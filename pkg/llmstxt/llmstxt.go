@@ -1,7 +1,7 @@
-// Package llmstxt reads /llms.txt, with which a site names the pages that it thinks best for
-// language models (llmstxt.org, as of 2026; formats §8.22): Markdown that begins with a heading
-// of level 1, and lists of links under headings of level 2. It gives no permission and takes none:
-// it is one more way to find pages. Nothing here asks the network; all functions may be called
+// Package llmstxt reads /llms.txt, in which a site lists the pages that it recommends to language
+// models (llmstxt.org, as of 2026; formats §8.22): Markdown that begins with a heading of level 1,
+// and lists of links under headings of level 2. It neither allows nor forbids anything: it is one
+// more way to find pages. The package does not use the network. All functions may be called
 // concurrently.
 package llmstxt
 
@@ -12,22 +12,23 @@ import (
 	"unicode/utf8"
 )
 
-// What is read of a file at most. What is beyond is left out, and File.Truncated says so.
+// The limits of a file. What exceeds them is left out, and File.Truncated is set.
 const (
 	MaxBytes = 1 << 20
 	MaxLinks = 5000
 	MaxLink  = 2048 // bytes of an address; a longer one is left out
 )
 
-// ErrNoTitle says that a file does not begin with a heading of level 1, which is all that one must
-// have: most likely it is a page that says in HTML that there is none.
+// ErrNoTitle means that a file does not begin with a heading of level 1, the only required part.
+// Most likely it is an HTML page for "not found".
 var ErrNoTitle = errors.New("it does not begin with a heading such as # NAME")
 
-// File is what a file says.
+// File is a parsed file.
 type File struct {
 	Title string // at most 200 bytes
-	// Links are those that begin items of lists, in any section: also of "Optional", which asks
-	// readers short of room to leave it out, not crawlers. As written: relative to the file.
+	// Links are the links at the beginning of list items, in all sections, also in "Optional",
+	// which readers with little space may leave out but crawlers need not. They are as written:
+	// relative to the file.
 	Links     []string
 	Truncated bool
 }
@@ -38,7 +39,7 @@ func Parse(body []byte) (f File, err error) {
 		body, f.Truncated = body[:MaxBytes], true
 	}
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
-	fence := "" // of the code that is open
+	fence := "" // the fence of the open code block
 	for line := range bytes.Lines(body) {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
@@ -74,7 +75,7 @@ func Parse(body []byte) (f File, err error) {
 	return f, nil
 }
 
-// fenceOf returns the signs of a fence that a line begins with; "" if none.
+// fenceOf returns the characters of a fence at the beginning of a line, or "".
 func fenceOf(line []byte) string {
 	if line[0] != '`' && line[0] != '~' {
 		return ""
@@ -89,7 +90,7 @@ func fenceOf(line []byte) string {
 	return string(line[:n])
 }
 
-// title is the text of a heading of level 1; "" for all else.
+// title returns the text of a heading of level 1, or "".
 func title(line []byte) string {
 	if len(line) < 3 || line[0] != '#' || line[1] != ' ' && line[1] != '\t' {
 		return ""
@@ -102,7 +103,7 @@ func title(line []byte) string {
 	return string(t[:n])
 }
 
-// itemLink is the address of the link that an item of a list begins with; "" if there is none.
+// itemLink returns the address of the link at the beginning of a list item, or "".
 func itemLink(line []byte) string {
 	if len(line) < 2 || line[0] != '-' && line[0] != '*' && line[0] != '+' || line[1] != ' ' && line[1] != '\t' {
 		return ""
@@ -122,7 +123,7 @@ func itemLink(line []byte) string {
 	return string(u)
 }
 
-// nameEnd is where the bracket ends that a text begins with, -1 if it does not.
+// nameEnd returns the end of the bracket with which a text begins, or -1.
 func nameEnd(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -140,8 +141,8 @@ func nameEnd(b []byte) int {
 	return -1
 }
 
-// address is what stands between the parentheses of a link, without a title behind it; nil if they
-// do not close.
+// address returns the text between the parentheses of a link, without a title. It returns nil if
+// they are not closed.
 func address(b []byte) []byte {
 	b = bytes.TrimLeft(b, " \t")
 	if len(b) > 0 && b[0] == '<' {

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// plainHeaders is what most responses look like to us.
+// plainHeaders are the headers of a typical response without tags.
 var plainHeaders = http.Header{
 	"Content-Type": {"text/html; charset=utf-8"}, "Date": {"Wed, 03 Dec 2025 13:09:53 GMT"}, "Server": {"nginx"},
 	"Cache-Control": {"max-age=60"}, "Etag": {`"x"`}, "Vary": {"Accept-Encoding"},
 }
 
-// Pages that ask nothing cost no allocation, whatever other metas they have.
+// Pages without tags cost no allocation, whatever other meta elements they have.
 func TestNoAllocations(t *testing.T) {
 	s := New(bot)
 	name := []byte("some-very-long-meta-name-that-no-small-buffer-would-hold:og:title")
@@ -66,8 +66,8 @@ func BenchmarkUnavailableAfter(b *testing.B) {
 	}
 }
 
-// The costliest value we know: as many almost-dates as fit, each with as many
-// words as a date may have.
+// The most expensive known value: as many incomplete dates as fit, each with as many words as a
+// date may have.
 func BenchmarkHostileHeader(b *testing.B) {
 	value := strings.Repeat("unavailable_after:3 Dec 2025 1 2 3 4 5,", MaxValue/30)
 	s := New(bot)

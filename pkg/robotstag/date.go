@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// A date has at most this many words and bytes, so that finding where it ends
-// among the words that follow takes bounded time.
+// A date has at most this many words and bytes, so that finding its end among the following words
+// takes limited time.
 const (
 	maxDateWords = 8
 	maxDateBytes = 64
 )
 
-// leadingDate reads the longest date at the start of s, whole words only, and
-// returns it with the bytes it takes; 0 bytes mean there is none.
+// leadingDate parses the longest date at the beginning of s, in complete words, and returns it with
+// its length in bytes; 0 bytes mean that there is none.
 func leadingDate(s string) (t time.Time, n int) {
 	var ends [maxDateWords]int
 	words := 0
@@ -39,8 +39,8 @@ func leadingDate(s string) (t time.Time, n int) {
 	return time.Time{}, 0
 }
 
-// Layouts by family, without weekday and zone, which are read apart. Go reads
-// "2" as one or two digits and a fraction after the seconds without being told.
+// Layouts by family, without weekday and zone, which are parsed separately. Go reads "2" as one or
+// two digits, and a fraction after the seconds without a layout for it.
 var (
 	asctime = []string{"Jan 2 15:04:05 2006"}
 	rfc1123 = []string{ // RFC 822 is the same with two digits of year
@@ -57,8 +57,8 @@ var (
 	}
 )
 
-// layouts returns those that a date in these words can have. One pass of all
-// would do as well, but a hostile value holds thousands of almost-dates.
+// layouts returns the possible layouts of a date in these words. Trying all layouts would have the
+// same result, but a hostile value has thousands of incomplete dates.
 func layouts(words []string) []string {
 	first := words[0]
 	switch {
@@ -74,14 +74,14 @@ func layouts(words []string) []string {
 	return rfc850
 }
 
-// parseDate reads all of s as a date in one of the forms of formats §4.1.4. Without a
-// zone it is UTC.
+// parseDate parses all of s as a date in one of the forms of formats §4.1.4. Without a zone it is
+// UTC.
 func parseDate(s string) (time.Time, bool) {
 	s = strings.TrimLeft(s, blanks)
 	if day, rest := cutWord(s, blanks+","); isWeekday(day) {
 		s = strings.TrimPrefix(strings.TrimLeft(rest, blanks), ",")
 	}
-	words := strings.Fields(strings.ToUpper(s)) // Go knows months in any case, "t" and "z" not
+	words := strings.Fields(strings.ToUpper(s)) // Go accepts no lower case "t" and "z"
 	if len(words) == 0 {
 		return time.Time{}, false
 	}
@@ -101,8 +101,8 @@ func parseDate(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// cutZone splits off the zone that ISO 8601 lets touch the time. A "-" within
-// a date stands before its ninth byte and behind no colon.
+// cutZone separates a zone that directly follows the time, as ISO 8601 allows. A "-" within a date
+// comes before its ninth byte and not after a colon.
 func cutZone(word string) (clock string, zone *time.Location, ok bool) {
 	i := strings.LastIndexAny(word, "Z+-")
 	if i < 0 || i <= 8 && strings.IndexByte(word[:i], ':') < 0 {
@@ -112,8 +112,8 @@ func cutZone(word string) (clock string, zone *time.Location, ok bool) {
 	return word[:i], zone, ok
 }
 
-// some keeps a date that was given from being taken for none: the first
-// instant of the year 1 is Go's zero time, and certainly past.
+// some prevents a date from being mistaken for no date: the first instant of the year 1 is Go's
+// zero time, and certainly in the past.
 func some(t time.Time) time.Time {
 	if t.IsZero() {
 		t = t.Add(1)
@@ -121,9 +121,8 @@ func some(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// zoneOf reads a zone in upper case: the names of RFC 822, or a numeric offset.
-// Other names are refused: the same letters mean different zones in different
-// places.
+// zoneOf parses a zone in upper case: a name of RFC 822, or a numeric offset. Other names are
+// refused, because the same letters mean different zones in different places.
 func zoneOf(s string) (*time.Location, bool) {
 	const hour = 60 * 60
 	switch s {
@@ -149,7 +148,7 @@ func zoneOf(s string) (*time.Location, bool) {
 	return nil, false
 }
 
-// isWeekday reports whether s is the name of a weekday, short or in full.
+// isWeekday reports whether s is the name of a weekday, abbreviated or in full.
 func isWeekday(s string) bool {
 	for d := time.Sunday; d <= time.Saturday; d++ {
 		name := d.String()

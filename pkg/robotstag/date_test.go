@@ -40,7 +40,7 @@ func TestFormats_4_1_4_Dates(t *testing.T) {
 		{"03-Dec-2025 13:09:53 GMT", at},
 		{"25-Aug-2007 15:00:00 EST", time.Date(2007, 8, 25, 20, 0, 0, 0, time.UTC)},
 		{"03-Dec-99 13:09:53 GMT", time.Date(1999, 12, 3, 13, 9, 53, 0, time.UTC)},
-		// the T of Oct is no ISO 8601
+		// the T of Oct is not that of ISO 8601
 		{"25-Oct-2007", time.Date(2007, 10, 25, 0, 0, 0, 0, time.UTC)},
 		{"25-Oct-2007 15:00", time.Date(2007, 10, 25, 15, 0, 0, 0, time.UTC)},
 		{"5-Oct-07 15:00:00 PDT", time.Date(2007, 10, 5, 22, 0, 0, 0, time.UTC)},

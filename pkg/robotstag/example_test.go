@@ -31,7 +31,7 @@ func Example() {
 	// out of the index in 2031: true
 }
 
-// Sources tell why a page is treated as it is.
+// Sources explain the directives of a page.
 func ExampleSet_Sources() {
 	s := robotstag.New("ExampleBot")
 	s.AddHeader("X-Robots-Tag", "noarchive; ExampleBot=noindex")
@@ -49,7 +49,7 @@ func ExampleSet_Sources() {
 	// meta robots: "all"
 }
 
-// A crawler that tokenizes a page once, for its links, asks a Head on the way.
+// A crawler that tokenizes a page once, for its links, uses a Head in the same loop.
 func ExampleHead() {
 	page := `<title>Shop</title><noscript><meta name=robots content=noarchive></noscript>
 		<p>A visitor writes: <meta name=robots content=noindex> <a href=/next>next</a>`

@@ -10,7 +10,7 @@ import (
 
 const bot = "ExampleBot"
 
-// askedBy names the rules of all sources, everybody's and our own apart.
+// askedBy lists the rules of all sources: everybody's and our own.
 func askedBy(s *Set) (everybody, own string) {
 	var all, ours []string
 	for _, src := range s.Sources() {
@@ -73,7 +73,7 @@ func TestFormats_4_1_HeaderTable(t *testing.T) {
 	})
 }
 
-// The two examples of the draft's section 2.1.1 say the same.
+// The two examples of the draft's section 2.1.1 have the same meaning.
 func TestDraft_2_1_1_Examples(t *testing.T) {
 	want := Directives{NoIndex: true, NoSnippet: true}
 	for _, value := range []string{"*=noindex, nosnippet; ExampleBot=;", "noindex, nosnippet; ExampleBot=;"} {
@@ -83,7 +83,7 @@ func TestDraft_2_1_1_Examples(t *testing.T) {
 	}
 }
 
-// The two elements of the draft's section 2.1.2 add up for examplebot.
+// The rules of the two elements in the draft's section 2.1.2 add up for examplebot.
 func TestDraft_2_1_2_Examples(t *testing.T) {
 	s := New(bot)
 	s.AddMeta("robots", "noindex")
@@ -116,7 +116,7 @@ func TestFormats_0_NamesFoldASCIIOnly(t *testing.T) {
 	}
 }
 
-// Lines are not joined first: a scope at the end of one does not reach the next.
+// Lines are not joined: a scope at the end of one does not apply to the next.
 func TestFormats_4_1_EachLineOnItsOwn(t *testing.T) {
 	h := http.Header{}
 	h.Add("Robots-Tag", "OtherBot=noindex")
@@ -137,7 +137,7 @@ func TestFormats_4_1_1_ScopesWithinParts(t *testing.T) {
 	checkHeaders(t, []row{
 		{"noindex, ExampleBot=nosnippet", "noindex", "nosnippet"},
 		{"noindex, ABot=nosnippet", "noindex", ""},
-		{"ABot=nosnippet, noindex", "", ""}, // still ABot's
+		{"ABot=nosnippet, noindex", "", ""}, // still for ABot
 		{"ABot=nosnippet; noindex", "noindex", ""},
 		{"ABot=noindex, ExampleBot=nosnippet, *=nofollow", "nofollow", "nosnippet"},
 		{"ExampleBot = noindex , nosnippet", "", "noindex nosnippet"},
@@ -175,7 +175,7 @@ func TestFormats_4_1_2_TokenComparison(t *testing.T) {
 			t.Errorf("%q: everybody %q, own %q; ours = %v", value, all, own, ours)
 		}
 	}
-	// Our own token, too, is only its leading run; and none is nobody's.
+	// Our own token, too, is only its leading run. An empty token names nobody.
 	s := New("ExampleBot/3.0")
 	s.AddHeader("Robots-Tag", "examplebot=noindex")
 	if !s.Directives().NoIndex {
@@ -184,7 +184,7 @@ func TestFormats_4_1_2_TokenComparison(t *testing.T) {
 	var nobody Set
 	nobody.AddHeader("Robots-Tag", "ExampleBot=noindex, 7=nofollow, *=nosnippet")
 	if got := nobody.Directives(); got != (Directives{NoSnippet: true}) {
-		t.Errorf("the zero Set hears %+v, want what is said to everybody", got)
+		t.Errorf("the zero Set has %+v, want the rules for everybody", got)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestFormats_4_1_4_UnavailableAfter(t *testing.T) {
 		{"unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT", "unavailable_after=2025-12-03T13:09:53Z", ""},
 		{"unavailable_after: 03 Dec 2025 13:09:53 GMT, noindex", "unavailable_after=2025-12-03T13:09:53Z noindex", ""},
 		{"Unavailable_After : wednesday , 03-Dec-25 13:09:53 GMT , noindex", "unavailable_after=2025-12-03T13:09:53Z noindex", ""},
-		{"unavailable_after: Wed, noindex", "", ""}, // the next item belongs to it, and is no date
+		{"unavailable_after: Wed, noindex", "", ""}, // the next item belongs to it
 		{"unavailable_after: someday, noindex", "noindex", ""},
 		{"unavailable_after:, noindex", "noindex", ""},
 		{"unavailable_after, noindex", "noindex", ""},
@@ -217,7 +217,7 @@ func TestFormats_4_1_4_UnavailableAfter(t *testing.T) {
 	})
 }
 
-// From the instant on it acts as noindex; of several the earliest counts.
+// From that time on it acts as noindex; of several the earliest counts.
 func TestFormats_4_1_4_ActsAsNoindex(t *testing.T) {
 	d := fromHeader("unavailable_after: 2025-12-03T13:09:53Z", "unavailable_after: 2026-12-03T13:09:53Z").Directives()
 	then := time.Date(2025, 12, 3, 13, 9, 53, 0, time.UTC)
@@ -235,7 +235,7 @@ func TestFormats_4_1_4_ActsAsNoindex(t *testing.T) {
 	if (Directives{}).At(then).NoIndex {
 		t.Error("no date acts as noindex")
 	}
-	// A date that happens to be Go's zero time was given nevertheless.
+	// A date that equals Go's zero time was given nevertheless.
 	if !fromHeader("unavailable_after: 0001-01-01").Directives().At(then).NoIndex {
 		t.Error("the first day of the year 1 is taken for no date")
 	}
@@ -246,7 +246,7 @@ func TestFormats_4_1_5_BlanksSplitItems(t *testing.T) {
 		{"noindex nofollow", "noindex nofollow", ""},
 		{"noindex\tnofollow  nosnippet", "noindex nofollow nosnippet", ""},
 		{"ExampleBot=noindex nosnippet", "", "noindex nosnippet"},
-		{"FooBot noindex", "noindex", ""}, // a token holds no blanks: an unknown word
+		{"FooBot noindex", "noindex", ""}, // a token contains no blanks: an unknown word
 	})
 }
 
@@ -291,8 +291,7 @@ func TestFormats_4_1_7_Duplicates(t *testing.T) {
 	}
 }
 
-// Everybody's and our own rules add up over both kinds of source; our own
-// token can not opt out.
+// Everybody's and our own rules of both kinds of source add up. Our own token cannot cancel rules.
 func TestFormats_4_2_WhatBindsUs(t *testing.T) {
 	s := New(bot)
 	s.AddHeader("Robots-Tag", "noindex; ExampleBot=")
@@ -315,8 +314,8 @@ func TestFormats_4_2_WhatBindsUs(t *testing.T) {
 	}
 }
 
-// Of all that is said of an excerpt's length the smallest number binds us, whoever it is said to
-// and wherever; a value that is not a number has no effect, and is reported.
+// Of all limits for an excerpt the smallest applies to us, in whatever scope and source it is. A
+// value that is not a number has no effect, and is reported.
 func TestFormats_4_1_6_MaxSnippet(t *testing.T) {
 	s := New(bot)
 	s.AddHeader("X-Robots-Tag", "max-snippet:80; ExampleBot: max-snippet:40")

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// feed shows a Head a whole page, as ScanHTML does without its early end.
+// feed passes a whole page to a Head, as ScanHTML does without its early end.
 func feed(h *Head, page string) {
 	z := html.NewTokenizer(strings.NewReader(page))
 	for {
@@ -39,8 +39,8 @@ func seeds() []string {
 	}
 }
 
-// Invariants of any value: no panic, no rule beyond the known, nothing lost by
-// adding a rule in a part of its own, and bounded keeping.
+// Properties of any value: no panic, only known rules, adding a rule in a separate part loses
+// nothing, and what is stored is limited.
 func FuzzHeader(f *testing.F) {
 	for _, s := range seeds() {
 		f.Add(s)
@@ -48,7 +48,7 @@ func FuzzHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value string) {
 		s := fromHeader(value)
 		check(t, s)
-		// a list of draft -03 is one as a whole, and in lower case
+		// a value is a list of draft -03 as a whole or not at all, and in lower case
 		if isList(value) || isList(strings.ToUpper(value)) {
 			return
 		}
@@ -98,7 +98,7 @@ func check(t *testing.T, s *Set) {
 		if len(src.Value) > MaxValue {
 			t.Errorf("%d bytes of a value", len(src.Value))
 		}
-		if len(src.Rules) > 16 { // eight, everybody's and ours
+		if len(src.Rules) > 16 { // eight rules, for everybody and for us
 			t.Errorf("%d rules", len(src.Rules))
 		}
 		sum = sum.Merge(src.Directives())
@@ -111,7 +111,7 @@ func check(t *testing.T, s *Set) {
 	}
 }
 
-// Head against the parser, wherever Head claims to be exact.
+// Head is compared with the parser, whenever Head claims to be exact.
 func FuzzHead(f *testing.F) {
 	for _, c := range placements {
 		f.Add([]byte(c.page))
@@ -131,7 +131,7 @@ func FuzzHead(f *testing.F) {
 	})
 }
 
-// The same with whole tags, which chance seldom spells.
+// The same with complete tags, which random bytes rarely contain.
 func FuzzHeadFragments(f *testing.F) {
 	f.Add([]byte{0, 2, 11, 31, 12, 13, 31, 14, 3, 31, 4, 31})
 	f.Fuzz(func(t *testing.T, picks []byte) {
@@ -144,10 +144,10 @@ func FuzzHeadFragments(f *testing.F) {
 	})
 }
 
-// parserDiffers names the pages on which we part with the parser knowingly: a
-// byte order mark other than the first (TestLenient_HeadByteOrderMark), and a
-// noscript among the columns of a template, which the parser drops but whose
-// content it then takes for raw text, where the standard has markup.
+// parserDiffers recognises pages for which we intentionally differ from the parser: a byte order
+// mark other than the first (TestLenient_HeadByteOrderMark), and a noscript among the columns of a
+// template. The parser drops that noscript but treats its content as raw text, where the standard
+// has markup.
 func parserDiffers(page []byte) bool {
 	text := strings.ToLower(html.UnescapeString(string(trimBOM(page))))
 	return strings.Contains(text, "\uFEFF") ||

@@ -2,42 +2,40 @@ package robotstag
 
 import "golang.org/x/net/html/atom"
 
-// Head tells, during one pass of an html.Tokenizer over a page, which meta
-// elements an HTML parser with scripting off would put into the head element
-// (formats §4.3). Only those count: what stands in the body may be a visitor's comment.
+// Head determines, during one pass of an html.Tokenizer over a page, which meta elements an HTML
+// parser without scripting would put into the head element (formats §4.3). Only those count: text
+// in the body may be a visitor's comment.
 //
-// Feed it every start tag (self-closing ones too), end tag and text from the
-// beginning of the page, in order, until Closed; comments and doctypes need
-// not be told. The zero value stands at the beginning of a page.
+// Call it for every start tag (self-closing ones too), end tag and text from the beginning of the
+// page, in order, until Closed. Comments and doctypes may be omitted. The zero value is ready for
+// the beginning of a page.
 //
-// The page must be UTF-8, and the tokenizer must be told after each noscript
-// start tag that no raw text follows, as a parser without scripting does:
+// The page must be UTF-8, and after each noscript start tag the tokenizer must be set to expect no
+// raw text, as a parser without scripting does:
 //
 //	if tag == atom.Noscript {
 //		z.NextIsNotRawText()
 //	}
 //
-// Otherwise the markup inside arrives as text, which a head cannot hold.
-// Set.ScanHTML is such a loop in full.
+// Otherwise the markup inside arrives as text, which a head cannot contain. Set.ScanHTML is a
+// complete loop of this kind.
 //
-// Once body content has begun, nothing reopens the head: callers need one test
-// of Closed per token and may stop feeding. A Head never allocates. It may be
-// used by one goroutine at a time.
+// After body content has begun, nothing opens the head again: callers need one test of Closed per
+// token and may stop. A Head never allocates. Only one goroutine may use it at a time.
 type Head struct {
 	mode      headMode
-	started   bool // any event was seen
-	rawText   bool // inside script, style, title or noframes: text is no content
-	templates int  // open template elements; what is in them is not in head
+	started   bool // a tag or text was seen
+	rawText   bool // inside script, style, title or noframes: text is not content
+	templates int  // open template elements; their content is not in the head
 
-	// inexact is set once SVG or MathML stands inside a template inside the head.
-	// Which end tag closes that template then depends on the whole tree, which
-	// Head does not keep, so its answers may differ from a parser's. Only tests
-	// ask.
+	// inexact is set when SVG or MathML occurs inside a template inside the head. The end tag that
+	// closes that template then depends on the whole tree, which Head does not have, so its results
+	// may differ from a parser's. Only tests read it.
 	inexact bool
 }
 
-// headMode follows the insertion modes of the HTML standard, 13.2.6.4.1 to .6.
-// The three before the head differ in nothing we need.
+// headMode follows the insertion modes of the HTML standard, 13.2.6.4.1 to .6. The three before the
+// head do not differ for our purpose.
 type headMode uint8
 
 const (
@@ -52,8 +50,8 @@ const (
 // no meta element counts.
 func (h *Head) Closed() bool { return h.mode == modeClosed }
 
-// Start takes a start tag and reports whether a meta element here is in head;
-// for other tags the answer means nothing.
+// Start processes a start tag and reports whether a meta element here is in the head; for other
+// tags the result has no meaning.
 func (h *Head) Start(tag atom.Atom) (inHead bool) {
 	if h.mode == modeClosed {
 		return false
@@ -76,7 +74,7 @@ func (h *Head) Start(tag atom.Atom) (inHead bool) {
 func (h *Head) startInHead(tag atom.Atom) bool {
 	switch tag {
 	case atom.Html:
-		return false // its attributes join those of the html element
+		return false // its attributes are added to those of the html element
 	case atom.Head:
 		if h.mode == modeBeforeHead {
 			h.mode = modeInHead
@@ -95,7 +93,7 @@ func (h *Head) startInHead(tag atom.Atom) bool {
 			h.mode = modeClosed
 		}
 		return false
-	default: // body, frameset, and whatever else implies a body
+	default: // body, frameset, and everything else that implies a body
 		h.mode = modeClosed
 		return false
 	}
@@ -114,7 +112,7 @@ func (h *Head) startInTemplate(tag atom.Atom) {
 	}
 }
 
-// End takes an end tag.
+// End processes an end tag.
 func (h *Head) End(tag atom.Atom) {
 	if h.mode == modeClosed {
 		return
@@ -133,27 +131,26 @@ func (h *Head) End(tag atom.Atom) {
 			h.mode = modeInHead
 		}
 	case atom.Head:
-		if h.mode != modeNoscript { // where it is ignored
+		if h.mode != modeNoscript { // there it is ignored
 			h.mode = modeAfterHead
 		}
 	case atom.Body, atom.Html:
 		if h.mode != modeNoscript {
 			h.mode = modeClosed
 		}
-	case atom.Br: // the one end tag that makes an element
+	case atom.Br: // the only end tag that makes an element
 		h.mode = modeClosed
 	}
 }
 
-// Text takes text with its character references decoded, as Tokenizer.Text
-// returns it. All but white space opens the body, unless it is the content of
-// an element such as title.
+// Text processes text with decoded character references, as Tokenizer.Text returns it. Everything
+// except white space opens the body, unless it is the content of an element such as title.
 func (h *Head) Text(b []byte) {
 	if h.mode == modeClosed || h.rawText || h.templates > 0 {
 		return
 	}
 	if !h.started && len(b) >= 3 && string(b[:3]) == "\uFEFF" {
-		b = b[3:] // a byte order mark is no content, see TestLenient_HeadByteOrderMark
+		b = b[3:] // a byte order mark is not content, see TestLenient_HeadByteOrderMark
 	}
 	h.started = true
 	for _, c := range b {

@@ -27,7 +27,7 @@ const (
 	b = "<meta name=robots content=b>"
 )
 
-// Which meta elements stand in head; both readers must agree.
+// Which meta elements are in the head; both readers must agree.
 var placements = []struct{ name, page, want string }{
 	{"nothing", "", ""},
 	{"bare", a, "a"},
@@ -140,7 +140,7 @@ func TestFormats_4_3_Placement(t *testing.T) {
 	}
 }
 
-// "No content" asks nothing, and a name without content is no error.
+// An empty element has no rules, and a name without content is not an error.
 func TestFormats_4_3_NoContent(t *testing.T) {
 	for _, page := range []string{"<meta name=robots>", "<meta name=robots content>", "<meta>"} {
 		if !scan(page).Directives().IsZero() || !fromHTML(bot, []byte(page)).Directives().IsZero() {
@@ -149,14 +149,14 @@ func TestFormats_4_3_NoContent(t *testing.T) {
 	}
 }
 
-// fragments of pages, for building all manner of heads.
+// fragments of pages, for building many different heads.
 var fragments = []string{
 	"<html>", "</html>", "<head>", "</head>", "<body>", "</body>", "</br>", " ", "x", "<!--x-->", "<!doctype html>",
 	"<noscript>", "</noscript>", "<template>", "</template>", "<title>", "</title>", "<script>", "</script>", "<style>x</style>",
 	"<noframes>", "</noframes>", "<link>", "<base>", "<div>", "</p>", "<frameset>", "<table>", "<td>", "<select>", "<foo>", a,
 }
 
-// agree fails the test unless both readers place a page's meta elements alike.
+// agree fails the test unless both readers find the same meta elements in the head.
 func agree(t *testing.T, page string) {
 	t.Helper()
 	fast, slow := contents(scan(page)), contents(fromHTML(bot, []byte(page)))
@@ -165,8 +165,8 @@ func agree(t *testing.T, page string) {
 	}
 }
 
-// Every sequence of three fragments is placed alike by both readers: the state
-// machine against the parser, without luck.
+// Both readers must agree for every sequence of three fragments: this compares the state machine
+// with the parser systematically.
 func TestHeadAgainstParser(t *testing.T) {
 	for _, f1 := range fragments {
 		for _, f2 := range fragments {
@@ -177,8 +177,8 @@ func TestHeadAgainstParser(t *testing.T) {
 	}
 }
 
-// Longer sequences, drawn at random with a fixed seed. Half of the fragments
-// are taken from those that keep a head open, else most heads end at once.
+// Longer sequences, chosen at random with a fixed seed. Half of the fragments are of a kind that
+// keeps a head open, because otherwise most heads end at once.
 func TestHeadAgainstParserAtRandom(t *testing.T) {
 	open := []string{"<template>", "</template>", "<noscript>", "</noscript>", "</head>", "<title>", "</title>", a, b}
 	rng := rand.New(rand.NewPCG(1, 2))

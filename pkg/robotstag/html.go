@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// ScanHTML adds the meta elements in a page's head. It reads the page only as
-// far as the head goes. The page must be UTF-8; a byte order mark is dropped.
+// ScanHTML adds the meta elements in a page's head. It reads the page only to the end of the head.
+// The page must be UTF-8; a byte order mark is dropped.
 func (s *Set) ScanHTML(page []byte) {
 	var h Head
 	z := html.NewTokenizer(bytes.NewReader(trimBOM(page)))
@@ -34,8 +34,8 @@ func (s *Set) ScanHTML(page []byte) {
 	}
 }
 
-// scanMeta adds the meta element whose start tag the tokenizer is at. Of a
-// repeated attribute the tokenizer returns only the first.
+// scanMeta adds the meta element whose start tag the tokenizer is at. If an attribute is repeated,
+// the tokenizer returns only the first.
 func (s *Set) scanMeta(z *html.Tokenizer, more bool) {
 	var name, content string
 	for more {

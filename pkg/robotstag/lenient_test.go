@@ -2,16 +2,16 @@ package robotstag
 
 import "testing"
 
-// What follows is our reading where docs/formats.md says nothing. The rule behind
-// it: to lose a noindex is worse than to obey one too many.
+// Our reading where docs/formats.md has no rule. The principle is that losing a noindex is worse
+// than obeying one too many.
 
 func TestLenient_WordsAfterADate(t *testing.T) {
 	checkHeaders(t, []row{
 		{"unavailable_after: 2025-12-03 noindex", "unavailable_after=2025-12-03T00:00:00Z noindex", ""},
 		{"unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT nofollow noindex", "unavailable_after=2025-12-03T13:09:53Z nofollow noindex", ""},
-		// The longest date wins over a shorter one that would leave a time lying about.
+		// The longest date is used, so that no time remains unread.
 		{"unavailable_after: 03 Dec 2025 13:09 nofollow", "unavailable_after=2025-12-03T13:09:00Z nofollow", ""},
-		// No date at all: the item is lost, whatever its words.
+		// Not a date: the item is lost, whatever its words.
 		{"unavailable_after: noindex", "", ""},
 	})
 }
@@ -24,7 +24,7 @@ func TestLenient_WordsAfterAValue(t *testing.T) {
 	})
 }
 
-// The value that a rule without values was given may be a rule itself.
+// The value of a rule that takes no values may be a rule itself.
 func TestLenient_RuleAsValue(t *testing.T) {
 	checkHeaders(t, []row{
 		{"noindex: nofollow", "noindex nofollow", ""},
@@ -33,8 +33,8 @@ func TestLenient_RuleAsValue(t *testing.T) {
 	})
 }
 
-// Rules of other crawlers are no tokens either, so they take no rule of ours
-// along; names that nobody knows are.
+// Rules of other crawlers are not tokens either, so they do not capture the following rules;
+// unknown names are tokens.
 func TestLenient_ForeignRulesAreNoTokens(t *testing.T) {
 	checkHeaders(t, []row{
 		{"noimageindex: 1, noindex", "noindex", ""},
@@ -43,7 +43,7 @@ func TestLenient_ForeignRulesAreNoTokens(t *testing.T) {
 	})
 }
 
-// Agents named outside the grammar are still somebody else.
+// Agents with names outside the grammar are other agents.
 func TestLenient_OddTokens(t *testing.T) {
 	checkHeaders(t, []row{
 		{"360Spider: noindex", "", ""},
@@ -61,9 +61,9 @@ func TestLenient_StrayColons(t *testing.T) {
 	})
 }
 
-// Many pages begin with a byte order mark, and not every reader drops it. Head
-// lets it pass as the very first text, also behind a doctype or comment, which
-// it is not told about; there a parser would open the body.
+// Many pages begin with a byte order mark, and not every reader drops it. Head accepts it as the
+// very first text, also after a doctype or a comment, which Head does not see. There a parser would
+// open the body.
 func TestLenient_HeadByteOrderMark(t *testing.T) {
 	var h Head
 	h.Text([]byte("\uFEFF \n"))
@@ -87,7 +87,7 @@ func TestLenient_HeadByteOrderMark(t *testing.T) {
 	}
 }
 
-// The full parser refuses to nest beyond 512 elements; the head is read anyway.
+// The full parser refuses more than 512 nested elements; the head is read nevertheless.
 func TestLenient_DeepPages(t *testing.T) {
 	page := []byte("<meta name=robots content=noindex>")
 	for range 2000 {

@@ -11,7 +11,7 @@ func pad(n int) string {
 	return strings.Repeat("x", n-1) + ","
 }
 
-// At least 8 192 bytes of each value are read; what the cut halves is ignored.
+// At least 8 192 bytes of each value are read; a rule that the limit cuts is ignored.
 func TestFormats_4_1_8_ValueLimit(t *testing.T) {
 	for _, c := range []struct {
 		name, value string
@@ -44,8 +44,8 @@ func TestFormats_4_1_8_ValueLimit(t *testing.T) {
 	}
 }
 
-// 64 KiB of a response's header lines are read, and no byte more; meta
-// elements have as much again, so that junk in one place silences not the other.
+// Exactly 64 KiB of a response's header lines are read, and again as much of its meta elements, so
+// that junk in one place does not hide the other.
 func TestFormats_0_ResponseLimit(t *testing.T) {
 	s := New(bot)
 	for range MaxResponse/MaxValue - 1 {
@@ -68,7 +68,7 @@ func TestFormats_0_ResponseLimit(t *testing.T) {
 	}
 }
 
-// What is kept to explain a decision is bounded; the decision is not.
+// The stored explanations of a decision are limited; the decision is not.
 func TestSourcesAndDiagnosticsAreBounded(t *testing.T) {
 	s := New(bot)
 	for range 1000 {

@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/internal/lineartest"
 )
 
-// Work grows with the bytes and no faster, also on input made to provoke the opposite: header
-// values, meta contents, and pages.
+// The work grows in proportion to the bytes, also for hostile header values, meta contents and
+// pages.
 func TestReadingIsLinear(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures time")

@@ -7,12 +7,12 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// asList reads a field value in the syntax of draft-illyes-repext-03, and reports whether it is one
-// (formats §8.27): an RFC 9651 list of product tokens whose parameters are rules, such as
-// "*;nosnippet, OtherBot;noindex". The whole value must be that, each member a token that is no
-// rule's name with one parameter at least, each parameter a rule's name. Anything else is read as
-// formats §4.1 has it, where a rule behind a semicolon is everybody's: what may be meant for us
-// counts.
+// asList parses a field value in the syntax of draft-illyes-repext-03, and reports whether it has
+// this syntax (formats §8.27): an RFC 9651 list of product tokens whose parameters are rules, such
+// as "*;nosnippet, OtherBot;noindex". The whole value must have this form: each member is a token
+// that is not the name of a rule, with at least one parameter, and each parameter is the name of a
+// rule. Any other value is parsed by formats §4.1, where a rule after a semicolon applies to
+// everybody: a rule that may be meant for us counts.
 func (p *parser) asList(value string) bool {
 	if p.cut || strings.IndexByte(value, ';') < 0 {
 		return false
@@ -50,8 +50,8 @@ func (p *parser) asList(value string) bool {
 	return true
 }
 
-// parameter applies a rule that stands as a parameter. Of rules without a value any value is
-// overlooked, as in formats §4.1.3.
+// parameter applies a rule in the form of a parameter. For rules without a value, any value is
+// ignored, as in formats §4.1.3.
 func (p *parser) parameter(name string, value any) {
 	switch name {
 	case "max-snippet":

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Formats §8.27: draft -03's list of tokens with rules. Another robot's rules are not ours, ours
-// are, and what is not such a list as a whole is read the stricter way.
+// Formats §8.27: draft -03's list of tokens with rules. Rules for another robot do not apply to us,
+// rules for us do, and a value that is not completely such a list is read in the stricter way.
 func TestUsage_8_27_List(t *testing.T) {
 	checkHeaders(t, []row{
 		{"OtherBot;noindex", "", ""},
@@ -20,10 +20,10 @@ func TestUsage_8_27_List(t *testing.T) {
 		{"ExampleBot;unavailable_after=@1764767593", "", "unavailable_after=2025-12-03T13:13:13Z"},
 		{`ExampleBot;unavailable_after="Wed, 03 Dec 2025 13:09:53 GMT"`, "", "unavailable_after=2025-12-03T13:09:53Z"},
 		{`OtherBot;unavailable_after="Wed, 03 Dec 2025 13:09:53 GMT";noindex`, "", ""},
-		{"ExampleBot;noindex=?0", "", "noindex"}, // nothing positive cancels a rule
+		{"ExampleBot;noindex=?0", "", "noindex"}, // no value cancels a rule
 		{"OtherBot;noai, ExampleBot;noai;noimageai", "", "noai noimageai"},
 		{"OtherBot;noimageindex", "", ""},
-		// not such a list: as formats §4.1 reads them
+		// not such a list: read by formats §4.1
 		{"OtherBot;noindex;", "noindex", ""},
 		{"OtherBot;noindex, nosnippet", "noindex nosnippet", ""},
 		{"OtherBot, ExampleBot;noindex", "noindex", ""},
@@ -34,7 +34,7 @@ func TestUsage_8_27_List(t *testing.T) {
 		{"(OtherBot);noindex", "noindex", ""},
 		{"OtherBot=noindex; nosnippet", "nosnippet", ""},
 	})
-	// a value that is cut within a member is no whole list
+	// a value that is cut within a member is not a complete list
 	long := "OtherBots;noindex, " + strings.Repeat("ABot;noindex, ", MaxValue/14) + "ABot;noindex"
 	if s := fromHeader(long); !s.Directives().NoIndex {
 		t.Error("half a list is read as one")

@@ -1,11 +1,11 @@
 package robotstag
 
-// text is what names come in: strings from headers, bytes from a tokenizer.
+// text is the type of names: strings from headers, bytes from a tokenizer.
 type text interface{ ~string | ~[]byte }
 
-// addressee tells whom a scope, or the name of a meta element, addresses:
-// everybody, or the owner of our token, or neither. The comparison is that of
-// robots.txt (formats §1.3): the longest leading run of token characters, in any case.
+// addressee returns to whom a scope, or the name of a meta element, applies: everybody, the owner
+// of our token, or neither. Names are compared as in robots.txt (formats §1.3): the longest leading
+// run of token characters, in any case.
 func addressee[T text](name T, token string) (everybody, own bool) {
 	for len(name) > 0 && isBlank(name[0]) {
 		name = name[1:]
@@ -27,8 +27,8 @@ func leadingToken[T text](s T) T {
 	return s
 }
 
-// equalFold compares ignoring the case of ASCII letters only: names here are
-// ASCII, and U+017F is no "s" (formats §0, field names).
+// equalFold compares ignoring the case of ASCII letters only, because names here are ASCII, and
+// U+017F is not an "s" (formats §0).
 func equalFold[T text](a T, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -64,9 +64,9 @@ const (
 	valueRule
 )
 
-// known are the rule names that are never taken for product tokens (formats §4.1.3).
-// Most of the last two lines are rules of other crawlers. They ask nothing of us,
-// but "noimageindex: 1, noindex" must not hand the noindex to a robot of that name.
+// known are the names of rules that are never read as product tokens (formats §4.1.3). Most of the
+// last two lines are rules of other crawlers. They have no effect on us, but in "noimageindex: 1,
+// noindex" the noindex must not apply to a robot of that name.
 var known = [...]struct {
 	name string
 	kind ruleKind

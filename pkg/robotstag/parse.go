@@ -2,28 +2,28 @@ package robotstag
 
 import "strings"
 
-// blanks separate words. A header holds only the first two; the content of a
-// meta element may run over several lines.
+// blanks separate words. A header contains only the first two; the content of a meta element may
+// have several lines.
 const blanks = " \t\r\n\f"
 
-// wordEnd are the bytes that end a word: blanks, the item separator, and the
-// two that follow a scope or introduce a value.
+// wordEnd are the bytes that end a word: blanks, the item separator, and the two that follow a
+// scope or precede a value.
 const wordEnd = blanks + ",=:"
 
-// parser reads one value. It walks each part once from left to right; only
-// looking for a date may look at the same few bytes again.
+// parser parses one value. It reads each part once from left to right; only the search for a date
+// may read the same few bytes again.
 type parser struct {
 	set   *Set
 	where string
 	line  int
 	own   bool // the current scope is our token
-	other bool // the current scope is somebody else's token
+	other bool // the current scope is another token
 	cut   bool // the end of the value is not the end of its last item
 	rules []Rule
 }
 
-// headerValue reads a field value: parts between semicolons, each of which
-// starts out addressing everybody (formats §4.1).
+// headerValue parses a field value: parts between semicolons, each of which applies to everybody at
+// its beginning (formats §4.1).
 func (p *parser) headerValue(value string) {
 	if p.asList(value) {
 		return
@@ -36,8 +36,8 @@ func (p *parser) headerValue(value string) {
 	}
 }
 
-// part reads the items of one part. Commas need no splitting beforehand: no
-// word contains one, and only a date may reach over one.
+// part parses the items of one part. It need not be split at commas before: no word contains one,
+// and only a date may extend beyond one.
 func (p *parser) part(s string, cut bool) {
 	for {
 		s = strings.TrimLeft(s, blanks+",")
@@ -66,15 +66,15 @@ func (p *parser) part(s string, cut bool) {
 		case kind == noRule && value:
 			p.scope(word)
 			s = rest
-		default: // a rule, whatever value it may pretend to have
+		default: // a rule, whatever value follows it
 			p.rule(word)
 			s = rest
 		}
 	}
 }
 
-// metaValue reads a content attribute: rules only, separated by commas or
-// semicolons, all in the scope the element's name gave (formats §4.3).
+// metaValue parses a content attribute: only rules, separated by commas or semicolons, all in the
+// scope of the element's name (formats §4.3).
 func (p *parser) metaValue(s string) {
 	if star, ok := strings.CutPrefix(strings.TrimLeft(s, blanks), "*"); ok {
 		if rest, ok := strings.CutPrefix(strings.TrimLeft(star, blanks), "="); ok {
@@ -101,21 +101,20 @@ func (p *parser) metaPart(s string, cut bool) {
 				continue
 			}
 		}
-		// Without scopes, "=" and ":" have no meaning: they are letters of
-		// a word that nobody knows.
+		// Without scopes, "=" and ":" have no meaning: they are part of an unknown word.
 		word, s = cutWord(s, blanks+",")
 		p.rule(word)
 	}
 }
 
-// scope makes the rules that follow address the agent named by word.
+// scope makes the following rules apply to the agent named by word.
 func (p *parser) scope(word string) {
 	everybody, own := addressee(word, p.set.token)
 	p.own = own && !everybody
 	p.other = !own && !everybody
 }
 
-// rule applies a rule that stands for itself.
+// rule applies a rule without a value.
 func (p *parser) rule(word string) {
 	switch name, kind := lookup(word); name {
 	case "noindex":
@@ -134,8 +133,8 @@ func (p *parser) rule(word string) {
 	case "":
 		p.diagnose(word, "unknown rule")
 	default:
-		// What is left is known and asks nothing of us: "all", "index" and
-		// "follow" cancel no rule, the others concern what we do not do.
+		// The remaining rules are known and have no effect on us: "all", "index" and "follow"
+		// cancel no rule, and the others concern features that we do not have.
 		if kind == valueRule {
 			p.diagnose(word, "the value is missing")
 		}
@@ -154,17 +153,17 @@ func (p *parser) value(name, s string, cut bool) (rest string) {
 	}
 	switch n, ok := count(v); {
 	case ok && n == 0:
-		p.ask("nosnippet") // an excerpt of no characters is none
+		p.ask("nosnippet") // an excerpt of no characters
 	case ok:
 		p.askFor(Rule{Name: name, Limit: n})
-	case v != "-1": // which says that there is no limit
+	case v != "-1": // which means that there is no limit
 		p.diagnose(v, "max-snippet is not a number")
 	}
 	return rest
 }
 
-// count reads a number of characters: digits and nothing else. One past maxCount, which no page's
-// text reaches, is maxCount.
+// count parses a number of characters, which has only digits. A number above maxCount, which no
+// page's text reaches, becomes maxCount.
 func count(s string) (n int, ok bool) {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
@@ -175,12 +174,12 @@ func count(s string) (n int, ok bool) {
 	return n, s != ""
 }
 
-// maxCount fits 31 bits, and so does every number on the way to it: nothing overflows.
+// maxCount and all intermediate results fit into 31 bits, so nothing overflows.
 const maxCount = 100_000_000
 
-// unavailable reads the date of unavailable_after at the start of s. It may
-// hold one comma, after the weekday. Words after a readable date are left for
-// the caller as rules of their own; without a readable date the item is lost.
+// unavailable parses the date of unavailable_after at the beginning of s. It may contain one comma,
+// after the weekday. Words after a valid date are left to the caller as separate rules; without a
+// valid date the item is lost.
 func (p *parser) unavailable(s string, cut bool) (rest string) {
 	end := commaOrEnd(s, 0)
 	if end < len(s) && isWeekday(strings.Trim(s[:end], blanks)) {
@@ -210,8 +209,8 @@ func commaOrEnd(s string, from int) int {
 
 func (p *parser) ask(name string) { p.askFor(Rule{Name: name}) }
 
-// askFor records a rule if its scope concerns us, once per name and scope; of
-// two dates the earlier stays, and of two limits the smaller.
+// askFor records a rule if its scope applies to us, once per name and scope. Of two dates the
+// earlier is kept, and of two limits the smaller.
 func (p *parser) askFor(rule Rule) {
 	if p.other {
 		return
@@ -240,7 +239,7 @@ func cutWord(s, ends string) (word, rest string) {
 	return s, ""
 }
 
-// cutSeparator drops a leading "=" or ":", blanks before it included.
+// cutSeparator removes a leading "=" or ":", including blanks before it.
 func cutSeparator(s string) (rest string, found bool) {
 	t := strings.TrimLeft(s, blanks)
 	if t != "" && (t[0] == '=' || t[0] == ':') {

@@ -7,14 +7,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// fromHTML returns the set of a page's meta elements for our token, as a full
-// HTML parser with scripting off sees them (formats §4.3). ScanHTML is held against it.
+// fromHTML returns the set of a page's meta elements for our token, as a full HTML parser without
+// scripting finds them (formats §4.3). ScanHTML is compared with it.
 func fromHTML(token string, page []byte) *Set {
 	s := New(token)
 	doc, err := html.ParseWithOptions(bytes.NewReader(trimBOM(page)), html.ParseOptionEnableScripting(false))
 	if err != nil {
-		// The parser refuses pages nested deeper than it likes. Their head
-		// is no less binding for that.
+		// The parser refuses pages that are nested too deeply. Their head counts nevertheless.
 		s.ScanHTML(page)
 		return s
 	}
@@ -35,8 +34,8 @@ func child(n *html.Node, tag atom.Atom) *html.Node {
 	return nil
 }
 
-// addTree adds the meta elements below n. The content of a template is a
-// document fragment of its own, not part of the head.
+// addTree adds the meta elements below n. The content of a template is a separate document
+// fragment, not part of the head.
 func (s *Set) addTree(n *html.Node) {
 	for c := range n.ChildNodes() {
 		if c.Type != html.ElementNode || c.DataAtom == atom.Template {

@@ -6,36 +6,36 @@ import (
 	"time"
 )
 
-// Limits. draft-illyes-repext §2.1.1 demands at least 8 KiB of a field value;
-// the rest bounds what one response can make us do and keep.
+// Limits. draft-illyes-repext §2.1.1 requires at least 8 KiB of a field value; the other limits
+// bound the work and the memory for one response.
 const (
-	// MaxValue is how many bytes of one header line, or of one meta element's
-	// content, are read. A rule that the cut halves is ignored.
+	// MaxValue is how many bytes of one header line, or of one meta element's content, are read. A
+	// rule that the limit cuts is ignored.
 	MaxValue = 8 << 10
-	// MaxResponse is how many bytes of all header lines of a response
-	// together are read, and again of all its meta elements.
+	// MaxResponse is how many bytes of all header lines of a response together are read, and again
+	// of all its meta elements.
 	MaxResponse = 64 << 10
 
-	maxSources     = 64 // kept for explanation; rules past it still hold
+	maxSources     = 64 // stored for explanation; rules beyond it still apply
 	maxDiagnostics = 64
 )
 
-// Where a source stood.
+// The kinds of sources.
 const (
 	Header = "header"
 	Meta   = "meta"
 )
 
-// Source is one header line or meta element that was read, and what it asks
-// of our token. It lets a decision be explained; see Set.Sources.
+// Source is one header line or meta element that was read, with its rules for our token. It
+// explains a decision; see Set.Sources.
 type Source struct {
 	Where string // Header or Meta
 	Name  string // the field's name, or the meta element's, as written
-	Value string // the value, as far as it was read
-	Rules []Rule // what it asks, each rule once; empty if nothing concerns us
+	Value string // the value, up to the limit
+	Rules []Rule // its rules for us, each once; empty if there are none
 }
 
-// Directives returns what this source alone asks.
+// Directives returns the directives of this source alone.
 func (s Source) Directives() Directives {
 	var d Directives
 	for _, r := range s.Rules {
@@ -44,12 +44,11 @@ func (s Source) Directives() Directives {
 	return d
 }
 
-// Rule is one thing asked. "none" appears as the two rules it stands for, and
-// a max-snippet of 0 as nosnippet.
+// Rule is one rule. "none" appears as its two rules, and a max-snippet of 0 as nosnippet.
 type Rule struct {
 	// noindex, nosnippet, max-snippet, nofollow, noarchive, unavailable_after, noai or noimageai
 	Name  string
-	Own   bool      // asked of our token by name, not of everybody
+	Own   bool      // for our token by name, not for everybody
 	Until time.Time // the date of unavailable_after, else zero
 	Limit int       // the characters of max-snippet, else zero
 }
@@ -74,7 +73,7 @@ func (r Rule) directives() Directives {
 	return Directives{UnavailableAfter: r.Until}
 }
 
-// Diagnostic is something odd in a value. None of them stops the reading.
+// Diagnostic describes something odd in a value. It does not stop the reading.
 type Diagnostic struct {
 	Where  string // Header or Meta
 	Line   int    // which header line or meta element of the Set, from 1
@@ -82,12 +81,11 @@ type Diagnostic struct {
 	Reason string
 }
 
-// Set gathers the header lines and meta elements of one response on behalf of
-// one product token. The zero value works and listens to what is said to
-// everybody; New and Reset give it a token. A response that has no such header
-// and no such meta element costs no allocation.
+// Set collects the header lines and meta elements of one response for one product token. The zero
+// value is ready to use and has only the rules for everybody; New and Reset give it a token. A
+// response without such headers and meta elements costs no allocation.
 //
-// A Set may be used by one goroutine at a time.
+// Only one goroutine may use a Set at a time.
 type Set struct {
 	token   string
 	header  Directives
@@ -108,15 +106,15 @@ func New(token string) *Set {
 	return s
 }
 
-// Reset empties the set and gives it a token, so that one Set can serve page
-// after page. What Sources and Diagnostics returned before becomes invalid.
+// Reset empties the set and gives it a token, so that one Set can be used for many pages. Earlier
+// results of Sources and Diagnostics become invalid.
 func (s *Set) Reset(token string) {
 	*s = Set{token: leadingToken(token), sources: s.sources[:0], diags: s.diags[:0]}
 }
 
-// AddHeader reads one field line (formats §4.1). Names other than Robots-Tag and
-// X-Robots-Tag, in any case, are ignored. Lines must not be joined with commas
-// first: each is read on its own.
+// AddHeader reads one field line (formats §4.1). Names other than Robots-Tag and X-Robots-Tag, in
+// any case, are ignored. Lines must not be joined with commas before, because each is read
+// separately.
 func (s *Set) AddHeader(name, value string) {
 	if isField(name) {
 		s.add(Header, name, value, false)
@@ -132,9 +130,8 @@ func (s *Set) AddHeaders(h http.Header) {
 	}
 }
 
-// Carries reports whether a response has any Robots-Tag or X-Robots-Tag line.
-// A 304 that carries one replaces what earlier headers said; one without keeps
-// it (formats §4.2).
+// Carries reports whether a response has any Robots-Tag or X-Robots-Tag line. A 304 that has one
+// replaces earlier headers; a 304 without one keeps them (formats §4.2).
 func Carries(h http.Header) bool {
 	for _, name := range fields {
 		if len(h[name]) > 0 {
@@ -144,7 +141,7 @@ func Carries(h http.Header) bool {
 	return false
 }
 
-// fields are the two names in the spelling http.Header keeps them under.
+// fields are the two names in the spelling of http.Header.
 var fields = [...]string{"Robots-Tag", "X-Robots-Tag"}
 
 func isField(name string) bool {
@@ -156,42 +153,40 @@ func isField(name string) bool {
 	return false
 }
 
-// AddMeta reads one <meta name=… content=…> that stands in a page's head
-// (formats §4.3); whether it does is for the caller to decide, see Head. Names that are
-// neither "robots" nor our token are ignored.
+// AddMeta reads one <meta name=… content=…> in a page's head (formats §4.3). The caller must check
+// that it is in the head, see Head. Names other than "robots" and our token are ignored.
 func (s *Set) AddMeta(name, content string) {
 	if everybody, own := addressee(name, s.token); everybody || own {
 		s.add(Meta, name, content, own)
 	}
 }
 
-// WantsMeta reports whether AddMeta would read a meta element of this name. It
-// spares a tokenizer loop the conversion of every viewport and og:title.
+// WantsMeta reports whether AddMeta would read a meta element with this name. With it a tokenizer
+// loop need not convert every viewport and og:title.
 func (s *Set) WantsMeta(name []byte) bool {
 	everybody, own := addressee(name, s.token)
 	return everybody || own
 }
 
-// Directives returns what all sources together ask of us.
+// Directives returns the directives of all sources together.
 func (s *Set) Directives() Directives { return s.header.Merge(s.meta) }
 
-// HeaderDirectives returns what the header lines alone ask: the part a 304
-// may replace (formats §4.2).
+// HeaderDirectives returns the directives of the header lines alone, which a 304 may replace
+// (formats §4.2).
 func (s *Set) HeaderDirectives() Directives { return s.header }
 
-// MetaDirectives returns what the meta elements alone ask.
+// MetaDirectives returns the directives of the meta elements alone.
 func (s *Set) MetaDirectives() Directives { return s.meta }
 
-// Sources returns the header lines and meta elements read so far, in order,
-// with what each asks of us. Sixty-four are kept; rules of later ones still
-// count in Directives. The slice belongs to the set until Reset.
+// Sources returns the header lines and meta elements read so far, in order, with the rules of each
+// for us. Sixty-four are kept; rules of later ones still count in Directives. The slice is valid
+// until Reset.
 func (s *Set) Sources() []Source { return s.sources }
 
-// Diagnostics returns what was odd, sixty-four of them at most. The slice
-// belongs to the set until Reset.
+// Diagnostics returns oddities, at most sixty-four. The slice is valid until Reset.
 func (s *Set) Diagnostics() []Diagnostic { return s.diags }
 
-// add reads one value within the limits and records what it asks.
+// add reads one value within the limits and records its rules.
 func (s *Set) add(where, name, value string, own bool) {
 	g, sum := &s.headers, &s.header
 	if where == Meta {
@@ -218,9 +213,9 @@ func (s *Set) add(where, name, value string, own bool) {
 	}
 }
 
-// cutValue shortens a value to n bytes and further back to the end of its last
-// whole word. open reports that more of the same item lay beyond the cut, so
-// that a date there may be incomplete even where its last word is whole.
+// cutValue shortens a value to at most n bytes, at the end of its last complete word. open reports
+// that the same item continued beyond the cut, so that a date there may be incomplete even if its
+// last word is complete.
 func cutValue(value string, n int) (short string, open bool) {
 	open = value[n] != ',' && value[n] != ';'
 	short = value[:n]

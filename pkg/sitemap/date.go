@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// dateForms are those of W3C's note on date and time, with the slips seen in the
-// wild, then those of RSS.
+// dateForms are those of W3C's note on date and time, with common errors, and then those of RSS.
 var dateForms = []string{
 	"2006-01-02",
 	time.RFC3339Nano,
@@ -32,7 +31,7 @@ var dateForms = []string{
 	"2 Jan 2006 15:04 Z0700",
 	"2 Jan 2006 15:04 MST",
 	time.ANSIC,
-	// Two-digit years, as in RFC 822: 69 to 99 mean the last century.
+	// Two-digit years, as in RFC 822: 69 to 99 are in the last century.
 	"Mon, 2 Jan 06 15:04:05 Z0700",
 	"Mon, 2 Jan 06 15:04:05 MST",
 	"Mon, 2 Jan 06 15:04 Z0700",
@@ -43,18 +42,19 @@ var dateForms = []string{
 	"2 Jan 06 15:04 MST",
 }
 
-// zones are the names that RFC 822 gives a meaning, in hours from UTC. Any other counts as UTC.
+// zones are the names of RFC 822 that have a meaning, in hours from UTC. Any other name counts as
+// UTC.
 var zones = map[string]int{"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
 
-// ParseDate reads a date as sitemaps and feeds write them; one without a zone counts as UTC. The
-// zero time means that it could not be read, or makes no sense: it is before 1990.
+// ParseDate parses a date of a sitemap or a feed; one without a zone counts as UTC. It returns the
+// zero time for a date that cannot be parsed or is before 1990.
 func ParseDate(s string) time.Time {
 	s = strings.TrimSpace(s)
 	if len(s) > 40 {
 		return time.Time{}
 	}
 	if strings.HasSuffix(s, " UT") {
-		s += "C" // the time package wants three letters for a zone
+		s += "C" // the time package requires three letters for a zone
 	}
 	for _, form := range dateForms {
 		if t, err := time.ParseInLocation(form, s, time.UTC); err == nil {
@@ -67,8 +67,8 @@ func ParseDate(s string) time.Time {
 	return time.Time{}
 }
 
-// inZone gives a time the offset that its zone's name stands for: the time package
-// knows that of UTC alone.
+// inZone gives a time the offset of its zone's name, because the time package knows only that of
+// UTC.
 func inZone(t time.Time) time.Time {
 	name, _ := t.Zone()
 	return t.Add(-time.Duration(zones[name]) * time.Hour)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An entity that nobody declared stands for itself, and so does an "&" that begins none: the entry
-// stands, and those after it.
+// An undeclared entity stays as text, and so does an "&" that begins none: the entry and those
+// after it are read.
 func TestUnknownEntities(t *testing.T) {
 	for _, tt := range []struct{ written, want string }{
 		{"http://a.example/?a=1&amp;b=2", "http://a.example/?a=1&b=2"},

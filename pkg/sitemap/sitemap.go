@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Limits of the protocol, which are ours as well.
+// The limits of the protocol, which apply here as well.
 const (
 	MaxBytes   = 50 << 20 // of a file, uncompressed
 	MaxEntries = 50_000   // of a file
@@ -19,8 +19,8 @@ const (
 	MaxHubs    = 8        // of a feed
 )
 
-// ErrNotSitemap says that the data has none of the forms. Most often it is an HTML page sent
-// instead of an error.
+// ErrNotSitemap means that the data has none of the forms. Most often it is an HTML page that was
+// sent instead of an error.
 var ErrNotSitemap = errors.New("not a sitemap")
 
 // Kind is the form a file has.
@@ -31,8 +31,8 @@ const (
 	Unknown Kind = iota
 	URLSet       // <urlset>: pages
 	Index        // <sitemapindex>: more sitemaps
-	Text         // one URL a line
-	Feed         // RSS or Atom: pages that changed lately
+	Text         // one URL per line
+	Feed         // RSS or Atom: pages that changed recently
 )
 
 // String is the form's name.
@@ -55,40 +55,40 @@ type Entry struct {
 	Loc        string    // as written, trimmed, character references decoded; not resolved
 	LastMod    time.Time // zero: none, or unreadable
 	ChangeFreq string    // always, hourly, daily, weekly, monthly, yearly, never; else empty
-	Priority   float64   // 0 to 1; 0.5 when not given or unreadable, as the protocol says
-	Sitemap    bool      // of an index: Loc is a sitemap
+	Priority   float64   // 0 to 1; 0.5 if missing or unreadable, as in the protocol
+	Sitemap    bool      // in an index: Loc is a sitemap
 }
 
-// Options bound what is read. The zero value means the protocol's limits.
+// Options limit what is read. The zero value means the protocol's limits.
 type Options struct {
 	MaxBytes   int64 // uncompressed; 0: MaxBytes
 	MaxEntries int   // 0: MaxEntries
 }
 
-// Summary says what a file was.
+// Summary describes a file.
 type Summary struct {
 	Kind    Kind
-	Entries int   // handed out
+	Entries int   // passed to each
 	Skipped int   // without a usable URL
 	Bytes   int64 // read, uncompressed
-	// Of a feed: its <ttl>, for how long it asks not to be read again; 0: it does not say.
+	// TTL is the <ttl> of a feed, the time for which it should not be read again; 0: none.
 	TTL time.Duration
-	// Of a feed: what it calls its own address, and the addresses of hubs that tell of its changes
-	// (WebSub), MaxHubs at most, each as written.
+	// Self is the address that a feed states for itself. Hubs are the addresses of hubs that
+	// announce its changes (WebSub), at most MaxHubs. All are as written.
 	Self string
 	Hubs []string
-	// reading ended at a limit, or the data ended too early; the entries before count
+	// reading ended at a limit, or the data ended too early; the entries before that count
 	Truncated bool
 }
 
-// ReadFeed is Read of RSS and Atom alone: anything else is ErrNotSitemap.
+// ReadFeed is Read for RSS and Atom only: anything else is ErrNotSitemap.
 func ReadFeed(r io.Reader, o Options, each func(Entry) error) (Summary, error) {
 	return read(r, o, each, true)
 }
 
 // Read reads a sitemap and calls each for every entry, in order. An error of each ends it and is
-// returned as it is. ErrNotSitemap comes before the first entry. A file that breaks off in the
-// middle, or passes a limit, is no error: see Summary.Truncated.
+// returned unchanged. ErrNotSitemap is returned before the first entry. A file that is truncated or
+// exceeds a limit is not an error: see Summary.Truncated.
 func Read(r io.Reader, o Options, each func(Entry) error) (Summary, error) {
 	return read(r, o, each, false)
 }
@@ -125,22 +125,22 @@ func read(r io.Reader, o Options, each func(Entry) error, feed bool) (Summary, e
 	return s.sum, nil
 }
 
-// errEnough ends reading at a limit.
+// errEnough stops reading at a limit.
 var errEnough = errors.New("limit reached")
 
-// reader is one Read.
+// reader is the state of one Read.
 type reader struct {
 	o      Options
 	in     *meter
 	each   func(Entry) error
 	sum    Summary
 	failed error // of each
-	feed   bool  // no other form is read
+	feed   bool  // other forms are not read
 	// hashes of the addresses in other languages that were reported
 	alternates map[uint64]struct{}
 }
 
-// entry hands out an entry, unless it is empty.
+// entry passes an entry to each, unless it is empty.
 func (s *reader) entry(e Entry) error {
 	if e.Loc == "" || len(e.Loc) > MaxLoc {
 		s.sum.Skipped++
@@ -179,7 +179,8 @@ var alternateSeed = maphash.MakeSeed()
 // before anything is read.
 const bufferSize = 32 << 10
 
-// maxPreamble bounds the text before the beginning of a file, which is mostly a program's warnings.
+// maxPreamble limits the text before the beginning of a file, which is usually a program's
+// warnings.
 const maxPreamble = 16 << 10
 
 // beginning matches the beginning of an XML file of one of the forms, or a comment, which may
@@ -202,7 +203,7 @@ func skipPreamble(in *bufio.Reader) {
 	}
 }
 
-// meter lets so many bytes pass, and returns errEnough at the next one.
+// meter reads a limited number of bytes, and returns errEnough at the next one.
 type meter struct {
 	r    io.Reader
 	left int64
@@ -212,7 +213,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	if m.left == 0 {
 		var one [1]byte
 		if n, err := m.r.Read(one[:]); n == 0 && err != nil {
-			return 0, err // it ends here by itself
+			return 0, err // it ends here without the limit
 		}
 		return 0, errEnough
 	}
@@ -221,7 +222,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read looks at the first byte that is not blank and reads the rest accordingly.
+// read examines the first byte that is not blank and reads the rest accordingly.
 func (s *reader) read(in *bufio.Reader) error {
 	if bom, _ := in.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
 		in.Discard(3)

@@ -186,7 +186,7 @@ func TestEachEndsIt(t *testing.T) {
 	}
 }
 
-// A file of 50,000 entries, gzipped, is read in little memory.
+// A gzipped file of 50,000 entries is read with little memory.
 func TestMemory(t *testing.T) {
 	z := zipped(t, many(MaxEntries))
 	var before, after runtime.MemStats
@@ -210,7 +210,7 @@ func TestMemory(t *testing.T) {
 	t.Logf("heap grew by %d KiB at most", most>>10)
 }
 
-// endless is a head and then one letter for ever.
+// endless is a head followed by one letter forever.
 type endless struct {
 	head string
 	n    int
@@ -226,8 +226,8 @@ func (e *endless) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Whatever is endless in a file costs little memory and ends it soon; articles of
-// ordinary length are read.
+// Endless tokens in a file cost little memory and end the reading soon; articles of ordinary length
+// are read.
 func TestLongTokens(t *testing.T) {
 	const first = "<urlset><url><loc>http://a.example/</loc></url>"
 	for _, tt := range []struct {
@@ -277,7 +277,7 @@ func TestParseDate(t *testing.T) {
 		{"Thu, 19 Nov 2026 10:30:00 CST", time.Date(2026, 11, 19, 16, 30, 0, 0, time.UTC)},
 		{"Thursday, 19-Nov-26 10:30:00 MST", time.Date(2026, 11, 19, 17, 30, 0, 0, time.UTC)},
 		{"Thu Nov 19 10:30:00 2026", time.Date(2026, 11, 19, 10, 30, 0, 0, time.UTC)},
-		// a day's error at most
+		// wrong by a day at most
 		{"Thu, 19 Nov 2026 10:30:00 XYZ", time.Date(2026, 11, 19, 10, 30, 0, 0, time.UTC)},
 		{"5 Nov 85 10:30:00 GMT", time.Time{}},
 		{"0001-01-01", time.Time{}}, {"1970-01-01", time.Time{}}, {"yesterday", time.Time{}}, {strings.Repeat("2", 100), time.Time{}},
@@ -288,7 +288,8 @@ func TestParseDate(t *testing.T) {
 	}
 }
 
-// What a feed says of itself: its address, its hubs, and for how long it need not be read again.
+// The properties of a feed: its address, its hubs, and the time for which it need not be read
+// again.
 func TestFeedHead(t *testing.T) {
 	long := "http://hub.example/" + strings.Repeat("x", MaxLoc)
 	for _, tt := range []struct {
@@ -314,7 +315,7 @@ func TestFeedHead(t *testing.T) {
 	}
 }
 
-// A guid that says of itself that it is no address is none (RSS 2.0, guid).
+// A guid with isPermaLink="false" is not an address (RSS 2.0, guid).
 func TestFeedGUID(t *testing.T) {
 	got, sum, err := all(t, `<rss><channel><item><guid isPermaLink="false">http://a.example/1</guid></item><item><guid isPermaLink="true">http://a.example/2</guid></item>`+
 		`<item><guid isPermaLink=" False ">http://a.example/3</guid><link>http://a.example/4</link></item></channel></rss>`, Options{})
@@ -323,7 +324,7 @@ func TestFeedGUID(t *testing.T) {
 	}
 }
 
-// Addresses in a feed are relative to its xml:base where it has one (RFC 4287 §2).
+// Addresses in a feed are relative to its xml:base, if it has one (RFC 4287 §2).
 func TestFeedBase(t *testing.T) {
 	long := "http://a.example/" + strings.Repeat("x/", MaxLoc)
 	for text, want := range map[string]string{
@@ -393,7 +394,7 @@ func ExampleRead() {
 	// urlset 1 <nil>
 }
 
-// collect returns the addresses in a sitemap, those of other sitemaps after "S ".
+// collect returns the addresses in a sitemap; those of other sitemaps come after "S ".
 func collect(t *testing.T, text string) (lines []string, sum Summary) {
 	t.Helper()
 	sum, err := Read(strings.NewReader(text), Options{}, func(e Entry) error {
@@ -420,7 +421,7 @@ func TestAlternates(t *testing.T) {
 	if got := strings.Join(lines, " "); got != "/en /de /fr /de /en" || sum.Entries != 2 {
 		t.Errorf("%s; %d entries", got, sum.Entries)
 	}
-	// They have a limit of their own, so that languages do not displace pages.
+	// They have a separate limit, so that languages do not displace pages.
 	var b strings.Builder
 	for i := range 20 {
 		fmt.Fprintf(&b, "<url><loc>/%d</loc>%s</url>", i, link("de", fmt.Sprintf("/de/%d", i)))
@@ -432,7 +433,7 @@ func TestAlternates(t *testing.T) {
 	}
 }
 
-// utf16LE is a text in UTF-16, with its byte order mark.
+// utf16LE returns a text in UTF-16 with its byte order mark.
 func utf16LE(text string) string {
 	b := []byte{0xff, 0xfe}
 	for _, u := range utf16.Encode([]rune(text)) {

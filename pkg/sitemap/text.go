@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// readText reads one URL a line. If the first line that is not blank is no URL, the
-// file is something else.
+// readText reads one URL per line. If the first line that is not blank is not a URL, the file has
+// another form.
 func (s *reader) readText(in *bufio.Reader) error {
 	for {
 		line, err := in.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) { // no URL is so long
+		if errors.Is(err, bufio.ErrBufferFull) { // no URL is this long
 			for errors.Is(err, bufio.ErrBufferFull) {
 				_, err = in.ReadSlice('\n')
 			}
@@ -22,7 +22,7 @@ func (s *reader) readText(in *bufio.Reader) error {
 			s.sum.Skipped++
 		}
 		if errors.Is(err, errEnough) {
-			line = nil // perhaps cut in the middle
+			line = nil // it may be incomplete
 		}
 		for part := range bytes.SplitSeq(line, []byte{'\r'}) {
 			if part = bytes.TrimSpace(part); len(part) == 0 {
@@ -49,14 +49,14 @@ func (s *reader) readText(in *bufio.Reader) error {
 	}
 }
 
-// looksLikeURL reports whether a line is an absolute http(s) URL without blanks: nothing else may
-// stand in a text sitemap.
+// looksLikeURL reports whether a line is an absolute http(s) URL without blanks: a text sitemap
+// must contain nothing else.
 func looksLikeURL(line []byte) bool {
 	lower := bytes.ToLower(line[:min(len(line), 8)])
 	return (bytes.HasPrefix(lower, []byte("http://")) || bytes.HasPrefix(lower, []byte("https://"))) && !bytes.ContainsAny(line, " \t<>\"")
 }
 
-// utf16Reader turns UTF-16, byte order mark first, into UTF-8.
+// utf16Reader converts UTF-16 with a byte order mark to UTF-8.
 type utf16Reader struct {
 	r     *bufio.Reader
 	big   bool
@@ -72,7 +72,7 @@ func (u *utf16Reader) Read(p []byte) (int, error) {
 		}
 		if !u.began {
 			u.began = true
-			if c == 0xfffe { // the mark, read the wrong way round
+			if c == 0xfffe { // the mark with swapped bytes
 				u.big = !u.big
 				continue
 			}

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// readXML reads any of the XML forms. It takes tags as written, without regard to namespaces or
-// nesting: it looks for an entry's element and for the few elements directly in it that matter. So
-// <image:loc> inside <url> is not taken for the page's own <loc>.
+// readXML reads any of the XML forms. It uses tags as written, ignoring namespaces and nesting: it
+// searches for the element of an entry and for the relevant elements directly inside it. So
+// <image:loc> inside <url> is not mistaken for the page's own <loc>.
 func (s *reader) readXML(in *bufio.Reader) error {
 	t := &tokens{r: in}
 	d := xml.NewDecoder(t)
@@ -50,9 +50,8 @@ func (s *reader) readXML(in *bufio.Reader) error {
 	}
 }
 
-// charsetReader decodes the charset that a file declares. A file that begins with "<"
-// is not UTF-16, or not any more. With a charset that nobody knows, only the letters
-// beyond ASCII are lost.
+// charsetReader decodes the charset that a file declares. A file that begins with "<" is not
+// UTF-16, or was already converted. With an unknown charset only non-ASCII characters are lost.
 func charsetReader(label string, input io.Reader) (io.Reader, error) {
 	if l := strings.ToLower(label); strings.HasPrefix(l, "utf-16") || strings.HasPrefix(l, "utf16") || strings.Contains(l, "10646-ucs-2") {
 		return input, nil
@@ -63,18 +62,18 @@ func charsetReader(label string, input io.Reader) (io.Reader, error) {
 	return input, nil
 }
 
-// maxToken bounds one tag, text or comment, each of which is read into memory as a whole. The
+// maxToken limits one tag, text or comment, each of which is read into memory as a whole. The
 // longest in real files are articles in feeds.
 const maxToken = 512 << 10
 
-// tokens reads a file up to the first token that is too long; reading ends there as at any limit.
-// It also repairs characters that may not stand in XML, for which the decoder would give up the
-// whole file: one bad character costs its own entry at most.
+// tokens reads a file up to the first token that is too long, and stops there as at any limit. It
+// also replaces characters that XML does not allow, because the decoder would refuse the whole
+// file: one bad character costs its own entry at most.
 type tokens struct {
 	r       *bufio.Reader
-	left    int    // of this token
-	pending string // to be read before what r has
-	whole   int    // bytes of r that belong to a character begun
+	left    int    // remaining bytes of this token
+	pending string // to be read before the data of r
+	whole   int    // bytes of r that belong to the current character
 }
 
 const badCharacter = "\uFFFD"
@@ -114,8 +113,8 @@ func (t *tokens) ReadByte() (byte, error) {
 	return b, err
 }
 
-// badReference reports whether the "&" just read begins a reference to a character that
-// XML does not allow.
+// badReference reports whether the "&" just read begins a reference to a character that XML does
+// not allow.
 func (t *tokens) badReference() bool {
 	next, _ := t.r.Peek(12)
 	digits, ok := bytes.CutPrefix(next, []byte("#"))
@@ -128,13 +127,13 @@ func (t *tokens) badReference() bool {
 	}
 	end := bytes.IndexByte(digits, ';')
 	if end < 0 {
-		return false // no reference, then
+		return false // not a reference
 	}
 	n, err := strconv.ParseUint(string(digits[:end]), base, 32)
 	return err == nil && (n < ' ' && n != '\t' && n != '\n' && n != '\r' || 0xD800 <= n && n <= 0xDFFF || n == 0xFFFE || n == 0xFFFF)
 }
 
-// Read serves decoders of other charsets.
+// Read is for decoders of other charsets.
 func (t *tokens) Read(p []byte) (int, error) {
 	if t.left <= 0 {
 		return 0, errEnough
@@ -151,23 +150,23 @@ type xmlReader struct {
 	prefix string // of the root element's name
 	entry  *Entry // begun and not ended
 	at     int    // depth of its element
-	field  string // the element in it whose text is being read, or ""
+	field  string // the element in it whose text is read, or ""
 	text   []byte
-	bases  []base // of a feed, the innermost last
+	bases  []base // of a feed; the innermost is the last
 	// addresses of the entry's page in other languages (<xhtml:link rel=alternate>)
 	alternates []string
 }
 
-// base is what addresses in an element are relative to (XML Base).
+// base is the base of addresses in an element (XML Base).
 type base struct {
 	depth int
 	url   *url.URL
 }
 
-// maxBases is how many bases in one another are looked at.
+// maxBases is how many nested bases are used.
 const maxBases = 16
 
-// based notes the base that an element has of its own.
+// based records the base of an element.
 func (x *xmlReader) based(attrs []xml.Attr) {
 	for _, a := range attrs {
 		if x.s.sum.Kind != Feed || a.Name.Space != "xml" || a.Name.Local != "base" || len(x.bases) >= maxBases {
@@ -179,8 +178,8 @@ func (x *xmlReader) based(attrs []xml.Attr) {
 	}
 }
 
-// joined is where an address leads from the base that holds; as it is written where there is none,
-// or that is itself relative to something unknown.
+// joined resolves an address against the current base. It returns the address unchanged if there is
+// no base, or if the base is itself relative to something unknown.
 func (x *xmlReader) joined(address string) string {
 	n := len(x.bases)
 	if n == 0 || address == "" {
@@ -194,7 +193,7 @@ func (x *xmlReader) joined(address string) string {
 	return b.ResolveReference(u).String()
 }
 
-// maxText bounds the text of one field: more than any URL or date needs.
+// maxText limits the text of one field: it is more than any URL or date needs.
 const maxText = MaxLoc + 1024
 
 func (x *xmlReader) start(t xml.StartElement) error {
@@ -235,7 +234,7 @@ func (x *xmlReader) start(t xml.StartElement) error {
 	return nil
 }
 
-// opens reports whether an element of this name is an entry's.
+// opens reports whether an element with this name is an entry.
 func (x *xmlReader) opens(name, space string) bool {
 	switch x.s.sum.Kind {
 	case URLSet, Index: // some files use the element of the other form
@@ -244,11 +243,11 @@ func (x *xmlReader) opens(name, space string) bool {
 	return name == "item" || name == "entry"
 }
 
-// feedHead is how deep the elements are that say something of a feed as a whole: in RSS they stand
-// in the channel, in Atom in the root.
+// feedHead is the depth of elements that describe a feed as a whole: in RSS they are inside the
+// channel, in Atom inside the root.
 const feedHead = 3
 
-// head takes what an element outside the entries says of the feed.
+// head processes an element outside of the entries, which describes the feed.
 func (x *xmlReader) head(name string, attrs []xml.Attr) {
 	switch name {
 	case "ttl":
@@ -270,7 +269,7 @@ func (x *xmlReader) head(name string, attrs []xml.Attr) {
 	}
 }
 
-// linkOf is where an Atom link leads, and its relations, in lower case.
+// linkOf returns the target of an Atom link, and its relations in lower case.
 func linkOf(attrs []xml.Attr) (href string, rels []string) {
 	for _, a := range attrs {
 		switch strings.ToLower(a.Name.Local) {
@@ -283,14 +282,14 @@ func linkOf(attrs []xml.Attr) (href string, rels []string) {
 	return href, rels
 }
 
-// noAddress reports whether a guid says of itself that it is no address.
+// noAddress reports whether a guid states that it is not an address.
 func noAddress(attrs []xml.Attr) bool {
 	return slices.ContainsFunc(attrs, func(a xml.Attr) bool {
 		return strings.EqualFold(a.Name.Local, "isPermaLink") && strings.EqualFold(strings.TrimSpace(a.Value), "false")
 	})
 }
 
-// link takes the address from Atom's <link href>, unless it leads to something other than the page.
+// link reads the address of Atom's <link href>, unless it leads to something other than the page.
 func (x *xmlReader) link(name string, attrs []xml.Attr) {
 	if x.s.sum.Kind != Feed || name != "link" {
 		return
@@ -318,7 +317,7 @@ func (x *xmlReader) end(name xml.Name) error {
 		x.takeHead()
 		return nil
 	}
-	// An entry ends with its own tag, also where one inside it was never closed.
+	// An entry ends with its own tag, even if an element inside it was never closed.
 	ends := x.opens(strings.ToLower(name.Local), name.Space) || x.depth == x.at
 	if x.depth == x.at+1 || ends {
 		x.take()
@@ -348,7 +347,7 @@ var sitemapName = regexp.MustCompile(`(?i)\.(xml|txt)(\.gz)?(\?|$)`)
 // maxAlternates is how many addresses in other languages one entry may have.
 const maxAlternates = 200
 
-// takeHead notes what a field of the feed itself says that just ended.
+// takeHead stores the value of a field of the feed itself that just ended.
 func (x *xmlReader) takeHead() {
 	if x.field == "ttl" && x.s.sum.TTL == 0 {
 		if n, err := strconv.ParseUint(strings.TrimSpace(string(x.text)), 10, 32); err == nil {
@@ -358,7 +357,7 @@ func (x *xmlReader) takeHead() {
 	x.field, x.text = "", x.text[:0]
 }
 
-// take notes what the field that just ended says.
+// take stores the value of the field that just ended.
 func (x *xmlReader) take() {
 	v := strings.TrimSpace(string(x.text))
 	field := x.field
@@ -376,7 +375,7 @@ func (x *xmlReader) take() {
 		if x.s.sum.Kind == Feed && e.Loc == "" {
 			e.Loc = x.joined(v)
 		}
-	case "guid", "id": // of a feed's entry: its address where it has no other
+	case "guid", "id": // in a feed's entry: its address if there is no other
 		if x.s.sum.Kind == Feed && e.Loc == "" && looksLikeURL([]byte(v)) {
 			e.Loc = v
 		}
