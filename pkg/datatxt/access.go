@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// rules are the Allow and Disallow lines of the one record that addresses us.
-// The first line in file order whose path is a prefix of the subject decides
-// (formats §5.3). To find it without trying all of them, they are kept sorted, and each
-// knows the next shorter rule that is a prefix of it.
+// rules are the Allow and Disallow lines of the record that applies to us. The first line in file
+// order whose path is a prefix of the subject decides (formats §5.3). To find it without trying all
+// of them, they are sorted, and each has the index of the next shorter rule that is a prefix of it.
 type rules struct {
 	sorted []rule
 	own    []string // normal forms of paths that are always allowed
@@ -23,10 +22,10 @@ type rule struct {
 	first  int // index of the rule earliest in the file among this one and its parents
 }
 
-// Allowed reports whether the record that addresses us allows a path, as it stands in a URL, and
-// which line decides; line 0 means that no line does (formats §5.3). A query or fragment is not
+// Allowed reports whether the record that applies to us allows a path, as it is written in a URL,
+// and which line decides; line 0 means that no line does (formats §5.3). A query or fragment is not
 // compared. The file's own path, /data.txt and /robots.txt are always allowed, and so is everything
-// in the YAML form. The rules bind fetches of datasets only, and never allow what robots.txt
+// in the YAML form. The rules apply to fetches of datasets only, and never allow what robots.txt
 // forbids.
 func (f *File) Allowed(path string) (allowed bool, line int) {
 	if f.rules == nil {
@@ -35,7 +34,7 @@ func (f *File) Allowed(path string) (allowed bool, line int) {
 	return f.rules.match(normalPath(path))
 }
 
-// newRules orders rules given in file order.
+// newRules sorts rules that are given in file order.
 func newRules(list []rule, own ...string) *rules {
 	r := &rules{sorted: list}
 	for _, path := range own {
@@ -45,7 +44,7 @@ func newRules(list []rule, own ...string) *rules {
 		list[i].order = i
 	}
 	slices.SortStableFunc(list, func(a, b rule) int { return strings.Compare(a.path, b.path) })
-	// Of equal paths only the earliest can ever decide.
+	// Of equal paths only the earliest can decide.
 	r.sorted = slices.CompactFunc(list, func(a, b rule) bool { return a.path == b.path })
 	open := -1 // innermost rule that may be a prefix of the next
 	for i := range r.sorted {
@@ -64,9 +63,8 @@ func newRules(list []rule, own ...string) *rules {
 	return r
 }
 
-// match finds the deciding rule. Any rule that is a prefix of the subject is
-// also a prefix of the last rule that sorts not after it, so it stands among
-// that rule's parents.
+// match finds the deciding rule. Any rule that is a prefix of the subject is also a prefix of the
+// last rule that does not sort after the subject, so it is one of that rule's parents.
 func (r *rules) match(subject string) (allowed bool, line int) {
 	if slices.Contains(r.own, subject) {
 		return true, 0
@@ -99,10 +97,10 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// normalPath turns a path into octets that compare as formats §5.3 demands: %xx is
-// decoded, except an encoded slash, which differs from "/"; a path without a
-// leading slash gets one; query and fragment are cut. An encoded slash becomes
-// two octets that nothing else yields, so that prefixes stay prefixes.
+// normalPath converts a path to octets that are compared by formats §5.3: %xx is decoded, except an
+// encoded slash, which differs from "/"; a path without a leading slash gets one; query and
+// fragment are cut. An encoded slash becomes two octets that cannot occur otherwise, so that
+// prefixes stay prefixes.
 func normalPath(path string) string {
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]

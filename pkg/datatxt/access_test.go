@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// firstMatch is formats §5.3 word for word, the slow way: lines in file order, octet by
-// octet. It is what rules.match must agree with.
+// firstMatch implements formats §5.3 directly and slowly: lines in file order, octet by octet.
+// rules.match must give the same result.
 func firstMatch(list []recordLine, path string) (bool, int) {
 	for _, l := range list {
 		if l.value != "" && matches(l.value, path) {

@@ -48,7 +48,7 @@ func BenchmarkAllowed(b *testing.B) {
 	}
 }
 
-// hostile are bodies meant to take more than linear time.
+// hostile returns bodies that should provoke more than linear time.
 func hostile(size int) map[string]string {
 	fill := func(head, unit string) string {
 		return head + strings.Repeat(unit, (size-len(head))/len(unit))
@@ -81,8 +81,8 @@ func hostile(size int) map[string]string {
 	}
 }
 
-// No body takes time out of proportion: these take some 0.1 s. With the square of their size they
-// would take many minutes, and the time limit of go test would say which.
+// No body takes disproportionate time: these take about 0.1 s. With quadratic time they would take
+// many minutes, and the time limit of go test would stop the test.
 func TestHostileBodies(t *testing.T) {
 	for name, body := range hostile(MaxSize / 4) {
 		t.Run(name, func(*testing.T) {

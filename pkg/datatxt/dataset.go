@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// newDataset starts a dataset with what all datasets of a file have in common.
+// newDataset makes a dataset with the properties that all datasets of a file share.
 func (f *File) newDataset(line int) Dataset {
 	d := Dataset{Line: line, Allowed: true}
 	if f.base != nil {
@@ -15,7 +15,7 @@ func (f *File) newDataset(line int) Dataset {
 	return d
 }
 
-// addURL adds a location, given parsed and as text, and what follows from it.
+// addURL adds a location, parsed and as text, and sets the fields that depend on it.
 func (f *File) addURL(d *Dataset, u *url.URL, text string) {
 	d.URLs = append(d.URLs, text)
 	if len(d.URLs) == 1 {
@@ -24,15 +24,15 @@ func (f *File) addURL(d *Dataset, u *url.URL, text string) {
 	if !strings.EqualFold(u.Hostname(), f.base.Hostname()) {
 		d.External = true
 	}
-	if origin(u) == d.Origin { // the rules of this file speak for its origin only
+	if origin(u) == d.Origin { // the rules of this file apply to its origin only
 		if ok, _ := f.Allowed(u.EscapedPath()); !ok {
 			d.Allowed = false
 		}
 	}
 }
 
-// describe fills a dataset from its keys, in order. Known keys are recognised in any case of
-// letters, and the first of equal ones counts. Other keys go to Extra as they are.
+// describe fills a dataset from its keys, in order. Known keys are recognised in any case, and the
+// first of equal ones counts. Other keys are stored unchanged in Extra.
 func (f *File) describe(d *Dataset, fields []Field) {
 	d.Type, d.TypeImplied = TypeFiles, true
 	given := map[string]bool{}
@@ -64,8 +64,7 @@ func isKnown(name string) bool {
 	return false
 }
 
-// setText takes a key whose value should be text. If it is a list or a map, it is kept
-// with the other keys.
+// setText sets a field whose value should be text. A list or a map is stored with the other keys.
 func (f *File) setText(d *Dataset, name string, field Field) {
 	if field.Value.List != nil || field.Value.Map != nil {
 		f.diagnose(field.Line, "%s is not text", name)
@@ -96,9 +95,9 @@ func (f *File) setText(d *Dataset, name string, field Field) {
 	}
 }
 
-// count reads a non-negative integer: digits, nothing else.
+// count parses a non-negative integer, which has only digits.
 func (f *File) count(field Field, text string) *int64 {
-	// 63 bits: ParseUint takes neither a sign nor, in base 10, underscores.
+	// 63 bits: ParseUint accepts neither a sign nor, in base 10, underscores.
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
 		f.diagnose(field.Line, "%s is not a number", lower(field.Name))
@@ -108,8 +107,8 @@ func (f *File) count(field Field, text string) *int64 {
 	return &i
 }
 
-// setColumns reads a list of {name, type, description}, or of names, or a
-// mapping from names to types or to {type, description}.
+// setColumns parses a list of {name, type, description}, or of names, or a mapping from names to
+// types or to {type, description}.
 func (f *File) setColumns(d *Dataset, field Field) {
 	v := field.Value
 	switch {
@@ -155,7 +154,7 @@ func (c *Column) set(fields []Field) {
 	}
 }
 
-// seen finds entries that repeat an earlier one: with the same path and name (formats §5.4).
+// seen finds entries that repeat an earlier one, with the same path and name (formats §5.4).
 type seen struct {
 	file *File
 	keys map[string]int // line of the first

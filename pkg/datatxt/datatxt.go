@@ -1,28 +1,23 @@
-// Package datatxt reads /data.txt, the file in which a site lists its
-// datasets.
+// Package datatxt reads /data.txt, the file in which a site lists its datasets.
 //
-// Two forms are published under that name, and Parse takes both: records in
-// the manner of the robots.txt of 1996 (User-agent, Allow, Disallow, and lines
-// that describe what was allowed), as the datatxt specification prints them,
-// and the YAML list of datatxt.org and the pins packages:
+// Two forms are published under that name, and Parse accepts both: records in the style of the
+// robots.txt of 1996 (User-agent, Allow, Disallow, and lines that describe what was allowed), as in
+// the datatxt specification, and the YAML list of datatxt.org and the pins packages:
 //
 //   - path: iris/data.csv
 //     title: Measurements of iris flowers
 //     rows: 150
 //
-// Parse returns a [File] with its datasets, or an error when the whole file is
-// refused; what is odd in one line or entry costs only that, and is reported in
-// File.Diagnostics. [File.Allowed] answers for the access rules of the records
-// form, which bind dataset fetches only.
+// Parse returns a [File] with its datasets, or an error if the whole file is refused. An oddity in
+// one line or entry affects only that, and is reported in File.Diagnostics. [File.Allowed] applies
+// the access rules of the records form, which concern dataset fetches only.
 //
-// Around the parser stand the decisions of a client that has no opinion of its
-// own: [StateOf] a response status, whether a body is [Usable], its [Lifetime],
-// which nested files may be asked for ([File.Nested]) and what they add
+// Other functions make the decisions of a client: [StateOf] a response status, whether a body is
+// [Usable], its [Lifetime], which nested files may be requested ([File.Nested]) and what they add
 // ([Fill]).
 //
-// The package opens no connection and reads no clock. A File is not changed
-// after Parse (Stamp excepted) and may then be shared. Clause numbers in
-// comments without a name are those of docs/formats.md.
+// The package opens no connection and reads no clock. A File does not change after Parse (except by
+// Stamp) and may then be shared. In comments, "formats" is docs/formats.md.
 package datatxt
 
 import (
@@ -34,43 +29,43 @@ import (
 
 // Limits of one file (formats §0, §5.4).
 const (
-	// MaxSize is how many bytes of a body are read. A longer YAML file is refused; of a longer
-	// file of records the lines that fit are read. To show that a body was longer, pass at
+	// MaxSize is how many bytes of a body are read. A longer YAML file is refused; of a longer file
+	// of records the lines that fit are read. To let Parse notice that a body was longer, pass at
 	// least one byte more.
 	MaxSize = 1 << 20
-	// MaxEntries is how many entries a YAML list may have before the file is
-	// refused, and how many datasets are taken from records.
+	// MaxEntries is how many entries a YAML list may have before the file is refused, and how many
+	// datasets are read from records.
 	MaxEntries = 10_000
-	// MaxDepth is how deep YAML collections may nest before the file is
-	// refused; the outermost counts as one.
+	// MaxDepth is how deeply YAML collections may be nested before the file is refused; the
+	// outermost counts as one.
 	MaxDepth = 16
 
-	// maxURLs is how many paths of YAML entries are taken: an entry may list many, and each becomes
-	// as long as the base and itself together.
+	// maxURLs is how many paths of YAML entries are read: an entry may list many, and each resolved
+	// URL is as long as the base and the path together.
 	maxURLs = 10 * MaxEntries
 )
 
-// Why a whole file is refused; Error wraps one of these. After all of them except ErrNotDataTxt an
+// Why a whole file is refused; Error wraps one of these. After all of them except ErrNotDataTxt, an
 // earlier copy stays in use (formats §5.4).
 var (
 	// ErrNotDataTxt: neither form is recognised (formats §5.2).
 	ErrNotDataTxt = errors.New("not a data.txt")
-	// ErrAnchor: the YAML holds an anchor, an alias or a merge key.
+	// ErrAnchor: the YAML contains an anchor, an alias or a merge key.
 	ErrAnchor = errors.New("YAML anchors, aliases and merge keys are not supported")
-	// ErrSyntax: the YAML is broken, tabs as indentation included.
+	// ErrSyntax: the YAML is invalid, or uses tabs as indentation.
 	ErrSyntax = errors.New("broken YAML")
 	// ErrLimit: the YAML exceeds MaxSize, MaxEntries or MaxDepth.
 	ErrLimit = errors.New("limit exceeded")
 )
 
-// Error says why and where a whole file is refused.
+// Error describes why and where a whole file is refused.
 type Error struct {
 	Err    error  // one of the Err… values above
 	Line   int    // from 1, or 0 if unknown
 	Detail string // may be empty
 }
 
-// Error says where and why, in one line: "data.txt: line 3: broken YAML".
+// Error returns where and why, in one line: "data.txt: line 3: broken YAML".
 func (e *Error) Error() string {
 	s := e.Err.Error()
 	if e.Detail != "" {
@@ -85,7 +80,7 @@ func (e *Error) Error() string {
 // Unwrap returns e.Err, for errors.Is.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Form is how a file is written.
+// Form is the form of a file.
 type Form string
 
 // The two forms.
@@ -94,20 +89,20 @@ const (
 	YAML    Form = "yaml"
 )
 
-// File is what one data.txt says to us.
+// File is the content of one data.txt that applies to us.
 type File struct {
 	Form        Form
-	URL         string // where it was read from: the base of its relative paths
+	URL         string // its final URL: the base of its relative paths
 	Datasets    []Dataset
 	Diagnostics []Diagnostic // at most a hundred
-	Skipped     int          // how many oddities there were, reported or not
+	Skipped     int          // number of oddities, reported or not
 
 	base  *url.URL
-	rules *rules // of the record that addresses us; nil allows all
-	urls  int    // how many paths were resolved, against maxURLs
+	rules *rules // of the record that applies to us; nil allows all
+	urls  int    // number of resolved paths, limited by maxURLs
 }
 
-// Diagnostic is something odd in one line or entry.
+// Diagnostic describes something odd in one line or entry.
 type Diagnostic struct {
 	Line   int // from 1
 	Reason string
@@ -122,15 +117,15 @@ func (f *File) diagnose(line int, format string, args ...any) {
 	}
 }
 
-// Types a dataset has when its file names none (formats §5.3, §5.4).
+// Types of a dataset if its file names none (formats §5.3, §5.4).
 const (
 	TypeFiles = "files" // the URLs are files
-	// the URL is a prefix under which datasets lie, and is not fetched as a file
+	// the URL is a prefix of datasets, and is not fetched as a file
 	TypeLocation = "location"
 )
 
-// Dataset is one dataset record (formats §5.4). Text that the file does not give is
-// empty; all text is valid UTF-8, and untrusted.
+// Dataset is one dataset record (formats §5.4). Missing text is empty; all text is valid UTF-8, and
+// untrusted.
 type Dataset struct {
 	URLs        []string // absolute http or https URLs without fragment, at least one
 	Name        string   // by default the last non-empty segment of the first URL's path
@@ -139,20 +134,20 @@ type Dataset struct {
 	License     string
 	Type        string // by default TypeFiles, or TypeLocation
 	Source      string
-	Rows, Cols  *int64 // nil if absent or no integer >= 0
+	Rows, Cols  *int64 // nil if absent or not an integer >= 0
 	RowsText    string // as written
 	ColsText    string
 	Columns     []Column
 	Extra       []Field // every other key, in order
 
-	NameImplied bool // Name is the default; the file gives none
-	TypeImplied bool // and so is Type
+	NameImplied bool // Name is the default, because the file states none
+	TypeImplied bool // the same for Type
 
-	Origin string // origin of the data.txt, port always given: https://d.example:443
+	Origin string // origin of the data.txt, always with its port: https://d.example:443
 	Line   int    // of the entry in the data.txt, from 1
-	// a URL is on another host than the data.txt; only that host's robots.txt rules there
+	// a URL is on another host than the data.txt; only that host's robots.txt applies there
 	External bool
-	// the data.txt's own rules allow every URL; robots.txt is for the caller to check
+	// the data.txt's own rules allow every URL; the caller must check robots.txt
 	Allowed bool
 	Fetched time.Time // see Stamp
 	Expires time.Time
@@ -163,25 +158,24 @@ type Column struct {
 	Name, Type, Description string
 }
 
-// Field is a key that Dataset has no field for, kept as written.
+// Field is a key for which Dataset has no field, as written.
 type Field struct {
 	Name  string
 	Value Value
 	Line  int // from 1
 }
 
-// Value is a piece of data as text: exactly one of a scalar's Text, a List or a
-// Map. Text is never interpreted: "no", "007" and "2020-01-01" stay what they are.
+// Value is data as text: exactly one of a scalar's Text, a List or a Map. Text is never
+// interpreted: "no", "007" and "2020-01-01" stay unchanged.
 type Value struct {
 	Text string  `json:",omitempty"`
 	List []Value `json:",omitempty"`
 	Map  []Field `json:",omitempty"`
 }
 
-// Parse reads the body of a data.txt. base is the URL it finally came from,
-// after redirects; token is our product token, which selects a record in the
-// records form. The error, if any, is an *Error: the whole file is refused and
-// an earlier copy stays in use. Parse takes time linear in the body.
+// Parse parses the body of a data.txt. base is its final URL, after redirects; token is our product
+// token, which selects a record in the records form. The error, if any, is an *Error: the whole
+// file is refused and an earlier copy stays in use. Parse takes time linear in the body.
 func Parse(body []byte, base *url.URL, token string) (*File, error) {
 	f := new(File)
 	if base != nil {
@@ -216,8 +210,8 @@ func Parse(body []byte, base *url.URL, token string) (*File, error) {
 	return f, nil
 }
 
-// Stamp notes in every dataset when the file was fetched and how long it is
-// valid, as Lifetime says.
+// Stamp sets in every dataset when the file was fetched and how long it is valid, as Lifetime
+// returns it.
 func (f *File) Stamp(fetched time.Time, lifetime time.Duration) {
 	for i := range f.Datasets {
 		f.Datasets[i].Fetched = fetched

@@ -47,7 +47,7 @@ func ExampleParse_refused() {
 	// false
 }
 
-// The records form has access rules as well, for dataset fetches.
+// The records form also has access rules, for dataset fetches.
 func ExampleFile_Allowed() {
 	body := "User-agent: *\nAllow: /data/open.csv\nTitle: Open data\nDisallow: /data/\n"
 	base, _ := url.Parse("https://d.example/data.txt")

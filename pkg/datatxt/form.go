@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// position is where the first significant line stands.
+// position is the position of the first significant line.
 type position struct {
-	offset int // of the line, or of what follows "---" on it
+	offset int // of the line, or of the text after "---" on it
 	line   int // from 1
 }
 
-// detect tells which form a text has, or "" (formats §5.2), and where its first
-// significant line is.
+// detect returns the form of a text, or "" (formats §5.2), and the position of its first
+// significant line.
 func detect(text string) (Form, position) {
 	first, pos := firstSignificant(text)
 	switch {
@@ -28,12 +28,12 @@ func detect(text string) (Form, position) {
 	return "", pos
 }
 
-// mappingLine is what looks like "name: value", the name quoted or not. A
-// name of several words is prose more often than a key.
+// mappingLine matches a line such as "name: value", with the name quoted or not. A name of several
+// words is more likely prose than a key.
 var mappingLine = regexp.MustCompile(`^(?:"[^"]+"|'[^']+'|[A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?:[ \t]|$)`)
 
-// firstSignificant skips blank lines, comments, directives and document
-// markers, and returns the next line without the blanks around it.
+// firstSignificant skips blank lines, comments, directives and document markers, and returns the
+// next line without surrounding blanks.
 func firstSignificant(text string) (string, position) {
 	offset := 0
 	for n, line := range lines(text) {

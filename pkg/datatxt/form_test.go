@@ -20,7 +20,7 @@ func TestDatatxt_5_2_WhichForm(t *testing.T) {
 		{"--- {path: a}", YAML},
 		{"---\n---\n- path: a", YAML},
 		{"  - path: a", YAML},
-		{"- path: a\nUser-agent: *", ""}, // YAML by its first line, and broken
+		{"- path: a\nUser-agent: *", ""}, // YAML by its first line, and invalid
 		{"User-agent: *\nDisallow: /", Records},
 		{"USER-AGENT\t : x\nDisallow: /", Records},
 		{"# comment\n\nTitle: x\nuser-agent: *\nDisallow: /", Records},
@@ -64,8 +64,7 @@ func TestDatatxt_5_2_NotADataTxt(t *testing.T) {
 	}
 }
 
-// Formats §0: one byte order mark is dropped, and UTF-16 is read when its mark
-// is there.
+// Formats §0: one byte order mark is dropped, and UTF-16 is decoded if it has its mark.
 func TestFormats_0_ByteOrderMarks(t *testing.T) {
 	body := "- path: a.csv\n  title: Zürich 🚋\n"
 	le, be := []byte{0xFF, 0xFE}, []byte{0xFE, 0xFF}
@@ -78,14 +77,14 @@ func TestFormats_0_ByteOrderMarks(t *testing.T) {
 			t.Errorf("%s: title %q", name, got.Title)
 		}
 	}
-	// Half of a last character spoils nothing.
+	// An incomplete last character has no effect on the rest.
 	if d := one(t, string(append(le, 'x'))); d.Title != "Zürich 🚋" {
 		t.Errorf("odd length: title %q", d.Title)
 	}
 }
 
-// Formats §0: a bad byte spoils its own line at most, although the YAML reader
-// would refuse the file for it.
+// Formats §0: a bad byte affects its own line at most, although the YAML reader would refuse the
+// file for it.
 func TestFormats_0_BadBytes(t *testing.T) {
 	f := parse(t, "- path: a.csv\n  title: caf\xe9\n- path: b\xff.csv\n- path: c.csv\n")
 	if got, want := urls(f), "https://d.example/a.csv https://d.example/b%EF%BF%BD.csv https://d.example/c.csv"; got != want {
@@ -94,7 +93,7 @@ func TestFormats_0_BadBytes(t *testing.T) {
 	if f.Datasets[0].Title != "caf\uFFFD" || reasons(f) != "2: bytes that are not UTF-8; 3: bytes that are not UTF-8" {
 		t.Errorf("title %q; %s", f.Datasets[0].Title, reasons(f))
 	}
-	// In records a path is octets, so Latin-1 works as meant.
+	// In records a path consists of octets, so Latin-1 works as intended.
 	f = parse(t, "User-agent: *\nDisallow: /caf\xe9\nPath: /z\xfc.csv\nTitle: Z\xfcrich\n")
 	if allowed, _ := f.Allowed("/caf%E9"); allowed {
 		t.Error("a raw octet does not match its encoding")
@@ -104,7 +103,7 @@ func TestFormats_0_BadBytes(t *testing.T) {
 	}
 }
 
-// Formats §0: names ignore the case of ASCII letters, and of no others.
+// Formats §0: names ignore the case of ASCII letters only.
 func TestFormats_0_NamesFoldASCIIOnly(t *testing.T) {
 	f := parse(t, "User-agent: *\nuSER-aGENT: x\nDISALLOW: /x\nDi\u017fallow: /y\nPATH: a.csv\n\u017fource: s\nSource: t\n")
 	if allowed, _ := f.Allowed("/x"); allowed {

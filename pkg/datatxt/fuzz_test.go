@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// What holds for any body: no panic, one of the known errors or a file within
-// its limits whose datasets are whole.
+// Properties of any body: no panic, and either a known error or a file within its limits with
+// complete datasets.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		fict, "- path: iris/data.csv\n  rows: 150\n", "path: a\ncolumns: {a: b}\n", "[{path: [a, b]}, {file: c}]",
@@ -55,12 +55,12 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// insertBadLine puts a line that means nothing somewhere into a file of records, and expects the
-// same of everything else.
+// insertBadLine inserts a meaningless line into a file of records, and expects everything else to
+// stay the same.
 func insertBadLine(t *testing.T, before *File, body []byte) {
 	ends := bytes.Count(body, []byte("\n"))
 	if before.Form != Records || ends == 0 || len(body) > 10_000 || bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {
-		return // nothing to cut between, or not bytes
+		return // nowhere to insert a line, or not bytes
 	}
 	pos := 0
 	for range len(body)*31%ends + 1 {
@@ -117,7 +117,7 @@ func checkDataset(t *testing.T, d Dataset) {
 	}
 }
 
-// Matching against the definition, and what normalising must not change.
+// Matching is compared with the definition, and normalising must not change the result.
 func FuzzPath(f *testing.F) {
 	for _, s := range [][2]string{{"/tmp/", "/tmp"}, {"/a%2fb", "/a/b"}, {"/%7ejoe", "/~joe"}, {"/%ff", "/\xff/"}, {"/%", "/%25"}, {"x?y", "/x"}} {
 		f.Add(s[0], s[1])
@@ -134,7 +134,7 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// What the YAML reader must not see comes back as it was.
+// Characters that are hidden from the YAML reader come back unchanged.
 func FuzzShield(f *testing.F) {
 	f.Add("a\x00\u0085\u2028\uFEFF\uF8FF\uE000\uF8FF")
 	f.Fuzz(func(t *testing.T, s string) {

@@ -19,7 +19,7 @@ func mustURL(s string) *url.URL {
 
 var root = mustURL("https://d.example/data.txt")
 
-// parse reads a file that must not be refused.
+// parse parses a file that must not be refused.
 func parse(t *testing.T, body string) *File {
 	t.Helper()
 	f, err := Parse([]byte(body), root, bot)
@@ -29,7 +29,7 @@ func parse(t *testing.T, body string) *File {
 	return f
 }
 
-// one reads a file that must hold exactly one dataset.
+// one parses a file that must have exactly one dataset.
 func one(t *testing.T, body string) Dataset {
 	t.Helper()
 	f := parse(t, body)

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// State is what a response to GET /data.txt means for the copy we have (formats §5.1).
+// State is the effect of a response to GET /data.txt on the stored copy (formats §5.1).
 type State int
 
-// The states. The client follows redirects; the base of the file is the URL that finally answered.
+// The states. The client follows redirects; the base of the file is the final URL.
 const (
-	Keep     State = iota // no answer we can use: the old copy stays, ask again later
+	Keep     State = iota // no usable answer: the old copy stays; try again later
 	Read                  // a body to Parse
 	Absent                // the site makes no statement; datasets may be found otherwise
 	Same                  // not modified: the old copy is fresh again
-	Redirect              // look at Location
+	Redirect              // follow Location
 )
 
-// StateOf returns what a status code means; 0 stands for a network error.
+// StateOf returns the state for a status code; 0 means a network error.
 func StateOf(status int) State {
 	switch {
 	case status >= 200 && status <= 299:
@@ -29,16 +29,15 @@ func StateOf(status int) State {
 		return Same
 	case status >= 300 && status <= 399:
 		return Redirect
-	case status >= 400 && status <= 499 && status != 429: // that says nothing of the file
+	case status >= 400 && status <= 499 && status != 429: // which means nothing for the file
 		return Absent
 	}
 	return Keep
 }
 
-// Usable reports whether a successful response is a data.txt at all, by its
-// Content-Type header and its body. If not, the site has none: pages that
-// answer any URL with "not found" in HTML and status 200 are common. reason
-// says why not.
+// Usable reports whether a successful response is a data.txt, by its Content-Type header and its
+// body. If not, the site has none: pages that answer any URL with "not found" in HTML and status
+// 200 are common. reason explains why not.
 func Usable(contentType string, body []byte) (ok bool, reason string) {
 	media, _, _ := strings.Cut(contentType, ";")
 	switch media = lower(strings.Trim(media, blanks)); media {
@@ -48,7 +47,7 @@ func Usable(contentType string, body []byte) (ok bool, reason string) {
 	default:
 		return false, "its type is " + media
 	}
-	// Byte order marks, and the zeros of UTF-16, are as good as blanks here.
+	// Byte order marks, and the zeros of UTF-16, count as blanks here.
 	if text := bytes.TrimLeft(body, "\xEF\xBB\xBF\xFE\xFF\x00 \t\r\n\f"); bytes.HasPrefix(text, []byte("<")) {
 		return false, "it is a page of markup"
 	}
@@ -57,17 +56,17 @@ func Usable(contentType string, body []byte) (ok bool, reason string) {
 
 // How long a copy is valid (formats §5.1).
 const (
-	DefaultLifetime = 7 * 24 * time.Hour  // if the server says nothing
-	MinLifetime     = time.Hour           // whatever the server says
-	MaxLifetime     = 30 * 24 * time.Hour // likewise
-	// KeepExpired is how long the rules and datasets of a copy that cannot be
-	// renewed stay in use after it expired.
+	DefaultLifetime = 7 * 24 * time.Hour  // if the server states nothing
+	MinLifetime     = time.Hour           // whatever the server states
+	MaxLifetime     = 30 * 24 * time.Hour // whatever the server states
+	// KeepExpired is how long the rules and datasets of a copy that cannot be renewed stay in use
+	// after it has expired.
 	KeepExpired = 30 * 24 * time.Hour
 )
 
-// Lifetime returns how long a copy fetched at the given time is valid: by Cache-Control max-age,
-// else Expires, else DefaultLifetime, always between MinLifetime and MaxLifetime. no-cache,
-// no-store, and an Expires or max-age that is past or unreadable count as MinLifetime.
+// Lifetime returns how long a copy that was fetched at the given time is valid: by Cache-Control
+// max-age, else Expires, else DefaultLifetime, always between MinLifetime and MaxLifetime.
+// no-cache, no-store, and an Expires or max-age that is past or invalid count as MinLifetime.
 func Lifetime(h http.Header, fetched time.Time) time.Duration {
 	if d, ok := cacheControl(h.Values("Cache-Control")); ok {
 		return clamp(d)
@@ -82,8 +81,7 @@ func Lifetime(h http.Header, fetched time.Time) time.Duration {
 	return DefaultLifetime
 }
 
-// cacheControl returns the lifetime the directives give, if any does; of
-// several the shortest.
+// cacheControl returns the shortest lifetime in the directives, if there is one.
 func cacheControl(lines []string) (d time.Duration, found bool) {
 	d = MaxLifetime
 	for _, directive := range strings.Split(strings.Join(lines, ","), ",") {
@@ -98,8 +96,8 @@ func cacheControl(lines []string) (d time.Duration, found bool) {
 	return d, found
 }
 
-// seconds reads a number of seconds. Text that is no number is 0, and a number that is too large
-// counts as MaxLifetime.
+// seconds parses a number of seconds. Text that is not a number is 0, and a number that is too
+// large counts as MaxLifetime.
 func seconds(s string) time.Duration {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil && strings.Trim(s, "0123456789") != "" || s == "" {

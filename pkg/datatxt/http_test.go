@@ -99,7 +99,7 @@ func TestDatatxt_5_1_Lifetime(t *testing.T) {
 	}
 }
 
-// Formats §5.1: an expired copy that cannot be renewed is kept thirty days.
+// Formats §5.1: an expired copy that cannot be renewed is kept for thirty days.
 func TestDatatxt_5_1_KeepExpired(t *testing.T) {
 	if KeepExpired != 30*24*time.Hour {
 		t.Errorf("%v", KeepExpired)

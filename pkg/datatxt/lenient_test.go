@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// What follows is our reading where docs/formats.md says nothing.
+// Our reading where docs/formats.md has no rule.
 
-// Characters that the YAML reader refuses, swallows or takes for line ends
-// come through unharmed, in keys, values and comments.
+// Characters that the YAML reader refuses, drops or treats as line ends are preserved, in keys,
+// values and comments.
 func TestLenient_AwkwardCharacters(t *testing.T) {
 	for _, c := range []string{"\x00", "\x01", "\x1b", "\x7f", "\u0080", "\u0085", "\u009f", "\u2028", "\u2029", "\uFEFF", "\uFFFE", "\uFFFF", "\uF8FF", "\uF8FF\uE001", "\uFFFD", "\uE000"} {
 		text := "a" + c + "b" + c
@@ -27,14 +27,13 @@ func TestLenient_AwkwardCharacters(t *testing.T) {
 			}
 		}
 	}
-	// A line that begins with a byte order mark is not another entry.
+	// A line that begins with a byte order mark does not begin another entry.
 	if f := parse(t, "- path: a\n  title: b\n  \uFEFFc: d\n"); len(f.Datasets) != 1 || f.Datasets[0].Extra[0].Name != "\uFEFFc" {
 		t.Errorf("%+v", f.Datasets)
 	}
 }
 
-// What a quoted escape spells out is taken as spelled, the disguise's own mark
-// included.
+// A quoted escape is read as the character that it names, including the mark that shield uses.
 func TestLenient_EscapedMarks(t *testing.T) {
 	for _, text := range []string{`\uF8FF`, `\uF8FFx`, `\uF8FF\uF8FFx`, `\uF8FF\uE200`, `a\uF8FF`, `\N\L\P`} {
 		want := strings.NewReplacer(`\uF8FF`, "\uF8FF", `\uE200`, "\uE200", `\N`, "\u0085", `\L`, "\u2028", `\P`, "\u2029").Replace(text)
@@ -60,7 +59,7 @@ func TestLenient_RepeatedKeys(t *testing.T) {
 	}
 }
 
-// Known keys with values of the wrong kind are kept with the others.
+// Known keys with values of the wrong kind are stored with the other keys.
 func TestLenient_WrongKinds(t *testing.T) {
 	f := parse(t, "- path: a\n  title: [x, y]\n  rows: {a: b}\n  columns: some\n  ? [complex]\n  : key\n")
 	d := f.Datasets[0]
@@ -105,7 +104,7 @@ func TestLenient_ManyTagHandles(t *testing.T) {
 		}
 		return b.String()
 	}
-	// entries without a path, but read
+	// entries without a path, but readable
 	if f := parse(t, many(maxHandles)); f.Skipped != maxHandles {
 		t.Errorf("%s", reasons(f))
 	}

@@ -20,8 +20,8 @@ func TestDatatxt_Limits_YAMLSize(t *testing.T) {
 	refused(t, body+"\n", ErrLimit)
 }
 
-// Of records that are too long the lines that fit are read; the one across the
-// limit is dropped whole.
+// Of records that are too long the lines that fit are read; the line across the limit is dropped
+// completely.
 func TestDatatxt_Limits_RecordsSize(t *testing.T) {
 	head := "User-agent: *\nDisallow: /a\n#"
 	last := "\nDisallow: /last"
@@ -41,7 +41,7 @@ func TestDatatxt_Limits_RecordsSize(t *testing.T) {
 			t.Errorf("%s: %s", name, reasons(f))
 		}
 	}
-	// A single endless line holds nothing.
+	// A single endless line has no content.
 	refused(t, strings.Repeat("x", 2*MaxSize), ErrNotDataTxt)
 	if f := parse(t, "User-agent: *"+strings.Repeat(" ", MaxSize)); len(f.Datasets) != 0 || f.Form != Records {
 		t.Errorf("%+v", f)
@@ -61,7 +61,7 @@ func TestDatatxt_Limits_Entries(t *testing.T) {
 	}
 	refused(t, list(MaxEntries+1), ErrLimit)
 
-	// Records are not refused: their rules still hold.
+	// Records are not refused: their rules still apply.
 	records := "User-agent: *\n" + strings.ReplaceAll(list(MaxEntries+1), "- path", "Path") + "Title: x\nDisallow: /closed\n"
 	f := parse(t, records)
 	if len(f.Datasets) != MaxEntries || reasons(f) != "10002: more than 10000 datasets" {
@@ -76,7 +76,7 @@ func TestDatatxt_Limits_Entries(t *testing.T) {
 }
 
 func TestDatatxt_Limits_Depth(t *testing.T) {
-	nest := func(n int) string { // list, entry, and n-2 lists more
+	nest := func(n int) string { // a list, an entry, and n-2 more lists
 		return "- path: a\n  k: " + strings.Repeat("[", n-2) + "x" + strings.Repeat("]", n-2)
 	}
 	one(t, nest(MaxDepth))

@@ -6,7 +6,7 @@ import (
 	"github.com/curtsy/curtsy/internal/lineartest"
 )
 
-// Work grows with the bytes and no faster, also on input made to provoke the opposite.
+// The work grows in proportion to the bytes, also for hostile input.
 func TestParseIsLinear(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures time")

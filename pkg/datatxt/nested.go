@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// MaxNesting is how many steps below the site's own data.txt files are requested.
+// MaxNesting is how many levels below the site's own data.txt files are requested.
 const MaxNesting = 3
 
 // Candidate is a nested data.txt that may exist.
 type Candidate struct {
 	URL      string
-	Datasets []int // which of the file's datasets it may describe, in order
+	Datasets []int // the file's datasets that it may describe, in order
 }
 
 // Nested returns the nested files that the datasets of f suggest (formats §5.4): for a directory
-// the data.txt in it, for a file the one beside it. They are on the file's own origin, its own
-// rules allow them, each is named once, and neither the file itself nor the site's root file is
-// among them. depth is how many steps f lies below the root file: 0 for /data.txt, 1 for a file
+// the data.txt in it, for a file the data.txt in the same directory. They are on the file's own
+// origin, its own rules allow them, each occurs once, and neither the file itself nor the site's
+// root file is included. depth is the level of f below the root file: 0 for /data.txt, 1 for a file
 // found through it. From MaxNesting on there are none.
 //
-// A candidate is a guess: robots.txt must allow it, a 404 is normal, and whether to request it is
-// for the caller to decide.
+// A candidate is a guess: robots.txt must allow it, a 404 is normal, and the caller decides whether
+// to request it.
 func (f *File) Nested(depth int) []Candidate {
 	if f.base == nil || depth >= MaxNesting {
 		return nil
@@ -66,7 +66,7 @@ func (f *File) beside(text string) (string, bool) {
 	if ok, _ := f.Allowed(path); !ok {
 		return "", false
 	}
-	// Relative to our own URL, so that both write the host alike.
+	// Resolved against our own URL, so that both have the same spelling of the host.
 	c, err := f.base.Parse(path)
 	if err != nil {
 		return "", false
@@ -74,10 +74,9 @@ func (f *File) beside(text string) (string, bool) {
 	return c.String(), true
 }
 
-// Finder returns a function that says which of the file's datasets is parent,
-// a dataset of the file that leads to this one: that with a URL of parent's;
-// failing that, the only one of a data.txt that lies in the directory parent
-// names.
+// Finder returns a function that finds the file's dataset for parent, a dataset of the file that
+// leads to this one: the dataset with a URL of parent or, if there is none, the only dataset of a
+// data.txt in the directory that parent names.
 func (f *File) Finder() func(parent Dataset) (i int, ok bool) {
 	at := map[string]int{}
 	for i := range f.Datasets {

@@ -9,18 +9,18 @@ type record struct {
 	lines  []recordLine
 }
 
-// recordLine is a rule or an extension line, its name in lower case.
+// recordLine is a rule or an extension line, with its name in lower case.
 type recordLine struct {
 	name, written, value string
 	line                 int
 }
 
-// parseRecords reads the records, chooses the one that addresses us, and takes access rules
-// and datasets from it.
+// parseRecords parses the records, selects the one that applies to us, and reads access rules and
+// datasets from it.
 func (f *File) parseRecords(text, token string) {
 	r := pick(f.splitRecords(text), token)
 	if r == nil {
-		return // nothing is forbidden, and nothing is said about datasets
+		return // nothing is forbidden, and no dataset is described
 	}
 	own := []string{"/data.txt", "/robots.txt"}
 	if f.base != nil {
@@ -37,9 +37,9 @@ func (f *File) parseRecords(text, token string) {
 	f.recordDatasets(r.lines)
 }
 
-// splitRecords divides the lines into records. A record is one or more user-agent lines followed
-// by one or more others; a blank line or another user-agent line after those ends it. Comment
-// lines count for nothing.
+// splitRecords divides the lines into records. A record is one or more user-agent lines followed by
+// one or more others; a blank line or another user-agent line after those ends it. Comment lines
+// are ignored.
 func (f *File) splitRecords(text string) []*record {
 	var done []*record
 	var cur *record
@@ -82,7 +82,7 @@ func (f *File) splitRecords(text string) []*record {
 	return done
 }
 
-// splitLine divides a line, comment removed, at its first colon.
+// splitLine splits a line, without its comment, at its first colon.
 func splitLine(content string, n int) (recordLine, bool) {
 	name, value, ok := strings.Cut(content, ":")
 	name = strings.TrimRight(name, blanks)
@@ -92,8 +92,8 @@ func splitLine(content string, n int) (recordLine, bool) {
 	return recordLine{name: lower(name), written: name, value: strings.Trim(value, blanks), line: n}, true
 }
 
-// isToken checks the grammar of RFC 1945: no control characters, no blanks and
-// none of the special characters.
+// isToken checks the grammar of RFC 1945: no control characters, no blanks and no special
+// characters.
 func isToken(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c >= 0x7F || strings.IndexByte(`()<>@,;:\"/[]?={}`, c) >= 0 {
@@ -103,9 +103,8 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// pick returns the first record with an agent that contains our token, else
-// the first that addresses "*", else nil. Records are never merged: that is
-// how data.txt differs from robots.txt (formats §1.6).
+// pick returns the first record with an agent that contains our token, else the first for "*", else
+// nil. Records are never merged: in this data.txt differs from robots.txt (formats §1.6).
 func pick(records []*record, token string) *record {
 	token = lower(token)
 	var everybody *record
@@ -122,21 +121,21 @@ func pick(records []*record, token string) *record {
 	return everybody
 }
 
-// maxDefaultBytes bounds what default lines may add to all datasets together: a file must not
+// maxDefaultBytes limits how much default lines may add to all datasets together: a file must not
 // describe ten thousand datasets with the same hundred kilobytes.
 const maxDefaultBytes = 4 * MaxSize
 
-// recordDatasets takes the datasets from the chosen record: each Path and each
-// Allow, unless it is "/", opens one, and the extension lines up to the next
-// rule describe it. Extension lines before the first dataset are defaults.
+// recordDatasets reads the datasets of the selected record: each Path and each Allow, unless it is
+// "/", begins one, and the extension lines up to the next rule describe it. Extension lines before
+// the first dataset are defaults.
 func (f *File) recordDatasets(list []recordLine) {
 	var (
 		defaults []Field
 		size     int // of one copy of the defaults
 		budget   = maxDefaultBytes
 		seen     = newSeen(f)
-		open     *recordLine // the line that opened the current dataset
-		fields   []Field     // what describes it
+		open     *recordLine // the line that began the current dataset
+		fields   []Field     // its description
 		first    = true
 		full     bool
 	)
@@ -185,8 +184,8 @@ func (f *File) recordDatasets(list []recordLine) {
 	finish()
 }
 
-// recordDataset makes a dataset of the line that opened it and the lines that describe it; defaults
-// fill what those leave open.
+// recordDataset makes a dataset of the line that began it and the lines that describe it; defaults
+// are used for missing fields.
 func (f *File) recordDataset(open recordLine, fields, defaults []Field) (Dataset, bool) {
 	u, err := f.resolve(open.value)
 	if err != "" {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The path table of formats §5.3, complete, from the text's section 3.2.2.
+// The complete path table of formats §5.3, from the text's section 3.2.2.
 func TestDatatxt_5_3_PathTable(t *testing.T) {
 	for _, c := range []struct {
 		record, path string
@@ -36,7 +36,7 @@ func TestDatatxt_5_3_PathTable(t *testing.T) {
 	}
 }
 
-// The example of the text's section 4, as printed but for its blank lines.
+// The example of the text's section 4, as printed except for its blank lines.
 const fict = `# /robots.txt for http://www.fict.org/
 # comments to webmaster@fict.org
 
@@ -55,7 +55,7 @@ Allow: /~mak
 Disallow: /
 `
 
-// The access matrix of formats §5.3, complete.
+// The complete access matrix of formats §5.3.
 func TestDatatxt_5_3_AccessMatrix(t *testing.T) {
 	robots := []string{"UnhipBot", "WebCrawler", "Excite", "OtherBot"}
 	for path, want := range map[string][4]bool{
@@ -73,8 +73,8 @@ func TestDatatxt_5_3_AccessMatrix(t *testing.T) {
 		"/data.txt":           {true, true, true, true},
 	} {
 		for i, token := range robots {
-			// Without the blank lines, as the text reached us, a user-agent line after a rule
-			// divides the records.
+			// Without the blank lines, as in the text that we have, a user-agent line after a rule
+			// begins the next record.
 			for _, body := range []string{fict, strings.ReplaceAll(fict, "\n\n", "\n")} {
 				f, err := Parse([]byte(body), mustURL("http://www.fict.org/data.txt"), token)
 				if err != nil {
@@ -133,7 +133,7 @@ func TestDatatxt_5_3_WhichRecord(t *testing.T) {
 			t.Errorf("%s: allowed = %v by line %d, want line %d", c.name, allowed, line, c.line)
 		}
 	}
-	// Without a token of our own only "*" addresses us.
+	// Without a token of our own only "*" applies to us.
 	f, err := Parse([]byte("User-agent: any\nDisallow: /x\n\nUser-agent: *\nDisallow: /y"), root, "")
 	if err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ Type: table
 	}
 }
 
-// Path is no access rule; a dataset's own file may close it.
+// Path is not an access rule; a rule of the file may close a dataset's file.
 func TestDatatxt_5_3_DatasetAllowed(t *testing.T) {
 	f := parse(t, "User-agent: *\nDisallow: /closed\nPath: /closed/a.csv\nAllow: /closed/b.csv\nPath: /open.csv\nPath: https://x.example/closed\nPath: http://d.example/closed\n")
 	var got []bool
@@ -292,7 +292,7 @@ func TestDatatxt_5_3_DatasetAllowed(t *testing.T) {
 	}
 }
 
-// A location that makes no URL costs its dataset, not the others, and no rule.
+// A location that cannot become a URL affects only its dataset, and no rule.
 func TestDatatxt_5_3_BadLocations(t *testing.T) {
 	f := parse(t, "User-agent: *\nPath: mailto:me@d.example\nTitle: x\nAllow: http:///y\nPath: good\nDisallow: /closed\n")
 	if urls(f) != "https://d.example/good" {
@@ -304,7 +304,7 @@ func TestDatatxt_5_3_BadLocations(t *testing.T) {
 	if allowed, _ := f.Allowed("/closed"); allowed {
 		t.Error("a rule is lost")
 	}
-	// Without a base nothing resolves, but rules still hold.
+	// Without a base no path can be resolved, but rules still apply.
 	f, err := Parse([]byte("User-agent: *\nAllow: /a\nDisallow: /"), nil, bot)
 	if err != nil || len(f.Datasets) != 0 {
 		t.Fatalf("%v, %v", f, err)
@@ -314,8 +314,8 @@ func TestDatatxt_5_3_BadLocations(t *testing.T) {
 	}
 }
 
-// One long default line in ten thousand datasets: the file is small, what it
-// stands for must not be large.
+// One long default line applies to ten thousand datasets. The file is small, and its result must
+// not be large.
 func TestDefaultsDoNotMultiply(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("User-agent: *\nDescription: " + strings.Repeat("x", 100_000))

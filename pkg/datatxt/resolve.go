@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// resolve makes an absolute URL of a path as written in the file (formats §5.4): RFC
-// 3986 against the file's own URL, http and https only, no fragment. problem
-// says why there is none.
+// resolve makes an absolute URL of a path as written in the file (formats §5.4): RFC 3986 against
+// the file's own URL, http and https only, without fragment. problem explains why there is none.
 func (f *File) resolve(ref string) (u *url.URL, problem string) {
 	ref, _, _ = strings.Cut(strings.Trim(ref, blanks+"\r\n"), "#")
 	if ref == "" {
@@ -33,9 +32,9 @@ func (f *File) resolve(ref string) (u *url.URL, problem string) {
 	return u, ""
 }
 
-// escape %-encodes what may not stand in a URL, blanks above all, and leaves the rest as
-// written; it does not touch the authority. net/url would refuse some of it, and decode more
-// than it should elsewhere.
+// escape %-encodes characters that may not occur in a URL, above all blanks, and leaves the rest as
+// written; it does not change the authority. net/url would refuse some of these, and decode too
+// much elsewhere.
 func escape(ref string) string {
 	head := ""
 	if scheme := schemeOf(ref); strings.HasPrefix(ref[len(scheme):], "//") {
@@ -45,7 +44,7 @@ func escape(ref string) string {
 		}
 		head, ref = ref[:end], ref[end:]
 	} else if first, _, _ := strings.Cut(ref, "/"); scheme == "" && strings.Contains(first, ":") {
-		// "2020-01-01T10:00.csv" has no scheme, but net/url would see one.
+		// "2020-01-01T10:00.csv" has no scheme, but net/url would find one.
 		ref = "./" + ref
 	}
 	var b strings.Builder
@@ -95,8 +94,8 @@ func origin(u *url.URL) string {
 	return lower(u.Scheme) + "://" + host + ":" + port
 }
 
-// lastSegment returns the last non-empty segment of a URL's path, decoded; it
-// names a dataset that has no name. Only the root has none.
+// lastSegment returns the last non-empty segment of a URL's path, decoded. It is the default name
+// of a dataset. Only the root has none.
 func lastSegment(u *url.URL) string {
 	p := strings.TrimRight(u.EscapedPath(), "/")
 	name := p[strings.LastIndexByte(p, '/')+1:]
@@ -106,8 +105,8 @@ func lastSegment(u *url.URL) string {
 	return name
 }
 
-// hasExtension reports whether the last segment of a path names a file: it has
-// a dot that neither begins nor ends it.
+// hasExtension reports whether the last segment of a path is the name of a file: it has a dot that
+// is neither its first nor its last character.
 func hasExtension(p string) bool {
 	if strings.HasSuffix(p, "/") {
 		return false

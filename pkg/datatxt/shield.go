@@ -8,22 +8,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The YAML reader refuses a whole file for one control character, and ends
-// lines at U+0085, U+2028 and U+2029, which end no line for us (formats §0). So
-// those characters travel through it in disguise: as shieldMark and a private
-// character that stands for them. A byte order mark inside a file, which the
-// reader would swallow at the start of a line, and shieldMark itself go the
-// same way, so that every text comes back as it was.
+// The YAML reader refuses a whole file for one control character, and ends lines at U+0085, U+2028
+// and U+2029, which do not end lines for us (formats §0). So these characters are replaced before
+// reading: by shieldMark and a private character. A byte order mark inside a file, which the reader
+// would drop at the beginning of a line, and shieldMark itself are replaced in the same way, so
+// that every text comes back unchanged.
 const (
 	shieldMark = '\uF8FF'
 	shieldBase = 0xE000 // plus the character, if below 0x100
 )
 
-// shielded lists the characters from 0x100 on that need it; they are disguised
-// by their index here.
+// shielded lists the characters from 0x100 on that must be replaced. Their replacement is their
+// index here.
 var shielded = [...]rune{shieldMark, '\u2028', '\u2029', '\uFEFF', '\uFFFE', '\uFFFF'}
 
-// disguise returns what stands for r behind the mark.
+// disguise returns the character that replaces r after the mark.
 func disguise(r rune) (rune, bool) {
 	switch {
 	case r == '\t' || r == '\n' || r == '\r' || ' ' <= r && r < 0x7F:
@@ -54,9 +53,8 @@ func shield(s string) string {
 	return b.String()
 }
 
-// unshield undoes shield in a text that came out of the reader. A mark that a
-// quoted escape ("\uF8FF") brought in stays as it is, unless what follows it
-// happens to be a disguise.
+// unshield reverses shield in a text from the reader. A mark that comes from a quoted escape
+// ("\uF8FF") stays, unless the character after it happens to be a replacement.
 func unshield(s string) string {
 	if !strings.ContainsRune(s, shieldMark) {
 		return s
@@ -90,14 +88,14 @@ func unshield(s string) string {
 	return b.String()
 }
 
-// Tags are never evaluated, so it does not matter what a handle like the "!e!" in "!e!name" stands
-// for. But the reader refuses handles that are not declared. maxHandles bounds how many we declare.
+// Tags are never evaluated, so the meaning of a handle like the "!e!" in "!e!name" does not matter.
+// But the reader refuses undeclared handles. maxHandles is how many handles we declare.
 const maxHandles = 64
 
 var tagHandle = regexp.MustCompile(`![0-9A-Za-z_-]+!`)
 
-// tagPrologue declares every tag handle in a text and returns the number of
-// lines that takes.
+// tagPrologue declares every tag handle in a text and returns the number of lines of these
+// declarations.
 func tagPrologue(text string) (prologue string, n int) {
 	var b strings.Builder
 	known := map[string]bool{}
@@ -111,14 +109,14 @@ func tagPrologue(text string) (prologue string, n int) {
 			known[handle] = true
 			fmt.Fprintf(&b, "%%TAG %s tag:%s\n", handle, strings.Trim(handle, "!"))
 		}
-		at += loc[1] - 1 // its last "!" may begin the next
+		at += loc[1] - 1 // its last "!" may begin the next one
 	}
 	b.WriteString("---\n")
 	return b.String(), len(known) + 1
 }
 
-// renumber moves the line of every node. It cannot loop: aliases, which could lead
-// back, are not followed.
+// renumber shifts the line of every node. It cannot loop, because it does not follow aliases, which
+// could lead back.
 func renumber(n *yaml.Node, by int) {
 	n.Line += by
 	for _, c := range n.Content {

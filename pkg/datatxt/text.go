@@ -10,8 +10,8 @@ import (
 // blanks are the white space within a line (formats §0).
 const blanks = " \t"
 
-// decode returns a body as text: one byte order mark at the very start is
-// dropped, and tells UTF-16. Bytes that are no UTF-8 stay as they are.
+// decode returns a body as text: one byte order mark at the very beginning is dropped, and
+// identifies UTF-16. Bytes that are not UTF-8 stay unchanged.
 func decode(body []byte) string {
 	s := string(body)
 	switch {
@@ -25,8 +25,8 @@ func decode(body []byte) string {
 	return s
 }
 
-// decode16 reads UTF-16; half pairs become U+FFFD. A last odd byte is dropped:
-// it says nothing, and as a line of its own it could break a whole YAML file.
+// decode16 decodes UTF-16; half pairs become U+FFFD. A last odd byte is dropped: it has no meaning,
+// and as a separate line it could invalidate a whole YAML file.
 func decode16(b []byte, order binary.ByteOrder) string {
 	units := make([]uint16, 0, len(b)/2)
 	for ; len(b) >= 2; b = b[2:] {
@@ -35,7 +35,7 @@ func decode16(b []byte, order binary.ByteOrder) string {
 	return string(utf16.Decode(units))
 }
 
-// cutLine splits off the first line. LF, CR and CR LF end lines, nothing else.
+// cutLine returns the first line and the rest. LF, CR and CR LF end lines, nothing else.
 func cutLine(s string) (line, rest string, found bool) {
 	i := strings.IndexAny(s, "\r\n")
 	if i < 0 {
@@ -61,8 +61,8 @@ func lines(s string) iter.Seq2[int, string] {
 	}
 }
 
-// cutLastLine drops the line that the size limit cuts: half a path would match more than was
-// written. If the limit falls between CR and LF, the line is whole.
+// cutLastLine drops the line that the size limit cuts, because a part of a path would match more
+// than was written. If the limit is between CR and LF, the line is complete.
 func (f *File) cutLastLine(s string) string {
 	i := strings.LastIndexAny(s, "\r\n")
 	f.diagnose(1+countLines(s[:i+1]), "the file is longer than %d bytes; the rest is ignored", MaxSize)
@@ -78,7 +78,7 @@ func countLines(s string) int {
 	return n
 }
 
-// lower folds ASCII letters only, as field names and tokens demand.
+// lower folds ASCII letters only, as field names and tokens require.
 func lower(s string) string {
 	for i := range len(s) {
 		if 'A' <= s[i] && s[i] <= 'Z' {
@@ -94,11 +94,11 @@ func lower(s string) string {
 	return s
 }
 
-// valid makes text printable: bytes that are no UTF-8 become U+FFFD.
+// valid makes text printable: bytes that are not UTF-8 become U+FFFD.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// brief shortens a message that quotes the file: a name there may be as long
-// as the file itself.
+// brief shortens a message that quotes the file, because a name there may be as long as the file
+// itself.
 func brief(s string) string {
 	const most = 200
 	if len(s) <= most {

@@ -2,11 +2,11 @@ package datatxt
 
 import "strings"
 
-// absent reports whether a key has no value; an empty list or map is one.
+// absent reports whether a key has no value; an empty list or map is a value.
 func (v Value) absent() bool { return v.Text == "" && v.List == nil && v.Map == nil }
 
-// String shows a value in one line: a text as it is, lists and maps in
-// brackets and braces. It is for people; nothing parses it back.
+// String formats a value in one line: a text unchanged, lists and maps in brackets and braces. It
+// is for people and not meant to be parsed.
 func (v Value) String() string {
 	var b strings.Builder
 	v.write(&b)

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// parseYAML reads the first document of a YAML file, from its first
-// significant line on (formats §5.4).
+// parseYAML parses the first document of a YAML file, from its first significant line on (formats
+// §5.4).
 func (f *File) parseYAML(text string, start position) error {
 	doc := firstDocument(text[start.offset:])
 	for n, line := range lines(doc) {
@@ -40,8 +40,8 @@ func (f *File) parseYAML(text string, start position) error {
 	return nil
 }
 
-// firstDocument cuts a text where its first document ends. Otherwise the reader would look one
-// token further and refuse the file for what a second document holds.
+// firstDocument cuts a text at the end of its first document. Otherwise the reader would read one
+// token further and refuse the file for an error in a second document.
 func firstDocument(text string) string {
 	rest := text
 	for more := true; more; {
@@ -55,16 +55,16 @@ func firstDocument(text string) string {
 	return text
 }
 
-// yamlReader turns nodes into datasets.
+// yamlReader converts nodes to datasets.
 type yamlReader struct {
 	file  *File
-	shift int // what to add to a node's line
+	shift int // number that is added to a node's line
 }
 
 func (y yamlReader) line(n *yaml.Node) int { return n.Line + y.shift }
 
-// check refuses anchors, aliases, merge keys and nesting that is too deep, before anything
-// else looks at the tree.
+// check refuses anchors, aliases, merge keys and nesting that is too deep, before other code reads
+// the tree.
 func (y yamlReader) check(n *yaml.Node, depth int) error {
 	if n.Anchor != "" || n.Kind == yaml.AliasNode {
 		return &Error{Err: ErrAnchor, Line: y.line(n)}
@@ -86,8 +86,8 @@ func (y yamlReader) check(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// entry makes a dataset of one entry of the list, which must be a mapping with
-// a path, or with a file as in the manifests of pins.
+// entry makes a dataset of one entry of the list, which must be a mapping with a path, or with a
+// file as in the manifests of pins.
 func (y yamlReader) entry(n *yaml.Node) (Dataset, bool) {
 	f := y.file
 	if n.Kind != yaml.MappingNode {
@@ -122,7 +122,7 @@ func (y yamlReader) entry(n *yaml.Node) (Dataset, bool) {
 	return d, true
 }
 
-// locate adds the URLs that a path names: a text or a list of texts.
+// locate adds the URLs of a path, which is a text or a list of texts.
 func (y yamlReader) locate(d *Dataset, field Field) {
 	f := y.file
 	paths := field.Value.List
@@ -178,8 +178,8 @@ func (y yamlReader) fields(n *yaml.Node) []Field {
 	return fields
 }
 
-// value copies a node. Scalars are text, whatever their tag says; plain ones without a tag that
-// YAML reads as null are absent.
+// value copies a node. Scalars are text, whatever their tag; plain ones without a tag that YAML
+// reads as null are absent.
 func (y yamlReader) value(n *yaml.Node) Value {
 	switch n.Kind {
 	case yaml.SequenceNode:

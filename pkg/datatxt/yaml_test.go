@@ -232,7 +232,7 @@ func TestDatatxt_5_4_Scalars(t *testing.T) {
 		"!!binary aGk=":                "aGk=",
 		"!!null x":                     "x",
 		"!<tag:x,2000:y> z":            "z",
-		"!r!expr x":                    "x", // a handle nobody declared
+		"!r!expr x":                    "x", // an undeclared handle
 	} {
 		if d := one(t, "- path: a\n  title: "+text+"\n"); d.Title != want {
 			t.Errorf("%q: %q, want %q", text, d.Title, want)
@@ -281,7 +281,7 @@ func TestDatatxt_5_4_Refused(t *testing.T) {
 			t.Errorf("%q: %v, want %v in line %d", c.body, err, c.want, c.line)
 		}
 	}
-	// Quoted, they are text.
+	// In quotes they are text.
 	if d := one(t, "- path: a\n  title: '*a'\n  \"<<\": '&b'"); d.Title != "*a" || len(d.Extra) != 1 {
 		t.Errorf("%+v", d)
 	}
@@ -311,8 +311,7 @@ func TestDatatxt_5_4_Duplicates(t *testing.T) {
 	}
 }
 
-// Lines are counted in the file, whatever stands before the first entry and
-// whatever ends them.
+// Lines are counted in the file, whatever precedes the first entry and whatever ends the lines.
 func TestDatatxt_5_4_Lines(t *testing.T) {
 	for _, eol := range []string{"\n", "\r", "\r\n"} {
 		body := strings.Join([]string{"# comment", "%YAML 1.2", "---", "", "- path: a", "  x: !h!t y", "", "- title: no path", "- path: b"}, eol)

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readTree reads one document. Every line number in its error is moved by shift.
+// readTree reads one document. The line numbers in its errors are shifted by shift.
 func readTree(text string, shift int) (root *yaml.Node, err error) {
 	root, problem := unmarshal(text)
 	if problem == nil {
@@ -25,11 +25,11 @@ func readTree(text string, shift int) (root *yaml.Node, err error) {
 		shift -= n
 	}
 	e := refusal(problem.Error(), shift)
-	e.Line = min(e.Line, last) // the reader puts the end of the file on a line of its own
+	e.Line = min(e.Line, last) // the reader reports the end of the file as a separate line
 	return nil, e
 }
 
-// refusal turns the reader's message into our error.
+// refusal converts the reader's message to our error.
 func refusal(message string, shift int) *Error {
 	e := &Error{Err: ErrSyntax, Detail: unshield(strings.TrimPrefix(message, "yaml: "))}
 	if rest, ok := strings.CutPrefix(e.Detail, "line "); ok {
@@ -48,8 +48,8 @@ func refusal(message string, shift int) *Error {
 	return e
 }
 
-// How go.yaml.in/yaml words its errors: about the order of tokens, and about an alias
-// that names no anchor.
+// The error messages of go.yaml.in/yaml about the order of tokens, and about an alias without an
+// anchor.
 var (
 	parserMessage = regexp.MustCompile(`^did not find expected (key|'-'|',' or|node content|<)|^found undefined tag handle`)
 	anchorMessage = regexp.MustCompile(`^unknown anchor|^did not find expected alphabetic or numeric`)
@@ -57,8 +57,7 @@ var (
 
 // unmarshal returns the root node of a document.
 func unmarshal(text string) (root *yaml.Node, err error) {
-	// The file is a stranger's and the reader is not ours: if it ever panics,
-	// only this file is lost.
+	// The file is untrusted and the reader is not ours: if it panics, only this file is lost.
 	defer func() {
 		if r := recover(); r != nil {
 			root, err = nil, fmt.Errorf("yaml: %v", r)

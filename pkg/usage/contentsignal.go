@@ -2,11 +2,11 @@ package usage
 
 import "strings"
 
-// ParseContentSignal reads a statement of Cloudflare's content signals policy, such as "search=yes,
-// ai-train=no" (formats §8.11). The values are yes, y, allow and no, n, disallow in any case; "use"
-// takes immediate, reference and full. Between pairs stand commas, semicolons or blanks. Of a key
-// said twice the strictest counts. ignored has the pairs that say nothing to us, 16 at most. A
-// statement over MaxStatement says nothing.
+// ParseContentSignal parses a statement of Cloudflare's content signals policy, such as
+// "search=yes, ai-train=no" (formats §8.11). The values are yes, y, allow and no, n, disallow in
+// any case; "use" has the values immediate, reference and full. Pairs are separated by commas,
+// semicolons or blanks. If a key occurs twice, the strictest value counts. ignored has the pairs
+// without effect, at most 16. A statement longer than MaxStatement has no effect.
 func ParseContentSignal(statement string) (p Preferences, ignored []string) {
 	if len(statement) > MaxStatement {
 		return p, []string{"the line is longer than 8 KiB"}
@@ -29,7 +29,7 @@ func ParseContentSignal(statement string) (p Preferences, ignored []string) {
 	}
 }
 
-// signal says what one pair means.
+// signal returns the meaning of one pair.
 func signal(key, value string) (p Preferences, ok bool) {
 	if key == "use" {
 		switch value {
@@ -37,7 +37,7 @@ func signal(key, value string) (p Preferences, ok bool) {
 			p[Search], p[AIInput], p[AITrain] = Disallow, Disallow, Disallow
 		case "reference": // index, excerpt, link, cite
 			p[AITrain] = Disallow
-		case "full": // sets no limit, and grants nothing of the rest
+		case "full": // no limit, but no permission for the other purposes either
 		default:
 			return p, false
 		}
@@ -73,7 +73,7 @@ func cutAny(s, ends string) (head, rest string) {
 	return s, ""
 }
 
-// lower returns s with ASCII letters in lower case: names here are ASCII (formats §0).
+// lower returns s with ASCII letters in lower case, because names here are ASCII (formats §0).
 func lower(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

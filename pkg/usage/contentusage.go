@@ -6,7 +6,7 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// MaxStatement is how many bytes one statement may have: a longer one is ignored (formats §8.13).
+// MaxStatement is the longest statement, in bytes: a longer one is ignored (formats §8.13).
 const MaxStatement = 8 << 10
 
 // aipref has the labels of draft-ietf-aipref-vocab-08. All others are ignored.
@@ -15,10 +15,10 @@ var aipref = [...]struct {
 	purpose Purpose
 }{{"search", Search}, {"ai-use", AIInput}, {"train-ai", AITrain}}
 
-// ParseContentUsage reads a statement of draft-ietf-aipref-vocab-08 §6: an RFC 9651 dictionary
-// whose values are the tokens y and n. What is no dictionary says nothing at all, which the error
-// tells; a value that is neither y nor n says nothing of its key. Of a repeated key the last
-// counts.
+// ParseContentUsage parses a statement of draft-ietf-aipref-vocab-08 §6: an RFC 9651 dictionary
+// whose values are the tokens y and n. If the statement is not a dictionary, it has no effect and
+// an error is returned. A value other than y and n leaves its key unknown. If a key is repeated,
+// the last one counts.
 func ParseContentUsage(statement string) (p Preferences, err error) {
 	if len(statement) > MaxStatement {
 		return p, fmt.Errorf("the line is longer than 8 KiB: ignored")

@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// sane holds what is true of every Set: sources and preferences say the same, and nothing is kept
-// beyond its bounds.
+// sane checks the properties of every Set: sources and preferences agree, and no more is stored
+// than the limits allow.
 func sane(t *testing.T, s *usage.Set) {
 	t.Helper()
 	var again usage.Set
@@ -38,7 +38,7 @@ func sane(t *testing.T, s *usage.Set) {
 	}
 }
 
-// What is no dictionary says nothing; one more unknown key changes nothing.
+// A statement that is not a dictionary has no effect, and one more unknown key changes nothing.
 func FuzzContentUsage(f *testing.F) {
 	f.Add("train-ai=n, search=y")
 	f.Add(`a=(1 2);b;c="x", train-ai=y;q=0.1`)
@@ -61,7 +61,7 @@ func FuzzContentUsage(f *testing.F) {
 	})
 }
 
-// Said twice is said once, and more said is never more allowed.
+// A repeated statement changes nothing, and a further statement never allows more.
 func FuzzContentSignal(f *testing.F) {
 	f.Add("search=yes, ai-train=no", "use=immediate")
 	f.Add("ai-input = Y;;x", ",=")
@@ -69,7 +69,7 @@ func FuzzContentSignal(f *testing.F) {
 		p, _ := usage.ParseContentSignal(one)
 		q, _ := usage.ParseContentSignal(two)
 		if both, _ := usage.ParseContentSignal(one + "," + two); len(one)+len(two) < usage.MaxStatement && both != p.Merge(q) {
-			// the seam may join a key to a value: "a=" and "no"
+			// the joint may connect a key with a value: "a=" and "no"
 			if !strings.HasSuffix(strings.TrimRight(one, " \t"), "=") && !strings.HasPrefix(strings.TrimLeft(two, " \t,;"), "=") {
 				t.Errorf("%q and %q: %v, apart %v", one, two, both, p.Merge(q))
 			}
@@ -84,8 +84,8 @@ func FuzzContentSignal(f *testing.F) {
 	})
 }
 
-// A file is read in full or not at all, and its answer does not hang on the spelling
-// of the URL.
+// A file is parsed completely or not at all, and the result does not depend on the spelling of the
+// URL.
 func FuzzTDMRep(f *testing.F) {
 	f.Add([]byte(`[{"location":"/a*b$","tdm-reservation":1},{"location":"/","tdm-reservation":0}]`), "/axb")
 	f.Add([]byte(`[{"location":"/%7E","tdm-policy":"x"}]`), "/~")
@@ -107,7 +107,7 @@ func FuzzTDMRep(f *testing.F) {
 	})
 }
 
-// Likewise for licence documents; none speaks of tdm.
+// The same for licence documents; none has an effect on tdm.
 func FuzzRSL(f *testing.F) {
 	f.Add([]byte(rsl(`<content url="/a*"><license><permits type="usage">ai-train</permits><payment type="free"/></license></content>`)), "/ab")
 	f.Add([]byte(rsl(`<content url="https://d.example/" server="x"/>`)), "https://d.example/")
@@ -128,7 +128,7 @@ func FuzzRSL(f *testing.F) {
 	})
 }
 
-// Whatever the headers are.
+// Any headers.
 func FuzzHeaders(f *testing.F) {
 	f.Add("train-ai=n", "search=yes", "1", `<https://l.example/>; rel=license; type="application/rsl+xml"`)
 	f.Add("?", "use=x", "0,1", `<<>;;=,"`)
@@ -138,7 +138,7 @@ func FuzzHeaders(f *testing.F) {
 		s.Meta(1, " "+use, signal)
 		s.Meta(1, "tdm-reservation", reserved)
 		sane(t, &s)
-		// a stricter statement more never allows more
+		// an additional stricter statement never allows more
 		before := s.Preferences()
 		s.Tag(here, "noai", false)
 		for p, v := range s.Preferences() {

@@ -19,7 +19,7 @@ func headers(pairs ...string) usage.Set {
 	return s
 }
 
-// Formats §8.12: the Content-Signal header is read as the line is, for its response.
+// Formats §8.12: the Content-Signal header is parsed like the line, and applies to its response.
 func TestUsage_8_12_ContentSignalHeader(t *testing.T) {
 	s := headers("content-signal", "ai-train=disallow, search=allow", "Content-Signal", "ai-train=yes")
 	if got := s.Preferences(); got != (pref{a, u, d, u}) {
@@ -39,7 +39,7 @@ func TestUsage_8_13_ContentUsageHeader(t *testing.T) {
 		t.Errorf("a broken line spoils the dictionary: %v, %v", s.Preferences(), s.Diagnostics())
 	}
 	if s := headers("Content-Usage", "train-ai=n", "Content-Usage", " "); s.Preferences() != (pref{u, u, d, u}) {
-		t.Errorf("an empty line says nothing: %v", s.Preferences())
+		t.Errorf("an empty line has an effect: %v", s.Preferences())
 	}
 	at := "train-ai=n, x=" + strings.Repeat("a", usage.MaxStatement-len("train-ai=n, x="))
 	if s := headers("Content-Usage", at); s.Preferences() != (pref{u, u, d, u}) {
@@ -57,7 +57,7 @@ func TestUsage_8_13_ContentUsageHeader(t *testing.T) {
 	}
 }
 
-// Formats §8.14: which headers an answer carries, and so replaces, though they say nothing.
+// Formats §8.14: which headers an answer has, and so replaces, even if they state nothing.
 func TestUsage_8_14_Carries(t *testing.T) {
 	for name, want := range map[string]string{"Content-Usage": "header Content-Usage", "content-signal": "header Content-Signal",
 		"tdm-reservation": "header tdm-reservation", "TDM-Policy": "", "X-Robots-Tag": "", "Link": ""} {
@@ -70,7 +70,8 @@ func TestUsage_8_14_Carries(t *testing.T) {
 	}
 }
 
-// Formats §8.16: only 0 and 1 count, and of file, header and meta the nearer to the page replaces.
+// Formats §8.16: only 0 and 1 count; of file, header and meta, the one nearest to the page replaces
+// the others.
 func TestUsage_8_16_TDMLayers(t *testing.T) {
 	file, err := usage.ParseTDMRep([]byte(`[{"location":"/","tdm-reservation":1,"tdm-policy":"https://p.example/policy.json"}]`))
 	if err != nil {
@@ -115,7 +116,7 @@ func TestUsage_8_16_TDMLayers(t *testing.T) {
 			t.Errorf("%s: from %q, want %q", c.name, from, c.from)
 		}
 	}
-	// then the strictest against other signals
+	// and then the strictest of all signals counts
 	var s usage.Set
 	s.Meta(1, "tdm-reservation", "0")
 	s.Tag(here, "noai", false)
@@ -128,7 +129,7 @@ func TestUsage_8_16_TDMLayers(t *testing.T) {
 	}
 }
 
-// Formats §8.18: no reservation speaks of search.
+// Formats §8.18: a reservation has no effect on search.
 func TestUsage_8_18_TDMAndSearch(t *testing.T) {
 	if s := headers("tdm-reservation", "1"); s.Preferences()[usage.Search] != u || s.Preferences().Forbid(usage.PurposesOf(usage.Search)) {
 		t.Errorf("%v", s.Preferences())
@@ -155,7 +156,7 @@ func TestUsage_8_20_NoAI(t *testing.T) {
 	}
 }
 
-// Formats §8.21: what is inferred counts when pages are handed on, not when they are fetched.
+// Formats §8.21: an inferred preference counts when pages are exported, not when they are fetched.
 func TestUsage_8_21_Inferred(t *testing.T) {
 	var s usage.Set
 	s.ContentSignal(here, "ai-train=yes")
@@ -173,7 +174,7 @@ func TestUsage_8_21_Inferred(t *testing.T) {
 	}
 }
 
-// Links to licence documents, and what only looks like one.
+// Links to licence documents, and links that only look similar.
 func TestLinkHeader(t *testing.T) {
 	for line, want := range map[string]string{
 		`<https://l.example/a.xml>; rel="license"; type="application/rsl+xml"`:                     "https://l.example/a.xml",

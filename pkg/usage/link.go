@@ -3,7 +3,7 @@ package usage
 import "strings"
 
 // licenseLinks returns the addresses in a Link header line (RFC 8288) with rel=license and the type
-// of licence documents, 64 at most.
+// of licence documents, at most 64.
 func licenseLinks(line string) (urls []string) {
 	if len(line) > MaxStatement {
 		return nil
@@ -26,7 +26,7 @@ func licenseLinks(line string) (urls []string) {
 	return urls
 }
 
-// linkParams reads the parameters of one link up to the comma that ends it.
+// linkParams parses the parameters of one link up to the comma after it.
 func linkParams(s string) (license, rsl bool, rest string) {
 	for s != "" && s[0] != ',' {
 		if s[0] == ';' || s[0] == ' ' || s[0] == '\t' {
@@ -35,7 +35,7 @@ func linkParams(s string) (license, rsl bool, rest string) {
 		}
 		var name, value string
 		if name, s = cutAny(s, "=;, \t"); name == "" {
-			s = s[1:] // a stray "="
+			s = s[1:] // an "=" without a name
 			continue
 		}
 		if s = strings.TrimLeft(s, " \t"); s != "" && s[0] == '=' {
@@ -59,7 +59,7 @@ func linkValue(s string) (value, rest string) {
 	return value, rest
 }
 
-// LicenseRelation reports whether a rel value has the word license, in any case.
+// LicenseRelation reports whether a rel value contains the word license, in any case.
 func LicenseRelation(rel string) bool {
 	for word := range strings.FieldsSeq(rel) {
 		if lower(word) == "license" {
@@ -69,7 +69,7 @@ func LicenseRelation(rel string) bool {
 	return false
 }
 
-// LicenseType reports whether a type is that of licence documents, parameters aside.
+// LicenseType reports whether a type is that of licence documents, ignoring parameters.
 func LicenseType(typ string) bool {
 	media, _, _ := strings.Cut(typ, ";")
 	return lower(strings.TrimSpace(media)) == RSLType

@@ -1,7 +1,7 @@
 package usage
 
-// Memo keeps statements that were read, of which nothing was odd, for the next page of a site that
-// says the same. The zero value works. It is for one goroutine.
+// Memo stores parsed statements without oddities, for the next page of a site with the same
+// statement. The zero value is ready to use. Only one goroutine may use it.
 type Memo struct {
 	read map[memoKey]memoized
 }
@@ -18,16 +18,16 @@ const (
 
 type memoized struct {
 	preferences Preferences
-	text        string // as it is kept
+	text        string // the stored text
 }
 
-// maxMemo is how many statements are kept; when there are more, all are read anew.
+// maxMemo is how many statements are stored; if there are more, all are parsed again.
 const maxMemo = 256
 
-// maxMemoText bounds each, in bytes.
+// maxMemoText is the longest stored statement, in bytes.
 const maxMemoText = 512
 
-// remembered adds a statement that was read before, and reports whether it was.
+// remembered adds a statement that was parsed before, and reports whether it was.
 func (s *Set) remembered(at Position, kind byte, statement string) bool {
 	if s.Memo == nil || len(statement) > maxMemoText {
 		return false
@@ -39,7 +39,7 @@ func (s *Set) remembered(at Position, kind byte, statement string) bool {
 	return ok
 }
 
-// remember adds a statement that was read, and keeps it for the next time.
+// remember adds a statement that was parsed, and stores it for the next time.
 func (s *Set) remember(at Position, kind byte, statement string, p Preferences) {
 	m := memoized{p, short(statement)}
 	if s.Memo != nil && len(statement) <= maxMemoText {

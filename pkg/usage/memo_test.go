@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// With a Memo a Set says what it says without one, also the second time.
+// With a Memo a Set has the same result as without one, also the second time.
 func TestMemo(t *testing.T) {
 	var memo Memo
 	for range 2 {

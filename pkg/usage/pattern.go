@@ -5,8 +5,8 @@ import "strings"
 // maxPattern is the longest pattern that counts, in bytes.
 const maxPattern = 8 << 10
 
-// pattern is a path with "*" for any octets and "$" for its end, as tdmrep.json and RSL write them.
-// It matches what begins with it. Both sides are compared with %XX of unreserved characters
+// pattern is a path with "*" for any octets and "$" for its end, as in tdmrep.json and RSL. It
+// matches every path that begins with it. Both sides are compared with %XX of unreserved characters
 // decoded.
 type pattern struct {
 	text     string
@@ -20,7 +20,7 @@ func newPattern(s string) pattern {
 	return pattern{unreserve(s), false}
 }
 
-// octets is what decides between patterns that match.
+// octets determines which of several matching patterns decides.
 func (p pattern) octets() int {
 	if p.anchored {
 		return len(p.text) + 1
@@ -28,8 +28,8 @@ func (p pattern) octets() int {
 	return len(p.text)
 }
 
-// match takes a path with query, as unreserve returns it. Each piece between two "*" is looked for
-// behind the one before, leftmost first, so that nothing is tried twice.
+// match compares a path with query, as unreserve returns it. Each piece between two "*" is searched
+// for after the previous one, at the leftmost position, so no backtracking is needed.
 func (p pattern) match(s string) bool {
 	first, rest, wild := strings.Cut(p.text, "*")
 	if !strings.HasPrefix(s, first) {
@@ -99,13 +99,13 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
-// target is the URL that patterns are asked about.
+// target is the URL that is compared with patterns.
 type target struct {
-	origin string // scheme://host[:port], the port left out if it is the scheme's; "" if unknown
+	origin string // scheme://host[:port], without the scheme's default port; "" if unknown
 	path   string // with query, unreserved
 }
 
-// newTarget takes an absolute URL, or a path alone.
+// newTarget accepts an absolute URL, or only a path.
 func newTarget(url string) target {
 	origin, path := splitURL(url)
 	path, _, _ = strings.Cut(path, "#")
@@ -115,7 +115,7 @@ func newTarget(url string) target {
 	return target{origin, unreserve(path)}
 }
 
-// splitURL splits an absolute http(s) URL before its path; anything else is all path.
+// splitURL splits an absolute http(s) URL before its path; any other text is a path.
 func splitURL(url string) (origin, path string) {
 	scheme, rest, ok := strings.Cut(url, "://")
 	scheme = lower(scheme)

@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// RSLNamespace is the namespace of RSL 1.0. A document is one by it, whatever its media type.
+// RSLNamespace is the namespace of RSL 1.0. It identifies a licence document, whatever its media
+// type.
 const RSLNamespace = "https://rslstandard.org/rsl"
 
-// RSLType is the media type by which links lead to licence documents.
+// RSLType is the media type of links to licence documents.
 const RSLType = "application/rsl+xml"
 
 // Limits of a licence document.
@@ -26,11 +27,11 @@ type RSL struct {
 	contents []rslContent
 }
 
-// rslContent is a content element: what it is about, and the licences offered for it.
+// rslContent is a content element: its URL pattern, and the licences offered for it.
 type rslContent struct {
 	pattern
-	origin   string // of its url, "" for that of the document
-	server   bool   // a licence server must be asked for a token
+	origin   string // of its url; "" for that of the document
+	server   bool   // a token of a licence server is required
 	licenses []rslLicense
 	line     int
 }
@@ -38,11 +39,11 @@ type rslContent struct {
 type rslLicense struct {
 	permits, prohibits Purposes
 	listed             bool // there is a list of permitted uses
-	conditional        bool // for some users or countries only
-	paid               bool // something other than attribution is asked for it
+	conditional        bool // only for some users or countries
+	paid               bool // it requires something other than attribution
 }
 
-// rslUses has the words of permits and prohibits with type="usage".
+// rslUses maps the words of permits and prohibits with type="usage" to purposes.
 var rslUses = map[string]Purposes{
 	"all":      PurposesOf(Search, AIInput, AITrain),
 	"ai-all":   PurposesOf(AIInput, AITrain),
@@ -52,8 +53,8 @@ var rslUses = map[string]Purposes{
 	"search":   PurposesOf(Search),
 }
 
-// ParseRSL reads a licence document. One that is broken, too long, or has no element of RSL's
-// namespace is an error and says nothing (formats §8.19).
+// ParseRSL parses a licence document. A document that is invalid, too long, or has no element of
+// RSL's namespace is an error and has no effect (formats §8.19).
 func ParseRSL(body []byte) (*RSL, error) {
 	if len(body) > MaxRSL {
 		return nil, errors.New("the file is longer than 1 MiB: ignored")
@@ -96,13 +97,13 @@ type rslParser struct {
 	doc     RSL
 	ours    bool
 	content bool   // inside a content element, the last of doc
-	license bool   // inside a license of it, its last
-	list    string // inside permits or prohibits of uses: its name
-	text    []byte // what stands in it, of which comments are no part
+	license bool   // inside a license element, the last of the content
+	list    string // inside permits or prohibits with type usage: its name
+	text    []byte // its text without comments
 }
 
-// oneByte decodes charsets of one byte a character that have ASCII in them. The words of RSL are
-// ASCII, so what the other characters are does not matter here.
+// oneByte decodes charsets with one byte per character that contain ASCII. The words of RSL are
+// ASCII, so the other characters do not matter here.
 func oneByte(label string, in io.Reader) (io.Reader, error) {
 	label = lower(label)
 	for _, known := range []string{"us-ascii", "ascii", "iso-8859-", "windows-125", "latin"} {
@@ -144,7 +145,7 @@ func (p *rslParser) start(t xml.StartElement) {
 		}
 		switch lower(strings.TrimSpace(attr(t, "type"))) {
 		case "usage", "":
-			p.endList() // of one that this stands in
+			p.endList() // of a list that contains this element
 			p.list = t.Name.Local
 			l.listed = l.listed || p.list == "permits"
 		default:
@@ -172,7 +173,7 @@ func (p *rslParser) end(name string) {
 	}
 }
 
-// endList takes in the words of the list that ends here, if one does.
+// endList applies the words of the list that ends here, if one does.
 func (p *rslParser) endList() {
 	if l := p.offer(); l != nil {
 		for _, word := range strings.FieldsFunc(string(p.text), func(r rune) bool { return r == ',' || r <= ' ' }) {
@@ -188,7 +189,7 @@ func (p *rslParser) endList() {
 
 func (p *rslParser) last() *rslContent { return &p.doc.contents[len(p.doc.contents)-1] }
 
-// offer returns the licence that is being read, or nil outside one.
+// offer returns the current licence, or nil outside of one.
 func (p *rslParser) offer() *rslLicense {
 	if !p.license {
 		return nil
@@ -206,7 +207,8 @@ func attr(t xml.StartElement, name string) string {
 	return ""
 }
 
-// find returns the content elements that decide about a URL: those that match with the most octets.
+// find returns the content elements that decide about a URL: the matching ones with the most
+// octets.
 func (r *RSL) find(url string) (found []*rslContent) {
 	t := newTarget(url)
 	most := -1
@@ -225,8 +227,8 @@ func (r *RSL) find(url string) (found []*rslContent) {
 	return found
 }
 
-// preferences says what one content element means. Its licences are offers, of which one is enough;
-// what one of them prohibits is not offered by another.
+// preferences returns the meaning of one content element. Its licences are offers, and one of them
+// is sufficient. A use that one of them prohibits is not offered by another.
 func (c *rslContent) preferences() (p Preferences) {
 	for _, purpose := range []Purpose{Search, AIInput, AITrain} {
 		p[purpose] = c.value(purpose)
@@ -243,7 +245,7 @@ func (c *rslContent) value(purpose Purpose) Value {
 		case l.listed && !l.permits.Has(purpose), l.paid:
 			refused = true
 		case l.conditional:
-			conditional = true // whether for us we cannot know
+			conditional = true // we cannot know whether it applies to us
 		case l.listed:
 			free = true
 		}

@@ -63,7 +63,7 @@ func TestUsage_8_19_Licences(t *testing.T) {
 	}
 }
 
-// Formats §8.19: the narrower scope decides, of equal ones the strictest.
+// Formats §8.19: the narrower scope decides; of equal scopes, the strictest.
 func TestUsage_8_19_Scope(t *testing.T) {
 	permit := func(attrs, uses string) string {
 		return `<content ` + attrs + `><license><permits type="usage">` + uses + `</permits></license></content>` + "\n"
@@ -75,7 +75,7 @@ func TestUsage_8_19_Scope(t *testing.T) {
 		"/images/a.png":                    {a, d, d, u},
 		"/images/a.png?x":                  {a, a, a, u},
 		"https://d.example/news/x":         {d, a, d, u},
-		"https://d.example/blog/1":         {a, d, d, u}, // as long: the strictest
+		"https://d.example/blog/1":         {a, d, d, u}, // equally long: the strictest
 		"http://d.example/news/x":          {a, a, a, u},
 		"https://www.d.example:8443/news/": {a, a, a, u},
 	} {
@@ -94,7 +94,8 @@ func TestUsage_8_19_Scope(t *testing.T) {
 	}
 }
 
-// Formats §8.19: a broken document says nothing, and is told; the namespace makes it one.
+// Formats §8.19: an invalid document has no effect and is reported; the namespace identifies a
+// document.
 func TestUsage_8_19_Documents(t *testing.T) {
 	const inside = `<content url="/"><license><prohibits type="usage">ai-train</prohibits></license></content>`
 	for name, body := range map[string]string{
@@ -122,7 +123,7 @@ func TestUsage_8_19_Documents(t *testing.T) {
 		"latin-1": `<?xml version="1.0" encoding="ISO-8859-1"?><rsl xmlns="https://rslstandard.org/rsl"><!-- caf` + "\xe9 -->" + inside + "</rsl>",
 		"Windows": `<?xml version="1.0" encoding='windows-1252'?><rsl xmlns="https://rslstandard.org/rsl">` + "\x80" + inside + "</rsl>",
 		"ASCII":   `<?xml version="1.0" encoding="US-ASCII"?><rsl xmlns="https://rslstandard.org/rsl">` + inside + "</rsl>",
-		// of a word in pieces the pieces are one
+		// a word may consist of several pieces
 		"comment": rsl(strings.Replace(inside, "ai-train", "ai<!-- no -->-<?no no?>tr<![CDATA[ain]]>", 1)),
 		"element": rsl(strings.Replace(inside, "ai-train", "ai-<b xmlns=''/>train", 1)),
 	} {
@@ -130,7 +131,7 @@ func TestUsage_8_19_Documents(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	// elements where they do not belong
+	// elements in places where they are not allowed
 	if got := rslOf(t, rsl(`<content url="/"><license><prohibits>search<content url="/x"><license><prohibits>ai-train<license><permits>all`+
 		`</permits></license></prohibits></license></content></prohibits></license></content>`), "/x"); got != (pref{a, a, d, u}) {
 		t.Errorf("nested: %v", got)

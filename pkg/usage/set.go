@@ -6,32 +6,32 @@ import (
 	"strings"
 )
 
-// Limits of what one Set keeps to explain.
+// Limits of the explanations that one Set stores.
 const (
 	maxTerms       = 64
 	maxDiagnostics = 64
 
-	maxAddress = 2048 // bytes of an address of terms
+	maxAddress = 2048 // bytes of an address in Terms
 )
 
 // maxLines is how many lines of a header are read.
 const maxLines = 64
 
-// Set gathers what is said of one URL. The zero value is empty and works; it allocates nothing as
-// long as nothing is said. A Set may be used by one goroutine at a time.
+// Set collects the statements about one URL. The zero value is empty and ready to use. Without
+// statements it allocates nothing. Only one goroutine may use a Set at a time.
 type Set struct {
-	// Memo, unless nil, spares reading a statement that was read before.
+	// Memo, unless nil, avoids parsing a statement again.
 	Memo *Memo
 
-	kept        Statements  // but for reservations
-	preferences Preferences // by these
-	inferred    Preferences // likewise
+	kept        Statements  // except reservations
+	preferences Preferences // of kept
+	inferred    Preferences // of kept
 	tdm         [tdmLayers]Statement
 	terms       []Terms
 	diags       []Diagnostic
 }
 
-// The layers of a reservation: the nearer to the page replaces the farther (formats §8.16).
+// The layers of a reservation: the one nearest to the page replaces the others (formats §8.16).
 const (
 	tdmFile = iota
 	tdmHeader
@@ -39,7 +39,7 @@ const (
 	tdmLayers
 )
 
-// Preferences returns what all statements together say (formats §8.4).
+// Preferences returns the result of all statements (formats §8.4).
 func (s *Set) Preferences() Preferences {
 	p := s.preferences
 	for i := tdmLayers - 1; i >= 0; i-- {
@@ -50,12 +50,12 @@ func (s *Set) Preferences() Preferences {
 	return p
 }
 
-// Concluded returns Preferences with what was inferred (formats §8.21): what counts when pages are
-// handed on.
+// Concluded returns Preferences together with inferred ones (formats §8.21), which count when pages
+// are exported.
 func (s *Set) Concluded() Preferences { return s.Preferences().Merge(s.inferred) }
 
-// Statements returns what was found, reservations last, those that are replaced included. The first
-// 64 are kept, and all that change what the Set says.
+// Statements returns the statements, reservations last, including those that are replaced. The
+// first 64 are kept, and all that change the result.
 func (s *Set) Statements() Statements {
 	all := s.kept[:len(s.kept):len(s.kept)]
 	for i := range s.tdm {
@@ -69,14 +69,14 @@ func (s *Set) Statements() Statements {
 // Sources returns the statements that count, reservations last.
 func (s *Set) Sources() []Source { return s.Statements().Sources() }
 
-// Terms returns the addresses of conditions, 64 at most.
+// Terms returns the addresses of conditions, at most 64.
 func (s *Set) Terms() []Terms { return s.terms }
 
-// Diagnostics returns what was odd, 64 of them at most.
+// Diagnostics returns oddities, at most 64.
 func (s *Set) Diagnostics() []Diagnostic { return s.diags }
 
-// ContentUsage adds an AIPREF statement: that of a line of robots.txt, or the header's lines
-// joined. A broken one says nothing (formats §8.8).
+// ContentUsage adds an AIPREF statement: that of a line of robots.txt, or of the header's joined
+// lines. An invalid one has no effect (formats §8.8).
 func (s *Set) ContentUsage(at Position, statement string) {
 	if s.remembered(at, memoUsage, statement) {
 		return
@@ -105,8 +105,8 @@ func (s *Set) ContentSignal(at Position, statement string) {
 	s.remember(at, memoSignal, statement, p)
 }
 
-// License notes what a License line of robots.txt names: the absolute address of a licence
-// document. What it means only the document says (formats §8.19).
+// License records the target of a License line of robots.txt: the absolute address of a licence
+// document. Only that document determines its effect (formats §8.19).
 func (s *Set) License(at Position, url string) {
 	if origin, _ := splitURL(strings.Trim(url, " \t")); origin == "" {
 		s.odd(at, "not an absolute http(s) address: skipped", url)
@@ -115,10 +115,10 @@ func (s *Set) License(at Position, url string) {
 	s.term("rsl", at, url)
 }
 
-// Link notes a licence document to which a page or its header leads; the address may be relative.
+// Link records a licence document to which a page or its header links; the address may be relative.
 func (s *Set) Link(at Position, url string) { s.term("rsl", at, url) }
 
-// Header names as http.Header has them.
+// Names of headers in the form of http.Header.
 const (
 	hContentUsage  = "Content-Usage"
 	hContentSignal = "Content-Signal"
@@ -127,7 +127,7 @@ const (
 	hLink          = "Link"
 )
 
-// The places whose statements a later answer, or a nearer place, replaces.
+// The sources whose statements are replaced by a later answer, or by a nearer source.
 const (
 	fromContentUsage  = "header Content-Usage"
 	fromContentSignal = "header Content-Signal"
@@ -136,9 +136,9 @@ const (
 	fromTDMMeta       = "meta tdm-reservation"
 )
 
-// Headers adds what the header lines of a response say: Content-Usage, its lines joined, so that
-// the last of equal keys counts (formats §8.13), Content-Signal, tdm-reservation, tdm-policy, and
-// links to licence documents.
+// Headers adds the statements in the headers of a response: Content-Usage with joined lines, so
+// that the last of equal keys counts (formats §8.13), Content-Signal, tdm-reservation, tdm-policy,
+// and links to licence documents.
 func (s *Set) Headers(h http.Header) {
 	if lines := h[hContentUsage]; len(lines) > 0 {
 		s.ContentUsage(Position{fromContentUsage, 1}, joined(lines))
@@ -161,7 +161,7 @@ func (s *Set) Headers(h http.Header) {
 	}
 }
 
-// joined makes one dictionary of the lines; of too many, one that is too long.
+// joined makes one dictionary of the lines; of too many lines, one that is too long.
 func joined(lines []string) string {
 	if len(lines) == 1 && len(lines[0]) <= MaxStatement {
 		return strings.Trim(lines[0], " \t")
@@ -181,7 +181,7 @@ func joined(lines []string) string {
 
 func within(lines []string) []string { return lines[:min(len(lines), maxLines)] }
 
-// WantsMeta reports whether Meta would read a meta element of this name. For nearly all names it
+// WantsMeta reports whether Meta would read a meta element with this name. For nearly all names it
 // does not allocate.
 func WantsMeta[T ~string | ~[]byte](name T) bool {
 	for i := range len(name) {
@@ -197,8 +197,8 @@ func WantsMeta[T ~string | ~[]byte](name T) bool {
 	return false
 }
 
-// Meta adds a meta element of the page's head: tdm-reservation or tdm-policy. line is where it
-// stands in the page, from 1.
+// Meta adds a meta element of the page's head: tdm-reservation or tdm-policy. line is its line in
+// the page, from 1.
 func (s *Set) Meta(line int, name, content string) {
 	if !WantsMeta(name) {
 		return
@@ -212,8 +212,8 @@ func (s *Set) Meta(line int, name, content string) {
 	s.reserve(at, content)
 }
 
-// Tag adds a word of a robots tag that concerns us: noai, and noimageai, which binds images only
-// (formats §8.20).
+// Tag adds a word of a robots tag that applies to us: noai, or noimageai, which applies to images
+// only (formats §8.20).
 func (s *Set) Tag(at Position, word string, image bool) {
 	var p Preferences
 	switch {
@@ -227,7 +227,7 @@ func (s *Set) Tag(at Position, word string, image bool) {
 	s.add(at, word, p)
 }
 
-// TDMRep adds what a tdmrep.json says of a URL, or of a path.
+// TDMRep adds the rule of a tdmrep.json for a URL or a path.
 func (s *Set) TDMRep(f *TDMRep, url string) {
 	r := f.find(url)
 	if r == nil {
@@ -240,8 +240,8 @@ func (s *Set) TDMRep(f *TDMRep, url string) {
 	}
 }
 
-// RSL adds what a licence document says of a URL, or of a path: its content element with the
-// longest address that matches, of several the strictest. at is where the document begins.
+// RSL adds the preferences of a licence document for a URL or a path: those of the matching content
+// element with the longest address; of several, the strictest. at is the beginning of the document.
 func (s *Set) RSL(doc *RSL, at Position, url string) {
 	for _, c := range doc.find(url) {
 		s.add(Position{at.From, at.Line + c.line - 1}, "RSL", c.preferences())
@@ -255,17 +255,17 @@ func (s *Set) Inferred(at Position, text string) {
 	s.state(Statement{at, short(text), p, true})
 }
 
-// Add adds what was found before, such as what a robots.txt says of all of its site.
+// Add adds earlier statements, such as those of a robots.txt for its whole site.
 func (s *Set) Add(l Statements) {
 	for i := range l {
 		s.state(l[i])
 	}
 }
 
-// Odd reports what a caller could not read.
+// Odd reports input that a caller could not parse.
 func (s *Set) Odd(at Position, reason, text string) { s.odd(at, reason, text) }
 
-// reserve takes a reservation of one of the places of such: within each the stricter of several.
+// reserve adds a reservation of one of the layers. Within a layer the strictest counts.
 func (s *Set) reserve(at Position, value string) {
 	v := reservation(value)
 	if v == Unknown {
@@ -280,7 +280,7 @@ func (s *Set) add(at Position, text string, p Preferences) {
 	}
 }
 
-// state keeps a statement: one of the first, or one that changes what the Set says.
+// state stores a statement, if it is one of the first or changes the result.
 func (s *Set) state(st Statement) {
 	if i := st.layer(); i >= 0 {
 		if p := s.tdm[i].Preferences; st.Preferences.Merge(p) != p {
@@ -316,7 +316,7 @@ func (s *Set) odd(at Position, reason, text string) {
 	}
 }
 
-// short bounds what is kept of a statement, so that it does not keep a page in memory.
+// short limits the stored text of a statement, so that it does not keep a page in memory.
 func short(text string) string {
 	return strings.ToValidUTF8(strings.Clone(text[:min(len(text), 200)]), "")
 }

@@ -2,30 +2,29 @@ package usage
 
 import "net/http"
 
-// maxStatements is how many statements one Set keeps, besides those that change what it says.
+// maxStatements is how many statements one Set stores, in addition to those that change the result.
 const maxStatements = 64
 
-// maxKept is how many it keeps at most: each of the purposes changes twice at most, and a
-// reservation stands in three places.
+// maxKept is the largest number of stored statements: each purpose changes twice at most, and a
+// reservation is in three layers.
 const maxKept = maxStatements + 2*2*int(purposes) + tdmLayers
 
-// Statement is what stands in one place about the use of a page.
+// Statement is a statement in one place about the use of a page.
 type Statement struct {
 	Position
-	Text        string // as written, 200 bytes of it at most
+	Text        string // as written, at most 200 bytes
 	Preferences Preferences
-	// Inferred: not said, but concluded from what the site tells others (formats §8.21). It counts
-	// when pages are handed on for training, and not when they are fetched.
+	// Inferred: concluded from the site's rules for others (formats §8.21). It counts when pages
+	// are exported for training, and not when they are fetched.
 	Inferred bool
 }
 
-// Statements are all that was found about the use of a page, in the order they were found: what
-// goes with the page, so that whoever holds it can tell what it may be used for, and why. nil says
-// nothing. They are not changed once made.
+// Statements are all statements about the use of a page, in the order in which they were found.
+// They are stored with the page, so that its allowed uses and the reasons are known. nil has no
+// effect. They do not change after they were made.
 type Statements []Statement
 
-// layer is where a reservation stands among those that replace one another (formats §8.16), or -1
-// of other statements.
+// layer is the layer of a reservation (formats §8.16), or -1 for other statements.
 func (s *Statement) layer() int {
 	switch s.From {
 	case fromTDMFile:
@@ -47,8 +46,7 @@ func (l Statements) nearest() int {
 	return n
 }
 
-// Preferences returns what the statements together say (formats §8.4, §8.16), without what is
-// inferred.
+// Preferences returns the result of the statements (formats §8.4, §8.16), without inferred ones.
 func (l Statements) Preferences() (p Preferences) {
 	nearest := l.nearest()
 	for i := range l {
@@ -59,8 +57,8 @@ func (l Statements) Preferences() (p Preferences) {
 	return p
 }
 
-// Concluded returns Preferences with what was inferred (formats §8.21): what counts when pages are
-// handed on.
+// Concluded returns Preferences together with inferred ones (formats §8.21), which count when pages
+// are exported.
 func (l Statements) Concluded() (p Preferences) {
 	p = l.Preferences()
 	for i := range l {
@@ -71,7 +69,8 @@ func (l Statements) Concluded() (p Preferences) {
 	return p
 }
 
-// Sources returns what counts, purpose by purpose within each statement, reservations last.
+// Sources returns the statements that count, purpose by purpose within each statement, reservations
+// last.
 func (l Statements) Sources() (all []Source) {
 	nearest := l.nearest()
 	add := func(s *Statement) {
@@ -94,12 +93,12 @@ func (l Statements) Sources() (all []Source) {
 	return all
 }
 
-// Renew returns what holds of a page that its server called unchanged (304), l being what was said
-// when it was sent, and now what is said with the 304: robots.txt, files and licences as they are
-// now; of the headers those it carries, the others as they were; the page's own markup as it was
-// (formats §8.14). A header that it carries without saying anything is in now as a statement
-// without preferences, as Carried makes them. tagged says that it carries robots tags: those of
-// both names are replaced together (formats §4.2).
+// Renew returns the statements about a page that its server reported as unchanged (304). l are the
+// earlier statements, and now are those at the time of the 304: robots.txt, files and licences are
+// those of now; of the headers, those in the 304 are new and the others stay; the page's own markup
+// stays (formats §8.14). A header in the 304 without a statement is in now as a statement without
+// preferences, as Carried makes them. tagged means that the 304 has robots tags: those of both
+// names are replaced together (formats §4.2).
 func (l Statements) Renew(now Statements, tagged bool) (out Statements) {
 	for _, s := range l {
 		if s.lasts(now, tagged) {
@@ -117,16 +116,16 @@ func (l Statements) Renew(now Statements, tagged bool) (out Statements) {
 	return out
 }
 
-// lasts reports whether a statement stands after a 304 with what is said now.
+// lasts reports whether a statement still counts after a 304 with the statements now.
 func (s *Statement) lasts(now Statements, tagged bool) bool {
 	kind, name := splitFrom(s.From)
 	switch kind {
-	case "meta", "script", "link", "robots": // the last: a tag of header or markup
+	case "meta", "script", "link", "robots": // the last: a tag in header or markup
 		return true
 	}
 	switch {
 	case kind != "header" || s.Inferred:
-		return false // as it is now
+		return false // replaced by now
 	case name == "X-Robots-Tag" || name == "Robots-Tag":
 		return !tagged
 	}
@@ -138,7 +137,7 @@ func (s *Statement) lasts(now Statements, tagged bool) bool {
 	return true
 }
 
-// bounded keeps of very many statements the first, and those that change what they say.
+// bounded keeps the first statements, and those that change the result.
 func (l Statements) bounded() Statements {
 	var s Set
 	for i := range l {
@@ -147,8 +146,8 @@ func (l Statements) bounded() Statements {
 	return s.Statements()
 }
 
-// Carried returns a statement without preferences for each header about use that an answer
-// carries, for Renew.
+// Carried returns, for Renew, a statement without preferences for each header about use in an
+// answer.
 func Carried(h http.Header) (l Statements) {
 	for _, c := range [...]struct{ name, from string }{
 		{hContentUsage, fromContentUsage}, {hContentSignal, fromContentSignal}, {hReservation, fromTDMHeader},
@@ -160,7 +159,7 @@ func Carried(h http.Header) (l Statements) {
 	return l
 }
 
-// splitFrom parts the name of a place into its kind and the rest.
+// splitFrom splits the name of a source into its kind and the rest.
 func splitFrom(from string) (kind, name string) {
 	for i := range len(from) {
 		if from[i] == ' ' {

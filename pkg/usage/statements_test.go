@@ -7,7 +7,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// statement is a Set of headers, and of a page's markup: of a reservation and a tag.
+// statement returns a Set of a robots.txt, headers, and a page's markup with a reservation and a
+// tag.
 func statement(robots string, header http.Header, meta, tag string) *usage.Set {
 	var s usage.Set
 	if robots != "" {
@@ -23,8 +24,8 @@ func statement(robots string, header http.Header, meta, tag string) *usage.Set {
 	return &s
 }
 
-// Formats §8.14: after a 304 robots.txt counts as it is now, a header if the 304 carries it, and
-// all else as it was.
+// Formats §8.14: after a 304, robots.txt counts as it is now, a header if the 304 has it, and
+// everything else as before.
 func TestUsage_8_14_Renew(t *testing.T) {
 	head := func(lines ...string) http.Header {
 		h := http.Header{}
@@ -58,7 +59,7 @@ func TestUsage_8_14_Renew(t *testing.T) {
 		}
 		for _, s := range got {
 			if s.Preferences == (usage.Preferences{}) {
-				t.Errorf("%s: %+v says nothing and is kept", r.name, s)
+				t.Errorf("%s: %+v has no effect and is kept", r.name, s)
 			}
 		}
 	}
@@ -69,7 +70,7 @@ func TestUsage_8_14_Renew(t *testing.T) {
 	}
 }
 
-// What is kept of very many statements says what all of them say, also once renewed.
+// The kept part of very many statements has the same result as all of them, also after Renew.
 func TestRenewIsBounded(t *testing.T) {
 	many := func(from string, n int) usage.Statements {
 		var s usage.Set
@@ -86,12 +87,12 @@ func TestRenewIsBounded(t *testing.T) {
 	}
 	got := old.Renew(now, false)
 	if want := old.Preferences().Merge(now.Preferences()); got.Preferences() != want || len(got) > 83 {
-		t.Errorf("%d statements say %v, want %v", len(got), got.Preferences(), want)
+		t.Errorf("%d statements give %v, want %v", len(got), got.Preferences(), want)
 	}
 }
 
-// Formats §8.15: what robots.txt, or a file apart from it, says now takes the place of what it
-// said when the page was sent, also when the page is unchanged (304).
+// Formats §8.15: the current statements of robots.txt and of rights files replace those of the time
+// when the page was sent, also if the page is unchanged (304).
 func TestUsage_8_15_ChangedFiles(t *testing.T) {
 	file := func(reserved string) *usage.Set {
 		f, err := usage.ParseTDMRep([]byte(`[{"location":"/","tdm-reservation":` + reserved + `}]`))

@@ -10,8 +10,8 @@ import (
 
 // Limits of tdmrep.json.
 const (
-	MaxTDMRep      = 1 << 20 // bytes; a longer file counts as not there
-	maxTDMRepRules = 10_000  // rules; those after them are not read
+	MaxTDMRep      = 1 << 20 // bytes; a longer file counts as missing
+	maxTDMRepRules = 10_000  // rules; further ones are not read
 )
 
 // TDMRep is a /.well-known/tdmrep.json (TDM Reservation Protocol). It does not change.
@@ -21,13 +21,13 @@ type TDMRep struct {
 
 type tdmRule struct {
 	pattern
-	reserved Value // Disallow: reserved, Allow: not; Unknown: neither 0 nor 1
+	reserved Value // Disallow: reserved, Allow: not reserved; Unknown: neither 0 nor 1
 	policy   string
 	line     int
 }
 
-// ParseTDMRep reads the file. What is no JSON array, such as an HTML page, or is too long, is an
-// error and counts as no file (formats §8.17). An entry that is no rule is left out.
+// ParseTDMRep parses the file. A body that is not a JSON array, such as an HTML page, or is too
+// long, is an error and counts as no file (formats §8.17). An invalid entry is left out.
 func ParseTDMRep(body []byte) (*TDMRep, error) {
 	if len(body) > MaxTDMRep {
 		return nil, errors.New("the file is longer than 1 MiB: ignored")
@@ -59,7 +59,7 @@ func ParseTDMRep(body []byte) (*TDMRep, error) {
 			e.Location = "/" + e.Location
 		}
 		r := tdmRule{pattern: newPattern(e.Location), reserved: reservation(strings.Trim(string(e.Reservation), `"`)), line: line}
-		_ = json.Unmarshal(e.Policy, &r.policy) // a policy of another type is none
+		_ = json.Unmarshal(e.Policy, &r.policy) // a policy of another type is ignored
 		f.rules = append(f.rules, r)
 	}
 	if len(f.rules) < maxTDMRepRules {
@@ -70,7 +70,7 @@ func ParseTDMRep(body []byte) (*TDMRep, error) {
 	return f, nil
 }
 
-// reservation reads a value: only 0 and 1 count (formats §8.16).
+// reservation parses a value: only 0 and 1 count (formats §8.16).
 func reservation(value string) Value {
 	switch strings.Trim(value, " \t\r\n\f") {
 	case "0":
@@ -81,7 +81,7 @@ func reservation(value string) Value {
 	return Unknown
 }
 
-// find returns the first rule that matches, in the order of the file.
+// find returns the first matching rule, in the order of the file.
 func (f *TDMRep) find(url string) *tdmRule {
 	t := newTarget(url)
 	for i := range f.rules {
@@ -92,8 +92,8 @@ func (f *TDMRep) find(url string) *tdmRule {
 	return nil
 }
 
-// tdmPreferences is what a reservation means: reserved, no mining and no generative AI; not
-// reserved, mining is allowed, which says nothing of the rest.
+// tdmPreferences returns the meaning of a reservation. 1 forbids mining and generative AI. 0 allows
+// mining, and has no effect on the rest.
 func tdmPreferences(reserved Value) (p Preferences) {
 	p[TDM] = reserved
 	if reserved == Disallow {

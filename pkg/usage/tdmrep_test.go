@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// tdmOf is what a tdmrep.json says of a URL: its value, and the line of the rule.
+// tdmOf returns the rule of a tdmrep.json for a URL: its value, and its line.
 func tdmOf(t *testing.T, body, url string) (usage.Value, int) {
 	t.Helper()
 	f, err := usage.ParseTDMRep([]byte(body))
@@ -23,7 +23,7 @@ func tdmOf(t *testing.T, body, url string) (usage.Value, int) {
 	return usage.Unknown, 0
 }
 
-// Formats §8.17: the first rule that matches decides, in the order of the file.
+// Formats §8.17: the first matching rule decides, in the order of the file.
 func TestUsage_8_17_FirstMatch(t *testing.T) {
 	const body = "\uFEFF[\n" + `  {"location": "/images/*.png$", "tdm-reservation": 0},
   {"location": "/images/", "tdm-reservation": 1, "tdm-policy": "https://p.example/p.json"},
@@ -40,7 +40,7 @@ func TestUsage_8_17_FirstMatch(t *testing.T) {
 		"https://d.example/images/a.png?x": {d, 3},
 		"/images/a":                        {d, 3},
 		"/images":                          {u, 0},
-		"/odd/x":                           {u, 0}, // its rule says neither 0 nor 1
+		"/odd/x":                           {u, 0}, // its rule has neither 0 nor 1
 		"/~joe/a/xyz":                      {d, 6},
 		"/~joe/x":                          {u, 0},
 		"/bare/":                           {d, 6},
@@ -53,7 +53,7 @@ func TestUsage_8_17_FirstMatch(t *testing.T) {
 	}
 }
 
-// Formats §8.17: what is no array is not there.
+// Formats §8.17: a body that is not an array counts as no file.
 func TestUsage_8_17_NotThere(t *testing.T) {
 	for _, body := range []string{"", "<!doctype html><p>Not found", `{"location":"/","tdm-reservation":1}`, "1", "null", `[{"location":"/"`,
 		`[{"location":"/","tdm-reservation":1},`, `[{"location":"/" "tdm-reservation":1}]`, strings.Repeat("[", 100_000)} {

@@ -1,21 +1,22 @@
-// Package usage reads what a site says its pages may be used for: AIPREF Content-Usage
-// (draft-ietf-aipref-vocab-08, draft-ietf-aipref-attach-05), Cloudflare's content signals, the TDM
-// Reservation Protocol, Really Simple Licensing 1.0, and the words noai and noimageai.
+// Package usage reads the statements of a site about what its pages may be used for: AIPREF
+// Content-Usage (draft-ietf-aipref-vocab-08, draft-ietf-aipref-attach-05), Cloudflare's content
+// signals, the TDM Reservation Protocol, Really Simple Licensing 1.0, and the words noai and
+// noimageai.
 //
-// A [Set] gathers the statements about one URL, each with the file, line or header it stands in,
-// and answers with [Preferences]: for each [Purpose] allow, disallow or unknown.
+// A [Set] collects the statements about one URL, each with its file, line or header, and returns
+// [Preferences]: for each [Purpose] allow, disallow or unknown.
 //
 //	var s usage.Set
-//	s.ContentSignal(usage.Place{From: "robots.txt", Line: 3}, "search=yes, ai-train=no")
+//	s.ContentSignal(usage.Position{From: "robots.txt", Line: 3}, "search=yes, ai-train=no")
 //	s.Headers(resp.Header)
-//	if s.Preferences().Forbid(ours) { … } // the site wants none of our purposes
+//	if s.Preferences().Forbid(ours) { … } // the site allows none of our purposes
 //
-// Statements add up to the strictest: where one disallows, no other allows (formats §8.4). They
-// speak of use and never widen what may be fetched (formats §8.5).
+// The strictest statement counts: if one disallows, no other allows (formats §8.4). Statements are
+// about use, and never widen what may be fetched (formats §8.5).
 //
-// Bytes go in, answers come out: nothing here fails, fetches or reads a clock. What cannot be read
-// says nothing, costs nothing but itself, and is reported in [Set.Diagnostics]. All input is
-// bounded. Clause numbers in comments without a name are those of docs/formats.md.
+// Nothing here fails, fetches or reads a clock. Input that cannot be parsed has no effect, not even
+// on other input, and is reported in [Set.Diagnostics]. All input is limited. In comments,
+// "formats" is docs/formats.md.
 package usage
 
 import (
@@ -24,7 +25,7 @@ import (
 	"strings"
 )
 
-// Purpose is what pages are used for.
+// Purpose is a use of pages.
 type Purpose uint8
 
 // The purposes (formats §8).
@@ -32,7 +33,7 @@ const (
 	Search  Purpose = iota // an index that selects pages and leads to them
 	AIInput                // input of a generative model: answers, summaries, grounding
 	AITrain                // training of a generative model
-	TDM                    // text and data mining, as Art. 4 of Directive (EU) 2019/790 has it
+	TDM                    // text and data mining (Art. 4 of Directive (EU) 2019/790)
 
 	purposes = iota
 )
@@ -47,7 +48,7 @@ func (p Purpose) String() string {
 	return fmt.Sprintf("purpose %d", uint8(p))
 }
 
-// ParsePurpose reads a purpose's name.
+// ParsePurpose parses a purpose's name.
 func ParsePurpose(name string) (Purpose, error) {
 	for p, n := range purposeNames {
 		if n == name {
@@ -57,7 +58,7 @@ func ParsePurpose(name string) (Purpose, error) {
 	return 0, fmt.Errorf("unknown purpose %q; use one of %s", name, strings.Join(purposeNames[:], ", "))
 }
 
-// ParsePurposes reads the names of several, each of which may be a list with commas.
+// ParsePurposes parses several names, each of which may be a list with commas.
 func ParsePurposes(names []string) (all []Purpose, err error) {
 	for _, list := range names {
 		for n := range strings.SplitSeq(list, ",") {
@@ -84,7 +85,7 @@ func Names(all []Purpose) (names []string) {
 // PurposeNames are the names of all purposes.
 func PurposeNames() []string { return slices.Clone(purposeNames[:]) }
 
-// Purposes is a set of them, a bit each. The zero value is empty.
+// Purposes is a set of purposes, one bit each. The zero value is empty.
 type Purposes uint8
 
 // PurposesOf returns the set of the purposes given.
@@ -98,11 +99,11 @@ func PurposesOf(list ...Purpose) (s Purposes) {
 // Has reports whether p is in the set.
 func (s Purposes) Has(p Purpose) bool { return s&(1<<p) != 0 }
 
-// Beyond reports whether another than search is in the set: then what is said in files of their own
-// is asked for as well (formats §8.17, §8.19).
+// Beyond reports whether the set has a purpose other than search: then rights files are requested
+// as well (formats §8.17, §8.19).
 func (s Purposes) Beyond() bool { return s&^PurposesOf(Search) != 0 }
 
-// String returns the names, with commas between.
+// String returns the names, separated by commas.
 func (s Purposes) String() string {
 	var names []string
 	for p, n := range purposeNames {
@@ -113,15 +114,15 @@ func (s Purposes) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Value is what a site says of a purpose. Of two, the greater is the stricter and counts (formats
-// §8.4).
+// Value is the statement of a site about a purpose. The greater of two values is stricter and
+// counts (formats §8.4).
 type Value uint8
 
 // The values.
 const (
-	Unknown  Value = iota // nothing is said
-	Allow                 // it may be used for it
-	Disallow              // it may not
+	Unknown  Value = iota // no statement
+	Allow                 // the page may be used for it
+	Disallow              // the page may not be used for it
 )
 
 // String returns unknown, allow or disallow.
@@ -135,11 +136,11 @@ func (v Value) String() string {
 	return "unknown"
 }
 
-// Preferences has a Value for each Purpose. The zero Preferences says nothing.
+// Preferences has a Value for each Purpose. The zero Preferences has only unknown values.
 type Preferences [purposes]Value
 
 // Merge returns for each purpose the stricter of both: any disallow, else any allow, else unknown
-// (draft-ietf-aipref-vocab §5.1, §8.4 here).
+// (draft-ietf-aipref-vocab-08 §5.1, formats §8.4).
 func (p Preferences) Merge(o Preferences) Preferences {
 	for i, v := range o {
 		p[i] = max(p[i], v)
@@ -155,7 +156,7 @@ func (p Preferences) Bits() (b uint8) {
 	return b
 }
 
-// PreferencesOf is the inverse of Bits. What Bits never writes counts as the strictest.
+// PreferencesOf is the inverse of Bits. A value that Bits never writes counts as the strictest.
 func PreferencesOf(bits uint8) (p Preferences) {
 	for i := range p {
 		p[i] = min(Value(bits>>(2*i)&3), Disallow)
@@ -163,8 +164,8 @@ func PreferencesOf(bits uint8) (p Preferences) {
 	return p
 }
 
-// Forbid reports whether all of our purposes are disallowed; of no purposes, none is (formats
-// §8.1).
+// Forbid reports whether all of our purposes are disallowed (formats §8.1). Without purposes it is
+// false.
 func (p Preferences) Forbid(ours Purposes) bool {
 	for i, v := range p {
 		if ours.Has(Purpose(i)) && v != Disallow {
@@ -174,23 +175,23 @@ func (p Preferences) Forbid(ours Purposes) bool {
 	return ours != 0
 }
 
-// Position is where a statement stands.
+// Position is the place of a statement.
 type Position struct {
 	// From names it: "robots.txt", "header Content-Usage", "meta tdm-reservation", "tdmrep.json", …
 	From string
-	// Line is the line of the file, or which of the header lines or elements of that name it is,
+	// Line is the line of the file, or the number of the header line or element with that name,
 	// counted from 1.
 	Line int
 }
 
-// Source is one thing that a site says of one purpose.
+// Source is one statement of a site about one purpose.
 type Source struct {
 	Purpose Purpose
 	Value   Value // Allow or Disallow
 	Position
-	Text string // the statement, 200 bytes of it at most
-	// Inferred: not said, but concluded from what the site tells others (formats §8.21). It counts
-	// when pages are handed on for training, and not when they are fetched.
+	Text string // the statement, at most 200 bytes
+	// Inferred: concluded from the site's rules for others (formats §8.21). It counts when pages
+	// are exported for training, and not when they are fetched.
 	Inferred bool
 }
 
@@ -201,15 +202,15 @@ type Terms struct {
 	Position
 }
 
-// Diagnostic is a statement that was not read as it stands.
+// Diagnostic is a statement that was not used as it is written.
 type Diagnostic struct {
 	Position
-	Reason string // what is odd, and what became of it, in words
-	Text   string // the statement, 200 bytes of it at most
+	Reason string // what is odd, and how it was treated, in words
+	Text   string // the statement, at most 200 bytes
 }
 
-// TrainingTokens are product tokens of robots.txt by which sites speak to those who train
-// generative models. None is ours; that a site closes itself to all it names is evidence of a wish
-// (formats §8.21).
+// TrainingTokens are product tokens of robots.txt by which sites address robots that train
+// generative models. None is ours. If a site closes itself to all of them that it names, that is
+// evidence of its preference (formats §8.21).
 var TrainingTokens = []string{"GPTBot", "ClaudeBot", "CCBot", "meta-externalagent", "Bytespider", "Amazonbot", "Google-Extended",
 	"Applebot-Extended"}

@@ -13,12 +13,12 @@ const (
 	d = usage.Disallow
 )
 
-// pref is search, ai-input, ai-train, tdm.
+// pref has the values for search, ai-input, ai-train and tdm.
 type pref = usage.Preferences
 
 var here = usage.Position{From: "robots.txt", Line: 1}
 
-// Formats §8.4: per purpose any disallow, else any allow, else unknown, whatever the order.
+// Formats §8.4: for each purpose any disallow, else any allow, else unknown, in any order.
 func TestUsage_8_4_Merge(t *testing.T) {
 	values := []usage.Value{u, a, d}
 	for _, x := range values {
@@ -35,7 +35,7 @@ func TestUsage_8_4_Merge(t *testing.T) {
 			}
 		}
 	}
-	// over sources of all kinds
+	// with sources of all kinds
 	var s usage.Set
 	s.ContentUsage(here, "search=y, train-ai=y, ai-use=y")
 	s.ContentSignal(here, "ai-train=no, search=yes")
@@ -48,7 +48,7 @@ func TestUsage_8_4_Merge(t *testing.T) {
 	}
 }
 
-// Formats §8.1: a URL is closed when all of our purposes are disallowed, not when some are.
+// Formats §8.1: a URL is closed if all of our purposes are disallowed, not if only some are.
 func TestUsage_8_1_AllOfOurPurposes(t *testing.T) {
 	p := pref{a, d, d, u}
 	for _, c := range []struct {
@@ -96,7 +96,7 @@ func TestUsage_8_8_ContentUsage(t *testing.T) {
 		"train-ai=(n), search=y":                 {a, u, u, u},
 		"train-ai=1, ai-use=?0, search=:YQ==:":   {},
 		"tdm=n, all=n, bots=n, train-genai=n":    {}, // retired labels
-		"Train-AI=n, search=y":                   {}, // broken: nothing at all
+		"Train-AI=n, search=y":                   {}, // invalid: no effect at all
 		"search=y, train-ai=n,":                  {},
 		"search=y train-ai=n":                    {},
 		"*.pdf train-ai=n":                       {},
@@ -141,7 +141,7 @@ func TestUsage_8_11_ContentSignal(t *testing.T) {
 			t.Errorf("%q: %v, want %v", statement, got, want)
 		}
 	}
-	// several lines: strictest; what is ignored is told with its line
+	// several lines: the strictest; an ignored pair is reported with its line
 	var s usage.Set
 	s.ContentSignal(usage.Position{From: "robots.txt", Line: 3}, "search=yes, ai-train=yes")
 	s.ContentSignal(usage.Position{From: "robots.txt", Line: 5}, "ai-train=no, x=1")
