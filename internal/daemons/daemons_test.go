@@ -8,8 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/version"
 )
 
-// Each daemon prints its version on standard output, and its flags, before it looks at its
-// settings.
+// Each daemon prints its version and its flags on standard output without reading its settings.
 func TestVersionAndHelp(t *testing.T) {
 	for _, cmd := range Commands(nil) {
 		name := cmd.Name()
@@ -36,7 +35,7 @@ func TestVersionAndHelp(t *testing.T) {
 	}
 }
 
-// What is typed wrong ends with 2 and says what is meant, what fails ends with 1.
+// A wrong command line ends with 2 and says what to type. A failure ends with 1.
 func TestExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		line string

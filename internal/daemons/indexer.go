@@ -32,7 +32,7 @@ func serveIndexer(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (e
 	o.Cert, o.Key = cfg.TLSCert, cfg.TLSKey
 	o.Site = func(p service.Parts, loopback bool) service.Site {
 		if !loopback && cfg.Token == "" {
-			return nil // a port for metrics does not say that others may look at the crawl
+			return nil // a port for metrics does not mean that others may see the crawl
 		}
 		d := cfg.Access.Dashboard(loopback, o.Log)
 		d.Ask, d.Name, d.Metrics = dashboard.Of(asker.Running(p.Queue, p.Bucket, p.Spec)), cfg.Crawl, true
