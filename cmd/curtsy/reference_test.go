@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -18,24 +19,29 @@ import (
 
 //go:generate go test -run ^TestReference$ . -args -write-reference
 
-var writeReference = flag.Bool("write-reference", false, "write docs/reference/commands.md and exit-codes.md")
+var writeReference = flag.Bool("write-reference", false, "write the generated parts of docs/reference, and the example configuration")
 
-// TestReference: the pages of docs/reference about commands are what the commands say themselves.
+// TestReference: the pages of docs/reference about commands agree with the commands, and what is
+// written about the settings of a crawl agrees with the table of settings.
 func TestReference(t *testing.T) {
 	root := newApp(nil, io.Discard, io.Discard).root()
-	for name, text := range map[string]string{"commands.md": commandsPage(root), "exit-codes.md": exitsPage(root)} {
-		path := "../../docs/reference/" + name
+	whole := func(text string) func(string) string { return func(string) string { return text } }
+	for name, written := range map[string]func(have string) string{
+		"docs/reference/commands.md":      whole(commandsPage(root)),
+		"docs/reference/exit-codes.md":    whole(exitsPage(root)),
+		"docs/reference/configuration.md": withSettingsTable,
+		"deploy/curtsy.example.yaml":      withSettings,
+	} {
+		path := "../../" + name
+		have, err := os.ReadFile(path)
+		text := written(string(have))
 		if *writeReference {
-			if err := os.MkdirAll("../../docs/reference", 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
+			err = os.WriteFile(path, []byte(text), 0o644)
+		} else if err == nil && string(have) != text {
+			err = errors.New("the file does not agree with the code; type: go generate ./cmd/curtsy")
 		}
-		if have, err := os.ReadFile(path); err != nil || string(have) != text {
-			t.Errorf("docs/reference/%s is not what the commands say (%v); type: go generate ./cmd/curtsy", name, err)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

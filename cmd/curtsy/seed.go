@@ -79,7 +79,7 @@ func (a *app) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, given f
 	case len(seeds) == 0:
 		fmt.Fprintln(a.stdout, "nothing changes; to add a URL: curtsy seed https://docs.example.org/")
 	}
-	if err := control.Notify(ctx, l, p.Untold); err != nil {
+	if err := control.Notify(ctx, l, p.Unlogged); err != nil {
 		return err
 	}
 	if p.Seeds { // the line is there

@@ -32,7 +32,7 @@ func tree(stdout *bytes.Buffer) *cobra.Command {
 	return root
 }
 
-// typed is what a line comes to.
+// typed returns the error for a command line.
 func typed(words ...string) (said string, err error) {
 	var out bytes.Buffer
 	root := tree(&out)
@@ -41,8 +41,8 @@ func typed(words ...string) (said string, err error) {
 	return out.String(), err
 }
 
-// Every name of another crawler gets a hint: a flag of ours with a value that it takes, or a
-// sentence. None is a flag of ours already.
+// Every flag of another crawler gets a hint: one of our flags with a value that it accepts, or a
+// sentence. None of them is a flag of ours.
 func TestForeignNames(t *testing.T) {
 	n := 0
 	for _, row := range foreignFlags {
@@ -170,7 +170,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// Completions are kept by cobra for ever, so they are given to it only when a shell asks.
+// cobra keeps completions for ever, so it gets them only when a shell asks.
 func TestCompletions(t *testing.T) {
 	for _, c := range []struct {
 		args []string

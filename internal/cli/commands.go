@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// groupKey is the annotation of a command that does nothing without one of the commands below it.
+// groupKey is the annotation of a command that only has subcommands and does nothing itself.
 const groupKey = "curtsy-group-of-commands"
 
-// onlyGroups reports whether a command only gathers others.
+// onlyGroups reports whether a command only has subcommands.
 func onlyGroups(cmd *cobra.Command) bool { return cmd.Annotations[groupKey] != "" }
 
-// needsCommand makes a command that only gathers others refuse to be called alone. The root alone
-// shows its help.
+// needsCommand makes a command that only has subcommands refuse to be called without one. The root
+// shows its help instead.
 func needsCommand(cmd *cobra.Command) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -36,7 +36,7 @@ func needsCommand(cmd *cobra.Command) {
 	}
 }
 
-// paths are the commands below cmd that are not hidden, as they are typed.
+// paths returns the commands below cmd that are not hidden, as a person types them.
 func paths(cmd *cobra.Command) (list []string) {
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() {
@@ -46,7 +46,7 @@ func paths(cmd *cobra.Command) (list []string) {
 	return list
 }
 
-// unknownCommand is the error for a command that cmd does not have.
+// unknownCommand returns the error for a command that cmd does not have.
 func unknownCommand(cmd *cobra.Command, typed string) error {
 	path := cmd.CommandPath()
 	if !cmd.HasParent() {
@@ -75,7 +75,7 @@ func unknownCommand(cmd *cobra.Command, typed string) error {
 	return config.Errorf("unknown command %q; %s --help lists the commands", typed, path)
 }
 
-// withScheme is a URL that was typed without http:// or https:// in front, with it.
+// withScheme adds the missing http:// or https:// to a URL.
 func withScheme(typed string) string {
 	if strings.Contains(typed, "://") {
 		return typed
@@ -83,7 +83,7 @@ func withScheme(typed string) string {
 	return "https://" + typed
 }
 
-// helpCommand is `curtsy help COMMAND`.
+// helpCommand returns `curtsy help COMMAND`.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
@@ -117,7 +117,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// completionExamples gives cobra's commands for shells an example each.
+// completionExamples adds an example to each of cobra's commands for shells.
 func completionExamples(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if cmd.Name() != "completion" {

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// completions is the annotation of a flag with the words that a shell completes it to.
+// completions is the annotation of a flag with the words for shell completion.
 const completions = "curtsy_completions"
 
-// Completes makes shells complete a flag of cmd to these words, also behind the commas of a list.
-// The flag must exist. The words take effect with RegisterCompletions.
+// Completes makes shells complete a flag of cmd to these words, also after the commas of a list.
+// The flag must exist. The words have an effect only after RegisterCompletions.
 func Completes(cmd *cobra.Command, flag string, words ...string) {
 	f := cmd.Flag(flag)
 	if f.Annotations == nil {
@@ -20,8 +20,8 @@ func Completes(cmd *cobra.Command, flag string, words ...string) {
 	f.Annotations[completions] = words
 }
 
-// RegisterCompletions gives cobra the completions of root and of all commands below it, if args ask
-// for completions. cobra keeps them, and with them the commands, for as long as the process lives.
+// RegisterCompletions passes the completions of root and of all commands below it to cobra, if args
+// ask for completions. cobra keeps them, and so the commands, until the process ends.
 func RegisterCompletions(root *cobra.Command, args []string) {
 	if len(args) == 0 || !strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		return

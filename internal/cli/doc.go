@@ -1,3 +1,3 @@
-// Package cli is how our commands speak to the person who types: help in groups, hints for names
-// that do not exist, and exit codes. All programs of Curtsy share it.
+// Package cli has what all our programs share on the command line: help in groups, hints for names
+// that do not exist, and exit codes.
 package cli

@@ -13,7 +13,7 @@ type ExitCode struct {
 	Means string
 }
 
-// Codes are the exit codes of all our commands. A command may say more exactly what one means.
+// Codes are the exit codes of all our commands. A command may describe one more exactly.
 var Codes = []ExitCode{
 	{0, "The command has done all of its work."},
 	{1, "The command has failed, or what it checks is not in order."},
@@ -23,16 +23,16 @@ var Codes = []ExitCode{
 	{130, "The command was interrupted: ^C, SIGTERM, or curtsy stop."},
 }
 
-// exitsKey is the annotation of a command that has its exit codes.
+// exitsKey is the annotation of a command with its exit codes.
 const exitsKey = "curtsy-exits"
 
-// ExitCodes are annotations of a command: its exit codes, each with what it means, such as "1 some
-// files could not be fetched".
+// ExitCodes returns the annotation of a command with its exit codes and their meanings, such as "1
+// some files could not be fetched".
 func ExitCodes(lines ...string) map[string]string {
 	return map[string]string{exitsKey: strings.Join(lines, "\n")}
 }
 
-// Exits are the exit codes of a command, if it says what they mean.
+// Exits returns the exit codes that a command describes itself.
 func Exits(cmd *cobra.Command) (all []ExitCode) {
 	for line := range strings.Lines(cmd.Annotations[exitsKey]) {
 		code, means, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// few is how many flags help shows whether they are common or not.
+// few is the number of flags up to which help shows all of them.
 const few = 20
 
-// folded is what help shows of a group instead of the flags that are not common.
+// folded is the text in help that replaces the less common flags of a group.
 var folded = map[string]string{
 	"Cluster": "--nats URL --crawl NAME selects a crawl on a NATS server (more: --help-all)",
 }
@@ -20,12 +20,12 @@ var folded = map[string]string{
 type FlagGroup struct {
 	Name  string
 	Flags []*pflag.Flag
-	// Folded stands for flags that are not shown one by one; "" if there are none.
+	// Folded replaces flags that are not listed; "" if all are.
 	Folded string
 }
 
-// GroupsOf divides flags by their headings. Without all, those that are not common are left out if
-// there are more than a few; left counts them.
+// GroupsOf groups flags by their headings. Without all, it leaves out the less common flags if
+// there are more than a few. left counts them.
 func GroupsOf(flags *pflag.FlagSet, all bool) (groups []FlagGroup, left int) {
 	by := map[string][]*pflag.Flag{}
 	unfolded := 0
@@ -55,7 +55,7 @@ func GroupsOf(flags *pflag.FlagSet, all bool) (groups []FlagGroup, left int) {
 	return groups, left
 }
 
-// FlagLine is a flag with the name of its value, and its usage with the default.
+// FlagLine returns a flag with the name of its value, and its usage with the default.
 func FlagLine(f *pflag.Flag) (name, text string) {
 	value, text := pflag.UnquoteUsage(f)
 	name = "--" + f.Name
@@ -68,7 +68,8 @@ func FlagLine(f *pflag.Flag) (name, text string) {
 	return name, text
 }
 
-// DefaultOf is the default of a flag as a person types it, or "" if that is empty, zero or false.
+// DefaultOf returns the default of a flag as a person types it, or "" if it is empty, zero or
+// false.
 func DefaultOf(f *pflag.Flag) string {
 	switch d := strings.Trim(f.DefValue, "[]"); d {
 	case "false", "0", "0s":

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// foreign is a name that other crawlers have, and what we have instead.
+// foreign describes a name that other crawlers use, and what we have instead.
 type foreign struct {
 	names string // flags with one dash or two, and commands, separated by blanks
 	ours  string // our flag, with a value: "--max-depth 3"; for a command, our command
@@ -13,8 +13,8 @@ type foreign struct {
 }
 
 // foreignFlags has the flags of wget, wget2, curl, httrack, scrapy, heritrix, nutch, colly,
-// crawley, katana and their like. A name that begins with one dash is the whole of what was typed
-// behind it, such as -np. A name may have several rows, for commands with different flags.
+// crawley, katana and similar programs. A name with one dash must be the whole word that was typed,
+// such as -np. A name may have several rows, for commands with different flags.
 var foreignFlags = []foreign{
 	// Scope
 	{"--depth --level --max-level --depth-limit --max-link-depth --maxdepth --max_depth --ext-depth --hops --max-hops -l -d -depth", "--max-depth 3", ""},
@@ -89,7 +89,7 @@ var foreignFlags = []foreign{
 	{"--name --crawl-name --job --job-id --crawl-id --project -crawlId", "--crawl NAME", "It names a crawl on a NATS server; without one, --dir selects the crawl."},
 }
 
-// foreignCommands has commands that others have, by what we call them.
+// foreignCommands has the commands of other crawlers, by our names for them.
 var foreignCommands = []foreign{
 	{"start run begin fetch get download mirror scrape spider runspider wget curl go", "crawl", ""},
 	{"dry-run simulate estimate preview", "plan", ""},
@@ -119,7 +119,7 @@ var foreignCommands = []foreign{
 	{"example tutorial quickstart try", "demo", ""},
 }
 
-// foreignOf are the rows of a table that have a name.
+// foreignOf returns the rows of a table that contain a name.
 func foreignOf(table []foreign, name string) (rows []*foreign) {
 	for i := range table {
 		if slices.Contains(strings.Fields(table[i].names), name) {

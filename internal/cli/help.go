@@ -12,11 +12,11 @@ import (
 // Commands and flags are shown in the order in which they are declared.
 func init() { cobra.EnableCommandSorting = false }
 
-// helpAll is the flag that shows the flags that help leaves out.
+// helpAll is the flag that makes help show all flags.
 const helpAll = "help-all"
 
-// Dress gives a command and all below it our help and our errors for what is typed wrong. Call it
-// once the tree is complete.
+// Dress gives a command and all commands below it our help and our errors. Call it when the tree is
+// complete.
 func Dress(root *cobra.Command) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd.OutOrStdout(), cmd) })
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
@@ -55,13 +55,14 @@ func dress(cmd *cobra.Command) {
 	}
 }
 
-// FlagsOf are all flags of a command, those that it shares with the commands below it included.
+// FlagsOf returns all flags of a command, including those that it shares with the commands below
+// it.
 func FlagsOf(cmd *cobra.Command) *pflag.FlagSet {
-	cmd.LocalFlags() // takes the shared ones in
+	cmd.LocalFlags() // adds the shared ones
 	return cmd.Flags()
 }
 
-// helpAllFlag asks for help, with all flags.
+// helpAllFlag is a flag that prints help with all flags.
 type helpAllFlag struct {
 	cmd *cobra.Command
 	on  bool
@@ -74,13 +75,13 @@ func (h *helpAllFlag) Set(string) error {
 	return h.cmd.Flags().Set("help", "true")
 }
 
-// wantsAll reports whether all flags of a command are asked for.
+// wantsAll reports whether help should show all flags of a command.
 func wantsAll(cmd *cobra.Command) bool {
 	f := cmd.Flags().Lookup(helpAll)
 	return f != nil && f.Changed
 }
 
-// printHelp writes what `curtsy help` shows of a command.
+// printHelp prints what `curtsy help` shows about a command.
 func printHelp(w io.Writer, cmd *cobra.Command) {
 	text := cmd.Long
 	if text == "" {
@@ -90,7 +91,7 @@ func printHelp(w io.Writer, cmd *cobra.Command) {
 	printUsage(w, cmd)
 }
 
-// printUsage writes how a command is called.
+// printUsage prints how a command is called.
 func printUsage(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprint(w, "\nUsage:\n")
 	if cmd.Runnable() && !onlyGroups(cmd) {
@@ -124,12 +125,12 @@ func printUsage(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// hang is text that begins in a column and goes on in it on further lines.
+// hang indents all lines of a text but the first, so that it continues in its column.
 func hang(text string, column int) string {
 	return strings.TrimLeft(Wrap(text, Width, strings.Repeat(" ", column)), " ")
 }
 
-// nameColumn is the width of the names of the commands below cmd, with a gap behind.
+// nameColumn is the width of the column for the names of the commands below cmd.
 func nameColumn(cmd *cobra.Command) int {
 	n := 0
 	for _, sub := range cmd.Commands() {
@@ -146,8 +147,8 @@ type CommandGroup struct {
 	Commands []*cobra.Command
 }
 
-// CommandGroups divides the commands below cmd that are not hidden by their headings. Those of none
-// come last.
+// CommandGroups groups the commands below cmd that are not hidden by their headings. Commands
+// without a heading come last.
 func CommandGroups(cmd *cobra.Command) (groups []CommandGroup) {
 	by := map[string][]*cobra.Command{}
 	for _, sub := range cmd.Commands() {
@@ -170,7 +171,7 @@ func CommandGroups(cmd *cobra.Command) (groups []CommandGroup) {
 	return groups
 }
 
-// printFlags writes flags by their headings.
+// printFlags prints flags under their headings.
 func printFlags(w io.Writer, groups []FlagGroup) {
 	for _, g := range groups {
 		fmt.Fprintf(w, "\n%s:\n", g.Name)
@@ -183,10 +184,10 @@ func printFlags(w io.Writer, groups []FlagGroup) {
 	}
 }
 
-// flagColumn is where the usage of a flag begins.
+// flagColumn is the column in which the usage of a flag begins.
 const flagColumn = 29
 
-// printFlag writes a flag and its usage. A name that is too long has a line of its own.
+// printFlag prints a flag and its usage. A long name gets a line of its own.
 func printFlag(w io.Writer, f *pflag.Flag) {
 	name, text := FlagLine(f)
 	short := "    "

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagError is what a person reads about flags that cannot be understood: what to type instead.
+// flagError returns the error for flags that cannot be understood. It says what to type instead.
 func flagError(cmd *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
@@ -20,7 +20,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	)
 	switch {
 	case errors.As(err, &unknown):
-		// The command may be wrong instead: curtsy crawll --max-pages 5.
+		// The command may be what is wrong: curtsy crawll --max-pages 5.
 		if cmd.Annotations[groupKey] != "" && cmd.Flags().NArg() > 0 {
 			return unknownCommand(cmd, cmd.Flags().Arg(0))
 		}
@@ -34,10 +34,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	return config.Errorf("%v; %s --help shows all flags", err, cmd.CommandPath())
 }
 
-// badValue is the error for a value that a flag cannot have.
+// badValue returns the error for a value that a flag cannot have.
 func badValue(bad *pflag.InvalidValueError) error {
 	f := bad.GetFlag()
-	if config.EnvOf(f) != "" && f.Value.Type() != "bool" { // it says itself what would be accepted
+	if config.EnvOf(f) != "" && f.Value.Type() != "bool" { // its error says what would be accepted
 		return config.Errorf("--%s %q %v", f.Name, bad.GetValue(), bad.Unwrap())
 	}
 	why := "cannot be read"
@@ -52,7 +52,7 @@ func badValue(bad *pflag.InvalidValueError) error {
 	return config.Errorf("--%s %q %s; use for example --%s %s", f.Name, bad.GetValue(), why, f.Name, example(f))
 }
 
-// example is a value that a flag takes.
+// example returns a value that a flag accepts.
 func example(f *pflag.Flag) string {
 	if e := strings.Trim(config.ExampleOf(f), "[]"); e != "" && e != "0" {
 		return e
@@ -67,11 +67,12 @@ func example(f *pflag.Flag) string {
 	return value
 }
 
-// unknownFlag is the error for a flag that a command does not have. It names what to type instead.
+// unknownFlag returns the error for a flag that a command does not have. It says what to type
+// instead.
 func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	typed := []string{"--" + err.GetSpecifiedName()}
 	if group := err.GetSpecifiedShortnames(); group != "" {
-		// An h in front was read as -h before.
+		// A leading h was read as -h before.
 		typed = []string{"-" + group, "-h" + group, "-" + group[:1]}
 	}
 	flags := FlagsOf(cmd)
@@ -91,9 +92,9 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return config.Errorf("unknown flag: %s%s", typed[0], instead(cmd, strings.TrimLeft(typed[0], "-"), rows))
 }
 
-// instead is what to type instead of a flag that a command does not have: what another crawler's
-// flag is called here, else the command that has the flag, else the flag that is spelled most
-// alike. It stands behind the name of the flag.
+// instead suggests what to type instead of a flag that a command does not have. It looks for our
+// name of a flag of other crawlers, then for a command that has the flag, then for the flag with
+// the most similar spelling. The text follows the name of the flag.
 func instead(cmd *cobra.Command, name string, rows []*foreign) string {
 	flags := FlagsOf(cmd)
 	for _, r := range rows {
@@ -101,7 +102,7 @@ func instead(cmd *cobra.Command, name string, rows []*foreign) string {
 			return r.here(flags.Lookup(r.flag()))
 		}
 	}
-	crawls := flags.Lookup("seeds") != nil // what is said about crawls applies
+	crawls := flags.Lookup("seeds") != nil // hints about crawls apply
 	if i := slices.IndexFunc(rows, func(r *foreign) bool { return r.ours == "" }); i >= 0 && crawls {
 		return ". " + rows[i].say
 	}
@@ -128,14 +129,14 @@ func instead(cmd *cobra.Command, name string, rows []*foreign) string {
 	return fmt.Sprintf("; %s --help shows the flags", cmd.CommandPath())
 }
 
-// flag is the name of our flag.
+// flag returns the name of our flag.
 func (r *foreign) flag() string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.ours, "--"), " ")
 	name, _, _ = strings.Cut(name, "=")
 	return name
 }
 
-// here is our flag f of a command, instead of another crawler's.
+// here describes our flag f of a command, which replaces a flag of another crawler.
 func (r *foreign) here(f *pflag.Flag) string {
 	use := "; use " + r.ours
 	if f.Name == "dir" {
@@ -147,10 +148,10 @@ func (r *foreign) here(f *pflag.Flag) string {
 	return use
 }
 
-// mostNamed is how many commands are named that have a flag.
+// mostNamed is how many commands with a flag a hint names.
 const mostNamed = 3
 
-// commandsWith are commands that have a flag, "crawl" first.
+// commandsWith returns the commands that have a flag, "crawl" first.
 func commandsWith(root *cobra.Command, flag string) (paths []string) {
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -168,7 +169,7 @@ func commandsWith(root *cobra.Command, flag string) (paths []string) {
 	return paths[:min(len(paths), mostNamed)]
 }
 
-// orList lists words as a sentence does: a, b or c.
+// orList joins words to a phrase: a, b or c.
 func orList(words []string) string {
 	last := len(words) - 1
 	if last < 1 {

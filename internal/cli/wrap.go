@@ -28,7 +28,7 @@ func Wrap(text string, width int, indent string) string {
 	return b.String()
 }
 
-// Fill is Wrap for several paragraphs. A line that begins with a blank is copied as it is.
+// Fill is Wrap for several paragraphs. It copies lines that begin with a blank as they are.
 func Fill(text string, width int) string {
 	var out, paragraph []string
 	flush := func() {

@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/settings"
 )
 
-// defaultDir is where a crawl keeps its data unless told otherwise.
+// defaultDir is the directory of a crawl if none is given.
 const defaultDir = "./curtsy-data"
 
-// Admin is the port on which a process shows itself to its operator.
+// Admin is the port of a process for its operator.
 type Admin struct {
 	Listen string `key:"listen" group:"Output,common" usage:"serve the dashboard, /metrics, /livez, /readyz and /debug/pprof on ‹ADDR›, or off" example:"127.0.0.1:8080"`
 }
@@ -29,7 +29,7 @@ func (a Admin) check(src *Source) error {
 	return nil
 }
 
-// address reports whether s is host:port, the host left out or not.
+// address reports whether s is host:port. The host may be empty.
 func address(s string) bool {
 	_, port, err := net.SplitHostPort(s)
 	if err == nil {
@@ -38,14 +38,14 @@ func address(s string) bool {
 	return err == nil
 }
 
-// Fetch is how hard one fetcher works and how much it takes from a site.
+// Fetch limits the work of one fetcher and what it takes from a site.
 type Fetch struct {
 	Visits  int  `key:"visits" group:"Limits,common" usage:"visit ‹N› hosts at the same time" example:"256"`
 	MaxBody Size `key:"max-body" group:"Limits" usage:"keep at most this ‹SIZE› of a page" example:"10MiB"`
-	// MaxCatalogue bounds a JSON catalogue of datasets, which is read as it comes.
+	// MaxCatalogue bounds a JSON catalogue of datasets, which is read as a stream.
 	MaxCatalogue Size `key:"max-catalogue" group:"Limits" usage:"read at most this ‹SIZE› of a dataset catalogue (data.json, CKAN, JSON-LD)" example:"64MiB"`
-	// PageMemory bounds the memory that all large pages together take while they are fetched. A
-	// page that finds no room waits.
+	// PageMemory bounds the memory of all large pages together while they are fetched. A page that
+	// does not fit waits.
 	PageMemory Size   `key:"page-memory" group:"Limits" usage:"use at most this ‹SIZE› of memory for large pages; further ones wait" example:"256MiB"`
 	PDFToText  string `key:"pdftotext" group:"What is kept" usage:"read PDF files with the poppler program at ‹PATH› (empty: with the built-in reader)" example:"/usr/bin/pdftotext"`
 }
@@ -53,7 +53,7 @@ type Fetch struct {
 // leastPageMemory is enough for a single large page.
 const leastPageMemory = 32 << 20
 
-// executable reports whether there is a program at a path from the root.
+// executable reports whether an absolute path names a program.
 func executable(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && filepath.IsAbs(path) && st.Mode().IsRegular() && st.Mode()&0o111 != 0
@@ -100,8 +100,9 @@ type Crawl struct {
 	NATS       `key:",squash"`
 }
 
-// ProgressModes are the forms in which `curtsy crawl` shows how it goes: one line that is redrawn
-// in a terminal and a plain line each minute elsewhere, plain lines, JSON lines, nothing.
+// ProgressModes are the forms in which `curtsy crawl` shows its progress. auto redraws one line in
+// a terminal and prints a line a minute elsewhere. plain prints such lines everywhere, json prints
+// JSON lines, and none prints nothing.
 var ProgressModes = []string{"auto", "plain", "json", "none"}
 
 // NewCrawl has the defaults of `curtsy crawl`.
@@ -123,8 +124,8 @@ func (c *Crawl) check(src *Source) error {
 	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Access.check(src), c.Fetch.check(src), c.Sign.check(src), c.SiteAccess.check(src), c.Traces.check(src), c.Disk.check(src), c.CrawlLog.check(src), c.Mail.check(src))
 }
 
-// Foresee are the settings of `curtsy plan`: those of a crawl that bear on which pages it asks for,
-// and how fast.
+// Foresee are the settings of `curtsy plan`. They are those settings of a crawl that decide which
+// pages it requests, and how fast.
 type Foresee struct {
 	Seeds      string `key:"seeds" group:"Scope,common" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
 	Plan       `key:",squash"`
@@ -143,7 +144,7 @@ func (c *Foresee) check(src *Source) error {
 	return errors.Join(c.Common.check(src), c.Plan.check(src), c.Fetch.check(src), c.Sign.check(src), c.SiteAccess.check(src))
 }
 
-// Seed are the settings of `curtsy seed`, which submits a crawl that daemons carry out.
+// Seed are the settings of `curtsy seed`, which submits a crawl to daemons.
 type Seed struct {
 	Dir    string `key:"dir" group:"Output,common" usage:"without --nats: add to the crawl that runs in ‹DIR›" example:"./curtsy-data"`
 	Seeds  string `key:"seeds" group:"Scope,common" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
@@ -161,53 +162,24 @@ func (c *Seed) check(src *Source) error {
 	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src))
 }
 
-// Set are the settings of `curtsy set`: those of Plan that may change while a crawl runs, and
-// where it is.
+// Set are the settings of `curtsy set`: those that may change while a crawl runs, and where it is.
 type Set struct {
-	Dir             string        `key:"dir" group:"Output,common" usage:"change the crawl that runs in ‹DIR›" example:"./curtsy-data"`
-	Scope           string        `key:"scope" group:"Scope,common" usage:"how far from the seeds to go: ‹WORD› is {}" choices:"page prefix host domain any" example:"domain"`
-	Include         []string      `key:"include" group:"Scope,common" usage:"crawl only URLs that match one of these ‹REGEXP›s (repeatable; '' removes all)" example:"/docs/"`
-	Exclude         []string      `key:"exclude" group:"Scope,common" usage:"crawl no URL that matches one of these ‹REGEXP›s (repeatable; '' removes all)" example:"[?&]print="`
-	Links           bool          `key:"links" group:"Scope,common" usage:"follow the links of pages; with =false only seeds, sitemaps and other lists of a site's URLs are crawled"`
-	MaxPages        int64         `key:"max-pages" group:"Limits,common" usage:"stop when ‹N› pages are stored (0: no limit)" example:"500"`
-	MaxBytes        Size          `key:"max-bytes" group:"Limits,common" usage:"stop when this ‹SIZE› of page bodies was read (0: no limit)" example:"1GiB"`
-	MaxDepth        int           `key:"max-depth" group:"Limits,common" usage:"follow at most ‹N› links in a row from a seed (0: only the seeds; -1: no limit)" example:"3"`
-	MaxPagesPerHost int64         `key:"max-pages-per-host" group:"Limits,common" usage:"store at most ‹N› pages of each host (0: no limit)" example:"1000"`
-	Delay           time.Duration `key:"delay" group:"Politeness,common" usage:"wait at least this ‹TIME› between a response of a host and the next request to it" example:"1s"`
-	Common          `key:",squash"`
-	NATS            `key:",squash"`
+	Dir    string `key:"dir" group:"Output,common" usage:"change the crawl that runs in ‹DIR›" example:"./curtsy-data"`
+	Change `key:",squash"`
+	Common `key:",squash"`
+	NATS   `key:",squash"`
 }
 
 // NewSet has the defaults of `curtsy set`.
 func NewSet() *Set {
-	p := newPlan()
-	return &Set{Common: newCommon(), NATS: newNATS(), Dir: defaultDir, Scope: p.Scope, Links: p.Links, MaxDepth: p.MaxDepth, Delay: p.Delay}
+	return &Set{Common: newCommon(), NATS: newNATS(), Dir: defaultDir, Change: Change{settings.Defaults()}}
 }
-
-// plan is a plan with the settings of c, and the defaults of all others.
-func (c *Set) plan() Plan {
-	p := newPlan()
-	p.Scope, p.Include, p.Exclude, p.Links = c.Scope, c.Include, c.Exclude, c.Links
-	p.MaxPages, p.MaxBytes, p.MaxDepth, p.MaxPagesPerHost, p.Delay = c.MaxPages, c.MaxBytes, c.MaxDepth, c.MaxPagesPerHost, c.Delay
-	return p
-}
-
-// Spec is old with what given reports as set replaced.
-func (c *Set) Spec(old crawl.Spec, given func(key string) bool) crawl.Spec {
-	return c.plan().Spec(&old, given)
-}
-
-// setKeys are the settings that `curtsy set` changes.
-var setKeys = []string{"scope", "include", "exclude", "links", "max-pages", "max-bytes", "max-depth", "max-pages-per-host", "delay"}
-
-// Any reports whether any setting is to be changed.
-func (c *Set) Any(given func(key string) bool) bool { return slices.ContainsFunc(setKeys, given) }
 
 func (c *Set) check(src *Source) error {
-	return errors.Join(c.Common.check(src), c.NATS.check(src), c.plan().check(src))
+	return errors.Join(c.Common.check(src), c.NATS.check(src), checkSettings(src, &c.Change.spec))
 }
 
-// Reader are the settings of the commands that ask a crawl something, or steer it.
+// Reader are the settings of the commands that read a crawl or control it.
 type Reader struct {
 	Dir    string `key:"dir" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
 	Common `key:",squash"`
@@ -222,9 +194,10 @@ func (c *Reader) check(src *Source) error { return errors.Join(c.Common.check(sr
 // Serve are the settings of `curtsy serve`.
 type Serve struct {
 	Dir string `key:"dir" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
-	// A setting of its own: the admin port of a crawl that runs may be off, or elsewhere.
+	// The setting has a key of its own, because the admin port of a running crawl may be another or
+	// off.
 	Listen string `key:"search-listen" flag:"listen" group:"Output,common" usage:"serve on ‹ADDR›" example:"127.0.0.1:7880"`
-	// A port of its own: that of search is for everybody.
+	// Metrics have a port of their own, because everybody may reach the port of the search.
 	Metrics string `key:"search-metrics" flag:"metrics" group:"Output,common" usage:"serve /metrics on ‹ADDR›, or off" example:"127.0.0.1:7881"`
 	Common  `key:",squash"`
 	NATS    `key:",squash"`
@@ -304,7 +277,8 @@ func (c *Frontier) check(src *Source) error {
 	return errors.Join(c.Daemon.check(src), c.Disk.check(src), c.CrawlLog.check(src), c.Mail.check(src))
 }
 
-// Mail is where a process takes the reports that sites mail (formats §6.4), and from whom.
+// Mail configures how a process receives the reports that sites mail (formats §6.4), and which
+// senders it trusts.
 type Mail struct {
 	UpdatesListen   string `key:"updates-listen" group:"Freshness" usage:"receive update reports by SMTP on ‹ADDRESS›" example:"127.0.0.1:2525"`
 	UpdatesLMTP     bool   `key:"updates-lmtp" group:"Freshness" usage:"use LMTP instead of SMTP there, behind your own mail server"`
@@ -330,12 +304,12 @@ func (m Mail) check(src *Source) error {
 	return nil
 }
 
-// On reports whether any way of taking reports is configured.
+// On reports whether the process receives reports in any way.
 func (m Mail) On() bool {
 	return m.UpdatesListen != "" || m.UpdatesMaildir != "" || m.UpdatesIndexNow != "" || m.UpdatesWebSub != ""
 }
 
-// CrawlLog is how much a process that writes the crawl log keeps of it.
+// CrawlLog says how much of the crawl log is kept by the process that writes it.
 type CrawlLog struct {
 	LogMax  Size `key:"log-max" group:"Output" usage:"start a new file of the crawl log after this ‹SIZE› (0: one file only)" example:"64MiB"`
 	LogKeep int  `key:"log-keep" group:"Output" usage:"keep ‹N› full files of the crawl log" example:"8"`
@@ -353,7 +327,7 @@ func (c CrawlLog) check(src *Source) error {
 	return nil
 }
 
-// Disk is how a process that keeps files deals with a disk that fills up.
+// Disk says when a process that stores files pauses because the disk is almost full.
 type Disk struct {
 	MinFree Size `key:"min-free" group:"Limits" usage:"pause while less than this ‹SIZE› of disk space is free (0: 1GiB or 5 %, whichever is more)" example:"2GiB"`
 }
@@ -386,7 +360,7 @@ func (c *Fetcher) check(src *Source) error {
 		return src.Refuse("crawl", "names several crawls, and all of them could use the credentials; run a separate fetcher for the crawl that needs them, for example --crawl docs")
 	}
 	defer func() { c.Crawl = list }()
-	c.Crawl = shares[0].Name // what a daemon may be given; the others were looked at above
+	c.Crawl = shares[0].Name // the check of a daemon accepts one name; all were checked above
 	return errors.Join(c.Daemon.check(src), c.Fetch.check(src), c.Sign.check(src), c.SiteAccess.check(src))
 }
 
@@ -413,11 +387,11 @@ func (c *Indexer) check(src *Source) error {
 
 // Download are the settings of `curtsy datasets get`.
 type Download struct {
-	// On the command line this is --data, because --dir says where the files go.
+	// The flag is --data, because --dir says where the files go.
 	Dir        string        `key:"dir" flag:"data" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
 	MaxSize    Size          `key:"max-size" group:"Limits,common" usage:"fetch no file larger than this ‹SIZE› (0: no limit)" example:"10GiB"`
 	MaxTotal   Size          `key:"max-total" group:"Limits,common" usage:"fetch no more than this ‹SIZE› in total (0: no limit)" example:"100GiB"`
-	HoldMax    time.Duration `key:"hold-max" group:"Politeness" usage:"do not wait for a host that must be left alone for longer than this ‹TIME›" example:"10m"`
+	HoldMax    time.Duration `key:"hold-max"`
 	Disk       `key:",squash"`
 	Sign       `key:",squash"`
 	SiteAccess `key:",squash"`
@@ -427,7 +401,7 @@ type Download struct {
 
 // NewDownload has the defaults of `curtsy datasets get`.
 func NewDownload() *Download {
-	return &Download{Common: newCommon(), NATS: newNATS(), Sign: newSign(), Dir: defaultDir, MaxSize: 10 << 30, MaxTotal: 100 << 30, HoldMax: 10 * time.Minute}
+	return &Download{Common: newCommon(), NATS: newNATS(), Sign: newSign(), Dir: defaultDir, MaxSize: 10 << 30, MaxTotal: 100 << 30, HoldMax: settings.Defaults().HoldMax}
 }
 
 func (c *Download) check(src *Source) error {
@@ -442,5 +416,5 @@ func (c *Download) check(src *Source) error {
 	return errors.Join(c.Disk.check(src), c.Sign.check(src), c.SiteAccess.check(src), c.Common.check(src), c.NATS.check(src))
 }
 
-// Reader are the settings that find the crawl.
+// Reader returns the settings that find the crawl.
 func (c *Download) Reader() *Reader { return &Reader{Dir: c.Dir, Common: c.Common, NATS: c.NATS} }

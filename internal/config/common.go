@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/mattn/go-isatty"
+
+	"github.com/curtsy/curtsy/internal/crawl"
 )
 
 // Common are the settings that every command has.
@@ -17,8 +19,8 @@ type Common struct {
 	LogFormat string `key:"log-format" group:"Output" usage:"write log messages as ‹FORM›: {} (auto: daemons as text on a terminal and json elsewhere, other commands as sentences)" choices:"json text auto" example:"json"`
 }
 
-// AutoLevel and AutoFormat leave it to the process what it logs: a daemon from info on, as JSON or,
-// on a terminal, as text; a command what is wrong, in sentences.
+// AutoLevel and AutoFormat let the process decide what it logs. A daemon logs from level info on,
+// as JSON, or as text on a terminal. Other commands log only warnings and errors, as sentences.
 const (
 	AutoLevel  = "auto"
 	AutoFormat = "auto"
@@ -29,14 +31,14 @@ func newCommon() Common { return Common{LogLevel: AutoLevel, LogFormat: AutoForm
 func (c Common) check(src *Source) error {
 	var l slog.Level
 	if c.LogLevel != AutoLevel && l.UnmarshalText([]byte(c.LogLevel)) != nil {
-		// slog accepts other spellings, such as INFO
+		// slog also accepts other spellings, such as INFO
 		return src.refuseOther("log-level", "is not a level")
 	}
 	return src.refuseOther("log-format", "is not a form")
 }
 
-// Logger makes the log of the process: JSON, or text on a terminal. From then on package
-// log writes there too.
+// Logger makes the log of the process, as JSON or, on a terminal, as text. It also redirects
+// package log to it.
 func (c Common) Logger(stderr io.Writer) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
@@ -47,14 +49,14 @@ func (c Common) Logger(stderr io.Writer) *slog.Logger {
 	if c.LogFormat == "text" || c.LogFormat == "auto" && Terminal(stderr) {
 		h = slog.NewTextHandler(stderr, opts)
 	}
-	// Libraries that use package log may quote a server's bytes. Their lines go the same
-	// way, at level debug.
+	// Libraries that use package log may quote what a server sent. Their lines go to the same log
+	// at level debug.
 	log.SetFlags(0)
 	log.SetOutput(slog.NewLogLogger(h, slog.LevelDebug).Writer())
 	return slog.New(h)
 }
 
-// Terminal reports whether w is a terminal, or says so by a method of this name.
+// Terminal reports whether w is a terminal. A w with a method Terminal decides itself.
 func Terminal(w io.Writer) bool {
 	switch w := w.(type) {
 	case *os.File:
@@ -65,7 +67,7 @@ func Terminal(w io.Writer) bool {
 	return false
 }
 
-// NATS says which server to use, and which crawl on it.
+// NATS names the NATS server and the crawl on it.
 type NATS struct {
 	URL          string `key:"nats" group:"Cluster" usage:"use the NATS server or cluster at ‹URL› (several: comma-separated)" example:"nats://127.0.0.1:4222"`
 	Crawl        string `key:"crawl" group:"Cluster" usage:"‹NAME› of the crawl on that server" example:"docs"`
@@ -80,7 +82,7 @@ type NATS struct {
 	Key          string `key:"nats-key" group:"Cluster" usage:"‹FILE› with the key of that certificate (PEM)" example:"curtsy-key.pem"`
 }
 
-func newNATS() NATS { return NATS{Crawl: crawlDefault, Replicas: 1} }
+func newNATS() NATS { return NATS{Crawl: crawl.DefaultName, Replicas: 1} }
 
 func (n *NATS) check(src *Source) error {
 	if err := crawlName(n.Crawl); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// load fills into as a command would that was called with args.
+// load fills into as a command with these arguments would.
 func load(t *testing.T, into any, args ...string) (*Source, error) {
 	t.Helper()
 	flags := pflag.NewFlagSet(t.Name(), pflag.ContinueOnError)
@@ -122,7 +122,7 @@ func TestSizesAndDurations(t *testing.T) {
 	}
 }
 
-// An error names key, value, source, and what would work.
+// An error names the key, its value and origin, and what would be accepted.
 func TestErrors(t *testing.T) {
 	tests := map[string]struct {
 		args []string
@@ -174,7 +174,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A file serves all commands: what is meant for another one is passed over.
+// A file may serve all commands. A command ignores the keys of other commands.
 func TestForeignKeys(t *testing.T) {
 	t.Setenv("CURTSY_MAX_PAGES", "3")
 	if _, err := load(t, NewReader(), "--config", write(t, "delay: 1s\nvisits: 3\ndir: /d\n")); err != nil {
@@ -223,7 +223,8 @@ func TestSpecKeepsWhatIsNotGiven(t *testing.T) {
 	}
 }
 
-// With a limit on the depth there are no sitemaps, whose pages have no depth, unless asked for.
+// With a limit on the depth, sitemaps are read only if they are asked for, because their pages have
+// no depth.
 func TestSitemapsAndDepth(t *testing.T) {
 	for _, tt := range []struct {
 		args string
@@ -243,14 +244,14 @@ func TestSitemapsAndDepth(t *testing.T) {
 		if s := c.Plan.Spec(&crawl.Spec{Sitemaps: true, MaxDepth: 2}, src.Given); s.Sitemaps == strings.Contains(tt.args, "--sitemaps=false") {
 			t.Errorf("%s, given to a crawl that reads sitemaps: %v", tt.args, s.Sitemaps)
 		}
-		// Who follows no links any more needs sitemaps.
+		// Without links the crawl needs sitemaps.
 		if s := c.Plan.Spec(&crawl.Spec{MaxDepth: 2}, src.Given); s.NoLinks != strings.Contains(tt.args, "--links=false") || s.NoLinks && s.Sitemaps == strings.Contains(tt.args, "--sitemaps=false") {
 			t.Errorf("%s, given to a crawl without sitemaps: %+v", tt.args, s)
 		}
 	}
 }
 
-// What a setting with a choice of words refuses, and what its help says, are of one list.
+// A setting with choices refuses and describes the same words.
 func TestChoices(t *testing.T) {
 	n := 0
 	for _, c := range []func() any{
@@ -284,7 +285,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// A flag may have another name than its setting: --data is the dir of every other command.
+// The flag of a setting may have another name: --data is the key dir, as in every other command.
 func TestFlagOfAnotherName(t *testing.T) {
 	t.Setenv("CURTSY_DIR", "/from/env")
 	c := NewDownload()
@@ -300,7 +301,7 @@ func TestFlagOfAnotherName(t *testing.T) {
 	}
 }
 
-// The example holds every key, each at its default.
+// The example has every key with its default.
 func TestExample(t *testing.T) {
 	const name = "../../deploy/curtsy.example.yaml"
 	body, err := os.ReadFile(name)
@@ -349,7 +350,8 @@ func slicesHas(fs []field, key string) bool {
 	return false
 }
 
-// What a command needs to be about a crawl is one word for a shell, and no secret.
+// The flags that make another command use the same crawl are single words for a shell, and contain
+// no secret.
 func TestAbout(t *testing.T) {
 	for _, tt := range []struct {
 		dir  string

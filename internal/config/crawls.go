@@ -4,21 +4,23 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// CrawlShare is one of the crawls that a fetcher serves, and its weight beside the others.
+// CrawlShare is a crawl that a fetcher serves, and its weight against the other crawls.
 type CrawlShare struct {
 	Name   string
 	Weight int
 }
 
 const (
-	maxCrawls = 64 // that one fetcher serves: each has a connection, and takers, of its own
+	maxCrawls = 64 // of one fetcher: each crawl has its own connection and its own goroutines
 	maxWeight = 1000
 )
 
-// parseCrawls reads a list such as docs=3,news: crawls, each with its weight, which is 1 unless it
-// says another.
+// parseCrawls reads a list of crawls with weights, such as docs=3,news. The weight is 1 if none is
+// given.
 func parseCrawls(list string) (all []CrawlShare, err error) {
 	seen := map[string]bool{}
 	for _, text := range strings.Split(list, ",") {
@@ -43,11 +45,14 @@ func parseCrawls(list string) (all []CrawlShare, err error) {
 	return all, nil
 }
 
-// Shares are the crawls that the fetcher serves: one at least.
+// Shares returns the crawls that the fetcher serves. There is at least one.
 func (c *Fetcher) Shares() []CrawlShare {
 	all, err := parseCrawls(c.Crawl)
-	if err != nil { // check refuses that
+	if err != nil { // check has refused it
 		return []CrawlShare{{c.Crawl, 1}}
 	}
 	return all
 }
+
+// crawlName returns why a name cannot be that of a crawl or of a process, or nil.
+func crawlName(name string) error { return crawl.CheckName(name) }

@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/webtext"
 )
 
-// Access says who may see what a process shows of a crawl in a browser, and how it is asked.
+// Access says who may open the dashboard of a process, and how it is served.
 type Access struct {
 	Token     Secret   `key:"dashboard-token" flag:"-"`
 	TokenFile string   `key:"dashboard-token-file" group:"Output" usage:"‹FILE› with the token that opens the dashboard" example:"/run/secrets/dashboard"`
@@ -22,7 +22,7 @@ type Access struct {
 	TLSKey    string   `key:"dashboard-key" group:"Output" usage:"‹FILE› with the key of that certificate (PEM)" example:"/etc/curtsy/dashboard-key.pem"`
 }
 
-// leastToken is how many characters a token has at least: they must not be found by trying.
+// leastToken is the least number of characters of a token. A shorter token could be guessed.
 const leastToken = 16
 
 func (a *Access) check(src *Source) error {
@@ -47,8 +47,8 @@ func (a *Access) check(src *Source) error {
 	return nil
 }
 
-// Dashboard has the options of a dashboard on a port that only this machine reaches, or others as
-// well. Where others do there is always a token.
+// Dashboard returns the options of a dashboard. If other machines can reach its port, they always
+// include a token.
 func (a Access) Dashboard(loopback bool, log *slog.Logger) dashboard.Options {
 	o := dashboard.Options{Token: string(a.Token), Hosts: a.Hosts, Log: log}
 	if o.Token == "" && !loopback {
@@ -57,9 +57,9 @@ func (a Access) Dashboard(loopback bool, log *slog.Logger) dashboard.Options {
 	return o
 }
 
-// About is what a command of curtsy needs behind it so that it is about the crawl in a directory,
-// or, where a server is named, about the one there; "" if the defaults do. A server's address that
-// holds a password is not told.
+// About returns the flags that make another command use the same crawl: the one in a directory or,
+// if a server is named, the one on it. It returns "" if the defaults find it. A server address that
+// contains a password is left out.
 func About(dir string, n NATS) string {
 	switch {
 	case n.URL != "" && strings.Contains(n.URL, "@"):
@@ -78,7 +78,8 @@ func About(dir string, n NATS) string {
 // Dashboard are the settings of `curtsy dashboard`.
 type Dashboard struct {
 	Dir string `key:"dir" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
-	// A setting of its own: the admin port of a crawl that runs may be off, or elsewhere.
+	// The setting has a key of its own, because the admin port of a running crawl may be another or
+	// off.
 	Listen string `key:"dashboard-listen" flag:"listen" group:"Output,common" usage:"serve on ‹ADDR›" example:"127.0.0.1:7890"`
 	Access `key:",squash"`
 	Common `key:",squash"`

@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Rounds begin with the command that asks for them, go on when it is typed again, and give way to
-// --recrawl, as that does to them.
+// Rounds begin with the command that asks for them and continue when it is typed again. Rounds and
+// --recrawl replace each other.
 func TestEvery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan := func(old *crawl.Spec, args ...string) crawl.Spec {

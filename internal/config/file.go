@@ -12,15 +12,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// file is a configuration file that has been read: one flat mapping.
+// file is the content of a configuration file: one flat mapping.
 type file struct {
 	name   string
 	values map[string]any
-	lines  map[string]int // where each key stands
+	lines  map[string]int // the line of each key
 }
 
-// readFile reads a configuration file and refuses keys that no command knows. The YAML is read here
-// and not by viper, which drops line numbers and the spelling of values.
+// readFile reads a configuration file and refuses keys that no command knows. It does not leave the
+// YAML to viper, which loses line numbers and the spelling of values.
 func readFile(name string) (*file, error) {
 	body, err := os.ReadFile(name)
 	if err != nil {
@@ -73,7 +73,7 @@ func (f *file) add(k, val *yaml.Node, known []string) error {
 		return fmt.Errorf("%s: expected a value or a list, but found a mapping; write it on one line, for example delay: 1s", key)
 	}
 	if v == nil {
-		return nil // "key:" alone says nothing
+		return nil // "key:" without a value counts as not set
 	}
 	if val.Kind == yaml.ScalarNode {
 		v = val.Value // as written: 010, yes and 1e3 keep their spelling
@@ -82,7 +82,7 @@ func (f *file) add(k, val *yaml.Node, known []string) error {
 	return nil
 }
 
-// settings are the values that a command with these fields takes from the file.
+// settings returns the values in the file that a command with these fields uses.
 func (f *file) settings(fields []field) map[string]any {
 	m := map[string]any{}
 	for _, fd := range fields {
@@ -91,7 +91,7 @@ func (f *file) settings(fields []field) map[string]any {
 			continue
 		}
 		if one, ok := v.(string); ok && fd.value.Type() == reflect.TypeFor[[]string]() {
-			v = []any{one} // a list of one, whose text may hold blanks
+			v = []any{one} // a list of one, whose text may contain blanks
 		}
 		m[fd.key] = v
 	}

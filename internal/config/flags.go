@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/settings"
 	"github.com/spf13/pflag"
 )
 
-// textFlag is a flag that keeps the text that was typed, once it is known to be readable. Load
-// fills the struct later, from all sources at once.
+// textFlag is a flag that checks whether the typed text can be read, and keeps the text. Load fills
+// the struct later from all sources.
 type textFlag struct {
 	text  string
 	kind  string
@@ -29,12 +30,14 @@ func (t *textFlag) Set(s string) error {
 	return nil
 }
 
-// register adds the flag of f to flags. A word in ‹› within the usage names its value.
+// register adds the flag of f to flags. A word in ‹› in the usage becomes the name of its value.
 func register(flags *pflag.FlagSet, f field) {
 	usage := strings.NewReplacer("‹", "`", "›", "`").Replace(f.usage)
 	switch v := f.value.Interface().(type) {
 	case bool:
 		flags.Bool(f.flag, v, usage)
+	case settings.Off:
+		flags.Bool(f.flag, !bool(v), usage)
 	case []string:
 		flags.StringArray(f.flag, v, usage)
 	default:
@@ -60,7 +63,7 @@ func (f field) readable(text string) error {
 		if _, e := strconv.ParseFloat(text, 64); e != nil {
 			err = errors.New("is not a number")
 		}
-	case *bool:
+	case *bool, *settings.Off:
 		if _, e := strconv.ParseBool(text); e != nil {
 			err = errors.New("is neither true nor false")
 		}

@@ -15,8 +15,8 @@ const HelpFlags = "Help"
 // Groups are the headings under which help shows flags, in their order.
 var Groups = []string{OwnFlags, "Site", "Offers", "Mail", "Scope", "Limits", "Politeness", "What is kept", "Freshness", "Access", "Output", "Cluster", HelpFlags}
 
-// Annotations of a flag that is a setting: its heading in help, whether it is common, the variable
-// that sets it, and a value that it accepts.
+// Annotations of the flag of a setting: its heading in help, whether it is common, the environment
+// variable that sets it, and a value that it accepts.
 const (
 	noteGroup  = "curtsy-group"
 	noteCommon = "curtsy-common"
@@ -24,7 +24,7 @@ const (
 	noteTry    = "curtsy-example"
 )
 
-// describe notes at a flag what its setting says about it.
+// describe annotates a flag with what help shows about its setting.
 func describe(flag *pflag.Flag, f field) {
 	flag.Annotations = map[string][]string{noteGroup: {f.group}, noteEnv: {envName(f.key)}, noteTry: {f.try()}}
 	if f.common {
@@ -32,7 +32,7 @@ func describe(flag *pflag.Flag, f field) {
 	}
 }
 
-// GroupOf is the heading of a flag in help, one of Groups.
+// GroupOf returns the heading of a flag in help, which is one of Groups.
 func GroupOf(f *pflag.Flag) string {
 	if g := f.Annotations[noteGroup]; len(g) > 0 {
 		return g[0]
@@ -44,13 +44,14 @@ func GroupOf(f *pflag.Flag) string {
 	return OwnFlags
 }
 
-// IsCommon reports whether help shows a flag even where a command has many.
+// IsCommon reports whether help shows a flag without --help-all, even if the command has many
+// flags.
 func IsCommon(f *pflag.Flag) bool { return EnvOf(f) == "" || f.Annotations[noteCommon] != nil }
 
-// EnvOf is the environment variable that sets a flag, or "" for none.
+// EnvOf returns the environment variable that sets a flag, or "" if none does.
 func EnvOf(f *pflag.Flag) string { return strings.Join(f.Annotations[noteEnv], "") }
 
-// ExampleOf is a value that a flag accepts.
+// ExampleOf returns a value that a flag accepts.
 func ExampleOf(f *pflag.Flag) string {
 	if e := f.Annotations[noteTry]; len(e) > 0 {
 		return e[0]

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Every setting that has a flag says under which heading help shows it.
+// The flag of every setting has a heading in help.
 func TestGroups(t *testing.T) {
 	n := 0
 	for _, c := range append(commands(), NewForesee()) {

@@ -3,14 +3,16 @@ package config
 import (
 	"errors"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/settings"
 )
 
-// Identity are the settings of `curtsy identity`: who we are, as it is published.
+// Identity are the settings of `curtsy identity`: what the operator publishes about the crawler.
 type Identity struct {
-	Contact  string        `key:"contact" group:"Politeness,common" usage:"‹ADDRESS› at which webmasters reach you, mail or URL; it is sent in the User-Agent" example:"me@example.org"`
-	Agent    string        `key:"agent" group:"Politeness,common" usage:"product ‹TOKEN›: the name of this crawler in the User-Agent and in robots.txt" example:"curtsy"`
+	Contact  string        `key:"contact"`
+	Agent    string        `key:"agent" group:"Politeness,common"`
 	Delay    time.Duration `key:"delay" group:"Politeness,common" usage:"publish that we wait at least this ‹TIME› between a response of a host and the next request to it" example:"1s"`
-	Purposes []string      `key:"purpose" group:"Politeness,common" usage:"what you fetch pages for, a ‹WORD›: search, ai-input, ai-train or tdm (repeatable)" words:"search ai-input ai-train tdm" example:"search"`
+	Purposes []string      `key:"purpose" group:"Politeness,common"`
 	Sign     `key:",squash"`
 	Dir      string        `key:"identity-dir" flag:"dir" group:"Output,common" usage:"write the files into ‹DIR›" example:"./identity"`
 	Also     []string      `key:"identity-also" flag:"also" group:"Access,common" usage:"publish the key in ‹FILE› too, while one key replaces the other (repeatable)" example:"old.pem"`
@@ -27,8 +29,6 @@ func NewIdentity() *Identity {
 
 func (c *Identity) check(src *Source) error {
 	switch {
-	case !tokenRE.MatchString(c.Agent):
-		return src.Refuse("agent", "is not a product token; use letters, '-' and '_' only, for example curtsy")
 	case c.Delay < 0:
 		return src.Refuse("delay", "is negative; use for example 1s")
 	case c.Dir == "":
@@ -36,9 +36,11 @@ func (c *Identity) check(src *Source) error {
 	case c.Valid < time.Hour || c.Valid > 365*24*time.Hour:
 		return src.Refuse("identity-valid", "must be 1h to 8760h; use for example 720h")
 	}
-	if err := checkPurposes(src, c.Purposes); err != nil {
+	typed := settings.Defaults()
+	typed.Contact, typed.Agent, typed.Purposes = c.Contact, c.Agent, c.Purposes
+	if err := checkSettings(src, &typed); err != nil {
 		return err
 	}
-	c.Purposes = purposeNames(c.Purposes)
-	return errors.Join(checkContact(src, c.Contact), c.Sign.check(src), c.Common.check(src))
+	c.Purposes = settings.PurposeNames(c.Purposes)
+	return errors.Join(c.Sign.check(src), c.Common.check(src))
 }

@@ -1,38 +1,41 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/settings"
 )
 
-// field is one setting of a command: a struct field and what its tags say, as in
+// field is one setting of a command. It is a row of internal/settings, or a struct field with tags,
+// as in
 //
-//	MaxPages int64 `key:"max-pages" group:"Limits,common" usage:"stop after ‹N›" example:"500"`
+//	Visits int `key:"visits" group:"Limits,common" usage:"visit ‹N› hosts at the same time" example:"256"`
 //
-// `group` is the heading under which help shows the flag, one of Groups; "common" behind it says
-// that help shows it without being asked for all flags. `choices:"day week"` lists the only words
-// that are accepted; errors, the {} in help, and shell completion use it. `words:"auto plain"`
-// lists words for shell completion alone, for a setting that is checked elsewhere. `flag:"-"` makes
-// a setting without a flag, and `flag:"data"` gives the flag another name.
+// `group` is the heading of the flag in help, one of Groups. With "common" behind it, help shows
+// the flag without --help-all. `choices:"day week"` lists the only words that are accepted; errors,
+// the {} in help and shell completion use it. `words:"auto plain"` lists words only for shell
+// completion, for a setting that is checked elsewhere. `flag:"-"` makes a setting without a flag,
+// and `flag:"data"` gives the flag another name.
 type field struct {
 	key, usage, example string
 	group               string        // heading of the flag in help
 	common              bool          // shown in help without --help-all
 	choices             []string      // none: any value
-	words               []string      // that shells complete it to, beside choices
+	words               []string      // for shell completion, besides choices
 	flag                string        // "": none
-	value               reflect.Value // of the struct to fill
+	value               reflect.Value // the variable to fill
 }
 
-// tagName is the struct tag that names a setting; `key:",squash"` takes in the settings of
-// an embedded struct.
+// tagName is the struct tag that names a setting. `key:",squash"` stands for the settings of an
+// embedded struct.
 const tagName = "key"
 
-// fieldsOf lists the settings of the struct that into points to, embedded ones included.
+// fieldsOf lists the settings of the struct that into points to, including those of embedded
+// structs.
 func fieldsOf(into any) []field {
 	return appendFields(nil, reflect.ValueOf(into).Elem())
 }
@@ -43,30 +46,58 @@ func appendFields(fs []field, v reflect.Value) []field {
 		key := sf.Tag.Get(tagName)
 		switch key {
 		case ",squash":
+			if rows, ok := v.Field(i).Addr().Interface().(interface{ fields() []field }); ok {
+				fs = append(fs, rows.fields()...)
+				continue
+			}
 			fs = appendFields(fs, v.Field(i))
 		case "", "-":
 			panic(fmt.Sprintf("config: %s.%s has no key", v.Type(), sf.Name))
 		default:
-			flag := cmp.Or(sf.Tag.Get("flag"), key)
-			if flag == "-" {
-				flag = ""
-			}
-			choices := strings.Fields(sf.Tag.Get("choices"))
-			usage := strings.ReplaceAll(sf.Tag.Get("usage"), "{}", orWords(choices))
-			group, how, _ := strings.Cut(sf.Tag.Get("group"), ",")
-			fs = append(fs, field{key: key, usage: usage, example: sf.Tag.Get("example"), group: group, common: how == "common",
-				choices: choices, words: strings.Fields(sf.Tag.Get("words")), flag: flag, value: v.Field(i)})
+			fs = append(fs, fieldOf(key, sf.Tag, v.Field(i)))
 		}
 	}
 	return fs
 }
 
-// commands are the structs of all commands that a file or an environment may be meant for.
+// fieldOf returns the setting of a struct field. If it is also a setting of a crawl, the row in the
+// table of settings supplies what the tag leaves out.
+func fieldOf(key string, tag reflect.StructTag, value reflect.Value) field {
+	f := field{key: key, flag: key, value: value}
+	if row := settings.Find(key); row != nil {
+		f = rowField(row, value)
+	}
+	if flag := tag.Get("flag"); flag != "" {
+		f.flag = strings.TrimPrefix(flag, "-")
+	}
+	if group := tag.Get("group"); group != "" {
+		var how string
+		f.group, how, _ = strings.Cut(group, ",")
+		f.common = how == "common"
+	}
+	if usage := tag.Get("usage"); usage != "" {
+		f.choices = strings.Fields(tag.Get("choices"))
+		f.words = strings.Fields(tag.Get("words"))
+		f.example = tag.Get("example")
+		f.usage = strings.ReplaceAll(usage, "{}", orWords(f.choices))
+	}
+	return f
+}
+
+// rowField returns a setting of a crawl as its row in the table describes it.
+func rowField(row *settings.Setting, value reflect.Value) field {
+	return field{
+		key: row.Name, flag: row.Name, usage: strings.ReplaceAll(row.Usage, "{}", orWords(row.Choices)), example: row.Example,
+		group: row.Group, common: row.Common, choices: row.Choices, words: row.Words, value: value,
+	}
+}
+
+// commands returns the settings of all commands that may share a file or an environment.
 func commands() []any {
 	return []any{NewCrawl(), NewSeed(), NewSet(), NewReader(), NewDemo(), NewFrontier(), NewFetcher(), NewIndexer(), NewDownload(), NewServe(), NewDashboard(), NewRUP(), NewRupd(), NewIdentity()}
 }
 
-// Keys lists the settings of all commands, sorted.
+// Keys returns the names of the settings of all commands, sorted.
 func Keys() []string {
 	var keys []string
 	for _, c := range commands() {
@@ -78,17 +109,7 @@ func Keys() []string {
 	return slices.Compact(keys)
 }
 
-// choicesOf are the words accepted for key in the struct into points to.
-func choicesOf(into any, key string) []string {
-	for _, f := range fieldsOf(into) {
-		if f.key == key {
-			return f.choices
-		}
-	}
-	return nil
-}
-
-// orWords lists words as a sentence does: a, b or c.
+// orWords joins words to a phrase: a, b or c.
 func orWords(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -97,19 +118,19 @@ func orWords(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// envName is the variable that sets key.
+// envName returns the environment variable of a key.
 func envName(key string) string {
 	return envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
 }
 
-// dashedEnvName is the same variable as somebody may write it in a container's settings, where a
-// name may contain "-". It is accepted too.
+// dashedEnvName returns the same variable with dashes, which the settings of a container allow in a
+// name. It is accepted too.
 func dashedEnvName(key string) string { return envPrefix + "_" + strings.ToUpper(key) }
 
-// keyOf is a key as we write it: in a file, "_" is accepted for "-".
+// keyOf returns the key in our spelling. A file may have "_" instead of "-".
 func keyOf(written string) string { return strings.ReplaceAll(written, "_", "-") }
 
-// text is a setting's value as a person would type it.
+// text returns the value as a person would type it.
 func (f field) text() string {
 	switch v := f.value.Interface().(type) {
 	case time.Duration:
@@ -123,8 +144,7 @@ func (f field) text() string {
 	}
 }
 
-// shortDuration drops the "0s" that time.Duration.String leaves at the end of
-// whole minutes and hours.
+// shortDuration leaves out the zero units at the end of time.Duration.String: 1h instead of 1h0m0s.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -136,7 +156,7 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
-// Nearest is the candidate most like name, or "" when none is similar.
+// Nearest returns the candidate that is most similar to name, or "" if none is similar.
 func Nearest(name string, candidates []string) string {
 	best, least := "", len(name)/3+2
 	for _, c := range candidates {

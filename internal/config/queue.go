@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Queue says how to connect to the server at URL as the process called name.
+// Queue returns the options of a connection of the process called name to the server at URL.
 func (n NATS) Queue(name string) queue.Options {
 	return queue.Options{
 		URL: n.URL, Name: name, Inbox: "operator", Replicas: n.Replicas,
@@ -17,7 +17,7 @@ func (n NATS) Queue(name string) queue.Options {
 	}
 }
 
-// MailOptions says where reports are taken.
+// MailOptions returns how reports are received.
 func (m Mail) MailOptions(reg prometheus.Registerer, log *slog.Logger) updates.MailOptions {
 	return updates.MailOptions{
 		Listen: m.UpdatesListen, LMTP: m.UpdatesLMTP, Maildir: m.UpdatesMaildir, Trusted: m.UpdatesTrust, IndexNow: m.UpdatesIndexNow, WebSub: m.UpdatesWebSub, Registry: reg, Log: log,

@@ -4,13 +4,16 @@ import (
 	"errors"
 	"os"
 	"strings"
+
+	"github.com/curtsy/curtsy/internal/settings"
 )
 
-// RUP are the settings of `curtsy rup`: who asks a site, and the key that the site gave.
+// RUP are the settings of `curtsy rup`: the identity of the requester, and the key that the site
+// returned.
 type RUP struct {
-	Contact      string   `key:"contact" group:"Politeness,common" usage:"‹ADDRESS› at which webmasters reach you, mail or URL; it is sent in the User-Agent" example:"me@example.org"`
-	AllowPrivate bool     `key:"allow-private" group:"Access,common" usage:"connect to private and loopback addresses too"`
-	Resolve      []string `key:"resolve" group:"Access,common" usage:"connect to ADDR for HOST, given as ‹HOST=ADDR›; *.suffix is allowed (repeatable)" example:"docs.test=127.0.0.1:8080"`
+	Contact      string   `key:"contact"`
+	AllowPrivate bool     `key:"allow-private"`
+	Resolve      []string `key:"resolve" group:"Access,common"`
 	Key          Secret   `key:"rup-key" flag:"-"`
 	KeyFile      string   `key:"rup-key-file" flag:"key-file" group:"Access,common" usage:"‹FILE› with the registration key" example:"site.key"`
 	Sign         `key:",squash"`
@@ -29,5 +32,7 @@ func (c *RUP) check(src *Source) error {
 		}
 		c.Key = Secret(strings.TrimRight(string(body), "\r\n"))
 	}
-	return errors.Join(checkContact(src, c.Contact), checkResolve(src, c.Resolve), c.Sign.check(src), c.SiteAccess.check(src), c.Common.check(src))
+	typed := settings.Defaults()
+	typed.Contact, typed.Resolve = c.Contact, c.Resolve
+	return errors.Join(checkSettings(src, &typed), c.Sign.check(src), c.SiteAccess.check(src), c.Common.check(src))
 }

@@ -134,7 +134,7 @@ func (c *Rupd) span() (rup.Span, error) {
 	return rup.ParseSpan(c.Span)
 }
 
-// Site are the options of the Site. The settings must have been loaded, which checks them.
+// Site returns the options of the Site. It must be called after Load, which checks the settings.
 func (c *Rupd) Site(stderr io.Writer) site.Options {
 	proxies, _ := c.proxies()
 	span, _ := c.span()

@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// rupdNeeds are the settings without a default that would do.
+// rupdNeeds are the settings that have no usable default.
 var rupdNeeds = []string{"--base", "https://www.example.org/", "--mail-from", "rup@www.example.org"}
 
 func TestRupd(t *testing.T) {
@@ -58,7 +58,7 @@ func TestRupdErrors(t *testing.T) {
 	}
 }
 
-// The example holds every key, each at its default but for those that have none.
+// The example has every key with its default, except those that have none.
 func TestRupdExample(t *testing.T) {
 	const name = "../../deploy/rupd.example.yaml"
 	body, err := os.ReadFile(name)

@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/botauth"
 )
 
-// Sign says whether requests are signed, and in whose name. These settings are this process's own:
-// they are not kept with a crawl and travel nowhere, so whoever resumes a crawl gives them again.
+// Sign says whether requests are signed, and as which agent. These settings belong to the process.
+// They are not stored with a crawl, so they must be given again when it is resumed.
 type Sign struct {
 	SignKey   string `key:"sign-key" group:"Access" usage:"sign https requests with the Ed25519 key in ‹FILE› (curtsy identity --new-key makes one)" example:"sign.pem"`
 	SignAgent string `key:"sign-agent" group:"Access" usage:"sign as the agent whose keys are published at ‹URL›" example:"https://bot.example.org"`
@@ -40,7 +40,7 @@ func (s Sign) check(src *Source) error {
 	return nil
 }
 
-// Signer is who signs, or nil if nobody is to.
+// Signer returns the signer of requests, or nil if requests are not signed.
 func (s Sign) Signer() (*botauth.Signer, error) {
 	if s.SignKey == "" {
 		return nil, nil
@@ -52,9 +52,9 @@ func (s Sign) Signer() (*botauth.Signer, error) {
 	return botauth.NewSigner(key, s.SignAgent, botauth.Form(s.SignForm))
 }
 
-// ReadKey reads a file with a private key. A file that others than its owner and group can read,
-// or others than its owner can write, is refused: whoever has the key can send requests in our
-// name.
+// ReadKey reads a private key from a file. Whoever has the key can send requests in our name, so a
+// file is refused that anybody but its owner and group can read, or that anybody but its owner can
+// write.
 func ReadKey(name string) (*botauth.Key, error) {
 	body, err := credentials.ReadPrivate(name, botauth.MaxKeyFile)
 	if errors.Is(err, os.ErrNotExist) {

@@ -34,7 +34,7 @@ func keyFile(t *testing.T, mode os.FileMode) string {
 	return name
 }
 
-// Off unless both are given; what is wrong is said with what to type.
+// Requests are signed only if both settings are given. An error says what to type.
 func TestSigning_8_28_Settings(t *testing.T) {
 	c := NewCrawl()
 	if _, err := load(t, c); err != nil {
@@ -87,7 +87,7 @@ func TestSigning_8_28_Settings(t *testing.T) {
 	}
 }
 
-// The keys of RFC 9421 are refused at the start.
+// The example keys of RFC 9421 are refused at the start.
 func TestSigning_8_30_TestKeysAreRefusedAtTheStart(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "rfc.json")
 	jwk := `{"kty":"OKP","crv":"Ed25519","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs","d":"n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU"}`
@@ -100,7 +100,7 @@ func TestSigning_8_30_TestKeysAreRefusedAtTheStart(t *testing.T) {
 	}
 }
 
-// Neither the settings nor who signs show the key, and a spec has none of it.
+// Neither the settings nor the signer show the key, and it is not in a spec.
 func TestSigning_8_28_KeysStayHere(t *testing.T) {
 	c := NewCrawl()
 	src, err := load(t, c, "--sign-key", keyFile(t, 0o600), "--sign-agent", "https://bot.example.org")

@@ -7,9 +7,9 @@ import (
 	"github.com/curtsy/curtsy/internal/credentials"
 )
 
-// SiteAccess says how a process that fetches gets to sites: what it shows to those behind a door,
-// and through which proxy. These settings are this process's own: they are not kept with a crawl
-// and travel nowhere, so whoever resumes a crawl gives them again.
+// SiteAccess has the credentials for sites and the proxy of a process that fetches. These settings
+// belong to the process. They are not stored with a crawl, so they must be given again when it is
+// resumed.
 type SiteAccess struct {
 	Credentials     string `key:"credentials" group:"Access,common" usage:"‹FILE› (YAML) with passwords, tokens, cookies and certificates for sites; its mode must be 0600 or 0640" example:"/etc/curtsy/credentials.yaml"`
 	CredentialsText Secret `key:"credentials-text" flag:"-"`
@@ -43,11 +43,11 @@ func (d *SiteAccess) check(src *Source) error {
 	return nil
 }
 
-// textEnvs are the names of the variable that holds credentials themselves.
+// textEnvs are the names of the environment variable that contains credentials as text.
 var textEnvs = []string{envName("credentials-text"), dashedEnvName("credentials-text")}
 
-// Shown is what sites and proxy are shown, or nil. What came from the environment is taken out of
-// it: processes that are started later have no use for it.
+// Shown returns the credentials for sites and for the proxy, or nil. It removes a variable with
+// credentials from the environment, because processes that are started later do not need it.
 func (d *SiteAccess) Shown() (*credentials.Set, error) {
 	switch {
 	case d.CredentialsText != "":
@@ -69,7 +69,7 @@ func (d *SiteAccess) Shown() (*credentials.Set, error) {
 	return nil, nil
 }
 
-// Through is the proxy that requests go through, or nil. set is what it may be shown.
+// Through returns the proxy for all requests, or nil. set may contain credentials for it.
 func (d *SiteAccess) Through(set *credentials.Set) (*credentials.Proxy, error) {
 	if d.Proxy == "" {
 		return nil, nil

@@ -24,14 +24,13 @@ func credentialsFile(t *testing.T, mode os.FileMode, text string) string {
 	return name
 }
 
-// fetches are the settings of those who fetch.
+// fetches are the settings of the commands that fetch.
 type fetches interface {
 	Shown() (*credentials.Set, error)
 	Through(*credentials.Set) (*credentials.Proxy, error)
 }
 
-// Whoever fetches takes credentials and a proxy; what is wrong is said with what to type, and
-// nothing of it shows a secret.
+// Commands that fetch accept credentials and a proxy. Errors say what to type and show no secret.
 func TestDoors(t *testing.T) {
 	const text = "sites:\n  https://a.test: {basic: {user: me, password: hunter2}}\n"
 	const both = text + "proxy: {user: me, password: hunter2}\n"
@@ -88,7 +87,8 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// There is no flag for a secret, settings and what is made of them show none, and a spec has none.
+// No flag takes a secret. Neither the settings nor what is made from them show one, and it is not
+// in a spec.
 func TestDoorsStayHere(t *testing.T) {
 	if _, err := load(t, NewCrawl(), "--credentials-text", "x"); err == nil {
 		t.Error("secrets can be given on a command line")

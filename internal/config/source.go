@@ -7,9 +7,11 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/settings"
 	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
@@ -19,21 +21,21 @@ import (
 // envPrefix begins the name of each of our environment variables.
 const envPrefix = "CURTSY"
 
-// Error is an error in what the operator wrote; commands exit with 2 for it.
+// Error is an error in what the operator wrote. Commands exit with 2 for it.
 type Error struct{ text string }
 
-// Error says what is wrong, where it was set, and what would be accepted.
+// Error says what is wrong, where the value was set, and what would be accepted.
 func (e *Error) Error() string { return e.text }
 
 func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// Errorf is an error in what the operator wrote.
+// Errorf returns an error in what the operator wrote.
 func Errorf(format string, args ...any) error { return refuse(format, args...) }
 
-// checker is a struct that can tell which of its values make no sense.
+// checker is a struct that can check its values.
 type checker interface{ check(*Source) error }
 
-// Source is where one command's settings come from.
+// Source reads the settings of one command from flags, environment and file.
 type Source struct {
 	flags  *pflag.FlagSet
 	into   any
@@ -41,8 +43,8 @@ type Source struct {
 	file   *file // nil: none was named
 }
 
-// Bind registers a flag for every setting of the struct that into points to, with the values it has
-// now as defaults. Load then fills it.
+// Bind registers a flag for every setting of the struct that into points to. The present values are
+// the defaults. Load then fills the struct.
 func Bind(flags *pflag.FlagSet, into any) *Source {
 	s := &Source{flags: flags, into: into, fields: fieldsOf(into)}
 	flags.SortFlags = false // the structs list the most important settings first
@@ -61,11 +63,10 @@ func (s *Source) Load() error {
 		return err
 	}
 	v := viper.NewWithOptions(
-		// Keys hold dots nowhere yet, but a key that names a host would; "::" cannot stand in one.
+		// No key has a dot yet. A key that names a host would have one, and "::" cannot be part of
+		// it.
 		viper.KeyDelimiter("::"),
 		viper.EnvKeyReplacer(strings.NewReplacer("::", "_", "-", "_")),
-		// so that keys without flag or default are looked up in the environment too
-		viper.ExperimentalBindStruct(),
 	)
 	v.SetEnvPrefix(envPrefix)
 	v.AutomaticEnv()
@@ -89,7 +90,7 @@ func (s *Source) Load() error {
 			return err
 		}
 	}
-	if err := v.MergeConfigMap(dashedEnviron(s.fields)); err != nil { // stronger than the file
+	if err := v.MergeConfigMap(dashedEnviron(s.fields)); err != nil { // overrides the file
 		return err
 	}
 	if err := s.decode(v); err != nil {
@@ -101,7 +102,7 @@ func (s *Source) Load() error {
 	return nil
 }
 
-// dashedEnviron are the settings in variables whose names contain "-".
+// dashedEnviron returns the settings in environment variables whose names contain "-".
 func dashedEnviron(fields []field) map[string]any {
 	m := map[string]any{}
 	for _, f := range fields {
@@ -113,22 +114,16 @@ func dashedEnviron(fields []field) map[string]any {
 	return m
 }
 
-// decode fills the struct. If that fails, the fields are tried one by one to find the one
-// to name in the error.
+// decode fills the fields one by one, so that an error can name its field.
 func (s *Source) decode(v *viper.Viper) error {
-	options := func(c *mapstructure.DecoderConfig) { c.TagName = tagName }
-	err := v.UnmarshalExact(s.into, viper.DecodeHook(hooks), options)
-	if err == nil {
-		return nil
-	}
 	for _, f := range s.fields {
-		raw := v.Get(f.key)
-		one := mapstructure.DecoderConfig{Result: reflect.New(f.value.Type()).Interface(), WeaklyTypedInput: true, DecodeHook: hooks}
-		dec, e := mapstructure.NewDecoder(&one)
-		if e != nil {
-			return e
+		raw, value := v.Get(f.key), reflect.New(f.value.Type())
+		dec, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{Result: value.Interface(), WeaklyTypedInput: true, DecodeHook: hooks})
+		if err != nil {
+			return err
 		}
 		if dec.Decode(raw) == nil {
+			f.value.Set(value.Elem())
 			continue
 		}
 		why := f.readable(fmt.Sprint(raw))
@@ -137,7 +132,7 @@ func (s *Source) decode(v *viper.Viper) error {
 		}
 		return refuse("%s %v", s.typed(f.key, s.show(f, raw)), why)
 	}
-	return refuse("%v", err)
+	return nil
 }
 
 func (s *Source) show(f field, raw any) string {
@@ -147,13 +142,13 @@ func (s *Source) show(f field, raw any) string {
 	return fmt.Sprint(raw)
 }
 
-// hooks turns what viper found into what a field holds.
+// hooks converts what viper found to the type of a field.
 var hooks = mapstructure.ComposeDecodeHookFunc(
 	func(from, to reflect.Type, data any) (any, error) {
 		switch {
 		case to == reflect.TypeFor[time.Duration]() && from != to:
-			// A bare number in YAML would silently be taken for nanoseconds. So numbers are read
-			// like text, and only 0 needs no unit.
+			// viper would read a bare number in YAML as nanoseconds. So numbers are read like text,
+			// and only 0 needs no unit.
 			return parseDuration(fmt.Sprint(data))
 		case to == reflect.TypeFor[Size]() && from != to:
 			var size Size
@@ -163,15 +158,18 @@ var hooks = mapstructure.ComposeDecodeHookFunc(
 			return strings.Fields(data.(string)), nil // the environment: words
 		case to.Kind() == reflect.Bool && from.Kind() != reflect.Bool && from.Kind() != reflect.String:
 			return nil, errors.New("is neither true nor false")
+		case to == reflect.TypeFor[settings.Off]() && from != to:
+			on, err := strconv.ParseBool(fmt.Sprint(data))
+			return settings.Off(!on), err
 		}
 		return data, nil
 	},
 )
 
-// Given reports whether key was set by anyone: a flag, the environment or the file.
+// Given reports whether a flag, the environment or the file sets key.
 func (s *Source) Given(key string) bool { return s.Origin(key) != "default" }
 
-// Origin says where the value of key was set, for errors.
+// Origin names what sets the value of key, for errors.
 func (s *Source) Origin(key string) string {
 	for _, f := range s.fields {
 		if f.key == key && f.flag != "" && s.flags.Lookup(f.flag).Changed {
@@ -191,7 +189,7 @@ func (s *Source) Origin(key string) string {
 	return "default"
 }
 
-// typed is a setting and its value as they were written, and where.
+// typed returns a setting with its value and origin, in the form in which the origin has them.
 func (s *Source) typed(key, value string) string {
 	switch origin := s.Origin(key); {
 	case strings.HasPrefix(origin, "from --"):
@@ -204,7 +202,7 @@ func (s *Source) typed(key, value string) string {
 	return s.flagOf(key)
 }
 
-// flagOf is the flag that sets key, or key itself where there is none.
+// flagOf returns the flag that sets key, or key itself if it has no flag.
 func (s *Source) flagOf(key string) string {
 	for _, f := range s.fields {
 		if f.key == key && f.flag != "" {
@@ -214,7 +212,8 @@ func (s *Source) flagOf(key string) string {
 	return key
 }
 
-// Refuse makes an error about the value of key: what is wrong with it, and what would be accepted.
+// Refuse returns an error about the value of key. problem says what is wrong with it and what would
+// be accepted.
 func (s *Source) Refuse(key, problem string) error {
 	for _, f := range s.fields {
 		if f.key == key {
@@ -224,7 +223,7 @@ func (s *Source) Refuse(key, problem string) error {
 	return refuse("%s: %s", key, problem)
 }
 
-// refuseSecretly is Refuse for a value that may hold what is not to be shown.
+// refuseSecretly is Refuse for a value that may contain a secret. The error does not show it.
 func (s *Source) refuseSecretly(key, problem string) error {
 	from := strings.TrimPrefix(s.Origin(key), "from ")
 	if from != "default" && !strings.HasPrefix(from, "--") && !strings.HasPrefix(from, envPrefix) {
@@ -235,7 +234,8 @@ func (s *Source) refuseSecretly(key, problem string) error {
 	return refuse("%s %s", from, problem)
 }
 
-// refuseOther refuses a value of key that is not one of its choices; what says what it is not.
+// refuseOther returns an error if the value of key is not one of its choices. what says what the
+// value is not.
 func (s *Source) refuseOther(key, what string) error {
 	for _, f := range s.fields {
 		if f.key != key || slices.Contains(f.choices, f.text()) {
@@ -250,8 +250,8 @@ func (s *Source) refuseOther(key, what string) error {
 	return nil
 }
 
-// Choices lists the words that flags can be completed to, by the flags' names. Flags that take
-// anything are not among them.
+// Choices returns the words for shell completion by the names of flags. It leaves out flags that
+// accept anything.
 func (s *Source) Choices() map[string][]string {
 	all := map[string][]string{}
 	for _, f := range s.fields {
@@ -262,7 +262,7 @@ func (s *Source) Choices() map[string][]string {
 	return all
 }
 
-// checkEnviron refuses variables with our prefix that are not ours.
+// checkEnviron refuses environment variables that have our prefix and are not settings.
 func checkEnviron(environ []string) error {
 	known := map[string]bool{}
 	var names []string

@@ -7,8 +7,8 @@ import (
 	"github.com/curtsy/curtsy/internal/version"
 )
 
-// Traces says where a process tells what became of visits. It is not kept with a crawl: each
-// process is told for itself.
+// Traces says where a process sends traces of visits. It is not stored with a crawl, so each
+// process needs it.
 type Traces struct {
 	TraceEndpoint string  `key:"trace-endpoint" group:"Output" usage:"send OpenTelemetry traces of visits to the collector at ‹URL›, by OTLP over HTTP (empty: no traces)" example:"http://127.0.0.1:4318"`
 	TraceRatio    float64 `key:"trace-ratio" group:"Output" usage:"trace this ‹PART› of all visits; use the same for all processes of a crawl" example:"0.01"`
@@ -29,7 +29,8 @@ func (t Traces) check(src *Source) error {
 	return nil
 }
 
-// Tracer sends traces as a process of a kind; nil: none are made. Close it when the process ends.
+// Tracer returns what sends the traces of a process of a kind, or nil if none are sent. Close it
+// when the process ends.
 func (t Traces) Tracer(kind, instance string, log *slog.Logger) (*tracing.Tracer, error) {
 	if t.TraceEndpoint == "" {
 		return nil, nil

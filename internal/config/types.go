@@ -1,42 +1,15 @@
 package config
 
 import (
-	"errors"
 	"log/slog"
-	"strings"
 
-	"github.com/dustin/go-humanize"
+	"github.com/curtsy/curtsy/internal/settings"
 )
 
 // Size is a number of bytes. In text it may carry a unit: 10MiB, 64KB, 4096.
-type Size int64
+type Size = settings.Size
 
-// UnmarshalText reads a size as a person writes it.
-func (s *Size) UnmarshalText(text []byte) error {
-	n, err := humanize.ParseBytes(strings.TrimSpace(string(text)))
-	if err != nil || n > 1<<62 {
-		return errors.New("is not a size")
-	}
-	*s = Size(n)
-	return nil
-}
-
-// String is the form the example file uses: exact, with the greatest binary unit that divides it.
-func (s Size) String() string {
-	n, unit := int64(s), "B"
-	for _, u := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if n == 0 || n%1024 != 0 {
-			break
-		}
-		n, unit = n/1024, u
-	}
-	if unit == "B" {
-		return humanize.Comma(n)
-	}
-	return humanize.Comma(n) + unit
-}
-
-// Secret is text that never shows itself in logs, errors or dumps.
+// Secret is text that does not appear in logs, errors or dumps.
 type Secret string
 
 const masked = "[secret]"

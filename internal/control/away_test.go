@@ -22,7 +22,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// cluster is a crawl of two shards, of which a test plays the frontiers.
+// cluster is a crawl of two shards. The test plays their frontiers.
 type cluster struct {
 	t *testing.T
 	*asker.Crawl
@@ -61,8 +61,8 @@ func newCluster(t *testing.T) *cluster {
 	return &cluster{t: t, Crawl: asker.Running(q, kv, spec), specs: map[int]crawl.Spec{}}
 }
 
-// frontier has a frontier answer for a shard, which knows one host of it. It follows the spec when
-// it is told to.
+// frontier starts a frontier for a shard, which knows one host. It follows the spec only after
+// follow.
 func (c *cluster) frontier(shard int, host string) {
 	c.t.Helper()
 	s, err := ask.NewService(c.Queue.NC, "t", "frontier", host, "")
@@ -92,7 +92,7 @@ func (c *cluster) frontier(shard int, host string) {
 	}
 }
 
-// applied is how far a shard's frontier has come in its log.
+// applied is the position of a frontier in the log of its shard.
 func (c *cluster) applied(shard int) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +107,7 @@ func (c *cluster) applied(shard int) uint64 {
 	return st.CachedInfo().State.LastSeq
 }
 
-// follow has a shard's frontier go by the spec as it is, from now on or once.
+// follow makes the frontier of a shard use the present spec, once or from now on.
 func (c *cluster) follow(shard int) {
 	spec, err := service.ReadSpec(c.t.Context(), c.Bucket)
 	if err != nil {
@@ -127,7 +127,7 @@ func hostName(t *testing.T, text string) (h canon.Host) {
 	return h
 }
 
-// A crawl is said to be paused, or to go on, once all frontiers follow, and not when one does.
+// Pause and Resume succeed when all frontiers follow, not when the first one does.
 func TestPauseAndResumeWaitForAllFrontiers(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -153,7 +153,7 @@ func TestPauseAndResumeWaitForAllFrontiers(t *testing.T) {
 			c.follow(0)
 			select {
 			case err := <-done:
-				t.Fatalf("with one of two frontiers it is said to be done: %v", err)
+				t.Fatalf("with one of two frontiers it reports success: %v", err)
 			case <-time.After(10 * pollEvery):
 			}
 			c.follow(1)
@@ -164,7 +164,7 @@ func TestPauseAndResumeWaitForAllFrontiers(t *testing.T) {
 	})
 }
 
-// What is asked of a host is for its own shard to say, whoever else is away.
+// Only the shard of a host decides about an action on it, even if other shards are away.
 func TestAHostIsPausedWhileOtherShardsAreAway(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -179,17 +179,17 @@ func TestAHostIsPausedWhileOtherShardsAreAway(t *testing.T) {
 				time.Sleep(5 * time.Millisecond)
 			}
 		})
-		said, err := PauseHost(ctx, c.Crawl, By{Who: "ada"}, host)
+		text, err := PauseHost(ctx, c.Crawl, By{Who: "ada"}, host)
 		cancel()
 		following.Wait() // it fails when the test has ended
-		if err != nil || !strings.Contains(said, "is paused") {
-			t.Errorf("%q, %v", said, err)
+		if err != nil || !strings.Contains(text, "is paused") {
+			t.Errorf("%q, %v", text, err)
 		}
 	})
 }
 
-// A host that the crawl does not know is not said to go on: its name may be misspelled. What was
-// paused before the crawl forgot it is taken back all the same.
+// Resuming an unknown host is an error, because its name may be misspelled. If the host was paused
+// before the crawl forgot it, the pause is removed.
 func TestAnUnknownHostIsNotResumed(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -200,8 +200,8 @@ func TestAnUnknownHostIsNotResumed(t *testing.T) {
 		if unknown := (*UnknownError)(nil); !errors.As(err, &unknown) || unknown.What != "docs.exmaple.org" {
 			t.Errorf("%v, want that the crawl does not know it", err)
 		}
-		if told := c.lines(); len(told) != 0 {
-			t.Errorf("the crawl log says: %+v", told)
+		if logged := c.lines(); len(logged) != 0 {
+			t.Errorf("the crawl log says: %+v", logged)
 		}
 		h := hostName(t, "gone.example")
 		if _, err := service.ChangeSpec(t.Context(), c.Bucket, func(s *crawl.Spec) (crawl.Spec, error) {
@@ -210,9 +210,9 @@ func TestAnUnknownHostIsNotResumed(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		said, err := ResumeHost(t.Context(), c.Crawl, By{Who: "ada"}, "gone.example")
-		if err != nil || said != "gone.example is no longer paused; the crawl does not know this host" {
-			t.Errorf("%q, %v", said, err)
+		text, err := ResumeHost(t.Context(), c.Crawl, By{Who: "ada"}, "gone.example")
+		if err != nil || text != "gone.example is no longer paused; the crawl does not know this host" {
+			t.Errorf("%q, %v", text, err)
 		}
 		if spec, err := service.ReadSpec(t.Context(), c.Bucket); err != nil || spec.Hosts[h].Paused {
 			t.Errorf("rules %v, %v", spec.Hosts, err)
@@ -220,7 +220,7 @@ func TestAnUnknownHostIsNotResumed(t *testing.T) {
 	})
 }
 
-// deafBucket writes and does not say so, once.
+// deafBucket writes, and once does not acknowledge it.
 type deafBucket struct {
 	jetstream.KeyValue
 	deaf bool
@@ -235,14 +235,14 @@ func (b *deafBucket) Update(ctx context.Context, key string, value []byte, revis
 	return n, err
 }
 
-// A change whose acknowledgement was lost was made.
+// A change counts as made even if its acknowledgement was lost.
 func TestAChangeThatWasNotAcknowledgedIsNoNothing(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		c.Bucket = &deafBucket{c.Bucket, true}
-		said, err := Set(t.Context(), c.Crawl, By{Who: "ada"}, func(s crawl.Spec) (crawl.Spec, error) { s.MaxPages = 500; return s, nil })
-		if err != nil || said != "max-pages no limit → 500" {
-			t.Errorf("%q, %v", said, err)
+		text, err := Set(t.Context(), c.Crawl, By{Who: "ada"}, func(s crawl.Spec) (crawl.Spec, error) { s.MaxPages = 500; return s, nil })
+		if err != nil || text != "max-pages no limit → 500" {
+			t.Errorf("%q, %v", text, err)
 		}
 		if spec, err := service.ReadSpec(t.Context(), c.Bucket); err != nil || spec.MaxPages != 500 {
 			t.Errorf("%d pages, %v", spec.MaxPages, err)
@@ -250,7 +250,7 @@ func TestAChangeThatWasNotAcknowledgedIsNoNothing(t *testing.T) {
 	})
 }
 
-// Who has hosts tried again while a shard is away is told that this is on its way.
+// If a shard is away, the operator who retries hosts learns that the action is in progress.
 func TestARetryThatIsNotTakenInYetSaysSo(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -265,7 +265,8 @@ func TestARetryThatIsNotTakenInYetSaysSo(t *testing.T) {
 	})
 }
 
-// Whoever steers a host whose own shard is away is told that nothing was done, and leaves no line.
+// If the shard of a host is away, the operator learns that nothing was done, and no line is
+// written.
 func TestNothingIsDoneWhileAHostsOwnShardIsAway(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -279,18 +280,18 @@ func TestNothingIsDoneWhileAHostsOwnShardIsAway(t *testing.T) {
 				return Refetch(t.Context(), c.Crawl, By{Who: "ada"}, "https://"+host+"/")
 			},
 		} {
-			said, err := action()
+			text, err := action()
 			if err == nil || !strings.HasPrefix(err.Error(), "nothing was done") || !strings.Contains(err.Error(), "try again when") {
-				t.Errorf("%s: %q, %v", name, said, err)
+				t.Errorf("%s: %q, %v", name, text, err)
 			}
 		}
-		if told := c.lines(); len(told) > 0 {
-			t.Errorf("the crawl log says: %+v", told)
+		if logged := c.lines(); len(logged) > 0 {
+			t.Errorf("the crawl log says: %+v", logged)
 		}
 	})
 }
 
-// What a shard has taken in is done, also when one that it does not concern is away.
+// An action succeeds when its own shard has accepted it, even if another shard is away.
 func TestAnActIsDoneWhileShardsItDoesNotConcernAreAway(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -300,16 +301,16 @@ func TestAnActIsDoneWhileShardsItDoesNotConcernAreAway(t *testing.T) {
 		c.frontier(shard, host)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if said, err := Retry(ctx, c.Crawl, By{Who: "ada"}, []string{host}); err != nil || said != "will be tried again: a.example" {
-			t.Errorf("%q, %v", said, err)
+		if text, err := Retry(ctx, c.Crawl, By{Who: "ada"}, []string{host}); err != nil || text != "will be tried again: a.example" {
+			t.Errorf("%q, %v", text, err)
 		}
-		if said, err := AddSeeds(ctx, c.Crawl, By{Who: "ada"}, []string{"https://a.example/"}); err != nil || said != "https://a.example/ is a seed" {
-			t.Errorf("%q, %v", said, err)
+		if text, err := AddSeeds(ctx, c.Crawl, By{Who: "ada"}, []string{"https://a.example/"}); err != nil || text != "https://a.example/ is a seed" {
+			t.Errorf("%q, %v", text, err)
 		}
 	})
 }
 
-// lines are those of acts that are in the logs of the shards.
+// lines returns the lines of actions in the logs of the shards.
 func (c *cluster) lines() (all []crawl.Audit) {
 	c.t.Helper()
 	for i := range c.Spec.Shards {
@@ -332,7 +333,7 @@ func (c *cluster) lines() (all []crawl.Audit) {
 	return all
 }
 
-// stopped ends who steers as soon as the spec is changed.
+// stopped ends the context of the operator as soon as the spec is changed.
 type stopped struct {
 	jetstream.KeyValue
 	stop func()
@@ -344,8 +345,8 @@ func (b *stopped) Update(ctx context.Context, key string, value []byte, revision
 	return n, err
 }
 
-// Whoever adds seeds and is stopped in the middle leaves no wider scope without a line that says
-// who did it. One line is enough where nothing goes wrong.
+// If adding seeds is interrupted, a wider scope never stays without a line that names the operator.
+// If nothing fails, there is one line.
 func TestSeedsAreToldBeforeTheScopeIsWider(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -359,8 +360,8 @@ func TestSeedsAreToldBeforeTheScopeIsWider(t *testing.T) {
 		if err != nil || len(spec.Seeds) != 1 {
 			t.Fatalf("seeds %v, %v", spec.Seeds, err)
 		}
-		if told := c.lines(); len(told) != 2 || told[0].Who != "ada" || told[0].What != "https://a.example/" || told[0].Error != "" || told[1].Error == "" {
-			t.Errorf("the scope is wider, and the crawl log says: %+v", told)
+		if logged := c.lines(); len(logged) != 2 || logged[0].Who != "ada" || logged[0].What != "https://a.example/" || logged[0].Error != "" || logged[1].Error == "" {
+			t.Errorf("the scope is wider, and the crawl log says: %+v", logged)
 		}
 		c.Bucket = was
 		ctx, stop = context.WithTimeout(t.Context(), time.Second) // no shard is there to take it in
@@ -371,8 +372,8 @@ func TestSeedsAreToldBeforeTheScopeIsWider(t *testing.T) {
 			if err == nil || !strings.HasPrefix(err.Error(), "submitted, ") {
 				t.Fatal(err)
 			}
-			if told := c.lines(); len(told) != before+1 {
-				t.Errorf("%d lines: %+v", len(told)-before, told)
+			if logged := c.lines(); len(logged) != before+1 {
+				t.Errorf("%d lines: %+v", len(logged)-before, logged)
 			}
 			ctx, stop = context.WithTimeout(t.Context(), time.Second)
 			defer stop()

@@ -1,12 +1,11 @@
-// Package control changes a crawl that runs: it pauses and resumes the crawl or a host, slows a
-// host down, adds seeds, forgets, fetches again, retries, changes scope and limits, has search
-// indexes built anew, and has indexers give their shards away. Commands and the dashboard steer by
-// these functions alone.
+// Package control has the actions by which an operator changes a running crawl: pause and resume
+// the crawl or a host, slow a host down, add seeds, forget, fetch again, retry, change settings,
+// rebuild search indexes, and retire indexers. Commands and the dashboard use only these functions.
 //
-// Each act leaves a line in the crawl log: who did what, when, and from which address. An act that
-// is an event carries its line with it. Where an act changes the spec, the line is acknowledged
-// before the spec is changed, so that no act is without one; should the change fail, a second line
-// says so. An act that would change nothing leaves none.
+// Each action writes a line to the crawl log: who did what, when, and from which address. An action
+// that is an event carries its line in the event. An action that changes the spec waits until its
+// line is acknowledged before it changes the spec, so no change is without a line. If the change
+// then fails, a second line says so. An action that would change nothing writes no line.
 package control
 
 import (
@@ -22,16 +21,16 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// By is who steers.
+// By is the operator who requests an action.
 type By struct {
 	Who  string // a user, for example ada@laptop, or dashboard
-	From string // the address the wish came from; empty: this machine
+	From string // the address from which the request came; empty: this machine
 }
 
-// ErrNotRunning says that a crawl that does not run cannot be steered so.
+// ErrNotRunning says that the action needs a running crawl.
 var ErrNotRunning = errors.New("the crawl is not running; start it with: curtsy crawl --dir DIR, or use curtsy commands with its --dir")
 
-// The acts, as the crawl log names them.
+// The actions, as the crawl log names them.
 const (
 	actionPause      = "pause"
 	actionResume     = "resume"
@@ -50,26 +49,27 @@ const (
 	actionUnretire   = "unretire"
 )
 
-// pollEvery is how often it is looked whether those who work on the crawl follow it.
+// pollEvery is the interval at which an action checks whether all processes of the crawl follow it.
 const pollEvery = 20 * time.Millisecond
 
-// logPatience is how long an act waits for room in the log for a line that cannot be waited for any
-// longer: whoever steers has no more time, or whoever makes room begins only after that.
+// logPatience is how long an action waits when the queue of the crawl log is full. It applies to
+// lines that must not delay their caller: the operator may be gone, or the process that would empty
+// the queue starts only after the caller.
 const logPatience = 5 * time.Second
 
-// action is what is done, for the crawl log.
+// action describes an action for the crawl log.
 type action struct {
 	what string     // one of those above
 	on   string     // a host, a URL, settings
 	more string     // detail
-	host canon.Host // in whose shard it is logged; empty: the first
+	host canon.Host // the line goes to the shard of this host; empty: to the first shard
 }
 
 func audit(by By, a action) crawl.Audit {
 	return crawl.Audit{ID: rand.Text()[:12], At: time.Now(), Who: by.Who, From: by.From, Action: a.what, What: a.on, Detail: a.more}.Bounded()
 }
 
-// notify has a line written to the crawl log.
+// notify submits a line for the crawl log.
 func notify(ctx context.Context, c *asker.Crawl, host canon.Host, line crawl.Audit) error {
 	shard := 0
 	if host != "" {
@@ -78,7 +78,7 @@ func notify(ctx context.Context, c *asker.Crawl, host canon.Host, line crawl.Aud
 	return asker.Submit(ctx, c.Queue, c.Spec, asker.Submission{shard: {{Audits: []crawl.Audit{line}}}})
 }
 
-// submit submits events together with the line of the act that they are.
+// submit submits the events of an action together with its line.
 func submit(ctx context.Context, c *asker.Crawl, by By, a action, s asker.Submission) error {
 	first := -1
 	for shard := range s {
@@ -96,18 +96,18 @@ func submit(ctx context.Context, c *asker.Crawl, by By, a action, s asker.Submis
 // errSame says that a change would change nothing.
 var errSame = errors.New("this changes nothing")
 
-// maxSpecBytes bounds the spec, which is one message of at most crawl.MaxPayloadBytes: a crawl
-// whose spec nobody can read any more could not even be paused.
+// maxSpecBytes bounds the spec, which is one message of at most crawl.MaxPayloadBytes. A crawl with
+// an unreadable spec could not even be paused.
 const maxSpecBytes = crawl.MaxPayloadBytes - 64<<10
 
-// change changes the spec, with a line in the crawl log. changed is false if f says that nothing
-// would change. Once the line is there, that nothing is left to be changed means that it was: by
-// us, and the acknowledgement was lost, or by somebody else at the same time.
+// change changes the spec and writes a line to the crawl log before. changed is false if f reports
+// that nothing would change. If that happens after the line was written, the change was made: by
+// this call, whose acknowledgement was lost, or by somebody else at the same time.
 func change(ctx context.Context, c *asker.Crawl, by By, a action, f func(crawl.Spec) (next crawl.Spec, changed bool, err error)) (changed bool, err error) {
 	if c.Stopped() {
 		return false, ErrNotRunning
 	}
-	told := false
+	logged := false
 	_, err = service.ChangeSpec(ctx, c.Bucket, func(old *crawl.Spec) (crawl.Spec, error) {
 		if old == nil {
 			return crawl.Spec{}, service.ErrNoSpec
@@ -119,22 +119,22 @@ func change(ctx context.Context, c *asker.Crawl, by By, a action, f func(crawl.S
 		if err == nil {
 			err = fits(next)
 		}
-		if err != nil || told {
+		if err != nil || logged {
 			return next, err
 		}
-		told = true
+		logged = true
 		return next, notify(ctx, c, a.host, audit(by, a))
 	})
 	switch {
 	case errors.Is(err, errSame):
-		return told, nil
-	case err != nil && told:
+		return logged, nil
+	case err != nil && logged:
 		return false, failed(ctx, c, by, a, err)
 	}
 	return err == nil, err
 }
 
-// failed has a second line say why what the first one tells of was not done, and returns why.
+// failed writes a second line, which says why the action of the first line failed. It returns why.
 func failed(ctx context.Context, c *asker.Crawl, by By, a action, why error) error {
 	line := audit(by, a)
 	line.Error = why.Error()
@@ -146,7 +146,7 @@ func failed(ctx context.Context, c *asker.Crawl, by By, a action, why error) err
 	return why
 }
 
-// await asks until those who work on the crawl follow it, or ctx ends.
+// await polls until all processes of the crawl follow an action, or until ctx ends.
 func await(ctx context.Context, what string, ok func() (bool, error)) error {
 	for {
 		done, err := ok()

@@ -11,9 +11,9 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Reindex has the indexers build their search indexes anew, unless somebody has done so since the
-// spec was read that has this Spec.Reindex. It returns the mark of the indexes that are being
-// built, and whether this call had them begun.
+// Reindex makes the indexers rebuild their search indexes. It does nothing if somebody else did so
+// after the caller read the spec, whose Spec.Reindex is seen. It returns the mark of the indexes
+// that are being built, and whether this call started it.
 func Reindex(ctx context.Context, c *asker.Crawl, by By, seen string) (mark string, begun bool, err error) {
 	ours := time.Now().UTC().Format(time.RFC3339Nano)
 	begun, err = change(ctx, c, by, action{what: actionReindex}, func(s crawl.Spec) (crawl.Spec, bool, error) {
@@ -26,8 +26,8 @@ func Reindex(ctx context.Context, c *asker.Crawl, by By, seen string) (mark stri
 	return mark, begun, err
 }
 
-// ReindexStopped is the line of a reindex that a command does by itself, in the files of a crawl
-// that does not run. why is the reason if nothing came of it.
+// ReindexStopped returns the line for a command that rebuilds the indexes of a stopped crawl
+// itself. why is the error if that failed.
 func ReindexStopped(by By, why error) crawl.Audit {
 	line := audit(by, action{what: actionReindex})
 	if why != nil {
@@ -36,12 +36,12 @@ func ReindexStopped(by By, why error) crawl.Audit {
 	return line.Bounded()
 }
 
-// Retire says that an indexer is to give its shards to the others, for good.
+// Retire makes an indexer hand its shards over to the others, for good.
 func Retire(ctx context.Context, c *asker.Crawl, by By, instance string) error {
 	return retired(ctx, c, by, action{what: actionRetire, on: instance}, true)
 }
 
-// Unretire lets an indexer have shards again.
+// Unretire allows an indexer to take shards again.
 func Unretire(ctx context.Context, c *asker.Crawl, by By, instance string) error {
 	return retired(ctx, c, by, action{what: actionUnretire, on: instance}, false)
 }
@@ -54,7 +54,7 @@ func retired(ctx context.Context, c *asker.Crawl, by By, a action, is bool) erro
 	_, err := c.Bucket.Get(ctx, key)
 	switch {
 	case err == nil == is && (err == nil || errors.Is(err, jetstream.ErrKeyNotFound)):
-		return nil // nothing changes by that
+		return nil // it is so already
 	case err != nil && !errors.Is(err, jetstream.ErrKeyNotFound):
 		return err
 	}

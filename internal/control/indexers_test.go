@@ -13,8 +13,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// Who has indexes built anew, or an indexer give its shards away or take some again, leaves a line
-// in the crawl log, and none when nothing changes by that.
+// Rebuilding indexes, retiring an indexer and using it again each write a line to the crawl log,
+// but only if they change something.
 func TestWhatIndexersAreToDoIsLogged(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -42,13 +42,13 @@ func TestWhatIndexersAreToDoIsLogged(t *testing.T) {
 		if _, err := c.Bucket.Get(t.Context(), crawl.Retired("indexer-2")); !errors.Is(err, jetstream.ErrKeyNotFound) {
 			t.Errorf("it is retired: %v", err)
 		}
-		var said []string
+		var text []string
 		for _, l := range c.lines() {
-			if said = append(said, strings.TrimSpace(l.Action+" "+l.What)); l.Who != "ada" || l.Error != "" {
+			if text = append(text, strings.TrimSpace(l.Action+" "+l.What)); l.Who != "ada" || l.Error != "" {
 				t.Errorf("%+v", l)
 			}
 		}
-		if got := fmt.Sprint(said); got != "[reindex retire indexer-2 unretire indexer-2]" {
+		if got := fmt.Sprint(text); got != "[reindex retire indexer-2 unretire indexer-2]" {
 			t.Errorf("the crawl log has %s", got)
 		}
 	})

@@ -13,14 +13,14 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Pause lets the crawl rest until Resume: no visit is granted, and those under way end before their
-// next request. It returns once the frontiers follow, or with the error of ctx. The sentence says
-// what came of it, as all in this package do.
+// Pause stops the crawl until Resume: no visit is granted, and running visits end before their next
+// request. It returns when the frontiers follow, or with the error of ctx. Like all actions it
+// returns a sentence about the result.
 func Pause(ctx context.Context, c *asker.Crawl, by By) (string, error) {
 	return setPaused(ctx, c, by, true, "paused")
 }
 
-// Resume lets a paused crawl go on. It returns once the frontiers follow.
+// Resume continues a paused crawl. It returns when the frontiers follow.
 func Resume(ctx context.Context, c *asker.Crawl, by By) (string, error) {
 	return setPaused(ctx, c, by, false, "running")
 }
@@ -49,9 +49,9 @@ func setPaused(ctx context.Context, c *asker.Crawl, by By, paused bool, state st
 	return fmt.Sprintf("%s: %s queued, %d in flight", state, urls(st.Queued), st.InFlight), nil
 }
 
-// PauseHost has nothing asked of a host until ResumeHost: it gets no visit, and one under way ends
-// before its next request. Its URLs stay queued. It returns once the host's frontier follows;
-// fetchers elsewhere do within a moment.
+// PauseHost stops all requests to a host until ResumeHost: the host gets no visit, and a running
+// visit ends before its next request. Its URLs stay queued. It returns when the frontier of the
+// host follows. Fetchers follow within a moment.
 func PauseHost(ctx context.Context, c *asker.Crawl, by By, host string) (string, error) {
 	h, err := known(ctx, c, host)
 	if err != nil {
@@ -64,8 +64,8 @@ func PauseHost(ctx context.Context, c *asker.Crawl, by By, host string) (string,
 	return fmt.Sprintf("%s is paused (%s queued)", h, urls(now.Queued)), nil
 }
 
-// ResumeHost lets a paused host go on, when its delay allows it. It returns once the host's
-// frontier follows. A host that the crawl does not know is an error, unless it was paused.
+// ResumeHost continues a paused host as soon as its delay allows. It returns when the frontier of
+// the host follows. A host that the crawl does not know is an error, unless it was paused.
 func ResumeHost(ctx context.Context, c *asker.Crawl, by By, host string) (string, error) {
 	h, err := parseHost(host)
 	if err != nil {
@@ -88,9 +88,9 @@ func ResumeHost(ctx context.Context, c *asker.Crawl, by By, host string) (string
 	return fmt.Sprintf("%s continues (%s queued, one request every %s)", h, urls(now.Queued), seconds(now.DelayS)), nil
 }
 
-// DelayHost sets the least delay between requests to a host, at most crawl.MaxHostDelay; 0 takes
-// back what was set. It only adds: whatever the site, the crawl's settings or our back-off ask for
-// is kept when it is more. It returns once the host's frontier follows.
+// DelayHost sets the least delay between requests to a host, which is at most crawl.MaxHostDelay. 0
+// removes it. A longer delay that the site, the settings or our back-off require stays in force. It
+// returns when the frontier of the host follows.
 func DelayHost(ctx context.Context, c *asker.Crawl, by By, host string, d time.Duration) (string, error) {
 	h, err := known(ctx, c, host)
 	if err != nil {
@@ -107,7 +107,7 @@ func DelayHost(ctx context.Context, c *asker.Crawl, by By, host string, d time.D
 	return text, nil
 }
 
-// urls is a number of them, for people.
+// urls is a number of URLs in words.
 func urls(n int64) string {
 	if n == 1 {
 		return "1 URL"
@@ -119,8 +119,8 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
 }
 
-// ruleHost changes the rule of a host, and returns what its frontier says of the host once it
-// follows. Of a host that the crawl does not know it says nothing.
+// ruleHost changes the rule of a host. It waits until the frontier of the host follows and returns
+// what the frontier reports about the host: nothing if the crawl does not know the host.
 func ruleHost(ctx context.Context, c *asker.Crawl, by By, a action, h canon.Host, to func(crawl.HostRule) crawl.HostRule) (now crawl.HostInfo, err error) {
 	a.on, a.host = string(h), h
 	var want crawl.HostRule
@@ -140,7 +140,7 @@ func ruleHost(ctx context.Context, c *asker.Crawl, by By, a action, h canon.Host
 	return now, err
 }
 
-// parseHost reads a host's name; a URL stands for its host.
+// parseHost reads the name of a host, or a URL, which stands for its host.
 func parseHost(text string) (canon.Host, error) {
 	h, err := canon.ParseHost(text)
 	if err == nil {
@@ -153,7 +153,8 @@ func parseHost(text string) (canon.Host, error) {
 	return u.Host(), nil
 }
 
-// known reads the name of a host that the crawl must know: a name misspelled is paused in vain.
+// known reads the name of a host and refuses it if the crawl does not know the host, because it is
+// probably misspelled.
 func known(ctx context.Context, c *asker.Crawl, text string) (canon.Host, error) {
 	h, err := parseHost(text)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// Whoever takes a crawl up with other settings or more seeds leaves a line of each, with what was
-// and what is; whoever changes nothing leaves none, and nor does whoever makes a crawl.
-func TestPlanTells(t *testing.T) {
+// A changed setting and new seeds each write a line with the values before and after. There is no
+// line if nothing changes, or if the crawl is new.
+func TestPlanWritesLines(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		plan := func(to func(s *crawl.Spec)) Planned {
@@ -30,7 +30,7 @@ func TestPlanTells(t *testing.T) {
 			return p
 		}
 		p := plan(func(s *crawl.Spec) { s.Delay, s.AllowPrivate = 2*time.Second, true })
-		if want := "delay 1s → 2s, allow-private false → true"; p.Settings != want || p.Seeds || p.Untold != nil || !p.Spec.AllowPrivate {
+		if want := "delay 1s → 2s, allow-private false → true"; p.Settings != want || p.Seeds || p.Unlogged != nil || !p.Spec.AllowPrivate {
 			t.Errorf("%+v, want settings %q", p, want)
 		}
 		plan(func(*crawl.Spec) {})
@@ -38,16 +38,16 @@ func TestPlanTells(t *testing.T) {
 		if p.Settings != "" || !p.Seeds {
 			t.Errorf("%+v, want seeds", p)
 		}
-		told := map[string]string{}
+		logged := map[string]string{}
 		for _, l := range c.lines() {
-			told[l.Action+" "+l.What] = l.Detail
+			logged[l.Action+" "+l.What] = l.Detail
 			if l.Who != "ada" || l.Error != "" || l.At.IsZero() {
 				t.Errorf("%+v", l)
 			}
 		}
 		want := map[string]string{"settings settings": "delay 1s → 2s, allow-private false → true", "seed https://a.example/": "and 1 more"}
-		if !reflect.DeepEqual(told, want) {
-			t.Errorf("the crawl log says %q, want %q", told, want)
+		if !reflect.DeepEqual(logged, want) {
+			t.Errorf("the crawl log says %q, want %q", logged, want)
 		}
 		if err := c.Bucket.Purge(t.Context(), "spec"); err != nil {
 			t.Fatal(err)
@@ -61,7 +61,7 @@ func TestPlanTells(t *testing.T) {
 	})
 }
 
-// full fills the log of a shard, so that nothing more goes in.
+// full fills the log of a shard until nothing more fits.
 func (c *cluster) full(shard int) {
 	c.t.Helper()
 	for _, n := range []int{64 << 10, 1 << 10, 1} {
@@ -74,8 +74,8 @@ func (c *cluster) full(shard int) {
 	}
 }
 
-// A crawl whose log is full can be taken up with other settings: who makes room there begins after
-// that. The lines are told then.
+// A crawl with a full log can be resumed with other settings. The process that empties the log
+// starts only after that, so the lines are submitted then.
 func TestPlanWithAFullLog(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -85,7 +85,7 @@ func TestPlanWithAFullLog(t *testing.T) {
 			s.MaxPages = 7
 			return s, nil
 		})
-		if err != nil || len(p.Untold) != 1 || p.Untold[0].Detail != "max-pages no limit → 7" {
+		if err != nil || len(p.Unlogged) != 1 || p.Unlogged[0].Detail != "max-pages no limit → 7" {
 			t.Fatalf("%+v, %v", p, err)
 		}
 		if spec, err := service.ReadSpec(t.Context(), c.Bucket); err != nil || spec.MaxPages != 7 {
@@ -98,20 +98,20 @@ func TestPlanWithAFullLog(t *testing.T) {
 		if err := st.Purge(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := Notify(t.Context(), c.Crawl, p.Untold); err != nil {
+		if err := Notify(t.Context(), c.Crawl, p.Unlogged); err != nil {
 			t.Fatal(err)
 		}
 		m, err := st.GetLastMsgForSubject(t.Context(), crawl.Names("t").EventsSubject(0))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ev, err := crawl.DecodeEvent(m.Data); err != nil || len(ev.Audits) != 1 || ev.Audits[0].ID != p.Untold[0].ID {
+		if ev, err := crawl.DecodeEvent(m.Data); err != nil || len(ev.Audits) != 1 || ev.Audits[0].ID != p.Unlogged[0].ID {
 			t.Errorf("%+v, %v", ev, err)
 		}
 	})
 }
 
-// Whoever steers a crawl whose log is full, and has no more time, is told so instead of being kept.
+// An operator who has no more time gets an error from a crawl with a full log, and does not wait.
 func TestWhoeverHasNoTimeIsNotKeptByAFullLog(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -128,9 +128,9 @@ func TestWhoeverHasNoTimeIsNotKeptByAFullLog(t *testing.T) {
 	})
 }
 
-// Each setting that a command may change is told.
-func TestEachSettingIsTold(t *testing.T) {
-	others := map[string]bool{ // what is never changed, or by acts that tell of it themselves
+// Each setting that a command may change is in the line about the change.
+func TestEachSettingIsLogged(t *testing.T) {
+	others := map[string]bool{ // never changed, or changed by actions with lines of their own
 		"Name": true, "Shards": true, "Created": true, "Seeds": true, "PlanOnly": true, "Hosts": true, "EverySince": true, "UpdatesOff": true,
 		"UpdatesPrefer": true, "Forgotten": true, "Reindex": true,
 	}
@@ -153,8 +153,8 @@ func TestEachSettingIsTold(t *testing.T) {
 			}
 			continue
 		}
-		if said := differences(&was, &is); (len(said) != 1) != others[kind.Field(i).Name] || len(said) == 1 && !strings.Contains(said[0], " → ") {
-			t.Errorf("%s: %q", kind.Field(i).Name, said)
+		if text := differences(&was, &is); (len(text) != 1) != others[kind.Field(i).Name] || len(text) == 1 && !strings.Contains(text[0], " → ") {
+			t.Errorf("%s: %q", kind.Field(i).Name, text)
 		}
 	}
 }

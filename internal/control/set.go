@@ -1,7 +1,6 @@
 package control
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,23 +15,22 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/scope"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/settings"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // ErrNoSetting says that nothing was named to be changed.
 var ErrNoSetting = errors.New("nothing to change was given; use for example --scope domain, --max-pages 500 or --delay 2s")
 
-// MaxDelay is the most that the least delay of a crawl may be set to while it runs.
+// MaxDelay is the longest delay that a running crawl can be given.
 const MaxDelay = 10 * time.Minute
 
-// Scopes are the words for a scope, narrowest first.
-var Scopes = []string{"page", "prefix", "host", "subdomains", "domain", "any"}
-
-// Settings changes the scope and the limits of a spec, and its least delay; it may do so more than
-// once, on specs that others have changed meanwhile. It refuses what makes no sense.
+// Settings changes settings of a spec. It may be called more than once, on specs that others have
+// changed in the meantime. It returns an error for values that cannot be used.
 type Settings func(crawl.Spec) (crawl.Spec, error)
 
-// set is what a change of settings makes of a spec: nothing but scope, links, limits and delay.
+// set applies a change of settings to a spec. It takes over only the settings that may change while
+// a crawl runs. what describes each of them that is different now.
 func (to Settings) set(s crawl.Spec) (next crawl.Spec, what []string, err error) {
 	request, err := to(s)
 	if err != nil {
@@ -41,123 +39,90 @@ func (to Settings) set(s crawl.Spec) (next crawl.Spec, what []string, err error)
 	if request.Delay != s.Delay && (request.Delay < 0 || request.Delay > MaxDelay) {
 		return s, nil, fmt.Errorf("a delay of %v is not possible: use 0s to %v, for example 2s", request.Delay, MaxDelay)
 	}
-	if p, err := canon.ParseHostPattern(request.Scope); !slices.Contains(Scopes, request.Scope) && (err != nil || !p.IsBelow()) {
-		return s, nil, fmt.Errorf("the scope %q is unknown; use one of %s", request.Scope, strings.Join(Scopes, ", "))
-	}
-	if request.MaxPages < 0 || request.MaxBytes < 0 || request.MaxPagesPerHost < 0 || request.MaxDepth < -1 {
-		return s, nil, errors.New("a limit is negative; use 0 for none, and -1 for none on the depth")
-	}
 	next = s
-	next.Scope, next.Include, next.Exclude = request.Scope, full(request.Include), full(request.Exclude)
-	// Who follows no links any more needs sitemaps, which may be off because of a limit on the
-	// depth.
-	if next.NoLinks = request.NoLinks; next.NoLinks && !s.NoLinks {
+	for _, row := range settings.All() {
+		if !row.Set {
+			continue
+		}
+		row.Copy(&next, &request)
+		if list, ok := row.Pointer(&next).(*[]string); ok {
+			*list = full(*list)
+		}
+		if err := refusal(row, &next); err != nil {
+			return s, nil, err
+		}
+	}
+	// Without links the crawl needs sitemaps, which a limit on the depth may have turned off.
+	if next.NoLinks && !s.NoLinks {
 		next.Sitemaps = request.Sitemaps
 	}
-	next.MaxPages, next.MaxBytes, next.MaxDepth, next.MaxPagesPerHost, next.Delay = request.MaxPages, request.MaxBytes, request.MaxDepth, request.MaxPagesPerHost, request.Delay
-	// A spec that services cannot follow would be followed by nobody.
+	// Services could not start with a scope that cannot be read.
 	if _, err := scope.New(scope.Spec{Kind: next.Scope, Include: next.Include, Exclude: next.Exclude}); err != nil {
 		return s, nil, err
 	}
 	return next, differences(&s, &next), nil
 }
 
-// full leaves out expressions that are empty: they match everything, and who types one means none.
+// refusal returns why a running crawl cannot be given the value that a setting has in s.
+func refusal(row *settings.Setting, s *crawl.Spec) error {
+	problem := row.Problem(s)
+	switch {
+	case problem == "":
+		return nil
+	case len(row.Choices) > 0:
+		return fmt.Errorf("the %s %q is unknown; use one of %s", row.Name, row.Value(s), strings.Join(row.Choices, ", "))
+	case row.Title != "":
+		return errors.New("a limit is negative; use 0 for none, and -1 for none on the depth")
+	}
+	return fmt.Errorf("%s %s", row.Name, problem)
+}
+
+// full removes empty expressions. They match everything, but a person who types one means no
+// expression.
 func full(list []string) (out []string) {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" })
 }
 
-func followed(no bool) string {
-	if no {
-		return "not followed"
-	}
-	return "followed"
-}
-
-// differences says in words what is another setting. What other acts change is not among them, nor
-// are seeds, which have a line of their own.
+// differences describes each setting that differs between two specs, and whether the crawl is
+// paused. It leaves out seeds and what other actions change, because they have lines of their own.
 func differences(was, is *crawl.Spec) (what []string) {
 	differ := func(name, a, b string) {
 		if a != b {
 			what = append(what, fmt.Sprintf("%s %s → %s", name, a, b))
 		}
 	}
-	limit := func(n int64) string {
-		if n <= 0 {
-			return "no limit"
+	for _, row := range settings.All() {
+		if !row.Fixed {
+			differ(row.Name, row.Text(was), row.Text(is))
 		}
-		return humanize.Comma(n)
 	}
-	depth := func(n int) string {
-		if n < 0 {
-			return "no limit"
-		}
-		return humanize.Comma(int64(n))
-	}
-	list := func(l []string) string { return cmp.Or(strings.Join(l, " "), "nothing") }
-	text := func(s string) string { return cmp.Or(s, "nothing") }
-	differ("scope", was.Scope, is.Scope)
-	differ("include", list(was.Include), list(is.Include))
-	differ("exclude", list(was.Exclude), list(is.Exclude))
-	differ("links", followed(was.NoLinks), followed(is.NoLinks))
-	differ("sitemaps", strconv.FormatBool(was.Sitemaps), strconv.FormatBool(is.Sitemaps))
-	differ("max-pages", limit(was.MaxPages), limit(is.MaxPages))
-	differ("max-bytes", limit(was.MaxBytes), limit(is.MaxBytes))
-	differ("max-depth", depth(was.MaxDepth), depth(is.MaxDepth))
-	differ("max-pages-per-host", limit(was.MaxPagesPerHost), limit(is.MaxPagesPerHost))
-	differ("delay", was.Delay.String(), is.Delay.String())
-	// The others change with the commands that make a crawl, and not while it runs in them.
 	differ("paused", strconv.FormatBool(was.Paused), strconv.FormatBool(is.Paused))
-	differ("agent", text(was.Agent), text(is.Agent))
-	differ("contact", text(was.Contact), text(is.Contact))
-	differ("hurry", list(was.Hurry), list(is.Hurry))
-	differ("allow-private", strconv.FormatBool(was.AllowPrivate), strconv.FormatBool(is.AllowPrivate))
-	differ("resolve", list(was.Resolve), list(is.Resolve))
-	differ("max-hosts-per-domain", strconv.FormatInt(was.MaxHosts, 10), strconv.FormatInt(is.MaxHosts, 10))
-	differ("hold-max", was.HoldMax.String(), is.HoldMax.String())
-	differ("purpose", list(was.Purposes), list(is.Purposes))
-	differ("types", list(was.Types), list(is.Types))
-	differ("recrawl", strconv.FormatBool(was.Recrawl), strconv.FormatBool(is.Recrawl))
-	differ("recrawl-min", was.RecrawlMin.String(), is.RecrawlMin.String())
-	differ("recrawl-max", was.RecrawlMax.String(), is.RecrawlMax.String())
-	differ("every", was.Every.String(), is.Every.String())
-	differ("updates", strconv.FormatBool(was.Updates), strconv.FormatBool(is.Updates))
-	differ("updates-mail", text(was.UpdatesMail), text(is.UpdatesMail))
-	differ("updates-latency", text(was.UpdatesLatency), text(is.UpdatesLatency))
-	differ("updates-websub-url", text(was.UpdatesWebSub), text(is.UpdatesWebSub))
-	differ("feeds", strconv.FormatBool(was.Feeds), strconv.FormatBool(is.Feeds))
-	differ("accept-markdown", strconv.FormatBool(was.AcceptMarkdown), strconv.FormatBool(is.AcceptMarkdown))
-	differ("data-json", strconv.FormatBool(was.DataJSON), strconv.FormatBool(is.DataJSON))
-	differ("llms-txt", strconv.FormatBool(was.LLMSTxt), strconv.FormatBool(is.LLMSTxt))
-	differ("security-txt", strconv.FormatBool(was.SecurityTxt), strconv.FormatBool(is.SecurityTxt))
-	differ("warc", text(was.WARC), text(is.WARC))
-	differ("search", strconv.FormatBool(was.Search), strconv.FormatBool(is.Search))
 	return what
 }
 
-// Planned is a crawl that Plan has made, or taken up.
+// Planned is a crawl that Plan has created or changed.
 type Planned struct {
 	Spec     crawl.Spec
-	Settings string // what is another setting than before, in words; "": nothing is
-	Seeds    bool   // it has seeds that it did not have, and Plan has made a line of that
-	// Untold are lines that the crawl's log had no room for, because nobody works on the crawl and
-	// makes some. Tell submits them when somebody does.
-	Untold []crawl.Audit
+	Settings string // the settings that changed, in words; "": none did
+	Seeds    bool   // the crawl has new seeds, and Plan has written a line about them
+	// Unlogged are lines for the crawl log that could not be queued, because the queue is full and no
+	// process of the crawl runs to empty it. Notify submits them when one does.
+	Unlogged []crawl.Audit
 }
 
-// Plan writes the spec that to makes of the one there is, or of nil when there is none yet. Of a
-// crawl that is there the crawl log gets a line of what is another setting, and one of new seeds,
-// before the spec is changed, whether or not anybody works on the crawl. c needs no more of its
-// spec than name and shards.
+// Plan replaces the spec of a crawl by the one that to returns. to gets nil if the crawl does not
+// exist yet. If it exists, lines about changed settings and new seeds are written to the crawl log
+// before the spec is changed, whether or not a process of the crawl runs. The spec of c needs only
+// name and shards.
 func Plan(ctx context.Context, c *asker.Crawl, by By, to func(old *crawl.Spec) (crawl.Spec, error)) (p Planned, err error) {
-	told := false
+	logged := false
 	var actions []action
 	p.Spec, err = service.ChangeSpec(ctx, c.Bucket, func(old *crawl.Spec) (crawl.Spec, error) {
 		next, err := to(old)
-		if err != nil || old == nil || told {
+		if err != nil || old == nil || logged {
 			return next, err
 		}
-		told = true
+		logged = true
 		if p.Settings = strings.Join(differences(old, &next), ", "); p.Settings != "" {
 			actions = append(actions, action{what: actionSettings, on: "settings", more: p.Settings})
 		}
@@ -175,7 +140,7 @@ func Plan(ctx context.Context, c *asker.Crawl, by By, to func(old *crawl.Spec) (
 			if ctx.Err() != nil || within.Err() == nil {
 				return next, err
 			}
-			p.Untold = lines
+			p.Unlogged = lines
 		}
 		return next, nil
 	})
@@ -185,7 +150,7 @@ func Plan(ctx context.Context, c *asker.Crawl, by By, to func(old *crawl.Spec) (
 	return p, err
 }
 
-// Notify has lines written to the crawl log.
+// Notify submits lines for the crawl log.
 func Notify(ctx context.Context, c *asker.Crawl, lines []crawl.Audit) error {
 	for _, line := range lines {
 		if err := notify(ctx, c, "", line); err != nil {
@@ -195,7 +160,7 @@ func Notify(ctx context.Context, c *asker.Crawl, lines []crawl.Audit) error {
 	return nil
 }
 
-// added are the seeds that were not there.
+// added are the seeds in is that are not in was.
 func added(was, is []string) (more []canon.URL) {
 	have := map[string]bool{}
 	for _, s := range was {
@@ -209,10 +174,9 @@ func added(was, is []string) (more []canon.URL) {
 	return more
 }
 
-// Set changes the scope, the limits and the least delay of a crawl that runs. A delay only adds:
-// what a site asks for and what our back-off has come to are kept when they are more. It returns
-// once that is written; those who work on the crawl follow it at once, URLs that are known already
-// in a pass.
+// Set changes settings of a running crawl and returns the changes in words. A longer delay that a
+// site asks for or that errors have caused stays in force. Set returns when the spec is written.
+// All processes of the crawl follow it at once. The frontier judges known URLs again in a pass.
 func Set(ctx context.Context, c *asker.Crawl, by By, to Settings) (string, error) {
 	if c.Stopped() {
 		return "", ErrNotRunning
@@ -225,8 +189,8 @@ func Set(ctx context.Context, c *asker.Crawl, by By, to Settings) (string, error
 	if err != nil {
 		return "", err
 	}
-	said := strings.Join(what, ", ")
-	changed, err := change(ctx, c, by, action{what: actionSettings, on: "settings", more: said}, func(s crawl.Spec) (crawl.Spec, bool, error) {
+	text := strings.Join(what, ", ")
+	changed, err := change(ctx, c, by, action{what: actionSettings, on: "settings", more: text}, func(s crawl.Spec) (crawl.Spec, bool, error) {
 		next, what, err := to.set(s)
 		return next, len(what) > 0, err
 	})
@@ -236,10 +200,10 @@ func Set(ctx context.Context, c *asker.Crawl, by By, to Settings) (string, error
 	case !changed:
 		return "this changes nothing", nil
 	}
-	return said, nil
+	return text, nil
 }
 
-// PreviewSet says what Set would do, and does nothing.
+// PreviewSet returns in words what Set would do, and changes nothing.
 func PreviewSet(ctx context.Context, c *asker.Crawl, to Settings) (string, error) {
 	if c.Stopped() {
 		return "", ErrNotRunning

@@ -8,24 +8,24 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Nothing but scope, limits and delay is changed, what is said is what is changed, and what nobody
-// could follow is refused.
+// Only settings that may change while a crawl runs are changed. All changes are described, and
+// values that cannot be used are refused.
 func TestSettings(t *testing.T) {
 	was := crawl.Spec{Name: "t", Scope: "host", MaxDepth: -1, Delay: time.Second, Agent: "curtsy"}
 	for name, test := range map[string]struct {
 		request func(*crawl.Spec)
-		said    string
+		text    string
 		bad     string
 	}{
 		"nothing":          {request: func(*crawl.Spec) {}},
-		"scope":            {request: func(s *crawl.Spec) { s.Scope = "any" }, said: "scope host → any"},
-		"links":            {request: func(s *crawl.Spec) { s.NoLinks, s.Sitemaps = true, true }, said: "links followed → not followed, sitemaps false → true"},
+		"scope":            {request: func(s *crawl.Spec) { s.Scope = "any" }, text: "scope host → any"},
+		"links":            {request: func(s *crawl.Spec) { s.NoLinks, s.Sitemaps = true, true }, text: "links followed → not followed, sitemaps false → true"},
 		"sitemaps":         {request: func(s *crawl.Spec) { s.Sitemaps = true }},
-		"limits":           {request: func(s *crawl.Spec) { s.MaxPages, s.MaxDepth = 5000, 0 }, said: "max-pages no limit → 5,000, max-depth no limit → 0"},
-		"include":          {request: func(s *crawl.Spec) { s.Include = []string{"/a", "/b"} }, said: "include nothing → /a /b"},
-		"an empty rule":    {request: func(s *crawl.Spec) { s.Exclude = []string{"", "/a"} }, said: "exclude nothing → /a"},
+		"limits":           {request: func(s *crawl.Spec) { s.MaxPages, s.MaxDepth = 5000, 0 }, text: "max-pages no limit → 5,000, max-depth no limit → 0"},
+		"include":          {request: func(s *crawl.Spec) { s.Include = []string{"/a", "/b"} }, text: "include nothing → /a /b"},
+		"an empty rule":    {request: func(s *crawl.Spec) { s.Exclude = []string{"", "/a"} }, text: "exclude nothing → /a"},
 		"others":           {request: func(s *crawl.Spec) { s.Agent, s.AllowPrivate, s.Hurry = "other", true, []string{"a.example"} }},
-		"the longest":      {request: func(s *crawl.Spec) { s.Delay = MaxDelay }, said: "delay 1s → 10m0s"},
+		"the longest":      {request: func(s *crawl.Spec) { s.Delay = MaxDelay }, text: "delay 1s → 10m0s"},
 		"longer":           {request: func(s *crawl.Spec) { s.Delay = MaxDelay + 1 }, bad: "use 0s to 10m0s"},
 		"a negative delay": {request: func(s *crawl.Spec) { s.Delay = -1 }, bad: "use 0s"},
 		"a negative limit": {request: func(s *crawl.Spec) { s.MaxPages = -1 }, bad: "negative"},
@@ -34,8 +34,8 @@ func TestSettings(t *testing.T) {
 	} {
 		to := Settings(func(s crawl.Spec) (crawl.Spec, error) { test.request(&s); return s, nil })
 		next, what, err := to.set(was)
-		if said := strings.Join(what, ", "); said != test.said || next.Agent != "curtsy" || next.AllowPrivate || len(next.Hurry) > 0 {
-			t.Errorf("%s: said %q, want %q; %+v", name, said, test.said, next)
+		if text := strings.Join(what, ", "); text != test.text || next.Agent != "curtsy" || next.AllowPrivate || len(next.Hurry) > 0 {
+			t.Errorf("%s: text %q, want %q; %+v", name, text, test.text, next)
 		}
 		if (err != nil) != (test.bad != "") || err != nil && !strings.Contains(err.Error(), test.bad) {
 			t.Errorf("%s: %v, want %q", name, err, test.bad)

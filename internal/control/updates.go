@@ -10,9 +10,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Updates changes what is wanted of a site that tells what changed on it. to makes the next spec,
-// perhaps more than once, and says in a sentence what that is; it must not change what the one
-// before shares. Updates returns once that is written; the site's shard does the rest.
+// Updates changes how the crawl uses the change reports of a site. to returns the next spec and a
+// sentence about it. It may be called more than once, and it must not modify anything that the spec
+// shares with the one before. Updates returns when the spec is written. The shard of the site does
+// the rest.
 func Updates(ctx context.Context, c *asker.Crawl, by By, site canon.Origin, to func(crawl.Spec) (crawl.Spec, string, error)) (string, error) {
 	if c.Stopped() {
 		return "", ErrNotRunning
@@ -21,14 +22,14 @@ func Updates(ctx context.Context, c *asker.Crawl, by By, site canon.Origin, to f
 	if err != nil {
 		return "", err
 	}
-	_, said, err := to(now)
+	_, text, err := to(now)
 	if err != nil {
 		return "", err
 	}
-	a := action{what: actionUpdates, on: site.String(), more: said, host: site.Host}
+	a := action{what: actionUpdates, on: site.String(), more: text, host: site.Host}
 	_, err = change(ctx, c, by, a, func(s crawl.Spec) (crawl.Spec, bool, error) {
 		next, _, err := to(s)
 		return next, !reflect.DeepEqual(next, s), err
 	})
-	return said, err
+	return text, err
 }

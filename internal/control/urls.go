@@ -16,12 +16,12 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// MaxSeedsAtOnce is how many seeds may be added at once.
+// MaxSeedsAtOnce is the most seeds that one action can add.
 const MaxSeedsAtOnce = 10_000
 
-// AddSeeds adds URLs to the crawl's seeds, which widens its scope unless that is any, and submits
-// them. It returns once their shards have taken them in. Those that are known are not fetched
-// again.
+// AddSeeds adds URLs to the seeds of the crawl and submits them. This widens the scope, unless that
+// is any. It returns when their shards have accepted them. URLs that are known already are not
+// fetched again.
 func AddSeeds(ctx context.Context, c *asker.Crawl, by By, texts []string) (string, error) {
 	if c.Stopped() {
 		return "", ErrNotRunning
@@ -54,7 +54,7 @@ func AddSeeds(ctx context.Context, c *asker.Crawl, by By, texts []string) (strin
 		return "", err
 	}
 	s := asker.Seeds(c.Spec, seeds)
-	if changed { // the line is there
+	if changed { // the crawl log has the line already
 		if err := asker.Submit(ctx, c.Queue, c.Spec, s); err != nil {
 			return "", failed(ctx, c, by, a, err)
 		}
@@ -70,8 +70,8 @@ func AddSeeds(ctx context.Context, c *asker.Crawl, by By, texts []string) (strin
 	return fmt.Sprintf("%d URLs are seeds", len(seeds)), nil
 }
 
-// SubmitSeeds submits seeds that the spec of c has already, and returns once that is acknowledged,
-// whether or not anybody works on the crawl.
+// SubmitSeeds submits seeds that the spec of c contains already. It returns when they are
+// acknowledged, whether or not a process of the crawl runs.
 func SubmitSeeds(ctx context.Context, c *asker.Crawl, by By, seeds []canon.URL) error {
 	if len(seeds) == 0 {
 		return nil
@@ -79,7 +79,8 @@ func SubmitSeeds(ctx context.Context, c *asker.Crawl, by By, seeds []canon.URL) 
 	return submit(ctx, c, by, seeding(seeds), asker.Seeds(c.Spec, seeds))
 }
 
-// nothingDone says that nothing was submitted, when those who know of what was named are away.
+// nothingDone turns an error into one that says that nothing was submitted, if it means that the
+// responsible frontier does not answer.
 func nothingDone(what string, err error) error {
 	if !errors.Is(err, ask.ErrIncomplete) && !errors.Is(err, ask.ErrNobody) {
 		return err
@@ -87,7 +88,7 @@ func nothingDone(what string, err error) error {
 	return fmt.Errorf("nothing was done, because the frontier responsible for %s does not answer: try again when curtsy status shows no missing shard (%w)", what, err)
 }
 
-// applied waits until the shards that something was submitted to have taken it in.
+// applied waits until the shards have accepted what was submitted to them.
 func applied(ctx context.Context, c *asker.Crawl, s asker.Submission) error {
 	err := s.Applied(ctx, c.Queue, c.Spec)
 	if err == nil {
@@ -105,7 +106,7 @@ func seeding(seeds []canon.URL) action {
 	return a
 }
 
-// fits says what to do when a spec is too large.
+// fits returns an error that says what to do if a spec is too large.
 func fits(s crawl.Spec) error {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -118,9 +119,9 @@ func fits(s crawl.Spec) error {
 	return nil
 }
 
-// Forget takes a host ("d.example") or a URL and all that begins with it out of the crawl; with
-// undo it may be crawled again. It returns once nobody is shown it any more. The pages themselves
-// are removed soon after.
+// Forget removes from the crawl a host ("d.example") or a URL and all URLs that begin with it. With
+// undo they may be crawled again. It returns when they are no longer shown to anybody. The pages
+// themselves are removed soon afterwards.
 func Forget(ctx context.Context, c *asker.Crawl, by By, text string, undo bool) (string, error) {
 	entry, err := crawl.ParseForgotten(text)
 	if err != nil {
@@ -140,7 +141,7 @@ func Forget(ctx context.Context, c *asker.Crawl, by By, text string, undo bool) 
 		return entry + " may be crawled again", nil
 	}
 	err = await(ctx, entry+" is being forgotten", func() (bool, error) {
-		spec, err := service.ReadSpec(ctx, c.Bucket) // somebody may have forgotten more meanwhile
+		spec, err := service.ReadSpec(ctx, c.Bucket) // somebody may have changed it since
 		if err != nil {
 			return false, err
 		}
@@ -156,9 +157,8 @@ func Forget(ctx context.Context, c *asker.Crawl, by By, text string, undo bool) 
 	return entry + " is forgotten", nil
 }
 
-// Refetch has a URL that the crawl knows fetched again, whatever became of it so far: it is queued,
-// and fetched when its host's turn and its own have come. The copy that is held stays until then.
-// It returns once that is queued.
+// Refetch queues a URL that the crawl knows, so that it is fetched again, whatever its state is.
+// The stored copy stays until then. Refetch returns when the URL is queued.
 func Refetch(ctx context.Context, c *asker.Crawl, by By, text string) (string, error) {
 	if c.Stopped() {
 		return "", ErrNotRunning
@@ -179,16 +179,15 @@ func Refetch(ctx context.Context, c *asker.Crawl, by By, text string) (string, e
 	if err := applied(ctx, c, s); err != nil {
 		return "", err
 	}
-	// It is done, whether or not what came of it can be said.
+	// The action succeeded, even if its result cannot be described.
 	if x, err = c.Explain(ctx, text); err == nil && x.State != crawl.Queued.String() && x.Reason != "" {
 		return fmt.Sprintf("%s is %s (%s)", u, x.State, x.Reason), nil
 	}
 	return fmt.Sprintf("%s will be fetched again", u), nil
 }
 
-// Retry has hosts that could not be reached tried again, without waiting for what their failures
-// would have us wait. Delays and what a Retry-After asks are kept. It returns once what failed of
-// them is queued again.
+// Retry tries unreachable hosts again without waiting for the back-off of their failures. Delays
+// and a Retry-After stay in force. It returns when the failed URLs of the hosts are queued again.
 func Retry(ctx context.Context, c *asker.Crawl, by By, texts []string) (string, error) {
 	if c.Stopped() {
 		return "", ErrNotRunning
@@ -222,7 +221,7 @@ func Retry(ctx context.Context, c *asker.Crawl, by By, texts []string) (string, 
 				ready++
 			}
 		}
-		if ready == len(s) { // who else is away is not concerned
+		if ready == len(s) { // an error may be about other shards
 			return true, nil
 		}
 		return false, err

@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Words says in one line what a crawl takes in: "docs.example.org and all other hosts of
-// example.org; at most 500 pages". Its length is bounded unless single rules are long.
+// Words describes in one line what a crawl covers: "docs.example.org and all other hosts of
+// example.org; at most 500 pages". The line is short unless single rules are long.
 func Words(spec crawl.Spec) string {
 	var seeds []canon.URL
 	for _, s := range spec.Seeds {

@@ -1,5 +1,5 @@
-// Package daemons has the services of a crawl, and rupd, as commands: each can be a program of its
-// own, or a subcommand of curtsy.
+// Package daemons has the services of a crawl, and rupd, as commands. Each is a program of its own
+// or a subcommand of curtsy.
 package daemons
 
 import (
@@ -22,8 +22,8 @@ func Commands(stderr io.Writer) []*cobra.Command {
 	return []*cobra.Command{frontierCommand(stderr), fetcherCommand(stderr), indexerCommand(stderr), rupdCommand(stderr)}
 }
 
-// CalledAs returns the name of the program that a process started as argv0 should run: the name of
-// a daemon, or "nats-server", or "" for curtsy. So links to one file can be all programs.
+// CalledAs returns the program that a process started as argv0 should run: the name of a daemon,
+// "nats-server", or "" for curtsy. So links to one file can be all programs.
 func CalledAs(argv0 string) string {
 	switch name := filepath.Base(argv0); name {
 	case "frontier", "fetcher", "indexer", "rupd", "nats-server":
@@ -33,7 +33,7 @@ func CalledAs(argv0 string) string {
 	}
 }
 
-// Main runs the program with that name as the whole process, until it ends or a signal ends it.
+// Main runs the program called name until it ends or a signal ends it. It ends the process.
 func Main(name string) {
 	if name == "nats-server" {
 		NATSServer(os.Args[1:])
@@ -46,7 +46,7 @@ func Main(name string) {
 	os.Exit(code)
 }
 
-// Run runs the daemon with that name and these arguments, and returns its exit code.
+// Run runs the daemon called name with arguments and returns its exit code.
 func Run(ctx context.Context, name string, args []string, stdout, stderr io.Writer) int {
 	for _, cmd := range Commands(stderr) {
 		if cmd.Name() != name {
@@ -56,7 +56,7 @@ func Run(ctx context.Context, name string, args []string, stdout, stderr io.Writ
 		cli.RegisterCompletions(cmd, args)
 		cmd.CompletionOptions.DisableDefaultCmd = true
 		cli.Dress(cmd)
-		// Not nil, because cobra would then use the arguments of the process.
+		// With nil, cobra would use the arguments of the process.
 		cmd.SetArgs(append([]string{}, args...))
 		cmd.SetOut(stdout)
 		cmd.SetErr(stderr)
@@ -65,15 +65,15 @@ func Run(ctx context.Context, name string, args []string, stdout, stderr io.Writ
 	return config.Exit(name, errors.New("there is no such daemon"), stderr)
 }
 
-// daemonUsage follows the name of a crawl's daemon.
+// daemonUsage is the usage of a daemon of a crawl after its name.
 const daemonUsage = "--nats URL --crawl NAME [flags]"
 
-// runs is what a command does with its arguments.
+// runs is the function of a command, which gets its arguments.
 type runs = func(cmd *cobra.Command, args []string) error
 
-// command makes the command of the daemon with that name, whose settings are the fields of the
-// struct to which cfg points. usage follows the name in its help. The function that loaded returns
-// fills cfg and then calls run.
+// command returns the command of the daemon called name. Its settings are the fields of the struct
+// that cfg points to. usage follows the name. loaded returns the function that fills cfg and then
+// runs the daemon.
 func command(name, usage, short string, cfg any) (cmd *cobra.Command, loaded func(run runs) runs) {
 	cmd = &cobra.Command{
 		Use: name + " " + usage, Short: short, DisableFlagsInUseLine: true,
@@ -88,7 +88,7 @@ func command(name, usage, short string, cfg any) (cmd *cobra.Command, loaded fun
 		},
 	}
 	cmd.SetVersionTemplate(name + " {{.Version}}\n")
-	// Persistent, so that rupd's subcommands have them as well.
+	// The flags are persistent, so that subcommands of rupd have them too.
 	src := config.Bind(cmd.PersistentFlags(), cfg)
 	cmd.Flags().SortFlags = false
 	cmd.Flags().Bool("version", false, "print the version of "+name)

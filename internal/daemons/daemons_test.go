@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/version"
 )
 
-// Each daemon prints its version and its help on standard output before it reads its settings.
+// Each daemon prints its version and its flags on standard output without reading its settings.
 func TestVersionAndHelp(t *testing.T) {
 	for _, cmd := range Commands(nil) {
 		name := cmd.Name()
@@ -35,7 +35,7 @@ func TestVersionAndHelp(t *testing.T) {
 	}
 }
 
-// A wrong command line ends with code 2 and states what is correct; a failure ends with code 1.
+// A wrong command line ends with 2 and says what to type. A failure ends with 1.
 func TestExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		line string

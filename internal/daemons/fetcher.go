@@ -64,7 +64,7 @@ func serveFetcher(ctx context.Context, cfg *config.Fetcher, stderr io.Writer) er
 	})
 }
 
-// sharedOnce is what the crawls of the process share. The first of them creates it.
+// sharedOnce is what the crawls of the process share. The first crawl that is ready creates it.
 type sharedOnce struct {
 	once   sync.Once
 	shared *fetcher.Shared

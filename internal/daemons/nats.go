@@ -8,8 +8,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// NATSServer runs the NATS server in this program as if it were a separate program: with the flags,
-// signals and output of nats-server as its own project publishes it. It ends the process.
+// NATSServer runs the NATS server that is part of this program. It has the flags, signals and
+// output of the nats-server of its own project. It ends the process.
 func NATSServer(args []string) {
 	const name = "nats-server"
 	flags := flag.NewFlagSet(name, flag.ExitOnError)
@@ -27,7 +27,7 @@ func NATSServer(args []string) {
 		fmt.Fprintf(os.Stderr, "%s: configuration file %s is valid (%s)\n", name, o.ConfigFile, o.ConfigDigest())
 		os.Exit(0)
 	}
-	server.RedactArgs(os.Args) // secrets in arguments are not shown by the monitoring port
+	server.RedactArgs(os.Args) // the monitoring port must not show secrets in arguments
 	s, err := server.NewServer(o)
 	if err != nil {
 		server.PrintAndDie(fmt.Sprintf("%s: %v", name, err))

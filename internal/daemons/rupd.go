@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// rupdUsage follows the name of rupd.
+// rupdUsage is the usage of rupd after its name.
 const rupdUsage = "[check | robots | forget ADDRESS] --config FILE [flags]"
 
-// rupdCommand is rupd. Its subcommands robots and forget are for an operator whom a robot asks
-// because it has lost its key.
+// rupdCommand returns the command rupd. Its subcommands robots and forget let the operator of a
+// site help a robot that lost its key.
 func rupdCommand(stderr io.Writer) *cobra.Command {
 	cfg := config.NewRupd()
 	cmd, loaded := command("rupd", rupdUsage, "Report to robots what changed on a web site", cfg)

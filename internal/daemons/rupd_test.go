@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// output may be written and read at the same time.
+// output may be written and read concurrently.
 type output struct {
 	mu  sync.Mutex // guards buf
 	buf bytes.Buffer
@@ -32,7 +32,7 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// settings makes a configuration from the example in deploy, for a root of the test.
+// settings is the example from deploy with the root of the test.
 func settings(t *testing.T, more map[string]string) string {
 	t.Helper()
 	example, err := os.ReadFile("../../deploy/rupd.example.yaml")

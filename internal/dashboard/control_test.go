@@ -17,6 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/settings"
 )
 
 // What is typed wrong is told before anybody is asked to do it.
@@ -84,7 +85,7 @@ func TestSettingsOfWhatIsKept(t *testing.T) {
 func TestSettingsThatWereChangedSince(t *testing.T) {
 	shown := crawl.Spec{Scope: "domain", MaxPages: 100, MaxDepth: -1, Delay: 1500 * time.Millisecond}
 	var body bytes.Buffer
-	if err := pageTemplates()["settings.html"].Execute(&body, frame{V: settingsView{Spec: shown, CanControl: true, Scopes: control.Scopes}}); err != nil {
+	if err := pageTemplates()["settings.html"].Execute(&body, frame{V: settingsView{Spec: shown, CanControl: true}}); err != nil {
 		t.Fatal(err)
 	}
 	doc, err := html.Parse(&body)
@@ -167,5 +168,23 @@ func TestControlsOnPages(t *testing.T) {
 		if forms != p.forms {
 			t.Errorf("%s: %d forms, want %d", p.file, forms, p.forms)
 		}
+	}
+}
+
+// Each setting of a crawl is on the page of settings, with the value in force.
+func TestEachSettingIsShown(t *testing.T) {
+	var body bytes.Buffer
+	spec := settings.Defaults()
+	spec.Types = nil
+	if err := pageTemplates()["settings.html"].Execute(&body, frame{V: settingsView{Spec: spec}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range settings.All() {
+		if !strings.Contains(body.String(), "<code>"+row.Name+"</code>") {
+			t.Errorf("%s is not shown", row.Name)
+		}
+	}
+	if !strings.Contains(body.String(), ">html text<") {
+		t.Error("the default of the types is not shown")
 	}
 }

@@ -40,7 +40,7 @@ var pages = []page{
 	{path: "/mirrors", title: "Mirrors", file: "mirrors.html", view: mirrors},
 	{path: "/updates", title: "Updates", file: "updates.html", view: updates},
 	{path: "/mobile-robots", title: "Mobile robots", file: "mobilerobots.html", view: mobileRobots},
-	{path: "/settings", title: "Settings", file: "settings.html", view: settings},
+	{path: "/settings", title: "Settings", file: "settings.html", view: settingsPage},
 }
 
 // moved are addresses that pages had before, and where they are now.

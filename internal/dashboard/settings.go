@@ -3,47 +3,40 @@ package dashboard
 import (
 	"context"
 	"errors"
-	"math"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/settings"
 )
 
 // settingsView is what settings.html shows.
 type settingsView struct {
 	crawl.Spec
-	CanControl bool // somebody is there who can be told what to do
-	// Of the lists that are cut.
+	CanControl bool // the crawl is running, so its settings can be changed
+	// How many entries the page leaves out of long lists.
 	MoreSeeds, MoreForgotten int
 	MaxSeeds                 int
-	Scopes                   []string // the words there are
-	Kept                     []kept   // types of documents
-	For                      string   // what pages are fetched for
-	Words                    string   // what is crawled, in a sentence
+	Kept                     []kept // types of documents
+	For                      string // what pages are fetched for
+	Words                    string // what is crawled, in a sentence
 }
 
-// kept is a type of documents that the crawl keeps; Query finds them by search, "" if no single one
-// does.
+// kept is a type of documents that the crawl keeps. Query is a search for them, or "" if no query
+// finds exactly these documents.
 type kept struct{ Name, Query string }
 
-// typeQueries find the documents of a type, where they all have one media type.
+// typeQueries are searches for the types whose documents all have one media type.
 var typeQueries = map[string]string{"html": "type:html", "text": "type:plain", "markdown": "type:markdown", "pdf": "type:pdf"}
 
 // listShown is how many seeds, rules and so on the settings list of each.
 const listShown = 50
 
-func settings(ctx context.Context, c *asker.Crawl, _ *request) (any, error) {
-	v := settingsView{Spec: c.Spec, CanControl: !c.Stopped(), MaxSeeds: maxSeedsTyped, Scopes: control.Scopes}
-	if !slices.Contains(v.Scopes, c.Spec.Scope) { // *.NAME
-		v.Scopes = append(slices.Clip(v.Scopes), c.Spec.Scope)
-	}
+func settingsPage(ctx context.Context, c *asker.Crawl, _ *request) (any, error) {
+	v := settingsView{Spec: c.Spec, CanControl: !c.Stopped(), MaxSeeds: maxSeedsTyped}
 	if v.CanControl {
 		spec, err := service.ReadSpec(ctx, c.Bucket) // it may have changed since we came
 		if err != nil {
@@ -82,31 +75,20 @@ func changeSettings(ctx context.Context, c *asker.Crawl, form url.Values, by con
 	return control.Set(ctx, c, by, to)
 }
 
-// settingsOf is what a form changes: the fields that are not as they were shown. Somebody else may
-// have changed the others since, and a delay that was raised is not to be taken back unseen.
+// settingsOf reads a form. It changes only the settings whose fields differ from what the page
+// showed. Somebody else may have changed the others since, and a longer delay must not be undone by
+// accident.
 func settingsOf(form url.Values) (control.Settings, error) {
-	var numbers [3]int64
-	for i, name := range []string{"max-pages", "max-pages-per-host", "max-depth"} {
-		n, err := strconv.ParseInt(strings.TrimSpace(form.Get(name)), 10, 64)
-		if err != nil {
+	var typed crawl.Spec
+	for _, row := range settings.All() {
+		if row.Label != "" && !readInput(row, &typed, strings.TrimSpace(form.Get(row.Name))) {
 			return nil, errSetting
 		}
-		numbers[i] = n
-	}
-	delay, err := strconv.ParseFloat(strings.TrimSpace(form.Get("delay")), 64)
-	if err != nil || !(delay >= 0 && delay < 1e9) {
-		return nil, errSetting
 	}
 	return func(s crawl.Spec) (crawl.Spec, error) {
-		for name, set := range map[string]func(){
-			"scope":              func() { s.Scope = form.Get("scope") },
-			"max-pages":          func() { s.MaxPages = numbers[0] },
-			"max-pages-per-host": func() { s.MaxPagesPerHost = numbers[1] },
-			"max-depth":          func() { s.MaxDepth = int(numbers[2]) },
-			"delay":              func() { s.Delay = time.Duration(math.Round(delay * float64(time.Second))) },
-		} {
-			if was, shown := form["was-"+name]; !shown || was[0] != form.Get(name) {
-				set()
+		for _, row := range settings.All() {
+			if was, shown := form["was-"+row.Name]; row.Label != "" && (!shown || was[0] != form.Get(row.Name)) {
+				row.Copy(&s, &typed)
 			}
 		}
 		return s, nil

@@ -17,34 +17,34 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier"
 )
 
-// Directory is the crawl in a directory as somebody asks it who stays: the crawl may begin to run
-// and end again meanwhile. While it rests its files are open for reading, and closed as soon as a
-// process takes the directory, within a tenth of the second for which that process waits for them.
-// Its methods may be called from many goroutines. Run must run beside them.
+// Directory gives a long-running process access to the crawl in a directory, which may start and
+// stop in the meantime. While the crawl is stopped, Directory has its files open for reading. It
+// closes them as soon as another process takes the directory: within a tenth of the second for
+// which that process waits. Its methods may be called concurrently. Run must be running.
 type Directory struct {
 	dir     string
 	name    string
 	log     *slog.Logger
 	stopped func(dir string) (*asker.Crawl, error)
 
-	opening chan struct{} // holds a token of whoever opens or closes
+	opening chan struct{} // a semaphore: one goroutine opens or closes
 	mu      sync.Mutex
 	now     *opened // guarded by mu; nil: nothing is open
 }
 
-// opened is a crawl that is asked, at rest or over its server.
+// opened is an open crawl: its files, or a connection to its server.
 type opened struct {
 	*asker.Crawl
 	dir   string
-	file  string      // while it runs, of its server; at rest, of its spec
-	was   fs.FileInfo // of file, from before it was opened
+	file  string      // the address of its server if it runs, else its spec
+	was   fs.FileInfo // of file, before it was opened
 	gone  context.Context
-	leave context.CancelFunc // ends gone: who asks is to ask the next one
-	users sync.WaitGroup     // grows only while Directory.now is this
+	leave context.CancelFunc // ends gone: questions must go to the next opened
+	users sync.WaitGroup     // grows only while Directory.now is this one
 }
 
-// WatchDirectory opens the crawl in dir, at rest by atRest, which is OpenFiles or OpenPages. Its
-// errors are those of a command that opens it once.
+// WatchDirectory opens the crawl in dir. If it is stopped, it is opened by the given function,
+// which is OpenFiles or OpenPages. The errors are those of a command that opens it once.
 func WatchDirectory(ctx context.Context, dir string, log *slog.Logger, stopped func(dir string) (*asker.Crawl, error)) (*Directory, error) {
 	d := &Directory{dir: dir, log: log, stopped: stopped, opening: make(chan struct{}, 1)}
 	if err := d.open(ctx); err != nil {
@@ -54,14 +54,14 @@ func WatchDirectory(ctx context.Context, dir string, log *slog.Logger, stopped f
 	return d, nil
 }
 
-// Name is the crawl's.
+// Name is the name of the crawl.
 func (d *Directory) Name() string { return d.name }
 
-// look is how often Run looks whether a crawl has begun or ended. A store waits a second for its
-// file.
+// look is the interval at which Run checks whether the crawl has started or stopped. A store waits
+// a second for its file.
 const look = 100 * time.Millisecond
 
-// Run closes files that a process wants for itself, until ctx ends.
+// Run closes files that another process needs, until ctx ends.
 func (d *Directory) Run(ctx context.Context) error {
 	tick := time.NewTicker(look)
 	defer tick.Stop()
@@ -82,8 +82,8 @@ func (d *Directory) Run(ctx context.Context) error {
 	}
 }
 
-// stale reports whether the crawl has begun to run since it was opened, or ended, or both, or is to
-// be shown by another spec.
+// stale reports whether the crawl has started or stopped since it was opened, or whether its spec
+// has changed.
 func (o *opened) stale() bool {
 	if Alive(o.dir) == o.Stopped() {
 		return true
@@ -95,18 +95,17 @@ func (o *opened) stale() bool {
 	return err != nil || !os.SameFile(is, o.was) || !is.ModTime().Equal(o.was.ModTime()) || is.Size() != o.was.Size()
 }
 
-// Close closes what is open, once nobody uses it any more.
+// Close closes the crawl when nobody uses it any more.
 func (d *Directory) Close() error { return d.drop(nil) }
 
-// drop closes what is open, if it is o or o is nil, once nobody uses it any more. Who does is told
-// to leave.
+// drop closes the open crawl if it is o or if o is nil. It makes its users stop and waits for them.
 func (d *Directory) drop(o *opened) error {
 	d.opening <- struct{}{}
 	defer func() { <-d.opening }()
 	return d.close(o)
 }
 
-// close is drop for who has the token.
+// close is drop for a caller that has the token.
 func (d *Directory) close(o *opened) error {
 	d.mu.Lock()
 	now := d.now
@@ -121,7 +120,8 @@ func (d *Directory) close(o *opened) error {
 	return now.Close()
 }
 
-// enter is the crawl as it is to be asked now. Whoever gets it calls users.Done.
+// enter returns the crawl in its present state, opened if necessary. The caller must call
+// users.Done.
 func (d *Directory) enter(ctx context.Context) (*opened, error) {
 	for {
 		d.mu.Lock()
@@ -182,10 +182,10 @@ func (d *Directory) open(ctx context.Context) error {
 	return nil
 }
 
-// tries is how often a question is asked that a beginning or an end has interrupted.
+// tries is how often a question is asked if the crawl starts or stops in between.
 const tries = 3
 
-// Ask calls do with the crawl as it is to be asked now, and again if it began or ended meanwhile.
+// Ask calls do with the crawl, and again if the crawl started or stopped in the meantime.
 func (d *Directory) Ask(ctx context.Context, do func(context.Context, *asker.Crawl) error) error {
 	for n := 1; ; n++ {
 		o, err := d.enter(ctx)
@@ -210,7 +210,7 @@ func (d *Directory) once(ctx context.Context, o *opened, do func(context.Context
 	return do(ctx, o.Crawl)
 }
 
-// Search is asker.Crawl's.
+// Search is Search of asker.Crawl.
 func (d *Directory) Search(ctx context.Context, r crawl.SearchRequest) (a crawl.SearchAnswer, err error) {
 	err = d.Ask(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
 		a, err = c.Search(ctx, r)
@@ -219,7 +219,7 @@ func (d *Directory) Search(ctx context.Context, r crawl.SearchRequest) (a crawl.
 	return a, err
 }
 
-// Page is asker.Crawl's.
+// Page is Page of asker.Crawl.
 func (d *Directory) Page(ctx context.Context, url, content string) (rec crawl.PageRecord, found bool, err error) {
 	err = d.Ask(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
 		rec, found, err = c.Page(ctx, url, content)

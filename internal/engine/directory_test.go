@@ -14,7 +14,8 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// running runs a crawl in dir until stop is called, and returns once others are told of it.
+// running runs a crawl in dir until stop is called. It returns when the address of the crawl is
+// published.
 func running(t *testing.T, dir string) (stop func()) {
 	t.Helper()
 	e, err := Open(t.Context(), Options{Dir: dir, NotFetched: true, Plan: func(*crawl.Spec) (crawl.Spec, error) {
@@ -41,7 +42,7 @@ func running(t *testing.T, dir string) (stop func()) {
 	}
 }
 
-// A crawl that ended, and another one that began, between two looks: the second is asked.
+// If a crawl stops and another one starts between two checks, the second one answers.
 func TestADirectoryFollowsTheNextCrawl(t *testing.T) {
 	dir := t.TempDir()
 	stop := running(t, dir)

@@ -28,48 +28,49 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// DefaultCrawl is the name of a crawl that was given none.
+// DefaultCrawl is the name of a crawl if none is given.
 const DefaultCrawl = "default"
 
-// Options say what a crawl in one process is made of.
+// Options configure a crawl in one process.
 type Options struct {
-	Dir string // the data directory, made when missing; "": the working directory
-	// NATS is the server to use. With neither address nor server in it the engine starts one of its
-	// own, whose files are in Dir. Name is shown in its list of connections.
+	Dir string // the data directory, created if missing; "": the working directory
+	// NATS is the server to use. Without an address and without a server in it, the engine starts
+	// an embedded server, whose files are in Dir. Name is shown in its list of connections.
 	NATS queue.Options
-	// An embedded server that runs already, for this crawl alone, and goes on when the engine
-	// ends; nil: see NATS.
+	// Server is an embedded server that runs already. It serves only this crawl, and continues when
+	// the engine ends. nil: see NATS.
 	Server *embedded.Server
-	// Crawl is the crawl's name; "": the one that Dir holds, or DefaultCrawl.
+	// Crawl is the name of the crawl; "": the one in Dir, or DefaultCrawl.
 	Crawl string
-	// Plan makes the spec of a crawl that does not exist yet (old is nil), or of one that goes on.
-	// nil: it goes on as it is.
+	// Plan returns the spec of a new crawl (old is nil) or of one that continues. nil: it continues
+	// unchanged.
 	Plan func(old *crawl.Spec) (crawl.Spec, error)
-	// By is who plans, for the lines in the crawl log of what is another setting by that.
+	// By is the operator for the lines in the crawl log about settings that Plan changes.
 	By control.By
-	// Submitted at the beginning; those that are known are tried again at once.
+	// Seeds are submitted at the beginning. Those that are known already are tried again at once.
 	Seeds []canon.URL
-	// For the streams of a new crawl; zero: what an embedded server has room for.
+	// StreamLimits are for the streams of a new crawl; zero: what the embedded server can store.
 	StreamLimits frontier.StreamLimits
-	Instance     string // names the services; "": a name that stays the same for Dir
+	Instance     string // the name of the services; "": one that depends on Dir only
 
-	Fetcher fetcher.Options // Name, Log, Registerer, Journal, Tracer and Alone are the engine's
-	Tracer  *tracing.Tracer // of visits; nil: none is traced. Close it after the engine
-	// By which reports of sites come in; the zero value: by none. Registry and Log are the engine's
+	Fetcher fetcher.Options // the engine sets Name, Log, Registerer, RequestLog, Tracer and Alone
+	Tracer  *tracing.Tracer // of visits; nil: no traces. Close it after the engine
+	// Mail says how reports of sites are received; zero: not at all. The engine sets Registry and
+	// Log.
 	Mail       updates.MailOptions
-	CrawlLog   frontier.CrawlLog // how much is kept of it; zero: all, in one file
-	MinFree    int64             // as frontier.Options and indexer.Options have it
+	CrawlLog   frontier.CrawlLog // how much of it is kept; zero: all, in one file
+	MinFree    int64             // see frontier.Options and indexer.Options
 	Version    string            // of the program, for `nats micro`
-	NotFetched bool              // no fetcher: nothing is crawled
-	// No indexer: who asks after it hears that nothing waits to be stored.
+	NotFetched bool              // without a fetcher: nothing is crawled
+	// NotIndexed: without an indexer. The engine itself answers that no page waits to be stored.
 	NotIndexed bool
-	Unreached  bool // other commands are not told how to reach the crawl
+	Unreached  bool // the address of the crawl is not published for other commands
 
 	Log      *slog.Logger          // nil: silent
 	Registry prometheus.Registerer // nil: no metrics
 }
 
-// embedded reports whether the crawl has a server of its own.
+// embedded reports whether the crawl has an embedded server.
 func (o *Options) embedded() bool {
 	return o.Server != nil || o.NATS.URL == "" && o.NATS.InProcess == nil
 }
@@ -78,22 +79,22 @@ func (o *Options) embedded() bool {
 type Engine struct {
 	o    Options
 	lock *service.Lock
-	srv  *embedded.Server // nil with a server that others have
+	srv  *embedded.Server // nil: another server is used
 	q    *queue.Conn
 	kv   jetstream.KeyValue
 	spec crawl.Spec
-	// lines of how the crawl was taken up, for which there was no room before it runs
-	untold []crawl.Audit
+	// lines for the crawl log that could not be queued before the crawl runs
+	unlogged []crawl.Audit
 
-	last     crawl.Status // as the crawl was left, once Run has returned
+	last     crawl.Status // the final status, after Run has returned
 	crawlLog io.WriteCloser
 	frontier *frontier.Frontier
-	fetcher  *fetcher.Fetcher // nil: nothing is crawled
-	indexer  *indexer.Indexer // nil: pages are not taken off the hand-off
-	mail     *updates.Service // nil: no reports are taken by mail
+	fetcher  *fetcher.Fetcher // nil: see Options.NotFetched
+	indexer  *indexer.Indexer // nil: see Options.NotIndexed
+	mail     *updates.Service // nil: no reports are received
 }
 
-// Open takes the directory, connects, and creates the crawl or finds it there.
+// Open locks the directory, connects, and creates the crawl or opens the existing one.
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	if o.Dir == "" {
 		o.Dir = "."
@@ -108,7 +109,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// IsNew reports whether a crawl with a server of its own is surely not in dir yet.
+// IsNew reports whether dir certainly has no crawl with an embedded server yet.
 func IsNew(dir string) bool {
 	_, err := os.Stat(natsDir(dir))
 	return errors.Is(err, fs.ErrNotExist)
@@ -116,16 +117,16 @@ func IsNew(dir string) bool {
 
 func natsDir(dir string) string { return filepath.Join(dir, "nats") }
 
-// InUseError: a data directory holds one crawl, and this is not the one that was asked for.
+// InUseError says that a data directory contains another crawl than the requested one.
 type InUseError struct {
-	Dir, Crawl string // what it holds
-	// Served: it has a server of its own there, and was asked for on another.
+	Dir, Crawl string // the directory, and the crawl in it
+	// Served: that crawl has an embedded server, and another server was requested.
 	Served bool
-	// Remote: it is on a NATS server elsewhere, and was asked for with a server of its own.
+	// Remote: that crawl uses another NATS server, and an embedded one was requested.
 	Remote bool
 }
 
-// Error names the crawl that is there.
+// Error names the crawl in the directory.
 func (e *InUseError) Error() string {
 	if e.Served {
 		return fmt.Sprintf("%s contains the crawl %q, which has its own NATS server", e.Dir, e.Crawl)
@@ -136,17 +137,17 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("%s contains the crawl %q", e.Dir, e.Crawl)
 }
 
-// checkInUse is a InUseError if the directory's files are another crawl's than ours: they would be
-// taken for ours, since our server knows of none.
+// checkInUse returns an InUseError if the files in the directory belong to another crawl. Otherwise
+// they would be used for ours, because our server does not know the other crawl.
 func (e *Engine) checkInUse() error {
 	spec, err := frontier.ReadSpec(e.o.Dir)
 	if err != nil {
-		return nil // there are none; or who writes the spec anew will say what is wrong
+		return nil // there are no files, or whoever writes the spec again reports the error
 	}
 	if _, err := os.Stat(filepath.Join(natsDir(e.o.Dir), "lock")); err == nil && e.srv == nil {
 		return &InUseError{Dir: e.o.Dir, Crawl: spec.Name, Served: true}
 	}
-	// A crawl with a server of its own has the store of that server beside its spec.
+	// A crawl with an embedded server has the store of the server beside its spec.
 	if e.srv == nil && e.o.embedded() && IsNew(e.o.Dir) {
 		return &InUseError{Dir: e.o.Dir, Crawl: spec.Name, Remote: true}
 	}
@@ -163,7 +164,7 @@ func (e *Engine) open(ctx context.Context) (err error) {
 	if e.lock, err = Lock(e.o.Dir); err != nil {
 		return err
 	}
-	// A crawl that was killed has left it. It would have others knock where nobody is.
+	// A killed crawl leaves the file. Other commands would try to reach a server that does not run.
 	if err := os.Remove(filepath.Join(e.o.Dir, serverFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -178,7 +179,7 @@ func (e *Engine) open(ctx context.Context) (err error) {
 	} else {
 		var p control.Planned
 		p, _, err = Create(ctx, e.q, e.kv, e.streamLimits, e.o.By, e.o.Plan)
-		e.spec, e.untold = p.Spec, p.Untold
+		e.spec, e.unlogged = p.Spec, p.Unlogged
 	}
 	if err != nil {
 		return err
@@ -186,16 +187,16 @@ func (e *Engine) open(ctx context.Context) (err error) {
 	return e.makeServices(ctx)
 }
 
-// connect starts the embedded server, or dials the one that was named, and finds out which crawl it
-// is.
+// connect starts the embedded server, or connects to the given one, and finds out the name of the
+// crawl.
 func (e *Engine) connect(ctx context.Context) (err error) {
 	nats := e.o.NATS
 	if e.srv = e.o.Server; e.srv == nil && e.o.embedded() {
 		if IsNew(e.o.Dir) { // a new server has no crawl
 			e.o.Crawl = cmp.Or(e.o.Crawl, DefaultCrawl)
-			// The directory may be that of another crawl, or of one of the same name on a NATS
-			// server elsewhere. The store of a server must not be left in it: that crawl would be
-			// refused then, as one with a server of its own.
+			// The directory may belong to another crawl, or to one of the same name on another NATS
+			// server. No store of an embedded server must be left in it, or that crawl would be
+			// refused later as one with an embedded server.
 			if err := e.checkInUse(); err != nil {
 				return err
 			}
@@ -211,7 +212,7 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 	if e.q, err = queue.Dial(ctx, nats, e.o.Log); err != nil {
 		return err
 	}
-	if e.srv != nil { // it holds one crawl, whose name need not be said again
+	if e.srv != nil { // it has only one crawl, so the name is optional
 		there, err := asker.Crawls(ctx, e.q)
 		if err != nil {
 			return err
@@ -228,7 +229,7 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 	return e.checkInUse()
 }
 
-// streamLimits is what the streams of a new crawl may hold.
+// streamLimits returns the limits for the streams of a new crawl.
 func (e *Engine) streamLimits(spec crawl.Spec) frontier.StreamLimits {
 	room := e.o.StreamLimits
 	if e.srv != nil && room.Events == 0 && room.Pages == 0 {
@@ -237,8 +238,8 @@ func (e *Engine) streamLimits(spec crawl.Spec) frontier.StreamLimits {
 	return room
 }
 
-// Create makes the crawl that plan asks for, or changes the one there is, as control.Plan does. The
-// streams of a new one are there before its spec, which is what services wait for.
+// Create creates the crawl that plan describes, or changes the existing one as control.Plan does.
+// The streams of a new crawl exist before its spec, because services wait for the spec.
 func Create(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, room func(crawl.Spec) frontier.StreamLimits, by control.By,
 	plan func(old *crawl.Spec) (crawl.Spec, error)) (p control.Planned, created bool, err error) {
 	spec, err := service.ReadSpec(ctx, kv)
@@ -295,9 +296,9 @@ func (e *Engine) makeServices(ctx context.Context) (err error) {
 	return nil
 }
 
-// Instance names this process's services. Unless Options has the name, it stays the same for a
-// directory, so that a crawl that comes back finds its shards at once instead of waiting for itself
-// to be given up.
+// Instance is the name of the services of this process. Unless Options has a name, it depends on
+// the directory only. So a crawl that is resumed owns its shards at once, and does not wait for its
+// own claims to expire.
 func (e *Engine) Instance() string {
 	switch {
 	case e.o.Instance != "":
@@ -308,16 +309,17 @@ func (e *Engine) Instance() string {
 	return service.InstanceName("curtsy", e.o.Dir)
 }
 
-// Spec is the crawl's, as it was opened.
+// Spec is the spec of the crawl when it was opened.
 func (e *Engine) Spec() crawl.Spec { return e.spec }
 
-// Crawl is the crawl as others ask it. Close the Engine, not the Crawl.
+// Crawl returns the crawl for questions. Close the Engine, not the Crawl.
 func (e *Engine) Crawl() *asker.Crawl { return asker.Running(e.q, e.kv, e.spec) }
 
-// Last is the accounting as the crawl was left, once Run has returned.
+// Last is the final status of the crawl, after Run has returned.
 func (e *Engine) Last() crawl.Status { return e.last }
 
-// Violations counts requests that the fetcher stopped at the last moment for being impolite.
+// Violations counts requests that the fetcher prevented at the last moment because they were
+// impolite.
 func (e *Engine) Violations() int64 {
 	if e.fetcher == nil {
 		return 0
@@ -325,7 +327,7 @@ func (e *Engine) Violations() int64 {
 	return e.fetcher.Violations()
 }
 
-// Close closes what was opened, last first.
+// Close closes everything, in the reverse order of opening.
 func (e *Engine) Close() error {
 	var errs []error
 	keep := func(err error) { errs = append(errs, err) }

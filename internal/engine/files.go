@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/internal/indexer"
 )
 
-// OpenFiles opens the files of a crawl that does not run, for questions. Its errors say what to
-// type when there is no crawl in dir, or one that runs.
+// OpenFiles opens the files of a stopped crawl for questions. Its errors say what to type if dir
+// has no crawl or a running one.
 func OpenFiles(dir string) (*asker.Crawl, error) {
 	f, err := frontier.OpenDir(dir)
 	if err != nil {
@@ -24,8 +24,8 @@ func OpenFiles(dir string) (*asker.Crawl, error) {
 	return asker.Stopped(f.Spec(), files, f.Handlers(), x.Handlers(f.Spec().Agent)), nil
 }
 
-// OpenPages opens only the page stores and search indexes of a crawl that does not run: what search
-// and single pages are answered from.
+// OpenPages opens only the page stores and search indexes of a stopped crawl, which answer searches
+// and questions about single pages.
 func OpenPages(dir string) (*asker.Crawl, error) {
 	spec, err := frontier.ReadSpec(dir)
 	if err != nil {

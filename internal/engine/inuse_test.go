@@ -15,8 +15,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// A directory holds one crawl. Another one, on another server, knows nothing of its files and would
-// take them for its own; it takes nothing and leaves all as it is.
+// A directory contains one crawl. Another crawl on another server would mistake the files for its
+// own, so it is refused and nothing changes.
 func TestADirectoryHoldsOneCrawl(t *testing.T) {
 	planned := func(name string) func(*crawl.Spec) (crawl.Spec, error) {
 		return func(*crawl.Spec) (crawl.Spec, error) {

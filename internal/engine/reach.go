@@ -18,10 +18,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// lockFile is the file in the data directory that a running crawl holds.
+// lockFile is the file in the data directory that a running crawl locks.
 const lockFile = "lock"
 
-// Lock takes the data directory of a crawl. Its error says how to end whoever holds it.
+// Lock locks the data directory of a crawl. Its error says how to stop the process that has the
+// lock.
 func Lock(dir string) (*service.Lock, error) {
 	l, err := service.LockData(dir, lockFile)
 	var locked *service.LockedError
@@ -31,13 +32,13 @@ func Lock(dir string) (*service.Lock, error) {
 	return l, err
 }
 
-// Alive reports whether a crawl holds the directory.
+// Alive reports whether a running crawl has locked the directory.
 func Alive(dir string) bool { return service.Locked(dir, lockFile) }
 
-// serverFile is where a crawl that runs says how to reach its embedded server.
+// serverFile is the file in which a running crawl publishes the address of its embedded server.
 const serverFile = "nats.json"
 
-// serverInfo is what it says: for our own user's eyes only, since it opens everything.
+// serverInfo is its content. Only our own user may read it, because it gives full access.
 type serverInfo struct {
 	URL      string    `json:"url"`
 	User     string    `json:"user"`
@@ -47,7 +48,7 @@ type serverInfo struct {
 	Started  time.Time `json:"started"`
 }
 
-// write puts the file into dir, readable for nobody else from the first byte on.
+// write writes the file into dir. Nobody else can read it at any time.
 func (s serverInfo) write(dir string) error {
 	body, err := json.Marshal(s)
 	if err != nil {
@@ -56,8 +57,7 @@ func (s serverInfo) write(dir string) error {
 	return disk.Replace(filepath.Join(dir, serverFile), append(body, '\n'))
 }
 
-// writeServerFile tells other commands how to reach the crawl, if its server is one that it has for
-// itself.
+// writeServerFile publishes the address of an embedded server for other commands.
 func (e *Engine) writeServerFile() error {
 	if e.srv == nil || e.o.Unreached {
 		return nil
@@ -71,12 +71,12 @@ func (e *Engine) writeServerFile() error {
 // ErrNotRunning says that no crawl runs in a directory.
 var ErrNotRunning = errors.New("no crawl is running there")
 
-// startFor is how long Dial waits for a crawl that is starting. One that must open large files, or
-// bring those of an older version up to date, may take longer.
+// startFor is how long Dial waits for a crawl that is starting. A crawl may take longer if it must
+// open large files or convert those of an older version.
 const startFor = 5 * time.Second
 
-// Dial finds the crawl that runs in dir. One that is starting, or ending, is waited for a moment;
-// the error then says that it is, and not that there is none.
+// Dial connects to the crawl that runs in dir. If the crawl is starting or stopping, Dial waits for
+// a moment, and its error then says so.
 func Dial(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, error) {
 	for end := time.Now().Add(startFor); ; {
 		c, err := dial(ctx, dir, log)
@@ -87,7 +87,7 @@ func Dial(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, erro
 		switch alive := Alive(dir); {
 		case !errors.As(err, &away):
 			return nil, err
-		case !alive: // what a killed crawl leaves is a file without a server behind it
+		case !alive: // a killed crawl leaves the file without a server
 			return nil, ErrNotRunning
 		case ctx.Err() != nil || time.Now().After(end):
 			return nil, fmt.Errorf("the crawl in %s is starting or stopping and does not answer yet: try again in a moment (%w)", dir, away.cause)
@@ -99,12 +99,12 @@ func Dial(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, erro
 	}
 }
 
-// awayError says that a crawl is not, or not yet, to be reached.
+// awayError says that a crawl cannot be reached, or not yet.
 type awayError struct{ cause error }
 
 func (e *awayError) Error() string { return e.cause.Error() }
 
-// dial tries once.
+// dial makes one attempt.
 func dial(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, error) {
 	name := filepath.Join(dir, serverFile)
 	body, err := os.ReadFile(name)

@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/service"
 )
 
-// The server file opens everything, so nobody else may read it, whatever stood there before.
+// The server file gives full access, so nobody else may read it, whatever was there before.
 func TestServerFileMode(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, serverFile+".new"), nil, 0o666); err != nil {
@@ -29,7 +29,7 @@ func TestServerFileMode(t *testing.T) {
 	}
 }
 
-// A killed crawl leaves its server file; the readers then read the files.
+// A killed crawl leaves its server file. Readers then open the files of the crawl.
 func TestStaleServerFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := (serverInfo{URL: "nats://127.0.0.1:1", Crawl: "default"}).write(dir); err != nil {
@@ -40,7 +40,8 @@ func TestStaleServerFile(t *testing.T) {
 	}
 }
 
-// A crawl that has the directory and has not said yet how to reach it is none that is not there.
+// A crawl that has locked the directory and has not published its address is not reported as
+// missing.
 func TestACrawlThatIsStarting(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := service.LockDir(dir, lockFile)
@@ -49,14 +50,14 @@ func TestACrawlThatIsStarting(t *testing.T) {
 	}
 	defer lock.Unlock()
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // who has no time to wait for it
+	cancel() // the caller has no time to wait
 	if _, err := Dial(ctx, dir, slog.New(slog.DiscardHandler)); err == nil || errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "starting") {
 		t.Errorf("Dial = %v, want it said that a crawl is starting", err)
 	}
 }
 
-// A crawl that is starting has the directory, and has not said yet how to reach it. Whoever looks
-// meanwhile waits, and reaches it once it is there. What one that was killed has said is gone.
+// A crawl that is starting has locked the directory and has not published its address yet. Other
+// commands wait for it. The address of a killed crawl is removed.
 func TestACrawlThatIsStartingIsWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	if err := (serverInfo{URL: "nats://127.0.0.1:1", Crawl: DefaultCrawl}).write(dir); err != nil {
@@ -80,7 +81,7 @@ func TestACrawlThatIsStartingIsWaitedFor(t *testing.T) {
 		}
 		reached <- err
 	}()
-	// If it did not wait it would not reach the crawl.
+	// Without waiting it would not reach the crawl.
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- e.Run(ctx, nil) }()

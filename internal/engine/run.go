@@ -15,9 +15,9 @@ import (
 	"github.com/curtsy/curtsy/internal/service"
 )
 
-// Run crawls until watch returns, then stops in the order in which nothing is lost for later: no
-// more fetching, what was fetched applied and stored, the rest. watch gets the status from before
-// the first request; nil: until ctx ends. When Run returns, its goroutines are gone.
+// Run crawls until watch returns. It then stops in an order that loses nothing: first the fetcher,
+// then, when its results are applied and stored, the other services. watch gets the status before
+// the first request; without watch, Run ends with ctx. When Run returns, its goroutines have ended.
 func (e *Engine) Run(ctx context.Context, watch func(ctx context.Context, first crawl.Status) error) error {
 	if watch == nil {
 		watch = func(ctx context.Context, _ crawl.Status) error { <-ctx.Done(); return nil }
@@ -39,8 +39,7 @@ func (e *Engine) Run(ctx context.Context, watch func(ctx context.Context, first 
 		run("updates", e.mail.Run)
 	}
 
-	// A service that fails takes the whole down: the watcher should not wait for a crawl that is
-	// over.
+	// If a service fails, the others stop too, and watch need not wait for a crawl that has ended.
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	unhook := context.AfterFunc(failed, stopWatching)
@@ -59,11 +58,11 @@ func (e *Engine) Run(ctx context.Context, watch func(ctx context.Context, first 
 		err = watch(watching, first)
 		stopFetching()
 		<-fetched
-		e.settle(failed)
+		e.awaitOutcomes(failed)
 	}
 	stopServices()
 	if failed := g.Wait(); failed != nil {
-		return failed // the watcher only saw the consequence
+		return failed // the error of watch is only a consequence
 	}
 	return err
 }
@@ -75,14 +74,13 @@ func named(service string, err error) error {
 	return nil
 }
 
-// begin waits for the services to be ready, submits the seeds, and lets other commands find the
-// crawl now that it can answer them. When ctx ends meanwhile that is no error: the watcher will say
-// why.
+// begin waits until the services are ready, submits the seeds, and publishes the address of the
+// crawl. It is no error if ctx ends in the meantime: watch reports why.
 func (e *Engine) begin(ctx context.Context) (first crawl.Status, err error) {
 	for _, step := range []func() error{
 		func() error { return asker.WaitReady(ctx, e.q, e.spec) },
 		func() error { return asker.WaitIndexers(ctx, e.q, e.spec) },
-		func() error { return control.Notify(ctx, e.Crawl(), e.untold) },
+		func() error { return control.Notify(ctx, e.Crawl(), e.unlogged) },
 		func() error { first, err = asker.Status(ctx, e.q, e.spec); return err },
 		func() error { return asker.Seed(ctx, e.q, e.spec, e.o.Seeds) },
 		func() error { return e.retrySeeds(ctx, first) },
@@ -95,8 +93,8 @@ func (e *Engine) begin(ctx context.Context) (first crawl.Status, err error) {
 	return first, nil
 }
 
-// retrySeeds has seeds that are known tried at once: who names one again has a reason to believe
-// that it can be had now.
+// retrySeeds tries known seeds again at once, because whoever names one again has a reason to
+// expect that it works now.
 func (e *Engine) retrySeeds(ctx context.Context, first crawl.Status) error {
 	if len(e.o.Seeds) == 0 || first.Discovered == 0 {
 		return nil
@@ -108,12 +106,12 @@ func (e *Engine) retrySeeds(ctx context.Context, first crawl.Status) error {
 	return asker.Retry(ctx, e.q, e.spec, what)
 }
 
-// settleFor is how long the end waits for the last outcomes to be applied. What is not applied by
-// then stays in the log, and is applied when the crawl goes on.
-const settleFor = 3 * time.Second
+// outcomesFor is how long the end of a crawl waits until the last outcomes are applied. Later ones
+// stay in the log and are applied when the crawl continues.
+const outcomesFor = 3 * time.Second
 
-func (e *Engine) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, settleFor)
+func (e *Engine) awaitOutcomes(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, outcomesFor)
 	defer cancel()
 	for ctx.Err() == nil {
 		st, err := asker.Status(ctx, e.q, e.spec)
@@ -129,7 +127,7 @@ func (e *Engine) settle(ctx context.Context) {
 	}
 }
 
-// follow hands every change of the spec to the services.
+// follow passes every change of the spec to the services.
 func (e *Engine) follow(ctx context.Context) error {
 	return service.WatchSpec(ctx, e.kv, e.spec, func(spec crawl.Spec) {
 		if err := e.SetSpec(spec); err != nil {
@@ -138,10 +136,10 @@ func (e *Engine) follow(ctx context.Context) error {
 	})
 }
 
-// SetSpec hands a changed spec to the services. A spec that is changed in the crawl's bucket comes
-// to them by itself.
+// SetSpec passes a changed spec to the services. Changes of the spec in the bucket of the crawl
+// arrive without it.
 func (e *Engine) SetSpec(spec crawl.Spec) error {
-	// The fetcher first: who steers the crawl is answered once the frontier follows, and is not to
+	// The fetcher comes first. An operator gets an answer when the frontier follows, and must not
 	// see requests by the old spec after that.
 	var err error
 	if e.fetcher != nil {
@@ -157,7 +155,7 @@ func (e *Engine) SetSpec(spec crawl.Spec) error {
 	return err
 }
 
-// nothingWaits answers in place of an indexer that nothing waits to be stored.
+// nothingWaits replaces the indexer and answers that no page waits to be stored.
 func (e *Engine) nothingWaits(ctx context.Context) error {
 	svc, err := ask.NewService(e.q.NC, crawl.Names(e.spec.Name), "indexer", e.Instance(), e.o.Version)
 	if err != nil {

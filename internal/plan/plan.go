@@ -18,27 +18,27 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// DefaultMaxURLs is at how many URLs a plan ends unless told otherwise.
+// DefaultMaxURLs is the number of URLs at which a plan ends by default.
 const DefaultMaxURLs = 1_000_000
 
-// Options say what is planned.
+// Options configure a plan.
 type Options struct {
-	Spec  crawl.Spec  // as the crawl would have it
+	Spec  crawl.Spec  // of the crawl that is planned
 	Seeds []canon.URL // of the spec
-	// Dir is an empty directory to work in. What is in it afterwards is nobody's crawl.
+	// Dir is an empty directory for the work. Its contents are no crawl that could be resumed.
 	Dir     string
-	MaxURLs int64           // sitemaps are read until so many URLs are known; 0: DefaultMaxURLs
+	MaxURLs int64           // reading ends when so many URLs are known; 0: DefaultMaxURLs
 	Fetcher fetcher.Options // as engine.Options has it
 	Version string
 	Log     *slog.Logger // nil: silent
-	// Open is engine.Open, which nil stands for, or one that a test puts in its place.
+	// Open replaces engine.Open in tests; nil: engine.Open.
 	Open func(context.Context, engine.Options) (*engine.Engine, error)
-	// Progress is told now and then how many URLs are known and refused; nil: nobody is.
+	// Progress is called from time to time with the present counts; nil: not at all.
 	Progress func(crawl.Status)
 }
 
-// Make reads what says which pages there are, and reports. When ctx ends it stops asking, and the
-// report is of what is known by then (Report.Cut).
+// Make reads the files of the sites and reports. When ctx ends it stops, and reports what is known
+// by then (Report.Cut).
 func Make(ctx context.Context, o Options) (*Report, error) {
 	if o.MaxURLs == 0 {
 		o.MaxURLs = DefaultMaxURLs
@@ -68,26 +68,27 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r.TookS = ended.Sub(began).Seconds()
-	rest(ctx, ended, r)
+	awaitDelays(ctx, ended, r)
 	return r, nil
 }
 
-// onlyPlanned is a spec without all that asks for more than is planned with, and without limits
-// that nothing comes near while no page is stored: the report says what they would cut off.
+// onlyPlanned returns a spec for the plan. It turns off everything that sends further requests. It
+// also removes the limits that only stored pages could reach; the report says what they would leave
+// out.
 func onlyPlanned(s crawl.Spec) crawl.Spec {
 	s.PlanOnly = true
 	s.Recrawl, s.Updates, s.UpdatesMail, s.SecurityTxt, s.LLMSTxt, s.Search, s.WARC = false, false, "", false, false, false, ""
-	s.SetEvery(0, time.Time{}) // sitemaps would be read once in each round
+	s.SetEvery(0, time.Time{}) // rounds would read sitemaps again
 	s.MaxPages, s.MaxBytes, s.MaxPagesPerHost = 0, 0, 0
 	return s
 }
 
-// longestPause bounds how long rest waits.
+// longestPause is how long awaitDelays waits at most.
 const longestPause = 10 * time.Second
 
-// rest waits until the hosts that were asked have had their delay since: what is typed next is
-// likely the crawl, which knows nothing of the plan's requests.
-func rest(ctx context.Context, ended time.Time, r *Report) {
+// awaitDelays waits until the delays of the requested hosts have passed. The crawl is probably started
+// next, and does not know about the requests of the plan.
+func awaitDelays(ctx context.Context, ended time.Time, r *Report) {
 	var longest float64
 	for i := range r.Hosts {
 		if h := &r.Hosts[i]; h.Read > 0 {
@@ -101,18 +102,18 @@ func rest(ctx context.Context, ended time.Time, r *Report) {
 	}
 }
 
-// planner looks on while what is planned with is read.
+// planner watches while the files of the sites are read.
 type planner struct {
 	o   Options
 	c   *asker.Crawl
-	cut string // why it ended before all was read
+	cut string // why the plan ended early
 }
 
-// lookEvery is how often it looks.
+// lookEvery is the interval of these checks.
 const lookEvery = 50 * time.Millisecond
 
-// watch returns when nothing more is to be read, or when that is a matter of waiting for a server
-// that cannot be reached.
+// watch returns when there is nothing more to read, or when only servers that cannot be reached are
+// left.
 func (p *planner) watch(ctx context.Context, _ crawl.Status) error {
 	for {
 		st, done, err := asker.Done(ctx, p.c.Queue, p.c.Spec)
@@ -121,7 +122,7 @@ func (p *planner) watch(ctx context.Context, _ crawl.Status) error {
 			p.cut = "interrupted"
 			return nil
 		case errors.Is(err, ask.ErrIncomplete), errors.Is(err, ask.ErrNobody), queue.Unanswered(err):
-			// A busy machine: the next answer comes.
+			// The machine is busy; the next attempt succeeds.
 		case err != nil:
 			return err
 		case done:
@@ -144,8 +145,8 @@ func (p *planner) watch(ctx context.Context, _ crawl.Status) error {
 	}
 }
 
-// waitsInVain reports that all there is to do is to try again to reach robots.txt files that could
-// not be had. A crawl does that; a plan says so.
+// waitsInVain reports whether the only work left is to retry robots.txt files that could not be
+// fetched. A crawl would wait for them; a plan reports them.
 func (p *planner) waitsInVain(ctx context.Context, st crawl.Status) (bool, error) {
 	for _, s := range st.Shards {
 		if s.Outstanding > 0 || s.Outbox > 0 || s.Aux > 0 || s.Passing {
@@ -168,7 +169,7 @@ func (p *planner) waitsInVain(ctx context.Context, st crawl.Status) (bool, error
 	return vain, err
 }
 
-// unreachable reports whether a host waits for nothing but robots.txt files that could not be had.
+// unreachable reports whether a host waits only for robots.txt files that could not be fetched.
 func unreachable(h *crawl.HostInfo) bool {
 	waits := false
 	for i := range h.Robots {
@@ -182,7 +183,7 @@ func unreachable(h *crawl.HostInfo) bool {
 	return waits
 }
 
-// report reads what the planning has left in its directory.
+// report reads the results from the directory of the plan.
 func (p *planner) report(ctx context.Context, spec crawl.Spec) (*Report, error) {
 	r := newReport(spec, p.cut)
 	files, err := frontier.OpenDir(p.o.Dir)

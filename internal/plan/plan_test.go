@@ -45,8 +45,8 @@ func (w *planWeb) open(t *testing.T) func(context.Context, engine.Options) (*eng
 	}
 }
 
-// sitemapWeb is a web whose sitemaps name all pages of h0000 and h0001, and some that robots.txt
-// closes. The delay of h0001 is the longer one.
+// sitemapWeb is a web whose sitemaps list all pages of h0000 and h0001, and some that robots.txt
+// forbids. h0001 has the longer delay.
 func sitemapWeb(t *testing.T) (*planWeb, crawl.Spec) {
 	t.Helper()
 	network := simnet.New(simnet.Options{Latency: time.Millisecond})
@@ -63,8 +63,8 @@ func sitemapWeb(t *testing.T) (*planWeb, crawl.Spec) {
 	for i := range 7 {
 		first = append(first, fmt.Sprintf("http://h0000.sim.test/private/p%d.html", i))
 	}
-	// Out of scope, in a trap, of a type that is not kept, twice, and on a host for which this
-	// sitemap may not speak.
+	// URLs out of scope, in a trap, of a type that is not kept, listed twice, and on a host that
+	// this sitemap may not list.
 	first = append(first, "http://elsewhere.example/", "http://h0000.sim.test"+strings.Repeat("/a", 30), "http://h0000.sim.test/photo.png", first[1])
 	first = append(first, web.PageURLs("h0002.sim.test")[1:3]...)
 	web.Override("http://h0000.sim.test/sitemap.xml", listed(first))
@@ -100,7 +100,7 @@ func planOf(t *testing.T, web *planWeb, spec crawl.Spec, change func(*Options)) 
 	return r
 }
 
-// crawled carries the crawl out, to its end.
+// crawled runs the crawl to its end.
 func crawled(t *testing.T, web *planWeb, spec crawl.Spec) crawl.Status {
 	t.Helper()
 	e, err := web.open(t)(t.Context(), engine.Options{Dir: t.TempDir(), Seeds: seedsOf(spec), Plan: func(*crawl.Spec) (crawl.Spec, error) { return spec, nil }})
@@ -140,8 +140,8 @@ func asked(t *testing.T, web *planWeb) map[string]int64 {
 	return n
 }
 
-// TestPlanIsTrue makes a plan, which asks for no page, and then carries the crawl out: the pages,
-// the refusals, the requests to each host and what they take at the hosts' delays are as planned.
+// TestPlanIsTrue makes a plan, which requests no page, and then runs the crawl. The pages, the
+// refusals, the requests to each host and their duration at the delays of the hosts are as planned.
 func TestPlanIsTrue(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		web, spec := sitemapWeb(t)
@@ -172,7 +172,7 @@ func TestPlanIsTrue(t *testing.T) {
 			t.Errorf("scope %q", r.Scope)
 		}
 		var sum int64
-		var longest string // with what answers took, which a busy machine decides
+		var longest string // includes response times, which depend on the load of the machine
 		var most float64
 		for _, h := range r.Hosts {
 			if h.ShortestS > most {
@@ -185,7 +185,7 @@ func TestPlanIsTrue(t *testing.T) {
 				t.Errorf("%s: %d requests planned, the web saw %d", h.Host, got, truth[h.Host])
 			}
 			sum += truth[h.Host]
-			// Without what answers took.
+			// Without response times.
 			bound, planned := float64(truth[h.Host]-1)*web.CrawlDelay(h.Host, token).Seconds(), h.ShortestS-float64(h.Read+h.Pages)*h.ResponseS
 			if math.Abs(planned-bound) > 0.2*bound || h.DelaySource != "crawl-delay" {
 				t.Errorf("%s: %.3f s planned apart from the answers (delay %s), the delays alone are %.3f s", h.Host, planned, h.DelaySource, bound)
@@ -201,7 +201,7 @@ func TestPlanIsTrue(t *testing.T) {
 	})
 }
 
-// Links are not read, so what a plan knows is less than the crawl will find, and it says so.
+// A plan reads no links, so it knows less than the crawl will find, and says so.
 func TestPlanSaysWhatItsPagesAre(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		web, spec := sitemapWeb(t)
@@ -229,7 +229,7 @@ func TestPlanSaysWhatItsPagesAre(t *testing.T) {
 	})
 }
 
-// A crawl in rounds is planned as one of them: however short they are, nothing is read twice.
+// A crawl in rounds is planned as one round. Even with short rounds nothing is read twice.
 func TestPlanOfRounds(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		web, spec := sitemapWeb(t)
@@ -246,7 +246,7 @@ func TestPlanOfRounds(t *testing.T) {
 	})
 }
 
-// A host whose robots.txt cannot be had is not waited for: nothing would be asked for.
+// A plan does not wait for a host whose robots.txt cannot be fetched.
 func TestPlanOfAHostThatCannotBeReached(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		web, spec := sitemapWeb(t)
@@ -260,7 +260,7 @@ func TestPlanOfAHostThatCannotBeReached(t *testing.T) {
 	})
 }
 
-// What an operator says of limits cuts the plan off where it would the crawl.
+// The limits of the operator end the plan where they would end the crawl.
 func TestLimits(t *testing.T) {
 	hosts := func() []Host {
 		return []Host{{Host: "a", Pages: 100, Read: 2, DelayS: 1}, {Host: "b", Pages: 20, Read: 3, DelayS: 2}}
@@ -284,7 +284,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// However many rules refuse, what is told apart is bounded, and nothing is left out of the sum.
+// The number of different refusals in the report is bounded, and the sum includes all of them.
 func TestRefusalsAreBounded(t *testing.T) {
 	r := newReport(crawl.Spec{}, "")
 	r.groups[Refusal{Reason: "robots", Line: 1}] = 1000

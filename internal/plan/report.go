@@ -12,58 +12,59 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What Report.PagesAre says.
+// The values of Report.PagesAre.
 const (
-	PagesAll     = "all"      // links are not followed: there will be no others
+	PagesAll     = "all"      // links are not followed, so there are no others
 	PagesAtLeast = "at-least" // links of pages may lead to more
-	PagesUnknown = "unknown"  // no sitemap names any: only the seeds are known
+	PagesUnknown = "unknown"  // there is no sitemap: only the seeds are known
 )
 
-// Report is a plan: what a crawl would do. Its keys are a contract, as those of other answers.
+// Report is a plan: what a crawl would do. Its keys are a contract, like those of other answers.
 type Report struct {
 	Scope string `json:"scope"` // in words
-	// Pages that would be asked for, and what that number is: PagesAll, PagesAtLeast, PagesUnknown.
+	// Pages is the number of pages that would be requested. PagesAre says what this number is:
+	// PagesAll, PagesAtLeast or PagesUnknown.
 	Pages    int64  `json:"pages"`
 	PagesAre string `json:"pages_are"`
-	// Requests in all: the pages, robots.txt, sitemaps and data.txt.
+	// Requests is the number of all requests: for pages, robots.txt, sitemaps and data.txt.
 	Requests int64 `json:"requests"`
-	// ShortestS is how long that takes at least, in seconds, at the hosts' delays and with the
-	// answers as fast as those to the plan's own requests; Longest is the host that takes longest.
+	// ShortestS is the least time that the requests take, in seconds, with the delays of the hosts
+	// and with responses as fast as those to the plan. Longest is the host that takes longest.
 	ShortestS float64 `json:"shortest_s"`
 	Longest   string  `json:"longest,omitempty"`
-	// Limit is the limit of the spec that would end the crawl before that: max-pages; Pages,
-	// Requests and ShortestS are then those up to it.
+	// Limit is the limit of the spec that would end the crawl early: max-pages. Pages, Requests and
+	// ShortestS are then counted up to it.
 	Limit string `json:"limit,omitempty"`
-	// WrongType of the pages have names of types that are not kept: they would most likely be
+	// WrongType counts pages whose names suggest a type that is not kept. They would probably be
 	// refused after one request each.
 	WrongType int64 `json:"wrong_type"`
 
 	Datasets int64    `json:"datasets"` // announced in data.txt files
 	Titles   []string `json:"titles"`   // of the first of them
 
-	Refused  int64     `json:"refused"`  // URLs that would not be asked for
+	Refused  int64     `json:"refused"`  // URLs that would not be requested
 	Refusals []Refusal `json:"refusals"` // why, most first; at most MaxRefusals
 	More     int64     `json:"more"`     // URLs refused for reasons that are not listed
-	// Waiting are URLs of hosts whose robots.txt cannot be had, or that want longer delays than we
-	// wait: nothing of them would be asked for while that is so.
+	// Waiting counts URLs of hosts whose robots.txt cannot be fetched, or whose delay is too long
+	// for us. None of them would be requested as long as that is so.
 	Waiting int64 `json:"waiting"`
 
 	Hosts []Host  `json:"hosts"`         // those with most pages first
-	Cut   string  `json:"cut,omitempty"` // why the plan ended before all was read; "": it did not
-	TookS float64 `json:"took_s"`        // what making it took
+	Cut   string  `json:"cut,omitempty"` // why the plan ended early; "": it did not
+	TookS float64 `json:"took_s"`        // how long the plan took
 
 	groups map[Refusal]int64
 	hosts  map[string]*Host
-	named  int64 // pages, and URLs refused, beside the seeds
+	named  int64 // pages and refused URLs, without the seeds
 	seeds  map[canon.URL]bool
 }
 
-// Refusal is one reason for which URLs would not be asked for.
+// Refusal is a reason for which URLs would not be requested.
 type Refusal struct {
 	Reason string `json:"reason"`         // crawl.Reason
-	Host   string `json:"host,omitempty"` // whose robots.txt has the rule, or is concerned
+	Host   string `json:"host,omitempty"` // the host of the robots.txt, or of the URLs
 	Line   int    `json:"line,omitempty"` // of its robots.txt
-	Rule   string `json:"rule,omitempty"` // as it stands there, or what else decided
+	Rule   string `json:"rule,omitempty"` // the rule in robots.txt, or what else decided
 	URLs   int64  `json:"urls"`
 }
 
@@ -73,29 +74,31 @@ const (
 	MaxTitles   = 20
 )
 
-// maxGroups bounds the refusals that are told apart while they are counted.
+// maxGroups is how many different refusals are counted separately.
 const maxGroups = 20_000
 
-// Host is what is planned for one host.
+// Host is the plan for one host.
 type Host struct {
 	Host  string `json:"host"`
-	Pages int64  `json:"pages"` // that would be asked for
-	// Redirected are URLs without parameters that mean nothing (Clean-param).
+	Pages int64  `json:"pages"` // that would be requested
+	// Redirected counts URLs with meaningless parameters (Clean-param), which count as the URL
+	// without them.
 	Redirected int64 `json:"redirected,omitempty"`
 	Refused    int64 `json:"refused"`
 	Waiting    int64 `json:"waiting"` // see Report.Waiting
-	// Read are requests that the plan has sent, and that the crawl would send too.
+	// Read counts the requests that the plan has sent. The crawl would send them too.
 	Read int64 `json:"read"`
-	// The delay between requests, and what it comes from, as in crawl.HostInfo.
+	// DelayS is the delay between requests, and DelaySource its origin, as in crawl.HostInfo.
 	DelayS      float64 `json:"delay_s"`
 	DelaySource string  `json:"delay_source"`
-	ResponseS   float64 `json:"response_s"` // the mean of the plan's own requests; 0: not measured
-	ShortestS   float64 `json:"shortest_s"` // for its pages and what was read
+	ResponseS   float64 `json:"response_s"` // the mean over the requests of the plan; 0: not measured
+	ShortestS   float64 `json:"shortest_s"` // for its pages and the requests of the plan
 	Robots      string  `json:"robots"`     // parsed, unavailable, unreachable, …
 	Reason      string  `json:"reason,omitempty"`
 	MirrorOf    string  `json:"mirror_of,omitempty"`
 	Sitemaps    int     `json:"sitemaps"` // read; the count ends at 100
-	// Unread are sitemaps that could not be read, or are none, with the reason.
+	// Unread lists sitemaps that could not be read, and files that are no sitemaps, with the
+	// reason.
 	Unread []crawl.SitemapInfo `json:"unread,omitempty"`
 }
 
@@ -119,7 +122,7 @@ func (r *Report) host(name string) *Host {
 	return h
 }
 
-// count takes in what became of a URL.
+// count adds a URL to the report.
 func (r *Report) count(u frontier.URLState) error {
 	h := r.host(u.URL.Host().String())
 	if !r.seeds[u.URL] {
@@ -196,10 +199,10 @@ func (r *Report) addDataset(d crawl.DatasetInfo) error {
 	return nil
 }
 
-// measured is of how many hosts, those with most pages, the plan's own requests are looked at.
+// measured is the number of hosts, those with most pages, whose response times are read.
 const measured = 1000
 
-// largest puts the hosts in order, those with most pages first, and returns the first of them.
+// largest sorts the hosts by their number of pages and returns the first of them.
 func (r *Report) largest() []Host {
 	for _, h := range r.hosts {
 		r.Hosts = append(r.Hosts, *h)
@@ -210,7 +213,7 @@ func (r *Report) largest() []Host {
 	return r.Hosts[:min(len(r.Hosts), measured)]
 }
 
-// response is the mean time that answers took.
+// response is the mean response time.
 func response(requests []crawl.Request) float64 {
 	var sum time.Duration
 	n := 0

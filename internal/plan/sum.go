@@ -7,7 +7,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// sumUp works out what follows from what was counted: the sums, and what the spec's limits cut off.
+// sumUp computes the sums, and what the limits of the spec leave out.
 func (r *Report) sumUp(spec crawl.Spec) {
 	if n := spec.MaxPagesPerHost; n > 0 {
 		r.limitHosts(n)
@@ -38,8 +38,8 @@ func (r *Report) sumUp(spec crawl.Spec) {
 	r.list()
 }
 
-// shortest is how long the requests for some pages of a host take at least, with what is read
-// beside them: after each answer but the last its delay is waited.
+// shortest is the least time for the requests for some pages of a host and for its other files. The
+// delay follows each response but the last.
 func (h *Host) shortest(pages int64) float64 {
 	n := float64(h.Read + pages)
 	if n == 0 {
@@ -48,12 +48,12 @@ func (h *Host) shortest(pages int64) float64 {
 	return (n-1)*h.DelayS + n*h.ResponseS
 }
 
-// whole reports whether all was read that names pages.
+// whole reports whether all files that list pages were read.
 func (r *Report) whole() bool {
 	return !slices.ContainsFunc(r.Hosts, func(h Host) bool { return h.Waiting > 0 || len(h.Unread) > 0 })
 }
 
-// limitHosts refuses what is over --max-pages-per-host.
+// limitHosts moves pages beyond --max-pages-per-host to the refusals.
 func (r *Report) limitHosts(n int64) {
 	for i := range r.Hosts {
 		if h := &r.Hosts[i]; h.Pages > n {
@@ -65,8 +65,8 @@ func (r *Report) limitHosts(n int64) {
 	}
 }
 
-// limitPages is for a crawl that ends at n pages, of fewer than there are: all hosts are asked side
-// by side until that many are there. It finds the time by halves.
+// limitPages applies a limit of n pages that is less than there are. All hosts are requested at the
+// same time until n pages are stored. It finds that time by bisection.
 func (r *Report) limitPages(n int64) {
 	r.Limit = "max-pages"
 	within := func(t float64) (pages, read int64) {
@@ -96,7 +96,7 @@ func (r *Report) limitPages(n int64) {
 	r.Pages, r.Requests, r.ShortestS = n, n+read, high
 }
 
-// list puts the refusals in order, most first.
+// list sorts the refusals, the most frequent first.
 func (r *Report) list() {
 	for g, n := range r.groups {
 		g.URLs = n

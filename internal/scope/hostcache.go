@@ -8,9 +8,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// hostCache remembers the answers for hosts met lately. The public suffix list costs some 100 ns
-// and an allocation a host, and links come in runs of few hosts. The cache has a fixed size and no
-// lock: a slot holds its latest host, and a lost race only asks the list again.
+// hostCache caches the answers for recent hosts. The public suffix list costs about 100 ns and an
+// allocation per host, and consecutive links mostly have few hosts. The cache has a fixed size and
+// no lock: a slot stores its latest host, and after a lost race the list is asked again.
 type hostCache [512]atomic.Pointer[hostAnswer]
 
 type hostAnswer struct {
@@ -28,7 +28,7 @@ func (c *hostCache) lookup(host canon.Host, domains map[string]string) (why stri
 		return a.why, a.in
 	}
 	why, in = domains[host.Registered()]
-	// The host is a slice of a URL that is a slice of a page; keep a copy of the host alone.
+	// The host is part of a URL, which is part of a page. A copy keeps only the host in memory.
 	slot.Store(&hostAnswer{canon.Host(strings.Clone(string(host))), why, in})
 	return why, in
 }

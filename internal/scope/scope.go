@@ -9,12 +9,12 @@
 //	domain      the seed's registered domain with all its hosts (the default)
 //	any         every http and https host
 //
-// A pattern such as *.example.org may stand in place of a kind. It covers that name and all names
-// below it. The seeds do not change it, but they are always inside.
+// A pattern such as *.example.org may replace a kind. It covers that name and all names below it.
+// The seeds do not change it, but they are always inside.
 //
-// Rules narrow it: Exclude always wins; when there are Include rules a URL must match
-// one, except the seeds themselves. Redirects of seeds and budgets are the caller's
-// affair. Trap is asked apart, so that endless sites get a reason of their own.
+// Rules narrow the scope. A URL that matches an Exclude rule is outside. If there are Include
+// rules, a URL must match one of them; seeds need not. Redirects of seeds and limits are left to
+// the caller. Trap is a separate question, so that URLs of endless sites get their own reason.
 package scope
 
 import (
@@ -26,30 +26,30 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Spec describes a scope in the words of the configuration.
+// Spec describes a scope with the values of the settings.
 type Spec struct {
 	Kind  string      // page, prefix, host, subdomains, domain, any or *.NAME; "" is domain
-	Seeds []canon.URL // may be empty: then nothing is inside until Add (with any: everything is)
+	Seeds []canon.URL // without seeds nothing is inside until Add, unless the kind is any
 
-	// Include and Exclude are regular expressions in Go's syntax (RE2, linear time),
-	// matched anywhere in the whole canonical URL; anchor them with ^ and $ as needed.
+	// Include and Exclude are regular expressions in the syntax of Go (RE2, linear time). They may
+	// match any part of the canonical URL; use ^ and $ to anchor them.
 	Include, Exclude []string
 
 	Limits Limits // for Scope.Trap
 }
 
-// Decision is the answer for one URL.
+// Decision is the decision about one URL.
 type Decision struct {
 	In   bool
-	Rule string // why, for people: "domain example.org", `exclude: \.pdf$`
+	Rule string // the reason in words: "domain example.org", `exclude: \.pdf$`
 }
 
-// Scope answers for one crawl. It never changes, and goroutines may share it.
+// Scope decides about the URLs of one crawl. It never changes, and may be used concurrently.
 type Scope struct {
 	kind  string
 	fixed bool // names come from a pattern, not from the seeds
 	seeds map[canon.URL]struct{}
-	// what the kind compares (a host, a domain, a directory) → its rule
+	// what the kind compares (a host, a domain, a directory), and its rule
 	names            map[string]string
 	outside          string // the rule for everything else
 	include, exclude []rule
@@ -63,8 +63,7 @@ type rule struct {
 	text string
 }
 
-// New checks and compiles a Spec. Its errors name the key, the value, and a value that
-// works.
+// New checks and compiles a Spec. Its errors name the key, the value, and a value that works.
 func New(spec Spec) (*Scope, error) {
 	s := &Scope{
 		kind:   spec.Kind,
@@ -108,7 +107,7 @@ func compile(key string, patterns []string) ([]rule, error) {
 		}
 		re, err := regexp.Compile(p)
 		if err != nil {
-			// regexp repeats the expression and its own prefix; ours names both already.
+			// regexp repeats the expression and its own prefix; our message has both already.
 			why := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 			return nil, fmt.Errorf(`%s %q is not a regular expression (%s); use for example '/docs/' or '\.pdf$'`,
 				key, p, why)
@@ -118,7 +117,7 @@ func compile(key string, patterns []string) ([]rule, error) {
 	return rules, nil
 }
 
-// Add returns a scope with these seeds as well; s stays as it is. Zero URLs are ignored.
+// Add returns a scope with these seeds too. It does not change s. Zero URLs are ignored.
 func (s *Scope) Add(seeds ...canon.URL) *Scope {
 	c := *s
 	c.seeds = maps.Clone(s.seeds)
@@ -127,7 +126,7 @@ func (s *Scope) Add(seeds ...canon.URL) *Scope {
 	return &c
 }
 
-// add changes the scope itself, which nobody else may see yet.
+// add changes the scope itself, which nobody else uses yet.
 func (s *Scope) add(seeds []canon.URL) {
 	for _, seed := range seeds {
 		if seed.Host() == "" {
@@ -139,10 +138,10 @@ func (s *Scope) add(seeds []canon.URL) {
 		}
 	}
 	s.outside = s.describeOutside()
-	s.hosts = new(hostCache) // its answers came from the old seeds
+	s.hosts = new(hostCache) // its answers depend on the old seeds
 }
 
-// name returns the key that the seed adds to names: for host "example.org", for prefix
+// name returns the key that a seed adds to names: for host "example.org", for prefix
 // "https://example.org/docs/".
 func (s *Scope) name(seed canon.URL) string {
 	switch s.kind {
@@ -159,11 +158,11 @@ func (s *Scope) name(seed canon.URL) string {
 	return ""
 }
 
-// describeOutside returns the rule that is named for URLs outside every seed's part of the web.
+// describeOutside returns the rule for URLs that no seed covers.
 func (s *Scope) describeOutside() string {
 	switch {
 	case s.kind == "any":
-		return "no URL" // the zero URL; every other is inside
+		return "no URL" // only the zero URL is outside
 	case len(s.names) == 0:
 		return "outside the scope: there is no seed yet"
 	case len(s.names) > 1:
@@ -179,9 +178,9 @@ func (s *Scope) describeOutside() string {
 	return "outside " + s.kind + " " + only
 }
 
-// Decide says whether u belongs to the crawl, and by which rule. It costs a few tens of
-// nanoseconds and allocates nothing for hosts met before, plus a match for each
-// include and exclude rule.
+// Decide decides whether u belongs to the crawl, and names the rule. It costs a few tens of
+// nanoseconds plus a match for each include and exclude rule, and it allocates nothing for recent
+// hosts.
 func (s *Scope) Decide(u canon.URL) Decision {
 	why, in := s.within(u)
 	if !in {
@@ -206,7 +205,7 @@ func (s *Scope) Decide(u canon.URL) Decision {
 	return Decision{false, "matches no include rule"}
 }
 
-// within applies the kind alone; every seed is within its own scope.
+// within applies the kind alone. Every seed is within its own scope.
 func (s *Scope) within(u canon.URL) (why string, in bool) {
 	switch s.kind {
 	case "any":
@@ -225,7 +224,7 @@ func (s *Scope) within(u canon.URL) (why string, in bool) {
 	return s.hosts.lookup(u.Host(), s.names)
 }
 
-// withinNames looks up u's host, and then each name above it.
+// withinNames looks up the host of u, and then each name above it.
 func (s *Scope) withinNames(u canon.URL) (why string, in bool) {
 	host := u.Host().String()
 	for name, more := host, true; more; _, name, more = strings.Cut(name, ".") {
@@ -237,8 +236,8 @@ func (s *Scope) withinNames(u canon.URL) (why string, in bool) {
 	return "seed", in
 }
 
-// withinPrefix looks for the directories u lies in, from the root down: a few lookups,
-// however many seeds there are.
+// withinPrefix looks up the directories that contain u, from the root down. The number of lookups
+// does not depend on the number of seeds.
 func (s *Scope) withinPrefix(u canon.URL) (why string, in bool) {
 	path := u.Path()
 	start := len(u) - len(u.PathQuery())

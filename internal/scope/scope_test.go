@@ -222,7 +222,7 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// More hosts than the memory has slots, from many goroutines: answers stay right.
+// With more hosts than the cache has slots, and many goroutines, the answers stay right.
 func TestDecideConcurrently(t *testing.T) {
 	s := mustNew(t, Spec{Seeds: []canon.URL{"http://in.example/"}})
 	var urls []canon.URL

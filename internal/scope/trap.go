@@ -8,10 +8,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Limits say from where on Trap calls a URL a trap. In each, 0 means the default and a negative
-// number no limit. The defaults lie well above what the deepest manuals, package mirrors and
-// catalogues use (trap_test.go keeps examples). They are low enough to stop a page that links to a
-// longer copy of its own address after a few copies.
+// Limits are the limits beyond which Trap calls a URL a trap. 0 means the default, and a negative
+// number means no limit. The defaults are well above the values of the deepest manuals, package
+// mirrors and catalogues (see the examples in trap_test.go). They are low enough to stop a page
+// that links to a longer copy of its own address after a few copies.
 type Limits struct {
 	URLBytes   int // of a URL; 2048, the most that canon makes
 	Parts      int // of a path; 40
@@ -26,7 +26,7 @@ var defaults = Limits{
 	URLBytes: canon.MaxLen, Parts: 40, InARow: 3, SamePart: 8, QueryBytes: 1024, Params: 32, SameParam: 8,
 }
 
-// effective replaces zeros and negative numbers.
+// effective replaces zero and negative limits by numbers.
 func (l Limits) effective() Limits {
 	set := func(field *int, byDefault int) {
 		switch {
@@ -46,16 +46,15 @@ func (l Limits) effective() Limits {
 	return l
 }
 
-// Trap reports whether a URL looks like one of the endlessly many that some sites make
-// up: the same parts over and over, or a query that keeps growing, by the default
-// limits. The reason is for people and begins with "trap: ". Ordinary URLs cost some
-// tens of nanoseconds and no allocation.
+// Trap reports whether a URL looks like one of an endless series: it repeats the same parts, or its
+// query keeps growing. It uses the default limits. The reason is for people and begins with "trap:
+// ". Ordinary URLs cost some tens of nanoseconds and no allocation.
 func Trap(u canon.URL) (reason string, trapped bool) {
 	return defaults.trap(u)
 }
 
-// Trap is the function Trap with the limits of the Spec. It does not look at the rest of the scope:
-// seeds may be traps, and whether that stops them is for the caller to decide.
+// Trap is the function Trap with the limits of the Spec. It ignores the rest of the scope. Seeds
+// may be traps, and the caller decides whether that stops them.
 func (s *Scope) Trap(u canon.URL) (reason string, trapped bool) {
 	return s.limits.trap(u)
 }
@@ -75,12 +74,12 @@ func (l *Limits) path(path string) string {
 	slashes := strings.Count(path, "/")
 	switch {
 	case slashes <= min(l.InARow, l.SamePart, l.Parts):
-		return "" // too short for anything below
-	case slashes > l.Parts+1: // the first slash and a last one do not begin a part
+		return "" // too short for any trap
+	case slashes > l.Parts+1: // neither the first slash nor a last one begins a part
 		return more("path parts", l.Parts)
 	}
 	var last [3]string // the parts before this one, by number modulo 3
-	// for periods 1 to 3: how many parts in a row equalled the one a period before
+	// for the periods 1 to 3: how many successive parts equal the part one period before
 	var equal [3]int
 	n := 0
 	for rest := path[1:]; rest != ""; n++ {
@@ -104,7 +103,7 @@ func (l *Limits) path(path string) string {
 		return more("path parts", l.Parts)
 	}
 	if n > l.SamePart {
-		var list [40]string // if more are configured, the list goes to the heap
+		var list [40]string // a longer list is on the heap
 		parts := list[:0]
 		for rest := path[1:]; rest != ""; {
 			var part string
@@ -138,7 +137,7 @@ func (l *Limits) query(query string) string {
 	return ""
 }
 
-// cutParam splits a query after its first parameter; ";" separates as "&" does.
+// cutParam splits a query after its first parameter. ";" and "&" separate parameters.
 func cutParam(query string) (param, rest string) {
 	if i := strings.IndexAny(query, "&;"); i >= 0 {
 		return query[:i], query[i+1:]
@@ -150,8 +149,8 @@ func more(what string, than int) string {
 	return "trap: more than " + strconv.Itoa(than) + " " + what
 }
 
-// tooOften returns a reason when a string is in list more than limit times. The lists
-// are short, so comparing all is cheaper than a map.
+// tooOften returns a reason if a string is in the list more often than limit. The lists are so
+// short that comparing all pairs is cheaper than a map.
 func tooOften(what string, list []string, limit int) string {
 	for i := limit; i < len(list); i++ {
 		same := 0

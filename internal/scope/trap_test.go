@@ -7,8 +7,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Addresses shaped like those of real manuals, mirrors, repositories and catalogues:
-// none may be taken for a trap.
+// Addresses like those of real manuals, mirrors, repositories and catalogues are no traps.
 var ordinary = []string{
 	"https://example.org/",
 	"https://docs.example.org/en/java/javase/21/docs/api/java.base/java/util/concurrent/atomic/package-summary.html",
@@ -73,7 +72,7 @@ func TestTrap(t *testing.T) {
 	}
 }
 
-// Each limit is exact: at it nothing happens, one past it something does.
+// Each limit is exact: it does not apply at its value, and applies one above it.
 func TestTrapLimits(t *testing.T) {
 	parts := func(n int) string {
 		var b strings.Builder
@@ -133,8 +132,8 @@ func TestLimitsOfTheSpec(t *testing.T) {
 	}
 }
 
-// A relative link that leads one level deeper on every page, as broken sites have them,
-// ends after a few steps.
+// A series of relative links that lead one level deeper on every page, as on broken sites, ends
+// after a few steps.
 func TestTrapStopsGrowingPaths(t *testing.T) {
 	for _, ref := range []string{"a/", "./x/y/", "en/../en/", "a/b/c/", "a/b/c/d/", "?p=1&", "deeper/./"} {
 		u := canon.URL("http://example.org/")

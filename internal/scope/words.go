@@ -8,12 +8,12 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxNamed is how many parts of the web, and how many rules, Words names one by one.
+// maxNamed is how many parts of the web, and how many rules, Words lists.
 const maxNamed = 3
 
-// Words says for people which URLs belong to a crawl: "docs.example.org and all other hosts of
-// example.org, but nothing that matches [?]print=". It names a few of many. Rules that New would
-// refuse are named like others.
+// Words describes which URLs belong to a crawl: "docs.example.org and all other hosts of
+// example.org, but nothing that matches [?]print=". It lists only a few of many. It also describes
+// rules that New would refuse.
 func Words(spec Spec) string {
 	text := kindWords(spec)
 	if len(spec.Include) > 0 {
@@ -58,19 +58,19 @@ func kindWords(spec Spec) string {
 	return some(texts(seeds, func(u canon.URL) string { return domainWords(u.Host().Registered(), of) }), "domains", "; ")
 }
 
-// domainWords names the hosts of seeds in a domain, and all others there.
+// domainWords describes a domain: the hosts of its seeds, and all others.
 func domainWords(domain string, of map[string][]string) string {
 	hosts := slices.Compact(slices.Sorted(slices.Values(of[domain])))
 	switch {
 	case canon.Host(domain).IsIP(), !strings.Contains(domain, "."):
-		return domain // there are no others
+		return domain // it has no other hosts
 	case slices.Contains(hosts, domain):
 		return domain + " and all its hosts"
 	}
 	return some(hosts, "hosts", ", ") + " and all other hosts of " + domain
 }
 
-// texts are what f says of each URL, each once, in the order of the URLs.
+// texts returns the texts of f for the URLs in their order, each text once.
 func texts(urls []canon.URL, f func(canon.URL) string) (list []string) {
 	named := map[string]bool{}
 	for _, u := range urls {
@@ -82,7 +82,7 @@ func texts(urls []canon.URL, f func(canon.URL) string) (list []string) {
 	return list
 }
 
-// some names the first of a list, and says how many more there are.
+// some lists the first of a list, and says how many more there are.
 func some(list []string, what, between string) string {
 	if len(list) <= maxNamed {
 		if n := len(list) - 1; between == " and " && n > 1 {

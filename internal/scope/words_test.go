@@ -45,7 +45,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Of many seeds a few are named.
+// Only a few of many seeds are listed.
 func TestWordsAreBounded(t *testing.T) {
 	for _, kind := range []string{"page", "prefix", "host", "domain", "any"} {
 		var seeds []canon.URL

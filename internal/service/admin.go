@@ -12,28 +12,29 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// AdminOptions says what an admin server shows.
+// AdminOptions configures an admin port.
 type AdminOptions struct {
 	Listen    string // host:port; port 0 for any
-	Cert, Key string // PEM files; with them it speaks TLS only
+	Cert, Key string // PEM files; if they are set, the port uses TLS only
 	Title     string // of the status page: "crawl default", "fetcher f1"
 	Registry  *prometheus.Registry
 	Ready     func(context.Context) error // nil error: ready for work
 	Log       *slog.Logger
 }
 
-// Site is a part of what is served, which knows its own paths, and decides who may see them.
+// Site is a part of the admin port, such as the dashboard. It knows its own paths and decides who
+// may see them.
 type Site interface {
 	http.Handler
 	Serves(path string) bool
 }
 
-// Admin serves the status page, /metrics, /livez, /readyz and, on loopback, profiles. A site takes
-// the place of the status page.
+// Admin serves the status page, /metrics, /livez, /readyz and, on loopback, profiles. A site
+// replaces the status page.
 type Admin struct {
 	o AdminOptions
 	*Server
-	site Site // nil: there is none
+	site Site // nil: none
 }
 
 // NewAdmin opens the port, or the next free one after it.
@@ -48,7 +49,7 @@ func NewAdmin(o AdminOptions) (*Admin, error) {
 	return &Admin{o: o, Server: s}, nil
 }
 
-// Show has a site served beside the rest. It is called before Run.
+// Show adds a site. It must be called before Run.
 func (a *Admin) Show(site Site) { a.site = site }
 
 // Run serves until ctx ends.
@@ -67,9 +68,9 @@ func (a *Admin) handler() http.Handler {
 		fmt.Fprintln(w, "ok")
 	})
 	if a.Loopback() {
-		// Not elsewhere: profiles show memory, and cost as much as the client likes.
+		// Only on loopback, because profiles show memory and a client decides what they cost.
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		mux.Handle("GET /debug/pprof/cmdline", http.NotFoundHandler()) // arguments hold passwords
+		mux.Handle("GET /debug/pprof/cmdline", http.NotFoundHandler()) // arguments may contain passwords
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
@@ -77,7 +78,7 @@ func (a *Admin) handler() http.Handler {
 	own := a.Guarded(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if a.site != nil && a.site.Serves(r.URL.Path) {
-			a.site.ServeHTTP(w, r) // before the mux, which changes paths that hold a URL
+			a.site.ServeHTTP(w, r) // not through the mux, which changes paths that contain a URL
 			return
 		}
 		own.ServeHTTP(w, r)

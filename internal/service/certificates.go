@@ -16,14 +16,14 @@ var expiryDesc = prometheus.NewDesc("curtsy_certificate_expiry_timestamp_seconds
 	"When a certificate in use expires, in Unix seconds: nats_ca (the first to expire of --nats-ca), nats_client (of this process, --nats-cert), "+
 		"nats_server (of the connected node), dashboard (--dashboard-cert, as read at the start).", []string{"use"}, nil)
 
-// expiries tells when certificates end. A use without a certificate, or whose file cannot be read,
-// has none.
+// expiries is a metric of the times when certificates expire, by their use. It leaves out a use
+// that has no certificate or whose file cannot be read.
 type expiries map[string]func() time.Time
 
-// Describe is for prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (e expiries) Describe(ch chan<- *prometheus.Desc) { ch <- expiryDesc }
 
-// Collect is for prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (e expiries) Collect(ch chan<- prometheus.Metric) {
 	for use, end := range e {
 		if t := end(); !t.IsZero() {
@@ -32,9 +32,9 @@ func (e expiries) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// WatchCertificates has reg tell when the certificates end that a process uses: those of NATS,
-// which are read anew with each connection, and the one that its admin port was opened with. conn
-// is the connection to NATS at a moment, or nil; adm may be nil.
+// WatchCertificates registers a metric of when the certificates of a process expire. They are those
+// of NATS, whose files are read again for each connection, and the one with which the admin port
+// was opened. conn returns the present connection to NATS, or nil. adm may be nil.
 func WatchCertificates(reg prometheus.Registerer, o queue.Options, conn func() *nats.Conn, adm *Admin) error {
 	return reg.Register(expiries{
 		"nats_ca":     func() time.Time { return firstToEnd(o.CAFile) },
@@ -44,7 +44,7 @@ func WatchCertificates(reg prometheus.Registerer, o queue.Options, conn func() *
 			if nc == nil {
 				return t
 			}
-			// An error: it has no TLS, or is not there now.
+			// An error means that the server has no TLS or cannot be reached now.
 			if state, err := nc.TLSConnectionState(); err == nil && len(state.PeerCertificates) > 0 {
 				t = state.PeerCertificates[0].NotAfter
 			}
@@ -59,8 +59,7 @@ func WatchCertificates(reg prometheus.Registerer, o queue.Options, conn func() *
 	})
 }
 
-// leafEnd is when the first certificate of a PEM file ends; the others are those it was signed
-// with.
+// leafEnd returns when the first certificate of a PEM file expires. The others are its issuers.
 func leafEnd(file string) time.Time {
 	if all := certificates(file); len(all) > 0 {
 		return all[0].NotAfter
@@ -68,7 +67,7 @@ func leafEnd(file string) time.Time {
 	return time.Time{}
 }
 
-// firstToEnd is when the first of a PEM file's certificates ends.
+// firstToEnd returns when the first certificate of a PEM file to expire does so.
 func firstToEnd(file string) (t time.Time) {
 	for _, c := range certificates(file) {
 		if t.IsZero() || c.NotAfter.Before(t) {
@@ -78,7 +77,7 @@ func firstToEnd(file string) (t time.Time) {
 	return t
 }
 
-// certificates are those of a PEM file; none if it cannot be read.
+// certificates returns the certificates of a PEM file, or none if it cannot be read.
 func certificates(file string) (all []*x509.Certificate) {
 	if file == "" {
 		return nil

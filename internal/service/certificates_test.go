@@ -21,7 +21,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// issue writes a certificate for 127.0.0.1 that ends at a time, signed by itself, and its key.
+// issue writes a self-signed certificate for 127.0.0.1 that expires at a time, and its key.
 func issue(t *testing.T, name string, end time.Time) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -48,8 +48,9 @@ func issue(t *testing.T, name string, end time.Time) (certFile, keyFile string) 
 	return write(name+".pem", "CERTIFICATE", der), write(name+"-key.pem", "EC PRIVATE KEY", keyDER)
 }
 
-// Each certificate in use has its end told: of a CA file that of the first to end, of the NATS
-// server that of the node we speak with, of the admin port that of what it was opened with.
+// The metric has the expiry of each certificate in use: of the first to expire in a CA file, of the
+// NATS server that we are connected to, and of the certificate with which the admin port was
+// opened.
 func TestCertificatesTellTheirEnds(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
 	day := func(n int) time.Time { return now.AddDate(0, 0, n) }
@@ -111,7 +112,7 @@ func TestCertificatesTellTheirEnds(t *testing.T) {
 		t.Errorf("told of %v", got)
 	}
 
-	// Without TLS there is nothing to tell, nor of a file that is gone or not yet there.
+	// Without TLS, or if a file is missing, the metric has no value.
 	reg = prometheus.NewPedanticRegistry()
 	if err := WatchCertificates(reg, queue.Options{CAFile: "/nowhere.pem"}, func() *nats.Conn { return nil }, nil); err != nil {
 		t.Fatal(err)
@@ -121,7 +122,7 @@ func TestCertificatesTellTheirEnds(t *testing.T) {
 	}
 }
 
-// ends are the ends told, by use.
+// ends returns the expiry times in the metric by use.
 func ends(t *testing.T, reg *prometheus.Registry) map[string]time.Time {
 	t.Helper()
 	all, err := reg.Gather()

@@ -11,13 +11,13 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Words on a crawl's control subject. Each process that runs answers with a Process.
+// Commands on the control subject of a crawl. Each running process answers them with a Process.
 const (
-	WordPing = "ping" // who is there
-	WordStop = "stop" // finish what is under way, release what is held, end
+	WordPing = "ping" // which processes run?
+	WordStop = "stop" // finish running work, release shards and leases, end
 )
 
-// Process is how a running process answers on the control subject.
+// Process describes a running process in its answer on the control subject.
 type Process struct {
 	Kind     string `json:"kind"` // crawl, frontier, fetcher, indexer
 	Instance string `json:"instance"`
@@ -27,8 +27,8 @@ type Process struct {
 // String names the process for people.
 func (p Process) String() string { return fmt.Sprintf("%s %s (pid %d)", p.Kind, p.Instance, p.PID) }
 
-// Obey answers the control words of a crawl in p's name until the connection closes. It calls stop
-// for WordStop, perhaps more than once.
+// Obey answers the commands of a crawl as p until the connection closes. It calls stop for
+// WordStop, perhaps more than once.
 func Obey(nc *nats.Conn, names crawl.Names, p Process, stop func()) error {
 	answer, err := json.Marshal(p)
 	if err != nil {
@@ -36,8 +36,8 @@ func Obey(nc *nats.Conn, names crawl.Names, p Process, stop func()) error {
 	}
 	_, err = nc.Subscribe(names.Control(), func(m *nats.Msg) {
 		if m.Reply != "" {
-			// If this fails there is nobody to tell: the asker sees silence, as from a
-			// process that is gone.
+			// If this fails, the asker sees silence, as if the process had ended. Nobody else could
+			// be informed.
 			_ = m.Respond(answer)
 		}
 		if string(m.Data) == WordStop {
@@ -51,7 +51,8 @@ func Obey(nc *nats.Conn, names crawl.Names, p Process, stop func()) error {
 	return nil
 }
 
-// SendCommand says a word to all processes of a crawl and returns those that answered within wait.
+// SendCommand sends a command to all processes of a crawl and returns those that answered within
+// wait.
 func SendCommand(ctx context.Context, nc *nats.Conn, names crawl.Names, word string, wait time.Duration) ([]Process, error) {
 	sub, err := nc.SubscribeSync(nc.NewInbox())
 	if err != nil {
@@ -71,7 +72,7 @@ func SendCommand(ctx context.Context, nc *nats.Conn, names crawl.Names, word str
 			return ps, nil
 		case err != nil:
 			return ps, err
-		case len(m.Data) == 0 && m.Header.Get("Status") == "503": // nobody listens
+		case len(m.Data) == 0 && m.Header.Get("Status") == "503": // no subscriber
 			return ps, nil
 		}
 		var p Process
@@ -81,7 +82,7 @@ func SendCommand(ctx context.Context, nc *nats.Conn, names crawl.Names, word str
 	}
 }
 
-// Stop tells all processes of a crawl to stop and waits until none of them answers any more.
+// Stop makes all processes of a crawl stop, and waits until none of them answers any more.
 func Stop(ctx context.Context, nc *nats.Conn, names crawl.Names) ([]Process, error) {
 	ps, err := SendCommand(ctx, nc, names, WordStop, time.Second)
 	if err != nil || len(ps) == 0 {

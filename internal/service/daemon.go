@@ -26,35 +26,35 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// DaemonOptions say which crawl a daemon works for, and how it shows itself. All
-// fields but Crawls, Cert, Key and Site are required.
+// DaemonOptions configure a daemon. All fields but Crawls, Cert, Key and Site are required.
 type DaemonOptions struct {
 	Kind     string // frontier, fetcher, indexer
 	Instance string
 	Crawl    string
-	// Crawls are all that the daemon works for, when they are several; nil: Crawl alone. Each has a
-	// service and a connection to NATS of its own, and is told to stop by itself.
+	// Crawls are the crawls of the daemon if it works for several; nil means Crawl alone. Each has
+	// its own service and its own connection to NATS, and can be stopped alone.
 	Crawls []string
 	Queue  queue.Options
 	Listen string // admin port; "off" for none
-	Cert   string // PEM files with which that port speaks TLS; "": plain HTTP
+	Cert   string // PEM files for TLS on that port; "": plain HTTP
 	Key    string
 	Log    *slog.Logger
-	// Site makes what the admin port shows of the crawl, once that is known: for a port on
-	// loopback, or one that others reach. nil, or a nil Site: nothing.
+	// Site returns what the admin port shows of the crawl, when the crawl is known. loopback says
+	// that only this machine reaches the port. Without a Site, and if it returns nil, the port
+	// shows only the status page.
 	Site func(p Parts, loopback bool) Site
 }
 
-// Runner is a service as a daemon runs it.
+// Runner is a service that a daemon runs.
 type Runner interface {
 	Run(context.Context) error
 	SetSpec(crawl.Spec) error
 }
 
-// Together is several services that run as one: until ctx ends, or one of them fails.
+// Together runs several services as one. It ends with ctx, or when one of them fails.
 type Together []Runner
 
-// Run runs them all.
+// Run implements Runner.
 func (t Together) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, r := range t {
@@ -63,7 +63,7 @@ func (t Together) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// SetSpec hands another spec to them all.
+// SetSpec gives all services another spec.
 func (t Together) SetSpec(spec crawl.Spec) error {
 	var errs []error
 	for _, r := range t {
@@ -72,7 +72,7 @@ func (t Together) SetSpec(spec crawl.Spec) error {
 	return errors.Join(errs...)
 }
 
-// Parts are what a Runner is made of.
+// Parts are what a Runner needs.
 type Parts struct {
 	Queue    *queue.Conn
 	Bucket   jetstream.KeyValue // the crawl's
@@ -80,10 +80,10 @@ type Parts struct {
 	Registry *prometheus.Registry
 }
 
-// Daemon runs one service until ctx ends or the crawl is told to stop: it connects (waiting for the
-// server if need be), waits for the crawl to be created, makes the service, and hands it every
-// change of the spec. With several crawls it does so for each, beside the others, and ends when the
-// last was told to stop, or one of them fails; construct may be called for several at once.
+// Daemon runs a service until ctx ends or the crawl is stopped. It connects, waiting for the server
+// if necessary, and waits until the crawl is created. Then it constructs the service and passes
+// each change of the spec to it. For several crawls it does all this at the same time, so construct
+// may be called concurrently. It then ends when all of them are stopped, or when one fails.
 func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner, error)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -95,7 +95,7 @@ func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner,
 	ready := newReadiness(crawls)
 	show := func(Parts) {}
 	var adm *Admin
-	var conn atomic.Pointer[nats.Conn] // nil until it is there
+	var conn atomic.Pointer[nats.Conn] // nil: not connected yet
 	g, ctx := errgroup.WithContext(ctx)
 	if o.Listen != "off" {
 		var err error
@@ -122,7 +122,7 @@ func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner,
 		return err
 	}
 	g.Go(func() error {
-		defer stop() // without a service the admin port has nothing to show
+		defer stop() // without a service the admin port is of no use
 		each, ctx := errgroup.WithContext(ctx)
 		for _, name := range crawls {
 			one, counts := o, prometheus.Registerer(reg)
@@ -139,7 +139,7 @@ func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner,
 					return construct(p)
 				}, func(s string) { ready.set(name, s) })
 				if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-					return nil // stopped while it waited
+					return nil // it was stopped while it waited
 				}
 				return err
 			})
@@ -149,8 +149,8 @@ func Daemon(ctx context.Context, o DaemonOptions, construct func(Parts) (Runner,
 	return g.Wait()
 }
 
-// openBucket opens the crawl's bucket. A cluster without a leader may not answer for longer than
-// calls are made again: it is waited for, as a crawl is that is not there yet.
+// openBucket opens the bucket of the crawl. A cluster without a leader may fail to answer for
+// longer than the calls are repeated. Like a crawl that does not exist yet, it is waited for.
 func (o DaemonOptions) openBucket(ctx context.Context, q *queue.Conn) (jetstream.KeyValue, error) {
 	for {
 		kv, err := q.OpenBucket(ctx, crawl.Names(o.Crawl).Bucket(), 0)
@@ -166,7 +166,7 @@ func (o DaemonOptions) openBucket(ctx context.Context, q *queue.Conn) (jetstream
 	}
 }
 
-// work works for one crawl. What is told of that alone goes to counts.
+// work runs the service of one crawl. Metrics of this crawl alone are registered in counts.
 func (o DaemonOptions) work(ctx context.Context, stop func(), reg *prometheus.Registry, counts prometheus.Registerer, construct func(Parts) (Runner, error), state func(string)) error {
 	q, err := o.dial(ctx)
 	if err != nil {
@@ -202,7 +202,7 @@ func (o DaemonOptions) work(ctx context.Context, stop func(), reg *prometheus.Re
 	return o.run(ctx, stop, kv, spec, r)
 }
 
-// run runs the service, and beside it the watch on the spec.
+// run runs the service and the watch of the spec.
 func (o DaemonOptions) run(ctx context.Context, stop func(), kv jetstream.KeyValue, spec crawl.Spec, r Runner) error {
 	g, ctx := errgroup.WithContext(ctx)
 	ctx, refuse := context.WithCancelCause(ctx)
@@ -229,8 +229,8 @@ func (o DaemonOptions) run(ctx context.Context, stop func(), kv jetstream.KeyVal
 	return g.Wait()
 }
 
-// readiness is what keeps a daemon from being ready: a word for each crawl that it waits for. It is
-// ready when it works for one of them; the others may not be there yet.
+// readiness says why a daemon is not ready: what each of its crawls waits for. The daemon is ready
+// when one crawl works, because the others may not exist yet.
 type readiness struct {
 	mu    sync.Mutex // guards waits
 	waits map[string]string
@@ -244,7 +244,7 @@ func newReadiness(crawls []string) *readiness {
 	return r
 }
 
-// set says what a crawl is waited for; "": it is worked for.
+// set stores what a crawl waits for; "" means that it works.
 func (r *readiness) set(crawl, wait string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -265,18 +265,18 @@ func (r *readiness) err() error {
 	return errors.New(why)
 }
 
-// siteToCome is a Site from when it is set; before that it serves nothing.
+// siteToCome is a Site that is set later. Until then it serves nothing.
 type siteToCome struct{ it atomic.Pointer[Site] }
 
 func (s *siteToCome) set(it Site) { s.it.Store(&it) }
 
-// Serves reports whether the path is one of the site's; of none before there is one.
+// Serves reports whether the path belongs to the site. Without a site none does.
 func (s *siteToCome) Serves(path string) bool {
 	it := s.it.Load()
 	return it != nil && (*it).Serves(path)
 }
 
-// ServeHTTP is the site's.
+// ServeHTTP passes the request to the site.
 func (s *siteToCome) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if it := s.it.Load(); it != nil {
 		(*it).ServeHTTP(w, r)
@@ -285,8 +285,7 @@ func (s *siteToCome) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
-// dial connects, waiting for a server that is not there yet: daemons and servers
-// are started together.
+// dial connects to NATS. It waits for the server, because daemons and servers are started together.
 func (o DaemonOptions) dial(ctx context.Context) (*queue.Conn, error) {
 	again := backoff.Delay{Least: 250 * time.Millisecond, Most: 5 * time.Second}
 	for {
@@ -301,7 +300,7 @@ func (o DaemonOptions) dial(ctx context.Context) (*queue.Conn, error) {
 	}
 }
 
-// hopeless reports whether a daemon cannot reach its server until its settings are changed.
+// hopeless reports whether a daemon cannot reach its server before somebody changes its settings.
 func hopeless(err error) bool {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError

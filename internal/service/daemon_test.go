@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// servant is a service that tells when it is there, and when it ends.
+// servant is a service that reports its start and its end.
 type servant struct{ began, ended chan struct{} }
 
 func (s servant) Run(ctx context.Context) error {
@@ -32,8 +32,8 @@ func await(t *testing.T, what string, ch <-chan struct{}) {
 	}
 }
 
-// A daemon of several crawls works for each as soon as it is created, and until it is stopped,
-// whatever becomes of the others.
+// A daemon of several crawls works for each from its creation until it is stopped, whatever happens
+// to the others.
 func TestDaemonOfSeveralCrawls(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 256 << 20, Log: quiet})
@@ -49,7 +49,7 @@ func TestDaemonOfSeveralCrawls(t *testing.T) {
 		t.Cleanup(func() { q.Close() })
 		create := func(name string) {
 			t.Helper()
-			// The daemon makes the bucket, too, if it is first: both must make the same one.
+			// If the daemon is first, it creates the bucket. Both must create the same one.
 			kv, err := q.OpenBucket(t.Context(), crawl.Names(name).Bucket(), 0)
 			if err == nil {
 				_, err = ChangeSpec(t.Context(), kv, func(*crawl.Spec) (crawl.Spec, error) { return crawl.Spec{Name: name, Shards: 2, Scope: "host"}, nil })

@@ -16,7 +16,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// Every password that the file offers is refused for the public web.
+// Every password in the file is refused for the public web.
 func TestDemoPasswordsAreThoseOfTheFile(t *testing.T) {
 	body, err := os.ReadFile("../../deploy/compose.cluster.yaml")
 	if err != nil {
@@ -62,8 +62,8 @@ func (i idle) SetSpec(_ crawl.Spec) error      { return nil }
 func (i idle) make(_ Parts) (Runner, error)    { return i, nil }
 func public(s *crawl.Spec) (crawl.Spec, error) { s.Contact = "me@example.org"; return *s, nil }
 
-// A daemon with a demo's password ends when its crawl may reach the public web, from
-// the start or later.
+// A daemon with a password of the demo ends when its crawl may reach the public web, at the start
+// or later.
 func TestDaemonWithDemoPassword(t *testing.T) {
 	for _, from := range []string{"start", "later"} {
 		t.Run(from, func(t *testing.T) {

@@ -1,11 +1,11 @@
-// Package service is what every Curtsy process has in common: the spec it follows, its admin
-// port, its way to stop.
+// Package service has what all processes of Curtsy share: the spec of their crawl, the admin port,
+// and the ways to stop.
 //
-// The spec of a crawl lives in the crawl's KV bucket under one key. ReadSpec, ChangeSpec (by
-// compare-and-set, so that two commands cannot undo each other's change) and WatchSpec are the only
-// code that touches it.
+// The spec of a crawl is a key in the KV bucket of the crawl. Only ReadSpec, ChangeSpec and
+// WatchSpec access it. ChangeSpec compares and sets, so that two commands cannot undo each other's
+// change.
 //
-// Stopping is a word on the crawl's control subject (Tell, Obey) or a signal (Signals); both end a
-// context, and a service whose Run has returned has released what it held. Daemon puts all of it
-// together for a process that runs one service.
+// A process is stopped by a command on the control subject of its crawl (Stop, Obey) or by a signal
+// (Signals). Both end a context. When the Run of a service has returned, the service has released
+// everything. Daemon combines all of this for a process that runs one service.
 package service

@@ -10,15 +10,14 @@ import (
 
 var notInToken = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// InstanceName names a process of a kind by machine and data directory, so that a process that
-// comes back is known under the same name. A kind that keeps nothing (dir "") is named by machine
-// and process number.
+// InstanceName names a process of a kind by machine and data directory, so that it keeps its name
+// after a restart. A kind without a directory (dir "") is named by machine and process number.
 func InstanceName(kind, dir string) string {
 	machine, err := os.Hostname()
 	if err != nil {
 		machine = "unknown"
 	}
-	whole := machine // two machines may begin alike
+	whole := machine // the beginnings of two names may be the same
 	machine = notInToken.ReplaceAllString(machine, "_")
 	machine = machine[:min(len(machine), 12)]
 	if dir == "" {

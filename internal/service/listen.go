@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// portsTried is how many ports Listen tries, from the one it was told.
+// portsTried is how many ports Listen tries, beginning with the given one.
 const portsTried = 32
 
 // Server is an open port.
 type Server struct {
 	ln     net.Listener
 	log    *slog.Logger
-	secure *tls.Config // nil: it speaks plain HTTP
+	secure *tls.Config // nil: plain HTTP
 }
 
-// Listen opens the port of an address, host:port, or the next free one after it; port 0 is any.
+// Listen opens the port of an address, host:port, or the next free port after it. Port 0 is any.
 func Listen(addr string, log *slog.Logger) (*Server, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -45,8 +45,8 @@ func Listen(addr string, log *slog.Logger) (*Server, error) {
 	}
 }
 
-// Secure has the server speak TLS only, with the certificate and key in these files (PEM). It is
-// called before Run. Without files it changes nothing.
+// Secure makes the server use TLS only, with a certificate and key in PEM files. It must be called
+// before Run. Without files it does nothing.
 func (s *Server) Secure(certFile, keyFile string) error {
 	if certFile == "" && keyFile == "" {
 		return nil
@@ -59,7 +59,7 @@ func (s *Server) Secure(certFile, keyFile string) error {
 	return nil
 }
 
-// URL is where the server can be reached.
+// URL is the address of the server.
 func (s *Server) URL() string {
 	scheme := "http://"
 	if s.secure != nil {
@@ -72,12 +72,12 @@ func (s *Server) URL() string {
 	return scheme + addr.String() + "/"
 }
 
-// Loopback reports whether only this machine reaches it.
+// Loopback reports whether only this machine reaches the server.
 func (s *Server) Loopback() bool { return s.ln.Addr().(*net.TCPAddr).IP.IsLoopback() }
 
-// Guarded is h for a server that only this machine's user should see. A web page in the user's
-// browser could reach it under a name of its own that resolves to 127.0.0.1, so on loopback names
-// other than localhost are turned away.
+// Guarded protects h on a server that only the user of this machine should reach. A web page in the
+// user's browser could reach it under a name that resolves to 127.0.0.1. So on loopback it refuses
+// requests for names other than localhost.
 func (s *Server) Guarded(h http.Handler) http.Handler {
 	if !s.Loopback() {
 		return h
@@ -91,7 +91,7 @@ func (s *Server) Guarded(h http.Handler) http.Handler {
 	})
 }
 
-// Run serves h until ctx ends. The contexts of requests end with it.
+// Run serves h until ctx ends. The contexts of requests end with it too.
 func (s *Server) Run(ctx context.Context, h http.Handler) error {
 	srv := &http.Server{
 		Handler:           h,
@@ -108,7 +108,7 @@ func (s *Server) Run(ctx context.Context, h http.Handler) error {
 		grace, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if srv.Shutdown(grace) != nil {
-			srv.Close() // a profile that is being made must not delay the end
+			srv.Close() // a running profile must not delay the end
 		}
 	})
 	serve := func() error { return srv.Serve(s.ln) }
@@ -123,7 +123,7 @@ func (s *Server) Run(ctx context.Context, h http.Handler) error {
 	return fmt.Errorf("serve %s: %w", s.URL(), err)
 }
 
-// Close gives up the port of a server that was never Run.
+// Close closes the port of a server whose Run was not called.
 func (s *Server) Close() error { return s.ln.Close() }
 
 func local(hostport string) bool {

@@ -13,10 +13,10 @@ import (
 	"github.com/curtsy/curtsy/internal/disk"
 )
 
-// Lock is the right of one process to a directory. It ends with the process, however that ends.
+// Lock is an exclusive lock of a process on a directory. It ends with the process in any case.
 type Lock struct{ file *os.File }
 
-// LockedError says who holds a directory.
+// LockedError says which process uses a directory.
 type LockedError struct {
 	Dir string
 	PID int // 0: unknown
@@ -30,8 +30,8 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s is in use by process %d", e.Dir, e.PID)
 }
 
-// LockDir locks dir by the file name in it, and creates both when missing. The error is a
-// *LockedError when another process has the lock.
+// LockDir locks dir with a file of that name in it, and creates both if they are missing. The error
+// is a *LockedError if another process has the lock.
 func LockDir(dir, name string) (*Lock, error) {
 	if err := os.MkdirAll(dir, disk.DirMode); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func LockDir(dir, name string) (*Lock, error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			break
 		}
-		time.Sleep(10 * time.Millisecond) // perhaps it was only somebody looking, in Locked
+		time.Sleep(10 * time.Millisecond) // Locked may have had it for a moment
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func LockDir(dir, name string) (*Lock, error) {
 		}
 		return nil, &LockedError{Dir: dir, PID: readPID(f.Name())}
 	}
-	// The number is for people and for the message above; the lock itself is held by the kernel.
+	// The number is for people and for the message above. The lock itself is in the kernel.
 	if err := f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 		if err != nil {
@@ -66,8 +66,8 @@ func LockDir(dir, name string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// LockData is LockDir for a data directory. Files that an older version left readable for others
-// become readable for the owner only.
+// LockData is LockDir for a data directory. It also makes files private that an older version left
+// readable for other users.
 func LockData(dir, name string) (*Lock, error) {
 	l, err := LockDir(dir, name)
 	if err != nil {
@@ -79,18 +79,18 @@ func LockData(dir, name string) (*Lock, error) {
 	return l, nil
 }
 
-// Unlock releases the directory. The file stays: if it were removed, two processes could lock
-// two files of one name.
+// Unlock releases the directory. The file stays, because without it two processes could lock two
+// different files of the same name.
 func (l *Lock) Unlock() error { return l.file.Close() }
 
-// Locked reports whether a process has the lock on dir. The answer may be out of
-// date when it arrives.
+// Locked reports whether a process has the lock on dir. The answer may be out of date when it
+// arrives.
 func Locked(dir, name string) bool {
 	f, err := disk.OpenRegular(filepath.Join(dir, name), os.O_RDONLY)
 	if err != nil {
 		return false
 	}
-	defer f.Close() // and the lock with it
+	defer f.Close() // this also releases the lock
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 

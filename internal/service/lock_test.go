@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A lock file that somebody made a link does not have the file behind it emptied.
+// If a lock file is a link, the file behind it is not emptied.
 func TestLockFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	precious := filepath.Join(t.TempDir(), "precious")
@@ -28,8 +28,8 @@ func TestLockFollowsNoLink(t *testing.T) {
 	}
 }
 
-// Who takes a data directory makes what an older version wrote there the owner's alone; who is
-// turned away changes nothing.
+// A process that locks a data directory makes files of older versions private. A process that fails
+// to lock it changes nothing.
 func TestLockDataTightens(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "pages-0.db")

@@ -17,10 +17,10 @@ var pageHTML string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 
-// pagePolicy lets the page load nothing and run nothing.
+// pagePolicy allows the page to load and run nothing.
 const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// pageData is what page.html shows: the status page of a process that shows no crawl.
+// pageData is what page.html shows, the status page of a process without a dashboard.
 type pageData struct {
 	Title    string
 	Now      time.Time
@@ -28,13 +28,13 @@ type pageData struct {
 	Profiles bool
 }
 
-// Count is how many URLs ended for one reason.
+// Count is the number of URLs with one reason.
 type Count struct {
 	Reason string
 	N      int64
 }
 
-// Reasons lists the reasons of a status, the most frequent first.
+// Reasons lists the reasons in a status, the most frequent first.
 func Reasons(s crawl.Status) []Count {
 	var cs []Count
 	for r, n := range s.ByReason {
@@ -48,19 +48,18 @@ func Reasons(s crawl.Status) []Count {
 	return cs
 }
 
-// TypeCount is how many pages that search has are of one type, by the words of --types, or in one
-// language.
+// TypeCount is the number of searchable pages of one type, as --types names it, or in one language.
 type TypeCount struct {
 	Type string
 	N    int64
 }
 
-// PageTypes lists the types of the pages that search has, the most frequent first.
+// PageTypes lists the types of the searchable pages, the most frequent first.
 func PageTypes(s crawl.Status) []TypeCount {
 	return sumCounts(s, func(x *crawl.IndexerStatus) map[string]int64 { return x.Types })
 }
 
-// PageLangs lists the languages of the pages that search has, the most frequent first.
+// PageLangs lists the languages of the searchable pages, the most frequent first.
 func PageLangs(s crawl.Status) []TypeCount {
 	return sumCounts(s, func(x *crawl.IndexerStatus) map[string]int64 { return x.Langs })
 }
@@ -81,7 +80,7 @@ func sumCounts(s crawl.Status, of func(*crawl.IndexerStatus) map[string]int64) (
 	return list
 }
 
-// ETA says in words how long the queue is going to take.
+// ETA says in words how long the queue will take.
 func ETA(s crawl.Status) string {
 	switch {
 	case s.Queued+s.InFlight == 0:
@@ -94,7 +93,7 @@ func ETA(s crawl.Status) string {
 	return Span(*s.ETA)
 }
 
-// Span is a time in seconds as people say it.
+// Span is a time in seconds in words.
 func Span(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {

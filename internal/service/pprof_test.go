@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Profiles are for who is on the machine, and the command line, which may hold
-// passwords, for nobody.
+// Only users of this machine can read profiles. Nobody can read the command line, which may contain
+// passwords.
 func TestProfilesOnLoopbackOnly(t *testing.T) {
 	for listen, want := range map[string]int{"127.0.0.1:0": http.StatusOK, "0.0.0.0:0": http.StatusNotFound} {
 		a, err := NewAdmin(AdminOptions{Listen: listen, Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),

@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/internal/version"
 )
 
-// NewRegistry is where the metrics of a process go. It has those of every process: of Go, of the
-// process itself, and curtsy_build_info.
+// NewRegistry returns a registry for the metrics of a process. It has those of every process: of
+// Go, of the process itself, and curtsy_build_info.
 func NewRegistry() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -17,8 +17,7 @@ func NewRegistry() *prometheus.Registry {
 	return reg
 }
 
-// RegisterBuild registers curtsy_build_info. It is called once for each registry, by NewRegistry
-// for those that it makes.
+// RegisterBuild registers curtsy_build_info. NewRegistry has called it already.
 func RegisterBuild(reg prometheus.Registerer) {
 	v := version.Get()
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -29,7 +28,8 @@ func RegisterBuild(reg prometheus.Registerer) {
 	reg.MustRegister(build)
 }
 
-// CountShards has reg tell how many shards a crawl has, with which the shards held are compared.
+// CountShards registers the number of shards of a crawl, against which the number of owned shards
+// is compared.
 func CountShards(reg prometheus.Registerer, spec crawl.Spec) error {
 	shards := prometheus.NewGauge(prometheus.GaugeOpts{Name: "curtsy_crawl_shards", Help: "Number of shards of the crawl."})
 	shards.Set(float64(spec.Shards))

@@ -26,7 +26,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// bucket opens a crawl's bucket on a server of its own.
+// bucket opens the bucket of a crawl on a server of its own.
 func bucket(t *testing.T) (*nats.Conn, jetstream.KeyValue) {
 	t.Helper()
 	srv, err := embedded.Start(embedded.Options{Dir: t.TempDir(), MaxStore: 256 << 20, Log: quiet})
@@ -72,7 +72,7 @@ func TestSpec(t *testing.T) {
 		if s := <-seen; s.Shards != 4 || s.Paused {
 			t.Errorf("first sight: %+v", s)
 		}
-		// Two who change it at once both have their way.
+		// Of two changes at the same time, none is lost.
 		var wg sync.WaitGroup
 		for _, change := range []func(*crawl.Spec){
 			func(s *crawl.Spec) { s.Paused = true },

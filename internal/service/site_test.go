@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// site is one of which only the paths are known.
+// site is a site of which only the paths matter.
 type site struct{}
 
 func (site) Serves(path string) bool { return path != "/metrics" }
@@ -21,8 +21,8 @@ func (site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "found at ", r.URL.EscapedPath())
 }
 
-// A site takes the place of the status page once there is one, and itself decides who may see it;
-// what is not its own stays as it is.
+// A site replaces the status page when it is set, and decides itself who may see it. Other paths do
+// not change.
 func TestSite(t *testing.T) {
 	for _, listen := range []string{"127.0.0.1:0", "[::1]:0", "0.0.0.0:0"} {
 		a, err := NewAdmin(AdminOptions{Listen: listen, Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
@@ -56,7 +56,7 @@ func TestSite(t *testing.T) {
 		}
 		want := 403
 		if !a.Loopback() {
-			want = 200 // who collects metrics has a name for us
+			want = 200 // a collector of metrics uses a name of this machine
 		}
 		if code, body := get("evil.example", "/metrics"); code != want || strings.Contains(body, "found") {
 			t.Errorf("%s, metrics by a foreign name: %d %s", listen, code, body)

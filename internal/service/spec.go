@@ -17,23 +17,23 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// specKey is where the spec stands in the crawl's bucket.
+// specKey is the key of the spec in the bucket of the crawl.
 const specKey = "spec"
 
-// ErrNoSpec says that the bucket has no spec: nobody has created the crawl yet.
+// ErrNoSpec says that the bucket has no spec, because nobody has created the crawl yet.
 var ErrNoSpec = errors.New("the crawl does not exist yet")
 
 const (
-	// patience is how long a command waits for a cluster that does not answer. A leader is elected
-	// within seconds, also for a bucket that was created a moment ago.
+	// patience is how long a command waits for a cluster that does not answer. A cluster elects a
+	// leader within seconds, also for a bucket that was just created.
 	patience = 15 * time.Second
 	tryAgain = 500 * time.Millisecond
 )
 
-// lookAgain is how often a watch checks that its bucket has not been made anew.
+// lookAgain is how often a watch checks whether its bucket was deleted and created again.
 const lookAgain = 10 * time.Second
 
-// patiently calls f until it is answered, patience has run out or ctx ends.
+// patiently calls f until there is an answer, patience has run out or ctx ends.
 func patiently(ctx context.Context, f func() error) error {
 	for end := time.Now().Add(patience); ; {
 		err := f()
@@ -48,7 +48,7 @@ func patiently(ctx context.Context, f func() error) error {
 	}
 }
 
-// ReadSpec is the spec as it is now.
+// ReadSpec returns the present spec.
 func ReadSpec(ctx context.Context, kv jetstream.KeyValue) (spec crawl.Spec, err error) {
 	err = patiently(ctx, func() (err error) {
 		spec, _, err = readSpec(ctx, kv)
@@ -71,8 +71,9 @@ func readSpec(ctx context.Context, kv jetstream.KeyValue) (spec crawl.Spec, e je
 	return spec, e, nil
 }
 
-// written is how the spec that takes the place of another is written. What that has of a newer
-// version, which may be what keeps a host from being asked, is left as it is.
+// written is the JSON of a spec that replaces another. It keeps the fields of the old one that this
+// version does not know. They are from a newer version, and may be what protects a host from
+// requests.
 func written(next crawl.Spec, old []byte) ([]byte, error) {
 	value, err := json.Marshal(next)
 	if err != nil {
@@ -93,9 +94,9 @@ func written(next crawl.Spec, old []byte) ([]byte, error) {
 	return json.Marshal(is)
 }
 
-// ChangeSpec replaces the spec by what change returns, and returns the new one. If there is no
-// crawl yet, change gets nil. It is called again when somebody else changed the spec at the same
-// time. An error of change is returned as it is, and nothing is changed.
+// ChangeSpec replaces the spec by what change returns, and returns the new one. change gets nil if
+// there is no crawl yet. It is called again if somebody else changes the spec at the same time. If
+// it fails, nothing is changed and its error is returned as it is.
 func ChangeSpec(ctx context.Context, kv jetstream.KeyValue, change func(old *crawl.Spec) (crawl.Spec, error)) (next crawl.Spec, err error) {
 	err = patiently(ctx, func() (err error) {
 		next, err = changeSpec(ctx, kv, change)
@@ -142,9 +143,9 @@ func changeSpec(ctx context.Context, kv jetstream.KeyValue, change func(old *cra
 	}
 }
 
-// WatchSpec calls each with the spec whenever it differs from the last one known, until ctx
-// ends; then it returns nil. A watch that breaks off is begun again, also when the bucket was
-// deleted and made anew.
+// WatchSpec calls each with the spec whenever it differs from the last known one, until ctx ends;
+// then it returns nil. It starts a broken watch again, also after the bucket was deleted and
+// created again.
 func WatchSpec(ctx context.Context, kv jetstream.KeyValue, known crawl.Spec, each func(crawl.Spec)) error {
 	last, err := json.Marshal(known)
 	if err != nil {
@@ -163,7 +164,7 @@ func WatchSpec(ctx context.Context, kv jetstream.KeyValue, known crawl.Spec, eac
 	return nil
 }
 
-// watchSpec is one watch. It returns the spec last seen.
+// watchSpec is one watch. It returns the last spec that it saw.
 func watchSpec(ctx context.Context, kv jetstream.KeyValue, last []byte, each func(crawl.Spec)) ([]byte, error) {
 	made, err := bucketMade(ctx, kv)
 	if err != nil {
@@ -181,8 +182,8 @@ func watchSpec(ctx context.Context, kv jetstream.KeyValue, last []byte, each fun
 		case <-ctx.Done():
 			return last, nil
 		case <-look.C:
-			// A bucket that is made anew numbers its messages from 1, and a watch of the old one
-			// would wait for higher numbers for ever.
+			// A new bucket numbers its messages from 1. A watch of the old one would wait for ever
+			// for higher numbers.
 			if now, err := bucketMade(ctx, kv); err == nil && !now.Equal(made) {
 				return last, nil
 			}
@@ -190,7 +191,7 @@ func watchSpec(ctx context.Context, kv jetstream.KeyValue, last []byte, each fun
 			if !open {
 				return last, nil
 			}
-			// nil: the marker between what was there and what is new
+			// nil marks the end of the existing values
 			if e == nil || bytes.Equal(e.Value(), last) {
 				continue
 			}
@@ -204,8 +205,8 @@ func watchSpec(ctx context.Context, kv jetstream.KeyValue, last []byte, each fun
 	}
 }
 
-// AwaitSpec waits until there is a spec and the broker returns it. Meanwhile it says so in
-// the log, now and then.
+// AwaitSpec waits until there is a spec and the broker returns it. Meanwhile it logs what it waits
+// for, once a minute.
 func AwaitSpec(ctx context.Context, kv jetstream.KeyValue, name string, log *slog.Logger) (crawl.Spec, error) {
 	said := time.Time{}
 	for {
@@ -230,7 +231,7 @@ func AwaitSpec(ctx context.Context, kv jetstream.KeyValue, name string, log *slo
 	}
 }
 
-// bucketMade is when the bucket was created.
+// bucketMade returns when the bucket was created.
 func bucketMade(ctx context.Context, kv jetstream.KeyValue) (time.Time, error) {
 	st, err := kv.Status(ctx)
 	if err != nil {
@@ -243,7 +244,7 @@ func bucketMade(ctx context.Context, kv jetstream.KeyValue) (time.Time, error) {
 	return b.StreamInfo().Created, nil
 }
 
-// bucketGone reports that an error says that the bucket is not there.
+// bucketGone reports whether an error says that the bucket does not exist.
 func bucketGone(err error) bool {
 	return errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound)
 }

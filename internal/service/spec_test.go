@@ -13,8 +13,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// A bucket that was deleted and made anew counts its messages from 1 again, which a watch of the
-// old one never hears of.
+// A bucket that was deleted and created again numbers its messages from 1. A watch of the old
+// bucket would never get them.
 func TestSpecOfABucketMadeAnew(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		nc, kv := bucket(t)
@@ -68,8 +68,8 @@ func TestSpecOfABucketMadeAnew(t *testing.T) {
 	})
 }
 
-// Who changes the spec and does not know all of it leaves the rest alone: a newer version may have
-// written there what keeps a host from being asked.
+// A change of the spec keeps fields that this version does not know. A newer version may have
+// stored there what protects a host from requests.
 func TestSpecOfANewerVersion(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		_, kv := bucket(t)
@@ -103,7 +103,7 @@ func TestSpecOfANewerVersion(t *testing.T) {
 	})
 }
 
-// overtaken refuses the first writing in the words of a cluster: another one is under way.
+// overtaken refuses the first write with the error of a cluster in which another write is running.
 type overtaken struct {
 	jetstream.KeyValue
 	told bool
@@ -117,7 +117,8 @@ func (b *overtaken) Update(ctx context.Context, key string, value []byte, revisi
 	return b.KeyValue.Update(ctx, key, value, revision)
 }
 
-// Who is overtaken by another change makes his own to what that left, on one server or on several.
+// A change that is overtaken by another is repeated on the result of the other, with one server or
+// several.
 func TestASpecChangedByTwo(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		_, kv := bucket(t)

@@ -7,7 +7,6 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"fmt"
-	"net/mail"
 	"strings"
 
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -34,26 +33,6 @@ func NewSecret() []byte {
 	b := make([]byte, 32)
 	rand.Read(b) // never fails
 	return b
-}
-
-// CheckMailbox returns why reports cannot be sent to addresses made of a mailbox. The mailbox must
-// be a plain address with a dotted domain, and short enough for what is added (formats §6.2 allows
-// 254 characters; RFC 5321 §4.5.3.1.1 allows 64 before the @).
-func CheckMailbox(mailbox string) error {
-	a, err := mail.ParseAddress(mailbox)
-	if err != nil || a.Address != mailbox || a.Name != "" || strings.ContainsAny(mailbox, "\"<> \r\n") {
-		return fmt.Errorf("%q is not a plain mail address; use one such as curtsy@crawler.example", mailbox)
-	}
-	local, domain, _ := strings.Cut(mailbox, "@")
-	switch {
-	case !strings.Contains(domain, ".") || strings.HasPrefix(domain, "["):
-		return fmt.Errorf("%q: sites accept addresses with a dotted domain only; use one such as curtsy@crawler.example", mailbox)
-	case len(local) > 64-1-addressEncoding.EncodedLen(idBytes+macBytes), len(domain) > 180:
-		return fmt.Errorf("%q is too long: up to 31 characters before the @, 180 after it", mailbox)
-	case strings.Contains(local, "+"):
-		return fmt.Errorf("%q: the part before the @ must not have a +; one is added for each site", mailbox)
-	}
-	return nil
 }
 
 // For returns the address for reports of a site, in its n-th registration. Each registration needs

@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/scope"
+	"github.com/curtsy/curtsy/internal/settings"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -129,8 +130,14 @@ func (j *Judge) Judge(u Subject) (crawl.Class, crawl.Reason, string) {
 
 // Fingerprint changes when the decision about earlier URLs might be different now.
 func (j *Judge) Fingerprint() string {
-	seeds := slices.Sorted(slices.Values(j.Spec.Seeds))
-	return fmt.Sprintf("%s|%q|%q|%q|%d|%d", j.Spec.Scope, seeds, j.Spec.Include, j.Spec.Exclude, j.Spec.MaxDepth, j.Spec.MaxPagesPerHost)
+	text := j.Spec.ScopeText()
+	for _, row := range settings.All() {
+		// The text of the scope has the settings that also decide about links.
+		if row.Decides&(settings.URLs|settings.Links) == settings.URLs {
+			text += fmt.Sprintf("|%v", row.Value(&j.Spec))
+		}
+	}
+	return text
 }
 
 // Trapped reports that a URL is in a trap, with the detail.

@@ -1,0 +1,52 @@
+package settings
+
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+var politenessSettings = []Setting{
+	{
+		Name: "contact", Group: "Politeness", Common: true,
+		Usage:   "‹ADDRESS› at which webmasters reach you, mail or URL; it is sent in the User-Agent",
+		Example: "me@example.org",
+		Doc: "How webmasters reach you: a mail address or a URL. It is sent with every request. Without it, only private addresses are crawled, " +
+			"and only with allow-private.",
+		Decides: Refusals,
+		value:   field[string]{at: func(s *crawl.Spec) *string { return &s.Contact }, check: checkContact},
+	},
+	{
+		Name: "agent", Group: "Politeness",
+		Usage:   "product ‹TOKEN›: the name of this crawler in the User-Agent and in robots.txt",
+		Example: "curtsy",
+		Doc:     `The product token: the name in the User-Agent and in robots.txt. Letters, "-" and "_".`,
+		Decides: Refusals,
+		value:   field[string]{at: func(s *crawl.Spec) *string { return &s.Agent }, standard: "curtsy", check: checkAgent},
+	},
+	{
+		Name: "delay", Group: "Politeness", Common: true, Set: true,
+		Usage:   "wait at least this ‹TIME› between a response of a host and the next request to it",
+		Example: "1s", Label: "Least delay in seconds",
+		Doc: "Least time between the end of a response and the next request to the same host. A robots.txt can make it longer, but not shorter. " +
+			"A delay under 1s applies only to private addresses, to the hosts of the seeds, and to the hosts in hurry.",
+		value: field[time.Duration]{at: func(s *crawl.Spec) *time.Duration { return &s.Delay }, standard: time.Second,
+			check: atLeast[time.Duration](0, "is negative; use for example 1s, or 0s for none")},
+	},
+	{
+		Name: "hurry", Group: "Politeness",
+		Usage:   "‹HOST› of your own for which a delay under 1s is allowed; *.NAME is NAME and all names below it (repeatable)",
+		Example: "docs.example.org",
+		Doc:     "Hosts of your own that may be requested faster.",
+		value:   field[[]string]{at: func(s *crawl.Spec) *[]string { return &s.Hurry }, check: checkHurry},
+	},
+	{
+		Name: "hold-max", Group: "Politeness",
+		Usage:   "do not wait for a host that must be left alone for longer than this ‹TIME›",
+		Example: "10m",
+		Doc: "A host that must be left alone for longer than this (Retry-After, an unreachable robots.txt, a long Crawl-delay) does not keep the crawl from ending. " +
+			"Its URLs stay queued for the next run.",
+		value: field[time.Duration]{at: func(s *crawl.Spec) *time.Duration { return &s.HoldMax }, standard: 10 * time.Minute,
+			check: atLeast[time.Duration](0, "is negative; use for example 10m")},
+	},
+}
