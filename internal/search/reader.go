@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
@@ -27,7 +28,7 @@ const (
 
 // reader makes segments of pages. It is for one goroutine.
 type reader struct {
-	extract pages.Extractor
+	extract pagetext.Extractor
 	tokens  tokenizer
 	keys    *keyer
 	build   segment.Builder
@@ -66,7 +67,7 @@ func (r *reader) langNumber(lang string) uint8 {
 	return uint8(len(r.langs) - 1)
 }
 
-func (r *reader) take(p *pages.Page, t *pages.Reading, lang string) {
+func (r *reader) take(p *pages.Page, t *pagetext.Reading, lang string) {
 	f := segment.Facts{
 		Page: p.ID, URL: string(p.URL),
 		Listing: uint8(t.LinkShare * 255), Digest: binary.BigEndian.Uint64(p.SHA256[:]),
@@ -92,7 +93,7 @@ func (r *reader) take(p *pages.Page, t *pages.Reading, lang string) {
 	w.add([]byte(dir))
 	w.begin(segment.Heads)
 	for _, s := range t.Spans {
-		if s.Kind == pages.Heading {
+		if s.Kind == pagetext.Heading {
 			w.add(t.Body[s.From:s.To])
 			w.pos += headGap
 		}
@@ -121,10 +122,10 @@ func (r *reader) take(p *pages.Page, t *pages.Reading, lang string) {
 }
 
 // eachPart goes through the main text of a page, or through what stands around it.
-func eachPart(t *pages.Reading, around bool, do func([]byte)) {
+func eachPart(t *pagetext.Reading, around bool, do func([]byte)) {
 	at := 0
 	for _, s := range t.Spans {
-		if s.Kind != pages.Boilerplate {
+		if s.Kind != pagetext.Boilerplate {
 			continue
 		}
 		if !around && s.From > at {
@@ -204,7 +205,7 @@ func pathWords(u string) (file, dir string) {
 }
 
 // titleOf returns the part of a page's title that is its own, and the rest: the name of the site.
-func titleOf(p *pages.Page, t *pages.Reading) (own, rest []byte) {
+func titleOf(p *pages.Page, t *pagetext.Reading) (own, rest []byte) {
 	if len(t.Title) == 0 {
 		return []byte(p.Title), nil
 	}
@@ -214,7 +215,7 @@ func titleOf(p *pages.Page, t *pages.Reading) (own, rest []byte) {
 }
 
 // dateOf is what a page says of its date, else what its server says.
-func dateOf(p *pages.Page, t *pages.Reading) time.Time {
+func dateOf(p *pages.Page, t *pagetext.Reading) time.Time {
 	if !t.Date.IsZero() {
 		return t.Date
 	}
