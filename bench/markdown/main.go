@@ -31,7 +31,7 @@ import (
 	"github.com/markusmobius/go-trafilatura"
 	"golang.org/x/net/html"
 
-	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -63,12 +63,10 @@ func engines() []engine {
 		}
 		return string(md)
 	}
-	var x pages.Extractor
+	var x pagetext.Extractor
 	return []engine{
 		{"ours", func(url, title string, page []byte) string {
-			p := &pages.Page{Title: title}
-			p.URL, p.ContentType, p.Charset = canon.URL(url), "text/html", "utf-8"
-			md, _ := x.Markdown(p, page)
+			md, _ := x.Markdown(&pagetext.Page{URL: canon.URL(url), ContentType: "text/html", Charset: "utf-8", Title: title}, page)
 			return string(md)
 		}},
 		{"html-to-markdown alone", func(_, _ string, page []byte) string {

@@ -75,7 +75,7 @@ var innermost = []rule{
 		our + "internal/fetcher.newLease",
 	}},
 	{apply, []string{our + "internal/frontier.", our + "internal/frontier/"}},
-	{store, []string{our + "internal/pages.", our + "internal/indexer."}},
+	{store, []string{our + "internal/pages.", our + "internal/pagetext.", our + "internal/indexer."}},
 	{tokenize, []string{our + "internal/htmlscan.(*Scanner).Scan", our + "internal/htmlscan.(*Scanner).tokenize"}},
 	{resolve, []string{
 		our + "internal/htmlscan.(*Scanner).resolve", our + "internal/fetcher/visit.(*Visit).keep", our + "internal/fetcher/visit.(*Visit).offer",

@@ -33,7 +33,7 @@ func TestStageOf(t *testing.T) {
 		{"~internal/crawl.DecodeGrants ~internal/fetcher.(*Fetcher).askVisits ~internal/fetcher.(*runner).take", grant},
 		{"time.Time.AppendFormat ~internal/frontier/urls.(*URLs).LogLine ~internal/frontier.(*Shard).applyResult", crawlLog},
 		{"go.etcd.io/bbolt.(*Tx).Commit ~internal/pages.(*Store).Put ~internal/indexer.(*shard).keep ~pkg/queue.(*consumption).batch", store},
-		{"~internal/pages.(*Extractor).Text ~internal/search.(*Index).analyze ~internal/indexer.(*shard).followSearch", index},
+		{"~internal/pagetext.(*Extractor).Text ~internal/search.(*Index).analyze ~internal/indexer.(*shard).followSearch", index},
 		{"go.etcd.io/bbolt.(*Cursor).Next ~internal/pages.(*Store).Changes ~internal/search.(*Index).Step", index},
 		{"runtime.scanObject runtime.gcDrain runtime.gcBgMarkWorker.func2 runtime.systemstack runtime.gcBgMarkWorker", collector},
 		{"runtime.futex runtime.findRunnable runtime.schedule runtime.park_m runtime.mcall", scheduler},

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
-	"github.com/curtsy/curtsy/internal/htmlscan"
-	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/html"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/warc"
 )
 
@@ -14,7 +14,7 @@ import (
 const titleWithin = 256 << 10
 
 // titles finds what archived pages are called.
-type titles struct{ x pages.Extractor }
+type titles struct{ x pagetext.Extractor }
 
 // of is the title of the page that an answer brings; "": it has none, or not near its beginning.
 func (t *titles) of(answer *warc.Record) string {
@@ -33,6 +33,6 @@ func (t *titles) of(answer *warc.Record) string {
 	}
 	defer done()
 	body, _ := io.ReadAll(io.LimitReader(r, titleWithin)) // an error may come behind the title
-	title, _ := t.x.Title(m.MediaType(), htmlscan.PageCharset(body, m.Get("Content-Type")), body)
+	title, _ := t.x.Title(m.MediaType(), html.PageCharset(body, m.Get("Content-Type")), body)
 	return title
 }

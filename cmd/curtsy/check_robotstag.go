@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/htmlscan"
-	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/pkg/robotstag"
 	"github.com/spf13/cobra"
 )
@@ -107,7 +106,7 @@ func scanPage(set *robotstag.Set, page []byte, contentType string) error {
 	if media != "text/html" && media != "application/xhtml+xml" {
 		return nil
 	}
-	set.ScanHTML(pages.DecodeCharset(page, htmlscan.PageCharset(page, contentType)))
+	set.ScanHTML(html.Decode(page, html.PageCharset(page, contentType)))
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	use "github.com/curtsy/curtsy/pkg/usage"
 	"github.com/spf13/cobra"
 )
@@ -64,11 +64,11 @@ are gone; their number is printed on standard error.`,
 	cmd.Flags().StringVar(&x.content, "content", contents[0], "write this `PART` of each page in jsonl, parquet, csv, bulk and files: "+strings.Join(contents, ", "))
 	cli.Completes(cmd, "content", contents...)
 	cmd.Flags().StringVar(&x.out, "out", "", "with --format files: the `FOLDER` to write into, new or empty; with --since also that of an earlier export")
-	cmd.Flags().IntVar(&x.q.ChunkSize, "chunk-size", pages.DefaultChunk, "with --format chunks: at most `N` characters in a chunk")
+	cmd.Flags().IntVar(&x.q.ChunkSize, "chunk-size", pagetext.DefaultChunk, "with --format chunks: at most `N` characters in a chunk")
 	return a.export(cmd, &x, func() error {
 		switch {
-		case x.q.ChunkSize < pages.MinChunk || x.q.ChunkSize > pages.MaxChunk:
-			return usage("--chunk-size %d is out of range; use %d to %d", x.q.ChunkSize, pages.MinChunk, pages.MaxChunk)
+		case x.q.ChunkSize < pagetext.MinChunk || x.q.ChunkSize > pagetext.MaxChunk:
+			return usage("--chunk-size %d is out of range; use %d to %d", x.q.ChunkSize, pagetext.MinChunk, pagetext.MaxChunk)
 		case cmd.Flags().Changed("chunk-size") && x.format != "chunks":
 			return usage("--chunk-size needs --format chunks")
 		case known("content", x.content, contents) != nil:

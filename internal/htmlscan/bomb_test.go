@@ -20,25 +20,14 @@ func TestNoPageCostsMuch(t *testing.T) {
 	}
 }
 
-// Past the tags that are decoded in full, links that need it are left out and it is said so; plain
-// ones and robots tags count still.
-func TestTagsDecodedInFull(t *testing.T) {
-	for _, c := range []struct {
-		n     int
-		links int
-		cut   bool
-	}{{maxDecoded - 2, 3, false}, {maxDecoded + 1, 2, true}} {
-		page := "<head>" + strings.Repeat(`<link rel=next href="&#97;">`, c.n) + `<a href="&#98;"><a href=c><meta name=robots content="no&#105;ndex">`
-		page = `<meta name=robots content="no&#105;ndex">` + page
-		var s Scanner
-		r := s.Scan(Page{URL: "http://a.example/", Body: []byte(page), HTML: true, Token: "curtsy"})
-		if len(r.Links) != c.links || r.Cut != c.cut || !r.Directives.NoIndex {
-			t.Errorf("%d: links %q, cut %v, noindex %v", c.n, r.Links, r.Cut, r.Directives.NoIndex)
-		}
-	}
-	tail := "<head>" + strings.Repeat(`<meta name="&#97;">`, maxDecoded+5) + `<meta name=robots content="no&#105;ndex">`
+// Every link and robots tag counts, however many of them have character references.
+func TestManyReferences(t *testing.T) {
+	const n = 20_000
+	page := `<meta name=robots content="no&#105;ndex"><head>` + strings.Repeat(`<link rel=next href="&#97;">`, n) + strings.Repeat(`<meta name="&#97;">`, n) +
+		`<meta name=robots content="nos&#110;ippet"><a href="&#98;"><a href=c>`
 	var s Scanner
-	if r := s.Scan(Page{URL: "http://a.example/", Body: []byte(tail), HTML: true, Token: "curtsy"}); !r.Directives.NoIndex {
-		t.Error("a robots tag behind many is not read")
+	r := s.Scan(Page{URL: "http://a.example/", Body: []byte(page), HTML: true, Token: "curtsy"})
+	if len(r.Links) != 3 || r.Cut || !r.Directives.NoIndex || !r.Directives.NoSnippet {
+		t.Errorf("links %q, cut %v, %+v", r.Links, r.Cut, r.Directives)
 	}
 }

@@ -1,6 +1,6 @@
-// Package htmlscan reads what a crawler needs to know of a page in one tokenizer pass: where its
-// links lead, what its robots tags ask, and which marks in its head speak of its use. It builds no
-// tree.
+// Package htmlscan finds in a page what a crawler needs: where its links lead, what its robots tags
+// request, and which marks in its head are about the use of the page. It reads the page once and
+// builds no tree.
 //
 //	var s htmlscan.Scanner // one per goroutine, reused page after page
 //	r := s.Scan(htmlscan.Page{
@@ -8,15 +8,13 @@
 //	})
 //	for _, link := range r.Links { … }
 //
-// Links are those of a, area, link (only relations that name another page: next, canonical,
-// alternate, …, and descriptions of this one as linked data), frame, iframe and meta refresh,
-// resolved against the first <base>, canonical, each once, never the page itself. What is marked
-// rel=nofollow is left out, and everything is when the page or its headers say nofollow. Content of
-// <template> is not markup, as for a browser; that of <noscript> is, since we run no scripts.
+// Links are those of a, area, link, frame, iframe and meta refresh. Of link elements only relations
+// count that lead to another page (next, canonical, alternate, …), and descriptions of this page as
+// linked data. Links are resolved against the first <base> and canonicalised. Each occurs once, and
+// the page itself never does. Links with rel=nofollow are left out; so are all links if the page or
+// its headers request nofollow. The content of <template> is no markup, as in a browser. The
+// content of <noscript> is markup, because Curtsy runs no scripts.
 //
-// The tokenizer is our own, for speed, and equal to that of golang.org/x/net/html to the token:
-// a fuzz test says so.
-//
-// Bytes in, answers out: no network, no clock, no errors. A page is what it is, and whatever cannot
-// be read is skipped.
+// Scan uses no network and no clock, and it never fails: what cannot be read is skipped. Package
+// html reads the tags.
 package htmlscan

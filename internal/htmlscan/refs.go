@@ -1,10 +1,14 @@
 package htmlscan
 
-import "hash/maphash"
+import (
+	"hash/maphash"
 
-// refs gathers the references of one page as they are written, each once, shortened to what can
-// matter. They lie one behind the other in one buffer, so once the buffers have grown a page
-// costs no allocation.
+	"github.com/curtsy/curtsy/internal/html"
+)
+
+// refs collects the references of a page as they are written, each once, without the parts that do
+// not matter. All of them are in one buffer, so a page costs no allocation once the buffers have
+// grown.
 type refs struct {
 	bytes   []byte
 	list    []span
@@ -22,9 +26,9 @@ func (r *refs) reset() {
 	r.hasBase, r.cut = false, false
 }
 
-// add takes the bytes from mark to the end as a reference. It drops fragments of the page itself,
-// schemes other than http and https, and references that are there already. Most links of most
-// pages end here, at a few nanoseconds each.
+// add adds the bytes from mark to the end as a reference. It drops fragments of the page itself,
+// schemes other than http and https, and references that it has already. Most links of most pages
+// end here, for a few nanoseconds each.
 func (r *refs) add(mark int) {
 	from, to := trim(r.bytes, mark, len(r.bytes))
 	for i := from; i < to; i++ {
@@ -52,7 +56,7 @@ func (r *refs) add(mark int) {
 	r.list = append(r.list, span{from, to})
 }
 
-// base takes the bytes from mark to the end as the page's base; only the first counts.
+// base makes the bytes from mark to the end the base of the page. Only the first base counts.
 func (r *refs) base(mark int) {
 	if r.hasBase {
 		r.bytes = r.bytes[:mark]
@@ -68,8 +72,8 @@ func (r *refs) baseHref() ([]byte, bool) {
 	return r.bytes[r.baseAt.from:r.baseAt.to], true
 }
 
-// trim narrows b[from:to] by the spaces and control characters that a URL parser
-// ignores at both ends.
+// trim narrows b[from:to] by the spaces and control characters that a URL parser ignores at both
+// ends.
 func trim(b []byte, from, to int) (int, int) {
 	for from < to && b[from] <= ' ' {
 		from++
@@ -80,15 +84,15 @@ func trim(b []byte, from, to int) (int, int) {
 	return from, to
 }
 
-// foreignScheme reports whether a reference has a scheme other than http and https: javascript:,
-// mailto:, data:. Canonicalising would refuse it as well, only later.
+// foreignScheme reports whether a reference has a scheme other than http and https, such as
+// javascript:, mailto: or data:. Canonicalising would refuse it as well, but later.
 func foreignScheme(ref []byte) bool {
 	for i, c := range ref {
 		switch {
 		case 'a' <= c|0x20 && c|0x20 <= 'z':
 		case i > 0 && ('0' <= c && c <= '9' || c == '+' || c == '-' || c == '.'):
 		case i > 0 && c == ':':
-			return !equalFold(ref[:i], "http") && !equalFold(ref[:i], "https")
+			return !html.Is(ref[:i], "http") && !html.Is(ref[:i], "https")
 		default:
 			return false
 		}
@@ -96,8 +100,8 @@ func foreignScheme(ref []byte) bool {
 	return false
 }
 
-// table is a set of indices by hash, with open addressing. It keeps its memory; resetting costs in
-// proportion to the last page.
+// table is a set of indices by hash, with open addressing. It keeps its memory. Resetting it costs
+// time in proportion to the last page.
 type table struct {
 	slots []slot
 	n     int
@@ -108,10 +112,10 @@ type slot struct {
 	id   int32 // index + 1; 0 is free
 }
 
-// reset empties the table and makes room for about n.
+// reset empties the table and makes space for about n indices.
 func (t *table) reset(n int) {
 	if len(t.slots) > 4096 && n < 512 {
-		t.slots = nil // later pages must not pay for clearing the table of one huge page
+		t.slots = nil // clearing the table of one huge page must not slow down later ones
 	}
 	for len(t.slots) < 2*n || len(t.slots) < 256 {
 		t.slots = make([]slot, max(256, 2*len(t.slots)))
@@ -120,7 +124,7 @@ func (t *table) reset(n int) {
 	t.n = 0
 }
 
-// add puts in index id unless one with the same hash is there that same says is equal.
+// add adds index id, unless the table has an index with the same hash for which same returns true.
 func (t *table) add(hash uint64, id int32, same func(int32) bool) bool {
 	if 2*(t.n+1) > len(t.slots) {
 		t.grow()
@@ -154,7 +158,7 @@ func (t *table) grow() {
 	}
 }
 
-// The seed is random, so no page can be written whose links all fall into one slot.
+// The seed is random, so nobody can write a page whose links all have the same slot.
 var seed = maphash.MakeSeed()
 
 func hashBytes(b []byte) uint64  { return maphash.Bytes(seed, b) }

@@ -3,15 +3,13 @@ package htmlscan
 import (
 	"bytes"
 	"cmp"
-	"html"
 	"net/http"
 	"slices"
 	"strings"
 
 	"golang.org/x/net/html/atom"
 
-	"github.com/curtsy/curtsy/internal/mdhtml"
-	"github.com/curtsy/curtsy/internal/xhtml"
+	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robotstag"
 	"github.com/curtsy/curtsy/pkg/usage"
@@ -22,41 +20,41 @@ const MaxLinks = 10_000
 
 // Page is what Scan looks at.
 type Page struct {
-	URL         canon.URL // where it was fetched; relative links are resolved against it
-	Body        []byte    // content-decoded, in whatever charset
+	URL         canon.URL // where it was fetched; the base of relative links
+	Body        []byte    // decoded from its content coding, in its own charset
 	ContentType string    // the header's value, for its charset parameter; may be empty
-	// HTML or XHTML; otherwise the body is only text, which has no links and no tags
+	// HTML, XHTML or Markdown. Otherwise the body is only text, without links and tags.
 	HTML   bool
 	Header http.Header // its Robots-Tag lines count; may be nil
-	Token  string      // product token of the robot we are
+	Token  string      // our product token
 }
 
-// Result is what Scan found. Its slice belongs to the Scanner and is valid until the next Scan;
-// the URLs may be kept.
+// Result is what Scan found. Its slices belong to the Scanner and are valid until the next Scan.
+// The URLs may be kept.
 type Result struct {
 	Links      []canon.URL          // in document order, each once; empty when Directives.NoFollow
 	Directives robotstag.Directives // of headers and meta elements together
 	Meta       robotstag.Directives // of meta elements alone
-	// the page's own address by its <link rel=canonical>; empty when it names none, several,
-	// or the address it has
+	// The page's own address by its <link rel=canonical>. It is empty if the page names none, or
+	// several, or the address that it has.
 	Canonical canon.URL
-	// what the robots tags of headers and markup are, one by one
+	// The robots tags of headers and markup, one by one.
 	Tags []robotstag.Source
-	// what the page's head says of the use of the page, in document order, 64 at most
+	// What the head of the page states about its use, in document order, at most 64 marks.
 	Marks []Mark
-	// The RSS and Atom feeds that the page's head announces, in document order, MaxFeeds at most;
-	// none with Directives.NoFollow.
+	// The RSS and Atom feeds that the head of the page announces, in document order, at most
+	// MaxFeeds. There are none with Directives.NoFollow.
 	Feeds   []canon.URL
 	Charset string // a name golang.org/x/net/html/charset knows
 	Cut     bool   // there were more than MaxLinks links
 }
 
-// Mark is something in a page's head that says what the page may be used for (formats §8).
+// Mark is a statement in the head of a page about what the page may be used for (formats §8).
 type Mark struct {
 	Kind  MarkKind
-	Line  int    // where it stands in the page, from 1
+	Line  int    // of the page, from 1
 	Name  string // of a MetaMark
-	Value string // a meta element's content, the address of a link as written, the text of a script
+	Value string // the content of a meta element, the address of a link, the text of a script
 }
 
 // MarkKind is the kind of a Mark.
@@ -69,28 +67,25 @@ const (
 	LicenseText                     // <script type=application/rsl+xml>: a document in the page
 )
 
-// MaxFeeds is how many feeds of a page are kept.
+// MaxFeeds is how many feeds of a page are kept at most.
 const MaxFeeds = 4
 
-// maxMarks is how many marks of a page are kept.
+// maxMarks is how many marks of a page are kept at most.
 const maxMarks = 64
 
-// Scanner reads pages one after the other and keeps its buffers between them. The zero value works.
-// A Scanner may be used by one goroutine at a time.
+// Scanner reads one page after another and keeps its buffers. The zero value is ready for use. A
+// Scanner is for one goroutine at a time.
 type Scanner struct {
 	set   robotstag.Set
-	attrs []attr
-	lower [16]byte // a tag's name
-	text  []byte   // the page in UTF-8, when it was not
+	text  []byte // the page in UTF-8, if it was in another charset
 	refs  refs
 	links []canon.URL
 	seen  table
 
-	decoded    int      // tags decoded in full
-	inHead     bool     // where the tokenizer stands
+	inHead     bool     // the last tag was in the head
 	canonical  []byte   // address of the first <link rel=canonical> in the head
-	canonicals int      // different ones of these
-	feeds      []string // addresses of feeds, as they are written
+	canonicals int      // how many different ones there are
+	feeds      []string // addresses of feeds as they are written
 	marks      []Mark
 }
 
@@ -99,20 +94,20 @@ func (s *Scanner) Scan(p Page) Result {
 	s.set.Reset(p.Token)
 	s.set.AddHeaders(p.Header)
 	said := ""
-	if p.HTML && isType(p.ContentType, mdhtml.MediaType) {
-		cs := detect(p.Body, p.ContentType, false)
-		p.Body, said = mdhtml.HTML(s.utf8(p.Body, cs)), cs.name
+	if p.HTML && isType(p.ContentType, html.TypeMarkdown) {
+		cs := html.Detect(p.Body, p.ContentType, false)
+		p.Body, said = html.FromMarkdown(s.utf8(p.Body, cs)), cs.Name
 		p.ContentType = "text/html; charset=utf-8"
 	}
-	cs := detect(p.Body, p.ContentType, p.HTML)
-	r := Result{Charset: cmp.Or(said, cs.name)}
+	cs := html.Detect(p.Body, p.ContentType, p.HTML)
+	r := Result{Charset: cmp.Or(said, cs.Name)}
 	if p.HTML {
 		body := s.utf8(p.Body, cs)
-		if isType(p.ContentType, xhtml.MediaType) {
-			body = xhtml.HTML(body)
+		if isType(p.ContentType, html.TypeXHTML) {
+			body = html.FromXHTML(body)
 		}
 		s.refs.reset()
-		s.canonicals, s.decoded = 0, 0
+		s.canonicals = 0
 		s.marks, s.feeds = s.marks[:0], s.feeds[:0]
 		s.tokenize(body, s.set.HeaderDirectives().NoFollow)
 		r.Cut, r.Marks = s.refs.cut, s.marks
@@ -127,9 +122,9 @@ func (s *Scanner) Scan(p Page) Result {
 			r.Feeds = s.announced(base, cs)
 		}
 	}
-	// one large page must not take memory from all the small ones that follow
+	// One large page must not occupy memory during all the small ones after it.
 	if len(p.Body) > keepBuffers {
-		s.text, s.refs.bytes, s.attrs, s.canonical, s.marks, s.feeds = nil, nil, nil, nil, nil, nil
+		s.text, s.refs.bytes, s.canonical, s.marks, s.feeds = nil, nil, nil, nil, nil
 	}
 	return r
 }
@@ -140,100 +135,69 @@ func isType(contentType, want string) bool {
 	return strings.EqualFold(strings.TrimSpace(media), want)
 }
 
-// keepBuffers is the size of page up to which a Scanner keeps the buffers it needed.
+// keepBuffers is the largest page, in bytes, after which a Scanner keeps its buffers.
 const keepBuffers = 1 << 20
 
-// tokenize feeds the robots tags to s.set and the links to s.refs. With headOnly it stops where the
-// head ends, because only tags are wanted.
+// utf8 returns a body in UTF-8: body itself if it is, else decoded into the scanner's buffer.
+func (s *Scanner) utf8(body []byte, e html.Encoding) []byte {
+	if e.Plain() {
+		return body
+	}
+	s.text = e.AppendUTF8(s.text[:0], body)
+	return s.text
+}
+
+// tokenize passes the robots tags to s.set and the links to s.refs. headOnly ends it at the end of
+// the head, because then only tags are wanted.
 func (s *Scanner) tokenize(body []byte, headOnly bool) {
 	var head robotstag.Head
-	var templates int // open template elements: their content is no part of the page
-	z := tokenizer{b: body, attrs: s.attrs[:0]}
-	defer func() { s.attrs = z.attrs }()
+	var templates int // open template elements, whose content does not belong to the page
+	z := html.Reader{Page: body}
 	for !headOnly || !head.Closed() {
-		switch z.next() {
-		case endOfPage:
+		kind, val, attrs := z.Next()
+		switch kind {
+		case html.End:
 			return
-		case textToken:
+		case html.Text:
 			if !head.Closed() {
-				head.Text(plainText(z.text))
+				head.Text(html.Unescape(val))
 			}
-		case endTag:
+		case html.EndTag:
 			if !head.Closed() {
-				head.End(s.atom(z.name))
+				head.End(atom.Lookup(val))
 			}
-			if templates > 0 && equalFold(z.name, "template") {
+			if templates > 0 && string(val) == "template" {
 				templates--
 			}
-		case startTag:
-			metaInHead := !head.Closed() && head.Start(s.atom(z.name))
+		case html.StartTag:
+			metaInHead := !head.Closed() && head.Start(atom.Lookup(val))
 			s.inHead = !head.Closed()
-			switch {
-			case len(z.attrs) > 0:
-				if equalFold(z.name, "meta") {
-					s.meta(&z, metaInHead, templates == 0)
-				} else if templates == 0 {
-					s.element(&z)
-				}
-			case equalFold(z.name, "template"):
+			switch string(val) {
+			case "meta":
+				s.meta(&z, attrs, metaInHead, templates == 0)
+			case "template":
 				templates++
-			case s.inHead && templates == 0 && z.raw == "script":
-				s.script(&z)
+			case "a", "area", "link", "base", "frame", "iframe":
+				if templates == 0 && len(attrs) > 0 {
+					s.element(&z, val, attrs)
+				}
+			case "script":
+				if s.inHead && templates == 0 {
+					s.script(&z, attrs)
+				}
 			}
 		}
 	}
 }
 
-// atom looks up a tag's name.
-func (s *Scanner) atom(name []byte) atom.Atom {
-	if len(name) > len(s.lower) {
-		return 0
-	}
-	for i, c := range name {
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		s.lower[i] = c
-	}
-	return atom.Lookup(s.lower[:len(name)])
-}
-
-// plainText decodes the character references of text in the head, where it only matters whether the
-// text is white space.
-func plainText(b []byte) []byte {
-	if bytes.IndexByte(b, '&') < 0 {
-		return b
-	}
-	return []byte(html.UnescapeString(string(b)))
-}
-
-// element takes the link of an element other than meta, if it has one that may be followed.
-func (s *Scanner) element(z *tokenizer) {
-	var kind byte // a: a or area; l: link; b: base; f: frame or iframe
-	key := "href"
-	switch {
-	case equalFold(z.name, "a"), equalFold(z.name, "area"):
-		kind = 'a'
-	case equalFold(z.name, "link"):
-		kind = 'l'
-	case equalFold(z.name, "base"):
-		kind = 'b'
-	case equalFold(z.name, "frame"), equalFold(z.name, "iframe"):
-		kind, key = 'f', "src"
-	default:
-		return
+// element reads an element that may have a link, and keeps the link if it may be followed.
+func (s *Scanner) element(z *html.Reader, name, attrs []byte) {
+	kind, key := name[0], "href" // a: a or area; l: link; b: base; f or i: frame or iframe
+	if kind == 'f' || kind == 'i' {
+		key = "src"
 	}
 	mark := len(s.refs.bytes)
-	r := s.linkOf(z.attrs, kind, key, false)
-	if !r.plain {
-		s.refs.bytes = s.refs.bytes[:mark]
-		if s.decoded++; s.decoded > maxDecoded {
-			s.refs.cut = true
-			return
-		}
-		z.attrs = decode(z.tag, z.attrs)
-		r = s.linkOf(z.attrs, kind, key, true)
-	}
+	r := s.linkOf(attrs, kind, key)
 	if kind == 'l' && r.found && r.rel.canonical && s.inHead {
 		s.callsItself(s.refs.bytes[mark:])
 	}
@@ -261,64 +225,49 @@ type link struct {
 	set   bool // its type is that of a set of links in JSON
 	rsl   bool // its type is that of licence documents
 	feed  bool // its type is that of a feed
-	plain bool // no attribute needed more decoding than appendValue does
 }
 
-// linkOf reads the attributes of an element that may be a link, and appends its address to
-// s.refs.bytes. Of a repeated attribute the first counts.
-func (s *Scanner) linkOf(attrs []attr, kind byte, key string, decoded bool) link {
-	r := link{typed: true, plain: true}
+// linkOf reads the attributes of an element that may have a link, and appends its address to
+// s.refs.bytes. Of repeated attributes the first counts.
+func (s *Scanner) linkOf(attrs []byte, kind byte, key string) link {
+	r := link{typed: true}
 	var rel, typ bool // seen
-	for _, a := range attrs {
+	for name, val, rest := html.NextAttr(attrs); name != nil; name, val, rest = html.NextAttr(rest) {
 		switch {
-		case !r.found && equalFold(a.key, key):
+		case !r.found && html.Is(name, key):
 			r.found = true
-			if decoded {
-				s.refs.bytes = append(s.refs.bytes, a.value...)
-			} else {
-				s.refs.bytes, r.plain = appendValue(s.refs.bytes, a.value)
-			}
-		case !rel && (kind == 'a' || kind == 'l') && equalFold(a.key, "rel"):
+			s.refs.bytes = html.AppendValue(s.refs.bytes, val)
+		case !rel && (kind == 'a' || kind == 'l') && html.Is(name, "rel"):
 			rel = true
-			if r.plain = decoded || !needsDecoding(a.value); r.plain {
-				r.rel = relationOf(a.value)
-			}
-		case !typ && kind == 'l' && equalFold(a.key, "type"):
+			r.rel = relationOf(html.Value(val))
+		case !typ && kind == 'l' && html.Is(name, "type"):
 			typ = true
-			if r.plain = decoded || !needsDecoding(a.value); r.plain {
-				r.typed, r.data, r.rsl = pageType(a.value), dataType(a.value, "application/ld+json"), dataType(a.value, usage.RSLType)
-				r.set = dataType(a.value, "application/linkset+json")
-				r.feed = dataType(a.value, "application/rss+xml") || dataType(a.value, "application/atom+xml")
-			}
-		}
-		if !r.plain {
-			break
+			val = html.Value(val)
+			r.typed, r.data, r.rsl = pageType(val), dataType(val, "application/ld+json"), dataType(val, usage.RSLType)
+			r.set = dataType(val, "application/linkset+json")
+			r.feed = dataType(val, "application/rss+xml") || dataType(val, "application/atom+xml")
 		}
 	}
 	return r
 }
 
-// meta takes a meta element: a robots tag if it is in the head, a refresh wherever it is.
-func (s *Scanner) meta(z *tokenizer, inHead, linking bool) {
-	for _, a := range z.attrs {
-		if needsDecoding(a.value) {
-			if s.decoded++; s.decoded > maxDecoded {
-				z.attrs = decodeAsText(z.attrs)
-			} else {
-				z.attrs = decode(z.tag, z.attrs)
-			}
-			break
-		}
-	}
+// meta reads a meta element: a robots tag if it is in the head, and a refresh anywhere.
+func (s *Scanner) meta(z *html.Reader, attrs []byte, inHead, linking bool) {
 	var name, content, equiv []byte
-	for _, a := range z.attrs {
+	for key, val, rest := html.NextAttr(attrs); key != nil; key, val, rest = html.NextAttr(rest) {
+		var of *[]byte
 		switch {
-		case name == nil && equalFold(a.key, "name"):
-			name = a.value
-		case content == nil && equalFold(a.key, "content"):
-			content = a.value
-		case equiv == nil && equalFold(a.key, "http-equiv"):
-			equiv = a.value
+		case html.Is(key, "name"):
+			of = &name
+		case html.Is(key, "content"):
+			of = &content
+		case html.Is(key, "http-equiv"):
+			of = &equiv
+		default:
+			continue
+		}
+		if *of == nil {
+			*of = html.Value(val)
 		}
 	}
 	if inHead && s.set.WantsMeta(name) {
@@ -327,7 +276,7 @@ func (s *Scanner) meta(z *tokenizer, inHead, linking bool) {
 	if inHead && usage.WantsMeta(name) {
 		s.mark(z, Mark{Kind: MetaMark, Name: string(name), Value: string(content)})
 	}
-	if linking && equalFold(equiv, "refresh") {
+	if linking && html.Is(equiv, "refresh") {
 		if target, ok := refreshTarget(content); ok {
 			mark := len(s.refs.bytes)
 			s.refs.bytes = append(s.refs.bytes, target...)
@@ -336,33 +285,36 @@ func (s *Scanner) meta(z *tokenizer, inHead, linking bool) {
 	}
 }
 
-// script takes a licence document that stands in the head. A tag that mentions its type in an
-// attribute of another name is no harm: the text is read as such a document, or not at all.
-func (s *Scanner) script(z *tokenizer) {
-	if bytes.Contains(z.tag, []byte(usage.RSLType)) {
-		text := z.b[z.i:rawEnd(z.b, z.i, "script")]
-		s.mark(z, Mark{Kind: LicenseText, Value: string(text[:min(len(text), usage.MaxRSL+1)])})
+// script keeps a licence document in the head. It also keeps the text of a script that mentions the
+// media type in another attribute. This does no harm, because its reader accepts only licence
+// documents.
+func (s *Scanner) script(z *html.Reader, attrs []byte) {
+	if bytes.Contains(attrs, []byte(usage.RSLType)) {
+		m := Mark{Kind: LicenseText}
+		text := z.Raw()
+		m.Value = string(text[:min(len(text), usage.MaxRSL+1)])
+		s.mark(z, m)
 	}
 }
 
-// mark keeps what the tag that was just read says.
-func (s *Scanner) mark(z *tokenizer, m Mark) {
+// mark keeps what the last tag states.
+func (s *Scanner) mark(z *html.Reader, m Mark) {
 	if len(s.marks) < maxMarks {
-		m.Line = 1 + bytes.Count(z.b[:z.i-len(z.tag)], []byte("\n"))
+		m.Line = z.Line()
 		s.marks = append(s.marks, m)
 	}
 }
 
-// base is what the page's references are relative to.
+// base returns the base of the page's references.
 func (s *Scanner) base(page canon.URL) *canon.Base {
 	base := canon.NewBase(page)
 	if href, ok := s.refs.baseHref(); ok {
-		base, _ = base.Rebase(string(href)) // a broken one leaves the page's own address
+		base, _ = base.Rebase(string(href)) // an invalid one leaves the address of the page
 	}
 	return base
 }
 
-// callsItself notes what a <link rel=canonical> says, as it is written.
+// callsItself stores the address of a <link rel=canonical> as it is written.
 func (s *Scanner) callsItself(address []byte) {
 	switch {
 	case s.canonicals == 0:
@@ -373,48 +325,35 @@ func (s *Scanner) callsItself(address []byte) {
 	}
 }
 
-// announced are the feeds that the page's head announces, each once.
-func (s *Scanner) announced(base *canon.Base, cs encodingOf) (feeds []canon.URL) {
+// announced returns the feeds that the head of the page announces, each once.
+func (s *Scanner) announced(base *canon.Base, cs html.Encoding) (feeds []canon.URL) {
 	for _, raw := range s.feeds {
-		ref := []byte(raw)
-		if cs.legacyQuery {
-			ref = cs.queryBytes(ref)
-		}
-		if u, err := base.JoinBytes(ref); err == nil && !slices.Contains(feeds, u) {
+		if u, err := base.JoinBytes(cs.Reference([]byte(raw))); err == nil && !slices.Contains(feeds, u) {
 			feeds = append(feeds, u)
 		}
 	}
 	return feeds
 }
 
-// ownAddress makes a URL of what the page calls its own address. A page that
-// names several has none.
-func (s *Scanner) ownAddress(page canon.URL, base *canon.Base, cs encodingOf) canon.URL {
+// ownAddress returns the URL that the page states as its own address, or "" if it states several.
+func (s *Scanner) ownAddress(page canon.URL, base *canon.Base, cs html.Encoding) canon.URL {
 	if s.canonicals != 1 {
 		return ""
 	}
-	ref := s.canonical
-	if cs.legacyQuery {
-		ref = cs.queryBytes(ref)
-	}
-	u, err := base.JoinBytes(ref)
+	u, err := base.JoinBytes(cs.Reference(s.canonical))
 	if err != nil || u == page {
 		return ""
 	}
 	return u
 }
 
-// resolve makes canonical URLs of the collected references. It runs after the pass because the
-// <base> that governs a reference may stand after it.
-func (s *Scanner) resolve(page canon.URL, base *canon.Base, cs encodingOf) []canon.URL {
+// resolve makes canonical URLs of the collected references. It runs after the whole page was read,
+// because the <base> may be after the links.
+func (s *Scanner) resolve(page canon.URL, base *canon.Base, cs html.Encoding) []canon.URL {
 	s.links = s.links[:0]
 	s.seen.reset(len(s.refs.list))
 	for _, r := range s.refs.list {
-		ref := s.refs.bytes[r.from:r.to]
-		if cs.legacyQuery {
-			ref = cs.queryBytes(ref)
-		}
-		u, err := base.JoinBytes(ref)
+		u, err := base.JoinBytes(cs.Reference(s.refs.bytes[r.from:r.to]))
 		if err != nil || u == page {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
+	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robotstag"
@@ -226,7 +227,7 @@ func TestCharsets(t *testing.T) {
 			t.Errorf("%s: %s %v, want %s %s", tt.name, r.Charset, r.Links, tt.want, tt.link)
 		}
 	}
-	if got := Charset([]byte("plain \xE9"), "text/plain"); got != "windows-1252" {
+	if got := html.Charset([]byte("plain \xE9"), "text/plain"); got != "windows-1252" {
 		t.Errorf("text: %s", got)
 	}
 }
@@ -286,7 +287,7 @@ func TestHostilePages(t *testing.T) {
 
 // A scanner that served one page serves the next as a new one would.
 func TestReuse(t *testing.T) {
-	pages := []string{tokenSeeds[0], `<base href=/b/><a href=x>`, `<a href=x rel=nofollow>`, "\xFE\xFF\x00<\x00p", strings.Repeat("<a href=/"+strings.Repeat("x", 300)+">", 50), `<a href=1><a href=2>`}
+	pages := []string{markupSeeds[0], `<base href=/b/><a href=x>`, `<a href=x rel=nofollow>`, "\xFE\xFF\x00<\x00p", strings.Repeat("<a href=/"+strings.Repeat("x", 300)+">", 50), `<a href=1><a href=2>`}
 	var s Scanner
 	for i := range 100 {
 		p := Page{URL: here, Body: []byte(pages[i%len(pages)]), HTML: true, Token: "testbot"}
@@ -299,8 +300,24 @@ func TestReuse(t *testing.T) {
 	}
 }
 
+// markupSeeds are those of html.FuzzTokens.
+var markupSeeds = []string{
+	`<!doctype html><html><head><title>a<b>c</title><meta name=robots content="noindex"></head><body><a href="x?a=1&amp;b=2&copy=3&copy;&#38;">t</a>`,
+	`<a href=x/><a href='a"b' rel=nofollow><A HREF="1" href="2"><a / href = "x" /><a =x href><a href=>`,
+	`<script>var a = "<a href=x>"; <!-- <script> </script> --> </script><a href=y>`,
+	`<script><!-- <a href=1> --></script><a href=2><script><!--<script></script><a href=3></script><a href=4>`,
+	`<script><!-- <3 </script><a href=1>`, `<script></scriptx></script ><a href=1>`, `<script><!--></script><a href=1>`,
+	`<style><a href=1></style><a href=2><textarea><a href=3></textarea><title></title><a href=4><xmp></xmp x><iframe src=a><a href=5></iframe>`,
+	`<noscript><a href=1></noscript><plaintext><a href=2>`, `<noembed><a href=1></noembed><noframes><a href=1></noframes><a href=2>`,
+	`<!--><a href=1>--><a href=2><!---><a href=3><!-- -- --!><a href=4><!----><a href=5><!--a-><a href=6>-->`,
+	`<!x><a href=1><!><a href=2><?php > <a href=3> ?><a href=4></><a href=5></ x><a href=6></a b=">"><a href=7>`,
+	"<a\thref\n=\r\"x\r\ny\">\x00<a\x00 hr\x00ef=\"\x00\">", `< a><1><a`, `<a href="unclosed`, `<a href=x`, `</`, `</a`, `<`, `<!`, `<!-`, `<!--`, `</scr`, `<script>x</scr`,
+	`<a href="&">&<a href="&#">&<a href="&#x">&<a href="&;"><a href="&amp"><a href="&ampx"><a href="&lt=1"><a href="&lt;=1">`,
+	`<svg><a xlink:href="x" href="y"/></svg><math><![CDATA[<a href=x>]]></math>`, `<title/>x<a href=1></title><a href=2>`, `<a<b href=x>`,
+}
+
 func FuzzScan(f *testing.F) {
-	for _, s := range tokenSeeds {
+	for _, s := range markupSeeds {
 		f.Add([]byte(s), "text/html")
 	}
 	f.Add([]byte("<meta charset=koi8-r><a href='\xC1?\xC1'>"), "")

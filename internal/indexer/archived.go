@@ -9,10 +9,10 @@ import (
 	"github.com/curtsy/curtsy/internal/backoff"
 )
 
-// A crawl with an archive (crawl.Spec.WARC) has what came over the wire written into WARC files, in
-// the transactions that store its pages: see package archive. A crawl without one opens none.
+// A crawl with an archive (crawl.Spec.WARC) writes what came over the wire into WARC files, in the
+// transactions that store its pages: see package archive. A crawl without an archive opens none.
 
-// openArchive takes the shard's archive up as its store has it.
+// openArchive opens the archive of the shard in the state that its store records.
 func (s *shard) openArchive() (err error) {
 	s.x.mu.Lock()
 	spec := s.x.spec
@@ -27,7 +27,7 @@ func (s *shard) openArchive() (err error) {
 	return s.archive.SetDir(spec.WARC)
 }
 
-// keepArchive follows the spec, and makes the indexes of files that were closed, until ctx ends.
+// keepArchive applies the spec, and makes the indexes of closed files, until ctx ends.
 func (s *shard) keepArchive(ctx context.Context) error {
 	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	for {
@@ -57,22 +57,23 @@ func (s *shard) keepArchive(ctx context.Context) error {
 	}
 }
 
-// closeArchive gives the open file its name, and makes the indexes that are missing.
+// closeArchive gives the open file its final name, and makes the missing indexes.
 func (s *shard) closeArchive() error {
 	err := s.archive.Close()
 	if err == nil {
 		_, err = s.archive.Tidy()
 	}
 	if err != nil {
-		// What is not done now is done by the next start.
+		// The next start does what is not done now.
 		s.log.Error("the archive is not closed", "err", err)
 	}
 	return nil
 }
 
-// forgetArchived takes the records of what is forgotten out of the archive, and its names out of
-// other pages' metadata. That may be in the archive of any shard, whosever the entries are. The
-// mark begins with a word: before there was one, only records were taken out.
+// forgetArchived removes the records of forgotten pages from the archive, and their names from the
+// metadata of other pages. Those may be in the archive of any shard, whichever shard owns the
+// entries. The mark begins with a word; older marks, without one, mean that only records were
+// removed.
 func (s *shard) forgetArchived(entries []string) error {
 	did, err := s.archive.Forget(entries, "outlinks too\n"+strings.Join(entries, "\n"), s.x.hides)
 	s.x.archiveFiles.Add(int64(did.Files))

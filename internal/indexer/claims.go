@@ -12,13 +12,14 @@ import (
 
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// claims returns what in a page or a metadata document tells of datasets, as Page.Claims
-// has it: for a page its JSON-LD and what its header says, packed; for a document the mark that all
-// of it does. nil: it tells of none.
+// claims returns what a page or a metadata document states about datasets, in the form of
+// Page.Claims: for a page its JSON-LD and the statements of its header, packed; for a document the
+// mark that the whole document does. nil means that it states nothing.
 func (s *shard) claims(p *pages.Page, body []byte) []byte {
 	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt}
 	if p.IsMeta() {
@@ -26,7 +27,7 @@ func (s *shard) claims(p *pages.Page, body []byte) []byte {
 			s.log.Info("the metadata is too long to be read", "url", p.URL, "bytes", len(body), "limit", catalog.MaxDocument)
 			return nil
 		}
-		if !s.tells(catalog.ReadJSON, pages.DecodeCharset(body, p.Charset), doc) {
+		if !s.tells(catalog.ReadJSON, html.Decode(body, p.Charset), doc) {
 			return nil
 		}
 		return []byte{}
@@ -46,11 +47,11 @@ func (s *shard) claims(p *pages.Page, body []byte) []byte {
 	return s2.Encode(nil, text)
 }
 
-// keepParts keeps parts of documents about datasets, and the pages that they are all of. A part
-// that cannot be read is kept empty: its neighbours say what they say without it.
+// keepParts stores parts of documents about datasets, and the pages that they complete. A part that
+// cannot be read is stored empty, because the other parts are valid without it.
 func (s *shard) keepParts(ctx context.Context, batch []crawl.Page, now time.Time) error {
 	all := make([]pages.Page, 0, len(batch))
-	var gone []pages.Page // they are not to be kept, whatever came of their parts
+	var gone []pages.Page // they must not be stored, whatever happened to their parts
 	for _, p := range batch {
 		if !s.x.mine(s.id)(p.URL.Host()) {
 			s.log.Warn("a page of another shard is ignored", "url", p.URL)
@@ -87,7 +88,7 @@ func (s *shard) keepParts(ctx context.Context, batch []crawl.Page, now time.Time
 	})
 }
 
-// unpackPart is the text of a part; nil when it cannot be unpacked.
+// unpackPart returns the text of a part, nil if it cannot be unpacked.
 func (s *shard) unpackPart(p *pages.Page) []byte {
 	body, err := p.Unpack(nil)
 	if err != nil {
@@ -96,7 +97,7 @@ func (s *shard) unpackPart(p *pages.Page) []byte {
 	return body
 }
 
-// tells reports whether a document tells of datasets.
+// tells reports whether a document describes datasets.
 func (s *shard) tells(read func([]byte, catalog.Document) ([]crawl.DatasetClaim, error), text []byte, doc catalog.Document) bool {
 	claims, err := read(text, doc)
 	switch {
@@ -108,13 +109,13 @@ func (s *shard) tells(read func([]byte, catalog.Document) ([]crawl.DatasetClaim,
 	return len(claims) > 0
 }
 
-// claimsOf reads the datasets that a page with Claims tells of, as far as there is room. Its text
-// is not shown where it says nosnippet.
+// claimsOf reads the datasets that a page with Claims describes, as far as there is memory for
+// them. Text is left out if the page has nosnippet.
 func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 	raw, err := pages.Unpack(nil, crawl.EncodingS2, p.Claims)
 	if len(p.Claims) == 0 {
 		if raw, err = p.Unpack(nil); err == nil {
-			raw = pages.DecodeCharset(raw, p.Charset)
+			raw = html.Decode(raw, p.Charset)
 		}
 	}
 	if err != nil {
@@ -127,7 +128,7 @@ func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 	}
 	claims, err := read(raw, doc)
 	if errors.Is(err, catalog.ErrCut) || errors.Is(err, catalog.ErrTooMuch) && len(claims) > 0 {
-		err = nil // storing has said so
+		err = nil // this was reported when it was stored
 	}
 	for i := range claims {
 		claims[i].Usage, claims[i].Changed = p.Usage, p.Changed
@@ -138,7 +139,7 @@ func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 	return claims, err
 }
 
-// eachClaim calls fn for what every document says of every dataset, shard by shard.
+// eachClaim calls fn for every description of a dataset in every document, shard by shard.
 func (a answers) eachClaim(fn func(crawl.DatasetClaim) error) error {
 	now, budget, token := time.Now(), catalog.NewBudget(), a.token()
 	for _, p := range a.parts() {
@@ -183,7 +184,7 @@ func eachClaimIn(p part, token string, now time.Time, budget *catalog.Budget, fn
 			return nil
 		}
 		if page.Encoding == crawl.EncodingParts {
-			// Of a catalogue of which something is in no part one dataset says so.
+			// If a part of a catalogue is missing, one of its datasets reports that.
 			cut := page.Truncated
 			return p.store.EachPart(&page, func(n int, body []byte) error {
 				part := page
@@ -203,21 +204,21 @@ func eachClaimIn(p part, token string, now time.Time, budget *catalog.Budget, fn
 		var claims []crawl.DatasetClaim
 		var err error
 		if p.marks.read(&page, func() { claims, err = claimsOf(&page, budget.Capacity(string(page.URL))) }) != nil || err != nil {
-			// It could be read when it was stored; whoever looks at the page sees
-			// what is wrong with it.
+			// It could be read when it was stored. Whoever opens the page sees what is wrong with
+			// it.
 			return nil
 		}
 		return hand(claims)
 	})
 }
 
-// dataPage is a data.txt that is kept, as a page that may be marked and tried.
+// dataPage returns a stored data.txt as a page, so that it can be marked and tried.
 func dataPage(e *catalog.Entry) *pages.Page {
 	return &pages.Page{Page: crawl.Page{Kind: crawl.KindData, URL: canon.URL(e.URL), Visit: e.Visit, Body: e.Body}}
 }
 
-// remembered takes out of a claim what is forgotten: files, and addresses for people. A dataset
-// that has no file left is gone.
+// remembered removes forgotten files and addresses for people from a description. A dataset without
+// any file left is dropped.
 func (p part) remembered(c crawl.DatasetClaim) (crawl.DatasetClaim, bool) {
 	forgotten := func(raw string) bool {
 		u, err := canon.Parse(raw)
@@ -238,28 +239,29 @@ func (p part) remembered(c crawl.DatasetClaim) (crawl.DatasetClaim, bool) {
 	return c, true
 }
 
-// sendClaim sends a claim, in parts where it is longer than limit bytes of JSON: lists are
-// continued, and what is still too long is cut. With limit 0 it goes as it is.
+// sendClaim sends a description. If it is longer than limit bytes of JSON, it sends it in parts:
+// lists are continued, and single values that are still too long are cut. With limit 0 it is sent
+// whole.
 func sendClaim(c crawl.DatasetClaim, limit int, send func(any) error) error {
 	if limit == 0 || jsonSize(&c) <= limit {
 		return send(c)
 	}
 	next := c
 	next.Files, next.Columns, next.Creators, next.Keywords, next.Extra = nil, nil, nil, nil, nil
-	// What Merge sorts by is in every part.
+	// Every part contains the fields by which Merge sorts.
 	rest := crawl.DatasetClaim{Kind: c.Kind, Document: c.Document, Line: c.Line, N: c.N, Origin: c.Origin, Allowed: c.Allowed, Depth: c.Depth, External: c.External}
 	if jsonSize(&next) > limit {
 		for _, s := range []*string{&next.ID, &next.Page, &next.Name, &next.Title, &next.Description, &next.License, &next.Publisher,
 			&next.Version, &next.Issued, &next.Modified, &next.Type, &next.Source} {
-			*s = catalog.Shorten(*s, limit/100) // JSON may make six bytes of one
+			*s = catalog.Shorten(*s, limit/100) // in JSON one byte may become six
 		}
 	}
-	size := jsonSize(&next) + 100 // the lists' names and brackets
+	size := jsonSize(&next) + 100 // for the names and brackets of the lists
 	var err error
 	add := func(v any, put func(*crawl.DatasetClaim)) {
 		n := jsonSize(v) + 1
 		if n > limit/2 || err != nil {
-			return // one value that long says nothing to anybody
+			return // such a long value is of no use
 		}
 		if size+n > limit {
 			err = send(next)
@@ -297,9 +299,9 @@ func sendClaim(c crawl.DatasetClaim, limit int, send func(any) error) error {
 }
 
 func jsonSize(v any) int {
-	b, err := json.Marshal(v) // escapes more than what is sent: never less
+	b, err := json.Marshal(v) // it escapes at least as much as the message
 	if err != nil {
-		return 0 // sending it will say so
+		return 0 // sending it reports the error
 	}
 	return len(b)
 }

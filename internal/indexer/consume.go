@@ -12,11 +12,12 @@ import (
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// consume stores what is handed over until ctx ends, whenever the disk has room.
+// consume stores published pages until ctx ends, whenever the disk has space.
 func (s *shard) consume(ctx context.Context, epoch uint64) error {
 	fenced := sync.OnceFunc(func() { close(s.fenced) })
 	for ctx.Err() == nil {
@@ -48,7 +49,7 @@ func (s *shard) consume(ctx context.Context, epoch uint64) error {
 	return nil
 }
 
-// handleAndAcknowledge is handle, whose nil acknowledges the batch.
+// handleAndAcknowledge calls handle. If that returns nil, the batch is acknowledged.
 func (s *shard) handleAndAcknowledge(ctx context.Context, batch []queue.Message) error {
 	err := s.handle(ctx, batch)
 	if err == nil && s.x.o.Fault != nil {
@@ -57,8 +58,8 @@ func (s *shard) handleAndAcknowledge(ctx context.Context, batch []queue.Message)
 	return err
 }
 
-// handle stores the pages of a batch of messages. Bodies are not copied: they stay where the
-// message has them until they are in the file.
+// handle stores the pages of a batch of messages. Bodies are not copied: they stay in the messages
+// until they are in the file.
 func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 	var all []pages.Page
 	var words, data, parts []crawl.Page
@@ -68,7 +69,8 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 		decoded, err := crawl.DecodePages(m.Data)
 		switch {
 		case errors.Is(err, crawl.ErrVersion):
-			// It must wait for a program that can read it: this one stops instead of giving it up.
+			// The message must wait for a program that can read it. This program stops, so that the
+			// message is not lost.
 			err = fmt.Errorf("shard %d: %w", s.id, err)
 			s.fatal.CompareAndSwap(nil, &err)
 			s.stop()
@@ -94,9 +96,9 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 				continue
 			}
 			if p.Kind == crawl.KindCapture && p.Capture == nil {
-				continue // there is nothing in it
+				continue // it is empty
 			}
-			if len(all) == cap(all) { // the messages of a batch mostly have as many pages each
+			if len(all) == cap(all) { // the messages of a batch mostly have equally many pages
 				all = slices.Grow(all, min(len(decoded)*(len(batch)-i), 256))
 			}
 			all = append(all, s.read(p, now))
@@ -113,7 +115,7 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 	err := s.keep(ctx, all)
 	failed = errors.Join(failed, s.offerStrays(ctx, all), s.keepAliases(ctx, words))
 	if err != nil && len(batch) == 1 && len(all) > 1 {
-		// Not all of them need to be what the store cannot take.
+		// Perhaps only some of them cannot be stored.
 		for i := range all {
 			failed = errors.Join(failed, s.keep(ctx, all[i:i+1]))
 		}
@@ -122,8 +124,9 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 	return errors.Join(failed, err)
 }
 
-// pace leaves Options.Pace between the beginnings of two commits, unless this one is large:
-// meanwhile more messages come and share the next. The first after a silence waits for nothing.
+// pace waits so that two commits begin at least Options.Pace apart, unless this one is large.
+// Messages that arrive meanwhile share the next commit. The first message after a silence does not
+// wait.
 func (s *shard) pace(ctx context.Context, batch []pages.Page) {
 	size := 0
 	for i := range batch {
@@ -140,7 +143,7 @@ func (x *Indexer) shardsInAll() int {
 	return x.spec.Shards
 }
 
-// read decides whether a page may be kept, and reads its title.
+// read decides whether a page may be stored, and reads its title.
 func (s *shard) read(p crawl.Page, now time.Time) pages.Page {
 	out := pages.Page{Page: p}
 	if p.Kind == crawl.KindCapture {
@@ -151,27 +154,26 @@ func (s *shard) read(p crawl.Page, now time.Time) pages.Page {
 		out.Directives |= crawl.NoIndex
 	}
 	if out.Directives&crawl.NoIndex != 0 || p.Deleted != "" {
-		out.Body = nil // not even looked at
+		out.Body = nil // it is not read
 		return out
 	}
 	if p.Renewed {
 		return out
 	}
-	if s.told(&out) {
+	if s.takeHead(&out) {
 		return out
 	}
 	if err := s.marks.read(&out, func() { s.readBody(&out) }); err != nil {
-		s.extract, s.unpacked = pages.Extractor{}, nil // who knows what they were left in
+		s.extract, s.unpacked = pagetext.Extractor{}, nil // their state is unknown
 		return pages.Page{Page: crawl.Page{URL: p.URL, Visit: p.Visit, FetchedAt: p.FetchedAt, Depth: p.Depth, FoundOn: p.FoundOn,
 			Deleted: crawl.ReasonUnreadable}}
 	}
 	return out
 }
 
-// told takes over what the fetcher says of a page's head. It reports whether the body need not be
-// read for that: its header says nothing of a dataset, and no page is suspected of having ended a
-// process.
-func (s *shard) told(out *pages.Page) bool {
+// takeHead takes the head of a page from the fetcher. It reports whether the body need not be read:
+// the header states nothing about datasets, and no page is suspected of having ended a process.
+func (s *shard) takeHead(out *pages.Page) bool {
 	h := out.Head
 	if h == nil || out.IsMeta() || len(h.Title) > crawl.MaxTitle || len(out.Signposts) > 0 || s.marks.suspect() {
 		return false
@@ -180,7 +182,7 @@ func (s *shard) told(out *pages.Page) bool {
 	return true
 }
 
-// readBody reads the title of a page, and what it tells of datasets.
+// readBody reads the title of a page, and what it states about datasets.
 func (s *shard) readBody(out *pages.Page) {
 	body, err := out.Unpack(s.unpacked)
 	if err != nil {
@@ -198,10 +200,10 @@ func (s *shard) readBody(out *pages.Page) {
 	out.Claims = s.claims(out, body)
 }
 
-// maxUnpacked is the size up to which the room a page was unpacked into is kept for the next.
+// maxUnpacked is the largest buffer for unpacked pages that is kept for the next page, in bytes.
 const maxUnpacked = 1 << 20
 
-// keep puts a batch.
+// keep stores a batch.
 func (s *shard) keep(ctx context.Context, batch []pages.Page) error {
 	return s.persist(ctx, func() error {
 		s.gate.RLock()
@@ -219,9 +221,9 @@ func (s *shard) keep(ctx context.Context, batch []pages.Page) error {
 	})
 }
 
-// persist does what writes to the store, again and again while it is the store that fails, until
-// ctx ends: neither a full disk nor a broken one costs a page any of its deliveries. An error while
-// the store can be written is one of what was to be written.
+// persist calls do, which writes to the store, again and again until ctx ends while the store
+// itself fails. A full or broken disk therefore costs a page none of its deliveries. An error while
+// the store can be written is an error of the data.
 func (s *shard) persist(ctx context.Context, do func() error) error {
 	defer s.stuck.Store(nil)
 	again := backoff.Delay{Least: 100 * time.Millisecond, Most: 5 * time.Second}
@@ -239,14 +241,15 @@ func (s *shard) persist(ctx context.Context, do func() error) error {
 	}
 }
 
-// markWritten is written to see whether the store can be.
+// markWritten is a mark that is written to test whether the store can be written.
 const markWritten = "written"
 
-// giveUp tells the frontier which pages of a message are not stored and never will be by this
-// hand-over. Only when the event is stored is the message settled; until then it comes again.
+// giveUp reports to the frontier which pages of a message are not stored and will not be stored by
+// this delivery. The message is acknowledged only after the event is stored; until then it comes
+// again.
 func (s *shard) giveUp(ctx context.Context, m queue.Message, cause error) error {
 	if ctx.Err() != nil {
-		return ctx.Err() // it was cut short, which says nothing of its pages
+		return ctx.Err() // it was interrupted, so nothing is known about its pages
 	}
 	decoded, err := crawl.DecodePages(m.Data)
 	if err != nil {
@@ -264,7 +267,7 @@ func (s *shard) giveUp(ctx context.Context, m queue.Message, cause error) error 
 			keep = func() error { return s.keepParts(ctx, []crawl.Page{p}, now) }
 		}
 		if err := keep(); err == nil {
-			continue // its neighbours were the trouble
+			continue // the error was in other pages
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -291,9 +294,9 @@ func (x *Indexer) publish(ctx context.Context, shard int, ev *crawl.Event) error
 	return err
 }
 
-// refill tells the frontier, when the store was begun empty in the place of one that is lost, to
-// have its pages crawled again. It does so once nobody else can acknowledge pages: what is stored
-// from then on is stored here.
+// refill asks the frontier to have the pages of a shard crawled again, if the store was begun empty
+// in place of a lost one. It does so once no other indexer can acknowledge pages, because
+// everything that is stored from then on is stored here.
 func (s *shard) refill(ctx context.Context) error {
 	if !s.refilling.Load() {
 		return nil
@@ -316,7 +319,7 @@ func (s *shard) refill(ctx context.Context) error {
 		return err
 	}
 	if err := s.assignment.Refilled(ctx); err != nil {
-		return err // it is told again, which changes nothing
+		return err // it is asked again, which changes nothing
 	}
 	s.refilling.Store(false)
 	s.log.Info("the frontier will crawl the shard's pages again")

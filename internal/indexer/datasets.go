@@ -13,9 +13,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// keepData takes data.txt files into the catalogue, all in one transaction: origins' own, and
-// those nested in them. Taking one in again changes nothing. What cannot be unpacked is dropped,
-// and the others are kept.
+// keepData adds data.txt files to the catalogue in one transaction: those of origins, and those
+// nested in them. To add a file again changes nothing. A file that cannot be unpacked is dropped;
+// the others are stored.
 func (s *shard) keepData(all []crawl.Page) error {
 	var keys []string
 	var bodies [][]byte
@@ -27,8 +27,8 @@ func (s *shard) keepData(all []crawl.Page) error {
 		holder := pages.Page{Page: *p}
 		body, err := holder.Unpack(nil)
 		if err != nil {
-			// Nobody can read it. That is said of this file alone: its neighbours in the message
-			// may have to come again.
+			// This file cannot be read. Only this file is reported, because the others in the
+			// message may have to come again.
 			s.log.Warn("data.txt dropped", "url", p.URL, "err", err)
 			continue
 		}
@@ -45,7 +45,7 @@ func (s *shard) keepData(all []crawl.Page) error {
 	return s.updateData(keys, func(i int, e catalog.Entry) (catalog.Entry, bool) {
 		var ok bool
 		if err := s.marks.read(&pages.Page{Page: *from[i]}, func() { e, ok = catalog.Update(e, from[i], bodies[i], token) }); err != nil {
-			return e, false // the copy before it stays
+			return e, false // the previous copy stays
 		}
 		if ok && e.Failed != "" {
 			s.log.Info("data.txt refused; the previous copy is kept", "url", from[i].URL, "err", e.Failed)
@@ -54,8 +54,8 @@ func (s *shard) keepData(all []crawl.Page) error {
 	})
 }
 
-// aliasData takes in that an origin's /data.txt gives way to the one of its main host, or counts
-// again (formats §7).
+// aliasData records that the /data.txt of the main host replaces that of an origin, or no longer
+// does (formats §7).
 func (s *shard) aliasData(word *crawl.Page) error {
 	if !s.x.mine(s.id)(word.URL.Host()) {
 		return nil
@@ -70,7 +70,7 @@ func (s *shard) aliasData(word *crawl.Page) error {
 	})
 }
 
-// dataURL is where a data.txt was asked for that is kept under that key: an origin, or the
+// dataURL returns the URL of the data.txt that is stored under a key, which is an origin, or the
 // URL of a nested file.
 func dataURL(key string) (canon.URL, error) {
 	u, err := canon.Parse(key)
@@ -80,8 +80,8 @@ func dataURL(key string) (canon.URL, error) {
 	return u.Origin().URL("/data.txt")
 }
 
-// updateData replaces what is kept of data.txt files by what change makes of each, unless that says
-// that nothing changes.
+// updateData replaces each stored data.txt by the result of change, unless that reports that
+// nothing changes.
 func (s *shard) updateData(keys []string, change func(i int, e catalog.Entry) (catalog.Entry, bool)) error {
 	return s.store.UpdateFiles(keys, func(i int, old []byte) ([]byte, error) {
 		var e catalog.Entry
@@ -109,7 +109,7 @@ func (x *Indexer) token() string {
 	return x.spec.Agent
 }
 
-// entry is the data.txt kept under a key, if it is in use.
+// entry returns the data.txt that is stored under a key, if it is in use.
 func (p part) entry(key string, now time.Time) (e catalog.Entry, ok bool, err error) {
 	v, err := p.store.File(key)
 	if v == nil || err != nil {
@@ -126,8 +126,8 @@ func (p part) live(key string, v []byte, now time.Time) (e catalog.Entry, ok boo
 	return e, err != nil || !p.hidden(u), nil
 }
 
-// eachEntry calls fn for every origin's own data.txt in use, with where those nested in it are to
-// be found. One of them is in memory at a time, and no transaction is open while fn runs.
+// eachEntry calls fn for the data.txt of every origin that is in use, and with where the files
+// nested in it are. One file is in memory at a time, and no transaction is open while fn runs.
 func (p part) eachEntry(now time.Time, fn func(own *catalog.Entry, nested func(asked string) (catalog.Entry, bool)) error) error {
 	origin := func(key string) bool { return strings.Count(key, "/") == 2 }
 	for after := ""; ; {
@@ -155,8 +155,8 @@ func (p part) eachEntry(now time.Time, fn func(own *catalog.Entry, nested func(a
 	}
 }
 
-// dataRule sends the rule of a data.txt in use that closes a URL to fetches of datasets, if there
-// is one. Only the file of the URL's own origin can.
+// dataRule sends the rule in a data.txt that forbids fetching a URL as a dataset, if there is one.
+// Only the file of the URL's own origin can contain such a rule.
 func (a answers) dataRule(_ context.Context, r request, send func(any) error) error {
 	u, err := canon.Parse(r.URL)
 	if err != nil {
@@ -167,7 +167,7 @@ func (a answers) dataRule(_ context.Context, r request, send func(any) error) er
 		own, ok, err := p.entry(u.Origin().String(), now)
 		if err != nil {
 			if p.gone.Load() {
-				continue // the asker is told that the shard was not answered for
+				continue // the response lists this shard as missing
 			}
 			return err
 		}

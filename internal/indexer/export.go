@@ -7,38 +7,40 @@ import (
 	"unicode/utf8"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/internal/htmlscan"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxSent bounds what is sent of one page over NATS, in bytes of JSON: a message holds 1 MiB. A
-// page that is longer is cut and says so; from the files it comes whole.
+// maxSent limits what is sent of one page over NATS, in bytes of JSON, because a message can
+// contain 1 MiB. A longer page is cut, and the record says so. From the files it comes whole.
 const maxSent = 900 << 10
 
-// Record is a page with its content, as it is shown to others.
+// Record is a page with its content, as others see it.
 type Record = crawl.PageRecord
 
-// exporter makes records; it is for one goroutine.
+// exporter makes records. It is for one goroutine.
 type exporter struct {
 	limit   int // bytes of content, as JSON; 0: all
-	extract pages.Extractor
+	extract pagetext.Extractor
 	scan    htmlscan.Scanner
 	buf     []byte
 }
 
-// countLeftOut counts a record that came without its content because its site asked for that.
+// countLeftOut counts a record without content, if its site requested that.
 func countLeftOut(left crawl.LeftOut, why string) {
 	if why == "nosnippet" || why == "noarchive" {
 		left.Pages[why]++
 	}
 }
 
-// record makes the record of a page with its body; content is text, html or markdown. A body that
+// record makes the record of a page with its body. content is text, html or markdown. A body that
 // cannot be read is left out.
 func (e *exporter) record(in part, p *pages.Page, content string, all bool) (rec Record) {
 	if in.marks.read(p, func() { rec = e.read(in, p, content, all) }) != nil {
-		e.extract, e.buf = pages.Extractor{}, nil
+		e.extract, e.buf = pagetext.Extractor{}, nil
 		rec = Record{PageInfo: in.info(p), Lang: p.Lang, Charset: p.Charset, Withheld: string(crawl.ReasonUnreadable)}
 	}
 	return rec
@@ -47,13 +49,13 @@ func (e *exporter) record(in part, p *pages.Page, content string, all bool) (rec
 func (e *exporter) read(in part, p *pages.Page, content string, all bool) Record {
 	rec := Record{PageInfo: in.info(p), Lang: p.Lang, Charset: p.Charset}
 	switch {
-	case p.IsMeta(): // nothing for people; what it says is in the catalogue
+	case p.IsMeta(): // it is not for people; its contents are in the catalogue
 		rec.Withheld = "metadata"
 		return rec
 	case !p.SnippetAllowed() && !all:
 		rec.Withheld = "nosnippet"
 		return rec
-	case p.Directives&crawl.NoArchive != 0 && !all: // a copy of it is what an export would be
+	case p.Directives&crawl.NoArchive != 0 && !all: // an export would be a copy of it
 		rec.Withheld = "noarchive"
 		return rec
 	}
@@ -66,10 +68,10 @@ func (e *exporter) read(in part, p *pages.Page, content string, all bool) Record
 		e.buf = body
 	}
 	switch {
-	case content == "html": // the page itself, data-nosnippet and all: who has it can obey it
-		rec.HTML = e.cut(pages.DecodeCharset(body, p.Charset), &rec.Cut)
+	case content == "html": // the page itself, with data-nosnippet for its reader
+		rec.HTML = e.cut(html.Decode(body, p.Charset), &rec.Cut)
 	case content == "markdown":
-		md, none := e.extract.Markdown(p, body)
+		md, none := e.extract.Markdown(&pagetext.Page{URL: p.URL, ContentType: p.ContentType, Charset: p.Charset, Title: p.Title}, body)
 		if rec.Markdown = e.cut(md, &rec.Cut); none && !all {
 			rec.Markdown, rec.Withheld = "", "nosnippet"
 		}
@@ -85,7 +87,7 @@ func (e *exporter) read(in part, p *pages.Page, content string, all bool) Record
 	return rec
 }
 
-// cut makes a string of b, of its beginning when it is over the limit.
+// cut makes a string of b, or of its beginning if it exceeds the limit.
 func (e *exporter) cut(b []byte, cut *bool) string {
 	s := strings.ToValidUTF8(string(b), "\uFFFD")
 	if e.limit == 0 {
@@ -109,16 +111,16 @@ func (e *exporter) cut(b []byte, cut *bool) string {
 	return s
 }
 
-// document writes a record as a part of one text: what it is, then the content.
+// document writes a record as a part of one text: first what it is, then the content.
 func document(r Record, format string) string {
 	if format == "html" {
-		// A canonical URL holds no ">", so it cannot end the comment.
+		// A canonical URL contains no ">", so it cannot end the comment.
 		return fmt.Sprintf("<!-- %s, fetched %s -->\n%s\n", r.URL, r.FetchedAt.Format(time.RFC3339), r.HTML)
 	}
 	return fmt.Sprintf("URL: %s\nTitle: %s\nFetched: %s\n\n%s\n\n\f\n", r.URL, r.Title, r.FetchedAt.Format(time.RFC3339), r.Text)
 }
 
-// links sends where a page leads, unless it asked for its links not to be followed.
+// links sends the links of a page, unless the page requests not to follow them.
 func (e *exporter) links(in part, p *pages.Page, send func(any) error) error {
 	if p.ContentType == "text/plain" || p.IsMeta() || p.Directives&crawl.NoFollow != 0 {
 		return nil

@@ -10,12 +10,13 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// export calls send with a string for everything to be written as it is, and with an object for
-// every line of JSON. Pages that ask not to be quoted come without their content, unless the asker
-// takes that on himself: what he shows of it then is his to answer for.
+// export calls send with a string for text that is written unchanged, and with an object for each
+// line of JSON. Pages that may not be quoted come without their content, unless the caller requests
+// it; then the caller is responsible for what it shows.
 func (a answers) export(ctx context.Context, r request, send func(any) error) error {
 	x := exported{exporter: exporter{limit: a.limit}, request: r, send: send, left: crawl.LeftOut{Pages: map[string]int64{}}}
 	var err error
@@ -50,17 +51,17 @@ func (a answers) export(ctx context.Context, r request, send func(any) error) er
 	return send(x.left)
 }
 
-// exported is one export under way.
+// exported is one running export.
 type exported struct {
 	exporter
 	request
 	purposes []usage.Purpose
-	one      func(in part, p *pages.Page) error // what is sent of a page
+	one      func(in part, p *pages.Page) error // it sends a page
 	send     func(any) error
 	left     crawl.LeftOut
 }
 
-// format returns what is sent of a page.
+// format returns how a page is sent.
 func (x *exported) format() (func(in part, p *pages.Page) error, error) {
 	what, format := cmp.Or(x.What, "pages"), cmp.Or(x.Format, "jsonl")
 	content := map[string]string{"jsonl": "text", "markdown": "markdown", "source": "html"}[format]
@@ -97,12 +98,12 @@ func (x *exported) format() (func(in part, p *pages.Page) error, error) {
 	return nil, fmt.Errorf("export %q as %q: use pages as jsonl, markdown, source, chunks, text or html, or links as jsonl or grouped", what, format)
 }
 
-// page sends what is to be sent of a page; of one that is no part of the export any more that it is
-// not, if only changes are asked for.
+// page sends a page. If only changes are requested, it sends for a page that no longer belongs to
+// the export that it was removed.
 func (x *exported) page(in part, p *pages.Page, now time.Time) error {
 	removed, use := "", ""
 	switch {
-	case p.Deleted == crawl.ReasonForgotten: // is not named any more
+	case p.Deleted == crawl.ReasonForgotten: // its name is not sent any more
 		return nil
 	case p.Deleted != "":
 		removed = string(p.Deleted)
@@ -126,25 +127,25 @@ func (x *exported) page(in part, p *pages.Page, now time.Time) error {
 	return x.remove(p, removed)
 }
 
-// remove says that a page, or what was known of its links, is no part of the export any more.
+// remove sends that a page, or its links, no longer belong to the export.
 func (x *exported) remove(p *pages.Page, why string) error {
 	switch {
 	case x.What == "links" && x.Format == grouped:
 		return x.send(crawl.PageLinks{From: string(p.URL), Removed: why})
 	case x.What == "links":
 		return x.send(crawl.LinkRow{From: string(p.URL), Removed: why})
-	case x.Format == "text" || x.Format == "html": // there is no place for it
+	case x.Format == "text" || x.Format == "html": // these formats cannot express it
 		x.left.Pages[crawl.PagesGone]++
 		return nil
 	}
 	return x.send(crawl.PageRemoved{URL: string(p.URL), FetchedAt: p.FetchedAt, Removed: why})
 }
 
-// grouped is the format of links in which those of a page come together.
+// grouped is the format of links with one object for each page.
 const grouped = "grouped"
 
-// grouped sends the links of a page in one object: as many as have room in a message. A page
-// without any comes only where an earlier export may have had some of it.
+// grouped sends the links of a page in one object, as many as fit into a message. A page without
+// links is sent only if an earlier export may have had some.
 func (x *exported) grouped(in part, p *pages.Page) error {
 	all, room := crawl.PageLinks{From: string(p.URL)}, x.limit-jsonSize(p.URL)
 	err := x.links(in, p, func(v any) error {
@@ -164,13 +165,13 @@ func (x *exported) grouped(in part, p *pages.Page) error {
 	return x.send(all)
 }
 
-// maxGroup is the room in a message for what stands around the links of a page.
+// maxGroup is the space in a message for everything besides the links of a page, in bytes.
 const maxGroup = 200
 
-// chunks sends a page piece by piece.
+// chunks sends a page chunk by chunk.
 func (x *exported) chunks(in part, p *pages.Page) error {
 	limit := x.limit
-	x.limit = 0 // of a piece, not of the page
+	x.limit = 0 // the limit is for a chunk, not for the page
 	rec := x.record(in, p, "markdown", x.All)
 	x.limit = limit
 	if rec.Withheld != "" {
@@ -179,7 +180,7 @@ func (x *exported) chunks(in part, p *pages.Page) error {
 		}
 		return x.remove(p, rec.Withheld)
 	}
-	all := slices.Collect(pages.Chunks([]byte(rec.Markdown), cmp.Or(x.ChunkSize, pages.DefaultChunk)))
+	all := slices.Collect(pagetext.Chunks([]byte(rec.Markdown), cmp.Or(x.ChunkSize, pagetext.DefaultChunk)))
 	if len(all) == 0 && !x.Since.IsZero() { // an earlier export may have had some
 		return x.remove(p, crawl.PageEmpty)
 	}
@@ -197,12 +198,12 @@ func (x *exported) chunks(in part, p *pages.Page) error {
 	return nil
 }
 
-// maxHeading is how much of a heading a piece of a page repeats, in bytes.
+// maxHeading is how much of a heading a chunk repeats, in bytes.
 const maxHeading = 200
 
-// notFor says why a page is no part of an export for some purposes: which of them its site
-// disallows, or, unless that is let through, says nothing of. Search needs no permission (formats
-// §8.3).
+// notFor returns why a page does not belong to an export for some purposes: which of them its site
+// disallows, or, unless those are included, has no statement about. Search needs no permission
+// (formats §8.3).
 func notFor(p *pages.Page, purposes []usage.Purpose, unknownToo bool) string {
 	if len(purposes) == 0 {
 		return ""

@@ -13,13 +13,13 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What a spec says is forgotten is hidden from every answer, and turned away when it comes, from
-// the moment the spec is known. It is deleted behind that, in stretches, each noting in its own
-// transaction how far it is: pages with their claims and search rows, data.txt files. When an
-// entry is taken back the frontier has its URLs fetched again; nothing is done here but to forget
-// that it was forgotten.
+// As soon as a spec is known, everything that it forgets is hidden from every response and refused
+// when it arrives. After that it is deleted in steps, each of which stores its progress in its own
+// transaction: pages with their descriptions of datasets and search rows, and data.txt files. When
+// an entry is removed from the spec, the frontier has its URLs fetched again. The indexer then only
+// forgets that they were forgotten.
 
-// forgetStretch is how many records one transaction of a take-down looks at.
+// forgetStretch is how many records one transaction of a takedown reads.
 const forgetStretch = 500
 
 func (x *Indexer) setForgotten(spec crawl.Spec) {
@@ -39,7 +39,7 @@ func (x *Indexer) hides(u canon.URL) bool {
 	return f != nil && f.Has(u)
 }
 
-// hiding is hides while there is anything that is forgotten, else nil.
+// hiding is hides if anything is forgotten, nil otherwise.
 func (x *Indexer) hiding() func(canon.URL) bool {
 	if f := x.forgotten.Load(); f == nil || f.Empty() {
 		return nil
@@ -47,7 +47,7 @@ func (x *Indexer) hiding() func(canon.URL) bool {
 	return x.hides
 }
 
-// hidesHost says whether all of a host is forgotten, or some of it.
+// hidesHost reports whether a whole host is forgotten, or a part of it.
 func (x *Indexer) hidesHost(h canon.Host) (all, some bool) {
 	return hostForgotten(x.forgotten.Load(), h)
 }
@@ -68,7 +68,7 @@ func (s *shard) unforgotten(batch []pages.Page) []pages.Page {
 	return slices.DeleteFunc(slices.Clone(batch), hidden)
 }
 
-// keepForgetting carries out what specs say is forgotten until ctx ends.
+// keepForgetting deletes what specs forget, until ctx ends.
 func (s *shard) keepForgetting(ctx context.Context) error {
 	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	for {
@@ -100,7 +100,7 @@ func (s *shard) keepForgetting(ctx context.Context) error {
 	}
 }
 
-// forget deletes what the spec of now says is forgotten.
+// forget deletes everything that the current spec forgets.
 func (s *shard) forget(ctx context.Context) error {
 	s.x.mu.Lock()
 	entries := s.x.spec.Forgotten
@@ -116,7 +116,7 @@ func (s *shard) forget(ctx context.Context) error {
 	if len(here) == 0 {
 		return s.forgetArchived(entries)
 	}
-	// Whoever looked at what was forgotten before this has stored what he let pass.
+	// Everybody who read the old list before this has stored the pages that passed it.
 	s.gate.Lock()
 	s.gate.Unlock() //nolint:staticcheck // a barrier
 	began, gone := time.Now(), 0
@@ -141,7 +141,7 @@ func (s *shard) forget(ctx context.Context) error {
 	return errors.Join(err, s.forgetArchived(entries))
 }
 
-// forgottenHost is whose pages an entry of Spec.Forgotten is about.
+// forgottenHost returns the host of an entry of Spec.Forgotten.
 func forgottenHost(entry string) canon.Host {
 	if strings.Contains(entry, "://") {
 		return canon.URL(entry).Host()

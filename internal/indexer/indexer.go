@@ -27,54 +27,58 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Options says how an indexer runs.
+// Options are the settings of an indexer.
 type Options struct {
-	// Where the shards' files are, made when missing; its lock is the caller's to hold. Required.
+	// Dir contains the files of the shards. It is made if it is missing. The caller must have
+	// locked it. Required.
 	Dir      string
-	Instance string // this indexer's name, the same for a directory after a restart. Required
-	// Search keeps a full-text index. Without it stored pages are kept and listed, and a later run
-	// with it catches up.
+	Instance string // the name of this indexer, the same for a directory after a restart. Required
+	// Search maintains a full-text index. Without it pages are stored and listed, and a later run
+	// with Search indexes them.
 	Search   bool
 	Embedded bool                  // the only indexer of the crawl: it has all shards
 	Version  string                // of the program, for `nats micro`
-	Log      *slog.Logger          // nil: silent
+	Log      *slog.Logger          // nil: no log
 	Registry prometheus.Registerer // nil: no metrics
 	Tracer   *tracing.Tracer       // of visits; nil: none is traced
-	// RebuildAfter is how long the indexer that has a shard's pages may be away before this one
-	// begins with an empty store, and the frontier has them crawled again; 0: for ever.
+	// RebuildAfter is how long the indexer with a shard's pages may be absent before this one
+	// begins with an empty store and the frontier has the pages crawled again. 0 means for ever.
 	RebuildAfter time.Duration
-	// Free bytes of Dir's disk under which nothing is taken in; 0: max(1 GiB, 5 %).
+	// MinFree is the free space on Dir's disk, in bytes, below which nothing is stored. 0 means the
+	// larger of 1 GiB and 5 %.
 	MinFree int64
 	Term    time.Duration // of shard ownership (T of design §3.1); 0: 10 s
-	// ArchiveFile is the most bytes of a file of the archive, if the crawl has one; 0: 1 GiB.
+	// ArchiveFile is the largest size of a file of the archive, in bytes, if the crawl has one. 0
+	// means 1 GiB.
 	ArchiveFile int64
-	// Pace is the least time between the beginnings of two commits of a shard: a commit's fsync is
-	// shared by what comes in that time. 0: 125 ms.
+	// Pace is the shortest time between the beginnings of two commits of a shard, so that
+	// everything that arrives meanwhile shares one fsync. 0 means 125 ms.
 	Pace time.Duration
 	// Fault is called before and after each commit ("commit pages-0.db", "committed pages-0.db"),
-	// and before a batch of messages is acknowledged ("acknowledge"). What it was called for fails
-	// with its error. nil, but for tests that end an indexer at such a point.
+	// and before a batch of messages is acknowledged ("acknowledge"). If it returns an error, that
+	// action fails with it. It is nil except in tests that end an indexer at such a point.
 	Fault func(point string) error
-	// Try reads a page that was being read when a former process ended, and returns an error if
-	// that ended the process again. nil: in a process of its own, if the program called Trial.
+	// Try reads a page that was being read when an earlier process ended, and returns an error if
+	// that ended the process again. nil means that it is read in a process of its own, if the
+	// program called Trial.
 	Try func(*pages.Page) error
 }
 
-// Indexer is the service. Make it with New, Run it once; Status may be asked at any time.
+// Indexer is the service. Make it with New and run it once. Status may be called at any time.
 type Indexer struct {
 	q       *queue.Conn
 	o       Options
 	names   crawl.Names
 	log     *slog.Logger
 	metrics *metrics
-	// nil: none are made
+	// nil if Search is off
 	traces    *tracing.Crawl
 	analyzing chan struct{} // a token per search index that may analyze at the same time
-	// a token for who builds a search index anew: one shard after another
+	// a token for building a search index again, so that one shard after another does it
 	building chan struct{}
 	work     *queue.Work
 
-	forgotten atomic.Pointer[crawl.Forgotten] // of spec
+	forgotten atomic.Pointer[crawl.Forgotten] // by spec
 
 	// What takedowns did to the archive since the process began.
 	archiveFiles, archiveRecords, archiveOutlinks atomic.Int64
@@ -82,23 +86,22 @@ type Indexer struct {
 	types                                         typeCounts
 
 	assignments *assignment.Assignments
-	marks       *marks // of the directory; before Run they only recover
+	marks       *marks // of the directory; before Run they only recover pages
 
-	// For tests.
-	// step ends what is done next, as if the process had been killed there.
+	// step makes the next action fail, as if the process had been killed there.
 	step func(string) error
-	// Before a message that failed comes again; 0 as in queue.ConsumeOptions.
+	// How long a failed message waits before it comes again; 0 as in queue.ConsumeOptions.
 	retry time.Duration
 
 	mu      sync.Mutex // guards what follows
 	spec    crawl.Spec
-	shards  map[int]*shard // held now
-	changed chan struct{}  // closed and replaced when spec is
-	full    error          // why nothing is taken in: the disk
-	filled  chan struct{}  // closed and replaced when full is
+	shards  map[int]*shard // owned now
+	changed chan struct{}  // closed and replaced when spec changes
+	full    error          // why nothing is stored; it is about the disk
+	filled  chan struct{}  // closed and replaced when full changes
 }
 
-// New checks spec and options. It touches neither disk nor network.
+// New checks spec and options. It uses neither disk nor network.
 func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 	if o.Dir == "" || o.Instance == "" {
 		return nil, errors.New("indexer: Options.Dir and Options.Instance are required")
@@ -123,7 +126,7 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 	}
 	x := &Indexer{
 		q: q, o: o, names: crawl.Names(spec.Name), log: o.Log, spec: spec, traces: o.Tracer.Of(spec), shards: make(map[int]*shard), changed: make(chan struct{}),
-		// Search may use half the processors: the other half is the crawl's.
+		// Search may use half of the processors, so that the crawl has the other half.
 		analyzing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		building:  make(chan struct{}, 1),
 		step:      func(string) error { return nil }, filled: make(chan struct{}),
@@ -138,8 +141,8 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 	return x, nil
 }
 
-// assignmentOptions say what homes are to do for this indexer. What New sets later is looked
-// up when it is needed.
+// assignmentOptions are the settings of the assignment for this indexer. Fields that New sets later
+// are read when they are needed.
 func (x *Indexer) assignmentOptions() assignment.Options {
 	return assignment.Options{
 		Queue: x.q, Crawl: x.names, Shards: x.spec.Shards, Dir: x.o.Dir, Instance: x.o.Instance, Embedded: x.o.Embedded, Term: x.o.Term,
@@ -152,8 +155,8 @@ func (x *Indexer) assignmentOptions() assignment.Options {
 	}
 }
 
-// SetSpec takes a changed spec. What it says of scope and limits is others' concern; name and
-// shards cannot change, and search is switched on or off when the indexer starts.
+// SetSpec applies a changed spec. Name and shards cannot change, and search is switched on or off
+// only at the start. Scope and limits do not concern an indexer.
 func (x *Indexer) SetSpec(spec crawl.Spec) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -165,14 +168,14 @@ func (x *Indexer) SetSpec(spec crawl.Spec) error {
 	}
 	if spec.LinkText() != x.spec.LinkText() {
 		for _, s := range x.shards {
-			s.relinking.Store(true) // before anybody can take the crawl for done
+			s.relinking.Store(true) // before anybody can conclude that the crawl is done
 		}
 	}
 	if !slices.Equal(spec.Forgotten, x.spec.Forgotten) {
 		for _, s := range x.shards {
 			s.forgetting.Store(true) // likewise
 		}
-		x.setForgotten(spec) // hidden from now on
+		x.setForgotten(spec) // its pages are hidden from now on
 	}
 	x.spec = spec
 	close(x.changed)
@@ -187,15 +190,15 @@ func (x *Indexer) specChanged() <-chan struct{} {
 	return x.changed
 }
 
-// Run stores and indexes the pages of its shards and answers questions until ctx ends; then it
-// finishes the batch in hand, closes its files, lets go of its shards and returns nil. It waits for
-// the crawl's streams to be made, and while the broker is away; it fails only on what waiting
-// cannot mend, such as a file of another format.
+// Run stores and indexes the pages of its shards and answers questions until ctx ends. Then it
+// finishes the current batch, closes its files, releases its shards and returns nil. It waits until
+// the streams of the crawl exist, and while the broker is unreachable. It fails only if waiting
+// cannot help, for example for a file of another format.
 func (x *Indexer) Run(ctx context.Context) error {
 	err := x.run(ctx)
 	switch {
 	case err == nil, ctx.Err() != nil && errors.Is(err, context.Canceled):
-		return nil // stopped while something was under way
+		return nil // it was stopped while something was running
 	case ctx.Err() == nil:
 		return fmt.Errorf("indexer: %w", err)
 	}
@@ -235,7 +238,7 @@ func (x *Indexer) run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// setFull notes why nothing can be taken in; nil: it can.
+// setFull records why nothing can be stored. nil means that pages can be stored.
 func (x *Indexer) setFull(err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -244,14 +247,14 @@ func (x *Indexer) setFull(err error) {
 	x.filled = make(chan struct{})
 }
 
-// space returns why nothing is taken in, and a channel that is closed when that changes.
+// space returns why nothing is stored, and a channel that is closed when that changes.
 func (x *Indexer) space() (full error, changed <-chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.full, x.filled
 }
 
-// openWork opens the hand-off as its maker made it, and waits until it is there.
+// openWork opens the queue of pages as its maker made it, and waits until it exists.
 func (x *Indexer) openWork(ctx context.Context) (err error) {
 	again := backoff.Delay{Least: 20 * time.Millisecond, Most: time.Second}
 	x.work, err = x.q.JoinWork(ctx, x.names.PagesStream(), func(err error) bool {
@@ -264,7 +267,7 @@ func (x *Indexer) openWork(ctx context.Context) (err error) {
 	return err
 }
 
-// ownShards returns the shards held now, by number.
+// ownShards returns the shards that are owned now, by number.
 func (x *Indexer) ownShards() []*shard {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -282,8 +285,9 @@ func (x *Indexer) addShard(s *shard) {
 	x.shards[s.id] = s
 }
 
-// letGo ends holding a shard. Whoever sees that it is gone leaves it out of his answer, and says
-// which shards he answered for by those that are held then: so both change at once.
+// letGo releases a shard. A handler that does not find the shard any more leaves it out of its
+// response, and reports the shards that it then finds as those it answered for. Both therefore
+// change at the same time.
 func (x *Indexer) letGo(s *shard) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -291,7 +295,7 @@ func (x *Indexer) letGo(s *shard) {
 	delete(x.shards, s.id)
 }
 
-// space is how much of a directory's disk is free, and how much there is; 0 where it is not known.
+// space returns the free space and the size of a directory's disk, 0 if they are not known.
 func space(dir string) (free, total int64) {
 	free, total, err := disk.Space(dir)
 	if err != nil || total == 0 {
@@ -300,7 +304,7 @@ func space(dir string) (free, total int64) {
 	return free, total
 }
 
-// ids are the numbers of the shards held now.
+// ids returns the numbers of the shards that are owned now.
 func (x *Indexer) ids() []int {
 	ids := []int{}
 	for _, s := range x.ownShards() {
@@ -309,9 +313,9 @@ func (x *Indexer) ids() []int {
 	return ids
 }
 
-// Status says what the indexer holds and how far behind it is. Pages handed over are counted by
-// asking the broker; while it does not answer there is at least one, so that nobody takes silence
-// for an empty queue.
+// Status returns the state of the indexer and how far it is behind. The broker counts the published
+// pages. While it does not respond, the count is at least one, so that silence is not taken for an
+// empty queue.
 func (x *Indexer) Status() crawl.IndexerStatus {
 	st := crawl.IndexerStatus{Instance: x.o.Instance, Shards: []int{}, Forgotten: x.forgottenText()}
 	st.DiskFree, st.DiskTotal = space(x.o.Dir)
@@ -328,16 +332,16 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 		if index := s.index.Load(); index != nil {
 			indexes = append(indexes, index)
 		}
-		// Asked for first: a page that is no longer pending then counts as held,
-		// and as behind, below.
+		// This is read first, so that a page that is no longer pending counts as stored, and as
+		// behind, below.
 		n, err := x.work.Pending(ctx, x.names.PagesSubject(s.id))
 		if err != nil {
 			n = 1
 		}
 		building := s.building(&st)
 		if s.relinking.Load() || s.refilling.Load() || s.forgetting.Load() || building {
-			// Links are on their way, the frontier does not know what is lost, what is forgotten is
-			// there, or a search index is built: nobody is done.
+			// While links are being sent, a loss is being reported, forgotten pages are being
+			// deleted, or a search index is being built, nobody is done.
 			n++
 		}
 		st.Forgetting = st.Forgetting || s.forgetting.Load()
@@ -358,7 +362,7 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 	return st
 }
 
-// sleep waits and reports whether ctx is still going on.
+// sleep waits, and reports whether ctx continues.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

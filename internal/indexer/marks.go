@@ -19,27 +19,30 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Whatever reads a stranger's page marks it in a file first and takes the mark away afterwards. A
-// page whose mark is found when the file is opened was being read when the process ended. That may
-// have been somebody's kill -9, so the page is read once in a process of its own, which may die of
-// it (trial.go). If it does, the page is condemned: it is not read any more by anybody here, it is
-// taken out of the store, and the frontier is told (reason unreadable).
+// Code that reads a page of a site marks the page in a file first and removes the mark afterwards.
+// A page whose mark is found when the file is opened was being read when the process ended. Perhaps
+// somebody killed the process, so the page is read once in a process of its own, which may die of
+// it (trial.go). If it does, the page is condemned: nobody here reads it any more, it is removed
+// from the store, and the frontier is notified (reason unreadable).
 //
-// A mark is one write of a few hundred bytes that no fsync follows. The system keeps it when a
-// process dies, however that dies. A machine that dies may lose it, and then the page costs one
-// process more; or it may keep an old one, and then a page is tried that is as good as any.
+// A mark is one write of a few hundred bytes without an fsync. The system keeps it when a process
+// dies, however that happens. If the machine dies, a mark may be lost, and then the page costs one
+// more process; or an old mark may be left, and then a harmless page is tried.
+//
+// The file is an array of slots. The first are for readers, the others for pages found in the slots
+// of an earlier process.
 
 // The file is an array of slots. The first are for readers, the others for pages found in a
 // former process' slots.
 const (
 	marksName   = "reading.mark"
-	slotSize    = 4096 // more than a URL and its visit need
-	readerSlots = 32   // that many pages may be read at a time; who comes after waits
+	slotSize    = 4096 // in bytes; more than a URL and its visit need
+	readerSlots = 32   // how many pages may be read at the same time; more must wait
 	marksAgain  = 50 * time.Millisecond
-	knownSlots  = 96 // past that many one is forgotten: it is out of the store by then
+	knownSlots  = 96 // if there are more, one is forgotten: it is no longer in the store
 )
 
-// States of a slot.
+// The states of a slot.
 const (
 	slotFree = iota
 	slotReading
@@ -49,14 +52,14 @@ const (
 // errUnreadable is why a page is not read.
 var errUnreadable = errors.New("unreadable: the process that read it crashed or would have crashed")
 
-// marked says which copy of a page is meant.
+// marked identifies a copy of a page.
 type marked struct {
 	url   canon.URL
 	visit crawl.VisitID
 }
 
 // marks guards all reading of pages in one directory. Its methods may be called from many
-// goroutines. Those of newMarks guard by recovering only.
+// goroutines. The marks of newMarks only recover from panics.
 type marks struct {
 	log  *slog.Logger
 	file *os.File    // nil: nothing is marked
@@ -65,24 +68,24 @@ type marks struct {
 
 	mu      sync.Mutex
 	known   map[marked]uint8 // slotReading: found, not tried yet; slotCondemned
-	slots   map[marked]int   // where known ones stand
+	slots   map[marked]int   // the slots of known pages
 	changed chan struct{}    // closed and replaced when a page is condemned
 
-	count func()          // a page was condemned; nil in a Reader
-	hook  func(canon.URL) // a test's: called where a page is read
+	count func()          // called when a page is condemned; nil in a Reader
+	hook  func(canon.URL) // for tests: called where a page is read
 
-	// Reads a suspected page where no harm is done, and says whether it is harmful; nil: there are
-	// no trials, and each suspected page counts as harmful.
+	// It reads a suspected page where this does no harm, and reports whether the page is harmful.
+	// nil means that there are no trials, and each suspected page counts as harmful.
 	try func(*pages.Page) error
 }
 
-// testHook is given to all marks.
+// testHook is the hook of all marks.
 var testHook func(canon.URL)
 
-// SetTestHook is for tests alone: from then on f is called in the place where a page is read.
+// SetTestHook is only for tests. From then on f is called where a page is read.
 func SetTestHook(f func(canon.URL)) { testHook = f }
 
-// newMarks makes marks that recover, and write nothing.
+// newMarks returns marks that recover from panics and write nothing.
 func newMarks(log *slog.Logger) *marks {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -90,9 +93,9 @@ func newMarks(log *slog.Logger) *marks {
 	return &marks{log: log, known: map[marked]uint8{}, slots: map[marked]int{}, changed: make(chan struct{}), hook: testHook}
 }
 
-// openMarks opens the marks of a directory. While another process has them, or where nothing can be
-// written, pages are read unmarked. An indexer waits a while: somebody may be looking at the
-// directory just now. Suspected pages are read by try; nil: there are no trials.
+// openMarks opens the marks of a directory. While another process has them open, or if nothing can
+// be written, pages are read without marks. An indexer waits for a while, because somebody may be
+// looking at the directory. try reads suspected pages; nil means that there are no trials.
 func openMarks(dir string, wait time.Duration, log *slog.Logger, try func(*pages.Page) error) *marks {
 	m := newMarks(log)
 	m.try = try
@@ -131,7 +134,7 @@ func (m *marks) close() {
 	}
 }
 
-// load reads what a former process left.
+// load reads the marks that an earlier process left.
 func (m *marks) load() map[marked]uint8 {
 	found := map[marked]uint8{}
 	buf := make([]byte, slotSize)
@@ -167,12 +170,12 @@ func (m *marks) write(slot int, state uint8, k marked) {
 		binary.LittleEndian.PutUint32(b[4:], crc32.ChecksumIEEE(b[8:]))
 	}
 	if _, err := m.file.WriteAt(b, int64(slot)*slotSize); err != nil {
-		// a full disk: the page is read unmarked
+		// the disk is full: the page is read without a mark
 		m.log.Debug("a mark cannot be written", "err", err)
 	}
 }
 
-// note keeps a page that is suspected or condemned, in a slot of its own.
+// note stores a suspected or condemned page in a slot of its own.
 func (m *marks) note(k marked, state uint8) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,10 +208,10 @@ func (m *marks) note(k marked, state uint8) {
 	}
 }
 
-// suspect reports whether any page is known that ended a process, or may have.
+// suspect reports whether there is any page that ended a process, or may have done so.
 func (m *marks) suspect() bool { return m != nil && m.some.Load() }
 
-// forget drops a page that turned out to be harmless, or is gone from the store.
+// forget removes a page that is harmless, or is no longer in the store.
 func (m *marks) forget(k marked) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,7 +223,7 @@ func (m *marks) forget(k marked) {
 	m.some.Store(len(m.known) > 0)
 }
 
-// condemned returns the pages that are to be taken out of the store, and a channel that is closed
+// condemned returns the pages that must be removed from the store, and a channel that is closed
 // when there are more.
 func (m *marks) condemned() (all []marked, changed <-chan struct{}) {
 	m.mu.Lock()
@@ -242,8 +245,8 @@ func (m *marks) condemn(k marked, why string) error {
 	return fmt.Errorf("%w: %s", errUnreadable, why)
 }
 
-// read runs f, which reads a page. It returns errUnreadable when the page is condemned, or now is:
-// f panicked, or a process of its own died of the page after one of ours may have.
+// read runs f, which reads a page. It returns errUnreadable if the page is condemned, or is
+// condemned now: because f panicked, or because a trial died of the page.
 func (m *marks) read(p *pages.Page, f func()) error {
 	if m == nil {
 		m = newMarks(nil)
@@ -288,10 +291,10 @@ func (m *marks) trial(p *pages.Page) error {
 	return m.try(p)
 }
 
-// state is what is known of a copy of a page. Another copy of a page that is known is
-// suspected: the process may have died before the outcome of its visit was told, and then it
-// is fetched once more. Where there are no trials it is not, since a page that was mended
-// would be condemned with it.
+// state returns what is known about a copy of a page. Another copy of a known page is suspected:
+// perhaps the process died before the outcome of its visit was reported, and then the page is
+// fetched once more. Without trials another copy is not suspected, because a corrected page would
+// be condemned with it.
 func (m *marks) state(k marked) uint8 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -306,7 +309,7 @@ func (m *marks) state(k marked) uint8 {
 	return slotFree
 }
 
-// survive runs f and returns what it panicked with, with where; empty when it did not.
+// survive runs f and returns what it panicked with, and where; "" if it did not.
 func survive(f func()) (why string) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -9,5 +9,5 @@ import (
 
 const noFollow = syscall.O_NOFOLLOW
 
-// lockFile makes the marks this process' own.
+// lockFile locks the marks for this process.
 func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

@@ -10,13 +10,13 @@ import (
 	"github.com/curtsy/curtsy/internal/search"
 )
 
-// metrics follow Prometheus' conventions. No label holds a host or a URL.
+// metrics follow the conventions of Prometheus. No label contains a host or a URL.
 type metrics struct {
 	pagesStored, unchanged, deleted, late, bytes, failed, unreadable, rebuilds, notMoved prometheus.Counter
 	commit                                                                               prometheus.Histogram
 	// By direction.
 	moves *prometheus.HistogramVec
-	// By step and outcome, and by step. No label holds what was asked for.
+	// By step and outcome, and by step. No label contains a query.
 	questions *prometheus.CounterVec
 	searching *prometheus.HistogramVec
 }
@@ -89,8 +89,9 @@ func (m *metrics) moved(direction string, took time.Duration) {
 	m.moves.WithLabelValues(direction).Observe(took.Seconds())
 }
 
-// searched counts a question of a search. ctx is the question's: it ends when who asked has gone. A
-// step that this version does not know is not counted by its name, which came from outside.
+// searched counts a search. ctx is that of the question, and ends when its sender is gone. A step
+// that this version does not know is not counted under its name, because the name came from
+// outside.
 func (m *metrics) searched(ctx context.Context, step search.Step, err error, took time.Duration) {
 	switch step {
 	case search.StepTerms, search.StepSimilar, search.StepRank, search.StepShow:
@@ -117,7 +118,7 @@ var (
 	behindDesc = prometheus.NewDesc("curtsy_indexer_search_behind_pages", "Page changes that are not in the search index yet.", nil, nil)
 )
 
-// collector reads what the stores say when it is asked.
+// collector reads the figures of the stores when Prometheus asks for them.
 type collector struct{ x *Indexer }
 
 // Describe is for prometheus.Collector.

@@ -11,16 +11,16 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A store's outbox holds what shards elsewhere and the frontier must be told. It is sent by a
-// goroutine of its own, never by the one that stores pages: two indexers may each wait for room in
-// the queue of the other. A letter is taken out when it is acknowledged, so it may be sent twice,
+// The outbox of a store contains messages to other shards and to the frontier. A goroutine of its
+// own sends them, never the one that stores pages, because two indexers could each wait for space
+// in the queue of the other. A message is removed when it is acknowledged, so it may be sent twice,
 // which changes nothing.
 
-// postBatch is how many letters go at a time: two URLs of 2 KiB each stay well under the payload
-// limit.
+// postBatch is how many messages are sent at a time. Two URLs of 2 KiB each stay well below the
+// limit of a payload.
 const postBatch = 100
 
-// sendOutbox sends letters until ctx ends.
+// sendOutbox sends messages until ctx ends.
 func (s *shard) sendOutbox(ctx context.Context) error {
 	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	for {
@@ -48,7 +48,7 @@ func (s *shard) sendOutbox(ctx context.Context) error {
 	}
 }
 
-// sendOutboxBatch sends the first letters, and returns how many.
+// sendOutboxBatch sends the first messages, and returns how many.
 func (s *shard) sendOutboxBatch(ctx context.Context) (int, error) {
 	queued, err := s.store.Outbox(postBatch)
 	if err != nil || len(queued) == 0 {
@@ -71,7 +71,7 @@ func (s *shard) sendOutboxBatch(ctx context.Context) (int, error) {
 				to = l.URL.Host()
 			}
 			shard := crawl.ShardOf(to, s.x.shardsInAll())
-			words[shard] = append(words[shard], aliasWord(l))
+			words[shard] = append(words[shard], aliasUpdate(l))
 		}
 	}
 	for shard, all := range words {
@@ -90,9 +90,9 @@ func (s *shard) sendOutboxBatch(ctx context.Context) (int, error) {
 	return len(queued), s.store.Sent(queued)
 }
 
-// aliasWord is what one indexer tells another of an alias: as the frontier does, with Deleted when
-// it is one no more, and with Renewed when the main page is stored.
-func aliasWord(l pages.OutboxMessage) crawl.Page {
+// aliasUpdate is what one indexer reports to another about an alias. As from the frontier, Deleted
+// means that it is no longer an alias. Renewed means that the main page is stored.
+func aliasUpdate(l pages.OutboxMessage) crawl.Page {
 	p := crawl.Page{Kind: crawl.KindAlias, URL: l.URL, AliasOf: l.AliasOf, Visit: l.Visit, Renewed: l.MainKnown}
 	if l.Gone {
 		p.Deleted = crawl.ReasonMirror
@@ -106,8 +106,8 @@ func (x *Indexer) mine(shard int) func(canon.Host) bool {
 	return func(h canon.Host) bool { return crawl.ShardOf(h, n) == shard }
 }
 
-// keepAliases takes in words on aliases. What concerns the /data.txt of an origin is kept with
-// that.
+// keepAliases applies reports about aliases. Those about the /data.txt of an origin are stored with
+// that file.
 func (s *shard) keepAliases(ctx context.Context, words []crawl.Page) error {
 	var all []crawl.Page
 	for i := range words {

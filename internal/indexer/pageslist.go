@@ -13,8 +13,8 @@ import (
 	"github.com/curtsy/curtsy/internal/paging"
 )
 
-// pagesPage sends a page of the list of stored pages, the newest first. Of each shard the newest
-// crawl.MaxPagesListed are looked at, so that the list of a large crawl takes a bounded time.
+// pagesPage sends a part of the list of stored pages, the newest first. It reads the newest
+// crawl.MaxPagesListed pages of each shard, so that the list of a large crawl takes a limited time.
 func (a answers) pagesPage(ctx context.Context, req []byte, send func(any) error) error {
 	var q crawl.PagesQuery
 	if err := json.Unmarshal(req, &q); err != nil {
@@ -50,12 +50,12 @@ func (a answers) pagesPage(ctx context.Context, req []byte, send func(any) error
 			return nil
 		})
 		if p.gone.Load() {
-			continue // the asker is told that the shard did not answer
+			continue // the response lists this shard as missing
 		}
 		if err != nil {
 			return err
 		}
-		if !all && !q.Brief { // in brief nobody needs to know
+		if !all && !q.Brief { // a brief list does not report it
 			sum.Counts[crawl.CountPartial]++
 		}
 		if err := top.Send(p.id, sum, send); err != nil {
@@ -65,12 +65,12 @@ func (a answers) pagesPage(ctx context.Context, req []byte, send func(any) error
 	return nil
 }
 
-// lineOf is a page as a line of the list.
+// lineOf returns a page as a line of the list.
 func lineOf(p *pages.Page) crawl.PageLine {
 	return crawl.PageLine{URL: string(p.URL), Title: p.Title, Type: p.ContentType, Lang: p.Lang, Size: p.Size, StoredAt: p.Changed, FetchedAt: p.FetchedAt}
 }
 
-// pagesFilter lets pages through that a query asks for.
+// pagesFilter selects the pages that a query requests.
 type pagesFilter struct {
 	host, kind, lang string
 	words            []string
@@ -81,13 +81,13 @@ func newPagesFilter(q *crawl.PagesQuery) *pagesFilter {
 	return &pagesFilter{host: strings.ToLower(q.Host), kind: strings.ToLower(q.Type), lang: strings.ToLower(q.Lang), words: strings.Fields(strings.ToLower(q.Title)), brief: q.Brief}
 }
 
-// Prefixes of the counts of a list of pages: of those that the other filters let through.
+// Prefixes of the counts of a list of pages: of the pages that the other filters select.
 const (
 	countType = "type:"
 	countLang = "lang:"
 )
 
-// match reports whether a page is wanted, and counts it by its type and its language.
+// match reports whether a page is selected, and counts it by its type and its language.
 func (f *pagesFilter) match(p *pages.Page, sum *paging.Sum) bool {
 	if f.host != "" && !strings.Contains(p.URL.Host().String(), f.host) {
 		return false

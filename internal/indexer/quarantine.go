@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// keepQuarantined takes condemned pages out of the store until ctx ends.
+// keepQuarantined removes condemned pages from the store until ctx ends.
 func (s *shard) keepQuarantined(ctx context.Context) error {
 	for {
 		all, changed := s.marks.condemned()

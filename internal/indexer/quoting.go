@@ -7,11 +7,12 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// quoting sends what limits the excerpts of a page that is held; of one that is not shown any more
-// that alone, for nothing else says why a page that is stored is found nowhere.
+// quoting sends what limits the excerpts of a stored page. For a page that has expired it sends
+// only that, because nothing else explains why a stored page is not found.
 func (a answers) quoting(_ context.Context, r request, send func(any) error) error {
 	u, err := canon.Parse(r.URL)
 	if err != nil {
@@ -32,7 +33,7 @@ func (a answers) quoting(_ context.Context, r request, send func(any) error) err
 			return send(expired(&p))
 		}
 		limits := tagged(&p)
-		// A page that cannot be read is not quoted, and has nothing to say of it.
+		// A page that cannot be read is not quoted, and has no statements.
 		_ = in.marks.read(&p, func() { limits = append(limits, quiet(&p)...) })
 		for _, q := range limits {
 			if err := send(q); err != nil {
@@ -44,7 +45,7 @@ func (a answers) quoting(_ context.Context, r request, send func(any) error) err
 	return nil
 }
 
-// expired is the limit of a page that asked not to be available any more.
+// expired returns the limit of a page that requests not to be available any more.
 func expired(p *pages.Page) crawl.QuoteLimit {
 	q := crawl.QuoteLimit{Rule: crawl.RuleUnavailable, From: crawl.FromHeader, Since: &p.UnavailableAfter}
 	if p.MetaUnavailableAfter.Equal(p.UnavailableAfter) { // the earlier of the two counts
@@ -53,8 +54,8 @@ func expired(p *pages.Page) crawl.QuoteLimit {
 	return q
 }
 
-// tagged is what the header and the markup of a page say of all of it. nosnippet makes any number
-// of characters meaningless.
+// tagged returns what header and markup state about the whole page. With nosnippet a number of
+// characters has no meaning.
 func tagged(p *pages.Page) []crawl.QuoteLimit {
 	if !p.SnippetAllowed() {
 		q := crawl.QuoteLimit{Rule: crawl.RuleNoSnippet, From: crawl.FromHeader}
@@ -73,17 +74,17 @@ func tagged(p *pages.Page) []crawl.QuoteLimit {
 	return []crawl.QuoteLimit{q}
 }
 
-// quiet is what parts of a page's text say of themselves.
+// quiet returns the limits of parts of a page's text.
 func quiet(p *pages.Page) []crawl.QuoteLimit {
 	body, err := p.Unpack(nil)
 	if err != nil || !p.SnippetAllowed() {
 		return nil
 	}
-	var x pages.Extractor
+	var x pagetext.Extractor
 	r := x.Read(p.URL, p.ContentType, p.Charset, body)
 	q := crawl.QuoteLimit{Rule: crawl.RuleDataNoSnippet, From: crawl.FromText}
 	for _, s := range r.Spans {
-		if s.Kind == pages.NoSnippet {
+		if s.Kind == pagetext.NoSnippet {
 			q.Parts++
 		}
 	}

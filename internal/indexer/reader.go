@@ -18,8 +18,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Reader answers from the files of a crawl that does not run, however it ended, what an Indexer
-// answers over NATS. Its methods may be called from many goroutines.
+// Reader answers from the files of a crawl that does not run, however it ended, the questions that
+// an Indexer answers over NATS. Its methods may be called from many goroutines.
 type Reader struct {
 	dir       string
 	all       []part
@@ -29,8 +29,8 @@ type Reader struct {
 	types     typeCounts
 }
 
-// OpenDir opens the page stores and search indexes below dir for reading. A directory in which
-// nothing was stored yet is a Reader of no pages. While a crawl runs there the error wraps
+// OpenDir opens the page stores and search indexes below dir for reading. For a directory without
+// stores it returns a Reader without pages. While a crawl runs there, the error wraps
 // pages.ErrInUse and names the process.
 func OpenDir(dir string) (*Reader, error) {
 	ids, err := shardsIn(dir)
@@ -49,8 +49,8 @@ func OpenDir(dir string) (*Reader, error) {
 		}
 		stores = append(stores, store)
 	}
-	// Only now: before, a crawl that is just ending may be reading pages, and they would look as if
-	// it had died of them.
+	// This happens only now. Before, a crawl that is just ending may be reading pages, and it would
+	// look as if it had died of them.
 	r.marks = openMarks(dir, 0, nil, ownProcess)
 	for i, id := range ids {
 		r.all = append(r.all, part{id, stores[i], new(atomic.Pointer[search.Index]), new(atomic.Bool), r.marks, r.hides})
@@ -65,9 +65,8 @@ func OpenDir(dir string) (*Reader, error) {
 	return r, nil
 }
 
-// Hide makes the Reader leave out what is forgotten, as crawl.Spec.Forgotten says it.
-// What was forgotten while the crawl does not run is deleted when it runs next, and must
-// not be shown until then.
+// Hide makes the Reader leave out what crawl.Spec.Forgotten names. What was forgotten while the
+// crawl does not run is deleted when it runs next, and must not be shown until then.
 func (r *Reader) Hide(forgotten []string) {
 	f := crawl.NewForgotten(forgotten)
 	r.forgotten.Store(&f)
@@ -99,13 +98,13 @@ func shardsIn(dir string) (ids []int, err error) {
 	return ids, nil
 }
 
-// Handlers answer from the files what an Indexer answers over NATS, of data.txt files what is meant
-// for the robot with that product token.
+// Handlers answer from the files the questions that an Indexer answers over NATS. Of data.txt files
+// they use what is meant for the robot with that product token.
 func (r *Reader) Handlers(token string) ask.Handlers {
 	return answers{parts: func() []part { return r.all }, status: r.Status, token: func() string { return token }, searching: true}.handlers()
 }
 
-// Status says what is held and how far search is behind.
+// Status returns what is stored and how far search is behind.
 func (r *Reader) Status() crawl.IndexerStatus {
 	st := crawl.IndexerStatus{Shards: []int{}}
 	st.DiskFree, st.DiskTotal = space(r.dir)

@@ -15,12 +15,12 @@ import (
 	"github.com/curtsy/curtsy/internal/search"
 )
 
-// `curtsy reindex` beside a crawl writes the time into the spec. Each shard whose index bears
-// another mark builds it anew beside the one that answers, which it replaces when it has caught up.
-// The mark stands in the file, so whatever happens in between, an index is built until it bears the
-// mark: an indexer that is started again, or that was away, begins at once.
+// `curtsy reindex` writes the time into the spec of a running crawl. Each shard whose index has
+// another mark builds a new index next to the one that answers, and replaces it when the new one
+// has caught up. The mark is in the file. Whatever happens in between, an index is therefore built
+// until it has the mark: an indexer that was restarted, or was away, begins at once.
 
-// rebuilt is how far a shard is with it.
+// rebuilt is the progress of a shard.
 type rebuilt struct {
 	mu         sync.Mutex // guards what follows
 	done, left int64
@@ -33,14 +33,14 @@ func (r *rebuilt) set(done, left int64, trouble string) {
 	r.done, r.left, r.trouble = done, left, trouble
 }
 
-// reindexMark is the mark that search indexes are to bear.
+// reindexMark is the mark that search indexes must have.
 func (x *Indexer) reindexMark() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.spec.Reindex
 }
 
-// building adds to a status how far the shard's index is, and reports whether it is still to be
+// building adds the progress of the shard's index to a status, and reports whether it must still be
 // built.
 func (s *shard) building(st *crawl.IndexerStatus) bool {
 	want := s.x.reindexMark()
@@ -55,14 +55,14 @@ func (s *shard) building(st *crawl.IndexerStatus) bool {
 	b.Done, b.Left, b.Trouble = s.rebuilt.done, s.rebuilt.left, s.rebuilt.trouble
 	s.rebuilt.mu.Unlock()
 	if b.Mark != want && b.Done == 0 {
-		b.Left = s.store.Behind(0) // it waits for its turn
+		b.Left = s.store.Behind(0) // it waits for the token
 	}
 	st.Indexes = append(st.Indexes, b)
 	return b.Mark != want
 }
 
-// keepReindexed builds the index anew whenever the spec asks for it, until ctx ends. What fails is
-// tried again.
+// keepReindexed builds the index again whenever the spec requests it, until ctx ends. It retries
+// after an error.
 func (s *shard) keepReindexed(ctx context.Context) error {
 	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	for {
@@ -122,8 +122,8 @@ func (r *rebuilt) pages() int64 {
 	return r.done
 }
 
-// analyzeInTurn is turn for an index that is built anew: it also waits while the disk has too
-// little room, for it needs some.
+// analyzeInTurn is analyze for an index that is built again. It also waits while the disk has too
+// little space for it.
 func (s *shard) analyzeInTurn(ctx context.Context) (done func(), err error) {
 	for {
 		full, changed := s.x.space()
@@ -138,10 +138,10 @@ func (s *shard) analyzeInTurn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// Reindex builds the search indexes of a crawl that does not run anew from its stored pages, and
-// marks them as the ones that Spec.Reindex asks for. progress, when not nil, is told how many pages
-// were indexed and how many are left in the shard at hand. When ctx ends it returns its error: then
-// the shards that are done have their new index, and the others the old one.
+// Reindex builds the search indexes of a crawl that does not run again from its stored pages, and
+// gives them the mark that Spec.Reindex requests. If progress is not nil, it is called with how
+// many pages of the current shard were indexed and how many are left. If ctx ends, Reindex returns
+// its error. Finished shards then have their new index, and the others the old one.
 func Reindex(ctx context.Context, dir, mark string, log *slog.Logger, progress func(done, left int64)) error {
 	ids, err := shardsIn(dir)
 	if err != nil {
@@ -166,7 +166,7 @@ func Reindex(ctx context.Context, dir, mark string, log *slog.Logger, progress f
 }
 
 func reindexShard(ctx context.Context, dir string, id int, o search.Options) (err error) {
-	// while a crawl runs, this says so
+	// this reports a running crawl
 	store, err := pages.OpenReadOnly(assignment.PagesFile(dir, id))
 	if err != nil {
 		return err

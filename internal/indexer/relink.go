@@ -14,16 +14,18 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Links out of scope, or all if none are followed, are dropped before they cost anything. When that
-// changes, the stored pages still have them: they are read again and their links offered anew, so
-// that a wider scope continues a finished crawl without asking any site for a page twice. What is
-// offered twice changes nothing, so a crash in the middle costs time only.
+// Links out of scope (or all links if none are followed) are dropped early, so that they cost
+// nothing. When the scope changes, the stored pages still contain them. The pages are then read
+// again and their links sent again, so a wider scope continues a finished crawl without a second
+// request for any page. To send a link twice changes nothing, so a crash in the middle only costs
+// time.
 
-// markScope is where a store keeps the Spec.LinkText its pages' links were offered under.
+// markScope is the mark of a store for the Spec.LinkText under which the links of its pages were
+// sent.
 const markScope = "scope"
 
-// keepLinked offers the links of the shard's pages whenever the scope differs from the one they
-// were offered under, until ctx ends. Its trouble is not storing's.
+// keepLinked sends the links of the shard's pages whenever the scope differs from the one under
+// which they were sent, until ctx ends. Its errors do not stop the storing of pages.
 func (s *shard) keepLinked(ctx context.Context) error {
 	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	for {
@@ -51,7 +53,7 @@ func (s *shard) keepLinked(ctx context.Context) error {
 	}
 }
 
-// scopeChanged reports whether links are to be offered again.
+// scopeChanged reports whether links must be sent again.
 func (s *shard) scopeChanged() bool {
 	s.x.mu.Lock()
 	now := s.x.spec.LinkText()
@@ -75,8 +77,8 @@ func (s *shard) relink(ctx context.Context) error {
 			return err
 		}
 		began := time.Now()
-		// In rounds, each with its own read: publishing may have to wait, and the file
-		// must not wait with it.
+		// Each round has its own read transaction. Publishing may have to wait, and the file must
+		// not wait with it.
 		var after uint64
 		for {
 			var links []crawl.Links
@@ -96,7 +98,7 @@ func (s *shard) relink(ctx context.Context) error {
 	return s.store.SetMark(markScope, now)
 }
 
-// offerer reads pages for links in scope and publishes them.
+// offerer reads links in scope from pages and publishes them.
 type offerer struct {
 	x    *Indexer
 	spec crawl.Spec
@@ -122,8 +124,8 @@ func newOfferer(x *Indexer, spec crawl.Spec) (*offerer, error) {
 // relinkRound is how many pages are read in one transaction.
 const relinkRound = 200
 
-// read returns the links of the pages that stand after a place in the change journal, and the place
-// to go on from; 0 when there are no more.
+// read returns the links of the pages after a number in the change feed, and the number after which
+// to continue; 0 if there are no more.
 func (o *offerer) read(store *pages.Store, after uint64) (out []crawl.Links, next uint64, err error) {
 	changes, err := store.Changes(after, relinkRound)
 	if err != nil {
@@ -138,7 +140,7 @@ func (o *offerer) read(store *pages.Store, after uint64) (out []crawl.Links, nex
 	return out, next, nil
 }
 
-// linksOf returns the links of a page that are to be followed.
+// linksOf returns the links of a page that may be followed.
 func (o *offerer) linksOf(p *pages.Page) crawl.Links {
 	l := crawl.Links{FoundOn: p.URL, Depth: p.Depth + 1}
 	if o.spec.NoLinks || p.Deleted != "" || p.AliasOf != "" || p.ContentType == "text/plain" || p.IsMeta() || p.Directives&(crawl.NoFollow|crawl.NoIndex) != 0 {
@@ -148,7 +150,7 @@ func (o *offerer) linksOf(p *pages.Page) crawl.Links {
 	if err := o.x.marks.read(p, func() {
 		body, err := p.Unpack(o.buf)
 		if err != nil {
-			return // nobody can read it
+			return // it cannot be read
 		}
 		if p.Encoding != crawl.EncodingNone {
 			o.buf = body
@@ -167,10 +169,10 @@ func (o *offerer) linksOf(p *pages.Page) crawl.Links {
 	return l
 }
 
-// offerStrays offers the links of pages that were fetched under another scope than the present one:
-// visits that were under way when it changed. Called when the pages are stored and not yet
-// acknowledged: if the scope changes after this has looked at it, relink finds the pages in the
-// store; if the process dies before, they are delivered again.
+// offerStrays sends the links of pages that were fetched under another scope than the present one,
+// by visits that were running when it changed. It is called when the pages are stored and not yet
+// acknowledged. If the scope changes after that, relink finds the pages in the store. If the
+// process dies before, they are delivered again.
 func (s *shard) offerStrays(ctx context.Context, batch []pages.Page) error {
 	s.x.mu.Lock()
 	spec := s.x.spec
@@ -198,7 +200,7 @@ func (s *shard) offerStrays(ctx context.Context, batch []pages.Page) error {
 	return o.offer(ctx, links)
 }
 
-// offer publishes links to the logs of their shards and returns when all are acknowledged.
+// offer publishes links to the logs of their shards and returns when all of them are acknowledged.
 func (o *offerer) offer(ctx context.Context, links []crawl.Links) error {
 	const perMessage = 200 // URLs: × 2 KiB stays under the payload limit
 	for shard := range o.spec.Shards {

@@ -16,60 +16,61 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 const (
 	batchMessages = 64      // messages in one commit
-	batchBytes    = 2 << 20 // and of them; as many again are on their way meanwhile
+	batchBytes    = 2 << 20 // and their bytes; as many again may be in transit meanwhile
 	expireEvery   = time.Minute
 	expireBatch   = 1000
 )
 
-// shard is one shard while it is held.
+// shard is one shard while it is owned.
 type shard struct {
 	part
 	x          *Indexer
 	assignment *assignment.Shard
 	log        *slog.Logger
-	extract    pages.Extractor // used by the consumer only
+	extract    pagetext.Extractor // used by the consumer only
 	unpacked   []byte
 	began      time.Time                                // when the last commit began
-	put        func([]pages.Page) (pages.Result, error) // archive.Put; a test's hook
+	put        func([]pages.Page) (pages.Result, error) // archive.Put; tests replace it
 	archive    *archive.Shard
 	fatal      atomic.Pointer[error]
-	stuck      atomic.Pointer[error] // why the batch in hand is not stored yet
+	stuck      atomic.Pointer[error] // why the current batch is not stored yet
 
-	forgetting atomic.Bool // something forgotten may not be deleted yet
-	// Held for reading from looking at what is forgotten to having stored a page.
+	forgetting atomic.Bool // perhaps not all forgotten pages are deleted yet
+	// It is locked for reading from the look at the list of forgotten pages until a page is stored.
 	gate sync.RWMutex
-	// The scope changed, and the links of stored pages are not all offered again.
+	// The scope changed, and not all links of stored pages were sent again.
 	relinking atomic.Bool
-	// The store was begun empty in the place of another, and the frontier is not told yet.
+	// The store was begun empty in place of another, and the frontier does not know yet.
 	refilling atomic.Bool
 	rebuilt   rebuilt
-	fenced    chan struct{} // closed when nobody else can acknowledge pages of the shard any more
+	fenced    chan struct{} // closed when no other indexer can acknowledge pages of it
 	stop      context.CancelFunc
 
 	move *assignment.Move // to another indexer; nil: the shard stays
 }
 
-// part is what questions about a shard are answered from: its files.
+// part is what a question about a shard reads: its files.
 type part struct {
 	id    int
 	store *pages.Store
-	index *atomic.Pointer[search.Index] // nil inside: search is off, or not open yet
-	// The shard is not held any more: its files are closed, or will be.
+	index *atomic.Pointer[search.Index] // contains nil while search is off, or not open yet
+	// The shard is no longer owned: its files are closed, or will be.
 	gone  *atomic.Bool
 	marks *marks               // of the directory
-	hides func(canon.URL) bool // forgotten, though perhaps not deleted yet
+	hides func(canon.URL) bool // the URL is forgotten, but perhaps not deleted yet
 }
 
-// hidden reports whether a URL is not to be shown.
+// hidden reports whether a URL must not be shown.
 func (p part) hidden(u canon.URL) bool { return p.hides != nil && p.hides(u) }
 
-// info is the page as it is listed, without what is forgotten.
+// info returns the page as in a list, without what is forgotten.
 func (p part) info(page *pages.Page) crawl.PageInfo {
 	shown := *page
 	shown.Aliases = slices.DeleteFunc(slices.Clone(page.Aliases), p.hidden)
@@ -81,7 +82,7 @@ func (p part) info(page *pages.Page) crawl.PageInfo {
 	return shown.Info()
 }
 
-// behind is how many page changes search has not seen; 0 when it is off.
+// behind returns how many changes of pages search has not read, 0 if it is off.
 func (p part) behind(searching bool) int64 {
 	if index := p.index.Load(); index != nil {
 		return index.Behind()
@@ -92,8 +93,8 @@ func (p part) behind(searching bool) int64 {
 	return 0
 }
 
-// serve stores, indexes and answers for the shard until ctx ends, something fails, or it is to be
-// moved; then it moves it.
+// serve stores, indexes and answers for the shard until ctx ends, something fails, or the shard
+// must be moved. Then it moves the shard.
 func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *pages.Store, epoch uint64) error {
 	ctx, stop := context.WithCancel(parent)
 	defer stop()
@@ -105,7 +106,7 @@ func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *p
 	s.put = s.archive.Put
 	s.relinking.Store(s.scopeChanged())
 	s.refilling.Store(home.Refill())
-	s.forgetting.Store(true) // until it is known that there is nothing
+	s.forgetting.Store(true) // until it is known that there are none
 	if x.o.Search {
 		if err := s.openSearch(); err != nil {
 			// FollowSearch tries again.
@@ -134,7 +135,7 @@ func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *p
 	if s.move != nil {
 		defer s.move.Done()
 	}
-	x.letGo(s) // before the files are closed: who reads them will know why that fails
+	x.letGo(s) // before the files are closed, so that readers know why reading fails
 	if index := s.index.Swap(nil); index != nil {
 		err = errors.Join(err, index.Close())
 	}
@@ -147,10 +148,10 @@ func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *p
 	return err
 }
 
-// errLeave ends serving a shard in order to move it.
+// errLeave stops serving a shard in order to move it.
 var errLeave = errors.New("the shard is being moved")
 
-// leave waits until the shard is to be moved. It returns errLeave then.
+// leave waits until the shard must be moved. Then it returns errLeave.
 func (s *shard) leave(ctx context.Context) error {
 	if s.move = s.assignment.AwaitMove(ctx, func() int64 { return s.store.Stats().FileBytes }); s.move != nil {
 		return errLeave
@@ -158,8 +159,9 @@ func (s *shard) leave(ctx context.Context) error {
 	return nil
 }
 
-// mind stops the shard for good when its page store turns out to be damaged. Pages that are handed
-// over meanwhile wait in the queue: tried again in this process they would end as store-failed.
+// mind stops the shard permanently if its page store turns out to be damaged. Pages that are
+// published meanwhile wait in the queue. If they were tried again in this process, they would end
+// as store-failed.
 func (s *shard) mind(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -180,8 +182,7 @@ func (s *shard) openSearch() error {
 	return err
 }
 
-// followSearch keeps the index behind the store. Whatever goes wrong with it is
-// search's trouble alone.
+// followSearch makes the index follow the store. Its errors do not stop the storing of pages.
 func (s *shard) followSearch(ctx context.Context) error {
 	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	for {
@@ -197,7 +198,7 @@ func (s *shard) followSearch(ctx context.Context) error {
 	}
 }
 
-// analyze lets as many indexes analyze at a time as there are tokens.
+// analyze lets as many indexes analyze at the same time as there are tokens.
 func (x *Indexer) analyze(ctx context.Context) (done func(), err error) {
 	select {
 	case x.analyzing <- struct{}{}:
@@ -207,7 +208,7 @@ func (x *Indexer) analyze(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// expire removes pages whose unavailable_after comes while they are held.
+// expire removes pages whose unavailable_after passes while they are stored.
 func (s *shard) expire(ctx context.Context) error {
 	for {
 		n, err := s.store.Expire(time.Now(), expireBatch)

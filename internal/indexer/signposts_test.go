@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
@@ -28,7 +28,7 @@ func TestDatasetOfAHeader(t *testing.T) {
 			n++
 			p := page(u, n, body)
 			p.Signposts, p.Directives = links, directives
-			if p.Head = (&pages.Extractor{}).Head(p.ContentType, p.Charset, []byte(body)); p.Head == nil {
+			if p.Head = (&pagetext.Extractor{}).Head(p.ContentType, p.Charset, []byte(body)); p.Head == nil {
 				t.Fatal("the fetcher would not tell the head of such a page")
 			}
 			if renewed {

@@ -9,7 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/tracing"
 )
 
-// traceKept tells of pages that were kept since began: a span for each visit that brought some.
+// traceKept traces the pages that were stored since began: a span for each visit that brought some.
 func (x *Indexer) traceKept(shard int, batch []pages.Page, began time.Time, tell func(v *tracing.Visit, pages int, began, ended time.Time)) {
 	ended, count := time.Now(), make(map[crawl.VisitID]int)
 	for i := range batch {
@@ -20,7 +20,8 @@ func (x *Indexer) traceKept(shard int, batch []pages.Page, began time.Time, tell
 	}
 }
 
-// traceIndexed has search tell of the pages that it has read; nil when nothing is traced.
+// traceIndexed returns the function that search calls for the pages it has read, nil if nothing is
+// traced.
 func (s *shard) traceIndexed() search.IndexedFunc {
 	if s.x.traces == nil {
 		return nil

@@ -13,24 +13,26 @@ import (
 
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/internal/htmlscan"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/search"
 )
 
-// A trial reads one page in a process of its own in every way the indexer does.
+// A trial reads one page in a process of its own, in every way in which the indexer does.
 const (
 	trialEnv    = "READS_ONE_PAGE_FOR_CURTSY"
 	trialLimit  = 20 * time.Second
-	trialMemory = 512 << 20 // bytes of heap, sixteen times what reading any page takes
+	trialMemory = 512 << 20 // bytes of heap, sixteen times what any page needs
 )
 
-// ownProcess is tryInProcess in a program that called Trial, and nil elsewhere: a process started
-// as this one was would not know that it is for a trial.
+// ownProcess is tryInProcess in a program that called Trial, and nil in others: if they were
+// started again, they would not know that it is for a trial.
 var ownProcess func(*pages.Page) error
 
-// Trial is to be called first of all in every program that runs an indexer. In a process that was
-// started for a trial it does not return.
+// Trial must be the first call in every program that runs an indexer. In a process that was started
+// for a trial it does not return.
 func Trial() {
 	if os.Getenv(trialEnv) == "" {
 		ownProcess = tryInProcess
@@ -39,13 +41,13 @@ func Trial() {
 	os.Exit(hold(os.Stdin))
 }
 
-// tried is what a trial is given.
+// tried is the input of a trial.
 type tried struct {
 	Page   crawl.Page
 	Claims []byte
 }
 
-// tryInProcess reads a page in a process of its own, and returns an error if that died of it.
+// tryInProcess reads a page in a process of its own, and returns an error if that died of the page.
 func tryInProcess(p *pages.Page) error {
 	given, err := json.Marshal(tried{p.Page, p.Claims})
 	if err != nil {
@@ -70,9 +72,9 @@ func tryInProcess(p *pages.Page) error {
 	return nil
 }
 
-// hold holds a trial and returns the exit code.
+// hold runs a trial and returns the exit code.
 func hold(in io.Reader) int {
-	// When memory runs out this process goes before the one that waits for it.
+	// If memory runs out, the system ends this process before the one that waits for it.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0o600)
 	debug.SetMemoryLimit(trialMemory / 2)
 	go func() {
@@ -85,7 +87,7 @@ func hold(in io.Reader) int {
 	}()
 	var t tried
 	if err := json.NewDecoder(in).Decode(&t); err != nil {
-		return 0 // which says nothing of the page
+		return 0 // which means nothing for the page
 	}
 	if why := survive(func() { readAll(&pages.Page{Page: t.Page, Claims: t.Claims}) }); why != "" {
 		return 4
@@ -112,10 +114,10 @@ func readAll(p *pages.Page) {
 	}
 	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta()}
 	if p.IsMeta() {
-		_, _ = catalog.ReadJSON(pages.DecodeCharset(body, p.Charset), doc)
+		_, _ = catalog.ReadJSON(html.Decode(body, p.Charset), doc)
 		return
 	}
-	var x pages.Extractor
+	var x pagetext.Extractor
 	x.Title(p.ContentType, p.Charset, body)
 	_, _ = catalog.ReadPage(catalog.PageText(x.LinkedData(p.ContentType, p.Charset, body, catalog.MaxDocument), p.Signposts), doc)
 	search.Try(p)

@@ -9,25 +9,25 @@ import (
 	"github.com/curtsy/curtsy/internal/search"
 )
 
-// typeCounts says how many pages of each type and of each language some search indexes have. Its
-// zero value is ready. It may be used by many goroutines.
+// typeCounts counts the pages of each type and of each language in some search indexes. The zero
+// value is ready for use. It may be used by many goroutines.
 type typeCounts struct {
 	mu     sync.Mutex // guards what follows
-	until  time.Time  // the last answer is given again
+	until  time.Time  // until then the last counts are returned
 	of     []*search.Index
 	counts [2]map[string]int64 // by type, by language
 }
 
-// typesLast is how long an answer is given again at least, and typesShare of which part of the time
-// is spent with counting at most: each page is looked at, and a crawl that runs is asked several
-// times a second.
+// typesLast is how long counts are returned again at least. typesShare limits the share of time
+// that counting takes. Each count reads every page, and somebody asks a running crawl several times
+// a second.
 const (
 	typesLast  = 10 * time.Second
 	typesShare = 100
 )
 
-// Of counts the pages of these indexes by type and by language, as it was a short while ago. An
-// index that cannot be read has none: whoever follows it reports that.
+// Of counts the pages of these indexes by type and by language, as of a short time ago. An index
+// that cannot be read counts as empty; the goroutine that follows it reports the error.
 func (t *typeCounts) Of(indexes []*search.Index) (types, langs map[string]int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,7 +50,7 @@ func (t *typeCounts) Of(indexes []*search.Index) (types, langs map[string]int64)
 	}
 	lasts := max(typesLast, typesShare*time.Since(began))
 	if len(t.counts[0]) == 0 {
-		lasts /= 10 // the first pages are on their way
+		lasts /= 10 // the first pages are arriving
 	}
 	t.of, t.until = indexes, time.Now().Add(lasts)
 	return maps.Clone(t.counts[0]), maps.Clone(t.counts[1])

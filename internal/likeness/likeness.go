@@ -1,7 +1,7 @@
-// Package likeness tells whether two pages say nearly the same, from a hash of 64 bits each. That
-// is all that two fetchers need to tell one another to compare a page with its copy on a mirror.
+// Package likeness decides whether two pages have nearly the same text, from a hash of 64 bits for
+// each. Two fetchers need to exchange nothing else to compare a page with its copy on a mirror.
 //
-// It is a similarity hash (Charikar 2002) over every three words in a row.
+// The hash is a similarity hash (Charikar 2002) over every three consecutive words.
 package likeness
 
 import (
@@ -12,70 +12,79 @@ import (
 	"math/bits"
 
 	"github.com/cespare/xxhash/v2"
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
+
+	"github.com/curtsy/curtsy/internal/html"
 )
 
 const (
 	shingle  = 3       // words
-	minWords = 24      // of less text nothing is said
-	maxBytes = 1 << 20 // of a page are looked at
-	// maxDiffer is the number of bits in which the hashes of two texts may differ if the texts
-	// count as alike: about one word in a hundred differs then.
+	minWords = 24      // a shorter text has no hash
+	maxBytes = 1 << 20 // of a page are read
+	// maxDiffer is in how many bits the hashes of two texts may differ if the texts count as alike.
+	// About one word in a hundred then differs.
 	maxDiffer = 9
 )
 
-// OfHTML is the hash of a page's text; 0 when there is too little of it to say anything. Markup,
-// scripts and styles do not count, nor do case and punctuation. The page is read as UTF-8 whatever
-// it is in: pages of one site share their encoding.
+// OfHTML returns the hash of a page's text, 0 if there is too little text. Markup, scripts, styles,
+// case and punctuation do not count. The page is read as UTF-8 whatever its charset is, because
+// pages of one site share their charset.
 func OfHTML(page []byte) uint64 {
 	var s sum
 	visible(page[:min(len(page), maxBytes)], s.add)
 	return s.hash()
 }
 
-// visible hands over the texts of a page that a reader sees.
+// visible calls add for each visible text of a page.
 func visible(page []byte, add func(text []byte)) {
-	z := html.NewTokenizer(bytes.NewReader(page))
-	skip := atom.Atom(0)
+	r := html.Reader{Page: page, Scripts: true}
+	hidden := false // within a template
 	for {
-		switch z.Next() {
-		case html.ErrorToken:
+		kind, val, _ := r.Next()
+		switch kind {
+		case html.End:
 			return
-		case html.StartTagToken:
-			name, _ := z.TagName()
-			if a := atom.Lookup(name); a == atom.Script || a == atom.Style || a == atom.Template {
-				skip = a
+		case html.Text:
+			if !hidden {
+				add(html.Unescape(val))
 			}
-		case html.EndTagToken:
-			name, _ := z.TagName()
-			if atom.Lookup(name) == skip {
-				skip = 0
+		case html.StartTag:
+			switch string(val) {
+			case "script", "style":
+			case "template":
+				hidden = true
+			case "title", "textarea":
+				if text := r.Raw(); !hidden {
+					add(html.Unescape(text))
+				}
+			default:
+				if text := r.Raw(); !hidden {
+					add(text)
+				}
 			}
-		case html.TextToken:
-			if skip == 0 {
-				add(z.Text())
+		case html.EndTag:
+			if string(val) == "template" {
+				hidden = false
 			}
 		}
 	}
 }
 
-// SameHTML tells the visible text of a whole page from any other text, however like; 0 when it has
-// none. White space counts once, wherever it is.
+// SameHTML returns a hash of the visible text of a whole page. It is different for any other text,
+// however similar; it is 0 if there is no text. Every run of white space counts as one blank.
 func SameHTML(page []byte) uint64 {
 	var w digest
 	visible(page, w.add)
 	return w.hash()
 }
 
-// SameText is the same of plain text.
+// SameText returns the same for plain text.
 func SameText(text []byte) uint64 {
 	var w digest
 	w.add(text)
 	return w.hash()
 }
 
-// digest hashes the words of a text, each with a blank behind.
+// digest hashes the words of a text, each with a blank after it.
 type digest struct{ h hash.Hash }
 
 func (w *digest) add(text []byte) {
@@ -95,23 +104,23 @@ func (w *digest) hash() uint64 {
 	return binary.BigEndian.Uint64(w.h.Sum(nil))
 }
 
-// OfText is the hash of plain text.
+// OfText returns the hash of plain text, as OfHTML does.
 func OfText(text []byte) uint64 {
 	var s sum
 	s.add(text[:min(len(text), maxBytes)])
 	return s.hash()
 }
 
-// Alike reports whether two texts with these hashes say nearly the same. 0 is like no hash,
-// not even another 0.
+// Alike reports whether two texts with these hashes are nearly the same. 0 is not like any hash,
+// not even like another 0.
 func Alike(a, b uint64) bool {
 	return a != 0 && b != 0 && bits.OnesCount64(a^b) <= maxDiffer
 }
 
-// sum counts for each bit the shingles that have it set, less those that do not.
+// sum counts, for each bit, the shingles that have it set minus those that do not.
 type sum struct {
 	votes [64]int32
-	last  [shingle]uint64 // hashes of the last words
+	last  [shingle]uint64 // the hashes of the last words
 	words int
 }
 

@@ -11,39 +11,40 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A page of a mirror is an alias of the main host's page: another address of it, and no page
-// of its own any more.
+// A page of a mirror is an alias of the page of the main host: another address of it, and no longer
+// a page of its own.
 //
-// Two things are known of a URL, each with the visit that told it: the page, and whether the URL is
-// an alias. The newest word on each counts. The URL is an alias if the word that says so is newer
-// than the page. So messages may come in any order, and more than once. (The visits of both are
-// numbered by the mirror's shard.)
+// The store knows two things about a URL: the page, and whether the URL is an alias. Each has the
+// visit that reported it, and the newest report counts. The URL is an alias if the report of that
+// is newer than the page. Messages may therefore arrive in any order, and more than once. (The
+// mirror's shard numbers the visits of both.)
 //
-// The copy of an alias is kept, for search only, until the main page was fetched. Then the copy
-// goes, and no other is stored. This holds also when there turns out to be no main page, or none
-// that may be kept: that is for the main host's robots.txt and tags to say, not for its mirrors'.
+// The copy of an alias is kept, for search only, until the main page was fetched. Then the copy is
+// removed, and no other is stored. This is so even if there is no main page, or none that may be
+// stored, because robots.txt and tags of the main host decide that, not those of its mirrors.
 //
-// The alias and its main page may be in different shards, whose stores tell one another by letters:
+// The alias and its main page may be in different shards. Their stores notify each other by queued
+// messages:
 //
-//	in the alias' store       its record says what it is an alias of, and whether it is known
-//	                          what became of the main page
+//	in the alias' store       its record contains what it is an alias of, and whether the outcome
+//	                          of the main page is known
 //	in the main page's store  bucket aliases: key of the main page, NUL, URL of the alias → the
-//	                          newest word on that. Aliases are listed with the page while it is
-//	                          held. Their stores are told once it is known what became of it
+//	                          newest report. Aliases are listed with the page while it is stored.
+//	                          Their stores are notified once the outcome of the page is known
 //
-// When the main page's store is lost, it learns the aliases of its pages again only when
-// they are merged again.
+// If the store of the main page is lost, it learns the aliases of its pages only when they are
+// merged again.
 
-// bucketAliases is described above.
+// bucketAliases is the bucket described above.
 var bucketAliases = []byte("aliases")
 
-// maxAliases is how many aliases of a page are read: mirrors cost nothing to whoever wants
-// a page to have many.
+// maxAliases is how many aliases of a page are read, because mirrors cost nothing to somebody who
+// wants a page to have many.
 const maxAliases = 100
 
-// Alias takes in pages of crawl.KindAlias, which say what is an alias of what, in one
-// transaction. Words that are not newer than what is known, and words about pages of other
-// stores, change nothing.
+// Alias applies pages of crawl.KindAlias, which report what is an alias of what, in one
+// transaction. Reports that are not newer than what is known change nothing, and neither do reports
+// about pages of other stores.
 func (s *Store) Alias(words []crawl.Page) error {
 	return s.update(func() string { return fmt.Sprintf("glue %d pages", len(words)) }, func(ch *change) error {
 		for i := range words {
@@ -58,19 +59,19 @@ func (s *Store) Alias(words []crawl.Page) error {
 func (ch *change) alias(w *crawl.Page) error {
 	mine, main := ch.s.mine(w.URL.Host()), w.AliasOf != "" && ch.s.mine(w.AliasOf.Host())
 	switch {
-	case w.Renewed: // the main page is decided
+	case w.Renewed: // the outcome of the main page is known
 		if mine {
 			return ch.standDown(w.URL, w.AliasOf)
 		}
 		return nil
-	case w.Deleted != "": // it is no alias of that page any more
+	case w.Deleted != "": // it is no longer an alias of that page
 		if main {
 			return ch.unlist(w.AliasOf, w.URL, w.Visit)
 		}
 		return nil
 	}
 	if mine {
-		return ch.glue(w) // decides, and tells the main page's store
+		return ch.glue(w) // decides, and notifies the store of the main page
 	}
 	if main {
 		return ch.list(w.AliasOf, w.URL, w.Visit)
@@ -78,7 +79,7 @@ func (ch *change) alias(w *crawl.Page) error {
 	return nil
 }
 
-// glue notes which page a URL is an alias of now, if any.
+// glue stores of which page a URL is an alias now, if it is one.
 func (ch *change) glue(word *crawl.Page) error {
 	w := &write{key: appendKey(nil, word.URL), page: Page{Page: crawl.Page{URL: word.URL}}}
 	if err := ch.read(w); err != nil {
@@ -102,12 +103,12 @@ func (ch *change) glue(word *crawl.Page) error {
 	return ch.enqueue(OutboxMessage{Kind: OutboxAlias, URL: word.URL, AliasOf: word.AliasOf, Visit: word.Visit})
 }
 
-// decided reports whether it is known what became of a page: stored, or known not to be.
+// decided reports whether the outcome of a page is known: it is stored, or will not be.
 func (p *Page) decided() bool {
 	return p.listed() || p.ID != 0 && p.AliasOf == "" && p.Deleted != crawl.ReasonMirror
 }
 
-// standDown drops the copy of an alias, because it is known what became of the main page.
+// standDown removes the copy of an alias, because the outcome of the main page is known.
 func (ch *change) standDown(u, main canon.URL) error {
 	w := &write{key: appendKey(nil, u), page: Page{Page: crawl.Page{URL: u}}}
 	if err := ch.read(w); err != nil || w.old.AliasOf != main || w.old.mainKnown {
@@ -122,8 +123,8 @@ func (ch *change) standDown(u, main canon.URL) error {
 	return ch.apply([]*write{w})
 }
 
-// followAliases tells others what a change means for them: the page that this one is no alias of
-// any more, and this page's own aliases once it is known what became of it.
+// followAliases sends what a change means for others: for the page of which this one is no longer
+// an alias, and, once its own outcome is known, for its aliases.
 func (ch *change) followAliases(w *write) error {
 	if main := w.old.AliasOf; main != "" && main != w.page.AliasOf {
 		visit := w.page.aliasVisit
@@ -155,7 +156,8 @@ func (ch *change) followAliases(w *write) error {
 	return nil
 }
 
-// mainIsDecided tells an alias' store that the copy need not stand in for the main page any more.
+// mainIsDecided notifies the store of an alias that its copy is no longer needed in place of the
+// main page.
 func (ch *change) mainIsDecided(alias, main canon.URL) error {
 	if ch.s.mine(alias.Host()) {
 		return ch.standDown(alias, main)
@@ -163,7 +165,7 @@ func (ch *change) mainIsDecided(alias, main canon.URL) error {
 	return ch.enqueue(OutboxMessage{Kind: OutboxAlias, URL: alias, AliasOf: main, MainKnown: true})
 }
 
-// list notes an alias of a main page.
+// list stores an alias of a main page.
 func (ch *change) list(main, alias canon.URL, visit crawl.VisitID) error {
 	b, k := ch.tx.Bucket(bucketAliases), aliasKey(main, alias)
 	if was, _ := parseListed(b.Get(k)); visit.Compare(was) <= 0 {
@@ -181,8 +183,8 @@ func (ch *change) list(main, alias canon.URL, visit crawl.VisitID) error {
 	return nil
 }
 
-// unlist notes that a main page does not have an alias any more. The word of the visit that listed
-// it is not believed again.
+// unlist stores that a main page no longer has an alias. A repeated report of the visit that listed
+// it is then ignored.
 func (ch *change) unlist(main, alias canon.URL, visit crawl.VisitID) error {
 	b, k := ch.tx.Bucket(bucketAliases), aliasKey(main, alias)
 	if was, live := parseListed(b.Get(k)); visit.Compare(was) < 0 || visit == was && !live {
@@ -195,9 +197,9 @@ func (ch *change) aliasesOf(key []byte) (all []canon.URL, err error) {
 	return readAliases(ch.tx.Bucket(bucketAliases), key, 1<<30)
 }
 
-// readAliases returns the aliases that the main page with a key has now, at most limit of them.
+// readAliases returns the current aliases of the main page with a key, at most limit.
 func readAliases(b *bolt.Bucket, key []byte, limit int) (all []canon.URL, err error) {
-	if b == nil { // of format 1
+	if b == nil { // a file of format 1
 		return nil, nil
 	}
 	prefix, cur := append(bytes.Clone(key), 0), b.Cursor()
@@ -213,7 +215,7 @@ func readAliases(b *bolt.Bucket, key []byte, limit int) (all []canon.URL, err er
 	return all, nil
 }
 
-// aliasKey is unambiguous: the key of a page has one NUL only.
+// aliasKey is unambiguous, because the key of a page has exactly one NUL.
 func aliasKey(main, alias canon.URL) []byte {
 	return append(append(appendKey(nil, main), 0), alias...)
 }
@@ -222,7 +224,7 @@ func appendListed(visit crawl.VisitID, live bool) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint([]byte{bit(live)}, visit.Epoch), visit.N)
 }
 
-// parseListed reads an entry of the bucket aliases; an empty one is the zero visit.
+// parseListed reads an entry of the bucket aliases. An empty entry is the zero visit.
 func parseListed(v []byte) (visit crawl.VisitID, live bool) {
 	r := reader{b: v}
 	live = r.byte() != 0

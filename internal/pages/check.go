@@ -12,9 +12,9 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Check walks the whole file and returns every way in which its buckets contradict one
-// another, joined: for tests and for whoever suspects a disk. It reads all keys, so it takes
-// a while on a large store.
+// Check reads the whole file and returns every contradiction between its buckets, joined into one
+// error. It is for tests and for operators who suspect a disk. It reads all keys, so it takes a
+// while on a large store.
 func (s *Store) Check() error {
 	var wrong []error
 	report := func(format string, args ...any) {
@@ -131,8 +131,7 @@ func (s *Store) Check() error {
 	return errors.Join(wrong...)
 }
 
-// digestsKnown returns all entries of the index by digest, and complains of a run
-// that is not sorted.
+// digestsKnown returns all entries of the index by digest, and reports runs that are not sorted.
 func (s *Store) digestsKnown(tx *bolt.Tx) (map[string]bool, error) {
 	if err := s.digests.load(tx); err != nil {
 		return nil, err

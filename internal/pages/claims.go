@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// bucketClaims holds what in a page tells of datasets: page key → Page.Claims. It lives as long as
-// the copy of the page: replaced with it, gone with it.
+// bucketClaims contains what pages state about datasets: page key → Page.Claims. An entry lives as
+// long as the copy of the page: it is replaced and removed with it.
 var bucketClaims = []byte("claims")
 
 func applyClaims(claims *bolt.Bucket, w *write) error {
@@ -23,8 +23,9 @@ func applyClaims(claims *bolt.Bucket, w *write) error {
 	return nil
 }
 
-// claimsDiffer reports whether a page tells of other datasets than it did, also when its body is
-// the same: its header may tell of some. Of documents in parts the body says it.
+// claimsDiffer reports whether a page states other things about datasets than before. This is
+// possible with an equal body, because its header may describe datasets, too. For documents in
+// parts the body decides.
 func (w *write) claimsDiffer(claims *bolt.Bucket) bool {
 	p := &w.page
 	if p.Deleted != "" || p.Renewed || p.Encoding == crawl.EncodingParts || w.old.Encoding == crawl.EncodingParts {
@@ -33,9 +34,9 @@ func (w *write) claimsDiffer(claims *bolt.Bucket) bool {
 	return p.claimed != w.old.claimed || p.claimed && !bytes.Equal(p.Claims, claims.Get(w.key))
 }
 
-// EachClaimed calls fn for every page that tells of datasets, copies of aliases included, in order
-// of keys. The page has its Claims, and its Body where Claims is empty. No transaction is open
-// while fn runs. An error of fn ends the walk and is returned.
+// EachClaimed calls fn for every page that describes datasets, copies of aliases included, in the
+// order of keys. The page has its Claims, and its Body if Claims is empty. No transaction is open
+// while fn runs. An error of fn ends the loop and is returned.
 func (s *Store) EachClaimed(fn func(Page) error) error {
 	for after := []byte(nil); ; {
 		chunk, last, err := s.claimed(after)
@@ -54,11 +55,11 @@ func (s *Store) EachClaimed(fn func(Page) error) error {
 	}
 }
 
-// claimed reads some of the pages whose keys come after `after`; last is nil at the end.
+// claimed reads some of the pages with keys after `after`. last is nil at the end.
 func (s *Store) claimed(after []byte) (chunk []Page, last []byte, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		claims, meta, bodies := tx.Bucket(bucketClaims), tx.Bucket(bucketMeta), tx.Bucket(bucketBodies)
-		if claims == nil { // of format 1
+		if claims == nil { // a file of format 1
 			return nil
 		}
 		cur, size := claims.Cursor(), 0
@@ -67,7 +68,7 @@ func (s *Store) claimed(after []byte) (chunk []Page, last []byte, err error) {
 				continue
 			}
 			if len(chunk) == chunkPages || size > chunkBytes {
-				return nil // last names where to go on
+				return nil // last is where to continue
 			}
 			last = append(last[:0], k...)
 			p, err := parseRecord(parseKey(k), meta.Get(k))
@@ -89,5 +90,5 @@ func (s *Store) claimed(after []byte) (chunk []Page, last []byte, err error) {
 	return chunk, last, err
 }
 
-// IsMeta reports whether a page is a document about datasets, not one for people.
+// IsMeta reports whether a page is a document about datasets, and not a page for people.
 func (p *Page) IsMeta() bool { return p.Kind == crawl.KindMeta }

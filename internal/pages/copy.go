@@ -15,8 +15,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Copy writes the whole file, as it was at one moment, to w. Writers may go on meanwhile, but the
-// file then grows by what they replace.
+// Copy writes the whole file, as it was at one moment, to w. Writers may continue meanwhile, but
+// the file then grows by what they replace.
 func (s *Store) Copy(w io.Writer) error {
 	err := s.view(func(tx *bolt.Tx) error {
 		_, err := tx.WriteTo(w)
@@ -28,7 +28,7 @@ func (s *Store) Copy(w io.Writer) error {
 	return nil
 }
 
-// Create makes an empty page store at path, in the place of what is there, and returns its identity
+// Create makes an empty page store at path, in place of an existing one, and returns its identity
 // once it is on disk.
 func Create(path string) (identity string, err error) {
 	if err := Remove(path); err != nil {
@@ -44,9 +44,9 @@ func Create(path string) (identity string, err error) {
 	return s.Identity(), nil
 }
 
-// Restore makes a page store at path from a Copy that fill writes, and replaces what is there. The
-// store gets an identity of its own, since from now on it differs from the one that was copied.
-// When Restore returns, both file and identity are on disk; after an error nothing is left at path.
+// Restore makes a page store at path from a Copy that fill writes, in place of an existing one. The
+// store gets a new identity, because it may differ from its origin from now on. When Restore
+// returns, both file and identity are on disk. After an error there is nothing at path.
 func Restore(path string, fill func(io.Writer) error) (identity string, st Stats, err error) {
 	defer func() {
 		if err != nil {
@@ -87,13 +87,13 @@ func fillFile(path string, fill func(io.Writer) error) error {
 		err = f.Sync()
 	}
 	if info, serr := f.Stat(); err == nil && (serr != nil || info.Size() == 0) {
-		err = errors.Join(serr, fmt.Errorf("empty: %w", ErrFormat)) // Open would begin a new store
+		err = errors.Join(serr, fmt.Errorf("empty: %w", ErrFormat)) // Open would initialise it
 	}
 	return errors.Join(err, f.Close())
 }
 
-// checkSize refuses a file that ends before its last page. Opened for writing, it would silently be
-// made as long as it should be.
+// checkSize refuses a file that ends before its last page. If it were opened for writing, it would
+// silently be extended.
 func checkSize(path string) error {
 	s, err := OpenReadOnly(path)
 	if err != nil {
@@ -117,8 +117,8 @@ func (s *Store) renew() error {
 	return s.view(s.load)
 }
 
-// Rename gives the store at path another name in the same directory, in the place of what is there.
-// Nobody may have either open.
+// Rename gives the store at path another name in the same directory, in place of an existing store.
+// Neither may be open.
 func Rename(path, to string) error {
 	if err := os.Rename(path, to); err != nil {
 		return fmt.Errorf("rename page store: %w", err)
@@ -126,8 +126,7 @@ func Rename(path, to string) error {
 	return syncDir(to)
 }
 
-// Remove deletes the page store at path, which nobody may have open. It is no
-// error if there is none.
+// Remove deletes the page store at path, which must not be open. It is no error if there is none.
 func Remove(path string) error {
 	for _, name := range []string{path + ".owner", path} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -137,7 +136,7 @@ func Remove(path string) error {
 	return nil
 }
 
-// syncDir makes sure that the name of a file survives a power cut.
+// syncDir makes the name of a file survive a power cut.
 func syncDir(path string) error {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -150,7 +149,7 @@ func syncDir(path string) error {
 	return err
 }
 
-// identify writes format and a new identity.
+// identify writes the format and a new identity.
 func identify(about *bolt.Bucket) error {
 	var id [16]byte
 	rand.Read(id[:])

@@ -8,13 +8,13 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// bucketFiles holds data.txt files, which are no pages. The dataset catalogue chooses the keys, and
-// the store does not look into the values.
+// bucketFiles contains data.txt files, which are no pages. The dataset catalogue chooses the keys.
+// The store does not read the values.
 var bucketFiles = []byte("files")
 
-// UpdateFiles replaces the values of some keys by what change returns, in the order of the keys.
-// change gets nil where there is no value, and returns nil to leave it as it is. A key may come
-// twice. There is one transaction and one fsync for all, and none when nothing changes.
+// UpdateFiles replaces the values of some keys by the results of change, in the order of the keys.
+// change gets nil if there is no value, and returns nil to leave the value unchanged. A key may
+// occur twice. There is one transaction and one fsync for all of them, and none if nothing changes.
 func (s *Store) UpdateFiles(keys []string, change func(i int, old []byte) ([]byte, error)) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -53,7 +53,7 @@ func (s *Store) UpdateFiles(keys []string, change func(i int, old []byte) ([]byt
 	return nil
 }
 
-// File returns what is kept under a key; nil when there is nothing.
+// File returns the value of a key, nil if there is none.
 func (s *Store) File(key string) (value []byte, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		if b := tx.Bucket(bucketFiles); b != nil {
@@ -64,8 +64,8 @@ func (s *Store) File(key string) (value []byte, err error) {
 	return value, err
 }
 
-// NextFile returns the first key after another one that want accepts, and its value. ok is false
-// when there is none.
+// NextFile returns the first key after another one that want accepts, and its value. ok is false if
+// there is none.
 func (s *Store) NextFile(after string, want func(key string) bool) (key string, value []byte, ok bool, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketFiles)
@@ -84,7 +84,7 @@ func (s *Store) NextFile(after string, want func(key string) bool) (key string, 
 	return key, value, ok, err
 }
 
-// EachFile calls fn for every file, in the order of keys. value is valid during the call only.
+// EachFile calls fn for every file, in the order of keys. value is valid only during the call.
 func (s *Store) EachFile(fn func(key string, value []byte) error) error {
 	return s.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketFiles)
@@ -95,7 +95,7 @@ func (s *Store) EachFile(fn func(key string, value []byte) error) error {
 	})
 }
 
-// DropFiles removes what is kept under the keys that drop names.
+// DropFiles removes the values of the keys for which drop returns true.
 func (s *Store) DropFiles(drop func(key string) bool) error {
 	var all [][]byte
 	err := s.EachFile(func(key string, _ []byte) error {
@@ -118,10 +118,10 @@ func (s *Store) DropFiles(drop func(key string) bool) error {
 	})
 }
 
-// bucketMarks holds small facts about the store as a whole.
+// bucketMarks contains small facts about the store as a whole.
 var bucketMarks = []byte("marks")
 
-// Mark returns what SetMark last kept under a name; empty when nothing.
+// Mark returns what SetMark last stored under a name, "" if there is nothing.
 func (s *Store) Mark(name string) (value string, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		if b := tx.Bucket(bucketMarks); b != nil {
@@ -132,7 +132,7 @@ func (s *Store) Mark(name string) (value string, err error) {
 	return value, err
 }
 
-// SetMark keeps a small fact about the store as a whole.
+// SetMark stores a small fact about the store as a whole.
 func (s *Store) SetMark(name, value string) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()

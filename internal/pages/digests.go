@@ -10,21 +10,22 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Digests are random, and a B-tree pays for each random key with a leaf of its own: an index by
-// digest in a bucket would be a third of what storing a page costs (m: 11 of 38 µs). So the index
-// is log-structured. New entries stay in memory, and every digestRun pages they are written as one
-// sorted run, a single value. Memory can be filled again from the change journal, beginning at the
-// number the last run ends with. Entries are never removed: one whose journal number was replaced
-// leads nowhere and is passed over. When most entries are like that, all runs are written anew.
+// Digests are random, and a B-tree needs a leaf for each random key: an index by digest in a bucket
+// would take a third of the time of storing a page (m: 11 of 38 µs). The index is therefore
+// log-structured. New entries stay in memory, and after every digestRun pages they are written as
+// one sorted run, which is a single value. At the start, memory is filled again from the change
+// feed, from the number with which the last run ends. Entries are never removed. An entry whose
+// number in the change feed was replaced leads nowhere and is skipped. When most entries are like
+// that, all runs are written again.
 
 const (
 	digestRun   = 16 << 10 // entries in memory before they become a run
-	digestEntry = 16       // bytes: 8 of the digest, then the journal number
+	digestEntry = 16       // bytes: 8 of the digest, then the number in the change feed
 )
 
 // digests is the part of the index that is in memory.
 type digests struct {
-	run    int        // digestRun, less in tests
+	run    int        // digestRun, or less in tests
 	mu     sync.Mutex // guards what follows
 	loaded bool
 	recent []byte // entries newer than the last run, in order of arrival
@@ -34,7 +35,7 @@ func appendEntry(dst []byte, sum [32]byte, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, sum[:8]...), seq)
 }
 
-// load reads the entries newer than the last run from the journal, once.
+// load reads the entries that are newer than the last run from the change feed, once.
 func (d *digests) load(tx *bolt.Tx) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,8 +60,8 @@ func (d *digests) load(tx *bolt.Tx) error {
 	return nil
 }
 
-// add notes the pages of a batch, which are in their buckets already. It returns what memory is to
-// hold once the transaction is committed.
+// add adds the pages of a batch, which are in their buckets already. It returns the entries that
+// must be in memory after the commit.
 func (d *digests) add(tx *bolt.Tx, live []*write, c *counters) (recent []byte, err error) {
 	d.mu.Lock()
 	recent = d.recent
@@ -83,7 +84,7 @@ func (d *digests) add(tx *bolt.Tx, live []*write, c *counters) (recent []byte, e
 	if err != nil {
 		return nil, err
 	}
-	run := slices.Clone(recent) // stays as it is if the transaction fails
+	run := slices.Clone(recent) // it must not change if the transaction fails
 	if int64(entries) > 2*c.Pages+4*int64(d.run) {
 		if run, err = allEntries(tx, c.Pages); err != nil {
 			return nil, err
@@ -98,15 +99,15 @@ func (d *digests) add(tx *bolt.Tx, live []*write, c *counters) (recent []byte, e
 	return nil, bucket.Put(be64(c.LastSeq), run)
 }
 
-// set replaces what memory holds, after the commit.
+// set replaces the entries in memory, after the commit.
 func (d *digests) set(recent []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.recent = recent
 }
 
-// allEntries makes an entry for every page held. pages is how many there are, copies of
-// aliases not counted.
+// allEntries makes an entry for every stored page. pages is how many there are without copies of
+// aliases.
 func allEntries(tx *bolt.Tx, pages int64) (all []byte, err error) {
 	all = make([]byte, 0, max(pages, 0)*digestEntry)
 	err = tx.Bucket(bucketMeta).ForEach(func(k, v []byte) error {
@@ -119,8 +120,8 @@ func allEntries(tx *bolt.Tx, pages int64) (all []byte, err error) {
 	return all, err
 }
 
-// entriesInOrder sorts entries where they are: a run of a million is 16 MB, and what would point at
-// each of them 24 MB more.
+// entriesInOrder sorts entries in place. A run of a million entries has 16 MB, and pointers to them
+// would need 24 MB more.
 type entriesInOrder []byte
 
 func (e entriesInOrder) at(i int) []byte    { return e[i*digestEntry:][:digestEntry] }
@@ -131,7 +132,7 @@ func (e entriesInOrder) Swap(i, j int) {
 	*a, *b = *b, *a
 }
 
-// find returns the journal numbers under which pages with this digest may be found.
+// find returns the numbers in the change feed under which pages with this digest may be found.
 func (d *digests) find(tx *bolt.Tx, recent []byte, sum [32]byte) (seqs []uint64, err error) {
 	prefix := sum[:8]
 	for e := range slices.Chunk(recent, digestEntry) {
@@ -158,13 +159,13 @@ func (d *digests) find(tx *bolt.Tx, recent []byte, sum [32]byte) (seqs []uint64,
 	return slices.Compact(seqs), err
 }
 
-// ByDigest returns the pages whose body has this SHA-256, without bodies, at most limit of them,
-// longest held first.
+// ByDigest returns the pages whose body has this SHA-256, without bodies, at most limit, those
+// stored longest first.
 func (s *Store) ByDigest(sum [32]byte, limit int) (found []Page, err error) {
 	if err := s.view(s.digests.load); err != nil {
 		return nil, err
 	}
-	// Taken before the transaction begins: what leaves memory later is in a run that
+	// This is read before the transaction begins: entries that leave memory later are in a run that
 	// the transaction sees.
 	s.digests.mu.Lock()
 	recent := s.digests.recent

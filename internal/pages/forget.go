@@ -10,15 +10,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// bucketForgotten holds how far each entry of crawl.Spec.Forgotten has been carried out: entry →
-// the key to go on after, or forgotDone.
+// bucketForgotten contains the progress of each entry of crawl.Spec.Forgotten: entry → the key
+// after which to continue, or forgotDone.
 var bucketForgotten = []byte("forgotten")
 
-// forgotDone is no key: those begin with a host.
+// forgotDone is not a key, because keys begin with a host.
 var forgotDone = []byte{0}
 
-// forgotRange begins the keys of all pages under an entry: a host, or a URL and all
-// that begin with it.
+// forgotRange returns the prefix of the keys of all pages of an entry. An entry is a host, or a URL
+// and all URLs that begin with it.
 func forgotRange(entry string) []byte {
 	if !strings.Contains(entry, "://") {
 		return hostPrefix(canon.Host(entry))
@@ -26,11 +26,10 @@ func forgotRange(entry string) []byte {
 	return appendKey(nil, canon.URL(entry))
 }
 
-// Forget removes the copies of pages under entries of crawl.Spec.Forgotten. It looks at no
-// more than limit records, in one transaction that also notes how far it has come. n is how
-// many copies it removed; more says that there is something left to do. Aliases stop being
-// aliases. An entry that is done stays done until Remember. Pages that arrive later must be
-// turned away by the caller.
+// Forget removes the copies of the pages of entries of crawl.Spec.Forgotten. It reads at most limit
+// records, in one transaction that also stores its progress. n is how many copies it removed, and
+// more whether there is more to do. Aliases stop being aliases. A finished entry stays finished
+// until Remember. The caller must refuse pages that arrive later.
 func (s *Store) Forget(entries []string, limit int) (n int, more bool, err error) {
 	var open []string
 	err = s.view(func(tx *bolt.Tx) error {
@@ -52,7 +51,7 @@ func (s *Store) Forget(entries []string, limit int) (n int, more bool, err error
 			}
 			n += gone
 			if limit -= seen + 1; limit <= 0 {
-				more = true // maybe nothing is left; the next call finds that out
+				more = true // perhaps nothing is left; the next call finds out
 				break
 			}
 		}
@@ -64,7 +63,7 @@ func (s *Store) Forget(entries []string, limit int) (n int, more bool, err error
 	return n, more, nil
 }
 
-// forget goes on with an entry for no more than limit records.
+// forget continues with an entry, for at most limit records.
 func (ch *change) forget(entry string, limit int) (gone, seen int, err error) {
 	progress := ch.tx.Bucket(bucketForgotten)
 	prefix, after := forgotRange(entry), bytes.Clone(progress.Get([]byte(entry)))
@@ -102,7 +101,7 @@ func (ch *change) forget(entry string, limit int) (gone, seen int, err error) {
 	}
 	if done {
 		last = forgotDone
-		// Parts of documents that never came whole have no page that takes them along.
+		// Parts of documents that never became complete are not removed with a page.
 		if err := dropParts(ch.tx.Bucket(bucketParts), prefix, nil); err != nil {
 			return 0, 0, err
 		}
@@ -113,7 +112,7 @@ func (ch *change) forget(entry string, limit int) (gone, seen int, err error) {
 	return gone, seen, progress.Put([]byte(entry), last)
 }
 
-// Remember makes entries that are no longer forgotten ready to be forgotten again.
+// Remember allows entries that are no longer forgotten to be forgotten again.
 func (s *Store) Remember(forgotten func(entry string) bool) error {
 	var all [][]byte
 	err := s.view(func(tx *bolt.Tx) error {

@@ -8,9 +8,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// appendKey appends the key of a URL: host, NUL, 'h' or 's' for the scheme, the port when it is
-// written, then path and query. Pages of a host stand together, those of its origins within it; the
-// key is the URL in another order, and parseKey turns it back.
+// appendKey appends the key of a URL: host, NUL, 'h' or 's' for the scheme, the port if it is
+// written, then path and query. Pages of a host are therefore neighbours, and so are those of an
+// origin within it. The key is the URL in another order; parseKey reverses it.
 func appendKey(dst []byte, u canon.URL) []byte {
 	dst = append(dst, u.Host()...)
 	dst = append(dst, 0)
@@ -28,7 +28,7 @@ func appendKey(dst []byte, u canon.URL) []byte {
 	return append(dst, u.PathQuery()...)
 }
 
-// parseKey returns the URL of a key, "" when it is none.
+// parseKey returns the URL of a key, "" if it is no key.
 func parseKey(key []byte) canon.URL {
 	i := bytes.IndexByte(key, 0)
 	if i < 0 || i+1 >= len(key) {
@@ -44,12 +44,12 @@ func parseKey(key []byte) canon.URL {
 	return canon.URL(append(b, key[i+2:]...))
 }
 
-// hostPrefix begins the keys of a host's pages.
+// hostPrefix returns the prefix of the keys of a host's pages.
 func hostPrefix(h canon.Host) []byte { return append([]byte(h), 0) }
 
 func be64(v uint64) []byte { return binary.BigEndian.AppendUint64(nil, v) }
 
-// expiryKey is 16 bytes: the time in milliseconds, and the page number that makes it unique.
+// expiryKey has 16 bytes: the time in milliseconds, and the page number, which makes it unique.
 func expiryKey(ms int64, id uint64) []byte {
 	return binary.BigEndian.AppendUint64(be64(uint64(ms)), id)
 }

@@ -7,14 +7,14 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// ErrEnough is returned by a function that wants no more pages.
+// ErrEnough is returned by a callback that needs no more pages.
 var ErrEnough = errors.New("no more pages are wanted")
 
-// EachNewest calls fn for the pages held, without their bodies, the one whose content was stored
-// last first. It looks at most at most entries of the change journal; all is false when there were
-// more. Copies of aliases are left out. A page that is stored again meanwhile may come twice. No
-// transaction is open while fn runs. ErrEnough of fn ends the walk; so does another error, which is
-// returned.
+// EachNewest calls fn for the stored pages without their bodies, those with the newest content
+// first. It reads at most `most` entries of the change feed; all is false if there were more.
+// Copies of aliases are left out. A page that is stored again meanwhile may come twice. No
+// transaction is open while fn runs. ErrEnough from fn ends the loop, and so does any other error,
+// which is returned.
 func (s *Store) EachNewest(most int, fn func(*Page) error) (all bool, err error) {
 	for before := uint64(0); ; {
 		chunk, last, looked, err := s.newestChunk(before, min(most, 4*chunkPages))
@@ -39,8 +39,8 @@ func (s *Store) EachNewest(most int, fn func(*Page) error) (all bool, err error)
 	}
 }
 
-// newestChunk reads the journal backwards from before an entry, 0: from its end. last names where
-// to go on; it is 0 at the beginning of the journal.
+// newestChunk reads the change feed backwards from before an entry, or from its end if before is 0.
+// last is where to continue, 0 at the beginning of the feed.
 func (s *Store) newestChunk(before uint64, most int) (chunk []Page, last uint64, looked int, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		meta, cur := tx.Bucket(bucketMeta), tx.Bucket(bucketChanges).Cursor()

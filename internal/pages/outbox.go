@@ -10,31 +10,32 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// bucketOutbox holds letters to others: number → letter. A letter is written in the transaction of
-// what it tells. The process that has the store sends it and then reports it as sent. Sending one
-// twice changes nothing.
+// bucketOutbox contains queued messages to others: number → message. A message is written in the
+// transaction that it reports. The process with the store sends it and then reports it as sent. To
+// send a message twice changes nothing.
 var bucketOutbox = []byte("outbox")
 
-// OutboxKind says what a letter is.
+// OutboxKind is the kind of a queued message.
 type OutboxKind byte
 
-// The kinds.
+// The kinds of queued messages.
 const (
-	// OutboxAlias is for the store of another shard. To the main page's store it says that URL is
-	// an alias of AliasOf, or is none any more (Gone). To the alias' store it says that it is known
-	// what became of the main page (Held).
+	// OutboxAlias is for the store of another shard. To the store of the main page it reports that
+	// URL is an alias of AliasOf, or no longer is (Gone). To the store of the alias it reports that
+	// the outcome of the main page is known (Held).
 	OutboxAlias OutboxKind = 'a'
-	// OutboxMissing is for the frontier: URL was reported as unchanged, but no copy of it is held.
+	// OutboxMissing is for the frontier: URL was reported as unchanged, but no copy of it is
+	// stored.
 	OutboxMissing OutboxKind = 'm'
-	// OutboxRemoved is for the frontier: the page was removed because its unavailable_after came,
-	// perhaps while it was on its way here.
+	// OutboxRemoved is for the frontier: the page was removed because its unavailable_after has
+	// passed, perhaps before the page arrived.
 	OutboxRemoved OutboxKind = 'r'
-	// OutboxUnreadable is for the frontier: the page is not held, because reading
-	// it ended the process.
+	// OutboxUnreadable is for the frontier: the page is not stored, because reading it ended the
+	// process.
 	OutboxUnreadable OutboxKind = 'u'
 )
 
-// OutboxMessage is something others must be told.
+// OutboxMessage is a queued message to another shard or to the frontier.
 type OutboxMessage struct {
 	Seq             uint64 // its number, ascending
 	Kind            OutboxKind
@@ -56,11 +57,11 @@ func (ch *change) enqueue(l OutboxMessage) error {
 	return b.Put(be64(n), v)
 }
 
-// Outbox returns the first letters that are not sent, at most n.
+// Outbox returns the first queued messages, at most n.
 func (s *Store) Outbox(n int) (all []OutboxMessage, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketOutbox)
-		if b == nil { // of format 1
+		if b == nil { // a file of format 1
 			return nil
 		}
 		cur := b.Cursor()
@@ -81,7 +82,7 @@ func (s *Store) Outbox(n int) (all []OutboxMessage, err error) {
 	return all, err
 }
 
-// Sent takes letters out of the outbox.
+// Sent removes messages from the outbox.
 func (s *Store) Sent(queued []OutboxMessage) error {
 	return s.update(func() string { return "record what was sent" }, func(ch *change) error {
 		b := ch.tx.Bucket(bucketOutbox)

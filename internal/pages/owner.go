@@ -10,9 +10,9 @@ import (
 	"github.com/curtsy/curtsy/internal/disk"
 )
 
-// The lock on the file decides who owns it; the owner note beside it only tells people who that is.
-// A process that was killed leaves its note behind, harmlessly: it is read only when the lock is
-// held, and whoever takes the lock for writing replaces it.
+// The lock on the file decides who owns it. The owner note next to it only informs people. A killed
+// process leaves its note behind, which does no harm: the note is read only while the file is
+// locked, and the next writer replaces it.
 
 // note is the content of `<file>.owner`.
 type note struct {
@@ -22,8 +22,8 @@ type note struct {
 	Since   time.Time `json:"since"`
 }
 
-// writeOwner leaves a note beside path and returns the note's path, "" when it could not be
-// written: that is no reason not to work.
+// writeOwner writes a note next to path and returns its path. It returns "" if that failed, because
+// the store works without a note.
 func writeOwner(path string) string {
 	machine, _ := os.Hostname()
 	b, err := json.Marshal(note{PID: os.Getpid(), Machine: machine, Command: filepath.Base(os.Args[0]),
@@ -38,7 +38,7 @@ func writeOwner(path string) string {
 	return name
 }
 
-// readOwner says, for people, who holds path.
+// readOwner describes, for people, the process that has locked path.
 func readOwner(path string) string {
 	var n note
 	b, err := disk.ReadRegular(path + ".owner")

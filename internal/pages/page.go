@@ -14,62 +14,64 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxDecoded bounds what unpacking a body may allocate. The fetcher stops at 10 MiB; this leaves
-// room for a larger limit.
+// maxDecoded limits what unpacking a body may allocate. The fetcher stops at 10 MiB; this allows
+// for a larger limit.
 const maxDecoded = 64 << 20
 
 // ErrBody is returned for a body that cannot be unpacked.
 var ErrBody = errors.New("pages: stored body cannot be unpacked")
 
-// Page is a page as the store keeps it: what the fetcher handed over, and what the indexer read in
-// it. From a listing it comes without Body. Deleted is set only on what Changes returns for a URL
-// that is no longer held. AliasOf is set while a mirror's page stands in for the page it is another
-// address of; see alias.go.
+// Page is a page as the store keeps it: what the fetcher published, and what the indexer read in
+// it. In a list it has no Body. Deleted is set only in results of Changes, for a URL whose page is
+// no longer stored. AliasOf is set while the copy of a mirror's page is stored in place of its main
+// page; see alias.go.
 type Page struct {
 	crawl.Page
-	Title string // <title>, else the first h1; UTF-8, whitespace folded
-	Lang  string // what <html lang> says, lower case, without region; may be empty
-	// number of the page in this store: the same as long as the URL is known, deletions included
+	Title string // <title>, otherwise the first h1; UTF-8, white space folded
+	Lang  string // <html lang> in lower case, without its region; may be empty
+	// The number of the page in this store. It stays the same as long as the URL is known, also if
+	// the page is deleted meanwhile.
 	ID     uint64
-	Seq    uint64 // its latest number in the change journal
+	Seq    uint64 // its latest number in the change feed
 	Packed int    // bytes of Body as stored
-	// Since is when the body was first fetched as it is, by its digest: fetching the same again
-	// leaves it alone. The zero time means not known: since before it was noted. Put sets it.
+	// Since is when the body was first fetched in its present form, by its digest. Fetching the
+	// same body again does not change it. The zero time means that it is not known, because it is
+	// from before this was recorded. Put sets it.
 	Since time.Time
-	// Changed is when what is held of the page last changed by this store's clock: its body, or
-	// what its site says of it, or that it is held at all. The store sets it. Of records from
-	// before it was noted it is Since, else FetchedAt. Of a URL that never was a page of its own it
+	// Changed is when the stored page last changed, by the clock of this store: its body, what its
+	// site states about it, or whether it is stored. The store sets it. In records from before this
+	// was recorded it is Since, otherwise FetchedAt. For a URL that never had a page of its own it
 	// is a time before all others.
 	Changed time.Time
 
-	// Claims, for Put, is what in the body tells of datasets, packed by its reader. nil: nothing
-	// does. Empty: all of the body does.
+	// Claims, for Put, is what the body states about datasets, packed by its reader. nil means
+	// nothing; empty means that the whole body is about datasets.
 	Claims []byte
-	// Late, for Put: the page's unavailable_after came while it was on its way here. It is not
-	// kept, and the frontier is told.
+	// Late, for Put, means that the page's unavailable_after passed before it arrived. The page is
+	// not stored, and the frontier is notified.
 	Late bool
-	// Aliases are the addresses that this page has on mirrors, maxAliases at most.
+	// Aliases are the addresses of this page on mirrors, at most maxAliases.
 	Aliases []canon.URL
 
-	claimed bool // there are Claims
-	// the visit of the newest word on whether this is an alias, if that is newer than Visit
+	claimed bool // it has Claims
+	// The visit of the newest report whether this is an alias, if that is newer than Visit.
 	aliasVisit crawl.VisitID
-	// with AliasOf: it is known what became of the main page, so this copy is not kept
+	// With AliasOf: the outcome of the main page is known, so this copy is not kept.
 	mainKnown bool
 }
 
-// listed reports whether it is a page of its own, neither gone nor another's alias.
+// listed reports whether this is a page of its own: neither removed nor an alias.
 func (p *Page) listed() bool { return p.ID != 0 && p.Deleted == "" && p.AliasOf == "" }
 
-// SnippetAllowed reports whether stored text of the page may be shown as an excerpt.
+// SnippetAllowed reports whether an excerpt of the page may be shown.
 func (p *Page) SnippetAllowed() bool { return p.Directives&crawl.NoSnippet == 0 }
 
-// Expired reports whether the page asked not to be available any more at t.
+// Expired reports whether the page requests not to be available any more at t.
 func (p *Page) Expired(t time.Time) bool {
 	return !p.UnavailableAfter.IsZero() && !t.Before(p.UnavailableAfter)
 }
 
-// Info is the page as `curtsy pages` lists it.
+// Info returns the page as `curtsy pages` lists it.
 func (p *Page) Info() crawl.PageInfo {
 	info := crawl.PageInfo{
 		URL: string(p.URL), Status: p.Status, FetchedAt: p.FetchedAt, ContentType: p.ContentType, Title: p.Title,
@@ -86,11 +88,11 @@ func (p *Page) Info() crawl.PageInfo {
 	return info
 }
 
-// Unpack returns the body content-decoded, in the page's own charset. The result may be Body
-// itself; dst is used when it is large enough. The error wraps ErrBody.
+// Unpack returns the body, decoded from its content coding but in its own charset. The result may
+// be Body itself. dst is used if it is large enough. The error wraps ErrBody.
 func (p *Page) Unpack(dst []byte) ([]byte, error) { return Unpack(dst, p.Encoding, p.Body) }
 
-// Unpack undoes an encoding. The result may be body itself, or use the room of dst.
+// Unpack decodes an encoding. The result may be body itself, or use the memory of dst.
 func Unpack(dst []byte, enc crawl.Encoding, body []byte) ([]byte, error) {
 	switch enc {
 	case crawl.EncodingNone:
@@ -114,8 +116,8 @@ func Unpack(dst []byte, enc crawl.Encoding, body []byte) ([]byte, error) {
 	return nil, fmt.Errorf("%w: encoding %d is unknown to this version", ErrBody, enc)
 }
 
-// sameContent reports whether q says what p says. Then only dates differ, and readers of the
-// journal need not look.
+// sameContent reports whether q has the content of p. Then only dates differ, and followers of the
+// change feed need not read it.
 func (p *Page) sameContent(q *Page) bool {
 	return p.SHA256 == q.SHA256 && p.Size == q.Size && p.Directives == q.Directives && p.ContentType == q.ContentType &&
 		p.Charset == q.Charset && p.UnavailableAfter.Equal(q.UnavailableAfter) && p.MaxSnippet == q.MaxSnippet && p.Truncated == q.Truncated &&
@@ -123,17 +125,17 @@ func (p *Page) sameContent(q *Page) bool {
 		slices.Equal(p.Usage, q.Usage)
 }
 
-// A record begins with its kind. Integers are varints; strings and the digest carry no padding. A
-// record is about 160 bytes and is read in one walk. What format 2 added stands at the end: a
-// record without it is of format 1. After that stands Since, if it is known, then MaxSnippet, if
-// there is one, then Usage, if anything is said, then Changed, if it is not Since, and Vary. A
-// version that does not know what stands at the end reads the record without it.
+// A record begins with its kind. Integers are varints; strings and the digest have no padding. A
+// record has about 160 bytes and is read in one pass. The fields that format 2 added are at the
+// end; a record without them is of format 1. After these come Since if it is known, MaxSnippet if
+// there is one, Usage if there are statements, Changed if it is not Since, and Vary. A version that
+// does not know the last fields reads the record without them.
 const (
 	kindPage      = 'P'
 	kindTombstone = 'T'
 )
 
-// Flags of a page, and of what is known of its being an alias.
+// Flags of a page, and of an alias.
 const (
 	flagTruncated = 1 << iota
 	flagMeta      // crawl.KindMeta
@@ -143,8 +145,8 @@ const (
 	flagMainKnown = 2
 )
 
-// appendRecord encodes p. A tombstone keeps the visit, the date and the reason,
-// nothing of the page.
+// appendRecord encodes p. A tombstone contains the visit, the date and the reason, and nothing of
+// the page.
 func appendRecord(dst []byte, p *Page) []byte {
 	kind := byte(kindPage)
 	if p.Deleted != "" {
@@ -171,8 +173,8 @@ func appendRecord(dst []byte, p *Page) []byte {
 	dst = binary.AppendVarint(dst, millis(p.MetaUnavailableAfter))
 	dst = appendString(dst, string(p.Canonical))
 	dst = appendAlias(dst, p)
-	// What follows is left out from where nothing is to be said any more, as in records from before
-	// it was noted.
+	// The following fields end with the last one that has a value, as in records from before they
+	// existed.
 	changed := p.Vary != "" || !p.Changed.IsZero() && millis(p.Changed) != millis(p.Since)
 	said := changed || len(p.Usage) > 0
 	limited := said || p.MaxSnippet > 0 || p.MetaMaxSnippet > 0
@@ -194,7 +196,7 @@ func appendRecord(dst []byte, p *Page) []byte {
 	return dst
 }
 
-// appendAlias encodes the newest word on whether a page is an alias.
+// appendAlias encodes the newest report whether a page is an alias.
 func appendAlias(dst []byte, p *Page) []byte {
 	if p.aliasVisit.IsZero() {
 		return append(dst, 0)
@@ -212,8 +214,8 @@ func (r *reader) alias(p *Page) {
 	}
 }
 
-// parseRecord reads what appendRecord wrote. It copies what it keeps, so b may lie
-// in the mapped file.
+// parseRecord reads what appendRecord wrote. It copies what it returns, so b may be in the mapped
+// file.
 func parseRecord(u canon.URL, b []byte) (Page, error) {
 	r := reader{b: b}
 	p := Page{}
@@ -243,8 +245,8 @@ func parseRecord(u canon.URL, b []byte) (Page, error) {
 		p.ContentType, p.Charset, p.FoundOn = r.string(), r.string(), canon.URL(r.string())
 		p.ETag, p.LastModified, p.Title, p.Lang = r.string(), r.string(), r.string(), r.string()
 		if len(r.b) == 0 && !r.bad {
-			// Which directives came from the header is not known, so no later
-			// header takes any back.
+			// It is not known which directives came from the header, so no later header removes
+			// any.
 			p.MetaDirectives, p.MetaUnavailableAfter = p.Directives, p.UnavailableAfter
 			break
 		}
@@ -280,7 +282,7 @@ func parseRecord(u canon.URL, b []byte) (Page, error) {
 	return p, nil
 }
 
-// reader walks a record. After a mistake it returns zero values and bad stays true.
+// reader reads a record. After an error it returns zero values, and bad stays true.
 type reader struct {
 	b   []byte
 	bad bool
@@ -344,7 +346,7 @@ func bit(b bool) byte {
 	return 0
 }
 
-// millis is 0 for the zero time; no page was fetched then.
+// millis returns 0 for the zero time. No page was fetched in 1970.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -11,30 +11,30 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// A document about datasets that is too large for a message comes in parts (crawl.Page.Part), and
-// so it is kept. Parts are kept as they come. The page comes behind them, is kept among them, and
-// is put once all parts of its visit are there: then it counts, and the parts of older visits go.
-// Until then the copy held stays as it is. A document that is never whole leaves parts that the
-// next one removes. What bucketClaims has of such a page is its visit, since a page that is found
-// unchanged gets a new visit and no new parts.
+// A document about datasets that is too large for a message arrives in parts (crawl.Page.Part), and
+// is stored in parts. The page itself arrives after its parts and is stored with them. It is put
+// once all parts of its visit are there; then it counts, and the parts of older visits are removed.
+// Until then the stored copy stays unchanged. The parts of a document that is never complete are
+// removed with the next one. In bucketClaims such a page has the visit of its parts, because a page
+// that is fetched again without a change gets a new visit and no new parts.
 var bucketParts = []byte("parts")
 
-// wholePart is the number under which the page stands, behind all its parts.
+// wholePart is the number of the page itself, after all its parts.
 const wholePart = 1<<32 - 1
 
-// partsOf begins the keys of a page's parts. No URL has a NUL.
+// partsOf returns the prefix of the keys of a page's parts. No URL contains a NUL.
 func partsOf(key []byte) []byte { return append(bytes.Clone(key), 0) }
 
-// visitOf begins, behind partsOf, those of one visit; it sorts as visits do.
+// visitOf returns what follows partsOf in the keys of one visit. It sorts as visits do.
 func visitOf(v crawl.VisitID) []byte {
 	return binary.BigEndian.AppendUint64(be64(v.Epoch), v.N)
 }
 
 const visitBytes = 16
 
-// PutParts keeps parts of documents, and puts the pages that are whole with them, all in one
-// transaction with one fsync. Putting a batch again changes nothing, and the order in which parts
-// come does not matter. Each has Part or Parts. On an error nothing of the batch is stored.
+// PutParts stores parts of documents, and puts the pages that they complete, in one transaction
+// with one fsync. Each element has Part or Parts. To put a batch again changes nothing, and the
+// order of the parts does not matter. After an error nothing of the batch is stored.
 func (s *Store) PutParts(batch []Page) (res Result, err error) {
 	err = s.update(func() string { return fmt.Sprintf("store %d parts of documents", len(batch)) }, func(ch *change) error {
 		res = Result{}
@@ -48,7 +48,7 @@ func (s *Store) PutParts(batch []Page) (res Result, err error) {
 			}
 			if w.old.ID != 0 && p.Visit.Compare(w.old.Visit) <= 0 {
 				res.Late++
-				continue // it is whole already, or overtaken
+				continue // it is complete already, or there is a newer visit
 			}
 			prefix := append(partsOf(w.key), visitOf(p.Visit)...)
 			if err := overtaken(b, ch.tx.Bucket(bucketClaims), &w); err != nil {
@@ -78,8 +78,8 @@ func (s *Store) PutParts(batch []Page) (res Result, err error) {
 	return res, nil
 }
 
-// overtaken removes parts of a page that nobody waits for any more: those of visits before this one
-// that are not those of the copy held.
+// overtaken removes parts of a page that are no longer needed: those of earlier visits, except the
+// parts of the stored copy.
 func overtaken(b, claims *bolt.Bucket, w *write) error {
 	held, now := claims.Get(w.key), visitOf(w.page.Visit)
 	return dropParts(b, partsOf(w.key), func(visit []byte) bool {
@@ -87,8 +87,8 @@ func overtaken(b, claims *bolt.Bucket, w *write) error {
 	})
 }
 
-// dropParts removes the parts whose keys begin with prefix, but for those of visits that keep
-// wants, unless it is nil.
+// dropParts removes the parts whose keys begin with prefix, except those of visits for which keep
+// returns true. keep may be nil.
 func dropParts(b *bolt.Bucket, prefix []byte, keep func(visit []byte) bool) error {
 	var gone [][]byte
 	cur := b.Cursor()
@@ -99,7 +99,8 @@ func dropParts(b *bolt.Bucket, prefix []byte, keep func(visit []byte) bool) erro
 			k, _ = cur.Next()
 			continue
 		}
-		// What is kept may be much, and is not gone through for each part that comes.
+		// There may be many parts of this visit, and they must not be read again for each part that
+		// arrives.
 		behind := slices.Concat(prefix, visit, []byte{0xff, 0xff, 0xff, 0xff, 0xff})
 		k, _ = cur.Seek(behind)
 	}
@@ -138,7 +139,7 @@ func (ch *change) putWhole(prefix []byte, res *Result) error {
 	return ch.put([]write{w}, res)
 }
 
-// applyParts removes the parts that go with what a page was before.
+// applyParts removes the parts of the previous copy of a page.
 func applyParts(b, claims *bolt.Bucket, w *write) error {
 	if w.page.Renewed && w.page.Deleted == "" || w.old.Encoding != crawl.EncodingParts && w.page.Encoding != crawl.EncodingParts && w.page.Deleted == "" {
 		return nil
@@ -148,14 +149,14 @@ func applyParts(b, claims *bolt.Bucket, w *write) error {
 		if bytes.Equal(visit, held) {
 			return w.page.Encoding == crawl.EncodingParts && w.page.Deleted == ""
 		}
-		return bytes.Compare(visit, visitOf(w.page.Visit)) > 0 // of a document that is still coming
+		return bytes.Compare(visit, visitOf(w.page.Visit)) > 0 // its document is still arriving
 	})
 }
 
-// EachPart calls fn for each part of a page of EachClaimed whose Encoding says that it came in
-// parts, in their order, with the part's number and its body as it was put. The parts are all of
-// one copy, whatever is written meanwhile: they are read at once, packed as they are. No
-// transaction is open while fn runs; an error of fn ends it and is returned.
+// EachPart calls fn for each part of a page of EachClaimed that came in parts (its Encoding says
+// so), in order, with the number of the part and its body as it was put. All parts belong to one
+// copy, whatever is written meanwhile, because they are read together, still compressed. No
+// transaction is open while fn runs. An error of fn ends the loop and is returned.
 func (s *Store) EachPart(p *Page, fn func(n int, body []byte) error) error {
 	type part struct {
 		n    int
@@ -167,7 +168,7 @@ func (s *Store) EachPart(p *Page, fn func(n int, body []byte) error) error {
 		key := appendKey(nil, p.URL)
 		held := claims.Get(key)
 		if b == nil || len(held) != visitBytes {
-			return nil // it has changed since
+			return nil // it has changed meanwhile
 		}
 		prefix := append(partsOf(key), held...)
 		cur := b.Cursor()
@@ -187,7 +188,7 @@ func (s *Store) EachPart(p *Page, fn func(n int, body []byte) error) error {
 	return nil
 }
 
-// countParts is how many parts a page has, by what stands in bucketClaims.
+// countParts returns how many parts a page has, by its entry in bucketClaims.
 func countParts(tx *bolt.Tx, key, held []byte) (n int, err error) {
 	if len(held) != visitBytes {
 		return 0, fmt.Errorf("its parts came from an unknown visit")

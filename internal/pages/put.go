@@ -14,22 +14,22 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Result counts what Put did with a batch; the fields add up to its length.
+// Result counts what Put did with a batch. The fields add up to the length of the batch.
 type Result struct {
 	Stored    int // new, or with new content
-	Unchanged int // held already, with the same content
-	Deleted   int // forgotten, or noted as not to be kept
-	// not newer than what is known: a replay, an overtaken page, the older of two in the batch
+	Unchanged int // stored already, with the same content
+	Deleted   int // removed, or recorded as not to be stored
+	// Not newer than what is known: a replay, a late page, the older of two in the batch.
 	Late    int
-	Missing int // reported as unchanged, but no copy is held: a letter is written about each
+	Missing int // reported as unchanged, but without a stored copy; a message is queued for each
 }
 
-// write is one page on its way into the file.
+// write is one page that is being written.
 type write struct {
 	key  []byte
 	page Page
-	old  Page // what was known; Seq 0 and ID 0 when nothing
-	had  bool // old is a page that is held
+	old  Page // what was known; Seq and ID are 0 if nothing was
+	had  bool // old is a stored page
 	body bool // the body is new
 }
 
@@ -38,12 +38,12 @@ type change struct {
 	s             *Store
 	tx            *bolt.Tx
 	c             counters
-	live          []*write // all that was applied
-	claimsChanged bool     // what tells of datasets has changed
-	queued        int64    // more in the outbox
+	live          []*write // everything that was applied
+	claimsChanged bool     // what is stored about datasets has changed
+	queued        int64    // how many messages were queued
 }
 
-// update runs one write transaction with one fsync. On an error nothing has changed.
+// update runs one write transaction with one fsync. After an error nothing has changed.
 func (s *Store) update(what func() string, do func(*change) error) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -82,19 +82,18 @@ func (s *Store) update(what func() string, do func(*change) error) error {
 	return nil
 }
 
-// Put stores a batch in one transaction with one fsync: when it returns nil, the batch is on
-// disk. Of several copies of a URL, in the batch and in the file, the newest visit counts;
-// putting a batch again changes nothing. A page that is Deleted or has the NoIndex directive
-// removes the copy held and leaves a tombstone. A page that is Renewed keeps the copy held, with
-// its new date, and takes over the header's directives if there are any. Bodies are not copied:
-// the caller must not change them until Put returns. On an error nothing of the batch is stored,
-// and the file is as before.
+// Put stores a batch in one transaction with one fsync: when it returns nil, the batch is on disk.
+// Of several copies of a URL, in the batch and in the file, the newest visit counts. To put a batch
+// again changes nothing. A page that is Deleted or has the NoIndex directive removes the stored
+// copy and leaves a tombstone. A page that is Renewed leaves the stored copy, with its new date and
+// with the directives of the header if there are any. Bodies are not copied: the caller must not
+// change them until Put returns. After an error nothing of the batch is stored.
 func (s *Store) Put(batch []Page) (Result, error) { return s.PutAlong(batch, nil) }
 
-// PutAlong is Put, and has along write what goes with the batch, in the same transaction, into a
-// bucket that is its own. counted are the pages of the batch that changed something, as they are
-// known now: Deleted says that one is not held, and of a Renewed one it says what it said before. A
-// replay has none of them. What along returns ends the transaction if it is an error.
+// PutAlong is Put, and calls along in the same transaction with a bucket of its own, to write what
+// belongs to the batch. counted are the pages of the batch that changed something, as they are now:
+// Deleted is set if a page is not stored, and a Renewed page has the content that it had before. A
+// replay has none of them. An error of along ends the transaction.
 func (s *Store) PutAlong(batch []Page, along func(own *bolt.Bucket, counted []*Page) error) (Result, error) {
 	var res Result
 	if len(batch) == 0 && along == nil {
@@ -106,7 +105,7 @@ func (s *Store) PutAlong(batch []Page, along func(own *bolt.Bucket, counted []*P
 		if err := ch.put(writes, &res); err != nil {
 			return err
 		}
-		for i := range renewals { // each builds on the state before it
+		for i := range renewals { // each depends on the state before it
 			if err := ch.put(renewals[i:i+1], &res); err != nil {
 				return err
 			}
@@ -130,16 +129,16 @@ func (s *Store) PutAlong(batch []Page, along func(own *bolt.Bucket, counted []*P
 	return res, nil
 }
 
-// Along reads what the along of PutAlong wrote. own is nil when it never did.
+// Along reads what along of PutAlong wrote. own is nil if it never wrote anything.
 func (s *Store) Along(read func(own *bolt.Bucket) error) error {
 	return s.view(func(tx *bolt.Tx) error { return read(tx.Bucket(bucketAlong)) })
 }
 
-// bucketAlong is the bucket of whoever calls PutAlong. It is made when it is first needed.
+// bucketAlong is the bucket of the caller of PutAlong. It is made when it is first needed.
 var bucketAlong = []byte("archive")
 
-// arrange sorts a batch by key, since neighbouring keys share a leaf, and keeps the newest of each
-// URL. Renewals stand apart, oldest first.
+// arrange sorts a batch by key, because neighbouring keys share a leaf, and keeps the newest page
+// of each URL. Renewals are returned separately, oldest first.
 func arrange(batch []Page) (writes, renewals []write) {
 	writes = make([]write, 0, len(batch))
 	keys := make([]byte, 0, 96*len(batch))
@@ -162,18 +161,18 @@ func arrange(batch []Page) (writes, renewals []write) {
 	return slices.CompactFunc(writes, func(a, b write) bool { return bytes.Equal(a.key, b.key) }), renewals
 }
 
-// put weighs and applies writes to different URLs.
+// put decides about writes to different URLs and applies them.
 func (ch *change) put(writes []write, res *Result) error {
-	live, err := ch.weigh(writes, res)
+	live, err := ch.compare(writes, res)
 	if err != nil {
 		return err
 	}
 	return ch.apply(live)
 }
 
-// weigh compares each write with what is known of its URL. It returns the writes that change
+// compare compares each write with what is known about its URL. It returns the writes that change
 // something, with their numbers.
-func (ch *change) weigh(writes []write, res *Result) ([]*write, error) {
+func (ch *change) compare(writes []write, res *Result) ([]*write, error) {
 	live := make([]*write, 0, len(writes))
 	for i := range writes {
 		w := &writes[i]
@@ -224,7 +223,7 @@ func (ch *change) weigh(writes []write, res *Result) ([]*write, error) {
 		case w.had && p.sameContent(&w.old):
 			res.Unchanged++
 			p.Encoding, p.Packed, p.claimed = w.old.Encoding, w.old.Packed, w.old.claimed && p.Renewed || p.Claims != nil
-		case p.Renewed: // the body is the same; how it may be shown can have changed
+		case p.Renewed: // the body is the same, but its directives may have changed
 			res.Stored++
 			ch.c.LastSeq++
 			p.Seq = ch.c.LastSeq
@@ -238,8 +237,8 @@ func (ch *change) weigh(writes []write, res *Result) ([]*write, error) {
 	return live, nil
 }
 
-// reportGone writes to the frontier about a page that it takes for stored, since the fetcher could
-// not know otherwise. Renewed pages are handled elsewhere.
+// reportGone notifies the frontier about a page that it believes to be stored, because the fetcher
+// could not know otherwise. Renewed pages are handled elsewhere.
 func (ch *change) reportGone(w *write) error {
 	p := &w.page
 	switch {
@@ -252,7 +251,7 @@ func (ch *change) reportGone(w *write) error {
 }
 
 // Quarantine removes the copy of a page that could not be read, if the copy is from that visit or
-// an older one, and writes to the frontier. It reports whether there was a copy.
+// an older one, and notifies the frontier. It reports whether there was a copy.
 func (s *Store) Quarantine(u canon.URL, visit crawl.VisitID) (bool, error) {
 	removed := false
 	err := s.update(func() string { return "quarantine " + string(u) }, func(ch *change) error {
@@ -272,7 +271,7 @@ func (s *Store) Quarantine(u canon.URL, visit crawl.VisitID) (bool, error) {
 	return removed && err == nil, err
 }
 
-// read finds what is known of the URL of a write.
+// read reads what is known about the URL of a write.
 func (ch *change) read(w *write) error {
 	b := ch.tx.Bucket(bucketMeta).Get(w.key)
 	if b == nil {
@@ -283,8 +282,8 @@ func (ch *change) read(w *write) error {
 	return err
 }
 
-// drop gives a deletion its number in the journal. A page that was never held gets none: followers
-// have nothing to remove.
+// drop gives a deletion its number in the change feed. A page that never was stored gets none,
+// because followers have nothing to remove.
 func (ch *change) drop(w *write) {
 	if w.had {
 		ch.c.LastSeq++
@@ -292,18 +291,18 @@ func (ch *change) drop(w *write) {
 	}
 }
 
-// renewed turns "the page is unchanged" into the page as it is now (formats §4.2): with the new
-// date, and with the header's directives replaced if the answer had any. ok is false when the copy
-// is missing; then the frontier is told.
+// renewed turns the report "the page is unchanged" into the page as it is now (formats §4.2): with
+// the new date, and with the directives of the header replaced if the response had any. ok is false
+// if there is no copy; then the frontier is notified.
 func (ch *change) renewed(w *write) (ok bool, err error) {
 	said := w.page
 	if !w.had {
 		w.page = Page{Page: crawl.Page{URL: said.URL, Visit: said.Visit, FetchedAt: said.FetchedAt, Deleted: w.old.Deleted}}
 		switch {
 		case w.old.AliasOf != "" && w.old.aliasVisit.Compare(said.Visit) > 0:
-			return true, nil // the main page is kept
+			return true, nil // the main page is stored
 		case w.old.Deleted == crawl.ReasonNoindex && (!said.Tagged || said.Directives&crawl.NoIndex != 0 || said.Expired(said.FetchedAt)):
-			return true, nil // still not to be kept
+			return true, nil // it must still not be stored
 		}
 		return false, ch.enqueue(OutboxMessage{Kind: OutboxMissing, URL: said.URL, Visit: said.Visit})
 	}
@@ -322,8 +321,8 @@ func (ch *change) renewed(w *write) (ok bool, err error) {
 	}
 	p.Usage = p.Usage.Renew(said.Usage, said.Tagged)
 	if p.Usage.Preferences().Forbid(said.Purposes) {
-		// Together they forbid what neither does alone, so the fetcher could not know. It is asked
-		// for once more, and then it will.
+		// Together they forbid what neither forbids alone, so the fetcher could not know. The page
+		// is requested once more, and then the fetcher knows.
 		w.page = p
 		w.page.Deleted = crawl.ReasonUsage
 		return true, ch.enqueue(OutboxMessage{Kind: OutboxMissing, URL: said.URL, Visit: said.Visit})
@@ -338,7 +337,7 @@ func (ch *change) renewed(w *write) (ok bool, err error) {
 	return true, err
 }
 
-// earlier is the earlier of two times; a zero time does not count.
+// earlier returns the earlier of two times. A zero time does not count.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -346,7 +345,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// smaller is the smaller of two limits; one of zero does not count.
+// smaller returns the smaller of two limits. A limit of zero does not count.
 func smaller(a, b int) int {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -354,12 +353,12 @@ func smaller(a, b int) int {
 	return a
 }
 
-// apply writes bucket by bucket, each in the order of its keys, and then what follows for aliases.
+// apply writes bucket by bucket, each in the order of its keys, and then the consequences for
+// aliases.
 func (ch *change) apply(live []*write) error {
 	meta, bodies, changes := ch.tx.Bucket(bucketMeta), ch.tx.Bucket(bucketBodies), ch.tx.Bucket(bucketChanges)
 	expires, claims := ch.tx.Bucket(bucketExpires), ch.tx.Bucket(bucketClaims)
-	// Numbers only grow: full leaves are never opened again, so there is no reason to
-	// leave room in them.
+	// The numbers only increase, so full leaves never change again and need no free space.
 	bodies.FillPercent, changes.FillPercent = 1, 1
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, w := range live {
@@ -384,7 +383,8 @@ func (ch *change) apply(live []*write) error {
 		if err := applyExpiry(expires, w); err != nil {
 			return err
 		}
-		// What a page says may also count for another now, when its tags or its date have changed.
+		// The statements of a page may also count for an alias now, if its tags or its date have
+		// changed.
 		ch.claimsChanged = ch.claimsChanged || w.old.claimed || w.page.claimed
 		if err := applyClaims(claims, w); err != nil {
 			return err
@@ -415,11 +415,11 @@ func (ch *change) apply(live []*write) error {
 	return nil
 }
 
-// neverListed is Page.Changed of a URL that never was a page of its own here: it was refused when
-// it was fetched first, or has always been an alias.
+// neverListed is Page.Changed of a URL that never had a page of its own here: its first page was
+// refused, or it has always been an alias.
 var neverListed = time.UnixMilli(1).UTC()
 
-// date notes when what is held of a page, or that it is held, changed.
+// date sets when the stored page, or whether it is stored, last changed.
 func (w *write) date(now time.Time) {
 	p, old := &w.page, &w.old
 	if !p.listed() && (old.ID == 0 || !old.listed() && old.Changed.Equal(neverListed)) {
@@ -432,7 +432,7 @@ func (w *write) date(now time.Time) {
 	}
 }
 
-// count subtracts from the counters what was known of a URL and adds what is known now.
+// count subtracts from the counters what was known about a URL and adds what is known now.
 func count(c *counters, w *write) {
 	c.add(&w.old, -1)
 	c.add(&w.page, 1)
@@ -462,12 +462,12 @@ func applyExpiry(expires *bolt.Bucket, w *write) error {
 	return nil
 }
 
-// Expire removes the pages whose unavailable_after has come, at most limit of them in one
-// transaction, and returns how many. Each leaves a tombstone with its visit, so a replay does not
-// bring it back; the next visit decides anew. The frontier is told.
+// Expire removes the pages whose unavailable_after has passed, at most limit in one transaction,
+// and returns how many. Each leaves a tombstone with its visit, so a replay does not bring it back.
+// The next visit decides again. The frontier is notified.
 func (s *Store) Expire(now time.Time, limit int) (int, error) {
 	var due []Page
-	err := s.view(func(tx *bolt.Tx) error { // most of the time there is nothing to be written
+	err := s.view(func(tx *bolt.Tx) error { // mostly there is nothing to write
 		meta, cur := tx.Bucket(bucketMeta), tx.Bucket(bucketExpires).Cursor()
 		for k, v := cur.First(); k != nil && len(due) < limit; k, v = cur.Next() {
 			if int64(binary.BigEndian.Uint64(k)) > now.UnixMilli() {
@@ -493,7 +493,7 @@ func (s *Store) Expire(now time.Time, limit int) (int, error) {
 				return err
 			}
 			if !w.had || !w.old.Expired(now) {
-				continue // it has changed since
+				continue // it has changed meanwhile
 			}
 			w.page = w.old
 			w.page.Deleted = crawl.ReasonNoindex

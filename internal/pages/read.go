@@ -11,19 +11,19 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// One read transaction covers at most this many pages and about this many bytes of bodies, because
-// the file cannot reuse the room of replaced pages while one is open.
+// One read transaction reads at most this many pages and about this many bytes of bodies. While it
+// is open, the file cannot reuse the space of replaced pages.
 const (
 	chunkPages = 512
 	chunkBytes = 4 << 20
 )
 
-// Get returns the page held for u with its body, which the caller may keep. ok is false when none
-// is held. The page may be the copy of an alias: then AliasOf is set.
+// Get returns the stored page of u with its body, which the caller may keep. ok is false if none is
+// stored. The page may be the copy of an alias: then AliasOf is set.
 func (s *Store) Get(u canon.URL) (p Page, ok bool, err error) { return s.get(u, true, nil) }
 
-// GetInto is Get, and puts the body into the room of dst if there is enough: for who looks at many
-// pages one after another.
+// GetInto is Get, but puts the body into the memory of dst if that is large enough. It is for
+// callers that read many pages.
 func (s *Store) GetInto(dst []byte, u canon.URL) (p Page, ok bool, err error) {
 	return s.get(u, true, dst)
 }
@@ -50,7 +50,7 @@ func (s *Store) get(u canon.URL, body bool, dst []byte) (p Page, ok bool, err er
 	return p, ok && err == nil, err
 }
 
-// AliasOf returns what u is an alias of, if it is one.
+// AliasOf returns of which page u is an alias, if it is one.
 func (s *Store) AliasOf(u canon.URL) (main canon.URL, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketMeta).Get(appendKey(nil, u))
@@ -64,9 +64,10 @@ func (s *Store) AliasOf(u canon.URL) (main canon.URL, err error) {
 	return main, err
 }
 
-// Each calls fn for every page held, without its body, ordered by host, then origin, then path.
-// Copies of aliases are left out. Pages stored meanwhile may or may not be among them; none comes
-// twice. No transaction is open while fn runs. An error of fn ends the walk and is returned.
+// Each calls fn for every stored page without its body, in the order of host, origin and path.
+// Copies of aliases are left out. Pages that are stored meanwhile may or may not be among them;
+// none comes twice. No transaction is open while fn runs. An error of fn ends the loop and is
+// returned.
 func (s *Store) Each(fn func(Page) error) error { return s.each("", walked{}, fn) }
 
 // EachWithBody is Each with bodies. fn may keep them.
@@ -79,9 +80,9 @@ func (s *Store) EachOfHost(h canon.Host, fn func(Page) error) error {
 	return s.each(h, walked{}, fn)
 }
 
-// EachSince is EachWithBody for what changed at t or later, expiry included. Pages that are not
-// held any more, and those that are now another's alias, are among them: without a body, with
-// Deleted or AliasOf. URLs that never were pages of their own are not.
+// EachSince is EachWithBody for everything that changed at t or later, including pages that
+// expired. It includes pages that are no longer stored and pages that became aliases: they have no
+// body, but Deleted or AliasOf. It does not include URLs that never had a page of their own.
 func (s *Store) EachSince(t time.Time, fn func(Page) error) error {
 	return s.eachSince(t, time.Now(), fn)
 }
@@ -90,10 +91,10 @@ func (s *Store) eachSince(t, now time.Time, fn func(Page) error) error {
 	return s.each("", walked{bodies: true, since: t.Truncate(time.Millisecond), now: now}, fn)
 }
 
-// walked says which pages a walk is to come by, and with what.
+// walked says which pages a loop returns, and with what.
 type walked struct {
 	bodies bool
-	since  time.Time // zero: all that are held
+	since  time.Time // zero: all stored pages
 	now    time.Time
 }
 
@@ -128,14 +129,14 @@ func (s *Store) each(h canon.Host, which walked, fn func(Page) error) error {
 	}
 }
 
-// chunk reads pages whose keys come after `after`; last is nil at the end.
+// chunk reads pages with keys after `after`. last is nil at the end.
 func (s *Store) chunk(after, prefix []byte, which *walked) (chunk []Page, last []byte, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		cur, held, size, seen := tx.Bucket(bucketMeta).Cursor(), tx.Bucket(bucketBodies), 0, 0
 		aliases := tx.Bucket(bucketAliases)
 		if aliases != nil {
 			if k, _ := aliases.Cursor().First(); k == nil {
-				aliases = nil // as in most crawls: nothing to look up
+				aliases = nil // there are none, as in most crawls
 			}
 		}
 		for k, v := cur.Seek(after); k != nil && bytes.HasPrefix(k, prefix); k, v = cur.Next() {
@@ -143,7 +144,7 @@ func (s *Store) chunk(after, prefix []byte, which *walked) (chunk []Page, last [
 				continue
 			}
 			if seen++; seen > 4*chunkPages || len(chunk) == chunkPages || size > chunkBytes {
-				return nil // last names where to go on
+				return nil // last is where to continue
 			}
 			last = append(last[:0], k...)
 			if v[0] != kindPage && which.since.IsZero() {
@@ -171,9 +172,10 @@ func (s *Store) chunk(after, prefix []byte, which *walked) (chunk []Page, last [
 	return chunk, last, err
 }
 
-// Changes returns what changed after journal number after, oldest first, at most n pages and a few
-// megabytes, with bodies. Each is the latest state of its URL: Deleted is set where no page is held
-// any more. The last one's Seq is where to go on; an empty answer means there is nothing more.
+// Changes returns what changed after a number in the change feed, oldest first, at most n pages and
+// a few megabytes, with bodies. Each is the latest state of its URL: Deleted is set if the page is
+// no longer stored. Seq of the last one is where to continue. An empty result means that there is
+// nothing more.
 func (s *Store) Changes(after uint64, n int) (found []Page, err error) {
 	size := 0
 	err = s.view(func(tx *bolt.Tx) error {
@@ -197,11 +199,11 @@ func (s *Store) Changes(after uint64, n int) (found []Page, err error) {
 	return found, err
 }
 
-// behindExact is how many journal entries Behind counts one by one.
+// behindExact is how many entries of the change feed Behind counts one by one.
 const behindExact = 10_000
 
-// Behind returns how many changes come after journal number after. Beyond ten thousand it is an
-// upper bound, because numbers of replaced entries are counted too.
+// Behind returns how many changes come after a number in the change feed. Beyond ten thousand it is
+// an upper bound, because it then counts numbers of replaced entries as well.
 func (s *Store) Behind(after uint64) int64 {
 	c := s.counters.Load()
 	if after >= c.LastSeq {

@@ -21,22 +21,22 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Format numbers the layout described in doc.go. A file of format 1 or 2 is read as it is, and
-// becomes one of format 3 when it is opened for writing: that has more buckets, and records may say
-// more.
+// Format is the version of the layout in doc.go. A file of format 1 or 2 can be read. It becomes a
+// file of format 3 when it is opened for writing: that has more buckets, and its records may have
+// more fields.
 const Format = 3
 
-// Errors of Open, for callers that decide on them. What is returned wraps them and says what to do.
+// Errors of Open, for callers that act on them. The returned error wraps them and says what to do.
 var (
 	ErrInUse  = errors.New("in use by another process")
 	ErrFormat = errors.New("this version cannot read the page store")
 )
 
-// ErrNoSpace is wrapped by errors of writing when the disk, a quota or Options.MaxSize leaves no
-// room. What was to be written is all right.
+// ErrNoSpace is wrapped by errors of writing if the disk, a quota or Options.MaxSize leaves no
+// space. The data itself is valid.
 var ErrNoSpace = errors.New("too little space")
 
-// lockTimeout is how long Open waits for another process to let go of the file.
+// lockTimeout is how long Open waits until another process closes the file.
 const lockTimeout = time.Second
 
 var (
@@ -52,17 +52,17 @@ var (
 
 // Options of Open. The zero value is what a crawl uses.
 type Options struct {
-	// MaxSize is the size in bytes past which the file does not grow: Put then fails as on a full
-	// disk and what is held stays held. 0 means no limit.
+	// MaxSize is the size in bytes beyond which the file does not grow. Put then fails as on a full
+	// disk, and stored pages stay. 0 means no limit.
 	MaxSize int
-	// Mmap is how much address space is set aside for the file when it is opened. A file
-	// that outgrows it is mapped anew, and writing waits for that until no read is under
-	// way. 0 means 256 MiB.
+	// Mmap is how much address space is reserved for the file when it is opened, in bytes. A file
+	// that outgrows it is mapped again, and writing waits for that until no read is running. 0
+	// means 256 MiB.
 	Mmap int
-	// Mine reports whether the pages of a host belong to this store. Letters about aliases and main
-	// pages of other hosts go into the outbox. nil: all hosts do.
+	// Mine reports whether the pages of a host belong to this store. Messages about aliases and
+	// main pages of other hosts go into the outbox. nil means that all hosts do.
 	Mine func(canon.Host) bool
-	// Fault is called at each commit: see boltfile.File.SetFault. nil, but for tests.
+	// Fault is called at each commit: see boltfile.File.SetFault. It is nil except in tests.
 	Fault func(point string) error
 }
 
@@ -75,40 +75,40 @@ type Store struct {
 	mine     func(canon.Host) bool
 	counters atomic.Pointer[counters] // as of the last commit
 
-	outbox       atomic.Int64 // letters in it
-	claimChanges atomic.Int64 // changes since it was opened of what tells of datasets
-	session      string       // a random name for the time since then
+	outbox       atomic.Int64 // queued messages
+	claimChanges atomic.Int64 // how often the data about datasets changed since it was opened
+	session      string       // a random name for this opening
 	digests      digests
-	// held by writers from reading the counters to publishing the new ones
+	// Writers lock this from reading the counters to publishing the new ones.
 	writing sync.Mutex
 	mu      sync.Mutex    // guards changed
-	changed chan struct{} // closed by the next commit that adds to the journal
+	changed chan struct{} // closed by the next commit that adds to the change feed
 }
 
-// counters are kept in the file, in the transaction that changes them.
+// counters are stored in the file, in the transaction that changes them.
 type counters struct {
 	LastID, LastSeq                  uint64
 	Pages, Bytes, Packed, Tombstones int64
 }
 
-// Stats says what a store holds.
+// Stats are the counts and sizes of a store.
 type Stats struct {
-	Pages      int64  // held
+	Pages      int64  // stored
 	Bytes      int64  // of them, decoded
 	Packed     int64  // of them, as stored
-	Tombstones int64  // URLs known to be gone, not to be kept, or aliases
-	Outbox     int64  // letters not sent yet
-	LastSeq    uint64 // latest number of the change journal
+	Tombstones int64  // URLs of pages that were removed, may not be stored, or are aliases
+	Outbox     int64  // queued messages
+	LastSeq    uint64 // the latest number in the change feed
 	FileBytes  int64
 }
 
-// Open opens or creates the page store at path, for writing; its directory must exist. One
-// process can hold it: the error wraps ErrInUse when another does, and names it; ErrFormat when
-// the file is of another format.
+// Open opens or creates the page store at path for writing. Its directory must exist. Only one
+// process can open it: the error wraps ErrInUse and names the other process. It wraps ErrFormat if
+// the file has another format.
 func Open(path string, o Options) (*Store, error) { return open(path, o, false) }
 
-// OpenReadOnly opens an existing page store for reading, also one left by a process that was
-// killed. Several readers may have a file open, but not while a writer has it. It writes nothing.
+// OpenReadOnly opens an existing page store for reading, also one that a killed process left.
+// Several readers may have a file open, but not while a writer has it open. It writes nothing.
 func OpenReadOnly(path string) (*Store, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open page store: %w", err)
@@ -123,7 +123,7 @@ func remedy(path string) string {
 	return fmt.Sprintf("stop the crawl if it runs, move the file away (mv %[1]s %[1]s.damaged) and start the crawl again: its pages are fetched again", path)
 }
 
-// damaged is the error for a file that opens, and is no page store.
+// damaged is the error for a file that can be opened but is no page store.
 func damaged(path, why string) error {
 	return fmt.Errorf("open page store: %w: %w", ErrFormat, &boltfile.Damaged{Path: path, Cause: errors.New(why), Remedy: remedy(path)})
 }
@@ -135,9 +135,9 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 	db, err := boltfile.Open(path, bolt.Options{
 		Timeout:  lockTimeout,
 		ReadOnly: readOnly,
-		// Pages are freed only where a page is replaced, so the free list is short and
-		// writing it costs little (m: no difference in Put). Without it, every start would
-		// walk the whole file.
+		// Pages of the file are freed only if a page is replaced, so the free list is short and
+		// costs little to write (m: no difference in Put). Without it, every start would read the
+		// whole file.
 		FreelistType:    bolt.FreelistMapType,
 		InitialMmapSize: o.Mmap,
 		MaxSize:         o.MaxSize,
@@ -176,7 +176,7 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 }
 
 // initialise gives a new file its buckets and its identity, and a file of an older format the
-// buckets it lacks. It leaves files of newer formats alone.
+// missing buckets. It does not change files of newer formats.
 func initialise(tx *bolt.Tx) error {
 	var format []byte
 	if about := tx.Bucket(bucketAbout); about != nil {
@@ -232,22 +232,21 @@ func (s *Store) load(tx *bolt.Tx) error {
 	return nil
 }
 
-// Identity names this store. Followers of its journal remember it, to notice when
-// the file was replaced.
+// Identity is the name of this store. Followers of its change feed remember it, to notice that the
+// file was replaced.
 func (s *Store) Identity() string { return s.identity }
 
-// Telling changes whenever what is stored of datasets does, in pages or in data.txt files; time
-// that goes by changes nothing. While it is the same, so is what EachClaimed and EachFile go over.
-// Take it before reading them.
+// Telling changes whenever the stored data about datasets does, in pages or in data.txt files. Time
+// alone changes nothing. While it is equal, EachClaimed and EachFile return the same. Call it
+// before reading them.
 func (s *Store) Telling() string {
 	return fmt.Sprintf("%s-%s-%d", s.identity, s.session, s.claimChanges.Load())
 }
 
-// Path is the file's path.
+// Path returns the path of the file.
 func (s *Store) Path() string { return s.path }
 
-// Stats returns what the store holds as of the last commit. It costs no read of
-// the file but its size.
+// Stats returns the counts as of the last commit. It reads nothing of the file but its size.
 func (s *Store) Stats() Stats {
 	c := s.counters.Load()
 	st := Stats{Pages: c.Pages, Bytes: c.Bytes, Packed: c.Packed, Tombstones: c.Tombstones, LastSeq: c.LastSeq, Outbox: s.outbox.Load()}
@@ -257,24 +256,24 @@ func (s *Store) Stats() Stats {
 	return st
 }
 
-// Changed returns a channel that is closed by the next commit that adds to the change journal or
-// the outbox. Take it before reading them, so that no change is missed in between.
+// Changed returns a channel that is closed by the next commit that adds to the change feed or the
+// outbox. Call it before reading them, so that no change is missed in between.
 func (s *Store) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changed
 }
 
-// errRecord: a record that was written whole cannot be read.
+// errRecord means that a record that was written completely cannot be read.
 var errRecord = errors.New("a record cannot be read")
 
-// view runs do in a reading transaction.
+// view runs do in a read transaction.
 func (s *Store) view(do func(*bolt.Tx) error) error { return s.named(s.db.View(do)) }
 
-// write runs do in a writing transaction.
+// write runs do in a write transaction.
 func (s *Store) write(do func(*bolt.Tx) error) error { return s.named(s.db.Update(do)) }
 
-// named adds the file and the way out to an error that only damage explains.
+// named adds the file and the remedy to an error that only damage explains.
 func (s *Store) named(err error) error {
 	if errors.Is(err, errRecord) {
 		return s.db.Blame(err)
@@ -282,14 +281,14 @@ func (s *Store) named(err error) error {
 	return err
 }
 
-// Damaged is closed once the file turns out to be damaged; Damage then says how, and what to do.
-// Nothing can be read or written any more.
+// Damaged is closed when the file turns out to be damaged. Damage then describes it, and what to
+// do. Nothing can be read or written any more.
 func (s *Store) Damaged() <-chan struct{} { return s.db.Damaged() }
 
-// Damage is what made Damaged close, nil before.
+// Damage returns the reason why Damaged was closed, nil before.
 func (s *Store) Damage() error { return s.db.Damage() }
 
-// writeError says what could not be written, and whether for want of room.
+// writeError says what could not be written, and whether space was missing.
 func (s *Store) writeError(what string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, berrors.ErrMaxSizeReached) {
 		return fmt.Errorf("%s in %s: %w: %w", what, s.path, ErrNoSpace, err)
@@ -304,10 +303,11 @@ func (s *Store) announce() {
 	s.changed = make(chan struct{})
 }
 
-// Close waits for transactions under way and lets go of the file.
+// Close waits for running transactions and closes the file.
 func (s *Store) Close() error {
 	if s.owner != "" {
-		// while the file is still ours, or we might remove the note of the next process
+		// This happens while the file is still locked. Otherwise it could remove the note of the
+		// next process.
 		os.Remove(s.owner)
 	}
 	if err := s.db.Close(); err != nil {

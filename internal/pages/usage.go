@@ -6,8 +6,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// Usage in a record: how many statements, and of each what it says, a flag, its line, its place and
-// its text.
+// The encoding of usage in a record: the number of statements, and for each its preferences, a
+// flag, its line, its source and its text.
 const flagInferred = 1
 
 func appendUsage(dst []byte, l usage.Statements) []byte {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -25,7 +26,7 @@ import (
 func corpus(b *testing.B, n int) [][]byte {
 	b.Helper()
 	var docs [][]byte
-	var x pages.Extractor
+	var x pagetext.Extractor
 	if root := os.Getenv("CURTSY_CORPUS"); root != "" {
 		filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && len(docs) >= n {
@@ -78,7 +79,7 @@ func corpus(b *testing.B, n int) [][]byte {
 }
 
 func corpusPages(docs [][]byte) []pages.Page {
-	var x pages.Extractor
+	var x pagetext.Extractor
 	all := make([]pages.Page, len(docs))
 	for i, doc := range docs {
 		p := &all[i]
@@ -96,7 +97,7 @@ func corpusPages(docs [][]byte) []pages.Page {
 func BenchmarkIndex(b *testing.B) {
 	all := corpusPages(corpus(b, 4000))
 	var text, html int
-	var x pages.Extractor
+	var x pagetext.Extractor
 	for i := range all {
 		body, _ := all[i].Unpack(nil)
 		html += len(body)

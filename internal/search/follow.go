@@ -10,6 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
@@ -163,7 +164,7 @@ func (x *Index) add(p *pages.Page) {
 	if err := x.o.Read(p, func() { x.reader.read(p) }); err != nil {
 		// What runs there may end in the middle, by a panic.
 		x.reader.build.Back(before)
-		x.reader.extract, x.reader.buf = pages.Extractor{}, nil
+		x.reader.extract, x.reader.buf = pagetext.Extractor{}, nil
 		x.o.Log.Warn("a page is not indexed", "url", p.URL, "error", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
@@ -29,7 +30,7 @@ const (
 
 // reader builds segments of pages. It must not be used concurrently.
 type reader struct {
-	extract pages.Extractor
+	extract pagetext.Extractor
 	tokens  tokenizer
 	keys    *keyer
 	build   segment.Builder
@@ -68,7 +69,7 @@ func (r *reader) langNumber(lang string) uint8 {
 	return uint8(len(r.langs) - 1)
 }
 
-func (r *reader) take(p *pages.Page, t *pages.Reading, lang string) {
+func (r *reader) take(p *pages.Page, t *pagetext.Reading, lang string) {
 	f := segment.Facts{
 		Page: p.ID, URL: string(p.URL),
 		Listing: uint8(t.LinkShare * 255), Digest: binary.BigEndian.Uint64(p.SHA256[:]),
@@ -94,7 +95,7 @@ func (r *reader) take(p *pages.Page, t *pages.Reading, lang string) {
 	w.add([]byte(dir))
 	w.begin(segment.Heads)
 	for _, s := range t.Spans {
-		if s.Kind == pages.Heading {
+		if s.Kind == pagetext.Heading {
 			w.add(t.Body[s.From:s.To])
 			w.pos += headGap
 		}
@@ -123,10 +124,10 @@ func (r *reader) take(p *pages.Page, t *pages.Reading, lang string) {
 }
 
 // eachPart calls do for the parts of the main text of a page, or of the text around it.
-func eachPart(t *pages.Reading, around bool, do func([]byte)) {
+func eachPart(t *pagetext.Reading, around bool, do func([]byte)) {
 	at := 0
 	for _, s := range t.Spans {
-		if s.Kind != pages.Boilerplate {
+		if s.Kind != pagetext.Boilerplate {
 			continue
 		}
 		if !around && s.From > at {
@@ -207,7 +208,7 @@ func pathWords(u string) (file, dir string) {
 
 // titleOf returns the part of a page's title that is specific to it, and the rest: the name of the
 // site.
-func titleOf(p *pages.Page, t *pages.Reading) (own, rest []byte) {
+func titleOf(p *pages.Page, t *pagetext.Reading) (own, rest []byte) {
 	if len(t.Title) == 0 {
 		return []byte(p.Title), nil
 	}
@@ -217,7 +218,7 @@ func titleOf(p *pages.Page, t *pages.Reading) (own, rest []byte) {
 }
 
 // dateOf is the date in the page, otherwise the one that its server sent.
-func dateOf(p *pages.Page, t *pages.Reading) time.Time {
+func dateOf(p *pages.Page, t *pagetext.Reading) time.Time {
 	if !t.Date.IsZero() {
 		return t.Date
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 )
 
 const (
@@ -32,7 +33,7 @@ type mark struct {
 
 // snipper cuts snippets, one after another.
 type snipper struct {
-	extract pages.Extractor
+	extract pagetext.Extractor
 	tokens  tokenizer
 	wanted  map[string]int // word → clause
 	maybe   [16]uint64     // a bit for some bits of the hash of each of these
@@ -114,10 +115,10 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 		most *= moreLooks
 	}
 	var text []byte
-	var spans []pages.Span
+	var spans []pagetext.Span
 	var from, to int
 	for all := false; !all; most *= moreLooks {
-		var read pages.Reading
+		var read pagetext.Reading
 		read, all = r.extract.ReadBeginning(p.ContentType, p.Charset, body, most)
 		text, spans = read.Quotable() // from here on, text marked data-nosnippet is excluded
 		if len(text) >= snippetText {
@@ -151,14 +152,14 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 
 // clip cuts off page furniture before and after from..to, such as navigation and cookie notices,
 // and the text beyond it. Without marks a passage of the main text is left.
-func (r *snipper) clip(text []byte, spans []pages.Span, from, to int) ([]byte, int, int) {
+func (r *snipper) clip(text []byte, spans []pagetext.Span, from, to int) ([]byte, int, int) {
 	if from == to {
 		return mainStretch(text, spans), 0, 0
 	}
 	first, last := 0, len(text)
 	for _, s := range spans {
 		switch {
-		case s.Kind != pages.Boilerplate || s.To > len(text):
+		case s.Kind != pagetext.Boilerplate || s.To > len(text):
 		case s.To <= from:
 			first = max(first, s.To)
 		case s.From >= to:
@@ -180,13 +181,13 @@ func (r *snipper) clip(text []byte, spans []pages.Span, from, to int) ([]byte, i
 // mainStretch is the first part of a text between page furniture that is long enough to describe
 // the page: a page may begin with the name of its site, which is not marked as furniture. If no
 // part is long enough, it is the longest one; without any, it is the whole text.
-func mainStretch(text []byte, spans []pages.Span) []byte {
+func mainStretch(text []byte, spans []pagetext.Span) []byte {
 	const enough = snippetBytes / 3
 	longest, most, at := text, 0, 0
 	for i := 0; i <= len(spans) && most < enough; i++ {
 		from, to := len(text), len(text)
 		if i < len(spans) {
-			if spans[i].Kind != pages.Boilerplate || spans[i].To > len(text) {
+			if spans[i].Kind != pagetext.Boilerplate || spans[i].To > len(text) {
 				continue
 			}
 			from, to = spans[i].From, spans[i].To
@@ -204,7 +205,7 @@ func mainStretch(text []byte, spans []pages.Span) []byte {
 // look finds the marks of a text, and returns those that a snippet should show: marks in the main
 // text that are not in a repetition of the title. Others are returned, with main false, only when
 // there are none of these.
-func (r *snipper) look(text []byte, spans []pages.Span, title string) (marks []mark, main bool) {
+func (r *snipper) look(text []byte, spans []pagetext.Span, title string) (marks []mark, main bool) {
 	r.marks = r.marks[:0]
 	r.tokens.tokens(text, func(t token) bool {
 		if r.maybe[t.hash>>6&15]>>(t.hash&63)&1 != 0 {
@@ -216,7 +217,7 @@ func (r *snipper) look(text []byte, spans []pages.Span, title string) (marks []m
 	})
 	i := 0
 	marks, main = within(r.marks, func(m mark) bool { // marks and spans are in order
-		for i < len(spans) && (spans[i].Kind != pages.Boilerplate || spans[i].To <= m.start) {
+		for i < len(spans) && (spans[i].Kind != pagetext.Boilerplate || spans[i].To <= m.start) {
 			i++
 		}
 		return i < len(spans) && spans[i].From <= m.start

@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/query"
 )
 
@@ -193,7 +194,7 @@ func FuzzSnippet(f *testing.F) {
 		if !utf8.ValidString(s) || strings.Contains(s, "\n") || len(s) > 2*snippetBytes+20 {
 			t.Fatalf("snippet of %d bytes: %q", len(s), s)
 		}
-		var x pages.Extractor
+		var x pagetext.Extractor
 		whole := strings.ReplaceAll(string(x.Text("text/plain", "utf-8", []byte(text)).Body), "\n", " ")
 		if core := strings.TrimSuffix(strings.TrimPrefix(s, "… "), " …"); !strings.Contains(whole, core) {
 			t.Fatalf("%q is not in the text", core)

@@ -2,10 +2,10 @@ package webtext
 
 import "strings"
 
-// ShellWord writes a word of a command that a person copies into a shell: the shell takes it as one
-// word, as it is, and as nothing else. What Clean takes away is not in it, since a line break or a
-// turned direction would make another command of what is seen. Words that mean nothing to a shell
-// stay without quotes, so that most commands read as one would type them.
+// ShellWord quotes a word of a command that a person copies into a shell, so that the shell reads
+// it unchanged as one word. It removes what Clean removes, because with a line break or a reversed
+// direction the command would not be the one that the person sees. Words without a meaning for a
+// shell are not quoted, so that most commands look as a person would type them.
 func ShellWord(word string) string {
 	word = Clean(word)
 	if word != "" && strings.Trim(word, shellPlain) == "" {
@@ -14,6 +14,7 @@ func ShellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// shellPlain are the characters that mean themselves to every shell wherever they stand. A tilde,
-// an equals sign and a hash mean something at the beginning of a word only, and are left out.
+// shellPlain are the characters without a meaning for any shell anywhere in a word. A tilde, an
+// equals sign and a hash are not among them, because they have a meaning at the beginning of a
+// word.
 const shellPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+:,./_-"

@@ -1,4 +1,4 @@
-// Package webtext makes what sites send fit to stand on a page of ours: on one line, in its
-// direction, without control characters, and as a link only where it leads to the web. Markup is
-// not its matter: templates escape.
+// Package webtext makes text from sites safe to show on our pages: on one line, in its own
+// direction, without control characters, and as a link only if it leads to the web. It does not
+// escape markup, because templates do that.
 package webtext

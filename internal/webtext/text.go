@@ -8,12 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// MaxPiled is how many combining marks may stand on one letter. More than any script needs would
-// reach into the lines above and below.
+// MaxPiled is how many combining marks one letter may have. No script needs more, and more would
+// cover the lines above and below.
 const MaxPiled = 5
 
-// Clean makes text from a site fit to stand on a page: on one line, without control characters,
-// without those that turn the direction of what follows them, and without towers of accents.
+// Clean makes text from a site safe to show: on one line, without control characters, without
+// characters that reverse the direction of what follows, and with at most MaxPiled marks on a
+// letter.
 func Clean(s string) string {
 	piled := 0
 	return strings.Map(func(r rune) rune {
@@ -27,7 +28,7 @@ func Clean(s string) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case r == 0x200c || r == 0x200d: // join and part letters of Persian and Hindi, and emoji
+		case r == 0x200c || r == 0x200d: // joiners of Persian, Hindi and emoji
 			return r
 		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
 			return -1
@@ -36,7 +37,7 @@ func Clean(s string) string {
 	}, s)
 }
 
-// Short cuts s after n characters; the last one then says that there is more.
+// Short cuts s after n characters. The last one is then an ellipsis.
 func Short(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -47,7 +48,7 @@ func Short(s string, n int) string {
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-// URL parses a URL that a link on a page may lead to: http or https, nothing else.
+// URL parses a URL to which a link on a page may lead. Only http and https are allowed.
 func URL(raw string) (*url.URL, bool) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -56,8 +57,8 @@ func URL(raw string) (*url.URL, bool) {
 	return u, true
 }
 
-// Numbers writes numbers as people do: 1, 2 and 5. Of many it writes eight, and how many more there
-// are.
+// Numbers writes a list of numbers as people do: 1, 2 and 5. Of a long list it writes eight, and
+// how many more there are.
 func Numbers(all []int) string {
 	const most = 8
 	s := ""

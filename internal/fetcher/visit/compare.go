@@ -8,8 +8,8 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/internal/likeness"
-	"github.com/curtsy/curtsy/internal/xhtml"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -131,7 +131,7 @@ func likenessOf(kind string, body []byte) uint64 {
 		return likeness.OfText(body)
 	}
 	if kind == typeXHTML {
-		body = xhtml.HTML(body)
+		body = html.FromXHTML(body)
 	}
 	return likeness.OfHTML(body)
 }
@@ -143,7 +143,7 @@ func textOf(kind string, body []byte) uint64 {
 	case typeText, typeMarkdown:
 		return likeness.SameText(body)
 	case typeXHTML:
-		body = xhtml.HTML(body)
+		body = html.FromXHTML(body)
 	}
 	return likeness.SameHTML(body)
 }

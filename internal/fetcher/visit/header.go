@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/mdhtml"
-	"github.com/curtsy/curtsy/internal/xhtml"
+	"github.com/curtsy/curtsy/internal/html"
 )
 
 const (
@@ -214,10 +213,10 @@ func isToken(s string) bool {
 
 const (
 	typeHTML  = "text/html"
-	typeXHTML = xhtml.MediaType
+	typeXHTML = html.TypeXHTML
 	typeText  = "text/plain"
 
-	typeMarkdown = mdhtml.MediaType
+	typeMarkdown = html.TypeMarkdown
 )
 
 // sniff is the type that the first bytes of a body look like, for an answer that names none.

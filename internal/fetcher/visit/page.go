@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/document"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/htmlscan"
-	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robotstag"
 )
@@ -238,13 +238,13 @@ func (v *Visit) queuePage(u *crawl.VisitURL, a *wire.Answer, kind string, scan *
 // headOf reads the head of a page that was packed, while the page is at hand and in the processor's
 // cache: the body up to where it was cut to fit.
 func headOf(p *crawl.Page, body []byte) *crawl.Head {
-	x := extractors.Get().(*pages.Extractor)
+	x := extractors.Get().(*pagetext.Extractor)
 	h := x.Head(p.ContentType, p.Charset, body[:p.Size])
 	extractors.Put(x) // not after a panic: who knows what it was left in
 	return h
 }
 
-var extractors = sync.Pool{New: func() any { return new(pages.Extractor) }}
+var extractors = sync.Pool{New: func() any { return new(pagetext.Extractor) }}
 
 // bitsOf are directives as they travel with a page.
 func bitsOf(d robotstag.Directives) (bits crawl.DirectiveBits) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
-	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/datatxt"
 	"github.com/curtsy/curtsy/pkg/robots"
@@ -200,7 +200,7 @@ func (v *dataRequest) read(u canon.URL, a *wire.Answer, probe *crawl.Probe) *cra
 	p := &crawl.Page{
 		Kind: crawl.KindData, Origin: v.e.Origin, Asked: asked(v.e), Fresh: probe.Fresh, URL: u, Visit: v.job.ID, Status: a.Status, FetchedAt: a.At,
 		Directives: bitsOf(d), UnavailableAfter: d.UnavailableAfter, MaxSnippet: d.MaxSnippet,
-		ContentType: mediaType(contentType(a.Header)), Charset: htmlscan.Charset(a.Body, contentType(a.Header)),
+		ContentType: mediaType(contentType(a.Header)), Charset: html.Charset(a.Body, contentType(a.Header)),
 		ETag: headerText(a.Header, "Etag"), LastModified: headerText(a.Header, "Last-Modified"), Truncated: a.Truncated,
 		Usage: stated,
 	}

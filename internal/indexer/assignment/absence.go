@@ -13,18 +13,18 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// absence counts for how long nothing was heard of a shard's home.
+// absence measures for how long nothing was seen of a shard's primary.
 type absence struct {
 	traces traces
 	total  time.Duration
 	looked time.Time
 }
 
-// traces are revisions of what a home writes while it lives: the shard's owner record and its
-// member keys; 0 where there is nothing.
+// traces are the revisions of what a primary writes while it lives: the owner record of the shard,
+// and its member keys. 0 means that there is none.
 type traces [3]uint64
 
-// newer reports whether anything was written since.
+// newer reports whether anything was written since then.
 func (t traces) newer(was traces) bool {
 	for i := range t {
 		if t[i] > was[i] {
@@ -34,7 +34,8 @@ func (t traces) newer(was traces) bool {
 	return false
 }
 
-// lost names the shard's home when it was away for so long that its pages are to be crawled again.
+// lost returns the primary of a shard if it was away for so long that its pages must be crawled
+// again.
 func (p *allotment) lost(id int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,14 +45,14 @@ func (p *allotment) lost(id int) string {
 	return ""
 }
 
-// lostFor is lost with mu held.
+// lostFor is lost. The caller has locked mu.
 func (p *allotment) lostFor(id int) bool {
 	after := p.o.RebuildAfter
 	return after > 0 && p.gone[id].total >= after && !p.present(p.assignments[id].Instance)
 }
 
-// watchAway counts, by our own clock and only while the broker answers us, for how long the homes
-// that are no members have done nothing at all.
+// watchAway measures for how long primaries that are no members have written nothing. It uses our
+// own clock, and counts only while the broker responds to us.
 func (p *allotment) watchAway(ctx context.Context, kv, members jetstream.KeyValue) error {
 	if p.o.RebuildAfter == 0 {
 		return nil
@@ -70,13 +71,13 @@ func (p *allotment) watchAway(ctx context.Context, kv, members jetstream.KeyValu
 	return nil
 }
 
-// lookFor looks for traces of the shard's home.
+// lookFor reads the traces of a shard's primary.
 func (p *allotment) lookFor(ctx context.Context, kv, members jetstream.KeyValue, id int, h known) (found traces, err error) {
 	p.mu.Lock()
 	there := p.present(h.Instance)
 	p.mu.Unlock()
 	if there || h.Instance == p.o.Instance {
-		return found, nil // nobody asks
+		return found, nil // RebuildAfter is off
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.o.Term/3)
 	defer cancel()
@@ -91,7 +92,7 @@ func (p *allotment) lookFor(ctx context.Context, kv, members jetstream.KeyValue,
 		case err != nil:
 			return found, err
 		case i == 0 && (json.Unmarshal(e.Value(), &owner) != nil || owner.Owner != h.Instance):
-			// somebody else owns the shard, in vain
+			// another indexer owns the shard, without its pages
 		default:
 			found[i] = e.Revision()
 		}
@@ -99,7 +100,7 @@ func (p *allotment) lookFor(ctx context.Context, kv, members jetstream.KeyValue,
 	return found, nil
 }
 
-// seen notes a look at a shard's home.
+// seen records a look at a shard's primary.
 func (p *allotment) seen(id int, instance string, found traces, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +112,7 @@ func (p *allotment) seen(id int, instance string, found traces, now time.Time) {
 	switch {
 	case !counting || found.newer(was.traces):
 		was = absence{traces: found}
-	case now.Sub(was.looked) < p.o.Term: // else we were cut off ourselves
+	case now.Sub(was.looked) < p.o.Term: // otherwise we were disconnected ourselves
 		was.total += now.Sub(was.looked)
 	}
 	was.looked = now

@@ -17,34 +17,34 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// crammed stands before the name of a member whose disk has no room: what it has it keeps, but
-// nothing more should be given to it. No instance is named so.
+// crammed is the prefix of the name of a member whose disk is full: it keeps its shards, but must
+// get no more. No instance has such a name.
 const crammed = "full="
 
-// allotment is what an indexer knows of the others: who is there, and where the shards' pages are.
-// It is a hint only, and may be old; what follows from it is done under the shard's ownership, by
-// compare-and-set on its home record.
+// allotment is what an indexer knows about the others: which are there, and where the pages of the
+// shards are. It is only a hint and may be old. Every consequence is decided by the owner of the
+// shard, with a compare-and-set of its assignment record.
 type allotment struct {
 	o      *Options
 	shards int
 
 	mu      sync.Mutex // guards what follows
 	there   map[string]bool
-	members []string        // of them those that have room
+	members []string        // those whose disk has space
 	retired map[string]bool // instances that the operator has retired
-	// Of these, those that give away what they have: all, unless nobody would be left.
+	// Those retired instances whose shards must move: all of them, unless no other would be left.
 	going       map[string]bool
-	listed      bool // all home records there were are known
+	listed      bool // all assignment records were read
 	assignments map[int]known
-	first       []string // by shard: who should claim it when it has no home
-	// By shard: where its pages should be, when all homes that are away come back.
+	first       []string // by shard: who should claim it if it has no primary
+	// By shard: where its pages should be if all absent primaries come back.
 	plan    []string
-	since   []time.Time // by shard: since when first and plan say so
+	since   []time.Time // by shard: since when first and plan have their value
 	gone    map[int]absence
-	changed chan struct{} // closed and replaced when anything does
+	changed chan struct{} // closed and replaced when anything changes
 }
 
-// known is a home record, and how long we have known it so.
+// known is an assignment record, and since when we have known it.
 type known struct {
 	Record
 	revision uint64
@@ -63,7 +63,7 @@ func (p *allotment) change() <-chan struct{} {
 	return p.changed
 }
 
-// edit changes what is known and works out what follows.
+// edit changes what is known and computes the consequences.
 func (p *allotment) edit(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *allotment) edit(f func()) {
 		p.going, claim = nil, p.members
 	}
 	first := queue.Assign(p.shards, claim)
-	// An indexer that is away keeps its share: its pages wait for it, and others' need not move
+	// An absent indexer keeps its share: its pages wait for it, and those of others need not move
 	// because of it.
 	keep := slices.Clone(claim)
 	for _, h := range p.assignments {
@@ -93,7 +93,7 @@ func (p *allotment) edit(f func()) {
 	p.changed = make(chan struct{})
 }
 
-// run starts what keeps it known.
+// run starts the goroutines that keep it up to date.
 func (p *allotment) run(ctx context.Context, g *errgroup.Group, kv, members jetstream.KeyValue) {
 	g.Go(func() error { return p.join(ctx, members) })
 	g.Go(func() error { return p.watchAssignments(ctx, kv) })
@@ -128,7 +128,7 @@ func (p *allotment) join(ctx context.Context, members jetstream.KeyValue) error 
 	return nil
 }
 
-// reported takes in who is there.
+// reported applies a list of members.
 func (p *allotment) reported(names []string) {
 	p.o.Log.Info("indexers", "members", names)
 	p.edit(func() {
@@ -143,15 +143,15 @@ func (p *allotment) reported(names []string) {
 	})
 }
 
-// watchAssignments follows the home records until ctx ends.
+// watchAssignments follows the assignment records until ctx ends.
 func (p *allotment) watchAssignments(ctx context.Context, kv jetstream.KeyValue) error {
-	var all map[int]known // as they are told one by one; nil once all were
+	var all map[int]known // as they arrive one by one; nil once all have arrived
 	queue.WatchKeys(ctx, kv, "home.*", p.o.Term/2, func() { all = map[int]known{} }, func(e jetstream.KeyValueEntry) {
 		if e == nil {
 			p.edit(func() {
 				for id, h := range all {
 					if old := p.assignments[id]; old.revision >= h.revision {
-						all[id] = old // known longer, or by our own write
+						all[id] = old // known for longer, or from our own write
 					}
 				}
 				p.assignments, p.listed = all, true
@@ -174,7 +174,7 @@ func (p *allotment) watchAssignments(ctx context.Context, kv jetstream.KeyValue)
 
 // watchRetired follows which indexers the operator has retired, until ctx ends.
 func (p *allotment) watchRetired(ctx context.Context, kv jetstream.KeyValue) error {
-	var all map[string]bool // as they are told one by one; then what was told last
+	var all map[string]bool // as they arrive one by one; then the last complete list
 	told := false
 	queue.WatchKeys(ctx, kv, crawl.Retired("*"), p.o.Term, func() { all, told = map[string]bool{}, false }, func(e jetstream.KeyValueEntry) {
 		if e == nil {
@@ -191,7 +191,7 @@ func (p *allotment) watchRetired(ctx context.Context, kv jetstream.KeyValue) err
 	return nil
 }
 
-// publishRetired says, once, that nothing is left here of a retired indexer.
+// publishRetired logs once that nothing of a retired indexer is left.
 func (p *allotment) publishRetired(ctx context.Context) error {
 	for said := false; ; {
 		changed := p.change()
@@ -222,7 +222,7 @@ func readEntry(e jetstream.KeyValueEntry) (id int, h known, valid bool) {
 	return id, h, true
 }
 
-// note takes a record in that we have read or written, or were told of.
+// note applies a record that we have read or written, or that arrived.
 func (p *allotment) note(id int, h Record, revision uint64) {
 	p.edit(func() {
 		if old, ok := p.assignments[id]; !ok || old.revision < revision {
@@ -231,14 +231,14 @@ func (p *allotment) note(id int, h Record, revision uint64) {
 	})
 }
 
-// recordOf is the shard's record as far as we know; revision 0 when it has none.
+// recordOf returns the record of a shard as far as we know it. revision is 0 if there is none.
 func (p *allotment) recordOf(id int) known {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.assignments[id]
 }
 
-// where is the shard's home record, and whether that instance is there.
+// where returns the assignment record of a shard, and whether that instance is there.
 func (p *allotment) where(id int) (h known, there bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -246,13 +246,13 @@ func (p *allotment) where(id int) (h known, there bool) {
 	return h, p.present(h.Instance)
 }
 
-// present reports whether an instance is there. mu is held.
+// present reports whether an instance is there. The caller has locked mu.
 func (p *allotment) present(instance string) bool {
 	return p.there[instance] || p.there[crammed+instance]
 }
 
-// wants reports whether this indexer should try to hold the shard now, given the page store it has
-// of it.
+// wants reports whether this indexer should try to own the shard now. here is its own page store of
+// the shard.
 func (p *allotment) wants(id int, here stamp) bool {
 	o := p.o
 	if o.Embedded {
@@ -267,7 +267,7 @@ func (p *allotment) wants(id int, here stamp) bool {
 	}
 	h, ok := p.assignments[id]
 	mine := takes && p.first[id] == o.Instance
-	// Members that start together share, and none takes all first.
+	// Members that start together share the shards, and none takes all of them first.
 	settled := time.Since(p.since[id]) > o.Term/10
 	switch {
 	case !ok:
@@ -288,16 +288,16 @@ func (p *allotment) wants(id int, here stamp) bool {
 	return mine && settled && p.lostFor(id)
 }
 
-// moveTo names the instance that the pages this indexer holds should be moved to, "" when they may
-// stay.
+// moveTo returns the instance to which the pages of a shard of this indexer should move, "" if they
+// may stay.
 func (p *allotment) moveTo(id int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	to, least := p.plan[id], p.o.Term // so that who comes and goes moves nothing
+	to, least := p.plan[id], p.o.Term // so that a member that comes and goes moves nothing
 	if p.going[p.o.Instance] {
-		least /= 10 // the operator's word does not waver
+		least /= 10 // the decision of the operator does not change quickly
 		if !p.there[to] {
-			to = p.first[id] // nor is anybody waited for who is away
+			to = p.first[id] // and absent members are not waited for
 		}
 	}
 	if to == p.o.Instance || !p.there[to] || time.Since(p.since[id]) < least {

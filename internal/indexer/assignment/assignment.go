@@ -16,54 +16,54 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Options say for which indexer shards are held, and what it does with one. All are required but
+// Options are the settings of the assignments of one indexer. All fields are required except
 // RebuildAfter.
 type Options struct {
 	Queue        *queue.Conn
 	Crawl        crawl.Names
 	Shards       int
-	Dir          string // where the files are
+	Dir          string // the directory of the files
 	Instance     string
 	Embedded     bool // the only indexer of the crawl: it has all shards
 	Term         time.Duration
-	RebuildAfter time.Duration // 0: a lost home is waited for for ever
+	RebuildAfter time.Duration // 0: it waits for ever for an absent primary
 	Log          *slog.Logger
 
-	// Serve has the shard until ctx ends, something fails, or AwaitMove says that it is to be
-	// moved. It closes nothing but what it has opened.
+	// Serve works on the shard until ctx ends, something fails, or AwaitMove reports that the shard
+	// must be moved. It closes only what it has opened.
 	Serve func(ctx context.Context, s *Shard, store *pages.Store, epoch uint64) error
-	// Whose pages are in a shard.
+	// It reports whether the pages of a host are in a shard.
 	Mine func(shard int) func(canon.Host) bool
-	// Appends to the shard's log.
+	// It appends to the log of a shard.
 	Publish func(ctx context.Context, shard int, ev *crawl.Event) error
-	// Why nothing more is taken in.
+	// It returns why nothing more is stored.
 	Space func() (full error, changed <-chan struct{})
-	// A test's hook: ends the process, as far as we know.
+	// For tests: it ends the process, as far as the code can tell.
 	Step func(string) error
-	// Fault is called at each commit: see boltfile.File.SetFault. nil, but for tests.
+	// Fault is called at each commit: see boltfile.File.SetFault. It is nil except in tests.
 	Fault func(point string) error
-	// Counts a move; direction is in or out.
+	// It counts a move; direction is in or out.
 	Moved func(direction string, took time.Duration)
-	// Count moves that failed, and stores begun empty.
+	// They count moves that failed, and stores begun empty.
 	NotMoved, Rebuilt func()
 }
 
-// Assignments holds an indexer's shards. Make it with New, Run it once.
+// Assignments owns the shards of an indexer. Make it with New and run it once.
 type Assignments struct {
 	o         Options
 	allotment *allotment
-	moving    chan struct{} // holds one while a shard is being moved away
+	moving    chan struct{} // contains one element while a shard moves away
 }
 
-// New makes the Homes of an indexer.
+// New makes the Assignments of an indexer.
 func New(o Options) *Assignments {
 	h := &Assignments{o: o, moving: make(chan struct{}, 1)}
 	h.allotment = newAllotment(&h.o)
 	return h
 }
 
-// Run holds every shard whenever it is this indexer's to hold, until ctx ends. kv is the crawl's
-// bucket. It fails only on what waiting cannot mend.
+// Run owns every shard whenever it belongs to this indexer, until ctx ends. kv is the bucket of the
+// crawl. It fails only if waiting cannot help.
 func (h *Assignments) Run(ctx context.Context, kv jetstream.KeyValue) error {
 	g, ctx := errgroup.WithContext(ctx)
 	if !h.o.Embedded {
@@ -80,20 +80,20 @@ func (h *Assignments) Run(ctx context.Context, kv jetstream.KeyValue) error {
 	return g.Wait()
 }
 
-// Known is a shard's record as far as this indexer knows it, and whether it knows one.
+// Known returns the record of a shard as far as this indexer knows it, and whether it knows one.
 func (h *Assignments) Known(shard int) (Record, bool) {
 	k := h.allotment.recordOf(shard)
 	return k.Record, k.revision != 0
 }
 
-// Alone takes it that no other indexer is there, until the members say otherwise. It is for tests.
+// Alone assumes that there is no other indexer until the members say otherwise. It is for tests.
 func (h *Assignments) Alone() {
 	h.allotment.edit(func() {
 		h.allotment.there, h.allotment.members = map[string]bool{h.o.Instance: true}, []string{h.o.Instance}
 	})
 }
 
-// hopeless reports whether trying again would not help.
+// hopeless reports whether trying again cannot help.
 func hopeless(err error) bool {
 	return errors.Is(err, pages.ErrFormat) || boltfile.IsDamaged(err) || errors.Is(err, crawl.ErrVersion)
 }

@@ -1,43 +1,48 @@
-// Package assignment says which indexer has which shard, and where: it holds every shard that is
-// this indexer's to hold, opens its page store, moves it to others, and has lost pages fetched
-// again. What is done with a shard while it is held is the indexer's own business (Options.Serve).
+// Package assignment decides which indexer has which shard, and where its pages are. It owns every
+// shard that belongs to this indexer, opens its page store, moves it to other indexers, and has
+// lost pages fetched again. The indexer decides what to do with a shard while it owns it
+// (Options.Serve).
 //
 // # Where a shard's pages are
 //
-// They have a home: the indexer on whose disk they are, written with the identity of its page store
-// in the crawl's bucket under home.<shard>. That record is the truth: a store it does not name does
-// not count. While the home is away its pages wait in the queue. Ownership (indexer.<shard>) says
-// who may act for the shard and change its record; each owner's epoch names the consumer by which
-// it takes pages, and making that deletes those of earlier epochs, so that nobody deposed can
-// acknowledge a page.
+// Each shard has a primary: the indexer that has its pages on disk. The primary is recorded
+// together with the identity of its page store in the bucket of the crawl, under home.<shard>. This
+// record is the truth: a store that it does not name does not count. While the primary is away, the
+// pages of the shard wait in the queue. Ownership (indexer.<shard>) decides who may act for the
+// shard and change its record. The epoch of each owner names the consumer by which it takes pages.
+// Making that consumer deletes those of earlier epochs, so that no former owner can acknowledge a
+// page.
 //
-// Who should be a shard's home follows from who is there (queue.Members, queue.Assign). One that is
-// away keeps its share, so that a restart moves nothing; one the operator has retired
-// (crawl.Retired) gets none; one whose disk is full gets nothing more.
+// Which indexer should be the primary of a shard follows from the list of members (queue.Members,
+// queue.Assign). An absent member keeps its share, so that a restart moves nothing. One that the
+// operator has retired (crawl.Retired) gets none. One whose disk is full gets nothing more.
 //
-//	no home yet          whom it falls to claims it with an empty store, or who has its file
-//	home elsewhere       moves when it falls to another who has been there for a term: its home
-//	                     parks a copy of the file in the object store; the other restores it
-//	                     under a new identity and claims the record (move.go)
-//	home away            waits; after Options.RebuildAfter, whom it falls to begins empty
-//	home's file is gone  begins with an empty store at once
+//	no primary yet         the indexer to which the shard is assigned claims it with an empty store,
+//	                       or the indexer that has its file
+//	another primary        the shard moves when it was assigned to another present indexer for a
+//	                       term: the primary puts a copy of the file into the object store, and the
+//	                       other restores it under a new identity and claims the record (move.go)
+//	primary away           the shard waits; after Options.RebuildAfter the indexer to which it is
+//	                       assigned begins with an empty store
+//	primary without file   begins with an empty store at once
 //
-// Whoever begins empty in the place of a lost store tells the frontier (Event.StoreLost), after
-// fencing, again at every start until the record says that it did; the frontier has those pages
-// fetched again. The web is the second copy.
+// An indexer that begins empty in place of a lost store notifies the frontier (Event.StoreLost)
+// after fencing, and again at every start until the record says that it did. The frontier then has
+// the pages fetched again. The web is the second copy.
 //
-// A move costs reading, sending, storing and reading back the file once; meanwhile the shard's
-// pages wait in the queue and questions about it are not answered. NATS must have room for one file
-// at a time from each indexer, else the shard stays. The search index is not moved but made anew by
-// the new home. 100,000 pages in a file of 655 MB took 11 s on two busy cores (m), most of it
-// reading back.
+// A move costs reading, sending, storing and reading back the file once. Meanwhile the pages of the
+// shard wait in the queue, and questions about it are not answered. NATS must have space for one
+// file at a time from each indexer, otherwise the shard stays. The search index does not move: the
+// new primary builds it again. 100,000 pages in a file of 655 MB took 11 s on two busy cores (m),
+// most of it for reading back.
 //
-// What a crash leaves at each step, and who goes on:
+// What a crash leaves at each step, and which indexer continues:
 //
-//	copying               the record is as it was: the home goes on with its file
-//	parked                the new home restores; if it does not, the old one takes the shard back
+//	copying               the record is unchanged: the primary continues with its file
+//	copied                the new primary restores the copy; if it does not, the old one takes the
+//	                      shard back
 //	restored, not claimed a file pages-<shard>.db.new that no record names; it is made again
-//	claimed, not in place the record names pages-<shard>.db.new: put in place at the next start
-//	old file not removed  the record lists it as moved: removed at the old home's next look
-//	begun empty           as claimed; StoreLost is told again
+//	claimed, not in place the record names pages-<shard>.db.new: the next start puts it in place
+//	old file not removed  the record lists it as moved: the old primary removes it later
+//	begun empty           as claimed; StoreLost is sent again
 package assignment

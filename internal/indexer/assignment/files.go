@@ -9,42 +9,43 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 )
 
-// A shard's files in the directory of an indexer:
+// The files of a shard in the directory of an indexer:
 //
 //	pages-<shard>.db      the page store
-//	pages-<shard>.db.new  one being made: it becomes the other once the home record names it
+//	pages-<shard>.db.new  a new store: it replaces the other once the record names it
 //	search-<shard>.db     the search index
 //
-// What may be interrupted at any line is told by the record and by the identities of the first two.
+// Every step may be interrupted. The record, and the identities of the first two files, tell what
+// was done.
 
-// PagesFile is the page store of a shard.
+// PagesFile returns the path of the page store of a shard.
 func PagesFile(dir string, shard int) string {
 	return filepath.Join(dir, fmt.Sprintf("pages-%d.db", shard))
 }
 
 func newFile(dir string, shard int) string { return PagesFile(dir, shard) + ".new" }
 
-// SearchFile is the search index of a shard.
+// SearchFile returns the path of the search index of a shard.
 func SearchFile(dir string, shard int) string {
 	return filepath.Join(dir, fmt.Sprintf("search-%d.db", shard))
 }
 
-// markAssignment is where a store keeps the instance that held it last: a copy left behind when a
-// file was moved by hand has another than the record.
+// markAssignment is the mark of a store for the instance that owned it last. A copy that was left
+// behind when somebody moved a file has another instance than the record.
 const markAssignment = "home"
 
-// stamp tells one page store file from another; the zero stamp is no file.
+// stamp identifies a page store file. The zero stamp means that there is no file.
 type stamp struct {
 	identity, record string
 	pages            int64
 }
 
-// counts reports whether the file is the one the record names.
+// counts reports whether the record names this file.
 func (s stamp) counts(h Record) bool {
 	return s.identity != "" && s.identity == h.Store && (s.record == "" || s.record == h.Instance)
 }
 
-// look reads the stamp of a page store nobody has open.
+// look reads the stamp of a page store that is not open.
 func look(path string) (s stamp, err error) {
 	store, err := pages.OpenReadOnly(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,34 +12,35 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// A planned move, seen from the home that gives: it reserves the room, stops consuming, copies its
-// file into the object store, says so in the home record, and lets go of the shard. Until another
-// has claimed the record it can take the shard back with its own file. The one that takes restores
-// the copy under a new identity and claims the record; from that write on its file is the store and
-// the old one is not. The pages that come meanwhile wait in the queue.
+// A planned move, for the primary that gives the shard away: it reserves the space, stops
+// consuming, copies its file into the object store, records this, and releases the shard. Until
+// another indexer has claimed the record, it can take the shard back with its own file. The
+// receiving indexer restores the copy under a new identity and claims the record. From that write
+// on, its file is the store, and the old file is not. Pages that arrive meanwhile wait in the
+// queue.
 
 const (
-	// Terms a parked shard waits for whom it is for before its last home takes it back.
+	// For how many terms a copied shard waits for its new primary before the old one takes it back.
 	handedOverMost = 3
-	moveRetry      = 60 // terms between two tries to move a shard
+	moveRetry      = 60 // terms between two attempts to move a shard
 )
 
-// moveSpace is what the object store is asked to reserve for a file.
+// moveSpace is how much space the object store must reserve for a file.
 func moveSpace(size int64) int64 { return size + size/8 + 4<<20 }
 
-// Move is a shard's way to another indexer, for which there is room. The indexer moves one shard at
-// a time: Done lets the next begin.
+// Move is the move of a shard to another indexer for which there is space. The indexer moves one
+// shard at a time: Done lets the next one begin.
 type Move struct {
 	s     *Shard
 	to    string
 	snaps *queue.Snapshots
 }
 
-// Done ends the move, whether the store was parked or not.
+// Done ends the move, whether the store was copied or not.
 func (m *Move) Done() { <-m.s.assignments.moving }
 
-// AwaitMove waits until the shard is to be moved and can be: both sides are up, and the object
-// store has room for a file of that size. It returns nil when ctx ended before that.
+// AwaitMove waits until the shard must move and can: both indexers are there, and the object store
+// has space for a file of that size. It returns nil if ctx ends before that.
 func (s *Shard) AwaitMove(ctx context.Context, fileBytes func() int64) *Move {
 	x := s.assignments
 	for {
@@ -76,14 +77,15 @@ func (m *Move) failed(err error) {
 	m.s.log.Error("the shard's pages cannot be moved; they stay here, and the move is tried again later", "to", m.to, "in", moveRetry*x.o.Term, "err", err)
 }
 
-// reserve opens the object store the copy goes through.
+// reserve opens the object store for the copy.
 func (m *Move) reserve(ctx context.Context, size int64) (err error) {
 	x := m.s.assignments
 	m.snaps, err = x.o.Queue.OpenSnapshots(ctx, queue.SnapshotConfig{Bucket: x.o.Crawl.Move(m.s.id), MaxBytes: moveSpace(size)})
 	return err
 }
 
-// HandOver parks the store, to which nobody writes any more. The shard stays here when that fails.
+// HandOver copies the store, which nobody writes any more, into the object store. If that fails,
+// the shard stays here.
 func (m *Move) HandOver(ctx context.Context, store *pages.Store, epoch uint64) error {
 	s, began := m.s, time.Now()
 	x, st := s.assignments, store.Stats()

@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/internal/search"
 )
 
-// lookAtOldFile looks at the files of a shard that this indexer does not hold: what has moved away
-// goes, what does not count is reported.
+// lookAtOldFile checks the files of a shard that this indexer does not own: it removes what has
+// moved away, and reports what does not count.
 func (s *Shard) lookAtOldFile(ctx context.Context) {
 	h := s.assignments.allotment.recordOf(s.id)
 	path := PagesFile(s.assignments.o.Dir, s.id)
@@ -34,7 +34,7 @@ func (s *Shard) lookAtOldFile(ctx context.Context) {
 		}
 		s.log.Info("another indexer has the shard's pages now; they are removed here", "home", h.Instance)
 		here = stamp{}
-	case here.identity == h.Store: // it counts, or would if it were not a copy
+	case here.identity == h.Store: // it counts, or would count if it were not a copy
 	case h.Fresh && h.Instance != s.assignments.o.Instance && here.pages > 0:
 		if err := s.reportLost(ctx, path, here); err != nil {
 			s.log.Warn("the page store here is no longer used, but the frontier does not know yet that its pages are lost", "file", path, "err", err)
@@ -46,17 +46,17 @@ func (s *Shard) lookAtOldFile(ctx context.Context) {
 			"file", path, "home", h.Instance)
 	}
 	s.here = here
-	// One that was being made when we were interrupted, and the record does not name even long
-	// after.
+	// A file that was being made when we were interrupted, and that the record does not name even
+	// long after.
 	made := newFile(s.assignments.o.Dir, s.id)
 	if info, err := os.Stat(made); err == nil && h.Instance != s.assignments.o.Instance && time.Since(info.ModTime()) > time.Hour {
 		_ = pages.Remove(made)
 	}
 }
 
-// reportLost has the pages in a store crawled again that does not count because the home record was
-// lost with NATS' own state and the shard claimed by somebody without a file. The store is put
-// aside, so that this is done once.
+// reportLost has the pages in a store crawled again. The store does not count, because the record
+// was lost together with the state of NATS, and an indexer without a file claimed the shard. The
+// store is renamed, so that this happens once.
 func (s *Shard) reportLost(ctx context.Context, path string, here stamp) error {
 	h, _, err := readFresh(ctx, s.kv, s.id)
 	if err != nil || !h.Fresh || h.HandedOver != nil || h.Store == here.identity || h.superseded(here.identity) {

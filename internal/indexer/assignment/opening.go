@@ -11,10 +11,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// errElsewhere: the shard's pages are with another indexer.
+// errElsewhere means that another indexer has the pages of the shard.
 var errElsewhere = errors.New("another indexer has the shard's pages")
 
-// openStore makes this indexer, which owns the shard, its home, if it is to be that, and opens its
+// openStore makes this indexer, which owns the shard, its primary if it should be, and opens its
 // page store.
 func (s *Shard) openStore(ctx context.Context) (*pages.Store, error) {
 	h, revision, err := readFresh(ctx, s.kv, s.id)
@@ -28,7 +28,7 @@ func (s *Shard) openStore(ctx context.Context) (*pages.Store, error) {
 		return nil, err
 	}
 	next, err := look(made)
-	if err != nil && !errors.Is(err, pages.ErrFormat) { // half made
+	if err != nil && !errors.Is(err, pages.ErrFormat) { // it is incomplete
 		return nil, err
 	}
 	me := x.o.Instance
@@ -60,7 +60,7 @@ func (s *Shard) openStore(ctx context.Context) (*pages.Store, error) {
 	return s.open(path)
 }
 
-// claim writes the record, whose revision is given.
+// claim writes the record in place of that with the given revision.
 func (s *Shard) claim(ctx context.Context, h Record, revision uint64) error {
 	next, err := write(ctx, s.kv, s.id, h, revision)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Shard) claim(ctx context.Context, h Record, revision uint64) error {
 	return nil
 }
 
-// stay takes the shard with the file that is here.
+// stay keeps the shard with the file that is here.
 func (s *Shard) stay(ctx context.Context, h Record, revision uint64) error {
 	switch {
 	case h.HandedOver != nil:
@@ -88,7 +88,7 @@ func (s *Shard) stay(ctx context.Context, h Record, revision uint64) error {
 	return s.claim(ctx, h, revision)
 }
 
-// begin starts with an empty store.
+// begin begins with an empty store.
 func (s *Shard) begin(ctx context.Context, h Record, revision uint64) (err error) {
 	if h.Store, err = pages.Create(newFile(s.assignments.o.Dir, s.id)); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *Shard) begin(ctx context.Context, h Record, revision uint64) (err error
 	return s.adopt()
 }
 
-// restore fetches the store that another indexer has parked.
+// restore restores the copy that another indexer has made.
 func (s *Shard) restore(ctx context.Context, h Record, revision uint64) error {
 	x, began := s.assignments, time.Now()
 	snaps, err := x.o.Queue.OpenSnapshots(ctx, queue.SnapshotConfig{Bucket: x.o.Crawl.Move(s.id), MaxBytes: moveSpace(0)})
@@ -114,7 +114,7 @@ func (s *Shard) restore(ctx context.Context, h Record, revision uint64) error {
 		err = x.o.Step("restored")
 	}
 	if errors.Is(err, queue.ErrNoSnapshot) && (h.Instance == x.o.Instance || x.allotment.lost(s.id) == h.Instance) {
-		// Neither file nor copy: only now are the pages lost.
+		// There is neither file nor copy, so the pages are lost.
 		s.log.Error("the page store of this shard and its copy are lost: the shard starts empty, and its pages are crawled again", "home", h.Instance, "err", err)
 		x.o.Rebuilt()
 		return s.begin(ctx, Record{Instance: x.o.Instance, Refill: true}, revision)
@@ -133,8 +133,8 @@ func (s *Shard) restore(ctx context.Context, h Record, revision uint64) error {
 	return s.adopt()
 }
 
-// adopt puts the new file in its place. What is there is of no use to the crawl any more, but
-// perhaps to somebody.
+// adopt puts the new file in its place. The crawl needs the old file no longer, but perhaps
+// somebody does.
 func (s *Shard) adopt() error {
 	path := PagesFile(s.assignments.o.Dir, s.id)
 	if old, err := look(path); err == nil && old.identity != "" && !s.record.superseded(old.identity) {
@@ -154,7 +154,7 @@ func (s *Shard) quarantine(path string, old stamp) error {
 	return nil
 }
 
-// open opens the store of the shard we are the home of.
+// open opens the store of a shard of which we are the primary.
 func (s *Shard) open(path string) (*pages.Store, error) {
 	store, err := pages.Open(path, pages.Options{Mine: s.assignments.o.Mine(s.id), Fault: s.assignments.o.Fault})
 	if err != nil {

@@ -14,55 +14,55 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Record is where a shard's pages are, kept in the crawl's bucket. It is the truth: a page store
-// that it does not name does not count. Only who owns the shard (indexer.<shard>) writes it, and
-// every write is a compare-and-set.
+// Record says where the pages of a shard are. It is in the bucket of the crawl, and it is the
+// truth: a page store that it does not name does not count. Only the owner of the shard
+// (indexer.<shard>) writes it, each time by compare-and-set.
 type Record struct {
-	// Of the indexer that has the pages, or had them when they were parked.
+	// The indexer that has the pages, or had them when they were copied.
 	Instance string `json:"instance"`
 	Store    string `json:"store"` // identity of the page store
-	// Refill says that the store was begun empty because the one before is lost, and the frontier
-	// is not yet told.
+	// Refill means that the store was begun empty because the previous one is lost, and that the
+	// frontier does not know yet.
 	Refill bool `json:"refill,omitempty"`
-	// Fresh says that the shard had no home when this store was begun. In a new crawl it had no
-	// pages either; but when NATS has lost the record there may be a file of before, and who finds
-	// it then has its pages crawled again.
+	// Fresh means that the shard had no primary when this store was begun. In a new crawl it had no
+	// pages either. If NATS has lost the record, there may be an older file, and its finder then
+	// has its pages crawled again.
 	Fresh bool `json:"fresh,omitempty"`
 	// HandedOver is set while the shard moves: Instance has stopped writing the store, and a copy
 	// of it is in the object store.
 	HandedOver *HandedOver `json:"parked,omitempty"`
-	// Moved lists the stores this one was copied from, last first: whoever still has the file of
-	// one may remove it.
+	// Moved lists the stores of which this one is a copy, last first. An indexer that still has the
+	// file of one may remove it.
 	Moved []string `json:"moved,omitempty"`
 }
 
-// HandedOver says where the copy is, what must be in it, and whom it is for.
+// HandedOver is where the copy of a store is, what it must contain, and for which indexer it is.
 type HandedOver struct {
 	To      string `json:"to"` // instance
 	Object  string `json:"object"`
 	Size    int64  `json:"size"` // of the file
 	Pages   int64  `json:"pages"`
-	LastSeq uint64 `json:"last_seq"` // of the change journal
+	LastSeq uint64 `json:"last_seq"` // of the change feed
 }
 
-// movedMost is how many stores Moved lists: an indexer that was away for more moves than that has
-// its old file reported, not removed.
+// movedMost is how many stores Moved lists. The old file of an indexer that was away for more moves
+// is reported, not removed.
 const movedMost = 16
 
-// movedTo is the record once the parked copy is the store of another instance.
+// movedTo returns the record once the copy is the store of another instance.
 func (h Record) movedTo(instance, store string) Record {
 	moved := append([]string{h.Store}, h.Moved...)
 	return Record{Instance: instance, Store: store, Refill: h.Refill, Fresh: h.Fresh, Moved: moved[:min(len(moved), movedMost)]}
 }
 
-// superseded reports whether all that is in a store has moved on to the one the record names.
+// superseded reports whether everything in a store has moved to the store that the record names.
 func (h Record) superseded(store string) bool { return slices.Contains(h.Moved, store) }
 
-// errChanged: the record is not what we took it for.
+// errChanged means that the record is not what we assumed.
 var errChanged = errors.New("the shard's assignment was changed by another process")
 
-// Read returns a shard's home; revision 0 when it has none yet. What it returns may be old by the
-// time a server needs to follow another; write notices.
+// Read returns the record of a shard. revision is 0 if there is none yet. The result may be as old
+// as one server lags behind another; write notices that.
 func Read(ctx context.Context, kv jetstream.KeyValue, shard int) (h Record, revision uint64, err error) {
 	e, err := kv.Get(ctx, crawl.AssignmentKey(shard))
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -76,7 +76,7 @@ func Read(ctx context.Context, kv jetstream.KeyValue, shard int) (h Record, revi
 	return h, 0, fmt.Errorf("read %s: %w", crawl.AssignmentKey(shard), err)
 }
 
-// Instances says of each shard which indexer has its pages; "" where none has yet.
+// Instances returns for each shard which indexer has its pages, "" if there is none yet.
 func Instances(ctx context.Context, kv jetstream.KeyValue, shards int) ([]string, error) {
 	all := make([]string, shards)
 	for i := range all {
@@ -89,8 +89,8 @@ func Instances(ctx context.Context, kv jetstream.KeyValue, shards int) ([]string
 	return all, nil
 }
 
-// write replaces the record that has this revision, 0 for none, and returns the new one. After
-// errChanged nothing is written; after another error it may have been.
+// write replaces the record with this revision (0 for none) and returns the new one. After
+// errChanged nothing is written. After another error it may have been written.
 func write(ctx context.Context, kv jetstream.KeyValue, shard int, h Record, revision uint64) (uint64, error) {
 	value, err := json.Marshal(h)
 	if err != nil {
@@ -111,8 +111,8 @@ func write(ctx context.Context, kv jetstream.KeyValue, shard int, h Record, revi
 	return next, nil
 }
 
-// readFresh returns the record as it is, not as some server remembers it: what is done next to
-// files cannot be undone. It writes it back to know.
+// readFresh returns the current record, not an old one of some server, because the next step
+// changes files and cannot be undone. It writes the record back to be sure.
 func readFresh(ctx context.Context, kv jetstream.KeyValue, shard int) (h Record, revision uint64, err error) {
 	for range 5 {
 		h, revision, err = Read(ctx, kv, shard)

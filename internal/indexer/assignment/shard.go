@@ -13,20 +13,20 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Shard is what an indexer does about one shard, whether it holds it or not. One goroutine runs it,
-// which alone touches the shard's files while they are closed.
+// Shard is what an indexer does about one shard, whether it owns it or not. One goroutine runs it.
+// Only this goroutine uses the files of the shard while they are closed.
 type Shard struct {
 	assignments *Assignments
 	id          int
 	kv          jetstream.KeyValue
 	log         *slog.Logger
 
-	here         stamp     // of the page store in our directory
-	tidied       uint64    // revision of the home record at which the files were last looked at
-	tried        time.Time // when a move away last failed
+	here         stamp     // the page store in our directory
+	tidied       uint64    // revision of the record at the last check of the files
+	tried        time.Time // when a move to another indexer last failed
 	lastReported string
 
-	record   Record // while the shard is held: the record as last written
+	record   Record // while the shard is owned: the record as last written
 	revision uint64 // of it
 }
 
@@ -35,13 +35,13 @@ func ownerKey(shard int) string { return fmt.Sprintf("indexer.%d", shard) }
 // publishAgain is how long to wait before a record that was just changed is read again.
 const publishAgain = 50 * time.Millisecond
 
-// run holds the shard whenever it is this indexer's to hold, until ctx ends. It fails only on what
-// waiting cannot mend.
+// run owns the shard whenever it belongs to this indexer, until ctx ends. It fails only if waiting
+// cannot help.
 func (s *Shard) run(ctx context.Context) error {
 	x := s.assignments
 	var err error
 	if s.here, err = look(PagesFile(x.o.Dir, s.id)); hopeless(err) {
-		return err // not taken: another indexer would begin an empty store in its place
+		return err // not given up: another indexer would begin an empty store in its place
 	} else if err != nil {
 		s.log.Warn("the page store here cannot be read", "err", err)
 	}
@@ -86,7 +86,7 @@ func (s *Shard) run(ctx context.Context) error {
 	}
 }
 
-// publishWhere tells once where the pages of a shard are that we do not hold.
+// publishWhere reports once where the pages of a shard are that we do not own.
 func (s *Shard) publishWhere() {
 	h, there := s.assignments.allotment.where(s.id)
 	what := "another indexer has the shard's pages"
@@ -104,14 +104,14 @@ func (s *Shard) publishWhere() {
 	}
 }
 
-// take becomes the shard's owner and holds it until ctx ends, another owner takes it, it is to be
-// moved or something fails.
+// take becomes the owner of the shard, until ctx ends, another owner takes it, it must be moved, or
+// something fails.
 func (s *Shard) take(ctx context.Context) (err error) {
 	own, err := s.own(ctx)
 	if err != nil {
-		return nil // ctx ended, or it is another's now
+		return nil // ctx ended, or it belongs to another indexer now
 	}
-	// Renewed until all is closed, also past ctx's end.
+	// The ownership is renewed until everything is closed, also after the end of ctx.
 	rctx, end := context.WithCancel(context.WithoutCancel(ctx))
 	held, lose := context.WithCancel(ctx)
 	defer lose()
@@ -140,7 +140,7 @@ func (s *Shard) take(ctx context.Context) (err error) {
 	return s.assignments.o.Serve(held, s, store, own.Epoch())
 }
 
-// own waits for the shard's ownership as long as it is ours to take.
+// own waits for the ownership of the shard as long as it belongs to us.
 func (s *Shard) own(ctx context.Context) (*queue.Ownership, error) {
 	x := s.assignments
 	octx, cancel := context.WithCancel(ctx)
@@ -161,24 +161,24 @@ func (s *Shard) own(ctx context.Context) (*queue.Ownership, error) {
 	}()
 	defer func() { <-asking }()
 	defer cancel()
-	// An owner record with our name is of a process before us on this directory, and only then not
-	// worth waiting for, when its store is here: in another directory another process may go by the
+	// An owner record with our name is from an earlier process on this directory if its store is
+	// here; then it is not worth waiting for. In another directory, another process may have the
 	// same name.
 	same := x.o.Embedded || s.here.identity != "" && s.here.identity == x.allotment.recordOf(s.id).Store
 	return queue.Own(octx, s.kv, ownerKey(s.id), queue.OwnOptions{Owner: x.o.Instance, Term: x.o.Term, SameDir: same, Log: x.o.Log})
 }
 
-// ID is the shard's number.
+// ID returns the number of the shard.
 func (s *Shard) ID() int { return s.id }
 
-// Log is the log of what concerns the shard.
+// Log returns the log of the shard.
 func (s *Shard) Log() *slog.Logger { return s.log }
 
-// Refill reports whether the store was begun empty in the place of one that is lost, and the
-// frontier is not told yet.
+// Refill reports whether the store was begun empty in place of a lost one, and the frontier does
+// not know yet.
 func (s *Shard) Refill() bool { return s.record.Refill }
 
-// Refilled notes that the frontier was told.
+// Refilled records that the frontier was notified.
 func (s *Shard) Refilled(ctx context.Context) error {
 	h := s.record
 	h.Refill = false

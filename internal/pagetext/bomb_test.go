@@ -1,0 +1,30 @@
+package pagetext
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/pagebomb"
+	"github.com/curtsy/curtsy/internal/racing"
+)
+
+// What reading a page costs is bounded whatever is in it: 64 MiB beside its own size, and time in
+// proportion to it.
+func TestNoPageCostsMuch(t *testing.T) {
+	for kind, size := range map[string]int{"text/html": racing.Volume(2<<20, 100<<10), "application/xhtml+xml": 100 << 10} {
+		check := func(what string, read func(x *Extractor, body []byte)) {
+			pagebomb.Check(t, kind+" "+what, size, pagebomb.HTML, func(b pagebomb.Bomb) func() {
+				var x Extractor
+				return func() { read(&x, b.Body) }
+			})
+		}
+		check("text", func(x *Extractor, body []byte) { x.Text(kind, "utf-8", body) })
+		check("title", func(x *Extractor, body []byte) { x.Title(kind, "utf-8", body) })
+		check("reading", func(x *Extractor, body []byte) { x.Read("http://a.example/", kind, "utf-8", body) })
+		pagebomb.Check(t, kind+" linked data", size, pagebomb.HTML, func(b pagebomb.Bomb) func() {
+			linked := append(bytes.Clone(b.Body), `<script type="application/ld+json">{"@type":"Dataset"}</script>`...)
+			var x Extractor
+			return func() { x.LinkedData(kind, "utf-8", linked, 1<<20) }
+		})
+	}
+}

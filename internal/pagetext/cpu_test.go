@@ -1,0 +1,15 @@
+package pagetext
+
+import (
+	"syscall"
+	"time"
+)
+
+// cpu is the processor time the process has used.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

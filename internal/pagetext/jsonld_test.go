@@ -1,0 +1,78 @@
+package pagetext
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/text/encoding/unicode"
+)
+
+func TestLinkedData(t *testing.T) {
+	const set = `{"@type": "Dataset", "name": "x"}`
+	utf16, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(`<script type="application/ld+json">` + set + `</script>`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := func(s string) string { return `<script type="application/ld+json">` + s + `</script>` }
+	var x Extractor
+	for _, c := range []struct{ name, kind, charset, body, want string }{
+		{"one", "text/html", "utf-8", "<p>a" + script(set), "[" + set + "]"},
+		{"in head and body, others between", "text/html", "utf-8", script(set) + `<script>var Dataset = 1</script><p>x` + script(`[1]`) + `<script type="text/plain">{}</script>`, "[" + set + ",[1]]"},
+		{"broken JSON beside it", "text/html", "utf-8", script(`{"@type": "Dataset",}`) + script(set), "[" + set + "]"},
+		{"parameters and case", "text/html", "utf-8", `<script type="Application/LD+JSON; profile=x">` + set + `</script>`, "[" + set + "]"},
+		{"plus as a reference", "text/html", "utf-8", `<script type="application/ld&#43;json">` + set + `</script>`, "[" + set + "]"},
+		{"in a comment", "text/html", "utf-8", script("\n<!-- " + set + " -->\n"), "[" + set + "]"},
+		{"CDATA in XHTML", "application/xhtml+xml", "utf-8", `<html><head><title/>` + script("<![CDATA[\n"+set+"\n]]>") + `</head></html>`, "[" + set + "]"},
+		{"latin-1", "text/html", "windows-1252", script("{\"@type\": \"Dataset\", \"name\": \"\xe9\"}"), `[{"@type": "Dataset", "name": "é"}]`},
+		{"UTF-16", "text/html", "utf-16le", utf16, "[" + set + "]"},
+		{"nothing of datasets", "text/html", "utf-8", script(`{"@type": "Organization"}`), ""},
+		{"the word alone", "text/html", "utf-8", "<p>Dataset", ""},
+		{"commented out", "text/html", "utf-8", "<!--" + script(set) + "-->", ""},
+		{"plain text", "text/plain", "utf-8", script(set), ""},
+		{"no JSON at all", "text/html", "utf-8", script("Dataset"), ""},
+		{"too long", "text/html", "utf-8", script(set) + script(`"`+strings.Repeat("x", 1000)+`"`), "[" + set + "]"},
+	} {
+		if got := string(x.LinkedData(c.kind, c.charset, []byte(c.body), 500)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// What looking for JSON-LD costs a page: without any, with some of other things, with a dataset.
+func BenchmarkLinkedData(b *testing.B) {
+	filler := strings.Repeat(`<p class="x">Some <a href="/l">words</a> of a page, as pages are.</p>`, 260)
+	for name, body := range map[string]string{
+		"none":    filler,
+		"other":   `<script type="application/ld+json">{"@type": "Organization", "name": "o"}</script>` + filler,
+		"dataset": `<script type="application/ld+json">{"@type": "Dataset", "name": "d"}</script>` + filler,
+	} {
+		b.Run(name, func(b *testing.B) {
+			var x Extractor
+			page := []byte(body)
+			for b.Loop() {
+				x.LinkedData("text/html", "utf-8", page, 1<<20)
+			}
+		})
+	}
+}
+
+// A sign behind a script's end begins anew, one within it does not.
+func TestMayLink(t *testing.T) {
+	for body, want := range map[string]bool{
+		"+json dataset":                         true,
+		"+json</script>dataset":                 false,
+		"+json</script>+json dataset":           true,
+		"+json +json +json</script> dataset":    false,
+		"+JSON +x</script> &#43;json Dataset":   true,
+		"dataset +json":                         false,
+		"+jso dataset &plus;json </script":      false,
+		"+json</script &#x2B;JSON dataset +":    true,
+		strings.Repeat("+json", 3) + "ataset":   true,
+		strings.Repeat("+json</script>", 3):     false,
+		strings.Repeat("&plus;json ", 3) + "at": false,
+	} {
+		if got := mayLink([]byte(body)); got != want {
+			t.Errorf("%q: %v", body, got)
+		}
+	}
+}
