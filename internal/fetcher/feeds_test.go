@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/fetcher/wellknown"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -29,7 +29,7 @@ func TestFeedIsRead(t *testing.T) {
 	const items = `<item><link>/1</link><pubDate>Thu, 19 Nov 2026 10:30:00 GMT</pubDate></item><item><link>http://v.test/2</link></item><item><link>http://x.test/3</link></item>`
 	rss := `<rss><channel><ttl>30</ttl>` + items + `</channel></rss>`
 	var long strings.Builder
-	for i := range visit.MaxFeedEntries + 1 {
+	for i := range wellknown.MaxFeedEntries + 1 {
 		fmt.Fprintf(&long, "<item><link>/%d</link></item>", i)
 	}
 	for name, tt := range map[string]struct {
@@ -47,10 +47,10 @@ func TestFeedIsRead(t *testing.T) {
 		"a list":    {"", "http://h.test/1\n", 200, nil, crawl.Feed{Status: 200, Reason: "it is neither RSS nor Atom"}, 0},
 		"nofollow":  {"", rss, 200, map[string]string{"X-Robots-Tag": "nofollow"}, crawl.Feed{Status: 200, Reason: "its header forbids following its links (nofollow)"}, 0},
 		"closed":    {"User-agent: *\nDisallow: /feed", rss, 200, nil, crawl.Feed{Reason: "robots: line 2: Disallow: /feed"}, 0},
-		"at the limit": {"", "<rss>" + strings.TrimSuffix(long.String(), fmt.Sprintf("<item><link>/%d</link></item>", visit.MaxFeedEntries)) + "</rss>", 200, nil,
-			crawl.Feed{Status: 200, Read: true, Entries: visit.MaxFeedEntries}, visit.MaxFeedEntries},
+		"at the limit": {"", "<rss>" + strings.TrimSuffix(long.String(), fmt.Sprintf("<item><link>/%d</link></item>", wellknown.MaxFeedEntries)) + "</rss>", 200, nil,
+			crawl.Feed{Status: 200, Read: true, Entries: wellknown.MaxFeedEntries}, wellknown.MaxFeedEntries},
 		"past the limit": {"", "<rss>" + long.String() + "</rss>", 200, nil,
-			crawl.Feed{Status: 200, Read: true, Entries: visit.MaxFeedEntries, Reason: "only a part was read"}, visit.MaxFeedEntries},
+			crawl.Feed{Status: 200, Read: true, Entries: wellknown.MaxFeedEntries, Reason: "only a part was read"}, wellknown.MaxFeedEntries},
 		"too long": {"", "<rss>" + items + "<!--" + strings.Repeat(strings.Repeat("x", 1000)+"--><!--", 4200) + "--></rss>", 200, nil,
 			crawl.Feed{Status: 200, Read: true, Entries: 2, Skipped: 1, Reason: "only a part was read"}, 2},
 		"no end": {"", "<rss>" + items, 200, nil, crawl.Feed{Status: 200, Read: true, Entries: 2, Skipped: 1, Reason: "only a part was read"}, 2},

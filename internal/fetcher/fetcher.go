@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/metrics"
+	"github.com/curtsy/curtsy/internal/fetcher/requests"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/tracing"
@@ -24,12 +26,12 @@ type Fetcher struct {
 	log          *slog.Logger
 	names        crawl.Names
 	shards       int
-	cfg          atomic.Pointer[visit.Config]
+	cfg          atomic.Pointer[requests.Config]
 	traces       *tracing.Crawl // nil: none are made
 	shared       *Shared
 	client       *wire.Client // of shared, as met is
 	deps         *visit.Deps
-	metrics      *visit.Metrics
+	metrics      *metrics.Metrics
 	out          sinks
 	leases       leases
 	halts        halts
@@ -51,7 +53,7 @@ func New(q *queue.Conn, spec crawl.Spec, opt Options) (*Fetcher, error) {
 	if opt.Name == "" {
 		opt.Name = "fetcher-" + randomName()
 	}
-	cfg, err := visit.NewConfig(spec)
+	cfg, err := requests.NewConfig(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +79,7 @@ func randomName() string { return rand.Text()[:8] }
 // halts, before their next request. Name and number of shards cannot
 // change. It may be called at any time; after an error the old spec stays.
 func (f *Fetcher) SetSpec(spec crawl.Spec) error {
-	cfg, err := visit.NewConfig(spec)
+	cfg, err := requests.NewConfig(spec)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,9 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/credentials"
-	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/fetcher/answer"
+	"github.com/curtsy/curtsy/internal/fetcher/requests"
+	sites "github.com/curtsy/curtsy/internal/fetcher/robots"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/curtsy/curtsy/pkg/botauth"
@@ -68,7 +70,7 @@ func NewManual(opt ManualOptions) (*Manual, error) {
 	opt.WholeAnswer = cmp.Or(opt.WholeAnswer, wholeAnswer)
 	h := &Manual{
 		opt: opt, turn: make(chan struct{}, 1), rules: map[canon.Origin]*robots.Rules{}, delays: map[canon.Host]time.Duration{}, sessions: map[canon.Host]*wire.Session{},
-		agent: visit.UserAgent(crawl.Spec{Agent: manualToken, Contact: opt.Contact}),
+		agent: requests.UserAgent(crawl.Spec{Agent: manualToken, Contact: opt.Contact}),
 		cfg:   &wire.Config{Resolve: resolve, AllowPrivate: opt.AllowPrivate, Contact: opt.Contact != ""},
 		// An answer typed for may come as slowly as it likes, within its time.
 		client: wire.NewClient(wire.Options{
@@ -134,7 +136,7 @@ func (h *Manual) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := visit.Wants(&a); why != "" && h.opt.Word != nil {
+	if why := answer.Wants(&a); why != "" && h.opt.Word != nil {
 		h.opt.Word(string(u.Host()) + ": " + why)
 	}
 	return &http.Response{
@@ -200,13 +202,13 @@ func (h *Manual) rulesFor(ctx context.Context, o canon.Origin) (*robots.Rules, e
 	}
 	// Reading them may lead to another host, and from there back to this origin. Whoever comes back
 	// must not wait for what is being read: until then nothing is allowed here.
-	h.rules[o] = robots.ForState(robots.Unreachable, nil).Rules(manualToken, visit.RobotsOrigin(o))
+	h.rules[o] = robots.ForState(robots.Unreachable, nil).Rules(manualToken, sites.Origin(o))
 	file, err := h.robotsOf(ctx, o)
 	if err != nil {
 		delete(h.rules, o)
 		return nil, fmt.Errorf("robots.txt: %w", err)
 	}
-	rules := file.Rules(manualToken, visit.RobotsOrigin(o))
+	rules := file.Rules(manualToken, sites.Origin(o))
 	if d, asked := rules.CrawlDelay(); asked {
 		h.delays[o.Host] = max(h.delays[o.Host], d, wire.PoliteDelay)
 	}
@@ -218,14 +220,14 @@ func (h *Manual) rulesFor(ctx context.Context, o canon.Origin) (*robots.Rules, e
 // read first and obeyed, unless it is their robots.txt that is asked for (protocols §1.1). The
 // rules found hold for the origin asked first.
 func (h *Manual) robotsOf(ctx context.Context, o canon.Origin) (*robots.File, error) {
-	at, err := o.URL(visit.RobotsPath)
+	at, err := o.URL(sites.Path)
 	if err != nil {
 		return nil, err
 	}
-	t := visit.Trail{Next: at, Most: robots.MaxRedirects}
+	t := requests.Trail{Next: at, Most: robots.MaxRedirects}
 	var failed error
 	t.May = func(u canon.URL) bool {
-		if u.Host() == o.Host || u.PathQuery() == visit.RobotsPath {
+		if u.Host() == o.Host || u.PathQuery() == sites.Path {
 			return true
 		}
 		var rules *robots.Rules
@@ -242,13 +244,13 @@ func (h *Manual) robotsOf(ctx context.Context, o canon.Origin) (*robots.File, er
 		switch a, end, err := t.Follow(t.At.Host()); {
 		case err != nil || failed != nil:
 			return nil, cmp.Or(err, failed)
-		case end == visit.TrailBarred:
+		case end == requests.TrailBarred:
 			return robots.ForState(robots.Unreachable, nil), nil
 		case a.Truncated && len(a.Body) <= robots.MaxBytes:
 			return nil, wire.ErrWireLimit // the last line may be half a line
-		case end == visit.TrailLost:
+		case end == requests.TrailLost:
 			return robots.ForState(robots.Unavailable, nil), nil
-		case end == visit.TrailArrived:
+		case end == requests.TrailArrived:
 			return robots.ForStatus(a.Status, a.Body), nil
 		}
 		t.Redirects++ // to another host

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/fetcher/metrics"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 )
 
@@ -15,7 +15,7 @@ import (
 // of one. Between processes claims see to that.
 type Shared struct {
 	client  *wire.Client
-	metrics *visit.Metrics
+	metrics *metrics.Metrics
 	pool    *pool
 	hosts   *hosts // nil: for one crawl
 	// Made up at the start: by it the crawls of a cluster know the process.
@@ -35,7 +35,7 @@ func NewShared(opt Options) (*Shared, error) {
 
 // newShared is what one crawl needs.
 func newShared(opt Options) (*Shared, error) {
-	met, err := visit.NewMetrics(opt.Registerer)
+	met, err := metrics.New(opt.Registerer)
 	if err != nil {
 		return nil, fmt.Errorf("fetcher metrics: %w", err)
 	}
