@@ -2,10 +2,15 @@ package wellknown
 
 import (
 	"encoding/json"
+	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 func TestParseSecurityTxt(t *testing.T) {
@@ -42,4 +47,52 @@ func FuzzParseSecurityTxt(f *testing.F) {
 			t.Errorf("%v: %v", expires, err)
 		}
 	})
+}
+
+// A security.txt is requested if the robots.txt allows it, and one redirect within the origin is
+// followed.
+func TestSecurityTxt(t *testing.T) {
+	const path = "/.well-known/security.txt"
+	moved := func(to string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/security.txt" {
+				text(200, "text/plain", "Contact: tel:1\n")(w, r)
+			} else {
+				http.Redirect(w, r, to, http.StatusFound)
+			}
+		}
+	}
+	unreadable := func(why string) crawl.SecurityTxt {
+		return crawl.SecurityTxt{State: crawl.FileUnreadable, Reason: why}
+	}
+	found := crawl.SecurityTxt{State: crawl.FileFound, Contacts: []string{"tel:1"}}
+	for name, tt := range map[string]struct {
+		robots string
+		answer http.HandlerFunc
+		want   crawl.SecurityTxt
+		asked  string // after robots.txt
+	}{
+		"found":      {"", text(200, "text/plain; charset=utf-8", "Contact: tel:1\n"), found, path},
+		"moved":      {"", moved("/security.txt"), found, path + " /security.txt"},
+		"moved away": {"", moved("http://other.test/security.txt"), unreadable("it redirects elsewhere"), path},
+		"in a ring":  {"", moved(path), unreadable("it redirects elsewhere"), path},
+		"disallowed": {"User-agent: *\nDisallow: /.well-known/\n", nil, unreadable("robots: line 2: Disallow: /.well-known/"), ""},
+		"none":       {"", text(404, "text/html", "no"), crawl.SecurityTxt{State: crawl.FileNone}, path},
+		"busy":       {"", text(503, "text/html", "no"), unreadable("HTTP 503"), path},
+		"a page":     {"", text(200, "text/html", "Contact: tel:1\n"), unreadable("it is not text/plain"), path},
+		"nobody":     {"", text(200, "text/plain", "# nobody\n"), unreadable("it has no usable Contact"), path},
+		"too large":  {"", text(200, "text/plain", strings.Repeat("Contact: tel:1\n", 3000)), unreadable("it is larger than 32 KiB"), path},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simnet.Test(t, func(t *testing.T) {
+				got := fetch(t, crawl.AuxRequest{Kind: crawl.AuxSecurityTxt, URL: "http://h.test" + path, Origin: origin}, tt.robots, tt.answer)
+				if m := got.answer.SecurityTxt; m == nil || !reflect.DeepEqual(*m, tt.want) || !got.done {
+					t.Errorf("%+v, done %v; want %+v", m, got.done, tt.want)
+				}
+				if got.paths != strings.TrimSpace("/robots.txt "+tt.asked) {
+					t.Errorf("%s was requested", got.paths)
+				}
+			})
+		})
+	}
 }

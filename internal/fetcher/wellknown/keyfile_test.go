@@ -1,17 +1,17 @@
-package fetcher
+package wellknown
 
 import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// Signals §6 row 33: a key file is asked for as any URL of its host, under its robots.txt, and what
-// it holds is told.
+// Protocols §8.33: a key file is requested like any URL of its host, under its robots.txt, and its
+// contents are the answer.
 func TestUsage_8_33_KeyFile(t *testing.T) {
 	const path, key = "/12345678.txt", "12345678"
 	for name, tt := range map[string]struct {
@@ -32,36 +32,18 @@ func TestUsage_8_33_KeyFile(t *testing.T) {
 		"not to be used": {"User-agent: *\nContent-Signal: search=no\n", 200, key, crawl.KeyFile{Reason: "usage: robots.txt, line 2: Content-Signal: search=no"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			virtual(t, func(t *testing.T) {
-				var mu sync.Mutex
-				asked := false
-				addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-					mu.Lock()
-					defer mu.Unlock()
-					if r.URL.Path == "/robots.txt" {
-						io.WriteString(w, tt.robots)
-						return
-					}
-					asked = r.URL.Path == path
+			simnet.Test(t, func(t *testing.T) {
+				got := fetch(t, crawl.AuxRequest{Kind: crawl.AuxIndexNow, URL: "http://h.test" + path, Origin: origin}, tt.robots, func(w http.ResponseWriter, _ *http.Request) {
 					w.Header().Set("Location", "/elsewhere")
 					w.WriteHeader(tt.status)
 					io.WriteString(w, tt.body)
 				})
-				d := newDesk(t, 1)
-				startFetcher(t, d, testSpec(1, addr), Options{})
-				out := d.outcome(d.grant(crawl.Visit{Host: "h.test", Aux: []crawl.AuxRequest{{Kind: crawl.AuxIndexNow, URL: "http://h.test" + path, Origin: originH}}}))
-				d.mu.Lock()
-				var got *crawl.KeyFile
-				for _, e := range d.events {
-					for _, a := range e.Answers {
-						got = a.KeyFile
-					}
+				asked := map[string]bool{"/robots.txt " + path: true, "/robots.txt": false}
+				if want, known := asked[got.paths]; !known || want != tt.asked {
+					t.Errorf("%s was requested", got.paths)
 				}
-				d.mu.Unlock()
-				mu.Lock()
-				defer mu.Unlock()
-				if got == nil || *got != tt.want || asked != tt.asked || len(out.Done) != 1 {
-					t.Errorf("%+v, asked %v; want %+v, %v", got, asked, tt.want, tt.asked)
+				if k := got.answer.KeyFile; k == nil || *k != tt.want || !got.done {
+					t.Errorf("%+v, done %v; want %+v", k, got.done, tt.want)
 				}
 			})
 		})

@@ -1,8 +1,7 @@
-package fetcher
+package wellknown
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"reflect"
 	"slices"
@@ -11,23 +10,15 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Signals §6 row 22: an origin's llms.txt is asked for under its robots.txt, with one redirect
-// within it; its links are told before the answer, like seeds; a page in HTML, or a file without a
-// heading, is none.
+// Protocols §8.22: an origin's llms.txt is requested under its robots.txt, with one redirect within
+// the origin. Its links are published like seeds. A page in HTML, or a file without a heading, is not
+// an llms.txt.
 func TestUsage_8_22_LLMSTxt(t *testing.T) {
 	const path, good = "/llms.txt", "# A site\n\n## Docs\n- [a](/a.md): x\n- [b](https://h.test/b)\n- [c](http://elsewhere.test/c)\n- [a](a.md#x)\n- [d](mailto:x)\n"
-	text := func(status int, kind, body string, more ...string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", kind)
-			for i := 0; i+1 < len(more); i += 2 {
-				w.Header().Set(more[i], more[i+1])
-			}
-			w.WriteHeader(status)
-			io.WriteString(w, body)
-		}
-	}
 	moved := func(to string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/docs/llms.txt" {
@@ -68,71 +59,48 @@ func TestUsage_8_22_LLMSTxt(t *testing.T) {
 		"nofollow":     {"", text(200, "text/plain", good, "X-Robots-Tag", "nofollow"), hushed, path, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			virtual(t, func(t *testing.T) {
-				d, out, asked := runAux(t, crawl.AuxRequest{Kind: crawl.AuxLLMSTxt, URL: "http://h.test" + path, Origin: originH}, tt.robots, tt.answer)
-				d.mu.Lock()
-				defer d.mu.Unlock()
-				var got *crawl.LLMSTxt
+			simnet.Test(t, func(t *testing.T) {
+				got := fetch(t, crawl.AuxRequest{Kind: crawl.AuxLLMSTxt, URL: "http://h.test" + path, Origin: origin}, tt.robots, tt.answer)
 				var links []string
-				for _, e := range d.events {
-					for _, l := range e.Links {
-						if got != nil || l.Depth != 0 || l.Seed || l.Source != crawl.SourcePage || l.FoundOn != "http://h.test"+path {
-							t.Errorf("told of %+v", l)
-						}
-						for _, u := range l.URLs {
-							links = append(links, string(u))
-						}
+				for _, l := range got.links {
+					if l.Depth != 0 || l.Seed || l.Source != crawl.SourcePage || l.FoundOn != "http://h.test"+path {
+						t.Errorf("%+v was published", l)
 					}
-					for _, a := range e.Answers {
-						got = a.LLMSTxt
+					for _, u := range l.URLs {
+						links = append(links, string(u))
 					}
 				}
 				slices.Sort(links)
-				if got == nil || !reflect.DeepEqual(*got, tt.want) || len(out.Done) != 1 || strings.Join(links, " ") != tt.links {
-					t.Errorf("%+v, done %+v, links %s; want %+v, %s", got, out.Done, links, tt.want, tt.links)
+				if m := got.answer.LLMSTxt; m == nil || !reflect.DeepEqual(*m, tt.want) || !got.done || strings.Join(links, " ") != tt.links {
+					t.Errorf("%+v, done %v, links %s; want %+v, %s", m, got.done, links, tt.want, tt.links)
 				}
-				if asked != strings.TrimSpace("/robots.txt "+tt.asked) {
-					t.Errorf("asked for %s", asked)
+				if got.paths != strings.TrimSpace("/robots.txt "+tt.asked) {
+					t.Errorf("%s was requested", got.paths)
 				}
 			})
 		})
 	}
 }
 
-// A long file is told a batch at a time, once each link, and no further than is read of one.
+// The links of a long file are published in batches, each link once, and not more than are read of
+// one file.
 func TestLLMSTxtLong(t *testing.T) {
-	virtual(t, func(t *testing.T) {
+	simnet.Test(t, func(t *testing.T) {
 		var body strings.Builder
 		body.WriteString("# A\n")
 		for i := range 6000 {
 			fmt.Fprintf(&body, "- [a](/%s%d)\n", strings.Repeat("x", 100), i)
 		}
-		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/llms.txt" {
-				w.Header().Set("Content-Type", "text/plain")
-				io.WriteString(w, body.String())
-			}
-		})
-		d := newDesk(t, 1)
-		startFetcher(t, d, testSpec(1, addr), Options{})
-		d.outcome(d.grant(crawl.Visit{Host: "h.test", Aux: []crawl.AuxRequest{{Kind: crawl.AuxLLMSTxt, URL: "http://h.test/llms.txt", Origin: originH}}}))
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		links, most := map[string]int{}, 0
-		var got *crawl.LLMSTxt
-		for _, e := range d.events {
-			for _, l := range e.Links {
-				most = max(most, len(l.URLs))
-				for _, u := range l.URLs {
-					links[string(u)]++
-				}
-			}
-			for _, a := range e.Answers {
-				got = a.LLMSTxt
+		got := fetch(t, crawl.AuxRequest{Kind: crawl.AuxLLMSTxt, URL: "http://h.test/llms.txt", Origin: origin}, "", text(200, "text/plain", body.String()))
+		links, most := map[canon.URL]int{}, 0
+		for _, l := range got.links {
+			most = max(most, len(l.URLs))
+			for _, u := range l.URLs {
+				links[u]++
 			}
 		}
-		if got == nil || got.Links != 5000 || got.Within != 5000 || len(links) != 5000 || most > 400 || !strings.Contains(got.Reason, "only its first 5000 links") {
-			t.Errorf("%+v: %d links, %d in one message", got, len(links), most)
+		if m := got.answer.LLMSTxt; m == nil || m.Links != 5000 || m.Within != 5000 || len(links) != 5000 || most > 400 || !strings.Contains(m.Reason, "only its first 5000 links") {
+			t.Errorf("%+v: %d links, %d in one message", m, len(links), most)
 		}
 	})
 }
