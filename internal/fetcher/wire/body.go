@@ -165,9 +165,19 @@ func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err err
 	if w.Stream != nil { // it may decode once more, and then counts by itself
 		return h.stream(wire, encoding, w.Stream)
 	}
+	u := &unpacker{h: h, wire: wire, encoding: encoding, limit: w.Limit}
+	return u.readWhole(resp.Length, w.Decide, a)
+}
+
+// readWhole reads a body into the session's Buf, which makes it the body of a. length is that of the
+// body as it comes over the wire, or -1. decide is Wanted.Decide. The results are those of
+// Session.read.
+func (u *unpacker) readWhole(length int64, decide func([]byte) bool, a *Answer) (complete bool, err error) {
+	h, wire, limit := u.h, u.wire, u.limit
+	layers := len(codings(u.encoding))
 	h.Buf = h.Buf[:0]
-	if n := resp.Length; n > 0 && len(codings(encoding)) == 0 {
-		if n = min(n, w.Limit); n >= KeepBuffer {
+	if n := length; n > 0 && layers == 0 {
+		if n = min(n, limit); n >= KeepBuffer {
 			if err := h.takeMemory(n, 0); err != nil {
 				return false, err
 			}
@@ -176,17 +186,16 @@ func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err err
 			h.Buf = make([]byte, 0, Roomy(int(n+1)))
 		}
 	}
-	u := &unpacker{h: h, wire: wire, encoding: encoding, limit: w.Limit}
 	defer u.close()
 	r, err := u.open()
 	if err != nil {
 		return false, err
 	}
 	defer h.fitMemory()
-	asked, looked := w.Decide == nil, false
+	asked, looked := decide == nil, false
 	for {
 		if len(h.Buf) >= KeepBuffer && h.memory == 0 {
-			again, err := u.grow(w.Limit)
+			again, err := u.grow(limit)
 			if err != nil {
 				return false, err
 			}
@@ -195,13 +204,13 @@ func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err err
 			}
 		}
 		if len(h.Buf) == cap(h.Buf) {
-			h.Buf = slices.Grow(h.Buf, int(min(max(8<<10, int64(cap(h.Buf))), w.Limit+1-int64(len(h.Buf)))))
+			h.Buf = slices.Grow(h.Buf, int(min(max(8<<10, int64(cap(h.Buf))), limit+1-int64(len(h.Buf)))))
 		}
-		n, err := r.Read(h.Buf[len(h.Buf):min(int64(cap(h.Buf)), h.upTo(w.Limit))])
+		n, err := r.Read(h.Buf[len(h.Buf):min(int64(cap(h.Buf)), h.upTo(limit))])
 		h.Buf = h.Buf[:len(h.Buf)+n]
 		if !looked && (len(h.Buf) >= len(gzipMagic) || err != nil) {
 			looked = true
-			if len(codings(encoding)) < maxLayers && bytes.HasPrefix(h.Buf, gzipMagic) {
+			if layers < maxLayers && bytes.HasPrefix(h.Buf, gzipMagic) {
 				// It is compressed and the header does not say so. Nobody could read it as it is.
 				if r, err = u.unpack(io.MultiReader(bytes.NewReader(bytes.Clone(h.Buf)), r)); err != nil {
 					return false, wire.blame(err)
@@ -212,13 +221,13 @@ func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err err
 		}
 		if !asked && (len(h.Buf) >= sniffBytes || err != nil) {
 			asked = true
-			if !w.Decide(h.Buf[:min(len(h.Buf), sniffBytes)]) {
+			if !decide(h.Buf[:min(len(h.Buf), sniffBytes)]) {
 				return wire.err == io.EOF, nil
 			}
 		}
 		switch {
-		case int64(len(h.Buf)) > w.Limit:
-			a.Body, a.Truncated = h.Buf[:w.Limit], true
+		case int64(len(h.Buf)) > limit:
+			a.Body, a.Truncated = h.Buf[:limit], true
 			return err == io.EOF && wire.drain(), nil
 		case err == io.EOF:
 			a.Body = h.Buf
