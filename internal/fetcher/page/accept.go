@@ -14,8 +14,8 @@ import (
 )
 
 // Pages as Markdown (--accept-markdown). Markdown is another representation of the resource, and it
-// is never mixed with the HTML one. A careless origin has one validator for both. So the answer to a
-// request that accepted Markdown is only validated by another such request, and any other answer
+// is never mixed with the HTML one. A careless origin has one validator for both. So the answer to
+// a request that accepted Markdown is only validated by another such request, and any other answer
 // only by a request that did not accept it. A 304 is then about what the request would have
 // returned. An answer of the other kind replaces a copy as a whole.
 
@@ -63,8 +63,8 @@ func (p *Pages) storable(kind string) bool {
 	return p.Requests.Config.Types&crawl.TypeOf(kind) != 0 || kind == answer.Markdown && p.spec().AcceptMarkdown
 }
 
-// typesUnknown are media types by which servers say that they do not know the type. Then the name of
-// a document may decide.
+// typesUnknown are media types by which servers say that they do not know the type. Then the name
+// of a document may decide.
 var typesUnknown = []string{"", "application/octet-stream", "binary/octet-stream", "application/zip", "application/x-download", "application/force-download"}
 
 // typesXML are media types of XML of any kind, which a feed may have.
@@ -106,8 +106,8 @@ func (p *Pages) largest() int64 {
 	return p.MaxBody
 }
 
-// wanted says what is read of an answer of a media type that is stored. A document whose header says
-// that it is too large is not read, because half of it is of no use.
+// wanted says what is read of an answer of a media type that is stored. A document whose header
+// says that it is too large is not read, because half of it is of no use.
 func (p *Pages) wanted(kind string, header http.Header) wire.Wanted {
 	if !document.Reads(kind) {
 		return wire.Wanted{Limit: p.MaxBody}

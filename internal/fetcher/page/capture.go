@@ -30,9 +30,9 @@ const (
 	maxCaptureLinks = 128 << 10
 )
 
-// capture returns what was recorded of the last request (nil: nothing), the body of its answer as it
-// came, and that body again as payload if it is neither encoded nor unpacked. All of them are valid
-// until the next request.
+// capture returns what was recorded of the last request (nil: nothing), the body of its answer as
+// it came, and that body again as payload if it is neither encoded nor unpacked. All of them are
+// valid until the next request.
 func (p *Pages) capture(a *wire.Answer) (c *crawl.Capture, body, payload []byte) {
 	rec, ok := p.Requests.Session.Recorded()
 	if !ok {
@@ -103,8 +103,8 @@ func (p *Pages) Archive(u canon.URL, a *wire.Answer) {
 	}
 }
 
-// markupLets reports whether the markup of an answer that brought no page, such as that of an error,
-// allows archiving it.
+// markupLets reports whether the markup of an answer that brought no page, such as that of an
+// error, allows archiving it.
 func (p *Pages) markupLets(u canon.URL, a *wire.Answer, text []byte) bool {
 	scan := p.buf.scanner.Scan(htmlscan.Page{URL: u, Body: text, ContentType: answer.ContentType(a.Header), HTML: true, Header: a.Header, Token: p.spec().Agent})
 	scan.Directives = scan.Directives.At(a.At)

@@ -20,9 +20,9 @@ import (
 
 // A JSON document that describes datasets is published as it is when it is short. A long one is a
 // catalogue: it is cut while it arrives, and each part is published, and acknowledged, before more
-// is read. So only one part is in memory, and a site that sends fast waits for our indexer. The page
-// itself follows the parts. If a fetcher dies before that, its parts do not count: the URL is granted
-// again, and the newer visit publishes all of them again.
+// is read. So only one part is in memory, and a site that sends fast waits for our indexer. The
+// page itself follows the parts. If a fetcher dies before that, its parts do not count: the URL is
+// granted again, and the newer visit publishes all of them again.
 
 // catalogue is one such document while it is fetched.
 type catalogue struct {
@@ -41,8 +41,8 @@ func (p *Pages) catalogue(u *crawl.VisitURL, kind string) *catalogue {
 	return &catalogue{p: p, u: u, kind: kind}
 }
 
-// want says from the header what is read of the document: nothing if it must not be stored, or if it
-// is too long.
+// want says from the header what is read of the document: nothing if it must not be stored, or if
+// it is too long.
 func (c *catalogue) want(header http.Header) wire.Wanted {
 	most := c.p.MaxCatalogue
 	if answer.Length(header) > most {
@@ -56,8 +56,8 @@ func (c *catalogue) want(header http.Header) wire.Wanted {
 	return wire.Wanted{Limit: most + 1, Stream: c.read}
 }
 
-// read reads the document as it arrives. Errors in the document itself are kept in c.err. It returns
-// errors of the connection and of publishing.
+// read reads the document as it arrives. Errors in the document itself are kept in c.err. It
+// returns errors of the connection and of publishing.
 func (c *catalogue) read(body io.Reader) error {
 	var first bytes.Buffer
 	n, err := io.CopyN(&first, body, maxMeta+1)

@@ -49,8 +49,8 @@ func (p *Pages) keepDocument(u *crawl.VisitURL, a *wire.Answer, kind string, r *
 	p.follow(u, scan.Links)
 }
 
-// unreadable fills in the result of a document that could not be read. If the document itself is the
-// cause, a stored copy of it is out of date.
+// unreadable fills in the result of a document that could not be read. If the document itself is
+// the cause, a stored copy of it is out of date.
 func (p *Pages) unreadable(u *crawl.VisitURL, a *wire.Answer, err error, r *crawl.Result) {
 	r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonDocument, err.Error()
 	var its *worker.Unreadable

@@ -129,7 +129,8 @@ func (f *fetched) refused(r *crawl.Result) {
 	p, u, a := f.p, f.u, &f.a
 	switch status := a.Status; {
 	case status == http.StatusPartialContent || status < 200 || status > 599 || status == http.StatusNotModified:
-		// It is a part of a page, a protocol, or a statement about a copy; we asked for none of them.
+		// It is a part of a page, a protocol, or a statement about a copy; we asked for none of
+		// them.
 		r.Class, r.Reason = crawl.Failed, crawl.ReasonHTTPOther
 	case status <= 399:
 		p.redirect(u, a, r)

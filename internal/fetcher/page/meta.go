@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxMeta is the size of the largest JSON document that is published as it is. A larger one, which is
-// a catalogue or the data itself, is read in parts (catalogue.go).
+// maxMeta is the size of the largest JSON document that is published as it is. A larger one, which
+// is a catalogue or the data itself, is read in parts (catalogue.go).
 const maxMeta = 1 << 20
 
 // Linked data, by its media type or the ending of its name. Such a document describes something.
@@ -24,8 +24,8 @@ const (
 // metaNames are the usual names of documents that describe datasets: DCAT, Frictionless, Croissant.
 var metaNames = []string{"data.json", "datapackage.json", "croissant.json"}
 
-// metaDocument reports whether an answer of this media type certainly or possibly is such a document.
-// A possible one has to look like JSON. unknown: the answer has no media type.
+// metaDocument reports whether an answer of this media type certainly or possibly is such a
+// document. A possible one has to look like JSON. unknown: the answer has no media type.
 func metaDocument(u canon.URL, kind string, unknown bool) (certain, possible bool) {
 	if kind == typeLD || kind == catalog.TypeLinkset {
 		return true, false

@@ -15,7 +15,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Shared is what the visits of a process have in common to fetch pages. It may be used concurrently.
+// Shared is what the visits of a process have in common to fetch pages. It may be used
+// concurrently.
 type Shared struct {
 	log       *slog.Logger
 	repeats   repeats
@@ -86,8 +87,8 @@ func (p *Pages) follow(u *crawl.VisitURL, links []canon.URL) {
 	}
 }
 
-// Forget reports to the indexer that there is no page under this URL, or none that may be stored. It
-// may have one of an earlier visit.
+// Forget reports to the indexer that there is no page under this URL, or none that may be stored.
+// It may have one of an earlier visit.
 func (p *Pages) Forget(u *crawl.VisitURL, why crawl.Reason) {
 	p.Publisher.Page(&crawl.Page{URL: u.URL, Visit: p.Publisher.Visit, FetchedAt: time.Now(), Depth: u.Depth, FoundOn: u.FoundOn, Deleted: why})
 }

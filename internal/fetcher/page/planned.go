@@ -20,8 +20,8 @@ func (p *Pages) Planned(u *crawl.VisitURL) crawl.Result {
 	return r
 }
 
-// typesByName has the media types of the name endings that sitemaps list besides pages. A server may
-// use another type.
+// typesByName has the media types of the name endings that sitemaps list besides pages. A server
+// may use another type.
 var typesByName = map[string]string{
 	".pdf": document.PDF, ".docx": document.DOCX, ".xlsx": document.XLSX, ".pptx": document.PPTX, ".odt": document.ODT, ".ods": document.ODS,
 	".odp": document.ODP, ".csv": document.CSV, ".tsv": document.TSV, ".json": document.JSON, ".rss": document.RSS, ".atom": document.Atom,

@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// renewed publishes that the stored copy is still valid. The robots tags of the answer replace those
-// of the earlier header. If the answer has none, they stay as they were (protocols §4.2).
+// renewed publishes that the stored copy is still valid. The robots tags of the answer replace
+// those of the earlier header. If the answer has none, they stay as they were (protocols §4.2).
 func (p *Pages) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 	// The headers of the stored copy did not forbid its use. Those of a 304 replace them (protocols
 	// §8.14).

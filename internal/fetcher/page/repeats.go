@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// maxSame is how many URLs of a host may have one text before the links of a further one are not
-	// followed. Relative links that stack up, or a page instead of an error, would lead on for ever.
+	// maxSame is how many URLs of a host may have one text before the links of a further one are
+	// not followed. Relative links that stack up, or a page instead of an error, would lead on for
+	// ever.
 	maxSame = 16
 	// enoughSame is how many pages must have been the same as one with another session id, besides
 	// the page without an id.
@@ -57,8 +58,8 @@ type short struct {
 	asked  bool        // without one the page is the same
 }
 
-// setNoise records whether the session ids of a host mean nothing. That is final, except that needed
-// may reverse it. r.mu must be locked.
+// setNoise records whether the session ids of a host mean nothing. That is final, except that
+// needed may reverse it. r.mu must be locked.
 func (r *repeats) setNoise(h *repeated, noise bool) {
 	switch {
 	case noise && !h.noise:

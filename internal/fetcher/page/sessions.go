@@ -10,9 +10,9 @@ import (
 
 // Session ids in URLs. A site that tracks its visitors in the URL gives a robot a new id with each
 // page, so every page has endless URLs. The names of such parameters are known, but on some sites a
-// parameter of that name chooses the page. So the ids are removed from the URLs of a host only after
-// the page without an id was fetched and was the same, and so were several with other ids. They are
-// never removed if such pages differed once, or if there is no page without an id.
+// parameter of that name chooses the page. So the ids are removed from the URLs of a host only
+// after the page without an id was fetched and was the same, and so were several with other ids.
+// They are never removed if such pages differed once, or if there is no page without an id.
 
 // sessionName is a parameter that is known to carry session ids.
 type sessionName struct {
@@ -110,8 +110,8 @@ var (
 
 const idInURL = `(?i:jsessionid|phpsess(?:ion)?id|aspsessionid\w*|asp\.net_sessionid|oscsid|zenid|xtcsid|cfid|cftoken|sess(?:ion)?[_-]?id|sid|sess|session)=[\w.~!*%-]{4,}`
 
-// sessionDigest returns the digest of a page without the session ids in its URLs and in hidden fields
-// of its forms.
+// sessionDigest returns the digest of a page without the session ids in its URLs and in hidden
+// fields of its forms.
 func sessionDigest(body []byte) [sha256.Size]byte {
 	body = idsFirst.ReplaceAllLiteral(body, []byte("?"))
 	body = ids.ReplaceAllLiteral(body, nil)

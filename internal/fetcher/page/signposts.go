@@ -43,9 +43,10 @@ func signposts(h http.Header, at canon.URL) (links []canon.URL) {
 // signs are the relations of links in a header that describe the dataset that a page is about.
 var signs = []string{"type", "cite-as", "license", "item"}
 
-// signposted returns what a page's Link fields say about the dataset that the page is about, as a set
-// of links in JSON. It is nil if they say nothing, or more than a page may have; sites that have
-// more to say use a set of links (rel=linkset). A link with another anchor is not about the page.
+// signposted returns what a page's Link fields say about the dataset that the page is about, as a
+// set of links in JSON. It is nil if they say nothing, or more than a page may have; sites that
+// have more to say use a set of links (rel=linkset). A link with another anchor is not about the
+// page.
 func signposted(h http.Header, at canon.URL) []byte {
 	type target struct {
 		Href  string `json:"href"`

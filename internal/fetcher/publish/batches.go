@@ -12,9 +12,9 @@ import (
 // batchBytes is about how many bytes of a list's entries wait for one message to their shard.
 const batchBytes = 32 << 10
 
-// Batches publishes the URLs of a list, such as a sitemap, to their shards. The entries are gathered
-// by shard and published in batches, all of them before the answer that says that the list was
-// read. An entry that is published twice counts once.
+// Batches publishes the URLs of a list, such as a sitemap, to their shards. The entries are
+// gathered by shard and published in batches, all of them before the answer that says that the list
+// was read. An entry that is published twice counts once.
 type Batches struct {
 	Publisher *Publisher
 	As        crawl.Links // FoundOn, Depth and Source of all entries

@@ -100,8 +100,8 @@ const linkOverhead = 8
 // seenOverhead is the memory that a remembered link takes besides its text.
 const seenOverhead = 48
 
-// Bounds on what one visit remembers. Only malicious pages come near them. A visit that forgets what
-// it saw offers some links again, and does no other harm.
+// Bounds on what one visit remembers. Only malicious pages come near them. A visit that forgets
+// what it saw offers some links again, and does no other harm.
 const (
 	maxKnown = 4 << 20 // bytes
 	maxLinks = 4 << 20 // bytes of links that wait for a report, of all shards together

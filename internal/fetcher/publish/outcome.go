@@ -52,9 +52,9 @@ func (p *Publisher) Feed(aux crawl.AuxRequest) {
 	}
 }
 
-// Report publishes what is not published yet: pages, then many links of other shards, then all other
-// links with the outcome. After a partial report the visit goes on. progress is called when the
-// pages and the links of other shards are stored. Report returns whether the outcome is stored.
+// Report publishes what is not published yet: pages, then many links of other shards, then all
+// other links with the outcome. After a partial report the visit goes on. progress is called when
+// the pages and the links of other shards are stored. Report returns whether the outcome is stored.
 func (p *Publisher) Report(partial bool, progress func() Progress) (ok bool) {
 	p.FlushPages()
 	feeds := p.publishFeeds()
@@ -98,8 +98,8 @@ func (p *Publisher) publishFeeds() (own []crawl.AuxRequest) {
 }
 
 // outcome publishes how far the visit has come, in several events if its results are many and long.
-// The first event has what is in ev besides the outcome, and the last has all of the outcome but its
-// earlier results.
+// The first event has what is in ev besides the outcome, and the last has all of the outcome but
+// its earlier results.
 func (p *Publisher) outcome(ev crawl.Event, at Progress, partial bool) bool {
 	results := p.buf.results[p.reported.results:]
 	ev.Traces = at.Traces

@@ -71,8 +71,8 @@ func (p *Publisher) SendPages(shard int, batch []byte) {
 }
 
 // Pack compresses a body into a page, and sets its digest and its size. A body that stays too large
-// for a message is compressed harder, and if that is not enough, cut until it fits. Pack returns the
-// digest of the whole body. The page's body is valid until the next call of Pack.
+// for a message is compressed harder, and if that is not enough, cut until it fits. Pack returns
+// the digest of the whole body. The page's body is valid until the next call of Pack.
 func (p *Publisher) Pack(page *crawl.Page, body []byte) (whole [sha256.Size]byte) {
 	defer p.Metrics.Spent(metrics.Pack, time.Now())
 	b := p.buf

@@ -125,8 +125,8 @@ func (p *Publisher) append(ctx context.Context, shard int, ev *crawl.Event) erro
 
 var messages = sync.Pool{New: func() any { return new([]byte) }}
 
-// fail gives the visit up, because something of it cannot be published. After its lease the frontier
-// grants the same URLs again.
+// fail gives the visit up, because something of it cannot be published. After its lease the
+// frontier grants the same URLs again.
 func (p *Publisher) fail(what string, shard int, err error) {
 	if p.lost.Swap(true) {
 		return

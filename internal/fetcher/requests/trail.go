@@ -11,8 +11,8 @@ import (
 // MaxRedirects is how many redirects in a row lead to a page, a sitemap or a feed.
 const MaxRedirects = 10
 
-// Trail is the way to one file: the URL that is requested first, and those that redirects lead to. A
-// visit may send requests to one host only, so a trail is followed as long as it stays there. Its
+// Trail is the way to one file: the URL that is requested first, and those that redirects lead to.
+// A visit may send requests to one host only, so a trail is followed as long as it stays there. Its
 // user decides what a redirect to another host means.
 type Trail struct {
 	At        canon.URL // what is requested next, or was requested last

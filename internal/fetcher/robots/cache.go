@@ -19,7 +19,8 @@ type rulesKey struct {
 	token  string
 }
 
-// Cache keeps the parsed rules that were used last. It may be used concurrently. Rules never change.
+// Cache keeps the parsed rules that were used last. It may be used concurrently. Rules never
+// change.
 type Cache struct {
 	max   int
 	mu    sync.Mutex // guards the fields below

@@ -16,8 +16,8 @@ import (
 // not used to decide about another host.
 const RequiresCredentials = "its site requires credentials: pages fetched with credentials are not compared with other hosts"
 
-// Redirected requests the robots.txt of another origin, which a redirect leads to this host. That is
-// a request to this host like any other: this host's own robots.txt is read first and obeyed
+// Redirected requests the robots.txt of another origin, which a redirect leads to this host. That
+// is a request to this host like any other: this host's own robots.txt is read first and obeyed
 // (protocols §1.1). Only that file itself needs no permission. ok is false if nothing was learnt.
 func (s *Sites) Redirected(aux *crawl.AuxRequest) (fact crawl.Robots, ok bool) {
 	var permit func(canon.URL) Permission

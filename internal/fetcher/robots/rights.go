@@ -78,8 +78,9 @@ func (a *rightsFiles) addUsage(stated *usage.Set, u canon.URL) {
 }
 
 // readRights reads the rights files of a site before anything else is requested there, if the crawl
-// is for more than search. What the frontier does not know is requested. It returns false if nothing
-// can be sent or published any more. If an answer ends the visit, the remaining files are left out.
+// is for more than search. What the frontier does not know is requested. It returns false if
+// nothing can be sent or published any more. If an answer ends the visit, the remaining files are
+// left out.
 func (s *Sites) readRights(site *Site) bool {
 	if !s.Requests.Config.Purposes.Beyond() || site.Closed || site.Bar.Barred || site.rules == nil {
 		return true
@@ -177,8 +178,8 @@ func (s *Sites) knownRights(site *Site, u canon.URL) (f crawl.RightsFile, ok boo
 	return known, true
 }
 
-// fetchRights requests a rights file under the rules of its site and follows one redirect within the
-// origin. ok is false if nothing could be sent.
+// fetchRights requests a rights file under the rules of its site and follows one redirect within
+// the origin. ok is false if nothing could be sent.
 func (s *Sites) fetchRights(site *Site, u canon.URL) (f crawl.RightsFile, ok bool) {
 	f = crawl.RightsFile{URL: u, State: crawl.RightsNone, Fresh: datatxt.DefaultLifetime}
 	t := requests.Trail{At: u, Most: 1, Within: site.Origin}
@@ -233,8 +234,8 @@ func (s *Sites) fetchRights(site *Site, u canon.URL) (f crawl.RightsFile, ok boo
 // message.
 const maxRightsPacked = 200 << 10
 
-// keepRights adds the text of a file that was fetched, if it can be parsed. A file that is too large
-// to be stored may reserve all rights, so it counts as lost.
+// keepRights adds the text of a file that was fetched, if it can be parsed. A file that is too
+// large to be stored may reserve all rights, so it counts as lost.
 func keepRights(f *crawl.RightsFile, body []byte) {
 	packed := s2.EncodeBest(nil, body)
 	if err := new(rightsFiles).parse(f.URL, body); err != nil {

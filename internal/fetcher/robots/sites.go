@@ -160,8 +160,8 @@ func (p *Permission) OK() bool { return !p.Over && p.Reason == "" }
 // Closed reports whether the URL may not be requested because its robots.txt cannot be fetched now.
 func (p *Permission) Closed() bool { return p.Site != nil && p.Site.Closed && !p.Site.Bar.Barred }
 
-// Ask says whether u may be requested. It requests the robots.txt and the rights files of its origin
-// if they are not known.
+// Ask says whether u may be requested. It requests the robots.txt and the rights files of its
+// origin if they are not known.
 func (s *Sites) Ask(u canon.URL) Permission {
 	if s.Requests.Forgotten(u) {
 		return Permission{Reason: crawl.ReasonForgotten, Text: string(crawl.ReasonForgotten)}

@@ -31,7 +31,8 @@ func (s *Sites) rules(r *crawl.Robots) *ruleset {
 	return rules
 }
 
-// text returns the text of a robots.txt, from the fact or by its digest from the owner of the shard.
+// text returns the text of a robots.txt, from the fact or by its digest from the owner of the
+// shard.
 func (s *Sites) text(r *crawl.Robots) ([]byte, error) {
 	switch sum := sha256.Sum256(r.Body); {
 	case len(r.Digest) == 0 && len(r.Body) == 0:

@@ -9,16 +9,17 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// auxRequests carries out the auxiliary requests of the visit. Each answer is in the log of the shard
-// that asked before the outcome says that the request is done. A request that is not done comes
-// again with a later visit.
+// auxRequests carries out the auxiliary requests of the visit. Each answer is in the log of the
+// shard that asked before the outcome says that the request is done. A request that is not done
+// comes again with a later visit.
 func (v *Visit) auxRequests() {
 	for i := range v.job.Aux {
 		aux := &v.job.Aux[i]
 		if v.requests.Over() {
 			return
 		}
-		// This would be a mistake of a frontier. That host has visits of its own, perhaps right now.
+		// This would be a mistake of a frontier. That host has visits of its own, perhaps right
+		// now.
 		if aux.URL.Host() != v.job.Host {
 			v.log.Error("an auxiliary request to another host is ignored", "url", string(aux.URL))
 			continue
@@ -60,7 +61,8 @@ func Knows(k crawl.AuxKind) bool {
 	return ok || wellknown.Reads(k)
 }
 
-// needsText reports whether an auxiliary request is answered from the text of an origin's robots.txt.
+// needsText reports whether an auxiliary request is answered from the text of an origin's
+// robots.txt.
 func (v *Visit) needsText(o canon.Origin) bool {
 	return slices.ContainsFunc(v.job.Aux, func(aux crawl.AuxRequest) bool {
 		return aux.URL.Origin() == o && auxKinds[aux.Kind].text

@@ -94,8 +94,8 @@ type Grant struct {
 	Publishing context.Context // ends when all that is not published yet is dropped
 }
 
-// Scratch is the memory that a visit works with and leaves to the next visit. The zero value is ready
-// for use.
+// Scratch is the memory that a visit works with and leaves to the next visit. The zero value is
+// ready for use.
 type Scratch struct {
 	publish  publish.Buffers
 	page     page.Buffers

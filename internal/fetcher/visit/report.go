@@ -59,8 +59,8 @@ func (v *Visit) publish(partial bool) {
 	v.report.trace.Published(results, partial, v.publisher.Lost(), began, v.report.at)
 }
 
-// progress returns what the outcome says besides the results. At the end of the visit it first waits
-// until the origin has seen the end of the last request.
+// progress returns what the outcome says besides the results. At the end of the visit it first
+// waits until the origin has seen the end of the last request.
 func (v *Visit) progress(partial bool) publish.Progress {
 	account, session := &v.requests.Account, v.requests.Session
 	if !partial {
@@ -102,8 +102,8 @@ func (v *Visit) traces(last bool) []crawl.Trace {
 	return traces
 }
 
-// PauseUntil returns until when the host is left alone, as far as this visit knows. It is zero if the
-// visit sent no request.
+// PauseUntil returns until when the host is left alone, as far as this visit knows. It is zero if
+// the visit sent no request.
 func (v *Visit) PauseUntil() time.Time { return v.requests.PauseUntil() }
 
 // Close publishes the outcome of the visit, which ends it.

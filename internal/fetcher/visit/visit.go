@@ -31,7 +31,8 @@ type Visit struct {
 	probed []canon.Origin // that were asked for /data.txt in this visit
 }
 
-// Run carries the visit out, up to its last request. What it leaves to publish is published by Close.
+// Run carries the visit out, up to its last request. What it leaves to publish is published by
+// Close.
 func (v *Visit) Run() {
 	if !v.requests.Over() {
 		v.safely("auxiliary requests", v.auxRequests)
@@ -132,8 +133,8 @@ func (v *Visit) cleaned(u *crawl.VisitURL, target canon.URL) crawl.Result {
 	return crawl.Result{URL: u.URL, Class: crawl.Redirected, Reason: crawl.ReasonCleanParam, Location: string(target)}
 }
 
-// probe asks an origin for its /data.txt, and then for its /data.json, before its pages are fetched.
-// It does so once in a visit, if the frontier asks for it.
+// probe asks an origin for its /data.txt, and then for its /data.json, before its pages are
+// fetched. It does so once in a visit, if the frontier asks for it.
 func (v *Visit) probe(site *robots.Site) {
 	o := site.Origin
 	wanted := slices.ContainsFunc(v.job.Robots, func(r crawl.Robots) bool { return r.Origin == o && r.ProbeData })

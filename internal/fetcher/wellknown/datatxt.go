@@ -205,8 +205,8 @@ func (r *request) findNested(body []byte) (nested []crawl.AuxRequest) {
 	return nested
 }
 
-// candidates returns the files that a data.txt suggests. There are none if the file is refused; then
-// the indexer reports why.
+// candidates returns the files that a data.txt suggests. There are none if the file is refused;
+// then the indexer reports why.
 func (r *request) candidates(body []byte, base *url.URL, depth int) []datatxt.Candidate {
 	if depth >= datatxt.MaxNesting {
 		return nil

@@ -2,9 +2,9 @@
 // feeds, llms.txt, security.txt, the key files of IndexNow, and the answers of update protocols
 // (RUP, WebSub). Frontiers ask for them with auxiliary requests.
 //
-// The kinds of files are a table (table.go). A row says how many redirects are followed and how far,
-// which bodies are read up to which size, and which function makes the answer to the frontier of
-// what came. One loop fetches all of them (fetch.go): each request needs the permission of the
+// The kinds of files are a table (table.go). A row says how many redirects are followed and how
+// far, which bodies are read up to which size, and which function makes the answer to the frontier
+// of what came. One loop fetches all of them (fetch.go): each request needs the permission of the
 // origin's robots.txt and of what it says about use, and waits for the host's delay like any other.
 // A new kind is a row, and a file with its function.
 //

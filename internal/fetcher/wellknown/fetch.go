@@ -25,8 +25,8 @@ type Options struct {
 	Stalled func(shard int) bool
 	// Shows reports whether requests to an origin carry credentials that a form could misuse.
 	Shows func(canon.Origin) bool
-	// Parsing is locked while a data.txt is searched for nested files: a malicious one takes 100 MiB
-	// of memory, so the visits of a process do this one after the other.
+	// Parsing is locked while a data.txt is searched for nested files: a malicious one takes 100
+	// MiB of memory, so the visits of a process do this one after the other.
 	Parsing *sync.Mutex
 }
 
@@ -48,8 +48,8 @@ func (f *Files) Read(aux *crawl.AuxRequest, a *crawl.Answer) (done bool) {
 	return k.answer(f.fetch(k, aux), a)
 }
 
-// Fail puts a reason into the answer to a request that ended in a mistake of ours, so that it is not
-// requested again and again. done is as for [Files.Read].
+// Fail puts a reason into the answer to a request that ended in a mistake of ours, so that it is
+// not requested again and again. done is as for [Files.Read].
 func Fail(k crawl.AuxKind, a *crawl.Answer, reason string) (done bool) {
 	if kinds[k].failed == nil {
 		return false
@@ -140,8 +140,8 @@ func (r *request) send(u canon.URL, conditions http.Header) (wire.Answer, error)
 	return a, err
 }
 
-// unread says for people why there is no body of status 200 to be read. It is empty if there is one,
-// and also if done is false: then the request is left to a later visit.
+// unread says for people why there is no body of status 200 to be read. It is empty if there is
+// one, and also if done is false: then the request is left to a later visit.
 func (r *request) unread() (reason string, done bool) {
 	switch {
 	case r.end == requests.TrailBarred:

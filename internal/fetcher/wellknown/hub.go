@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/requests"
 )
 
-// notForStrangers refuses to post a form with credentials because of a feed on another origin, which
-// could name any address as its hub.
+// notForStrangers refuses to post a form with credentials because of a feed on another origin,
+// which could name any address as its hub.
 func notForStrangers(f *Files, aux *crawl.AuxRequest, a *crawl.Answer) (proceed, done bool) {
 	if aux.URL.Origin() != aux.Origin && f.Shows(aux.URL.Origin()) {
 		a.RUP = crawl.RUP{Reason: "the hub requires credentials: with credentials, forms are posted only for feeds of the hub's own origin"}

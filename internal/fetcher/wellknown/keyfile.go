@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/indexnow"
 )
 
-// keyFile reads a key file of IndexNow. Redirects are not followed, because the key has to be at the
-// address that the submission names.
+// keyFile reads a key file of IndexNow. Redirects are not followed, because the key has to be at
+// the address that the submission names.
 func keyFile(r *request, a *crawl.Answer) (done bool) {
 	k := new(crawl.KeyFile)
 	a.KeyFile = k

@@ -21,9 +21,9 @@ import (
 // zones are mistaken for each other.
 const soonest = 24 * time.Hour
 
-// list reads the body of a list of URLs, a sitemap or a feed, as it comes, and publishes its entries
-// in batches. An entry counts if it is on the list's own host, or on the host whose robots.txt or
-// pages lead to the list: those are two shards at most.
+// list reads the body of a list of URLs, a sitemap or a feed, as it comes, and publishes its
+// entries in batches. An entry counts if it is on the list's own host, or on the host whose
+// robots.txt or pages lead to the list: those are two shards at most.
 type list struct {
 	r    *request
 	url  canon.URL // where it is

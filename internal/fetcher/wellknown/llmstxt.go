@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/llmstxt"
 )
 
-// llmsTxt reads an origin's llms.txt. Its links that are in scope are published like seeds, at depth
-// 0, before the answer.
+// llmsTxt reads an origin's llms.txt. Its links that are in scope are published like seeds, at
+// depth 0, before the answer.
 func llmsTxt(r *request, a *crawl.Answer) (done bool) {
 	m := &crawl.LLMSTxt{State: crawl.FileUnreadable}
 	a.LLMSTxt = m

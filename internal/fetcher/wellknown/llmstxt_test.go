@@ -15,8 +15,8 @@ import (
 )
 
 // Protocols §8.22: an origin's llms.txt is requested under its robots.txt, with one redirect within
-// the origin. Its links are published like seeds. A page in HTML, or a file without a heading, is not
-// an llms.txt.
+// the origin. Its links are published like seeds. A page in HTML, or a file without a heading, is
+// not an llms.txt.
 func TestUsage_8_22_LLMSTxt(t *testing.T) {
 	const path, good = "/llms.txt", "# A site\n\n## Docs\n- [a](/a.md): x\n- [b](https://h.test/b)\n- [c](http://elsewhere.test/c)\n- [a](a.md#x)\n- [d](mailto:x)\n"
 	moved := func(to string) http.HandlerFunc {

@@ -29,11 +29,11 @@ type kind struct {
 	// before is called before anything is requested; nil: nothing is checked. If proceed is false,
 	// nothing is, and done is as for answer.
 	before func(f *Files, aux *crawl.AuxRequest, a *crawl.Answer) (proceed, done bool)
-	// answer puts into a what is published about the file. done is false if the request is left to a
-	// later visit, and then nothing is published.
+	// answer puts into a what is published about the file. done is false if the request is left to
+	// a later visit, and then nothing is published.
 	answer func(r *request, a *crawl.Answer) (done bool)
-	// failed puts a reason into a, for a request that ended in a mistake of ours; nil: such a request
-	// is left to a later visit.
+	// failed puts a reason into a, for a request that ended in a mistake of ours; nil: such a
+	// request is left to a later visit.
 	failed func(a *crawl.Answer, reason string)
 }
 

@@ -169,8 +169,8 @@ func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err err
 	return u.readWhole(resp.Length, w.Decide, a)
 }
 
-// readWhole reads a body into the session's Buf, which makes it the body of a. length is that of the
-// body as it comes over the wire, or -1. decide is Wanted.Decide. The results are those of
+// readWhole reads a body into the session's Buf, which makes it the body of a. length is that of
+// the body as it comes over the wire, or -1. decide is Wanted.Decide. The results are those of
 // Session.read.
 func (u *unpacker) readWhole(length int64, decide func([]byte) bool, a *Answer) (complete bool, err error) {
 	h, wire, limit := u.h, u.wire, u.limit
