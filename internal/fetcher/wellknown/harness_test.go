@@ -32,14 +32,16 @@ var origin = canon.URL("http://h.test/").Origin()
 type read struct {
 	answer crawl.Answer
 	done   bool
-	links  []crawl.Links // that were published
-	paths  string        // that were requested, in order, with a space between
+	links  []crawl.Links      // that were published
+	aux    []crawl.AuxRequest // that were published
+	paths  string             // that were requested, in order, with a space between
 }
 
-// recorder is a sink that keeps the links of events.
+// recorder is a sink that keeps what events contain.
 type recorder struct {
 	t     *testing.T
 	links []crawl.Links
+	aux   []crawl.AuxRequest
 }
 
 func (r *recorder) AppendEvent(_ context.Context, _ int, event []byte) error {
@@ -47,7 +49,7 @@ func (r *recorder) AppendEvent(_ context.Context, _ int, event []byte) error {
 	if err != nil {
 		r.t.Error(err)
 	}
-	r.links = append(r.links, ev.Links...)
+	r.links, r.aux = append(r.links, ev.Links...), append(r.aux, ev.Aux...)
 	return nil
 }
 
@@ -75,7 +77,7 @@ func fetch(t *testing.T, aux crawl.AuxRequest, robotsTxt string, h http.HandlerF
 	end()
 	mu.Lock()
 	defer mu.Unlock()
-	got.links, got.paths = sink.links, strings.Join(paths, " ")
+	got.links, got.aux, got.paths = sink.links, sink.aux, strings.Join(paths, " ")
 	return got
 }
 
