@@ -78,9 +78,16 @@ var lower = map[string][]string{
 // rooms are the packages that a service is made of, and on which of the others each may stand.
 // Nobody outside the service imports a room, but who is listed in lower, and commands.
 var rooms = map[string][]string{
-	"internal/fetcher":               {"internal/fetcher/claims", "internal/fetcher/visit", "internal/fetcher/wire"},
-	"internal/fetcher/claims":        {"internal/fetcher/wire"},
-	"internal/fetcher/visit":         {"internal/fetcher/wire"},
+	"internal/fetcher":               roomsOf("internal/fetcher", "claims visit answer requests robots metrics wire"),
+	"internal/fetcher/claims":        roomsOf("internal/fetcher", "wire"),
+	"internal/fetcher/visit":         roomsOf("internal/fetcher", "page wellknown robots publish requests answer metrics wire"),
+	"internal/fetcher/page":          roomsOf("internal/fetcher", "robots publish requests answer metrics wire"),
+	"internal/fetcher/wellknown":     roomsOf("internal/fetcher", "robots publish requests answer wire"),
+	"internal/fetcher/robots":        roomsOf("internal/fetcher", "requests answer wire"),
+	"internal/fetcher/publish":       roomsOf("internal/fetcher", "metrics wire"),
+	"internal/fetcher/requests":      roomsOf("internal/fetcher", "answer metrics wire"),
+	"internal/fetcher/answer":        roomsOf("internal/fetcher", "wire"),
+	"internal/fetcher/metrics":       {},
 	"internal/fetcher/wire":          {"internal/fetcher/wire/response"},
 	"internal/fetcher/wire/response": {},
 	"internal/fetcher/wiretest":      {},

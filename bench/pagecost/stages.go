@@ -78,15 +78,14 @@ var innermost = []rule{
 	{store, []string{our + "internal/pages.", our + "internal/pagetext.", our + "internal/indexer."}},
 	{tokenize, []string{our + "internal/htmlscan.(*Scanner).Scan", our + "internal/htmlscan.(*Scanner).tokenize"}},
 	{resolve, []string{
-		our + "internal/htmlscan.(*Scanner).resolve", our + "internal/fetcher/visit.(*Visit).keep", our + "internal/fetcher/visit.(*Visit).offer",
-		our + "internal/fetcher/visit.(*outlinks).", our + "internal/fetcher/visit.(*shardLinks).",
+		our + "internal/htmlscan.(*Scanner).resolve", our + "internal/fetcher/page.(*Pages).keep", our + "internal/fetcher/page.(*Pages).Offer",
+		our + "internal/fetcher/publish.(*Publisher).Links", our + "internal/fetcher/publish.(*outlinks).", our + "internal/fetcher/publish.(*shardLinks).",
 	}},
-	{pack, []string{our + "internal/fetcher/visit.(*Visit).pack"}},
+	{pack, []string{our + "internal/fetcher/publish.(*Publisher).Pack"}},
 	{handOff, []string{
-		our + "internal/fetcher/visit.(*Visit).handOver", our + "internal/fetcher/visit.(*Visit).flush", our + "internal/fetcher/visit.(*Visit).send",
-		our + "internal/fetcher/visit.(*Visit).publish", our + "internal/fetcher/visit.(*Visit).tell", our + "internal/fetcher/visit.(*Visit).Close",
-		our + "internal/fetcher/visit.splitLinks", our + "internal/fetcher.(*outlets).", our + "internal/fetcher.(*Fetcher).send",
-		our + "internal/fetcher.(*Fetcher).append", our + "internal/fetcher.(*stay).",
+		our + "internal/fetcher/publish.", our + "internal/fetcher/visit.(*Visit).publish", our + "internal/fetcher/visit.(*Visit).Close",
+		our + "internal/fetcher.(*sinks).", our + "internal/fetcher.(*Fetcher).send",
+		our + "internal/fetcher.(*Fetcher).append", our + "internal/fetcher.(*task).",
 		our + "pkg/queue.", "github.com/nats-io/nats%2ego.", "github.com/nats-io/nats.go/",
 	}},
 	{fetch, []string{our + "internal/fetcher.", our + "internal/fetcher/", "net/http.", "net/http/"}},
@@ -130,7 +129,7 @@ func costsOf(p *profile.Profile) (c costs) {
 // pages, in whatever stage it runs. The names of generic functions have those of their types.
 var ofUse = []string{
 	our + "pkg/usage", our + "internal/uses.", our + "pkg/robots.(*Rules).Usage", our + "pkg/robots.(*File).usageFor", our + "pkg/robots.(*parser).usage",
-	our + "internal/fetcher/visit.(*Visit).said", our + "internal/fetcher/visit.(*Visit).unwanted", our + "internal/fetcher/visit.(*saidBy)",
+	our + "internal/fetcher/robots.(*Sites).Usage", our + "internal/fetcher/robots.(*Sites).Unwanted", our + "internal/fetcher/robots.(*usageSource)",
 	our + "internal/crawl.statementFields", our + "internal/pages.appendUsage", our + "internal/pages.(*reader).usage", our + "internal/pages.UsageOf",
 }
 

@@ -17,13 +17,13 @@ func TestStageOf(t *testing.T) {
 		{"runtime.memmove net/http.(*persistConn).readLoop", fetch},
 		{"internal/runtime/syscall/linux.Syscall6 syscall.write ~internal/fetcher/wire.(*conn).Write net/http.(*persistConn).writeLoop", fetch},
 		{"~pkg/robots.(*Rules).Match ~internal/fetcher/visit.(*Visit).one ~internal/fetcher/visit.(*Visit).run", fetch},
-		{"golang.org/x/net/html.(*Tokenizer).readByte ~internal/htmlscan.(*Scanner).tokenize ~internal/htmlscan.(*Scanner).Scan ~internal/fetcher/visit.(*Visit).keep", tokenize},
+		{"golang.org/x/net/html.(*Tokenizer).readByte ~internal/htmlscan.(*Scanner).tokenize ~internal/htmlscan.(*Scanner).Scan ~internal/fetcher/page.(*Pages).keep", tokenize},
 		{"~pkg/canon.(*Base).JoinBytes ~internal/htmlscan.(*Scanner).resolve ~internal/htmlscan.(*Scanner).Scan", resolve},
-		{"~internal/scope.(*Scope).Decide ~internal/fetcher/visit.(*outlinks).add ~internal/fetcher/visit.(*Visit).offer", resolve},
+		{"~internal/scope.(*Scope).Decide ~internal/fetcher/publish.(*outlinks).add ~internal/fetcher/page.(*Pages).Offer", resolve},
 		{"~internal/scope.(*Scope).Decide ~internal/frontier/shard.(*Links).Apply ~internal/frontier.(*Shard).apply ~pkg/queue.(*follower).batch", apply},
-		{"crypto/sha256.Sum256 ~internal/fetcher/visit.(*Visit).pack ~internal/fetcher/visit.(*Visit).keep", pack},
-		{"net.(*pipe).Write github.com/nats-io/nats%2ego.(*Conn).publish ~pkg/queue.(*publisher).try ~internal/fetcher/visit.(*Visit).publish", handOff},
-		{"~internal/crawl.AppendEvent ~internal/fetcher/visit.(*Visit).publish ~internal/fetcher/visit.(*Visit).Close ~internal/fetcher.(*runner).start.func1", handOff},
+		{"crypto/sha256.Sum256 ~internal/fetcher/publish.(*Publisher).Pack ~internal/fetcher/page.(*Pages).keep", pack},
+		{"net.(*pipe).Write github.com/nats-io/nats%2ego.(*Conn).publish ~pkg/queue.(*publisher).try ~internal/fetcher/publish.(*Publisher).Event", handOff},
+		{"~internal/crawl.AppendEvent ~internal/fetcher/publish.(*Publisher).Event ~internal/fetcher/visit.(*Visit).Close ~internal/fetcher.(*runner).start.func1", handOff},
 		{"~pkg/queue.(*pull).take ~pkg/queue.(*Log).Follow ~internal/frontier.(*Frontier).follow", handOff},
 		{"runtime.memclrNoHeapPointers github.com/nats-io/nats%2ego.(*Conn).readLoop", handOff},
 		{"os.(*File).Write github.com/nats-io/nats-server/v2/server.(*msgBlock).flushPendingMsgsLocked", broker},
@@ -67,7 +67,7 @@ func TestUseOf(t *testing.T) {
 	p := &profile.Profile{Sample: []*profile.Sample{
 		sample(1, "runtime.mallocgc", our+"internal/pages.appendUsage", our+"internal/pages.(*Store).Put"),
 		sample(2, our+"internal/crawl.fields.each[go.shape.struct { "+our+"pkg/usage.Place }].func1"),
-		sample(4, our+"pkg/robots.(*Rules).Match", our+"internal/fetcher/visit.(*Visit).page"),
+		sample(4, our+"pkg/robots.(*Rules).Match", our+"internal/fetcher/visit.(*Visit).one"),
 	}, SampleType: []*profile.ValueType{{}, {}}}
 	if got := useOf(p); got != 3 {
 		t.Errorf("%d, want 3", got)

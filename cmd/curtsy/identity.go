@@ -10,7 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/fetcher/requests"
 	"github.com/curtsy/curtsy/internal/identity"
 	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/botauth"
@@ -98,7 +98,7 @@ func (a *app) writeIdentity(cfg *config.Identity) error {
 	}
 	now := time.Now()
 	list, err := identity.Files(identity.Options{
-		Agent: signer.Agent(), Form: signer.Form(), Keys: keys, Token: cfg.Agent, UserAgent: visit.UserAgent(crawl.Spec{Agent: cfg.Agent, Contact: cfg.Contact}),
+		Agent: signer.Agent(), Form: signer.Form(), Keys: keys, Token: cfg.Agent, UserAgent: requests.UserAgent(crawl.Spec{Agent: cfg.Agent, Contact: cfg.Contact}),
 		Contact: cfg.Contact, Purposes: cfg.Purposes, Ranges: ranges, Delay: cfg.Delay, Now: now, Valid: cfg.Valid,
 	})
 	if err != nil {

@@ -211,8 +211,8 @@ func TestRobotsSizeLimit(t *testing.T) {
 // Every kind of errand is known here, but for the one that needs no request.
 func TestErrandKinds(t *testing.T) {
 	for _, kind := range crawl.AuxKinds() {
-		if _, ok := visit.AuxKinds[kind]; ok == (kind == crawl.AuxTwin) {
-			t.Errorf("%v: known %v", kind, ok)
+		if visit.Knows(kind) == (kind == crawl.AuxTwin) {
+			t.Errorf("%v: known %v", kind, visit.Knows(kind))
 		}
 	}
 }

@@ -10,33 +10,34 @@ import (
 )
 
 const (
-	// stallTime is how long a visit's pages wait for room before their shard counts as jammed.
+	// stallTime is how long a visit's pages wait before the page queue of their shard counts as
+	// stalled.
 	stallTime = time.Second
-	// maxReturning bounds the visits that are held for a while before they are given back.
+	// maxReturning bounds the visits that are kept for a while before they are returned.
 	maxReturning = 1024
 )
 
 // backpressure keeps a shard whose pages are not accepted (its indexer is away, or slower than the
-// fetcher) from occupying all slots while the pages of other shards would be accepted. Frontiers go
-// on granting visits to its hosts, so
+// fetcher) from occupying all slots while the pages of other shards would be accepted. Frontiers
+// continue to grant visits to its hosts, so
 //
 //   - a visit whose pages have waited for stallTime yields its slot: the next visit uses another
 //     scratch, with buffers of its own. The visit that yielded sends no more requests. It keeps
 //     its host and renews its lease until its pages are safe;
-//   - meanwhile new visits of that shard are returned before anything was asked of their hosts:
-//     when the stall is over, or when half their lease has passed. Until then their hosts are not
-//     granted again and again.
+//   - meanwhile new visits of that shard are returned before anything was requested of their
+//     hosts: when the stall is over, or when half their lease has passed. Until then their hosts
+//     are not granted again and again.
 //
-// At most as many visits have yielded as there are slots, so memory stays bounded. Those beyond
+// At most as many visits have yielded as there are slots, so memory stays bounded. Further visits
 // keep their slots.
 type backpressure struct {
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	shards    map[int]*stall
-	yielded   int // visits that gave up their place
-	returning int // visits to be given back
+	yielded   int // visits that gave up their slot
+	returning int // visits that will be returned
 }
 
-// stall is a shard whose pages have no room.
+// stall is a shard whose page queue is full.
 type stall struct {
 	waiting int // visits whose pages have waited for long
 	over    chan struct{}
@@ -48,9 +49,10 @@ func (j *backpressure) stalled(shard int) bool {
 	return j.shards[shard] != nil
 }
 
-// guard runs send, which hands pages of a visit to a shard, and sees to the jam if it takes long.
+// guard calls send, which hands pages of a visit to a shard, and deals with the stall if it takes
+// long.
 func (j *backpressure) guard(s *task, shard int, send func() error) (long bool, err error) {
-	var over bool // guarded by j.mu, as is long
+	var over bool // guarded by j.mu, like long
 	timer := time.AfterFunc(stallTime, func() {
 		j.mu.Lock()
 		defer j.mu.Unlock()
@@ -87,7 +89,7 @@ func (j *backpressure) guard(s *task, shard int, send func() error) (long bool, 
 	return long, err
 }
 
-// waitOut waits until a shard's jam is over, but no longer than d, nor at all when many wait
+// waitOut waits until a shard's stall is over, but no longer than d. It does not wait if many wait
 // already.
 func (j *backpressure) waitOut(ctx context.Context, shard int, d time.Duration) {
 	j.mu.Lock()
@@ -110,7 +112,7 @@ func (j *backpressure) waitOut(ctx context.Context, shard int, d time.Duration) 
 	j.mu.Unlock()
 }
 
-// returnVisit gives a visit back without having asked anything of its host. Its URLs stay queued.
+// returnVisit returns a visit that requested nothing of its host. Its URLs stay queued.
 func (r *runner) returnVisit(job *crawl.Visit) {
 	f := r.f
 	f.metrics.Returned.Inc()
@@ -120,7 +122,8 @@ func (r *runner) returnVisit(job *crawl.Visit) {
 	f.giveUp(ctx, job, 0)
 }
 
-// giveUp tells a visit's shard that nothing was asked of its host, nor should be for a while.
+// giveUp reports to a visit's shard that nothing was requested of its host, and for how long the
+// host is better not visited.
 func (f *Fetcher) giveUp(ctx context.Context, job *crawl.Visit, notBefore time.Duration) {
 	ev := crawl.Event{Visit: job.ID, Fetcher: f.opt.Name, Outcome: &crawl.Outcome{Host: job.Host, Delay: job.Delay, NotBefore: notBefore}}
 	if err := f.appendEvent(ctx, job.Shard, crawl.AppendEvent(nil, &ev)); err != nil {

@@ -7,20 +7,20 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// clocks are by how much the clocks of those who grant visits differ from ours, by shard: for the
-// times at which requests were sent, which people compare. Nothing is decided by them. Safe for
-// concurrent use.
+// clocks are the differences between our clock and those of the owners of shards. They are used for
+// the times of requests, which people compare. Nothing is decided by them. They may be used
+// concurrently.
 type clocks struct {
 	mu     sync.Mutex // guards aheads
 	aheads map[int]time.Duration
 }
 
-// clocksAgree is how much of a difference is left alone.
+// clocksAgree is the largest difference that is ignored.
 const clocksAgree = time.Second
 
-// answered takes in an answer to a question that was asked, and answered, at these times of our
-// clock, in Unix microseconds. The other clock was read in between. So however long the answer was
-// on its way, no difference is taken for one that need not be one.
+// answered uses an answer to a question that was sent, and answered, at these times of our clock,
+// in Unix microseconds. The other clock was read in between. A difference is only assumed if the
+// time that the answer took cannot explain it.
 func (c *clocks) answered(g *crawl.Grants, asked, came int64) {
 	if len(g.Visits) == 0 || g.Now.IsZero() {
 		return
@@ -36,7 +36,8 @@ func (c *clocks) answered(g *crawl.Grants, asked, came int64) {
 			if c.aheads == nil {
 				c.aheads = map[int]time.Duration{}
 			}
-			// As little of it as can be. Answers seldom take long, so one clock stays one clock.
+			// The smallest possible difference is used. Answers seldom take long, so it seldom
+			// changes.
 			if was < least || was > most {
 				c.aheads[shard] = least
 			}
@@ -46,7 +47,7 @@ func (c *clocks) answered(g *crawl.Grants, asked, came int64) {
 	}
 }
 
-// ahead is by how much the clock of a shard's owner is known to be ahead of ours.
+// ahead returns by how much the clock of a shard's owner is known to be ahead of ours.
 func (c *clocks) ahead(shard int) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,6 @@
 package fetcher
 
-// setCredentials tells the operator which sites are shown credentials, and through which proxy
+// setCredentials reports to the operator which sites get credentials, and through which proxy
 // requests go.
 func (s *Shared) setCredentials(opt Options) {
 	if all := opt.Credentials.All(); len(all) > 0 {
@@ -27,5 +27,5 @@ func (s *Shared) setCredentials(opt Options) {
 	})
 }
 
-// ProxyResolvesLoss says what is lost when a proxy looks names up.
+// ProxyResolvesLoss says which protection is lost when a proxy looks names up.
 const ProxyResolvesLoss = "the proxy resolves names: this process cannot check whether an address is private or a metadata service, or how many hosts share an address"

@@ -16,16 +16,16 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Downloader sends the requests for files that datasets consist of: the same way, under the same
-// rules and beside the same crawl as a Fetcher its requests for pages, but one after the other as
-// its caller wants them. Make one with NewDownloader, and let Run run while it is used. Its methods
-// may be called concurrently.
+// Downloader sends the requests for the files of datasets: in the same way, under the same rules
+// and beside the same crawl as a Fetcher sends those for pages, but one after the other as its
+// caller wants them. Make one with NewDownloader, and let Run run while it is used. Its methods may
+// be called concurrently.
 type Downloader struct {
 	f *Fetcher
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	owners  map[int]string
-	changed chan struct{} // closed when owners is another
+	changed chan struct{} // closed when owners is replaced
 }
 
 // NewDownloader prepares a Downloader for a crawl. The error says what is wrong with the spec or
@@ -41,9 +41,9 @@ func NewDownloader(q *queue.Conn, spec crawl.Spec, opt Options) (*Downloader, er
 	return &Downloader{f: f, changed: make(chan struct{})}, nil
 }
 
-// Run follows who owns the shards, and prolongs the leases of visits under way, until ctx
-// ends. Without it no visit begins, and none lasts. It returns nil, and nothing of it
-// runs on. Call it once.
+// Run follows the owners of the shards, and renews the leases of running visits, until ctx ends.
+// Without it no visit begins, and none lasts. It returns nil after everything that it started has
+// ended. Call it once.
 func (d *Downloader) Run(ctx context.Context) error {
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var renewer sync.WaitGroup
@@ -55,14 +55,14 @@ func (d *Downloader) Run(ctx context.Context) error {
 	return err
 }
 
-// SetSpec makes what is asked for from now on follow a changed spec, as Fetcher.SetSpec does.
+// SetSpec makes requests from now on follow a changed spec, as Fetcher.SetSpec does.
 func (d *Downloader) SetSpec(spec crawl.Spec) error { return d.f.SetSpec(spec) }
 
-// Violations is how many requests were stopped at the last moment because they would have been
+// Violations returns how many requests were stopped at the last moment because they would have been
 // impolite. It must be 0.
 func (d *Downloader) Violations() int64 { return d.f.Violations() }
 
-// own takes in who owns the shards now.
+// own receives the owners of the shards.
 func (d *Downloader) own(records map[string]queue.Record) {
 	owners := make(map[int]string)
 	for shard := range d.f.shards {
@@ -77,7 +77,7 @@ func (d *Downloader) own(records map[string]queue.Record) {
 	d.changed = make(chan struct{})
 }
 
-// owner waits until somebody owns a shard, and says who.
+// owner waits until a shard has an owner, and returns it.
 func (d *Downloader) owner(ctx context.Context, shard int) (string, error) {
 	for {
 		d.mu.Lock()
@@ -94,19 +94,19 @@ func (d *Downloader) owner(ctx context.Context, shard int) (string, error) {
 	}
 }
 
-// DownloadVisit is the right to send requests to one host. It belongs to the
-// goroutine it was given to.
+// DownloadVisit is the right to send requests to one host. It belongs to the goroutine that
+// received it.
 type DownloadVisit struct {
 	v      *visit.Visit
 	cancel context.CancelFunc
 }
 
-// Visit waits for a visit to the host of an origin, however long its queue and its delay, and calls
-// do with it. What came of the requests is told to the host's frontier afterwards, whatever do
-// returned. The error is do's, or says why there was no visit.
+// Visit waits for a visit to the host of an origin, however long its queue and its delay are, and
+// calls do with it. The results of the requests are reported to the host's frontier afterwards,
+// whatever do returned. The error is that of do, or says why there was no visit.
 //
-// While do runs nobody else sends anything to the host: it should do what it came for and return.
-// Other visits to other hosts may be under way at the same time.
+// While do runs, nobody else sends anything to the host, so it should do its work and return.
+// Visits to other hosts may run at the same time.
 func (d *Downloader) Visit(ctx context.Context, origin canon.Origin, do func(v *DownloadVisit) error) error {
 	for {
 		job, sent, err := d.take(ctx, origin)
@@ -119,8 +119,8 @@ func (d *Downloader) Visit(ctx context.Context, origin canon.Origin, do func(v *
 	}
 }
 
-// visit carries a granted visit out. If the host was not to be had, it was given back, and nothing
-// was done.
+// visit carries a granted visit out. If the host was not available, the visit was returned, and do
+// was not called.
 func (d *Downloader) visit(ctx context.Context, job *crawl.Visit, sent time.Duration, do func(v *DownloadVisit) error) (had bool, err error) {
 	f := d.f
 	began := time.Now()
@@ -167,7 +167,7 @@ func (d *Downloader) take(ctx context.Context, origin canon.Origin) (*crawl.Visi
 		if err != nil {
 			return nil, 0, err
 		}
-		sent := f.now() // the lease counts from here
+		sent := f.now() // the lease is counted from here
 		grants, err := d.ask(ctx, owner, take)
 		for i := range grants.Visits {
 			job := &grants.Visits[i]
@@ -189,8 +189,8 @@ func (d *Downloader) take(ctx context.Context, origin canon.Origin) (*crawl.Visi
 	}
 }
 
-// ask asks a frontier once. It goes on for a little when ctx ends: what is granted
-// has to be given back.
+// ask asks a frontier once. When ctx ends, it waits a little longer, because a visit that is
+// granted has to be returned.
 func (d *Downloader) ask(ctx context.Context, owner string, take crawl.VisitRequest) (crawl.Grants, error) {
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.f.opt.RequestTimeout)
 	defer cancel()
@@ -198,7 +198,7 @@ func (d *Downloader) ask(ctx context.Context, owner string, take crawl.VisitRequ
 	return d.f.askVisits(asking, owner, take)
 }
 
-// giveBack ends visits that were not asked for, or that nobody waits for any more.
+// giveBack returns visits that were not requested, or that nobody waits for any more.
 func (d *Downloader) giveBack(ctx context.Context, visits []crawl.Visit) {
 	for i := range visits {
 		job := &visits[i]
@@ -211,15 +211,16 @@ func (d *Downloader) giveBack(ctx context.Context, visits []crawl.Visit) {
 	}
 }
 
-// Get sends one GET for u, which must be on the visit's host, with h beside the ordinary header:
-// Range and If-Range, say. Of an answer that accept wants the body goes to w as it comes over the
-// wire, in whatever Content-Encoding its header names (we ask for none), and however long it is;
-// the ordinary limits of time hold for it, without the time that w takes.
+// Get sends one GET for u, which must be on the visit's host, with the fields of h besides the
+// ordinary header, for example Range and If-Range. If accept returns true, the body of the answer
+// is written to w as it comes over the wire, in whatever Content-Encoding its header names (we ask
+// for none), and however long it is. The ordinary time limits apply to it, without the time that w
+// takes.
 //
-// The host's delay is waited for before, and the robots.txt of u's origin asked for if it is not
-// known. Redirects are not followed: Download.Header says where they lead, and the next host has
-// visits of its own. Status 429 and 503 end the visit, and so does the end of ctx. With an error
-// Download says what came until then.
+// Before the request, the host's delay is waited for, and the robots.txt of u's origin is requested
+// if it is not known. Redirects are not followed: Download.Header says where they lead, and the
+// next host has visits of its own. Status 429 and 503 end the visit, and so does the end of ctx.
+// With an error, Download says what came until then.
 func (d *DownloadVisit) Get(ctx context.Context, u canon.URL, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (visit.Download, error) {
 	defer context.AfterFunc(ctx, d.cancel)()
 	return d.v.Get(u, h, accept, w)

@@ -14,13 +14,13 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// rights are what a crawl has by which it enters hosts beside other crawls.
+// rights are what a crawl needs to enter hosts beside other crawls.
 type rights struct {
-	mu     sync.Mutex // held while they are opened; guards claims
+	mu     sync.Mutex // locked while they are opened; guards claims
 	claims *claims.Claims
 }
 
-// open opens what claims are made in. NATS that does not answer is waited for.
+// open opens the claims. It waits for NATS if that does not answer.
 func (r *rights) open(ctx context.Context, f *Fetcher) (*claims.Claims, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,19 +44,19 @@ func (r *rights) open(ctx context.Context, f *Fetcher) (*claims.Claims, error) {
 	return r.claims, nil
 }
 
-// entered is a visit's right to be at its host beside other visits of the process, and of the
+// entered is a visit's right to be at its host beside other visits of the process and of the
 // cluster.
 type entered struct {
 	f     *Fetcher
 	job   *crawl.Visit
 	claim *claims.Claim // nil: none is needed, or idle
-	// The visit was over before there was a claim: it asks for nothing, and says so at its end.
+	// The visit ended before there was a claim. It requests nothing, and reports that at its end.
 	idle bool
 }
 
-// enter waits until a visit has its host for itself, among the crawls of the process and then among
-// those of the cluster. If it had better be given back, ok is false, and notBefore is for how long
-// the host is better left alone. free is called before the first waiting.
+// enter waits until a visit has its host alone, among the crawls of the process and then among
+// those of the cluster. If the visit is better returned, ok is false, and notBefore is how long the
+// host is better left alone. free is called before the first wait.
 func (f *Fetcher) enter(ctx context.Context, job *crawl.Visit, free func()) (in *entered, notBefore time.Duration, ok bool) {
 	in = &entered{f: f, job: job}
 	if o := f.shared.hosts; o != nil {
@@ -81,8 +81,8 @@ func (f *Fetcher) enter(ctx context.Context, job *crawl.Visit, free func()) (in 
 	return nil, max(notBefore, claims.AskLater), false
 }
 
-// hold has requests begin only while the claim lasts. The context that it returns ends with it;
-// over is called then.
+// hold allows requests to begin only while the claim lasts. The context that it returns ends with
+// it, and over is called then.
 func (in *entered) hold(ctx context.Context, lease *wire.Lease, over func()) context.Context {
 	if in.claim == nil {
 		if in.idle {
@@ -96,8 +96,8 @@ func (in *entered) hold(ctx context.Context, lease *wire.Lease, over func()) con
 	return held
 }
 
-// leave says that the visit sends nothing any more, and until when the host rests; zero: nothing
-// was asked of it. ctx is for telling others.
+// leave is called when the visit sends nothing any more. rest is until when the pause of the host
+// lasts; zero: nothing was requested of it. ctx is for telling others.
 func (in *entered) leave(ctx context.Context, rest time.Time) {
 	if in.claim != nil {
 		in.claim.Release(ctx, rest)
@@ -107,8 +107,8 @@ func (in *entered) leave(ctx context.Context, rest time.Time) {
 	}
 }
 
-// enter is Fetcher.enter for a visit that may have a hand. That is given back before it waits, and
-// *h is nil then. A visit that does not enter is given back.
+// enter is Fetcher.enter for a visit that may have a slot. The slot is returned before it waits,
+// and *h is nil then. A visit that does not enter is returned.
 func (r *runner) enter(visiting context.Context, job *crawl.Visit, h **visit.Scratch) *entered {
 	f := r.f
 	free := func() {

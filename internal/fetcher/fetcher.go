@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/metrics"
+	"github.com/curtsy/curtsy/internal/fetcher/requests"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/tracing"
@@ -24,12 +26,12 @@ type Fetcher struct {
 	log          *slog.Logger
 	names        crawl.Names
 	shards       int
-	cfg          atomic.Pointer[visit.Config]
+	cfg          atomic.Pointer[requests.Config]
 	traces       *tracing.Crawl // nil: none are made
 	shared       *Shared
-	client       *wire.Client // of shared, as met is
+	client       *wire.Client // of shared, like metrics
 	deps         *visit.Deps
-	metrics      *visit.Metrics
+	metrics      *metrics.Metrics
 	out          sinks
 	leases       leases
 	halts        halts
@@ -38,7 +40,7 @@ type Fetcher struct {
 	clocks       clocks
 
 	requestLog *requestLog // nil: none is kept; set by Run
-	left       []leftOver  // of the process before
+	left       []leftOver  // by the earlier process
 	now        wire.Clock
 	wall       *boottime.Wall
 	slots      *part
@@ -51,7 +53,7 @@ func New(q *queue.Conn, spec crawl.Spec, opt Options) (*Fetcher, error) {
 	if opt.Name == "" {
 		opt.Name = "fetcher-" + randomName()
 	}
-	cfg, err := visit.NewConfig(spec)
+	cfg, err := requests.NewConfig(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +75,11 @@ func New(q *queue.Conn, spec crawl.Spec, opt Options) (*Fetcher, error) {
 
 func randomName() string { return rand.Text()[:8] }
 
-// SetSpec makes visits taken from now on follow a changed spec, and ends those under way that it
-// halts, before their next request. Name and number of shards cannot
-// change. It may be called at any time; after an error the old spec stays.
+// SetSpec makes visits from now on follow a changed spec, and ends running visits that it halts,
+// before their next request. Name and number of shards cannot change. It may be called at any time.
+// After an error the old spec stays.
 func (f *Fetcher) SetSpec(spec crawl.Spec) error {
-	cfg, err := visit.NewConfig(spec)
+	cfg, err := requests.NewConfig(spec)
 	if err != nil {
 		return err
 	}
@@ -89,23 +91,23 @@ func (f *Fetcher) SetSpec(spec crawl.Spec) error {
 	return nil
 }
 
-// Violations is how many requests were stopped at the last moment because they would have been
+// Violations returns how many requests were stopped at the last moment because they would have been
 // impolite. It must be 0.
 func (f *Fetcher) Violations() int64 { return f.client.Violations() }
 
-// StageSeconds is the time spent on pages so far, by stage ("fetch", which includes waiting,
-// "scan", "pack", "publish"). It may be called at any time.
+// StageSeconds returns the time spent on pages so far, by stage ("fetch", which includes waiting,
+// "scan", "pack", "document", "publish"). It may be called at any time.
 func (f *Fetcher) StageSeconds() map[string]float64 { return f.metrics.StageSeconds() }
 
 // Run takes visits and carries them out until ctx ends. Then it takes no more, running visits stop
-// before their next request, and what they have is published within Options.Grace. It returns nil,
-// and nothing of it runs on. Call it once.
+// before their next request, and their results are published within Options.Grace. It returns nil
+// after everything that it started has ended. Call it once.
 func (f *Fetcher) Run(ctx context.Context) error {
-	// Some page would be fetched again for ever.
+	// Otherwise some page would be fetched again for ever.
 	if n := f.q.NC.MaxPayload(); n < crawl.MaxPayloadBytes {
 		return fmt.Errorf("NATS accepts messages of at most %d bytes: set max_payload to %d or more in its configuration", n, crawl.MaxPayloadBytes)
 	}
-	// Requests under way may use half the grace; publishing what came of them has all of it.
+	// Running requests may use half of the grace. Publishing their results may use all of it.
 	requests, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
 	publishing, cancelPublishing := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelRequests()

@@ -7,18 +7,18 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// halts end visits under way when the spec changes such that nothing more may be asked under them:
-// a visit keeps the spec it began with in all else, but whoever pauses a host, or raises its delay,
-// means the next request already. A request that is being answered is not cut off. What has not
-// been fetched goes back, and the frontier, which follows the same spec, decides when it is
-// granted. The zero value is ready, and safe for concurrent use.
+// halts ends running visits if a changed spec allows no more requests in them. A visit keeps its
+// spec in everything else, but an operator who pauses a host, or raises its delay, wants this for
+// the next request. A request that is being answered is not cut off. URLs that were not fetched are
+// returned, and the frontier, which follows the same spec, decides when they are granted. The zero
+// value is ready for use. It may be used concurrently.
 type halts struct {
 	mu  sync.Mutex
 	end map[*crawl.Visit]context.CancelFunc
 }
 
-// add has end called once a spec halts the visit, and at once if that of now does. now is read
-// after the visit was added, so that no change is missed between.
+// add makes end be called when a spec halts the visit, and at once if the current spec does. The
+// current spec is read after the visit was added, so that no change is missed.
 func (h *halts) add(job *crawl.Visit, end context.CancelFunc, now func() *crawl.Spec) {
 	h.mu.Lock()
 	if h.end == nil {

@@ -13,7 +13,9 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/credentials"
-	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/fetcher/answer"
+	"github.com/curtsy/curtsy/internal/fetcher/requests"
+	sites "github.com/curtsy/curtsy/internal/fetcher/robots"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/curtsy/curtsy/pkg/botauth"
@@ -22,41 +24,41 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// ManualOptions says who asks, and what may be reached.
+// ManualOptions says who sends the requests, and which addresses may be reached.
 type ManualOptions struct {
-	// Goes into the User-Agent; without one only private addresses are reached.
+	// Contact is part of the User-Agent. Without it only private addresses are reached.
 	Contact      string
 	AllowPrivate bool     // reach loopback and private addresses as well
 	Resolve      []string // HOST=ADDR, as in a crawl's Spec
-	// Waiting is told when robots.txt or manners ask to wait with a request; nil tells nobody.
+	// Waiting is called if robots.txt or politeness delays a request; nil: nobody is informed.
 	Waiting func(host string, wait time.Duration)
 	// WholeAnswer is how long an answer may take, from the request to its last byte; 0: 5 min.
 	WholeAnswer time.Duration
 	Signer      *botauth.Signer    // of each request over https; nil: none is signed
-	Credentials *credentials.Set   // what sites behind a door are shown; nil: nothing
-	Proxy       *credentials.Proxy // requests go through it; nil: sites are asked directly
+	Credentials *credentials.Set   // sent to the sites that require them; nil: none
+	Proxy       *credentials.Proxy // requests go through it; nil: they go directly
 	Dial        wire.Dial          // opens the connections; nil: the system's
-	// Word is told what a refusal wants of us, and that credentials were not sent; nil tells
-	// nobody.
+	// Word is called with what a refusal asks for, and if credentials were not sent; nil: nobody is
+	// informed.
 	Word func(text string)
 }
 
-// Manual is an http.RoundTripper for the few requests that a person types at a prompt, outside of
+// Manual is an http.RoundTripper for the few requests that a person makes at a prompt, outside of
 // any crawl. They pass the same gate, the same check and the same guard as those of a crawl, and
-// each origin's robots.txt is read first and obeyed. It may be used concurrently, and then sends
-// one request at a time. An answer is read before it is handed over, up to rup.MaxAnswer bytes and
-// one more, by which a reader sees that there is more.
+// each origin's robots.txt is read first and obeyed. It may be used concurrently, and sends one
+// request at a time. An answer is read before it is returned, up to rup.MaxAnswer bytes and one
+// more, by which a reader sees that there is more.
 type Manual struct {
 	opt    ManualOptions
 	agent  string // our User-Agent
 	cfg    *wire.Config
 	client *wire.Client
 
-	// Has an element while a request is under way; who put it there may use what follows.
+	// It has an element while a request is running. Whoever put it there may use the fields below.
 	turn     chan struct{}
 	rules    map[canon.Origin]*robots.Rules
-	delays   map[canon.Host]time.Duration // the most that a robots.txt of the host asks for
-	sessions map[canon.Host]*wire.Session // the last on each host
+	delays   map[canon.Host]time.Duration // the longest that a robots.txt of the host asks for
+	sessions map[canon.Host]*wire.Session // the last session on each host
 }
 
 // NewManual checks the options.
@@ -68,9 +70,9 @@ func NewManual(opt ManualOptions) (*Manual, error) {
 	opt.WholeAnswer = cmp.Or(opt.WholeAnswer, wholeAnswer)
 	h := &Manual{
 		opt: opt, turn: make(chan struct{}, 1), rules: map[canon.Origin]*robots.Rules{}, delays: map[canon.Host]time.Duration{}, sessions: map[canon.Host]*wire.Session{},
-		agent: visit.UserAgent(crawl.Spec{Agent: manualToken, Contact: opt.Contact}),
+		agent: requests.UserAgent(crawl.Spec{Agent: manualToken, Contact: opt.Contact}),
 		cfg:   &wire.Config{Resolve: resolve, AllowPrivate: opt.AllowPrivate, Contact: opt.Contact != ""},
-		// An answer typed for may come as slowly as it likes, within its time.
+		// Such an answer may come as slowly as it likes, within its time.
 		client: wire.NewClient(wire.Options{
 			WholeResponse: opt.WholeAnswer, RateWindow: opt.WholeAnswer, MinRate: 1, Signer: opt.Signer,
 			Credentials: opt.Credentials, Proxy: opt.Proxy, Dial: opt.Dial,
@@ -88,14 +90,14 @@ func NewManual(opt ManualOptions) (*Manual, error) {
 // wholeAnswer is how long an answer may take, from the request to its last byte.
 const wholeAnswer = 5 * time.Minute
 
-// UserAgent is what requests are signed with.
+// UserAgent returns the User-Agent of the requests.
 func (h *Manual) UserAgent() string { return h.agent }
 
-// manualToken is our product token, by which robots.txt knows us.
+// manualToken is our product token in robots.txt files.
 const manualToken = "curtsy"
 
-// RoundTrip sends a GET, or a POST of a form, if the host's robots.txt allows it, and no
-// sooner than it may.
+// RoundTrip sends a GET, or a POST of a form, if the host's robots.txt allows it, and not before
+// the host's delay.
 func (h *Manual) RoundTrip(r *http.Request) (*http.Response, error) {
 	form, err := formOf(r)
 	if err != nil {
@@ -134,7 +136,7 @@ func (h *Manual) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := visit.Wants(&a); why != "" && h.opt.Word != nil {
+	if why := answer.Wants(&a); why != "" && h.opt.Word != nil {
 		h.opt.Word(string(u.Host()) + ": " + why)
 	}
 	return &http.Response{
@@ -144,7 +146,7 @@ func (h *Manual) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// formOf is what a request posts; empty for a GET.
+// formOf returns what a request posts; it is empty for a GET.
 func formOf(r *http.Request) (string, error) {
 	if r.Body != nil {
 		defer r.Body.Close()
@@ -161,8 +163,7 @@ func formOf(r *http.Request) (string, error) {
 	return "", fmt.Errorf("%s %s: only a GET request or a form can be sent", r.Method, r.URL.Host)
 }
 
-// send waits until the host has rested, for what its robots.txt or manners ask for, sends a request
-// and reads its answer.
+// send waits for the delay of the host, sends a request and reads its answer.
 func (h *Manual) send(ctx context.Context, u canon.URL, form string, extra http.Header, want wire.WantFunc) (wire.Answer, error) {
 	l, ctx := wire.NewLease(ctx, boottime.Now, boottime.Now(), math.MaxInt64/2)
 	defer l.End()
@@ -193,20 +194,20 @@ func (h *Manual) send(ctx context.Context, u canon.URL, form string, extra http.
 	}
 }
 
-// rulesFor reads an origin's robots.txt, once.
+// rulesFor returns the rules of an origin. It reads its robots.txt once.
 func (h *Manual) rulesFor(ctx context.Context, o canon.Origin) (*robots.Rules, error) {
 	if rules := h.rules[o]; rules != nil {
 		return rules, nil
 	}
-	// Reading them may lead to another host, and from there back to this origin. Whoever comes back
-	// must not wait for what is being read: until then nothing is allowed here.
-	h.rules[o] = robots.ForState(robots.Unreachable, nil).Rules(manualToken, visit.RobotsOrigin(o))
+	// A redirect may lead to another host, and from there back to this origin. That request must
+	// not wait for this one, so nothing is allowed here until then.
+	h.rules[o] = robots.ForState(robots.Unreachable, nil).Rules(manualToken, sites.Origin(o))
 	file, err := h.robotsOf(ctx, o)
 	if err != nil {
 		delete(h.rules, o)
 		return nil, fmt.Errorf("robots.txt: %w", err)
 	}
-	rules := file.Rules(manualToken, visit.RobotsOrigin(o))
+	rules := file.Rules(manualToken, sites.Origin(o))
 	if d, asked := rules.CrawlDelay(); asked {
 		h.delays[o.Host] = max(h.delays[o.Host], d, wire.PoliteDelay)
 	}
@@ -214,18 +215,18 @@ func (h *Manual) rulesFor(ctx context.Context, o canon.Origin) (*robots.Rules, e
 	return rules, nil
 }
 
-// robotsOf follows redirects as robots.txt alone may, to other hosts as well, whose own rules are
-// read first and obeyed, unless it is their robots.txt that is asked for (formats §7). The
-// rules found hold for the origin asked first.
+// robotsOf reads a robots.txt and follows redirects, also to other hosts. Their own rules are read
+// first and obeyed, except for their robots.txt itself (protocols §1.1). The rules apply to the
+// origin that was asked first.
 func (h *Manual) robotsOf(ctx context.Context, o canon.Origin) (*robots.File, error) {
-	at, err := o.URL(visit.RobotsPath)
+	at, err := o.URL(sites.Path)
 	if err != nil {
 		return nil, err
 	}
-	t := visit.Trail{Next: at, Most: robots.MaxRedirects}
+	t := requests.Trail{Next: at, Most: robots.MaxRedirects}
 	var failed error
 	t.May = func(u canon.URL) bool {
-		if u.Host() == o.Host || u.PathQuery() == visit.RobotsPath {
+		if u.Host() == o.Host || u.PathQuery() == sites.Path {
 			return true
 		}
 		var rules *robots.Rules
@@ -242,13 +243,13 @@ func (h *Manual) robotsOf(ctx context.Context, o canon.Origin) (*robots.File, er
 		switch a, end, err := t.Follow(t.At.Host()); {
 		case err != nil || failed != nil:
 			return nil, cmp.Or(err, failed)
-		case end == visit.TrailBarred:
+		case end == requests.TrailBarred:
 			return robots.ForState(robots.Unreachable, nil), nil
 		case a.Truncated && len(a.Body) <= robots.MaxBytes:
 			return nil, wire.ErrWireLimit // the last line may be half a line
-		case end == visit.TrailLost:
+		case end == requests.TrailLost:
 			return robots.ForState(robots.Unavailable, nil), nil
-		case end == visit.TrailArrived:
+		case end == requests.TrailArrived:
 			return robots.ForStatus(a.Status, a.Body), nil
 		}
 		t.Redirects++ // to another host

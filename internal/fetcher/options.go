@@ -14,26 +14,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Options says how a Fetcher works. The zero value is right for a crawl; a field's
-// zero means its default.
+// Options says how a Fetcher works. The zero value is right for a crawl. The zero value of a field
+// stands for its default.
 type Options struct {
-	Name  string // how frontiers know this fetcher, a NATS subject token; "" makes one up
-	Slots int    // visits carried out at once; 0 = 64
+	Name  string // its name for frontiers, a NATS subject token; "": one is invented
+	Slots int    // visits that run at the same time; 0 = 64
 
-	// Shared has this fetcher be one of several in its process, for as many crawls; nil: it is for
-	// itself. What is said at NewShared of the options that it takes counts then.
+	// Shared makes this fetcher one of several in its process, for as many crawls; nil: it is
+	// alone. The options that NewShared uses are then those that it was called with.
 	Shared *Shared
-	Weight int // of this crawl when hands are divided among those of Shared; 0 = 1
+	Weight int // of this crawl when slots are divided among those of Shared; 0 = 1
 
-	// Alone says that no other crawl uses this NATS server, so that nobody else's visits need to be
-	// reckoned with. false: a host is entered with a claim on it among all crawls of the server
+	// Alone says that no other crawl uses this NATS server, so that visits of others need not be
+	// considered. Otherwise a host is entered with a claim on it among all crawls of the server
 	// (internal/fetcher/claims).
 	Alone bool
 
 	ConnectTimeout time.Duration // name lookup, connect and TLS together; 0 = 10 s
 	FirstByte      time.Duration // from the request to the first byte of the answer; 0 = 30 s
 	WholeResponse  time.Duration // from the request to the last byte; 0 = 2 min
-	// An answer must bring MinRate bytes a second over each window; 0 = 20 s.
+	// An answer must have MinRate bytes a second in each window; 0 = 20 s.
 	RateWindow  time.Duration
 	MinRate     int64         // 0 = 1024
 	IdleTimeout time.Duration // an unused connection is kept this long; 0 = 30 s
@@ -45,18 +45,20 @@ type Options struct {
 	// Bytes of a sitemap; 0 = sitemap.MaxBytes. Tests set less: the race detector needs half a
 	// minute for 50 MiB of XML.
 	maxSitemap int64
-	// Bytes that large pages under way take together; one that finds no room waits; 0 = 256 MiB.
+	// Bytes that large pages in flight may use together. A page that would need more waits; 0 = 256
+	// MiB.
 	PageMemory int64
-	// Requests at once, and open connections, to one public address (IPv6: to one /64); 0 = 8.
+	// Requests at the same time, and open connections, to one public address (IPv6: to one /64); 0
+	// = 8.
 	MaxPerIP int
 
-	Grace          time.Duration // for publishing what is there after Run's context ended; 0 = 5 s
+	Grace          time.Duration // for publishing results after Run's context ended; 0 = 5 s
 	RequestTimeout time.Duration // for questions to a frontier; 0 = 2 s
 
-	RulesCache int // robots.txt files kept parsed; 0 = 4096
+	RulesCache int // robots.txt files whose rules are kept; 0 = 4096
 
-	// RequestLog is a file in which requests are written down until they are told of, so that a
-	// process that is killed leaves no gap in the timeline of a host; "": there is none. One
+	// RequestLog is a file in which requests are recorded until they are reported, so that a
+	// process that is killed leaves no gap in the timeline of a host; "": there is none. Only one
 	// process at a time may use it.
 	RequestLog string
 
@@ -67,18 +69,18 @@ type Options struct {
 	DiscardPages bool // pages are fetched, read for links and counted, but handed to nobody
 
 	// Dial opens the connections to sites and proxies, as net.Dialer's DialContext does; nil: the
-	// system's. Which addresses may be dialled is decided before.
+	// system's. The guard decides before which addresses may be dialled.
 	Dial wire.Dial
-	// Fault is called before and after an event is appended to a shard's log ("append",
-	// "appended") and pages are handed to an indexer ("send pages", "sent pages"). What it was
-	// called for fails with its error. nil, but for tests that end a fetcher at such a point.
+	// Fault is called before and after an event is appended to a shard's log ("append", "appended")
+	// and pages are handed to an indexer ("send pages", "sent pages"). If it returns an error, that
+	// step fails with it. It is nil, except in tests that end a fetcher at such a point.
 	Fault    func(point string) error
 	Resolver *net.Resolver   // nil: the system's
 	TLS      *tls.Config     // nil: certificates are verified as usual
 	Signer   *botauth.Signer // of each request over https; nil: none is signed
-	// What sites behind a door are shown; nil: nothing.
+	// Sent to the sites that require them; nil: none.
 	Credentials *credentials.Set
-	// Requests go through it; nil: sites are asked directly.
+	// Requests go through it; nil: they go directly.
 	Proxy      *credentials.Proxy
 	Tracer     *tracing.Tracer       // of visits; nil: none is traced
 	Log        *slog.Logger          // nil: slog.Default()
@@ -102,7 +104,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// visit are the options of visits.
+// visit returns the options of visits.
 func (o Options) visit(log *slog.Logger, shards int) visit.Options {
 	return visit.Options{
 		Fetcher: o.Name, Shards: shards, MaxBody: o.MaxBody, MaxCatalogue: o.MaxCatalogue, MaxSitemap: o.maxSitemap, RulesCache: o.RulesCache,
@@ -110,7 +112,7 @@ func (o Options) visit(log *slog.Logger, shards int) visit.Options {
 	}
 }
 
-// Server are the options of those who send the requests.
+// wire returns the options of requests.
 func (o Options) wire() wire.Options {
 	return wire.Options{
 		Visits: o.Slots, ConnectTimeout: o.ConnectTimeout, FirstByte: o.FirstByte, WholeResponse: o.WholeResponse,

@@ -9,23 +9,23 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 )
 
-// leases prolongs the visits under way: every third of a lease, those of a shard in one request. A
-// visit renews also while it only publishes, so that a full log does not make its frontier grant
-// the same URLs again.
+// leases renews the leases of running visits: every third of a lease, and those of a shard in one
+// request. A lease is also renewed while its visit only publishes, so that its frontier does not
+// grant the same URLs again because a log is full.
 //
-// Silence says nothing: while a shard moves, its old owner may listen still, and the new one may
-// answer the next request. So a request is followed by the next one, a twelfth of a lease later,
-// whether it has failed or is only not answered yet; whichever answer comes counts from when its
-// own request was sent. Being told that a visit is over is another matter.
+// A missing answer means nothing. While a shard moves, its old owner may still listen, and the new
+// one may answer the next request. So a request is followed by the next one a twelfth of a lease
+// later, whether it has failed or is not answered yet. Whichever answer comes is counted from when
+// its own request was sent. An answer that says that a visit is over ends it.
 type leases struct {
-	mu     sync.Mutex // guards visits and what is in them
+	mu     sync.Mutex // guards visits and their contents
 	visits map[*crawl.Visit]*renewal
 }
 
 type renewal struct {
 	lease *wire.Lease
 	due   time.Time
-	over  bool // the owner said so
+	over  bool // according to the owner
 }
 
 func (l *leases) add(job *crawl.Visit, lease *wire.Lease) {
@@ -43,10 +43,11 @@ func (l *leases) remove(job *crawl.Visit) {
 	delete(l.visits, job)
 }
 
-// renewTick is how often leases are looked at; what is due until the next look is renewed with it.
+// renewTick is how often leases are checked. Leases that are due before the next check are renewed,
+// too.
 const renewTick = 100 * time.Millisecond
 
-// run renews until ctx ends.
+// run renews leases until ctx ends.
 func (l *leases) run(ctx context.Context, f *Fetcher) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -59,15 +60,15 @@ func (l *leases) run(ctx context.Context, f *Fetcher) {
 		case <-tick.C:
 		}
 		for shard, jobs := range l.due(time.Now().Add(renewTick)) {
-			// A shard without an owner must not hold up the others.
+			// A shard without an owner must not delay the others.
 			wg.Go(func() { l.renew(ctx, f, shard, jobs) })
 		}
 	}
 }
 
-// due returns the visits to renew, by shard. One that is due brings along those of its shard that
-// soon will be. On the way it ends leases that ran out while the machine was asleep, whose own
-// timers have slept, too.
+// due returns the visits whose leases are to be renewed, by shard. If one is due, those of its
+// shard that soon will be are included. It also ends leases that ran out while the machine was
+// suspended, because their timers were suspended, too.
 func (l *leases) due(now time.Time) map[int][]*crawl.Visit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,14 +96,14 @@ func (l *leases) due(now time.Time) map[int][]*crawl.Visit {
 	return shards
 }
 
-// renew asks a shard's owner once. Several such requests may be under way.
+// renew asks a shard's owner once. Several such requests may run at the same time.
 func (l *leases) renew(ctx context.Context, f *Fetcher, shard int, jobs []*crawl.Visit) {
 	req := crawl.Renew{Fetcher: f.opt.Name}
 	for _, job := range jobs {
 		req.Visits = append(req.Visits, job.ID)
 	}
 	began := time.Now()
-	sent := f.now() // the new lease counts from here
+	sent := f.now() // the new lease is counted from here
 	answer, err := f.askRenew(ctx, shard, req)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -119,7 +120,7 @@ func (l *leases) renew(ctx context.Context, f *Fetcher, shard int, jobs []*crawl
 	for _, job := range jobs {
 		r := l.visits[job]
 		switch {
-		case r == nil || r.over: // over meanwhile
+		case r == nil || r.over: // it ended meanwhile
 		case lost[job.ID]:
 			f.metrics.Lost.Inc()
 			r.over = true

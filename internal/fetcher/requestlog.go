@@ -17,34 +17,34 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// requestLog keeps what visits have not told yet of their requests, so that it outlives the
-// process: the next one tells it. A request is written down before it is sent, by one small write
-// without fsync; the system keeps it whatever becomes of the process. A machine that dies may lose
-// it.
+// requestLog records the requests that visits have not reported yet, so that they are known after
+// the process ended: the next process reports them. A request is recorded before it is sent, by one
+// small write without fsync. The operating system keeps it, whatever happens to the process. If the
+// machine fails, it may be lost.
 //
-// The file consists of slots, one for each visit under way. A slot begins with a head that says
-// which visit it is, and behind it come requests, the first of them those not told of yet. What is
-// left of an earlier visit, or of requests told of meanwhile, is recognised by visit and number.
+// The file consists of slots, one for each running visit. A slot begins with a head that identifies
+// the visit, and requests follow, first those that are not reported yet. Records of an earlier
+// visit, or of requests that were reported meanwhile, are recognised by visit and number.
 type requestLog struct {
 	f    *os.File
 	log  *slog.Logger
 	warn sync.Once
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	free []int64    // slots
 	end  int64
 }
 
 const (
-	slotBytes   = 256 << 10 // takes only as much of the disk as was written
+	slotBytes   = 256 << 10 // only what was written uses space on the disk
 	slotHead    = 320
 	slotMagic   = "curtsyj1"
 	recordBytes = 96 // before the URL
 	maxSlots    = 1 << 14
-	longestName = 255 // of a host, and of who asks for a delay: 15
+	longestName = 255 // of a host; and of a source of a delay: 15
 )
 
-// openRequestLog opens the journal at path, and reads what the process before has left untold.
+// openRequestLog opens the log at path, and reads what an earlier process did not report.
 func openRequestLog(path string, log *slog.Logger) (*requestLog, []leftOver, error) {
 	f, err := disk.OpenRegular(path, os.O_CREATE|os.O_RDWR)
 	if err != nil {
@@ -76,25 +76,25 @@ func openRequestLog(path string, log *slog.Logger) (*requestLog, []leftOver, err
 // logbook is what a visit writes into its slot. It belongs to the visit's goroutine.
 type logbook struct {
 	j        *requestLog
-	at       int64 // of the slot; -1: none is taken yet
+	at       int64 // of the slot; -1: it has none yet
 	head     []byte
 	visit    crawl.VisitID
 	began    time.Time
-	reported int // requests that were told of
-	n        int // that were written down
-	pos      int // where the next goes
-	last     int // where the one before is
+	reported int // requests that were reported
+	n        int // that were recorded
+	pos      int // where the next one is written
+	last     int // where the last one is
 	full     bool
 	buf      []byte
-	ended    []byte // the record of the request before, which is over, if that is not written yet
+	ended    []byte // the record of the last request, which has ended, if it is not written yet
 }
 
-// timeToWrite is the least delay at which the end of a request is written down at once. At
-// shorter ones it is written with the next request, to save half of the writes: at a kill in
-// between, nobody knows when the request ended.
+// timeToWrite is the least delay at which the end of a request is written at once. At shorter
+// delays it is written with the next request, which saves half of the writes. If the process is
+// killed in between, it is unknown when the request ended.
 const timeToWrite = 20 * time.Millisecond
 
-// begin makes the logbook of a visit that began when its traces say clock. Nothing is written
+// begin makes the logbook of a visit that began at the time clock of its traces. Nothing is written
 // before the first request.
 func (j *requestLog) begin(job *crawl.Visit, began time.Time, clock int64) *logbook {
 	head := make([]byte, slotHead)
@@ -107,7 +107,7 @@ func (j *requestLog) begin(job *crawl.Visit, began time.Time, clock int64) *logb
 	return &logbook{j: j, at: -1, head: head, visit: job.ID, began: began, pos: slotHead}
 }
 
-// write writes to the slot. That it cannot is no reason not to crawl.
+// write writes to the slot. The crawl continues if it cannot.
 func (b *logbook) write(p []byte, pos int) {
 	if _, err := b.j.f.WriteAt(p, b.at+int64(pos)); err != nil {
 		b.full = true
@@ -117,21 +117,21 @@ func (b *logbook) write(p []byte, pos int) {
 	}
 }
 
-// putHead says in a head how many requests were told of.
+// putHead writes into a head how many requests were reported.
 func (b *logbook) putHead() []byte {
 	binary.BigEndian.PutUint32(b.head[36:], uint32(b.reported))
 	binary.BigEndian.PutUint32(b.head[slotHead-4:], crc32.ChecksumIEEE(b.head[:slotHead-4]))
 	return b.head
 }
 
-// Began writes down that a request is about to be sent.
+// Began records that a request is about to be sent.
 func (b *logbook) Began(x *crawl.Exchange) {
 	size := recordBytes + len(x.URL)
 	before := b.last
 	b.last = b.pos
 	b.n++
 	if b.full || b.pos+size > slotBytes {
-		b.full = true // until what there is was told
+		b.full = true // until its requests are reported
 		return
 	}
 	if b.at < 0 {
@@ -150,7 +150,7 @@ func (b *logbook) Began(x *crawl.Exchange) {
 	b.pos += size
 }
 
-// Ended writes down that it is over.
+// Ended records that a request has ended.
 func (b *logbook) Ended(x *crawl.Exchange) {
 	if b.full {
 		return
@@ -162,13 +162,13 @@ func (b *logbook) Ended(x *crawl.Exchange) {
 	}
 }
 
-// Undone takes back the last request: nothing was asked of the host.
+// Undone removes the last request, because the host did not receive it.
 func (b *logbook) Undone() {
 	b.n--
 	b.pos, b.ended = b.last, b.ended[:0]
 }
 
-// Reported notes that all requests were told of. last: so was the end of the visit.
+// Reported records that all requests were reported. last says that the end of the visit was, too.
 func (b *logbook) Reported(last bool) {
 	b.reported, b.pos, b.full, b.ended = b.n, slotHead, false, b.ended[:0]
 	switch {
@@ -209,7 +209,7 @@ func (b *logbook) record(p []byte, x *crawl.Exchange, ended bool) []byte {
 	return p
 }
 
-// take takes a free slot.
+// take returns a free slot.
 func (j *requestLog) take() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -228,7 +228,7 @@ func (j *requestLog) give(at int64) {
 	j.free = append(j.free, at)
 }
 
-// leftOver is what a process before has not told.
+// leftOver is what an earlier process did not report.
 type leftOver struct {
 	at    int64 // its slot
 	shard int
@@ -236,7 +236,7 @@ type leftOver struct {
 	trace crawl.Trace
 }
 
-// readSlot reads a slot; ok is false when nobody has it.
+// readSlot reads a slot. ok is false if it is free.
 func readSlot(b []byte) (l leftOver, ok bool) {
 	head := b[:slotHead]
 	if string(head[:len(slotMagic)]) != slotMagic || crc32.ChecksumIEEE(head[:slotHead-4]) != binary.BigEndian.Uint32(head[slotHead-4:]) {
@@ -272,8 +272,8 @@ func readSlot(b []byte) (l leftOver, ok bool) {
 	return l, true
 }
 
-// reportLeft tells what a process before has left untold, until ctx ends. What it cannot tell stays
-// in its slot.
+// reportLeft reports what an earlier process did not report, until ctx ends. What it cannot report
+// stays in its slot.
 func (f *Fetcher) reportLeft(ctx context.Context) {
 	for _, l := range f.left {
 		if l.shard < f.shards {

@@ -5,26 +5,26 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/fetcher/metrics"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 )
 
-// Shared is what the fetchers of several crawls in one process have in common: their hands, which
+// Shared is what the fetchers of several crawls in one process have in common: their slots, which
 // are divided by weight, the limits of addresses and memory, the counters, and politeness. A host
-// is visited for one crawl at a time, and rests between two crawls as it does between two requests
-// of one. Between processes claims see to that.
+// is visited for one crawl at a time, and the pause between two crawls is that between two requests
+// of one crawl. Claims ensure the same between processes.
 type Shared struct {
 	client  *wire.Client
-	metrics *visit.Metrics
+	metrics *metrics.Metrics
 	pool    *pool
 	hosts   *hosts // nil: for one crawl
-	// Made up at the start: by it the crawls of a cluster know the process.
+	// A name that is invented at the start. The crawls of a cluster identify the process by it.
 	process string
 }
 
-// NewShared prepares what is shared. Of the options those count that say how a process works and
-// how it sends: Hands, the limits of requests and answers, Resolver, TLS, Signer, Credentials,
-// Proxy, Log and Registerer. They count for all crawls. An error is about the Registerer.
+// NewShared prepares what is shared. It uses the options that say how a process works and how it
+// sends: Slots, the limits of requests and answers, Resolver, TLS, Signer, Credentials, Proxy, Log
+// and Registerer. They apply to all crawls. An error is about the Registerer.
 func NewShared(opt Options) (*Shared, error) {
 	s, err := newShared(opt.withDefaults())
 	if err == nil {
@@ -33,9 +33,9 @@ func NewShared(opt Options) (*Shared, error) {
 	return s, err
 }
 
-// newShared is what one crawl needs.
+// newShared makes what one crawl needs.
 func newShared(opt Options) (*Shared, error) {
-	met, err := visit.NewMetrics(opt.Registerer)
+	met, err := metrics.New(opt.Registerer)
 	if err != nil {
 		return nil, fmt.Errorf("fetcher metrics: %w", err)
 	}

@@ -2,8 +2,8 @@ package fetcher
 
 import "time"
 
-// signing tells the operator what becomes of signatures: who signs, how many requests, and that the
-// clock is wrong, for which origins refuse them (formats §8.28).
+// signing reports to the operator who signs, how many requests are signed, and if the clock is
+// wrong, because origins then refuse signatures (protocols §8.28).
 func (s *Shared) signing(opt Options) {
 	opt.Log.Info("requests over https are signed", "signer", opt.Signer)
 	s.client.OnSigned(s.metrics.Signed.Inc)

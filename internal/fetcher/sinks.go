@@ -16,8 +16,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// sinks are the streams a fetcher writes to. The frontiers make them, with the room they get;
-// here they are only opened, when first needed. Safe for concurrent use.
+// sinks are the streams to which a fetcher writes. The frontiers make them, with their limits. Here
+// they are only opened, when they are first needed. They may be used concurrently.
 type sinks struct {
 	q     *queue.Conn
 	names crawl.Names
@@ -68,7 +68,7 @@ func (o *sinks) work(ctx context.Context) (*queue.Work, error) {
 	return w, err
 }
 
-// existing returns the configuration of a stream, waiting until somebody has made it.
+// existing returns the configuration of a stream. It waits until the stream exists.
 func (o *sinks) existing(ctx context.Context, name string) (jetstream.StreamConfig, error) {
 	again := backoff.Delay{Least: leastGap, Most: time.Second}
 	for {
@@ -120,7 +120,7 @@ func (f *Fetcher) sendPages(ctx context.Context, shard int, msg []byte) error {
 	return f.fault("sent pages")
 }
 
-// askRenew asks a shard's owner to prolong visits.
+// askRenew asks a shard's owner to renew the leases of visits.
 func (f *Fetcher) askRenew(ctx context.Context, shard int, req crawl.Renew) (crawl.Renewed, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.opt.RequestTimeout)
 	defer cancel()
@@ -131,8 +131,8 @@ func (f *Fetcher) askRenew(ctx context.Context, shard int, req crawl.Renew) (cra
 	return crawl.DecodeRenewed(m.Data)
 }
 
-// askRobots asks a shard's owner for the text of a robots.txt, too large to
-// travel with every visit.
+// askRobots asks a shard's owner for the text of a robots.txt, which is too large to be part of
+// every grant.
 func (f *Fetcher) askRobots(ctx context.Context, shard int, digest []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.opt.RequestTimeout)
 	defer cancel()

@@ -8,24 +8,24 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 )
 
-// pool are the hands of a process. They are divided among the crawls that it serves: a hand that
-// becomes free goes, of the crawls that wait for one, to that which has the least for its weight.
-// Nobody has hands of his own, so what a crawl does not want the others have; and since a visit
-// lasts some ten seconds, a crawl that wants its share again has it after about that.
+// pool has the slots of a process. They are divided among the crawls that it serves: a slot that
+// becomes free goes to the waiting crawl that has the fewest slots for its weight. No crawl owns
+// slots, so others use what a crawl does not need. A visit lasts about ten seconds, so a crawl that
+// needs its share again gets it after about that time.
 type pool struct {
-	mu     sync.Mutex // guards what follows, and the parts
+	mu     sync.Mutex // guards the fields below, and the parts
 	free   []*visit.Scratch
 	parts  []*part
 	slots  int // in all
 	weight int // of all parts
 }
 
-// part is what one crawl has of a pool. Its methods may be called concurrently.
+// part is the share of one crawl in a pool. Its methods may be called concurrently.
 type part struct {
 	p       *pool
 	weight  int
 	held    int
-	waiting []chan *visit.Scratch // oldest first; each takes one hand without blocking
+	waiting []chan *visit.Scratch // oldest first; each receives one slot without blocking
 }
 
 func newPool(slots int) *pool {
@@ -36,7 +36,7 @@ func newPool(slots int) *pool {
 	return p
 }
 
-// join makes a part for one more crawl, and leave takes it away again.
+// join makes a part for one more crawl. leave removes it.
 func (p *pool) join(weight int) *part {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,14 +55,14 @@ func (s *part) leave() {
 	}
 }
 
-// size is how many hands are the crawl's when all crawls want some; at least one.
+// size returns how many slots the crawl has if all crawls need some; at least one.
 func (s *part) size() int {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	return max(s.p.slots*s.weight/max(s.p.weight, s.weight), 1)
 }
 
-// take waits for a hand; nil when ctx ends.
+// take waits for a slot. It returns nil when ctx ends.
 func (s *part) take(ctx context.Context) *visit.Scratch {
 	if ctx.Err() != nil {
 		return nil
@@ -95,7 +95,7 @@ func (s *part) take(ctx context.Context) *visit.Scratch {
 	return nil
 }
 
-// try takes a hand if one is free; then nobody waits for it.
+// try returns a slot if one is free. Then nobody waits for it.
 func (s *part) try() *visit.Scratch {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *part) pop() *visit.Scratch {
 	return h
 }
 
-// put gives a hand back, or another one in its place.
+// put returns a slot, or another scratch in its place.
 func (s *part) put(h *visit.Scratch) {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()

@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	maxTake  = 16 // visits asked for at once; fewer when there are many frontiers
+	maxTake  = 16 // visits requested at once; fewer if there are many frontiers
 	leastGap = 5 * time.Millisecond
 	mostGap  = 5 * time.Second
-	// vainGap is the longest pause after asking in vain: a frontier that comes back soon
+	// vainGap is the longest pause after a request in vain, so that a frontier that comes back soon
 	// finds its fetchers.
 	vainGap = time.Second
-	// stallGap is the longest pause after visits that were all turned away: others of that
-	// frontier may be wanted.
+	// stallGap is the longest pause after visits that were all returned. Other visits of that
+	// frontier may be acceptable.
 	stallGap = 50 * time.Millisecond
-	// patience is how long hands are held out for an answer. A frontier with nothing to grant lets
-	// its asker wait longer, and one that is frozen or cut off never answers: then the hands serve
-	// the others, and what is granted waits for a hand.
+	// patience is how long slots are reserved for an answer. A frontier with nothing to grant
+	// answers later, and one that is frozen or cut off never does. Then the slots are used for
+	// other visits, and visits that are granted wait for a slot.
 	patience = 100 * time.Millisecond
-	// lastAnswer is how long an answer is awaited that nobody wants any more: it may bring visits,
-	// and their hosts would stand still for a lease if nobody gave them back.
+	// lastAnswer is how long an answer is awaited that is not needed any more. It may contain
+	// visits, and their hosts would not be visited for a lease if they were not returned.
 	lastAnswer = 750 * time.Millisecond
 )
 
 // runner is one Run of a fetcher.
 type runner struct {
 	f          *Fetcher
-	ctx        context.Context // ends when the fetcher shall stop
-	requests   context.Context // ends a little later: requests under way are cut off
-	publishing context.Context // ends last: what is not published by then is dropped
+	ctx        context.Context // ends when the fetcher is to stop
+	requests   context.Context // ends a little later, which cuts off running requests
+	publishing context.Context // ends last; what is not published by then is dropped
 	wg         sync.WaitGroup  // takers and visits
 
 	mu     sync.Mutex                    // guards takers
@@ -48,8 +48,8 @@ type runner struct {
 // watch keeps one taker for each frontier that owns a shard, until ctx ends.
 func (r *runner) watch() error { return r.f.watchOwners(r.ctx, r.owners) }
 
-// watchOwners calls changed with the owners of shards, at first and whenever they
-// change, until ctx ends.
+// watchOwners calls changed with the owners of shards, first with those of now and then whenever
+// they change, until ctx ends.
 func (f *Fetcher) watchOwners(ctx context.Context, changed func(map[string]queue.Record)) error {
 	again, said := backoff.Delay{Least: leastGap, Most: mostGap / 2}, false
 	for {
@@ -93,23 +93,23 @@ func (r *runner) owners(records map[string]queue.Record) {
 	}
 }
 
-// take asks one frontier for visits as long as there are free hands.
+// take asks one frontier for visits as long as there are free slots.
 func (r *runner) take(ctx context.Context, frontier string) {
 	f := r.f
 	silent, said := false, false
 	vain, stall := backoff.Delay{Least: leastGap, Most: vainGap}, backoff.Delay{Least: leastGap, Most: stallGap}
 	for ctx.Err() == nil {
 		var slots []*visit.Scratch
-		most := 1 // of a frontier that was silent; no hand waits for its answer
+		most := 1 // if the frontier did not answer; then no slot waits for its answer
 		if !silent {
 			if slots = f.free(ctx, r.share()); len(slots) == 0 {
 				return
 			}
 			most = len(slots)
 		}
-		sent := f.now() // the lease counts from here: the frontier cannot have granted it earlier
+		sent := f.now() // the lease is counted from here, because the frontier cannot have granted it earlier
 		grants, slots, err := r.askVisits(ctx, frontier, most, slots)
-		if len(grants.Visits) > most { // nobody has a hand for them, and their leases will end
+		if len(grants.Visits) > most { // there are no slots for them, and their leases will end
 			f.log.Error("a frontier granted more visits than requested", "frontier", frontier)
 			grants.Visits = grants.Visits[:most]
 		}
@@ -144,7 +144,7 @@ func (r *runner) take(ctx context.Context, frontier string) {
 		case wanted:
 			stall.Reset()
 			continue
-		case len(grants.Visits) > 0: // all of them turned away
+		case len(grants.Visits) > 0: // all of them were returned
 			wait = stall.Next()
 		default:
 			stall.Reset()
@@ -153,15 +153,15 @@ func (r *runner) take(ctx context.Context, frontier string) {
 	}
 }
 
-// share is how many hands one taker may hold out. A frontier with nothing to grant lets its asker
-// wait a while, and those who have much must find hands free meanwhile.
+// share returns how many slots one taker may reserve. A frontier with nothing to grant answers
+// late, and those that have much to grant must find free slots meanwhile.
 func (r *runner) share() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return min(max(r.f.slots.size()/(len(r.takers)+1), 1), maxTake)
 }
 
-// free waits for a free hand and takes up to most of them; none when ctx ends.
+// free waits for a free slot and returns up to most of them. It returns none when ctx ends.
 func (f *Fetcher) free(ctx context.Context, most int) (slots []*visit.Scratch) {
 	h := f.slots.take(ctx)
 	if h == nil {
@@ -183,13 +183,13 @@ func (f *Fetcher) giveBack(slots []*visit.Scratch) {
 	}
 }
 
-// askVisits asks a frontier for up to n visits, and returns the hands it was given unless it had to
-// give them back. It goes on for a little when ctx ends.
+// askVisits asks a frontier for up to n visits. It returns the slots that it was given, unless it
+// had to return them to the pool. When ctx ends, it waits a little longer.
 func (r *runner) askVisits(ctx context.Context, frontier string, n int, slots []*visit.Scratch) (crawl.Grants, []*visit.Scratch, error) {
 	asking, cancel := context.WithTimeout(r.publishing, r.f.opt.RequestTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastAnswer, cancel) })()
-	var mu sync.Mutex // guards hands
+	var mu sync.Mutex // guards slots
 	impatient := time.AfterFunc(patience, func() {
 		mu.Lock()
 		defer mu.Unlock()
@@ -201,7 +201,7 @@ func (r *runner) askVisits(ctx context.Context, frontier string, n int, slots []
 	mu.Lock()
 	defer mu.Unlock()
 	kept := slots
-	slots = nil // if the timer has only just gone off
+	slots = nil // if the timer has fired just now
 	return g, kept, err
 }
 
@@ -232,9 +232,9 @@ func (r *runner) accept(job *crawl.Visit) bool {
 	return true
 }
 
-// start carries a visit out in a goroutine of its own, waiting for a hand if h is nil, and
-// gives the hand back. Also when the fetcher is stopping: the frontier has granted it and
-// wants to hear of it.
+// start carries a visit out in a goroutine of its own. If h is nil, it waits for a slot. It returns
+// the slot at the end. It does this also while the fetcher stops, because the frontier has granted
+// the visit and waits for its outcome.
 func (r *runner) start(job *crawl.Visit, h *visit.Scratch, sent time.Duration) {
 	f := r.f
 	began := time.Now()
@@ -272,12 +272,12 @@ func (r *runner) start(job *crawl.Visit, h *visit.Scratch, sent time.Duration) {
 		v := f.begin(job, s, h, began, ctx, waiting, r.publishing, lease)
 		v.Run()
 		rest = v.PauseUntil()
-		leave() // publishing may take long, and asks nothing of the host
+		leave() // publishing may take long, and requests nothing of the host
 		v.Close()
 	})
 }
 
-// begin makes a granted visit ready to be carried out; see grant for what the contexts end.
+// begin makes a granted visit ready to be carried out. For the contexts see visit.Grant.
 func (f *Fetcher) begin(job *crawl.Visit, s *task, h *visit.Scratch, began time.Time, requests, waiting, publishing context.Context, l *wire.Lease) *visit.Visit {
 	clock := f.wall.Micro(began) + f.clocks.ahead(job.Shard).Microseconds()
 	var book visit.RequestLog

@@ -5,10 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // A hub is asked as any host is: by one POST under its robots.txt, whose redirects are not
@@ -59,39 +57,6 @@ func TestHubIsAsked(t *testing.T) {
 				defer mu.Unlock()
 				if asked != tt.asked || len(out.Done) != 1 {
 					t.Errorf("asked %d times, %+v", asked, out)
-				}
-			})
-		})
-	}
-}
-
-// A feed names its hub in its Link headers or in itself, and speaks for its own origin.
-func TestFeedNamesItsHub(t *testing.T) {
-	for name, tt := range map[string]struct {
-		link, body string
-		hub, self  canon.URL
-	}{
-		"in itself":     {"", `<feed><link rel=hub href="http://hub.test/"/><link rel=self href="/own"/></feed>`, "http://hub.test/", "http://h.test/own"},
-		"in its header": {`<http://hub.test/2>; rel="hub", </own2>; rel=self`, `<feed><link rel=hub href="http://hub.test/"/></feed>`, "http://hub.test/2", "http://h.test/own2"},
-		"for another":   {"", `<feed><link rel=hub href="http://hub.test/"/><link rel=self href="http://v.test/feed"/></feed>`, "http://hub.test/", "http://h.test/feed"},
-		"none":          {"", `<feed><link rel=self href="/own"/></feed>`, "", ""},
-		"no URL":        {"", `<feed><link rel=hub href="mailto:x"/></feed>`, "", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			virtual(t, func(t *testing.T) {
-				addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-					if tt.link != "" {
-						w.Header().Set("Link", tt.link)
-					}
-					io.WriteString(w, tt.body)
-				})
-				d := newDesk(t, 1)
-				startFetcher(t, d, testSpec(1, addr), Options{})
-				v := feedRequest("/feed")
-				v.Robots[0].Fresh = time.Hour
-				d.outcome(d.grant(v))
-				if f := d.feedAnswer(); !f.Read || f.Hub != tt.hub || f.Self != tt.self {
-					t.Errorf("%+v, want %s %s", f, tt.hub, tt.self)
 				}
 			})
 		})

@@ -12,35 +12,35 @@ import (
 )
 
 var (
-	// errLost says that somebody else has the host.
+	// errLost says that another crawl has the host.
 	errLost = errors.New("another crawl has claimed the host")
-	// errUnsettled says that the record read is older than what we wrote.
+	// errUnsettled says that the record that was read is older than what we wrote.
 	errUnsettled = errors.New("the revision of the record is not known yet")
 )
 
-// Claim is a crawl's right to be at a host, and the lease it lasts by.
+// Claim is a crawl's right to send requests to a host, and the lease that limits it.
 type Claim struct {
 	c      *Claims
 	host   canon.Host
 	key    string
-	before time.Duration // what the host was owed by whoever was there before
+	before time.Duration // the delay that the earlier holder left to wait
 	lease  *wire.Lease
-	cancel context.CancelFunc // of a renewal under way
+	cancel context.CancelFunc // of a running renewal
 	ctx    context.Context    // of renewals
 
-	write    chan struct{} // has an element while somebody writes, who may use what follows
+	write    chan struct{} // has an element while somebody writes, who may use the fields below
 	rec      record
-	sent     time.Duration // when the last one was sent that was accepted
+	sent     time.Duration // when the last accepted one was sent
 	revision uint64
 	over     bool
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	timer *time.Timer
-	delay time.Duration // what the record has to say, at least
+	delay time.Duration // the least delay that the record has to contain
 }
 
-// Hold renews the claim until Release. The context that it returns ends when the claim does, and
-// the lease says whether a request may begin.
+// Hold renews the claim until Release. The context that it returns ends when the claim does. The
+// lease decides whether a request may begin.
 func (k *Claim) Hold(ctx context.Context) (*wire.Lease, context.Context) {
 	lease, held := wire.NewLease(ctx, k.c.now, k.sent, term)
 	k.lease = lease
@@ -52,8 +52,8 @@ func (k *Claim) Hold(ctx context.Context) (*wire.Lease, context.Context) {
 	return lease, held
 }
 
-// addDelay has the record say soon that requests are farther apart than it says: whoever comes
-// after a holder that was killed should not come earlier.
+// addDelay makes the record soon say that the delay between requests is longer than it says now.
+// Otherwise the next crawl could come too early after a process that was killed.
 func (k *Claim) addDelay(d time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -86,7 +86,7 @@ func (k *Claim) renew() {
 		k.lease.End()
 		k.c.log.Warn("a visit ends early: another crawl has claimed its host", "host", string(k.host), "err", err)
 		return
-	default: // the election of a leader costs no claim
+	default: // a claim survives the election of a leader
 		k.c.trouble(k.ctx, err)
 		next = term / 20
 	}
@@ -97,8 +97,8 @@ func (k *Claim) renew() {
 	}
 }
 
-// rewrite writes the record, whose list of those who wait may have changed meanwhile, and nothing
-// else. Called by who has write.
+// rewrite writes the record, in which only the list of waiting crawls may have changed meanwhile.
+// It is called by the owner of write.
 func (k *Claim) rewrite(ctx context.Context, r record) error {
 	for {
 		r.Want = k.rec.Want
@@ -118,18 +118,18 @@ func (k *Claim) rewrite(ctx context.Context, r record) error {
 		case err != nil:
 			return err
 		case at > k.revision && now.of(&k.rec):
-			k.rec.Want, k.revision = now.Want, at // and somebody waits, or an answer was lost
+			k.rec.Want, k.revision = now.Want, at // another crawl waits, or an answer was lost
 		case at > k.revision:
 			return fmt.Errorf("crawl %s: %w", now.Crawl, errLost)
-		default: // a server that lags behind; if the bucket is lost, the lease will end
+		default: // a server that is behind; if the bucket is lost, the lease will end
 			return errUnsettled
 		}
 	}
 }
 
-// Release gives the claim up: nothing is asked of the host under it any more. until is when the
-// host has rested; zero: nothing was asked of it. If nobody can be told, others wait for the
-// claim's end.
+// Release ends the claim: no request is sent to the host under it any more. until is when the pause
+// of the host ends; zero: no request was sent. If the record cannot be written, others wait until
+// the claim would end.
 func (k *Claim) Release(ctx context.Context, until time.Time) {
 	k.lease.End()
 	k.cancel()

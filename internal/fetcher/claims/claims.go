@@ -17,49 +17,50 @@ import (
 )
 
 const (
-	// term is how long a claim lasts after its last writing, as leases and ownerships do.
-	// All fetchers of a cluster use the same.
+	// term is how long a claim lasts after it was last written, like leases and ownerships. All
+	// fetchers of a cluster use the same term.
 	term = 10 * time.Second
-	// longestWait is how long a visit waits for its host. Then it is given back.
+	// longestWait is how long a visit waits for its host. Then it is returned.
 	longestWait = 2 * time.Minute
 	// AskLater is for how long a frontier does not grant a host that was waited for in vain.
 	AskLater = 5 * time.Second
-	// The pauses between looks at a record that somebody else has.
+	// The pauses between two reads of a record that another crawl has.
 	leastLook = 50 * time.Millisecond
 	mostLook  = time.Second
-	// maxSeen is how many records are remembered; forgotten ones are read, and waited for, anew.
+	// maxSeen is how many records are remembered. A record that was forgotten is read, and waited
+	// for, again.
 	maxSeen = 16 << 10
 )
 
 // Options say whose claims they are. Crawl and Process are required.
 type Options struct {
 	Crawl crawl.Names
-	// Process is no other process's name, nor that of the one before. The crawls of a process,
-	// which wait for one another by other means, have the same.
+	// Process is unique, and differs from that of the process before. The crawls of a process have
+	// the same; they wait for each other by other means.
 	Process string
-	Waiting int          // how many visits may wait without what they need to work; 0: 64
+	Waiting int          // how many visits may wait without a slot; 0: 64
 	Log     *slog.Logger // nil: slog.Default()
 }
 
-// Claims are a crawl's claims on hosts. Safe for concurrent use.
+// Claims makes a crawl's claims on hosts. It may be used concurrently.
 type Claims struct {
 	terms
 	store store
 	now   wire.Clock
 	log   *slog.Logger
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	seen     map[string]sighting
 	number   uint64
 	waiting  int // visits
 	most     int
-	troubled bool          // the last writing or reading failed, and it was said
+	troubled bool          // the last write or read failed, and that was reported
 	swept    time.Duration // when sweep began last
-	edition  string        // of the records that sights is of
+	edition  string        // of the records that sights is about
 	sights   []sighted     // the oldest first
 }
 
-// Open opens the bucket of a cluster, which is made when it is missing.
+// Open opens the bucket of a cluster. It is made if it is missing.
 func Open(ctx context.Context, q *queue.Conn, o Options) (*Claims, error) {
 	if o.Crawl == "" || o.Process == "" {
 		return nil, errors.New("claims: Options.Crawl and Process are required")
@@ -79,11 +80,11 @@ func newClaims(s store, now wire.Clock, o Options) *Claims {
 	}
 }
 
-// Take waits until the host is nobody's, and claims it; the claim is held with Hold and given up
-// with Release. owed is the least delay between requests that is known. If the visit had better
-// be given back, there is no claim, and notBefore is for how long the host is better left alone.
-// free is called before the first waiting, unless many wait already: then the visit keeps what it
-// has, so that no more are taken that would wait, too.
+// Take waits until no other crawl has the host, and claims it. The claim is used with Hold and
+// ended with Release. owed is the least delay between requests that is known. If the visit is
+// better returned, there is no claim, and notBefore is for how long the host is better left alone.
+// free is called before the first wait, unless many visits wait already. Then the visit keeps its
+// slot, so that no more visits are granted that would wait, too.
 func (c *Claims) Take(ctx context.Context, host canon.Host, delay time.Duration, free func()) (k *Claim, notBefore time.Duration) {
 	c.sweep(ctx)
 	key, began := keyOf(host), c.now()
@@ -129,7 +130,7 @@ func (c *Claims) Take(ctx context.Context, host canon.Host, delay time.Duration,
 	return nil, AskLater
 }
 
-// wait counts a visit that waits, until the function it returns is called.
+// wait counts a visit that waits, until the function that it returns is called.
 func (c *Claims) wait(free func()) (done func()) {
 	c.mu.Lock()
 	frees := c.waiting < c.most
@@ -148,8 +149,8 @@ func (c *Claims) wait(free func()) (done func()) {
 	}
 }
 
-// known is a record that we wrote last, as far as we know. Reading it can be spared: the next
-// writing shows whether somebody came after us.
+// known returns a record that we wrote last, as far as we know. It need not be read again: the next
+// write shows whether another crawl wrote it.
 func (c *Claims) known(key string) (sighting, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +168,7 @@ func (c *Claims) look(ctx context.Context, key string) (sighting, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// Counted after the reading: whoever wrote it counts its term from before.
+	// The time is counted from after the read. Its writer counts the term from before.
 	s := sighting{rec: r, revision: revision, since: c.now()}
 	if was, ok := c.seen[key]; ok && was.revision == revision {
 		s.since = was.since
@@ -176,7 +177,7 @@ func (c *Claims) look(ctx context.Context, key string) (sighting, error) {
 	return s, nil
 }
 
-// remember is called with mu held.
+// remember is called with mu locked.
 func (c *Claims) remember(key string, s sighting) {
 	if _, ok := c.seen[key]; !ok && len(c.seen) >= maxSeen {
 		clear(c.seen)
@@ -184,7 +185,7 @@ func (c *Claims) remember(key string, s sighting) {
 	c.seen[key] = s
 }
 
-// wrote takes in that a record was written; since is from when it counts.
+// wrote records that a record was written. since is from when that counts.
 func (c *Claims) wrote(key string, r record, revision uint64, since time.Duration) sighting {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +195,7 @@ func (c *Claims) wrote(key string, r record, revision uint64, since time.Duratio
 	return s
 }
 
-// unsure forgets that a record is ours: a writing of it failed, or came too late.
+// unsure forgets that a record is ours, because a write of it failed, or came too late.
 func (c *Claims) unsure(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,7 +205,7 @@ func (c *Claims) unsure(key string) {
 	}
 }
 
-// trouble tells, once, that records can be neither read nor written.
+// trouble reports once that records can be neither read nor written.
 func (c *Claims) trouble(ctx context.Context, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,7 +215,7 @@ func (c *Claims) trouble(ctx context.Context, err error) {
 	}
 }
 
-// mark puts our crawl among those who wait for the host, unless it is there.
+// mark adds our crawl to those that wait for the host, unless it is among them.
 func (c *Claims) mark(ctx context.Context, key string, s sighting) (sighting, error) {
 	now := c.now()
 	r, ok := s.marked(&c.terms, now)
@@ -228,7 +229,7 @@ func (c *Claims) mark(ctx context.Context, key string, s sighting) (sighting, er
 		return s, err
 	}
 	since := now
-	if r.Held { // the holder said nothing meanwhile
+	if r.Held { // the holder wrote nothing meanwhile
 		since = s.since
 	}
 	c.mu.Lock()
@@ -238,9 +239,9 @@ func (c *Claims) mark(ctx context.Context, key string, s sighting) (sighting, er
 	return s, nil
 }
 
-// claim writes that the host is ours, if nobody wrote its record meanwhile.
+// claim writes that the host is ours, unless another crawl wrote its record meanwhile.
 func (c *Claims) claim(ctx context.Context, host canon.Host, key string, s sighting, delay time.Duration) (*Claim, error) {
-	// A writing that is cut off may have been done, and would keep others waiting for a term.
+	// A write that is cut off may have been done, and would make others wait for a term.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), term/3)
 	defer cancel()
 	c.mu.Lock()

@@ -14,33 +14,32 @@ import (
 )
 
 const (
-	// MaxPause is the longest rest that other crawls are told of.
+	// MaxPause is the longest pause that is published to other crawls.
 	MaxPause = wire.MaxCrawlDelay
-	// maxWant is how many crawls may wait for a host by turns; the others try their luck.
+	// maxWant is how many crawls can wait for a host in its record. Others try at random.
 	maxWant = 16
-	// maxRecord is the longest record that is read.
+	// maxRecord is the size of the largest record that is read.
 	maxRecord = 4 << 10
 )
 
-// record is what the bucket has of a host.
+// record is the contents of the bucket for a host.
 type record struct {
 	Crawl   crawl.Names `json:"crawl"`
-	Process string      `json:"process"` // a name made up by each process when it starts
+	Process string      `json:"process"` // a name that each process invents when it starts
 	Number  uint64      `json:"number"`  // of the claim, among those of the process
-	Held    bool        `json:"held"`    // else it was released
-	// Held: how far the next request is from the holder's last one. Released: how long the host
-	// rests from this writing on.
+	Held    bool        `json:"held"`    // otherwise it was released
+	// In a claim: the delay from the holder's last request to the next. Released: how long the
+	// pause of the host is from this write on.
 	Pause time.Duration `json:"rest"`
 	Want  []crawl.Names `json:"want,omitempty"` // crawls that wait, the next one first
 }
 
-// of reports whether a claim is the one that the record tells of.
+// of reports whether a record was written for a claim.
 func (r *record) of(other *record) bool {
 	return r.Process == other.Process && r.Number == other.Number
 }
 
-// decode reads a record. One that cannot be understood is that of somebody who is there, and asks
-// for the longest rest.
+// decode reads a record. One that cannot be understood counts as a claim with the longest pause.
 func decode(b []byte) record {
 	var r record
 	if len(b) > maxRecord || json.Unmarshal(b, &r) != nil || len(r.Want) > maxWant || r.Pause < 0 || r.Pause > MaxPause {
@@ -51,10 +50,10 @@ func decode(b []byte) record {
 
 func (r *record) encode() ([]byte, error) { return json.Marshal(r) }
 
-// nameRE are the hosts that a bucket takes as keys.
+// nameRE matches the hosts that can be keys of a bucket.
 var nameRE = regexp.MustCompile(`^[a-z0-9_-]+(\.[a-z0-9_-]+)*$`)
 
-// keyOf is the host's key: its name where that may be one.
+// keyOf returns the key of a host: its name, if that can be a key.
 func keyOf(h canon.Host) string {
 	if len(h) <= 253 && nameRE.MatchString(string(h)) {
 		return "h." + string(h)
@@ -63,24 +62,24 @@ func keyOf(h canon.Host) string {
 	return "x." + hex.EncodeToString(sum[:16])
 }
 
-// sighting is a record as this process knows it. The zero sighting is that there is none.
+// sighting is a record as this process knows it. The zero sighting means that there is none.
 type sighting struct {
 	rec      record
 	revision uint64        // 0: there is no record
-	since    time.Duration // when this writing first was in our hands
-	ours     bool          // we wrote it; whether it still is the latest the next writing shows
+	since    time.Duration // when this process first read this write
+	ours     bool          // we wrote it; the next write shows whether it is still the latest
 }
 
-// terms say for whom a record is looked at.
+// terms say for whom a record is read.
 type terms struct {
 	crawl   crawl.Names
 	process string
 }
 
-// turn is for how long a host is the first waiting crawl's alone, after its rest.
+// turn is how long only the first waiting crawl may claim a host, after its pause.
 func (t *terms) turn() time.Duration { return term / 2 }
 
-// left is how long the host has to be left alone; none: it may be claimed. owed is the delay that
+// left returns how long the host has to be left alone; 0: it may be claimed. owed is the delay that
 // we know of.
 func (s *sighting) left(t *terms, delay, now time.Duration) time.Duration {
 	r := &s.rec
@@ -90,7 +89,7 @@ func (s *sighting) left(t *terms, delay, now time.Duration) time.Duration {
 	switch {
 	case s.revision == 0:
 		return 0
-	case r.Held && mine: // our frontier says that that visit is over, or it was ours
+	case r.Held && mine: // according to our frontier that visit has ended, or it was ours
 		return 0
 	case r.Held:
 		until = s.since + term*3/2 + max(r.Pause, delay)
@@ -104,8 +103,8 @@ func (s *sighting) left(t *terms, delay, now time.Duration) time.Duration {
 	return max(until-now, 0)
 }
 
-// wanting is the list of those who wait once a crawl has claimed the host. If it was not its turn,
-// the first of them did not use theirs.
+// wanting returns the list of waiting crawls after a crawl has claimed the host. If it was not the
+// first of them, that one did not use its turn.
 func (s *sighting) wanting(t *terms) []crawl.Names {
 	want := slices.Clone(s.rec.Want)
 	if !s.rec.Held && len(want) > 0 && want[0] != t.crawl {
@@ -114,14 +113,15 @@ func (s *sighting) wanting(t *terms) []crawl.Names {
 	return slices.DeleteFunc(want, func(n crawl.Names) bool { return n == t.crawl })
 }
 
-// marked is the record with a crawl among those who wait; false: it is there, or there is no room.
+// marked returns the record with a crawl among those that wait. It returns false if the crawl is
+// among them, or if the list is full.
 func (s *sighting) marked(t *terms, now time.Duration) (record, bool) {
 	r := s.rec
 	if s.revision == 0 || len(r.Want) >= maxWant || slices.Contains(r.Want, t.crawl) {
 		return r, false
 	}
 	r.Want = append(slices.Clone(r.Want), t.crawl)
-	if !r.Held { // its rest counts from the new writing
+	if !r.Held { // its pause is counted from the new write
 		r.Pause = max(s.since+r.Pause-now, 0)
 	}
 	return r, true

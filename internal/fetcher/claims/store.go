@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// bucketSize is room for some 100,000 hosts. When it is full nobody begins visits to others
-	// until hosts are forgotten; nothing is dropped to make room.
+	// bucketSize is enough for some 100,000 hosts. When the bucket is full, nobody begins visits to
+	// other hosts until some are forgotten. Nothing is dropped.
 	bucketSize = 32 << 20
-	// forgetAfter is for how long a record is kept at least: no rest may last as long, and whoever
-	// is at the host writes every few seconds.
+	// forgetAfter is how long a record is kept at least. No pause may last as long, and a crawl
+	// that is at the host writes every few seconds.
 	forgetAfter = MaxPause + 5*time.Minute
-	// sweepEvery is how often old records are deleted. The last revision is noted as often.
+	// sweepEvery is how often old records are deleted. The last revision is recorded as often.
 	sweepEvery = 5 * time.Minute
 )
 
-// errChanged says that the record was written by somebody else meanwhile.
+// errChanged says that another process wrote the record meanwhile.
 var errChanged = errors.New("the record was changed by another process")
 
 // store is where the records are.
 type store interface {
-	// read returns the record under a key and its revision, 0 when there is none.
+	// read returns the record under a key and its revision, 0 if there is none.
 	read(ctx context.Context, key string) (record, uint64, error)
-	// write replaces the record that has this revision. errChanged: it is not the latest. Any
-	// other error may mean that it was written all the same.
+	// write replaces the record that has this revision. errChanged: it is not the latest. After any
+	// other error it may have been written.
 	write(ctx context.Context, key string, r record, revision uint64) (uint64, error)
-	// last returns the revision of the newest record. Another edition: the records were lost, and
-	// revisions are counted anew.
+	// last returns the revision of the newest record. If the edition differs, the records were
+	// lost, and revisions are counted from the beginning.
 	last(ctx context.Context) (revision uint64, edition string, err error)
 	// forget deletes all records that were not written after this revision.
 	forget(ctx context.Context, revision uint64) error
@@ -57,10 +57,10 @@ func openBucket(ctx context.Context, q *queue.Conn) (store, error) {
 
 // settling is how old a bucket must be before anything is written into it. While several processes
 // create it at the same moment, a NATS server may let each of them write the first record of a key
-// (seen with 2.15.2): both would have the host.
+// (seen with 2.15.2), and both would have the host.
 const settling = 2 * time.Second
 
-// settle waits until a bucket that was made just now is old enough, by the server's own clock.
+// settle waits until a bucket that was just made is old enough, by the server's own clock.
 func (b bucket) settle(ctx context.Context) error {
 	s, err := b.stream(ctx)
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 )
 
 // No clock of a server decides when a record is deleted, because it may be wrong, and the record
-// that of a visit under way. A process notes the revision of the newest record, and when it saw it
-// by its own clock. A record whose revision is not higher was written before. Once that is long
-// enough ago, all such records are deleted: whoever is at a host has written a newer one since.
+// may be that of a running visit. A process records the revision of the newest record, and by its
+// own clock when it saw it. A record with the same or a lower revision was written before. When
+// that is long enough ago, all such records are deleted: a crawl that is at a host has written a
+// newer one since.
 
 // sighted says that all records up to a revision had been written by then.
 type sighted struct {
@@ -45,8 +46,8 @@ func (c *Claims) sweep(ctx context.Context) {
 	}
 }
 
-// sighted notes the newest revision. It returns the one up to which all records are old, 0 if it
-// knows of none.
+// sighted records the newest revision. It returns the revision up to which all records are old, 0
+// if it knows none.
 func (c *Claims) sighted(revision uint64, edition string) (old uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,160 +2,117 @@ package visit
 
 import (
 	"slices"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/pkg/robots"
+	"github.com/curtsy/curtsy/internal/fetcher/robots"
+	"github.com/curtsy/curtsy/internal/fetcher/wellknown"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// auxRequests carries out what other parts need asked of this host. Each answer is in the log of
-// the shard that wants it before the outcome says that the errand is done; one not done comes again
-// with a later visit.
+// auxRequests carries out the auxiliary requests of the visit. Each answer is in the log of the
+// shard that asked before the outcome says that the request is done. A request that is not done
+// comes again with a later visit.
 func (v *Visit) auxRequests() {
 	for i := range v.job.Aux {
-		e := &v.job.Aux[i]
-		if v.over() {
+		aux := &v.job.Aux[i]
+		if v.requests.Over() {
 			return
 		}
-		// A frontier's mistake; that host has a visit of its own, perhaps right now.
-		if e.URL.Host() != v.job.Host {
-			v.log.Error("an auxiliary request to another host is ignored", "url", string(e.URL))
+		// This would be a mistake of a frontier. That host has visits of its own, perhaps right
+		// now.
+		if aux.URL.Host() != v.job.Host {
+			v.log.Error("an auxiliary request to another host is ignored", "url", string(aux.URL))
 			continue
 		}
-		a := crawl.Answer{Aux: *e}
-		a.Aux.Form = "" // it may hold a key
-		if !v.auxRequest(e, &a) {
+		a := crawl.Answer{Aux: *aux}
+		a.Aux.Form = "" // it may contain a key
+		if !v.auxRequest(aux, &a) {
 			continue
 		}
-		ev := crawl.Event{Visit: v.job.ID, Fetcher: v.deps.opt.Fetcher, Answers: []crawl.Answer{a}}
-		if !v.publish(e.ReplyShard, &ev) {
+		if !v.publisher.Event(aux.ReplyShard, &crawl.Event{Answers: []crawl.Answer{a}}) {
 			return
 		}
-		v.out.Done = append(v.out.Done, a.Aux)
-		v.deps.metrics.aux.Inc()
+		v.publisher.Done(a.Aux)
+		v.deps.metrics.Aux.Inc()
 		if i < len(v.job.Aux)-1 {
-			v.report()
+			v.reportProgress()
 		}
 	}
 }
 
-// doing is how the errands of one kind are done.
-type doing struct {
-	// do carries an errand out and puts into a what came of it. done is false when it is left to a
-	// later visit.
-	do func(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool)
-	// robots: the answer is made of the robots.txt of URL's origin, whose text is fetched if the
-	// frontier did not send it.
-	robots bool
+// auxKinds are the kinds of auxiliary requests that are carried out here. Those of well-known files
+// are in the table of package wellknown.
+var auxKinds = map[crawl.AuxKind]struct {
+	// do carries a request out and puts into a what is to be published. done is false if it is left
+	// to a later visit.
+	do func(v *Visit, aux *crawl.AuxRequest, a *crawl.Answer) (done bool)
+	// text: the answer is made of the text of the robots.txt of URL's origin, which is requested if
+	// the frontier did not send it.
+	text bool
+}{
+	crawl.AuxRobots: {do: doRobots, text: true},
+	crawl.AuxClaim:  {do: doClaim, text: true},
+	crawl.AuxSample: {do: doSample},
 }
 
-// AuxKinds has a row for each kind that needs requests.
-var AuxKinds map[crawl.AuxKind]doing
-
-// Rows are set here, since some of these functions look into the table.
-func init() {
-	AuxKinds = map[crawl.AuxKind]doing{
-		crawl.AuxRobots:  {do: doRobots, robots: true},
-		crawl.AuxClaim:   {do: doClaim, robots: true},
-		crawl.AuxSample:  {do: doSample},
-		crawl.AuxData:    {do: doData},
-		crawl.AuxNested:  {do: doData},
-		crawl.AuxSitemap: {do: doSitemap},
-		crawl.AuxRUP:     {do: doRUP},
-
-		crawl.AuxSecurityTxt: {do: doSecurityTxt},
-		crawl.AuxLLMSTxt:     {do: doLLMSTxt},
-		crawl.AuxIndexNow:    {do: doKeyFile},
-		crawl.AuxFeed:        {do: doFeed},
-		crawl.AuxWebSub:      {do: doWebSub},
-	}
+// Knows reports whether visits carry out auxiliary requests of a kind.
+func Knows(k crawl.AuxKind) bool {
+	_, ok := auxKinds[k]
+	return ok || wellknown.Reads(k)
 }
 
-// ourMistake answers an errand when doing it ended in a mistake of ours, so that it is not asked
-// for again and again.
+// needsText reports whether an auxiliary request is answered from the text of an origin's
+// robots.txt.
+func (v *Visit) needsText(o canon.Origin) bool {
+	return slices.ContainsFunc(v.job.Aux, func(aux crawl.AuxRequest) bool {
+		return aux.URL.Origin() == o && auxKinds[aux.Kind].text
+	})
+}
+
+// ourMistake answers a request that ended in a mistake of ours, so that it is not sent again and
+// again.
 const ourMistake = "an internal error; see the fetcher's log"
 
-// auxRequest carries one out and reports whether it is to be answered, with a.
-func (v *Visit) auxRequest(e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
-	kind, known := AuxKinds[e.Kind]
-	if !known {
-		// A newer frontier wants something we do not know. Another fetcher may.
-		v.log.Warn("an auxiliary request of an unknown kind is ignored", "kind", int(e.Kind), "url", string(e.URL))
+// auxRequest carries one request out and reports whether a is to be published.
+func (v *Visit) auxRequest(aux *crawl.AuxRequest, a *crawl.Answer) (done bool) {
+	defer v.requests.For(crawl.RequestKind(aux.Kind))()
+	if kind, ok := auxKinds[aux.Kind]; ok {
+		return kind.do(v, aux, a)
+	}
+	if !wellknown.Reads(aux.Kind) {
+		// A newer frontier asks for something that this fetcher does not know. Another one may.
+		v.log.Warn("an auxiliary request of an unknown kind is ignored", "kind", int(aux.Kind), "url", string(aux.URL))
 		return false
 	}
-	defer v.asking(crawl.RequestKind(e.Kind))()
-	return kind.do(v, e, a)
-}
-
-func doRobots(v *Visit, e *crawl.AuxRequest, a *crawl.Answer) (done bool) {
-	a.Robots, done = v.robotsRequest(e)
+	read := *a
+	done = wellknown.Fail(aux.Kind, a, ourMistake) // what is published after a panic
+	v.safely(aux.URL, func() { done, *a = v.files.Read(aux, &read), read })
 	return done
 }
 
-// robotsRequest asks for the robots.txt of another origin, moved to this host by a redirect. That
-// is a request to this host like any other: its own robots.txt is read first and obeyed (formats
-// §7). Only that file itself needs no leave.
-func (v *Visit) robotsRequest(e *crawl.AuxRequest) (fact crawl.Robots, ok bool) {
-	var leave leaveFunc
-	switch {
-	case e.URL.Host() == e.Origin.Host:
-		// Led away and back: where a host keeps its own rules is its own affair.
-	case v.deps.client.HasCredentials(e.URL.Origin()):
-		// A stranger could tell from what we ask for what the file says.
-		return crawl.Robots{Origin: e.Origin, State: crawl.RobotsUnreachable, Reason: "redirected to " + string(e.URL) + ": " + requiresCredentials}, true
-	case e.URL.PathQuery() == RobotsPath:
-		return v.lentRobots(e)
-	default:
-		leave = v.mayAsk
-	}
-	fact, fail := v.fetchRobots(e.URL, e.Hop, nil, leave)
-	switch {
-	case fail.Unsent:
-		return fact, false
-	case fail.Barred:
-		// There may be rules; we may not read them.
-		fact.State, fact.Reason = crawl.RobotsUnreachable, fail.String()
-	}
-	v.deps.metrics.robots.WithLabelValues(fact.State.String()).Inc()
-	fact.Origin = e.Origin
-	if fact.State == crawl.RobotsParsed {
-		rules := v.rules(&fact)
-		fact.CrawlDelay, fact.HasCrawlDelay = rules.CrawlDelay()
-	}
-	return fact, true
+func doRobots(v *Visit, aux *crawl.AuxRequest, a *crawl.Answer) (done bool) {
+	a.Robots, done = v.sites.Redirected(aux)
+	return done
 }
 
-// lentRobots answers for an origin whose robots.txt is that of an origin of this host: with the
-// copy in use, which is asked for only when this host's own visits would.
-func (v *Visit) lentRobots(e *crawl.AuxRequest) (fact crawl.Robots, ok bool) {
-	s := v.site(e.URL.Origin())
+func doClaim(v *Visit, aux *crawl.AuxRequest, a *crawl.Answer) (done bool) {
+	if v.deps.client.HasCredentials(aux.URL.Origin()) {
+		a.Claim.Reason = robots.RequiresCredentials
+		return true
+	}
+	a.Claim, done = v.sites.Claim(aux.URL.Origin())
+	return done
+}
+
+func doSample(v *Visit, aux *crawl.AuxRequest, a *crawl.Answer) (done bool) {
 	switch {
-	case s == nil:
-		return fact, false
-	case s.bar.Barred:
-		return crawl.Robots{Origin: e.Origin, State: crawl.RobotsUnreachable, Reason: s.bar.String()}, true
-	case s.fact == nil || s.fact.State == crawl.RobotsPending && s.fact.Location == "":
-		return fact, false // its frontier knows where that leads
+	case v.requests.Config.Spec().PlanOnly:
+		a.Sample.Reason = "no page is requested: the crawl is only planned"
+		return true
+	case v.deps.client.HasCredentials(aux.URL.Origin()):
+		a.Sample.Reason = robots.RequiresCredentials
+		return true
 	}
-	fact = *s.fact
-	fact.Origin, fact.Renewed, fact.ETag, fact.LastModified, fact.ProbeData = e.Origin, false, "", "", false
-	if known := slices.ContainsFunc(v.job.Robots, func(r crawl.Robots) bool { return r.Origin == s.origin }); known && !v.refreshed[s.origin] {
-		fact.Age, fact.Fresh = fact.Age+time.Since(v.began), fact.Fresh-time.Since(v.began)
-	}
-	// An old copy may be in use, because asking for a new one failed.
-	fact.Fresh = max(fact.Fresh, robots.MinFresh)
-	switch fact.State {
-	case crawl.RobotsPending:
-		fact.Redirects += e.Hop
-	case crawl.RobotsParsed:
-		body, err := v.text(s.fact)
-		if err != nil {
-			v.log.Debug("robots.txt is not available", "origin", s.origin.String(), "err", err)
-			return fact, false
-		}
-		fact.Body = body
-		rules := v.rules(&fact)
-		fact.CrawlDelay, fact.HasCrawlDelay = rules.CrawlDelay()
-	}
-	return fact, true
+	a.Sample, done = v.pages.Sample(aux.URL)
+	return done
 }

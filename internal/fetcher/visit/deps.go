@@ -9,146 +9,151 @@ import (
 
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/document/worker"
+	"github.com/curtsy/curtsy/internal/fetcher/metrics"
+	"github.com/curtsy/curtsy/internal/fetcher/page"
+	"github.com/curtsy/curtsy/internal/fetcher/publish"
+	"github.com/curtsy/curtsy/internal/fetcher/requests"
+	"github.com/curtsy/curtsy/internal/fetcher/robots"
+	"github.com/curtsy/curtsy/internal/fetcher/wellknown"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/sitemap"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// Sink is where a visit tells what it found, and asks what it has to know. Whoever
-// carries visits out is one.
+// Sink is where a visit publishes what it found, and what it asks for what it has to know. Whoever
+// carries visits out has one.
 type Sink interface {
-	// AppendEvent appends an event to a shard's log and returns when it is stored.
-	AppendEvent(ctx context.Context, shard int, event []byte) error
-	// SendPages hands pages to a shard's indexer and returns when they are stored, and whether they
-	// had to wait for room.
-	SendPages(ctx context.Context, shard int, pages []byte) (waited bool, err error)
-	// Stalled reports whether pages of a shard find no room now.
+	publish.Sink
+	// Stalled reports whether the page queue of a shard is full.
 	Stalled(shard int) bool
 	// RobotsText asks a shard's owner for the text of a robots.txt, by its digest.
 	RobotsText(ctx context.Context, shard int, digest []byte) ([]byte, error)
-	// Forgotten reports whether nothing may be asked for under a URL any more, as of now.
+	// Forgotten reports whether a URL must not be requested any more, as of now.
 	Forgotten(u canon.URL) bool
 }
 
-// Options say what visits do. A field's zero means its default.
+// Options say what visits do. The zero value of a field stands for its default.
 type Options struct {
-	Fetcher    string // whose visits they are
-	Shards     int    // of the crawl
-	MaxBody    int64  // bytes of a page after content-decoding; 0 = 10 MiB
-	MaxSitemap int64  // bytes of a sitemap; 0 = sitemap.MaxBytes
-	// Bytes of a JSON catalogue of datasets; 0 = catalog.MaxCatalogue.
-	MaxCatalogue int64
-	RulesCache   int  // robots.txt files kept parsed; 0 = 4096
-	DiscardPages bool // pages are handed to nobody
-	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; "":
-	// it is not used.
+	Fetcher      string // by whom the visits are carried out
+	Shards       int    // of the crawl
+	MaxBody      int64  // bytes of a page after content-decoding; 0 = 10 MiB
+	MaxSitemap   int64  // bytes of a sitemap; 0 = sitemap.MaxBytes
+	MaxCatalogue int64  // bytes of a JSON catalogue of datasets; 0 = catalog.MaxCatalogue
+	RulesCache   int    // robots.txt files whose rules are kept; 0 = 4096
+	DiscardPages bool   // pages are handed to nobody
+	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files. Without
+	// it our own reader does.
 	PDFToText string
 	Log       *slog.Logger
 }
 
-// Deps is what the visits of a process have in common.
+// Deps is what the visits of a process have in common. It may be used concurrently.
 type Deps struct {
 	client  *wire.Client
 	opt     Options
-	metrics *Metrics
-	rules   rulesCache
-	repeats repeats
-
-	documents *worker.Pool
-
-	// Held while a data.txt is read for what is nested in it: a hostile one takes 100 MiB meanwhile
-	parsing sync.Mutex
+	metrics *metrics.Metrics
+	rules   *robots.Cache
+	pages   *page.Shared
+	parsing sync.Mutex // see wellknown.Options
 }
 
-// NewDeps makes a kit of a client.
-func NewDeps(c *wire.Client, met *Metrics, opt Options) *Deps {
+// NewDeps makes what visits have in common; Close ends it.
+func NewDeps(c *wire.Client, met *metrics.Metrics, opt Options) *Deps {
 	opt.MaxBody, opt.MaxSitemap = cmp.Or(max(opt.MaxBody, 0), 10<<20), cmp.Or(max(opt.MaxSitemap, 0), sitemap.MaxBytes)
 	opt.MaxCatalogue = cmp.Or(max(opt.MaxCatalogue, 0), catalog.MaxCatalogue)
-	return &Deps{client: c, opt: opt, metrics: met, rules: rulesCache{max: cmp.Or(max(opt.RulesCache, 0), 4096)},
-		documents: worker.New(worker.Options{PDFToText: opt.PDFToText})}
+	return &Deps{client: c, opt: opt, metrics: met, rules: robots.NewCache(cmp.Or(max(opt.RulesCache, 0), 4096)),
+		pages: page.NewShared(opt.Log, opt.PDFToText)}
 }
 
-// Close ends what a kit has running beside its visits.
-func (k *Deps) Close() { k.documents.Close() }
+// Close ends what runs besides the visits.
+func (k *Deps) Close() { k.pages.Close() }
 
-// RequestLog is where a visit writes down its requests until they are told of.
+// RequestLog is where a visit writes down its requests until they are reported.
 type RequestLog interface {
 	wire.RequestLog
-	// Reported says that all of them are told of, and with last the visit's end is.
+	// Reported is called after all requests were reported. last says that the visit has ended.
 	Reported(last bool)
 }
 
 // Grant is a visit that was granted, and what it is carried out with.
 type Grant struct {
-	Job     *crawl.Visit
-	Config  *Config
-	Scratch *Scratch
-	Sink    Sink
-	Lease   *wire.Lease
-	Began   time.Time // when the grant arrived
-	Clock   int64     // what that is in traces
-	// Where requests are written down until they are told of; nil: nowhere.
-	RequestLog RequestLog
+	Job        *crawl.Visit
+	Config     *requests.Config
+	Scratch    *Scratch
+	Sink       Sink
+	Lease      *wire.Lease
+	Began      time.Time      // when the grant arrived
+	Clock      int64          // the same instant in traces
+	RequestLog RequestLog     // nil: requests are not written down
 	Trace      *tracing.Visit // nil: the visit is not traced
 
-	Requests   context.Context // ends with the lease: requests under way are cut off
-	Waiting    context.Context // ends as soon as nothing new shall begin
-	Publishing context.Context // ends when all that is still not told is dropped
+	Requests   context.Context // ends with the lease; running requests are cut off then
+	Waiting    context.Context // ends as soon as nothing new is to begin
+	Publishing context.Context // ends when all that is not published yet is dropped
+}
+
+// Scratch is the memory that a visit works with and leaves to the next visit. The zero value is
+// ready for use.
+type Scratch struct {
+	publish  publish.Buffers
+	page     page.Buffers
+	memo     usage.Memo // most pages of a site state the same
+	body     []byte     // of an answer
+	traced   []crawl.Exchange
+	recorder *wire.Recorder // made when it is first needed
 }
 
 // New makes a granted visit ready to be carried out.
 func (k *Deps) New(g Grant) *Visit {
 	job, h := g.Job, g.Scratch
-	v := &Visit{deps: k, sink: g.Sink, cfg: g.Config, job: job, scratch: h, began: g.Began, pubCtx: g.Publishing,
+	v := &Visit{deps: k, sink: g.Sink, job: job, scratch: h, report: report{at: g.Began, log: g.RequestLog, trace: g.Trace, clock: g.Clock},
 		log: k.opt.Log.With("visit", job.ID, "host", string(job.Host))}
-	v.out.Host, v.reported.at = job.Host, g.Began
-	v.session = k.client.NewSession(g.Requests, g.Waiting, &g.Config.Config, job.Host, g.Lease)
-	v.session.Granted, v.session.Delayed, v.session.Hurried, v.session.Buf = job.Delay, job.Delay, job.Hurried, h.body
-	v.session.DelaySource, v.session.Traced = job.DelaySource, h.traced[:0]
-	v.clock, v.trace = g.Clock, g.Trace
-	if v.requestLog = g.RequestLog; v.requestLog != nil {
-		v.session.RequestLog = v.requestLog
-	}
-	if g.Config.spec.WARC != "" && !k.opt.DiscardPages {
-		if h.recorder == nil {
-			h.recorder = new(wire.Recorder)
-		}
-		v.session.Recorder = h.recorder
-	}
-	v.session.LimitPatience(1 + len(job.URLs) + len(job.Aux))
-	h.links.reset(k.opt.Shards)
-	h.results, h.pages = h.results[:0], 0
+	archive := g.Config.Spec().WARC != "" && !k.opt.DiscardPages
+	v.requests = requests.New(requests.Options{
+		Config: g.Config, Session: k.session(g, archive), Host: job.Host, Metrics: k.metrics, Log: v.log, Forgotten: g.Sink.Forgotten,
+		Lost:    func() bool { return v.publisher.Lost() },
+		Archive: func(u canon.URL, a *wire.Answer) { v.pages.Archive(u, a) },
+	})
+	v.publisher = publish.New(publish.Options{
+		Sink: g.Sink, Context: g.Publishing, Visit: job.ID, Host: job.Host, Shard: job.Shard, Shards: k.opt.Shards, Fetcher: k.opt.Fetcher,
+		Scope: g.Config.Scope, URLs: len(job.URLs), Discard: k.opt.DiscardPages, Archive: archive, Metrics: k.metrics, Log: v.log,
+		Waited: func() { v.requests.End("its pages had to wait because the page queue is full") },
+	}, &h.publish)
+	v.sites = robots.New(robots.Options{
+		Requests: v.requests, Job: job, Began: g.Began, Cache: k.rules, Memo: &h.memo, Publish: v.publisher.Fact,
+		Text: func(ctx context.Context, digest []byte) ([]byte, error) {
+			return g.Sink.RobotsText(ctx, job.Shard, digest)
+		},
+		HasCredentials: k.client.HasCredentials, NeedsText: v.needsText,
+	})
+	v.files = &wellknown.Files{Options: wellknown.Options{
+		Requests: v.requests, Sites: v.sites, Publisher: v.publisher, MaxSitemap: k.opt.MaxSitemap, Stalled: g.Sink.Stalled,
+		Shows: k.client.Shows, Parsing: &k.parsing,
+	}}
+	v.pages = page.New(page.Options{
+		Requests: v.requests, Sites: v.sites, Publisher: v.publisher, Shared: k.pages, Context: g.Publishing,
+		MaxBody: k.opt.MaxBody, MaxCatalogue: k.opt.MaxCatalogue,
+	}, &h.page)
 	return v
 }
 
-// Close tells what came of a visit, which ends it.
-func (v *Visit) Close() {
-	v.publishAll(false)
-	v.deps.metrics.visits.Inc()
-	v.deps.metrics.count(v.scratch.results)
-	v.session.Release()
-	v.scratch.traced = v.session.Traced
-	v.scratch.tidy(v.session.Buf)
-	v.trace.Visited(v.job, v.out.Requests, v.reason, v.began, time.Now())
-}
-
-// tidy keeps buffers of ordinary size for the next visit, and lets go of what one
-// large page needed.
-func (h *Scratch) tidy(body []byte) {
-	h.body = body
-	if cap(h.body) > wire.KeepBuffer {
-		h.body = nil
+// session makes the session in which a visit sends its requests.
+func (k *Deps) session(g Grant, archive bool) *wire.Session {
+	job, h := g.Job, g.Scratch
+	s := k.client.NewSession(g.Requests, g.Waiting, &g.Config.Config, job.Host, g.Lease)
+	s.Granted, s.Delayed, s.Hurried, s.Buf = job.Delay, job.Delay, job.Hurried, h.body
+	s.DelaySource, s.Traced = job.DelaySource, h.traced[:0]
+	if g.RequestLog != nil {
+		s.RequestLog = g.RequestLog
 	}
-	if cap(h.packed) > wire.KeepBuffer {
-		h.packed = nil
+	if archive {
+		if h.recorder == nil {
+			h.recorder = new(wire.Recorder)
+		}
+		s.Recorder = h.recorder
 	}
-	if cap(h.batch) > 2*maxBatch {
-		h.batch = nil
-	}
-	if h.links.known > wire.KeepBuffer {
-		h.links.seen, h.links.known = nil, 0
-	}
-	clear(h.results)
+	s.LimitPatience(1 + len(job.URLs) + len(job.Aux))
+	return s
 }

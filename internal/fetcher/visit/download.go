@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/answer"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Why a request of a download was not sent. The errors of DownloadVisit.Get wrap them, with what an
-// operator wants to know.
+// Why a request of a download was not sent. The errors of DownloadVisit.Get wrap them, with details
+// for an operator.
 var (
 	ErrRobots     = errors.New("its robots.txt forbids it")
-	ErrUnreadable = errors.New("its robots.txt cannot be fetched now") // it may be later
+	ErrUnreadable = errors.New("its robots.txt cannot be fetched now") // a later request may succeed
 	ErrForgotten  = errors.New("it was removed from the crawl by curtsy forget")
 	ErrAddress    = errors.New("connections to its address are not allowed")
-	ErrVisitOver  = errors.New("the visit is over") // what is left can be had in another one
+	ErrVisitOver  = errors.New("the visit is over") // another one can fetch the rest
 )
 
 // Download is what came back for a request.
@@ -28,8 +29,8 @@ type Download struct {
 	Header   http.Header
 	Bytes    int64 // of the body, written
 	Complete bool  // all of the body was written
-	// The answer says where its body ends; else Complete only means that the connection
-	// was closed in order.
+	// The answer says where its body ends. Otherwise Complete only means that the connection was
+	// closed in order.
 	Framed bool
 }
 
@@ -40,16 +41,17 @@ func (v *Visit) Get(u canon.URL, h http.Header, accept func(status int, h http.H
 	}
 	var got Download
 	var failed error // of w
-	defer v.asking(crawl.RequestDownload)()
-	v.session.Recorder = nil // what is downloaded is kept elsewhere
-	a, err := v.ask(u, downloadHeader(h), func(status int, header http.Header) wire.Wanted {
+	defer v.requests.For(crawl.RequestDownload)()
+	session := v.requests.Session
+	session.Recorder = nil // downloads are not archived
+	a, err := v.requests.Get(u, downloadHeader(h), func(status int, header http.Header) wire.Wanted {
 		if status == http.StatusRequestTimeout || !accept(status, header) {
 			return wire.Wanted{}
 		}
 		return wire.Wanted{Raw: true, Stream: func(body io.Reader) error {
 			got.Complete, failed = false, nil
 			var err error
-			got.Bytes, failed, err = v.session.CopyTo(w, body)
+			got.Bytes, failed, err = session.CopyTo(w, body)
 			got.Complete = err == nil && failed == nil
 			return errors.Join(failed, err)
 		}}
@@ -60,13 +62,13 @@ func (v *Visit) Get(u canon.URL, h http.Header, accept func(status int, h http.H
 		return got, fmt.Errorf("get %s: %w", u, failed)
 	case err != nil:
 		return got, fmt.Errorf("get %s: %w", u, v.whyNot(err))
-	case overloaded(a.Status):
-		v.overload(a)
+	case answer.Overloaded(a.Status):
+		v.requests.Overload(&a)
 	}
 	return got, nil
 }
 
-// mayDownload says why u may not be asked for now, or nothing.
+// mayDownload returns why u may not be requested now; nil: it may.
 func (v *Visit) mayDownload(u canon.URL) error {
 	if u.Host() != v.job.Host {
 		return fmt.Errorf("the visit is to %s", v.job.Host)
@@ -74,24 +76,24 @@ func (v *Visit) mayDownload(u canon.URL) error {
 	if v.sink.Forgotten(u) {
 		return ErrForgotten
 	}
-	s := v.site(u.Origin())
+	site := v.sites.Of(u.Origin())
 	switch {
-	case s != nil && s.bar.Barred:
-		return whyBarred(s.bar)
-	case s == nil || v.over():
-		return fmt.Errorf("%w: %s", ErrVisitOver, v.reason)
-	case s.closed:
+	case site != nil && site.Bar.Barred:
+		return whyBarred(site.Bar)
+	case site == nil || v.requests.Over():
+		return fmt.Errorf("%w: %s", ErrVisitOver, v.requests.Reason())
+	case site.Closed:
 		return ErrUnreadable
 	}
-	if verdict, why := v.match(s, u); why != "" {
+	if verdict, why := v.sites.Match(site, u); why != "" {
 		return fmt.Errorf("%w: line %d: %s", ErrRobots, verdict.Line, verdict.Rule)
 	}
 	return nil
 }
 
-// whyNot makes a caller's error of a failed request.
+// whyNot returns the error that the caller of Get receives for a failed request.
 func (v *Visit) whyNot(err error) error {
-	switch fail := v.failureOf(err); {
+	switch fail := v.requests.FailureOf(err); {
 	case fail.Unsent:
 		return fmt.Errorf("%w: %s", ErrVisitOver, fail.Detail)
 	case fail.Barred:
@@ -108,8 +110,8 @@ func whyBarred(fail wire.Failure) error {
 	return fmt.Errorf("%w: %s", ErrAddress, fail.Detail)
 }
 
-// downloadHeader is what a download's request has beside the ordinary header. Who we are is not
-// the caller's to say.
+// downloadHeader returns the fields that a download's request has besides the ordinary header. The
+// caller cannot change the User-Agent and the Host.
 func downloadHeader(h http.Header) http.Header {
 	extra := http.Header{"Accept": {"*/*"}, "Accept-Encoding": {"identity"}}
 	for key, values := range h {

@@ -1,109 +1,127 @@
 package visit
 
 import (
-	"sync"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/publish"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/tracing"
 )
 
-// A visit tells what it did while it goes on: whoever watches the crawl sees it move, and a process
-// that is killed asks again only for what was not told. Each time all steps of publishing are gone
-// through, so a result is in the log only when its page and its links are safe.
+// A visit reports what it did while it goes on. Whoever watches the crawl sees it move, and if the
+// process is killed, only what was not reported is requested again.
 
 const (
-	// timeToReport is the least delay at which a visit tells after each request: the host is left
-	// alone meanwhile anyway. At shorter ones the messages would cost more than the pages.
-	timeToReport = 20 * time.Millisecond
-	// reportEvery is how often a visit tells at least, while requests end.
+	// delayToReport is the least delay at which a visit reports after each request: it has to wait
+	// anyway. At shorter delays the messages would cost more than the pages.
+	delayToReport = 20 * time.Millisecond
+	// reportEvery is the longest time between two reports while requests end.
 	reportEvery = time.Second
+	// maxTraces is about how many bytes of traces are in one event. Further ones are published
+	// before it.
+	maxTraces = crawl.MaxEventBytes / 4
 )
 
-// reported is how much of a visit its shard has been told.
-type reported struct {
-	at       time.Time // when last; at first when the visit began
-	requests int
-	results  int // of Hand.results
-	done     int // of Outcome.Done
-	feeds    int // of Visit.feeds
+// report is what a visit's reports need beside the publisher.
+type report struct {
+	at       time.Time      // of the last report; at first when the visit began
+	requests int            // that were reported
+	log      RequestLog     // may be nil
+	trace    *tracing.Visit // may be nil
+	clock    int64          // when the visit began, in traces
+	traced   int            // requests whose traces were published
 }
 
-// report tells the visit's shard how far the visit has come, when it is time for that.
-func (v *Visit) report() {
+// reportProgress reports how far the visit has come, if it is time to do so.
+func (v *Visit) reportProgress() {
+	r := v.requests
 	switch {
-	case v.out.Requests == v.reported.requests: // what needs no request is told with the next one
-		return
-	case v.session.Delay() < timeToReport && time.Since(v.reported.at) < reportEvery:
-		return
-	case v.over(): // its end is told at once
-		return
+	case r.Account.Requests == v.report.requests: // results without a request are reported with the next one
+	case r.Session.Delay() < delayToReport && time.Since(v.report.at) < reportEvery:
+	case r.Over(): // its end is reported at once
+	default:
+		v.publish(true)
 	}
-	v.publishAll(true)
 }
 
-// publishAll publishes what is not told yet: pages, many links of other shards, all other links
-// with the outcome. The visit goes on if that is partial.
-func (v *Visit) publishAll(partial bool) {
-	began, results := time.Now(), len(v.scratch.results)-v.reported.results
-	v.flushPages()
-	feeds := v.publishFeeds()
-	own := v.job.Shard
-	if v.scratch.links.shards[own].bytes > crawl.MaxEventBytes/2 {
-		v.sendLinks(own)
+// publish publishes what is not published yet. After a partial report the visit goes on.
+func (v *Visit) publish(partial bool) {
+	began, results := time.Now(), v.publisher.Unreported()
+	ok := v.publisher.Report(partial, func() publish.Progress { return v.progress(partial) })
+	if ok {
+		if v.report.log != nil {
+			v.report.log.Reported(!partial)
+		}
+		v.report.requests = v.requests.Account.Requests
 	}
-	along, alone := v.scratch.links.carried(own)
-	var others sync.WaitGroup
-	for _, shard := range alone {
-		others.Go(func() { v.sendLinks(shard) })
-	}
-	others.Wait()
+	v.report.at = time.Now()
+	v.report.trace.Published(results, partial, v.publisher.Lost(), began, v.report.at)
+}
+
+// progress returns what the outcome says besides the results. At the end of the visit it first
+// waits until the origin has seen the end of the last request.
+func (v *Visit) progress(partial bool) publish.Progress {
+	account, session := &v.requests.Account, v.requests.Session
 	if !partial {
-		v.session.AwaitEnd(v.lastEnd)
+		session.AwaitEnd(account.LastEnd)
 	}
-	v.out.Delay, v.out.Private = v.session.Delay(), v.session.Private()
-	v.publishOutcome(v.scratch.links.of(append(along, own)), len(along) > 0, feeds, partial)
-	for _, shard := range append(along, own) {
-		v.scratch.links.drop(shard)
+	return publish.Progress{
+		Outcome: crawl.Outcome{
+			Requests: account.Requests, Bytes: account.Bytes, Overloads: account.Overloads, Timeouts: account.Timeouts,
+			RetryAfter: account.RetryAfter, NotBefore: account.NotBefore, Delay: session.Delay(), Private: session.Private(),
+		},
+		LastEnd: account.LastEnd,
+		Traces:  v.traces(!partial),
 	}
-	v.scratch.links.bytes = 0
-	v.reported.at = time.Now()
-	v.trace.Published(results, partial, v.lost.Load(), began, v.reported.at)
 }
 
-// publishOutcome tells how far the visit has come, or its end, in several parts when its results
-// are many and long. forward says that some of links are of other shards; feeds are those that were
-// announced.
-func (v *Visit) publishOutcome(links []crawl.Links, forward bool, feeds []crawl.AuxRequest, partial bool) {
-	results, traces := v.scratch.results[v.reported.results:], v.traces(!partial)
-	for {
-		n, room := 0, crawl.MaxEventBytes/2
-		for n < len(results) && (room > 0 || n == 0) {
-			r := &results[n]
-			room -= len(r.URL) + len(r.Rule) + len(r.Location) + 64
-			n++
+// traces returns the traces of the requests that no event reported yet. The event that has them is
+// published before the next request. If there are many, some are published here.
+func (v *Visit) traces(last bool) []crawl.Trace {
+	all := v.requests.Session.Traced
+	v.requests.Session.Traced = all[:0]
+	var traces []crawl.Trace
+	size := 0
+	for len(all) > 0 {
+		some := all[:min(len(all), crawl.MaxTrace)]
+		all = all[len(some):]
+		t := crawl.Trace{Host: v.job.Host, Begin: v.report.clock, From: v.report.traced, Last: last && len(all) == 0}
+		t.After, t.AfterSource = v.requests.Pause()
+		t.Trace(some, v.sites.Began)
+		v.report.trace.Requests(some)
+		v.report.traced += len(some)
+		for i := range t.Requests {
+			size += len(t.Requests[i].Suffix) + 48
 		}
-		out := v.out
-		out.Results, out.Done = results[:n], v.out.Done[v.reported.done:]
-		if results = results[n:]; len(results) > 0 {
-			out = crawl.Outcome{Host: out.Host, Results: out.Results, Partial: true}
-		} else {
-			out.Partial = partial
-			if out.Requests > 0 {
-				out.SinceEnd = time.Since(v.lastEnd)
-			}
-		}
-		ev := crawl.Event{Visit: v.job.ID, Fetcher: v.deps.opt.Fetcher, Links: links, Forward: forward, Probes: v.probes, Outcome: &out,
-			Traces: traces, Aux: feeds}
-		if !v.publish(v.job.Shard, &ev) {
-			return
-		}
-		links, forward, v.probes, traces, feeds = nil, false, nil, nil, nil
-		if len(results) == 0 {
-			break
+		if traces = append(traces, t); size > maxTraces {
+			v.publisher.Event(v.job.Shard, &crawl.Event{Traces: traces})
+			traces, size = nil, 0
 		}
 	}
-	if v.requestLog != nil {
-		v.requestLog.Reported(!partial)
+	return traces
+}
+
+// PauseUntil returns until when the host is left alone, as far as this visit knows. It is zero if
+// the visit sent no request.
+func (v *Visit) PauseUntil() time.Time { return v.requests.PauseUntil() }
+
+// Close publishes the outcome of the visit, which ends it.
+func (v *Visit) Close() {
+	v.publish(false)
+	v.deps.metrics.Visits.Inc()
+	v.deps.metrics.Count(v.publisher.Results())
+	v.requests.Session.Release()
+	v.tidy()
+	v.report.trace.Visited(v.job, v.requests.Account.Requests, v.requests.Reason(), v.sites.Began, time.Now())
+}
+
+// tidy leaves the scratch to the next visit, without what one large page needed.
+func (v *Visit) tidy() {
+	h, session := v.scratch, v.requests.Session
+	h.traced = session.Traced
+	if h.body = session.Buf; cap(h.body) > wire.KeepBuffer {
+		h.body = nil
 	}
-	v.reported.requests, v.reported.results, v.reported.done = v.out.Requests, len(v.scratch.results), len(v.out.Done)
+	h.publish.Tidy()
 }

@@ -9,33 +9,34 @@ import (
 	"github.com/curtsy/curtsy/internal/credentials"
 )
 
-// Reach is what kind of address a connection would lead to.
+// Reach is the kind of address that a connection would lead to.
 type Reach uint8
 
 const (
 	Public Reach = iota // the internet
-	// Loopback, private networks, and everything else that is not the internet.
+	// Loopback, private networks, and all else that is not the internet.
 	private
-	// Never, whatever the configuration: link-local, metadata services, many at once.
+	// Never dialled, whatever the configuration is: link-local addresses, metadata services,
+	// multicast.
 	forbidden
 )
 
-// The blocks below are those of the IANA special-purpose registries, as far as a connection could
-// be attempted at all.
+// The blocks below are those of the IANA special-purpose registries to which a connection could be
+// attempted at all.
 var (
 	forbiddenBlocks = prefixes(
-		"169.254.0.0/16",     // link-local; 169.254.169.254 is where clouds keep their secrets
+		"169.254.0.0/16",     // link-local; 169.254.169.254 is the metadata service of clouds
 		"fe80::/10",          // link-local
 		"fec0::/10",          // site-local, the same before 2004
 		"fd00:ec2::254/128",  // AWS metadata
 		"fd20:ce::254/128",   // Google Cloud metadata
 		"100.100.100.200/32", // Alibaba metadata
 		"192.0.0.192/32",     // Oracle metadata
-		// Azure's wire server, a public address that only means the own machine's host
+		// Azure's wire server: a public address that always means the host of the own machine
 		"168.63.129.16/32",
 		"224.0.0.0/4", // multicast
 		"ff00::/8",
-		"0.0.0.0/32", // unspecified: the kernel makes it this host
+		"0.0.0.0/32", // unspecified; the kernel connects to this host
 		"::/128",
 		"255.255.255.255/32", // broadcast
 	)
@@ -55,7 +56,7 @@ var (
 		"2001::/23", // protocol assignments: Teredo, ORCHID, benchmarks
 		"5f00::/16", // segment routing
 	)
-	// Blocks whose addresses carry an IPv4 address, and where in the sixteen bytes it stands.
+	// Blocks whose addresses contain an IPv4 address, and at which of the sixteen bytes it begins.
 	carriers = []struct {
 		block netip.Prefix
 		at    int
@@ -63,12 +64,12 @@ var (
 		{netip.MustParsePrefix("::/96"), 12},           // IPv4-compatible, retired
 		{netip.MustParsePrefix("::ffff:0:0:0/96"), 12}, // IPv4-translated (SIIT)
 		{netip.MustParsePrefix("64:ff9b::/96"), 12},    // NAT64
-		// NAT64 of a network's own; other lengths are caught below
+		// NAT64 of a single network; other prefix lengths are refused below
 		{netip.MustParsePrefix("64:ff9b:1::/48"), 12},
 		{netip.MustParsePrefix("2002::/16"), 2}, // 6to4
 	}
 	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48")
-	unicast6   = netip.MustParsePrefix("2000::/3") // all of IPv6 that is the internet
+	unicast6   = netip.MustParsePrefix("2000::/3") // all IPv6 addresses of the internet
 	nat64      = netip.MustParsePrefix("64:ff9b::/96")
 )
 
@@ -80,8 +81,8 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// ReachOf classifies an address. An IPv6 address that carries an IPv4 address is as restricted as
-// the stricter of both.
+// ReachOf classifies an address. An IPv6 address that contains an IPv4 address has the stricter
+// kind of the two.
 func ReachOf(a netip.Addr) Reach {
 	if !a.IsValid() {
 		return forbidden
@@ -103,7 +104,7 @@ func ReachOf(a netip.Addr) Reach {
 		return r
 	}
 	if !unicast6.Contains(a) && !nat64.Contains(a) || localNAT64.Contains(a) {
-		r = private // not delegated to anybody: whoever answers there is not the internet
+		r = private // it is not delegated, so an answer from there is not from the internet
 	}
 	b := a.As16()
 	for _, c := range carriers {
@@ -114,7 +115,7 @@ func ReachOf(a netip.Addr) Reach {
 	return r
 }
 
-// addressError says that an address may not be dialled, and what to type if that is meant.
+// addressError says that an address must not be dialled, and which option allows it.
 type addressError struct {
 	addr netip.Addr
 	hint string
@@ -122,9 +123,9 @@ type addressError struct {
 
 func (e *addressError) Error() string { return fmt.Sprintf("address %s refused: %s", e.addr, e.hint) }
 
-// guard decides whether an address, which is of kind r, may be dialled. It is asked for the
-// address a socket is about to connect to, so redirects, --resolve and names that change their
-// mind are all covered.
+// guard decides whether an address, which is of kind r, may be dialled. It is called for the
+// address to which a socket is about to connect. So it covers redirects, --resolve, and names whose
+// addresses change.
 func guard(a netip.Addr, r Reach, allowPrivate, contact bool) (isPrivate bool, err error) {
 	switch r {
 	case Public:
@@ -141,9 +142,9 @@ func guard(a netip.Addr, r Reach, allowPrivate, contact bool) (isPrivate bool, e
 	return true, &addressError{a, "Curtsy never connects to link-local, metadata, multicast and broadcast addresses"}
 }
 
-// ProxyWord says which of the environment's variables name a proxy, that they are not used, and
-// what to type to have one used; or nothing. A proxy that somebody once set for other programs must
-// not decide how sites see us.
+// ProxyWord says which environment variables name a proxy, that they are not used, and which option
+// uses it. It is empty if there are none. A proxy that was once set for other programs must not
+// decide how sites see us.
 func ProxyWord() string {
 	var set []string
 	proxy := ""
@@ -165,7 +166,7 @@ func ProxyWord() string {
 	return fmt.Sprintf("%s is set but not used: requests go directly to sites; to use a proxy, add --proxy %s", strings.Join(set, ", "), proxy)
 }
 
-// proxyArgument is what to type for a variable's value, which may hold a password.
+// proxyArgument returns the option for a variable's value, which may contain a password.
 func proxyArgument(value string) string {
 	scheme, rest, ok := strings.Cut(value, "://")
 	if !ok {

@@ -17,55 +17,56 @@ import (
 )
 
 const (
-	// drainBytes is how much of a body nobody wants is read, when it is likely to be that short:
-	// less work for both sides than a new connection.
+	// drainBytes is how much is read of a body that nobody wants, if it is likely to be that short.
+	// That is less work for both sides than a new connection.
 	drainBytes = 8 << 10
-	// sniffBytes is how much of a body http.DetectContentType looks at.
+	// sniffBytes is how much of a body http.DetectContentType uses.
 	sniffBytes = 512
 )
 
-// Wanted says what is wanted of an answer's body, from its head.
+// Wanted says what is to be read of an answer's body. It is decided from its head.
 type Wanted struct {
-	Limit int64 // decoded bytes; 0 = nothing
-	// Asked once, with the first bytes; false: nothing more is wanted. nil: all is.
+	Limit int64 // decoded bytes; 0: nothing is read
+	// Decide is called once, with the first bytes. If it returns false, nothing more is read; nil:
+	// everything is.
 	Decide func([]byte) bool
-	// Stream, if not nil, reads the body instead, as it comes: nothing of it is kept. What it
-	// returns is the request's error; without one it need not have read to the end.
+	// Stream, if not nil, reads the body as it arrives instead, and nothing of it is kept. Its
+	// error is the request's error. Without one it need not have read to the end.
 	Stream func(io.Reader) error
-	Raw    bool // stream wants the bytes of the wire, whatever their encoding and however many
+	Raw    bool // Stream gets the bytes of the wire, whatever their encoding and however many they are
 }
 
-// WantFunc says from the head of an answer what is wanted of its body.
+// WantFunc decides from the head of an answer what is read of its body.
 type WantFunc = func(status int, header http.Header) Wanted
 
-// Answer is what came back for one request.
+// Answer is the response to one request.
 type Answer struct {
 	Status    int
 	Header    http.Header
-	Body      []byte // holds until the next fetch
+	Body      []byte // valid until the next request
 	Truncated bool   // there was more than the limit, or the body ended too early
 	Unpacked  bool   // the body was compressed, and the header does not say so
 	Skipped   int    // lines of the head that could not be read
 	Framed    bool   // it says where its body ends
 	Complete  bool   // it was read to the end
-	// Lost is why the connection ended before a body did of which nothing was wanted; nil: it did
-	// not.
+	// Lost is why the connection ended before a body that nobody wanted did; nil: it did not.
 	Lost error
 	Wire int64 // body bytes read from the wire
 	At   time.Time
 	Took time.Duration
 
-	Credentials CredentialUse // what became of the credentials for its site
+	Credentials CredentialUse // whether credentials were sent
 	CertWanted  bool          // the server asked for a certificate of ours, and was shown none
 }
 
-// Fetch sends one GET and reads its answer. Without an error the answer is complete, as far as
-// it was wanted; with one, its status is set if a head came. In every case the request is over
-// and the gate knows.
+// Fetch sends one GET and reads its answer. Without an error the answer is complete, as far as it
+// was wanted. With an error, its status is set if a head arrived. In every case the request has
+// ended, and the gate knows.
 //
-// A connection kept from earlier that the server gave up, before or just when our request arrived,
-// tells nothing about the URL: the request is sent once more, after the delay like any other. So is
-// one whose body cannot be decoded, with the wish that it be sent as it is.
+// A connection of an earlier request that the server closed, before or just when our request
+// arrived, means nothing for the URL. The request is sent once more, after the delay like any
+// other. If a body cannot be decoded, the request is also sent once more, and asks for a body
+// without an encoding.
 func (h *Session) Fetch(u canon.URL, extra http.Header, want func(status int, header http.Header) Wanted) (Answer, error) {
 	var first *undecoded
 	for again := 0; ; again++ {
@@ -73,10 +74,10 @@ func (h *Session) Fetch(u canon.URL, extra http.Header, want func(status int, he
 		if first != nil {
 			a.Wire += first.Wire
 			if err == nil && a.Status >= 400 && a.Status <= 499 {
-				return first.Answer, first.err // it is there, only not as we wished it
+				return first.Answer, first.err // it exists, but not without an encoding
 			}
 		} else if errors.Is(err, errEncoding) && h.form == "" && a.Status >= 200 && a.Status <= 299 && h.Waiting.Err() == nil {
-			// It can be had without, perhaps.
+			// The site may have it without an encoding.
 			first = &undecoded{a, err}
 			extra = maps.Clone(extra)
 			if extra == nil {
@@ -92,16 +93,15 @@ func (h *Session) Fetch(u canon.URL, extra http.Header, want func(status int, he
 	}
 }
 
-// undecoded is an answer that could not be decoded.
+// undecoded is an answer whose body could not be decoded.
 type undecoded struct {
 	Answer
 	err error
 }
 
-// givenUp reports whether the last request failed on a connection that had served before,
-// without a byte of answer and for no reason of ours, or was answered by "408 Request Timeout":
-// what some servers say to a connection at rest, and a robots.txt that is not there would be
-// quite another thing.
+// givenUp reports whether the last request failed on a connection that had served before, without a
+// byte of an answer and not because of us. It also reports a "408 Request Timeout": some servers
+// send it on an idle connection, and for a robots.txt it must not count as "there is none".
 func (h *Session) givenUp(a Answer, err error) bool {
 	if h.conn == nil || !h.used || !h.reused || h.conn.fault.Load() != nil {
 		return false
@@ -124,7 +124,7 @@ func (h *Session) exchange(u canon.URL, extra http.Header, want func(int, http.H
 	a.Framed = resp.Length >= 0 || resp.Chunked
 	complete, err := h.read(resp, want(resp.Status, resp.Header), &a)
 	if complete && !(resp.Reusable() && resp.body.Complete() && h.conn.quiet()) {
-		h.conn.Close() // the origin is done with the request, and with the connection
+		h.conn.Close() // the request has ended for the origin, too, and so has the connection
 	}
 	h.done(complete)
 	a.Complete = complete
@@ -136,11 +136,11 @@ func (h *Session) exchange(u canon.URL, extra http.Header, want func(int, http.H
 	return a, err
 }
 
-// read reads a body into h.buf, decoded, up to what is wanted. It reports whether the answer was
-// read to its end, so that its connection can serve again.
+// read reads a body into h.Buf, decoded, up to the limit. It reports whether the answer was read to
+// its end, so that its connection can be used again.
 func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err error) {
 	if resp.Status == http.StatusSwitchingProtocols {
-		return false, nil // what follows is no HTTP
+		return false, nil // what follows is not HTTP
 	}
 	wire := &wireReader{r: resp.body}
 	h.wire = wire
@@ -149,25 +149,35 @@ func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err err
 		return wire.feed(wire, w.Stream)
 	}
 	if w.Limit <= 0 {
-		// What a redirect or an error says is short, whether it tells its length or not; anything
-		// else may be endless.
+		// Bodies of redirects and errors are short, whether their length is announced or not. Any
+		// other body may be endless.
 		if n := resp.Length; n > drainBytes || n < 0 && resp.Status <= 299 {
 			return false, nil
 		}
 		if complete = wire.drain(); !complete {
 			a.Lost = wire.err
 		}
-		return complete, nil // that it may be cut short does not matter: nobody wants it
+		return complete, nil // it may be cut short, because nobody wants it
 	}
 	encoding := strings.Join(resp.Header["Content-Encoding"], ", ")
-	// Compressed bytes without effect (empty blocks, empty members) must not go on for ever either.
+	// Compressed bytes that decode to nothing (empty blocks, empty members) must have an end, too.
 	wire.limit = w.Limit + w.Limit/8 + 1<<16
-	if w.Stream != nil { // which may decode once more, and counts then
+	if w.Stream != nil { // it may decode once more, and then counts by itself
 		return h.stream(wire, encoding, w.Stream)
 	}
+	u := &unpacker{h: h, wire: wire, encoding: encoding, limit: w.Limit}
+	return u.readWhole(resp.Length, w.Decide, a)
+}
+
+// readWhole reads a body into the session's Buf, which makes it the body of a. length is that of
+// the body as it comes over the wire, or -1. decide is Wanted.Decide. The results are those of
+// Session.read.
+func (u *unpacker) readWhole(length int64, decide func([]byte) bool, a *Answer) (complete bool, err error) {
+	h, wire, limit := u.h, u.wire, u.limit
+	layers := len(codings(u.encoding))
 	h.Buf = h.Buf[:0]
-	if n := resp.Length; n > 0 && len(codings(encoding)) == 0 {
-		if n = min(n, w.Limit); n >= KeepBuffer {
+	if n := length; n > 0 && layers == 0 {
+		if n = min(n, limit); n >= KeepBuffer {
 			if err := h.takeMemory(n, 0); err != nil {
 				return false, err
 			}
@@ -176,17 +186,16 @@ func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err err
 			h.Buf = make([]byte, 0, Roomy(int(n+1)))
 		}
 	}
-	u := &unpacker{h: h, wire: wire, encoding: encoding, limit: w.Limit}
 	defer u.close()
 	r, err := u.open()
 	if err != nil {
 		return false, err
 	}
 	defer h.fitMemory()
-	asked, looked := w.Decide == nil, false
+	asked, looked := decide == nil, false
 	for {
 		if len(h.Buf) >= KeepBuffer && h.memory == 0 {
-			again, err := u.grow(w.Limit)
+			again, err := u.grow(limit)
 			if err != nil {
 				return false, err
 			}
@@ -195,14 +204,14 @@ func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err err
 			}
 		}
 		if len(h.Buf) == cap(h.Buf) {
-			h.Buf = slices.Grow(h.Buf, int(min(max(8<<10, int64(cap(h.Buf))), w.Limit+1-int64(len(h.Buf)))))
+			h.Buf = slices.Grow(h.Buf, int(min(max(8<<10, int64(cap(h.Buf))), limit+1-int64(len(h.Buf)))))
 		}
-		n, err := r.Read(h.Buf[len(h.Buf):min(int64(cap(h.Buf)), h.upTo(w.Limit))])
+		n, err := r.Read(h.Buf[len(h.Buf):min(int64(cap(h.Buf)), h.upTo(limit))])
 		h.Buf = h.Buf[:len(h.Buf)+n]
 		if !looked && (len(h.Buf) >= len(gzipMagic) || err != nil) {
 			looked = true
-			if len(codings(encoding)) < maxLayers && bytes.HasPrefix(h.Buf, gzipMagic) {
-				// Packed without a word. Nobody reads it as it is.
+			if layers < maxLayers && bytes.HasPrefix(h.Buf, gzipMagic) {
+				// It is compressed and the header does not say so. Nobody could read it as it is.
 				if r, err = u.unpack(io.MultiReader(bytes.NewReader(bytes.Clone(h.Buf)), r)); err != nil {
 					return false, wire.blame(err)
 				}
@@ -212,13 +221,13 @@ func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err err
 		}
 		if !asked && (len(h.Buf) >= sniffBytes || err != nil) {
 			asked = true
-			if !w.Decide(h.Buf[:min(len(h.Buf), sniffBytes)]) {
+			if !decide(h.Buf[:min(len(h.Buf), sniffBytes)]) {
 				return wire.err == io.EOF, nil
 			}
 		}
 		switch {
-		case int64(len(h.Buf)) > w.Limit:
-			a.Body, a.Truncated = h.Buf[:w.Limit], true
+		case int64(len(h.Buf)) > limit:
+			a.Body, a.Truncated = h.Buf[:limit], true
 			return err == io.EOF && wire.drain(), nil
 		case err == io.EOF:
 			a.Body = h.Buf
@@ -230,7 +239,8 @@ func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err err
 			if a.Body = h.Buf; !a.Framed { // the connection may have ended too early
 				return false, io.ErrUnexpectedEOF
 			}
-			// The response is whole, and its compressed stream is not. Browsers show what is there.
+			// The response is complete, but its compressed stream is not. Browsers show what there
+			// is.
 			a.Truncated = true
 			return true, nil
 		case err != nil:
@@ -240,8 +250,8 @@ func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err err
 	}
 }
 
-// upTo is how far a buffer may be filled now: an ordinary one no further than to
-// where it takes room.
+// upTo returns how far the buffer may be filled now. An ordinary one is filled only up to the size
+// that needs memory of the budget.
 func (h *Session) upTo(limit int64) int64 {
 	if h.memory == 0 {
 		return min(limit+1, KeepBuffer)
@@ -249,7 +259,7 @@ func (h *Session) upTo(limit int64) int64 {
 	return limit + 1
 }
 
-// stream hands a body to whoever reads it as it comes.
+// stream passes a body to a function that reads it as it arrives.
 func (h *Session) stream(wire *wireReader, encoding string, stream func(io.Reader) error) (complete bool, err error) {
 	if heavy(encoding) {
 		if err := h.takeMemory(0, decoderMemory); err != nil {
@@ -264,7 +274,7 @@ func (h *Session) stream(wire *wireReader, encoding string, stream func(io.Reade
 	return wire.feed(&capped{r, wire.limit}, stream)
 }
 
-// CopyTo copies a body, and tells w's errors from the body's.
+// CopyTo copies a body. It returns w's error apart from the body's.
 func (h *Session) CopyTo(w io.Writer, body io.Reader) (n int64, failed, err error) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -286,10 +296,11 @@ func (h *Session) CopyTo(w io.Writer, body io.Reader) (n int64, failed, err erro
 	}
 }
 
-// ErrWireLimit is why a body was not read on: it is mostly compressed emptiness.
+// ErrWireLimit is why a body was not read to its end: its compressed bytes decode to almost
+// nothing.
 var ErrWireLimit = errors.New("the compressed page is larger than a page may be")
 
-// wireReader reads a body as it comes over the wire, counts, and remembers why it ended.
+// wireReader reads a body as it comes over the wire, counts its bytes, and remembers why it ended.
 type wireReader struct {
 	r     io.Reader
 	n     int64
@@ -309,8 +320,8 @@ func (w *wireReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// feed hands a body to whoever reads it as it comes. What broke the wire is told, whatever the
-// reader makes of it.
+// feed passes a body to a function that reads it as it arrives. An error of the connection is
+// returned whatever the function makes of it.
 func (w *wireReader) feed(body io.Reader, stream func(io.Reader) error) (complete bool, err error) {
 	err = stream(body)
 	switch {
@@ -322,7 +333,7 @@ func (w *wireReader) feed(body io.Reader, stream func(io.Reader) error) (complet
 	return w.drain(), nil
 }
 
-// capped reads so many bytes and no more.
+// capped reads that many bytes and no more.
 type capped struct {
 	r    io.Reader
 	left int64
@@ -337,19 +348,20 @@ func (c *capped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// PausedSince says that nothing was read since start, for no fault of the origin's. An answer that
-// has come to its end is not ours to hold up any more.
+// PausedSince is called when nothing was read since start, and not because of the origin. It has no
+// effect if the answer was read to its end.
 func (h *Session) PausedSince(start time.Time) {
 	if d := time.Since(start); d > shortPause && h.wire != nil && h.wire.err == nil {
 		h.conn.pause(d)
 	}
 }
 
-// shortPause is what need not be told: the windows of the limits are much longer.
+// shortPause is a pause that need not be counted, because the windows of the limits are much
+// longer.
 const shortPause = 50 * time.Millisecond
 
-// blame returns what really went wrong: a decoder that runs out of input only passes on
-// that the wire broke.
+// blame returns what really went wrong: a decoder that runs out of input only passes on that the
+// connection failed.
 func (w *wireReader) blame(err error) error {
 	if w.err != nil && w.err != io.EOF {
 		return w.err
@@ -357,7 +369,7 @@ func (w *wireReader) blame(err error) error {
 	return err
 }
 
-// drain reads what little may be left of a body and reports whether that was all of it.
+// drain reads the little that may be left of a body and reports whether that was all of it.
 func (w *wireReader) drain() bool {
 	if w.err != nil {
 		return w.err == io.EOF

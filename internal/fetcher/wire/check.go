@@ -9,25 +9,25 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// check is the second opinion on politeness, asked at the moment a request's bytes would go out
-// (conn.Write). It keeps its own record of what is under way and when it ended, told by the
-// connections themselves when an answer was read to its end or the socket closed, and computes by
-// itself the delay that is owed at least, from what the visit was granted and the address on the
-// other end. It shares no code with the Gate: a mistake there, or in the order a visit does things,
-// shows here before it shows at the origin. It must never fire.
+// check is the second opinion on politeness. It is asked when the bytes of a request are about to
+// go out (conn.Write). It keeps its own record of running requests and of when they ended: the
+// connections themselves report that an answer was read to its end or the socket was closed. It
+// computes the least delay by itself, from what the visit was granted and from the address of the
+// other end. It shares no code with the Gate. A mistake there, or in the order of a visit, is found
+// here before the origin notices it. The check must never object.
 type check struct {
 	mu     sync.Mutex // guards hosts and sweep
 	hosts  map[canon.Host]*traffic
 	sweep  int
 	fired  atomic.Int64
-	onFire func(why string) // told of each violation; may be nil
+	onFire func(why string) // called with each violation; may be nil
 }
 
-// traffic is what was seen of one host.
+// traffic is what the check knows of one host.
 type traffic struct {
-	inFlight int           // requests under way
-	ended    time.Time     // end of the last
-	delay    time.Duration // the delay that was owed when it began
+	inFlight int           // running requests
+	ended    time.Time     // when the last one ended
+	delay    time.Duration // the least delay when it began
 }
 
 // violation is the error of a request that was not sent because it would have been impolite.
@@ -40,7 +40,7 @@ func (v *violation) Error() string {
 	return fmt.Sprintf("fetcher: request to %s not sent: %s", v.host, v.why)
 }
 
-// begin is called before the first byte of a request to host goes out. Unless it returns nil
+// begin is called before the first byte of a request to a host goes out. Unless it returns nil,
 // nothing may be sent.
 func (c *check) begin(host canon.Host, owed time.Duration) error {
 	now := time.Now()
@@ -51,7 +51,8 @@ func (c *check) begin(host canon.Host, owed time.Duration) error {
 		if c.hosts == nil {
 			c.hosts = make(map[canon.Host]*traffic)
 		}
-		// Before the host is there: nothing is known of it yet, so it would be forgotten at once.
+		// This comes before the host is added, because nothing is known of it yet and it would be
+		// forgotten at once.
 		c.tidy(now)
 		t = new(traffic)
 		c.hosts[host] = t
@@ -67,7 +68,7 @@ func (c *check) begin(host canon.Host, owed time.Duration) error {
 	return nil
 }
 
-// least is the delay that a grant owes an address, whatever else may ask for more.
+// least returns the delay that a grant requires for an address, whatever else asks for more.
 func least(granted time.Duration, hurried, isPrivate bool) time.Duration {
 	if hurried || isPrivate {
 		return granted
@@ -75,8 +76,8 @@ func least(granted time.Duration, hurried, isPrivate bool) time.Duration {
 	return max(granted, PoliteDelay)
 }
 
-// end is called once for each begin that returned nil, when the answer was read to its end or
-// its connection closed.
+// end is called once for each begin that returned nil, when the answer was read to its end or the
+// connection was closed.
 func (c *check) end(host canon.Host) {
 	now := time.Now()
 	c.mu.Lock()
@@ -95,7 +96,7 @@ func (c *check) fire(host canon.Host, why string) error {
 	return &violation{host, why}
 }
 
-// tidy forgets hosts whose delay is long over, once in a while. Called with mu held.
+// tidy forgets hosts whose delay ended long ago. It does so from time to time. mu must be locked.
 func (c *check) tidy(now time.Time) {
 	if c.sweep++; c.sweep < 1024 || c.sweep < len(c.hosts)/2 {
 		return

@@ -20,13 +20,14 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// Config says how requests are sent. It does not change; a hold keeps the one it began with.
+// Config says how requests are sent. It does not change, and a session keeps the Config that it
+// began with.
 type Config struct {
 	Header       http.Header // of every request
 	Resolve      ResolveMap
 	AllowPrivate bool
-	Contact      bool // we say who we are, so public addresses may be reached
-	// The delay of a host that nobody asks more for: what an address rests is a part of it.
+	Contact      bool // the User-Agent says who we are, so public addresses may be reached
+	// The delay of a host for which nobody asks for more. The pause of an address is a part of it.
 	Pace time.Duration
 }
 
@@ -35,7 +36,7 @@ type Config struct {
 type Client struct {
 	opt        Options
 	tls        *tls.Config
-	Reach      func(netip.Addr) Reach // reachOf; tests play the internet on loopback
+	Reach      func(netip.Addr) Reach // ReachOf; tests have the internet on loopback addresses
 	gate       Gate
 	check      check
 	conns      connRecord
@@ -70,101 +71,104 @@ func NewClient(opt Options) *Client {
 	return c
 }
 
-// OnViolation makes the client tell of each request that was stopped at the last moment. It is
-// called before any is sent.
+// OnViolation makes the client call report for each request that was stopped at the last moment. It
+// must be called before any request is sent.
 func (c *Client) OnViolation(report func(why string)) { c.check.onFire = report }
 
-// Violations is how many requests were stopped at the last moment because they would have been
+// Violations returns how many requests were stopped at the last moment because they would have been
 // impolite. It must be 0.
 func (c *Client) Violations() int64 { return c.check.fired.Load() }
 
-// OnSigned makes the client tell of each request that carries a signature. It is called before any
-// is sent.
+// OnSigned makes the client call report for each request that is signed. It must be called before
+// any request is sent.
 func (c *Client) OnSigned(report func()) { c.onSigned = report }
 
-// OnOver makes the client tell of each request that is over, also of one that came to nothing
-// before it was sent (Exchange.Unsent). It is called before any is sent; tell may be called by many
-// goroutines, and keeps nothing.
+// OnOver makes the client call report for each request that has ended, also for one that failed
+// before it was sent (Exchange.Unsent). It must be called before any request is sent. report may be
+// called by many goroutines, and must not keep x.
 func (c *Client) OnOver(report func(x *crawl.Exchange)) { c.onOver = report }
 
-// OnSkew makes the client tell once when its signatures have times that several servers say are
-// wrong: by how much the clock here is ahead of theirs, or behind, if negative. It tells again only
-// after the clock was right meanwhile. It is called before any request is sent.
+// OnSkew makes the client call report once if several servers say that the times of its signatures
+// are wrong. ahead is by how much the clock here is ahead of theirs; it is negative if ours is
+// behind. It is reported again only after the clock was right in between. OnSkew must be called
+// before any request is sent.
 func (c *Client) OnSkew(report func(ahead time.Duration)) { c.onSkew = report }
 
 // Close closes the connections that are kept for later requests.
 func (c *Client) Close() { c.conns.closeIdle() }
 
-// Session is a visit's hold on its host: under it, and only under it, requests are sent. It belongs
-// to the visit's goroutine; it is not safe for concurrent use but for what its context does.
+// Session is the right of a visit to send requests to its host. Every request is sent in one. It
+// belongs to the visit's goroutine and must not be used concurrently, except by what its context
+// does.
 type Session struct {
 	c       *Client
 	cfg     *Config
-	ctx     context.Context // ends with the lease, or when a stopping fetcher's patience does
+	ctx     context.Context // ends with the lease, or some time after the fetcher began to stop
 	host    canon.Host
 	Lease   *Lease
 	Hurried bool
-	Granted time.Duration // delay granted
-	// That, asked for by robots.txt, or backed off to; without the floor of a second.
+	Granted time.Duration // the delay that was granted
+	// The delay that was granted, that robots.txt asks for, or of a back-off; without the least
+	// delay of a second.
 	Delayed time.Duration
 	Waiting context.Context // ends as soon as the fetcher stops, too
 	Buf     []byte          // the last body
-	memory  int64           // that is taken for it
-	// The last body that came under a heavy encoding, as it came, when it was an ordinary one.
+	memory  int64           // of the budget, that Buf uses
+	// The last body that came with a heavy encoding, as it came, if it was of ordinary size.
 	packed []byte
 
-	Recorder *Recorder // keeps what goes over the wire; nil: nothing is
+	Recorder *Recorder // records what goes over the wire; nil: nothing is recorded
 
-	sending   bytes.Buffer // the request under way, in one piece
-	unwatch   func()       // ends the watch over ctx; nil: no request is under way
-	form      string       // what the request under way posts; empty: it is a GET
+	sending   bytes.Buffer // the running request, in one piece
+	unwatch   func()       // ends the watch over ctx; nil: no request is running
+	form      string       // what the running request posts; empty: it is a GET
 	abandoned bool         // the last connection was closed in the middle of an answer
 
-	// Of the request under way.
-	out         bool        // the gate is passed, and not told of the end
-	wire        *wireReader // its answer's body, while that is read
+	// Of the running request.
+	out         bool        // it passed the gate and has not ended
+	wire        *wireReader // the body of its answer, while that is read
 	conn        *conn
 	reused      bool
-	used        bool            // a connection was armed: another one is not
-	unsigned    botauth.Message // what is to be signed; without a header, nothing is
-	signedAt    time.Time       // zero: it was not
+	used        bool            // a connection was armed for it, so no other one is
+	unsigned    botauth.Message // what is to be signed; without a header, nothing
+	signedAt    time.Time       // zero: it was not signed
 	behind      *credentials.Site
-	head        http.Header // of the request to that site, for what it is shown; nil: nothing is
+	head        http.Header // of the request, into which credentials are put; nil: there are none
 	credentials CredentialUse
 	started     atomic.Bool // bytes may have gone out
 
 	token ipToken // at the address
 
-	// What kind of address was dialled last, as a reach plus one; 0 while unknown. Set by the
+	// The kind of address that was dialled last, as a Reach plus one; 0: unknown. It is set by the
 	// goroutine that dials.
 	where atomic.Int32
 
-	Requests int // that passed the gate, a failed connect included
+	Requests int // that passed the gate, including those whose connection failed
 
-	// What requests are told of as (crawl.Exchange), and those that are over, oldest first. Their
-	// reader takes them out.
+	// How requests are reported (crawl.Exchange), and those that have ended, oldest first. Their
+	// reader removes them.
 	Kind        crawl.RequestKind
-	DelaySource string // who asks for Owed
+	DelaySource string // who asks for Delayed
 	Traced      []crawl.Exchange
-	RequestLog  RequestLog // nil: none is kept
+	RequestLog  RequestLog // nil: nothing is recorded
 	inFlight    crawl.Exchange
 }
 
-// RequestLog is told of each request before anything of it is sent, and when it is over: what of it
-// outlives the process. It is called by the visit's goroutine.
+// RequestLog records requests that have to be known after the process ended. It is called before
+// anything of a request is sent, and when it has ended, by the visit's goroutine.
 type RequestLog interface {
 	Began(x *crawl.Exchange)
 	Ended(x *crawl.Exchange)
-	Undone() // the last one, which is over, was never sent, and is not told of
+	Undone() // the last request was never sent, and is not reported
 }
 
-// NewSession begins a hold. Its user calls release in the end.
+// NewSession begins a session. Its user calls Release at the end.
 func (c *Client) NewSession(ctx, waiting context.Context, cfg *Config, host canon.Host, l *Lease) *Session {
 	h := &Session{c: c, cfg: cfg, host: host, Lease: l, Waiting: waiting, ctx: ctx, token: c.newIPToken(string(host))}
 	switch open := c.conns.get(host); {
 	case open == nil:
 	case open.cfg != cfg:
-		open.Close() // the guard might say no today, and --resolve lead elsewhere
+		open.Close() // the guard may refuse it now, and --resolve may lead elsewhere
 	default:
 		h.dialled(open.private)
 	}
@@ -179,12 +183,12 @@ func (h *Session) dialled(isPrivate bool) {
 	}
 }
 
-// Private reports whether the address dialled last is private.
+// Private reports whether the address that was dialled last is private.
 func (h *Session) Private() bool { return h.where.Load() == int32(private)+1 }
 
-// Delay is the least time from the end of a response to the next request. An address not yet
-// known may turn out private and is given the benefit of the doubt here; ready makes up for it
-// before anything is sent.
+// Delay returns the least time from the end of a response to the next request. An address that is
+// not known yet may be private, so here it counts as private. If it is public, ready waits for the
+// rest before anything is sent.
 func (h *Session) Delay() time.Duration {
 	d := h.Delayed
 	if h.where.Load() == int32(Public)+1 {
@@ -196,7 +200,7 @@ func (h *Session) Delay() time.Duration {
 	return d
 }
 
-// delayFor is the delay owed to an address.
+// delayFor returns the delay for an address.
 func (h *Session) delayFor(isPrivate bool) time.Duration {
 	if !isPrivate && !h.Hurried {
 		return max(h.Delayed, PoliteDelay)
@@ -204,11 +208,11 @@ func (h *Session) delayFor(isPrivate bool) time.Duration {
 	return h.Delayed
 }
 
-// ready waits for what the address of a connection is owed, and lets it send one request. A
-// connection that is not armed here sends nothing.
+// ready waits for the delay of the address of a connection, and then allows the connection to send
+// one request. A connection sends nothing without that.
 func (h *Session) ready(c *conn) {
 	if c.cfg != h.cfg || c.host != h.host {
-		return // it is of another spec, and being closed
+		return // it is of another spec and is being closed
 	}
 	h.dialled(c.private)
 	if !c.private {
@@ -217,19 +221,20 @@ func (h *Session) ready(c *conn) {
 				return
 			}
 		}
-		// It has one already, if all is well.
+		// Normally the request has a token already.
 		if h.takeIPToken(c.addr, c) != nil {
 			return
 		}
 	}
 	h.show(c)
 	if h.sign() != nil {
-		return // an origin that expects a signature must not be asked without
+		return // a request without a signature must not reach an origin that expects one
 	}
 	c.armed.Store(h)
 }
 
-// begin is called by the connection before the first byte goes out; the last chance to say no.
+// begin is called by the connection before the first byte goes out. It is the last opportunity to
+// stop a request.
 func (h *Session) begin(c *conn) error {
 	if !h.Lease.Alive() {
 		return errLease
@@ -241,8 +246,8 @@ func (h *Session) begin(c *conn) error {
 	return nil
 }
 
-// send waits for the gate and sends one request. When it returns without an error the caller reads
-// the answer and calls done; else done was called.
+// send waits for the gate and sends one request. If it returns no error, the caller reads the
+// answer and then calls done. Otherwise done was called.
 func (h *Session) send(u canon.URL, extra http.Header) (*reply, error) {
 	h.conn, h.reused, h.used = nil, false, false
 	h.started.Store(false)
@@ -253,7 +258,7 @@ func (h *Session) send(u canon.URL, extra http.Header) (*reply, error) {
 		return nil, &violation{u.Host(), "it is not the host of the visit, " + string(h.host)}
 	}
 	delay := h.Delay()
-	h.Lease.addDelay(delay) // before the rest, so that whoever comes after us knows of it by then
+	h.Lease.addDelay(delay) // before waiting, so that the next visit to the host knows it by then
 	if err := h.c.gate.Wait(h.Waiting, h.host, delay); err != nil {
 		return nil, err
 	}
@@ -265,7 +270,7 @@ func (h *Session) send(u canon.URL, extra http.Header) (*reply, error) {
 		var full *LimiterTimeout
 		var useless *proxyError
 		if errors.As(err, &full) || errors.As(err, &useless) {
-			h.Requests-- // nothing was asked of the host
+			h.Requests-- // the host received nothing
 			h.done(false)
 			h.Traced = h.Traced[:len(h.Traced)-1]
 			if h.RequestLog != nil {
@@ -280,23 +285,23 @@ func (h *Session) send(u canon.URL, extra http.Header) (*reply, error) {
 	return resp, nil
 }
 
-// takeIPToken waits for a place at a public address, unless the request under way has it.
+// takeIPToken waits for a token of a public address, unless the running request has one.
 func (h *Session) takeIPToken(a netip.Addr, kept *conn) error {
-	pace := h.cfg.Pace // not what this host asks for: one name must not slow down its neighbours
+	pace := h.cfg.Pace // not the delay of this host, because one name must not slow down its neighbours
 	if !h.Hurried {
 		pace = max(pace, PoliteDelay)
 	}
 	return h.token.take(h.Waiting, a, pace, kept)
 }
 
-// Release ends a hold: no request is sent under it any more.
+// Release ends a session. No request is sent in it any more.
 func (h *Session) Release() {
 	h.letGo()
 	h.token.leave()
 }
 
-// Abort ends a request that whoever sent it did not live to see the end of, and reports
-// whether there was one.
+// Abort ends a request that its sender did not finish, because of a panic. It reports whether there
+// was one.
 func (h *Session) Abort() bool {
 	if !h.out {
 		return false
@@ -308,14 +313,14 @@ func (h *Session) Abort() bool {
 // MayHaveSent reports whether bytes of the last request may have gone out.
 func (h *Session) MayHaveSent() bool { return h.started.Load() }
 
-// LimitPatience makes requests fail that would wait long for a place at their address. So many are
-// left to the hold, about.
+// LimitPatience makes requests fail if they would wait too long for a token of their address.
+// requests is about how many the session will send.
 func (h *Session) LimitPatience(requests int) {
 	h.token.patience, h.token.requests = limiterPatience, requests
 }
 
-// AwaitEnd waits until the origin has seen the end of the last request, which was at end: nobody
-// may send the next one before.
+// AwaitEnd waits until the origin has noticed the end of the last request, which was at end. Nobody
+// may send the next request before.
 func (h *Session) AwaitEnd(end time.Time) {
 	if h.abandoned {
 		_ = backoff.Sleep(context.Background(), h.c.afterAbandon-time.Since(end))
@@ -323,15 +328,15 @@ func (h *Session) AwaitEnd(end time.Time) {
 	}
 }
 
-// Continues makes a hold begin with what one before it on the same host knew of its address and
-// its last connection.
+// Continues makes a session begin with what an earlier one on the same host knew about its address
+// and its last connection.
 func (h *Session) Continues(before *Session) {
 	h.abandoned = before.abandoned
 	h.where.CompareAndSwap(0, before.where.Load())
 }
 
-// Pause is how long the gate will keep the next request waiting, as far as is known
-// before its address is.
+// Pause returns how long the gate will delay the next request, as far as is known before its
+// address is.
 func (h *Session) Pause() time.Duration {
 	if end := h.c.gate.End(h.host); !end.IsZero() {
 		return max(time.Until(end.Add(h.Delay())), 0)
@@ -339,8 +344,8 @@ func (h *Session) Pause() time.Duration {
 	return 0
 }
 
-// done ends the request under way. Unless its answer was read to the end the connection is closed,
-// so that the request is over for the origin too; only then does the delay begin.
+// done ends the running request. Unless its answer was read to its end, the connection is closed,
+// so that the request ends for the origin, too. The delay begins only then.
 func (h *Session) done(complete bool) {
 	h.out, h.abandoned = false, false
 	if h.unwatch != nil {
@@ -365,8 +370,8 @@ func (h *Session) done(complete bool) {
 	h.traced(h.c.gate.Done(h.host))
 }
 
-// request makes the request for a URL exactly as it is spelled: what robots.txt was asked about is
-// what goes over the wire.
+// request makes the request for a URL exactly as it is spelled. What robots.txt allowed is what
+// goes over the wire.
 func (h *Session) request(u canon.URL, extra http.Header) *request {
 	r := &request{method: http.MethodGet, target: u.PathQuery(), host: authority(u), header: h.cfg.Header}
 	signed := h.c.opt.Signer != nil && u.Scheme() == "https"
@@ -389,14 +394,14 @@ func (h *Session) request(u canon.URL, extra http.Header) *request {
 	return r
 }
 
-// authority is host and port as written in a URL.
+// authority returns host and port as they are written in a URL.
 func authority(u canon.URL) string {
 	s := string(u.Root())
 	return strings.TrimSuffix(s[strings.Index(s, "//")+2:], "/")
 }
 
-// Post sends a form and reads what is answered. A redirect is an answer like any other: what is in
-// the form is for this URL alone.
+// Post sends a form and reads the answer. A redirect is an answer like any other, because the form
+// is for this URL alone.
 func (h *Session) Post(u canon.URL, form string, want WantFunc) (Answer, error) {
 	h.form = form
 	defer func() { h.form = "" }()

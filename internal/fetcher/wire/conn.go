@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Why a connection was given up while an answer was awaited or under way.
+// Why a connection was closed while an answer was awaited or being read.
 var (
 	errFirstByte = errors.New("no response in time")
 	ErrWhole     = errors.New("the whole response took too long")
@@ -22,47 +22,49 @@ var (
 	errUnarmed   = errors.New("fetcher: sending on this connection is not allowed now")
 )
 
-// conn is a connection to an origin as requests see it, TLS already inside. It is the sending
-// point: each request needs a permit of its own, armed by the hold it is sent under, so no mistake
-// above (a request sent twice, a connection used for somebody else) puts a byte on the wire. It
-// also keeps the time limits of a response, by deadlines on the socket, which cost less than
-// timers.
+// conn is a connection to an origin as requests see it, with TLS already inside. Requests are sent
+// here and nowhere else. Each request needs a permission of its own, from the session in which it
+// is sent. So no mistake elsewhere (a request sent twice, a connection used for another host) puts
+// a byte on the wire. It also enforces the time limits of a response, by deadlines of the socket,
+// which cost less than timers.
 type conn struct {
 	net.Conn          // plain TCP, or TLS over raw
 	raw      net.Conn // the socket
 	client   *Client
-	cfg      *Config // it was dialled under: what the guard was asked
+	cfg      *Config // under which it was dialled, and which the guard used
 	host     canon.Host
 	port     int
-	secure   bool          // there is TLS inside
-	in       *bufio.Reader // of this conn
-	// among those that wait for a request; guarded by connRecord.mu, as is expiry
+	secure   bool          // it has TLS
+	in       *bufio.Reader // reads from this conn
+	// Its position among the connections that wait for a request. Like expiry, it is guarded by
+	// connRecord.mu.
 	idle    *list.Element
-	expiry  *time.Timer // closes it when it has waited for long; nil: it has not waited yet
-	addr    netip.Addr  // in unknownBlock: only a proxy knows it
+	expiry  *time.Timer // closes it after it waited for long; nil: it has not waited yet
+	addr    netip.Addr  // in unknownBlock if only a proxy knows it
 	private bool
-	// Nobody on the internet can read along: it is TLS, or stays among private addresses.
+	// Nobody on the internet can read what is sent: the connection has TLS, or stays among private
+	// addresses.
 	safe bool
-	// In its handshake the server asked for a certificate, and was shown none.
+	// The server asked for a certificate in the handshake, and got none.
 	certWanted bool
 	closing    sync.Once
 
-	armed    atomic.Pointer[Session] // who may send one request
-	inFlight atomic.Bool             // a request the check knows of
-	// Keeps what is sent and read while a request is under way; nil: nobody does.
+	armed    atomic.Pointer[Session] // the session that may send one request
+	inFlight atomic.Bool             // a request that was reported to the check
+	// Records what is sent and read while a request is running; nil: nothing is recorded.
 	recording atomic.Pointer[recording]
 	shut      atomic.Bool // the socket is closed
-	// When the request went out, in nanoseconds since processStart; 0: never.
+	// When the request went out, in nanoseconds since processStart; 0: it did not.
 	sent  atomic.Int64
-	got   atomic.Int64 // bytes of its answer so far
+	got   atomic.Int64 // bytes of the answer so far
 	fault atomic.Pointer[error]
-	ended atomic.Bool // the other side has ended the connection, and we have read up to there
+	ended atomic.Bool // the other side closed the connection, and we have read to its end
 
-	// The rest belongs to whoever reads, which is the visit's goroutine.
-	answering int64 // value of sent that the window is for
+	// The fields below belong to the reader, which is the visit's goroutine.
+	answering int64 // the value of sent to which the window belongs
 	inWindow  int64
-	late      int64         // value of sent when the time was up; 0 in a new window
-	paused    time.Duration // of this answer: we did not want to read on
+	late      int64         // the value of sent when the time was up; 0 in a new window
+	paused    time.Duration // during this answer, because of us
 }
 
 // Write sends one request, which is in one piece.
@@ -89,20 +91,20 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// origin is scheme, host and port that the connection leads to, as far as TLS is concerned.
+// origin returns scheme, host and port of the origin that the connection leads to, as TLS sees it.
 func (c *conn) origin() string {
 	return canon.Origin{Scheme: "https", Host: c.host, Port: c.port}.String()
 }
 
-// over tells the check that no request is under way here any more: its answer was read to the end,
-// or the socket is closed.
+// over reports to the check that no request is running on this connection any more: its answer was
+// read to the end, or the socket is closed.
 func (c *conn) over() {
 	if c.inFlight.Swap(false) {
 		c.client.check.end(c.host)
 	}
 }
 
-// Read reads a piece of the answer, and fails when the answer breaks a limit.
+// Read reads a part of the answer. It fails if the answer breaks a limit.
 func (c *conn) Read(p []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(p)
@@ -118,7 +120,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		}
 		if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
 			c.ended.Store(err != nil)
-			// With TLS 1.3 a server says only now that it does not like our certificate.
+			// With TLS 1.3 a server refuses our certificate only now.
 			if c.answering == 0 && isAlert(err) {
 				return n, c.fail(&tlsError{err, c.origin()})
 			}
@@ -128,29 +130,29 @@ func (c *conn) Read(p []byte) (int, error) {
 			if c.late == c.sent.Load() {
 				return 0, c.fail(err)
 			}
-			// The time is up, but it may be we who came late, with bytes waiting in the
-			// socket: look once more.
+			// The time is up, but we may be late ourselves, and bytes may wait in the socket. So it
+			// is read once more.
 			c.late = c.sent.Load()
 			c.Conn.SetDeadline(time.Now().Add(secondLook))
 		}
 	}
 }
 
-// secondLook is how long bytes are waited for that should have been there already.
+// secondLook is how long a read waits for bytes that should have arrived already.
 const secondLook = 20 * time.Millisecond
 
-// arrived counts bytes and keeps the deadline ahead of them.
+// arrived counts bytes and moves the deadline.
 func (c *conn) arrived(n int64) error {
 	sent := c.sent.Load()
-	if c.answering != sent { // the first bytes of this answer
+	if c.answering != sent { // these are the first bytes of this answer
 		c.answering = sent
 		c.paused = 0
 		c.nextWindow(time.Now())
 		return nil
 	}
 	c.inWindow += n
-	// Enough for this window already: no need to look at the clock more than once a
-	// window's worth of bytes.
+	// The window already has enough bytes. The clock is read only once for a window's worth of
+	// bytes.
 	if c.inWindow >= c.enough() {
 		now := time.Now()
 		if now.After(c.last()) {
@@ -161,8 +163,8 @@ func (c *conn) arrived(n int64) error {
 	return nil
 }
 
-// expired is called when the socket's deadline has passed, and says which limit that
-// breaks; nil means none.
+// expired is called after the socket's deadline. It returns the limit that was broken; nil: none
+// was.
 func (c *conn) expired() error {
 	if c.answering != c.sent.Load() {
 		return errFirstByte
@@ -182,7 +184,7 @@ func (c *conn) enough() int64 {
 	return c.client.opt.MinRate * int64(c.client.opt.RateWindow/time.Millisecond) / 1000
 }
 
-// last is when the answer must be complete.
+// last returns when the answer must be complete.
 func (c *conn) last() time.Time {
 	return processStart.Add(time.Duration(c.sent.Load()) + c.client.opt.WholeResponse + c.paused)
 }
@@ -196,7 +198,7 @@ func (c *conn) nextWindow(now time.Time) {
 	c.Conn.SetDeadline(end)
 }
 
-// pause takes time in which nothing was read, for no fault of the origin's, out of the account.
+// pause excludes time in which we read nothing, not because of the origin.
 func (c *conn) pause(d time.Duration) {
 	c.paused += d
 	c.nextWindow(time.Now())
@@ -207,15 +209,15 @@ func (c *conn) fail(err error) error {
 	return err
 }
 
-// toIdle takes the deadlines off a connection whose answer is complete.
+// toIdle removes the deadlines of a connection whose answer is complete.
 func (c *conn) toIdle() {
 	c.Conn.SetDeadline(time.Time{})
 	c.over()
 	c.client.conns.toIdle(c, c.client.opt.IdleTimeout)
 }
 
-// Close closes the socket at once. TLS would first say goodbye, and may wait for seconds for
-// somebody to listen.
+// Close closes the socket at once. TLS would first send a closing message, and may wait seconds for
+// somebody to receive it.
 func (c *conn) Close() error {
 	err := net.ErrClosed
 	c.closing.Do(func() {

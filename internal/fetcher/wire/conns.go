@@ -8,17 +8,17 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxIdle is how many connections may wait for another request of their hosts.
+// maxIdle is how many connections may wait for the next request of their hosts.
 const maxIdle = 1024
 
-// connRecord keeps the one connection of each host, whichever of its origins that leads to.
+// connRecord has the one connection of each host, to whichever of the host's origins.
 type connRecord struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	conns map[canon.Host]*conn
 	idle  list.List // of *conn: those without a request, the longest unused first
 }
 
-// put makes c its host's connection and closes the one before.
+// put makes c its host's connection and closes the earlier one.
 func (r *connRecord) put(c *conn) {
 	r.mu.Lock()
 	if r.conns == nil {
@@ -32,7 +32,7 @@ func (r *connRecord) put(c *conn) {
 	}
 }
 
-// drop forgets a connection that is being closed.
+// drop removes a connection that is being closed.
 func (r *connRecord) drop(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,7 +42,7 @@ func (r *connRecord) drop(c *conn) {
 	r.busy(c)
 }
 
-// busy takes a connection out of those that wait. mu is held.
+// busy removes a connection from those that wait. mu must be locked.
 func (r *connRecord) busy(c *conn) {
 	if c.idle != nil {
 		r.idle.Remove(c.idle)
@@ -60,8 +60,8 @@ func (r *connRecord) get(host canon.Host) *conn {
 	return r.conns[host]
 }
 
-// toIdle has a connection wait for another request, no longer than limit. If too many wait, the one
-// that was unused for longest is closed.
+// toIdle makes a connection wait for another request, no longer than limit. If too many wait, the
+// one that was unused for longest is closed.
 func (r *connRecord) toIdle(c *conn, limit time.Duration) {
 	r.mu.Lock()
 	var surplus *conn
@@ -87,7 +87,8 @@ func (r *connRecord) toIdle(c *conn, limit time.Duration) {
 	}
 }
 
-// wake takes a connection out of its rest for a request. It reports false if it did not rest.
+// wake removes a connection from those that wait, because there is a request for it. It returns
+// false if the connection did not wait.
 func (r *connRecord) wake(c *conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

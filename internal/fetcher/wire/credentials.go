@@ -8,32 +8,32 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// CredentialUse says what became of the credentials for the site of a request.
+// CredentialUse says whether credentials were sent to the site of a request.
 type CredentialUse uint8
 
 const (
 	NoCredentials   CredentialUse = iota // there are none
 	CredentialsSent                      // they were sent
-	// they were not: somebody on the internet could have read along
+	// they were not sent, because somebody on the internet could have read them
 	CredentialsWithheld
 )
 
-// credentialStore are the sites with credentials, made ready for use.
+// credentialStore has the sites with credentials, ready for use.
 type credentialStore struct {
 	set *credentials.Set
-	tls map[*credentials.Site]*tls.Config // of those that have a way of their own
+	tls map[*credentials.Site]*tls.Config // of the sites that have their own
 
 	mu       sync.Mutex // guards withheld and wanted
 	withheld map[string]bool
-	// Origins that asked for a certificate and were shown none. They do not ask again when a
-	// session is resumed. At most maxWanted: what is forgotten costs a word in an explanation.
+	// Origins that asked for a certificate and got none. They do not ask again when a session is
+	// resumed. There are at most maxWanted; if one is forgotten, an explanation is shorter.
 	wanted map[canon.Origin]bool
 	report func(site string)
 }
 
 const maxWanted = 1024
 
-// wants notes whether an origin asked for a certificate in a handshake, and reports whether it
+// wants records whether an origin asked for a certificate in a handshake, and reports whether it
 // wants one.
 func (d *credentialStore) wants(o canon.Origin, asked, resumed bool) bool {
 	if !asked && !resumed {
@@ -50,7 +50,7 @@ func (d *credentialStore) wants(o canon.Origin, asked, resumed bool) bool {
 	return asked || d.wanted[o]
 }
 
-// init makes sites ready; base is what connections to other sites are secured with.
+// init prepares the sites. base is the TLS configuration of connections to other sites.
 func (d *credentialStore) init(set *credentials.Set, base *tls.Config) {
 	d.set = set
 	for _, site := range set.All() {
@@ -63,21 +63,22 @@ func (d *credentialStore) init(set *credentials.Set, base *tls.Config) {
 	}
 }
 
-// OnWithheld makes the client tell once of each site whose credentials it did not send, since
-// somebody on the internet could have read along. It is called before any request is sent.
+// OnWithheld makes the client call report once for each site to which it did not send credentials,
+// because somebody on the internet could have read them. It must be called before any request is
+// sent.
 func (c *Client) OnWithheld(report func(site string)) { c.credentialStore.report = report }
 
 // HasCredentials reports whether there are credentials for an origin.
 func (c *Client) HasCredentials(o canon.Origin) bool { return c.credentialStore.set.For(o) != nil }
 
-// Shows reports whether requests to an origin can carry credentials or a certificate of ours.
+// Shows reports whether requests to an origin can carry credentials or a client certificate.
 func (c *Client) Shows(o canon.Origin) bool {
 	site := c.credentialStore.set.For(o)
 	return site != nil && (site.HasHeader() || site.HasCertificate())
 }
 
-// meet looks for credentials for the request that is being made. It reports whether its head is to
-// carry some. A request is matched by its own origin, wherever it was led from.
+// meet looks up the credentials for the request that is being made. It reports whether its head
+// will have some. What counts is the origin of the request itself, wherever a redirect came from.
 func (h *Session) meet(u canon.URL) bool {
 	h.behind, h.head, h.credentials = nil, nil, NoCredentials
 	if h.c.credentialStore.set == nil {
@@ -87,8 +88,8 @@ func (h *Session) meet(u canon.URL) bool {
 	return h.behind != nil && h.behind.HasHeader()
 }
 
-// show puts the site's header fields into the head of the request under way, now that it is known
-// over which connection that goes.
+// show adds the site's header fields to the head of the running request, now that its connection is
+// known.
 func (h *Session) show(c *conn) {
 	switch {
 	case h.behind == nil:
@@ -119,7 +120,7 @@ func (d *credentialStore) reportWithheld(site string) {
 	}
 }
 
-// tlsFor is what a connection to an origin is secured with.
+// tlsFor returns the TLS configuration of connections to an origin.
 func (c *Client) tlsFor(o canon.Origin) *tls.Config {
 	if c.credentialStore.tls != nil {
 		if own := c.credentialStore.tls[c.credentialStore.set.For(o)]; own != nil {

@@ -19,16 +19,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// AcceptEncoding is what we ask for, of what Decoder can undo.
+// AcceptEncoding is the Accept-Encoding of our requests: the codings that Decoder can decode.
 const AcceptEncoding = "gzip, br, zstd"
 
-// maxWindow bounds the memory one zstd answer can make us use: RFC 8878 asks receivers for 8 MiB.
+// maxWindow bounds the memory that one zstd answer can make us use. RFC 8878 asks receivers to
+// support 8 MiB.
 const maxWindow = 8 << 20
 
-// errEncoding is a body that is neither what its Content-Encoding says nor text.
+// errEncoding is the error of a body that is neither what its Content-Encoding says nor plain text.
 var errEncoding = errors.New("content encoding")
 
-// The decoders are kept: a gzip reader alone is 40 KB to make.
+// The decoders are used again: a gzip reader alone takes 40 KB to make.
 var (
 	gzips   = sync.Pool{New: func() any { return new(gzip.Reader) }}
 	brotlis = sync.Pool{New: func() any { return brotli.NewReader(nil) }}
@@ -42,15 +43,15 @@ var (
 	}}
 )
 
-// maxLayers is how many content codings may lie over one another.
+// maxLayers is how many content codings may be applied one after the other.
 const maxLayers = 2
 
-// maxBetween is how many bytes may pass between two layers: mostly emptiness, where it is more.
+// maxBetween is how many bytes may pass between two layers. A body with more decodes mostly to
+// zeros.
 const maxBetween = 64 << 20
 
-// codings are the content codings that a Content-Encoding names and that we know, in the order in
-// which they were applied. Whatever else it names is nothing to be undone: sites write utf-8, none
-// or binary.
+// codings returns the content codings of a Content-Encoding that we know, in the order in which
+// they were applied. Other names are ignored: sites write utf-8, none or binary.
 func codings(encoding string) (list []string) {
 	if encoding == "" {
 		return nil
@@ -66,11 +67,11 @@ func codings(encoding string) (list []string) {
 	return list
 }
 
-// Decoder returns a reader of what r holds under the given Content-Encoding. put gives it back;
-// neither may be used after. The identity encoding costs nothing.
+// Decoder returns a reader of what r contains under the given Content-Encoding. put returns it to
+// be used again; after that neither may be used. The identity encoding costs nothing.
 //
-// The first bytes decide whether they are what the encoding says: a body that is plain is read as
-// it is, and what lies behind the end of a compressed stream is left out, both as browsers do it.
+// The first bytes decide whether the body is encoded as declared. A plain body is read as it is,
+// and bytes after the end of a compressed stream are left out. Browsers do the same.
 func Decoder(r io.Reader, encoding string) (decoded io.Reader, put func(), err error) {
 	names := codings(encoding)
 	if len(names) == 0 {
@@ -103,12 +104,12 @@ func Decoder(r io.Reader, encoding string) (decoded io.Reader, put func(), err e
 	return r, put, nil
 }
 
-// layer undoes one content coding. The memory of zstd and br is taken only where heavy says that it
-// was reckoned with.
+// layer decodes one content coding. Memory for zstd and br is only used if heavy says that it was
+// reserved.
 func layer(in *bufio.Reader, name string, heavy bool) (io.Reader, func(), error) {
 	first, err := in.Peek(4)
 	if err == io.EOF && len(first) == 0 {
-		// No body at all, as some servers answer; nothing is missing.
+		// Some servers answer without a body. Nothing is missing then.
 		return in, func() {}, nil
 	}
 	switch {
@@ -126,12 +127,12 @@ func layer(in *bufio.Reader, name string, heavy bool) (io.Reader, func(), error)
 			return nil, nil, fmt.Errorf("%w: zstd: %w", errEncoding, err)
 		}
 		return &untilJunk{r: z}, func() {
-			z.Reset(nil) // lets go of in
+			z.Reset(nil) // releases in
 			zstds.Put(z)
 		}, nil
 	}
 	first, err = in.Peek(sniffBytes)
-	// A short stream may look like text, and a text like the beginning of a stream.
+	// A short compressed stream may look like text, and a text like the beginning of a stream.
 	short := err == io.EOF
 	switch zlibbed := isZlib(first) && (name == "deflate" || name == "gzip"); {
 	case zlibbed && (short && isWholeZlib(first) || !short && !isPlain(first)):
@@ -148,7 +149,7 @@ func layer(in *bufio.Reader, name string, heavy bool) (io.Reader, func(), error)
 			return nil, nil, fmt.Errorf("%w: br: %w", errEncoding, err)
 		}
 		return &untilJunk{r: z}, func() { brotlis.Put(z) }, nil
-	case name == "deflate": // without the frame that it should have
+	case name == "deflate": // without its frame
 		return flate.NewReader(in), func() {}, nil
 	}
 	return nil, nil, fmt.Errorf("%w: neither %s nor text, it begins with %x", errEncoding, name, first[:min(len(first), 4)])
@@ -160,7 +161,7 @@ var (
 	inputs    = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 4<<10) }}
 )
 
-// isZlib recognises the two bytes before a deflate stream (RFC 1950), which has no dictionary.
+// isZlib recognises the two bytes before a deflate stream (RFC 1950) that has no dictionary.
 func isZlib(b []byte) bool {
 	return len(b) >= 2 && b[0]&0x0f == 8 && b[0]>>4 <= 7 && (uint(b[0])<<8|uint(b[1]))%31 == 0 && b[1]&0x20 == 0
 }
@@ -170,7 +171,7 @@ func isWholeZlib(whole []byte) bool {
 	return err == nil && decodes(z)
 }
 
-// decodes reports whether a decoder of a short body comes to its end without an error, or far.
+// decodes reports whether a decoder of a short body reaches its end, or gets far, without an error.
 func decodes(r io.Reader) bool {
 	var buf [4 << 10]byte
 	for range 4 {
@@ -181,7 +182,7 @@ func decodes(r io.Reader) bool {
 	return true
 }
 
-// isPlain reports whether bytes are of a kind that is not compressed any more, text above all.
+// isPlain reports whether bytes are of a kind that is not compressed again, such as text.
 func isPlain(b []byte) bool {
 	switch kind := http.DetectContentType(b); kind {
 	case "application/octet-stream", "application/x-gzip":
@@ -190,15 +191,16 @@ func isPlain(b []byte) bool {
 	return true
 }
 
-// isBrotli reports whether a whole body, which is short, is a brotli stream. That has no mark at
-// its beginning, and a short one may look like text.
+// isBrotli reports whether a whole, short body is a brotli stream. Such a stream has no mark at its
+// beginning, and a short one may look like text.
 func isBrotli(whole []byte) bool {
 	z := brotlis.Get().(*brotli.Reader)
 	defer brotlis.Put(z)
 	return z.Reset(bytes.NewReader(whole)) == nil && decodes(z)
 }
 
-// members reads a gzip stream of one member or several. What follows them and is none is left out.
+// members reads a gzip stream of one or several members. What follows them and is not a member is
+// left out.
 type members struct {
 	z  *gzip.Reader
 	in *bufio.Reader
@@ -234,7 +236,7 @@ func (m *members) Read(p []byte) (int, error) {
 	}
 }
 
-// untilJunk ends a stream where its decoder finds what is none behind it.
+// untilJunk ends a stream where its decoder finds bytes after it that are no stream.
 type untilJunk struct {
 	r   io.Reader
 	any bool

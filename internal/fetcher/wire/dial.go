@@ -16,24 +16,24 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// connectTimeout is a name lookup, connect or handshake that took longer than
+// connectTimeout is the error of a name lookup, connect or handshake that took longer than
 // Options.ConnectTimeout.
 type connectTimeout struct{ err error }
 
 func (e *connectTimeout) Error() string { return "connect: " + e.err.Error() }
 func (e *connectTimeout) Unwrap() error { return e.err }
 
-// Dial opens a connection, as net.Dialer's DialContext does. The address has a host that is an IP
-// and passed the guard; the peer that the connection names is compared with it. Only the address of
-// a proxy may have a name, and then the peer passes the guard.
+// Dial opens a connection, as net.Dialer's DialContext does. The host of the address is an IP
+// address that passed the guard, and the peer of the connection is compared with it. Only the
+// address of a proxy may have a name; then the peer passes the guard.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// connect connects for a hold whose request needs a connection to addr, with the TLS handshake if
-// it is to be secure. So a conn's Write sees requests only.
+// connect makes a connection to addr for a request of a session, with the TLS handshake if it is to
+// be secure. So a conn's Write gets requests only.
 func (c *Client) connect(h *Session, addr string, secure bool) (*conn, error) {
 	t := &allowance{deadline: time.Now().Add(c.opt.ConnectTimeout)}
 	if old := c.conns.get(h.host); old != nil {
-		old.Close() // it leads to another origin; one connection at a time, also while connecting
+		old.Close() // it leads to another origin, and a host has one connection at a time, also while connecting
 	}
 	l, err := c.connectRaw(h, t, "tcp", addr)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Client) connect(h *Session, addr string, secure bool) (*conn, error) {
 	return conn, nil
 }
 
-// handshake puts TLS onto a connection to addr.
+// handshake adds TLS to a connection to addr.
 func (c *Client) handshake(h *Session, t *allowance, conn *conn, addr string) error {
 	ctx, cancel := t.context(h.ctx)
 	defer cancel()
@@ -77,42 +77,42 @@ func (c *Client) handshake(h *Session, t *allowance, conn *conn, addr string) er
 	return nil
 }
 
-// portOf is the port in host:port.
+// portOf returns the port of host:port.
 func portOf(addr string) int {
 	_, port, _ := net.SplitHostPort(addr)
-	n, _ := strconv.Atoi(port) // it is of a canonical URL
+	n, _ := strconv.Atoi(port) // it is the port of a canonical URL
 	return n
 }
 
-// allowance is the time that name lookup, connect and handshake may take together. What we wait for
-// a place is not the site's doing.
+// allowance is the time that name lookup, connect and handshake may take together. The wait for a
+// token is not included, because it is not caused by the site.
 type allowance struct{ deadline time.Time }
 
 func (t *allowance) context(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, t.deadline)
 }
 
-// waited takes the time since start out of the account.
+// waited excludes the time since start.
 func (t *allowance) waited(start time.Time) { t.deadline = t.deadline.Add(time.Since(start)) }
 
-// share is a context for the next of n addresses: an equal part of the time left, if
-// that is not very short.
+// share returns a context for the next of n addresses: an equal part of the remaining time, unless
+// that is very short.
 func (t *allowance) share(ctx context.Context, n int) (context.Context, context.CancelFunc) {
 	left := time.Until(t.deadline)
 	return context.WithTimeout(ctx, min(left, max(left/time.Duration(n), leastTry)))
 }
 
 const (
-	// maxAddresses is how many addresses of a name are tried for a request. A name server can list
-	// thousands, and other people's.
+	// maxAddresses is how many addresses of a name are tried for one request. A name server can
+	// list thousands, and those of other people.
 	maxAddresses = 8
-	// leastTry is the least time that each of a name's addresses has, if so much is left.
+	// leastTry is the least time for each of a name's addresses, if so much is left.
 	leastTry = 2 * time.Second
 )
 
-// connectRaw makes the socket: it looks the name up and tries its addresses in order, those the
-// guard lets pass. A public one is dialled when there is a place for the request; so nobody there
-// sees us connect and then wait.
+// connectRaw makes the socket. It looks the name up and tries its addresses in order, without those
+// that the guard refuses. A public address is dialled after the request has its token, so nobody
+// there sees a connection that waits.
 func (c *Client) connectRaw(h *Session, t *allowance, network, addr string) (*link, error) {
 	host, port, err := net.SplitHostPort(h.cfg.Resolve.target(addr))
 	if err != nil {
@@ -162,15 +162,15 @@ func (c *Client) connectRaw(h *Session, t *allowance, network, addr string) (*li
 	}
 	var refused *addressError
 	if tried > 0 && errors.As(first, &refused) {
-		// The first address was refused, another one was tried and failed: the failure is what an
-		// operator wants to know.
+		// The first address was refused, and another one was tried and failed. An operator wants to
+		// know the failure.
 		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("no allowed address answered")}
 	}
 	return nil, cmp.Or(first, h.ctx.Err(), error(&net.DNSError{Err: "no address", Name: host, IsNotFound: true}))
 }
 
-// connectUnknown has the proxy look a name up. No guard sees to which address that leads, so it
-// counts as a public one, and the hosts of a registered domain share its places.
+// connectUnknown lets the proxy look a name up. The guard does not see the address, so it counts as
+// a public one, and the hosts of a registered domain share its tokens.
 func (c *Client) connectUnknown(h *Session, t *allowance, host, port string) (*link, error) {
 	place, reach := unknownAddress(h.host), Public
 	if inner(host) {
@@ -190,7 +190,7 @@ func (c *Client) connectUnknown(h *Session, t *allowance, host, port string) (*l
 	return c.dialProxy(ctx, h, net.JoinHostPort(host, port), place)
 }
 
-// lookup returns the addresses of a name, or the one that host is.
+// lookup returns the addresses of a name, or the address that host is.
 func (c *Client) lookup(h *Session, t *allowance, host string) ([]netip.Addr, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{ip}, nil
@@ -204,7 +204,8 @@ func (c *Client) lookup(h *Session, t *allowance, host string) ([]netip.Addr, er
 	return list, nil
 }
 
-// dialTo connects to an address that the guard has let pass; n are left to be tried, it included.
+// dialTo connects to an address that the guard allowed. n addresses are left to be tried, including
+// this one.
 func (c *Client) dialTo(h *Session, t *allowance, n int, network string, ip netip.Addr, port string) (*link, error) {
 	ctx, cancel := t.share(h.ctx, n)
 	defer cancel()
@@ -213,7 +214,7 @@ func (c *Client) dialTo(h *Session, t *allowance, n int, network string, ip neti
 	}
 	d := net.Dialer{
 		FallbackDelay: -1,
-		// The last word before the socket connects: this address is the one that was looked at.
+		// The last check before the socket connects: the address is the one that the guard allowed.
 		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			if ap, err := netip.ParseAddrPort(address); err != nil || ap.Addr().Unmap() != ip.Unmap() {
 				return &addressError{hint: fmt.Sprintf("%q is not the requested address", address)}
@@ -229,7 +230,7 @@ func (c *Client) dialTo(h *Session, t *allowance, n int, network string, ip neti
 	if err != nil {
 		return nil, timedOut(ctx, err)
 	}
-	// A socket whose peer we cannot name is not one we know to be allowed.
+	// The peer of the socket is unknown, so the guard cannot have allowed it.
 	remote, err := netip.ParseAddrPort(raw.RemoteAddr().String())
 	if err != nil {
 		raw.Close()
@@ -242,8 +243,8 @@ func (c *Client) dialTo(h *Session, t *allowance, n int, network string, ip neti
 	return &link{Conn: raw, socket: raw, addr: remote.Addr().Unmap(), closed: true}, nil
 }
 
-// timedOut marks an error that came of the connect timeout. Name servers have their own timeouts,
-// which are DNS failures.
+// timedOut marks an error that was caused by the connect timeout. Name servers have timeouts of
+// their own, which are DNS failures.
 func timedOut(ctx context.Context, err error) error {
 	var dns *net.DNSError
 	var timeout net.Error

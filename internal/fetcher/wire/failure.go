@@ -12,27 +12,27 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/wire/response"
 )
 
-// Failure says what a request that came to nothing means for its URL.
+// Failure says what a failed request means for its URL.
 type Failure struct {
 	Reason crawl.Reason
 	Detail string // for people
-	// Unsent: we did not ask, or cut the request off ourselves: the URL goes back as
-	// if nothing had been.
+	// We did not send the request, or cut it off ourselves. The URL is returned as if nothing had
+	// happened.
 	Unsent bool
-	// silent: the host does not answer: two in a row end the visit.
+	// The host does not answer. Two such failures in a row end the visit.
 	Silent bool
-	// timeout: counts as a sign that the host is overloaded.
+	// It counts as a sign that the host is overloaded.
 	Timeout bool
-	// final: trying again would end the same.
+	// Another attempt would end in the same way.
 	Final bool
-	// barred: it is we who may not ask, which says nothing of the site.
+	// We must not send the request. That means nothing for the site.
 	Barred bool
-	// proxy: the proxy could not be used. It would not help to ask the next site at once.
+	// The proxy could not be used. A request to the next site would fail, too.
 	Proxy bool
 }
 
-// Cause is why the connection of the last request was given up, if it was, or else err:
-// the errors of a closed socket say nothing of it.
+// Cause returns why the connection of the last request was given up, if it was, and otherwise err.
+// The errors of a closed socket do not say it.
 func (h *Session) Cause(err error) error {
 	if err != nil && h.conn != nil && h.used {
 		if fault := h.conn.fault.Load(); fault != nil {
@@ -42,7 +42,7 @@ func (h *Session) Cause(err error) error {
 	return err
 }
 
-// FailureOf classifies the error of a fetch.
+// FailureOf returns what the error of a request means for its URL.
 func (h *Session) FailureOf(err error) Failure {
 	err = h.Cause(err)
 	var (
@@ -84,21 +84,21 @@ func (h *Session) FailureOf(err error) Failure {
 	case errors.Is(err, response.ErrTooLarge):
 		return Failure{Reason: crawl.ReasonHeaders, Detail: "the response header is too large", Final: true}
 	case h.conn != nil && h.used && !h.reused && h.conn.certWanted && h.conn.got.Load() == 0:
-		// It hung up on a request without a certificate; its word for that may be lost with it.
+		// The server closed the connection to a request without a certificate. Its alert may have
+		// been lost.
 		why := &tlsError{errors.New(remoteAlert + "certificate required"), h.conn.origin()}
 		return Failure{Reason: crawl.ReasonTLS, Detail: clip(why.why()), Silent: true}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return Failure{Reason: crawl.ReasonNetwork, Detail: "the connection ended in the middle of the response"}
 	case (errors.Is(err, response.ErrMalformed) || errors.Is(err, response.ErrLength)) && !(h.conn != nil && h.used && h.conn.ended.Load()):
-		// A head cut short looks malformed, too
-		// On a connection used before it may have been the tail of an answer longer than
-		// its Content-Length.
+		// A head that was cut off looks malformed, too. On a connection that was used before, it
+		// may be the rest of an answer that was longer than its Content-Length.
 		return Failure{Reason: crawl.ReasonProtocol, Detail: text, Final: !h.reused}
 	}
 	return Failure{Reason: crawl.ReasonNetwork, Detail: text}
 }
 
-// dnsHint adds what to type where names may be known only to the proxy.
+// dnsHint adds which option helps if only the proxy can look names up.
 func (c *Client) dnsHint(why string) string {
 	if c.opt.Proxy != nil {
 		why += "; this machine resolves names; with --proxy-resolves the proxy does it"
@@ -106,10 +106,10 @@ func (c *Client) dnsHint(why string) string {
 	return why
 }
 
-// detail is an error's text, short enough for an outcome.
+// detail returns an error's text, short enough for an outcome.
 func detail(err error) string { return clip(err.Error()) }
 
-// clip is text short enough for an outcome.
+// clip returns text short enough for an outcome.
 func clip(s string) string {
 	if len(s) > 200 {
 		s = s[:200]
@@ -117,7 +117,7 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s, "?")
 }
 
-// String is for Robots.Reason.
+// String returns the reason and its detail, as in Robots.Reason.
 func (f Failure) String() string {
 	if f.Detail == "" {
 		return string(f.Reason)

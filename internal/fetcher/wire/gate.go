@@ -13,20 +13,19 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// ErrBusy is what Gate.Wait returns when a request to the host is already out. Callers hold
-// one request per host by construction, so it means a mistake in the program, and the
-// request must not be sent.
+// ErrBusy is the error of Gate.Wait if a request to the host is running. Callers send one request
+// to a host at a time, so it means a mistake in the program, and the request must not be sent.
 var ErrBusy = errors.New("fetcher: a request to this host is already running")
 
-// Gate spaces the requests to each host: one at a time, and the next no sooner than the
-// host's delay after the end of the last response. The zero Gate is ready. Its methods may be
+// Gate spaces the requests to each host: one at a time, and the next one not before the host's
+// delay after the end of the last response. The zero Gate is ready for use. Its methods may be
 // called concurrently.
 //
-// A rate limiter alone spaces starts, and lets an origin that takes 80 ms to answer see 120 ms of
-// rest where 200 were promised. So the limiter is emptied whenever a response or failure arrives,
-// and its token grows back from there.
+// A rate limiter alone would space the starts of requests. An origin that takes 80 ms to answer
+// would see a pause of 120 ms if 200 ms were promised. So the limiter is emptied when a response or
+// a failure arrives, and its token grows from then on.
 type Gate struct {
-	mu    sync.Mutex // guards hosts and what is in them
+	mu    sync.Mutex // guards hosts and their contents
 	hosts map[canon.Host]*passage
 	calls int // since the last sweep
 }
@@ -34,18 +33,19 @@ type Gate struct {
 // passage is what the gate knows of one host.
 type passage struct {
 	limiter *rate.Limiter
-	end     time.Time     // when the last request ended; zero: none yet
-	out     bool          // a request is under way, or waits to be
-	delay   time.Duration // what the last Wait asked for
+	end     time.Time     // when the last request ended; zero: there was none
+	out     bool          // a request is running or waits
+	delay   time.Duration // of the last call of Wait
 }
 
-// forgetAfter is how long a host is remembered after its delay is over. It costs only memory;
-// forgetting earlier than the delay would cost politeness.
+// forgetAfter is how long a host is remembered after its delay. That only costs memory. To forget
+// it before the end of its delay would be impolite.
 const forgetAfter = time.Minute
 
-// Wait blocks until a request to the host may start, delay after the end of the last one, and
-// reserves the host until Done. It returns ErrBusy, wrapped, if the host is reserved, and the
-// context's error if that ends first; then nothing is reserved and no request may be sent.
+// Wait blocks until a request to the host may start, which is delay after the end of the last one,
+// and reserves the host until Done. If the host is reserved already, it returns ErrBusy, wrapped.
+// If the context ends first, it returns the context's error. In both cases nothing is reserved and
+// no request may be sent.
 func (g *Gate) Wait(ctx context.Context, host canon.Host, delay time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (g *Gate) Wait(ctx context.Context, host canon.Host, delay time.Duration) e
 	if err := backoff.Sleep(ctx, wait); err != nil {
 		g.mu.Lock()
 		p.out = false
-		p.limiter = rate.NewLimiter(rate.Inf, 1) // the token taken was not used
+		p.limiter = rate.NewLimiter(rate.Inf, 1) // the token was not used
 		if !p.end.IsZero() {
 			p.empty()
 		}
@@ -86,31 +86,31 @@ func (g *Gate) Wait(ctx context.Context, host canon.Host, delay time.Duration) e
 	return nil
 }
 
-// wait takes the host's token and returns how long until it is there.
+// wait takes the host's token and returns how long until it may be used.
 func (p *passage) wait(now time.Time, delay time.Duration) time.Duration {
 	limit := rate.Inf
 	if delay > 0 {
 		limit = rate.Every(delay)
 	}
-	// Nothing has grown since the end: it grows at the new rate only.
+	// The token has not grown since the end. It grows at the new rate only.
 	p.limiter.SetLimitAt(p.end, limit)
 	wait := p.limiter.ReserveN(now, 1).DelayFrom(now)
 	if !p.end.IsZero() {
-		// The limiter computes in floating point and may come out a nanosecond short.
+		// The limiter computes in floating point and may be a nanosecond short.
 		wait = max(wait, p.end.Add(delay).Sub(now))
 	}
 	return wait
 }
 
-// empty takes the token away as of the last end, so that it grows from then on.
+// empty removes the token as of the end of the last request, so that it grows from then on.
 func (p *passage) empty() {
 	p.limiter.SetBurstAt(p.end, 0)
 	p.limiter.SetBurstAt(p.end, 1)
 }
 
-// Done says that the request to the host is over: its last byte was read, its connection closed, or
-// it was never sent after all. The delay before the next counts from now, which is what it returns;
-// zero if no request was under way.
+// Done ends the request to the host: its last byte was read, its connection was closed, or it was
+// never sent. The next delay is counted from now, which Done returns. It returns zero if no request
+// was running.
 func (g *Gate) Done(host canon.Host) (end time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -124,8 +124,8 @@ func (g *Gate) Done(host canon.Host) (end time.Time) {
 	return p.end
 }
 
-// End returns when the last request to the host ended; zero if none did, or the
-// gate has forgotten it.
+// End returns when the last request to the host ended. It is zero if there was none, or if the gate
+// has forgotten it.
 func (g *Gate) End(host canon.Host) time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,10 +135,10 @@ func (g *Gate) End(host canon.Host) time.Time {
 	return time.Time{}
 }
 
-// sweep forgets hosts, now and then, that no delay can be pending for. Called with mu held.
+// sweep forgets hosts whose delay must have ended, from time to time. mu must be locked.
 func (g *Gate) sweep(now time.Time) {
 	if g.calls++; g.calls < 1024 || g.calls < len(g.hosts)/2 {
-		return // each call pays for looking at two hosts, at most
+		return // so on average each call looks at two hosts at most
 	}
 	g.calls = 0
 	for host, p := range g.hosts {

@@ -10,40 +10,40 @@ import (
 	"time"
 )
 
-// What one public address is asked to bear, however many names lead to it.
+// Limits for one public address, however many names lead to it.
 const (
-	// addressShare is which part of a host's delay passes between two requests to one address: the
-	// delay divided by this.
+	// addressShare determines the pause between two requests to one address: it is a host's delay
+	// divided by this.
 	addressShare = 8
-	// fewNames, severalNames and manyNames are how many names of an address, met within namesTime,
-	// double the rest each.
+	// fewNames, severalNames and manyNames are how many names of an address, seen within namesTime,
+	// double the pause each.
 	fewNames     = 64
 	severalNames = 512
 	manyNames    = 4096
 	namesTime    = time.Hour
-	// slotsShare is which part of all hands may be at one address: the hands divided by this.
+	// slotsShare determines how many visits may be at one address: all slots divided by this.
 	slotsShare = 4
-	// limiterPatience is how long a visit waits for a place at an address. One that would wait
-	// longer is given back, and its hand serves another host.
+	// limiterPatience is how long a visit waits for a token of an address. A visit that would wait
+	// longer is returned, and its slot is used for another host.
 	limiterPatience = 2 * time.Second
-	// leastNotBefore and mostNotBefore bound after what time a visit that was given
-	// back is wanted again.
+	// leastNotBefore and mostNotBefore bound the time until a visit that was returned is granted
+	// again.
 	leastNotBefore = time.Second
 	mostNotBefore  = 2 * time.Minute
-	// forgetAddress is how long an address is remembered after its last request, when
-	// few names lead to it.
+	// forgetAddress is how long an address is remembered after its last request, if few names lead
+	// to it.
 	forgetAddress = time.Minute
 )
 
-// ipLimiters spaces the requests to each public address, which may serve thousands of hosts: so
-// many under way at once, so many connections open, a rest after each answer. Requests to private
-// addresses need no place. A place is taken before anything is dialled and given back when the
-// answer has ended. Safe for concurrent use.
+// ipLimiters spaces the requests to each public address, which may serve thousands of hosts. It
+// limits the requests that run at the same time and the open connections, and adds a pause after
+// each answer. Requests to private addresses need no token. A token is taken before anything is
+// dialled, and returned when the answer has ended. It may be used concurrently.
 type ipLimiters struct {
-	limit  int // requests at once to an address, and connections open
-	visits int // visits at once
+	limit  int // requests to an address at the same time, and open connections
+	visits int // visits at the same time
 
-	mu    sync.Mutex // guards what follows, and all that is in it
+	mu    sync.Mutex // guards the fields below and their contents
 	all   map[netip.Addr]*address
 	calls int // since the last sweep
 }
@@ -51,36 +51,37 @@ type ipLimiters struct {
 // address is what is known of one address.
 type address struct {
 	key      netip.Addr
-	visits   int           // that are here
-	inFlight int           // places taken
+	visits   int           // that are at the address
+	inFlight int           // tokens taken
 	queue    []*waiter     // in the order they came
-	free     time.Time     // no place is given sooner
-	timer    *time.Timer   // goes off at free; nil: nobody waits for that
-	idle     []*conn       // kept for their hosts' next requests, the longest unused first
-	took     time.Duration // how long a place is held, smoothed
-	promised time.Time     // until when its places are spoken for by visits that were given back
+	free     time.Time     // no token is given before
+	timer    *time.Timer   // fires at free; nil: nobody waits
+	idle     []*conn       // kept for the next requests of their hosts, the longest unused first
+	took     time.Duration // how long a token is used, smoothed
+	promised time.Time     // until when its tokens are promised to visits that were returned
 
-	// Names met since since, and how many were in the time before that. One alone needs no map.
+	// Names seen after since, and how many were seen in the period before that. One name alone
+	// needs no map.
 	only    uint64
 	names   map[uint64]struct{}
 	earlier int
 	since   time.Time
 }
 
-// waiter is a request that waits for a place.
+// waiter is a request that waits for a token.
 type waiter struct {
 	token *ipToken
 	kept  *conn
-	ready chan struct{} // closed when the place is its own
+	ready chan struct{} // closed when it has the token
 	given bool
-	evict []*conn // to be closed before the request goes on
+	evict []*conn // to be closed before the request continues
 }
 
-// LimiterTimeout is the error of a request that was not sent because its address has too
-// much to do with others.
+// LimiterTimeout is the error of a request that was not sent because its address is busy with other
+// hosts.
 type LimiterTimeout struct {
 	at   netip.Addr
-	Wait time.Duration // until a visit is likely to find a place
+	Wait time.Duration // until a visit is likely to get a token
 }
 
 // Error says which address is busy, and for how long.
@@ -92,8 +93,8 @@ func (e *LimiterTimeout) Error() string {
 	return fmt.Sprintf("fetcher: %s keep it busy; the visit is returned for %v", who, e.Wait.Round(time.Millisecond))
 }
 
-// limiterKey is the address that shares places with a: IPv6 counts by /64, which is what one
-// customer has; an IPv4 address carried by an IPv6 one counts as itself.
+// limiterKey returns the address that shares tokens with a. IPv6 addresses count by /64, which is
+// what one customer has. An IPv4 address inside an IPv6 address counts as itself.
 func limiterKey(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if !a.Is6() {
@@ -108,37 +109,37 @@ func limiterKey(a netip.Addr) netip.Addr {
 
 var nameSeed = maphash.MakeSeed()
 
-// ipToken is where a visit is: at which address it counts, and whether its request has a place
-// there.
+// ipToken is the position of a visit: the address at which it counts, and whether its request has a
+// token there.
 type ipToken struct {
 	ipLimiters *ipLimiters
 	name       uint64        // of the host
-	requests   int           // that its visit may want
-	patience   time.Duration // 0: as long as the context
+	requests   int           // that its visit may send
+	patience   time.Duration // 0: until the context ends
 
-	mu    sync.Mutex    // guards what follows; held while waiting. Before places.mu.
-	open  bool          // a request is under way
-	pace  time.Duration // the least delay of its kind of host, which the rest is a part of
+	mu    sync.Mutex    // guards the fields below; locked while waiting, and before ipLimiters.mu
+	open  bool          // a request is running
+	pace  time.Duration // the least delay of its kind of host, of which the pause is a part
 	at    *address      // nil: not known yet, or private
-	since time.Time     // a place is held since then; zero: none
+	since time.Time     // when the token was taken; zero: it has none
 }
 
-// begin says that a request is under way, which may take a place.
+// begin is called when a request begins, which may then take a token.
 func (s *ipToken) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = true
 }
 
-// take waits for a place at a public address. kept is the connection the request is likely to
-// use, if there is one. A request that has a place there keeps it; one that has a place
-// elsewhere gives that back.
+// take waits for a token of a public address. kept is the connection that the request will probably
+// use, if there is one. A request that has a token of the address keeps it. A token of another
+// address is returned.
 func (s *ipToken) take(ctx context.Context, addr netip.Addr, pace time.Duration, kept *conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pace = pace
 	if !s.open {
-		return errUnarmed // a dial that outlives its request
+		return errUnarmed // the dial lasted longer than its request
 	}
 	p, now, key := s.ipLimiters, time.Now(), limiterKey(addr)
 	p.mu.Lock()
@@ -206,7 +207,8 @@ func (s *ipToken) take(ctx context.Context, addr netip.Addr, pace time.Duration,
 	return err
 }
 
-// done says that the request under way is over. c, if not nil, is its connection, which stays open.
+// done is called when the running request has ended. c, if not nil, is its connection, which stays
+// open.
 func (s *ipToken) done(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +222,7 @@ func (s *ipToken) done(c *conn) {
 	var surplus *conn
 	if c != nil && !c.shut.Load() {
 		a.idle = append(a.idle, c)
-		// a place is wanted, and this one's connection would be one too many
+		// a token is wanted, and this connection would be one too many
 		if len(a.queue) > 0 && a.inFlight+len(a.idle) > p.limit {
 			surplus = a.idle[0]
 			a.idle = slices.Delete(a.idle, 0, 1)
@@ -233,7 +235,7 @@ func (s *ipToken) done(c *conn) {
 	}
 }
 
-// leave says that the visit is over.
+// leave is called when the visit has ended.
 func (s *ipToken) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +244,7 @@ func (s *ipToken) leave() {
 	s.ipLimiters.quit(s, time.Now())
 }
 
-// closed forgets a connection that is kept no more.
+// closed removes a connection that is not kept any more.
 func (p *ipLimiters) closed(c *conn) {
 	if c.private {
 		return
@@ -254,9 +256,9 @@ func (p *ipLimiters) closed(c *conn) {
 	}
 }
 
-// All that follows is called with mu held.
+// The functions below are called with mu locked.
 
-// enter returns an address, and notes that a name leads to it.
+// enter returns an address and records that a name leads to it.
 func (p *ipLimiters) enter(key netip.Addr, name uint64, now time.Time) *address {
 	a := p.all[key]
 	if a == nil {
@@ -284,10 +286,10 @@ func (p *ipLimiters) enter(key netip.Addr, name uint64, now time.Time) *address 
 	return a
 }
 
-// count is how many names were met in the time that runs.
+// count returns how many names were seen in the current period.
 func (a *address) count() int { return max(len(a.names), 1) }
 
-// toIdle is how long no request starts after another one has started or ended.
+// toIdle returns how long no request starts after another one has started or ended.
 func (a *address) toIdle(pace time.Duration) time.Duration {
 	d := pace / addressShare
 	n := max(a.count(), a.earlier)
@@ -299,12 +301,12 @@ func (a *address) toIdle(pace time.Duration) time.Duration {
 	return d
 }
 
-// step is how long a request keeps the address from the next one, on average.
+// step returns how long one request delays the next at the address, on average.
 func (p *ipLimiters) step(a *address, s *ipToken) time.Duration {
 	return max(a.toIdle(s.pace), a.took/time.Duration(p.limit))
 }
 
-// wait is how long a request that comes now will wait, about.
+// wait returns about how long a request that comes now will wait.
 func (p *ipLimiters) wait(a *address, s *ipToken, now time.Time) time.Duration {
 	ahead := len(a.queue)
 	d := max(a.free.Sub(now), 0) + time.Duration(ahead)*p.step(a, s)
@@ -314,7 +316,7 @@ func (p *ipLimiters) wait(a *address, s *ipToken, now time.Time) time.Duration {
 	return d
 }
 
-// serve gives places to those who wait, as far as there are any.
+// serve gives tokens to those who wait, as long as there are any.
 func (p *ipLimiters) serve(a *address, now time.Time) {
 	for len(a.queue) > 0 && a.inFlight < p.limit {
 		if wait := a.free.Sub(now); wait > 0 {
@@ -343,7 +345,7 @@ func (p *ipLimiters) serve(a *address, now time.Time) {
 	}
 }
 
-// giveBack gives a place back; the next one rests from now.
+// giveBack returns a token. The next one is given after a pause.
 func (p *ipLimiters) giveBack(s *ipToken, now time.Time) {
 	a := s.at
 	a.inFlight--
@@ -359,7 +361,7 @@ func (p *ipLimiters) giveBack(s *ipToken, now time.Time) {
 	p.serve(a, now)
 }
 
-// quit takes a visit away from its address.
+// quit removes a visit from its address.
 func (p *ipLimiters) quit(s *ipToken, now time.Time) {
 	if s.at == nil {
 		return
@@ -371,14 +373,14 @@ func (p *ipLimiters) quit(s *ipToken, now time.Time) {
 	s.at = nil
 }
 
-// refuse makes the error of a visit that is given back. Those given back are wanted again one
-// after the other, at the pace at which the address takes requests, so that they do not all come
-// back at once and in vain.
+// refuse makes the error of a visit that is returned. Visits that are returned are granted again
+// one after the other, at the pace at which the address accepts requests. So they do not all come
+// back at once, and in vain.
 func (p *ipLimiters) refuse(a *address, s *ipToken, now time.Time) error {
 	if a.promised.Before(now) {
 		a.promised = now
 	}
-	// A promise further away than the longest wait would be kept by nobody.
+	// A time beyond the longest wait could not be kept.
 	a.promised = minTime(a.promised.Add(time.Duration(s.requests)*p.step(a, s)), now.Add(mostNotBefore))
 	return &LimiterTimeout{at: a.key, Wait: max(a.promised.Sub(now), leastNotBefore)}
 }
@@ -390,10 +392,10 @@ func minTime(a, b time.Time) time.Time {
 	return b
 }
 
-// sweep forgets, now and then, addresses that nothing hangs on any more.
+// sweep forgets addresses that are not needed any more, from time to time.
 func (p *ipLimiters) sweep(now time.Time) {
 	if p.calls++; p.calls < 1024 || p.calls < len(p.all)/2 {
-		return // each call pays for looking at two addresses, at most
+		return // so on average each call looks at two addresses at most
 	}
 	p.calls = 0
 	for key, a := range p.all {
@@ -415,7 +417,7 @@ func maxTime(a, b time.Time) time.Time {
 	return b
 }
 
-// newIPToken makes the seat of a visit.
+// newIPToken makes the token of a visit.
 func (c *Client) newIPToken(host string) ipToken {
 	return ipToken{ipLimiters: &c.ipLimiters, name: maphash.String(nameSeed, host), requests: 1}
 }

@@ -9,31 +9,30 @@ import (
 
 var processStart = time.Now()
 
-// errLease is why a visit's context ended: the lease ran out, or the shard's owner
-// said the visit is over.
+// errLease is why a visit's context ended: its lease ran out, or the shard's owner ended the visit.
 var errLease = errors.New("fetcher: the visit's lease is over")
 
-// Clock is what leases are measured by; boottime.Now outside of tests.
+// Clock is the clock of leases: boottime.Now, except in tests.
 type Clock func() time.Duration
 
-// Lease is how long a visit may start requests. Its context ends with it, which cuts off a request
-// under way. Safe for concurrent use.
+// Lease is the time in which a visit may start requests. Its context ends with it, which cuts off a
+// running request. It may be used concurrently.
 type Lease struct {
 	now    Clock
 	cancel context.CancelCauseFunc
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	until time.Duration
-	// Only wakes up to look at the clock: timers stand still in suspend, the clock does not.
+	// The timer only causes a look at the clock. Timers stop in suspend, the clock does not.
 	timer    *time.Timer
 	over     bool
-	inFlight *Lease // that has to be alive, too; nil: there is none
+	inFlight *Lease // another lease that has to be alive, too; nil: there is none
 	delay    time.Duration
 	onDelay  func(d time.Duration)
 }
 
-// NewLease begins a lease of length d counted from when its request was sent, and returns a
-// context that ends with it.
+// NewLease begins a lease of length d, counted from when it was requested, and returns a context
+// that ends with it.
 func NewLease(ctx context.Context, now Clock, sent, d time.Duration) (*Lease, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &Lease{now: now, cancel: cancel, until: sent + d}
@@ -72,23 +71,23 @@ func (l *Lease) Alive() bool {
 	return alive && (under == nil || under.Alive())
 }
 
-// SetParent has requests start only while another lease is alive as well: that on the host, among
-// all crawls of a cluster.
+// SetParent allows requests only while another lease is alive as well: that on the host, among all
+// crawls of a cluster.
 func (l *Lease) SetParent(other *Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight = other
 }
 
-// OnDelay has tell called whenever requests are to be farther apart than ever before under the
-// lease.
+// OnDelay makes the lease call report whenever the delay between requests becomes longer than ever
+// before in the lease.
 func (l *Lease) OnDelay(report func(d time.Duration)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.onDelay = report
 }
 
-// addDelay notes that the next request starts d after the last one, at the earliest.
+// addDelay records that the next request starts at least d after the last one.
 func (l *Lease) addDelay(d time.Duration) {
 	l.mu.Lock()
 	report, under := l.onDelay, l.inFlight
@@ -105,7 +104,8 @@ func (l *Lease) addDelay(d time.Duration) {
 	}
 }
 
-// Renew prolongs the lease to d after sent. A lease that is over stays over, and none gets shorter.
+// Renew prolongs the lease to d after sent. A lease that has ended stays so, and a lease never
+// becomes shorter.
 func (l *Lease) Renew(sent, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func (l *Lease) Renew(sent, d time.Duration) {
 	l.timer.Reset(l.until - now)
 }
 
-// End ends the lease now: the visit is lost, or done.
+// End ends the lease now, because the visit is lost or done.
 func (l *Lease) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,25 +11,27 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Memory for pages. An ordinary page needs none of it: its buffer is its hand's. A large one takes
-// room before it is read on, for the largest it may become, and gives back what it did not need
-// once it is read. Each request takes room once, so nobody who has some waits for more.
+// Memory for pages. An ordinary page needs none of the budget, because it is read into the buffer
+// of its scratch. A large page reserves memory before it is read further, for the largest size that
+// it may have, and returns what it did not need after it was read. Each request reserves memory
+// once, so nobody who has some waits for more.
 const (
-	// KeepBuffer is the largest buffer a hand keeps, and the size from which a page takes room.
+	// KeepBuffer is the size of the largest buffer that a scratch keeps. A page that is larger
+	// reserves memory.
 	KeepBuffer = 256 << 10
-	// memoryFactor is how often a page is in memory while it is worked on: what was read, the
-	// buffer that grew, what is sent.
+	// memoryFactor is how often a page is in memory while it is processed: what was read, the
+	// buffer that grew, and what is sent.
 	memoryFactor = 3
-	// decoderMemory is what a br or zstd decoder takes at most, with the largest window
-	// it may be asked for.
+	// decoderMemory is the most that a br or zstd decoder uses, with the largest window that it
+	// accepts.
 	decoderMemory = 16 << 20
 )
 
-// Roomy is the size of a buffer that is made for n bytes. The pages of a site are about as large as
-// each other, and a hand's buffer must not be made anew for each that is a little larger than all
-// before it.
+// Roomy returns the size of a buffer that is made for n bytes. The pages of a site have similar
+// sizes. The buffer of a scratch should not be made again for each page that is a little larger
+// than all before it.
 func Roomy(n int) int {
-	if n >= KeepBuffer-memoryStep { // it is not kept, or is as large as one that is kept may be
+	if n >= KeepBuffer-memoryStep { // it is not kept, or is as large as a buffer that is kept may be
 		return n
 	}
 	return (n + memoryStep - 1) / memoryStep * memoryStep
@@ -37,27 +39,27 @@ func Roomy(n int) int {
 
 const memoryStep = 16 << 10
 
-// memoryBudget is the memory that the pages under way share. Safe for concurrent use.
+// memoryBudget is the memory that the pages in flight share. It may be used concurrently.
 type memoryBudget struct {
 	size     int64
 	free     *semaphore.Weighted
-	decoding chan struct{} // an element for each decoder at work on an ordinary page
+	decoding chan struct{} // an element for each decoder that works on an ordinary page
 }
 
 func newMemoryBudget(size int64) *memoryBudget {
-	// Decoding an ordinary page waits for nobody but the processor.
+	// The decoding of an ordinary page waits for nothing but the processor.
 	return &memoryBudget{size: size, free: semaphore.NewWeighted(size), decoding: make(chan struct{}, max(runtime.GOMAXPROCS(0), 2))}
 }
 
-// take waits for room and returns how much it is: never more than there is, so that a single page
-// finds room in any case.
+// take waits for memory and returns how much was reserved. That is never more than the whole
+// budget, so a single page always gets its memory.
 func (r *memoryBudget) take(ctx context.Context, n int64) (int64, error) {
 	n = min(n, r.size)
 	return n, r.free.Acquire(ctx, n)
 }
 
-// takeMemory waits until there is memory for a page of n bytes, and for extra besides. Its origin
-// is not to blame for that: the time counts against no limit.
+// takeMemory waits until there is memory for a page of n bytes, and extra bytes besides. The origin
+// is not the cause, so this time counts against no limit.
 func (h *Session) takeMemory(n, extra int64) error {
 	if h.memory > 0 {
 		return nil
@@ -72,7 +74,7 @@ func (h *Session) takeMemory(n, extra int64) error {
 	return nil
 }
 
-// MemoryUnused reports whether no large page has any of the memory for them.
+// MemoryUnused reports whether no large page uses the memory for them.
 func (c *Client) MemoryUnused() bool {
 	unused := c.memory.free.TryAcquire(c.memory.size)
 	if unused {
@@ -81,7 +83,7 @@ func (c *Client) MemoryUnused() bool {
 	return unused
 }
 
-// fitMemory gives back the room that a page which has been read does not need.
+// fitMemory returns the memory that a page does not need after it was read.
 func (h *Session) fitMemory() {
 	if need := memoryFactor * int64(cap(h.Buf)); need < h.memory {
 		h.c.memory.free.Release(h.memory - need)
@@ -89,7 +91,7 @@ func (h *Session) fitMemory() {
 	}
 }
 
-// letGo gives back the memory of a large page.
+// letGo returns the memory of a large page.
 func (h *Session) letGo() {
 	if h.memory > 0 {
 		h.c.memory.free.Release(h.memory)
@@ -98,8 +100,8 @@ func (h *Session) letGo() {
 }
 
 // unpacker decodes a body under a Content-Encoding. A decoder may need 16 MiB, so none of them
-// waits for the network on behalf of an ordinary page: that is read first, and then decoded. A body
-// that is larger takes room, for its decoder too, and is decoded as it comes.
+// waits for the network because of an ordinary page: such a page is read first, and then decoded. A
+// larger body reserves memory, also for its decoder, and is decoded as it arrives.
 type unpacker struct {
 	h        *Session
 	wire     *wireReader
@@ -107,15 +109,15 @@ type unpacker struct {
 	limit    int64 // decoded bytes
 	packed   []byte
 	put      func()
-	slot     bool // a decoder of room.decoding
+	slot     bool // it has an element of memoryBudget.decoding
 }
 
-// heavy reports whether decoding takes much memory.
+// heavy reports whether decoding needs much memory.
 func heavy(encoding string) bool {
 	return slices.ContainsFunc(codings(encoding), needsMemory)
 }
 
-// needsMemory reports whether the decoder of a content coding takes much memory.
+// needsMemory reports whether the decoder of a content coding needs much memory.
 func needsMemory(name string) bool { return name == "br" || name == "zstd" }
 
 // open returns a reader of the decoded body. close must be called in any case.
@@ -145,7 +147,7 @@ func (u *unpacker) open() (io.Reader, error) {
 	return r, nil
 }
 
-// fetch reads what an ordinary page may have, or takes room.
+// fetch reads as much as an ordinary page may have, or reserves memory.
 func (u *unpacker) fetch() error {
 	u.packed = u.h.packed[:0]
 	for {
@@ -159,14 +161,14 @@ func (u *unpacker) fetch() error {
 		n, err := u.wire.Read(u.packed[len(u.packed):min(cap(u.packed), KeepBuffer)])
 		u.packed = u.packed[:len(u.packed)+n]
 		if err != nil {
-			return nil // whoever decodes meets it again
+			return nil // the decoder gets the error again
 		}
 	}
 }
 
-// grow is called when the decoded body is larger than an ordinary page: it takes room. If
-// it returns another reader, the body begins anew there: the decoder must not be kept while
-// room is waited for.
+// grow is called when the decoded body is larger than an ordinary page. It reserves memory. If it
+// returns another reader, the body begins again there, because the decoder must not be kept while
+// memory is waited for.
 func (u *unpacker) grow(n int64) (again io.Reader, err error) {
 	if !u.slot {
 		return nil, u.h.takeMemory(n, 0)
@@ -178,7 +180,7 @@ func (u *unpacker) grow(n int64) (again io.Reader, err error) {
 	return u.open()
 }
 
-// unpack is a reader of a gzip stream that no header tells of.
+// unpack returns a reader of a gzip stream that the header does not mention.
 func (u *unpacker) unpack(r io.Reader) (io.Reader, error) {
 	in := inputs.Get().(*bufio.Reader)
 	in.Reset(r)
@@ -197,7 +199,7 @@ func (u *unpacker) unpack(r io.Reader) (io.Reader, error) {
 	return unpacked, err
 }
 
-// close gives the decoder back.
+// close returns the decoder.
 func (u *unpacker) close() {
 	if u.put != nil {
 		u.put()
@@ -209,8 +211,8 @@ func (u *unpacker) close() {
 	}
 }
 
-// bytesReader reads bytes and does nothing else; decoders treat a bytes.Reader as
-// something they may keep.
+// bytesReader reads bytes and does nothing else. Decoders treat a bytes.Reader as something that
+// they may keep.
 type bytesReader struct{ b []byte }
 
 func (r *bytesReader) Read(p []byte) (int, error) {

@@ -25,13 +25,14 @@ import (
 )
 
 // A proxy is asked to connect (CONNECT, or SOCKS5), for https and http alike, and passes bytes on.
-// So what is recorded is what the site sees, a request leads to a request there, and the site's
-// answer comes from the site. The other way, by which a proxy is told the whole URL, keeps neither:
-// such a proxy may answer by itself, ask twice, and looks the name up itself.
+// So what is recorded is what the site sees, one request leads to one request there, and the site's
+// answer comes from the site. The other way, in which a proxy gets the whole URL, ensures none of
+// this: such a proxy may answer itself, ask twice, and looks the name up itself.
 //
-// Unless the proxy is to look names up, it is told the address that the guard has let pass.
+// Unless the proxy is to look names up, it gets the address that the guard allowed.
 
-// proxyError is a proxy that could not be used: the site was not asked, and is not to blame.
+// proxyError is the error of a proxy that could not be used. The site received no request and is
+// not the cause.
 type proxyError struct {
 	proxy *credentials.Proxy
 	why   string
@@ -44,51 +45,51 @@ type notConnected struct {
 	proxy  *credentials.Proxy
 	target string
 	why    string
-	barred bool // it does not want to; another address would be refused as well
+	barred bool // it refused, and would refuse another address as well
 }
 
 func (e *notConnected) Error() string {
 	return fmt.Sprintf("the proxy %s did not connect to %s: %s", e.proxy, e.target, e.why)
 }
 
-// unknownBlock has made-up addresses, which stand for those that only a proxy knows. Nothing is
-// ever dialled there: it is a part of IPv6 that is not given out.
+// unknownBlock has invented addresses, which stand for those that only a proxy knows. They are
+// never dialled. The block is a part of IPv6 that is not assigned.
 var unknownBlock = netip.MustParsePrefix("100::/8")
 
-// unknownAddress stands for the address of a host that only the proxy knows. Hosts of one
-// registered domain are taken to be in one place, as most of them are.
+// unknownAddress returns an address that stands for that of a host that only the proxy knows. Hosts
+// of one registered domain are assumed to be at one address, as most of them are.
 func unknownAddress(host canon.Host) netip.Addr {
 	var b [16]byte
 	b[0] = 1
 	sum := maphash.String(nameSeed, host.Registered())
-	for i := range 7 { // the /64 is what counts
+	for i := range 7 { // only the /64 counts
 		b[1+i] = byte(sum >> (8 * i))
 	}
 	return netip.AddrFrom16(b)
 }
 
-// link is a way to a site: a socket, and what is passed on by a proxy at its other end.
+// link is a connection to a site: a socket, and what a proxy passes on at its other end.
 type link struct {
-	net.Conn          // bytes for the site
+	net.Conn          // bytes of the site
 	socket   net.Conn // to be closed
 	addr     netip.Addr
-	// Between here and where bytes leave the proxy in the clear nobody on the internet can read
-	// along.
+	// Nobody on the internet can read the bytes between here and where they leave the proxy
+	// unencrypted.
 	closed bool
 }
 
-// proxyState is what was last told of a proxy that cannot be used.
+// proxyState is what was last reported of a proxy that cannot be used.
 type proxyState struct {
 	mu     sync.Mutex // guards last
 	last   time.Time
 	report func(why string)
 }
 
-// reportEvery is how often it is told that a proxy cannot be used.
+// reportEvery is the least time between two reports that a proxy cannot be used.
 const reportEvery = 30 * time.Second
 
-// OnProxy makes the client tell that its proxy cannot be used, at most every 30 seconds. It is
-// called before any request is sent.
+// OnProxy makes the client call report when its proxy cannot be used, at most every 30 seconds. It
+// must be called before any request is sent.
 func (c *Client) OnProxy(report func(why string)) { c.proxy.report = report }
 
 func (s *proxyState) failed(err error) {
@@ -108,7 +109,7 @@ func (s *proxyState) failed(err error) {
 	}
 }
 
-// inner reports whether a name means a machine of the network that it is looked up in.
+// inner reports whether a name means a machine of the network in which it is looked up.
 func inner(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	_, last, dotted := strings.Cut(host, ".")
@@ -119,7 +120,7 @@ func inner(host string) bool {
 	return slices.Contains([]string{"localhost", "local", "internal", "lan", "localdomain"}, last) || strings.HasSuffix(host, ".home.arpa")
 }
 
-// dialProxy connects to a proxy, and has it connect to target, of which addr is the address.
+// dialProxy connects to a proxy, and asks it to connect to target, whose address is addr.
 func (c *Client) dialProxy(ctx context.Context, h *Session, target string, addr netip.Addr) (*link, error) {
 	l, err := c.dialThrough(ctx, h, target, addr)
 	if err != nil && h.ctx.Err() == nil {
@@ -147,7 +148,7 @@ func (c *Client) dialThrough(ctx context.Context, h *Session, target string, add
 	dial := d.DialContext
 	if c.opt.Dial != nil {
 		dial = c.opt.Dial
-		if _, err := netip.ParseAddrPort(p.Addr); err == nil { // it is no name
+		if _, err := netip.ParseAddrPort(p.Addr); err == nil { // it is not a name
 			if err := check(p.Addr); err != nil {
 				return nil, &proxyError{p, err.Error()}
 			}
@@ -167,7 +168,7 @@ func (c *Client) dialThrough(ctx context.Context, h *Session, target string, add
 		socket.Close()
 		return nil, &proxyError{p, "has a public address, and passwords are sent to it only with TLS; use https:// for it"}
 	}
-	// Whatever is read and written below ends with ctx.
+	// All reads and writes below end with ctx.
 	stop := context.AfterFunc(ctx, func() { socket.SetDeadline(time.Unix(1, 0)) })
 	err = c.tunnel(ctx, h, l, target)
 	if !stop() {
@@ -242,7 +243,7 @@ func (c *Client) socks(ctx context.Context, l *link, target string) error {
 	case err == nil || ctx.Err() != nil:
 		return err
 	case strings.Contains(err.Error(), "unknown error "):
-		// That is what the library says of a proxy's refusal.
+		// This is the library's text for a refusal by the proxy.
 		_, why, _ := strings.Cut(err.Error(), "unknown error ")
 		return &notConnected{p, target, why, strings.Contains(why, "ruleset")}
 	case strings.Contains(err.Error(), "authentication"):

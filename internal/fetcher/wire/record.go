@@ -9,24 +9,24 @@ import (
 	"github.com/curtsy/curtsy/internal/credentials"
 )
 
-// maxRecorded is how much of an answer is recorded: more fits into no message.
+// maxRecorded is how much of an answer is recorded. More does not fit into a message.
 const maxRecorded = crawl.MaxPayloadBytes
 
-// Recorder keeps what goes over a connection while a request is under way, for an archive: under
-// TLS, before anything is decoded. Every byte of requests and answers passes through conn, one
-// Write a request, so nothing is put together again from what was read of it.
+// Recorder records what goes over a connection while a request is running, for an archive: inside
+// TLS, before anything is decoded. Every byte of requests and answers passes through conn, with one
+// Write for a request, so nothing has to be reconstructed.
 type Recorder struct {
-	mu              sync.Mutex // guards what follows
+	mu              sync.Mutex // guards the fields below
 	request, answer []byte
 	cut             bool // there was more of the answer
 	turn            *recording
 }
 
-// recording is what a connection knows a request by, so that what it reads too late is not taken
-// for the answer of the next one.
+// recording identifies a request to its connection. What the connection reads too late is then not
+// taken for the answer to the next one.
 type recording struct{ r *Recorder }
 
-// begin forgets what was recorded, and keeps a request.
+// begin removes what was recorded, and records a request.
 func (r *Recorder) begin(p []byte) *recording {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,7 +37,7 @@ func (r *Recorder) begin(p []byte) *recording {
 	return r.turn
 }
 
-// add keeps a piece of the answer.
+// add records a part of the answer.
 func (t *recording) add(p []byte) {
 	r := t.r
 	r.mu.Lock()
@@ -54,13 +54,13 @@ func (t *recording) add(p []byte) {
 // Recording is what went over the wire for a request.
 type Recording struct {
 	Request []byte     // head, without credentials
-	Answer  []byte     // heads and body, and what may have come behind them
+	Answer  []byte     // heads and body, and anything that came after them
 	Cut     bool       // there was more of the answer than is recorded
 	Addr    netip.Addr // zero: only a proxy knows it
 }
 
-// Recorded returns what was recorded of the last request, which is over. It holds until the next.
-// ok is false when nothing was recorded.
+// Recorded returns what was recorded of the last request, which has ended. It is valid until the
+// next request. ok is false if nothing was recorded.
 func (h *Session) Recorded() (rec Recording, ok bool) {
 	if h.Recorder == nil || h.conn == nil || !h.used || !h.started.Load() {
 		return rec, false
@@ -75,11 +75,11 @@ func (h *Session) Recorded() (rec Recording, ok bool) {
 	return rec, true
 }
 
-// secretFields are the header fields that no archive needs, and that others could use.
+// secretFields are the header fields that an archive does not need, and that others could misuse.
 var secretFields = [][]byte{[]byte("authorization"), []byte("proxy-authorization"), []byte("cookie")}
 
-// withoutCredentials is a head without the lines that hold credentials, also those that its site
-// is shown.
+// withoutCredentials returns a head without the lines that contain credentials, including those of
+// the site.
 func withoutCredentials(head []byte, site *credentials.Site) []byte {
 	kept := make([]byte, 0, len(head))
 	for line := range bytes.Lines(head) {

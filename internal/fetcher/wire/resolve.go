@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ResolveMap is what --resolve says: names that lead to a given address instead of where DNS would.
-// The guard still applies to that address.
+// ResolveMap is the value of --resolve: names that lead to a given address instead of that in DNS.
+// The guard also applies to this address.
 type ResolveMap struct {
 	exact    map[string]mapping
 	suffixes []suffixMapping // the longest first, so that the first match is the closest
@@ -18,7 +18,7 @@ type ResolveMap struct {
 
 type mapping struct {
 	addr netip.Addr
-	port uint16 // 0: the URL's own
+	port uint16 // 0: that of the URL
 }
 
 type suffixMapping struct {
@@ -26,8 +26,8 @@ type suffixMapping struct {
 	mapping
 }
 
-// ParseResolve reads HOST=ADDR[:PORT] and *.NAME=ADDR[:PORT], which is for NAME and all names
-// below. An IPv6 address with a port stands in brackets.
+// ParseResolve reads HOST=ADDR[:PORT] and *.NAME=ADDR[:PORT], which is for NAME and all names below
+// it. An IPv6 address with a port is in brackets.
 func ParseResolve(list []string) (ResolveMap, error) {
 	m := ResolveMap{exact: make(map[string]mapping)}
 	for _, s := range list {

@@ -19,15 +19,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// reply is the head of a response, and its body as it comes.
+// reply is the head of a response, and its body as it arrives.
 type reply struct {
 	*response.Head
 	body *response.Body
 }
 
-// roundTrip sends one request and reads the head of its response. Where the host has a connection,
-// a place at its address is waited for here; else when its name has been looked up (see connect).
-// After an error the connection is of no more use.
+// roundTrip sends one request and reads the head of its response. If the host has a connection, it
+// waits here for a token of its address, and otherwise after the name was looked up (see connect).
+// After an error the connection cannot be used any more.
 func (h *Session) roundTrip(u canon.URL, r *request) (*reply, error) {
 	h.token.begin()
 	c := h.kept(u)
@@ -49,11 +49,11 @@ func (h *Session) roundTrip(u canon.URL, r *request) (*reply, error) {
 		}
 	}
 	h.conn, h.reused, h.used = c, reused, true
-	// What ends the lease, or the visit, ends the request at once.
+	// The end of the lease, or of the visit, ends the request at once.
 	stop := context.AfterFunc(h.ctx, func() { c.Close() })
 	h.unwatch = func() { stop() }
 	h.ready(c)
-	if reused && !c.quiet() { // while the place and the delay were waited for
+	if reused && !c.quiet() { // while it waited for the token and the delay
 		return nil, io.EOF
 	}
 	h.sending.Reset()
@@ -68,7 +68,7 @@ func (h *Session) roundTrip(u canon.URL, r *request) (*reply, error) {
 	return &reply{head, head.Body(c.in)}, nil
 }
 
-// kept is the host's connection, if it can serve a request for u.
+// kept returns the host's connection, if it can be used for a request for u.
 func (h *Session) kept(u canon.URL) *conn {
 	c := h.c.conns.get(h.host)
 	if c == nil {
@@ -76,27 +76,27 @@ func (h *Session) kept(u canon.URL) *conn {
 	}
 	origin := u.Origin()
 	if c.secure != (origin.Scheme == "https") || c.port != origin.Port || c.cfg != h.cfg || !c.wake() {
-		c.Close() // one connection at a time
+		c.Close() // a host has one connection at a time
 		return nil
 	}
 	return c
 }
 
-// wake takes a connection out of its rest. It reports false when the connection is closed, or
-// anything came over it meanwhile: the end, or bytes that nobody asked for, which must not be taken
-// for the next response.
+// wake removes a connection from those that wait. It returns false if the connection is closed, or
+// if anything came over it in between: its end, or bytes that nobody requested, which must not be
+// taken for the next response.
 func (c *conn) wake() bool {
 	return c.client.conns.wake(c) && c.quiet()
 }
 
-// quiet reports whether a connection without a request is open, and has brought nothing.
+// quiet reports whether a connection without a request is open and has received nothing.
 func (c *conn) quiet() bool {
 	if c.shut.Load() || c.in.Buffered() > 0 {
 		return false
 	}
 	if t, ok := c.Conn.(*tls.Conn); ok {
-		// What TLS has read already, nobody sees in the socket. With a deadline in the past a read
-		// returns that, and asks the socket for nothing.
+		// Bytes that TLS has read already are not in the socket. With a deadline in the past, a
+		// read returns them and does not read from the socket.
 		t.SetReadDeadline(time.Unix(1, 0))
 		var b [1]byte
 		n, err := t.Read(b[:])
@@ -109,7 +109,7 @@ func (c *conn) quiet() bool {
 }
 
 // readable reports whether a read of a connection without TLS would return at once. Connections
-// that are not sockets say so themselves; of others it is not known.
+// that are not sockets report it themselves; of others it is unknown.
 func readable(c net.Conn) bool {
 	switch c := c.(type) {
 	case interface{ Readable() bool }:
@@ -138,8 +138,8 @@ type request struct {
 	body                 string
 }
 
-// write puts a request into one piece. Names and values are ours, so they need no checking but for
-// line ends.
+// write makes one piece of a request. Names and values are our own, so only line ends have to be
+// checked.
 func (r *request) write(b *bytes.Buffer) {
 	b.WriteString(r.method)
 	b.WriteByte(' ')

@@ -8,26 +8,25 @@ import (
 	"github.com/curtsy/curtsy/pkg/botauth"
 )
 
-// sign puts the signature into the head of the request under way, if it is to have one. That is
-// done when there is a connection and nothing is waited for any more, since a signature is good for
-// a minute only, and a place at an address may take longer to come by. The request is written after
-// that.
+// sign adds the signature to the head of the running request, if it is to have one. It is called
+// when there is a connection and nothing is waited for any more: a signature is valid for a minute
+// only, and the wait for a token may be longer. After that the request is written.
 //
-// Each request has a signature of its own, so also each hop of a redirect, and one that is sent a
-// second time because its connection was given up.
+// Each request has its own signature, also each request of a redirect, and one that is sent again
+// because its connection was given up.
 func (h *Session) sign() error {
 	if h.unsigned.Header == nil {
 		return nil
 	}
 	var nonce [botauth.NonceBytes]byte
-	rand.Read(nonce[:]) // never fails
+	rand.Read(nonce[:]) // it never fails
 	now := time.Now()
 	f, err := h.c.opt.Signer.Sign(&h.unsigned, now, nonce[:])
 	if err != nil {
 		return err
 	}
 	f.Set(h.unsigned.Header)
-	// A request whose connection was given up is signed anew, and is still one.
+	// A request whose connection was given up is signed again, and still counts as one.
 	if h.signedAt.IsZero() && h.c.onSigned != nil {
 		h.c.onSigned()
 	}
@@ -35,7 +34,7 @@ func (h *Session) sign() error {
 	return nil
 }
 
-// compareClocks holds the time of a signature against the one that its answer tells.
+// compareClocks compares the time of a signature with the time in its answer.
 func (h *Session) compareClocks(answer http.Header) {
 	if h.signedAt.IsZero() || h.conn == nil {
 		return

@@ -7,44 +7,44 @@ import (
 	"time"
 )
 
-// Our clock matters to origins only as the time in signatures (formats §8.28): one that seems to
-// be made in the future, or is a minute old, is refused. What our clock is worth is seen from the
-// Date of answers that come anyway.
+// Our clock matters to origins only as the time in signatures (protocols §8.28). A signature that
+// seems to be made in the future, or is a minute old, is refused. The Date of answers shows whether
+// our clock is right.
 const (
-	// skewReported is how far off our clock must be to be told of, at least.
+	// skewReported is by how much our clock must be wrong at least to be reported.
 	skewReported = 5 * time.Second
-	// skewVoices is how many servers have to say so, one after the other: one alone may be wrong,
-	// or hand out answers that a cache has kept.
+	// skewVoices is how many servers have to agree, one after the other. One alone may be wrong, or
+	// may send answers from a cache.
 	skewVoices = 3
-	// skewSpread is how far apart what they say may lie: what is wrong with our clock is the same
-	// for all, what is wrong with theirs is not.
+	// skewSpread is by how much their times may differ. An error of our clock is the same for all
+	// servers, an error of theirs is not.
 	skewSpread = 5 * time.Second
 )
 
-// skew compares our clock with those of servers. The zero value works; it may be used by many
-// goroutines at once.
+// skew compares our clock with those of servers. The zero value is ready for use. It may be used
+// concurrently.
 type skew struct {
 	mu     sync.Mutex
 	voices [skewVoices]struct {
 		addr netip.Addr
-		off  time.Duration // by which our clock is ahead, for certain
+		off  time.Duration // by how much our clock is certainly ahead
 	}
-	n        int // that have spoken in a row
+	n        int // servers in a row that agree
 	reported bool
 }
 
-// heard takes in what an answer says of the time, asked for at began and there at ended. It reports
-// once when several servers say that our clock is off, and how far it is ahead (behind: less than
-// 0). Only a time outside of began and ended is evidence, so that slow answers are none.
+// heard uses the time in an answer that was requested at began and arrived at ended. It reports
+// once when several servers agree that our clock is wrong, and by how much it is ahead (less than
+// 0: behind). Only a time outside of began and ended is evidence, so slow answers are none.
 func (s *skew) heard(addr netip.Addr, h http.Header, began, ended time.Time) (off time.Duration, report bool) {
-	if len(h["Age"]) > 0 { // a cache tells when the answer was made
+	if len(h["Age"]) > 0 { // a cache sends the time when the answer was made
 		return 0, false
 	}
 	date, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
 		return 0, false
 	}
-	switch next := date.Add(time.Second); { // it has no fractions
+	switch next := date.Add(time.Second); { // it has no fractions of a second
 	case began.After(next):
 		off = began.Sub(next)
 	case ended.Before(date):
@@ -54,7 +54,7 @@ func (s *skew) heard(addr netip.Addr, h http.Header, began, ended time.Time) (of
 	defer s.mu.Unlock()
 	if off > -skewReported && off < skewReported {
 		if ended.Sub(began) > skewReported {
-			return 0, false // any clock would agree with so slow an answer
+			return 0, false // any clock would agree with such a slow answer
 		}
 		s.n, s.reported = 0, false // one clock that agrees with ours is enough
 		return 0, false
@@ -68,7 +68,7 @@ func (s *skew) heard(addr netip.Addr, h http.Header, began, ended time.Time) (of
 			return 0, false
 		}
 		if d := v.off - off; d > skewSpread || d < -skewSpread {
-			s.n = 0 // they disagree: it begins again with this one
+			s.n = 0 // they disagree, so it begins again with this one
 			break
 		}
 	}

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// tlsError is a failed handshake, certificates included.
+// tlsError is a failed handshake, including invalid certificates.
 type tlsError struct {
 	err    error
-	origin string // that was to be reached, for what there is to type
+	origin string // to which the connection was, for the advice
 }
 
 func (e *tlsError) Error() string { return e.err.Error() }
 func (e *tlsError) Unwrap() error { return e.err }
 
-// remoteAlert begins the words for what the other side of TLS has said before it hung up.
+// remoteAlert begins the text of an alert that the other side sent before it closed the connection.
 const remoteAlert = "remote error: tls: "
 
-// isAlert reports whether the other side has ended a connection with an alert of TLS.
+// isAlert reports whether the other side ended a connection with an alert of TLS.
 func isAlert(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error"
@@ -54,7 +54,8 @@ func (e *tlsError) why() string {
 	case strings.Contains(alert, "certificate") || alert == "access denied" || alert == "unknown certificate authority":
 		return fmt.Sprintf("it requires a client certificate, or another one (%s): add cert: and key: below %s in the file for --credentials", alert, e.origin)
 	case alert == "handshake failure":
-		// Also what some say who miss a certificate, and all who find no cipher they like.
+		// Some servers also send it if they miss a certificate, and all if they accept none of our
+		// ciphers.
 		return fmt.Sprintf("it refuses the handshake; if it requires a client certificate, add cert: and key: below %s in the file for --credentials", e.origin)
 	case alert == "unrecognized name":
 		return "it has no certificate for this name"
@@ -62,13 +63,13 @@ func (e *tlsError) why() string {
 	return detail(e.err)
 }
 
-// cutAfter is what stands behind a text in another one.
+// cutAfter returns what follows a text in another one.
 func cutAfter(s, sep string) (before, after string) {
 	before, after, _ = strings.Cut(s, sep)
 	return before, after
 }
 
-// certNames are the names that a certificate is for, as many as can be read at a glance.
+// certNames returns the names in a certificate, as many as can be read at a glance.
 func certNames(c *x509.Certificate) string {
 	if c == nil {
 		return ""

@@ -7,13 +7,13 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What is told of requests afterwards (crawl.Exchange) has the instants that politeness itself goes
-// by: a request starts when its bytes go out, and ends when the gate is told of its end.
+// Reports of requests (crawl.Exchange) have the instants on which politeness is based: a request
+// starts when its bytes go out, and ends when the gate is informed of its end.
 
-// DelayDefault is who asks for the second that is kept at least to public addresses.
+// DelayDefault is the source of the least delay of one second to public addresses.
 const DelayDefault = "default"
 
-// trace notes that a request passed the gate, which kept it back for delay.
+// trace records that a request passed the gate, which delayed it by delay.
 func (h *Session) trace(u canon.URL, delay time.Duration) {
 	h.inFlight = crawl.Exchange{URL: string(u), Kind: h.Kind, Start: time.Now(), Bound: delay, BoundSource: h.DelaySource}
 	if delay != h.Delayed {
@@ -24,7 +24,7 @@ func (h *Session) trace(u canon.URL, delay time.Duration) {
 	}
 }
 
-// traced notes the end of the request under way.
+// traced records the end of the running request.
 func (h *Session) traced(end time.Time) {
 	x := &h.inFlight
 	x.End = end
@@ -35,7 +35,7 @@ func (h *Session) traced(end time.Time) {
 				x.Start = sent
 			}
 		}
-		// The address is known since.
+		// The address is known now.
 		if owed := max(h.delayFor(h.conn.private), least(h.Granted, h.Hurried, h.conn.private)); owed > x.Bound {
 			x.Bound, x.BoundSource = owed, DelayDefault
 		}

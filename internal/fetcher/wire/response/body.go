@@ -9,7 +9,8 @@ import (
 	"strconv"
 )
 
-// ErrChunk is a chunk without a size that can be read: where the body ends is not known.
+// ErrChunk is the error of a chunk without a size that can be read. It is unknown where the body
+// ends.
 var ErrChunk = fmt.Errorf("%w: a chunk has no size", ErrMalformed)
 
 // maxLine bounds the line before a chunk, all trailers together, and all lines before chunks that
@@ -19,20 +20,20 @@ const (
 	usualLine = 32
 )
 
-// Body reads the body of a response, without its framing. Read's error is io.EOF at its end, and
-// io.ErrUnexpectedEOF where the connection ended before.
+// Body reads the body of a response, without its framing. Read returns io.EOF at its end, and
+// io.ErrUnexpectedEOF if the connection ended before.
 type Body struct {
 	br       *bufio.Reader
-	left     int64 // of the body, or of the chunk; -1: up to the end of the connection
+	left     int64 // of the body, or of the chunk; -1: until the end of the connection
 	chunked  bool
-	started  bool // a chunk was begun
+	started  bool // a chunk has begun
 	extra    int  // bytes of lines before chunks that are longer than usual
 	complete bool
 	odd      bool
 	err      error
 }
 
-// Body is the body that follows the head in br.
+// Body returns the body that follows the head in br.
 func (h *Head) Body(br *bufio.Reader) *Body {
 	b := &Body{br: br, left: h.Length, chunked: h.Chunked}
 	if h.Chunked {
@@ -43,11 +44,11 @@ func (h *Head) Body(br *bufio.Reader) *Body {
 	return b
 }
 
-// Complete reports whether the body was read to its end, as its framing has it, and nothing about
-// that was odd. Only then may the connection be used again.
+// Complete reports whether the body was read to its end, according to its framing, and nothing
+// about it was odd. Only then may the connection be used again.
 func (b *Body) Complete() bool { return b.complete && !b.odd }
 
-// Read reads what the framing encloses.
+// Read reads what the framing contains.
 func (b *Body) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
@@ -76,15 +77,15 @@ func (b *Body) Read(p []byte) (int, error) {
 		b.complete, b.err = true, io.EOF
 	}
 	if n > 0 && b.err != nil && b.err != io.EOF {
-		return n, nil // the error comes with the next call
+		return n, nil // the next call returns the error
 	}
 	return n, b.err
 }
 
-// nextChunk reads the line before a chunk; after the last chunk the trailers, and then its error
-// is io.EOF.
+// nextChunk reads the line before a chunk. After the last chunk it reads the trailers, and then
+// returns io.EOF.
 func (b *Body) nextChunk() error {
-	if b.started { // what ends the data of the chunk before
+	if b.started { // the line end after the data of the chunk before
 		line, err := b.line()
 		if err != nil {
 			return err
@@ -114,7 +115,7 @@ func (b *Body) nextChunk() error {
 	}
 	for read := 0; ; read += len(line) + 2 {
 		switch line, err = b.line(); {
-		case errors.Is(err, io.ErrUnexpectedEOF): // the body is whole: its last chunk came
+		case errors.Is(err, io.ErrUnexpectedEOF): // the body is complete, because its last chunk came
 			b.odd, b.complete = true, true
 			return io.EOF
 		case err != nil:
@@ -128,7 +129,7 @@ func (b *Body) nextChunk() error {
 	}
 }
 
-// line is the next line without its end, CR LF or LF.
+// line returns the next line without its end, CR LF or LF.
 func (b *Body) line() ([]byte, error) {
 	line, err := b.br.ReadSlice('\n')
 	switch {

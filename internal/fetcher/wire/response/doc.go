@@ -6,12 +6,12 @@
 //	reuse := head.Reusable() && body.Complete()
 //
 // Servers send heads that no grammar allows, and browsers show their pages. So a line of the head
-// that cannot be read is skipped and counted, and costs only itself. What stays refused is what
-// would leave two readings of where the body ends: different lengths, or a chunk without a size;
-// and a head past the limit.
+// that cannot be read is skipped and counted, and costs only itself. Responses are still refused if
+// two readings of where the body ends are possible (different lengths, or a chunk without a size),
+// and if the head is longer than the limit.
 //
-// Whoever reads like this must not use a connection again after anything odd: the next bytes may
-// not be the next response. Reusable says so.
+// A connection must not be used again after anything odd, because the next bytes may not be the
+// next response. Reusable reports this.
 //
-// What net/http accepts means the same here; a fuzz target compares the two.
+// What net/http accepts has the same meaning here. A fuzz target compares the two.
 package response

@@ -13,11 +13,11 @@ import (
 )
 
 var (
-	// ErrMalformed is a response that cannot be understood at all.
+	// ErrMalformed is the error of a response that cannot be understood at all.
 	ErrMalformed = errors.New("not an HTTP response")
-	// ErrTooLarge is a head past its limit.
+	// ErrTooLarge is the error of a head that is longer than its limit.
 	ErrTooLarge = errors.New("the response header is too large")
-	// ErrLength is a response that announces two different lengths of its body.
+	// ErrLength is the error of a response that announces two different lengths of its body.
 	ErrLength = errors.New("the response has two different lengths")
 )
 
@@ -32,28 +32,28 @@ const (
 type Head struct {
 	Status int
 	Header http.Header // canonical names; the values have no control characters
-	// Length is how many bytes the body has; -1 when its end is that of the connection, or when it
-	// is Chunked.
+	// Length is how many bytes the body has. It is -1 if the body ends with the connection, or if
+	// it is Chunked.
 	Length  int64
 	Chunked bool
 	// Skipped is how many lines of the head were not understood and left out.
 	Skipped int
 
-	odd  bool // something was not as the grammar has it
-	keep bool // the connection may serve again, by what the head says
+	odd  bool // something was not according to the grammar
+	keep bool // the connection may be used again according to the head
 }
 
-// Odd reports whether the head was not written as RFC 9112 has it, although it was understood.
+// Odd reports whether the head was not written according to RFC 9112, although it was understood.
 func (h *Head) Odd() bool { return h.odd }
 
-// Reusable reports whether the connection may carry another request once the body was read to its
-// end.
+// Reusable reports whether the connection may be used for another request after the body was read
+// to its end.
 func (h *Head) Reusable() bool { return h.keep && !h.odd && (h.Chunked || h.Length >= 0) }
 
-// ReadHead reads a head of at most limit bytes, the interim responses before it included. Its error
-// is io.EOF when the connection ended before the first byte, io.ErrUnexpectedEOF when it ended
-// within the head, ErrTooLarge, ErrMalformed or ErrLength, wrapped, or the reader's own. More than
-// five interim responses count as too large.
+// ReadHead reads a head of at most limit bytes, including the interim responses before it. Its
+// error is io.EOF if the connection ended before the first byte, io.ErrUnexpectedEOF if it ended
+// within the head, ErrTooLarge, ErrMalformed or ErrLength, wrapped, or that of the reader. More
+// than five interim responses count as too large.
 func ReadHead(br *bufio.Reader, limit int64) (*Head, error) {
 	r := &reader{br: br, left: limit}
 	for range maxInterim + 1 {
@@ -61,7 +61,7 @@ func ReadHead(br *bufio.Reader, limit int64) (*Head, error) {
 		if err != nil {
 			return nil, err
 		}
-		// What follows a 101 is another protocol, so it is final.
+		// What follows a 101 is another protocol, so the 101 is final.
 		if h.Status >= 200 || h.Status == http.StatusSwitchingProtocols {
 			h.odd = h.odd || r.odd
 			return h, nil
@@ -76,11 +76,11 @@ type reader struct {
 	br   *bufio.Reader
 	left int64
 	any  bool // a byte was read
-	odd  bool // something was, in an interim response
+	odd  bool // something in an interim response was odd
 	long []byte
 }
 
-// line is the next line without its end. It holds until the next call.
+// line returns the next line without its end. It is valid until the next call.
 func (r *reader) line() ([]byte, error) {
 	r.long = r.long[:0]
 	for {
@@ -118,7 +118,7 @@ func (r *reader) head() (*Head, error) {
 	return h, h.frame(minor)
 }
 
-// statusLine reads the status line. Its result is the minor version, 1 where none is named.
+// statusLine reads the status line. It returns the minor version, or 1 if there is none.
 func (r *reader) statusLine(h *Head) (minor int, err error) {
 	var line []byte
 	for blank := 0; ; blank++ {
@@ -170,7 +170,7 @@ func (r *reader) statusLine(h *Head) (minor int, err error) {
 
 // fields reads the fields up to the empty line.
 func (r *reader) fields(h *Head) error {
-	last := "" // the field that a folded line goes on with
+	last := "" // the field that a folded line continues
 	for first := true; ; first = false {
 		line, err := r.line()
 		if err != nil {
@@ -206,7 +206,7 @@ func (h *Head) skip() {
 	h.odd = true
 }
 
-// value is a field's value, with blanks instead of control characters.
+// value returns a field's value, with blanks instead of control characters.
 func value(text []byte, h *Head) string {
 	text = trim(text)
 	for i, c := range text {
@@ -217,7 +217,7 @@ func value(text []byte, h *Head) string {
 	return string(trim(text))
 }
 
-// frame finds out where the body ends.
+// frame determines where the body ends.
 func (h *Head) frame(minor int) error {
 	length, err := h.length()
 	if err != nil {
@@ -225,7 +225,7 @@ func (h *Head) frame(minor int) error {
 	}
 	codings, encoded := h.Header["Transfer-Encoding"]
 	if delete(h.Header, "Transfer-Encoding"); encoded && minor == 0 {
-		h.odd = true // HTTP/1.0 does not have it, and who sends it may mean it
+		h.odd = true // HTTP/1.0 does not have it, but a server that sends it may use it
 	} else if encoded {
 		for _, name := range strings.Split(strings.Join(codings, ","), ",") {
 			switch strings.ToLower(strings.Trim(name, " \t")) {
@@ -233,7 +233,7 @@ func (h *Head) frame(minor int) error {
 				h.odd = h.odd || h.Chunked
 				h.Chunked = true
 			case "":
-			default: // identity, which says nothing, or what a browser does not look at either
+			default: // identity, which means nothing, or a value that browsers ignore, too
 				h.odd = true
 			}
 		}
@@ -262,7 +262,7 @@ func (h *Head) frame(minor int) error {
 	return nil
 }
 
-// length is what Content-Length says, -1 if it says nothing that can be understood.
+// length returns the Content-Length, or -1 if it cannot be understood.
 func (h *Head) length() (int64, error) {
 	length := int64(-1)
 	fields := h.Header["Content-Length"]
@@ -288,7 +288,7 @@ func (h *Head) length() (int64, error) {
 
 func trim(b []byte) []byte { return bytes.Trim(b, " \t\r") }
 
-// isToken reports whether a name is one as RFC 9110 has it.
+// isToken reports whether a name is a token (RFC 9110 §5.6.2).
 func isToken(name []byte) bool {
 	for _, c := range name {
 		switch {

@@ -1,0 +1,101 @@
+package page
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/document/worker"
+	"github.com/curtsy/curtsy/internal/fetcher/publish"
+	"github.com/curtsy/curtsy/internal/fetcher/requests"
+	"github.com/curtsy/curtsy/internal/fetcher/robots"
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Shared is what the visits of a process have in common to fetch pages. It may be used
+// concurrently.
+type Shared struct {
+	log       *slog.Logger
+	repeats   repeats
+	documents *worker.Pool
+}
+
+// NewShared makes what visits share; Close ends it. pdfToText is the path of poppler's pdftotext,
+// which then reads the text of PDF files; if it is empty, our own reader does.
+func NewShared(log *slog.Logger, pdfToText string) *Shared {
+	return &Shared{log: log, documents: worker.New(worker.Options{PDFToText: pdfToText})}
+}
+
+// Close ends the processes that read documents.
+func (s *Shared) Close() { s.documents.Close() }
+
+// Options are what the pages of a visit are fetched with.
+type Options struct {
+	Requests     *requests.Requests
+	Sites        *robots.Sites
+	Publisher    *publish.Publisher
+	Shared       *Shared
+	Context      context.Context // ends when nothing is published any more
+	MaxBody      int64           // bytes of a page
+	MaxCatalogue int64           // bytes of a JSON document that describes datasets
+}
+
+// Pages fetches the pages of a visit. It belongs to the visit's goroutine.
+type Pages struct {
+	Options
+	buf *Buffers
+}
+
+// Buffers are what pages are read with. They are used again by the next visit. The zero value is
+// ready for use.
+type Buffers struct {
+	scanner  htmlscan.Scanner
+	outlinks []byte // of a page that is archived
+}
+
+// Reset makes new buffers, after a panic while they were in use.
+func (b *Buffers) Reset() { *b = Buffers{} }
+
+// New returns what fetches the pages of a visit. It uses buf until the visit ends.
+func New(o Options, buf *Buffers) *Pages { return &Pages{Options: o, buf: buf} }
+
+// spec returns the crawl's spec.
+func (p *Pages) spec() *crawl.Spec { return p.Requests.Config.Spec() }
+
+// Offer offers links to the frontiers, without the session ids that are known to mean nothing.
+func (p *Pages) Offer(from canon.URL, depth, redirects int, links []canon.URL) {
+	repeats := &p.Shared.repeats
+	for i, u := range links {
+		if short := repeats.clean(u); short != u {
+			links = slices.Clone(links[:len(links):len(links)])
+			for ; i < len(links); i++ {
+				links[i] = repeats.clean(links[i])
+			}
+			break
+		}
+	}
+	p.Publisher.Links(from, depth, redirects, links)
+}
+
+// follow offers what a page links to, unless the crawl follows no links.
+func (p *Pages) follow(u *crawl.VisitURL, links []canon.URL) {
+	if !p.spec().NoLinks {
+		p.Offer(u.URL, u.Depth+1, 0, links)
+	}
+}
+
+// Forget reports to the indexer that there is no page under this URL, or none that may be stored.
+// It may have one of an earlier visit.
+func (p *Pages) Forget(u *crawl.VisitURL, why crawl.Reason) {
+	p.Publisher.Page(&crawl.Page{URL: u.URL, Visit: p.Publisher.Visit, FetchedAt: time.Now(), Depth: u.Depth, FoundOn: u.FoundOn, Deleted: why})
+}
+
+// Clean returns u without its session id if the ids of its host are known to mean nothing, and
+// otherwise u.
+func (p *Pages) Clean(u canon.URL) canon.URL { return p.Shared.repeats.clean(u) }
+
+// Ended records the outcome of a URL, which may decide about the session ids of its host.
+func (p *Pages) Ended(u canon.URL, class crawl.Class) { p.Shared.repeats.ended(u, class) }

@@ -1,0 +1,120 @@
+package page
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/answer"
+	"github.com/curtsy/curtsy/internal/fetcher/robots"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/likeness"
+	"github.com/curtsy/curtsy/internal/html"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Sample fetches a page to compare it with another one, of a possible mirror (protocols §2.4), if
+// the rules of its origin allow it. ok is false if nothing was found out.
+func (p *Pages) Sample(u canon.URL) (s crawl.Sample, ok bool) {
+	if permission := p.Sites.Ask(u); !permission.OK() {
+		return crawl.Sample{Reason: permission.Text}, !permission.Over
+	}
+	kind := ""
+	a, err := p.Requests.Get(u, nil, func(status int, header http.Header) wire.Wanted {
+		if status < 200 || status > 299 || status == http.StatusPartialContent {
+			return wire.Wanted{}
+		}
+		declared := answer.ContentType(header)
+		if kind = answer.MediaType(declared); declared != "" && !comparable(kind) {
+			return wire.Wanted{}
+		}
+		return wire.Wanted{Limit: p.MaxBody, Decide: func(first []byte) bool {
+			if declared == "" {
+				kind = answer.Sniff(first)
+			}
+			return comparable(kind)
+		}}
+	})
+	s.Status = a.Status
+	if err != nil {
+		fail := p.Requests.FailureOf(err)
+		s.Status, s.Reason = 0, fail.String()
+		return s, !fail.Unsent
+	}
+	switch status := a.Status; {
+	case answer.Overloaded(status):
+		p.Requests.Overload(&a)
+		s.Reason = fmt.Sprintf("%s: HTTP %d", crawl.ReasonOverload, status)
+	case answer.Redirects(status):
+		to, _ := answer.Location(u, &a)
+		s.Location = string(to)
+		s.Reason = string(crawl.ReasonRedirect)
+	case status < 200 || status > 299 || status == http.StatusPartialContent:
+		s.Reason = answer.StatusText(&a)
+	case !comparable(kind):
+		s.Reason = fmt.Sprintf("%s: %s", crawl.ReasonType, kind)
+	default:
+		s.Digest = digestOf(sha256.Sum256(a.Body))
+		s.Likeness = likenessOf(kind, a.Body)
+	}
+	return s, true
+}
+
+// comparable reports whether pages of this media type can be compared with others.
+func comparable(kind string) bool {
+	return kind == answer.HTML || kind == answer.XHTML || kind == answer.Text
+}
+
+// likenessOf returns the likeness of the text of a page, by which similar pages are found.
+func likenessOf(kind string, body []byte) uint64 {
+	if kind == answer.Text || kind == answer.Markdown {
+		return likeness.OfText(body)
+	}
+	if kind == answer.XHTML {
+		body = html.FromXHTML(body)
+	}
+	return likeness.OfHTML(body)
+}
+
+// textOf returns a hash of the text of a page as a reader sees it, or 0 if there is none.
+func textOf(kind string, body []byte) uint64 {
+	switch kind {
+	case answer.Text, answer.Markdown:
+		return likeness.SameText(body)
+	case answer.XHTML:
+		body = html.FromXHTML(body)
+	}
+	return likeness.SameHTML(body)
+}
+
+// ProbeJSON asks an origin whether it has a /data.json, where and as often as it is asked for its
+// /data.txt. If it is there, or redirects to where such a document may be, it is offered as a link
+// of dataTxt, and is then fetched like any other page. All other answers are ignored.
+func (p *Pages) ProbeJSON(site *robots.Site, dataTxt canon.URL) {
+	u, err := site.Origin.URL("/data.json")
+	if err != nil || !p.spec().DataJSON || p.spec().MaxDepth == 0 || !p.Requests.Config.Scope.Decide(u).In || p.Requests.Over() {
+		return
+	}
+	if _, why := p.Sites.Match(site, u); why != "" {
+		return
+	}
+	defer p.Requests.For(crawl.RequestData)()
+	a, err := p.Requests.Get(u, nil, func(int, http.Header) wire.Wanted { return wire.Wanted{} })
+	switch {
+	case err != nil:
+	case answer.Overloaded(a.Status):
+		p.Requests.Overload(&a)
+	case a.Status == http.StatusOK:
+		declared := answer.ContentType(a.Header)
+		if certain, possible := metaDocument(u, answer.MediaType(declared), declared == ""); certain || possible {
+			p.Offer(dataTxt, 1, 0, []canon.URL{u})
+		}
+	case answer.Redirects(a.Status):
+		if next, ok := answer.Location(u, &a); ok {
+			if _, possible := metaDocument(next, "", true); possible {
+				p.Offer(dataTxt, 1, 0, []canon.URL{u})
+			}
+		}
+	}
+}

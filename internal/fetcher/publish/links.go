@@ -1,0 +1,224 @@
+package publish
+
+import (
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/scope"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// Links offers URLs that were found at from to the frontiers, at a depth, and behind so many
+// redirects. They are published with the next report, or at once when they fill a message.
+func (p *Publisher) Links(from canon.URL, depth, redirects int, links []canon.URL) {
+	full := p.buf.links.add(p.Scope, from, depth, redirects, links)
+	switch {
+	case p.buf.links.bytes > maxLinks:
+		p.flushLinks(p.buf.links.used...)
+	case full >= 0:
+		p.flushLinks(full)
+	}
+}
+
+// flushLinks publishes links of some shards before the visit's next report, because they fill a
+// message.
+func (p *Publisher) flushLinks(shards ...int) {
+	p.FlushPages() // a link is published only after the page that it is on
+	for _, shard := range shards {
+		p.buf.links.bytes -= p.buf.links.shards[shard].bytes
+		p.sendLinks(shard)
+	}
+}
+
+// sendLinks publishes a shard's links, in as many messages as they need. It may be called for
+// several shards at once.
+func (p *Publisher) sendLinks(shard int) {
+	s := &p.buf.links.shards[shard]
+	if len(s.links) == 0 || p.Lost() {
+		return
+	}
+	splitLinks(s.links, crawl.MaxEventBytes, func(part []crawl.Links) bool {
+		return p.Event(shard, &crawl.Event{Links: part})
+	})
+	p.buf.links.drop(shard)
+}
+
+// splitLinks calls yield with parts of links that take about limit bytes each at most, until it
+// returns false.
+func splitLinks(links []crawl.Links, limit int, yield func([]crawl.Links) bool) {
+	var part []crawl.Links
+	left := limit
+	for _, l := range links {
+		rest := l.URLs
+		for len(rest) > 0 {
+			n := 0
+			left -= len(l.FoundOn) + linkOverhead
+			for n < len(rest) && (left > 0 || n == 0 && len(part) == 0) {
+				left -= len(rest[n]) + linkOverhead
+				n++
+			}
+			if n > 0 {
+				l.URLs, rest = rest[:n], rest[n:]
+				part = append(part, l)
+			}
+			if left <= 0 {
+				if !yield(part) {
+					return
+				}
+				part, left = nil, limit
+			}
+		}
+	}
+	if len(part) > 0 {
+		yield(part)
+	}
+}
+
+// outlinks gathers the links of a visit by the shard to which they belong. Most links of a page are
+// out of scope, or were on an earlier page, and are dropped here. Each of the others costs the
+// frontier a look into its store.
+type outlinks struct {
+	// seen has the links of the visit, with the least depth and the fewest redirects at which they
+	// were offered. A link that is found again nearer to the seeds is offered again, because it may
+	// now be within the depth limit.
+	seen   map[canon.URL]position
+	known  int // bytes of seen, about
+	shards []shardLinks
+	used   []int // shards with links
+	bytes  int   // of all shards
+}
+
+type position struct{ depth, redirects int32 }
+
+type shardLinks struct {
+	links  []crawl.Links
+	bytes  int  // about what they take in a message
+	listed bool // in outlinks.used
+}
+
+// linkOverhead is the most that a link or a group of links takes in a message besides its text.
+const linkOverhead = 8
+
+// seenOverhead is the memory that a remembered link takes besides its text.
+const seenOverhead = 48
+
+// Bounds on what one visit remembers. Only malicious pages come near them. A visit that forgets
+// what it saw offers some links again, and does no other harm.
+const (
+	maxKnown = 4 << 20 // bytes
+	maxLinks = 4 << 20 // bytes of links that wait for a report, of all shards together
+)
+
+func (o *outlinks) reset(shards int) {
+	if o.known > maxKnown/8 {
+		o.seen = nil // a map does not shrink
+	}
+	if o.seen == nil {
+		o.seen = make(map[canon.URL]position)
+	}
+	clear(o.seen)
+	o.known = 0
+	if len(o.shards) != shards {
+		o.shards = make([]shardLinks, shards)
+		o.used = nil
+	}
+	for _, s := range o.used {
+		o.drop(s)
+		o.shards[s].listed = false
+	}
+	o.used, o.bytes = o.used[:0], 0
+}
+
+// drop forgets a shard's links after they were published. It may be called for several shards at
+// once.
+func (o *outlinks) drop(shard int) {
+	s := &o.shards[shard]
+	for i := range s.links {
+		clear(s.links[i].URLs) // they would keep the strings alive
+		s.links[i] = crawl.Links{URLs: s.links[i].URLs[:0]}
+	}
+	s.links, s.bytes = s.links[:0], 0
+	if cap(s.links) > 1<<10 {
+		s.links = nil
+	}
+}
+
+// add adds the links of one page. It returns a shard whose links fill a message, or -1. The caller
+// checks o.bytes as well.
+func (o *outlinks) add(in *scope.Scope, from canon.URL, depth, redirects int, links []canon.URL) (full int) {
+	full = -1
+	for _, u := range links {
+		p, ok := o.seen[u]
+		if ok && p.depth <= int32(depth) && p.redirects <= int32(redirects) {
+			continue
+		}
+		if !ok && !in.Decide(u).In {
+			continue // not remembered, because deciding again is as cheap
+		}
+		if !ok {
+			if o.known += len(u) + seenOverhead; o.known > maxKnown {
+				clear(o.seen)
+				o.known = len(u) + seenOverhead
+			}
+		}
+		o.seen[u] = position{int32(depth), int32(redirects)}
+		n := crawl.ShardOf(u.Host(), len(o.shards))
+		s := &o.shards[n]
+		if !s.listed {
+			s.listed = true
+			o.used = append(o.used, n)
+		}
+		if k := len(s.links); k == 0 || s.links[k-1].FoundOn != from || s.links[k-1].Redirects != redirects {
+			s.grow(from, depth, redirects)
+			s.bytes += len(from) + linkOverhead
+			o.bytes += len(from) + linkOverhead
+		}
+		last := &s.links[len(s.links)-1]
+		last.URLs = append(last.URLs, u)
+		o.bytes += len(u) + linkOverhead
+		if s.bytes += len(u) + linkOverhead; s.bytes >= crawl.MaxEventBytes {
+			full = n
+		}
+	}
+	return full
+}
+
+// grow appends a group of links. It uses the memory of an earlier group again.
+func (s *shardLinks) grow(from canon.URL, depth, redirects int) {
+	var urls []canon.URL
+	if n := len(s.links); n < cap(s.links) {
+		urls = s.links[:n+1][n].URLs[:0]
+	}
+	s.links = append(s.links, crawl.Links{FoundOn: from, Depth: depth, Redirects: redirects, URLs: urls})
+}
+
+// A message costs more than the few links that a page or two have for another shard. Such links are
+// published with the outcome, and the shard that applies it forwards them, those of many pages at
+// once. If there are more, it is cheaper to publish them to their own shard before the outcome.
+const (
+	maxCarried    = 2 << 10                 // bytes of links for one other shard
+	maxCarriedAll = crawl.MaxEventBytes / 4 // for all of them
+)
+
+// carried returns the other shards whose links are published with the outcome of shard own, and
+// those whose links are published alone.
+func (o *outlinks) carried(own int) (along, alone []int) {
+	left := maxCarriedAll
+	for _, shard := range o.used {
+		switch n := o.shards[shard].bytes; {
+		case shard == own || n == 0:
+		case n <= maxCarried && n <= left:
+			left -= n
+			along = append(along, shard)
+		default:
+			alone = append(alone, shard)
+		}
+	}
+	return along, alone
+}
+
+// of returns the links of some shards. They are valid until the shards are dropped.
+func (o *outlinks) of(shards []int) (links []crawl.Links) {
+	for _, shard := range shards {
+		links = append(links, o.shards[shard].links...)
+	}
+	return links
+}

@@ -1,0 +1,89 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/metrics"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// sink takes pages in, and remembers their messages.
+type sink struct {
+	Sink
+	messages [][]byte
+}
+
+func (s *sink) SendPages(_ context.Context, _ int, pages []byte) (bool, error) {
+	s.messages = append(s.messages, append([]byte(nil), pages...))
+	return false, nil
+}
+
+// What visits gather does not grow with the pages they fetch: a page that would make it more than
+// maxBatch has what is there sent first, and a larger page goes alone.
+func TestGatheredPages(t *testing.T) {
+	met, err := metrics.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const visits, pages, head = 3, 400, 200 // head: more than what a page has beside its body
+	sent := make([]*sink, visits)
+	all := make([]*Publisher, visits)
+	for i := range all {
+		sent[i] = new(sink)
+		all[i] = New(Options{Sink: sent[i], Context: t.Context(), Shards: 1, Metrics: met, Log: slog.New(slog.DiscardHandler)}, new(Buffers))
+	}
+	rnd, body := rand.New(rand.NewPCG(1, 2)), make([]byte, maxPacked)
+	sizes := make(map[canon.URL]int)
+	most := 0
+	for n := range pages {
+		gathered := 0
+		for i, v := range all {
+			p := crawl.Page{URL: canon.URL(fmt.Sprintf("http://h%d.test/%d", i, n)), Status: 200, Encoding: crawl.EncodingS2, Body: body[:rnd.IntN(20<<10)]}
+			switch n {
+			case pages / 2: // alone as much as all visits may gather, and more
+				p.Body = body
+			case pages/2 + 1:
+				p.Body = body[:maxBatch-head]
+			}
+			sizes[p.URL] = len(p.Body)
+			v.Page(&p)
+			if got := len(v.buf.batch); v.buf.pages > 1 && got > maxBatch+head {
+				t.Fatalf("%d pages are gathered and %d bytes, want at most %d", v.buf.pages, got, maxBatch)
+			} else if v.buf.pages > 1 {
+				gathered += got
+			}
+		}
+		most = max(most, gathered)
+	}
+	if most > visits*(maxBatch+head) || most < visits*maxBatch/2 {
+		t.Errorf("all visits gathered %d bytes at most, want a little less than %d", most, visits*maxBatch)
+	}
+	arrived := 0
+	for i, v := range all {
+		v.FlushPages()
+		for _, m := range sent[i].messages {
+			got, err := crawl.DecodePages(m)
+			if err != nil || len(got) > 1 && len(m) > maxBatch+head {
+				t.Fatalf("a message of %d bytes with %d pages: %v", len(m), len(got), err)
+			}
+			for _, p := range got {
+				if len(p.Body) != sizes[p.URL] {
+					t.Errorf("%s arrived with %d bytes, want %d", p.URL, len(p.Body), sizes[p.URL])
+				}
+				arrived++
+			}
+		}
+		v.buf.Tidy()
+		if cap(v.buf.batch) > 2*maxBatch {
+			t.Errorf("the buffers keep %d bytes for the next visit", cap(v.buf.batch))
+		}
+	}
+	if arrived != visits*pages {
+		t.Errorf("%d pages arrived, want %d", arrived, visits*pages)
+	}
+}
