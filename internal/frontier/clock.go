@@ -184,7 +184,7 @@ func (s *Shard) clampHost(h *hosts.Host, from, now time.Time) (changed bool) {
 	}
 	wait := max(s.polite.DelayOf(h).D, h.Delay, idlePause)
 	switch h.DueReason {
-	case dueRetryAfter:
+	case hosts.DueRetryAfter:
 		wait = max(wait, longestRetryAfter)
 	case hosts.DueAddress:
 		wait = max(wait, longestNotBefore)

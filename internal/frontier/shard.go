@@ -162,10 +162,7 @@ func (s *Shard) justVisited(last time.Time) {
 
 // hostVisited makes a host count as visited at last.
 func (s *Shard) hostVisited(h *hosts.Host, last time.Time) {
-	if t := last.Add(max(s.polite.DelayOf(h).D, h.Delay)); h.Due.Before(t) {
-		h.Due, h.DueReason = t, ""
-		s.ledger.MarkDirty(h)
-	}
+	h.DelayUntil(last.Add(max(s.polite.DelayOf(h).D, h.Delay)), "")
 }
 
 // holdsHost reports whether some package refers to a host by its address.

@@ -123,8 +123,7 @@ func (s *RUPSites) answerInfo(r *RUPSite, m *crawl.RUP, failed error, now time.T
 		r.Reason = failed.Error()
 		r.InfoDue = now.Add(rupFresh)
 	default:
-		o.RUPDue = now.Add(rupAbsent)
-		s.ledger.MarkDirty(r.H)
+		o.NoRUP(now.Add(rupAbsent))
 		return s.dropSite(r)
 	}
 	return s.putSite(r, now)

@@ -249,7 +249,9 @@ func (s *RUPSites) askSite(r *RUPSite, what int, now time.Time) error {
 		return err
 	}
 	r.Ask, r.Asked = what, now
-	r.H.Quota.Urgent = r.H.Quota.Urgent || what == rupInfo || what == rupRegister
+	if what == rupInfo || what == rupRegister {
+		r.H.Quota.Hurry()
+	}
 	if err := s.putSite(r, now); err != nil {
 		return err
 	}

@@ -467,9 +467,7 @@ func (s *Feeds) offer(due []byte, now time.Time) error {
 	if len(h.Aux) >= hosts.MaxAux || slices.ContainsFunc(h.Aux, func(x crawl.AuxRequest) bool { return x.Kind == e.Kind && x.URL == e.URL && x.Origin == e.Origin }) {
 		return nil
 	}
-	h.Aux = append(h.Aux, e)
-	s.ledger.MarkDirty(h)
-	return s.ledger.Put(hosts.BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e), []byte{})
+	return h.KeepAux(e)
 }
 
 // mirrorChanged removes the feeds of an origin that has become a mirror, because its main host has

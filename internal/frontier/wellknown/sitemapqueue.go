@@ -19,8 +19,7 @@ func (s *Sitemaps) queueSitemap(h *hosts.Host, key []byte) error {
 	if err := s.ledger.Put(hosts.BucketSitequeue, key, []byte{}); err != nil {
 		return err
 	}
-	h.SitemapsDue++
-	s.ledger.MarkDirty(h)
+	h.QueueSitemap()
 	return s.topUpSitemaps(h)
 }
 
@@ -48,7 +47,7 @@ func (s *Sitemaps) topUpSitemaps(h *hosts.Host) error {
 		}
 		e, ok := s.sitemapRequest(k, &r)
 		if ok && !slices.Contains(h.Aux, e) {
-			h.Aux = append(h.Aux, e)
+			h.OfferAux(e)
 			n++
 		}
 	}
@@ -132,8 +131,7 @@ func (s *Sitemaps) dropSitemap(h *hosts.Host, e *crawl.AuxRequest, _ time.Time) 
 	if err := s.ledger.Drop(hosts.BucketSitequeue, key); err != nil {
 		return err
 	}
-	h.SitemapsDue--
-	s.ledger.MarkDirty(h)
+	h.DequeueSitemaps(1)
 	if r.Failures > 0 && r.Failures < sitemapTries {
 		s.Retries = append(s.Retries, SitemapRetryAt{key, r.Due})
 	}
@@ -145,7 +143,7 @@ func (s *Sitemaps) dropSitemap(h *hosts.Host, e *crawl.AuxRequest, _ time.Time) 
 func (s *Sitemaps) sitemapsMirrorChanged(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if !o.Mirror.Mirrored() {
-		o.SitemapsAsked = time.Time{}
+		o.AskSitemapsAnew()
 		return nil
 	}
 	queue := s.ledger.Tx.Bucket(hosts.BucketSitequeue)
@@ -162,11 +160,8 @@ func (s *Sitemaps) sitemapsMirrorChanged(h *hosts.Host, i int, now time.Time) er
 			return err
 		}
 	}
-	h.SitemapsDue -= len(gone)
-	h.Aux = slices.DeleteFunc(h.Aux, func(e crawl.AuxRequest) bool {
-		return e.Kind == crawl.AuxSitemap && e.URL.Origin() == o.Origin
-	})
-	s.ledger.MarkDirty(h)
+	h.DequeueSitemaps(len(gone))
+	h.WithdrawAux(func(e crawl.AuxRequest) bool { return e.Kind == crawl.AuxSitemap && e.URL.Origin() == o.Origin })
 	return s.topUpSitemaps(h)
 }
 
@@ -186,8 +181,7 @@ func (s *Sitemaps) begin() error {
 	s.ledger.AskedSitemaps("")
 	s.Retries = nil
 	for _, h := range s.ledger.Hosts {
-		h.Aux = slices.DeleteFunc(h.Aux, func(e crawl.AuxRequest) bool { return e.Kind == crawl.AuxSitemap })
-		s.ledger.Unschedule(h)
+		h.WithdrawAux(func(e crawl.AuxRequest) bool { return e.Kind == crawl.AuxSitemap })
 	}
 	return nil
 }
