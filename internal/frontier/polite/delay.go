@@ -67,11 +67,7 @@ func (s *Polite) delayOf(h *hosts.Host, private bool) spacing {
 		sp = spacing{d, "operator"}
 	}
 	if h.Backoff > 0 {
-		d := max(2*s.baseDelay(h, private), backoffStart)
-		for i := 1; i < h.Backoff && d < backoffMax; i++ {
-			d *= 2
-		}
-		if d = min(d, backoffMax); d > sp.D {
+		if d := s.backedOff(h, private); d > sp.D {
 			sp = spacing{d, "backoff"}
 		}
 	}
@@ -120,16 +116,6 @@ func (s *Polite) BackOff(h *hosts.Host, o *crawl.Outcome) {
 	} else if !o.Partial {
 		h.SpeedUp()
 	}
-}
-
-// RetryIn is how long a URL waits after its nth failed attempt, n from 1: 5 s and 20 s at the
-// ordinary delay, less for hosts that the operator has declared their own.
-func (s *Polite) RetryIn(h *hosts.Host, n int) time.Duration {
-	d := min(max(5*s.baseDelay(h, h.Private), time.Second), 5*time.Second)
-	for ; n > 1; n-- {
-		d *= 4
-	}
-	return d
 }
 
 // RespondedIn updates the smoothed time of a request, for estimates.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
 )
 
 // Sitemaps that are to be read wait on disk; a few of each host are auxiliary requests at a time.
@@ -73,7 +74,7 @@ func (s *Sitemaps) load(time.Time) error {
 		if err := json.Unmarshal(v, &r); err != nil {
 			return fmt.Errorf("sitemap %q: %w", k[4:], err)
 		}
-		if r.Failures > 0 && r.Failures < sitemapTries && s.ledger.Tx.Bucket(hosts.BucketSitequeue).Get(k) == nil {
+		if r.Failures > 0 && r.Failures < polite.SitemapTries && s.ledger.Tx.Bucket(hosts.BucketSitequeue).Get(k) == nil {
 			s.Retries = append(s.Retries, SitemapRetryAt{slices.Clone(k), r.Due})
 		}
 		return nil
@@ -132,7 +133,7 @@ func (s *Sitemaps) dropSitemap(h *hosts.Host, e *crawl.AuxRequest, _ time.Time) 
 		return err
 	}
 	h.DequeueSitemaps(1)
-	if r.Failures > 0 && r.Failures < sitemapTries {
+	if r.Failures > 0 && r.Failures < polite.SitemapTries {
 		s.Retries = append(s.Retries, SitemapRetryAt{key, r.Due})
 	}
 	return s.topUpSitemaps(h)

@@ -51,7 +51,6 @@ const (
 	// 24 hours.
 	sitemapsFresh = 23 * time.Hour
 	sitemapRest   = 12 * time.Hour // how long a sitemap is not read again, whoever names it
-	sitemapTries  = 3
 	// MaxSitemapInfos limits the sitemaps that are listed for a host.
 	MaxSitemapInfos = 100
 	SitemapIndexes  = 2 // an index may lead to another index, which leads to sitemaps
@@ -297,7 +296,7 @@ func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 			}
 		}
 	case m.Again:
-		if r.Failures++; r.Failures < sitemapTries {
+		if r.Failures++; r.Failures < polite.SitemapTries {
 			r.Due = now.Add(s.polite.RetryIn(h, r.Failures))
 		} else {
 			r.Due = s.restUntil(now)
