@@ -100,8 +100,8 @@ func ok(change func(h *Host, o *Origin, at time.Time)) func(*Host, *Origin, time
 }
 
 // TestChangesAreWritten makes each change there is to a host that was visited: after a commit the
-// file has it, after a crash without one the host is as it was. Whatever is changed may have another
-// position in the schedule.
+// file has it, after a crash without one the host is as it was. Whatever is changed may have
+// another position in the schedule.
 func TestChangesAreWritten(t *testing.T) {
 	t.Parallel()
 	record := func(h *Host) []byte {
@@ -151,8 +151,8 @@ func TestChangesAreWritten(t *testing.T) {
 	}
 }
 
-// TestOriginsBelong adds origins until their slice has moved, and reads the host from the file: each
-// origin marks the host that it is one of.
+// TestOriginsBelong adds origins until their slice has moved, and reads the host from the file:
+// each origin marks the host that it is one of.
 func TestOriginsBelong(t *testing.T) {
 	t.Parallel()
 	l := testLedger(t, testPath(t))

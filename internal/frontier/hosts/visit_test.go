@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// TestVisit: a visit loses the URLs that are not in the queue any more, and its host is visited from
-// its beginning on.
+// TestVisit: a visit loses the URLs that are not in the queue any more, and its host is visited
+// from its beginning on.
 func TestVisit(t *testing.T) {
 	t.Parallel()
 	l := testLedger(t, testPath(t))

@@ -43,8 +43,8 @@ func (m *Merge) Begin(main canon.Origin, now time.Time) {
 	}
 }
 
-// Restart has X's URLs gone through from the first one, because what they are to be has changed. The
-// record is stored with its origin, so after a crash this goes on where the last commit was.
+// Restart has X's URLs gone through from the first one, because what they are to be has changed.
+// The record is stored with its origin, so after a crash this goes on where the last commit was.
 func (m *Merge) Restart() { m.Settling, m.Next = true, nil }
 
 // GoOn notes the key of the URL that is looked at next.
