@@ -101,6 +101,7 @@ func (s *Shard) sumUp(h *hosts.Host, id crawl.VisitID, o *crawl.Outcome, now tim
 	if h.AddReport(o, now) {
 		s.polite.RespondedIn(h, o)
 	}
+	// Otherwise a later report was applied already.
 	if o.Requests > 0 && o.Requests == h.Reported.Requests {
 		h.VisitedWith(o.Private, min(o.Delay, polite.LongestDelay))
 		s.polite.BackOff(h, o)

@@ -4,10 +4,10 @@ import "time"
 
 // The reasons for which a host may wait beside the delay between its requests (Host.DueReason).
 const (
-	// DueRetryAfter is that of a host whose Due is what a Retry-After asked for.
+	// DueRetryAfter is that of a host whose Due was set by a Retry-After.
 	DueRetryAfter = "retry-after"
-	// DueAddress is that of a host that waits because other hosts at its address keep that busy. It
-	// is our own doing, so such a host never counts as paused by its site.
+	// DueAddress is that of a host that waits because other hosts use the same IP address. We cause
+	// this wait ourselves, so the host never counts as postponed by its site.
 	DueAddress = "address"
 )
 

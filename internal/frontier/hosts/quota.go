@@ -6,7 +6,7 @@ package hosts
 // record of an evicted host; after a restart the sharing begins anew.
 type quota struct {
 	aux      bool // the last visit of the crawl was for auxiliary requests
-	urgent   bool // errands come before pages all the same
+	urgent   bool // auxiliary requests come before pages in any case
 	download bool // a download came after that visit
 	passed   int  // new URLs granted while pages that were due again were passed over
 }

@@ -292,10 +292,10 @@ func (s *Mirrors) Anew(now time.Time) error {
 			return err
 		}
 		if m := o.Mirror; m.Mirrored() {
-			m.Restart() // URLs let in now are the main host's
+			m.Restart() // URLs that are permitted now belong to the main host
 			s.Settling[ref] = struct{}{}
 		} else if twin {
-			o.AskTwinAgain() // it is asked after once more when it is in scope again
+			o.AskTwinAgain() // it is examined again when it is in scope again
 		}
 	}
 	return nil
@@ -383,7 +383,7 @@ func (s *Mirrors) NoticeTwins(h *hosts.Host, now time.Time) error {
 		}
 		twin, ok := mirror.TwinOf(o.Origin)
 		if ok && !s.mirrorInScope(h, i, twin) {
-			o.TwinOutOfScope(s.ledger.Meta.Spec) // it may be in another's
+			o.TwinOutOfScope(s.ledger.Meta.Spec) // it may be in the scope of another spec
 			continue
 		}
 		o.TwinAsked()

@@ -186,7 +186,7 @@ func (s *Mirrors) collapse(h *hosts.Host, r *urls.Record) (changed bool, err err
 		return false, nil
 	}
 	if r.BecomeAlias() {
-		m.CountStored() // also a page that was another main host's before
+		m.CountStored() // also counts pages that belonged to another main host before
 	}
 	if err := s.urls.SetState(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonMirror, Silent: true}); err != nil {
 		return false, err

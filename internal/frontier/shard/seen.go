@@ -154,18 +154,18 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 	return nil
 }
 
-// offer is one link on its way into the seen set.
+// offer is one link that is being looked up in the seen set.
 type offer struct {
 	URL   canon.URL
 	Hash  uint64 // as hosts.SeenHash
-	Left  bool   // it was left out
+	Left  bool   // true: it is left out
 	Host  *hosts.Host
 	Order uint64
-	I     int   // in crawl.Links
-	Mod   int64 // as there, if that matters
+	I     int   // index in crawl.Links
+	Mod   int64 // as in crawl.Links, if it matters
 }
 
-// byChange numbers the offers of a sitemap anew, what changed last first.
+// byChange renumbers the links of a sitemap, so that the latest changes come first.
 func byChange(offers []offer, l *crawl.Links) {
 	if len(offers) == 0 || len(l.Mods) != len(l.URLs) {
 		return

@@ -40,7 +40,7 @@ func (s *Links) TooManyWait(h *hosts.Host, class crawl.Class) bool {
 	return n >= WaitingLeast && n >= s.MaxWaiting(h)
 }
 
-// leaveOut counts a link that is not remembered.
+// leaveOut counts a link that is not recorded.
 func (s *Links) leaveOut(o *offer) {
 	o.Left = true
 	if o.Host.LinkLeftOut() {

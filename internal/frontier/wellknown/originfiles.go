@@ -28,9 +28,9 @@ type originFile struct {
 	path   string
 	wanted func(s *crawl.Spec) bool
 	due    func(o *hosts.Origin) time.Time // not requested before
-	known  func(o *hosts.Origin) bool      // what came of asking is kept
+	known  func(o *hosts.Origin) bool      // a result is stored
 	forget func(o *hosts.Origin)
-	// keep takes in an answer of a time; ok is false for an answer to something else.
+	// keep stores an answer that was sent at a time; ok is false for an answer to another request.
 	keep func(o *hosts.Origin, a *crawl.Answer, at time.Time) (ok bool)
 }
 
