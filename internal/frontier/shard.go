@@ -182,9 +182,7 @@ func (s *Shard) hostLoaded(h *hosts.Host, now time.Time) {
 	if at := s.ledger.SitemapsDue(h); !at.IsZero() && !now.Before(at) {
 		s.features.AskSoon(h)
 	}
-	if s.clampHost(h, now.Add(s.ledger.Phase.RemainingDelay(now)), now) {
-		s.ledger.MarkDirty(h)
-	}
+	h.BoundTimes(now.Add(s.ledger.Phase.RemainingDelay(now)+s.longestWait(h)), now)
 }
 
 // close commits all changes and closes the file. Nothing is committed if the shard was just handed

@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -18,6 +19,14 @@ var changes = []struct {
 	change func(h *Host, o *Origin, at time.Time) error
 }{
 	{"DelayUntil", ok(func(h *Host, _ *Origin, at time.Time) { h.DelayUntil(at, DueRetryAfter) })},
+	{"SetTimes", ok(func(h *Host, _ *Origin, at time.Time) {
+		h.DelayUntil(at, "")
+		h.SetTimes(func(t *time.Time, _ times.Kind) { *t = t.Add(time.Hour) })
+	})},
+	{"BoundTimes", ok(func(h *Host, _ *Origin, at time.Time) {
+		h.DelayUntil(at.Add(time.Hour), "")
+		h.BoundTimes(at, at)
+	})},
 	{"SlowDown", ok(func(h *Host, _ *Origin, _ time.Time) { h.SlowDown(3) })},
 	{"SpeedUp", ok(func(h *Host, _ *Origin, _ time.Time) { h.SlowDown(3); h.SpeedUp() })},
 	{"AnsweredIn", ok(func(h *Host, _ *Origin, _ time.Time) { h.AnsweredIn(time.Second) })},

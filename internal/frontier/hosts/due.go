@@ -1,6 +1,12 @@
 package hosts
 
-import "time"
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/pkg/robots"
+)
 
 // The reasons for which a host may wait beside the delay between its requests (Host.DueReason).
 const (
@@ -51,4 +57,38 @@ func (h *Host) AnsweredIn(d time.Duration) {
 		h.Response += (d - h.Response) / 4
 	}
 	h.changed()
+}
+
+// SetTimes shows the times of h to see, which moves them because the clock was set.
+func (h *Host) SetTimes(see times.See) {
+	h.Times(see)
+	h.changed()
+}
+
+// BoundTimes moves times back that a wrong clock has put too far into the future: nothing has
+// happened after now, the next request is due at most at a given time, and robots.txt is requested
+// as soon as a failure just now would allow.
+func (h *Host) BoundTimes(due, now time.Time) {
+	changed := false
+	bound := func(t *time.Time, most time.Time) {
+		if t.After(most) {
+			*t, changed = most, true
+		}
+	}
+	bound(&h.Due, due)
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		if o.History.Fetched.After(now) { // its age is unknown: fetch it again before it is used
+			o.History.Fetched, changed = now.Add(-min(max(o.History.Fresh, 0), robots.MaxAge)), true
+		}
+		bound(&o.History.RetryAt, mirror.Latest(now.Add(robots.NextRetry(max(o.History.Failures, 1))), h.Due))
+	}
+	h.Times(func(at *time.Time, kind times.Kind) {
+		if kind == times.Happened {
+			bound(at, now)
+		}
+	})
+	if changed {
+		h.changed()
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/robots"
 )
 
 // TestReports applies outcomes in and out of order: the sums have what each visit sent, once.
@@ -73,6 +74,31 @@ func TestDue(t *testing.T) {
 		if h.Due.Sub(now) != step.due || h.DueReason != step.reason {
 			t.Errorf("step %d: due after %v because of %q", i, h.Due.Sub(now), h.DueReason)
 		}
+	}
+}
+
+// TestBoundTimes: what a wrong clock wrote is moved back, and nothing else.
+func TestBoundTimes(t *testing.T) {
+	t.Parallel()
+	l := testLedger(t, testPath(t))
+	h, o := testHost(t, l, "a.example")
+	now := time.Unix(1_700_000_000, 0)
+	h.DelayUntil(now.Add(time.Minute), "")
+	o.AskedSitemaps(now.Add(-time.Hour), nil)
+	commit(t, l)
+	if h.BoundTimes(now.Add(time.Minute), now); l.Changes != 0 {
+		t.Error("times that are possible are changed")
+	}
+	h.DelayUntil(now.Add(time.Hour), "")
+	o.AskedSitemaps(now.Add(time.Hour), nil)
+	o.RobotsFailed(now.Add(24*time.Hour), 500, 0)
+	h.BoundTimes(now.Add(time.Minute), now)
+	if !h.Due.Equal(now.Add(time.Minute)) || !o.SitemapsAsked.Equal(now) || !o.History.RetryAt.Equal(now.Add(robots.FirstRetry)) || o.History.Since.After(now) {
+		t.Errorf("due %v, sitemaps %v, robots.txt %+v; now %v", h.Due, o.SitemapsAsked, o.History, now)
+	}
+	o.NoRobots(now.Add(time.Hour), time.Minute)
+	if h.BoundTimes(now, now); !o.History.Fetched.Equal(now.Add(-time.Minute)) {
+		t.Errorf("a robots.txt of the future: %+v", o.History)
 	}
 }
 
