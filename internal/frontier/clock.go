@@ -11,7 +11,6 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
-	"github.com/curtsy/curtsy/pkg/robots"
 )
 
 // keptTimes are all parts of a file that contain times: those of the features, hosts, and URLs that
@@ -104,8 +103,7 @@ func (s *Shard) clockSet(by time.Duration, now time.Time) error {
 		return err
 	}
 	for _, h := range s.ledger.Hosts {
-		h.Times(times.Set(by, now))
-		s.ledger.MarkDirty(h)
+		h.SetTimes(times.Set(by, now))
 	}
 	for i := range s.features.List {
 		f := &s.features.List[i]
@@ -137,9 +135,7 @@ func (s *Shard) clockSet(by time.Duration, now time.Time) error {
 func (s *Shard) clampTimes(now time.Time, pending time.Duration) error {
 	from := now.Add(pending)
 	for _, h := range s.ledger.Hosts {
-		if s.clampHost(h, from, now) {
-			s.ledger.MarkDirty(h)
-		}
+		h.BoundTimes(from.Add(s.longestWait(h)), now)
 	}
 	if err := s.ledger.LoadOverdue(now); err != nil {
 		return err
@@ -176,31 +172,14 @@ func (s *Shard) clampTimes(now time.Time, pending time.Duration) error {
 	return nil
 }
 
-func (s *Shard) clampHost(h *hosts.Host, from, now time.Time) (changed bool) {
-	clamp := func(t *time.Time, limit time.Time) {
-		if t.After(limit) {
-			*t, changed = limit, true
-		}
-	}
+// longestWait is the longest time that h may have to wait for its next request.
+func (s *Shard) longestWait(h *hosts.Host) time.Duration {
 	wait := max(s.polite.DelayOf(h).D, h.Delay, idlePause)
 	switch h.DueReason {
-	case dueRetryAfter:
+	case hosts.DueRetryAfter:
 		wait = max(wait, longestRetryAfter)
 	case hosts.DueAddress:
 		wait = max(wait, longestNotBefore)
 	}
-	clamp(&h.Due, from.Add(wait))
-	for i := range h.Origins {
-		o := &h.Origins[i]
-		if o.History.Fetched.After(now) { // its age is unknown: fetch it again before it is used
-			o.History.Fetched, changed = now.Add(-min(max(o.History.Fresh, 0), robots.MaxAge)), true
-		}
-		clamp(&o.History.RetryAt, mirror.Latest(now.Add(robots.NextRetry(max(o.History.Failures, 1))), h.Due))
-	}
-	h.Times(func(at *time.Time, kind times.Kind) {
-		if kind == times.Happened {
-			clamp(at, now)
-		}
-	})
-	return changed
+	return wait
 }

@@ -159,7 +159,7 @@ func TestAClockSetForwardShortensNoWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := b.s.ledger.Hosts[v.Host]
-		if left := h.Due.Sub(now); left != 59*time.Minute || h.DueReason != dueRetryAfter {
+		if left := h.Due.Sub(now); left != 59*time.Minute || h.DueReason != hosts.DueRetryAfter {
 			t.Errorf("%s is left alone for another %v (%s), want 59m", v.Host, left, h.DueReason)
 		}
 		if left := time.UnixMilli(b.s.ledger.Meta.DelayedUntil).Sub(now); left < -time.Second {

@@ -3,7 +3,6 @@ package frontier
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 )
 
@@ -27,17 +26,17 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	var sum hosts.Counts
-	var inFlight, shards int64
+	sum := map[string]int64{"queued": 0, "in_flight": 0, "stored": 0, "redirected": 0, "refused": 0, "failed": 0}
+	shards := 0
 	mirrors := map[string]float64{mirror.OfMain: 0, mirror.Unconfirmed: 0}
 	c.f.each(func(s *Shard) error {
 		n := &s.ledger.Meta.Counts
-		sum.Queued += n.Queued - s.urls.InFlight
-		sum.Stored += n.Stored
-		sum.Redirected += n.Redirected
-		sum.Refused += n.Refused
-		sum.Failed += n.Failed
-		inFlight += s.urls.InFlight
+		sum["queued"] += n.Queued - s.urls.InFlight
+		sum["in_flight"] += s.urls.InFlight
+		sum["stored"] += n.Stored
+		sum["redirected"] += n.Redirected
+		sum["refused"] += n.Refused
+		sum["failed"] += n.Failed
 		for ref := range s.mirrors.Mirrors {
 			if state := ref.H.Origins[ref.I].Mirror.State; state == mirror.OfMain || state == mirror.Unconfirmed {
 				mirrors[state]++
@@ -55,10 +54,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for state, n := range mirrors {
 		ch <- prometheus.MustNewConstMetric(mirrorsDesc, prometheus.GaugeValue, n, state)
 	}
-	for class, n := range map[string]int64{
-		"queued": sum.Queued, "in_flight": inFlight, "stored": sum.Stored, "redirected": sum.Redirected,
-		"refused": sum.Refused, "failed": sum.Failed,
-	} {
+	for class, n := range sum {
 		ch <- prometheus.MustNewConstMetric(urlsDesc, prometheus.GaugeValue, float64(n), class)
 	}
 }

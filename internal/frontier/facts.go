@@ -2,8 +2,6 @@ package frontier
 
 import (
 	"bytes"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -12,9 +10,6 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
-
-// dueRetryAfter is the DueReason of a host whose Due was set by a Retry-After.
-const dueRetryAfter = "retry-after"
 
 // applyRobots applies what the fetcher of a visit found about an origin's robots.txt. A zero visit
 // means the answer to an auxiliary request, which was sent to another host. at is when the report
@@ -35,15 +30,11 @@ func (s *Shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		return nil
 	}
 	o := &h.Origins[i]
-	if !visit.IsZero() {
-		if visit.Compare(o.Visit) < 0 {
-			// A late report of an expired visit: a newer visit has requested the file since
-			return nil
-		}
-		o.Visit = visit
+	if !visit.IsZero() && !o.ReportedBy(visit) {
+		return nil
 	}
 	for i := range f.Rights {
-		if err := s.applyRights(h, o, &f.Rights[i], at); err != nil {
+		if err := o.KeepRights(&f.Rights[i], at); err != nil {
 			return err
 		}
 	}
@@ -53,50 +44,33 @@ func (s *Shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 	if f.State == crawl.RobotsParsed && f.Renewed && (!bytes.Equal(f.Digest, o.Digest) || hosts.RobotsCopy(s.ledger.Tx, h.ID, o.Origin) == nil) {
 		// The response renews a copy that we do not have, so we have no rules. Request it again
 		// without a condition.
-		o.History, o.Digest, o.ETag, o.LastMod = robots.History{}, nil, "", ""
-		s.ledger.MarkDirty(h)
+		o.LostRobots()
 		return nil
 	}
 	at = at.Add(-f.Age)
-	o.Status, o.Reason = f.Status, strings.Clone(crawl.ShortDetail(f.Reason))
-	o.PendingOn, o.Redirects = "", 0
+	o.RobotsAnswered(f.Status, f.Reason)
 	switch f.State {
 	case crawl.RobotsParsed:
-		o.History = o.History.Succeeded(at, f.Age+f.Fresh)
-		o.Copy = crawl.RobotsParsed
-		o.CrawlDelay, o.HasDelay = f.CrawlDelay, f.HasCrawlDelay
-		if f.ETag != "" || !f.Renewed {
-			o.ETag = strings.Clone(f.ETag)
+		if f.Renewed {
+			o.RenewRobots(f, at)
+			break
 		}
-		if f.LastModified != "" || !f.Renewed {
-			o.LastMod = strings.Clone(f.LastModified)
-		}
-		if !f.Renewed {
-			o.Digest = slices.Clone(f.Digest)
-			parsed := robots.Parse(f.Body)
-			o.Clean, o.Cleans, o.Agents = nil, len(parsed.CleanParams) > 0, len(parsed.AgentServers()) > 0
-			o.Uses = shard.SpeaksOfUse(parsed, s.ledger.Judge.Spec.Agent, o)
-			if err := s.ledger.Put(hosts.BucketRobots, hosts.RobotsKey(h.ID, o.Origin), f.Body); err != nil {
-				return err
-			}
+		parsed := robots.Parse(f.Body)
+		if err := o.KeepRobots(f, parsed, shard.SpeaksOfUse(parsed, s.ledger.Judge.Spec.Agent, o), at); err != nil {
+			return err
 		}
 	case crawl.RobotsUnavailable:
-		o.History = o.History.Succeeded(at, f.Age+f.Fresh)
-		o.Copy = crawl.RobotsUnavailable
-		o.CrawlDelay, o.HasDelay, o.Digest, o.ETag, o.LastMod = 0, false, nil, "", ""
-		o.Clean, o.Cleans, o.Agents, o.Uses = nil, false, false, false
-		if err := s.ledger.Drop(hosts.BucketRobots, hosts.RobotsKey(h.ID, o.Origin)); err != nil {
+		if err := o.NoRobots(at, f.Age+f.Fresh); err != nil {
 			return err
 		}
 	case crawl.RobotsPending:
 		return s.follow(h, o, f.Location, f.Redirects, now)
 	default:
-		o.History = o.History.Failed(now, f.Status, f.RetryAfter)
-		if t := now.Add(f.RetryAfter); f.RetryAfter > 0 && !visit.IsZero() && h.Due.Before(t) {
-			h.Due, h.DueReason = t, dueRetryAfter
+		o.RobotsFailed(now, f.Status, f.RetryAfter)
+		if f.RetryAfter > 0 && !visit.IsZero() {
+			h.DelayUntil(now.Add(f.RetryAfter), hosts.DueRetryAfter)
 		}
 	}
-	s.ledger.MarkDirty(h)
 	if visit.IsZero() {
 		s.polite.Lengthened(h, now)
 	}
@@ -126,8 +100,7 @@ func (s *Shard) follow(h *hosts.Host, o *hosts.Origin, location string, redirect
 		return s.applyRobots(&crawl.Robots{Origin: o.Origin, State: crawl.RobotsUnavailable, Fresh: robots.MaxAge,
 			Status: o.Status, Reason: "redirected to an unusable URL: " + location}, crawl.VisitID{}, now, now)
 	}
-	o.PendingOn, o.PendingAt, o.Redirects = string(u), now, redirects
-	s.ledger.MarkDirty(h)
+	o.AwaitRobots(string(u), redirects, now)
 	if i, ok := h.OriginIndex(o.Origin); ok {
 		if err := s.robotsProxy.Answer(h, i, now); err != nil {
 			return err

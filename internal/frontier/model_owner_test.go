@@ -168,7 +168,7 @@ func (o *modelOwner) modelShard() *Shard {
 		h.Origins = []hosts.Origin{{HasDelay: true, Copy: crawl.RobotsParsed, CrawlDelay: w.delay}}
 		// No two at the same time: their order would be a map's, and the run not repeatable.
 		h.Due = time.Unix(0, int64(i+1))
-		s.ledger.Hosts[h.Name], s.ledger.ByID[h.ID] = h, h
+		s.ledger.Show(h)
 	}
 	return s
 }

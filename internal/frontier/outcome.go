@@ -63,23 +63,19 @@ func (s *Shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 	s.sumUp(h, ev.Visit, o, now)
 	if o.Requests > 0 {
 		end := now.Add(-min(o.SinceEnd, time.Hour))
-		if t := end.Add(max(min(o.Delay, polite.LongestDelay), s.polite.DelayOf(h).D)); h.Due.Before(t) {
-			h.Due, h.DueReason = t, ""
-		}
-		if t := end.Add(o.RetryAfter); o.RetryAfter > 0 && h.Due.Before(t) {
-			h.Due, h.DueReason = t, dueRetryAfter
+		h.DelayUntil(end.Add(max(min(o.Delay, polite.LongestDelay), s.polite.DelayOf(h).D)), "")
+		if o.RetryAfter > 0 {
+			h.DelayUntil(end.Add(o.RetryAfter), hosts.DueRetryAfter)
 		}
 	}
-	if t := now.Add(min(o.NotBefore, longestNotBefore)); o.NotBefore > 0 && h.Due.Before(t) {
-		h.Due, h.DueReason = t, hosts.DueAddress
+	if o.NotBefore > 0 {
+		h.DelayUntil(now.Add(min(o.NotBefore, longestNotBefore)), hosts.DueAddress)
 	}
 	if v != nil && !o.Partial {
 		if o.Requests == 0 && progress == 0 && len(o.Done) == 0 {
 			// It had no result (for example because its robots.txt must be awaited): do not try
 			// again at once.
-			if t := now.Add(idlePause); h.Due.Before(t) {
-				h.Due = t
-			}
+			h.DelayUntil(now.Add(idlePause), h.DueReason)
 		}
 		s.visits.EndVisit(v)
 	}
@@ -99,30 +95,19 @@ func (s *Shard) applyOutcome(ev *crawl.Event, now time.Time) error {
 // information about the host. Once a newer visit has reported, it is unknown how much an older one
 // had reported before, so later reports of the older one are left out of the sums.
 func (s *Shard) sumUp(h *hosts.Host, id crawl.VisitID, o *crawl.Outcome, now time.Time) {
-	switch c := id.Compare(h.Last); {
-	case c > 0:
-		h.Last, h.Reported = id, hosts.Reported{Open: true}
-	case c < 0 || !h.Reported.Open:
-		return // applied before, or a later visit has reported
+	if !h.BeginReport(id) {
+		return
 	}
-	s.ledger.Meta.Counts.Bytes += max(o.Bytes-h.Reported.Bytes, 0)
-	h.Reported.Bytes = max(o.Bytes, h.Reported.Bytes)
-	if o.Requests > h.Reported.Requests {
-		sent := int64(o.Requests - h.Reported.Requests)
-		h.Fetched += sent
-		s.ledger.Meta.Counts.Requests += sent
-		s.ledger.Requests.Add(now, sent)
-		h.Reported.Requests = o.Requests
+	if h.AddReport(o, now) {
 		s.polite.RespondedIn(h, o)
 	}
-	// Otherwise a later report was applied already
+	// Otherwise a later report was applied already.
 	if o.Requests > 0 && o.Requests == h.Reported.Requests {
-		h.Private = o.Private
-		h.Delay = min(o.Delay, polite.LongestDelay)
+		h.VisitedWith(o.Private, min(o.Delay, polite.LongestDelay))
 		s.polite.BackOff(h, o)
 	}
 	if !o.Partial {
-		h.Reported = hosts.Reported{}
+		h.EndReport()
 	}
 }
 

@@ -162,10 +162,7 @@ func (s *Shard) justVisited(last time.Time) {
 
 // hostVisited makes a host count as visited at last.
 func (s *Shard) hostVisited(h *hosts.Host, last time.Time) {
-	if t := last.Add(max(s.polite.DelayOf(h).D, h.Delay)); h.Due.Before(t) {
-		h.Due, h.DueReason = t, ""
-		s.ledger.MarkDirty(h)
-	}
+	h.DelayUntil(last.Add(max(s.polite.DelayOf(h).D, h.Delay)), "")
 }
 
 // holdsHost reports whether some package refers to a host by its address.
@@ -185,9 +182,7 @@ func (s *Shard) hostLoaded(h *hosts.Host, now time.Time) {
 	if at := s.ledger.SitemapsDue(h); !at.IsZero() && !now.Before(at) {
 		s.features.AskSoon(h)
 	}
-	if s.clampHost(h, now.Add(s.ledger.Phase.RemainingDelay(now)), now) {
-		s.ledger.MarkDirty(h)
-	}
+	h.BoundTimes(now.Add(s.ledger.Phase.RemainingDelay(now)+s.longestWait(h)), now)
 }
 
 // close commits all changes and closes the file. Nothing is committed if the shard was just handed

@@ -57,9 +57,36 @@ func (s *Features) AddAux(e crawl.AuxRequest, now time.Time) error {
 		s.ledger.Log.Error("too many auxiliary requests for one host: dropped", "url", e.URL)
 		return nil
 	}
+	return h.KeepAux(e)
+}
+
+// KeepAux adds an auxiliary request to those of h, and writes it to the file with the same commit.
+func (h *Host) KeepAux(e crawl.AuxRequest) error {
+	h.OfferAux(e)
+	h.changed()
+	return h.ledger.Put(BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e), []byte{})
+}
+
+// OfferAux adds an auxiliary request to those of h. It is in memory only: its feature has a record
+// from which it is offered again after a restart.
+func (h *Host) OfferAux(e crawl.AuxRequest) {
 	h.Aux = append(h.Aux, e)
-	s.ledger.MarkDirty(h)
-	return s.ledger.Put(BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e), []byte{})
+	h.ledger.Unschedule(h)
+}
+
+// WithdrawAux takes such requests back, those of which gone reports true.
+func (h *Host) WithdrawAux(gone func(e crawl.AuxRequest) bool) {
+	h.Aux = slices.DeleteFunc(h.Aux, gone)
+	h.ledger.Unschedule(h)
+}
+
+// FoundNearer sets the Hop of the request of h that differs from e in nothing else, in memory only.
+func (h *Host) FoundNearer(e crawl.AuxRequest) {
+	for i := range h.Aux {
+		if x := &h.Aux[i]; x.Kind == e.Kind && x.URL == e.URL && x.Origin == e.Origin {
+			x.Hop = e.Hop
+		}
+	}
 }
 
 // NewAux returns the host of a request's URL, or nil when the same request waits there already.

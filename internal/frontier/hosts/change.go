@@ -95,7 +95,10 @@ func (s *Ledger) Begin(write bool) (err error) {
 }
 
 // Show adds a host that was read from a file which is open for reading only.
-func (s *Ledger) Show(h *Host) { s.Hosts[h.Name], s.ByID[h.ID] = h, h }
+func (s *Ledger) Show(h *Host) {
+	h.belongTo(s)
+	s.Hosts[h.Name], s.ByID[h.ID] = h, h
+}
 
 // Opened notes in the state that owner has opened the file in this epoch.
 func (s *Ledger) Opened(owner string) {
@@ -248,15 +251,6 @@ func (s *Ledger) TakeUnscheduled() []*Host {
 
 // Changed counts a change that another package wrote to the transaction by itself.
 func (s *Ledger) Changed() { s.Changes++ }
-
-// Sent adds to the counts what a visit sent and received since it reported last.
-func (c *Counts) Sent(requests, bytes int64) {
-	c.Requests += requests
-	c.Bytes += bytes
-}
-
-// NameOpened counts that a name past the limit of its domain was accepted after all.
-func (s *Ledger) NameOpened() { s.Meta.Closed-- }
 
 // NamesOpened notes how far the pass has come that accepts such names by another limit: up to the
 // key next; nil: through all of them, by the limit most.

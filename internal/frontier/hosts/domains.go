@@ -162,6 +162,46 @@ func (s *Ledger) NewHost(name canon.Host, closed bool) (*Host, error) {
 	return h, nil
 }
 
+// BringsNames reports whether one more new name of d may be accepted from the page and the event
+// that are being read, each by its number. How many they brought is not stored: a replay begins to
+// count anew.
+func (d *Domain) BringsNames(page, event uint64) bool {
+	if d.Page != page {
+		d.Page, d.OnPage = page, 0
+	}
+	if d.Event != event {
+		d.Event, d.InEvent = event, 0
+	}
+	return d.OnPage < NewHostsPage && d.InEvent < NewHostsEvent
+}
+
+// BroughtName counts a name that was accepted.
+func (d *Domain) BroughtName() {
+	d.OnPage++
+	d.InEvent++
+}
+
+// LeaveNameOut counts a link to a name of d that is not recorded.
+func (s *Ledger) LeaveNameOut(d *Domain) {
+	d.LeftOut++
+	s.DomainChanged(d)
+}
+
+// OpenHost accepts a closed name of a domain. The caller decides about its URLs anew.
+func (s *Ledger) OpenHost(h *Host) error {
+	d := h.Domain
+	if err := s.Drop(BucketClosed, ClosedKey(d, h.ID)); err != nil {
+		return err
+	}
+	h.Closed = false
+	d.Closed--
+	d.Hosts++
+	s.Meta.Closed--
+	s.DomainChanged(d)
+	s.MarkDirty(h)
+	return nil
+}
+
 // ClosedKey is the key of a closed name of d.
 func ClosedKey(d *Domain, id HostID) []byte {
 	return id.Append(append([]byte(d.Name), 0))

@@ -81,7 +81,7 @@ func (h *Host) fields(c *recordCodec) {
 	number(c, &h.ForeignEntries)
 	number(c, &h.Timeline)
 	c.bool(&h.Quota.aux)
-	c.bool(&h.Quota.Urgent)
+	c.bool(&h.Quota.urgent)
 	c.bool(&h.Quota.download)
 	number(c, &h.Quota.passed)
 	n := uint64(len(h.Origins))

@@ -31,10 +31,6 @@ func RobotsOrigin(o canon.Origin) robots.Origin {
 	return robots.Origin{Scheme: o.Scheme, Host: strings.Trim(string(o.Host), "[]"), Port: o.Port}
 }
 
-// DueAddress is the DueReason of a host that waits because other hosts use the same IP address. We
-// cause this wait ourselves, so the host never counts as postponed by its site.
-const DueAddress = "address"
-
 // Host is what a shard knows of one host: about 1 KiB with its origins. It is in memory while it is
 // being visited or is to be visited soon (residence.go, evict.go). Its URLs are on disk. The
 // exported fields are its record in the file.
@@ -102,6 +98,8 @@ type Host struct {
 	At    int       `json:"-"` // index in the schedule's heap, -1 when not in it
 	When  time.Time `json:"-"` // the time it is scheduled for
 	dirty bool      // differs from its record
+
+	ledger *Ledger // nil for a host that is only read
 
 	Misplaced bool `json:"-"` // its position in the schedule may be wrong: see Ledger.Unschedule
 
@@ -184,6 +182,8 @@ type Origin struct {
 	Twin bool `json:"twin,omitempty"`
 	// TwinOut is the spec, as in Meta.Spec, by which that name is out of scope.
 	TwinOut string `json:"-"`
+
+	host *Host // nil until its host is in memory
 }
 
 // Reported is what a visit has reported so far, and what the host's counts therefore include.
@@ -254,7 +254,7 @@ func (s *Ledger) OriginOf(h *Host, o canon.Origin) (uint8, bool) {
 		return 0, false
 	}
 	o.Host = h.Name // a substring of the message would keep the whole message in memory
-	h.Origins = append(h.Origins, Origin{Origin: o})
+	h.Origins = append(h.Origins, Origin{Origin: o, host: h})
 	s.MarkDirty(h)
 	return uint8(len(h.Origins) - 1), true
 }
@@ -418,23 +418,6 @@ func nextSleeper(c *bolt.Cursor, from []byte) (k, v []byte) {
 	}
 	return k, v
 }
-
-// Link is one link that is being looked up in the seen set.
-type Link struct {
-	URL   canon.URL
-	Hash  uint64 // as SeenHash
-	Left  bool   // true: it is left out
-	Host  *Host
-	Order uint64
-	I     int   // index in crawl.Links
-	Mod   int64 // as in crawl.Links, if it matters
-}
-
-// LeaveOut marks a link that is not recorded, because too many URLs of its host wait.
-func (l *Link) LeaveOut() { l.Left = true }
-
-// Renumber gives the link another number of acceptance.
-func (l *Link) Renumber(order uint64) { l.Order = order }
 
 // HostOf returns the host of that name, and makes it when it is new. The limit of names per domain
 // does not apply to hosts that visits, outcomes and auxiliary requests name.

@@ -6,7 +6,7 @@ package hosts
 // record of an evicted host; after a restart the sharing begins anew.
 type quota struct {
 	aux      bool // the last visit of the crawl was for auxiliary requests
-	Urgent   bool // auxiliary requests come before pages in any case
+	urgent   bool // auxiliary requests come before pages in any case
 	download bool // a download came after that visit
 	passed   int  // new URLs granted while pages that were due again were passed over
 }
@@ -14,13 +14,19 @@ type quota struct {
 // ForAux reports whether the next visit is for auxiliary requests, if there are any. Auxiliary
 // requests and pages alternate, except that urgent requests do not wait: reports of a site's
 // updates count only from the moment when the site was asked.
-func (t *quota) ForAux() bool { return !t.aux || t.Urgent }
+func (t *quota) ForAux() bool { return !t.aux || t.urgent }
 
 // ForCrawl reports whether the next visit is for the crawl, and not for a download.
 func (t *quota) ForCrawl() bool { return t.download }
 
-// TookVisit notes a visit of the crawl.
-func (t *quota) TookVisit(aux bool) { t.aux, t.download = aux, false }
+// TookVisit notes a visit of the crawl. One with auxiliary requests answers what was urgent.
+func (t *quota) TookVisit(aux bool) {
+	t.aux, t.download = aux, false
+	t.urgent = t.urgent && !aux
+}
+
+// Hurry has auxiliary requests come before pages at the next visit.
+func (t *quota) Hurry() { t.urgent = true }
 
 // TookDownload notes a visit for a download.
 func (t *quota) TookDownload() { t.download = true }

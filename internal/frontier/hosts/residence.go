@@ -2,7 +2,6 @@ package hosts
 
 import (
 	"cmp"
-	"container/heap"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -176,6 +175,7 @@ func readHost(tx *bolt.Tx, id HostID) (*Host, error) {
 
 // remember puts a host into the maps of hosts in memory.
 func (s *Ledger) remember(h *Host) {
+	h.belongTo(s)
 	s.Hosts[h.Name], s.ByID[h.ID] = h, h
 	if h.Domain != nil {
 		h.Domain.refs++
@@ -287,9 +287,7 @@ func (s *Ledger) sleep(h *Host, write bool) error {
 
 // forget removes a host from memory after its record was written.
 func (s *Ledger) forget(h *Host) {
-	if h.At >= 0 {
-		heap.Remove(&s.Due, h.At)
-	}
+	s.Due.Remove(h)
 	s.pin(h, false)
 	delete(s.Hosts, h.Name)
 	delete(s.ByID, h.ID)

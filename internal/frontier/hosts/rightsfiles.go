@@ -1,6 +1,8 @@
 package hosts
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -25,4 +27,35 @@ func RightsKey(id HostID, u canon.URL) []byte { return append(id.Append(nil), u.
 // RightsCopy returns the text of such a file, or nil. The slice belongs to the transaction.
 func RightsCopy(tx *bolt.Tx, id HostID, u canon.URL) []byte {
 	return tx.Bucket(BucketRobots).Get(RightsKey(id, u))
+}
+
+// KeepRights keeps what a visit learned at a time of a file that says more of the use of o's pages:
+// its text with the same commit. Applied again it changes nothing. When robots.txt names more files
+// than are kept, the oldest one is forgotten.
+func (o *Origin) KeepRights(a *crawl.RightsFile, at time.Time) error {
+	if a.URL.Origin() != o.Origin || a.State == crawl.RightsUnknown {
+		return nil
+	}
+	s, id := o.host.ledger, o.host.ID
+	i := slices.IndexFunc(o.Rights, func(k RightsFile) bool { return k.URL == a.URL })
+	if i < 0 {
+		if len(o.Rights) >= crawl.MaxAparts { // robots.txt names others now
+			gone := o.Rights[0].URL
+			o.Rights = slices.Delete(slices.Clone(o.Rights), 0, 1)
+			if err := s.Drop(BucketRobots, RightsKey(id, gone)); err != nil {
+				return err
+			}
+		}
+		i = len(o.Rights)
+		o.Rights = append(slices.Clone(o.Rights), RightsFile{URL: canon.URL(strings.Clone(string(a.URL)))})
+	}
+	k := &o.Rights[i]
+	k.State, k.Reason, k.Due = a.State, strings.Clone(crawl.ShortDetail(a.Reason)), at.Add(a.Fresh)
+	o.changed()
+	if a.State != crawl.RightsRead {
+		k.Digest = nil
+		return s.Drop(BucketRobots, RightsKey(id, k.URL))
+	}
+	k.Digest = slices.Clone(a.Digest)
+	return s.Put(BucketRobots, RightsKey(id, k.URL), a.Body)
 }

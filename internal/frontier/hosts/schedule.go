@@ -1,5 +1,10 @@
 package hosts
 
+import (
+	"container/heap"
+	"time"
+)
+
 // Schedule orders the hosts that have work and no visit by the time when they may be visited.
 type Schedule []*Host
 
@@ -38,5 +43,22 @@ func (s *Ledger) Unschedule(h *Host) {
 	if !h.Misplaced {
 		h.Misplaced = true
 		s.Misplaced = append(s.Misplaced, h)
+	}
+}
+
+// Place puts h into the schedule at a time, or moves it there.
+func (q *Schedule) Place(h *Host, when time.Time) {
+	h.When = when
+	if h.At < 0 {
+		heap.Push(q, h)
+	} else {
+		heap.Fix(q, h.At)
+	}
+}
+
+// Remove takes h out of the schedule, if it is there.
+func (q *Schedule) Remove(h *Host) {
+	if h.At >= 0 {
+		heap.Remove(q, h.At)
 	}
 }

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -24,4 +25,45 @@ type Visit struct {
 type InVisit struct {
 	URL   canon.URL
 	Order uint64
+}
+
+// Add adds a queued URL to a visit that is being made.
+func (v *Visit) Add(u canon.URL, order uint64) {
+	v.List = append(v.List, InVisit{URL: u, Order: order})
+}
+
+// Filled notes that the visit has all its URLs, and how many, those fetched again included.
+func (v *Visit) Filled(urls int) { v.URLs, v.Queued = urls, len(v.List) }
+
+// Remove takes a URL out of the visit because it is not in the queue any more, and reports whether
+// it was in the visit.
+func (v *Visit) Remove(order uint64) bool {
+	i := slices.IndexFunc(v.List, func(u InVisit) bool { return u.Order == order })
+	if i < 0 {
+		return false
+	}
+	v.List = slices.Delete(v.List, i, i+1)
+	return true
+}
+
+// Renew prolongs the lease of the visit.
+func (v *Visit) Renew(until time.Time) { v.Until = until }
+
+// BeginVisit makes v the outstanding visit of h, which has been visited from now on. Visits are not
+// stored: after a crash the new owner waits until this one must be over.
+func (h *Host) BeginVisit(v *Visit) {
+	h.Visit = v
+	h.ledger.Meet(h)
+}
+
+// ResumeVisit makes v the outstanding visit of h, which began under the shard's last owner.
+func (h *Host) ResumeVisit(v *Visit) {
+	h.Visit = v
+	h.ledger.Unschedule(h)
+}
+
+// EndVisit notes that h has no visit any more, and has it placed in the schedule again.
+func (h *Host) EndVisit() {
+	h.Visit = nil
+	h.ledger.Unschedule(h)
 }

@@ -43,7 +43,23 @@ func (m *Merge) Begin(main canon.Origin, now time.Time) {
 	}
 }
 
-// The states of an origin X in the mirror database (formats §2.4).
+// Restart has X's URLs gone through from the first one, because what they are to be has changed.
+// The record is stored with its origin, so after a crash this goes on where the last commit was.
+func (m *Merge) Restart() { m.Settling, m.Next = true, nil }
+
+// GoOn notes the key of the URL that is looked at next.
+func (m *Merge) GoOn(next []byte) { m.Next = next }
+
+// Finish notes that all URLs were gone through.
+func (m *Merge) Finish() { m.Settling, m.Next = false, nil }
+
+// CountStored counts a page of X that was stored when it became the main host's.
+func (m *Merge) CountStored() { m.StoredPages++ }
+
+// CountSent counts a URL that was sent to the main host's shard.
+func (m *Merge) CountSent() { m.Sent++ }
+
+// The states of an origin X in the mirror database (protocols §2.4).
 const (
 	Main   = "main"   // it names no other origin
 	OfMain = "mirror" // a mirror of Record.Main, for which there is evidence

@@ -54,18 +54,18 @@ func (s *Mirrors) Step(h *hosts.Host, i int, now time.Time, do func(*mirror.Reco
 	if m == nil {
 		m = new(mirror.Record)
 		if c := s.copiedClaim(h, o); c.Kind <= crawl.ClaimNone { // only a claim is news
-			m.Claim, m.Digest = c.Kind, c.Digest
+			m = &mirror.Record{Claim: c.Kind, Digest: c.Digest}
 		}
 	}
 	was := *m
 	e := s.mirrorEnv(h, i, now)
 	do(m, e)
-	s.ledger.MarkDirty(h)
 	s.ledger.Outdate()
-	if o.Mirror = m; idle(m) {
-		o.Mirror = nil
+	if idle(m) {
+		o.KeepMirror(nil)
 		delete(s.Mirrors, Ref{h, i})
 	} else {
+		o.KeepMirror(m)
 		s.Mirrors[Ref{h, i}] = struct{}{}
 		if !m.Due.IsZero() && (s.MirrorsDue.IsZero() || m.Due.Before(s.MirrorsDue)) {
 			s.MirrorsDue = m.Due
@@ -168,15 +168,14 @@ func (s *Mirrors) mirrorPages(h *hosts.Host, i, n int, skip []string) []mirror.S
 	rules := s.ledger.RobotsFile(h, o).Rules(s.ledger.Judge.Spec.Agent, hosts.RobotsOrigin(o.Origin))
 	var stored, open []mirror.Sample
 	s.someOf(h, i, func(r *urls.Record) bool {
-		p := mirror.Sample{Path: r.URL.PathQuery()}
-		if slices.Contains(skip, p.Path) {
+		path := r.URL.PathQuery()
+		if slices.Contains(skip, path) {
 			return false
 		}
-		p.Open = had && rules.Match(p.Path).Allowed
+		p := mirror.Sample{Path: path, Open: had && rules.Match(path).Allowed}
 		switch {
 		case r.StoredAs() != 0:
-			p.Ours = mirror.Page{Known: true, Status: 200, Digest: r.StoredAs()}
-			stored = append(stored, p)
+			stored = append(stored, mirror.Sample{Path: path, Open: p.Open, Ours: mirror.Page{Known: true, Status: 200, Digest: r.StoredAs()}})
 		case p.Open && r.Class != crawl.Redirected && r.Class != crawl.Failed && r.Reason != crawl.ReasonForgotten:
 			if open = append(open, p); len(open) > n {
 				open = open[:n]
@@ -293,10 +292,10 @@ func (s *Mirrors) Anew(now time.Time) error {
 			return err
 		}
 		if m := o.Mirror; m.Mirrored() {
-			m.Settling, m.Next = true, nil // URLs that are permitted now belong to the main host
+			m.Restart() // URLs that are permitted now belong to the main host
 			s.Settling[ref] = struct{}{}
 		} else if twin {
-			o.Twin = false // it is examined again when it is in scope again
+			o.AskTwinAgain() // it is examined again when it is in scope again
 		}
 	}
 	return nil
@@ -327,12 +326,7 @@ func (s *Mirrors) NoticeMove(h *hosts.Host, r *urls.Record, now time.Time) error
 	if o.Mirror.Mirrored() {
 		return nil
 	}
-	if o.MovedTo != to {
-		o.MovedTo, o.Moved = to, 0
-	}
-	o.Moved++
-	s.ledger.MarkDirty(h)
-	if o.Moved < movedPages || bits.OnesCount32(o.Moved) != 1 || len(s.movedPaths(h, int(r.Origin), to)) < movedPages {
+	if n := o.PageMoved(to); n < movedPages || bits.OnesCount32(n) != 1 || len(s.movedPaths(h, int(r.Origin), to)) < movedPages {
 		return nil
 	}
 	return s.Step(h, int(r.Origin), now, func(m *mirror.Record, e *mirror.Env) { m.MovedAway(e, to) })
@@ -389,11 +383,10 @@ func (s *Mirrors) NoticeTwins(h *hosts.Host, now time.Time) error {
 		}
 		twin, ok := mirror.TwinOf(o.Origin)
 		if ok && !s.mirrorInScope(h, i, twin) {
-			o.TwinOut = s.ledger.Meta.Spec // it may be in the scope of another spec
+			o.TwinOutOfScope(s.ledger.Meta.Spec) // it may be in the scope of another spec
 			continue
 		}
-		o.Twin = true
-		s.ledger.MarkDirty(h)
+		o.TwinAsked()
 		if !ok {
 			continue
 		}

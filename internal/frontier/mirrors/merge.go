@@ -44,10 +44,10 @@ func (s *Mirrors) MirrorChanged(h *hosts.Host, i int, now time.Time) error {
 	m := o.Mirror
 	if m == nil { // the record exists only for this
 		m = &mirror.Record{State: mirror.Main}
-		o.Mirror = m
+		o.KeepMirror(m)
 		s.Mirrors[Ref{h, i}] = struct{}{}
 	}
-	m.Settling, m.Next = true, nil
+	m.Restart()
 	s.Settling[Ref{h, i}] = struct{}{}
 	if m.Mirrored() {
 		m.Begin(m.Main, now)
@@ -152,13 +152,13 @@ func (s *Mirrors) resolveStretch(ref Ref, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if m.Next = next; next == nil || hosts.KeyHost(next) != h.ID {
-		m.Settling, m.Next = false, nil
+	if m.GoOn(next); next == nil || hosts.KeyHost(next) != h.ID {
+		m.Finish()
 		delete(s.Settling, ref)
 		s.ledger.Outdate()
 		s.ledger.Log.Info("all URLs of an origin were processed after its mirror state changed", "origin", h.Origins[i].Origin.String(), "mirror", m.Mirrored(), "handed_on", m.Sent)
 		if idle(m) {
-			h.Origins[i].Mirror = nil
+			h.Origins[i].KeepMirror(nil)
 			delete(s.Mirrors, ref)
 		}
 	}
@@ -186,7 +186,7 @@ func (s *Mirrors) collapse(h *hosts.Host, r *urls.Record) (changed bool, err err
 		return false, nil
 	}
 	if r.BecomeAlias() {
-		m.StoredPages++ // also counts pages that belonged to another main host before
+		m.CountStored() // also counts pages that belonged to another main host before
 	}
 	if err := s.urls.SetState(h, r, urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonMirror, Silent: true}); err != nil {
 		return false, err
@@ -236,7 +236,7 @@ func (s *Mirrors) Forward(h *hosts.Host, r *urls.Record) (detail string) {
 		if s.Spent(m) {
 			return fmt.Sprintf("not transferred to %s: the limit of %d URLs for a mirror is reached", m.Main, m.Sent)
 		}
-		m.Sent++
+		m.CountSent()
 		s.ledger.MarkDirty(h)
 	}
 	s.forwards = append(s.forwards, Forwarded{u, r.FoundOn, r.Depth, r.Redirects})

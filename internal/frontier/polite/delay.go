@@ -26,6 +26,7 @@ const (
 	// The first adaptive delay, when the ordinary one is shorter than half of it.
 	backoffStart = time.Second
 	backoffMax   = 10 * time.Minute
+	maxBackoff   = 12 // doublings that are counted: that many have to be taken back
 	// A visit has as many URLs as can be fetched in VisitSpan with the host's delay.
 	VisitSpan    = 10 * time.Second
 	MaxVisitURLs = 64
@@ -39,17 +40,20 @@ type spacing struct {
 
 // baseDelay is the configured delay as it applies to h: at least a second, unless the host is the
 // operator's own, a seed's, or known to be private.
-func (s *Polite) baseDelay(h *hosts.Host) time.Duration {
+func (s *Polite) baseDelay(h *hosts.Host, private bool) time.Duration {
 	d := s.ledger.Judge.Spec.Delay
-	if d < minPublicDelay && !s.ledger.Judge.Hurries(h.Name) && !h.Private {
+	if d < minPublicDelay && !s.ledger.Judge.Hurries(h.Name) && !private {
 		d = minPublicDelay
 	}
 	return d
 }
 
 // DelayOf is the delay between requests to h: the longest of all that apply.
-func (s *Polite) DelayOf(h *hosts.Host) spacing {
-	sp := spacing{s.baseDelay(h), "configured"}
+func (s *Polite) DelayOf(h *hosts.Host) spacing { return s.delayOf(h, h.Private) }
+
+// delayOf is DelayOf as if the address of h were private, or public.
+func (s *Polite) delayOf(h *hosts.Host, private bool) spacing {
+	sp := spacing{s.baseDelay(h, private), "configured"}
 	if sp.D != s.ledger.Judge.Spec.Delay {
 		sp.Source = "default"
 	}
@@ -63,11 +67,7 @@ func (s *Polite) DelayOf(h *hosts.Host) spacing {
 		sp = spacing{d, "operator"}
 	}
 	if h.Backoff > 0 {
-		d := max(2*s.baseDelay(h), backoffStart)
-		for i := 1; i < h.Backoff && d < backoffMax; i++ {
-			d *= 2
-		}
-		if d = min(d, backoffMax); d > sp.D {
+		if d := s.backedOff(h, private); d > sp.D {
 			sp = spacing{d, "backoff"}
 		}
 	}
@@ -84,10 +84,7 @@ func (s *Polite) Slowed(h *hosts.Host, now time.Time) {
 	if h.Last.IsZero() || h.Delay >= max(spec.Delay, spec.Hosts[h.Name].Delay) {
 		return
 	}
-	if t := now.Add(s.DelayOf(h).D); h.Due.Before(t) {
-		h.Due, h.DueReason = t, ""
-		s.ledger.MarkDirty(h)
-	}
+	h.DelayUntil(now.Add(s.DelayOf(h).D), "")
 }
 
 // Lengthened makes h wait for a delay that a robots.txt has set since the last visit ended, read in
@@ -98,10 +95,7 @@ func (s *Polite) Lengthened(h *hosts.Host, now time.Time) {
 	if h.Last.IsZero() || h.Delay >= d {
 		return
 	}
-	if t := now.Add(d); h.Due.Before(t) {
-		h.Due, h.DueReason = t, ""
-		s.ledger.MarkDirty(h)
-	}
+	h.DelayUntil(now.Add(d), "")
 }
 
 // GrantDelay is the delay that a visit contains. While it is unknown whether the host's address is
@@ -111,33 +105,17 @@ func (s *Polite) GrantDelay(h *hosts.Host) time.Duration {
 	if h.Fetched > 0 || h.Private || !s.ledger.Judge.Spec.AllowPrivate {
 		return s.DelayOf(h).D
 	}
-	known := h.Private
-	h.Private = true
-	d := s.DelayOf(h).D
-	h.Private = known
-	return d
+	return s.delayOf(h, true).D
 }
 
 // BackOff adapts the delay to the result of a visit: it is doubled, once a visit, as soon as the
 // visit reports overload or a time-out, and reduced by one step at the end of a visit without.
 func (s *Polite) BackOff(h *hosts.Host, o *crawl.Outcome) {
-	switch trouble := o.Overloads > 0 || o.Timeouts > 0; {
-	case trouble && !h.Reported.Trouble:
-		h.Backoff = min(h.Backoff+1, 12)
-		h.Reported.Trouble = true
-	case !trouble && !o.Partial && h.Backoff > 0:
-		h.Backoff--
+	if o.Overloads > 0 || o.Timeouts > 0 {
+		h.SlowDown(maxBackoff)
+	} else if !o.Partial {
+		h.SpeedUp()
 	}
-}
-
-// RetryIn is how long a URL waits after its nth failed attempt, n from 1: 5 s and 20 s at the
-// ordinary delay, less for hosts that the operator has declared their own.
-func (s *Polite) RetryIn(h *hosts.Host, n int) time.Duration {
-	d := min(max(5*s.baseDelay(h), time.Second), 5*time.Second)
-	for ; n > 1; n-- {
-		d *= 4
-	}
-	return d
 }
 
 // RespondedIn updates the smoothed time of a request, for estimates.
@@ -150,12 +128,7 @@ func (s *Polite) RespondedIn(h *hosts.Host, o *crawl.Outcome) {
 			n++
 		}
 	}
-	if n == 0 {
-		return
-	}
-	if d := sum / time.Duration(n); h.Response == 0 {
-		h.Response = d
-	} else {
-		h.Response += (d - h.Response) / 4
+	if n > 0 {
+		h.AnsweredIn(sum / time.Duration(n))
 	}
 }

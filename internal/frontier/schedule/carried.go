@@ -85,13 +85,13 @@ func (s *Visits) CarryOn(list []carried, now time.Time) error {
 				return err
 			}
 			if r.Class == crawl.Queued {
-				v.List = append(v.List, hosts.InVisit{URL: r.URL, Order: r.Order})
+				v.Add(r.URL, r.Order)
 			}
 		}
-		s.Outstanding[v.ID], h.Visit = v, v
+		s.Outstanding[v.ID] = v
+		h.ResumeVisit(v)
 		s.AllSlots.Count(h.Domain, +1)
 		s.urls.AddInFlight(len(v.List))
-		s.ledger.Unschedule(h)
 	}
 	return nil
 }

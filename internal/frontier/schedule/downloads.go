@@ -41,9 +41,8 @@ func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 	s.ledger.Metrics.Visits.Inc()
 	s.Outstanding[v.ID] = v
 	s.AllSlots.Count(h.Domain, +1)
-	h.Visit = v
+	h.BeginVisit(v)
 	h.Quota.TookDownload()
-	s.ledger.Meet(h)
 	s.ledger.Unschedule(h)
 	return &crawl.Visit{
 		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurries(h.Name),

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"container/heap"
 	"slices"
 	"time"
 
@@ -92,9 +91,7 @@ func (s *Visits) Grant(n, limit int, now time.Time) (out []crawl.Visit, size int
 		if err != nil {
 			return out, size, s.ledger.Fail(err)
 		}
-		if h.At >= 0 {
-			heap.Remove(&s.ledger.Due, h.At)
-		}
+		s.ledger.Due.Remove(h)
 		if v == nil {
 			later = append(later, h)
 			continue
@@ -157,7 +154,6 @@ func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes in
 		DelaySource: spacing.Source,
 	}
 	if !pages {
-		h.Quota.Urgent = false
 		if g.Aux, err = s.dressAux(h, aux, now); err != nil || len(g.Aux) == 0 {
 			return nil, 0, err
 		}
@@ -209,13 +205,12 @@ func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes in
 			}
 		}
 	}
-	v.URLs, v.Queued = len(g.URLs), len(v.List)
+	v.Filled(len(g.URLs))
 	s.urls.AddInFlight(len(v.List))
 	s.Outstanding[v.ID] = v
 	s.AllSlots.Count(h.Domain, +1)
-	h.Visit = v
+	h.BeginVisit(v)
 	s.ledger.Metrics.Visits.Inc()
-	s.ledger.Meet(h)
 	s.ReportBudget(now)
 	return g, bytes, nil
 }
@@ -306,7 +301,7 @@ func (s *Visits) pick(h *hosts.Host, k int, now time.Time, g *crawl.Visit, v *ho
 			break
 		}
 		used[e.origin] = true
-		v.List = append(v.List, hosts.InVisit{URL: r.URL, Order: r.Order})
+		v.Add(r.URL, r.Order)
 		u := crawl.VisitURL{URL: r.URL, FoundOn: r.FoundOn, Depth: r.Depth, Redirects: r.Redirects, Attempts: r.Attempts}
 		if r.Attempts > 0 {
 			u.Failed = r.Detail
@@ -380,7 +375,7 @@ func (s *Visits) Renew(ids []crawl.VisitID, now time.Time) crawl.Renewed {
 			r.Lost = append(r.Lost, id)
 			continue
 		}
-		v.Until = now.Add(times.OwnerLease)
+		v.Renew(now.Add(times.OwnerLease))
 	}
 	return r
 }
@@ -403,9 +398,7 @@ func (s *Visits) Expire(now time.Time) error {
 		}
 		s.EndVisit(v)
 		s.ledger.Metrics.Expired.Inc()
-		if t := now.Add(max(s.polite.DelayOf(h).D, h.Delay)); h.Due.Before(t) {
-			h.Due, h.DueReason = t, ""
-		}
+		h.DelayUntil(now.Add(max(s.polite.DelayOf(h).D, h.Delay)), "")
 		s.ledger.MarkDirty(h)
 		if err := s.timeline.Silent(h, v.ID, v.Since, now); err != nil {
 			return s.ledger.Fail(err)
@@ -419,8 +412,7 @@ func (s *Visits) EndVisit(v *hosts.Visit) {
 	delete(s.Outstanding, v.ID)
 	s.AllSlots.Count(v.Host.Domain, -1)
 	s.urls.AddInFlight(-len(v.List))
-	v.Host.Visit = nil
-	s.ledger.Unschedule(v.Host)
+	v.Host.EndVisit()
 }
 
 // maxDigests limits the number of robots.txt files that fetchers may request by digest.

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"container/heap"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
@@ -15,7 +14,7 @@ func (s *Visits) Ready(h *hosts.Host, now time.Time) (from time.Time, ok bool) {
 		return from, false
 	}
 	if len(h.Aux) > 0 {
-		h.Few = s.sitemaps.FewWait(h)
+		h.ReadSitemapsBelow(s.sitemaps.FewWait(h))
 	}
 	for i := range h.Aux {
 		if t := s.polite.AuxFrom(h, &h.Aux[i], now); !ok || t.Before(from) {
@@ -69,23 +68,16 @@ func (s *Visits) Reschedule(h *hosts.Host, now time.Time) {
 func (s *Visits) reschedule(h *hosts.Host, now time.Time) {
 	from, ok := s.Ready(h, now)
 	if !ok || h.Visit != nil {
-		if h.At >= 0 {
-			heap.Remove(&s.ledger.Due, h.At)
-		}
+		s.ledger.Due.Remove(h)
 		return
 	}
-	h.When = h.Due
-	if from.After(h.When) {
-		h.When = from
+	when := h.Due
+	for _, t := range [...]time.Time{from, s.polite.DelayedUntil(h)} {
+		if t.After(when) {
+			when = t
+		}
 	}
-	if t := s.polite.DelayedUntil(h); t.After(h.When) {
-		h.When = t
-	}
-	if h.At < 0 {
-		heap.Push(&s.ledger.Due, h)
-	} else {
-		heap.Fix(&s.ledger.Due, h.At)
-	}
+	s.ledger.Due.Place(h, when)
 }
 
 // NextDue is when this shard may have something to grant; zero when nothing is known to become due.

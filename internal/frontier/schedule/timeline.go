@@ -92,8 +92,7 @@ func (s *Timeline) put(h *hosts.Host, k, v []byte, n int) error {
 		n -= old
 	}
 	if n != 0 {
-		h.Timeline += n
-		s.ledger.MarkDirty(h)
+		h.KeepRequests(n)
 	}
 	if err := s.ledger.Put(hosts.BucketTimeline, k, v); err != nil {
 		return err
@@ -113,7 +112,7 @@ func (s *Timeline) trim(h *hosts.Host) error {
 		if h.Timeline-n < Keep {
 			break
 		}
-		h.Timeline -= n
+		h.KeepRequests(-n)
 		drop = append(drop, slices.Clone(k))
 	}
 	for _, k := range drop {
@@ -144,8 +143,7 @@ func (s *Timeline) Answered(h *hosts.Host, visit crawl.VisitID) error {
 	if b := s.bucket(); b == nil || b.Get(k) == nil {
 		return nil
 	}
-	h.Timeline--
-	s.ledger.MarkDirty(h)
+	h.KeepRequests(-1)
 	return s.ledger.Drop(hosts.BucketTimeline, k)
 }
 

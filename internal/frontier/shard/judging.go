@@ -89,19 +89,12 @@ func (s *Passes) judgeHost(h *hosts.Host) {
 		barred := strings.HasPrefix(o.Reason, string(crawl.ReasonAddress))
 		switch {
 		case m.By.Agent != m.Was.Agent && !o.History.Fetched.IsZero():
-			o.History.Fresh = 0
+			o.ExpireRobots()
 		case o.History.Failures > 0 && (m.Led(h) || barred && m.Opened()):
-			askAnew(o)
-		default:
-			continue
+			o.RetryRobots()
 		}
-		s.ledger.MarkDirty(h)
 	}
 }
-
-// askAnew removes the delay caused by failures to fetch an origin's robots.txt. The time of the
-// first failure is kept.
-func askAnew(o *hosts.Origin) { o.History.Failures, o.History.RetryAt = 0, time.Time{} }
 
 // NoticeFull starts a pass that refuses the queued URLs of a host that has its maximum of pages.
 // None of them is granted meanwhile (Visits.Ready).

@@ -24,7 +24,7 @@ type Links struct {
 	forgot    time.Time // when Recent was emptied because of its age
 
 	// Buffers for the next page; nil while a page is applied.
-	offers []hosts.Link
+	offers []offer
 	record *urls.Record
 }
 

@@ -31,8 +31,7 @@ func (s *Passes) ApplyStoreLost(identity string, now time.Time) error {
 func (s *Passes) ProbeLost(h *hosts.Host, which func(*hosts.Origin) bool, now time.Time) error {
 	for i := range h.Origins {
 		if o := &h.Origins[i]; o.Data == crawl.ProbeRead && which(o) {
-			o.DataDue = time.Time{}
-			s.ledger.MarkDirty(h)
+			o.ExpireData()
 			if err := s.datafiles.DropNested(h, o.Origin, now); err != nil {
 				return err
 			}

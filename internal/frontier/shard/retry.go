@@ -81,8 +81,7 @@ func (s *Passes) ApplyRefetch(what string, sent time.Time) error {
 func (s *Passes) askHostAnew(h *hosts.Host) {
 	for i := range h.Origins {
 		if o := &h.Origins[i]; o.History.Failures > 0 {
-			askAnew(o)
-			s.ledger.MarkDirty(h)
+			o.RetryRobots()
 		}
 	}
 }

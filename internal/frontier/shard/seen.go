@@ -117,13 +117,13 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 				continue // counted as left out
 			}
 		}
-		offers = append(offers, hosts.Link{URL: u, Host: h, Order: s.ledger.NextOrder(), I: i, Mod: mod, Hash: hosts.SeenHash(u)})
+		offers = append(offers, offer{URL: u, Hash: hosts.SeenHash(u), Host: h, Order: s.ledger.NextOrder(), I: i, Mod: mod})
 	}
 	if l.Source == crawl.SourceSitemap {
-		urls.ByChange(offers, l)
+		byChange(offers, l)
 	}
 	// In key order the store is read and written sequentially. Link.Order has the order of arrival.
-	slices.SortFunc(offers, func(a, b hosts.Link) int {
+	slices.SortFunc(offers, func(a, b offer) int {
 		return cmp.Or(cmp.Compare(a.Host.ID, b.Host.ID), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Order, b.Order))
 	})
 	type site struct {
@@ -154,7 +154,30 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 	return nil
 }
 
-func (s *Links) accept(o *hosts.Link, l *crawl.Links, now time.Time) error {
+// offer is one link that is being looked up in the seen set.
+type offer struct {
+	URL   canon.URL
+	Hash  uint64 // as hosts.SeenHash
+	Left  bool   // true: it is left out
+	Host  *hosts.Host
+	Order uint64
+	I     int   // index in crawl.Links
+	Mod   int64 // as in crawl.Links, if it matters
+}
+
+// byChange renumbers the links of a sitemap, so that the latest changes come first.
+func byChange(offers []offer, l *crawl.Links) {
+	if len(offers) == 0 || len(l.Mods) != len(l.URLs) {
+		return
+	}
+	first := offers[0].Order
+	slices.SortStableFunc(offers, func(a, b offer) int { return cmp.Compare(l.Mods[b.I], l.Mods[a.I]) })
+	for i := range offers {
+		offers[i].Order = first + uint64(i)
+	}
+}
+
+func (s *Links) accept(o *offer, l *crawl.Links, now time.Time) error {
 	k, v := s.urls.Find(o.Host.ID, o.Hash, o.URL)
 	if v != nil {
 		if _, depth, _ := urls.Peek(v, o.URL); depth > l.Depth {
@@ -184,7 +207,7 @@ func (s *Links) accept(o *hosts.Link, l *crawl.Links, now time.Time) error {
 		to = s.urls.Judge(r, o.Host)
 	}
 	if !l.Seed && !s.ledger.Judge.Spec.PlanOnly && s.TooManyWait(o.Host, to.Class) {
-		s.LeaveOut(o)
+		s.leaveOut(o)
 		return nil
 	}
 	s.ledger.Metrics.Accepted.Inc()
@@ -198,8 +221,7 @@ func (s *Links) accept(o *hosts.Link, l *crawl.Links, now time.Time) error {
 		s.recrawl.CountSooner()
 	}
 	if ok && l.Redirects > 0 && l.FoundOn.Host() != o.Host.Name {
-		o.Host.Origins[oi].Led++
-		s.ledger.MarkDirty(o.Host)
+		o.Host.Origins[oi].RedirectedHere()
 	}
 	if err := s.ledger.PutKnown(o.Host.ID, o.Hash, r.Order); err != nil {
 		return err

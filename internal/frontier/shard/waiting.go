@@ -40,13 +40,12 @@ func (s *Links) TooManyWait(h *hosts.Host, class crawl.Class) bool {
 	return n >= WaitingLeast && n >= s.MaxWaiting(h)
 }
 
-// LeaveOut counts a link that is not recorded.
-func (s *Links) LeaveOut(o *hosts.Link) {
-	o.LeaveOut()
-	if o.Host.LeftOut++; o.Host.LeftOut == 1 {
+// leaveOut counts a link that is not recorded.
+func (s *Links) leaveOut(o *offer) {
+	o.Left = true
+	if o.Host.LinkLeftOut() {
 		s.ledger.Log.Warn("too many URLs of a host are queued: further links to it are not recorded", "host", o.Host.Name, "queued", o.Host.Queued,
 			"refused", o.Host.Refused, "limit", s.MaxWaiting(o.Host))
 	}
 	s.ledger.Metrics.LeftOut.WithLabelValues("waiting").Inc()
-	s.ledger.MarkDirty(o.Host)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
@@ -37,7 +38,7 @@ func (s *RUPSites) answer(a *crawl.Answer, now time.Time) error {
 		r.Reason = rupActions[what] + ": " + r.Reason
 	}
 	if rup.Retryable(failed) {
-		r.Retry = now.Add(max(m.RetryAfter, min(rupRetry<<min(r.Tries, 10), rupFresh)))
+		r.Retry = now.Add(max(m.RetryAfter, polite.RetryRUP.After(r.Tries+1)))
 		r.Tries++
 	}
 	switch what {
@@ -123,8 +124,7 @@ func (s *RUPSites) answerInfo(r *RUPSite, m *crawl.RUP, failed error, now time.T
 		r.Reason = failed.Error()
 		r.InfoDue = now.Add(rupFresh)
 	default:
-		o.RUPDue = now.Add(rupAbsent)
-		s.ledger.MarkDirty(r.H)
+		o.NoRUP(now.Add(rupAbsent))
 		return s.dropSite(r)
 	}
 	return s.putSite(r, now)
@@ -165,7 +165,7 @@ func (s *RUPSites) registeredBy(r *RUPSite, m *crawl.RUP, failed error, now time
 		// The address may be registered by a request whose answer was lost, and its key with it
 		// (protocols §6.2).
 		r.Refusals++
-		r.RegisterAt = now.Add(rupRetry)
+		r.RegisterAt = now.Add(polite.RetryRUP.First)
 	default:
 		r.Refusals = 0
 		r.RegisterAt = now.Add(rupRefused)

@@ -51,7 +51,7 @@ func (s *RUPSites) WantOf(r *RUPSite, now time.Time) (what int, at time.Time) {
 		return RupNothing, at
 	}
 	if r.Ask != RupNothing || r.H.Origins[r.I].Mirror.Mirrored() {
-		return RupNothing, now.Add(rupRetry)
+		return RupNothing, now.Add(polite.RetryRUP.First)
 	}
 	if what, at = s.WantNow(r, now); what == RupNothing {
 		return what, at
@@ -159,7 +159,7 @@ func (s *RUPSites) siteStep(r *RUPSite, now time.Time) error {
 		}
 	}
 	if e, ok := s.siteRequest(r); ok && !r.H.Origins[r.I].Mirror.Mirrored() {
-		s.loadSites(now.Add(rupRetry))
+		s.loadSites(now.Add(polite.RetryRUP.First))
 		return s.features.AddAux(e, now) // if it is not there any more
 	}
 	what, at := s.WantOf(r, now)

@@ -43,8 +43,6 @@ const (
 	rupFreshMost  = 7 * 24 * time.Hour // the greatest lifetime, whatever it says
 	rupAbsent     = 7 * 24 * time.Hour // until a site without RUP is asked again
 	rupRefused    = 7 * 24 * time.Hour // until a request that was refused is sent again
-	// Delay after a failure that may pass; doubled each time, up to rupFresh.
-	rupRetry = time.Hour
 	// Limit of successive registrations of one site: updates recognises no more addresses.
 	rupAddresses = 1000
 	// After this many latencies a page is fetched in any case (protocols §7).
@@ -249,7 +247,9 @@ func (s *RUPSites) askSite(r *RUPSite, what int, now time.Time) error {
 		return err
 	}
 	r.Ask, r.Asked = what, now
-	r.H.Quota.Urgent = r.H.Quota.Urgent || what == rupInfo || what == rupRegister
+	if what == rupInfo || what == rupRegister {
+		r.H.Quota.Hurry()
+	}
 	if err := s.putSite(r, now); err != nil {
 		return err
 	}

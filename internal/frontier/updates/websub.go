@@ -10,6 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/internal/websub"
@@ -30,9 +31,7 @@ const (
 	// Unnamed is the time after which a subscription ends when the feed no longer names the hub.
 	Unnamed = 14 * 24 * time.Hour
 
-	retry = time.Hour // after a temporary failure; it doubles
-	tries = 5
-	tick  = time.Second
+	tick = time.Second
 )
 
 // The requests to a hub.
@@ -282,7 +281,7 @@ func (s *WebSub) step(r *WebSubTopic, now time.Time) error {
 		r.Next, r.Until, active = now, time.Time{}, false
 	}
 	switch {
-	case !wanted && (!active && r.Ask != subscribe || r.Tries >= tries || len(s.Secret) == 0 || s.ledger.Judge.Spec.UpdatesWebSub == ""):
+	case !wanted && (!active && r.Ask != subscribe || r.Tries >= polite.RetryWebSub.Tries || len(s.Secret) == 0 || s.ledger.Judge.Spec.UpdatesWebSub == ""):
 		return s.drop(r) // further deliveries of the hub belong to no topic
 	case !wanted && r.Ask != unsubscribe:
 		return s.ask(r, unsubscribe, now)
@@ -291,7 +290,7 @@ func (s *WebSub) step(r *WebSubTopic, now time.Time) error {
 	case r.Ask != nothing: // it waits for the hub
 		r.Next = r.Asked.Add(Patience)
 		return s.put(r)
-	case r.Tries >= tries:
+	case r.Tries >= polite.RetryWebSub.Tries:
 		r.Tries, r.Refused, r.Next = 0, true, now.Add(Refused)
 		return s.put(r)
 	}
@@ -345,9 +344,9 @@ func (s *WebSub) answer(a *crawl.Answer, now time.Time) error {
 	r.Ask, r.Reason = nothing, strings.Clone(crawl.ShortDetail(m.Reason))
 	r.Tries++
 	if !m.Retry {
-		r.Tries = tries
+		r.Tries = polite.RetryWebSub.Tries
 	}
-	r.Next = now.Add(max(m.RetryAfter, retry<<min(r.Tries, tries)))
+	r.Next = now.Add(max(m.RetryAfter, polite.RetryWebSub.After(r.Tries)))
 	return s.put(r)
 }
 

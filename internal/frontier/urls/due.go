@@ -20,7 +20,7 @@ func (s *Recrawl) DueFrom(h *hosts.Host, i int) (t time.Time, ok bool) {
 	if o.AgainDue == 0 && s.ledger.Phase.MayRead() {
 		s.urls.EachPace(h, i, func(_ Pace, next int64, _ uint64) bool {
 			if o.AgainDue == 0 || next < o.AgainDue {
-				o.AgainDue = next
+				o.FoundAgainDue(next)
 			}
 			return false
 		})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/likeness"
 )
 
@@ -115,14 +116,9 @@ func LeavesCopy(res *crawl.Result) bool {
 	return false
 }
 
-// Delays for a page with a stored copy that could not be fetched.
-const (
-	// Until a page that was gone, or redirected temporarily, is checked again; or RecrawlMin if
-	// that is less.
-	VerifyGone = time.Hour
-	// After the first failure in a row; each further failure multiplies it by four
-	firstRepeat = 5 * time.Minute
-)
+// VerifyGone is after how long a page that is gone, or leads elsewhere for a while, is requested
+// once more, or RecrawlMin if that is less.
+const VerifyGone = time.Hour
 
 // KeepCopy applies a result that leaves the copy of r as it is: r stays Stored and is fetched again
 // soon.
@@ -135,11 +131,7 @@ func (s *Recrawl) KeepCopy(h *hosts.Host, k []byte, r *Record, id crawl.VisitID,
 		r.Gone = true
 		wait = min(VerifyGone, least)
 	} else {
-		wait = firstRepeat
-		for n := 1; n < r.Attempts && wait < most; n++ {
-			wait *= 4
-		}
-		wait = max(min(wait, most), least)
+		wait = max(polite.RetryCopy.UpTo(most).After(r.Attempts), least)
 		r.Attempts++
 	}
 	r.Detail = string(res.Reason)

@@ -1,9 +1,7 @@
 package urls
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -33,18 +31,6 @@ func RankOf(l *crawl.Links, i int) uint16 {
 		return none
 	}
 	return uint16(none - min(l.Mods[i]/period+1, none-1))
-}
-
-// ByChange renumbers the links of a sitemap, so that the latest changes come first.
-func ByChange(offers []hosts.Link, l *crawl.Links) {
-	if len(offers) == 0 || len(l.Mods) != len(l.URLs) {
-		return
-	}
-	first := offers[0].Order
-	slices.SortStableFunc(offers, func(a, b hosts.Link) int { return cmp.Compare(l.Mods[b.I], l.Mods[a.I]) })
-	for i := range offers {
-		offers[i].Renumber(first + uint64(i))
-	}
 }
 
 // Hint notes that a page was reported as changed at the time mod (Unix s). If it is stored and was

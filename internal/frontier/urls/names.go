@@ -31,44 +31,30 @@ func (s *URLs) LinkedHost(name canon.Host, seed bool) (*hosts.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Page != s.Pages {
-		d.Page, d.OnPage = s.Pages, 0
-	}
-	if d.Event != s.Events {
-		d.Event, d.InEvent = s.Events, 0
-	}
-	accept := seed || s.ledger.Judge.Hurries(name) || d.Hosts < s.hostLimit(d) && d.OnPage < hosts.NewHostsPage && d.InEvent < hosts.NewHostsEvent
+	more := d.BringsNames(s.Pages, s.Events)
+	accept := seed || s.ledger.Judge.Hurries(name) || d.Hosts < s.hostLimit(d) && more
 	switch {
 	case h != nil && accept:
 		err = s.openHost(h)
 	case h != nil && h.Refused < hosts.ClosedURLs:
 	case !accept && (h != nil || d.Closed >= hosts.ClosedPerHost*s.hostLimit(d)):
-		d.LeftOut++
-		s.ledger.DomainChanged(d)
+		s.ledger.LeaveNameOut(d)
 		s.ledger.Metrics.LeftOut.WithLabelValues("hosts").Inc()
 		return nil, nil
 	default:
 		h, err = s.ledger.NewHost(name, !accept)
 	}
 	if accept {
-		d.OnPage++
-		d.InEvent++
+		d.BroughtName()
 	}
 	return h, err
 }
 
 // openHost accepts a closed name and queues its known URLs.
 func (s *URLs) openHost(h *hosts.Host) error {
-	d := h.Domain
-	if err := s.ledger.Drop(hosts.BucketClosed, hosts.ClosedKey(d, h.ID)); err != nil {
+	if err := s.ledger.OpenHost(h); err != nil {
 		return err
 	}
-	h.Closed = false
-	d.Closed--
-	d.Hosts++
-	s.ledger.NameOpened()
-	s.ledger.DomainChanged(d)
-	s.ledger.MarkDirty(h)
 	urls := s.ledger.Records()
 	var keys, vals [][]byte
 	c := urls.Cursor()

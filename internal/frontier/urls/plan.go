@@ -61,11 +61,7 @@ func (s *URLs) PlanAt(h *hosts.Host, r *Record, next int64, p Pace) error {
 		return err
 	}
 	r.Next, r.Pace, r.Hint = next, p, 0
-	o := &h.Origins[r.Origin]
-	if o.Again++; o.Again == 1 || o.AgainDue > 0 && r.Next < o.AgainDue {
-		o.AgainDue = r.Next
-	}
-	s.ledger.MarkDirty(h)
+	h.Origins[r.Origin].AddAgain(r.Next)
 	return s.ledger.Put(hosts.BucketAgain, AgainKey(nil, h.ID, r.Origin, p, r.Next, r.Order), []byte{})
 }
 
@@ -82,14 +78,9 @@ func (s *URLs) Unplan(h *hosts.Host, r *Record) error {
 	if r.Next == 0 {
 		return nil
 	}
-	o := &h.Origins[r.Origin]
-	o.Again--
-	if r.Next <= o.AgainDue {
-		o.AgainDue = 0 // looked up when it is needed
-	}
+	h.Origins[r.Origin].DropAgain(r.Next)
 	key := AgainKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order)
 	r.Next, r.Pace, r.Hint = 0, 0, 0
-	s.ledger.MarkDirty(h)
 	return s.ledger.Drop(hosts.BucketAgain, key)
 }
 

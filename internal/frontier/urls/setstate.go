@@ -1,7 +1,6 @@
 package urls
 
 import (
-	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -44,7 +43,7 @@ func (s *URLs) SetState(h *hosts.Host, r *Record, v Verdict) error {
 		}
 		err = s.Dequeue(h, r)
 	} else {
-		s.count(h, r, -1)
+		h.CountURL(r.Class, r.Reason, -1)
 		err = s.Unplan(h, r)
 	}
 	if err != nil {
@@ -78,7 +77,7 @@ func (s *URLs) enter(h *hosts.Host, r *Record, v Verdict) error {
 		// was to be crawled.
 		return s.features.AskOrigin(h, int(r.Origin), time.Now())
 	}
-	s.count(h, r, +1)
+	h.CountURL(r.Class, r.Reason, +1)
 	s.ledger.MarkDirty(h)
 	if !v.Silent {
 		s.LogLine(r, nil)
@@ -92,90 +91,30 @@ func (s *URLs) enter(h *hosts.Host, r *Record, v Verdict) error {
 // Enqueue adds r, already Queued, to its host's queue, or to BucketLater when it has a Due, and
 // counts it.
 func (s *URLs) Enqueue(h *hosts.Host, r *Record) error {
-	h.Queued++
-	s.ledger.Meta.Counts.Queued++
-	s.ledger.MarkDirty(h)
+	h.URLQueued(r.Origin, r.Waiting())
 	if r.Waiting() {
-		h.Later++
-		s.ledger.Meta.Counts.Later++
 		if s.Later.IsZero() || r.Due.Before(s.Later) {
 			s.Later = r.Due
 		}
 		return s.ledger.Put(hosts.BucketLater, hosts.LaterKey(nil, r.Due, h.ID, r.Order), []byte{})
 	}
-	h.Origins[r.Origin].Ready++
 	s.key = hosts.QueueKey(s.key[:0], h.ID, r.Origin, r.Depth, r.Rank, r.Order)
 	return s.ledger.PutReady(s.key)
 }
 
 // Dequeue removes a Queued r from its host's queue, or from BucketLater, and no longer counts it.
 func (s *URLs) Dequeue(h *hosts.Host, r *Record) error {
-	h.Queued--
-	s.ledger.Meta.Counts.Queued--
-	s.ledger.MarkDirty(h)
+	h.URLDequeued(r.Origin, r.Waiting())
 	if r.Waiting() {
-		h.Later--
-		s.ledger.Meta.Counts.Later--
 		return s.ledger.Drop(hosts.BucketLater, hosts.LaterKey(nil, r.Due, h.ID, r.Order))
 	}
-	h.Origins[r.Origin].Ready--
 	return s.ledger.DropReady(hosts.QueueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Rank, r.Order))
-}
-
-// count adds a record that is not Queued to the counts, or (n = -1) subtracts it.
-func (s *URLs) count(h *hosts.Host, r *Record, n int64) {
-	c := &s.ledger.Meta.Counts
-	switch r.Class {
-	case crawl.Stored:
-		c.Stored += n
-		h.Stored += n
-		s.ledger.MarkDirty(h)
-		if h.Domain != nil {
-			h.Domain.Stored += n
-			s.ledger.DomainChanged(h.Domain)
-		}
-	case crawl.Redirected:
-		c.Redirected += n
-	case crawl.Refused:
-		c.Refused += n
-		if refusedUnasked(r.Reason) {
-			// Older files did not count those that were queued before
-			h.Refused = max(h.Refused+n, 0)
-			s.ledger.MarkDirty(h)
-		}
-	case crawl.Failed:
-		c.Failed += n
-		h.Failed = max(h.Failed+n, 0) // those from before this was counted are missing
-		s.ledger.MarkDirty(h)
-	}
-	if r.Reason != "" {
-		if c.ByReason[string(r.Reason)] += n; c.ByReason[string(r.Reason)] == 0 {
-			delete(c.ByReason, string(r.Reason))
-		}
-	}
-}
-
-// refusedUnasked reports whether URLs are refused for this reason without a request. The number of
-// such URLs of a host is limited, because links to them cost the linking site nothing.
-func refusedUnasked(r crawl.Reason) bool {
-	switch r {
-	case crawl.ReasonRedirects, crawl.ReasonPorts, crawl.ReasonMirror, crawl.ReasonHosts, crawl.ReasonForgotten, crawl.ReasonPlanned:
-		return true
-	}
-	return r.Has(crawl.UndoneBySpec)
 }
 
 // landed removes a URL that is no longer in its host's queue from the visit that may contain it.
 func (s *URLs) landed(h *hosts.Host, order uint64) {
-	if h.Visit == nil {
-		return
-	}
-	for i, u := range h.Visit.List {
-		if u.Order == order {
-			h.Visit.List = slices.Delete(h.Visit.List, i, i+1)
-			s.InFlight--
-			return
-		}
+	if h.Visit != nil && h.Visit.Remove(order) {
+		s.InFlight--
 	}
 }
 

@@ -2,7 +2,6 @@ package wellknown
 
 import (
 	"strings"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
@@ -18,9 +17,9 @@ func (s *DataFiles) JudgeData(o *hosts.Origin) {
 	}
 	switch forgotten := s.ledger.Judge.Forgotten.Has(u); {
 	case forgotten && o.Data != crawl.ProbeNone:
-		o.Data, o.DataReason, o.DataOn = crawl.ProbeRefused, string(crawl.ReasonForgotten), ""
+		o.ForgetData()
 	case !forgotten && o.Data == crawl.ProbeRefused && strings.HasPrefix(o.DataReason, string(crawl.ReasonForgotten)):
-		o.Data, o.DataReason, o.DataDue = crawl.ProbeNone, "", time.Time{}
+		o.ReadmitData()
 	}
 }
 

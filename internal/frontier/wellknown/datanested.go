@@ -166,7 +166,7 @@ func (s *DataFiles) JudgeNested(h *hosts.Host, o *hosts.Origin) error {
 		case err != nil:
 		case was:
 			err = s.ledger.Drop(hosts.BucketNested, []byte(k))
-			o.DataDue = time.Time{}
+			o.ExpireData()
 		default:
 			r.State, r.Reason = crawl.ProbeRefused, string(crawl.ReasonForgotten)
 			err = s.putNested([]byte(k), r)

@@ -1,7 +1,6 @@
 package wellknown
 
 import (
-	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -40,7 +39,7 @@ func (s *DataFiles) dataMirrorChanged(h *hosts.Host, i int, now time.Time) error
 		return s.DropNested(h, o.Origin, now)
 	}
 	if o.Data == crawl.ProbeRead {
-		o.DataDue = time.Time{}
+		o.ExpireData()
 	}
 	return nil
 }
@@ -60,9 +59,7 @@ func (s *DataFiles) ApplyProbe(p *crawl.Probe, at, now time.Time) error {
 		return nil
 	}
 	o := &h.Origins[i]
-	o.Data, o.DataReason = p.State, strings.Clone(crawl.ShortDetail(p.Reason))
-	o.DataDue = at.Add(min(max(p.Fresh, minProbeFresh), maxProbeFresh))
-	s.ledger.MarkDirty(h)
+	o.KeepData(p.State, p.Reason, at.Add(min(max(p.Fresh, minProbeFresh), maxProbeFresh)))
 	s.JudgeData(o)
 	s.disownData(o) // it was requested before the origin was known to be a mirror
 	if o.Data != crawl.ProbePending {
@@ -70,10 +67,10 @@ func (s *DataFiles) ApplyProbe(p *crawl.Probe, at, now time.Time) error {
 	}
 	u, err := canon.Parse(p.Location)
 	if err != nil || p.Redirects > robots.MaxRedirects {
-		o.Data = crawl.ProbeAbsent
+		o.NoData()
 		return nil
 	}
-	o.DataOn = string(u)
+	o.AwaitData(string(u))
 	return s.ledger.Send(crawl.ShardOf(u.Host(), s.ledger.Judge.Spec.Shards), &crawl.Event{Aux: []crawl.AuxRequest{{
 		Kind: crawl.AuxData, URL: u, Origin: o.Origin, Hop: p.Redirects, ReplyShard: s.ledger.ID,
 	}}})

@@ -38,8 +38,6 @@ const (
 	Gone = 7 * 24 * time.Hour
 	// mostRest limits the pause that a feed may request.
 	mostRest = 24 * time.Hour
-	// tries is the number of failures in a row after which a feed counts as gone.
-	tries = 8
 	// pushedRest is the interval for a feed whose changes a hub reports.
 	pushedRest = 24 * time.Hour
 	// soonest is the minimum time between two readings that a hub can cause.
@@ -369,7 +367,7 @@ func (s *Feeds) answer(a *crawl.Answer, at, now time.Time) error {
 			r.Entries, r.Skipped = m.Entries, m.Skipped
 			r.Delivered += int64(m.Entries)
 		}
-	case m.Again && r.Failures < tries:
+	case m.Again && r.Failures < polite.FeedTries:
 		r.Failures++
 		r.Due = now.Add(max(s.polite.RetryIn(h, r.Failures), min(r.Every, mostRest)))
 	default: // it is no feed, or not for us
@@ -467,9 +465,7 @@ func (s *Feeds) offer(due []byte, now time.Time) error {
 	if len(h.Aux) >= hosts.MaxAux || slices.ContainsFunc(h.Aux, func(x crawl.AuxRequest) bool { return x.Kind == e.Kind && x.URL == e.URL && x.Origin == e.Origin }) {
 		return nil
 	}
-	h.Aux = append(h.Aux, e)
-	s.ledger.MarkDirty(h)
-	return s.ledger.Put(hosts.BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e), []byte{})
+	return h.KeepAux(e)
 }
 
 // mirrorChanged removes the feeds of an origin that has become a mirror, because its main host has

@@ -27,24 +27,23 @@ type originFile struct {
 	kind   crawl.AuxKind
 	path   string
 	wanted func(s *crawl.Spec) bool
-	due    func(o *hosts.Origin) *time.Time
-	known  func(o *hosts.Origin) bool // a result is stored
+	due    func(o *hosts.Origin) time.Time // not requested before
+	known  func(o *hosts.Origin) bool      // a result is stored
 	forget func(o *hosts.Origin)
-	// keep stores an answer, and returns after how long the file is requested again; ok is false
-	// for an answer to another request.
-	keep func(o *hosts.Origin, a *crawl.Answer) (again time.Duration, ok bool)
+	// keep stores an answer that was sent at a time; ok is false for an answer to another request.
+	keep func(o *hosts.Origin, a *crawl.Answer, at time.Time) (ok bool)
 }
 
 // SecurityTxt requests security.txt (RFC 9116) from origins while the spec wants that.
 func SecurityTxt(f *hosts.Features, l *hosts.Ledger) hosts.Feature {
 	return (&originFile{features: f, ledger: l, kind: crawl.AuxSecurityTxt, path: "/.well-known/security.txt",
 		wanted: func(s *crawl.Spec) bool { return s.SecurityTxt },
-		due:    func(o *hosts.Origin) *time.Time { return &o.SecurityTxtDue },
+		due:    func(o *hosts.Origin) time.Time { return o.SecurityTxtDue },
 		known:  func(o *hosts.Origin) bool { return o.SecurityTxt != nil },
-		forget: func(o *hosts.Origin) { o.SecurityTxt = nil },
-		keep: func(o *hosts.Origin, a *crawl.Answer) (time.Duration, bool) {
+		forget: (*hosts.Origin).ForgetSecurityTxt,
+		keep: func(o *hosts.Origin, a *crawl.Answer, at time.Time) bool {
 			if a.SecurityTxt == nil {
-				return 0, false
+				return false
 			}
 			m := *a.SecurityTxt
 			// These strings are substrings of the message.
@@ -54,8 +53,8 @@ func SecurityTxt(f *hosts.Features, l *hosts.Ledger) hosts.Feature {
 				m.Contacts[j] = strings.Clone(c)
 			}
 			m.Expires = m.Expires.UTC()
-			o.SecurityTxt = &m
-			return AskedAgain, true
+			o.KeepSecurityTxt(&m, at.Add(AskedAgain))
+			return true
 		},
 	}).feature()
 }
@@ -65,19 +64,19 @@ func SecurityTxt(f *hosts.Features, l *hosts.Ledger) hosts.Feature {
 func LLMSTxt(f *hosts.Features, l *hosts.Ledger) hosts.Feature {
 	return (&originFile{features: f, ledger: l, kind: crawl.AuxLLMSTxt, path: crawl.LLMSTxtPath,
 		wanted: func(s *crawl.Spec) bool { return s.LLMSTxt },
-		due:    func(o *hosts.Origin) *time.Time { return &o.LLMSTxtDue },
+		due:    func(o *hosts.Origin) time.Time { return o.LLMSTxtDue },
 		known:  func(o *hosts.Origin) bool { return o.LLMSTxt != nil },
-		forget: func(o *hosts.Origin) { o.LLMSTxt = nil },
-		keep: func(o *hosts.Origin, a *crawl.Answer) (time.Duration, bool) {
+		forget: (*hosts.Origin).ForgetLLMSTxt,
+		keep: func(o *hosts.Origin, a *crawl.Answer, at time.Time) bool {
 			if a.LLMSTxt == nil {
-				return 0, false
+				return false
 			}
 			m := *a.LLMSTxt
 			m.State, m.Reason, m.Title = strings.Clone(m.State), strings.Clone(crawl.ShortDetail(m.Reason)), strings.Clone(m.Title)
 			again := max(AskedSoonest, min(m.Fresh, AskedAgain))
 			m.Fresh = 0
-			o.LLMSTxt = &m
-			return again, true
+			o.KeepLLMSTxt(&m, at.Add(again))
+			return true
 		},
 	}).feature()
 }
@@ -103,7 +102,7 @@ func (f *originFile) url(o *hosts.Origin) (u canon.URL, ok bool) {
 func (f *originFile) ask(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	u, ok := f.url(o)
-	if !ok || !f.on || now.Before(*f.due(o)) || h.Queued == 0 && h.Stored == 0 {
+	if !ok || !f.on || now.Before(f.due(o)) || h.Queued == 0 && h.Stored == 0 {
 		return nil
 	}
 	return f.features.AddAux(crawl.AuxRequest{Kind: f.kind, URL: u, Origin: o.Origin, ReplyShard: f.ledger.ID}, now)
@@ -120,15 +119,12 @@ func (f *originFile) answer(a *crawl.Answer, at, _ time.Time) error {
 		return nil
 	}
 	o := &h.Origins[i]
-	again, ok := f.keep(o, a)
-	if !ok {
+	if !f.keep(o, a, at) {
 		return nil
 	}
-	*f.due(o) = at.Add(again)
 	if _, ok := f.url(o); !ok {
 		f.forget(o)
 	}
-	f.ledger.MarkDirty(h)
 	return nil
 }
 
@@ -156,7 +152,6 @@ func (f *originFile) respec() error {
 			_, ok := f.url(o)
 			if !ok && f.known(o) {
 				f.forget(o)
-				f.ledger.MarkDirty(h)
 			}
 			if !ok || !f.on {
 				if err := f.drop(h, o, time.Now()); err != nil {

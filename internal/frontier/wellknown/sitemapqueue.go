@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
 )
 
 // Sitemaps that are to be read wait on disk; a few of each host are auxiliary requests at a time.
@@ -19,8 +20,7 @@ func (s *Sitemaps) queueSitemap(h *hosts.Host, key []byte) error {
 	if err := s.ledger.Put(hosts.BucketSitequeue, key, []byte{}); err != nil {
 		return err
 	}
-	h.SitemapsDue++
-	s.ledger.MarkDirty(h)
+	h.QueueSitemap()
 	return s.topUpSitemaps(h)
 }
 
@@ -48,7 +48,7 @@ func (s *Sitemaps) topUpSitemaps(h *hosts.Host) error {
 		}
 		e, ok := s.sitemapRequest(k, &r)
 		if ok && !slices.Contains(h.Aux, e) {
-			h.Aux = append(h.Aux, e)
+			h.OfferAux(e)
 			n++
 		}
 	}
@@ -74,7 +74,7 @@ func (s *Sitemaps) load(time.Time) error {
 		if err := json.Unmarshal(v, &r); err != nil {
 			return fmt.Errorf("sitemap %q: %w", k[4:], err)
 		}
-		if r.Failures > 0 && r.Failures < sitemapTries && s.ledger.Tx.Bucket(hosts.BucketSitequeue).Get(k) == nil {
+		if r.Failures > 0 && r.Failures < polite.SitemapTries && s.ledger.Tx.Bucket(hosts.BucketSitequeue).Get(k) == nil {
 			s.Retries = append(s.Retries, SitemapRetryAt{slices.Clone(k), r.Due})
 		}
 		return nil
@@ -132,9 +132,8 @@ func (s *Sitemaps) dropSitemap(h *hosts.Host, e *crawl.AuxRequest, _ time.Time) 
 	if err := s.ledger.Drop(hosts.BucketSitequeue, key); err != nil {
 		return err
 	}
-	h.SitemapsDue--
-	s.ledger.MarkDirty(h)
-	if r.Failures > 0 && r.Failures < sitemapTries {
+	h.DequeueSitemaps(1)
+	if r.Failures > 0 && r.Failures < polite.SitemapTries {
 		s.Retries = append(s.Retries, SitemapRetryAt{key, r.Due})
 	}
 	return s.topUpSitemaps(h)
@@ -145,7 +144,7 @@ func (s *Sitemaps) dropSitemap(h *hosts.Host, e *crawl.AuxRequest, _ time.Time) 
 func (s *Sitemaps) sitemapsMirrorChanged(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if !o.Mirror.Mirrored() {
-		o.SitemapsAsked = time.Time{}
+		o.AskSitemapsAnew()
 		return nil
 	}
 	queue := s.ledger.Tx.Bucket(hosts.BucketSitequeue)
@@ -162,11 +161,8 @@ func (s *Sitemaps) sitemapsMirrorChanged(h *hosts.Host, i int, now time.Time) er
 			return err
 		}
 	}
-	h.SitemapsDue -= len(gone)
-	h.Aux = slices.DeleteFunc(h.Aux, func(e crawl.AuxRequest) bool {
-		return e.Kind == crawl.AuxSitemap && e.URL.Origin() == o.Origin
-	})
-	s.ledger.MarkDirty(h)
+	h.DequeueSitemaps(len(gone))
+	h.WithdrawAux(func(e crawl.AuxRequest) bool { return e.Kind == crawl.AuxSitemap && e.URL.Origin() == o.Origin })
 	return s.topUpSitemaps(h)
 }
 
@@ -186,8 +182,7 @@ func (s *Sitemaps) begin() error {
 	s.ledger.AskedSitemaps("")
 	s.Retries = nil
 	for _, h := range s.ledger.Hosts {
-		h.Aux = slices.DeleteFunc(h.Aux, func(e crawl.AuxRequest) bool { return e.Kind == crawl.AuxSitemap })
-		s.ledger.Unschedule(h)
+		h.WithdrawAux(func(e crawl.AuxRequest) bool { return e.Kind == crawl.AuxSitemap })
 	}
 	return nil
 }

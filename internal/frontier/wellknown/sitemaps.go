@@ -51,7 +51,6 @@ const (
 	// 24 hours.
 	sitemapsFresh = 23 * time.Hour
 	sitemapRest   = 12 * time.Hour // how long a sitemap is not read again, whoever names it
-	sitemapTries  = 3
 	// MaxSitemapInfos limits the sitemaps that are listed for a host.
 	MaxSitemapInfos = 100
 	SitemapIndexes  = 2 // an index may lead to another index, which leads to sitemaps
@@ -158,8 +157,7 @@ func (s *Sitemaps) ask(h *hosts.Host, i int, now time.Time) error {
 	if o.Copy == crawl.RobotsParsed {
 		urls = robots.Parse(hosts.RobotsCopy(s.ledger.Tx, h.ID, o.Origin)).SitemapURLs(string(base))
 	}
-	o.SitemapsAsked, o.SitemapsOf = now, hash
-	s.ledger.MarkDirty(h)
+	o.AskedSitemaps(now, hash)
 	if len(urls) == 0 {
 		urls = []string{o.Origin.String() + "/sitemap.xml"}
 	}
@@ -227,11 +225,7 @@ func (s *Sitemaps) addSitemap(h *hosts.Host, e crawl.AuxRequest, now time.Time) 
 	switch {
 	case known && e.Hop < r.Hop:
 		// Fewer indexes lead to it than was known, so it may lead to more.
-		for i := range h.Aux {
-			if x := &h.Aux[i]; x.Kind == e.Kind && x.URL == e.URL && x.Origin == e.Origin {
-				x.Hop = e.Hop
-			}
-		}
+		h.FoundNearer(e)
 		r.Hop = e.Hop
 		if err := s.putSitemap(key, &r); err != nil || queued || r.Form != formIndex && now.Before(r.Due) {
 			return err
@@ -240,18 +234,16 @@ func (s *Sitemaps) addSitemap(h *hosts.Host, e crawl.AuxRequest, now time.Time) 
 		return nil
 	case !known:
 		if h.Sitemaps >= MaxHostSitemaps {
-			if !h.TooManySitemaps {
-				h.TooManySitemaps = true
+			if h.SitemapsFull() {
 				s.ledger.Log.Warn("too many sitemaps of one host: further ones are not read", "host", h.Name, "url", e.URL, "vouched_for_by", e.Origin.String())
 			}
 			return nil
 		}
-		if foreign := e.Origin.Host != h.Name; foreign && h.SitemapsForeign >= MaxForeignSitemaps {
+		foreign := e.Origin.Host != h.Name
+		if foreign && h.SitemapsForeign >= MaxForeignSitemaps {
 			return nil
-		} else if foreign {
-			h.SitemapsForeign++
 		}
-		h.Sitemaps++
+		h.KeepSitemap(foreign)
 		if err := s.putSitemap(key, &sitemap{Hop: e.Hop}); err != nil {
 			return err
 		}
@@ -300,12 +292,11 @@ func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 		r.ETag, r.LastMod, r.Scope = strings.Clone(m.ETag), strings.Clone(m.LastModified), m.Scope
 		if r.Form != formIndex && a.Aux.Origin.Host != h.Name {
 			if now.Add(s.fetchSpan(h, m.Entries)).After(s.foreignFrom(h)) {
-				h.ForeignRead, h.ForeignEntries = now, m.Entries
-				s.ledger.MarkDirty(h)
+				h.ReadForeignSitemap(now, m.Entries)
 			}
 		}
 	case m.Again:
-		if r.Failures++; r.Failures < sitemapTries {
+		if r.Failures++; r.Failures < polite.SitemapTries {
 			r.Due = now.Add(s.polite.RetryIn(h, r.Failures))
 		} else {
 			r.Due = s.restUntil(now)

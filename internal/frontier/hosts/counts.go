@@ -1,0 +1,84 @@
+package hosts
+
+import "github.com/curtsy/curtsy/internal/crawl"
+
+// The counts of URLs follow from the records of URLs: whoever changes the class of a record
+// (urls.SetState) calls these methods in the same transaction, so counts and records agree after
+// any crash.
+
+// URLQueued counts a URL of the i-th origin that is Queued now: in the queue, or waiting for
+// another attempt.
+func (h *Host) URLQueued(i uint8, waits bool) { h.countQueued(i, waits, +1) }
+
+// URLDequeued takes a URL of the i-th origin out of these counts.
+func (h *Host) URLDequeued(i uint8, waits bool) { h.countQueued(i, waits, -1) }
+
+func (h *Host) countQueued(i uint8, waits bool, n int64) {
+	sums := &h.ledger.Meta.Counts
+	h.Queued += n
+	sums.Queued += n
+	if waits {
+		h.Later += n
+		sums.Later += n
+	} else {
+		h.Origins[i].Ready += n
+	}
+	h.changed()
+}
+
+// CountURL adds a URL of h that is not Queued to the counts of its class and reason, or takes it
+// out of them if n is -1.
+func (h *Host) CountURL(class crawl.Class, reason crawl.Reason, n int64) {
+	sums := &h.ledger.Meta.Counts
+	switch class {
+	case crawl.Stored:
+		sums.Stored += n
+		h.Stored += n
+		h.changed()
+		if h.Domain != nil {
+			h.Domain.Stored += n
+			h.ledger.DomainChanged(h.Domain)
+		}
+	case crawl.Redirected:
+		sums.Redirected += n
+	case crawl.Refused:
+		sums.Refused += n
+		if refusedUnasked(reason) {
+			h.Refused = max(h.Refused+n, 0) // older files lack those that were queued before
+			h.changed()
+		}
+	case crawl.Failed:
+		sums.Failed += n
+		h.Failed = max(h.Failed+n, 0) // those from before this was counted are not in it
+		h.changed()
+	}
+	if reason != "" {
+		if sums.ByReason[string(reason)] += n; sums.ByReason[string(reason)] == 0 {
+			delete(sums.ByReason, string(reason))
+		}
+	}
+}
+
+// refusedUnasked reports whether URLs are refused for this reason without a request. The number of
+// such URLs of a host is bounded, because finding them costs the owner of the host nothing.
+func refusedUnasked(r crawl.Reason) bool {
+	switch r {
+	case crawl.ReasonRedirects, crawl.ReasonPorts, crawl.ReasonMirror, crawl.ReasonHosts, crawl.ReasonForgotten, crawl.ReasonPlanned:
+		return true
+	}
+	return r.Has(crawl.UndoneBySpec)
+}
+
+// LinkLeftOut counts a link to h that is not recorded, because too many of its URLs wait. It
+// reports whether it was the first one.
+func (h *Host) LinkLeftOut() (first bool) {
+	h.LeftOut++
+	h.changed()
+	return h.LeftOut == 1
+}
+
+// KeepRequests counts n requests more in the timeline of h, or fewer if n is negative.
+func (h *Host) KeepRequests(n int) {
+	h.Timeline += n
+	h.changed()
+}

@@ -1,0 +1,58 @@
+package hosts
+
+import "time"
+
+// AskedSitemaps notes when o was asked for its sitemaps, and what its robots.txt and the scope were
+// then: a change of either has it asked before its time.
+func (o *Origin) AskedSitemaps(now time.Time, says []byte) {
+	o.SitemapsAsked, o.SitemapsOf = now, says
+	o.changed()
+}
+
+// AskSitemapsAnew has o asked for its sitemaps as if it never was.
+func (o *Origin) AskSitemapsAnew() {
+	o.SitemapsAsked = time.Time{}
+	o.changed()
+}
+
+// KeepSitemap counts one sitemap more that is kept of h; foreign says that another host vouches
+// for it.
+func (h *Host) KeepSitemap(foreign bool) {
+	h.Sitemaps++
+	if foreign {
+		h.SitemapsForeign++
+	}
+	h.changed()
+}
+
+// SitemapsFull notes that no more sitemaps of h are kept, and reports whether that is news. It is
+// not stored: after a restart it is news once more.
+func (h *Host) SitemapsFull() (news bool) {
+	news = !h.TooManySitemaps
+	h.TooManySitemaps = true
+	return news
+}
+
+// QueueSitemap counts a sitemap of h that is to be read. The caller writes its record in the queue
+// of sitemaps.
+func (h *Host) QueueSitemap() {
+	h.SitemapsDue++
+	h.changed()
+}
+
+// DequeueSitemaps takes n sitemaps out of that count. The caller removes their records.
+func (h *Host) DequeueSitemaps(n int) {
+	h.SitemapsDue -= n
+	h.changed()
+}
+
+// ReadForeignSitemap notes that a sitemap was read that another host vouches for, and how many URLs
+// it names: the next one has to wait until so many can have been fetched.
+func (h *Host) ReadForeignSitemap(now time.Time, entries int) {
+	h.ForeignRead, h.ForeignEntries = now, entries
+	h.changed()
+}
+
+// ReadSitemapsBelow has sitemaps of h read only while fewer than n of its URLs are queued. It
+// follows from the delay of h, and is not stored.
+func (h *Host) ReadSitemapsBelow(n int64) { h.Few = n }

@@ -1,0 +1,80 @@
+package hosts
+
+import (
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
+
+// What follows is kept of an origin's well-known files. Each method may be applied again without
+// changing anything.
+
+// KeepData keeps what came of requesting o's /data.txt, which is not requested again before due.
+func (o *Origin) KeepData(state crawl.ProbeState, reason string, due time.Time) {
+	o.Data, o.DataReason, o.DataDue = state, strings.Clone(crawl.ShortDetail(reason)), due
+	o.changed()
+}
+
+// AwaitData notes that /data.txt has moved to a URL of another host, whose answer is awaited.
+func (o *Origin) AwaitData(on string) {
+	o.DataOn = on
+	o.changed()
+}
+
+// NoData notes that o has no /data.txt that can be used.
+func (o *Origin) NoData() {
+	o.Data = crawl.ProbeAbsent
+	o.changed()
+}
+
+// ForgetData notes that /data.txt is forgotten at somebody's wish: nothing is awaited of it either.
+func (o *Origin) ForgetData() {
+	o.Data, o.DataReason, o.DataOn = crawl.ProbeRefused, string(crawl.ReasonForgotten), ""
+	o.changed()
+}
+
+// ReadmitData has /data.txt requested as if nothing were known of it, because it is not forgotten
+// any more.
+func (o *Origin) ReadmitData() {
+	o.Data, o.DataReason, o.DataDue = crawl.ProbeNone, "", time.Time{}
+	o.changed()
+}
+
+// ExpireData has /data.txt requested with the next visit. What is known of it stays until then.
+func (o *Origin) ExpireData() {
+	o.DataDue = time.Time{}
+	o.changed()
+}
+
+// KeepSecurityTxt keeps what came of requesting security.txt, which is not requested again before
+// due. m must not be changed afterwards.
+func (o *Origin) KeepSecurityTxt(m *crawl.SecurityTxt, due time.Time) {
+	o.SecurityTxt, o.SecurityTxtDue = m, due
+	o.changed()
+}
+
+// ForgetSecurityTxt forgets what was read of security.txt.
+func (o *Origin) ForgetSecurityTxt() {
+	o.SecurityTxt = nil
+	o.changed()
+}
+
+// KeepLLMSTxt keeps what came of requesting llms.txt, which is not requested again before due. m
+// must not be changed afterwards.
+func (o *Origin) KeepLLMSTxt(m *crawl.LLMSTxt, due time.Time) {
+	o.LLMSTxt, o.LLMSTxtDue = m, due
+	o.changed()
+}
+
+// ForgetLLMSTxt forgets what was read of llms.txt.
+func (o *Origin) ForgetLLMSTxt() {
+	o.LLMSTxt = nil
+	o.changed()
+}
+
+// NoRUP notes that o does not speak the Remote Update Protocol, and is not asked again before then.
+func (o *Origin) NoRUP(until time.Time) {
+	o.RUPDue = until
+	o.changed()
+}
