@@ -12,8 +12,8 @@ import (
 // HTML is longer than its text.
 const MaxAnswer = 2 * MaxReport
 
-// Answer is what came back for a request (formats §6.2). It is for those who send
-// requests themselves; a Client reads its answers by the same rules.
+// Answer is the answer to a request (formats §6.2). It is for callers that send requests
+// themselves; a Client reads its answers by the same rules.
 type Answer struct {
 	Status      int
 	ContentType string
@@ -22,8 +22,7 @@ type Answer struct {
 	Cut         bool   // there was more
 }
 
-// Err returns nil for status 200, and otherwise an *Error with the text of the
-// answer, shortened.
+// Err returns nil for status 200, and otherwise an *Error with the text of the answer, shortened.
 func (a *Answer) Err() error {
 	if a.Status == http.StatusOK {
 		return nil
@@ -33,7 +32,7 @@ func (a *Answer) Err() error {
 	return &Error{Status: a.Status, Reason: brief(text), RetryAfter: a.RetryAfter}
 }
 
-// Key returns the key that a Register was answered with.
+// Key returns the key in the answer to a Register.
 func (a *Answer) Key() (Key, error) {
 	w, err := a.word(paramKey)
 	if len(w) > maxKey {
@@ -42,7 +41,7 @@ func (a *Answer) Key() (Key, error) {
 	return Key(w), err
 }
 
-// Sequence returns the number that a GetSequenceNumber was answered with.
+// Sequence returns the number in the answer to a GetSequenceNumber.
 func (a *Answer) Sequence() (int64, error) {
 	w, err := a.word("SequenceNumber")
 	if err != nil {
@@ -55,14 +54,13 @@ func (a *Answer) Sequence() (int64, error) {
 	return n, nil
 }
 
-// Report returns the report that a GetIndex was answered with. It is Truncated
-// if the answer was cut.
+// Report returns the report in the answer to a GetIndex. It is Truncated if the answer was cut.
 func (a *Answer) Report() (*Report, error) {
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
 	text := reportText(plainText(a.ContentType, a.Body))
-	if a.Cut { // the last line may be half of one
+	if a.Cut { // the last line may be incomplete
 		text = text[:strings.LastIndexAny(text, "\r\n")+1]
 	}
 	r, err := ParseReport([]byte(text))
@@ -73,7 +71,7 @@ func (a *Answer) Report() (*Report, error) {
 	return r, nil
 }
 
-// maxKey is how long a key may be: it is kept, and sent with each request.
+// maxKey is the longest key: it is stored, and sent with each request.
 const maxKey = 1 << 10
 
 func (a *Answer) word(name string) (string, error) {

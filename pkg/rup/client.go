@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// Client asks the RUP server of one site. It may be used concurrently. It follows no
-// redirects, so that a key goes nowhere else. It keeps no state, and puts keys neither into
-// logs nor into URLs or errors.
+// Client sends requests to the RUP server of one site. It may be used concurrently. It follows no
+// redirects, so that a key is sent nowhere else. It has no state, and puts keys neither into logs
+// nor into URLs or errors.
 type Client struct {
 	CGI       string // Info.CGI
 	UserAgent string
 	// Transport sends the requests; nil: http.DefaultTransport. It is responsible for robots.txt,
 	// the host's delay and which addresses may be dialled.
 	Transport http.RoundTripper
-	// needed for a Retry-After that is a date; nil: such dates are ignored
+	// needed for a Retry-After with a date; nil: such dates are ignored
 	Now func() time.Time
 }
 
-// Register registers and returns the key, which the site will not tell again.
+// Register registers and returns the key, which the site will not send again.
 func (c *Client) Register(ctx context.Context, p Preferences) (Key, error) {
 	a, err := c.Do(ctx, Request{Action: Register, Preferences: p})
 	if err != nil {
@@ -42,8 +42,7 @@ func (c *Client) Unregister(ctx context.Context, who Credentials) error {
 	return a.Err()
 }
 
-// Modify changes the preferences that p names. If it has an Email, the registration
-// moves to that address.
+// Modify changes the preferences in p. If it has an Email, the registration moves to that address.
 func (c *Client) Modify(ctx context.Context, who Credentials, p Preferences) error {
 	a, err := c.Do(ctx, Request{Action: ModifyPreferences, Credentials: who, Preferences: p})
 	if err != nil {
@@ -52,7 +51,7 @@ func (c *Client) Modify(ctx context.Context, who Credentials, p Preferences) err
 	return a.Err()
 }
 
-// Sequence asks how many reports the site has sent.
+// Sequence requests how many reports the site has sent.
 func (c *Client) Sequence(ctx context.Context, who Credentials) (int64, error) {
 	a, err := c.Do(ctx, Request{Action: GetSequenceNumber, Credentials: who})
 	if err != nil {
@@ -61,8 +60,7 @@ func (c *Client) Sequence(ctx context.Context, who Credentials) (int64, error) {
 	return a.Sequence()
 }
 
-// Index asks what changed within a span. With zero credentials it asks as a stranger, and gets a
-// report without a number.
+// Index requests the changes within a span. Without credentials it gets a report without a number.
 func (c *Client) Index(ctx context.Context, span Span, who Credentials) (*Report, error) {
 	a, err := c.Do(ctx, Request{Action: GetIndex, Span: span, Credentials: who})
 	if err != nil {
@@ -71,8 +69,8 @@ func (c *Client) Index(ctx context.Context, span Span, who Credentials) (*Report
 	return a.Report()
 }
 
-// Do sends a request and reads the answer, whatever its status. An error means that no answer
-// came, or not all of it.
+// Do sends a request and reads the answer, whatever its status. An error means that there was no
+// complete answer.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.CGI, strings.NewReader(r.Form()))
 	if err != nil {
@@ -99,7 +97,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 		a.Body, a.Cut = a.Body[:MaxAnswer], true
 	}
 	if key := string(r.Credentials.Key); key != "" && a.Status != http.StatusOK {
-		// A site may quote what it refuses, and errors are logged.
+		// A site may quote the parameters that it refuses, and errors are logged.
 		a.Body = []byte(strings.ReplaceAll(string(a.Body), key, "(key)"))
 	}
 	return a, nil

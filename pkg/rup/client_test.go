@@ -16,7 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// The two ends over HTTP, every action.
+// Client and server over HTTP, with every action.
 func TestRUP_6_ClientAgainstServer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -86,7 +86,7 @@ func TestRUP_6_ClientAgainstServer(t *testing.T) {
 	if err := c.Unregister(ctx, who); status(err) != 400 {
 		t.Error(err)
 	}
-	for _, line := range seen[1:] { // POST only, and no key in a URL
+	for _, line := range seen[1:] { // only POST, and no key in a URL
 		if line != "POST /rup?site=1 curtsy/1.0 (+x)" {
 			t.Error(line)
 		}
@@ -101,7 +101,7 @@ func status(err error) int {
 	return 0
 }
 
-// answering is a Transport that answers everything alike.
+// answering is a Transport with the same answer to everything.
 type answering struct {
 	status int
 	header http.Header
@@ -146,7 +146,7 @@ func TestRUP_6_2_ClientErrors(t *testing.T) {
 	}
 	for name, err := range all(&Client{CGI: "http://www.site.example/rup", Transport: &answering{status: 200, body: "<p>Hello"}}) {
 		if any := name == "unregister" || name == "modify"; any && err != nil || !any && !errors.Is(err, ErrMalformed) {
-			t.Errorf("%s, nothing said: %v", name, err)
+			t.Errorf("%s, without Retry-After: %v", name, err)
 		}
 	}
 	for _, cgi := range []string{"http://127.0.0.1:1/rup", "http://[", "ftp://x/"} {
@@ -174,7 +174,7 @@ func TestRUP_6_2_RetryAfter(t *testing.T) {
 	}
 }
 
-// zeros never end.
+// zeros is an endless reader.
 type zeros struct{ read int }
 
 func (z *zeros) Read(p []byte) (int, error) {
@@ -205,7 +205,7 @@ func TestRUP_6_2_AnswersAreBounded(t *testing.T) {
 	}
 }
 
-// serve serves over a network in memory, until the test ends.
+// serve serves on a network in memory, until the test ends.
 func serve(t *testing.T, h http.Handler) (url string, over http.RoundTripper) {
 	t.Helper()
 	n := simnet.New(simnet.Options{})
@@ -220,11 +220,11 @@ func serve(t *testing.T, h http.Handler) (url string, over http.RoundTripper) {
 	return web.URL, tr
 }
 
-// The client ends with its context.
+// A request ends with its context.
 func TestClientStops(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		web, over := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // only then the server sees that the client goes
+			_, _ = io.Copy(io.Discard, r.Body) // or the server would not notice the end
 			<-r.Context().Done()
 		}))
 		began := time.Now()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// dateForms are those that a report may use (formats §6.4), without weekday and zone,
-// which are read apart: ours, RFC 3339, 1123 and 822, 850, asctime.
+// dateForms are the forms of dates in reports (formats §6.4), without weekday and zone, which are
+// parsed separately: ours, RFC 3339, 1123 and 822, 850, asctime.
 var dateForms = []string{
 	time.DateOnly,
 	"2006-01-02T15:04:05",
@@ -19,8 +19,8 @@ var dateForms = []string{
 	"Jan 2 15:04:05 2006",
 }
 
-// parseDate reads a date. One without a time of day means 00:00 UTC. The zero time means unknown;
-// ok is false if the text could not be read.
+// parseDate parses a date. A date without a time of day means 00:00 UTC. The zero time means
+// unknown; ok is false if the text is invalid.
 func parseDate(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, true
@@ -48,7 +48,7 @@ func parseDate(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// cutZone splits off the zone of RFC 3339, which touches the time.
+// cutZone separates the zone of RFC 3339, which directly follows the time.
 func cutZone(word string) (clock string, zone *time.Location, ok bool) {
 	i := strings.LastIndexAny(word, "Z+-")
 	if i < len("2006-01-02T") || word[len("2006-01-02")] != 'T' {
@@ -58,8 +58,8 @@ func cutZone(word string) (clock string, zone *time.Location, ok bool) {
 	return word[:i], zone, ok
 }
 
-// zoneOf reads a zone: the names of RFC 822, or a numeric offset. Other names
-// are refused: the same letters mean different zones in different places.
+// zoneOf parses a zone: a name of RFC 822, or a numeric offset. Other names are refused, because
+// the same letters mean different zones in different places.
 func zoneOf(s string) (*time.Location, bool) {
 	if hours, ok := zones[s]; ok {
 		return time.FixedZone(s, hours*60*60), true
@@ -74,7 +74,7 @@ func zoneOf(s string) (*time.Location, bool) {
 }
 
 var (
-	// zones are names of zones, in hours east.
+	// zones are names of zones, with their hours east of UTC.
 	zones = map[string]int{
 		"GMT": 0, "UTC": 0, "UT": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// CheckEmail says why an address cannot be a robot's: it must be one addr-spec with a dotted
-// domain, nothing before or after it, in at most MaxEmail bytes (formats §6.2). Quoted local parts
-// and addresses outside ASCII are refused, because the address is put into a mail's header.
+// CheckEmail returns why an address cannot be a robot's. It must be one addr-spec with a dotted
+// domain, without anything before or after it, in at most MaxEmail bytes (formats §6.2). Quoted
+// local parts and non-ASCII addresses are refused, because the address is put into a mail's header.
 func CheckEmail(s string) error {
 	if len(s) > MaxEmail {
 		return fmt.Errorf("it is longer than %d bytes", MaxEmail)
@@ -44,13 +44,12 @@ func CheckEmail(s string) error {
 	return nil
 }
 
-// EmailKey returns an address in the form by which registrations are told
-// apart: two that differ in case only are the same.
+// EmailKey returns the form of an address by which registrations are identified: two addresses that
+// differ only in case are the same.
 func EmailKey(email string) string { return lower(email) }
 
-// Mailbox returns the address of which an address is an alias, as far as that
-// can be known: without what follows a + before the @, in lower case, and for
-// Gmail without dots before the @.
+// Mailbox returns the mailbox of which an address may be an alias: in lower case, without the part
+// from a + to the @, and for Gmail without dots before the @.
 func Mailbox(email string) string {
 	local, domain, _ := strings.Cut(lower(email), "@")
 	if base, _, ok := strings.Cut(local, "+"); ok && base != "" {
@@ -62,7 +61,7 @@ func Mailbox(email string) string {
 	return local + "@" + domain
 }
 
-// EmailDomain returns what follows the @, in lower case.
+// EmailDomain returns the part after the @, in lower case.
 func EmailDomain(email string) string {
 	_, domain, _ := strings.Cut(lower(email), "@")
 	return domain

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// ErrMalformed: an answer has status 200, but not the text that was asked for (formats §6.2).
+// ErrMalformed: an answer has status 200, but not the requested text (formats §6.2).
 var ErrMalformed = errors.New("malformed RUP answer")
 
 // Error is an answer that reports a failure. A Server sends it, and a Client returns it (formats
 // §6.2).
 type Error struct {
 	Status     int           // of HTTP
-	Parameter  string        // the one at fault, where a Server sends it; else ""
-	Reason     string        // for people; untrusted where a Client gets it. Never holds a key
-	RetryAfter time.Duration // 0 if nothing was said
+	Parameter  string        // the parameter at fault, if a Server sends it; else ""
+	Reason     string        // for people; untrusted if a Client returns it. Never contains a key
+	RetryAfter time.Duration // 0 if it is not stated
 }
 
-// Error says status and reason in one line.
+// Error returns status and reason in one line.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("RUP: %d %s", e.Status, http.StatusText(e.Status))
 	if e.Parameter != "" {
@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 }
 
 // Retryable reports whether a request that failed with err may succeed later without changes: after
-// a 5xx other than 501, or when no answer came. Lower statuses, a malformed answer and a refused
+// a 5xx other than 501, or without an answer. Lower statuses, a malformed answer and a refused
 // report are final (formats §6.2).
 func Retryable(err error) bool {
 	var e *Error
@@ -45,7 +45,7 @@ func Retryable(err error) bool {
 	return !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrHead) && !errors.Is(err, ErrSite)
 }
 
-// retryAfter is how long a server asks to wait, within reason.
+// retryAfter is the wait that a server requests, within limits.
 func retryAfter(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {

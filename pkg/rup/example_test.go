@@ -97,7 +97,7 @@ The webmaster
 	// line 7: not a New, Change or Delete line: skipped
 }
 
-// A robot sees from the numbers that a report was lost.
+// By the numbers a robot notices that a report was lost.
 func ExampleState() {
 	registered := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	terms := rup.Terms{Latency: rup.Latency{N: 1, Unit: rup.Week}, MaxQuerySpan: rup.Span{N: 30, Unit: rup.Day}}
@@ -110,7 +110,7 @@ func ExampleState() {
 		fmt.Println(todo)
 	}
 	second := registered.AddDate(0, 0, 14)
-	show(state.Report(second, terms, 2, second, false)) // and never a first
+	show(state.Report(second, terms, 2, second, false)) // the first report never arrives
 	later := second.Add(time.Hour)
 	show(state.Tick(later, terms))
 	show(state.Answer(later, terms, 2))

@@ -9,19 +9,18 @@ import (
 	"strings"
 )
 
-// maxProgram is how many instructions the patterns of one request may compile
-// to. A thousand bytes of pattern can ask for millions, and each changed URL is
-// tested against all of them.
+// maxProgram is the largest number of instructions of the compiled patterns of one request. A
+// thousand bytes of pattern may compile to millions, and each changed URL is tested against all of
+// them.
 const maxProgram = 4000
 
-// Filter decides which URLs a report lists (formats §6.2). The zero Filter lists all.
-// It may be used concurrently.
+// Filter decides which URLs a report lists (formats §6.2). The zero Filter lists all. It may be
+// used concurrently.
 type Filter struct {
 	exclude, includeOnly []*regexp.Regexp
 }
 
-// NewFilter compiles the patterns of a registration. At most one of the lists
-// may hold any.
+// NewFilter compiles the patterns of a registration. At most one of the lists may have patterns.
 func NewFilter(exclude, includeOnly []string) (*Filter, error) {
 	if len(exclude) > 0 && len(includeOnly) > 0 {
 		return nil, errBoth
@@ -35,7 +34,7 @@ func NewFilter(exclude, includeOnly []string) (*Filter, error) {
 			if err := checkPattern(pattern); err != nil {
 				return nil, fmt.Errorf("pattern %q: %w", brief(pattern), err)
 			}
-			// The size is checked before compiling, since compiling takes the memory.
+			// The size is checked before compiling, because compiling takes the memory.
 			if size += programSize(pattern); size > maxProgram {
 				return nil, fmt.Errorf("pattern %q: the compiled pattern is too large for one request", brief(pattern))
 			}
@@ -53,8 +52,8 @@ func NewFilter(exclude, includeOnly []string) (*Filter, error) {
 
 var errBoth = errors.New("Exclude and IncludeOnly cannot be used together")
 
-// Wants reports whether a changed URL is to be listed. A pattern is looked for
-// anywhere in the URL's path, or in the whole URL if the pattern has "://".
+// Wants reports whether a changed URL should be listed. A pattern may match anywhere in the URL's
+// path, or in the whole URL if the pattern contains "://".
 func (f *Filter) Wants(u string) bool {
 	if len(f.includeOnly) > 0 {
 		return matches(f.includeOnly, u)
@@ -76,7 +75,7 @@ func matches(patterns []*regexp.Regexp, u string) bool {
 	return false
 }
 
-// pathOf returns the path of an absolute URL as it is spelled there.
+// pathOf returns the path of an absolute URL as it is written.
 func pathOf(u string) string {
 	_, rest, _ := strings.Cut(u, "://")
 	i := strings.IndexAny(rest, "/?#")
@@ -90,7 +89,7 @@ func pathOf(u string) string {
 	return path
 }
 
-// checkPattern says why a pattern can neither be offered nor sent. In a request, patterns are
+// checkPattern returns why a pattern can neither be offered nor sent. In a request, patterns are
 // separated by blanks (formats §6.2), and they must be RE2 within limits.
 func checkPattern(pattern string) error {
 	switch {
@@ -104,8 +103,8 @@ func checkPattern(pattern string) error {
 	return nil
 }
 
-// programSize returns about how many instructions a pattern compiles to. If it does not compile,
-// that is more than maxProgram.
+// programSize estimates the number of instructions of a compiled pattern. For an invalid pattern it
+// is more than maxProgram.
 func programSize(pattern string) int {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -115,7 +114,7 @@ func programSize(pattern string) int {
 }
 
 func size(re *syntax.Regexp) int {
-	n := 1 + len(re.Rune)/8 // a class costs by its ranges
+	n := 1 + len(re.Rune)/8 // the cost of a class depends on its ranges
 	for _, sub := range re.Sub {
 		n += size(sub)
 	}
@@ -128,8 +127,8 @@ func size(re *syntax.Regexp) int {
 	return min(n, maxProgram+1)
 }
 
-// accepts says why a site that offers these patterns refuses a list of them. A pattern is accepted
-// if it is offered letter for letter, or if ".*" is offered (formats §6.2).
+// accepts returns why a site that offers these patterns refuses a list of them. A pattern is
+// accepted if exactly this pattern is offered, or if ".*" is offered (formats §6.2).
 func accepts(offered, patterns []string) error {
 	for _, pattern := range patterns {
 		taken := false
@@ -143,8 +142,7 @@ func accepts(offered, patterns []string) error {
 	return nil
 }
 
-// sameOrigin reports whether two absolute URLs have scheme, host and port in
-// common.
+// sameOrigin reports whether two absolute URLs have the same scheme, host and port.
 func sameOrigin(a, b *url.URL) bool { return originOf(a) == originOf(b) }
 
 // originOf returns scheme, host and port, the port always explicit (formats §0).

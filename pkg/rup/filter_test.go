@@ -15,7 +15,7 @@ func TestRUP_6_2_Filters(t *testing.T) {
 		want                 bool
 	}{
 		{"", "", "http://www.site.example/a", true},
-		{`\.gif$`, "", "http://www.site.example/a.gif", false}, // report all but these
+		{`\.gif$`, "", "http://www.site.example/a.gif", false}, // report all except these
 		{`\.gif$`, "", "http://www.site.example/a.gif.html", true},
 		{`\.gif$ ^/tmp/`, "", "http://www.site.example/tmp/a", false},
 		// the path, without its query
@@ -25,7 +25,7 @@ func TestRUP_6_2_Filters(t *testing.T) {
 		{"", "^/~di/", "http://www.site.example/~di/a", true}, // report only these
 		{"", "^/~di/", "http://www.site.example/a", false},
 		{"", "^/$", "http://www.site.example/", true},
-		{"", "site", "http://www.site.example/a", false}, // the host is no part of the path
+		{"", "site", "http://www.site.example/a", false}, // the host is not part of the path
 		{"", "^http://www[.]site[.]example/a", "http://www.site.example/a", true},
 		{"", "://www", "http://www.site.example/a", true},
 		{"", "/a://www", "http://www.site.example/a", false},
@@ -61,8 +61,8 @@ func TestRUP_6_2_FilterLimits(t *testing.T) {
 	}
 }
 
-// Patterns that ask for much memory or time are refused before they are compiled, one
-// by one and together.
+// Patterns that would take much memory or time are refused before they are compiled, individually
+// and together.
 func TestRUP_6_5_RegexBombs(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{

@@ -9,8 +9,8 @@ import (
 )
 
 // plainText returns an answer as lines of text (formats §6.2). Tags are removed and character
-// references decoded. Lines end at <br>, at the edges of block elements and at the line ends of the
-// source. An answer that is not HTML by its media type is returned as it is.
+// references decoded. Lines end at <br>, at the beginning and end of block elements and at the line
+// ends of the source. An answer whose media type is not HTML is returned unchanged.
 func plainText(contentType string, body []byte) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	if media = lower(trim(media)); media != "" && media != "text/html" && media != "application/xhtml+xml" {
@@ -33,12 +33,12 @@ func plainText(contentType string, body []byte) string {
 	}
 }
 
-// page is the text that a reader sees of a page, line by line.
+// page is the visible text of a page, line by line.
 type page struct {
 	strings.Builder
 	start  bool      // of a line
-	pre    int       // how many pre elements are open
-	hidden atom.Atom // the element whose text nobody sees, or 0
+	pre    int       // open pre elements
+	hidden atom.Atom // the element whose text is invisible, or 0
 }
 
 func (p *page) tag(tag atom.Atom, end bool) {
@@ -61,7 +61,7 @@ func (p *page) tag(tag atom.Atom, end bool) {
 	}
 }
 
-// endLine ends a line that has something in it, so "</p>", a line end and "<p>" make no blank line.
+// endLine ends a line unless it is empty, so "</p>", a line end and "<p>" make no blank line.
 func (p *page) endLine() {
 	if !p.start {
 		p.WriteByte('\n')
@@ -75,7 +75,7 @@ func (p *page) text(text []byte) {
 		case c != '\n' && c != '\r' && (p.pre > 0 || !p.start || strings.IndexByte(blanks, c) < 0):
 			p.WriteByte(c)
 			p.start = false
-		case c == '\n' && p.pre > 0: // the tokenizer makes LF of CR and CR LF
+		case c == '\n' && p.pre > 0: // the tokenizer converts CR and CR LF to LF
 			p.WriteByte('\n')
 			p.start = true
 		case c == '\n':
@@ -84,8 +84,8 @@ func (p *page) text(text []byte) {
 	}
 }
 
-// inline are the elements that end no line. All others do, unknown ones included: a line end too
-// many does no harm, since the line that we look for begins with its name.
+// inline are the elements that end no line. All others do, including unknown ones: an additional
+// line end is harmless, because the line that we search for begins with its name.
 var inline = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.Acronym: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Big: true,
 	atom.Cite: true, atom.Code: true, atom.Data: true, atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true,
@@ -94,8 +94,7 @@ var inline = map[atom.Atom]bool{
 	atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true, atom.Ins: true, atom.Del: true, atom.Label: true,
 }
 
-// word finds the line that starts with a name, then ":" or "=", then a single
-// word (formats §6.2).
+// word finds the line that begins with a name, then ":" or "=", then a single word (formats §6.2).
 func word(text, name string) (string, bool) {
 	for _, line := range lines(text) {
 		got, value, ok := field(line, ":=")
@@ -106,7 +105,7 @@ func word(text, name string) (string, bool) {
 	return "", false
 }
 
-// reportText removes what stands before a report in an answer: titles, greetings.
+// reportText removes the text before a report in an answer, such as titles and greetings.
 func reportText(text string) string {
 	for rest, more := text, true; more; {
 		line, next, found := cutLine(rest)

@@ -7,39 +7,38 @@ import (
 	"strings"
 )
 
-// InfoPath is where a site publishes its Info. The draft also writes .tex, which
-// robots do not try.
+// InfoPath is the path of a site's Info. The draft also writes .tex, which robots do not try.
 const InfoPath = "/rupinfo.txt"
 
-// ConfirmLine begins the line of a mail by which a site asks an address whether it wants reports;
-// after it come a colon and a URL. To say yes, the URL's query is posted to it. The draft has no
-// such line (formats §6.5 allows to ask). A mail that has this line and a URLBase can be answered
-// by a program.
+// ConfirmLine begins the line of a mail in which a site asks an address whether it wants reports;
+// it is followed by a colon and a URL. To confirm, the URL's query is posted to it. The draft has
+// no such line (formats §6.5 allows confirmation). With this line and URLBase, a program can answer
+// the mail.
 const ConfirmLine = "RUP-Confirm"
 
-// What keeps a robot from using RUP at a site (formats §6.1).
+// Why a robot cannot use RUP at a site (formats §6.1).
 var (
 	// ErrNoRUP: the file has no usable RUP-CGI line, so there is nothing to send requests to.
 	ErrNoRUP = errors.New("the site does not offer RUP")
-	// ErrAuthentifier: the site wants robots to prove who they are in a way
-	// that is not defined. GetIndex may still be asked.
+	// ErrAuthentifier: the site requires robots to identify themselves in an undefined way.
+	// GetIndex is still possible.
 	ErrAuthentifier = errors.New("unsupported authentifier")
 )
 
-// Info is what a /rupinfo.txt says (formats §6.1).
+// Info is a parsed /rupinfo.txt (formats §6.1).
 type Info struct {
 	CGI          string   // absolute http or https URL on the file's host, its own query kept
 	Authentifier string   // "" and "none" mean none
-	Latency      []Unit   // offered, as written; some may mean nothing to us
-	Exclude      []string // patterns that a robot may send; none means that it may send none
-	IncludeOnly  []string // likewise
+	Latency      []Unit   // offered, as written; may include unknown units
+	Exclude      []string // patterns that a robot may send; empty: it may send none
+	IncludeOnly  []string // the same
 	MaxQuerySpan Span     // how far back GetIndex reaches; zero: GetIndex is not offered
 
 	Notes
 }
 
-// ParseInfo reads a /rupinfo.txt that was found at base. If the error is ErrNoRUP, the Info still
-// says what else the file has. An Authentifier is no error here: see CanRegister.
+// ParseInfo parses a /rupinfo.txt from base. If the error is ErrNoRUP, the Info still has the
+// file's other fields. An Authentifier is not an error here: see CanRegister.
 func ParseInfo(body []byte, base *url.URL) (*Info, error) {
 	p := infoParser{Info: new(Info), base: base}
 	text, cut := fit(body, MaxInfo)
@@ -66,11 +65,11 @@ type infoParser struct {
 	*Info
 	base    *url.URL
 	cgi     bool   // a RUP-CGI line was read
-	problem string // why the URL of the RUP-CGI line is of no use
+	problem string // why the URL of the RUP-CGI line is unusable
 }
 
-// line reads a line. If a field that is not a list is repeated, the first counts. A malformed
-// field counts as absent.
+// line parses a line. If a field that is not a list is repeated, the first one counts. An invalid
+// field counts as missing.
 func (p *infoParser) line(n int, line string) {
 	name, value, ok := field(line, ":")
 	if !ok {
@@ -117,8 +116,8 @@ func (p *infoParser) line(n int, line string) {
 	}
 }
 
-// readCGI takes the first URL in the file, usable or not: a site that names another host first
-// means what it says, and we do not go there.
+// readCGI uses the first URL in the file, even if it is unusable: if a site names another host
+// first, we must not send requests elsewhere.
 func (p *infoParser) readCGI(n int, value string) {
 	if p.cgi {
 		p.odd(n, "a second RUP-CGI: skipped")
@@ -161,8 +160,8 @@ func (p *infoParser) readUnit(n int, unit Unit) {
 	p.Latency = append(p.Latency, unit)
 }
 
-// readPatterns extends a list. Patterns that no request can carry are kept, because the file has
-// them, and reported.
+// readPatterns extends a list. Patterns that cannot be sent in a request are kept, because they are
+// in the file, and reported.
 func (p *infoParser) readPatterns(n int, patterns []string, value string) []string {
 	for _, pattern := range list(value) {
 		if err := checkPattern(pattern); err != nil {
@@ -173,8 +172,7 @@ func (p *infoParser) readPatterns(n int, patterns []string, value string) []stri
 	return patterns
 }
 
-// CanRegister says whether a robot may register: nil, or ErrNoRUP or
-// ErrAuthentifier.
+// CanRegister returns nil if a robot may register, else ErrNoRUP or ErrAuthentifier.
 func (i *Info) CanRegister() error {
 	switch {
 	case i.CGI == "":
@@ -185,8 +183,8 @@ func (i *Info) CanRegister() error {
 	return nil
 }
 
-// DefaultLatency is the latency that a site uses if a robot asks for none: the first offered unit
-// that is known, or a week (formats §6.2).
+// DefaultLatency is the latency of a site for a robot that requests none: the first known unit that
+// it offers, or a week (formats §6.2).
 func (i *Info) DefaultLatency() Latency {
 	for _, unit := range i.Latency {
 		if unit.Days() > 0 {
@@ -196,8 +194,8 @@ func (i *Info) DefaultLatency() Latency {
 	return Latency{1, Week}
 }
 
-// Text returns a file that says this. It fails if there is no CGI URL, or if a pattern
-// could not be read back.
+// Text returns a file with this content. It fails if there is no CGI URL, or if a pattern could not
+// be parsed again.
 func (i *Info) Text() ([]byte, error) {
 	if i.CGI == "" || strings.ContainsAny(i.CGI, " \t\r\n") {
 		return nil, fmt.Errorf("rupinfo: RUP-CGI %q: use a URL, for example /rup", i.CGI)

@@ -24,7 +24,7 @@ func parseInfo(t testing.TB, text string) (*Info, error) {
 	return ParseInfo([]byte(text), mustURL(t, "http://www.site.example/rupinfo.txt"))
 }
 
-// The draft's own syntax of the file, all fields.
+// The draft's own syntax of the file, with all fields.
 func TestRUP_6_1_AllFields(t *testing.T) {
 	t.Parallel()
 	i, err := parseInfo(t, "RUP-CGI: http://www.site.example/cgi-bin/rup?site=1\nAuthentifier: none\nLatency: day, week, month\n"+
@@ -69,7 +69,7 @@ func TestRUP_6_1_CGI(t *testing.T) {
 	for _, value := range []string{
 		"", "http://other.example/rup", "http://site.example/rup", "//other.example/rup", "ftp://www.site.example/rup", "mailto:rup@www.site.example",
 		"http:///rup", "http://user:secret@www.site.example/rup", "http://www.site.example/a b", "http://[::1/", "javascript:alert(1)",
-		"http://other.example\nRUP-CGI: /rup", // the first counts, for better or worse
+		"http://other.example\nRUP-CGI: /rup", // the first counts, even if it is unusable
 	} {
 		i, err := parseInfo(t, "RUP-CGI: "+value+"\nLatency: day\n")
 		if !errors.Is(err, ErrNoRUP) || i.CGI != "" || len(i.Latency) != 1 || !errors.Is(i.CanRegister(), ErrNoRUP) {
@@ -112,9 +112,9 @@ func TestRUP_6_1_LatencyLine(t *testing.T) {
 		{"Latency: day\n", []Unit{Day}, Latency{1, Day}, 0},
 		{"Latency: month,day\n", []Unit{Month, Day}, Latency{1, Month}, 0}, // comma, blank optional
 		{"Latency:week ,\tday,\n", []Unit{Week, Day}, Latency{1, Week}, 0},
-		{"Latency: hour, day\n", []Unit{"hour", Day}, Latency{1, Day}, 1}, // kept, not chosen
+		{"Latency: hour, day\n", []Unit{"hour", Day}, Latency{1, Day}, 1}, // kept, but not chosen
 		{"Latency: Day\n", []Unit{"Day"}, Latency{1, Week}, 1},
-		// a repeated list goes on
+		// a repeated list is extended
 		{"Latency: day\nlatency: week, day\n", []Unit{Day, Week}, Latency{1, Day}, 0},
 	} {
 		i, err := parseInfo(t, "RUP-CGI: /rup\n"+c.text)
@@ -130,7 +130,7 @@ func TestRUP_6_1_Lists(t *testing.T) {
 	if err != nil || !slices.Equal(i.Exclude, []string{"a{1,2}", "b,c", "d,", "e", "f"}) {
 		t.Errorf("%q, %v", i.Exclude, err)
 	}
-	if len(i.IncludeOnly) != 1 || i.Skipped != 1 { // a blank within can never be sent
+	if len(i.IncludeOnly) != 1 || i.Skipped != 1 { // a pattern with a blank can never be sent
 		t.Errorf("%q, %+v", i.IncludeOnly, i.Diagnostics)
 	}
 	i, _ = parseInfo(t, "RUP-CGI: /rup\nExclude: (, (?=x), "+strings.Repeat("a", MaxPattern)+", "+strings.Repeat("b", MaxPattern+1)+"\n")
@@ -151,7 +151,7 @@ func TestRUP_6_1_MaxQuerySpan(t *testing.T) {
 	}
 }
 
-// Any order, any line ends, names in any case, and bad lines cost only themselves.
+// Any order, any line ends, names in any case; a bad line affects only itself.
 func TestRUP_6_1_Lines(t *testing.T) {
 	t.Parallel()
 	i, err := parseInfo(t, "\uFEFFmaxqueryspan:1-day\r\r\nnonsense\r\nX-More: 1\n# comment\nLATENCY\t:\tday\n\xff\xfe: \x00\nRup-Cgi : /rup")
@@ -237,7 +237,7 @@ func FuzzInfo(f *testing.F) {
 		}
 		text, err := i.Text()
 		if err != nil {
-			return // an odd unit or pattern
+			return // an unusual unit or pattern
 		}
 		back, err := ParseInfo(text, base)
 		if err != nil || fmt.Sprint(back.CGI, back.Latency, back.Exclude, back.IncludeOnly, back.MaxQuerySpan) !=

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// maxClients is how many addresses a limiter tells apart; all others share one allowance.
+// maxClients is how many addresses a limiter counts separately; all others share one limit.
 const maxClients = 10_000
 
-// limiter counts requests by address. Each address has so many, and they come back evenly
-// within an hour. IPv6 addresses count by their /64, which belongs to one customer. It may
-// be used concurrently.
+// limiter limits requests by address. Each address has a number of requests, which become available
+// again evenly within an hour. IPv6 addresses count by their /64, which belongs to one customer. It
+// may be used concurrently.
 type limiter struct {
-	each time.Duration // time after which one request comes back
-	hour int           // how many at once
+	each time.Duration // time after which one request becomes available again
+	hour int           // number at once
 
 	mu      sync.Mutex                 // guards clients
-	clients map[netip.Prefix]time.Time // when all requests will have come back
+	clients map[netip.Prefix]time.Time // when all requests will be available again
 }
 
 func newLimiter(perHour int) *limiter {
 	return &limiter{each: time.Hour / time.Duration(perHour), hour: perHour, clients: map[netip.Prefix]time.Time{}}
 }
 
-// take counts a request, or says how long the client has to wait before another one.
+// take counts a request, or returns how long the client must wait.
 func (l *limiter) take(now time.Time, client netip.Addr) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +43,7 @@ func (l *limiter) take(now time.Time, client netip.Addr) time.Duration {
 	return 0
 }
 
-// forget drops the addresses that have all their requests back.
+// forget removes the addresses that have all their requests again.
 func (l *limiter) forget(now time.Time) {
 	for key, full := range l.clients {
 		if !full.After(now) {
@@ -58,6 +58,6 @@ func blockOf(a netip.Addr) netip.Prefix {
 	if a.Is6() {
 		bits = 64
 	}
-	p, _ := a.Prefix(bits) // without an address: the zero Prefix, which serves as well as any
+	p, _ := a.Prefix(bits) // without an address: the zero Prefix, which works like any other
 	return p
 }

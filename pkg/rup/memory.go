@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// MemoryStore is a Store that forgets everything when the process ends: for
-// tests, and to try things out. Its zero value is empty and ready; it may be
-// used concurrently.
+// MemoryStore is a Store in memory, for tests and experiments: its data ends with the process. Its
+// zero value is empty and ready to use. It may be used concurrently.
 type MemoryStore struct {
 	mu  sync.RWMutex // guards all
 	all memory

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Kind is what happened to a page.
+// Kind is the kind of change of a page.
 type Kind string
 
 // The three kinds of line in a report (formats §6.4).
@@ -21,20 +21,20 @@ const (
 
 // Why a whole report is refused (formats §6.4, §6.5).
 var (
-	// ErrHead: the number or the URLBase of a report is missing or unreadable.
+	// ErrHead: the number or the URLBase of a report is missing or invalid.
 	ErrHead = errors.New("it is not a report")
-	// ErrSite: a report speaks of another site than the one it was expected of.
+	// ErrSite: a report is about another site than expected.
 	ErrSite = errors.New("it is a report of another site")
 )
 
-// Report is what changed at a site (formats §6.4).
+// Report is a list of changes at a site (formats §6.4).
 type Report struct {
 	Sequence int64  // 1 for the first report to a robot; 0: not numbered
 	Base     string // absolute http or https URL in normal form, with a final slash
 	Entries  []Entry
 	Refused  []Refused
-	// Truncated: the report is longer than MaxReport or MaxPaths allow, and its
-	// end is missing here.
+	// Truncated: the report is longer than MaxReport or MaxPaths allow, and its end is missing
+	// here.
 	Truncated bool
 
 	Notes
@@ -45,28 +45,28 @@ type Entry struct {
 	URL  string // absolute, without fragment, within the report's Base
 	Kind Kind
 	Date time.Time // UTC; zero if unknown
-	Line int       // where it stood, from 1
+	Line int       // its line in the report, from 1
 }
 
-// Refused is a path that a report may not list, or that cannot be written.
+// Refused is a path that a report must not list, or that cannot be written.
 type Refused struct {
-	Path   string // as it stood, shortened
+	Path   string // as in the report, shortened
 	Kind   Kind
 	Line   int // from 1, or 0 if it was to be written
 	Reason string
 }
 
-// Limits within a report, so that a short one cannot take much memory: each of its paths
-// becomes an absolute URL.
+// Limits of a report, so that a short one cannot take much memory: each of its paths becomes an
+// absolute URL.
 const (
 	maxURL     = 8 << 10
 	maxURLs    = 32 << 20 // bytes of all URLs together
 	maxRefused = 1000     // kept; the others are counted
 )
 
-// ParseReport reads the text of a report, with transfer encoding and charset decoded. An error
-// wraps ErrHead: without a complete head its paths mean nothing. Anything odd further down costs
-// only its line or path.
+// ParseReport parses the text of a report, with decoded transfer encoding and charset. An error
+// wraps ErrHead, because without a complete head the paths have no meaning. Any later oddity
+// affects only its line or path.
 func ParseReport(text []byte) (*Report, error) {
 	s, cut := fit(text, MaxReport)
 	p := reportParser{Report: new(Report)}
@@ -94,7 +94,7 @@ type reportParser struct {
 	base   *base
 	number bool // SequenceNumber was read
 	begun  bool // a line of the head was read
-	body   bool // the head is over
+	body   bool // the head is complete
 	full   bool // the limit of paths is reached
 	last   int  // number of the current line
 	paths  int
@@ -116,8 +116,8 @@ func (p *reportParser) line(n int, line string) error {
 	return nil // blank lines before the head
 }
 
-// headLine reads a line of the head. A line of changes ends the head as well, so that nothing is
-// lost if the blank line is missing.
+// headLine parses a line of the head. A line of changes also ends the head, so that nothing is lost
+// if the blank line is missing.
 func (p *reportParser) headLine(n int, line string) error {
 	p.begun = true
 	name, value, ok := field(line, ":=")
@@ -167,7 +167,7 @@ func (p *reportParser) endHead(n int) error {
 	return nil
 }
 
-// bodyLine reads a line of changes. Signatures and advertisements are skipped.
+// bodyLine parses a line of changes. Signatures and advertisements are skipped.
 func (p *reportParser) bodyLine(n int, line string) {
 	kind, date, paths, ok := changeLine(line)
 	if !ok {
@@ -198,7 +198,7 @@ func (p *reportParser) bodyLine(n int, line string) {
 	}
 }
 
-// changeLine splits a line "Kind[date]: paths". The date may hold colons.
+// changeLine splits a line "Kind[date]: paths". The date may contain colons.
 func changeLine(line string) (kind Kind, date, paths string, ok bool) {
 	line = trim(line)
 	end := strings.IndexAny(line, " \t[:")
@@ -228,7 +228,7 @@ func changeLine(line string) (kind Kind, date, paths string, ok bool) {
 }
 
 // latest keeps one of several entries for a URL: the one with the latest date, and of equal dates
-// the last one (formats §6.4). The order stays.
+// the last one (formats §6.4). The order is kept.
 func latest(entries []Entry) []Entry {
 	best := make(map[string]int, len(entries))
 	for i, e := range entries {
@@ -248,8 +248,8 @@ func latest(entries []Entry) []Entry {
 	return kept
 }
 
-// CheckSite returns ErrSite if a report is not from the site that it was expected from (formats
-// §6.5). Site is any URL of that site; scheme, host and port decide.
+// CheckSite returns ErrSite if a report is not from the expected site (formats §6.5). site is any
+// URL of that site; scheme, host and port are compared.
 func (r *Report) CheckSite(site *url.URL) error {
 	b, err := url.Parse(r.Base)
 	if err != nil || !sameOrigin(b, site) {

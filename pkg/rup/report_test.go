@@ -24,7 +24,7 @@ func parseReport(t testing.TB, text string) *Report {
 	return r
 }
 
-// urls lists what a report says in short: N for new, C for changed, D for deleted.
+// urls lists the entries of a report: N for new, C for changed, D for deleted.
 func urls(r *Report) (list []string) {
 	for _, e := range r.Entries {
 		list = append(list, string(e.Kind[0])+" "+strings.TrimPrefix(e.URL, "http://www.site.example"))
@@ -52,7 +52,7 @@ func TestRUP_6_4_Head(t *testing.T) {
 		"SequenceNumber: 12\nURLBase: http://www.site.example/\n",
 		"URLBase: http://www.site.example\r\nSequenceNumber: 012\r\n\r\n", // either order
 		"sequencenumber=12\nURLBASE = http://www.site.example/\n\n",       // = for :
-		// unknown lines skipped
+		// unknown lines are skipped
 		"\n \nSequenceNumber: 12\nX: y\nURLBase: HTTP://WWW.Site.Example:80\n\n",
 		// the first counts
 		"SequenceNumber: 12\nSequenceNumber: 13\nURLBase: http://www.site.example",
@@ -81,7 +81,7 @@ func TestRUP_6_4_Head(t *testing.T) {
 			t.Errorf("%q: %+v, %v; want the whole report refused", text, r, err)
 		}
 	}
-	// The blank line itself may be lost without harm.
+	// If the blank line itself is missing, nothing is lost.
 	if r := parseReport(t, strings.TrimSuffix(head, "\n")+"New: a\nDelete: b\n"); !slices.Equal(urls(r), []string{"N /a", "D /b"}) || r.Skipped != 1 {
 		t.Errorf("without a blank line: %+v", r)
 	}
@@ -217,7 +217,7 @@ func TestRUP_6_4_LimitPaths(t *testing.T) {
 	if r := parseReport(t, b.String()+"\nDelete: x\nDelete: y\nnonsense"); len(r.Entries) != MaxPaths || !r.Truncated || r.Skipped != 1 {
 		t.Errorf("past the limit: %d entries, %v, %+v", len(r.Entries), r.Truncated, r.Diagnostics)
 	}
-	// Refused paths count: they are work, too.
+	// Refused paths count, because they cause work too.
 	r := parseReport(t, head+"New: "+strings.Repeat("http://x.example/, ", MaxPaths)+"a\n")
 	if len(r.Entries) != 0 || !r.Truncated || len(r.Refused) != maxRefused || r.Skipped != MaxPaths+1 {
 		t.Errorf("refused: %d, %d refused of %d, %v", len(r.Entries), len(r.Refused), r.Skipped, r.Truncated)
@@ -237,7 +237,7 @@ func TestRUP_6_4_LimitBytes(t *testing.T) {
 	}
 }
 
-// A long base makes much of short paths.
+// With a long base, short paths become long URLs.
 func TestRUP_6_4_LimitExpansion(t *testing.T) {
 	t.Parallel()
 	base := "http://www.site.example/" + strings.Repeat("x", maxURL-200) + "/"
@@ -267,7 +267,8 @@ func FuzzReport(f *testing.F) {
 			u, err := url.Parse(e.URL)
 			if err != nil || !strings.HasPrefix(e.URL, r.Base) || seen[e.URL] || e.Line < 1 || strings.ContainsAny(e.URL, " \t\r\n#\\") ||
 				strings.Contains(u.Path+"/", "/../") || order(e.Kind) < 0 {
-				// An encoded slash hides dots from who fetches the URL, and shows them in u.Path.
+				// An encoded slash hides dots from a program that fetches the URL, and u.Path shows
+				// them.
 				if u == nil || !strings.Contains(e.URL, "%2F") {
 					t.Fatalf("%+v of %s, %v", e, r.Base, err)
 				}
@@ -285,7 +286,7 @@ func FuzzReport(f *testing.F) {
 			t.Fatalf("%q is read back as %+v, %v", out, back, err)
 		}
 		want := map[string]bool{}
-		for u := range seen { // what is written has no raw comma
+		for u := range seen { // the text that we write has no raw comma
 			want[r.Base+strings.ReplaceAll(strings.TrimPrefix(u, r.Base), ",", "%2C")] = true
 		}
 		if len(left) == 0 && len(back.Entries) != len(want) {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Action is what a robot asks a site for.
+// Action is the action of a request.
 type Action string
 
-// The actions there are (formats §6.2).
+// The defined actions (formats §6.2).
 const (
 	Register          Action = "Register"
 	Unregister        Action = "Unregister"
@@ -34,8 +34,8 @@ var paramNames = []string{
 	paramAction, paramEmail, paramLatency, paramExclude, paramIncludeOnly, paramKey, paramRegistered, paramSpan,
 }
 
-// Key is a registration key, a secret. It prints and logs as "(key)"; to store or send it, convert
-// it to a string. In JSON it is written as it is.
+// Key is a registration key, which is secret. It is printed and logged as "(key)"; to store or send
+// it, convert it to a string. In JSON it is written unchanged.
 type Key string
 
 // String hides the key.
@@ -47,30 +47,30 @@ func (Key) GoString() string { return "(key)" }
 // LogValue hides the key from slog.
 func (Key) LogValue() slog.Value { return slog.StringValue("(key)") }
 
-// Credentials prove to a site that a robot is registered there.
+// Credentials prove to a site that a robot is registered.
 type Credentials struct {
 	Email string // RegisteredRobotEmail
 	Key   Key    // RegistrationKey
 }
 
-// Preferences are what a robot asks a site to do for it. In a registration a
-// zero field means the site's default; in ModifyPreferences it leaves things
-// unchanged, and a list that is empty but not nil clears what was there.
+// Preferences are a robot's preferences at a site. In a registration a zero field means the site's
+// default. In ModifyPreferences it changes nothing, and an empty list that is not nil removes the
+// existing one.
 type Preferences struct {
 	Email                string // RobotEmail
 	Latency              Latency
-	Exclude, IncludeOnly []string // at most one of them, of what the site offers
+	Exclude, IncludeOnly []string // at most one of them, from those that the site offers
 }
 
-// Request is one question to a site. Fields that its action does not use are ignored.
+// Request is one request to a site. Fields that its action does not use are ignored.
 type Request struct {
 	Action      Action
-	Credentials Credentials // for GetIndex optional
+	Credentials Credentials // optional for GetIndex
 	Preferences Preferences // of Register and ModifyPreferences
 	Span        Span        // of GetIndex
 }
 
-// Values returns the parameters that make up the request.
+// Values returns the parameters of the request.
 func (r Request) Values() url.Values {
 	v := url.Values{paramAction: {string(r.Action)}}
 	if r.Action != Register && r.Credentials != (Credentials{}) {
@@ -103,12 +103,12 @@ func (r Request) Values() url.Values {
 const FormType = "application/x-www-form-urlencoded"
 
 // Form returns the body of a POST of type application/x-www-form-urlencoded. Requests should be
-// sent that way, because keys in a URL end up in logs.
+// sent in this way, because keys in a URL appear in logs.
 func (r Request) Form() string { return r.Values().Encode() }
 
-// ParseRequest reads the parameters of a request to a site that offers what info says (formats
-// §6.2). The error is an *Error with status 400 or 501, and names the parameter at fault. The
-// caller checks the credentials.
+// ParseRequest parses the parameters of a request to a site with the given info (formats §6.2). The
+// error is an *Error with status 400 or 501, and names the parameter at fault. The caller checks
+// the credentials.
 func ParseRequest(values url.Values, info *Info) (Request, error) {
 	given, err := known(values)
 	if err != nil {
@@ -150,8 +150,8 @@ func ParseRequest(values url.Values, info *Info) (Request, error) {
 	return r, nil
 }
 
-// known picks the parameters that we know, in any case of letters. A repeated one is refused, since
-// either value could be meant.
+// known selects the known parameters, ignoring case. A repeated parameter is refused, because
+// either value could be intended.
 func known(values url.Values) (map[string]string, error) {
 	given := map[string]string{}
 	for name, list := range values {
@@ -229,8 +229,8 @@ func readPreferences(given map[string]string, info *Info) (p Preferences, err er
 	return p, nil
 }
 
-// offersLatency reports whether a site takes a latency. One that offers no unit
-// takes its default.
+// offersLatency reports whether a site accepts a latency. A site that offers no unit accepts its
+// default.
 func offersLatency(info *Info, l Latency) bool {
 	if offers(info.Latency, l.Unit) {
 		return true

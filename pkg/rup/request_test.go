@@ -52,7 +52,7 @@ func TestRUP_6_2_Requests(t *testing.T) {
 	}
 }
 
-// What formats §6.2 says of each parameter that is missing, malformed, repeated or not offered.
+// Formats §6.2: each parameter that is missing, invalid, repeated or not offered.
 func TestRUP_6_2_RequestErrors(t *testing.T) {
 	t.Parallel()
 	const reg = "Action=Register&RobotEmail=r@bot.example"
@@ -84,7 +84,7 @@ func TestRUP_6_2_RequestErrors(t *testing.T) {
 		{reg + "&IncludeOnly=x", bare, 501, "IncludeOnly"},
 		{reg + "&Exclude=x", nil, 400, "Exclude"}, // not accepted
 		{reg + `&Exclude=\.gif`, nil, 400, "Exclude"},
-		{reg + "&Exclude=(", nil, 400, "Exclude"}, // offered, and no RE2
+		{reg + "&Exclude=(", nil, 400, "Exclude"}, // offered, but not RE2
 		{reg + "&IncludeOnly=(%3F%3Dx)", nil, 400, "IncludeOnly"},
 		{reg + "&IncludeOnly=" + strings.Repeat("x", MaxPattern+1), nil, 400, "IncludeOnly"},
 		{reg + "&IncludeOnly=" + strings.Repeat("x+", MaxPatterns+1), nil, 400, "IncludeOnly"},
@@ -121,7 +121,7 @@ func TestRUP_6_2_RequestErrors(t *testing.T) {
 	}
 }
 
-// Names and actions fold in ASCII only.
+// Names and actions fold case in ASCII only.
 func TestRUP_6_2_CaseOfNames(t *testing.T) {
 	t.Parallel()
 	if _, err := ParseRequest(url.Values{"Action": {"Regi\u017Fter"}, "RobotEmail": {"r@bot.example"}}, fullInfo()); err == nil {
@@ -132,7 +132,7 @@ func TestRUP_6_2_CaseOfNames(t *testing.T) {
 	}
 }
 
-// What a robot builds is what a site reads.
+// A request that a robot builds is parsed as the same request by a site.
 func TestRUP_6_2_BuiltRequests(t *testing.T) {
 	t.Parallel()
 	cred := Credentials{"r@bot.example", "sesame"}
@@ -148,7 +148,7 @@ func TestRUP_6_2_BuiltRequests(t *testing.T) {
 			t.Errorf("%s:\n got %#v, %v\nwant %#v", r.Form(), got, err, r)
 		}
 	}
-	// Registering sends no credentials of an earlier registration, and no empty lists.
+	// Register sends no credentials of an earlier registration, and no empty lists.
 	r := Request{Action: Register, Credentials: cred, Span: Span{1, Day}, Preferences: Preferences{Email: "r@bot.example", Exclude: []string{}}}
 	if got := r.Form(); got != "Action=Register&RobotEmail=r%40bot.example" {
 		t.Error(got)
@@ -182,7 +182,7 @@ func TestRUP_6_2_Emails(t *testing.T) {
 	}
 }
 
-// A key shows nowhere but where it is asked for.
+// A key appears only where it is required.
 func TestRUP_6_2_KeysStayHidden(t *testing.T) {
 	t.Parallel()
 	c := Credentials{"r@bot.example", "sesame"}

@@ -8,14 +8,14 @@ import (
 
 // base is the URLBase of a report, in normal form.
 type base struct {
-	origin string // scheme://host, and a port that is not the scheme's own
+	origin string // scheme://host, and a port unless it is the scheme's default
 	dir    string // path that begins and ends with a slash
 }
 
 func (b *base) String() string { return b.origin + b.dir }
 
-// parseBase reads a URLBase: an absolute http or https URL, which gets a final
-// slash if it lacks one (formats §6.4).
+// parseBase parses a URLBase: an absolute http or https URL, which gets a final slash if it has
+// none (formats §6.4).
 func parseBase(raw string) (*base, error) {
 	scheme, rest := cutScheme(raw)
 	if scheme != "http" && scheme != "https" || !strings.HasPrefix(rest, "//") {
@@ -29,7 +29,7 @@ func parseBase(raw string) (*base, error) {
 		return nil, errors.New("it is too long")
 	}
 	if i := strings.IndexAny(rest, "?#"); i >= 0 {
-		rest = rest[:i] // says nothing about where pages lie
+		rest = rest[:i] // it has no meaning for the position of pages
 	}
 	dir := cleanPath(escape("/" + strings.TrimPrefix(rest, "/")))
 	if !strings.HasSuffix(dir, "/") {
@@ -38,10 +38,10 @@ func parseBase(raw string) (*base, error) {
 	return &base{origin, dir}, nil
 }
 
-// resolve makes an absolute URL of a path in a report, or says why the path is refused: it must lie
-// within the base (formats §6.4). Blanks and other characters that no URL may hold are %-encoded.
-// Encoded dots count as dots: somebody who fetches the URL later may read them so, and must not
-// leave the base that way.
+// resolve makes an absolute URL of a path in a report, or returns why the path is refused: it must
+// be below the base (formats §6.4). Blanks and other characters that are not allowed in URLs are
+// %-encoded. Encoded dots count as dots, because a program that fetches the URL later may decode
+// them, and must not leave the base in this way.
 func (b *base) resolve(ref string) (string, error) {
 	origin, path := b.origin, ref
 	if scheme, rest := cutScheme(ref); scheme != "" {
@@ -84,7 +84,7 @@ func (b *base) resolve(ref string) (string, error) {
 	return u, nil
 }
 
-// cutScheme splits off a leading scheme, lower-cased; "" if there is none.
+// cutScheme separates a leading scheme in lower case; "" if there is none.
 func cutScheme(s string) (scheme, rest string) {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -99,8 +99,7 @@ func cutScheme(s string) (scheme, rest string) {
 	return "", s
 }
 
-// cutOrigin splits the authority off what follows a scheme, and returns the
-// origin in normal form.
+// cutOrigin separates the authority after a scheme, and returns the origin in normal form.
 func cutOrigin(scheme, s string) (origin, rest string, err error) {
 	s = strings.TrimPrefix(s, "//")
 	end := len(s)
@@ -127,9 +126,8 @@ func cutOrigin(scheme, s string) (origin, rest string, err error) {
 	return scheme + "://" + host, s[end:], nil
 }
 
-// escape brings a path or query into normal form: what may not stand in a URL
-// is %-encoded, %xx of an unreserved character is decoded, others keep their
-// octet in upper case.
+// escape converts a path or query to normal form: characters that are not allowed in URLs are
+// %-encoded, %xx of an unreserved character is decoded, others keep their octet in upper case.
 func escape(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -161,8 +159,8 @@ func unreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// cleanPath removes dot segments from a path that begins with a slash, as RFC
-// 3986 does; empty segments stay.
+// cleanPath removes dot segments from a path that begins with a slash, as in RFC 3986. Empty
+// segments are kept.
 func cleanPath(path string) string {
 	if !strings.Contains(path, "/.") {
 		return path

@@ -1,24 +1,22 @@
-// Package rup is the Remote Update Protocol of draft-rfced-exp-cosmo-00 (Di
-// Cosmo and Martinez Lopez, 1998), both ends: a site tells robots which of its
-// pages are new, changed or gone, so that they need not ask for all of them.
+// Package rup implements both ends of the Remote Update Protocol, draft-rfced-exp-cosmo-00 (Di
+// Cosmo and Martinez Lopez, 1998): a site reports to robots which of its pages are new, changed or
+// gone, so that they need not request all of them.
 //
-// A site publishes /rupinfo.txt ([ParseInfo], [Info.Text]), answers five
-// actions at a CGI URL ([Server], over a [Store] and an [Index]) and mails
-// reports ([Report.Text]). A robot registers and asks ([Client], or [Request]
-// and [Answer] where requests are sent by somebody else), reads the reports it
-// gets ([ParseReport]) and notices lost ones by their numbers ([State]).
+// A site publishes /rupinfo.txt ([ParseInfo], [Info.Text]), answers five actions at a CGI URL
+// ([Server], with a [Store] and an [Index]) and mails reports ([Report.Text]). A robot registers
+// and sends requests ([Client], or [Request] and [Answer] if other code sends them), parses the
+// reports it receives ([ParseReport]) and notices lost ones by their numbers ([State]).
 //
-// Readers accept anything within their limits: what is odd in one line costs
-// only that line and is reported in Diagnostics. The few things that refuse a
-// whole document are errors. Mail is not read here: a report is given as the
-// text of its message, transfer encoding and charset decoded.
+// Parsers accept any input within their limits: an oddity in one line affects only that line and is
+// reported in Diagnostics. Only the few reasons to refuse a whole document are errors. Mail is not
+// parsed here: a report is passed as the text of its message, with decoded transfer encoding and
+// charset.
 //
-// A report is a hint, and forgeable. It may lead to a fetch or a check, never
-// to more (formats §6.5); [Report.CheckSite] is the least to ask of one.
+// A report is a hint, and can be forged. It may lead to a fetch or a check, never to more (formats
+// §6.5); [Report.CheckSite] is the minimum to check.
 //
-// Only a Client opens connections, through the http.RoundTripper it is given,
-// and nothing here reads a clock that it was not given. Clause numbers in
-// comments are those of docs/formats.md.
+// Only a Client opens connections, through its http.RoundTripper, and all clocks are parameters. In
+// comments, "formats" is docs/formats.md.
 package rup
 
 import (
@@ -28,13 +26,13 @@ import (
 
 // Limits of what is read (formats §0).
 const (
-	// MaxInfo is how many bytes of a /rupinfo.txt are read; the line across
-	// the limit is dropped whole.
+	// MaxInfo is how many bytes of a /rupinfo.txt are read; the line across the limit is dropped
+	// completely.
 	MaxInfo = 64 << 10
 	// MaxReport is how many bytes of a report are read; the line across the limit is dropped. To
-	// show that a report was longer, pass at least one byte more.
+	// let ParseReport notice that a report was longer, pass at least one byte more.
 	MaxReport = 10 << 20
-	// MaxPaths is how many paths are taken from a report.
+	// MaxPaths is how many paths are read from a report.
 	MaxPaths = 50_000
 	// MaxPattern is the longest pattern in bytes.
 	MaxPattern = 1024
@@ -45,7 +43,7 @@ const (
 	MaxEmail = 254
 )
 
-// Diagnostic is something odd in one line.
+// Diagnostic describes something odd in one line.
 type Diagnostic struct {
 	Line   int // from 1
 	Reason string
@@ -53,10 +51,10 @@ type Diagnostic struct {
 
 const maxDiagnostics = 100
 
-// Notes are what was odd in a document.
+// Notes are the oddities of a document.
 type Notes struct {
 	Diagnostics []Diagnostic // at most a hundred
-	Skipped     int          // how many oddities there were, reported or not
+	Skipped     int          // number of oddities, reported or not
 }
 
 func (n *Notes) odd(line int, format string, args ...any) {
@@ -66,7 +64,7 @@ func (n *Notes) odd(line int, format string, args ...any) {
 	}
 }
 
-// brief shortens a message that quotes its document, where a name may be as long as the document
+// brief shortens a message that quotes its document, because a name may be as long as the document
 // itself. Invalid UTF-8 becomes U+FFFD.
 func brief(s string) string {
 	const most = 200

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Todo is something that a robot has to do about a site's reports.
+// Todo is something that a robot must do about a site's reports.
 type Todo string
 
-// What State asks for (formats §6.3).
+// The actions that State requests (formats §6.3).
 const (
-	// take the report numbered Number as a hint to fetch or check what it lists
+	// use the report with the number Number as a hint to fetch or check the pages that it lists
 	DoApply  Todo = "apply"
-	DoIgnore Todo = "ignore" // throw it away
-	DoHold   Todo = "hold"   // keep it: an answer will say whether to apply or to ignore it
+	DoIgnore Todo = "ignore" // discard it
+	DoHold   Todo = "hold"   // keep it until an answer decides whether to apply or to ignore it
 	DoAsk    Todo = "ask"    // send GetSequenceNumber, then call Answer or AskFailed
-	// send GetIndex for Span and apply what comes, then call Indexed or IndexFailed
+	// send GetIndex for Span and apply the result, then call Indexed or IndexFailed
 	DoIndex   Todo = "index"
 	DoReindex Todo = "reindex" // re-crawl the site completely, at the usual pace
-	// the registration is over: register anew if possible, with a new State
+	// the registration has ended: register again if possible, with a new State
 	DoRegister Todo = "register"
 	DoWait     Todo = "wait" // call Tick at At, unless another call comes earlier
 )
@@ -31,24 +31,24 @@ type Step struct {
 	At     time.Time // for DoWait
 }
 
-// Terms are what a robot and a site have agreed on.
+// Terms are the agreed settings of a robot and a site.
 type Terms struct {
-	Latency      Latency // zero: a week
+	Latency      Latency // zero: GetIndex is not available
 	MaxQuerySpan Span    // zero: GetIndex cannot be asked
 }
 
 const (
-	// lateMail is how long a missing report is waited for, since mail may come late.
+	// lateMail is how long to wait for a missing report, because mail may be late.
 	lateMail = time.Hour
-	// leap is how far a number may be above Last before it is doubted.
+	// leap is how far a number may be above Last before it counts as suspicious.
 	leap = 1000
 	// firstRetry doubles up to maxRetry while a site does not answer.
 	firstRetry = time.Hour
 	maxRetry   = 24 * time.Hour
-	// maxTries is how often a request is sent before the site is re-crawled
-	// instead. The draft sets no end.
+	// maxTries is how often a request is sent before the site is re-crawled instead. The draft has
+	// no limit.
 	maxTries = 5
-	// maxPostponed and maxGaps bound what strangers can make us remember.
+	// maxHeld and maxGaps limit how much strangers can make us remember.
 	maxHeld = 16
 	maxGaps = 100
 )
@@ -62,39 +62,40 @@ func overdue(l Latency) time.Duration {
 	return d + max(6*time.Hour, d/4)
 }
 
-// Gap is a run of missing numbers, both ends included.
+// Gap is a range of missing numbers, including both ends.
 type Gap struct{ First, Last int64 }
 
-// State is what a robot knows of a site's reports: which it has and which are missing (formats
-// §6.3). Its methods take the time as a parameter, change the State and return what to do; they
-// send nothing. The caller saves the State together with the steps in one transaction and then
-// carries the steps out; each may run twice. It marshals as JSON. It may not be used concurrently.
+// State is what a robot knows about a site's reports: which it has received and which are missing
+// (formats §6.3). Its methods take the time as a parameter, change the State and return what to do;
+// they send nothing. The caller saves the State together with the steps in one transaction and then
+// executes the steps; each may be executed twice. It can be marshalled as JSON. It may not be used
+// concurrently.
 type State struct {
 	Last    int64 `json:"last"`              // highest number applied
 	Missing []Gap `json:"missing,omitempty"` // below Last, ascending
 
-	// when a report was applied or an answer came; silence counts from here
+	// when a report was applied or an answer came; silence is measured from here
 	Heard time.Time `json:"heard,omitzero"`
-	// the time up to which nothing is missing: a GetIndex must reach back to it
+	// nothing is missing before this time: a GetIndex must reach back to it
 	Good  time.Time `json:"good,omitzero"`
 	New   time.Time `json:"new,omitzero"` // date of the newest report applied
 	GapAt time.Time `json:"gap_at,omitzero"`
 
-	Doing Todo      `json:"doing,omitempty"` // DoAsk or DoIndex while one is under way
-	Begun time.Time `json:"begun,omitzero"`  // when it was first asked for
-	Retry time.Time `json:"retry,omitzero"`  // when it is asked for again
-	Tries int       `json:"tries,omitempty"` // how often it was
+	Doing Todo      `json:"doing,omitempty"` // DoAsk or DoIndex while one is in progress
+	Begun time.Time `json:"begun,omitzero"`  // when it was first requested
+	Retry time.Time `json:"retry,omitzero"`  // when it is requested again
+	Tries int       `json:"tries,omitempty"` // how often it was requested
 	Then  int64     `json:"then,omitempty"`  // Last when DoAsk began
 	Known int64     `json:"known,omitempty"` // the last answer to GetSequenceNumber
 	Held  []int64   `json:"held,omitempty"`  // numbers of reports that wait for an answer
 }
 
-// NewState begins with a registration: no report has been sent yet.
+// NewState begins with a registration, after which no report has been sent yet.
 func NewState(registered time.Time) *State {
 	return &State{Heard: registered, Good: registered, New: registered}
 }
 
-// Report is called for a report that came in. date is what its mail says, or the zero time;
+// Report is called for each received report. date is the date of its mail, or the zero time;
 // truncated is as in Report: the rest of the report is lost.
 func (s *State) Report(now time.Time, t Terms, n int64, date time.Time, truncated bool) []Step {
 	var steps []Step
@@ -112,16 +113,16 @@ func (s *State) Report(now time.Time, t Terms, n int64, date time.Time, truncate
 	return append(steps, s.due(now, t)...)
 }
 
-// Tick is called when the time of DoWait has come; earlier does no harm.
+// Tick is called at the time of DoWait; an earlier call is harmless.
 func (s *State) Tick(now time.Time, t Terms) []Step { return s.due(now, t) }
 
-// Answer is called with what GetSequenceNumber answered.
+// Answer is called with the answer to GetSequenceNumber.
 func (s *State) Answer(now time.Time, t Terms, n int64) []Step {
 	if s.Doing != DoAsk {
-		return []Step{s.wait(now, t)} // an answer that comes twice
+		return []Step{s.wait(now, t)} // a repeated answer
 	}
-	// Reports that came in while we asked may have numbers above n, so n is compared with what
-	// there was when we began.
+	// Reports that arrived meanwhile may have numbers above n, so n is compared with the state at
+	// the time of the request.
 	lost := n < s.Then
 	s.idle()
 	s.Known, s.Heard = n, now
@@ -137,7 +138,7 @@ func (s *State) Answer(now time.Time, t Terms, n int64) []Step {
 	return append(steps, s.recover(now, t)...)
 }
 
-// AskFailed is called when GetSequenceNumber could not be asked or was refused.
+// AskFailed is called if GetSequenceNumber could not be sent or was refused.
 func (s *State) AskFailed(now time.Time, t Terms, err error) []Step {
 	switch {
 	case s.Doing != DoAsk:
@@ -153,7 +154,7 @@ func (s *State) AskFailed(now time.Time, t Terms, err error) []Step {
 	return append(steps, Step{Do: DoRegister})
 }
 
-// Indexed is called when the answer to GetIndex was applied.
+// Indexed is called after the answer to GetIndex was applied.
 func (s *State) Indexed(now time.Time, t Terms) []Step {
 	if s.Doing != DoIndex {
 		return []Step{s.wait(now, t)}
@@ -161,7 +162,7 @@ func (s *State) Indexed(now time.Time, t Terms) []Step {
 	begun := s.Begun
 	s.idle()
 	s.Last = max(s.Last, s.Known)
-	// A gap above Known came while we asked; the answer need not cover it.
+	// A gap above Known appeared meanwhile; the answer need not cover it.
 	s.Missing = slices.DeleteFunc(s.Missing, func(g Gap) bool { return g.First <= s.Known })
 	s.Heard, s.New = now, later(s.New, begun)
 	s.Good = later(s.Good, begun)
@@ -171,8 +172,8 @@ func (s *State) Indexed(now time.Time, t Terms) []Step {
 	return []Step{s.wait(now, t)}
 }
 
-// IndexFailed is called when GetIndex could not be asked, was refused, or was answered with
-// something that is not a whole report.
+// IndexFailed is called if GetIndex could not be sent, was refused, or was answered with something
+// that is not a complete report.
 func (s *State) IndexFailed(now time.Time, t Terms, err error) []Step {
 	switch {
 	case s.Doing != DoIndex:
@@ -184,7 +185,7 @@ func (s *State) IndexFailed(now time.Time, t Terms, err error) []Step {
 	return []Step{s.reindex(now), s.wait(now, t)}
 }
 
-// due returns what is to be done by now, and when to look again.
+// due returns what to do now, and the time of the next check.
 func (s *State) due(now time.Time, t Terms) []Step {
 	at := s.next(t)
 	if now.Before(at) {
@@ -192,7 +193,7 @@ func (s *State) due(now time.Time, t Terms) []Step {
 	}
 	switch s.Doing {
 	case DoIndex:
-		return s.recover(now, t) // the span has grown
+		return s.recover(now, t) // the span has become longer
 	case DoAsk:
 		if s.Tries >= maxTries {
 			return append(s.release(nil, now, 0), s.reindex(now), s.wait(now, t))
@@ -201,7 +202,7 @@ func (s *State) due(now time.Time, t Terms) []Step {
 	return s.ask(now, t)
 }
 
-// next is when something has to be done, if nothing else happens.
+// next is the time of the next action, if nothing else happens.
 func (s *State) next(t Terms) time.Time {
 	if s.Doing != "" {
 		return s.Retry
@@ -217,7 +218,7 @@ func (s *State) next(t Terms) time.Time {
 
 func (s *State) wait(now time.Time, t Terms) Step { return Step{Do: DoWait, At: later(s.next(t), now)} }
 
-// ask sends GetSequenceNumber, or sends it again.
+// ask sends GetSequenceNumber, perhaps again.
 func (s *State) ask(now time.Time, t Terms) []Step {
 	if s.Doing != DoAsk {
 		s.Doing, s.Begun, s.Then, s.Tries = DoAsk, now, s.Last, 0
@@ -226,7 +227,7 @@ func (s *State) ask(now time.Time, t Terms) []Step {
 	return []Step{{Do: DoAsk}, s.wait(now, t)}
 }
 
-// recover asks for what is missing, or gives up and has all of the site crawled again.
+// recover requests the missing reports, or gives up and lets the whole site be crawled again.
 func (s *State) recover(now time.Time, t Terms) []Step {
 	span, ok := SpanOf(now.Sub(s.Good))
 	if !ok || span.Days() > t.MaxQuerySpan.Days() || s.Doing == DoIndex && s.Tries >= maxTries {
@@ -240,7 +241,7 @@ func (s *State) recover(now time.Time, t Terms) []Step {
 	return []Step{{Do: DoIndex, Span: span}, s.wait(now, t)}
 }
 
-// reindex forgets what is missing, because all of the site will be read again.
+// reindex clears the missing reports, because the whole site will be read again.
 func (s *State) reindex(now time.Time) Step {
 	s.idle()
 	s.Last = max(s.Last, s.Known)
@@ -249,7 +250,7 @@ func (s *State) reindex(now time.Time) Step {
 	return Step{Do: DoReindex}
 }
 
-// doubt keeps a report whose number is far above what we know, and asks.
+// doubt postpones a report whose number is suspiciously high, and asks the site.
 func (s *State) doubt(now time.Time, t Terms, n int64) []Step {
 	if len(s.Held) >= maxHeld || slices.Contains(s.Held, n) {
 		return []Step{{Do: DoIgnore, Number: n}, s.wait(now, t)}
@@ -262,13 +263,13 @@ func (s *State) doubt(now time.Time, t Terms, n int64) []Step {
 	return append(steps, s.wait(now, t))
 }
 
-// release applies the kept reports up to number known, and drops the others. Their dates are not
-// known, so what may be missing is asked for.
+// release applies the postponed reports up to the number known, and discards the others. Their
+// dates are not known, so the reports that may be missing are requested.
 func (s *State) release(steps []Step, now time.Time, known int64) []Step {
-	held := s.Held
-	slices.Sort(held)
+	postponed := s.Held
+	slices.Sort(postponed)
 	s.Held = nil
-	for _, n := range held {
+	for _, n := range postponed {
 		if n > known || n <= s.Last && !s.missing(n) {
 			steps = append(steps, Step{Do: DoIgnore, Number: n})
 			continue
@@ -279,7 +280,7 @@ func (s *State) release(steps []Step, now time.Time, known int64) []Step {
 	return steps
 }
 
-// apply notes that a report was applied, and which numbers are missing before it.
+// apply records that a report was applied, and which numbers before it are missing.
 func (s *State) apply(now time.Time, n int64, date time.Time) {
 	if date.After(now) {
 		date = now // a clock ahead of ours must not shorten a span
@@ -304,8 +305,8 @@ func (s *State) missing(n int64) bool {
 
 func (s *State) gap(now time.Time, g Gap) {
 	if len(s.Missing) >= maxGaps {
-		// There are too many gaps. What lies between the last two is asked for once more,
-		// which does no harm.
+		// There are too many gaps. The reports between the last two are requested again, which is
+		// harmless.
 		g.First = s.Missing[len(s.Missing)-1].First
 		s.Missing = s.Missing[:len(s.Missing)-1]
 	}
@@ -314,7 +315,7 @@ func (s *State) gap(now time.Time, g Gap) {
 	}
 }
 
-// found takes a number out of the gaps.
+// found removes a number from the gaps.
 func (s *State) found(n int64) {
 	var left []Gap
 	for _, g := range s.Missing {
@@ -337,7 +338,7 @@ func (s *State) idle() {
 	s.Doing, s.Begun, s.Retry, s.Tries, s.Then = "", time.Time{}, time.Time{}, 0, 0
 }
 
-// later sets the time for another try of the request that was just sent, or that failed.
+// later sets the time of the next try after the request was sent or has failed.
 func (s *State) later(now time.Time, err error) {
 	if err == nil {
 		s.Tries++

@@ -22,8 +22,8 @@ var (
 
 const hours, oneDay = time.Hour, 24 * time.Hour
 
-// said writes steps in short: "apply 3, ask, wait 1h0m0s", waiting from now.
-func said(now time.Time, steps []Step) string {
+// short formats steps: "apply 3, ask, wait 1h0m0s", with waits relative to now.
+func short(now time.Time, steps []Step) string {
 	var list []string
 	for _, s := range steps {
 		text := string(s.Do)
@@ -59,10 +59,10 @@ func (r *robot) after(d time.Duration) *robot {
 
 func (r *robot) want(steps []Step, want string) {
 	r.t.Helper()
-	if got := said(r.now, steps); got != want {
+	if got := short(r.now, steps); got != want {
 		r.t.Fatalf("at %v: %s; want %s", r.now.Sub(day0), got, want)
 	}
-	// A State survives being stored.
+	// A State is the same after it was stored.
 	text, err := json.Marshal(r.State)
 	back := new(State)
 	if err == nil {
@@ -89,7 +89,7 @@ func (r *robot) is(last int64, missing ...Gap) {
 func TestRUP_6_3_InOrder(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, weekly)
-	r.want(r.Tick(r.now, r.on), "wait 210h") // a week and a quarter of it
+	r.want(r.Tick(r.now, r.on), "wait 210h") // a week and a quarter
 	for n := int64(1); n < 5; n++ {
 		r.after(7*oneDay).report(n, fmt.Sprintf("apply %d, wait 210h", n))
 		r.is(n)
@@ -135,7 +135,8 @@ func TestRUP_6_3_GapIsRecovered(t *testing.T) {
 	r.want(r.Tick(r.now, r.on), "wait 1m0s")
 	r.after(time.Minute)
 	r.want(r.Tick(r.now, r.on), "ask, wait 1h")
-	// Answer equal to last, with gaps: recover, back to the last report before them, in whole days.
+	// The answer equals last, and there are gaps: recover back to the last report before them, in
+	// whole days.
 	r.want(r.Answer(r.now, r.on, 3), "index 15-day, wait 1h")
 	r.is(3, Gap{2, 2})
 	r.want(r.Indexed(r.now, r.on), "wait 210h")
@@ -151,7 +152,7 @@ func TestRUP_6_3_LastReportLost(t *testing.T) {
 	r.want(r.Tick(r.now, r.on), "ask, wait 1h")
 	r.want(r.Answer(r.now, r.on, 2), "index 9-day, wait 1h")
 	r.want(r.Indexed(r.now, r.on), "wait 210h")
-	r.is(2) // last = the number known from GetSequenceNumber
+	r.is(2) // last is the number in the answer to GetSequenceNumber
 	r.after(5*oneDay).report(3, "apply 3, wait 210h")
 }
 
@@ -162,7 +163,7 @@ func TestRUP_6_3_SilenceIsFine(t *testing.T) {
 	r.want(r.Tick(r.now, r.on), "ask, wait 1h")
 	r.want(r.Answer(r.now, r.on, 0), "wait 210h")
 	r.is(0)
-	r.want(r.Answer(r.now, r.on, 7), "wait 210h") // nobody asked
+	r.want(r.Answer(r.now, r.on, 7), "wait 210h") // nobody had asked
 	r.want(r.Indexed(r.now, r.on), "wait 210h")
 	r.want(r.IndexFailed(r.now, r.on, refused), "wait 210h")
 	r.want(r.AskFailed(r.now, r.on, refused), "wait 210h")
@@ -181,7 +182,7 @@ func TestRUP_6_3_SiteLostItsState(t *testing.T) {
 	r.after(7*oneDay).report(3, "apply 3, wait 210h")
 }
 
-// An answer that was on its way while a report came in is below last without meaning so.
+// An answer that was sent before a report arrived is below last, which has no meaning.
 func TestRUP_6_3_ReportOvertakesAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, weekly)
@@ -193,7 +194,7 @@ func TestRUP_6_3_ReportOvertakesAnswer(t *testing.T) {
 	r.is(2)
 }
 
-// A gap that opens while GetIndex is under way, above what it will answer, stays one.
+// A gap that appears during GetIndex, above the number that its answer covers, stays a gap.
 func TestRUP_6_3_GapDuringRecovery(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, weekly)
@@ -249,7 +250,7 @@ func TestRUP_6_3_KeyRefused(t *testing.T) {
 	}
 }
 
-// 5xx and the like: later, and not for ever.
+// After 5xx and similar errors: later, but not forever.
 func TestRUP_6_3_SiteIsDown(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, weekly)
@@ -264,7 +265,7 @@ func TestRUP_6_3_SiteIsDown(t *testing.T) {
 		r.after(8 * hours)
 	}
 	r.want(r.Tick(r.now, r.on), "ask, wait 16h")
-	r.after(16 * hours) // nothing came at all: the request itself may have been lost
+	r.after(16 * hours) // no answer at all: the request itself may have been lost
 	r.want(r.Tick(r.now, r.on), "reindex, wait 210h")
 	r.is(1)
 
@@ -281,7 +282,7 @@ func TestRUP_6_3_SiteIsDown(t *testing.T) {
 	}
 	r.want(r.IndexFailed(r.now, r.on, down), "reindex, wait 210h")
 	r.is(2)
-	// While the gap waits for an answer, a retry may make the span too long.
+	// While a gap waits for an answer, the span may become too long for a retry.
 	r = newRobot(t, Terms{Latency{1, Week}, Span{1, Day}})
 	r.report(2, "apply 2, wait 1h")
 	r.after(hours)
@@ -296,7 +297,7 @@ func TestRUP_6_3_Suspicious(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, weekly)
 	r.report(1, "apply 1, wait 210h")
-	r.report(1001, "apply 1001, wait 1h") // last+1000 is a gap like others
+	r.report(1001, "apply 1001, wait 1h") // last+1000 is an ordinary gap
 	r = newRobot(t, weekly)
 	r.report(1, "apply 1, wait 210h")
 	r.report(1002, "hold 1002, ask, wait 1h")
@@ -311,7 +312,7 @@ func TestRUP_6_3_SuspiciousConfirmed(t *testing.T) {
 	r.after(oneDay).report(1, "apply 1, wait 210h")
 	r.after(oneDay).report(5000, "hold 5000, ask, wait 1h")
 	r.report(1002, "hold 1002, wait 1h")
-	// apply only if n <= answer
+	// applied only if n <= answer
 	r.want(r.Answer(r.now, r.on, 1002), "apply 1002, ignore 5000, index 1-day, wait 1h")
 	r.is(1002, Gap{2, 1001})
 	r.want(r.Indexed(r.now, r.on), "wait 210h")
@@ -324,7 +325,7 @@ func TestRUP_6_3_SuspiciousConfirmed(t *testing.T) {
 	r.want(r.AskFailed(r.now, r.on, refused), "ignore 9999, reindex, register")
 }
 
-// What strangers can make us remember has an end.
+// The memory that strangers can fill is limited.
 func TestRUP_6_3_Limits(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, weekly)
@@ -352,16 +353,16 @@ func TestRUP_6_3_TruncatedReport(t *testing.T) {
 	r.want(r.Report(r.now, r.on, 1, r.now, true), "ignore 1, wait 210h")
 }
 
-// A span reaches back to the last report before the first gap, whatever dates say.
+// A span reaches back to the last report before the first gap, whatever the dates.
 func TestRUP_6_3_SpanCoversTheGap(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, weekly)
 	r.after(7*oneDay).report(1, "apply 1, wait 210h")
 	r.after(oneDay)
-	// a clock ahead
+	// a clock that is ahead
 	r.want(r.Report(r.now, r.on, 2, r.now.Add(100*oneDay), false), "apply 2, wait 210h")
 	r.after(oneDay)
-	// no date: since report 2, to be safe
+	// no date: since report 2, as a precaution
 	r.want(r.Report(r.now, r.on, 3, time.Time{}, false), "apply 3, wait 210h")
 	r.after(2*oneDay).report(5, "apply 5, wait 1h")
 	r.after(hours)
@@ -369,8 +370,8 @@ func TestRUP_6_3_SpanCoversTheGap(t *testing.T) {
 	r.want(r.Answer(r.now, r.on, 5), "index 4-day, wait 1h")
 }
 
-// Any order of events: numbers only grow, nothing is asked twice at once, there is always a time to
-// look again, and a quiet site ends up with nothing missing.
+// For any order of events: numbers only grow, no request is sent twice at the same time, there is
+// always a time of the next check, and for a quiet site nothing is missing in the end.
 func TestSequenceAtRandom(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -406,7 +407,7 @@ func TestSequenceAtRandom(t *testing.T) {
 			}
 			end := steps[len(steps)-1]
 			if end.Do != DoWait || end.At.Before(r.now) || len(r.Held) > maxHeld || len(r.Missing) > maxGaps {
-				t.Fatalf("seed %d, %s: %s, %+v", seed, doing, said(r.now, steps), r.State)
+				t.Fatalf("seed %d, %s: %s, %+v", seed, doing, short(r.now, steps), r.State)
 			}
 			for i, g := range r.Missing {
 				if g.First > g.Last || g.Last >= r.Last || i > 0 && g.First <= r.Missing[i-1].Last+1 {
@@ -414,10 +415,10 @@ func TestSequenceAtRandom(t *testing.T) {
 				}
 			}
 			if sent < r.Last {
-				sent = r.Last // a forged report was believed, as one within reach is
+				sent = r.Last // a forged report was accepted, because its number was not suspicious
 			}
 		}
-		for range 20 { // the site is well, and answers
+		for range 20 { // the site works, and answers
 			r.after(oneDay)
 			for _, s := range r.Tick(r.now, r.on) {
 				switch s.Do {

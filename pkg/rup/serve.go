@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// maxForm is how many bytes of parameters are read: the longest patterns that a request may have,
-// each byte %-encoded, and the other parameters.
+// maxForm is how many bytes of parameters are read: the longest patterns of a request, with each
+// byte %-encoded, and the other parameters.
 const maxForm = 3*MaxPatterns*(MaxPattern+1) + 16<<10
 
 // ServeHTTP answers one request: POST of a form, or GET with a query (formats §6.2).
@@ -51,8 +51,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) (string, error) {
 	return s.handle(r.Context(), s.opt.Client(r), request)
 }
 
-// parameters reads the query, which a CGI URL may have of its own, and the body
-// of a POST.
+// parameters parses the query, which may include that of the CGI URL, and the body of a POST.
 func parameters(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
 		return nil, &Error{Status: http.StatusMethodNotAllowed, Reason: "use POST with a form, or GET with a query"}
@@ -84,7 +83,7 @@ func writePage(w http.ResponseWriter, status int, text string) {
 	page := "<!DOCTYPE html>\n<title>RUP</title>\n<pre>\n" + html.EscapeString(strings.TrimSuffix(text, "\n")) + "\n</pre>\n"
 	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(page)) // the client may have gone away
+	_, _ = w.Write([]byte(page)) // the client may have gone
 }
 
 // pathQueryOf returns path and query of an absolute URL.
@@ -95,6 +94,6 @@ func pathQueryOf(u string) string {
 
 // ServeInfo answers for /rupinfo.txt.
 func (s *Server) ServeInfo(w http.ResponseWriter, r *http.Request) {
-	text, _ := s.opt.Info.Text() // NewServer has tried
+	text, _ := s.opt.Info.Text() // NewServer has checked this
 	http.ServeContent(w, r, "rupinfo.txt", s.started, strings.NewReader(string(text)))
 }

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// ServerOptions says what a Server offers and where it keeps things. A field's
-// zero means its default; Info, Base, Store and Index have none.
+// ServerOptions describe what a Server offers and where it stores registrations. The zero value of
+// a field means its default; Info, Base, Store and Index have none.
 type ServerOptions struct {
-	Info  *Info  // what is offered, as its Text can say it
+	Info  *Info  // the offer; its Text must not fail
 	Base  string // URLBase of reports: an absolute http or https URL
 	Store Store
 	Index Index // nil only if Info has no MaxQuerySpan
@@ -27,16 +27,17 @@ type ServerOptions struct {
 	// paths are never listed (formats §6.2). Nil closes nothing.
 	Closed func(pathQuery string) bool
 	// Confirm asks a robot's address whether it wants to be registered (formats §6.5). It is called
-	// once the registration is stored as Pending, at registration and when the address changes. The
-	// code that gets the answer clears Pending in the Store. Nil registers without asking.
+	// after the registration is stored as Pending, at registration and when the address changes.
+	// The code that receives the answer clears Pending in the Store. Nil registers without a
+	// question.
 	Confirm func(context.Context, Registration) error
-	// ConfirmWithin is how long a Pending registration keeps others from
-	// registering its address; 0 = 48 h.
+	// ConfirmWithin is how long a Pending registration prevents others from registering its
+	// address; 0 = 48 h.
 	ConfirmWithin time.Duration
 
 	PerDomain int // registrations with addresses in one domain; 0 = 20
-	// the same for aliases of one mailbox, see Mailbox; 0 = 3: a robot that lost its key
-	// takes another alias
+	// the same for aliases of one mailbox, see Mailbox; 0 = 3: a robot that has lost its key uses
+	// another alias
 	PerMailbox       int
 	MaxRegistrations int // of all; 0 = 10,000
 	// requests from one address to register, or to move a registration to another e-mail address;
@@ -44,24 +45,24 @@ type ServerOptions struct {
 	RegisterPerHour int
 	IndexPerHour    int // GetIndex requests from one address; 0 = 60
 
-	// Client returns the address that a request comes from, the zero Addr if it is not known. Nil
-	// takes Request.RemoteAddr, which is the proxy's when there is one.
+	// Client returns the address from which a request comes, or the zero Addr if it is not known.
+	// Nil uses Request.RemoteAddr, which is the address of a proxy if there is one.
 	Client func(*http.Request) netip.Addr
 	Now    func() time.Time // nil: time.Now
 	Log    *slog.Logger     // nil: slog.Default()
 }
 
-// Server answers the CGI URL of a site (formats §6.2), whatever the path of a request.
-// It may be used concurrently.
+// Server answers the CGI URL of a site (formats §6.2), whatever the path of a request. It may be
+// used concurrently.
 type Server struct {
 	opt              ServerOptions
 	base             *base
 	registers, index *limiter
-	indexing         chan struct{} // a place for each one that is being answered
+	indexing         chan struct{} // has a token for each one that is being answered
 	started          time.Time
 }
 
-// maxIndexing is how many GetIndex requests are answered at once: each may take as much
+// maxIndexing is how many GetIndex requests are answered at the same time: each may take as much
 // memory as a report.
 const maxIndexing = 4
 
@@ -117,7 +118,7 @@ func remoteAddr(r *http.Request) netip.Addr {
 	return addr
 }
 
-// handle carries out a request and returns the text of the answer's page.
+// handle executes a request and returns the text of the answer's page.
 func (s *Server) handle(ctx context.Context, client netip.Addr, r Request) (string, error) {
 	switch r.Action {
 	case Register:
@@ -128,7 +129,7 @@ func (s *Server) handle(ctx context.Context, client netip.Addr, r Request) (stri
 	case Unregister:
 		return s.unregister(ctx, r.Credentials)
 	case ModifyPreferences:
-		// The address may be anybody's, and is asked by mail.
+		// The address may belong to anybody, and will be asked by mail.
 		if r.Preferences.Email != "" {
 			if err := s.limit(s.registers, client); err != nil {
 				return "", err
@@ -186,16 +187,16 @@ func (s *Server) register(ctx context.Context, p Preferences) (string, error) {
 	return "RegistrationKey: " + key, nil
 }
 
-// pend marks a registration whose address has yet to be asked.
+// pend marks a registration whose address must still confirm.
 func (s *Server) pend(r *Registration) {
 	if s.opt.Confirm != nil {
 		r.Pending, r.Asked = true, s.opt.Now()
 	}
 }
 
-// confirm asks the address of a registration that was just stored. If that fails, the state before
-// is restored, as far as nobody has registered in its place meanwhile: an address that nobody asks
-// would stay Pending for ever.
+// confirm asks the address of a registration that was just stored. If that fails, the previous
+// state is restored, unless somebody else has registered meanwhile: an address that is never asked
+// would stay Pending forever.
 func (s *Server) confirm(ctx context.Context, r Registration, before *Registration) error {
 	if s.opt.Confirm == nil {
 		return nil
@@ -220,8 +221,9 @@ func (s *Server) confirm(ctx context.Context, r Registration, before *Registrati
 	return errors.Join(err, undo)
 }
 
-// admit says why an address may not be registered: it is registered already, or there are too many.
-// of is the address that it replaces, which no longer counts for its domain and mailbox.
+// admit returns why an address may not be registered: it is registered already, or there are too
+// many registrations. of is the address that it replaces, which no longer counts for its domain and
+// mailbox.
 func (s *Server) admit(tx Registrations, email, of string) error {
 	old, taken, err := tx.Get(EmailKey(email))
 	if err != nil {
@@ -231,7 +233,7 @@ func (s *Server) admit(tx Registrations, email, of string) error {
 		if !old.Pending || s.opt.Now().Sub(old.Asked) < s.opt.ConfirmWithin {
 			return bad(paramEmail, "already registered; if you lost the key, ask the webmaster")
 		}
-		return tx.Delete(EmailKey(email)) // nobody ever confirmed it
+		return tx.Delete(EmailKey(email)) // it was never confirmed
 	}
 	domain := EmailDomain(email)
 	n, err := tx.Count(domain)
@@ -319,8 +321,8 @@ func (s *Server) whoIs(ctx context.Context, who Credentials) (r Registration, er
 	return r, err
 }
 
-// find returns the registration that credentials belong to. A wrong key and an
-// unknown address fail alike, and in the same time.
+// find returns the registration of credentials. A wrong key and an unknown address fail with the
+// same error, and in the same time.
 func (s *Server) find(tx Registrations, who Credentials) (Registration, error) {
 	r, ok, err := tx.Get(EmailKey(who.Email))
 	if err != nil {
@@ -341,8 +343,8 @@ func hashOf(k Key) []byte {
 	return sum[:]
 }
 
-// getIndex answers with what changed within a span: to strangers without a number and without a
-// filter, to robots with both.
+// getIndex answers with the changes within a span: for strangers without a number and without a
+// filter, for robots with both.
 func (s *Server) getIndex(ctx context.Context, r Request) (string, error) {
 	var who Registration
 	if r.Credentials != (Credentials{}) {
@@ -370,9 +372,9 @@ func (s *Server) getIndex(ctx context.Context, r Request) (string, error) {
 
 var errTooMany = errors.New("too many changes")
 
-// Report returns what changed at or after since and may be shown to a robot: what its filter wants
-// and robots.txt does not close. The number is that of the last report mailed; the code that mails
-// this one counts it up. There may be more than fits into one mail: see Report.Parts.
+// Report returns the changes at or after since that a robot may see: those that its filter wants
+// and robots.txt does not close. The number is that of the last mailed report; the code that mails
+// this one increases it. There may be more changes than one mail may contain: see Report.Parts.
 func (s *Server) Report(ctx context.Context, to Registration, since time.Time) (*Report, error) {
 	return s.report(ctx, to, since, 0)
 }

@@ -34,7 +34,7 @@ func (c changes) Changes(_ context.Context, since time.Time, yield func(Entry) e
 	return nil
 }
 
-// site is a Server, asked as by hand.
+// site is a Server for a test's own requests.
 type site struct {
 	*Server
 	t     testing.TB
@@ -55,7 +55,7 @@ func newSite(t testing.TB, change func(*ServerOptions)) *site {
 			entry("/old.html", Delete, day0.Add(-2*hours)), entry("/docs/a.html", Change, day0.Add(-hours)),
 		},
 		Closed: func(pathQuery string) bool { return strings.HasPrefix(pathQuery, "/secret/") },
-		// raised but where they are tested
+		// high, except in the tests of these limits
 		RegisterPerHour: 1000, IndexPerHour: 1000, PerDomain: 1000, PerMailbox: 1000,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)),
 	}
@@ -97,7 +97,7 @@ func (s *site) post(form string, wantStatus int) string {
 
 var keyLine = regexp.MustCompile(`(?m)^RegistrationKey: ([A-Za-z0-9_-]+)$`)
 
-// register returns the parameters that prove it.
+// register registers and returns the parameters that prove it.
 func (s *site) register(email, more string) string {
 	s.t.Helper()
 	body := s.post("Action=Register&RobotEmail="+email+more, 200)
@@ -136,7 +136,7 @@ func TestRUP_6_2_Register(t *testing.T) {
 	if r2.Latency != (Latency{2, Week}) || !slices.Equal(r2.IncludeOnly, []string{"^/docs/"}) || r2.Email != "R2@bot.example" || r2.ID == r.ID {
 		t.Errorf("%+v", r2)
 	}
-	// An address that is registered gets no key, whatever its case.
+	// An address that is already registered gets no key, in any case.
 	for _, email := range []string{"r@bot.example", "R@BOT.Example"} {
 		if body := s.post("Action=Register&RobotEmail="+email, 400); strings.Contains(body, "RegistrationKey") || !strings.Contains(body, "RobotEmail") {
 			t.Error(body)
@@ -152,7 +152,7 @@ func TestRUP_6_2_Register(t *testing.T) {
 	}
 }
 
-// POST and GET alike; a query of the CGI URL's own; nothing else.
+// POST and GET are equivalent; the CGI URL may have its own query; other methods are refused.
 func TestRUP_6_2_Methods(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -206,7 +206,7 @@ func TestRUP_6_2_ServerLimits(t *testing.T) {
 	if a, b := get(maxForm), get(maxForm+1); a != 200 || b != 400 {
 		t.Errorf("query: %d, %d", a, b)
 	}
-	// The patterns of a request at their longest fit.
+	// The longest allowed patterns of a request fit.
 	var patterns []string
 	for i := range MaxPatterns {
 		patterns = append(patterns, fmt.Sprintf("%02d", i)+strings.Repeat("%", 30))
@@ -231,7 +231,7 @@ func TestRUP_6_2_Unregister(t *testing.T) {
 	s.post("Action=GetSequenceNumber"+cred, 400)
 }
 
-// A wrong key and an unknown address get the same answer, which echoes neither.
+// A wrong key and an unknown address get the same answer, which repeats neither.
 func TestRUP_6_2_WrongCredentials(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -255,7 +255,7 @@ func TestRUP_6_2_WrongCredentials(t *testing.T) {
 		t.Errorf("changed: %+v", r)
 	}
 	s.post("Action=GetSequenceNumber&RegistrationKey="+key+"&RegisteredRobotEmail=R@BOT.example", 200)
-	// A record without a key, as a damaged store might hold, opens to none.
+	// A registration without a key, as in a damaged store, accepts no key.
 	s.store.Update(t.Context(), func(tx Registrations) error { return tx.Put(Registration{Email: "broken@bot.example"}) })
 	s.post("Action=GetSequenceNumber&RegistrationKey=x&RegisteredRobotEmail=broken@bot.example", 400)
 }
@@ -273,7 +273,7 @@ func TestRUP_6_2_ModifyPreferences(t *testing.T) {
 			t.Fatalf("%s: %+v", form, r)
 		}
 	}
-	check("", 200, Latency{1, Day}, `\.gif$`, "") // no optional item: no change
+	check("", 200, Latency{1, Day}, `\.gif$`, "") // no optional parameter: no change
 	check("&Latency=3-week", 200, Latency{3, Week}, `\.gif$`, "")
 	check("&IncludeOnly=x", 400, Latency{3, Week}, `\.gif$`, "") // the result would have both
 	check("&Latency=day&IncludeOnly=x", 400, Latency{3, Week}, `\.gif$`, "")
@@ -324,7 +324,7 @@ func (s *site) index(form string) *Report {
 func TestRUP_6_2_GetIndex(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
-	// Strangers: number 0, everything within the span that robots.txt leaves open.
+	// Strangers get the number 0, and everything within the span that robots.txt does not close.
 	if r := s.index("&Span=1-day"); r.Sequence != 0 || r.Base != "http://www.site.example/" || !slices.Equal(urls(r), []string{"C /docs/a.html", "D /old.html"}) {
 		t.Errorf("%+v", r)
 	}
@@ -335,7 +335,7 @@ func TestRUP_6_2_GetIndex(t *testing.T) {
 	s.index("&Span=4-week")
 	s.post("Action=GetIndex&Span=31-day", 400)
 	s.post("Action=GetIndex&Span=5-week", 400)
-	// Robots: their number and their filter.
+	// Robots get their number, and what their filter wants.
 	cred := s.register("r@bot.example", "&Exclude=%5C.gif$")
 	reg := s.stored("r@bot.example")
 	reg.Sequence = 7
@@ -363,7 +363,8 @@ func (s slow) Changes(ctx context.Context, _ time.Time, _ func(Entry) error) err
 	return ctx.Err()
 }
 
-// Each answer may be long, so there are few at once; who comes later is told when to come again.
+// Each answer may be long, so the number at the same time is limited; further clients are asked to
+// come later.
 func TestRUP_6_2_FewIndexesAtOnce(t *testing.T) {
 	t.Parallel()
 	index := slow{make(chan struct{}), make(chan struct{})}
@@ -489,8 +490,8 @@ func TestRUP_6_5_Caps(t *testing.T) {
 		t.Error(body)
 	}
 	other := s.register("a@other.example", "")
-	s.post("Action=ModifyPreferences&RobotEmail=c@bot.example"+other, 400) // no way round
-	// within the domain nothing grows
+	s.post("Action=ModifyPreferences&RobotEmail=c@bot.example"+other, 400) // still limited
+	// within the domain the number does not grow
 	s.post("Action=ModifyPreferences&RobotEmail=c@bot.example"+a, 200)
 	s.register("b@other.example", "")
 	status, _, h := s.do(post("Action=Register&RobotEmail=x@third.example"))
@@ -499,7 +500,7 @@ func TestRUP_6_5_Caps(t *testing.T) {
 	}
 }
 
-// Aliases of a mailbox are one: nobody is sent many questions by many names.
+// Aliases of a mailbox count together, so nobody gets many questions under many names.
 func TestRUP_6_5_Aliases(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(o *ServerOptions) { o.PerMailbox = 2 })
@@ -511,11 +512,11 @@ func TestRUP_6_5_Aliases(t *testing.T) {
 	s.register("j.doe@gmail.com", "")
 	jdoe := s.register("jd.oe%2Bx@googlemail.com", "")
 	s.post("Action=Register&RobotEmail=jdoe@gmail.com", 400)
-	s.post("Action=ModifyPreferences&RobotEmail=robot%2Bc@bot.example"+jdoe, 400) // no way round
-	// within the mailbox nothing grows
+	s.post("Action=ModifyPreferences&RobotEmail=robot%2Bc@bot.example"+jdoe, 400) // still limited
+	// within the mailbox the number does not grow
 	s.post("Action=ModifyPreferences&RobotEmail=robot%2Bc@bot.example"+cred, 200)
 	s.register("j.doe@bot.example", "")
-	s.register("jdoe@bot.example", "") // there dots may matter
+	s.register("jdoe@bot.example", "") // in other domains dots may matter
 }
 
 func TestRUP_6_5_Confirmation(t *testing.T) {
@@ -537,7 +538,7 @@ func TestRUP_6_5_Confirmation(t *testing.T) {
 	s.post("Action=Register&RobotEmail=r@bot.example", 400)
 	now = now.Add(47 * hours)
 	s.post("Action=Register&RobotEmail=r@bot.example", 400)
-	now = now.Add(hours) // nobody said yes: somebody else may try
+	now = now.Add(hours) // nobody has confirmed: somebody else may try
 	again := s.register("r@bot.example", "")
 	s.post("Action=GetSequenceNumber"+cred, 400)
 	r := s.stored("r@bot.example")
@@ -546,7 +547,7 @@ func TestRUP_6_5_Confirmation(t *testing.T) {
 	now = now.Add(100 * hours)
 	s.post("Action=Register&RobotEmail=r@bot.example", 400)
 
-	s.post("Action=ModifyPreferences&Latency=week"+again, 200) // nothing to ask about
+	s.post("Action=ModifyPreferences&Latency=week"+again, 200) // no question is needed
 	s.post("Action=ModifyPreferences&RobotEmail=victim@else.example"+again, 200)
 	if r := s.stored("victim@else.example"); !r.Pending || !r.Asked.Equal(now) || asked[len(asked)-1] != "victim@else.example" {
 		t.Errorf("%+v, asked %q", r, asked)
@@ -563,8 +564,8 @@ func TestRUP_6_5_Confirmation(t *testing.T) {
 	}
 }
 
-// While a question cannot be put, somebody else registers the address that was given up for it: a
-// change that is undone takes nothing from him.
+// While a question cannot be sent, somebody else registers the former address: undoing the change
+// does not affect this registration.
 func TestRUP_6_5_UndoneMovesTakeNothing(t *testing.T) {
 	t.Parallel()
 	var s *site
@@ -587,8 +588,8 @@ func TestRUP_6_5_UndoneMovesTakeNothing(t *testing.T) {
 	}
 }
 
-// Whoever has a key cannot have strangers asked, one after the other, by naming their addresses as
-// his new one.
+// The owner of a key cannot cause questions to many strangers by naming their addresses one after
+// the other.
 func TestRUP_6_5_MovesAreLimited(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -610,7 +611,7 @@ func TestRUP_6_5_MovesAreLimited(t *testing.T) {
 	if asked != 3 {
 		t.Errorf("%d addresses were asked, want 3", asked)
 	}
-	s.post("Action=ModifyPreferences&Latency=week"+cred, 200) // which mails nobody anything
+	s.post("Action=ModifyPreferences&Latency=week"+cred, 200) // this sends no mail
 }
 
 type brokenStore struct{}
@@ -623,7 +624,7 @@ func (brokenStore) Update(context.Context, func(Registrations) error) error {
 	return errors.New("disk on fire at sesame")
 }
 
-// Our own failures are 5xx, and their details stay here.
+// Failures of the server are 5xx, and their details are not sent.
 func TestServerFailures(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(o *ServerOptions) { o.Store = brokenStore{} })
@@ -637,7 +638,7 @@ func TestServerFailures(t *testing.T) {
 	}
 }
 
-// Reasons quote what a stranger sent. The stranger must not control the page.
+// Reasons quote text of a stranger, who must not control the page.
 func TestErrorsAreEscaped(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -662,7 +663,7 @@ func TestRUP_6_2_TooManyChanges(t *testing.T) {
 	if body := over.post("Action=GetIndex&Span=1-day", 400); !strings.Contains(body, "Span") {
 		t.Error(body)
 	}
-	// What is mailed has no such limit, and comes in parts.
+	// A mailed report has no such limit, and has several parts.
 	r, err := over.Report(t.Context(), Registration{Sequence: 4}, day0)
 	if err != nil || len(r.Entries) != MaxPaths+2 || len(r.Parts()) != 2 || r.Sequence != 4 {
 		t.Errorf("%d entries, %v", len(r.Entries), err)
@@ -701,7 +702,7 @@ func TestServeInfo(t *testing.T) {
 	}
 }
 
-// Many at once want the same address: one gets it.
+// Many register the same address at the same time: one succeeds.
 func TestRegistrationsRace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)

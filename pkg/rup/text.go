@@ -12,8 +12,8 @@ const blanks = " \t"
 
 func trim(s string) string { return strings.Trim(s, blanks) }
 
-// decode returns a document as text: one byte order mark at the very start is
-// dropped, and tells UTF-16. Bytes that are no UTF-8 stay as they are.
+// decode returns a document as text: one byte order mark at the very beginning is dropped, and
+// identifies UTF-16. Bytes that are not UTF-8 stay unchanged.
 func decode(body []byte) string {
 	s := string(body)
 	switch {
@@ -27,7 +27,7 @@ func decode(body []byte) string {
 	return s
 }
 
-// decode16 reads UTF-16; half pairs become U+FFFD, a last odd byte is dropped.
+// decode16 decodes UTF-16; half pairs become U+FFFD, and a last odd byte is dropped.
 func decode16(b []byte, order binary.ByteOrder) string {
 	units := make([]uint16, 0, len(b)/2)
 	for ; len(b) >= 2; b = b[2:] {
@@ -36,8 +36,8 @@ func decode16(b []byte, order binary.ByteOrder) string {
 	return string(utf16.Decode(units))
 }
 
-// fit cuts a document that is longer than limit after the last whole line that
-// fits: half a path is another path.
+// fit cuts a document that is longer than limit after the last complete line that fits, because a
+// part of a path would be another path.
 func fit(body []byte, limit int) (text string, cut bool) {
 	if len(body) <= limit {
 		return decode(body), false
@@ -46,7 +46,7 @@ func fit(body []byte, limit int) (text string, cut bool) {
 	return text[:strings.LastIndexAny(text, "\r\n")+1], true
 }
 
-// cutLine splits off the first line. LF, CR and CR LF end lines, nothing else.
+// cutLine returns the first line and the rest. LF, CR and CR LF end lines, nothing else.
 func cutLine(s string) (line, rest string, found bool) {
 	i := strings.IndexAny(s, "\r\n")
 	if i < 0 {
@@ -81,8 +81,8 @@ func field(line, separators string) (name, value string, ok bool) {
 	return trim(line[:i]), trim(line[i+1:]), true
 }
 
-// list splits a list at each comma that a blank follows (formats §6.1, §6.4); a comma
-// without one belongs to its element. Empty elements are left out.
+// list splits a list at each comma that is followed by a blank (formats §6.1, §6.4); another comma
+// belongs to its element. Empty elements are left out.
 func list(s string) (elements []string) {
 	start := 0
 	for i := range len(s) {
@@ -99,7 +99,7 @@ func list(s string) (elements []string) {
 	return elements
 }
 
-// lower folds ASCII letters only, as names demand.
+// lower folds ASCII letters only, as names require.
 func lower(s string) string {
 	for i := range len(s) {
 		if 'A' <= s[i] && s[i] <= 'Z' {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Unit is a unit of time as sites offer it (formats §6.1). A site may offer units other than these
-// three; we do not understand them.
+// Unit is a unit of time that sites offer (formats §6.1). A site may offer other units than these
+// three, which have no meaning for us.
 type Unit string
 
 // The units with a meaning: 24 hours, 7 days, 30 days.
@@ -33,17 +33,17 @@ func (u Unit) Days() int {
 	return 0
 }
 
-// maxN is the greatest number of a latency or span: four digits (formats §6.1).
+// maxN is the largest number of a latency or span: four digits (formats §6.1).
 const maxN = 9999
 
-// Latency is the time between two reports to a robot: N units (formats §6.1). As text it is
-// "week" or "2-week".
+// Latency is the time between two reports to a robot: N units (formats §6.1). Its text is "week" or
+// "2-week".
 type Latency struct {
 	N    int // 1 to 9999
 	Unit Unit
 }
 
-// ParseLatency reads a latency, with or without a number, which is 1 if absent.
+// ParseLatency parses a latency. A missing number is 1.
 func ParseLatency(s string) (Latency, error) {
 	if unit := Unit(s); unit.Days() > 0 {
 		return Latency{1, unit}, nil
@@ -66,7 +66,7 @@ func (l Latency) String() string {
 // Days returns the latency in days; 0 means none.
 func (l Latency) Days() int { return l.N * l.Unit.Days() }
 
-// Duration returns the latency as a duration; if it is too long for one, the longest there is.
+// Duration returns the latency as a duration, or the longest duration if it is longer.
 func (l Latency) Duration() time.Duration { return days(l.Days()) }
 
 // MarshalText returns String, and nothing for the zero Latency.
@@ -80,14 +80,14 @@ func (l *Latency) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Span is how far back in time: N units (formats §6.1). It reads and writes as text,
-// "2-week"; the number is always there. The zero Span means none.
+// Span is a time back from now: N units (formats §6.1). Its text is "2-week", always with the
+// number. The zero Span means none.
 type Span struct {
 	N    int // 1 to 9999
 	Unit Unit
 }
 
-// ParseSpan reads a span.
+// ParseSpan parses a span.
 func ParseSpan(s string) (Span, error) {
 	n, unit, ok := parseCount(s)
 	if !ok {
@@ -97,8 +97,8 @@ func ParseSpan(s string) (Span, error) {
 }
 
 // SpanOf returns the shortest span that reaches back as far as d: in whole days, or in weeks or
-// months where days would take more than four digits (formats §6.3). It is at least a day; false
-// means that no span is long enough.
+// months if the number of days had more than four digits (formats §6.3). It is at least a day.
+// false means that no span is long enough.
 func SpanOf(d time.Duration) (Span, bool) {
 	n := int(max(d, 1) / (24 * time.Hour))
 	if d > days(n) {
@@ -124,7 +124,7 @@ func (s Span) String() string {
 // Days returns the span in days; 0 means none.
 func (s Span) Days() int { return s.N * s.Unit.Days() }
 
-// Duration returns the span as a duration; if it is too long for one, the longest there is.
+// Duration returns the span as a duration, or the longest duration if it is longer.
 func (s Span) Duration() time.Duration { return days(s.Days()) }
 
 // MarshalText returns String.
@@ -138,7 +138,7 @@ func (s *Span) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// parseCount reads n-unit.
+// parseCount parses n-unit.
 func parseCount(s string) (n int, unit Unit, ok bool) {
 	number, word, found := strings.Cut(s, "-")
 	unit = Unit(word)
@@ -151,8 +151,8 @@ func parseCount(s string) (n int, unit Unit, ok bool) {
 
 func formatCount(n int, unit Unit) string { return strconv.Itoa(n) + "-" + string(unit) }
 
-// days is n days, or the longest duration there is: 9999 months are 821 years, and a
-// duration goes up to 292.
+// days is n days, or the longest duration: 9999 months are 821 years, and a duration has at most
+// 292.
 func days(n int) time.Duration {
 	const day = 24 * time.Hour
 	if time.Duration(n) > math.MaxInt64/day {
@@ -161,7 +161,7 @@ func days(n int) time.Duration {
 	return time.Duration(n) * day
 }
 
-// back returns the time so many days before t, the zero time if there is none.
+// back returns the time n days before t.
 func back(t time.Time, n int) time.Time { return t.AddDate(0, 0, -n) }
 
 func marshal(zero bool, s string) ([]byte, error) {
@@ -171,5 +171,5 @@ func marshal(zero bool, s string) ([]byte, error) {
 	return []byte(s), nil
 }
 
-// offers reports whether a unit is among those a site offers.
+// offers reports whether a site offers a unit.
 func offers(units []Unit, u Unit) bool { return slices.Contains(units, u) }

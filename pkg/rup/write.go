@@ -11,10 +11,10 @@ import (
 // maxLine is the longest line of a report that is written: mail allows 998.
 const maxLine = 900
 
-// Text returns the report as it is mailed (formats §6.4): the head, then lines by date
-// and kind, paths relative to Base. Of several entries for one URL the latest is
-// written. What cannot be written, because it lies elsewhere or fits on no line,
-// is returned as left.
+// Text returns the report in the form in which it is mailed (formats §6.4): the head, then lines by
+// date and kind, with paths relative to Base. Of several entries for one URL the latest is written.
+// Entries that cannot be written, because they are outside of Base or too long for a line, are
+// returned as left.
 func (r *Report) Text() (text []byte, left []Refused) {
 	b, err := parseBase(r.Base)
 	if err != nil {
@@ -29,7 +29,7 @@ func (r *Report) Text() (text []byte, left []Refused) {
 		return cmp.Or(strings.Compare(day(x.Date), day(y.Date)), cmp.Compare(order(x.Kind), order(y.Kind)), strings.Compare(x.URL, y.URL))
 	})
 	line := 0    // bytes on the current line
-	prefix := "" // which it begins with
+	prefix := "" // the beginning of the line
 	for _, e := range entries {
 		path, err := b.relative(e.URL)
 		head := string(e.Kind) + "[" + day(e.Date) + "]:"
@@ -63,14 +63,14 @@ func (r *Report) Text() (text []byte, left []Refused) {
 	return text, left
 }
 
-// Parts cuts a report into parts that can each be read whole: at most MaxPaths paths and MaxReport
-// bytes. The numbers count up from r's. There is always at least one part.
+// Parts splits a report into parts that can each be read completely: at most MaxPaths paths and
+// MaxReport bytes. Their numbers begin with that of r. There is always at least one part.
 func (r *Report) Parts() []*Report {
 	part := &Report{Sequence: r.Sequence, Base: r.Base}
 	parts := []*Report{part}
 	size := 0
 	for _, e := range latest(slices.Clone(r.Entries)) {
-		// At worst the entry has a line of its own, and each comma takes three bytes.
+		// In the worst case the entry has its own line, and each comma takes three bytes.
 		n := len(e.URL) + 2*strings.Count(e.URL, ",") + 40
 		if len(part.Entries) == MaxPaths || size+n > MaxReport-maxURL {
 			part = &Report{Sequence: part.Sequence + 1, Base: r.Base}
@@ -88,14 +88,14 @@ func (b *base) relative(u string) (string, error) {
 		return "", err
 	}
 	path := strings.ReplaceAll(u[len(b.origin)+len(b.dir):], ",", "%2C")
-	// The path would be read as the host's root, as a scheme, or as nothing at all.
+	// Otherwise the path would be read as the host's root, as a scheme, or as empty.
 	if scheme, _ := cutScheme(path); scheme != "" || path == "" || path[0] == '/' || path[0] == '?' {
 		path = "./" + path
 	}
 	return path, nil
 }
 
-// day returns a date as it is written, and "" for an unknown one.
+// day formats a date; "" for an unknown one.
 func day(t time.Time) string {
 	if t.IsZero() {
 		return ""

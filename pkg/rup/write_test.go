@@ -42,15 +42,15 @@ func TestRUP_6_4_WrittenPaths(t *testing.T) {
 	}
 }
 
-// No line over 900 bytes; several of one kind and date instead.
+// No line is longer than 900 bytes; there are several lines of one kind and date instead.
 func TestRUP_6_4_LongLines(t *testing.T) {
 	t.Parallel()
 	r := &Report{Sequence: 1, Base: "http://www.site.example/"}
 	for i := range 2000 {
 		r.Entries = append(r.Entries, entry(fmt.Sprintf("/%04d/%s", i, strings.Repeat("x", i%50)), New, date(2020, 1, 1)))
 	}
-	const room = maxLine - len("New[2020-01-01]: ")
-	fits, not := entry("/"+strings.Repeat("y", room), New, date(2020, 1, 1)), entry("/"+strings.Repeat("z", room+1), New, date(2020, 1, 1))
+	const space = maxLine - len("New[2020-01-01]: ")
+	fits, not := entry("/"+strings.Repeat("y", space), New, date(2020, 1, 1)), entry("/"+strings.Repeat("z", space+1), New, date(2020, 1, 1))
 	r.Entries = append(r.Entries, fits, not)
 	text, left := r.Text()
 	longest, count := 0, 0
