@@ -66,7 +66,7 @@ func TestReferences(t *testing.T) {
 
 // references knows what a reference may name.
 type references struct {
-	sections map[string]map[string]bool // "formats" or "design" → the numbers of its sections and clauses
+	sections map[string]map[string]bool // "formats" or "design" → its section numbers
 	headings map[string][]string        // a page of this folder → its headings
 }
 

@@ -44,7 +44,7 @@ func (f *follower) run(ctx context.Context) error {
 			case <-look.C:
 				f.retry()
 				id, err := identify(f.tree.root)
-				full = err == nil && id != f.tree.id // a link was switched, or a file system mounted
+				full = err == nil && id != f.tree.id // a changed link or a new mount
 			}
 			if full {
 				next.Reset(f.scan(ctx))

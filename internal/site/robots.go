@@ -32,5 +32,5 @@ func readRobots(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, robots.MaxBytes+2)) // two more bytes show that the file is larger
+	return io.ReadAll(io.LimitReader(f, robots.MaxBytes+2)) // two more: the file is larger
 }

@@ -35,7 +35,7 @@ const (
 	partBytes           = 64 << 10          // bytes of URLs in one message, approximately
 	largeBody           = 256 << 10         // bytes from which on a body counts as large
 	maxLarge            = 2 * maxPerPeer    // in memory at a time: more than one peer can send
-	maxReading          = 2                 // parsed at a time, which takes several times their size
+	maxReading          = 2                 // parsed at a time; that takes several times their size
 )
 
 // IndexNow receives submissions (indexnow.org). It parses them, limits them, and sends them to the

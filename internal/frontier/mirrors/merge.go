@@ -16,7 +16,7 @@ import (
 
 // MirrorLeast is how many URLs a mirror may pass on to its main host, with MirrorPerPage more for
 // each of its stored pages, up to MirrorBudget. Paths to which only links on the mirror lead cost
-// nothing to invent, and a false claim must not make us overload another site.
+// nothing to invent, and a false claim must not make us overload another site (formats §2.5).
 const MirrorLeast = 1000
 
 // MirrorPerPage is how many more URLs it may pass on for each of its stored pages.
