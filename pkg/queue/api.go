@@ -11,29 +11,28 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-const apiWithin = 15 * time.Second // in all, for one call of the JetStream API
+const apiWithin = 15 * time.Second // for one call of the JetStream API with its repetitions
 
-// apiTryWithin is for one try: a cluster that elects a leader leaves requests unanswered.
+// apiTryWithin limits one attempt. While a cluster elects a leader, requests stay unanswered.
 const apiTryWithin = 3 * time.Second
 
-// api makes a call of the JetStream API about a stream (or bucket). The call must be one that may
-// be made more than once. It is made again when no answer comes in time, or when the connection
-// it was made on has gone. Other errors, and the server's word that we have no right to the call,
-// are returned at once.
+// api makes a call of the JetStream API about a stream or a bucket. It must be safe to repeat the
+// call: api repeats it when no answer comes in time, and when the connection is lost that the call
+// was made on. It returns other errors at once, also the server's refusal because we lack a right.
 func (c *Conn) api(ctx context.Context, about string, call func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, apiWithin)
 	defer cancel()
 	return c.apiUntil(ctx, about, call)
 }
 
-// Patiently makes a call of JetStream that may be made more than once, and makes it again, for 15 s
-// at most, when it is not answered. When the server refuses it for want of a right, that is
-// returned as soon as it is known, and the error names the right.
+// Patiently makes a call of JetStream that is safe to repeat. It repeats the call, for 15 s at
+// most, while nobody answers. If the server refuses the call because we lack a right, Patiently
+// returns as soon as it knows that, and the error names the right.
 func (c *Conn) Patiently(ctx context.Context, call func(ctx context.Context) error) error {
 	return c.api(ctx, "", call)
 }
 
-// apiUntil is api for as long as ctx lasts.
+// apiUntil is like api, but it repeats the call until ctx ends.
 func (c *Conn) apiUntil(ctx context.Context, about string, call func(ctx context.Context) error) error {
 	b := backoff{least: 50 * time.Millisecond, most: time.Second}
 	for {
@@ -61,21 +60,22 @@ func (c *Conn) apiTry(ctx, session context.Context, about string, call func(ctx 
 		return refused
 	}
 	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
-		return nats.ErrDisconnected // not the error of the caller's context
+		return nats.ErrDisconnected // the cause, which the error of the caller's context would hide
 	}
 	return err
 }
 
-// Error codes with which a running server says that something is not there, or not yet.
+// These error codes of a running server mean that something does not exist, or does not exist yet.
 const (
 	codeNotLeader     = 10009
-	codeNotEnabled    = 10076 // also of a server that is starting
+	codeNotEnabled    = 10076 // a server that is starting uses it too
 	codeNotForAccount = 10039
 )
 
 // Unanswered reports whether a call of the JetStream API failed only because nobody answered it:
-// the connection is being made again, or a cluster elects a leader. The same call may succeed a
-// moment later. It may also have been carried out, although no answer came.
+// the connection was lost and is not restored yet, or the cluster is electing a leader. The same
+// call may succeed a moment later. The server may have executed the call although no answer
+// arrived.
 func Unanswered(err error) bool {
 	for _, e := range []error{
 		nats.ErrDisconnected, nats.ErrReconnectBufExceeded, nats.ErrConnectionReconnecting, nats.ErrStaleConnection,
@@ -86,7 +86,7 @@ func Unanswered(err error) bool {
 			return true
 		}
 	}
-	// a message larger than the buffers is written at once, and fails as the connection does
+	// A message larger than the buffers is written directly, so it returns the network's error.
 	var network net.Error
 	if errors.As(err, &network) {
 		return true

@@ -29,14 +29,14 @@ func TestAssignIsFairAndDeterministic(t *testing.T) {
 		for _, n := range []int{1, 2, 3, 5, 16, 40} {
 			members := memberNames(n)
 			owners := Assign(shards, members)
-			held := shares(owners)
-			for name := range held {
+			count := shares(owners)
+			for name := range count {
 				if !slices.Contains(members, name) {
 					t.Errorf("%d shards, %d members: a shard is of %q", shards, n, name)
 				}
 			}
 			for _, name := range members {
-				if k := held[name]; k < shards/n || k > (shards+n-1)/n {
+				if k := count[name]; k < shards/n || k > (shards+n-1)/n {
 					t.Errorf("%d shards, %d members: %s has %d", shards, n, name, k)
 				}
 			}
@@ -62,7 +62,7 @@ func TestAssignIsFairAndDeterministic(t *testing.T) {
 	}
 }
 
-// Every machine must come to the same result, whatever version of the program it runs.
+// Every machine must compute the same result, whatever version of the program it runs.
 func TestAssignStaysTheSame(t *testing.T) {
 	got := Assign(8, []string{"f1", "f2", "f3"})
 	if want := []string{"f2", "f1", "f3", "f3", "f3", "f1", "f1", "f2"}; !slices.Equal(got, want) {
@@ -70,8 +70,8 @@ func TestAssignStaysTheSame(t *testing.T) {
 	}
 }
 
-// A member that comes takes its share and one that goes leaves its own; what moves
-// besides is counted here.
+// A new member takes its share from the others, and the shards of a leaving member are distributed.
+// The test counts the shards that move although neither makes it necessary.
 func TestAssignMovesLittle(t *testing.T) {
 	moved := func(a, b []string) (n int) {
 		for i := range a {
@@ -84,7 +84,7 @@ func TestAssignMovesLittle(t *testing.T) {
 	for _, shards := range []int{16, 64, 256} {
 		sum, must, worst := 0, 0, 0.0
 		for n := 1; n < 10; n++ {
-			for k := range n + 1 { // member k comes, or goes
+			for k := range n + 1 { // member k joins, or leaves
 				all := memberNames(n + 1)
 				without := slices.Delete(slices.Clone(all), k, k+1)
 				more, less := Assign(shards, all), Assign(shards, without)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// backoff spaces tries. The delay doubles from least to most; each is a random time between half
-// of it and all of it.
+// backoff determines the delays between attempts. The delay doubles from least to most. Each actual
+// delay is a random time between half of it and all of it.
 type backoff struct {
 	least, most time.Duration
 	next        time.Duration
@@ -15,8 +15,8 @@ type backoff struct {
 
 func (b *backoff) reset() { b.next = 0 }
 
-// wait sleeps the next delay. It returns early when wake is closed (nil: never), and ctx's
-// error once that ends.
+// wait sleeps for the next delay. It returns early when wake is closed (nil: never). It returns the
+// error of ctx once ctx has ended.
 func (b *backoff) wait(ctx context.Context, wake <-chan struct{}) error {
 	b.next = min(max(2*b.next, b.least), b.most)
 	t := time.NewTimer(b.next/2 + rand.N(b.next/2+1))

@@ -20,7 +20,7 @@ import (
 
 var benchSizes = []int{200, 5000}
 
-// spread runs f n times on so many goroutines.
+// spread calls f n times, from the given number of goroutines.
 func spread(n, goroutines int, f func()) {
 	var wg sync.WaitGroup
 	var left atomic.Int64
@@ -55,7 +55,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkPublishPeers is the same with what nats.go offers.
+// BenchmarkPublishPeers does the same as BenchmarkPublish with the functions of nats.go.
 func BenchmarkPublishPeers(b *testing.B) {
 	ways := map[string]func(context.Context, jetstream.JetStream, []byte) error{
 		"sync": func(ctx context.Context, js jetstream.JetStream, data []byte) error {
@@ -130,7 +130,7 @@ func fill(b *testing.B, l *Log, size int) {
 	})
 }
 
-// BenchmarkFollowPeers is the same with what nats.go offers.
+// BenchmarkFollowPeers does the same as BenchmarkFollow with the functions of nats.go.
 func BenchmarkFollowPeers(b *testing.B) {
 	b.Run("ordered-consume", func(b *testing.B) {
 		c := dial(b, startServer(b, embedded.Options{}))
@@ -243,7 +243,8 @@ func BenchmarkWork(b *testing.B) {
 	}
 }
 
-// reportCPU adds the process's CPU time, all threads of server and clients, an operation.
+// reportCPU reports the CPU time of the process for each operation: all threads of the server and
+// of the clients.
 func reportCPU(b *testing.B) func() {
 	before := cpuTime(b)
 	return func() { b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op") }
@@ -266,7 +267,7 @@ func BenchmarkValid(b *testing.B) {
 	}
 }
 
-// BenchmarkSnapshot puts and gets 32 MiB that compress to about half.
+// BenchmarkSnapshot stores and reads 32 MiB that compress to about half.
 func BenchmarkSnapshot(b *testing.B) {
 	s := openSnapshots(b, dial(b, startServer(b, embedded.Options{})))
 	data := noise(32 << 20)

@@ -25,9 +25,10 @@ import (
 	"github.com/curtsy/curtsy/internal/until"
 )
 
-// The tests of this file are about a cluster of real NATS servers, each in a process of its own.
+// The tests of this file use a cluster of real NATS servers. Each server is a process of its own.
 
-// nodeOfChild tells a test process to be a NATS server, and which.
+// nodeOfChild is an environment variable. It makes a test process a NATS server and describes that
+// server.
 const nodeOfChild = "QUEUE_TEST_NODE"
 
 // node is one server of a cluster.
@@ -37,7 +38,7 @@ type node struct {
 	Routes        []string
 }
 
-// child is a server until its standard input ends, as it does when its parent dies.
+// child runs a server until its standard input ends, which happens when the parent process dies.
 func child(spec string) {
 	var o node
 	if err := json.Unmarshal([]byte(spec), &o); err != nil {
@@ -57,8 +58,8 @@ func child(spec string) {
 	n.Shutdown()
 }
 
-// cluster is three NATS servers that replicate, each in a process of its own, so
-// that it can be killed.
+// cluster is three NATS servers that replicate. Each is a process of its own, so that a test can
+// kill it.
 type cluster struct {
 	t     testing.TB
 	opts  [3]node
@@ -87,7 +88,7 @@ func startCluster(t testing.TB) *cluster {
 
 func (c *cluster) start(i int) { c.nodes[i] = c.opts[i].start() }
 
-// kill ends a node without a word.
+// kill ends a node without a shutdown.
 func (c *cluster) kill(i int) {
 	if n := c.nodes[i]; n != nil {
 		kill(n)
@@ -95,7 +96,7 @@ func (c *cluster) kill(i int) {
 	}
 }
 
-// start runs the server in a process of its own.
+// start runs the server as a process of its own.
 func (o node) start() *exec.Cmd {
 	spec, err := json.Marshal(o)
 	if err != nil {
@@ -118,13 +119,13 @@ func kill(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-// lastPort is what freePort tried last.
+// lastPort is the port that freePort tried last.
 var lastPort atomic.Int64
 
 func init() { lastPort.Store(rand.Int64N(20000)) }
 
-// freePort is one that nobody listens on. It is none of those that the system gives to whoever asks
-// for any, so a server that is away for a while finds it free when it comes back.
+// freePort returns a port that nobody listens on. The system assigns ports from another range to
+// programs that ask for any port, so a server that is down for a while finds its port free again.
 func freePort(t testing.TB) int {
 	t.Helper()
 	for range 1000 {
@@ -146,7 +147,7 @@ func (c *cluster) url() string {
 	return strings.Join(urls, ",")
 }
 
-// dial connects once the cluster can do something.
+// dial connects once the cluster can execute requests.
 func (c *cluster) dial() *Conn {
 	c.t.Helper()
 	var conn *Conn
@@ -159,8 +160,9 @@ func (c *cluster) dial() *Conn {
 	return conn
 }
 
-// While nodes are killed, all that was acknowledged arrives, in order, and nobody is stuck. One is
-// killed here; in the long form each in turn, and then two at once for longer than a term.
+// While nodes are killed, everything that was acknowledged arrives in order and nobody is blocked
+// for ever. The test kills one node. With racing.Long it kills each node in turn, and then two at
+// once for longer than a term.
 func TestClusterLosesNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts three servers")
@@ -178,7 +180,7 @@ func TestClusterLosesNodes(t *testing.T) {
 		cl.kill(i)
 		u.goesOn(t, 20)
 		cl.start(i)
-		// two nodes away at once would be a majority
+		// Killing the next node before this one has caught up would leave no majority.
 		cl.await(c, "x-EVENTS-0", "x-PAGES", "KV_x-CRAWL", "KV_x-MEMBERS")
 	}
 	cl.kill(0)
@@ -190,7 +192,7 @@ func TestClusterLosesNodes(t *testing.T) {
 	u.finish(t)
 }
 
-// await waits until all replicas of the streams have all there is.
+// await waits until all replicas of the streams have all messages.
 func (c *cluster) await(conn *Conn, streams ...string) {
 	c.t.Helper()
 	for _, name := range streams {
@@ -210,7 +212,7 @@ func (c *cluster) await(conn *Conn, streams ...string) {
 	}
 }
 
-// leader is the node that leads a stream.
+// leader returns the node that leads a stream.
 func (c *cluster) leader(conn *Conn, stream string) int {
 	c.t.Helper()
 	s, err := conn.JS.Stream(c.t.Context(), stream)
@@ -220,8 +222,8 @@ func (c *cluster) leader(conn *Conn, stream string) int {
 	return slices.IndexFunc(c.opts[:], func(o node) bool { return o.Name == s.CachedInfo().Cluster.Leader })
 }
 
-// The leader of what is being written dies: snapshots come through whole, members stay members,
-// watches go on, and an owner stays the owner.
+// The leader of the stream being written dies. Snapshots stay complete, members stay members,
+// watches continue, and the owner stays the owner.
 func TestClusterLosesLeaders(t *testing.T) {
 	if !racing.Long {
 		t.Skip("long: set CURTSY_LONG=1")
@@ -239,7 +241,7 @@ func TestClusterLosesLeaders(t *testing.T) {
 
 	const term = 10 * time.Second
 	var mu sync.Mutex
-	told := map[string][][]string{}
+	lists := map[string][][]string{}
 	var seen map[string]Record
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -250,7 +252,7 @@ func TestClusterLosesLeaders(t *testing.T) {
 			_ = Members(wctx, kv, MemberOptions{Kind: "frontier", Instance: name, Term: term, Log: testLog(t)}, func(l []string) {
 				mu.Lock()
 				defer mu.Unlock()
-				told[name] = append(told[name], l)
+				lists[name] = append(lists[name], l)
 			})
 		})
 	}
@@ -270,7 +272,7 @@ func TestClusterLosesLeaders(t *testing.T) {
 	until.True(t, "both members", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return len(told["a"]) > 0 && len(told["a"][len(told["a"])-1]) == 2
+		return len(lists["a"]) > 0 && len(lists["a"][len(lists["a"])-1]) == 2
 	})
 
 	data := noise(8 << 20)
@@ -319,15 +321,15 @@ func TestClusterLosesLeaders(t *testing.T) {
 	until.True(t, "that the members speak three times each", func() bool { return words() >= before+6 })
 	mu.Lock()
 	defer mu.Unlock()
-	for name, lists := range told {
-		if l := lists[len(lists)-1]; len(l) != 2 || len(lists) > 2 {
-			t.Errorf("%s was told of %v, and nobody came or went after the start", name, lists)
+	for name, received := range lists {
+		if l := received[len(received)-1]; len(l) != 2 || len(received) > 2 {
+			t.Errorf("%s received %v, but nobody joined or left after the start", name, received)
 		}
 	}
 }
 
-// What a cluster says of a server that has not come yet is waited out, and in the end says what to
-// do; what it says of one that is not to be had is not.
+// Some refusals of a cluster may mean that a server has not started yet. These are retried, and the
+// final error says what to do. A refusal that cannot change is not retried.
 func TestOrStarting(t *testing.T) {
 	for text, want := range map[string]bool{
 		"no suitable peers for placement, peer offline":           true,

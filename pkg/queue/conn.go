@@ -18,58 +18,60 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Options says which NATS to talk to and as whom. The zero value means the server at
-// nats://127.0.0.1:4222.
+// Options says which NATS server to connect to and with which credentials. The zero value means the
+// server at nats://127.0.0.1:4222.
 type Options struct {
 	URL       string                     // one or more addresses, separated by commas
-	InProcess nats.InProcessConnProvider // a server in this process; then URL is not used
+	InProcess nats.InProcessConnProvider // a server in this process; URL is ignored then
 	Name      string                     // shown in the server's list of connections
-	// Inbox is a subject token: answers come to subjects below _INBOX.<Inbox>, so that a server can
-	// let each role read its own only. "": below _INBOX.
+	// Inbox is a subject token. Answers arrive on subjects below _INBOX.<Inbox>, so that a server
+	// can allow each role to read only its own answers. Empty: below _INBOX.
 	Inbox string
-	// Dial opens the connections to the addresses of URL; nil: over TCP.
+	// Dial opens the connections to the addresses of URL. nil: over TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	User, Password string
-	// PasswordFile has the password of User. It is read each time a connection is made, so that a
-	// password may change while the process runs. Password is used if the file cannot be read.
+	// PasswordFile contains the password of User. It is read each time a connection is made, so
+	// that the password may change while the process runs. Password is used if the file cannot be
+	// read.
 	PasswordFile string
 	CredsFile    string // a .creds file (JWT and seed)
 	NKeyFile     string // a seed file
-	CAFile       string // PEM; trusted beside the system's own
+	CAFile       string // PEM; trusted in addition to the certificates of the system
 	CertFile     string // PEM; with KeyFile: a client certificate
 	KeyFile      string
-	Replicas     int // of streams and buckets that do not say it themselves; 0: 1
+	Replicas     int // of streams and buckets that do not set the number themselves; 0: 1
 }
 
-// Conn is a connection that reconnects for ever. Its methods may be called from any goroutine.
+// Conn is a connection that reconnects without a limit on attempts. Its methods may be called from
+// any goroutine.
 type Conn struct {
 	NC *nats.Conn
 	JS jetstream.JetStream
 
 	log       *slog.Logger
 	replicas  int
-	inProcess bool // the server is one in this process
+	inProcess bool // the server runs in this process
 	pub       *publisher
 	refused   refusals
 
 	mu sync.Mutex
-	// guarded by mu; ends, and is replaced, at every disconnect and reconnect
+	// guarded by mu; session ends, and is replaced, at every disconnect and reconnect
 	session    context.Context
 	end        func() // guarded by mu; ends session
-	lastLogged string // guarded by mu; what asyncError logged last
+	lastLogged string // guarded by mu; the message that asyncError logged last
 }
 
-// writeWithin is how long a write may wait for a peer that reads nothing. nats.go waits a minute
-// and holds the connection's lock meanwhile: no ping would show that the peer is dead, and nobody
-// could publish or even stop.
+// writeWithin limits how long a write waits for a peer that reads nothing. nats.go waits a minute
+// and keeps the lock of the connection meanwhile: no ping would reveal that the peer is dead, and
+// nobody could publish or even close the connection.
 const writeWithin = 5 * time.Second
 
-// dialWithin is how long a connection may take to be opened.
+// dialWithin limits how long opening a connection takes.
 const dialWithin = 5 * time.Second
 
-// dialer makes connections that close when a write fails, so that nats.go's reader notices
-// and connects again.
+// dialer makes connections that close when a write fails. The reader of nats.go notices the closed
+// connection and reconnects.
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Dial implements nats.CustomDialer.
@@ -85,7 +87,7 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 
 type frail struct{ net.Conn }
 
-// Write closes the connection if it fails.
+// Write closes the connection if the write fails.
 func (c frail) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if err != nil {
@@ -110,9 +112,9 @@ func Dial(ctx context.Context, o Options, log *slog.Logger) (*Conn, error) {
 	url := cmp.Or(o.URL, nats.DefaultURL)
 	c.NC, err = nats.Connect(url, opts...)
 	if name := (x509.HostnameError{}); errors.As(err, &name) {
-		// A server names its cluster's other addresses, and the error returned is that of the
-		// address tried last, which may not be in its certificate. What is wrong with the addresses
-		// that the user named is what the user must know.
+		// A server announces the other addresses of its cluster, and the returned error is that of
+		// the address tried last, which may not be in its certificate. The user must see what is
+		// wrong with the addresses that the user configured.
 		c.NC, err = nats.Connect(url, append(opts, nats.IgnoreDiscoveredServers())...)
 	}
 	if err != nil {
@@ -131,7 +133,8 @@ func Dial(ctx context.Context, o Options, log *slog.Logger) (*Conn, error) {
 	return c, nil
 }
 
-// askForJetStream asks until JetStream answers, yes or no: a cluster may be electing a leader.
+// askForJetStream repeats its request until JetStream answers, because a cluster may be electing a
+// leader.
 func (c *Conn) askForJetStream(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, apiWithin)
 	defer cancel()
@@ -147,7 +150,7 @@ func (c *Conn) askForJetStream(ctx context.Context) error {
 	}
 }
 
-// who says which user we connect as.
+// who describes the user that we connect as.
 func (o Options) who() string {
 	switch {
 	case o.User != "":
@@ -171,13 +174,13 @@ func (o Options) options(c *Conn) ([]nats.Option, error) {
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 250*time.Millisecond),
 		nats.SetCustomDialer(dialer(dial)),
-		nats.Timeout(5 * time.Second), // of the server's first words, which a busy one may delay
+		nats.Timeout(5 * time.Second), // for the first message, which a busy server may delay
 		nats.FlusherTimeout(writeWithin),
-		// a dead peer is noticed after three of them, so within one term of ownership
+		// Three missed pings reveal a dead peer within one term of ownership.
 		nats.PingInterval(2 * time.Second),
 		nats.MaxPingsOutstanding(2),
-		// Nothing is kept to be sent after a reconnect. A renewal that goes out seconds late is
-		// worse than one that failed, and Append and Send try again by themselves.
+		// Nothing is buffered for sending after a reconnect. A renewal that goes out seconds late
+		// is worse than a failed one, and Append and Send retry by themselves.
 		nats.ReconnectBufSize(-1),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
@@ -199,7 +202,7 @@ func (o Options) options(c *Conn) ([]nats.Option, error) {
 	}
 	if o.InProcess != nil {
 		opts = append(opts, nats.InProcessServer(o.InProcess),
-			// a server in this process is there, or it is not
+			// A server in this process either runs or does not, so a long delay has no use.
 			nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0))
 	}
 	if o.User != "" {
@@ -227,7 +230,7 @@ func (o Options) options(c *Conn) ([]nats.Option, error) {
 	return opts, nil
 }
 
-// password is that of User as it is now.
+// password returns the current password of User.
 func (o Options) password(log *slog.Logger) string {
 	if o.PasswordFile == "" {
 		return o.Password
@@ -247,7 +250,7 @@ func (c *Conn) where(o Options, url string) string {
 	return url
 }
 
-// shown is a list of addresses without the passwords and tokens that may stand in them.
+// shown returns a list of addresses without the passwords and tokens that they may contain.
 func shown(urls string) string {
 	all := strings.Split(urls, ",")
 	for i, u := range all {
@@ -264,7 +267,7 @@ func shown(urls string) string {
 	return strings.Join(all, ",")
 }
 
-// dialError says what to type next.
+// dialError turns an error of nats.Connect into one that tells the user what to do.
 func dialError(o Options, url string, err error) error {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -286,7 +289,7 @@ func dialError(o Options, url string, err error) error {
 		return fmt.Errorf("%s does not use TLS: configure a certificate on the server, or leave out --nats-ca, --nats-cert and tls://: %w", url, err)
 	}
 	if bad := (*neturl.Error)(nil); errors.As(err, &bad) {
-		err = bad.Err // without the URL as it was given, which holds the password
+		err = bad.Err // without the configured URL, which contains the password
 	}
 	return fmt.Errorf("connect to %s: %w", url, err)
 }
@@ -303,14 +306,14 @@ func jetStreamError(where string, err error) error {
 	return fmt.Errorf("ask %s for JetStream: %w", where, err)
 }
 
-// Close ends the connection at once. Calls that wait on it return.
+// Close closes the connection at once. Calls that wait for it return.
 func (c *Conn) Close() error {
 	c.NC.Close()
 	c.change()
 	return nil
 }
 
-// change wakes everybody who watches the connection.
+// change wakes all goroutines that watch the connection.
 func (c *Conn) change() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -318,7 +321,7 @@ func (c *Conn) change() {
 	c.session, c.end = context.WithCancel(context.Background())
 }
 
-// news reports whether what differs from the last call's.
+// news reports whether what differs from the argument of the previous call.
 func (c *Conn) news(what string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -327,7 +330,7 @@ func (c *Conn) news(what string) bool {
 	return what != was
 }
 
-// watch is closed at the next disconnect or reconnect.
+// watch returns a channel that is closed at the next disconnect or reconnect.
 func (c *Conn) watch() <-chan struct{} { return c.current().Done() }
 
 func (c *Conn) current() context.Context {

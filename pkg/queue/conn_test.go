@@ -18,22 +18,22 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// cable is a way to a server over a network in memory. It can be cut without either end hearing
-// of it.
+// cable is a connection to a server over a simulated network. It can be cut without either end
+// being notified.
 type cable struct {
 	net     *simnet.Net
 	wg      sync.WaitGroup
-	carried atomic.Int64 // bytes, both ways
+	carried atomic.Int64 // bytes in both directions
 	down    atomic.Bool  // new connections are refused
 
 	mu sync.Mutex
 	to *embedded.Server // guarded by mu
-	// guarded by mu; how many bytes a connection carries until broken is called; 0: no limit
+	// guarded by mu; how many bytes a connection carries before broken is called; 0: no limit
 	budget int64
 	broken func() // guarded by mu
 }
 
-// at is the address of every cable's server.
+// at is the address of the server of every cable.
 const at = "127.0.0.1:4222"
 
 func newCable(t testing.TB, s *embedded.Server) *cable {
@@ -72,14 +72,14 @@ func (c *cable) server() *embedded.Server {
 	return c.to
 }
 
-// plug connects the cable to another server, from the next connection on.
+// plug connects the cable to another server. Only new connections use it.
 func (c *cable) plug(s *embedded.Server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.to = s
 }
 
-// breakEvery calls do whenever n more bytes were carried, and hangs up.
+// breakEvery calls do and resets all connections each time n more bytes were carried.
 func (c *cable) breakEvery(n int64, do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,13 +111,13 @@ func (c *cable) pump(dst, src net.Conn) {
 	}
 }
 
-// cut makes the connections there are carry nothing, and has new ones refused.
+// cut makes the existing connections carry nothing and refuses new ones.
 func (c *cable) cut() {
 	c.down.Store(true)
 	c.net.Cut(at, true)
 }
 
-// mend ends a cut. What was sent meanwhile is lost, with the connections it was sent on.
+// mend ends a cut. Everything sent meanwhile is lost together with its connection.
 func (c *cable) mend() {
 	c.hangUp()
 	c.net.Cut(at, false)
@@ -127,11 +127,11 @@ func (c *cable) mend() {
 // hangUp resets all connections.
 func (c *cable) hangUp() { c.net.Reset(at) }
 
-// options are for a client at the far end.
+// options returns the options for a client at the other end.
 func (c *cable) options() Options {
 	return Options{URL: "nats://" + at, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-		// nats.go waits for a connection with its lock held, and virtual time does not move while
-		// somebody waits for that lock.
+		// nats.go waits for a connection while it holds its lock, and virtual time does not advance
+		// while a goroutine waits for that lock.
 		if c.down.Load() {
 			return nil, errors.New("the cable is cut")
 		}
@@ -147,25 +147,25 @@ func (c *cable) dial(t testing.TB, log *slog.Logger) *Conn {
 	return q
 }
 
-// Everything goes on after the server was restarted on its directory.
+// All operations continue after the server was restarted on its directory.
 func TestServerRestart(t *testing.T) {
 	t.Run("in process", func(t *testing.T) {
 		simnet.Test(t, func(t *testing.T) {
 			s := startServer(t, embedded.Options{})
-			said := newLines()
-			restarted(t, s, dialLog(t, s, slog.New(said)), said)
+			logged := newLines()
+			restarted(t, s, dialLog(t, s, slog.New(logged)), logged)
 		})
 	})
 	t.Run("over a network", func(t *testing.T) {
 		simnet.Test(t, func(t *testing.T) {
 			s := startServer(t, embedded.Options{})
-			said := newLines()
-			restarted(t, s, newCable(t, s).dial(t, slog.New(said)), said)
+			logged := newLines()
+			restarted(t, s, newCable(t, s).dial(t, slog.New(logged)), logged)
 		})
 	})
 }
 
-func restarted(t *testing.T, s *embedded.Server, c *Conn, said *lines) {
+func restarted(t *testing.T, s *embedded.Server, c *Conn, logged *lines) {
 	t.Helper()
 	l, w := openLog(t, c), openWork(t, c, 1000)
 	var worked atomic.Int64
@@ -180,7 +180,7 @@ func restarted(t *testing.T, s *embedded.Server, c *Conn, said *lines) {
 	eventually(t, "before the restart", func() bool { return f.pos().Seq == 10 && worked.Load() >= 10 })
 
 	var wg sync.WaitGroup
-	wg.Go(func() { // appends go on all the while
+	wg.Go(func() { // appends continue during the restart
 		for range 200 {
 			if _, err := l.Append(ctx, nil); err != nil {
 				t.Errorf("Append during the restart: %v", err)
@@ -199,8 +199,8 @@ func restarted(t *testing.T, s *embedded.Server, c *Conn, said *lines) {
 		t.Errorf("Last = %d, %v", last, err)
 	}
 	eventually(t, "after the restart", func() bool { return f.pos().Seq == last && worked.Load() >= 20 })
-	if said.count("is back") == 0 {
-		t.Error("nobody was told that the connection is back")
+	if logged.count("is back") == 0 {
+		t.Error("no message that the connection is back")
 	}
 	f.stop()
 	cancel()
@@ -209,7 +209,7 @@ func restarted(t *testing.T, s *embedded.Server, c *Conn, said *lines) {
 	}
 }
 
-// A server that comes back without its store does not continue the log.
+// A server that returns without its store does not continue the log.
 func TestServerLosesItsStore(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -242,7 +242,8 @@ func TestServerLosesItsStore(t *testing.T) {
 	})
 }
 
-// The connection breaks again and again; nothing is lost and nothing comes twice or out of order.
+// The connection breaks again and again. Nothing is lost, and nothing arrives twice or out of
+// order.
 func TestFlappingConnection(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := startServer(t, embedded.Options{})
@@ -263,7 +264,8 @@ func TestFlappingConnection(t *testing.T) {
 		if breaks.Load() < 5 {
 			t.Errorf("the connection broke %d times", breaks.Load())
 		}
-		// What was on its way as the connection broke may be in the log twice, as Append says.
+		// A message that was being sent when the connection broke may be in the log twice, as the
+		// comment of Append says.
 		last, err := near.Append(t.Context(), nil)
 		check(t, err)
 		if last < n+1 {
@@ -277,9 +279,9 @@ func TestFlappingConnection(t *testing.T) {
 	})
 }
 
-// A peer that is gone reads nothing any more. A writer must not wait a minute for it, with
-// everybody else waiting behind: nats.go holds its lock meanwhile. (So this is nats.go with our
-// options, and one goroutine: who waits for a mutex stops virtual time.)
+// A peer that is gone stops reading. A writer must not wait a minute for it while everybody else
+// waits for the writer: nats.go holds its lock meanwhile. The test therefore uses nats.go with our
+// options and only one goroutine, because a goroutine that waits for a mutex stops virtual time.
 func TestPeerThatTakesNothing(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		wire := newCable(t, startServer(t, embedded.Options{}))

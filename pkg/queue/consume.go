@@ -13,55 +13,62 @@ import (
 )
 
 const (
-	// MaxDeliver is the number of deliveries after which a message that still fails is given up.
+	// MaxDeliver is the number of deliveries after which Consume gives up a message that still
+	// fails (see ConsumeOptions.GiveUp).
 	MaxDeliver = 5
 
-	// unless we tell the server, every third of it, that a message is still being handled
+	// the server redelivers a message after this time; we report every third of it that the message
+	// is still being handled
 	ackWait = 15 * time.Second
-	// how long a running handler may go on when Consume's context ends
+	// how long a running handler may continue when the context of Consume ends
 	handlerGrace = 10 * time.Second
 	retryMost    = 30 // × ConsumeOptions.Retry: the longest delay
 )
 
-// Message is one message of a hand-off. Data must not be changed.
+// Message is one message of a Work queue. Data must not be changed.
 type Message struct {
 	Data []byte
-	// 1 for the first delivery; after a crash of the broker it may begin at 1 again
+	// 1 for the first delivery; after a crash of the broker it may start at 1 again
 	Deliveries int
 	Seq        uint64 // in the stream
 }
 
-// BatchHandler handles the messages that wait, in order. nil settles them all. After any other
-// error each message is handed over again on its own, and its own error counts: a wrapped ErrDrop
-// settles the message for good, other errors bring it back after a delay. The slice must not be
-// used after the handler has returned. The context outlives Consume's by a few seconds, so that the
+// BatchHandler handles the messages that are available, in order. If it returns nil, all of them
+// are acknowledged. After any other error each message is passed to the handler again, alone, and
+// the error of that call counts: a message whose error wraps ErrDrop is acknowledged and dropped, a
+// message with another error is delivered again after a delay. The slice must not be used after the
+// handler has returned. The context ends a few seconds after the context of Consume, so that the
 // handler can finish.
 type BatchHandler func(ctx context.Context, batch []Message) error
 
-// ConsumeOptions bound the batches of Consume. The zero value is usable.
+// ConsumeOptions limit the batches of Consume. The zero value is usable.
 type ConsumeOptions struct {
 	MaxMessages int // in one batch; 0: 64
-	MaxBytes    int // in one batch, which always has a message; 0: 8 MiB
-	// delay before a failed message comes back, doubled each time up to 30 times itself; 0: 1 s
+	MaxBytes    int // in one batch, which always has at least one message; 0: 8 MiB
+	// delay before a failed message is delivered again. It doubles each time, up to 30 times Retry.
+	// 0: 1 s
 	Retry time.Duration
-	// Ready is called once consumers of earlier epochs are fenced, before the first message is
-	// handed over. From then on only this call settles messages of the subject.
+	// Ready is called once the consumers of earlier epochs are deleted, before the first message is
+	// passed to the handler. From then on only this call of Consume acknowledges messages of the
+	// subject.
 	Ready func()
-	// GiveUp is told of a message whose handler failed at delivery MaxDeliver. When it returns nil
-	// the message is settled for good; otherwise it comes back. Its context is the handler's.
+	// GiveUp receives a message whose handler failed at delivery number MaxDeliver. If GiveUp
+	// returns nil, the message is acknowledged and dropped; otherwise it is delivered again. The
+	// context is that of the handler.
 	GiveUp func(ctx context.Context, m Message, cause error) error
 }
 
-// Consume hands the messages of subject to h until ctx ends, and then returns nil. It works on the
-// durable consumer <durable>-<epoch>, which it makes anew after deleting those of earlier epochs
-// and of this one. That fences the owners of those consumers: their Consume ends with ErrFenced. So
-// does this one when another call with this epoch or a later one begins.
+// Consume passes the messages of subject to h until ctx ends, and then returns nil. It uses the
+// durable consumer <durable>-<epoch>. Consume first deletes the consumers of earlier epochs and of
+// this epoch, and then creates that one. Calls of Consume that used the deleted consumers end with
+// ErrFenced. This call ends with ErrFenced too when another call begins with this epoch or a later
+// one.
 func (w *Work) Consume(ctx context.Context, subject, durable string, epoch uint64, o ConsumeOptions, h BatchHandler) error {
 	o.MaxMessages = cmp.Or(o.MaxMessages, 64)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 8<<20)
 	o.Retry = cmp.Or(o.Retry, time.Second)
 	b := backoff{least: 20 * time.Millisecond, most: 2 * time.Second}
-	said, made := false, ""
+	logged, made := false, ""
 	for ctx.Err() == nil {
 		name := made
 		var err error
@@ -69,7 +76,7 @@ func (w *Work) Consume(ctx context.Context, subject, durable string, epoch uint6
 			if name, err = w.fence(ctx, subject, durable, epoch); err == nil {
 				made = name
 				if ready := o.Ready; ready != nil {
-					o.Ready = nil // once
+					o.Ready = nil // call it only once
 					ready()
 				}
 			}
@@ -79,22 +86,22 @@ func (w *Work) Consume(ctx context.Context, subject, durable string, epoch uint6
 			err = s.run(ctx, subject, name)
 			if s.handled {
 				b.reset()
-				said = false
+				logged = false
 			}
 		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, errStale):
-			made = "" // a new consumer is given all of them once more
+			made = "" // a new consumer receives all of them again
 		case errors.Is(err, errConsumerGone), errors.Is(err, jetstream.ErrConsumerNotFound):
 			return fmt.Errorf("consume %s as %s: %w", subject, name, ErrFenced)
 		case errors.Is(err, ErrFenced), errors.Is(err, nats.ErrConnectionClosed):
 			return fmt.Errorf("consume %s: %w", subject, err)
 		}
-		if !said {
+		if !logged {
 			w.c.log.Info("consuming again", "subject", subject, "because", err)
-			said = true
+			logged = true
 		}
 		var wake <-chan struct{}
 		if !w.c.NC.IsConnected() {
@@ -117,7 +124,8 @@ type consumption struct {
 }
 
 func (s *consumption) run(ctx context.Context, subject, name string) error {
-	// A silent server does not tell that a consumer is gone, so ask before each session.
+	// A server that sends nothing does not report either that the consumer is gone, so check before
+	// each session.
 	began, err := s.w.checkConsumer(ctx, subject, name)
 	if err != nil {
 		return err
@@ -128,7 +136,7 @@ func (s *consumption) run(ctx context.Context, subject, name string) error {
 	}
 	defer func() {
 		for _, m := range p.close() {
-			_ = m.Nak() // for the next owner, who otherwise waits for ackWait to pass
+			_ = m.Nak() // lets the next owner receive it now and not only after ackWait
 		}
 	}()
 
@@ -150,7 +158,7 @@ func (s *consumption) run(ctx context.Context, subject, name string) error {
 	}
 }
 
-// cancelAfter gives a running handler its grace once ctx has ended.
+// cancelAfter cancels the context of a running handler handlerGrace after ctx has ended.
 func cancelAfter(ctx, handler context.Context, cancel func()) {
 	select {
 	case <-handler.Done():
@@ -166,7 +174,8 @@ func cancelAfter(ctx, handler context.Context, cancel func()) {
 	}
 }
 
-// keep tells the server, well within ackWait, that the messages we hold are still being handled.
+// keep reports to the server, well within ackWait, that the messages of this session are still
+// being handled.
 func (s *consumption) keep(ctx context.Context, p *pull) {
 	t := time.NewTicker(s.w.ackWait / 3)
 	defer t.Stop()
@@ -216,14 +225,14 @@ func (s *consumption) batch(ctx context.Context, msgs []*nats.Msg) error {
 	return nil
 }
 
-// settle acknowledges a message or has it delivered again. Nothing depends on the acknowledgement
-// arriving: if it is lost, the message comes again.
+// settle acknowledges a message or requests another delivery. A lost acknowledgement does no harm:
+// the message is delivered again.
 func (s *consumption) settle(ctx context.Context, m *nats.Msg, msg Message, err error) {
 	log := s.w.c.log.With("subject", m.Subject, "seq", msg.Seq)
 	if err != nil && !errors.Is(err, ErrDrop) && msg.Deliveries >= MaxDeliver {
 		var refused error
 		if s.o.GiveUp != nil {
-			refused = s.o.GiveUp(ctx, msg, err) // the message counts as being handled meanwhile
+			refused = s.o.GiveUp(ctx, msg, err) // meanwhile the message counts as being handled
 		}
 		if refused == nil {
 			log.Error("giving up on a message", "deliveries", msg.Deliveries, "err", err)

@@ -9,7 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// delivery is what the server says of a delivered message in its reply subject:
+// delivery is the server's information about a delivered message, from the reply subject of the
+// message:
 //
 //	$JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<time>.<pending>
 //	$JS.ACK.<domain>.<account>.<stream>.…, as above, perhaps with .<token> at the end

@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Get writes the snapshot of that name to w. The error wraps ErrNoSnapshot when there is none or it
-// is damaged in any way; w may have got a part of it then.
+// Get writes the snapshot with the given name to w. The error wraps ErrNoSnapshot if there is no
+// such snapshot, or if it is damaged in any way; w may have received a part of it then.
 func (s *Snapshots) Get(ctx context.Context, name string, w io.Writer) error {
 	err := s.get(ctx, name, w)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Snapshots) get(ctx context.Context, name string, w io.Writer) error {
 	return err
 }
 
-// sink remembers the error of a writer, to tell it from errors of the data.
+// sink remembers the error of a writer, to distinguish it from an error in the data.
 type sink struct {
 	w   io.Writer
 	err error
@@ -58,18 +58,18 @@ func (o *sink) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// download reads the pieces of a snapshot, each when it is needed. At the end it checks their
-// number, size and digest.
+// download reads the pieces of a snapshot one after another, each when it is needed. At the end it
+// checks their number, size and digest.
 type download struct {
 	ctx  context.Context
 	s    *Snapshots
 	info *jetstream.ObjectInfo
-	next uint64 // the next piece has at least this sequence
+	next uint64 // lower bound for the sequence of the next piece
 	n    uint32 // pieces read
 	size uint64
 	sum  hash.Hash
-	rest []byte // of the piece in hand
-	err  error  // an error of the broker; damage is not one
+	rest []byte // the unread part of the current piece
+	err  error  // an error of the broker; damage of the snapshot is not recorded here
 }
 
 func (d *download) Read(p []byte) (int, error) {

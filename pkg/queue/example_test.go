@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// A log is followed from a position the reader keeps; here in a variable, in earnest in the
-// transaction that applies the batch.
+// A reader follows a log from a position that it stores itself. Here the position is a variable. A
+// real program stores it in the transaction that applies the batch.
 func ExampleLog_Follow() {
 	dir, err := os.MkdirTemp("", "queue")
 	if err != nil {

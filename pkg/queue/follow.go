@@ -10,36 +10,37 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Limits of one batch of Follow.
+// These are the limits of one batch of Follow.
 const (
 	followMsgs  = 256
 	followBytes = 4 << 20
 )
 
-// How often, and how far apart, a replicated log that seems to end too early is looked at again.
+// A replicated log that seems to end too early is checked again up to lateLooks times, with
+// lateWait between the checks.
 const (
 	lateLooks = 20
 	lateWait  = 500 * time.Millisecond
 )
 
-// Follow hands the messages after from to apply, in order and without gaps, in batches of
-// what is there (at most 256 messages or 4 MiB, but at least one message). It blocks until
-// ctx ends, and then returns nil. An error of apply ends it too and is returned as it is. No
-// message is handed over twice by one call. The slice must not be used after apply has
+// Follow passes the messages after from to apply, in order and without gaps, in batches of the
+// messages that are available (at most 256 messages or 4 MiB, but at least one message). It blocks
+// until ctx ends, and then returns nil. If apply returns an error, Follow ends and returns that
+// error unchanged. One call passes no message twice. The slice must not be used after apply has
 // returned; the Data in it may be kept.
 //
-// Whenever it starts to read, and after every reconnect, it compares the message at the position
-// applied last with that position. The error wraps ErrAnchor when that message is another one, when
-// it is gone while older ones are there, or when messages after it are missing.
+// Whenever Follow starts to read, and after every reconnect, it compares the position applied last
+// with the message at that position. The returned error wraps ErrAnchor if that is another message,
+// if it is missing while older messages exist, or if messages after it are missing.
 func (l *Log) Follow(ctx context.Context, from Position, apply func(batch []Entry) error) error {
 	b := backoff{least: 20 * time.Millisecond, most: 2 * time.Second}
-	said := false
+	logged := false
 	for ctx.Err() == nil {
 		f := &follower{l: l, at: from, apply: apply}
 		err := f.run(ctx)
 		if f.at != from || f.applied {
 			b.reset()
-			said = false
+			logged = false
 		}
 		from = f.at
 		switch {
@@ -50,9 +51,9 @@ func (l *Log) Follow(ctx context.Context, from Position, apply func(batch []Entr
 		case errors.Is(err, nats.ErrConnectionClosed):
 			return fmt.Errorf("follow %s: %w", l.cfg.Stream, err)
 		}
-		if !said {
+		if !logged {
 			l.c.log.Info("following the log again", "stream", l.cfg.Stream, "after", from.Seq, "because", err)
-			said = true
+			logged = true
 		}
 		var wake <-chan struct{}
 		if !l.c.NC.IsConnected() {
@@ -63,13 +64,13 @@ func (l *Log) Follow(ctx context.Context, from Position, apply func(batch []Entr
 	return nil
 }
 
-// follower is one session of following: one consumer, read until something is wrong with it.
+// follower is one session of following: one consumer, which is read until an error happens.
 type follower struct {
 	l           *Log
 	at          Position
 	apply       func([]Entry) error
 	applied     bool   // apply was called
-	failed      bool   // apply said no
+	failed      bool   // apply returned an error
 	anchored    bool   // at was found in the log
 	consumerSeq uint64 // of the last delivery
 	entries     []Entry
@@ -82,8 +83,8 @@ func (f *follower) run(ctx context.Context) error {
 		consumer, err := l.c.JS.CreateOrUpdateConsumer(ctx, l.cfg.Stream, jetstream.ConsumerConfig{
 			AckPolicy:     jetstream.AckNonePolicy,
 			DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-			// The message at the anchor is delivered first, so it is compared within the same
-			// sequence that is read on.
+			// The message at the anchor is delivered first, so it is compared within the sequence
+			// of deliveries that continues after it.
 			OptStartSeq:       max(f.at.Seq, 1),
 			InactiveThreshold: time.Minute,
 			MemoryStorage:     true,
@@ -100,7 +101,7 @@ func (f *follower) run(ctx context.Context) error {
 	}
 	defer func() {
 		dctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		_ = l.c.JS.DeleteConsumer(dctx, l.cfg.Stream, name) // else it goes by itself
+		_ = l.c.JS.DeleteConsumer(dctx, l.cfg.Stream, name) // otherwise the server does, later
 		cancel()
 	}()
 	if err := f.check(ctx); err != nil {
@@ -125,9 +126,9 @@ func (f *follower) run(ctx context.Context) error {
 // check compares the position with the bounds of the log.
 func (f *follower) check(ctx context.Context) error {
 	st, err := f.l.state(ctx)
-	// A leader just elected may still be reading its own log: for a moment, or on a busy machine
-	// for seconds. To take that for a loss would have all applied since the last checkpoint done
-	// again.
+	// A newly elected leader may still be reading its own log: for a moment, or for seconds on a
+	// busy machine. If Follow took that for a loss, everything applied since the last checkpoint
+	// would have to be done again.
 	for n := 0; n < lateLooks && err == nil && st.LastSeq < f.at.Seq && f.l.c.replicas > 1; n++ {
 		select {
 		case <-time.After(lateWait):
@@ -187,8 +188,8 @@ func (f *follower) batch(msgs []*nats.Msg) error {
 	return nil
 }
 
-// hole reports whether the missing messages between at and next may be passed over, because Rewind
-// has reported their loss.
+// hole reports whether the missing messages between at and next may be skipped. They may if Rewind
+// was called after they were lost: then the caller knows of the loss.
 func (f *follower) hole(at Position, next uint64) bool {
 	f.l.mu.Lock()
 	known := next <= f.l.rewound

@@ -9,16 +9,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// LogConfig names a log. Subject belongs to it alone.
+// LogConfig describes a log. No other stream uses Subject.
 type LogConfig struct {
 	Stream, Subject string
-	// room reserved; a full log refuses messages. An existing log is never made smaller
+	// reserved capacity; a full log refuses messages. An existing log is never made smaller
 	MaxBytes int64
-	Replicas int // 0: what Options.Replicas said. An existing log never gets fewer
+	Replicas int // 0: Options.Replicas. An existing log never gets fewer
 }
 
-// Log is an ordered stream of messages, each with a sequence one greater than the last. Any number
-// of goroutines may append; each reader follows on its own.
+// Log is an ordered stream of messages. Each message has a sequence number one greater than the
+// previous message. Any number of goroutines may append. Readers do not affect each other.
 type Log struct {
 	c   *Conn
 	cfg LogConfig
@@ -27,8 +27,8 @@ type Log struct {
 	rewound uint64
 }
 
-// Position is the message applied last: its sequence and the server's timestamp of it. The zero
-// Position means that nothing was applied yet.
+// Position identifies the message that was applied last, by its sequence number and the server's
+// timestamp. The zero Position means that no message was applied yet.
 type Position struct {
 	Seq  uint64
 	Time time.Time
@@ -40,8 +40,8 @@ type Entry struct {
 	Data []byte
 }
 
-// OpenLog creates the log, or adapts an existing one to cfg. Old messages are never dropped for
-// room: a full log refuses new ones.
+// OpenLog creates the log, or changes an existing log to match cfg. The log never drops old
+// messages to gain space: a full log refuses new messages.
 func (c *Conn) OpenLog(ctx context.Context, cfg LogConfig) (*Log, error) {
 	err := c.api(ctx, cfg.Stream, func(ctx context.Context) error {
 		return c.openStream(ctx, jetstream.StreamConfig{
@@ -59,15 +59,15 @@ func (c *Conn) OpenLog(ctx context.Context, cfg LogConfig) (*Log, error) {
 	return &Log{c: c, cfg: cfg}, nil
 }
 
-// Append adds data to the log and returns its sequence once it is stored. While the log is full or
-// the broker is away it waits and tries again until ctx ends. So a message may be in the log twice,
-// or be in it although an error was returned. Data over the server's limit fails at once with
-// ErrTooLarge. data may be used again after Append has returned.
+// Append adds data to the log and returns its sequence number once it is stored. While the log is
+// full or the broker is unreachable, Append retries until ctx ends. Therefore a message may be in
+// the log twice, or be in the log although Append returned an error. Data over the server's limit
+// fails at once with ErrTooLarge. The caller may reuse data after Append has returned.
 func (l *Log) Append(ctx context.Context, data []byte) (uint64, error) {
 	return l.c.pub.publish(ctx, l.cfg.Subject, data)
 }
 
-// Last is the sequence of the last message there ever was; 0 before the first.
+// Last returns the sequence number of the last message ever appended; 0 before the first.
 func (l *Log) Last(ctx context.Context) (uint64, error) {
 	st, err := l.state(ctx)
 	return st.LastSeq, err
@@ -87,7 +87,7 @@ func (l *Log) state(ctx context.Context) (st jetstream.StreamState, err error) {
 	return st, err
 }
 
-// Purge drops the messages up to and including upTo and keeps all after it.
+// Purge removes the messages up to and including upTo and keeps all later messages.
 func (l *Log) Purge(ctx context.Context, upTo uint64) error {
 	err := l.c.api(ctx, l.cfg.Stream, func(ctx context.Context) error {
 		s, err := l.c.JS.Stream(ctx, l.cfg.Stream)
@@ -103,8 +103,8 @@ func (l *Log) Purge(ctx context.Context, upTo uint64) error {
 }
 
 // Rewind is called after ErrAnchor. It returns the position just before the first message that the
-// log still has: following from there applies all of it again. Holes inside that part cannot be
-// filled by reading again; they are passed over with a warning.
+// log still has: following from there applies all remaining messages again. Gaps inside that part
+// cannot be filled by reading again, so Follow skips them and logs a warning.
 func (l *Log) Rewind(ctx context.Context) (Position, error) {
 	st, err := l.state(ctx)
 	if err != nil {

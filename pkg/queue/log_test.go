@@ -43,7 +43,7 @@ func readTo(t testing.TB, l *Log, at Position, last uint64) (applied []Position,
 	return applied, err
 }
 
-// following runs Follow in the background and hands out what it applies.
+// following runs Follow in the background and provides the messages that it applies.
 type following struct {
 	mu   sync.Mutex
 	at   Position
@@ -136,7 +136,7 @@ func TestFollowGoesOnFromPosition(t *testing.T) {
 		if err != nil || len(rest) != 8 || rest[0].Seq != 13 {
 			t.Fatalf("from 12: %v, %v", rest, err)
 		}
-		f := follow(t, l, all[19]) // at the end: nothing yet, then what comes
+		f := follow(t, l, all[19]) // at the end: first no message, then the new ones
 		appendN(t, l, 1)
 		eventually(t, "the message appended meanwhile", func() bool { return f.pos().Seq == 21 })
 		f.stop()
@@ -177,7 +177,7 @@ func TestBatchLimits(t *testing.T) {
 			if len(batch) > followMsgs || size > followBytes {
 				t.Errorf("a batch of %d messages, %d bytes", len(batch), size)
 			}
-			time.Sleep(5 * time.Millisecond) // let some gather
+			time.Sleep(5 * time.Millisecond) // let some messages accumulate
 			if n += len(batch); n == 1012 {
 				cancel()
 			}
@@ -211,7 +211,7 @@ func TestAnchor(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		// Purged to just what we applied, and to below it.
+		// Purge exactly up to the applied message, and less than that.
 		for _, from := range []Position{at[9], at[10], {Seq: 10}} {
 			if rest, err := readTo(t, l, from, 20); err != nil || rest[0].Seq != from.Seq+1 {
 				t.Errorf("from %d after a purge to 10: %v", from.Seq, err)
@@ -254,7 +254,7 @@ func TestLogMadeAnewUnderFollower(t *testing.T) {
 func TestPurgedAboveSlowReader(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		l := openLog(t, dial(t, startServer(t, embedded.Options{})))
-		big := make([]byte, 800<<10) // so that the reader cannot have asked for all of them
+		big := make([]byte, 800<<10) // so large that the reader cannot have requested all of them
 		const n = 40
 		for range n {
 			if _, err := l.Append(t.Context(), big); err != nil {
@@ -276,7 +276,7 @@ func TestPurgedAboveSlowReader(t *testing.T) {
 	})
 }
 
-// A hole no reading can fill is an ErrAnchor once, and passed over after Rewind.
+// A gap that cannot be filled by reading leads to ErrAnchor once, and is skipped after Rewind.
 func TestHole(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := dial(t, startServer(t, embedded.Options{}))
@@ -314,8 +314,8 @@ func TestHole(t *testing.T) {
 
 func TestAppendWaitsWhileFull(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		said := newLines()
-		c := dialLog(t, startServer(t, embedded.Options{}), slog.New(said))
+		logged := newLines()
+		c := dialLog(t, startServer(t, embedded.Options{}), slog.New(logged))
 		l, err := c.OpenLog(t.Context(), LogConfig{Stream: "x-EVENTS-0", Subject: "x.events.0", MaxBytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
@@ -358,9 +358,9 @@ func TestAppendWaitsWhileFull(t *testing.T) {
 		if last, _ := l.Last(t.Context()); last != 13 {
 			t.Errorf("Last = %d, want 13", last)
 		}
-		// one for the first that gave up, one for the three together
-		if n := said.count("full"); n != 2 {
-			t.Errorf("said %d times that the log is full", n)
+		// one message for the first publisher that gave up, one for the other three together
+		if n := logged.count("full"); n != 2 {
+			t.Errorf("%d messages that the log is full", n)
 		}
 		if len(c.Waiting()) > 0 {
 			t.Errorf("Waiting = %v", c.Waiting())
@@ -379,13 +379,13 @@ func TestOpenLogNeverShrinks(t *testing.T) {
 		if got, err := readTo(t, l, Position{}, 100); err != nil || len(got) != 100 {
 			t.Errorf("%d messages left, %v", len(got), err)
 		}
-		// More than there is room for: the log stays as it is.
+		// More than the server has space for: the log stays unchanged.
 		if _, err := c.OpenLog(t.Context(), LogConfig{Stream: "x-EVENTS-0", Subject: "x.events.0", MaxBytes: 1 << 40}); err != nil {
 			t.Error(err)
 		}
 		_, err := c.OpenLog(t.Context(), LogConfig{Stream: "y", Subject: "y", MaxBytes: 1 << 40})
 		if err == nil || !strings.Contains(err.Error(), "less storage left") {
-			t.Errorf("a new log without room: %v", err)
+			t.Errorf("a new log without space: %v", err)
 		}
 		_, err = c.OpenLog(t.Context(), LogConfig{Stream: "y", Subject: "y", MaxBytes: 1 << 20, Replicas: 3})
 		if err == nil || !strings.Contains(err.Error(), "3 replicas") {

@@ -23,9 +23,9 @@ func openMembers(t testing.TB, c *Conn) jetstream.KeyValue {
 	return kv
 }
 
-// joined is a member and what it was told.
+// joined is a member together with the lists that it received.
 type joined struct {
-	leave func() // in order
+	leave func() // leaves in order
 
 	mu    sync.Mutex
 	lists [][]string
@@ -64,7 +64,7 @@ func (j *joined) all() [][]string {
 	return slices.Clone(j.lists)
 }
 
-// knows waits until these are the members.
+// knows waits until exactly these members are known.
 func (j *joined) knows(t testing.TB, members ...string) {
 	t.Helper()
 	eventually(t, fmt.Sprint("members ", members), func() bool {
@@ -78,23 +78,23 @@ func TestMembersComeAndGo(t *testing.T) {
 		kv := openMembers(t, dial(t, startServer(t, embedded.Options{})))
 		a := join(t, kv, "frontier", "a")
 		a.knows(t, "a")
-		join(t, kv, "indexer", "i").knows(t, "i") // another kind
+		join(t, kv, "indexer", "i").knows(t, "i") // a member of another kind
 		c := join(t, kv, "frontier", "c")
 		b := join(t, kv, "frontier", "b")
 		for _, j := range []*joined{a, b, c} {
 			j.knows(t, "a", "b", "c")
 		}
 		if first := b.all()[0]; !slices.Contains(first, "b") {
-			t.Errorf("b was told of %v, and is not among them", first)
+			t.Errorf("b received %v and is missing from it", first)
 		}
 		n := len(a.all())
-		time.Sleep(2 * term) // they only say that they are there
+		time.Sleep(2 * term) // only announcements arrive
 		if all := a.all(); len(all) != n {
-			t.Errorf("told again, although nobody came or went: %v", all[n:])
+			t.Errorf("received again, although nobody joined or left: %v", all[n:])
 		}
 		b.leave()
 		a.knows(t, "a", "c")
-		// Nobody waits a term for that.
+		// The term is so long that both would time out if they waited for it.
 		x, y := joinFor(t, kv, "other", "x", 2*within), joinFor(t, kv, "other", "y", 2*within)
 		x.knows(t, "x", "y")
 		y.leave()
@@ -104,7 +104,7 @@ func TestMembersComeAndGo(t *testing.T) {
 	})
 }
 
-// Someone who dies leaves no word, and is gone about a term later.
+// A member that dies without leaving is gone about a term later.
 func TestMembersSilent(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := startServer(t, embedded.Options{})
@@ -122,8 +122,8 @@ func TestMembersSilent(t *testing.T) {
 	})
 }
 
-// Who is cut off hears nobody, and does not take that for being alone. When it is
-// back, nobody was gone.
+// A member that is cut off receives no announcements, but does not conclude that it is alone. When
+// it is connected again, nobody was reported as gone.
 func TestMembersCutOff(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := startServer(t, embedded.Options{})
@@ -132,21 +132,21 @@ func TestMembersCutOff(t *testing.T) {
 		far := join(t, openMembers(t, wire.dial(t, testLog(t))), "frontier", "far")
 		far.knows(t, "far", "near")
 		near.knows(t, "far", "near")
-		told := len(far.all())
+		before := len(far.all())
 		wire.cut()
 		near.knows(t, "near")
 		time.Sleep(2 * term)
 		wire.mend()
 		near.knows(t, "far", "near")
 		time.Sleep(2 * term)
-		if all := far.all(); len(all) != told {
-			t.Errorf("the one cut off was told %v", all[told:])
+		if all := far.all(); len(all) != before {
+			t.Errorf("the member that was cut off received %v", all[before:])
 		}
 	})
 }
 
-// The broker away for long, or without its store when it comes back: nobody was gone, and everybody
-// still hears everybody.
+// The broker is away for long, or returns without its store. Nobody is reported as gone, and all
+// members still receive the announcements of all others.
 func TestMembersOutliveTheBroker(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := startServer(t, embedded.Options{})
@@ -169,10 +169,10 @@ func TestMembersOutliveTheBroker(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * term)
-		kv := openMembers(t, c) // sequences begin at 1 again
+		kv := openMembers(t, c) // sequence numbers start at 1 again
 		for _, j := range js {
 			if all := j.all(); len(all) > 2 || !slices.Equal(all[len(all)-1], []string{"a", "b"}) {
-				t.Errorf("told of others although nobody went: %v", all)
+				t.Errorf("received other lists although nobody left: %v", all)
 			}
 		}
 		third := join(t, kv, "frontier", "c")
@@ -182,13 +182,14 @@ func TestMembersOutliveTheBroker(t *testing.T) {
 	})
 }
 
-// The words as they come, without a broker: who is silent, and who only seems so.
-func TestMemberListJudgesByOurOwnWords(t *testing.T) {
+// This test passes announcements to memberList directly, without a broker. It checks who counts as
+// silent.
+func TestMemberListCountsOurOwnAnnouncements(t *testing.T) {
 	const T = 9 * time.Second
-	var told [][]string
+	var lists [][]string
 	m := &memberList{
 		o:     MemberOptions{Kind: "k", Instance: "me", Term: T},
-		words: map[string]word{}, changed: func(l []string) { told = append(told, l) },
+		words: map[string]word{}, changed: func(l []string) { lists = append(lists, l) },
 	}
 	var revision uint64
 	hear := func(name string, at time.Duration) {
@@ -198,31 +199,33 @@ func TestMemberListJudgesByOurOwnWords(t *testing.T) {
 	at := func(now time.Duration, want ...string) {
 		t.Helper()
 		m.tell(now)
-		if len(told) == 0 && want != nil || len(told) > 0 && !slices.Equal(told[len(told)-1], want) {
-			t.Errorf("at %v: told %v, want %v last", now, told, want)
+		if len(lists) == 0 && want != nil || len(lists) > 0 && !slices.Equal(lists[len(lists)-1], want) {
+			t.Errorf("at %v: received %v, want %v last", now, lists, want)
 		}
 	}
 	const s = time.Second
 	hear("x", 0)
-	at(0) // we are not in yet
+	at(0) // our own announcement has not arrived yet
 	hear("me", 1*s)
 	at(1*s, "me", "x")
-	// Nobody is heard for a minute, a leader is being elected. Then we are, first.
+	// No announcement arrives for a minute, because a leader is being elected. Then ours arrives
+	// first.
 	hear("me", 61*s)
 	at(61*s, "me", "x")
-	m.hear("x", 1, 61*s) // shown again by a new watch, not said again
+	m.hear("x", 1, 61*s) // delivered again by a new watch, not announced again
 	hear("me", 64*s)
 	at(64*s, "me", "x")
-	hear("me", 67*s) // the fourth since x's
+	hear("me", 67*s) // the fourth since the last announcement of x
 	at(67*s, "me")
 	hear("x", 71*s)
 	at(71*s, "me", "x")
-	// Quick words of our own, as after failed ones, make nobody silent.
+	// Many announcements of our own in a short time, as after failed attempts, do not make others
+	// count as silent.
 	for i := range 8 {
 		hear("me", 72*s+time.Duration(i)*s/10)
 	}
 	at(73*s, "me", "x")
-	// Without our own word nobody is silent either.
+	// While our own announcement does not arrive, nobody counts as silent.
 	at(100*s, "me", "x")
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/boottime"
 )
 
-// The model of the ownership rules is internal/frontier's TestModel, in virtual time. Here are the
-// figures it counts on: whoever changes one of them changes modelTerm and modelRival there too, and
-// sees what comes of it.
+// internal/frontier's TestModel models the ownership rules in virtual time. This test checks the
+// values that the model assumes. Whoever changes one of them must change modelTerm and modelRival
+// there too, and see the effect.
 func TestTermsOfTheModel(t *testing.T) {
 	if defaultTerm != 10*time.Second {
 		t.Errorf("the default term is %v; internal/frontier's model reckons with 10 s", defaultTerm)
@@ -37,7 +37,7 @@ func TestTermsOfTheModel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // taken, then renewed
+			for range 2 { // the first write takes the shard, the second renews it
 				for boottime.Now() < r.written+term {
 					time.Sleep(term / 50)
 				}
@@ -52,15 +52,15 @@ func TestTermsOfTheModel(t *testing.T) {
 	})
 }
 
-// register is a bucket of one key that notes when it is asked for what.
+// register is a bucket with one key that records when it is read and written.
 type register struct {
-	jetstream.KeyValue // nil: nothing else is called
+	jetstream.KeyValue // nil: no other method is called
 	slow               time.Duration
 
 	mu       sync.Mutex // guards the rest
 	record   string
 	revision uint64
-	read     time.Duration // when it first answered with the revision it has
+	read     time.Duration // when it first answered with the current revision
 	written  time.Duration // when the last write arrived
 }
 

@@ -12,32 +12,33 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ErrNamesake: another process has our instance name, and had it first.
+// ErrNamesake: another process with our instance name is running and was there first.
 var ErrNamesake = errors.New("another process with this name is running")
 
-// namesakes finds out whether another process speaks in our name. Each word carries an id
-// that only its process knows, and the revision of that process's first word: the process
-// that came later must go.
+// namesakes detects another process with our instance name. Each announcement contains an id that
+// is unique to its process, and the revision of the first announcement of that process. The process
+// that started later must stop.
 type namesakes struct {
 	id string // ours
 
 	mu    sync.Mutex        // guards what follows
-	first uint64            // revision of our first word; 0: not known yet
-	last  map[string]uint64 // revision of the last word of a namesake, by its id
+	first uint64            // revision of our first announcement; 0: not known yet
+	last  map[string]uint64 // revision of the last announcement of a namesake, by its id
 }
 
 func newNamesakes() *namesakes { return &namesakes{id: rand.Text()[:8], last: map[string]uint64{}} }
 
-// word is what we say next.
+// word returns our next announcement.
 func (n *namesakes) word() []byte {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return fmt.Appendf(nil, "%s %d", n.id, n.first)
 }
 
-// heard takes in a word in our name. It returns ErrNamesake once another process has spoken twice
-// since our first word and was there before us. One word may come from a dead predecessor and have
-// been long on its way. later is set when the other process came after us.
+// heard processes an announcement with our name. It returns ErrNamesake once another process has
+// announced itself twice since our first announcement and was there before us. A single
+// announcement may come from a predecessor that is dead by now, and may have been delayed for long.
+// later is true if the other process came after us.
 func (n *namesakes) heard(value []byte, revision uint64) (later bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -57,16 +58,16 @@ func (n *namesakes) heard(value []byte, revision uint64) (later bool, err error)
 		return false, nil
 	}
 	first, _ := strconv.ParseUint(rest, 10, 64)
-	if first == 0 || first > n.first { // 0: it has not heard itself yet; its next words tell
+	if first == 0 || first > n.first { // 0: the other process does not know its revision yet
 		return true, nil
 	}
 	return false, ErrNamesake
 }
 
-// listen passes on the words of a kind's members. When there is a namesake that came first, it ends
-// everything by calling leave.
+// listen forwards the announcements of the members of a kind to each. When a namesake was there
+// first, it calls leave, which ends everything.
 func (n *namesakes) listen(o MemberOptions, each func(jetstream.KeyValueEntry), leave context.CancelCauseFunc) func(jetstream.KeyValueEntry) {
-	said := false
+	logged := false
 	return func(e jetstream.KeyValueEntry) {
 		if e != nil && e.Key() == o.key() && e.Operation() == jetstream.KeyValuePut {
 			later, err := n.heard(e.Value(), e.Revision())
@@ -74,8 +75,8 @@ func (n *namesakes) listen(o MemberOptions, each func(jetstream.KeyValueEntry), 
 				leave(fmt.Errorf("%s: %w: give each its own instance name and its own directory", o.key(), err))
 				return
 			}
-			if later && !said {
-				said = true
+			if later && !logged {
+				logged = true
 				o.Log.Error("another process uses the name of this process; it started later and should stop", "member", o.key())
 			}
 		}

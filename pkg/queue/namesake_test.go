@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// Of two processes with one name the one that came later ends, the other goes on.
+// Of two processes with the same name the later one ends, and the other one continues.
 func TestNamesake(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		kv := openMembers(t, dial(t, startServer(t, embedded.Options{})))
@@ -27,7 +27,8 @@ func TestNamesake(t *testing.T) {
 		other.knows(t, "a", "b")
 		first.leave()
 		other.knows(t, "b")
-		// Once it is gone the name is free, also when it did not leave in order.
+		// Once the first process is gone, the name is free, even if that process did not leave in
+		// order.
 		if _, err := kv.Put(t.Context(), "frontier.a", []byte("dead 1")); err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +37,7 @@ func TestNamesake(t *testing.T) {
 	})
 }
 
-// A word that a dead predecessor sent, and that was long on its way, is no namesake.
+// A delayed announcement of a dead predecessor is not taken for a namesake.
 func TestNamesakeSpeaksTwice(t *testing.T) {
 	n := newNamesakes()
 	hear := func(value string, revision uint64, wantLater bool, want error) {
@@ -45,10 +46,10 @@ func TestNamesakeSpeaksTwice(t *testing.T) {
 			t.Errorf("heard %q at %d = %v, %v", value, revision, later, err)
 		}
 	}
-	hear("older 3", 9, false, nil) // before we said anything
+	hear("older 3", 9, false, nil) // before our first announcement
 	hear(string(n.word()), 10, false, nil)
 	hear("older 3", 11, false, nil)
-	hear("older 3", 11, false, nil) // the same again, by another watch
+	hear("older 3", 11, false, nil) // the same announcement again, from another watch
 	hear("newer 0", 12, false, nil)
 	hear("newer 12", 13, true, nil)
 	hear("older 3", 14, false, ErrNamesake)

@@ -11,17 +11,19 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Record says who holds a shard. It is kept as JSON under the shard's key and has no TTL.
+// Record describes who owns a shard. It is stored as JSON under the key of the shard and has no
+// TTL.
 type Record struct {
-	Epoch uint64 `json:"epoch"` // grows with every take-over
+	Epoch uint64 `json:"epoch"` // increases with every take-over
 	Owner string `json:"owner"` // unique per data directory
-	// the owner released it in order; nobody holds it now
+	// the owner released the shard in order; nobody owns it now
 	Clean      bool   `json:"clean"`
 	Checkpoint string `json:"checkpoint,omitempty"` // name of the last checkpoint
 	Previous   string `json:"previous,omitempty"`   // name of the one before it
 }
 
-// readRecord returns the record under key and its revision; revision 0 when there is none.
+// readRecord returns the record under key and its revision. The revision is 0 if there is no
+// record.
 func readRecord(ctx context.Context, kv jetstream.KeyValue, key string) (r Record, revision uint64, err error) {
 	e, err := kv.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -36,8 +38,8 @@ func readRecord(ctx context.Context, kv jetstream.KeyValue, key string) (r Recor
 	return r, e.Revision(), nil
 }
 
-// writeRecord replaces the record under key if its revision is still the given one, and
-// returns the new revision.
+// writeRecord replaces the record under key if the given revision is still the latest, and returns
+// the new revision.
 func writeRecord(ctx context.Context, kv jetstream.KeyValue, key string, r Record, revision uint64) (uint64, error) {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -49,8 +51,8 @@ func writeRecord(ctx context.Context, kv jetstream.KeyValue, key string, r Recor
 	return kv.Update(ctx, key, b, revision)
 }
 
-// ChangedMeanwhile reports whether a write to a bucket was refused because the revision that it was
-// to replace is no longer the latest.
+// ChangedMeanwhile reports whether a write to a bucket was refused because the revision to replace
+// is no longer the latest.
 func ChangedMeanwhile(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, jetstream.ErrKeyExists) ||
@@ -58,20 +60,20 @@ func ChangedMeanwhile(err error) bool {
 }
 
 // WatchOwners calls changed with all records under prefix (as in "frontier" for frontier.0,
-// frontier.1, …), by key: once at the start, then whenever one changes. Renewals change nothing and
-// are not told. Each call gets a map of its own. It returns nil when ctx ends, and otherwise goes
-// on whatever happens to the broker.
+// frontier.1, …), by key: once at the start, then whenever a record changes. A renewal does not
+// change the record. Each call gets a map of its own. WatchOwners continues whatever happens to the
+// broker, and returns nil when ctx ends.
 func WatchOwners(ctx context.Context, kv jetstream.KeyValue, prefix string, changed func(map[string]Record)) error {
 	m := &recordList{changed: changed}
 	WatchKeys(ctx, kv, strings.TrimSuffix(prefix, ".")+".>", watchQuiet, m.begin, m.entry)
 	return nil
 }
 
-// recordList is what one call of WatchOwners knows.
+// recordList is the state of one call of WatchOwners.
 type recordList struct {
 	changed   func(map[string]Record)
-	records   map[string]Record // of the watch there is
-	complete  bool              // all there were have come
+	records   map[string]Record // of the current watch
+	complete  bool              // the watch has delivered all existing records
 	announced map[string]Record // nil before the first call of changed
 }
 
@@ -90,7 +92,7 @@ func (m *recordList) entry(e jetstream.KeyValueEntry) {
 		if json.Unmarshal(e.Value(), &r) != nil {
 			return
 		}
-		// Epochs only grow. A smaller one is the old answer of a server that lags behind.
+		// Epochs only increase. A smaller one comes from a server that lags behind.
 		if old, known := m.announced[e.Key()]; known && r.Epoch < old.Epoch {
 			r = old
 		}

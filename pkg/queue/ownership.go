@@ -13,64 +13,66 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// defaultTerm is T of shard ownership. Membership uses the same.
+// defaultTerm is the default of the term T of shard ownership. Members uses the same default.
 const defaultTerm = 10 * time.Second
 
-// errLetGo ends renewals after Release.
+// errLetGo ends the renewals after Release.
 var errLetGo = errors.New("the ownership was released")
 
-// OwnOptions say who wants a shard. Owner is required.
+// OwnOptions describe the process that wants to own a shard. Owner is required.
 type OwnOptions struct {
-	Owner string // unique per data directory, the same after a restart on it
-	// Term is T: after a write the owner may act for T; a rival waits 1.5 T. 0: 10 s. All
-	// rivals must use the same.
+	Owner string // unique for each data directory; the same after a restart with that directory
+	// Term is T. After a write the owner may act for T, and a rival waits for 1.5 T. All rivals
+	// must use the same value. 0: 10 s.
 	Term time.Duration
-	// SameDir says that we hold the lock on Owner's data directory. Then a record with our own name
-	// is that of a dead process, and the shard may be taken at once.
+	// SameDir means that this process holds the lock on the data directory of Owner. A record with
+	// Owner in it then belongs to a dead process, and the shard may be taken at once.
 	SameDir bool
-	// Mine says whether the shard should be ours at this moment (see Assign). While it says no, the
-	// record is watched all the same, so that the 1.5 terms count from a dead owner's last word and
-	// not from the assignment. It is asked only when the shard can be taken. nil: always.
+	// Mine reports whether this process should own the shard at this moment (see Assign). While it
+	// returns false, Own still watches the record, so that the 1.5 terms count from the last write
+	// of a dead owner and not from the assignment. Own calls Mine only when it could take the
+	// shard. nil: always true.
 	Mine func() bool
 	Log  *slog.Logger // nil: slog.Default()
 }
 
-// Ownership is the right to act for a shard, as long as Valid says so. Its methods may be called
+// Ownership is the right to act for a shard while Valid returns true. Its methods may be called
 // from any goroutine.
 type Ownership struct {
 	kv   jetstream.KeyValue
 	key  string
 	o    OwnOptions
 	prev Record
-	was  bool // there was a predecessor
+	was  bool // there was a previous owner
 
-	writing chan struct{} // a semaphore: holds one during a write and what it changes
+	writing chan struct{} // a semaphore with one slot, taken for a write and its effects
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	record   Record
 	revision uint64
-	until    time.Duration // on boottime.Now: may act until then
+	until    time.Duration // on boottime.Now: the owner may act until then
 	lost     bool
 	letGo    bool // Release was called
 }
 
-// Own waits until the shard under key can be taken, and takes it: when nobody has it, when its
-// owner released it, when it is our own (OwnOptions.SameDir), or when its record was seen unchanged
-// for 1.5 terms. The epoch is greater than every one before, and at least the Unix time in seconds,
-// so that this holds even when the bucket is lost. Errors of the broker are waited out; Own fails
-// only when ctx ends. Run must be called to keep the ownership.
+// Own waits until it can take the shard under key, and takes it. It can when nobody has the shard,
+// when its owner released it, when the record is our own (OwnOptions.SameDir), or when the record
+// stayed unchanged for 1.5 terms. The epoch is greater than every epoch before. It is at least the
+// Unix time in seconds, so that this is true even if the bucket was lost. After an error of the
+// broker Own tries again; it fails only when ctx ends. The caller must call Run to keep the
+// ownership.
 func Own(ctx context.Context, kv jetstream.KeyValue, key string, o OwnOptions) (*Ownership, error) {
 	if o.Owner == "" {
 		return nil, errors.New("own: OwnOptions.Owner is empty")
 	}
 	o.Term = cmp.Or(o.Term, defaultTerm)
 	o.Log = cmp.Or(o.Log, slog.Default()).With("shard", key)
-	said := ""
-	say := func(what string, args ...any) {
-		if what != said {
+	last := ""
+	logChange := func(what string, args ...any) {
+		if what != last {
 			o.Log.Info(what, args...)
 		}
-		said = what
+		last = what
 	}
 	c := &claim{kv: kv, key: key, o: o}
 	for {
@@ -81,9 +83,9 @@ func Own(ctx context.Context, kv jetstream.KeyValue, key string, o OwnOptions) (
 		case err == nil && s != nil:
 			return s, nil
 		case err != nil:
-			say("cannot acquire the shard yet", "err", err)
+			logChange("cannot acquire the shard yet", "err", err)
 		default:
-			say("waiting until the shard's owner releases it or its lease expires")
+			logChange("waiting until the shard's owner releases it or its lease expires")
 		}
 		select {
 		case <-ctx.Done():
@@ -94,30 +96,31 @@ func Own(ctx context.Context, kv jetstream.KeyValue, key string, o OwnOptions) (
 
 // claim is what one call of Own has seen so far.
 //
-// Reading proves nothing here, writing does: the write that takes the shard is refused unless the
-// revision it is based on is still the latest. So an answer that is out of date, from a server that
-// is cut off from the others, costs time but cannot make two owners. If the revision it shows was
-// replaced since, the write is refused. If it is still the latest, its owner wrote it before we
-// first saw it, and counts its term from before that.
+// Two owners at once are impossible, because the write that takes the shard is refused unless it is
+// based on the latest revision. An outdated answer, from a server that is cut off from the others,
+// only costs time. If the revision in that answer was replaced since, the write is refused. If it
+// is still the latest, its owner wrote it before we first saw it, so the owner's term began before
+// our 1.5 terms.
 type claim struct {
 	kv    jetstream.KeyValue
 	key   string
 	o     OwnOptions
-	seen  uint64        // the revision we watch
-	since time.Duration // when we first had it in hand
-	tried *Ownership    // our write that got no answer; nil: there is none
+	seen  uint64        // the revision that we watch
+	since time.Duration // when we first received it
+	tried *Ownership    // our write that was not answered; nil: there is none
 }
 
-// try looks at the record once. It returns nil when the shard is another's.
+// try looks at the record once. It returns nil if the shard belongs to another owner.
 func (c *claim) try(ctx context.Context) (*Ownership, error) {
-	// for a request that nobody answers; others take milliseconds
+	// The timeout matters only if nobody answers; other requests take milliseconds.
 	rctx, cancel := context.WithTimeout(ctx, c.o.Term/3)
 	defer cancel()
 	prev, revision, err := readRecord(rctx, c.kv, c.key)
 	if err != nil {
 		return nil, err
 	}
-	// after the read: the owner wrote this revision before, so its term ends before ours
+	// Take the time after the read. The owner wrote this revision earlier, so its term ends before
+	// our 1.5 terms.
 	now := boottime.Now()
 	if revision != c.seen {
 		c.seen, c.since = revision, now
@@ -125,8 +128,8 @@ func (c *claim) try(ctx context.Context) (*Ownership, error) {
 	s := &Ownership{kv: c.kv, key: c.key, o: c.o, prev: prev, was: revision != 0, writing: make(chan struct{}, 1)}
 	free := revision == 0 || prev.Clean || prev.Owner == c.o.Owner && c.o.SameDir || now-c.since >= c.o.Term*3/2
 	if t := c.tried; t != nil && prev.Owner == t.record.Owner && prev.Epoch == t.record.Epoch {
-		// We wrote that ourselves a moment ago: nobody else writes our name with this epoch. The
-		// predecessor is the one we saw before that write.
+		// Our own unanswered write was stored: nobody else writes our name with this epoch. The
+		// previous record is the one that we saw before that write.
 		s.prev, s.was, free = t.prev, t.was, true
 	}
 	if !free || c.o.Mine != nil && !c.o.Mine() {
@@ -135,7 +138,7 @@ func (c *claim) try(ctx context.Context) (*Ownership, error) {
 	s.record = prev
 	s.record.Owner, s.record.Clean = c.o.Owner, false
 	s.record.Epoch = max(prev.Epoch+1, uint64(time.Now().Unix()))
-	wctx, done := context.WithTimeout(ctx, c.o.Term/3) // Mine may have taken its time
+	wctx, done := context.WithTimeout(ctx, c.o.Term/3) // Mine may have taken long
 	defer done()
 	sent := boottime.Now()
 	s.revision, err = writeRecord(wctx, c.kv, c.key, s.record, revision)
@@ -150,10 +153,10 @@ func (c *claim) try(ctx context.Context) (*Ownership, error) {
 	return s, nil
 }
 
-// Epoch numbers this ownership; those of a shard grow.
+// Epoch returns the number of this ownership. Every later ownership of the shard has a greater one.
 func (s *Ownership) Epoch() uint64 { return s.rec().Epoch }
 
-// Record is what was last written.
+// Record returns the record that was written last.
 func (s *Ownership) Record() Record { return s.rec() }
 
 func (s *Ownership) rec() Record {
@@ -162,20 +165,20 @@ func (s *Ownership) rec() Record {
 	return s.record
 }
 
-// Predecessor is the record that was replaced; the zero Record when the shard was
-// never owned before.
+// Predecessor returns the record that this ownership replaced. It is the zero Record if the shard
+// never had an owner.
 func (s *Ownership) Predecessor() Record { return s.prev }
 
-// Clean reports that every visit a predecessor granted is in its checkpoint: it released the shard
-// in order, or there was none.
+// Clean reports whether the checkpoint of the predecessor contains every visit that it granted: the
+// predecessor released the shard in order, or there was none.
 func (s *Ownership) Clean() bool { return !s.was || s.prev.Clean }
 
-// TookOver reports whether the owner before was another one.
+// TookOver reports whether the previous owner was another one.
 func (s *Ownership) TookOver() bool { return s.was && s.prev.Owner != s.o.Owner }
 
-// Valid reports whether the owner may act now: less than a term has passed since it *sent* the
-// last write that was accepted. It costs under a microsecond. Ask before every act that another
-// owner might do as well.
+// Valid reports whether the owner may act now: less than a term has passed since it *sent* the last
+// write that was accepted. The call takes less than a microsecond. Call it before every action that
+// another owner might perform as well.
 func (s *Ownership) Valid() bool {
 	now := boottime.Now()
 	s.mu.Lock()
@@ -184,11 +187,11 @@ func (s *Ownership) Valid() bool {
 }
 
 // Run renews the ownership every third of a term until ctx ends or Release was called, and then
-// returns nil. It does not release the shard when it ends; Release does. It returns a wrapped
-// ErrLost when another owner has the shard. Errors of the broker are tried again, often enough that
-// the election of a leader costs no ownership.
+// returns nil. Run does not release the shard; only Release does. It returns a wrapped ErrLost when
+// another owner has the shard. After other errors of the broker it tries again, so often that an
+// election of a leader does not end the ownership.
 func (s *Ownership) Run(ctx context.Context) error {
-	next, said := s.o.Term/3, false
+	next, logged := s.o.Term/3, false
 	for {
 		select {
 		case <-ctx.Done():
@@ -201,27 +204,27 @@ func (s *Ownership) Run(ctx context.Context) error {
 		case errors.Is(err, errLetGo):
 			return nil
 		case err == nil:
-			if said {
+			if logged {
 				s.o.Log.Info("ownership renewed again")
 			}
-			said = false
+			logged = false
 			continue
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, ErrLost):
 			return err
-		case !said:
+		case !logged:
 			s.o.Log.Warn("cannot renew the ownership of the shard; trying again", "err", err)
-			said = true
+			logged = true
 		}
 		next = s.o.Term / 20
 	}
 }
 
-// Update rewrites the record after edit (nil: no change) has changed it, and so renews the
-// ownership. Epoch and Owner cannot be changed. A write that is not answered is tried again for
-// half a term, so edit may be called more than once. After an error other than ErrLost the change
-// may have been made or not: call Update again. ErrLost means that another owner has the shard.
+// Update calls edit (nil: no change) with the record and writes the result. That also renews the
+// ownership. Epoch and Owner cannot be changed. An unanswered write is repeated for half a term, so
+// edit may be called more than once. After an error other than ErrLost the change may have been
+// stored or not: call Update again. ErrLost means that another owner has the shard.
 func (s *Ownership) Update(ctx context.Context, edit func(*Record)) error {
 	if err := s.begin(ctx); err != nil {
 		return err
@@ -245,7 +248,7 @@ func (s *Ownership) isLetGo() bool {
 	return s.letGo
 }
 
-// begin waits until no other write is under way, or until ctx ends.
+// begin waits until no other write is running, or until ctx ends.
 func (s *Ownership) begin(ctx context.Context) error {
 	select {
 	case s.writing <- struct{}{}:
@@ -255,10 +258,10 @@ func (s *Ownership) begin(ctx context.Context) error {
 	}
 }
 
-// end lets the next write begin.
+// end allows the next write.
 func (s *Ownership) end() { <-s.writing }
 
-// rewrite is Update between begin and end.
+// rewrite is the part of Update between begin and end.
 func (s *Ownership) rewrite(ctx context.Context, edit func(*Record)) error {
 	// A request that nobody answers must leave time for another one within the term.
 	ctx, cancel := context.WithTimeout(ctx, s.o.Term/3)
@@ -295,9 +298,9 @@ func (s *Ownership) rewrite(ctx context.Context, edit func(*Record)) error {
 	}
 }
 
-// lookIfLate reads the record before it is written when the term is over. The write alone would
-// show by the revision that another owner has the shard. But servers that lost power forget the
-// last revisions and use them again.
+// lookIfLate reads the record before a write if the term is over. Normally the write alone would
+// fail if another owner has the shard, because the revision has changed. But servers that lost
+// power forget the last revisions and use them again.
 func (s *Ownership) lookIfLate(ctx context.Context) error {
 	s.mu.Lock()
 	record, revision, late := s.record, s.revision, boottime.Now() >= s.until && !s.lost
@@ -312,8 +315,9 @@ func (s *Ownership) lookIfLate(ctx context.Context) error {
 	return s.judge(r, now)
 }
 
-// adopt looks who wrote the record in the meantime. If it was us, in a write whose answer was lost,
-// its revision is taken over. That renews nothing, since we do not know when that write was sent.
+// adopt reads who wrote the record in the meantime. If it was this process, with a write whose
+// answer was lost, adopt takes over the revision. That does not renew the ownership, since we do
+// not know when that write was sent.
 func (s *Ownership) adopt(ctx context.Context) error {
 	r, revision, err := readRecord(ctx, s.kv, s.key)
 	if err != nil {
@@ -322,7 +326,7 @@ func (s *Ownership) adopt(ctx context.Context) error {
 	return s.judge(r, revision)
 }
 
-// judge takes in a record that is not the one we wrote last.
+// judge processes a record that is not the one we wrote last.
 func (s *Ownership) judge(r Record, revision uint64) error {
 	now := boottime.Now()
 	s.mu.Lock()
@@ -333,27 +337,27 @@ func (s *Ownership) judge(r Record, revision uint64) error {
 		s.record, s.revision = r, revision
 		return nil
 	case revision > s.revision, r.Epoch > s.record.Epoch, now >= s.until+s.o.Term:
-		// In the last case a server that lags would have caught up by now, so the record is gone,
-		// perhaps with its bucket.
+		// In the last case even a server that lags has caught up by now. So the record is gone,
+		// perhaps together with its bucket.
 		s.lost = true
 		return fmt.Errorf("shard %s, epoch %d: owned by %q since epoch %d: %w", s.key, s.record.Epoch, r.Owner, r.Epoch, ErrLost)
 	}
-	// The answer is from before our last write, which that server has not heard of yet. It
-	// says nothing about now.
+	// The answer is older than our last write, which that server does not know yet. It does not
+	// show the current state.
 	return fmt.Errorf("renew shard %s: the revision of the record is not known yet", s.key)
 }
 
-// Release gives the shard up in order, so that the next owner may take it at once and trust
-// checkpoint (empty: the one recorded already). From the moment it is called Valid says no,
-// even if Release fails. While the broker does not answer it tries again until ctx ends,
-// for a term at most.
+// Release gives up the shard in order. The next owner may take it at once and rely on checkpoint
+// (empty: the checkpoint in the record). From the moment of the call Valid returns false, even if
+// Release fails. While the broker does not answer, Release tries again until ctx ends, for a term
+// at most.
 func (s *Ownership) Release(ctx context.Context, checkpoint string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Term)
 	defer cancel()
 	s.mu.Lock()
 	s.letGo = true
 	s.mu.Unlock()
-	if err := s.begin(ctx); err != nil { // a renewal under way ends first
+	if err := s.begin(ctx); err != nil { // a running renewal ends first
 		return fmt.Errorf("release: %w", err)
 	}
 	defer s.end()

@@ -41,7 +41,7 @@ func own(t testing.TB, kv jetstream.KeyValue, o OwnOptions) *Ownership {
 	return s
 }
 
-// run keeps s renewed until the function it returns is called, which hands out what Run returned.
+// run renews s until the returned function is called. That function returns the result of Run.
 func run(t testing.TB, s *Ownership) (stop func() error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -84,7 +84,7 @@ func TestOwnFreeThenCleanRelease(t *testing.T) {
 		}
 
 		patient := ownOptions(t, "b")
-		patient.Term = 2 * within // it need not wait for that: own would give up before
+		patient.Term = 2 * within // the test need not wait for the term: own would give up earlier
 		b := own(t, kv, patient)
 		want := Record{Epoch: b.Epoch(), Owner: "b", Checkpoint: "cp-2", Previous: "cp-1"}
 		if !b.Clean() || !b.TookOver() || b.Epoch() <= a.Epoch() || b.Record() != want {
@@ -108,7 +108,7 @@ func TestOwnTakesOverFromSilentOwner(t *testing.T) {
 			t.Fatal("took a shard whose owner renews")
 		case <-time.After(3 * term):
 		}
-		if err := stop(); err != nil { // a falls silent
+		if err := stop(); err != nil { // from here on a renews nothing
 			t.Fatal(err)
 		}
 		silent := time.Now()
@@ -142,13 +142,13 @@ func TestOwnSameDirectory(t *testing.T) {
 		kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
 		a := own(t, kv, ownOptions(t, "a"))
 		o := ownOptions(t, "a")
-		o.Term = time.Minute // any waiting would be noticed
+		o.Term = time.Minute // long enough that the test would notice any waiting
 		o.SameDir = true
 		again := own(t, kv, o)
 		if again.Clean() || again.TookOver() || again.Epoch() <= a.Epoch() {
 			t.Errorf("clean %v, took over %v, epoch %d after %d", again.Clean(), again.TookOver(), again.Epoch(), a.Epoch())
 		}
-		o.Owner = "b" // the lock on b's directory says nothing of a
+		o.Owner = "b" // the lock on the directory of b says nothing about a
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		if _, err := Own(ctx, kv, "frontier.0", o); !errors.Is(err, context.DeadlineExceeded) {
@@ -161,7 +161,7 @@ func TestOwnSameDirectory(t *testing.T) {
 	})
 }
 
-// Many want one shard: one gets it.
+// Many processes want one shard: exactly one gets it.
 func TestOwnRace(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
@@ -186,8 +186,8 @@ func TestOwnRace(t *testing.T) {
 	})
 }
 
-// An owner cut off from the broker stops by itself before a rival may begin, and learns of
-// it when it is back.
+// An owner that is cut off from the broker stops by itself before a rival may begin. It notices the
+// loss when it is connected again.
 func TestOwnerCutOff(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := startServer(t, embedded.Options{})
@@ -237,7 +237,7 @@ func TestOwnerCutOff(t *testing.T) {
 	})
 }
 
-// A renewal whose answer is lost was made all the same; the next one goes on from it.
+// A renewal whose answer is lost was stored nevertheless. The next renewal continues from it.
 func TestRenewalAfterLostAnswer(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := startServer(t, embedded.Options{})
@@ -245,7 +245,8 @@ func TestRenewalAfterLostAnswer(t *testing.T) {
 		far := openBucket(t, wire.dial(t, testLog(t)))
 		near := openBucket(t, dial(t, s))
 		a := own(t, far, ownOptions(t, "a"))
-		// What the owner wrote, as the server has it, with a revision the owner has not heard of.
+		// The owner wrote a record that the server has stored, with a revision that the owner does
+		// not know.
 		e, err := near.Get(t.Context(), "frontier.0")
 		if err != nil {
 			t.Fatal(err)
@@ -256,7 +257,8 @@ func TestRenewalAfterLostAnswer(t *testing.T) {
 		if err := a.Update(t.Context(), nil); err != nil || !a.Valid() {
 			t.Errorf("Update = %v", err)
 		}
-		// The broker away for a while does not end an ownership nobody else took.
+		// If the broker is away for a while and nobody else takes the shard, the ownership does not
+		// end.
 		stop := run(t, a)
 		wire.cut()
 		wire.hangUp()
@@ -269,12 +271,12 @@ func TestRenewalAfterLostAnswer(t *testing.T) {
 	})
 }
 
-// mirror is a bucket seen through a server that lags: reads show what was there when it was frozen.
-// It can also lose the answers to writes.
+// mirror is a bucket seen through a server that lags: reads return the state from the moment when
+// it was frozen. It can also lose the answers to writes.
 type mirror struct {
 	jetstream.KeyValue
-	frozen jetstream.KeyValueEntry // nil: reads show what is there
-	mute   bool                    // writes are made, and nobody hears of it
+	frozen jetstream.KeyValueEntry // nil: reads return the current state
+	mute   bool                    // writes are stored, but their answers are lost
 }
 
 func (m *mirror) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
@@ -308,8 +310,8 @@ func (m *mirror) freeze(t *testing.T) {
 	m.frozen = e
 }
 
-// A rival that is shown an old record for ever, silent or let go of, takes nothing from
-// an owner that lives.
+// A rival that reads the same old record for ever, whether that owner seems silent or released the
+// shard, takes nothing from a live owner.
 func TestLaggingReadsTakeNothing(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
@@ -341,19 +343,19 @@ func TestLaggingReadsTakeNothing(t *testing.T) {
 	})
 }
 
-// An owner that is shown what was before its own last write has lost nothing.
+// An owner that reads a record older than its own last write has lost nothing.
 func TestLaggingReadsLoseNothing(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
 		before := own(t, kv, ownOptions(t, "z"))
 		m := &mirror{KeyValue: kv}
-		m.freeze(t) // another owner, an older epoch
+		m.freeze(t) // a record of another owner with an older epoch
 		if err := before.Release(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
 		a := own(t, kv, ownOptions(t, "a"))
 		a.kv = m
-		// Its next renewal is made, and not heard of.
+		// The next renewal is stored, but its answer is lost.
 		m.mute = true
 		if err := a.Update(t.Context(), nil); err == nil || errors.Is(err, ErrLost) {
 			t.Fatalf("Update = %v", err)
@@ -362,11 +364,11 @@ func TestLaggingReadsLoseNothing(t *testing.T) {
 		if err := a.Update(t.Context(), nil); err == nil || errors.Is(err, ErrLost) {
 			t.Errorf("Update = %v on a record of before", err)
 		}
-		m.frozen = nil // it has caught up
+		m.frozen = nil // the server has caught up
 		if err := a.Update(t.Context(), nil); err != nil || !a.Valid() {
 			t.Errorf("Update = %v", err)
 		}
-		// The record is gone for good, and with it the revisions.
+		// The record is deleted for good, together with its revisions.
 		if err := kv.Purge(t.Context(), "frontier.0"); err != nil {
 			t.Fatal(err)
 		}
@@ -376,7 +378,7 @@ func TestLaggingReadsLoseNothing(t *testing.T) {
 	})
 }
 
-// Whoever waits for another write of the record waits no longer than it wants to.
+// A call that waits for another write of the record ends with its own context.
 func TestUpdateEndsWithItsContext(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		r := new(register)
@@ -402,7 +404,8 @@ func TestUpdateEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Servers that lost power use revisions again: the one we count on may be another's now.
+// Servers that lost power use revisions again: the revision that we rely on may now be that of
+// another owner's record.
 func TestRevisionUsedAgain(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		m := &mirror{KeyValue: openBucket(t, dial(t, startServer(t, embedded.Options{})))}
@@ -418,8 +421,8 @@ func TestRevisionUsedAgain(t *testing.T) {
 	})
 }
 
-// A shard taken in a write whose answer is lost is ours all the same, and its past
-// as clean as it was.
+// If the answer to the write that takes the shard is lost, the shard is still ours. The previous
+// ownership is reported as clean or unclean correctly.
 func TestOwnAfterLostAnswer(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
@@ -444,12 +447,12 @@ func TestOwnAfterLostAnswer(t *testing.T) {
 	})
 }
 
-// While a shard should not be ours it is watched, and taken at once when it should be and its
-// owner has been silent.
+// While Mine returns false, Own watches the shard. It takes the shard at once when Mine returns
+// true and the owner has been silent for long enough.
 func TestOwnWhenItIsMine(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		kv := openBucket(t, dial(t, startServer(t, embedded.Options{})))
-		own(t, kv, ownOptions(t, "a")) // dead from the start
+		own(t, kv, ownOptions(t, "a")) // nobody renews this one
 		var mine atomic.Bool
 		o := ownOptions(t, "b")
 		o.Mine = mine.Load
@@ -469,7 +472,8 @@ func TestOwnWhenItIsMine(t *testing.T) {
 	})
 }
 
-// A broker away for less than two thirds of a term costs no ownership, and a release waits for it.
+// An outage of the broker of less than two thirds of a term ends no ownership, and Release waits
+// until the outage is over.
 func TestOwnershipOutlivesTheBroker(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		const term = 3 * time.Second
@@ -482,7 +486,7 @@ func TestOwnershipOutlivesTheBroker(t *testing.T) {
 		run(t, a)
 		time.Sleep(term / 4)
 		wire.cut()
-		time.Sleep(term / 4) // a renewal goes nowhere
+		time.Sleep(term / 4) // a renewal is lost
 		wire.mend()
 		for end := time.Now().Add(term); time.Now().Before(end); time.Sleep(term / 100) {
 			if !a.Valid() {
@@ -500,8 +504,8 @@ func TestOwnershipOutlivesTheBroker(t *testing.T) {
 	})
 }
 
-// A watch goes on when its bucket is made anew, with sequences from 1, and is not fooled by
-// records of the past.
+// A watch continues when its bucket is created again with sequence numbers from 1. Old records do
+// not confuse it.
 func TestWatchOwnersOutlivesTheBucket(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := startServer(t, embedded.Options{})
@@ -544,7 +548,7 @@ func TestWatchOwnersOutlivesTheBucket(t *testing.T) {
 		}
 		mu.Lock()
 		if calls > 4 {
-			t.Errorf("told %d times", calls)
+			t.Errorf("changed was called %d times", calls)
 		}
 		mu.Unlock()
 
@@ -554,13 +558,13 @@ func TestWatchOwnersOutlivesTheBucket(t *testing.T) {
 			m.entry(entry{key: "frontier.0", value: fmt.Sprintf(`{"epoch":%d}`, epoch)})
 			m.entry(nil)
 			if got := last["frontier.0"].Epoch; got != 7 {
-				t.Errorf("told of epoch %d", got)
+				t.Errorf("changed received epoch %d", got)
 			}
 		}
 	})
 }
 
-// entry is what a watch brings.
+// entry is an entry that a watch delivers.
 type entry struct {
 	jetstream.KeyValueEntry
 	key, value string
@@ -583,12 +587,12 @@ func TestWatchOwners(t *testing.T) {
 		if m := <-calls; len(m) != 1 || m["frontier.0"].Owner != "a" {
 			t.Errorf("at the start: %v", m)
 		}
-		for range 3 { // renewals are no news
+		for range 3 { // renewals are not reported
 			if err := a.Update(ctx, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
-		// nor are others' shards
+		// Shards under another prefix are not reported either.
 		if _, err := Own(ctx, kv, "indexer.0", ownOptions(t, "a")); err != nil {
 			t.Fatal(err)
 		}

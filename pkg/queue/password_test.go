@@ -12,7 +12,7 @@ import (
 )
 
 // A password may change while the process runs: its file is read again for each connection. While
-// the file is missing, the password is the one of the start.
+// the file does not exist, the password is the one from the start.
 func TestARotatedPasswordFileIsReadAgain(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		var o *server.Options

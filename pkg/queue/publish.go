@@ -15,15 +15,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ackWithin is how long one try to publish waits for its acknowledgement before it is sent again.
+// ackWithin is how long an attempt to publish waits for its acknowledgement before the message is
+// sent again.
 const ackWithin = 5 * time.Second
 
-// errNoAck ends a try whose acknowledgement did not come.
+// errNoAck ends an attempt whose acknowledgement did not arrive.
 var errNoAck = errors.New("no acknowledgement in time")
 
-// publisher sends messages and matches acknowledgements to them, with one subscription for all
-// and one channel for each message under way. With many goroutines this costs half of what
-// nats.go's own request does.
+// publisher sends messages and assigns the acknowledgements to them. It uses one subscription for
+// all messages and a channel for each unacknowledged message. With many goroutines this takes half
+// the time of a request of nats.go.
 type publisher struct {
 	c      *Conn
 	prefix string // of reply subjects, "." included
@@ -60,7 +61,8 @@ func parseAck(m *nats.Msg) ack {
 	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
 		return ack{err: nats.ErrNoResponders}
 	}
-	// {"stream":"docs-EVENTS-3","seq":1234}: no name can hold a quote, so this needs no decoder.
+	// For example {"stream":"docs-EVENTS-3","seq":1234}. No name can contain a quotation mark, so
+	// no decoder is needed.
 	if _, tail, ok := bytes.Cut(m.Data, []byte(`"seq":`)); ok && !bytes.Contains(m.Data, []byte(`"error":`)) {
 		n := 0
 		for n < len(tail) && '0' <= tail[n] && tail[n] <= '9' {
@@ -83,7 +85,7 @@ func parseAck(m *nats.Msg) ack {
 	return ack{seq: answer.Seq}
 }
 
-// try publishes once and waits for the acknowledgement.
+// try publishes a message once and waits for its acknowledgement.
 func (p *publisher) try(ctx context.Context, subject string, data []byte) (uint64, error) {
 	ch := make(chan ack, 1)
 	changed := p.c.watch()
@@ -101,7 +103,7 @@ func (p *publisher) try(ctx context.Context, subject string, data []byte) (uint6
 			return got.seq, got.err
 		case <-ctx.Done():
 			err = ctx.Err()
-		case <-changed: // the acknowledgement is lost with the connection
+		case <-changed: // the acknowledgement was lost together with the connection
 			err = nats.ErrDisconnected
 		case <-t.C:
 			err = errNoAck
@@ -116,8 +118,8 @@ func (p *publisher) try(ctx context.Context, subject string, data []byte) (uint6
 	return 0, err
 }
 
-// publish sends data until it is acknowledged, until it is clear that it never can be, or until ctx
-// ends. It logs what it waits for, once for all who wait for the same.
+// publish sends data until it is acknowledged, until it is clear that it can never be acknowledged,
+// or until ctx ends. It logs what it waits for, once for all calls that wait for the same.
 func (p *publisher) publish(ctx context.Context, subject string, data []byte) (uint64, error) {
 	seq, err := p.try(ctx, subject, data)
 	if err == nil {
@@ -145,7 +147,7 @@ func (p *publisher) publish(ctx context.Context, subject string, data []byte) (u
 		if next == nil {
 			return seq, nil
 		}
-		if ctx.Err() == nil { // otherwise nothing new is to be said: err names what was waited for
+		if ctx.Err() == nil { // otherwise err contains all there is to log
 			err = next
 		}
 	}

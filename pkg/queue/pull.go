@@ -15,31 +15,32 @@ import (
 const (
 	pullExpires   = 30 * time.Second
 	pullHeartbeat = 2 * time.Second
-	// no heartbeat for so long: the consumer or its server is gone
+	// without a heartbeat for this time the consumer or its server is gone
 	pullSilence = 3 * pullHeartbeat
 )
 
 // errConsumerGone ends a session whose consumer was deleted.
 var errConsumerGone = errors.New("consumer deleted")
 
-// pull is one session of pulling from a consumer: a subscription, with at most maxMsgs messages and
-// about 2 maxBytes asked for or waiting to be taken. Anything odd (a reconnect, a silence, a change
-// of leader) ends it with errSession, and the caller starts another one from what it has settled.
-// That keeps the bookkeeping here trivial.
+// pull is one session of pulling from a consumer. It has one subscription, and requests at most
+// maxMsgs messages and about 2 maxBytes in advance, including the messages that wait in the queue.
+// Anything unusual (a reconnect, a silence, a change of leader) ends the session with errSession.
+// The caller then starts another one after the last message that it has finished. This keeps the
+// bookkeeping simple.
 type pull struct {
 	c        *Conn
-	next     string // API subject of requests
-	most     int    // bytes one request asks for at most
+	next     string // API subject for requests
+	most     int    // bytes that one request asks for at most
 	sub      *nats.Subscription
 	maxMsgs  int
 	maxBytes int
 	changed  <-chan struct{}
-	wake     chan struct{} // holds one
+	wake     chan struct{} // capacity 1
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	queue []*nats.Msg
-	bytes int // of the queue
-	asked int // messages asked for that have not arrived
+	bytes int // total size of the queue
+	asked int // messages that were requested and have not arrived
 	heard time.Time
 	err   error
 }
@@ -48,8 +49,8 @@ func (c *Conn) openPull(stream, consumer string, maxMsgs, maxBytes int) (*pull, 
 	p := &pull{
 		c: c, next: "$JS.API.CONSUMER.MSG.NEXT." + stream + "." + consumer,
 		maxMsgs: maxMsgs, maxBytes: maxBytes,
-		// A request with room for less than the next message would end empty and be asked
-		// again at once, for ever.
+		// A request for fewer bytes than the size of the next message would end without a message
+		// and be repeated at once, for ever.
 		most:    max(maxBytes, int(c.NC.MaxPayload())+64<<10),
 		changed: c.watch(), wake: make(chan struct{}, 1), heard: time.Now(),
 	}
@@ -57,14 +58,14 @@ func (c *Conn) openPull(stream, consumer string, maxMsgs, maxBytes int) (*pull, 
 	if p.sub, err = c.NC.Subscribe(c.NC.NewInbox(), p.arrived); err != nil {
 		return nil, fmt.Errorf("%w: %w", errSession, err)
 	}
-	_ = p.sub.SetPendingLimits(-1, -1) // no more can arrive than was asked for
+	_ = p.sub.SetPendingLimits(-1, -1) // no more can arrive than was requested
 	p.mu.Lock()
 	p.ask()
 	p.mu.Unlock()
 	return p, nil
 }
 
-// close ends the session and returns what was not taken.
+// close ends the session and returns the messages that were not taken.
 func (p *pull) close() []*nats.Msg {
 	_ = p.sub.Unsubscribe()
 	p.mu.Lock()
@@ -74,7 +75,7 @@ func (p *pull) close() []*nats.Msg {
 	return left
 }
 
-// arrived takes in a message or a status. It runs in the subscription's goroutine.
+// arrived processes a message or a status. It runs in the goroutine of the subscription.
 func (p *pull) arrived(m *nats.Msg) {
 	p.mu.Lock()
 	p.heard = time.Now()
@@ -93,7 +94,7 @@ func (p *pull) arrived(m *nats.Msg) {
 	}
 }
 
-// fail ends the session once what has arrived is taken.
+// fail ends the session once the messages that have arrived are taken.
 func (p *pull) fail(err error) {
 	p.mu.Lock()
 	if p.err == nil {
@@ -106,7 +107,7 @@ func (p *pull) fail(err error) {
 	}
 }
 
-// status reads how a request ended. mu is held.
+// status processes the status message that ends a request. The caller must hold mu.
 func (p *pull) status(m *nats.Msg) {
 	switch code, text := m.Header.Get("Status"), m.Header.Get("Description"); {
 	case code == "100": // heartbeat
@@ -121,7 +122,8 @@ func (p *pull) status(m *nats.Msg) {
 	}
 }
 
-// ask asks for more when half of what may be under way has come and been taken. mu is held.
+// ask requests more messages when at least half of the permitted number has arrived and been taken.
+// The caller must hold mu.
 func (p *pull) ask() {
 	if p.err != nil || p.asked+len(p.queue) > p.maxMsgs/2 || p.bytes > p.maxBytes {
 		return
@@ -140,12 +142,12 @@ func (p *pull) ask() {
 	p.asked += n
 }
 
-// take waits for messages and returns those that are there, at least one, up to n of them and limit
-// bytes (but always one), in order of arrival.
+// take waits for messages and returns the available ones in order of arrival: at least one, at most
+// n, and at most limit bytes (but always one).
 func (p *pull) take(ctx context.Context, n, limit int) ([]*nats.Msg, error) {
 	for {
 		select {
-		case <-p.changed: // messages in the queue may be from before that, and are not lost
+		case <-p.changed: // messages in the queue may have arrived before, and are not lost
 			return nil, fmt.Errorf("%w: the connection changed", errSession)
 		default:
 		}
@@ -174,7 +176,7 @@ func (p *pull) take(ctx context.Context, n, limit int) ([]*nats.Msg, error) {
 	}
 }
 
-// cut removes the batch from the queue. mu is held.
+// cut removes the batch from the queue. The caller must hold mu.
 func (p *pull) cut(n, limit int) []*nats.Msg {
 	size, k := 0, 0
 	for k < len(p.queue) && k < n && (k == 0 || size+len(p.queue[k].Data) <= limit) {
@@ -187,7 +189,7 @@ func (p *pull) cut(n, limit int) []*nats.Msg {
 	return batch
 }
 
-// pause waits until something may have changed.
+// pause waits until the state may have changed.
 func (p *pull) pause(ctx context.Context) error {
 	t := time.NewTimer(pullSilence)
 	defer t.Stop()

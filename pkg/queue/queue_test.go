@@ -23,10 +23,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// within bounds waits in virtual time.
+// within limits waits, in virtual time.
 const within = time.Minute
 
-// testLog shows with -v and QUEUE_LOG=1.
+// testLog prints messages if -v is given and QUEUE_LOG is set.
 func testLog(testing.TB) *slog.Logger {
 	if testing.Verbose() && os.Getenv("QUEUE_LOG") != "" {
 		return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
@@ -34,7 +34,7 @@ func testLog(testing.TB) *slog.Logger {
 	return slog.New(slog.DiscardHandler)
 }
 
-// lines is a logger that keeps its messages.
+// lines is a log handler that stores its messages.
 type lines struct {
 	slog.Handler
 	mu         sync.Mutex
@@ -69,7 +69,7 @@ func (l *lines) count(part string) (n int) {
 	return n
 }
 
-// eventually waits for cond, in virtual time. Tests on real sockets use until.True.
+// eventually waits for cond in virtual time. Tests with real sockets use until.True.
 func eventually(t testing.TB, what string, cond func() bool, report ...func() string) {
 	t.Helper()
 	for end := time.Now().Add(within); !cond(); time.Sleep(2 * time.Millisecond) {
@@ -82,8 +82,8 @@ func eventually(t testing.TB, what string, cond func() bool, report ...func() st
 	}
 }
 
-// cancelled is a context that ends with the test or when cancel is called, at the
-// latest after within. It is for virtual time.
+// cancelled returns a context that ends with the test, when cancel is called, or after within at
+// the latest. It is for tests in virtual time.
 func cancelled(t testing.TB) (context.Context, context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)

@@ -10,14 +10,14 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// refusals remembers what the server says we have no right to. The server says so apart from the
-// request, which it leaves unanswered: without this, callers would only know that nobody
-// answered, and ask again.
+// refusals stores what the server says that we have no right to. The server sends such a refusal
+// separately and leaves the request unanswered. Without refusals, callers would only see that
+// nobody answered, and repeat the request.
 type refusals struct {
-	who string // we are to the server
+	who string // our name on the server
 
 	mu sync.Mutex
-	// by subject; guarded by mu; forgotten at every reconnect, since rights change
+	// by subject; guarded by mu; cleared at every reconnect, since rights change
 	by map[string]refusal
 }
 
@@ -26,10 +26,11 @@ type refusal struct {
 	err error
 }
 
-// refusalsMost bounds refusals.by: subjects with random names in them do not repeat.
+// refusalsMost limits the size of refusals.by, because subjects that contain random names do not
+// repeat.
 const refusalsMost = 256
 
-// note remembers a refusal. It returns the subject, and whether the refusal is new.
+// note stores a refusal. It returns the subject, and whether the refusal is new.
 func (r *refusals) note(err error) (subject string, news bool) {
 	_, rest, _ := strings.Cut(err.Error(), `"`)
 	subject, _, _ = strings.Cut(rest, `"`)
@@ -45,8 +46,8 @@ func (r *refusals) note(err error) (subject string, news bool) {
 	return subject, !known
 }
 
-// since returns what was refused from a moment on about a stream or bucket; with an empty
-// name, about anything.
+// since returns the refusal about a stream or bucket that arrived at the given time or later. With
+// an empty name it returns a refusal about any of them.
 func (r *refusals) since(at time.Time, name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +59,7 @@ func (r *refusals) since(at time.Time, name string) error {
 	return nil
 }
 
-// of returns what was said about a subject; nil: nothing.
+// of returns the refusal for a subject; nil: there is none.
 func (r *refusals) of(subject string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +72,7 @@ func (r *refusals) forget() {
 	clear(r.by)
 }
 
-// asyncError is called by nats.go with errors that belong to no call.
+// nats.go calls asyncError with errors that belong to no call.
 func (c *Conn) asyncError(s *nats.Subscription, err error) {
 	switch {
 	case errors.Is(err, nats.ErrPermissionViolation):
@@ -79,14 +80,14 @@ func (c *Conn) asyncError(s *nats.Subscription, err error) {
 			c.log.Error("NATS does not allow this process to use a subject: deploy/nats.cluster.conf shows the permissions that each role needs",
 				"user", c.refused.who, "subject", subject, "err", err)
 		}
-	case errors.Is(err, nats.ErrConsumerNotActive): // of a watch; WatchKeys begins another one
+	case errors.Is(err, nats.ErrConsumerNotActive): // of a watch; WatchKeys starts another one
 		c.log.Debug("NATS", "err", err)
 	default:
 		subject := ""
 		if s != nil {
 			subject = s.Subject
 		}
-		// a server that refuses us repeats it four times a second
+		// A server that refuses a request repeats that four times a second.
 		if c.news(subject + err.Error()) {
 			c.log.Warn("NATS", "subject", subject, "err", err)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// A user with few rights works with what is there, makes nothing, and is told
-// plainly what it may not.
+// A user with few rights works with existing streams, creates nothing, and gets clear errors about
+// missing rights.
 func TestRights(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		n := natsServer(t, func(o *server.Options) {
@@ -44,8 +44,8 @@ func TestRights(t *testing.T) {
 		openMembers(t, c)
 		put(t, openSnapshots(t, c), "cp", []byte("x"))
 
-		said := newLines()
-		few := connect("few", slog.New(said))
+		logged := newLines()
+		few := connect("few", slog.New(logged))
 		l, err := few.OpenLog(ctx, cfg)
 		check(t, err)
 		appendN(t, l, 3)
@@ -84,7 +84,7 @@ func TestRights(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), `user "deaf" to use the subject _INBOX.`) {
 			t.Errorf("Dial of one who may hear nothing = %v", err)
 		}
-		// Whoever owns or appends waits, and it is said what for.
+		// Own and Append wait, and the log says for what.
 		octx, cancel := context.WithTimeout(ctx, 3*term)
 		defer cancel()
 		if _, err := Own(octx, kv, "frontier.0", ownOptions(t, "a")); !errors.Is(err, context.DeadlineExceeded) {
@@ -98,8 +98,8 @@ func TestRights(t *testing.T) {
 		eventually(t, "Waiting", func() bool {
 			return strings.Contains(few.Waiting()["x.events.7"], "NATS does not allow this process to use the subject")
 		})
-		if n := said.count("NATS does not allow this process to use a subject"); n < 5 || n > 10 {
-			t.Errorf("refusals were said %d times", n)
+		if n := logged.count("NATS does not allow this process to use a subject"); n < 5 || n > 10 {
+			t.Errorf("%d messages about refusals", n)
 		}
 	})
 }

@@ -12,29 +12,29 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// SnapshotConfig names a store of snapshots.
+// SnapshotConfig describes a store of snapshots.
 type SnapshotConfig struct {
 	Bucket   string
-	MaxBytes int64 // room reserved at first; it grows with what is put in
-	Replicas int   // 0: what Options.Replicas said
+	MaxBytes int64 // capacity reserved at first; it grows with the stored snapshots
+	Replicas int   // 0: Options.Replicas
 }
 
-// Snapshots keeps copies of files in an object store of NATS, S2-compressed and checked against
-// their digest when they are read. Its methods may be called from any goroutine.
+// Snapshots stores copies of files in an object store of NATS. The copies are compressed with S2
+// and checked against their digest when they are read. Its methods may be called from any
+// goroutine.
 //
-// Snapshots are stored as `nats object` reads and writes them: pieces in order on a subject
-// of their own, then one message that names them. Put and Get of nats.go are not used,
-// because of what happens when a node dies. Put sends pieces side by side, and sends refused
-// ones again, out of order and with the bytes of a later one. Get waits until its time is
-// over for pieces that never come.
+// The format is that of `nats object`: pieces in order on a subject of their own, then one message
+// that names them. Snapshots does not use Put and Get of nats.go, because they fail when a node
+// dies. That Put sends pieces concurrently, and repeats refused ones out of order and with the
+// bytes of a later piece. That Get waits until its timeout for pieces that never arrive.
 type Snapshots struct {
 	c    *Conn
 	cfg  SnapshotConfig
 	st   jetstream.Stream
-	grow chan struct{} // has an element while the capacity is looked at and changed
+	grow chan struct{} // has an element while a goroutine checks and changes the capacity
 }
 
-// snapshotPace is the slowest rate at which a snapshot may travel. Below it, it counts as stalled.
+// snapshotPace is the minimum rate of a transfer. A slower transfer counts as stalled.
 const snapshotPace = 1 << 20 // bytes a second
 
 const sweepWithin = time.Minute
@@ -43,7 +43,7 @@ func snapshotTime(size int64) time.Duration {
 	return 30*time.Second + time.Duration(size/snapshotPace)*time.Second
 }
 
-// OpenSnapshots opens the store, and creates it when missing.
+// OpenSnapshots opens the store, and creates it if it does not exist.
 func (c *Conn) OpenSnapshots(ctx context.Context, cfg SnapshotConfig) (*Snapshots, error) {
 	s := &Snapshots{c: c, cfg: cfg, grow: make(chan struct{}, 1)}
 	err := c.api(ctx, cfg.Bucket, func(ctx context.Context) (err error) {
@@ -54,8 +54,8 @@ func (c *Conn) OpenSnapshots(ctx context.Context, cfg SnapshotConfig) (*Snapshot
 			Replicas:    cfg.Replicas,
 			Discard:     jetstream.DiscardNew,
 			AllowRollup: true,
-			// No AllowDirect: what was put a moment ago must be visible to the next owner,
-			// whichever server is asked.
+			// No AllowDirect: a snapshot that was just stored must be visible to the next owner,
+			// whichever server answers.
 		})
 		if err == nil {
 			s.st, err = c.JS.Stream(ctx, s.stream())
@@ -70,18 +70,18 @@ func (c *Conn) OpenSnapshots(ctx context.Context, cfg SnapshotConfig) (*Snapshot
 
 func (s *Snapshots) stream() string { return "OBJ_" + s.cfg.Bucket }
 
-// pieces is the subject of the pieces of an object, by its id.
+// pieces returns the subject for the pieces of an object, by its id.
 func (s *Snapshots) pieces(id string) string { return "$O." + s.cfg.Bucket + ".C." + id }
 
-// named is the subject of the message that names an object.
+// named returns the subject for the message that names an object.
 func (s *Snapshots) named(token string) string { return "$O." + s.cfg.Bucket + ".M." + token }
 
 func (s *Snapshots) nameSubject(name string) string {
 	return s.named(base64.URLEncoding.EncodeToString([]byte(name)))
 }
 
-// lookup reads the message that names a snapshot. The error wraps ErrNoSnapshot when there is none
-// or it makes no sense.
+// lookup reads the message that names a snapshot. The error wraps ErrNoSnapshot if there is none or
+// if it cannot be parsed.
 func (s *Snapshots) lookup(ctx context.Context, name string, tries int) (*jetstream.ObjectInfo, error) {
 	m, err := s.last(ctx, s.nameSubject(name), tries)
 	if gone(err) {
@@ -107,13 +107,13 @@ func (s *Snapshots) last(ctx context.Context, subject string, tries int) (*jetst
 	})
 }
 
-// gone reports whether there is no such message, or not even the stream it would be in.
+// gone reports whether the error means that the message, or even its stream, does not exist.
 func gone(err error) bool {
 	return errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, jetstream.ErrStreamNotFound)
 }
 
-// sure is how often something is looked for before it counts as missing, where that matters: a
-// leader that was just elected may not have read all of its own log yet.
+// sure is how often something important is looked up before it counts as missing: a newly elected
+// leader may not have read all of its own log yet.
 const sure = 3
 
 func (s *Snapshots) read(ctx context.Context, tries int, call func(context.Context) (*jetstream.RawStreamMsg, error)) (m *jetstream.RawStreamMsg, err error) {
@@ -133,7 +133,7 @@ func (s *Snapshots) read(ctx context.Context, tries int, call func(context.Conte
 	}
 }
 
-// Delete removes the snapshot of that name. It is no error if there is none.
+// Delete removes the snapshot with the given name. It returns no error if there is none.
 func (s *Snapshots) Delete(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, apiWithin)
 	defer cancel()
@@ -141,7 +141,7 @@ func (s *Snapshots) Delete(ctx context.Context, name string) error {
 	if err != nil && !errors.Is(err, ErrNoSnapshot) {
 		return fmt.Errorf("delete snapshot %s of %s: %w", name, s.cfg.Bucket, err)
 	}
-	// first the name: without its pieces it would be a damaged snapshot
+	// Remove the name first: a name without its pieces would be a damaged snapshot.
 	err = s.purge(ctx, s.nameSubject(name))
 	if err == nil && info != nil {
 		err = s.purge(ctx, s.pieces(info.NUID))
@@ -158,7 +158,8 @@ func (s *Snapshots) purge(ctx context.Context, subject string) error {
 	})
 }
 
-// subjects returns how many messages each subject under filter has, and when the server counted.
+// subjects returns how many messages each subject under filter has, and when the server counted
+// them.
 func (s *Snapshots) subjects(ctx context.Context, filter string) (n map[string]uint64, at time.Time, err error) {
 	err = s.c.api(ctx, s.cfg.Bucket, func(ctx context.Context) error {
 		info, err := s.st.Info(ctx, jetstream.WithSubjectFilter(filter))
@@ -173,7 +174,7 @@ func (s *Snapshots) subjects(ctx context.Context, filter string) (n map[string]u
 	return n, at, nil
 }
 
-// Names returns the names of all snapshots, in no order.
+// Names returns the names of all snapshots in no particular order.
 func (s *Snapshots) Names(ctx context.Context) ([]string, error) {
 	subjects, _, err := s.subjects(ctx, s.named(">"))
 	if err != nil {
@@ -189,8 +190,8 @@ func (s *Snapshots) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Sweep removes pieces that belong to no snapshot, left by a process that was killed while it put
-// one. Only pieces that are at least as old as old, by the server's clock, are removed.
+// Sweep removes pieces that belong to no snapshot. A process that was killed during Put leaves
+// them. Only pieces whose age is at least old, by the clock of the server, are removed.
 func (s *Snapshots) Sweep(ctx context.Context, old time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepWithin)
 	defer cancel()
@@ -198,7 +199,7 @@ func (s *Snapshots) Sweep(ctx context.Context, old time.Duration) error {
 	if err != nil || len(pieces) == 0 {
 		return err
 	}
-	names, err := s.Names(ctx) // after the pieces: what has become complete by now is not swept
+	names, err := s.Names(ctx) // after the pieces, so that snapshots completed in between are kept
 	if err != nil {
 		return err
 	}

@@ -68,8 +68,9 @@ func wantSnapshot(t testing.TB, s *Snapshots, name string, want []byte) {
 	}
 }
 
-// stored is how many messages the store holds, and in how many bytes; and the room it reserves.
-func stored(t testing.TB, s *Snapshots) (msgs, size uint64, room int64) {
+// stored returns how many messages the store has, their size in bytes, and the capacity that it
+// reserves.
+func stored(t testing.TB, s *Snapshots) (msgs, size uint64, capacity int64) {
 	t.Helper()
 	info, err := s.st.Info(t.Context())
 	if err != nil {
@@ -93,12 +94,12 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		for name, data := range tests {
 			_, before, _ := stored(t, s)
 			n := put(t, s, name, data)
-			_, after, room := stored(t, s)
+			_, after, capacity := stored(t, s)
 			if took := int64(after - before); took < n || took > n+n/50+1000 {
 				t.Errorf("%s: Put = %d bytes, the store grew by %d", name, n, took)
 			}
-			if int64(after) > room {
-				t.Errorf("%s: %d bytes in room for %d", name, after, room)
+			if int64(after) > capacity {
+				t.Errorf("%s: %d bytes in a capacity of %d", name, after, capacity)
 			}
 			if name == "compressible" && n > int64(len(data)/10) {
 				t.Errorf("%d of %d bytes: not compressed", n, len(data))
@@ -146,7 +147,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	})
 }
 
-// What is stored is an object as the tools of NATS know it.
+// A stored snapshot is an object that the tools of NATS can read.
 func TestSnapshotIsAnObject(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := dial(t, startServer(t, embedded.Options{}))
@@ -164,7 +165,7 @@ func TestSnapshotIsAnObject(t *testing.T) {
 		if got, err := io.ReadAll(s2.NewReader(bytes.NewReader(b))); err != nil || !bytes.Equal(got, data) {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
-		// And one that those tools have stored and deleted again is none.
+		// An object that those tools have stored and deleted again does not exist for Snapshots.
 		var z bytes.Buffer
 		w := s2.NewWriter(&z)
 		_, _ = w.Write(data)
@@ -198,19 +199,19 @@ func TestSnapshotNameUsedAgain(t *testing.T) {
 	})
 }
 
-// Room grows with what is put in, also when others take it meanwhile, and an end of
-// it is said plainly.
-func TestSnapshotRoom(t *testing.T) {
+// The capacity grows with the stored snapshots, even if others use it meanwhile. If it cannot grow,
+// the error is clear.
+func TestSnapshotCapacity(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		server := startServer(t, embedded.Options{MaxStore: 100 << 20})
 		c := dial(t, server)
 		s := openSnapshots(t, c)
-		if _, _, room := stored(t, s); room != 4<<20 {
-			t.Errorf("%d bytes reserved", room)
+		if _, _, capacity := stored(t, s); capacity != 4<<20 {
+			t.Errorf("%d bytes reserved", capacity)
 		}
 		data := noise(5 << 20)
 		var wg sync.WaitGroup
-		for i := range 3 { // who says it is small finds out on the way
+		for i := range 3 { // Put notices during the upload that these sizes are too small
 			wg.Go(func() {
 				if _, err := s.Put(t.Context(), fmt.Sprint(i), int64(1+i)<<10, writeOf(data)); err != nil {
 					t.Error(err)
@@ -224,7 +225,7 @@ func TestSnapshotRoom(t *testing.T) {
 		msgs, _, _ := stored(t, s)
 		_, err := s.Put(t.Context(), "huge", 200<<20, writeOf(data))
 		if err == nil || !strings.Contains(err.Error(), "less storage left to reserve: free some, or raise max_file_store of NATS") {
-			t.Errorf("Put beyond the room of the server = %v", err)
+			t.Errorf("Put beyond the capacity of the server = %v", err)
 		}
 		endless := func(w io.Writer) error {
 			for {
@@ -243,7 +244,7 @@ func TestSnapshotRoom(t *testing.T) {
 	})
 }
 
-// Whatever goes wrong while a snapshot is put, nothing of it is there afterwards.
+// After any error of Put nothing of the snapshot is left.
 func TestSnapshotPutFails(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := openSnapshots(t, dial(t, startServer(t, embedded.Options{})))
@@ -256,7 +257,7 @@ func TestSnapshotPutFails(t *testing.T) {
 			return broken
 		})
 		if !errors.Is(err, broken) {
-			t.Errorf("Put = %v, want what write said", err)
+			t.Errorf("Put = %v, want the error of write", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err = s.Put(ctx, "cp", 1<<20, func(w io.Writer) error {
@@ -277,7 +278,7 @@ func TestSnapshotPutFails(t *testing.T) {
 			if _, err := w.Write(data); err != nil {
 				return err
 			}
-			return s.Sweep(t.Context(), 0) // as by somebody whose patience is too short
+			return s.Sweep(t.Context(), 0) // a sweep with too small a minimum age
 		})
 		if err == nil {
 			t.Error("Put went through, its first pieces were removed")
@@ -291,14 +292,14 @@ func TestSnapshotPutFails(t *testing.T) {
 	})
 }
 
-// Every kind of damage is told from a broker that does not answer, at once.
+// Every kind of damage is distinguished at once from a broker that does not answer.
 func TestSnapshotDamage(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := dial(t, startServer(t, embedded.Options{}))
 		s := openSnapshots(t, c)
 		data := noise(4 * pieceBytes)
 		ctx := t.Context()
-		piece := func(t *testing.T, k uint64) uint64 { // sequence of the k-th message of the store
+		piece := func(t *testing.T, k uint64) uint64 { // sequence of the k-th stored message
 			info, err := s.st.Info(ctx)
 			if err != nil {
 				t.Fatal(err)
@@ -376,7 +377,7 @@ func publish(t testing.TB, c *Conn, subject string, data []byte) {
 	check(t, err)
 }
 
-// Sweep takes what a killed process left, and nothing of one that is at work.
+// Sweep removes the pieces that a killed process left, and no piece of a running upload.
 func TestSnapshotSweep(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := openSnapshots(t, dial(t, startServer(t, embedded.Options{})))
@@ -413,7 +414,8 @@ func TestSnapshotSweep(t *testing.T) {
 	})
 }
 
-// The connection breaks and the server restarts all the time: what was put is whole all the same.
+// The connection breaks and the server restarts all the time. The stored snapshot is complete
+// nevertheless.
 func TestSnapshotsOutliveTheBroker(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		server := startServer(t, embedded.Options{})
@@ -447,7 +449,8 @@ func TestSnapshotsOutliveTheBroker(t *testing.T) {
 	})
 }
 
-// A broker that is gone for good ends Put and Get with their contexts, and that is no damage.
+// If the broker is gone for good, Put and Get end with their contexts, and this does not count as
+// damage.
 func TestSnapshotsWithoutABroker(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		server := startServer(t, embedded.Options{})
@@ -468,8 +471,8 @@ func TestSnapshotsWithoutABroker(t *testing.T) {
 	})
 }
 
-// A second Put does not wait for the first one, which waits for a broker that is away, once its own
-// context has ended.
+// The first Put waits for a broker that is away. A second Put does not wait for the first one after
+// its own context has ended.
 func TestPutEndsWithItsContext(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		server := startServer(t, embedded.Options{})

@@ -25,10 +25,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// The tests of this file need real sockets: connections within a process have no TLS, and what is
-// reported of a server that is not to be had is about addresses.
+// The tests of this file need real sockets: connections inside a process have no TLS, and the
+// errors about unreachable servers contain addresses.
 
-// startNATS starts a server as operators run one, with whatever set sets, on a real socket.
+// startNATS starts a server on a real socket, like an operator does. The function set changes its
+// options.
 func startNATS(t *testing.T, set func(o *server.Options)) (url string) {
 	t.Helper()
 	n := natsServer(t, set)
@@ -48,7 +49,7 @@ func natsServer(t *testing.T, set func(o *server.Options)) *server.Server {
 	return n
 }
 
-// authority makes certificates.
+// authority creates certificates.
 type authority struct {
 	t    *testing.T
 	dir  string
@@ -86,7 +87,7 @@ func (a *authority) write(name, kind string, der []byte) string {
 	return name
 }
 
-// issue makes a certificate for a host, and its key, and returns their files.
+// issue creates a certificate for a host with its key, and returns the names of their files.
 func (a *authority) issue(host string) (certFile, keyFile string) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), crand.Reader)
 	check(a.t, err)
@@ -102,7 +103,7 @@ func (a *authority) issue(host string) (certFile, keyFile string) {
 	return certFile, a.write(host+"-key.pem", "EC PRIVATE KEY", der)
 }
 
-// serverTLS is what a server with a certificate for host sets.
+// serverTLS returns a function that gives a server a certificate for host.
 func (a *authority) serverTLS(host string, verify bool) func(o *server.Options) {
 	certFile, keyFile := a.issue(host)
 	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
@@ -116,7 +117,7 @@ func (a *authority) serverTLS(host string, verify bool) func(o *server.Options) 
 	return func(o *server.Options) { o.TLS, o.TLSConfig, o.TLSVerify, o.TLSTimeout = true, c, verify, 5 }
 }
 
-// dialTest is a Dial and a part of what it says when it fails; empty: it must not.
+// dialTest is a call of Dial and a part of the expected error; empty: no error.
 type dialTest struct {
 	what  string
 	o     Options
@@ -137,9 +138,10 @@ func (x dialTest) run(t *testing.T) {
 	}
 }
 
-// A server tells of other addresses of its own, and they are tried when it refuses us; that its
-// certificate is not for those says nothing of what was wrong with the one we named.
-func TestDialTellsOfTheServerThatWasNamed(t *testing.T) {
+// A server announces its other addresses, and nats.go tries them when the first one refuses us.
+// Their certificate errors are irrelevant: the reported error must be that of the configured
+// address.
+func TestDialReportsTheConfiguredServer(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
 	certFile, keyFile := a.issue("127.0.0.1")
 	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
@@ -149,7 +151,7 @@ func TestDialTellsOfTheServerThatWasNamed(t *testing.T) {
 	defer ln.Close()
 	port := ln.Addr().(*net.TCPAddr).Port
 	url := fmt.Sprintf("nats://127.0.0.1:%d", port)
-	go func() { // one of a cluster that refuses everybody
+	go func() { // one server of a cluster that refuses everybody
 		for {
 			c, err := ln.Accept()
 			if err != nil {
@@ -210,7 +212,7 @@ func TestDialTLS(t *testing.T) {
 	}
 }
 
-// A pair of keys for these tests and nothing else.
+// These keys are used only in these tests.
 const (
 	testSeed   = "SUANZ537KH5FJV7GJWX2RK642NFSIUU3HPXOUM6LKCVQELH3SPS2ZBO3UQ"
 	testPublic = "UB3IBS66KOZSGGCVA23FGJK2DNG2UWPXXXU4N3VBXFJI3IP3JB6V7PWR"
@@ -250,7 +252,7 @@ func TestDialCredentials(t *testing.T) {
 }
 
 func TestDialErrorsSayWhatToDo(t *testing.T) {
-	const nobody = "nats://127.0.0.1:1" // the system gives this port to nobody who asks for any
+	const nobody = "nats://127.0.0.1:1" // the system assigns this port only on request
 	s := startServer(t, embedded.Options{Listen: "127.0.0.1:0"})
 	plain, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
 	if err != nil {
@@ -270,7 +272,7 @@ func TestDialErrorsSayWhatToDo(t *testing.T) {
 		{Options{URL: s.ClientURL(), NKeyFile: "/no/such/file"}, "/no/such/file"},
 		{Options{URL: s.ClientURL(), CredsFile: "/no/such/creds"}, "/no/such/creds"},
 		{Options{URL: "nats://no such host:4222"}, "no such host"},
-		// A password in the address is not shown.
+		// An error does not show a password from the address.
 		{Options{URL: "nats://a:hunter2@127.0.0.1:1,hunter2@127.0.0.1:1"}, "nothing answers at " + nobody + ",127.0.0.1:1"},
 		{Options{URL: strings.Replace(s.ClientURL(), "nats://", "nats://a:hunter2@", 1)}, "refuses the credentials"},
 		{Options{URL: "nats://a:hunter2@h:port"}, "connect to nats://h:port"},

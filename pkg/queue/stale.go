@@ -9,19 +9,19 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// errStale says that a stream has messages which its consumer takes for settled. That is so when
-// the server could not delete a message that was acknowledged, because its disk was full, and was
-// restarted: the message is back, and would stay for ever.
+// errStale means that a stream has messages which its consumer counts as acknowledged. This happens
+// when the server could not delete an acknowledged message because its disk was full, and was
+// restarted: the message exists again, and would stay for ever.
 var errStale = errors.New("the server still has messages that were already processed")
 
-// standing is how far a consumer is, as sequences of its stream.
+// standing is the progress of a consumer, as sequence numbers of its stream.
 type standing struct {
 	delivered uint64
-	settled   uint64 // all up to here
+	settled   uint64 // all messages up to this one are acknowledged
 }
 
-// checkConsumer fails if the consumer is gone, and with errStale if the stream has a message that
-// was settled.
+// checkConsumer returns an error if the consumer is gone. The error is errStale if the stream has a
+// message that was acknowledged.
 func (w *Work) checkConsumer(ctx context.Context, subject, name string) (at standing, err error) {
 	err = w.c.api(ctx, w.cfg.Stream, func(ctx context.Context) error {
 		c, err := w.c.JS.Consumer(ctx, w.cfg.Stream, name)
@@ -32,7 +32,7 @@ func (w *Work) checkConsumer(ctx context.Context, subject, name string) (at stan
 		at = standing{delivered: info.Delivered.Stream, settled: info.AckFloor.Stream}
 		stale, err := w.has(ctx, subject, at.settled)
 		if stale {
-			// A cluster deletes a message some time after it has counted it as settled.
+			// A cluster deletes a message some time after it has counted it as acknowledged.
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -48,7 +48,7 @@ func (w *Work) checkConsumer(ctx context.Context, subject, name string) (at stan
 	return at, err
 }
 
-// has reports whether there are messages of subject up to a sequence.
+// has reports whether the stream has messages of subject up to a sequence number.
 func (w *Work) has(ctx context.Context, subject string, upTo uint64) (bool, error) {
 	s, err := w.c.JS.Stream(ctx, w.cfg.Stream)
 	if err != nil {
@@ -61,9 +61,9 @@ func (w *Work) has(ctx context.Context, subject string, upTo uint64) (bool, erro
 	return err == nil && m.Sequence <= upTo, err
 }
 
-// look looks for messages that were settled before the session began, until all that had been
-// delivered then is settled: behind one that was not, others may have been. If there is one, the
-// session ends.
+// look searches for messages that were acknowledged before the session began. It repeats the search
+// until everything that had been delivered at that time is acknowledged, because acknowledged
+// messages may follow one that is not. If it finds such a message, the session ends.
 func (s *consumption) look(ctx context.Context, p *pull, subject, name string, began standing) {
 	t := time.NewTicker(s.w.ackWait / 3)
 	defer t.Stop()

@@ -13,14 +13,14 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// A server whose disk was full could not delete messages that were acknowledged. Once it is
-// restarted it holds them still, and its consumer takes them for settled. They are handed over
-// once more, since else they would stay for ever and count as waiting.
+// A server whose disk was full could not delete acknowledged messages. After a restart it still has
+// them, and its consumer counts them as acknowledged. They are delivered once more, since otherwise
+// they would stay for ever and count as pending.
 func TestSettledMessagesThatAreBack(t *testing.T) {
 	t.Run("and nothing else", func(t *testing.T) {
 		simnet.Test(t, func(t *testing.T) { settledAreBack(t, false) })
 	})
-	// The consumer has something to do from the start, and one that is not settled comes before.
+	// The consumer has work from the start, and an unacknowledged message precedes the others.
 	t.Run("beside others", func(t *testing.T) {
 		simnet.Test(t, func(t *testing.T) { settledAreBack(t, true) })
 	})
@@ -36,7 +36,7 @@ func settledAreBack(t *testing.T, others bool) {
 	w.ackWait = 3 * time.Second
 
 	sendN(t, w, "x.pages.0", 3)
-	s.Shutdown() // so that all of it is in the files
+	s.Shutdown() // so that everything is written to the files
 	msgs := filepath.Join(dir, "jetstream", "$G", "streams", "x-PAGES", "msgs")
 	kept := t.TempDir()
 	if err := os.CopyFS(kept, os.DirFS(msgs)); err != nil {
@@ -70,7 +70,7 @@ func settledAreBack(t *testing.T, others bool) {
 			return (refuse || seen[1] >= 1) && seen[2] == n && seen[3] == n
 		}
 	}
-	eventually(t, "handed over", times(1))
+	eventually(t, "a first delivery", times(1))
 	eventually(t, "settled", func() bool {
 		n, err := w.Pending(t.Context(), "x.pages.0")
 		return err == nil && (n == 0 || others && n == 1)
@@ -87,12 +87,12 @@ func settledAreBack(t *testing.T, others bool) {
 	refuse = false
 	mu.Unlock()
 	if others {
-		go func() { // waits for the server, as a fetcher does
+		go func() { // waits for the server, like a fetcher
 			_ = w.Send(ctx, "x.pages.0", []byte("another"))
 		}()
 	}
 	wire.plug(startServer(t, o))
-	eventually(t, "handed over once more", times(2))
+	eventually(t, "a second delivery", times(2))
 	eventually(t, "settled", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// openStream creates a stream or updates an existing one. It never gives up room that may be
-// in use, or replicas.
+// openStream creates a stream or updates an existing one. It never reduces the capacity, which may
+// be in use, or the number of replicas.
 func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error {
 	if cfg.Replicas == 0 {
 		cfg.Replicas = c.replicas
@@ -24,8 +24,7 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 	if cfg.MaxMsgsPerSubject == 0 {
 		cfg.MaxMsgsPerSubject = -1
 	}
-	// No message carries an id, so nothing needs to be remembered, but the server
-	// insists on a window.
+	// No message carries an id, so the server need not remember any, but it requires a window.
 	cfg.Duplicates = 100 * time.Millisecond
 	s, err := c.JS.Stream(ctx, cfg.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -33,7 +32,7 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			return streamError(cfg, orStarting(err))
 		}
-		s, err = c.JS.Stream(ctx, cfg.Name) // another process was quicker, and wanted another size
+		s, err = c.JS.Stream(ctx, cfg.Name) // another process created it, with another size
 	}
 	if err == nil {
 		was := s.CachedInfo().Config
@@ -41,12 +40,12 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 			return fmt.Errorf("stream %s already exists with another retention policy (%v): use another crawl name, or delete the stream",
 				cfg.Name, was.Retention)
 		}
-		// a smaller one would drop messages, DiscardNew or not
+		// A smaller stream would drop messages, with or without DiscardNew.
 		cfg.MaxBytes = max(cfg.MaxBytes, was.MaxBytes)
 		if was.MaxBytes < 0 {
 			cfg.MaxBytes = was.MaxBytes // no limit
 		}
-		// a process that was not told how many replicas must not throw copies away
+		// A process whose options do not set the number of replicas must not delete copies.
 		cfg.Replicas = max(cfg.Replicas, was.Replicas)
 		if sameStream(was, cfg) {
 			return nil
@@ -67,26 +66,27 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 	return streamError(cfg, err)
 }
 
-// smallBlocks is a room for which nats-server 2.15 chooses blocks of 4 MiB; from 32 MiB on it
-// chooses 8 MiB. It has in memory the block that it writes to, those that are read, and twice those
-// out of which it deletes. The choice is made when a stream is created and when a server reads it
-// back, not when it is given more room.
+// smallBlocks is a capacity for which nats-server 2.15 chooses blocks of 4 MiB; from 32 MiB on it
+// chooses 8 MiB. In memory the server has the block that it writes, the blocks that are read, and
+// twice the size of the blocks from which it deletes. It chooses the size when a stream is created
+// or read after a restart, but not when the capacity grows.
 const smallBlocks = 31 << 20
 
-// createStream creates a stream. A server in this process makes its blocks small: what it has in
-// memory is ours, and nobody else sees the stream before it has its room.
+// createStream creates a stream. A server in this process first creates it with a small capacity
+// and therefore small blocks, because the blocks use memory of this process. Nobody else uses the
+// stream before it has its final capacity.
 func (c *Conn) createStream(ctx context.Context, cfg jetstream.StreamConfig) error {
-	room := cfg.MaxBytes
+	capacity := cfg.MaxBytes
 	if c.inProcess {
-		cfg.MaxBytes = min(room, smallBlocks)
+		cfg.MaxBytes = min(capacity, smallBlocks)
 	}
 	_, err := c.JS.CreateStream(ctx, cfg)
-	if err != nil || cfg.MaxBytes == room {
+	if err != nil || cfg.MaxBytes == capacity {
 		return err
 	}
-	cfg.MaxBytes = room
+	cfg.MaxBytes = capacity
 	if _, err = c.JS.UpdateStream(ctx, cfg); err != nil {
-		// Whoever asks again must not find one with less room than was asked for.
+		// The next attempt must not find a stream with less capacity than requested.
 		_ = c.JS.DeleteStream(context.WithoutCancel(ctx), cfg.Name)
 	}
 	return err
@@ -104,8 +104,8 @@ const (
 	codeReplicasAlone = 10074 // replicas > 1 on a single server
 )
 
-// starting marks a refusal that may be over in a moment: the cluster says that one of its servers
-// is away. It says so also of a server that has just started.
+// starting marks a refusal that may disappear in a moment. The cluster reports that one of its
+// servers is offline, and it reports this also of a server that has just started.
 type starting struct{ error }
 
 func (s starting) Unwrap() error        { return s.error }

@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// What is there is never made smaller, and one that cannot be made bigger is used as it is.
+// An existing stream never becomes smaller. A stream that cannot be made bigger is used unchanged.
 func TestExistingStreams(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := dial(t, startServer(t, embedded.Options{MaxStore: 64 << 20}))
@@ -30,7 +30,7 @@ func TestExistingStreams(t *testing.T) {
 				t.Errorf("OpenLog(%d MiB, %d replicas) = %v, and it has %d and %d", x.ask, x.replicas, err, got.MaxBytes>>20, got.Replicas)
 			}
 		}
-		for range 2 { // the second time as the first: nothing is left of it
+		for range 2 { // the second call has the same result as the first: nothing of that is left
 			if _, err := c.OpenLog(t.Context(), LogConfig{Stream: "M", Subject: "m", MaxBytes: 100 << 20}); err == nil || !strings.Contains(err.Error(), "max_file_store") {
 				t.Errorf("a new log too large for the server: %v", err)
 			}
@@ -51,8 +51,8 @@ func TestExistingStreams(t *testing.T) {
 	})
 }
 
-// A server in this process has in memory the blocks it works on, which are ours: they are small
-// whatever room a stream has.
+// A server in this process keeps the blocks that it works on in the memory of this process. They
+// are small, whatever the capacity of a stream is.
 func TestSmallBlocks(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -60,8 +60,8 @@ func TestSmallBlocks(t *testing.T) {
 		l := openLog(t, c)
 		s, err := c.JS.Stream(t.Context(), "x-EVENTS-0")
 		check(t, err)
-		if room := s.CachedInfo().Config.MaxBytes; room != 1<<30 {
-			t.Errorf("the log has room for %d bytes, want 1 GiB", room)
+		if capacity := s.CachedInfo().Config.MaxBytes; capacity != 1<<30 {
+			t.Errorf("the log has a capacity of %d bytes, want 1 GiB", capacity)
 		}
 		for range 12 { // 9 MiB
 			_, err := l.Append(t.Context(), make([]byte, 768<<10))

@@ -18,15 +18,15 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// pieceBytes is the size of a piece at most. Read back in JSON it grows by a third and must fit the
-// server's limit of 1 MiB for a message.
+// pieceBytes is the maximum size of a piece. In a JSON answer the piece is a third larger, and that
+// must fit the server's limit of 1 MiB for a message.
 const pieceBytes = 512 << 10
 
-// Put stores what write writes, about size bytes, under name, and returns how many bytes that took
-// compressed. Afterwards all of it is there or, after an error, nothing of that name. Names are
-// meant to be used once. If a name is used again, the newer snapshot replaces the older one, whose
-// pieces are left to Sweep. While the broker is away Put waits, in all for half a minute and a
-// second for each MiB.
+// Put stores the bytes that write produces, about size bytes, under name. It returns the compressed
+// size. Afterwards the snapshot is complete; after an error it does not exist. A name should be
+// used only once. If it is used again, the newer snapshot replaces the older one, and Sweep removes
+// the pieces of the older one. While the broker is unreachable, Put waits; it takes at most half a
+// minute and a second for each MiB.
 func (s *Snapshots) Put(ctx context.Context, name string, size int64, write func(io.Writer) error) (int64, error) {
 	stored, err := s.put(ctx, name, size, write)
 	if err != nil {
@@ -49,18 +49,19 @@ func (s *Snapshots) put(ctx context.Context, name string, size int64, write func
 	return int64(u.size), nil
 }
 
-// upload is one snapshot on its way. Nobody else writes to the subject of its pieces. Each piece is
-// sent with the sequence of the piece before it on that subject, and is refused when that is no
-// longer the last. So a piece is stored once and in order, however often it is sent.
+// upload is one running upload of a snapshot. Nobody else writes to the subject of its pieces. Each
+// piece is sent with the sequence number of the previous piece on that subject, and the server
+// refuses it if that is no longer the last one. So each piece is stored once and in order, however
+// often it is sent.
 type upload struct {
 	s     *Snapshots
 	id    string
 	last  uint64 // sequence of the last piece
-	left  int64  // bytes that are still to come, about
+	left  int64  // the estimated number of bytes still to come
 	size  uint64
-	n     uint32 // pieces
+	n     uint32 // number of pieces
 	sum   hash.Hash
-	named bool // the message that names it was sent
+	named bool // the message that names the pieces was sent
 }
 
 func (u *upload) run(ctx context.Context, name string, write func(io.Writer) error) error {
@@ -72,13 +73,13 @@ func (u *upload) run(ctx context.Context, name string, write func(io.Writer) err
 		if err == nil {
 			err = z.Close()
 		}
-		w.CloseWithError(err) // nil: the end
+		w.CloseWithError(err) // nil: the reader gets EOF
 		written <- err
 	}()
 	stop := context.AfterFunc(ctx, func() { r.CloseWithError(ctx.Err()) })
 	err := u.send(ctx, r)
 	stop()
-	// write must not wait for a reader that has ended
+	// The write function must not wait for a reader that has ended.
 	r.CloseWithError(errors.Join(err, io.ErrClosedPipe))
 	if werr := <-written; err == nil {
 		err = werr
@@ -92,7 +93,7 @@ func (u *upload) run(ctx context.Context, name string, write func(io.Writer) err
 	return err
 }
 
-// send cuts what r has into pieces.
+// send cuts the data of r into pieces and stores them.
 func (u *upload) send(ctx context.Context, r io.Reader) error {
 	buf := make([]byte, min(pieceBytes, u.s.c.NC.MaxPayload()/2))
 	for {
@@ -115,7 +116,7 @@ func (u *upload) send(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// piece stores one piece, and tries as often as necessary.
+// piece stores one piece and retries as often as necessary.
 func (u *upload) piece(ctx context.Context, data []byte) error {
 	subject := u.s.pieces(u.id)
 	b := backoff{least: 20 * time.Millisecond, most: time.Second}
@@ -133,7 +134,7 @@ func (u *upload) piece(ctx context.Context, data []byte) error {
 			if done || err != nil {
 				return err
 			}
-		case full(err): // others put snapshots too
+		case full(err): // others store snapshots too
 			if err := u.s.makeRoom(ctx, max(u.left, 0)+int64(len(data)), true); err != nil {
 				return err
 			}
@@ -158,13 +159,14 @@ func (s *Snapshots) publish(ctx context.Context, m *nats.Msg, opts ...jetstream.
 	return seq, err
 }
 
-// full reports whether a message was refused for want of room in its stream.
+// full reports whether a message was refused because its stream is full.
 func full(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && api.ErrorCode == codeStoreFailed && strings.Contains(api.Description, "maximum")
 }
 
-// stored reports whether the last piece is data: then it was stored and only the answer was lost.
+// stored reports whether the last stored piece is data. If it is, the piece was stored and only the
+// answer was lost.
 func (u *upload) stored(ctx context.Context, data []byte) (done bool, err error) {
 	m, err := u.s.last(ctx, u.s.pieces(u.id), sure)
 	switch {
@@ -172,7 +174,7 @@ func (u *upload) stored(ctx context.Context, data []byte) (done bool, err error)
 		return false, errors.New("its pieces were removed while it was uploaded")
 	case err != nil:
 		return false, err
-	case m.Sequence <= u.last: // the server that answered has not heard of the last piece yet
+	case m.Sequence <= u.last: // the server that answered does not know the last piece yet
 		return false, nil
 	case !bytes.Equal(m.Data, data):
 		return false, fmt.Errorf("piece %d differs from what was sent", u.n)
@@ -181,8 +183,8 @@ func (u *upload) stored(ctx context.Context, data []byte) (done bool, err error)
 	return true, nil
 }
 
-// count checks that there are as many pieces as were sent. Older snapshots are removed once this
-// one is there, so it had better be complete.
+// count checks that the number of stored pieces is the number of sent pieces. Older snapshots are
+// removed once this one exists, so it must be complete.
 func (u *upload) count(ctx context.Context) error {
 	n, _, err := u.s.subjects(ctx, u.s.pieces(u.id))
 	if got := n[u.s.pieces(u.id)]; err == nil && got != uint64(u.n) {
@@ -191,7 +193,7 @@ func (u *upload) count(ctx context.Context) error {
 	return err
 }
 
-// name makes the pieces a snapshot.
+// name stores the message that makes the pieces a snapshot.
 func (u *upload) name(ctx context.Context, name string) error {
 	info, err := json.Marshal(jetstream.ObjectInfo{
 		ObjectMeta: jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: pieceBytes}},
@@ -202,14 +204,14 @@ func (u *upload) name(ctx context.Context, name string) error {
 	}
 	u.named = true
 	m := &nats.Msg{Subject: u.s.nameSubject(name), Data: info, Header: nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}}
-	// it does no harm to do this twice
+	// Storing this message twice does no harm.
 	return u.s.c.apiUntil(ctx, u.s.cfg.Bucket, func(ctx context.Context) error {
 		_, err := u.s.c.JS.PublishMsg(ctx, m)
 		return err
 	})
 }
 
-// discard removes what was stored, as far as possible; Sweep finds the rest.
+// discard removes the stored pieces as far as possible; Sweep removes the rest later.
 func (u *upload) discard(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -219,12 +221,13 @@ func (u *upload) discard(ctx context.Context, name string) {
 	_ = u.s.purge(ctx, u.s.pieces(u.id))
 }
 
-// makeRoom reserves more for the store when size more bytes would not fit, or in any case (more).
-// It always asks for half as much again as is needed: two processes may do this at the same time,
-// the room becomes one or the other, and the smaller one must hold what is there already. The
-// server drops the oldest messages of a stream that is made too small.
+// makeRoom increases the capacity of the store if size more bytes do not fit, or in any case if
+// more is set. It always requests half as much again as is needed. Two processes may do this at the
+// same time, and the later request determines the capacity, so even the smaller one must suffice
+// for the existing messages: the server drops the oldest messages of a stream that becomes too
+// small.
 func (s *Snapshots) makeRoom(ctx context.Context, size int64, more bool) error {
-	select { // no mutex: whoever has it may wait for a broker that is away
+	select { // no mutex: the goroutine that has it may wait for a broker that is away
 	case s.grow <- struct{}{}:
 		defer func() { <-s.grow }()
 	case <-ctx.Done():

@@ -18,15 +18,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// users is everything a crawl does with the queue, all at once: appending and following, sending
-// and consuming, owning, watching owners, being a member.
+// users performs everything that a crawl does with the queue at the same time: it appends and
+// follows, sends and consumes, owns shards, watches owners and is a member.
 type users struct {
 	size               int // of messages
 	appended, sent     atomic.Uint64
 	followed, consumed sync.Map // number → true
 	at                 atomic.Uint64
 	owner              *Ownership
-	seen               atomic.Uint64 // epoch the watch shows
+	seen               atomic.Uint64 // epoch that the watch reports
 	members            *joined
 	log                *Log
 	wait               waiter
@@ -35,7 +35,7 @@ type users struct {
 	wg   sync.WaitGroup
 }
 
-// waiter is eventually or until.True.
+// waiter is the type of eventually and until.True.
 type waiter func(t testing.TB, what string, cond func() bool, report ...func() string)
 
 func use(t testing.TB, c *Conn, size int, term time.Duration, wait waiter) *users {
@@ -80,8 +80,8 @@ func use(t testing.TB, c *Conn, size int, term time.Duration, wait waiter) *user
 				}
 				return nil
 			})
-			// a server that lost sight of the consumer for a moment; owners take
-			// the shard anew then
+			// The server lost sight of the consumer for a moment; owners acquire the shard again
+			// then.
 			if errors.Is(err, ErrFenced) {
 				continue
 			}
@@ -114,20 +114,21 @@ func use(t testing.TB, c *Conn, size int, term time.Duration, wait waiter) *user
 	return u
 }
 
-// goesOn waits until k more were appended and as many sent, and everything else is as it should be.
+// goesOn waits until k more messages were appended and k more were sent, and until all other parts
+// are in the expected state.
 func (u *users) goesOn(t testing.TB, k uint64) {
 	t.Helper()
 	appended, sent := u.appended.Load()+k, u.sent.Load()+k
-	held := func(m *sync.Map, n uint64) bool { _, ok := m.Load(n); return ok }
+	contains := func(m *sync.Map, n uint64) bool { _, ok := m.Load(n); return ok }
 	stuck := func() string {
 		switch {
 		case u.appended.Load() < appended:
 			return "appending"
 		case u.sent.Load() < sent:
 			return "sending"
-		case !held(&u.followed, appended):
+		case !contains(&u.followed, appended):
 			return "following"
-		case !held(&u.consumed, sent):
+		case !contains(&u.consumed, sent):
 			return "consuming"
 		case !u.owner.Valid():
 			return "owning"
@@ -144,16 +145,17 @@ func (u *users) goesOn(t testing.TB, k uint64) {
 	})
 }
 
-// A broker that is killed, stays away for longer than a term and comes back, again and again, loses
-// nothing that it acknowledged, and nobody is stuck or keeps on complaining. (What is on disk when
-// nobody can reach the broker any more is what it leaves when it is killed then.)
+// A broker is killed, stays away for longer than a term and returns, again and again. It loses no
+// message that it acknowledged, nobody is blocked for ever, and nobody keeps logging problems. (The
+// test first cuts the connection. The files that exist then are what the broker leaves when it is
+// killed.)
 func TestBrokerKilled(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		s := startServer(t, embedded.Options{Dir: dir})
 		wire := newCable(t, s)
-		said := newLines()
-		c := wire.dial(t, slog.New(said))
+		logged := newLines()
+		c := wire.dial(t, slog.New(logged))
 		u := use(t, c, 100, time.Second, eventually)
 		for i := range 3 {
 			wire.cut()
@@ -176,14 +178,14 @@ func TestBrokerKilled(t *testing.T) {
 		for what, most := range map[string]int{
 			"": 200, "the connection to NATS is lost": 6, "following the log again": 6, "consuming again": 6, "waiting": 12, "trying to reconnect": 6,
 		} {
-			if n := said.count(what); n > most {
-				t.Errorf("%q was said %d times, while the broker was away thrice", what, n)
+			if n := logged.count(what); n > most {
+				t.Errorf("%q was logged %d times, while the broker was away thrice", what, n)
 			}
 		}
 	})
 }
 
-// finish ends it and compares.
+// finish ends all activities and compares what was sent with what was received.
 func (u *users) finish(t testing.TB) {
 	t.Helper()
 	u.goesOn(t, 5)
@@ -205,7 +207,7 @@ func (u *users) finish(t testing.TB) {
 		return fmt.Sprintf("%d of %d messages did not arrive", missing(), appended+sent)
 	})
 	if n := len(u.members.all()); n > 3 {
-		t.Errorf("told of members %d times: %v", n, u.members.all())
+		t.Errorf("received lists of members %d times: %v", n, u.members.all())
 	}
 	u.stop()
 	u.wg.Wait()

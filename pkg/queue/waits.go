@@ -11,16 +11,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Error codes of the server for refused messages, which say what can be done.
+// These are error codes of the server for refused messages. They decide what the caller can do.
 const (
-	codeStoreFailed    = 10077 // for several reasons, told apart only by the words
+	codeStoreFailed    = 10077 // has several reasons, which only the text distinguishes
 	codeMessageTooBig  = 10054
 	codeHeaderTooBig   = 10097
 	codeStreamSealed   = 10109
 	codeStreamMismatch = 10060
 )
 
-// whyNot says what is being waited for, or that waiting is hopeless.
+// whyNot describes what a publisher waits for, or reports that waiting is hopeless.
 func whyNot(err error) (why string, hopeless bool) {
 	var api *jetstream.APIError
 	switch {
@@ -53,8 +53,8 @@ func hopelessError(err error) error {
 	return err
 }
 
-// waits remembers what publishers wait for, by subject, so that it is logged once
-// however many of them wait.
+// waits stores what the publishers wait for, by subject, so that it is logged once, however many of
+// them wait.
 type waits struct {
 	mu sync.Mutex
 	by map[string]*wait // guarded by mu
@@ -62,7 +62,7 @@ type waits struct {
 
 type wait struct {
 	n   int    // publishers waiting
-	why string // as last said
+	why string // the reason that was logged last
 }
 
 func (w *waits) enter(subject string) {
@@ -98,7 +98,8 @@ func (w *waits) leave(subject string, log *slog.Logger) {
 	}
 }
 
-// Waiting tells which subjects Append and Send wait for at this moment, and why.
+// Waiting returns the subjects that Append and Send are waiting for at this moment, with the
+// reasons.
 func (c *Conn) Waiting() map[string]string {
 	w := &c.pub.waits
 	w.mu.Lock()

@@ -8,22 +8,23 @@ import (
 )
 
 const (
-	// watchQuiet is how long a watch may bring nothing before it is begun anew. Everything that is
-	// watched here is rewritten every few seconds while all is well. A watch of nats.go survives
-	// most of what happens to its server, but takes 10 to 20 s to notice, and goes on from a
-	// sequence: for a bucket that lost its tail, or was made anew, it would stay silent.
+	// watchQuiet is how long a watch may deliver nothing before it is replaced. All keys watched
+	// here are rewritten every few seconds in normal operation. A watch of nats.go survives most
+	// failures of its server, but notices them only after 10 to 20 s, and continues from a sequence
+	// number. If a bucket lost its last messages or was created again, such a watch would stay
+	// silent.
 	watchQuiet = 5 * time.Second
-	// watchBegin bounds the wait for the answer to one request, whose server may go down. nats.go
-	// waits as long as the context lasts, if that has an end.
+	// watchBegin limits the wait for the answer to one request, because its server may go down.
+	// nats.go waits until the context ends, if the context has a deadline.
 	watchBegin = 3 * time.Second
-	// watchDrain bounds the wait for a watch to end.
+	// watchDrain limits the wait for a watch to end.
 	watchDrain = time.Second
 )
 
-// WatchKeys follows keys until ctx ends, by one watch after another. begin is called as each watch
-// starts, then each with every entry, the latest of every key first, and with nil when those are
-// through. A watch that brings nothing for quiet is replaced by a new one, so none stays dead; that
-// costs one consumer, made and deleted. Both functions run in one goroutine.
+// WatchKeys watches keys until ctx ends, with one watch after another. It calls begin when a watch
+// starts. It then calls each with every entry: first the latest entry of every key, then nil, then
+// each change. A watch that delivers nothing for quiet is replaced by a new one, so no watch stays
+// dead; that creates and deletes one consumer. Both functions are called in one goroutine.
 func WatchKeys(ctx context.Context, kv jetstream.KeyValue, keys string, quiet time.Duration, begin func(), each func(jetstream.KeyValueEntry)) {
 	b := backoff{least: 100 * time.Millisecond, most: 2 * time.Second}
 	for ctx.Err() == nil {
@@ -35,7 +36,7 @@ func WatchKeys(ctx context.Context, kv jetstream.KeyValue, keys string, quiet ti
 	}
 }
 
-// watchOnce is one watch. It reports whether it brought anything.
+// watchOnce runs one watch. It reports whether the watch delivered anything.
 func watchOnce(ctx context.Context, kv jetstream.KeyValue, keys string, quiet time.Duration, each func(jetstream.KeyValueEntry)) (some bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -46,7 +47,7 @@ func watchOnce(ctx context.Context, kv jetstream.KeyValue, keys string, quiet ti
 		return false
 	}
 	defer drainWatch(w)
-	// nats.go ends the subscription then; Stop would wait for the consumer to be deleted
+	// This makes nats.go end the subscription. Stop would wait until the consumer is deleted.
 	defer cancel()
 	t := time.NewTimer(quiet)
 	defer t.Stop()
@@ -67,8 +68,8 @@ func watchOnce(ctx context.Context, kv jetstream.KeyValue, keys string, quiet ti
 	}
 }
 
-// drainWatch takes what the watch still holds, so that its goroutine does not wait
-// for a reader for ever.
+// drainWatch takes the remaining entries of the watch, so that the goroutine of the watch does not
+// wait for ever for a reader.
 func drainWatch(w jetstream.KeyWatcher) {
 	t := time.NewTimer(watchDrain)
 	defer t.Stop()

@@ -11,27 +11,28 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// WorkConfig names a hand-off. Each shard has a subject of its own; in Subjects one wildcard over
-// them is enough.
+// WorkConfig describes a Work queue. Each shard has a subject of its own. Subjects may contain one
+// wildcard that matches all of them.
 type WorkConfig struct {
 	Stream   string
 	Subjects []string
-	// room reserved for all subjects together. An existing stream is never made smaller
+	// reserved capacity for all subjects together. An existing stream is never made smaller
 	MaxBytes int64
-	// a subject that holds so many refuses more, while its neighbours go on; 0: no such limit
+	// a subject with this many messages refuses more, while the other subjects accept messages; 0:
+	// no such limit
 	MaxMsgsPerSubject int64
-	Replicas          int // 0: what Options.Replicas said. An existing stream never gets fewer
+	Replicas          int // 0: Options.Replicas. An existing stream never gets fewer
 }
 
-// Work hands each message to the one consumer of its subject until it is settled there. Its methods
-// may be called from any goroutine.
+// Work passes each message to the only consumer of its subject until that consumer has acknowledged
+// it. Its methods may be called from any goroutine.
 type Work struct {
 	c       *Conn
 	cfg     WorkConfig
-	ackWait time.Duration // a message that nothing was heard of for so long is handed out again
+	ackWait time.Duration // a message without any news for this long is delivered again
 }
 
-// OpenWork creates the stream, or adapts an existing one to cfg.
+// OpenWork creates the stream, or changes an existing one to match cfg.
 func (c *Conn) OpenWork(ctx context.Context, cfg WorkConfig) (*Work, error) {
 	err := c.api(ctx, cfg.Stream, func(ctx context.Context) error {
 		return c.openStream(ctx, jetstream.StreamConfig{
@@ -51,8 +52,9 @@ func (c *Conn) OpenWork(ctx context.Context, cfg WorkConfig) (*Work, error) {
 	return &Work{c: c, cfg: cfg, ackWait: ackWait}, nil
 }
 
-// JoinWork opens a hand-off with the room and the limits that its maker gave it. If it cannot be
-// found, again says whether to look once more; it is given the error, and waits. nil: look once.
+// JoinWork opens an existing Work queue and keeps the capacity and the limits with which it was
+// created. If the queue is not found, JoinWork calls again with the error. That function waits and
+// reports whether to try once more. nil: try only once.
 func (c *Conn) JoinWork(ctx context.Context, stream string, again func(error) bool) (*Work, error) {
 	for {
 		s, err := c.JS.Stream(ctx, stream)
@@ -69,16 +71,17 @@ func (c *Conn) JoinWork(ctx context.Context, stream string, again func(error) bo
 	}
 }
 
-// Send hands data over and returns once it is stored. While the subject or the stream is full, or
-// the broker is away, it waits and tries again until ctx ends. So a message may be handed over
-// twice, or be handed over although an error was returned. Data over the server's limit fails at
-// once with ErrTooLarge. data may be used again after Send has returned.
+// Send queues data for the consumer of subject and returns once it is stored. While the subject or
+// the stream is full, or the broker is unreachable, Send retries until ctx ends. Therefore a
+// message may be delivered twice, or be delivered although Send returned an error. Data over the
+// server's limit fails at once with ErrTooLarge. The caller may reuse data after Send has returned.
 func (w *Work) Send(ctx context.Context, subject string, data []byte) error {
 	_, err := w.c.pub.publish(ctx, subject, data)
 	return err
 }
 
-// Pending is how many messages of subject are not settled yet, including those being handled.
+// Pending returns how many messages of subject are not acknowledged yet, including those being
+// handled.
 func (w *Work) Pending(ctx context.Context, subject string) (int64, error) {
 	var n int64
 	err := w.c.api(ctx, w.cfg.Stream, func(ctx context.Context) (err error) {
@@ -91,7 +94,7 @@ func (w *Work) Pending(ctx context.Context, subject string) (int64, error) {
 	return n, nil
 }
 
-// unsettled is how many messages of subject the stream has.
+// unsettled returns how many messages of subject the stream has.
 func (w *Work) unsettled(ctx context.Context, subject string) (n int64, err error) {
 	s, err := w.c.JS.Stream(ctx, w.cfg.Stream)
 	if err != nil {
@@ -107,11 +110,11 @@ func (w *Work) unsettled(ctx context.Context, subject string) (n int64, err erro
 	return n, nil
 }
 
-const codeNotUnique = 10100 // a work queue has one consumer a subject
+const codeNotUnique = 10100 // a work queue has one consumer for each subject
 
-// fence deletes the durable consumers of earlier epochs and of this one, and makes the one of this
-// epoch. If there is one of a later epoch, we are the ones to be fenced. Messages that the deleted
-// ones had delivered and not settled are free at once.
+// fence deletes the durable consumers of earlier epochs and of this one, and creates the consumer
+// of this epoch. If there is a consumer of a later epoch, it returns ErrFenced. Messages that the
+// deleted consumers had received and not acknowledged are available at once.
 func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64) (name string, err error) {
 	name = durable + "-" + strconv.FormatUint(epoch, 10)
 	err = w.c.api(ctx, w.cfg.Stream, func(ctx context.Context) error {
@@ -125,7 +128,8 @@ func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64)
 				FilterSubject: subject,
 				AckPolicy:     jetstream.AckExplicitPolicy,
 				AckWait:       w.ackWait,
-				// we count ourselves: after the last delivery the page is reported, not forgotten
+				// We count deliveries ourselves: after the last delivery the page must be reported,
+				// not forgotten.
 				MaxDeliver:    -1,
 				MaxAckPending: 4096,
 				MaxWaiting:    64,
@@ -134,7 +138,7 @@ func (w *Work) fence(ctx context.Context, subject, durable string, epoch uint64)
 			if !errors.As(err, &api) || api.ErrorCode != codeNotUnique {
 				return err
 			}
-			// Somebody made another one in between: look again who it is.
+			// Another process has created one in between: check again which one.
 			if werr := b.wait(ctx, nil); werr != nil {
 				return err
 			}

@@ -33,7 +33,7 @@ func sendN(t testing.TB, w *Work, subject string, n int) {
 	}
 }
 
-// countTo is a handler that only counts.
+// countTo returns a handler that only counts messages.
 func countTo(n *atomic.Int64) BatchHandler {
 	return func(_ context.Context, batch []Message) error {
 		n.Add(int64(len(batch)))
@@ -135,7 +135,7 @@ func TestFullSubjectLeavesNeighboursAlone(t *testing.T) {
 			done <- w.Consume(cctx, "x.pages.0", "i0", 1, ConsumeOptions{}, func(context.Context, []Message) error { return nil })
 		}()
 		if err := <-waiting; err != nil {
-			t.Errorf("Send after room was made = %v", err)
+			t.Errorf("Send after space became free = %v", err)
 		}
 		drained(t, w, "x.pages.0")
 		stop()
@@ -155,12 +155,12 @@ func TestFencing(t *testing.T) {
 		go func() { old <- w.Consume(ctx, "x.pages.1", "i-1", 10, ConsumeOptions{}, countTo(&first)) }()
 		other := make(chan error, 1)
 		octx, stopOther := context.WithCancel(ctx)
-		go func() { // a neighbour whose name begins alike
+		go func() { // another subject with the same beginning
 			other <- w.Consume(octx, "x.pages.11", "i-11", 3, ConsumeOptions{}, countTo(new(atomic.Int64)))
 		}()
 		sendN(t, w, "x.pages.1", 10)
 		eventually(t, "the first consumer", func() bool { return first.Load() == 10 })
-		drained(t, w, "x.pages.1") // what is not settled yet would come again
+		drained(t, w, "x.pages.1") // an unacknowledged message would be delivered again
 
 		nctx, stop := context.WithCancel(ctx)
 		newer := make(chan error, 1)
@@ -187,14 +187,14 @@ func TestFencing(t *testing.T) {
 	})
 }
 
-// What a consumer had in hand when it ended goes to the next one at once, not when the
-// broker's patience ends.
+// When a consumer ends, the messages that it had received go to the next consumer at once, and not
+// only after ackWait.
 func TestHandOver(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := openWork(t, dial(t, startServer(t, embedded.Options{})), 1000)
 		sendN(t, w, "x.pages.0", 50)
 		seen := map[uint64]bool{}
-		for _, epoch := range []uint64{7, 7, 8, 8} { // the same again, and a new one
+		for _, epoch := range []uint64{7, 7, 8, 8} { // the same epoch again, and a new one
 			ctx, cancel := cancelled(t)
 			err := w.Consume(ctx, "x.pages.0", "i-0", epoch, ConsumeOptions{MaxMessages: 10}, func(_ context.Context, batch []Message) error {
 				if ctx.Err() != nil {
@@ -305,7 +305,8 @@ func TestRetryDropGiveUp(t *testing.T) {
 	})
 }
 
-// Who joins a hand-off gets it as it was made, with its limits, and may wait until it is.
+// A process that joins a Work queue gets it as it was created, with its limits, and may wait until
+// it exists.
 func TestJoinWork(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := dial(t, startServer(t, embedded.Options{}))

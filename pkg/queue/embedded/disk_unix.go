@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskSpace is what the file system of dir has free for us, and its size, in bytes.
+// diskSpace returns the free space that this process may use in the file system of dir, and the
+// size of that file system, in bytes.
 func diskSpace(dir string) (free, total int64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -19,10 +20,10 @@ func diskSpace(dir string) (free, total int64, err error) {
 	return int64(uint64(st.Bavail) * uint64(st.Bsize)), int64(uint64(st.Blocks) * uint64(st.Bsize)), nil
 }
 
-// lockFile holds an advisory lock until the file is closed or the process ends.
+// lockFile takes an advisory lock, which lasts until the file is closed or the process ends.
 func lockFile(name string) (*os.File, error) {
-	// It follows no link and opens nothing but a regular file. With O_NONBLOCK a pipe
-	// cannot make us wait.
+	// It follows no symbolic link. O_NONBLOCK avoids waiting for the other end of a pipe. The check
+	// below refuses everything that is not a regular file.
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, err

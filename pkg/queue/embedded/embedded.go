@@ -1,5 +1,5 @@
-// Package embedded runs a NATS server with JetStream inside the process, its file
-// store under a directory.
+// Package embedded runs a NATS server with JetStream inside the process. Its file store is below a
+// directory.
 //
 //	s, err := embedded.Start(embedded.Options{Dir: "data/nats", Log: log})
 //	…
@@ -7,10 +7,10 @@
 //	o := queue.Options{InProcess: s.InProcess(), User: s.User(), Password: s.Password()}
 //	q, err := queue.Dial(ctx, o, log)
 //
-// One process at a time may have a directory open; a second one gets ErrLocked. The server installs
-// no signal handlers and writes no log file: its messages go to Options.Log. Room for streams is
-// counted when they are created (Options.MaxStore, Budget), so that a full disk shows as a refusal
-// and not as a broken stream.
+// Only one process at a time may open a directory; a second one gets ErrLocked. The server installs
+// no signal handlers and writes no log file: its messages go to Options.Log. Streams reserve their
+// capacity when they are created (Options.MaxStore, Budget), so that a full disk leads to a refusal
+// and not to a broken stream.
 package embedded
 
 import (
@@ -32,31 +32,31 @@ import (
 )
 
 var (
-	// ErrLocked says that another process has the directory open.
+	// ErrLocked means that another process has opened the directory.
 	ErrLocked = errors.New("another process uses it")
-	// ErrCorrupt says that a stream in the directory could not be read back.
+	// ErrCorrupt means that a stream in the directory could not be read.
 	ErrCorrupt = errors.New("the store is damaged")
-	// ErrNoSpace says that the file system has less room than the server needs at
-	// the least (MinStore).
+	// ErrNoSpace means that the file system has less free space than the server needs (MinStore).
 	ErrNoSpace = errors.New("not enough free space")
 )
 
-// readyWithin bounds how long Start waits; replaying a large store takes seconds, not minutes.
+// readyWithin limits how long Start waits. Replaying a large store takes seconds, not minutes.
 const readyWithin = 2 * time.Minute
 
 // Options says where the server keeps its files and whether it listens. Dir is required.
 type Options struct {
-	Dir string // created when missing; holds the store, a lock file and a marker
-	// host:port of a TCP listener, port 0 for any; empty: in-process connections only
+	Dir string // created if it does not exist; contains the store, a lock file and a marker
+	// host:port of a TCP listener, port 0 for any free port; empty: only connections inside the
+	// process
 	Listen string
-	// required from every client when set; a random one when empty and Listen is set
+	// required from every client if set; random if it is empty and Listen is set
 	User     string
-	Password string // as User
-	// SyncInterval is how much of the latest writes a power cut may take. 0: 1 s. A message may be
-	// acknowledged before it is synced.
+	Password string // like User
+	// SyncInterval is how long writes may stay unsynced. A power cut can destroy the writes of this
+	// time, because a message may be acknowledged before it is synced. 0: 1 s.
 	SyncInterval time.Duration
-	// MaxStore is how many bytes all streams together may reserve. 0: what the file system has
-	// free, less a floor of max(1 GiB, 5 %); on a small disk, half of what is free.
+	// MaxStore is how many bytes all streams together may reserve. 0: the free space of the file
+	// system minus a reserve of max(1 GiB, 5 %); on a small disk, half of the free space.
 	MaxStore int64
 	Log      *slog.Logger // nil: slog.Default()
 }
@@ -67,23 +67,23 @@ type Server struct {
 	lock   *os.File
 	bootID string
 	clean  bool
-	broken chan struct{} // see heal; holds one
+	broken chan struct{} // see heal; capacity 1
 	quit   context.CancelFunc
 	healer sync.WaitGroup
-	url    string // of the listener; empty without one
+	url    string // of the listener; empty if there is none
 
-	busy    chan struct{} // a semaphore: holds one while a restart or the shutdown runs
+	busy    chan struct{} // a semaphore with one slot: taken while a restart or the shutdown runs
 	stopped bool          // guarded by busy
 
-	mu sync.Mutex     // guards what is below; never held for long
-	ns *server.Server // replaced by Restart; nil while none runs
-	// pipes are the clients' ends of the connections in this process.
+	mu sync.Mutex     // guards the fields below; locked only for short times
+	ns *server.Server // replaced by Restart; nil while no server runs
+	// pipes contains the clients' ends of the connections inside this process.
 	pipes map[*pipe]struct{}
 }
 
-// Start opens the store (about 30 ms when it is small) and returns when clients may
-// connect. Its error may be ErrLocked, ErrNoSpace or ErrCorrupt, wrapped with the directory
-// and with what can be done.
+// Start opens the store (about 30 ms if it is small) and returns when clients may connect. Its
+// error may wrap ErrLocked, ErrNoSpace or ErrCorrupt; it names the directory and what the user can
+// do.
 func Start(o Options) (*Server, error) {
 	if o.Dir == "" {
 		return nil, errors.New("embedded NATS: Options.Dir is empty")
@@ -91,7 +91,7 @@ func Start(o Options) (*Server, error) {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	o.SyncInterval = cmp.Or(o.SyncInterval, time.Second)
 	if o.Listen != "" && o.User == "" && o.Password == "" {
-		// nuid is no secret: somebody who has seen one value can guess the next
+		// nuid is not secret: whoever has seen one value can guess the next.
 		o.User, o.Password = "curtsy-"+nuid.Next()[:8], rand.Text()
 	}
 	if _, _, err := splitListen(o.Listen); err != nil {
@@ -122,7 +122,7 @@ func Start(o Options) (*Server, error) {
 		return nil, fmt.Errorf("embedded NATS in %s: %w", o.Dir, err)
 	}
 	if a, ok := s.ns.Addr().(*net.TCPAddr); ok && o.Listen != "" {
-		s.opts.Listen = a.String() // a restart keeps the port that was found
+		s.opts.Listen = a.String() // a restart uses the same port
 		s.url = s.ns.ClientURL()
 	}
 	ctx, quit := context.WithCancel(context.Background())
@@ -148,7 +148,7 @@ func (s *Server) run() (*server.Server, error) {
 		JetStream:          true,
 		StoreDir:           o.Dir,
 		JetStreamMaxStore:  o.MaxStore,
-		JetStreamMaxMemory: 64 << 20, // for consumers that are cheap to make again
+		JetStreamMaxMemory: 64 << 20, // for consumers that are cheap to create again
 		SyncInterval:       o.SyncInterval,
 		NoSigs:             true,
 		NoLog:              true,
@@ -190,14 +190,14 @@ func waitReady(ns *server.Server, fatal <-chan string) error {
 	return fmt.Errorf("not ready after %v", readyWithin)
 }
 
-// InProcess is for queue.Options.InProcess. Such a connection needs User and Password too, and
-// finds the server again after Restart.
+// InProcess returns the value for queue.Options.InProcess. Such a connection needs User and
+// Password too. It finds the server again after Restart.
 func (s *Server) InProcess() nats.InProcessConnProvider { return inProcess{s} }
 
 type inProcess struct{ s *Server }
 
-// InProcessConn opens a connection to the server that runs now. While none does, as during a
-// restart, it fails at once.
+// InProcessConn opens a connection to the running server. It fails at once while no server runs,
+// for example during a restart.
 func (p inProcess) InProcessConn() (net.Conn, error) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -227,35 +227,36 @@ func (p *pipe) Close() error {
 	return p.Conn.Close()
 }
 
-// current is the server that runs; nil during a restart, after one that failed and after Shutdown.
+// current returns the running server. It is nil during a restart, after a failed restart and after
+// Shutdown.
 func (s *Server) current() *server.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ns
 }
 
-// User is what clients must present; empty when they need nothing.
+// User returns the name that clients must present; empty if they need none.
 func (s *Server) User() string { return s.opts.User }
 
-// Password belongs to User.
+// Password returns the password of User.
 func (s *Server) Password() string { return s.opts.Password }
 
-// ClientURL is where the listener can be reached, without the credentials; empty
-// without a listener.
+// ClientURL returns the address of the listener without the credentials; empty if there is no
+// listener.
 func (s *Server) ClientURL() string { return s.url }
 
-// MaxStore is how many bytes all streams together may reserve. Pass it to Budget.
+// MaxStore returns how many bytes all streams together may reserve. Pass it to Budget.
 func (s *Server) MaxStore() int64 { return s.opts.MaxStore }
 
-// BootID names this run of the server; no two runs share one.
+// BootID identifies this run of the server. Every run has another one.
 func (s *Server) BootID() string { return s.bootID }
 
-// WasClean reports whether the run before this one ended with Shutdown, or there was none. After an
-// unclean end the last SyncInterval of acknowledged messages may be missing.
+// WasClean reports whether the previous run ended with Shutdown, or there was none. After any other
+// end the acknowledged messages of the last SyncInterval may be missing.
 func (s *Server) WasClean() bool { return s.clean }
 
-// Shutdown stops the server, waits until its files are closed and unlocks the directory. Calling it
-// again does nothing.
+// Shutdown stops the server, waits until its files are closed and unlocks the directory. Further
+// calls do nothing.
 func (s *Server) Shutdown() {
 	s.quit()
 	s.healer.Wait()
@@ -280,7 +281,7 @@ func (s *Server) set(ns *server.Server) {
 	s.ns = ns
 }
 
-// stop ends the server that runs, and reports whether one did.
+// stop ends the running server, and reports whether there was one.
 func (s *Server) stop() bool {
 	s.mu.Lock()
 	ns, pipes := s.ns, s.pipes
@@ -289,14 +290,14 @@ func (s *Server) stop() bool {
 	if ns == nil {
 		return false
 	}
-	// The clients in this process lose their connections first. Else they would answer the server's
-	// farewell to readers with new requests, while it waits, with its locks held, for that farewell
-	// to go out.
+	// First close the connections of the clients in this process. Otherwise these clients would
+	// answer the server's last messages with new requests, while the server waits, holding its
+	// locks, until those messages are sent.
 	for p := range pipes {
 		_ = p.Conn.Close()
 	}
-	// Clients that left by themselves may have asked for something just before. Answering takes the
-	// same locks, so that is waited for as well.
+	// Clients that closed their connections themselves may have sent a request just before.
+	// Answering it takes the same locks, so wait for that too.
 	for end := time.Now().Add(dropWithin); ; {
 		time.Sleep(time.Millisecond)
 		if len(pipes) == 0 || ns.NumClients() == 0 || time.Now().After(end) {
@@ -308,12 +309,12 @@ func (s *Server) stop() bool {
 	return true
 }
 
-// dropWithin is how long the server may take to notice that its clients are gone.
+// dropWithin limits how long to wait until the server notices that its clients are gone.
 const dropWithin = 50 * time.Millisecond
 
-// Restart stops the server and starts it again on the same directory and port. Clients reconnect by
-// themselves. After an error Restart may be tried again. The server calls it itself when a full
-// disk has ended a stream and there is room again.
+// Restart stops the server and starts it again with the same directory and port. Clients reconnect
+// by themselves. After an error the caller may try Restart again. The server calls Restart itself
+// when a full disk has ended a stream and there is free space again.
 func (s *Server) Restart() error {
 	s.busy <- struct{}{}
 	defer func() { <-s.busy }()
@@ -322,7 +323,7 @@ func (s *Server) Restart() error {
 	}
 	s.stop()
 	select {
-	case <-s.broken: // reported by the server that is gone
+	case <-s.broken: // reported by the server that was stopped
 	default:
 	}
 	ns, err := s.run()

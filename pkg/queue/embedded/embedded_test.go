@@ -145,7 +145,7 @@ func TestCleanAndNot(t *testing.T) {
 	}
 }
 
-// child stores three messages and waits to be killed.
+// child stores three messages and waits until it is killed.
 func child(dir string) {
 	s, err := Start(Options{Dir: dir, MaxStore: gib, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -165,7 +165,7 @@ func child(dir string) {
 		}
 	}
 	fmt.Println("stored")
-	_, _ = io.Copy(io.Discard, os.Stdin) // until the parent dies, or kills us
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the parent dies or kills this process
 }
 
 func kill(t *testing.T, dir string) {
@@ -186,7 +186,7 @@ func kill(t *testing.T, dir string) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	if line != "stored\n" {
-		t.Fatalf("the child said %q", line)
+		t.Fatalf("the child printed %q", line)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestCorruptStream(t *testing.T) {
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), filepath.Dir(meta)) {
 			t.Fatalf("%v", err)
 		}
-		// The server warns of our password at each start; that has nothing to do with the damage.
+		// The server warns of our password at each start. That warning is not about the damage.
 		if strings.Contains(err.Error(), "assword") || !strings.Contains(err.Error(), "meta.inf") && !strings.Contains(err.Error(), "metafile") {
 			t.Errorf("the error does not say what the server found, and nothing else: %v", err)
 		}
@@ -218,7 +218,7 @@ func TestCorruptStream(t *testing.T) {
 	})
 }
 
-// A stream that died of a failed write comes back when the disk has room.
+// A stream that stopped after a failed write works again when the disk has free space.
 func TestHeals(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := start(t, Options{Dir: t.TempDir()})
@@ -226,7 +226,7 @@ func TestHeals(t *testing.T) {
 		connect(t, s, nats.ReconnectWait(20*time.Millisecond), nats.ReconnectHandler(func(*nats.Conn) { back <- true }))
 		before := s.current()
 		failed := time.Now()
-		// What the server says when it has met ENOSPC.
+		// This is the server's message after ENOSPC.
 		before.Errorf("JetStream stream '%s > %s' critical write error: %v", "$G", "S", "no space left on device")
 		<-back
 		if took := time.Since(failed); took < healEvery || took > healEvery+time.Second {
@@ -238,8 +238,9 @@ func TestHeals(t *testing.T) {
 	})
 }
 
-// The server answers what a client asked for before it went away, and only then ends: with its
-// locks held it waits for a moment, which in a bubble never passes if somebody wants such a lock.
+// The server answers the requests of a client that has gone away before it ends. It waits for a
+// moment with its locks held. In virtual time that moment never passes if a goroutine waits for
+// such a lock.
 func TestRequestsBeforeTheEnd(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := start(t, Options{Dir: t.TempDir()})
@@ -286,7 +287,7 @@ func TestRestartKeepsClients(t *testing.T) {
 	})
 }
 
-// A real listener has its port again.
+// A real listener gets the same port again.
 func TestRestartKeepsPort(t *testing.T) {
 	s := start(t, Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
 	goesOnAfterRestart(t, s, func(back chan bool) { until.Closed(t, "a client's reconnect", back) })

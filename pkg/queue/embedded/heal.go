@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// healFree is how much must be free before a restart is worth trying.
+// healFree is the free space at which a restart is worth trying.
 const healFree = 64 * mib
 
-// healEvery is how often to look whether there is room again.
+// healEvery is the interval for checking whether there is free space again.
 const healEvery = 2 * time.Second
 
-// heal restarts the server after a stream could not be written, once the disk has room again. Until
-// then that stream answers nobody, not even with an error.
+// heal restarts the server once the disk has free space again after a stream could not be written.
+// Until the restart that stream answers no request, not even with an error.
 func (s *Server) heal(ctx context.Context) {
 	for {
 		select {
@@ -21,7 +21,7 @@ func (s *Server) heal(ctx context.Context) {
 		case <-s.broken:
 		}
 		s.opts.Log.Error("the disk refuses writes, so nothing can be stored: free some space; the store then continues by itself", "dir", s.opts.Dir)
-		for said := ""; ; {
+		for logged := ""; ; {
 			select {
 			case <-ctx.Done():
 				return
@@ -35,8 +35,8 @@ func (s *Server) heal(ctx context.Context) {
 				s.opts.Log.Info("the store is open again", "dir", s.opts.Dir)
 				break
 			}
-			if err.Error() != said {
-				said = err.Error()
+			if err.Error() != logged {
+				logged = err.Error()
 				s.opts.Log.Error("cannot open the store again; trying every few seconds", "err", err)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// splitListen reads Options.Listen; port 0 becomes what the server takes for any.
+// splitListen parses Options.Listen. Port 0 becomes the server's value for any free port.
 func splitListen(listen string) (host string, port int, err error) {
 	if listen == "" {
 		return "", 0, nil

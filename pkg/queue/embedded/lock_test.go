@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Neither the lock nor the marker is written through a link.
+// Neither the lock nor the marker is written through a symbolic link.
 func TestFollowsNoLink(t *testing.T) {
 	for _, name := range []string{"lock", "running"} {
 		t.Run(name, func(t *testing.T) {

@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// logger passes the server's messages on to slog, and keeps those of the start: the server goes on
-// without a stream that it cannot read, and only mentions it.
+// logger forwards the server's messages to slog. It collects the warnings and errors of the start,
+// because the server continues without a stream that it cannot read and only logs that.
 type logger struct {
 	log    *slog.Logger
-	fatal  chan string   // the first fatal message; holds one
-	broken chan struct{} // told when a failed write has ended a stream; holds one
+	fatal  chan string   // the first fatal message; capacity 1
+	broken chan struct{} // receives a value when a failed write has ended a stream; capacity 1
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	started  bool
 	troubles []string // warnings and errors of the start
 }
@@ -26,8 +26,9 @@ func (l *logger) Tracef(format string, v ...any)  {}
 
 func (l *logger) Warnf(format string, v ...any) {
 	what := fmt.Sprintf(format, v...)
-	// Our password is random and in memory; hashing it would cost 100 ms for each client. So this
-	// warning is none, and does not belong into the error of a damaged store either.
+	// Our password is random and exists only in memory; hashing it would cost 100 ms for each
+	// client. So this warning does not matter, and it must not appear in the error about a damaged
+	// store.
 	if strings.HasPrefix(format, "Plaintext passwords") {
 		l.log.Debug(what)
 		return
@@ -63,16 +64,16 @@ func (l *logger) trouble(level slog.Level, what string) {
 	l.log.Log(context.Background(), level, what)
 }
 
-// isBroken reports whether the server says that it has stopped storing. A stream or consumer
-// whose store could not be written stays dead, and after some of these errors all of
-// JetStream is shut down.
+// isBroken reports whether a message of the server means that it has stopped storing. A stream or
+// consumer whose store could not be written stays unusable, and after some of these errors the
+// server shuts down all of JetStream.
 func isBroken(what string) bool {
 	what = strings.ToLower(what)
 	return strings.Contains(what, "critical write error") || strings.Contains(what, "disabling jetstream") ||
 		strings.Contains(what, "will be disabled")
 }
 
-// settled ends the start.
+// settled marks the end of the start.
 func (l *logger) settled() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

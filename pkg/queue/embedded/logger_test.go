@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What nats-server 2.15 says when it stores no longer, and what it says that means
-// nothing of the kind.
+// These are messages of nats-server 2.15: some mean that it has stopped storing, others sound
+// similar and do not.
 func TestBroken(t *testing.T) {
 	for what, want := range map[string]bool{
 		"JetStream stream '$G > S' critical write error: write x: no space left on device":               true,
@@ -29,7 +29,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// What a server says while it goes down restarts nothing a second time.
+// Messages of a server that is shutting down cause no second restart.
 func TestRestartForgetsTheOldServer(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		s := start(t, Options{Dir: t.TempDir()})

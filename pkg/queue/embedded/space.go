@@ -10,14 +10,14 @@ const (
 	mib = 1 << 20
 	gib = 1 << 30
 
-	// MinStore is the least room a server starts with, in bytes.
+	// MinStore is the smallest store that a server starts with, in bytes.
 	MinStore = 64 * mib
 
-	bucketShare = 32 * mib // for key-value buckets and other small things
+	bucketShare = 32 * mib // for key-value buckets and other small data
 )
 
-// roomFor derives MaxStore from the file system that dir is on. What the store already holds counts
-// as room: the streams that hold it reserve it again.
+// roomFor derives MaxStore from the file system of dir. The size of the existing store counts as
+// free space, because its streams reserve that space again.
 func roomFor(dir string) (int64, error) {
 	free, total, err := diskSpace(dir)
 	if err != nil {
@@ -29,8 +29,8 @@ func roomFor(dir string) (int64, error) {
 func room(free, total, used int64, dir string) (int64, error) {
 	have := free + used
 	floor := max(gib, total/20)
-	// The floor keeps the machine alive. On a disk that is too small for it, half of
-	// what is free is used.
+	// The floor keeps the machine usable. If the disk is too small for the floor, half of the free
+	// space is used.
 	store := max(have-floor, have/2)
 	if store < MinStore {
 		return 0, fmt.Errorf("%w: %s has %d MiB free but needs at least %d MiB: free some space, or use another data directory",
@@ -46,15 +46,16 @@ func dirSize(dir string) (n int64) {
 				n += fi.Size()
 			}
 		}
-		return nil // a file may vanish meanwhile
+		return nil // a file may disappear during the walk
 	})
 	return n
 }
 
-// Budget divides maxStore bytes (Server.MaxStore) among the streams of a crawl with so many shards.
-// It returns how many bytes each event log and the page queue may hold, so that creating all of
-// them and a few small buckets never fails for lack of room. At most 256 MiB a log and 1 GiB of
-// pages; at least 16 and 32 MiB while that fits, less when it does not.
+// Budget divides maxStore bytes (Server.MaxStore) among the streams of a crawl with the given
+// number of shards. It returns the capacity of each event log and of the page queue in bytes. All
+// of them and a few small buckets fit into maxStore, so creating them never fails for lack of
+// space. A log gets 16 to 256 MiB and the page queue 32 MiB to 1 GiB. If maxStore is too small for
+// the lower limits, they get less.
 func Budget(maxStore int64, shards int) (events, pages int64) {
 	n := int64(max(shards, 1))
 	left := maxStore - min(bucketShare, maxStore/4)

@@ -18,8 +18,8 @@ func TestRoom(t *testing.T) {
 		{100 * gib, 200 * gib, 0, 90 * gib}, // 5 % stay free
 		{8 * gib, 10 * gib, 0, 7 * gib},     // 1 GiB stays free
 		{gib, 10 * gib, 0, gib / 2},         // the floor would leave nothing: half
-		{gib, 10 * gib, 3 * gib, 3 * gib},   // what we hold already is ours
-		{128 * mib, 10 * gib, 0, 64 * mib},  // the least
+		{gib, 10 * gib, 3 * gib, 3 * gib},   // the existing store counts as free space
+		{128 * mib, 10 * gib, 0, 64 * mib},  // the smallest store
 		{128*mib - 2, 10 * gib, 0, 0},
 	}
 	for _, x := range tests {
@@ -57,8 +57,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Whatever the size, everything a crawl needs can be created, and is there after a
-// restart with less room.
+// Whatever the size of the store is, everything that a crawl needs can be created, and still exists
+// after a restart with less space.
 func TestBudgetFits(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		for _, store := range []int64{MinStore, 100 * mib, gib, 20 * gib} {

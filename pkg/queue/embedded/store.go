@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// markRunning leaves a marker that only an orderly Shutdown removes, and reports whether the last
-// run ended with one.
+// markRunning creates a marker that only Shutdown removes, and reports whether the previous run
+// removed its marker.
 func markRunning(dir string) (bootID string, clean bool, err error) {
 	bootID = nuid.Next()
 	name := filepath.Join(dir, "running")
@@ -21,7 +21,7 @@ func markRunning(dir string) (bootID string, clean bool, err error) {
 	if err != nil && !clean {
 		return "", false, err
 	}
-	// A new file, because writing through a link would change a file elsewhere.
+	// Create a new file, because writing through a link would change a file elsewhere.
 	if err := os.Remove(name); err != nil && !clean {
 		return "", false, err
 	}
@@ -43,8 +43,8 @@ func markStopped(dir string) error {
 	return syncDir(dir)
 }
 
-// syncDir makes sure that a name created or removed in dir survives a power cut, on
-// file systems that can.
+// syncDir makes sure that a name created or removed in dir survives a power cut, on file systems
+// that support it.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -55,13 +55,14 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// checkStore compares the streams on disk with those that the server has opened. The server skips a
-// stream that it cannot read, and the next user of that stream would silently get an empty one.
+// checkStore compares the streams on disk with the streams that the server has opened. The server
+// skips a stream that it cannot read, and the next user of that stream would get an empty stream
+// without an error.
 func checkStore(dir string, ns *server.Server, out *logger) error {
 	streams := filepath.Join(dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams")
 	onDisk, err := os.ReadDir(streams)
 	if err != nil {
-		return nil // nothing stored yet
+		return nil // nothing is stored yet
 	}
 	info, err := ns.Jsz(&server.JSzOptions{Accounts: true, Streams: true})
 	if err != nil {
