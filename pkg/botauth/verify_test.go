@@ -60,7 +60,7 @@ func signedPage(t testing.TB, s *Signer) *Message {
 func policyOf(s *Signer) Policy {
 	return Policy{Now: testTime, Key: func(agent string, form Form, id string) (ed25519.PublicKey, error) {
 		if agent != s.Agent() || form != s.Form() || id != s.KeyID() {
-			return nil, errors.New("nobody knows that key")
+			return nil, errors.New("unknown key")
 		}
 		return s.key.Public(), nil
 	}}

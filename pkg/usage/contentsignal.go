@@ -21,11 +21,11 @@ func ParseContentSignal(statement string) (p Preferences, ignored []string) {
 		if rest := strings.TrimLeft(s, " \t"); rest != "" && rest[0] == '=' {
 			value, s = cutAny(strings.TrimLeft(rest[1:], " \t"), ",; \t")
 		}
-		said, ok := signal(lower(key), lower(value))
+		stated, ok := signal(lower(key), lower(value))
 		if !ok && len(ignored) < 16 {
 			ignored = append(ignored, key+"="+value)
 		}
-		p = p.Merge(said)
+		p = p.Merge(stated)
 	}
 }
 

@@ -26,7 +26,7 @@ func sane(t *testing.T, s *usage.Set) {
 		p[src.Purpose] = max(p[src.Purpose], src.Value)
 	}
 	if p != s.Concluded() || p != s.Statements().Concluded() || s.Preferences() != s.Statements().Preferences() {
-		t.Errorf("sources say %v, the set %v", p, s.Concluded())
+		t.Errorf("sources state %v, the set %v", p, s.Concluded())
 	}
 	for _, d := range s.Diagnostics() {
 		if d.Reason == "" || d.From == "" || len(d.Text) > 200 {

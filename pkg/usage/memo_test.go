@@ -12,13 +12,13 @@ import (
 func TestMemo(t *testing.T) {
 	var memo Memo
 	for range 2 {
-		for _, said := range []string{"train-ai=n", "search=y, ai-use=n", "", "?", "search=no, cats=yes", "search=yes", "search=", strings.Repeat("a=1, ", 200) + "train-ai=n", "bots=n"} {
-			h := http.Header{"Content-Usage": {said}, "Content-Signal": {said, said}}
+		for _, value := range []string{"train-ai=n", "search=y, ai-use=n", "", "?", "search=no, cats=yes", "search=yes", "search=", strings.Repeat("a=1, ", 200) + "train-ai=n", "bots=n"} {
+			h := http.Header{"Content-Usage": {value}, "Content-Signal": {value, value}}
 			with, without := Set{Memo: &memo}, Set{}
 			with.Headers(h)
 			without.Headers(h)
 			if !reflect.DeepEqual(with.Statements(), without.Statements()) || with.Preferences() != without.Preferences() || !reflect.DeepEqual(with.Diagnostics(), without.Diagnostics()) {
-				t.Errorf("%q: %+v, without %+v", said, with.Statements(), without.Statements())
+				t.Errorf("%q: %+v, without %+v", value, with.Statements(), without.Statements())
 			}
 		}
 	}

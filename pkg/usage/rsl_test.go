@@ -33,7 +33,7 @@ func TestUsage_8_19_Licences(t *testing.T) {
 		{"permits all", `<license><permits type="usage">all</permits></license>`, pref{a, a, a, u}},
 		{"permits ai-all", `<license><permits type="usage">ai-all</permits></license>`, pref{d, a, a, u}},
 		{"permits ai-index", `<license><permits>AI-Index</permits></license>`, pref{d, a, d, u}},
-		{"permits what nobody knows", `<license><permits type="usage">editorial</permits></license>`, pref{d, d, d, u}},
+		{"permits an unknown use", `<license><permits type="usage">editorial</permits></license>`, pref{d, d, d, u}},
 		{"prohibits", `<license><prohibits type="usage">ai-train</prohibits></license>`, pref{u, u, d, u}},
 		{"both", `<license><permits type="usage">all</permits><prohibits type="usage">ai-train,ai-input</prohibits></license>`, pref{a, d, d, u}},
 		{"free", `<license><permits type="usage">search</permits><payment type="free"/></license>`, pref{a, d, d, u}},
