@@ -107,7 +107,7 @@ func (r *runner) take(ctx context.Context, frontier string) {
 			}
 			most = len(slots)
 		}
-		sent := f.now() // the lease is counted from here, because the frontier cannot have granted it earlier
+		sent := f.now() // the lease is counted from here: it cannot have been granted earlier
 		grants, slots, err := r.askVisits(ctx, frontier, most, slots)
 		if len(grants.Visits) > most { // there are no slots for them, and their leases will end
 			f.log.Error("a frontier granted more visits than requested", "frontier", frontier)

@@ -36,7 +36,7 @@ type TrailEnd int
 const (
 	TrailArrived TrailEnd = iota // an answer that is no redirect, or an error
 	TrailBarred                  // May returned false, so the last URL was not requested
-	TrailLost                    // a redirect without a usable URL, one too many, or one in a circle
+	TrailLost                    // a redirect without a usable URL, one too many, or a circle
 	TrailLeft                    // a redirect to another host, or out of Within
 )
 

@@ -120,7 +120,8 @@ func (s *Sites) fetch(u canon.URL, redirects int, conditions http.Header, permit
 		defer s.Requests.For(crawl.RequestRobots)()
 		return s.Requests.Get(u, conditions, func(status int, _ http.Header) wire.Wanted {
 			if 200 <= status && status <= 299 {
-				return wire.Wanted{Limit: robots.MaxBytes + 2} // by which Parse sees that there is more
+				// Parse sees by the additional bytes that there is more.
+				return wire.Wanted{Limit: robots.MaxBytes + 2}
 			}
 			return wire.Wanted{}
 		})

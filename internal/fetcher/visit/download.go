@@ -17,7 +17,7 @@ import (
 // for an operator.
 var (
 	ErrRobots     = errors.New("its robots.txt forbids it")
-	ErrUnreadable = errors.New("its robots.txt cannot be fetched now") // a later request may succeed
+	ErrUnreadable = errors.New("its robots.txt cannot be fetched now") // later it may succeed
 	ErrForgotten  = errors.New("it was removed from the crawl by curtsy forget")
 	ErrAddress    = errors.New("connections to its address are not allowed")
 	ErrVisitOver  = errors.New("the visit is over") // another one can fetch the rest

@@ -37,7 +37,7 @@ type report struct {
 func (v *Visit) reportProgress() {
 	r := v.requests
 	switch {
-	case r.Account.Requests == v.report.requests: // results without a request are reported with the next one
+	case r.Account.Requests == v.report.requests: // other results are reported later
 	case r.Session.Delay() < delayToReport && time.Since(v.report.at) < reportEvery:
 	case r.Over(): // its end is reported at once
 	default:

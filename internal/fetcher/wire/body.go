@@ -33,7 +33,7 @@ type Wanted struct {
 	// Stream, if not nil, reads the body as it arrives instead, and nothing of it is kept. Its
 	// error is the request's error. Without one it need not have read to the end.
 	Stream func(io.Reader) error
-	Raw    bool // Stream gets the bytes of the wire, whatever their encoding and however many they are
+	Raw    bool // Stream gets the bytes of the wire, undecoded, and however many they are
 }
 
 // WantFunc decides from the head of an answer what is read of its body.

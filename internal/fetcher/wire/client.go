@@ -287,7 +287,7 @@ func (h *Session) send(u canon.URL, extra http.Header) (*reply, error) {
 
 // takeIPToken waits for a token of a public address, unless the running request has one.
 func (h *Session) takeIPToken(a netip.Addr, kept *conn) error {
-	pace := h.cfg.Pace // not the delay of this host, because one name must not slow down its neighbours
+	pace := h.cfg.Pace // not this host's delay: one name must not slow down others
 	if !h.Hurried {
 		pace = max(pace, PoliteDelay)
 	}

@@ -33,7 +33,7 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 func (c *Client) connect(h *Session, addr string, secure bool) (*conn, error) {
 	t := &allowance{deadline: time.Now().Add(c.opt.ConnectTimeout)}
 	if old := c.conns.get(h.host); old != nil {
-		old.Close() // it leads to another origin, and a host has one connection at a time, also while connecting
+		old.Close() // a host has one connection at a time, also while connecting
 	}
 	l, err := c.connectRaw(h, t, "tcp", addr)
 	if err != nil {

@@ -31,7 +31,7 @@ const (
 // sizes. The buffer of a scratch should not be made again for each page that is a little larger
 // than all before it.
 func Roomy(n int) int {
-	if n >= KeepBuffer-memoryStep { // it is not kept, or is as large as a buffer that is kept may be
+	if n >= KeepBuffer-memoryStep { // it is not kept, or has the largest size that is kept
 		return n
 	}
 	return (n + memoryStep - 1) / memoryStep * memoryStep

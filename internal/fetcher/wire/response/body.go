@@ -115,7 +115,7 @@ func (b *Body) nextChunk() error {
 	}
 	for read := 0; ; read += len(line) + 2 {
 		switch line, err = b.line(); {
-		case errors.Is(err, io.ErrUnexpectedEOF): // the body is complete, because its last chunk came
+		case errors.Is(err, io.ErrUnexpectedEOF): // its last chunk came, so it is complete
 			b.odd, b.complete = true, true
 			return io.EOF
 		case err != nil:
