@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// runAux has h.test visited for one errand. asked is what its origin was asked for, in order,
-// with a space between.
+// runAux carries out a visit to h.test with one auxiliary request. asked is what was requested of
+// its origin, in order, with a space between.
 func runAux(t *testing.T, e crawl.AuxRequest, robots string, answer http.HandlerFunc) (d *desk, out crawl.Outcome, asked string) {
 	t.Helper()
 	var mu sync.Mutex

@@ -45,9 +45,9 @@ func TestErrands(t *testing.T) {
 			v.Aux = append(v.Aux, e)
 		}
 		v.Aux = append(v.Aux[:1:1], append([]crawl.AuxRequest{
-			// A mistake: left alone.
+			// This is a mistake of a frontier and is ignored.
 			{Kind: crawl.AuxRobots, URL: "http://not-h.test/rules", Origin: claimant, Hop: 1, ReplyShard: 2},
-			// From the future: left alone.
+			// This is of a future version and is ignored.
 			{Kind: 200, URL: "http://h.test/rules", Origin: claimant, ReplyShard: 2},
 		}, v.Aux[1:]...)...)
 		out := d.outcome(d.grant(v))
@@ -86,8 +86,8 @@ func TestErrands(t *testing.T) {
 	})
 }
 
-// A robots.txt that was moved to another host is fetched only as that host's own robots.txt allows,
-// at each hop. That file itself is asked for once, whoever wants it.
+// A robots.txt that was moved to another host is only fetched as that host's own robots.txt allows,
+// at each redirect. That file itself is requested once, whoever needs it.
 func TestErrandsObeyTheHostTheyLeadTo(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -208,7 +208,7 @@ func TestRobotsSizeLimit(t *testing.T) {
 	})
 }
 
-// Every kind of errand is known here, but for the one that needs no request.
+// Every kind of auxiliary request is known here, except the one that needs no request.
 func TestErrandKinds(t *testing.T) {
 	for _, kind := range crawl.AuxKinds() {
 		if visit.Knows(kind) == (kind == crawl.AuxTwin) {

@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A shard whose pages nobody takes holds up its own visits and nobody else's; when there is room
+// A shard whose pages are not accepted delays its own visits and no others. When they are accepted
 // again, nothing is lost.
 func TestFullShardHoldsUpNobodyElse(t *testing.T) {
 	virtual(t, func(t *testing.T) {
@@ -46,10 +46,10 @@ func TestFullShardHoldsUpNobodyElse(t *testing.T) {
 				t.Errorf("%s", classes(out))
 			}
 		}
-		if took := time.Since(start); took > 5*time.Second { // the jam lasts until clear
+		if took := time.Since(start); took > 5*time.Second { // the stall lasts until clear
 			t.Errorf("the other shard's visits took %v", took)
 		}
-		// New visits of the full shard are given back unasked.
+		// New visits of the full shard are returned without a request.
 		before := asked.Load()
 		if out := d.outcome(d.grant(visit(0))); len(out.Results) != 0 || out.Requests != 0 || asked.Load() != before {
 			t.Errorf("a visit nobody can publish: %d requests, %+v", asked.Load()-before, out)
@@ -77,8 +77,8 @@ func TestFullShardHoldsUpNobodyElse(t *testing.T) {
 	})
 }
 
-// What a visit fetched is published however late, pages before the outcome, also when its
-// lease has long run out.
+// What a visit fetched is published however late, pages before the outcome, even long after the end
+// of its lease.
 func TestPublishingOutlivesTheLease(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {

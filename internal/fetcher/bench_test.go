@@ -11,9 +11,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// BenchmarkPage measures what a page costs a whole process: fetcher, the toy's reading of
-// events, the JetStream server, and simweb's side of the connection. cpu-µs/page is user and
-// system time of all of it.
+// BenchmarkPage measures the cost of a page for the whole process: the fetcher, the toy frontier,
+// the JetStream server, and simweb's side of the connection. cpu-µs/page is the user and system
+// time of all of it.
 func BenchmarkPage(b *testing.B) {
 	for _, c := range []struct {
 		name    string

@@ -22,7 +22,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// captured is what was captured of a URL, with its answer put together.
+// captured returns what was captured of a URL, with its answer put together.
 func (d *desk) captured(u canon.URL) (answer string, p crawl.Page) {
 	d.t.Helper()
 	for end := time.Now().Add(ample); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
@@ -43,8 +43,8 @@ func (d *desk) captured(u canon.URL) (answer string, p crawl.Page) {
 	return "", p
 }
 
-// ISO 28500 §6.3.2 and §6.5.2: for an archive a request and its answer travel as they went over the
-// wire, whatever encodings the answer has; without an archive nothing does.
+// ISO 28500 §6.3.2 and §6.5.2: for an archive a request and its answer are recorded as they went
+// over the wire, whatever encodings the answer has. Without an archive nothing is recorded.
 func TestISO28500_6_3_Captures(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		page := `<title>t</title><a href="/linked">x</a>` + strings.Repeat("word ", 200)
@@ -126,7 +126,7 @@ func TestISO28500_6_3_Captures(t *testing.T) {
 					t.Errorf("%s: cut by %v, want %v", path, c.CutBy, by)
 				}
 				switch cut := path == "/picture" || path == "/lost"; {
-				case path == "/packed": // whether its markup forbids it is not known
+				case path == "/packed": // it is unknown whether its markup forbids it
 					if !c.Cut || got != strings.TrimSuffix(want, "xxxx") {
 						t.Errorf("%s: cut %v: %q", path, c.Cut, got)
 					}
@@ -166,7 +166,7 @@ func TestISO28500_6_3_Captures(t *testing.T) {
 	})
 }
 
-// Over TLS, too, the archive has what was said inside.
+// Over TLS, too, the archive gets what was sent inside.
 func TestCapturesTLS(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		srv := wiretest.HTTPS(t, simnet.Of(t), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

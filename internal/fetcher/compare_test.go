@@ -17,7 +17,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// answersOf waits for so many answers to errands.
+// answersOf waits for n answers to auxiliary requests.
 func (d *desk) answersOf(n int) (all []crawl.Answer) {
 	d.t.Helper()
 	for end := time.Now().Add(ample); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
@@ -47,7 +47,7 @@ func TestClaims(t *testing.T) {
 		known *crawl.Robots
 		want  crawl.Claim // with Reason: how that begins
 		asked int64
-		none  bool // no answer: to come again
+		none  bool // no answer, so it is sent again later
 	}{
 		{"target", saying(file), nil, crawl.Claim{Kind: crawl.ClaimTarget, Target: canon.URL(mainOrigin).Origin(), Digest: digest[:]}, 1, false},
 		{"self", saying("User-agent: *\nHost: h.test\nHost: other.test\n"), nil, crawl.Claim{Kind: crawl.ClaimSelf}, 1, false},
@@ -179,7 +179,8 @@ func TestSamples(t *testing.T) {
 	})
 }
 
-// What may not be asked for is no page of the site's, and a name that leads nowhere says so.
+// A page that must not be requested is not compared, and the answer says so. So does that for a
+// name without an address.
 func TestSamplesOfNobody(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, _ := slowSite(t, 0)

@@ -13,8 +13,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// Responses are counted by their codes, of which a site cannot make up new ones; requests by how
-// long they took; robots.txt by what its answer means.
+// Responses are counted by their codes, of which a site cannot invent new ones. Requests are
+// counted by how long they took, and robots.txt files by what their answer means.
 func TestRequestsAreCounted(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		codes := map[string]int{"/robots.txt": 200, "/a": 200, "/gone": 410, "/made-up": 477, "/b": 200}

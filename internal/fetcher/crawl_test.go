@@ -13,8 +13,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// toy is the least frontier that can finish a crawl: it sits behind a desk, in memory,
-// and forgets nothing.
+// toy is the smallest frontier that can finish a crawl. It is in memory, behind a desk, and forgets
+// nothing.
 type toy struct {
 	d     *desk
 	delay time.Duration
@@ -194,7 +194,7 @@ func (f *toy) run(limit time.Duration) {
 	}
 }
 
-// classes is what became of each URL, in simweb's words.
+// classes returns the outcome of each URL, in simweb's words.
 func (f *toy) classes() map[string]simweb.Class {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -210,7 +210,8 @@ func (f *toy) classes() map[string]simweb.Class {
 	return out
 }
 
-// A whole web with every oddity simweb knows: what became of each URL, and what each origin saw.
+// A whole web with every oddity that simweb has: the outcome of each URL, and what each origin
+// received.
 func TestWholeWeb(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		cfg := simweb.Config{Hosts: simweb.MixSize(), PagesPerHost: 5, Listen: simnet.Of(t).Listen}

@@ -34,7 +34,7 @@ func (l *syncLog) String() string {
 	return l.b.String()
 }
 
-// closedSite is a site that answers only who shows the token.
+// closedSite is a site that answers only requests with the token.
 func closedSite(t *testing.T, token string) (addr string, asked func() map[string]string) {
 	var mu sync.Mutex
 	seen := map[string]string{}
@@ -71,8 +71,9 @@ func setOf(t *testing.T, text string) *credentials.Set {
 	return set
 }
 
-// A site behind a door is crawled like any other, its robots.txt included; who has no credentials,
-// or wrong ones, is told what to type; and no other site sees them.
+// A site that requires credentials is crawled like any other, including its robots.txt. Without
+// credentials, or with wrong ones, the answer says which option sends them. No other site receives
+// them.
 func TestDoor(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, asked := closedSite(t, "hunter2")
@@ -105,8 +106,8 @@ func TestDoor(t *testing.T) {
 	})
 }
 
-// What credentials open is no evidence about another host, whoever claims what: its pages are not
-// compared, and its rules are lent to nobody.
+// What is only served with credentials is no evidence about another host: its pages are not
+// compared, and its rules are not used for another host.
 func TestDoorTellsNothingOfItself(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, asked := closedSite(t, "hunter2")
@@ -133,8 +134,8 @@ func TestDoorTellsNothingOfItself(t *testing.T) {
 	})
 }
 
-// Nobody has a form posted with credentials but the site that they are for: a feed elsewhere could
-// name any address behind the door as its hub.
+// A form is only posted with credentials for the site that they belong to, because a feed elsewhere
+// could name any address of it as its hub.
 func TestDoorIsNotPostedThroughForStrangers(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, asked := closedSite(t, "hunter2")
@@ -157,8 +158,8 @@ func TestDoorIsNotPostedThroughForStrangers(t *testing.T) {
 	})
 }
 
-// What a site behind a door says of its changes is asked for with its credentials, by GET and by
-// POST; who has none is told what to type.
+// The changes of a site that requires credentials are requested with them, by GET and by POST.
+// Without them the answer says which option sends them.
 func TestDoorRUP(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, asked := closedSite(t, "hunter2")
@@ -177,8 +178,8 @@ func TestDoorRUP(t *testing.T) {
 	})
 }
 
-// A proxy that is down costs no URL: they go back unasked, their host rests, and the operator is
-// told. When it is there again the crawl goes on.
+// A proxy that is down costs no URL: the URLs are returned, their host is paused, and the operator
+// is informed. When it is back, the crawl continues.
 func TestProxyDown(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		site := wiretest.HTTP(t, simnet.Of(t), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

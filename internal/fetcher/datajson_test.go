@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Where /data.txt is asked for, /data.json is, once and under the site's rules. One that is there
-// is a URL of the crawl from then on; whatever else is answered is nothing.
+// Where /data.txt is requested, /data.json is, too, once and under the rules of the site. If it
+// exists, it is a URL of the crawl from then on. Any other answer changes nothing.
 func TestDataJSON(t *testing.T) {
 	answer := func(status int, kind, body string, more ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {

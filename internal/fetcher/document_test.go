@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 )
 
-// A document is handed over as the HTML that it stands for, and archived as what came.
+// A document is published as the HTML that was made of it, and archived as it came.
 func TestDocument(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		pdf := documenttest.Content{Title: "The title", Text: "Some words of it", Link: "http://b.test/x"}.PDF()

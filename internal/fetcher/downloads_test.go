@@ -115,7 +115,7 @@ func TestDownload(t *testing.T) {
 	})
 }
 
-// takeCount is how often a desk was asked for visits.
+// takeCount is how often visits were requested of a desk.
 func (d *desk) takeCount() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,7 +127,8 @@ func TestDownloadWaitsForItsVisit(t *testing.T) {
 		addr, n := slowSite(t, 0)
 		d := newDesk(t, 1)
 		dl := startDownloader(t, d, testSpec(1, addr), Options{})
-		// A frontier that knows nothing of downloads grants what it has: given back, untouched.
+		// A frontier that does not know downloads grants an ordinary visit, which is returned
+		// without a request.
 		other := d.grant(manyURLs(t, 3))
 		done := make(chan error)
 		go func() { done <- dl.Visit(t.Context(), originH, func(*DownloadVisit) error { return nil }) }()
@@ -169,7 +170,7 @@ func TestDownloadWaitsForItsVisit(t *testing.T) {
 	})
 }
 
-// What ends a visit, and what an answer that comes to no good end tells.
+// What ends a visit, and what is returned for an answer that is incomplete.
 func TestDownloadFailures(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		hang := make(chan struct{})
@@ -261,7 +262,7 @@ func TestDownloadFailures(t *testing.T) {
 		d.lose = false
 		d.mu.Unlock()
 
-		// A mistake of the caller's leaves the host as free as any other end of a visit.
+		// A mistake of the caller leaves the host as free as any other end of a visit.
 		id := d.grant(crawl.Visit{Host: "h.test", Robots: robotsOfH})
 		func() {
 			defer func() { recover() }()
@@ -306,8 +307,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// A download lasts as long as its leases are renewed, and the time its caller's disk takes
-// is not the origin's.
+// A download lasts as long as its leases are renewed. The time that its caller's disk takes does
+// not count against the origin.
 func TestDownloadIsRenewed(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		const whole = 4 * time.Second

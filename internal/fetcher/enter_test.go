@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// visited is what a site saw of crawls, which it tells apart by their User-Agent.
+// visited is what a site received from crawls, by their User-Agent.
 type visited struct {
 	mu    sync.Mutex
 	who   []string
@@ -42,7 +42,7 @@ func (v *visited) serve(w http.ResponseWriter, r *http.Request) {
 	v.end = append(v.end, time.Now())
 }
 
-// check holds what was seen against the delay.
+// check compares what was received with the delay.
 func (v *visited) check(t *testing.T, delay time.Duration) {
 	t.Helper()
 	v.mu.Lock()
@@ -55,7 +55,7 @@ func (v *visited) check(t *testing.T, delay time.Duration) {
 }
 
 // twoCrawls are frontiers of crawls one and two on one server, and a fetcher for each that knows
-// nothing of the other. cut takes the first one's connection to NATS away.
+// nothing of the other. cut cuts the first one's connection to NATS.
 func twoCrawls(t *testing.T, addr string) (desks [2]*desk, cut func()) {
 	t.Helper()
 	srv := broker.Start(t)
@@ -75,8 +75,8 @@ func twoCrawls(t *testing.T, addr string) (desks [2]*desk, cut func()) {
 	return desks, cut
 }
 
-// To a site two crawls of one cluster are one visitor, and both of them have their turns, although
-// one fetcher knows nothing of the other.
+// For a site two crawls of one cluster are one visitor, and they take turns, although one fetcher
+// knows nothing of the other.
 func TestCrawlsShareHosts(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		const delay, visits, pages = 20 * time.Millisecond, 6, 4
@@ -90,7 +90,7 @@ func TestCrawlsShareHosts(t *testing.T) {
 					v := manyURLs(t, pages)
 					v.Delay = delay
 					for out := d.outcome(d.grant(v)); len(out.Results) == 0; out = d.outcome(d.grant(v)) {
-						time.Sleep(10 * time.Millisecond) // turned away
+						time.Sleep(10 * time.Millisecond) // it was returned
 					}
 				}
 			})
@@ -119,8 +119,8 @@ func TestCrawlsShareHosts(t *testing.T) {
 	})
 }
 
-// A fetcher that is cut off from the cluster falls silent by itself, long before its frontier's
-// lease is over, and the other crawl begins when the host has rested after that.
+// A fetcher that is cut off from the cluster stops by itself, long before the lease of its frontier
+// ends. The other crawl begins after the pause of the host.
 func TestCutOffAtSharedHost(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		const delay, term = 30 * time.Millisecond, 10 * time.Second

@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// A page's feeds are offered once a visit, to the shards of their hosts, where feeds are wanted and
-// the page's links may be followed.
+// A page's feeds are offered once in a visit, to the shards of their hosts, if the crawl reads
+// feeds and the links of the page may be followed.
 func TestFeedsAreAnnounced(t *testing.T) {
 	const page = `<head><link rel=alternate type="application/rss+xml" href=/1><link rel="alternate stylesheet" type=text/css href=/2><link rel=alternate type=application/atom+xml href=http://v.test/3></head>`
 	for name, tt := range map[string]struct {

@@ -62,7 +62,7 @@ func TestNewSaysWhatWouldWork(t *testing.T) {
 	}
 }
 
-// slowSite answers every page after a while and says how many requests began.
+// slowSite answers every page after a while and counts the requests that began.
 func slowSite(t testing.TB, wait time.Duration) (addr string, n *atomic.Int64) {
 	n = new(atomic.Int64)
 	return origin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -103,8 +103,8 @@ func TestLeasesAreRenewed(t *testing.T) {
 
 func TestLostVisitStops(t *testing.T) {
 	virtual(t, func(t *testing.T) {
-		// Once the visit is lost the site answers nothing: the request under way is cut off,
-		// and no other comes.
+		// After the visit is lost the site answers nothing. The running request is cut off, and no
+		// other one comes.
 		var n, lost atomic.Int64
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
 			n.Add(1)
@@ -134,8 +134,8 @@ func TestLostVisitStops(t *testing.T) {
 	})
 }
 
-// Without an answer to renewals the lease runs out: no request starts after it, the one under way
-// is cut off, and what was found is published all the same.
+// Without an answer to renewals the lease runs out: no request starts after it, the running one is
+// cut off, and what was found is published all the same.
 func TestLeaseRunsOut(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		// began: Unix ns, when the first request came, which is when the lease began
@@ -153,7 +153,7 @@ func TestLeaseRunsOut(t *testing.T) {
 		startFetcher(t, d, testSpec(1, addr), Options{})
 		d.deaf = true
 		out := d.outcome(d.grant(manyURLs(t, 40)))
-		// The origin of an answer that is cut off is given a moment.
+		// After an answer that is cut off, the origin gets a moment.
 		if took := time.Since(time.Unix(0, began.Load())); took < 10*time.Second || took > 10*time.Second+30*time.Millisecond {
 			t.Errorf("the outcome came after %v of a lease of 10 s", took)
 		}
@@ -167,7 +167,8 @@ func TestLeaseRunsOut(t *testing.T) {
 	})
 }
 
-// A grant that was long on its way has only the rest of its lease: it counts from asking.
+// A grant that arrived late has only the rest of its lease, which is counted from the request for
+// it.
 func TestLeaseCountsFromAsking(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, n := slowSite(t, 0)
@@ -183,9 +184,8 @@ func TestLeaseCountsFromAsking(t *testing.T) {
 	})
 }
 
-// While a shard moves nobody answers for it, or its old owner still listens and says
-// nothing. Renewals are tried again and again, so that the new owner hears of the visit
-// before its lease is over.
+// While a shard moves, nobody answers for it, or its old owner still listens and does not answer.
+// Renewals are repeated, so that the new owner knows of the visit before its lease ends.
 func TestRenewedAsSoonAsSomebodyAnswers(t *testing.T) {
 	for name, silence := range map[string]func(d *desk) (end func()){
 		"the old owner says nothing": func(d *desk) func() {
@@ -236,19 +236,18 @@ func TestStop(t *testing.T) {
 		}
 		start := time.Now()
 		stop()
-		if took := time.Since(start); took > 100*time.Millisecond { // until the answer is there
+		if took := time.Since(start); took > 100*time.Millisecond { // until the answer comes
 			t.Errorf("stopping took %v", took)
 		}
 		out := d.outcome(id)
-		// The request under way was finished, and none begun.
+		// The running request was finished, and none was begun.
 		if got := n.Load(); int(got) != out.Requests || !strings.HasPrefix(classes(out), strings.Repeat("failed/http-4xx ", int(got))+"returned") {
 			t.Errorf("%d requests, %s", got, classes(out))
 		}
 	})
 }
 
-// Stopping does not wait for an origin that takes its time: half the grace, then its
-// connection is closed.
+// Stopping does not wait for a slow origin: after half of the grace its connection is closed.
 func TestStopCutsOff(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, n := slowSite(t, time.Minute/2)
@@ -269,7 +268,7 @@ func TestStopCutsOff(t *testing.T) {
 	})
 }
 
-// A log that takes nothing makes a visit wait; the fetcher's end makes it drop, and Run return.
+// A log that accepts nothing makes a visit wait. The end of the fetcher drops it, and Run returns.
 func TestNobodyToTell(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, _ := slowSite(t, 10*time.Millisecond)
@@ -352,7 +351,7 @@ func TestFollowsOwners(t *testing.T) {
 	})
 }
 
-// A frontier that grants more than it was asked for gets no more hands than there are.
+// If a frontier grants more visits than requested, no more are carried out than there are slots.
 func TestMoreGrantsThanHands(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, _ := slowSite(t, 0)
@@ -364,11 +363,11 @@ func TestMoreGrantsThanHands(t *testing.T) {
 		ida := d.grant(a)
 		d.grant(b)
 		d.outcome(ida)
-		d.outcome(d.grant(manyURLs(t, 1))) // it goes on
+		d.outcome(d.grant(manyURLs(t, 1))) // it continues
 	})
 }
 
-// A visit keeps the spec it began with, whenever another one comes.
+// A visit keeps the spec that it began with, whenever a new one comes.
 func TestSetSpecDuringVisits(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -383,7 +382,7 @@ func TestSetSpecDuringVisits(t *testing.T) {
 				t.Errorf("%s saw %s, then %s", r.Host, was, r.UserAgent())
 			}
 			agents[r.Host] = r.UserAgent()
-			if n++; n%2 == 0 { // while visits are under way
+			if n++; n%2 == 0 { // while visits are running
 				spec.Agent = string([]byte{'a' + byte(n/2%26)})
 				if err := f.SetSpec(spec); err != nil {
 					t.Error(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// Names that resolve to where nobody may be sent.
+// Names with addresses that must not be reached.
 func TestLyingResolver(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		w := wiretest.New(t, simnet.Of(t), wiretest.Answer("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
@@ -36,7 +36,7 @@ func TestLyingResolver(t *testing.T) {
 			{"10.1.2.3 192.168.1.1", false, true, true, "--allow-private"},
 			{"8.8.8.8", true, false, true, "--contact"},
 			{"127.0.0.1", true, false, false, ""},
-			// A permitted address beside a forbidden one is used.
+			// An allowed address beside a forbidden one is used.
 			{"169.254.169.254 127.0.0.1", true, false, false, ""},
 		} {
 			d := newDesk(t, 1)
@@ -78,7 +78,7 @@ func TestGuardCoversEveryWay(t *testing.T) {
 	})
 }
 
-// A connection kept from before the spec changed is no way around the guard, nor around --resolve.
+// A connection from before a change of the spec cannot be used to bypass the guard, or --resolve.
 func TestKeptConnectionUnderANewSpec(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		a, b := wiretest.New(t, simnet.Of(t), wiretest.Answer("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")), wiretest.New(t, simnet.Of(t), wiretest.Answer("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
@@ -110,8 +110,8 @@ func TestKeptConnectionUnderANewSpec(t *testing.T) {
 	})
 }
 
-// A name that is fine when robots.txt is fetched and a metadata service when the page
-// is (DNS rebinding).
+// A name whose address is allowed when robots.txt is fetched, and is a metadata service when the
+// page is (DNS rebinding).
 func TestRebinding(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var turned atomic.Bool
@@ -137,7 +137,7 @@ func TestRebinding(t *testing.T) {
 	})
 }
 
-// A robots.txt that redirects to where we may not go may have rules; we have not read them.
+// A robots.txt that redirects to a forbidden address may contain rules, and we have not read them.
 func TestRobotsRedirectRefused(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var turned atomic.Bool

@@ -23,8 +23,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// desk is a frontier small enough to see through: it grants the visits a test puts on it, and
-// keeps what comes back.
+// desk is a small frontier: it grants the visits that a test puts on it, and keeps what comes back.
 type desk struct {
 	t    testing.TB
 	q    *queue.Conn
@@ -36,29 +35,29 @@ type desk struct {
 	n        uint64
 	events   []crawl.Event
 	shards   []int    // of events
-	read     []uint64 // of each shard's log, up to here
+	read     []uint64 // up to where each shard's log was read
 	pages    []crawl.Page
 	renews   int
 	lose     bool                            // answer renewals with Lost
-	losing   func()                          // told before such an answer
+	losing   func()                          // called before such an answer
 	renewing []*nats.Subscription            // by shard
 	deaf     bool                            // answer no renewals
 	slow     time.Duration                   // wait before granting
-	generous bool                            // grant all there is, asked for or not
+	generous bool                            // grant all visits, even if fewer were requested
 	bodies   map[string][]byte               // robots.txt by digest
-	seen     func(shard int, e *crawl.Event) // told of each event, in the reading goroutine
+	seen     func(shard int, e *crawl.Event) // called with each event, in the reading goroutine
 	takes    int
-	stalled  string          // subject whose pages nobody takes
-	stuck    []jetstream.Msg // of it
+	stalled  string          // subject whose pages are not accepted
+	stuck    []jetstream.Msg // of stalled
 	paged    time.Time       // when the first pages were stored
-	handing  atomic.Bool     // visits are on their way
+	handing  atomic.Bool     // visits are being sent
 	forgets  bool            // of events only outcomes and answers are kept
 }
 
 const deskOwner = "desk"
 
-// virtual runs a test in a bubble of virtual time, with the network simnet.Of(t). Its clock stands
-// at noon of 20 November 2026, since some of what sites say is about dates.
+// virtual runs a test in a bubble of virtual time, with the network simnet.Of(t). Its clock begins
+// at noon of 20 November 2026, because some directives have dates.
 func virtual(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	simnet.Test(t, func(t *testing.T) {
@@ -67,7 +66,7 @@ func virtual(t *testing.T, f func(t *testing.T)) {
 	})
 }
 
-// named is a test for one of many cases in a bubble: what it reports begins with the case's name.
+// named is a test for one of many cases in a bubble: its reports begin with the case's name.
 type named struct {
 	testing.TB
 	name string
@@ -86,8 +85,8 @@ func newDesk(t testing.TB, shards int) *desk {
 	return newDeskOn(t, q, "t", shards)
 }
 
-// newFarDesk is newDesk on a server to which each message takes a millisecond. So what is done one
-// after the other, each step acknowledged, has different times.
+// newFarDesk is newDesk on a server to which each message takes a millisecond. So steps that are
+// acknowledged one after the other have different times.
 func newFarDesk(t testing.TB, shards int) *desk {
 	t.Helper()
 	s := broker.Start(t)
@@ -287,8 +286,8 @@ func (d *desk) page(data []byte) {
 	}
 }
 
-// stall leaves the pages of a shard where they are: after two messages there is no room for more.
-// clear takes them again.
+// stall stops accepting the pages of a shard: after two messages its queue is full. clear accepts
+// them again.
 func (d *desk) stall(shard int) (clear func()) {
 	d.t.Helper()
 	ctx := d.t.Context()
@@ -316,7 +315,7 @@ func (d *desk) stall(shard int) (clear func()) {
 	}
 }
 
-// fill leaves no room in a shard's log: what is appended waits. empty makes room again.
+// fill fills a shard's log, so that further events wait. empty removes the events again.
 func (d *desk) fill(shard int) (empty func()) {
 	d.t.Helper()
 	ctx := d.t.Context()
@@ -353,11 +352,11 @@ func (d *desk) grant(v crawl.Visit) crawl.VisitID {
 // ample is how much virtual time a test waits for what must come.
 const ample = 10 * time.Minute
 
-// leastWait is how much virtual time passes between two looks at whether an outcome has come.
+// leastWait is how much virtual time passes between two looks for an outcome.
 const leastWait = 2 * time.Millisecond
 
-// outcome waits for the end of a visit; its results are those of all parts. What the visit told
-// other shards is known by then, too.
+// outcome waits for the end of a visit. Its results are those of all parts. What the visit
+// published to other shards is known by then, too.
 func (d *desk) outcome(id crawl.VisitID) crawl.Outcome {
 	d.t.Helper()
 	for end := time.Now().Add(ample); time.Now().Before(end); time.Sleep(leastWait) {
@@ -381,7 +380,7 @@ func (d *desk) outcome(id crawl.VisitID) crawl.Outcome {
 	return crawl.Outcome{}
 }
 
-// catchUp waits until all that stands in the logs by now has been read: each is read on its own, so
+// catchUp waits until all that is in the logs now has been read. Each log is read separately, so
 // one may be behind another.
 func (d *desk) catchUp() {
 	d.t.Helper()

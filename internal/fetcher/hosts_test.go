@@ -13,7 +13,8 @@ import (
 
 func nothing() {}
 
-// A host is one crawl's at a time, in the order in which they came, and rests between them.
+// A host is visited for one crawl at a time, in the order in which they came, with a pause between
+// them.
 func TestHostsInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -38,15 +39,15 @@ func TestHostsInTurn(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		// A delay is owed to what an earlier process may have asked.
+		// An earlier process may have sent requests, so the delay is waited for.
 		if len(order) != 3 || order[0] != "a 1s" || order[1] != "b 13s" || order[2] != "c 25s" {
 			t.Errorf("%v", order)
 		}
 	})
 }
 
-// Whoever waits in vain gives its visit back, with the time for which it is of no use, and whoever
-// is behind it has its turn.
+// A visit that waits in vain is returned, with the time for which the host is better left alone.
+// The next one gets its turn.
 func TestHostsInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newHosts(time.Now().Add(-time.Hour))
@@ -79,7 +80,7 @@ func TestHostsInVain(t *testing.T) {
 	})
 }
 
-// What is known of hosts does not grow with those that were visited.
+// The memory for hosts does not grow with the number of hosts that were visited.
 func TestHostsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newHosts(time.Now().Add(-time.Hour))

@@ -37,8 +37,8 @@ func manualGet(t *testing.T, h *Manual, url string) (int, error) {
 	return res.StatusCode, err
 }
 
-// What a robots.txt answers decides, as in a crawl; redirects to it are followed, and what they
-// lead to holds here.
+// The answer for a robots.txt decides, as in a crawl. Its redirects are followed, and the file that
+// they lead to applies here.
 func TestByHandObeysRobots(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		for answer, want := range map[string]string{
@@ -77,8 +77,8 @@ func TestByHandObeysRobots(t *testing.T) {
 	})
 }
 
-// A host whose robots.txt is another host's file is not the other's word: what that closes is not
-// asked of it. And what one origin of a host asks for between requests holds for all of them.
+// If the robots.txt of a host redirects to a file on another host, the rules of that host decide
+// about the request for the file. The delay of one origin of a host applies to all of them.
 func TestByHandIsPoliteToOtherOrigins(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var closed, slow atomic.Int32
@@ -154,7 +154,7 @@ func TestByHandGuardsAddresses(t *testing.T) {
 	})
 }
 
-// The delay counts from the end of the last answer, and a caller can give up waiting.
+// The delay is counted from the end of the last answer, and a caller can stop waiting.
 func TestByHandWaits(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		h, err := newManual(t, ManualOptions{AllowPrivate: true})
@@ -189,8 +189,8 @@ func TestByHandWaits(t *testing.T) {
 	})
 }
 
-// The delay after a robots.txt counts from its last byte; and that one host is our own says
-// nothing of another.
+// The delay after a robots.txt is counted from its last byte. That one host is private means
+// nothing for another one.
 func TestByHandWaitsAfterRobots(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var ended atomic.Int64
@@ -226,7 +226,7 @@ func TestByHandWaitsAfterRobots(t *testing.T) {
 	})
 }
 
-// Requests sent by several at once wait for the end of the answer before, its body included.
+// Concurrent requests wait for the end of the earlier answer, including its body.
 func TestByHandSendsOneAtATime(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var under, most atomic.Int64
@@ -260,7 +260,7 @@ func TestByHandSendsOneAtATime(t *testing.T) {
 	})
 }
 
-// An answer that drips for ever ends, and it is said why; so does a robots.txt.
+// An answer that never ends is cut off, and the error says why. So is a robots.txt.
 func TestByHandWholeAnswer(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		for _, slow := range []string{"/robots.txt", "/rup"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// markdownSite has pages as HTML and as Markdown, by what is asked for. It is careless: it has one
-// validator for both.
+// markdownSite has pages as HTML and as Markdown, according to Accept. It is careless: both have
+// the same validator.
 func markdownSite(t *testing.T) (addr string, asked func() []http.Header) {
 	var mu sync.Mutex
 	var headers []http.Header
@@ -54,8 +54,8 @@ func markdownSite(t *testing.T) (addr string, asked func() []http.Header) {
 	}
 }
 
-// Formats §8.34: Markdown is asked for with --accept-markdown alone; what comes so is kept as
-// what it is, its links followed, its headers obeyed.
+// Protocols §8.34: Markdown is only requested with --accept-markdown. It is stored under its own
+// type, its links are followed, and its headers obeyed.
 func TestUsage_8_34_Accept(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, asked := markdownSite(t)
@@ -105,8 +105,8 @@ func TestUsage_8_34_Accept(t *testing.T) {
 	})
 }
 
-// What was had by taking Markdown is validated by requests that take it, and all else by those that
-// do not; what the frontier keeps of a copy says which it is.
+// An answer to a request that accepted Markdown is validated by requests that accept it, and all
+// others by those that do not. The validator that the frontier stores says which.
 func TestUsage_8_34_Validators(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, asked := markdownSite(t)
@@ -117,7 +117,7 @@ func TestUsage_8_34_Validators(t *testing.T) {
 			now        string
 		}{
 			{true, `md:"1"`, `"1"`, "not modified", `md:"1"`},
-			{true, `"1"`, "", "stored", `md:"1"`}, // of HTML, from before Markdown was asked for
+			{true, `"1"`, "", "stored", `md:"1"`}, // of HTML, from before Markdown was accepted
 			{true, `md:"0"`, `"0"`, "stored", `md:"1"`},
 			{false, `md:"1"`, "", "stored", `"1"`},
 			{false, `"1"`, `"1"`, "not modified", `"1"`},

@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Which documents of type JSON are handed over, and as what.
+// Which documents of type JSON are published, and as what.
 func TestMetaDocuments(t *testing.T) {
 	const list = `{"dataset": []}`
 	big := `{"x": "` + strings.Repeat("y", 1<<20-9) + `"}`
@@ -78,7 +78,7 @@ func TestMetaDocuments(t *testing.T) {
 	}
 }
 
-// The header's robots tags hold for documents, too.
+// The robots tags of headers apply to documents, too.
 func TestMetaNoindex(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -97,8 +97,8 @@ func TestMetaNoindex(t *testing.T) {
 	})
 }
 
-// A catalogue too long for a message is handed over in parts, which are no more than that when it
-// is not whole; nothing is handed over of one that is too long.
+// A catalogue that is too long for a message is published in parts. If it is incomplete, only its
+// parts are. Nothing of a catalogue that is too long is published.
 func TestCatalogueInParts(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"dataset":[`)
@@ -171,8 +171,8 @@ func TestCatalogueInParts(t *testing.T) {
 	}
 }
 
-// The JSON-LD documents that a set of links names are followed, unless it says nofollow; of other
-// types, and of what is no document of that kind, nothing is.
+// The JSON-LD documents that a set of links names are followed, unless it has nofollow. Documents
+// of other types are not.
 func TestLinksetIsFollowed(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		const set = `{"linkset": [{"anchor": "/p", "item": [{"href": "/x.csv"}], "describedby": [

@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// offered are the nested files that a desk was told of, with their depths.
+// offered returns the nested files that were published to a desk, with their depths.
 func offered(d *desk) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -27,7 +27,7 @@ func offered(d *desk) string {
 	return strings.Join(all, ", ")
 }
 
-// A data.txt that is read offers what is nested in it, and asks for none of it itself.
+// A data.txt that is read offers the files that are nested in it, and requests none of them itself.
 func TestDataTxtOffersNested(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, asked := dataSite(t, "", func(w http.ResponseWriter, _ *http.Request) {
@@ -52,8 +52,8 @@ func TestDataTxtOffersNested(t *testing.T) {
 	})
 }
 
-// A nested file is asked for under its origin's rules and nowhere else; what it is goes where its
-// origin's own file does.
+// A nested file is requested under the rules of its origin only. Its page goes where that of its
+// origin's own file goes.
 func TestNestedErrand(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		pages := map[string]func(w http.ResponseWriter){
@@ -93,7 +93,7 @@ func TestNestedErrand(t *testing.T) {
 		out := d.outcome(d.grant(v))
 		probes := probesOf(d)
 		for end := time.Now().Add(ample); len(probes) < len(v.Aux) && time.Now().Before(end); probes = probesOf(d) {
-			time.Sleep(time.Millisecond) // their log is read on its own
+			time.Sleep(time.Millisecond) // their log is read separately
 		}
 		var states []string
 		for _, p := range probes {

@@ -92,8 +92,8 @@ func TestTypesAndTags(t *testing.T) {
 	}
 }
 
-// Of what header and markup say of an excerpt's length the smallest is handed on, and beside it
-// what the markup says.
+// The smallest length of an excerpt in header and markup is published, and besides it that of the
+// markup.
 func TestMaxSnippet(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -129,8 +129,8 @@ func TestMaxSnippet(t *testing.T) {
 	})
 }
 
-// Formats §8.24: a page that costs money is refused at the first answer, with its price, and a
-// copy of it goes.
+// Protocols §8.24: a page that costs money is refused at the first answer, with its price, and a
+// copy of it is removed.
 func TestUsage_8_24_Payment(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -163,7 +163,7 @@ func TestUsage_8_24_Payment(t *testing.T) {
 	})
 }
 
-// Formats §8.24: of a page that is given although it has a price, the price is told.
+// Protocols §8.24: if a page is served although it has a price, the price is reported.
 func TestUsage_8_24_PriceOfAPageThatIsGiven(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -190,7 +190,7 @@ func TestUsage_8_24_PriceOfAPageThatIsGiven(t *testing.T) {
 	})
 }
 
-// Formats §8.31: what a site wants that answers robots.txt, or a sitemap, with 403 and
+// Protocols §8.31: what is reported of a site that answers robots.txt, or a sitemap, with 403 and
 // Accept-Signature.
 func TestSigning_8_31_OtherFiles(t *testing.T) {
 	virtual(t, func(t *testing.T) {
@@ -283,7 +283,7 @@ func TestStatuses(t *testing.T) {
 	})
 }
 
-// After an answer cut short by us the origin gets its 25 ms, even with no delay at all.
+// After an answer that we cut off, the origin gets its 25 ms, even without a delay.
 func TestRestAfterAbandoning(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var mu sync.Mutex

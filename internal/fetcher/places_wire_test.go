@@ -18,7 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// startShared runs a fetcher to which 127.0.0.1 is a public address.
+// startShared runs a fetcher for which 127.0.0.1 is a public address.
 func startShared(t testing.TB, d *desk, spec crawl.Spec, opt Options) *Fetcher {
 	spec.Contact = "me@example.org"
 	f := newFetcher(t, d.q, spec, opt)
@@ -32,7 +32,7 @@ func startShared(t testing.TB, d *desk, spec crawl.Spec, opt Options) *Fetcher {
 	return f
 }
 
-// Many names at one public address are asked one after the other, a rest apart, as
+// Many names at one public address are requested one after the other, with a pause between them, as
 // the server sees it.
 func TestNamesShareARest(t *testing.T) {
 	virtual(t, func(t *testing.T) {
@@ -63,8 +63,8 @@ func TestNamesShareARest(t *testing.T) {
 	})
 }
 
-// A slow address that many hosts share takes its share of the hands and no more: the other visits
-// to it are given back without an attempt lost, and other hosts are asked meanwhile.
+// A slow address of many hosts uses its share of the slots and no more. Further visits to it are
+// returned without losing an attempt, and other hosts are visited meanwhile.
 func TestSlowAddressGivesHandsBack(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		stop := make(chan struct{})
@@ -86,7 +86,7 @@ func TestSlowAddressGivesHandsBack(t *testing.T) {
 			}
 		}()
 		defer fast.Close()
-		t.Cleanup(answer) // before the origin waits for its answers to end
+		t.Cleanup(answer) // before the origin waits for the end of its answers
 		d := newDesk(t, 1)
 		spec := testSpec(1, "")
 		spec.Resolve = []string{"*.slow.test=" + slow.Addr().String(), "fast.test=" + fast.Addr().String()}

@@ -65,7 +65,7 @@ func TestDataTxt(t *testing.T) {
 		f            http.HandlerFunc
 		state        crawl.ProbeState
 		fresh        time.Duration
-		deleted      crawl.Reason // of the page; "-" for no page
+		deleted      crawl.Reason // of the page; "-": there is no page
 		asked        string
 	}{
 		{"read", "", text(dataYAML, "Cache-Control", "max-age=7200"), crawl.ProbeRead, 2 * time.Hour, "", "/robots.txt /data.txt /a /b"},
@@ -145,8 +145,8 @@ func unpackOrNil(t testing.TB, p crawl.Page) []byte {
 	return unpack(t, p)
 }
 
-// A hop on behalf of another origin obeys the rules of the host it leads to, and its page goes
-// where the asker's does.
+// A request for another origin obeys the rules of the host to which a redirect leads, and its page
+// goes to the shard of that origin.
 func TestDataErrand(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, asked := dataSite(t, "User-agent: *\nDisallow: /closed\n", func(w http.ResponseWriter, _ *http.Request) {
@@ -163,7 +163,7 @@ func TestDataErrand(t *testing.T) {
 		out := d.outcome(d.grant(v))
 		probes := probesOf(d)
 		for end := time.Now().Add(ample); len(probes) < 2 && time.Now().Before(end); probes = probesOf(d) {
-			time.Sleep(time.Millisecond) // their log is read on its own
+			time.Sleep(time.Millisecond) // their log is read separately
 		}
 		if len(out.Done) != 2 || len(probes) != 2 || probes[0].State != crawl.ProbeRead || probes[1].State != crawl.ProbeRefused || probes[0].Origin != claimant {
 			t.Errorf("%+v, outcome %+v", probes, out)
@@ -180,8 +180,8 @@ func TestDataErrand(t *testing.T) {
 	})
 }
 
-// A host that is too busy to answer for its robots.txt is asked for it once, not with each visit
-// for as long as somebody's data.txt is said to be there.
+// The robots.txt of a host that is too busy to answer is requested once, and not in each visit as
+// long as a data.txt of another origin redirects there.
 func TestDataErrandOnABusyHost(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
@@ -197,7 +197,8 @@ func TestDataErrandOnABusyHost(t *testing.T) {
 	})
 }
 
-// A URL taken in before Clean-param was known leads to its clean spelling, without a request.
+// A URL that was accepted before Clean-param was known leads to its clean spelling, without a
+// request.
 func TestCleanParam(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var asked []string

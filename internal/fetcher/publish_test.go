@@ -49,7 +49,7 @@ func TestLargePages(t *testing.T) {
 	})
 }
 
-// Many large pages at once take turns in memory; none fails for having waited.
+// Many large pages at the same time share the memory. None fails because it waited.
 func TestManyLargePages(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		words := bytes.Repeat([]byte("words that compress well, "), 100_000)
@@ -78,14 +78,14 @@ func TestManyLargePages(t *testing.T) {
 		if whole < len(ids)/2 {
 			t.Errorf("only %d of %d visits fetched both pages", whole, len(ids))
 		}
-		stop() // a visit gives its room back once its outcome is told
+		stop() // a visit returns its memory after its outcome was published
 		if !f.client.MemoryUnused() {
 			t.Error("some room was not given back")
 		}
 	})
 }
 
-// Few links for other shards come along with the outcome; many are in their logs before it.
+// Few links of other shards are published with the outcome. Many are in their logs before it.
 func TestLinksGoToTheirShards(t *testing.T) {
 	t.Run("few", func(t *testing.T) {
 		virtual(t, func(t *testing.T) { testLinksOfShards(t, "/p", true) })
@@ -157,7 +157,7 @@ func (d *desk) firstAt(stream string) time.Time {
 	return s.CachedInfo().State.FirstTime
 }
 
-// A page with more links than a message holds, and a visit with more results.
+// A page with more links than fit into a message, and a visit with more results.
 func TestSplitMessages(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		long := strings.Repeat("l", 1500)
@@ -183,7 +183,7 @@ func TestSplitMessages(t *testing.T) {
 		if n := len(d.links()); n != 4000 {
 			t.Errorf("%d links", n)
 		}
-		// The page itself was safe before the first of its links was told.
+		// The page was stored before the first of its links was published.
 		d.pageOf("http://h.test/")
 		links := d.firstAt(d.name.EventsStream(crawl.ShardOf("o.test", shards)))
 		d.mu.Lock()
@@ -207,7 +207,7 @@ func TestSplitMessages(t *testing.T) {
 }
 
 // Pages are in their stream before the links on them are in any log, and those before the outcome,
-// if they are too many to be in one message with it.
+// if they do not fit into one message with it.
 func TestPublishingOrder(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		const shards = 2

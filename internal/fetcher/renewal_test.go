@@ -17,8 +17,8 @@ import (
 
 const renewedPage = `<title>x</title><meta name=robots content="nosnippet"><link rel=canonical href="/other"><a href="/linked">l</a>`
 
-// renewSite answers conditional requests as a site does that follows RFC 9110, each path with
-// peculiarities of its own.
+// renewSite answers conditional requests according to RFC 9110, each path with its own
+// peculiarities.
 func renewSite(t testing.TB) (addr string, conns *atomic.Int64) {
 	conns = new(atomic.Int64)
 	seen := make(map[string]bool)
@@ -53,7 +53,7 @@ func renewSite(t testing.TB) (addr string, conns *atomic.Int64) {
 		match := r.Header.Get("If-None-Match") == `"1"` && r.URL.Path != "/changed" || r.Header.Get("If-None-Match") == `W/"1"` ||
 			r.Header.Get("If-Modified-Since") == "Thu, 19 Nov 2026 10:00:00 GMT"
 		if match {
-			h.Set("Content-Length", "18000") // of what is not sent; some servers do
+			h.Set("Content-Length", "18000") // of a body that is not sent, as some servers do
 			w.WriteHeader(304)
 			return
 		}
@@ -61,7 +61,7 @@ func renewSite(t testing.TB) (addr string, conns *atomic.Int64) {
 	}), conns
 }
 
-// What is told of a page the first time, so that it can be asked for again.
+// What is published of a page the first time, so that it can be validated later.
 func TestValidatorsAndDigest(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, _ := renewSite(t)
@@ -126,7 +126,7 @@ func TestNotModified(t *testing.T) {
 	})
 }
 
-// A page that is gone is forgotten at the second look only.
+// A page that does not exist any more is only removed at the second attempt.
 func TestGoneTwice(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, _ := slowSite(t, 0)
@@ -151,7 +151,7 @@ func TestGoneTwice(t *testing.T) {
 	})
 }
 
-// What is forgotten while a visit to it is under way is not asked for any more.
+// A URL that is forgotten during a visit is not requested any more.
 func TestForgotten(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var n atomic.Int64
@@ -197,8 +197,8 @@ func TestForgotten(t *testing.T) {
 				}
 			}
 		}
-		// A forgotten host behind a robots.txt that is not known yet: not even that is asked
-		// for. A probe neither.
+		// If a host is forgotten whose robots.txt is not known yet, not even that is requested, and
+		// neither is its data.txt.
 		v := visitTo(t, "http://gone.test/y")
 		v.Robots = []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsUnavailable, Fresh: time.Hour, ProbeData: true}}
 		if out = d.outcome(d.grant(v)); out.Requests != 0 {
@@ -210,8 +210,8 @@ func TestForgotten(t *testing.T) {
 	})
 }
 
-// What the text of a page is like is told of one that was asked for again: a clock in it changes
-// its digest and hardly that.
+// The likeness of a page is published if it was requested again. A clock in the page changes its
+// digest, and hardly its likeness.
 func TestLikenessOfWhatIsSentAgain(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var words strings.Builder
@@ -237,8 +237,8 @@ func TestLikenessOfWhatIsSentAgain(t *testing.T) {
 	})
 }
 
-// A page that is held and leads elsewhere is removed at once if that is said to be for good, else
-// at the second look only.
+// A stored page that redirects is removed at once if the redirect is permanent, and otherwise at
+// the second attempt.
 func TestHeldPageLeadsElsewhere(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -278,7 +278,7 @@ func TestHeldPageLeadsElsewhere(t *testing.T) {
 	})
 }
 
-// A page that is held and that its robots.txt closes now is not asked for, and its copy goes.
+// A stored page that its robots.txt forbids now is not requested, and its copy is removed.
 func TestHeldPageIsClosed(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, _ := slowSite(t, 0)
@@ -297,8 +297,8 @@ func TestHeldPageIsClosed(t *testing.T) {
 	})
 }
 
-// Of a host of which a part is forgotten the rest is asked for, by the rules of its robots.txt,
-// whatever that part is called.
+// If a part of a host is forgotten, the rest is requested by the rules of its robots.txt, whatever
+// that part is called.
 func TestForgottenPrefixLeavesRobots(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		asked := make(chan string, 20)

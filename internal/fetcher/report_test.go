@@ -24,9 +24,9 @@ func (d *desk) outcomes(id crawl.VisitID) (list []crawl.Outcome) {
 	return list
 }
 
-// A visit that leaves its host alone between requests tells of each before the next: its page is
-// safe by then, and its links, also those of another shard, are in the very message that tells of
-// it; each result comes once, and sums grow.
+// A visit with a delay reports each request before the next one. Its page is stored by then, and
+// its links, also those of another shard, are in the same message. Each result comes once, and sums
+// grow.
 func TestEachPageIsToldBeforeTheNext(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		const shards = 2
@@ -79,8 +79,8 @@ func TestEachPageIsToldBeforeTheNext(t *testing.T) {
 	})
 }
 
-// Without a delay a visit tells of all its pages at once, as long as it does not take long. Pages
-// that are slow are told of one by one.
+// Without a delay a visit reports all its pages at once, unless it takes long. Slow pages are
+// reported one by one.
 func TestToldAtLeastOnceASecond(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var slow sync.Map
@@ -107,7 +107,7 @@ func TestToldAtLeastOnceASecond(t *testing.T) {
 	})
 }
 
-// Errands done are told of one by one as well, each once, behind their answers.
+// Auxiliary requests that are done are also reported one by one, each once, after their answers.
 func TestEachErrandIsToldBeforeTheNext(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// exchangesOf are what a left-over trace tells, as one line each.
+// exchangesOf returns what a trace that was left reports, one line each.
 func exchangesOf(tr crawl.Trace) string {
 	var all []string
 	for x := range tr.Each {
@@ -26,7 +26,7 @@ func exchangesOf(tr crawl.Trace) string {
 	return strings.Join(all, ", ")
 }
 
-// Whatever a process was killed after, the next one finds what it had not told.
+// Whenever a process was killed, the next one finds what it had not reported.
 func TestJournal(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "j")
@@ -89,7 +89,7 @@ func TestJournal(t *testing.T) {
 		b.Reported(true)
 		killed(0, "")
 
-		// At a short delay the end is written down with the next request.
+		// At a short delay the end is written with the next request.
 		b, n, job.ID.N = j.begin(&crawl.Visit{ID: crawl.VisitID{Epoch: 7, N: 10}, Shard: 3, Host: "h.test"}, began, 5), 0, 10
 		short := func() {
 			n++
@@ -110,7 +110,8 @@ func TestJournal(t *testing.T) {
 		killed(2, "/3 page 0 cut")
 		b.Reported(true)
 
-		// Another visit in the same slot is not taken for that one, and more than fits is left out.
+		// A record of another visit in the same slot is recognised, and more requests than fit are
+		// left out.
 		b = j.begin(&crawl.Visit{ID: crawl.VisitID{Epoch: 7, N: 9}, Shard: 3, Host: "h.test"}, began, 5)
 		job.ID.N, n = 9, 0
 		end(start())
@@ -125,7 +126,7 @@ func TestJournal(t *testing.T) {
 		end(start())
 		killed(n-1, fmt.Sprintf("/%d page 200 1ms", n))
 
-		// What a crash of the machine left damaged is passed over.
+		// What a failure of the machine left damaged is ignored.
 		raw, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +146,7 @@ func TestJournal(t *testing.T) {
 	})
 }
 
-// The next process tells what one before was killed over, and then begins with an empty journal.
+// The next process reports what the killed one did not, and then begins with an empty log.
 func TestJournalIsTold(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "j")

@@ -11,9 +11,9 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// An answer that ends a visit ends it for the files apart from robots.txt, too: who says to come
-// back in an hour, or asks for more time between requests than we wait, is not asked for the next
-// of them. What was learned until then is told.
+// An answer that ends a visit ends it for the rights files, too. If a site asks for an hour until
+// the next request, or for a longer delay than we wait, the next file is not requested. What was
+// learnt until then is published.
 func TestFilesApartEndWithTheVisit(t *testing.T) {
 	for _, tt := range []struct {
 		name, robots string

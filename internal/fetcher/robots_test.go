@@ -50,7 +50,7 @@ func status(code int, header ...string) http.HandlerFunc {
 	}
 }
 
-// Formats §1.1, row by row: what came back, what the fact says, and what may be fetched then.
+// Protocols §1.1, row by row: the answer, the fact, and what may be fetched then.
 func TestRobotsTable(t *testing.T) {
 	cutBody := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
@@ -134,8 +134,8 @@ func TestRobotsTable(t *testing.T) {
 	}
 }
 
-// A fact's age and freshness count from when it is sent; one that had to wait is older
-// when it gets through.
+// A fact's age and freshness are counted from when it is sent. A fact that had to wait is older
+// when it is stored.
 func TestFactsAgeWhileTheyWait(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		site := newRobotsSite(t, status(200))
@@ -176,8 +176,8 @@ func TestFactsAgeWhileTheyWait(t *testing.T) {
 	})
 }
 
-// An encoding without end that says nothing: what came through of the file is no whole number of
-// lines, and half an Allow allows more.
+// A compressed body that decodes to almost nothing is cut. The last line may be incomplete, and
+// half an Allow would allow more.
 func TestRobotsCutByItsEncoding(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		half := wiretest.Encode(t, "gzip", []byte("User-agent: *\nDisallow: /\nAllow: /o"))
@@ -237,7 +237,7 @@ func TestFactsComeFirst(t *testing.T) {
 	})
 }
 
-// What the frontier knows and is fresh is used without asking, whatever it says.
+// What the frontier knows and is fresh is used without a request.
 func TestRobotsKnown(t *testing.T) {
 	body := []byte("User-agent: *\nDisallow: /closed\n")
 	digest := sha256.Sum256(body)
@@ -271,7 +271,7 @@ func TestRobotsKnown(t *testing.T) {
 				site := newRobotsSite(t, status(404))
 				d := newDesk(t, 1)
 				d.bodies[string(largeDigest[:])] = large
-				// Not what was asked for.
+				// It is not the text that was requested.
 				d.bodies[string(bytes.Repeat([]byte{7}, 32))] = []byte("User-agent: *\nDisallow: /\n")
 				startFetcher(t, d, testSpec(1, site.addr), Options{})
 				if tt.known.Origin.Host == "" {

@@ -25,18 +25,19 @@ var (
 	formIndex       = rup.Request{Action: rup.GetIndex, Span: rup.Span{N: 1, Unit: rup.Day}}.Form()
 )
 
-// rupVisit is a visit with one errand for a RUP site whose robots.txt says rules, or nothing.
+// rupVisit is a visit with one auxiliary request to a RUP site with these rules in its robots.txt,
+// or without one.
 func rupVisit(path, form, rules string) crawl.Visit {
 	r := crawl.Robots{Origin: originH, State: crawl.RobotsUnavailable, Fresh: time.Hour}
 	if rules != "" {
-		r = crawl.Robots{Origin: originH} // to be asked for
+		r = crawl.Robots{Origin: originH} // it is requested
 	}
 	return crawl.Visit{Host: "h.test", Robots: []crawl.Robots{r},
 		Aux: []crawl.AuxRequest{{Kind: crawl.AuxRUP, URL: canon.URL("http://h.test" + path), Origin: originH, Hop: 1, Form: form}}}
 }
 
-// rupAnswer carries a visit out and returns what its errand was answered with, and the reports
-// that were told before.
+// rupAnswer carries a visit out and returns the answer to its auxiliary request, and the reports
+// that were published before.
 func (d *desk) rupAnswer(v crawl.Visit) (m crawl.RUP, reports []crawl.Report, out crawl.Outcome) {
 	d.t.Helper()
 	id := d.grant(v)
@@ -122,7 +123,7 @@ func TestRUP(t *testing.T) {
 		startFetcher(t, d, testSpec(4, addr), Options{Log: slog.New(slog.NewTextHandler(&failOnSecret{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		for _, tt := range []struct {
 			name, path, form, rules string
-			want                    crawl.RUP // of Reason only the beginning
+			want                    crawl.RUP // Reason is only its beginning
 			sent                    string
 		}{
 			{"info", "/rupinfo.txt", "", "", crawl.RUP{Status: 200, Body: []byte("RUP-CGI: /cgi\n"), Fresh: 2 * time.Hour}, "GET /rupinfo.txt  "},
@@ -186,7 +187,7 @@ func TestRUP(t *testing.T) {
 	})
 }
 
-// failOnSecret is a log in which no key and no address may stand.
+// failOnSecret is a log that must not contain a key or an address.
 type failOnSecret struct{ t *testing.T }
 
 func (f *failOnSecret) Write(p []byte) (int, error) {
@@ -198,8 +199,7 @@ func (f *failOnSecret) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A report of as many paths as there may be goes into messages of their size, and what lies beyond
-// makes it no report.
+// A report with as many paths as allowed is split into messages. A longer report is refused.
 func TestRUPLargeReports(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		paths := func(n int) string {
@@ -230,8 +230,7 @@ func TestRUPLargeReports(t *testing.T) {
 	})
 }
 
-// A server that closes the connection it has kept, just when a POST arrives on it,
-// gets that POST once.
+// If a server closes the connection just when a POST arrives on it, the POST is sent only once.
 func TestRUPPostsOnce(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		ln, err := simnet.Of(t).Listen("tcp", "127.0.0.1:0")
@@ -259,7 +258,7 @@ func TestRUPPostsOnce(t *testing.T) {
 						methods = append(methods, r.Method)
 						mu.Unlock()
 						if r.Method == http.MethodPost {
-							return // without a word
+							return // without an answer
 						}
 						io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\nRUP-CGI: /cgi\n")
 					}

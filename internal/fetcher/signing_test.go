@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/botauth"
 )
 
-// A fetcher that signs says so; what is signed is counted.
+// A fetcher that signs reports it, and signed requests are counted.
 func TestSigningIsTold(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		key, err := botauth.NewKey(rand.Reader)

@@ -45,16 +45,15 @@ func urlset(locs ...string) string {
 
 var vouching = canon.URL("http://v.test/").Origin()
 
-// sitemapVisit is a visit with one errand for a sitemap, on an origin whose rules
-// are known to be none.
+// sitemapVisit is a visit with one auxiliary request for a sitemap, on an origin without rules.
 func sitemapVisit(path string) crawl.Visit {
 	u := canon.URL("http://h.test" + path)
 	return crawl.Visit{Host: "h.test", Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: u, Origin: vouching}},
 		Robots: []crawl.Robots{{Origin: originH, State: crawl.RobotsUnavailable, Fresh: time.Hour}}}
 }
 
-// reported returns the links, the changes they tell of, and the errands that a desk was told, in
-// order, with their shards checked.
+// reported returns the links, their times and the auxiliary requests that were published to a desk,
+// in order, and checks their shards.
 func (d *desk) reported(shards int) (links []string, mods []int64, aux []crawl.AuxRequest) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,7 +106,7 @@ func TestSitemap(t *testing.T) {
 		hop   int
 		f     http.HandlerFunc
 		want  crawl.Sitemap
-		links string // those found out, sorted
+		links string // the links that are found, sorted
 		aux   []crawl.AuxRequest
 	}{
 		{"urlset", "/s.xml", 0, func(w http.ResponseWriter, r *http.Request) {
@@ -231,7 +230,7 @@ func TestSitemap(t *testing.T) {
 	}
 }
 
-// The rules of the sitemap's own origin hold, however well it is vouched for.
+// The rules of the sitemap's own origin apply, whoever names the sitemap.
 func TestSitemapObeysRobots(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var asked atomic.Int64
@@ -256,7 +255,7 @@ func TestSitemapObeysRobots(t *testing.T) {
 	})
 }
 
-// While robots.txt cannot be had a sitemap is not asked for, and stays to be read.
+// While robots.txt cannot be fetched, a sitemap is not requested and is read later.
 func TestSitemapWaitsForRobots(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -314,8 +313,8 @@ func TestSitemapNotModified(t *testing.T) {
 	})
 }
 
-// A lease that ends in the middle: what was read is told, the errand comes again. Then all of
-// it is told once more.
+// If the lease ends in the middle, what was read is published, and the request comes again. Then
+// all of it is published again.
 func TestSitemapInterrupted(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var n atomic.Int64
@@ -382,7 +381,7 @@ func TestSitemapInterrupted(t *testing.T) {
 	})
 }
 
-// A log that takes nothing for a while is no fault of the origin's.
+// A log that accepts nothing for a while does not count against the origin.
 func TestSitemapWaitsForTheLog(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		const whole = 2 * time.Minute
@@ -413,8 +412,8 @@ func TestSitemapWaitsForTheLog(t *testing.T) {
 	})
 }
 
-// The limits are counted after decoding, and are those of the protocol but where a test
-// would take too long.
+// The limits are counted after decoding. They are those of the protocol, except where a test would
+// take too long.
 func TestSitemapLimits(t *testing.T) {
 	const limit = 2 << 20
 	bomb := zip(t, "<urlset>"+strings.Repeat("<x/>", limit/4)+"<url><loc>/late</loc></url></urlset>")
@@ -456,7 +455,7 @@ func TestSitemapLimits(t *testing.T) {
 	}
 }
 
-// heapInUse is what a garbage collection finds to be in use, in bytes.
+// heapInUse returns the bytes that are in use after a garbage collection.
 func heapInUse() uint64 {
 	runtime.GC()
 	s := []gcstats.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -464,8 +463,8 @@ func heapInUse() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// Acceptance: a sitemap of 50,000 URLs, gzipped, costs less than 50 MiB of memory. Under the race
-// detector all those collections of garbage take most of the minute that an outcome is waited for.
+// A gzipped sitemap of 50,000 URLs costs less than 50 MiB of memory. Under the race detector, the
+// garbage collections take most of the minute for which an outcome is waited.
 func TestSitemapMemory(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		entries := racing.Volume(sitemap.MaxEntries, sitemap.MaxEntries/10)
@@ -481,7 +480,7 @@ func TestSitemapMemory(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, body) })
 		d := newDesk(t, 4)
 		var links atomic.Int64
-		var mu sync.Mutex // guards live and events: each log is read on its own
+		var mu sync.Mutex // guards live and events, because each log is read separately
 		var before, live uint64
 		var events int
 		d.forgets = true
@@ -492,13 +491,13 @@ func TestSitemapMemory(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if events++; before > 0 && events%8 == 0 {
-				// What is allocated during a collection counts as in use: only what the next one
-				// finds as well is held by somebody.
+				// What is allocated during a collection counts as in use. Only what is also in use
+				// at the next collection is kept by somebody.
 				live = max(live, min(heapInUse(), heapInUse()))
 			}
 		}
 		startFetcher(t, d, testSpec(4, addr), Options{})
-		// Buffers, connections, the server's own.
+		// For buffers, connections, and the server.
 		d.outcome(d.grant(open(visitTo(t, "http://h.test/warm"))))
 		links.Store(0)
 		before = heapInUse()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// busy takes hands of a part and keeps each for a while, until ctx ends. It counts what it had.
+// busy takes slots of a part and keeps each for a while, until ctx ends. It counts how many it had.
 func busy(ctx context.Context, wg *sync.WaitGroup, s *part, visits int, count *atomic.Int64) {
 	for range visits {
 		wg.Go(func() {
@@ -26,8 +26,8 @@ func busy(ctx context.Context, wg *sync.WaitGroup, s *part, visits int, count *a
 	}
 }
 
-// Crawls that all want more hands than there are have them by weight; what one does not want the
-// others have; and it has its share again soon after it wants it.
+// Crawls that need more slots than there are get them by weight. What one crawl does not need the
+// others get, and it gets its share again soon after it needs it.
 func TestHandsAreDividedByWeight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(12)
@@ -68,7 +68,7 @@ func TestHandsAreDividedByWeight(t *testing.T) {
 	})
 }
 
-// A hand that comes as its waiter gives up is not lost.
+// A slot that comes when its waiter gives up is not lost.
 func TestHandsOfWaitersThatGiveUp(t *testing.T) {
 	p := newPool(1)
 	s := p.join(1)

@@ -20,7 +20,7 @@ func (d *desk) own(shard int, owner string) {
 	}
 }
 
-// A frontier that is frozen or cut off is asked in vain. Meanwhile the hands serve the others.
+// A frontier that is frozen or cut off does not answer. Meanwhile the slots are used for others.
 func TestDeadFrontierHoldsNoHands(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, _ := slowSite(t, 0)
@@ -41,14 +41,14 @@ func TestDeadFrontierHoldsNoHands(t *testing.T) {
 			d.outcome(d.grant(manyURLs(t, 1)))
 			slowest = max(slowest, time.Since(began))
 		}
-		if slowest > time.Second { // the dead ones are given 2 s to answer
+		if slowest > time.Second { // the dead ones have 2 s to answer
 			t.Errorf("a visit waited %v for a hand", slowest)
 		}
 	})
 }
 
-// The answer to a take may be under way when the fetcher is stopped: what it grants is given back,
-// or its hosts would stand still until the lease is over.
+// The answer to a request for visits may arrive when the fetcher is being stopped. The visits are
+// returned. Otherwise nobody could visit their hosts until the lease ends.
 func TestStopGivesBackWhatIsGranted(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, n := slowSite(t, 0)
@@ -70,7 +70,7 @@ func TestStopGivesBackWhatIsGranted(t *testing.T) {
 	})
 }
 
-// A visit that cannot be, from whatever frontier, ends no process.
+// An invalid visit, from whatever frontier, does not end the process.
 func TestVisitOfNoShard(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, n := slowSite(t, 0)

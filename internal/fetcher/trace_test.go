@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/boottime"
 )
 
-// traced are the requests that a visit has told of, in order.
+// traced returns the requests that a visit has reported, in order.
 func (d *desk) traced(id crawl.VisitID) (all []crawl.Exchange, last crawl.Trace) {
 	d.t.Helper()
 	d.mu.Lock()
@@ -32,8 +32,8 @@ func (d *desk) traced(id crawl.VisitID) (all []crawl.Exchange, last crawl.Trace)
 	return all, last
 }
 
-// A visit tells of all requests it has sent, whatever they were for, when they began and ended, and
-// what pause was owed before each.
+// A visit reports all requests that it sent, for whatever purpose, when they began and ended, and
+// which pause was due before each.
 func TestTraces(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		type arrival struct {
@@ -74,7 +74,7 @@ func TestTraces(t *testing.T) {
 		if len(reported) != len(kinds) || len(seen) != len(kinds) || out.Requests != len(kinds) {
 			t.Fatalf("%d requests told of, %d came, %d counted, want %d: %+v", len(reported), len(seen), out.Requests, len(kinds), reported)
 		}
-		const near = time.Microsecond // that is how exactly it is written down
+		const near = time.Microsecond // the precision of records
 		for i, x := range reported {
 			was := seen[i]
 			if x.Kind.String() != kinds[i] || mustURL(t, x.URL).Path() != was.path || x.Cut || x.Unsent {
@@ -103,7 +103,7 @@ func TestTraces(t *testing.T) {
 	})
 }
 
-// What never reaches the host is told of as what it is.
+// A request that never reaches the host is reported as unsent.
 func TestTraceOfNoConnection(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		d := newDesk(t, 1)
@@ -117,7 +117,7 @@ func TestTraceOfNoConnection(t *testing.T) {
 	})
 }
 
-// The clock of whoever grants visits counts where ours is another for sure, and only there.
+// The clock of a shard's owner is used if ours certainly differs, and only then.
 func TestClocks(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var c clocks
@@ -132,8 +132,8 @@ func TestClocks(t *testing.T) {
 			ahead, before, after time.Duration
 			want                 time.Duration
 		}{
-			{1, 0, time.Minute, time.Minute, 0},  // it was long on its way
-			{1, 900 * time.Millisecond, 0, 0, 0}, // what machines differ by
+			{1, 0, time.Minute, time.Minute, 0},  // the answer took long
+			{1, 900 * time.Millisecond, 0, 0, 0}, // an ordinary difference
 			{1, time.Hour, 0, 2 * time.Second, time.Hour - 2*time.Second},
 			{1, time.Hour, 0, time.Second, time.Hour - time.Second},     // no less than that
 			{1, time.Hour, 0, 5 * time.Second, time.Hour - time.Second}, // the same clock

@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// useSite is a site that says what its pages may be used for, in each way there is. asked lists the
-// paths that were asked for.
+// useSite is a site that states the use of its pages in each possible way. asked lists the paths
+// that were requested.
 func useSite(t *testing.T) (addr string, asked func() []string) {
 	var mu sync.Mutex
 	var paths []string
@@ -65,9 +65,9 @@ Disallow: /private
 	}
 }
 
-// Formats §8.1, §8.2, §8.14: what robots.txt keeps from search is not asked for, what an answer
-// keeps from it is not kept, and each is told with the statement. What is kept from other purposes
-// alone is stored.
+// Protocols §8.1, §8.2, §8.14: what robots.txt excludes from search is not requested, what an
+// answer excludes from it is not stored, and both are reported with the statement. What is only
+// excluded from other purposes is stored.
 func TestUsage_8_2_Crawl(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, asked := useSite(t)
@@ -93,7 +93,7 @@ func TestUsage_8_2_Crawl(t *testing.T) {
 			urls = append(urls, "http://h.test"+r.path)
 		}
 		v := open(visitTo(t, urls...))
-		v.Robots = nil // its robots.txt is asked for
+		v.Robots = nil // its robots.txt is requested
 		for i := range rows {
 			if rows[i].path == "/changed" || rows[i].path == "/same" {
 				v.URLs[i].ETag, v.URLs[i].Keep = `"1"`, true

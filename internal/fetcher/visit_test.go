@@ -156,7 +156,8 @@ func TestBackOffWithinAVisit(t *testing.T) {
 	})
 }
 
-// Two visits to a host at once are a frontier's mistake. No request is sent under the second.
+// Two visits to a host at the same time are a mistake of a frontier. No request is sent in the
+// second one.
 func TestTwoVisitsAtOnce(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var under, most atomic.Int64
@@ -182,7 +183,8 @@ func TestTwoVisitsAtOnce(t *testing.T) {
 	})
 }
 
-// A page that meets a mistake of ours is tried again later; visit, hands and host go on.
+// A page that meets a mistake of ours is tried again later. The visit, its slot and the host are
+// not affected.
 func TestMistakeOnAPage(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -207,7 +209,7 @@ func TestMistakeOnAPage(t *testing.T) {
 	})
 }
 
-// What a stranger wrote and we keep with each URL is short, however long it is where he wrote it.
+// What a site wrote and we store with each URL is short, however long it is there.
 func TestDetailsAreShort(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		rule := "Disallow: /closed" + strings.Repeat("%61", 7000)

@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// A hub is asked as any host is: by one POST under its robots.txt, whose redirects are not
-// followed; what it says is told without what only it may know.
+// A request to a hub is one POST under its robots.txt, and its redirects are not followed. Its text
+// is reported without what only the hub may know.
 func TestHubIsAsked(t *testing.T) {
 	const form = "hub.mode=subscribe&hub.callback=https%3A%2F%2Fc.example%2Fx%2Fsecret-place&hub.secret=sssh"
 	for name, tt := range map[string]struct {
