@@ -20,7 +20,7 @@ func connect(t testing.TB) *queue.Conn {
 	return q
 }
 
-// A real server refuses what is not based on the latest revision, and what it has is what was
+// A real server refuses a write that is not based on the latest revision, and stores what was
 // written.
 func TestBucket(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestRoom(t *testing.T) {
 	})
 }
 
-// What a visit pays for its claim, on a server in the same process that need not sync.
+// The cost of a claim for a visit, on a server in the same process that need not sync.
 func BenchmarkVisit(b *testing.B) {
 	q := connect(b)
 	c, err := Open(b.Context(), q, Options{Crawl: "a", Process: "p", Log: slog.New(slog.DiscardHandler)})

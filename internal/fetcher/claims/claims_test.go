@@ -20,8 +20,8 @@ import (
 
 const host = "a.example"
 
-// records are a store in memory, as a NATS server is one: each writing is refused whose revision is
-// not the latest.
+// records are a store in memory that behaves like a NATS server: a write whose revision is not the
+// latest is refused.
 type records struct {
 	mu       sync.Mutex
 	last     uint64
@@ -36,12 +36,12 @@ func newRecords() *records {
 	return &records{records: map[string]record{}, revision: map[string]uint64{}}
 }
 
-// link is how one process reaches the store.
+// link is the connection of one process to the store.
 type link struct {
 	to   *records
 	mu   sync.Mutex
-	cut  bool                 // nothing gets through
-	deaf bool                 // what is written arrives, and its answer does not
+	cut  bool                 // no message arrives
+	deaf bool                 // writes arrive, but their answers do not
 	lag  func() time.Duration // of each way; nil: none
 }
 
@@ -57,7 +57,7 @@ func (l *link) get() (cut, deaf bool) {
 	return l.cut, l.deaf
 }
 
-// way is one way of a message; an error: it never arrives.
+// way is one way of a message. After an error it never arrives.
 func (l *link) way(ctx context.Context, back bool) error {
 	if l.lag != nil {
 		time.Sleep(l.lag())
@@ -128,7 +128,7 @@ func (l *link) forget(ctx context.Context, revision uint64) error {
 
 func nothing() {}
 
-// process is one that fetches for a crawl, with a clock of its own.
+// process is a process that fetches for a crawl, with a clock of its own.
 func process(s *records, name crawl.Names, n int) (*Claims, *link) {
 	l := &link{to: s}
 	began := time.Now()
@@ -136,7 +136,7 @@ func process(s *records, name crawl.Names, n int) (*Claims, *link) {
 	return newClaims(l, clock, Options{Crawl: name, Process: fmt.Sprint("p", n), Log: slog.New(slog.DiscardHandler)}), l
 }
 
-// must claims a host for which nothing has to be waited.
+// must claims a host for which no wait is needed.
 func must(t *testing.T, c *Claims) (*Claim, *wire.Lease) {
 	t.Helper()
 	k, wait := c.Take(t.Context(), host, time.Second, nothing)
@@ -147,7 +147,7 @@ func must(t *testing.T, c *Claims) (*Claim, *wire.Lease) {
 	return k, l
 }
 
-// Crawls have a host in turn, and it rests between them as its last visitor says.
+// Crawls take turns at a host, with the pause between them that the last one asked for.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const stay, rest, length = 8 * time.Second, 2 * time.Second, 10 * time.Minute
@@ -200,15 +200,15 @@ func TestTurns(t *testing.T) {
 				t.Errorf("%d visits of crawl %s of %d", n, name, most)
 			}
 		}
-		// Who waits looks once a second.
+		// A process that waits reads the record once a second.
 		if all < most*8/10 {
 			t.Errorf("%d visits, of %d that are possible", all, most)
 		}
 	})
 }
 
-// Whoever was killed at a host keeps others away until nothing of it can be on its way, and the
-// host has rested; and no longer.
+// A process that was killed at a host keeps others away until nothing of it can still arrive and
+// the pause of the host has ended, and no longer.
 func TestKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRecords()
@@ -225,7 +225,7 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// Of the same crawl another one may come at once: its frontier says when.
+// Another process of the same crawl may come at once, because its frontier decides when.
 func TestSameCrawl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRecords()
@@ -250,7 +250,8 @@ func TestSameCrawl(t *testing.T) {
 	})
 }
 
-// Whoever is cut off falls silent before the next one begins, and the host has rested by then.
+// A process that is cut off stops before the next one begins, and the pause of the host has ended
+// by then.
 func TestCutOff(t *testing.T) {
 	for name, deaf := range map[string]bool{"cut off": false, "without answers": true} {
 		t.Run(name, func(t *testing.T) {
@@ -278,7 +279,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// A delay that is learnt at a host is known to others although whoever learnt it was killed.
+// A delay that was learnt at a host is known to others even if the process that learnt it was
+// killed.
 func TestDelayIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRecords()
@@ -296,7 +298,7 @@ func TestDelayIsTold(t *testing.T) {
 	})
 }
 
-// Whoever asked nothing of a host leaves the rest that it was owed before.
+// A process that requested nothing of a host leaves the pause as it was.
 func TestRestIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRecords()
@@ -314,14 +316,14 @@ func TestRestIsPassedOn(t *testing.T) {
 	})
 }
 
-// A host that rests for long is left to its frontier, and is free at the same time all the same.
+// A host with a long pause is left to its frontier, and is still free at the right time.
 func TestLongRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRecords()
 		a, _ := process(s, "a", 1)
 		b, _ := process(s, "b", 2)
 		k, _ := must(t, a)
-		k.Release(t.Context(), time.Now().Add(time.Hour)) // no more than MaxPause is told
+		k.Release(t.Context(), time.Now().Add(time.Hour)) // no more than MaxPause is published
 		k, wait := b.Take(t.Context(), host, time.Second, nothing)
 		if k != nil || wait != MaxPause {
 			t.Fatalf("a claim %v, or a wait of %v", k, wait)
@@ -333,7 +335,7 @@ func TestLongRest(t *testing.T) {
 	})
 }
 
-// Whoever waits in vain gives up, and what is said of waiting blocks nobody for longer than a turn.
+// A process that waits in vain stops waiting, and its entry blocks nobody for longer than a turn.
 func TestInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRecords()
@@ -359,7 +361,7 @@ func TestInVain(t *testing.T) {
 	})
 }
 
-// Of many that wait some keep their hands, so that no more come.
+// If many wait, some keep their slots, so that no more visits come.
 func TestManyWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRecords()
@@ -381,7 +383,7 @@ func TestManyWait(t *testing.T) {
 	})
 }
 
-// A visit costs two writings, and no reading when the process was the last at the host.
+// A visit costs two writes, and no read if the process was the last at the host.
 func TestCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRecords()
@@ -399,7 +401,7 @@ func TestCost(t *testing.T) {
 	})
 }
 
-// What is remembered does not grow with the hosts.
+// The memory for records does not grow with the number of hosts.
 func TestSeenIsBounded(t *testing.T) {
 	c := newClaims(nil, boottime.Now, Options{Crawl: "a", Process: "p"})
 	for i := range 2*maxSeen + 1 {
@@ -410,8 +412,8 @@ func TestSeenIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever happens to messages and to processes, no two crawls are at a host together, and it rests
-// between their requests.
+// Whatever happens to messages and processes, no two crawls are at a host at the same time, and
+// there is a pause between their requests.
 func TestAnyOrder(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) { anyOrder(t, seed) })
@@ -478,7 +480,7 @@ func anyOrder(t *testing.T, seed uint64) {
 						asked[name]++
 						mu.Unlock()
 						rest = time.Now().Add(delay)
-						if below(50) == 0 { // killed, and never heard of again
+						if below(50) == 0 { // it is killed
 							rest = time.Time{}
 							lease.End()
 							break
@@ -504,7 +506,7 @@ func anyOrder(t *testing.T, seed uint64) {
 	}
 }
 
-// The limits of what is read, at them and past them.
+// The limits of what is read, at them and beyond them.
 func TestDecode(t *testing.T) {
 	good := record{Crawl: "a", Process: "p", Number: 7, Pause: MaxPause, Want: make([]crawl.Names, maxWant)}
 	long := good

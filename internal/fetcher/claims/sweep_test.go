@@ -13,9 +13,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A bucket made by an older version deletes records by its server's clock. It is changed when it is
-// opened. Then a record is deleted once a process has seen for long enough that it is not written
-// again, and one of a host that somebody is at is kept.
+// A bucket that an older version made deletes records by its server's clock. It is changed when it
+// is opened. Then a record is deleted after a process has seen for long enough that it is not
+// written again. The record of a host where a crawl is stays.
 func TestNoClockOfAServerDeletesRecords(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		q := connect(t)
@@ -67,8 +67,8 @@ func TestNoClockOfAServerDeletesRecords(t *testing.T) {
 	})
 }
 
-// When the records are lost, and revisions are counted anew, what was seen before deletes none of
-// the new ones.
+// After the records were lost, and revisions are counted from the beginning, what was seen before
+// deletes none of the new ones.
 func TestRecordsThatBeginAnewAreNotOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for what, lose := range map[string]func(*records){

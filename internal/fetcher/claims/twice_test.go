@@ -13,9 +13,9 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet/broker"
 )
 
-// Two crawls that make the bucket at the same moment, and want the same host at once: one has it.
-// With a bucket that had a maximum age, and without the pause of settle, the server let both have
-// it in one of a few rounds.
+// If two crawls make the bucket at the same moment, and want the same host, one of them gets it.
+// With a bucket that had a maximum age, and without the pause of settle, the server gave it to both
+// in one of a few rounds.
 func TestTheBucketIsMadeTwice(t *testing.T) {
 	for range 40 {
 		simnet.Test(t, func(t *testing.T) {

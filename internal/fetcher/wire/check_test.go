@@ -44,7 +44,7 @@ func TestCheckFires(t *testing.T) {
 }
 
 // A connection may be closed (the lease ran out, the fetcher stops) just when net/http begins to
-// write. The check must not take that request for one under way for ever.
+// write. The check must not count that request as running for ever.
 func TestClosedWhileBeginning(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
@@ -54,7 +54,7 @@ func TestClosedWhileBeginning(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, now := h.conn, h.Lease.now
-		h.Lease.now = func() time.Duration { // asked in the middle of Write
+		h.Lease.now = func() time.Duration { // called in the middle of Write
 			h.Lease.now = now
 			h.done(false)
 			return now()
@@ -70,7 +70,7 @@ func TestClosedWhileBeginning(t *testing.T) {
 	})
 }
 
-// What a visit was granted is owed whatever became of the hold's own account of it.
+// The delay of the grant is required whatever the session's own account says.
 func TestCheckKnowsTheGrant(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
@@ -104,7 +104,7 @@ func TestCheckForgets(t *testing.T) {
 	})
 }
 
-// A host is known from its first request on, also when the sweep comes with that request.
+// A host is known from its first request on, also if that request causes a sweep.
 func TestCheckKnowsANewHost(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		var c check

@@ -18,7 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// credentialsOf reads credentials; files are what they name.
+// credentialsOf reads credentials. files are the files that they name.
 func credentialsOf(t testing.TB, text string, files map[string]string) *credentials.Set {
 	t.Helper()
 	set, err := credentials.Parse([]byte(text), wiretest.Files(t, files))
@@ -52,7 +52,7 @@ func (h *heads) last() http.Header {
 	return h.seen[len(h.seen)-1]
 }
 
-// httpsOrigin starts an origin that shows a certificate of an authority, and returns its address.
+// httpsOrigin starts an origin with a certificate of an authority, and returns its address.
 func httpsOrigin(t testing.TB, handler http.Handler, conf *tls.Config) string {
 	t.Helper()
 	srv := wiretest.HTTPS(t, simnet.Of(t), handler, func(s *httptest.Server) { s.TLS = conf })
@@ -73,9 +73,8 @@ func carriesAny(h http.Header) bool {
 	return h.Get("Authorization")+h.Get("Cookie")+h.Get("X-Api-Key") != ""
 }
 
-// A site behind a door is shown what it is to be shown, robots.txt included; its own authority is
-// trusted; what it sets as a cookie is not kept; and nothing of it stays in what requests have in
-// common.
+// A site gets its credentials, also with requests for its robots.txt. Its own authority is trusted.
+// Its cookies are not kept, and nothing of it stays in what requests have in common.
 func TestDoorOpens(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		ca := wiretest.NewCA(t)
@@ -111,7 +110,7 @@ func TestDoorOpens(t *testing.T) {
 	})
 }
 
-// Wherever a redirect leads to: each request is matched by its own origin. Another port, scheme or
+// Wherever a redirect leads, each request is matched by its own origin. Another port, scheme or
 // name is another origin.
 func TestDoorOfAnotherOrigin(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
@@ -141,8 +140,8 @@ func TestDoorOfAnotherOrigin(t *testing.T) {
 	})
 }
 
-// Over http credentials go to private addresses, by the address that is dialled, and to no public
-// one, whatever was said of the name.
+// Over http, credentials go to private addresses, by the address that is dialled, and never to a
+// public one, whatever the name is.
 func TestDoorPlainHTTP(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		origin := new(heads)
@@ -155,7 +154,7 @@ func TestDoorPlainHTTP(t *testing.T) {
 		if a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll); err != nil || a.Credentials != CredentialsSent || origin.last().Get("Authorization") != "Bearer hunter2" {
 			t.Errorf("private: %+v, %v, %v", a, err, origin.last())
 		}
-		// It moves to a public address: so does the connection that is kept.
+		// It moves to a public address, and so does the connection that is kept.
 		h.conn.Close()
 		h.c.Reach = func(netip.Addr) Reach { return Public }
 		h.cfg.Contact = true
@@ -188,7 +187,8 @@ func TestDoorLongToken(t *testing.T) {
 	})
 }
 
-// The certificate for a site is shown there and nowhere else; who has none is told what to type.
+// The certificate for a site is sent there and nowhere else. Without one the answer says which
+// option sends it.
 func TestDoorCertificate(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		ca := wiretest.NewCA(t)
@@ -213,7 +213,7 @@ func TestDoorCertificate(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		other := sessionOn(t, h.c, h.cfg, "other.test")
-		for range 2 { // the second time the session is resumed, and no certificate asked for
+		for range 2 { // the second time the session is resumed, and no certificate is requested
 			if a, err := other.Fetch(urlOf(t, "https://other.test/"), nil, wantAll); err != nil || a.Status != http.StatusBadRequest || !a.CertWanted || a.Credentials != NoCredentials {
 				t.Errorf("%+v, %v", a, err)
 			}
@@ -222,7 +222,7 @@ func TestDoorCertificate(t *testing.T) {
 		if shown["h.test"] == 0 || shown["other.test"] != 0 {
 			t.Errorf("certificates shown: %v", shown)
 		}
-		// One that TLS itself insists on.
+		// This one is required by TLS itself.
 		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 			conf := ca.Server("h.test")
 			conf.ClientAuth, conf.ClientCAs, conf.MaxVersion = tls.RequireAndVerifyClientCert, ca.Pool(), version
@@ -244,7 +244,7 @@ func TestDoorCertificate(t *testing.T) {
 	})
 }
 
-// A failure of TLS says what is wrong, and what to type where that helps.
+// A failure of TLS says what is wrong, and which option helps, if there is one.
 func TestTLSFailureWords(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		ca, stranger := wiretest.NewCA(t), wiretest.NewCA(t)
@@ -281,7 +281,7 @@ func TestTLSFailureWords(t *testing.T) {
 				t.Errorf("%s: %v: %+v", name, err, f)
 			}
 		}
-		// What the site's own authority is not: the system's do not count beside it.
+		// Its own authority did not sign it, and those of the system do not count for this site.
 		set := credentialsOf(t, "sites:\n  https://h.test: {ca: ca.pem}\n", map[string]string{"ca.pem": string(stranger.PEM)})
 		addr := httpsOrigin(t, hello, ca.Server("h.test"))
 		h := newTestSession(t, Options{Credentials: set, TLS: &tls.Config{RootCAs: ca.Pool()}}, addr, "h.test")
@@ -291,7 +291,7 @@ func TestTLSFailureWords(t *testing.T) {
 	})
 }
 
-// What is said is true whatever the alert; the words are crypto/tls's own.
+// The texts are correct for each alert; the words are those of crypto/tls.
 func TestAlertWords(t *testing.T) {
 	for alert, want := range map[string]string{
 		"certificate required": "it requires a client certificate, or another one (certificate required)", "bad certificate": "requires a client certificate",

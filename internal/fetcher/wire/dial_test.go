@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// A name server that lists thousands of addresses cannot make us knock at each.
+// A name server that lists thousands of addresses cannot make us connect to all of them.
 func TestManyAddresses(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		var list []netip.Addr
@@ -32,8 +32,7 @@ func TestManyAddresses(t *testing.T) {
 	})
 }
 
-// Whatever is configured, a public address that the operator has not called his
-// own is given a second.
+// Whatever is configured, a public address that is not the operator's own has a delay of a second.
 func TestPublicFloor(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
@@ -66,7 +65,7 @@ func TestPublicFloor(t *testing.T) {
 	})
 }
 
-// A host that was private and has become public is given its second before the first request,
+// A host that was private and has become public has its delay of a second before the first request,
 // although the gate was passed without it.
 func TestPrivateTurnsPublic(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
@@ -89,7 +88,8 @@ func TestPrivateTurnsPublic(t *testing.T) {
 	})
 }
 
-// At most so many requests at once go to one public address, however many hosts live there.
+// Only a limited number of requests go to one public address at the same time, however many hosts
+// are there.
 func TestPerIPCap(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		var under, most atomic.Int64

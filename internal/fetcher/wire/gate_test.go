@@ -21,7 +21,7 @@ func TestGateSpacesRequests(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(2 * time.Second) // the origin answers
-			g.Done("a.example")         // the delay counts from here
+			g.Done("a.example")         // the delay is counted from here
 		}
 		if got := time.Since(start); got != 26*time.Second {
 			t.Errorf("3 requests took %v, want 26s", got)
@@ -29,8 +29,8 @@ func TestGateSpacesRequests(t *testing.T) {
 	})
 }
 
-// Whatever the delays and answers, the gap from an end to the next start is never shorter than the
-// delay asked for, to the nanosecond, and never longer than it has to be.
+// Whatever the delays and answers are, the time from an end to the next start is never shorter than
+// the delay, to the nanosecond, and never longer than necessary.
 func TestGateGapIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Gate
@@ -73,7 +73,7 @@ func TestGateRefusesASecondRequest(t *testing.T) {
 	}
 }
 
-// A wait given up reserves nothing, and the delay still counts from the last end.
+// A wait that was stopped reserves nothing, and the delay is still counted from the last end.
 func TestGateWaitGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Gate
@@ -98,7 +98,7 @@ func TestGateWaitGivenUp(t *testing.T) {
 
 func TestGateDoneWithoutWait(t *testing.T) {
 	var g Gate
-	g.Done("a.example") // must not end a request that is not there, nor panic
+	g.Done("a.example") // without a request it does nothing
 	if !g.End("a.example").IsZero() {
 		t.Error("an end was noted")
 	}

@@ -12,7 +12,7 @@ import (
 
 var somewhere = netip.MustParseAddr("192.88.1.1")
 
-// ipTokenAt is a seat of a visit of one request, to the nth name.
+// ipTokenAt is the token of a visit with one request, to the nth name.
 func ipTokenAt(p *ipLimiters, n int) *ipToken {
 	return &ipToken{ipLimiters: p, name: uint64(n), requests: 1, patience: limiterPatience}
 }
@@ -33,8 +33,8 @@ func TestPlaceOf(t *testing.T) {
 	}
 }
 
-// Names that share an address share its rest: an eighth of the delay after each request, more where
-// there are many names.
+// Names that share an address share its pause: an eighth of the delay after each request, and more
+// if there are many names.
 func TestRestOfAnAddress(t *testing.T) {
 	for _, tt := range []struct {
 		names int
@@ -75,8 +75,8 @@ func TestRestOfAnAddress(t *testing.T) {
 	}
 }
 
-// Answers that take long do not make the next requests come all at once: starts
-// are a rest apart, too.
+// Slow answers do not make the next requests start all at once: there is a pause between starts,
+// too.
 func TestStartsAreARestApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &ipLimiters{limit: 8, visits: 1 << 20}
@@ -116,8 +116,8 @@ func TestStartsAreARestApart(t *testing.T) {
 	})
 }
 
-// No more visits than their share of hands are at one address, and those given back come again
-// one after the other.
+// Only a share of the visits may be at one address, and those that are returned come again one
+// after the other.
 func TestShareOfHands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &ipLimiters{limit: 8, visits: 16}
@@ -131,7 +131,7 @@ func TestShareOfHands(t *testing.T) {
 			var full *LimiterTimeout
 			switch {
 			case err == nil:
-				s.done(nil) // it rests, and is there still
+				s.done(nil) // it pauses, and is still there
 				here = append(here, s)
 			case errors.As(err, &full):
 				waits = append(waits, full.Wait)
@@ -170,7 +170,7 @@ func TestShareOfHands(t *testing.T) {
 	})
 }
 
-// A visit waits for a place as long as its patience, and no longer than its context; a place that
+// A visit waits for a token as long as its patience, and no longer than its context. A token that
 // comes then is not lost.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestPatience(t *testing.T) {
 		}
 		ended.done(nil)
 		ended.leave()
-		first.done(nil) // after 3 s: a place is held that long
+		first.done(nil) // after 3 s, for which a token is used
 		first.leave()
 		next := ipTokenAt(p, 3)
 		next.begin()
@@ -207,7 +207,7 @@ func TestPatience(t *testing.T) {
 			t.Error(err)
 		}
 		next.done(nil)
-		// Who can see that the wait is too long need not begin it.
+		// If the wait is certainly too long, it is not begun.
 		for _, tt := range []struct{ pace, waited time.Duration }{
 			{addressShare * limiterPatience / 2, limiterPatience / 2}, {addressShare*limiterPatience + addressShare, 0},
 		} {
@@ -228,7 +228,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// Addresses are forgotten, but neither one somebody is at nor one that many names lead to.
+// Addresses are forgotten, but not while a visit is there, and not if many names lead there.
 func TestPlacesForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &ipLimiters{limit: 8, visits: 16}

@@ -23,7 +23,7 @@ func TestLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bubble{start: time.Now()}
 		sent := b.now()
-		time.Sleep(3 * time.Second) // the grant was long on its way
+		time.Sleep(3 * time.Second) // the grant arrived late
 		l, ctx := NewLease(t.Context(), b.now, sent, 10*time.Second)
 		time.Sleep(7*time.Second - 1)
 		if !l.Alive() || ctx.Err() != nil {
@@ -56,7 +56,7 @@ func TestLeaseRenewed(t *testing.T) {
 		if !l.Alive() || ctx.Err() != nil {
 			t.Error("the lease ended early")
 		}
-		l.Renew(b.now()-9*time.Second, 5*time.Second) // would shorten it
+		l.Renew(b.now()-9*time.Second, 5*time.Second) // this would shorten it
 		time.Sleep(1)
 		synctest.Wait()
 		if l.Alive() || ctx.Err() == nil {
@@ -65,7 +65,7 @@ func TestLeaseRenewed(t *testing.T) {
 	})
 }
 
-// A suspended machine's timers stand still, its lease does not.
+// The timers of a suspended machine stop, its leases do not.
 func TestLeaseInSuspend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bubble{start: time.Now()}
@@ -98,6 +98,6 @@ func TestLeaseOverOnArrival(t *testing.T) {
 		if l.Alive() || ctx.Err() == nil {
 			t.Error("a lease that had run out on arrival is alive")
 		}
-		l.End() // must not panic
+		l.End() // this must not panic
 	})
 }

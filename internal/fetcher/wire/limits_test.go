@@ -56,7 +56,7 @@ func TestEncodings(t *testing.T) {
 	})
 }
 
-// What a Content-Encoding says is believed as far as the first bytes agree.
+// A Content-Encoding is used if the first bytes agree with it.
 func TestEncodingsOdd(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		body := []byte(strings.Repeat("some words that repeat, ", 4000))
@@ -107,7 +107,7 @@ func TestEncodingsOdd(t *testing.T) {
 				t.Errorf("%s: %d requests, connection given up: %v", tt.name, n, h.abandoned)
 			}
 		}
-		// The stream is whole, and the length is that of the text.
+		// The stream is complete, and the length is that of the text.
 		gz := packed("gzip")
 		_, _, r := fetchOne(t, Options{}, func(c net.Conn, _ wiretest.Head) bool {
 			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(body), gz)
@@ -119,7 +119,7 @@ func TestEncodingsOdd(t *testing.T) {
 	})
 }
 
-// A body that cannot be decoded is asked for once more, with the wish that it be sent as it is.
+// After a body that cannot be decoded, the request is sent once more and asks for no encoding.
 func TestEncodingsBroken(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		body := []byte(strings.Repeat("some words that repeat, ", 4000))
@@ -154,7 +154,7 @@ func TestEncodingsBroken(t *testing.T) {
 		if r.err != nil || !bytes.Equal(r.Body, body) {
 			t.Errorf("asked for as it is: %d bytes, %v", len(r.Body), r.err)
 		}
-		// A refusal of the second request does not undo that there is something.
+		// A refusal of the second request does not mean that the page does not exist.
 		first = true
 		_, _, r = fetchOne(t, Options{}, func(c net.Conn, q wiretest.Head) bool {
 			text := wiretest.PageAnswer("gzip", noise)
@@ -168,12 +168,13 @@ func TestEncodingsBroken(t *testing.T) {
 		if r.failure.Reason != crawl.ReasonEncoding || r.Status != 200 {
 			t.Errorf("then 406: %d, %+v", r.Status, r.failure)
 		}
-		// Nor is a body that belongs to an error asked for again.
+		// A request for the body of an error is not repeated, either.
 		_, w, _ := fetchOne(t, Options{}, wiretest.Answer(strings.Replace(wiretest.PageAnswer("gzip", noise), "200 OK", "503 Busy", 1)), wantAll)
 		if n := len(w.Seen()); n != 1 {
 			t.Errorf("%d requests for a 503", n)
 		}
-		// Half a stream, and nothing says where the body ends: the connection may have broken.
+		// The stream is incomplete, and nothing says where the body ends, so the connection may
+		// have failed.
 		half := wiretest.Encode(t, "gzip", body)
 		_, _, r = fetchOne(t, Options{}, func(c net.Conn, _ wiretest.Head) bool {
 			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n%s", half[:len(half)/2])
@@ -182,7 +183,7 @@ func TestEncodingsBroken(t *testing.T) {
 		if r.failure.Reason != crawl.ReasonNetwork || r.failure.Final {
 			t.Errorf("half a stream: %+v, %v", r.failure, r.err)
 		}
-		// The wire's end is the network's fault, not the encoding's.
+		// The end of the connection is an error of the network, not of the encoding.
 		cut := wiretest.PageAnswer("gzip", wiretest.Encode(t, "gzip", body))
 		_, _, r = fetchOne(t, Options{}, func(c net.Conn, _ wiretest.Head) bool { io.WriteString(c, cut[:len(cut)-50]); return false }, wantAll)
 		if r.failure.Reason != crawl.ReasonNetwork || r.failure.Final {
@@ -201,7 +202,7 @@ func TestBodyLimits(t *testing.T) {
 				if r.err != nil || len(r.Body) != min(size, limit) || r.Truncated != cut {
 					t.Errorf("%q of %d bytes: %d bytes, truncated %v, %v", e, size, len(r.Body), r.Truncated, r.err)
 				}
-				// One byte more may just have been all there was.
+				// One byte more may be all that there was.
 				if h.abandoned != cut && size != limit+1 {
 					t.Errorf("%q of %d bytes: connection given up: %v", e, size, h.abandoned)
 				}
@@ -210,8 +211,8 @@ func TestBodyLimits(t *testing.T) {
 	})
 }
 
-// Of a body that nobody wants it is known why it did not come whole: its connection was lost, or it
-// took too long. What was left unread, or came whole, was not lost.
+// If a body that nobody wants is incomplete, the reason is known: its connection was lost, or it
+// took too long. A body that was not read, or is complete, was not lost.
 func TestBodyLost(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		const begin = "HTTP/1.1 410 Gone\r\nContent-Length: 100\r\n\r\n"
@@ -301,8 +302,8 @@ func TestHeaderLimit(t *testing.T) {
 	})
 }
 
-// The limits of time are those that a fetcher has unless it is set up otherwise: 10 s to connect,
-// 30 s to the first byte, 20 s with less than 1 KiB a second, 2 min for all.
+// The time limits are the defaults of a fetcher: 10 s to connect, 30 s to the first byte, 20 s with
+// less than 1 KiB a second, 2 min for all.
 func TestTimeLimits(t *testing.T) {
 	trickle := func(start string, n int, piece string, pause time.Duration) func(net.Conn, wiretest.Head) bool {
 		return func(c net.Conn, _ wiretest.Head) bool {
@@ -316,7 +317,7 @@ func TestTimeLimits(t *testing.T) {
 			return false
 		}
 	}
-	// Says no more until the client has gone.
+	// It sends nothing more until the client has gone.
 	until := func(start string) func(net.Conn, wiretest.Head) bool {
 		return func(c net.Conn, _ wiretest.Head) bool {
 			io.WriteString(c, start)
@@ -344,7 +345,7 @@ func TestTimeLimits(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			simnet.Test(t, func(t *testing.T) {
 				h, _, r := fetchOne(t, Options{}, tt.answer, wantAll)
-				over := r.took - tt.took // it is looked once more for what came in time
+				over := r.took - tt.took // what came in time is read once more
 				if r.failure.Reason != tt.reason || over < 0 || over > secondLook {
 					t.Errorf("%+v after %v, want %v, %v", r.failure, r.took, tt.took, r.err)
 				}
@@ -384,8 +385,8 @@ func TestTimeLimits(t *testing.T) {
 	})
 }
 
-// A page that waits for memory loses no time by it: neither rate nor the whole answer's
-// time go on meanwhile.
+// While a page waits for memory, its time does not count: neither for the rate nor for the whole
+// answer.
 func TestWaitForMemoryIsNotTheOrigins(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		const whole = 3 * time.Second
@@ -410,7 +411,7 @@ func TestWaitForMemoryIsNotTheOrigins(t *testing.T) {
 	})
 }
 
-// A machine that is busy reads late what came in time. The origin is not to blame.
+// A busy machine reads late what came in time. The origin is not the cause.
 func TestReadingLate(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		body := bytes.Repeat([]byte("x"), 200_000)
@@ -478,7 +479,7 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// The few words of an error or a redirect are read, so that the connection stays.
+// The short body of an error or a redirect is read, so that the connection stays.
 func TestShortBodiesAreDrained(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {

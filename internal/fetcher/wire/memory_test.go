@@ -21,8 +21,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// Large pages from many hosts at once take the memory they are given together, and no more;
-// all of them are had.
+// Large pages of many hosts share the memory that they are given, and use no more. All of them are
+// read.
 func TestMemoryOfManyLargePages(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		const hosts, size, memory, slack = 24, 10 << 20, 64 << 20, 64 << 20
@@ -79,7 +79,7 @@ func TestMemoryOfManyLargePages(t *testing.T) {
 	})
 }
 
-// Room is given up to the last byte; who comes later waits for it, or for the end of its visit.
+// Memory is given up to the last byte. A later page waits for it, or until its visit ends.
 func TestRoomIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMemoryBudget(100)
@@ -101,7 +101,7 @@ func TestRoomIsWaitedFor(t *testing.T) {
 	})
 }
 
-// Slow large pages that have taken all room do not keep ordinary ones waiting, compressed or not.
+// Slow large pages that use all memory do not delay ordinary ones, compressed or not.
 func TestOrdinaryPagesNeedNoRoom(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		for _, e := range []string{"", "gzip", "br", "zstd"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// sharedSessions are holds on names that share one public address.
+// sharedSessions are sessions on names that share one public address.
 func sharedSessions(t testing.TB, opt Options, addr string, n int) []*Session {
 	h := newTestSession(t, opt, addr, "h.test")
 	h.c.Reach = func(netip.Addr) Reach { return Public }
@@ -23,8 +23,8 @@ func sharedSessions(t testing.TB, opt Options, addr string, n int) []*Session {
 	return sessions
 }
 
-// Who has to wait for a place at an address waits before it connects: a server hangs up on who
-// connects and says nothing, and that would count against its pages.
+// A request that has to wait for a token waits before it connects. A server closes a connection on
+// which nothing is sent, and that would count against its pages.
 func TestPlaceBeforeTheConnection(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		b := wiretest.NewBusy(t, simnet.Of(t), 50*time.Millisecond, 120*time.Millisecond)
@@ -47,8 +47,8 @@ func TestPlaceBeforeTheConnection(t *testing.T) {
 	})
 }
 
-// Connections that are kept for later count, too: no more of them stay open at an address than
-// may be used at once.
+// Connections that are kept for later count, too: no more of them stay open at an address than may
+// be used at the same time.
 func TestKeptConnectionsOfAnAddress(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		b := wiretest.NewBusy(t, simnet.Of(t), 0, 0)

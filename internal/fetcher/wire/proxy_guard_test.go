@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// A proxy that is known by name is not used at an address that is never dialled, whoever dials.
+// A proxy with a name is not used at an address that is never dialled, whoever dials it.
 func TestProxyNameGuard(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		const metadata = "169.254.169.254:3128"

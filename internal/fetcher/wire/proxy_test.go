@@ -17,7 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// proxyAt is the setting for a test's proxy, with what it is shown.
+// proxyAt is the setting for a test's proxy, with its credentials.
 func proxyAt(t testing.TB, p *wiretest.Proxy, login string) *credentials.Proxy {
 	t.Helper()
 	scheme := "http://"
@@ -34,8 +34,8 @@ func proxyAt(t testing.TB, p *wiretest.Proxy, login string) *credentials.Proxy {
 	return got
 }
 
-// Through either kind of proxy a site sees the requests it would see without one, and the proxy is
-// told the address that was looked at here.
+// Through either kind of proxy a site gets the requests that it would get without one, and the
+// proxy gets the address that the guard checked.
 func TestProxy(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		ca := wiretest.NewCA(t)
@@ -81,8 +81,7 @@ func TestProxy(t *testing.T) {
 	})
 }
 
-// A proxy may be spoken to over TLS, and have an authority of its own; it is shown its password
-// wherever it is.
+// A proxy may use TLS, and have an authority of its own. It gets its password wherever it is.
 func TestProxyOverTLS(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		ca := wiretest.NewCA(t)
@@ -105,7 +104,7 @@ func TestProxyOverTLS(t *testing.T) {
 	})
 }
 
-// What may not be dialled is not asked of a proxy either.
+// An address that must not be dialled is not requested of a proxy, either.
 func TestProxyGuard(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		for _, socks := range []bool{false, true} {
@@ -129,8 +128,8 @@ func TestProxyGuard(t *testing.T) {
 	})
 }
 
-// A proxy that cannot be used is no fault of the site: its URLs go back unasked, and the operator
-// is told, once in a while.
+// A proxy that cannot be used is not the fault of the site: its URLs are returned, and the operator
+// is informed from time to time.
 func TestProxyUseless(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		nobody, err := simnet.Of(t).Listen("tcp", "127.0.0.1:0")
@@ -177,8 +176,8 @@ func TestProxyUseless(t *testing.T) {
 	})
 }
 
-// A proxy that does not connect to a site: other addresses are tried unless it does not want to,
-// and what it says is the site's failure.
+// If a proxy does not connect to a site, other addresses are tried, unless it refuses. Its answer
+// is then the failure of the site.
 func TestProxyDoesNotConnect(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		list := []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")}
@@ -221,7 +220,7 @@ func TestProxyDoesNotConnect(t *testing.T) {
 		if f := h.FailureOf(err); f.Reason != crawl.ReasonConnect || f.Unsent || !strings.Contains(f.Detail, "did not connect to 127.0.0.1:1: host unreachable") {
 			t.Errorf("socks: %+v", f)
 		}
-		// One that waits for a site as long as we do.
+		// This one waits for a site as long as we do.
 		over := make(chan struct{})
 		slow := wiretest.New(t, simnet.Of(t), func(net.Conn, wiretest.Head) bool { <-over; return false })
 		t.Cleanup(func() { close(over) })
@@ -239,8 +238,8 @@ func TestProxyDoesNotConnect(t *testing.T) {
 	})
 }
 
-// A proxy that looks names up is told names, which count as public; a literal address is looked at
-// as ever, and what can only be a machine nearby is not asked for.
+// A proxy that looks names up gets names, which count as public. A literal address is checked as
+// ever, and a name that can only be a machine nearby is not requested.
 func TestProxyResolves(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
@@ -284,7 +283,7 @@ func TestProxyResolves(t *testing.T) {
 	})
 }
 
-// Hosts of one domain share the places of one address, if only a proxy knows theirs.
+// Hosts of one domain share the tokens of one address if only a proxy knows theirs.
 func TestProxyResolvesPlaces(t *testing.T) {
 	if unknownAddress("a.h.example") != unknownAddress("b.h.example") || limiterKey(unknownAddress("a.h.example")) == limiterKey(unknownAddress("a.i.example")) {
 		t.Error("places are not by registered domain")
@@ -294,8 +293,8 @@ func TestProxyResolvesPlaces(t *testing.T) {
 	}
 }
 
-// Through a proxy, credentials go out in the clear only where both the way to it and the site are
-// private; and its own password only over TLS or to a private address.
+// Through a proxy, credentials are only sent unencrypted if both the way to it and the site are
+// private. Its own password is only sent over TLS or to a private address.
 func TestProxyAndCredentials(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		srv := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
@@ -331,8 +330,8 @@ func TestProxyAndCredentials(t *testing.T) {
 	})
 }
 
-// The variables of the environment are not used, and who has set one is told what to type; a
-// password in one is not repeated.
+// The variables of the environment are not used, and the operator is informed which option to use.
+// A password in one is not repeated.
 func TestProxyWord(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
 		t.Setenv(name, "")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A recording holds so much of an answer and no more, has nothing that came for another request,
-// and no credentials.
+// A recording has a limited part of an answer, nothing that came for another request, and no
+// credentials.
 func TestRecorder(t *testing.T) {
 	var r Recorder
 	first := r.begin([]byte("GET / HTTP/1.1\r\nHost: a\r\nCOOKIE : a=b\r\nAuthorization: Basic x\r\nX-Cookie: kept\r\nproxy-authorization: y\r\n\r\n"))

@@ -16,11 +16,11 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// A connection serves again only after a response that was read to its end and had nothing odd.
+// A connection is only used again after a response that was read to its end and had nothing odd.
 func TestWhichConnectionsServeAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer string
-		want   bool // it serves again
+		want   bool // it is used again
 	}{
 		"plain":                {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", true},
 		"chunked":              {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", true},
@@ -67,8 +67,8 @@ func TestWhichConnectionsServeAgain(t *testing.T) {
 	}
 }
 
-// Under TLS what came behind a response is not in the socket any more: it was read with it, and
-// must not be taken for the next response all the same.
+// Under TLS the bytes after a response are not in the socket any more, because they were read with
+// it. They must not be taken for the next response, either.
 func TestBytesBehindAResponseUnderTLS(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		ca := wiretest.NewCA(t)
@@ -147,7 +147,7 @@ func (c *together) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// A kept connection for which there is no place goes on waiting, and is closed in time.
+// A connection for which there is no token stays open, and is closed in time.
 func TestAKeptConnectionWithoutAPlace(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
@@ -161,7 +161,7 @@ func TestAKeptConnectionWithoutAPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		sessions[0].Release()
-		if err := fetch(1); err != nil { // whose visit is at the address now
+		if err := fetch(1); err != nil { // its visit is at the address now
 			t.Fatal(err)
 		}
 		again := sessionOn(t, sessions[0].c, sessions[0].cfg, "h0.test")
@@ -178,8 +178,8 @@ func TestAKeptConnectionWithoutAPlace(t *testing.T) {
 	})
 }
 
-// A connection that waits is closed after IdleTimeout, and one that brings bytes nobody asked for
-// is not used again: they would be taken for the next response.
+// A connection that waits is closed after IdleTimeout. One on which bytes arrive that nobody
+// requested is not used again, because they would be taken for the next response.
 func TestWaitingConnections(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		var first net.Conn
@@ -220,7 +220,7 @@ func TestWaitingConnections(t *testing.T) {
 	})
 }
 
-// No more connections wait than may: the one that was unused for longest is closed.
+// The number of connections that wait is limited: the one that was unused for longest is closed.
 func TestManyWaitingConnections(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))

@@ -32,7 +32,7 @@ func testSigner(t testing.TB, form botauth.Form, agent string) (*botauth.Signer,
 	return s, key
 }
 
-// verifying is an origin that verifies what it is asked, and remembers the nonces.
+// verifying is an origin that verifies its requests, and remembers the nonces.
 type verifying struct {
 	t   testing.TB
 	key *botauth.Key
@@ -40,7 +40,7 @@ type verifying struct {
 	mu     sync.Mutex
 	nonces map[string]bool
 	fields []http.Header
-	drop   int // so many requests on used connections are not answered
+	drop   int // how many requests on used connections are not answered
 	used   map[string]bool
 }
 
@@ -87,14 +87,14 @@ func verifier(t testing.TB, key *botauth.Key, secure bool) (*verifying, *httptes
 		return v, wiretest.HTTP(t, simnet.Of(t), v), nil
 	}
 	srv := wiretest.HTTPS(t, simnet.Of(t), v, func(s *httptest.Server) {
-		s.EnableHTTP2 = true // offered, and not taken
+		s.EnableHTTP2 = true // offered, and not used
 	})
 	pool := x509.NewCertPool()
 	pool.AddCert(srv.Certificate())
 	return v, srv, &tls.Config{RootCAs: pool}
 }
 
-// Every request over https carries a signature of its own, whatever it asks for.
+// Every request over https has a signature of its own, whatever it asks for.
 func TestSigning_8_28_EachRequest(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		for _, form := range botauth.Forms {
@@ -116,7 +116,8 @@ func TestSigning_8_28_EachRequest(t *testing.T) {
 			if a, err := h.Post(urlOf(t, "https://example.com/form"), "a=b", wantAll); err != nil || a.Status != http.StatusFound {
 				t.Errorf("%s, form: %d, %v", form, a.Status, err)
 			}
-			// A request that is sent again, because its connection was given up, is signed anew.
+			// A request that is sent again, because its connection was given up, has a new
+			// signature.
 			v.mu.Lock()
 			v.drop = 1
 			before := len(v.fields)
@@ -140,7 +141,7 @@ func TestSigning_8_28_EachRequest(t *testing.T) {
 	})
 }
 
-// Over http nothing is signed, also by a client that signs.
+// Over http nothing is signed, even if the client signs.
 func TestSigning_8_28_PlainHTTP(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		signer, key := testSigner(t, botauth.FormString, "https://bot.example.org")
@@ -157,7 +158,7 @@ func TestSigning_8_28_PlainHTTP(t *testing.T) {
 	})
 }
 
-// The hop to another host or port is signed for that authority.
+// The request after a redirect to another host or port is signed for that authority.
 func TestSigning_8_28_AuthorityOfEachHop(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		signer, key := testSigner(t, botauth.FormString, "https://bot.example.org")

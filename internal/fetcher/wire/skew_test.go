@@ -13,10 +13,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/botauth"
 )
 
-// answered is what one answer says of the time.
+// answered is the time in one answer.
 type answered struct {
 	addr string
-	off  time.Duration // by which our clock is ahead of its Date
+	off  time.Duration // by how much our clock is ahead of its Date
 	took time.Duration
 	age  bool
 }
@@ -27,7 +27,7 @@ func TestSkew(t *testing.T) {
 		start := time.Date(2026, 11, 23, 3, 0, 0, 0, time.UTC)
 		for name, tt := range map[string]struct {
 			answers []answered
-			want    []time.Duration // what was told
+			want    []time.Duration // what was reported
 		}{
 			"right":                {[]answered{{"1.1.1.1", 0, s, false}, {"1.1.1.2", 2 * s, s, false}, {"1.1.1.3", -2 * s, s, false}}, nil},
 			"at the limit":         {[]answered{{"1.1.1.1", 5 * s, 0, false}, {"1.1.1.2", 5 * s, 0, false}, {"1.1.1.3", 5 * s, 0, false}}, nil},
@@ -94,7 +94,7 @@ func TestSigning_8_28_Clock(t *testing.T) {
 			var ahead, signed atomic.Int64
 			h.c.OnSigned(func() { signed.Add(1) })
 			h.c.OnSkew(func(d time.Duration) { ahead.Store(int64(d)) })
-			for range 2 { // two servers have said so
+			for range 2 { // two servers agree
 				h.c.skew.voices[h.c.skew.n].addr = netip.AddrFrom4([4]byte{192, 0, 2, byte(h.c.skew.n)})
 				h.c.skew.voices[h.c.skew.n].off = time.Hour
 				h.c.skew.n++

@@ -15,8 +15,8 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
 )
 
-// The other tests of this package have a network in memory. What is left to the system there, real
-// sockets do as well: the guard in the dialler, TLS, and how a connection ends.
+// The other tests of this package have a network in memory. This one shows that real sockets work
+// in the same way: the guard in the dialler, TLS, and how a connection ends.
 func TestSockets(t *testing.T) {
 	ca := wiretest.NewCA(t)
 	plain := wiretest.New(t, wiretest.Real, func(c net.Conn, h wiretest.Head) bool {
@@ -36,7 +36,7 @@ func TestSockets(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		opt    Options
-		to     string // where names lead; "": what the resolver says
+		to     string // the address of all names; "": that of the resolver
 		url    string
 		reason crawl.Reason
 		detail string

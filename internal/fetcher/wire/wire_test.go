@@ -18,7 +18,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// newTestSession is a hold on a host, outside of any visit, whose every name leads to addr on the
+// newTestSession is a session on a host, outside of any visit. All names lead to addr on the
 // network of the test.
 func newTestSession(t testing.TB, opt Options, addr, host string) *Session {
 	t.Helper()
@@ -28,7 +28,7 @@ func newTestSession(t testing.TB, opt Options, addr, host string) *Session {
 	return newSessionOf(t, opt, addr, host)
 }
 
-// newSessionOf is newTestSession with the options as they are: without Dial it uses real sockets.
+// newSessionOf is newTestSession with the options unchanged: without Dial it uses real sockets.
 func newSessionOf(t testing.TB, opt Options, addr, host string) *Session {
 	t.Helper()
 	var list []string
@@ -93,12 +93,12 @@ func TestRequestOnTheWire(t *testing.T) {
 	})
 }
 
-// A GET is not repeated by itself, without any delay, when a connection that was kept turns out
-// closed, as net/http does: the request goes out again only through the gate.
+// A GET is not repeated without a delay if a connection that was kept turns out to be closed, as
+// net/http would do. It is sent again only through the gate.
 func TestNoSilentRepeat(t *testing.T) {
 	rude := func(c net.Conn, h wiretest.Head) bool {
 		if h.Conn == 0 && h.N == 1 {
-			return false // the second request on the first connection: closed without a word
+			return false // the second request on the first connection gets no answer
 		}
 		c.Write([]byte(wiretest.OKAnswer))
 		return true
@@ -166,8 +166,8 @@ func TestNoSilentRepeat(t *testing.T) {
 	})
 }
 
-// "408 Request Timeout" to a connection at rest, crossing our request, is no answer to it: least of
-// all for a robots.txt, whose 4xx would allow all.
+// A "408 Request Timeout" on an idle connection that crosses our request is not the answer to it.
+// For a robots.txt this is important, because its 4xx would allow everything.
 func TestTimeoutOfAKeptConnection(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		const goodbye = "HTTP/1.1 408 Request Time-out\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -196,7 +196,7 @@ func TestTimeoutOfAKeptConnection(t *testing.T) {
 				t.Errorf("request %d came %v after the one before", i, gap)
 			}
 		}
-		// On a connection of its own it is what the server says.
+		// On a new connection it is the answer.
 		w = wiretest.New(t, simnet.Of(t), wiretest.Answer(goodbye))
 		h = newTestSession(t, Options{}, w.Addr().String(), "h.test")
 		if a, err := h.Fetch(u, nil, wantAll); err != nil || a.Status != 408 || len(w.Seen()) != 1 {
@@ -205,8 +205,8 @@ func TestTimeoutOfAKeptConnection(t *testing.T) {
 	})
 }
 
-// What looks like no HTTP may be the tail of the answer before; only on a connection of its own it
-// is this URL's last word.
+// Bytes that are not HTTP may be the rest of the answer before. Only on a new connection they are
+// the final result of this URL.
 func TestTailOfTheLastAnswer(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := wiretest.New(t, simnet.Of(t), func(c net.Conn, h wiretest.Head) bool {
@@ -229,7 +229,7 @@ func TestTailOfTheLastAnswer(t *testing.T) {
 	})
 }
 
-// A connection sends one request per permit, whoever writes to it.
+// A connection sends one request for each permission, whoever writes to it.
 func TestConnNeedsAPermit(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))
@@ -254,7 +254,7 @@ func TestConnNeedsAPermit(t *testing.T) {
 	})
 }
 
-// Two origins of a host share one connection's place.
+// Two origins of a host share the one connection of the host.
 func TestOneConnectionPerHost(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w, w2 := wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer)), wiretest.New(t, simnet.Of(t), wiretest.Answer(wiretest.OKAnswer))

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// busy is an origin that many names share. It counts what is open and under way at once, and hangs
-// up on who connects and says nothing, as servers do.
+// busy is an origin that many names share. It counts open connections and running requests, and
+// closes connections on which nothing is sent, as servers do.
 type busy struct {
 	net.Listener
 	takes     time.Duration // for an answer

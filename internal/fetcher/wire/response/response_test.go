@@ -179,7 +179,8 @@ func TestErrorsOfTheReader(t *testing.T) {
 	}
 }
 
-// FuzzResponse holds the reader against net/http's: what that accepts means the same here.
+// FuzzResponse compares the reader with that of net/http: what that accepts has the same meaning
+// here.
 func FuzzResponse(f *testing.F) {
 	for _, head := range []string{"Content-Length: 5", "Transfer-Encoding: chunked", "Connection: close", "X: a\r\n b", "a", "Content-Length: 5, 5"} {
 		for _, body := range []string{"hello", "5\r\nhello\r\n0\r\n\r\n", "5\nhello\n0\n\n", ""} {
