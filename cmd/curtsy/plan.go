@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/plan"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/settings"
 	"github.com/curtsy/curtsy/internal/version"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/dustin/go-humanize"
@@ -56,9 +57,13 @@ known so far. Flags of curtsy crawl that change nothing here are accepted.`,
 		return a.plan(cmd.Context(), cfg, spec, seeds, asJSON)
 	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
-	for _, flag := range []string{"recrawl", "every", "recrawl-min", "recrawl-max", "updates", "updates-mail", "updates-latency", "updates-websub-url", "security-txt", "llms-txt", "warc", "search", "shards"} {
-		// They are accepted, so that a crawl's line can be tried as it is, and change nothing.
-		if err := cmd.Flags().MarkHidden(flag); err != nil {
+	for _, row := range settings.All() {
+		// These flags have no effect. They are accepted so that the command line of a crawl can be
+		// tried as it is.
+		if !row.NotPlanned {
+			continue
+		}
+		if err := cmd.Flags().MarkHidden(row.Name); err != nil {
 			panic(err)
 		}
 	}

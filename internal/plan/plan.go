@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/settings"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -72,13 +73,17 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// onlyPlanned returns a spec for the plan. It turns off everything that sends further requests. It
-// also removes the limits that only stored pages could reach; the report says what they would leave
-// out.
+// onlyPlanned returns a spec for the plan. It turns off everything that sends further requests, and
+// rounds, which would read sitemaps again. It also removes the limits that only stored pages could
+// reach; the report says what they would leave out.
 func onlyPlanned(s crawl.Spec) crawl.Spec {
 	s.PlanOnly = true
-	s.Recrawl, s.Updates, s.UpdatesMail, s.SecurityTxt, s.LLMSTxt, s.Search, s.WARC = false, false, "", false, false, false, ""
-	s.SetEvery(0, time.Time{}) // rounds would read sitemaps again
+	var off crawl.Spec
+	for _, row := range settings.All() {
+		if row.NotPlanned && !row.Fixed {
+			row.Copy(&s, &off)
+		}
+	}
 	s.MaxPages, s.MaxBytes, s.MaxPagesPerHost = 0, 0, 0
 	return s
 }

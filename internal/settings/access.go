@@ -19,7 +19,7 @@ var accessSettings = []Setting{
 		value:   field[[]string]{at: func(s *crawl.Spec) *[]string { return &s.Resolve }, check: checkResolve},
 	},
 	{
-		Name: "shards", Group: "Cluster", Fixed: true,
+		Name: "shards", Group: "Cluster", Fixed: true, NotPlanned: true,
 		Usage:   "divide a new crawl into ‹N› shards; this cannot be changed later (0: 4 embedded, 16 with --nats)",
 		Example: "16",
 		Doc:     "Number of shards of a new crawl, which cannot be changed later. 0: 4 with the embedded server, 16 with nats.",

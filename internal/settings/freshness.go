@@ -16,7 +16,7 @@ var latencies = []string{"day", "week", "month"}
 
 var freshnessSettings = []Setting{
 	{
-		Name: "recrawl", Group: "Freshness", Common: true,
+		Name: "recrawl", Group: "Freshness", Common: true, NotPlanned: true,
 		Usage: "keep stored pages up to date: the crawl goes on until it is stopped",
 		Doc: "Keep stored pages up to date: they are fetched again between these times, those that change often more often. " +
 			"The crawl goes on until it is stopped.",
@@ -24,7 +24,7 @@ var freshnessSettings = []Setting{
 		value:   field[bool]{at: func(s *crawl.Spec) *bool { return &s.Recrawl }},
 	},
 	{
-		Name: "every", Group: "Freshness", Common: true,
+		Name: "every", Group: "Freshness", Common: true, NotPlanned: true,
 		Usage:   "crawl all pages again in rounds, one in each ‹TIME›, until it is stopped (0s: one round)",
 		Example: "24h",
 		Doc:     "Or crawl all pages again in rounds, one in each time (24h), until it is stopped. 0s: once.",
@@ -33,14 +33,14 @@ var freshnessSettings = []Setting{
 			set: func(s *crawl.Spec, every time.Duration) { s.SetEvery(every, time.Now()) }},
 	},
 	{
-		Name: "recrawl-min", Group: "Freshness", ZeroIsDefault: true,
+		Name: "recrawl-min", Group: "Freshness", ZeroIsDefault: true, NotPlanned: true,
 		Usage: "with --recrawl: fetch a page again after this ‹TIME› at the earliest", Example: "1h",
 		Decides: Refetches,
 		value: field[time.Duration]{at: func(s *crawl.Spec) *time.Duration { return &s.RecrawlMin }, standard: crawl.DefaultRecrawlMin,
 			check: atLeast[time.Duration](1, "must be over 0; use for example 1h")},
 	},
 	{
-		Name: "recrawl-max", Group: "Freshness", ZeroIsDefault: true,
+		Name: "recrawl-max", Group: "Freshness", ZeroIsDefault: true, NotPlanned: true,
 		Usage: "with --recrawl: fetch a page again after this ‹TIME› at the latest", Example: "720h",
 		Decides: Refetches,
 		value: field[time.Duration]{at: func(s *crawl.Spec) *time.Duration { return &s.RecrawlMax }, standard: crawl.DefaultRecrawlMax,
@@ -49,20 +49,20 @@ var freshnessSettings = []Setting{
 			}},
 	},
 	{
-		Name: "updates", Group: "Freshness",
+		Name: "updates", Group: "Freshness", NotPlanned: true,
 		Usage: "with --recrawl: use the update servers of sites (/rupinfo.txt)",
 		Doc: "With recrawl: let sites report their changes. A site with /rupinfo.txt is queried, or it mails its changes to an address of its own " +
 			"that is made of updates-mail (curtsy+….@crawler.example). updates-latency is day, week or month, where the site offers it.",
 		value: field[bool]{at: func(s *crawl.Spec) *bool { return &s.Updates }, standard: true},
 	},
 	{
-		Name: "updates-mail", Group: "Freshness",
+		Name: "updates-mail", Group: "Freshness", NotPlanned: true,
 		Usage:   "ask sites to mail their changes to addresses made of this ‹ADDRESS› (empty: query the sites)",
 		Example: "curtsy@crawler.example",
 		value:   field[string]{at: func(s *crawl.Spec) *string { return &s.UpdatesMail }, check: optional(CheckMailbox)},
 	},
 	{
-		Name: "updates-latency", Group: "Freshness",
+		Name: "updates-latency", Group: "Freshness", NotPlanned: true,
 		Usage:   "how often sites are asked to report changes, a ‹UNIT›: {} (empty: as often as the site offers)",
 		Example: "week", Choices: latencies,
 		value: field[string]{at: func(s *crawl.Spec) *string { return &s.UpdatesLatency }, check: func(unit string) string {
@@ -80,7 +80,7 @@ var freshnessSettings = []Setting{
 		value: field[bool]{at: func(s *crawl.Spec) *bool { return &s.Feeds }, standard: true},
 	},
 	{
-		Name: "updates-websub-url", Group: "Freshness",
+		Name: "updates-websub-url", Group: "Freshness", NotPlanned: true,
 		Usage:   "subscribe to feeds at their WebSub hubs; this public ‹URL› must lead to --updates-websub",
 		Example: "https://crawler.example/hooks",
 		Doc:     "The public URL at which WebSub hubs reach updates-websub. With it, feeds are subscribed to at their hubs.",

@@ -39,20 +39,20 @@ var keptSettings = []Setting{
 		value: field[bool]{at: func(s *crawl.Spec) *bool { return &s.AcceptMarkdown }},
 	},
 	{
-		Name: "security-txt", Group: "What is kept",
+		Name: "security-txt", Group: "What is kept", NotPlanned: true,
 		Usage: "read the security contact of each site (/.well-known/security.txt)",
 		Doc:   "Request the security contact of each site (/.well-known/security.txt) once in 30 days; curtsy hosts shows it.",
 		value: field[bool]{at: func(s *crawl.Spec) *bool { return &s.SecurityTxt }},
 	},
 	{
-		Name: "warc", Group: "What is kept", Common: true,
+		Name: "warc", Group: "What is kept", Common: true, NotPlanned: true,
 		Usage: "archive responses in WARC files in ‹DIR› (empty: no archive)", Example: "./warc",
 		Doc: "Archive responses in WARC files in this directory, for example ./warc; empty: no archive. With several indexers, it is a directory on the machine of each.",
 		value: field[string]{at: func(s *crawl.Spec) *string { return &s.WARC },
 			set: func(s *crawl.Spec, dir string) { s.WARC = absolute(dir) }},
 	},
 	{
-		Name: "search", Group: "What is kept",
+		Name: "search", Group: "What is kept", NotPlanned: true,
 		Usage: "index the text of pages for curtsy search",
 		Doc:   "Index the text of pages for curtsy search.",
 		value: field[bool]{at: func(s *crawl.Spec) *bool { return &s.Search }, standard: true},

@@ -63,7 +63,7 @@ var scopeSettings = []Setting{
 		value:   field[bool]{at: func(s *crawl.Spec) *bool { return &s.Sitemaps }, standard: true},
 	},
 	{
-		Name: "llms-txt", Group: "Scope",
+		Name: "llms-txt", Group: "Scope", NotPlanned: true,
 		Usage: "read the /llms.txt of each site, and follow its links",
 		Doc:   "Read the /llms.txt of each site as long as it is valid (a day to a month), and follow its links like seeds.",
 		value: field[bool]{at: func(s *crawl.Spec) *bool { return &s.LLMSTxt }},

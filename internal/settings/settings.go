@@ -36,6 +36,9 @@ type Setting struct {
 	Set bool
 	// Fixed says that the setting cannot change after the crawl was created.
 	Fixed bool
+	// NotPlanned says that `curtsy plan` ignores the setting: a plan has the zero value, and help
+	// does not show the flag.
+	NotPlanned bool
 	// ZeroIsDefault says that a zero field stands for the default, as in specs that are older than
 	// the setting.
 	ZeroIsDefault bool
