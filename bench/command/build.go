@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Checkout is the directory of the checkout around this module.
+// Checkout returns the directory of the checkout that contains this module.
 func Checkout(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/curtsy/curtsy").Output()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package command is the frame of the programs that measure: flags are read, ^C ends the run, and
-// an error becomes an exit code.
+// Package command is the frame of the programs that measure: it reads flags, ends the run on ^C,
+// and turns an error into an exit code.
 package command
 
 import (
@@ -13,9 +13,9 @@ import (
 	"syscall"
 )
 
-// Main reads the settings of a program from its arguments and runs it until it ends or somebody
-// interrupts it. It ends the process with 2 when parse fails, which -help counts as, and with 1
-// when run does; what went wrong is said on standard error.
+// Main reads the settings of a program from its arguments and runs it until it ends or is
+// interrupted. It exits with 2 if parse fails, which includes -help, and with 1 if run fails, and
+// writes the error to standard error.
 func Main[S any](name string, parse func(args []string, stderr io.Writer) (S, error), run func(context.Context, S, io.Writer) error) {
 	s, err := parse(os.Args[1:], os.Stderr)
 	if err != nil {

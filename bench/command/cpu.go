@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// CPUOf is the CPU time that a process has used so far, to a hundredth of a second; 0 where the
-// system does not tell.
+// CPUOf returns the CPU time that a process has used so far, in hundredths of a second; 0 if the
+// system does not report it.
 func CPUOf(pid int) (d time.Duration) {
 	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat") // the process may have ended
-	_, rest, _ := strings.Cut(string(text), ") ")                  // its name may have spaces
-	fields := strings.Fields(rest)
+	_, after, _ := strings.Cut(string(text), ") ")                 // its name may have spaces
+	fields := strings.Fields(after)
 	const user, system = 11, 12
 	for _, i := range []int{user, system} {
 		if i < len(fields) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What the system says of this process in two places must agree.
+// Two sources of the system for the CPU time of this process must agree.
 func TestCPUOf(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip(err)
@@ -19,11 +19,11 @@ func TestCPUOf(t *testing.T) {
 		}
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
-	for used() < 100*time.Millisecond { // as long as it takes to be seen in hundredths of a second
+	for used() < 100*time.Millisecond { // until it is visible in hundredths of a second
 	}
 	before := used()
 	got := CPUOf(os.Getpid())
 	if after := used(); got < before-30*time.Millisecond || got > after+30*time.Millisecond {
-		t.Errorf("%v, getrusage says %v before and %v after", got, before, after)
+		t.Errorf("%v, getrusage has %v before and %v after", got, before, after)
 	}
 }

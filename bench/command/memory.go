@@ -9,26 +9,25 @@ import (
 	"strings"
 )
 
-// Memory is what a process holds, in bytes: memory that no file stands behind, and pages of files
-// that are mapped.
+// Memory is the resident memory of a process in bytes: anonymous memory, and pages of mapped files.
 type Memory struct {
 	Anonymous int64 `json:"anonymous"`
 	Files     int64 `json:"files"`
 }
 
-// Add is the sum.
+// Add returns the sum.
 func (m Memory) Add(o Memory) Memory { return Memory{m.Anonymous + o.Anonymous, m.Files + o.Files} }
 
-// Max is the larger of each.
+// Max returns the larger value of each kind.
 func (m Memory) Max(o Memory) Memory {
 	return Memory{max(m.Anonymous, o.Anonymous), max(m.Files, o.Files)}
 }
 
-// OwnMemory is what this process holds now; zero where the system does not tell.
+// OwnMemory returns the current memory of this process; zero if the system does not report it.
 func OwnMemory() Memory { return memoryOf("self") }
 
-// MemoryOf is what a process and those that it started hold now, together; zero where the system
-// does not tell, as of a process that has ended.
+// MemoryOf returns the current memory of a process and its child processes together; zero if the
+// system does not report it, for example because the process has ended.
 func MemoryOf(pid int) Memory {
 	m := memoryOf(strconv.Itoa(pid))
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -50,9 +49,9 @@ func memoryOf(process string) (m Memory) {
 	}
 	defer f.Close()
 	for sc := bufio.NewScanner(f); sc.Scan(); {
-		name, rest, _ := strings.Cut(sc.Text(), ":")
+		name, value, _ := strings.Cut(sc.Text(), ":")
 		var kib int64
-		switch _, _ = fmt.Sscan(rest, &kib); name {
+		switch _, _ = fmt.Sscan(value, &kib); name {
 		case "RssAnon":
 			m.Anonymous = kib << 10
 		case "RssFile":

@@ -1,5 +1,5 @@
-// Package crawling is a crawl of the site in one process, with the real services, as the programs
-// that measure it need it.
+// Package crawling runs a crawl of the site in one process, with the real services, for the
+// programs that measure it.
 package crawling
 
 import (
@@ -19,27 +19,27 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Options say what is crawled, and how.
+// Options define what is crawled, and how.
 type Options struct {
 	Site          site.Info
 	Dir           string // the data directory
 	Shards, Slots int
 	Delay         time.Duration
 	Search        bool
-	Discard       bool   // pages are read for links and thrown away
-	WARC          string // the directory of the archive; "": there is none
+	Discard       bool   // pages are read for links and discarded
+	WARC          string // the directory of the archive; "": none
 
 	Log      *slog.Logger          `json:"-"` // nil: silent
 	Registry prometheus.Registerer `json:"-"` // nil: no metrics
-	// Seen is told each status; nil: nobody is.
+	// Seen is called with each status, unless it is nil.
 	Seen func(crawl.Status) `json:"-"`
 	// Done is called before the crawl is closed, unless it is nil.
 	Done func(context.Context, *asker.Crawl) error `json:"-"`
 }
 
-// spec is a crawl without a delay: the hosts are listed as the operator's own, or the frontier,
-// which cannot know yet that their address is private, would have the first visit to each wait a
-// second between its requests.
+// spec makes a crawl without a delay. The hosts are listed as the operator's own, because otherwise
+// the frontier, which cannot know yet that their address is private, would use a delay of a second
+// in the first visit to each.
 func (o *Options) spec() (crawl.Spec, []canon.URL, error) {
 	spec := crawl.Spec{
 		Name: "default", Shards: o.Shards, Created: time.Now(), Scope: "domain", MaxDepth: -1, HoldMax: 10 * time.Second, Delay: o.Delay,

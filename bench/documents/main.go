@@ -1,8 +1,8 @@
-// Command documents holds what internal/document/pdf reads of PDF files against what poppler's
-// pdftotext reads of them, and against ledongthuc/pdf: how many of pdftotext's words each has, how
-// many of its own words pdftotext has, and what it costs. The files are those of Debian's
-// documentation packages (list.txt names them); each is read by each in a process of its own, and
-// nobody may take longer than -limit.
+// Command documents compares the text that internal/document/pdf reads from PDF files with that of
+// poppler's pdftotext and of ledongthuc/pdf: how many of pdftotext's words each has, how many of
+// its own words pdftotext has, and what it costs. The files are those of Debian's documentation
+// packages (list.txt names them); each program reads each file in a separate process, which may not
+// take longer than -limit.
 //
 //	apt-get install poppler-utils
 //	cd bench && go run ./documents -fetch /tmp/pdf    # apt-get download, dpkg -x
@@ -84,7 +84,7 @@ func read(reader, file string) error {
 	return err
 }
 
-// outcome is what one reader made of one file.
+// outcome is the text that one reader found in one file.
 type outcome struct {
 	words map[string]int
 	total int
@@ -117,7 +117,7 @@ func run(reader, file string, limit time.Duration) (o outcome) {
 	return o
 }
 
-// shared is how many words two outcomes have in common.
+// shared returns how many words two outcomes have in common.
 func shared(a, b outcome) (n int) {
 	for w, k := range a.words {
 		n += min(k, b.words[w])
@@ -125,7 +125,7 @@ func shared(a, b outcome) (n int) {
 	return n
 }
 
-// sums are those of one reader over all files.
+// sums are the sums of one reader over all files.
 type sums struct {
 	recall, precision []float64
 	common, ref, own  int
@@ -144,7 +144,7 @@ func compare(folder string, limit time.Duration, worst int) error {
 	for _, file := range files {
 		ref := run(readers[0], file, limit)
 		if ref.fail != "" {
-			continue // no PDF, or one that nobody can hold anything against
+			continue // no PDF, or one for which there is nothing to compare with
 		}
 		if ref.total < 20 {
 			empty++ // pictures
@@ -195,7 +195,7 @@ func compare(folder string, limit time.Duration, worst int) error {
 	return nil
 }
 
-// download has apt fetch the packages, and takes the first PDF files of each.
+// download fetches the packages with apt, and takes the first PDF files of each.
 func download(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

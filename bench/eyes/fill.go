@@ -15,19 +15,19 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// shown are the things that single pages are asked about.
+// The hosts, pages and texts for which the pages about a single item are requested.
 const (
 	hostNumber = 4                                           // of the host that has a long timeline
-	shownPage  = "/some/directory/page-0.html"               // of it, which is stored
+	shownPage  = "/some/directory/page-0.html"               // a stored page of that host
 	oneWord    = "thistle"                                   // in every twentieth page
 	robotsText = "User-agent: *\nDisallow: /private\n"       // of every third host that was visited
-	agentLine  = "Mobile-agent-server: / http://a.example\n" // and that of every thirtieth
+	agentLine  = "Mobile-agent-server: / http://a.example\n" // in that of every thirtieth
 )
 
 func hostName(n int) string { return fmt.Sprintf("h%d.site%d.example", n, n) }
 
-// fill tells a crawl that rests in all but name what fetchers would have: each host's URLs, and of
-// every second host what its robots.txt and its first page were.
+// fill gives a crawl without fetchers the events that fetchers would have published: the URLs of
+// each host, and for every second host the outcomes of its robots.txt and its first page.
 func fill(ctx context.Context, s settings, c *asker.Crawl) error {
 	if err := perShard(s, func(shard int) error { return fillShard(ctx, s, c, shard) }); err != nil {
 		return err
@@ -82,7 +82,7 @@ func fillShard(ctx context.Context, s settings, c *asker.Crawl, shard int) error
 	return nil
 }
 
-// visited is what a visit to a host has told that fetched its first page.
+// visited returns the event of a visit to a host that fetched its first page.
 func visited(n int) crawl.Event {
 	host := canon.Host(hostName(n))
 	first := canon.URL("http://" + hostName(n) + shownPage)
@@ -109,7 +109,7 @@ func visited(n int) crawl.Event {
 	return crawl.Event{Visit: id, Robots: []crawl.Robots{robots}, Outcome: o, Traces: []crawl.Trace{trace(n, 2)}}
 }
 
-// longVisit is one that made so many requests that the oldest are forgotten.
+// longVisit returns the event of a visit with so many requests that the oldest are dropped.
 func longVisit(n int) crawl.Event {
 	t := trace(n, crawl.MaxTrace)
 	return crawl.Event{
@@ -128,7 +128,8 @@ func trace(n, requests int) crawl.Trace {
 	return t
 }
 
-// store hands pages to the indexer, as fetchers do, and waits until they are stored and searchable.
+// store sends pages to the indexer, like fetchers do, and waits until they are stored and
+// searchable.
 func store(ctx context.Context, s settings, c *asker.Crawl) error {
 	names := crawl.Names(c.Spec.Name)
 	w, err := c.Queue.JoinWork(ctx, names.PagesStream(), func(error) bool { return ctx.Err() == nil })
@@ -141,7 +142,7 @@ func store(ctx context.Context, s settings, c *asker.Crawl) error {
 		}
 		msg := crawl.AppendPages(nil, batch)
 		for tries := 0; ; tries++ {
-			// A hand-off that is full refuses more, until some is stored.
+			// A full hand-off refuses more pages until some are stored.
 			if err := w.Send(ctx, names.PagesSubject(shard), msg); err == nil || ctx.Err() != nil || tries == 600 {
 				return err
 			}
@@ -186,11 +187,11 @@ func store(ctx context.Context, s settings, c *asker.Crawl) error {
 	}
 }
 
-// perFile is how many datasets a data.txt has, or a page.
+// perFile is the number of datasets in a data.txt, or on a page.
 const perFile = 5
 
-// pagesOf are what is stored of a host: its first page, which on some hosts describes datasets, and
-// on others a data.txt that does.
+// pagesOf returns the stored pages of a host: its first page, which describes datasets on some
+// hosts, and on other hosts a data.txt that does.
 func pagesOf(s settings, n int) []crawl.Page {
 	u := canon.URL("http://" + hostName(n) + shownPage)
 	p := crawl.Page{
@@ -242,7 +243,7 @@ func linked(n, i int) string {
 		i, n, about, licences[(n+i)%len(licences)], at, n, n%50, 1+i, at, 1000*(n+1), at)
 }
 
-// record is one in a data.txt.
+// record is a dataset in a data.txt.
 func record(n, i int) string {
 	return fmt.Sprintf("Path: /files/table-%d.csv\nTitle: Rainfall %d at station %d\nDescription: %s\nLicense: %s\nFormat: csv\nBytes: %d\n", i, i, n, about, licences[(n+i)%len(licences)], 500*(n+1))
 }

@@ -1,13 +1,13 @@
-// Command eyes says what each page of the dashboard costs when a crawl is large.
+// Command eyes measures what each page of the dashboard costs when a crawl is large.
 //
 //	go run ./eyes                            10⁵ hosts, 10⁶ URLs, 20,000 datasets
 //	go run ./eyes -hosts 1000 -urls 10000    the same, small
 //	go run ./eyes -only /datasets -profile cpu.out
 //
-// A store is made once, of what fetchers would have told, and each page is asked for several times
-// through the dashboard's own handler: over embedded NATS, of a frontier and an indexer in this
-// process. Counted are the CPU time of the whole process, what was allocated, and how large the
-// page is. Nothing is fetched.
+// A store is made once, from events like those of fetchers, and each page is requested several
+// times through the handler of the dashboard: over embedded NATS, from a frontier and an indexer in
+// this process. It measures the CPU time of the whole process, the allocated memory, and the size
+// of the page. Nothing is fetched.
 package main
 
 import (

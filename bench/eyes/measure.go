@@ -24,7 +24,7 @@ import (
 	"github.com/curtsy/curtsy/internal/engine"
 )
 
-// run makes the store, asks for the pages, and writes the table.
+// run makes the store, requests the pages, and writes the table.
 func run(ctx context.Context, s settings, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "eyes-")
 	if err != nil {
@@ -97,8 +97,8 @@ var found = regexp.MustCompile(`[0-9]+ to [0-9]+ of [0-9,]+`)
 
 var datasetLink = regexp.MustCompile(`href="(/dataset/[^"]+)"`)
 
-// ask asks for each page, and writes what that has cost: the first time, and the least of the
-// others.
+// ask requests each page, and writes what it costs: the first time, and the minimum of the other
+// times.
 func ask(ctx context.Context, s settings, web http.Handler, out io.Writer) error {
 	if s.profile != "" {
 		f, err := os.Create(s.profile)
@@ -137,7 +137,7 @@ func ask(ctx context.Context, s settings, web http.Handler, out io.Writer) error
 		if m := datasetLink.FindStringSubmatch(body); m != nil {
 			dataset = m[1]
 		}
-		fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.2f\t%.0f\t%.1f\t%.1f\t%.0f\t\n", p.name, cost.cpu, cost.first, cost.alloc/(1<<20), float64(len(body))/1024, cost.clock, cost.firstClock, held())
+		fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.2f\t%.0f\t%.1f\t%.1f\t%.0f\t\n", p.name, cost.cpu, cost.first, cost.alloc/(1<<20), float64(len(body))/1024, cost.clock, cost.firstClock, heapMiB())
 		w.Flush()
 	}
 	var u syscall.Rusage
@@ -148,12 +148,12 @@ func ask(ctx context.Context, s settings, web http.Handler, out io.Writer) error
 	return nil
 }
 
-// making stands on a page about datasets for which there is nothing to be shown yet.
+// making is shown on a page about datasets while there is no result to show yet.
 const making = "is being put together from"
 
-// cost is what a page costs, in milliseconds and bytes: first is the first round, with all that is
-// put together beside it, and firstClock until it was answered; the others are the least of the
-// rounds after it.
+// cost is the cost of a page, in milliseconds and bytes: first is the CPU time of the first round,
+// with everything that is computed in the background, and firstClock the time until it was
+// answered; the others are the minimum of the later rounds.
 type cost struct{ first, firstClock, cpu, alloc, clock float64 }
 
 func costOf(ctx context.Context, s settings, web http.Handler, path string) (c cost, body string, err error) {
@@ -187,15 +187,15 @@ func costOf(ctx context.Context, s settings, web http.Handler, path string) (c c
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// held is how many MiB the heap holds after a collection.
-func held() float64 {
+// heapMiB returns the size of the heap after a collection, in MiB.
+func heapMiB() float64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc) / (1 << 20)
 }
 
-// cpu is what this process has used so far.
+// cpu returns the CPU time that this process has used so far.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier"
 )
 
-// handOut takes visits as fast as may be and lets each end at once, in a time of its own that goes
-// on by a delay whenever nothing is due.
+// handOut takes visits as fast as possible and ends each at once, with a clock of its own that
+// advances by a delay whenever nothing is due.
 func handOut(ctx context.Context, s settings, a *frontier.Alone, out io.Writer) error {
 	const most = 2_000_000 // URLs
 	at := time.Now().Add(time.Hour)
@@ -51,7 +51,7 @@ func handOut(ctx context.Context, s settings, a *frontier.Alone, out io.Writer) 
 	return nil
 }
 
-// ended is what a fetcher tells of a visit in which each page was stored.
+// ended returns the event of a visit in which each page was stored.
 func ended(v *crawl.Visit) *crawl.Event {
 	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.URLs)}
 	for _, u := range v.URLs {

@@ -1,16 +1,17 @@
-// Command frontier feeds one shard of the frontier links, without a broker, a fetcher or a network,
-// and says what a link costs as the shard grows: CPU microseconds, bytes of its file, memory.
+// Command frontier feeds links to one shard of the frontier, without a broker, a fetcher or a
+// network, and measures what a link costs as the shard grows: CPU microseconds, bytes of its file,
+// memory.
 //
 //	go run ./frontier                        ten million links, of which four in ten are new
 //	go run ./frontier -links 125000000       fifty million URLs
 //	go run ./frontier -hosts 1000000         a million hosts
-//	go run ./frontier -hand-out              then URLs are handed out as fast as may be
+//	go run ./frontier -hand-out              then URLs are handed out as fast as possible
 //	go run ./frontier -checkpoints           what a checkpoint costs at each step
-//	go run ./frontier -by-changes            commits as large beside other work as alone
+//	go run ./frontier -by-changes            commits as large as with other work
 //
-// Links come as pages have them: most lead to the page's own host, some to any. Hosts are as
-// unequal as on the web (Zipf, the very first cut off); what is not new is any URL of its host that
-// is known. Making the messages is not counted.
+// The links are like those of real pages: most lead to the host of the page, some to any host. Host
+// sizes are as unequal as on the web (Zipf, without the very largest); a link that is not new leads
+// to a random known URL of its host. The time for making the messages does not count.
 package main
 
 import (

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// meter is what was spent of two things.
+// meter is the CPU time and the wall-clock time of some work.
 type meter struct{ cpu, wall time.Duration }
 
 var started = time.Now()
 
-// now is what this process has spent so far.
+// now returns the times of this process so far.
 func now() meter {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail for this process
@@ -25,7 +25,7 @@ func (m *meter) add(o meter) { m.cpu, m.wall = m.cpu+o.cpu, m.wall+o.wall }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// sizeOf is how many bytes the files in dir take on disk.
+// sizeOf returns how many bytes the files in dir take on disk.
 func sizeOf(dir string) (n int64, err error) {
 	err = filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && err == nil && !info.IsDir() {

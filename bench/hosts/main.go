@@ -1,13 +1,13 @@
-// Command hosts crawls many hosts with a delay, as real crawls do, and says how much of
-// what politeness allows is used: a host can be asked once in every delay and response
+// Command hosts crawls many hosts with a delay, like real crawls, and measures how much of the
+// throughput that politeness allows is used: a host can get one request per delay plus response
 // time, and that is a slot.
 //
 //	go run ./hosts                300 hosts at 1 s for 75 s, by one curtsy process
 //	go run ./hosts -visits 64     the same with as many hosts at a time as by default
 //
-// The web is simulated and served by this process, so that its work is not counted as the crawl's;
-// its log of requests is what is judged: slots used after the warm-up, and every request that came
-// too early or beside another.
+// The web is simulated and served by this process, so that its work does not count as that of the
+// crawl; its log of requests is evaluated: the slots used after the warm-up, and every request that
+// was too early or at the same time as another one.
 package main
 
 import (
@@ -99,7 +99,7 @@ func run(ctx context.Context, s settings, w io.Writer) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	const limit = 3 // the exit code of a crawl that a limit ended, as --max-time shall
+	const limit = 3 // the exit code of a crawl that --max-time has ended
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != limit {
 		return fmt.Errorf("curtsy crawl: %w\n%s", why(err), out.Bytes())
@@ -107,7 +107,8 @@ func run(ctx context.Context, s settings, w io.Writer) error {
 	return report(s, web.Log(), cmd.ProcessState, w)
 }
 
-// why names what a crawl that went well did wrong: it was to go on until its time was up.
+// why explains what was wrong with a crawl that ended without an error: it should have continued
+// until its time was up.
 func why(err error) error {
 	if err == nil {
 		return errors.New("it was done before its time was up: the web is too small")
@@ -155,11 +156,12 @@ func report(s settings, log []simweb.Request, p *os.ProcessState, w io.Writer) e
 	return nil
 }
 
-// slots is the time of all slots used between from and to: a request's, and the delay after it.
+// slots returns the total time of all slots used between from and to: each is a request and the
+// delay after it.
 func slots(log []simweb.Request, delay time.Duration, from, to time.Time) (sum time.Duration) {
 	for i := range log {
 		a, b := log[i].Start, log[i].End.Add(delay)
-		if log[i].End.IsZero() { // under way when the log was read
+		if log[i].End.IsZero() { // not answered when the log was read
 			b = to
 		}
 		if a.Before(from) {

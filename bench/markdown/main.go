@@ -1,7 +1,7 @@
-// Command markdown holds the Markdown of `curtsy export pages --format markdown` against what
-// others make of the same pages: the library it stands on without what we do before it, and
-// go-trafilatura, which is made to find the main text. The pages are manuals that Debian packages;
-// what is their main text, a CSS selector for each manual says, written from a look at its pages
+// Command markdown compares the Markdown of `curtsy export pages --format markdown` with that of
+// others for the same pages: the library that it uses, without our preprocessing, and
+// go-trafilatura, which is made to find the main text. The pages are manuals from Debian packages;
+// a CSS selector for each manual defines the main text, and was written by looking at its pages
 // before anything was measured.
 //
 //	apt-get install postgresql-doc-15 python3-doc gimp-help-de debian-handbook \
@@ -35,7 +35,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// manual is a collection of pages. Main selects the main text, Not what in it is none.
+// manual is a collection of pages. main selects the main text, not selects what is in it but does
+// not belong to it.
 type manual struct{ name, dir, main, not string }
 
 var manuals = []manual{
@@ -86,10 +87,10 @@ func engines() []engine {
 	}
 }
 
-// score is what an engine made of pages, in sums over them.
+// score has the sums over the pages that an engine converted.
 type score struct {
 	pages int
-	// Words: of the main text that are there, that are there, of the main text.
+	// Numbers of words: of the main text that were found, in the output, in the main text.
 	found, made, wanted float64
 	heads, headsAll     int
 	code, codeAll       int
@@ -133,7 +134,7 @@ func main() {
 	}
 }
 
-// chosen are the pages of a manual that belong to one half, by a hash of their names.
+// chosen returns the pages of a manual that belong to one half, by a hash of their names.
 func chosen(m manual, most int, aside bool) (files []string) {
 	type ranked struct {
 		h    uint64
@@ -261,7 +262,7 @@ func measure(m manual, file string, page []byte, all []engine, sums []score) {
 	}
 }
 
-// words is the text of Markdown, about: without signs and addresses.
+// words returns approximately the text of Markdown, without markup and addresses.
 func words(md string) string {
 	var b strings.Builder
 	for i := 0; i < len(md); i++ {
@@ -291,7 +292,7 @@ func bag(text string) map[string]int {
 	return all
 }
 
-// key is a text by its letters and digits.
+// key reduces a text to its letters and digits.
 func key(s string) string {
 	s = words(s)
 	return strings.Map(func(c rune) rune {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownCPU is what the system has charged this process so far, in user mode and in the kernel.
+// ownCPU returns the CPU time of this process so far, in user mode and in the kernel.
 func ownCPU() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -21,13 +21,13 @@ func ownCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// usage is what a stretch of this process's life cost.
+// usage is what a part of the run cost.
 type usage struct {
 	wall, cpu time.Duration
 	profile   *profile.Profile
 }
 
-// profiled runs f under the CPU profiler and between two looks at getrusage.
+// profiled runs f with the CPU profiler, and measures it with getrusage.
 func profiled(f func() error) (usage, error) {
 	var buf bytes.Buffer
 	start, began := time.Now(), ownCPU()

@@ -18,26 +18,26 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// round is one crawl, measured.
+// round is one measured crawl.
 type round struct {
 	usage
 	pages  int64 // fetched and, unless discarded, stored
 	links  int64 // offered to the frontier: in scope, new in their visit
 	visits int64
 	sent   sent
-	server time.Duration // CPU of the site's server
+	server time.Duration // CPU time of the server of the site
 	costs  costs
 	memory command.Memory
 	tenths [10]tenth
 }
 
-// sent is what streams took in.
+// sent is what the streams received.
 type sent struct {
 	events, pages int64 // messages
-	bytes         int64 // of events, with what the broker adds to each
+	bytes         int64 // of events, with the overhead of the broker
 }
 
-// oneRound crawls the whole site into a new directory, from opening it to closing it.
+// oneRound crawls the whole site into a new directory, and measures from opening to closing it.
 func oneRound(ctx context.Context, s settings, parent string) (r round, err error) {
 	web, err := site.Start(ctx, site.Options{Hosts: s.hosts, PagesPerHost: s.pages / s.hosts, Cross: s.cross, Latency: s.latency, HasUsage: s.says})
 	if err != nil {
@@ -93,8 +93,8 @@ func oneRound(ctx context.Context, s settings, parent string) (r round, err erro
 	return r, nil
 }
 
-// count says what the streams of a crawl took in. Of events that were purged meanwhile, the bytes
-// are taken to be as many as of those that are left.
+// count returns what the streams of a crawl received. Events that were purged are assumed to be as
+// large on average as the remaining ones.
 func count(ctx context.Context, c *asker.Crawl) (n sent, err error) {
 	names := crawl.Names(c.Spec.Name)
 	for i := range c.Spec.Shards {

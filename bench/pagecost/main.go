@@ -1,26 +1,26 @@
-// Command pagecost crawls a simulated web with the real services in this one process and says what
-// a page costs: CPU microseconds by stage, from a profile, beside what the system charged the whole
+// Command pagecost crawls a simulated web with the real services in this one process and measures
+// what a page costs: CPU microseconds by stage, from a profile, and the CPU time of the whole
 // process for the same run.
 //
 //	go run ./pagecost                        pages stored (S2), search off
-//	go run ./pagecost -store=discard         pages fetched, read for links, thrown away
+//	go run ./pagecost -store=discard         pages fetched, read for links, discarded
 //	go run ./pagecost -search                and indexed
-//	go run ./pagecost -delay=20ms            visits tell of each page, as on real hosts
-//	go run ./pagecost -says                  sites say what their pages may be used for
-//	go run ./pagecost -warc                  archived as well, and in turns not: what that adds
+//	go run ./pagecost -delay=20ms            visits report each page separately, as on real hosts
+//	go run ./pagecost -says                  sites state what their pages may be used for
+//	go run ./pagecost -warc                  alternately with and without an archive: what it adds
 //	go run ./pagecost -pages 100000          does a page cost as much late in the crawl as early?
 //
-// go run ./peers sets the whole beside other crawlers.
+// go run ./peers compares the total with other crawlers.
 //
-// The site is served by another process (this program again), so that its work is not counted. A
-// smaller site is crawled first and not counted either. The crawl that counts is counted whole,
-// from opening the data directory to closing it: a crawl's first pages find most of its URLs, so
-// leaving out a part of the run would leave out a part of the work.
+// The site is served by another process (this program again), so that its work does not count. A
+// smaller site is crawled first and does not count either. The measured crawl counts completely,
+// from opening the data directory to closing it: the first pages of a crawl find most of its URLs,
+// so leaving out a part of the run would leave out a part of the work.
 //
-// Wall-clock counters would blame a stage for the time it waited for a processor. So the
+// Wall-clock counters would attribute the time that a stage waits for a processor to it. So the
 // stages come from a CPU profile: each sample belongs to the stage that rules (stages.go)
-// read from its stack. Their sum is held against getrusage, and a sum that is more than 20 %
-// off makes the program fail.
+// determine from its stack. Their sum is compared with getrusage, and the program fails if it
+// differs by more than 20 %.
 package main
 
 import (
@@ -37,7 +37,7 @@ import (
 	"github.com/curtsy/curtsy/bench/site"
 )
 
-// settings say what to measure.
+// settings define what to measure.
 type settings struct {
 	pages, hosts, cross, shards, slots int
 
@@ -128,7 +128,7 @@ func run(ctx context.Context, s settings, w io.Writer) error {
 			s.warc = false
 			return measure(s, &plain)
 		}
-		if i%2 == 1 { // the other way round every second time
+		if i%2 == 1 { // in the other order every second time
 			with, without = without, with
 		}
 		if err := cmp.Or(without(), with()); err != nil {

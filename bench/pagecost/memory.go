@@ -6,7 +6,8 @@ import (
 	"github.com/curtsy/curtsy/bench/command"
 )
 
-// watched runs f and says what this process held at most meanwhile, looking twenty times a second.
+// watched runs f and returns the maximum memory of this process meanwhile, sampled twenty times a
+// second.
 func watched(f func() error) (m command.Memory, err error) {
 	done := make(chan error, 1)
 	go func() { done <- f() }()

@@ -7,11 +7,11 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// metrics are those of one crawl.
+// metrics are the metrics of one crawl.
 type metrics struct{ *prometheus.Registry }
 
-// fetched is how many pages the fetcher read to their end and kept; anything else on
-// this site is a mistake.
+// fetched returns how many pages the fetcher read completely and kept; any other outcome on this
+// site is a mistake.
 func (m metrics) fetched() (int64, error) {
 	var pages int64
 	for _, one := range m.family("curtsy_fetcher_results_total") {
@@ -25,7 +25,7 @@ func (m metrics) fetched() (int64, error) {
 		switch class {
 		case "stored":
 			pages += n
-		case "returned": // asked for again later
+		case "returned": // requested again later
 		default:
 			return 0, fmt.Errorf("%d answers of the site were %s: what was measured is not a plain crawl", n, class)
 		}
@@ -33,7 +33,7 @@ func (m metrics) fetched() (int64, error) {
 	return pages, nil
 }
 
-// counter is a counter's value, 0 when there is none of that name.
+// counter returns the value of a counter, 0 if there is none of that name.
 func (m metrics) counter(name string) (n int64) {
 	for _, one := range m.family(name) {
 		n += int64(one.GetCounter().GetValue())

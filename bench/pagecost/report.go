@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// tolerance is how far the sum of the stages may be from what the system charged
-// (issue 2, acceptance 6).
+// tolerance is how much the sum of the stages may differ from the CPU time of the process (issue 2,
+// acceptance 6).
 const tolerance = 0.20
 
-// The figures of design §11, in µs a page: a bare sketch of this pipeline, and
-// what a page may cost.
+// The figures of design §11, in µs per page: a minimal sketch of this pipeline, and the budget of a
+// page.
 const (
 	sketchDiscard, sketchS2, sketchZstd = 89, 137, 210
 	budgetDiscard, budgetS2, budgetFind = 150, 200, 600
 )
 
-// report is what was measured, ready to be printed.
+// report has the results, ready to be printed.
 type report struct {
 	s      settings
 	rounds []round
@@ -30,7 +30,7 @@ type report struct {
 	cpu    time.Duration
 	server time.Duration
 	costs  costs
-	use    time.Duration // of the stages: for what sites say of use
+	use    time.Duration // of the stages: for statements of sites about use
 }
 
 func newReport(s settings, rounds []round) *report {
@@ -51,7 +51,7 @@ func newReport(s settings, rounds []round) *report {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// page is a share of the rounds' CPU time for one page, in µs.
+// page returns a part of the CPU time of the rounds per page, in µs.
 func (r *report) page(d time.Duration) float64 { return micros(d) / float64(r.pages) }
 
 func (r *report) print(w io.Writer) {
@@ -82,7 +82,7 @@ func (r *report) title() string {
 		what, first.pages, s.hosts, float64(first.links)/float64(first.pages), s.delay, s.latency, s.shards, float64(first.pages)/float64(max(first.visits, 1)))
 }
 
-// printAdded says what the archive added to what a page cost in the rounds without one.
+// printAdded prints what the archive added to the cost of a page in the rounds without one.
 func (r *report) printAdded(w io.Writer, plain *report) {
 	var each []string
 	for i := range r.rounds {
@@ -117,10 +117,10 @@ func (r *report) printStages(w io.Writer) {
 		100*r.off(), verdict, 100*tolerance, r.costs.sum()/(10*time.Millisecond))
 }
 
-// off is how far the sum of the stages is from getrusage.
+// off returns how much the sum of the stages differs from getrusage.
 func (r *report) off() float64 { return float64(r.costs.sum())/float64(r.cpu) - 1 }
 
-// check is the program's verdict: only figures that add up are figures.
+// check fails if the figures do not add up.
 func (r *report) check() error {
 	if math.Abs(r.off()) > tolerance {
 		return fmt.Errorf("the stages add up to %.1f µs a page, the whole process used %.1f: %+.1f %%", r.page(r.costs.sum()), r.page(r.cpu), 100*r.off())
@@ -139,8 +139,8 @@ func (r *report) printRounds(w io.Writer) {
 	}
 }
 
-// printTenths says whether a page costs more late in the crawl than early, by itself and by what
-// the server needed for the same pages.
+// printTenths prints whether a page costs more late in the crawl than early, absolutely and
+// relative to the CPU time of the server for the same pages.
 func (o *round) printTenths(w io.Writer) {
 	var cpu, beside []float64
 	for _, t := range o.tenths {
@@ -155,7 +155,7 @@ func (o *round) printTenths(w io.Writer) {
 
 func (o *round) perPage() float64 { return micros(o.cpu) / float64(o.pages) }
 
-// ours is our CPU time a page, the median of the rounds.
+// ours returns our CPU time per page, the median of the rounds.
 func (r *report) ours() float64 {
 	var all []float64
 	for i := range r.rounds {

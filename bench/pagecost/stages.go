@@ -15,20 +15,20 @@ const (
 	fetch    stage = iota // request and answer: robots rules, gate, net/http, the socket
 	tokenize              // charset, one tokenizer pass for links and robots tags
 	resolve               // resolving them, what is in scope and new in the visit, by shard
-	pack                  // compressing and digest
-	// Publishing, taking, acknowledging: encoding included, the broker's client at both ends.
+	pack                  // compression and digest
+	// Publishing, receiving, acknowledging: with encoding, the client of the broker at both ends.
 	handOff
 	broker    // the NATS server inside the process
-	apply     // events into the frontier: links, outcomes, robots facts
-	commit    // of the frontier's files
-	grant     // visits: chosen, asked for, prolonged
+	apply     // events into the frontier: links, outcomes, facts from robots.txt
+	commit    // of the files of the frontier
+	grant     // visits: chosen, requested, renewed
 	crawlLog  // a line for each URL
 	store     // titles, the page store, its commits
 	index     // search
-	collector // the garbage collector's own goroutines
+	collector // the goroutines of the garbage collector
 	// The runtime on its own stacks: finding work, parking, timers, network poller.
 	scheduler
-	overhead // starting, stopping, asking for status, measuring
+	overhead // starting, stopping, status requests, measuring
 	unattributed
 	stages
 )
@@ -47,8 +47,8 @@ type rule struct {
 
 const our = "github.com/curtsy/curtsy/"
 
-// whole are rules about whole stacks: whoever is called on behalf of these, it is their doing. The
-// first that fits counts.
+// whole are rules for whole stacks: everything that is called by these functions belongs to their
+// stage. The first rule that fits counts.
 var whole = []rule{
 	{broker, []string{"github.com/nats-io/nats-server/", our + "pkg/queue/embedded."}},
 	{index, []string{our + "internal/search.", our + "internal/indexer.(*shard).followSearch"}},
@@ -60,17 +60,17 @@ var whole = []rule{
 	}},
 }
 
-// innermost are rules about single functions: going up from where the sample was taken, the first
-// function that any of them knows decides. So bbolt, canon, scope, compress and the runtime's
-// allocator, which no rule knows, belong to whoever called them. Of rules that fit the same
-// function the first counts.
+// innermost are rules for single functions: going up from where the sample was taken, the first
+// function that any rule has decides. So bbolt, canon, scope, compress and the allocator of the
+// runtime, which have no rule, belong to their callers. If several rules fit the same function, the
+// first one counts.
 var innermost = []rule{
 	{commit, []string{our + "internal/frontier/hosts.(*Ledger).Commit", our + "internal/frontier.(*Shard).keepCommitted"}},
 	{crawlLog, []string{our + "internal/frontier/urls.(*URLs).LogLine"}},
 	{grant, []string{
 		our + "internal/frontier/schedule.",
 		our + "internal/frontier.(*Frontier).", our + "internal/crawl.AppendGrants", our + "internal/crawl.DecodeGrants",
-		our + "internal/crawl.AppendTake", our + "internal/crawl.DecodeTake", our + "internal/fetcher.(*Fetcher).askVisits",
+		our + "internal/crawl.AppendVisitRequest", our + "internal/crawl.DecodeVisitRequest", our + "internal/fetcher.(*Fetcher).askVisits",
 		our + "internal/fetcher.(*Fetcher).free", our + "internal/fetcher.(*runner).", our + "internal/fetcher.(*lease",
 		our + "internal/fetcher.newLease",
 	}},
@@ -93,11 +93,11 @@ var innermost = []rule{
 	{overhead, []string{"main.", our + "bench/"}},
 }
 
-// costs is CPU time by stage, with the parts of it that say where to look.
+// costs is the CPU time by stage, with the parts that show where to look.
 type costs [stages]cost
 
 type cost struct {
-	// alloc: in the allocator, the collector's assists included; kernel: in system calls
+	// alloc: in the allocator, the assists of the collector included; kernel: in system calls
 	total, alloc, kernel time.Duration
 }
 
@@ -108,7 +108,7 @@ func costsOf(p *profile.Profile) (c costs) {
 	for _, s := range p.Sample {
 		stack = stack[:0]
 		for _, l := range s.Location {
-			for _, f := range l.Line { // what is inlined comes first
+			for _, f := range l.Line { // inlined functions come first
 				stack = append(stack, f.Function.Name)
 			}
 		}
@@ -125,15 +125,16 @@ func costsOf(p *profile.Profile) (c costs) {
 	return c
 }
 
-// ofUse are parts of the names of what reads, carries and keeps what sites say of the use of their
-// pages, in whatever stage it runs. The names of generic functions have those of their types.
+// ofUse are parts of the names of the functions that read, transport and store the statements of
+// sites about the use of their pages, in whatever stage they run. The names of generic functions
+// contain those of their types.
 var ofUse = []string{
 	our + "pkg/usage", our + "internal/uses.", our + "pkg/robots.(*Rules).Usage", our + "pkg/robots.(*File).usageFor", our + "pkg/robots.(*parser).usage",
 	our + "internal/fetcher/robots.(*Sites).Usage", our + "internal/fetcher/robots.(*Sites).Unwanted", our + "internal/fetcher/robots.(*usageSource)",
 	our + "internal/crawl.statementFields", our + "internal/pages.appendUsage", our + "internal/pages.(*reader).usage", our + "internal/pages.UsageOf",
 }
 
-// useOf is the CPU time of samples taken on behalf of what sites say of use.
+// useOf returns the CPU time of the samples for statements of sites about use.
 func useOf(p *profile.Profile) (d time.Duration) {
 	value := len(p.SampleType) - 1
 	for _, s := range p.Sample {
@@ -148,7 +149,7 @@ func useOf(p *profile.Profile) (d time.Duration) {
 	return d
 }
 
-// stageOf is the stage of a stack, innermost function first.
+// stageOf returns the stage of a stack, innermost function first.
 func stageOf(stack []string) stage {
 	for _, r := range whole {
 		if within(stack, r.prefixes...) {
@@ -188,7 +189,7 @@ func hasPrefix(f string, prefixes []string) bool {
 	return false
 }
 
-// sum is the CPU time of all stages.
+// sum returns the CPU time of all stages.
 func (c *costs) sum() (d time.Duration) {
 	for i := range c {
 		d += c[i].total

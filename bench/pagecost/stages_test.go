@@ -8,7 +8,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Stacks as profiles have them, shortened: innermost function first, our module's path as ~.
+// Stacks as in profiles, shortened: innermost function first, the path of our module as ~.
 func TestStageOf(t *testing.T) {
 	for _, tt := range []struct {
 		stack string
@@ -55,7 +55,7 @@ func TestEveryStageHasAName(t *testing.T) {
 	}
 }
 
-// What is spent on what sites say of use is found in any stage, by types of generic functions, too.
+// Work for statements about use is found in any stage, also by types of generic functions.
 func TestUseOf(t *testing.T) {
 	sample := func(n int64, names ...string) *profile.Sample {
 		s := &profile.Sample{Value: []int64{n, n}}
@@ -74,7 +74,7 @@ func TestUseOf(t *testing.T) {
 	}
 }
 
-// Every sample goes somewhere, once: the sum is the profile's.
+// Every sample is attributed exactly once: the sum equals that of the profile.
 func TestCostsOf(t *testing.T) {
 	at := func(names ...string) (locs []*profile.Location) {
 		for _, n := range names {

@@ -2,8 +2,8 @@ package main
 
 import "time"
 
-// progress is how much CPU time the process and the site's server had used when so many pages were
-// stored.
+// progress has the CPU times of the process and of the server of the site at certain numbers of
+// stored pages.
 type progress []progressAt
 
 type progressAt struct {
@@ -15,13 +15,13 @@ func (p *progress) add(pages int64, cpu, server time.Duration) {
 	*p = append(*p, progressAt{pages, cpu, server})
 }
 
-// tenth is what a tenth of the pages cost. The server does the same for each page, so that what it
-// needed more of the time for one tenth than for another is the machine's doing.
+// tenth is what a tenth of the pages cost. The server does the same work for each page, so if it
+// needed more CPU time for one tenth than for another, that is due to the machine.
 type tenth struct{ cpu, server time.Duration }
 
-// tenths is what each tenth of the pages cost. Between two looks CPU time is taken to have been
-// used evenly. What is used before the first page belongs to the first tenth, and what is used
-// after the last page, until nothing is left to do, to the last.
+// tenths returns what each tenth of the pages cost. CPU time between two samples is distributed
+// evenly. What is used before the first page belongs to the first tenth, and what is used after the
+// last page, until nothing is left to do, to the last.
 func (p progress) tenths(pages int64) (cost [10]tenth) {
 	if len(p) == 0 {
 		return cost

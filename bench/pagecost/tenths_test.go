@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A crawl of 100 pages: a page costs 1 ms in the first half and 2 ms in the second, opening takes
-// 5 ms, and 7 ms are used after the last page. The server uses 1 ms a page.
+// A crawl of 100 pages: a page costs 1 ms in the first half and 2 ms in the second, opening takes 5
+// ms, and 7 ms are used after the last page. The server uses 1 ms per page.
 func TestTenths(t *testing.T) {
 	ms := time.Millisecond
 	p := progress{

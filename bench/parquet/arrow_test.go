@@ -23,7 +23,7 @@ import (
 
 var at = time.Date(2026, 11, 24, 3, 4, 5, 678e6, time.UTC)
 
-// read is what arrow-go finds in a file: each row as JSON, and the file's own account of itself.
+// read returns what arrow-go finds in a file: each row as JSON, and the metadata of the file.
 func read(t *testing.T, b []byte) (rows []map[string]any, f *file.Reader) {
 	t.Helper()
 	f, err := file.NewParquetReader(bytes.NewReader(b))
@@ -75,8 +75,8 @@ func written[T any](t *testing.T, n int, row func(i int) T) []byte {
 	return b.Bytes()
 }
 
-// page is the page of a number: every seventh is gone, every third has aliases, every fifth no
-// text.
+// page makes the page of a number: every seventh is deleted, every third has aliases, every fifth
+// no text.
 func page(i int) *crawl.PageRow {
 	p := &crawl.PageRow{}
 	p.URL, p.FetchedAt = fmt.Sprintf("https://www.h%d.example.co.uk/Page/%d?b=%d&a=é", i%50, i, i), at.Add(time.Duration(i)*time.Millisecond)
@@ -143,7 +143,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s is %v", name, fields)
 		}
 	}
-	// What bounds a search, and what is too long to stand in the file's end.
+	// What bounds a search, and what is too long for the metadata at the end of the file.
 	group := f.MetaData().RowGroup(0)
 	for i := range f.MetaData().Schema.NumColumns() {
 		column, err := group.ColumnChunk(i)
@@ -207,7 +207,7 @@ func TestDatasets(t *testing.T) {
 	}
 }
 
-// A table without rows is a table.
+// A table without rows is a valid table.
 func TestNone(t *testing.T) {
 	if rows, f := read(t, written(t, 0, func(int) export.Page { return export.Page{} })); len(rows) != 0 || f.MetaData().Schema.NumColumns() != 39 {
 		t.Errorf("%d rows, %d columns", len(rows), f.MetaData().Schema.NumColumns())

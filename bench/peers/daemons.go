@@ -20,7 +20,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// daemons is a crawl by daemons over TCP, with the NATS server's configuration that deploy/ has.
+// daemons is a crawl by daemons over TCP, with the configuration of the NATS server in deploy/.
 func daemons(fetchers int) func(context.Context, *race) error {
 	return func(ctx context.Context, r *race) error {
 		nats, url, err := r.startNATS(ctx)
@@ -54,7 +54,7 @@ func daemons(fetchers int) func(context.Context, *race) error {
 	}
 }
 
-// startNATS starts a server on a port of its own choice and waits until it says which.
+// startNATS starts a server on a free port and waits until it reports the port.
 func (r *race) startNATS(ctx context.Context) (p *process, url string, err error) {
 	root, err := command.Checkout(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *race) startNATS(ctx context.Context) (p *process, url string, err error
 		return nil, "", err
 	}
 	for {
-		// The file is named after the program's name, which taskset does not change.
+		// The file is named after the name of the program, which taskset does not change.
 		names, _ := filepath.Glob(filepath.Join(r.dir, "nats-server_*.ports"))
 		for _, n := range names {
 			var there struct {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// machine is where, when and of what figures are.
+// machine describes where and when the figures were measured, and of which commit.
 type machine struct {
 	Name      string  `json:"name"`
 	Processor string  `json:"processor"`
@@ -20,24 +20,24 @@ type machine struct {
 	MemoryGiB int     `json:"memoryGiB"`
 	System    string  `json:"system"`
 	Go        string  `json:"go"`
-	Commit    string  `json:"commit"` // with a + if something was changed and not committed
-	Pinned    bool    `json:"pinned"` // web and crawler each had a core of their own
+	Commit    string  `json:"commit"` // with a + if there are uncommitted changes
+	Pinned    bool    `json:"pinned"` // web and crawler each had a separate core
 	LoadStart float64 `json:"loadAtStart"`
 	LoadEnd   float64 `json:"loadAtEnd"`
 }
 
 func thisMachine(ctx context.Context, name string) machine {
 	m := machine{Name: name, Cores: runtime.NumCPU(), Go: runtime.Version(), LoadStart: load(), Pinned: os.Getenv(pinned) != ""}
-	if n, err := strconv.Atoi(said(ctx, "nproc", "--all")); err == nil {
+	if n, err := strconv.Atoi(outputOf(ctx, "nproc", "--all")); err == nil {
 		m.Cores = n // this process may use one
 	}
 	m.Processor = field("/proc/cpuinfo", "model name")
 	kib, _, _ := strings.Cut(field("/proc/meminfo", "MemTotal"), " ")
 	n, _ := strconv.Atoi(kib)
 	m.MemoryGiB = n >> 20
-	m.System = said(ctx, "uname", "-sr")
-	m.Commit = said(ctx, "git", "rev-parse", "--short", "HEAD")
-	if said(ctx, "git", "status", "--porcelain", "--untracked-files=no") != "" {
+	m.System = outputOf(ctx, "uname", "-sr")
+	m.Commit = outputOf(ctx, "git", "rev-parse", "--short", "HEAD")
+	if outputOf(ctx, "git", "status", "--porcelain", "--untracked-files=no") != "" {
 		m.Commit += "+"
 	}
 	if m.Name == "" {
@@ -46,15 +46,15 @@ func thisMachine(ctx context.Context, name string) machine {
 	return m
 }
 
-// slug is a machine's name as a file's.
+// slug turns the name of a machine into one for a file.
 func slug(name string) string {
 	return strings.Trim(strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	}), "-"), "-")
 }
 
-// said is what a command says, or nothing.
-func said(ctx context.Context, argv ...string) string {
+// outputOf returns the output of a command, or nothing.
+func outputOf(ctx context.Context, argv ...string) string {
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
 	if err != nil {
 		return ""
@@ -62,9 +62,9 @@ func said(ctx context.Context, argv ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// field is what a file of /proc says behind a name.
+// field returns the value of a name in a file of /proc.
 func field(file, name string) string {
-	text, _ := os.ReadFile(file) // nothing is said of a machine that does not tell
+	text, _ := os.ReadFile(file) // empty if the machine does not have it
 	for line := range strings.Lines(string(text)) {
 		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == name {
 			return strings.TrimSpace(v)
@@ -73,14 +73,15 @@ func field(file, name string) string {
 	return ""
 }
 
-// load is the load average of the last minute.
+// load returns the load average of the last minute.
 func load() (l float64) {
 	text, _ := os.ReadFile("/proc/loadavg")
 	_, _ = fmt.Sscan(string(text), &l)
 	return l
 }
 
-// machineBusy is for how long all cores together were not idle since the machine started.
+// machineBusy returns the total time for which the cores have not been idle since the machine
+// started.
 func machineBusy() time.Duration {
 	text, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(text), "\n")
@@ -94,7 +95,7 @@ func machineBusy() time.Duration {
 	return time.Duration(sum) * 10 * time.Millisecond
 }
 
-// ownCPU is what this process has used.
+// ownCPU returns the CPU time that this process has used.
 func ownCPU() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail for this process

@@ -1,16 +1,16 @@
-// Command peers crawls one web by many crawlers, in turns, and says what a page costs each: CPU
-// time of all its processes, the clock, and memory. What was measured goes into bench/results.
+// Command peers crawls one web with many crawlers, in turns, and measures what a page costs each:
+// CPU time of all its processes, wall-clock time, and memory. The results are in bench/results.
 //
 //	go run ./peers                          ours in four ways, the raw limit, and three others
 //	go run ./peers -rows stored,raw,wget2   some of them
 //	go run ./peers -rows stored,daemons-1   all in one process, and by daemons over TCP
-//	go run ./peers -list                    the rows there are
+//	go run ./peers -list                    the available rows
 //	go run ./peers -smoke                   all rows, small: does everything work?
 //
-// The web is served by a process of its own, on one core; the crawler has the other core to
-// itself, however many processes it is. The web's log says which pages were fetched, and a row that
-// fetched fewer is an error. wget2 and scrapy cannot be told where a name leads, so they get a
-// hosts file in a mount namespace, which takes root.
+// The web is served by a separate process on one core; the crawler has the other core for itself,
+// however many processes it has. The log of the web shows which pages were fetched, and a row that
+// fetched fewer is an error. wget2 and scrapy cannot be configured with addresses of names, so they
+// get a hosts file in a mount namespace, which requires root.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/curtsy/curtsy/bench/site"
 )
 
-// settings say what to measure.
+// settings define what to measure.
 type settings struct {
 	hosts, pages, cross int // pages of each host
 	shards              int
@@ -52,7 +52,7 @@ func main() {
 	command.Main("peers", parse, run)
 }
 
-// children are what this program does in processes of its own.
+// children are what this program does in separate processes.
 var children = map[string]func(args []string) int{
 	site.Command: func(args []string) int { return site.Serve(args, os.Stdin, os.Stdout, os.Stderr) },
 	"raw":        child(raw),
@@ -60,7 +60,7 @@ var children = map[string]func(args []string) int{
 	"discard":    child(discard),
 }
 
-// child makes a command of what a process does.
+// child makes a command of the function of a process.
 func child(do func(args []string) error) func([]string) int {
 	return func(args []string) int {
 		if err := do(args); err != nil {
@@ -119,7 +119,7 @@ func run(ctx context.Context, s settings, w io.Writer) error {
 			if r.usual {
 				mark = "*"
 			}
-			fmt.Fprintf(w, "%s %-10s %s\n", mark, r.name, r.says)
+			fmt.Fprintf(w, "%s %-10s %s\n", mark, r.name, r.about)
 		}
 		return nil
 	}

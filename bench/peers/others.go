@@ -18,17 +18,17 @@ import (
 	"golang.org/x/net/html"
 )
 
-// atOnce is how many requests a crawler that must be told has under way.
+// atOnce is the number of concurrent requests of a crawler that must be configured with one.
 const atOnce = 64
 
-// wget2 crawls the whole site, obeys robots.txt, and writes a file a page and nothing beside it.
+// wget2 crawls the whole site, obeys robots.txt, and writes one file per page and nothing else.
 func wget2(ctx context.Context, r *race) error {
 	argv, err := r.withNames("wget2", "--no-config", "--quiet", "--recursive", "--level=inf", "--span-hosts", "--domains=sim.test", "--robots=on",
 		"--tries=1", "--no-xattr", "--directory-prefix="+r.mem, r.web.Seeds[0])
 	if err != nil {
 		return err
 	}
-	const someAnswerWasAnError = 8 // what is missing is said by the web's log
+	const someAnswerWasAnError = 8 // the log of the web shows what is missing
 	return r.finish(ctx, "wget2", argv, someAnswerWasAnError)
 }
 
@@ -40,7 +40,7 @@ func scrapy(ctx context.Context, r *race) error {
 	if err := os.WriteFile(file, spider, 0o600); err != nil {
 		return err
 	}
-	// Debian's scrapy belongs to Debian's python3, whichever comes first in the path.
+	// Debian's scrapy belongs to Debian's python3, whichever python3 is first in the path.
 	argv, err := r.withNames("/usr/bin/python3", file, r.web.Seeds[0], fmt.Sprint(atOnce))
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func scrapy(ctx context.Context, r *race) error {
 	return r.finish(ctx, "scrapy", argv)
 }
 
-// transport goes to one address, whatever the name.
+// transport connects to one address, whatever the name is.
 func transport(addr string) *http.Transport {
 	var d net.Dialer
 	return &http.Transport{
@@ -74,9 +74,9 @@ func collyCrawl(args []string) error {
 		if err != nil || !strings.HasSuffix(strings.ToLower(u.Host), ".sim.test") {
 			return
 		}
-		// Else it would fetch a page once for each spelling.
+		// Otherwise it would fetch a page once for each spelling.
 		u.Host, u.Fragment = strings.ToLower(u.Host), ""
-		_ = e.Request.Visit(u.String()) // an error says that it was visited, above all
+		_ = e.Request.Visit(u.String()) // an error usually means that it was visited
 	})
 	if err := c.Visit(args[1]); err != nil {
 		return err
@@ -94,7 +94,7 @@ func rawRow(ctx context.Context, r *race) error {
 }
 
 // raw fetches the URLs in a file from an address, and counts the links of the pages. As many
-// goroutines as requests under way take a URL each; connections are kept.
+// goroutines as concurrent requests take one URL each; connections are kept.
 func raw(args []string) error {
 	text, err := os.ReadFile(args[1])
 	if err != nil {
@@ -132,8 +132,8 @@ func raw(args []string) error {
 func byHost(urls []string) (out [][]string) {
 	last := ""
 	for _, u := range urls {
-		rest := strings.TrimPrefix(u, "http://")
-		host, _, _ := strings.Cut(rest, "/")
+		after := strings.TrimPrefix(u, "http://")
+		host, _, _ := strings.Cut(after, "/")
 		if host != last || len(out) == 0 {
 			out, last = append(out, nil), host
 		}

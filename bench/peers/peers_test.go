@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/bench/command"
 )
 
-// The test's own program is what the rows and the web's server are run by.
+// The program of the test itself runs the rows and the server of the web.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		if run := children[os.Args[1]]; run != nil {
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestSmoke crawls a small web by every row that can be had here, and writes the results down.
+// TestSmoke crawls a small web by every row that is available here, and writes the results.
 func TestSmoke(t *testing.T) {
 	dir := t.TempDir()
 	all := "raw,discarded,stored,searchable,colly,daemons-2"
@@ -50,7 +50,7 @@ func TestSmoke(t *testing.T) {
 	}
 }
 
-// A crawler that fetched a page less than there are is an error, not a fast crawler.
+// A crawler that missed a page is an error, not a fast crawler.
 func TestMissedPage(t *testing.T) {
 	s, err := parse([]string{"-smoke"}, os.Stderr)
 	if err != nil {
@@ -65,8 +65,8 @@ func TestMissedPage(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, rest, _ := bytes.Cut(text, []byte("\n"))
-		if err := os.WriteFile(file, rest, 0o600); err != nil {
+		_, after, _ := bytes.Cut(text, []byte("\n"))
+		if err := os.WriteFile(file, after, 0o600); err != nil {
 			return err
 		}
 		return r.self(ctx, "raw", r.web.Addr, file)
@@ -81,7 +81,7 @@ func TestMissedPage(t *testing.T) {
 	}
 }
 
-// Medians, what is set against what, and a machine that is not quiet.
+// Medians, which rows are compared, and a machine that is busy.
 func TestReport(t *testing.T) {
 	r := &report{Machine: machine{LoadStart: 0.2, Pinned: true}, Rows: []measuredRow{
 		{Name: "raw", Rounds: []result{{CPU: 90, Pages: 10, Wall: 1}, {CPU: 100, Pages: 10, Wall: 1}, {CPU: 300, Pages: 10, Wall: 2}}},

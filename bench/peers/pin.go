@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pinned says, in the environment, which core is the crawler's; this process and the web's have
+// pinned is the environment variable with the core of the crawler; this process and the web have
 // another.
 const pinned = "BENCH_CRAWLER_CORE"
 
-// pinSelf begins this program anew on the first of the cores that it may use and gives the crawler
-// the last. It does nothing where there is one core only, or no taskset.
+// pinSelf starts this program again on the first of the cores that it may use and gives the crawler
+// the last. It does nothing if there is only one core, or no taskset.
 func pinSelf() error {
 	if os.Getenv(pinned) != "" {
 		return nil
@@ -23,7 +23,7 @@ func pinSelf() error {
 	var set unix.CPUSet
 	taskset, err := exec.LookPath("taskset")
 	if err != nil || unix.SchedGetaffinity(0, &set) != nil || set.Count() < 2 {
-		return nil // measured all the same; the report says so
+		return nil // measured nevertheless; the report states it
 	}
 	var cores []int
 	for i := 0; len(cores) < set.Count(); i++ {
@@ -43,7 +43,7 @@ func pinSelf() error {
 	return nil
 }
 
-// onCrawlersCore is a command on the crawler's core.
+// onCrawlersCore returns a command that runs on the core of the crawler.
 func onCrawlersCore(argv []string) []string {
 	if core := os.Getenv(pinned); core != "" {
 		return append([]string{"taskset", "-c", core}, argv...)

@@ -18,35 +18,36 @@ import (
 	"github.com/curtsy/curtsy/bench/site"
 )
 
-// race is one crawl by one row's crawler.
+// race is one crawl by the crawler of one row.
 type race struct {
 	settings
 	web *site.Site
 	bin string // where the programs of the checkout are
 	dir string // a new one, on disk
-	mem string // a new one, in memory where the system has a place for that
+	mem string // a new one, in memory if the system supports it
 
 	mu    sync.Mutex // guards procs
 	procs []*process
-	ended time.Time // when the crawl was done, if its processes go on
+	ended time.Time // when the crawl was done, if its processes continue to run
 }
 
-// process is one of the crawler's.
+// process is a process of the crawler.
 type process struct {
-	name string
-	cmd  *exec.Cmd
-	said bytes.Buffer
-	over chan struct{}
-	err  error // of its end; after over
+	name   string
+	cmd    *exec.Cmd
+	output bytes.Buffer
+	over   chan struct{}
+	err    error // of its end; after over
 }
 
-// start starts a process on the crawler's core. It is killed when ctx ends.
+// start starts a process on the core of the crawler. It is killed when ctx ends.
 func (r *race) start(ctx context.Context, name string, argv ...string) (*process, error) {
 	argv = onCrawlersCore(argv)
 	p := &process{name: name, cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), over: make(chan struct{})}
-	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = r.dir, &p.said, &p.said
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = r.dir, &p.output, &p.output
 	p.cmd.Env = environ()
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ^C is for us, who end it
+	// C only reaches this program, which ends the process
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.WaitDelay = 5 * time.Second
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -61,7 +62,7 @@ func (r *race) start(ctx context.Context, name string, argv ...string) (*process
 	return p, nil
 }
 
-// environ is the environment without what would configure a crawler.
+// environ returns the environment without variables that would configure a crawler.
 func environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool {
 		name, _, _ := strings.Cut(strings.ToUpper(e), "=")
@@ -84,16 +85,16 @@ func (r *race) finish(ctx context.Context, name string, argv []string, codes ...
 	return p.error()
 }
 
-// error says how a process ended that has, if that was not well.
+// error returns how a process ended, if that was an error.
 func (p *process) error() error {
 	if p.err == nil {
 		return nil
 	}
-	said := p.said.Bytes()
-	return fmt.Errorf("%s: %w: %s", p.name, p.err, said[max(0, len(said)-500):])
+	output := p.output.Bytes()
+	return fmt.Errorf("%s: %w: %s", p.name, p.err, output[max(0, len(output)-500):])
 }
 
-// stop asks a process to end, and waits until it has.
+// stop asks a process to end, and waits until it has ended.
 func (p *process) stop() error {
 	select {
 	case <-p.over:
@@ -109,7 +110,7 @@ func (p *process) stop() error {
 	}
 }
 
-// memory is what all processes hold now, together.
+// memory returns the current memory of all processes together.
 func (r *race) memory() (m command.Memory) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +124,7 @@ func (r *race) memory() (m command.Memory) {
 	return m
 }
 
-// killAll ends what a row that failed has left.
+// killAll ends the processes that a failed row has left.
 func (r *race) killAll() {
 	for _, p := range r.procs {
 		select {
@@ -135,20 +136,21 @@ func (r *race) killAll() {
 	}
 }
 
-// result is one crawl, measured.
+// result is one measured crawl.
 type result struct {
 	// Error is what is wrong with it; "": nothing.
 	Error string `json:"error,omitempty"`
-	// Pages is how many different pages were fetched, by the web's log.
+	// Pages is how many different pages were fetched, according to the log of the web.
 	Pages    int                `json:"pages"`
 	Requests int                `json:"requests"`
 	Wall     float64            `json:"wallSeconds"`
 	CPU      float64            `json:"cpuMicrosAPage"` // of all processes
 	Parts    map[string]float64 `json:"cpuMicrosAPageParts"`
-	// Memory is what all processes held together at most.
+	// Memory is the maximum memory of all processes together.
 	Memory command.Memory `json:"memoryBytes"`
-	Server float64        `json:"serverMicrosAPage"` // the web's own CPU time
-	// Others is how many cores were used by neither, nor by this program.
+	Server float64        `json:"serverMicrosAPage"` // the CPU time of the web itself
+	// Others is how many cores were used by other processes than the crawler, the web and this
+	// program.
 	Others float64 `json:"othersCores"`
 }
 
@@ -219,7 +221,7 @@ func measured(ctx context.Context, s settings, row row, parent string, res *resu
 	return nil
 }
 
-// watch looks at the memory twenty times a second until the function that it returns is called.
+// watch samples the memory twenty times a second until the function that it returns is called.
 func (r *race) watch(most *command.Memory) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -241,8 +243,8 @@ func (r *race) watch(most *command.Memory) (stop func()) {
 	}
 }
 
-// inMemory is where files go of those who write one for each page, where there is such a place: a
-// new file on a disk's file system may cost the kernel several times what the crawler does.
+// inMemory returns a directory in memory for crawlers that write one file per page, if the system
+// has one: a new file on a disk may cost the kernel several times as much as the crawler's work.
 func inMemory(otherwise string) string {
 	const shm = "/dev/shm"
 	if info, err := os.Stat(shm); err == nil && info.IsDir() {
@@ -253,5 +255,5 @@ func inMemory(otherwise string) string {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// program is one of the checkout, built.
+// program returns the path of a built program of the checkout.
 func (r *race) program(name string) string { return filepath.Join(r.bin, name) }

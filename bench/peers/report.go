@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// report is what was measured.
+// report has the results.
 type report struct {
 	Date    time.Time     `json:"date"`
 	Machine machine       `json:"machine"`
@@ -41,19 +41,19 @@ func newReport(ctx context.Context, s settings, rows []row, notes []string) (*re
 		return nil, errors.New("no row can be measured here: " + strings.Join(notes, "; "))
 	}
 	for _, one := range rows {
-		r.Rows = append(r.Rows, measuredRow{Name: one.name, Says: one.says})
+		r.Rows = append(r.Rows, measuredRow{Name: one.name, Says: one.about})
 	}
 	return r, nil
 }
 
-// A machine is quiet if its load was below this before, and if nobody else used more of its cores
-// while a crawl was measured.
+// A machine is quiet if its load was below quietLoad before, and if other processes used less than
+// quietOthers of its cores while a crawl was measured.
 const (
 	quietLoad   = 0.5
 	quietOthers = 0.1
 )
 
-// end looks at the machine once more, and says whether it was quiet.
+// end measures the load again, and reports whether the machine was quiet.
 func (r *report) end() {
 	m := &r.Machine
 	m.LoadEnd = load()
@@ -78,7 +78,7 @@ func (r *report) end() {
 	}
 }
 
-// good are the rounds that can be counted.
+// good returns the rounds without an error.
 func (m *measuredRow) good() (out []result) {
 	for _, r := range m.Rounds {
 		if r.Error == "" {
@@ -88,7 +88,7 @@ func (m *measuredRow) good() (out []result) {
 	return out
 }
 
-// median is of a figure of the good rounds; 0 if there are none.
+// median returns the median of a figure of the good rounds; 0 if there are none.
 func (m *measuredRow) median(of func(result) float64) float64 {
 	var all []float64
 	for _, r := range m.good() {
@@ -111,7 +111,7 @@ func median(v []float64) float64 {
 
 func cpu(r result) float64 { return r.CPU }
 
-// row is the one of that name, or nil.
+// row returns the row of that name, or nil.
 func (r *report) row(name string) *measuredRow {
 	for i := range r.Rows {
 		if r.Rows[i].Name == name {
@@ -121,7 +121,7 @@ func (r *report) row(name string) *measuredRow {
 	return nil
 }
 
-// over are the rows that others are set against, if they were measured.
+// over are the rows to which others are compared, if they were measured.
 var over = []string{"raw", "wget2", "stored"}
 
 func (r *report) print(w io.Writer) {
@@ -188,7 +188,7 @@ func (r *report) printTable(w io.Writer) {
 	}
 }
 
-// printParts says what the processes of rows with several cost.
+// printParts prints what the processes of rows with several processes cost.
 func (r *report) printParts(w io.Writer) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -207,8 +207,8 @@ func (r *report) printParts(w io.Writer) {
 	}
 }
 
-// write writes the results into two files, for people and for programs. Figures of an earlier
-// run of the same day stay: a number is added to the name.
+// write writes the results into two files, for people and for programs. Results of an earlier run
+// on the same day are kept: a number is added to the name.
 func (r *report) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

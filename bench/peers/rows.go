@@ -17,10 +17,10 @@ import (
 
 // row is a crawler, or a way to use one.
 type row struct {
-	name, says string
-	usual      bool     // measured unless -rows says otherwise
-	tools      []string // programs that it needs
-	// names: it cannot be told where names lead, and uses the port that URLs do not name
+	name, about string
+	usual       bool     // measured unless -rows is set
+	tools       []string // programs that it needs
+	// names: it cannot be configured with addresses of names, and uses the default port of URLs
 	names bool
 	flag  string // of curtsy crawl, which this row needs
 	run   func(context.Context, *race) error
@@ -28,23 +28,23 @@ type row struct {
 
 var rowsThere = []row{
 	{name: "raw", usual: true, run: rawRow,
-		says: "net/http and x/net/html: known URLs fetched, a tokenizer counts their links; nothing found, checked or kept"},
-	{name: "discarded", usual: true, run: discardRow, says: "ours, pages fetched and read for links, nothing kept of them"},
-	{name: "stored", usual: true, run: ours("--search=false"), says: "ours, curtsy crawl --search=false"},
-	{name: "searchable", usual: true, run: ours(), says: "ours, curtsy crawl"},
-	{name: "warc", usual: true, flag: "--warc", run: ours("--search=false", "--warc=warc"), says: "ours, curtsy crawl --search=false --warc DIR"},
+		about: "net/http and x/net/html: known URLs fetched, a tokenizer counts their links; nothing found, checked or kept"},
+	{name: "discarded", usual: true, run: discardRow, about: "ours, pages fetched and read for links, nothing kept of them"},
+	{name: "stored", usual: true, run: ours("--search=false"), about: "ours, curtsy crawl --search=false"},
+	{name: "searchable", usual: true, run: ours(), about: "ours, curtsy crawl"},
+	{name: "warc", usual: true, flag: "--warc", run: ours("--search=false", "--warc=warc"), about: "ours, curtsy crawl --search=false --warc DIR"},
 	{name: "wget2", usual: true, names: true, tools: []string{"wget2", "unshare", "mount"}, run: wget2,
-		says: "wget2 --recursive, a file a page, in memory"},
-	{name: "colly", usual: true, run: collyRow, says: "gocolly/colly, 64 at a time, robots.txt obeyed, nothing kept"},
+		about: "wget2 --recursive, a file a page, in memory"},
+	{name: "colly", usual: true, run: collyRow, about: "gocolly/colly, 64 at a time, robots.txt obeyed, nothing kept"},
 	{name: "scrapy", usual: true, names: true, tools: []string{"scrapy", "python3", "unshare", "mount"}, run: scrapy,
-		says: "scrapy, 64 at a time, robots.txt obeyed, nothing kept"},
-	{name: "daemons-1", run: daemons(1), says: "ours, stored, nats-server, a frontier, an indexer and a fetcher over TCP"},
-	{name: "daemons-2", run: daemons(2), says: "the same with two fetchers"},
-	{name: "daemons-4", run: daemons(4), says: "the same with four fetchers"},
+		about: "scrapy, 64 at a time, robots.txt obeyed, nothing kept"},
+	{name: "daemons-1", run: daemons(1), about: "ours, stored, nats-server, a frontier, an indexer and a fetcher over TCP"},
+	{name: "daemons-2", run: daemons(2), about: "the same with two fetchers"},
+	{name: "daemons-4", run: daemons(4), about: "the same with four fetchers"},
 }
 
-// choose is which rows are measured, and what is to be said of the others. It builds what they need
-// into dir.
+// choose returns which rows are measured, and notes about the others. It builds what they need into
+// dir.
 func choose(ctx context.Context, s settings, dir string) (rows []row, notes []string, err error) {
 	if err := command.Build(ctx, dir, "./cmd/curtsy", "./cmd/frontier", "./cmd/fetcher", "./cmd/indexer", "github.com/nats-io/nats-server/v2"); err != nil {
 		return nil, nil, err
@@ -74,7 +74,7 @@ func choose(ctx context.Context, s settings, dir string) (rows []row, notes []st
 	return rows, notes, nil
 }
 
-// lacks is what keeps a row from being measured here.
+// lacks returns why a row cannot be measured here.
 func lacks(r row, help []byte) string {
 	for _, t := range r.tools {
 		if _, err := exec.LookPath(t); err != nil {
@@ -90,7 +90,7 @@ func lacks(r row, help []byte) string {
 	return ""
 }
 
-// crawlFlags are those of a crawl of the web as fast as it answers.
+// crawlFlags returns the flags of a crawl of the web as fast as it answers.
 func (r *race) crawlFlags() (flags []string) {
 	flags = []string{"--contact", "bench@sim.test", "--allow-private", "--resolve", r.web.Resolve, "--delay", "0s",
 		"--shards", fmt.Sprint(r.shards)}
@@ -100,7 +100,7 @@ func (r *race) crawlFlags() (flags []string) {
 	return flags
 }
 
-// ours is curtsy crawl, as it is typed.
+// ours is curtsy crawl, as a user runs it.
 func ours(more ...string) func(context.Context, *race) error {
 	return func(ctx context.Context, r *race) error {
 		argv := append([]string{r.program("curtsy"), "crawl", "--dir", filepath.Join(r.dir, "data"), "--listen", "off", "--log-level", "warn",
@@ -109,7 +109,7 @@ func ours(more ...string) func(context.Context, *race) error {
 	}
 }
 
-// discardRow is the same services in one process; there is no command for keeping nothing.
+// discardRow is the same services in one process; there is no command that stores nothing.
 func discardRow(ctx context.Context, r *race) error {
 	arg, err := json.Marshal(crawling.Options{Site: r.web.Info, Dir: filepath.Join(r.dir, "data"), Shards: r.shards, Slots: 256, Discard: true})
 	if err != nil {
@@ -136,7 +136,7 @@ func (r *race) self(ctx context.Context, child string, args ...string) error {
 	return r.finish(ctx, child, append([]string{self, child}, args...))
 }
 
-// withNames makes a command see a hosts file that has the web's.
+// withNames makes a command use a hosts file with the names of the web.
 func (r *race) withNames(argv ...string) ([]string, error) {
 	ip, _, _ := strings.Cut(r.web.Addr, ":")
 	file := filepath.Join(r.dir, "hosts")

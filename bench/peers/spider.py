@@ -1,4 +1,4 @@
-"""Crawls sim.test from argv[1] with argv[2] requests under way and keeps nothing."""
+"""Crawls sim.test from argv[1] with argv[2] concurrent requests and stores nothing."""
 
 import sys
 

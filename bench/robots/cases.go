@@ -13,16 +13,16 @@ const agent = "curtsy"
 
 var origin = robots.Origin{Scheme: "https", Host: "www.example.org", Port: 443}
 
-// comparison is one thing that both libraries do.
+// comparison is one task of both libraries.
 type comparison struct {
 	name         string
 	ours, theirs func()
-	agree        func() error // both come to the same answers
+	agree        func() error // both return the same answers
 }
 
-// cases are those of issue 3: reading files until they are ready to be asked, and asking. Our
-// parser leaves choosing a robot's rules to File.Rules and theirs leaves finding its group to
-// FindGroup, so both are part of reading.
+// cases are those of issue 3: parsing files until they can be queried, and queries. Our parser
+// leaves the choice of a robot's rules to File.Rules and theirs leaves finding its group to
+// FindGroup, so both are part of parsing.
 func cases() []comparison {
 	return []comparison{
 		reading("parse a typical file, 2 KiB", typical(2<<10)),
@@ -69,8 +69,8 @@ func mustParse(body []byte) *robotstxt.RobotsData {
 	return d
 }
 
-// sameAnswers reports a path the two disagree on: then their times would not be
-// about the same work.
+// sameAnswers reports a path for which the two libraries disagree: then their times would not be
+// comparable.
 func sameAnswers(name string, body []byte, paths []string) error {
 	r, g := robots.Parse(body).Rules(agent, origin), mustParse(body).FindGroup(agent)
 	for _, p := range paths {
@@ -81,8 +81,8 @@ func sameAnswers(name string, body []byte, paths []string) error {
 	return nil
 }
 
-// typical has about size bytes of what shops and forums write: groups for a few robots, comments,
-// plain paths, some patterns, a sitemap.
+// typical returns about size bytes of what shops and forums write: groups for a few robots,
+// comments, plain paths, some patterns, a sitemap.
 func typical(size int) []byte {
 	var b strings.Builder
 	b.WriteString("# robots.txt for www.example.org\nUser-agent: BadBot\nUser-agent: WorseBot\nDisallow: /\n\n" +
@@ -117,7 +117,8 @@ func fiftyRules() []byte {
 	return []byte(b.String())
 }
 
-// shopPaths are addresses on such a site: most of them free, some closed, some under a wildcard.
+// shopPaths are paths on such a site: most of them allowed, some forbidden, some matching a
+// wildcard.
 func shopPaths() []string {
 	return []string{
 		"/", "/shop/7/item-4711.html", "/shop/8/cart", "/shop/23/print/page.html", "/about/us.html", "/shop/99999/cart?step=2",
@@ -125,8 +126,8 @@ func shopPaths() []string {
 	}
 }
 
-// wildcards has n patterns of 50 stars that almost match longPath: the last octet they ask for
-// never comes. A matcher that tries again at every star would not come back.
+// wildcards has n patterns of 50 stars that almost match longPath: only the last octet is missing.
+// A matcher that backtracks at every star would never finish.
 func wildcards(n int) []byte {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")

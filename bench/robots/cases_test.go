@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What is timed must be the same work: both sides answer alike in every case, and the files are
-// what their names say.
+// The compared work must be the same: both libraries give the same answers in every case, and the
+// files are what their names say.
 func TestCasesAgree(t *testing.T) {
 	for _, c := range cases() {
 		if err := c.agree(); err != nil {

@@ -1,12 +1,12 @@
-// Command robots measures pkg/robots beside github.com/temoto/robotstxt, the parser most Go
+// Command robots measures pkg/robots and github.com/temoto/robotstxt, the parser that most Go
 // crawlers use, and prints a table.
 //
 //	go run ./robots [-rounds 9] [-each 60ms]
 //
-// The machines we measure on are shared and noisy. So CPU time is measured, not the clock, and the
-// two are never measured one after the other: each round takes one, then the other, the next round
-// the other way round, each for a few dozen milliseconds, and what is reported is the median of
-// each and the median of the rounds' ratios. A slow minute hits both.
+// The machines on which we measure are shared and noisy. So it measures CPU time, not the clock,
+// and never the two libraries in a fixed order: each round runs one, then the other, the next round
+// in the other order, each for a few dozen milliseconds, and it reports the median of each and the
+// median of the ratios of the rounds. A slow minute affects both.
 package main
 
 import (
@@ -47,7 +47,7 @@ func run(w io.Writer, rounds int, each time.Duration) error {
 	return t.Flush()
 }
 
-// short prints a duration with three digits that mean something.
+// short prints a duration with three significant digits.
 func short(d float64) string {
 	switch {
 	case d < 1e3:

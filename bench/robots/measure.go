@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// result is what two ways to do the same cost.
+// result is what two implementations of the same task cost.
 type result struct {
-	ours, theirs float64 // ns a call, medians
+	ours, theirs float64 // ns per call, medians
 	ratio        float64 // theirs to ours, the median over rounds
 	worst        float64 // the round that was worst for us
 
-	oursAllocs, theirAllocs uint64 // a call
+	oursAllocs, theirAllocs uint64 // per call
 }
 
-// compare times ours and theirs in turns, each round for about each.
+// compare measures ours and theirs in turns, each round for about each.
 func compare(ours, theirs func(), rounds int, each time.Duration) result {
 	a, b := calls(ours, each), calls(theirs, each)
 	var as, bs, ratios []float64
@@ -49,9 +49,9 @@ func calls(f func(), d time.Duration) int {
 	}
 }
 
-// perCall is the CPU time of one of n calls in ns, garbage collection included. What earlier
-// calls left behind is collected first, so that neither side pays for the other's garbage; its
-// own it does pay for.
+// perCall returns the CPU time of one of n calls in ns, garbage collection included. The garbage of
+// earlier calls is collected first, so that neither side pays for the garbage of the other; it does
+// pay for its own.
 func perCall(f func(), n int) float64 {
 	runtime.GC()
 	start := cpu()
@@ -61,8 +61,8 @@ func perCall(f func(), n int) float64 {
 	return float64(cpu()-start) / float64(n)
 }
 
-// cpu is what this process has used so far, in user mode and in the kernel. Unlike the clock it
-// stands still while somebody else has the processor.
+// cpu returns the CPU time that this process has used so far, in user mode and in the kernel.
+// Unlike the clock it does not advance while other processes have the processor.
 func cpu() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// A manual is a directory of pages that a Debian package installs, served under a name of its own.
+// A manual is a directory of pages that a Debian package installs, served under its own host name.
 type manual struct {
 	name, pkg, dir string
-	stemmer        string // what Xapian is told; Curtsy finds the language out
+	stemmer        string // the setting of Xapian; Curtsy detects the language
 }
 
 var manuals = []manual{
@@ -27,7 +27,7 @@ var manuals = []manual{
 	{"cppreference", "cppreference-doc-en-html", "/usr/share/cppreference/doc/html/en", "english"},
 	{"gimp-de", "gimp-help-de", "/usr/share/gimp/2.0/help/de", "german"},
 	{"debian-handbook-fr", "debian-handbook", "/usr/share/doc/debian-handbook/html/fr-FR", "french"},
-	// Added when the ranking was done, to see what it makes of manuals that nobody had looked at.
+	// Added after the ranking was finished, to test it with manuals that had not been used for it.
 	{"git", "git-doc", "/usr/share/doc/git-doc", "english"},
 	{"sqlite", "sqlite3-doc", "/usr/share/doc/sqlite3", "english"},
 	{"django", "python-django-doc", "/usr/share/doc/python-django-doc/html", "english"},
@@ -36,7 +36,7 @@ var manuals = []manual{
 
 func (m manual) host() string { return m.name + ".manual.test" }
 
-// A bench is a directory with a binary of the checkout and what it crawled.
+// A bench is a directory with a binary of the checkout and its crawl.
 type bench struct {
 	dir     string
 	shards  int
@@ -47,7 +47,7 @@ type bench struct {
 // A page is one line of the export.
 type page struct{ URL, Title, Text string }
 
-// place is the host and path of a URL, however its path was escaped, or "" if it is none.
+// place returns the host and path of a URL, however its path was escaped, or "" if it is not a URL.
 func place(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -59,9 +59,9 @@ func place(raw string) string {
 func (b *bench) binary() string { return filepath.Join(b.dir, "curtsy") }
 func (b *bench) data() string   { return filepath.Join(b.dir, fmt.Sprintf("data-%d", b.shards)) }
 
-// prepare builds curtsy as the checkout around this module has it, crawls the manuals, each served
-// under its host at a loopback address, and reads the text that is exported. A crawl that an
-// earlier run has done is resumed, and has nothing left to do.
+// prepare builds curtsy from the checkout that contains this module, crawls the manuals, each
+// served under its host at a loopback address, and reads the exported text. The crawl of an earlier
+// run is resumed, and has nothing left to do.
 func (b *bench) prepare(ctx context.Context, reindex bool) error {
 	mux := http.NewServeMux()
 	web := httptest.NewServer(mux)

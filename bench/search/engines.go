@@ -8,13 +8,13 @@ import (
 	"os/exec"
 )
 
-// A hit is the addresses under which an answer shows one page: pages with the same text are shown
-// once, and a person is as content with each.
+// A hit has the addresses under which an answer shows one page: pages with the same text are shown
+// once, and each of them is as good.
 type hit []string
 
-// An engine answers queries. It is asked by one goroutine.
+// An engine answers queries. It is used by one goroutine.
 type engine interface {
-	// ask returns ten hits or more, if there are, best first, from the query's own manual or from
+	// ask returns ten hits or more, if there are, best first, from the manual of the query or from
 	// all manuals together.
 	ask(ctx context.Context, q query, everywhere bool) ([]hit, error)
 }
@@ -32,7 +32,7 @@ func newEngine(ctx context.Context, name string, b *bench) (engine, error) {
 	return nil, fmt.Errorf("-engines: there is no %q; use ours, sqlite or xapian", name)
 }
 
-// ours asks a crawl at rest by `curtsy search`, a process for each query.
+// ours queries a crawl that does not run with `curtsy search`, a process for each query.
 type ours struct{ b *bench }
 
 func (e ours) ask(ctx context.Context, q query, everywhere bool) (hits []hit, err error) {

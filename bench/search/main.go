@@ -1,14 +1,14 @@
-// Command search asks what a person asks of five manuals, and counts how often the page that the
-// person wants is found, by Curtsy and by two rivals.
+// Command search runs queries of a person on manuals, and counts how often the page that the person
+// wants is found, by Curtsy and by two rivals.
 //
 //	go run ./search                             both halves of the queries, all engines
 //	go run ./search -dir DIR -half tuning -v    while tuning: DIR is kept; each query with its ranks
 //	go run ./search -dir DIR -reindex -misses   after a change of the index; what was not first
 //	go run ./search -half aside                 the half that counts in the end: a summary only
 //
-// Queries and wanted pages are in queries/, written before any engine was asked. Pages are served
-// from Debian packages at a loopback address and crawled by a binary of this checkout. The rivals
-// are twenty lines of SQLite on the text that Curtsy exports, and xapian-omega on the files.
+// Queries and wanted pages are in queries/, and were written before any engine was used. Pages are
+// served from Debian packages at a loopback address and crawled by a binary of this checkout. The
+// rivals are twenty lines of SQLite on the text that Curtsy exports, and xapian-omega on the files.
 package main
 
 import (
@@ -74,13 +74,13 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	return s, nil
 }
 
-// measure prepares the bench, asks the queries, and prints a table for answers from the query's
-// manual and one for answers from all manuals.
+// measure prepares the bench, runs the queries, and prints a table for answers from the manual of
+// the query and one for answers from all manuals.
 //
 // The first is the headline. The queries name no manual, and several fit more than one ("regular
-// expressions", "operator precedence", "printf"); the pages wanted are those of the query's own
+// expressions", "operator precedence", "printf"); the wanted pages are those of the query's own
 // manual, so that with all manuals a good answer from another counts as wrong. The second table
-// still tells whether an engine keeps languages and subjects apart.
+// still shows whether an engine separates languages and subjects.
 func measure(ctx context.Context, s settings, w io.Writer) (err error) {
 	if s.dir == "" {
 		if s.dir, err = os.MkdirTemp("", "curtsy-search-"); err != nil {
@@ -122,7 +122,7 @@ func measure(ctx context.Context, s settings, w io.Writer) (err error) {
 	return nil
 }
 
-// queries returns the queries of the half asked for; the crawl must have stored what they want.
+// queries returns the queries of the selected half; the crawl must have stored their wanted pages.
 func (s settings) queries() (qs []query, err error) {
 	stored := map[string]bool{}
 	for _, p := range s.pages {
@@ -145,7 +145,7 @@ func (s settings) queries() (qs []query, err error) {
 	return qs, nil
 }
 
-// ask asks every engine a query, and shows the ranks unless the query is set aside.
+// ask runs a query on every engine, and prints the ranks unless the query is set aside.
 func (s settings) ask(ctx context.Context, w io.Writer, t *table, engines []engine, q query, everywhere bool) error {
 	var ranks string
 	var first []hit // of the first engine
@@ -173,7 +173,7 @@ func (s settings) ask(ctx context.Context, w io.Writer, t *table, engines []engi
 	return nil
 }
 
-// cpuTime is what this process and those it started and waited for have used.
+// cpuTime returns the CPU time of this process and of the ended processes that it started.
 func cpuTime() (used time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage

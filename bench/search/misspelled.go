@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// slips are what fingers do to a word, at the place i of it, behind its first letter.
+// slips are typing errors at position i of a word, after its first letter.
 var slips = []struct {
 	name string
 	make func(w string, i int) string
@@ -24,7 +24,7 @@ var slips = []struct {
 
 var longWord = regexp.MustCompile(`\b[a-z]{6,}\b`)
 
-// slip misspells the longest word of a query; ok is false when none is long enough.
+// slip misspells the longest word of a query; ok is false if none is long enough.
 func slip(text string, kind int) (out string, ok bool) {
 	best := []int{0, 0}
 	for _, at := range longWord.FindAllStringIndex(text, -1) {
@@ -39,7 +39,7 @@ func slip(text string, kind int) (out string, ok bool) {
 	h := fnv.New32a()
 	fmt.Fprint(h, text, kind)
 	i := 1 + int(h.Sum32()%uint32(len(w)-2))
-	if bad := slips[kind].make(w, i); bad != w { // two like letters swapped are no slip
+	if bad := slips[kind].make(w, i); bad != w { // two equal letters swapped are no error
 		return text[:best[0]] + bad + text[best[1]:], true
 	}
 	return "", false
@@ -59,9 +59,9 @@ func (v *verdict) add(suggested, right string) {
 	}
 }
 
-// misspelled asks the queries with a slip in them, and as they are, in all manuals together, and
-// counts what is suggested: by us, and by a rival that takes each word that no page has for the
-// nearest that one has, of several the most frequent.
+// misspelled runs the queries with a typing error in them, and without, in all manuals together,
+// and counts what is suggested: by us, and by a rival that replaces each unknown word with the
+// nearest known one, and of several with the most frequent.
 func (s settings) misspelled(ctx context.Context, w io.Writer, qs []query) error {
 	rival := vocabularyOf(s.pages)
 	fmt.Fprintf(w, "%-20s %7s | ours: right other none | rival: right other none\n", "", "queries")
@@ -94,7 +94,7 @@ func (s settings) misspelled(ctx context.Context, w io.Writer, qs []query) error
 	return nil
 }
 
-// suggested is the query that `curtsy search` offers instead of another.
+// suggested returns the query that `curtsy search` suggests instead of another.
 func (s settings) suggested(ctx context.Context, text string) (string, error) {
 	cmd := exec.CommandContext(ctx, s.binary(), "search", "--limit", "3", "--dir", s.data(), "--", text)
 	var stderr bytes.Buffer
@@ -107,7 +107,7 @@ func (s settings) suggested(ctx context.Context, text string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// vocabulary says how many pages have each word.
+// vocabulary has the number of pages with each word.
 type vocabulary map[string]int
 
 var anyWord = regexp.MustCompile(`[\p{L}\p{N}_]+`)
@@ -126,7 +126,7 @@ func vocabularyOf(pages []page) vocabulary {
 	return v
 }
 
-// suggest is "" when all words are known, or nothing is like those that are not.
+// suggest returns "" if all words are known, or nothing is similar to those that are not.
 func (v vocabulary) suggest(text string) string {
 	changed := false
 	out := anyWord.ReplaceAllStringFunc(text, func(word string) string {
@@ -152,7 +152,7 @@ func (v vocabulary) suggest(text string) string {
 	return out
 }
 
-// edits is Levenshtein's distance, two letters swapped counting once.
+// edits is the Levenshtein distance, where two swapped letters count once.
 func edits(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

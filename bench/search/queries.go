@@ -10,21 +10,22 @@ import (
 //go:embed queries/*.tsv
 var queryFiles embed.FS
 
-// A query is what a person types, and the pages that would content them.
+// A query is what a person types, and the pages that the person wants.
 type query struct {
 	manual manual
 	text   string
 	wanted []string // paths in the manual, from its root
 }
 
-// aside tells whether a query belongs to the half that nobody looks at while tuning. A hash of its
-// text decides, so that no hand does; MD5 because it is short and mixes, not to keep a secret.
+// aside reports whether a query belongs to the half that is not used for tuning. A hash of its text
+// decides, so that the choice is not arbitrary; MD5 because it is short and mixes well, not for
+// security.
 func (q query) aside() bool {
 	sum := md5.Sum([]byte(q.text))
 	return sum[0]&1 == 1
 }
 
-// rank returns the place of the first hit that is wanted among the first ten, from 1, or 0.
+// rank returns the place of the first wanted hit among the first ten, from 1, or 0.
 func (q query) rank(hits []hit) int {
 	for i, h := range hits[:min(len(hits), 10)] {
 		for _, raw := range h {

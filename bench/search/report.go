@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A score sums up the ranks an engine gave to the wanted pages of some queries.
+// A score sums up the ranks that an engine gave to the wanted pages of some queries.
 type score struct {
 	queries     int
 	reciprocals float64
@@ -30,7 +30,7 @@ func (s *score) add(rank int, cpu time.Duration) {
 	}
 }
 
-// A table holds the scores of each manual and engine.
+// A table has the scores of each manual and engine.
 type table struct {
 	engines []string
 	rows    []string

@@ -96,7 +96,7 @@ CPU a query, as information: a 0.0 ms; b 2.0 ms;
 	}
 }
 
-// What is set aside does not show, however much is asked to be listed.
+// Queries that are set aside are never listed, whatever flags are set.
 func TestAsideIsNotListed(t *testing.T) {
 	s, tab := settings{verbose: true, misses: true}, table{engines: []string{"none"}}
 	for _, text := range []string{"pinsel", "lasso", "vacuum", "csv", "argparse", "memcpy"} {
@@ -111,7 +111,7 @@ func TestAsideIsNotListed(t *testing.T) {
 	}
 }
 
-// unwanted is an engine that finds a page nobody wants.
+// unwanted is an engine that finds a page that is never wanted.
 type unwanted struct{}
 
 func (unwanted) ask(context.Context, query, bool) ([]hit, error) {

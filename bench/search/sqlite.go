@@ -9,11 +9,11 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// baseline is twenty lines of SQLite on the text that Curtsy exported: any word that is no stop
-// word, rare ones first, words of the title eight times.
+// baseline is twenty lines of SQLite on the text that Curtsy exported: any word that is not a stop
+// word, rare ones first, with words of the title counting eight times.
 type baseline struct{ db *sql.DB }
 
-// stop holds the words that the baseline does not look for.
+// stop has the words that the baseline does not search for.
 const stop = ` a an and are as at be by can do does for from how i if in is it me my not of on or that the this to was what when
  where which who why will with you your das der die den dem des ein eine einen einer eines für im in ist kann mit nicht und von
  wie wo zu au aux comment d dans de des du en est et faire l la le les un une ou par pour que sur `
@@ -23,7 +23,7 @@ func newBaseline(ctx context.Context, b *bench) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1) // another connection would be another memory
+	db.SetMaxOpenConns(1) // another connection would have another database in memory
 	if _, err := db.ExecContext(ctx, `CREATE VIRTUAL TABLE page USING fts5(url UNINDEXED, host UNINDEXED, title, body, tokenize = 'porter unicode61')`); err != nil {
 		return nil, err
 	}

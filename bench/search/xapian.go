@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// xapian is Debian's xapian-omega: omindex reads the very files that are served, quest asks. Each
-// manual has a database of its own, and Xapian is told the manual's language, for its stemmer.
-// Files that no link leads to are left out of its answers: most are a linked page under another
-// name, and an answer that shows those would count as wrong.
+// xapian is Debian's xapian-omega: omindex reads the same files that are served, quest runs
+// queries. Each manual has its own database, and Xapian is configured with the language of the
+// manual, for its stemmer. Files to which no link leads are left out of its answers: most are a
+// linked page under another name, and an answer with those would count as wrong.
 type xapian struct {
 	dir     string
 	manuals []manual
@@ -23,7 +23,7 @@ func newXapian(ctx context.Context, b *bench) (engine, error) {
 	for _, p := range b.pages {
 		e.linked[place(p.URL)] = true
 	}
-	for _, m := range e.manuals { // what an earlier run indexed, omindex leaves alone
+	for _, m := range e.manuals { // omindex skips what an earlier run indexed
 		cmd := exec.CommandContext(ctx, "omindex", "--db", e.db(m), "--stemmer", m.stemmer, "--url", "http://"+m.host()+"/",
 			"--mime-type", "txt:ignore", "--mime-type", "svg:ignore", "--follow", m.dir)
 		if _, err := run(cmd); err != nil {

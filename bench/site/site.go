@@ -1,5 +1,5 @@
-// Package site runs the web that is crawled in a process of its own, so that serving it is not
-// counted as the crawl's work.
+// Package site runs the web that is crawled in a separate process, so that serving it does not
+// count as work of the crawl.
 package site
 
 import (
@@ -19,24 +19,24 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// Command is the argument by which a program that measures becomes the server: see [Serve].
+// Command is the argument with which a measuring program becomes the server: see [Serve].
 const Command = "serve"
 
-// Options say what is served: pages of 18 KB with 43 links each.
+// Options define what is served: pages of 18 KB with 43 links each.
 type Options struct {
 	Hosts, PagesPerHost int
 	Cross               int           // of a page's links, how many lead to any host
 	Addr                string        // where to listen; "": a free port of 127.0.0.1
 	Latency             time.Duration // before each answer
-	HasUsage            bool          // each site says what its pages may be used for
-	Count               bool          // a log is kept, which [Site.Stop] tells of
+	HasUsage            bool          // each site states what its pages may be used for
+	Count               bool          // a log is kept, from which [Site.Stop] returns counts
 }
 
-// Config is the simulated web that the options mean.
+// Config returns the simulated web of the options.
 func (o Options) Config() simweb.Config {
 	cfg := simweb.Bench(o.Hosts, o.PagesPerHost, o.Cross)
-	// wget2 1.99 asks for addresses as they stand in the page. What is measured is what a page
-	// costs, so it shall get the same pages as the others.
+	// wget2 1.99 requests addresses exactly as written in the page. The cost of a page is measured,
+	// so it should get the same pages as the others.
 	cfg.Addr, cfg.Undecoded = o.Addr, true
 	if o.Count {
 		cfg.LogLimit = 20 * o.Hosts * (o.PagesPerHost + 1)
@@ -53,15 +53,15 @@ func (o Options) Config() simweb.Config {
 	return cfg
 }
 
-// say adds to a site what it wants its pages used for, as a site does that says all it can: none
-// of it keeps a page from being kept.
+// say adds statements about the use of its pages to a site, of every kind; none of them forbids
+// storing a page.
 func say(b *simweb.Behavior) {
 	b.Robots, b.RobotsText = simweb.RobotsCustom, "User-agent: *\nContent-Signal: search=yes, ai-input=yes, ai-train=no\n"+
 		"Content-Usage: search=y, train-ai=n\nContent-Usage: /p ai-use=n\nLicense: https://licences.example/1.xml\nAllow: /\n"
 	b.Header = []string{"Content-Usage: train-ai=n, search=y", "Content-Signal: search=yes, ai-train=no"}
 }
 
-// Info is what the server says of itself.
+// Info describes the server.
 type Info struct {
 	Addr    string   `json:"addr"`
 	Resolve string   `json:"resolve"` // for --resolve
@@ -70,15 +70,15 @@ type Info struct {
 	Pages   int      `json:"pages"`
 }
 
-// Served is what the server's log says, if it kept one.
+// Served has the counts of the server's log, if it kept one.
 type Served struct {
-	Pages    int `json:"pages"`    // different ones, sent to their end
+	Pages    int `json:"pages"`    // different ones, sent completely
 	Requests int `json:"requests"` // of any kind
 }
 
-// Serve is the server's process: args are the JSON form of Options. It says what it serves on its
-// first line, and what it served on its last, once its standard input ends, which it does at the
-// latest with the parent. It returns the exit code.
+// Serve is the process of the server: args are the JSON form of Options. It prints what it serves
+// on its first line, and what it has served on its last, when its standard input ends, at the
+// latest with its parent. It returns the exit code.
 func Serve(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err := serve(args, stdin, stdout); err != nil {
 		fmt.Fprintln(stderr, "the site's server:", err)
@@ -114,7 +114,7 @@ func serve(args []string, stdin io.Reader, stdout io.Writer) error {
 	return out.Encode(count(web.Log()))
 }
 
-// count reads the log. A page is the same whichever way its query was written.
+// count reads the log. A page is the same in whichever spelling its query was requested.
 func count(log []simweb.Request) (n Served) {
 	pages := map[string]bool{}
 	for i := range log {
@@ -128,7 +128,7 @@ func count(log []simweb.Request) (n Served) {
 	return n
 }
 
-// Site is the server's process, as its parent sees it.
+// Site is the process of the server, as its parent sees it.
 type Site struct {
 	Info
 	cmd    *exec.Cmd
@@ -136,7 +136,7 @@ type Site struct {
 	stdout *bufio.Reader
 }
 
-// Start starts a server of its own for each crawl: each finds it as cold or as warm as any other.
+// Start starts a server for one crawl, so that the caches are in the same state for each crawl.
 func Start(ctx context.Context, o Options) (*Site, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -146,7 +146,7 @@ func Start(ctx context.Context, o Options) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not in our process group, so that ^C leaves it to us to stop it.
+	// Not in our process group, so that ^C only reaches this program, which stops it.
 	cmd := exec.CommandContext(ctx, self, Command, string(arg))
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -177,11 +177,11 @@ func (w *Site) read(v any) error {
 	return json.Unmarshal(line, v)
 }
 
-// CPU is what the server has used so far, 0 where the system does not tell.
+// CPU returns the CPU time that the server has used so far, 0 if the system does not report it.
 func (w *Site) CPU() time.Duration { return command.CPUOf(w.cmd.Process.Pid) }
 
-// Stop ends the server and returns the CPU time it used, and what its log says. Stopping again
-// returns an error.
+// Stop ends the server and returns the CPU time that it used, and the counts of its log. A second
+// call returns an error.
 func (w *Site) Stop() (cpu time.Duration, n Served, err error) {
 	w.stdin.Close()
 	err = w.read(&n)
@@ -194,5 +194,5 @@ func (w *Site) Stop() (cpu time.Duration, n Served, err error) {
 	return cpu, n, err
 }
 
-// Web is the web that the options mean, built here and not served: it knows its addresses.
+// Web returns the web of the options without serving it: it knows its addresses.
 func (o Options) Web() *simweb.Web { return simweb.New(o.Config()) }

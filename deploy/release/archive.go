@@ -26,8 +26,7 @@ func (r *release) archive(base string, files []file) error {
 	return r.write(base+".tar.gz", body)
 }
 
-// tarOf is a tar archive of files, whose folders are made as well. It depends on nothing but its
-// arguments.
+// tarOf makes a tar archive of files and their folders. It only depends on its arguments.
 func tarOf(files []file, at time.Time) ([]byte, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
@@ -50,7 +49,7 @@ func tarOf(files []file, at time.Time) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// withFolders are files and the folders that they are in, sorted by name.
+// withFolders returns the files and the folders that they are in, sorted by name.
 func withFolders(files []file) []file {
 	all := slices.Clone(files)
 	known := map[string]bool{}

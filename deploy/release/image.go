@@ -12,10 +12,10 @@ import (
 	"github.com/curtsy/curtsy/internal/version"
 )
 
-// nobody is the user and the group as which the program runs in a container.
+// nobody is the user and the group of the program in a container.
 const nobody = 65532
 
-// image is a container image for Linux: an OCI image layout in a tar file, which docker load,
+// image makes a container image for Linux: an OCI image layout in a tar file, which docker load,
 // podman load and skopeo read (skopeo with one of the two names, for example
 // oci-archive:FILE:latest). It has one layer.
 func (r *release) image(arch string, program []byte, texts []file) ([]byte, error) {
@@ -68,7 +68,7 @@ func (r *release) image(arch string, program []byte, texts []file) ([]byte, erro
 		"layers":      []object{layout.addBytes(packed).as("application/vnd.oci.image.layer.v1.tar+gzip")},
 		"annotations": labels,
 	})
-	// One image with two names: docker load with containerd's image store reads only this index.
+	// One image with two names: docker load with containerd's image store only reads this index.
 	var entries []object
 	for _, ref := range []string{version.Number, "latest"} {
 		entry := manifest.as("application/vnd.oci.image.manifest.v1+json")
@@ -83,10 +83,10 @@ func (r *release) image(arch string, program []byte, texts []file) ([]byte, erro
 	return tarOf(layout.files, r.time)
 }
 
-// layout is what is in an image layout so far.
+// layout has the files of an image layout.
 type layout struct{ files []file }
 
-// blob is content by its digest.
+// blob is content that is identified by its digest.
 type blob struct {
 	digest string // hexadecimal
 	size   int
@@ -94,7 +94,7 @@ type blob struct {
 
 func (b blob) file() string { return "blobs/sha256/" + b.digest }
 
-// as is the descriptor of a blob of a media type.
+// as returns the descriptor of a blob with a media type.
 func (b blob) as(mediaType string) map[string]any {
 	return map[string]any{"mediaType": mediaType, "digest": "sha256:" + b.digest, "size": b.size}
 }
@@ -112,7 +112,8 @@ func (l *layout) file(name string, v any) {
 	l.files = append(l.files, file{name: name, mode: 0o644, body: jsonOf(v)})
 }
 
-// jsonOf is v as JSON, whose keys are sorted. What we give it can always be written.
+// jsonOf returns v as JSON, whose keys are sorted. The values of this program can always be
+// encoded.
 func jsonOf(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

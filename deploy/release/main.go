@@ -2,9 +2,9 @@
 //
 //	go run ./deploy/release
 //
-// For each target there are an archive with the program, its manual and its completions, and a list
-// of the modules in it (a CycloneDX SBOM). For Linux there are a container image and, where
-// dpkg-deb is installed, a Debian package as well. SHA256SUMS has the sums of all files.
+// For each target it makes an archive with the program, its manual and its completions, and a list
+// of the modules in it (a CycloneDX SBOM). For Linux it also makes a container image and, if
+// dpkg-deb is installed, a Debian package. SHA256SUMS has the checksums of all files.
 //
 // The same commit gives the same bytes with the same release of Go, whatever the folder, the time
 // and the user are. Two things come from the machine: the bundle of certificate authorities in the
@@ -30,8 +30,8 @@ import (
 	"github.com/curtsy/curtsy/internal/version"
 )
 
-// defaultTargets are those for which the program can be built. Windows is none of them: locks of
-// files and opening a file through no symbolic link are written for Unix.
+// defaultTargets are the targets for which the program can be built. Windows is not one of them:
+// file locks, and opening a file without following symbolic links, are written for Unix.
 const defaultTargets = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
 
 func main() {
@@ -57,7 +57,7 @@ func main() {
 	}
 }
 
-// names are those by which the program is called in an image, beside its own.
+// names are the other names under which the program is called in an image.
 var names = []string{"fetcher", "frontier", "indexer", "nats-server", "rupd"}
 
 // makeLinks makes links to curtsy with its other names in dir.
@@ -75,7 +75,7 @@ type release struct {
 	out, ca string
 	dirty   bool
 
-	scratch string    // goes at the end
+	scratch string    // removed at the end
 	commit  string    // hash
 	time    time.Time // of the commit
 	docs    []file    // manual and completions
@@ -86,7 +86,7 @@ type release struct {
 type file struct {
 	name string
 	mode int64
-	link string // a symbolic link there; it has no body
+	link string // the target of a symbolic link, which has no body
 	uid  int
 	dir  bool
 	body []byte
@@ -124,8 +124,8 @@ func (r *release) run(targets []string) (err error) {
 	return r.sums()
 }
 
-// empty makes the folder of the release, and removes an earlier release from it. It refuses a
-// folder with anything else and then removes nothing.
+// empty makes the folder of the release, and removes an earlier release from it. If the folder has
+// any other file, it returns an error and removes nothing.
 func empty(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -148,7 +148,7 @@ func empty(dir string) error {
 	return nil
 }
 
-// source finds out which commit this is. Files that git does not know count as changes, because go
+// source determines which commit this is. Files that git does not know count as changes, because go
 // build would compile them.
 func (r *release) source() error {
 	out, err := output("git", "log", "-1", "--format=%H %ct")
@@ -268,7 +268,7 @@ func (r *release) build(system, arch string) (string, error) {
 	return program, nil
 }
 
-// debian makes the Debian package, where this machine can.
+// debian makes the Debian package, if dpkg-deb is installed.
 func (r *release) debian(arch, program string) error {
 	if _, err := exec.LookPath("dpkg-deb"); err != nil {
 		fmt.Println("no Debian package: there is no dpkg-deb here")
@@ -286,7 +286,7 @@ func (r *release) debian(arch, program string) error {
 	return nil
 }
 
-// sums writes SHA256SUMS and prints what there is.
+// sums writes SHA256SUMS and prints the files of the release.
 func (r *release) sums() error {
 	entries, err := os.ReadDir(r.out)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/curtsy/curtsy/internal/version"
 )
 
-// modules are what a program says of itself: what it was built of, and how.
+// modules is the build information in a program: its modules, and how it was built.
 type modules struct {
 	*debug.BuildInfo
 	program string // its SHA-256
@@ -44,7 +44,7 @@ func modulesOf(program string) (modules, error) {
 	return modules{info, sum(body)}, nil
 }
 
-// bill is the software bill of materials of a program, in the format of CycloneDX 1.6.
+// bill makes the software bill of materials of a program, in the format of CycloneDX 1.6.
 func (r *release) bill(m modules) ([]byte, error) {
 	type object = map[string]any
 	self := purl("github.com/curtsy/curtsy", "v"+version.Number)
@@ -55,7 +55,7 @@ func (r *release) bill(m modules) ([]byte, error) {
 	for _, d := range m.Deps {
 		ref := purl(d.Path, d.Version)
 		c := object{"type": "library", "bom-ref": ref, "name": d.Path, "version": d.Version, "purl": ref}
-		// What go.sum has of a module is the SHA-256 of a list of the sums of its files.
+		// The sum of a module in go.sum is the SHA-256 of a list of the sums of its files.
 		if h, ok := strings.CutPrefix(d.Sum, "h1:"); ok {
 			raw, err := base64.StdEncoding.DecodeString(h)
 			if err != nil {
@@ -82,7 +82,7 @@ func (r *release) bill(m modules) ([]byte, error) {
 		"dependencies": []object{{"ref": self, "dependsOn": refs}},
 	}
 	id := sha256.Sum256(jsonOf(bom))
-	// a UUID of version 8 (RFC 9562): from what is in it
+	// a UUID of version 8 (RFC 9562): made from the content of the document
 	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
 	h := hex.EncodeToString(id[:16])
 	bom["serialNumber"] = "urn:uuid:" + h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
@@ -92,15 +92,15 @@ func (r *release) bill(m modules) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// purl is the address of a Go module as package URLs have it.
+// purl returns the package URL of a Go module.
 func purl(path, version string) string {
 	return "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 }
 
-// legalFile matches the files in which a module has its licence.
+// legalFile matches the names of the files with the licence of a module.
 var legalFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([-_.].*)?$`)
 
-// licences are the texts that those who wrote the modules want handed on with them, each once.
+// licences returns the texts that must be distributed with the modules, each text once.
 func (m modules) licences() ([]byte, error) {
 	cache, err := output("go", "env", "GOMODCACHE", "GOROOT")
 	if err != nil {
@@ -113,7 +113,7 @@ func (m modules) licences() ([]byte, error) {
 		holders = append(holders, holder{d.Path + " " + d.Version, filepath.Join(folder, escaped(d.Path)+"@"+escaped(d.Version))})
 	}
 	var order []string
-	by := map[string][]string{} // who has it, by text
+	by := map[string][]string{} // which modules have a text
 	for _, h := range holders {
 		entries, err := os.ReadDir(h.dir)
 		if err != nil {
@@ -145,8 +145,8 @@ func (m modules) licences() ([]byte, error) {
 	return all.Bytes(), nil
 }
 
-// escaped is a path as the module cache spells it: an exclamation mark and a small letter stand for
-// a capital one.
+// escaped returns a path in the spelling of the module cache: an exclamation mark and a small
+// letter stand for a capital letter.
 func escaped(path string) string {
 	return regexp.MustCompile(`[A-Z]`).ReplaceAllStringFunc(path, func(c string) string { return "!" + strings.ToLower(c) })
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/version"
 )
 
-// commitTime is when the commit of these tests was made.
+// commitTime is the time of the commit in these tests.
 var commitTime = time.Date(2026, 11, 27, 6, 12, 24, 0, time.UTC)
 
 // untar returns the entries of a tar archive, in their order.
@@ -40,8 +40,8 @@ func untar(t *testing.T, body []byte) (names []string, headers map[string]*tar.H
 	}
 }
 
-// An archive has its files in one order, with the time of the commit and no owner, in whatever
-// order they are given; so the same files are the same bytes.
+// An archive has its files in a fixed order, with the time of the commit and without an owner, in
+// whatever order they are given; so the same files give the same bytes.
 func TestArchives(t *testing.T) {
 	files := []file{
 		{name: "x/curtsy", mode: 0o755, body: []byte("program")}, {name: "x/man/man1/curtsy.1", mode: 0o644, body: []byte("manual")},
@@ -71,8 +71,8 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// An image has all names of the program, belongs to nobody in particular, and each digest in it is
-// that of what it names, for readers of OCI layouts and of docker save alike.
+// An image has all names of the program, its files have a neutral owner, and each digest in it is
+// that of the blob that it names, for readers of OCI layouts and of docker save.
 func TestImage(t *testing.T) {
 	ca := filepath.Join(t.TempDir(), "ca.crt")
 	if err := os.WriteFile(ca, []byte("certificates"), 0o600); err != nil {
@@ -175,7 +175,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// A bill of materials names each module with its version and the sum that go.sum has.
+// A bill of materials names each module with its version and the sum in go.sum.
 func TestBill(t *testing.T) {
 	m := modules{program: "00", BuildInfo: &debug.BuildInfo{GoVersion: "go1.26.8", Deps: []*debug.Module{
 		{Path: "go.etcd.io/bbolt", Version: "v1.5.0", Sum: "h1:MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI="},
@@ -266,8 +266,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// A release names a commit, so it has nothing that the commit does not have: files that are new
-// count as well as files that are changed.
+// A release names a commit, so it may have nothing that the commit does not have: new files count
+// as well as changed ones.
 func TestSourceIsTheCommit(t *testing.T) {
 	t.Chdir(t.TempDir())
 	git := func(args ...string) {
@@ -294,7 +294,7 @@ func TestSourceIsTheCommit(t *testing.T) {
 	}
 }
 
-// The links lead to the program beside them.
+// The links point to the program next to them.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	if err := makeLinks(dir); err != nil {

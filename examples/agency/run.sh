@@ -1,5 +1,5 @@
 #!/bin/sh
-# Crawls a site that wants a password, with signed requests and within limits.
+# Crawls a site that requires a password, with signed requests and within limits.
 #
 #   sh run.sh                                             a simulated site on this machine
 #   sh run.sh https://wiki.example.org/ me@example.org    your site, and an address at which its webmaster reaches you

@@ -19,6 +19,6 @@ fi
 
 curtsy crawl --config curtsy.yaml $site # not quoted: several sites are several words
 curtsy datasets --config curtsy.yaml
-curtsy datasets get --config curtsy.yaml --all --dir files || [ $? -eq 1 ] # 1: some could not be had; the table shows which
+curtsy datasets get --config curtsy.yaml --all --dir files || [ $? -eq 1 ] # 1: some could not be fetched; the table shows which
 curtsy datasets verify files
 curtsy export datasets --config curtsy.yaml --format dcat >catalogue.jsonld
