@@ -19,7 +19,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What may come of asking for a page.
+// Possible results of fetching a page.
 var (
 	same    = crawl.Result{Class: crawl.Stored, Status: 304, NotModified: true}
 	gone    = crawl.Result{Class: crawl.Failed, Status: 404, Reason: crawl.ReasonHTTP4xx}
@@ -27,12 +27,12 @@ var (
 	noindex = crawl.Result{Class: crawl.Refused, Status: 200, Reason: crawl.ReasonNoindex}
 )
 
-// version is a page with another body each time n is another.
+// version returns a page with a different body for each n.
 func version(n uint64) crawl.Result {
 	return crawl.Result{Class: crawl.Stored, Status: 200, Digest: n, ETag: fmt.Sprintf("\"%d\"", n), LastModified: "Tue, 15 Nov 1994 12:45:26 GMT"}
 }
 
-// says answers every URL alike, as a fetcher does.
+// says answers every URL with the same result.
 func says(r crawl.Result) func(crawl.VisitURL) crawl.Result {
 	return func(u crawl.VisitURL) crawl.Result {
 		r := r
@@ -41,7 +41,7 @@ func says(r crawl.Result) func(crawl.VisitURL) crawl.Result {
 	}
 }
 
-// freshBench is a shard with one page, stored a moment ago, under re-crawl.
+// freshBench returns a shard with re-crawl and one page, which was stored a moment ago.
 func freshBench(t *testing.T, more ...string) *bench {
 	spec := testSpec("http://a.example/")
 	spec.Recrawl = true
@@ -56,7 +56,7 @@ func freshBench(t *testing.T, more ...string) *bench {
 	return b
 }
 
-// nextVisit grants the next visit there is, and says how long that took.
+// nextVisit grants the next visit, and returns how long that took.
 func (b *bench) nextVisit() (v crawl.Visit, after time.Duration) {
 	b.t.Helper()
 	began := time.Now()
@@ -70,7 +70,7 @@ func (b *bench) nextVisit() (v crawl.Visit, after time.Duration) {
 	return v, 0
 }
 
-// untilDue is how long match would wait.
+// untilDue returns how long match would wait.
 func (b *bench) untilDue() time.Duration {
 	b.s.ledger.Mu.Lock()
 	defer b.s.ledger.Mu.Unlock()
@@ -104,8 +104,8 @@ func TestAPageIsAskedForAgain(t *testing.T) {
 			}
 			b.verify()
 		}
-		// A day; longer by half an octave when it is the same, shorter by one and a half
-		// when it is another.
+		// A day; then half an octave longer if the page is unchanged, and one and a half octaves
+		// shorter if it has changed.
 		if got := fmt.Sprint(waits); got != "[24h0m0s 34h0m0s 48h0m0s 17h0m0s 6h0m0s 8h0m0s]" {
 			t.Errorf("asked again after %v", waits)
 		}
@@ -115,7 +115,7 @@ func TestAPageIsAskedForAgain(t *testing.T) {
 	})
 }
 
-// Between visits to a host lies its delay, whatever they are for; what is new comes first.
+// There is a delay between any two visits to a host, whatever they are for; new pages come first.
 func TestWhatIsNewComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2", "http://a.example/3")
@@ -141,8 +141,8 @@ func TestWhatIsNewComesFirst(t *testing.T) {
 	})
 }
 
-// Without re-crawl nothing is asked for again. When it is switched on what was stored before is,
-// and when it is switched off no more.
+// Without re-crawl no page is fetched again. When it is switched on, the pages that were stored
+// before are, and when it is switched off, none are any more.
 func TestRecrawlIsSwitchedWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2500
@@ -185,7 +185,7 @@ func TestRecrawlIsSwitchedWhileRunning(t *testing.T) {
 		b.refillSome()
 		b.commit()
 		b.refillSome()
-		b.crash() // amid it
+		b.crash() // in the middle of it
 		b.open()
 		b.refillAll()
 		b.verify()
@@ -195,7 +195,7 @@ func TestRecrawlIsSwitchedWhileRunning(t *testing.T) {
 	})
 }
 
-// Bounds that change hold for what is planned already.
+// New bounds also apply to what is planned already.
 func TestRecrawlBoundsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t)
@@ -214,7 +214,7 @@ func TestRecrawlBoundsChange(t *testing.T) {
 	})
 }
 
-func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
+func TestADeletedPageIsFetchedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t)
 		v, _ := b.nextVisit()
@@ -232,7 +232,7 @@ func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
 		if after < urls.VerifyGone-time.Minute || after > urls.VerifyGone+time.Minute || v.URLs[0].Keep || v.URLs[0].ETag == "" {
 			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
 		}
-		b.answer(v, says(failing)) // says nothing
+		b.answer(v, says(failing)) // has no effect
 		if v, _ = b.nextVisit(); v.URLs[0].Keep {
 			t.Error("a failure in between makes it forget that the page was gone")
 		}
@@ -241,7 +241,7 @@ func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
 			t.Errorf("%+v: seen to be gone twice", st)
 		}
 		b.verify()
-		// As seldom as may be.
+		// As rarely as possible.
 		if v, after = b.nextVisit(); after < 29*24*time.Hour || v.URLs[0].ETag != "" || v.URLs[0].Keep {
 			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
 		}
@@ -253,8 +253,8 @@ func TestAPageThatIsGoneIsLookedForTwice(t *testing.T) {
 	})
 }
 
-// A page that comes back in time was never away.
-func TestAPageThatIsThereAgain(t *testing.T) {
+// A page that comes back in time counts as never deleted.
+func TestAPageThatComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t)
 		v, _ := b.nextVisit()
@@ -305,8 +305,8 @@ func TestAFailureKeepsTheCopy(t *testing.T) {
 	})
 }
 
-// Noindex that appears removes the page at once. It is looked at again all the same: the
-// word may be taken back.
+// A noindex that appears removes the page at once. The page is still fetched again, because the
+// noindex may be removed.
 func TestNoindexAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t)
@@ -320,7 +320,7 @@ func TestNoindexAppears(t *testing.T) {
 			t.Errorf("asked again after %v as %+v", after, v.URLs[0])
 		}
 		if st := b.status(); st.Refused != 0 || st.InFlight != 1 {
-			t.Errorf("%+v: what is not held is queued when it is asked for again", st)
+			t.Errorf("%+v: a page that is not stored is queued when it is fetched again", st)
 		}
 		b.answer(v, says(version(2)))
 		if st := b.status(); st.Stored != 1 || st.Refused != 0 {
@@ -330,9 +330,9 @@ func TestNoindexAppears(t *testing.T) {
 	})
 }
 
-// A store is lost: nothing is asked for with validators, and no 304 or failure makes a page count
-// as stored that is nowhere.
-func TestLostPagesAreNotAskedForAsIfTheyWereHeld(t *testing.T) {
+// A store is lost: no page is requested with validators, and no 304 or failure makes a page count
+// as stored that is not.
+func TestLostPagesAreFetchedWithoutValidators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2")
 		old, _ := b.nextVisit() // with validators; its outcome comes after the loss
@@ -360,9 +360,9 @@ func TestLostPagesAreNotAskedForAsIfTheyWereHeld(t *testing.T) {
 	})
 }
 
-// The indexer says what it does not hold, before the outcome of that visit or after it,
+// The indexer reports which pages it does not have, before the outcome of that visit or after it,
 // and more than once.
-func TestPagesThatAreNotHeld(t *testing.T) {
+func TestPagesThatAreNotStored(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			b := freshBench(t, "http://a.example/2")
@@ -387,14 +387,14 @@ func TestPagesThatAreNotHeld(t *testing.T) {
 			b.answer(v, says(version(3)))
 			b.event(word)
 			if st := b.status(); st.Stored != 1 || st.Refused+st.Queued != 1 {
-				t.Errorf("%+v: told again of an earlier visit", st)
+				t.Errorf("%+v: a repeated report of an earlier visit", st)
 			}
 			b.verify()
 		})
 	}
 }
 
-// What the log lost makes pages be fetched again, in full.
+// Pages whose events are lost from the log are fetched again, in full.
 func TestARewoundLogAsksWithoutValidators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2")
@@ -403,7 +403,7 @@ func TestARewoundLogAsksWithoutValidators(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.s.catchUp(hosts.StartLease)
-		b.answer(v, func(u crawl.VisitURL) crawl.Result { // of the visit before
+		b.answer(v, func(u crawl.VisitURL) crawl.Result { // of the previous visit
 			if u.URL == "http://a.example/2" {
 				return says(gone)(u)
 			}
@@ -436,7 +436,7 @@ func TestHints(t *testing.T) {
 		sitemap(fetched.Add(-time.Hour), changed, time.Now().Add(48*time.Hour))
 		v, after := b.nextVisit()
 		if after > time.Minute || len(v.URLs) != 1 || v.URLs[0].URL != "http://a.example/2" {
-			t.Fatalf("%+v after %v, want the page that is said to have changed", v.URLs, after)
+			t.Fatalf("%+v after %v, want the page that is reported as changed", v.URLs, after)
 		}
 		b.answer(v, says(version(2)))
 		sitemap(fetched, changed, fetched)
@@ -454,7 +454,7 @@ func TestHints(t *testing.T) {
 	})
 }
 
-// A sitemap that calls every page changed all the time is soon not believed.
+// A sitemap that reports every page as changed all the time soon loses its trust.
 func TestHintsThatAreWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t)
@@ -472,7 +472,7 @@ func TestHintsThatAreWrong(t *testing.T) {
 	})
 }
 
-// Pages asked for again need no room under the limits on pages; bytes they need.
+// Pages that are fetched again are not limited by the limits on pages, but by the limit on bytes.
 func TestLimitsAndPagesAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2")
@@ -498,7 +498,7 @@ func TestLimitsAndPagesAskedForAgain(t *testing.T) {
 	})
 }
 
-// The state goes with the shard, visits under way and all.
+// The state moves with the shard, including visits in progress.
 func TestPagesAskedForAgainMoveWithTheirShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2")
@@ -529,7 +529,8 @@ func TestPagesAskedForAgainMoveWithTheirShard(t *testing.T) {
 	})
 }
 
-// Of two origins of a host one's robots.txt cannot be had: the other's pages are asked for again.
+// The robots.txt of one of two origins of a host cannot be fetched: the pages of the other are
+// fetched again.
 func TestPagesOfAClosedOriginWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "https://a.example/")
@@ -545,8 +546,8 @@ func TestPagesOfAClosedOriginWait(t *testing.T) {
 	})
 }
 
-// A file from before there was re-crawl is opened, for reading and for writing.
-func TestAFileOfBefore(t *testing.T) {
+// A file from before re-crawl was implemented is opened, for reading and for writing.
+func TestAFileFromBeforeRecrawl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
@@ -589,7 +590,7 @@ func TestAFileOfBefore(t *testing.T) {
 	})
 }
 
-// hosts asks for all hosts.
+// hosts lists all hosts.
 func (b *bench) hosts(each func(crawl.HostInfo) error) error {
 	a := answers{shards: func() []*Shard { return []*Shard{b.s} }, spec: func() crawl.Spec { return b.s.ledger.Judge.Spec }}
 	return a.handlers().Ask(b.t.Context(), "hosts", nil, func(v any) error { return each(v.(crawl.HostInfo)) })
@@ -604,9 +605,9 @@ func (b *bench) explain(raw string) crawl.Explanation {
 	return x
 }
 
-// A queue that is never empty leaves one request of four to pages that are due to be asked for
-// again, whatever the delay; and takes all where none is due.
-func TestABusyHostKeepsItsPagesFresh(t *testing.T) {
+// If the queue is never empty, one request in four goes to pages that are due to be fetched again,
+// whatever the delay is; if none is due, all requests go to the queue.
+func TestABusyHostStillRecrawls(t *testing.T) {
 	// Visits of 10, 2 and 1.
 	for _, delay := range []time.Duration{time.Second, 4 * time.Second, 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -656,9 +657,9 @@ func TestABusyHostKeepsItsPagesFresh(t *testing.T) {
 	}
 }
 
-// A site that is being mended leads all its pages to one that says so: none goes for that, but
-// those that still do when they are looked at once more.
-func TestAPageThatLeadsElsewhereForAWhile(t *testing.T) {
+// A site under maintenance redirects all its pages to a notice: none is removed for that, except
+// for those that still redirect when they are fetched once more.
+func TestAPageThatRedirectsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2", "http://a.example/3")
 		mending := func(u crawl.VisitURL) crawl.Result {

@@ -9,11 +9,12 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Whatever makes an origin worth asking, once its robots.txt is known: it is asked for its sitemaps
-// and its /rupinfo.txt, both.
+// Every event that makes an origin worth asking, once its robots.txt is known, leads to requests
+// for both its sitemaps and its /rupinfo.txt.
 func TestEveryEventAsks(t *testing.T) {
 	const url = "http://a.example/page"
-	// known has a robots.txt read of an origin of which nothing is to be crawled yet.
+	// known makes an origin known whose robots.txt was read and of which nothing is to be crawled
+	// yet.
 	known := func(b *bench, origin string) {
 		b.t.Helper()
 		h, err := b.s.ledger.HostOf(canon.URL(origin + "/").Host())

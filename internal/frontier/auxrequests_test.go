@@ -8,8 +8,9 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 )
 
-// Every kind of errand is registered by one feature, with what an answer leads to.
-func TestErrandKinds(t *testing.T) {
+// Every kind of auxiliary request is registered by exactly one feature, with a handler of its
+// answers.
+func TestAuxKinds(t *testing.T) {
 	s := newShard(0, "", judge.Judge{}, slog.Default())
 	n := 0
 	for _, f := range s.features.List {

@@ -11,9 +11,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// BenchmarkLinks offers the links of pages, 43 a page, to a shard that grows: most are
-// repeats, as on real sites. Each iteration is one link; the decoding of its message and the
-// commits are included.
+// BenchmarkLinks offers the links of pages, 43 per page, to a shard that grows: most are repeats,
+// as on real sites. Each iteration is one link; decoding the message and commits are included.
 func BenchmarkLinks(b *testing.B) {
 	for _, hosts := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
@@ -74,12 +73,12 @@ func BenchmarkVisit(b *testing.B) {
 	}
 }
 
-// BenchmarkMoveShard hands a shard of 100,000 URLs from one frontier to another over NATS: from the
-// decision to the moment its new owner may grant.
+// BenchmarkMoveShard moves a shard of 100,000 URLs from one frontier to another over NATS: from the
+// decision to the moment at which its new owner may grant.
 func BenchmarkMoveShard(b *testing.B) {
 	spec := crewSpec(1)
 	c := newCrew(b, spec)
-	c.term = 10 * time.Second // as it is
+	c.term = 10 * time.Second // as in production
 	c.opt.Shards = []int{0}
 	c.start("a")
 	c.settled("a")

@@ -17,7 +17,7 @@ import (
 
 func yes() bool { return true }
 
-// Two frontiers share a limit through one record.
+// Two frontiers share a limit by one record.
 func twoBudgets(t *testing.T, limit int64) (a, b *budget.Budget) {
 	return twoBudgetsIn(t, &fakeKV{}, limit)
 }
@@ -30,9 +30,9 @@ func twoBudgetsIn(t *testing.T, kv jetstream.KeyValue, limit int64) (a, b *budge
 	return a, b
 }
 
-// The owner dies with visits under way: their pages may yet be told of, so their slots
-// stay taken for a while.
-func TestSlotsOfADeadOwnersVisits(t *testing.T) {
+// The owner is killed during visits: their pages may still be reported, so their part of the limit
+// stays reserved for a while.
+func TestBudgetOfVisitsOfAKilledOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := twoBudgets(t, 10)
 		a.Join(0, 0, 0, yes, false)
@@ -42,7 +42,7 @@ func TestSlotsOfADeadOwnersVisits(t *testing.T) {
 		a.Use(0, 10, 0) // four stored, six in visits
 		b.Join(0, 4, 0, yes, true)
 		if n := b.Take(0, 5); n != 0 {
-			t.Errorf("%d slots granted while six visits may yet tell of pages", n)
+			t.Errorf("%d slots granted while six visits may still report pages", n)
 		}
 		time.Sleep(budget.ExpiredTime + time.Second)
 		if n := b.Take(0, 10); n != 6 {
@@ -51,8 +51,8 @@ func TestSlotsOfADeadOwnersVisits(t *testing.T) {
 	})
 }
 
-// A shard that was handed over, or lost, is not spoken for any more by who had it.
-func TestSlotsOfAShardThatMoved(t *testing.T) {
+// The former owner of a shard that was handed over, or lost, does not write for it any more.
+func TestBudgetOfAShardThatMoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := twoBudgets(t, 20)
 		valid := true
@@ -81,7 +81,7 @@ func TestSlotsOfAShardThatMoved(t *testing.T) {
 	})
 }
 
-// contested refuses a writing or two, in the words of one server or of a cluster.
+// contested refuses one or two writes, with the errors of a single server or of a cluster.
 type contested struct {
 	fakeKV
 	refuse []error
@@ -96,9 +96,9 @@ func (k *contested) Update(ctx context.Context, key string, v []byte, revision u
 	return k.fakeKV.Update(ctx, key, v, revision)
 }
 
-// What a shard has no use for is for others to have, also when giving it back was overtaken by
-// another writing, or could not be done at first: nobody but its owner can say that it is free.
-func TestSlotsGivenBackAtASecondTry(t *testing.T) {
+// What a shard gives back becomes available to others, also if another write came first, or if the
+// first attempt failed: only its owner can give it back.
+func TestBudgetGivenBackAtASecondTry(t *testing.T) {
 	for name, refused := range map[string]error{
 		"overtaken":              &jetstream.APIError{Code: 400, ErrorCode: jetstream.JSErrCodeStreamWrongLastSequence},
 		"overtaken in a cluster": &jetstream.APIError{Code: 400, ErrorCode: 10164},
@@ -113,7 +113,7 @@ func TestSlotsGivenBackAtASecondTry(t *testing.T) {
 				a.Use(0, int64(a.Take(0, 20)), 0)
 				a.Use(0, 5, 0) // fifteen were no pages
 				kv.refuse = []error{refused}
-				for range 20 { // as it is said again and again
+				for range 20 { // it is written again and again
 					a.GiveBack(0)
 					time.Sleep(250 * time.Millisecond)
 				}
@@ -128,9 +128,9 @@ func TestSlotsGivenBackAtASecondTry(t *testing.T) {
 	}
 }
 
-// A shard that has nothing to do says what it uses all the same, once there is a limit: its pages
-// count, and what it had reserved under another limit is free.
-func TestSlotsOfAnIdleShardUnderANewLimit(t *testing.T) {
+// A shard without work still writes what it uses when there is a limit: its pages count, and what
+// it had reserved under another limit is free.
+func TestBudgetOfAnIdleShardUnderANewLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := twoBudgets(t, 0)
 		a.Join(0, 7, 0, yes, false)
@@ -160,7 +160,7 @@ func TestSlotsOfAnIdleShardUnderANewLimit(t *testing.T) {
 	})
 }
 
-// Bytes read by other frontiers count too.
+// Bytes that other frontiers read count too.
 func TestBytesOfOtherFrontiers(t *testing.T) {
 	a, b := twoBudgets(t, 0)
 	a.SetLimit(0, 1000)
@@ -177,7 +177,7 @@ func TestBytesOfOtherFrontiers(t *testing.T) {
 	}
 }
 
-// slowKV takes its time for everything.
+// slowKV answers slowly.
 type slowKV struct{ fakeKV }
 
 const slowKVTakes = 900 * time.Millisecond
@@ -187,9 +187,9 @@ func (k *slowKV) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, 
 	return k.fakeKV.Get(ctx, key)
 }
 
-// While NATS is slow, nobody waits for it under the shard's lock: leases are renewed and
+// While NATS is slow, nothing waits for it with the lock of the shard held: leases are renewed and
 // events applied meanwhile.
-func TestNobodyWaitsForThePageBudgetUnderTheShardsLock(t *testing.T) {
+func TestThePageBudgetIsNotAwaitedUnderTheShardsLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.s.ledger.Budget = &budget.Budget{Log: slog.New(slog.DiscardHandler).Error, Limit: 5, Async: true}
@@ -211,17 +211,17 @@ func TestNobodyWaitsForThePageBudgetUnderTheShardsLock(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 		}
 		if slowest > 0 {
-			t.Errorf("the shard's lock was held for %v while the record was waited for", slowest)
+			t.Errorf("the lock of the shard was held for %v during the wait for the record", slowest)
 		}
 		if urls != 5 {
 			t.Errorf("%d pages granted of --max-pages 5", urls)
 		}
-		time.Sleep(10 * time.Second) // whoever still writes
+		time.Sleep(10 * time.Second) // for pending writes
 	})
 }
 
-// While the page budget has nothing left, a grant that finds only pages to fetch must not signal
-// that something is due: whoever grants would try again at once, and keep a core busy.
+// While the page budget is empty, a grant that only finds pages to fetch must not signal that
+// something is due: the matcher would try again at once, and keep a core busy.
 func TestAnEmptyPageBudgetIsNotASignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -249,8 +249,8 @@ func TestAnEmptyPageBudgetIsNotASignal(t *testing.T) {
 	})
 }
 
-// A frontier that stops leaves others the slots that its shards have no use for.
-func TestSlotsOfAFrontierThatStops(t *testing.T) {
+// A frontier that stops gives back what its shards do not need.
+func TestBudgetOfAFrontierThatStops(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		spec := testSpec("http://h0.example/")
 		spec.Scope, spec.MaxPages = "any", 1000

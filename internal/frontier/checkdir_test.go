@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Who is started for another crawl in a directory takes nothing of its files.
+// A frontier that is started for another crawl in a directory changes none of its files.
 func TestADirectoryOfAnotherCrawl(t *testing.T) {
 	dir := t.TempDir()
 	if err := CheckDir(dir, "b"); err != nil {
@@ -21,7 +21,7 @@ func TestADirectoryOfAnotherCrawl(t *testing.T) {
 	}
 	spec := testSpec("http://b.example/")
 	spec.Name = "b"
-	f, err := New(nil, spec, Options{Dir: dir, Instance: "f1"}) // it does not come to its server
+	f, err := New(nil, spec, Options{Dir: dir, Instance: "f1"}) // it ends before it uses its server
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,11 +29,11 @@ func TestADirectoryOfAnotherCrawl(t *testing.T) {
 		t.Errorf("another's: %v", err)
 	}
 	if spec, err := ReadSpec(dir); err != nil || spec.Name != "a" {
-		t.Errorf("it holds %q now (%v)", spec.Name, err)
+		t.Errorf("it has %q now (%v)", spec.Name, err)
 	}
 }
 
-// A daemon in the directory of a crawl with a NATS server of its own takes nothing of its files,
+// A daemon in the directory of a crawl with an embedded NATS server changes none of its files,
 // although the crawl has the same name.
 func TestADaemonInTheDirectoryOfACrawlWithItsOwnServer(t *testing.T) {
 	dir := t.TempDir()

@@ -15,10 +15,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// TestCrashesLoseNothing drives a shard with random links, visits, outcomes (late ones and repeated
-// ones too), commits and crashes, and holds it against what a fetcher saw: every URL is accounted
-// for exactly once, no host is ever granted twice at a time or before its delay, and after the last
-// crash the work still ends.
+// TestCrashesLoseNothing drives a shard with random links, visits, outcomes (also late and repeated
+// ones), commits and crashes, and compares it with what a fetcher saw: every URL is accounted for
+// exactly once, no host is ever granted twice at the same time or before its delay, and after the
+// last crash the work still ends.
 func TestCrashesLoseNothing(t *testing.T) {
 	for seed := range uint64(racing.Runs(16, 8)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -27,9 +27,9 @@ func TestCrashesLoseNothing(t *testing.T) {
 	}
 }
 
-// So it is when hosts sleep, and when a domain has more names than are taken in: they are once
-// its pages are stored.
-func TestCrashesLoseNothingAsleep(t *testing.T) {
+// The same is true with evicted hosts, and when a domain has more names than are accepted: they are
+// accepted when its pages are stored.
+func TestCrashesLoseNothingOfEvictedHosts(t *testing.T) {
 	defer func(n int) { hosts.MaxResident = n }(hosts.MaxResident)
 	hosts.MaxResident = 1
 	for seed := uint64(100); seed < 116; seed++ {
@@ -54,7 +54,7 @@ func crashRun(t *testing.T, seed uint64, again, names bool) {
 	known := map[canon.URL]bool{}
 	type out struct {
 		v   crawl.Visit
-		end time.Time // of its last request; zero = none sent yet
+		end time.Time // of its last request; zero: none sent yet
 	}
 	var outstanding, late []out
 	lastEnd := map[canon.Host]time.Time{}
@@ -114,7 +114,8 @@ func crashRun(t *testing.T, seed uint64, again, names bool) {
 			case p < 88:
 				b.commit()
 			case p < 92:
-				// The process dies, with its fetchers; their outcomes may already be on their way.
+				// The process is killed, with its fetchers; their outcomes may already be in
+				// transit.
 				b.crash()
 				for _, o := range outstanding {
 					lastEnd[o.v.Host] = time.Now()
@@ -161,7 +162,7 @@ func crashRun(t *testing.T, seed uint64, again, names bool) {
 		for _, v := range b.grant(4) {
 			b.finish(v, crawl.Stored, "")
 		}
-		b.commit() // makes room in memory
+		b.commit() // frees memory
 		time.Sleep(500 * time.Millisecond)
 	}
 	st := b.status()
@@ -174,7 +175,7 @@ func crashRun(t *testing.T, seed uint64, again, names bool) {
 	b.verify()
 }
 
-// anyAnswer is what may come of asking for a page, again or not.
+// anyAnswer returns a random result of fetching a page, for the first time or again.
 func anyAnswer(rng *rand.Rand, u crawl.VisitURL) crawl.Result {
 	if u.ETag != "" && rng.IntN(2) == 0 {
 		return crawl.Result{Class: crawl.Stored, Status: 304, NotModified: true}
@@ -210,7 +211,7 @@ func (b *bench) respec(change func(*crawl.Spec)) {
 	}
 }
 
-// verify holds counters and queues against the records they count.
+// verify compares counters and queues with the records that they count.
 func (b *bench) verify() {
 	b.t.Helper()
 	var c hosts.Counts
@@ -248,7 +249,7 @@ func (b *bench) verify() {
 		b.t.Errorf("counters %+v, records say %+v", got, c)
 	}
 	var entries int64
-	// Not Stats, which looks at committed pages only.
+	// Not Stats, which only reads committed pages.
 	cur := b.s.ledger.Ready().Cursor()
 	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
 		entries++
@@ -260,7 +261,7 @@ func (b *bench) verify() {
 	due := b.s.ledger.Tx.Bucket(hosts.BucketAgain).Cursor()
 	for k, _ := due.First(); k != nil; k, _ = due.Next() {
 		if planned++; !again[string(k)] {
-			b.t.Errorf("%x is to be asked for again, says no record", k)
+			b.t.Errorf("%x is planned, but no record states it", k)
 		}
 	}
 	reported := int64(0)
@@ -286,19 +287,19 @@ func (b *bench) verify() {
 	for name, d := range domains {
 		got, err := b.s.ledger.DomainOf(canon.Host(name))
 		if err != nil || got.Hosts != d.Hosts || got.Stored != d.Stored || got.Closed != d.Closed {
-			b.t.Errorf("%s is said to have %d hosts, %d pages, %d closed names; it has %d, %d, %d (%v)", name, got.Hosts, got.Stored, got.Closed,
+			b.t.Errorf("%s has counts of %d hosts, %d pages, %d refused names; it has %d, %d, %d (%v)", name, got.Hosts, got.Stored, got.Closed,
 				d.Hosts, d.Stored, d.Closed, err)
 		}
 	}
 	if b.s.ledger.Meta.Closed != closed {
-		b.t.Errorf("%d hosts are said to be closed, %d are", b.s.ledger.Meta.Closed, closed)
+		b.t.Errorf("the count of refused hosts is %d, %d are", b.s.ledger.Meta.Closed, closed)
 	}
 	if planned != int64(len(again)) || planned != reported {
 		b.t.Errorf("%d entries of URLs to be asked for again, %d records, their hosts say %d", planned, len(again), reported)
 	}
 	for id, n := range queued {
 		if h, err := b.s.ledger.HostWith(id); err != nil || h.Queued != n {
-			b.t.Errorf("%s says %d queued, records say %d (%v)", h.Name, h.Queued, n, err)
+			b.t.Errorf("%s has a count of %d queued, there are %d records (%v)", h.Name, h.Queued, n, err)
 		}
 	}
 	if err := b.s.ledger.PutAway(); err != nil {

@@ -16,9 +16,9 @@ import (
 )
 
 // A shard that is killed after it has written lines of the crawl log, and before it has committed
-// what they are of, applies the same events again: none of their lines is written twice, and none
-// is missing. Another owner that applies the events later writes the same lines, with the times of
-// the events.
+// their events, applies the same events again: none of the lines is written twice, and none is
+// missing. Another owner that applies the events later writes the same lines, with the times of the
+// events.
 func TestEventsAppliedAgainWriteNoLineTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")
@@ -71,7 +71,7 @@ func TestEventsAppliedAgainWriteNoLineTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		work(10)
-		b.commit() // as it is written to the crawl log; the file will not have it
+		b.commit() // the log is written, but the file will lose the commit
 		want := written(logDir)
 		if n := strings.Count(want, "\n"); n < 40 {
 			t.Fatalf("%d lines:\n%s", n, want)

@@ -19,15 +19,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// withDeltas has checkpoints of small files told as deltas, too.
+// withDeltas makes checkpoints of small files deltas, too.
 func withDeltas(t *testing.T) {
 	was := deltaLeast
 	deltaLeast = 0
 	t.Cleanup(func() { deltaLeast = was })
 }
 
-// TestDeltasMakeTheFile: what is told of a shard that goes on, one delta after the other, is its
-// file to the byte; each costs what changed; and a whole one comes in time.
+// TestDeltasMakeTheFile: the deltas of a running shard, applied one after the other, give its file
+// exactly; each has the size of the change; and full checkpoints are made from time to time.
 func TestDeltasMakeTheFile(t *testing.T) {
 	withDeltas(t)
 	b := newBench(t, testSpec("http://a.example/"))
@@ -67,13 +67,13 @@ func TestDeltasMakeTheFile(t *testing.T) {
 		} else {
 			deltas++
 			if reported.Len() > whole.Len()/3 {
-				t.Errorf("round %d: %d bytes told of a file of %d", round, reported.Len(), whole.Len())
+				t.Errorf("round %d: a delta of %d bytes for a file of %d", round, reported.Len(), whole.Len())
 			}
 			if err := os.WriteFile(path+".0", reported.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if base, err := baseOfFile(path + ".0"); err != nil || base != b.s.chain.name {
-				t.Fatalf("told against %q (%v), want %s", base, err, b.s.chain.name)
+				t.Fatalf("a delta to %q (%v), want %s", base, err, b.s.chain.name)
 			}
 			if err := applyDelta(path, path+".0"); err != nil {
 				t.Fatal(err)
@@ -89,8 +89,7 @@ func TestDeltasMakeTheFile(t *testing.T) {
 	}
 }
 
-// FuzzDelta applies what may stand in the store: it makes a file of some length, or says what is
-// wrong.
+// FuzzDelta applies any content of the store: the result is a file of some length, or an error.
 func FuzzDelta(f *testing.F) {
 	var good bytes.Buffer
 	d, _ := newDiffer(&good, &chain{name: "0-1-0-1-1"}, deltaPage)
@@ -119,9 +118,9 @@ func FuzzDelta(f *testing.F) {
 	})
 }
 
-// TestRestoredFromDeltas: a shard whose owner is gone with its disk is restored from a checkpoint
-// that tells what changed. What it stands on is kept as long as it is needed, and no longer; a
-// piece that is missing is the same as a checkpoint that is.
+// TestRestoredFromDeltas: a shard whose owner is lost with its disk is restored from a delta
+// checkpoint. Its base is kept as long as it is needed, and not longer; a missing base is treated
+// like a missing checkpoint.
 func TestRestoredFromDeltas(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		withDeltas(t)
@@ -140,7 +139,7 @@ func TestRestoredFromDeltas(t *testing.T) {
 		last, before := recorded(r)
 		for _, name := range c.checkpoints() {
 			if p, _ := parseCheckpoint(name); !last.needs(p) && !before.needs(p) {
-				t.Logf("%s is left over", name) // its owner was killed before it tidied up
+				t.Logf("%s is left over", name) // its owner was killed before it removed it
 			}
 		}
 		c.opt.Checkpoint = 1 << 30
@@ -158,7 +157,7 @@ func TestRestoredFromDeltas(t *testing.T) {
 		if !isDelta(c.record(0).Checkpoint) {
 			t.Fatalf("%+v", c.record(0))
 		}
-		// The whole one is lost, and with it all that stands on it.
+		// The full one is lost, and with it all its deltas.
 		for _, name := range c.checkpoints() {
 			if p, _ := parseCheckpoint(name); p.full == 0 && p.n == last.full {
 				if err := c.snapshots().Delete(t.Context(), name); err != nil {
@@ -175,7 +174,7 @@ func TestRestoredFromDeltas(t *testing.T) {
 		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
-		// Nor can one be read that stands on itself.
+		// A checkpoint that names itself as its base cannot be read either.
 		self := checkpointName{shard: 0, epoch: 9, n: 4, full: 3}
 		var reported bytes.Buffer
 		d, err := newDiffer(&reported, &chain{name: self.String()}, 0)
@@ -194,13 +193,13 @@ func TestRestoredFromDeltas(t *testing.T) {
 	})
 }
 
-// TestDeltaWithoutItsBase: when somebody deletes what a checkpoint stands on while its owner runs,
-// the owner makes a whole one, and the log is not cut before.
+// TestDeltaWithoutItsBase: if the base of a checkpoint is deleted while its owner runs, the owner
+// makes a full one, and the log is not purged before.
 func TestDeltaWithoutItsBase(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		withDeltas(t)
 		defer func(was int64) { deltasOf = was }(deltasOf)
-		deltasOf = 1 << 20 // so that nothing but the loss makes another whole one
+		deltasOf = 1 << 20 // so that only the loss causes another full one
 		c := oneShard(t)
 		c.start("a")
 		c.settled("a")

@@ -45,8 +45,8 @@ func (b *bench) visitAll(most int) (stored int) {
 	return 0
 }
 
-// A domain with a wildcard in DNS has as many names as its owner likes: so many are taken in,
-// others refused with a reason of their own, and let in when pages are stored.
+// A domain with a wildcard in DNS has as many names as its owner likes: a limited number is
+// accepted, others are refused with a reason of their own, and accepted when pages are stored.
 func TestNamesOfADomainAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://www.evil.example/")
@@ -63,9 +63,9 @@ func TestNamesOfADomainAreBounded(t *testing.T) {
 		}
 		x := b.explain("http://n19.evil.example/")
 		if x.State != "refused" || x.Reason != "hosts" || !strings.Contains(x.Detail, "--max-hosts-per-domain") {
-			t.Errorf("explain says %+v", x)
+			t.Errorf("explain returned %+v", x)
 		}
-		// Others are as welcome as ever.
+		// Other domains are not affected.
 		b.links(1, "", "http://other.example/", "http://www.evil.example/more")
 		if st := b.status(); st.Hosts != 21 || st.Queued != 22 {
 			t.Errorf("with another domain: %+v", st)
@@ -80,8 +80,9 @@ func TestNamesOfADomainAreBounded(t *testing.T) {
 	})
 }
 
-// Names past the limit are bounded too: links to further ones are counted, and explain says so.
-func TestClosedNamesAreBounded(t *testing.T) {
+// Names over the limit are bounded too: links to further ones are only counted, and explain states
+// it.
+func TestRefusedNamesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://www.evil.example/")
 		spec.MaxHosts = 5
@@ -95,9 +96,9 @@ func TestClosedNamesAreBounded(t *testing.T) {
 			t.Fatalf("past the limit: %+v", st)
 		}
 		if x := b.explain(fmt.Sprintf("http://n%d.evil.example/", n)); x.State != "refused" || x.Reason != "hosts" || !strings.Contains(x.Detail, "3 links") {
-			t.Errorf("explain says %+v", x)
+			t.Errorf("explain returned %+v", x)
 		}
-		// Of a closed name some URLs are remembered.
+		// Of a refused name, a few URLs are remembered.
 		for i := range hosts.ClosedURLs + 2 {
 			b.links(1, "", fmt.Sprintf("http://n%d.evil.example/%d", n-1, i))
 		}
@@ -105,7 +106,7 @@ func TestClosedNamesAreBounded(t *testing.T) {
 			t.Errorf("%d URLs known, want %d", st.Discovered, n-1+hosts.ClosedURLs)
 		}
 		b.verify()
-		// A wider limit lets all of them in.
+		// A higher limit accepts all of them.
 		b.respec(func(s *crawl.Spec) { s.MaxHosts = 1000 })
 		b.passes()
 		if st := b.status(); st.Refused != 0 || st.Queued != int64(n-1+hosts.ClosedURLs) {
@@ -115,7 +116,7 @@ func TestClosedNamesAreBounded(t *testing.T) {
 	})
 }
 
-// A page, and a visit, brings so many new names of a domain; others follow as its
+// A page, and a visit, can add a limited number of new names of a domain; others follow as its
 // pages are visited.
 func TestNewNamesOfAPageAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -148,9 +149,9 @@ func TestNewNamesOfAPageAreBounded(t *testing.T) {
 	})
 }
 
-// Hosts that were never visited are on disk: a start, status and the list of hosts need
-// no memory for each.
-func TestHostsNeverVisitedSleep(t *testing.T) {
+// Hosts that were never visited are on disk: a start, the status and the list of hosts need no
+// memory for each.
+func TestHostsNeverVisitedAreEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer func(n int) { hosts.MaxResident = n }(hosts.MaxResident)
 		hosts.MaxResident = 10
@@ -200,9 +201,9 @@ func TestHostsNeverVisitedSleep(t *testing.T) {
 	})
 }
 
-// A file from before names were counted: they are, once, and its hosts that were never
-// visited go to sleep.
-func TestAnOlderFilesHosts(t *testing.T) {
+// In a file from before names were counted, they are counted once, and its hosts that were never
+// visited are evicted.
+func TestHostsOfAnOlderFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer func(n int) { hosts.MaxResident = n }(hosts.MaxResident)
 		b := newBench(t, testSpec("http://www.evil.example/"))
@@ -210,7 +211,7 @@ func TestAnOlderFilesHosts(t *testing.T) {
 		for _, v := range b.grant(7) {
 			b.finish(v, crawl.Stored, "")
 		}
-		// As 46b061c left it.
+		// As commit 46b061c left it.
 		b.s.ledger.Meta.Counted, b.s.ledger.Meta.MaxHosts = false, 0
 		if err := b.s.ledger.PutAway(); err != nil {
 			t.Fatal(err)

@@ -38,8 +38,8 @@ func (b *bench) ended(v *crawl.Visit, requests int) {
 	b.event(ev)
 }
 
-// A download's visit is a visit like any: never beside another, never before the host's delay is
-// over; and it takes turns with the crawl's own.
+// A visit for downloads is a visit like any other: never at the same time as another, never before
+// the delay of the host is over; and it alternates with visits of the crawl.
 func TestDownloadsShareTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -97,7 +97,7 @@ func TestDownloadOfAnUnknownHost(t *testing.T) {
 			t.Errorf("a download counts as a URL: %+v", st)
 		}
 		time.Sleep(times.OwnerLease + time.Millisecond)
-		b.s.visits.Expire(time.Now()) // whoever had it is gone
+		b.s.visits.Expire(time.Now()) // its holder is lost
 		if b.download("https://files.example/d.csv") != nil {
 			t.Error("after a visit that nobody ended the delay is not waited for")
 		}
@@ -124,8 +124,8 @@ func TestDownloadOfAnUnknownHost(t *testing.T) {
 	})
 }
 
-// Over NATS: a wish waits until the host is free, and a frontier that has not the shard says
-// so by giving nothing.
+// Over NATS: a request waits until the host is free, and a frontier that does not own the shard
+// grants nothing.
 func TestDownloadTake(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		_, q := broker.Open(t)
@@ -208,17 +208,18 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 				if g, err := crawl.DecodeGrants(m.Data); err != nil || len(g.Visits) != 1 {
 					t.Fatalf("%+v, %v", g, err)
 				}
-				// The visit is not known before the file says so, whatever happens next.
+				// The visit is only handed out after the file has recorded it, whatever happens
+				// next.
 				err = f.open()[0].ledger.DB.View(func(tx *bolt.Tx) error {
 					if m, err := hosts.LoadMeta(tx); err != nil || m.Strangers != waits {
-						t.Errorf("the file says strangers: %v, %v", m.Strangers, err)
+						t.Errorf("strangers in the file: %v, %v", m.Strangers, err)
 					}
 					return nil
 				})
 				if err != nil {
 					t.Error(err)
 				}
-				stop() // with the visit under way: as good as killed
+				stop() // during the visit: like a kill
 				f, stop = begin()
 				s := f.open()[0]
 				s.ledger.Mu.Lock()

@@ -14,11 +14,12 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A host can be asked once in every delay and response time: that is a slot. This is what the
-// production scheduler makes of their slots, in simulated time: shards with their files,
-// matching of takes and due hosts, and fetchers that keep delays as internal/fetcher's gate does.
+// A host can get one request per delay plus response time: that is a slot. These tests measure how
+// many of the slots the production scheduler uses, in simulated time: shards with their files,
+// matching of requests for visits and due hosts, and fetchers that keep delays like the gate of
+// internal/fetcher.
 
-// crowdHosts is how many hosts there are: in `make long` as many as bench/README.md says.
+// crowdHosts is the number of hosts: in `make long` as many as bench/README.md states.
 var crowdHosts = crowdSize()
 
 func crowdSize() int {
@@ -32,7 +33,7 @@ const (
 	crowdWarmUp = 15 * time.Second
 	crowdSpan   = 45 * time.Second // warm-up included
 	crowdSlots  = 64
-	// What the way takes: a request to the frontier or back, and a message through the log.
+	// The time for a request to the frontier or back, and for a message through the log.
 	crowdHop = time.Millisecond
 	crowdLog = 3 * time.Millisecond
 )
@@ -43,7 +44,7 @@ func TestSlotUse(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		delay func(host int) time.Duration // what its robots.txt asks for; 0: the configured second
+		delay func(host int) time.Duration // of its robots.txt; 0: the configured second
 		takes func(*rand.Rand) time.Duration
 	}{
 		{"one delay", func(int) time.Duration { return 0 }, fixed(100 * time.Millisecond)},
@@ -71,20 +72,20 @@ func TestSlotUse(t *testing.T) {
 	}
 }
 
-// crowdOf says what a crowd is made of.
+// crowdOf defines a crowd.
 type crowdOf struct {
 	hosts, shards int
-	// warmUp is a part of span, in which nothing is counted.
+	// warmUp is the first part of span, in which nothing is counted.
 	span, warmUp time.Duration
-	// delay is what a host's robots.txt asks for; 0: the configured second.
+	// delay is the delay in the robots.txt of a host; 0: the configured second.
 	delay func(host int) time.Duration
 	urls  func(host int) int
-	takes func(*rand.Rand) time.Duration // an answer
+	takes func(*rand.Rand) time.Duration // the time for an answer
 }
 
-// crowd is a frontier, many hosts, and fetchers with hands enough for all of them. Like the
-// model it is one goroutine that goes from event to event; the bubble's clock, by which the
-// shard goes, is moved along.
+// crowd is a frontier, many hosts, and fetchers with enough free slots for all of them. Like the
+// model, it is one goroutine that goes from event to event and advances the clock of the bubble,
+// which the shard uses.
 type crowd struct {
 	of     crowdOf
 	t      *testing.T
@@ -95,8 +96,8 @@ type crowd struct {
 
 	shards  []*bench
 	f       *Frontier
-	waiting []*crowdTake // those whose time is up first come first
-	timer   int          // the number of match's timer: an earlier one is nothing
+	waiting []*crowdTake // sorted by deadline, the earliest first
+	timer   int          // the number of the current timer of match: earlier timers are ignored
 	hosts   map[canon.Host]*crowdHost
 
 	requests, visits int
@@ -111,16 +112,16 @@ type crowdHost struct {
 	ended time.Time
 	busy  bool
 	left  int           // URLs that were not fetched yet
-	gate  *crowdFetcher // who fetched the last one, and so knows when it ended
+	gate  *crowdFetcher // the fetcher of the last one, which knows when it ended
 }
 
-// crowdFetcher is a fetcher with its hands, one taker, and its gate.
+// crowdFetcher is a fetcher with its free slots, one outstanding request for visits, and its gate.
 type crowdFetcher struct {
 	free   int
 	asking bool
 }
 
-// crowdTake is a fetcher's wish, parked at the frontier.
+// crowdTake is a fetcher's request for visits that waits at the frontier.
 type crowdTake struct {
 	f     *crowdFetcher
 	max   int
@@ -133,7 +134,7 @@ func newCrowd(t *testing.T, of crowdOf) *crowd {
 	spec.Shards = of.shards
 	for i := range of.shards {
 		b := newBenchOf(t, spec, i)
-		b.s.ledger.DB.DB().NoSync = true // the disk is not what is measured
+		b.s.ledger.DB.DB().NoSync = true // the disk is not measured
 		c.shards = append(c.shards, b)
 	}
 	c.f = &Frontier{met: c.shards[0].s.ledger.Metrics, shards: map[int]*Shard{}, log: c.shards[0].s.ledger.Log}
@@ -148,7 +149,7 @@ func newCrowd(t *testing.T, of crowdOf) *crowd {
 		host := l.URLs[0].Host()
 		c.apply(c.shardOf(host), crawl.Event{Links: []crawl.Links{l}})
 		c.hosts[host] = &crowdHost{asks: of.delay(i), delay: max(of.delay(i), spec.Delay), left: len(l.URLs)}
-		if i%1000 == 999 { // by the clock, which stands still, there would be none
+		if i%1000 == 999 { // the timed commits do not happen, because the clock does not advance
 			for _, b := range c.shards {
 				b.commit()
 			}
@@ -159,7 +160,7 @@ func newCrowd(t *testing.T, of crowdOf) *crowd {
 
 func (c *crowd) shardOf(h canon.Host) *bench { return c.shards[crawl.ShardOf(h, len(c.shards))] }
 
-// status is of all shards.
+// status returns the sum over all shards.
 func (c *crowd) status() (sum crawl.Status) {
 	for _, b := range c.shards {
 		st := b.status()
@@ -170,7 +171,7 @@ func (c *crowd) status() (sum crawl.Status) {
 	return sum
 }
 
-// apply applies an event and keeps no copy of it, which a shard that is not crashed does not need.
+// apply applies an event and keeps no copy of it, which only crashes need.
 func (c *crowd) apply(b *bench, e crawl.Event) {
 	b.event(e)
 	b.log = b.log[:0]
@@ -203,8 +204,8 @@ func (c *crowd) run() {
 	}
 }
 
-// share is which part of the slots there were was used, after the warm-up. A host has slots for as
-// long as it has URLs, and until the delay after the last of them is over.
+// share returns which part of the slots was used, after the warm-up. A host has slots as long as it
+// has URLs, and until the delay after the last of them has passed.
 func (c *crowd) share() float64 {
 	var had time.Duration
 	for _, h := range c.hosts {
@@ -223,7 +224,7 @@ func (c *crowd) slot(from, to time.Time) {
 	c.used += max(b-a, 0)
 }
 
-// keepCommitted is the shard's.
+// keepCommitted does what the shard's does.
 func (c *crowd) keepCommitted(b *bench) {
 	c.in(hosts.CommitEvery, func() {
 		if err := b.s.ledger.Guarded(func() error { return b.s.upkeep(time.Now()) }); err != nil {
@@ -233,7 +234,7 @@ func (c *crowd) keepCommitted(b *bench) {
 	})
 }
 
-// take is the fetcher's: it asks for visits as long as there are hands free.
+// take does what the fetcher does: it requests visits as long as it has free slots.
 func (c *crowd) take(f *crowdFetcher) {
 	if f.asking || f.free == 0 {
 		return
@@ -247,8 +248,8 @@ func (c *crowd) take(f *crowdFetcher) {
 	})
 }
 
-// match is the frontier's. Once it had nothing for a take it has nothing for those that came later
-// either, so only those whose time is up are looked at.
+// match does what the frontier does. If it had nothing for one request, it has nothing for later
+// ones either, so then it only checks those whose deadline has passed.
 func (c *crowd) match() {
 	now := time.Now()
 	for dry := false; len(c.waiting) > 0; c.waiting = c.waiting[1:] {
@@ -289,8 +290,8 @@ func (c *crowd) match() {
 	})
 }
 
-// visit carries a visit out: robots.txt first when it is not known, then the pages,
-// spaced by the gate.
+// visit carries a visit out: robots.txt first if it is not known, then the pages, spaced by the
+// gate.
 func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 	c.visits++
 	h, b := c.hosts[v.Host], c.shardOf(v.Host)
@@ -313,7 +314,7 @@ func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 	renew()
 	next = func() {
 		if left == 0 && !robots {
-			// Pages are acknowledged, then the outcome is on its way.
+			// Pages are acknowledged, then the outcome is published.
 			c.in(crowdLog, func() {
 				ev.Outcome.Delay, ev.Outcome.SinceEnd = delay, time.Since(h.ended)
 				c.in(crowdLog, func() {
@@ -321,7 +322,7 @@ func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 					c.apply(b, ev)
 					f.free++
 					c.take(f)
-					c.match() // woken
+					c.match() // woken by the event
 				})
 			})
 			return
@@ -356,7 +357,7 @@ func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 	next()
 }
 
-// request is one as the web server sees it.
+// request is a request as the web server sees it.
 func (c *crowd) request(h *crowdHost, done func(took time.Duration)) {
 	if h.busy || !h.ended.IsZero() && time.Since(h.ended) < h.delay {
 		c.t.Fatalf("asked %v after the last answer (busy: %v), the delay is %v", time.Since(h.ended), h.busy, h.delay)

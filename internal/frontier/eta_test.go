@@ -11,9 +11,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Three hosts with delays of 1, 3 and 10 s: from the tenth second on the time left is within 20 %
-// of the truth, or within the slowest host's delay near the end; and nearer than the queue by its
-// rate is.
+// Three hosts with delays of 1, 3 and 10 s: from the tenth second on, the estimated time left is
+// within 20 % of the real one, or within the delay of the slowest host near the end; and more exact
+// than queue length divided by rate.
 func TestTimeLeft(t *testing.T) {
 	for name, pages := range map[string][3]int{
 		"the slow one is last":  {200, 100, 60},
@@ -27,7 +27,7 @@ func TestTimeLeft(t *testing.T) {
 	}
 }
 
-// looked is what was foretold at a moment.
+// looked is an estimate at a time.
 type looked struct {
 	at        time.Time
 	ours      float64
@@ -52,10 +52,10 @@ func timeLeft(t *testing.T, pages [3]int) {
 	began := time.Now()
 	type walk struct {
 		v      crawl.Visit
-		next   time.Time // when its next answer has come
+		next   time.Time // when its next answer has arrived
 		done   int
-		robots bool // is still to be asked for
-		data   bool // so is data.txt
+		robots bool // still to be requested
+		data   bool // the same for data.txt
 		sent   int
 	}
 	var walks []*walk
@@ -163,8 +163,8 @@ func visitIDs(s *Shard) (ids []crawl.VisitID) {
 	return ids
 }
 
-// The time left on a host that was not visited yet goes by the delay that its visit is going to be
-// told: where addresses may be private --delay holds, though it is less than a second.
+// The estimate for a host that was not visited yet uses the delay that its visit will get: --delay
+// applies to private addresses, even if it is less than a second.
 func TestTimeLeftBeforeTheFirstVisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for private, want := range map[bool]float64{true: 0.1, false: 1} {

@@ -12,15 +12,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// fewResident has a shard keep few hosts in memory for a test: four that were never visited, and
-// sixteen that were.
+// fewResident makes a shard keep few hosts in memory during a test: four that were never visited,
+// and sixteen that were.
 func fewResident(t *testing.T) {
 	was := hosts.MaxResident
 	hosts.MaxResident = 4
 	t.Cleanup(func() { hosts.MaxResident = was })
 }
 
-// evicted is how many hosts rest with work, and until when the first of them does.
+// evicted returns how many hosts with work are evicted, and until when the first of them is.
 func (b *bench) evicted() (n int, until time.Time) {
 	b.t.Helper()
 	err := b.s.ledger.EachEvicted(func(r hosts.EvictedHost) {
@@ -34,10 +34,10 @@ func (b *bench) evicted() (n int, until time.Time) {
 	return n, until
 }
 
-// shop is the name of the nth of many hosts.
+// shop returns the URL of the nth of many hosts.
 func shop(n int) string { return fmt.Sprintf("http://shop%d.example/", n) }
 
-// manyShops has a spec, and n hosts with so many URLs each.
+// manyShops makes a spec, and n hosts with so many URLs each.
 func manyShops(t *testing.T, n, urls int) *bench {
 	spec := testSpec(shop(0))
 	spec.Scope = "any"
@@ -51,9 +51,10 @@ func manyShops(t *testing.T, n, urls int) *bench {
 	return b
 }
 
-// Hosts that were visited rest, whether they are done or their turn is over. All that is queued is
-// visited, no host before its delay is over, also when the process is killed again and again.
-func TestHostsRest(t *testing.T) {
+// Hosts that were visited are evicted, whether they are done or only their turn is over. Everything
+// that is queued is visited, no host before its delay is over, also when the process is killed
+// again and again.
+func TestVisitedHostsAreEvicted(t *testing.T) {
 	for _, kills := range []bool{false, true} {
 		t.Run(fmt.Sprintf("kills=%v", kills), func(t *testing.T) {
 			fewResident(t)
@@ -96,10 +97,10 @@ func TestHostsRest(t *testing.T) {
 					t.Errorf("%d hosts in memory at once", most)
 				}
 				if n, _ := b.evicted(); n != 0 {
-					t.Errorf("%d hosts rest with work at the end", n)
+					t.Errorf("%d hosts with work are evicted at the end", n)
 				}
 				b.verify()
-				// One that is named comes back.
+				// A host that gets a link is loaded again.
 				b.links(1, "", shop(7)+"new")
 				b.commit()
 				time.Sleep(2 * time.Second)
@@ -111,9 +112,9 @@ func TestHostsRest(t *testing.T) {
 	}
 }
 
-// A host that is held rests, is said to be held, and keeps no crawl from ending; it is woken when
-// its time has come.
-func TestHeldHostsRest(t *testing.T) {
+// A postponed host is evicted, is reported as postponed, and does not keep the crawl from ending;
+// it is loaded when its time has come.
+func TestPostponedHostsAreEvicted(t *testing.T) {
 	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 100
@@ -136,7 +137,7 @@ func TestHeldHostsRest(t *testing.T) {
 		}
 		n, until := b.evicted()
 		if wait := time.Until(until); n < hosts-30 || wait < 2*time.Hour || wait > 3*time.Hour {
-			t.Fatalf("%d rest, the first for %v", n, wait)
+			t.Fatalf("%d are evicted, the first for %v", n, wait)
 		}
 		time.Sleep(time.Minute)
 		st := b.status()
@@ -146,16 +147,16 @@ func TestHeldHostsRest(t *testing.T) {
 		reported := 0
 		for _, h := range st.Postponed {
 			if h.Queued != 2 || h.Reason != "retry-after" || time.Until(h.Until) < 2*time.Hour {
-				t.Errorf("held: %+v", h)
+				t.Errorf("postponed: %+v", h)
 			}
 			reported++
 		}
 		if reported < 10 {
-			t.Errorf("%d hosts are said to be held", reported)
+			t.Errorf("%d hosts are reported as postponed", reported)
 		}
 		rows := map[string]int{}
 		err := asked(b).Hosts(t.Context(), func(h crawl.HostInfo) error {
-			rows[fmt.Sprintf("%d queued, held %v", h.Queued, h.NextDue != nil)]++
+			rows[fmt.Sprintf("%d queued, postponed %v", h.Queued, h.NextDue != nil)]++
 			return nil
 		})
 		if len(rows) != 1 || err != nil {
@@ -165,7 +166,7 @@ func TestHeldHostsRest(t *testing.T) {
 			t.Errorf("the next is due in %v", time.Until(due))
 		}
 		if vs := b.grant(8); len(vs) > 0 {
-			t.Fatalf("%s granted while all are held", vs[0].Host)
+			t.Fatalf("%s granted while all are postponed", vs[0].Host)
 		}
 		time.Sleep(3 * time.Hour)
 		again := map[canon.Host]bool{}
@@ -186,11 +187,11 @@ func TestHeldHostsRest(t *testing.T) {
 	})
 }
 
-// A host that rests has heard of nothing: it follows what was said meanwhile when it is woken.
-func TestWhatAHostSlept(t *testing.T) {
-	// stopped has 60 hosts that were visited a moment ago, of which all but the last ones rest with
-	// work, and returns those that do.
-	stopped := func(t *testing.T) (b *bench, rest map[canon.Host]bool) {
+// An evicted host does not follow changes of the spec: it follows them when it is loaded.
+func TestEvictedHostsFollowTheSpecWhenLoaded(t *testing.T) {
+	// stopped has 60 hosts that were visited a moment ago, of which all but the last ones are
+	// evicted with work, and returns the evicted ones.
+	stopped := func(t *testing.T) (b *bench, evicted map[canon.Host]bool) {
 		fewResident(t)
 		b = manyShops(t, 60, 200)
 		for seen := 0; seen < 60; {
@@ -200,20 +201,20 @@ func TestWhatAHostSlept(t *testing.T) {
 			}
 			b.commit()
 		}
-		rest = map[canon.Host]bool{}
+		evicted = map[canon.Host]bool{}
 		err := b.s.ledger.EachEvicted(func(r hosts.EvictedHost) {
 			h, err := b.s.ledger.Peek(r.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			rest[h.Name] = true
+			evicted[h.Name] = true
 		})
-		if len(rest) < 30 || err != nil {
-			t.Fatalf("%d rest (%v)", len(rest), err)
+		if len(evicted) < 30 || err != nil {
+			t.Fatalf("%d are evicted (%v)", len(evicted), err)
 		}
 		return b, rest
 	}
-	// first is after how long the first of some hosts is granted.
+	// first returns after how long the first of some hosts is granted.
 	first := func(t *testing.T, b *bench, of map[canon.Host]bool, most time.Duration) time.Duration {
 		t.Helper()
 		for began := time.Now(); time.Since(began) < most; time.Sleep(100 * time.Millisecond) {
@@ -230,37 +231,37 @@ func TestWhatAHostSlept(t *testing.T) {
 	}
 	t.Run("the operator slows all down", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b, rest := stopped(t)
+			b, evicted := stopped(t)
 			b.respec(func(s *crawl.Spec) { s.Delay = 40 * time.Second })
-			if got := first(t, b, rest, time.Hour); got < 40*time.Second {
+			if got := first(t, b, evicted, time.Hour); got < 40*time.Second {
 				t.Errorf("granted after %v", got)
 			}
 		})
 	})
 	t.Run("he slows one down", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b, rest := stopped(t)
-			for name := range rest {
+			b, evicted := stopped(t)
+			for name := range evicted {
 				b.rule(map[canon.Host]crawl.HostRule{name: {Delay: time.Minute}})
-				rest = map[canon.Host]bool{name: true}
+				evicted = map[canon.Host]bool{name: true}
 				break
 			}
-			if got := first(t, b, rest, time.Hour); got < time.Minute {
+			if got := first(t, b, evicted, time.Hour); got < time.Minute {
 				t.Errorf("granted after %v", got)
 			}
 		})
 	})
 	t.Run("he pauses one", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b, rest := stopped(t)
-			for name := range rest {
+			b, evicted := stopped(t)
+			for name := range evicted {
 				b.rule(map[canon.Host]crawl.HostRule{name: {Paused: true}})
-				rest = map[canon.Host]bool{name: true}
+				evicted = map[canon.Host]bool{name: true}
 				break
 			}
 			for range 600 {
 				for _, v := range b.grant(8) {
-					if rest[v.Host] {
+					if evicted[v.Host] {
 						t.Fatalf("%s is granted while it is paused", v.Host)
 					}
 					b.finish(v, crawl.Stored, "")
@@ -269,25 +270,25 @@ func TestWhatAHostSlept(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 			}
 			b.rule(nil)
-			first(t, b, rest, time.Hour)
+			first(t, b, evicted, time.Hour)
 		})
 	})
 	t.Run("another owner starts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b, rest := stopped(t)
+			b, evicted := stopped(t)
 			time.Sleep(time.Minute) // all are due
 			b.start = hosts.StartLease
 			b.crash()
-			hosts.MaxResident = 100 // there is room for all
+			hosts.MaxResident = 100 // memory suffices for all
 			b.open()
-			if got := first(t, b, rest, time.Hour); got < 11*time.Second {
+			if got := first(t, b, evicted, time.Hour); got < 11*time.Second {
 				t.Errorf("granted after %v: a lease, and a delay after it", got)
 			}
 		})
 	})
 	t.Run("the clock was ahead", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b, rest := stopped(t)
+			b, evicted := stopped(t)
 			if err := hosts.SeeEvicted(b.s.ledger.Tx, func(at *time.Time, _ times.Kind) {
 				if !at.IsZero() {
 					*at = at.AddDate(1, 0, 0)
@@ -296,33 +297,33 @@ func TestWhatAHostSlept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, until := b.evicted(); time.Until(until) < 300*24*time.Hour {
-				t.Fatalf("the first rests for %v", time.Until(until))
+				t.Fatalf("the first is evicted for %v", time.Until(until))
 			}
-			b.s.ledger.Changes++ // else there is nothing to commit
+			b.s.ledger.Changes++ // otherwise there is nothing to commit
 			b.commit()
 			b.start = hosts.StartClean
 			b.crash()
 			b.open()
-			if got := first(t, b, rest, time.Hour); got > time.Minute {
+			if got := first(t, b, evicted, time.Hour); got > time.Minute {
 				t.Errorf("granted after %v", got)
 			}
 		})
 	})
 	t.Run("the clock is set while it runs", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b, rest := stopped(t)
+			b, evicted := stopped(t)
 			_, was := b.evicted()
 			if err := b.s.ledger.ShiftEvicted(time.Hour); err != nil {
 				t.Fatal(err)
 			}
 			if _, until := b.evicted(); !until.Equal(was.Add(time.Hour)) {
-				t.Errorf("the first rests until %v, want an hour after %v", until, was)
+				t.Errorf("the first is evicted until %v, want an hour after %v", until, was)
 			}
 			if err := b.s.ledger.ShiftEvicted(-time.Hour); err != nil {
 				t.Fatal(err)
 			}
 			b.verify()
-			first(t, b, rest, time.Minute)
+			first(t, b, evicted, time.Minute)
 		})
 	})
 	t.Run("another machine's clock", func(t *testing.T) {
@@ -333,15 +334,15 @@ func TestWhatAHostSlept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, until := b.evicted(); got != n || !until.Equal(was.Add(-time.Hour)) {
-				t.Errorf("%d rest, the first until %v; it was %d, %v", got, until, n, was)
+				t.Errorf("%d are evicted, the first until %v; it was %d, %v", got, until, n, was)
 			}
 			b.verify()
 		})
 	})
 }
 
-// With re-crawl a host rests until its pages are asked for again, and its sitemaps.
-func TestRestingHostsAreAskedAgain(t *testing.T) {
+// With re-crawl a host is evicted until its pages, or its sitemaps, are due again.
+func TestEvictedHostsAreVisitedAgain(t *testing.T) {
 	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 60
@@ -376,9 +377,9 @@ func TestRestingHostsAreAskedAgain(t *testing.T) {
 	})
 }
 
-// What no time ends keeps a host awake, also when the process begins anew: sitemaps that are to be
-// read, say.
-func TestRestlessHostsAreLoaded(t *testing.T) {
+// Work without a due time keeps a host in memory, also after a restart: for example sitemaps that
+// must be read.
+func TestHostsWithUntimedWorkStayLoaded(t *testing.T) {
 	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 60
@@ -421,9 +422,9 @@ func TestRestlessHostsAreLoaded(t *testing.T) {
 	})
 }
 
-// Of hosts that were never visited those stay in memory that were met first, in whichever order
-// they are named.
-func TestThoseMetLastSleep(t *testing.T) {
+// Of the hosts that were never visited, those that were found first stay in memory, in whichever
+// order they get links.
+func TestHostsFoundLastAreEvicted(t *testing.T) {
 	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://www.seed.example/"))

@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// channel is what came of what a source tells of http://a.example.
+// channel returns the record of what a source reports about http://a.example.
 func (b *bench) channel(by crawl.Source) urls.Channel {
 	b.t.Helper()
 	h := b.s.ledger.Hosts["a.example"]
@@ -26,7 +26,8 @@ func (b *bench) channel(by crawl.Source) urls.Channel {
 	return c
 }
 
-// updates is the line of `curtsy updates` about a.example and a source; empty if there is none.
+// updates returns the line of `curtsy updates` about a.example and a source; empty if there is
+// none.
 func (b *bench) updates(source crawl.Source) (info crawl.UpdatesInfo) {
 	for _, u := range b.s.account.UpdatesInfos(b.s.ledger.Hosts["a.example"]) {
 		if u.Source == source.String() {
@@ -44,7 +45,7 @@ func feedSpec() crawl.Spec {
 	return spec
 }
 
-// announces has a page announce feeds.
+// announces makes a page announce feeds.
 func (b *bench) announces(page string, depth int, urls ...string) {
 	b.t.Helper()
 	ev := crawl.Event{}
@@ -54,13 +55,13 @@ func (b *bench) announces(page string, depth int, urls ...string) {
 	b.event(ev)
 }
 
-// nextAux waits for the errand that comes next and returns its visit; everything else that is
-// granted meanwhile is answered as the same as ever.
+// nextAux waits for the next auxiliary request of a kind and returns its visit; everything else
+// that is granted meanwhile is answered as unchanged.
 func (b *bench) nextAux(kind crawl.AuxKind, within time.Duration) (v crawl.Visit, ok bool) {
 	b.t.Helper()
 	step, begin := time.Minute, time.Now()
 	for end := begin.Add(within); !time.Now().After(end); time.Sleep(max(min(b.untilDue(), step), time.Second)) {
-		if time.Since(begin) > 2*time.Hour { // who waits for days need not be told to the minute
+		if time.Since(begin) > 2*time.Hour { // for waits of days, larger steps suffice
 			step = 10 * time.Minute
 		}
 		if err := b.s.features.Upkeep(time.Now()); err != nil {
@@ -71,7 +72,7 @@ func (b *bench) nextAux(kind crawl.AuxKind, within time.Duration) (v crawl.Visit
 			if i >= 0 {
 				v.Aux[0], v.Aux[i] = v.Aux[i], v.Aux[0]
 			}
-			for _, e := range v.Aux[min(i+1, 1):] { // nobody answers those
+			for _, e := range v.Aux[min(i+1, 1):] { // these stay unanswered
 				b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Partial: true, Done: []crawl.AuxRequest{e}}})
 			}
 			if i >= 0 {
@@ -84,7 +85,7 @@ func (b *bench) nextAux(kind crawl.AuxKind, within time.Duration) (v crawl.Visit
 	return v, false
 }
 
-// reads answers a visit's errand for a feed.
+// reads answers an auxiliary request for a feed.
 func (b *bench) reads(v crawl.Visit, f crawl.Feed, links ...crawl.Links) {
 	b.t.Helper()
 	f.Scope = b.s.ledger.Judge.Spec.ScopeHash()
@@ -95,10 +96,10 @@ func (b *bench) reads(v crawl.Visit, f crawl.Feed, links ...crawl.Links) {
 	b.commit()
 }
 
-// A feed that pages announce is read at once and then by how often it changes, with what it was
-// answered with last, also by an owner that takes the shard over after a crash. What it names that
-// is new is queued at its depth; what it says has changed is fetched again soon.
-func TestFeedIsReadByHowOftenItChanges(t *testing.T) {
+// A feed that pages announce is read at once and then as often as it changes, with its last
+// validators, also by an owner that takes the shard over after a crash. New URLs in it are queued
+// at its depth; those that it reports as changed are fetched again soon.
+func TestFeedIsReadAsOftenAsItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, feedSpec())
 		b.links(0, "", "http://a.example/")
@@ -150,14 +151,14 @@ func TestFeedIsReadByHowOftenItChanges(t *testing.T) {
 		if !strings.HasPrefix(text, "[1h0m0s 30m0s 15m0s 15m0s 15m0s 15m0s 23m0s ") || waits[len(waits)-1] > wellknown.Most+time.Hour || waits[len(waits)-1] < wellknown.Most/2 {
 			t.Errorf("waits: %v", waits)
 		}
-		// What the feed said of the root was wrong each time: it was the same page.
+		// What the feed reported about the root was wrong each time: the page was the same.
 		if c := b.channel(crawl.SourceFeed); c.Looked == 0 || c.Confirmed != 0 || b.channel(crawl.SourceSitemap).Looked != 0 {
 			t.Errorf("%+v", c)
 		}
 		if got := b.updates(crawl.SourceFeed); got.Requests != 25 || got.Wrong == 0 || got.Wrong != got.Looked {
 			t.Errorf("%+v", got)
 		}
-		// Nobody reads it when that is not wanted.
+		// It is not read if that is switched off.
 		b.respec(func(s *crawl.Spec) { s.Feeds = false })
 		if v, ok := b.nextAux(crawl.AuxFeed, 20*24*time.Hour); ok {
 			t.Errorf("%+v", v)
@@ -169,8 +170,8 @@ func TestFeedIsReadByHowOftenItChanges(t *testing.T) {
 	})
 }
 
-// A feed that says of pages that they changed, again and again, and they had not, is not believed
-// any more; a sitemap of the same origin is.
+// A feed that repeatedly reports pages as changed that were not loses its trust; a sitemap of the
+// same origin does not.
 func TestFeedThatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t)
@@ -191,14 +192,14 @@ func TestFeedThatIsWrong(t *testing.T) {
 		say(crawl.SourceSitemap)
 		time.Sleep(2 * time.Hour)
 		if v := b.grant(1); len(v) != 1 {
-			t.Errorf("a sitemap is not believed for what a feed said: %+v", v)
+			t.Errorf("a sitemap lost its trust because of a feed: %+v", v)
 		}
 	})
 }
 
-// What is none is not read for a week, and then only if it is announced again. What cannot be had
-// is tried later and later. Of a host so many are known, and of those of other hosts fewer; a feed
-// elsewhere is not read. Of a mirror none is.
+// What is not a feed is not read for a week, and then only if it is announced again. What cannot be
+// fetched is retried after longer and longer times. A limited number of feeds is known per host,
+// and fewer of those on other hosts; a feed that is out of scope is not read, and none of a mirror.
 func TestFeedLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := feedSpec()
@@ -271,8 +272,8 @@ func TestFeedLimits(t *testing.T) {
 	})
 }
 
-// Another clock: what was to be read in an hour is still to be read in an hour, and what a clock
-// far ahead has put off is read now.
+// After a change of the clock, what was due in an hour is still due in an hour, and what a clock
+// far ahead had postponed is read now.
 func TestFeedsAndAnotherClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, feedSpec())

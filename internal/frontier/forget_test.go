@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
-// Whatever a URL was, it is refused once it is forgotten, whether that is told all at once or while
-// the shard dies; and all are queued when they are let in again.
+// Whatever the state of a URL was, it is refused when it is forgotten, whether that happens at once
+// or while the shard is killed; and all URLs are queued when they are allowed again.
 func TestForgetting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2500
@@ -87,9 +87,9 @@ func TestForgetting(t *testing.T) {
 	})
 }
 
-// What a visit tells of URLs that were forgotten meanwhile does not count, nor what is
-// told of them later.
-func TestForgettingWhatIsInFlight(t *testing.T) {
+// Outcomes of a visit for URLs that were forgotten meanwhile do not count, and neither do later
+// reports about them.
+func TestForgettingURLsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/1", "http://a.example/2", "http://a.example/3")
@@ -117,7 +117,7 @@ func TestForgettingWhatIsInFlight(t *testing.T) {
 	})
 }
 
-// A fetcher that knows of another spec than its frontier's.
+// A fetcher with a newer spec than its frontier.
 func TestForgottenByTheFetcherOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t, "http://a.example/2")
@@ -133,8 +133,8 @@ func TestForgottenByTheFetcherOnly(t *testing.T) {
 	})
 }
 
-// A page asked for again while its host is forgotten.
-func TestForgettingWhatIsAskedForAgain(t *testing.T) {
+// A page is fetched again while its host is forgotten.
+func TestForgettingPagesThatAreFetchedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := freshBench(t)
 		v, _ := b.nextVisit()
@@ -152,7 +152,7 @@ func TestForgettingWhatIsAskedForAgain(t *testing.T) {
 	})
 }
 
-// The log is read again after a crash by whatever is forgotten now.
+// After a crash the log is replayed with the current list of what is forgotten.
 func TestForgettingAndReplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -171,8 +171,8 @@ func TestForgettingAndReplay(t *testing.T) {
 	})
 }
 
-// Only hosts that are concerned are gone through.
-func TestForgettingCostsWhatIsForgotten(t *testing.T) {
+// Only the hosts concerned are scanned.
+func TestForgettingOnlyScansTheHostsConcerned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := storedBench(t, 3000)
 		b.links(0, "", "http://b.example/")

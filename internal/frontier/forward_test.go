@@ -17,7 +17,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// forwarding is a crawl of some shards whose messages a test carries by hand.
+// forwarding is a crawl of several shards whose messages a test delivers by hand.
 type forwarding struct {
 	t      *testing.T
 	shards []*bench
@@ -37,7 +37,7 @@ func newForwarding(t *testing.T, shards int) *forwarding {
 	return f
 }
 
-// host is the i-th host of a shard.
+// host returns the i-th host of a shard.
 func (f *forwarding) host(shard, i int) string {
 	for n := 0; ; n++ {
 		if h := fmt.Sprintf("h%d.example", n); crawl.ShardOf(canon.Host(h), len(f.shards)) == shard {
@@ -48,7 +48,7 @@ func (f *forwarding) host(shard, i int) string {
 	}
 }
 
-// reported is an event by which a visit to a page tells of links, of whichever shard.
+// reported returns an event in which a visit to a page reports links to any shard.
 func (f *forwarding) reported(on string, depth int, to ...string) crawl.Event {
 	ev := crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: 1}, Forward: true}
 	for _, raw := range to {
@@ -57,7 +57,7 @@ func (f *forwarding) reported(on string, depth int, to ...string) crawl.Event {
 	return ev
 }
 
-// pending are the messages of a shard that may be sent.
+// pending returns the messages of a shard that may be sent.
 func (f *forwarding) pending(shard int) (messages [][]canon.URL) {
 	f.t.Helper()
 	b := f.shards[shard]
@@ -86,9 +86,9 @@ func (f *forwarding) send(shard, times int) {
 	}
 }
 
-// Links of other shards that come with an outcome are owed to them in the transaction that applies
-// it: not sent before that is committed, not lost by a crash before or after, taken in once however
-// often they are sent, and as one message for many pages.
+// Links to other shards that come with an outcome are added to the outbox in the transaction that
+// applies it: they are not sent before that is committed, not lost by a crash before or after,
+// accepted once however often they are sent, and sent as one message for many pages.
 func TestLinksAreForwarded(t *testing.T) {
 	f := newForwarding(t, 2)
 	a, b := f.shards[0], f.shards[1]
@@ -137,7 +137,7 @@ func TestLinksAreForwarded(t *testing.T) {
 }
 
 // A link that was forwarded is not forwarded again, unless it is found nearer to a seed, or after a
-// while: who was told may have left it out. Redirects always are.
+// while: the receiver may have left it out. Redirects are always forwarded.
 func TestRepeatsAreNotForwarded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newForwarding(t, 2)
@@ -175,8 +175,8 @@ func TestRepeatsAreNotForwarded(t *testing.T) {
 	})
 }
 
-// One message holds links of different shards in any order, with what is said of each; one that
-// does not say that it does is not believed.
+// One message has links to different shards in any order, with the data of each; a message that
+// does not declare that is not trusted.
 func TestLinksOfShardsInOneGroup(t *testing.T) {
 	f := newForwarding(t, 3)
 	l := crawl.Links{FoundOn: "http://s.example/map.xml", Depth: 1, Source: crawl.SourceSitemap}
@@ -218,7 +218,8 @@ func TestLinksOfShardsInOneGroup(t *testing.T) {
 	}
 }
 
-// However much is found between two commits, a message stays within its limit, and none is lost.
+// However many links are found between two commits, a message stays within its limit, and no link
+// is lost.
 func TestForwardedMessagesAreBounded(t *testing.T) {
 	f := newForwarding(t, 2)
 	a := f.shards[0]
@@ -248,9 +249,9 @@ func TestForwardedMessagesAreBounded(t *testing.T) {
 	}
 }
 
-// While other shards take nothing in, nothing more is granted, so that what is owed has an end; the
-// log is applied, since they may wait for that.
-func TestNothingIsGrantedWhileTooMuchIsOwed(t *testing.T) {
+// While other shards accept nothing, nothing more is granted, so that the outbox is bounded; the
+// log is still applied, since the other shards may wait for that.
+func TestNothingIsGrantedWhileTheOutboxIsFull(t *testing.T) {
 	f := newForwarding(t, 2)
 	a := f.shards[0]
 	here, there := f.host(0, 0), f.host(1, 0)
@@ -287,9 +288,9 @@ func TestNothingIsGrantedWhileTooMuchIsOwed(t *testing.T) {
 	}
 }
 
-// A shard whose log takes nothing in holds up what is for others no longer than it takes to send
-// it, and what is for it keeps its order.
-func TestShardsDoNotWaitForOneAnother(t *testing.T) {
+// A shard whose log accepts nothing delays messages to others only for the time of one attempt, and
+// messages to it keep their order.
+func TestShardsDoNotWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newForwarding(t, 3)
 		a := f.shards[0]
@@ -335,8 +336,8 @@ func TestShardsDoNotWaitForOneAnother(t *testing.T) {
 	})
 }
 
-// A crawl at rest that owes messages is not done: who goes on with it sends them.
-func TestACrawlThatOwesIsNotDone(t *testing.T) {
+// A stopped crawl with messages in its outbox is not done: they are sent when it continues.
+func TestACrawlWithAnOutboxIsNotDone(t *testing.T) {
 	f := newForwarding(t, 2)
 	a := f.shards[0]
 	spec, err := json.Marshal(a.spec)
@@ -363,7 +364,7 @@ func TestACrawlThatOwesIsNotDone(t *testing.T) {
 		st := []crawl.Status{r.shards[0].account.Status(time.Now())}
 		r.rest(st)
 		if st[0].State != want {
-			t.Errorf("a crawl at rest is %s, want %s", st[0].State, want)
+			t.Errorf("a stopped crawl is %s, want %s", st[0].State, want)
 		}
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
@@ -373,7 +374,7 @@ func TestACrawlThatOwesIsNotDone(t *testing.T) {
 	}
 }
 
-// What cannot be sent, for another reason than that it is time to stop, ends the sender.
+// A message that cannot be sent, except because of a stop, ends the sender.
 func TestSendingFails(t *testing.T) {
 	f := newForwarding(t, 2)
 	a := f.shards[0]
@@ -388,7 +389,7 @@ func TestSendingFails(t *testing.T) {
 	}
 }
 
-// The names that a visit may bring count by visit, also when links of several come in one message.
+// The limit for new names counts per visit, also if links of several visits come in one message.
 func TestNewNamesOfForwardedVisits(t *testing.T) {
 	b := newBench(t, testSpec())
 	var ev crawl.Event
@@ -413,8 +414,8 @@ func TestNewNamesOfForwardedVisits(t *testing.T) {
 	}
 }
 
-// Shards that are killed at any moment, before and after commits and between sending and noting
-// that, know in the end all that was told to any of them, and nothing else.
+// Shards that are killed at any moment, before and after commits and between sending and recording
+// that, finally know all links that were reported to any of them, and nothing else.
 func TestForwardingSurvivesKills(t *testing.T) {
 	runs := 6
 	if testing.Short() {
@@ -471,7 +472,7 @@ func TestForwardingSurvivesKills(t *testing.T) {
 			known += b.status().Discovered
 		}
 		if known != int64(len(all)) {
-			t.Fatalf("seed %d: %d URLs are known, %d were told of", seed, known, len(all))
+			t.Fatalf("seed %d: %d URLs are known, %d were reported", seed, known, len(all))
 		}
 		for u := range all {
 			b := f.shards[crawl.ShardOf(u.Host(), 3)]

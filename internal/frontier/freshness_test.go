@@ -16,28 +16,28 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A site of siteSize pages, one of a hundred of which changes in a round, and a delay that lets a
-// tenth of them be asked for in a round: which changes are found? Each round each page changes
-// with a probability of its own, at some moment; a change is found when the page is asked for
-// before it changes once more.
+// A site of siteSize pages, one hundredth of which changes in a round, and a delay that allows
+// requests for a tenth of them in a round: which changes are found? In each round each page changes
+// with a probability of its own, at some moment; a change is found if the page is requested before
+// it changes again.
 const (
 	siteSize   = 2000
 	siteRound  = 24 * time.Hour
-	siteBudget = siteSize / 10 // requests a round
+	siteBudget = siteSize / 10 // requests per round
 	siteDelay  = siteRound / siteBudget
 	siteFirst  = siteSize / siteBudget // rounds of the first crawl
 	siteAfter  = 40                    // rounds after it, which are compared
 )
 
-// siteModel says how the changes of a round are spread over the pages: the probability that the
-// page of a rank changes, in proportion.
+// siteModel defines how the changes of a round are distributed over the pages: the relative
+// probability that the page of a rank changes.
 type siteModel struct {
 	name  string
 	share func(rank int, rng *rand.Rand) float64
-	least float64 // what production must find of what round robin finds
+	least float64 // the minimum ratio of what production finds to what round robin finds
 }
 
-// hot is a model where some pages change, all at one rate, and all others never do.
+// hot is a model in which some pages change, all at the same rate, and all others never do.
 func hot(pages int) func(int, *rand.Rand) float64 {
 	return func(rank int, _ *rand.Rand) float64 {
 		if rank < pages {
@@ -47,9 +47,9 @@ func hot(pages int) func(int, *rand.Rand) float64 {
 	}
 }
 
-// The operator wants each page looked at once a round, which is ten times what the delay allows.
-// What can be gained is bounded: round robin sees a page every tenth round, and misses little of
-// what changes more seldom.
+// The operator wants each page fetched once a round, which is ten times what the delay allows. The
+// gain is limited: round robin fetches a page every tenth round, and misses few changes of pages
+// that change more rarely.
 func TestChangesAreFound(t *testing.T) {
 	driven(t)
 	models := []siteModel{
@@ -66,7 +66,7 @@ func TestChangesAreFound(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			for seed := range uint64(racing.Runs(1, 1)) {
 				bounds := []time.Duration{siteRound}
-				// Without a bound nothing is asked of it; how it does is good to know.
+				// Without a bound nothing is required; the result is only logged.
 				if racing.Long {
 					bounds = append(bounds, 0)
 				}
@@ -89,7 +89,7 @@ func TestChangesAreFound(t *testing.T) {
 
 func ratio(a, b int) float64 { return float64(a) / float64(max(b, 1)) }
 
-// changing is a web server whose pages change. It knows when each will.
+// changing is a web server whose pages change at times that it knows in advance.
 type changing struct {
 	changes [][]time.Duration // of each page, ascending, from the beginning
 	made    int               // after the first crawl
@@ -129,7 +129,7 @@ func newChanging(m siteModel, seed uint64) *changing {
 	return w
 }
 
-// version is how often a page has changed.
+// version returns how often a page has changed.
 func (w *changing) version(page int, at time.Duration) (n int) {
 	for n < len(w.changes[page]) && w.changes[page][n] <= at {
 		n++
@@ -157,7 +157,7 @@ func (c *tally) look(w *changing, page int, at time.Duration) {
 	c.seen[page] = v
 }
 
-// roundRobin asks for page after page, as often as the delay allows.
+// roundRobin requests page after page, as often as the delay allows.
 func (w *changing) roundRobin() (made, found, late int) {
 	var c tally
 	for n := range (siteFirst + siteAfter) * siteBudget {
@@ -166,12 +166,12 @@ func (w *changing) roundRobin() (made, found, late int) {
 	return w.made, c.found, c.late
 }
 
-// crawl lets a shard decide what to ask for, from the first link on.
+// crawl lets a shard decide what to request, from the first link on.
 func (w *changing) crawl(t *testing.T, most time.Duration) (found, late, asked int) {
 	spec := testSpec("http://a.example/")
 	spec.Delay, spec.Recrawl, spec.RecrawlMax = siteDelay, true, most
 	b := newBench(t, spec)
-	b.s.ledger.DB.DB().NoSync = true // the disk is not what is looked at
+	b.s.ledger.DB.DB().NoSync = true // the disk is not measured
 	l := crawl.Links{}
 	for i := range siteSize {
 		l.URLs = append(l.URLs, canon.URL(fmt.Sprintf("http://a.example/%d", i)))
@@ -194,11 +194,11 @@ func (w *changing) crawl(t *testing.T, most time.Duration) (found, late, asked i
 	return c.found, c.late, c.asked
 }
 
-// A clock in a page is no change. Of a site half of whose pages show the time, those that do change
-// are found about as well as on one without clocks, once the clocks are known, which takes four
-// requests each; and a page whose number is all that ever changes, but only now and then, is not
-// taken for one with a clock.
-func TestNoiseIsNoChange(t *testing.T) {
+// A clock in a page is not a change. On a site on which half of the pages show the time, real
+// changes are found about as well as on one without clocks, after the clocks are recognised, which
+// takes four requests each; and a page on which only a number changes, but rarely, is not
+// classified as one with a clock.
+func TestAClockInAPageIsNoChange(t *testing.T) {
 	driven(t)
 	const size, hot, delay, days = 400, 8, 36 * time.Minute, 100 // 40 requests a day
 	text := func(page, edition, clock int) uint64 {
@@ -273,7 +273,7 @@ func TestNoiseIsNoChange(t *testing.T) {
 	})
 }
 
-// answer ends a visit with what f says of each URL, or of its robots.txt that there is none.
+// answer ends a visit with the result of f for each URL, and with a missing robots.txt.
 func (b *bench) answer(v crawl.Visit, f func(crawl.VisitURL) crawl.Result) {
 	b.t.Helper()
 	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.URLs), Private: true}

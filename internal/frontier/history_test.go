@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// keepsSamples lets a bench's shard do its upkeep for a while.
+// keepsSamples lets the shard do its upkeep for a while.
 func (b *bench) keepsSamples(d time.Duration) {
 	b.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
@@ -36,7 +36,7 @@ func (b *bench) part(span, step time.Duration) crawl.HistoryPart {
 	return p
 }
 
-// samples is how many there are in the file.
+// samples returns the number of samples in the file.
 func (b *bench) samples() int {
 	n := 0
 	c := b.s.ledger.Tx.Bucket(hosts.BucketHistory).Cursor()
@@ -50,7 +50,7 @@ func TestHistoryOfAShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		began := time.Now()
-		for i := range 12 { // two minutes in which something happens every ten seconds
+		for i := range 12 { // two minutes with an event every ten seconds
 			b.links(0, "", fmt.Sprintf("http://a.example/%d", i))
 			b.keepsSamples(10 * time.Second)
 		}
@@ -82,7 +82,7 @@ func TestHistoryOfAShard(t *testing.T) {
 	})
 }
 
-// What is sampled is in the transaction of what it tells. A crash loses both or none.
+// A sample is in the same transaction as the changes that it shows. A crash loses both or none.
 func TestHistoryAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -95,14 +95,14 @@ func TestHistoryAfterACrash(t *testing.T) {
 		if n := len(b.part(time.Hour, 10*time.Second).Samples); n < was {
 			t.Errorf("%d samples after a crash, %d before", n, was)
 		}
-		time.Sleep(time.Hour) // at rest
+		time.Sleep(time.Hour) // no events
 		b.crash()
 		b.open()
 		b.links(0, "", "http://a.example/2")
 		b.keepsSamples(15 * time.Second)
 		p := b.part(2*time.Hour, 10*time.Second)
 		if last := p.Samples[len(p.Samples)-1]; last.Queued != 2 || len(p.Samples) > was+4 {
-			t.Errorf("after an hour's rest: %+v", p.Samples)
+			t.Errorf("after an hour without work: %+v", p.Samples)
 		}
 	})
 }
@@ -115,7 +115,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		upkeep := b.s.history.Feature().Upkeep
 		step := func(n int, d time.Duration) {
 			for range n {
-				b.s.ledger.Meta.Counts.Bytes++ // something happens
+				b.s.ledger.Meta.Counts.Bytes++ // an event
 				if err := upkeep(now); err != nil {
 					t.Fatal(err)
 				}
@@ -124,7 +124,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		}
 		step(40*24*6, 10*time.Minute)
 		step(24*360, 10*time.Second)
-		// 30 minutes, 6 hours, 3 days, 30 days, and the rest by days.
+		// 30 minutes, 6 hours, 3 days, 30 days, and then by days.
 		if n := b.samples(); n > 181+361+433+721+12 || n < 180+300+400 {
 			t.Errorf("%d samples of 41 days", n)
 		}
@@ -138,7 +138,7 @@ func TestHistoryIsBounded(t *testing.T) {
 				t.Fatalf("%v after %v, %v old: %d bytes after %d", s.At, p.Samples[i].At, age, s.Bytes, p.Samples[i].Bytes)
 			}
 		}
-		now = now.Add(-30 * 24 * time.Hour) // the clock turns out to have been a month ahead
+		now = now.Add(-30 * 24 * time.Hour) // the clock was a month ahead and is corrected
 		step(1, 10*time.Second)
 		k, _ := b.s.ledger.Tx.Bucket(hosts.BucketHistory).Cursor().Last()
 		p, err = b.s.history.Part(crawl.HistoryRequest{Span: time.Hour, Step: 10 * time.Second}, now)
@@ -148,8 +148,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	})
 }
 
-// Shards are added up at the same moments. One that cannot be read does not take the others along,
-// and is named.
+// Shards are added up at the same times. One that cannot be read does not affect the others, and is
+// named.
 func TestHistoryIsASum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")
@@ -166,7 +166,7 @@ func TestHistoryIsASum(t *testing.T) {
 		for range 6 {
 			for _, b := range benches {
 				b.s.ledger.Meta.Counts.Stored++
-				b.keepsSamples(10 * time.Second) // by turns: never at the same moment
+				b.keepsSamples(10 * time.Second) // alternately: never at the same time
 			}
 		}
 		a := answers{shards: func() []*Shard { return shards }, mend: func([]crawl.Status) {}}
@@ -208,9 +208,9 @@ func TestHistoryIsASum(t *testing.T) {
 	})
 }
 
-// When a URL was taken in is known from the samples, within the time between two; of those that
-// were taken in before there were orders in samples nothing is said that is not so.
-func TestWhenAURLWasTakenIn(t *testing.T) {
+// The samples show when a URL was accepted, within the time between two samples; for URLs from
+// before samples had numbers of acceptance, nothing wrong is stated.
+func TestWhenAURLWasAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		at := map[string]time.Time{}
@@ -246,7 +246,7 @@ func TestWhenAURLWasTakenIn(t *testing.T) {
 		if x := explain("http://a.example/late"); x.FoundBy != nil || x.FoundAfter == nil {
 			t.Errorf("since the last sample: %+v", x)
 		}
-		// A file from before: its samples have no orders.
+		// A file from before: its samples have no numbers of acceptance.
 		bucket := b.s.ledger.Tx.Bucket(hosts.BucketHistory)
 		olds := map[string][]byte{}
 		_ = bucket.ForEach(func(k, v []byte) error { olds[string(k)] = []byte{2, 0, 0, 0, 0, 0, 0}; return nil })

@@ -16,7 +16,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// rule changes what the operator says of hosts, as SetSpec does.
+// rule changes the operator's rules of hosts, like SetSpec.
 func (b *bench) rule(hosts map[canon.Host]crawl.HostRule) {
 	b.t.Helper()
 	b.spec.Hosts = hosts
@@ -29,7 +29,7 @@ func (b *bench) rule(hosts map[canon.Host]crawl.HostRule) {
 	_ = b.s.ledger.Guarded(func() error { b.s.judgeBy(j); return nil })
 }
 
-// granted waits for a visit and says how long that took.
+// granted waits for a visit and returns how long that took.
 func (b *bench) granted(most time.Duration) (crawl.Visit, time.Duration) {
 	b.t.Helper()
 	began := time.Now()
@@ -66,7 +66,7 @@ func TestPausedHostGetsNoVisit(t *testing.T) {
 		if st := b.status(); st.Shards[0].DueSoon < 2 {
 			t.Error("the crawl would be done while a host with a queue is paused")
 		}
-		// It is still paused after a crash, and whatever comes of the passage of time.
+		// It is still paused after a crash, and however much time passes.
 		b.commit()
 		b.crash()
 		b.open()
@@ -124,7 +124,7 @@ func TestOperatorsDelay(t *testing.T) {
 					Host: v.Host, Requests: 1, Delay: v.Delay,
 					Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Stored, Status: 200}},
 				}})
-				// Set between two visits: a whole delay is waited from then on.
+				// Set between two visits: a whole delay begins at this moment.
 				b.rule(map[canon.Host]crawl.HostRule{"a.example": {Delay: c.operator}})
 				v, took := b.granted(time.Minute)
 				if v.Delay != c.want || took < c.want {
@@ -143,8 +143,8 @@ func TestOperatorsDelay(t *testing.T) {
 	}
 }
 
-// A delay that is set while nobody has the shard is kept to as well, and waited for once.
-func TestOperatorsDelayAtRest(t *testing.T) {
+// A delay that is set while no frontier owns the shard is kept as well, and waited for once.
+func TestOperatorsDelayWithoutAnOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/1"))
 		for i := range 40 {
@@ -173,9 +173,9 @@ func TestOperatorsDelayAtRest(t *testing.T) {
 	})
 }
 
-// A longer delay of all hosts that is set while nobody has the shard is kept to as well, by those
-// in memory and by those at rest.
-func TestDelayOfAllAtRest(t *testing.T) {
+// A longer delay of all hosts that is set while no frontier owns the shard is kept as well, by
+// hosts in memory and by evicted ones.
+func TestDelayOfAllWithoutAnOwner(t *testing.T) {
 	for _, n := range []int{1, 100} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			fewResident(t)
@@ -214,8 +214,8 @@ func TestDelayOfAllAtRest(t *testing.T) {
 	}
 }
 
-// Hosts that are paused take no room from those that wait for their first visit.
-func TestPausedHostsKeepNobodyAsleep(t *testing.T) {
+// Paused hosts do not take the memory of hosts that wait for their first visit.
+func TestPausedHostsTakeNoMemoryFromOthers(t *testing.T) {
 	defer func(n int) { hosts.MaxResident = n }(hosts.MaxResident)
 	hosts.MaxResident = 8
 	synctest.Test(t, func(t *testing.T) {
@@ -313,7 +313,7 @@ func (w *balky) Write(p []byte) (int, error) {
 }
 
 // Lines of the crawl log wait while it cannot be written, up to a megabyte, and are then written
-// once, in their order, by the next commit, although nothing else has changed.
+// once, in order, by the next commit, even if nothing else has changed.
 func TestLinesWaitForTheirLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))

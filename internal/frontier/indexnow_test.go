@@ -24,11 +24,11 @@ func (b *bench) reported(key string, urls ...string) {
 	b.event(crawl.Event{Reported: []crawl.IndexNow{s}})
 }
 
-// holds answers the errand for a key file with what it holds.
-func (b *bench) holds(v crawl.Visit, holds string) {
+// holds answers the auxiliary request for a key file with a body.
+func (b *bench) holds(v crawl.Visit, body string) {
 	b.t.Helper()
-	k := crawl.KeyFile{Key: holds}
-	if holds == "" {
+	k := crawl.KeyFile{Key: body}
+	if body == "" {
 		k.Reason = "its key file: HTTP 404"
 	}
 	b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Aux: v.Aux[0], KeyFile: &k}}})
@@ -55,7 +55,7 @@ func TestUsage_8_33_Proved(t *testing.T) {
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/")
 		b.finish(b.grant(1)[0], crawl.Stored, "")
-		again := func() { // opened anew after a crash
+		again := func() { // opened again after a crash
 			b.commit()
 			b.crash()
 			b.open()
@@ -104,10 +104,10 @@ func TestUsage_8_33_Proved(t *testing.T) {
 		if got := b.indexNow(); got.Reported != 5 {
 			t.Errorf("%+v", got)
 		}
-		// After a week it is asked for anew, whatever strangers have asked for since.
+		// After a week it is requested again, whatever others have submitted since.
 		time.Sleep(updates.KeyLife)
 		for i := range 5 {
-			b.reported(fmt.Sprintf("stranger-%d", i), "http://a.example/x")
+			b.reported(fmt.Sprintf("other-%d", i), "http://a.example/x")
 		}
 		b.reported("12345678", "http://a.example/last")
 		asked := 0
@@ -122,8 +122,8 @@ func TestUsage_8_33_Proved(t *testing.T) {
 	})
 }
 
-// A key file that could not be had just now costs nothing that waits for it: it is asked for once
-// more when its site submits again, and what was told counts from when it was told last.
+// A key file that cannot be fetched at the moment does not lose the submissions that wait for it:
+// it is requested again when its site submits again, and a submission counts from its last time.
 func TestIndexNowLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")
@@ -150,8 +150,9 @@ func TestIndexNowLater(t *testing.T) {
 	})
 }
 
-// Nobody can have a site asked for more than three key files a day, or have more kept than is
-// bounded; what comes with a wrong key, or of a host that the crawl does not know, means nothing.
+// Nobody can cause more than three requests a day for key files of a site, or more waiting
+// submissions than the bound; a submission with a wrong key, or for a host that the crawl does not
+// know, has no effect.
 func TestUsage_8_33_Flood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -172,7 +173,7 @@ func TestUsage_8_33_Flood(t *testing.T) {
 				b.reported(fmt.Sprintf("key-%05d", i%50), urls...)
 			}
 			if n := len(b.s.ledger.Hosts["a.example"].Aux); n > updates.MaxTries {
-				t.Fatalf("%d errands", n)
+				t.Fatalf("%d auxiliary requests", n)
 			}
 			time.Sleep(time.Minute)
 			for _, v := range b.grant(1) {
@@ -205,7 +206,7 @@ func TestUsage_8_33_Flood(t *testing.T) {
 			t.Errorf("the next day: %+v", got)
 		}
 
-		// What waits with one key is bounded.
+		// The waiting submissions of one key are bounded.
 		for i := range 30 {
 			var urls []string
 			for j := range 1000 {
@@ -220,11 +221,11 @@ func TestUsage_8_33_Flood(t *testing.T) {
 		}
 		waits := func() (n int) { return b.s.ledger.Tx.Bucket(hosts.BucketIndexNowURLs).Stats().KeyN }
 		b.commit()
-		if n := waits(); n != 11 { // and the one before
+		if n := waits(); n != 11 { // and the previous one
 
 			t.Errorf("%d parts wait", n)
 		}
-		time.Sleep(updates.WaitLife + 25*time.Hour) // nobody has asked for the file
+		time.Sleep(updates.WaitLife + 25*time.Hour) // nobody has requested the file
 		if err := b.s.features.Upkeep(time.Now()); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// invent has n pages of a visit name per names each, under ever new names of one domain.
+// invent lets n pages of a visit name per names each, always new names of one domain.
 func invent(b *bench, domain string, from, pages, per int) (next int) {
 	for range pages {
 		l := crawl.Links{Depth: 1, FoundOn: canon.URL("http://www." + domain + "/")}
@@ -26,9 +26,9 @@ func invent(b *bench, domain string, from, pages, per int) (next int) {
 	return from
 }
 
-// TestWhatInventedHostsCost prints the memory and the disk that names of a wildcard cost. FIGURES
-// says how many; it is no test without.
-func TestWhatInventedHostsCost(t *testing.T) {
+// TestCostOfInventedHosts prints the memory and the disk space that names of a wildcard cost.
+// FIGURES is their number; without it the test is skipped.
+func TestCostOfInventedHosts(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("FIGURES"))
 	if err != nil {
 		t.Skip("set FIGURES to a number of hosts")

@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// refused is how many records say that they are refused for a reason.
+// refused returns how many records are refused for a reason.
 func (b *bench) refused(why crawl.Reason) (n int) {
 	b.t.Helper()
 	err := b.s.urls.EachRecord(func(_ *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
@@ -28,9 +28,9 @@ func (b *bench) refused(why crawl.Reason) (n int) {
 	return n
 }
 
-// Another spec is carried out in stretches. From its first moment nothing is granted that it
-// forbids, also by who has died meanwhile, and the crawl is not done before it is carried out.
-func TestASpecChangeIsMadeInStretches(t *testing.T) {
+// A new spec is carried out in steps. From its first moment nothing is granted that it forbids,
+// also after a kill, and the crawl is not done before it is carried out.
+func TestASpecChangeIsMadeInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 3500
 		b := newBench(t, testSpec("http://a.example/"))
@@ -46,7 +46,7 @@ func TestASpecChangeIsMadeInStretches(t *testing.T) {
 		}
 		b.respec(func(s *crawl.Spec) { s.Exclude = []string{"//a[.]example/"} })
 		if got := b.refused(crawl.ReasonScope); got > hosts.PassStretch {
-			t.Errorf("%d URLs judged in one go, under the lock; want %d at most", got, hosts.PassStretch)
+			t.Errorf("%d URLs judged in one step, under the lock; want %d at most", got, hosts.PassStretch)
 		}
 		if r := b.s.visits.Renew([]crawl.VisitID{out.ID}, time.Now()); len(r.Lost) != 1 {
 			t.Error("a visit for nothing but what is out of scope now is prolonged")
@@ -93,7 +93,7 @@ func TestASpecChangeIsMadeInStretches(t *testing.T) {
 			t.Errorf("%+v, want it done", st)
 		}
 
-		// And back again, changed once more on the way.
+		// And back again, with another change in between.
 		b.respec(func(s *crawl.Spec) { s.Exclude = nil })
 		b.refillSome()
 		b.respec(func(s *crawl.Spec) { s.MaxDepth = 5 })
@@ -105,8 +105,8 @@ func TestASpecChangeIsMadeInStretches(t *testing.T) {
 	})
 }
 
-// What is explained while a pass is under way is what it will come to.
-func TestExplainedWhileThePassIsUnderWay(t *testing.T) {
+// explain shows the final result while a pass is running.
+func TestExplainedDuringAPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/1")
@@ -122,9 +122,9 @@ func TestExplainedWhileThePassIsUnderWay(t *testing.T) {
 	})
 }
 
-// The queue of a host that has all the pages it may have is refused in stretches, and none of it
-// is granted meanwhile.
-func TestAFullHostIsRefusedInStretches(t *testing.T) {
+// The queue of a host that has reached its limit of pages is refused in steps, and none of it is
+// granted meanwhile.
+func TestAFullHostIsRefusedInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 3500
 		spec := testSpec("http://a.example/")
@@ -172,10 +172,10 @@ func TestAFullHostIsRefusedInStretches(t *testing.T) {
 	})
 }
 
-// That a visit is outstanding is in no log: what becomes of the queue of a host that is full must
-// not depend on it. A late outcome of another visit fills the host; it is the same whether a visit
-// is out then or not.
-func TestWhatIsRefusedDoesNotDependOnVisits(t *testing.T) {
+// The log does not record that a visit is outstanding: the queue of a host at its limit must not
+// depend on it. A late outcome of another visit fills the host; the result is the same with and
+// without an outstanding visit.
+func TestRefusalsDoNotDependOnVisits(t *testing.T) {
 	driven(t)
 	spec := testSpec("http://a.example/")
 	spec.MaxPagesPerHost, spec.Delay = 1, 10*time.Second
@@ -200,9 +200,9 @@ func TestWhatIsRefusedDoesNotDependOnVisits(t *testing.T) {
 	compare(t, dumps[1], dumps[0])
 }
 
-// Of every reason it is settled whether another setting lets its URLs in again: no advice is given
-// that does not work, and no site is asked again for what no setting of ours decided.
-func TestWhatASettingLetsInAgain(t *testing.T) {
+// For every reason it is defined whether another setting allows its URLs again: no advice is given
+// that does not work, and no site is requested again for what none of our settings decided.
+func TestReasonsThatASettingReverses(t *testing.T) {
 	type change func(*crawl.Spec)
 	private := func(s *crawl.Spec) { s.AllowPrivate = true }
 	contact := func(s *crawl.Spec) { s.Contact = "me@example.org" }
@@ -257,8 +257,8 @@ func TestWhatASettingLetsInAgain(t *testing.T) {
 	})
 }
 
-// A directory written before it was kept by which settings addresses were judged: with
-// --allow-private they are judged anew.
+// In a directory from before the settings were recorded with which addresses were judged, they are
+// judged again with --allow-private.
 func TestAddressesOfAnOlderFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")
@@ -278,8 +278,8 @@ func TestAddressesOfAnOlderFile(t *testing.T) {
 	})
 }
 
-// BenchmarkSpecChange narrows and widens a crawl of a million URLs: for how long the shard is held
-// at most, and how much memory that takes.
+// BenchmarkSpecChange narrows and widens a crawl of a million URLs: for how long the shard is
+// locked at most, and how much memory that takes.
 func BenchmarkSpecChange(b *testing.B) {
 	const n = 1_000_000
 	bb := newBench(b, testSpec("http://a.example/"))
@@ -295,7 +295,7 @@ func BenchmarkSpecChange(b *testing.B) {
 	bb.commit()
 	var longest time.Duration
 	var most uint64
-	held := func(do func()) {
+	locked := func(do func()) {
 		began := time.Now()
 		do()
 		longest = max(longest, time.Since(began))
@@ -308,19 +308,18 @@ func BenchmarkSpecChange(b *testing.B) {
 	runtime.ReadMemStats(&ms)
 	base := ms.HeapAlloc
 	for i := 0; b.Loop(); i++ {
-		held(func() { bb.respec(func(s *crawl.Spec) { s.MaxDepth = 2 - 3*(i%2) }) })
+		locked(func() { bb.respec(func(s *crawl.Spec) { s.MaxDepth = 2 - 3*(i%2) }) })
 		for more := true; more; {
-			held(func() { more = bb.refillSome() })
+			locked(func() { more = bb.refillSome() })
 		}
-		held(bb.commit)
+		locked(bb.commit)
 	}
 	b.ReportMetric(float64(longest.Milliseconds()), "ms-held")
 	b.ReportMetric(float64(most-base)/(1<<20), "MiB")
 }
 
-// A seed that comes before the spec which has it among its seeds is not lost: the shard that has
-// not heard of that spec yet holds it as out of scope, and lets it in when it has. Links are
-// dropped.
+// A seed that arrives before the spec which lists it is not lost: the shard that does not know that
+// spec yet records it as out of scope, and allows it when the spec arrives. Links are dropped.
 func TestASeedComesBeforeItsSpec(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")

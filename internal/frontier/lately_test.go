@@ -10,12 +10,12 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// shopHost is the host of shop.
+// shopHost returns the host of shop.
 func shopHost(n int) canon.Host { return canon.Host(fmt.Sprintf("shop%d.example", n)) }
 
-// Hosts that left memory lately are found without the places of the file that are in the order of
-// names, and so are their domains.
-func TestNamedLately(t *testing.T) {
+// Recently evicted hosts are found without the parts of the file that are sorted by name, and so
+// are their domains.
+func TestRecentlyEvictedHosts(t *testing.T) {
 	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 20, 2)
@@ -37,7 +37,7 @@ func TestNamedLately(t *testing.T) {
 				t.Fatal(err)
 			}
 			if h == nil {
-				continue // others have its place
+				continue // others have its slot
 			}
 			if found++; h.Name != name || h.Queued != 2 || h.Domain.Name != string(name) || h.Domain.Hosts != 1 {
 				t.Errorf("%s is %+v of %+v", name, h, h.Domain)
@@ -49,8 +49,8 @@ func TestNamedLately(t *testing.T) {
 	})
 }
 
-// However many hosts and domains are named, few are in memory, and each domain is there once.
-func TestFewAreNamedLately(t *testing.T) {
+// However many hosts and domains get links, few are in memory, and each domain is there once.
+func TestFewRecentlyEvictedHostsAreKept(t *testing.T) {
 	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 400, 1)
@@ -60,7 +60,7 @@ func TestFewAreNamedLately(t *testing.T) {
 		}
 		b.links(1, "", "http://a.one.example/", "http://b.one.example/")
 		b.commit()
-		for i := range 40 { // a leaves its place, or does not
+		for i := range 40 { // a is displaced from its slot, or not
 			b.links(1, "", fmt.Sprintf("http://other%d.example/", i))
 			if b.commit(); i%10 != 9 {
 				continue
@@ -82,9 +82,9 @@ func TestFewAreNamedLately(t *testing.T) {
 	})
 }
 
-// What a transaction said that was given up is not known any more: the numbers of its hosts are
-// given to others.
-func TestNamedInALostTransaction(t *testing.T) {
+// What an aborted transaction did is not known any more: the numbers of its hosts are given to
+// others.
+func TestHostsOfAnAbortedTransaction(t *testing.T) {
 	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 20, 1)
@@ -92,7 +92,7 @@ func TestNamedInALostTransaction(t *testing.T) {
 		for i := 20; i < 40; i++ {
 			b.links(1, "", shop(i))
 		}
-		if err := b.s.ledger.PutAway(); err != nil { // they sleep, and nothing is committed
+		if err := b.s.ledger.PutAway(); err != nil { // they are evicted, and nothing is committed
 			t.Fatal(err)
 		}
 		b.crash()
@@ -125,9 +125,9 @@ func TestNamedInALostTransaction(t *testing.T) {
 	})
 }
 
-// A host that was named lately is what its record says, whatever happened to it meanwhile: its URLs
-// were forgotten, or let in again, or visited.
-func TestNamedLatelyAndChanged(t *testing.T) {
+// The data of a recently evicted host equals its record, whatever happened to it meanwhile: its
+// URLs were forgotten, or allowed again, or visited.
+func TestRecentlyEvictedHostsThatChanged(t *testing.T) {
 	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 30, 3)

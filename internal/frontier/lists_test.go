@@ -18,15 +18,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// asked is a bench that is asked what a frontier is.
+// asked returns a client that asks a bench like a frontier.
 func asked(b *bench) *asker.Crawl {
 	shards, spec := func() []*Shard { return []*Shard{b.s} }, func() crawl.Spec { return b.spec }
 	a := answers{shards: shards, spec: spec, logDir: b.dir, mend: func([]crawl.Status) {}, stopped: true}
 	return asker.Stopped(b.spec, func() error { return nil }, a.handlers())
 }
 
-// populate fills a bench with hosts of which every second was visited, and URLs on them. What was
-// visited has one page stored, or failed, or is held by its robots.txt.
+// populate fills a bench with hosts of which every second was visited, and URLs on them. Each
+// visited one has one page stored, or failed, or is queued because of its robots.txt.
 func populate(t testing.TB, hosts, urls int) *bench {
 	spec := testSpec("http://h0.example/")
 	spec.Scope, spec.Delay = "any", 0
@@ -45,7 +45,7 @@ func populate(t testing.TB, hosts, urls int) *bench {
 	for visited := 0; visited < hosts/2; {
 		vs := b.grant(16)
 		if len(vs) == 0 {
-			b.commit() // wakes others
+			b.commit() // loads others
 			if err := b.s.ledger.Load(time.Now()); err != nil {
 				t.Fatal(err)
 			}
@@ -80,8 +80,8 @@ func populate(t testing.TB, hosts, urls int) *bench {
 	return b
 }
 
-// TestHostsPageIsTheListOfHosts compares pages of hosts, in every order, with what is said of each
-// host by itself, with hosts asleep on disk; and again from the files.
+// TestHostsPageIsTheListOfHosts compares pages of hosts, in every order, with the answers for each
+// single host, with evicted hosts; and again from the files.
 func TestHostsPageIsTheListOfHosts(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		was := hosts.MaxResident
@@ -91,7 +91,8 @@ func TestHostsPageIsTheListOfHosts(t *testing.T) {
 		if resident := len(b.s.ledger.Hosts); resident >= 300 {
 			t.Fatalf("%d of 400 hosts are in memory: none sleeps", resident)
 		}
-		// A host whose delay ends between two pages of a list may stand on both: let all end.
+		// A host whose delay ends between two pages of a list may be on both: wait until all delays
+		// have ended.
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			soon := 0
 			err := asked(b).Hosts(t.Context(), func(h crawl.HostInfo) error {
@@ -132,11 +133,11 @@ func TestHostsPageIsTheListOfHosts(t *testing.T) {
 						h := infos[r.Host]
 						agents := len(h.AgentServers) > 0
 						if h.State == "due" || h.State == "waiting" {
-							h.State, h.NextDue = r.State, r.NextDue // time goes on
+							h.State, h.NextDue = r.State, r.NextDue // time has advanced
 						}
 						if seen[r.Host] || r.State != h.State || r.Reason != h.Reason || r.Queued != h.Queued || r.Fetched != h.Fetched || r.DelayS != h.DelayS ||
 							r.DelaySource != h.DelaySource || r.Agents != agents || r.Usage != (len(h.Robot.Usage) > 0) || r.Robots != (h.Robot.State == "parsed") || (r.NextDue == nil) != (h.NextDue == nil) {
-							t.Fatalf("row %+v, but of the host it is said\n%+v", r, h)
+							t.Fatalf("row %+v, but the host has\n%+v", r, h)
 						}
 						seen[r.Host] = true
 					}
@@ -290,7 +291,7 @@ func TestMirrorsAndUpdatesPages(t *testing.T) {
 
 const benchHosts = 100_000
 
-// BenchmarkQuestions asks what a dashboard asks, of one shard with 10⁵ hosts and 10⁶ URLs.
+// BenchmarkQuestions runs the queries of a dashboard on one shard with 10⁵ hosts and 10⁶ URLs.
 func BenchmarkQuestions(b *testing.B) {
 	t := populate(b, benchHosts, 10*benchHosts)
 	c := asked(t)
@@ -328,7 +329,7 @@ func BenchmarkQuestions(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			// What it costs on a machine that has other things to do as well.
+			// CPU time, which is comparable on a busy machine.
 			b.ReportMetric(float64((cpu()-began).Milliseconds())/float64(n), "cpu-ms/op")
 		})
 	}

@@ -29,18 +29,18 @@ func TestUsage_8_22_Once(t *testing.T) {
 		b.respec(func(s *crawl.Spec) { s.LLMSTxt = true })
 		b.passes()
 		time.Sleep(time.Minute)
-		for _, c := range []struct{ said, again time.Duration }{
+		for _, c := range []struct{ fresh, again time.Duration }{
 			{0, 24 * time.Hour}, {time.Minute, 24 * time.Hour}, {72 * time.Hour, 72 * time.Hour}, {1000 * time.Hour, 720 * time.Hour},
 		} {
-			b.learned("http://a.example", "", crawl.VisitID{}) // asked for twice
+			b.learned("http://a.example", "", crawl.VisitID{}) // requested twice
 			if asked() != 1 {
-				t.Fatalf("before one that holds for %v: asked %d times", c.said, asked())
+				t.Fatalf("before one with a lifetime of %v: requested %d times", c.fresh, asked())
 			}
 			v := b.grant(1)
 			if len(v) != 1 || len(v[0].Aux) != 1 {
 				t.Fatalf("%+v", v)
 			}
-			m := crawl.LLMSTxt{State: crawl.FileFound, Title: "A", Links: 3, Within: 2, Fresh: c.said}
+			m := crawl.LLMSTxt{State: crawl.FileFound, Title: "A", Links: 3, Within: 2, Fresh: c.fresh}
 			b.event(crawl.Event{Visit: v[0].ID, Answers: []crawl.Answer{{Aux: v[0].Aux[0], LLMSTxt: &m}}})
 			b.event(crawl.Event{Visit: v[0].ID, Outcome: &crawl.Outcome{Host: v[0].Host, Requests: 1, Delay: v[0].Delay, Done: v[0].Aux}})
 			b.commit()
@@ -54,7 +54,7 @@ func TestUsage_8_22_Once(t *testing.T) {
 			time.Sleep(c.again - time.Hour)
 			b.learned("http://a.example", "", crawl.VisitID{})
 			if asked() != 0 {
-				t.Errorf("one that holds for %v: asked again", c.said)
+				t.Errorf("one with a lifetime of %v: requested again", c.fresh)
 			}
 			time.Sleep(time.Hour)
 		}

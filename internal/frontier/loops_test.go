@@ -58,7 +58,7 @@ func TestRedirectsInACircle(t *testing.T) {
 }
 
 // A redirect that was fetched long ago may have been reversed since.
-func TestRedirectsTurnedRound(t *testing.T) {
+func TestRedirectsThatWereReversed(t *testing.T) {
 	for age, want := range map[time.Duration]crawl.Class{time.Hour: crawl.Refused, 25 * time.Hour: crawl.Redirected} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, testSpec("http://a.example/1"))

@@ -17,7 +17,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// losses are ways in which the file of a shard may lose all that is in it.
+// losses are ways in which the file of a shard may lose its content.
 var losses = map[string]func(path string) error{
 	"emptied": func(path string) error { return os.Truncate(path, 0) },
 	"removed": os.Remove,
@@ -27,8 +27,8 @@ var losses = map[string]func(path string) error{
 	},
 }
 
-// In one process there are no checkpoints: a frontier whose file has lost what was in it warns, and
-// says what is lost and what the shard is built from.
+// In one process there are no checkpoints: a frontier whose file has lost its content warns, and
+// reports what is lost and from what the shard is rebuilt.
 func TestALostFileIsReported(t *testing.T) {
 	for name, lose := range losses {
 		for _, purged := range []bool{false, true} {
@@ -96,8 +96,8 @@ func TestALostFileIsReported(t *testing.T) {
 	}
 }
 
-// A daemon restores such a file from the checkpoint and the log, or from the log alone, and says
-// from what.
+// A daemon restores such a file from the checkpoint and the log, or from the log alone, and reports
+// which.
 func TestALostFileIsRestored(t *testing.T) {
 	for name, lose := range losses {
 		for _, every := range []int64{4 << 10, 1 << 30} {

@@ -17,12 +17,12 @@ import (
 	"github.com/curtsy/curtsy/internal/racing"
 )
 
-// What many hosts cost is measured by TestManyHosts with more of them, one at a time:
+// TestManyHosts also measures what many hosts cost, with more of them and one at a time:
 //
 //	go test ./internal/frontier -run TestManyHosts -v -timeout 0 -many-hosts 1000000
 //
-// Nothing sleeps there. It takes as long as the frontier, and the fetchers and sites that are
-// simulated beside it, have work.
+// Virtual time does not wait: the test takes as long as the frontier, and the simulated fetchers
+// and sites, compute.
 var (
 	manyHosts  = flag.Int("many-hosts", racing.Volume(1000, 200), "hosts of TestManyHosts")
 	manyShards = flag.Int("many-shards", 2, "shards of TestManyHosts")
@@ -30,8 +30,8 @@ var (
 )
 
 // A crowd of hosts that are as unequal as on the web: most have few pages, some have more than can
-// be fetched in the time, and they ask for delays from none to a minute. Of what their delays allow
-// while they have work, with hands enough, 99 % must be used from the first second on.
+// be fetched in the time, and their delays are from none to a minute. Of what their delays allow
+// while they have work, with enough slots, 99 % must be used from the first second on.
 func TestManyHosts(t *testing.T) {
 	delays := []time.Duration{0, 0, 0, 0, 2, 2, 5, 10, 30, 60}
 	sizes := []int{1, 2, 3, 3, 5, 8, 12, 30, 100}
@@ -65,7 +65,7 @@ func TestManyHosts(t *testing.T) {
 			runtime.ReadMemStats(&m)
 			return int64(m.HeapAlloc)
 		}
-		// What is simulated goes; what is left is the frontier's.
+		// Drop the simulated parts, so that only the memory of the frontier remains.
 		c.hosts, c.events, c.waiting = nil, nil, nil
 		kept := heap()
 		t.Logf("%d hosts in %d shards, %d URLs, %v: %.3f %% of the slots used, none early, %d requests in %d visits",
@@ -78,16 +78,16 @@ func TestManyHosts(t *testing.T) {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// spent is the CPU time of this process, which a bubble's clock has no part in.
+// spent returns the CPU time of this process, which is independent of the bubble's clock.
 func spent() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail for this process
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// statusKiB is a figure of this process in /proc, 0 where there is none.
+// statusKiB returns a figure of this process in /proc, 0 if there is none.
 func statusKiB(name string) (kib int) {
-	text, _ := os.ReadFile("/proc/self/status") // nothing is said of a system that does not tell
+	text, _ := os.ReadFile("/proc/self/status") // zero on a system without it
 	for line := range strings.Lines(string(text)) {
 		if v, ok := strings.CutPrefix(line, name+":"); ok {
 			kib, _ = strconv.Atoi(strings.Fields(v)[0])

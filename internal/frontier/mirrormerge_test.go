@@ -18,7 +18,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// copyPages are the pages of a small site, with links among them as the site writes them: relative.
+// copyPages returns the pages of a small site, with relative links between them.
 func copyPages(n int) map[string]string {
 	pages := map[string]string{"/": "root"}
 	for i := 1; i <= n; i++ {
@@ -28,7 +28,7 @@ func copyPages(n int) map[string]string {
 	return pages
 }
 
-// linksTo is a page with links to paths of hosts.
+// linksTo returns a page with links to paths of hosts.
 func linksTo(hosts []string, paths ...string) string {
 	var b strings.Builder
 	for _, h := range hosts {
@@ -69,7 +69,7 @@ func mirrorWeb(shards int) (web map[string]*site, mirrors map[string]string, sto
 		"away.example": {robots: "-> http://file.example/a.txt", pages: pages},
 		"file.example": {robots: "404"},
 	}
-	// What away's robots.txt redirects to.
+	// The target of the redirect of away's robots.txt.
 	web["http://file.example"] = &site{robots: hostLine(main)}
 	delete(web, "file.example")
 	var hosts []string
@@ -94,7 +94,7 @@ func mirrorWeb(shards int) (web map[string]*site, mirrors map[string]string, sto
 		"http://thief.example": "unconfirmed: content-differs",
 		"http://tls.example":   "mirror of https://tls.example ",
 		"http://away.example":  "mirror of http://" + main + " ",
-		// Whose robots.txt is read before the file that it lends.
+		// Its robots.txt is read before the file that it provides to the other.
 		"http://file.example": "mirror of http://" + main + " ",
 	}
 	stored = []string{"http://seed.example/", "http://seed.example/more", "http://thief.example/1"}
@@ -107,9 +107,9 @@ func mirrorWeb(shards int) (web map[string]*site, mirrors map[string]string, sto
 	return web, mirrors, stored
 }
 
-// Each page is stored once, under the host its owner chose; killing shards in the middle of
-// it changes nothing.
-func TestMirrorsAreCollapsed(t *testing.T) {
+// Each page is stored once, under the host that its owner chose; killing shards in the middle of it
+// changes nothing.
+func TestMirrorsAreMerged(t *testing.T) {
 	for _, shards := range []int{1, 4} {
 		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) {
 			var want map[string]string
@@ -148,7 +148,7 @@ func TestMirrorsAreCollapsed(t *testing.T) {
 	}
 }
 
-// lateWeb is a site with a mirror that does not say so yet, and whose pages are all stored.
+// lateWeb is a site with a mirror that does not claim it yet, and whose pages are all stored.
 func lateWeb(shards int) (web map[string]*site, main, mirror string) {
 	main, mirror = "main.example", apart(shards, "late", "main.example")
 	web = map[string]*site{
@@ -158,8 +158,8 @@ func lateWeb(shards int) (web map[string]*site, main, mirror string) {
 	return web, main, mirror
 }
 
-// A mirror learned late: pages stored before are glued, and all is as it was when the Host line
-// goes again. Killed in every stretch of both.
+// A mirror that is detected late: pages stored before are merged, and everything is as before when
+// the Host line is removed. The shard is killed in every step of both.
 func TestAMergeAndItsEnd(t *testing.T) {
 	defer func(n int) { mirrors.MirrorStretch = n }(mirrors.MirrorStretch)
 	mirrors.MirrorStretch = 2
@@ -186,7 +186,7 @@ func TestAMergeAndItsEnd(t *testing.T) {
 						t.Fatalf("stored %q, want the pages of both: %q", got, own)
 					}
 
-					// It says so, and a new page of it is found.
+					// It claims it, and a new page of it is found.
 					site := g.web["http://"+mirror]
 					site.robots = hostLine(main)
 					time.Sleep(25 * time.Hour)
@@ -221,11 +221,11 @@ func TestAMergeAndItsEnd(t *testing.T) {
 						t.Error("a URL known of the mirror alone was not handed on")
 					}
 					if n := g.asked(mirror); n != before {
-						t.Errorf("%d page requests to the mirror since it says so", n-before)
+						t.Errorf("%d page requests to the mirror since its claim", n-before)
 					}
 					g.verify()
 
-					// It says so no longer: noticed by its upkeep.
+					// The claim is removed, which the upkeep notices.
 					site.robots = "404"
 					g.run(30 * time.Hour)
 					g.check("mirrors", g.mirrors(), map[string]string{})
@@ -242,13 +242,14 @@ func TestAMergeAndItsEnd(t *testing.T) {
 	}
 }
 
-// A merge, and its end, killed at every step there is, one after the other: mirror database,
-// records, accounting and what the indexer was told come out the same.
+// A merge, and its end, with a kill at every step, one after the other: the mirror database, the
+// records, the counts and the notices to the indexer are the same.
 func TestAMergeKilledAtEveryStep(t *testing.T) {
 	defer func(n int) { mirrors.MirrorStretch = n }(mirrors.MirrorStretch)
 	mirrors.MirrorStretch = 2
 	for _, shards := range []int{1, 3} {
-		// play merges and dissolves, and returns what there was after each, and the points passed.
+		// play merges and dissolves, and returns the state after each, and the number of points
+		// passed.
 		play := func(killAt int, saved bool) (results []string, points int) {
 			synctest.Test(t, func(t *testing.T) {
 				web, main, mirror := lateWeb(shards)
@@ -301,9 +302,9 @@ func TestAMergeKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// A visit that is under way when its origin turns out to be a mirror is not prolonged: what is left
-// of it is the main host's.
-func TestAMergeEndsTheVisitUnderWay(t *testing.T) {
+// A visit in progress whose origin turns out to be a mirror is not renewed: its remaining URLs
+// belong to the main host.
+func TestAMergeEndsTheCurrentVisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := copyPages(9)
 		g := newRig(t, 1, map[string]*site{"a.example": {robots: "404", pages: pages}, "b.example": {robots: "404", pages: pages}})
@@ -337,7 +338,7 @@ func TestAMergeEndsTheVisitUnderWay(t *testing.T) {
 		if got := lost(); len(got) != 1 {
 			t.Error("a visit for URLs of a mirror is prolonged")
 		}
-		g.visit(b, visits[0]) // what it has is told all the same
+		g.visit(b, visits[0]) // its results are still reported
 		g.run(time.Hour)
 		for u, p := range g.pages {
 			if p.stored && (u.Host() == a.Host) != (p.aliasOf != "") {
@@ -348,8 +349,8 @@ func TestAMergeEndsTheVisitUnderWay(t *testing.T) {
 	})
 }
 
-// A fetcher that died had handed pages over whose outcome nobody tells. Their URLs are never
-// asked for again when their origin turns out to be a mirror before that: the pages must not
+// A fetcher that was killed had handed pages over whose outcome is never published. Their URLs are
+// never requested again if their origin turns out to be a mirror before that: the pages must not
 // stay under its name.
 func TestAMergeAfterALostOutcome(t *testing.T) {
 	for _, expired := range []bool{false, true} {
@@ -375,7 +376,7 @@ func TestAMergeAfterALostOutcome(t *testing.T) {
 				b.open()
 			}
 			for i := range 5 {
-				// Nearer than what was granted.
+				// Nearer to a seed than what was granted.
 				b.links(0, "", fmt.Sprintf("http://a.example/later/%d", i))
 			}
 			a := testOriginOf("a.example")
@@ -398,7 +399,7 @@ func TestAMergeAfterALostOutcome(t *testing.T) {
 }
 
 // What is found on a mirror after the merge goes to the main host, and is charged to the mirror.
-func TestLaterLinksAreHandedOn(t *testing.T) {
+func TestLaterLinksGoToTheMainHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mirror := apart(2, "m", "main.example")
 		web := map[string]*site{
@@ -434,13 +435,13 @@ func TestLaterLinksAreHandedOn(t *testing.T) {
 		}
 		x, err := home.s.account.Explain("", mustParse(t, "http://"+mirror+"/invented/19"), time.Now())
 		if err != nil || x.State != "refused" || x.Reason != "mirror" || !strings.Contains(x.Detail, "limit of 8 URLs") {
-			t.Errorf("%+v, %v: want to be told that the mirror has handed on all it may", x, err)
+			t.Errorf("%+v, %v: want a note that the mirror has reached its budget", x, err)
 		}
 		g.verify()
 	})
 }
 
-// A site that has moved for good is recognised after four requests; the rest costs none.
+// A site that has moved permanently is recognised after four requests; its other pages cost none.
 func TestAMovedSiteIsAnAlias(t *testing.T) {
 	for seed := range uint64(4) {
 		synctest.Test(t, func(t *testing.T) {
@@ -468,7 +469,7 @@ func TestAMovedSiteIsAnAlias(t *testing.T) {
 			}
 			g.verify()
 
-			// 40 days later it is somebody else's.
+			// 40 days later it belongs to another site.
 			was := g.urls(old)
 			g.web["http://"+old].moved, g.web["http://"+old].pages = "", map[string]string{}
 			for p := range pages {
@@ -487,7 +488,7 @@ func TestAMovedSiteIsAnAlias(t *testing.T) {
 }
 
 // The name with www. and the one without: one of them is main, never both and never none.
-func TestTwinsAreGlued(t *testing.T) {
+func TestTwinsAreMerged(t *testing.T) {
 	for seed := range uint64(6) {
 		for _, larger := range []string{"www.site.example", "site.example"} {
 			synctest.Test(t, func(t *testing.T) {
@@ -529,8 +530,8 @@ func TestTwinsAreGlued(t *testing.T) {
 	}
 }
 
-// A mirror's data.txt is not used, and its own pages come back if the scope of the crawl
-// changes what it may be.
+// The data.txt of a mirror is not used, and its own pages come back if a new scope of the crawl
+// excludes the main host.
 func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, main, mirror := lateWeb(1)
@@ -548,7 +549,7 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 		if g.data[o.String()] {
 			t.Error("the data.txt of a mirror is still used")
 		}
-		g.data[o.String()] = true // a visit that was under way tells of it late
+		g.data[o.String()] = true // a visit in progress reports it late
 		b.event(crawl.Event{Probes: []crawl.Probe{{Origin: o, State: crawl.ProbeRead, Status: 200, Fresh: 7 * 24 * time.Hour}}})
 		g.run(time.Minute)
 		if g.data[o.String()] {
@@ -559,7 +560,8 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 			t.Errorf("hosts say it is a mirror of %v", info.MirrorOf)
 		}
 
-		// A page store that is lost: the mirror's pages are not asked for again under its name.
+		// A page store that is lost: the pages of the mirror are not requested again under its
+		// name.
 		n := g.asked(mirror)
 		b.event(crawl.Event{StoreLost: "another"})
 		g.pages = map[canon.URL]*rigPage{}
@@ -597,8 +599,8 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 	})
 }
 
-// After a checkpoint is restored elsewhere, by a machine with another clock, the
-// database is what it was.
+// After a checkpoint is restored elsewhere, on a machine with another clock, the database is the
+// same.
 func TestMirrorsMoveWithTheirShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, mirrors, _ := mirrorWeb(1)
@@ -626,8 +628,8 @@ func TestMirrorsMoveWithTheirShard(t *testing.T) {
 	})
 }
 
-// What a mirror has handed on counts against its budget for one main host, and for a month.
-func TestAMirrorsBudgetBeginsAnew(t *testing.T) {
+// The budget of a mirror counts what it has handed to one main host, within a month.
+func TestAMirrorsBudgetIsReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 
 		web := map[string]*site{
@@ -641,7 +643,7 @@ func TestAMirrorsBudgetBeginsAnew(t *testing.T) {
 		merged := func(robots, main string) *mirrorRecord {
 			t.Helper()
 			g.web[x].robots = robots
-			g.run(25 * time.Hour) // its robots.txt is old
+			g.run(25 * time.Hour) // its robots.txt is outdated
 			asked++
 			g.shards[0].links(1, "", fmt.Sprintf("http://other.example/%d", 10+asked))
 			g.run(25 * time.Hour)
@@ -652,7 +654,7 @@ func TestAMirrorsBudgetBeginsAnew(t *testing.T) {
 			return m
 		}
 		m := merged(hostLine("one.example"), "one.example")
-		m.Sent = 1e6 // as if
+		m.Sent = 1e6 // as if it had handed over so many
 		if m = merged(hostLine("two.example"), "two.example"); m.Sent > mirrors.MirrorLeast || m.StoredPages > 3 {
 			t.Errorf("of another main host: %+v", m.Merge)
 		}
@@ -669,10 +671,10 @@ func TestAMirrorsBudgetBeginsAnew(t *testing.T) {
 	})
 }
 
-type mirrorRecord = mirror.Record // its name is a variable's below
+type mirrorRecord = mirror.Record // a variable below has its name
 
-// Paths that nothing but links to a mirror names are handed on by the thousand, and by ten more for
-// each page the mirror had: it costs nothing to invent them.
+// Paths that only links to a mirror name are handed over up to a thousand, and ten more for each
+// page that the mirror had: inventing them costs nothing.
 func TestAMirrorsBudgetFollowsItsPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other := apart(2, "m", "main.example")

@@ -21,18 +21,18 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// rig is a crawl in simulated time: shards as they are, their logs, one fetcher that is
-// never wrong, an indexer that keeps the newest word, and a small web. Shards may be killed
-// between any two steps.
+// rig is a crawl in simulated time: real shards, their logs, one fetcher that never fails, an
+// indexer that keeps the newest message, and a small web. Shards may be killed between any two
+// steps.
 type rig struct {
 	t      *testing.T
 	web    map[string]*site // by origin
 	shards []*bench
 	pages  map[canon.URL]*rigPage
-	data   map[string]bool // origins whose data.txt is held
+	data   map[string]bool // origins whose data.txt is stored
 
 	requests map[string][]string // by origin: paths, in order
-	kill     *rand.Rand          // nil: nobody is killed at random
+	kill     *rand.Rand          // nil: nothing is killed at random
 	killAt   int                 // kill at this point, see point; 0: at none
 	saved    bool                // what had changed by then was just committed
 	points   int                 // passed so far
@@ -76,8 +76,8 @@ func (g *rig) seed(urls ...string) {
 	}
 }
 
-// maybeKill kills a shard now and then: what it had not committed is gone, what it had
-// sent may be sent again.
+// maybeKill sometimes kills a shard: what it had not committed is lost, what it had sent may be
+// sent again.
 func (g *rig) maybeKill(b *bench) {
 	if b.s.ledger.Unsaved() && g.point(b) {
 		return
@@ -88,7 +88,8 @@ func (g *rig) maybeKill(b *bench) {
 }
 
 // point is a moment at which a crash has consequences of its own: something has changed and is not
-// committed, or was sent, and that is not noted. It reports whether the shard was killed there.
+// committed, or was sent and is not recorded as sent. It reports whether the shard was killed
+// there.
 func (g *rig) point(b *bench) bool {
 	if g.points++; g.points != g.killAt {
 		return false
@@ -106,8 +107,8 @@ func (g *rig) killed(b *bench) {
 	b.open()
 }
 
-// run lets the crawl go on until there is nothing more to do, or d has passed. What is upkeep only
-// is done when its time comes within d.
+// run continues the crawl until there is nothing more to do, or d has passed. Upkeep is only done
+// if its time comes within d.
 func (g *rig) run(d time.Duration) {
 	g.t.Helper()
 	end := time.Now().Add(d)
@@ -164,7 +165,7 @@ func (g *rig) step() (busy bool) {
 			if g.kill != nil && g.kill.IntN(5) == 0 {
 				b.commit()
 			}
-			if g.point(b) { // killed after sending, before that is noted
+			if g.point(b) { // killed after sending, before that is recorded
 				break
 			}
 			if g.kill != nil && g.kill.IntN(50) == 0 {
@@ -214,7 +215,7 @@ func (g *rig) index(data []byte) {
 	}
 }
 
-// stored are the URLs of pages that are pages of their own.
+// stored returns the URLs of stored pages without aliases.
 func (g *rig) stored() (urls []string) {
 	for u, p := range g.pages {
 		if p.stored && p.aliasOf == "" {
@@ -324,7 +325,7 @@ func (g *rig) auxRequest(e crawl.AuxRequest, facts map[canon.Origin]*crawl.Robot
 			a.Sample = crawl.Sample{Status: 200, Digest: digestOf(text), Likeness: likeness.OfText([]byte(text))}
 		}
 	default:
-		g.t.Fatalf("a fetcher was given errand %d", e.Kind)
+		g.t.Fatalf("a fetcher got an auxiliary request of kind %d", e.Kind)
 	}
 	return a, true
 }
@@ -371,7 +372,7 @@ func (g *rig) fetch(v crawl.Visit, u crawl.VisitURL, f *crawl.Robots) crawl.Resu
 	return r
 }
 
-// mirrors is the database: origin → state.
+// mirrors returns the database: origin → state.
 func (g *rig) mirrors() map[string]string {
 	all := map[string]string{}
 	for _, b := range g.shards {
@@ -395,7 +396,7 @@ func (g *rig) mirrors() map[string]string {
 	return all
 }
 
-// urls is what became of every URL of some hosts.
+// urls returns the state of every URL of some hosts.
 func (g *rig) urls(names ...string) map[string]string {
 	all := map[string]string{}
 	for _, b := range g.shards {
@@ -412,7 +413,7 @@ func (g *rig) urls(names ...string) map[string]string {
 	return all
 }
 
-// check compares what there is with what should be, and the books with the records.
+// check compares the actual with the expected state, and the counts with the records.
 func (g *rig) check(what string, got, want map[string]string) {
 	g.t.Helper()
 	for _, k := range slices.Sorted(maps.Keys(want)) {
@@ -433,7 +434,7 @@ func (g *rig) verify() {
 		b.verify()
 		st := b.status()
 		if e := st.Shards[0].Aux; e != 0 || len(b.s.mirrors.Settling) != 0 || len(b.s.ledger.Outbox) != 0 {
-			g.t.Errorf("shard %d is not done: %d errands, %d origins to go through, %d messages", b.id, e, len(b.s.mirrors.Settling), len(b.s.ledger.Outbox))
+			g.t.Errorf("shard %d is not done: %d auxiliary requests, %d origins to go through, %d messages", b.id, e, len(b.s.mirrors.Settling), len(b.s.ledger.Outbox))
 		}
 	}
 }
@@ -448,7 +449,8 @@ func (g *rig) asked(origin string) (n int) {
 	return n
 }
 
-// apart is a name for a host that is in another shard than those given, if there is more than one.
+// apart returns a name of a host that is in another shard than the given ones, if there is more
+// than one shard.
 func apart(shards int, prefix string, others ...string) string {
 	for i := range 1000 {
 		name := fmt.Sprintf("%s%d.example", prefix, i)

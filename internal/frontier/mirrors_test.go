@@ -18,7 +18,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// site is one origin of a small web for the state machine alone: no shard, no fetcher, no clock.
+// site is one origin of a small web for testing only the state machine: without shard, fetcher and
+// clock.
 type site struct {
 	robots   string // "404", "down", or the file
 	pages    map[string]string
@@ -26,18 +27,19 @@ type site struct {
 	moved    string            // every page is a 301 to the same path there
 	outside  bool              // of the crawl's scope
 	led      int
-	slowDown bool // robots.txt does not answer for a while: the errand is lost
+	slowDown bool // robots.txt does not answer for a while: the auxiliary request is lost
 	broken   bool // every page is a 500
 }
 
-// mirrorWorld plays all origins' owners: it carries errands and answers about.
+// mirrorWorld plays the owners of all origins: it delivers auxiliary requests and answers.
 type mirrorWorld struct {
 	t     *testing.T
 	now   time.Time
 	sites map[string]*site
 	db    map[canon.Origin]*mirror.Record
 	asks  []crawl.AuxRequest
-	// requests counts page requests that had to be sent, claims those who were asked for theirs.
+	// requests counts the page requests that had to be sent, claims the origins whose claim was
+	// requested.
 	requests, claims map[string]int
 }
 
@@ -59,7 +61,7 @@ func (w *mirrorWorld) site(o canon.Origin) *site {
 	return w.sites[o.String()]
 }
 
-// claim is what a frontier or fetcher finds out of an origin.
+// claim is what a frontier or fetcher finds out about an origin.
 func (w *mirrorWorld) claim(o canon.Origin) crawl.Claim {
 	s := w.site(o)
 	switch {
@@ -127,14 +129,14 @@ func (w *mirrorWorld) mirror(name string) *mirror.Record {
 	return w.db[x]
 }
 
-// step lets one thing happen to an origin and sends what it asks for.
+// step makes one change to an origin and sends the requests that result.
 func (w *mirrorWorld) step(x canon.Origin, do func(m *mirror.Record, e *mirror.Env)) {
 	e := w.env(x)
 	do(w.mirror(x.String()), e)
 	w.asks = append(w.asks, e.Asks...)
 }
 
-// read lets every origin's robots.txt be read.
+// read reads the robots.txt of the origins.
 func (w *mirrorWorld) read(names ...string) {
 	for _, name := range names {
 		x := testOriginOf(name)
@@ -144,7 +146,7 @@ func (w *mirrorWorld) read(names ...string) {
 	}
 }
 
-// run carries errands about until none is under way.
+// run delivers auxiliary requests until none is left.
 func (w *mirrorWorld) run() {
 	for n := 0; len(w.asks) > 0; n++ {
 		if n > 1000 {
@@ -165,7 +167,7 @@ func (w *mirrorWorld) run() {
 			if m := w.db[to]; m.Mirrored() {
 				c.Main = m.Main
 			}
-			// Its robots.txt is read on the way.
+			// Its robots.txt is read first.
 			if to == ask.Origin && c.Kind != crawl.ClaimUnknown {
 				w.read(to.String())
 			}
@@ -220,7 +222,7 @@ func (w *mirrorWorld) fetch(o canon.Origin, ask crawl.AuxRequest) crawl.Sample {
 	return crawl.Sample{Status: 200, Digest: digestOf(text), Likeness: likeness.OfText([]byte(text))}
 }
 
-// later lets time pass with everything that falls due in it.
+// later lets time pass with everything that becomes due in it.
 func (w *mirrorWorld) later(d time.Duration) {
 	end := w.now.Add(d)
 	for {
@@ -241,8 +243,8 @@ func (w *mirrorWorld) later(d time.Duration) {
 	}
 }
 
-// want checks the state of an origin: "main", "mirror of URL by EVIDENCE", or
-// "unconfirmed: REASON".
+// want checks the state of an origin: "main", "mirror of URL by EVIDENCE", or "unconfirmed:
+// REASON".
 func (w *mirrorWorld) want(name, want string) {
 	w.t.Helper()
 	m := w.mirror(name)
@@ -396,13 +398,13 @@ func TestMirrorSituations(t *testing.T) {
 			}
 			for _, name := range names { // Formats §2.5: nobody is anything but by its own word
 				if m := w.db[testOriginOf(name)]; m.Mirrored() && m.Claim != crawl.ClaimTarget {
-					t.Errorf("%s is a mirror and never said so", name)
+					t.Errorf("%s is a mirror and never claimed it", name)
 				}
 			}
 			if c.asked != nil && fmt.Sprint(w.requests) != fmt.Sprint(c.asked) {
 				t.Errorf("page requests %v, want %v", w.requests, c.asked)
 			}
-			// The same again with each refresh changes nothing, and asks for no page again.
+			// The same again with each refresh changes nothing, and requests no page again.
 			was := fmt.Sprint(w.requests)
 			w.later(5 * 24 * time.Hour)
 			for name, want := range c.want {
@@ -521,7 +523,7 @@ func TestMirrorsInTime(t *testing.T) {
 		w.later(10 * day)
 		w.read("a.example")
 		w.run()
-		w.want("a.example", "unconfirmed: target-unreachable") // nobody asks any more
+		w.want("a.example", "unconfirmed: target-unreachable") // nothing is requested any more
 		w.sites["a.example"].robots += "# and now?\n"
 		w.read("a.example")
 		w.run()
@@ -554,7 +556,7 @@ func TestMirrorsInTime(t *testing.T) {
 		w.later(10 * time.Second)
 		w.want("a.example", "mirror of b.example by pages 1/1")
 	})
-	t.Run("an errand that gets lost", func(t *testing.T) {
+	t.Run("an auxiliary request that gets lost", func(t *testing.T) {
 		w := newMirrorWorld(t, map[string]*site{
 			"a.example": {robots: hostLine("b.example"), stored: page}, "b.example": {robots: "404", pages: page, slowDown: true},
 		})
@@ -571,8 +573,8 @@ func TestMirrorsInTime(t *testing.T) {
 	})
 }
 
-// Nobody out of scope is asked anything, however one comes to him.
-func TestAClaimLeadsOutOfScope(t *testing.T) {
+// Nothing is requested from an origin out of scope, whatever claims it.
+func TestAClaimForAHostOutOfScope(t *testing.T) {
 	page := map[string]string{"/": "root"}
 	w := newMirrorWorld(t, map[string]*site{
 		"a.example": {robots: hostLine("b.example"), stored: page},
@@ -590,9 +592,9 @@ func TestAClaimLeadsOutOfScope(t *testing.T) {
 	w.want("a.example", "mirror of b.example by robots.txt")
 }
 
-// A host that names one whose pages cannot be had has it asked for some, now and then, and not for
-// some with every page of its own.
-func TestALiarDoesNotHaveUsHammerAnother(t *testing.T) {
+// A host that names another whose pages cannot be fetched causes a few requests to it from time to
+// time, but not for every page of its own.
+func TestAFalseClaimCausesFewRequests(t *testing.T) {
 	pages := map[string]string{}
 	for i := range 10 {
 		pages[fmt.Sprintf("/cgi?%d", i)] = prose(fmt.Sprint(i), 50)
@@ -616,8 +618,8 @@ func TestALiarDoesNotHaveUsHammerAnother(t *testing.T) {
 	w.want("a.example", "mirror of b.example by pages 5/5")
 }
 
-// A shard that moves to a machine with another clock, or after a while: what is waited for is
-// waited for, and what is known gets no younger.
+// A shard that moves to a machine with another clock, or after a while: what must be waited for is
+// waited for, and known data gets no younger.
 func TestMirrorTimesShift(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	for _, c := range []struct {
@@ -760,7 +762,8 @@ func TestTwins(t *testing.T) {
 	t.Run("never both", func(t *testing.T) {
 		w := play(t, pair{&site{robots: "404", pages: more, stored: more}, &site{robots: "404", pages: more, stored: some}})
 		w.want("a.example", "mirror of www.a.example by www 3/3")
-		// The other's owner was restored from an old copy, and decides anew with other figures.
+		// The owner of the other was restored from an old copy, and decides again with other
+		// figures.
 		w.db[testOriginOf("www.a.example")] = &mirror.Record{Claim: crawl.ClaimNone, State: mirror.OfMain, Main: testOriginOf("a.example"), By: mirror.ByTwin}
 		w.db[testOriginOf("a.example")].State = ""
 		w.step(testOriginOf("a.example"), func(m *mirror.Record, e *mirror.Env) { m.Yield(e, testOriginOf("www.a.example")) })

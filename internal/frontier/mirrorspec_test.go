@@ -11,9 +11,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What was forgotten of a mirror is not handed on when it becomes one, and is when it is let in
-// again.
-func TestAMirrorsURLThatIsLetInAgain(t *testing.T) {
+// URLs of a mirror that were forgotten are not handed to the main host when it becomes a mirror,
+// but when they are allowed again.
+func TestAMirrorsURLThatIsAllowedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		main := "main.example"
 		other := apart(2, "m", main)
@@ -43,9 +43,9 @@ func TestAMirrorsURLThatIsLetInAgain(t *testing.T) {
 	})
 }
 
-// A redirect's target on a mirror that another scope lets in is handed on, also when the shard is
-// killed as soon as it is written that it was.
-func TestAMirrorsURLThatAnotherScopeLetsIn(t *testing.T) {
+// The target of a redirect on a mirror that a new scope allows is handed to the main host, also if
+// the shard is killed as soon as the record is written.
+func TestAMirrorsURLThatANewScopeAllows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		main := "main.example"
 		other := apart(2, "m", main)
@@ -81,7 +81,7 @@ func TestAMirrorsURLThatAnotherScopeLetsIn(t *testing.T) {
 	})
 }
 
-// A crawl that is narrowed to one of two twins crawls it, although it was the other's mirror.
+// A crawl that is narrowed to one of two twins crawls it, although it was the mirror of the other.
 func TestACrawlIsNarrowedToAMirror(t *testing.T) {
 	for _, long := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -124,8 +124,8 @@ func TestACrawlIsNarrowedToAMirror(t *testing.T) {
 	}
 }
 
-// A mirror whose main host is out of scope now is none, at once, and is one again when that may be
-// crawled again.
+// A mirror whose main host leaves the scope is no mirror any more, at once, and is one again when
+// the main host is in scope again.
 func TestAMainHostLeavesTheScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const main, other = "main.example", "other.example"
@@ -155,7 +155,7 @@ func TestAMainHostLeavesTheScope(t *testing.T) {
 	})
 }
 
-// Twins of which one was out of scope are asked after when another scope has both.
+// Twins of which one was out of scope are compared when a new scope includes both.
 func TestACrawlIsWidenedToATwin(t *testing.T) {
 	const www, bare = "www.site.example", "site.example"
 	for _, first := range []string{www, bare} {
@@ -179,9 +179,9 @@ func TestACrawlIsWidenedToATwin(t *testing.T) {
 	}
 }
 
-// A mirror's name may be one too many of its domain: its URLs are the main host's all the same, and
-// none is left behind when the name is let in.
-func TestAMirrorThatIsClosed(t *testing.T) {
+// The name of a mirror may exceed the limit of names of its domain: its URLs still belong to the
+// main host, and none is left when the name is accepted.
+func TestAMirrorWhoseNameIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://www.evil.example/")
 		spec.MaxHosts = 5
@@ -192,7 +192,7 @@ func TestAMirrorThatIsClosed(t *testing.T) {
 		if err != nil || !h.Closed {
 			t.Fatalf("%+v, %v", h, err)
 		}
-		// Its robots.txt was read for another's sake, which named it.
+		// Its robots.txt was read for another host, which named it.
 		b.event(crawl.Event{Robots: []crawl.Robots{{Origin: testOriginOf(closed), State: crawl.RobotsParsed, Status: 200, Fresh: 24 * time.Hour,
 			Body: []byte(hostLine("main.example"))}}})
 		err = b.s.mirrors.Step(h, 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("main.example"), "", "robots.txt") })

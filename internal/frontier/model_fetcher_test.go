@@ -8,23 +8,24 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// modelFetcher carries out visits as internal/fetcher does (take.go, lease.go, renew.go, gate.go),
-// which cannot be imported here: services do not know each other.
+// modelFetcher carries out visits like internal/fetcher does (take.go, lease.go, renew.go,
+// gate.go), which cannot be imported here: services do not import each other.
 type modelFetcher struct {
 	node
-	ends   map[int]time.Duration // the gate: when the last request to a host was over, by our clock
+	// The gate: when the last request to a host ended, by the clock of the fetcher
+	ends   map[int]time.Duration
 	visits map[*modelVisit]bool
 }
 
-// modelVisit is a visit being carried out.
+// modelVisit is a visit that is carried out.
 type modelVisit struct {
 	f        *modelFetcher
 	id       crawl.VisitID
 	host     int
 	delay    time.Duration
-	until    time.Duration // the lease, by our clock
+	until    time.Duration // the lease, by the clock of the fetcher
 	over     bool          // no more requests
-	left     int           // requests wanted
+	left     int           // requests to send
 	requests int
 	lastEnd  time.Duration
 	open     *request
@@ -38,7 +39,7 @@ func (f *modelFetcher) boot() {
 	}
 }
 
-// die closes the connections: the kernel does it.
+// die closes the connections, like the kernel does.
 func (f *modelFetcher) die() {
 	for v := range f.visits {
 		if v.open != nil {
@@ -47,7 +48,7 @@ func (f *modelFetcher) die() {
 	}
 }
 
-// excuse is for requests whose lease ended while their fetcher could not do anything about it.
+// excuse excuses requests whose lease ended while their fetcher was unable to act.
 func (f *modelFetcher) excuse() {
 	for v := range f.visits {
 		if v.open != nil {
@@ -56,8 +57,8 @@ func (f *modelFetcher) excuse() {
 	}
 }
 
-// take asks an owner for work with one free hand; often the one of the record,
-// sometimes one that was it.
+// take requests work from an owner with one free slot; often from the owner in the record,
+// sometimes from a former one.
 func (f *modelFetcher) take() {
 	m := f.m
 	o := m.owners[m.rng.IntN(len(m.owners))]
@@ -89,15 +90,15 @@ func (f *modelFetcher) take() {
 	})
 }
 
-// alive is lease.alive.
+// alive does what lease.alive does.
 func (v *modelVisit) alive() bool { return !v.over && v.f.clock() < v.until }
 
-// leaseOver is when, in true time, the lease was over.
+// leaseOver returns when, in true time, the lease ended.
 func (v *modelVisit) leaseOver() time.Duration {
 	return v.f.m.now - time.Duration(float64(v.f.clock()-v.until)/v.f.rate)
 }
 
-// watch is lease.look: it cuts off a request under way when the lease is over.
+// watch does what lease.look does: it aborts a request in progress when the lease ends.
 func (v *modelVisit) watch() {
 	v.f.after(v.until-v.f.clock(), func() {
 		switch {
@@ -110,7 +111,7 @@ func (v *modelVisit) watch() {
 	})
 }
 
-// cut ends the visit, and the request under way with it.
+// cut ends the visit, and its request in progress.
 func (v *modelVisit) cut() {
 	if v.over {
 		return
@@ -160,7 +161,7 @@ func (v *modelVisit) request() {
 	}
 	life := v.f.life
 	m.in(d, func() {
-		m.end(r) // the server is done with it, whether or not anybody listens
+		m.end(r) // the server has finished, whether or not the connection is open
 		v.f.do(life, func() {
 			if v.open == r {
 				v.ended()
@@ -169,7 +170,7 @@ func (v *modelVisit) request() {
 	})
 }
 
-// ended notes that no request is under way any more.
+// ended records that no request is in progress any more.
 func (v *modelVisit) ended() {
 	v.open = nil
 	v.lastEnd = v.f.clock()
@@ -177,7 +178,8 @@ func (v *modelVisit) ended() {
 	switch v.f.m.rng.IntN(3) {
 	case 0: // pages come fast
 		v.next()
-	case 1: // visit.tell waits until it is told; the next one may be under way all the same
+	// The visit waits until the report is published; the next request may be in progress meanwhile
+	case 1:
 		v.tell(true, func() {})
 		v.next()
 	default:
@@ -195,7 +197,7 @@ func (v *modelVisit) finish() {
 	})
 }
 
-// tell publishes how far the visit has come, or its end, until the log has it.
+// tell publishes the progress of the visit, or its end, until the log has it.
 func (v *modelVisit) tell(partial bool, then func()) {
 	m, h := v.f.m, v.f.m.hosts[v.host]
 	e := logged{v.id, crawl.Outcome{Host: canon.Host(h.name), Delay: v.delay, Requests: v.requests, Private: true, Partial: partial}}
@@ -206,7 +208,7 @@ func (v *modelVisit) tell(partial bool, then func()) {
 	publish = func() {
 		call(&v.f.node, 3*time.Second, func() bool { m.append(e); return true }, func(_, ok bool) {
 			if !ok {
-				publish() // the first may have arrived all the same
+				publish() // the first may have arrived nevertheless
 				return
 			}
 			then()
@@ -215,7 +217,7 @@ func (v *modelVisit) tell(partial bool, then func()) {
 	publish()
 }
 
-// renew prolongs the lease, also while the outcome is on its way.
+// renew renews the lease, also while the outcome is being published.
 func (v *modelVisit) renew() {
 	if v.reported {
 		return

@@ -11,31 +11,30 @@ import (
 
 // The model of design §3 and §3.1: three frontiers that want one shard, three fetchers, a register
 // with compare-and-set, an event log and three hosts, in virtual time (model_world_test.go).
-// Processes crash, freeze and are cut off; messages are lost or late; clocks agree neither on the
-// time nor quite on the second; shards are handed over in order and taken over without. What an
-// owner grants, renews, expires and applies is the production shard; what pkg/queue does about
-// ownership and internal/fetcher about leases is written down again (model_owner_test.go,
+// Processes crash, freeze and are cut off; messages are lost or late; clocks differ in time and
+// slightly in rate; shards are handed over in order and taken over without. What an owner grants,
+// renews, expires and applies is the production shard; the rules of pkg/queue for ownership and of
+// internal/fetcher for leases are written again for the model (model_owner_test.go,
 // model_fetcher_test.go).
-//
-// The same seed makes the same run. CURTSY_LONG has many more of them.
 
-// rules are what a run leaves out, to show that it is needed.
+// rules are the rules that a run leaves out, to show that they are needed.
 type rules struct {
 	noQuiet              bool // after an unclean take-over nothing is granted for a lease
 	noDelayAfterQuiet    bool // after that every host counts as just visited
 	deposedAnswers       bool // an owner acts only until a term after it sent its last write
-	rivalWaitsOneTerm    bool // a rival waits one and a half
-	leaseFromReceipt     bool // a fetcher counts its lease from asking
+	rivalWaitsOneTerm    bool // a rival waits one and a half terms
+	leaseFromReceipt     bool // a fetcher counts its lease from its request
 	noTwoPercent         bool // an owner counts it two percent longer
-	leaseNotLookedAt     bool // a fetcher looks at its lease before each request
-	requestsOutliveLease bool // … and cuts off the one under way when it ends
-	noDelayAfterExpiry   bool // a visit that was not answered is followed by one full delay
-	visitsNotCarried     bool // at a hand-over the outstanding visits go along
-	unknownRenewed       bool // an owner renews only visits that it knows of
+	leaseNotLookedAt     bool // a fetcher checks its lease before each request
+	requestsOutliveLease bool // … and aborts the request in progress when it ends
+	noDelayAfterExpiry   bool // a visit without an outcome is followed by one full delay
+	visitsNotCarried     bool // a hand-over includes the outstanding visits
+	unknownRenewed       bool // an owner renews only visits that it knows
 	anyOutcomeFrees      bool // an outcome frees its host only if its visit is the outstanding one
 	partialFrees         bool // … and only if it is the visit's last
-	reportedAddsUp       bool // an outcome tells sums, of which what was told before is taken off
-	reportedNotCarried   bool // what was told before goes along with the shard
+	// An outcome has sums, from which what was reported before is subtracted
+	reportedAddsUp     bool
+	reportedNotCarried bool // what was reported before moves with the shard
 }
 
 const modelSpan = 4 * time.Minute
@@ -47,8 +46,9 @@ func modelRun(seed uint64, r rules) *world {
 	return m
 }
 
-// TestModel: no two requests at once to a host, none closer than its delay to the one before,
-// epochs that grow, one owner at a time that may act, and each request that was told counted once.
+// TestModel: never two requests at the same time to a host, none earlier than its delay after the
+// previous one, epochs that grow, one owner at a time that may act, and each reported request
+// counted once.
 func TestModel(t *testing.T) {
 	var sum modelStats
 	for seed := range uint64(racing.Runs(240, 40)) {
@@ -64,19 +64,13 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestModelMutations leaves one rule out at a time: violations must show, or the
-// model proves nothing.
-//
-// Two rules of pkg/queue are not here, since others cover them. An owner that counted its term from
-// the answer to its write instead of from sending it showed in 5 of 2,400 runs, a rival that
-// counted from asking for the record instead of from having it in none: requests are given up after
-// half a term, and rivals wait half a term longer than owners act. (What is left is clock drift,
-// which the half term does not cover as well.)
+// TestModelMutations leaves one rule out at a time: violations must occur, or else the model proves
+// nothing.
 func TestModelMutations(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		r    rules
-		sky  int // the weather it shows in, an index into skies
+		sky  int // the weather in which it is noticed, an index into skies
 	}{
 		{"no quiet period after an unclean take-over", rules{noQuiet: true}, 0},
 		{"no delay after the quiet period", rules{noDelayAfterQuiet: true}, 3},
@@ -91,8 +85,8 @@ func TestModelMutations(t *testing.T) {
 		{"unknown visits are renewed", rules{unknownRenewed: true}, 0},
 		{"any outcome frees the host", rules{anyOutcomeFrees: true}, 0},
 		{"a partial outcome frees the host", rules{partialFrees: true}, 0},
-		{"sums are added to what was told before", rules{reportedAddsUp: true}, 0},
-		{"what was told before is not carried along", rules{reportedNotCarried: true}, 0},
+		{"sums are added to what was reported before", rules{reportedAddsUp: true}, 0},
+		{"what was reported before does not move with the shard", rules{reportedNotCarried: true}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := uint64(400)
@@ -119,18 +113,18 @@ func TestModelMutations(t *testing.T) {
 	}
 }
 
-// TestModelDeadOwner: the shard of an owner that dies goes on after at most a rival's wait, a lease
-// and a delay; that of one that hands over, within seconds.
+// TestModelDeadOwner: the shard of a killed owner continues after at most the waiting time of a
+// rival, a lease and a delay; that of an owner that hands over, within seconds.
 func TestModelDeadOwner(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		end  func(o *modelOwner)
-		// In which no host is asked for anything, beyond its delay and a request's own time.
+		// The time in which no host is visited, beyond its delay and the duration of a request.
 		most time.Duration
 	}{
-		// Rivals look once a second, so they see the last write a second late, and that it is old,
-		// too; and the host may have waited for a part of its delay when its owner died. In 600
-		// runs the most was 3.3 s for all of that.
+		// Rivals check once a second, so they see the last write, and that it is old, up to a
+		// second late; and the host may have waited for a part of its delay when its owner was
+		// killed. In 600 runs the maximum was 3.3 s for all of that.
 		{"dies", func(o *modelOwner) { o.crash(time.Hour) }, modelRival + times.OwnerLease + 4*time.Second},
 		{"hands over", func(o *modelOwner) { o.handOver() }, 2 * time.Second},
 	} {

@@ -12,18 +12,18 @@ import (
 )
 
 // world is one run of the model: virtual time, a register with compare-and-set, an event log,
-// owners and fetchers with clocks of their own, faults, and the web, which judges. Everything
-// happens in one goroutine in the order of time, so that a seed replays a run exactly.
+// owners and fetchers with their own clocks, faults, and the web, which checks the requests.
+// Everything happens in one goroutine in the order of time, so that a seed repeats a run exactly.
 type world struct {
 	rng     *rand.Rand
 	rules   rules
 	weather weather
 
-	now    time.Duration // true time; nobody in the model can read it
+	now    time.Duration // true time; no node can read it
 	events eventHeap
 	made   int
 
-	// The broker: it does not fail, but the way to it does.
+	// The broker: it does not fail, but connections to it do.
 	record      queue.Record
 	revision    uint64
 	log         []logged
@@ -39,13 +39,13 @@ type world struct {
 
 // weather is how rough a run is.
 type weather struct {
-	// Chances of a message: lost; up to 1 s late; up to 15 s late.
+	// Probabilities of a message: lost; up to 1 s late; up to 15 s late.
 	loss, slow, late float64
-	swift            time.Duration              // the most that the others take
+	swift            time.Duration              // the maximum of the others
 	patience         time.Duration              // how long a fetcher waits for an answer
-	faults           time.Duration              // between two faults of one node, in the mean
-	owner, fetcher   troubles                   // what befalls them
-	down, ice, split func(*world) time.Duration // how long: a crash, a freeze, being cut off
+	faults           time.Duration              // the mean time between two faults of one node
+	owner, fetcher   troubles                   // the faults of each
+	down, ice, split func(*world) time.Duration // durations: of a crash, a freeze, a cut connection
 }
 
 // troubles are faults by how often they come.
@@ -55,13 +55,13 @@ const (
 	crash = iota
 	freeze
 	cutOff
-	lag      // all that it sends, or is sent, arrives late
-	handOver // of owners only, as mute is: what they write does not arrive
+	lag      // all that it sends or receives arrives late
+	handOver // only for owners, like mute: their writes do not arrive
 	mute
 )
 
-// skies are weathers. Mistakes at the edge of a lease or a term show only where
-// little else goes wrong.
+// skies are weathers. Errors at the end of a lease or a term are noticed only if few other things
+// go wrong.
 var skies = []func(*world) weather{storm, silence, storm, restarts, storm, deafness}
 
 func about(mean time.Duration) func(*world) time.Duration {
@@ -81,14 +81,14 @@ func storm(m *world) weather {
 	pick := func(d ...time.Duration) time.Duration { return d[m.rng.IntN(len(d))] }
 	return weather{
 		loss: 0.03 * m.rng.Float64(), slow: 0.2 * m.rng.Float64(), late: 0.03 * m.rng.Float64(), swift: 20 * time.Millisecond,
-		// RequestTimeout may be set long; it must not matter
+		// RequestTimeout may be long; it must not matter
 		patience: pick(2*time.Second, 2*time.Second, 30*time.Second),
 		faults:   m.between(10*time.Second, 90*time.Second), owner: some(), fetcher: some(),
 		down: about(pick(time.Second, 8*time.Second)), ice: about(pick(time.Second, 12*time.Second)), split: about(pick(3*time.Second, 20*time.Second)),
 	}
 }
 
-// silence: a quick network, and a register that hears an owner late or not at all.
+// silence: a fast network, and a register that receives writes of an owner late or not at all.
 func silence(*world) weather {
 	return weather{
 		slow: 0.02, swift: time.Millisecond, patience: 2 * time.Second, faults: 20 * time.Second, owner: troubles{mute: 1, lag: 1},
@@ -96,7 +96,7 @@ func silence(*world) weather {
 	}
 }
 
-// restarts: owners come back at once while fetchers hear nothing.
+// restarts: owners restart at once while fetchers receive nothing.
 func restarts(*world) weather {
 	return weather{
 		swift: 5 * time.Millisecond, patience: 2 * time.Second, faults: 15 * time.Second, owner: troubles{crash: 1}, fetcher: troubles{cutOff: 1},
@@ -104,7 +104,7 @@ func restarts(*world) weather {
 	}
 }
 
-// deafness: fetchers hear nothing for longer than a lease, and nothing else happens.
+// deafness: fetchers receive nothing for longer than a lease, and nothing else happens.
 func deafness(*world) weather {
 	return weather{
 		swift: time.Millisecond, patience: 2 * time.Second, faults: 15 * time.Second, fetcher: troubles{cutOff: 1},
@@ -124,7 +124,7 @@ type modelStats struct {
 	runs, requests, visits, expired   int
 	takeovers, handovers, again       int // unclean from another, clean, by the same owner
 	carried, crashes, freezes, splits int
-	excused                           int // of requests of frozen fetchers, which nobody can end
+	excused                           int // of requests of frozen fetchers, which cannot be ended
 }
 
 func (s *modelStats) add(o modelStats) {
@@ -162,7 +162,7 @@ func newWorld(seed uint64, r rules, sky func(*world) weather) *world {
 	return m
 }
 
-// run lets everybody begin and time pass. It stops at the first violation.
+// run starts all nodes and lets time pass. It stops at the first violation.
 func (m *world) run(span time.Duration) {
 	for _, o := range m.owners {
 		o.start()
@@ -196,7 +196,7 @@ func (m *world) violation(format string, args ...any) {
 // event is something that happens at a time.
 type event struct {
 	at time.Duration
-	n  int // of two at the same time the earlier made comes first
+	n  int // of two events at the same time the one made first comes first
 	do func()
 }
 
@@ -225,7 +225,7 @@ func (m *world) in(d time.Duration, do func()) {
 	heap.Push(&m.events, event{m.now + max(d, 0), m.made, do})
 }
 
-// exp is a random time with the given mean.
+// exp returns a random time with the given mean.
 func (m *world) exp(mean time.Duration) time.Duration {
 	return time.Duration(m.rng.ExpFloat64() * float64(mean))
 }
@@ -240,13 +240,13 @@ type node struct {
 	rate      float64 // of its clock
 	offset    time.Duration
 	boot, die func()
-	thaw      func() // before it goes on after a freeze; may be nil
+	thaw      func() // before it continues after a freeze; may be nil
 	up        bool
-	// How often it was started: what was under way in an earlier life is nothing to it.
+	// How often it was started: callbacks of an earlier life are ignored.
 	life       int
 	frozen     bool
 	missed     []func() // while frozen
-	deaf, dumb bool     // cut off from the broker, one way or both
+	deaf, dumb bool     // cut off from the broker, in one direction or both
 
 	lateTo, lateFrom time.Duration // how much longer messages take
 }
@@ -254,17 +254,17 @@ type node struct {
 func (m *world) node(boot, die func()) node {
 	return node{
 		m: m, boot: boot, die: die, rate: 1 + modelDrift*(float64(m.rng.IntN(3))/2-0.5),
-		offset: m.between(0, 48*time.Hour), // no two clocks agree
+		offset: m.between(0, 48*time.Hour), // all clocks differ
 	}
 }
 
-// clock is what the node's own clock shows.
+// clock returns the time of the node's own clock.
 func (n *node) clock() time.Duration { return n.offset + time.Duration(float64(n.m.now)*n.rate) }
 
-// time is its wall clock.
+// time returns its wall clock.
 func (n *node) time() time.Time { return time.Unix(1_750_000_000, 0).Add(n.clock()) }
 
-// after does something d later by the node's own clock, if it still lives then.
+// after does something d later by the node's own clock, if it still runs then.
 func (n *node) after(d time.Duration, do func()) {
 	life := n.life
 	n.m.in(time.Duration(float64(d)/n.rate)+1, func() { n.do(life, do) })
@@ -285,7 +285,7 @@ func (n *node) start() {
 	n.boot()
 }
 
-// crash ends the process; another is started on the machine later.
+// crash ends the process; another one is started on the machine later.
 func (n *node) crash(down time.Duration) {
 	n.m.stats.crashes++
 	n.up, n.frozen, n.missed = false, false, nil
@@ -293,7 +293,8 @@ func (n *node) crash(down time.Duration) {
 	n.m.in(down, n.start)
 }
 
-// freeze stops the process for a while. Then all that it missed happens at once, in no order.
+// freeze stops the process for a while. Then everything that it missed happens at once, in random
+// order.
 func (n *node) freeze(d time.Duration) {
 	n.m.stats.freezes++
 	n.frozen = true
@@ -315,7 +316,7 @@ func (n *node) freeze(d time.Duration) {
 	})
 }
 
-// plague visits faults upon a node, again and again. o is the node's owner, nil for a fetcher.
+// plague makes faults happen to a node, again and again. o is the node's owner, nil for a fetcher.
 func (m *world) plague(n *node, t troubles, o *modelOwner) {
 	sum := 0
 	for _, often := range t {
@@ -362,7 +363,7 @@ func (m *world) plague(n *node, t troubles, o *modelOwner) {
 	})
 }
 
-// latency is how long a message takes, one way.
+// latency returns how long a message takes, one way.
 func (m *world) latency() time.Duration {
 	switch p := m.rng.Float64(); {
 	case p < m.weather.late:
@@ -373,7 +374,7 @@ func (m *world) latency() time.Duration {
 	return m.between(m.weather.swift/20, m.weather.swift)
 }
 
-// toBroker does something at the broker after a message from n got there, if it does.
+// toBroker does something at the broker after a message from n arrived there, if it does.
 func (n *node) toBroker(do func()) {
 	if n.dumb || n.m.rng.Float64() < n.m.weather.loss {
 		return
@@ -381,7 +382,7 @@ func (n *node) toBroker(do func()) {
 	n.m.in(n.lateTo+n.m.latency(), do)
 }
 
-// fromBroker does something at n, in the life it is for, after a message got there, if it does.
+// fromBroker does something at n, in the given life, after a message arrived there, if it does.
 func (n *node) fromBroker(life int, do func()) {
 	if n.m.rng.Float64() < n.m.weather.loss {
 		return
@@ -393,8 +394,8 @@ func (n *node) fromBroker(life int, do func()) {
 	})
 }
 
-// call has the broker do something and brings back what came of it, or, once patience is over, that
-// nothing did; a later answer is not looked at.
+// call lets the broker do something and returns the result or, after patience, that there was none;
+// a later answer is ignored.
 func call[A any](n *node, patience time.Duration, serve func() A, answer func(a A, ok bool)) {
 	done, life := false, n.life
 	settle := func(a A, ok bool) {
@@ -413,7 +414,7 @@ func call[A any](n *node, patience time.Duration, serve func() A, answer func(a 
 	})
 }
 
-// callNodes is call of other nodes, by way of the broker; the first answer counts.
+// callNodes is call for other nodes, through the broker; the first answer counts.
 func callNodes[A any](n *node, patience time.Duration, nodes []*node, serve func(i int, reply func(A)), answer func(a A, ok bool)) {
 	done, life := false, n.life
 	settle := func(a A, ok bool) {
@@ -437,13 +438,13 @@ func callNodes[A any](n *node, patience time.Duration, nodes []*node, serve func
 	})
 }
 
-// logged is an event of the shard's log: how far a visit has come, or its end.
+// logged is an event of the shard's log: the progress of a visit, or its end.
 type logged struct {
 	visit   crawl.VisitID
 	outcome crawl.Outcome
 }
 
-// append adds to the log and tells whoever follows it.
+// append adds to the log and notifies the readers.
 func (m *world) append(e logged) {
 	m.log = append(m.log, e)
 	for _, o := range m.owners {
@@ -451,31 +452,31 @@ func (m *world) append(e logged) {
 	}
 }
 
-// webHost is a web server, which knows the truth about what it was asked and when.
+// webHost is a web server, which knows exactly which requests it got and when.
 type webHost struct {
 	name    string
 	delay   time.Duration
 	sent    int // requests to it
 	busy    *request
-	ended   time.Duration // when the last request was over
+	ended   time.Duration // when the last request ended
 	asked   bool
 	longest time.Duration // without a request
 }
 
-// request is one as the web server sees it.
+// request is a request as the web server sees it.
 type request struct {
 	host  *webHost
 	visit *modelVisit
 	over  bool
 }
 
-// least is the true time in which the fastest clock runs through d. Nobody can keep a delay more
-// exactly than his clock.
+// least is the true time in which the fastest clock advances by d. No process can keep a delay more
+// exactly than its clock.
 func least(d time.Duration) time.Duration {
 	return time.Duration(float64(d)/(1+modelDrift/2)) - time.Microsecond
 }
 
-// begin is a request arriving at a web server, and the place where impoliteness would show.
+// begin is a request arriving at a web server; it checks politeness.
 func (m *world) begin(v *modelVisit) *request {
 	h := m.hosts[v.host]
 	if b := h.busy; b != nil && !m.excuse(b) {
@@ -492,8 +493,9 @@ func (m *world) begin(v *modelVisit) *request {
 	return h.busy
 }
 
-// excuse reports whether r is of a fetcher that is frozen and cannot close its connection, though
-// its lease is over: the one thing not promised. The request is taken as over when the lease was.
+// excuse reports whether r is of a frozen fetcher, which cannot close its connection although its
+// lease has ended: the one case that is not promised. The request counts as ended when the lease
+// did.
 func (m *world) excuse(r *request) bool {
 	over := r.visit.leaseOver()
 	if r.over || !r.visit.f.frozen || over > m.now {
@@ -504,7 +506,8 @@ func (m *world) excuse(r *request) bool {
 	return true
 }
 
-// end is the end of a request in the web server's eyes: all was sent, or the connection was closed.
+// end is the end of a request for the web server: everything was sent, or the connection was
+// closed.
 func (m *world) end(r *request) {
 	if !m.excuse(r) {
 		m.over(r, m.now)

@@ -28,8 +28,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
-// crew is several frontiers of one crawl in this process, each with a directory and a connection of
-// its own, and what a fetcher would do.
+// crew is several frontiers of one crawl in this process, each with its own directory and
+// connection, and what a fetcher would do.
 type crew struct {
 	t    testing.TB
 	srv  *embedded.Server
@@ -46,8 +46,8 @@ type member struct {
 	f    *Frontier
 	q    *queue.Conn
 	dir  string
-	stop func() // as SIGTERM does
-	kill func() // as SIGKILL does, seen from outside
+	stop func() // like SIGTERM
+	kill func() // like SIGKILL, seen from outside
 }
 
 func newCrew(t testing.TB, spec crawl.Spec) *crew {
@@ -55,7 +55,7 @@ func newCrew(t testing.TB, spec crawl.Spec) *crew {
 	return newCrewWith(t, spec, StreamLimits{Events: 16 << 20, Pages: 16 << 20})
 }
 
-func newCrewWith(t testing.TB, spec crawl.Spec, room StreamLimits) *crew {
+func newCrewWith(t testing.TB, spec crawl.Spec, limits StreamLimits) *crew {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	if os.Getenv("FRONTIER_LOG") != "" {
@@ -63,7 +63,7 @@ func newCrewWith(t testing.TB, spec crawl.Spec, room StreamLimits) *crew {
 	}
 	c := &crew{t: t, srv: broker.Start(t), spec: spec, term: time.Second, by: map[string]*member{}, log: log}
 	c.q = broker.Dial(t, c.srv)
-	if err := EnsureStreams(t.Context(), c.q, spec, room); err != nil {
+	if err := EnsureStreams(t.Context(), c.q, spec, limits); err != nil {
 		t.Fatal(err)
 	}
 	kv, err := c.q.OpenBucket(t.Context(), crawl.Names(spec.Name).Bucket(), 0)
@@ -74,7 +74,7 @@ func newCrewWith(t testing.TB, spec crawl.Spec, room StreamLimits) *crew {
 	return c
 }
 
-// start runs a frontier; one that ran before finds its directory again.
+// start runs a frontier; one that ran before gets its directory again.
 func (c *crew) start(name string) *member {
 	c.t.Helper()
 	m := &member{q: broker.Dial(c.t, c.srv)}
@@ -124,7 +124,7 @@ func (c *crew) record(shard int) (r queue.Record) {
 	return r
 }
 
-// settled waits until every shard is with one of these, evenly, caught up.
+// settled waits until every shard is owned by one of these, evenly, and has caught up.
 func (c *crew) settled(names ...string) {
 	c.t.Helper()
 	until(c.t, 30*time.Second, fmt.Sprintf("shards evenly with %v", names), func() bool {
@@ -150,13 +150,13 @@ func until(t testing.TB, d time.Duration, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(d); !ok(); {
 		if time.Now().After(end) {
-			t.Fatalf("waited %v in vain for: %s", d, what)
+			t.Fatalf("waited %v for: %s", d, what)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// holder is who grants for a shard now, or nil.
+// holder returns which frontier grants for a shard now, or nil.
 func (c *crew) holder(shard int) (string, *Shard) {
 	for name, m := range c.by {
 		for _, s := range m.f.open() {
@@ -168,7 +168,7 @@ func (c *crew) holder(shard int) (string, *Shard) {
 	return "", nil
 }
 
-// take asks all frontiers for visits, as a fetcher does.
+// take requests visits from all frontiers, like a fetcher does.
 func (c *crew) take(n int) (all []crawl.Visit) {
 	c.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(c.by)) {
@@ -185,7 +185,7 @@ func (c *crew) take(n int) (all []crawl.Visit) {
 	return all
 }
 
-// renew asks for a visit's lease; ok is false when nobody answers.
+// renew renews the lease of a visit; ok is false if there is no answer.
 func (c *crew) renew(v crawl.Visit) (lost, ok bool) {
 	c.t.Helper()
 	m, err := c.q.NC.Request(crawl.Names(c.spec.Name).Renew(v.Shard), crawl.AppendRenew(nil, crawl.Renew{Fetcher: "x", Visits: []crawl.VisitID{v.ID}}), time.Second)
@@ -206,7 +206,7 @@ func (c *crew) seed(urls ...canon.URL) {
 	}
 }
 
-// hostIn is the nth name of a host of a shard.
+// hostIn returns the nth name of a host of a shard.
 func hostIn(shards, shard, n int) canon.Host {
 	for i := 0; ; i++ {
 		h := canon.Host(fmt.Sprintf("h%d.example", i))
@@ -224,9 +224,9 @@ func crewSpec(shards int) crawl.Spec {
 	return spec
 }
 
-// A third frontier joins two: its share of the shards moves to it in order, with the visits
-// that are under way.
-func TestShardsMoveToWhoJoins(t *testing.T) {
+// A third frontier joins two: its share of the shards moves to it in order, with the visits in
+// progress.
+func TestShardsMoveToANewFrontier(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := newCrew(t, crewSpec(6))
 		c.start("a")
@@ -248,7 +248,8 @@ func TestShardsMoveToWhoJoins(t *testing.T) {
 			}
 			return len(out) == 12
 		})
-		// The second hosts' visits end; the first ones' go on while their shards move.
+		// The visits of the second hosts end; those of the first ones continue while their shards
+		// move.
 		for i := range 6 {
 			answer(t, c.q, out[hostIn(6, i, 1)], crawl.Stored)
 		}
@@ -288,7 +289,7 @@ func TestShardsMoveToWhoJoins(t *testing.T) {
 		if d := time.Since(began); d > time.Minute {
 			t.Errorf("moving took %v", d)
 		}
-		// No host is granted again while its visit is out.
+		// No host is granted again during its visit.
 		more := canon.URL("http://" + hostIn(6, 0, 0) + "/3")
 		c.seed(more)
 		for end := time.Now().Add(time.Second); time.Now().Before(end); {
@@ -306,7 +307,7 @@ func TestShardsMoveToWhoJoins(t *testing.T) {
 	})
 }
 
-// The sum of pages stays within --max-pages while shards move about with visits under way.
+// The total number of pages stays within --max-pages while shards move with visits in progress.
 func TestPageBudgetWithMovingShards(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		spec := crewSpec(4)
@@ -335,7 +336,7 @@ func TestPageBudgetWithMovingShards(t *testing.T) {
 		crawlSome := func(visits int) {
 			for range visits {
 				out = append(out, c.take(1)...)
-				for len(out) > 4 { // four are always under way
+				for len(out) > 4 { // four are always in progress
 					class := crawl.Stored
 					if n++; n%3 == 0 {
 						class = crawl.Failed
@@ -382,8 +383,8 @@ func (f *floor) Err() error {
 	return nil
 }
 
-// With too little room on the disk nothing is granted, everybody can see why, the crawl is not
-// taken for done, and it goes on by itself.
+// With too little disk space nothing is granted, the status shows why, the crawl does not count as
+// done, and it continues by itself.
 func TestNothingIsGrantedOnAFullDisk(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		_, q := broker.Open(t)
@@ -423,7 +424,7 @@ func TestNothingIsGrantedOnAFullDisk(t *testing.T) {
 		full.err.Store(nil)
 		waitFor(t, func() bool { return len(take(t, q, 1)) == 1 })
 		if st, err := asker.Status(t.Context(), q, spec); err != nil || st.State != "running" || st.Trouble != "" {
-			t.Errorf("state %q, trouble %q (%v) once there is room", st.State, st.Trouble, err)
+			t.Errorf("state %q, trouble %q (%v) after space was freed", st.State, st.Trouble, err)
 		}
 	})
 }
@@ -443,7 +444,7 @@ func gauge(t *testing.T, reg *prometheus.Registry, name string) float64 {
 	return 0
 }
 
-// syncBuffer is a log to be read while it is written.
+// syncBuffer is a log that may be read while it is written.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  strings.Builder

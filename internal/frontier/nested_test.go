@@ -13,12 +13,13 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// nestedRequest offers a file nested depth deep.
+// nestedRequest offers a file at a nesting depth.
 func nestedRequest(u string, depth int) crawl.AuxRequest {
 	return crawl.AuxRequest{Kind: crawl.AuxNested, URL: canon.URL(u), Origin: canon.URL(u).Origin(), Hop: depth}
 }
 
-// nestedBench is a shard that has visited a.example and whose next visits are for errands only.
+// nestedBench is a shard that has visited a.example and whose next visits are only for auxiliary
+// requests.
 func nestedBench(t *testing.T) *bench {
 	b := newBench(t, testSpec("http://a.example/"))
 	b.links(0, "", "http://a.example/")
@@ -30,8 +31,8 @@ func nestedBench(t *testing.T) *bench {
 	return b
 }
 
-// askedNested grants visits until nothing is due, answers their errands, and returns what was asked
-// for.
+// askedNested grants visits until nothing is due, answers their auxiliary requests, and returns the
+// requested URLs.
 func (b *bench) askedNested(p crawl.Probe) (urls []string) {
 	b.t.Helper()
 	for range 20 {
@@ -49,8 +50,8 @@ func (b *bench) askedNested(p crawl.Probe) (urls []string) {
 	return urls
 }
 
-// Each nested file is asked for once in its lifetime, however often it is offered, across crashes;
-// and when it is offered no more, no more.
+// Each nested file is requested once in its lifetime, however often it is offered, also with
+// crashes; and when it is not offered any more, it is not requested any more.
 func TestNestedDataTxtOncePerLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
@@ -94,10 +95,10 @@ func TestNestedDataTxtLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
 		b.event(crawl.Event{Aux: []crawl.AuxRequest{
-			// Depths there are none of.
+			// Depths that do not exist.
 			nestedRequest("http://a.example/0/data.txt", 0), nestedRequest("http://a.example/4/data.txt", 4),
 			{Kind: crawl.AuxNested, URL: "http://a.example/z/data.txt", Origin: canon.URL("http://b.example/").Origin(), Hop: 1},
-			nestedRequest("http://a.example:8080/y/data.txt", 1), // an origin that nobody knows
+			nestedRequest("http://a.example:8080/y/data.txt", 1), // an unknown origin
 		}})
 		if got := b.askedNested(crawl.Probe{}); got != nil {
 			t.Errorf("asked for %s", got)
@@ -114,7 +115,7 @@ func TestNestedDataTxtLimits(t *testing.T) {
 		if got := b.askedNested(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != wellknown.MaxNested {
 			t.Errorf("asked for %d, want %d", len(got), wellknown.MaxNested)
 		}
-		time.Sleep(2 * time.Hour) // what is no more offered makes room
+		time.Sleep(2 * time.Hour) // files that are not offered any more are removed
 		offer(wellknown.MaxNested, wellknown.MaxNested+7)
 		if got := b.askedNested(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != 7 {
 			t.Errorf("asked for %d, want the seven others", len(got))
@@ -122,8 +123,8 @@ func TestNestedDataTxtLimits(t *testing.T) {
 	})
 }
 
-// A store that is lost makes nested files due with the file that leads to them; a
-// mirror's are dropped.
+// A store that is lost makes nested files due with the file that leads to them; those of a mirror
+// are dropped.
 func TestNestedDataTxtLostAndMirrored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
@@ -136,7 +137,7 @@ func TestNestedDataTxtLostAndMirrored(t *testing.T) {
 		b.event(crawl.Event{StoreLost: "5f"})
 		offer()
 		if n := len(b.s.ledger.Hosts["a.example"].Aux); n != 1 {
-			t.Errorf("%d errands after the store was lost, want the file asked for again", n)
+			t.Errorf("%d auxiliary requests after the store was lost, want the file requested again", n)
 		}
 		h := b.s.ledger.Hosts["a.example"]
 		h.Origins[0].Mirror = &mirror.Record{State: mirror.OfMain, Main: canon.URL("http://b.example/").Origin()}
@@ -145,12 +146,12 @@ func TestNestedDataTxtLostAndMirrored(t *testing.T) {
 		}
 		offer()
 		if n := len(h.Aux); n != 0 {
-			t.Errorf("%d errands on a mirror", n)
+			t.Errorf("%d auxiliary requests on a mirror", n)
 		}
 	})
 }
 
-// Times move to another machine's clock with the shard.
+// Times are adapted to the clock of another machine when the shard moves.
 func TestNestedDataTxtShift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
@@ -178,8 +179,8 @@ func TestNestedDataTxtShift(t *testing.T) {
 	})
 }
 
-// A nested file that is forgotten is gone from the catalogue; let in again, it is due with the file
-// that leads to it. What became of each is told.
+// A nested file that is forgotten is removed from the catalogue; allowed again, it is due with the
+// file that leads to it. The outcome of each is reported.
 func TestNestedDataTxtForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := nestedBench(t)
@@ -195,7 +196,7 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 			return fmt.Sprint(b.s.datafiles.NestedInfos(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin()))
 		}
 		if got, want := reported(), "[{http://a.example/x/data.txt read } {http://a.example/y/data.txt read }]"; got != want {
-			t.Errorf("told %s, want %s", got, want)
+			t.Errorf("explained %s, want %s", got, want)
 		}
 		pass := func(forgotten ...string) {
 			b.respec(func(s *crawl.Spec) { s.Forgotten = forgotten })
@@ -204,7 +205,7 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 		}
 		pass("http://a.example/x/")
 		if got, want := reported(), "[{http://a.example/x/data.txt refused forgotten} {http://a.example/y/data.txt read }]"; got != want {
-			t.Errorf("told %s, want %s", got, want)
+			t.Errorf("explained %s, want %s", got, want)
 		}
 		pass()
 		if o := b.s.ledger.Hosts["a.example"].Origins[0]; !o.DataDue.IsZero() {

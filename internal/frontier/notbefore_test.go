@@ -8,14 +8,15 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// A visit given back because its address has too much to do with others costs its URLs nothing but
-// the wait: other hosts go on, no attempt is lost, and a crawl that waits for that is not done,
-// however short its --hold-max.
+// A visit that is given back, because its address has too much work with other hosts, costs its
+// URLs only the waiting time: other hosts continue, no attempt is counted, and a crawl that waits
+// for that is not done, however short its --hold-max is.
 func TestNotBefore(t *testing.T) {
 	for _, tt := range []struct{ reported, waits time.Duration }{
 		{90 * time.Second, 90 * time.Second},
 		{longestNotBefore, longestNotBefore},
-		{longestNotBefore + time.Second, longestNotBefore}, // whatever a fetcher says
+		// The maximum, whatever a fetcher reports
+		{longestNotBefore + time.Second, longestNotBefore},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			spec := testSpec("http://a.example/", "http://b.example/")
@@ -38,7 +39,7 @@ func TestNotBefore(t *testing.T) {
 				t.Fatalf("%v: granted %+v before the time", tt.reported, got)
 			}
 			if st := b.status(); len(st.Postponed) != 0 || st.Shards[0].DueSoon == 0 {
-				t.Errorf("%+v: want neither done nor held", st)
+				t.Errorf("%+v: want neither done nor postponed", st)
 			}
 			time.Sleep(2 * time.Second)
 			got := b.grant(1)

@@ -16,7 +16,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// makeOld writes what is in a shard's file as version 1 had it.
+// makeOld writes the content of a shard's file in the format of version 1.
 func makeOld(t *testing.T, path string) {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, nil)
@@ -71,11 +71,11 @@ func makeOld(t *testing.T, path string) {
 	}
 }
 
-// TestOlderFile: a file of version 1 is brought up to date when it is opened, be it for reading, in
-// as many steps as it takes.
+// TestOlderFile: a file of version 1 is converted when it is opened, also for reading, in as many
+// steps as it takes.
 func TestOlderFile(t *testing.T) {
 	defer func(n int) { hosts.MaxResident = n }(hosts.MaxResident)
-	hosts.MaxResident = 4 // so that others sleep
+	hosts.MaxResident = 4 // so that others are evicted
 	b := newBench(t, testSpec("http://a.example/"))
 	for h := range 9 {
 		var list []string
@@ -97,7 +97,7 @@ func TestOlderFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m, err := peekFile(path); err != nil || m.Counts.Queued != want.Queued {
-		t.Errorf("what it says of itself: %+v, %v", m, err)
+		t.Errorf("its metadata: %+v, %v", m, err)
 	}
 	was := hosts.UpToDateSome
 	defer func() { hosts.UpToDateSome = was }()

@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 )
 
-// What another spec is said to do to the queue is what it does.
-func TestAPreviewIsWhatHappens(t *testing.T) {
+// The preview of a new spec states exactly what the spec does to the queue.
+func TestAPreviewEqualsTheResult(t *testing.T) {
 	for name, test := range map[string]struct {
 		was, next     func(*crawl.Spec)
 		adds, refuses int64
@@ -62,14 +62,14 @@ func TestAPreviewIsWhatHappens(t *testing.T) {
 				b.respec(test.next)
 				b.passes()
 				if st := b.status(); st.Queued-before != p.Adds-p.Refuses {
-					t.Errorf("the queue went from %d to %d, said was %+v", before, st.Queued, p)
+					t.Errorf("the queue went from %d to %d, the preview was %+v", before, st.Queued, p)
 				}
 			})
 		})
 	}
 }
 
-// Of more than can be looked at the sum is extrapolated, and said to be an estimate.
+// If there is more than a preview can read, the sum is extrapolated, and marked as an estimate.
 func TestAPreviewOfManyIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))

@@ -38,7 +38,7 @@ func TestDataTxtIsProbedOncePerLifetime(t *testing.T) {
 	})
 }
 
-func TestDataTxtOnAnotherHostIsAnErrand(t *testing.T) {
+func TestDataTxtOnAnotherHostIsAnAuxRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")
 		b := newBench(t, spec)
@@ -50,13 +50,13 @@ func TestDataTxtOnAnotherHostIsAnErrand(t *testing.T) {
 		b.commit()
 		out := b.s.ledger.CommittedOutbox()
 		if len(out) != 1 {
-			t.Fatalf("%d messages, want the errand", len(out))
+			t.Fatalf("%d messages, want the auxiliary request", len(out))
 		}
 		ev, _ := crawl.DecodeEvent(b.outgoing(out[0]))
 		b.event(ev)
 		w := b.grant(1)
 		if len(w) != 1 || len(w[0].Aux) != 1 || len(w[0].Robots) != 1 || w[0].Robots[0].Origin.Host != "b.example" {
-			t.Fatalf("%+v, want a visit to b.example with the errand and what is known of its robots.txt", w)
+			t.Fatalf("%+v, want a visit to b.example with the auxiliary request and what is known of its robots.txt", w)
 		}
 		if st := b.status(); st.Shards[0].DueSoon != 0 && st.Shards[0].Outstanding == 0 {
 			t.Errorf("%+v", st.Shards[0])
@@ -91,7 +91,7 @@ func TestCleanParamReachesCanonicalKeys(t *testing.T) {
 	})
 }
 
-// finish2 ends a visit without telling of robots.txt.
+// finish2 ends a visit without a report about robots.txt.
 func (b *bench) finish2(v crawl.Visit) {
 	b.t.Helper()
 	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: 1}
@@ -101,9 +101,9 @@ func (b *bench) finish2(v crawl.Visit) {
 	b.event(crawl.Event{Visit: v.ID, Outcome: o})
 }
 
-// What a link costs the shard for the sake of Clean-param lines is bounded; what would cost more
-// keeps its spelling, and the fetcher finds the clean one.
-func TestCleanParamCostsTheShardLittle(t *testing.T) {
+// The cost of Clean-param lines per link in the shard is bounded; a link that would cost more keeps
+// its spelling, and the fetcher computes the clean one.
+func TestCostOfCleanParamIsBounded(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	b.links(0, "", "http://a.example/")
 	var lines strings.Builder

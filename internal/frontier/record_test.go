@@ -42,8 +42,8 @@ func TestRecordRoundTrip(t *testing.T) {
 	}
 }
 
-// A record as it was before there was re-crawl is read, and says the same when it is written again.
-func TestRecordOfBefore(t *testing.T) {
+// A record from before re-crawl was implemented is read, and is the same when it is written again.
+func TestRecordFromBeforeRecrawl(t *testing.T) {
 	const written = "82000100010080e2cfaa0609c8010080d095ffbc3112687474703a2f2f612e6578616d706c652f7811000000"
 	v, err := hex.DecodeString(written)
 	if err != nil {
@@ -56,7 +56,7 @@ func TestRecordOfBefore(t *testing.T) {
 		t.Errorf("decoded %+v (%v), want %+v", got, err, want)
 	}
 	if again, err := urls.DecodeRecord(hosts.URLKey(nil, 1, 5), got.Append(nil)); err != nil || again != want {
-		t.Errorf("written again it says %+v (%v), want %+v", again, err, want)
+		t.Errorf("written again it is %+v (%v), want %+v", again, err, want)
 	}
 	if same, depth, class := urls.Peek(v, want.URL); !same || depth != want.Depth || class != want.Class || urls.OriginOf(v) != 0 {
 		t.Errorf("peek = %v %d %v", same, depth, class)
@@ -77,7 +77,7 @@ func FuzzRecord(f *testing.F) {
 		}
 		again, err := urls.DecodeRecord(hosts.URLKey(nil, 1, r.Order), r.Append(nil))
 		if same, depth, class := urls.Peek(v, r.URL); !same || depth != r.Depth || class != r.Class || urls.OriginOf(v) != int(r.Origin) {
-			t.Errorf("of %+v it says %v %v %v", r, same, depth, class)
+			t.Errorf("of %+v it reads %v %v %v", r, same, depth, class)
 		}
 		if err != nil || again.URL != r.URL || again.FoundOn != r.FoundOn || again.Visit != r.Visit {
 			t.Errorf("%+v became %+v (%v)", r, again, err)
@@ -85,7 +85,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// Two URLs of one hash must stay two URLs: find goes on to the next of that hash.
+// Two URLs with the same hash must stay two URLs: find continues with the next URL of that hash.
 func TestHashCollisionKeepsBoth(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	b.links(0, "", "http://a.example/one")
@@ -106,8 +106,8 @@ func TestHashCollisionKeepsBoth(t *testing.T) {
 	}
 }
 
-// Whatever a fetcher sends, no more of a stranger's words is kept with a URL or an origin
-// than crawl.MaxDetail.
+// Whatever a fetcher sends, no more of the text of a site is kept with a URL or an origin than
+// crawl.MaxDetail.
 func TestDetailsAreShort(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	b.links(0, "", "http://a.example/")

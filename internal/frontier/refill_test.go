@@ -9,7 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// refillSome lets the pass over the records go on a little.
+// refillSome lets the pass over the records continue a little.
 func (b *bench) refillSome() (more bool) {
 	b.t.Helper()
 	b.s.ledger.Mu.Lock()
@@ -29,8 +29,8 @@ func (b *bench) refillAll() (stretches int) {
 	return stretches
 }
 
-// storedBench makes a shard with n stored pages on one host, two refused, one failed
-// and one more queued.
+// storedBench makes a shard with n stored pages on one host, two refused, one failed and one more
+// queued.
 func storedBench(t *testing.T, n int) *bench {
 	spec := testSpec("http://a.example/")
 	spec.Delay = 0
@@ -73,12 +73,12 @@ func TestALostStoreIsFetchedAgain(t *testing.T) {
 		b.verify()
 		st := b.status()
 		if st.Stored != 0 || st.Queued != n+1 || st.Refused != 1 || st.Failed != 1 || st.Discovered != before.Discovered || st.Bytes != before.Bytes {
-			t.Errorf("%+v, want %d queued, the rest as it was: %+v", st, n+1, before)
+			t.Errorf("%+v, want %d queued, the others unchanged: %+v", st, n+1, before)
 		}
 		if h := b.s.ledger.Hosts["a.example"]; h.Stored != 0 || !h.Origins[0].DataDue.IsZero() {
 			t.Errorf("%d pages of the host still count as stored; its data.txt is due %v", h.Stored, h.Origins[0].DataDue)
 		}
-		b.event(lost) // told again
+		b.event(lost) // reported again
 		for b.status().Stored < n+1 {
 			for _, v := range b.grant(1) {
 				b.finish(v, crawl.Stored, "")
@@ -89,7 +89,7 @@ func TestALostStoreIsFetchedAgain(t *testing.T) {
 		b.event(lost)
 		b.refillAll()
 		if st := b.status(); st.Stored != n+1 || st.Queued != 0 {
-			t.Errorf("%+v: told again, it must change nothing", st)
+			t.Errorf("%+v: a repeated report must change nothing", st)
 		}
 		b.event(crawl.Event{StoreLost: "s2"})
 		b.event(lost)
@@ -101,7 +101,7 @@ func TestALostStoreIsFetchedAgain(t *testing.T) {
 	})
 }
 
-// The pass goes on where it was, whether the shard was killed or restored elsewhere.
+// The pass continues where it was, whether the shard was killed or restored elsewhere.
 func TestTheSearchForLostPagesSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 3500
@@ -127,8 +127,8 @@ func TestTheSearchForLostPagesSurvivesARestart(t *testing.T) {
 	})
 }
 
-// A page was stored, its store is lost, and only then its outcome is told. A visit granted later
-// goes into the new store.
+// A page was stored, its store is lost, and only then its outcome is published. The page of a visit
+// that was granted later goes into the new store.
 func TestOutcomesThatComeAfterTheLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/", "http://b.example/"))
@@ -146,7 +146,7 @@ func TestOutcomesThatComeAfterTheLoss(t *testing.T) {
 		b.refillAll()
 		b.event(crawl.Event{Visit: a.ID, Probes: []crawl.Probe{{Origin: a.URLs[0].URL.Origin(), State: crawl.ProbeRead, Status: 200, Fresh: 24 * time.Hour}}})
 		b.finish(a, crawl.Stored, "")
-		b.finish(a, crawl.Stored, "") // told twice
+		b.finish(a, crawl.Stored, "") // reported twice
 		if st := b.status(); st.Stored != 0 || st.InFlight != 1 || st.Queued != 1 {
 			t.Errorf("%+v: a page that is in the lost store counts as stored", st)
 		}
@@ -167,7 +167,7 @@ func TestOutcomesThatComeAfterTheLoss(t *testing.T) {
 	})
 }
 
-// What the spec lets in no more is not fetched again, and says so.
+// Pages that the spec does not allow any more are not fetched again, and explain states it.
 func TestLostPagesOutOfScope(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	b.links(0, "", "http://a.example/", "http://b.example/")

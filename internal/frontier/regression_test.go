@@ -30,9 +30,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// ledger.OriginOf marks the host dirty without listing it in s.dirty; from then on the host's
-// record is never written again: origins, counters, Due, Retry-After and robots facts are gone with
-// the next restart, clean or not.
+// A regression: ledger.OriginOf marked the host dirty without adding it to s.dirty; from then on
+// the record of the host was never written again, and its origins, counters, Due, Retry-After and
+// robots facts were lost with the next restart, clean or not.
 func TestHostWithANewOriginIsStillSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -63,7 +63,7 @@ func TestHostWithANewOriginIsStillSaved(t *testing.T) {
 	})
 }
 
-// record is what the file says of a URL.
+// record returns the record of a URL in the file.
 func (b *bench) record(raw string) urls.Record {
 	b.t.Helper()
 	u := mustParse(b.t, raw)
@@ -74,14 +74,14 @@ func (b *bench) record(raw string) urls.Record {
 	return r
 }
 
-// JustVisited goes by the delay of the last *finished* visit, not by what robots.txt
-// is known to ask for.
+// A regression: JustVisited used the delay of the last *finished* visit, not the known Crawl-delay
+// of robots.txt.
 func TestCrawlDelayHoldsAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		v := b.grant(1)[0]
-		// The visit has read robots.txt and told so; it goes on asking for pages when
+		// The visit has read robots.txt and reported it; it is still requesting pages when
 		// everything is killed.
 		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{
 			Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsParsed, Status: 200, Fresh: 24 * time.Hour,
@@ -97,14 +97,14 @@ func TestCrawlDelayHoldsAfterACrash(t *testing.T) {
 	})
 }
 
-// After an unclean start old visits may send until the quiet time ends; the delay must follow
-// it, not run beside it.
+// After an unclean start old visits may send until the quiet time ends; the delay must begin after
+// it, not at the same time.
 func TestDelayFollowsTheQuietTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		b.s.ledger.Phase.Rewound()
-		b.s.catchUp(hosts.StartLease) // another process' fetchers may hold visits
+		b.s.catchUp(hosts.StartLease) // fetchers of another process may have visits
 		time.Sleep(times.OwnerLease + 10*time.Millisecond)
 		if got := b.grant(1); len(got) != 0 {
 			t.Error("granted 10 ms after the last moment an old visit may have sent a request; want one full delay (1 s)")
@@ -112,8 +112,8 @@ func TestDelayFollowsTheQuietTime(t *testing.T) {
 	})
 }
 
-// A frontier killed before its first commit: Seq is 0 and the record's owner is ourselves,
-// which counts as clean.
+// A regression: after a kill before its first commit, a frontier has Seq 0 and is the owner in the
+// record itself, which counted as clean.
 func TestKilledBeforeItsFirstCommit(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		_, q := broker.Open(t)
@@ -125,7 +125,7 @@ func TestKilledBeforeItsFirstCommit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The owner before: it granted a visit from memory and was killed. All it left is its
+		// The previous owner: it granted a visit from memory and was killed. All it left is its
 		// record and the log.
 		if _, err := queue.Own(t.Context(), kv, "frontier.0", queue.OwnOptions{Owner: "f1", SameDir: true}); err != nil {
 			t.Fatal(err)
@@ -159,9 +159,9 @@ func run(t *testing.T, q *queue.Conn, spec crawl.Spec, o Options) *Frontier {
 	return f
 }
 
-// In one process a shard that fails and is opened anew meets fetchers that are alive: their
-// visits are not over.
-func TestReopenedShardKnowsItsFetchersLive(t *testing.T) {
+// In one process a shard that fails and is opened again has fetchers that still run: their visits
+// have not ended.
+func TestReopenedShardKnowsThatItsFetchersRun(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		_, q := broker.Open(t)
 		spec := testSpec("http://a.example/")
@@ -196,7 +196,7 @@ func TestReopenedShardKnowsItsFetchersLive(t *testing.T) {
 	})
 }
 
-// A frontier that is stopped while it begins has not failed, whatever it waits for at that moment.
+// A frontier that is stopped while it starts has not failed, whatever it waits for at that moment.
 func TestStoppedWhileItBegins(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		for steps := range 40 {
@@ -214,7 +214,7 @@ func TestStoppedWhileItBegins(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				go func() {
-					for range steps { // it gets on a little further each time
+					for range steps { // it gets a little further each time
 						runtime.Gosched()
 					}
 					cancel()
@@ -227,8 +227,9 @@ func TestStoppedWhileItBegins(t *testing.T) {
 	}
 }
 
-// The handler of "hosts" sends with the shard's lock held, and sending waits for the asker.
-func TestSlowAskerHoldsUpNobody(t *testing.T) {
+// A regression: the handler of "hosts" sent with the lock of the shard held, and sending waits for
+// the client.
+func TestSlowClientBlocksNothing(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		_, q := broker.Open(t)
 		spec := testSpec("http://h0.example/")
@@ -252,7 +253,7 @@ func TestSlowAskerHoldsUpNobody(t *testing.T) {
 			_ = ask.Gather(t.Context(), q.NC, crawl.Names("t"), "hosts", struct{}{}, 1, func(json.RawMessage) error {
 				if n++; n == 1 {
 					close(reading)
-					<-more // `curtsy hosts | less`
+					<-more // like `curtsy hosts | less`
 				}
 				return nil
 			})
@@ -270,8 +271,9 @@ func TestSlowAskerHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// Errands of one host go into one visit, however many and long they are: past NATS' payload limit
-// nobody gets it, nor the other visits of that answer, ever.
+// A regression: all auxiliary requests of one host were put into one visit, however many and long
+// they are: over the payload limit of NATS, that answer never arrived, and neither did its other
+// visits.
 func TestGrantFitsIntoAMessage(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	long := strings.Repeat("x", 1900)
@@ -281,7 +283,7 @@ func TestGrantFitsIntoAMessage(t *testing.T) {
 	}
 	v := b.grant(16)
 	if n := len(crawl.AppendGrants(nil, crawl.Grants{Visits: v})); n > crawl.MaxPayloadBytes {
-		t.Errorf("errands: %d visits in an answer of %d bytes, the limit is %d", len(v), n, crawl.MaxPayloadBytes)
+		t.Errorf("auxiliary requests: %d visits in an answer of %d bytes, the limit is %d", len(v), n, crawl.MaxPayloadBytes)
 	}
 }
 
@@ -306,9 +308,9 @@ func TestGrantOfLongURLsFitsIntoAMessage(t *testing.T) {
 	}
 }
 
-// An errand that is dropped (a thousand others wait for the same host) leaves its
-// origin pending for ever.
-func TestDroppedErrandIsAskedAgain(t *testing.T) {
+// A regression: a dropped auxiliary request (because a thousand others wait for the same host) left
+// its origin pending for ever.
+func TestDroppedAuxRequestIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		for i := range hosts.MaxAux {
@@ -379,9 +381,9 @@ func pagesOf(n int) (urls []string) {
 	return urls
 }
 
-// The slots of a visit that is never answered are lost: nothing is granted any more, and
-// the crawl never ends.
-func TestExpiredVisitGivesItsPageSlotsBack(t *testing.T) {
+// A regression: what a visit without an outcome had reserved of the page budget was lost: nothing
+// was granted any more, and the crawl never ended.
+func TestExpiredVisitFreesItsPageBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.limit(5)
@@ -394,16 +396,16 @@ func TestExpiredVisitGivesItsPageSlotsBack(t *testing.T) {
 		time.Sleep(time.Hour)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_ = b.s.keepCommitted(ctx) // where slots are settled
+		_ = b.s.keepCommitted(ctx) // which updates the budget
 		if v := b.grant(1); len(v) == 0 {
 			t.Errorf("nothing granted with %+v stored of --max-pages 5", b.s.ledger.Meta.Counts.Stored)
 		}
 	})
 }
 
-// A shard with nothing to do but a host that wants a day's rest sits on a block of slots
-// that other shards need.
-func TestHeldHostsDoNotHoldPageSlots(t *testing.T) {
+// A regression: a shard whose only host is postponed for a day kept a part of the budget that other
+// shards need.
+func TestPostponedHostsKeepNoPageBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.limit(800)
@@ -415,7 +417,7 @@ func TestHeldHostsDoNotHoldPageSlots(t *testing.T) {
 		defer cancel()
 		_ = b.s.keepCommitted(ctx)
 		if sh := b.s.ledger.Budget.Share(0); sh.Reserved > sh.Used {
-			t.Errorf("%d of 800 slots kept for a host that is held for a day", sh.Reserved-sh.Used)
+			t.Errorf("%d of 800 slots kept for a host that is postponed for a day", sh.Reserved-sh.Used)
 		}
 	})
 }
@@ -438,7 +440,7 @@ func TestMaxPagesSetLaterIsKept(t *testing.T) {
 			}
 		}
 		all(10)
-		b.s.ledger.Budget.SetLimit(15, 0) // as SetSpec does
+		b.s.ledger.Budget.SetLimit(15, 0) // like SetSpec does
 		all(40)
 		if n := b.status().Stored; n > 15 {
 			t.Errorf("%d pages stored, --max-pages 15", n)
@@ -455,7 +457,7 @@ func TestMaxPagesIsKeptWhenTheLogIsReadAgain(t *testing.T) {
 		if err := b.s.rewind(queue.Position{Seq: 1, Time: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
-		b.s.catchUp(hosts.StartDelay) // settles, with a visit outstanding
+		b.s.catchUp(hosts.StartDelay) // updates the budget, with a visit outstanding
 		b.finish(v, crawl.Stored, "")
 		for range 10 {
 			time.Sleep(10 * time.Second)
@@ -469,9 +471,9 @@ func TestMaxPagesIsKeptWhenTheLogIsReadAgain(t *testing.T) {
 	})
 }
 
-// What waits for another attempt is not refused when the host's limit is reached, and
-// is fetched over it.
-func TestHostLimitHoldsForRetries(t *testing.T) {
+// A regression: URLs that wait for another attempt were not refused when the limit of the host was
+// reached, and were fetched over it.
+func TestHostLimitAppliesToRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")
 		spec.MaxPagesPerHost = 1
@@ -490,8 +492,9 @@ func TestHostLimitHoldsForRetries(t *testing.T) {
 	})
 }
 
-// A URL settled while it is in an outstanding visit (a late or a partial outcome, a narrower scope)
-// is counted in flight still, and subtracted from the queued.
+// A regression: a URL whose state was decided while it was in an outstanding visit (by a late or a
+// partial outcome, or a narrower scope) was still counted as in flight, and subtracted from the
+// queued.
 func TestNoClassIsNegative(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -504,7 +507,7 @@ func TestNoClassIsNegative(t *testing.T) {
 	})
 }
 
-// Applying an outcome twice (a retried publish) must change nothing.
+// Applying an outcome twice (a repeated publish) must change nothing.
 func TestReplayedOutcomeChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -522,8 +525,8 @@ func TestReplayedOutcomeChangesNothing(t *testing.T) {
 	})
 }
 
-// A visit that lost its lease still publishes what it has; what it learned of robots.txt is older
-// than what a newer visit learned, and must not replace it.
+// A visit that lost its lease still publishes its results; its facts from robots.txt are older than
+// those of a newer visit, and must not replace them.
 func TestLateRobotsFactDoesNotReplaceANewerOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -543,8 +546,8 @@ func TestLateRobotsFactDoesNotReplaceANewerOne(t *testing.T) {
 	})
 }
 
-// A 304 renews a copy. Where the copy is not (a file begun anew, a copy deleted meanwhile) it must
-// not become "no rules".
+// A 304 renews a copy. If the copy is missing (a new file, or a deleted copy) it must not become
+// "no rules".
 func TestRenewedRobotsNeedsItsCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -553,14 +556,14 @@ func TestRenewedRobotsNeedsItsCopy(t *testing.T) {
 			Renewed: true, Digest: []byte(strings.Repeat("d", 32)), ETag: `"1"`, Fresh: 24 * time.Hour}}})
 		r := b.grant(1)[0].Robots[0]
 		if r.State == crawl.RobotsParsed && len(r.Body) == 0 && len(r.Digest) == 0 {
-			t.Errorf("a visit is told: robots.txt parsed, empty, fresh for %v; a fetcher reads that as allow all", r.Fresh)
+			t.Errorf("a visit gets: robots.txt parsed, empty, fresh for %v; a fetcher reads that as allow all", r.Fresh)
 		}
 	})
 }
 
-// Retry-After of a robots.txt answered 429 is known durably before the visit's
-// outcome; it is the host's.
-func TestRetryAfterOfRobotsHoldsTheHost(t *testing.T) {
+// The Retry-After of a robots.txt that was answered with 429 is stored before the outcome of the
+// visit; it applies to the host.
+func TestRetryAfterOfRobotsPostponesTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/", "https://a.example/")
@@ -572,12 +575,13 @@ func TestRetryAfterOfRobotsHoldsTheHost(t *testing.T) {
 		b.s.visits.Expire(time.Now())
 		time.Sleep(time.Minute)
 		if v := b.grant(1); len(v) != 0 {
-			t.Error("the host asked for an hour's rest and is visited after a minute")
+			t.Error("the host required a pause of an hour and is visited after a minute")
 		}
 	})
 }
 
-// meta.Clean is loaded as true after a clean stop and written back as true by the first commit.
+// A regression: meta.Clean was loaded as true after a clean stop and written back as true by the
+// first commit.
 func TestCleanIsForgottenOnOpening(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	b.links(0, "", "http://a.example/")
@@ -596,14 +600,14 @@ func TestCleanIsForgottenOnOpening(t *testing.T) {
 	defer db.Close()
 	db.View(func(tx *bolt.Tx) error {
 		if m, _ := hosts.LoadMeta(tx); m.Clean {
-			t.Error("the file says closed cleanly, after a kill: a power cut now re-fetches nothing")
+			t.Error("the file is marked as closed cleanly, after a kill: a power cut now re-fetches nothing")
 		}
 		return nil
 	})
 }
 
-// A URL refused because its host has too many ports is recorded under origin 0 and comes back with
-// any change of spec.
+// A regression: a URL that is refused because its host has too many ports is recorded under origin
+// 0 and was allowed again by any change of the spec.
 func TestTooManyPortsStayRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -621,8 +625,9 @@ func TestTooManyPortsStayRefused(t *testing.T) {
 	})
 }
 
-// An origin keeps a piece of the message it was first named in, and with it the whole message.
-func TestHostsDoNotHoldMessages(t *testing.T) {
+// A regression: an origin kept a part of the message in which it was first named, and with it the
+// whole message.
+func TestHostsDoNotKeepMessagesInMemory(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	heap := func() uint64 {
 		var m runtime.MemStats
@@ -647,8 +652,8 @@ func TestHostsDoNotHoldMessages(t *testing.T) {
 	runtime.KeepAlive(b)
 }
 
-// A file that cannot be loaded must be an error, not a hang: db.Close waits for the transaction
-// load has left open.
+// A file that cannot be loaded must be an error; it must not hang: db.Close waits for the
+// transaction that load has left open.
 func TestBadFileIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	db, err := hosts.OpenDB(dir+"/"+hosts.FileName(0), false)
@@ -663,8 +668,8 @@ func TestBadFileIsAnError(t *testing.T) {
 	}
 }
 
-// Rewinding twice before anything was applied: SeqTime is 0 then, and "since" 1970: everything is
-// queued again, what was refused for its depth included.
+// A regression: rewinding twice before anything was applied: SeqTime is 0 then, and "since" was
+// 1970: everything was queued again, also what was refused for its depth.
 func TestRewindTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")
@@ -689,8 +694,9 @@ func TestRewindTwice(t *testing.T) {
 	})
 }
 
-// What was fetched lately is told by the fetcher's clock, against the broker's.
-func TestRewindTrustsNoFetchersClock(t *testing.T) {
+// A regression: what was fetched recently was decided by comparing the clock of the fetcher with
+// that of the broker.
+func TestRewindDoesNotUseTheFetchersClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
@@ -708,8 +714,8 @@ func TestRewindTrustsNoFetchersClock(t *testing.T) {
 	})
 }
 
-// The log and the file's disk fail together when the disk is full: rewind meets a shard
-// without a transaction.
+// The log and the disk of the file fail together when the disk is full: rewind gets a shard without
+// a transaction.
 func TestRewindOfABrokenShard(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	b.s.ledger.Tx.Rollback()
@@ -727,8 +733,9 @@ func TestRewindOfABrokenShard(t *testing.T) {
 	}
 }
 
-// While nothing may be granted (paused, budget spent, ownership in doubt) nextDue lies in the past,
-// and match turns every 200 µs: with a spent budget each turn asks the KV bucket under three locks.
+// A regression: while nothing may be granted (paused, no budget left, ownership in doubt) nextDue
+// was in the past, and match ran every 200 µs: with an empty budget each run read the KV bucket
+// under three locks.
 func TestNothingIsDueWhilePaused(t *testing.T) {
 	spec := testSpec("http://a.example/")
 	spec.Paused = true
@@ -743,8 +750,8 @@ func TestNothingIsDueWhilePaused(t *testing.T) {
 	}
 }
 
-// A failure's wait counts from the broker's time of it: with the broker's clock a few minutes
-// slow there is no wait.
+// A regression: the wait after a failure counted from the time of the broker: with the clock of the
+// broker a few minutes slow there was no wait.
 func TestUnreachableRobotsWaitsWhateverTheBrokersClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -763,9 +770,9 @@ func TestUnreachableRobotsWaitsWhateverTheBrokersClock(t *testing.T) {
 	})
 }
 
-// A Crawl-delay above the cap holds the *host*. Its other origins, and errands, go on at
-// the ordinary delay.
-func TestSlowHostIsNotHurriedByItsOtherOrigin(t *testing.T) {
+// A Crawl-delay above the maximum postpones the *host*. Its other origins, and auxiliary requests,
+// continued at the ordinary delay.
+func TestSlowHostKeepsItsDelayForItsOtherOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/", "https://a.example/")
@@ -774,7 +781,7 @@ func TestSlowHostIsNotHurriedByItsOtherOrigin(t *testing.T) {
 			Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsParsed, Status: 200, Fresh: 24 * time.Hour,
 			HasCrawlDelay: true, CrawlDelay: time.Hour, Digest: make([]byte, 32), Body: []byte("User-agent: *\nCrawl-delay: 3600\n"),
 		}}})
-		// The fetcher dies; a finished visit would have said Delay: 1 h, once.
+		// The fetcher is killed; a finished visit would have reported Delay: 1 h, once.
 		time.Sleep(times.OwnerLease + time.Second)
 		b.s.visits.Expire(time.Now())
 		time.Sleep(2 * time.Second)
@@ -784,7 +791,7 @@ func TestSlowHostIsNotHurriedByItsOtherOrigin(t *testing.T) {
 	})
 }
 
-func TestSlowHostIsNotHurriedByErrands(t *testing.T) {
+func TestSlowHostKeepsItsDelayForAuxRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
@@ -799,13 +806,14 @@ func TestSlowHostIsNotHurriedByErrands(t *testing.T) {
 				Origin: canon.Origin{Scheme: "http", Host: canon.Host(fmt.Sprintf("h%d.example", i)), Port: 80}, Hop: 1}}})
 		}
 		if v := b.grant(1); len(v) == 1 && len(v[0].Aux) > 1 && v[0].Delay < time.Hour {
-			t.Errorf("%d errands at %v to a host whose Crawl-delay is an hour", len(v[0].Aux), v[0].Delay)
+			t.Errorf("%d auxiliary requests at %v to a host whose Crawl-delay is an hour", len(v[0].Aux), v[0].Delay)
 		}
 	})
 }
 
-// Errands go alone; a host that always has one is never asked for a page.
-func TestErrandsDoNotStarvePages(t *testing.T) {
+// A regression: auxiliary requests are in visits of their own; a host that always had one got no
+// page visits.
+func TestAuxRequestsDoNotStarvePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
@@ -824,9 +832,9 @@ func TestErrandsDoNotStarvePages(t *testing.T) {
 	})
 }
 
-// After an unclean restart every host waits for a lease and its delay; with a small --hold-max all
-// of them seemed held, and the crawl done.
-func TestQuietTimeHoldsNobody(t *testing.T) {
+// A regression: after an unclean restart every host waits for a lease and its delay; with a small
+// --hold-max all of them seemed postponed, and the crawl done.
+func TestQuietTimePostponesNoHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")
 		spec.HoldMax = 2 * time.Second
@@ -835,7 +843,7 @@ func TestQuietTimeHoldsNobody(t *testing.T) {
 		b.s.ledger.Phase.Rewound()
 		b.s.catchUp(hosts.StartLease)
 		if st := b.status(); len(st.Postponed) != 0 || st.Shards[0].DueSoon != 1 {
-			t.Errorf("held %v, due soon %d while the quiet time runs", st.Postponed, st.Shards[0].DueSoon)
+			t.Errorf("postponed %v, due soon %d during the quiet time", st.Postponed, st.Shards[0].DueSoon)
 		}
 		time.Sleep(times.OwnerLease + 2*time.Second)
 		if len(b.grant(1)) != 1 {

@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
-// partial is an outcome by which a visit tells that one of its URLs is stored. The sums are of the
-// visit so far.
+// partial returns an outcome in which a visit reports that one of its URLs is stored. The sums are
+// those of the visit so far.
 func partial(v crawl.Visit, i, requests int, bytes int64) crawl.Event {
 	return crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{
 		Host: v.Host, Partial: true, Requests: requests, Bytes: bytes, Delay: v.Delay, Private: true,
@@ -19,15 +19,15 @@ func partial(v crawl.Visit, i, requests int, bytes int64) crawl.Event {
 	}}
 }
 
-// sums are what a host's visits are counted as.
+// sums returns the counts of the visits to a host.
 func (b *bench) sums(host string) [3]int64 {
 	h := b.s.ledger.Hosts[crawl.Visit{Host: mustParse(b.t, "http://"+host+"/").Host()}.Host]
 	return [3]int64{b.s.ledger.Meta.Counts.Bytes, h.Fetched, int64(h.Backoff)}
 }
 
-// What a visit tells while it runs counts at once, and once: told twice, told late, told after the
-// end, after a crash of the owner, and by a visit that never ends.
-func TestWhatAVisitTellsCountsOnce(t *testing.T) {
+// What a visit reports while it runs counts at once, and once: reported twice, reported late,
+// reported after the end, after a crash of the owner, and by a visit that never ends.
+func TestAPartialReportCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/1", "http://a.example/2", "http://a.example/3", "http://a.example/4")
@@ -43,14 +43,14 @@ func TestWhatAVisitTellsCountsOnce(t *testing.T) {
 			}
 		}
 		b.event(first)
-		check("one told", [3]int64{100, 2, 0}, 1, 3)
+		check("one reported", [3]int64{100, 2, 0}, 1, 3)
 		b.event(first)
-		check("told again", [3]int64{100, 2, 0}, 1, 3)
+		check("reported again", [3]int64{100, 2, 0}, 1, 3)
 		b.event(second)
 		b.event(first)
 		check("the first overtaken by the second", [3]int64{250, 3, 0}, 2, 2)
 		if n := len(b.grant(1)); n != 0 {
-			t.Fatal("a visit that has told of itself is not over: nobody else may be at its host")
+			t.Fatal("a visit that has reported is not over: no other may be at its host")
 		}
 		b.commit()
 		b.crash()
@@ -76,9 +76,9 @@ func TestWhatAVisitTellsCountsOnce(t *testing.T) {
 	})
 }
 
-// A visit that meets time-outs doubles the delay once, and as soon as it tells of them: that it
-// dies afterwards changes nothing.
-func TestTroubleDoublesOnceAVisit(t *testing.T) {
+// A visit with time-outs doubles the delay once, as soon as it reports them: a kill of the fetcher
+// afterwards changes nothing.
+func TestOverloadDoublesTheDelayOncePerVisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/1", "http://a.example/2", "http://a.example/3")
@@ -103,9 +103,9 @@ func TestTroubleDoublesOnceAVisit(t *testing.T) {
 	})
 }
 
-// A host is due one delay after the request a visit told of last, at the earliest, and after the
-// end of the lease of a visit that died one full delay.
-func TestDueAfterAVisitThatToldAndDied(t *testing.T) {
+// A host is due one delay after the last request that a visit reported, at the earliest, and one
+// full delay after the end of the lease of a visit whose fetcher was killed.
+func TestDueAfterAReportingVisitThatWasKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/1", "http://a.example/2")
@@ -116,19 +116,19 @@ func TestDueAfterAVisitThatToldAndDied(t *testing.T) {
 		b.event(ev)
 		h, end := b.s.ledger.Hosts["a.example"], time.Now().Add(-time.Second)
 		if h.Due.Before(end.Add(8 * time.Second)) {
-			t.Errorf("due %v after the request it told of, whose delay is 8s", h.Due.Sub(end))
+			t.Errorf("due %v after the request it reported, whose delay is 8s", h.Due.Sub(end))
 		}
 		time.Sleep(times.OwnerLease)
 		b.s.visits.Expire(time.Now())
 		if wait := time.Until(h.Due); wait < 8*time.Second {
-			t.Errorf("due %v after its lease, want the delay it told of, 8s", wait)
+			t.Errorf("due %v after its lease, want the delay it reported, 8s", wait)
 		}
 	})
 }
 
-// A page that a visit tells of after its lease is stored, and waits to be told of no more: it takes
-// one slot of --max-pages, not two.
-func TestSlotsOfAVisitThatTellsLate(t *testing.T) {
+// A page that a visit reports after its lease is stored, and is not expected any more: it counts
+// once for --max-pages, not twice.
+func TestBudgetOfAVisitThatReportsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/1", "http://a.example/2", "http://a.example/3")
@@ -137,12 +137,12 @@ func TestSlotsOfAVisitThatTellsLate(t *testing.T) {
 		b.s.visits.Expire(time.Now())
 		slots := func() int64 { return b.s.visits.Slots(time.Now()) }
 		if n := slots(); n != 3 {
-			t.Fatalf("%d slots for three URLs that may yet be told of", n)
+			t.Fatalf("%d slots for three URLs that may still be reported", n)
 		}
 		b.event(partial(v, 0, 1, 10))
 		b.event(partial(v, 0, 1, 10))
 		if n := slots(); n != 3 {
-			t.Errorf("%d slots for a page and two URLs that may yet be told of", n)
+			t.Errorf("%d slots for a page and two URLs that may still be reported", n)
 		}
 		time.Sleep(budget.ExpiredTime + time.Second)
 		if n := slots(); n != 1 {
@@ -151,9 +151,9 @@ func TestSlotsOfAVisitThatTellsLate(t *testing.T) {
 	})
 }
 
-// A visit that expired with nothing left to tell of does not travel with its shard: it would be
-// taken for one that is outstanding, to no host.
-func TestAnEmptyGhostDoesNotTravel(t *testing.T) {
+// A visit that expired with nothing left to report does not move with its shard: it would be
+// treated as an outstanding visit to no host.
+func TestAnEmptyGhostDoesNotMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/1")
@@ -171,7 +171,7 @@ func TestAnEmptyGhostDoesNotTravel(t *testing.T) {
 		b.s.visits.Expire(time.Now())
 		b.event(partial(v, 0, 1, 10))
 		if n := len(b.s.visits.Expired); n != 0 {
-			t.Errorf("%d ghosts once the only URL was told of", n)
+			t.Errorf("%d ghosts after the only URL was reported", n)
 		}
 	})
 }

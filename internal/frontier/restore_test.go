@@ -24,8 +24,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// dump is all of a shard's state that follows from its log, as texts by what they are about: no
-// times of its own clock, no numbers that only order things.
+// dump returns all state of a shard that follows from its log, as texts by subject: without times
+// of its own clock, and without numbers that only define an order.
 func dump(t testing.TB, s *Shard) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -39,7 +39,7 @@ func dump(t testing.TB, s *Shard) map[string]string {
 		t.Fatal(err)
 	}
 	for _, h := range s.ledger.Hosts {
-		x := fmt.Sprintf("queued %d later %d stored %d fetched %d delay %v backoff %d private %v response %v last %v why %q errands %v",
+		x := fmt.Sprintf("queued %d later %d stored %d fetched %d delay %v backoff %d private %v response %v last %v why %q aux %v",
 			h.Queued, h.Later, h.Stored, h.Fetched, h.Delay, h.Backoff, h.Private, h.Response, h.Last, "", len(h.Aux))
 		for _, o := range h.Origins {
 			x += fmt.Sprintf("\n  %v ready %d failures %d copy %v digest %x status %d crawl-delay %v %v pending %q hops %d visit %v data %v %q",
@@ -75,7 +75,7 @@ func compare(t testing.TB, got, want map[string]string) {
 	}
 }
 
-// copyState makes a checkpoint as the service does, into a file instead of the object store.
+// copyState makes a checkpoint like the service does, into a file instead of the object store.
 func (b *bench) copyState() {
 	b.t.Helper()
 	b.s.ledger.Mu.Lock()
@@ -93,7 +93,7 @@ func (b *bench) copyState() {
 }
 
 // lose kills the shard together with its directory, and restores the last copy in another one, on a
-// machine whose clock says something else.
+// machine with another clock.
 func (b *bench) lose() {
 	b.t.Helper()
 	b.crash()
@@ -108,12 +108,12 @@ func (b *bench) lose() {
 	b.open()
 }
 
-// A checkpoint and the log after it give the state of a shard that was never lost, once what waits
-// is woken and the passes are done; also if they were under way when it was lost, whatever visits
-// were outstanding. One thing follows from more than the log: whether a host that had all the pages
-// it may have, and has lost one since, had its queue refused in between. So with such a limit
-// nothing here takes a stored page away: none is given up by the indexer or asked for again, and no
-// late outcome speaks of one that another visit has stored.
+// A checkpoint and the log after it give the state of a shard that was never lost, after waiting
+// URLs were loaded and the passes are done; also if passes were running when it was lost, and
+// whatever visits were outstanding. One thing does not only depend on the log: whether a host that
+// had reached its limit of pages, and has lost one since, had its queue refused in between. So with
+// such a limit nothing in this test removes a stored page: none is lost by the indexer or fetched
+// again, and no late outcome is about one that another visit has stored.
 func TestACheckpointAndTheLogGiveTheSameState(t *testing.T) {
 	for seed := range uint64(racing.Runs(12, 4)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -131,7 +131,7 @@ func restoreRun(t *testing.T, seed uint64) {
 	if seed%4 == 2 {
 		spec.MaxDepth = 2
 	}
-	// Hardly anything falls due in so short a time, but when it does must be the same.
+	// Hardly anything becomes due in so short a time, but when it does must be the same.
 	spec.Recrawl = seed%2 == 0 && spec.MaxPagesPerHost == 0
 	b, control := newBench(t, spec), newBench(t, spec)
 	b.start = hosts.StartLease
@@ -162,10 +162,10 @@ func restoreRun(t *testing.T, seed uint64) {
 		case p < 70 && len(out) > 0:
 			v := out[0]
 			if out = out[1:]; spec.MaxPagesPerHost > 0 && b.s.visits.Outstanding[v.ID] == nil {
-				continue // its lease is over: late, too
+				continue // its lease has ended: late, too
 			}
 			event(randomEnd(rng, v, url))
-			if rng.IntN(4) == 0 { // told twice
+			if rng.IntN(4) == 0 { // reported twice
 				ev, _ := crawl.DecodeEvent(b.log[len(b.log)-1].Data)
 				event(ev)
 			}
@@ -196,7 +196,7 @@ func restoreRun(t *testing.T, seed uint64) {
 	b.lose()
 	b.verify()
 	time.Sleep(time.Hour)
-	for _, x := range []*bench{b, control} { // what waits is woken by granting
+	for _, x := range []*bench{b, control} { // waiting URLs are loaded by granting
 		if err := x.s.urls.EnqueueLater(time.Now()); err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func restoreRun(t *testing.T, seed uint64) {
 	compare(t, dump(t, b.s), dump(t, control.s))
 }
 
-// randomEnd is some end of a visit, with facts about robots.txt and data.txt on the way.
+// randomEnd returns a random end of a visit, with facts about robots.txt and data.txt.
 func randomEnd(rng *rand.Rand, v crawl.Visit, url func() canon.URL) crawl.Event {
 	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.URLs) + len(v.Aux), Private: true, Bytes: int64(rng.IntN(9999)), Done: v.Aux}
 	ev := crawl.Event{Visit: v.ID, Outcome: o}
@@ -251,8 +251,8 @@ func randomEnd(rng *rand.Rand, v crawl.Visit, url func() canon.URL) crawl.Event 
 	return ev
 }
 
-// The log is read again by the spec of now, not by that of its time: what the spec of then let in
-// and was fetched still counts, and a redirect that it kept out is followed.
+// The log is replayed with the current spec, not with that of its time: what the earlier spec
+// allowed and was fetched still counts, and a redirect that it excluded is followed.
 func TestASpecChangedSinceTheCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -295,14 +295,14 @@ func TestASpecChangedSinceTheCheckpoint(t *testing.T) {
 		b.lose()
 		b.refillAll()
 		if r := b.record("http://b.example/x"); r.Class != crawl.Stored {
-			t.Errorf("fetched while the scope held it, now %v", r.Class)
+			t.Errorf("fetched while it was in scope, now %v", r.Class)
 		}
 		b.verify()
 	})
 }
 
-// No two machines' clocks agree: what was left to wait when the copy was made is waited after it,
-// whatever they say, and a robots.txt gets no younger.
+// The clocks of two machines differ: what was left to wait when the copy was made is waited after
+// it, whatever the clocks show, and a robots.txt gets no younger.
 func TestTimesTravelAsDurations(t *testing.T) {
 	for _, ahead := range []time.Duration{-3 * time.Hour, 0, 3 * time.Hour} {
 		t.Run(ahead.String(), func(t *testing.T) {
@@ -325,7 +325,8 @@ func TestTimesTravelAsDurations(t *testing.T) {
 				if err := os.WriteFile(path, b.copy, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				there := time.Now().Add(ahead) // what the other machine's clock says at this moment
+				// The time of the other machine's clock at this moment
+				there := time.Now().Add(ahead)
 				if err := arrive(path, b.copyName, 1, there); err != nil {
 					t.Fatal(err)
 				}
@@ -372,9 +373,9 @@ func TestTimesTravelAsDurations(t *testing.T) {
 	}
 }
 
-// Hosts that rest wait for as long as they were to, too, when the shard comes from a machine whose
-// clock was ahead, or behind.
-func TestRestsTravelAsDurations(t *testing.T) {
+// Evicted hosts also wait for the same remaining time if the shard comes from a machine whose clock
+// was ahead, or behind.
+func TestEvictionTimesTravelAsDurations(t *testing.T) {
 	for _, ahead := range []time.Duration{-3 * time.Hour, 0, 3 * time.Hour} {
 		t.Run(ahead.String(), func(t *testing.T) {
 			fewResident(t)
@@ -392,7 +393,7 @@ func TestRestsTravelAsDurations(t *testing.T) {
 					b.commit()
 				}
 				if n, _ := b.evicted(); n < shops/2 {
-					t.Fatalf("%d hosts rest", n)
+					t.Fatalf("%d hosts are evicted", n)
 				}
 				b.copyState()
 				b.crash()
@@ -405,7 +406,8 @@ func TestRestsTravelAsDurations(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				err = db.Update(func(tx *bolt.Tx) error { // as a clock has it that is ahead of ours
+				// As written with a clock that is ahead of ours
+				err = db.Update(func(tx *bolt.Tx) error {
 					m, err := hosts.LoadMeta(tx)
 					m.Written += ahead.Milliseconds()
 					return errors.Join(err, shiftTimes(tx, ahead), m.Save(tx))
@@ -434,8 +436,8 @@ func TestRestsTravelAsDurations(t *testing.T) {
 	}
 }
 
-// A shard that is handed over before its own quiet time is over does not know all visits
-// that may be under way.
+// A shard that is handed over before its own quiet time is over does not know all visits that may
+// be in progress.
 func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -473,9 +475,9 @@ func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
 	})
 }
 
-// The table of visits goes along: nobody else gets the host, the fetcher's renewals count, and its
-// outcome ends the visit.
-func TestVisitsAreCarriedAlong(t *testing.T) {
+// The table of visits moves with the shard: the host is not granted again, renewals by the fetcher
+// work, and its outcome ends the visit.
+func TestVisitsMoveWithTheirShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/", "http://a.example/2", "http://b.example/")
@@ -487,7 +489,7 @@ func TestVisitsAreCarriedAlong(t *testing.T) {
 			t.Fatal(err)
 		}
 		im.tx.Rollback()
-		time.Sleep(8 * time.Second) // on the way
+		time.Sleep(8 * time.Second) // in transit
 		b.crash()
 		b.start = hosts.StartClean
 		b.n += 6

@@ -9,7 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// unreachable is a visit that could not have robots.txt.
+// unreachable ends a visit that could not fetch robots.txt.
 func (b *bench) unreachable(v crawl.Visit, status int, retryAfter time.Duration) {
 	b.t.Helper()
 	ev := crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{
@@ -21,14 +21,14 @@ func (b *bench) unreachable(v crawl.Visit, status int, retryAfter time.Duration)
 	b.event(ev)
 }
 
-// A host, or a seed, that could not be reached is asked again as soon as politeness lets it
-// when somebody says so.
+// A host, or a seed, that could not be reached is requested again as soon as politeness allows
+// after an operator requests it.
 func TestRetry(t *testing.T) {
 	for _, what := range []string{"a.example", "http://a.example/1"} {
 		for _, tt := range []struct {
 			status     int
 			retryAfter time.Duration
-			want       time.Duration // until it is asked again
+			want       time.Duration // until it is requested again
 		}{
 			{0, 0, time.Second},
 			{503, 0, time.Second},
@@ -59,8 +59,9 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// What failed of the host for a reason that may pass is queued again, in stretches and also after a
-// crash; what the site has said stays. A URL that is named is tried whatever it failed for.
+// URLs of the host that failed for a temporary reason are queued again, in steps and also after a
+// crash; those that the site refused stay so. A URL that is named is tried again whatever it failed
+// for.
 func TestRetryOfWhatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")

@@ -15,19 +15,19 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// With the rights of before the secret had a bucket of its own, a frontier ends at once, and says
-// which right is missing and where the rights stand.
+// With permissions from before the secret had its own bucket, a frontier ends at once, and reports
+// which permission is missing and where permissions are configured.
 func TestFrontierWithoutTheRightToTheSecret(t *testing.T) {
 	rights := func(allow ...string) *server.Permissions {
 		return &server.Permissions{Publish: &server.SubjectPermission{Allow: allow}}
 	}
 	for missing, allow := range map[string][]string{
-		// As deploy/nats.cluster.conf of commit 46b061c had it.
+		// As in deploy/nats.cluster.conf of commit 46b061c.
 		"$JS.API.STREAM.CREATE.KV_t-SECRET": {"t.events.*", "t.pages.*", "_INBOX.>", "$KV.t-CRAWL.frontier.*", "$KV.t-CRAWL.budget",
 			"$KV.t-CRAWL.updates-secret", "$KV.t-MEMBERS.frontier.*", "$O.t-CHECKPOINTS.>", "$JS.API.INFO", "$JS.API.STREAM.INFO.*",
 			"$JS.API.STREAM.MSG.GET.*", "$JS.FC.>", "$JS.API.STREAM.CREATE.KV_t-CRAWL", "$JS.API.STREAM.CREATE.KV_t-MEMBERS",
 			"$JS.API.STREAM.*.OBJ_t-CHECKPOINTS", "$JS.API.CONSUMER.CREATE.*.>", "$JS.API.CONSUMER.DELETE.*.*", "$JS.API.CONSUMER.MSG.NEXT.*.*"},
-		// The bucket may be made, and not be written to; or not be read.
+		// The bucket may be created but not written to; or not read.
 		"$KV.t-SECRET.updates-secret":        {"t.events.*", "_INBOX.>", "$JS.API.>"},
 		"$JS.API.STREAM.MSG.GET.KV_t-SECRET": {"t.events.*", "_INBOX.>", "$JS.API.INFO", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.MSG.GET.KV_t-CRAWL"},
 	} {

@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// hop is an errand after the robots.txt of http://<from>/ that was moved to u.
+// hop returns an auxiliary request for the robots.txt of http://<from>/ that was moved to u.
 func hop(from string, u canon.URL) crawl.AuxRequest {
 	return crawl.AuxRequest{Kind: crawl.AuxRobots, URL: u, Origin: canon.Origin{Scheme: "http", Host: canon.Host(from), Port: 80}, Hop: 1}
 }
@@ -27,7 +27,7 @@ func (b *bench) hopped(redirects ...crawl.AuxRequest) []crawl.Robots {
 	return b.answered()
 }
 
-// answered is what the shard has answered since it was called last.
+// answered returns what the shard has answered since the last call.
 func (b *bench) answered() (facts []crawl.Robots) {
 	b.t.Helper()
 	b.commit()
@@ -58,7 +58,7 @@ func TestHopsAreCounted(t *testing.T) {
 				t.Fatalf("hop %d: %+v", n, got)
 			}
 		}
-		// The same again: waits already.
+		// The same again: it waits already.
 		b.event(crawl.Event{Aux: []crawl.AuxRequest{hop("h1.evil.example", to(1))}})
 		over := func(when string) {
 			t.Helper()
@@ -76,7 +76,7 @@ func TestHopsAreCounted(t *testing.T) {
 		b.open()
 		over("after a crash")
 		if n := len(b.s.ledger.Hosts["b.example"].Aux); n != wellknown.MaxProxiedADay+1 {
-			t.Errorf("%d errands wait, want %d", n, wellknown.MaxProxiedADay+1)
+			t.Errorf("%d auxiliary requests wait, want %d", n, wellknown.MaxProxiedADay+1)
 		}
 		time.Sleep(24 * time.Hour)
 		for range wellknown.MaxProxiedADay {
@@ -93,8 +93,8 @@ func TestHopsAreCounted(t *testing.T) {
 	})
 }
 
-// A hop to a host's own robots.txt is answered from the copy in use; all others wait for that copy
-// and are answered with the first, when it closes them all.
+// A hop to the robots.txt of a host itself is answered from the copy in use; all others wait for
+// that copy and are answered with the first, if it forbids them all.
 func TestHopsWaitForTheRulesOfTheirHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const o, path = "http://b.example", "http://b.example/r.txt"
@@ -167,7 +167,7 @@ func TestHopsWaitForTheRulesOfTheirHost(t *testing.T) {
 				if waits > 0 && fact.State != crawl.RobotsUnreachable {
 					time.Sleep(time.Minute)
 					if v := b.grant(1); len(v) != 1 || len(v[0].Aux) != waits || len(v[0].Robots) != 1 || v[0].Robots[0].State != fact.State {
-						t.Errorf("%s: granted %+v, want %d errands and the rules of their host", tt.name, v, waits)
+						t.Errorf("%s: granted %+v, want %d auxiliary requests and the rules of their host", tt.name, v, waits)
 					}
 				}
 			}
@@ -175,8 +175,8 @@ func TestHopsWaitForTheRulesOfTheirHost(t *testing.T) {
 	})
 }
 
-// Our own count of hops opens nothing that was closed, or may be.
-func TestHopsThatAreNotMadeOpenNothing(t *testing.T) {
+// Our own limit of hops allows nothing that was forbidden, or may be.
+func TestHopsOverTheLimitAllowNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
 			name   string
@@ -207,7 +207,7 @@ func TestHopsThatAreNotMadeOpenNothing(t *testing.T) {
 }
 
 // A Crawl-delay of a robots.txt on another host counts from the last request that was made without
-// knowing it, whoever makes the next one.
+// knowing it, whichever visit makes the next one.
 func TestDelayOfARobotsTxtElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec())
@@ -225,8 +225,8 @@ func TestDelayOfARobotsTxtElsewhere(t *testing.T) {
 	})
 }
 
-// A robots.txt that was read for another host's sake, when no URL of its own host was known, names
-// sitemaps all the same: they are asked for once there is something to crawl.
+// A robots.txt that was read for another host, when no URL of its own host was known, still names
+// sitemaps: they are requested when there is something to crawl.
 func TestSitemapsOfARobotsTxtReadForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSitemaps("http://a.example/"))

@@ -7,8 +7,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// The copy of a robots.txt is told of the origin that has it, and of no other; of a long one the
-// beginning.
+// The copy of a robots.txt is shown for the origin that has it, and for no other; only the
+// beginning of a long one.
 func TestRobotsText(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	b.links(0, "", "http://a.example/")
@@ -37,7 +37,7 @@ func TestRobotsText(t *testing.T) {
 	long := body + strings.Repeat("# ä\xff\n", crawl.MaxRobotsText)
 	b.learned("http://a.example", long, crawl.VisitID{})
 	if got, _ := text("http://a.example/"); got.Size != len(long) || !strings.HasPrefix(got.Text, body) || len(got.Text) > crawl.MaxRobotsText {
-		t.Errorf("of %d bytes %d are told of, %d shown", len(long), got.Size, len(got.Text))
+		t.Errorf("of %d bytes %d are reported, %d shown", len(long), got.Size, len(got.Text))
 	}
 	if _, _, err := c.RobotsText(t.Context(), "no URL"); err == nil {
 		t.Error("of no URL there is an answer")

@@ -26,7 +26,7 @@ func roundsBench(t *testing.T, more ...string) *bench {
 	return b
 }
 
-// asBefore answers that what is held is the same, and that the rest is not there.
+// asBefore answers that stored pages are unchanged, and that others do not exist.
 func asBefore(u crawl.VisitURL) crawl.Result {
 	if u.Keep {
 		return same
@@ -42,8 +42,8 @@ func (b *bench) wantRound(number int, over bool) {
 	}
 }
 
-// All that is done is looked at again when the next round begins: no sooner, whatever was killed
-// meanwhile, and once, whatever it was.
+// All finished URLs are fetched again when the next round begins: not earlier, whatever was killed
+// meanwhile, and once, whatever their state was.
 func TestRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -55,7 +55,7 @@ func TestRounds(t *testing.T) {
 		if after > time.Minute {
 			t.Errorf("what is new waits %v for another round", after)
 		}
-		b.answer(v, says(gone)) // nothing was held
+		b.answer(v, says(gone)) // nothing was stored
 		b.wantRound(1, true)
 		for number := 2; number <= 4; number++ {
 			time.Sleep(began.Add(time.Duration(number-1)*day - time.Hour).Sub(time.Now()))
@@ -86,7 +86,7 @@ func TestRounds(t *testing.T) {
 	})
 }
 
-// A crawl that was stopped over two beginnings goes on with one round, at once.
+// A crawl that was stopped over two beginnings continues with one round, at once.
 func TestRoundsThatWereMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := roundsBench(t)
@@ -106,7 +106,7 @@ func TestRoundsThatWereMissed(t *testing.T) {
 	})
 }
 
-// What is gone is looked for once more within the round, and its copy goes with that.
+// A deleted page is requested once more within the round, and then its copy is removed.
 func TestGoneInARound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := roundsBench(t)
@@ -131,7 +131,7 @@ func TestGoneInARound(t *testing.T) {
 	})
 }
 
-// Another length, and none at all, hold for what is planned already.
+// A new length, or none, also applies to what is planned already.
 func TestRoundsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := roundsBench(t)
@@ -188,8 +188,8 @@ func TestSitemapsInEachRound(t *testing.T) {
 	}
 }
 
-// What was fetched while the clock was a year ahead is looked at again in the next round by the
-// clock that is right, and not in a year; so it is with --recrawl.
+// What was fetched while the clock was a year ahead is fetched again in the next round according to
+// the correct clock, and not in a year; the same is true with --recrawl.
 func TestRoundsAfterAClockThatWasAhead(t *testing.T) {
 	for name, every := range map[string]time.Duration{"rounds": day, "recrawl": 0} {
 		t.Run(name, func(t *testing.T) {

@@ -28,8 +28,8 @@ func daily() *rup.Info {
 	return &rup.Info{CGI: "http://a.example/cgi-bin/rup?x=1", Latency: []rup.Unit{rup.Week, rup.Day}, MaxQuerySpan: rup.Span{N: 7, Unit: rup.Day}}
 }
 
-// A site that asks by mail whether we want its reports is told so once, whether that mail is faster
-// than its answer or not; one that asks at another address, or for a POST to another host, is not.
+// A site that asks by mail for confirmation gets it once, whether that mail is faster than its
+// answer or not; a mail that asks at another address, or for a POST to another host, is ignored.
 func TestRUPConfirm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRUPWorld(t, updatesSpec(testMail), 1, daily())
@@ -62,7 +62,7 @@ func TestRUPConfirm(t *testing.T) {
 	})
 }
 
-// A site is asked once, we register, and from then on only what it tells of is asked for.
+// A site is asked once, we register, and from then on only what it reports is requested.
 func TestRUPByMail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRUPWorld(t, updatesSpec(testMail), 200, daily())
@@ -95,7 +95,7 @@ func TestRUPByMail(t *testing.T) {
 		if r := w.site(); r.Seq.Last != 5 || r.Gaps != 0 || r.Report.Reported != 15 || r.Report.Sooner != 15 || w.b.channel(crawl.SourceRUP).Confirmed != 10 {
 			t.Errorf("%+v, %+v", r.Report, r.Seq)
 		}
-		// One more to an address it was not told, one that came before, and one far ahead.
+		// One more to a wrong address, one that came before, and one with a number far ahead.
 		w.b.event(crawl.Event{Reports: []crawl.Report{
 			{Origin: canon.URL(w.base).Origin(), Address: "curtsy+x@crawler.example", Number: 6, Parts: 1, Received: time.Now()},
 			{Origin: canon.URL(w.base).Origin(), Address: w.site().Address, Number: 5, Parts: 1, Received: time.Now()},
@@ -109,22 +109,22 @@ func TestRUPByMail(t *testing.T) {
 	})
 }
 
-// Reported is what a run of days of changes leads to, whatever gets in its way: every page
-// is what the site has.
+// checkFresh checks that every page is up to date after several days of changes, whatever happened
+// meanwhile.
 func (w *rupWorld) checkFresh() {
 	w.t.Helper()
 	for u, p := range w.pages {
 		r := w.b.record(string(u))
 		switch {
 		case p.gone && r.Class == crawl.Stored:
-			w.t.Errorf("%s is gone, and held", u)
+			w.t.Errorf("%s is deleted on the site, and still stored", u)
 		case !p.gone && (r.Class != crawl.Stored || r.Digest != p.version):
 			w.t.Errorf("%s is %v, version %d, of %d", u, r.Class, r.Digest, p.version)
 		}
 	}
 }
 
-// Without an address to mail to a site is asked once per latency.
+// Without an address for mails a site is asked once per latency.
 func TestRUPByPolling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRUPWorld(t, updatesSpec(""), 100, daily())
@@ -152,8 +152,8 @@ func TestRUPByPolling(t *testing.T) {
 	})
 }
 
-// A site without a modification log is registered with, and that is all; one that offers neither is
-// crawled as any other, and one that has no /rupinfo.txt is not asked again for a week.
+// With a site that has no modification log, registration is all; one that offers neither is crawled
+// like any other, and one that has no /rupinfo.txt is not asked again for a week.
 func TestRUPWhatIsOffered(t *testing.T) {
 	for _, tt := range []struct {
 		name, mail string
@@ -177,7 +177,7 @@ func TestRUPWhatIsOffered(t *testing.T) {
 	}
 }
 
-// Without --updates, without re-crawl, and of a mirror nothing is asked.
+// Without --updates, without re-crawl, and for a mirror nothing is requested.
 func TestRUPNotWanted(t *testing.T) {
 	for name, change := range map[string]func(*crawl.Spec){
 		"off":        func(s *crawl.Spec) { s.Updates = false },
@@ -199,8 +199,8 @@ func TestRUPNotWanted(t *testing.T) {
 	}
 }
 
-// A report that never arrives is noticed by the next one's number, or by silence, and what it told
-// is had by GetIndex.
+// A report that never arrives is noticed by the number of the next one, or by silence, and its
+// changes are obtained with GetIndex.
 func TestRUPLostReport(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lost []int64
@@ -239,7 +239,7 @@ func TestRUPLostReport(t *testing.T) {
 	}
 }
 
-// What a site remembers no longer is had by asking for all its pages.
+// Changes that a site does not remember any more are found by fetching all its pages.
 func TestRUPGapTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		info := daily()
@@ -253,7 +253,7 @@ func TestRUPGapTooOld(t *testing.T) {
 			w.remove(50 + day)
 			w.run(testDay)
 			if day == 2 {
-				w.checkFresh() // all was asked for as soon as that was known to be needed
+				w.checkFresh() // all was requested as soon as that was known to be necessary
 			}
 		}
 		w.run(3 * testDay)
@@ -267,7 +267,7 @@ func TestRUPGapTooOld(t *testing.T) {
 	})
 }
 
-// Reports that nobody should believe change nothing but what is told of them.
+// Reports that are not trusted change nothing except what is shown about them.
 func TestRUPForgedReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRUPWorld(t, updatesSpec(testMail), 50, daily())
@@ -284,7 +284,7 @@ func TestRUPForgedReports(t *testing.T) {
 		w.deliver("", report(1, w.base, lines))
 		w.deliver(strings.ToUpper(real), report(1, w.base, lines))
 		w.deliver(real, report(1, "http://b.example/", "Delete: x\nNew: y\n"))
-		// Far ahead: the site is asked first, and says 0.
+		// A number far ahead: the site is asked first, and answers 0.
 		w.deliver(real, report(1_000_000, w.base, lines))
 		w.deliver(real, report(0, w.base, lines))
 		for i := range 500 { // a flood
@@ -298,15 +298,15 @@ func TestRUPForgedReports(t *testing.T) {
 		if r := w.site(); r.Strange != 503 || r.Seq.Last != 0 || r.Report.Reported != 0 {
 			t.Errorf("%+v %+v", r, r.Seq)
 		}
-		// A forged report does not keep the real one out.
+		// A forged report does not block the real one.
 		w.change(5)
 		w.run(testDay)
 		w.checkFresh()
 	})
 }
 
-// The site itself may tell as much as it likes: its pages are asked for at its delay, each once an
-// hour at the most, and nobody else's.
+// The site itself may report as much as it likes: its pages are requested at its delay, each at
+// most once an hour, and no page of another site.
 func TestRUPFloodOfReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := updatesSpec(testMail)
@@ -373,8 +373,8 @@ func TestRUPUnregisterAndPrefer(t *testing.T) {
 	})
 }
 
-// A shard that is killed, moved or read again from its log goes on where it was: nothing is told
-// twice, nothing lost.
+// A shard that is killed, moved or replayed from its log continues where it was: nothing is sent
+// twice, nothing is lost.
 func TestRUPCrashes(t *testing.T) {
 	for name, breakIt := range map[string]func(b *bench){
 		"killed":       func(b *bench) { b.crash(); b.open() },
@@ -406,9 +406,9 @@ func TestRUPCrashes(t *testing.T) {
 	}
 }
 
-// At random: pages change and go, reports are lost, the site is down for hours, the shard is
-// killed, committed or moved. When it all has calmed down every page is as the site has it, and
-// nobody was asked more than that takes.
+// At random: pages change and are deleted, reports are lost, the site is down for hours, the shard
+// is killed, committed or moved. When all is calm again, every page is up to date, and no more
+// requests were sent than necessary.
 func TestRUPAtRandom(t *testing.T) {
 	for seed := range uint64(racing.Runs(12, 4)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -428,7 +428,7 @@ func TestRUPAtRandom(t *testing.T) {
 					switch k := rng.IntN(10); {
 					case k < 4:
 						i := rng.IntN(120)
-						// Whoever has missed the report finds a link to it.
+						// If the report was lost, a link to it is found.
 						if w.pages[w.url(i)] == nil {
 							home := w.pages[canon.URL(w.base)]
 							home.version++
@@ -468,8 +468,8 @@ func TestRUPAtRandom(t *testing.T) {
 	}
 }
 
-// A full re-crawl that a crash interrupts goes on, and what is known of a site is not newer for
-// having been on the way.
+// A full re-crawl that a crash interrupts continues, and facts about a site do not count as newer
+// because of the time in transit.
 func TestRUPAnewAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRUPWorld(t, updatesSpec(testMail), 20, daily())
@@ -499,7 +499,7 @@ func TestRUPAnewAfterACrash(t *testing.T) {
 	})
 }
 
-// While a site's robots.txt is not the turn to be asked for, nothing is asked that would need it.
+// While a site's robots.txt may not be requested yet, nothing is requested that needs it.
 func TestRUPWaitsForRobots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRUPWorld(t, updatesSpec(""), 3, daily())
@@ -526,7 +526,7 @@ func TestRUPWaitsForRobots(t *testing.T) {
 	})
 }
 
-// What says of itself to be a mirror is not asked.
+// An origin that claims to be a mirror is not asked.
 func TestRUPOfMirrors(t *testing.T) {
 	b := newBench(t, updatesSpec(""))
 	b.links(0, "", "http://a.example/", "http://b.example/")

@@ -14,11 +14,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// What keeping a site of pages of 18 KB fresh costs, with some of them changing each day, a few
-// being removed and a few new: with RUP, mailed and polled, against re-crawl with conditional
-// requests alone and with a sitemap's dates. The frontier is the production code; the fetcher is a
-// function, and time is simulated, so the figures are exact and the same on every machine. With
-// CURTSY_LONG there are the 10,000 pages and five days that the documentation cites.
+// The cost of keeping a site with pages of 18 KB up to date, with some of them changing each day, a
+// few being deleted and a few new: with RUP, mailed and polled, compared with re-crawl with only
+// conditional requests and with the dates of a sitemap. The frontier is the production code; the
+// fetcher is a function, and time is simulated, so the figures are exact and the same on every
+// machine. CURTSY_LONG uses the 10,000 pages and five days that the documentation cites.
 func TestUpdatesCost(t *testing.T) {
 	const changedEach, removedEach, newEach = 80, 10, 10
 	pages, rounds := 1000, racing.Volume(2, 1)
@@ -29,12 +29,12 @@ func TestUpdatesCost(t *testing.T) {
 		requests, reported int
 		bytes              int64
 		stale              time.Duration
-		open               int // changes nobody had seen when the round ended
+		open               int // changes that were not found when the round ended
 	}
 	ways := []struct {
 		name string
-		tell func(w *rupWorld, s *crawl.Spec)
-		most float64 // requests for a change, at most; 0: any number
+		set  func(w *rupWorld, s *crawl.Spec)
+		most float64 // the maximum number of requests per change; 0: any number
 	}{
 		{"RUP, mailed", func(_ *rupWorld, s *crawl.Spec) { s.Updates, s.UpdatesMail = true, testMail }, 1.1},
 		{"RUP, polled", func(_ *rupWorld, s *crawl.Spec) { s.Updates = true }, 0},
@@ -58,7 +58,7 @@ func TestUpdatesCost(t *testing.T) {
 				info = daily()
 			}
 			w := newRUPWorld(t, spec, pages, info)
-			w.b.respec(func(s *crawl.Spec) { way.tell(w, s) })
+			w.b.respec(func(s *crawl.Spec) { way.set(w, s) })
 			w.b.links(0, "", w.base)
 			w.run(time.Hour)
 			if len(w.visited) != pages+1 {
@@ -84,7 +84,7 @@ func TestUpdatesCost(t *testing.T) {
 						due = append(due, w.url(i))
 					}
 				}
-				w.run(time.Hour) // the report of the day comes within
+				w.run(time.Hour) // the report of the day comes within it
 				c := cost{requests: w.requests - requests, reported: len(due), bytes: w.bytes - bytes}
 				for _, u := range due {
 					if p := w.pages[u]; p.gone && p.seen <= p.version || !p.gone && p.seen != p.version {

@@ -21,7 +21,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// rupWorld is a site with RUP, pkg/rup's own server, and a fetcher without a network, around one
+// rupWorld is a site with RUP, the server of pkg/rup, and a fetcher without a network, around one
 // shard; all in simulated time.
 type rupWorld struct {
 	t    testing.TB
@@ -40,11 +40,11 @@ type rupWorld struct {
 	down     bool               // the CGI answers 503
 	posted   []string           // to other pages of the site
 	early    func(string)       // called with an address that registers, before it is answered
-	sitemap  bool               // it tells by a sitemap
+	sitemap  bool               // it reports by a sitemap
 	feed     bool               // by a feed of its newest changes, which its pages announce
 	submits  bool               // by IndexNow, each change as it happens
 	hub      bool               // a hub delivers each change of the feed as it happens
-	visited  []canon.URL        // pages asked for
+	visited  []canon.URL        // requested pages
 	actions  []string           // RUP requests, in order
 	requests int
 	bytes    int64
@@ -93,7 +93,7 @@ func (w *rupWorld) Changes(_ context.Context, since time.Time, yield func(rup.En
 	return nil
 }
 
-// newRUPWorld is a site of n pages beside its root.
+// newRUPWorld makes a site of n pages and its root.
 func newRUPWorld(t testing.TB, spec crawl.Spec, n int, info *rup.Info) *rupWorld {
 	w := &rupWorld{t: t, info: info, base: "http://a.example/", pages: map[canon.URL]*rupPage{}, regs: map[string]rup.Registration{},
 		next: map[string]time.Time{}, since: map[string]time.Time{}, lose: func(int64) bool { return false }}
@@ -126,7 +126,7 @@ func updatesSpec(mail string) crawl.Spec {
 
 func (w *rupWorld) url(i int) canon.URL { return canon.URL(fmt.Sprintf("%sp%05d", w.base, i)) }
 
-// change makes the i-th page another one.
+// change changes the i-th page.
 func (w *rupWorld) change(i int) {
 	p := w.pages[w.url(i)]
 	kind := rup.Change
@@ -158,10 +158,10 @@ func (w *rupWorld) submit(i int) {
 	}
 }
 
-// Of the site's feed: how many changes it has, and how many bytes each is there.
+// Of the site's feed: how many changes it has, and how many bytes each has.
 const feedEntries, feedEntryBytes = 50, 400
 
-// readFeed answers an errand for the feed, as a fetcher would.
+// readFeed answers an auxiliary request for the feed, like a fetcher would.
 func (w *rupWorld) readFeed(id crawl.VisitID, e *crawl.AuxRequest) *crawl.Feed {
 	f := &crawl.Feed{Status: 200, ETag: fmt.Sprintf(`"%d"`, len(w.log)), Digest: uint64(len(w.log)), Scope: w.b.s.ledger.Judge.Spec.ScopeHash()}
 	if e.ETag == f.ETag {
@@ -254,7 +254,7 @@ func (w *rupWorld) mail() {
 	}
 }
 
-// deliver is a report that comes in by mail.
+// deliver delivers a report by mail.
 func (w *rupWorld) deliver(to, text string) {
 	w.t.Helper()
 	_, parts, err := mailed.Reports(text, time.Now())
@@ -350,7 +350,7 @@ func (w *rupWorld) fetch(u crawl.VisitURL, ev *crawl.Event) crawl.Result {
 	return res
 }
 
-// noticed notes that a version was fetched, and how long nobody knew of it.
+// noticed records that a version was fetched, and for how long it was unknown.
 func (p *rupPage) noticed(version uint64) {
 	if p.seen != version {
 		p.stale = time.Since(p.changed)
@@ -358,7 +358,7 @@ func (p *rupPage) noticed(version uint64) {
 	p.seen = version
 }
 
-// ask answers a RUP errand, as a fetcher would.
+// ask answers an auxiliary request of RUP, like a fetcher would.
 func (w *rupWorld) ask(id crawl.VisitID, e *crawl.AuxRequest) (m crawl.RUP) {
 	form, err := url.ParseQuery(e.Form)
 	if err != nil {
@@ -437,10 +437,10 @@ func (w *rupWorld) readSitemap(id crawl.VisitID) crawl.Sitemap {
 	return crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Entries: len(l.URLs)}
 }
 
-// site is the record of the site.
+// site returns the record of the site.
 func (w *rupWorld) site() *updates.RUPSite { return w.b.s.rupsites.Sites[canon.URL(w.base).Origin()] }
 
-// since returns what was asked since the last call.
+// asked returns what was requested since the last call.
 func (w *rupWorld) asked() (actions []string, pages []canon.URL) {
 	actions, pages = w.actions, w.visited
 	w.actions, w.visited = nil, nil

@@ -15,8 +15,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// All that a site's record knows of time moves with the clock of the machine it comes to, however
-// many times it will have: what is waited for either way, until when something is known only back.
+// All times in a site's record are adapted to the clock of the machine to which it moves, however
+// many fields it has: times that are waited for in both directions, times until when something is
+// known only backwards.
 func TestRUPTimesAreShifted(t *testing.T) {
 	for _, d := range []time.Duration{time.Hour, -time.Hour} {
 		testRUPTimesAreShifted(t, d)

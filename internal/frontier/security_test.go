@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 )
 
-// Once the spec wants it an origin is asked for its security.txt, under a visit of its own and once
-// in 30 days, whatever it answers.
+// When the spec requires it, security.txt is requested from an origin, in a visit of its own and
+// once in 30 days, whatever the answer is.
 func TestSecurityTxt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -34,7 +34,7 @@ func TestSecurityTxt(t *testing.T) {
 			t.Error("asked although it is not wanted any more")
 		}
 		set(true)
-		b.learned("http://a.example", "", crawl.VisitID{}) // asked for twice
+		b.learned("http://a.example", "", crawl.VisitID{}) // requested twice
 		time.Sleep(time.Minute)
 		v := b.grant(1)
 		if len(v) != 1 || len(v[0].URLs) != 0 || len(v[0].Aux) != 1 || v[0].Aux[0].URL != "http://a.example/.well-known/security.txt" {
@@ -67,7 +67,7 @@ func TestSecurityTxt(t *testing.T) {
 			t.Error("not asked again")
 		}
 
-		// Of a mirror, and of what is forgotten, nothing is asked or kept.
+		// For a mirror, and for what is forgotten, nothing is requested or kept.
 		h := b.s.ledger.Hosts["a.example"]
 		h.Origins[0].Mirror = &mirror.Record{State: mirror.OfMain}
 		if err := b.s.features.MirrorChanged(h, 0, time.Now()); err != nil || len(asked()) != 0 {

@@ -43,7 +43,7 @@ func startFrontier(t *testing.T, q *queue.Conn, spec crawl.Spec, dir string) (st
 	return stop
 }
 
-// take asks for visits as a fetcher does.
+// take requests visits like a fetcher does.
 func take(t *testing.T, q *queue.Conn, n int) []crawl.Visit {
 	t.Helper()
 	m, err := q.NC.Request(crawl.Names("t").VisitRequest("f1"), crawl.AppendVisitRequest(nil, crawl.VisitRequest{Fetcher: "x", Max: n}), time.Minute)
@@ -104,28 +104,28 @@ func TestServiceOverNATS(t *testing.T) {
 			st, err := asker.Status(t.Context(), q, spec)
 			return err == nil && st.Stored >= 20 && st.InFlight == 0
 		})
-		held := take(t, q, 5) // a fetcher that dies with these
+		taken := take(t, q, 5) // a fetcher that is killed with these
 		stop()
 
 		r, err := OpenDir(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rest := asker.Stopped(r.Spec(), r.Close, r.Handlers())
-		st, err := rest.Status(t.Context())
+		stopped := asker.Stopped(r.Spec(), r.Close, r.Handlers())
+		st, err := stopped.Status(t.Context())
 		if err != nil || st.Discovered != 40 || st.InFlight != 0 || st.State != "stopped" {
 			t.Errorf("files say %+v (%v), want 40 discovered", st, err)
 		}
 		n := 0
-		rest.Hosts(t.Context(), func(crawl.HostInfo) error { n++; return nil })
+		stopped.Hosts(t.Context(), func(crawl.HostInfo) error { n++; return nil })
 		if n != 40 {
 			t.Errorf("%d hosts in the files, want 40", n)
 		}
-		x, err := rest.Explain(t.Context(), "HTTP://h0.example")
+		x, err := stopped.Explain(t.Context(), "HTTP://h0.example")
 		if err != nil || !x.Seen || x.Canonical != "http://h0.example/" {
 			t.Errorf("explain: %+v (%v)", x, err)
 		}
-		rest.Close()
+		stopped.Close()
 
 		startFrontier(t, q, spec, dir)
 		for {
@@ -140,8 +140,8 @@ func TestServiceOverNATS(t *testing.T) {
 				answer(t, q, v, crawl.Stored)
 			}
 		}
-		for _, v := range held {
-			answer(t, q, v, crawl.Failed) // much too late: later visits have spoken
+		for _, v := range taken {
+			answer(t, q, v, crawl.Failed) // much too late: later visits have reported
 		}
 		waitFor(t, func() bool {
 			st, err := asker.Status(t.Context(), q, spec)
@@ -150,12 +150,12 @@ func TestServiceOverNATS(t *testing.T) {
 	})
 }
 
-// waitFor waits for what comes of a message, at most a minute of virtual time.
+// waitFor waits for the effect of a message, at most a minute of virtual time.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); {
 		if time.Now().After(end) {
-			t.Fatal("waited a minute in vain")
+			t.Fatal("waited for a minute")
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -179,7 +179,7 @@ func TestPageBudgetIsNeverExceeded(t *testing.T) {
 		if err := asker.Seed(t.Context(), q, spec, seeds); err != nil {
 			t.Fatal(err)
 		}
-		// A third of what is fetched is no page: its slots must come back.
+		// A third of the results are not pages: their part of the budget must be freed.
 		class, n := crawl.Stored, 0
 		for range 400 {
 			vs := take(t, q, 3)

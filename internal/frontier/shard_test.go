@@ -50,8 +50,8 @@ func newBench(t testing.TB, spec crawl.Spec) *bench {
 	return newBenchOf(t, spec, 0)
 }
 
-// driven skips a test under the race detector if one goroutine drives its shards: there is nothing
-// that the detector could see.
+// driven skips a test under the race detector if one goroutine drives its shards: then the detector
+// has nothing to find.
 func driven(t testing.TB) {
 	t.Helper()
 	if racing.Enabled {
@@ -59,7 +59,7 @@ func driven(t testing.TB) {
 	}
 }
 
-// newBenchOf is of another shard than the first, or of one beside frontiers that run.
+// newBenchOf makes a bench of another shard than the first, or of one next to frontiers that run.
 func newBenchOf(t testing.TB, spec crawl.Spec, id int) *bench {
 	b := &bench{t: t, dir: t.TempDir(), spec: spec, id: id}
 	b.open()
@@ -68,7 +68,7 @@ func newBenchOf(t testing.TB, spec crawl.Spec, id int) *bench {
 	return b
 }
 
-// outgoing is what a message of the outbox says.
+// outgoing returns the content of a message of the outbox.
 func (b *bench) outgoing(m hosts.OutMessage) []byte {
 	b.t.Helper()
 	data, err := b.s.ledger.Outgoing(m)
@@ -110,7 +110,7 @@ func (b *bench) open() {
 	s.catchUp(b.start)
 }
 
-// crash forgets everything since the last commit, as a kill would.
+// crash forgets everything since the last commit, like a kill would.
 func (b *bench) crash() {
 	if b.s == nil || b.s.ledger.DB == nil {
 		return
@@ -204,7 +204,7 @@ func TestLinksAreSeenOnce(t *testing.T) {
 	if st := b.status(); st.Discovered != 4 || st.Queued != 4 {
 		t.Errorf("status = %+v, want 4 discovered and queued", st)
 	}
-	b.s.links.Recent = shard.Recent{} // the store must know them too
+	b.s.links.Recent = shard.Recent{} // the store must find them too
 	b.links(2, "http://b.example/", "http://a.example/x", "http://b.example/")
 	if st := b.status(); st.Discovered != 4 {
 		t.Errorf("discovered %d after repeats, want 4", st.Discovered)
@@ -228,7 +228,7 @@ func TestQueueIsByDepthThenFirstCome(t *testing.T) {
 		got = append(got, u.URL.PathQuery())
 	}
 	want := "[/ /0s /1b /1a /2b /2a]"
-	// 2b was accepted before 1b and 1a: first come, first served among depth 1.
+	// 2b was accepted before 1b and 1a: first come, first served within depth 1.
 	want = "[/ /0s /2b /1b /1a /2a]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("order %v, want %s", got, want)
@@ -280,7 +280,7 @@ func TestOutcomeCountsOnce(t *testing.T) {
 		v := b.grant(1)[0]
 		b.finish(v, crawl.Stored, "")
 		last := b.log[len(b.log)-1]
-		for range 3 { // the same message appended again, as a retried publish may
+		for range 3 { // the same message appended again, as a repeated publish may
 			b.log = append(b.log, queue.Entry{Position: queue.Position{Seq: uint64(len(b.log) + 1), Time: time.Now()}, Data: last.Data})
 			if err := b.s.apply(b.log[len(b.log)-1:]); err != nil {
 				t.Fatal(err)
@@ -292,7 +292,7 @@ func TestOutcomeCountsOnce(t *testing.T) {
 	})
 }
 
-func TestVisitNotAnsweredIsOverAfterItsLease(t *testing.T) {
+func TestVisitWithoutOutcomeEndsWithItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
@@ -321,14 +321,14 @@ func TestVisitNotAnsweredIsOverAfterItsLease(t *testing.T) {
 		if len(w) != 1 {
 			t.Fatal("not granted after lease and delay")
 		}
-		// The first fetcher did fetch, and its outcome is late: it counts for the URL, and
-		// does not free the host.
+		// The first fetcher did fetch, and its outcome is late: it counts for the URL, and does not
+		// free the host.
 		b.finish(v, crawl.Stored, "")
 		if st := b.status(); st.Stored != 1 {
 			t.Errorf("stored %d, want the late outcome to count", st.Stored)
 		}
 		if b.s.ledger.Hosts["a.example"].Visit == nil {
-			t.Error("a late outcome freed a host that another visit holds")
+			t.Error("a late outcome freed a host that another visit occupies")
 		}
 		b.finish(w[0], crawl.Failed, crawl.ReasonHTTP4xx)
 		if st := b.status(); st.Stored != 0 || st.Failed != 1 || st.Discovered != 1 {
@@ -362,7 +362,7 @@ func TestThreeAttemptsWithBackoff(t *testing.T) {
 	})
 }
 
-func TestRetryAfterHoldsTheHostAcrossARestart(t *testing.T) {
+func TestRetryAfterAppliesAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/", "http://a.example/b")
@@ -389,7 +389,7 @@ func TestRetryAfterHoldsTheHostAcrossARestart(t *testing.T) {
 	})
 }
 
-func TestUnreachableRobotsHoldsTheOrigin(t *testing.T) {
+func TestUnreachableRobotsPostponesTheOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/", "https://a.example/")
@@ -406,9 +406,9 @@ func TestUnreachableRobotsHoldsTheOrigin(t *testing.T) {
 		if got := b.grant(1); len(got) != 0 {
 			t.Fatal("asked an unreachable origin within five minutes")
 		}
-		held, why, _ := b.s.account.Postponed(b.s.ledger.Hosts["a.example"], time.Now().Add(-4*time.Minute))
-		if held {
-			t.Errorf("five minutes are within hold-max, yet held: %s", why)
+		postponed, why, _ := b.s.account.Postponed(b.s.ledger.Hosts["a.example"], time.Now().Add(-4*time.Minute))
+		if postponed {
+			t.Errorf("five minutes are within hold-max, yet postponed: %s", why)
 		}
 		time.Sleep(2 * time.Second)
 		if got := b.grant(1); len(got) != 1 || got[0].Robots[0].Fresh != 0 {
@@ -417,7 +417,7 @@ func TestUnreachableRobotsHoldsTheOrigin(t *testing.T) {
 	})
 }
 
-func TestSlowCrawlDelayIsHeldNotHurried(t *testing.T) {
+func TestSlowCrawlDelayPostponesTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
@@ -432,7 +432,7 @@ func TestSlowCrawlDelayIsHeldNotHurried(t *testing.T) {
 		}
 		st := b.status()
 		if len(st.Postponed) != 1 || st.Shards[0].DueSoon != 0 {
-			t.Errorf("%+v, want the host listed as held", st)
+			t.Errorf("%+v, want the host listed as postponed", st)
 		}
 	})
 }
@@ -478,7 +478,7 @@ func TestHostLimit(t *testing.T) {
 	})
 }
 
-func TestRobotsRedirectBecomesAnErrand(t *testing.T) {
+func TestRobotsRedirectBecomesAnAuxRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
@@ -491,12 +491,12 @@ func TestRobotsRedirectBecomesAnErrand(t *testing.T) {
 			t.Fatal("a robots-pending origin was visited")
 		}
 		if out := b.s.ledger.CommittedOutbox(); len(out) != 0 {
-			t.Fatal("an errand left before its state was committed")
+			t.Fatal("an auxiliary request was sent before its state was committed")
 		}
 		b.commit()
 		out := b.s.ledger.CommittedOutbox()
 		if len(out) != 1 {
-			t.Fatalf("%d messages in the outbox, want the errand", len(out))
+			t.Fatalf("%d messages in the outbox, want the auxiliary request", len(out))
 		}
 		ev, err := crawl.DecodeEvent(b.outgoing(out[0]))
 		if err != nil {
@@ -507,7 +507,7 @@ func TestRobotsRedirectBecomesAnErrand(t *testing.T) {
 		b.s.ledger.MarkSent(out[0].N)
 		vs := b.grant(5)
 		if len(vs) != 1 || vs[0].Host != "b.example" || len(vs[0].Aux) != 1 {
-			t.Fatalf("visits %+v, want one to b.example with the errand, once", vs)
+			t.Fatalf("visits %+v, want one to b.example with the auxiliary request, once", vs)
 		}
 		b.event(crawl.Event{Answers: []crawl.Answer{{Aux: vs[0].Aux[0], Robots: crawl.Robots{State: crawl.RobotsUnavailable, Status: 404, Fresh: time.Hour}}}})
 		b.event(crawl.Event{Visit: vs[0].ID, Outcome: &crawl.Outcome{Host: "b.example", Requests: 1, Delay: time.Second, Done: vs[0].Aux}})

@@ -17,7 +17,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// learned applies that an origin's robots.txt says body.
+// learned applies the fact that an origin's robots.txt has this body.
 func (b *bench) learned(origin, body string, v crawl.VisitID) {
 	b.t.Helper()
 	f := crawl.Robots{Origin: canon.URL(origin + "/").Origin(), State: crawl.RobotsParsed, Status: 200, Body: []byte(body), Digest: []byte(strings.Repeat("d", 32)), Fresh: 24 * time.Hour}
@@ -48,7 +48,7 @@ func (b *bench) outboxToLog() {
 	}
 }
 
-// sitemapsOf are the sitemaps that visits of a host would read, in order.
+// sitemapsOf returns the sitemaps that visits of a host would read, in order.
 func (b *bench) sitemapsOf(host canon.Host) (urls []string) {
 	for _, e := range b.s.ledger.Hosts[host].Aux {
 		if e.Kind == crawl.AuxSitemap {
@@ -59,7 +59,7 @@ func (b *bench) sitemapsOf(host canon.Host) (urls []string) {
 	return urls
 }
 
-// read ends a visit for errands, all of which were answered by a.
+// read ends a visit for auxiliary requests, all of which were answered by a.
 func (b *bench) read(v crawl.Visit, a crawl.Sitemap) {
 	b.t.Helper()
 	o := &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Aux), Private: true}
@@ -70,7 +70,7 @@ func (b *bench) read(v crawl.Visit, a crawl.Sitemap) {
 	b.event(crawl.Event{Visit: v.ID, Outcome: o})
 }
 
-func TestSitemapsAreAskedFor(t *testing.T) {
+func TestSitemapsAreRequested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSitemaps("http://a.example/", "http://b.example/"))
 		b.links(0, "", "http://a.example/", "http://b.example/", "https://b.example/x")
@@ -95,7 +95,7 @@ func TestSitemapsAreAskedFor(t *testing.T) {
 		}
 		info := b.s.account.HostInfo(b.s.ledger.Hosts["a.example"], time.Now()).Sitemaps
 		if len(info) != 1 || info[0].Entries != 7 || info[0].ReadAt == nil || info[0].Queued {
-			t.Errorf("told: %+v", info)
+			t.Errorf("reported: %+v", info)
 		}
 		b.learned("http://a.example", "Sitemap: /s1.xml\n", crawl.VisitID{})
 		if got := b.sitemapsOf("a.example"); got != nil {
@@ -116,7 +116,7 @@ func TestSitemapsAreAskedFor(t *testing.T) {
 	})
 }
 
-func TestSitemapsLeftAlone(t *testing.T) {
+func TestSitemapsAreNotRequested(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
 	b.links(0, "", "http://a.example/")
 	b.learned("http://a.example", "Sitemap: /s1.xml\n", crawl.VisitID{})
@@ -153,7 +153,8 @@ func TestSitemapsLeftAlone(t *testing.T) {
 	}
 }
 
-// An index of many: they wait on disk, a crash forgets none, and in the end each was read once.
+// An index of many sitemaps: they wait on disk, no crash loses one, and in the end each was read
+// once.
 func TestManySitemaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := withSitemaps("http://a.example/")
@@ -168,7 +169,7 @@ func TestManySitemaps(t *testing.T) {
 		b.event(crawl.Event{Aux: aux})
 		b.event(crawl.Event{Aux: aux})
 		if h := b.s.ledger.Hosts["a.example"]; h.SitemapsDue != n || len(h.Aux) > wellknown.SitemapAux {
-			t.Fatalf("%d due, %d errands", h.SitemapsDue, len(h.Aux))
+			t.Fatalf("%d due, %d auxiliary requests", h.SitemapsDue, len(h.Aux))
 		}
 		read := map[canon.URL]int{}
 		for i := 0; b.s.ledger.Hosts["a.example"].SitemapsDue > 0; i++ {
@@ -208,8 +209,8 @@ func TestManySitemaps(t *testing.T) {
 	})
 }
 
-// One that cannot be had is asked for again, later and later, three times in all; one that
-// is not there is not.
+// A sitemap that cannot be fetched is requested again after longer and longer times, three times in
+// all; one that does not exist is not.
 func TestSitemapRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSitemaps("http://a.example/"))
@@ -223,7 +224,7 @@ func TestSitemapRetries(t *testing.T) {
 					b.read(v, crawl.Sitemap{Reason: "HTTP 502", Status: 502, Again: true})
 					if len(asked) == 1 {
 						b.commit()
-						b.crash() // the next try is not forgotten
+						b.crash() // the next attempt is not forgotten
 						b.open()
 						if st := b.status(); st.Shards[0].DueSoon == 0 {
 							t.Error("a crawl is done that will ask for a sitemap again soon")
@@ -262,8 +263,8 @@ func TestSitemapRetries(t *testing.T) {
 	})
 }
 
-// asked are the sitemaps of a host that the next visits for errands read, with what they are told;
-// each is answered by a.
+// readAll returns the sitemaps of a host that the next visits for auxiliary requests read, with
+// their data; each is answered by a.
 func (b *bench) readAll(a func(crawl.AuxRequest) crawl.Sitemap) (asked []crawl.AuxRequest) {
 	b.t.Helper()
 	for range 20 {
@@ -285,9 +286,9 @@ func (b *bench) readAll(a func(crawl.AuxRequest) crawl.Sitemap) (asked []crawl.A
 	return asked
 }
 
-// An index may be the same as ever while the sitemaps it names are not: it is read as a whole, so
-// that they are asked for.
-func TestIndexesAreReadWhole(t *testing.T) {
+// An index may be unchanged while its sitemaps are not: it is requested without conditions, so that
+// they are read.
+func TestIndexesAreReadWithoutConditions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSitemaps("http://a.example/"))
 		b.links(0, "", "http://a.example/")
@@ -308,7 +309,7 @@ func TestIndexesAreReadWhole(t *testing.T) {
 			}
 			time.Sleep(24 * time.Hour)
 		}
-		// Known to be nearer than thought, an index may lead to more.
+		// If an index turns out to be nearer to a seed, it may lead to more.
 		b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://a.example/deep.xml", Origin: canon.URL("http://a.example/").Origin(), Hop: 2}}})
 		index := func(crawl.AuxRequest) crawl.Sitemap {
 			return crawl.Sitemap{Status: 200, Read: true, Form: "index", Scope: b.spec.ScopeHash()}
@@ -325,8 +326,8 @@ func TestIndexesAreReadWhole(t *testing.T) {
 	})
 }
 
-// What sitemaps say follows the spec: switched off nothing waits, switched on every origin is
-// asked, and another scope has them read as a whole.
+// Sitemaps follow the spec: switched off nothing waits, switched on every origin is asked, and
+// after a new scope they are requested without conditions.
 func TestSitemapsFollowTheSpec(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -421,8 +422,8 @@ func TestSitemapsAreReadDaily(t *testing.T) {
 	})
 }
 
-// A host that wants to be left alone is left alone, and the crawl does not wait for its sitemaps.
-func TestSitemapsOfHeldHosts(t *testing.T) {
+// A postponed host gets no requests, and the crawl does not wait for its sitemaps.
+func TestSitemapsOfPostponedHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSitemaps("http://a.example/"))
 		b.links(0, "", "http://a.example/")
@@ -435,8 +436,8 @@ func TestSitemapsOfHeldHosts(t *testing.T) {
 			t.Fatalf("waiting: %v", got)
 		}
 		b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "https://a.example/other.xml", Origin: canon.URL("http://a.example/").Origin()}}})
-		// What others want of it waits as well: a sample, a data.txt that redirects
-		// there, a nested one.
+		// Requests for other hosts wait as well: a sample, a data.txt that redirects there, a
+		// nested one.
 		for _, kind := range []crawl.AuxKind{crawl.AuxSample, crawl.AuxData, crawl.AuxNested} {
 			b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: kind, URL: "http://a.example/wanted", Origin: canon.URL("http://b.example/").Origin()}}})
 		}
@@ -451,9 +452,9 @@ func TestSitemapsOfHeldHosts(t *testing.T) {
 	})
 }
 
-// While the robots.txt of an origin cannot be had, no errand has it asked for more often
-// than its back-off says.
-func TestErrandsWaitForRobots(t *testing.T) {
+// While the robots.txt of an origin cannot be fetched, no auxiliary request makes it be requested
+// more often than its back-off allows.
+func TestAuxRequestsWaitForRobots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSitemaps("http://a.example/"))
 		b.links(0, "", "http://a.example/")
@@ -512,8 +513,8 @@ func TestSitemapsOfAMirror(t *testing.T) {
 	})
 }
 
-// Of one depth, what pages link to comes first; then what changed last by its sitemap;
-// last what has no date.
+// Within a depth, URLs that pages link to come first; then those that changed last according to the
+// sitemap; last those without a date.
 func TestSitemapOrder(t *testing.T) {
 	spec := withSitemaps("http://a.example/")
 	spec.Delay = 0
@@ -530,7 +531,7 @@ func TestSitemapOrder(t *testing.T) {
 	b.crash()
 	b.open()
 	got := ""
-	for range 2 { // and the same again for a visit that comes to nothing
+	for range 2 { // and the same again for a visit without a result
 		v := b.grant(1)[0]
 		got = ""
 		for _, u := range v.URLs {
@@ -546,8 +547,8 @@ func TestSitemapOrder(t *testing.T) {
 	b.verify()
 }
 
-// Killed at any moment, also between a sitemap's entries, its answer and the outcome: in the end
-// every sitemap was read and every URL of theirs is known once.
+// Killed at any moment, also between the entries of a sitemap, its answer and the outcome: in the
+// end every sitemap was read and each of their URLs is known once.
 func TestSitemapsSurviveKills(t *testing.T) {
 	for seed := range uint64(racing.Runs(8, 4)) {
 		synctest.Test(t, func(t *testing.T) { sitemapKills(t, rand.New(rand.NewPCG(seed, 5))) })
@@ -609,7 +610,7 @@ func sitemapKills(t *testing.T, rng *rand.Rand) {
 					ev.Links = []crawl.Links{l}
 				}
 				if b.event(ev); kill() {
-					continue visits // the fetcher died with it
+					continue visits // the fetcher was killed with it
 				}
 				read[e.URL]++
 				if b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Aux: e, Sitemap: a}}}); kill() {

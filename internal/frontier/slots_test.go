@@ -34,8 +34,8 @@ func ofDomain(vs []crawl.Visit, domain string) (n int) {
 	return n
 }
 
-// A domain with many slow hosts does not get all hands while hosts of others are due, and gets
-// them while none are.
+// A domain with many slow hosts does not get all slots while hosts of other domains are due, and
+// gets them while none are.
 func TestADomainHasAQuarterOfTheVisits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const slots = 256
@@ -51,17 +51,17 @@ func TestADomainHasAQuarterOfTheVisits(t *testing.T) {
 		// The others answer, again and again; those do not.
 		most := 0
 		for range 20 {
-			var rest []crawl.Visit
+			var others []crawl.Visit
 			for _, v := range first {
 				if ofDomain([]crawl.Visit{v}, "slow.example") == 1 {
-					rest = append(rest, v)
+					others = append(others, v)
 					continue
 				}
 				b.finish(v, crawl.Stored, "")
 				b.links(2, "", "http://"+string(v.Host)+fmt.Sprintf("/%d", time.Now().Unix()))
 			}
-			b.s.visits.Renew(ids(rest), time.Now())
-			first = append(rest, b.grant(slots-len(rest))...)
+			b.s.visits.Renew(ids(others), time.Now())
+			first = append(others, b.grant(slots-len(others))...)
 			most = max(most, ofDomain(first, "slow.example"))
 			time.Sleep(2 * time.Second)
 		}
@@ -78,8 +78,8 @@ func ids(vs []crawl.Visit) (list []crawl.VisitID) {
 	return list
 }
 
-// Nobody waits for others that are not there.
-func TestACrawlOfOneDomainHasAllHands(t *testing.T) {
+// Slots are not kept for others if there are none.
+func TestACrawlOfOneDomainHasAllSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const slots = 256
 		b := newBench(t, testSpec("http://www.one.example/"))
@@ -95,7 +95,7 @@ func TestACrawlOfOneDomainHasAllHands(t *testing.T) {
 		if vs = append(vs, b.grant(slots-len(vs))...); len(vs) != slots {
 			t.Errorf("%d of %d hands for the only two domains", len(vs), slots)
 		}
-		// A few hosts of others have so many hands kept for them, no more.
+		// For a few hosts of others only as many slots are kept.
 		b = newBench(t, testSpec("http://www.one.example/"))
 		for i := range 5 {
 			b.links(1, "", fmt.Sprintf("http://www.other%d.example/", i))

@@ -25,7 +25,7 @@ import (
 )
 
 // script appends events to the log of shard 0 and keeps them, so that a shard that was never lost
-// can be held against one that was.
+// can be compared with one that was.
 type script struct {
 	c   *crew
 	log *queue.Log
@@ -68,7 +68,8 @@ func (s *script) work(n int) {
 		s.event(crawl.Event{Links: []crawl.Links{l}})
 		for _, v := range s.c.take(2) {
 			ev := randomEnd(s.rng, v, s.url)
-			// Nothing to wait for, and no errands: the frontier would append events of its own.
+			// Without waiting times and auxiliary requests: for those the frontier would append its
+			// own events.
 			for i := range ev.Robots {
 				ev.Robots[i] = crawl.Robots{Origin: ev.Robots[i].Origin, State: crawl.RobotsUnavailable, Status: 404, Fresh: time.Hour}
 			}
@@ -78,7 +79,7 @@ func (s *script) work(n int) {
 	}
 }
 
-// workUntil goes on until something comes of it.
+// workUntil continues until ok returns true.
 func (s *script) workUntil(what string, ok func() bool) {
 	s.c.t.Helper()
 	until(s.c.t, 30*time.Second, what, func() bool {
@@ -88,7 +89,7 @@ func (s *script) workUntil(what string, ok func() bool) {
 	})
 }
 
-// twoCheckpoints works until there are two, and the log is cut behind the one before the last.
+// twoCheckpoints works until there are two, and the log is purged up to the one before the last.
 func (s *script) twoCheckpoints() {
 	s.c.t.Helper()
 	s.workUntil("two checkpoints", func() bool {
@@ -113,7 +114,7 @@ func (s *script) applied() *Shard {
 	return sh
 }
 
-// compare holds the shard against one that has applied all events, one by one.
+// compare compares the shard with one that has applied all events, one by one.
 func (s *script) compare() {
 	s.c.t.Helper()
 	control := newBenchOf(s.c.t, s.c.spec, 0)
@@ -131,7 +132,7 @@ func (s *script) compare() {
 				m[k] = v[:i] + v[j:]
 			}
 			m[k] = strings.NewReplacer("waits true", "", "waits false", "").Replace(m[k])
-			// A retry may have been woken by now.
+			// A waiting retry may have been loaded by now.
 			if k == "counts" || strings.HasPrefix(k, "host ") {
 				m[k] = withoutWaiting(m[k])
 			}
@@ -200,8 +201,8 @@ func oneShard(t *testing.T) *crew {
 	return c
 }
 
-// A frontier is killed and its directory is gone: another one restores the last checkpoint, applies
-// the log after it, and grants nothing until every old visit is dead.
+// A frontier is killed and its directory is deleted: another one restores the last checkpoint,
+// applies the log after it, and grants nothing until every old visit has ended.
 func TestAnotherTakesOverFromCheckpointAndLog(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := oneShard(t)
@@ -213,7 +214,7 @@ func TestAnotherTakesOverFromCheckpointAndLog(t *testing.T) {
 			t.Errorf("in the store: %v, want two checkpoints", got)
 		}
 		s.work(10)
-		b := c.start("b") // waits: a is alive, and keeps its share of one
+		b := c.start("b") // waits: a runs, and keeps its share of one
 		a.kill()
 		if err := os.RemoveAll(a.dir); err != nil {
 			t.Fatal(err)
@@ -243,8 +244,8 @@ func TestAnotherTakesOverFromCheckpointAndLog(t *testing.T) {
 	})
 }
 
-// The directory that had the shard once comes back: its file is not used, whoever has
-// had the shard since.
+// A directory that once had the shard comes back: its file is not used, whichever frontier has
+// owned the shard since.
 func TestAStaleFileIsNeverUsed(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := oneShard(t)
@@ -287,8 +288,8 @@ func TestAStaleFileIsNeverUsed(t *testing.T) {
 	})
 }
 
-// A planned restart of the same directory, nobody else having had the shard, needs no
-// checkpoint and no pause.
+// A planned restart in the same directory, without another owner in between, needs no checkpoint
+// and no pause.
 func TestRestartInPlace(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := oneShard(t)
@@ -323,8 +324,8 @@ func TestRestartInPlace(t *testing.T) {
 	})
 }
 
-// The last checkpoint is damaged: the one before and the log, which was kept for
-// that, give the same.
+// The last checkpoint is damaged: the one before it and the log, which was kept for that, give the
+// same.
 func TestADamagedCheckpoint(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := oneShard(t)
@@ -343,7 +344,7 @@ func TestADamagedCheckpoint(t *testing.T) {
 		}
 		c.start("b")
 		s.compare()
-		// What the next checkpoint replaces is the damaged one.
+		// The next checkpoint replaces the damaged one.
 		for range 400 {
 			s.event(crawl.Event{Links: []crawl.Links{{URLs: []canon.URL{s.url(), s.url(), s.url()}}}})
 		}
@@ -354,7 +355,7 @@ func TestADamagedCheckpoint(t *testing.T) {
 	})
 }
 
-// Nothing was ever copied: the log has everything.
+// There was never a checkpoint: the log has everything.
 func TestNoCheckpointAndAWholeLog(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := oneShard(t)
@@ -375,9 +376,9 @@ func TestNoCheckpointAndAWholeLog(t *testing.T) {
 	})
 }
 
-// Neither file nor checkpoint nor the beginning of the log: the frontier says so and leaves the
-// shard alone, so that the one that has the file can go on with it.
-func TestNothingToGoOnFrom(t *testing.T) {
+// Without a file, a checkpoint and the beginning of the log, the frontier reports it and does not
+// own the shard, so that the frontier that has the file can continue with it.
+func TestNothingToContinueFrom(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := oneShard(t)
 		a := c.start("a")
@@ -395,7 +396,7 @@ func TestNothingToGoOnFrom(t *testing.T) {
 		log := c.log
 		c.log = slog.New(slog.NewTextHandler(&out, nil))
 		b := c.start("b")
-		until(t, time.Minute, "an error that says what to do", func() bool {
+		until(t, time.Minute, "an error that states what to do", func() bool {
 			return strings.Contains(out.String(), "start only a with its old directory")
 		})
 		if now := c.record(0); now != r {
@@ -409,8 +410,8 @@ func TestNothingToGoOnFrom(t *testing.T) {
 	})
 }
 
-// Kills between the steps of a checkpoint leave copies that nobody names and a log too long: the
-// next owner tidies up.
+// Kills between the steps of a checkpoint leave copies that no record names and a log that is too
+// long: the next owner cleans up.
 func TestKilledBetweenTheStepsOfACheckpoint(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := oneShard(t)
@@ -423,7 +424,7 @@ func TestKilledBetweenTheStepsOfACheckpoint(t *testing.T) {
 		r := c.record(0)
 		last, _ := parseCheckpoint(r.Checkpoint)
 		orphan := last
-		orphan.n += 7 // put, and killed before the record named it
+		orphan.n += 7 // stored, and killed before the record named it
 		if _, err := c.snapshots().Put(t.Context(), orphan.String(), 10, func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
 			t.Fatal(err)
 		}
@@ -448,8 +449,8 @@ func TestKilledBetweenTheStepsOfACheckpoint(t *testing.T) {
 	})
 }
 
-// The log is full before anybody has owned its shard, and checkpoints are hardly ever due: it is
-// emptied all the same, and never fills again.
+// The log is full before any frontier has owned its shard, and checkpoints are rarely due: it is
+// purged nevertheless, and never fills again.
 func TestAFullLogIsEmptied(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		spec := crewSpec(1)
@@ -460,7 +461,7 @@ func TestAFullLogIsEmptied(t *testing.T) {
 			return crawl.Event{Links: []crawl.Links{{URLs: []canon.URL{canon.URL(fmt.Sprintf("http://h0.example/%d-%s", i, strings.Repeat("x", 1000)))}}}}
 		}
 		n := 0
-		full := func() bool { // appends until the log takes no more
+		full := func() bool { // appends until the log accepts no more
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
 			ev := link(n)
@@ -493,8 +494,8 @@ func TestAFullLogIsEmptied(t *testing.T) {
 	})
 }
 
-// The ownership record is lost: what is found is put together all the same, and whoever may
-// still act is waited for.
+// The ownership record is lost: the state is still restored from what is found, and every process
+// that may still act is waited for.
 func TestTheRecordIsLost(t *testing.T) {
 	for name, every := range map[string]int64{"whole log": 1 << 30, "checkpoints": 4 << 10} {
 		t.Run(name, func(t *testing.T) {
@@ -535,7 +536,7 @@ func TestTheRecordIsLost(t *testing.T) {
 	}
 }
 
-// Who is told that another has the shard does nothing more with it.
+// A frontier that learns that another owns the shard does nothing more with it.
 func TestADeposedOwnerIsSilent(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := oneShard(t)
@@ -565,10 +566,10 @@ func TestADeposedOwnerIsSilent(t *testing.T) {
 			t.Error("a renewal is answered for another's shard")
 		}
 		if st, err := asker.Status(t.Context(), c.q, c.spec); err == nil {
-			t.Errorf("%+v is told of another's shard", st)
+			t.Errorf("%+v is reported for the shard of another", st)
 		}
-		// It takes over once z has been silent for long enough, and treats what it granted
-		// before as another's.
+		// It takes over after z has been silent for long enough, and treats what z granted before
+		// as the visits of another.
 		until(t, 60*c.term, "taken over", func() bool { r := c.record(0); return r.Owner == "a" && r.Epoch > 100 })
 		s.compare()
 		if lost, ok := c.renew(out[0]); ok && !lost {

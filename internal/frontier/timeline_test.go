@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// timeline asks as a page does.
+// timeline requests a timeline like a page does.
 func (b *bench) timeline(q timelineRequest) (t crawl.Timeline) {
 	b.t.Helper()
 	a := answers{shards: func() []*Shard { return []*Shard{b.s} }, spec: func() crawl.Spec { return b.spec }}
@@ -33,7 +33,8 @@ func (b *bench) timeline(q timelineRequest) (t crawl.Timeline) {
 	return t
 }
 
-// sent makes a trace of requests for pages that begin so many seconds after begin and take one.
+// sent makes a trace of requests for pages that begin so many seconds after begin and take one
+// second.
 func sent(host canon.Host, begin time.Time, from int, starts ...int) crawl.Trace {
 	var all []crawl.Exchange
 	for i, s := range starts {
@@ -46,7 +47,7 @@ func sent(host canon.Host, begin time.Time, from int, starts ...int) crawl.Trace
 	return t
 }
 
-// paths are the URLs of a timeline, without their host.
+// paths returns the URLs of a timeline, without their host.
 func paths(t crawl.Timeline) (all []string) {
 	for _, r := range t.Requests {
 		all = append(all, canon.URL(r.URL).Path())
@@ -54,8 +55,8 @@ func paths(t crawl.Timeline) (all []string) {
 	return all
 }
 
-// What visits tell of their requests is kept in the order in which they were sent, whenever and
-// however often it is told; and a crash loses nothing of it.
+// What visits report about their requests is kept in the order in which they were sent, whenever
+// and however often it is reported; and a crash loses none of it.
 func TestTimeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -63,14 +64,14 @@ func TestTimeline(t *testing.T) {
 		v := b.grant(1)[0]
 		begin := time.Now().Add(-time.Minute)
 		older, newer := crawl.VisitID{Epoch: 1, N: 1 << 20}, crawl.VisitID{Epoch: 2, N: 1}
-		tell := func(id crawl.VisitID, tr crawl.Trace) { b.event(crawl.Event{Visit: id, Traces: []crawl.Trace{tr}}) }
+		report := func(id crawl.VisitID, tr crawl.Trace) { b.event(crawl.Event{Visit: id, Traces: []crawl.Trace{tr}}) }
 		second := sent("a.example", begin.Add(40*time.Second), 0, 0, 3)
-		tell(newer, second)
+		report(newer, second)
 		last := sent("a.example", begin, 2, 10)
 		last.After, last.AfterSource = 29*time.Second, "retry-after"
-		tell(older, last)
+		report(older, last)
 		b.commit()
-		tell(older, sent("a.example", begin, 0, 1, 4))
+		report(older, sent("a.example", begin, 0, 1, 4))
 		want := []string{"/0", "/1", "/2", "/0", "/1"}
 		check := func(when string) {
 			t.Helper()
@@ -79,15 +80,15 @@ func TestTimeline(t *testing.T) {
 				t.Errorf("%s: %q, %+v", when, paths(got), got)
 			}
 		}
-		check("told")
+		check("reported")
 		b.crash()
 		b.open()
 		check("after a crash")
-		tell(older, sent("a.example", begin, 0, 1, 4))
-		tell(newer, second)
-		// By one who does not know how much was told.
-		tell(older, sent("a.example", begin, 1, 4, 10))
-		check("told again")
+		report(older, sent("a.example", begin, 0, 1, 4))
+		report(newer, second)
+		// By a visit that does not know how much was reported.
+		report(older, sent("a.example", begin, 1, 4, 10))
+		check("reported again")
 
 		got := b.timeline(timelineRequest{Host: "a.example"}).Requests
 		for i, want := range []crawl.Request{
@@ -108,13 +109,13 @@ func TestTimeline(t *testing.T) {
 			!reflect.DeepEqual(paths(got), []string{"/1", "/2"}) {
 			t.Errorf("two before the fourth: %q, more %v", paths(got), got.More)
 		}
-		tell(older, sent("nobody.example", begin, 0, 1)) // it was never met
-		tell(v.ID, crawl.Trace{Host: "a.example", From: 7, Requests: []crawl.Sent{{Shared: 1}}})
+		report(older, sent("nobody.example", begin, 0, 1)) // an unknown host
+		report(v.ID, crawl.Trace{Host: "a.example", From: 7, Requests: []crawl.Sent{{Shared: 1}}})
 		check("nonsense")
 	})
 }
 
-// Of a host's requests the last are kept, and no more are on disk.
+// Only the last requests of a host are kept, and no more are on disk.
 func TestTimelineIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -146,8 +147,8 @@ func TestTimelineIsBounded(t *testing.T) {
 	})
 }
 
-// A visit that is not answered leaves a gap that is named, from the last of its requests that are
-// known, until it is answered after all.
+// A visit without an outcome leaves a gap that is named, from the last of its known requests, until
+// its outcome arrives after all.
 func TestTimelineUnknown(t *testing.T) {
 	for _, late := range []string{"outcome", "journal"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -175,13 +176,13 @@ func TestTimelineUnknown(t *testing.T) {
 				b.event(crawl.Event{Visit: v.ID, Traces: []crawl.Trace{tr}})
 			}
 			if got := b.timeline(timelineRequest{Host: "a.example"}); len(got.Unknown) != 0 {
-				t.Errorf("told by its %s: %+v", late, got)
+				t.Errorf("reported by its %s: %+v", late, got)
 			}
 		})
 	}
 }
 
-// The times of requests follow the clock of the machine that has the shard.
+// The times of requests follow the clock of the machine that owns the shard.
 func TestTimelineOfAnotherClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
@@ -210,7 +211,8 @@ func TestTimelineOfAnotherClock(t *testing.T) {
 	})
 }
 
-// The URL of a request is not told once it is forgotten, nor any of a host that is; the request is.
+// The URL of a request is not shown after it was forgotten, nor any URL of a forgotten host; the
+// request is.
 func TestTimelineForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))

@@ -13,9 +13,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// An index of many large sitemaps: the next is read once few URLs wait, also after a crash, and
-// all are in the end.
-func TestSitemapsAreReadWhileFewWait(t *testing.T) {
+// An index of many large sitemaps: the next one is read when few URLs wait, also after a crash, and
+// in the end all are read.
+func TestSitemapsAreReadWhileFewURLsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const files, pages = 6, 3000
 		b := newBench(t, withSitemaps("http://a.example/"))
@@ -62,11 +62,12 @@ func TestSitemapsAreReadWhileFewWait(t *testing.T) {
 	})
 }
 
-// Known and never fetched URLs of a host are bounded; links past that are counted and explained.
-func TestURLsThatWaitAreBounded(t *testing.T) {
+// Known URLs of a host that were never fetched are bounded; links over the limit are counted and
+// explained.
+func TestWaitingURLsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")
-		spec.Delay, spec.MaxDepth = 10*time.Minute, 3 // a week of that is less than the least
+		spec.Delay, spec.MaxDepth = 10*time.Minute, 3 // a week of that is less than the minimum
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/")
 		h := b.s.ledger.Hosts["a.example"]
@@ -80,7 +81,7 @@ func TestURLsThatWaitAreBounded(t *testing.T) {
 		}
 		b.respec(func(s *crawl.Spec) { s.Delay = 10 * time.Minute })
 		was := h.Queued
-		h.Queued = shard.WaitingLeast - 1 // as if
+		h.Queued = shard.WaitingLeast - 1 // as if it had that many
 		b.links(1, "", "http://a.example/1", "http://a.example/2", "http://a.example/3")
 		if st := b.status(); st.Discovered != 2 || h.LeftOut != 2 {
 			t.Errorf("at the limit: %d left out, %+v", h.LeftOut, st)
@@ -97,7 +98,7 @@ func TestURLsThatWaitAreBounded(t *testing.T) {
 		h.Queued = was + 1
 		b.links(1, "", "http://a.example/1", "http://a.example/2", "http://a.example/3")
 		if st := b.status(); st.Discovered != 4 {
-			t.Errorf("with room again: %+v", st)
+			t.Errorf("below the limit again: %+v", st)
 		}
 		h.Refused = shard.WaitingLeast - 1
 		b.links(9, "", "http://a.example/deep1", "http://a.example/deep2")
@@ -113,8 +114,8 @@ func TestURLsThatWaitAreBounded(t *testing.T) {
 	})
 }
 
-// Refused URLs that another spec lets in no longer count against the limit of refused URLs, and
-// queued ones that it refuses do.
+// Refused URLs that a new spec allows no longer count against the limit of refused URLs, and queued
+// ones that it refuses do.
 func TestTheCountOfRefusedURLsFollowsTheSpec(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")
@@ -148,8 +149,8 @@ func TestTheCountOfRefusedURLsFollowsTheSpec(t *testing.T) {
 	})
 }
 
-// A site can only have those asked for its sitemaps that are in scope or of its own
-// domain, and few of them.
+// A site can only cause requests for sitemaps to hosts that are in scope or of its own domain, and
+// only a few.
 func TestSitemapsOfThirdParties(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := withSitemaps("http://a.one.example/")
@@ -170,8 +171,8 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 		if got := b.sitemapsOf2("victim.example"); got != nil || b.s.ledger.Hosts["victim.example"] != nil {
 			t.Errorf("a third party out of scope is asked for %v by an index", got)
 		}
-		// Of those asked of one host by others so many are kept, and the next waits for what
-		// the last one named.
+		// A limited number of those on one host that others named is kept, and the next one waits
+		// for the URLs of the last one.
 		var aux []crawl.AuxRequest
 		for i := range wellknown.MaxForeignSitemaps + 5 {
 			aux = append(aux, crawl.AuxRequest{Kind: crawl.AuxSitemap, URL: canon.URL(fmt.Sprintf("http://b.one.example/%d.xml", i)), Origin: origin, Hop: 1})
@@ -194,7 +195,7 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 			}
 		}
 		next := func() time.Duration { return time.Until(b.s.polite.AuxFrom(h, &h.Aux[0], time.Now())) }
-		// The answer came before the visit told that the address is private.
+		// The answer came before the visit reported that the address is private.
 		if got := next(); got <= 0 || got > time.Second {
 			t.Errorf("the next is read in %v, want 1 s: fifty URLs of a private host", got)
 		}
@@ -208,7 +209,7 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 	})
 }
 
-// sitemapsOf2 are the sitemaps of a host that may be unknown.
+// sitemapsOf2 returns the sitemaps of a host that may be unknown.
 func (b *bench) sitemapsOf2(name canon.Host) []string {
 	if b.s.ledger.Hosts[name] == nil {
 		return nil

@@ -69,10 +69,10 @@ func (b *bench) again() {
 	b.passes()
 }
 
-// WebSub §5, §7: a feed's hub is asked under a visit to its own host; the subscription counts once
-// the hub has asked back, is renewed before it ends, also by an owner that takes the shard over,
-// and ended when it is not wanted any more. Neither callback nor secret stands in the shard's file
-// or log.
+// WebSub §5, §7: the hub of a feed is requested in a visit to its own host; the subscription counts
+// after the verification by the hub, is renewed before it ends, also by an owner that takes the
+// shard over, and ended when it is not wanted any more. Neither callback nor secret is in the
+// shard's file or log.
 func TestWebSub(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := hubbed(t, webSubSpec())
@@ -82,7 +82,7 @@ func TestWebSub(t *testing.T) {
 		left := func() bool {
 			return b.s.websub.Left(&crawl.WebSubQuestion{Topic: testFeed, N: 1, Mode: crawl.WebSubDeliver})
 		}
-		says := func(w crawl.WebSub) {
+		deliver := func(w crawl.WebSub) {
 			w.Topic, w.N, w.Received = testFeed, 1, time.Now()
 			b.event(crawl.Event{WebSub: []crawl.WebSub{w}})
 		}
@@ -94,29 +94,30 @@ func TestWebSub(t *testing.T) {
 		if got := b.updates(crawl.SourceWebSub); got.State != "asking" || got.Requests != 1 || !intends("subscribe") || intends("unsubscribe") {
 			t.Errorf("%+v", got)
 		}
-		// Before the hub has asked back nothing that it delivers counts, and afterwards nothing by
-		// another number.
-		says(crawl.WebSub{Mode: crawl.WebSubDeliver, URLs: []canon.URL{"http://a.example/early"}, Mods: []int64{0}})
-		says(crawl.WebSub{Mode: "subscribe", Lease: 24 * time.Hour})
+		// Before the verification no delivery of the hub counts, and afterwards none with another
+		// number.
+		deliver(crawl.WebSub{Mode: crawl.WebSubDeliver, URLs: []canon.URL{"http://a.example/early"}, Mods: []int64{0}})
+		deliver(crawl.WebSub{Mode: "subscribe", Lease: 24 * time.Hour})
 		b.event(crawl.Event{WebSub: []crawl.WebSub{{Topic: testFeed, N: 2, Mode: crawl.WebSubDeliver, URLs: []canon.URL{"http://a.example/other"}, Mods: []int64{0}}}})
 		if got := b.updates(crawl.SourceWebSub); got.State != "subscribed" || got.Strange != 1 || got.Reported != 0 || !intends("subscribe") || intends("unsubscribe") {
 			t.Errorf("%+v", got)
 		}
-		says(crawl.WebSub{Mode: crawl.WebSubDeliver, URLs: []canon.URL{"http://a.example/new", "http://b.example/foreign"}, Mods: []int64{time.Now().Unix(), 0}})
+		deliver(crawl.WebSub{Mode: crawl.WebSubDeliver, URLs: []canon.URL{"http://a.example/new", "http://b.example/foreign"}, Mods: []int64{time.Now().Unix(), 0}})
 		b.again()
 		if got := b.updates(crawl.SourceWebSub); got.Reported != 2 || got.Sooner != 1 || got.Reports != 1 || len(b.s.ledger.Hosts) != 2 {
 			t.Errorf("%+v; hosts %d", got, len(b.s.ledger.Hosts))
 		}
-		// A delivery that is no feed has the feed read at once; otherwise it is read once a day.
+		// A delivery that is not a feed makes the feed be read at once; otherwise it is read once a
+		// day.
 		time.Sleep(2 * time.Minute)
-		says(crawl.WebSub{Mode: crawl.WebSubDeliver})
+		deliver(crawl.WebSub{Mode: crawl.WebSubDeliver})
 		v, ok := b.nextAux(crawl.AuxFeed, 2*time.Minute)
 		if !ok {
 			t.Fatalf("the feed is not read: %+v, %+v, %v", b.updates(crawl.SourceFeed), b.updates(crawl.SourceWebSub), b.s.ledger.Hosts["a.example"].Aux)
 		}
 		b.reads(v, crawl.Feed{Status: 304, NotModified: true})
 		if next := *b.updates(crawl.SourceFeed).Next; time.Until(next) < 20*time.Hour {
-			t.Errorf("a feed that a hub tells of is read in %v", time.Until(next))
+			t.Errorf("a feed that a hub reports is read in %v", time.Until(next))
 		}
 		time.Sleep(updates.Patience)
 		if intends("subscribe") {
@@ -128,13 +129,13 @@ func TestWebSub(t *testing.T) {
 		if passed := time.Since(began); !ok || f.Get("hub.mode") != "subscribe" || passed > 23*time.Hour || passed < 12*time.Hour || b.updates(crawl.SourceWebSub).State != "subscribed" {
 			t.Fatalf("%v after %v", f, passed)
 		}
-		says(crawl.WebSub{Mode: "subscribe"})
+		deliver(crawl.WebSub{Mode: "subscribe"})
 		b.respec(func(s *crawl.Spec) { s.Updates = false })
 		f, ok = b.posted(time.Hour, crawl.RUP{Status: 202})
 		if !ok || f.Get("hub.mode") != "unsubscribe" || f.Has("hub.secret") || !intends("unsubscribe") || left() {
 			t.Fatalf("%v", f)
 		}
-		says(crawl.WebSub{Mode: "unsubscribe"})
+		deliver(crawl.WebSub{Mode: "unsubscribe"})
 		if got := b.updates(crawl.SourceWebSub); got.Source != "" || intends("unsubscribe") || !left() {
 			t.Errorf("%+v", got)
 		}
@@ -150,8 +151,8 @@ func TestWebSub(t *testing.T) {
 	})
 }
 
-// A hub that refuses, or does not ask back, is asked later and later, and after a while once a
-// week.
+// A hub that refuses, or does not verify, is requested after longer and longer times, and finally
+// once a week.
 func TestWebSubRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := hubbed(t, webSubSpec())
@@ -175,18 +176,18 @@ func TestWebSubRefused(t *testing.T) {
 	})
 }
 
-// When hubs are to deliver by another public URL they are told so at once, and nothing is believed
-// to be subscribed to before they have asked back.
+// When hubs should deliver to another public URL they are informed at once, and no subscription
+// counts before its verification.
 func TestWebSubMovesWithItsURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := hubbed(t, webSubSpec())
-		says := func() {
+		deliver := func() {
 			b.event(crawl.Event{WebSub: []crawl.WebSub{{Topic: testFeed, N: 1, Mode: "subscribe", Lease: 24 * time.Hour, Received: time.Now()}}})
 		}
 		if _, ok := b.posted(time.Hour, crawl.RUP{Status: 202}); !ok {
 			t.Fatal("not asked")
 		}
-		says()
+		deliver()
 		b.respec(func(s *crawl.Spec) { s.MaxPages = 5000 })
 		if _, ok := b.posted(time.Hour, crawl.RUP{Status: 202}); ok || b.updates(crawl.SourceWebSub).State != "subscribed" {
 			t.Fatal("asked again, and nothing has changed")
@@ -199,15 +200,15 @@ func TestWebSubMovesWithItsURL(t *testing.T) {
 		if got := b.updates(crawl.SourceWebSub); got.State != "asking" {
 			t.Errorf("%+v", got)
 		}
-		says()
+		deliver()
 		if got := b.updates(crawl.SourceWebSub); got.State != "subscribed" {
 			t.Errorf("%+v", got)
 		}
 	})
 }
 
-// The hub of a feed is what that feed says, not what another of its origin does; and once a day it
-// may be another.
+// The hub of a feed is the one that this feed names, not that of another feed of its origin; and
+// once a day it may be another.
 func TestWebSubHubMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := hubbed(t, webSubSpec())
@@ -243,8 +244,8 @@ func TestWebSubHubMoves(t *testing.T) {
 	})
 }
 
-// A stranger can have so many topics subscribed to, at so many hubs; a feed speaks for its own
-// origin; and without a public URL nobody is asked.
+// Any site can cause a limited number of subscriptions, at a limited number of hubs; a feed only
+// counts for its own origin; and without a public URL no hub is requested.
 func TestWebSubLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := webSubSpec()

@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// set makes a value one that is not zero, another for each n.
+// set sets a value to a non-zero one, different for each n.
 func set(t *testing.T, v reflect.Value, n int) {
 	switch x := v.Addr().Interface().(type) {
 	case *time.Time:
@@ -56,9 +56,10 @@ func set(t *testing.T, v reflect.Value, n int) {
 	}
 }
 
-// TestEvictedIsWhatItWas sets each field of a host and of an origin that is in a host's record, one
-// by one and all together: what a record at rest does not hold has the host stay awake.
-func TestEvictedIsWhatItWas(t *testing.T) {
+// TestEvictedHostIsRestoredExactly sets each field of a host and of an origin in the record of a host, one by
+// one and all together: a host with a field that the record of an evicted host does not have must
+// stay in memory.
+func TestEvictedHostIsRestoredExactly(t *testing.T) {
 	check := func(name string, h *Host) (pinned bool) {
 		t.Helper()
 		if !h.plain() {
@@ -71,7 +72,7 @@ func TestEvictedIsWhatItWas(t *testing.T) {
 		want := *h
 		want.At, want.Evicted = -1, true
 		if !reflect.DeepEqual(got, &want) {
-			t.Errorf("%s: at rest\n%+v, it was\n%+v", name, got, &want)
+			t.Errorf("%s: evicted\n%+v, it was\n%+v", name, got, &want)
 		}
 		return false
 	}
@@ -96,7 +97,7 @@ func TestEvictedIsWhatItWas(t *testing.T) {
 		set(t, reflect.ValueOf(h).Elem().Field(f), i)
 		set(t, reflect.ValueOf(all).Elem().Field(f), i)
 		if check(name, h) {
-			t.Errorf("a host with %s never rests", name)
+			t.Errorf("a host with %s is never evicted", name)
 		}
 	}
 	pin := map[string]bool{}
@@ -121,9 +122,9 @@ func TestEvictedIsWhatItWas(t *testing.T) {
 	check("all at once", all)
 }
 
-// TestTimesAtRest: every moment comes back, and what no count of nanoseconds holds is long past or
-// never comes.
-func TestTimesAtRest(t *testing.T) {
+// TestTimesOfEvictedHosts: every time is restored, and a time that does not fit into a number of
+// nanoseconds becomes one in the distant past or never.
+func TestTimesOfEvictedHosts(t *testing.T) {
 	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Unix(0, 1), time.Unix(-5, 0), time.Unix(1<<33, 5), time.Unix(1<<40, 0), time.Date(1200, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		c := recordCodec{}
 		was := at
@@ -142,9 +143,9 @@ func TestTimesAtRest(t *testing.T) {
 	}
 }
 
-// FuzzRested: whatever stands in a record at rest is read or refused, and what is read is written
-// alike.
-func FuzzRested(f *testing.F) {
+// FuzzEvicted: any bytes of the record of an evicted host are read or refused, and what is read is
+// written as the same bytes.
+func FuzzEvicted(f *testing.F) {
 	h := &Host{Name: "www.example.org", Due: time.Unix(1_700_000_000, 0), Origins: make([]Origin, 2)}
 	f.Add(h.appendEvicted(nil))
 	f.Add([]byte{sleeperVisited, 1, 'a'})

@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Files whose URLs an earlier version of the canonicaliser spelled open as before, and are one of
-// this version then. What a later one wrote is refused.
+// Files whose URLs were spelled by an earlier version of the canonicaliser open as before, and are
+// then files of this version. Files of a later version are refused.
 func TestFormatOfOtherCanonicalisers(t *testing.T) {
 	for version := canon.OldestVersion - 1; version <= canon.Version+1; version++ {
 		path := filepath.Join(t.TempDir(), "frontier.db")

@@ -9,7 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
-// A phase goes on from stage to stage, and what it allows follows from where it is.
+// A phase advances from stage to stage, and the stage defines what is allowed.
 func TestPhase(t *testing.T) {
 	began := time.Unix(1_700_000_000, 0)
 	after := func(d time.Duration) time.Time { return began.Add(d) }
@@ -67,7 +67,7 @@ func TestPhase(t *testing.T) {
 	}
 }
 
-// A shard that nobody had may grant at once, unless its log tells of visits.
+// A shard without an earlier owner may grant at once, unless its log has visits.
 func TestPhaseOfANewShard(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	var p Phase

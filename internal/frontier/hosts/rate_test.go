@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A rate is that of the last minute: what was done before it does not count, and what comes after
-// an idle time is not taken for the speed of a second.
+// A rate is that of the last minute: earlier work does not count, and work after an idle time does
+// not count as the speed of a second.
 func TestRateIsOfTheLastMinute(t *testing.T) {
 	began := time.Unix(1_800_000_000, 0)
 	at := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
@@ -32,7 +32,8 @@ func TestRateIsOfTheLastMinute(t *testing.T) {
 	if got := r.PerSecond(at(2699 + 60)); got != 0 {
 		t.Errorf("a minute later: %v", got)
 	}
-	// A page after idle time is one in the minute, but work that begins anew has its own pace.
+	// A page after idle time is one per minute, but continuous work that begins again has its own
+	// rate.
 	r.Add(at(9000), 1)
 	if got := r.PerSecond(at(9000)); got != 1./60 {
 		t.Errorf("one after a pause: %v, want one a minute", got)

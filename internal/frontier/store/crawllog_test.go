@@ -17,7 +17,7 @@ func smaller(t *testing.T, scan int64, blk, line int) {
 	t.Cleanup(func() { MaxScan, logBlock, maxLine = s, b, l })
 }
 
-// logOf makes a log of n lines and says what each is.
+// logOf makes a log of n lines and returns what each is.
 func logOf(rnd *rand.Rand, n int) (b []byte, lines []crawl.LogEntry) {
 	for i := range n {
 		host := fmt.Sprintf("h%d.example", rnd.IntN(3))
@@ -28,7 +28,7 @@ func logOf(rnd *rand.Rand, n int) (b []byte, lines []crawl.LogEntry) {
 		switch rnd.IntN(12) {
 		case 0: // what a crash has left
 			b = append(b, "{\"time\":\"2026\n"...)
-		case 1: // somebody's own, and too long
+		case 1: // a foreign line that is too long
 			b = append(b, strings.Repeat(`{"time":"2026-11-22T10:00:00Z"}`, 30)+"\n"...)
 		case 2:
 			b = append(b, '\n')
@@ -37,15 +37,15 @@ func logOf(rnd *rand.Rand, n int) (b []byte, lines []crawl.LogEntry) {
 	return b, lines
 }
 
-// TestTheLogIsReadBothWays reads random logs in small steps, from either end, with and without
-// filters, and compares what came with all that is there.
+// TestTheLogIsReadBothWays reads random logs in small steps, from both ends, with and without
+// filters, and compares the result with the whole log.
 func TestTheLogIsReadBothWays(t *testing.T) {
 	smaller(t, 1500, 37, 300)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		b, all := logOf(rnd, rnd.IntN(60))
 		if rnd.IntN(2) == 0 {
-			// One that is being written.
+			// A line that is being written.
 			b = append(b, `{"time":"2026-11-22T10:00:01Z","url":"http://h0.example/ha`...)
 		}
 		want, f := all, LogFilter{}
@@ -101,8 +101,8 @@ func TestTheLogIsReadBothWays(t *testing.T) {
 	}
 }
 
-// TestALineOverTheLimit: one that is as long as may be is read, a longer one is left out, and what
-// stands before and behind it is not.
+// TestALineOverTheLimit: a line of the maximum length is read, a longer one is left out, and the
+// lines before and after it are not.
 func TestALineOverTheLimit(t *testing.T) {
 	line := func(n int) string {
 		s := `{"time":"2026-11-22T10:00:00Z","url":"http://h.example/","detail":"`
@@ -132,14 +132,14 @@ func TestForgottenLinesAreHidden(t *testing.T) {
 
 func TestTheLinesOfOneURL(t *testing.T) {
 	b, all := logOf(rand.New(rand.NewPCG(9, 10)), 200)
-	u := all[11].Line.URL // others begin like it
+	u := all[11].Line.URL // others begin with the same text
 	lines, _, err := LastLogLines(bytes.NewReader(b), int64(len(b)), int64(len(b)), 100, LogFilter{URL: u})
 	if err != nil || len(lines) != 1 || lines[0].Line.URL != u {
 		t.Errorf("%+v, want the line of %s (%v)", lines, u, err)
 	}
 }
 
-// BenchmarkLast looks for what is not there, in as much of a log as one question looks at.
+// BenchmarkLast searches for a line that does not exist, in as much of a log as one query may read.
 func BenchmarkLast(b *testing.B) {
 	log, _ := logOf(rand.New(rand.NewPCG(7, 8)), 200_000)
 	for _, f := range []LogFilter{{Host: "nowhere.example"}, {Class: "retry"}, {Host: "h1.example", Class: "audit"}} {
@@ -153,7 +153,7 @@ func BenchmarkLast(b *testing.B) {
 	}
 }
 
-// A word that stands elsewhere in a line is not its reason.
+// A word elsewhere in a line is not its reason.
 func TestTheLinesOfOneReason(t *testing.T) {
 	const start = `{"time":"2026-11-22T10:00:00Z","url":"http://h.example/robots",`
 	b := []byte(start + `"state":"refused","reason":"robots"}` + "\n" + start + `"state":"refused","reason":"robots-x","detail":"robots"}` + "\n" + start + `"state":"stored"}` + "\n")

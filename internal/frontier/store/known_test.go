@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Of lines that are to be written those are left out that the log has, in whichever file, from a
-// time on; and no others. What is further back than is looked at counts as new.
+// Of the lines to write, those are left out that the log has since a given time, in whichever file;
+// and no others. Lines that are further back than the search reads count as new.
 func TestKnownLinesAreLeftOut(t *testing.T) {
 	smaller(t, MaxScan, 300, 400)
 	begin := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
@@ -43,7 +43,7 @@ func TestKnownLinesAreLeftOut(t *testing.T) {
 		}
 		for n := range lines {
 			more := line(n)
-			if n%50 == 7 { // somebody's own, and too long
+			if n%50 == 7 { // a foreign line that is too long
 				more = append(more, strings.Repeat("y", 700)+"\n"...)
 			}
 			if _, err := w.Write(more); err != nil {
@@ -61,7 +61,7 @@ func TestKnownLinesAreLeftOut(t *testing.T) {
 			t.Errorf("%+v: new lines are left out: %q", tt, got)
 		}
 		again := bytes.Count([]byte(strings.TrimSuffix(got, news)), []byte("\n"))
-		before := max(tt.since-60-tt.from, 0) // lines that are too old to be looked for
+		before := max(tt.since-60-tt.from, 0) // lines that are too old to be searched for
 		switch {
 		case tt.excepted == 0 && again > before, tt.excepted == 1 && (again < 10 || again > 90), tt.excepted == 2 && again < lines-10:
 			t.Errorf("%+v: %d lines are written again", tt, again)

@@ -39,8 +39,8 @@ func openPacked(t testing.TB) (*bolt.DB, func() *bolt.Tx) {
 	}
 }
 
-// TestMapIsAMap does the same at random to a Map and to Go's, over many transactions, of which some
-// are given up.
+// TestMapIsAMap makes the same random changes to a PackedMap and to a Go map, in many transactions,
+// some of which are rolled back.
 func TestMapIsAMap(t *testing.T) {
 	for seed := range uint64(racing.Runs(8, 2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -53,9 +53,9 @@ func TestMapIsAMap(t *testing.T) {
 				switch r.IntN(4) {
 				case 0: // short ones
 					return append(k, byte(r.IntN(5)))
-				case 1: // what comes at random
+				case 1: // random keys
 					return binary.BigEndian.AppendUint64(k, r.Uint64())
-				default: // what grows
+				default: // growing keys
 					return binary.BigEndian.AppendUint64(k, uint64(len(want)+r.IntN(40)))
 				}
 			}
@@ -126,7 +126,7 @@ func TestMapIsAMap(t *testing.T) {
 	}
 }
 
-// check goes through all of m, and to places in the middle.
+// check iterates over all of m, and seeks to places in the middle.
 func check(t *testing.T, m *PackedMap, want map[string]string) {
 	t.Helper()
 	keys := slices.Sorted(maps.Keys(want))
@@ -151,7 +151,7 @@ func check(t *testing.T, m *PackedMap, want map[string]string) {
 	}
 }
 
-// TestSetIsASet does the same to a Set, with hashes of which many are equal.
+// TestSetIsASet does the same with a Set, with many equal hashes.
 func TestSetIsASet(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	_, begin := openPacked(t)
@@ -169,7 +169,7 @@ func TestSetIsASet(t *testing.T) {
 			if r.IntN(2) == 0 {
 				k.hash = uint64(r.IntN(50)) << 56
 			}
-			k.hash &^= 0xff // of which nothing is kept
+			k.hash &^= 0xff // bits that the set does not store
 			if err := s.Add(k.of, k.hash|uint64(r.IntN(256)), n); err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestSetIsASet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Very many of one hash, and one other, before and behind.
+	// Very many entries of one hash, and one other, before and after.
 	for _, other := range []uint64{1 << 20, 3 << 20} {
 		tx := begin()
 		s, of := NewPackedSet(tx.Bucket([]byte("x")), 2), uint32(other)
@@ -223,7 +223,8 @@ func TestSetIsASet(t *testing.T) {
 	}
 }
 
-// TestNeighboursShare holds the point of it all: what neighbours have in common is kept once.
+// TestNeighboursShare checks the purpose of the format: what neighbours have in common is stored
+// once.
 func TestNeighboursShare(t *testing.T) {
 	_, begin := openPacked(t)
 	tx := begin()
@@ -255,7 +256,8 @@ func TestNeighboursShare(t *testing.T) {
 	}
 }
 
-// FuzzBlock reads what may stand in a damaged file: records, or a panic that says so.
+// FuzzBlock reads any bytes of a damaged file: the result is records, or a panic that reports the
+// damage.
 func FuzzBlock(f *testing.F) {
 	f.Add(appendEntry(appendEntry(nil, nil, nil, []byte("aaaab"), []byte("one")), []byte("aaaab"), []byte("one"), []byte("aaaac"), []byte("once")))
 	f.Add([]byte{5, 1, 2})
@@ -280,8 +282,8 @@ func FuzzBlock(f *testing.F) {
 	})
 }
 
-// TestWrittenTheSame has records come in order and in none, and be flushed together and each kind
-// by itself: what is in the file is the same.
+// TestWrittenTheSame writes records in order and in random order, and flushes them together and
+// each kind separately: the file has the same content.
 func TestWrittenTheSame(t *testing.T) {
 	_, begin := openPacked(t)
 	tx := begin()

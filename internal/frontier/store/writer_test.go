@@ -15,12 +15,12 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// lineOf is the nth line of a log.
+// lineOf returns the nth line of a log.
 func lineOf(n int) []byte {
 	return fmt.Appendf(nil, `{"time":"2026-11-22T10:00:00.%06dZ","url":"http://h.example/%d","state":"stored"}`+"\n", n, n)
 }
 
-// numbers are those of the lines that come.
+// numbers returns the numbers of the lines.
 func numbers(t *testing.T, lines []crawl.LogEntry) (ns []int) {
 	t.Helper()
 	for _, l := range lines {
@@ -33,8 +33,8 @@ func numbers(t *testing.T, lines []crawl.LogEntry) (ns []int) {
 	return ns
 }
 
-// follow reads what is new in the log in dir, as who follows it does: from a place in the log that
-// it was told before, in a few lines at a time.
+// follow reads the new lines of the log in dir like a follower: from the position that it got
+// before, a few lines at a time.
 func follow(t *testing.T, dir, id string, from int64) (lines []int, newID string, to int64) {
 	t.Helper()
 	for {
@@ -82,12 +82,12 @@ func upTo(from, n int) (list []int) {
 	return list
 }
 
-// errKilled ends what a kill would end.
+// errKilled stops where a kill would stop the process.
 var errKilled = errors.New("killed")
 
-// TestKilledAtEachStep writes a log in small files, and ends the process, as far as the files can
-// tell, at each step of each rotation. The next writer goes on; no line is lost, cut or in another
-// place, for who reads the whole log and for who has followed it all the time.
+// TestKilledAtEachStep writes a log in small files, and stops the writer, with the same files as a
+// kill would leave, at each step of each rotation. The next writer continues; no line is lost, cut
+// or in another place, for a reader of the whole log and for a follower that reads all the time.
 func TestKilledAtEachStep(t *testing.T) {
 	for _, at := range []string{"synced", "renamed", "begun", "removed"} {
 		t.Run(at, func(t *testing.T) {
@@ -113,12 +113,12 @@ func TestKilledAtEachStep(t *testing.T) {
 			for n := 0; n < 60; {
 				armed = true
 				if killed(t, w, lineOf(n)) {
-					// What a killed process had open is closed; nothing else is done.
+					// The open file of a killed process is closed; nothing else happens.
 					w.f.Close()
 					if w, err = OpenCrawlLogWriter(dir, 500, keep); err != nil {
 						t.Fatal(err)
 					}
-					armed = false // the same step is got over this time
+					armed = false // the same step succeeds this time
 					if killed(t, w, lineOf(n)) {
 						t.Fatal("killed twice")
 					}
@@ -148,7 +148,7 @@ func TestKilledAtEachStep(t *testing.T) {
 	}
 }
 
-// killed writes a line and reports whether that was the end of the process.
+// killed writes a line and reports whether the process was killed at it.
 func killed(t *testing.T, w *CrawlLogWriter, line []byte) (dead bool) {
 	t.Helper()
 	defer func() {
@@ -164,9 +164,9 @@ func killed(t *testing.T, w *CrawlLogWriter, line []byte) (dead bool) {
 	return false
 }
 
-// A line that a dying machine has left half written is cut off, and so is one that did not fit on
-// the disk; a file of another's making is left alone.
-func TestHalfALine(t *testing.T) {
+// A line that was left half written is cut off, and so is one that did not fit on the disk; a
+// foreign file is not changed.
+func TestIncompleteLine(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, CrawlLogName)
 	if err := os.WriteFile(name, append(slices.Concat(lineOf(0), lineOf(1)), `{"time":"2026-11`...), 0o600); err != nil {
@@ -180,7 +180,7 @@ func TestHalfALine(t *testing.T) {
 	if _, err := w.Write(lineOf(2)); err != nil {
 		t.Fatal(err)
 	}
-	// As a write leaves it of which the disk took a part.
+	// Like a write of which only a part fitted on the disk.
 	if _, err := w.f.Write([]byte(`{"time":`)); err != nil {
 		t.Fatal(err)
 	}
@@ -200,8 +200,8 @@ func TestHalfALine(t *testing.T) {
 	}
 }
 
-// At the limit a line still goes into the file, past it the next one is begun; what is longer than
-// a file has one of its own. 0 keeps one file.
+// A line that fills a file up to the limit still goes into it, the next line begins a new file; a
+// line that is longer than a file has a file of its own. With 0 there is one file.
 func TestFilesAreBounded(t *testing.T) {
 	line := lineOf(0)
 	for _, tt := range []struct {
@@ -228,8 +228,8 @@ func TestFilesAreBounded(t *testing.T) {
 	}
 }
 
-// TestFollowedWhileItIsWritten: who follows a log while file after file is put aside reads each
-// line once and in order.
+// TestFollowedWhileItIsWritten: a follower of a log that is rotated again and again reads each line
+// once and in order.
 func TestFollowedWhileItIsWritten(t *testing.T) {
 	dir := t.TempDir()
 	w, err := OpenCrawlLogWriter(dir, 1500, 1000)
@@ -276,7 +276,8 @@ func TestFollowedWhileItIsWritten(t *testing.T) {
 	}
 }
 
-// Where files are missing in between, what is before the gap is not shown as if it led up to it.
+// If files are missing in between, what is before the gap is not shown as if it directly preceded
+// what is after it.
 func TestAGap(t *testing.T) {
 	dir := t.TempDir()
 	w, err := OpenCrawlLogWriter(dir, 1, 10)
