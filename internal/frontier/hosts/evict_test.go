@@ -56,9 +56,9 @@ func set(t *testing.T, v reflect.Value, n int) {
 	}
 }
 
-// TestEvictedHostIsRestoredExactly sets each field of a host and of an origin in the record of a host, one by
-// one and all together: a host with a field that the record of an evicted host does not have must
-// stay in memory.
+// TestEvictedHostIsRestoredExactly sets each field of a host and of an origin in the record of a
+// host, one by one and all together: a host with a field that the record of an evicted host does
+// not have must stay in memory.
 func TestEvictedHostIsRestoredExactly(t *testing.T) {
 	check := func(name string, h *Host) (pinned bool) {
 		t.Helper()
