@@ -87,7 +87,7 @@ func TestExternalDashboardSteers(t *testing.T) {
 		return false
 	})
 	acts(b, at, "the log has who added a seed", "seed "+added+" by dashboard from 127.0.0.1")
-	strangers(t, b, at)
+	foreignRequests(t, b, at)
 }
 
 // TestExternalDashboardSettings changes the settings of a crawl in a browser: the effect of a
@@ -171,9 +171,9 @@ func acts(b *browser, at, what string, want ...string) (log string) {
 	return log
 }
 
-// strangers checks that nobody else can control the crawl: neither a page of another origin in a
-// browser that is logged in, nor a request with another Host.
-func strangers(t *testing.T, b *browser, at string) {
+// foreignRequests checks that nobody else can control the crawl: neither a page of another origin
+// in a browser that is logged in, nor a request with another Host.
+func foreignRequests(t *testing.T, b *browser, at string) {
 	t.Helper()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

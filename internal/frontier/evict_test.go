@@ -212,7 +212,7 @@ func TestEvictedHostsFollowTheSpecWhenLoaded(t *testing.T) {
 		if len(evicted) < 30 || err != nil {
 			t.Fatalf("%d are evicted (%v)", len(evicted), err)
 		}
-		return b, rest
+		return b, evicted
 	}
 	// first returns after how long the first of some hosts is granted.
 	first := func(t *testing.T, b *bench, of map[canon.Host]bool, most time.Duration) time.Duration {
