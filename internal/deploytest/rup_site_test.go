@@ -75,7 +75,7 @@ func TestExternalRUPSite(t *testing.T) {
 		return len(report.Entries) == len(want)
 	})
 	s.same("GetIndex", report, want, 0)
-	s.same("GetIndex of a stranger", s.index("Action", "GetIndex", "Span", "1-day"), append(want, "New news/y.html"), 0)
+	s.same("GetIndex without registration", s.index("Action", "GetIndex", "Span", "1-day"), append(want, "New news/y.html"), 0)
 
 	// It is killed while files are added and removed, and finds all changes later. Then two days
 	// pass, according to the registration.

@@ -45,7 +45,7 @@ func TestCollapse(t *testing.T) {
 			[]string{h + "x", other + " also " + h + "a " + h + "deep/er"}},
 		{"canonical", []pages.Page{copyOf(h+"a?print", h+"a", 0, "ibis printed"), copyOf(h+"a", "", 3, "ibis"), copyOf(h+"a?x", h+"a", 1, "ibis x")},
 			[]string{h + "a also " + h + "a?x " + h + "a?print"}},
-		{"canonical that is not held", []pages.Page{copyOf(h+"b?1", h+"b", 2, "ibis one"), copyOf(h+"b?2", h+"b", 1, "ibis two")},
+		{"canonical that is not stored", []pages.Page{copyOf(h+"b?1", h+"b", 2, "ibis one"), copyOf(h+"b?2", h+"b", 1, "ibis two")},
 			[]string{h + "b?2 also " + h + "b?1"}},
 		{"each names the other", []pages.Page{copyOf(h+"a", h+"b", 1, "ibis one"), copyOf(h+"b", h+"a", 2, "ibis two")}, []string{h + "a also " + h + "b"}},
 		{"another host's page steps back behind the one it names, unnamed", []pages.Page{copyOf(other, h+"a", 0, "ibis spam"), copyOf(h+"a", "", 3, "ibis")}, []string{h + "a"}},

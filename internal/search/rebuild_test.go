@@ -360,11 +360,11 @@ func TestRebuildIsCompact(t *testing.T) {
 		batch = append(batch, page(fmt.Sprintf("https://h.example/%d", i), "en", fmt.Sprintf("t%d", i), strings.Repeat(fmt.Sprintf("a%d b%d c%d ", i, i*7, i%13), 30)))
 	}
 	f.add(batch...)
-	before := f.room()
+	before := f.size()
 	if err := f.Rebuild(t.Context(), "1", atOnce, nil); err != nil {
 		t.Fatal(err)
 	}
-	after := f.room()
+	after := f.size()
 	t.Logf("%d bytes of segments; file %d before, %d after", after.live, before.file, after.file)
 	// What remains: the last, partly filled page of 4 KiB and a meta page for each bucket, and 64
 	// KiB of growth.
@@ -378,10 +378,10 @@ func TestRebuildIsCompact(t *testing.T) {
 	}
 }
 
-type room struct{ live, file int64 }
+type fileSize struct{ live, file int64 }
 
-// room measures the segments and their file.
-func (f *fixture) room() (r room) {
+// size measures the segments and their file.
+func (f *fixture) size() (r fileSize) {
 	f.t.Helper()
 	err := f.db.View(func(tx *bolt.Tx) error {
 		v, err := viewOf(tx)

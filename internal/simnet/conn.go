@@ -281,12 +281,12 @@ func (h *half) write(b []byte) (written int, err error) {
 		case len(b) == 0:
 			return written, nil
 		}
-		room := h.n.opt.Window - h.size
-		if room <= 0 {
+		free := h.n.opt.Window - h.size
+		if free <= 0 {
 			h.changed.Wait()
 			continue
 		}
-		part := b[:min(len(b), room)]
+		part := b[:min(len(b), free)]
 		if rate > 0 { // in small pieces, so that they arrive one after another
 			part = part[:min(len(part), max(1, rate/10))]
 		}
