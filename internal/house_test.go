@@ -123,8 +123,8 @@ func receiver(e ast.Expr) string {
 	return fmt.Sprintf("%T", e)
 }
 
-// privateNames are words that stand in no exported name, as parts of it: what they meant is not what
-// a reader takes them for. CONTRIBUTING.md has the vocabulary.
+// privateNames are words that stand in no exported name, as parts of it: what they meant is not
+// what a reader takes them for. CONTRIBUTING.md has the vocabulary.
 var privateNames = strings.Fields("told tell tells said says errand errands hand hands seat outlet kit letter letters asleep awake woken " +
 	"owe owed owes owing jam jams park parked door doors ghost ghosts hop hops steer wish wishes apart")
 

@@ -17,8 +17,9 @@ import (
 	"testing"
 )
 
-// owned are the packages whose data changes only by their own code: no other package assigns a field
-// of one of their types. Their methods say what happens, and keep the invariants of the fields.
+// owned are the packages whose data changes only by their own code: no other package assigns a
+// field of one of their types. Their methods say what happens, and keep the invariants of the
+// fields.
 const owned = module + "internal/frontier"
 
 // values are types of these packages that others fill in, since they are messages, not state.

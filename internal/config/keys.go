@@ -13,7 +13,7 @@ import (
 // field is one setting of a command. It is a row of internal/settings, or a struct field with tags,
 // as in
 //
-//	Visits int `key:"visits" group:"Limits,common" usage:"visit ‹N› hosts at the same time" example:"256"`
+//	Visits int `key:"visits" group:"Limits,common" usage:"visit ‹N› hosts at once" example:"256"`
 //
 // `group` is the heading of the flag in help, one of Groups. With "common" behind it, help shows
 // the flag without --help-all. `choices:"day week"` lists the only words that are accepted; errors,

@@ -105,8 +105,8 @@ type Planned struct {
 	Spec     crawl.Spec
 	Settings string // the settings that changed, in words; "": none did
 	Seeds    bool   // the crawl has new seeds, and Plan has written a line about them
-	// Unlogged are lines for the crawl log that could not be queued, because the queue is full and no
-	// process of the crawl runs to empty it. Notify submits them when one does.
+	// Unlogged are lines for the crawl log that could not be queued, because the queue is full and
+	// no process of the crawl runs to empty it. Notify submits them when one does.
 	Unlogged []crawl.Audit
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// The table of protocols §2.4 and the cases around it, with real fetching, storing and search:
+// The table of formats §2.4 and the cases around it, with real fetching, storing and search:
 // which host is a mirror of which, what is stored, and that no page is requested from a host that
 // is closed or merged.
 
@@ -145,7 +145,7 @@ func testMirrorsDeadTarget(t *testing.T) {
 	m.quiet("a.sim.test", "b.sim.test")
 }
 
-// Whatever a host claims, it can only remove its own pages (§2.5).
+// Whatever a host claims, it can only remove its own pages (formats §2.5).
 func TestMirrorsHostileClaims(t *testing.T) { simnet.Test(t, testMirrorsHostileClaims) }
 
 func testMirrorsHostileClaims(t *testing.T) {

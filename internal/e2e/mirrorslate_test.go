@@ -279,7 +279,7 @@ func testMirrorsEvidenceExpires(t *testing.T) {
 }
 
 // What a mirror states about datasets, in /data.txt, the files nested in it and its pages, and in
-// its sitemaps, is not used during the merge (§7); what the main host states is.
+// its sitemaps, is not used during the merge (formats §7); what the main host states is.
 func TestMirrorsDataTxtAndSitemaps(t *testing.T) { simnet.Test(t, testMirrorsDataTxtAndSitemaps) }
 
 func testMirrorsDataTxtAndSitemaps(t *testing.T) {

@@ -216,7 +216,7 @@ func (h *Manual) rulesFor(ctx context.Context, o canon.Origin) (*robots.Rules, e
 }
 
 // robotsOf reads a robots.txt and follows redirects, also to other hosts. Their own rules are read
-// first and obeyed, except for their robots.txt itself (protocols §1.1). The rules apply to the
+// first and obeyed, except for their robots.txt itself (formats §7). The rules apply to the
 // origin that was asked first.
 func (h *Manual) robotsOf(ctx context.Context, o canon.Origin) (*robots.File, error) {
 	at, err := o.URL(sites.Path)

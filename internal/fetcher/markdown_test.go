@@ -54,7 +54,7 @@ func markdownSite(t *testing.T) (addr string, asked func() []http.Header) {
 	}
 }
 
-// Protocols §8.34: Markdown is only requested with --accept-markdown. It is stored under its own
+// formats §8.34: Markdown is only requested with --accept-markdown. It is stored under its own
 // type, its links are followed, and its headers obeyed.
 func TestUsage_8_34_Accept(t *testing.T) {
 	virtual(t, func(t *testing.T) {

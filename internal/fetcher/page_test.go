@@ -129,7 +129,7 @@ func TestMaxSnippet(t *testing.T) {
 	})
 }
 
-// Protocols §8.24: a page that costs money is refused at the first answer, with its price, and a
+// formats §8.24: a page that costs money is refused at the first answer, with its price, and a
 // copy of it is removed.
 func TestUsage_8_24_Payment(t *testing.T) {
 	virtual(t, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestUsage_8_24_Payment(t *testing.T) {
 	})
 }
 
-// Protocols §8.24: if a page is served although it has a price, the price is reported.
+// formats §8.24: if a page is served although it has a price, the price is reported.
 func TestUsage_8_24_PriceOfAPageThatIsGiven(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -190,7 +190,7 @@ func TestUsage_8_24_PriceOfAPageThatIsGiven(t *testing.T) {
 	})
 }
 
-// Protocols §8.31: what is reported of a site that answers robots.txt, or a sitemap, with 403 and
+// formats §8.31: what is reported of a site that answers robots.txt, or a sitemap, with 403 and
 // Accept-Signature.
 func TestSigning_8_31_OtherFiles(t *testing.T) {
 	virtual(t, func(t *testing.T) {

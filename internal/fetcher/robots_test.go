@@ -50,7 +50,7 @@ func status(code int, header ...string) http.HandlerFunc {
 	}
 }
 
-// Protocols §1.1, row by row: the answer, the fact, and what may be fetched then.
+// formats §1.1, row by row: the answer, the fact, and what may be fetched then.
 func TestRobotsTable(t *testing.T) {
 	cutBody := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")

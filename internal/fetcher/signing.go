@@ -3,7 +3,7 @@ package fetcher
 import "time"
 
 // signing reports to the operator who signs, how many requests are signed, and if the clock is
-// wrong, because origins then refuse signatures (protocols §8.28).
+// wrong, because origins then refuse signatures (formats §8.28).
 func (s *Shared) signing(opt Options) {
 	opt.Log.Info("requests over https are signed", "signer", opt.Signer)
 	s.client.OnSigned(s.metrics.Signed.Inc)

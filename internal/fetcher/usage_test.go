@@ -65,7 +65,7 @@ Disallow: /private
 	}
 }
 
-// Protocols §8.1, §8.2, §8.14: what robots.txt excludes from search is not requested, what an
+// formats §8.1, §8.2, §8.14: what robots.txt excludes from search is not requested, what an
 // answer excludes from it is not stored, and both are reported with the statement. What is only
 // excluded from other purposes is stored.
 func TestUsage_8_2_Crawl(t *testing.T) {

@@ -91,8 +91,8 @@ func onlyPlanned(s crawl.Spec) crawl.Spec {
 // longestPause is how long awaitDelays waits at most.
 const longestPause = 10 * time.Second
 
-// awaitDelays waits until the delays of the requested hosts have passed. The crawl is probably started
-// next, and does not know about the requests of the plan.
+// awaitDelays waits until the delays of the requested hosts have passed. The crawl is probably
+// started next, and does not know about the requests of the plan.
 func awaitDelays(ctx context.Context, ended time.Time, r *Report) {
 	var longest float64
 	for i := range r.Hosts {

@@ -91,12 +91,13 @@ type Host struct {
 	// DelayS is the delay between requests, and DelaySource its origin, as in crawl.HostInfo.
 	DelayS      float64 `json:"delay_s"`
 	DelaySource string  `json:"delay_source"`
-	ResponseS   float64 `json:"response_s"` // the mean over the requests of the plan; 0: not measured
-	ShortestS   float64 `json:"shortest_s"` // for its pages and the requests of the plan
-	Robots      string  `json:"robots"`     // parsed, unavailable, unreachable, …
-	Reason      string  `json:"reason,omitempty"`
-	MirrorOf    string  `json:"mirror_of,omitempty"`
-	Sitemaps    int     `json:"sitemaps"` // read; the count ends at 100
+	// The mean over the requests of the plan; 0: not measured.
+	ResponseS float64 `json:"response_s"`
+	ShortestS float64 `json:"shortest_s"` // for its pages and the requests of the plan
+	Robots    string  `json:"robots"`     // parsed, unavailable, unreachable, …
+	Reason    string  `json:"reason,omitempty"`
+	MirrorOf  string  `json:"mirror_of,omitempty"`
+	Sitemaps  int     `json:"sitemaps"` // read; the count ends at 100
 	// Unread lists sitemaps that could not be read, and files that are no sitemaps, with the
 	// reason.
 	Unread []crawl.SitemapInfo `json:"unread,omitempty"`

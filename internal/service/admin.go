@@ -70,7 +70,8 @@ func (a *Admin) handler() http.Handler {
 	if a.Loopback() {
 		// Only on loopback, because profiles show memory and a client decides what they cost.
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		mux.Handle("GET /debug/pprof/cmdline", http.NotFoundHandler()) // arguments may contain passwords
+		// arguments may contain passwords
+		mux.Handle("GET /debug/pprof/cmdline", http.NotFoundHandler())
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)

@@ -12,7 +12,7 @@ const LongestMailbox = 31
 
 // CheckMailbox returns why reports cannot be sent to addresses made of a mailbox, or nil. The
 // mailbox must be a plain mail address with a dotted domain, which sites require. It must be short
-// enough for the addresses that are made of it (protocols §6.2 allows 254 characters).
+// enough for the addresses that are made of it (formats §6.2 allows 254 characters).
 func CheckMailbox(mailbox string) error {
 	a, err := mail.ParseAddress(mailbox)
 	if err != nil || a.Address != mailbox || a.Name != "" || strings.ContainsAny(mailbox, "\"<> \r\n") {

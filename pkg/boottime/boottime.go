@@ -38,8 +38,8 @@ type Wall struct {
 // NewWall starts one with the system's time of day.
 func NewWall() *Wall { return &Wall{time.Now(), asleep.closely()} }
 
-// Micro is a time of this process in Unix microseconds. Between t and the result no time is read, so
-// it does not matter how long the process is stopped meanwhile.
+// Micro is a time of this process in Unix microseconds. Between t and the result no time is read,
+// so it does not matter how long the process is stopped meanwhile.
 func (w *Wall) Micro(t time.Time) int64 {
 	return w.start.UnixMicro() + (t.Sub(w.start) + asleep.closely() - w.slept).Microseconds()
 }

@@ -67,7 +67,7 @@ func Wants(a *wire.Answer) string {
 }
 
 // wantsSignature says for people that a site asks for a signed request, or for another signature:
-// status 403 with Accept-Signature (RFC 9421 §5, protocols §8.31). Such an answer is otherwise
+// status 403 with Accept-Signature (RFC 9421 §5, formats §8.31). Such an answer is otherwise
 // treated like any other 403.
 func wantsSignature(a *wire.Answer) string {
 	if a.Status != http.StatusForbidden || len(a.Header["Accept-Signature"]) == 0 {

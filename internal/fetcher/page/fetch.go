@@ -150,7 +150,7 @@ func (f *fetched) refused(r *crawl.Result) {
 	}
 }
 
-// priceOf says what a page costs according to its answer (protocols §8.24). It is empty if the
+// priceOf says what a page costs according to its answer (formats §8.24). It is empty if the
 // answer names no price.
 func priceOf(h http.Header) string {
 	if price := h.Get("Crawler-Price"); price != "" {

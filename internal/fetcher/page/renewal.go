@@ -12,9 +12,9 @@ import (
 )
 
 // renewed publishes that the stored copy is still valid. The robots tags of the answer replace
-// those of the earlier header. If the answer has none, they stay as they were (protocols §4.2).
+// those of the earlier header. If the answer has none, they stay as they were (formats §4.2).
 func (p *Pages) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
-	// The headers of the stored copy did not forbid its use. Those of a 304 replace them (protocols
+	// The headers of the stored copy did not forbid its use. Those of a 304 replace them (formats
 	// §8.14).
 	tags := p.Sites.HeaderTags(a.Header, a.At)
 	d := tags.Directives

@@ -9,12 +9,12 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
 	"github.com/curtsy/curtsy/internal/fetcher/robots"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
-	"github.com/curtsy/curtsy/internal/likeness"
 	"github.com/curtsy/curtsy/internal/html"
+	"github.com/curtsy/curtsy/internal/likeness"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Sample fetches a page to compare it with another one, of a possible mirror (protocols §2.4), if
+// Sample fetches a page to compare it with another one, of a possible mirror (formats §2.4), if
 // the rules of its origin allow it. ok is false if nothing was found out.
 func (p *Pages) Sample(u canon.URL) (s crawl.Sample, ok bool) {
 	if permission := p.Sites.Ask(u); !permission.OK() {

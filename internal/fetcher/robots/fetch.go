@@ -97,7 +97,7 @@ func (s *Sites) learn(fact, old *crawl.Robots, oldRules *ruleset) *ruleset {
 }
 
 // fetch requests a robots.txt, follows redirects as long as they stay on this host, and returns
-// what that amounts to (protocols §1.1). redirects were followed before. The caller sets the fact's
+// what that amounts to (formats §7). redirects were followed before. The caller sets the fact's
 // origin and Crawl-delay.
 //
 // A host may keep its own robots.txt wherever it likes. The robots.txt of another host is requested

@@ -18,7 +18,7 @@ const RequiresCredentials = "its site requires credentials: pages fetched with c
 
 // Redirected requests the robots.txt of another origin, which a redirect leads to this host. That
 // is a request to this host like any other: this host's own robots.txt is read first and obeyed
-// (protocols §1.1). Only that file itself needs no permission. ok is false if nothing was learnt.
+// (formats §7). Only that file itself needs no permission. ok is false if nothing was learnt.
 func (s *Sites) Redirected(aux *crawl.AuxRequest) (fact crawl.Robots, ok bool) {
 	var permit func(canon.URL) Permission
 	switch {
@@ -84,7 +84,7 @@ func (s *Sites) shared(aux *crawl.AuxRequest) (fact crawl.Robots, ok bool) {
 	return fact, true
 }
 
-// Claim returns which main mirror an origin's robots.txt names (protocols §2.4). It uses the rules
+// Claim returns which main mirror an origin's robots.txt names (formats §2.4). It uses the rules
 // as any request to the origin would. ok is false if they are not known yet.
 func (s *Sites) Claim(o canon.Origin) (c crawl.Claim, ok bool) {
 	site := s.Of(o)

@@ -21,7 +21,7 @@ import (
 )
 
 // rightsFiles is what an origin's rights files say about the use of its pages: its tdmrep.json, and
-// the licences that its robots.txt names (protocols §8.17, §8.19).
+// the licences that its robots.txt names (formats §8.17, §8.19).
 type rightsFiles struct {
 	tdm      *usage.TDMRep
 	tdmLost  string // why tdmrep.json could not be fetched; empty: it was, or there is none

@@ -17,7 +17,7 @@ import (
 
 // Match says whether a URL of a site may be requested, and if not, why and by which line. First the
 // rules decide. A URL that they allow is not requested, either, if the statements on its use that
-// are known before the request forbid all that the crawl is for (protocols §8.1).
+// are known before the request forbid all that the crawl is for (formats §8.1).
 func (s *Sites) Match(site *Site, u canon.URL) (verdict robots.Verdict, why crawl.Reason) {
 	pathQuery, purposes := u.PathQuery(), s.Requests.Config.Purposes
 	if verdict = site.rules.Match(pathQuery); !verdict.Allowed {
@@ -117,7 +117,7 @@ func (b *usageSource) same(other *usageSource) bool {
 }
 
 // Unwanted reports whether the statements together forbid all that the crawl is for, and which one
-// decides (protocols §8.2).
+// decides (formats §8.2).
 func (s *Sites) Unwanted(stated usage.Statements) (rule string, yes bool) {
 	purposes := s.Requests.Config.Purposes
 	if !stated.Preferences().Forbid(purposes) {

@@ -70,7 +70,7 @@ type dataFile struct {
 	nested []crawl.AuxRequest // for the files that are nested in it
 }
 
-// data reads the answer to a request for a data.txt (protocols §5.1).
+// data reads the answer to a request for a data.txt (formats §5.1).
 func (r *request) data() (d dataFile) {
 	d.known = true
 	d.probe = crawl.Probe{Origin: r.aux.Origin, State: crawl.ProbeFailed, Fresh: datatxt.MinLifetime, Redirects: r.redirects}

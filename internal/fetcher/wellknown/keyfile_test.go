@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// Protocols §8.33: a key file is requested like any URL of its host, under its robots.txt, and its
+// formats §8.33: a key file is requested like any URL of its host, under its robots.txt, and its
 // contents are the answer.
 func TestUsage_8_33_KeyFile(t *testing.T) {
 	const path, key = "/12345678.txt", "12345678"

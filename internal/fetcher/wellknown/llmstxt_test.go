@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Protocols §8.22: an origin's llms.txt is requested under its robots.txt, with one redirect within
+// formats §8.22: an origin's llms.txt is requested under its robots.txt, with one redirect within
 // the origin. Its links are published like seeds. A page in HTML, or a file without a heading, is
 // not an llms.txt.
 func TestUsage_8_22_LLMSTxt(t *testing.T) {

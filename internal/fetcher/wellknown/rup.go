@@ -18,7 +18,7 @@ import (
 // reported.
 const maxRefusal = 4 << 10
 
-// rupAnswer reads an /rupinfo.txt, or what a site's RUP-CGI answers to a form (protocols §6). done
+// rupAnswer reads an /rupinfo.txt, or what a site's RUP-CGI answers to a form (formats §6). done
 // is false if nothing was sent, so that a later visit sends it.
 func rupAnswer(r *request, a *crawl.Answer) (done bool) {
 	m := &a.RUP

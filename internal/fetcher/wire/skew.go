@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Our clock matters to origins only as the time in signatures (protocols §8.28). A signature that
+// Our clock matters to origins only as the time in signatures (formats §8.28). A signature that
 // seems to be made in the future, or is a minute old, is refused. The Date of answers shows whether
 // our clock is right.
 const (

@@ -15,7 +15,7 @@ import (
 const cleanSteps = 4 << 10
 
 // CleanURL returns u without the query parameters that its host's robots.txt declares meaningless
-// (Clean-param, protocols §1.5). A URL that was accepted before robots.txt was known, or for which
+// (Clean-param, formats §1.5). A URL that was accepted before robots.txt was known, or for which
 // this would take too long, stays as it is until it is visited. The fetcher then turns it into a
 // link to the clean URL.
 func (s *Ledger) CleanURL(u canon.URL) canon.URL {

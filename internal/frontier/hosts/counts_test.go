@@ -35,7 +35,8 @@ func TestCounts(t *testing.T) {
 	for _, u := range all {
 		h.CountURL(u.class, u.reason, 1)
 	}
-	if h.Stored != 1 || h.Domain.Stored != 1 || h.Failed != 1 || h.Refused != 2 { // robots.txt was asked for the first
+	// robots.txt was asked for the first
+	if h.Stored != 1 || h.Domain.Stored != 1 || h.Failed != 1 || h.Refused != 2 {
 		t.Errorf("host %d stored, domain %d, %d failed, %d refused unasked", h.Stored, h.Domain.Stored, h.Failed, h.Refused)
 	}
 	if sums.Stored != 1 || sums.Redirected != 1 || sums.Failed != 1 || sums.Refused != 3 || len(sums.ByReason) != 5 {

@@ -59,7 +59,7 @@ func (m *Merge) CountStored() { m.StoredPages++ }
 // CountSent counts a URL that was sent to the main host's shard.
 func (m *Merge) CountSent() { m.Sent++ }
 
-// The states of an origin X in the mirror database (protocols §2.4).
+// The states of an origin X in the mirror database (formats §2.4).
 const (
 	Main   = "main"   // it names no other origin
 	OfMain = "mirror" // a mirror of Record.Main, for which there is evidence
@@ -88,7 +88,7 @@ const (
 )
 
 const (
-	maxMirrorChain = 5 // length of a chain of claims (§2.4)
+	maxMirrorChain = 5 // length of a chain of claims (formats §2.4)
 	Pages          = 5 // how many pages are compared
 	// The number of pages that main's rules may forbid us before no others are tried.
 	mirrorClosed = 20
@@ -105,7 +105,7 @@ const (
 // Answers that are not awaited, or not any more, have no effect.
 //
 // A link from X to another origin always begins with what X itself serves: nothing here makes any
-// origin but X a mirror (§2.5).
+// origin but X a mirror (formats §2.5).
 type Record struct {
 	// One of the states, or "" while nothing is known.
 	State    string       `json:"state,omitempty"`
@@ -232,7 +232,7 @@ func Latest(a, b time.Time) time.Time {
 }
 
 // Read applies the claim of X's robots.txt, which was just read: "recheck with each robots refresh;
-// a dropped or changed Host line dissolves the merge at once" (§2.4 step 5).
+// a dropped or changed Host line dissolves the merge at once" (formats §2.4 step 5).
 func (m *Record) Read(e *Env, c crawl.Claim) {
 	named := m.Claim != c.Kind || m.Target != c.Target
 	if !bytes.Equal(m.Digest, c.Digest) {
@@ -279,7 +279,7 @@ func (m *Record) Claimed(e *Env, of canon.Origin, c crawl.Claim) {
 }
 
 // follow continues the chain: from X to the origin that it names, to the one that this names, and
-// so on (§2.4 step 2).
+// so on (formats §2.4 step 2).
 func (m *Record) follow(e *Env, c crawl.Claim) {
 	at := m.Walk[len(m.Walk)-1]
 	next := c.Target
@@ -330,7 +330,7 @@ func (m *Record) unreachable(e *Env, at canon.Origin, why string) {
 	m.fail(e, whyTarget, why)
 }
 
-// reached ends a chain at the main host. What remains is to find evidence (§2.4 step 3).
+// reached ends a chain at the main host. What remains is to find evidence (formats §2.4 step 3).
 func (m *Record) reached(e *Env, main canon.Origin, c crawl.Claim) {
 	m.Gone, m.Walk = time.Time{}, nil
 	same := m.Mirrored() && m.By == byClaim && m.Main == main
@@ -384,7 +384,7 @@ func (m *Record) Rescoped(e *Env) {
 
 // Stored notes that a page of X was stored, so that there may be something to compare now. This is
 // checked less and less often, because a check costs the other host requests, and a new page costs
-// its owner nothing (§2.5).
+// its owner nothing (formats §2.5).
 func (m *Record) Stored(e *Env) {
 	if m.State != Unconfirmed || m.Reason != whyNoProof || m.Trial != "" || m.Soon {
 		return

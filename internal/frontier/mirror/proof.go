@@ -129,8 +129,8 @@ func (m *Record) Sampled(e *Env, u canon.URL, hop int, got crawl.Sample) {
 	m.judge(e)
 }
 
-// judge decides by the samples: 80 % of those compared must be the same, at least one (§2.4 step
-// 3b).
+// judge decides by the samples: 80 % of those compared must be the same, at least one (formats §2.4
+// step 3b).
 func (m *Record) judge(e *Env) {
 	if m.Trial == trialRedirect {
 		m.judgeRedirect(e)

@@ -163,7 +163,7 @@ func (s *RUPSites) registeredBy(r *RUPSite, m *crawl.RUP, failed error, now time
 		// Try again with another address, because this one may be registered now.
 	case m.Status == http.StatusBadRequest && r.Refusals == 0:
 		// The address may be registered by a request whose answer was lost, and its key with it
-		// (protocols §6.2).
+		// (formats §6.2).
 		r.Refusals++
 		r.RegisterAt = now.Add(polite.RetryRUP.First)
 	default:

@@ -28,7 +28,7 @@ func (s *RUPSites) beginUpdates() error {
 }
 
 // askUpdates asks an origin for /rupinfo.txt unless that was done lately: once per lifetime of the
-// file, and after its Host claim is resolved (protocols §7). An origin whose robots.txt cannot be
+// file, and after its Host claim is resolved (formats §7). An origin whose robots.txt cannot be
 // requested now is asked when its robots.txt was read.
 func (s *RUPSites) askUpdates(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]

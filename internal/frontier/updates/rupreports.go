@@ -168,7 +168,7 @@ func (s *RUPSites) ApplyGone(l *crawl.Links) error {
 
 // VouchedUntil is the time (Unix s) until which a page that is due need not be fetched, because its
 // site would have reported a change; 0: it must be fetched. The limit is four latencies without a
-// report, and 30 days in any case (protocols §7).
+// report, and 30 days in any case (formats §7).
 func (s *RUPSites) VouchedUntil(h *hosts.Host, rec *urls.Record) int64 {
 	r := s.Sites[h.Origins[rec.Origin].Origin]
 	if r == nil || rec.Class != crawl.Stored || rec.Pace == urls.PaceNow || rec.Pace == urls.PaceHint || !s.ledger.Judge.WantsUpdates() || !r.Registered() && !r.Polled() {
@@ -191,7 +191,7 @@ func (s *RUPSites) VouchedUntil(h *hosts.Host, rec *urls.Record) int64 {
 }
 
 // Reindex plans to fetch all pages of a site again, because the changes on it cannot be determined
-// (protocols §6.3). The pages are planned in stretches.
+// (formats §6.3). The pages are planned in stretches.
 func (s *RUPSites) Reindex(r *RUPSite, now time.Time) error {
 	s.ledger.Log.Info("a site cannot report what changed: all its pages are fetched again", "site", r.Origin().String())
 	r.Whole++

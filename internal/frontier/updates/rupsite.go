@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// A site that publishes /rupinfo.txt reports its changes (protocols §6): by mail after we have
+// A site that publishes /rupinfo.txt reports its changes (formats §6): by mail after we have
 // registered, or when it is asked. Its record is in the shard of its host. Events change the record
 // and, once the log is read, time does. Requests to the site are auxiliary requests of its host,
 // one at a time. Reports are hints: they make fetches earlier and have no other effect.
@@ -45,7 +45,7 @@ const (
 	rupRefused    = 7 * 24 * time.Hour // until a request that was refused is sent again
 	// Limit of successive registrations of one site: updates recognises no more addresses.
 	rupAddresses = 1000
-	// After this many latencies a page is fetched in any case (protocols §7).
+	// After this many latencies a page is fetched in any case (formats §7).
 	rupPeriod     = 4
 	rupPeriodMost = 30 * 24 * time.Hour
 )

@@ -24,7 +24,7 @@ func (s *DataFiles) JudgeData(o *hosts.Origin) {
 }
 
 // disownData makes the indexer drop the data.txt of a mirror, which is not used while it is one
-// (§7).
+// (formats §7).
 func (s *DataFiles) disownData(o *hosts.Origin) {
 	if u, err := o.Origin.URL("/data.txt"); err == nil && o.Data == crawl.ProbeRead && o.Mirror.Mirrored() {
 		s.ledger.AddAlias(crawl.Page{Kind: crawl.KindData, URL: u, Origin: o.Origin, Deleted: crawl.ReasonMirror})

@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// The limits of the lifetime of a /data.txt that a fetcher reports (protocols §5.1 limits it to 30
+// The limits of the lifetime of a /data.txt that a fetcher reports (formats §5.1 limits it to 30
 // days).
 const (
 	minProbeFresh = time.Hour

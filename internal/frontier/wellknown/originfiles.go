@@ -59,7 +59,7 @@ func SecurityTxt(f *hosts.Features, l *hosts.Ledger) hosts.Feature {
 	}).feature()
 }
 
-// LLMSTxt requests /llms.txt (signals.md §6 row 22) from origins while the spec wants that. Its
+// LLMSTxt requests /llms.txt (formats §8.22) from origins while the spec wants that. Its
 // links arrive before the answer, like those of a page.
 func LLMSTxt(f *hosts.Features, l *hosts.Ledger) hosts.Feature {
 	return (&originFile{features: f, ledger: l, kind: crawl.AuxLLMSTxt, path: crawl.LLMSTxtPath,

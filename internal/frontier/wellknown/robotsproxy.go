@@ -25,7 +25,7 @@ func NewRobotsProxy(features *hosts.Features, ledger *hosts.Ledger) *RobotsProxy
 }
 
 // A robots.txt may redirect to any URL of any host, at no cost to its author. Following it is a
-// request to that host like any other (protocols §1.1): that host's rules and delay apply, and the
+// request to that host like any other (formats §7): that host's rules and delay apply, and the
 // requests that one domain causes to one host are limited. A redirect to the other host's own
 // /robots.txt needs no separate request: that file is read for the other host anyway, and its copy
 // is the answer.
