@@ -101,6 +101,16 @@ var rooms = map[string][]string{
 	"internal/indexer/assignment": {},
 }
 
+// groups are the command groups of curtsy and which of its packages each may import.
+var groups = map[string][]string{
+	"cmd/curtsy/look":         {"cmd/curtsy/control", "cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
+	"cmd/curtsy/control":      {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
+	"cmd/curtsy/data":         {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
+	"cmd/curtsy/archive":      {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
+	"cmd/curtsy/check":        {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
+	"cmd/curtsy/internal/app": {"cmd/curtsy/internal/term"},
+}
+
 // roomsOf are some rooms of a service, by the last part of their paths.
 func roomsOf(service, names string) (list []string) {
 	for _, name := range strings.Fields(names) {
@@ -174,6 +184,10 @@ func forbidden(from, to, full string, ours bool) string {
 		return "the frontier's rooms are entered through the frontier"
 	}
 	switch part[0] {
+	case "cmd":
+		if strings.HasPrefix(to, "cmd/") && from != "cmd/curtsy" && !slices.Contains(groups[from], to) {
+			return "command groups meet in cmd/curtsy and in what they share"
+		}
 	case "pkg":
 		if strings.HasPrefix(to, from+"/") || strings.HasPrefix(from, to+"/") {
 			return "" // queue and queue/embedded are one package in two folders
@@ -219,7 +233,7 @@ func TestArrowsCanFail(t *testing.T) {
 		{"internal/fetcher/wire", "internal/fetcher/visit"}, {"internal/fetcher/visit", "internal/fetcher"},
 		{"internal/pages", "internal/fetcher/wire"}, {"internal/indexer", "internal/fetcher/wire"},
 		{"internal/indexer/assignment", "internal/indexer"}, {"internal/asker", "internal/frontier"}, {"internal/engine", "internal/config"},
-		{"internal/engine", "internal/simnet"},
+		{"internal/engine", "internal/simnet"}, {"cmd/curtsy/data", "cmd/curtsy/look"}, {"cmd/curtsy/internal/term", "cmd/curtsy/internal/app"},
 	} {
 		if forbidden(c[0], c[1], module+c[1], true) == "" {
 			t.Errorf("%s may import %s?", c[0], c[1])

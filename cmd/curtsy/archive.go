@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// archiveCommand gathers what is done with the WARC files of a directory, ours or others'.
+// archiveCommand gathers the commands on WARC files in a directory. The files need not be ours.
 func (a *app) archiveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "archive",
@@ -124,7 +124,7 @@ func collection(name string) (*archive.Collection, error) {
 	return from, err
 }
 
-// shown is a text of an archive, fit for a terminal.
+// shown makes a text from an archive fit for a terminal.
 func shown(s string) string { return strings.Trim(fmt.Sprintf("%+q", s), `"`) }
 
 func (a *app) archiveCat() *cobra.Command {
@@ -180,7 +180,7 @@ to; if the files do not have that one, by the newest response that is not a revi
 	return cmd
 }
 
-// catPayload writes the body of an answer, decoded.
+// catPayload writes the decoded body of a response.
 func (a *app) catPayload(rec *warc.Record) error {
 	block, err := io.ReadAll(io.LimitReader(rec, crawl.MaxPayloadBytes+64<<20))
 	if err != nil {
@@ -261,7 +261,7 @@ that only while no crawl writes to the directory.`,
 	return cmd
 }
 
-// verified says what was found in a file.
+// verified prints what was found in a file.
 func (a *app) verified(name string, v archive.Verified) {
 	fmt.Fprintf(a.stdout, "%s: %s, %s\n", filepath.Base(name), count(int64(v.Records), "record"), count(int64(v.Answers), "response"))
 	for _, p := range v.Problems {

@@ -10,13 +10,13 @@ import (
 	"github.com/curtsy/curtsy/internal/warc"
 )
 
-// titleWithin is how much of a page is read for its title, packed and unpacked.
+// titleWithin is how many bytes of a page are read for its title, compressed and decompressed.
 const titleWithin = 256 << 10
 
 // titles finds what archived pages are called.
 type titles struct{ x pages.Extractor }
 
-// of is the title of the page that an answer brings; "": it has none, or not near its beginning.
+// of is the title of the page in a response; "": the page has none, or not near its beginning.
 func (t *titles) of(answer *warc.Record) string {
 	block, err := io.ReadAll(io.LimitReader(answer, titleWithin))
 	if err != nil {

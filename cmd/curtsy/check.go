@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// checkCommand gathers the checkers: they read files and headers of a site exactly as the crawler
+// checkCommand gathers the commands that read files and headers of a site exactly as the crawler
 // does.
 func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -28,10 +28,10 @@ decides. Nothing is fetched: name a file, or - for standard input.`,
 	return cmd
 }
 
-// checks makes the checkers. They read what they are given, and send no request.
+// checks makes those commands. They read what they are given and send no request.
 type checks struct{ app *app }
 
-// readInput reads a file, or standard input for "-". What is longer than limit is cut.
+// readInput reads a file, or standard input for "-". It reads no more than limit.
 func (c checks) readInput(name string, limit int64) ([]byte, error) {
 	in := c.app.stdin
 	if strings.Contains(name, "://") {
@@ -47,24 +47,16 @@ func (c checks) readInput(name string, limit int64) ([]byte, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(in, limit))
 	if err != nil {
-		return nil, &exit{exitUsage, fmt.Errorf("read %s: %w", name, err)}
+		return nil, exit(exitUsage, fmt.Errorf("read %s: %w", name, err))
 	}
 	return body, nil
 }
 
-// parseOrigin reads an origin as a person writes one: a URL of it, whatever the case and however
-// the host is spelled.
+// parseOrigin reads an origin as people write it: any URL of it, in any case.
 func parseOrigin(flag, raw string) (robots.Origin, error) {
 	u, err := canon.Parse(raw)
 	if err != nil {
 		return robots.Origin{}, usage("%s %q: %v; use for example https://example.org/", flag, raw, err)
 	}
 	return robots.ParseOrigin(u.String())
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }

@@ -85,9 +85,9 @@ func (c checks) datatxt() *cobra.Command {
 			case err != nil:
 				return err
 			case ans.Error != nil:
-				return &exit{code: exitUsage}
+				return exit(exitUsage, nil)
 			case ans.Allowed != nil && !*ans.Allowed:
-				return &exit{code: exitFailed}
+				return exit(exitFailed, nil)
 			}
 			return nil
 		},
@@ -163,7 +163,7 @@ func datasetOf(d datatxt.Dataset) datasetAnswer {
 	return a
 }
 
-// plainValue is a value as JSON has it. Texts stay texts.
+// plainValue is a value as JSON has it. A text stays a text.
 func plainValue(v datatxt.Value) any {
 	switch {
 	case v.List != nil:

@@ -41,7 +41,7 @@ func (c checks) host() *cobra.Command {
 				_, err = fmt.Fprintf(c.app.stdout, "%s: %s\n", result, reason)
 			}
 			if err == nil && result == robots.HostNoMatch {
-				return &exit{code: exitFailed}
+				return exit(exitFailed, nil)
 			}
 			return err
 		},

@@ -26,7 +26,7 @@ type robotsAnswer struct {
 
 type robotsHostAnswer struct {
 	Hint *string `json:"hint"`
-	// Null without a hint or without an origin to compare it with.
+	// Null if there is no hint, or no origin to compare it with.
 	Matches         *bool `json:"matches"`
 	ImpliedDisallow bool  `json:"implied_disallow"`
 }
@@ -63,7 +63,7 @@ is allowed, and the line that decides.`,
 				c.printRobots(ans, agent, rawURL)
 			}
 			if err == nil && ans.Allowed != nil && !*ans.Allowed {
-				return &exit{code: exitFailed}
+				return exit(exitFailed, nil)
 			}
 			return err
 		},
@@ -139,8 +139,8 @@ func askHost(file *robots.File, rules *robots.Rules, agent string, origin robots
 	if claim := file.Claim(origin); claim.Kind != robots.ClaimNone {
 		h.Matches = ptr(claim.Kind == robots.ClaimSelf)
 	}
-	// The origin changes rules in one way only: by the Disallow that a Host line
-	// naming others implies.
+	// The origin changes the rules in one way only: a Host line with another name implies a
+	// Disallow.
 	h.ImpliedDisallow = !reflect.DeepEqual(rules, file.Rules(agent, robots.Origin{}))
 	return h
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxHTML is how much of a page is read for its meta elements, the crawler's own limit for pages.
+// maxHTML is how much of a page is read for its meta elements: the limit that the crawler has for
+// pages.
 const maxHTML = 10 << 20
 
 // robotstagAnswer is what `curtsy check robotstag --json` prints.
@@ -98,7 +99,7 @@ func (c checks) robotstag() *cobra.Command {
 	return cmd
 }
 
-// scanPage adds a page's meta elements. Only HTML and XHTML have any.
+// scanPage adds the meta elements of a page. Only HTML and XHTML have any.
 func scanPage(set *robotstag.Set, page []byte, contentType string) error {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {

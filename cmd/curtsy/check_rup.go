@@ -90,9 +90,9 @@ func (c checks) rupinfo() *cobra.Command {
 			case err != nil:
 				return err
 			case errors.Is(failed, rup.ErrAuthentifier):
-				return &exit{code: exitFailed}
+				return exit(exitFailed, nil)
 			case failed != nil:
-				return &exit{code: exitUsage}
+				return exit(exitUsage, nil)
 			}
 			return nil
 		},
@@ -132,7 +132,7 @@ func (c checks) rupreport() *cobra.Command {
 				printRupreport(c.app.stdout, ans)
 			}
 			if err == nil && failed != nil {
-				return &exit{code: exitUsage}
+				return exit(exitUsage, nil)
 			}
 			return err
 		},
@@ -142,7 +142,7 @@ func (c checks) rupreport() *cobra.Command {
 	return cmd
 }
 
-// siteURL reads the URL of a site or of a file there.
+// siteURL reads the URL of a site, or of a file there.
 func siteURL(flag, raw, example string) (*url.URL, error) {
 	u, err := canon.Parse(raw)
 	if err != nil {
@@ -171,7 +171,7 @@ func rupinfoOf(i *rup.Info, failed error) rupinfoAnswer {
 	return ans
 }
 
-// rupreportOf answers for a report; one of another site is shown, but none of what it lists.
+// rupreportOf describes a report. The entries of a report from another site are listed as refused.
 func rupreportOf(r *rup.Report, failed error) rupreportAnswer {
 	ans := rupreportAnswer{Entries: []rupEntry{}, Refused: []rupRefused{}, Diagnostics: []rupOddity{}, Error: errorText(failed)}
 	if r == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxRequestHead is how much of a request is read.
+// maxRequestHead is how many bytes of a request are read.
 const maxRequestHead = 64 << 10
 
 // signatureAnswer is what `curtsy check signature --json` prints.
@@ -105,7 +105,7 @@ has seen.`,
 				c.printSignatures(ans)
 			}
 			if err == nil && !ans.Verified {
-				return &exit{exitFailed, nil}
+				return exit(exitFailed, nil)
 			}
 			return err
 		},
@@ -120,7 +120,7 @@ has seen.`,
 	return cmd
 }
 
-// readHead reads the head of a request as HTTP/1.1 has it.
+// readHead reads the head of a request in the form of HTTP/1.1.
 func readHead(m *botauth.Message, head []byte) error {
 	if !bytes.Contains(head, []byte("\n\n")) && !bytes.Contains(head, []byte("\r\n\r\n")) {
 		head = append(bytes.TrimRight(head, "\r\n"), "\r\n\r\n"...)
@@ -139,7 +139,7 @@ func readHead(m *botauth.Message, head []byte) error {
 	return nil
 }
 
-// addToRequest adds what flags say of a request; it is stronger than the file.
+// addToRequest adds what the flags say about a request. A flag overrides the file.
 func addToRequest(m *botauth.Message, rawURL string, headers []string) error {
 	if rawURL != "" {
 		u, err := url.Parse(rawURL)
@@ -164,7 +164,7 @@ func addToRequest(m *botauth.Message, rawURL string, headers []string) error {
 	return nil
 }
 
-// keysFrom finds keys in a directory that is a file.
+// keysFrom reads keys from a file in the form of a directory of keys.
 func (c checks) keysFrom(name string, now time.Time) (func(string, botauth.Form, string) (ed25519.PublicKey, error), error) {
 	if name == "" {
 		return func(agent string, form botauth.Form, _ string) (ed25519.PublicKey, error) {

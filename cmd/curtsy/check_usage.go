@@ -47,7 +47,7 @@ type usageDiagnostic struct {
 	Text   string `json:"text"`
 }
 
-// usageInput is what the flags of check usage name.
+// usageInput is what the flags of check usage select.
 type usageInput struct {
 	robots, url, html, tdmrep, rsl, agent string
 	headers                               []string
@@ -139,8 +139,8 @@ func (c checks) askUsage(in usageInput) (usageAnswer, error) {
 	return usageOf(&s), nil
 }
 
-// addRobots adds what a robots.txt says, to us and to those who train models, and what is odd in
-// it.
+// addRobots adds the rules of a robots.txt, for us and for crawlers that train models, and its
+// oddities.
 func addRobots(s *use.Set, body []byte, agent string, origin robots.Origin, path string) {
 	file := robots.Parse(body)
 	rules := file.Rules(agent, origin)
@@ -154,7 +154,7 @@ func addRobots(s *use.Set, body []byte, agent string, origin robots.Origin, path
 	}
 }
 
-// addAnswer adds what the headers and the page say, read as the crawler reads them.
+// addAnswer adds the rules in the headers and the page, read as the crawler reads them.
 func (c checks) addAnswer(s *use.Set, in usageInput, address string) error {
 	header := http.Header{}
 	for _, h := range in.headers {

@@ -4,5 +4,5 @@ package main
 
 import "io"
 
-// columnsOf is how wide a terminal is; 0: nobody knows.
+// columnsOf is the width of a terminal; 0: unknown.
 func columnsOf(io.Writer) int { return 0 }

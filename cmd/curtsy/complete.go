@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Who waits for a shell to complete a word waits no longer than this, and looks at no more names.
+// Limits of the completion of a word in a shell, for which a person waits.
 const (
 	completePatience = 2 * time.Second
 	completeHosts    = 200
 )
 
-// completesHosts has shells complete the argument HOST of a command that reads a crawl to hosts of
-// that crawl. Where there is no crawl, or it does not answer, nothing is offered and nothing said.
+// completesHosts completes the argument HOST of a command that reads a crawl with the hosts of that
+// crawl. If there is no crawl, or it does not answer, it offers nothing and reports no error.
 func completesHosts(cmd *cobra.Command, cfg *config.Reader, src *config.Source) {
 	_, args, _ := strings.Cut(cmd.Use, " ")
 	if !strings.HasPrefix(args, "HOST") && args != "[NAME]" {
@@ -45,7 +45,7 @@ func hostNames(ctx context.Context, cfg *config.Reader, prefix string) []cobra.C
 		return nil
 	}
 	defer from.Close()
-	// With parts of the crawl missing the others still have names.
+	// If some shards do not answer, the others still have names.
 	page, _ := from.HostsPage(ctx, crawl.HostsQuery{Filter: prefix + "*", Paging: crawl.Paging{Limit: completeHosts}})
 	names := make([]cobra.Completion, len(page.Rows))
 	for i, row := range page.Rows {

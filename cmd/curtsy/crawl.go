@@ -16,13 +16,9 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/dashboard"
 	"github.com/curtsy/curtsy/internal/engine"
-	"github.com/curtsy/curtsy/internal/fetcher"
-	"github.com/curtsy/curtsy/internal/fetcher/wire"
-	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/tracing"
-	"github.com/curtsy/curtsy/internal/version"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
@@ -65,50 +61,11 @@ second ^C stops it at once.`,
 	})
 }
 
-// printProxy reports a proxy in the environment that is not used, or what the proxy that is used
-// cannot check.
-func printProxy(d config.SiteAccess, say func(text string)) {
-	switch word := wire.ProxyWord(); {
-	case d.Proxy != "" && d.ProxyResolves:
-		say(fetcher.ProxyResolvesLoss)
-	case d.Proxy == "" && word != "":
-		say(word)
-	}
-}
-
-// isNew reports whether the crawl surely has to be created. With --nats that is
-// for the server to say.
+// isNew reports whether the crawl certainly has to be created. With --nats only the server knows.
 func isNew(cfg *config.Crawl) bool { return cfg.URL == "" && engine.IsNew(cfg.Dir) }
 
-// engineOptions are what settings mean to an engine that takes a crawl up as it is.
-func (a *app) engineOptions(cfg *config.Crawl, log logger) engine.Options {
-	o := engine.Options{
-		Dir: cfg.Dir, NATS: a.natsOptions(cfg.NATS, "curtsy crawl"), StreamLimits: frontier.StreamLimits{Replicas: cfg.Replicas}, MinFree: int64(cfg.MinFree),
-		CrawlLog: frontier.CrawlLog{Max: int64(cfg.LogMax), Keep: cfg.LogKeep},
-		Version:  version.Get().Version, Log: log,
-	}
-	if cfg.URL != "" {
-		o.Crawl = cfg.Crawl
-	}
-	return o
-}
-
-// fetcherOptions are what settings mean to the fetcher of a process.
-func (a *app) fetcherOptions(f *config.Fetch, s *config.Sign, d *config.SiteAccess) (o fetcher.Options, err error) {
-	o = fetcher.Options{Slots: f.Visits, MaxBody: int64(f.MaxBody), MaxCatalogue: int64(f.MaxCatalogue), PageMemory: int64(f.PageMemory), PDFToText: f.PDFToText, Dial: a.dial}
-	if o.Signer, err = s.Signer(); err != nil {
-		return o, err
-	}
-	if o.Credentials, err = d.Shown(); err != nil {
-		return o, err
-	}
-	o.Proxy, err = d.Through(o.Credentials)
-	return o, err
-}
-
-// engineFor opens an engine that creates or resumes the crawl with what the
-// settings and seeds ask for.
-func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, tracer *tracing.Tracer, log logger) (*engine.Engine, error) {
+// engineFor opens an engine that creates the crawl of the settings and seeds, or resumes it.
+func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, tracer *tracing.Tracer, log *slog.Logger) (*engine.Engine, error) {
 	o := a.engineOptions(cfg, log)
 	o.Seeds, o.Registry, o.Tracer, o.Mail = seeds, reg, tracer, cfg.MailOptions(reg, log)
 	var err error
@@ -117,7 +74,7 @@ func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(strin
 	}
 	o.Plan = func(old *crawl.Spec) (crawl.Spec, error) {
 		s, err := planned(cfg.Plan, cfg.NATS, given, old, seeds)
-		s.Paused = false // to say "crawl" is to say "go on"
+		s.Paused = false // curtsy crawl resumes a paused crawl
 		return s, err
 	}
 	o.By = me()
@@ -142,11 +99,8 @@ func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(strin
 	return e, err
 }
 
-// errStopped is why a crawl ends that was told to by `curtsy stop`.
-var errStopped = errors.New("stopped by curtsy stop")
-
 // crawl runs a crawl in this process to its end.
-func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, p *progress, log logger) (ending, error) {
+func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, p *progress, log *slog.Logger) (ending, error) {
 	var end ending
 	reg := service.NewRegistry()
 	tracer, err := cfg.Tracer("crawl", service.InstanceName("curtsy", cfg.Dir), log)
@@ -184,8 +138,8 @@ func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) b
 	return w.ended(e.Last()), nil
 }
 
-// serveAdmin opens the admin port, with the dashboard, until the function returned is called.
-func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *prometheus.Registry, p *progress, log logger) (stop func(), err error) {
+// serveAdmin opens the admin port, with the dashboard, until the returned function is called.
+func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *prometheus.Registry, p *progress, log *slog.Logger) (stop func(), err error) {
 	adm, err := service.NewAdmin(service.AdminOptions{
 		Listen: cfg.Listen, Cert: cfg.TLSCert, Key: cfg.TLSKey, Title: "crawl " + c.Spec.Name, Registry: reg, Log: log,
 		Ready: func(ctx context.Context) error {

@@ -36,11 +36,12 @@ CURTSY_DASHBOARD_TOKEN or --dashboard-token-file; otherwise a new one is made an
 		Args: no,
 	}
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, _ *config.Source) error {
-		return a.dashboard(cmd.Context(), cfg)
+		return serveDashboard(cmd.Context(), a, cfg)
 	})
 }
 
-func (a *app) dashboard(ctx context.Context, cfg *config.Dashboard) error {
+// serveDashboard serves the dashboard of a crawl until ctx ends.
+func serveDashboard(ctx context.Context, a *app, cfg *config.Dashboard) error {
 	log := serviceLog(cfg.Common, slog.LevelWarn, a.stderr, new(recently))
 	var (
 		asked dashboard.Ask

@@ -112,7 +112,7 @@ func TestDashboardCommands(t *testing.T) {
 			if strings.HasSuffix(line, " ") { // the rest is put together
 				words = append(words, "x")
 			}
-			root := (&app{stdout: io.Discard, stderr: io.Discard}).root()
+			root := newRoot(newApp(nil, io.Discard, io.Discard))
 			cmd, rest, err := root.Find(words)
 			if err == nil && cmd == root {
 				t.Errorf("%s: %q is no command", f, line)

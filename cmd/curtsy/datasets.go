@@ -61,7 +61,7 @@ publisher or columns. The words get and verify are commands, unless they follow 
 	})
 }
 
-// licenseOf is a licence by its identifier, or as the site writes it.
+// licenseOf is the identifier of a licence, or else its text from the site.
 func licenseOf(d *crawl.DatasetInfo) string {
 	if d.SPDX != nil {
 		return *d.SPDX
@@ -69,14 +69,14 @@ func licenseOf(d *crawl.DatasetInfo) string {
 	return d.License
 }
 
-// wanted says which datasets are.
+// wanted selects datasets.
 type wanted struct {
 	licenses []string
 	about    string         // what selects the crawl, behind another command
-	leftOut  map[string]int // by document: datasets that are past what one site may tell
+	leftOut  map[string]int // by document: datasets beyond the limit for one site
 }
 
-// note remembers what a dataset's documents tell of more.
+// note remembers how many datasets of a document are not listed.
 func (w *wanted) note(d *crawl.DatasetInfo) {
 	for _, s := range d.Sources {
 		if s.LeftOut > 0 {
@@ -88,7 +88,7 @@ func (w *wanted) note(d *crawl.DatasetInfo) {
 	}
 }
 
-// print reports documents of which not all datasets are listed.
+// print reports the documents whose datasets are not all listed.
 func (w *wanted) print(to io.Writer) {
 	for i, document := range slices.Sorted(maps.Keys(w.leftOut)) {
 		if i == 10 {
@@ -109,7 +109,7 @@ type catalogue interface {
 	Datasets(context.Context, func(crawl.DatasetInfo) error) error
 }
 
-// datasets calls each for the datasets wanted.
+// datasets calls each for the selected datasets.
 func (w *wanted) datasets(ctx context.Context, from catalogue, words []string, each func(crawl.DatasetInfo) error) error {
 	if err := w.check(); err != nil {
 		return err
@@ -210,7 +210,7 @@ that a spreadsheet could take for a formula.`,
 				}
 				return nil
 			})
-			if err == nil { // else nobody knows what is gone
+			if err == nil { // otherwise it is unknown what is gone
 				unnamed, err = known.remove(&out)
 			}
 			return out.end(err)

@@ -10,11 +10,11 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// leastPrefix is how much of an ID must be typed at least.
+// leastPrefix is the shortest beginning of an ID that is accepted.
 const leastPrefix = 4
 
-// choose finds datasets by their IDs, in the order of the IDs, each once. All of them must be
-// there, and under a licence that is wanted.
+// choose finds datasets by their IDs, each once and in the order of the IDs. All of them must exist
+// and have an accepted licence.
 func (w *wanted) choose(ctx context.Context, from catalogue, ids []string) ([]crawl.DatasetInfo, error) {
 	if err := w.check(); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (w *wanted) choose(ctx context.Context, from catalogue, ids []string) ([]cr
 	for i, id := range ids {
 		switch {
 		case len(found[i]) == 0 && missing != nil:
-			return nil, missing // it may be where nobody answers
+			return nil, missing // the dataset may be in a shard that does not answer
 		case len(found[i]) == 0 && named[i] != "":
 			return nil, usage("no dataset has the ID %q; the dataset of that name has the ID %s", id, named[i])
 		case len(found[i]) == 0:
@@ -63,7 +63,7 @@ func (w *wanted) choose(ctx context.Context, from catalogue, ids []string) ([]cr
 	return chosen, nil
 }
 
-// spelled says a licence in an error.
+// spelled is a licence as an error shows it.
 func spelled(d *crawl.DatasetInfo) string {
 	switch l := licenseOf(d); {
 	case d.SPDX != nil:

@@ -107,7 +107,7 @@ Note: --dir is where the files go, and --data is the directory of the crawl.`,
 	})
 }
 
-// sends takes in how requests are sent.
+// sends reads the settings of requests.
 func (g *getting) sends() (err error) {
 	g.send.Dial = g.a.dial
 	if g.send.Signer, err = g.cfg.Signer(); err != nil {
@@ -123,16 +123,16 @@ func (g *getting) sends() (err error) {
 	return nil
 }
 
-// options are those of a downloader with this name; "": one is made up.
+// options are those of a downloader with this name; "": it makes one up.
 func (g *getting) options(name string) fetcher.Options {
 	o := g.send
 	o.Name, o.Log = name, g.log
-	o.Alone = g.cfg.URL == "" // a server that a crawl has started holds no other
+	o.Alone = g.cfg.URL == "" // the NATS server of a crawl in a directory has no other crawl
 	return o
 }
 
-// errCrawlEnded is why downloads beside a crawl end: its server went with it.
-// They go on without it.
+// errCrawlEnded is why downloads next to a running crawl end: the crawl ended, and its NATS server
+// with it. The downloads continue without it.
 var errCrawlEnded = errors.New("the crawl has ended")
 
 func (g *getting) run(ctx context.Context) error {
@@ -146,7 +146,7 @@ func (g *getting) run(ctx context.Context) error {
 	}
 }
 
-// once looks the datasets up and gets their files, beside the crawl that runs or without one.
+// once looks up the datasets and downloads their files, next to the running crawl or without one.
 func (g *getting) once(ctx context.Context) ([]download.Result, error) {
 	from, err := g.a.open(ctx, g.cfg.Reader())
 	if err != nil {
@@ -203,7 +203,7 @@ func (g *getting) once(ctx context.Context) ([]download.Result, error) {
 	return append(got, none...), err
 }
 
-// chosen are the datasets that are wanted.
+// chosen are the selected datasets.
 func (g *getting) chosen(ctx context.Context, from *asker.Crawl) (all []crawl.DatasetInfo, err error) {
 	if !g.all {
 		return g.want.choose(ctx, from, g.ids)
@@ -221,7 +221,7 @@ func (g *getting) chosen(ctx context.Context, from *asker.Crawl) (all []crawl.Da
 	return all, err
 }
 
-// outlook says what is going to be asked for.
+// outlook prints what will be downloaded.
 func (g *getting) outlook(o download.Outlook) {
 	var formats []string
 	for _, f := range slices.SortedFunc(maps.Keys(o.Formats), func(a, b string) int {
@@ -240,7 +240,7 @@ func (g *getting) outlook(o download.Outlook) {
 	fmt.Fprintf(g.a.stderr, "%s with %s: %s; %s\n", count(int64(o.Datasets), "dataset"), count(int64(o.Files), "file"), size, strings.Join(formats, ", "))
 }
 
-// beside gets files while the crawl runs.
+// beside downloads files while the crawl runs.
 func (g *getting) beside(ctx context.Context, l *asker.Crawl, get getter) error {
 	if l.Spec.Paused {
 		return fmt.Errorf("crawl %q is paused, and so are downloads; to continue: curtsy resume", l.Spec.Name)
@@ -269,8 +269,8 @@ func (g *getting) beside(ctx context.Context, l *asker.Crawl, get getter) error 
 	return err
 }
 
-// without gets files of a crawl that does not run: with its own frontier, which nobody
-// else asks for visits.
+// without downloads files of a crawl that does not run, with a frontier of its own. No other
+// fetcher asks that frontier for visits.
 func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) error {
 	if spec.Paused {
 		return fmt.Errorf("the crawl in %s is paused, and so are downloads; to continue: curtsy crawl --dir %s", g.cfg.Dir, webtext.ShellWord(g.cfg.Dir))
@@ -295,7 +295,7 @@ func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) erro
 		return err
 	}
 	err = e.Run(ctx, func(ctx context.Context, _ crawl.Status) error {
-		// By the frontier's own name: it need not reckon with visits that outlive it.
+		// Use the name of the frontier, so that it does not expect visits that outlive it.
 		return downloading(ctx, e.Crawl(), g.options(e.Instance()), get)
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -304,16 +304,16 @@ func (g *getting) without(ctx context.Context, spec crawl.Spec, get getter) erro
 	return err
 }
 
-// getter gets files of a crawl with the right to ask for visits.
+// getter downloads files of a crawl, as a fetcher that may ask for visits.
 type getter func(ctx context.Context, l *asker.Crawl, visit download.Visit) error
 
-// downloading calls get with that right, until it returns.
+// downloading calls get with such a fetcher until get returns.
 func downloading(ctx context.Context, l *asker.Crawl, opt fetcher.Options, get getter) error {
 	d, err := fetcher.NewDownloader(l.Queue, l.Spec, opt)
 	if err != nil {
 		return err
 	}
-	// Visits under way are ended in order.
+	// Running visits are ended in order.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	doing, abort := context.WithCancel(ctx)
@@ -341,7 +341,7 @@ func downloading(ctx context.Context, l *asker.Crawl, opt fetcher.Options, get g
 	return err
 }
 
-// closedBy says which line of a data.txt closes a URL to fetches of datasets, if one does.
+// closedBy returns the line of a data.txt that forbids downloads of a URL, if there is one.
 func closedBy(l *asker.Crawl) func(context.Context, canon.URL) (why string, err error) {
 	return func(ctx context.Context, u canon.URL) (string, error) {
 		rule, is, err := l.DataRule(ctx, u)
@@ -352,7 +352,7 @@ func closedBy(l *asker.Crawl) func(context.Context, canon.URL) (why string, err 
 	}
 }
 
-// finish shows what came of it.
+// finish prints the result.
 func (g *getting) finish(results []download.Result, err error) error {
 	count, size := map[download.Outcome]int{}, int64(0)
 	t := newTable(g.a.stdout, "OUTCOME", "SIZE", "FILE", "URL", "WHY")
@@ -377,7 +377,7 @@ func (g *getting) finish(results []download.Result, err error) error {
 	}
 	switch {
 	case errors.Is(err, errStopped), errors.Is(err, context.Canceled):
-		return &exit{exitInterrupted, errors.New("interrupted; the same command resumes the downloads")}
+		return exit(exitInterrupted, errors.New("interrupted; the same command resumes the downloads"))
 	case err != nil:
 		return err
 	}
@@ -390,9 +390,9 @@ func (g *getting) finish(results []download.Result, err error) error {
 	fmt.Fprintf(g.a.stderr, "%s; %s in %s; to check the files: curtsy datasets verify %s\n", strings.Join(all, ", "), sizeText(size), g.out, webtext.ShellWord(g.out))
 	switch {
 	case count[download.Refused]+count[download.Failed] > 0:
-		return &exit{code: exitFailed}
+		return exit(exitFailed, nil)
 	case count[download.Limited] > 0:
-		return &exit{code: exitLimit}
+		return exit(exitLimit, nil)
 	}
 	return nil
 }

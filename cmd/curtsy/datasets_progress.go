@@ -8,13 +8,13 @@ import (
 	"github.com/curtsy/curtsy/internal/download"
 )
 
-// downloadLine shows how downloads go.
+// downloadLine shows the progress of downloads.
 type downloadLine struct {
 	*statusLine
 	past []downloaded // at least a second apart, the oldest a minute ago
 }
 
-// downloaded is how many bytes had come at a moment.
+// downloaded is how many bytes had arrived at a time.
 type downloaded struct {
 	at    time.Time
 	bytes int64
@@ -28,7 +28,7 @@ func (l *downloadLine) progress(p download.Progress) {
 	l.show(func() string { return downloadText(p, l.rate(p.Bytes, time.Now())) })
 }
 
-// rate is how many bytes a second came in the last minute.
+// rate is how many bytes a second arrived in the last minute.
 func (l *downloadLine) rate(bytes int64, now time.Time) float64 {
 	if bytes < l.past[len(l.past)-1].bytes { // the downloads were begun again
 		l.past = []downloaded{{now, bytes}}

@@ -49,13 +49,14 @@ downloaded again, as by curtsy datasets get; --data is the directory of the craw
 			err = a.printReport(rep)
 		}
 		if err == nil && !rep.OK {
-			err = &exit{code: exitFailed}
+			err = exit(exitFailed, nil)
 		}
 		return err
 	})
 }
 
-// repair gets damaged files anew: the datasets they are of, of which all else is there.
+// repair downloads damaged files again. It selects the datasets to which they belong, whose other
+// files are already there.
 func (g *getting) repair(ctx context.Context, dir string, damaged []download.Damaged) error {
 	for _, d := range damaged {
 		if err := download.Quarantine(dir, d); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// demoDelay spaces the demo's requests: short enough to watch, long enough that the delay is
-// what bounds the crawl.
+// demoDelay is the time between requests of the demo: short enough for a person who watches, and
+// long enough that the delay limits the crawl.
 const demoDelay = 20 * time.Millisecond
 
 func (a *app) demoCommand() *cobra.Command {
@@ -60,8 +60,8 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 	}
 	c := config.NewCrawl()
 	c.Common, c.Admin, c.Dir = cfg.Common, cfg.Admin, dir
-	// The scope stays the domain: the simulated web links to the machine's own addresses too, to
-	// see whether crawlers fall for it.
+	// The scope stays the domain: the simulated web also links to addresses of this machine, to
+	// find out whether a crawler requests them.
 	c.Delay, c.AllowPrivate, c.HoldMax = demoDelay, true, 5*time.Second
 	c.Resolve = []string{web.Resolve()}
 	var seeds []canon.URL
@@ -75,7 +75,7 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 	fmt.Fprintf(a.stdout, "a simulated web of %d hosts is served on %s; crawling it from %s\n", len(web.Hosts()), web.Addr(), seeds[0])
 	p := newProgress(a.stdout, a.stderr, "auto")
 	all := func(string) bool { return true }
-	// The simulated web breaks in every way; that is the point, and nothing to warn of.
+	// The simulated web is broken on purpose in every way, so no warnings are shown.
 	end, err := a.crawl(ctx, c, all, seeds, p, serviceLog(c.Common, slog.LevelError, p.logTo(), p.warnings))
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 	fmt.Fprintln(a.stdout)
 	summarize(a.stdout, end)
 	if code := end.code(); code != exitOK {
-		return &exit{code: code}
+		return exit(code, nil)
 	}
 	if err := a.demoSearch(ctx, dir, web); err != nil {
 		return err
@@ -101,13 +101,13 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 		}
 		d := config.NewDashboard()
 		d.Common, d.Dir, d.Listen = cfg.Common, dir, cfg.Listen
-		return a.dashboard(ctx, d)
+		return serveDashboard(ctx, a, d)
 	}
 	fmt.Fprintf(a.stdout, "\nnow a real site, with your address for its webmaster:\n  curtsy crawl --contact me@example.org https://example.org/\n")
 	return nil
 }
 
-// demoSearch looks something up in what was crawled.
+// demoSearch searches the pages of the crawl.
 func (a *app) demoSearch(ctx context.Context, dir string, web *simweb.Server) error {
 	from, err := engine.OpenFiles(dir)
 	if err != nil {
@@ -120,17 +120,17 @@ func (a *app) demoSearch(ctx context.Context, dir string, web *simweb.Server) er
 		return err
 	}
 	fmt.Fprintf(a.stdout, "\ncurtsy search %q\n", query)
-	a.printHits(ans, 0)
+	printHits(a, ans, 0)
 	return nil
 }
 
-// demoPoliteness reads the simulated web's own log, which is what a webmaster would have.
+// demoPoliteness reads the log of the simulated web, which is what a webmaster would see.
 func (a *app) demoPoliteness(web *simweb.Server) {
 	log := web.Log()
 	bad := simweb.Check(log, simweb.CheckOptions{
 		Token: "curtsy",
 		Delay: func(string) time.Duration { return demoDelay },
-		// Nobody to contact about a web of our own.
+		// The simulated web has no webmaster, so there is no contact.
 		UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") },
 	})
 	fmt.Fprintf(a.stdout, "\nthe web's own log: %s, %d too early, at the same time, or forbidden\n", count(int64(len(log)), "request"), len(bad))

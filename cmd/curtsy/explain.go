@@ -111,7 +111,7 @@ func printExplanation(w io.Writer, x crawl.Explanation) {
 	}
 }
 
-// printUse prints each purpose with a known value, and where that is written.
+// printUse prints each purpose with a known value, and the line that sets it.
 func printUse(line func(name, format string, args ...any), name string, u crawl.Usage) {
 	for i := range (use.Preferences{}) {
 		p := use.Purpose(i)

@@ -119,7 +119,7 @@ func (x *exporting) flags(cmd *cobra.Command) {
 	x.uses.flags(cmd)
 }
 
-// check looks at what all exports have.
+// check checks what all exports have.
 func (x *exporting) check() (err error) {
 	if err := known("format", x.format, x.formats); err != nil {
 		return err
@@ -137,8 +137,8 @@ func (x *exporting) check() (err error) {
 	return nil
 }
 
-// export makes the command of an export; check checks its own flags and sets the format that the
-// indexers send.
+// export makes the command of an export. check checks the flags of that command, and sets the
+// format that the indexers send.
 func (a *app) export(cmd *cobra.Command, x *exporting, check func() error) *cobra.Command {
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if err := x.check(); err != nil {
@@ -171,14 +171,15 @@ func (a *app) export(cmd *cobra.Command, x *exporting, check func() error) *cobr
 	})
 }
 
-// sinceMargin is by how much an export must reach back before the one that came before it: what was
-// being written then, and clocks that differ. What comes twice is the same twice.
+// sinceMargin is how far an export reaches back before the beginning of the one before it, because
+// of pages that were being written then and of clocks that differ. A page that is exported twice is
+// the same twice.
 const sinceMargin = 2 * time.Minute
 
-// nextSince is what the export after one that begins now goes back to.
+// nextSince is the --since of the next export after one that begins now.
 func nextSince() time.Time { return time.Now().Add(-sinceMargin).UTC().Truncate(time.Second) }
 
-// reportSince says how to go on after an export of what changed.
+// reportSince prints how to continue after an export of changes.
 func (a *app) reportSince(next time.Time) {
 	fmt.Fprintf(a.stderr, "to export later changes:  --since %s\n", next.Format(time.RFC3339))
 }
@@ -208,7 +209,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, usage("--since %q is not a time; use for example 2026-11-30, 2026-11-30T08:00:00Z (UTC), or 24h or 7d for a time ago", text)
 }
 
-// exportUses are the flags by which an export obeys what sites allow for a purpose.
+// exportUses are the flags that limit an export to what sites allow for a purpose.
 type exportUses struct {
 	purposes   []string
 	unknownToo bool
@@ -233,8 +234,8 @@ func (u *exportUses) check() error {
 	return nil
 }
 
-// against says which of the purposes keeps something out of the export, and by what: as the
-// indexer decides of pages.
+// against returns the purpose that excludes something from the export, and the value that does; "":
+// none. It decides as the indexer does for pages.
 func (u *exportUses) against(said *crawl.Usage) string {
 	for _, name := range u.purposes {
 		p, err := use.ParsePurpose(name)
@@ -249,7 +250,7 @@ func (u *exportUses) against(said *crawl.Usage) string {
 	return ""
 }
 
-// reportUses reports what an export left out because of what sites allow.
+// reportUses prints what an export left out because a site does not allow it.
 func (a *app) reportUses(left map[string]int64, thing string) {
 	unknown := false
 	for _, why := range slices.Sorted(maps.Keys(left)) {

@@ -17,12 +17,12 @@ const (
 	maxKnownLine = 64 << 20 // bytes
 )
 
-// knownDatasets are the IDs of datasets that earlier exports told of. No document that a crawl
-// keeps says what was told before, so whoever has it has to bring it.
+// knownDatasets are the IDs of datasets in earlier exports. A crawl does not store what it exported
+// before, so the user has to bring the list.
 type knownDatasets map[string]string // with why one is not in the export, if that is known
 
-// readKnown reads exports of datasets in JSON lines, one after the other, or IDs, one a line. What
-// a later line removes is not known any more.
+// readKnown reads exports of datasets in JSON Lines, one after another, or IDs, one a line. A later
+// line can remove an earlier one.
 func readKnown(r io.Reader, most int) (knownDatasets, error) {
 	all := knownDatasets{}
 	s := bufio.NewScanner(r)
@@ -75,11 +75,11 @@ func openKnown(file string) (knownDatasets, error) {
 	return all, nil
 }
 
-// gone is why a dataset that was known is no part of an export, unless something else is known: no
-// document tells of it any more, or not so that it would be wanted.
+// gone is why a known dataset is not in an export, unless another reason is known: no document
+// contains it any more, or not in a form that is exported.
 const gone = "gone"
 
-// seen notes that there is a dataset, and why it is no part of the export, unless it is one.
+// seen records that a dataset exists, and why it is not in the export; "": it is.
 func (k knownDatasets) seen(id, why string) {
 	switch _, was := k[id]; {
 	case !was:
@@ -90,8 +90,8 @@ func (k knownDatasets) seen(id, why string) {
 	}
 }
 
-// remove tells of what is left of the known datasets once all others were seen. It returns how many
-// the format has no place for.
+// remove writes the known datasets that are left when all others have been seen. It returns how
+// many the format cannot express.
 func (k knownDatasets) remove(out *rows) (unnamed int, err error) {
 	if out.removed == nil {
 		return len(k), nil

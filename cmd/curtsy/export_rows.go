@@ -19,8 +19,9 @@ import (
 	"github.com/curtsy/curtsy/internal/export"
 )
 
-// write asks for an export and writes it. What is a text already goes out as it comes; rows are
-// turned into other formats here, so that a cluster and a directory at rest give the same.
+// write asks for an export and writes it. Text is written as it comes. Rows are converted to other
+// formats here, so that a cluster and the directory of a crawl that does not run give the same
+// result.
 func (x *exporting) write(ctx context.Context, from *asker.Crawl, w io.Writer) (crawl.LeftOut, error) {
 	rows, err := x.writer(w)
 	if err != nil {
@@ -40,7 +41,7 @@ func (x *exporting) write(ctx context.Context, from *asker.Crawl, w io.Writer) (
 	return left, rows.end(err)
 }
 
-// rows are what an export is written by, row for row, and what ends it.
+// rows write an export, row by row, and end it.
 type rows struct {
 	page    func(*crawl.PageRow) error
 	link    func(crawl.LinkRow) error
@@ -52,8 +53,8 @@ type rows struct {
 	partial bool // what was written is to be closed whatever happened
 }
 
-// end closes what was written, unless it was ended by force: a table that has its end is taken for
-// a whole one. Where shards are missing, the others' rows are wanted.
+// end closes what was written, unless the export failed: a table with its end would look complete.
+// If shards are missing, the rows of the others are still wanted.
 func (r *rows) end(err error) error {
 	var missing *ask.IncompleteError
 	if r.close == nil || err != nil && !r.partial && !(errors.As(err, &missing) && missing.Cause == nil) {
@@ -62,7 +63,7 @@ func (r *rows) end(err error) error {
 	return errors.Join(err, r.close())
 }
 
-// writer makes the rows of the format; there are none for a format that is text already.
+// writer makes the rows of the format; a format that is text already has none.
 func (x *exporting) writer(w io.Writer) (r rows, err error) {
 	switch x.what + " as " + x.format {
 	case "pages as parquet":
@@ -99,7 +100,8 @@ func (x *exporting) writer(w io.Writer) (r rows, err error) {
 	return r, nil
 }
 
-// datasetRows makes the rows of an export of datasets. What is one document is written at the end.
+// datasetRows makes the rows of an export of datasets. Formats that are one document are written at
+// the end.
 func datasetRows(w io.Writer, format, index string) (r rows, err error) {
 	switch format {
 	case "parquet":
@@ -142,8 +144,8 @@ func checkIndex(index, format string) error {
 	return nil
 }
 
-// piped has an export written to standard output. That whoever reads it wants no more of it
-// (curtsy export pages | head) ends it and is no failure: enough is true then.
+// piped writes an export to standard output. If its reader wants no more (curtsy export pages |
+// head), the export ends without an error, and enough is true.
 func (a *app) piped(format string, write func(w io.Writer) error) (enough bool, err error) {
 	if f, ok := a.stdout.(*os.File); ok && format == "parquet" && isatty.IsTerminal(f.Fd()) {
 		return false, usage("--format parquet cannot be shown on a terminal; redirect it: > pages.parquet")
@@ -157,7 +159,7 @@ func (a *app) piped(format string, write func(w io.Writer) error) (enough bool, 
 	return out.gone, err
 }
 
-// reader is standard output; gone says that nobody reads it any more.
+// reader is standard output; gone reports that its reader has closed it.
 type reader struct {
 	to   io.Writer
 	gone bool

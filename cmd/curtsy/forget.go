@@ -46,27 +46,13 @@ their records; copies in other places are not. --undo allows crawling again.`,
 		if err != nil {
 			return usage("%v", err)
 		}
-		if cfg.URL == "" {
-			l, err := a.dialEngine(cmd.Context(), cfg.Dir, a.logger(cfg))
-			if errors.Is(err, engine.ErrNotRunning) {
-				return a.forgetStopped(cmd.Context(), cfg, entry, undo)
-			}
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			return a.forget(cmd.Context(), l, entry, undo)
-		}
-		l, err := a.reach(cmd.Context(), cfg)
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		return a.forget(cmd.Context(), l, entry, undo)
+		return a.onCrawl(cmd.Context(), cfg,
+			func(l *asker.Crawl) error { return a.forget(cmd.Context(), l, entry, undo) },
+			func() error { return a.forgetStopped(cmd.Context(), cfg, entry, undo) })
 	})
 }
 
-// printForgotten says what has become of an entry, and what has gone with it.
+// printForgotten prints what happened to an entry, and what was removed with it.
 func (a *app) printForgotten(text, gone string) {
 	if gone != "" {
 		text += ": " + gone
@@ -101,10 +87,10 @@ func (a *app) forget(ctx context.Context, l *asker.Crawl, entry string, undo boo
 	return nil
 }
 
-// archivePatience is how long forget waits for the archive of a crawl that runs.
+// archivePatience is how long forget waits for the archive of a running crawl.
 const archivePatience = 10 * time.Second
 
-// printArchive says what a takedown did to an archive.
+// printArchive prints what was removed from the archive.
 func (a *app) printArchive(did asker.ArchiveForgot) {
 	links := ""
 	if did.Outlinks > 0 {
@@ -113,14 +99,14 @@ func (a *app) printArchive(did asker.ArchiveForgot) {
 	fmt.Fprintf(a.stdout, "archive: %s%s removed from %s\n", count(did.Records, "record"), links, count(did.Files, "WARC file"))
 }
 
-// awaitForgotten waits until all that follows from what a crawl's spec says is forgotten is done.
+// awaitForgotten waits until everything is removed that the spec of the crawl lists as forgotten.
 func awaitForgotten(ctx context.Context, c *asker.Crawl) error {
 	spec, err := service.ReadSpec(ctx, c.Bucket)
 	if err != nil {
 		return err
 	}
 	for {
-		// Who does not answer yet will.
+		// A process that does not answer yet will answer later.
 		if hidden, done, _ := asker.Forgotten(ctx, c.Queue, spec); hidden && done {
 			return nil
 		}
@@ -133,11 +119,11 @@ func awaitForgotten(ctx context.Context, c *asker.Crawl) error {
 }
 
 // forgetStopped opens the crawl in a directory for as long as it takes to change its spec and to
-// carry that out: with its frontier and its indexer, without a fetcher, so that no request is sent.
-// Cut short after the spec is changed, the rest is done when the crawl, or this command, runs next;
-// until then it is hidden.
+// remove the pages: with its frontier and its indexer, and without a fetcher, so that no request is
+// sent. If it is interrupted after the spec has changed, the pages are hidden, and the rest is done
+// when the crawl or this command runs next.
 func (a *app) forgetStopped(ctx context.Context, cfg *config.Reader, entry string, undo bool) (err error) {
-	from, err := engine.OpenFiles(cfg.Dir) // says what to type when there is no crawl
+	from, err := engine.OpenFiles(cfg.Dir) // its error says what to type when there is no crawl
 	if err != nil {
 		return err
 	}
@@ -148,7 +134,7 @@ func (a *app) forgetStopped(ctx context.Context, cfg *config.Reader, entry strin
 	if engine.IsNew(cfg.Dir) {
 		return usage("the crawl in %s belongs to a NATS server; select it: curtsy forget --nats URL --crawl NAME %s", cfg.Dir, entry)
 	}
-	e, err := a.openEngine(ctx, a.takenUp(cfg, a.logger(cfg)))
+	e, err := a.openEngine(ctx, a.stoppedOptions(cfg, a.logger(cfg)))
 	if err != nil {
 		return err
 	}
@@ -175,8 +161,8 @@ func (a *app) forgetStopped(ctx context.Context, cfg *config.Reader, entry strin
 	return nil
 }
 
-// goneWith says what goes with an entry that is to be forgotten. What was forgotten already is not
-// asked after: there may be nothing left of it.
+// goneWith describes what is removed with an entry. It does not ask about an entry that is already
+// forgotten, of which nothing may be left.
 func (a *app) goneWith(ctx context.Context, from *asker.Crawl, entry string, spec crawl.Spec, undo bool) (string, error) {
 	if undo || slices.Contains(spec.Forgotten, entry) {
 		return "", nil

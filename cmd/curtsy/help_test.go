@@ -27,7 +27,7 @@ func visible(cmd *cobra.Command, each func(*cobra.Command)) {
 // accepts reads a line as the program does that is called with these words, up to where it would do
 // something. With settings it also loads the settings, which may need files.
 func accepts(settings bool, words ...string) error {
-	root := newApp(strings.NewReader(""), io.Discard, io.Discard).root()
+	root := newRoot(newApp(strings.NewReader(""), io.Discard, io.Discard))
 	cmd, rest, err := root.Find(words)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func TestShellWords(t *testing.T) {
 // Each command that help shows has a sentence about it and an example. What the examples type
 // exists and is accepted.
 func TestHelpOfEachCommand(t *testing.T) {
-	root := newApp(nil, io.Discard, io.Discard).root()
+	root := newRoot(newApp(nil, io.Discard, io.Discard))
 	n := 0
 	visible(root, func(cmd *cobra.Command) {
 		n++
@@ -137,7 +137,7 @@ func TestHelpOfEachCommand(t *testing.T) {
 
 // Every flag of every command stands under a heading, and no more often than once.
 func TestEveryFlagHasAGroup(t *testing.T) {
-	visible(newApp(nil, io.Discard, io.Discard).root(), func(cmd *cobra.Command) {
+	visible(newRoot(newApp(nil, io.Discard, io.Discard)), func(cmd *cobra.Command) {
 		shown := map[string]int{}
 		groups, left := cli.GroupsOf(cli.FlagsOf(cmd), true)
 		for _, g := range groups {

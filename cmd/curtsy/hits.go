@@ -16,7 +16,8 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// printReading says how a query was read otherwise than it was typed, or might be.
+// printReading prints how a query was understood, if not as it was typed, and what may have been
+// meant.
 func (a *app) printReading(ans crawl.SearchAnswer) {
 	if ans.Loosened != "" {
 		fmt.Fprintln(a.stderr, clean(ans.Loosened))
@@ -26,10 +27,10 @@ func (a *app) printReading(ans crawl.SearchAnswer) {
 	}
 }
 
-// printAnswer shows a person what a search found: hits and facets on standard output, and how many
-// there are on standard error.
+// printAnswer prints a search result for people: hits and facets on standard output, and their
+// number on standard error.
 func (a *app) printAnswer(ans crawl.SearchAnswer, o asking) {
-	a.printHits(ans, o.offset)
+	printHits(a, ans, o.offset)
 	if o.facets {
 		printFacets(a.stdout, ans.Facets)
 	}
@@ -38,8 +39,8 @@ func (a *app) printAnswer(ans crawl.SearchAnswer, o asking) {
 	}
 }
 
-// printHits shows hits, the first as number offset+1.
-func (a *app) printHits(ans crawl.SearchAnswer, offset int) {
+// printHits prints hits; the first has the number offset+1.
+func printHits(a *app, ans crawl.SearchAnswer, offset int) {
 	on, off := bold(a.stdout)
 	for i, h := range ans.Hits {
 		fmt.Fprintf(a.stdout, "%d. %s\n   %s\n", offset+i+1, cmp.Or(clean(h.Title), "(no title)"), clean(h.URL))
@@ -68,7 +69,7 @@ func (a *app) printHits(ans crawl.SearchAnswer, offset int) {
 	}
 }
 
-// printSignals says what the place of a hit rests on, if that was asked for.
+// printSignals prints how the rank of a hit was computed, if that was asked for.
 func printSignals(w io.Writer, h crawl.Hit) {
 	if len(h.Signals) == 0 {
 		return
@@ -82,7 +83,7 @@ func printSignals(w io.Writer, h crawl.Hit) {
 	t.flush()
 }
 
-// printFacets lists the filters by which an answer can be narrowed, as they are typed.
+// printFacets prints the filters that narrow an answer, in the form in which they are typed.
 func printFacets(w io.Writer, facets map[string][]crawl.FacetValue) {
 	order := []string{"site", "lang", "type", "year"}
 	var names []string
@@ -92,7 +93,7 @@ func printFacets(w io.Writer, facets map[string][]crawl.FacetValue) {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		// A name that is not in order comes behind all that are.
+		// A name without a place in the order comes last.
 		return cmp.Or(cmp.Compare(uint(slices.Index(order, a)), uint(slices.Index(order, b))), cmp.Compare(a, b))
 	})
 	if len(names) == 0 {
@@ -108,7 +109,7 @@ func printFacets(w io.Writer, facets map[string][]crawl.FacetValue) {
 	t.flush()
 }
 
-// extent says which of how many pages are shown, and how the next are asked for.
+// extent describes which of how many hits are shown, and how to get the next.
 func extent(ans crawl.SearchAnswer, o asking) string {
 	end := o.offset + len(ans.Hits)
 	if !ans.AtLeast && ans.Total <= int64(end) {
@@ -131,8 +132,8 @@ func extent(ans crawl.SearchAnswer, o asking) string {
 	return s + fmt.Sprintf("; the next: --offset %d", end)
 }
 
-// bold is what begins and ends what stands out: nothing unless w is a terminal, or where NO_COLOR
-// is set (no-color.org).
+// bold begins and ends bold text: nothing if w is no terminal, or if NO_COLOR is set
+// (no-color.org).
 func bold(w io.Writer) (on, off string) {
 	if !config.Terminal(w) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return "", ""

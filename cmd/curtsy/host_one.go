@@ -14,7 +14,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// oneHost prints all that is known of a host.
+// oneHost prints everything that is known about a host.
 func (a *app) oneHost(ctx context.Context, from *asker.Crawl, arg string, asJSON bool) error {
 	name, err := typedHost(arg)
 	if err != nil {
@@ -111,11 +111,10 @@ func usageText(l crawl.UsageLine) string {
 	return fmt.Sprintf("%sline %d: %s", text, l.Line, l.Text)
 }
 
-// usageNoted is how many lines about use the list of hosts shows of each.
+// usageNoted is how many lines about the use of pages the list of hosts shows for each.
 const usageNoted = 3
 
-// usageNote is what the robots.txt of a host says of the use of its pages, as its lines; empty when
-// it says nothing.
+// usageNote is what the robots.txt of a host contains about the use of its pages; "": nothing.
 func usageNote(origins []crawl.RobotsInfo) string {
 	var lines []string
 	for _, o := range origins {

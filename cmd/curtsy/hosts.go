@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/cli"
-	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/spf13/cobra"
 )
@@ -65,7 +63,7 @@ everything that is known about one host.`,
 	})
 }
 
-// hostsWanted says which hosts are listed, and in what order.
+// hostsWanted selects hosts and their order.
 type hostsWanted struct {
 	q     crawl.HostsQuery
 	limit int
@@ -85,7 +83,7 @@ func (w *hostsWanted) flags(cmd *cobra.Command) {
 	cli.Completes(cmd, "has", crawl.HostHas...)
 }
 
-// check refuses unknown words.
+// check refuses unknown values of flags.
 func (w *hostsWanted) check() error {
 	if w.limit < 0 {
 		return usage("--limit %d is negative; use for example --limit 20, or 0 for all", w.limit)
@@ -93,25 +91,13 @@ func (w *hostsWanted) check() error {
 	return cmp.Or(known("sort", w.q.Sort, crawl.HostSorts), known("state", w.q.State, crawl.HostStates), known("has", w.q.Has, crawl.HostHas))
 }
 
-// known refuses a word of a flag that is none of words; "" means that the flag was not given.
-func known(flag, word string, words []string) error {
-	if word == "" || slices.Contains(words, word) {
-		return nil
-	}
-	hint := ""
-	if n := config.Nearest(word, words); n != "" {
-		hint = "; did you mean --" + flag + " " + n + "?"
-	}
-	return usage("--%s %q is unknown; use %s%s", flag, word, strings.Join(words, ", "), hint)
-}
-
-// hosts calls each for the hosts wanted. The lists of all hosts come as the shards send them; of
-// others it asks for pages, and then what there is to say of the hosts on each.
+// hosts calls each for the selected hosts. The list of all hosts comes as the shards send it. A
+// selection is asked for page by page, and then the details of the hosts on each page.
 func (w *hostsWanted) hosts(ctx context.Context, from *asker.Crawl, each func(crawl.HostInfo) error) error {
 	if *w == (hostsWanted{}) {
 		return from.Hosts(ctx, each)
 	}
-	var missing error // some shards do not answer: what the others say is shown
+	var missing error // set if some shards do not answer; the hosts of the others are shown
 	for left := w.limit; ; {
 		w.q.Limit = crawl.MaxLimit
 		if w.limit > 0 {
@@ -149,7 +135,7 @@ func (w *hostsWanted) hosts(ctx context.Context, from *asker.Crawl, each func(cr
 	}
 }
 
-// hostNote is what else there is to say of a host.
+// hostNote is what else is known about a host.
 func hostNote(h crawl.HostInfo) string {
 	var notes []string
 	if h.Reason != "" {
@@ -182,8 +168,7 @@ func hostNote(h crawl.HostInfo) string {
 	return strings.Join(notes, "; ")
 }
 
-// sitemapsNote is what the sitemaps on a host name, as far as they are told of; empty
-// when none was read.
+// sitemapsNote is what the sitemaps of a host contain, as far as is known; "": nothing.
 func sitemapsNote(list []crawl.SitemapInfo) string {
 	read, pages := 0, 0
 	for _, s := range list {
@@ -225,8 +210,8 @@ func llmsNote(origins []crawl.RobotsInfo) (note string) {
 	return note
 }
 
-// securityNote is what the first security.txt of a host says that was found, or else what came of
-// asking; empty when it was not asked for.
+// securityNote is the content of the first security.txt of a host, or else the result of the
+// request for it.
 func securityNote(origins []crawl.RobotsInfo) (note string) {
 	for _, o := range origins {
 		switch s := o.SecurityTxt; {

@@ -63,7 +63,7 @@ func (a *app) makeKey(name string) error {
 		return err
 	}
 	if err := identity.WriteKey(name, key); err != nil {
-		return &exit{exitUsage, err}
+		return exit(exitUsage, err)
 	}
 	fmt.Fprintf(a.stdout, "key %s is in %s; only you can read it\nto publish it: curtsy identity --sign-key %s --sign-agent https://bot.example.org --contact me@example.org\n",
 		key.ID(), webtext.ShellWord(name), webtext.ShellWord(name))

@@ -36,11 +36,12 @@ func main() {
 
 // run is the command line from arguments to exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return newApp(stdin, stdout, stderr).run(ctx, args)
+	return execute(ctx, newApp(stdin, stdout, stderr), args)
 }
 
-func (a *app) run(ctx context.Context, args []string) int {
-	root := a.root()
+// execute runs a command of an app.
+func execute(ctx context.Context, a *app, args []string) int {
+	root := newRoot(a)
 	if cmd, rest, err := root.Find(args); err == nil && cmd.Name() == "search" {
 		cmd.InitDefaultHelpFlag()
 		args = append([]string{cmd.Name()}, wordsLast(cmd.Flags(), rest)...)
@@ -53,7 +54,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return a.exitCode(ctx, root.ExecuteContext(ctx))
 }
 
-func (a *app) root() *cobra.Command {
+// newRoot makes the command curtsy with all others below it.
+func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "curtsy",
 		Short:         "A polite web crawler with a search index",
@@ -91,10 +93,7 @@ func (a *app) commandGroups() []commandGroup {
 			a.statusCommand(), a.searchCommand(), a.pagesCommand(), a.hostsCommand(), a.explainCommand(), a.logCommand(), a.timelineCommand(),
 			a.mirrorsCommand(), a.updatesCommand(), a.dashboardCommand(), a.serveCommand(), a.mcpCommand(),
 		}},
-		{"Control", []*cobra.Command{
-			a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.setCommand(), a.seedCommand(), a.hostCommand(), a.refetchCommand(),
-			a.retryCommand(), a.forgetCommand(), a.reindexCommand(),
-		}},
+		{"Control", append(actionsUnder(a, ""), a.setCommand(), a.seedCommand(), a.hostCommand(), a.forgetCommand(), a.reindexCommand())},
 		{"Data", []*cobra.Command{a.datasetsCommand(), a.exportCommand()}},
 		{"Archive", []*cobra.Command{a.archiveCommand()}},
 		{"Check", []*cobra.Command{a.checkCommand(), a.rupCommand(), a.simwebCommand()}},

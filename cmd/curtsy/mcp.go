@@ -67,7 +67,7 @@ func (a *app) mcp(ctx context.Context, cfg *config.Reader) error {
 	ctx, over := context.WithCancel(ctx)
 	g.Go(func() error { return watch(ctx) })
 	g.Go(func() error {
-		defer over() // whoever started us has closed our input
+		defer over() // the assistant has closed our input
 		return mcpserver.New(o).Talk(ctx, a.stdin, a.stdout)
 	})
 	return g.Wait()

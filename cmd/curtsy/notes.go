@@ -2,15 +2,15 @@ package main
 
 import "github.com/curtsy/curtsy/internal/crawl"
 
-// notes is what was reported of the state of a crawl, so that only changes are reported.
+// notes is what was reported about the state of a crawl, so that only changes are reported.
 type notes struct {
 	trouble, pages bool
 	paused         int64
 }
 
-// print says what has changed that somebody can do something about.
+// print reports the changes about which a person can do something.
 func (n *notes) print(p *progress, st crawl.Status) {
-	// The text of a trouble changes with each byte that is free.
+	// The text of a trouble changes with every free byte.
 	if is := st.Trouble != ""; is != n.trouble {
 		if n.trouble = is; is {
 			p.warn("paused: %s", clean(st.Trouble))

@@ -3,15 +3,17 @@ package main
 import (
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode"
 
 	"github.com/dustin/go-humanize"
 )
 
-// table writes rows with their columns aligned. It holds back few rows at a time, so that a long
-// list is neither kept in memory nor waited for.
+// table writes rows with aligned columns. It buffers only a few rows, so that a long list is
+// neither kept in memory nor delayed.
 type table struct {
 	tw   *tabwriter.Writer
 	rows int
@@ -23,7 +25,7 @@ func newTable(w io.Writer, head ...string) *table {
 	return t
 }
 
-// row adds a row. What came from a site is made harmless here, for all tables.
+// row adds a row. All text from sites in tables is made harmless here.
 func (t *table) row(cells ...string) error {
 	for i, c := range cells {
 		cells[i] = clean(c)
@@ -39,11 +41,11 @@ func (t *table) row(cells ...string) error {
 
 func (t *table) flush() error { return t.tw.Flush() }
 
-// clean makes text from a site fit to be shown on a terminal: on one line, and without control
-// characters, which could move the cursor or worse.
+// clean makes text from a site fit for a terminal: one line, without control characters, which
+// could move the cursor or worse.
 func clean(s string) string { return strings.TrimSpace(strings.Map(harmless, s)) }
 
-// harmless is what is shown of a character, -1 for nothing.
+// harmless is what is shown for a character; -1: nothing.
 func harmless(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
@@ -55,8 +57,8 @@ func harmless(r rune) rune {
 	return r
 }
 
-// cleanMarked is clean with on and off around what marks say: [from, to) in bytes of s. What of
-// them is outside of s, or shown as nothing, is left out.
+// cleanMarked is clean with on and off around the marked parts: [from, to) in bytes of s. Marks
+// outside of s, or of characters that are not shown, are ignored.
 func cleanMarked(s string, marks [][2]int, on, off string) string {
 	var b strings.Builder
 	blanks, gap, marked := "", false, false // gap: a blank that is not marked
@@ -106,4 +108,25 @@ func count(n int64, what string) string {
 		s += "s"
 	}
 	return s
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// seconds is the duration of a request or a pause, to the millisecond.
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) + "s" }
+
+// clock is when something is due, in as few words as possible.
+func clock(t, now time.Time) string {
+	switch d := t.Sub(now); {
+	case d <= time.Second:
+		return "now"
+	case d < 18*time.Hour:
+		return "at " + t.Local().Format(time.TimeOnly)
+	}
+	return "on " + t.Local().Format(time.DateTime)
 }

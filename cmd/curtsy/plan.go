@@ -57,7 +57,8 @@ known so far. Flags of curtsy crawl that change nothing here are accepted.`,
 	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
 	for _, flag := range []string{"recrawl", "every", "recrawl-min", "recrawl-max", "updates", "updates-mail", "updates-latency", "updates-websub-url", "security-txt", "llms-txt", "warc", "search", "shards"} {
-		// They are accepted, so that a crawl's line can be tried as it is, and change nothing.
+		// These flags are accepted, so that the command line of a crawl can be tried unchanged.
+		// They have no effect.
 		if err := cmd.Flags().MarkHidden(flag); err != nil {
 			panic(err)
 		}
@@ -65,7 +66,7 @@ known so far. Flags of curtsy crawl that change nothing here are accepted.`,
 	return cmd
 }
 
-// plan makes a plan in a directory that is removed.
+// plan makes a plan in a temporary directory.
 func (a *app) plan(ctx context.Context, cfg *config.Foresee, spec crawl.Spec, seeds []canon.URL, asJSON bool) error {
 	send, err := a.fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.SiteAccess)
 	if err != nil {
@@ -101,14 +102,14 @@ func (a *app) plan(ctx context.Context, cfg *config.Foresee, spec crawl.Spec, se
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
-		return &exit{code: exitInterrupted}
+		return exit(exitInterrupted, nil)
 	case r.Pages == 0 && r.Waiting > 0:
-		return &exit{exitFailed, fmt.Errorf("no host can be reached: %s", whyWaiting(r))}
+		return exit(exitFailed, fmt.Errorf("no host can be reached: %s", whyWaiting(r)))
 	}
 	return nil
 }
 
-// whyWaiting is why the first host that waits does.
+// whyWaiting is why the first of the waiting hosts waits.
 func whyWaiting(r *plan.Report) string {
 	for i := range r.Hosts {
 		if h := &r.Hosts[i]; h.Waiting > 0 {
@@ -213,10 +214,10 @@ func atLeast(r *plan.Report) string {
 	return text
 }
 
-// apart is a time between requests, or that an answer takes.
+// apart is a time between requests, or that a response takes.
 func apart(s float64) string { return seconds(time.Duration(s * float64(time.Second))) }
 
-// delayWords says in words what a delay comes from.
+// delayWords describes the source of a delay.
 func delayWords(source string) string {
 	switch source {
 	case "configured":

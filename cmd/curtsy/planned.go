@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// planned is the crawl that settings and seeds ask for: a new one, or old with what was given
-// replaced. It refuses a crawl that nobody could answer for.
+// planned is the crawl that settings and seeds ask for: a new one, or old with the given settings
+// replaced. It refuses a crawl without a contact.
 func planned(p config.Plan, n config.NATS, given func(string) bool, old *crawl.Spec, seeds []canon.URL) (crawl.Spec, error) {
 	s := p.Spec(old, given)
 	switch {

@@ -14,9 +14,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// leaving describes to a person what a crawl has of an entry that is to be forgotten. If it has
-// nothing, the error names similar hosts, or a command that lists them, for the crawl that about
-// selects.
+// leaving describes what a crawl has of an entry that is to be forgotten. If it has nothing, the
+// error names similar hosts, or a command that lists all hosts of the crawl that about selects.
 func leaving(ctx context.Context, from *asker.Crawl, entry, about string) (string, error) {
 	known, err := from.CountPrefix(ctx, entry)
 	if err != nil {
@@ -38,10 +37,10 @@ func leaving(ctx context.Context, from *asker.Crawl, entry, about string) (strin
 	return fmt.Sprintf("%s, %s, %s", count(known.URLs, "URL"), count(known.Pages, "page"), count(datasets, "dataset")), nil
 }
 
-// nearMost is how many hosts are named in place of one that is not known.
+// nearMost is how many hosts are suggested in place of an unknown one.
 const nearMost = 5
 
-// nothingOf is the error for an entry of which a crawl knows nothing.
+// nothingOf is the error for an entry of which a crawl has nothing.
 func nothingOf(ctx context.Context, from *asker.Crawl, entry, about string) error {
 	host := string(crawl.EntryHost(entry))
 	var names []string
@@ -66,8 +65,8 @@ func nothingOf(ctx context.Context, from *asker.Crawl, entry, about string) erro
 	return fmt.Errorf("the crawl has nothing of %s, so nothing was removed; %s; to exclude URLs that are not found yet, use curtsy crawl --exclude REGEXP", entry, advice)
 }
 
-// related reports whether somebody who typed one host may have meant another: one of its domain, or
-// one spelled much like it.
+// related reports whether a person who typed one host may have meant another: one of the same
+// domain, or one with a similar spelling.
 func related(typed, known string) bool {
 	if d, err := publicsuffix.EffectiveTLDPlusOne(typed); err == nil && (known == d || strings.HasSuffix(known, "."+d)) {
 		return true

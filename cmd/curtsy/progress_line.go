@@ -11,14 +11,11 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// How wide a progress line may be: in a terminal that does not say how wide it is, and elsewhere.
-const (
-	columns      = 80
-	plainColumns = 100
-)
+// plainColumns is how wide a progress line may be where there is no terminal.
+const plainColumns = 100
 
-// progressLine says how a crawl goes in at most so many columns. What there is no room for is left
-// out, the least important first.
+// progressLine describes the progress of a crawl in at most width columns. If they are too few, the
+// least important parts are left out.
 func progressLine(st crawl.Status, width int) string {
 	pages, failed := count(st.Stored, "page"), ""
 	if st.Failed > 0 {
@@ -57,7 +54,7 @@ func progressLine(st crawl.Status, width int) string {
 	return short(line, width)
 }
 
-// dotted puts parts of a line together; those that are empty are left out.
+// dotted joins the parts of a line that are not empty.
 func dotted(parts ...string) string {
 	var b strings.Builder
 	for _, part := range parts {
@@ -69,7 +66,7 @@ func dotted(parts ...string) string {
 	return b.String()
 }
 
-// rateText is a number a second as people say it: a slow crawl's by the minute.
+// rateText is a number per second in a readable unit: per minute for a slow crawl.
 func rateText(perSecond float64) string {
 	switch {
 	case perSecond >= 9.95:
@@ -118,7 +115,7 @@ func phaseOf(st crawl.Status) phase {
 	return finishing
 }
 
-// timeLeft is honest about what it does not know.
+// timeLeft describes the time left, or that it is unknown.
 func timeLeft(st crawl.Status) string {
 	switch phaseOf(st) {
 	case noDisk:
@@ -145,15 +142,4 @@ func timeLeft(st crawl.Status) string {
 		return fmt.Sprintf("%s left, %s postponed", service.ETA(st), count(int64(len(st.Postponed)), "host"))
 	}
 	return service.ETA(st) + " left"
-}
-
-// clock is when something is due, as short as it can be said.
-func clock(t, now time.Time) string {
-	switch d := t.Sub(now); {
-	case d <= time.Second:
-		return "now"
-	case d < 18*time.Hour:
-		return "at " + t.Local().Format(time.TimeOnly)
-	}
-	return "on " + t.Local().Format(time.DateTime)
 }

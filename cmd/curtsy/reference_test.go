@@ -22,7 +22,7 @@ var writeReference = flag.Bool("write-reference", false, "write docs/reference/c
 
 // TestReference: the pages of docs/reference about commands are what the commands say themselves.
 func TestReference(t *testing.T) {
-	root := newApp(nil, io.Discard, io.Discard).root()
+	root := newRoot(newApp(nil, io.Discard, io.Discard))
 	for name, text := range map[string]string{"commands.md": commandsPage(root), "exit-codes.md": exitsPage(root)} {
 		path := "../../docs/reference/" + name
 		if *writeReference {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/engine"
@@ -31,28 +32,15 @@ keep their old index.`,
 		Args: no,
 	}
 	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, _ *config.Source) error {
-		if cfg.URL == "" {
-			l, err := a.dialEngine(cmd.Context(), cfg.Dir, a.logger(cfg))
-			if errors.Is(err, engine.ErrNotRunning) {
-				return a.reindexStopped(cmd.Context(), cfg)
-			}
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			return a.reindexRunning(cmd.Context(), l, func() bool { return !engine.Alive(cfg.Dir) })
-		}
-		l, err := a.reach(cmd.Context(), cfg)
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		return a.reindexRunning(cmd.Context(), l, func() bool { return false })
+		ended := func() bool { return cfg.URL == "" && !engine.Alive(cfg.Dir) }
+		return a.onCrawl(cmd.Context(), cfg,
+			func(l *asker.Crawl) error { return a.reindexRunning(cmd.Context(), l, ended) },
+			func() error { return a.reindexStopped(cmd.Context(), cfg) })
 	})
 }
 
 func (a *app) reindexStopped(ctx context.Context, cfg *config.Reader) (err error) {
-	// Says what to type when there is no crawl, or one that runs.
+	// Its error says what to type if there is no crawl, or if it runs.
 	from, err := engine.OpenFiles(cfg.Dir)
 	if err != nil {
 		return err

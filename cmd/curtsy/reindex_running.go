@@ -13,15 +13,15 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// awayFor is how long reindex waits for shards that do not answer once all others are done. A shard
-// that moves, or whose indexer is started again, is back by then.
+// awayFor is how long reindex waits for shards that do not answer when all others are done. A shard
+// that moves, or whose indexer restarts, is back by then.
 const awayFor = 15 * time.Second
 
-// reindexing is what a reindex beside a crawl has come to.
+// reindexing is the progress of a reindex of a running crawl.
 type reindexing struct {
 	mark   string
-	builds map[int]crawl.IndexBuild // of the shards that have answered, as they said last
-	said   map[int]string           // troubles that were printed
+	builds map[int]crawl.IndexBuild // the last answer of each shard that has answered
+	shown  map[int]string           // troubles that were printed
 }
 
 // working reports whether a shard that answers now is not done.
@@ -34,7 +34,7 @@ func (r *reindexing) working(now map[int]crawl.IndexBuild) bool {
 	return false
 }
 
-// pages are those in new indexes, and those still to be taken.
+// pages are the pages in new indexes, and those still to be indexed.
 func (r *reindexing) pages() (done, left int64) {
 	for _, b := range r.builds {
 		done += b.Done
@@ -45,9 +45,9 @@ func (r *reindexing) pages() (done, left int64) {
 	return done, left
 }
 
-// reindexRunning has the indexers of a crawl that runs build their indexes anew, and watches until
-// all have. While they are at it already, it watches that. ended reports whether the process has
-// gone that all of the crawl runs in.
+// reindexRunning makes the indexers of a running crawl build their indexes again, and watches until
+// all are done. If they are already doing so, it watches that. ended reports whether the process
+// has ended that runs the whole crawl.
 func (a *app) reindexRunning(ctx context.Context, l *asker.Crawl, ended func() bool) error {
 	if !l.Spec.Search {
 		return fmt.Errorf("crawl %q has no search index, because --search is off", l.Spec.Name)
@@ -59,14 +59,14 @@ func (a *app) reindexRunning(ctx context.Context, l *asker.Crawl, ended func() b
 	if len(now) == 0 {
 		return err
 	}
-	r := &reindexing{mark: l.Spec.Reindex, builds: now, said: map[int]string{}}
+	r := &reindexing{mark: l.Spec.Reindex, builds: now, shown: map[int]string{}}
 	seen, underWay := l.Spec.Reindex, r.working(now)
 	if !underWay {
 		var begun bool
 		if r.mark, begun, err = control.Reindex(ctx, l, me(), seen); err != nil {
 			return err
 		}
-		underWay = !begun // somebody else was faster
+		underWay = !begun // another operator was faster
 	}
 	if underWay {
 		fmt.Fprintf(a.stderr, "the index is already being built again, since %s; its progress follows\n", sinceMark(r.mark))
@@ -86,8 +86,8 @@ func sinceMark(mark string) string {
 	return t.Local().Format(time.DateTime)
 }
 
-// watchReindex shows how far the shards are until all of them are done, or those that are not have
-// not answered for long.
+// watchReindex shows the progress of the shards until all are done, or until those that are not
+// done have not answered for awayFor.
 func (a *app) watchReindex(ctx context.Context, l *asker.Crawl, r *reindexing, ended func() bool) error {
 	line := newStatusLine(a.stderr)
 	defer line.clear()
@@ -105,11 +105,11 @@ func (a *app) watchReindex(ctx context.Context, l *asker.Crawl, r *reindexing, e
 		}
 		for k, b := range now {
 			r.builds[k] = b
-			if b.Trouble != "" && b.Trouble != r.said[k] {
+			if b.Trouble != "" && b.Trouble != r.shown[k] {
 				line.clear()
 				fmt.Fprintf(a.stderr, "shard %d: %s; it is tried again\n", k, clean(b.Trouble))
 			}
-			r.said[k] = b.Trouble
+			r.shown[k] = b.Trouble
 		}
 		var missing *ask.IncompleteError
 		if err != nil && !errors.As(err, &missing) && !errors.Is(err, ask.ErrNobody) {
@@ -125,7 +125,7 @@ func (a *app) watchReindex(ctx context.Context, l *asker.Crawl, r *reindexing, e
 			a.printReindexed(done)
 			return nil
 		}
-		// Of a shard that answered as done and is away now nothing more is wanted.
+		// A shard that was done before it stopped answering is not waited for.
 		if err == nil || r.working(now) {
 			away = time.Time{}
 			continue
@@ -159,5 +159,5 @@ func (a *app) missedReindex(l *asker.Crawl, r *reindexing, pages int64) error {
 	if len(e.Missing) < e.Shards {
 		a.printReindexed(pages)
 	}
-	return &exit{exitPartial, fmt.Errorf("%w\nTheir indexers do not answer. They build their index when they are back; the same command shows their progress.", e)}
+	return exit(exitPartial, fmt.Errorf("%w\nTheir indexers do not answer. They build their index when they are back; the same command shows their progress.", e))
 }

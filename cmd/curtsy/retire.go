@@ -50,8 +50,8 @@ directory. A frontier does not need this: stop it. --undo assigns shards to the 
 	})
 }
 
-// retire marks the indexer as retired and waits until no shard is assigned to it. The mark stays
-// when the wait is interrupted.
+// retire marks the indexer as retired and waits until no shard is assigned to it. If the wait is
+// interrupted, the mark stays.
 func (a *app) retire(ctx context.Context, l *asker.Crawl, name string) error {
 	at, err := assignment.Instances(ctx, l.Bucket, l.Spec.Shards)
 	if err != nil {
@@ -92,14 +92,14 @@ func (a *app) retire(ctx context.Context, l *asker.Crawl, name string) error {
 	}
 }
 
-// instances are the names among homes, sorted, once each.
+// instances are the names of the indexers with assignments, sorted, each once.
 func instances(homes []string) []string {
 	homes = slices.Clone(homes)
 	slices.Sort(homes)
 	return slices.DeleteFunc(slices.Compact(homes), func(s string) bool { return s == "" })
 }
 
-// otherIndexer reports whether an indexer besides name says that it is there.
+// otherIndexer reports whether an indexer other than name is present.
 func otherIndexer(ctx context.Context, l *asker.Crawl, name string) bool {
 	kv, err := l.Queue.JS.KeyValue(ctx, crawl.Names(l.Spec.Name).Members())
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// rupCommand gathers the requests of the Remote Update Protocol, for use by hand.
+// rupCommand gathers the requests of the Remote Update Protocol, as commands.
 func (a *app) rupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rup",
@@ -40,7 +40,7 @@ a file (--key-file).`,
 // rupCommands makes the subcommands.
 type rupCommands struct{ app *app }
 
-// rupAsk is what the subcommands have in common: the site, and the identity.
+// rupAsk is what the subcommands have in common: the site and the identity.
 type rupAsk struct {
 	app    *app
 	cfg    *config.RUP
@@ -83,15 +83,14 @@ func (c rupCommands) asking(cmd *cobra.Command, example string, ask func(context
 		if err != nil {
 			return usage("%v", err)
 		}
-		// Crawl-delay can ask for much
+		// A Crawl-delay can be long.
 		ctx, cancel := context.WithTimeout(cmd.Context(), 15*time.Minute)
 		defer cancel()
 		return ask(ctx, r, args[0])
 	})
 }
 
-// client reads the site's rupinfo.txt and makes a client of what it says. With
-// --cgi there is no Info.
+// client reads the rupinfo.txt of the site and makes a client for it. With --cgi there is no Info.
 func (r *rupAsk) client(ctx context.Context, site string) (*rup.Client, *rup.Info, error) {
 	client := &rup.Client{CGI: r.cgi, UserAgent: r.manual.UserAgent(), Transport: r.manual, Now: time.Now}
 	u, err := canon.Parse(site)
@@ -157,7 +156,7 @@ func (r *rupAsk) credentials() (rup.Credentials, error) {
 	return c, nil
 }
 
-// done says that something worked.
+// done prints that something worked.
 func (r *rupAsk) done(text string) error {
 	if r.asJSON {
 		return r.app.printJSON(map[string]bool{"ok": true})
@@ -180,8 +179,7 @@ func (p *rupPreferences) flags(cmd *cobra.Command, empty string) {
 	cmd.Flags().StringArrayVar(&p.includeOnly, "include-only", nil, "report only paths that match this `PATTERN`, one that the site offers (repeatable)"+empty)
 }
 
-// read makes preferences of the flags that were given. A list of nothing but "" is
-// empty, and not nil.
+// read makes preferences of the given flags. A list that is only "" becomes empty, and not nil.
 func (p *rupPreferences) read(cmd *cobra.Command, email string) (rup.Preferences, error) {
 	pref := rup.Preferences{Email: email}
 	if email != "" {
@@ -352,7 +350,7 @@ func (c rupCommands) index() *cobra.Command {
 			printRupreport(c.app.stdout, ans)
 		}
 		if err == nil && failed != nil {
-			return &exit{code: exitFailed}
+			return exit(exitFailed, nil)
 		}
 		return err
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// deepest is how many hits of a query can be looked at, on however many pages.
+// deepest is how many hits of a query can be shown, on all pages together.
 const deepest = 1000
 
 const searchHelp = `Search the stored pages. Words of the query and flags may be mixed. A word that begins with a
@@ -19,7 +19,7 @@ single - belongs to the query, and so does everything after --.
 
 `
 
-// asking is what the flags of a search say.
+// asking is what the flags of a search select.
 type asking struct {
 	limit, offset, page   int
 	json, explain, facets bool
@@ -65,7 +65,7 @@ func (a *app) searchCommand() *cobra.Command {
 	})
 }
 
-// check refuses what cannot be answered, and turns --page into an offset.
+// check refuses a search that cannot be answered, and turns --page into an offset.
 func (o *asking) check(typed string) error {
 	q := query.Parse(typed)
 	switch {
@@ -90,9 +90,9 @@ func (o *asking) check(typed string) error {
 	return nil
 }
 
-// wordsLast moves what belongs to a query behind a "--", where cobra reads nothing as a flag: all
-// that is not a flag, and what begins with a single "-" unless it is a short flag. An unknown
-// --flag stays in front, so that a misspelled one is reported.
+// wordsLast moves the words of the query behind a "--", where cobra reads nothing as a flag: all
+// words that are not flags, and those that begin with a single "-" unless they are a short flag. An
+// unknown --flag stays in front, so that a misspelled flag is reported.
 func wordsLast(flags *pflag.FlagSet, args []string) []string {
 	var known, words []string
 	for i := 0; i < len(args); i++ {

@@ -45,7 +45,8 @@ settings of the crawl; all others keep their values. Without a URL only the sett
 	})
 }
 
-// dialForSeed connects to the server that was named, or to the one of the crawl in the directory.
+// dialForSeed connects to the NATS server of the settings, or to that of the crawl in the
+// directory.
 func (a *app) dialForSeed(ctx context.Context, cfg *config.Seed) (*queue.Conn, error) {
 	if cfg.URL != "" {
 		return queue.Dial(ctx, a.natsOptions(cfg.NATS, "curtsy seed"), serviceLog(cfg.Common, slog.LevelWarn, a.stderr, new(recently)))

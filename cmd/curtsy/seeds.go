@@ -7,17 +7,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
-	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// readSeeds takes the seeds from the command line and from file ("" for none, "-" for
-// standard input), each once.
+// readSeeds returns the seeds from the command line and from a file ("": none, "-": standard
+// input), each once.
 func (a *app) readSeeds(args []string, file string) ([]canon.URL, error) {
 	var seeds []canon.URL
 	seen := map[canon.URL]bool{}
@@ -59,25 +56,6 @@ func (a *app) readSeeds(args []string, file string) ([]canon.URL, error) {
 	return seeds, err
 }
 
-// cutUserinfo returns a URL without the name and password in it, and whether there was any.
-// canon.Parse leaves them out, which is right for links; but whoever types them expects their use.
-func cutUserinfo(raw string) (without string, ok bool) {
-	i := strings.Index(raw, "://")
-	if i < 0 {
-		return raw, false
-	}
-	i += len("://")
-	end := len(raw)
-	if n := strings.IndexAny(raw[i:], `/\?#`); n >= 0 {
-		end = i + n
-	}
-	at := strings.LastIndexByte(raw[i:end], '@')
-	if at < 0 {
-		return raw, false
-	}
-	return raw[:i] + raw[i+at+1:], true
-}
-
 // eachLine calls do for the lines of r that are neither blank nor a comment.
 func eachLine(r io.Reader, do func(n int, line string) error) error {
 	s := bufio.NewScanner(r)
@@ -93,11 +71,11 @@ func eachLine(r io.Reader, do func(n int, line string) error) error {
 	return s.Err()
 }
 
-// maxSeedBytes is how much of the spec, which is one NATS message, seeds may take up.
+// maxSeedBytes is how much of the spec, which is one NATS message, seeds may use.
 const maxSeedBytes = 512 << 10
 
-// addSeeds adds seeds to those of the spec. The spec needs them to know its scope; when they are
-// too many to be kept, one a host says the same for every scope but page and prefix.
+// addSeeds adds seeds to those of the spec, which needs them to know its scope. If there are too
+// many to store, one seed a host gives the same scope, unless the scope is page or prefix.
 func addSeeds(spec *crawl.Spec, seeds []canon.URL) error {
 	have := map[string]bool{}
 	size := 0
@@ -133,47 +111,4 @@ func addSeeds(spec *crawl.Spec, seeds []canon.URL) error {
 	}
 	spec.Seeds = kept
 	return nil
-}
-
-// typedURL reads a URL that was typed, or stands in a file at where.
-func typedURL(raw, where string) (canon.URL, error) {
-	if without, ok := cutUserinfo(raw); ok { // quoting it would show a password
-		return "", usage("%sa URL must not contain a user name or password, because other people could read it; write them into a file for "+
-			"--credentials (docs/guides/credentials.md), and use %s", where, without)
-	}
-	u, err := canon.Parse(raw)
-	if err != nil {
-		hint := "https://example.org/"
-		if advice := notURL(raw); advice != "" {
-			return "", usage("%s%q is not a URL; %s", where, raw, advice)
-		}
-		if guess, err := canon.Parse("https://" + raw); err == nil && !strings.Contains(raw, "://") {
-			hint = guess.String()
-		}
-		return "", usage("%s%q is not a URL to crawl (%v); use for example %s", where, raw, err, hint)
-	}
-	return u, nil
-}
-
-// notURL advises somebody who typed something else where a URL is expected.
-func notURL(raw string) string {
-	name, value, set := strings.Cut(raw, "=")
-	switch raw {
-	case "true", "yes", "on":
-		return "a switch and its value are one word, for example --links=true"
-	case "false", "no", "off":
-		return "a switch and its value are one word, for example --links=false"
-	case "help":
-		return "for help: curtsy crawl --help"
-	}
-	if set && slices.Contains(config.Keys(), name) {
-		return "flags begin with two dashes: --" + name + "=" + value
-	}
-	if strings.HasPrefix(raw, "file:") || strings.HasPrefix(raw, "ftp:") {
-		return "only http and https are crawled; to crawl files, serve them: python3 -m http.server 8000, then curtsy crawl --allow-private http://127.0.0.1:8000/"
-	}
-	if _, err := os.Stat(raw); err == nil && !strings.Contains(raw, "://") {
-		return "it is a file; to read URLs from it: --seeds " + webtext.ShellWord(raw)
-	}
-	return ""
 }

@@ -80,7 +80,7 @@ func (a *app) serve(ctx context.Context, cfg *config.Serve) error {
 	return g.Wait()
 }
 
-// front leads from the front door to search, and from nowhere else to anything.
+// front serves search and leads from / to it. It serves nothing else.
 func front(search *searchweb.Web) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

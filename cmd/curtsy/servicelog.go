@@ -14,14 +14,13 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 )
 
-type logger = *slog.Logger
-
-// serviceLog is the log of the services that a command runs. Unless a level or a form was asked for
-// it is for people: what is wrong, from least on, one sentence a line, and none that was said.
-func serviceLog(c config.Common, least slog.Level, w io.Writer, said *recently) logger {
+// serviceLog is the log of the services that a command runs. Unless a level or a format was set, it
+// is for people: from the level least on, one sentence a line, and none that was printed a moment
+// ago.
+func serviceLog(c config.Common, least slog.Level, w io.Writer, shown *recently) *slog.Logger {
 	if c.LogLevel == config.AutoLevel && c.LogFormat == config.AutoFormat {
-		log.SetOutput(io.Discard) // libraries have nothing to tell a person
-		return slog.New(&peopleLog{w: w, least: least, said: said})
+		log.SetOutput(io.Discard) // the log of libraries is not for people
+		return slog.New(&peopleLog{w: w, least: least, shown: shown})
 	}
 	if c.LogLevel == config.AutoLevel {
 		c.LogLevel = strings.ToLower(least.String())
@@ -29,19 +28,19 @@ func serviceLog(c config.Common, least slog.Level, w io.Writer, said *recently) 
 	return c.Logger(w)
 }
 
-// peopleLog writes records of a log as sentences: the message, what went wrong, and in parentheses
+// peopleLog writes the records of a log as sentences: the message, the error, and in parentheses
 // what it is about.
 type peopleLog struct {
 	w     io.Writer
 	least slog.Level
-	said  *recently
+	shown *recently
 	attrs []slog.Attr // of the loggers derived
 }
 
-// ownAttrs are attributes that mean something to those who know the program from inside.
+// ownAttrs are attributes that only mean something to those who know the code.
 var ownAttrs = []string{"shard", "epoch", "instance", "crawl", "visit", "stack", "deliveries", "seq", "store", "home"}
 
-// causes are attributes that say what went wrong.
+// causes are attributes that contain an error.
 var causes = []string{"err", "error", "why", "reason"}
 
 func (h *peopleLog) Enabled(_ context.Context, l slog.Level) bool { return l >= h.least }
@@ -52,7 +51,7 @@ func (h *peopleLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &next
 }
 
-// WithGroup changes nothing: nobody here uses groups.
+// WithGroup changes nothing, because no code here uses groups.
 func (h *peopleLog) WithGroup(string) slog.Handler { return h }
 
 func (h *peopleLog) Handle(_ context.Context, r slog.Record) error {
@@ -76,7 +75,7 @@ func (h *peopleLog) Handle(_ context.Context, r slog.Record) error {
 	if len(about) > 0 {
 		text += " (" + strings.Join(about, ", ") + ")"
 	}
-	if h.said.again(text, r.Time) {
+	if h.shown.again(text, r.Time) {
 		return nil
 	}
 	grade := "warning:"
@@ -87,10 +86,10 @@ func (h *peopleLog) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// recently has the sentences of the last minute, so that none of them is said again.
+// recently has the sentences of the last minute, so that none of them is repeated.
 type recently struct {
-	mu   sync.Mutex // guards said
-	said map[string]time.Time
+	mu sync.Mutex // guards at
+	at map[string]time.Time
 }
 
 const (
@@ -98,16 +97,17 @@ const (
 	mostRecent  = 256 // sentences that are remembered
 )
 
-// again reports whether a sentence was said in the last minute, and notes that it is said now.
+// again reports whether a sentence was printed in the last minute, and records that it is printed
+// now.
 func (r *recently) again(text string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if at, said := r.said[text]; said && now.Sub(at) < notAgainFor {
+	if last, ok := r.at[text]; ok && now.Sub(last) < notAgainFor {
 		return true
 	}
-	if r.said == nil || len(r.said) >= mostRecent {
-		r.said = map[string]time.Time{}
+	if r.at == nil || len(r.at) >= mostRecent {
+		r.at = map[string]time.Time{}
 	}
-	r.said[text] = now
+	r.at[text] = now
 	return false
 }

@@ -45,6 +45,7 @@ crawl with the new flags.`,
 	})
 }
 
+// set changes the settings of a crawl, or shows the effect of that.
 func set(ctx context.Context, l *asker.Crawl, preview bool, to control.Settings) (string, error) {
 	if preview {
 		return control.PreviewSet(ctx, l, to)

@@ -23,7 +23,7 @@ crawl it.`,
 			cfg := simweb.Demo()
 			cfg.Addr, cfg.LogFile, cfg.Login, cfg.TLS = listen, log, login, certificate != ""
 			if log == "" {
-				cfg.LogLimit = -1 // nobody would read it
+				cfg.LogLimit = -1 // the log is not read
 			}
 			web, err := simweb.Start(cfg)
 			if errors.Is(err, syscall.EADDRINUSE) {

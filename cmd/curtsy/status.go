@@ -9,25 +9,11 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
-	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 )
-
-// reading makes a command that opens a crawl and prints something of it.
-func (a *app) reading(cmd *cobra.Command, run func(cmd *cobra.Command, from *asker.Crawl, args []string) error) *cobra.Command {
-	cfg := config.NewReader()
-	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
-		from, err := a.open(cmd.Context(), cfg)
-		if err != nil {
-			return err
-		}
-		defer from.Close()
-		return partly(run(cmd, from, args), func(shards []int) int64 { return from.StoredIn(cmd.Context(), shards) })
-	})
-}
 
 func (a *app) statusCommand() *cobra.Command {
 	var asJSON bool
@@ -39,9 +25,8 @@ func (a *app) statusCommand() *cobra.Command {
 		if err != nil && len(st.Shards) == 0 {
 			return err
 		}
-		// With shards that do not answer, what the others say is wanted all the more; the error
-		// says which are missing.
-		// Without it the rest is as true.
+		// If some shards do not answer, what the others report is still printed. The error says
+		// which are missing.
 		if speak, perr := from.HostsPage(cmd.Context(), crawl.HostsQuery{Has: "usage", Paging: crawl.Paging{Limit: 1}}); perr == nil {
 			st.UsageHosts = speak.Matched
 		}
@@ -56,12 +41,12 @@ func (a *app) statusCommand() *cobra.Command {
 	})
 }
 
-// lookBack is how much of a crawl's history is asked for to say what its last minute was like.
-// There is a sample every ten seconds.
+// lookBack is how much of the history is read to describe the last minute. There is a sample every
+// ten seconds.
 const lookBack = 65 * time.Second
 
-// lastMinute says what a crawl that runs did in the last minute, or since it runs; "" where nobody
-// knows.
+// lastMinute describes what a running crawl did in the last minute, or since it started; "":
+// unknown.
 func lastMinute(ctx context.Context, from *asker.Crawl, st crawl.Status) string {
 	if st.State != "running" {
 		return ""
@@ -73,7 +58,7 @@ func lastMinute(ctx context.Context, from *asker.Crawl, st crawl.Status) string 
 	return sinceText(h.Samples[0], h.Samples[len(h.Samples)-1])
 }
 
-// sinceText says what was done between two samples.
+// sinceText describes what was done between two samples.
 func sinceText(was, is crawl.HistorySample) string {
 	took := is.At.Sub(was.At).Round(time.Second)
 	if took < time.Second {
@@ -93,7 +78,7 @@ func sinceText(was, is crawl.HistorySample) string {
 	return "in the last " + span + ": " + strings.Join(did, ", ")
 }
 
-// printStatus prints a status; lately is what the last minute was like.
+// printStatus prints a status; lately describes the last minute.
 func printStatus(w io.Writer, st crawl.Status, lately string) {
 	fmt.Fprintf(w, "%s: %s discovered on %s\n", st.State, count(st.Discovered, "URL"), count(st.Hosts, "host"))
 	for _, c := range []struct {
@@ -142,7 +127,7 @@ func printStatus(w io.Writer, st crawl.Status, lately string) {
 	}
 }
 
-// printTypes tells what search has, unless that is HTML alone.
+// printTypes prints which types of pages can be searched, unless it is HTML alone.
 func printTypes(w io.Writer, st crawl.Status) {
 	types := service.PageTypes(st)
 	if len(types) == 0 || len(types) == 1 && types[0].Type == "html" {
@@ -155,8 +140,7 @@ func printTypes(w io.Writer, st crawl.Status) {
 	fmt.Fprintf(w, "search has: %s\n", strings.Join(words, ", "))
 }
 
-// printReasons says why URLs are not stored, what failed first. That a URL redirects is no reason
-// of its own.
+// printReasons prints why URLs are not stored, failures first. A redirect is not a reason.
 func printReasons(w io.Writer, st crawl.Status) {
 	reasons := service.Reasons(st)
 	for _, class := range []crawl.Class{crawl.Failed, crawl.Refused, crawl.Redirected} {
@@ -183,7 +167,7 @@ func countState(n int64) string {
 	return count(n, "host") + " state"
 }
 
-// printPaused tells of hosts whose URLs stay queued because the operator has paused them.
+// printPaused reports hosts whose URLs stay queued because the operator has paused them.
 func printPaused(w io.Writer, st crawl.Status) {
 	if st.PausedHosts > 0 {
 		fmt.Fprintf(w, "%s: curtsy hosts --state paused\n", pausedText(st))
@@ -194,7 +178,8 @@ func pausedText(st crawl.Status) string {
 	return fmt.Sprintf("%s paused by the operator, with %s queued", count(st.PausedHosts, "host"), count(st.PausedURLs, "URL"))
 }
 
-// postponedShown is how many held hosts people are shown; --json has all that the status has.
+// postponedShown is how many postponed hosts are printed for people; --json has all that are in the
+// status.
 const postponedShown = 10
 
 func printPostponed(w io.Writer, st crawl.Status) {

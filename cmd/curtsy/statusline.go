@@ -9,8 +9,22 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 )
 
-// statusLine shows how a command goes that prints its result at the end: in a terminal as one line
-// that is redrawn in place, elsewhere as a line each minute, unless it would repeat the last.
+// How often something is shown that changes while a command works.
+const (
+	redrawEvery = 500 * time.Millisecond // in a terminal
+	plainFirst  = 10 * time.Second       // elsewhere: the first line
+	plainEvery  = time.Minute            // elsewhere: each line after that
+)
+
+// clearLine removes the line of the cursor from a terminal.
+const clearLine = "\r\x1b[K"
+
+// columns is how wide a line may be in a terminal that does not report its width.
+const columns = 80
+
+// statusLine shows the progress of a command that prints its result at the end: in a terminal as
+// one line that is redrawn in place, elsewhere as a line each minute, unless it would repeat the
+// last line.
 type statusLine struct {
 	w        io.Writer
 	terminal bool
@@ -20,7 +34,7 @@ type statusLine struct {
 	next time.Time  // when the next may be shown
 }
 
-// newStatusLine shows it on w, which is not where the result goes unless that is a terminal.
+// newStatusLine makes one on w, which is not where the result goes unless that is a terminal.
 func newStatusLine(w io.Writer) *statusLine {
 	l := &statusLine{w: w, terminal: config.Terminal(w)}
 	if !l.terminal {
@@ -29,7 +43,7 @@ func newStatusLine(w io.Writer) *statusLine {
 	return l
 }
 
-// show shows the text, if it is time to: text is not called otherwise.
+// show shows the text, if enough time has passed. Otherwise text is not called.
 func (l *statusLine) show(text func() string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +67,7 @@ func (l *statusLine) show(text func() string) {
 	l.line = line
 }
 
-// clear takes the line off the screen.
+// clear removes the line from the screen.
 func (l *statusLine) clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,8 +77,8 @@ func (l *statusLine) clear() {
 	}
 }
 
-// width is how long a line may be on a terminal. One column stays free: some terminals begin a new
-// line when the last one is written to.
+// width is how long a line may be on a terminal. One column stays free, because some terminals
+// begin a new line when the last column is written.
 func width(w io.Writer) int {
 	if n := columnsOf(w); n > 1 {
 		return n - 1

@@ -15,7 +15,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// finish shows how a crawl ended and returns its exit code as an error.
+// finish prints how a crawl ended, and returns its exit code as an error.
 func (p *progress) finish(dir string, end ending) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -29,7 +29,7 @@ func (p *progress) finish(dir string, end ending) error {
 		fmt.Fprintln(w, hint)
 	}
 	if code := end.code(); code != exitOK {
-		return &exit{code: code}
+		return exit(code, nil)
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func (e ending) code() int {
 	return exitOK
 }
 
-// summarize says in words what was done, and what was not and why.
+// summarize describes what was done, what was not done, and why.
 func summarize(w io.Writer, end ending) {
 	st := end.status
 	fmt.Fprintf(w, "%s: %s stored, %s redirected, %s refused, %s failed, %s queued, on %s\n",
@@ -63,7 +63,7 @@ func summarize(w io.Writer, end ending) {
 	printMissed(w, end)
 }
 
-// thisRun says what a run has added to what runs before it had stored.
+// thisRun describes what a run added to what earlier runs had stored.
 func thisRun(end ending) string {
 	switch more := end.status.Stored - end.first.Stored; {
 	case end.first.Discovered == 0:
@@ -75,7 +75,7 @@ func thisRun(end ending) string {
 	}
 }
 
-// because is why a run ended before all was done.
+// because is why a run ended before everything was done.
 func (e ending) because() string {
 	switch {
 	case errors.Is(e.why, errLimit):
@@ -108,8 +108,8 @@ func headline(end ending) string {
 	return "done"
 }
 
-// nothingNew reports whether a run found the crawl finished: it changed what became of no URL. That
-// the sum is the same says little, since a wider limit turns refused URLs into stored ones.
+// nothingNew reports whether a run found the crawl finished: it changed the outcome of no URL. An
+// equal sum alone would not prove that, because a wider limit turns refused URLs into stored ones.
 func (e ending) nothingNew() bool {
 	type outcomes struct{ stored, redirected, refused, failed, bytes int64 }
 	of := func(st crawl.Status) outcomes {
@@ -118,8 +118,8 @@ func (e ending) nothingNew() bool {
 	return of(e.first) != outcomes{} && of(e.first) == of(e.status)
 }
 
-// hints are commands to go on with: how to continue, if that is useful; how to look at what is
-// stored; what asks why the rest is not; how to take the result elsewhere.
+// hints are commands to continue with: how to go on, if that is useful; how to see what is stored;
+// how to find out why the rest is not; how to export the result.
 func hints(dir string, end ending) []string {
 	in := ""
 	if dir != config.NewCrawl().Dir {
@@ -170,7 +170,7 @@ func hints(dir string, end ending) []string {
 	return hs
 }
 
-// widen lists the flags that let a crawl go on from where it ended.
+// widen returns the flags with which a crawl continues beyond its end.
 func widen(end ending) []string {
 	st, spec := end.status, end.spec
 	var flags []string
@@ -194,18 +194,18 @@ func widen(end ending) []string {
 	return flags
 }
 
-// widerScopes are the scopes to suggest after another; never the whole web.
+// widerScopes are the scopes to suggest after another. The whole web is never suggested.
 var widerScopes = map[string]string{"page": "prefix", "prefix": "host", "host": "domain", "subdomains": "domain"}
 
-// beyond doubles a limit until it is over what is used: one that was lowered, or overshot, would
-// not let the crawl go on otherwise.
+// beyond doubles a limit until it is greater than what is used, because a limit that was lowered or
+// exceeded would end the crawl again at once.
 func beyond(limit, used int64) int64 {
 	for limit *= 2; limit <= used && limit > 0; limit *= 2 {
 	}
 	return limit
 }
 
-// tookText is how long something took, as people say it.
+// tookText is a duration in a readable unit.
 func tookText(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())

@@ -276,31 +276,3 @@ func TestNotes(t *testing.T) {
 		}
 	})
 }
-
-func TestClean(t *testing.T) {
-	if got, want := clean(" a\tb\r\n\x1b[31mc\u202e\x07 "), "a b  [31mc"; got != want {
-		t.Errorf("clean = %q, want %q", got, want)
-	}
-}
-
-func TestExitCode(t *testing.T) {
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, tt := range []struct {
-		ctx  context.Context
-		err  error
-		want int
-	}{
-		{t.Context(), nil, 0},
-		{t.Context(), errors.New("x"), 1},
-		{t.Context(), usage("x"), 2},
-		{t.Context(), &exit{code: 3}, 3},
-		{canceled, context.Canceled, 130},
-		{t.Context(), context.Canceled, 1},
-	} {
-		a := &app{stderr: new(bytes.Buffer), parsed: true}
-		if got := a.exitCode(tt.ctx, tt.err); got != tt.want {
-			t.Errorf("exitCode(%v) = %d, want %d", tt.err, got, tt.want)
-		}
-	}
-}

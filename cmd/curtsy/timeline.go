@@ -47,8 +47,8 @@ func (a *app) timelineCommand() *cobra.Command {
 	})
 }
 
-// printTimeline prints a line a request, with the times in which others may have been sent between
-// them.
+// printTimeline prints a line for each request, and the times between them in which others may have
+// been sent.
 func printTimeline(w io.Writer, t crawl.Timeline) error {
 	if len(t.Requests) == 0 && len(t.Unknown) == 0 {
 		_, err := fmt.Fprintf(w, "no request to %s has been recorded yet\n", clean(t.Host))
@@ -96,8 +96,5 @@ func printTimeline(w io.Writer, t crawl.Timeline) error {
 	return table.flush()
 }
 
-// instant is a time of a request, for people.
+// instant is the time of a request.
 func instant(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
-
-// seconds is a time of a request's, to the millisecond.
-func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) + "s" }

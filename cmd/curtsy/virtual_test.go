@@ -139,7 +139,7 @@ func newTestApp(t testing.TB, stdin io.Reader, stdout, stderr io.Writer) *app {
 
 // runs is run, in a test.
 func runs(t testing.TB, ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return newTestApp(t, stdin, stdout, stderr).run(ctx, args)
+	return execute(ctx, newTestApp(t, stdin, stdout, stderr), args)
 }
 
 // curtsy runs a command in this process and returns its standard output.
