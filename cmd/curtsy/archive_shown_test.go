@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
 // Nothing that a site, or a stranger's index, has put into an archive reaches a terminal as it is,
@@ -20,10 +22,10 @@ func TestArchiveListIsFitForATerminal(t *testing.T) {
 	if err := os.WriteFile(path, []byte(record), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out := curtsy(t, exitOK, "archive", "list", dir); strings.ContainsAny(out, "\x1b\u009b") || !strings.Contains(out, `text/html\x1b[31m`) {
+	if out := curtsy(t, app.ExitOK, "archive", "list", dir); strings.ContainsAny(out, "\x1b\u009b") || !strings.Contains(out, `text/html\x1b[31m`) {
 		t.Errorf("%q", out)
 	}
-	out := curtsy(t, exitOK, "archive", "list", "--json", dir)
+	out := curtsy(t, app.ExitOK, "archive", "list", "--json", dir)
 	var line struct{ Time, Mime string }
 	if err := json.Unmarshal([]byte(out), &line); err != nil || strings.ContainsRune(out, '\x1b') || line.Time != "20261124083000" {
 		t.Errorf("%q: %v", out, err)
@@ -33,7 +35,7 @@ func TestArchiveListIsFitForATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, form := range []string{"--json=false", "--json"} {
-		if out := curtsy(t, exitFailed, "archive", "list", form, dir); strings.ContainsRune(out, '\x1b') {
+		if out := curtsy(t, app.ExitFailed, "archive", "list", form, dir); strings.ContainsRune(out, '\x1b') {
 			t.Errorf("%q", out)
 		}
 	}

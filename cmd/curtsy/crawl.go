@@ -9,6 +9,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
+	"github.com/curtsy/curtsy/cmd/curtsy/look"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
@@ -25,7 +28,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) crawlCommand() *cobra.Command {
+func (a *commands) crawlCommand() *cobra.Command {
 	cfg := config.NewCrawl()
 	cmd := &cobra.Command{
 		Use:   "crawl [flags] URL...",
@@ -41,19 +44,19 @@ second ^C stops it at once.`,
   curtsy crawl --contact me@example.org --scope host --max-pages 500 https://docs.example.org/
   curtsy crawl --allow-private --delay 0s http://127.0.0.1:8000/`,
 	}
-	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
-		seeds, err := a.readSeeds(args, cfg.Seeds)
+	return app.Configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
+		seeds, err := a.ReadSeeds(args, cfg.Seeds)
 		if err != nil {
 			return err
 		}
 		if isNew(cfg) { // refuse before anything is created
-			if _, err := planned(cfg.Plan, cfg.NATS, src.Given, nil, seeds); err != nil {
+			if _, err := app.PlannedSpec(cfg.Plan, cfg.NATS, src.Given, nil, seeds); err != nil {
 				return err
 			}
 		}
-		p := newProgress(a.stdout, a.stderr, cfg.Progress)
-		printProxy(cfg.SiteAccess, func(text string) { p.warn("%s", text) })
-		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, serviceLog(cfg.Common, slog.LevelWarn, p.logTo(), p.warnings))
+		p := newProgress(a.Stdout, a.Stderr, cfg.Progress)
+		app.PrintProxy(cfg.SiteAccess, func(text string) { p.warn("%s", text) })
+		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, term.ServiceLog(cfg.Common, slog.LevelWarn, p.logTo(), p.warnings))
 		if err != nil {
 			return err
 		}
@@ -65,32 +68,32 @@ second ^C stops it at once.`,
 func isNew(cfg *config.Crawl) bool { return cfg.URL == "" && engine.IsNew(cfg.Dir) }
 
 // engineFor opens an engine that creates the crawl of the settings and seeds, or resumes it.
-func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, tracer *tracing.Tracer, log *slog.Logger) (*engine.Engine, error) {
-	o := a.engineOptions(cfg, log)
+func (a *commands) engineFor(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, tracer *tracing.Tracer, log *slog.Logger) (*engine.Engine, error) {
+	o := a.EngineOptions(cfg, log)
 	o.Seeds, o.Registry, o.Tracer, o.Mail = seeds, reg, tracer, cfg.MailOptions(reg, log)
 	var err error
-	if o.Fetcher, err = a.fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.SiteAccess); err != nil {
+	if o.Fetcher, err = a.FetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.SiteAccess); err != nil {
 		return nil, err
 	}
 	o.Plan = func(old *crawl.Spec) (crawl.Spec, error) {
-		s, err := planned(cfg.Plan, cfg.NATS, given, old, seeds)
+		s, err := app.PlannedSpec(cfg.Plan, cfg.NATS, given, old, seeds)
 		s.Paused = false // curtsy crawl resumes a paused crawl
 		return s, err
 	}
-	o.By = me()
+	o.By = app.Me()
 	if given("crawl") {
 		o.Crawl = cfg.Crawl
 	}
-	e, err := a.openEngine(ctx, o)
+	e, err := a.OpenEngine(ctx, o)
 	var held *engine.InUseError
 	if errors.As(err, &held) && held.Served {
-		return nil, usage("%w; use it without --nats, or use another --dir", err)
+		return nil, app.Usage("%w; use it without --nats, or use another --dir", err)
 	}
 	if errors.As(err, &held) && held.Remote {
-		return nil, usage("%w; use --nats URL --crawl %s, or another --dir", err, held.Crawl)
+		return nil, app.Usage("%w; use --nats URL --crawl %s, or another --dir", err, held.Crawl)
 	}
 	if errors.As(err, &held) {
-		return nil, usage("%w; use --crawl %s, or another --dir", err, held.Crawl)
+		return nil, app.Usage("%w; use --crawl %s, or another --dir", err, held.Crawl)
 	}
 	var file *fs.PathError
 	if errors.As(err, &file) && (file.Op == "mkdir" || errors.Is(err, fs.ErrPermission)) {
@@ -100,7 +103,7 @@ func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(strin
 }
 
 // crawl runs a crawl in this process to its end.
-func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, p *progress, log *slog.Logger) (ending, error) {
+func (a *commands) crawl(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, p *progress, log *slog.Logger) (ending, error) {
 	var end ending
 	reg := service.NewRegistry()
 	tracer, err := cfg.Tracer("crawl", service.InstanceName("curtsy", cfg.Dir), log)
@@ -121,7 +124,7 @@ func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) b
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	me := service.Process{Kind: "crawl", Instance: e.Instance(), PID: os.Getpid()}
-	if err := service.Obey(e.Crawl().Queue.NC, crawl.Names(e.Spec().Name), me, func() { stop(errStopped) }); err != nil {
+	if err := service.Obey(e.Crawl().Queue.NC, crawl.Names(e.Spec().Name), me, func() { stop(app.ErrStopped) }); err != nil {
 		return end, err
 	}
 	if cfg.Listen != "off" {
@@ -160,7 +163,7 @@ func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *pro
 		return nil, errors.Join(err, adm.Close())
 	}
 	adm.Show(dashboard.New(o))
-	printDashboard(p.need, adm.Server, o, cfg.Access)
+	look.PrintDashboard(p.need, adm.Server, o, cfg.Access)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {

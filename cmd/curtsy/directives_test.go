@@ -19,6 +19,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 	"github.com/curtsy/curtsy/internal/engine"
@@ -504,7 +505,7 @@ func TestDirectives(t *testing.T) {
 		})
 		web.Override(directedHost, &simweb.Answer{Body: "<!DOCTYPE html><title>home</title>" + links.String()})
 		dir := filepath.Join(t.TempDir(), "data")
-		curtsy(t, exitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--types", "html,text,pdf", "--resolve", web.Resolve(), directedHost)
+		curtsy(t, app.ExitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--types", "html,text,pdf", "--resolve", web.Resolve(), directedHost)
 
 		if before, odd := looked(t, dir, soon); time.Now().Before(date) {
 			for _, o := range odd {
@@ -555,16 +556,16 @@ func TestDirectives(t *testing.T) {
 			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     stored          yes`)
 
 		want := "the page must not be shown after " + date.Format("2006-01-02 15:04:05 MST") + ": unavailable_after in its X-Robots-Tag or Robots-Tag header"
-		if got := curtsy(t, exitOK, "explain", "--dir", dir, soon.url()); !strings.Contains(got, want) {
+		if got := curtsy(t, app.ExitOK, "explain", "--dir", dir, soon.url()); !strings.Contains(got, want) {
 			t.Errorf("curtsy explain does not say why the page is found nowhere:\n%s", got)
 		}
 
 		later.header = "X-Robots-Tag: noindex"
 		web.Override(later.url(), later.answer())
 		for _, p := range []directed{later, soon} {
-			curtsy(t, exitOK, "refetch", "--dir", dir, p.url())
+			curtsy(t, app.ExitOK, "refetch", "--dir", dir, p.url())
 		}
-		curtsy(t, exitOK, "crawl", "--dir", dir)
+		curtsy(t, app.ExitOK, "crawl", "--dir", dir)
 		holds(t, "after a later crawl", see(t, dir, later, soon), `
 			noindex-later    -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
 			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)

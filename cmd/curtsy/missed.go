@@ -6,6 +6,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
+	"github.com/curtsy/curtsy/cmd/curtsy/look"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/dustin/go-humanize"
 )
@@ -97,14 +99,14 @@ func printMissed(w io.Writer, end ending) {
 		if m.x.Canonical != "" && m.x.Canonical != m.seed {
 			what += " → " + m.x.Canonical
 		}
-		because := why(m.x)
+		because := look.Why(m.x)
 		if m.x.Reason == string(crawl.ReasonScope) {
 			because = m.x.State
 		}
 		if !m.x.InScope {
 			because += ": not in scope (" + m.x.ScopeRule + "); add it as a seed, or use a wider scope, for example --scope domain"
 		}
-		fmt.Fprintf(w, "seed %s: %s\n", what, clean(because))
+		fmt.Fprintf(w, "seed %s: %s\n", what, term.Clean(because))
 		if m.x.State == crawl.Queued.String() && m.x.NextDue != nil {
 			fmt.Fprintf(w, "     the same command asks for it again as soon as its site allows; without the URL, after %s\n",
 				m.x.NextDue.Local().Format(time.DateTime))

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 )
@@ -33,7 +34,7 @@ const (
 type progress struct {
 	stdout, stderr io.Writer
 	form           progressForm
-	warnings       *recently // shared with the log of the services
+	warnings       *term.Recently // shared with the log of the services
 
 	mu      sync.Mutex // guards the rest, and the terminal
 	line    string     // the last one, without a clock; in a terminal "" when it is cleared
@@ -46,7 +47,7 @@ type progress struct {
 
 // newProgress makes one for a mode of config.ProgressModes.
 func newProgress(stdout, stderr io.Writer, mode string) *progress {
-	p := &progress{stdout: stdout, stderr: stderr, form: formPlain, warnings: new(recently), next: time.Now().Add(plainFirst)}
+	p := &progress{stdout: stdout, stderr: stderr, form: formPlain, warnings: new(term.Recently), next: time.Now().Add(term.PlainFirst)}
 	switch {
 	case mode == "json":
 		p.form = formJSON
@@ -65,13 +66,13 @@ func (p *progress) show(st crawl.Status) {
 	now := time.Now()
 	switch p.form {
 	case formTerminal:
-		if now.Sub(p.shown) < redrawEvery {
+		if now.Sub(p.shown) < term.RedrawEvery {
 			return
 		}
 		p.shown = now
-		if line := progressLine(st, width(p.stdout)); line != p.line {
+		if line := progressLine(st, term.Width(p.stdout)); line != p.line {
 			p.line = line
-			fmt.Fprint(p.stdout, clearLine+line)
+			fmt.Fprint(p.stdout, term.ClearLine+line)
 		}
 	case formPlain:
 		p.plainLine(st, now)
@@ -93,7 +94,7 @@ func (p *progress) plainLine(st crawl.Status, now time.Time) {
 	if !turned && now.Before(p.next) {
 		return
 	}
-	p.next = now.Add(plainEvery)
+	p.next = now.Add(term.PlainEvery)
 	p.printed = p.phase
 	if line := progressLine(st, plainColumns); line != p.line {
 		p.line = line
@@ -120,7 +121,7 @@ func (p *progress) clear() {
 
 func (p *progress) clearLocked() {
 	if p.form == formTerminal && p.line != "" {
-		fmt.Fprint(p.stdout, clearLine)
+		fmt.Fprint(p.stdout, term.ClearLine)
 		p.line = ""
 	}
 }
@@ -139,7 +140,7 @@ func (p *progress) printLine(format string, args ...any) {
 	defer p.mu.Unlock()
 	switch p.form {
 	case formTerminal:
-		fmt.Fprintf(p.stdout, clearLine+format+"\n"+p.line, args...)
+		fmt.Fprintf(p.stdout, term.ClearLine+format+"\n"+p.line, args...)
 	case formPlain, formJSON:
 		fmt.Fprintf(p.people(), format+"\n", args...)
 	}
@@ -158,7 +159,7 @@ func (p *progress) need(format string, args ...any) {
 // warn prints a warning on standard error, unless the same was printed a moment ago.
 func (p *progress) warn(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if p.warnings.again(text, time.Now()) {
+	if p.warnings.Again(text, time.Now()) {
 		return
 	}
 	fmt.Fprintln(p.logTo(), "warning:", text)
@@ -183,7 +184,7 @@ func (a *aroundLine) Write(b []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.line != "" {
-		fmt.Fprint(a.stdout, clearLine)
+		fmt.Fprint(a.stdout, term.ClearLine)
 	}
 	n, err := a.stderr.Write(b)
 	if a.line != "" {

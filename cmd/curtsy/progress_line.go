@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/dustin/go-humanize"
@@ -17,7 +18,7 @@ const plainColumns = 100
 // progressLine describes the progress of a crawl in at most width columns. If they are too few, the
 // least important parts are left out.
 func progressLine(st crawl.Status, width int) string {
-	pages, failed := count(st.Stored, "page"), ""
+	pages, failed := term.Count(st.Stored, "page"), ""
 	if st.Failed > 0 {
 		failed = humanize.Comma(st.Failed) + " failed"
 	}
@@ -26,10 +27,10 @@ func progressLine(st crawl.Status, width int) string {
 		rate = rateText(st.Rate)
 	}
 	left := timeLeft(st)
-	last, more := count(st.Hosts, "host"), []string(nil)
+	last, more := term.Count(st.Hosts, "host"), []string(nil)
 	if b := st.Bottleneck; b != nil && (b.Kind == crawl.WaitsHost || b.Kind == crawl.WaitsLimit) {
-		if last, more = "", []string{clean(b.Sentence)}; b.Host != "" {
-			more = append(more, "for "+clean(b.Host))
+		if last, more = "", []string{term.Clean(b.Sentence)}; b.Host != "" {
+			more = append(more, "for "+term.Clean(b.Host))
 		}
 	}
 	fits := func(line string) bool { return utf8.RuneCountInString(line) <= width }
@@ -51,7 +52,7 @@ func progressLine(st crawl.Status, width int) string {
 			return longer
 		}
 	}
-	return short(line, width)
+	return term.Short(line, width)
 }
 
 // dotted joins the parts of a line that are not empty.
@@ -123,13 +124,13 @@ func timeLeft(st crawl.Status) string {
 	case paused:
 		return "paused (curtsy resume)"
 	case onlyPostponed:
-		return count(int64(len(st.Postponed)), "host") + " postponed"
+		return term.Count(int64(len(st.Postponed)), "host") + " postponed"
 	case operatorPaused:
 		return "waiting for paused hosts (curtsy host resume HOST)"
 	case roundOver:
-		return fmt.Sprintf("round %d is over, the next begins %s", st.Round.Number, clock(st.Round.Next, time.Now()))
+		return fmt.Sprintf("round %d is over, the next begins %s", st.Round.Number, term.Clock(st.Round.Next, time.Now()))
 	case fresh:
-		return "keeping them fresh, next " + clock(*st.NextAgain, time.Now())
+		return "keeping them fresh, next " + term.Clock(*st.NextAgain, time.Now())
 	case finishing:
 		return "finishing"
 	}
@@ -139,7 +140,7 @@ func timeLeft(st crawl.Status) string {
 	case st.ETA == nil || st.Queued+st.InFlight == 0:
 		return "time left unknown"
 	case len(st.Postponed) > 0:
-		return fmt.Sprintf("%s left, %s postponed", service.ETA(st), count(int64(len(st.Postponed)), "host"))
+		return fmt.Sprintf("%s left, %s postponed", service.ETA(st), term.Count(int64(len(st.Postponed)), "host"))
 	}
 	return service.ETA(st) + " left"
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ var writeReference = flag.Bool("write-reference", false, "write docs/reference/c
 
 // TestReference: the pages of docs/reference about commands are what the commands say themselves.
 func TestReference(t *testing.T) {
-	root := newRoot(newApp(nil, io.Discard, io.Discard))
+	root := newRoot(app.New(nil, io.Discard, io.Discard))
 	for name, text := range map[string]string{"commands.md": commandsPage(root), "exit-codes.md": exitsPage(root)} {
 		path := "../../docs/reference/" + name
 		if *writeReference {

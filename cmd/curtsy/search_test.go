@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
 // What is typed wrong is told before anything is asked.
@@ -25,14 +27,14 @@ func TestSearchTypedWrong(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		code := runs(t, t.Context(), append([]string{"search"}, strings.Fields(typed)...), nil, &out, &errs)
-		if code != exitUsage || !strings.Contains(errs.String(), says) {
+		if code != app.ExitUsage || !strings.Contains(errs.String(), says) {
 			t.Errorf("search %s: exit code %d\n%s", typed, code, &errs)
 		}
 	}
 	for _, typed := range []string{"--page 100 x", "--offset 990 x", "-Wall", "site:example.org", "x --limit 1000 -full"} {
 		var out, errs bytes.Buffer
 		code := runs(t, t.Context(), append([]string{"search", "--dir", t.TempDir()}, strings.Fields(typed)...), nil, &out, &errs)
-		if code != exitFailed || !strings.Contains(errs.String(), "curtsy crawl --dir") {
+		if code != app.ExitFailed || !strings.Contains(errs.String(), "curtsy crawl --dir") {
 			t.Errorf("search %s: exit code %d\n%s", typed, code, &errs)
 		}
 	}

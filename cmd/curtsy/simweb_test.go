@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
 // Only a port that is in use is a reason to take another one.
@@ -24,7 +26,7 @@ func TestSimwebRefused(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), append([]string{"simweb"}, tt.args...), strings.NewReader(""), &stdout, &stderr)
-		if hints := strings.Contains(stderr.String(), "--listen 127.0.0.1:0"); code != exitFailed || hints != tt.hints {
+		if hints := strings.Contains(stderr.String(), "--listen 127.0.0.1:0"); code != app.ExitFailed || hints != tt.hints {
 			t.Errorf("%q: %d, %s", tt.args, code, &stderr)
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
+	"github.com/curtsy/curtsy/cmd/curtsy/look"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
@@ -28,8 +31,8 @@ func (p *progress) finish(dir string, end ending) error {
 	for _, hint := range hints(dir, end) {
 		fmt.Fprintln(w, hint)
 	}
-	if code := end.code(); code != exitOK {
-		return exit(code, nil)
+	if code := end.code(); code != app.ExitOK {
+		return app.Exit(code, nil)
 	}
 	return nil
 }
@@ -38,28 +41,28 @@ func (p *progress) finish(dir string, end ending) error {
 func (e ending) code() int {
 	switch {
 	case errors.Is(e.why, errLimit):
-		return exitLimit
+		return app.ExitLimit
 	case e.why != nil:
-		return exitInterrupted
+		return app.ExitInterrupted
 	case len(e.missed) > 0:
-		return exitFailed
+		return app.ExitFailed
 	}
-	return exitOK
+	return app.ExitOK
 }
 
 // summarize describes what was done, what was not done, and why.
 func summarize(w io.Writer, end ending) {
 	st := end.status
 	fmt.Fprintf(w, "%s: %s stored, %s redirected, %s refused, %s failed, %s queued, on %s\n",
-		headline(end), count(st.Stored, "page"), humanize.Comma(st.Redirected), humanize.Comma(st.Refused), humanize.Comma(st.Failed),
-		humanize.Comma(st.Queued+st.InFlight), count(st.Hosts, "host"))
-	fmt.Fprintf(w, "ended %s after %s, %s received%s\n", end.at.Local().Format(time.DateTime), tookText(end.took), sizeText(st.Bytes-end.first.Bytes), thisRun(end))
-	printReasons(w, st)
+		headline(end), term.Count(st.Stored, "page"), humanize.Comma(st.Redirected), humanize.Comma(st.Refused), humanize.Comma(st.Failed),
+		humanize.Comma(st.Queued+st.InFlight), term.Count(st.Hosts, "host"))
+	fmt.Fprintf(w, "ended %s after %s, %s received%s\n", end.at.Local().Format(time.DateTime), tookText(end.took), term.SizeText(st.Bytes-end.first.Bytes), thisRun(end))
+	look.PrintReasons(w, st)
 	if n := st.Queued + st.InFlight; n > 0 && end.why != nil {
-		fmt.Fprintf(w, "%s %s queued because %s\n", count(n, "URL"), map[bool]string{true: "stays", false: "stay"}[n == 1], end.because())
+		fmt.Fprintf(w, "%s %s queued because %s\n", term.Count(n, "URL"), map[bool]string{true: "stays", false: "stay"}[n == 1], end.because())
 	}
-	printPostponed(w, st)
-	printPaused(w, st)
+	look.PrintPostponed(w, st)
+	look.PrintPaused(w, st)
 	printMissed(w, end)
 }
 
@@ -69,9 +72,9 @@ func thisRun(end ending) string {
 	case end.first.Discovered == 0:
 		return ""
 	case more < 0:
-		return fmt.Sprintf("; %s fewer than before this run", count(-more, "page"))
+		return fmt.Sprintf("; %s fewer than before this run", term.Count(-more, "page"))
 	default:
-		return fmt.Sprintf("; %s more than before this run", count(more, "page"))
+		return fmt.Sprintf("; %s more than before this run", term.Count(more, "page"))
 	}
 }
 
@@ -80,7 +83,7 @@ func (e ending) because() string {
 	switch {
 	case errors.Is(e.why, errLimit):
 		return "--" + e.status.Limit + " is reached"
-	case errors.Is(e.why, errStopped):
+	case errors.Is(e.why, app.ErrStopped):
 		return "the crawl was stopped"
 	}
 	return "the crawl was interrupted"
@@ -92,14 +95,14 @@ func headline(end ending) string {
 		return "this crawl is finished as far as --" + end.status.Limit + " allows"
 	case errors.Is(end.why, errLimit):
 		return "ended by --" + end.status.Limit
-	case errors.Is(end.why, errStopped):
+	case errors.Is(end.why, app.ErrStopped):
 		return "stopped"
 	case errors.Is(end.why, context.Canceled), end.why != nil:
 		return "interrupted"
 	case end.none:
 		return "failed: no seed could be fetched"
 	case len(end.missed) > 0:
-		return fmt.Sprintf("done, but %s of %s could not be fetched", humanize.Comma(int64(len(end.missed))), count(int64(end.asked), "seed"))
+		return fmt.Sprintf("done, but %s of %s could not be fetched", humanize.Comma(int64(len(end.missed))), term.Count(int64(end.asked), "seed"))
 	case end.nothingNew() && end.status.Queued > 0:
 		return "nothing more can be done now"
 	case end.nothingNew():
@@ -159,7 +162,7 @@ func hints(dir string, end ending) []string {
 		hint("why refused", "curtsy explain %s", webtext.ShellWord(end.refused))
 	}
 	if end.datasets > 0 {
-		hint(count(end.datasets, "dataset"), "curtsy datasets")
+		hint(term.Count(end.datasets, "dataset"), "curtsy datasets")
 	}
 	if end.spec.WARC != "" {
 		hs = append(hs, fmt.Sprintf("%-14s curtsy archive list %s", "archive:", webtext.ShellWord(end.spec.WARC)))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -60,7 +61,7 @@ const (
 // error.
 func (w *watcher) watch(ctx context.Context, first crawl.Status) error {
 	if first.Discovered > 0 {
-		w.p.printLine("continuing with %s stored and %s queued", count(first.Stored, "page"), count(first.Queued, "URL"))
+		w.p.printLine("continuing with %s stored and %s queued", term.Count(first.Stored, "page"), term.Count(first.Queued, "URL"))
 	}
 	err := w.untilEnd(ctx, first)
 	if err == nil {
@@ -150,7 +151,7 @@ func (w *watcher) untilEnd(ctx context.Context, first crawl.Status) error {
 		case run.Err() != nil:
 			return w.overBy(ctx, run)
 		case errors.Is(err, ask.ErrIncomplete), errors.Is(err, ask.ErrNobody), queue.Unanswered(err):
-			w.p.warn("some shards do not answer, and the crawl waits for them: %s", clean(err.Error()))
+			w.p.warn("some shards do not answer, and the crawl waits for them: %s", term.Clean(err.Error()))
 		case err != nil:
 			return err
 		default:

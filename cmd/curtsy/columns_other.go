@@ -1,8 +1,0 @@
-//go:build !linux && !darwin && !freebsd && !dragonfly
-
-package main
-
-import "io"
-
-// columnsOf is the width of a terminal; 0: unknown.
-func columnsOf(io.Writer) int { return 0 }
