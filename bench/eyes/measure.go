@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/dashboard"
+	"github.com/curtsy/curtsy/internal/web/dashboard"
 	"github.com/curtsy/curtsy/internal/engine"
 )
 

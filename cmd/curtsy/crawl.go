@@ -17,11 +17,11 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/dashboard"
 	"github.com/curtsy/curtsy/internal/engine"
-	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/tracing"
+	"github.com/curtsy/curtsy/internal/web/dashboard"
+	"github.com/curtsy/curtsy/internal/web/search"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
@@ -155,7 +155,7 @@ func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *pro
 	}
 	o := cfg.Access.Dashboard(adm.Loopback(), log)
 	o.Ask, o.Name, o.Metrics, o.Typed = dashboard.Of(c), c.Spec.Name, true, config.About(cfg.Dir, cfg.NATS)
-	if o.Searches, err = searchweb.NewMetrics(reg); err != nil {
+	if o.Searches, err = search.NewMetrics(reg); err != nil {
 		return nil, errors.Join(err, adm.Close())
 	}
 	if err := errors.Join(service.CountShards(reg, c.Spec),

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
-	"github.com/curtsy/curtsy/internal/dashboard"
+	"github.com/curtsy/curtsy/internal/web/dashboard"
 )
 
 var csrfOf = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
@@ -90,11 +90,11 @@ var typedCommand = regexp.MustCompile("(?:<code>|\"|`)(curtsy [a-z][^\"`<]*)[\"`
 
 // Each command that the dashboard names is one that there is, with flags that it knows.
 func TestDashboardCommands(t *testing.T) {
-	files, err := filepath.Glob("../../internal/dashboard/templates/*.html")
+	files, err := filepath.Glob("../../internal/web/dashboard/templates/*.html")
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, err := filepath.Glob("../../internal/dashboard/*.go")
+	code, err := filepath.Glob("../../internal/web/dashboard/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

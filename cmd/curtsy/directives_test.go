@@ -24,8 +24,8 @@ import (
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/export"
-	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/web/search"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -239,7 +239,7 @@ var directedColumns = []struct {
 		return seen(!failed && p.URL == d.url(), strings.Contains(said+p.Text, d.word()))
 	}},
 	{"http-search", func(l *looking, d directed) string {
-		var a searchweb.Answer
+		var a search.Answer
 		out := l.get("/api/v1/search?explain=1&q=" + d.word())
 		if err := json.Unmarshal([]byte(out), &a); err != nil {
 			l.wrong("%v", err)
@@ -408,7 +408,7 @@ func (l *looking) get(path string) string {
 	}
 	defer from.Close()
 	rec := httptest.NewRecorder()
-	searchweb.New(searchweb.Options{Crawl: from}).ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+	search.New(search.Options{Crawl: from}).ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
 	if rec.Code != http.StatusOK && rec.Code != http.StatusNotFound {
 		l.wrong("%s: %d %s", path, rec.Code, rec.Body)
 	}

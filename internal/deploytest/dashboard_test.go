@@ -17,8 +17,8 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/dashboard"
 	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/web/dashboard"
 )
 
 // dashboardStatus is a status that has something of everything, and text by which a site tries to

@@ -12,10 +12,10 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/dashboard"
 	"github.com/curtsy/curtsy/internal/engine"
-	"github.com/curtsy/curtsy/internal/mcpserver"
 	"github.com/curtsy/curtsy/internal/version"
+	"github.com/curtsy/curtsy/internal/web/dashboard"
+	"github.com/curtsy/curtsy/internal/web/mcp"
 )
 
 func (a *commands) mcpCommand() *cobra.Command {
@@ -48,7 +48,7 @@ Authorization: Bearer TOKEN.`,
 
 func (a *commands) mcp(ctx context.Context, cfg *config.Reader) error {
 	log := term.ServiceLog(cfg.Common, slog.LevelWarn, a.Stderr, new(term.Recently))
-	o := mcpserver.Options{Log: log, Version: version.Get().Version}
+	o := mcp.Options{Log: log, Version: version.Get().Version}
 	watch := func(context.Context) error { return nil }
 	if cfg.URL != "" {
 		c, err := asker.Dial(ctx, a.NATSOptions(cfg.NATS, "curtsy mcp"), crawl.Names(cfg.Crawl), log)
@@ -70,7 +70,7 @@ func (a *commands) mcp(ctx context.Context, cfg *config.Reader) error {
 	g.Go(func() error { return watch(ctx) })
 	g.Go(func() error {
 		defer over() // the assistant has closed our input
-		return mcpserver.New(o).Talk(ctx, a.Stdin, a.Stdout)
+		return mcp.New(o).Talk(ctx, a.Stdin, a.Stdout)
 	})
 	return g.Wait()
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
-	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/web/search"
 	"github.com/spf13/cobra"
 )
 
@@ -40,7 +40,7 @@ crawl serves the same.`,
 
 func (a *commands) serve(ctx context.Context, cfg *config.Serve) error {
 	log := term.ServiceLog(cfg.Common, slog.LevelWarn, a.Stderr, new(term.Recently))
-	o := searchweb.Options{Log: log}
+	o := search.Options{Log: log}
 	watch := func(context.Context) error { return nil }
 	if cfg.URL != "" {
 		c, err := asker.Dial(ctx, a.NATSOptions(cfg.NATS, "curtsy serve"), crawl.Names(cfg.Crawl), log)
@@ -71,23 +71,23 @@ func (a *commands) serve(ctx context.Context, cfg *config.Serve) error {
 		if err != nil {
 			return errors.Join(err, s.Close())
 		}
-		if o.Metrics, err = searchweb.NewMetrics(reg); err != nil {
+		if o.Metrics, err = search.NewMetrics(reg); err != nil {
 			return errors.Join(err, adm.Close(), s.Close())
 		}
 		fmt.Fprintf(a.Stdout, "metrics: %smetrics\n", adm.URL())
 		g.Go(func() error { return adm.Run(ctx) })
 	}
 	g.Go(func() error { return watch(ctx) })
-	g.Go(func() error { return s.Run(ctx, s.Guarded(front(searchweb.New(o)))) })
+	g.Go(func() error { return s.Run(ctx, s.Guarded(front(search.New(o)))) })
 	return g.Wait()
 }
 
 // front serves search and leads from / to it. It serves nothing else.
-func front(search *searchweb.Web) http.Handler {
+func front(face *search.Web) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case search.Serves(r.URL.Path):
-			search.ServeHTTP(w, r)
+		case face.Serves(r.URL.Path):
+			face.ServeHTTP(w, r)
 		case r.URL.Path == "/":
 			http.Redirect(w, r, "/search", http.StatusFound)
 		case r.URL.Path == "/livez":
