@@ -54,25 +54,16 @@ func execute(ctx context.Context, a *app.App, args []string) int {
 		cmd.InitDefaultHelpFlag()
 		args = append([]string{cmd.Name()}, look.WordsLast(cmd.Flags(), rest)...)
 	}
-	cli.RegisterCompletions(root, args)
-	root.SetArgs(append([]string{}, args...)) // not nil, for which cobra takes those of the process
-	root.SetIn(a.Stdin)
-	root.SetOut(a.Stdout)
-	root.SetErr(a.Stderr)
-	return a.ExitCode(ctx, root.ExecuteContext(ctx))
+	return a.Run(ctx, root, args)
 }
 
 // newRoot makes the command curtsy with all others below it.
 func newRoot(a *app.App) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "curtsy",
-		Short:         "A polite web crawler with a search index",
-		Version:       version.Get().String(),
-		Long:          rootHelp,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		// An error before this is called is one of the command line.
-		PersistentPreRun: func(*cobra.Command, []string) { a.Parsed = true },
+		Use:     "curtsy",
+		Short:   "A polite web crawler with a search index",
+		Version: version.Get().String(),
+		Long:    rootHelp,
 	}
 	// As the version command prints it.
 	root.SetVersionTemplate("curtsy {{.Version}}\n")

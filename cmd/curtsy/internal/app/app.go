@@ -20,7 +20,7 @@ import (
 type App struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	Parsed         bool   // the command line made sense to cobra
+	parsed         bool   // the command line made sense to cobra
 	About          string // what selects the crawl of this command, behind another command
 
 	// Dial opens the fetchers' connections to sites; nil: over TCP. Only tests set it.

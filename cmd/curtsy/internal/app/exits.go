@@ -58,8 +58,8 @@ func partly(err error, stored func(shards []int) int64) error {
 		"When the missing frontier or indexer is back, type the same command again.", err, lacks))
 }
 
-// ExitCode prints an error, and returns the exit code for it.
-func (a *App) ExitCode(ctx context.Context, err error) int {
+// exitCode prints an error, and returns the exit code for it.
+func (a *App) exitCode(ctx context.Context, err error) int {
 	var (
 		asked *exitError
 		bad   *config.Error
@@ -74,7 +74,7 @@ func (a *App) ExitCode(ctx context.Context, err error) int {
 		}
 	case errors.As(err, &bad):
 		code = ExitUsage
-	case !a.Parsed:
+	case !a.parsed:
 		code, err = ExitUsage, fmt.Errorf("%w; curtsy --help lists the commands", err)
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return ExitInterrupted

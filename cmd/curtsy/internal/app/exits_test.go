@@ -22,8 +22,8 @@ func TestExitCode(t *testing.T) {
 		{canceled, context.Canceled, 130},
 		{t.Context(), context.Canceled, 1},
 	} {
-		a := &App{Stderr: new(bytes.Buffer), Parsed: true}
-		if got := a.ExitCode(tt.ctx, tt.err); got != tt.want {
+		a := &App{Stderr: new(bytes.Buffer), parsed: true}
+		if got := a.exitCode(tt.ctx, tt.err); got != tt.want {
 			t.Errorf("exitCode(%v) = %d, want %d", tt.err, got, tt.want)
 		}
 	}

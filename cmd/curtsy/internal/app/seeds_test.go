@@ -41,7 +41,7 @@ func TestSeedsWithUserinfo(t *testing.T) {
 			switch {
 			case want == "" && err != nil, want != "" && err == nil:
 				t.Errorf("%s (%d): %v", raw, i, err)
-			case want != "" && (!strings.HasSuffix(err.Error(), want) || !strings.Contains(err.Error(), "a file for --credentials") || strings.Contains(err.Error(), "secret") || a.ExitCode(t.Context(), err) != 2):
+			case want != "" && (!strings.HasSuffix(err.Error(), want) || !strings.Contains(err.Error(), "a file for --credentials") || strings.Contains(err.Error(), "secret") || a.exitCode(t.Context(), err) != 2):
 				t.Errorf("%s (%d): %v", raw, i, err)
 			}
 		}

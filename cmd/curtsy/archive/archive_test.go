@@ -1,6 +1,7 @@
-package main
+package archive
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,7 +10,23 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/internal/cli"
+	"github.com/spf13/cobra"
 )
+
+// curtsy runs a command of this package as a person types it, and returns its standard output.
+func curtsy(t *testing.T, want int, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := app.New(strings.NewReader(""), &out, &errs)
+	root := &cobra.Command{Use: "curtsy"}
+	root.AddCommand(Commands(a)...)
+	cli.Dress(root)
+	if code := a.Run(t.Context(), root, args); code != want {
+		t.Fatalf("curtsy %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), code, want, &out, &errs)
+	}
+	return out.String()
+}
 
 // Nothing that a site, or a stranger's index, has put into an archive reaches a terminal as it is,
 // and what is printed as JSON is JSON.

@@ -1,7 +1,6 @@
-package main
+package check
 
 import (
-	"bytes"
 	"net"
 	"path/filepath"
 	"strings"
@@ -24,10 +23,9 @@ func TestSimwebRefused(t *testing.T) {
 		{[]string{"--listen", busy.Addr().String()}, true},
 		{[]string{"--listen", "127.0.0.1:0", "--log", filepath.Join(t.TempDir(), "nowhere", "log")}, false},
 	} {
-		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), append([]string{"simweb"}, tt.args...), strings.NewReader(""), &stdout, &stderr)
-		if hints := strings.Contains(stderr.String(), "--listen 127.0.0.1:0"); code != app.ExitFailed || hints != tt.hints {
-			t.Errorf("%q: %d, %s", tt.args, code, &stderr)
+		code, _, stderr := typed(t, append([]string{"simweb"}, tt.args...)...)
+		if hints := strings.Contains(stderr, "--listen 127.0.0.1:0"); code != app.ExitFailed || hints != tt.hints {
+			t.Errorf("%q: %d, %s", tt.args, code, stderr)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package check
 
 import (
 	"bytes"
@@ -13,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/pkg/rup"
+	"github.com/spf13/cobra"
 )
 
 type oneChange struct{ url string }
@@ -34,13 +37,14 @@ type rupSite struct {
 func newRUPSite(t *testing.T) *rupSite {
 	s := new(rupSite)
 	mux := http.NewServeMux()
-	s.Server = newSite(t, func(w http.ResponseWriter, r *http.Request) {
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.asked = append(s.asked, r.Method+" "+r.URL.String()+" "+r.UserAgent())
 		s.at = append(s.at, time.Now())
 		s.mu.Unlock()
 		mux.ServeHTTP(w, r)
-	})
+	}))
+	t.Cleanup(s.Close)
 	server, err := rup.NewServer(rup.ServerOptions{
 		Info: &rup.Info{CGI: "/rup", Latency: []rup.Unit{rup.Day, rup.Week}, Exclude: []string{"[.]gif$"}, IncludeOnly: []string{".*"}, MaxQuerySpan: rup.Span{N: 4, Unit: rup.Week}},
 		Base: s.URL, Store: new(rup.MemoryStore), Index: oneChange{s.URL + "/changed.html"},
@@ -58,11 +62,15 @@ func newRUPSite(t *testing.T) *rupSite {
 	return s
 }
 
-// typed runs a command as typed, with CURTSY_RUP_KEY aside.
+// typed runs a command of this package as a person types it.
 func typed(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = runs(t, t.Context(), args, strings.NewReader(""), &out, &errs)
+	a := app.New(strings.NewReader(""), &out, &errs)
+	root := &cobra.Command{Use: "curtsy"}
+	root.AddCommand(Commands(a)...)
+	cli.Dress(root)
+	code = a.Run(t.Context(), root, args)
 	return code, out.String(), errs.String()
 }
 
