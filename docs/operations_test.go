@@ -28,9 +28,9 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/racing"
-	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/updates"
+	"github.com/curtsy/curtsy/internal/web/search"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -251,7 +251,7 @@ func exported(t *testing.T) map[string]exporter {
 	if _, err := indexer.New(nil, spec, indexer.Options{Dir: "x", Instance: "x", Registry: reg}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := searchweb.NewMetrics(reg); err != nil {
+	if _, err := search.NewMetrics(reg); err != nil {
 		t.Fatal(err)
 	}
 	_, err := updates.New(updates.Options{

@@ -29,7 +29,7 @@ func TestHTTPAPI(t *testing.T) {
 		Paths      map[string]any
 		Components struct{ Parameters map[string]any }
 	}
-	if err := json.Unmarshal([]byte(read(t, "../internal/searchweb/openapi.json")), &api); err != nil {
+	if err := json.Unmarshal([]byte(read(t, "../internal/web/search/openapi.json")), &api); err != nil {
 		t.Fatal(err)
 	}
 	if len(api.Paths) < 3 || len(api.Components.Parameters) < 8 {

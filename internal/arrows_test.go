@@ -50,13 +50,13 @@ var lower = map[string][]string{
 	"warc":     {"pkg/canon"},
 	"engine": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/fetcher", "internal/frontier",
 		"internal/indexer", "internal/service", "internal/control", "internal/tracing", "internal/updates", "pkg/canon", "pkg/queue", "pkg/queue/embedded"},
-	"tracing":   {"internal/crawl"},
-	"searchweb": {"internal/ask", "internal/crawl", "internal/query", "internal/semaphore", "internal/webtext", "pkg/canon"},
-	"dashboard": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/mcpserver", "internal/searchweb", "internal/service",
-		"internal/control", "internal/semaphore", "internal/settings", "internal/webtext", "pkg/canon", "pkg/robots"},
-	"mcpserver": {"internal/ask", "internal/catalog", "internal/crawl", "internal/paging", "internal/query", "internal/semaphore", "internal/webtext", "pkg/canon", "pkg/usage"},
-	"semaphore": {},
-	"webtext":   {},
+	"tracing":    {"internal/crawl"},
+	"web":        {"internal/ask", "internal/crawl"},
+	"web/search": {"internal/ask", "internal/crawl", "internal/query", "internal/web", "internal/webtext", "pkg/canon"},
+	"web/mcp":    {"internal/ask", "internal/catalog", "internal/crawl", "internal/paging", "internal/query", "internal/web", "internal/webtext", "pkg/canon", "pkg/usage"},
+	"web/dashboard": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/service", "internal/control", "internal/settings", "internal/web", "internal/web/mcp",
+		"internal/web/search", "internal/webtext", "pkg/canon", "pkg/robots"},
+	"webtext": {},
 	"search": {"internal/boltfile", "internal/crawl", "internal/pages", "internal/pagetext", "internal/query",
 		"internal/search/segment", "pkg/canon"},
 	"search/segment": {},
@@ -109,6 +109,16 @@ var rooms = map[string][]string{
 
 	"internal/indexer":            {"internal/indexer/assignment"},
 	"internal/indexer/assignment": {},
+}
+
+// groups are the command groups of curtsy and which of its packages each may import.
+var groups = map[string][]string{
+	"cmd/curtsy/look":         {"cmd/curtsy/control", "cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
+	"cmd/curtsy/control":      {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
+	"cmd/curtsy/data":         {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
+	"cmd/curtsy/archive":      {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
+	"cmd/curtsy/check":        {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
+	"cmd/curtsy/internal/app": {"cmd/curtsy/internal/term"},
 }
 
 // roomsOf are some rooms of a service, by the last part of their paths.
@@ -184,6 +194,10 @@ func forbidden(from, to, full string, ours bool) string {
 		return "the frontier's rooms are entered through the frontier"
 	}
 	switch part[0] {
+	case "cmd":
+		if strings.HasPrefix(to, "cmd/") && from != "cmd/curtsy" && !slices.Contains(groups[from], to) {
+			return "command groups meet in cmd/curtsy and in what they share"
+		}
 	case "pkg":
 		if strings.HasPrefix(to, from+"/") || strings.HasPrefix(from, to+"/") {
 			return "" // queue and queue/embedded are one package in two folders
@@ -229,7 +243,7 @@ func TestArrowsCanFail(t *testing.T) {
 		{"internal/fetcher/wire", "internal/fetcher/visit"}, {"internal/fetcher/visit", "internal/fetcher"},
 		{"internal/pages", "internal/fetcher/wire"}, {"internal/indexer", "internal/fetcher/wire"},
 		{"internal/indexer/assignment", "internal/indexer"}, {"internal/asker", "internal/frontier"}, {"internal/engine", "internal/config"},
-		{"internal/engine", "internal/simnet"},
+		{"internal/engine", "internal/simnet"}, {"cmd/curtsy/data", "cmd/curtsy/look"}, {"cmd/curtsy/internal/term", "cmd/curtsy/internal/app"},
 	} {
 		if forbidden(c[0], c[1], module+c[1], true) == "" {
 			t.Errorf("%s may import %s?", c[0], c[1])

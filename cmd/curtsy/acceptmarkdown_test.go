@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
 // Formats §8.34: pages that a site has as Markdown are crawled as such with --accept-markdown,
@@ -35,7 +37,7 @@ func TestUsage_8_34_Crawl(t *testing.T) {
 		})
 		dir := filepath.Join(t.TempDir(), "data")
 		crawl := func(args ...string) {
-			curtsy(t, exitOK, append([]string{"crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--sitemaps=false",
+			curtsy(t, app.ExitOK, append([]string{"crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--sitemaps=false",
 				"--resolve", "a.test=" + strings.TrimPrefix(site.URL, "http://"), "http://a.test/"}, args...)...)
 		}
 		crawl("--accept-markdown")
@@ -49,16 +51,16 @@ func TestUsage_8_34_Crawl(t *testing.T) {
 			{`"to":"http://a.test/next.html"`, "", "export links"},
 			{"Ocelots", "", "search type:markdown ocelot"},
 		} {
-			out := curtsy(t, exitOK, append(strings.Fields(c.args), "--dir", dir)...)
+			out := curtsy(t, app.ExitOK, append(strings.Fields(c.args), "--dir", dir)...)
 			if !strings.Contains(out, c.want) || c.not != "" && strings.Contains(strings.ReplaceAll(out, `"walrus"`, ""), c.not) {
 				t.Errorf("%s: %s", c.args, out)
 			}
 		}
 		for _, u := range []string{"http://a.test/", "http://a.test/next.html"} {
-			curtsy(t, exitOK, "refetch", "--dir", dir, u)
+			curtsy(t, app.ExitOK, "refetch", "--dir", dir, u)
 		}
-		curtsy(t, exitOK, "crawl", "--dir", dir, "--accept-markdown=false")
-		if out := curtsy(t, exitOK, "pages", "--json", "--dir", dir); strings.Count(out, `"content_type":"text/html"`) != 2 || strings.Contains(out, "markdown") {
+		curtsy(t, app.ExitOK, "crawl", "--dir", dir, "--accept-markdown=false")
+		if out := curtsy(t, app.ExitOK, "pages", "--json", "--dir", dir); strings.Count(out, `"content_type":"text/html"`) != 2 || strings.Contains(out, "markdown") {
 			t.Error("what is not asked for as Markdown any more is not HTML again: " + out)
 		}
 	})

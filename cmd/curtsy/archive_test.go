@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
@@ -71,18 +72,18 @@ func TestForgetArchive(t *testing.T) {
 		web.Override(secret, &simweb.Answer{Body: "<p>quokka</p>"})
 		web.Override("http://h0000.sim.test/open", &simweb.Answer{Body: "<p>wombat</p><a href='//h0001.sim.test/x'>x</a>"})
 		data, warcs := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "warcs")
-		curtsy(t, exitOK, "crawl", "--dir", data, "--warc", warcs, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), "--scope", "domain",
+		curtsy(t, app.ExitOK, "crawl", "--dir", data, "--warc", warcs, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), "--scope", "domain",
 			secret, "http://h0000.sim.test/open", "http://h0001.sim.test/")
 		if text := unpacked(t, warcs); !strings.Contains(text, "quokka") || !strings.Contains(text, "wombat") || !strings.Contains(text, "outlink: http://h0001.sim.test/x") {
 			t.Fatal("the archive lacks something")
 		}
-		if out := curtsy(t, exitOK, "forget", "--dir", data, "http://h0000.sim.test/secret/"); !strings.Contains(out, "archive: 3 records removed from 1 WARC file\n") {
+		if out := curtsy(t, app.ExitOK, "forget", "--dir", data, "http://h0000.sim.test/secret/"); !strings.Contains(out, "archive: 3 records removed from 1 WARC file\n") {
 			t.Error(out)
 		}
 		if text := unpacked(t, warcs); strings.Contains(text, "quokka") || strings.Contains(text, "/secret/") || !strings.Contains(text, "wombat") {
 			t.Errorf("the archive tells of what is forgotten, or of nothing")
 		}
-		if out := curtsy(t, exitOK, "forget", "--dir", data, "h0001.sim.test"); !strings.Contains(out, "archive: ") || !strings.Contains(out, " and 1 outlink of other pages removed from ") {
+		if out := curtsy(t, app.ExitOK, "forget", "--dir", data, "h0001.sim.test"); !strings.Contains(out, "archive: ") || !strings.Contains(out, " and 1 outlink of other pages removed from ") {
 			t.Error(out)
 		}
 		// What another page says in its own answer is that page's.
@@ -105,39 +106,39 @@ func TestArchiveCommands(t *testing.T) {
 		web.Override(wombat, &simweb.Answer{Header: []string{"Content-Encoding: gzip"}, Body: packed.String()})
 		web.Override(moved, &simweb.Answer{Status: 302, Header: []string{"Location: /wombat?b=1&a=2"}, Body: "elsewhere"})
 		dir := filepath.Join(t.TempDir(), "warcs")
-		curtsy(t, exitOK, "crawl", "--dir", filepath.Join(t.TempDir(), "data"), "--warc", dir, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), moved, wombat)
+		curtsy(t, app.ExitOK, "crawl", "--dir", filepath.Join(t.TempDir(), "data"), "--warc", dir, "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), moved, wombat)
 
-		if out := curtsy(t, exitOK, "archive", "list", dir, "http://h0000.sim.test/"); !strings.Contains(out, "  302  text/html                 "+moved+"\n") ||
+		if out := curtsy(t, app.ExitOK, "archive", "list", dir, "http://h0000.sim.test/"); !strings.Contains(out, "  302  text/html                 "+moved+"\n") ||
 			!strings.Contains(out, "  200  text/html                 "+wombat+"\n") || !strings.Contains(out, "robots.txt") {
 			t.Error(out)
 		}
-		if out := curtsy(t, exitOK, "archive", "list", "--json", dir, moved); !strings.HasPrefix(out, `{"time":"20`) || !strings.Contains(out, `"url":"`+moved+`"`) || strings.Count(out, "\n") != 1 {
+		if out := curtsy(t, app.ExitOK, "archive", "list", "--json", dir, moved); !strings.HasPrefix(out, `{"time":"20`) || !strings.Contains(out, `"url":"`+moved+`"`) || strings.Count(out, "\n") != 1 {
 			t.Error(out)
 		}
-		if out := curtsy(t, exitOK, "archive", "cat", "--payload", dir, wombat); out != "<title>W&ouml;mbats</title><p>wombat</p>" {
+		if out := curtsy(t, app.ExitOK, "archive", "cat", "--payload", dir, wombat); out != "<title>W&ouml;mbats</title><p>wombat</p>" {
 			t.Errorf("%q", out)
 		}
-		if out := curtsy(t, exitOK, "archive", "cat", dir, wombat); !strings.HasPrefix(out, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(out, "\r\n\r\n"+packed.String()) {
+		if out := curtsy(t, app.ExitOK, "archive", "cat", dir, wombat); !strings.HasPrefix(out, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(out, "\r\n\r\n"+packed.String()) {
 			t.Errorf("%q", out)
 		}
-		if out := curtsy(t, exitOK, "archive", "cat", "--record", dir, moved); !strings.HasPrefix(out, "WARC/1.1\r\nWARC-Type: response\r\n") || !strings.HasSuffix(out, "elsewhere") {
+		if out := curtsy(t, app.ExitOK, "archive", "cat", "--record", dir, moved); !strings.HasPrefix(out, "WARC/1.1\r\nWARC-Type: response\r\n") || !strings.HasSuffix(out, "elsewhere") {
 			t.Errorf("%q", out)
 		}
-		curtsy(t, exitFailed, "archive", "cat", dir, "http://h0000.sim.test/never")
-		curtsy(t, exitFailed, "archive", "cat", "--at", "2020", dir, wombat)
-		curtsy(t, exitUsage, "archive", "cat", "--at", "yesterday", dir, wombat)
-		curtsy(t, exitUsage, "archive", "list", t.TempDir())
-		curtsy(t, exitUsage, "archive", "verify", filepath.Join(dir, "none"))
-		curtsy(t, exitUsage, "archive", "wash")
+		curtsy(t, app.ExitFailed, "archive", "cat", dir, "http://h0000.sim.test/never")
+		curtsy(t, app.ExitFailed, "archive", "cat", "--at", "2020", dir, wombat)
+		curtsy(t, app.ExitUsage, "archive", "cat", "--at", "yesterday", dir, wombat)
+		curtsy(t, app.ExitUsage, "archive", "list", t.TempDir())
+		curtsy(t, app.ExitUsage, "archive", "verify", filepath.Join(dir, "none"))
+		curtsy(t, app.ExitUsage, "archive", "wash")
 
-		if out := curtsy(t, exitOK, "archive", "verify", dir); strings.Contains(out, "  ") {
+		if out := curtsy(t, app.ExitOK, "archive", "verify", dir); strings.Contains(out, "  ") {
 			t.Error(out)
 		}
 		packedTo := filepath.Join(t.TempDir(), "docs.wacz")
-		if out := curtsy(t, exitOK, "archive", "wacz", "--out", packedTo, "--title", "Docs", dir); !strings.HasPrefix(out, packedTo+": 1 WARC file, ") {
+		if out := curtsy(t, app.ExitOK, "archive", "wacz", "--out", packedTo, "--title", "Docs", dir); !strings.HasPrefix(out, packedTo+": 1 WARC file, ") {
 			t.Error(out)
 		}
-		if out := curtsy(t, exitOK, "archive", "verify", packedTo); !strings.HasPrefix(out, "docs.wacz: ") || strings.Contains(out, "  ") {
+		if out := curtsy(t, app.ExitOK, "archive", "verify", packedTo); !strings.HasPrefix(out, "docs.wacz: ") || strings.Contains(out, "  ") {
 			t.Error(out)
 		}
 		// It is read as the directory is, and its list of pages says what they are called.
@@ -145,7 +146,7 @@ func TestArchiveCommands(t *testing.T) {
 			of := func(name string) string {
 				with := append([]string{"archive"}, args...)
 				with[slices.Index(with, "%")] = name
-				lines := strings.SplitAfter(curtsy(t, exitOK, with...), "\n")
+				lines := strings.SplitAfter(curtsy(t, app.ExitOK, with...), "\n")
 				slices.Sort(lines)
 				return strings.Join(lines, "")
 			}
@@ -153,16 +154,16 @@ func TestArchiveCommands(t *testing.T) {
 				t.Errorf("%q: %s, want %s", args, got, want)
 			}
 		}
-		curtsy(t, exitFailed, "archive", "cat", packedTo, "http://h0000.sim.test/never")
-		curtsy(t, exitUsage, "archive", "list", filepath.Join(dir, "none.wacz"))
+		curtsy(t, app.ExitFailed, "archive", "cat", packedTo, "http://h0000.sim.test/never")
+		curtsy(t, app.ExitUsage, "archive", "list", filepath.Join(dir, "none.wacz"))
 		if text := zipped(t, packedTo, "pages/pages.jsonl"); !strings.Contains(text, `"title":"Wömbats"`) {
 			t.Error(text)
 		}
-		curtsy(t, exitFailed, "archive", "wacz", "--out", packedTo, dir) // it is there
-		curtsy(t, exitUsage, "archive", "wacz", dir)
-		curtsy(t, exitUsage, "archive", "wacz", "--out", "docs.zip", dir)
-		curtsy(t, exitUsage, "archive", "verify", "--repair", packedTo)
-		curtsy(t, exitFailed, "archive", "verify", filepath.Join(dir, "none.wacz"))
+		curtsy(t, app.ExitFailed, "archive", "wacz", "--out", packedTo, dir) // it is there
+		curtsy(t, app.ExitUsage, "archive", "wacz", dir)
+		curtsy(t, app.ExitUsage, "archive", "wacz", "--out", "docs.zip", dir)
+		curtsy(t, app.ExitUsage, "archive", "verify", "--repair", packedTo)
+		curtsy(t, app.ExitFailed, "archive", "verify", filepath.Join(dir, "none.wacz"))
 		whole, err := os.ReadFile(packedTo)
 		if err == nil {
 			whole[len(whole)/4] ^= 1 // within the WARC file, of which the rest is the lesser part
@@ -171,7 +172,7 @@ func TestArchiveCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out := curtsy(t, exitFailed, "archive", "verify", packedTo); !strings.Contains(out, "  archive/") {
+		if out := curtsy(t, app.ExitFailed, "archive", "verify", packedTo); !strings.Contains(out, "  archive/") {
 			t.Error(out)
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
@@ -186,13 +187,13 @@ func TestArchiveCommands(t *testing.T) {
 		if err := os.Remove(files[0] + ".cdxj"); err != nil {
 			t.Fatal(err)
 		}
-		if out := curtsy(t, exitOK, "archive", "index", dir); !strings.HasSuffix(out, " responses\n") {
+		if out := curtsy(t, app.ExitOK, "archive", "index", dir); !strings.HasSuffix(out, " responses\n") {
 			t.Error(out)
 		}
 		if again, err := os.ReadFile(files[0] + ".cdxj"); err != nil || !bytes.Equal(again, index) {
 			t.Errorf("%v: %s, was %s", err, again, index)
 		}
-		if out := curtsy(t, exitOK, "archive", "index", dir); out != "" {
+		if out := curtsy(t, app.ExitOK, "archive", "index", dir); out != "" {
 			t.Error(out)
 		}
 		// Half a record at the end.
@@ -203,18 +204,18 @@ func TestArchiveCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out := curtsy(t, exitFailed, "archive", "verify", dir); !strings.Contains(out, "  not a whole WARC record at byte ") {
+		if out := curtsy(t, app.ExitFailed, "archive", "verify", dir); !strings.Contains(out, "  not a whole WARC record at byte ") {
 			t.Error(out)
 		}
-		if out := curtsy(t, exitOK, "archive", "verify", "--repair", dir); !strings.Contains(out, "  removed, because it was an incomplete record: ") {
+		if out := curtsy(t, app.ExitOK, "archive", "verify", "--repair", dir); !strings.Contains(out, "  removed, because it was an incomplete record: ") {
 			t.Error(out)
 		}
-		curtsy(t, exitOK, "archive", "verify", dir)
+		curtsy(t, app.ExitOK, "archive", "verify", dir)
 		// A file that a killed crawl left open.
 		if err := os.Rename(files[0], files[0]+".open"); err != nil {
 			t.Fatal(err)
 		}
-		curtsy(t, exitOK, "archive", "verify", "--repair", dir)
+		curtsy(t, app.ExitOK, "archive", "verify", "--repair", dir)
 		if _, err := os.Stat(files[0]); err != nil {
 			t.Error(err)
 		}
@@ -234,7 +235,7 @@ func TestArchiveCommands(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "other.warc"), bytes.Replace(all, []byte("elsewhere"), []byte("elsewhare"), 1), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out := curtsy(t, exitFailed, "archive", "verify", dir); !strings.Contains(out, "the block of "+moved+" does not match its digest") {
+		if out := curtsy(t, app.ExitFailed, "archive", "verify", dir); !strings.Contains(out, "the block of "+moved+" does not match its digest") {
 			t.Error(out)
 		}
 	})

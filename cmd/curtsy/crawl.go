@@ -9,27 +9,26 @@ import (
 	"os"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
+	"github.com/curtsy/curtsy/cmd/curtsy/look"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/dashboard"
 	"github.com/curtsy/curtsy/internal/engine"
-	"github.com/curtsy/curtsy/internal/fetcher"
-	"github.com/curtsy/curtsy/internal/fetcher/wire"
-	"github.com/curtsy/curtsy/internal/frontier"
-	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/tracing"
-	"github.com/curtsy/curtsy/internal/version"
+	"github.com/curtsy/curtsy/internal/web/dashboard"
+	"github.com/curtsy/curtsy/internal/web/search"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) crawlCommand() *cobra.Command {
+func (a *commands) crawlCommand() *cobra.Command {
 	cfg := config.NewCrawl()
 	cmd := &cobra.Command{
 		Use:   "crawl [flags] URL...",
@@ -45,19 +44,19 @@ second ^C stops it at once.`,
   curtsy crawl --contact me@example.org --scope host --max-pages 500 https://docs.example.org/
   curtsy crawl --allow-private --delay 0s http://127.0.0.1:8000/`,
 	}
-	return configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
-		seeds, err := a.readSeeds(args, cfg.Seeds)
+	return app.Configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
+		seeds, err := a.ReadSeeds(args, cfg.Seeds)
 		if err != nil {
 			return err
 		}
 		if isNew(cfg) { // refuse before anything is created
-			if _, err := planned(cfg.Plan, cfg.NATS, src.Given, nil, seeds); err != nil {
+			if _, err := app.PlannedSpec(cfg.Plan, cfg.NATS, src.Given, nil, seeds); err != nil {
 				return err
 			}
 		}
-		p := newProgress(a.stdout, a.stderr, cfg.Progress)
-		printProxy(cfg.SiteAccess, func(text string) { p.warn("%s", text) })
-		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, serviceLog(cfg.Common, slog.LevelWarn, p.logTo(), p.warnings))
+		p := newProgress(a.Stdout, a.Stderr, cfg.Progress)
+		app.PrintProxy(cfg.SiteAccess, func(text string) { p.warn("%s", text) })
+		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, term.ServiceLog(cfg.Common, slog.LevelWarn, p.logTo(), p.warnings))
 		if err != nil {
 			return err
 		}
@@ -65,75 +64,36 @@ second ^C stops it at once.`,
 	})
 }
 
-// printProxy reports a proxy in the environment that is not used, or what the proxy that is used
-// cannot check.
-func printProxy(d config.SiteAccess, say func(text string)) {
-	switch word := wire.ProxyWord(); {
-	case d.Proxy != "" && d.ProxyResolves:
-		say(fetcher.ProxyResolvesLoss)
-	case d.Proxy == "" && word != "":
-		say(word)
-	}
-}
-
-// isNew reports whether the crawl surely has to be created. With --nats that is
-// for the server to say.
+// isNew reports whether the crawl certainly has to be created. With --nats only the server knows.
 func isNew(cfg *config.Crawl) bool { return cfg.URL == "" && engine.IsNew(cfg.Dir) }
 
-// engineOptions are what settings mean to an engine that takes a crawl up as it is.
-func (a *app) engineOptions(cfg *config.Crawl, log logger) engine.Options {
-	o := engine.Options{
-		Dir: cfg.Dir, NATS: a.natsOptions(cfg.NATS, "curtsy crawl"), StreamLimits: frontier.StreamLimits{Replicas: cfg.Replicas}, MinFree: int64(cfg.MinFree),
-		CrawlLog: frontier.CrawlLog{Max: int64(cfg.LogMax), Keep: cfg.LogKeep},
-		Version:  version.Get().Version, Log: log,
-	}
-	if cfg.URL != "" {
-		o.Crawl = cfg.Crawl
-	}
-	return o
-}
-
-// fetcherOptions are what settings mean to the fetcher of a process.
-func (a *app) fetcherOptions(f *config.Fetch, s *config.Sign, d *config.SiteAccess) (o fetcher.Options, err error) {
-	o = fetcher.Options{Slots: f.Visits, MaxBody: int64(f.MaxBody), MaxCatalogue: int64(f.MaxCatalogue), PageMemory: int64(f.PageMemory), PDFToText: f.PDFToText, Dial: a.dial}
-	if o.Signer, err = s.Signer(); err != nil {
-		return o, err
-	}
-	if o.Credentials, err = d.Shown(); err != nil {
-		return o, err
-	}
-	o.Proxy, err = d.Through(o.Credentials)
-	return o, err
-}
-
-// engineFor opens an engine that creates or resumes the crawl with what the
-// settings and seeds ask for.
-func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, tracer *tracing.Tracer, log logger) (*engine.Engine, error) {
-	o := a.engineOptions(cfg, log)
+// engineFor opens an engine that creates the crawl of the settings and seeds, or resumes it.
+func (a *commands) engineFor(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, tracer *tracing.Tracer, log *slog.Logger) (*engine.Engine, error) {
+	o := a.EngineOptions(cfg, log)
 	o.Seeds, o.Registry, o.Tracer, o.Mail = seeds, reg, tracer, cfg.MailOptions(reg, log)
 	var err error
-	if o.Fetcher, err = a.fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.SiteAccess); err != nil {
+	if o.Fetcher, err = a.FetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.SiteAccess); err != nil {
 		return nil, err
 	}
 	o.Plan = func(old *crawl.Spec) (crawl.Spec, error) {
-		s, err := planned(cfg.Plan, cfg.NATS, given, old, seeds)
-		s.Paused = false // to say "crawl" is to say "go on"
+		s, err := app.PlannedSpec(cfg.Plan, cfg.NATS, given, old, seeds)
+		s.Paused = false // curtsy crawl resumes a paused crawl
 		return s, err
 	}
-	o.By = me()
+	o.By = app.Me()
 	if given("crawl") {
 		o.Crawl = cfg.Crawl
 	}
-	e, err := a.openEngine(ctx, o)
+	e, err := a.OpenEngine(ctx, o)
 	var held *engine.InUseError
 	if errors.As(err, &held) && held.Served {
-		return nil, usage("%w; use it without --nats, or use another --dir", err)
+		return nil, app.Usage("%w; use it without --nats, or use another --dir", err)
 	}
 	if errors.As(err, &held) && held.Remote {
-		return nil, usage("%w; use --nats URL --crawl %s, or another --dir", err, held.Crawl)
+		return nil, app.Usage("%w; use --nats URL --crawl %s, or another --dir", err, held.Crawl)
 	}
 	if errors.As(err, &held) {
-		return nil, usage("%w; use --crawl %s, or another --dir", err, held.Crawl)
+		return nil, app.Usage("%w; use --crawl %s, or another --dir", err, held.Crawl)
 	}
 	var file *fs.PathError
 	if errors.As(err, &file) && (file.Op == "mkdir" || errors.Is(err, fs.ErrPermission)) {
@@ -142,11 +102,8 @@ func (a *app) engineFor(ctx context.Context, cfg *config.Crawl, given func(strin
 	return e, err
 }
 
-// errStopped is why a crawl ends that was told to by `curtsy stop`.
-var errStopped = errors.New("stopped by curtsy stop")
-
 // crawl runs a crawl in this process to its end.
-func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, p *progress, log logger) (ending, error) {
+func (a *commands) crawl(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, p *progress, log *slog.Logger) (ending, error) {
 	var end ending
 	reg := service.NewRegistry()
 	tracer, err := cfg.Tracer("crawl", service.InstanceName("curtsy", cfg.Dir), log)
@@ -167,7 +124,7 @@ func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) b
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	me := service.Process{Kind: "crawl", Instance: e.Instance(), PID: os.Getpid()}
-	if err := service.Obey(e.Crawl().Queue.NC, crawl.Names(e.Spec().Name), me, func() { stop(errStopped) }); err != nil {
+	if err := service.Obey(e.Crawl().Queue.NC, crawl.Names(e.Spec().Name), me, func() { stop(app.ErrStopped) }); err != nil {
 		return end, err
 	}
 	if cfg.Listen != "off" {
@@ -184,8 +141,8 @@ func (a *app) crawl(ctx context.Context, cfg *config.Crawl, given func(string) b
 	return w.ended(e.Last()), nil
 }
 
-// serveAdmin opens the admin port, with the dashboard, until the function returned is called.
-func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *prometheus.Registry, p *progress, log logger) (stop func(), err error) {
+// serveAdmin opens the admin port, with the dashboard, until the returned function is called.
+func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *prometheus.Registry, p *progress, log *slog.Logger) (stop func(), err error) {
 	adm, err := service.NewAdmin(service.AdminOptions{
 		Listen: cfg.Listen, Cert: cfg.TLSCert, Key: cfg.TLSKey, Title: "crawl " + c.Spec.Name, Registry: reg, Log: log,
 		Ready: func(ctx context.Context) error {
@@ -198,7 +155,7 @@ func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *pro
 	}
 	o := cfg.Access.Dashboard(adm.Loopback(), log)
 	o.Ask, o.Name, o.Metrics, o.Typed = dashboard.Of(c), c.Spec.Name, true, config.About(cfg.Dir, cfg.NATS)
-	if o.Searches, err = searchweb.NewMetrics(reg); err != nil {
+	if o.Searches, err = search.NewMetrics(reg); err != nil {
 		return nil, errors.Join(err, adm.Close())
 	}
 	if err := errors.Join(service.CountShards(reg, c.Spec),
@@ -206,7 +163,7 @@ func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *pro
 		return nil, errors.Join(err, adm.Close())
 	}
 	adm.Show(dashboard.New(o))
-	printDashboard(p.need, adm.Server, o, cfg.Access)
+	look.PrintDashboard(p.need, adm.Server, o, cfg.Access)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -250,8 +252,8 @@ func partialAnswers(t *testing.T, want []string, commands ...[]string) {
 		var out, errs bytes.Buffer
 		code := runs(t, t.Context(), append(args, "--crawl", "shared"), nil, &out, &errs)
 		m := missingShards.FindStringSubmatch(errs.String())
-		if code != exitPartial || m == nil {
-			t.Errorf("%v with an indexer away: exit code %d, want %d\n%s%s", args, code, exitPartial, &out, &errs)
+		if code != app.ExitPartial || m == nil {
+			t.Errorf("%v with an indexer away: exit code %d, want %d\n%s%s", args, code, app.ExitPartial, &out, &errs)
 			continue
 		}
 		away := int64(0)
@@ -260,7 +262,7 @@ func partialAnswers(t *testing.T, want []string, commands ...[]string) {
 				away++
 			}
 		}
-		if says := "The missing shards store about " + count(away, "page") + "."; away == 0 || !strings.Contains(errs.String(), says) {
+		if says := "The missing shards store about " + term.Count(away, "page") + "."; away == 0 || !strings.Contains(errs.String(), says) {
 			t.Errorf("%v does not say %q:\n%s", args, says, &errs)
 		}
 		if !strings.HasPrefix(out.String(), "{") {
@@ -284,8 +286,8 @@ func partialKnown(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	code := runs(t, t.Context(), []string{"export", "datasets", "--since", "1h", "--known", known, "--crawl", "shared"}, nil, &out, &errs)
-	if code != exitPartial || strings.Contains(out.String(), "removed") || !strings.Contains(errs.String(), "datasets that are gone are not named") {
-		t.Errorf("exit code %d, want %d\n%s%s", code, exitPartial, &out, &errs)
+	if code != app.ExitPartial || strings.Contains(out.String(), "removed") || !strings.Contains(errs.String(), "datasets that are gone are not named") {
+		t.Errorf("exit code %d, want %d\n%s%s", code, app.ExitPartial, &out, &errs)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/catalog"
 )
 
@@ -57,9 +58,9 @@ func TestDamagedFiles(t *testing.T) {
 			fails []string
 			code  int // and ends with this. Of search the other shards answer.
 		}{
-			{"frontier-*.db", `mv (\S+) (\S+)\)`, []string{"status", "hosts", "pages", "updates", "crawl"}, exitFailed},
-			{"pages-*.db", `mv (\S+) (\S+)\)`, []string{"pages", "export pages", "datasets", "reindex", "search page", "crawl"}, exitFailed},
-			{"search-*.db", `curtsy reindex --dir (\S+)`, []string{"search page"}, exitPartial},
+			{"frontier-*.db", `mv (\S+) (\S+)\)`, []string{"status", "hosts", "pages", "updates", "crawl"}, app.ExitFailed},
+			{"pages-*.db", `mv (\S+) (\S+)\)`, []string{"pages", "export pages", "datasets", "reindex", "search page", "crawl"}, app.ExitFailed},
+			{"search-*.db", `curtsy reindex --dir (\S+)`, []string{"search page"}, app.ExitPartial},
 		} {
 			{
 				files, err := filepath.Glob(filepath.Join(r.dir, c.glob))
@@ -87,7 +88,7 @@ func TestDamagedFiles(t *testing.T) {
 						if how < 2 && code != c.code {
 							t.Errorf("damage %d: curtsy %s exits with %d:\n%s", how, line, code, said)
 						}
-						if code != exitOK && (!strings.Contains(said, path) || !regexp.MustCompile(c.remedy).MatchString(said)) {
+						if code != app.ExitOK && (!strings.Contains(said, path) || !regexp.MustCompile(c.remedy).MatchString(said)) {
 							t.Errorf("damage %d: curtsy %s names neither file nor way out:\n%s", how, line, said)
 						}
 					}
@@ -102,11 +103,11 @@ func TestDamagedFiles(t *testing.T) {
 					if err := os.Rename(do[1], do[2]); err != nil {
 						t.Fatal(err)
 					}
-					if code, said := say(seeds...); code != exitOK {
+					if code, said := say(seeds...); code != app.ExitOK {
 						t.Fatalf("the crawl does not go on: %s", said)
 					}
 				case 2:
-					if code, said := say("reindex", "--dir", do[1]); code != exitOK {
+					if code, said := say("reindex", "--dir", do[1]); code != app.ExitOK {
 						t.Fatalf("no reindex: %s", said)
 					}
 				default:
@@ -117,7 +118,7 @@ func TestDamagedFiles(t *testing.T) {
 				}
 				for _, line := range append(c.fails, "status", "search page") {
 					if line != "crawl" {
-						if code, said := say(append(strings.Fields(line), "--dir", r.dir)...); code != exitOK {
+						if code, said := say(append(strings.Fields(line), "--dir", r.dir)...); code != app.ExitOK {
 							t.Errorf("curtsy %s after that: %s", line, said)
 						}
 					}

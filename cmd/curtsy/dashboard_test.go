@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/dashboard"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/internal/web/dashboard"
 )
 
 var csrfOf = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
@@ -26,7 +27,7 @@ func TestDashboardPauses(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data")
 		start(t, "crawl", "--dir", dir, "--allow-private", "--delay", "400ms", "--resolve", sites.Resolve(), sites.Seeds()[0])
 		await(t, "the sites are asked", func() bool { return len(sites.Log()) > 3 })
-		c, err := newTestApp(t, nil, io.Discard, io.Discard).dialEngine(t.Context(), dir, slog.New(slog.DiscardHandler))
+		c, err := newTestApp(t, nil, io.Discard, io.Discard).DialEngine(t.Context(), dir, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,11 +90,11 @@ var typedCommand = regexp.MustCompile("(?:<code>|\"|`)(curtsy [a-z][^\"`<]*)[\"`
 
 // Each command that the dashboard names is one that there is, with flags that it knows.
 func TestDashboardCommands(t *testing.T) {
-	files, err := filepath.Glob("../../internal/dashboard/templates/*.html")
+	files, err := filepath.Glob("../../internal/web/dashboard/templates/*.html")
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, err := filepath.Glob("../../internal/dashboard/*.go")
+	code, err := filepath.Glob("../../internal/web/dashboard/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestDashboardCommands(t *testing.T) {
 			if strings.HasSuffix(line, " ") { // the rest is put together
 				words = append(words, "x")
 			}
-			root := (&app{stdout: io.Discard, stderr: io.Discard}).root()
+			root := newRoot(app.New(nil, io.Discard, io.Discard))
 			cmd, rest, err := root.Find(words)
 			if err == nil && cmd == root {
 				t.Errorf("%s: %q is no command", f, line)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
 // A catalogue of datasets that nothing leads to is found where sites have it, and asked for no more
@@ -35,15 +37,15 @@ func TestDataJSON(t *testing.T) {
 		addr := strings.TrimPrefix(site.URL, "http://")
 		crawl := func() {
 			t.Helper()
-			curtsy(t, exitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--scope", "any", "--sitemaps=false",
+			curtsy(t, app.ExitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--scope", "any", "--sitemaps=false",
 				"--resolve", "a.test="+addr, "--resolve", "b.test="+addr, "http://a.test/")
 		}
 		crawl()
 		crawl()
-		if out := curtsy(t, exitOK, "datasets", "--dir", dir); !strings.Contains(out, "Rainfall") {
+		if out := curtsy(t, app.ExitOK, "datasets", "--dir", dir); !strings.Contains(out, "Rainfall") {
 			t.Errorf("datasets: %s", out)
 		}
-		if out := curtsy(t, exitOK, "explain", "http://a.test/data.json", "--dir", dir); !strings.Contains(out, "stored") || !strings.Contains(out, "http://a.test/data.txt") {
+		if out := curtsy(t, app.ExitOK, "explain", "http://a.test/data.json", "--dir", dir); !strings.Contains(out, "stored") || !strings.Contains(out, "http://a.test/data.txt") {
 			t.Errorf("explain: %s", out)
 		}
 		mu.Lock()

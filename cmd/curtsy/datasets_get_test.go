@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
@@ -221,7 +222,7 @@ func TestDatasetsGetKilled(t *testing.T) {
 func curtsyFails(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := runs(t, t.Context(), args, strings.NewReader(""), &out, &errs); code != exitFailed {
+	if code := runs(t, t.Context(), args, strings.NewReader(""), &out, &errs); code != app.ExitFailed {
 		t.Errorf("curtsy %s: exit code %d\n%s%s", strings.Join(args, " "), code, &out, &errs)
 	}
 	return errs.String()
@@ -233,7 +234,7 @@ func TestDatasetsGetBesideACrawlThatStops(t *testing.T) {
 		besideACrawl(t, func(crawl ...string) (end func()) {
 			stop := start(t, crawl...)
 			return func() {
-				if code := stop(); code != exitInterrupted {
+				if code := stop(); code != app.ExitInterrupted {
 					t.Fatalf("the crawl was over before it was ended, with %d", code)
 				}
 			}
@@ -415,7 +416,7 @@ func TestDatasetsGetAll(t *testing.T) {
 			t.Errorf("get says of a changed byte:\n%s", said)
 		}
 		curtsy(t, 1, "datasets", "verify", out)
-		curtsy(t, exitUsage, "datasets", "verify", "--repair", "--json", "--data", data, out)
+		curtsy(t, app.ExitUsage, "datasets", "verify", "--repair", "--json", "--data", data, out)
 		curtsy(t, 0, "datasets", "verify", "--repair", "--data", data, out)
 		if got, err := os.ReadFile(rain[0]); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("not repaired: %v", err)

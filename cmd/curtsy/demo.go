@@ -9,6 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/check"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
+	"github.com/curtsy/curtsy/cmd/curtsy/look"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
@@ -18,11 +22,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// demoDelay spaces the demo's requests: short enough to watch, long enough that the delay is
-// what bounds the crawl.
+// demoDelay is the time between requests of the demo: short enough for a person who watches, and
+// long enough that the delay limits the crawl.
 const demoDelay = 20 * time.Millisecond
 
-func (a *app) demoCommand() *cobra.Command {
+func (a *commands) demoCommand() *cobra.Command {
 	cfg := config.NewDemo()
 	var stay bool
 	cmd := &cobra.Command{
@@ -33,17 +37,17 @@ by reason, a search. Nothing is sent to the internet. With --stay the simulated 
 dashboard of the crawl are served until ^C.`,
 		Example: `  curtsy demo
   curtsy demo --stay --listen 127.0.0.1:7890`,
-		Args: no,
+		Args: app.NoArgs,
 	}
 	cmd.Flags().BoolVar(&stay, "stay", false, "continue to serve the simulated web and the dashboard until ^C")
-	return configured(cmd, cfg, func(cmd *cobra.Command, _ []string, src *config.Source) error {
+	return app.Configured(cmd, cfg, func(cmd *cobra.Command, _ []string, src *config.Source) error {
 		return a.demo(cmd.Context(), cfg, src.Given("dir"), stay)
 	})
 }
 
-func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error {
+func (a *commands) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error {
 	sites := simweb.Demo()
-	sites.Listen = a.listen
+	sites.Listen = a.Listen
 	web, err := simweb.Start(sites)
 	if err != nil {
 		return err
@@ -60,8 +64,8 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 	}
 	c := config.NewCrawl()
 	c.Common, c.Admin, c.Dir = cfg.Common, cfg.Admin, dir
-	// The scope stays the domain: the simulated web links to the machine's own addresses too, to
-	// see whether crawlers fall for it.
+	// The scope stays the domain: the simulated web also links to addresses of this machine, to
+	// find out whether a crawler requests them.
 	c.Delay, c.AllowPrivate, c.HoldMax = demoDelay, true, 5*time.Second
 	c.Resolve = []string{web.Resolve()}
 	var seeds []canon.URL
@@ -72,43 +76,43 @@ func (a *app) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) error
 		}
 		seeds = append(seeds, u)
 	}
-	fmt.Fprintf(a.stdout, "a simulated web of %d hosts is served on %s; crawling it from %s\n", len(web.Hosts()), web.Addr(), seeds[0])
-	p := newProgress(a.stdout, a.stderr, "auto")
+	fmt.Fprintf(a.Stdout, "a simulated web of %d hosts is served on %s; crawling it from %s\n", len(web.Hosts()), web.Addr(), seeds[0])
+	p := newProgress(a.Stdout, a.Stderr, "auto")
 	all := func(string) bool { return true }
-	// The simulated web breaks in every way; that is the point, and nothing to warn of.
-	end, err := a.crawl(ctx, c, all, seeds, p, serviceLog(c.Common, slog.LevelError, p.logTo(), p.warnings))
+	// The simulated web is broken on purpose in every way, so no warnings are shown.
+	end, err := a.crawl(ctx, c, all, seeds, p, term.ServiceLog(c.Common, slog.LevelError, p.logTo(), p.warnings))
 	if err != nil {
 		return err
 	}
 	p.clear()
-	fmt.Fprintln(a.stdout)
-	summarize(a.stdout, end)
-	if code := end.code(); code != exitOK {
-		return &exit{code: code}
+	fmt.Fprintln(a.Stdout)
+	summarize(a.Stdout, end)
+	if code := end.code(); code != app.ExitOK {
+		return app.Exit(code, nil)
 	}
 	if err := a.demoSearch(ctx, dir, web); err != nil {
 		return err
 	}
 	a.demoPoliteness(web)
 	if keep || stay {
-		fmt.Fprintf(a.stdout, "\nlook at it yourself:\n  curtsy search --dir %[1]s \"words\"\n  curtsy explain --dir %[1]s http://h0001.sim.test/\n", webtext.ShellWord(dir))
+		fmt.Fprintf(a.Stdout, "\nlook at it yourself:\n  curtsy search --dir %[1]s \"words\"\n  curtsy explain --dir %[1]s http://h0001.sim.test/\n", webtext.ShellWord(dir))
 	}
 	if stay {
-		fmt.Fprintf(a.stdout, "\nstill serving on %s until ^C; crawl it yourself with:\n%s\n", web.Addr(), simwebHint(web))
+		fmt.Fprintf(a.Stdout, "\nstill serving on %s until ^C; crawl it yourself with:\n%s\n", web.Addr(), check.SimwebHint(web))
 		if cfg.Listen == "off" {
 			<-ctx.Done()
 			return nil
 		}
 		d := config.NewDashboard()
 		d.Common, d.Dir, d.Listen = cfg.Common, dir, cfg.Listen
-		return a.dashboard(ctx, d)
+		return look.ServeDashboard(ctx, a.App, d)
 	}
-	fmt.Fprintf(a.stdout, "\nnow a real site, with your address for its webmaster:\n  curtsy crawl --contact me@example.org https://example.org/\n")
+	fmt.Fprintf(a.Stdout, "\nnow a real site, with your address for its webmaster:\n  curtsy crawl --contact me@example.org https://example.org/\n")
 	return nil
 }
 
-// demoSearch looks something up in what was crawled.
-func (a *app) demoSearch(ctx context.Context, dir string, web *simweb.Server) error {
+// demoSearch searches the pages of the crawl.
+func (a *commands) demoSearch(ctx context.Context, dir string, web *simweb.Server) error {
 	from, err := engine.OpenFiles(dir)
 	if err != nil {
 		return err
@@ -119,25 +123,25 @@ func (a *app) demoSearch(ctx context.Context, dir string, web *simweb.Server) er
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "\ncurtsy search %q\n", query)
-	a.printHits(ans, 0)
+	fmt.Fprintf(a.Stdout, "\ncurtsy search %q\n", query)
+	look.PrintHits(a.App, ans, 0)
 	return nil
 }
 
-// demoPoliteness reads the simulated web's own log, which is what a webmaster would have.
-func (a *app) demoPoliteness(web *simweb.Server) {
+// demoPoliteness reads the log of the simulated web, which is what a webmaster would see.
+func (a *commands) demoPoliteness(web *simweb.Server) {
 	log := web.Log()
 	bad := simweb.Check(log, simweb.CheckOptions{
 		Token: "curtsy",
 		Delay: func(string) time.Duration { return demoDelay },
-		// Nobody to contact about a web of our own.
+		// The simulated web has no webmaster, so there is no contact.
 		UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") },
 	})
-	fmt.Fprintf(a.stdout, "\nthe web's own log: %s, %d too early, at the same time, or forbidden\n", count(int64(len(log)), "request"), len(bad))
+	fmt.Fprintf(a.Stdout, "\nthe web's own log: %s, %d too early, at the same time, or forbidden\n", term.Count(int64(len(log)), "request"), len(bad))
 	for i, v := range bad {
-		if i == postponedShown {
+		if i == look.PostponedShown {
 			break
 		}
-		fmt.Fprintln(a.stdout, " ", v)
+		fmt.Fprintln(a.Stdout, " ", v)
 	}
 }

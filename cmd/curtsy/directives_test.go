@@ -19,12 +19,13 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/export"
-	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/web/search"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -127,8 +128,8 @@ func (d directed) answer(more ...string) *simweb.Answer {
 		d.name, meta, data, word, d.name)}
 }
 
-// look is what all columns show at one time. Commands that list are asked once.
-type look struct {
+// looking is what all columns show at one time. Commands that list are asked once.
+type looking struct {
 	t     *testing.T
 	dir   string
 	lists map[string]string
@@ -136,9 +137,11 @@ type look struct {
 	odd   []string // where two columns contradict one another
 }
 
-func (l *look) wrong(format string, args ...any) { l.odd = append(l.odd, fmt.Sprintf(format, args...)) }
+func (l *looking) wrong(format string, args ...any) {
+	l.odd = append(l.odd, fmt.Sprintf(format, args...))
+}
 
-func (l *look) run(args ...string) string {
+func (l *looking) run(args ...string) string {
 	l.t.Helper()
 	key := strings.Join(args, " ")
 	out, ok := l.lists[key]
@@ -150,7 +153,7 @@ func (l *look) run(args ...string) string {
 }
 
 // assistant is a session of an assistant, begun once.
-func (l *look) assistant() *helper {
+func (l *looking) assistant() *helper {
 	if l.mcp == nil {
 		l.mcp = assistant(l.t, "--dir", l.dir)
 	}
@@ -158,7 +161,7 @@ func (l *look) assistant() *helper {
 }
 
 // files is a folder with an export of a file a page, made once.
-func (l *look) files() string {
+func (l *looking) files() string {
 	if l.lists["files"] == "" {
 		l.lists["files"] = filepath.Join(l.t.TempDir(), "files")
 		curtsy(l.t, 0, "export", "pages", "--format", "files", "--content", "html", "--out", l.lists["files"], "--dir", l.dir)
@@ -167,7 +170,7 @@ func (l *look) files() string {
 }
 
 // short reports hits of a page whose snippets are longer than it allows.
-func (l *look) short(d directed, hits ...crawl.Hit) {
+func (l *looking) short(d directed, hits ...crawl.Hit) {
 	l.t.Helper()
 	for _, h := range hits {
 		if n := utf8.RuneCountInString(text(h.Snippet)); d.max > 0 && n > d.max {
@@ -196,13 +199,13 @@ func line(list, text string) string {
 // directedColumns are where a page can show. Each says "-" where nothing of the page does.
 var directedColumns = []struct {
 	name string
-	see  func(l *look, d directed) string
+	see  func(l *looking, d directed) string
 }{
-	{"search", func(l *look, d directed) string {
+	{"search", func(l *looking, d directed) string {
 		out := l.run("search", d.word())
 		return seen(strings.Contains(out, "Title of "+d.name+"\n"), strings.Contains(out, d.word()))
 	}},
-	{"search-json", func(l *look, d directed) string {
+	{"search-json", func(l *looking, d directed) string {
 		out := l.run("search", "--json", "--explain", d.word())
 		var h crawl.Hit
 		if out != "" && json.Unmarshal([]byte(out), &h) != nil || h.Snippet == nil && len(h.Marks) > 0 {
@@ -211,16 +214,16 @@ var directedColumns = []struct {
 		l.short(d, h)
 		return seen(h.URL == d.url(), strings.Contains(out, d.word()))
 	}},
-	{"pages", func(l *look, d directed) string {
+	{"pages", func(l *looking, d directed) string {
 		table, lines := line(l.run("pages"), d.url()), line(l.run("pages", "--json"), `"url":"`+d.url())
 		if (table == "") != (lines == "") {
 			l.wrong("pages lists %q, pages --json %q", table, lines)
 		}
 		return seen(strings.Contains(table, "Title of "+d.name), strings.Contains(lines, d.word()))
 	}},
-	{"page-text", func(l *look, d directed) string { return l.page(d, "text") }},
-	{"page-html", func(l *look, d directed) string { return l.page(d, "html") }},
-	{"mcp-search", func(l *look, d directed) string {
+	{"page-text", func(l *looking, d directed) string { return l.page(d, "text") }},
+	{"page-html", func(l *looking, d directed) string { return l.page(d, "html") }},
+	{"mcp-search", func(l *looking, d directed) string {
 		a, _ := l.assistant().asks("search", args{"query": d.word()})
 		for _, h := range a.Hits {
 			if h.URL == d.url() {
@@ -230,13 +233,13 @@ var directedColumns = []struct {
 		}
 		return seen(false, strings.Contains(fmt.Sprint(a), d.word()))
 	}},
-	{"mcp-page", func(l *look, d directed) string {
+	{"mcp-page", func(l *looking, d directed) string {
 		p, said, failed := l.assistant().call("page", args{"url": d.url()})
 		l.short(d, crawl.Hit{Snippet: &p.Text})
 		return seen(!failed && p.URL == d.url(), strings.Contains(said+p.Text, d.word()))
 	}},
-	{"http-search", func(l *look, d directed) string {
-		var a searchweb.Answer
+	{"http-search", func(l *looking, d directed) string {
+		var a search.Answer
 		out := l.get("/api/v1/search?explain=1&q=" + d.word())
 		if err := json.Unmarshal([]byte(out), &a); err != nil {
 			l.wrong("%v", err)
@@ -248,18 +251,18 @@ var directedColumns = []struct {
 		}
 		return seen(strings.Contains(string(body), d.url()), strings.Contains(string(body), d.word()))
 	}},
-	{"http-html", func(l *look, d directed) string {
+	{"http-html", func(l *looking, d directed) string {
 		_, hits, _ := strings.Cut(l.get("/search?q="+d.word()), `<ol class="hits"`)
 		hits, _, _ = strings.Cut(hits, "</ol>")
 		return seen(strings.Contains(hits, "Title of "+d.name+"<"), strings.Contains(hits, `<p class="snippet"`) && strings.Contains(hits, d.word()))
 	}},
-	{"http-text", func(l *look, d directed) string { return l.record(d, "text") }},
-	{"http-source", func(l *look, d directed) string { return l.record(d, "html") }},
-	{"jsonl", func(l *look, d directed) string {
+	{"http-text", func(l *looking, d directed) string { return l.record(d, "text") }},
+	{"http-source", func(l *looking, d directed) string { return l.record(d, "html") }},
+	{"jsonl", func(l *looking, d directed) string {
 		row := line(l.run("export", "pages"), `"url":"`+d.url()+`"`)
 		return seen(row != "", strings.Contains(row, d.word()))
 	}},
-	{"parquet", func(l *look, d directed) string {
+	{"parquet", func(l *looking, d directed) string {
 		out := l.run("export", "pages", "--format", "parquet")
 		rows, err := parquet.Read[export.Page](strings.NewReader(out), int64(len(out)))
 		if err != nil {
@@ -272,7 +275,7 @@ var directedColumns = []struct {
 		}
 		return seen(false, strings.Contains(out, d.url()))
 	}},
-	{"csv", func(l *look, d directed) string {
+	{"csv", func(l *looking, d directed) string {
 		rows, err := csv.NewReader(strings.NewReader(l.run("export", "pages", "--format", "csv"))).ReadAll()
 		if err != nil {
 			l.wrong("%v", err)
@@ -284,7 +287,7 @@ var directedColumns = []struct {
 		}
 		return seen(false, false)
 	}},
-	{"bulk", func(l *look, d directed) string {
+	{"bulk", func(l *looking, d directed) string {
 		out := l.run("export", "pages", "--format", "bulk")
 		row := line(out, `"url":"`+d.url()+`"`)
 		if strings.Contains(out, export.DocumentID(d.url())) != (row != "") {
@@ -292,7 +295,7 @@ var directedColumns = []struct {
 		}
 		return seen(row != "", strings.Contains(row, d.word()))
 	}},
-	{"files", func(l *look, d directed) string {
+	{"files", func(l *looking, d directed) string {
 		out := filepath.Join(l.files(), export.FileName(canon.URL(d.url()), "html"))
 		body, err := os.ReadFile(out)
 		index, ierr := os.ReadFile(filepath.Join(l.files(), export.IndexFile))
@@ -305,27 +308,27 @@ var directedColumns = []struct {
 		}
 		return seen(row != "", strings.Contains(string(body), d.word()))
 	}},
-	{"markdown", func(l *look, d directed) string {
+	{"markdown", func(l *looking, d directed) string {
 		row := line(l.run("export", "pages", "--format", "markdown"), `"url":"`+d.url()+`"`)
 		return seen(row != "", strings.Contains(row, d.word()))
 	}},
-	{"chunks", func(l *look, d directed) string {
+	{"chunks", func(l *looking, d directed) string {
 		row := line(l.run("export", "pages", "--format", "chunks"), `"url":"`+d.url()+`"`)
 		return seen(row != "", strings.Contains(row, d.word()))
 	}},
-	{"text", func(l *look, d directed) string {
+	{"text", func(l *looking, d directed) string {
 		out := l.run("export", "pages", "--format", "text")
 		return seen(strings.Contains(out, d.url()), strings.Contains(out, d.word()))
 	}},
-	{"html", func(l *look, d directed) string {
+	{"html", func(l *looking, d directed) string {
 		out := l.run("export", "pages", "--format", "html")
 		return seen(strings.Contains(out, "<title>Title of "+d.name+"<"), strings.Contains(out, d.word()))
 	}},
-	{"links", func(l *look, d directed) string {
+	{"links", func(l *looking, d directed) string {
 		row := line(l.run("export", "links"), `"from":"`+d.url()+`"`)
 		return seen(row != "", strings.Contains(row, "/to/"+d.name))
 	}},
-	{"links-parquet", func(l *look, d directed) string {
+	{"links-parquet", func(l *looking, d directed) string {
 		out := l.run("export", "links", "--format", "parquet")
 		rows, err := parquet.Read[export.Link](strings.NewReader(out), int64(len(out)))
 		if err != nil {
@@ -334,18 +337,18 @@ var directedColumns = []struct {
 		from := func(r export.Link) bool { return r.From == d.url() }
 		return seen(slices.ContainsFunc(rows, from), slices.ContainsFunc(rows, func(r export.Link) bool { return from(r) && strings.HasSuffix(text(r.To), "/to/"+d.name) }))
 	}},
-	{"datasets", func(l *look, d directed) string {
+	{"datasets", func(l *looking, d directed) string {
 		row := line(l.run("datasets", "--json"), "data-"+d.name)
 		if table := line(l.run("datasets"), "data-"+d.name); (table == "") != (row == "") {
 			l.wrong("datasets lists %q, datasets --json %q", table, row)
 		}
 		return seen(row != "", strings.Contains(row, d.word()))
 	}},
-	{"dcat", func(l *look, d directed) string {
+	{"dcat", func(l *looking, d directed) string {
 		out := l.run("export", "datasets", "--format", "dcat")
 		return seen(strings.Contains(out, "data-"+d.name), strings.Contains(out, d.word()))
 	}},
-	{"sets-parquet", func(l *look, d directed) string {
+	{"sets-parquet", func(l *looking, d directed) string {
 		out := l.run("export", "datasets", "--format", "parquet")
 		rows, err := parquet.Read[export.Dataset](strings.NewReader(out), int64(len(out)))
 		if err != nil {
@@ -354,11 +357,11 @@ var directedColumns = []struct {
 		named := func(r export.Dataset) bool { return text(r.Name) == "data-"+d.name || text(r.Title) == "data-"+d.name }
 		return seen(slices.ContainsFunc(rows, named), slices.ContainsFunc(rows, func(r export.Dataset) bool { return strings.Contains(text(r.Description), d.word()) }))
 	}},
-	{"sets-bulk", func(l *look, d directed) string {
+	{"sets-bulk", func(l *looking, d directed) string {
 		row := line(l.run("export", "datasets", "--format", "bulk"), "data-"+d.name)
 		return seen(row != "", strings.Contains(row, d.word()))
 	}},
-	{"explain", func(l *look, d directed) string {
+	{"explain", func(l *looking, d directed) string {
 		x := l.explain(d.url())
 		limits := strings.Join(strings.Fields(line(l.run("explain", d.url()), "snippets ")), " ")
 		if strings.HasPrefix(limits, "snippets none, because the page must not be shown after ") && d.name == "expires-soon" {
@@ -372,10 +375,12 @@ var directedColumns = []struct {
 		}
 		return x.State + ":" + string(x.Reason)
 	}},
-	{"followed", func(l *look, d directed) string { return yesNo(l.explain(directedHost + "to/" + d.name).Seen) }},
+	{"followed", func(l *looking, d directed) string {
+		return map[bool]string{true: "yes", false: "no"}[l.explain(directedHost+"to/"+d.name).Seen]
+	}},
 }
 
-func (l *look) explain(u string) (x crawl.Explanation) {
+func (l *looking) explain(u string) (x crawl.Explanation) {
 	if err := json.Unmarshal([]byte(l.run("explain", "--json", u)), &x); err != nil {
 		l.wrong("%v", err)
 	}
@@ -396,14 +401,14 @@ func seen(shown, text bool) string {
 }
 
 // get asks for something by HTTP, as curtsy serve answers it.
-func (l *look) get(path string) string {
+func (l *looking) get(path string) string {
 	from, err := engine.OpenFiles(l.dir)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	defer from.Close()
 	rec := httptest.NewRecorder()
-	searchweb.New(searchweb.Options{Crawl: from}).ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+	search.New(search.Options{Crawl: from}).ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
 	if rec.Code != http.StatusOK && rec.Code != http.StatusNotFound {
 		l.wrong("%s: %d %s", path, rec.Code, rec.Body)
 	}
@@ -411,13 +416,13 @@ func (l *look) get(path string) string {
 }
 
 // record asks for one page by HTTP.
-func (l *look) record(d directed, content string) string {
+func (l *looking) record(d directed, content string) string {
 	body := l.get("/api/v1/pages?content=" + content + "&url=" + d.url())
 	return seen(strings.Contains(body, `"fetched_at"`), strings.Contains(body, d.word()))
 }
 
 // page asks for one page.
-func (l *look) page(d directed, format string) string {
+func (l *looking) page(d directed, format string) string {
 	from, err := engine.OpenFiles(l.dir)
 	if err != nil {
 		l.t.Fatal(err)
@@ -447,7 +452,7 @@ func see(t *testing.T, dir string, pages ...directed) string {
 // looked is see for pages that may change meanwhile.
 func looked(t *testing.T, dir string, pages ...directed) (rows string, odd []string) {
 	t.Helper()
-	l := &look{t: t, dir: dir, lists: map[string]string{}}
+	l := &looking{t: t, dir: dir, lists: map[string]string{}}
 	var b strings.Builder
 	for _, d := range pages {
 		b.WriteString(d.name)
@@ -500,7 +505,7 @@ func TestDirectives(t *testing.T) {
 		})
 		web.Override(directedHost, &simweb.Answer{Body: "<!DOCTYPE html><title>home</title>" + links.String()})
 		dir := filepath.Join(t.TempDir(), "data")
-		curtsy(t, exitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--types", "html,text,pdf", "--resolve", web.Resolve(), directedHost)
+		curtsy(t, app.ExitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--types", "html,text,pdf", "--resolve", web.Resolve(), directedHost)
 
 		if before, odd := looked(t, dir, soon); time.Now().Before(date) {
 			for _, o := range odd {
@@ -551,16 +556,16 @@ func TestDirectives(t *testing.T) {
 			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     stored          yes`)
 
 		want := "the page must not be shown after " + date.Format("2006-01-02 15:04:05 MST") + ": unavailable_after in its X-Robots-Tag or Robots-Tag header"
-		if got := curtsy(t, exitOK, "explain", "--dir", dir, soon.url()); !strings.Contains(got, want) {
+		if got := curtsy(t, app.ExitOK, "explain", "--dir", dir, soon.url()); !strings.Contains(got, want) {
 			t.Errorf("curtsy explain does not say why the page is found nowhere:\n%s", got)
 		}
 
 		later.header = "X-Robots-Tag: noindex"
 		web.Override(later.url(), later.answer())
 		for _, p := range []directed{later, soon} {
-			curtsy(t, exitOK, "refetch", "--dir", dir, p.url())
+			curtsy(t, app.ExitOK, "refetch", "--dir", dir, p.url())
 		}
-		curtsy(t, exitOK, "crawl", "--dir", dir)
+		curtsy(t, app.ExitOK, "crawl", "--dir", dir)
 		holds(t, "after a later crawl", see(t, dir, later, soon), `
 			noindex-later    -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
 			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)

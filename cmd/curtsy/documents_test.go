@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/document"
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 )
@@ -65,12 +66,12 @@ func TestDocuments(t *testing.T) {
 		})
 		dir := filepath.Join(t.TempDir(), "data")
 		crawl := func(args ...string) {
-			curtsy(t, exitOK, append([]string{"crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--sitemaps=false",
+			curtsy(t, app.ExitOK, append([]string{"crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--sitemaps=false",
 				"--resolve", "a.test=" + strings.TrimPrefix(site.URL, "http://"), "http://a.test/"}, args...)...)
 		}
 		see := func(args, want string) {
 			t.Helper()
-			if out := curtsy(t, exitOK, append(strings.Fields(args), "--dir", dir)...); !strings.Contains(out, want) {
+			if out := curtsy(t, app.ExitOK, append(strings.Fields(args), "--dir", dir)...); !strings.Contains(out, want) {
 				t.Errorf("%s: no %q in %s", args, want, out)
 			}
 		}

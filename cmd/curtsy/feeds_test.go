@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
@@ -70,7 +71,7 @@ func TestFeedCrawl(t *testing.T) {
 		await(t, "what is new and what has changed", func() bool { return count("/new") > 0 && count("/page") > pages })
 		var u crawl.UpdatesInfo
 		await(t, "what updates says", func() bool {
-			for line := range strings.Lines(curtsy(t, exitOK, "updates", "--json", "--dir", dir)) {
+			for line := range strings.Lines(curtsy(t, app.ExitOK, "updates", "--json", "--dir", dir)) {
 				if err := json.Unmarshal([]byte(line), &u); err != nil {
 					t.Fatal(err)
 				}
@@ -83,7 +84,7 @@ func TestFeedCrawl(t *testing.T) {
 		if n := count("/closed"); n != 0 {
 			t.Errorf("asked for what is closed %d times", n)
 		}
-		if out := curtsy(t, exitOK, "explain", "--dir", dir, "http://a.test/new"); !strings.Contains(out, "http://a.test/feed") {
+		if out := curtsy(t, app.ExitOK, "explain", "--dir", dir, "http://a.test/new"); !strings.Contains(out, "http://a.test/feed") {
 			t.Errorf("explain: %s", out)
 		}
 	})

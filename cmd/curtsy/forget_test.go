@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
@@ -29,7 +31,7 @@ func newStoppedCrawl(t *testing.T) *stoppedCrawl {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureDataYAML}}
 	}})
 	r := &stoppedCrawl{t: t, web: web, dir: filepath.Join(t.TempDir(), "data")}
-	r.crawl(exitOK, web.Seeds()...)
+	r.crawl(app.ExitOK, web.Seeds()...)
 	if r.all = storedBy(t, "--dir", r.dir); len(r.all) < 100 || r.counts() != int64(len(r.all)) {
 		t.Fatalf("%d pages listed, %d counted", len(r.all), r.counts())
 	}
@@ -120,7 +122,7 @@ func TestForgetAtRest(t *testing.T) {
 		r.without(under[:1]...)
 		below := strings.Count(strings.Join(r.all, "\n"), part)
 		if got := curtsy(t, 0, "forget", "--dir", r.dir, part); !strings.HasPrefix(got, part+" is forgotten: ") ||
-			!strings.HasSuffix(got, fmt.Sprintf(" %s, 0 datasets\n", count(int64(below), "page"))) {
+			!strings.HasSuffix(got, fmt.Sprintf(" %s, 0 datasets\n", term.Count(int64(below), "page"))) {
 			t.Errorf("said %q", got)
 		}
 		says(part+" was already forgotten\n", part)
@@ -128,13 +130,13 @@ func TestForgetAtRest(t *testing.T) {
 			t.Errorf("%d requests were sent: %+v", len(log), log[0])
 		}
 		r.without(under...)
-		r.crawl(exitOK, "http://h0001.sim.test/", part+"/another")
+		r.crawl(app.ExitOK, "http://h0001.sim.test/", part+"/another")
 		r.without(under...)
 		r.unasked(under...)
 		says(part+" may be crawled again\n", "--undo", part)
 		says(out+" may be crawled again\n", "--undo", out)
 		says(out+" was not forgotten\n", "--undo", out)
-		r.crawl(exitFailed) // the server of one seed says 404
+		r.crawl(app.ExitFailed) // the server of one seed says 404
 		if got := storedBy(t, "--dir", r.dir); !slices.Equal(got, r.all) {
 			t.Errorf("%d pages after all is let in again, want %d", len(got), len(r.all))
 		}
@@ -147,7 +149,7 @@ func misses(t *testing.T, r *stoppedCrawl, entry, hint string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := runs(t, t.Context(), []string{"forget", "--dir", r.dir, entry}, strings.NewReader(""), &stdout, &stderr)
-	if said := stderr.String(); code != exitFailed || stdout.Len() > 0 || !strings.Contains(said, "the crawl has nothing of "+entry) || !strings.Contains(said, hint) {
+	if said := stderr.String(); code != app.ExitFailed || stdout.Len() > 0 || !strings.Contains(said, "the crawl has nothing of "+entry) || !strings.Contains(said, hint) {
 		t.Errorf("curtsy forget %s: exit code %d, %s%s", entry, code, &stdout, said)
 	}
 }
@@ -215,11 +217,11 @@ func TestForgetIsKilled(t *testing.T) {
 		t.Errorf("%d requests were sent", n)
 	}
 	r.without(host)
-	r.crawl(exitOK)
+	r.crawl(app.ExitOK)
 	r.without(host)
 	r.unasked(host)
 	curtsy(t, 0, "forget", "--undo", "--dir", r.dir, host)
-	r.crawl(exitOK)
+	r.crawl(app.ExitOK)
 	if got := storedBy(t, "--dir", r.dir); !slices.Equal(got, r.all) {
 		t.Errorf("%d pages after it is let in again, want %d", len(got), len(r.all))
 	}
@@ -255,7 +257,7 @@ func TestForgetAndTheCrawlIsKilled(t *testing.T) {
 	r.web.ResetLog()
 	curtsy(t, 0, "forget", "--dir", r.dir, host) // what is left to do
 	r.without(host)
-	r.crawl(exitOK, "--recrawl=false")
+	r.crawl(app.ExitOK, "--recrawl=false")
 	r.without(host)
 	r.unasked(host)
 }

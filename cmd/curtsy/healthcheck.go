@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/spf13/cobra"
 )
 
 // healthcheckCommand is for containers, which have no shell and no curl.
-func (a *app) healthcheckCommand() *cobra.Command {
+func (a *commands) healthcheckCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "healthcheck URL",
@@ -22,11 +23,11 @@ func (a *app) healthcheckCommand() *cobra.Command {
 ready. It is for containers, which have no shell and no curl.`,
 		Annotations: cli.ExitCodes("0 The process is ready.", "1 It is not ready, or does not answer.", "2 The command line is wrong."),
 		Example:     "  curtsy healthcheck http://127.0.0.1:8080",
-		Args:        one("URL", "http://127.0.0.1:8080"),
+		Args:        app.OneArg("URL", "http://127.0.0.1:8080"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			u, err := url.Parse(args[0])
 			if err != nil || u.Host == "" {
-				return usage("%q is not a URL; use for example http://127.0.0.1:8080", args[0])
+				return app.Usage("%q is not a URL; use for example http://127.0.0.1:8080", args[0])
 			}
 			if strings.Trim(u.Path, "/") == "" {
 				u.Path = "/readyz"

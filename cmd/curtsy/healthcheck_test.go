@@ -3,6 +3,8 @@ package main
 import (
 	"net/http"
 	"testing"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
 func TestHealthcheck(t *testing.T) {
@@ -16,8 +18,8 @@ func TestHealthcheck(t *testing.T) {
 		}
 	})
 	defer srv.Close()
-	curtsy(t, exitOK, "healthcheck", srv.URL)
+	curtsy(t, app.ExitOK, "healthcheck", srv.URL)
 	ready = false
-	curtsy(t, exitFailed, "healthcheck", srv.URL)
-	curtsy(t, exitUsage, "healthcheck", "localhost")
+	curtsy(t, app.ExitFailed, "healthcheck", srv.URL)
+	curtsy(t, app.ExitUsage, "healthcheck", "localhost")
 }

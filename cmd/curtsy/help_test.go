@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/look"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/spf13/cobra"
@@ -27,13 +29,13 @@ func visible(cmd *cobra.Command, each func(*cobra.Command)) {
 // accepts reads a line as the program does that is called with these words, up to where it would do
 // something. With settings it also loads the settings, which may need files.
 func accepts(settings bool, words ...string) error {
-	root := newApp(strings.NewReader(""), io.Discard, io.Discard).root()
+	root := newRoot(app.New(strings.NewReader(""), io.Discard, io.Discard))
 	cmd, rest, err := root.Find(words)
 	if err != nil {
 		return err
 	}
 	if cmd.Name() == "search" {
-		rest = wordsLast(cmd.Flags(), rest)
+		rest = look.WordsLast(cmd.Flags(), rest)
 	}
 	if err := cmd.ParseFlags(rest); err != nil {
 		return cmd.FlagErrorFunc()(cmd, err)
@@ -107,7 +109,7 @@ func TestShellWords(t *testing.T) {
 // Each command that help shows has a sentence about it and an example. What the examples type
 // exists and is accepted.
 func TestHelpOfEachCommand(t *testing.T) {
-	root := newApp(nil, io.Discard, io.Discard).root()
+	root := newRoot(app.New(nil, io.Discard, io.Discard))
 	n := 0
 	visible(root, func(cmd *cobra.Command) {
 		n++
@@ -137,7 +139,7 @@ func TestHelpOfEachCommand(t *testing.T) {
 
 // Every flag of every command stands under a heading, and no more often than once.
 func TestEveryFlagHasAGroup(t *testing.T) {
-	visible(newApp(nil, io.Discard, io.Discard).root(), func(cmd *cobra.Command) {
+	visible(newRoot(app.New(nil, io.Discard, io.Discard)), func(cmd *cobra.Command) {
 		shown := map[string]int{}
 		groups, left := cli.GroupsOf(cli.FlagsOf(cmd), true)
 		for _, g := range groups {
@@ -168,7 +170,7 @@ func TestEveryFlagHasAGroup(t *testing.T) {
 func help(t *testing.T, words ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), words, strings.NewReader(""), &stdout, &stderr); code != exitOK || stderr.Len() > 0 {
+	if code := run(t.Context(), words, strings.NewReader(""), &stdout, &stderr); code != app.ExitOK || stderr.Len() > 0 {
 		t.Fatalf("curtsy %s: %d, %s", strings.Join(words, " "), code, &stderr)
 	}
 	return stdout.String()

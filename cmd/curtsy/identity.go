@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/requests"
@@ -18,7 +19,7 @@ import (
 )
 
 // identityCommand writes what operators publish about themselves, or makes the key for it.
-func (a *app) identityCommand() *cobra.Command {
+func (a *commands) identityCommand() *cobra.Command {
 	cfg := config.NewIdentity()
 	var newKey string
 	cmd := &cobra.Command{
@@ -45,10 +46,10 @@ before it ends. To replace a key, publish the new one beside the old one (--also
 the new one a day later (--also old.pem), and remove the old one after another day.`,
 		Example: `  curtsy identity --new-key sign.pem
   curtsy identity --sign-key sign.pem --sign-agent https://bot.example.org --contact me@example.org`,
-		Args: no,
+		Args: app.NoArgs,
 	}
 	cmd.Flags().StringVar(&newKey, "new-key", "", "make a key, write it to the new `FILE`, and do nothing else")
-	return configured(cmd, cfg, func(*cobra.Command, []string, *config.Source) error {
+	return app.Configured(cmd, cfg, func(*cobra.Command, []string, *config.Source) error {
 		if newKey != "" {
 			return a.makeKey(newKey)
 		}
@@ -57,25 +58,25 @@ the new one a day later (--also old.pem), and remove the old one after another d
 }
 
 // makeKey writes a new key to a file, and prints how to publish it.
-func (a *app) makeKey(name string) error {
+func (a *commands) makeKey(name string) error {
 	key, err := botauth.NewKey(rand.Reader)
 	if err != nil {
 		return err
 	}
 	if err := identity.WriteKey(name, key); err != nil {
-		return &exit{exitUsage, err}
+		return app.Exit(app.ExitUsage, err)
 	}
-	fmt.Fprintf(a.stdout, "key %s is in %s; only you can read it\nto publish it: curtsy identity --sign-key %s --sign-agent https://bot.example.org --contact me@example.org\n",
+	fmt.Fprintf(a.Stdout, "key %s is in %s; only you can read it\nto publish it: curtsy identity --sign-key %s --sign-agent https://bot.example.org --contact me@example.org\n",
 		key.ID(), webtext.ShellWord(name), webtext.ShellWord(name))
 	return nil
 }
 
-func (a *app) writeIdentity(cfg *config.Identity) error {
+func (a *commands) writeIdentity(cfg *config.Identity) error {
 	if cfg.SignKey == "" {
-		return usage("--sign-key FILE and --sign-agent URL are required; to make a key: curtsy identity --new-key sign.pem")
+		return app.Usage("--sign-key FILE and --sign-agent URL are required; to make a key: curtsy identity --new-key sign.pem")
 	}
 	if cfg.Contact == "" {
-		return usage("--contact is required, so that webmasters can reach you; use for example --contact me@example.org")
+		return app.Usage("--contact is required, so that webmasters can reach you; use for example --contact me@example.org")
 	}
 	signer, err := cfg.Signer()
 	if err != nil {
@@ -86,15 +87,15 @@ func (a *app) writeIdentity(cfg *config.Identity) error {
 		key, err := config.ReadKey(name)
 		switch {
 		case err != nil:
-			return usage("--also %s cannot be used: %v", webtext.ShellWord(name), err)
+			return app.Usage("--also %s cannot be used: %v", webtext.ShellWord(name), err)
 		case i > 0 && slices.ContainsFunc(keys, func(k *botauth.Key) bool { return k.ID() == key.ID() }):
-			return usage("--also %s is the key of another file; leave it out", webtext.ShellWord(name))
+			return app.Usage("--also %s is the key of another file; leave it out", webtext.ShellWord(name))
 		}
 		keys = append(keys, key)
 	}
 	ranges, err := identity.ParseRanges(cfg.Ranges)
 	if err != nil {
-		return usage("--range: %v", err)
+		return app.Usage("--range: %v", err)
 	}
 	now := time.Now()
 	list, err := identity.Files(identity.Options{
@@ -102,20 +103,20 @@ func (a *app) writeIdentity(cfg *config.Identity) error {
 		Contact: cfg.Contact, Purposes: cfg.Purposes, Ranges: ranges, Delay: cfg.Delay, Now: now, Valid: cfg.Valid,
 	})
 	if err != nil {
-		return usage("%v", err)
+		return app.Usage("%v", err)
 	}
 	if err := identity.Write(cfg.Dir, list); err != nil {
 		return err
 	}
 	for _, f := range list {
-		fmt.Fprintln(a.stdout, filepath.Join(cfg.Dir, filepath.FromSlash(f.Name)))
+		fmt.Fprintln(a.Stdout, filepath.Join(cfg.Dir, filepath.FromSlash(f.Name)))
 	}
-	fmt.Fprintf(a.stdout, "serve these files at %s, with the header in %s; it is valid until %s\n", signer.Agent(), identity.HeadersFile, now.Add(cfg.Valid).UTC().Format(time.RFC3339))
+	fmt.Fprintf(a.Stdout, "serve these files at %s, with the header in %s; it is valid until %s\n", signer.Agent(), identity.HeadersFile, now.Add(cfg.Valid).UTC().Format(time.RFC3339))
 	old := filepath.Join(cfg.Dir, identity.RangesPath[1:])
 	if _, err := os.Stat(old); err == nil && len(ranges) == 0 {
-		fmt.Fprintf(a.stdout, "%s is from an earlier run, and the new files do not refer to it: remove it if its addresses are not yours any more, or use --range\n", old)
+		fmt.Fprintf(a.Stdout, "%s is from an earlier run, and the new files do not refer to it: remove it if its addresses are not yours any more, or use --range\n", old)
 	} else if len(ranges) == 0 {
-		fmt.Fprintf(a.stdout, "%s was not written; to state where your requests come from, use for example --range 192.0.2.0/28\n", identity.RangesPath[1:])
+		fmt.Fprintf(a.Stdout, "%s was not written; to state where your requests come from, use for example --range 192.0.2.0/28\n", identity.RangesPath[1:])
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
 // Formats §8.33: a site submits pages by HTTP to a crawl that runs. They are asked for once its
@@ -66,13 +68,13 @@ func TestUsage_8_33_Crawl(t *testing.T) {
 	await(t, "what was submitted", func() bool { return count("a.test/new") == 1 && count("a.test/wrong-key.txt") == 1 })
 	var out string
 	await(t, "what updates says", func() bool {
-		out = curtsy(t, exitOK, "updates", "--dir", dir)
+		out = curtsy(t, app.ExitOK, "updates", "--dir", dir)
 		return strings.Contains(out, "indexnow")
 	})
 	if !strings.Contains(out, "proved") || !strings.Contains(out, "2/") {
 		t.Errorf("updates: %s", out)
 	}
-	if out := curtsy(t, exitOK, "explain", "--dir", dir, "http://a.test/new"); !strings.Contains(out, "http://a.test/good-key.txt") {
+	if out := curtsy(t, app.ExitOK, "explain", "--dir", dir, "http://a.test/new"); !strings.Contains(out, "http://a.test/good-key.txt") {
 		t.Errorf("explain: %s", out)
 	}
 	for _, u := range []string{"a.test/wrong", "a.test/closed", "b.test/other", "b.test/robots.txt", "b.test/good-key.txt"} {

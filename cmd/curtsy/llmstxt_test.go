@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
 // Formats §8.22: with --llms-txt, and only then, a site is asked for its llms.txt, once, with
@@ -40,7 +42,7 @@ func TestUsage_8_22_Crawl(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data")
 		addr := strings.TrimPrefix(site.URL, "http://")
 		for i, args := range [][]string{{}, {"--llms-txt"}, {"--llms-txt"}} {
-			curtsy(t, exitOK, append([]string{"crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--sitemaps=false",
+			curtsy(t, app.ExitOK, append([]string{"crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--sitemaps=false",
 				"--resolve", "a.test=" + addr, "--resolve", "b.test=" + addr, "http://a.test/"}, args...)...)
 			mu.Lock()
 			for _, u := range []string{"a.test/llms.txt", "a.test/hidden", "a.test/more"} {
@@ -58,7 +60,7 @@ func TestUsage_8_22_Crawl(t *testing.T) {
 			`"llms_txt":{"state":"found","title":"A","links":4,"in_scope":3}`: {"hosts", "--json", "--dir", dir},
 			"http://a.test/llms.txt":                                          {"explain", "--dir", dir, "http://a.test/hidden"},
 		} {
-			if out := curtsy(t, exitOK, args...); !strings.Contains(out, want) {
+			if out := curtsy(t, app.ExitOK, args...); !strings.Contains(out, want) {
 				t.Errorf("%s lacks %s", out, want)
 			}
 		}

@@ -4,9 +4,11 @@
 //	curtsy crawl --contact me@example.org https://docs.example.org/
 //	curtsy search "words"
 //
-// Each subcommand has a file of its own. crawl.go is the place to start reading: it puts an
-// embedded NATS server, a frontier, a fetcher and an indexer together. The daemons run the same
-// packages one by one: curtsy frontier, or a link to this program that is called frontier.
+// This package has the root of all commands and those that start a crawl. Each other heading of the
+// help is a package beside it: look, control, data, archive, check. Each command has a file of its
+// own. crawl.go is the place to start reading: it puts an embedded NATS server, a frontier, a
+// fetcher and an indexer together. The daemons run the same packages one by one: curtsy frontier,
+// or a link to this program that is called frontier.
 package main
 
 import (
@@ -14,6 +16,12 @@ import (
 	"io"
 	"os"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/archive"
+	"github.com/curtsy/curtsy/cmd/curtsy/check"
+	"github.com/curtsy/curtsy/cmd/curtsy/control"
+	"github.com/curtsy/curtsy/cmd/curtsy/data"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/look"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/daemons"
 	"github.com/curtsy/curtsy/internal/indexer"
@@ -34,46 +42,40 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the command line from arguments to exit code.
+// run runs the command of a command line, and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return newApp(stdin, stdout, stderr).run(ctx, args)
+	return execute(ctx, app.New(stdin, stdout, stderr), args)
 }
 
-func (a *app) run(ctx context.Context, args []string) int {
-	root := a.root()
+// execute runs a command of an app.
+func execute(ctx context.Context, a *app.App, args []string) int {
+	root := newRoot(a)
 	if cmd, rest, err := root.Find(args); err == nil && cmd.Name() == "search" {
 		cmd.InitDefaultHelpFlag()
-		args = append([]string{cmd.Name()}, wordsLast(cmd.Flags(), rest)...)
+		args = append([]string{cmd.Name()}, look.WordsLast(cmd.Flags(), rest)...)
 	}
-	cli.RegisterCompletions(root, args)
-	root.SetArgs(append([]string{}, args...)) // not nil, for which cobra takes those of the process
-	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
-	return a.exitCode(ctx, root.ExecuteContext(ctx))
+	return a.Run(ctx, root, args)
 }
 
-func (a *app) root() *cobra.Command {
+// newRoot makes the command curtsy with all others below it.
+func newRoot(a *app.App) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "curtsy",
-		Short:         "A polite web crawler with a search index",
-		Version:       version.Get().String(),
-		Long:          rootHelp,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		// Whatever fails before this is called was typed wrong.
-		PersistentPreRun: func(*cobra.Command, []string) { a.parsed = true },
+		Use:     "curtsy",
+		Short:   "A polite web crawler with a search index",
+		Version: version.Get().String(),
+		Long:    rootHelp,
 	}
 	// As the version command prints it.
 	root.SetVersionTemplate("curtsy {{.Version}}\n")
-	for _, g := range a.commandGroups() {
+	for _, g := range commandGroups(a) {
 		root.AddGroup(&cobra.Group{ID: g.name, Title: g.name})
 		for _, cmd := range g.commands {
 			cmd.GroupID = g.name
 		}
 		root.AddCommand(g.commands...)
 	}
-	root.AddCommand(a.manualCommand(), natsServerCommand(), a.versionCommand())
+	c := &commands{a}
+	root.AddCommand(c.manualCommand(), natsServerCommand(), c.versionCommand())
 	cli.Dress(root)
 	return root
 }
@@ -84,21 +86,19 @@ type commandGroup struct {
 	commands []*cobra.Command
 }
 
-func (a *app) commandGroups() []commandGroup {
+// commands makes the commands of the group Crawl, and some of the group Cluster.
+type commands struct{ *app.App }
+
+func commandGroups(a *app.App) []commandGroup {
+	c := &commands{a}
 	return []commandGroup{
-		{"Crawl", []*cobra.Command{a.crawlCommand(), a.planCommand(), a.demoCommand(), a.identityCommand()}},
-		{"Look", []*cobra.Command{
-			a.statusCommand(), a.searchCommand(), a.pagesCommand(), a.hostsCommand(), a.explainCommand(), a.logCommand(), a.timelineCommand(),
-			a.mirrorsCommand(), a.updatesCommand(), a.dashboardCommand(), a.serveCommand(), a.mcpCommand(),
-		}},
-		{"Control", []*cobra.Command{
-			a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.setCommand(), a.seedCommand(), a.hostCommand(), a.refetchCommand(),
-			a.retryCommand(), a.forgetCommand(), a.reindexCommand(),
-		}},
-		{"Data", []*cobra.Command{a.datasetsCommand(), a.exportCommand()}},
-		{"Archive", []*cobra.Command{a.archiveCommand()}},
-		{"Check", []*cobra.Command{a.checkCommand(), a.rupCommand(), a.simwebCommand()}},
-		{"Cluster", append(daemons.Commands(a.stderr), a.retireCommand(), a.healthcheckCommand())},
+		{"Crawl", []*cobra.Command{c.crawlCommand(), c.planCommand(), c.demoCommand(), c.identityCommand()}},
+		{"Look", look.Commands(a)},
+		{"Control", control.Commands(a)},
+		{"Data", data.Commands(a)},
+		{"Archive", archive.Commands(a)},
+		{"Check", check.Commands(a)},
+		{"Cluster", append(daemons.Commands(a.Stderr), c.retireCommand(), c.healthcheckCommand())},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/daemons"
 	"github.com/curtsy/curtsy/internal/version"
@@ -14,11 +15,11 @@ import (
 )
 
 // manualCommand is for those who package Curtsy: a release has the pages that it writes.
-func (a *app) manualCommand() *cobra.Command {
+func (a *commands) manualCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "manual DIR", Short: "Write the manual pages of all commands to a folder", Hidden: true,
 		Example: "  curtsy manual /usr/local/share/man/man1",
-		Args:    one("folder", "/usr/local/share/man/man1"),
+		Args:    app.OneArg("folder", "/usr/local/share/man/man1"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/version"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -42,7 +43,7 @@ func missingFrom(pages map[string]string, root *cobra.Command) (missing []string
 // The manual has every command and every flag that is not hidden, and what it says of them is a
 // page that man can read.
 func TestManual(t *testing.T) {
-	root := newApp(nil, io.Discard, io.Discard).root()
+	root := newRoot(app.New(nil, io.Discard, io.Discard))
 	pages := manual(root, version.Info{Version: "1.0", Date: "2026-11-27T06:12:24Z"})
 	for _, what := range missingFrom(pages, root) {
 		t.Errorf("the manual has no %s", what)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
@@ -33,7 +34,7 @@ func assistant(t *testing.T, args ...string) *helper {
 	}
 	t.Cleanup(func() {
 		err := s.Close()
-		if code := <-ended; err != nil || code != exitOK {
+		if code := <-ended; err != nil || code != app.ExitOK {
 			t.Errorf("curtsy mcp ends with %d, %v\n%s", code, err, &log)
 		}
 	})

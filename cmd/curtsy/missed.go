@@ -6,11 +6,14 @@ import (
 	"io"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
+	"github.com/curtsy/curtsy/cmd/curtsy/look"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/dustin/go-humanize"
 )
 
-// missed is a seed that could not be fetched, or that leads to a URL which could not: x says why.
+// missed is a seed that could not be fetched, or that redirects to a URL that could not be; x
+// explains it.
 type missed struct {
 	seed string
 	x    crawl.Explanation
@@ -19,12 +22,12 @@ type missed struct {
 const (
 	// redirects in a row after which a seed counts as not fetched, as any URL does
 	seedRedirects = 10
-	missedLines   = 20 // seeds that the end of a crawl tells of in lines of their own
+	missedLines   = 20 // seeds that have lines of their own at the end of a crawl
 )
 
-// lookAtSeeds finds out which seeds could not be fetched: of those given to this run, or of all
-// when none was. done says that nothing more can be done now; else those that still wait are none
-// that could not be had.
+// lookAtSeeds finds the seeds that could not be fetched: of those given to this run, or of all if
+// none was given. done reports that nothing more can be done now; otherwise a seed that is still
+// queued does not count as missed.
 func (w *watcher) lookAtSeeds(ctx context.Context, done bool) error {
 	var seeds []string
 	for _, u := range w.seeds {
@@ -73,8 +76,8 @@ func (w *watcher) lookAtSeeds(ctx context.Context, done bool) error {
 	return nil
 }
 
-// had reports that a seed was fetched, or left out because somebody wanted that: its
-// site, or who forgot it.
+// had reports that a seed was fetched, or left out on purpose: by its site, or because it was
+// forgotten.
 func had(x crawl.Explanation) bool {
 	switch x.State {
 	case crawl.Stored.String():
@@ -85,7 +88,7 @@ func had(x crawl.Explanation) bool {
 	return false
 }
 
-// printMissed says of each seed that could not be fetched why, and when that may change.
+// printMissed prints for each missed seed why it was not fetched, and when that may change.
 func printMissed(w io.Writer, end ending) {
 	for i, m := range end.missed {
 		if i == missedLines {
@@ -96,14 +99,14 @@ func printMissed(w io.Writer, end ending) {
 		if m.x.Canonical != "" && m.x.Canonical != m.seed {
 			what += " → " + m.x.Canonical
 		}
-		because := why(m.x)
+		because := look.Why(m.x)
 		if m.x.Reason == string(crawl.ReasonScope) {
 			because = m.x.State
 		}
 		if !m.x.InScope {
 			because += ": not in scope (" + m.x.ScopeRule + "); add it as a seed, or use a wider scope, for example --scope domain"
 		}
-		fmt.Fprintf(w, "seed %s: %s\n", what, clean(because))
+		fmt.Fprintf(w, "seed %s: %s\n", what, term.Clean(because))
 		if m.x.State == crawl.Queued.String() && m.x.NextDue != nil {
 			fmt.Fprintf(w, "     the same command asks for it again as soon as its site allows; without the URL, after %s\n",
 				m.x.NextDue.Local().Format(time.DateTime))

@@ -5,8 +5,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// natsServerCommand is hidden: who runs a cluster takes the nats-server of its own project. It is
-// here for the container image, which holds one program.
+// natsServerCommand is hidden: an operator of a cluster uses the nats-server of the NATS project.
+// The container image, which has only one program, uses this one.
 func natsServerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "nats-server [options]", Short: "Run the NATS server that is part of this program",

@@ -22,6 +22,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
@@ -103,12 +104,12 @@ func TestOldDirectoryGoesOn(t *testing.T) {
 			{"status"}, {"hosts"}, {"pages"}, {"mirrors"}, {"updates"}, {"datasets"}, {"search", "page"},
 			{"explain", "http://h0000.sim.test/"}, {"timeline", "h0000.sim.test"},
 		} {
-			curtsy(t, exitOK, append(args, "--dir", dir)...)
+			curtsy(t, app.ExitOK, append(args, "--dir", dir)...)
 		}
 
 		web := oldWeb(t, "")
 		began := time.Now()
-		curtsy(t, exitOK, append(oldCrawl(web, dir), "--recrawl=false")...)
+		curtsy(t, app.ExitOK, append(oldCrawl(web, dir), "--recrawl=false")...)
 		first := map[string]bool{}
 		for _, q := range web.Log() {
 			u := "http://" + q.Host + q.Path
@@ -128,7 +129,7 @@ func TestOldDirectoryGoesOn(t *testing.T) {
 
 		fresh := filepath.Join(t.TempDir(), "data")
 		web = oldWeb(t, "")
-		curtsy(t, exitOK, append(append(oldCrawl(web, fresh), "--shards", "2"), web.Seeds()...)...)
+		curtsy(t, app.ExitOK, append(append(oldCrawl(web, fresh), "--shards", "2"), web.Seeds()...)...)
 		got, want := whatCameOf(t, dir), whatCameOf(t, fresh)
 		for _, line := range got {
 			if !slices.Contains(want, line) {
@@ -219,7 +220,7 @@ func whatCameOf(t *testing.T, dir string) (lines []string) {
 // jsonLines calls each with what a command prints with --json.
 func jsonLines[T any](t *testing.T, args []string, each func(T)) {
 	t.Helper()
-	for d := json.NewDecoder(strings.NewReader(curtsy(t, exitOK, append(args, "--json")...))); ; {
+	for d := json.NewDecoder(strings.NewReader(curtsy(t, app.ExitOK, append(args, "--json")...))); ; {
 		var v T
 		err := d.Decode(&v)
 		if errors.Is(err, io.EOF) {

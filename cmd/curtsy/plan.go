@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -21,7 +23,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) planCommand() *cobra.Command {
+func (a *commands) planCommand() *cobra.Command {
 	cfg := config.NewForesee()
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -42,15 +44,15 @@ known so far. Flags of curtsy crawl that change nothing here are accepted.`,
 		Example: `  curtsy plan --contact me@example.org https://docs.example.org/
   curtsy plan --contact me@example.org --scope host --links=false --json https://docs.example.org/`,
 	}
-	configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
-		seeds, err := a.readSeeds(args, cfg.Seeds)
+	app.Configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
+		seeds, err := a.ReadSeeds(args, cfg.Seeds)
 		if err != nil {
 			return err
 		}
 		if len(seeds) == 0 {
-			return usage("a plan needs a URL; use for example: curtsy plan --contact me@example.org https://docs.example.org/")
+			return app.Usage("a plan needs a URL; use for example: curtsy plan --contact me@example.org https://docs.example.org/")
 		}
-		spec, err := planned(cfg.Plan, config.NewReader().NATS, src.Given, nil, seeds)
+		spec, err := app.PlannedSpec(cfg.Plan, config.NewReader().NATS, src.Given, nil, seeds)
 		if err != nil {
 			return err
 		}
@@ -70,54 +72,54 @@ known so far. Flags of curtsy crawl that change nothing here are accepted.`,
 	return cmd
 }
 
-// plan makes a plan in a directory that is removed.
-func (a *app) plan(ctx context.Context, cfg *config.Foresee, spec crawl.Spec, seeds []canon.URL, asJSON bool) error {
-	send, err := a.fetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.SiteAccess)
+// plan makes a plan in a temporary directory.
+func (a *commands) plan(ctx context.Context, cfg *config.Foresee, spec crawl.Spec, seeds []canon.URL, asJSON bool) error {
+	send, err := a.FetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.SiteAccess)
 	if err != nil {
 		return err
 	}
-	printProxy(cfg.SiteAccess, func(text string) { fmt.Fprintln(a.stderr, "warning:", text) })
+	app.PrintProxy(cfg.SiteAccess, func(text string) { fmt.Fprintln(a.Stderr, "warning:", text) })
 	dir, err := os.MkdirTemp("", "curtsy-plan-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	o := plan.Options{
-		Spec: spec, Seeds: seeds, Dir: dir, Version: version.Get().Version, Log: serviceLog(cfg.Common, slog.LevelError, a.stderr, new(recently)),
-		Fetcher: send, Open: a.openEngine,
+		Spec: spec, Seeds: seeds, Dir: dir, Version: version.Get().Version, Log: term.ServiceLog(cfg.Common, slog.LevelError, a.Stderr, new(term.Recently)),
+		Fetcher: send, Open: a.OpenEngine,
 	}
-	line := newStatusLine(a.stderr)
+	line := term.NewStatusLine(a.Stderr)
 	o.Progress = func(st crawl.Status) {
-		line.show(func() string {
-			return fmt.Sprintf("reading robots.txt, sitemaps and data.txt: %s of %s", count(st.Discovered, "URL"), count(st.Hosts, "host"))
+		line.Show(func() string {
+			return fmt.Sprintf("reading robots.txt, sitemaps and data.txt: %s of %s", term.Count(st.Discovered, "URL"), term.Count(st.Hosts, "host"))
 		})
 	}
 	r, err := plan.Make(ctx, o)
-	line.clear()
+	line.Clear()
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		err = a.printJSON(r)
+		err = a.PrintJSON(r)
 	} else {
-		printPlan(a.stdout, r, spec)
+		printPlan(a.Stdout, r, spec)
 	}
 	switch {
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
-		return &exit{code: exitInterrupted}
+		return app.Exit(app.ExitInterrupted, nil)
 	case r.Pages == 0 && r.Waiting > 0:
-		return &exit{exitFailed, fmt.Errorf("no host can be reached: %s", whyWaiting(r))}
+		return app.Exit(app.ExitFailed, fmt.Errorf("no host can be reached: %s", whyWaiting(r)))
 	}
 	return nil
 }
 
-// whyWaiting is why the first host that waits does.
+// whyWaiting is why the first of the waiting hosts waits.
 func whyWaiting(r *plan.Report) string {
 	for i := range r.Hosts {
 		if h := &r.Hosts[i]; h.Waiting > 0 {
-			return clean(h.Host + ": " + waitsFor(h))
+			return term.Clean(h.Host + ": " + waitsFor(h))
 		}
 	}
 	return ""
@@ -141,7 +143,7 @@ const (
 
 func printPlan(w io.Writer, r *plan.Report, spec crawl.Spec) {
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-10s %s\n", name, clean(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(w, "%-10s %s\n", name, term.Clean(fmt.Sprintf(format, args...)))
 	}
 	line("scope", "%s", r.Scope)
 	switch r.PagesAre {
@@ -169,9 +171,9 @@ func printPlan(w io.Writer, r *plan.Report, spec crawl.Spec) {
 		line(map[bool]string{true: "hosts"}[i == 0], "%s", hostPlan(h))
 	}
 	if n := len(r.Hosts) - planHosts; n > 0 {
-		line("", "and %s more; --json shows all", count(int64(n), "host"))
+		line("", "and %s more; --json shows all", term.Count(int64(n), "host"))
 	}
-	line("refused", "%s", count(r.Refused, "URL"))
+	line("refused", "%s", term.Count(r.Refused, "URL"))
 	for _, g := range r.Refusals[:min(len(r.Refusals), planRefusals)] {
 		line("", "%s", refusal(&g))
 	}
@@ -179,7 +181,7 @@ func printPlan(w io.Writer, r *plan.Report, spec crawl.Spec) {
 		line("", "and more; --json shows all")
 	}
 	if r.Waiting > 0 {
-		line("waiting", "%s of hosts that cannot be reached now: %s", count(r.Waiting, "URL"), whyWaiting(r))
+		line("waiting", "%s of hosts that cannot be reached now: %s", term.Count(r.Waiting, "URL"), whyWaiting(r))
 	}
 }
 
@@ -212,16 +214,16 @@ func atLeast(r *plan.Report) string {
 	text := "at least " + service.Span(r.ShortestS)
 	for i := range r.Hosts {
 		if h := &r.Hosts[i]; h.Host == r.Longest && r.Limit == "" {
-			text += fmt.Sprintf(", because of %s: %s with %s between them (%s), answered in %s", h.Host, count(h.Read+h.Pages, "request"), apart(h.DelayS), delayWords(h.DelaySource), apart(h.ResponseS))
+			text += fmt.Sprintf(", because of %s: %s with %s between them (%s), answered in %s", h.Host, term.Count(h.Read+h.Pages, "request"), apart(h.DelayS), delayWords(h.DelaySource), apart(h.ResponseS))
 		}
 	}
 	return text
 }
 
-// apart is a time between requests, or that an answer takes.
-func apart(s float64) string { return seconds(time.Duration(s * float64(time.Second))) }
+// apart is a time between requests, or that a response takes.
+func apart(s float64) string { return term.Seconds(time.Duration(s * float64(time.Second))) }
 
-// delayWords says in words what a delay comes from.
+// delayWords describes the source of a delay.
 func delayWords(source string) string {
 	switch source {
 	case "configured":
@@ -235,7 +237,7 @@ func delayWords(source string) string {
 }
 
 func hostPlan(h *plan.Host) string {
-	text := fmt.Sprintf("%s: %s, %s refused", h.Host, count(h.Pages, "page"), humanize.Comma(h.Refused))
+	text := fmt.Sprintf("%s: %s, %s refused", h.Host, term.Count(h.Pages, "page"), humanize.Comma(h.Refused))
 	switch {
 	case h.MirrorOf != "":
 		return text + ", a mirror of " + h.MirrorOf
@@ -244,7 +246,7 @@ func hostPlan(h *plan.Host) string {
 	}
 	text += fmt.Sprintf(", delay %s (%s)", apart(h.DelayS), delayWords(h.DelaySource))
 	if h.Sitemaps > 0 {
-		text += ", " + count(int64(h.Sitemaps), "sitemap")
+		text += ", " + term.Count(int64(h.Sitemaps), "sitemap")
 	}
 	if len(h.Unread) > 0 {
 		text += fmt.Sprintf(", unread: %s (%s)", h.Unread[0].URL, unreadFor(&h.Unread[0]))

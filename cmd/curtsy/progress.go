@@ -7,11 +7,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// progressForm is how a crawl shows how it goes.
+// progressForm is a form in which the progress of a crawl is shown.
 type progressForm int
 
 const (
@@ -21,21 +22,19 @@ const (
 	formNone                         // nothing before the end but where the dashboard is
 )
 
-// How often each form shows something.
+// How often each form shows something, besides what a status line does.
 const (
-	redrawEvery = 500 * time.Millisecond
-	plainFirst  = 10 * time.Second // the first plain line
-	plainEvery  = time.Minute
-	jsonEvery   = 5 * time.Second
-	// steady is how long a phase lasts before it is worth a line: a queue is empty for moments.
+	jsonEvery = 5 * time.Second
+	// steady is how long a phase must last before it is reported, because a queue can be empty for
+	// a moment.
 	steady = 2 * time.Second
 )
 
-// progress shows people and programs how a crawl goes.
+// progress shows people and programs the progress of a crawl.
 type progress struct {
 	stdout, stderr io.Writer
 	form           progressForm
-	warnings       *recently // shared with the log of the services
+	warnings       *term.Recently // shared with the log of the services
 
 	mu      sync.Mutex // guards the rest, and the terminal
 	line    string     // the last one, without a clock; in a terminal "" when it is cleared
@@ -46,9 +45,9 @@ type progress struct {
 	printed phase      // plain: the phase of the last line
 }
 
-// newProgress shows it in one of config.ProgressModes.
+// newProgress makes one for a mode of config.ProgressModes.
 func newProgress(stdout, stderr io.Writer, mode string) *progress {
-	p := &progress{stdout: stdout, stderr: stderr, form: formPlain, warnings: new(recently), next: time.Now().Add(plainFirst)}
+	p := &progress{stdout: stdout, stderr: stderr, form: formPlain, warnings: new(term.Recently), next: time.Now().Add(term.PlainFirst)}
 	switch {
 	case mode == "json":
 		p.form = formJSON
@@ -60,20 +59,20 @@ func newProgress(stdout, stderr io.Writer, mode string) *progress {
 	return p
 }
 
-// show shows a status, if it is time to.
+// show shows a status, if enough time has passed.
 func (p *progress) show(st crawl.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	switch p.form {
 	case formTerminal:
-		if now.Sub(p.shown) < redrawEvery {
+		if now.Sub(p.shown) < term.RedrawEvery {
 			return
 		}
 		p.shown = now
-		if line := progressLine(st, width(p.stdout)); line != p.line {
+		if line := progressLine(st, term.Width(p.stdout)); line != p.line {
 			p.line = line
-			fmt.Fprint(p.stdout, clearLine+line)
+			fmt.Fprint(p.stdout, term.ClearLine+line)
 		}
 	case formPlain:
 		p.plainLine(st, now)
@@ -85,7 +84,8 @@ func (p *progress) show(st crawl.Status) {
 	}
 }
 
-// plainLine prints a line each minute and when a phase has begun, unless it would repeat the last.
+// plainLine prints a line each minute and at the beginning of a phase, unless it would repeat the
+// last line.
 func (p *progress) plainLine(st crawl.Status, now time.Time) {
 	if ph := phaseOf(st); ph != p.phase {
 		p.phase, p.since = ph, now
@@ -94,7 +94,7 @@ func (p *progress) plainLine(st crawl.Status, now time.Time) {
 	if !turned && now.Before(p.next) {
 		return
 	}
-	p.next = now.Add(plainEvery)
+	p.next = now.Add(term.PlainEvery)
 	p.printed = p.phase
 	if line := progressLine(st, plainColumns); line != p.line {
 		p.line = line
@@ -112,9 +112,7 @@ func (p *progress) print(st crawl.Status) {
 	}
 }
 
-const clearLine = "\r\x1b[K"
-
-// clear takes the line off the screen.
+// clear removes the line from the screen.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,12 +121,12 @@ func (p *progress) clear() {
 
 func (p *progress) clearLocked() {
 	if p.form == formTerminal && p.line != "" {
-		fmt.Fprint(p.stdout, clearLine)
+		fmt.Fprint(p.stdout, term.ClearLine)
 		p.line = ""
 	}
 }
 
-// people is where a person reads.
+// people is where text for people is printed.
 func (p *progress) people() io.Writer {
 	if p.form == formJSON {
 		return p.stderr
@@ -136,20 +134,20 @@ func (p *progress) people() io.Writer {
 	return p.stdout
 }
 
-// printLine tells a person something in passing.
+// printLine prints a line for people.
 func (p *progress) printLine(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch p.form {
 	case formTerminal:
-		fmt.Fprintf(p.stdout, clearLine+format+"\n"+p.line, args...)
+		fmt.Fprintf(p.stdout, term.ClearLine+format+"\n"+p.line, args...)
 	case formPlain, formJSON:
 		fmt.Fprintf(p.people(), format+"\n", args...)
 	}
 }
 
-// need tells a person what nothing else can be done without. With formNone it goes to standard
-// error, where a service has its log.
+// need prints a line that a person needs to continue. With formNone it goes to standard error,
+// where a service has its log.
 func (p *progress) need(format string, args ...any) {
 	if p.form == formNone {
 		fmt.Fprintf(p.stderr, format+"\n", args...)
@@ -158,18 +156,17 @@ func (p *progress) need(format string, args ...any) {
 	p.printLine(format, args...)
 }
 
-// warn tells a person what is wrong and what to do, on standard error. What was said a moment ago
-// is not said again.
+// warn prints a warning on standard error, unless the same was printed a moment ago.
 func (p *progress) warn(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if p.warnings.again(text, time.Now()) {
+	if p.warnings.Again(text, time.Now()) {
 		return
 	}
 	fmt.Fprintln(p.logTo(), "warning:", text)
 }
 
-// logTo is where warnings and the log go: standard error, around the line when both are the same
-// terminal.
+// logTo is where warnings and the log go: to standard error, above the progress line if both are on
+// the same terminal.
 func (p *progress) logTo() io.Writer {
 	if p.form == formTerminal && config.Terminal(p.stderr) {
 		return (*aroundLine)(p)
@@ -180,14 +177,14 @@ func (p *progress) logTo() io.Writer {
 // aroundLine writes whole lines above the progress line.
 type aroundLine progress
 
-// Terminal says that this is one, to whoever chooses a form.
+// Terminal reports that this is a terminal, to code that chooses a form.
 func (*aroundLine) Terminal() bool { return true }
 
 func (a *aroundLine) Write(b []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.line != "" {
-		fmt.Fprint(a.stdout, clearLine)
+		fmt.Fprint(a.stdout, term.ClearLine)
 	}
 	n, err := a.stderr.Write(b)
 	if a.line != "" {

@@ -6,21 +6,19 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/dustin/go-humanize"
 )
 
-// How wide a progress line may be: in a terminal that does not say how wide it is, and elsewhere.
-const (
-	columns      = 80
-	plainColumns = 100
-)
+// plainColumns is how wide a progress line may be where there is no terminal.
+const plainColumns = 100
 
-// progressLine says how a crawl goes in at most so many columns. What there is no room for is left
-// out, the least important first.
+// progressLine describes the progress of a crawl in at most width columns. If they are too few, the
+// least important parts are left out.
 func progressLine(st crawl.Status, width int) string {
-	pages, failed := count(st.Stored, "page"), ""
+	pages, failed := term.Count(st.Stored, "page"), ""
 	if st.Failed > 0 {
 		failed = humanize.Comma(st.Failed) + " failed"
 	}
@@ -29,10 +27,10 @@ func progressLine(st crawl.Status, width int) string {
 		rate = rateText(st.Rate)
 	}
 	left := timeLeft(st)
-	last, more := count(st.Hosts, "host"), []string(nil)
+	last, more := term.Count(st.Hosts, "host"), []string(nil)
 	if b := st.Bottleneck; b != nil && (b.Kind == crawl.WaitsHost || b.Kind == crawl.WaitsLimit) {
-		if last, more = "", []string{clean(b.Sentence)}; b.Host != "" {
-			more = append(more, "for "+clean(b.Host))
+		if last, more = "", []string{term.Clean(b.Sentence)}; b.Host != "" {
+			more = append(more, "for "+term.Clean(b.Host))
 		}
 	}
 	fits := func(line string) bool { return utf8.RuneCountInString(line) <= width }
@@ -54,10 +52,10 @@ func progressLine(st crawl.Status, width int) string {
 			return longer
 		}
 	}
-	return short(line, width)
+	return term.Short(line, width)
 }
 
-// dotted puts parts of a line together; those that are empty are left out.
+// dotted joins the parts of a line that are not empty.
 func dotted(parts ...string) string {
 	var b strings.Builder
 	for _, part := range parts {
@@ -69,7 +67,7 @@ func dotted(parts ...string) string {
 	return b.String()
 }
 
-// rateText is a number a second as people say it: a slow crawl's by the minute.
+// rateText is a number per second in a readable unit: per minute for a slow crawl.
 func rateText(perSecond float64) string {
 	switch {
 	case perSecond >= 9.95:
@@ -118,7 +116,7 @@ func phaseOf(st crawl.Status) phase {
 	return finishing
 }
 
-// timeLeft is honest about what it does not know.
+// timeLeft describes the time left, or that it is unknown.
 func timeLeft(st crawl.Status) string {
 	switch phaseOf(st) {
 	case noDisk:
@@ -126,13 +124,13 @@ func timeLeft(st crawl.Status) string {
 	case paused:
 		return "paused (curtsy resume)"
 	case onlyPostponed:
-		return count(int64(len(st.Postponed)), "host") + " postponed"
+		return term.Count(int64(len(st.Postponed)), "host") + " postponed"
 	case operatorPaused:
 		return "waiting for paused hosts (curtsy host resume HOST)"
 	case roundOver:
-		return fmt.Sprintf("round %d is over, the next begins %s", st.Round.Number, clock(st.Round.Next, time.Now()))
+		return fmt.Sprintf("round %d is over, the next begins %s", st.Round.Number, term.Clock(st.Round.Next, time.Now()))
 	case fresh:
-		return "keeping them fresh, next " + clock(*st.NextAgain, time.Now())
+		return "keeping them fresh, next " + term.Clock(*st.NextAgain, time.Now())
 	case finishing:
 		return "finishing"
 	}
@@ -142,18 +140,7 @@ func timeLeft(st crawl.Status) string {
 	case st.ETA == nil || st.Queued+st.InFlight == 0:
 		return "time left unknown"
 	case len(st.Postponed) > 0:
-		return fmt.Sprintf("%s left, %s postponed", service.ETA(st), count(int64(len(st.Postponed)), "host"))
+		return fmt.Sprintf("%s left, %s postponed", service.ETA(st), term.Count(int64(len(st.Postponed)), "host"))
 	}
 	return service.ETA(st) + " left"
-}
-
-// clock is when something is due, as short as it can be said.
-func clock(t, now time.Time) string {
-	switch d := t.Sub(now); {
-	case d <= time.Second:
-		return "now"
-	case d < 18*time.Hour:
-		return "at " + t.Local().Format(time.TimeOnly)
-	}
-	return "on " + t.Local().Format(time.DateTime)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/until"
 )
 
@@ -247,8 +248,8 @@ func (r *readme) rounds(line string) {
 		return err == nil && strings.Contains(string(out), "round")
 	})
 	prints(`stopped`)(r, "curtsy stop --dir docs")
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
-		r.t.Errorf("%s: %v, want exit code %d", line, err, exitInterrupted)
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != app.ExitInterrupted {
+		r.t.Errorf("%s: %v, want exit code %d", line, err, app.ExitInterrupted)
 	}
 }
 

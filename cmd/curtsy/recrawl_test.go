@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
@@ -102,7 +103,7 @@ func TestRecrawlIsKilled(t *testing.T) {
 		return true
 	})
 	log := r.web.Log()
-	r.crawl(exitOK, "--recrawl=false")
+	r.crawl(app.ExitOK, "--recrawl=false")
 	listed := 0
 	for line := range strings.Lines(curtsy(t, 0, "pages", "--json", "--dir", r.dir)) {
 		var p crawl.PageInfo

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ var writeReference = flag.Bool("write-reference", false, "write the generated pa
 // TestReference: the pages of docs/reference about commands agree with the commands, and what is
 // written about the settings of a crawl agrees with the table of settings.
 func TestReference(t *testing.T) {
-	root := newApp(nil, io.Discard, io.Discard).root()
+	root := newRoot(app.New(nil, io.Discard, io.Discard))
 	whole := func(text string) func(string) string { return func(string) string { return text } }
 	for name, written := range map[string]func(have string) string{
 		"docs/reference/commands.md":      whole(commandsPage(root)),

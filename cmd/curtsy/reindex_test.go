@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer"
@@ -162,17 +163,17 @@ func TestReindexOverNATS(t *testing.T) {
 				t.Fatalf("not all shards are held: %v, %v", at, err)
 			}
 		}
-		if out := curtsy(t, exitOK, "reindex"); !strings.Contains(out, "0 pages indexed") {
+		if out := curtsy(t, app.ExitOK, "reindex"); !strings.Contains(out, "0 pages indexed") {
 			t.Errorf("said %q", out)
 		}
 		stopTwo()
 		// A search does not wait long for shards that nobody answers for.
 		began := time.Now()
-		if code := runs(t, t.Context(), []string{"search", "quiet"}, nil, io.Discard, io.Discard); code != exitPartial || time.Since(began) > time.Second {
+		if code := runs(t, t.Context(), []string{"search", "quiet"}, nil, io.Discard, io.Discard); code != app.ExitPartial || time.Since(began) > time.Second {
 			t.Errorf("a search with an indexer away takes %v and ends with %d", time.Since(began), code)
 		}
 		var stdout, stderr bytes.Buffer
-		if code := runs(t, t.Context(), []string{"reindex"}, nil, &stdout, &stderr); code != exitPartial || !strings.Contains(stderr.String(), "when they are back") {
+		if code := runs(t, t.Context(), []string{"reindex"}, nil, &stdout, &stderr); code != app.ExitPartial || !strings.Contains(stderr.String(), "when they are back") {
 			t.Errorf("exit code %d without one indexer: %s%s", code, &stdout, &stderr)
 		}
 		spec, err = service.ReadSpec(t.Context(), kv)
@@ -213,11 +214,11 @@ func TestReindexOverNATS(t *testing.T) {
 		stderr.Reset()
 		code := runs(t, ctx, []string{"reindex"}, nil, &stdout, &stderr)
 		cancel()
-		if code == exitOK || !strings.Contains(stderr.String(), "already being built again, since") {
+		if code == app.ExitOK || !strings.Contains(stderr.String(), "already being built again, since") {
 			t.Errorf("exit code %d of a second one: %s%s", code, &stdout, &stderr)
 		}
 		<-sees
-		curtsy(t, exitOK, "reindex")
+		curtsy(t, app.ExitOK, "reindex")
 		if spec, err := service.ReadSpec(t.Context(), kv); err != nil || spec.Reindex < ahead.Reindex {
 			t.Errorf("spec %+v, %v", spec, err)
 		}

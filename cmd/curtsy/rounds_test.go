@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
@@ -22,16 +23,16 @@ func TestRoundsAreShown(t *testing.T) {
 			// An error: it may be starting.
 			code := runs(t, t.Context(), []string{"status", "--dir", r.dir, "--json"}, nil, &out, &errs)
 			st = crawl.Status{}
-			return code == exitOK && json.Unmarshal(out.Bytes(), &st) == nil && st.Round != nil && st.Round.Number > 1
+			return code == app.ExitOK && json.Unmarshal(out.Bytes(), &st) == nil && st.Round != nil && st.Round.Number > 1
 		})
 		if st.State != "running" || st.Round.Next.Sub(st.Round.Began) != time.Minute {
 			t.Errorf("%s, %+v", st.State, st.Round)
 		}
-		if text := curtsy(t, exitOK, "status", "--dir", r.dir); !strings.Contains(text, "\nround ") || !strings.Contains(text, "the next begins ") {
+		if text := curtsy(t, app.ExitOK, "status", "--dir", r.dir); !strings.Contains(text, "\nround ") || !strings.Contains(text, "the next begins ") {
 			t.Errorf("status says: %s", text)
 		}
-		curtsy(t, exitOK, "stop", "--dir", r.dir)
-		if code := stop(); code != exitInterrupted {
+		curtsy(t, app.ExitOK, "stop", "--dir", r.dir)
+		if code := stop(); code != app.ExitInterrupted {
 			t.Errorf("it ends with %d", code)
 		}
 	})

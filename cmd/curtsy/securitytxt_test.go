@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
 // With --security-txt a site is asked for its security.txt once, and hosts shows whom it names. The
@@ -37,7 +39,7 @@ func TestSecurityTxt(t *testing.T) {
 		})
 		dir := filepath.Join(t.TempDir(), "data")
 		for i, args := range [][]string{{"--security-txt=false"}, {"--security-txt"}, {"--security-txt"}} {
-			curtsy(t, exitOK, append([]string{"crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--sitemaps=false",
+			curtsy(t, app.ExitOK, append([]string{"crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--sitemaps=false",
 				"--resolve", "a.test=" + strings.TrimPrefix(site.URL, "http://"), "http://a.test/"}, args...)...)
 			mu.Lock()
 			if n := asked["/.well-known/security.txt"]; n != min(i, 1) {
@@ -49,7 +51,7 @@ func TestSecurityTxt(t *testing.T) {
 			"security.txt: mailto:safe@a.test, expires 2030-06-15":                                                {"hosts", "--dir", dir},
 			`"security_txt":{"state":"found","contacts":["mailto:safe@a.test"],"expires":"2030-06-15T12:00:00Z"}`: {"hosts", "--json", "--dir", dir},
 		} {
-			if out := curtsy(t, exitOK, args...); !strings.Contains(out, want) {
+			if out := curtsy(t, app.ExitOK, args...); !strings.Contains(out, want) {
 				t.Errorf("%s lacks %s", out, want)
 			}
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
-	"github.com/curtsy/curtsy/internal/searchweb"
+	"github.com/curtsy/curtsy/internal/web/search"
 )
 
 var adminPort = regexp.MustCompile(`"admin port open".*"url":"([^"]+)"`)
@@ -51,7 +51,7 @@ func asked(t *testing.T, log, path string) (*http.Response, string) {
 func searched(t *testing.T, log string, pages []string) {
 	t.Helper()
 	resp, body := asked(t, log, "api/v1/search?q=quiet&per=50")
-	var a searchweb.Answer
+	var a search.Answer
 	if err := json.Unmarshal([]byte(body), &a); err != nil || resp.StatusCode != 200 || a.Incomplete || resp.Header.Get("Curtsy-Incomplete") != "" {
 		t.Errorf("search by an indexer's HTTP: %s %s, %v", resp.Status, body, err)
 	}
@@ -74,7 +74,7 @@ func searched(t *testing.T, log string, pages []string) {
 func searchedPartly(t *testing.T, log string) {
 	t.Helper()
 	resp, body := asked(t, log, "api/v1/search?q=quiet")
-	var a searchweb.Answer
+	var a search.Answer
 	if err := json.Unmarshal([]byte(body), &a); err != nil || resp.StatusCode != 200 || !a.Incomplete || len(a.Missing) == 0 || a.MissingPages == 0 || len(a.Hits) == 0 {
 		t.Errorf("with an indexer away: %s %s", resp.Status, body)
 	}

@@ -91,7 +91,10 @@ func TestSigning_CheckSignature(t *testing.T) {
 		"not its key":     {1, []string{"--keys", write("none.json", `{"keys":[]}`), "--now", now, good}, "key"},
 		"altered":         {1, []string{"--keys", keys, "--now", now, write("altered.txt", strings.Replace(request, "/a/b", "/a/x", 1))}, "signature"},
 	} {
-		var ans signatureAnswer
+		var ans struct {
+			Verified   bool
+			Signatures []struct{ Agent, Why string }
+		}
 		if err := json.Unmarshal([]byte(curtsy(t, c.code, append([]string{"check", "signature", "--json"}, c.args...)...)), &ans); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
+	"github.com/curtsy/curtsy/cmd/curtsy/look"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
@@ -15,7 +18,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// finish shows how a crawl ended and returns its exit code as an error.
+// finish prints how a crawl ended, and returns its exit code as an error.
 func (p *progress) finish(dir string, end ending) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,8 +31,8 @@ func (p *progress) finish(dir string, end ending) error {
 	for _, hint := range hints(dir, end) {
 		fmt.Fprintln(w, hint)
 	}
-	if code := end.code(); code != exitOK {
-		return &exit{code: code}
+	if code := end.code(); code != app.ExitOK {
+		return app.Exit(code, nil)
 	}
 	return nil
 }
@@ -38,49 +41,49 @@ func (p *progress) finish(dir string, end ending) error {
 func (e ending) code() int {
 	switch {
 	case errors.Is(e.why, errLimit):
-		return exitLimit
+		return app.ExitLimit
 	case e.why != nil:
-		return exitInterrupted
+		return app.ExitInterrupted
 	case len(e.missed) > 0:
-		return exitFailed
+		return app.ExitFailed
 	}
-	return exitOK
+	return app.ExitOK
 }
 
-// summarize says in words what was done, and what was not and why.
+// summarize describes what was done, what was not done, and why.
 func summarize(w io.Writer, end ending) {
 	st := end.status
 	fmt.Fprintf(w, "%s: %s stored, %s redirected, %s refused, %s failed, %s queued, on %s\n",
-		headline(end), count(st.Stored, "page"), humanize.Comma(st.Redirected), humanize.Comma(st.Refused), humanize.Comma(st.Failed),
-		humanize.Comma(st.Queued+st.InFlight), count(st.Hosts, "host"))
-	fmt.Fprintf(w, "ended %s after %s, %s received%s\n", end.at.Local().Format(time.DateTime), tookText(end.took), sizeText(st.Bytes-end.first.Bytes), thisRun(end))
-	printReasons(w, st)
+		headline(end), term.Count(st.Stored, "page"), humanize.Comma(st.Redirected), humanize.Comma(st.Refused), humanize.Comma(st.Failed),
+		humanize.Comma(st.Queued+st.InFlight), term.Count(st.Hosts, "host"))
+	fmt.Fprintf(w, "ended %s after %s, %s received%s\n", end.at.Local().Format(time.DateTime), tookText(end.took), term.SizeText(st.Bytes-end.first.Bytes), thisRun(end))
+	look.PrintReasons(w, st)
 	if n := st.Queued + st.InFlight; n > 0 && end.why != nil {
-		fmt.Fprintf(w, "%s %s queued because %s\n", count(n, "URL"), map[bool]string{true: "stays", false: "stay"}[n == 1], end.because())
+		fmt.Fprintf(w, "%s %s queued because %s\n", term.Count(n, "URL"), map[bool]string{true: "stays", false: "stay"}[n == 1], end.because())
 	}
-	printPostponed(w, st)
-	printPaused(w, st)
+	look.PrintPostponed(w, st)
+	look.PrintPaused(w, st)
 	printMissed(w, end)
 }
 
-// thisRun says what a run has added to what runs before it had stored.
+// thisRun describes what a run added to what earlier runs had stored.
 func thisRun(end ending) string {
 	switch more := end.status.Stored - end.first.Stored; {
 	case end.first.Discovered == 0:
 		return ""
 	case more < 0:
-		return fmt.Sprintf("; %s fewer than before this run", count(-more, "page"))
+		return fmt.Sprintf("; %s fewer than before this run", term.Count(-more, "page"))
 	default:
-		return fmt.Sprintf("; %s more than before this run", count(more, "page"))
+		return fmt.Sprintf("; %s more than before this run", term.Count(more, "page"))
 	}
 }
 
-// because is why a run ended before all was done.
+// because is why a run ended before everything was done.
 func (e ending) because() string {
 	switch {
 	case errors.Is(e.why, errLimit):
 		return "--" + e.status.Limit + " is reached"
-	case errors.Is(e.why, errStopped):
+	case errors.Is(e.why, app.ErrStopped):
 		return "the crawl was stopped"
 	}
 	return "the crawl was interrupted"
@@ -92,14 +95,14 @@ func headline(end ending) string {
 		return "this crawl is finished as far as --" + end.status.Limit + " allows"
 	case errors.Is(end.why, errLimit):
 		return "ended by --" + end.status.Limit
-	case errors.Is(end.why, errStopped):
+	case errors.Is(end.why, app.ErrStopped):
 		return "stopped"
 	case errors.Is(end.why, context.Canceled), end.why != nil:
 		return "interrupted"
 	case end.none:
 		return "failed: no seed could be fetched"
 	case len(end.missed) > 0:
-		return fmt.Sprintf("done, but %s of %s could not be fetched", humanize.Comma(int64(len(end.missed))), count(int64(end.asked), "seed"))
+		return fmt.Sprintf("done, but %s of %s could not be fetched", humanize.Comma(int64(len(end.missed))), term.Count(int64(end.asked), "seed"))
 	case end.nothingNew() && end.status.Queued > 0:
 		return "nothing more can be done now"
 	case end.nothingNew():
@@ -108,8 +111,8 @@ func headline(end ending) string {
 	return "done"
 }
 
-// nothingNew reports whether a run found the crawl finished: it changed what became of no URL. That
-// the sum is the same says little, since a wider limit turns refused URLs into stored ones.
+// nothingNew reports whether a run found the crawl finished: it changed the outcome of no URL. An
+// equal sum alone would not prove that, because a wider limit turns refused URLs into stored ones.
 func (e ending) nothingNew() bool {
 	type outcomes struct{ stored, redirected, refused, failed, bytes int64 }
 	of := func(st crawl.Status) outcomes {
@@ -118,8 +121,8 @@ func (e ending) nothingNew() bool {
 	return of(e.first) != outcomes{} && of(e.first) == of(e.status)
 }
 
-// hints are commands to go on with: how to continue, if that is useful; how to look at what is
-// stored; what asks why the rest is not; how to take the result elsewhere.
+// hints are commands to continue with: how to go on, if that is useful; how to see what is stored;
+// how to find out why the rest is not; how to export the result.
 func hints(dir string, end ending) []string {
 	in := ""
 	if dir != config.NewCrawl().Dir {
@@ -159,7 +162,7 @@ func hints(dir string, end ending) []string {
 		hint("why refused", "curtsy explain %s", webtext.ShellWord(end.refused))
 	}
 	if end.datasets > 0 {
-		hint(count(end.datasets, "dataset"), "curtsy datasets")
+		hint(term.Count(end.datasets, "dataset"), "curtsy datasets")
 	}
 	if end.spec.WARC != "" {
 		hs = append(hs, fmt.Sprintf("%-14s curtsy archive list %s", "archive:", webtext.ShellWord(end.spec.WARC)))
@@ -170,7 +173,7 @@ func hints(dir string, end ending) []string {
 	return hs
 }
 
-// widen lists the flags that let a crawl go on from where it ended.
+// widen returns the flags with which a crawl continues beyond its end.
 func widen(end ending) []string {
 	st, spec := end.status, end.spec
 	var flags []string
@@ -194,18 +197,18 @@ func widen(end ending) []string {
 	return flags
 }
 
-// widerScopes are the scopes to suggest after another; never the whole web.
+// widerScopes are the scopes to suggest after another. The whole web is never suggested.
 var widerScopes = map[string]string{"page": "prefix", "prefix": "host", "host": "domain", "subdomains": "domain"}
 
-// beyond doubles a limit until it is over what is used: one that was lowered, or overshot, would
-// not let the crawl go on otherwise.
+// beyond doubles a limit until it is greater than what is used, because a limit that was lowered or
+// exceeded would end the crawl again at once.
 func beyond(limit, used int64) int64 {
 	for limit *= 2; limit <= used && limit > 0; limit *= 2 {
 	}
 	return limit
 }
 
-// tookText is how long something took, as people say it.
+// tookText is a duration in a readable unit.
 func tookText(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())

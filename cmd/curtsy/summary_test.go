@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 )
@@ -65,7 +67,7 @@ func TestEndings(t *testing.T) {
 		"datasets":    {ending{status: stored, datasets: 1204}, 0, []string{"curtsy pages", "1,204 datasets: curtsy datasets --dir 'my crawl'"}},
 		"a dataset":   {ending{status: stored, datasets: 1}, 0, []string{"1 dataset:     curtsy datasets --dir"}},
 		"interrupted": {ending{why: context.Canceled, status: crawl.Status{Discovered: 3, Queued: 2, InFlight: 1}}, 130, []string{"interrupted", "3 URLs stay queued because the crawl was interrupted", "to go on:      curtsy crawl --dir 'my crawl'"}},
-		"stopped":     {ending{why: errStopped}, 130, []string{"stopped", "to go on"}},
+		"stopped":     {ending{why: app.ErrStopped}, 130, []string{"stopped", "to go on"}},
 		"one seed": {ending{status: stored, asked: 3, missed: []missed{
 			{"http://a.test/", crawl.Explanation{Canonical: "http://b.test/", InScope: false, ScopeRule: "scope host", State: "unknown"}}}}, 1,
 			[]string{"done, but 1 of 3 seeds could not be fetched", "seed http://a.test/ → http://b.test/: unknown: not in scope (scope host)"}},
@@ -140,7 +142,7 @@ func TestProgressModes(t *testing.T) {
 		} {
 			var out, errs bytes.Buffer
 			p := newProgress(&out, &errs, mode)
-			time.Sleep(plainFirst)
+			time.Sleep(term.PlainFirst)
 			p.show(st)
 			if p.need("dashboard: %s", "http://[::]:8080/"); mode == "none" && errs.String() != "dashboard: http://[::]:8080/\n" {
 				t.Errorf("none: the dashboard is at %q", errs.String())
@@ -213,7 +215,7 @@ func TestLogAroundLine(t *testing.T) {
 	p.clear()
 	p.printLine("more")
 	line := "1 page · 0 queued · time left unknown · 0 hosts"
-	want := clearLine + line + clearLine + "a log line\n" + line + clearLine + "news of a crawl\n" + line + clearLine + clearLine + "more\n"
+	want := term.ClearLine + line + term.ClearLine + "a log line\n" + line + term.ClearLine + "news of a crawl\n" + line + term.ClearLine + term.ClearLine + "more\n"
 	if screen.String() != want {
 		t.Errorf("screen:\n%q\nwant\n%q", screen.String(), want)
 	}
@@ -224,7 +226,7 @@ func TestServiceLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		c := config.NewCrawl().Common
-		log := serviceLog(c, slog.LevelWarn, &out, new(recently)).With("shard", 3)
+		log := term.ServiceLog(c, slog.LevelWarn, &out, new(term.Recently)).With("shard", 3)
 		speak := func() {
 			log.Info("shard ready")
 			log.Warn("a page is unreadable\x1b[2J", "url", "http://a.test/", "vouched_for_by", "b.test", "err", errors.New("it is\nbroken"))
@@ -236,7 +238,7 @@ func TestServiceLog(t *testing.T) {
 		if out.String() != want {
 			t.Errorf("%q, want %q", out.String(), want)
 		}
-		time.Sleep(notAgainFor)
+		time.Sleep(term.NotAgainFor)
 		speak()
 		if out.String() != want+want {
 			t.Errorf("a minute later: %q", out.String())
@@ -244,7 +246,7 @@ func TestServiceLog(t *testing.T) {
 		for level, lines := range map[string]int{"info": 3, "warn": 2, "error": 1, config.AutoLevel: 2} {
 			out.Reset()
 			c.LogLevel, c.LogFormat = level, "json"
-			log = serviceLog(c, slog.LevelWarn, &out, new(recently))
+			log = term.ServiceLog(c, slog.LevelWarn, &out, new(term.Recently))
 			speak()
 			if n := strings.Count(out.String(), `"level":`); n != lines {
 				t.Errorf("%s: %d lines, want %d:\n%s", level, n, lines, out.String())
@@ -266,7 +268,7 @@ func TestNotes(t *testing.T) {
 			n.print(p, st)
 		}
 		// A service says the same of the disk, in its own log.
-		serviceLog(config.NewCrawl().Common, slog.LevelWarn, &errs, p.warnings).Error("paused", "err", full.Trouble)
+		term.ServiceLog(config.NewCrawl().Common, slog.LevelWarn, &errs, p.warnings).Error("paused", "err", full.Trouble)
 		if got, want := errs.String(), "warning: paused: the disk of /srv has 9 MiB free: free some space\nwarning: not all pages are stored: no room\n"; got != want {
 			t.Errorf("warnings %q, want %q", got, want)
 		}
@@ -275,32 +277,4 @@ func TestNotes(t *testing.T) {
 			t.Errorf("%q, want %q", out.String(), want)
 		}
 	})
-}
-
-func TestClean(t *testing.T) {
-	if got, want := clean(" a\tb\r\n\x1b[31mc\u202e\x07 "), "a b  [31mc"; got != want {
-		t.Errorf("clean = %q, want %q", got, want)
-	}
-}
-
-func TestExitCode(t *testing.T) {
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, tt := range []struct {
-		ctx  context.Context
-		err  error
-		want int
-	}{
-		{t.Context(), nil, 0},
-		{t.Context(), errors.New("x"), 1},
-		{t.Context(), usage("x"), 2},
-		{t.Context(), &exit{code: 3}, 3},
-		{canceled, context.Canceled, 130},
-		{t.Context(), context.Canceled, 1},
-	} {
-		a := &app{stderr: new(bytes.Buffer), parsed: true}
-		if got := a.exitCode(tt.ctx, tt.err); got != tt.want {
-			t.Errorf("exitCode(%v) = %d, want %d", tt.err, got, tt.want)
-		}
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/expected"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
@@ -19,7 +21,7 @@ func (*terminal) Terminal() bool { return true }
 
 // lines is what a person sees: a line that is cleared and written again is one line.
 func (s *terminal) lines() string {
-	return regexp.MustCompile(`(?m)^.*`+regexp.QuoteMeta(clearLine)).ReplaceAllString(s.String(), "")
+	return regexp.MustCompile(`(?m)^.*`+regexp.QuoteMeta(term.ClearLine)).ReplaceAllString(s.String(), "")
 }
 
 // In a terminal a crawl has one line that changes, and leaves what a person wants to know at the
@@ -27,11 +29,11 @@ func (s *terminal) lines() string {
 func TestCrawlInATerminal(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := startWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 90, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsSubtree} }})
-		var term terminal
+		var screen terminal
 		args := []string{"crawl", "--dir", t.TempDir(), "--listen", "off", "--allow-private", "--delay", "1s", "--resolve", web.Resolve(), web.Seeds()[0]}
 		began := time.Now()
-		if code := runs(t, t.Context(), args, strings.NewReader(""), &term, &term); code != exitOK {
-			t.Fatalf("exit code %d\n%s", code, term.String())
+		if code := runs(t, t.Context(), args, strings.NewReader(""), &screen, &screen); code != app.ExitOK {
+			t.Fatalf("exit code %d\n%s", code, screen.String())
 		}
 		const want = `crawling h0000.sim.test and all other hosts of sim.test
 done: [..] pages stored, 0 redirected, [..] refused, 0 failed, 0 queued, on 1 host
@@ -42,15 +44,15 @@ to search it:  curtsy search "words" --dir [..]
 why refused:   curtsy explain http://h0000.sim.test/private/[..]
 to export it:  curtsy export pages --format markdown --dir [..]
 `
-		if diff := expected.Diff(want, term.lines()); diff != "" {
+		if diff := expected.Diff(want, screen.lines()); diff != "" {
 			t.Error(diff)
 		}
 		// It is written again at most twice a second.
-		redrawn := strings.Count(term.String(), clearLine)
-		if most := int(time.Since(began)/redrawEvery) + 2; redrawn < 30 || redrawn > most {
+		redrawn := strings.Count(screen.String(), term.ClearLine)
+		if most := int(time.Since(began)/term.RedrawEvery) + 2; redrawn < 30 || redrawn > most {
 			t.Errorf("the line was drawn %d times in %v, want 30 to %d", redrawn, time.Since(began), most)
 		}
-		if n := strings.Count(term.String(), "\n"); n != strings.Count(want, "\n") {
+		if n := strings.Count(screen.String(), "\n"); n != strings.Count(want, "\n") {
 			t.Errorf("%d lines", n)
 		}
 	})

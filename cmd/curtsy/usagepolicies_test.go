@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/simweb"
@@ -47,10 +48,10 @@ func (w *wished) crawl(args ...string) {
 			args = append(args, "--purpose", p)
 		}
 	}
-	code := exitOK
+	code := app.ExitOK
 	for _, request := range w.web.UsagePolicies() {
 		if request.Path == "/" && !request.Kept(w.purposes...) {
-			code = exitFailed // a seed is refused
+			code = app.ExitFailed // a seed is refused
 		}
 	}
 	curtsy(w.t, code, args...)
@@ -79,7 +80,7 @@ func (w *wished) asked() map[string]bool {
 func (w *wished) listed(args ...string) map[string]bool {
 	w.t.Helper()
 	out := map[string]bool{}
-	for l := range strings.Lines(curtsy(w.t, exitOK, append(args, "--dir", w.dir)...)) {
+	for l := range strings.Lines(curtsy(w.t, app.ExitOK, append(args, "--dir", w.dir)...)) {
 		var p struct{ URL string }
 		if err := json.Unmarshal([]byte(l), &p); err != nil {
 			w.t.Fatalf("%s: %q: %v", args, l, err)
@@ -110,10 +111,10 @@ func TestWishes(t *testing.T) {
 					}
 				}
 				w.hosts()
-				if told := strings.Contains(curtsy(t, exitOK, "status", "--dir", w.dir), "for "+strings.Join(purposes, ", ")+":"); told == slices.Equal(purposes, []string{"search"}) {
+				if told := strings.Contains(curtsy(t, app.ExitOK, "status", "--dir", w.dir), "for "+strings.Join(purposes, ", ")+":"); told == slices.Equal(purposes, []string{"search"}) {
 					t.Errorf("status says what the crawl is for: %v", told)
 				}
-				curtsy(t, exitFailed, "crawl", "--dir", w.dir, "http://tdm-file.sim.test/not-there.html", "http://licence-robots.sim.test/not-there.html")
+				curtsy(t, app.ExitFailed, "crawl", "--dir", w.dir, "http://tdm-file.sim.test/not-there.html", "http://licence-robots.sim.test/not-there.html")
 				if n, l := w.times("/.well-known/tdmrep.json"), w.times("/licence.xml"); n != asks*sites || l != asks {
 					t.Errorf("%d requests for tdmrep.json of %d sites, and %d for the licence", n, sites, l)
 				}
@@ -130,7 +131,7 @@ func TestUsage_8_1_PurposesChange(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		w := crawlUsagePolicies(t, "ai-train")
 		w.purposes = []string{"search"}
-		curtsy(t, exitFailed, "crawl", "--dir", w.dir, "--purpose", "search")
+		curtsy(t, app.ExitFailed, "crawl", "--dir", w.dir, "--purpose", "search")
 		pages := w.listed("export", "pages")
 		for u, request := range w.web.UsagePolicies() {
 			if request.Kept("search") && !pages[u] {
@@ -146,8 +147,8 @@ func TestUsage_8_17_Lost(t *testing.T) {
 		web := startWeb(t, simweb.Wishing())
 		web.Override("http://tdm-file.sim.test/.well-known/tdmrep.json", &simweb.Answer{Status: 500})
 		w := &wished{t: t, dir: filepath.Join(t.TempDir(), "data"), web: web}
-		curtsy(t, exitOK, "crawl", "--dir", w.dir, "--allow-private", "--delay", "0s", "--scope", "host", "--resolve", web.Resolve(), "--purpose", "search", "--purpose", "ai-train", "http://tdm-file.sim.test/")
-		for l := range strings.Lines(curtsy(t, exitOK, "export", "pages", "--dir", w.dir)) {
+		curtsy(t, app.ExitOK, "crawl", "--dir", w.dir, "--allow-private", "--delay", "0s", "--scope", "host", "--resolve", web.Resolve(), "--purpose", "search", "--purpose", "ai-train", "http://tdm-file.sim.test/")
+		for l := range strings.Lines(curtsy(t, app.ExitOK, "export", "pages", "--dir", w.dir)) {
 			var p crawl.PageRecord
 			if err := json.Unmarshal([]byte(l), &p); err != nil {
 				t.Fatal(err)
@@ -176,9 +177,9 @@ func TestUsage_8_19_Unread(t *testing.T) {
 			for _, p := range purposes {
 				args = append(args, "--purpose", p)
 			}
-			curtsy(t, exitOK, args...)
+			curtsy(t, app.ExitOK, args...)
 			pages := 0
-			for l := range strings.Lines(curtsy(t, exitOK, "export", "pages", "--dir", w.dir)) {
+			for l := range strings.Lines(curtsy(t, app.ExitOK, "export", "pages", "--dir", w.dir)) {
 				var p crawl.PageRecord
 				if err := json.Unmarshal([]byte(l), &p); err != nil {
 					t.Fatal(err)

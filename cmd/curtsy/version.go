@@ -3,22 +3,23 @@ package main
 import (
 	"fmt"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/version"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func (a *commands) versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  curtsy version --json",
-		Args:    no,
+		Args:    app.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return a.printJSON(version.Get())
+				return a.PrintJSON(version.Get())
 			}
-			_, err := fmt.Fprintf(a.stdout, "curtsy %s\n", version.Get())
+			_, err := fmt.Fprintf(a.Stdout, "curtsy %s\n", version.Get())
 			return err
 		},
 	}

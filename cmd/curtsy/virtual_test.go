@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
@@ -103,16 +104,16 @@ func (m *machine) server(dir string) (*embedded.Server, error) {
 }
 
 // newTestApp is the program of a test: in a bubble that of its machine, otherwise the real one.
-func newTestApp(t testing.TB, stdin io.Reader, stdout, stderr io.Writer) *app {
-	a, m := newApp(stdin, stdout, stderr), machineOf(t)
+func newTestApp(t testing.TB, stdin io.Reader, stdout, stderr io.Writer) *app.App {
+	a, m := app.New(stdin, stdout, stderr), machineOf(t)
 	if m == nil {
 		return a
 	}
-	a.dial, a.listen = m.net.Dial, m.net.Listen
+	a.Dial, a.Listen = m.net.Dial, m.net.Listen
 	if m.nats != nil {
-		a.nats = m.nats.InProcess()
+		a.NATS = m.nats.InProcess()
 	}
-	a.openEngine = func(ctx context.Context, o engine.Options) (*engine.Engine, error) {
+	a.OpenEngine = func(ctx context.Context, o engine.Options) (*engine.Engine, error) {
 		if o.NATS.InProcess != nil {
 			return engine.Open(ctx, o)
 		}
@@ -123,7 +124,7 @@ func newTestApp(t testing.TB, stdin io.Reader, stdout, stderr io.Writer) *app {
 		o.Server, o.Unreached = srv, true
 		return engine.Open(ctx, o)
 	}
-	a.dialEngine = func(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, error) {
+	a.DialEngine = func(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, error) {
 		if !engine.Alive(dir) {
 			return nil, engine.ErrNotRunning
 		}
@@ -139,7 +140,7 @@ func newTestApp(t testing.TB, stdin io.Reader, stdout, stderr io.Writer) *app {
 
 // runs is run, in a test.
 func runs(t testing.TB, ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return newTestApp(t, stdin, stdout, stderr).run(ctx, args)
+	return execute(ctx, newTestApp(t, stdin, stdout, stderr), args)
 }
 
 // curtsy runs a command in this process and returns its standard output.

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -15,7 +17,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// ending is how a crawl's run ended.
+// ending is how a run of a crawl ended.
 type ending struct {
 	spec   crawl.Spec
 	first  crawl.Status // when it began
@@ -23,7 +25,7 @@ type ending struct {
 	took   time.Duration
 	why    error     // nil: nothing more can be done now; errLimit, errStopped, or the context's
 	missed []missed  // seeds that could not be fetched
-	asked  int       // how many seeds were looked into
+	asked  int       // how many seeds were checked
 	none   bool      // nothing could be fetched at all
 	at     time.Time // when
 
@@ -32,14 +34,14 @@ type ending struct {
 	refused  string // the same of one that was refused
 }
 
-// errLimit is why a crawl ends that reached a limit; Status.Limit says which.
+// errLimit is why a crawl ends that has reached a limit; Status.Limit names the limit.
 var errLimit = errors.New("a limit is reached")
 
-// watcher looks on until a crawl has ended.
+// watcher watches a crawl until it has ended.
 type watcher struct {
 	c       *asker.Crawl
 	p       *progress
-	log     logger
+	log     *slog.Logger
 	maxTime time.Duration // 0: as long as it takes
 	began   time.Time
 	seeds   []canon.URL // given to this run
@@ -48,19 +50,18 @@ type watcher struct {
 	notes notes // what was reported
 }
 
-// Looking costs the frontier a pass over its hosts, so it is done the less often
-// the longer it takes.
+// A look costs the frontier a pass over its hosts, so slow looks are made less often.
 const (
 	lookEvery   = 150 * time.Millisecond
 	lookShare   = 25              // at most a 25th of the time
-	lookAtLeast = 3 * time.Second // nobody waits longer for the end to be noticed
+	lookAtLeast = 3 * time.Second // the end is noticed after that at the latest
 )
 
-// watch returns when the crawl is done, has reached a limit or ctx has ended: all of
-// them are no errors.
+// watch returns when the crawl is done, has reached a limit, or ctx has ended. None of these is an
+// error.
 func (w *watcher) watch(ctx context.Context, first crawl.Status) error {
 	if first.Discovered > 0 {
-		w.p.printLine("continuing with %s stored and %s queued", count(first.Stored, "page"), count(first.Queued, "URL"))
+		w.p.printLine("continuing with %s stored and %s queued", term.Count(first.Stored, "page"), term.Count(first.Queued, "URL"))
 	}
 	err := w.untilEnd(ctx, first)
 	if err == nil {
@@ -72,11 +73,11 @@ func (w *watcher) watch(ctx context.Context, first crawl.Status) error {
 	return err
 }
 
-// countFor bounds how long somebody who waits for the end waits for what its last lines need.
+// countFor limits how long the end of a crawl is delayed by the questions for its last lines.
 const countFor = time.Second
 
-// findExamples finds a URL that failed and one that was refused, also after ctx has ended: whoever
-// wants to know why asks about one. Where the log does not tell soon there is none.
+// findExamples finds a URL that failed and one that was refused, also after ctx has ended: the last
+// lines suggest to ask about them. If the log does not answer soon, there is none.
 func (w *watcher) findExamples(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countFor)
 	defer cancel()
@@ -104,8 +105,8 @@ func (w *watcher) findExamples(ctx context.Context) {
 	}
 }
 
-// countDatasets counts what the catalogue has, also after ctx has ended. Where not every shard has
-// answered there is no number, rather than a wrong one.
+// countDatasets counts the datasets in the catalogue, also after ctx has ended. If not every shard
+// has answered, there is no number, rather than a wrong one.
 func (w *watcher) countDatasets(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countFor)
 	defer cancel()
@@ -135,7 +136,7 @@ func (w *watcher) overBy(ctx, run context.Context) error {
 	return nil
 }
 
-// untilEnd is watch, but for what is counted at the end.
+// untilEnd watches the crawl, without the questions at its end.
 func (w *watcher) untilEnd(ctx context.Context, first crawl.Status) error {
 	w.end.spec, w.end.first = w.c.Spec, first
 	run, cancel := ctx, context.CancelFunc(func() {})
@@ -150,7 +151,7 @@ func (w *watcher) untilEnd(ctx context.Context, first crawl.Status) error {
 		case run.Err() != nil:
 			return w.overBy(ctx, run)
 		case errors.Is(err, ask.ErrIncomplete), errors.Is(err, ask.ErrNobody), queue.Unanswered(err):
-			w.p.warn("some shards do not answer, and the crawl waits for them: %s", clean(err.Error()))
+			w.p.warn("some shards do not answer, and the crawl waits for them: %s", term.Clean(err.Error()))
 		case err != nil:
 			return err
 		default:
@@ -177,7 +178,7 @@ func (w *watcher) untilEnd(ctx context.Context, first crawl.Status) error {
 	}
 }
 
-// over is the end by the context: a signal, a stop, or the time limit.
+// over ends the watch because the context ended: by a signal, a stop, or the time limit.
 func (w *watcher) over(run context.Context) {
 	w.end.why = context.Cause(run)
 	if errors.Is(w.end.why, errLimit) {
@@ -185,9 +186,9 @@ func (w *watcher) over(run context.Context) {
 	}
 }
 
-// reached names the limit that has ended the crawl. Depth and pages per host do not keep the rest
-// of a crawl from being done, so they count when it is. The number of pages does not keep those
-// that are stored from being kept fresh.
+// reached names the limit that has ended the crawl. The limits of depth and of pages per host do
+// not end a crawl while other URLs remain, so they count when it is done. The limit of pages does
+// not end a crawl that keeps its stored pages fresh.
 func reached(spec crawl.Spec, st crawl.Status, done bool) string {
 	switch {
 	case st.Limit != "":
@@ -204,18 +205,18 @@ func reached(spec crawl.Spec, st crawl.Status, done bool) string {
 	return ""
 }
 
-// seedsAsked is how many seeds are looked into when nothing was fetched.
+// seedsAsked is the largest number of seeds that are checked when nothing was fetched.
 const seedsAsked = 20
 
-// nobodyAnswers reports that the crawl has not begun and no seed's host can be reached at all:
-// a name mistyped, a server not started. Waiting minutes for the next attempt would help
-// nobody; the same command tries again. A server that does answer, if only to say that it is in
-// trouble, is waited for.
+// nobodyAnswers reports that the crawl has not begun and that no host of a seed can be reached at
+// all: a mistyped name, or a server that is not started. It would not help to wait minutes for the
+// next attempt; the same command tries again. A server that answers is waited for, even if it
+// answers with an error.
 func (w *watcher) nobodyAnswers(ctx context.Context, st crawl.Status) (bool, error) {
 	if st.Queued == 0 || st.Discovered != st.Queued || st.State == "paused" || len(w.c.Spec.Seeds) > seedsAsked {
 		return false, nil
 	}
-	// What is known of a host may come of a setting that is another now.
+	// What is known about a host may come from an earlier setting.
 	if slices.ContainsFunc(st.Shards, func(s crawl.ShardStatus) bool { return s.Passing }) {
 		return false, nil
 	}
@@ -240,7 +241,7 @@ func (w *watcher) nobodyAnswers(ctx context.Context, st crawl.Status) (bool, err
 	return len(seeds) > 0, nil
 }
 
-// ended is the result once everything has stopped, with the accounting as it was left.
+// ended is the result when everything has stopped, with the final counts.
 func (w *watcher) ended(last crawl.Status) ending {
 	if last.Discovered >= w.end.status.Discovered && last.Discovered > 0 {
 		last.Limit = w.end.status.Limit

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
 // An example of docs/webmasters.md: what a site writes, where, and what Curtsy reads in it
@@ -41,7 +43,7 @@ func TestWebmasters(t *testing.T) {
 		}
 		seen[kind]++
 		var ans map[string]any
-		if err := json.Unmarshal([]byte(curtsy(t, exitOK, append(args, "--url", url)...)), &ans); err != nil {
+		if err := json.Unmarshal([]byte(curtsy(t, app.ExitOK, append(args, "--url", url)...)), &ans); err != nil {
 			t.Fatal(err)
 		}
 		var got []string

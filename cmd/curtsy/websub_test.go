@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
 // A site's feed names a hub. The crawl subscribes there, under the hub's robots.txt, confirms what
@@ -88,7 +90,7 @@ func TestWebSubCrawl(t *testing.T) {
 	if code, text := do("GET", intent("subscribe"), "", ""); code != 200 || text != "c-1" {
 		t.Fatalf("%d %q", code, text)
 	}
-	await(t, "subscribed", func() bool { return strings.Contains(curtsy(t, exitOK, "updates", "--dir", dir), "subscribed") })
+	await(t, "subscribed", func() bool { return strings.Contains(curtsy(t, app.ExitOK, "updates", "--dir", dir), "subscribed") })
 	feed := func(path string) string {
 		return fmt.Sprintf(`<feed><entry><link href="%s"/><updated>%s</updated></entry></feed>`, path, time.Now().UTC().Format(time.RFC3339))
 	}
@@ -103,10 +105,10 @@ func TestWebSubCrawl(t *testing.T) {
 		t.Errorf("replayed: %d", code)
 	}
 	await(t, "what was delivered", func() bool { return count("a.test/new") == 1 })
-	if out := curtsy(t, exitOK, "updates", "--dir", dir); !strings.Contains(out, "websub") || !strings.Contains(out, "2/") || strings.Contains(out, form.Get("hub.secret")) {
+	if out := curtsy(t, app.ExitOK, "updates", "--dir", dir); !strings.Contains(out, "websub") || !strings.Contains(out, "2/") || strings.Contains(out, form.Get("hub.secret")) {
 		t.Errorf("updates: %s", out)
 	}
-	if out := curtsy(t, exitOK, "explain", "--dir", dir, "http://a.test/new"); !strings.Contains(out, "http://a.test/feed") {
+	if out := curtsy(t, app.ExitOK, "explain", "--dir", dir, "http://a.test/new"); !strings.Contains(out, "http://a.test/feed") {
 		t.Errorf("explain: %s", out)
 	}
 	for _, path := range []string{"a.test/forged", "a.test/closed"} {

@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 	"testing"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
 // Formats §8.23: what sites may have said in files of their own, which nobody asks us to read.
@@ -11,7 +13,7 @@ func TestUsage_8_23_NotFetched(t *testing.T) {
 		for _, security := range []bool{false, true} {
 			w := crawlUsagePolicies(t, "search")
 			if security {
-				curtsy(t, exitFailed, "crawl", "--dir", w.dir, "--allow-private", "--resolve", w.web.Resolve(), "--security-txt")
+				curtsy(t, app.ExitFailed, "crawl", "--dir", w.dir, "--allow-private", "--resolve", w.web.Resolve(), "--security-txt")
 			}
 			var paths []string
 			for _, r := range w.web.Log() {

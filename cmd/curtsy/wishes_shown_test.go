@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
 	use "github.com/curtsy/curtsy/pkg/usage"
@@ -45,7 +46,7 @@ func (w *wished) shown(u string, request simweb.UsagePolicy, x crawl.Explanation
 	if !price && request.Path != "/" {
 		return // the home pages stand for those that have no price
 	}
-	if price != strings.Contains(line(curtsy(w.t, exitOK, "explain", "--dir", w.dir, u), "log "), `crawler-price: "USD 0.02"`) {
+	if price != strings.Contains(line(curtsy(w.t, app.ExitOK, "explain", "--dir", w.dir, u), "log "), `crawler-price: "USD 0.02"`) {
 		w.t.Errorf("%s: of its price explain shows the wrong thing", u) // Formats §8.24
 	}
 }
@@ -59,7 +60,7 @@ func (w *wished) hosts() {
 	}
 	seen := map[string]bool{}
 	var speak []string
-	for l := range strings.Lines(curtsy(w.t, exitOK, "hosts", "--json", "--dir", w.dir)) {
+	for l := range strings.Lines(curtsy(w.t, app.ExitOK, "hosts", "--json", "--dir", w.dir)) {
 		var h crawl.HostInfo
 		if err := json.Unmarshal([]byte(l), &h); err != nil {
 			w.t.Fatal(err)
@@ -83,7 +84,7 @@ func (w *wished) hosts() {
 		}
 	}
 	var some []string
-	for l := range strings.Lines(curtsy(w.t, exitOK, "hosts", "--has", "usage", "--json", "--dir", w.dir)) {
+	for l := range strings.Lines(curtsy(w.t, app.ExitOK, "hosts", "--has", "usage", "--json", "--dir", w.dir)) {
 		var h crawl.HostInfo
 		if err := json.Unmarshal([]byte(l), &h); err != nil {
 			w.t.Fatal(err)
@@ -94,13 +95,13 @@ func (w *wished) hosts() {
 	if slices.Sort(some); !slices.Equal(some, speak) {
 		w.t.Errorf("hosts that say something of use: %v by --has, %v by their lines", some, speak)
 	}
-	one := curtsy(w.t, exitOK, "hosts", "content-usage-robots.sim.test", "--dir", w.dir)
+	one := curtsy(w.t, app.ExitOK, "hosts", "content-usage-robots.sim.test", "--dir", w.dir)
 	for _, want := range []string{"use          ai-train disallow, line 2: Content-Usage: train-ai=n", "for /closed, line 3", "line 7: Content-Usage: /broken N=?"} {
 		if !strings.Contains(one, want) {
 			w.t.Errorf("hosts NAME shows no %q:\n%s", want, one)
 		}
 	}
-	status := curtsy(w.t, exitOK, "status", "--dir", w.dir)
+	status := curtsy(w.t, app.ExitOK, "status", "--dir", w.dir)
 	if want := fmt.Sprintf("%d hosts state in robots.txt", len(speak)); !strings.Contains(status, want) {
 		w.t.Errorf("status says not %q:\n%s", want, status)
 	}
@@ -114,6 +115,6 @@ func (w *wished) hosts() {
 // What is typed wrong about one host.
 func TestHostsOne(t *testing.T) {
 	for _, args := range [][]string{{"hosts", "a.example", "b.example"}, {"hosts", "a.example", "--limit", "3"}} {
-		curtsy(t, exitUsage, append(args, "--dir", t.TempDir())...)
+		curtsy(t, app.ExitUsage, append(args, "--dir", t.TempDir())...)
 	}
 }

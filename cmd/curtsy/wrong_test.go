@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/engine"
 )
 
@@ -127,21 +128,21 @@ var wrongs = []wrong{
 	{about: "another wrong word", args: fields("log --class broken"), instead: fields("log --class failed"), unlike: "no crawl"},
 
 	// A crawl that is missing, or elsewhere
-	{about: "no crawl here", args: fields("status"), code: exitFailed, instead: fields("crawl --dir ./curtsy-data " + site)},
-	{about: "no crawl to search", args: fields("search word"), code: exitFailed, instead: fields("crawl --dir ./curtsy-data " + site)},
-	{about: "no crawl that runs", args: fields("pause"), code: exitFailed, instead: fields("pause --dir DIR")},
-	{about: "directory of something else", args: fields("pages --dir ."), files: map[string]string{"notes.txt": ""}, code: exitFailed, instead: fields("crawl --dir . " + site)},
-	{about: "export of no crawl", args: fields("export links --dir elsewhere"), code: exitFailed, instead: fields("crawl --dir elsewhere " + site)},
+	{about: "no crawl here", args: fields("status"), code: app.ExitFailed, instead: fields("crawl --dir ./curtsy-data " + site)},
+	{about: "no crawl to search", args: fields("search word"), code: app.ExitFailed, instead: fields("crawl --dir ./curtsy-data " + site)},
+	{about: "no crawl that runs", args: fields("pause"), code: app.ExitFailed, instead: fields("pause --dir DIR")},
+	{about: "directory of something else", args: fields("pages --dir ."), files: map[string]string{"notes.txt": ""}, code: app.ExitFailed, instead: fields("crawl --dir . " + site)},
+	{about: "export of no crawl", args: fields("export links --dir elsewhere"), code: app.ExitFailed, instead: fields("crawl --dir elsewhere " + site)},
 
 	// Permissions and ports
 	{about: "credentials that others can read", args: fields("crawl --credentials c.yaml " + site), files: map[string]string{"c.yaml": "{}\n"}, says: "chmod 600 c.yaml", then: map[string]string{"c.yaml": "{}\n"}},
-	{about: "directory that cannot be made", args: fields("crawl --allow-private --dir notes.txt/data http://127.0.0.1:1/"), files: map[string]string{"notes.txt": ""}, code: exitFailed,
+	{about: "directory that cannot be made", args: fields("crawl --allow-private --dir notes.txt/data http://127.0.0.1:1/"), files: map[string]string{"notes.txt": ""}, code: app.ExitFailed,
 		instead: fields("crawl --allow-private --dir ./curtsy-data http://127.0.0.1:1/")},
 	{about: "port without an address", args: fields("serve --listen 8080"), instead: fields("serve --listen 127.0.0.1:7880")},
 	{about: "port that there is not", args: fields("dashboard --listen 127.0.0.1:99999"), instead: fields("dashboard --listen 127.0.0.1:7890")},
 
 	// NATS
-	{about: "no NATS server there", args: fields("status --nats nats://127.0.0.1:1"), code: exitFailed, instead: fields("status")},
+	{about: "no NATS server there", args: fields("status --nats nats://127.0.0.1:1"), code: app.ExitFailed, instead: fields("status")},
 	{about: "daemon without a server", args: fields("frontier"), instead: fields("frontier --nats nats://127.0.0.1:4222")},
 	{about: "name of no crawl", args: []string{"status", "--crawl", "my docs"}, instead: fields("status --crawl docs")},
 }
@@ -166,7 +167,7 @@ func TestWrongInputs(t *testing.T) {
 			before, _ := os.ReadDir(".")
 			var stdout, stderr bytes.Buffer
 			code := run(t.Context(), w.args, strings.NewReader(""), &stdout, &stderr)
-			if want := cmp.Or(w.code, exitUsage); code != want {
+			if want := cmp.Or(w.code, app.ExitUsage); code != want {
 				t.Errorf("exit code %d, want %d", code, want)
 			}
 			said := stderr.String()
@@ -225,7 +226,7 @@ func TestCrawlBesideAnother(t *testing.T) {
 	defer lock.Unlock()
 	var stdout, stderr bytes.Buffer
 	code := run(t.Context(), []string{"crawl", me2, "--dir", dir, site}, strings.NewReader(""), &stdout, &stderr)
-	if want := "curtsy stop --dir " + dir; code != exitFailed || !strings.Contains(stderr.String(), want) {
+	if want := "curtsy stop --dir " + dir; code != app.ExitFailed || !strings.Contains(stderr.String(), want) {
 		t.Errorf("%d, %s", code, &stderr)
 	}
 	if err := accepts(true, "stop", "--dir", filepath.Clean(dir)); err != nil {
@@ -240,7 +241,7 @@ func TestForeignCommands(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), []string{name, site}, strings.NewReader(""), &stdout, &stderr)
 		_, ours, found := strings.Cut(strings.TrimSpace(stderr.String()), "; use curtsy ")
-		if code != exitUsage || !found {
+		if code != app.ExitUsage || !found {
 			t.Errorf("%s: %d, %s", name, code, &stderr)
 		} else if err := accepts(false, append([]string{"help"}, strings.Fields(ours)...)...); err != nil {
 			t.Errorf("%s: there is no curtsy %s: %v", name, ours, err)

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/curtsy/curtsy/internal/dashboard"
+	"github.com/curtsy/curtsy/internal/web/dashboard"
 	"github.com/curtsy/curtsy/internal/webtext"
 )
 

@@ -7,11 +7,11 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
-	"github.com/curtsy/curtsy/internal/dashboard"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
-	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/web/dashboard"
+	"github.com/curtsy/curtsy/internal/web/search"
 	"github.com/spf13/cobra"
 )
 
@@ -38,7 +38,7 @@ func serveIndexer(ctx context.Context, cfg *config.Indexer, stderr io.Writer) (e
 		d.Ask, d.Name, d.Metrics = dashboard.Of(asker.Running(p.Queue, p.Bucket, p.Spec)), cfg.Crawl, true
 		d.Typed = config.About(cfg.Dir, cfg.NATS)
 		var err error
-		if d.Searches, err = searchweb.NewMetrics(p.Registry); err != nil {
+		if d.Searches, err = search.NewMetrics(p.Registry); err != nil {
 			o.Log.Error("searches are not counted", "err", err)
 			d.Searches = nil
 		}

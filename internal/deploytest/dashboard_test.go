@@ -17,8 +17,8 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/dashboard"
 	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/web/dashboard"
 )
 
 // dashboardStatus returns a status in which every field is set, and with text by which a site tries

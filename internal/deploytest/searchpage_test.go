@@ -23,9 +23,9 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
-	"github.com/curtsy/curtsy/internal/searchweb"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/web/search"
 )
 
 // browser is a Chromium with one open page.
@@ -272,7 +272,7 @@ func (madeUp) Search(_ context.Context, r crawl.SearchRequest) (a crawl.SearchAn
 
 // searchAnswers checks answers that have everything, some of it hostile.
 func searchAnswers(t *testing.T, width int64) {
-	srv := httptest.NewServer(searchweb.New(searchweb.Options{Crawl: madeUp{}, Name: "manuals", Home: "/"}))
+	srv := httptest.NewServer(search.New(search.Options{Crawl: madeUp{}, Name: "manuals", Home: "/"}))
 	defer srv.Close()
 	b := startBrowser(t, width, true)
 	b.open(srv.URL + "/search?q=" + "quiet+harbor")

@@ -151,8 +151,8 @@ func rangesFile(o Options) ([]byte, error) {
 	return indented(j)
 }
 
-// ParseRanges reads addresses and prefixes, and puts them in order, each once. An error says what
-// would do.
+// ParseRanges reads addresses and prefixes, sorts them and removes duplicates. Its error contains
+// an example that works.
 func ParseRanges(list []string) ([]netip.Prefix, error) {
 	var ranges []netip.Prefix
 	for _, s := range list {
@@ -223,7 +223,7 @@ func cardOf(o Options, origin, keys, ranges string) card {
 	return c
 }
 
-// rate is how often a host is asked, in words.
+// rate describes how often a host is asked.
 func rate(o Options) string {
 	return fmt.Sprintf("one request at a time to a host, and at least %v from the end of a response to the next request", max(o.Delay, time.Second))
 }
@@ -245,7 +245,7 @@ func indented(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Write puts files into a directory, each whole or not at all. Doing it again replaces them.
+// Write writes files into a directory, each as a whole or not at all. A second call replaces them.
 func Write(dir string, list []File) error {
 	for _, f := range list {
 		name := filepath.Join(dir, filepath.FromSlash(f.Name))
@@ -268,8 +268,8 @@ func Write(dir string, list []File) error {
 	return nil
 }
 
-// WriteKey makes a new key and writes it to a file that must not be there yet and that only its
-// owner can read.
+// WriteKey makes a new key and writes it to a file that must not exist yet and that only its owner
+// can read.
 func WriteKey(name string, key *botauth.Key) error {
 	body, err := key.PEM()
 	if err != nil {

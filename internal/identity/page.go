@@ -13,7 +13,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// purposes says what each purpose means, for webmasters.
+// purposes are the meanings of the purposes, for webmasters.
 var purposes = map[string]string{
 	"search":   "to make pages findable: an index, links to them and short excerpts",
 	"ai-input": "as input to generative models when they answer questions",
@@ -21,7 +21,7 @@ var purposes = map[string]string{
 	"tdm":      "for text and data mining",
 }
 
-// pageOf is the page that tells webmasters who we are.
+// pageOf is the page that explains to webmasters who we are.
 func pageOf(o Options, keys, ranges string) ([]byte, error) {
 	type purpose struct{ Name, Means string }
 	v := struct {

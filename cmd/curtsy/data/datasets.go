@@ -1,0 +1,241 @@
+package data
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/catalog"
+	"github.com/curtsy/curtsy/internal/cli"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/spf13/cobra"
+)
+
+func (a *commands) datasetsCommand() *cobra.Command {
+	cmd := a.datasetsList()
+	cmd.AddCommand(a.datasetsGet(), a.datasetsVerify())
+	return cmd
+}
+
+func (a *commands) datasetsList() *cobra.Command {
+	var asJSON bool
+	var want wanted
+	cmd := &cobra.Command{
+		Use:   "datasets [WORD...]",
+		Short: "List and download the datasets that sites publish",
+		Long: `List the datasets that sites publish: in /data.txt, in their pages (schema.org and Croissant as
+JSON-LD), in the data.json of a portal, and in data packages. A dataset that several documents of
+its site describe is listed once; --json shows the source of each value, and contradictions.
+Descriptions on other sites change nothing; they are listed under also_described_at.
+
+With words, only datasets are listed that have all of them in title, name, description, keywords,
+publisher or columns. The words get and verify are commands, unless they follow --.`,
+		Example: `  curtsy datasets rain --license CC-BY-4.0,CC0-1.0
+  curtsy datasets get --dir rain ID`,
+		Args: cobra.ArbitraryArgs,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines, one dataset a line")
+	want.flags(cmd)
+	cmd.PreRunE = func(*cobra.Command, []string) error { return want.check() }
+	return a.Reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
+		defer want.print(a.Stderr)
+		if asJSON {
+			return want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error { return a.PrintJSON(d) })
+		}
+		t, n := term.NewTable(a.Stdout, "ID", "ORIGIN", "NAME", "LICENSE", "TITLE", "URL"), int64(0)
+		err := want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
+			n++
+			return t.Row(d.ID, d.Origin, term.Short(d.Name, 40), term.Short(licenseOf(&d), 30), term.Short(d.Title, 50), strings.Join(d.URLs, " "))
+		})
+		if ferr := t.Flush(); err == nil {
+			err = ferr
+		}
+		fmt.Fprintln(a.Stderr, term.Count(n, "dataset"))
+		return err
+	})
+}
+
+// licenseOf is the identifier of a licence, or else its text from the site.
+func licenseOf(d *crawl.DatasetInfo) string {
+	if d.SPDX != nil {
+		return *d.SPDX
+	}
+	return d.License
+}
+
+// wanted selects datasets.
+type wanted struct {
+	licenses []string
+	about    string         // what selects the crawl, behind another command
+	leftOut  map[string]int // by document: datasets beyond the limit for one site
+}
+
+// note remembers how many datasets of a document are not listed.
+func (w *wanted) note(d *crawl.DatasetInfo) {
+	for _, s := range d.Sources {
+		if s.LeftOut > 0 {
+			if w.leftOut == nil {
+				w.leftOut = map[string]int{}
+			}
+			w.leftOut[s.Document] += s.LeftOut
+		}
+	}
+}
+
+// print reports the documents whose datasets are not all listed.
+func (w *wanted) print(to io.Writer) {
+	for i, document := range slices.Sorted(maps.Keys(w.leftOut)) {
+		if i == 10 {
+			fmt.Fprintf(to, "and %d more documents\n", len(w.leftOut)-i)
+			break
+		}
+		fmt.Fprintf(to, "%s describes more datasets than are read from one document (at least %d are left out)\n", term.Clean(document), w.leftOut[document])
+	}
+}
+
+func (w *wanted) flags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&w.licenses, "license", nil, "only datasets under one of these licences, given as `SPDX` identifiers and stated by the host of the files (unknown: no known licence, or stated by others only)")
+	cli.Completes(cmd, "license", append(catalog.Licenses(), "unknown")...)
+}
+
+// catalogue is what lists datasets: an asker.Crawl.
+type catalogue interface {
+	Datasets(context.Context, func(crawl.DatasetInfo) error) error
+}
+
+// datasets calls each for the selected datasets.
+func (w *wanted) datasets(ctx context.Context, from catalogue, words []string, each func(crawl.DatasetInfo) error) error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	return from.Datasets(ctx, func(d crawl.DatasetInfo) error {
+		w.note(&d)
+		if !catalog.Licensed(&d, w.licenses) || !catalog.HasWords(&d, words) {
+			return nil
+		}
+		return each(d)
+	})
+}
+
+// check refuses unknown licences.
+func (w *wanted) check() error {
+	for _, l := range w.licenses {
+		if l != catalog.UnknownLicense && catalog.SPDX(l) == "" {
+			return app.Usage("--license %q is not a known SPDX identifier; use for example CC-BY-4.0, CC0-1.0, ODbL-1.0, or unknown", l)
+		}
+	}
+	return nil
+}
+
+func (a *commands) exportDatasets() *cobra.Command {
+	var format, index, since, file string
+	formats := append(slices.Clone(catalog.Formats), "parquet", "bulk")
+	var want wanted
+	cmd := &cobra.Command{
+		Use:   "datasets [WORD...]",
+		Short: "Write the catalogue of datasets",
+		Long: `Write the catalogue of datasets to standard output. With words, only datasets that contain all
+of them are written. The formats are:
+
+  jsonl    everything that is known, one dataset a line, with the source of each
+           value and contradictions
+  csv      a table with one row a dataset; lists are separated by "; ", URLs
+           by spaces
+  dcat     linked data: a DCAT-AP 3 catalogue in JSON-LD, which can be read
+           without a network, with an IRI for each dataset
+  datatxt  a data.txt for your own site, with the datasets that have files; a
+           crawl of it finds the same datasets
+  parquet  a table, with lists as lists, and free-form values as JSON
+  bulk     input for _bulk of Elasticsearch and OpenSearch; --index is the index
+
+With --since, a dataset is written in full if a document that describes it was stored or has
+changed since then, documents of other sites included. The crawl does not remember what a document
+no longer describes. Give --known FILE to name the datasets that earlier exports had and that are
+gone: as rows with "removed" (jsonl, parquet) or as deletions (bulk). FILE has the earlier jsonl
+exports, one after another, or one id a line.
+
+All text is as the sites wrote it, with one exception: in csv, an apostrophe stands before text
+that a spreadsheet could take for a formula.`,
+		Example: `  curtsy export datasets --license CC-BY-4.0,CC0-1.0 --format csv > open.csv
+  curtsy export datasets --since 7d --known all.jsonl > changed.jsonl`,
+		Args: cobra.ArbitraryArgs,
+	}
+	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "write this `FORMAT`: "+strings.Join(formats, ", "))
+	cli.Completes(cmd, "format", formats...)
+	bulkFlag(cmd, &index)
+	sinceFlag(cmd, &since, "in full; what is gone only with --known")
+	cmd.Flags().StringVar(&file, "known", "", "with --since, name what is gone of the datasets in this `FILE`: earlier jsonl exports, or one id a line")
+	want.flags(cmd)
+	var uses exportUses
+	uses.flags(cmd)
+	var after time.Time
+	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
+		if file != "" && since == "" {
+			return app.Usage("--known needs --since: curtsy export datasets --since 7d --known all.jsonl")
+		}
+		if err := cmp.Or(app.KnownWord("format", format, formats), want.check()); err != nil {
+			return err
+		}
+		if after, err = parseSince(since, time.Now()); err != nil {
+			return err
+		}
+		return cmp.Or(checkIndex(index, format), uses.check())
+	}
+	return a.Reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
+		known, err := openKnown(file)
+		if err != nil {
+			return err
+		}
+		left, next, unnamed := map[string]int64{}, nextSince(), 0
+		enough, err := a.piped(format, func(w io.Writer) error {
+			out, err := datasetRows(w, format, index)
+			if err != nil {
+				return err
+			}
+			err = want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
+				why := uses.against(&d.Usage)
+				known.seen(d.ID, why)
+				switch {
+				case d.Changed.Before(after):
+				case why != "":
+					left[why]++
+				default:
+					return out.dataset(&d)
+				}
+				return nil
+			})
+			if err == nil { // otherwise it is unknown what is gone
+				unnamed, err = known.remove(&out)
+			}
+			return out.end(err)
+		})
+		if enough {
+			return nil
+		}
+		want.print(a.Stderr)
+		a.reportUses(left, "dataset")
+		switch {
+		case err != nil:
+			if known != nil {
+				fmt.Fprintln(a.Stderr, "datasets that are gone are not named, because some shards did not answer")
+			}
+		case since != "":
+			if known == nil {
+				fmt.Fprintln(a.Stderr, "datasets that no document describes any more are not named; to name them, give the earlier export:  --known FILE")
+			}
+			if unnamed > 0 {
+				fmt.Fprintf(a.Stderr, "gone since then, or no longer part of this export: %s; --format jsonl names them\n", term.Count(int64(unnamed), "dataset"))
+			}
+			a.reportSince(next)
+		}
+		return err
+	})
+}

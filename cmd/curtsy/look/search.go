@@ -1,0 +1,125 @@
+package look
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// deepest is how many hits of a query can be shown, on all pages together.
+const deepest = 1000
+
+const searchHelp = `Search the stored pages. Words of the query and flags may be mixed. A word that begins with a
+single - belongs to the query, and so does everything after --.
+
+`
+
+// asking is what the flags of a search select.
+type asking struct {
+	limit, offset, page   int
+	json, explain, facets bool
+}
+
+func (a *commands) searchCommand() *cobra.Command {
+	var o asking
+	cmd := &cobra.Command{
+		Use:   "search WORDS",
+		Short: "Search the stored pages",
+		Long:  searchHelp + query.Help,
+		Example: "  curtsy search vacuum -full\n  curtsy search --json --limit 3 '\"event loop\"' site:docs.example.org\n" +
+			"  curtsy search -- gcc '\"-Wall\"'",
+		Args: func(_ *cobra.Command, args []string) error { return o.check(strings.Join(args, " ")) },
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON Lines, one hit a line")
+	cmd.Flags().IntVar(&o.limit, "limit", 10, "show at most `N` hits")
+	cmd.Flags().IntVar(&o.page, "page", 0, "show the `N`th page of --limit hits")
+	cmd.Flags().IntVar(&o.offset, "offset", 0, "skip the first `N` hits")
+	cmd.Flags().BoolVar(&o.explain, "explain", false, "explain the rank of each hit")
+	cmd.Flags().BoolVar(&o.facets, "facets", false, "show filters that narrow the answer, with the number of pages")
+	return a.Reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
+		typed := strings.Join(args, " ")
+		if query.Parse(typed).Cut {
+			fmt.Fprintf(a.Stderr, "the query is longer than %d terms or %d bytes; its end is ignored\n", query.MaxTerms, query.MaxBytes)
+		}
+		req := crawl.SearchRequest{Query: typed, Offset: o.offset, Limit: o.limit, Explain: o.explain}
+		ans, err := from.Search(cmd.Context(), req)
+		if err != nil && len(ans.Hits) == 0 {
+			return err
+		}
+		a.printReading(ans)
+		if !o.json {
+			a.printAnswer(ans, o)
+			return err
+		}
+		for _, h := range ans.Hits {
+			if err := a.PrintJSON(h); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+}
+
+// check refuses a search that cannot be answered, and turns --page into an offset.
+func (o *asking) check(typed string) error {
+	q := query.Parse(typed)
+	switch {
+	case q.Empty() && len(q.Not) > 0:
+		return app.Usage("the query only excludes words; add a word to find, for example: curtsy search vacuum -full")
+	case q.Empty():
+		return app.Usage("a search needs words; use for example: curtsy search \"event loop\"")
+	case o.limit < 1 || o.limit > deepest:
+		return app.Usage("--limit %d is out of range; use 1 to %d, for example --limit 10", o.limit, deepest)
+	case o.page < 0 || o.offset < 0:
+		return app.Usage("--page and --offset cannot be negative; use for example --page 2")
+	case o.page > 0 && o.offset > 0:
+		return app.Usage("--page and --offset cannot be used together; use one of them, for example --page 2")
+	case o.page > deepest || max(o.offset, (o.page-1)*o.limit)+o.limit > deepest:
+		return app.Usage("only the first %d hits can be shown; use more words or a filter such as site:docs.example.org", deepest)
+	case o.json && o.facets:
+		return app.Usage("--json and --facets cannot be used together; use one of them")
+	}
+	if o.page > 0 {
+		o.offset = (o.page - 1) * o.limit
+	}
+	return nil
+}
+
+// WordsLast moves the words of the query behind a "--", where cobra reads nothing as a flag: all
+// words that are not flags, and those that begin with a single "-" unless they are a short flag. An
+// unknown --flag stays in front, so that a misspelled flag is reported.
+func WordsLast(flags *pflag.FlagSet, args []string) []string {
+	var known, words []string
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			words = append(words, args[i+1:]...)
+			break
+		}
+		name, long := strings.CutPrefix(arg, "--")
+		name, _, valued := strings.Cut(name, "=")
+		switch {
+		case long:
+			known = append(known, arg)
+			f := flags.Lookup(name)
+			if f == nil || f.NoOptDefVal != "" || valued {
+				continue
+			}
+			if i++; i == len(args) {
+				return known // nothing stands behind a flag that lacks its value
+			}
+			known = append(known, args[i])
+		case len(arg) == 2 && arg[0] == '-' && flags.ShorthandLookup(arg[1:]) != nil:
+			known = append(known, arg)
+		default:
+			words = append(words, arg)
+		}
+	}
+	return append(append(known, "--"), words...)
+}

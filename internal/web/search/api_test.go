@@ -1,0 +1,290 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/web"
+)
+
+// Filters become words of the query, pages an offset.
+func TestAsked(t *testing.T) {
+	for path, want := range map[string]crawl.SearchRequest{
+		"?q=event+loop":     {Query: "event loop", Limit: 10},
+		"?q=a&page=3&per=7": {Query: "a", Offset: 14, Limit: 7},
+		"?site=x.example&q=%22open&lang=de&type=text/html&before=2025&after=2024-05": {Query: `"open" site:x.example lang:de type:text/html after:2024-05-01 before:2025-01-01`, Limit: 10},
+		"?lang=de":                        {Query: "lang:de", Limit: 10},
+		"?q=a%00b%0Ac&explain=1":          {Query: "ab c", Limit: 10, Explain: true},
+		"?q=%20a%20&page=&site=&per=":     {Query: "a", Limit: 10},
+		"?q=a&page=10&per=100":            {Query: "a", Offset: 900, Limit: 100},
+		"?q=" + strings.Repeat("x", 2048): {Query: strings.Repeat("x", 2048), Limit: 10},
+	} {
+		for _, at := range []string{"/api/v1/search", "/api/search", "/search"} {
+			f := answers(crawl.SearchAnswer{}, nil)
+			if code, _, body := get(t, New(Options{Crawl: f}), at+path); code != http.StatusOK || len(f.asked) != 1 || f.asked[0] != want {
+				t.Errorf("%s%s: %d, asked %+v, want %+v: %s", at, path, code, f.asked, want, body)
+			}
+		}
+	}
+}
+
+// What is typed wrong is answered with what to type, and nobody is asked.
+func TestWrong(t *testing.T) {
+	long := strings.Repeat("x", 2049)
+	for query, c := range map[string]struct{ parameter, says string }{
+		"":                       {"q", "?q=words"},
+		"q=" + long:              {"q", "2049 bytes; the limit is 2048"},
+		"q=" + long[:1] + "%ff":  {"q", "UTF-8"},
+		"q=-%22a%22+-b":          {"q", "excludes"},
+		"q=%22":                  {"q", "no words"},
+		"q=(((":                  {"q", "no words"},
+		"q=a&page=0":             {"page", "1 to 1000"},
+		"q=a&page=x":             {"page", "1 to 1000"},
+		"q=a&page=101":           {"page", "at most 1000"},
+		"q=a&per=100&page=11":    {"page", "at most 1000"},
+		"q=a&per=101":            {"per", "1 to 100"},
+		"q=a&per=-1":             {"per", "1 to 100"},
+		"q=a&explain=maybe":      {"explain", "1 or 0"},
+		"q=a&site=a%20b":         {"site", "docs.example.org"},
+		"q=a&site=a%22b":         {"site", "docs.example.org"},
+		"q=a&site=" + long[:257]: {"site", "at most 256"},
+		"q=a&lang=d":             {"lang", "de"},
+		"q=a&lang=de+OR":         {"lang", "de"},
+		"q=a&before=2024-13-01":  {"before", "2024-05-31"},
+		"q=a&after=soon":         {"after", "2024-05-31"},
+		"q=a&q=b":                {"q", "once"},
+		"q=a&sites=b":            {"sites", "there are q, page"},
+		"q=%zz":                  {"", "not valid"},
+		"q=a;b":                  {"", "not valid"},
+	} {
+		f := answers(crawl.SearchAnswer{}, nil)
+		w := New(Options{Crawl: f})
+		code, p := getJSON[web.Details](t, w, "/api/v1/search?"+query)
+		if code != 400 || p.Status != 400 || p.Title != "Bad Request" || p.Type != "about:blank" || p.Parameter != c.parameter || !strings.Contains(p.Detail, c.says) {
+			t.Errorf("%s: %d %+v", shown(query), code, p)
+		}
+		if p.Parameter == "" || query == "" || strings.Contains(query, "sites") {
+			continue // to a person the page of an empty query is no error, nor is another parameter
+		}
+		if code, _, body := get(t, w, "/search?"+query); code != 400 || !strings.Contains(body, `role="alert"`) {
+			t.Errorf("/search?%s: %d %s", shown(query), code, body)
+		}
+		if len(f.asked) > 0 {
+			t.Errorf("%s: asked %+v", shown(query), f.asked)
+		}
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	hits := make([]crawl.Hit, 10)
+	for i := range hits {
+		hits[i] = crawl.Hit{URL: fmt.Sprintf("https://a.example/%d", i), Title: "A", Snippet: text("b\u202ec"), Marks: [][2]int{{0, 1}}}
+	}
+	w := New(Options{Crawl: answers(crawl.SearchAnswer{Hits: hits, Total: 25, Suggestion: "better", Facets: map[string][]crawl.FacetValue{"site": {{Value: "a.example", Count: 25}}}}, nil)})
+	code, a := getJSON[Answer](t, w, "/api/v1/search?q=a%26b&page=2&lang=de")
+	want := Links{Self: "/api/v1/search?q=a%26b+lang%3Ade&page=2", Next: "/api/v1/search?q=a%26b+lang%3Ade&page=3", Prev: "/api/v1/search?q=a%26b+lang%3Ade"}
+	if code != 200 || a.Query != "a&b lang:de" || a.Page != 2 || a.PerPage != 10 || a.Links != want || a.Total != 25 || len(a.Hits) != 10 || a.Suggestion != "better" ||
+		!reflect.DeepEqual(a.Hits[3], hits[3]) || a.Facets["site"][0].Count != 25 {
+		t.Errorf("%d %+v", code, a)
+	}
+	if _, _, body := get(t, w, "/api/v1/search?q=a"); strings.Contains(body, "\u202e") || !strings.Contains(body, `\u202e`) {
+		t.Errorf("a terminal would obey %s", body)
+	}
+	if _, header, body := get(t, w, "/api/v1/search?q=%3Cscript%3E"); !strings.Contains(body, "/api/v1/search?q=%3Cscript%3E&page=2") || header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("links cannot be copied from %s", body)
+	}
+	if _, a := getJSON[Answer](t, w, "/api/search?q=a&page=3"); a.Links.Next != "" || a.Links.Prev != "/api/search?q=a&page=2" {
+		t.Errorf("the last page links to %+v", a.Links)
+	}
+	w = New(Options{Crawl: answers(crawl.SearchAnswer{}, nil)})
+	if code, _, body := get(t, w, "/api/v1/search?q=a"); code != 200 || !strings.Contains(body, `"hits":[]`) || strings.Contains(body, `"next"`) {
+		t.Errorf("nothing found: %d %s", code, body)
+	}
+	// A lower bound: there may be more while pages are full, until the last that can be turned to.
+	w = New(Options{Crawl: answers(crawl.SearchAnswer{Hits: hits, Total: 10, AtLeast: true}, nil)})
+	if _, a := getJSON[Answer](t, w, "/api/v1/search?q=a&page=1"); a.Links.Next == "" || !a.AtLeast {
+		t.Errorf("full page of a lower bound: %+v", a.Links)
+	}
+	if _, a := getJSON[Answer](t, w, "/api/v1/search?q=a&page=100"); a.Links.Next != "" {
+		t.Errorf("a link to what cannot be turned to: %+v", a.Links)
+	}
+}
+
+// Parts that are missing are said to be; nobody there is no answer.
+func TestMissing(t *testing.T) {
+	part := crawl.SearchAnswer{Hits: []crawl.Hit{{URL: "https://a.example/"}}, Total: 1, MissingPages: -1}
+	w := New(Options{Crawl: answers(part, errors.Join(errors.New("a disk"), &ask.IncompleteError{Question: "search", Missing: []int{1, 3}, Shards: 4}))})
+	code, header, body := get(t, w, "/api/v1/search?q=a")
+	if code != 200 || header.Get("Curtsy-Incomplete") != "shards=1,3" || !strings.Contains(body, `"missing":[1,3],"incomplete":true`) || strings.Contains(body, "disk") {
+		t.Errorf("%d %v %s", code, header, body)
+	}
+	if code, header, body := get(t, w, "/search?q=a"); code != 200 || header.Get("Curtsy-Incomplete") == "" || !strings.Contains(body, "(shards 1 and 3)") {
+		t.Errorf("%d %v %s", code, header, body)
+	}
+	for name, err := range map[string]error{
+		"nobody":  fmt.Errorf("%w: really", ask.ErrNobody),
+		"all":     &ask.IncompleteError{Missing: []int{0, 1}, Shards: 2},
+		"in time": context.DeadlineExceeded,
+		"broken":  errors.New("/secret/file is damaged"),
+	} {
+		w := New(Options{Crawl: answers(crawl.SearchAnswer{}, err)})
+		want := 503
+		if name == "broken" {
+			want = 500
+		}
+		code, p := getJSON[web.Details](t, w, "/api/v1/search?q=a")
+		if code != want || strings.Contains(p.Detail, "secret") || p.Detail == "" {
+			t.Errorf("%s: %d %+v", name, code, p)
+		}
+		code, header, body := get(t, w, "/search?q=a")
+		if code != want || !strings.Contains(html.UnescapeString(body), p.Detail) || (header.Get("Retry-After") != "") != (want == 503) {
+			t.Errorf("%s: %d %v", name, code, header)
+		}
+	}
+}
+
+// More questions than there is room for wait, and more than may wait are sent away.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answer: func(ctx context.Context, _ crawl.SearchRequest) (crawl.SearchAnswer, error) {
+			<-ctx.Done()
+			return crawl.SearchAnswer{}, ctx.Err()
+		}}
+		w := New(Options{Crawl: f, Limits: web.Limits{AtOnce: 2, Queue: 3, Timeout: 10 * time.Second}})
+		codes := make(chan int, 10)
+		ask := func() {
+			rec := httptest.NewRecorder()
+			w.ServeHTTP(rec, httptest.NewRequest("GET", "/api/v1/search?q=a", nil))
+			if rec.Code == 503 && rec.Header().Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+			codes <- rec.Code
+		}
+		for range 5 {
+			go ask()
+		}
+		synctest.Wait()
+		if f.times() != 2 || len(codes) != 0 {
+			t.Fatalf("%d asked, %d answered", f.times(), len(codes))
+		}
+		ask() // the sixth
+		if code := <-codes; code != 503 {
+			t.Errorf("past all places: %d", code)
+		}
+		start := time.Now()
+		for range 5 {
+			if code := <-codes; code != 503 {
+				t.Errorf("%d", code)
+			}
+		}
+		if d := time.Since(start); d != 10*time.Second {
+			t.Errorf("given up after %v", d)
+		}
+		f.answer = func(context.Context, crawl.SearchRequest) (crawl.SearchAnswer, error) {
+			return crawl.SearchAnswer{}, nil
+		}
+		if ask(); <-codes != 200 {
+			t.Error("no room afterwards")
+		}
+	})
+}
+
+// A megabyte of query costs a sentence, over a connection too.
+func TestHugeQuery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := simnet.New(simnet.Options{})
+		l, err := network.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv := &http.Server{Handler: New(Options{Crawl: answers(crawl.SearchAnswer{}, nil)})}
+		go srv.Serve(l)
+		defer time.Sleep(time.Second) // net/http waits before it closes what it has not read
+		defer srv.Close()
+		over := &http.Transport{DialContext: network.Dial}
+		defer over.CloseIdleConnections()
+		client := &http.Client{Transport: over}
+		for size, want := range map[int]int{2048: 200, 2049: 400, 1 << 19: 400, 1<<20 + 1<<13: 431} {
+			for _, path := range []string{"/search?q=", "/api/v1/search?q=", "/api/v1/pages?url=http://a.example/"} {
+				if size <= 2049 && strings.Contains(path, "pages") {
+					continue
+				}
+				resp, err := client.Get("http://" + l.Addr().String() + path + strings.Repeat("x", size))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if resp.StatusCode != want {
+					t.Errorf("%s with %d bytes: %d, want %d", path, size, resp.StatusCode, want)
+				}
+			}
+		}
+	})
+}
+
+func TestPage(t *testing.T) {
+	f := &fake{page: func(url, content string) (rec crawl.PageRecord, found bool, err error) {
+		rec.URL, rec.Text = url, content
+		switch {
+		case strings.Contains(url, "partly"):
+			err = &ask.IncompleteError{Question: "page", Missing: []int{1}, Shards: 2}
+		case strings.Contains(url, "gone"):
+			return rec, false, nil
+		}
+		return rec, err == nil, err
+	}}
+	w := New(Options{Crawl: f})
+	for path, want := range map[string]string{
+		"?url=" + url.QueryEscape("https://a.example/b?c=d&e"): "https://a.example/b?c=d&e text",
+		"?url=HTTPS%3A%2F%2FA.example&content=html":            "https://a.example/ html",
+		"/" + url.PathEscape("https://a.example/b%2Fc?d"):      "https://a.example/b%2Fc?d text",
+		"/https%3A%2F%2Fa.example%2Fx?content=html":            "https://a.example/x html",
+		"/https://a.example/b%2Fc//d?content=html&x=%20":       "https://a.example/b%2Fc//d?content=html&x=%20 text",
+		"/http:/a.example/b":                                   "http://a.example/b text",
+	} {
+		if code, rec := getJSON[crawl.PageRecord](t, w, "/api/v1/pages"+path); code != 200 || rec.URL+" "+rec.Text != want {
+			t.Errorf("%s: %d %s %s, want %s", path, code, rec.URL, rec.Text, want)
+		}
+	}
+	for path, want := range map[string]int{
+		"": 400, "/": 400, "?url=": 400, "?url=mailto:x": 400, "/words": 400, "?url=https://a.example/&all=1": 400, "?url=https://a.example/&content=raw": 400,
+		"?url=https://a.example/&url=https://b.example/": 400, "?url=https://a.example/" + strings.Repeat("x", 4096): 400,
+		"?url=https://a.example/gone": 404, "/https://a.example/gone": 404, "?url=https://a.example/partly": 503,
+	} {
+		if code, p := getJSON[web.Details](t, w, "/api/v1/pages"+path); code != want || p.Detail == "" {
+			t.Errorf("%s: %d %+v, want %d", shown(path), code, p, want)
+		}
+	}
+}
+
+func TestElsewhere(t *testing.T) {
+	w := New(Options{Crawl: answers(crawl.SearchAnswer{}, nil)})
+	for path, serves := range map[string]bool{"/search": true, "/api/": true, "/api": true, "/api/v2/search": true, "/opensearch.xml": true, "/": false, "/searching": false, "/apis": false, "/metrics": false} {
+		if w.Serves(path) != serves {
+			t.Errorf("Serves(%s) = %v", path, !serves)
+		}
+	}
+	if code, p := getJSON[web.Details](t, w, "/api/v2/search"); code != 404 || !strings.Contains(p.Detail, "openapi.json") {
+		t.Errorf("%d %+v", code, p)
+	}
+	for _, path := range []string{"/search", "/api/v1/search", "/api/v1/pages/x", "/nothing"} {
+		rec := httptest.NewRecorder()
+		w.ServeHTTP(rec, httptest.NewRequest("POST", path, strings.NewReader("q=a")))
+		if rec.Code != 405 || rec.Header().Get("Allow") != "GET, HEAD" {
+			t.Errorf("POST %s: %d", path, rec.Code)
+		}
+	}
+}
