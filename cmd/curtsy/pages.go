@@ -7,6 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/spf13/cobra"
 )
 
@@ -16,10 +17,10 @@ func (a *app) pagesCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines, one page a line")
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if asJSON {
-			return from.Pages(cmd.Context(), func(p crawl.PageInfo) error { return a.printJSON(p) })
+			return questions.Pages.Each(cmd.Context(), from, nil, func(p crawl.PageInfo) error { return a.printJSON(p) })
 		}
 		t, n := newTable(a.stdout, "STATUS", "SIZE", "TYPE", "DEPTH", "URL", "TITLE"), int64(0)
-		err := from.Pages(cmd.Context(), func(p crawl.PageInfo) error {
+		err := questions.Pages.Each(cmd.Context(), from, nil, func(p crawl.PageInfo) error {
 			n++
 			return t.row(strconv.Itoa(p.Status), sizeText(p.Size), p.ContentType, strconv.Itoa(p.Depth), p.URL, short(p.Title, 60))
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -42,7 +43,7 @@ func (a *app) statusCommand() *cobra.Command {
 		// With shards that do not answer, what the others say is wanted all the more; the error
 		// says which are missing.
 		// Without it the rest is as true.
-		if speak, perr := from.HostsPage(cmd.Context(), crawl.HostsQuery{Has: "usage", Paging: crawl.Paging{Limit: 1}}); perr == nil {
+		if speak, perr := questions.HostsPage.Ask(cmd.Context(), from, crawl.HostsQuery{Has: "usage", Paging: crawl.Paging{Limit: 1}}); perr == nil {
 			st.UsageHosts = speak.Matched
 		}
 		if asJSON {

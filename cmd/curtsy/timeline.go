@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/spf13/cobra"
 )
 
@@ -34,7 +35,7 @@ func (a *app) timelineCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t, known, err := from.Timeline(cmd.Context(), string(host), time.Time{}, limit)
+		t, known, err := questions.Timeline.Ask(cmd.Context(), from, questions.TimelineRequest{Host: host, Limit: limit})
 		switch {
 		case err != nil:
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 	"github.com/spf13/cobra"
@@ -40,10 +41,10 @@ by the Remote Update Protocol (/rupinfo.txt), by feeds and by the dates in sitem
 	cmd.AddCommand(a.unregisterCommand(), a.preferCommand())
 	return a.reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if asJSON {
-			return from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error { return a.printJSON(u) })
+			return questions.Updates.Each(cmd.Context(), from, nil, func(u crawl.UpdatesInfo) error { return a.printJSON(u) })
 		}
 		t, n := newTable(a.stdout, "SITE", "SOURCE", "CHANNEL", "STATE", "SINCE", "LAST", "GAPS", "REPORTED", "COST", "WHY"), int64(0)
-		err := from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error {
+		err := questions.Updates.Each(cmd.Context(), from, nil, func(u crawl.UpdatesInfo) error {
 			n++
 			since, last := "-", "-"
 			if u.Since != nil {

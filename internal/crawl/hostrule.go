@@ -30,8 +30,8 @@ const (
 // ErrHostRulesFull means that no further host can have a rule.
 var ErrHostRulesFull = errors.New("too many single hosts are paused or have their own delay")
 
-// WithHost returns the spec with another rule for a host. changed is false if the rule is the same. The
-// error says what is wrong with the rule, or that there are too many rules.
+// WithHost returns the spec with another rule for a host. changed is false if the rule is the same.
+// The error says what is wrong with the rule, or that there are too many rules.
 func (s Spec) WithHost(host canon.Host, change func(HostRule) HostRule) (next Spec, changed bool, err error) {
 	old, had := s.Hosts[host]
 	rule := change(old)
@@ -64,8 +64,8 @@ func (s Spec) WithHost(host canon.Host, change func(HostRule) HostRule) (next Sp
 	return next, true, nil
 }
 
-// Halts reports that a visit that was granted with this delay must send no more requests to its host.
-// Then the crawl or the host is paused, or a longer delay is required now.
+// Halts reports that a visit that was granted with this delay must send no more requests to its
+// host. Then the crawl or the host is paused, or a longer delay is required now.
 func (s *Spec) Halts(host canon.Host, granted time.Duration) bool {
 	rule := s.Hosts[host]
 	return s.Paused || rule.Paused || max(rule.Delay, s.Delay) > granted

@@ -27,8 +27,8 @@ const (
 	WaitsDisk      = "disk"    // until there is disk space
 )
 
-// Outlook describes the remaining work of a shard, so that the end of the crawl can be estimated. The
-// Outlooks of shards add up.
+// Outlook describes the remaining work of a shard, so that the end of the crawl can be estimated.
+// The Outlooks of shards add up.
 type Outlook struct {
 	Left     float64     `json:"left"`     // remaining requests of hosts that are not postponed
 	Steps    []Speed     `json:"steps"`    // hosts by the time they take: up to 1 s, 2 s, 4 s, …
@@ -45,9 +45,9 @@ type Speed struct {
 	Pace float64 `json:"pace"`
 }
 
-// AddHost adds a host with left requests. Each request and the delay after it take each. wait is the
-// additional time before the first one, and may be negative. AddHost returns how many seconds all
-// requests take.
+// AddHost adds a host with left requests. Each request and the delay after it take each. wait is
+// the additional time before the first one, and may be negative. AddHost returns how many seconds
+// all requests take.
 func (o *Outlook) AddHost(left float64, wait, each time.Duration) (seconds float64) {
 	pace := 1 / max(each, time.Millisecond).Seconds()
 	seconds = max(wait.Seconds()+left/pace, 0)

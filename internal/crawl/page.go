@@ -51,7 +51,8 @@ const (
 )
 
 // Page is what a fetcher sends to the indexer about one URL: the page, or that there is no page. If
-// NoIndex or Deleted is set, Body is empty, because a fetcher sends nothing that must not be stored.
+// NoIndex or Deleted is set, Body is empty, because a fetcher sends nothing that must not be
+// stored.
 type Page struct {
 	URL       canon.URL
 	Visit     VisitID // the newest visit of a URL wins
@@ -77,7 +78,8 @@ type Page struct {
 	Kind             PageKind
 	Origin           canon.Origin  // KindData: its origin; URL is the address after redirects
 	Fresh            time.Duration // KindData: its lifetime
-	// Canonical is the address that the page gives for itself (rel=canonical), if it is another one.
+	// Canonical is the address that the page gives for itself (rel=canonical), if it is another
+	// one.
 	Canonical canon.URL
 	AliasOf   canon.URL // KindAlias
 
@@ -114,9 +116,9 @@ type Page struct {
 
 	// A document of KindMeta that is too large for a message is sent in parts. Each part has its
 	// number, Part, from 1, and its body is a document of its own. After them comes the page
-	// itself. It has the number of the parts, Parts, EncodingParts, no body, and the size and digest
-	// of the whole. Parts may come in any order, and more than once. The document replaces the one
-	// before it when all parts have come.
+	// itself. It has the number of the parts, Parts, EncodingParts, no body, and the size and
+	// digest of the whole. Parts may come in any order, and more than once. The document replaces
+	// the one before it when all parts have come.
 	Part  int
 	Parts int
 

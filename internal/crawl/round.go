@@ -11,8 +11,8 @@ type Round struct {
 	Over bool `json:"over,omitempty"`
 }
 
-// Refreshes reports whether finished URLs are fetched again: each page at its own times (Recrawl), or
-// all of them in each round (Every).
+// Refreshes reports whether finished URLs are fetched again: each page at its own times (Recrawl),
+// or all of them in each round (Every).
 func (s *Spec) Refreshes() bool { return s.Recrawl || s.Every > 0 }
 
 // RoundAt is the round at a time, without Over. ok is false if the crawl has no rounds.
@@ -26,8 +26,8 @@ func (s *Spec) RoundAt(t time.Time) (r Round, ok bool) {
 	return r, true
 }
 
-// NextRound is when the first round after t begins. A URL that was last fetched at t is fetched again
-// then. ok is false if the crawl has no rounds.
+// NextRound is when the first round after t begins. A URL that was last fetched at t is fetched
+// again then. ok is false if the crawl has no rounds.
 func (s *Spec) NextRound(t time.Time) (next time.Time, ok bool) {
 	r, ok := s.RoundAt(t)
 	return r.Next, ok

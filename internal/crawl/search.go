@@ -21,7 +21,8 @@ type SearchAnswer struct {
 	// Loosened describes, for people, how the query was read less strictly than it was typed.
 	// Empty: it was not.
 	Loosened string `json:"loosened,omitempty"`
-	// Suggestion is a similar query with words that are more frequent in the crawl; it may be empty.
+	// Suggestion is a similar query with words that are more frequent in the crawl; it may be
+	// empty.
 	Suggestion string `json:"suggestion,omitempty"`
 	// Facets count the pages that match by "site", "lang", "type" and "year", most first.
 	Facets map[string][]FacetValue `json:"facets,omitempty"`

@@ -2,8 +2,8 @@ package crawl
 
 import "time"
 
-// Timeline has the requests that were sent to a host, the oldest first, and the delay that was required
-// before each.
+// Timeline has the requests that were sent to a host, the oldest first, and the delay that was
+// required before each.
 type Timeline struct {
 	Host        string    `json:"host"`
 	DelayS      float64   `json:"delay_s"`      // that is required now

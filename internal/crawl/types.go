@@ -19,8 +19,9 @@ const (
 	TypeOffice // Office Open XML and OpenDocument: text, tables, slides
 )
 
-// DefaultTypes are stored unless the spec has other types. They can be read directly. The others need
-// a separate process and usually have many times the bytes of a page, and not everybody wants them.
+// DefaultTypes are stored unless the spec has other types. They can be read directly. The others
+// need a separate process and usually have many times the bytes of a page, and not everybody wants
+// them.
 const DefaultTypes = TypeHTML | TypeText
 
 // typeNames are the words for the types, in order.
@@ -29,8 +30,8 @@ var typeNames = [...]string{"html", "text", "markdown", "data", "feed", "pdf", "
 // TypeNames are the words that ParseTypes knows.
 func TypeNames() []string { return append([]string(nil), typeNames[:]...) }
 
-// ParseTypes reads the words for types. There must be at least one. An element may have several words
-// with commas between them.
+// ParseTypes reads the words for types. There must be at least one. An element may have several
+// words with commas between them.
 func ParseTypes(lists []string) (set Types, err error) {
 next:
 	for n := range strings.SplitSeq(strings.Join(lists, ","), ",") {
@@ -70,7 +71,8 @@ var mediaTypes = map[string]Types{
 	"application/vnd.oasis.opendocument.presentation":                           TypeOffice,
 }
 
-// TypeOf is the type of a media type, which is in lower case without parameters. 0: it is never stored.
+// TypeOf is the type of a media type, which is in lower case without parameters. 0: it is never
+// stored.
 func TypeOf(mediaType string) Types { return mediaTypes[mediaType] }
 
 // TypeSet are the types that the crawl stores. Words that this version does not know are ignored.

@@ -3,8 +3,8 @@ package crawl
 import "github.com/curtsy/curtsy/pkg/usage"
 
 // Usage is what a page may be used for, as its site stated when the page was last fetched
-// (docs/formats.md §8). For each purpose it has allow, disallow or unknown: the strictest statement of
-// all sources. What is inferred for training is included.
+// (docs/formats.md §8). For each purpose it has allow, disallow or unknown: the strictest statement
+// of all sources. What is inferred for training is included.
 type Usage struct {
 	Search  string `json:"search"`
 	AIInput string `json:"ai-input"`
@@ -19,7 +19,7 @@ type UsageSource struct {
 	Purpose string `json:"purpose"`
 	Value   string `json:"value"` // allow or disallow
 	From    string `json:"from"`  // "robots.txt", "header Content-Usage", …
-	Line    int    `json:"line"`  // of the file, or the number among the header lines of that name; from 1
+	Line    int    `json:"line"`  // of the file, or among the header lines; from 1
 	Text    string `json:"text"`  // as written, 200 bytes at most
 	// Document is, for a dataset, the document that the statement is about.
 	Document string `json:"document,omitempty"`
@@ -69,8 +69,8 @@ func (u *Usage) Against(p usage.Purpose) UsageSource {
 // maxUsageSources is how many sources of a dataset's usage are shown.
 const maxUsageSources = 64
 
-// Add merges the Usage of another document. For each purpose the stricter value is used. u must come
-// from UsageOf, and not be the zero Usage.
+// Add merges the Usage of another document. For each purpose the stricter value is used. u must
+// come from UsageOf, and not be the zero Usage.
 func (u *Usage) Add(l usage.Statements, document string) {
 	if len(l) == 0 {
 		return
@@ -92,7 +92,8 @@ func (u *Usage) Add(l usage.Statements, document string) {
 	}
 }
 
-// Directives lists the values in words: "ai-train disallow", and so on. It is empty if all are unknown.
+// Directives lists the values in words: "ai-train disallow", and so on. It is empty if all are
+// unknown.
 func (u *Usage) Directives() (all []string) {
 	for _, name := range usage.PurposeNames() {
 		p, _ := usage.ParsePurpose(name) // names in u are valid

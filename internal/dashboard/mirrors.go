@@ -5,6 +5,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
 // mirrorsView is what mirrors.html shows.
@@ -20,7 +21,7 @@ var mirrorStates = []string{"main", "mirror", "unconfirmed"}
 func mirrors(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	q := crawl.MirrorsQuery{Filter: r.field("q"), State: r.field("state")}
 	q.After, q.Limit = r.URL.Query().Get("after"), perPage
-	rows, err := c.MirrorsPage(ctx, q)
+	rows, err := questions.MirrorsPage.Ask(ctx, c, q)
 	v := mirrorsView{Paged: rows, cursorLinks: linksOf(r, rows.Next), Q: q.Filter, State: q.State, States: mirrorStates}
 	return v, listProblem(err, q.After, "")
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Bulk writes documents in the bulk format of Elasticsearch and OpenSearch: a line with the action and
-// a line with the document, each ended by a line feed. A document has the same _id in every export, so
-// that it replaces the document of an earlier export.
+// Bulk writes documents in the bulk format of Elasticsearch and OpenSearch: a line with the action
+// and a line with the document, each ended by a line feed. A document has the same _id in every
+// export, so that it replaces the document of an earlier export.
 type Bulk struct {
 	w     io.Writer
 	index string
 }
 
-// NewBulk makes a writer. Every action names index, unless it is empty; then the address that the file
-// is sent to must name one. index is valid according to IndexName.
+// NewBulk makes a writer. Every action names index, unless it is empty; then the address that the
+// file is sent to must name one. index is valid according to IndexName.
 func NewBulk(w io.Writer, index string) *Bulk { return &Bulk{w: w, index: index} }
 
 // IndexName reports what is wrong with the name of an index, by the rules of both servers.
@@ -40,8 +40,8 @@ func IndexName(s string) error {
 	return nil
 }
 
-// Page adds a page as it is in the export in JSON lines, or removes one. Its _id is the SHA-256 of its
-// URL, because an _id has 512 bytes at most.
+// Page adds a page as it is in the export in JSON lines, or removes one. Its _id is the SHA-256 of
+// its URL, because an _id has 512 bytes at most.
 func (b *Bulk) Page(p *crawl.PageRow) error {
 	if p.Removed != "" {
 		return b.write("delete", DocumentID(p.URL), nil)
@@ -49,8 +49,8 @@ func (b *Bulk) Page(p *crawl.PageRow) error {
 	return b.write("index", DocumentID(p.URL), &p.PageRecord)
 }
 
-// Links adds a page with all its links, or removes a page without links. Its _id is that of the page,
-// so that old links of the page disappear.
+// Links adds a page with all its links, or removes a page without links. Its _id is that of the
+// page, so that old links of the page disappear.
 func (b *Bulk) Links(l *crawl.PageLinks) error {
 	if len(l.To) == 0 {
 		return b.write("delete", DocumentID(l.From), nil)
@@ -58,8 +58,8 @@ func (b *Bulk) Links(l *crawl.PageLinks) error {
 	return b.write("index", DocumentID(l.From), l)
 }
 
-// Dataset adds a dataset by its own ID. Unknown keys of its document become one text in JSON. As fields
-// they would be refused if one key had values of two types.
+// Dataset adds a dataset by its own ID. Unknown keys of its document become one text in JSON. As
+// fields they would be refused if one key had values of two types.
 func (b *Bulk) Dataset(d *crawl.DatasetInfo) error {
 	extra := ""
 	if len(d.Extra) > 0 {

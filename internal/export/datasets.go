@@ -51,7 +51,8 @@ type Dataset struct {
 	Removed       *string    `parquet:"removed,optional,dict"` // see DatasetGone
 }
 
-// DatasetGone makes the row of a dataset that is no longer a part of the export. It has no other values.
+// DatasetGone makes the row of a dataset that is no longer a part of the export. It has no other
+// values.
 func DatasetGone(id, why string) Dataset { return Dataset{ID: valid(id), Removed: text(why)} }
 
 // File is a file of a dataset.

@@ -18,9 +18,9 @@ import (
 // IndexFile is the name of the file that lists the pages and their files.
 const IndexFile = "index.jsonl"
 
-// Files writes a file for each page into a folder. It also writes IndexFile, which has a line for each
-// page: its record without the content, and the name of its file. If there are two lines about a page,
-// the later one is valid.
+// Files writes a file for each page into a folder. It also writes IndexFile, which has a line for
+// each page: its record without the content, and the name of its file. If there are two lines about
+// a page, the later one is valid.
 //
 // The name of a file consists of lower-case letters, digits and "-", so it is valid on every file
 // system. It is the beginning of the SHA-256 of the URL and a part of the URL for people, such as
@@ -43,9 +43,9 @@ type IndexLine struct {
 // ErrNotEmpty means that the folder for OpenFiles contains files that it must not change.
 var ErrNotEmpty = errors.New("the folder is not empty")
 
-// OpenFiles begins an export into a folder. The folder may be empty. If there is none, OpenFiles creates
-// it, readable by its owner only. With again, it may be the folder of an earlier export, which is
-// updated. In all other cases the error wraps ErrNotEmpty.
+// OpenFiles begins an export into a folder. The folder may be empty. If there is none, OpenFiles
+// creates it, readable by its owner only. With again, it may be the folder of an earlier export,
+// which is updated. In all other cases the error wraps ErrNotEmpty.
 func OpenFiles(dir string, again bool) (*Files, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func (f *Files) open() error {
 	return nil
 }
 
-// cutHalf cuts an incomplete line from the end of a file, because the next line would be lost with it.
-// A process that was killed may have left it.
+// cutHalf cuts an incomplete line from the end of a file, because the next line would be lost with
+// it. A process that was killed may have left it.
 func cutHalf(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -102,7 +102,8 @@ func cutHalf(f *os.File) error {
 	return nil
 }
 
-// FileName is the name of the file of a page, relative to the folder. ending is "txt", "md" or "html".
+// FileName is the name of the file of a page, relative to the folder. ending is "txt", "md" or
+// "html".
 func FileName(u canon.URL, ending string) string {
 	sum := DocumentID(string(u))[:32]
 	var words strings.Builder
@@ -131,8 +132,8 @@ const maxWords = 60
 // bom begins a file of HTML, so that programs read it as UTF-8 whatever charset the HTML names.
 const bom = "\ufeff"
 
-// Page writes the file of a page and its line. If the page is removed, or has no content any more, it
-// deletes the file.
+// Page writes the file of a page and its line. If the page is removed, or has no content any more,
+// it deletes the file.
 func (f *Files) Page(p *crawl.PageRow) error {
 	u := canon.URL(p.URL)
 	now := ""

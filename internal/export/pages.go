@@ -12,9 +12,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Page is a row of the table of pages. The columns from url_surtkey to content_truncated are those of
-// Common Crawl's index, as far as their contents are known. content_digest has another digest, with its
-// name. Columns that not every page has are null if they are empty.
+// Page is a row of the table of pages. The columns from url_surtkey to content_truncated are those
+// of Common Crawl's index, as far as their contents are known. content_digest has another digest,
+// with its name. Columns that not every page has are null if they are empty.
 type Page struct {
 	SURT             string  `parquet:"url_surtkey"`
 	URL              string  `parquet:"url"`
@@ -113,8 +113,8 @@ func PageOf(p *crawl.PageRow) Page {
 
 var defaultPorts = map[string]int{"http": 80, "https": 443}
 
-// domains fills in the parts of a host's name. An IP address has none. registry uses the first section
-// of the public suffix list, and private uses both sections.
+// domains fills in the parts of a host's name. An IP address has none. registry uses the first
+// section of the public suffix list, and private uses both sections.
 func (row *Page) domains(host string, ip bool) {
 	if ip {
 		return
@@ -133,8 +133,8 @@ func (row *Page) domains(host string, ip bool) {
 	row.HostReversed = text(strings.Join(labels, "."))
 }
 
-// under is the part of a host that is one label longer than a suffix. It is empty if the host is the
-// suffix.
+// under is the part of a host that is one label longer than a suffix. It is empty if the host is
+// the suffix.
 func under(host, suffix string) string {
 	name, ok := strings.CutSuffix(host, "."+suffix)
 	if !ok {
@@ -143,8 +143,8 @@ func under(host, suffix string) string {
 	return name[strings.LastIndexByte(name, '.')+1:] + "." + suffix
 }
 
-// iso639_3 is the code of a language with three letters, as in Common Crawl's index. An unknown language
-// stays as it is.
+// iso639_3 is the code of a language with three letters, as in Common Crawl's index. An unknown
+// language stays as it is.
 func iso639_3(lang string) string {
 	base, err := language.ParseBase(lang)
 	if err != nil {
@@ -153,8 +153,8 @@ func iso639_3(lang string) string {
 	return base.ISO3()
 }
 
-// Link is a row of the table of links. A row with Removed has no ToURL: the page was removed or stored
-// again, and its earlier links are void.
+// Link is a row of the table of links. A row with Removed has no ToURL: the page was removed or
+// stored again, and its earlier links are void.
 type Link struct {
 	From    string  `parquet:"from_url,dict"`
 	To      *string `parquet:"to_url,optional"`

@@ -9,20 +9,21 @@ import (
 )
 
 const (
-	// A row group is written when its texts have this many bytes, or it has this many rows. It is in
-	// memory until then, and a reader reads it as a whole.
+	// A row group is written when its texts have this many bytes, or it has this many rows. It is
+	// in memory until then, and a reader reads it as a whole.
 	groupBytes = 16 << 20
 	groupRows  = 100_000
 	rowBytes   = 64 // the approximate size of a row without its texts
 
-	// Rows are passed on in batches of so many rows, or bytes. Single rows take three times as long.
+	// Rows are passed on in batches of so many rows, or bytes. Single rows take three times as
+	// long.
 	batchRows  = 64
 	batchBytes = 1 << 20
 )
 
 // Parquet writes rows of one type (Page, Link, Dataset) as a Parquet file, in pages compressed with
-// Zstandard. One row group is in memory at a time, and until Close a few kilobytes for each group that
-// the end of the file needs.
+// Zstandard. One row group is in memory at a time, and until Close a few kilobytes for each group
+// that the end of the file needs.
 type Parquet[T any] struct {
 	w     *parquet.GenericWriter[T]
 	batch []T
@@ -35,7 +36,7 @@ type Parquet[T any] struct {
 func NewParquet[T any](w io.Writer) *Parquet[T] {
 	options := []parquet.WriterOption{
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}), parquet.DataPageVersion(1),
-		parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain), // which every reader supports
+		parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain), // all readers support it
 	}
 	for _, name := range bulky {
 		options = append(options, parquet.SkipPageBounds(name), parquet.SkipPageStatistics(name))

@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -154,7 +155,7 @@ func TestHeldHostsRest(t *testing.T) {
 			t.Errorf("%d hosts are said to be held", reported)
 		}
 		rows := map[string]int{}
-		err := asked(b).Hosts(t.Context(), func(h crawl.HostInfo) error {
+		err := questions.Hosts.Each(t.Context(), asked(b), nil, func(h crawl.HostInfo) error {
 			rows[fmt.Sprintf("%d queued, held %v", h.Queued, h.NextDue != nil)]++
 			return nil
 		})

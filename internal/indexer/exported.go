@@ -13,11 +13,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// export calls send with a string for everything to be written as it is, and with an object for
-// every line of JSON. Pages that ask not to be quoted come without their content, unless the asker
-// takes that on himself: what he shows of it then is his to answer for.
-func (a answers) export(ctx context.Context, r request, send func(any) error) error {
-	x := exported{exporter: exporter{limit: a.limit}, request: r, send: send, left: crawl.LeftOut{Pages: map[string]int64{}}}
+// export sends a string for everything that is written as it is, and an object for every line of
+// JSON. Pages that forbid quotation come without their content, unless r.All is true: then the
+// asker is responsible for what it shows.
+func (a answers) export(ctx context.Context, r crawl.ExportQuery, send func(any) error) error {
+	x := exported{exporter: exporter{limit: a.limit}, ExportQuery: r, send: send, left: crawl.LeftOut{Pages: map[string]int64{}}}
 	var err error
 	if x.purposes, err = usage.ParsePurposes(r.For); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (a answers) export(ctx context.Context, r request, send func(any) error) er
 // exported is one export under way.
 type exported struct {
 	exporter
-	request
+	crawl.ExportQuery
 	purposes []usage.Purpose
 	one      func(in part, p *pages.Page) error // what is sent of a page
 	send     func(any) error

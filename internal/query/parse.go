@@ -178,8 +178,8 @@ func (p *parser) quoted() string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// word reads up to the next blank or quote. Closing parentheses at the end are not a part of the word,
-// unless they were opened in it.
+// word reads up to the next blank or quote. Closing parentheses at the end are not a part of the
+// word, unless they were opened in it.
 func (p *parser) word() (word string, closing int) {
 	end := strings.IndexFunc(p.rest, func(r rune) bool { return unicode.IsSpace(r) || isQuote(r) })
 	if end < 0 {
@@ -243,7 +243,8 @@ func starred(word string) Atom {
 	return Atom{Text: stem, Prefix: true}
 }
 
-// exclusion is the length of the minus at the beginning of s. It is 0 if there is none that excludes.
+// exclusion is the length of the minus at the beginning of s. It is 0 if there is none that
+// excludes.
 func exclusion(s string) int {
 	r, n := utf8.DecodeRuneInString(s)
 	if !isMinus(r) {
@@ -255,8 +256,8 @@ func exclusion(s string) int {
 	return 0
 }
 
-// startsWord reports whether s begins with a letter or digit. One of the characters at the beginning of
-// file names, variables and addresses may precede it.
+// startsWord reports whether s begins with a letter or digit. One of the characters at the
+// beginning of file names, variables and addresses may precede it.
 func startsWord(s string) bool {
 	r, n := utf8.DecodeRuneInString(s)
 	if strings.ContainsRune("._@#$/", r) {

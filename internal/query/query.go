@@ -1,8 +1,8 @@
 // Package query reads Curtsy's search language. The command line, the HTTP interface and the search
 // page use it, so that a query means the same everywhere.
 //
-// Every text is a valid query. Invalid syntax is read as words, and a query that is too long is cut.
-// Help describes the language for users.
+// Every text is a valid query. Invalid syntax is read as words, and a query that is too long is
+// cut. Help describes the language for users.
 //
 // The rules, in the order in which they are applied:
 //
@@ -17,13 +17,13 @@
 //     parenthesis excludes everything in it. Parentheses within a word belong to it: array_agg(),
 //     foo(bar).
 //   - A minus excludes a term if it comes after a blank and directly before a word or quote. The
-//     mathematical minus, and the dashes that editors make of it, are the same. So a - b, --flag and
-//     ->> exclude nothing. A query that consists of -word alone asks for "-word", because a user who
-//     pastes -Wall wants to find it. With other words it excludes, unless it is in quotes:
+//     mathematical minus, and the dashes that editors make of it, are the same. So a - b, --flag
+//     and ->> exclude nothing. A query that consists of -word alone asks for "-word", because a
+//     user who pastes -Wall wants to find it. With other words it excludes, unless it is in quotes:
 //     gcc "-Wall".
-//   - OR and | join the terms before and after them. AND has no effect. At the beginning and the end
-//     of a query OR and AND are words (Text is then in lower case). Beside a filter or an excluded
-//     term they have no effect. A | must have blanks around it.
+//   - OR and | join the terms before and after them. AND has no effect. At the beginning and the
+//     end of a query OR and AND are words (Text is then in lower case). Beside a filter or an
+//     excluded term they have no effect. A | must have blanks around it.
 //   - A star at the end of a word with at least two letters or digits makes it a prefix.
 //   - title:word and title:"a phrase" search in titles. Filters has the filters. Their names may be
 //     in upper or lower case, and their values may be quoted. A filter with an invalid value, and
@@ -68,7 +68,8 @@ type Atom struct {
 }
 
 // Filters are conditions for a page other than its words. A page must match one entry of each of
-// Sites, Langs and Types that is not empty. It must match all of InURL, and none of the lists with Not.
+// Sites, Langs and Types that is not empty. It must match all of InURL, and none of the lists with
+// Not.
 type Filters struct {
 	// Sites are "host" or "host/path?query". The host, in the spelling of pkg/canon, means itself
 	// and its subdomains on any port. With a path, the page's path and query must begin with it,
@@ -81,8 +82,8 @@ type Filters struct {
 	// Types are media types ("text/html") or short forms without a slash ("html", "pdf"), in lower
 	// case.
 	Types, NotTypes []string
-	// Before is exclusive and After inclusive. Both are the beginning of a day in UTC. The zero time
-	// is no limit.
+	// Before is exclusive and After inclusive. Both are the beginning of a day in UTC. The zero
+	// time is no limit.
 	Before, After time.Time
 }
 

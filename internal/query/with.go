@@ -6,9 +6,10 @@ import (
 )
 
 // With returns the query with another filter, for links beside an answer: With("site",
-// "docs.example.org"), With("-lang", "de"), With("year", "2024"). A site, language, type, day or year
-// replaces an earlier one. Parts of addresses, and filters with a minus, are added. With returns the
-// query itself if there is no such filter, the value is invalid, or the result would be over the limits.
+// "docs.example.org"), With("-lang", "de"), With("year", "2024"). A site, language, type, day or
+// year replaces an earlier one. Parts of addresses, and filters with a minus, are added. With
+// returns the query itself if there is no such filter, the value is invalid, or the result would be
+// over the limits.
 func (q Query) With(name, value string) Query {
 	n := q
 	if strings.EqualFold(name, "year") {

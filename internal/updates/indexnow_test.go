@@ -41,7 +41,7 @@ func indexNow(t *testing.T, fail error) (x *IndexNow, told func() []crawl.IndexN
 	}
 }
 
-func ask(x http.Handler, from, method, target, kind, body string) (int, string) {
+func request(x http.Handler, from, method, target, kind, body string) (int, string) {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.RemoteAddr = from
 	if kind != "" {
@@ -76,7 +76,7 @@ func TestUsage_8_33_Endpoint(t *testing.T) {
 		{"GET", "/", "", "", 404, "/indexnow", 0},
 	} {
 		before := len(told())
-		status, says := ask(x, fmt.Sprintf("192.0.2.%d:1", i), c.method, c.target, c.kind, c.body)
+		status, says := request(x, fmt.Sprintf("192.0.2.%d:1", i), c.method, c.target, c.kind, c.body)
 		n := 0
 		for _, s := range told()[before:] {
 			n += len(s.URLs)
@@ -86,7 +86,7 @@ func TestUsage_8_33_Endpoint(t *testing.T) {
 		}
 	}
 	x, _ = indexNow(t, errors.New("no broker"))
-	if status, says := ask(x, "192.0.2.1:1", "GET", get+key, "", ""); status != 503 || strings.Contains(says, "broker") {
+	if status, says := request(x, "192.0.2.1:1", "GET", get+key, "", ""); status != 503 || strings.Contains(says, "broker") {
 		t.Errorf("%d %s", status, says)
 	}
 }
@@ -114,7 +114,7 @@ func TestIndexNowFewLargeBodies(t *testing.T) {
 			t.Errorf("one too many: %d", status)
 		}
 	}
-	if status, says := ask(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", `{"host":"b.example","key":"12345678","urlList":["https://b.example/1"]}`); status != 202 {
+	if status, says := request(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", `{"host":"b.example","key":"12345678","urlList":["https://b.example/1"]}`); status != 202 {
 		t.Errorf("a small one: %d %s", status, says)
 	}
 	if len(answered) != 0 {
@@ -137,17 +137,17 @@ func TestIndexNowLimits(t *testing.T) {
 	const get = "/indexnow?url=https%3A%2F%2Fa.example%2Fx&key=12345678"
 	x, _ := indexNow(t, nil)
 	for i := range peerBurst + 1 {
-		status, _ := ask(x, fmt.Sprintf("[2001:db8::%x]:%d", i+1, i+1), "GET", get, "", "")
+		status, _ := request(x, fmt.Sprintf("[2001:db8::%x]:%d", i+1, i+1), "GET", get, "", "")
 		if want := map[bool]int{true: 202, false: 429}[i < peerBurst]; status != want {
 			t.Errorf("request %d of a peer: %d, want %d", i, status, want)
 		}
 	}
-	if status, _ := ask(x, "192.0.2.1:1", "GET", get, "", ""); status != 202 {
+	if status, _ := request(x, "192.0.2.1:1", "GET", get, "", ""); status != 202 {
 		t.Errorf("another peer: %d", status)
 	}
 	taken := 0
 	for i := range 2 * allBurst {
-		if status, _ := ask(x, fmt.Sprintf("192.0.%d.2:1", i), "GET", get, "", ""); status == 202 {
+		if status, _ := request(x, fmt.Sprintf("192.0.%d.2:1", i), "GET", get, "", ""); status == 202 {
 			taken++
 		}
 	}
@@ -158,7 +158,7 @@ func TestIndexNowLimits(t *testing.T) {
 	// A proxy next to us brings those of many sites: it has what all together have.
 	x, _ = indexNow(t, nil)
 	for i := range allBurst {
-		if status, says := ask(x, "10.0.0.1:1", "GET", fmt.Sprintf("/indexnow?url=https%%3A%%2F%%2Fa%d.example%%2F&key=12345678", i), "", ""); status != 202 {
+		if status, says := request(x, "10.0.0.1:1", "GET", fmt.Sprintf("/indexnow?url=https%%3A%%2F%%2Fa%d.example%%2F&key=12345678", i), "", ""); status != 202 {
 			t.Fatalf("submission %d that a proxy brings: %d %s", i, status, says)
 		}
 	}
@@ -170,7 +170,7 @@ func TestIndexNowLimits(t *testing.T) {
 		fmt.Fprintf(&long, `,"https://a.example/%s%d"`, strings.Repeat("\u9875", 120), i)
 	}
 	long.WriteString("]}")
-	if status, says := ask(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", long.String()); status != 202 || len(told()) == 0 {
+	if status, says := request(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", long.String()); status != 202 || len(told()) == 0 {
 		t.Errorf("%d bytes of %d URLs: %d %s", long.Len(), 9001, status, says)
 	}
 
@@ -183,7 +183,7 @@ func TestIndexNowLimits(t *testing.T) {
 	b.WriteString("]}")
 	accepted := 0
 	for i := range 6 {
-		if status, _ := ask(x, fmt.Sprintf("192.0.%d.3:1", i), "POST", "/indexnow", "application/json", b.String()); status == 202 {
+		if status, _ := request(x, fmt.Sprintf("192.0.%d.3:1", i), "POST", "/indexnow", "application/json", b.String()); status == 202 {
 			accepted++
 		}
 	}
