@@ -154,7 +154,7 @@ type RobotsInfo struct {
 const MaxUsageLines = 32
 
 // UsageLine is a line of a robots.txt about the use of pages: Content-Usage, Content-Signal or
-// License, or a rule from which a preference is inferred (docs/formats.md §8).
+// License, or a rule from which a preference is inferred (formats §8).
 type UsageLine struct {
 	Line int    `json:"line"`
 	Text string `json:"text"`           // as written, MaxDetail bytes at most

@@ -85,7 +85,7 @@ type Page struct {
 
 	// Renewed: the server answered that the stored copy is still valid (304). There is no body.
 	// Tagged: this response had robots tags, which replace those of the stored header
-	// (docs/formats.md §4.2). Then Directives are only those of the header.
+	// (formats §4.2). Then Directives are only those of the header.
 	Renewed bool
 	Tagged  bool
 	// MetaDirectives and MetaUnavailableAfter are those of the page's own markup, without the
@@ -104,7 +104,7 @@ type Page struct {
 	MaxSnippet     int
 	MetaMaxSnippet int
 
-	// Usage is what the site states about the use of the page (docs/formats.md §8). If Renewed is
+	// Usage is what the site states about the use of the page (formats §8). If Renewed is
 	// set, it consists of the statements of the 304; see usage.Statements.Renew.
 	Usage usage.Statements
 	// Purposes are those of the crawl, if Renewed is set. If all of them are forbidden now, also by

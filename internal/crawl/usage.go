@@ -3,7 +3,7 @@ package crawl
 import "github.com/curtsy/curtsy/pkg/usage"
 
 // Usage is what a page may be used for, as its site stated when the page was last fetched
-// (docs/formats.md §8). For each purpose it has allow, disallow or unknown: the strictest statement
+// (formats §8). For each purpose it has allow, disallow or unknown: the strictest statement
 // of all sources. What is inferred for training is included.
 type Usage struct {
 	Search  string `json:"search"`
