@@ -20,8 +20,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// questions are typed before and after an index is built anew.
-var questions = []string{"quiet", "quiet river", "the -quiet", `"the quiet"`, "title:page", "qui*", "site:h0001.sim.test quiet", "quiett", "lang:en river",
+// queries are typed before and after an index is built anew.
+var queries = []string{"quiet", "quiet river", "the -quiet", `"the quiet"`, "title:page", "qui*", "site:h0001.sim.test quiet", "quiett", "lang:en river",
 	"river nowhereatall", "page", "h0002", "type:text/html mountain", "mountain OR river", "compass", "wooden island", "inurl:1 bridge", "forest needle", "journey", "door"}
 
 // A process that builds an index anew and is killed leaves one that answers as before: the same
@@ -51,14 +51,14 @@ func TestReindexKilled(t *testing.T) {
 	}
 	want := map[string]string{}
 	found := 0
-	for _, q := range questions {
+	for _, q := range queries {
 		want[q], want["facets of "+q] = told(q, "--json"), told(q, "--facets")
 		if want[q] != "" {
 			found++
 		}
 	}
-	if found < len(questions)/2 {
-		t.Errorf("%d of %d questions find anything", found, len(questions))
+	if found < len(queries)/2 {
+		t.Errorf("%d of %d questions find anything", found, len(queries))
 	}
 	// Each question is a process: after a kill they take turns, and in the end all are asked.
 	const inTurns = 5
@@ -74,7 +74,7 @@ func TestReindexKilled(t *testing.T) {
 		if done = err == nil; !done && cmd.ProcessState.ExitCode() != -1 {
 			t.Fatalf("not killed, but: %v", err)
 		}
-		for i, q := range questions {
+		for i, q := range queries {
 			if !done && i%inTurns != killed%inTurns {
 				continue
 			}
@@ -86,7 +86,7 @@ func TestReindexKilled(t *testing.T) {
 			killed++
 		}
 	}
-	for _, q := range questions {
+	for _, q := range queries {
 		if got := told(q, "--facets"); got != want["facets of "+q] {
 			t.Errorf("in the end, %s:\n%s\nwas\n%s", q, got, want["facets of "+q])
 		}

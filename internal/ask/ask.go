@@ -1,15 +1,21 @@
-// Package ask carries questions from commands and dashboards to the services of a crawl, and their
-// answers back, over NATS. Every instance that holds shards answers for them: the asker gathers the
-// parts until each shard is answered for. Answers are lists of JSON objects of any length.
+// Package ask carries questions to the services of a crawl, and their answers back, over NATS. An
+// answer is a list of JSON objects of any length. Every instance answers for the shards that it
+// holds, and the asker waits until all shards have an answer. Package questions has the questions.
 //
-// The wire: a question is a request on crawl.Names.Query(question), its data the request in JSON.
-// Each instance sends to the reply subject any number of parts: messages of JSON objects, one a
-// line, with a reply subject that the asker acknowledges each part on, so that no more than a
-// window of them is under way however slow the asker is; a sign of life at once, which names the
-// shards it is going to answer for and that same subject, and each second; and one final part,
-// whose headers name the shards it answered for, or the error its handler ended with, and how many
-// parts were sent: NATS loses what is on its way when a connection breaks. In silence the asker
-// sends a probe to the subject: when nobody listens there any more, the server says so.
+// A question is a request on the subject crawl.Names.Query(question). Its data is the request in
+// JSON. Each instance sends three kinds of messages to the reply subject:
+//
+//   - A part has JSON objects, one a line. The asker acknowledges each part on the reply subject of
+//     the part. So an instance has no more than a window of parts under way, even if the asker is
+//     slow.
+//   - A sign of life comes at once, and then each second. The first one names the shards that the
+//     instance is going to answer for. Its reply subject is that of the parts.
+//   - The final part comes last. Its headers name the shards that the instance has answered for, or
+//     the error of its handler. They also have the number of parts, because NATS loses messages on
+//     their way when a connection breaks.
+//
+// After a silence the asker sends a probe to the reply subject of an instance. If nobody listens
+// there any more, the NATS server reports it.
 package ask
 
 import (
@@ -22,9 +28,9 @@ import (
 const (
 	headerKind   = "Ask-Kind"   // part, alive or final
 	headerFrom   = "Ask-From"   // role and instance
-	headerShards = "Ask-Shards" // of the final part and of the first sign of life: comma-separated
-	headerError  = "Ask-Error"  // of the final part, when the handler failed
-	headerParts  = "Ask-Parts"  // of the final part: how many were sent before it
+	headerShards = "Ask-Shards" // of the final part and the first sign of life: numbers with commas
+	headerError  = "Ask-Error"  // of the final part, if the handler failed
+	headerParts  = "Ask-Parts"  // of the final part: the number of parts before it
 )
 
 const (
@@ -32,64 +38,65 @@ const (
 	kindAlive = "alive"
 	kindFinal = "final"
 
-	stopWord  = "stop"  // acknowledges a part and wants no more
-	probeWord = "probe" // acknowledges nothing: the server answers it when nobody listens any more
+	stopWord  = "stop"  // acknowledges a part and asks for no more
+	probeWord = "probe" // acknowledges nothing; the server answers it if nobody listens
 )
 
 const (
-	// A part is sent when it has grown to partBytes, and a window of them may be under way from
-	// each instance. The server hangs up on a client for which 64 MiB wait: 64 instances that
-	// answer 8 questions of one client come to just that.
+	// A part is sent when it has partBytes, and each instance may have window parts under way. The
+	// server disconnects a client for which 64 MiB wait. 64 instances that answer 8 questions of
+	// one client reach exactly this limit.
 	partBytes = 64 << 10
 	window    = 2
-	ackWithin = 30 * time.Second // an asker silent for so long has gone
+	ackWithin = 30 * time.Second // an asker that acknowledges nothing for this long has gone
 )
 
 const (
-	signEvery = time.Second     // signs of life while a handler works
-	quiet     = 4 * time.Second // nothing heard for so long: no more will come
+	signEvery = time.Second     // the interval of signs of life while a handler works
+	quiet     = 4 * time.Second // after a silence of this length nothing more will come
 
-	probeEvery = 250 * time.Millisecond // in silence: are those who work on their answers there?
+	probeEvery = 250 * time.Millisecond // in a silence, for instances that are still working
 
-	// Nobody says that it holds a shard for so long after the slowest of the others has said what
-	// it holds: nobody does. Living instances say so within milliseconds, before they look anything
-	// up. The first half second is for those on a machine that is out of breath; and where all are
-	// slow to be heard, because the server or the network is, all are waited for longer: slower
-	// times as long as the slowest took. Where nobody has said to hold anything there is no answer
-	// to hold up, and the server says when nobody listens: then silence is waited for as if they
-	// worked.
+	// If no instance announces a shard for this long, no instance holds it. The time begins when
+	// the slowest of the other instances has announced its shards. A living instance announces its
+	// shards within milliseconds, before it reads anything; the half second is for machines under
+	// heavy load. If all announcements are slow, because the server or the network is, the time is
+	// longer: slower times what the slowest instance took. If no instance has announced anything,
+	// there is no answer to delay, and the server reports it when nobody listens. Then the asker
+	// waits as long as for a working instance.
 	unclaimed = 600 * time.Millisecond
 )
 
-// slower is how many times as long as the slowest instance took another may take to be heard.
+// slower says how much longer than the slowest instance another one may take to announce itself.
 const slower = 3
 
-// ErrNobody: no service of the crawl answers this question at all.
+// ErrNobody means that no service of the crawl answers the question.
 var ErrNobody = errors.New("no service answers")
 
-// ErrIncomplete: some shards were not answered for. What came is valid.
-// IncompleteError has the list.
+// ErrIncomplete means that there is no answer for some shards. The answers for the others are
+// valid. An IncompleteError has the list.
 var ErrIncomplete = errors.New("the answer is incomplete")
 
-// PartlyError is what a Handler ends with that could not answer for some of its shards: what it
-// sent is the whole answer of the others.
+// PartlyError is the error of a Handler that could not answer for some of its shards. What it sent
+// is the complete answer for the others.
 type PartlyError struct {
-	Shards []int // those it could not answer for
-	Err    error // why; errors.Join of several
+	Shards []int // without an answer
+	Err    error // the reason; errors.Join of several
 }
 
-// Error says why.
+// Error is the text of the reason.
 func (e *PartlyError) Error() string { return e.Err.Error() }
 
-// Unwrap returns why.
+// Unwrap returns the reason.
 func (e *PartlyError) Unwrap() error { return e.Err }
 
-// IncompleteError names the shards that were not answered for. It is an ErrIncomplete.
+// IncompleteError names the shards without an answer. It is an ErrIncomplete.
 type IncompleteError struct {
 	Question string
-	Missing  []int
-	Shards   int // in all
-	// Why waiting ended early, such as the context's error; nil: nothing came for a while.
+	Missing  []int // in ascending order
+	Shards   int   // how many the crawl has
+	// Cause is why the asker stopped waiting, for example the error of its context. Nil: nothing
+	// came for a while.
 	Cause error
 }
 
@@ -102,13 +109,13 @@ func (e *IncompleteError) Error() string {
 	return s
 }
 
-// Is makes it an ErrIncomplete.
+// Is reports that an IncompleteError is an ErrIncomplete.
 func (e *IncompleteError) Is(target error) bool { return target == ErrIncomplete }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *IncompleteError) Unwrap() error { return e.Cause }
 
-// ranges writes sorted numbers as in 0-3, 7.
+// ranges writes sorted numbers in the form 0-3, 7.
 func ranges(n []int) string {
 	s := ""
 	for i := 0; i < len(n); {

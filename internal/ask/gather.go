@@ -18,35 +18,56 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Gather asks question of every service of the crawl and calls each, in the caller's goroutine,
-// for every object of their answers, in no particular order between instances. raw is each's
-// only until it returns.
-//
-// It returns nil when every shard from 0 to shards-1 was answered for. The error is an
-// IncompleteError, joined with the handlers' errors, when nothing more comes (4 s of silence; 0.6 s
-// when nobody says that it holds what is missing, or who said so has gone), when ctx ends before
-// that, or when a handler failed. What came stays valid. A shard that changes hands meanwhile may
-// be answered for twice, or not at all. When every shard's handler failed, their errors come alone.
-// With shards 0, all who answer within that time are heard. An error of each ends it and is
-// returned as it is. ErrNobody means that no service listens.
-func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question string, req any, shards int, each func(raw json.RawMessage) error) error {
-	all := make([]int, shards)
-	for k := range all {
-		all[k] = k
-	}
-	return GatherFrom(ctx, nc, name, question, req, all, shards, each)
+// Running is a running crawl, which is asked over NATS.
+type Running struct {
+	NC     *nats.Conn
+	Name   crawl.Names
+	Shards int // of the crawl
 }
 
-// GatherFrom is Gather that waits for some of the shards only: the others are known not to answer.
-// What they say nevertheless counts.
-func GatherFrom(ctx context.Context, nc *nats.Conn, name crawl.Names, question string, req any, wanted []int, shards int, each func(raw json.RawMessage) error) error {
+// Ask asks a question as Gather does, and calls each with a json.RawMessage for every object.
+// Unless shards is nil, only the shards that it lists, given their number, are waited for. The
+// other shards are known not to answer; if they answer nevertheless, their objects are used.
+func (r Running) Ask(ctx context.Context, question string, req any, shards func(of int) []int, each func(v any) error) error {
+	if shards == nil {
+		shards = all
+	}
+	return gather(ctx, r.NC, r.Name, question, req, shards(r.Shards), r.Shards, func(raw json.RawMessage) error { return each(raw) })
+}
+
+// all lists the numbers of so many shards.
+func all(of int) []int {
+	list := make([]int, of)
+	for k := range list {
+		list[k] = k
+	}
+	return list
+}
+
+// Gather asks every service of a crawl a question. It calls each, in the caller's goroutine, for
+// every object of the answers, in no particular order between instances. raw is valid until each
+// returns.
+//
+// Gather returns nil when all shards, from 0 to shards-1, have answered. The error is an
+// IncompleteError, joined with the handlers' errors, when nothing more comes, when ctx ends before
+// that, or when a handler failed. Nothing more comes after a silence of 4 s, or of 0.6 s if no
+// instance has announced the missing shards or the instance that did has gone. Objects that came
+// are valid in spite of an error. A shard that changes its owner during the answer may be answered
+// for twice, or not at all. When the handlers of all shards failed, the error consists of their
+// errors only. With shards 0, everyone who answers within the time above is heard. An error of each
+// ends the answer and is returned as it is. ErrNobody means that no service listens.
+func Gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question string, req any, shards int, each func(raw json.RawMessage) error) error {
+	return gather(ctx, nc, name, question, req, all(shards), shards, each)
+}
+
+func gather(ctx context.Context, nc *nats.Conn, name crawl.Names, question string, req any, wanted []int, shards int, each func(raw json.RawMessage) error) error {
 	var data bytes.Buffer
 	enc := json.NewEncoder(&data)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(req); err != nil {
 		return fmt.Errorf("ask %q: %w", question, err)
 	}
-	// A callback and not SubscribeSync, which makes room for 65,536 messages at once.
+	// SubscribeSync would allocate space for 65,536 messages, so this is a callback.
 	answers, ended := make(chan *nats.Msg), make(chan struct{})
 	inbox := nc.NewInbox()
 	sub, err := nc.Subscribe(inbox+".*", func(m *nats.Msg) {
@@ -60,9 +81,9 @@ func GatherFrom(ctx context.Context, nc *nats.Conn, name crawl.Names, question s
 	}
 	defer close(ended)
 	defer sub.Unsubscribe()
-	_ = sub.SetPendingLimits(-1, -1) // bounded by each sender's window
+	_ = sub.SetPendingLimits(-1, -1) // the windows of the senders are the limit
 	if err := nc.PublishRequest(name.Query(question), inbox+questionReply, bytes.TrimSpace(data.Bytes())); err != nil {
-		// Nothing was asked: the connection is lost, or waits to be made anew.
+		// The connection is lost, or is being made again, so nothing was asked.
 		return fmt.Errorf("%w: ask %q: %w", ErrNobody, question, err)
 	}
 	g := &gathering{nc: nc, inbox: inbox, question: question, each: each, missing: map[int]bool{}, failed: map[int]bool{}, claims: map[string]*claim{}, parts: map[string]int{}, shards: shards,
@@ -96,7 +117,7 @@ func GatherFrom(ctx context.Context, nc *nats.Conn, name crawl.Names, question s
 	return g.ended(nil)
 }
 
-// questionReply is the end of the subject that answers come to; those of probes are other ones.
+// questionReply is the end of the subject of answers. Replies to probes have other subjects.
 const questionReply = ".a"
 
 type gathering struct {
@@ -104,32 +125,33 @@ type gathering struct {
 	inbox    string
 	question string
 	each     func(json.RawMessage) error
-	missing  map[int]bool // shards nobody has answered for yet
+	missing  map[int]bool // shards without an answer so far
 	claims   map[string]*claim
-	failed   map[int]bool   // shards whose handler failed, and that nobody else has answered for
-	parts    map[string]int // that came, by claimant
+	failed   map[int]bool   // shards whose handler failed, without another answer
+	parts    map[string]int // how many came, by claimant
 	shards   int
 	errs     []error
 	asked    time.Time
-	claimed  time.Duration // after asked, when an instance last said that it would answer
-	named    bool          // some instance has said that it holds a shard
+	claimed  time.Duration // from asked to the latest announcement
+	named    bool          // an instance has announced a shard
 	probes   int
 }
 
-// claim is an instance's word that it will answer for some shards. It ends with the final part.
-// Claims are known by where the instance hears acknowledgements; an older version does not say
-// that at once, is known by its name, and cannot be probed.
+// claim is the announcement of an instance that it will answer for some shards. It ends with the
+// final part. Its key is the subject on which the instance receives acknowledgements. An older
+// version does not announce this subject. Its key is the name of the instance, and it cannot be
+// probed.
 type claim struct {
 	shards map[int]bool
-	acks   string // "": not known
-	probe  string // what it is probed by, "": it is not
+	acks   string // empty: not known
+	probe  string // the reply subject of its probes; empty: it is not probed
 }
 
-// errQuiet: nothing came for a while.
+// errQuiet means that nothing came for a while.
 var errQuiet = errors.New("no answer")
 
-// patience is how long to wait for the next message, when the last came so long after the question
-// was asked.
+// patience is how long to wait for the next message. heard is the time from the question to the
+// last message.
 func (g *gathering) patience(heard time.Duration) time.Duration {
 	if g.shards == 0 || !g.named || g.working() {
 		return quiet
@@ -137,7 +159,7 @@ func (g *gathering) patience(heard time.Duration) time.Duration {
 	return min(quiet, max(0, g.claimed+max(unclaimed, slower*g.claimed)-heard))
 }
 
-// working reports whether an instance has said that it would answer for a missing shard.
+// working reports whether an instance has announced an answer for a missing shard.
 func (g *gathering) working() bool {
 	for _, c := range g.claims {
 		if g.waitedFor(c) {
@@ -156,9 +178,9 @@ func (g *gathering) waitedFor(c *claim) bool {
 	return false
 }
 
-// probe asks the instances that are waited for whether they are there. They need not answer: for
-// one that has gone the server does, with the status 503 on the subject that gone knows. All that
-// the instance sent before has come by then.
+// probe checks whether the instances that are waited for still exist. They do not answer a probe.
+// If an instance has gone, the server answers with the status 503, and gone handles this answer.
+// All messages that the instance had sent have arrived before it.
 func (g *gathering) probe() {
 	for _, c := range g.claims {
 		if c.acks == "" || !g.waitedFor(c) {
@@ -168,17 +190,17 @@ func (g *gathering) probe() {
 			g.probes++
 			c.probe = g.inbox + ".p" + strconv.Itoa(g.probes)
 		}
-		// Where it cannot be sent, the instance is waited for longer.
+		// If the probe cannot be sent, the wait for this instance is only longer.
 		_ = g.nc.PublishRequest(c.acks, c.probe, []byte(probeWord))
 	}
 }
 
-// gone ends the claim that a probe belongs to.
+// gone ends the claim to which a probe belongs.
 func (g *gathering) gone(probe string) {
 	maps.DeleteFunc(g.claims, func(_ string, c *claim) bool { return c.probe == probe })
 }
 
-// next waits for a message, at most so long.
+// next waits for a message, but no longer than patience.
 func next(ctx context.Context, answers <-chan *nats.Msg, patience time.Duration) (*nats.Msg, error) {
 	t := time.NewTimer(patience)
 	defer t.Stop()
@@ -189,7 +211,7 @@ func next(ctx context.Context, answers <-chan *nats.Msg, patience time.Duration)
 		return nil, ctx.Err()
 	case <-t.C:
 		select {
-		case m := <-answers: // it came, and we were slow
+		case m := <-answers: // it came in time, and we were slow
 			return m, nil
 		default:
 			return nil, errQuiet
@@ -219,7 +241,7 @@ func (g *gathering) take(m *nats.Msg) error {
 	case kindFinal:
 		delete(g.claims, claimant(m))
 		text := m.Header.Get(headerError)
-		// An older version does not say how many there were.
+		// An older version does not send the number of parts.
 		if sent := m.Header.Get(headerParts); sent != "" && sent != strconv.Itoa(g.parts[claimant(m)]) {
 			text = cmp.Or(text, "a part of the answer was lost on the way")
 		}
@@ -243,7 +265,7 @@ func (g *gathering) take(m *nats.Msg) error {
 
 func claimant(m *nats.Msg) string { return cmp.Or(m.Reply, m.Header.Get(headerFrom)) }
 
-// shardsOf reads the shards that a message names.
+// shardsOf are the shards that a message names.
 func shardsOf(m *nats.Msg) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for s := range strings.SplitSeq(m.Header.Get(headerShards), ",") {
@@ -265,7 +287,8 @@ func (g *gathering) part(data []byte) error {
 	return nil
 }
 
-// ended makes the error of an answer, nil when it is whole. cause is why waiting stopped early.
+// ended makes the error of an answer. It is nil if the answer is complete. cause is why waiting
+// ended.
 func (g *gathering) ended(cause error) error {
 	if errors.Is(cause, errQuiet) {
 		cause = nil
@@ -281,9 +304,9 @@ func (g *gathering) ended(cause error) error {
 	}
 	switch {
 	case g.shards > 0 && len(e.Missing) == 0:
-		return nil // a handler that failed did so for shards that another instance has answered for
+		return nil // another instance answered for the shards of a handler that failed
 	case e.Cause == nil && len(g.failed) == g.shards:
-		return errors.Join(g.errs...) // nothing came that could be called a part of an answer
+		return errors.Join(g.errs...) // there is no answer at all
 	}
 	return errors.Join(append(g.errs, e)...)
 }

@@ -19,22 +19,23 @@ import (
 )
 
 const (
-	maxAnswers   = 32   // one instance works on at a time
-	maxQuestions = 1024 // accepted; all but maxAnswers of them wait, and their askers are told so
+	maxAnswers   = 32   // that one instance works on at the same time
+	maxQuestions = 1024 // that are accepted; more than maxAnswers wait, with signs of life
 )
 
 const flushWithin = 10 * time.Second
 
-// Handler answers one question. It calls send for every object of the answer, from one goroutine;
-// send's error means that the asker has gone, and should be returned. ctx ends when the asker goes
-// or the service stops.
+// Handler answers one question. It calls send for every object of the answer, from one goroutine.
+// An error of send means that the asker has gone, and must be returned. ctx ends when the asker
+// goes or the service stops. A Handler may be called from many goroutines.
 type Handler func(ctx context.Context, req []byte, send func(v any) error) error
 
-// Handlers are the questions that somebody answers, by name. The same set answers over NATS
-// (Service.HandleAll) and directly, with a function that takes each object as it is for send.
+// Handlers are the handlers of a service, by the names of their questions (questions.Handlers).
+// They answer over NATS (Service.HandleAll) or directly (Ask).
 type Handlers map[string]Handler
 
-// Ask has a question answered here, without NATS.
+// Ask calls the handler of a question directly. send receives the objects as the handler sends
+// them.
 func (h Handlers) Ask(ctx context.Context, question string, req any, send func(v any) error) error {
 	answer, ok := h[question]
 	if !ok {
@@ -47,8 +48,8 @@ func (h Handlers) Ask(ctx context.Context, question string, req any, send func(v
 	return answer(ctx, data, send)
 }
 
-// Service is one instance's end: what questions it answers. `nats micro` lists it
-// with its statistics.
+// Service is an instance of a service that answers questions over NATS. `nats micro` lists it with
+// its statistics. Its methods may be called from many goroutines.
 type Service struct {
 	nc   *nats.Conn
 	name crawl.Names
@@ -57,8 +58,8 @@ type Service struct {
 
 	ctx    context.Context // ends with Stop
 	cancel context.CancelFunc
-	places chan struct{} // holds a token per question accepted
-	slots  chan struct{} // holds a token per handler under way
+	places chan struct{} // has a token for each accepted question
+	slots  chan struct{} // has a token for each running handler
 
 	mu      sync.Mutex
 	stopped bool           // guarded by mu
@@ -71,7 +72,8 @@ var (
 )
 
 // NewService announces an instance of role ("frontier", "indexer") in a crawl. version is for
-// people; one that is no plain semantic version is shown as 0.0.0 with the word itself beside it.
+// people. A version that is not a plain semantic version is announced as 0.0.0, with the text
+// itself in the metadata.
 func NewService(nc *nats.Conn, name crawl.Names, role, instance, version string) (*Service, error) {
 	v := strings.TrimPrefix(version, "v")
 	if !semver.MatchString(v) {
@@ -97,9 +99,9 @@ func NewService(nc *nats.Conn, name crawl.Names, role, instance, version string)
 	return s, nil
 }
 
-// Handle answers question from now on. shards tells which shards the instance holds; the
-// answer counts for those held both before and after h ran. h runs in a goroutine of its own
-// for every question.
+// Handle answers question from now on. shards returns the shards that the instance holds. An answer
+// is for those that it holds both before and after h ran. h runs in a goroutine of its own for
+// every question.
 func (s *Service) Handle(question string, shards func() []int, h Handler) error {
 	err := s.svc.AddEndpoint(notInName.ReplaceAllString(question, "_"), micro.HandlerFunc(func(r micro.Request) {
 		select {
@@ -126,7 +128,7 @@ func (s *Service) Handle(question string, shards func() []int, h Handler) error 
 	return nil
 }
 
-// HandleAll is Handle for every question of a set.
+// HandleAll calls Handle for every question of all.
 func (s *Service) HandleAll(shards func() []int, all Handlers) error {
 	for question, h := range all {
 		if err := s.Handle(question, shards, h); err != nil {
@@ -136,7 +138,8 @@ func (s *Service) HandleAll(shards func() []int, all Handlers) error {
 	return nil
 }
 
-// Stop takes no more questions, ends the answers under way and waits for their handlers.
+// Stop accepts no more questions, cancels the current answers and waits until their handlers
+// return.
 func (s *Service) Stop() error {
 	s.mu.Lock()
 	s.stopped = true
@@ -152,7 +155,7 @@ func (s *Service) answer(r micro.Request, shards func() []int, h Handler) {
 	if err != nil {
 		return
 	}
-	defer w.close() // from here on the asker hears that we are alive
+	defer w.close() // until then the asker receives signs of life
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()

@@ -13,38 +13,38 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// errGone: nobody reads the answer any more.
+// errGone means that nobody reads the answer any more.
 var errGone = errors.New("the asker has gone")
 
-// writer streams one answer, never more than a window ahead of the asker.
+// writer streams one answer. It is never more than a window of parts ahead of the asker.
 type writer struct {
 	s      *Service
 	reply  string
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	acks   *nats.Subscription
-	room   chan struct{} // a token for each part that may still be sent
-	buf    bytes.Buffer  // objects not sent yet, one a line
+	tokens chan struct{} // one for each part that may be sent now
+	buf    bytes.Buffer  // objects that are not sent yet, one a line
 	enc    *json.Encoder
 	signs  sync.WaitGroup
-	parts  int // sent
+	parts  int // how many were sent
 }
 
-// newWriter begins an answer: the asker hears at once that these shards will be answered for.
+// newWriter begins an answer. It announces at once the shards that will be answered for.
 func newWriter(s *Service, reply string, shards []int) (*writer, error) {
 	if reply == "" {
 		return nil, errors.New("a question without a reply subject")
 	}
-	w := &writer{s: s, reply: reply, room: make(chan struct{}, window)}
+	w := &writer{s: s, reply: reply, tokens: make(chan struct{}, window)}
 	for range window {
-		w.room <- struct{}{}
+		w.tokens <- struct{}{}
 	}
 	w.enc = json.NewEncoder(&w.buf)
 	w.enc.SetEscapeHTML(false) // URLs are full of ampersands
 	w.ctx, w.cancel = context.WithCancelCause(s.ctx)
 	var err error
 	w.acks, err = s.nc.Subscribe(s.nc.NewInbox(), func(m *nats.Msg) {
-		// 503: the asker's inbox is gone
+		// The status 503 means that the asker's inbox has gone.
 		if string(m.Data) == stopWord || m.Header.Get("Status") == "503" {
 			w.cancel(errGone)
 			return
@@ -53,7 +53,7 @@ func newWriter(s *Service, reply string, shards []int) (*writer, error) {
 			return
 		}
 		select {
-		case w.room <- struct{}{}:
+		case w.tokens <- struct{}{}:
 		default: // acknowledged twice
 		}
 	})
@@ -63,12 +63,12 @@ func newWriter(s *Service, reply string, shards []int) (*writer, error) {
 	}
 	m := w.message(kindAlive)
 	m.Header[headerShards] = []string{joinShards(shards)}
-	_ = s.nc.PublishMsg(m) // when it is lost the asker is less patient
+	_ = s.nc.PublishMsg(m) // if it is lost, the asker does not wait as long
 	w.signs.Go(w.signOfLife)
 	return w, nil
 }
 
-// signOfLife keeps an asker waiting while the handler has nothing to send yet.
+// signOfLife keeps the asker waiting while the handler has nothing to send yet.
 func (w *writer) signOfLife() {
 	t := time.NewTicker(signEvery)
 	defer t.Stop()
@@ -100,7 +100,7 @@ func (w *writer) send(v any) error {
 		w.buf.Truncate(start)
 		return fmt.Errorf("encode an answer: %w", err)
 	}
-	most := int(w.s.nc.MaxPayload()) - 4<<10 // room for the headers
+	most := int(w.s.nc.MaxPayload()) - 4<<10 // the rest is for the headers
 	if n := w.buf.Len() - start; n > most {
 		w.buf.Truncate(start)
 		return fmt.Errorf("an answer of %d bytes is over the limit of %d", n, most)
@@ -119,7 +119,7 @@ func (w *writer) send(v any) error {
 	return w.flush()
 }
 
-// flush sends what has gathered, after waiting for room in the window.
+// flush sends the buffered objects as a part. Before that it waits until the window allows one.
 func (w *writer) flush() error {
 	if w.buf.Len() == 0 {
 		return nil
@@ -127,7 +127,7 @@ func (w *writer) flush() error {
 	t := time.NewTimer(ackWithin)
 	defer t.Stop()
 	select {
-	case <-w.room:
+	case <-w.tokens:
 	case <-w.ctx.Done():
 		return context.Cause(w.ctx)
 	case <-t.C:
@@ -145,7 +145,7 @@ func (w *writer) flush() error {
 	return err
 }
 
-// finish sends what is left and says which shards it was, or what went wrong.
+// finish sends the rest of the answer, and the final part with the shards or the error.
 func (w *writer) finish(shards []int, err error) {
 	if err == nil {
 		err = w.flush()
@@ -158,7 +158,7 @@ func (w *writer) finish(shards []int, err error) {
 	if err != nil {
 		m.Header[headerError] = []string{headerText(err.Error())}
 	}
-	_ = w.s.nc.PublishMsg(m) // when it is lost the asker sees which shards are missing
+	_ = w.s.nc.PublishMsg(m) // if it is lost, the asker sees that the shards are missing
 }
 
 func (w *writer) close() {
@@ -167,7 +167,7 @@ func (w *writer) close() {
 	w.signs.Wait()
 }
 
-// headerText makes one line of an error's text.
+// headerText makes one line from the text of an error.
 func headerText(s string) string {
 	b := []byte(s)
 	for i, c := range b {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
 // sends makes a handler that answers with these objects.
@@ -33,12 +34,12 @@ func TestAtRest(t *testing.T) {
 		ask.Handlers{"hosts": sends(crawl.HostInfo{Host: "a.example"}, raw), "explain": sends()},
 		ask.Handlers{"pages": sends(crawl.PageInfo{URL: "https://a.example/"}), "pages-under": sends("odd")})
 	var hosts []string
-	err := c.Hosts(t.Context(), func(h crawl.HostInfo) error { hosts = append(hosts, h.Host); return nil })
+	err := questions.Hosts.Each(t.Context(), c, nil, func(h crawl.HostInfo) error { hosts = append(hosts, h.Host); return nil })
 	if err != nil || strings.Join(hosts, " ") != "a.example b.example" {
 		t.Errorf("hosts %q, %v", hosts, err)
 	}
 	enough := errors.New("enough")
-	if err := c.Pages(t.Context(), func(crawl.PageInfo) error { return enough }); err != enough {
+	if err := questions.Pages.Each(t.Context(), c, nil, func(crawl.PageInfo) error { return enough }); err != enough {
 		t.Errorf("pages: %v, want the caller's own error", err)
 	}
 	if x, err := c.Explain(t.Context(), "HTTPS://A.example"); err != nil || x.State != "unknown" || x.Canonical != "https://a.example/" {

@@ -16,7 +16,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Dial finds a crawl on a server. It creates nothing there.
+// Dial finds a running crawl on a NATS server. It creates nothing there. Its error says what to
+// type.
 func Dial(ctx context.Context, o queue.Options, names crawl.Names, log *slog.Logger) (*Crawl, error) {
 	q, err := queue.Dial(ctx, o, log)
 	if err != nil {
@@ -30,8 +31,8 @@ func Dial(ctx context.Context, o queue.Options, names crawl.Names, log *slog.Log
 	return c, nil
 }
 
-// specFor is how long a crawl without settings is waited for. Whoever creates one makes its bucket,
-// then its streams, then puts the settings there.
+// specFor is how long Dial waits for the settings of a crawl that has none. Who creates a crawl
+// makes its bucket first, then its streams, and stores the settings last.
 const specFor = 2 * time.Second
 
 func find(ctx context.Context, q *queue.Conn, names crawl.Names) (*Crawl, error) {
@@ -68,7 +69,7 @@ func find(ctx context.Context, q *queue.Conn, names crawl.Names) (*Crawl, error)
 	return nil, fmt.Errorf("there is no crawl %q on this server; it has: %s (choose one with --crawl)", names, strings.Join(there, ", "))
 }
 
-// Crawls lists the crawls a server holds.
+// Crawls lists the crawls on a NATS server, by name.
 func Crawls(ctx context.Context, q *queue.Conn) ([]string, error) {
 	var names []string
 	lister := q.JS.KeyValueStoreNames(ctx)

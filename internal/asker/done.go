@@ -10,10 +10,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Done asks whether nothing more can be done now (design §9.1): every shard has an owner that has
-// applied all there was in its log before we asked, nothing came since, no visit is outstanding, no
-// errand unanswered, nothing due within hold-max, all pages are stored and searchable. Asking twice
-// guards against what moved in between.
+// Done reports whether nothing more can be done now (design §9.1). Then every shard has an owner
+// that has applied everything in its log, and nothing was added since. No visit is outstanding, no
+// auxiliary request is unanswered, and no URL is due within hold-max. All pages are stored and
+// searchable. Done asks for the status twice, because something may move while it asks.
 func Done(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, bool, error) {
 	before, err := lastSequences(ctx, q, spec)
 	if err != nil {
@@ -53,8 +53,8 @@ func Done(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, bo
 	return again, true, nil
 }
 
-// endless reports that a crawl keeps what it has stored fresh. One that has stored nothing has
-// nothing to keep: it ends, and says why.
+// endless reports that a crawl keeps its stored pages fresh, so that it never ends. A crawl without
+// stored pages does end.
 func endless(st crawl.Status) bool { return st.Again > 0 && st.Stored > 0 }
 
 func lastSequences(ctx context.Context, q *queue.Conn, spec crawl.Spec) (seqs []uint64, err error) {
@@ -68,7 +68,7 @@ func lastSequences(ctx context.Context, q *queue.Conn, spec crawl.Spec) (seqs []
 	return seqs, nil
 }
 
-// lastSequence is that of the last event in a shard's log.
+// lastSequence is the sequence number of the last event in a shard's log.
 func lastSequence(ctx context.Context, q *queue.Conn, spec crawl.Spec, shard int) (uint64, error) {
 	st, err := q.JS.Stream(ctx, crawl.Names(spec.Name).EventsStream(shard))
 	if err != nil {
@@ -77,7 +77,7 @@ func lastSequence(ctx context.Context, q *queue.Conn, spec crawl.Spec, shard int
 	return st.CachedInfo().State.LastSeq, nil
 }
 
-// handedOver reports whether every page has been stored and, with search on, indexed.
+// handedOver reports whether every page has been stored and, if search is on, indexed.
 func handedOver(ctx context.Context, q *queue.Conn, spec crawl.Spec) (bool, error) {
 	st, err := q.JS.Stream(ctx, crawl.Names(spec.Name).PagesStream())
 	if err != nil {
@@ -125,18 +125,19 @@ func WaitIndexers(ctx context.Context, q *queue.Conn, spec crawl.Spec) error {
 	return ctx.Err()
 }
 
-// ArchiveForgot is what takedowns took out of the archives of running indexers since they began.
+// ArchiveForgot counts what running indexers have removed from their archives because of takedowns.
+// The counts begin when the processes start.
 type ArchiveForgot struct {
 	Records  int64
-	Outlinks int64 // of other pages' metadata
-	Files    int64 // written anew for that
+	Outlinks int64 // in the metadata of other pages
+	Files    int64 // that were rewritten
 }
 
-// ArchiveForgot asks what takedowns took out of archives.
+// ArchiveForgot asks all indexers for their counts, and adds them up.
 func (c *Crawl) ArchiveForgot(ctx context.Context) (all ArchiveForgot, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	seen := map[string]bool{} // an indexer answers for itself, whatever shards it has
+	seen := map[string]bool{} // an indexer's counts are of all its shards
 	err = indexers(ctx, c.Queue, c.Spec, func(part crawl.IndexerStatus) {
 		if !seen[part.Instance] {
 			all.Records, all.Outlinks, all.Files = all.Records+part.ArchiveRecords, all.Outlinks+part.ArchiveOutlinks, all.Files+part.ArchiveFiles
@@ -146,8 +147,8 @@ func (c *Crawl) ArchiveForgot(ctx context.Context) (all ArchiveForgot, err error
 	return all, err
 }
 
-// Forgotten asks all shards whether they go by what spec says is forgotten, so that nothing of it
-// is granted or shown any more, and whether all that follows from it is done.
+// Forgotten asks all shards whether they use the Spec.Forgotten of spec. hidden reports that they
+// do, so that nothing of it is fetched or shown any more. done reports that it is also deleted.
 func Forgotten(ctx context.Context, q *queue.Conn, spec crawl.Spec) (hidden, done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

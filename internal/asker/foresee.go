@@ -10,19 +10,18 @@ import (
 )
 
 const (
-	// bound is below which part of what delays allow the requests sent show that something else is
-	// the bottleneck, once seenEnough requests were to be expected: a few are early or late by
-	// chance.
+	// If fewer than this part of the requests that the delays allow were sent, something else is
+	// the bottleneck. This is decided only when seenEnough requests were expected, because a few
+	// are early or late by chance.
 	bound      = 0.6
 	seenEnough = 15
-	// growing is from which part of the whole time on a host matters of which nobody knows how much
-	// more it has.
+	// growing is the part of the whole time from which a host matters whose size is not known.
 	growing = 0.25
 )
 
-// foresee says when a crawl is going to be done and what that waits for, from what its shards said
-// of the work before them. The delay of each host bounds it; only where fewer requests were sent
-// than all delays allow, the rate at which they were sent does.
+// foresee estimates when a crawl will be done, and names what it waits for. It uses the outlooks of
+// the shards. Usually the delays of the hosts are the limit. If fewer requests were sent than all
+// delays allow, the rate of these requests is the limit.
 func foresee(st *crawl.Status, spec crawl.Spec) {
 	o := st.Outlook
 	st.Outlook = nil
@@ -51,7 +50,7 @@ func foresee(st *crawl.Status, spec crawl.Spec) {
 	done := func(seconds float64) float64 { return o.By(seconds) }
 	rate := pace
 	if machine {
-		rate = o.Requests // while at work; in st.Rate a pause counts
+		rate = o.Requests // of the time at work; st.Rate includes pauses
 		done = func(seconds float64) float64 { return min(o.By(seconds), rate*seconds) }
 	}
 	eta := 0.
@@ -61,8 +60,8 @@ func foresee(st *crawl.Status, spec crawl.Spec) {
 	if rate <= 0 {
 		return // unknown
 	}
-	// Where delays are the bound, all that hosts have left is in the longest time of one; hosts
-	// that sleep on disk have not been added up.
+	// If delays are the limit, the host that takes longest decides. But evicted hosts are not part
+	// of the sum.
 	if t := o.Left / rate; t > eta && (machine || o.Last == nil || o.Left > o.By(math.Inf(1))) {
 		eta = t
 		st.Bottleneck = &crawl.Bottleneck{
@@ -72,7 +71,7 @@ func foresee(st *crawl.Status, spec crawl.Spec) {
 	}
 	unknown := o.GrowingS > growing*eta
 	if allowed, limit := within(st, spec); limit != "" && (allowed < o.Left || unknown) {
-		t := allowed / rate // what is still found keeps all hosts busy
+		t := allowed / rate // new URLs keep all hosts busy
 		if allowed < o.Left {
 			t = when(done, allowed, eta)
 		}
@@ -86,8 +85,9 @@ func foresee(st *crawl.Status, spec crawl.Spec) {
 	st.ETA = &eta
 }
 
-// within is about how many more requests for URLs --max-pages and --max-bytes leave room for, and
-// says so; "": there is no limit, or nothing to go by yet. Redirects and failures take no room.
+// within estimates how many more requests for URLs --max-pages and --max-bytes allow, with a
+// sentence about it. The sentence is empty if there is no limit, or no data yet. Redirects and
+// failures do not count towards these limits.
 func within(st *crawl.Status, spec crawl.Spec) (requests float64, sentence string) {
 	asked := float64(st.Stored + st.Redirected + st.Failed)
 	if st.Stored == 0 {
@@ -109,7 +109,8 @@ func within(st *crawl.Status, spec crawl.Spec) (requests float64, sentence strin
 	return requests, sentence
 }
 
-// when is after how many seconds so many requests are done, of which all are in so many.
+// when is the number of seconds after which so many requests are done. All requests take all
+// seconds.
 func when(done func(seconds float64) float64, requests, all float64) float64 {
 	low, high := 0., all
 	for range 40 {
@@ -132,7 +133,7 @@ func waitsFor(b *crawl.Bottleneck) *crawl.Bottleneck {
 	return &w
 }
 
-// seconds is a delay as people write it: 0.5 s, 10 s.
+// seconds writes a delay for people: 0.5 s, 10 s.
 func seconds(s float64) string {
 	return humanize.Ftoa(time.Duration(s*float64(time.Second)).Round(time.Millisecond).Seconds()) + " s"
 }

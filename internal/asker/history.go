@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
-// historyPoints is about how many samples an answer has.
+// historyPoints is the approximate number of samples in an answer.
 const historyPoints = 400
 
-// History is how the crawl went in the last span before now, or at rest before it ended; 0: in all
-// its time. The samples of its shards are added up at the same moments, in the finest of
-// crawl.HistorySteps that gives no more than some hundreds. It costs each shard a look at some
-// thousand short records at most.
+// History is the past of the crawl: the last span before now or, of a stopped crawl, before its
+// end. A span of 0 is its whole time. The samples of all shards are added up at the same moments.
+// Their distance is the smallest of crawl.HistorySteps that gives no more than a few hundred
+// samples. Each shard reads a few thousand short records at most.
 func (c *Crawl) History(ctx context.Context, span time.Duration) (crawl.History, error) {
 	if span <= 0 {
-		// How long it has run decides on the step.
+		// The step depends on how long the crawl has run.
 		all, err := c.history(ctx, crawl.HistoryRequest{Step: crawl.HistorySteps[len(crawl.HistorySteps)-1]})
 		if err != nil || len(all.Samples) == 0 {
 			return all, err
@@ -36,7 +37,7 @@ func (c *Crawl) History(ctx context.Context, span time.Duration) (crawl.History,
 
 func (c *Crawl) history(ctx context.Context, q crawl.HistoryRequest) (crawl.History, error) {
 	shards := map[int]crawl.HistoryPart{}
-	err := gather(ctx, c, "history", q, func(p crawl.HistoryPart) error {
+	err := questions.History.Each(ctx, c, q, func(p crawl.HistoryPart) error {
 		was, there := shards[p.Shard]
 		switch {
 		case there && was.Epoch == p.Epoch:
@@ -50,7 +51,7 @@ func (c *Crawl) history(ctx context.Context, q crawl.HistoryRequest) (crawl.Hist
 	return sumHistory(shards, q), err
 }
 
-// sumHistory adds the samples of shards up. Until a shard's next sample its last one holds.
+// sumHistory adds up the samples of shards. A sample is valid until the next sample of its shard.
 func sumHistory(shards map[int]crawl.HistoryPart, q crawl.HistoryRequest) crawl.History {
 	h := crawl.History{StepS: q.Step.Seconds(), Samples: []crawl.HistorySample{}}
 	var end time.Time
@@ -100,5 +101,5 @@ func sumHistory(shards map[int]crawl.HistoryPart, q crawl.HistoryRequest) crawl.
 	return h
 }
 
-// silence is how long a frontier that runs may leave between two samples, with room to spare.
+// silence is the longest time between two samples of a running frontier, with a margin.
 const silence = 80 * time.Second

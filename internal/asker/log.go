@@ -10,11 +10,12 @@ import (
 	"slices"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
-// Log is a part of the crawl log, put together from those of all frontiers that answer. One call
-// looks at a bounded part of each file, so with a filter there may be fewer lines than asked for,
-// or none, although there are more before: LogPage.Before goes on.
+// Log is a part of the crawl log, merged from the files of all frontiers that answer. One call
+// looks at a limited part of each file. So a call with a filter may return fewer lines than asked
+// for, or none, although there are more before them. LogPage.Before continues there.
 func (c *Crawl) Log(ctx context.Context, q crawl.LogQuery) (crawl.LogPage, error) {
 	req := crawl.LogRequest{Host: q.Host, URL: q.URL, Class: q.Class, Reason: q.Reason, Limit: cmp.Or(q.Limit, crawl.DefaultLimit)}
 	var err error
@@ -27,7 +28,7 @@ func (c *Crawl) Log(ctx context.Context, q crawl.LogQuery) (crawl.LogPage, error
 		return crawl.LogPage{}, err
 	}
 	files := map[string]*logFile{}
-	err = gather(ctx, c, "log", req, func(part crawl.LogPart) error {
+	err = questions.Log.Each(ctx, c, req, func(part crawl.LogPart) error {
 		f := files[part.File]
 		if f == nil {
 			f = &logFile{}
@@ -41,28 +42,29 @@ func (c *Crawl) Log(ctx context.Context, q crawl.LogQuery) (crawl.LogPage, error
 	})
 	for file, f := range files {
 		if f.span == nil {
-			delete(files, file) // its frontier has gone in the middle
+			delete(files, file) // its frontier went away during the answer
 		}
 	}
 	return mergeLog(files, req), err
 }
 
-// logFile is what one file has answered.
+// logFile is the answer from one file.
 type logFile struct {
 	lines []crawl.LogEntry
 	span  *crawl.LogSpan
 }
 
-// mergeLog puts lines in the order of time. Those of one file stay in its own, so that those left
-// out are all behind, or all before, those taken, and a cursor can say where.
+// mergeLog merges lines in the order of time. The lines of one file keep the order of the file. So
+// the lines of a file that are left out are all behind, or all before, those that are taken, and a
+// cursor needs only one position in each file.
 func mergeLog(files map[string]*logFile, req crawl.LogRequest) (p crawl.LogPage) {
 	after, before := maps.Clone(req.After), map[string]int64{}
 	if after == nil {
 		after = map[string]int64{}
 	}
-	delete(after, "") // unless that file has no line still
+	delete(after, "") // it comes back below if that file still has no lines
 	forward := req.After != nil
-	from, to := map[string]int{}, map[string]int{} // lines not taken yet
+	from, to := map[string]int{}, map[string]int{} // the lines that are not taken yet
 	for id, f := range files {
 		to[id] = len(f.lines)
 		after[id], before[id] = f.span.To, f.span.From
@@ -121,13 +123,13 @@ func mergeLog(files map[string]*logFile, req crawl.LogRequest) (p crawl.LogPage)
 	return p
 }
 
-// maxLogCursor bounds what is read of a cursor: 256 files are 8 KiB.
+// maxLogCursor limits how much of a cursor is read, in bytes. A cursor of 256 files has 8 KiB.
 const maxLogCursor = 16 << 10
 
 func cursorOf(places map[string]int64) string {
 	b, err := json.Marshal(places)
 	if err != nil {
-		panic(err) // it has nothing that cannot be encoded
+		panic(err) // texts and numbers can always be encoded
 	}
 	return base64.RawURLEncoding.EncodeToString(b)
 }

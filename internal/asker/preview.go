@@ -4,21 +4,21 @@ import (
 	"context"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
-// Preview says what another spec would make of a crawl that runs, which stays as it is. now is the
-// spec of now. That frontiers do not answer is an error; that indexers do not is in the answer.
+// Preview estimates what another spec would make of a running crawl, and changes nothing. now is
+// the current spec. It is an error if frontiers do not answer. If indexers do not answer, the
+// Preview says so.
 func (c *Crawl) Preview(ctx context.Context, now, next crawl.Spec) (crawl.Preview, error) {
-	var urls, links crawl.SpecEffect
-	add := func(to *crawl.SpecEffect) func(crawl.SpecEffect) error {
-		return func(part crawl.SpecEffect) error { to.Merge(part); return nil }
-	}
-	if err := gather(ctx, c, "judge", next, add(&urls)); err != nil {
+	urls, _, err := questions.Judge.Ask(ctx, c, next)
+	if err != nil {
 		return crawl.Preview{}, err
 	}
+	var links crawl.SpecEffect
 	uncounted := false
 	if now.LinkText() != next.LinkText() && !next.NoLinks {
-		err := gather(ctx, c, "judge-links", next, add(&links))
+		links, _, err = questions.JudgeLinks.Ask(ctx, c, next)
 		if ctx.Err() != nil {
 			return crawl.Preview{}, ctx.Err()
 		}
@@ -26,8 +26,8 @@ func (c *Crawl) Preview(ctx context.Context, now, next crawl.Spec) (crawl.Previe
 	}
 	p := crawl.NewPreview(urls, links)
 	p.LinksUncounted = uncounted
-	// Of the links that were in scope and not followed, sitemaps may have named some, which are
-	// known.
+	// The stored pages have links that were in scope and not followed. Sitemaps may have named some
+	// of them, and these are known already.
 	p.About = p.About || uncounted || now.NoLinks && !next.NoLinks
 	return p, nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Indexes is how far each shard that answers is with its search index, by number. The error is an
-// ask.ErrIncomplete when some do not.
+// Indexes is the state of the search index of each shard, by the number of the shard. The error is
+// an ask.ErrIncomplete when some shards do not answer.
 func (c *Crawl) Indexes(ctx context.Context) (all map[int]crawl.IndexBuild, err error) {
 	all = map[int]crawl.IndexBuild{}
 	err = indexers(ctx, c.Queue, c.Spec, func(part crawl.IndexerStatus) {

@@ -2,22 +2,19 @@ package asker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/search"
 )
 
 // Search answers a query from all shards. Where shards do not answer, the error is an
-// ask.ErrIncomplete, and the answer has what the others found.
+// ask.ErrIncomplete, and the answer contains what the others found.
 func (c *Crawl) Search(ctx context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error) {
-	s := &shards{c: c}
-	for k := range c.Spec.Shards {
-		s.there = append(s.there, k)
-	}
+	s := &shards{c: c, there: all(c.Spec)}
 	answer, err := search.Run(ctx, r, s)
 	if len(s.missing) > 0 {
 		answer.Incomplete, answer.Missing, answer.MissingPages = true, s.missing, c.StoredIn(ctx, s.missing)
@@ -25,47 +22,36 @@ func (c *Crawl) Search(ctx context.Context, r crawl.SearchRequest) (crawl.Search
 	return answer, err
 }
 
-// shards are those of a crawl, asked several times for one answer. Those that do not answer the
-// first time are not waited for again.
+// shards are the shards of a crawl during one search, which asks them several times. A shard that
+// did not answer once is not waited for again.
 type shards struct {
 	c              *Crawl
 	there, missing []int
 }
 
-func gatherFrom[T any](ctx context.Context, s *shards, step search.Step, req map[string]any) (all []T, err error) {
-	const question = "search"
-	req["step"] = step
-	each := func(v any) error {
-		part, ok := v.(T)
-		if !ok {
-			var err error
-			if part, err = decode[T](question, v); err != nil {
-				return err
-			}
+// step asks one step of a search and returns all rows.
+func step[T any](ctx context.Context, s *shards, req search.Request) (all []T, err error) {
+	err = s.c.Ask(ctx, questions.Search.Name, req, func(int) []int { return s.there }, func(v any) error {
+		row, err := questions.Decode[T](questions.Search.Name, v)
+		if err == nil {
+			all = append(all, row)
 		}
-		all = append(all, part)
-		return nil
-	}
-	if s.c.Stopped() {
-		err := s.c.files.Ask(ctx, question, req, each)
-		var partly *ask.PartlyError
-		if errors.As(err, &partly) && len(partly.Shards) < s.c.Spec.Shards {
-			s.miss(partly.Shards)
-			err = errors.Join(err, &ask.IncompleteError{Question: question, Missing: partly.Shards, Shards: s.c.Spec.Shards})
-		}
-		return all, err
-	}
-	err = ask.GatherFrom(ctx, s.c.Queue.NC, crawl.Names(s.c.Spec.Name), question, req, s.there, s.c.Spec.Shards,
-		func(raw json.RawMessage) error { return each(raw) })
+		return err
+	})
 	var incomplete *ask.IncompleteError
-	if errors.As(err, &incomplete) {
+	var partly *ask.PartlyError
+	switch {
+	case errors.As(err, &incomplete):
 		s.there = slices.DeleteFunc(s.there, func(k int) bool { return slices.Contains(incomplete.Missing, k) })
 		s.miss(incomplete.Missing)
+	case errors.As(err, &partly) && len(partly.Shards) < s.c.Spec.Shards: // of a stopped crawl
+		s.miss(partly.Shards)
+		err = errors.Join(err, &ask.IncompleteError{Question: questions.Search.Name, Missing: partly.Shards, Shards: s.c.Spec.Shards})
 	}
 	return all, err
 }
 
-// miss notes that shards did not answer.
+// miss records that shards did not answer.
 func (s *shards) miss(list []int) {
 	for _, k := range list {
 		if !slices.Contains(s.missing, k) {
@@ -76,17 +62,17 @@ func (s *shards) miss(list []int) {
 }
 
 func (s *shards) Terms(ctx context.Context, p *search.Plan) ([]search.Terms, error) {
-	return gatherFrom[search.Terms](ctx, s, search.StepTerms, map[string]any{"plan": p})
+	return step[search.Terms](ctx, s, search.Request{Step: search.StepTerms, Plan: p})
 }
 
 func (s *shards) Similar(ctx context.Context, words []string) ([]search.Similar, error) {
-	return gatherFrom[search.Similar](ctx, s, search.StepSimilar, map[string]any{"words": words})
+	return step[search.Similar](ctx, s, search.Request{Step: search.StepSimilar, Words: words})
 }
 
 func (s *shards) Rank(ctx context.Context, p *search.Plan, n int, explain bool) ([]search.Ranked, error) {
-	return gatherFrom[search.Ranked](ctx, s, search.StepRank, map[string]any{"plan": p, "n": n, "explain": explain})
+	return step[search.Ranked](ctx, s, search.Request{Step: search.StepRank, Plan: p, RankOptions: &search.RankOptions{N: n, Explain: explain}})
 }
 
 func (s *shards) Show(ctx context.Context, p *search.Plan, urls []string) ([]crawl.Hit, error) {
-	return gatherFrom[crawl.Hit](ctx, s, search.StepShow, map[string]any{"plan": p, "urls": urls})
+	return step[crawl.Hit](ctx, s, search.Request{Step: search.StepShow, Plan: p, URLs: urls})
 }

@@ -11,10 +11,11 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// Status gathers the accounting of a crawl from whatever frontiers hold its shards.
+// Status asks the frontiers of a running crawl for the accounting, and adds it up.
 func Status(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, error) {
 	c := &Crawl{Spec: spec, Queue: q}
 	return c.accounting(ctx)
@@ -22,7 +23,7 @@ func Status(ctx context.Context, q *queue.Conn, spec crawl.Spec) (crawl.Status, 
 
 func (c *Crawl) accounting(ctx context.Context) (crawl.Status, error) {
 	var parts []crawl.Status
-	err := gather(ctx, c, "status", struct{}{}, func(part crawl.Status) error {
+	err := questions.Status.Each(ctx, c, struct{}{}, func(part crawl.Status) error {
 		parts = append(parts, part)
 		return nil
 	})
@@ -31,8 +32,9 @@ func (c *Crawl) accounting(ctx context.Context) (crawl.Status, error) {
 	return st, err
 }
 
-// StoredIn is how many pages these shards of a crawl that runs hold, by what their frontiers count;
-// -1 when not all of them say so at once. It tells what is missing while indexers are away.
+// StoredIn is how many pages these shards of a running crawl store, according to their frontiers.
+// It is -1 if not all of them answer within 200 ms. It says how much is missing while indexers are
+// away.
 func (c *Crawl) StoredIn(ctx context.Context, shards []int) int64 {
 	if c.Stopped() {
 		return -1
@@ -40,8 +42,8 @@ func (c *Crawl) StoredIn(ctx context.Context, shards []int) int64 {
 	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
 	stored := map[int]int64{}
-	// What came in time is valid, and what did not is missed below.
-	_ = gather(ctx, c, "status", struct{}{}, func(part crawl.Status) error {
+	// Answers that came in time are valid, and the others are noticed below.
+	_ = questions.Status.Each(ctx, c, struct{}{}, func(part crawl.Status) error {
 		if len(part.Shards) == 1 {
 			stored[part.Shards[0].Shard] = part.Stored
 		}
@@ -58,13 +60,13 @@ func (c *Crawl) StoredIn(ctx context.Context, shards []int) int64 {
 	return sum
 }
 
-// Status is the accounting, whether nothing more can be done now, and what keeps pages from being
-// stored.
+// Status is the accounting of the crawl. It includes whether nothing more can be done now, and what
+// prevents pages from being stored.
 func (c *Crawl) Status(ctx context.Context) (crawl.Status, error) {
 	st, err := c.accounting(ctx)
 	st.Indexers, st.PagesTrouble = c.indexers(ctx)
 	if c.Stopped() {
-		st.State = cmp.Or(st.State, "done") // without any shard there is nothing to do
+		st.State = cmp.Or(st.State, "done") // a crawl without shards has nothing to do
 		return st, err
 	}
 	if err != nil || st.State != "running" || !resting(st) {
@@ -76,12 +78,12 @@ func (c *Crawl) Status(ctx context.Context) (crawl.Status, error) {
 	return st, nil
 }
 
-// indexers asks the indexers how they stand, and what keeps them from storing pages. Those that do
-// not answer within two seconds are part of that.
+// indexers asks the indexers for their states, and describes what prevents pages from being stored.
+// Indexers that do not answer within two seconds are a part of this description.
 func (c *Crawl) indexers(ctx context.Context) (parts []crawl.IndexerStatus, trouble string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	err := gather(ctx, c, "indexer-status", struct{}{}, func(part crawl.IndexerStatus) error {
+	err := questions.IndexerStatus.Each(ctx, c, struct{}{}, func(part crawl.IndexerStatus) error {
 		parts = append(parts, part)
 		return nil
 	})
@@ -104,16 +106,16 @@ func (c *Crawl) indexers(ctx context.Context) (parts []crawl.IndexerStatus, trou
 	return parts, strings.Join(all, "; ")
 }
 
-// indexers calls each for the status of every indexer that holds shards.
+// indexers calls each for the status of every indexer that has shards.
 func indexers(ctx context.Context, q *queue.Conn, spec crawl.Spec, each func(crawl.IndexerStatus)) error {
-	return gather(ctx, &Crawl{Spec: spec, Queue: q}, "indexer-status", struct{}{}, func(part crawl.IndexerStatus) error {
+	return questions.IndexerStatus.Each(ctx, &Crawl{Spec: spec, Queue: q}, struct{}{}, func(part crawl.IndexerStatus) error {
 		each(part)
 		return nil
 	})
 }
 
-// resting reports whether a crawl that runs may have nothing to do; whether it is done takes a
-// closer look.
+// resting reports whether a running crawl may have nothing to do. Whether it is done, Done finds
+// out.
 func resting(st crawl.Status) bool {
 	return !slices.ContainsFunc(st.Shards, func(s crawl.ShardStatus) bool { return s.Outstanding > 0 || s.DueSoon > 0 })
 }

@@ -14,26 +14,27 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// perMessage is how many URLs one event carries: × 2 KiB they stay well under the payload limit.
+// perMessage is how many URLs one message has. With 2 KiB each they are well below the limit of a
+// message.
 const perMessage = 200
 
-// Submission is what somebody has to tell a crawl: events, by the shard they are for.
+// Submission consists of the events that are submitted to a crawl, by their shards.
 type Submission map[int][]crawl.Event
 
-// Seeds has URLs taken in at depth 0. What is known already changes nothing.
+// Seeds adds URLs to the crawl at depth 0. URLs that are known already stay as they are.
 func Seeds(spec crawl.Spec, urls []canon.URL) Submission {
 	return submission(spec, urls, canon.URL.Host, func(part []canon.URL) crawl.Event {
 		return crawl.Event{Links: []crawl.Links{{Seed: true, URLs: part}}}
 	})
 }
 
-// Retries has hosts ("d.example") and URLs tried again without waiting for what failures would have
-// us wait. Delays and what a Retry-After asks are kept. Unknown ones change nothing.
+// Retries makes hosts ("d.example") and URLs due at once, in spite of the back-off after failures.
+// Delays and the time of a Retry-After are kept. Unknown hosts and URLs are ignored.
 func Retries(spec crawl.Spec, what []string) Submission {
 	return submission(spec, what, hostOf, func(part []string) crawl.Event { return crawl.Event{Retry: part} })
 }
 
-// Refetches has URLs fetched again, whatever became of them so far. Unknown ones change nothing.
+// Refetches makes URLs due for another fetch, in whatever state they are. Unknown URLs are ignored.
 func Refetches(spec crawl.Spec, urls []string) Submission {
 	return submission(spec, urls, hostOf, func(part []string) crawl.Event { return crawl.Event{Refetch: part} })
 }
@@ -60,7 +61,7 @@ func submission[T any](spec crawl.Spec, all []T, host func(T) canon.Host, event 
 	return s
 }
 
-// Submit appends events to the logs of their shards and returns once all are acknowledged.
+// Submit appends events to the logs of their shards. It returns when all are acknowledged.
 func Submit(ctx context.Context, q *queue.Conn, spec crawl.Spec, s Submission) error {
 	names := crawl.Names(spec.Name)
 	for _, i := range slices.Sorted(maps.Keys(s)) {
@@ -82,7 +83,7 @@ func Seed(ctx context.Context, q *queue.Conn, spec crawl.Spec, urls []canon.URL)
 	return Submit(ctx, q, spec, Seeds(spec, urls))
 }
 
-// Retry submits Retries, and returns once they are Applied.
+// Retry submits Retries, and returns when they are Applied.
 func Retry(ctx context.Context, q *queue.Conn, spec crawl.Spec, what []string) error {
 	s := Retries(spec, what)
 	if err := Submit(ctx, q, spec, s); err != nil {
@@ -91,13 +92,14 @@ func Retry(ctx context.Context, q *queue.Conn, spec crawl.Spec, what []string) e
 	return s.Applied(ctx, q, spec)
 }
 
-// Applied waits until the shards that a submission is for have taken in what is in their logs by
-// now, or ctx ends. Shards that it does not concern may be away.
+// Applied waits until the shards of a submission have applied everything that is in their logs now,
+// or until ctx ends. Other shards may be away.
 func (s Submission) Applied(ctx context.Context, q *queue.Conn, spec crawl.Spec) error {
 	return applied(ctx, q, spec, slices.Sorted(maps.Keys(s)))
 }
 
-// Applied waits until all shards have taken in what is in their logs by now, or ctx ends.
+// Applied waits until all shards have applied everything that is in their logs now, or until ctx
+// ends.
 func Applied(ctx context.Context, q *queue.Conn, spec crawl.Spec) error {
 	return applied(ctx, q, spec, all(spec))
 }

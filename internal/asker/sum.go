@@ -6,8 +6,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Sum adds the parts of a crawl's status up, one of each shard. Of a shard that moved while its
-// owners were asked there may be two; the later owner's counts.
+// Sum adds up the parts of a crawl's status. There is one part for each shard. If a shard moved
+// while its owners were asked, it may have two; then the later owner's part is used.
 func Sum(parts []crawl.Status) crawl.Status {
 	latest := map[int]crawl.ShardStatus{}
 	for _, p := range parts {
@@ -49,7 +49,7 @@ func addStatus(a, b crawl.Status) crawl.Status {
 		a.NextAgain = b.NextAgain
 	}
 	if b.Round != nil {
-		// Shards may be asked before and after one began.
+		// A round may begin while the shards answer.
 		if a.Round == nil || b.Round.Began.After(a.Round.Began) {
 			a.Round = b.Round
 		} else if a.Round.Number == b.Round.Number {

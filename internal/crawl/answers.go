@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// The types in this file are what services answer to questions and what `--json` prints: their keys
-// are a contract. Durations are seconds, times RFC 3339.
+// The types in this file are the rows of answers, and the output of `--json`. Their keys are a
+// contract. Durations are in seconds, and times in RFC 3339.
 
-// Status is the accounting of a crawl (or of one frontier's part of it; parts add up).
-// Discovered = Queued + InFlight + Stored + Redirected + Refused + Failed at any instant.
+// Status is the accounting of a crawl, or of one shard. At any moment
+// Discovered = Queued + InFlight + Stored + Redirected + Refused + Failed.
 type Status struct {
 	Discovered int64            `json:"discovered"`
 	Queued     int64            `json:"queued"`
@@ -19,44 +19,45 @@ type Status struct {
 	Refused    int64            `json:"refused"`
 	Failed     int64            `json:"failed"`
 	ByReason   map[string]int64 `json:"by_reason"`
-	// Seconds until the queue is worked off, from hosts, delays and queues; null = unknown.
+	// ETA is the estimated number of seconds until the queue is empty; nil: unknown.
 	ETA *float64 `json:"eta_s"`
-	// AtLeast is that without what is still to be found, while more is found than worked off.
+	// AtLeast is the same without the URLs that are still to be found. It is set instead of ETA
+	// while the queue grows.
 	AtLeast float64 `json:"eta_at_least_s,omitempty"`
-	// What the end waits for; nil when nothing is left, or nothing runs.
+	// Bottleneck is what the end waits for; nil if nothing is left, or nothing runs.
 	Bottleneck *Bottleneck `json:"bottleneck,omitempty"`
-	// Of a shard's part, before the parts are added up.
+	// Outlook is only in the part of a shard.
 	Outlook *Outlook `json:"outlook,omitempty"`
-	Rate    float64  `json:"rate"` // URLs finished a second, over the last minute
+	Rate    float64  `json:"rate"` // finished URLs per second in the last minute
 	Bytes   int64    `json:"bytes"`
 	Hosts   int64    `json:"hosts"`
-	// Of the URLs that are done, those that are asked for again (--recrawl, --every).
+	// Again is how many of the finished URLs will be fetched again (--recrawl, --every).
 	Again     int64      `json:"again,omitempty"`
-	NextAgain *time.Time `json:"next_again,omitempty"` // when the first of them is due
-	Round     *Round     `json:"round,omitempty"`      // that it is in; nil: it has none
+	NextAgain *time.Time `json:"next_again,omitempty"` // when the first of these is due
+	Round     *Round     `json:"round,omitempty"`      // nil: the crawl has no rounds
 	State     string     `json:"state"`                // running, paused, done, stopped
-	// Why it is paused although nobody asked for that, and what to do.
+	// Trouble is why the crawl is paused although nobody paused it, and what to do.
 	Trouble string `json:"trouble,omitempty"`
-	// PagesTrouble says why pages are not stored at the moment, and what to do. Fetching goes on
-	// until their room in the queue is full.
+	// PagesTrouble is why pages cannot be stored at the moment, and what to do. Fetching continues
+	// until the queue of pages is full.
 	PagesTrouble string `json:"pages_trouble,omitempty"`
-	// Hosts whose URLs are not due within hold_max.
+	// Postponed are the hosts whose URLs are not due within hold_max.
 	Postponed []PostponedHost `json:"held,omitempty"`
-	// Hosts that the operator has paused, and the URLs that are queued with them.
+	// PausedHosts and PausedURLs are the hosts that the operator has paused, and their queued URLs.
 	PausedHosts int64 `json:"paused_hosts,omitempty"`
 	PausedURLs  int64 `json:"paused_urls,omitempty"`
 
-	// UsageHosts is how many hosts say in their robots.txt what their pages may be used for. It is
-	// counted for `curtsy status` alone.
+	// UsageHosts is how many hosts state in their robots.txt what their pages may be used for. Only
+	// `curtsy status` fills it in.
 	UsageHosts int64 `json:"usage_hosts,omitempty"`
 
 	Limit  string        `json:"limit,omitempty"`  // the limit that ended the crawl
-	Shards []ShardStatus `json:"shards,omitempty"` // for design §9.1 and for people
-	// Who stores the pages, and how that goes.
+	Shards []ShardStatus `json:"shards,omitempty"` // for the done check of design §9.1
+	// Indexers are the states of all indexers.
 	Indexers []IndexerStatus `json:"indexers,omitempty"`
 }
 
-// PostponedHost is a host that has URLs queued which will not be asked for soon, and why.
+// PostponedHost is a host whose queued URLs will not be fetched soon, with the reason.
 type PostponedHost struct {
 	Host   string    `json:"host"`
 	Queued int64     `json:"queued"`
@@ -64,25 +65,25 @@ type PostponedHost struct {
 	Until  time.Time `json:"until"`
 }
 
-// ShardStatus is what one shard's owner says of it; the done check of design §9.1 reads it.
+// ShardStatus is the state of one shard. The done check of design §9.1 uses it.
 type ShardStatus struct {
 	Shard       int    `json:"shard"`
 	Epoch       uint64 `json:"epoch"`
 	Owner       string `json:"owner"`
-	Applied     uint64 `json:"applied"`     // log sequence applied
-	Outstanding int    `json:"outstanding"` // visits
+	Applied     uint64 `json:"applied"`     // sequence number of the last applied event
+	Outstanding int    `json:"outstanding"` // visits without a final outcome
 	Outbox      int    `json:"outbox"`
-	Aux         int    `json:"errands"`  // unanswered
+	Aux         int    `json:"errands"`  // auxiliary requests without an answer
 	DueSoon     int64  `json:"due_soon"` // URLs due within hold_max
-	// It goes by a spec that has the crawl paused.
+	// Paused: its current spec pauses the crawl.
 	Paused bool `json:"paused,omitempty"`
-	// By which Spec.Forgotten it goes (Spec.ForgottenText).
+	// Forgotten identifies the Spec.Forgotten that it uses (Spec.ForgottenText).
 	Forgotten string `json:"forgotten,omitempty"`
-	// What is forgotten, or let in again, is not all judged yet.
+	// Forgetting: not all URLs have been checked against a changed Spec.Forgotten yet.
 	Forgetting bool `json:"forgetting,omitempty"`
-	// What is to be tried again is not all queued yet.
+	// Retrying: not all URLs that are to be tried again are queued yet.
 	Retrying bool `json:"retrying,omitempty"`
-	// A changed setting, or a loss, has not been carried out everywhere yet.
+	// Passing: a changed setting, or a loss of pages, has not been applied to all records yet.
 	Passing bool `json:"passing,omitempty"`
 }
 
@@ -91,36 +92,37 @@ type HostInfo struct {
 	Host   string  `json:"host"`
 	State  string  `json:"state"` // one of HostStates
 	DelayS float64 `json:"delay_s"`
-	// Default, configured, operator, crawl-delay, backoff, retry-after, address.
+	// DelaySource is default, configured, operator, crawl-delay, backoff, retry-after or address.
 	DelaySource  string       `json:"delay_source"`
 	Queued       int64        `json:"queued"`
 	Fetched      int64        `json:"fetched"`
 	Robots       []RobotsInfo `json:"robots_origins"`
-	Robot        *RobotsInfo  `json:"robots"` // the origin most of its URLs have
+	Robot        *RobotsInfo  `json:"robots"` // of the origin with most URLs
 	MirrorOf     *string      `json:"mirror_of"`
 	AgentServers []AgentInfo  `json:"agent_servers"`
-	Reason       string       `json:"reason,omitempty"` // why it is held
+	Reason       string       `json:"reason,omitempty"` // why it is postponed
 	NextDue      *time.Time   `json:"next_due,omitempty"`
 	Shard        int          `json:"shard"`
-	// Paused: the operator has paused it, and OperatorDelayS is the least delay he has set.
+	// Paused: the operator has paused it. OperatorDelayS is the smallest delay that the operator
+	// allows.
 	Paused         bool    `json:"paused,omitempty"`
 	OperatorDelayS float64 `json:"operator_delay_s,omitempty"`
 
-	Sitemaps []SitemapInfo `json:"sitemaps"` // on this host, at most 100 of them
+	Sitemaps []SitemapInfo `json:"sitemaps"` // on this host, at most 100
 }
 
 // SitemapInfo is what is known of one sitemap.
 type SitemapInfo struct {
 	URL      string     `json:"url"`
-	Origin   string     `json:"origin"` // whose robots.txt vouches for it
-	Queued   bool       `json:"queued"` // it is to be read
+	Origin   string     `json:"origin"` // whose robots.txt names it
+	Queued   bool       `json:"queued"` // it is going to be read
 	Status   int        `json:"status,omitempty"`
 	Form     string     `json:"form,omitempty"` // urlset, index, text, feed
 	Entries  int        `json:"entries"`
 	Skipped  int        `json:"skipped"`
 	ReadAt   *time.Time `json:"read_at"`
 	Reason   string     `json:"reason,omitempty"`
-	Requests int64      `json:"-"` // for it so far, for UpdatesInfo
+	Requests int64      `json:"-"` // requests for it so far, for UpdatesInfo
 }
 
 // RobotsInfo is what is known of an origin's robots.txt.
@@ -131,43 +133,43 @@ type RobotsInfo struct {
 	Status    int        `json:"status,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
 	HostHint  string     `json:"host_hint,omitempty"` // the first correct Host line
-	// What the Host lines say of this origin: self, or another origin.
+	// Claim is what the Host lines name: self, or another origin.
 	Claim string `json:"claim,omitempty"`
-	// Of /data.txt: read, absent, failed, refused, pending.
+	// DataTxt is the state of /data.txt: read, absent, failed, refused or pending.
 	DataTxt string `json:"data_txt,omitempty"`
-	// The data.txt files of directories that it led to.
+	// Nested are the data.txt files of directories that it names.
 	Nested   []NestedInfo `json:"data_txt_nested,omitempty"`
 	MirrorOf string       `json:"mirror_of,omitempty"` // the origin it is a mirror of
 
-	SecurityTxt *SecurityTxt `json:"security_txt,omitempty"` // once it was asked for
-	LLMSTxt     *LLMSTxt     `json:"llms_txt,omitempty"`     // once it was asked for
+	SecurityTxt *SecurityTxt `json:"security_txt,omitempty"` // nil: not requested yet
+	LLMSTxt     *LLMSTxt     `json:"llms_txt,omitempty"`     // nil: not requested yet
 
-	// What the file says to us of the use of the origin's pages, in file order: MaxUsageLines, and
-	// how many more there are.
+	// Usage are the lines of the file about the use of the origin's pages, in the order of the
+	// file. There are MaxUsageLines at most; UsageMore is the number of the others.
 	Usage     []UsageLine `json:"usage,omitempty"`
 	UsageMore int         `json:"usage_more,omitempty"`
 }
 
-// MaxUsageLines is how many lines about use are told of an origin's robots.txt.
+// MaxUsageLines is the maximum length of RobotsInfo.Usage.
 const MaxUsageLines = 32
 
-// UsageLine is a line of a robots.txt about the use of pages: Content-Usage, Content-Signal,
-// License, or a rule from which a wish is inferred (formats §8).
+// UsageLine is a line of a robots.txt about the use of pages: Content-Usage, Content-Signal or
+// License, or a rule from which a preference is inferred (formats §8).
 type UsageLine struct {
 	Line int    `json:"line"`
 	Text string `json:"text"`           // as written, MaxDetail bytes at most
-	Path string `json:"path,omitempty"` // of Content-Usage: of which paths it speaks; empty: of all
-	// Preferences has allow or disallow for each purpose that the line speaks of; empty for a
-	// License line, and for one that cannot be read.
+	Path string `json:"path,omitempty"` // of Content-Usage: the paths that it is about; empty: all
+	// Preferences has allow or disallow for each purpose that the line is about. It is empty for a
+	// License line, and for a line that cannot be read.
 	Preferences map[string]string `json:"says,omitempty"`
-	// Inferred from a rule for those who train models (formats §8.21).
+	// Inferred: the line is a rule for robots that train models.
 	Inferred bool `json:"inferred,omitempty"`
 }
 
-// NestedInfo is what is known of the data.txt of a directory, which an origin's own led to.
+// NestedInfo is what is known of the data.txt of a directory.
 type NestedInfo struct {
 	URL    string `json:"url"`
-	State  string `json:"state,omitempty"` // as RobotsInfo.DataTxt; empty: not asked for yet
+	State  string `json:"state,omitempty"` // as RobotsInfo.DataTxt; empty: not requested yet
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -176,57 +178,58 @@ type NestedInfo struct {
 type MirrorInfo struct {
 	Host   string `json:"host"`
 	Origin string `json:"origin"`
-	// The origin's own when it is main, what it names when unconfirmed.
+	// Main is the main mirror. Of an unconfirmed mirror it is what the origin names.
 	Main  string `json:"main"`
 	State string `json:"state"` // main, mirror, unconfirmed
-	// Of unconfirmed: pending, target-unreachable, cycle, chain, content-differs,
-	// no-evidence, out-of-scope.
+	// Reason is set if State is unconfirmed: pending, target-unreachable, cycle, chain,
+	// content-differs, no-evidence or out-of-scope.
 	Reason   string    `json:"reason"`
-	Detail   string    `json:"detail"`   // more of that, for people
+	Detail   string    `json:"detail"`   // details of Reason, for people
 	Evidence string    `json:"evidence"` // of mirror: robots.txt, pages 4/5, redirect, www 4/5
 	Since    time.Time `json:"since"`
 }
 
-// UpdatesInfo is one line of `curtsy updates`: a site that tells what changed on it. A
-// registration's key is not among it.
+// UpdatesInfo is one line of `curtsy updates`: a site that reports its changes. It does not contain
+// the key of a registration.
 type UpdatesInfo struct {
 	Site    string `json:"site"`    // its origin
 	Source  string `json:"source"`  // rup, sitemap, feed, indexnow, websub
 	Channel string `json:"channel"` // mail, poll, http, none
-	// Asking, registering, registered, recovering, polled, refused, unused,
+	// State is one of asking, registering, registered, recovering, polled, refused, unused,
 	// unregistering, off, mirror; read, moved, gone; proved; subscribed.
 	State        string         `json:"state"`
 	Since        *time.Time     `json:"since,omitempty"`
 	Latency      string         `json:"latency,omitempty"`        // day, week, month
-	MaxQuerySpan string         `json:"max_query_span,omitempty"` // how far back it can tell
+	MaxQuerySpan string         `json:"max_query_span,omitempty"` // how far back it can report
 	LastSequence uint64         `json:"last_sequence"`
 	Missing      int64          `json:"missing"`  // reports that are missing now
-	Gaps         int64          `json:"gaps"`     // reports that were missing, in all
-	Recrawls     int64          `json:"recrawls"` // full ones, since what changed could not be had
+	Gaps         int64          `json:"gaps"`     // all reports that were ever missing
+	Recrawls     int64          `json:"recrawls"` // of the whole site, because reports were lost
 	LastReport   *UpdatesReport `json:"last_report"`
-	// When it is asked for more, unless it tells by itself.
+	// Next is when it is asked again; nil: it reports by itself.
 	Next     *time.Time `json:"next,omitempty"`
 	Reports  int64      `json:"reports"`
 	Reported int64      `json:"told"` // URLs in them
-	// Requests are those that it cost to be told: of /rupinfo.txt and RUP-CGI, sitemaps, feeds, key
-	// files, hubs. What was fetched because of it is Looked, and new pages.
+	// Requests is how many requests the reports cost: for /rupinfo.txt and RUP-CGI, sitemaps,
+	// feeds, key files and hubs. Fetches of reported pages are not among them.
 	Requests int64 `json:"requests"`
-	// Of them, those that were put first, or were new.
+	// Sooner is how many of the reported URLs were queued earlier because of it, or were new.
 	Sooner int64 `json:"sooner"`
-	// Pages that were asked for since it said they had changed.
+	// Looked is how many pages were fetched after the report of a change. Confirmed had changed,
+	// and Wrong had not.
 	Looked    int64 `json:"looked"`
-	Confirmed int64 `json:"confirmed"` // and had
-	Wrong     int64 `json:"wrong"`     // and had not
-	// Distrusted: so many of its hints were wrong lately that it is not believed.
+	Confirmed int64 `json:"confirmed"`
+	Wrong     int64 `json:"wrong"`
+	// Distrusted: so many of its recent reports were wrong that they are ignored.
 	Distrusted bool `json:"distrusted,omitempty"`
-	// Reports that are not believed, URLs that are not its own.
+	// Strange counts reports that were rejected, and URLs of other sites in them.
 	Strange int64  `json:"strange"`
 	Reason  string `json:"reason,omitempty"`
 }
 
 // UpdatesReport is the last report of a site.
 type UpdatesReport struct {
-	Number  uint64    `json:"number"` // 0: it has none
+	Number  uint64    `json:"number"` // 0: it has no number
 	At      time.Time `json:"at"`
 	Entries int64     `json:"entries"`
 	Refused int64     `json:"refused"`
@@ -235,11 +238,11 @@ type UpdatesReport struct {
 // AgentInfo is one Mobile-agent-server record.
 type AgentInfo struct {
 	Path   string `json:"path"`
-	Target string `json:"target"` // "none" when there is none
+	Target string `json:"target"` // "none" if there is none
 	Line   int    `json:"line,omitempty"`
 }
 
-// Explanation is the answer of `curtsy explain`.
+// Explanation is the output of `curtsy explain`.
 type Explanation struct {
 	URL       string         `json:"url"`
 	Canonical string         `json:"canonical"`
@@ -249,8 +252,8 @@ type Explanation struct {
 	Seen      bool           `json:"seen"`
 	FoundOn   *string        `json:"found_on"`
 	Depth     *int           `json:"depth"`
-	// When it was taken in: not before, and not after. Of each there is none where no sample of the
-	// crawl's history tells.
+	// FoundAfter and FoundBy are the earliest and the latest time at which the URL can have been
+	// found. They are nil if no sample of the crawl's history limits them.
 	FoundAfter *time.Time `json:"found_after,omitempty"`
 	FoundBy    *time.Time `json:"found_by,omitempty"`
 
@@ -259,17 +262,16 @@ type Explanation struct {
 	Detail   string     `json:"detail,omitempty"`
 	Attempts int        `json:"attempts"`
 	NextDue  *time.Time `json:"next_due"`
-	// When it was answered last; nil: never.
+	// FetchedAt is when the last response came; nil: never.
 	FetchedAt *time.Time `json:"fetched_at,omitempty"`
-	// What became of it so far, the latest last, as far as the end of the crawl log tells: Explain
-	// looks at a bounded part of it.
+	// Life are the lines of the crawl log about the URL, the latest last. Only a limited part at
+	// the end of the log is searched.
 	Life           []LogLine `json:"life,omitempty"`
 	NoIndex        bool      `json:"noindex"`
 	SnippetAllowed *bool     `json:"snippet_allowed"`
-	// Quoting is what limits the excerpts of a stored page; nothing: it may be quoted at length.
+	// Quoting has the limits to quotations from a stored page; empty: there are none.
 	Quoting []QuoteLimit `json:"quoting,omitempty"`
-	// Usage is what a stored page carries: what its site said of its use when it was last asked for
-	// it.
+	// Usage is what a stored page may be used for, as its site stated at the last fetch.
 	Usage       *Usage  `json:"usage,omitempty"`
 	Status      int     `json:"status,omitempty"`
 	Location    string  `json:"location,omitempty"`
@@ -277,19 +279,19 @@ type Explanation struct {
 	AgentServer *string `json:"agent_server"`
 }
 
-// ExplainRobots is what robots.txt says of one URL.
+// ExplainRobots is what a robots.txt means for one URL.
 type ExplainRobots struct {
 	State     string     `json:"state"`
 	Allowed   bool       `json:"allowed"`
 	Line      int        `json:"line"`
-	Rule      string     `json:"rule"` // when unreachable: what happened
+	Rule      string     `json:"rule"` // if the file is unreachable: what happened
 	FetchedAt *time.Time `json:"fetched_at"`
-	// HTTP status of the last answer; 0: there was none
+	// Status is the HTTP status of the last response; 0: there was none.
 	Status int `json:"status,omitempty"`
-	// Usage is what the file says of the use of the URL: of each purpose the strictest, and the
-	// lines that say so. Nil where there is no file to say anything.
+	// Usage is what the URL may be used for according to the file: the strictest statement for each
+	// purpose, and the lines that state it. It is nil if there is no file.
 	Usage *Usage `json:"usage,omitempty"`
-	// Licenses are the lines that name licence documents for it, 64 at most.
+	// Licenses are the lines that name licence documents for the URL, 64 at most.
 	Licenses []UsageLine `json:"licenses,omitempty"`
 }
 
@@ -303,92 +305,88 @@ type PageInfo struct {
 	Size           int64     `json:"size"`
 	SHA256         string    `json:"sha256"` // hex, of the decoded body
 	SnippetAllowed bool      `json:"snippet_allowed"`
-	// The most characters that it may be quoted with (max-snippet); 0: any number.
+	// MaxSnippet is the maximum number of characters of a quotation (max-snippet); 0: no limit.
 	MaxSnippet int     `json:"max_snippet,omitempty"`
 	Depth      int     `json:"depth"`
 	FoundOn    *string `json:"found_on"` // null for a seed
 	Truncated  bool    `json:"truncated,omitempty"`
-	// What the page calls its own address, if that is another one.
+	// Canonical is the address that the page gives for itself, if it is another one.
 	Canonical string `json:"canonical,omitempty"`
-	// Aliases are other addresses of this page: those of confirmed mirrors (formats §2.4). At
-	// most a hundred are listed.
+	// Aliases are the addresses of this page on confirmed mirrors, a hundred at most.
 	Aliases []string `json:"aliases,omitempty"`
-	// AliasOf is set where URL is such another address: of the page named here, which is
-	// the one that is kept.
+	// AliasOf is set if URL is such an alias. It is the address of the page that is stored.
 	AliasOf string `json:"alias_of,omitempty"`
-	// Vary is what the answer said that it depends on, where Markdown was asked for as well.
+	// Vary is the Vary header of the response, if the request accepted Markdown as well.
 	Vary  string `json:"vary,omitempty"`
 	Usage Usage  `json:"usage"`
 }
 
-// PageRecord is a page as `curtsy export pages` writes it: what `curtsy pages` says of it, and its
-// content as far as the page allows that it is shown.
+// PageRecord is a page as `curtsy export pages` writes it: the line of `curtsy pages`, and as much
+// of the content as the page allows to be shown.
 type PageRecord struct {
 	PageInfo
 	Lang string `json:"lang,omitempty"` // ISO 639-1, as declared or detected
-	// Of the page as it was fetched; what follows is UTF-8.
+	// Charset is that of the page as it was fetched. The fields below are in UTF-8.
 	Charset string `json:"charset,omitempty"`
-	Text    string `json:"text,omitempty"` // what is visible of it
-	HTML    string `json:"html,omitempty"` // the page itself; only where asked for
-	// Its main text; only where asked for.
+	Text    string `json:"text,omitempty"` // the visible text
+	HTML    string `json:"html,omitempty"` // the page itself, if it was asked for
+	// Markdown is the main text, if it was asked for.
 	Markdown string `json:"markdown,omitempty"`
-	Cut      bool   `json:"cut,omitempty"` // Text, HTML or Markdown is the beginning only
-	// Why there is no content: "nosnippet", "noarchive", "metadata", "alias", "unreadable", or
-	// what is wrong with it.
+	Cut      bool   `json:"cut,omitempty"` // Text, HTML or Markdown is only the beginning
+	// Withheld is why there is no content: "nosnippet", "noarchive", "metadata", "alias",
+	// "unreadable", or an error.
 	Withheld string `json:"withheld,omitempty"`
 }
 
-// PageRemoved is a line of an export of what changed: the page is no part of it any more.
+// PageRemoved is a line of an export of changes: the page is no longer a part of the export.
 type PageRemoved struct {
 	URL       string    `json:"url"`
 	FetchedAt time.Time `json:"fetched_at"`
-	// Why: a Reason, "unavailable_after", PageEmpty, or as in LeftOut.
+	// Removed is the reason: a Reason, "unavailable_after", PageEmpty, or a key of LeftOut.
 	Removed string `json:"removed"`
 }
 
-// PageEmpty says of a page that it has no text any more, so that nothing of an earlier export in
-// pieces holds.
+// PageEmpty means that a page has no text any more. The pieces of it in an earlier export are void.
 const PageEmpty = "empty"
 
-// PageRow is a row of an export of pages: a page, or, with Removed, that one is no part of it any
-// more, as a PageRemoved says it.
+// PageRow is a row of an export of pages. If Removed is set, the row is a PageRemoved.
 type PageRow struct {
 	PageRecord
 	Removed string `json:"removed,omitempty"`
 }
 
-// LinkRow is a line of `curtsy export links`: a page leads to a URL. In an export of what changed a
-// line without To says that what was known of the links from that page does not hold any more:
-// those that it has now, if it is still part of the export, come after it.
+// LinkRow is a line of `curtsy export links`: a link from a page to a URL. In an export of changes,
+// a line without To makes all earlier links of the page void. The current links of the page follow,
+// if the page is still a part of the export.
 type LinkRow struct {
 	From    string `json:"from"`
 	To      string `json:"to,omitempty"`
-	Removed string `json:"removed,omitempty"` // LinksChanged, or as in PageRemoved
+	Removed string `json:"removed,omitempty"` // LinksChanged, or a reason of PageRemoved
 }
 
-// PageLinks are all links of a page, as the export of links has them with the format "grouped".
-// Removed is as in a LinkRow; a page that was stored anew comes with those that it has now.
+// PageLinks are all links of a page, a row of the export of links in the format "grouped". Removed
+// is as in a LinkRow, but a page that was stored again comes with its current links.
 type PageLinks struct {
 	From    string   `json:"from"`
 	To      []string `json:"to,omitempty"`
-	Cut     bool     `json:"cut,omitempty"` // there are more, for which a message has no room
+	Cut     bool     `json:"cut,omitempty"` // there are more links than fit into a message
 	Removed string   `json:"removed,omitempty"`
 }
 
-// PagesGone counts in a LeftOut the pages that are no part of an export any more, where its format
+// PagesGone is the key in a LeftOut for pages that are no longer a part of an export whose format
 // cannot name them.
 const PagesGone = "gone"
 
-// LinksChanged says of a page that it was stored anew since the time that an export goes back to.
+// LinksChanged means that a page was stored again after ExportQuery.Since.
 const LinksChanged = "changed"
 
-// PageChunk is a piece of a page's main text as `curtsy export pages --format chunks` writes it.
+// PageChunk is a piece of a page's main text, a row of `curtsy export pages --format chunks`.
 type PageChunk struct {
 	URL   string `json:"url"`
-	N     int    `json:"n"`  // from 1, in order of the page
-	Of    int    `json:"of"` // how many pieces the page has
+	N     int    `json:"n"`  // from 1, in the order of the page
+	Of    int    `json:"of"` // the number of pieces
 	Title string `json:"title,omitempty"`
-	// Headings are what it stands under, outermost first; 200 bytes of each.
+	// Headings are the headings above it, the outermost first, with 200 bytes of each at most.
 	Headings  []string  `json:"headings,omitempty"`
 	Text      string    `json:"text,omitempty"` // Markdown
 	Lang      string    `json:"lang,omitempty"`
@@ -397,35 +395,39 @@ type PageChunk struct {
 	Usage     *Usage    `json:"usage,omitempty"`
 }
 
-// ExportQuery says what is exported, and as what.
+// ExportQuery asks for an export.
 type ExportQuery struct {
 	What string `json:"what"` // pages or links
-	// Format is, of pages, jsonl (rows with their text; also ""), markdown (rows with their main
-	// text), source (rows with their HTML), chunks, text or html; of links jsonl.
+	// Format of pages is jsonl (rows with the text; the default), markdown (rows with the main
+	// text), source (rows with the HTML), chunks, text or html. Format of links is jsonl or
+	// grouped.
 	Format string `json:"format"`
-	// ChunkSize, of chunks, is the most characters of one; 0: 2,000.
+	// ChunkSize is the maximum number of characters of a chunk; 0: 2,000.
 	ChunkSize int `json:"chunk_size,omitempty"`
-	// Since, unless zero, leaves out pages that have not changed since then, by the clock of who
-	// stores them; those that are gone come as PageRemoved. Not of pages as text and html.
+	// Since leaves out pages that have not changed since then, by the clock of their indexer. Pages
+	// that are gone come as a PageRemoved. Zero: all pages. It is not for the formats text and
+	// html.
 	Since time.Time `json:"since,omitzero"`
-	// For are purposes (usage.Purpose) that all must be allowed for a page, or its links, to be
-	// exported: not disallowed, and, but for search, which needs no permission, not unknown either.
+	// For are purposes (usage.Purpose). Only pages for which all of them are allowed are exported,
+	// and only their links. Search needs no permission, so unknown is enough for it.
 	For []string `json:"for,omitempty"`
-	// UnknownToo lets through what nothing is said of.
+	// UnknownToo includes pages of which nothing is known about these purposes.
 	UnknownToo bool `json:"unknown_too,omitempty"`
+	// All asks for the content even of pages that do not allow it to be shown.
+	All bool `json:"all,omitempty"`
 }
 
-// LeftOut ends an export: how many pages came without their content, or did not come, by what
-// their sites asked for: "nosnippet" or "noarchive". What an asker does with it is his; it is no
-// part of the export.
+// LeftOut is the last object of an export, and not a part of it. It counts the pages that came
+// without their content or were left out, by the directive of their sites: "nosnippet" or
+// "noarchive".
 type LeftOut struct {
 	Pages map[string]int64 `json:"left_out"`
-	// Usage are pages that are no part of it for what their sites say of ExportQuery.For: by
-	// purpose and value, "ai-train disallow".
+	// Usage counts the pages that were left out because of ExportQuery.For. The keys are a purpose
+	// and a value, such as "ai-train disallow".
 	Usage map[string]int64 `json:"usage,omitempty"`
 }
 
-// Add counts what another part of the export left out.
+// Add adds the counts of another part of the export.
 func (l *LeftOut) Add(o LeftOut) {
 	for why, n := range o.Pages {
 		l.Pages[why] += n
@@ -438,55 +440,53 @@ func (l *LeftOut) Add(o LeftOut) {
 	}
 }
 
-// IsLeftOut tells a LeftOut from the lines of an export.
+// IsLeftOut reports whether an object of an export is a LeftOut.
 func IsLeftOut(raw []byte) bool { return bytes.HasPrefix(raw, []byte(`{"left_out":`)) }
 
-// IndexerStatus is what an indexer says of its shards.
+// IndexerStatus is the state of an indexer and its shards.
 type IndexerStatus struct {
-	Instance string `json:"instance,omitempty"` // empty at rest
-	// Of the disk that its files are on; 0: not known.
+	Instance string `json:"instance,omitempty"` // empty for a stopped crawl
+	// DiskFree and DiskTotal are those of the disk with its files, in bytes; 0: not known.
 	DiskFree  int64 `json:"disk_free,omitempty"`
 	DiskTotal int64 `json:"disk_total,omitempty"`
 
 	Shards  []int `json:"shards"`
-	Pages   int64 `json:"pages"`   // pages held
-	Bytes   int64 `json:"bytes"`   // of them, decoded
-	Pending int64 `json:"pending"` // pages handed over, not yet stored
-	Behind  int64 `json:"behind"`  // page changes search has not seen
-	// Of the pages that search has, how many are of each type (by the words of --types, or other),
-	// as it was a short while ago. Empty while search is off.
+	Pages   int64 `json:"pages"`   // stored pages
+	Bytes   int64 `json:"bytes"`   // of these pages, decoded
+	Pending int64 `json:"pending"` // pages that were received and are not stored yet
+	Behind  int64 `json:"behind"`  // changes of pages that are not indexed yet
+	// Types counts the indexed pages by type (the words of --types, or other). The counts are a
+	// little old. It is empty while search is off.
 	Types map[string]int64 `json:"types,omitempty"`
-	// Langs is the same by language, as declared or detected; pages whose language nobody knows are
-	// PageLangNone.
+	// Langs counts them by language, as declared or detected. PageLangNone is an unknown language.
 	Langs map[string]int64 `json:"langs,omitempty"`
-	// WARC files of its shards, and bytes in them: as they were at most ten seconds ago.
+	// WARCFiles and WARCBytes are the size of its archive. They are ten seconds old at most.
 	WARCFiles int64 `json:"warc_files,omitempty"`
 	WARCBytes int64 `json:"warc_bytes,omitempty"`
-	// Forgotten tells by which Spec.Forgotten nothing is shown (Spec.ForgottenText); Forgetting
-	// that pages which are hidden by that may not all be deleted yet.
+	// Forgotten identifies the Spec.Forgotten whose pages are hidden (Spec.ForgottenText).
+	// Forgetting: not all of these pages are deleted yet.
 	Forgotten  string `json:"forgotten,omitempty"`
 	Forgetting bool   `json:"forgetting,omitempty"`
-	// Records that takedowns took out of the archive since the process began, lines of other pages'
-	// metadata, and files that were written anew for it.
+	// These count what takedowns have removed from the archive since the process began: records,
+	// and links in the metadata of other pages. ArchiveFiles is how many files were rewritten.
 	ArchiveRecords  int64 `json:"archive_records,omitempty"`
 	ArchiveOutlinks int64 `json:"archive_outlinks,omitempty"`
 	ArchiveFiles    int64 `json:"archive_files,omitempty"`
-	// Paused says why nothing is stored at the moment, and what to do: the disk
-	// has too little room.
+	// Paused is why nothing is stored at the moment, and what to do: there is too little disk
+	// space.
 	Paused string `json:"paused,omitempty"`
-	// Indexes tells of each shard's search index which Spec.Reindex it was built for. There is none
-	// before the first.
+	// Indexes are the states of the search indexes. It is empty before the first Spec.Reindex.
 	Indexes []IndexBuild `json:"indexes,omitempty"`
-	// Datasets names the state of what is stored of datasets: while it and Forgotten are the same,
-	// so is the answer to the question "datasets", but for what expires.
+	// Datasets identifies the state of the stored claims about datasets. While it and Forgotten are
+	// the same, the answer about datasets is the same, except for claims that expire.
 	Datasets []string `json:"datasets,omitempty"`
 }
 
-// IndexBuild is how far a shard is with building its search index anew.
+// IndexBuild is the progress of rebuilding the search index of a shard.
 type IndexBuild struct {
 	Shard   int    `json:"shard"`
-	Mark    string `json:"mark"`              // Spec.Reindex of the index that answers
-	Done    int64  `json:"done"`              // pages in the new one, also when it answers
-	Left    int64  `json:"left"`              // pages it has still to take
-	Trouble string `json:"trouble,omitempty"` // why the last try failed; there will be another
+	Mark    string `json:"mark"`              // the Spec.Reindex of the index in use
+	Done    int64  `json:"done"`              // pages in the new index
+	Left    int64  `json:"left"`              // pages that are not in it yet
+	Trouble string `json:"trouble,omitempty"` // why the last attempt failed; there will be another
 }

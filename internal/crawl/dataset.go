@@ -6,8 +6,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// Kinds of documents that tell of datasets, most trusted first: what the owner of a site lists,
-// what travels with the data, what a page says of itself, what a portal says of many.
+// The kinds of documents about datasets, the most trusted first: lists of a site's owner, files
+// beside the data, pages about themselves, portals about many datasets.
 const (
 	DatasetDataTxt     = "data.txt"
 	DatasetDataPackage = "datapackage"
@@ -22,22 +22,23 @@ const (
 // DatasetKinds are all kinds, in the order of trust.
 var DatasetKinds = []string{DatasetDataTxt, DatasetDataPackage, DatasetCroissant, DatasetJSONLD, DatasetDCAT, DatasetCKAN, DatasetLinkset, DatasetHeader}
 
-// DatasetClaim is what one document says of one dataset, as read. Empty means that it does not say.
+// DatasetClaim is what one document states about one dataset. Fields are empty if it states
+// nothing.
 type DatasetClaim struct {
 	Kind     string `json:"kind"`     // one of DatasetKinds
 	Document string `json:"document"` // URL of the document, after redirects
 	Form     string `json:"form,omitempty"`
 	Line     int    `json:"line,omitempty"` // in a data.txt
 	N        int    `json:"n"`              // which of the document's datasets, from 0
-	// Of a claim too long for a message: the lists of part 1, 2, … continue those of part 0.
+	// Part is the number of a part of a claim that is too long for a message. The lists of parts 1,
+	// 2, … continue those of part 0.
 	Part   int    `json:"part,omitempty"`
-	Origin string `json:"origin"`          // whose document it is
+	Origin string `json:"origin"`          // of the document
 	Depth  int    `json:"depth,omitempty"` // of a nested data.txt: how many files lead to it
-	// Fills names the claim of the file above, by its Document and N, that tells
-	// of the same dataset.
+	// Fills is the claim of the file above about the same dataset.
 	Fills *DatasetRef `json:"fills,omitempty"`
 
-	// An identifier meant for the whole world: URL or DOI.
+	// ID is a global identifier: a URL or DOI.
 	ID          string `json:"id,omitempty"`
 	Page        string `json:"page,omitempty"` // for people
 	Name        string `json:"name,omitempty"`
@@ -49,7 +50,7 @@ type DatasetClaim struct {
 	Issued      string `json:"issued,omitempty"` // as written
 	Modified    string `json:"modified,omitempty"`
 	Type        string `json:"type,omitempty"`
-	TypeImplied string `json:"type_implied,omitempty"` // what a data.txt that names no type means
+	TypeImplied string `json:"type_implied,omitempty"` // by a data.txt without a type
 	Source      string `json:"source,omitempty"`
 
 	Creators []string        `json:"creators,omitempty"`
@@ -60,24 +61,23 @@ type DatasetClaim struct {
 	Columns  []DatasetColumn `json:"columns,omitempty"`
 	Extra    map[string]any  `json:"extra,omitempty"`
 
-	// LeftOut is how many more datasets the document tells of, which are past
-	// what one site may tell.
+	// LeftOut is how many more datasets the document has, beyond the limit for one site.
 	LeftOut int `json:"left_out,omitempty"`
 
 	External  bool      `json:"external,omitempty"`
-	Allowed   bool      `json:"allowed"` // by a data.txt's own rules; true for other documents
+	Allowed   bool      `json:"allowed"` // by the rules of the data.txt; true for other documents
 	FetchedAt time.Time `json:"fetched_at"`
 	Expires   time.Time `json:"expires,omitzero"`
-	// Changed is when what is held of the document last changed, by the clock of its indexer; zero:
-	// it was stored before that was noted.
+	// Changed is when the stored contents of the document last changed, by the clock of its
+	// indexer. Zero: this was not recorded then.
 	Changed time.Time `json:"changed,omitzero"`
 
-	// Usage is what is said of the use of the document (formats §8).
+	// Usage is what the document may be used for (formats §8).
 	Usage usage.Statements `json:"usage,omitempty"`
 }
 
-// Untell takes the prose out of a claim whose document says nosnippet. What stands under keys that
-// nobody knows may be prose too.
+// Untell removes the prose from a claim of a document with nosnippet. Values of unknown keys may be
+// prose, too.
 func (c *DatasetClaim) Untell() {
 	c.Description, c.Extra = "", nil
 	for i := range c.Columns {
@@ -85,7 +85,7 @@ func (c *DatasetClaim) Untell() {
 	}
 }
 
-// DatasetRef names a claim.
+// DatasetRef identifies a claim.
 type DatasetRef struct {
 	Document string `json:"document"`
 	N        int    `json:"n"`
@@ -94,21 +94,20 @@ type DatasetRef struct {
 // DatasetFile is one file of a dataset.
 type DatasetFile struct {
 	URL string `json:"url"` // absolute, http or https
-	// Directory says that files lie under the URL, and that it is none itself: nothing to download.
+	// Directory: the URL is a directory of files, and cannot be downloaded itself.
 	Directory bool   `json:"directory,omitempty"`
 	Name      string `json:"name,omitempty"`
 	MediaType string `json:"media_type,omitempty"`
 	Bytes     *int64 `json:"bytes,omitempty"`
-	SHA256    string `json:"sha256,omitempty"` // lower-case hex, as the others
+	SHA256    string `json:"sha256,omitempty"` // lower-case hex, like the others
 	SHA512    string `json:"sha512,omitempty"`
 	SHA1      string `json:"sha1,omitempty"`
 	MD5       string `json:"md5,omitempty"`
 }
 
-// DatasetInfo is one line of `curtsy datasets`: one dataset, put together from all
-// documents that tell of it.
+// DatasetInfo is one line of `curtsy datasets`: one dataset, merged from all documents about it.
 type DatasetInfo struct {
-	// Short and the same as long as its address is; `curtsy datasets get` takes it.
+	// ID is short, and the same while the address is the same. `curtsy datasets get` accepts it.
 	ID          string        `json:"id"`
 	URLs        []string      `json:"urls"`
 	Files       []DatasetFile `json:"files"`
@@ -118,7 +117,7 @@ type DatasetInfo struct {
 	Title       string        `json:"title"`
 	Description string        `json:"description"`
 	License     string        `json:"license"` // as the site writes it
-	// Its SPDX identifier; null: unknown, never guessed.
+	// SPDX is the SPDX identifier of the licence. Null: unknown. It is never guessed.
 	SPDX      *string         `json:"spdx"`
 	Publisher string          `json:"publisher"`
 	Creators  []string        `json:"creators"`
@@ -131,49 +130,47 @@ type DatasetInfo struct {
 	Cols      *int64          `json:"cols"`
 	Columns   []DatasetColumn `json:"columns"`
 	Source    string          `json:"source"`
-	// All other keys of a data.txt, as text, lists and objects.
+	// Extra has all other keys of a data.txt, as text, lists and objects.
 	Extra  map[string]any `json:"extra"`
-	Origin string         `json:"origin"` // whose document it is in
-	// Where the data.txt was, after redirects; empty: none tells of it.
+	Origin string         `json:"origin"` // of the document
+	// DataTxt is the URL of the data.txt after redirects; empty: the dataset is in none.
 	DataTxt string `json:"data_txt"`
 	Form    string `json:"form"` // records or yaml
 	Line    int    `json:"line"` // in that file
-	// A URL is on another host, under that host's robots.txt alone.
+	// External: a URL is on another host, so that only the robots.txt of that host applies.
 	External bool `json:"external"`
-	// By the file's own rules; robots.txt is asked when it is fetched.
+	// Allowed is by the rules of the data.txt. The robots.txt is checked at the fetch.
 	Allowed   bool      `json:"allowed"`
 	FetchedAt time.Time `json:"fetched_at"`
-	// Of the data.txt that leads; absent: no data.txt does.
+	// Expires is that of the most trusted data.txt; zero: there is none.
 	Expires time.Time `json:"expires,omitzero"`
 
-	// LicenseByHost says that the licence is the word of the host of every file; without
-	// files, of the document's own host. What another site says of somebody's files gives
-	// nobody the right to use them.
+	// LicenseByHost: the licence is stated by the hosts of all files or, without files, by the host
+	// of the document. A statement of another site gives no right to use the files.
 	LicenseByHost bool `json:"license_by_host"`
-	// AlsoDescribedAt are documents of other sites that tell of the same dataset. They lead nothing
-	// and add nothing to it.
+	// AlsoDescribedAt are documents of other sites about the same dataset. Nothing is taken from
+	// them.
 	AlsoDescribedAt []DatasetSource `json:"also_described_at"`
 
-	// The documents it is made of, most trusted first.
+	// Sources are the documents that it is merged from, the most trusted first.
 	Sources    []DatasetSource   `json:"sources"`
 	Provenance map[string]string `json:"provenance"` // field → the document it is from
-	// Field → what other documents say instead.
+	// Conflicts has, by field, the different statements of other documents.
 	Conflicts map[string][]DatasetStatement `json:"conflicts"`
-	// Usage is what the sites of these documents say of their use, the strictest of each.
+	// Usage is what these documents may be used for: the strictest statement for each purpose.
 	Usage Usage `json:"usage"`
 
-	// Changed is when one of all these documents last changed, by which `--since` chooses.
+	// Changed is when one of these documents last changed. `--since` uses it.
 	Changed time.Time `json:"-"`
 }
 
-// DatasetRemoved is a line of an export of what changed: a dataset that was known is no part of it
-// any more.
+// DatasetRemoved is a line of an export of changes: the dataset is no longer a part of the export.
 type DatasetRemoved struct {
 	ID      string `json:"id"`
-	Removed string `json:"removed"` // why: "gone", or what its site says of a use
+	Removed string `json:"removed"` // "gone", or a purpose that its site does not allow
 }
 
-// ChangedBy notes when a document that tells of the dataset changed.
+// ChangedBy updates Changed with the time of a claim.
 func (d *DatasetInfo) ChangedBy(c *DatasetClaim) {
 	at := c.Changed
 	if at.IsZero() {
@@ -184,16 +181,16 @@ func (d *DatasetInfo) ChangedBy(c *DatasetClaim) {
 	}
 }
 
-// DatasetSource is a document that tells of a dataset.
+// DatasetSource is a document about a dataset.
 type DatasetSource struct {
 	Kind      string    `json:"kind"`
 	Document  string    `json:"document"`
 	FetchedAt time.Time `json:"fetched_at"`
-	// More datasets it tells of, past what one site may tell; they are nowhere listed.
+	// LeftOut is how many more datasets it has, beyond the limit for one site. They are not listed.
 	LeftOut int `json:"left_out,omitempty"`
 }
 
-// DatasetStatement is what a document says of a field in contradiction to a more trusted one.
+// DatasetStatement is a statement of a document about a field that contradicts a more trusted one.
 type DatasetStatement struct {
 	Value    string `json:"value"`
 	Document string `json:"document"`
@@ -206,8 +203,7 @@ type DatasetColumn struct {
 	Description string `json:"description"`
 }
 
-// DataRule is the line of a /data.txt that closes a URL of its origin to fetches of datasets, as
-// the answer to "data-rule".
+// DataRule is a line of a /data.txt that forbids the fetch of a URL of its origin as a dataset.
 type DataRule struct {
 	Document string `json:"document"` // the data.txt, after redirects
 	Line     int    `json:"line"`

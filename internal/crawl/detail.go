@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDetail is how much of what a stranger wrote is kept with a URL or an origin as the detail of a
-// reason, in bytes: a rule of a robots.txt may be 500 KiB long, and a Content-Type 64.
+// MaxDetail limits the detail of a reason that is stored with a URL or an origin, in bytes. Details
+// are written by strangers: a rule of a robots.txt may have 500 KiB, and a Content-Type 64 KiB.
 const MaxDetail = 256
 
-// ShortDetail returns s, or what fits of it into MaxDetail bytes with a mark that says how long it
-// was. A fetcher sends no more, and a frontier keeps no more.
+// ShortDetail returns s, or the beginning of s with a note of its length, in MaxDetail bytes at
+// most. Fetchers send, and frontiers store, no more than this.
 func ShortDetail(s string) string {
 	if len(s) <= MaxDetail {
 		return s

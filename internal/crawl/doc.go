@@ -1,13 +1,14 @@
-// Package crawl holds the nouns that frontier, fetcher and indexer exchange: visits, pages,
-// outcomes, host facts, errands, and the names of the NATS subjects, streams and buckets they
-// travel on. It has no behaviour beyond encoding.
+// Package crawl has the types that frontier, fetcher and indexer exchange: visits, pages, outcomes,
+// host facts and auxiliary requests. It also has the names of the NATS subjects, streams and
+// buckets that they use, and the rows of answers (package questions). It does little more than
+// encode them.
 //
-// Everything that crosses the wire in bulk is a protobuf message, described by crawl.proto beside
-// this file and encoded by hand (fields.go, wire.go): a page message carries its body as raw bytes,
-// a link costs a few bytes more than its text, and decoding a whole event message allocates one
-// string. Unknown fields are skipped, so a newer sender can talk to an older reader; a message of a
-// newer *version* is refused with ErrVersion.
+// All frequent messages are protobuf messages. crawl.proto beside this file describes them, and
+// fields.go and wire.go encode them by hand. So the body of a page is sent as raw bytes, a link
+// costs a few bytes more than its text, and decoding a whole event allocates one string. Readers
+// skip unknown fields, so that an older reader understands a newer sender. They refuse a message of
+// a newer *version* with ErrVersion.
 //
-// Times on the wire are durations, never clock times, wherever a decision hangs on them: no two
-// machines need to agree about the time of day. Clock times (FetchedAt) are for people.
+// Times that decisions depend on are sent as durations, and never as clock times. So machines need
+// not agree about the time of day. Clock times (FetchedAt) are for people.
 package crawl

@@ -6,86 +6,85 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Version is the newest version of the wire schema, and the one that is read. A reader refuses a
-// message with a greater one. Messages are written as the oldest version that has what they say,
-// which is the first for all but an event with Forward (2), documents in parts (3) and pages with a
-// Capture (4).
+// Version is the newest version of the wire schema that this code can read. A reader refuses a
+// message with a greater version. A message is written in the oldest version that has all its
+// fields. This is the first version, except for an event with Forward (2), documents in parts (3)
+// and pages with a Capture (4).
 const Version = 4
 
-// Event is one message of a shard's event log: all that one visit (or one submission of seeds, or
-// one indexer) has to tell that shard. Applying an event twice changes nothing.
+// Event is one message of a shard's event log. It has everything that one visit, one submission of
+// seeds, or one indexer reports to the shard. Applying an event twice has the same effect as once.
 type Event struct {
-	Visit       VisitID      // the visit it comes from; zero when from none
-	Fetcher     string       // who sent it, for people
+	Visit       VisitID      // the visit that sends it; zero: none
+	Fetcher     string       // the sender, for people
 	Links       []Links      // by page
-	Robots      []Robots     // facts just fetched
-	Outcome     *Outcome     // how far the visit has come, or its end
+	Robots      []Robots     // robots.txt files that were just fetched
+	Outcome     *Outcome     // the progress of the visit, or its end
 	Aux         []AuxRequest // for hosts of this shard
-	Answers     []Answer     // to errands of this shard
-	Probes      []Probe      // well-known files asked for
-	StoreFailed []string     // URLs the indexer gave up storing
-	// StoreLost is the identity of the empty page store that this shard's indexer has begun,
-	// because the one before is gone: all pages stored so far are to be fetched again. Applied
-	// once for each identity.
+	Answers     []Answer     // to auxiliary requests of this shard
+	Probes      []Probe      // of well-known files
+	StoreFailed []string     // URLs that the indexer could not store
+	// StoreLost is the identity of the new, empty page store of this shard's indexer, because the
+	// old one was lost. All pages that were stored so far are fetched again. It is applied once for
+	// each identity.
 	StoreLost string
-	// Missing are URLs that were answered 304 while no copy of them is held: they are to be fetched
-	// again, without validators.
+	// Missing are URLs with a 304 response but without a stored copy. They are fetched again
+	// without validators.
 	Missing []Unheld
-	// Removed are URLs whose pages were held until their unavailable_after came: from then on they
-	// are refused, noindex.
+	// Removed are URLs whose pages were deleted at their unavailable_after. From now on they are
+	// refused with ReasonNoindex.
 	Removed []Unheld
 	Reports []Report // of RUP sites of this shard
-	// Retry are hosts ("d.example"), and URLs, to be tried again without waiting for what failures
-	// would have us wait. Delays and Retry-After stay.
+	// Retry are hosts ("d.example") and URLs that become due in spite of the back-off after
+	// failures. Delays and Retry-After are kept.
 	Retry []string
-	// Unreadable are URLs whose pages ended the process that read them, or the attempt to read
-	// them: they are not held.
+	// Unreadable are URLs whose pages crashed the process that read them, or could not be read.
+	// They are not stored.
 	Unreadable []Unheld
-	// Traces are the requests that Visit has sent, as far as no event before told of them.
+	// Traces are the requests of Visit that no earlier event has.
 	Traces []Trace
-	// Refetch are URLs to be fetched again at their host's next turn, whatever became of them
-	// before this message was sent.
+	// Refetch are URLs that are fetched again in the next visit of their host, in whatever state
+	// they were when this message was sent.
 	Refetch []string
-	// Audits are acts of those who steer the crawl, for the crawl log.
+	// Audits are actions of operators, for the crawl log.
 	Audits []Audit
 	// Reported are submissions of IndexNow, for sites of this shard.
 	Reported []IndexNow
-	// WebSub is what hubs say of topics of this shard.
+	// WebSub are the messages of hubs about topics of this shard.
 	WebSub []WebSub
-	// Forward says that some of Links may be of other shards: who applies the event owes those to
-	// them. Who does not know of that would drop them, so such an event is of version 2.
+	// Forward: some of Links may be for other shards, and the shard that applies the event forwards
+	// them. An older reader would drop them, so such an event has version 2.
 	Forward bool
 }
 
-// Unheld is a URL whose page is not held, although the outcome of Visit says Stored. What a
-// later visit says counts as it is. The word may be in the log before that outcome, since pages
-// are handed over first.
+// Unheld is a URL whose page is not stored, although the outcome of Visit is Stored. Outcomes of
+// later visits stay valid. It may be in the log before that outcome, because pages are sent first.
 type Unheld struct {
 	URL   canon.URL
 	Visit VisitID
 }
 
-// Links are the URLs one page leads to, in one shard: in the one whose log they are in, but for an
-// event with Forward.
+// Links are the links of one page to URLs of one shard. It is the shard of the log, unless the
+// event has Forward.
 type Links struct {
 	FoundOn   canon.URL
-	Depth     int // of the URLs, that is the page's depth + 1 (the page's own for a redirect)
-	Redirects int // redirects in a row that led to them; 0 for links proper
+	Depth     int // of the URLs: the page's depth + 1, or the page's own for a redirect
+	Redirects int // how many redirects in a row led to them; 0 for links
 	Seed      bool
 	URLs      []canon.URL
-	// Mods says of each URL when it changed last, in Unix seconds, as a sitemap or feed tells; 0:
-	// not told. Empty, or as long as URLs. It is a hint: a page held already is asked for again
-	// sooner if it was fetched before that.
+	// Mods has for each URL when it last changed, in Unix seconds, according to a sitemap or feed.
+	// 0: not known. It is empty, or as long as URLs. It is a hint: a stored page that was fetched
+	// before this time is fetched again earlier.
 	Mods []int64
-	// Source says by whom they are told: anything but a page makes them an update, with Mods and
-	// Gone as hints and nothing more.
+	// Source is where the URLs come from. If it is not a page, they are an update, and Mods and
+	// Gone are only hints.
 	Source Source
-	// Gone says that these pages are told to be no more: those held are looked at again, the
-	// others mean nothing.
+	// Gone: according to the source these pages have gone. Stored pages among them are fetched
+	// again, and the others are ignored.
 	Gone bool
 }
 
-// Source is who tells of a URL.
+// Source is where a URL comes from.
 type Source uint8
 
 // The sources.
@@ -93,10 +92,10 @@ const (
 	SourcePage    Source = iota // a link on a page, a redirect, or a seed
 	SourceSitemap               // a sitemap, FoundOn
 	SourceFeed                  // a feed, FoundOn
-	// A RUP report (formats §6.4) of the site with the /rupinfo.txt FoundOn.
+	// SourceRUP is a RUP report (formats §6.4) of the site with the /rupinfo.txt FoundOn.
 	SourceRUP
-	SourceIndexNow // an IndexNow submission, proved by the key file FoundOn
-	SourceWebSub   // what a hub delivered of the feed FoundOn
+	SourceIndexNow // an IndexNow submission, verified by the key file FoundOn
+	SourceWebSub   // a delivery of a hub for the feed FoundOn
 )
 
 // String is the word used in JSON and on the command line; empty for a page.
@@ -116,31 +115,31 @@ func (s Source) String() string {
 	return ""
 }
 
-// IndexNow is what somebody has submitted as a site (formats §8.33), or a part of it. It is
-// believed once KeyURL, fetched like any URL of the site, holds Key. Applied again it tells nothing
-// new.
+// IndexNow is a submission in the name of a site, or a part of one (formats §8.33). It is valid
+// when KeyURL, which is fetched like any URL of the site, contains Key. Applying it twice has the
+// same effect as once.
 type IndexNow struct {
 	Origin canon.Origin
 	Key    string
 	KeyURL canon.URL
 	URLs   []canon.URL // of Origin
-	// Received is when it came, by the clock of who received it.
+	// Received is when it came, by the clock of the receiver.
 	Received time.Time
 }
 
-// WebSub is what a hub says of a topic that we subscribed to, or asked to. It counts if N is the
-// number of the callback in use. Applied again it tells nothing new.
+// WebSub is a message of a hub about a topic of a subscription. It is valid if N is the number of
+// the current callback. Applying it twice has the same effect as once.
 type WebSub struct {
 	Topic canon.URL
 	N     int
-	// Mode is subscribe or unsubscribe, which were verified, denied, or deliver.
+	// Mode is a verified subscribe or unsubscribe, or denied, or deliver.
 	Mode   string
-	Lease  time.Duration // subscribe: for how long; 0: not said
-	Reason string        // denied: why
-	// Received is when it came, by the clock of who received it.
+	Lease  time.Duration // of subscribe: the duration; 0: not stated
+	Reason string        // of denied
+	// Received is when it came, by the clock of the receiver.
 	Received time.Time
-	// deliver: what the feed names that is of the topic's host, and when that changed, as in Links.
-	// None: the feed is to be read.
+	// These are for deliver: the entries of the feed on the topic's host, and when they changed, as
+	// in Links. If there are none, the feed is read.
 	URLs []canon.URL
 	Mods []int64
 }
@@ -148,8 +147,8 @@ type WebSub struct {
 // WebSubDeliver is the Mode of a delivery.
 const WebSubDeliver = "deliver"
 
-// WebSubQuestion is the question "websub": whether a hub was asked that lately, or, with the Mode
-// WebSubDeliver, whether it may go on delivering. The answer is a WebSubIntent.
+// WebSubQuestion is the request of questions.WebSub. It asks whether a hub was recently sent this
+// request or, with the Mode WebSubDeliver, whether it may continue to deliver.
 type WebSubQuestion struct {
 	Topic string `json:"topic"`
 	N     int    `json:"n"`
@@ -159,69 +158,69 @@ type WebSubQuestion struct {
 // WebSubIntent answers a WebSubQuestion.
 type WebSubIntent struct {
 	Wanted bool `json:"wanted"`
-	// Left: by that number nothing is awaited any more, and never will be.
+	// Left: the callback with this number will never be used again.
 	Left bool `json:"left,omitempty"`
 }
 
-// Report is a RUP report, or a part of one that is too large for one message; all parts go to the
-// shard of its site. Applied again it changes nothing: reports are numbered.
+// Report is a RUP report, or a part of one that is too large for one message. All parts go to the
+// shard of its site. Applying it twice has the same effect as once, because reports are numbered.
 type Report struct {
 	Origin canon.Origin // the site: the origin of its URLBase
-	// Address is where it was mailed to, which only that site was told; empty with Index.
+	// Address is the address to which it was mailed. Only this site knows it. Empty with Index.
 	Address string
-	Index   bool   // the answer to GetIndex, which was asked for
+	Index   bool   // it is the response to our GetIndex
 	Number  uint64 // SequenceNumber; 0: none
 	Part    int    // from 0
 	Parts   int    // how many there are
-	// Received is when it came, by the clock of who received it.
+	// Received is when it came, by the clock of the receiver.
 	Received time.Time
 	Links    []Links // of SourceRUP
-	Refused  int     // entries of the whole report that are not the site's to tell
-	// Truncated: the site has told of more than is read of one report.
+	Refused  int     // entries of the whole report that are not URLs of the site
+	// Truncated: the report has more entries than are read.
 	Truncated bool
-	// Confirm: this is no report, but the question whether Address wants any. Posting the query of
-	// this URL to it says yes.
+	// Confirm is set if this is not a report, but a question whether Address wants reports. Posting
+	// the query of this URL to it means yes.
 	Confirm canon.URL
 }
 
-// Outcome tells what a visit did. Several tell of one visit, all but the last of them Partial; the
-// last ends it, and frees the host if the visit is the outstanding one. Results and Done are told
-// once each. A result counts if the visit is newer than the one recorded for its URL. Requests,
-// Overloads, Timeouts, Bytes and RetryAfter are of the whole visit up to this outcome, so one that
-// is told twice, or late, changes nothing.
+// Outcome reports what a visit did. A visit may have several outcomes, and all except the last are
+// Partial. The last one ends the visit, and frees the host if this visit is the outstanding one.
+// Each result, and each entry of Done, is in one outcome only. A result is valid if the visit is
+// newer than the one recorded for its URL. Requests, Overloads, Timeouts, Bytes and RetryAfter are
+// those of the whole visit so far. So an outcome that comes twice, or late, has no further effect.
 type Outcome struct {
 	Host    canon.Host
 	Results []Result
-	Partial bool          // the visit goes on
-	Delay   time.Duration // the spacing in force now
-	// SinceEnd is how long before sending the last response (or its failure) ended; with Requests
-	// 0 it means nothing.
+	Partial bool          // the visit continues
+	Delay   time.Duration // the current delay
+	// SinceEnd is the time from the end of the last response (or failure) to sending this outcome.
+	// It has no meaning if Requests is 0.
 	SinceEnd time.Duration
-	// The longest asked for by a 429 or 503, counted from the end of that response.
+	// RetryAfter is the longest Retry-After of a 429 or 503, from the end of that response.
 	RetryAfter time.Duration
-	Requests   int          // requests sent, probes included
-	Overloads  int          // 429 and 503 answers
-	Timeouts   int          // requests that ended in a timeout or a refused connection
-	Done       []AuxRequest // errands answered, and not told before
-	Private    bool         // the address dialled was private
-	Bytes      int64        // body bytes read from the wire
-	// NotBefore is how long after sending the host should not be visited, because other hosts at
-	// its address keep that busy. It says nothing of the host.
+	Requests   int          // sent requests, including probes
+	Overloads  int          // responses with 429 or 503
+	Timeouts   int          // requests with a timeout or a refused connection
+	Done       []AuxRequest // answered auxiliary requests, since the outcome before
+	Private    bool         // the address of the host was private
+	Bytes      int64        // of bodies, as read from the wire
+	// NotBefore is how long after sending the host should not be visited, because other hosts use
+	// its address. It has no meaning for the host itself.
 	NotBefore time.Duration
 }
 
-// Class is where a URL stands. Each accepted URL is in exactly one class; InFlight is never stored
-// (a URL stays Queued until its outcome is applied).
+// Class is the state of a URL. Each accepted URL has exactly one class. InFlight is never stored:
+// the record of a URL stays Queued until its outcome is applied.
 type Class uint8
 
 const (
-	Queued     Class = iota // known and due some time
+	Queued     Class = iota // waiting to be fetched
 	InFlight                // in an outstanding visit
-	Stored                  // its page was handed to the indexer, durably
-	Redirected              // it led elsewhere
-	Refused                 // we may not or will not fetch or keep it; see Reason
-	Failed                  // it could not be had, after the last attempt
-	Retry                   // on the wire only: try again after a while
+	Stored                  // its page was sent to the indexer, durably
+	Redirected              // it redirects to another URL
+	Refused                 // it must not or will not be fetched or stored; see Reason
+	Failed                  // the last attempt to fetch it failed
+	Retry                   // on the wire only: try again later
 	Returned                // on the wire only: not fetched in this visit
 )
 
@@ -235,29 +234,29 @@ func (c Class) String() string {
 	return "unknown"
 }
 
-// Result is what became of one URL in a visit.
+// Result is the result for one URL of a visit.
 type Result struct {
 	URL       canon.URL
 	Class     Class  // Stored, Redirected, Refused, Failed, Retry or Returned
-	Reason    Reason // why, for all but Stored
-	Status    int    // HTTP status, 0 without an answer
-	Line      int    // robots.txt line that decided, 0 if none
-	Rule      string // that rule, or the detail of the reason, for people
-	Location  string // with Redirected: where to
-	Bytes     int64  // body bytes read from the wire
+	Reason    Reason // of all classes except Stored
+	Status    int    // HTTP status; 0: no response
+	Line      int    // of the robots.txt that decided; 0: none
+	Rule      string // this line, or the detail of the reason, for people
+	Location  string // with Redirected: the target
+	Bytes     int64  // of the body, as read from the wire
 	Took      time.Duration
 	NoSnippet bool
 	FetchedAt time.Time // for people
 
-	// With Stored, for the next time it is asked for:
-	Digest       uint64 // the first 8 bytes of the body's SHA-256, big-endian; with NotModified 0
-	ETag         string // at most 256 bytes, else empty
-	LastModified string // at most 64 bytes, else empty
-	NotModified  bool   // answered 304: the copy held stands
-	// With Failed, Redirected or Refused: VisitURL.Keep was set and this may pass, so the indexer
-	// was not told to remove the copy.
+	// These are for the next fetch of a Stored page:
+	Digest       uint64 // the first 8 bytes of the body's SHA-256, big-endian; 0 with NotModified
+	ETag         string // empty if it is longer than 256 bytes
+	LastModified string // empty if it is longer than 64 bytes
+	NotModified  bool   // the response was 304: the stored copy is still valid
+	// Kept is for Failed, Redirected and Refused. VisitURL.Keep was set and the result may be
+	// temporary, so the indexer was not asked to delete the copy.
 	Kept bool
-	// With Stored: what the text of a page is like (internal/likeness) that was asked for again,
-	// with VisitURL.Keep, and sent in full. 0: not known.
+	// Likeness is for Stored pages with VisitURL.Keep that were sent in full: the hash of the text
+	// (internal/likeness). 0: not known.
 	Likeness uint64
 }

@@ -2,8 +2,8 @@ package crawl
 
 import "github.com/curtsy/curtsy/pkg/usage"
 
-// The fields of each message, as crawl.proto numbers them. The same list writes
-// and reads: see codec.
+// The fields of each message, with their numbers in crawl.proto. The same list writes and reads;
+// see codec.
 
 func (t *VisitRequest) fields(c *codec) {
 	c.text(1, &t.Fetcher)
@@ -52,7 +52,7 @@ func (u *VisitURL) fields(c *codec) {
 	c.text(9, &u.Failed)
 }
 
-// field is the whole nested message, which is left out for the zero VisitID.
+// field is the whole nested message. It is omitted for the zero VisitID.
 func (v *VisitID) field(c *codec, field int) {
 	if c.at == writing && v.IsZero() {
 		return
@@ -170,7 +170,7 @@ func (a *Answer) fields(c *codec) {
 	if c.at == 8 {
 		a.SecurityTxt = new(SecurityTxt)
 	}
-	if m := a.SecurityTxt; m != nil { // left out of all other answers
+	if m := a.SecurityTxt; m != nil { // omitted from all other answers
 		for range c.one(8) {
 			m.fields(c)
 		}

@@ -11,17 +11,17 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Limits of Spec.Forgotten: the spec is one message.
+// Limits of Spec.Forgotten, because the spec is one message.
 const (
 	MaxForgotten      = 5000
 	MaxForgottenBytes = 256 << 10
 )
 
-// ErrForgetFull says that no more can be forgotten one by one.
+// ErrForgetFull means that Spec.Forgotten is full.
 var ErrForgetFull = errors.New("there are too many forgotten hosts and prefixes")
 
-// ParseForgotten reads what a person wants forgotten, a host ("d.example") or a URL and all below
-// it ("https://d.example/a/"), and returns it in the one spelling that Spec.Forgotten holds.
+// ParseForgotten reads a host ("d.example") or a prefix of URLs ("https://d.example/a/") that a
+// person wants to be forgotten. It returns the spelling for Spec.Forgotten.
 func ParseForgotten(text string) (string, error) {
 	if !strings.Contains(text, "://") {
 		h, err := canon.ParseHost(text)
@@ -37,8 +37,8 @@ func ParseForgotten(text string) (string, error) {
 	return string(u), nil
 }
 
-// Forget returns the spec with one more entry forgotten, in the form of ParseForgotten, or, with
-// undo, remembered again. changed is false when nothing changes by that.
+// Forget returns the spec with one more entry in Forgotten or, with undo, without this entry. The
+// entry comes from ParseForgotten. changed is false if the spec stays the same.
 func (s Spec) Forget(entry string, undo bool) (next Spec, changed bool, err error) {
 	at, there := slices.BinarySearch(s.Forgotten, entry)
 	next = s
@@ -60,7 +60,7 @@ func (s Spec) Forget(entry string, undo bool) (next Spec, changed bool, err erro
 	return next, true, nil
 }
 
-// ForgottenText tells one Forgotten list from another in an answer: "" is the empty one.
+// ForgottenText identifies the contents of Forgotten in answers. It is empty if Forgotten is empty.
 func (s Spec) ForgottenText() string {
 	if len(s.Forgotten) == 0 {
 		return ""
@@ -69,8 +69,8 @@ func (s Spec) ForgottenText() string {
 	return hex.EncodeToString(h[:16])
 }
 
-// Forgotten answers whether a URL was forgotten. The zero Forgotten says no to all. It does not
-// change after it is made, and may be asked concurrently.
+// Forgotten decides whether a URL is forgotten. For the zero Forgotten no URL is. It never changes,
+// and may be used concurrently.
 type Forgotten struct {
 	hosts    map[canon.Host]bool
 	prefixes map[canon.Host][]string
@@ -96,11 +96,11 @@ func NewForgotten(entries []string) Forgotten {
 	return f
 }
 
-// Empty reports that nothing was forgotten.
+// Empty reports whether nothing is forgotten.
 func (f Forgotten) Empty() bool { return len(f.hosts)+len(f.prefixes) == 0 }
 
-// Has reports whether u was forgotten, by its host or by a prefix of it as written. It costs a
-// map look-up or two.
+// Has reports whether u is forgotten, by its host or by a prefix of its text. It takes one or two
+// map look-ups.
 func (f Forgotten) Has(u canon.URL) bool {
 	if len(f.hosts) == 0 && len(f.prefixes) == 0 {
 		return false
@@ -117,11 +117,11 @@ func (f Forgotten) Has(u canon.URL) bool {
 	return false
 }
 
-// HasText is Has for a URL in text, as answers carry it.
+// HasText is Has for the text of a URL. It is false if the text is not a URL.
 func (f Forgotten) HasText(u string) bool {
 	c, err := canon.Parse(u)
 	return err == nil && f.Has(c)
 }
 
-// Host reports whether something of a host was forgotten: all of it, or some.
+// Host reports whether all of a host is forgotten, and whether some of it is.
 func (f Forgotten) Host(h canon.Host) (all, some bool) { return f.hosts[h], len(f.prefixes[h]) > 0 }

@@ -9,29 +9,29 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// HostRule is what the operator says of one host. The zero rule says nothing.
+// HostRule is a setting of the operator for one host. The zero rule changes nothing.
 type HostRule struct {
-	// Paused: nothing is asked of the host until it is resumed. Its URLs stay queued.
+	// Paused: no requests are sent to the host until it is resumed. Its URLs stay queued.
 	Paused bool `json:"paused,omitempty"`
-	// Delay is the least time from the end of a response to the next request. It only ever adds to
-	// what the crawl's settings, the site and our back-off ask for.
+	// Delay is the smallest time from the end of a response to the next request. It can only make
+	// the delay longer that the settings, the site and our back-off require.
 	Delay time.Duration `json:"delay,omitempty"`
 }
 
 // Limits of Spec.Hosts: the spec is one message.
 const (
 	MaxHostRules     = 10_000
-	MaxHostRuleBytes = 384 << 10 // of names, and of what stands beside each
-	hostRuleBytes    = 48        // beside a name, at most
-	// MaxHostDelay is the longest delay an operator may set; whoever wants more pauses the host.
+	MaxHostRuleBytes = 384 << 10 // of names and rules together
+	hostRuleBytes    = 48        // of one rule without its name, at most
+	// MaxHostDelay is the longest delay that an operator may set. For more the host can be paused.
 	MaxHostDelay = 10 * time.Minute
 )
 
-// ErrHostRulesFull says that no further host can have a rule of its own.
+// ErrHostRulesFull means that no further host can have a rule.
 var ErrHostRulesFull = errors.New("too many single hosts are paused or have their own delay")
 
-// WithHost returns the spec with the rule of a host changed. changed is false when that makes no
-// difference. The error says what is wrong with the new rule, or that there are too many.
+// WithHost returns the spec with another rule for a host. changed is false if the rule is the same.
+// The error says what is wrong with the rule, or that there are too many rules.
 func (s Spec) WithHost(host canon.Host, change func(HostRule) HostRule) (next Spec, changed bool, err error) {
 	old, had := s.Hosts[host]
 	rule := change(old)
@@ -64,9 +64,8 @@ func (s Spec) WithHost(host canon.Host, change func(HostRule) HostRule) (next Sp
 	return next, true, nil
 }
 
-// Halts reports that no request may be sent to a host under a visit that was granted with this
-// delay: the crawl or the host is paused, or the host, or every host, is to be left alone for
-// longer.
+// Halts reports that a visit that was granted with this delay must send no more requests to its
+// host. Then the crawl or the host is paused, or a longer delay is required now.
 func (s *Spec) Halts(host canon.Host, granted time.Duration) bool {
 	rule := s.Hosts[host]
 	return s.Paused || rule.Paused || max(rule.Delay, s.Delay) > granted

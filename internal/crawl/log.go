@@ -2,47 +2,49 @@ package crawl
 
 import "time"
 
-// LogQuery asks for lines of the crawl log: for the last of them; with After for the first after a
-// cursor, so that nobody who follows the log misses one; with Before for the last before a cursor.
+// LogQuery asks for lines of the crawl log. By default these are the last lines. With After they
+// are the first lines after a cursor, so that a follower of the log misses none. With Before they
+// are the last lines before a cursor.
 type LogQuery struct {
 	After  string `json:"after,omitempty"`  // LogPage.After
 	Before string `json:"before,omitempty"` // LogPage.Before
-	Host   string `json:"host,omitempty"`   // only lines about it
-	URL    string `json:"url,omitempty"`    // only lines about it, spelled canonically
-	// Only lines of it: stored, redirected, refused, failed, retry, audit.
+	Host   string `json:"host,omitempty"`   // only lines about this host
+	URL    string `json:"url,omitempty"`    // only lines about this canonical URL
+	// Class is the class of the wanted lines, one of LogClasses.
 	Class  string `json:"class,omitempty"`
-	Reason string `json:"reason,omitempty"` // only lines of it: robots, http-4xx, …
+	Reason string `json:"reason,omitempty"` // only lines with this Reason
 	Limit  int    `json:"limit,omitempty"`  // 0: DefaultLimit; at most MaxLogLimit
 }
 
-// MaxLogLimit is how many lines of the crawl log may be asked for at a time.
+// MaxLogLimit is the maximum of LogQuery.Limit.
 const MaxLogLimit = 1000
 
-// LogClasses are the words of LogQuery.Class.
+// LogClasses are the values of LogQuery.Class.
 var LogClasses = []string{"stored", "redirected", "refused", "failed", "retry", "audit"}
 
-// LogLine is a line of the crawl log: what came of a URL that was fetched, refused or given up, or
-// what somebody did who steers the crawl.
+// LogLine is a line of the crawl log: the result for a URL that was fetched, refused or given up,
+// or an action of an operator.
 type LogLine struct {
 	Time   time.Time `json:"time"`
 	URL    string    `json:"url,omitempty"`
-	State  string    `json:"state,omitempty"` // one of LogClasses, but for audit
+	State  string    `json:"state,omitempty"` // one of LogClasses, except audit
 	Reason string    `json:"reason,omitempty"`
 	Detail string    `json:"detail,omitempty"`
 	Line   int       `json:"line,omitempty"` // of robots.txt
 	Depth  *int      `json:"depth,omitempty"`
 	Status int       `json:"status,omitempty"`
-	Bytes  *int64    `json:"bytes,omitempty"` // nil: no visit was needed to decide
+	Bytes  *int64    `json:"bytes,omitempty"` // nil: decided without a visit
 	TookS  float64   `json:"took_s,omitempty"`
 	Visit  string    `json:"visit,omitempty"`
 
-	// Of an act: which, on what, by whom and from what address, and why it failed.
+	// These are set for an action: its name, its object, the operator, the operator's address, and
+	// why it failed.
 	Audit string `json:"audit,omitempty"`
 	What  string `json:"what,omitempty"`
 	Who   string `json:"who,omitempty"`
 	From  string `json:"from,omitempty"`
 	Error string `json:"error,omitempty"`
-	// By which an act is known that stands here twice, and when it was done.
+	// ID is the same if a line about an action stands here twice. At is when the action was done.
 	ID string     `json:"id,omitempty"`
 	At *time.Time `json:"at,omitempty"`
 }
@@ -58,32 +60,32 @@ func (l *LogLine) Class() string {
 // LogPage is a part of the crawl log, of all frontiers that answer, in the order of time.
 type LogPage struct {
 	Lines  []LogLine `json:"lines"`
-	After  string    `json:"after"`            // LogQuery.After of what follows, now or later
-	Before string    `json:"before,omitempty"` // LogQuery.Before of earlier lines, if any
+	After  string    `json:"after"`            // LogQuery.After for later lines
+	Before string    `json:"before,omitempty"` // for earlier lines, if there are any
 }
 
-// LogPart is an object of the answer to the question "log": some lines of one frontier's file. They
-// are sent in several parts; the last says how far the file was looked at.
+// LogPart is a row of the answer to questions.Log: some lines of the file of one frontier. There
+// are several rows for a file. The last one says which part of the file was searched.
 type LogPart struct {
-	File  string     `json:"file"` // tells one file from the next
+	File  string     `json:"file"` // identifies the file
 	Lines []LogEntry `json:"lines,omitempty"`
 	Span  *LogSpan   `json:"span,omitempty"`
 }
 
-// LogEntry is a line with its place in its file.
+// LogEntry is a line with its position in its file.
 type LogEntry struct {
 	Start int64   `json:"start"`
 	End   int64   `json:"end"`
 	Line  LogLine `json:"line"`
 }
 
-// LogSpan says which part of a file was looked at: lines that begin in [From, To).
+// LogSpan is the part of a file that was searched: the lines that begin in [From, To).
 type LogSpan struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
 
-// LogRequest is the question "log" as frontiers are asked it: a LogQuery whose cursor is read.
+// LogRequest is the request of questions.Log: a LogQuery with a decoded cursor.
 type LogRequest struct {
 	Host   string           `json:"host,omitempty"`
 	URL    string           `json:"url,omitempty"`
@@ -91,5 +93,5 @@ type LogRequest struct {
 	Reason string           `json:"reason,omitempty"`
 	Limit  int              `json:"limit"`
 	After  map[string]int64 `json:"after,omitempty"`  // by file
-	Before map[string]int64 `json:"before,omitempty"` // by file; others have nothing to say
+	Before map[string]int64 `json:"before,omitempty"` // by file; other files have no earlier lines
 }

@@ -2,19 +2,18 @@ package crawl
 
 import "slices"
 
-// The Append functions add the encoding of their argument to b and return the longer slice; they
-// keep nothing of it. The Decode functions read what the Append functions wrote. Strings are
-// copies; byte slices (bodies, digests) point into the message, which must therefore not change
-// while they are in use.
+// The Append functions add the encoding of their argument to b and return the longer slice. The
+// Decode functions read what the Append functions wrote. Strings are copies. Byte slices (bodies,
+// digests) point into the message, so it must not change while they are in use.
 
-// AppendVisitRequest encodes a Take.
+// AppendVisitRequest encodes a VisitRequest.
 func AppendVisitRequest(b []byte, m VisitRequest) []byte {
 	c := writer(b)
 	m.fields(&c)
 	return c.b
 }
 
-// DecodeVisitRequest decodes a Take.
+// DecodeVisitRequest decodes a VisitRequest.
 func DecodeVisitRequest(b []byte) (m VisitRequest, err error) {
 	c := reader(b)
 	for c.more() {
@@ -71,14 +70,14 @@ func DecodeRenewed(b []byte) (m Renewed, err error) {
 	return m, c.err("renewed")
 }
 
-// AppendAuxRequest encodes an Errand, for storing it.
+// AppendAuxRequest encodes an AuxRequest for storing it.
 func AppendAuxRequest(b []byte, m AuxRequest) []byte {
 	c := writer(b)
 	m.fields(&c)
 	return c.b
 }
 
-// DecodeAuxRequest decodes an Errand.
+// DecodeAuxRequest decodes an AuxRequest.
 func DecodeAuxRequest(b []byte) (m AuxRequest, err error) {
 	c := reader(b)
 	for c.more() {
@@ -94,7 +93,7 @@ func AppendEvent(b []byte, m *Event) []byte {
 	return c.b
 }
 
-// AppendLinks adds links to an event that consists of links only; an empty b begins one.
+// AppendLinks adds links to an event that consists of links only. An empty b begins an event.
 func AppendLinks(b []byte, l *Links) []byte {
 	if len(b) == 0 {
 		b = AppendEvent(b, &Event{})
@@ -124,9 +123,8 @@ func AppendPages(b []byte, pages []Page) []byte {
 	return b
 }
 
-// AppendPagesHeader begins a batch of pages that AppendPage continues, for senders
-// that batch as they go. captures says that some of the pages may have a Capture, which an older
-// reader would take for a page.
+// AppendPagesHeader begins a batch of pages, to which AppendPage adds pages one by one. captures
+// says that some of the pages may have a Capture, which an older reader would treat as a page.
 func AppendPagesHeader(b []byte, captures bool) []byte {
 	since := uint64(1)
 	if captures {
@@ -137,8 +135,9 @@ func AppendPagesHeader(b []byte, captures bool) []byte {
 	return c.b
 }
 
-// AppendPart encodes a batch of one page that is a part of a document, or has come in parts: with
-// the version since which readers know of them, since an older one would take it for all there is.
+// AppendPart encodes a batch of one page that is a part of a document, or a document in parts. It
+// has the version of the first readers that know parts, because an older one would treat the part
+// as the whole document.
 func AppendPart(b []byte, p *Page) []byte {
 	c := writer(b)
 	c.versionSince(1, 3)
@@ -154,7 +153,7 @@ func AppendPage(b []byte, p *Page) []byte {
 	return c.b
 }
 
-// DecodePages decodes a batch of pages; the bodies are slices of b.
+// DecodePages decodes a batch of pages. Their bodies are slices of b.
 func DecodePages(b []byte) (pages []Page, err error) {
 	c := bodyReader(b)
 	for c.more() {

@@ -9,45 +9,45 @@ import (
 type Bottleneck struct {
 	Kind     string `json:"kind"`     // one of the Waits
 	Sentence string `json:"sentence"` // for people, without a full stop
-	// The host that is done last, for WaitsHost alone: its queue, the delay its requests keep, and
-	// how long that takes.
+	// These are set for WaitsHost: the host that will be done last, its queue, the delay between
+	// its requests, and the time that they take.
 	Host   string  `json:"host,omitempty"`
 	Queued int64   `json:"queued,omitempty"`
 	DelayS float64 `json:"delay_s,omitempty"`
 	LeftS  float64 `json:"left_s,omitempty"`
 }
 
-// What a crawl waits for: Bottleneck.Kind.
+// The values of Bottleneck.Kind.
 const (
 	WaitsHost      = "host"    // the delay of one host
-	WaitsMachine   = "machine" // hands, processor, network: politeness would allow more
+	WaitsMachine   = "machine" // slots, processor or network: the delays would allow more
 	WaitsLimit     = "limit"   // --max-pages or --max-bytes is reached before the queue ends
-	WaitsPostponed = "held"    // only hosts on hold are left
+	WaitsPostponed = "held"    // only postponed hosts are left
 	WaitsPaused    = "paused"  // until somebody resumes it
-	WaitsDisk      = "disk"    // until there is room
+	WaitsDisk      = "disk"    // until there is disk space
 )
 
-// Outlook is what a shard tells of the work before it, so that the end of all shards' work can be
-// foretold. Outlooks add up.
+// Outlook describes the remaining work of a shard, so that the end of the crawl can be estimated.
+// The Outlooks of shards add up.
 type Outlook struct {
-	Left     float64     `json:"left"`     // requests that hosts not on hold wait for
-	Steps    []Speed     `json:"steps"`    // hosts by how long they take: up to 1 s, 2 s, 4 s, …
-	Requests float64     `json:"requests"` // sent a second, over the last half minute
-	SpanS    float64     `json:"span_s"`   // or less, if there were none before
+	Left     float64     `json:"left"`     // remaining requests of hosts that are not postponed
+	Steps    []Speed     `json:"steps"`    // hosts by the time they take: up to 1 s, 2 s, 4 s, …
+	Requests float64     `json:"requests"` // per second, in the last SpanS seconds
+	SpanS    float64     `json:"span_s"`   // 30, or less at the beginning
 	Last     *Bottleneck `json:"last,omitempty"`
-	// GrowingS is the longest time of a host that finds more URLs than it works off.
+	// GrowingS is the longest time of a host whose queue grows.
 	GrowingS float64 `json:"growing_s,omitempty"`
 }
 
-// Speed is what hosts have left to do, and how many requests a second their delays allow them.
+// Speed is how many requests some hosts have left, and how many per second their delays allow.
 type Speed struct {
 	Left float64 `json:"left"`
 	Pace float64 `json:"pace"`
 }
 
-// AddHost adds a host that has left requests to send, each of which takes as long as each with the
-// delay after it. wait is what the first has to wait beyond that, or less if it need not. It
-// returns how many seconds all take.
+// AddHost adds a host with left requests. Each request and the delay after it take each. wait is
+// the additional time before the first one, and may be negative. AddHost returns how many seconds
+// all requests take.
 func (o *Outlook) AddHost(left float64, wait, each time.Duration) (seconds float64) {
 	pace := 1 / max(each, time.Millisecond).Seconds()
 	seconds = max(wait.Seconds()+left/pace, 0)
@@ -61,7 +61,7 @@ func (o *Outlook) AddHost(left float64, wait, each time.Duration) (seconds float
 	return seconds
 }
 
-// Add adds another shard's.
+// Add adds the Outlook of another shard.
 func (o *Outlook) Add(p *Outlook) {
 	if p == nil {
 		return
@@ -82,7 +82,7 @@ func (o *Outlook) Add(p *Outlook) {
 	}
 }
 
-// Pace is how many requests a second all delays together allow now.
+// Pace is how many requests per second all delays together allow now.
 func (o *Outlook) Pace() (sum float64) {
 	for _, s := range o.Steps {
 		sum += s.Pace
@@ -90,8 +90,7 @@ func (o *Outlook) Pace() (sum float64) {
 	return sum
 }
 
-// By is how many requests the delays allow within a time from now: hosts that have done theirs send
-// no more.
+// By is how many requests the delays allow in the next seconds. Hosts that are done send no more.
 func (o *Outlook) By(seconds float64) (sum float64) {
 	for _, s := range o.Steps {
 		sum += min(s.Left, s.Pace*seconds)

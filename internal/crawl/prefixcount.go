@@ -6,12 +6,14 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// PrefixCount is how much a crawl knows of a host, or of a URL and all that begins with it: an
-// answer of some shards.
+// PrefixCount is how much is known of a host, or of all URLs with a common beginning.
 type PrefixCount struct {
-	URLs  int64 `json:"urls"`  // known to the frontier, whatever came of them
-	Pages int64 `json:"pages"` // stored
+	URLs  int64 `json:"urls"`  // that the frontier knows, in any state
+	Pages int64 `json:"pages"` // that are stored
 }
+
+// Add adds the counts of another shard.
+func (c *PrefixCount) Add(o PrefixCount) { c.URLs, c.Pages = c.URLs+o.URLs, c.Pages+o.Pages }
 
 // EntryHost is the host that an entry of Spec.Forgotten is about.
 func EntryHost(entry string) canon.Host {

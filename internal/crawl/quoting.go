@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// QuoteLimit is something by which a page limits what excerpts show of it.
+// QuoteLimit is a limit that a page sets to quotations from it.
 type QuoteLimit struct {
 	Rule  string    `json:"rule"` // one of those below
 	From  QuoteFrom `json:"from"`
-	Chars int       `json:"chars,omitempty"` // of RuleMaxSnippet: how many an excerpt may have
-	// Of RuleDataNoSnippet: how many parts of the text say so, and whether that leaves nothing.
+	Chars int       `json:"chars,omitempty"` // of RuleMaxSnippet: the maximum length of a quotation
+	// Parts is, for RuleDataNoSnippet, the number of parts of the text that must not be quoted. All
+	// says that nothing else is left.
 	Parts int  `json:"parts,omitempty"`
 	All   bool `json:"all,omitempty"`
-	// Of RuleUnavailable: since when the page is not shown at all.
+	// Since is, for RuleUnavailable, the time from which the page is not shown at all.
 	Since *time.Time `json:"since,omitempty"`
 }
 
@@ -26,10 +27,10 @@ const (
 	RuleUnavailable   = "unavailable_after"
 )
 
-// QuoteFrom is where a QuoteLimit stands.
+// QuoteFrom is where a page states a QuoteLimit.
 type QuoteFrom string
 
-// Where limits stand. What stands in the page and in the header both is the page's.
+// The places of limits. A limit that is in the page and in the header has the place of the page.
 const (
 	FromHeader QuoteFrom = "header" // Robots-Tag or X-Robots-Tag
 	FromMeta   QuoteFrom = "meta"   // <meta name="robots">, or the crawler's own
@@ -44,7 +45,7 @@ func (q QuoteLimit) Written() string {
 	return q.Rule
 }
 
-// Means says in a few words what the limit leaves.
+// Means describes in a few words what may be quoted.
 func (q QuoteLimit) Means() string {
 	switch {
 	case q.Rule == RuleUnavailable && q.Since != nil:
@@ -59,7 +60,7 @@ func (q QuoteLimit) Means() string {
 	return fmt.Sprintf("all but %d parts of the text", q.Parts)
 }
 
-// Where says in a few words where the limit stands.
+// Where describes in a few words where the limit is.
 func (q QuoteLimit) Where() string {
 	switch q.From {
 	case FromHeader:

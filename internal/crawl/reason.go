@@ -1,90 +1,89 @@
 package crawl
 
-// Reason is the documented code for why a URL is not stored.
+// Reason is the documented code of the reason why a URL is not stored.
 type Reason string
 
-// The reasons. docs/reference/reasons.md lists them with what an operator can do. The table of
-// meanings below has what follows from each: a new reason is a constant here, a row there, a row on
-// that page, and the place that assigns it.
+// The reasons. docs/reference/reasons.md lists them with what an operator can do. The table
+// meanings below has the consequences of each. A new reason is a constant here, a row in the table,
+// a row on that page, and the place that assigns it.
 const (
 	// Refused.
 	ReasonRobots  Reason = "robots"  // its robots.txt forbids it
-	ReasonNoindex Reason = "noindex" // fetched, and the page asks not to be kept
-	ReasonUsage   Reason = "usage"   // its site forbids all that the crawl is for (--purpose)
-	ReasonPayment Reason = "payment" // 402: its site wants money for it, which is never paid
-	// Outside the crawl's scope (after the scope was narrowed).
+	ReasonNoindex Reason = "noindex" // fetched, and the page must not be stored
+	ReasonUsage   Reason = "usage"   // its site forbids all purposes of the crawl (--purpose)
+	ReasonPayment Reason = "payment" // 402: its site asks for money, which is never paid
+	// Outside the crawl's scope, after the scope was narrowed.
 	ReasonScope     Reason = "scope"
 	ReasonDepth     Reason = "depth"      // deeper than --max-depth
 	ReasonHostLimit Reason = "host-limit" // --max-pages-per-host is reached
 	ReasonTrap      Reason = "trap"       // looks like an endless space of URLs
-	ReasonType      Reason = "type"       // of a type that the crawl does not keep (--types)
-	ReasonTooLarge  Reason = "too-large"  // a document about datasets, too large to be kept
+	ReasonType      Reason = "type"       // of a type that the crawl does not store (--types)
+	ReasonTooLarge  Reason = "too-large"  // a document about datasets over the limit
 	ReasonCatalogue Reason = "catalogue"  // a catalogue of datasets longer than --max-catalogue
 	ReasonRDF       Reason = "rdf"        // linked data in a form that is not read: Turtle, RDF/XML
-	ReasonAddress   Reason = "address"    // the address dialled may not be (private, link-local, …)
+	ReasonAddress   Reason = "address"    // its address is not allowed (private, link-local, …)
 	ReasonRedirects Reason = "redirects"  // too many redirects in a row
-	ReasonPorts     Reason = "ports"      // more ports of one host than anyone needs
+	ReasonPorts     Reason = "ports"      // too many ports of one host
 	ReasonMirror    Reason = "mirror"     // its host is a mirror of another
-	ReasonHosts     Reason = "hosts"      // more names of its registered domain than are taken in
-	ReasonForgotten Reason = "forgotten"  // taken out of the crawl by `curtsy forget`
-	ReasonPlanned   Reason = "planned"    // it would be asked for; the crawl is only planned
+	ReasonHosts     Reason = "hosts"      // too many names of its registered domain
+	ReasonForgotten Reason = "forgotten"  // removed from the crawl by `curtsy forget`
+	ReasonPlanned   Reason = "planned"    // it would be fetched, but the crawl is only planned
 
 	// Redirected.
 	ReasonRedirect Reason = "redirect"
-	// Its robots.txt calls a parameter meaningless: the URL without it counts.
+	// Its robots.txt declares a parameter irrelevant, so the URL without it is used.
 	ReasonCleanParam Reason = "clean-param"
 
 	// Failed (and, with Retry, the reason of the last attempt).
 	ReasonHTTP4xx     Reason = "http-4xx"
 	ReasonHTTP5xx     Reason = "http-5xx"
-	ReasonHTTPOther   Reason = "http-other" // a status outside 200–599, or one we cannot use
+	ReasonHTTPOther   Reason = "http-other" // a status outside 200–599, or an unusable one
 	ReasonOverload    Reason = "overload"   // 429 or 503
 	ReasonDNS         Reason = "dns"
 	ReasonConnect     Reason = "connect"
 	ReasonTLS         Reason = "tls"
 	ReasonTimeout     Reason = "timeout"
 	ReasonNetwork     Reason = "network"  // reset, closed early, truncated
-	ReasonProtocol    Reason = "protocol" // the answer was not HTTP, or broke it
+	ReasonProtocol    Reason = "protocol" // the response was not HTTP, or invalid
 	ReasonTooSlow     Reason = "slow"     // under the minimum rate
 	ReasonHeaders     Reason = "headers"  // header block over the limit
 	ReasonEncoding    Reason = "encoding" // a body that cannot be decoded
-	ReasonLocation    Reason = "location" // a redirect to nowhere usable
+	ReasonLocation    Reason = "location" // a redirect without a usable target
 	ReasonStoreFailed Reason = "store-failed"
-	// A PDF or another document of which nothing can be read within the limits.
+	// A PDF or another document that cannot be read within the limits.
 	ReasonDocument   Reason = "document"
-	ReasonUnreadable Reason = "unreadable" // reading it ended the indexer, or would have
+	ReasonUnreadable Reason = "unreadable" // reading it crashed the indexer, or would have
 )
 
-// Trait is something that follows from a reason. Traits are combined with |.
+// Trait is a consequence of a reason. Traits are combined with |.
 type Trait uint16
 
-// The traits. The first six name the settings that may let such a URL in again. A reason
-// with none of them was not decided by a setting, or is undone by a pass of its own (hosts,
-// mirror, forgotten).
+// The traits. The first six name the settings that may accept such a URL again. A reason without
+// any of them does not depend on a setting, or has a pass of its own (hosts, mirror, forgotten).
 const (
-	// Scope, --max-depth, --max-pages-per-host: the URL is judged anew.
+	// Scope, --max-depth, --max-pages-per-host: the URL is decided again.
 	UndoneBySpec    Trait = 1 << iota
 	UndoneByAddress       // --allow-private and --contact
 	UndoneByResolve       // --resolve of its host, which may lead to another server
-	UndoneByAgent         // --agent: other rules may hold
+	UndoneByAgent         // --agent: other rules may apply
 	UndoneByPurpose       // --purpose: its site may allow another use
-	UndoneByTypes         // --types: it may be of one that is kept now
-	// It may be gone at the next attempt: `curtsy retry HOST` makes one.
+	UndoneByTypes         // --types: its type may be stored now
+	// The problem may be temporary: `curtsy retry HOST` makes another attempt.
 	MayPass
-	// --recrawl fetches such a URL again, although it is not stored and did not fail
+	// --recrawl fetches such a URL again, although it is not stored and did not fail.
 	Recrawled
-	// The main host's URL would be refused as well: a mirror does not hand this one on.
+	// The URL of the main host would be refused as well, so a mirror does not forward this one.
 	SharedByMain
-	// The copy of the page that is held goes; without it, the result says nothing against the copy.
+	// The stored copy of the page is deleted. Without this trait the copy stays.
 	EndsCopy
-	// Its site, or somebody here, wanted it so: a seed with this reason was not missed.
+	// Its site or the operator wants it so. A seed with this reason is not a problem.
 	Intended
 )
 
-// unreached is what all failures have in common that left us without a server which can be asked.
+// unreached are the common traits of failures without a reachable server.
 const unreached = UndoneByResolve | MayPass
 
-// meanings has a row for each reason: the class of the URLs that have it, and what follows from it.
+// meanings has a row for each reason: the class of its URLs, and its consequences.
 var meanings = map[Reason]struct {
 	class  Class
 	traits Trait
@@ -131,9 +130,8 @@ var meanings = map[Reason]struct {
 	ReasonUnreadable:  {Failed, 0},
 }
 
-// Has reports whether all of the traits follow from r. Nothing follows from a
-// reason that is not known.
+// Has reports whether r has all of the traits. An unknown reason has none.
 func (r Reason) Has(t Trait) bool { return meanings[r].traits&t == t }
 
-// Class is the class of the URLs that have the reason r; Queued when r is not known.
+// Class is the class of URLs with the reason r; Queued if r is unknown.
 func (r Reason) Class() Class { return meanings[r].class }

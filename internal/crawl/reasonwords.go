@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// reasonWords say in a few words what a reason means; the reference has more of each.
+// reasonWords describe each reason in a few words. The reference has more about each.
 var reasonWords = map[Reason]string{
 	ReasonRobots:    "its robots.txt forbids it",
 	ReasonNoindex:   "the page forbids storing it",
@@ -49,8 +49,8 @@ var reasonWords = map[Reason]string{
 	ReasonUnreadable:  "quarantined: reading it ended our process",
 }
 
-// Words say what r means; of a reason that is not known nothing.
+// Words describes r in a few words. It is empty if r is unknown.
 func (r Reason) Words() string { return reasonWords[r] }
 
-// Reasons are all reasons there are, in alphabetical order.
+// Reasons are all reasons in alphabetical order.
 func Reasons() []Reason { return slices.Sorted(maps.Keys(reasonWords)) }

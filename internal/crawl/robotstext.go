@@ -1,12 +1,11 @@
 package crawl
 
-// RobotsText is the answer to the question "robots-text": the copy of an origin's robots.txt by
-// which its rules are read.
+// RobotsText is the stored copy of an origin's robots.txt, the source of the rules for the origin.
 type RobotsText struct {
 	Origin string `json:"origin"`
 	Text   string `json:"text"` // its beginning, at most MaxRobotsText bytes
-	Size   int    `json:"size"` // of the copy, in bytes
+	Size   int    `json:"size"` // of the whole copy, in bytes
 }
 
-// MaxRobotsText is how much of a robots.txt is sent to be shown, in bytes.
+// MaxRobotsText limits RobotsText.Text, in bytes.
 const MaxRobotsText = 64 << 10

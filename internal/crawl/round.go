@@ -2,20 +2,20 @@ package crawl
 
 import "time"
 
-// Round is one time that a crawl with rounds (Spec.Every) is gone over.
+// Round is one round of a crawl with rounds (Spec.Every).
 type Round struct {
 	Number int       `json:"number"` // from 1
 	Began  time.Time `json:"began"`
-	Next   time.Time `json:"next"` // when the one after it begins
-	// Over: nothing of it is left to be done.
+	Next   time.Time `json:"next"` // when the next round begins
+	// Over: everything in it is done.
 	Over bool `json:"over,omitempty"`
 }
 
-// Refreshes reports whether what is done is looked at again: each page at times of its own
-// (Recrawl), or all of them round by round (Every).
+// Refreshes reports whether finished URLs are fetched again: each page at its own times (Recrawl),
+// or all of them in each round (Every).
 func (s *Spec) Refreshes() bool { return s.Recrawl || s.Every > 0 }
 
-// RoundAt is the round that a time falls into, without Over; ok is false when there are no rounds.
+// RoundAt is the round at a time, without Over. ok is false if the crawl has no rounds.
 func (s *Spec) RoundAt(t time.Time) (r Round, ok bool) {
 	if s.Every <= 0 {
 		return r, false
@@ -26,15 +26,15 @@ func (s *Spec) RoundAt(t time.Time) (r Round, ok bool) {
 	return r, true
 }
 
-// NextRound is when the first round begins after t; ok is false when there are no rounds. What was
-// last fetched at t is fetched again then.
+// NextRound is when the first round after t begins. A URL that was last fetched at t is fetched
+// again then. ok is false if the crawl has no rounds.
 func (s *Spec) NextRound(t time.Time) (next time.Time, ok bool) {
 	r, ok := s.RoundAt(t)
 	return r.Next, ok
 }
 
-// SetEvery gives a crawl rounds of that length from now on, the first of which begins now; 0 takes
-// them away. It changes nothing when the length is what it was.
+// SetEvery gives a crawl rounds of that length. The first round begins now. A length of 0 ends the
+// rounds. If the length is the current one, nothing changes.
 func (s *Spec) SetEvery(every time.Duration, now time.Time) {
 	if every == s.Every {
 		return

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// SafeJSON returns JSON in which control characters beyond ASCII, and those that turn the direction
-// of text, are written as \uXXXX: a terminal that is shown the line would obey them. The value
-// stays the same. What has none is returned as it is, without a copy.
+// SafeJSON writes control characters beyond ASCII, and characters that change the direction of
+// text, as \uXXXX, because a terminal that displays the line would obey them. The value of the JSON
+// stays the same. JSON without such characters is returned without a copy.
 func SafeJSON(b []byte) []byte {
 	var out []byte
 	done := 0 // of b, in out
@@ -34,8 +34,8 @@ func unsafeRune(r rune) bool {
 	return r >= 0x80 && r <= 0x9f || r == 0x61c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
-// SafeJSONTo makes a writer of whole lines of JSON, one or more a Write as json.Encoder writes
-// them, which passes them on as SafeJSON.
+// SafeJSONTo makes a writer that passes JSON on as SafeJSON. Each Write must have whole lines, as
+// those of json.Encoder have.
 func SafeJSONTo(w io.Writer) io.Writer { return safeJSON{w} }
 
 type safeJSON struct{ w io.Writer }

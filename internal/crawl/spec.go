@@ -10,9 +10,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// Spec is what a crawl is: kept in the crawl's KV bucket, read by every service, written by
-// `curtsy crawl` and `curtsy seed`. Shards is fixed when the crawl is created; all else may
-// change between runs.
+// Spec has the settings of a crawl. It is stored in the crawl's KV bucket. Every service reads it,
+// and `curtsy crawl` and `curtsy seed` write it. Shards never changes after the crawl is created;
+// everything else may change between runs.
 type Spec struct {
 	Name    string    `json:"name"`
 	Shards  int       `json:"shards"`
@@ -22,104 +22,104 @@ type Spec struct {
 	Scope   string   `json:"scope"` // page, prefix, host, subdomains, domain, any, or *.NAME
 	Include []string `json:"include,omitempty"`
 	Exclude []string `json:"exclude,omitempty"`
-	// NoLinks has the links of pages not followed: what is crawled is what seeds, sitemaps and
-	// other lists of a site's own name, and where those redirect to.
+	// NoLinks: the links of pages are not followed. Only seeds, entries of sitemaps and of other
+	// lists of a site, and the targets of their redirects are crawled.
 	NoLinks bool `json:"no_links,omitempty"`
 
-	// PlanOnly: no page is asked for, only what says which pages there are and which of them may be
-	// asked for (`curtsy plan`). What would be asked for is refused, with ReasonPlanned.
+	// PlanOnly: no pages are fetched, but only the files that list pages and the rules for them
+	// (`curtsy plan`). URLs that would be fetched are refused with ReasonPlanned.
 	PlanOnly bool `json:"plan_only,omitempty"`
 
-	// Pages stored in all; 0 = no limit.
+	// MaxPages limits the stored pages; 0 = no limit.
 	MaxPages int64 `json:"max_pages,omitempty"`
-	// Body bytes read in all; 0 = no limit.
+	// MaxBytes limits the bytes of all bodies that are read; 0 = no limit.
 	MaxBytes int64 `json:"max_bytes,omitempty"`
-	// Links from a seed; -1 = no limit.
+	// MaxDepth limits the number of links from a seed; -1 = no limit.
 	MaxDepth        int   `json:"max_depth"`
 	MaxPagesPerHost int64 `json:"max_pages_per_host,omitempty"` // 0 = no limit
-	// Names of a registered domain, beside one for each page stored of it; 0: DefaultMaxHosts.
+	// MaxHosts limits the host names of a registered domain, in addition to one for each stored
+	// page of the domain; 0: DefaultMaxHosts.
 	MaxHosts int64 `json:"max_hosts,omitempty"`
-	// URLs not due within this do not keep a crawl from being done
+	// HoldMax: URLs that are not due within this time do not prevent the end of the crawl.
 	HoldMax time.Duration `json:"hold_max"`
 
 	Agent string `json:"agent"` // product token
-	// Mail address or URL; without one only private addresses are dialled.
+	// Contact is a mail address or URL. Without it only private addresses are visited.
 	Contact string `json:"contact,omitempty"`
-	// Configured delay; 0 = none, for the hosts that may be hurried.
+	// Delay is the configured delay; 0 = none, for hosts that may be hurried.
 	Delay time.Duration `json:"delay"`
-	// Hosts the operator lists as his own: a delay under 1 s holds for them.
+	// Hurry are the operator's own hosts, for which a delay under 1 s is allowed.
 	Hurry        []string `json:"hurry,omitempty"`
 	AllowPrivate bool     `json:"allow_private,omitempty"`
 	Resolve      []string `json:"resolve,omitempty"` // HOST=ADDR, *.suffix=ADDR
 	Paused       bool     `json:"paused,omitempty"`
-	// Hosts are the operator's own words on single hosts; see WithHost.
+	// Hosts are the operator's settings for single hosts; see WithHost.
 	Hosts  map[canon.Host]HostRule `json:"hosts,omitempty"`
 	Search bool                    `json:"search"`
 
 	Sitemaps bool `json:"sitemaps,omitempty"` // read the sitemaps that sites offer
-	Recrawl  bool `json:"recrawl,omitempty"`  // keep what is stored fresh: the crawl is never done
-	// RecrawlMin is after how long a page is asked for again at the earliest, but for a
-	// second look at what seems gone, after an hour at most, and at what may differ each
-	// time. 0: DefaultRecrawlMin.
+	Recrawl  bool `json:"recrawl,omitempty"`  // keep stored pages fresh: the crawl is never done
+	// RecrawlMin is the smallest interval between fetches of a page; 0: DefaultRecrawlMin. Only
+	// pages that seem to have gone, and pages that may differ at each fetch, are fetched once more
+	// earlier, the former within an hour.
 	RecrawlMin time.Duration `json:"recrawl_min,omitempty"`
-	// And so long at the latest; 0: DefaultRecrawlMax.
+	// RecrawlMax is the largest interval; 0: DefaultRecrawlMax.
 	RecrawlMax time.Duration `json:"recrawl_max,omitempty"`
-	// Every has the crawl gone over in rounds: all that is done is looked at again when the next
-	// begins, so long after the one before; 0: there are none. It and Recrawl exclude each other.
+	// Every is the length of a round: when a round begins, all finished URLs are fetched again. 0:
+	// there are no rounds. It cannot be combined with Recrawl.
 	Every time.Duration `json:"every,omitempty"`
 	// EverySince is when the first round began.
 	EverySince time.Time `json:"every_since,omitzero"`
-	// Updates has sites that publish /rupinfo.txt asked what changed (formats §6), while Recrawl
-	// is set: else nothing would come of it.
+	// Updates: sites that publish /rupinfo.txt are asked for their changes (formats §6). It has an
+	// effect only if Recrawl is set.
 	Updates bool `json:"updates,omitempty"`
-	// Reports may be mailed to addresses made of this one; "": none are, and sites are polled.
+	// UpdatesMail is the address for mailed reports, from which an address for each site is
+	// derived. Empty: no reports are mailed, and sites are polled.
 	UpdatesMail string `json:"updates_mail,omitempty"`
-	// Day, week or month, chosen where it is offered; "": the shortest that is.
+	// UpdatesLatency is day, week or month, if the site offers it. Empty: the shortest offered one.
 	UpdatesLatency string `json:"updates_latency,omitempty"`
-	// UpdatesOff are sites ("https://a.example") that are not to tell, and UpdatesPrefer the
-	// latencies chosen for single ones.
+	// UpdatesOff are sites ("https://a.example") that are not asked for reports. UpdatesPrefer are
+	// the latencies for single sites.
 	UpdatesOff    []string          `json:"updates_off,omitempty"`
 	UpdatesPrefer map[string]string `json:"updates_prefer,omitempty"`
-	// Feeds has the feeds that pages announce read again and again, while Recrawl is set.
+	// Feeds: the feeds that pages announce are read regularly, if Recrawl is set.
 	Feeds bool `json:"feeds,omitempty"`
-	// UpdatesWebSub is the public URL by which hubs reach us; "": none is subscribed at.
+	// UpdatesWebSub is the public URL for deliveries of hubs. Empty: there are no subscriptions.
 	UpdatesWebSub string `json:"updates_websub,omitempty"`
-	// Purposes are what pages are fetched for (usage.Purpose); none: search. What a site forbids
-	// all of them is not asked for, or not kept.
+	// Purposes are the purposes of the crawl (usage.Purpose); none: search. Pages for which all of
+	// them are forbidden are not fetched, or not stored.
 	Purposes []string `json:"purposes,omitempty"`
-	// Types are the words for what is kept (TypeSet); none: html and text.
+	// Types are the words for the stored types (TypeSet); none: html and text.
 	Types []string `json:"types,omitempty"`
-	// DataJSON has each origin that is asked for its /data.txt asked for its /data.json as well.
+	// DataJSON: where /data.txt is requested, /data.json is requested as well.
 	DataJSON bool `json:"data_json,omitempty"`
-	// SecurityTxt has each origin asked for its security.txt.
+	// SecurityTxt: the security.txt of each origin is requested.
 	SecurityTxt bool `json:"security_txt,omitempty"`
-	// AcceptMarkdown has pages asked for as Markdown where a site has them so.
+	// AcceptMarkdown: pages are requested as Markdown where a site offers it.
 	AcceptMarkdown bool `json:"accept_markdown,omitempty"`
-	// LLMSTxt has each origin asked for its llms.txt, whose links are followed.
+	// LLMSTxt: the llms.txt of each origin is requested, and its links are followed.
 	LLMSTxt bool `json:"llms_txt,omitempty"`
-	// WARC is the directory, on the machine of each indexer, into which what goes over the wire is
-	// archived; "": nothing is.
+	// WARC is the directory of the archive on the machine of each indexer. Empty: nothing is
+	// archived.
 	WARC string `json:"warc,omitempty"`
-	// Forgotten are hosts ("d.example") and URL prefixes that `curtsy forget` took out: never
-	// fetched, kept, or shown.
+	// Forgotten are hosts ("d.example") and URL prefixes that `curtsy forget` has removed. They are
+	// never fetched, stored or shown.
 	Forgotten []string `json:"forgotten,omitempty"`
-	// Reindex is when `curtsy reindex` was last typed beside the crawl, in RFC 3339. A shard whose
-	// search index bears another mark builds it anew.
+	// Reindex is when `curtsy reindex` was last used during the crawl, in RFC 3339. A shard
+	// rebuilds its search index if the index has another mark.
 	Reindex string `json:"reindex,omitempty"`
 }
 
-// DefaultMaxHosts is how many names of one registered domain are taken in unless the spec says
-// otherwise, beside one for each page stored of it.
+// DefaultMaxHosts is the default of Spec.MaxHosts.
 const DefaultMaxHosts = 1000
 
-// The bounds of the re-crawl interval unless the spec says otherwise.
+// The defaults of Spec.RecrawlMin and RecrawlMax.
 const (
 	DefaultRecrawlMin = time.Hour
 	DefaultRecrawlMax = 30 * 24 * time.Hour
 )
 
-// PurposeSet is what pages are fetched for. A word that this version does not know stands for
-// nothing: what it would let in is not let in.
+// PurposeSet are the purposes of the crawl. Words that this version does not know are ignored.
 func (s *Spec) PurposeSet() (set usage.Purposes) {
 	for _, name := range s.Purposes {
 		if p, err := usage.ParsePurpose(name); err == nil {
@@ -132,22 +132,22 @@ func (s *Spec) PurposeSet() (set usage.Purposes) {
 	return set
 }
 
-// ReadsFeeds reports whether the feeds that pages announce are read: what they name is a link
-// further from a seed than the page.
+// ReadsFeeds reports whether the feeds that pages announce are read. Their entries have the depth
+// of links on the page.
 func (s *Spec) ReadsFeeds() bool {
 	return s.Feeds && s.Recrawl && s.MaxDepth != 0 && s.Scope != "page"
 }
 
-// ScopeText changes with what decides whether a link belongs to the crawl.
+// ScopeText identifies the settings that decide whether a link is in scope.
 func (s *Spec) ScopeText() string {
 	return fmt.Sprintf("%s|%q|%q|%q", s.Scope, slices.Sorted(slices.Values(s.Seeds)), s.Include, s.Exclude)
 }
 
-// ScopeHash stands for ScopeText in messages; never 0.
+// ScopeHash is a hash of ScopeText for messages. It is never 0.
 func (s *Spec) ScopeHash() uint64 { return hashOf(s.ScopeText()) }
 
-// LinkText changes with what decides whether a link on a page is followed: the scope, and whether
-// any is.
+// LinkText identifies the settings that decide whether a link on a page is followed: the scope, and
+// NoLinks.
 func (s *Spec) LinkText() string {
 	if s.NoLinks {
 		return s.ScopeText() + "|none"
@@ -155,7 +155,7 @@ func (s *Spec) LinkText() string {
 	return s.ScopeText()
 }
 
-// LinkHash stands for LinkText in messages; never 0.
+// LinkHash is a hash of LinkText for messages. It is never 0.
 func (s *Spec) LinkHash() uint64 { return hashOf(s.LinkText()) }
 
 func hashOf(text string) uint64 {

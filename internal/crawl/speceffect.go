@@ -2,22 +2,22 @@ package crawl
 
 import "math"
 
-// SpecEffect is what another spec would make of a shard: an answer to "judge" from a frontier,
-// about its URLs, and to "judge-links" from an indexer, about the links of its pages.
+// SpecEffect estimates the effect of another spec on a shard: on its URLs (questions.Judge), or on
+// the links of its pages (questions.JudgeLinks).
 type SpecEffect struct {
-	Known   int64  `json:"known"`   // URLs, or pages
-	Looked  int64  `json:"looked"`  // at so many of them: fewer where there are too many
-	Refuses int64  `json:"refuses"` // queued URLs that it refuses, of those looked at
-	Adds    Sketch `json:"adds"`    // URLs that it lets in
+	Known   int64  `json:"known"`   // URLs or pages of the shard
+	Looked  int64  `json:"looked"`  // how many of them were examined
+	Refuses int64  `json:"refuses"` // examined URLs that are queued now, and would be refused
+	Adds    Sketch `json:"adds"`    // URLs that would be added
 }
 
-// Merge adds what another shard says.
+// Merge adds the effect on another shard.
 func (j *SpecEffect) Merge(other SpecEffect) {
 	j.Known, j.Looked, j.Refuses = j.Known+other.Known, j.Looked+other.Looked, j.Refuses+other.Refuses
 	j.Adds.Merge(other.Adds)
 }
 
-// scale is by how much what was found is multiplied where not all was looked at.
+// scale is the factor for the counts if not everything was examined.
 func (j *SpecEffect) scale() float64 {
 	if j.Looked == 0 {
 		return 1
@@ -25,17 +25,17 @@ func (j *SpecEffect) scale() float64 {
 	return max(float64(j.Known)/float64(j.Looked), 1)
 }
 
-// Preview is what another spec would make of a crawl at once. What URLs let in lead to comes on
-// top.
+// Preview estimates the immediate effect of another spec on a crawl. It does not include URLs that
+// the added URLs lead to.
 type Preview struct {
 	Adds, Refuses int64
-	About         bool // they are estimates
-	// LinksUncounted says that links of stored pages will be read again and add more: those who
-	// hold the pages did not say how many.
+	About         bool // the numbers are estimates
+	// LinksUncounted: the links of stored pages will be read again and add more URLs, but indexers
+	// did not answer how many.
 	LinksUncounted bool
 }
 
-// NewPreview puts together what frontiers and indexers say. URLs that both know count once.
+// NewPreview merges the effects on URLs and on links. URLs in both are counted once.
 func NewPreview(urls, links SpecEffect) Preview {
 	u, l := urls.scale(), links.scale()
 	both := urls.Adds.Count() + links.Adds.Count()

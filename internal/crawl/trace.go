@@ -7,15 +7,16 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// RequestKind says what a request is for: those of errands have the number of their AuxKind.
+// RequestKind is the purpose of a request. For an auxiliary request it is the number of its
+// AuxKind.
 type RequestKind uint8
 
-// The kinds of requests that are no errands.
+// The kinds of other requests.
 const (
 	RequestPage     RequestKind = 0
 	RequestRobots               = RequestKind(AuxRobots)
 	RequestData                 = RequestKind(AuxData)
-	RequestRights   RequestKind = 254 // an Apart file
+	RequestRights   RequestKind = 254 // a RightsFile
 	RequestDownload RequestKind = 255
 )
 
@@ -35,48 +36,50 @@ func (k RequestKind) String() string {
 	return "unknown " + strconv.Itoa(int(k))
 }
 
-// Trace tells of requests that a visit has sent, in the order in which it sent them. The requests
-// of a visit may come in several traces.
+// Trace has requests of a visit, in the order in which they were sent. A visit may have several
+// traces.
 type Trace struct {
 	Host canon.Host
-	// Begin is when the visit began, in Unix microseconds: by the clock of the process that grants
-	// visits if the fetcher's is known to differ by more than a second from that, else by the
-	// fetcher's. Between requests of one process all differences are exact.
+	// Begin is when the visit began, in Unix microseconds. It is by the clock of the frontier if
+	// the fetcher's clock is known to differ from it by more than a second, else by the fetcher's
+	// clock. Differences between requests of one process are exact.
 	Begin    int64
-	From     int    // how many requests of the visit were told of before
+	From     int    // how many requests of the visit earlier traces have
 	Requests []Sent // at most MaxTrace
-	// Last: the visit sends nothing any more.
+	// Last: the visit sends no more requests.
 	Last bool
-	// What the host is owed at least after the last of them, and who asks for it: Sent.Bound.
+	// After is the required delay after the last request, and AfterSource is where it comes from,
+	// as in Sent.
 	After       time.Duration
 	AfterSource string
 }
 
-// MaxTrace is how many requests one Trace tells of at most.
+// MaxTrace is the maximum number of requests of a Trace.
 const MaxTrace = 256
 
-// Sent is one request as it travels in a Trace, in few bytes.
+// Sent is one request in the compact form of a Trace.
 type Sent struct {
-	Shared int    // so many bytes of its URL are those of the one before; the first: 0
-	Suffix string // and the others
+	Shared int    // number of bytes at the beginning of its URL that are those of the URL before
+	Suffix string // the rest of its URL
 	Kind   RequestKind
-	// Microseconds from the end of the request before, or from Trace.Begin, to its start.
+	// Wait is the time from the end of the request before, or from Trace.Begin, to its start, in
+	// microseconds.
 	Wait int64
 	Took int64 // microseconds from its start to its end
-	// Of the answer; 0: none came.
+	// Status is the HTTP status of the response; 0: none came.
 	Status int
 	Bytes  int64 // of the body, read from the wire
-	// The least time that had to pass since the end before, and who asked for it (delay_source of
-	// `curtsy hosts`); both zero: as of the one before.
+	// Bound is the required time since the previous end, and BoundSource is where it comes from (as
+	// HostInfo.DelaySource). If both are zero, they are those of the request before.
 	Bound       time.Duration
 	BoundSource string
-	// Cut: its process ended in the middle of it, nobody knows when.
+	// Cut: its process ended during the request, and it is not known when.
 	Cut bool
-	// Unsent: it came to nothing before its first byte could go out: no address, no connection.
+	// Unsent: it failed before its first byte could be sent, without an address or a connection.
 	Unsent bool
 }
 
-// Exchange is one request and its answer. URL, Kind and the rest are as in Request.
+// Exchange is one request and its response. The fields are as in Request.
 type Exchange struct {
 	URL         string
 	Kind        RequestKind
@@ -88,7 +91,7 @@ type Exchange struct {
 	Cut, Unsent bool
 }
 
-// over is when the request was over or, if nobody knows that, had begun.
+// over is when the request ended or, if this is not known, when it began.
 func (x *Exchange) over() time.Time {
 	if x.Cut {
 		return x.Start
@@ -96,9 +99,8 @@ func (x *Exchange) over() time.Time {
 	return x.End
 }
 
-// Trace makes a trace of exchanges, each of which began when the one before was over. begin is
-// what Begin is on the clock of their times. To the microsecond, no pause comes out shorter
-// than it was.
+// Trace makes a trace of exchanges. Each of them began after the one before had ended. begin is
+// Begin by the clock of their times. Rounding to microseconds makes no delay shorter than it was.
 func (t *Trace) Trace(all []Exchange, begin time.Time) {
 	t.Requests = make([]Sent, len(all))
 	at, url, bound, source := int64(0), "", time.Duration(0), ""
@@ -121,8 +123,8 @@ func (t *Trace) Trace(all []Exchange, begin time.Time) {
 	}
 }
 
-// Each calls yield with every exchange of the trace, until that returns false. What makes no sense
-// ends it.
+// Each calls yield with every exchange of the trace until yield returns false. It also ends at
+// invalid data.
 func (t *Trace) Each(yield func(Exchange) bool) {
 	at, url, bound, source := t.Begin, "", time.Duration(0), ""
 	for i := range t.Requests {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Types are kinds of media that a crawl keeps. They are combined with |.
+// Types are kinds of media that a crawl stores. They are combined with |.
 type Types uint8
 
 // The types.
@@ -19,8 +19,9 @@ const (
 	TypeOffice // Office Open XML and OpenDocument: text, tables, slides
 )
 
-// DefaultTypes are kept unless the spec says otherwise: what is read as it is. The others cost a
-// process of their own and mostly many times the bytes of a page, and not everybody wants them.
+// DefaultTypes are stored unless the spec has other types. They can be read directly. The others
+// need a separate process and usually have many times the bytes of a page, and not everybody wants
+// them.
 const DefaultTypes = TypeHTML | TypeText
 
 // typeNames are the words for the types, in order.
@@ -29,8 +30,8 @@ var typeNames = [...]string{"html", "text", "markdown", "data", "feed", "pdf", "
 // TypeNames are the words that ParseTypes knows.
 func TypeNames() []string { return append([]string(nil), typeNames[:]...) }
 
-// ParseTypes reads the words for types, of which there must be one. Words may stand in one element,
-// with commas between them.
+// ParseTypes reads the words for types. There must be at least one. An element may have several
+// words with commas between them.
 func ParseTypes(lists []string) (set Types, err error) {
 next:
 	for n := range strings.SplitSeq(strings.Join(lists, ","), ",") {
@@ -55,7 +56,7 @@ func (t Types) Names() (names []string) {
 	return names
 }
 
-// mediaTypes are the media types that can be kept, and what they are.
+// mediaTypes are the media types that can be stored, with their Types.
 var mediaTypes = map[string]Types{
 	"text/html": TypeHTML, "application/xhtml+xml": TypeHTML,
 	"text/plain": TypeText, "text/markdown": TypeMarkdown,
@@ -70,11 +71,11 @@ var mediaTypes = map[string]Types{
 	"application/vnd.oasis.opendocument.presentation":                           TypeOffice,
 }
 
-// TypeOf is what a media type is, without parameters and in lower case; 0: it is never kept.
+// TypeOf is the type of a media type, which is in lower case without parameters. 0: it is never
+// stored.
 func TypeOf(mediaType string) Types { return mediaTypes[mediaType] }
 
-// TypeSet are the types that the crawl keeps. A word that this version does not know stands for
-// nothing.
+// TypeSet are the types that the crawl stores. Words that this version does not know are ignored.
 func (s *Spec) TypeSet() (set Types) {
 	for _, n := range s.Types {
 		if t, err := ParseTypes([]string{n}); err == nil {

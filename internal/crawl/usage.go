@@ -2,32 +2,32 @@ package crawl
 
 import "github.com/curtsy/curtsy/pkg/usage"
 
-// Usage is what a page's site says that it may be used for, as it was when the page was last asked
-// for (formats §8): of each purpose allow, disallow or unknown, the strictest of what its sources
-// say, what is inferred for training included.
+// Usage is what a page may be used for, as its site stated when the page was last fetched
+// (formats §8). For each purpose it has allow, disallow or unknown: the strictest statement
+// of all sources. What is inferred for training is included.
 type Usage struct {
 	Search  string `json:"search"`
 	AIInput string `json:"ai-input"`
 	AITrain string `json:"ai-train"`
 	TDM     string `json:"tdm"`
-	// Sources are the statements that count; never null, and empty where nothing is said.
+	// Sources are the statements in force. It is never null, and empty if there are no statements.
 	Sources []UsageSource `json:"sources"`
 }
 
-// UsageSource is what one statement says of one purpose.
+// UsageSource is one statement about one purpose.
 type UsageSource struct {
 	Purpose string `json:"purpose"`
 	Value   string `json:"value"` // allow or disallow
 	From    string `json:"from"`  // "robots.txt", "header Content-Usage", …
-	Line    int    `json:"line"`  // of the file, or which of the lines of that name; from 1
+	Line    int    `json:"line"`  // of the file, or among the header lines; from 1
 	Text    string `json:"text"`  // as written, 200 bytes at most
-	// Of a dataset: the document whose use that is about.
+	// Document is, for a dataset, the document that the statement is about.
 	Document string `json:"document,omitempty"`
-	// Inferred: concluded from what the site tells those who train models (formats §8.21).
+	// Inferred: concluded from a rule for robots that train models.
 	Inferred bool `json:"inferred,omitempty"`
 }
 
-// UsageOf puts statements into words.
+// UsageOf writes statements as words.
 func UsageOf(l usage.Statements) Usage {
 	p := l.Concluded()
 	u := Usage{p[usage.Search].String(), p[usage.AIInput].String(), p[usage.AITrain].String(), p[usage.TDM].String(), []UsageSource{}}
@@ -37,7 +37,7 @@ func UsageOf(l usage.Statements) Usage {
 	return u
 }
 
-// Of returns what is said of a purpose: "allow", "disallow" or "unknown".
+// Of returns the value for a purpose: "allow", "disallow" or "unknown".
 func (u *Usage) Of(p usage.Purpose) string {
 	said := ""
 	switch p {
@@ -69,8 +69,8 @@ func (u *Usage) Against(p usage.Purpose) UsageSource {
 // maxUsageSources is how many sources of a dataset's usage are shown.
 const maxUsageSources = 64
 
-// Add merges what is said of one more document: of each purpose the stricter counts. The zero Usage
-// is not one to add to: see UsageOf.
+// Add merges the Usage of another document. For each purpose the stricter value is used. u must
+// come from UsageOf, and not be the zero Usage.
 func (u *Usage) Add(l usage.Statements, document string) {
 	if len(l) == 0 {
 		return
@@ -92,10 +92,11 @@ func (u *Usage) Add(l usage.Statements, document string) {
 	}
 }
 
-// Directives lists what is said, in words: "ai-train disallow", …; empty where nothing is.
+// Directives lists the values in words: "ai-train disallow", and so on. It is empty if all are
+// unknown.
 func (u *Usage) Directives() (all []string) {
 	for _, name := range usage.PurposeNames() {
-		p, _ := usage.ParsePurpose(name) // it is one
+		p, _ := usage.ParsePurpose(name) // names in u are valid
 		if v := u.Of(p); v != usage.Unknown.String() {
 			all = append(all, name+" "+v)
 		}

@@ -8,111 +8,111 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// VisitID numbers a visit. Epoch is the shard's ownership epoch, N counts within it; a later visit
-// compares greater, which is how a replayed or late outcome is told from the one that counts. The
-// zero VisitID belongs to no visit.
+// VisitID identifies a visit. Epoch is the ownership epoch of the shard, and N counts within it. A
+// later visit is greater, so that replayed and late outcomes can be recognised. The zero VisitID is
+// that of no visit.
 type VisitID struct {
 	Epoch, N uint64
 }
 
-// Compare orders visits: negative when v was granted before o.
+// Compare orders visits. It is negative if v was granted before o.
 func (v VisitID) Compare(o VisitID) int {
 	return cmp.Or(cmp.Compare(v.Epoch, o.Epoch), cmp.Compare(v.N, o.N))
 }
 
-// IsZero reports whether v belongs to no visit.
+// IsZero reports whether v is that of no visit.
 func (v VisitID) IsZero() bool { return v == VisitID{} }
 
-// String is the form logs and the crawl log use: epoch-counter.
+// String is the form in logs and in the crawl log: epoch-counter.
 func (v VisitID) String() string { return fmt.Sprintf("%d-%d", v.Epoch, v.N) }
 
 // VisitRequest asks a frontier for up to Max visits.
 type VisitRequest struct {
-	Fetcher string // the fetcher's name, for logs and for the frontier's view of who holds what
-	Max     int    // visits wanted, at least 1
-	// Downloads asks for the right to send requests to the host of Origin and nothing else: one
-	// visit without URLs, with what is known of Origin's robots.txt. That is how dataset files are
-	// fetched under the host's own delay.
+	Fetcher string // the fetcher's name, for logs and for the list of leases
+	Max     int    // wanted visits, at least 1
+	// Downloads asks only for the right to send requests to the host of Origin: one visit without
+	// URLs, with the stored robots.txt of Origin. Files of datasets are fetched in this way, with
+	// the delay of the host.
 	Downloads bool
 	Origin    canon.Origin // with Downloads
 }
 
-// Grants is a frontier's answer to Take: the visits granted, possibly none.
+// Grants is a frontier's answer to a VisitRequest: visits, or none.
 type Grants struct {
 	Visits []Visit
-	Wait   time.Duration // with no visits: ask again after this long at the earliest; 0 = at once
-	Now    time.Time     // the frontier's clock, by which traces tell when requests were sent
+	Wait   time.Duration // without visits: the time before the next request; 0: none
+	Now    time.Time     // by the frontier's clock, which traces use
 }
 
-// Visit is the right to send requests to one host, and the work to do under it. At most one visit
-// per host is outstanding at any moment: that is what keeps the crawl polite however many
-// fetchers there are.
+// Visit is the right to send requests to one host, with the work to do. A host has at most one
+// outstanding visit at any moment. This keeps the crawl polite with any number of fetchers.
 type Visit struct {
 	ID     VisitID
 	Shard  int
 	Host   canon.Host
 	URLs   []VisitURL
-	Robots []Robots     // what the frontier knows of each origin the URLs need
-	Aux    []AuxRequest // requests other parts need under this host's visit; done before the URLs
-	// Least time from the end of a response to the next start, already the maximum of all that asks
+	Robots []Robots     // the stored files of the origins of the URLs
+	Aux    []AuxRequest // auxiliary requests, which are sent before the URLs
+	// Delay is the smallest time from the end of a response to the next request. It is the maximum
+	// of all required delays.
 	Delay time.Duration
-	// Lease is how long requests may be started, counted by the fetcher from the moment it *sent*
-	// its Take, by the frontier from its answer and 2 % longer.
+	// Lease is how long requests may be started. The fetcher counts from the moment when it *sent*
+	// its VisitRequest. The frontier counts from its answer, and adds 2 %.
 	Lease time.Duration
-	// Hurried says that a configured delay under one second may be used whatever the address is: a
-	// host of the seeds, or one the operator listed. Otherwise the fetcher keeps at least a second
-	// unless the address dialled is private.
+	// Hurried: a configured delay under one second may be used for any address, because the host is
+	// one of the seeds or of the operator's list. Otherwise the fetcher waits at least one second,
+	// unless the address is private.
 	Hurried bool
-	// DelaySource is who asks for Delay: see HostInfo.
+	// DelaySource is where Delay comes from; see HostInfo.
 	DelaySource string
 }
 
-// MaxAttempts is how often a URL is tried before it counts as failed.
+// MaxAttempts is the number of attempts after which a URL is Failed.
 const MaxAttempts = 3
 
 // VisitURL is one URL to fetch in a visit.
 type VisitURL struct {
 	URL       canon.URL
-	FoundOn   canon.URL // the page that first led here; empty for a seed
-	Depth     int       // links from a seed
-	Redirects int       // redirects in a row that led here
-	Attempts  int       // attempts that failed before this one
-	// A copy is held that was answered with these: ask for the page only if it is another now.
+	FoundOn   canon.URL // the page with the first link to it; empty for a seed
+	Depth     int       // number of links from a seed
+	Redirects int       // number of redirects in a row before it
+	Attempts  int       // number of failed attempts before this one
+	// ETag and LastModified are those of the stored copy, for a conditional request.
 	ETag         string
 	LastModified string
-	// Keep: a copy is held that is to stay should the page turn out to be gone (4xx) now. It is
-	// asked for once more before the copy is removed; then Keep is not set.
+	// Keep: there is a stored copy, and it stays if the response is a 4xx now. The page is fetched
+	// once more, without Keep, before the copy is deleted.
 	Keep bool
-	// Failed is the Rule of the last attempt's result if that attempt failed, else "".
+	// Failed is the Rule of the result of the last attempt, if it failed; else empty.
 	Failed string
 }
 
-// Renew asks the shard's owner to prolong visits.
+// Renew asks a shard's owner to renew visits.
 type Renew struct {
 	Fetcher string
 	Visits  []VisitID
 }
 
-// Renewed answers Renew: visits in Lost are over, all others have Lease again, counted from
-// when Renew was sent.
+// Renewed is the answer to Renew. Visits in Lost are over. All others have a new Lease, from the
+// moment when Renew was sent.
 type Renewed struct {
 	Lost  []VisitID
 	Lease time.Duration
 }
 
-// RobotsState says what may be done with an origin (RFC 9309 §2.3.1).
+// RobotsState is the state of an origin's robots.txt (RFC 9309 §2.3.1).
 type RobotsState uint8
 
 const (
-	RobotsUnknown RobotsState = iota // never fetched: the visit begins with it
-	RobotsParsed                     // 2xx: follow the rules in Body
-	// 4xx but 402 and 429, or no end of redirects: everything is allowed
+	RobotsUnknown RobotsState = iota // never fetched: a visit begins with fetching it
+	RobotsParsed                     // 2xx: the rules in Body apply
+	// A 4xx other than 402 and 429, or too many redirects: everything is allowed.
 	RobotsUnavailable
 	RobotsUnreachable // 402, 429, 5xx, network: nothing is allowed
-	RobotsPending     // a redirect led to another host; an errand is on its way
+	RobotsPending     // it redirects to another host, which gets an auxiliary request
 )
 
-// String is the word `curtsy hosts` shows.
+// String is the word in the output of `curtsy hosts`.
 func (s RobotsState) String() string {
 	switch s {
 	case RobotsParsed:
@@ -127,43 +127,43 @@ func (s RobotsState) String() string {
 	return "unknown"
 }
 
-// Robots is what is known of an origin's robots.txt. It travels both ways: fetcher → frontier
-// as a fact just fetched, frontier → fetcher as what to go by. Age and Fresh are relative to
-// the moment of sending.
+// Robots is an origin's robots.txt and its state. A fetcher sends it to the frontier when the file
+// was fetched, and the frontier sends the stored one to fetchers. Age and Fresh are relative to the
+// moment of sending.
 type Robots struct {
 	Origin canon.Origin
 	State  RobotsState
-	Status int // HTTP status of the last answer, 0 if there was none
-	// At most robots.MaxBytes, content-decoded; empty in a visit when large (then ask by Digest).
+	Status int // HTTP status of the last response; 0: none
+	// Body has at most robots.MaxBytes after content-decoding. In a visit it is empty if it is
+	// large; then the fetcher requests it by Digest.
 	Body   []byte
-	Digest []byte        // SHA-256 of the body, 32 bytes; empty when there is none
+	Digest []byte        // SHA-256 of the body, 32 bytes; empty if there is none
 	Age    time.Duration // since it was fetched
-	// How much longer it may be used without asking again; ≤ 0: refresh first.
+	// Fresh is how much longer it may be used. ≤ 0: it must be fetched again first.
 	Fresh         time.Duration
 	CrawlDelay    time.Duration // for our product token
 	HasCrawlDelay bool
 	ETag          string
 	LastModified  string
 	Reason        string        // for people: "dns: no such host", "HTTP 503"
-	Location      string        // with RobotsPending: the URL on another host to ask
-	RetryAfter    time.Duration // what a 429 or 503 asked for
-	Renewed       bool          // a 304: Body is empty and the stored copy lives on
-	Redirects     int           // redirects followed so far
-	// ProbeData, frontier → fetcher: /data.txt of this origin is due to be asked for, if
-	// its rules allow that.
+	Location      string        // with RobotsPending: the URL on another host
+	RetryAfter    time.Duration // of a 429 or 503
+	Renewed       bool          // a 304: Body is empty, and the stored copy is still valid
+	Redirects     int           // number of redirects so far
+	// ProbeData is sent to fetchers: the /data.txt of this origin is due, if its rules allow it.
 	ProbeData bool
-	// Rights are the files that say more of the use of its pages. As a fact of its own they come in
-	// a Robots without a state, which says nothing of robots.txt.
+	// Rights are other files about the use of its pages. A fetcher sends them alone in a Robots
+	// without a state, which is not about robots.txt.
 	Rights []RightsFile
 }
 
-// Answer is what came of an errand.
+// Answer is the answer to an auxiliary request.
 type Answer struct {
 	Aux AuxRequest
-	// AuxRobots: the state for Errand.Origin; RobotsPending: Location says
-	// where the next hop leads
+	// Robots, of AuxRobots, is the state for the Origin of the request. With RobotsPending its
+	// Location is the target of the next redirect.
 	Robots Robots
-	Probe  Probe // AuxData, AuxNested: what came of it
+	Probe  Probe // AuxData, AuxNested
 
 	Claim   Claim   // AuxClaim
 	Sample  Sample  // AuxSample
@@ -176,147 +176,147 @@ type Answer struct {
 	Feed        *Feed        // AuxFeed; else nil
 }
 
-// What asking an origin for a file such as its security.txt led to.
+// The results of fetching a file such as security.txt.
 const (
 	FileFound      = "found"
 	FileNone       = "none"       // the site has none
-	FileUnreadable = "unreadable" // not to be had, or of no use: Reason
+	FileUnreadable = "unreadable" // it could not be fetched, or is unusable; see Reason
 )
 
-// SecurityTxt is what an origin's security.txt says, as it is answered, kept and shown.
+// SecurityTxt is the contents of an origin's security.txt, in answers, in the store and for people.
 type SecurityTxt struct {
 	State    string    `json:"state"`
 	Reason   string    `json:"reason,omitempty"` // for people
 	Contacts []string  `json:"contacts,omitempty"`
-	Expires  time.Time `json:"expires,omitzero"` // what it says is stale after that
+	Expires  time.Time `json:"expires,omitzero"` // when it expires
 }
 
-// KeyFile is what asking for a key file of IndexNow led to.
+// KeyFile is the result of fetching a key file of IndexNow.
 type KeyFile struct {
-	Key    string // that it holds; empty: none
-	Reason string // for people: why
-	Again  bool   // it could not be had now, and may be had later
+	Key    string // its contents; empty: none
+	Reason string // why there is no key, for people
+	Again  bool   // it could not be fetched now, but may be later
 }
 
-// Feed is what reading a feed led to. Its entries went to the logs of their shards as Links before.
+// Feed is the result of reading a feed. Its entries were sent to the logs of their shards before.
 type Feed struct {
 	Status      int    // HTTP status, 0 without an answer
-	Read        bool   // to its end, or as far as feeds are read
-	NotModified bool   // answered 304: what it said stands
-	Again       bool   // it could not be had now, and may be had later
-	Reason      string // for people: why it was not read, or not to its end
-	Entries     int    // that are the site's to tell of, in scope or not
-	Skipped     int    // without a usable URL, or not for this site to tell of
+	Read        bool   // to its end, or to the limit for feeds
+	NotModified bool   // the response was 304: it is unchanged
+	Again       bool   // it could not be fetched now, but may be later
+	Reason      string // why it was not read, or not to its end, for people
+	Entries     int    // URLs of the site, in scope or not
+	Skipped     int    // entries without a usable URL, or with URLs of other sites
 	Digest      uint64 // of its entries and their dates
 	ETag        string
-	// At most 64 bytes, else empty.
+	// LastModified is empty if it is longer than 64 bytes.
 	LastModified string
-	Scope        uint64        // Spec.ScopeHash of the crawl its entries were judged by
-	MinInterval  time.Duration // for how long it asks not to be read again (<ttl>)
-	// The hub that tells of its changes, and what it is called there (WebSub §4); empty: none.
+	Scope        uint64        // Spec.ScopeHash of the spec for its entries
+	MinInterval  time.Duration // how long it asks not to be read again (<ttl>)
+	// Hub is the hub that reports its changes, and Self its name there (WebSub §4); empty: none.
 	Hub, Self canon.URL
 }
 
-// LLMSTxtPath is where an origin has its llms.txt.
+// LLMSTxtPath is the path of llms.txt.
 const LLMSTxtPath = "/llms.txt"
 
-// LLMSTxt is what an origin's llms.txt led to, as it is answered, kept and shown. Its links went to
-// the logs of their shards before.
+// LLMSTxt is the result of reading an origin's llms.txt, in answers, in the store and for people.
+// Its links were sent to the logs of their shards before.
 type LLMSTxt struct {
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"` // for people
 	Title  string `json:"title,omitempty"`
 	Links  int    `json:"links"` // that it has
 	Within int    `json:"in_scope"`
-	// Fresh is how long it need not be asked for again; as an answer only.
+	// Fresh is how long it need not be fetched again. It is only set in answers.
 	Fresh time.Duration `json:"-"`
 }
 
-// ClaimKind is what an origin's robots.txt says of its being a mirror (formats §2.4).
+// ClaimKind is what an origin's robots.txt claims about being a mirror (formats §2.4).
 type ClaimKind uint8
 
 // The kinds.
 const (
-	ClaimUnknown ClaimKind = iota // its robots.txt could not be had: Reason
+	ClaimUnknown ClaimKind = iota // its robots.txt could not be fetched; see Reason
 	ClaimNone                     // no usable Host line, or no robots.txt
 	ClaimSelf                     // a Host line matches the origin itself
 	ClaimTarget                   // Target
 )
 
-// Claim is what an origin's robots.txt says of its being a mirror.
+// Claim is what an origin's robots.txt claims about being a mirror.
 type Claim struct {
 	Kind   ClaimKind
 	Target canon.Origin // ClaimTarget
 	Digest []byte       // robots.Digest of the file; empty without a file
 	Reason string       // for people
 
-	// What only a frontier can tell, and answers without a request:
-	Main canon.Origin // the main host of which the origin is known to be a mirror
-	URLs int          // how many pages of the origin are stored, up to some thousands
-	Led  int          // redirects of other hosts that led to it
+	// Only frontiers know these, and answer without a request:
+	Main canon.Origin // of which the origin is a confirmed mirror
+	URLs int          // stored pages of the origin, up to a few thousand
+	Led  int          // redirects of other hosts to it
 }
 
-// Sample is a page fetched to be compared.
+// Sample is a page that was fetched for a comparison.
 type Sample struct {
-	Status int    // HTTP status; 0: not fetched: Reason
+	Status int    // HTTP status; 0: not fetched, see Reason
 	Digest uint64 // as in Result
-	// Near-duplicate hash of the text: pages that say nearly the same differ in few bits; 0 when
-	// there is too little text.
+	// Likeness is the near-duplicate hash of the text: similar pages differ in few bits. 0: there
+	// is too little text.
 	Likeness uint64
 	Reason   string // begins with the Reason code: "robots", "dns: no such host"
-	Location string // of a redirect, which is not followed: where to
+	Location string // the target of a redirect, which is not followed
 }
 
-// Sitemap is what reading a sitemap led to. Its entries went to the logs of their
-// shards as Links before.
+// Sitemap is the result of reading a sitemap. Its entries were sent to the logs of their shards
+// before.
 type Sitemap struct {
 	Status      int    // HTTP status, 0 without an answer
-	Read        bool   // to its end, or as far as sitemaps are read
-	NotModified bool   // answered 304: nothing was read, what it said stands
+	Read        bool   // to its end, or to the limit for sitemaps
+	NotModified bool   // the response was 304: it is unchanged
 	Form        string // urlset, index, text, feed
-	// For this site to tell, in scope or not; also with Read unset, when it could
-	// not be read to its end.
+	// Entries is the number of URLs of the site, in scope or not. It is also set if Read is not,
+	// when the sitemap could not be read to its end.
 	Entries      int
-	Skipped      int // without usable URL, or not for this site to tell
+	Skipped      int // entries without a usable URL, or with URLs of other sites
 	ETag         string
 	LastModified string
-	Reason       string // for people: why it was not read, or not to its end
-	Again        bool   // it could not be had now, and may be had a little later
-	Scope        uint64 // Spec.ScopeHash of the crawl its entries were judged by
+	Reason       string // why it was not read, or not to its end, for people
+	Again        bool   // it could not be fetched now, but may be soon
+	Scope        uint64 // Spec.ScopeHash of the spec for its entries
 }
 
-// RUP is what came of asking a site about its updates. The report of a GetIndex goes into the log
+// RUP is the result of a RUP request to a site. The report of a GetIndex was sent to the log
 // before, as a Report.
 type RUP struct {
 	Status int // HTTP status, 0 without an answer
-	// For people: why it did not work out; empty when it did. Begins with "robots" when
-	// its rules forbid it.
+	// Reason is why it failed, for people; empty: it did not. It begins with "robots" if the rules
+	// forbid the request.
 	Reason     string
-	Retry      bool          // trouble that may pass: no answer, 429 or 5xx
-	RetryAfter time.Duration // what a 429 or 503 asked for
+	Retry      bool          // the failure may be temporary: no response, 429 or 5xx
+	RetryAfter time.Duration // of a 429 or 503
 	Body       []byte        // /rupinfo.txt, at most rup.MaxInfo bytes
-	// /rupinfo.txt: how long it may be used without asking again; 0: not said
+	// Fresh is how long /rupinfo.txt may be used; 0: not stated.
 	Fresh    time.Duration
 	Key      string // Register: the registration key; never logged
 	Sequence uint64 // GetSequenceNumber
-	Entries  int    // GetIndex: changes it told of that are the site's to tell
-	Refused  int    // GetIndex: others
+	Entries  int    // GetIndex: reported changes of URLs of the site
+	Refused  int    // GetIndex: other reported changes
 }
 
-// ProbeState is what asking for a well-known file led to.
+// ProbeState is the result of fetching a well-known file.
 type ProbeState uint8
 
 // The states of a probe.
 const (
-	ProbeNone    ProbeState = iota // nothing asked yet
-	ProbeRead                      // there is one; it was handed to the indexer
-	ProbeAbsent                    // there is none
-	ProbeFailed                    // it could not be had; an earlier copy stays
+	ProbeNone    ProbeState = iota // not fetched yet
+	ProbeRead                      // it exists, and was sent to the indexer
+	ProbeAbsent                    // it does not exist
+	ProbeFailed                    // it could not be fetched; an earlier copy stays
 	ProbeRefused                   // robots.txt forbids it
-	ProbePending                   // a redirect led to another host: Location
+	ProbePending                   // it redirects to another host, see Location
 )
 
-// String is the word `curtsy hosts` shows; nothing for ProbeNone.
+// String is the word in the output of `curtsy hosts`; empty for ProbeNone.
 func (s ProbeState) String() string {
 	switch s {
 	case ProbeRead:
@@ -333,13 +333,13 @@ func (s ProbeState) String() string {
 	return ""
 }
 
-// Probe is what came of asking an origin for /data.txt (formats §5.1).
+// Probe is the result of fetching an origin's /data.txt (formats §5.1).
 type Probe struct {
 	Origin    canon.Origin
 	State     ProbeState
 	Status    int           // HTTP status, 0 without an answer
-	Fresh     time.Duration // when to ask again, from now
+	Fresh     time.Duration // the time until the next fetch
 	Reason    string        // for people
 	Location  string        // with ProbePending
-	Redirects int           // redirects followed so far
+	Redirects int           // number of redirects so far
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Decoding errors. A message that cannot be decoded can never succeed, so its reader
-// drops it and says so.
+// Decoding errors. A message that cannot be decoded now never can, so its reader drops it and
+// reports the error.
 var (
 	ErrWire    = errors.New("crawl: malformed message")
 	ErrVersion = errors.New("crawl: the message has a newer schema version: upgrade this process")
 )
 
-// The protobuf wire types in use: varint and length-delimited. Fixed ones are skipped when met.
+// The protobuf wire types in use are varint and length-delimited. Fields of fixed size are skipped.
 const (
 	wireVarint = 0
 	wireFix64  = 1
@@ -27,27 +27,27 @@ const (
 	wireFix32  = 5
 )
 
-// A codec writes or reads messages. The list of a message's fields (fields.go) is the same for
-// both: it hands each field to the codec with its number, in ascending order. When the codec
-// writes, that appends the field to b; zero values are left out, as proto3 does. When it reads, the
-// field is set if it is the next one in b, and left alone otherwise. So a message in order is read
-// by one pass over the list, and one in any other order by several.
+// A codec writes or reads messages. Both use the same list of a message's fields (fields.go), which
+// passes each field with its number to the codec, in ascending order. A codec that writes appends
+// the field to b. It omits zero values, like proto3. A codec that reads sets the field if it is the
+// next one in b, and otherwise leaves it. So a message in ascending order needs one pass over the
+// list, and a message in another order needs several.
 //
-// Strings are cut out of s, one copy of the whole message, so that a message with a thousand links
-// costs one allocation for their text. Bytes are slices of the message itself.
+// Strings are slices of s, which is one copy of the whole message. So a message with a thousand
+// links needs one allocation for their texts. Bytes are slices of the message itself.
 type codec struct {
 	b     []byte
-	at    int    // writing, or the number of the next field; 0: none is left
+	at    int    // writing, or the number of the next field; 0: there is none
 	s     string // b as a string; empty: strings are copied one by one
-	i     int    // what was read of b
-	end   int    // of the message that is read
+	i     int    // the position in b
+	end   int    // of the current message
 	last  int    // where the last pass over it began; -1: there was none
 	typ   int    // wire type of the next field
 	fail  bool
-	newer uint64 // its version, if it is too new
+	newer uint64 // the version of the message, if it is too new
 }
 
-// writing is the place of a codec that writes.
+// writing is the value of at of a codec that writes.
 const writing = -1
 
 func writer(b []byte) codec { return codec{b: b, at: writing} }
@@ -58,15 +58,15 @@ func reader(b []byte) codec {
 	return c
 }
 
-// bodyReader is for messages that are nearly all body: strings are copied one by one.
+// bodyReader is for messages that consist mostly of a body. Strings are copied one by one.
 func bodyReader(b []byte) codec {
 	c := codec{b: b, end: len(b), last: -1}
 	c.next()
 	return c
 }
 
-// more reports whether the message that is read needs a pass, or another one, over its fields. A
-// field that a whole pass left alone is unknown, and skipped.
+// more reports whether the current message needs a pass, or another one, over its fields. A field
+// that no pass has read is unknown, and skipped.
 func (c *codec) more() bool {
 	if c.at != 0 && c.i == c.last {
 		c.skip()
@@ -76,7 +76,7 @@ func (c *codec) more() bool {
 	return c.at != 0
 }
 
-// err says why the message could not be read.
+// err is why the message could not be read.
 func (c *codec) err(what string) error {
 	if c.newer != 0 {
 		return fmt.Errorf("%s has version %d, but this process reads only up to %d: %w", what, c.newer, Version, ErrVersion)
@@ -87,11 +87,11 @@ func (c *codec) err(what string) error {
 	return nil
 }
 
-// version is of a message that has not changed since the first version.
+// version is for messages that are the same since the first version.
 func (c *codec) version(field int) { c.versionSince(field, 1) }
 
-// versionSince says which schema the message needs to be read by: since which it is as it is. A
-// message of one newer than ours is read no further.
+// versionSince writes or reads the version of the schema since which the message has its form. A
+// message of a newer version than ours is not read any further.
 func (c *codec) versionSince(field int, since uint64) {
 	v := since
 	c.uint(field, &v)
@@ -102,10 +102,9 @@ func (c *codec) versionSince(field int, since uint64) {
 	}
 }
 
-// Most fields are zero, and then there is nothing to do: a codec that writes leaves them out,
-// and one that reads finds that they are not next. So a kind of field has one function that is
-// small enough to be inlined, and another one that it calls where there is a field. Numbers on
-// the wire are not negative.
+// Most fields are zero, and need no work: a codec that writes omits them, and one that reads finds
+// another field next. So each type of field has one function that is small enough to be inlined,
+// and another one that it calls if there is a field. Numbers on the wire are not negative.
 
 func (c *codec) uint(field int, p *uint64) {
 	if *p != 0 || c.at == field {
@@ -121,7 +120,7 @@ func (c *codec) someUint(field int, p *uint64) {
 	}
 }
 
-// int is a number that fits 31 bits.
+// int is a number of 31 bits.
 func (c *codec) int(field int, p *int) {
 	if *p != 0 || c.at == field {
 		c.someInt(field, p)
@@ -138,7 +137,7 @@ func (c *codec) someInt(field int, p *int) {
 	}
 }
 
-// word is a number that fits 32 bits.
+// word is a number of 32 bits.
 func (c *codec) word(field int, p *uint32) {
 	if *p != 0 && c.at == writing {
 		c.putUint(field, uint64(*p))
@@ -147,7 +146,7 @@ func (c *codec) word(field int, p *uint32) {
 	}
 }
 
-// long is a number that fits 63 bits.
+// long is a number of 63 bits.
 func (c *codec) long(field int, p *int64) {
 	if *p != 0 || c.at == field {
 		c.someLong(field, p)
@@ -225,7 +224,7 @@ func (c *codec) someBytes(field int, p *[]byte) {
 	}
 }
 
-// stamp is a clock time in Unix milliseconds; the zero time is left out.
+// stamp is a clock time in Unix milliseconds. The zero time is omitted.
 func (c *codec) stamp(field int, p *time.Time) {
 	if c.at == writing {
 		if ms := p.UnixMilli(); ms > 0 {
@@ -239,7 +238,7 @@ func (c *codec) stamp(field int, p *time.Time) {
 	}
 }
 
-// texts is a repeated field: empty ones count.
+// texts is a repeated field. Empty texts are not omitted.
 func texts[T ~string](c *codec, field int, all *[]T) {
 	if c.at == writing {
 		for _, s := range *all {
@@ -252,8 +251,8 @@ func texts[T ~string](c *codec, field int, all *[]T) {
 	}
 }
 
-// roomFor makes room for what is repeated from here on, all at once, when there is none for the
-// next of it.
+// roomFor allocates space for all values of a repeated field that follow, if there is none for the
+// next value.
 func roomFor[T any](c *codec, all []T) []T {
 	if len(all) == cap(all) {
 		return slices.Grow(all, c.ahead())
@@ -261,7 +260,7 @@ func roomFor[T any](c *codec, all []T) []T {
 	return all
 }
 
-// ahead is how many fields with the number of the next one follow each other, that one included.
+// ahead is how many fields in a row have the number of the next field, including it.
 func (c *codec) ahead() (n int) {
 	for look := *c; look.at == c.at; n++ {
 		look.skip()
@@ -283,7 +282,7 @@ func (c *codec) origin(field int, p *canon.Origin) {
 	}
 }
 
-// numbers are packed; none of them is negative.
+// numbers are a packed field. They are not negative.
 func (c *codec) numbers(field int, all *[]int64) {
 	switch {
 	case c.at == field:
@@ -305,7 +304,7 @@ func (c *codec) numbers(field int, all *[]int64) {
 	}
 }
 
-// digest is a SHA-256; one of zeros is left out.
+// digest is a SHA-256. One that consists of zeros is omitted.
 func (c *codec) digest(field int, p *[32]byte) {
 	if c.at == writing {
 		if *p != [32]byte{} {
@@ -316,8 +315,8 @@ func (c *codec) digest(field int, p *[32]byte) {
 	}
 }
 
-// one is a nested message: the loop over it hands all of its fields to c. It is written
-// even when it is empty.
+// one is a nested message. The loop over it passes all of its fields to c. It is written even if it
+// is empty.
 func (c *codec) one(field int) iter.Seq[struct{}] {
 	return func(pass func(struct{}) bool) {
 		if c.at == writing {
@@ -334,7 +333,7 @@ func (c *codec) one(field int) iter.Seq[struct{}] {
 	}
 }
 
-// each is a repeated message: the loop over it hands all fields of what it gets to c.
+// each is a repeated message. The loop over it passes all fields of each message to c.
 func each[T any](c *codec, field int, all *[]T) iter.Seq[*T] {
 	return func(pass func(*T) bool) {
 		if c.at == writing {
@@ -356,8 +355,8 @@ func each[T any](c *codec, field int, all *[]T) iter.Seq[*T] {
 	}
 }
 
-// open begins a nested message. Its length is written afterwards, by close, as a varint of four
-// bytes, padded, which protobuf allows: no second buffer, no second pass.
+// open begins a nested message. close writes its length afterwards, as a padded varint of four
+// bytes, which protobuf allows. So no second buffer and no second pass are needed.
 func (c *codec) open(field int) (at int) {
 	c.tag(field<<3 | wireBytes)
 	c.b = append(c.b, 0, 0, 0, 0)
@@ -372,7 +371,7 @@ func (c *codec) close(at int) {
 	c.b[at-1] = byte(n>>21) & 0x7f
 }
 
-// tag begins a field with its number and wire type, which are below 2,048 together.
+// tag begins a field with its number and wire type, whose combination is below 2,048.
 func (c *codec) tag(t int) {
 	if t < 0x80 {
 		c.b = append(c.b, byte(t))
@@ -415,7 +414,7 @@ func (c *codec) longVarint() uint64 {
 	return v
 }
 
-// next reads what the next field is.
+// next reads the number and type of the next field.
 func (c *codec) next() {
 	c.at = 0
 	if c.fail || c.i >= c.end {
@@ -434,8 +433,8 @@ func (c *codec) next() {
 	c.at = int(t >> 3)
 }
 
-// The get functions read the field at hand and go on to the next one. One of another wire type than
-// it should have is skipped and counts as zero.
+// The get functions read the current field and move to the next one. A field with a wrong wire type
+// is skipped, and its value is zero.
 
 func (c *codec) getUint(limit uint64) (v uint64) {
 	if c.typ != wireVarint {
@@ -482,7 +481,7 @@ func (c *codec) span() (from, to int) {
 	return from, c.i
 }
 
-// skip passes over the field at hand.
+// skip skips the current field.
 func (c *codec) skip() {
 	switch c.typ {
 	case wireVarint:
@@ -501,7 +500,7 @@ func (c *codec) skip() {
 	}
 }
 
-// enter begins a nested message, and leave goes on behind it with the outer one.
+// enter begins a nested message, and leave returns to the outer one after it.
 func (c *codec) enter() (outer frame) {
 	outer = frame{c.end, c.last}
 	c.i, c.end = c.span()
@@ -515,5 +514,5 @@ func (c *codec) leave(outer frame) {
 	c.next()
 }
 
-// frame is where a codec stands in an outer message.
+// frame is the position of a codec in an outer message.
 type frame struct{ end, last int }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
@@ -253,7 +254,7 @@ func testISO28500_6_Archive(t *testing.T) {
 	}
 	from := r.files()
 	stored := int64(0)
-	if err := from.Pages(t.Context(), func(p crawl.PageInfo) error {
+	if err := questions.Pages.Each(t.Context(), from, nil, func(p crawl.PageInfo) error {
 		if stored++; (responses[p.URL] != 1 || metadata[p.URL] == "") && !strings.Contains(p.URL, "/noarchive") && !strings.Contains(p.URL, "/later") {
 			t.Errorf("%s is stored, and has %d responses", p.URL, responses[p.URL])
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -91,7 +92,7 @@ func (r *rig) catalogueInFiles(t *testing.T) (lines []string) {
 	t.Helper()
 	rd := r.files()
 	defer rd.Close()
-	err := rd.Pages(t.Context(), func(p crawl.PageInfo) error {
+	err := questions.Pages.Each(t.Context(), rd, nil, func(p crawl.PageInfo) error {
 		if strings.HasSuffix(p.URL, "/about.html") {
 			t.Errorf("%s is stored although it has noindex: only its dataset should be", p.URL)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
@@ -42,7 +43,7 @@ func testOneSiteThatUsesEverything(t *testing.T) {
 	defer rd.Close()
 	want := web.Expect(token)
 	listed := map[string]crawl.PageInfo{}
-	err := rd.Pages(t.Context(), func(p crawl.PageInfo) error { listed[p.URL] = p; return nil })
+	err := questions.Pages.Each(t.Context(), rd, nil, func(p crawl.PageInfo) error { listed[p.URL] = p; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func checkHosts(t *testing.T, r *rig) {
 	fr := r.files()
 	defer fr.Close()
 	hosts := map[string]crawl.HostInfo{}
-	if err := fr.Hosts(t.Context(), func(h crawl.HostInfo) error { hosts[h.Host] = h; return nil }); err != nil {
+	if err := questions.Hosts.Each(t.Context(), fr, nil, func(h crawl.HostInfo) error { hosts[h.Host] = h; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	main, mirror := hosts["h0000.sim.test"], hosts["h0002.sim.test"]

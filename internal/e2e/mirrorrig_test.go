@@ -13,6 +13,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -154,7 +155,7 @@ func (m *mirrors) states() (lines []string) {
 	m.t.Helper()
 	fr := m.files()
 	defer fr.Close()
-	err := fr.Mirrors(m.t.Context(), func(i crawl.MirrorInfo) error {
+	err := questions.Mirrors.Each(m.t.Context(), fr, nil, func(i crawl.MirrorInfo) error {
 		lines = append(lines, m.state(i))
 		return nil
 	})
@@ -185,7 +186,7 @@ func (m *mirrors) stored() map[string][]string {
 	x := m.files()
 	defer x.Close()
 	all := map[string][]string{}
-	err := x.Pages(m.t.Context(), func(p crawl.PageInfo) error {
+	err := questions.Pages.Each(m.t.Context(), x, nil, func(p crawl.PageInfo) error {
 		if _, twice := all[p.URL]; twice {
 			m.t.Errorf("%s is listed twice", p.URL)
 		}

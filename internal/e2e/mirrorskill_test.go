@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
@@ -31,7 +32,7 @@ func (r *rig) result() (x result) {
 	t.Helper()
 	c := r.files()
 	defer c.Close()
-	err := c.Mirrors(t.Context(), func(i crawl.MirrorInfo) error {
+	err := questions.Mirrors.Each(t.Context(), c, nil, func(i crawl.MirrorInfo) error {
 		i.Since = time.Time{}
 		text, err := json.Marshal(i)
 		x.mirrors = append(x.mirrors, string(text))
@@ -40,7 +41,7 @@ func (r *rig) result() (x result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = c.Pages(t.Context(), func(i crawl.PageInfo) error {
+	err = questions.Pages.Each(t.Context(), c, nil, func(i crawl.PageInfo) error {
 		slices.Sort(i.Aliases)
 		x.pages = append(x.pages, fmt.Sprint(i.URL, " ", i.SHA256, " ", i.Aliases))
 		return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
@@ -154,7 +155,7 @@ func (r *rig) accounts() {
 		t.Fatal(err)
 	}
 	listed, lines := int64(0), new(lineCount)
-	if err := rd.Pages(t.Context(), func(crawl.PageInfo) error { listed++; return nil }); err != nil {
+	if err := questions.Pages.Each(t.Context(), rd, nil, func(crawl.PageInfo) error { listed++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := rd.Export(t.Context(), crawl.ExportQuery{What: "pages", Format: "jsonl"}, lines); err != nil {

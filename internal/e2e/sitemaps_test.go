@@ -18,6 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
 )
@@ -48,7 +49,7 @@ func sitemapsKnown(t *testing.T, r *rig) map[string]crawl.SitemapInfo {
 	rd := r.files()
 	defer rd.Close()
 	known := map[string]crawl.SitemapInfo{}
-	err := rd.Hosts(t.Context(), func(h crawl.HostInfo) error {
+	err := questions.Hosts.Each(t.Context(), rd, nil, func(h crawl.HostInfo) error {
 		for _, s := range h.Sitemaps {
 			known[s.URL+" for "+s.Origin] = s
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/service"
 )
 
@@ -166,9 +167,10 @@ func (e *Engine) nothingWaits(ctx context.Context) error {
 	for i := range all {
 		all[i] = i
 	}
-	err = svc.Handle("indexer-status", func() []int { return all }, func(_ context.Context, _ []byte, send func(any) error) error {
+	status := questions.IndexerStatus.Handle(func(_ context.Context, _ struct{}, send func(crawl.IndexerStatus) error) error {
 		return send(crawl.IndexerStatus{Shards: all})
 	})
+	err = svc.HandleAll(func() []int { return all }, questions.Handlers(status))
 	if err == nil {
 		<-ctx.Done()
 	}

@@ -13,19 +13,19 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Bulk writes documents in the bulk format of Elasticsearch and OpenSearch: a line that says what
-// to do, a line with the document, each ended by a line feed. A document has the same _id in every
-// export, so one that is loaded again replaces itself.
+// Bulk writes documents in the bulk format of Elasticsearch and OpenSearch: a line with the action
+// and a line with the document, each ended by a line feed. A document has the same _id in every
+// export, so that it replaces the document of an earlier export.
 type Bulk struct {
 	w     io.Writer
 	index string
 }
 
-// NewBulk makes a writer. index, unless empty, is named in every action; without it the address
-// that the file is sent to names one. The name is one that IndexName lets through.
+// NewBulk makes a writer. Every action names index, unless it is empty; then the address that the
+// file is sent to must name one. index is valid according to IndexName.
 func NewBulk(w io.Writer, index string) *Bulk { return &Bulk{w: w, index: index} }
 
-// IndexName says what is wrong with the name of an index, by the rules that both servers have.
+// IndexName reports what is wrong with the name of an index, by the rules of both servers.
 func IndexName(s string) error {
 	switch {
 	case s == "." || s == ".." || strings.ContainsAny(s[:min(1, len(s))], "-_+"):
@@ -40,8 +40,8 @@ func IndexName(s string) error {
 	return nil
 }
 
-// Page adds a page, as it stands in the export in JSON lines, or takes one away. Its _id is the
-// SHA-256 of its URL, since an _id has 512 bytes at most.
+// Page adds a page as it is in the export in JSON lines, or removes one. Its _id is the SHA-256 of
+// its URL, because an _id has 512 bytes at most.
 func (b *Bulk) Page(p *crawl.PageRow) error {
 	if p.Removed != "" {
 		return b.write("delete", DocumentID(p.URL), nil)
@@ -49,8 +49,8 @@ func (b *Bulk) Page(p *crawl.PageRow) error {
 	return b.write("index", DocumentID(p.URL), &p.PageRecord)
 }
 
-// Links adds a page with all its links, or takes one away that has none or is removed. Its _id is
-// that of the page: so links that the page has no more go with what it was before.
+// Links adds a page with all its links, or removes a page without links. Its _id is that of the
+// page, so that old links of the page disappear.
 func (b *Bulk) Links(l *crawl.PageLinks) error {
 	if len(l.To) == 0 {
 		return b.write("delete", DocumentID(l.From), nil)
@@ -58,8 +58,8 @@ func (b *Bulk) Links(l *crawl.PageLinks) error {
 	return b.write("index", DocumentID(l.From), l)
 }
 
-// Dataset adds a dataset by its own ID. What its document says under keys that nobody knows is one
-// text, JSON: as fields, keys of one name with values of two kinds would be refused.
+// Dataset adds a dataset by its own ID. Unknown keys of its document become one text in JSON. As
+// fields they would be refused if one key had values of two types.
 func (b *Bulk) Dataset(d *crawl.DatasetInfo) error {
 	extra := ""
 	if len(d.Extra) > 0 {
@@ -75,10 +75,10 @@ func (b *Bulk) Dataset(d *crawl.DatasetInfo) error {
 	}{d, extra})
 }
 
-// DatasetGone takes a dataset away.
+// DatasetGone removes a dataset.
 func (b *Bulk) DatasetGone(id string) error { return b.write("delete", id, nil) }
 
-// DocumentID is the _id of a document that is found by a text: its SHA-256 in hex.
+// DocumentID is the _id for a document with such a key: the SHA-256 of the key in hex.
 func DocumentID(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])

@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Dataset is a row of the table of datasets; crawl.DatasetInfo says what its columns mean. What may
-// have any key stands in a column as JSON.
+// Dataset is a row of the table of datasets. crawl.DatasetInfo describes the columns. Values with
+// arbitrary keys are one column with JSON.
 type Dataset struct {
 	ID            string     `parquet:"id"`
 	Title         *string    `parquet:"title,optional"`
@@ -39,7 +39,7 @@ type Dataset struct {
 	Allowed       bool       `parquet:"allowed"`
 	FetchedAt     *time.Time `parquet:"fetched_at,optional,timestamp(millisecond)"`
 	Expires       *time.Time `parquet:"expires,optional,timestamp(millisecond)"`
-	Documents     []string   `parquet:"documents,list"` // it is made of, most trusted first
+	Documents     []string   `parquet:"documents,list"` // sources, the most trusted first
 	AlsoAt        []string   `parquet:"also_described_at,list"`
 	Extra         *string    `parquet:"extra_json,optional"`
 	Provenance    *string    `parquet:"provenance_json,optional"`
@@ -51,8 +51,8 @@ type Dataset struct {
 	Removed       *string    `parquet:"removed,optional,dict"` // see DatasetGone
 }
 
-// DatasetGone makes the row of a dataset that is no part of the export any more: nothing else is
-// known of it.
+// DatasetGone makes the row of a dataset that is no longer a part of the export. It has no other
+// values.
 func DatasetGone(id, why string) Dataset { return Dataset{ID: valid(id), Removed: text(why)} }
 
 // File is a file of a dataset.
@@ -127,7 +127,7 @@ func texts(all []string) (valids []string) {
 	return valids
 }
 
-// line is v as one line of JSON, as the exports in JSON lines write it.
+// line encodes v as one line of JSON, like the exports in JSON lines.
 func line(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -1,9 +1,9 @@
-// Package export writes what a crawl has found as others read it without a converter: Parquet with
-// the column names of Common Crawl's index where they fit, CSV that spreadsheets take no formula
-// from, the bulk format of Elasticsearch and OpenSearch, and a file a page.
+// Package export writes the results of a crawl in formats that other programs read directly:
+// Parquet with the column names of Common Crawl's index where they fit, CSV without formulas for
+// spreadsheets, the bulk format of Elasticsearch and OpenSearch, and one file for each page.
 //
-// Rows come as the indexers send them (crawl.PageRow, crawl.LinkRow) or from the catalogue
-// (crawl.DatasetInfo). A cluster and a directory at rest send the same rows, so they give the same
-// files. Every writer keeps a bounded part of its output in memory, however many rows there are.
-// Writers are for one goroutine.
+// The rows are those of the indexers (crawl.PageRow, crawl.LinkRow) and of the catalogue
+// (crawl.DatasetInfo). A running and a stopped crawl have the same rows, and so the same files.
+// Every writer keeps a limited part of its output in memory, for any number of rows. A writer may
+// be used by one goroutine.
 package export

@@ -15,16 +15,17 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// IndexFile is the name of the file that says which file is which page.
+// IndexFile is the name of the file that lists the pages and their files.
 const IndexFile = "index.jsonl"
 
-// Files writes a file for each page into a folder, and IndexFile, a line for each page: its record
-// without the content, and the name of its file. Of two lines about a page the later one holds.
+// Files writes a file for each page into a folder. It also writes IndexFile, which has a line for
+// each page: its record without the content, and the name of its file. If there are two lines about
+// a page, the later one is valid.
 //
-// A name is made of letters, digits and "-" in lower case, so it is the same on every file system,
-// and says little: "3f/3f2a…-example-org-intro.html", the beginning of the URL's SHA-256 and a part
-// of the URL for people. All access goes by way of the folder (os.Root), so that nothing outside it
-// is touched, links that somebody has put there included.
+// The name of a file consists of lower-case letters, digits and "-", so it is valid on every file
+// system. It is the beginning of the SHA-256 of the URL and a part of the URL for people, such as
+// "3f/3f2a…-example-org-intro.html". All access is through the folder (os.Root), so that nothing
+// outside it is changed, even if the folder contains symbolic links.
 type Files struct {
 	root  *os.Root
 	index *os.File
@@ -35,16 +36,16 @@ type Files struct {
 
 // IndexLine is a line of IndexFile.
 type IndexLine struct {
-	File string `json:"file,omitempty"` // absent: the page has no content, or is removed
+	File string `json:"file,omitempty"` // empty: the page has no content, or is removed
 	crawl.PageRow
 }
 
-// ErrNotEmpty is what OpenFiles says of a folder with something in it that is not to be touched.
+// ErrNotEmpty means that the folder for OpenFiles contains files that it must not change.
 var ErrNotEmpty = errors.New("the folder is not empty")
 
-// OpenFiles begins an export into a folder, which it makes, readable by its owner only, unless
-// there is an empty one. With again, it may be one of an earlier export, which is brought up to
-// date. The error wraps ErrNotEmpty where the folder is neither.
+// OpenFiles begins an export into a folder. The folder may be empty. If there is none, OpenFiles
+// creates it, readable by its owner only. With again, it may be the folder of an earlier export,
+// which is updated. In all other cases the error wraps ErrNotEmpty.
 func OpenFiles(dir string, again bool) (*Files, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -80,8 +81,8 @@ func (f *Files) open() error {
 	return nil
 }
 
-// cutHalf cuts the half of a line from the end of a file, which a process leaves that was killed:
-// the next line would be lost with it.
+// cutHalf cuts an incomplete line from the end of a file, because the next line would be lost with
+// it. A process that was killed may have left it.
 func cutHalf(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -101,8 +102,8 @@ func cutHalf(f *os.File) error {
 	return nil
 }
 
-// FileName is the name of the file of a page, below the folder: by its URL, and by what is in it
-// ("txt", "md", "html").
+// FileName is the name of the file of a page, relative to the folder. ending is "txt", "md" or
+// "html".
 func FileName(u canon.URL, ending string) string {
 	sum := DocumentID(string(u))[:32]
 	var words strings.Builder
@@ -125,14 +126,14 @@ func FileName(u canon.URL, ending string) string {
 	return sum[:2] + "/" + words.String() + "." + ending
 }
 
-// maxWords is how much of a URL stands in a file's name, in bytes.
+// maxWords limits the part of the URL in the name of a file, in bytes.
 const maxWords = 60
 
-// bom begins a file of HTML, so that it is read as the UTF-8 it is, whatever it says of itself.
+// bom begins a file of HTML, so that programs read it as UTF-8 whatever charset the HTML names.
 const bom = "\ufeff"
 
-// Page writes the file of a page and its line, or takes its file away if it is removed, or has no
-// content any more.
+// Page writes the file of a page and its line. If the page is removed, or has no content any more,
+// it deletes the file.
 func (f *Files) Page(p *crawl.PageRow) error {
 	u := canon.URL(p.URL)
 	now := ""
@@ -161,7 +162,7 @@ func (f *Files) Page(p *crawl.PageRow) error {
 	return err
 }
 
-// write makes a file, or puts another in its place: in one act, so that no page is there half.
+// write creates or replaces a file atomically, so that no file is incomplete.
 func (f *Files) write(name, content string) error {
 	if dir := path.Dir(name); !f.made[dir] {
 		if err := f.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -181,7 +182,7 @@ func (f *Files) write(name, content string) error {
 	return f.root.Rename(unfinished, name)
 }
 
-// Close writes what is left of the index.
+// Close writes the rest of IndexFile.
 func (f *Files) Close() error {
 	return errors.Join(f.lines.Flush(), f.index.Close(), f.root.Close())
 }

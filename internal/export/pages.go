@@ -13,8 +13,8 @@ import (
 )
 
 // Page is a row of the table of pages. The columns from url_surtkey to content_truncated are those
-// of Common Crawl's index, as far as we know what they hold; in content_digest we have another
-// digest, and say which. Empty means null, but in what every page has.
+// of Common Crawl's index, as far as their contents are known. content_digest has another digest,
+// with its name. Columns that not every page has are null if they are empty.
 type Page struct {
 	SURT             string  `parquet:"url_surtkey"`
 	URL              string  `parquet:"url"`
@@ -33,7 +33,8 @@ type Page struct {
 	FetchTime time.Time `parquet:"fetch_time,timestamp(millisecond)"`
 	Status    *int32    `parquet:"fetch_status,optional"`
 	Digest    *string   `parquet:"content_digest,optional"` // "sha256:…", of the decoded body
-	// The type as which the page was read: its server's word, else what its first bytes look like.
+	// Detected is the type as which the page was read: that of its server, or else that of its
+	// first bytes.
 	MIMEType     *string `parquet:"content_mime_type,optional,dict"`
 	MIMEDetected *string `parquet:"content_mime_detected,optional,dict"`
 	Charset      *string `parquet:"content_charset,optional,dict"` // in capitals
@@ -54,17 +55,18 @@ type Page struct {
 	UsageAITrain *string `parquet:"usage_ai_train,optional,dict"`
 	UsageTDM     *string `parquet:"usage_tdm,optional,dict"`
 
-	// Why the page is no part of the export any more; then only its URL and fetch_time are set.
+	// Removed is why the page is no longer a part of the export. Then only its URL and fetch_time
+	// are set.
 	Removed  *string `parquet:"removed,optional,dict"`
 	Withheld *string `parquet:"withheld,optional,dict"` // why it has no content
-	Cut      *bool   `parquet:"cut,optional"`           // its content is the beginning only
-	// The content, one of these as was asked for.
+	Cut      *bool   `parquet:"cut,optional"`           // its content is only the beginning
+	// The content is in one of these, as the export asked.
 	Text     *string `parquet:"text,optional"`
 	Markdown *string `parquet:"markdown,optional"`
 	HTML     *string `parquet:"html,optional"`
 }
 
-// bulky are columns whose values may be long: nothing of them is repeated in the file's indexes.
+// bulky are the columns with long values, which are not repeated in the indexes of the file.
 var bulky = []string{
 	"text", "markdown", "html", "title", "found_on", "canonical", "description", "extra_json", "provenance_json", "conflicts_json",
 }
@@ -111,8 +113,8 @@ func PageOf(p *crawl.PageRow) Page {
 
 var defaultPorts = map[string]int{"http": 80, "https": 443}
 
-// domains fills in the parts of a host's name, which an IP address does not have: registry by the
-// first section of the public suffix list, private by both.
+// domains fills in the parts of a host's name. An IP address has none. registry uses the first
+// section of the public suffix list, and private uses both sections.
 func (row *Page) domains(host string, ip bool) {
 	if ip {
 		return
@@ -131,7 +133,8 @@ func (row *Page) domains(host string, ip bool) {
 	row.HostReversed = text(strings.Join(labels, "."))
 }
 
-// under is the part of a host that is one label longer than a suffix, "" if it is that suffix.
+// under is the part of a host that is one label longer than a suffix. It is empty if the host is
+// the suffix.
 func under(host, suffix string) string {
 	name, ok := strings.CutSuffix(host, "."+suffix)
 	if !ok {
@@ -140,8 +143,8 @@ func under(host, suffix string) string {
 	return name[strings.LastIndexByte(name, '.')+1:] + "." + suffix
 }
 
-// iso639_3 is a language by the code of three letters that Common Crawl's index has; what is no
-// known language is left as it is.
+// iso639_3 is the code of a language with three letters, as in Common Crawl's index. An unknown
+// language stays as it is.
 func iso639_3(lang string) string {
 	base, err := language.ParseBase(lang)
 	if err != nil {
@@ -150,8 +153,8 @@ func iso639_3(lang string) string {
 	return base.ISO3()
 }
 
-// Link is a row of the table of links. Of pages that were removed, or read anew, Removed says so in
-// a row without ToURL: what was known of their links before does not hold any more.
+// Link is a row of the table of links. A row with Removed has no ToURL: the page was removed or
+// stored again, and its earlier links are void.
 type Link struct {
 	From    string  `parquet:"from_url,dict"`
 	To      *string `parquet:"to_url,optional"`
@@ -163,7 +166,7 @@ func LinkOf(l crawl.LinkRow) Link {
 	return Link{From: valid(l.From), To: text(l.To), Removed: text(l.Removed)}
 }
 
-// text is null for an empty text.
+// text returns nil for an empty text.
 func text(s string) *string {
 	if s == "" {
 		return nil
@@ -171,5 +174,5 @@ func text(s string) *string {
 	return new(valid(s))
 }
 
-// valid is s as UTF-8, which the columns promise, and as it travels in JSON.
+// valid makes s valid UTF-8, which the columns require. JSON does the same.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -9,20 +9,21 @@ import (
 )
 
 const (
-	// A row group is written when the texts in it have this many bytes, or it this many rows: what
-	// stands in memory, and what a reader takes at once.
+	// A row group is written when its texts have this many bytes, or it has this many rows. It is
+	// in memory until then, and a reader reads it as a whole.
 	groupBytes = 16 << 20
 	groupRows  = 100_000
-	rowBytes   = 64 // what a row takes beside its texts, roughly
+	rowBytes   = 64 // the approximate size of a row without its texts
 
-	// Rows are handed on by so many, or so many bytes: one by one they cost three times as much.
+	// Rows are passed on in batches of so many rows, or bytes. Single rows take three times as
+	// long.
 	batchRows  = 64
 	batchBytes = 1 << 20
 )
 
 // Parquet writes rows of one type (Page, Link, Dataset) as a Parquet file, in pages compressed with
-// Zstandard. One row group is in memory at a time; what the file's end says of each group, a few
-// kilobytes, is kept until Close.
+// Zstandard. One row group is in memory at a time, and until Close a few kilobytes for each group
+// that the end of the file needs.
 type Parquet[T any] struct {
 	w     *parquet.GenericWriter[T]
 	batch []T
@@ -31,11 +32,11 @@ type Parquet[T any] struct {
 	given int // of size, before the batch
 }
 
-// NewParquet makes a writer. Without Close the file has no end and cannot be read.
+// NewParquet makes a writer. Until Close the file has no end and cannot be read.
 func NewParquet[T any](w io.Writer) *Parquet[T] {
 	options := []parquet.WriterOption{
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}), parquet.DataPageVersion(1),
-		parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain), // what every reader can read
+		parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain), // all readers support it
 	}
 	for _, name := range bulky {
 		options = append(options, parquet.SkipPageBounds(name), parquet.SkipPageStatistics(name))
@@ -59,7 +60,7 @@ func (p *Parquet[T]) Write(row T) error {
 	return p.w.Flush()
 }
 
-// hand hands the batch on.
+// hand passes the batch on.
 func (p *Parquet[T]) hand() error {
 	_, err := p.w.Write(p.batch)
 	clear(p.batch)
@@ -67,7 +68,7 @@ func (p *Parquet[T]) hand() error {
 	return err
 }
 
-// Close writes what is left, and the end of the file.
+// Close writes the rest and the end of the file.
 func (p *Parquet[T]) Close() error {
 	if err := p.hand(); err != nil {
 		return err

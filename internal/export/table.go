@@ -10,13 +10,13 @@ import (
 	"github.com/curtsy/curtsy/internal/spreadsheet"
 )
 
-// Table is a CSV of Page or Link: the columns of their Parquet file.
+// Table writes rows of Page or Link as CSV, with the columns of their Parquet file.
 type Table[T any] struct {
 	csv   *spreadsheet.CSV
 	cells []string
 }
 
-// NewTable makes a writer and names the columns.
+// NewTable makes a writer and writes the names of the columns.
 func NewTable[T any](w io.Writer) (*Table[T], error) {
 	t := &Table[T]{}
 	var columns []string
@@ -39,7 +39,7 @@ func (t *Table[T]) Write(row T) error {
 	return t.csv.Write(t.cells...)
 }
 
-// Close writes what is left.
+// Close writes the rest.
 func (t *Table[T]) Close() error { return t.csv.Close() }
 
 // cellOf writes a field of Page or Link.

@@ -593,7 +593,7 @@ func TestAFileFromBeforeRecrawl(t *testing.T) {
 // hosts lists all hosts.
 func (b *bench) hosts(each func(crawl.HostInfo) error) error {
 	a := answers{shards: func() []*Shard { return []*Shard{b.s} }, spec: func() crawl.Spec { return b.s.ledger.Judge.Spec }}
-	return a.handlers().Ask(b.t.Context(), "hosts", nil, func(v any) error { return each(v.(crawl.HostInfo)) })
+	return a.hosts(b.t.Context(), nil, each)
 }
 
 func (b *bench) explain(raw string) crawl.Explanation {

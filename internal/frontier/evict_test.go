@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/times"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -155,7 +156,7 @@ func TestPostponedHostsAreEvicted(t *testing.T) {
 			t.Errorf("%d hosts are reported as postponed", reported)
 		}
 		rows := map[string]int{}
-		err := asked(b).Hosts(t.Context(), func(h crawl.HostInfo) error {
+		err := questions.Hosts.Each(t.Context(), asked(b), nil, func(h crawl.HostInfo) error {
 			rows[fmt.Sprintf("%d queued, postponed %v", h.Queued, h.NextDue != nil)]++
 			return nil
 		})

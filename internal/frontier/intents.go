@@ -2,7 +2,6 @@ package frontier
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -10,13 +9,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// webSub answers for the shard of a topic whether a hub was sent the request that it verifies, and
-// whether the subscription has ended.
-func (a answers) webSub(_ context.Context, req []byte, send func(any) error) error {
-	var q crawl.WebSubQuestion
-	if err := json.Unmarshal(req, &q); err != nil {
-		return fmt.Errorf("websub: %w", err)
-	}
+// webSub sends, for the shard of a topic, whether a hub was asked for what it now wants confirmed,
+// and whether the subscription has been left.
+func (a answers) webSub(_ context.Context, q crawl.WebSubQuestion, send func(crawl.WebSubIntent) error) error {
 	topic, err := canon.Parse(q.Topic)
 	if err != nil {
 		return fmt.Errorf("websub %.100q: %w", q.Topic, err)

@@ -2,8 +2,6 @@ package frontier
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,34 +10,26 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/internal/paging"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Lists of hosts, and of what is known of hosts, are requested in pages. Every host is read for
-// each page, because no order by a column is kept. So what is read is in memory, or is stored
-// together in the file, and a shard is locked for a limited number of hosts at a time. A page does
-// not show one moment.
+// Lists of hosts, and of what is known of hosts, are asked for page by page. Each page looks at all
+// hosts, because no column is kept in order. So the data of a row is in memory, or together in one
+// place of the file, and a shard is locked for a few hosts at a time. The rows of a page may
+// therefore be of different moments.
 
-// stretch is how many hosts are read while a shard is locked.
+// stretch is how many hosts are looked at while a shard is locked.
 const stretch = 256
 
 // hostsPage sends a page of the list of hosts.
-func (a answers) hostsPage(ctx context.Context, req []byte, send func(any) error) error {
-	var q crawl.HostsQuery
-	if err := json.Unmarshal(req, &q); err != nil {
-		return fmt.Errorf("hosts-page: %w", err)
-	}
+func (a answers) hostsPage(ctx context.Context, q crawl.HostsQuery, send func(paging.Part[crawl.HostRow]) error) error {
 	filter, err := shard.NewHostFilter(q)
 	if err != nil {
 		return err
 	}
-	for _, s := range a.shards() {
-		top, err := paging.New[crawl.HostRow](q.Paging, crawl.HostSorts...)
-		if err != nil {
-			return err
-		}
-		sum := paging.Sum{Counts: map[string]int64{}}
-		err = s.walk(ctx, true, func(h *hosts.Host, now time.Time) {
+	return sendList(a, questions.HostsPage, q, send, func(s *Shard, sum *paging.Sum, top *paging.Top[crawl.HostRow]) error {
+		return s.walk(ctx, true, func(h *hosts.Host, now time.Time) {
 			sum.Total++
 			if !filter.Named(h) {
 				return
@@ -49,13 +39,73 @@ func (a answers) hostsPage(ctx context.Context, req []byte, send func(any) error
 				return
 			}
 			sum.Counts[row.State]++
-			if !filter.State(&row) {
-				return
+			if filter.State(&row) {
+				sum.Matched++
+				top.Add(row)
 			}
-			sum.Matched++
-			top.Add(shard.HostKey(&row, top.Sort()), row)
 		})
+	})
+}
+
+// mirrorsPage sends a page of the list of mirrors. Evicted hosts have no mirrors.
+func (a answers) mirrorsPage(ctx context.Context, q crawl.MirrorsQuery, send func(paging.Part[crawl.MirrorInfo]) error) error {
+	return sendList(a, questions.MirrorsPage, q, send, func(s *Shard, sum *paging.Sum, top *paging.Top[crawl.MirrorInfo]) error {
+		return s.walk(ctx, false, func(h *hosts.Host, _ time.Time) {
+			for _, m := range shard.MirrorInfos(h) {
+				matches := contains(q.Filter, m.Origin, m.Main)
+				offer(sum, top, m, matches, m.State, q.State)
+			}
+		})
+	})
+}
+
+// updatesPage sends a page of the list of sites that report their changes.
+func (a answers) updatesPage(ctx context.Context, q crawl.UpdatesQuery, send func(paging.Part[crawl.UpdatesInfo]) error) error {
+	return sendList(a, questions.UpdatesPage, q, send, func(s *Shard, sum *paging.Sum, top *paging.Top[crawl.UpdatesInfo]) error {
+		add := func(h *hosts.Host, _ time.Time) {
+			for _, u := range s.account.UpdatesInfos(h) {
+				matches := contains(q.Filter, u.Site) && (q.State == "" || u.State == q.State)
+				offer(sum, top, u, matches, u.Source, q.Source)
+			}
+		}
+		if q.Host != "" {
+			return s.look(q.Host, add)
+		}
+		return s.walk(ctx, true, add)
+	})
+}
+
+// contains reports whether one of the texts contains part, in upper or lower case.
+func contains(part string, texts ...string) bool {
+	return part == "" || slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(part)) })
+}
+
+// offer counts a row, and offers it to top if it is wanted. matches says whether the row passes all
+// filters except the one by its word. Rows are counted by this word, also those without the wanted
+// word. An empty wanted word is any word.
+func offer[Row any](sum *paging.Sum, top *paging.Top[Row], row Row, matches bool, word, wanted string) {
+	sum.Total++
+	if !matches {
+		return
+	}
+	sum.Counts[word]++
+	if wanted == "" || word == wanted {
+		sum.Matched++
+		top.Add(row)
+	}
+}
+
+// sendList sends the part of each shard of a page of a list. look goes through the rows of a shard,
+// counts them in sum, and offers the wanted ones to top.
+func sendList[Req questions.Bounded, Row any](a answers, l questions.List[Req, Row], q Req, send func(paging.Part[Row]) error,
+	look func(s *Shard, sum *paging.Sum, top *paging.Top[Row]) error) error {
+	for _, s := range a.shards() {
+		top, err := l.Top(q)
 		if err != nil {
+			return err
+		}
+		sum := paging.Sum{Counts: map[string]int64{}}
+		if err := look(s, &sum, top); err != nil {
 			return err
 		}
 		sum.Epoch = s.ledger.Epoch
@@ -66,94 +116,7 @@ func (a answers) hostsPage(ctx context.Context, req []byte, send func(any) error
 	return nil
 }
 
-// mirrorsPage sends a page of the list of mirrors. Evicted hosts are none.
-func (a answers) mirrorsPage(ctx context.Context, req []byte, send func(any) error) error {
-	var q crawl.MirrorsQuery
-	if err := json.Unmarshal(req, &q); err != nil {
-		return fmt.Errorf("mirrors-page: %w", err)
-	}
-	l := list[crawl.MirrorInfo]{
-		paging: q.Paging, sorts: crawl.MirrorSorts,
-		rows: func(_ *Shard, h *hosts.Host) []crawl.MirrorInfo { return shard.MirrorInfos(h) },
-		keep: func(m *crawl.MirrorInfo) bool { return contains(q.Filter, m.Origin, m.Main) },
-		word: func(m *crawl.MirrorInfo) (string, bool) { return m.State, q.State == "" || m.State == q.State },
-		key:  shard.MirrorKey,
-	}
-	return l.send(ctx, a, send)
-}
-
-// updatesPage sends a page of the list of sites that report changes.
-func (a answers) updatesPage(ctx context.Context, req []byte, send func(any) error) error {
-	var q crawl.UpdatesQuery
-	if err := json.Unmarshal(req, &q); err != nil {
-		return fmt.Errorf("updates-page: %w", err)
-	}
-	l := list[crawl.UpdatesInfo]{
-		paging: q.Paging, sorts: crawl.UpdatesSorts, evicted: true, host: q.Host,
-		rows: func(s *Shard, h *hosts.Host) []crawl.UpdatesInfo { return s.account.UpdatesInfos(h) },
-		keep: func(u *crawl.UpdatesInfo) bool {
-			return contains(q.Filter, u.Site) && (q.State == "" || u.State == q.State)
-		},
-		word: func(u *crawl.UpdatesInfo) (string, bool) { return u.Source, q.Source == "" || u.Source == q.Source },
-		key:  shard.UpdatesKey,
-	}
-	return l.send(ctx, a, send)
-}
-
-// contains reports whether one of the texts contains part, ignoring case.
-func contains(part string, texts ...string) bool {
-	return part == "" || slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(part)) })
-}
-
-// list is a list of rows about hosts; each host has few rows or none.
-type list[T any] struct {
-	paging  crawl.Paging
-	sorts   []string
-	evicted bool   // evicted hosts have rows, too
-	host    string // only rows of this host; "": of all
-	rows    func(*Shard, *hosts.Host) []T
-	keep    func(*T) bool // all filters except the one by word
-	// The value by which rows are counted, and whether it is wanted
-	word func(*T) (word string, _ bool)
-	key  func(row *T, sort string) paging.Key
-}
-
-func (l *list[T]) send(ctx context.Context, a answers, send func(any) error) error {
-	for _, s := range a.shards() {
-		top, err := paging.New[T](l.paging, l.sorts...)
-		if err != nil {
-			return err
-		}
-		sum := paging.Sum{Epoch: s.ledger.Epoch, Counts: map[string]int64{}}
-		add := func(h *hosts.Host, _ time.Time) {
-			for _, row := range l.rows(s, h) {
-				sum.Total++
-				if !l.keep(&row) {
-					continue
-				}
-				word, ok := l.word(&row)
-				if sum.Counts[word]++; ok {
-					sum.Matched++
-					top.Add(l.key(&row, top.Sort()), row)
-				}
-			}
-		}
-		if l.host != "" {
-			err = s.look(l.host, add)
-		} else {
-			err = s.walk(ctx, l.evicted, add)
-		}
-		if err != nil {
-			return err
-		}
-		if err := top.Send(s.ledger.ID, sum, send); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// look calls do for a host, under the shard's lock, if the shard has it.
+// look calls do for a host under the shard's lock, if the shard has the host.
 func (s *Shard) look(name string, do func(h *hosts.Host, now time.Time)) error {
 	err := s.locked(func() error {
 		h, err := s.ledger.HostNamed(canon.Host(name))
@@ -165,8 +128,8 @@ func (s *Shard) look(name string, do func(h *hosts.Host, now time.Time)) error {
 	return s.ledger.Blame(err)
 }
 
-// walk calls each for every host of a shard. It releases the shard's lock after some of them.
-// evicted: also for hosts that are not in memory.
+// walk calls each for every host of a shard under its lock, which it releases after every few
+// hosts. Hosts that are not in memory are included only if evicted is true.
 func (s *Shard) walk(ctx context.Context, evicted bool, each func(h *hosts.Host, now time.Time)) error {
 	for from := hosts.HostID(0); ; {
 		now := time.Now()

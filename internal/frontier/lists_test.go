@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/updates"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -95,7 +96,7 @@ func TestHostsPageIsTheListOfHosts(t *testing.T) {
 		// have ended.
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			soon := 0
-			err := asked(b).Hosts(t.Context(), func(h crawl.HostInfo) error {
+			err := questions.Hosts.Each(t.Context(), asked(b), nil, func(h crawl.HostInfo) error {
 				if h.NextDue != nil && time.Until(*h.NextDue) > -20*time.Millisecond && time.Until(*h.NextDue) < time.Minute {
 					soon++
 				}
@@ -111,10 +112,10 @@ func TestHostsPageIsTheListOfHosts(t *testing.T) {
 		check := func(c *asker.Crawl) {
 			t.Helper()
 			infos := map[string]crawl.HostInfo{}
-			if err := c.Hosts(t.Context(), func(h crawl.HostInfo) error { infos[h.Host] = h; return nil }); err != nil {
+			if err := questions.Hosts.Each(t.Context(), c, nil, func(h crawl.HostInfo) error { infos[h.Host] = h; return nil }); err != nil {
 				t.Fatal(err)
 			}
-			for _, sort := range crawl.HostSorts {
+			for _, sort := range questions.HostsPage.Sorts.Words() {
 				for _, down := range []bool{false, true} {
 					var rows []crawl.HostRow
 					q := crawl.HostsQuery{Paging: crawl.Paging{Sort: sort, Descending: down, Limit: 70}}
@@ -192,7 +193,7 @@ func TestHostsPageIsTheListOfHosts(t *testing.T) {
 			{crawl.HostsQuery{Has: "mirror"}, func(h crawl.HostInfo) bool { return h.MirrorOf != nil }},
 		} {
 			var want int64
-			if err := c.Hosts(t.Context(), func(h crawl.HostInfo) error {
+			if err := questions.Hosts.Each(t.Context(), c, nil, func(h crawl.HostInfo) error {
 				if tt.want(h) {
 					want++
 				}
@@ -244,7 +245,7 @@ func TestMirrorsAndUpdatesPages(t *testing.T) {
 	c := asked(b)
 	seen, q := map[string]bool{}, crawl.MirrorsQuery{Paging: crawl.Paging{Sort: "since", Descending: true, Limit: 7}}
 	for last := int64(51); ; {
-		p, err := c.MirrorsPage(t.Context(), q)
+		p, err := questions.MirrorsPage.Ask(t.Context(), c, q)
 		if err != nil || p.Total != 50 || p.Matched != 50 || p.Counts["mirror"] != 20 || p.Counts["unconfirmed"] != 30 {
 			t.Fatalf("%+v (%v)", p, err)
 		}
@@ -265,11 +266,11 @@ func TestMirrorsAndUpdatesPages(t *testing.T) {
 		q    crawl.MirrorsQuery
 		want int64
 	}{{crawl.MirrorsQuery{State: "mirror"}, 20}, {crawl.MirrorsQuery{Filter: "CLAIMED"}, 30}, {crawl.MirrorsQuery{Filter: "claimed", State: "mirror"}, 0}} {
-		if p, err := c.MirrorsPage(t.Context(), tt.q); err != nil || p.Matched != tt.want || int64(len(p.Rows)) != tt.want {
+		if p, err := questions.MirrorsPage.Ask(t.Context(), c, tt.q); err != nil || p.Matched != tt.want || int64(len(p.Rows)) != tt.want {
 			t.Errorf("%+v: %d, want %d (%v)", tt.q, p.Matched, tt.want, err)
 		}
 	}
-	p, err := c.UpdatesPage(t.Context(), crawl.UpdatesQuery{Paging: crawl.Paging{Sort: "told", Descending: true, Limit: 10}, Source: "rup"})
+	p, err := questions.UpdatesPage.Ask(t.Context(), c, crawl.UpdatesQuery{Paging: crawl.Paging{Sort: "told", Descending: true, Limit: 10}, Source: "rup"})
 	if err != nil || p.Total != 40 || p.Matched != 40 || len(p.Rows) != 10 || p.Rows[0].Reported != 90 || p.Rows[9].Reported != 81 || p.Counts["rup"] != 40 {
 		t.Errorf("updates: %+v (%v)", p, err)
 	}
@@ -277,14 +278,14 @@ func TestMirrorsAndUpdatesPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of, err := c.UpdatesPage(t.Context(), crawl.UpdatesQuery{Host: string(first.Host())})
+	of, err := questions.UpdatesPage.Ask(t.Context(), c, crawl.UpdatesQuery{Host: string(first.Host())})
 	if err != nil || of.Total != 1 || len(of.Rows) != 1 || of.Rows[0].Site != p.Rows[0].Site {
 		t.Errorf("updates of %s: %+v (%v)", first.Host(), of, err)
 	}
-	if of, err := c.UpdatesPage(t.Context(), crawl.UpdatesQuery{Host: "nobody.example"}); err != nil || of.Total != 0 {
+	if of, err := questions.UpdatesPage.Ask(t.Context(), c, crawl.UpdatesQuery{Host: "nobody.example"}); err != nil || of.Total != 0 {
 		t.Errorf("updates of nobody: %+v (%v)", of, err)
 	}
-	if p, err := c.UpdatesPage(t.Context(), crawl.UpdatesQuery{Source: "sitemap"}); err != nil || p.Matched != 0 {
+	if p, err := questions.UpdatesPage.Ask(t.Context(), c, crawl.UpdatesQuery{Source: "sitemap"}); err != nil || p.Matched != 0 {
 		t.Errorf("updates by sitemaps: %+v (%v)", p, err)
 	}
 }

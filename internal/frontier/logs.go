@@ -2,7 +2,6 @@ package frontier
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,20 +13,20 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
-// CrawlLog says how much of a crawl log is kept.
+// CrawlLog states how much of a crawl log is kept.
 type CrawlLog struct {
-	Max  int64 // bytes of a file before the next is begun; 0: there is one file
-	Keep int   // number of full files that are kept beside the current one
+	Max  int64 // bytes of a file before the next one begins; 0: there is only one file
+	Keep int   // full files that are kept beside the current one
 }
 
-// Open opens or begins the crawl log in dir, which is Options.CrawlLog of the frontier there. The
-// caller has locked the directory, and closes the log after the frontier.
+// Open opens or creates the crawl log in dir, for Options.CrawlLog of the frontier there. The
+// caller has the directory locked, and closes the log after the frontier.
 func (c CrawlLog) Open(dir string) (io.WriteCloser, error) {
 	return store.OpenCrawlLogWriter(dir, c.Max, c.Keep)
 }
 
-// LogAudit adds the line of an operator action to the crawl log in dir. The caller has locked the
-// directory, and no frontier runs in it.
+// LogAudit adds a line about an operator's action to the crawl log in dir. The caller has the
+// directory locked, and no frontier runs in it.
 func LogAudit(dir string, a crawl.Audit) (err error) {
 	log, err := CrawlLog{}.Open(dir)
 	if err != nil {
@@ -38,13 +37,10 @@ func LogAudit(dir string, a crawl.Audit) (err error) {
 	return err
 }
 
-// log sends lines of the crawl log. The log of a frontier contains the shards that it had when the
-// lines were written. So it is requested by log, not by shard.
-func (a answers) log(_ context.Context, req []byte, send func(any) error) error {
-	var q crawl.LogRequest
-	if err := json.Unmarshal(req, &q); err != nil {
-		return fmt.Errorf("log: %w", err)
-	}
+// log sends lines of the crawl log. The log of a frontier is about the shards that the frontier
+// held when the lines were written, and not about those that it holds now. So the whole file
+// answers.
+func (a answers) log(_ context.Context, q crawl.LogRequest, send func(crawl.LogPart) error) error {
 	if q.Limit < 1 || q.Limit > crawl.MaxLogLimit {
 		return fmt.Errorf("log: limit %d is not possible: use 1 to %d", q.Limit, crawl.MaxLogLimit)
 	}
@@ -58,7 +54,8 @@ func (a answers) log(_ context.Context, req []byte, send func(any) error) error 
 	defer log.Close()
 	file := log.ID
 	if file == "" {
-		// A log without a line has no name. Callers that know it get its first lines later.
+		// A log without lines has no name yet. The empty name lets the asker follow it from its
+		// first line.
 		return send(crawl.LogPart{Span: &crawl.LogSpan{}})
 	}
 	want := store.LogFilter{Host: strings.ToLower(q.Host), URL: q.URL, Class: q.Class, Reason: q.Reason}
@@ -68,7 +65,7 @@ func (a answers) log(_ context.Context, req []byte, send func(any) error) error 
 	var lines []crawl.LogEntry
 	var span crawl.LogSpan
 	from, known := q.After[file]
-	if _, ok := q.After[""]; (known || ok) && from <= log.Size { // otherwise it is another log
+	if _, ok := q.After[""]; (known || ok) && from <= log.Size { // otherwise the file was replaced
 		lines, span, err = log.After(max(from, 0), q.Limit, want)
 	} else {
 		before := log.Size

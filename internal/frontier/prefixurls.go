@@ -3,24 +3,19 @@ package frontier
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
-// prefixRequest is the question "urls-under": about an entry of Spec.Forgotten.
-type prefixRequest struct {
-	Entry string `json:"entry"`
-}
-
-// countPrefix counts up to hosts.PassStretch URLs of an entry's host, beginning with the key from
-// (nil: the first). next is the key with which to continue, nil at the end. The caller holds mu.
+// countPrefix looks at up to hosts.PassStretch URLs of an entry's host, beginning at from, and
+// counts those that the entry of Spec.Forgotten names. A nil from is the first URL. next is where
+// to continue, and nil at the end. The caller holds mu.
 func (s *Shard) countPrefix(entry string, from []byte) (n int64, next []byte, err error) {
 	if !s.ledger.Phase.MayRead() {
 		return 0, nil, nil
@@ -53,13 +48,9 @@ func (s *Shard) countPrefix(entry string, from []byte) (n int64, next []byte, er
 	return n, nil, nil
 }
 
-// prefixURLs answers if the entry's host is in a shard of ours. It counts in stretches, between
-// which the shard continues.
-func (a answers) prefixURLs(_ context.Context, req []byte, send func(any) error) error {
-	var q prefixRequest
-	if err := json.Unmarshal(req, &q); err != nil {
-		return fmt.Errorf("urls-under: %w", err)
-	}
+// prefixURLs sends the count if the shard of the entry's host is held here. It counts in stretches,
+// and between them the shard continues its own work.
+func (a answers) prefixURLs(_ context.Context, q questions.PrefixRequest, send func(crawl.PrefixCount) error) error {
 	s := a.shardOf(crawl.EntryHost(q.Entry))
 	if s == nil {
 		return nil

@@ -2,8 +2,6 @@ package frontier
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
@@ -12,16 +10,12 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxPreviewed is how many URLs of a shard are read to estimate the effect of another spec: about
-// half a second of work.
+// maxPreviewed limits how many URLs of a shard are looked at to estimate the effect of another
+// spec. It is about half a second of work.
 const maxPreviewed = 200_000
 
-// judge answers what another spec would change for the URLs of each shard. It changes nothing.
-func (a answers) judge(ctx context.Context, req []byte, send func(any) error) error {
-	var spec crawl.Spec
-	if err := json.Unmarshal(req, &spec); err != nil {
-		return fmt.Errorf("preview: %w", err)
-	}
+// judge sends what another spec would make of the URLs of each shard. It changes nothing.
+func (a answers) judge(ctx context.Context, spec crawl.Spec, send func(crawl.SpecEffect) error) error {
 	next, err := judge.New(spec)
 	if err != nil {
 		return err
@@ -38,8 +32,8 @@ func (a answers) judge(ctx context.Context, req []byte, send func(any) error) er
 	return nil
 }
 
-// specEffect decides about up to most URLs by another spec, in stretches, between which the shard
-// continues.
+// specEffect judges up to most URLs by another spec. It works in stretches, and between them the
+// shard continues its own work.
 func (s *Shard) specEffect(ctx context.Context, next *judge.Judge, most int64) (all crawl.SpecEffect, err error) {
 	for from := []byte(nil); ; {
 		more := false
@@ -52,7 +46,7 @@ func (s *Shard) specEffect(ctx context.Context, next *judge.Judge, most int64) (
 				return false, nil
 			})
 			if more = from != nil; err == nil && s.ledger.Phase.MayWrite() == nil {
-				err = s.ledger.PutAway() // the hosts just read need not all stay in memory
+				err = s.ledger.PutAway() // the hosts just looked at need not stay in memory
 			}
 			return err
 		})
@@ -65,13 +59,14 @@ func (s *Shard) specEffect(ctx context.Context, next *judge.Judge, most int64) (
 	}
 }
 
-// previewURL counts a URL that only one of two specs queues: the current one and the next. A
-// running pass may not have reached it yet. The caller holds mu.
+// previewURL counts a URL if only one of two specs queues it: the current spec or the next. The
+// record alone does not show this, because a pass for the current spec may not have reached it yet.
+// The caller holds mu.
 func (s *Shard) previewURL(h *hosts.Host, r *urls.Record, next *judge.Judge, all *crawl.SpecEffect) {
 	open := r.Class == crawl.Queued
 	switch {
 	case r.Class == crawl.Redirected:
-		// As in Passes.judgeSome.
+		// As in passes.judgeSome.
 		u, err := canon.Parse(r.Detail)
 		if err != nil || s.ledger.Judge.Scope.Decide(u).In || !next.Scope.Decide(u).In {
 			return

@@ -2,7 +2,6 @@ package frontier
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,31 +11,42 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/shard"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// answers are the handlers of a frontier's questions. The same handlers are used behind NATS, for
-// the shards that a Frontier owns, and directly, for the files that a Reader has opened. No lock is
-// held while an object is sent, because the receiver may be slow.
+// answers has the handlers of the frontier's questions. They are called over NATS for the shards
+// that a Frontier holds, and directly for the files that a Reader has opened. No lock is held while
+// a row is sent, because the asker may be slow.
 type answers struct {
 	shards func() []*Shard
 	spec   func() crawl.Spec
-	// mend may change the parts of a status, of which there is one for each shard.
+	// mend may change the parts of a status before they are sent. There is one part for each shard.
 	mend func(parts []crawl.Status)
-	// The crawl is stopped: an unreadable status is an error, and not a shard that is about to
-	// close.
+	// stopped: the shards are files. Then a status that cannot be read is an error; otherwise the
+	// shard is about to close.
 	stopped bool
-	logDir  string // directory of the crawl log
+	logDir  string // the directory of the crawl log
 }
 
-// handlers are the questions by name.
 func (a answers) handlers() ask.Handlers {
-	return ask.Handlers{
-		"status": a.status, "hosts": a.hosts, "hosts-page": a.hostsPage, "mirrors-page": a.mirrorsPage, "updates-page": a.updatesPage,
-		"mirrors": a.mirrors, "updates": a.updates, "explain": a.explain,
-		"urls-under": a.prefixURLs, "timeline": a.timeline, "robots-text": a.robotsText, "log": a.log, "history": a.history,
-		"judge": a.judge, "websub": a.webSub,
-	}
+	return questions.Handlers(
+		questions.Status.Handle(a.status),
+		questions.History.Handle(a.history),
+		questions.Hosts.Handle(a.hosts),
+		questions.HostsPage.Handle(a.hostsPage),
+		questions.Mirrors.Handle(a.mirrors),
+		questions.MirrorsPage.Handle(a.mirrorsPage),
+		questions.Updates.Handle(a.updates),
+		questions.UpdatesPage.Handle(a.updatesPage),
+		questions.Explain.Handle(a.explain),
+		questions.Timeline.Handle(a.timeline),
+		questions.RobotsText.Handle(a.robotsText),
+		questions.Log.Handle(a.log),
+		questions.URLsUnder.Handle(a.prefixURLs),
+		questions.Judge.Handle(a.judge),
+		questions.WebSub.Handle(a.webSub),
+	)
 }
 
 func (f *Frontier) answers() answers {
@@ -49,7 +59,7 @@ func (f *Frontier) answers() answers {
 	}}
 }
 
-// serveQuestions answers over NATS for the owned shards.
+// serveQuestions answers over NATS for the shards that f holds, until stop is called.
 func (f *Frontier) serveQuestions() (stop func(), err error) {
 	svc, err := ask.NewService(f.q.NC, f.names, "frontier", f.opt.Instance, "1.0.0")
 	if err != nil {
@@ -89,8 +99,9 @@ func (f *Frontier) each(do func(*Shard) error) error {
 	return nil
 }
 
-// perShard calls do for every shard under its lock. It continues after an error, because the
-// answers of the other shards are even more useful then. Its error names the shards that failed.
+// perShard calls do for every shard under its lock. If one shard cannot be read, the answers of the
+// others are needed all the more. So perShard continues after an error, and its own error names the
+// shards that failed.
 func (a answers) perShard(do func(*Shard) error) error {
 	var failed []int
 	var errs []error
@@ -113,8 +124,18 @@ func (a answers) perShard(do func(*Shard) error) error {
 	return &ask.PartlyError{Shards: failed, Err: errors.Join(errs...)}
 }
 
-// status sends the status of every shard.
-func (a answers) status(_ context.Context, _ []byte, send func(any) error) error {
+// sendAll sends rows until one cannot be sent.
+func sendAll[Row any](rows []Row, send func(Row) error) error {
+	for _, row := range rows {
+		if err := send(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// status sends the accounting of every shard.
+func (a answers) status(_ context.Context, _ struct{}, send func(crawl.Status) error) error {
 	var parts []crawl.Status
 	now := time.Now()
 	failed := a.perShard(func(s *Shard) error {
@@ -122,23 +143,17 @@ func (a answers) status(_ context.Context, _ []byte, send func(any) error) error
 		return nil
 	})
 	a.mend(parts)
-	for _, p := range parts {
-		if err := send(p); err != nil {
-			return err
-		}
+	if err := sendAll(parts, send); err != nil {
+		return err
 	}
 	return failed
 }
 
-// historyPiece is how many samples are sent in one message: about 60 KB.
+// historyPiece is the number of samples in one row, which has about 60 KB then.
 const historyPiece = 400
 
 // history sends the samples of every shard.
-func (a answers) history(_ context.Context, req []byte, send func(any) error) error {
-	var q crawl.HistoryRequest
-	if err := json.Unmarshal(req, &q); err != nil {
-		return fmt.Errorf("history: %w", err)
-	}
+func (a answers) history(_ context.Context, q crawl.HistoryRequest, send func(crawl.HistoryPart) error) error {
 	var parts []crawl.HistoryPart
 	failed := a.perShard(func(s *Shard) error {
 		end := time.Now()
@@ -162,18 +177,9 @@ func (a answers) history(_ context.Context, req []byte, send func(any) error) er
 	return failed
 }
 
-// explainRequest is the question "explain": about one URL, or about several.
-type explainRequest struct {
-	URL  string   `json:"url,omitempty"`
-	URLs []string `json:"urls,omitempty"`
-}
-
-// explain answers for the URLs whose shards are ours; the owners of the others answer for them.
-func (a answers) explain(_ context.Context, req []byte, send func(any) error) error {
-	var q explainRequest
-	if err := json.Unmarshal(req, &q); err != nil {
-		return fmt.Errorf("explain: %w", err)
-	}
+// explain sends an explanation of each URL whose shard is held here. Other instances answer for the
+// rest.
+func (a answers) explain(_ context.Context, q questions.ExplainRequest, send func(crawl.Explanation) error) error {
 	if len(q.URLs) == 0 {
 		q.URLs = []string{q.URL}
 	}
@@ -204,7 +210,7 @@ func (a answers) explain(_ context.Context, req []byte, send func(any) error) er
 	return nil
 }
 
-// shardOf returns the shard of a host, or nil when it is not ours.
+// shardOf returns the shard of a host, or nil if it is not held here.
 func (a answers) shardOf(host canon.Host) *Shard {
 	all, id := a.shards(), crawl.ShardOf(host, a.spec().Shards)
 	if i := slices.IndexFunc(all, func(s *Shard) bool { return s.ledger.ID == id }); i >= 0 {
@@ -213,25 +219,16 @@ func (a answers) shardOf(host canon.Host) *Shard {
 	return nil
 }
 
-// hostsRequest is the question "hosts": about these, or about all.
-type hostsRequest struct {
-	Hosts []canon.Host `json:"hosts,omitempty"`
-}
-
-// hosts sends what is known of every requested host.
-func (a answers) hosts(_ context.Context, req []byte, send func(any) error) error {
-	var q hostsRequest
-	if len(req) > 0 {
-		if err := json.Unmarshal(req, &q); err != nil {
-			return fmt.Errorf("hosts: %w", err)
-		}
-	}
-	if len(q.Hosts) == 0 {
-		return a.eachHost(func(s *Shard, h *hosts.Host, now time.Time) []any { return []any{s.account.HostInfo(h, now)} }, send)
+// hosts sends everything that is known of the hosts that q names, or of all hosts.
+func (a answers) hosts(_ context.Context, q *questions.HostsRequest, send func(crawl.HostInfo) error) error {
+	if q == nil || len(q.Hosts) == 0 {
+		return eachHost(a, send, func(s *Shard, h *hosts.Host, now time.Time) []crawl.HostInfo {
+			return []crawl.HostInfo{s.account.HostInfo(h, now)}
+		})
 	}
 	now := time.Now()
 	for _, s := range a.shards() {
-		var infos []any
+		var infos []crawl.HostInfo
 		err := s.locked(func() error {
 			for _, name := range q.Hosts {
 				h, err := s.ledger.HostNamed(name)
@@ -247,54 +244,46 @@ func (a answers) hosts(_ context.Context, req []byte, send func(any) error) erro
 		if err != nil {
 			return s.ledger.Blame(err)
 		}
-		for _, info := range infos {
-			if err := send(info); err != nil {
-				return err
-			}
+		if err := sendAll(infos, send); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // mirrors sends every origin that names a main host, or was found to be a mirror.
-func (a answers) mirrors(_ context.Context, _ []byte, send func(any) error) error {
-	return a.eachHost(func(_ *Shard, h *hosts.Host, _ time.Time) []any { return objects(shard.MirrorInfos(h)) }, send)
+func (a answers) mirrors(_ context.Context, _ questions.Nothing, send func(crawl.MirrorInfo) error) error {
+	return eachHost(a, send, func(_ *Shard, h *hosts.Host, _ time.Time) []crawl.MirrorInfo { return shard.MirrorInfos(h) })
 }
 
 // updates sends every site that reports its changes.
-func (a answers) updates(_ context.Context, _ []byte, send func(any) error) error {
-	return a.eachHost(func(s *Shard, h *hosts.Host, _ time.Time) []any { return objects(s.account.UpdatesInfos(h)) }, send)
+func (a answers) updates(_ context.Context, _ questions.Nothing, send func(crawl.UpdatesInfo) error) error {
+	return eachHost(a, send, func(s *Shard, h *hosts.Host, _ time.Time) []crawl.UpdatesInfo { return s.account.UpdatesInfos(h) })
 }
 
-func objects[T any](list []T) (all []any) {
-	for _, v := range list {
-		all = append(all, v)
-	}
-	return all
-}
+// hostsAtOnce is how many hosts eachHost reads under the lock of a shard.
+const hostsAtOnce = 64
 
-// eachHost sends the results of row for every host, some hosts at a time.
-func (a answers) eachHost(row func(*Shard, *hosts.Host, time.Time) []any, send func(any) error) error {
+// eachHost sends the rows of every host, a few hosts at a time.
+func eachHost[Row any](a answers, send func(Row) error, rowsOf func(*Shard, *hosts.Host, time.Time) []Row) error {
 	for _, s := range a.shards() {
 		for from := []byte(nil); ; {
-			var infos []any
+			var rows []Row
 			var next []byte
 			now := time.Now()
 			err := s.locked(func() (err error) {
 				var hosts []*hosts.Host
-				hosts, next, err = s.ledger.HostsFrom(from, 64)
+				hosts, next, err = s.ledger.HostsFrom(from, hostsAtOnce)
 				for _, h := range hosts {
-					infos = append(infos, row(s, h, now)...)
+					rows = append(rows, rowsOf(s, h, now)...)
 				}
 				return err
 			})
 			if err != nil {
 				return s.ledger.Blame(err)
 			}
-			for _, info := range infos {
-				if err := send(info); err != nil {
-					return err
-				}
+			if err := sendAll(rows, send); err != nil {
+				return err
 			}
 			if from = next; from == nil {
 				break

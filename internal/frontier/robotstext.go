@@ -2,26 +2,18 @@ package frontier
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// robotsTextRequest is the question "robots-text": about the origin of a URL.
-type robotsTextRequest struct {
-	URL string `json:"url"`
-}
-
-// robotsText sends the stored robots.txt of an origin, if there is one and the origin is ours.
-func (a answers) robotsText(_ context.Context, req []byte, send func(any) error) error {
-	var q robotsTextRequest
-	if err := json.Unmarshal(req, &q); err != nil {
-		return fmt.Errorf("robots-text: %w", err)
-	}
+// robotsText sends the stored copy of an origin's robots.txt, if there is one and the shard is held
+// here.
+func (a answers) robotsText(_ context.Context, q questions.URLRequest, send func(crawl.RobotsText) error) error {
 	u, err := canon.Parse(q.URL)
 	if err != nil {
 		return fmt.Errorf("robots-text %s: %w", q.URL, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
 // The copy of a robots.txt is shown for the origin that has it, and for no other; only the
@@ -15,7 +16,7 @@ func TestRobotsText(t *testing.T) {
 	c := asked(b)
 	text := func(url string) (crawl.RobotsText, bool) {
 		t.Helper()
-		got, found, err := c.RobotsText(t.Context(), url)
+		got, found, err := questions.RobotsText.Ask(t.Context(), c, questions.URLRequest{URL: url})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +40,7 @@ func TestRobotsText(t *testing.T) {
 	if got, _ := text("http://a.example/"); got.Size != len(long) || !strings.HasPrefix(got.Text, body) || len(got.Text) > crawl.MaxRobotsText {
 		t.Errorf("of %d bytes %d are reported, %d shown", len(long), got.Size, len(got.Text))
 	}
-	if _, _, err := c.RobotsText(t.Context(), "no URL"); err == nil {
+	if _, _, err := questions.RobotsText.Ask(t.Context(), c, questions.URLRequest{URL: "no URL"}); err == nil {
 		t.Error("of no URL there is an answer")
 	}
 }

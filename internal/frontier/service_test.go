@@ -11,6 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -117,7 +118,7 @@ func TestServiceOverNATS(t *testing.T) {
 			t.Errorf("files say %+v (%v), want 40 discovered", st, err)
 		}
 		n := 0
-		stopped.Hosts(t.Context(), func(crawl.HostInfo) error { n++; return nil })
+		questions.Hosts.Each(t.Context(), stopped, nil, func(crawl.HostInfo) error { n++; return nil })
 		if n != 40 {
 			t.Errorf("%d hosts in the files, want 40", n)
 		}

@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"testing"
@@ -11,20 +10,17 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // timeline requests a timeline like a page does.
-func (b *bench) timeline(q timelineRequest) (t crawl.Timeline) {
+func (b *bench) timeline(q questions.TimelineRequest) (t crawl.Timeline) {
 	b.t.Helper()
 	a := answers{shards: func() []*Shard { return []*Shard{b.s} }, spec: func() crawl.Spec { return b.spec }}
-	raw, err := json.Marshal(q)
-	if err != nil {
-		b.t.Fatal(err)
-	}
 	found := false
-	err = a.handlers()["timeline"](b.t.Context(), raw, func(v any) error {
-		t, found = v.(crawl.Timeline), true
+	err := a.timeline(b.t.Context(), q, func(answer crawl.Timeline) error {
+		t, found = answer, true
 		return nil
 	})
 	if err != nil || !found {
@@ -75,7 +71,7 @@ func TestTimeline(t *testing.T) {
 		want := []string{"/0", "/1", "/2", "/0", "/1"}
 		check := func(when string) {
 			t.Helper()
-			got := b.timeline(timelineRequest{Host: "a.example"})
+			got := b.timeline(questions.TimelineRequest{Host: "a.example"})
 			if !reflect.DeepEqual(paths(got), want) || len(got.Unknown) != 0 || got.More || got.DelayS != 1 || got.DelaySource != "configured" {
 				t.Errorf("%s: %q, %+v", when, paths(got), got)
 			}
@@ -90,7 +86,7 @@ func TestTimeline(t *testing.T) {
 		report(older, sent("a.example", begin, 1, 4, 10))
 		check("reported again")
 
-		got := b.timeline(timelineRequest{Host: "a.example"}).Requests
+		got := b.timeline(questions.TimelineRequest{Host: "a.example"}).Requests
 		for i, want := range []crawl.Request{
 			{Start: begin.Add(time.Second), BoundS: 2, BoundSource: "configured", Visit: older.String()},
 			{Start: begin.Add(4 * time.Second), BoundS: 2, BoundSource: "configured", Visit: older.String()},
@@ -105,7 +101,7 @@ func TestTimeline(t *testing.T) {
 				t.Errorf("%d: %+v, want %+v", i, got[i], want)
 			}
 		}
-		if got := b.timeline(timelineRequest{Host: "a.example", Limit: 2, Before: begin.Add(40 * time.Second)}); !got.More ||
+		if got := b.timeline(questions.TimelineRequest{Host: "a.example", Limit: 2, Before: begin.Add(40 * time.Second)}); !got.More ||
 			!reflect.DeepEqual(paths(got), []string{"/1", "/2"}) {
 			t.Errorf("two before the fourth: %q, more %v", paths(got), got.More)
 		}
@@ -130,7 +126,7 @@ func TestTimelineIsBounded(t *testing.T) {
 			}
 			b.event(crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: n}, Traces: []crawl.Trace{sent("a.example", begin, reported, starts...)}})
 			reported += len(starts)
-			got := b.timeline(timelineRequest{Host: "a.example"}).Requests
+			got := b.timeline(questions.TimelineRequest{Host: "a.example"}).Requests
 			if len(got) < min(reported, schedule.Keep) || len(got) > schedule.Keep+200 {
 				t.Fatalf("%d requests kept of %d", len(got), reported)
 			}
@@ -141,7 +137,7 @@ func TestTimelineIsBounded(t *testing.T) {
 				t.Fatalf("the first of %d is %s of %d", len(got), first, reported)
 			}
 		}
-		if got := b.timeline(timelineRequest{Host: "b.example"}); len(got.Requests) != 1 {
+		if got := b.timeline(questions.TimelineRequest{Host: "b.example"}); len(got.Requests) != 1 {
 			t.Errorf("its neighbour's: %+v", got)
 		}
 	})
@@ -165,7 +161,7 @@ func TestTimelineUnknown(t *testing.T) {
 			b.crash()
 			b.open()
 			want := []crawl.Unknown{{From: granted.Add(2 * time.Second).UTC(), To: expired.UTC(), Visit: v.ID.String()}}
-			if got := b.timeline(timelineRequest{Host: "a.example"}); !reflect.DeepEqual(got.Unknown, want) || len(got.Requests) != 1 {
+			if got := b.timeline(questions.TimelineRequest{Host: "a.example"}); !reflect.DeepEqual(got.Unknown, want) || len(got.Requests) != 1 {
 				t.Errorf("%+v, want %+v", got, want)
 			}
 			if late == "outcome" {
@@ -175,7 +171,7 @@ func TestTimelineUnknown(t *testing.T) {
 				tr.Last = true
 				b.event(crawl.Event{Visit: v.ID, Traces: []crawl.Trace{tr}})
 			}
-			if got := b.timeline(timelineRequest{Host: "a.example"}); len(got.Unknown) != 0 {
+			if got := b.timeline(questions.TimelineRequest{Host: "a.example"}); len(got.Unknown) != 0 {
 				t.Errorf("reported by its %s: %+v", late, got)
 			}
 		})
@@ -192,7 +188,7 @@ func TestTimelineOfAnotherClock(t *testing.T) {
 		if err := shiftTimes(b.s.ledger.Tx, -time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		got := b.timeline(timelineRequest{Host: "a.example"})
+		got := b.timeline(questions.TimelineRequest{Host: "a.example"})
 		if at := got.Requests[1].Start; !at.Equal(begin.Add(5*time.Second - time.Hour)) {
 			t.Errorf("the second request was sent at %v", at)
 		}
@@ -223,7 +219,7 @@ func TestTimelineForgotten(t *testing.T) {
 			"http://a.example/1": {"http://a.example/0", ""}, "a.example": {}, "b.example": {"http://a.example/0", "http://a.example/1"},
 		} {
 			b.respec(func(s *crawl.Spec) { s.Forgotten = []string{entry} })
-			got := b.timeline(timelineRequest{Host: "a.example"}).Requests
+			got := b.timeline(questions.TimelineRequest{Host: "a.example"}).Requests
 			if len(got) != 2 || got[0].URL != want[0] || got[1].URL != want[1] || got[1].Start.IsZero() {
 				t.Errorf("%s forgotten: %+v", entry, got)
 			}

@@ -2,28 +2,14 @@ package frontier
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
-	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
-// timelineRequest is the question "timeline".
-type timelineRequest struct {
-	Host   canon.Host `json:"host"`
-	Before time.Time  `json:"before,omitzero"` // requests that started before it; zero: all
-	Limit  int        `json:"limit,omitempty"` // the maximum number; 0, or more than are kept: all
-}
-
-// timeline sends the last requests to a host, if that is ours and known.
-func (a answers) timeline(_ context.Context, req []byte, send func(any) error) error {
-	var q timelineRequest
-	if err := json.Unmarshal(req, &q); err != nil {
-		return fmt.Errorf("timeline: %w", err)
-	}
+// timeline sends the last requests to a host, if the host is known and its shard is held here.
+func (a answers) timeline(_ context.Context, q questions.TimelineRequest, send func(crawl.Timeline) error) error {
 	if most := 2 * schedule.Keep; q.Limit <= 0 || q.Limit > most {
 		q.Limit = most
 	}
@@ -49,8 +35,8 @@ func (a answers) timeline(_ context.Context, req []byte, send func(any) error) e
 	if found == nil {
 		return nil
 	}
-	// The fact and the time of a request are always reported, because they show whether we were
-	// polite.
+	// When requests were sent stays visible even for forgotten URLs, because it shows whether the
+	// crawl was polite.
 	if gone := crawl.NewForgotten(a.spec().Forgotten); !gone.Empty() {
 		for i := range found.Requests {
 			if r := &found.Requests[i]; gone.HasText(r.URL) {

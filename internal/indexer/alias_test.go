@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -90,10 +91,10 @@ func TestAliasesAcrossShards(t *testing.T) {
 			if len(hits) != len(listed) {
 				t.Errorf("%d hits for %d pages", len(hits), len(listed))
 			}
-			if n := len(asked[Record](w, "export", request{What: "pages", Format: "jsonl"})); n != len(listed) {
+			if n := len(asked[Record](w, "export", crawl.ExportQuery{What: "pages", Format: "jsonl"})); n != len(listed) {
 				t.Errorf("%d records exported", n)
 			}
-			one := asked[Record](w, "page", request{URL: pairs[1][0] + "3"})
+			one := asked[Record](w, "page", questions.PageRequest{URL: pairs[1][0] + "3"})
 			if len(one) != 1 || one[0].AliasOf != pairs[1][1]+"3" || one[0].HTML != "" {
 				t.Errorf("page: %+v", one)
 			}
@@ -116,7 +117,7 @@ func TestAliasesAcrossShards(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := 0
-			if err := stoppedCrawl(r).Pages(t.Context(), func(crawl.PageInfo) error { n++; return nil }); err != nil || n != len(listed)+1 {
+			if err := questions.Pages.Each(t.Context(), stoppedCrawl(r), nil, func(crawl.PageInfo) error { n++; return nil }); err != nil || n != len(listed)+1 {
 				t.Errorf("%d pages at rest, %v", n, err)
 			}
 			r.Close()

@@ -11,100 +11,47 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// request is what questions ask with; each reads what it needs.
-type request struct {
-	URL string `json:"url"` // page, quoting, data-rule
-	// Of search, which asks in steps: see search.Run.
-	Step    search.Step  `json:"step,omitempty"`
-	Plan    *search.Plan `json:"plan,omitempty"`    // all but search.StepSimilar
-	Words   []string     `json:"words,omitempty"`   // search.StepSimilar
-	N       int          `json:"n,omitempty"`       // search.StepRank: hits wanted
-	Explain bool         `json:"explain,omitempty"` // search.StepRank
-	URLs    []string     `json:"urls,omitempty"`    // search.StepShow
-
-	What string `json:"what"` // export, as in crawl.ExportQuery
-	// Of export; of page: text, html or markdown, as which its content comes, html unless it says
-	// otherwise.
-	Format     string    `json:"format"`
-	For        []string  `json:"for,omitempty"`         // export
-	UnknownToo bool      `json:"unknown_too,omitempty"` // export
-	ChunkSize  int       `json:"chunk_size,omitempty"`  // export
-	Since      time.Time `json:"since,omitzero"`        // export
-	// Page, export: content also of pages that ask for it not to be shown.
-	All bool `json:"all"`
-}
-
-// answers are the handlers of the questions an indexer answers. The same handlers run behind NATS,
-// over the shards an Indexer holds, and directly, over the files that a Reader has opened.
+// answers has the handlers of the indexer's questions. They are called over NATS for the shards
+// that an Indexer holds, and directly for the files that a Reader has opened.
 type answers struct {
 	parts     func() []part
 	status    func() crawl.IndexerStatus
 	token     func() string // by which records of a data.txt are chosen
 	searching bool
-	metrics   *metrics // nil: nobody watches
-	// newest is how many pages of a shard a list of pages is made of; 0: crawl.MaxPagesListed.
+	metrics   *metrics // nil: not measured
+	// newest is how many pages of a shard a list of pages includes; 0: crawl.MaxPagesListed.
 	newest int
-	limit  int // bytes of JSON that one object of an answer may have; 0: any
+	limit  int // of the JSON of one row, in bytes; 0: no limit
 }
 
-// handlers are the questions by name:
-//
-//	pages           crawl.PageInfo, one for each page
-//	pages-page      a paging.Part of crawl.PageLine, for a crawl.PagesQuery
-//	pages-under     crawl.Under, how many pages of a host, or below a URL
-//	page            the Record of one URL, or nothing
-//	quoting         crawl.QuoteLimit, what limits the excerpts of one URL's page
-//	search          by its step: search.Terms or search.Ranked, one for each shard; search.Similar,
-//	                one for each word and shard; crawl.Hit, those of the URLs that may be shown
-//	export          strings to be written as they are, objects one a line, a crawl.LeftOut
-//	datasets        crawl.DatasetClaim, what each document says (see catalog.Merge)
-//	data-rule       crawl.DataRule, what in a data.txt closes one URL, or nothing
-//	indexer-status  crawl.IndexerStatus
-func (a answers) handlers() ask.Handlers {
-	all := ask.Handlers{}
-	for question, h := range map[string]func(ctx context.Context, r request, send func(any) error) error{
-		"pages":       a.pages,
-		"pages-under": a.prefixPages,
-		"page": func(ctx context.Context, r request, send func(any) error) error {
-			rec, ok, err := a.page(r)
-			if !ok || err != nil {
-				return err
-			}
-			return send(rec)
-		},
-		"quoting": a.quoting,
-		"search":  a.search,
-		"export":  a.export,
-		"datasets": func(ctx context.Context, _ request, send func(any) error) error {
-			return a.eachClaim(func(c crawl.DatasetClaim) error { return sendClaim(c, a.limit/2, send) })
-		},
-		"data-rule":      a.dataRule,
-		"indexer-status": func(ctx context.Context, _ request, send func(any) error) error { return send(a.status()) },
-	} {
-		all[question] = func(ctx context.Context, req []byte, send func(any) error) error {
-			var r request
-			if len(req) > 0 {
-				if err := json.Unmarshal(req, &r); err != nil {
-					return fmt.Errorf("%s: %w", question, err)
-				}
-			}
-			return h(ctx, r, send)
-		}
-	}
-	all["pages-page"] = a.pagesPage // it has a request of its own
-	return all
+func (a answers) handlers(more ...questions.Answer) ask.Handlers {
+	return questions.Handlers(append(more,
+		questions.IndexerStatus.Handle(func(_ context.Context, _ struct{}, send func(crawl.IndexerStatus) error) error {
+			return send(a.status())
+		}),
+		questions.Pages.Handle(a.pages),
+		questions.PagesPage.Handle(a.pagesPage),
+		questions.PagesUnder.Handle(a.prefixPages),
+		questions.Page.Handle(a.page),
+		questions.Quoting.Handle(a.quoting),
+		questions.Search.Handle(a.search),
+		questions.Export.Handle(a.export),
+		questions.Datasets.Handle(a.datasets),
+		questions.DataRule.Handle(a.dataRule),
+	)...)
 }
 
-// answers are this indexer's, for the shards it holds.
+// answers has the handlers for the shards that x holds.
 func (x *Indexer) answers() answers {
 	return answers{parts: x.parts, status: x.Status, token: x.token, searching: x.o.Search, metrics: x.metrics, limit: maxSent}
 }
 
-// parts are the shards held now, to be read from.
+// parts are the shards that x holds now, for reading.
 func (x *Indexer) parts() []part {
 	var all []part
 	for _, s := range x.ownShards() {
@@ -113,8 +60,8 @@ func (x *Indexer) parts() []part {
 	return all
 }
 
-// pages sends every page that may be shown now, shard by shard, within one by host.
-func (a answers) pages(_ context.Context, _ request, send func(any) error) error {
+// pages sends every page that may be shown now. The order is by shard, and within a shard by host.
+func (a answers) pages(_ context.Context, _ questions.Nothing, send func(crawl.PageInfo) error) error {
 	now := time.Now()
 	for _, p := range a.parts() {
 		err := p.store.Each(func(page pages.Page) error {
@@ -130,13 +77,13 @@ func (a answers) pages(_ context.Context, _ request, send func(any) error) error
 	return nil
 }
 
-// page finds the page of a URL, which need not be spelled canonically. It comes with its content,
-// unless it asks not to be quoted or copied and the asker does not take that on himself. Of an
-// alias whose copy is not kept it says only what it is.
-func (a answers) page(r request) (rec Record, ok bool, err error) {
+// page sends the page of a URL, which need not be canonical. It comes with its content, unless it
+// forbids quotation or copies and r.All is false. The record of an alias whose copy is not stored
+// says only which page it is an alias of.
+func (a answers) page(_ context.Context, r questions.PageRequest, send func(crawl.PageRecord) error) error {
 	u, err := canon.Parse(r.URL)
 	if err != nil {
-		return rec, false, fmt.Errorf("page %q: %w", r.URL, err)
+		return fmt.Errorf("page %q: %w", r.URL, err)
 	}
 	for _, p := range a.parts() {
 		page, ok, err := p.store.Get(u)
@@ -144,26 +91,29 @@ func (a answers) page(r request) (rec Record, ok bool, err error) {
 			continue
 		}
 		if err != nil {
-			return rec, false, err
+			return err
 		}
 		if p.hidden(u) || ok && page.Expired(time.Now()) {
 			continue
 		}
 		if !ok {
 			if main, err := p.store.AliasOf(u); err == nil && main != "" && !p.hidden(main) {
-				return Record{PageInfo: crawl.PageInfo{URL: string(u), AliasOf: string(main)}, Withheld: "alias"}, true, nil
+				return send(Record{PageInfo: crawl.PageInfo{URL: string(u), AliasOf: string(main)}, Withheld: "alias"})
 			}
 			continue
 		}
 		e := exporter{limit: a.limit}
-		rec = e.record(p, &page, cmp.Or(r.Format, "html"), r.All)
-		return rec, true, nil
+		return send(e.record(p, &page, cmp.Or(r.Format, "html"), r.All))
 	}
-	return rec, false, nil
+	return nil
 }
 
 // search answers one step of a search.
-func (a answers) search(ctx context.Context, r request, send func(any) error) (err error) {
+func (a answers) search(ctx context.Context, raw json.RawMessage, send func(any) error) (err error) {
+	var r search.Request
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return fmt.Errorf("search: %w", err)
+	}
 	if a.metrics != nil {
 		began := time.Now()
 		defer func() { a.metrics.searched(ctx, r.Step, err, time.Since(began)) }()
@@ -179,8 +129,12 @@ func (a answers) search(ctx context.Context, r request, send func(any) error) (e
 	case search.StepSimilar:
 		return searching(a, send, nil, func(x *search.Index) ([]search.Similar, error) { return x.Similar(ctx, r.Words) })
 	case search.StepRank:
-		n := min(max(r.N, 0), search.MaxHits)
-		return searching(a, send, nil, func(x *search.Index) ([]search.Ranked, error) { return one(x.Rank(ctx, p, n, r.Explain)) })
+		var o search.RankOptions
+		if r.RankOptions != nil {
+			o = *r.RankOptions
+		}
+		n := min(max(o.N, 0), search.MaxHits)
+		return searching(a, send, nil, func(x *search.Index) ([]search.Ranked, error) { return one(x.Rank(ctx, p, n, o.Explain)) })
 	case search.StepShow:
 		urls := r.URLs[:min(len(r.URLs), search.MaxHits)]
 		return searching(a, send, nil, func(x *search.Index) ([]crawl.Hit, error) { return x.Show(ctx, p, urls) })
@@ -188,9 +142,9 @@ func (a answers) search(ctx context.Context, r request, send func(any) error) (e
 	return fmt.Errorf("search: the step %q is unknown to this version", r.Step)
 }
 
-// searching asks the search index of each shard and sends what it says. Of a shard whose index is
-// not open nothing is known but how far it is behind. One whose index cannot be read costs its own
-// hits only: the error is an ask.PartlyError.
+// searching asks the search index of each shard and sends the answers. If an index is not open, all
+// that is known of its shard is how far the index is behind, and none says so. An index that cannot
+// be read costs only the hits of its own shard: the error is then an ask.PartlyError.
 func searching[T any](a answers, send func(any) error, none func(p part) []T, ask func(*search.Index) ([]T, error)) error {
 	var failed unread
 	for _, p := range a.parts() {
@@ -202,7 +156,7 @@ func searching[T any](a answers, send func(any) error, none func(p part) []T, as
 			found = none(p)
 		}
 		if p.gone.Load() {
-			continue // the asker is told that the shard was not answered for
+			continue // the asker learns that there is no answer for this shard
 		}
 		if err != nil {
 			failed.add(p.id, err)

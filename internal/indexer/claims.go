@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -139,7 +140,12 @@ func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 	return claims, err
 }
 
-// eachClaim calls fn for every description of a dataset in every document, shard by shard.
+// datasets sends what each document states about each dataset.
+func (a answers) datasets(_ context.Context, _ questions.Nothing, send func(crawl.DatasetClaim) error) error {
+	return a.eachClaim(func(c crawl.DatasetClaim) error { return sendClaim(c, a.limit/2, send) })
+}
+
+// eachClaim calls fn for what each document states about each dataset, shard by shard.
 func (a answers) eachClaim(fn func(crawl.DatasetClaim) error) error {
 	now, budget, token := time.Now(), catalog.NewBudget(), a.token()
 	for _, p := range a.parts() {
@@ -239,10 +245,9 @@ func (p part) remembered(c crawl.DatasetClaim) (crawl.DatasetClaim, bool) {
 	return c, true
 }
 
-// sendClaim sends a description. If it is longer than limit bytes of JSON, it sends it in parts:
-// lists are continued, and single values that are still too long are cut. With limit 0 it is sent
-// whole.
-func sendClaim(c crawl.DatasetClaim, limit int, send func(any) error) error {
+// sendClaim sends a claim, in parts where it is longer than limit bytes of JSON: lists are
+// continued, and what is still too long is cut. With limit 0 it goes as it is.
+func sendClaim(c crawl.DatasetClaim, limit int, send func(crawl.DatasetClaim) error) error {
 	if limit == 0 || jsonSize(&c) <= limit {
 		return send(c)
 	}

@@ -141,14 +141,14 @@ func TestLongClaimsComeInParts(t *testing.T) {
 	}
 	const limit = 100 << 10
 	var parts []crawl.DatasetClaim
-	err := sendClaim(c, limit, func(v any) error {
+	err := sendClaim(c, limit, func(v crawl.DatasetClaim) error {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
 		if err := enc.Encode(v); err != nil || b.Len() > limit+1 {
 			t.Errorf("a part of %d bytes, %v", b.Len(), err)
 		}
-		parts = append(parts, v.(crawl.DatasetClaim))
+		parts = append(parts, v)
 		return nil
 	})
 	if err != nil || len(parts) < 10 {
@@ -169,7 +169,7 @@ func TestLongClaimsComeInParts(t *testing.T) {
 		t.Errorf("put together: %d bytes of JSON, want %d", len(b), len(a))
 	}
 	n := 0
-	if err := sendClaim(crawl.DatasetClaim{Title: "short"}, limit, func(any) error { n++; return nil }); err != nil || n != 1 {
+	if err := sendClaim(crawl.DatasetClaim{Title: "short"}, limit, func(crawl.DatasetClaim) error { n++; return nil }); err != nil || n != 1 {
 		t.Errorf("a short one in %d parts, %v", n, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/racing"
 )
 
@@ -46,7 +47,7 @@ func TestDataFilesAreReadOneAtATime(t *testing.T) {
 	a := answers{parts: func() []part { return []part{p} }, token: func() string { return "curtsy" }}
 	ask := func(u string) (rules []crawl.DataRule) {
 		t.Helper()
-		if err := a.dataRule(t.Context(), request{URL: u}, func(v any) error { rules = append(rules, v.(crawl.DataRule)); return nil }); err != nil {
+		if err := a.dataRule(t.Context(), questions.URLRequest{URL: u}, func(r crawl.DataRule) error { rules = append(rules, r); return nil }); err != nil {
 			t.Errorf("%s: %v", u, err)
 		}
 		return rules

@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -155,9 +156,9 @@ func (p part) eachEntry(now time.Time, fn func(own *catalog.Entry, nested func(a
 	}
 }
 
-// dataRule sends the rule in a data.txt that forbids fetching a URL as a dataset, if there is one.
-// Only the file of the URL's own origin can contain such a rule.
-func (a answers) dataRule(_ context.Context, r request, send func(any) error) error {
+// dataRule sends the rule of a data.txt that forbids the fetch of a URL as a dataset, if there is
+// one. Only the data.txt of the URL's own origin can have such a rule.
+func (a answers) dataRule(_ context.Context, r questions.URLRequest, send func(crawl.DataRule) error) error {
 	u, err := canon.Parse(r.URL)
 	if err != nil {
 		return fmt.Errorf("data-rule %q: %w", r.URL, err)
@@ -167,7 +168,7 @@ func (a answers) dataRule(_ context.Context, r request, send func(any) error) er
 		own, ok, err := p.entry(u.Origin().String(), now)
 		if err != nil {
 			if p.gone.Load() {
-				continue // the response lists this shard as missing
+				continue // the asker learns that there is no answer for this shard
 			}
 			return err
 		}

@@ -14,11 +14,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// export calls send with a string for text that is written unchanged, and with an object for each
-// line of JSON. Pages that may not be quoted come without their content, unless the caller requests
-// it; then the caller is responsible for what it shows.
-func (a answers) export(ctx context.Context, r request, send func(any) error) error {
-	x := exported{exporter: exporter{limit: a.limit}, request: r, send: send, left: crawl.LeftOut{Pages: map[string]int64{}}}
+// export sends a string for everything that is written as it is, and an object for every line of
+// JSON. Pages that forbid quotation come without their content, unless r.All is true: then the
+// asker is responsible for what it shows.
+func (a answers) export(ctx context.Context, r crawl.ExportQuery, send func(any) error) error {
+	x := exported{exporter: exporter{limit: a.limit}, ExportQuery: r, send: send, left: crawl.LeftOut{Pages: map[string]int64{}}}
 	var err error
 	if x.purposes, err = usage.ParsePurposes(r.For); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (a answers) export(ctx context.Context, r request, send func(any) error) er
 // exported is one running export.
 type exported struct {
 	exporter
-	request
+	crawl.ExportQuery
 	purposes []usage.Purpose
 	one      func(in part, p *pages.Page) error // it sends a page
 	send     func(any) error

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -21,8 +22,8 @@ func (w *world) everything() string {
 		question string
 		req      any
 	}{
-		{"pages", nil}, {"page", request{URL: "https://d.example/a/1"}}, {"page", request{URL: "https://d.example/a/1", All: true}},
-		{"export", request{What: "pages", Format: "jsonl", All: true}}, {"export", request{What: "pages", Format: "html"}}, {"export", request{What: "links"}}, {"datasets", nil},
+		{"pages", nil}, {"page", questions.PageRequest{URL: "https://d.example/a/1"}}, {"page", questions.PageRequest{URL: "https://d.example/a/1", All: true}},
+		{"export", crawl.ExportQuery{What: "pages", Format: "jsonl", All: true}}, {"export", crawl.ExportQuery{What: "pages", Format: "html"}}, {"export", crawl.ExportQuery{What: "links"}}, {"datasets", nil},
 	} {
 		for _, raw := range asked[json.RawMessage](w, q.question, q.req) {
 			b.Write(raw)
@@ -162,7 +163,7 @@ func TestReaderHides(t *testing.T) {
 		defer r.Close()
 		r.Hide([]string{"d.example"})
 		var listed, claims []string
-		stoppedCrawl(r).Pages(t.Context(), func(p crawl.PageInfo) error { listed = append(listed, p.URL); return nil })
+		questions.Pages.Each(t.Context(), stoppedCrawl(r), nil, func(p crawl.PageInfo) error { listed = append(listed, p.URL); return nil })
 		stoppedCrawl(r).Datasets(t.Context(), func(d crawl.DatasetInfo) error { claims = append(claims, d.Title); return nil })
 		a, err := stoppedCrawl(r).Search(t.Context(), crawl.SearchRequest{Query: "okapi", Limit: 10})
 		if err != nil || len(a.Hits) != 1 || !slices.Equal(listed, []string{"https://k.example/"}) || !slices.Equal(claims, []string{"k"}) {

@@ -22,6 +22,7 @@ import (
 	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -228,9 +229,7 @@ func (x *Indexer) run(ctx context.Context) error {
 	svc, err := ask.NewService(x.q.NC, x.names, "indexer", x.o.Instance, x.o.Version)
 	if err == nil {
 		defer svc.Stop()
-		handlers := x.answers().handlers()
-		handlers["judge-links"] = x.previewLinks
-		err = svc.HandleAll(x.ids, handlers)
+		err = svc.HandleAll(x.ids, x.answers().handlers(questions.JudgeLinks.Handle(x.previewLinks)))
 	}
 	g.Go(func() error { return err })
 	g.Go(func() error { floor.Watch(ctx, x.log, x.setFull); return nil })

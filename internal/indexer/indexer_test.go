@@ -22,6 +22,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/assignment"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -237,11 +238,11 @@ func TestStoresIndexesAnswers(t *testing.T) {
 		if len(hits) == 0 || !slices.ContainsFunc(hits, func(h crawl.Hit) bool { return h.URL == "https://h0.example/p7" }) {
 			t.Errorf("search: %+v", hits)
 		}
-		one := asked[Record](w, "page", request{URL: "https://h0.example/p7"})
+		one := asked[Record](w, "page", questions.PageRequest{URL: "https://h0.example/p7"})
 		if len(one) != 1 || !strings.Contains(one[0].HTML, "number7") || one[0].Title != "Title of https://h0.example/p7" {
 			t.Errorf("page: %+v", one)
 		}
-		exported := asked[Record](w, "export", request{What: "pages", Format: "jsonl"})
+		exported := asked[Record](w, "export", crawl.ExportQuery{What: "pages", Format: "jsonl"})
 		// What was left out, told last.
 		exported = slices.DeleteFunc(exported, func(r Record) bool { return r.URL == "" })
 		if len(exported) != 41 {
@@ -273,7 +274,7 @@ func checkFiles(t *testing.T, dir string, live []crawl.PageInfo) {
 	}
 	defer r.Close()
 	var stored []crawl.PageInfo
-	stoppedCrawl(r).Pages(t.Context(), func(p crawl.PageInfo) error { stored = append(stored, p); return nil })
+	questions.Pages.Each(t.Context(), stoppedCrawl(r), nil, func(p crawl.PageInfo) error { stored = append(stored, p); return nil })
 	byURL := func(a, b crawl.PageInfo) int { return strings.Compare(a.URL, b.URL) }
 	slices.SortFunc(live, byURL)
 	slices.SortFunc(stored, byURL)
@@ -310,7 +311,7 @@ func stoppedCrawl(r *Reader) *asker.Crawl {
 
 // pageStopped asks a Reader for one page.
 func pageStopped(r *Reader, url string) (rec Record, ok bool, err error) {
-	err = r.Handlers("").Ask(context.Background(), "page", request{URL: url}, func(v any) error { rec, ok = v.(Record); return nil })
+	err = r.Handlers("").Ask(context.Background(), "page", questions.PageRequest{URL: url}, func(v any) error { rec, ok = v.(Record); return nil })
 	return rec, ok, err
 }
 
@@ -354,15 +355,15 @@ func TestLongPages(t *testing.T) {
 		// pages there are comes last.
 		for format, want := range map[string]int{"jsonl": 3 + 1, "html": 2 + 1, "text": 2 + 1} {
 			n := 0
-			err := ask.Gather(t.Context(), w.q.NC, "test", "export", request{What: "pages", Format: format}, 1, func(json.RawMessage) error { n++; return nil })
+			err := ask.Gather(t.Context(), w.q.NC, "test", "export", crawl.ExportQuery{What: "pages", Format: format}, 1, func(json.RawMessage) error { n++; return nil })
 			if err != nil || n != want {
 				t.Errorf("export %s: %d pages, %v", format, n, err)
 			}
 		}
-		if r := asked[Record](w, "page", request{URL: "https://a.example/words"}); len(r) != 1 || !r[0].Cut || len(r[0].HTML) < 800<<10 {
+		if r := asked[Record](w, "page", questions.PageRequest{URL: "https://a.example/words"}); len(r) != 1 || !r[0].Cut || len(r[0].HTML) < 800<<10 {
 			t.Errorf("page: %d records", len(r))
 		}
-		if r := asked[Record](w, "page", request{URL: "https://a.example/noarchive"}); len(r) != 1 || r[0].HTML != "" || r[0].Withheld != "noarchive" {
+		if r := asked[Record](w, "page", questions.PageRequest{URL: "https://a.example/noarchive"}); len(r) != 1 || r[0].HTML != "" || r[0].Withheld != "noarchive" {
 			t.Errorf("noarchive: %+v", r)
 		}
 		stop()
@@ -386,12 +387,12 @@ func TestExportLinks(t *testing.T) {
 		nofollow.Directives = crawl.NoFollow
 		w.hand(page("https://a.example/d/", 1, `<a href="e">x</a> <a href="//b.example">y</a>`), nofollow)
 		w.settled(x)
-		got := asked[crawl.LinkRow](w, "export", request{What: "links", Format: "jsonl"})
+		got := asked[crawl.LinkRow](w, "export", crawl.ExportQuery{What: "links", Format: "jsonl"})
 		want := []crawl.LinkRow{{From: "https://a.example/d/", To: "https://a.example/d/e"}, {From: "https://a.example/d/", To: "https://b.example/"}}
 		if !slices.Equal(got, want) {
 			t.Errorf("links: %v", got)
 		}
-		if err := ask.Gather(t.Context(), w.q.NC, "test", "export", request{What: "cats"}, 1, func(json.RawMessage) error { return nil }); err == nil {
+		if err := ask.Gather(t.Context(), w.q.NC, "test", "export", crawl.ExportQuery{What: "cats"}, 1, func(json.RawMessage) error { return nil }); err == nil {
 			t.Error("an export of cats is no error")
 		}
 	})

@@ -104,7 +104,7 @@ func TestExportMarkdownLimit(t *testing.T) {
 			words, cut := 0, false
 			for _, format := range []string{"markdown", "chunks"} {
 				words = 0
-				err := a.export(t.Context(), request{What: "pages", Format: format}, func(v any) error {
+				err := a.export(t.Context(), crawl.ExportQuery{What: "pages", Format: format}, func(v any) error {
 					switch v := v.(type) {
 					case Record:
 						words, cut = words+strings.Count(v.Markdown, "word"), v.Cut
@@ -293,7 +293,7 @@ func TestExportGroupedLimit(t *testing.T) {
 		for _, c := range []struct{ limit, want int }{{0, 20}, {base + 20*(each+3), 20}, {base + 20*(each+3) - 1, 19}, {base + each + 3, 1}, {base + each + 2, 0}} {
 			a := answers{parts: func() []part { return r.all }, limit: c.limit}
 			n, cut := 0, false
-			if err := a.export(t.Context(), request{What: "links", Format: grouped}, func(v any) error {
+			if err := a.export(t.Context(), crawl.ExportQuery{What: "links", Format: grouped}, func(v any) error {
 				all := v.(crawl.PageLinks)
 				if n, cut = len(all.To), all.Cut; c.limit > 0 && jsonSize(v) > c.limit {
 					t.Errorf("limit %d: %d bytes are sent", c.limit, jsonSize(v))

@@ -23,10 +23,10 @@ func TestSearchMetrics(t *testing.T) {
 	a := answers{parts: func() []part { return nil }, metrics: met}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if err := a.search(t.Context(), request{Step: search.StepRank}, nil); err != nil {
+	if err := a.search(t.Context(), []byte(`{"step":"rank"}`), nil); err != nil {
 		t.Error(err)
 	}
-	if err := a.search(t.Context(), request{Step: "walrus"}, nil); err == nil {
+	if err := a.search(t.Context(), []byte(`{"step":"walrus"}`), nil); err == nil {
 		t.Error("a step that nobody knows is answered")
 	}
 	met.searched(gone, search.StepShow, errors.New("the asker has gone"), 0)

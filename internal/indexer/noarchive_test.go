@@ -35,7 +35,7 @@ func TestExportLeavesOut(t *testing.T) {
 		for _, format := range formats {
 			var all strings.Builder
 			var left crawl.LeftOut
-			for _, raw := range asked[json.RawMessage](w, "export", request{What: "pages", Format: format}) {
+			for _, raw := range asked[json.RawMessage](w, "export", crawl.ExportQuery{What: "pages", Format: format}) {
 				all.Write(raw)
 				if strings.HasPrefix(string(raw), `{"left_out":`) {
 					json.Unmarshal(raw, &left)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
@@ -56,7 +57,7 @@ func TestExportDataNoSnippet(t *testing.T) {
 			}
 		}
 		var rec Record
-		err = r.Handlers("").Ask(t.Context(), "page", request{URL: "https://a.example/whole", Format: "text", All: true},
+		err = r.Handlers("").Ask(t.Context(), "page", questions.PageRequest{URL: "https://a.example/whole", Format: "text", All: true},
 			func(v any) error { rec = v.(Record); return nil })
 		if err != nil || rec.Text != "walrus" || rec.Withheld != "" {
 			t.Errorf("asked for in spite of it: %+v, %v", rec, err)

@@ -3,26 +3,21 @@ package indexer
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/paging"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
-// pagesPage sends a part of the list of stored pages, the newest first. It reads the newest
-// crawl.MaxPagesListed pages of each shard, so that the list of a large crawl takes a limited time.
-func (a answers) pagesPage(ctx context.Context, req []byte, send func(any) error) error {
-	var q crawl.PagesQuery
-	if err := json.Unmarshal(req, &q); err != nil {
-		return fmt.Errorf("pages-page: %w", err)
-	}
+// pagesPage sends a page of the list of stored pages, the newest first. It looks at the newest
+// crawl.MaxPagesListed pages of each shard, so that the list of a large crawl takes a bounded time.
+func (a answers) pagesPage(ctx context.Context, q crawl.PagesQuery, send func(paging.Part[crawl.PageLine]) error) error {
 	filter, now := newPagesFilter(&q), time.Now()
 	for _, p := range a.parts() {
-		top, err := paging.New[crawl.PageLine](q.Paging, crawl.PageSorts...)
+		top, err := questions.PagesPage.Top(q)
 		if err != nil {
 			return err
 		}
@@ -39,9 +34,7 @@ func (a answers) pagesPage(ctx context.Context, req []byte, send func(any) error
 				return nil
 			}
 			sum.Matched++
-			k := paging.Key{N: float64(page.Changed.UnixMilli()), ID: string(page.URL)}
-			if top.Wants(&k) {
-				top.Add(k, lineOf(page))
+			if top.Add(lineOf(page)) {
 				taken++
 			}
 			if q.Brief && taken > q.Offset+q.Limit {
@@ -50,12 +43,12 @@ func (a answers) pagesPage(ctx context.Context, req []byte, send func(any) error
 			return nil
 		})
 		if p.gone.Load() {
-			continue // the response lists this shard as missing
+			continue // the asker learns that there is no answer for this shard
 		}
 		if err != nil {
 			return err
 		}
-		if !all && !q.Brief { // a brief list does not report it
+		if !all && !q.Brief {
 			sum.Counts[crawl.CountPartial]++
 		}
 		if err := top.Send(p.id, sum, send); err != nil {
@@ -70,7 +63,7 @@ func lineOf(p *pages.Page) crawl.PageLine {
 	return crawl.PageLine{URL: string(p.URL), Title: p.Title, Type: p.ContentType, Lang: p.Lang, Size: p.Size, StoredAt: p.Changed, FetchedAt: p.FetchedAt}
 }
 
-// pagesFilter selects the pages that a query requests.
+// pagesFilter selects the pages that a query asks for.
 type pagesFilter struct {
 	host, kind, lang string
 	words            []string
@@ -81,7 +74,8 @@ func newPagesFilter(q *crawl.PagesQuery) *pagesFilter {
 	return &pagesFilter{host: strings.ToLower(q.Host), kind: strings.ToLower(q.Type), lang: strings.ToLower(q.Lang), words: strings.Fields(strings.ToLower(q.Title)), brief: q.Brief}
 }
 
-// Prefixes of the counts of a list of pages: of the pages that the other filters select.
+// Prefixes of the names of counts. A page is counted if it passes all filters except the one by the
+// property that is counted.
 const (
 	countType = "type:"
 	countLang = "lang:"

@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -10,9 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
-	"github.com/curtsy/curtsy/internal/paging"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -48,22 +48,13 @@ func pagesPage(t *testing.T) {
 			hides: func(u canon.URL) bool { return strings.HasSuffix(string(u), "/7") }})
 	}
 	a := answers{parts: func() []part { return parts }}
-	handler := a.handlers()["pages-page"]
 	ask := func(q crawl.PagesQuery) crawl.Paged[crawl.PageLine] {
 		t.Helper()
-		q.Descending = true
-		req, err := json.Marshal(q)
+		page, err := questions.PagesPage.Ask(t.Context(), asker.Stopped(crawl.Spec{}, nil, a.handlers()), q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := paging.NewMerger[crawl.PageLine](q.Paging, crawl.PageSorts...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := handler(t.Context(), req, func(v any) error { m.Add(v.(paging.Part[crawl.PageLine])); return nil }); err != nil {
-			t.Fatal(err)
-		}
-		return m.Page()
+		return page
 	}
 	all := ask(crawl.PagesQuery{Paging: crawl.Paging{Limit: 100}})
 	if len(all.Rows) != 56 || all.Total != 56 || all.Matched != 56 || all.Rows[0].URL != "https://h1.example/29" {
@@ -96,13 +87,11 @@ func pagesPage(t *testing.T) {
 	// Each shard has had 30 pages, of which some are not listed; the list is whole all the same.
 	for newest, want := range map[int]int64{0: 0, 30: 0, 29: 2} {
 		a.newest = newest
-		handler = a.handlers()["pages-page"]
 		if got := ask(crawl.PagesQuery{}).Counts[crawl.CountPartial]; got != want {
 			t.Errorf("of the newest %d pages: %d shards have more, want %d", newest, got, want)
 		}
 	}
 	a.newest = 0
-	handler = a.handlers()["pages-page"]
 	seen := 0
 	for q := (crawl.PagesQuery{Paging: crawl.Paging{Limit: 10}}); ; {
 		page := ask(q)

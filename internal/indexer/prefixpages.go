@@ -6,10 +6,11 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
-// prefixPages counts the pages held of an entry of Spec.Forgotten.
-func (a answers) prefixPages(_ context.Context, r request, send func(any) error) error {
+// prefixPages sends the number of stored pages that an entry of Spec.Forgotten names.
+func (a answers) prefixPages(_ context.Context, r questions.PrefixRequest, send func(crawl.PrefixCount) error) error {
 	n, entry := int64(0), r.URL
 	whole := !strings.Contains(entry, "://")
 	for _, p := range a.parts() {

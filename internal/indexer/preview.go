@@ -2,8 +2,6 @@ package indexer
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -11,16 +9,13 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// previewTime is for how long the pages of a shard are read to foresee what another scope lets in.
+// previewTime is how long the pages of a shard are read to estimate the effect of another scope.
 const previewTime = 2 * time.Second
 
-// previewLinks says how many links of the pages of each shard another spec, which is asked about,
-// would follow that are not followed now. What relink would offer, no more: it changes nothing.
-func (x *Indexer) previewLinks(ctx context.Context, req []byte, send func(any) error) error {
-	var next crawl.Spec
-	if err := json.Unmarshal(req, &next); err != nil {
-		return fmt.Errorf("preview-links: %w", err)
-	}
+// previewLinks sends how many links of the pages of each shard another spec would follow that are
+// not followed now. These are the links that relink would offer to the frontier. It changes
+// nothing.
+func (x *Indexer) previewLinks(ctx context.Context, next crawl.Spec, send func(crawl.SpecEffect) error) error {
 	x.mu.Lock()
 	was := x.spec
 	x.mu.Unlock()
@@ -40,7 +35,7 @@ func (x *Indexer) previewLinks(ctx context.Context, req []byte, send func(any) e
 	for _, s := range x.ownShards() {
 		all, err := s.previewLinks(ctx, then, news, time.Now().Add(previewTime))
 		if s.gone.Load() {
-			continue // the asker is told that the shard was not answered for
+			continue // the asker learns that there is no answer for this shard
 		}
 		if err != nil {
 			return err
@@ -52,13 +47,13 @@ func (x *Indexer) previewLinks(ctx context.Context, req []byte, send func(any) e
 	return nil
 }
 
-// previewLinks reads pages until a time, at least one round of them.
+// previewLinks reads pages until the given time, and at least one round of them.
 func (s *shard) previewLinks(ctx context.Context, o *offerer, news func(canon.URL) bool, until time.Time) (all crawl.SpecEffect, err error) {
 	held := s.store.Stats().Pages
 	for after := uint64(0); ; {
 		changes, err := s.store.Changes(after, relinkRound)
 		if err != nil || len(changes) == 0 {
-			all.Known = all.Looked // the count may be of another moment
+			all.Known = all.Looked // the number of pages may have changed since it was read
 			return all, err
 		}
 		for i := range changes {

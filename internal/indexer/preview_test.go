@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,11 +27,7 @@ func TestLinksJudgedAreLinksOffered(t *testing.T) {
 		wider := w.spec
 		wider.Seeds = append(slices.Clone(wider.Seeds), "https://b.example/")
 		judged := func(next crawl.Spec) (all crawl.SpecEffect) {
-			req, err := json.Marshal(next)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := x.previewLinks(t.Context(), req, func(v any) error { all.Merge(v.(crawl.SpecEffect)); return nil }); err != nil {
+			if err := x.previewLinks(t.Context(), next, func(part crawl.SpecEffect) error { all.Merge(part); return nil }); err != nil {
 				t.Fatal(err)
 			}
 			return all

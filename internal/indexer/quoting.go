@@ -8,12 +8,13 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/pagetext"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// quoting sends what limits the excerpts of a stored page. For a page that has expired it sends
-// only that, because nothing else explains why a stored page is not found.
-func (a answers) quoting(_ context.Context, r request, send func(any) error) error {
+// quoting sends what limits quotations from a stored page. For a page that must not be shown any
+// more it sends only this, because nothing else explains why a stored page is not found.
+func (a answers) quoting(_ context.Context, r questions.URLRequest, send func(crawl.QuoteLimit) error) error {
 	u, err := canon.Parse(r.URL)
 	if err != nil {
 		return fmt.Errorf("quoting %q: %w", r.URL, err)

@@ -1,6 +1,6 @@
-// Package paging takes the first rows of a list by some order, of a list that is too long to be
-// sorted or kept whole. Each shard offers its rows to a Top and sends what is left of them; the
-// asker offers those to another. Neither keeps more rows than are wanted.
+// Package paging takes the first rows of a list in some order, from a list that is too long to be
+// sorted or stored as a whole. Each shard offers its rows to a Top and sends what the Top has kept.
+// The asker offers those rows to a Merger. Neither keeps more rows than are wanted.
 package paging
 
 import (
@@ -14,14 +14,15 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Key is where a row stands in a list: by N, then by Text, then by ID, which no two rows share.
+// Key is the position of a row in a list: by N, then by Text, then by ID. No two rows have the same
+// ID.
 type Key struct {
 	N    float64 `json:"n,omitempty"`
 	Text string  `json:"t,omitempty"`
 	ID   string  `json:"i"`
 }
 
-// compare orders keys; rows that differ in their IDs only stand in the order of those either way.
+// compare orders keys. IDs are compared in ascending order in both directions.
 func (k *Key) compare(o *Key, descending bool) int {
 	c := cmp.Or(cmp.Compare(k.N, o.N), strings.Compare(k.Text, o.Text))
 	if descending {
@@ -30,46 +31,65 @@ func (k *Key) compare(o *Key, descending bool) int {
 	return cmp.Or(c, strings.Compare(k.ID, o.ID))
 }
 
-// Item is a row and where it stands.
+// Item is a row and its position.
 type Item[T any] struct {
 	Key Key `json:"key"`
 	Row T   `json:"row"`
 }
 
-// Top keeps the first rows of those it is offered. It is for one goroutine.
+// Sort is one order of a list.
+type Sort[T any] struct {
+	Word string           // by which people choose it
+	Key  func(row *T) Key // the position of a row in this order
+}
+
+// Sorts are the orders of a list. The first is the default.
+type Sorts[T any] []Sort[T]
+
+// Words are the words of all orders.
+func (s Sorts[T]) Words() []string {
+	words := make([]string, len(s))
+	for i := range s {
+		words[i] = s[i].Word
+	}
+	return words
+}
+
+// Top keeps the first rows of those it is offered. It may be used by one goroutine.
 type Top[T any] struct {
 	paging crawl.Paging
-	after  *Key      // rows up to here are not wanted
-	most   int       // rows kept: one more than wanted, which tells whether others follow
-	items  []Item[T] // a heap, the last in order first, once there are so many
-	// Of the items; nil where no row is offered twice.
+	key    func(*T) Key
+	after  *Key      // rows up to this one are not wanted
+	most   int       // rows to keep: one more than wanted, which shows whether others follow
+	items  []Item[T] // becomes a heap, the last in order first, once it has most items
+	// The IDs of the items; nil where no row is offered twice.
 	ids map[string]bool
 }
 
-// cursor is what Paged.Next holds: a place in a list that is ordered in one way.
+// cursor is the contents of Paged.Next: a position in a list in one order.
 type cursor struct {
 	Sort       string `json:"s"`
 	Descending bool   `json:"d,omitempty"`
 	Key        Key    `json:"k"`
 }
 
-// maxCursor bounds what is read of a cursor, which may come from anywhere.
+// maxCursor limits how much of a cursor is read, in bytes: cursors come from outside.
 const maxCursor = 8 << 10
 
-// New checks what is wanted. sorts are the words by which the list can be ordered, the first of
-// them unless told otherwise. An error says what would be right.
-func New[T any](p crawl.Paging, sorts ...string) (*Top[T], error) {
-	p.Sort = cmp.Or(p.Sort, sorts[0])
+// New makes a Top for the rows that p asks for. Its error states what would be valid.
+func New[T any](p crawl.Paging, sorts Sorts[T]) (*Top[T], error) {
+	p.Sort = cmp.Or(p.Sort, sorts[0].Word)
 	p.Limit = cmp.Or(p.Limit, crawl.DefaultLimit)
+	chosen := slices.IndexFunc(sorts, func(s Sort[T]) bool { return s.Word == p.Sort })
 	switch {
-	case !slices.Contains(sorts, p.Sort):
-		return nil, fmt.Errorf("cannot sort by %q: use %s", p.Sort, strings.Join(sorts, ", "))
+	case chosen < 0:
+		return nil, fmt.Errorf("cannot sort by %q: use %s", p.Sort, strings.Join(sorts.Words(), ", "))
 	case p.Limit < 1 || p.Limit > crawl.MaxLimit:
 		return nil, fmt.Errorf("limit %d is not possible: use 1 to %d", p.Limit, crawl.MaxLimit)
 	case p.Offset < 0 || p.Offset > crawl.MaxOffset:
 		return nil, fmt.Errorf("offset %d is not possible: use 0 to %d, and beyond that the cursor from the previous answer", p.Offset, crawl.MaxOffset)
 	}
-	t := &Top[T]{paging: p, most: p.Offset + p.Limit + 1}
+	t := &Top[T]{paging: p, key: sorts[chosen].Key, most: p.Offset + p.Limit + 1}
 	if p.After != "" {
 		var c cursor
 		b, err := base64.RawURLEncoding.DecodeString(p.After[:min(len(p.After), maxCursor)])
@@ -84,41 +104,42 @@ func New[T any](p crawl.Paging, sorts ...string) (*Top[T], error) {
 	return t, nil
 }
 
-// Sort is the word that rows are ordered by.
-func (t *Top[T]) Sort() string { return t.paging.Sort }
+// Add offers a row and reports whether it is kept for now.
+func (t *Top[T]) Add(row T) bool { return t.add(Item[T]{t.key(&row), row}) }
 
-// Wants reports whether a row with that key would be kept, as far as is known by now.
-func (t *Top[T]) Wants(k *Key) bool {
+func (t *Top[T]) add(item Item[T]) bool {
+	id := item.Key.ID
+	if t.ids[id] || !t.wants(&item.Key) {
+		return false
+	}
+	if t.ids != nil {
+		if len(t.items) == t.most {
+			delete(t.ids, t.items[0].Key.ID)
+		}
+		t.ids[id] = true
+	}
+	if len(t.items) < t.most {
+		if t.items = append(t.items, item); len(t.items) == t.most {
+			for i := len(t.items)/2 - 1; i >= 0; i-- {
+				t.sink(i)
+			}
+		}
+		return true
+	}
+	t.items[0] = item
+	t.sink(0)
+	return true
+}
+
+// wants reports whether a row at that position belongs to the first ones offered so far.
+func (t *Top[T]) wants(k *Key) bool {
 	if t.after != nil && k.compare(t.after, t.paging.Descending) <= 0 {
 		return false
 	}
 	return len(t.items) < t.most || k.compare(&t.items[0].Key, t.paging.Descending) < 0
 }
 
-// Add offers a row.
-func (t *Top[T]) Add(k Key, row T) {
-	if t.ids[k.ID] || !t.Wants(&k) {
-		return
-	}
-	if t.ids != nil {
-		if len(t.items) == t.most {
-			delete(t.ids, t.items[0].Key.ID)
-		}
-		t.ids[k.ID] = true
-	}
-	if len(t.items) < t.most {
-		if t.items = append(t.items, Item[T]{k, row}); len(t.items) == t.most {
-			for i := len(t.items)/2 - 1; i >= 0; i-- {
-				t.sink(i)
-			}
-		}
-		return
-	}
-	t.items[0] = Item[T]{k, row}
-	t.sink(0)
-}
-
-// sink puts the i-th item of the heap in its place.
+// sink moves the i-th item of the heap down to its position.
 func (t *Top[T]) sink(i int) {
 	for {
 		c := 2*i + 1
@@ -136,22 +157,22 @@ func (t *Top[T]) sink(i int) {
 	}
 }
 
-// last reports whether the i-th item stands behind the j-th in the list.
+// last reports whether the i-th item comes after the j-th in the list.
 func (t *Top[T]) last(i, j int) bool {
 	return t.items[i].Key.compare(&t.items[j].Key, t.paging.Descending) > 0
 }
 
-// Items are the rows kept, in order, and Top keeps none.
-func (t *Top[T]) Items() []Item[T] {
+// take returns the kept rows in order. Afterwards t is empty.
+func (t *Top[T]) take() []Item[T] {
 	items := t.items
 	t.items = nil
 	slices.SortFunc(items, func(a, b Item[T]) int { return a.Key.compare(&b.Key, t.paging.Descending) })
 	return items
 }
 
-// page makes the answer of the rows kept.
+// page makes the answer from the kept rows.
 func (t *Top[T]) page() (rows []T, next string) {
-	items := t.Items()
+	items := t.take()
 	items = items[min(t.paging.Offset, len(items)):]
 	if len(items) > t.paging.Limit {
 		items = items[:t.paging.Limit]

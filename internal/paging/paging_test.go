@@ -15,25 +15,26 @@ import (
 // offsets.
 func TestPagesAreTheListInOrder(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
+	sorts := Sorts[Key]{{"n", func(k *Key) Key { return *k }}}
 	for round := range 200 {
 		p := crawl.Paging{Sort: "n", Descending: round%2 == 1, Limit: 1 + rnd.IntN(40)}
 		const shards = 3
-		var all []Item[string]
+		var all []Item[Key]
 		for i := range rnd.IntN(300) {
 			k := Key{N: float64(rnd.IntN(9)), Text: string(rune('a' + rnd.IntN(3))), ID: fmt.Sprint("host", i)}
-			all = append(all, Item[string]{k, k.ID})
+			all = append(all, Item[Key]{k, k})
 		}
 		want := slices.Clone(all)
-		slices.SortFunc(want, func(a, b Item[string]) int { return a.Key.compare(&b.Key, p.Descending) })
+		slices.SortFunc(want, func(a, b Item[Key]) int { return a.Key.compare(&b.Key, p.Descending) })
 
-		page := func(p crawl.Paging) crawl.Paged[string] {
-			m, err := NewMerger[string](p, "n")
+		page := func(p crawl.Paging) crawl.Paged[Key] {
+			m, err := NewMerger(p, sorts)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range 1 + round%3/2 { // sometimes twice, as when shards move
 				for k := range shards {
-					top, err := New[string](p, "n")
+					top, err := New(p, sorts)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -41,17 +42,17 @@ func TestPagesAreTheListInOrder(t *testing.T) {
 					for i, item := range all {
 						if i%shards == k {
 							sum.Total++
-							top.Add(item.Key, item.Row)
+							top.Add(item.Row)
 						}
 					}
-					if top.Send(k, sum, func(v any) error { m.Add(v.(Part[string])); return nil }) != nil {
+					if top.Send(k, sum, func(p Part[Key]) error { m.Add(p); return nil }) != nil {
 						t.Fatal("send failed")
 					}
 				}
 			}
 			return m.Page()
 		}
-		var got []string
+		var got []Key
 		for q := p; ; {
 			part := page(q)
 			if int(part.Total) != len(all) || len(part.Rows) > p.Limit {
@@ -67,7 +68,7 @@ func TestPagesAreTheListInOrder(t *testing.T) {
 		}
 		for i := range want {
 			if got[i] != want[i].Row {
-				t.Fatalf("row %d is %s, want %s", i, got[i], want[i].Row)
+				t.Fatalf("row %d is %v, want %v", i, got[i], want[i].Row)
 			}
 		}
 		p.Offset = rnd.IntN(300)
@@ -80,6 +81,8 @@ func TestPagesAreTheListInOrder(t *testing.T) {
 }
 
 func TestLimitsOfAPaging(t *testing.T) {
+	byID := func(row *string) Key { return Key{ID: *row} }
+	sorts := Sorts[string]{{"a", byID}, {"b", byID}}
 	for _, tt := range []struct {
 		p  crawl.Paging
 		ok bool
@@ -94,22 +97,22 @@ func TestLimitsOfAPaging(t *testing.T) {
 		{crawl.Paging{After: "nonsense"}, false},
 		{crawl.Paging{After: strings.Repeat("A", 1<<20)}, false},
 	} {
-		if _, err := New[int](tt.p, "a", "b"); (err == nil) != tt.ok {
+		if _, err := New(tt.p, sorts); (err == nil) != tt.ok {
 			t.Errorf("%+v: %v", tt.p, err)
 		}
 	}
 	// A cursor of one order is refused in another.
-	top, _ := New[int](crawl.Paging{Limit: 1}, "a", "b")
-	top.Add(Key{ID: "x"}, 1)
-	top.Add(Key{ID: "y"}, 2)
+	top, _ := New(crawl.Paging{Limit: 1}, sorts)
+	top.Add("x")
+	top.Add("y")
 	_, next := top.page()
 	if next == "" {
 		t.Fatal("no cursor although a row follows")
 	}
-	if _, err := New[int](crawl.Paging{Sort: "b", After: next}, "a", "b"); err == nil {
+	if _, err := New(crawl.Paging{Sort: "b", After: next}, sorts); err == nil {
 		t.Error("a cursor of another order was taken")
 	}
-	if _, err := New[int](crawl.Paging{Descending: true, After: next}, "a", "b"); err == nil {
+	if _, err := New(crawl.Paging{Descending: true, After: next}, sorts); err == nil {
 		t.Error("a cursor of the other direction was taken")
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Part is an object of an answer: the first of a shard says how many rows it has, and all say some
-// of those that are wanted.
+// Part is an object of an answer to a question for a list. The first part of a shard contains the
+// number of its rows, and each part contains some of the wanted rows.
 type Part[T any] struct {
 	Shard int       `json:"shard"`
 	Sum   *Sum      `json:"sum,omitempty"`
 	Items []Item[T] `json:"items"`
 }
 
-// Sum is how many rows a shard has.
+// Sum is the number of rows of a shard. The fields are those of crawl.Paged.
 type Sum struct {
 	Epoch   uint64           `json:"epoch"` // of the shard's owner
 	Total   int64            `json:"total"`
@@ -22,14 +22,14 @@ type Sum struct {
 	Counts  map[string]int64 `json:"counts,omitempty"`
 }
 
-// perPart is how many rows an object of an answer has, so that it stays well below what a message
-// may hold.
+// perPart is the number of rows in one object of an answer. It keeps the object well below the
+// limit of a message.
 const perPart = 64
 
-// Send sends a shard's answer: its sum and the rows that t has kept.
-func (t *Top[T]) Send(shard int, sum Sum, send func(any) error) error {
+// Send sends a shard's answer: its sum and the rows that t has kept. Afterwards t is empty.
+func (t *Top[T]) Send(shard int, sum Sum, send func(Part[T]) error) error {
 	part := Part[T]{Shard: shard, Sum: &sum}
-	for items := t.Items(); ; {
+	for items := t.take(); ; {
 		n := min(len(items), perPart)
 		part.Items, items = items[:n:n], items[n:]
 		if err := send(part); err != nil || len(items) == 0 {
@@ -39,34 +39,34 @@ func (t *Top[T]) Send(shard int, sum Sum, send func(any) error) error {
 	}
 }
 
-// Merger puts the parts of an answer together.
+// Merger makes one answer from the parts of all shards.
 type Merger[T any] struct {
 	top  *Top[T]
 	sums map[int]*Sum
 }
 
-// NewMerger checks what is wanted, as New does.
-func NewMerger[T any](p crawl.Paging, sorts ...string) (*Merger[T], error) {
-	top, err := New[T](p, sorts...)
+// NewMerger makes a Merger for the rows that p asks for. Its error is that of New.
+func NewMerger[T any](p crawl.Paging, sorts Sorts[T]) (*Merger[T], error) {
+	top, err := New(p, sorts)
 	if err != nil {
 		return nil, err
 	}
-	top.ids = map[string]bool{} // a shard that moves meanwhile may answer twice
+	top.ids = map[string]bool{} // a shard that moves during the answer may answer twice
 	return &Merger[T]{top, map[int]*Sum{}}, nil
 }
 
-// Add takes a part.
+// Add adds a part.
 func (m *Merger[T]) Add(p Part[T]) {
-	// Of a shard that moved meanwhile there may be two sums; the later owner's counts.
+	// A shard that moves during the answer may send two sums. The later owner's sum is used.
 	if was := m.sums[p.Shard]; p.Sum != nil && (was == nil || p.Sum.Epoch >= was.Epoch) {
 		m.sums[p.Shard] = p.Sum
 	}
 	for _, i := range p.Items {
-		m.top.Add(i.Key, i.Row)
+		m.top.add(i)
 	}
 }
 
-// Page is what came.
+// Page is the answer from all parts so far.
 func (m *Merger[T]) Page() (p crawl.Paged[T]) {
 	for s := range maps.Values(m.sums) {
 		p.Total += s.Total

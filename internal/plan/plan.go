@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/settings"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -162,7 +163,7 @@ func (p *planner) waitsInVain(ctx context.Context, st crawl.Status) (bool, error
 		return false, nil
 	}
 	vain := true
-	err := p.c.Hosts(ctx, func(h crawl.HostInfo) error {
+	err := questions.Hosts.Each(ctx, p.c, nil, func(h crawl.HostInfo) error {
 		if h.Queued > 0 && !unreachable(&h) {
 			vain = false
 		}
@@ -202,10 +203,10 @@ func (p *planner) report(ctx context.Context, spec crawl.Spec) (*Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(c.Hosts(ctx, r.addHost), c.Datasets(ctx, r.addDataset))
+	err = errors.Join(questions.Hosts.Each(ctx, c, nil, r.addHost), c.Datasets(ctx, r.addDataset))
 	for i := range r.largest() {
 		h := &r.Hosts[i]
-		t, known, failed := c.Timeline(ctx, h.Host, time.Time{}, 0)
+		t, known, failed := questions.Timeline.Ask(ctx, c, questions.TimelineRequest{Host: canon.Host(h.Host)})
 		if failed != nil {
 			err = errors.Join(err, failed)
 		} else if known {

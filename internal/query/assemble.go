@@ -1,11 +1,11 @@
 package query
 
-// assemble makes a query of its items.
+// assemble makes a query from its items.
 func assemble(items []item, cut bool) Query {
 	q := Query{Cut: cut}
 	last := 0      // the kind of the last term
-	joins := false // an OR stands behind it
-	words := ""    // what the operators behind it are at an end of the query
+	joins := false // an OR follows it
+	words := ""    // the words that operators after it are at an end of the query
 	add := func(it item) bool {
 		if q.terms() == MaxTerms {
 			q.Cut = true
@@ -43,7 +43,7 @@ func assemble(items []item, cut bool) Query {
 			break
 		}
 	}
-	// Before what was cut off, an operator is no last word.
+	// An operator before a cut is not the last word of the query.
 	if words != "" && !q.Cut {
 		joins = false
 		add(item{kind: wanted, atom: Atom{Text: words}})

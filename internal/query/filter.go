@@ -8,14 +8,14 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// filter is one filter of a query, its value checked and in canonical spelling.
+// filter is one filter of a query with a valid value in canonical spelling.
 type filter struct {
 	name, value string
 	not         bool
 	day         time.Time // of before and after
 }
 
-// isFilter reports whether a name in lower case is a filter's.
+// isFilter reports whether a name in lower case is that of a filter.
 func isFilter(name string) bool {
 	switch name {
 	case "site", "inurl", "lang", "type", "before", "after":
@@ -24,7 +24,7 @@ func isFilter(name string) bool {
 	return false
 }
 
-// newFilter checks a value. It reports false when the value makes no sense.
+// newFilter makes a filter. It returns false if the value is invalid.
 func newFilter(name, value string, not bool) (f filter, ok bool) {
 	f = filter{name: name, not: not}
 	switch name {
@@ -44,7 +44,7 @@ func newFilter(name, value string, not bool) (f filter, ok bool) {
 	return f, ok
 }
 
-// list is where a filter's value stands, nil for before and after.
+// list is the list for a filter's value; nil for before and after.
 func (f *Filters) list(name string, not bool) *[]string {
 	var wanted, excluded *[]string
 	switch name {
@@ -63,7 +63,7 @@ func (f *Filters) list(name string, not bool) *[]string {
 	return wanted
 }
 
-// add adds a filter to those there are. Of several days the one that leaves less holds.
+// add adds a filter. Of several days the strictest is kept.
 func (f *Filters) add(n filter) {
 	switch n.name {
 	case "before":
@@ -110,7 +110,7 @@ func (f Filters) count() (n int) {
 	return n
 }
 
-// site reads a host, a host with a path, or an address that was pasted.
+// site reads a host, a host with a path, or a pasted address.
 func site(value string) (string, bool) {
 	scheme, _, ok := strings.Cut(value, "://")
 	switch {
@@ -136,7 +136,7 @@ func site(value string) (string, bool) {
 	return string(u.Host()) + path, true
 }
 
-// language reads a language code; a region says no more than pages do.
+// language reads a language code without its region, because pages have none.
 func language(value string) (string, bool) {
 	code, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(value), "_", "-"), "-")
 	if len(code) < 2 || len(code) > 3 {
@@ -150,7 +150,7 @@ func language(value string) (string, bool) {
 	return code, true
 }
 
-// mediaType reads a type and subtype by the characters of RFC 6838 §4.2, or one of them.
+// mediaType reads a type and subtype, or one of them, in the characters of RFC 6838 §4.2.
 func mediaType(value string) (string, bool) {
 	value = strings.TrimLeft(strings.ToLower(value), ".")
 	top, sub, slash := strings.Cut(value, "/")

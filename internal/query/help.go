@@ -1,7 +1,7 @@
 package query
 
-// Help is the search language in a dozen lines, for `curtsy search --help` and the search page.
-// docs/reference/search-syntax.md describes the same.
+// Help describes the search language in a dozen lines, for `curtsy search --help` and the search
+// page. docs/reference/search-syntax.md describes it in full.
 const Help = `two words              pages with both; some will do if there are none
 three words or more    one of them may be missing, unless one is in quotes
 "two words"            in a row, and exactly so; quotes also keep signs: gcc "-Wall"

@@ -10,19 +10,19 @@ import (
 func Parse(q string) Query {
 	parsed := parse(q, MaxBytes)
 	if s := parsed.String(); len(s) > MaxBytes {
-		// Hosts and paths grow when they are put in their canonical spelling. Little is added
-		// when this one is cut: a closing quote, or quotes and the rest of an escape.
+		// The canonical spelling of hosts and paths may be longer. When this spelling is cut, only
+		// a closing quote, or quotes and the rest of an escape, are added.
 		parsed = parse(s, MaxBytes-8)
 	}
 	return parsed
 }
 
-// item is what one term of a query, or one operator, was read as.
+// item is one term of a query, or one operator.
 type item struct {
 	kind   int
 	atom   Atom   // wanted, excluded
 	filter filter // narrows
-	word   string // operator: the word it is at an end of the query
+	word   string // of an operator: the word that it is at an end of the query
 }
 
 const (
@@ -42,7 +42,7 @@ func parse(q string, limit int) Query {
 	return assemble(p.items, cut)
 }
 
-// tidy cuts a query and takes out of it what cannot be shown. A word that was cut is left out.
+// tidy cuts a query and removes characters that cannot be shown. A word that was cut is removed.
 func tidy(q string, limit int) (tidied string, cut bool) {
 	q = strings.TrimSpace(q)
 	if len(q) > limit {
@@ -71,16 +71,16 @@ func tidy(q string, limit int) (tidied string, cut bool) {
 	}, strings.ToValidUTF8(q, " ")), cut
 }
 
-// parser takes a query apart.
+// parser splits a query into items.
 type parser struct {
 	rest  string
-	apart bool // a blank, a parenthesis or nothing stands before rest
-	depth int  // parentheses open
-	not   int  // all is excluded while depth is not smaller; 0: it is not
+	apart bool // a blank, a parenthesis or nothing precedes rest
+	depth int  // of open parentheses
+	not   int  // everything is excluded while depth is not smaller; 0: nothing is
 	items []item
 }
 
-// skip goes to the next term, and reports whether there is one.
+// skip moves to the next term, and reports whether there is one.
 func (p *parser) skip() bool {
 	for p.rest != "" {
 		r, n := utf8.DecodeRuneInString(p.rest)
@@ -109,7 +109,7 @@ func (p *parser) leave(n int) {
 	}
 }
 
-// term takes one term, or a parenthesis that is excluded.
+// term reads one term, or the beginning of an excluded parenthesis.
 func (p *parser) term() {
 	minus, apart := 0, p.apart
 	if apart {
@@ -146,7 +146,7 @@ func (p *parser) term() {
 	p.leave(closing)
 }
 
-// operators are words with a meaning. At the ends of a query they are words.
+// operators are the words with a meaning. At the ends of a query they are normal words.
 var operators = map[string]item{
 	"OR":  {kind: or, word: "or"},
 	"|":   {kind: or},
@@ -160,13 +160,13 @@ func (p *parser) add(a Atom, not bool) {
 		return
 	}
 	if !a.Phrase && !startsWord(a.String()) {
-		// It was excluded by a parenthesis. Only in quotes can a minus stand before it.
+		// A parenthesis excluded it. A minus can be before it only if it is in quotes.
 		a = Atom{Text: a.String(), Phrase: true}
 	}
 	p.items = append(p.items, item{kind: excluded, atom: a})
 }
 
-// quoted takes a phrase with its quotes.
+// quoted reads a phrase with its quotes.
 func (p *parser) quoted() string {
 	_, n := utf8.DecodeRuneInString(p.rest)
 	text, rest := p.rest[n:], ""
@@ -178,8 +178,8 @@ func (p *parser) quoted() string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// word takes what stands before the next blank or quote. The parentheses that close behind it, but
-// were not opened in it, are not part of the word.
+// word reads up to the next blank or quote. Closing parentheses at the end are not a part of the
+// word, unless they were opened in it.
 func (p *parser) word() (word string, closing int) {
 	end := strings.IndexFunc(p.rest, func(r rune) bool { return unicode.IsSpace(r) || isQuote(r) })
 	if end < 0 {
@@ -194,7 +194,7 @@ func (p *parser) word() (word string, closing int) {
 	return word, closing
 }
 
-// named takes title:text and filters. It reports false when word is neither, and takes nothing.
+// named reads title:text and filters. It returns false, and reads nothing, if word is neither.
 func (p *parser) named(word string, not bool) bool {
 	name, value, ok := strings.Cut(word, ":")
 	if name = strings.ToLower(name); !ok || name != "title" && !isFilter(name) {
@@ -225,7 +225,7 @@ func (p *parser) named(word string, not bool) bool {
 	return false
 }
 
-// starred is a word, or the beginning of one.
+// starred makes an atom of a word, or of a prefix with a star.
 func starred(word string) Atom {
 	stem := strings.TrimRight(word, "*")
 	if stem == word {
@@ -243,7 +243,7 @@ func starred(word string) Atom {
 	return Atom{Text: stem, Prefix: true}
 }
 
-// exclusion is how many bytes the minus takes with which s begins, 0 when it begins with none that
+// exclusion is the length of the minus at the beginning of s. It is 0 if there is none that
 // excludes.
 func exclusion(s string) int {
 	r, n := utf8.DecodeRuneInString(s)
@@ -256,8 +256,8 @@ func exclusion(s string) int {
 	return 0
 }
 
-// startsWord reports whether s begins with a letter or digit, or one of the signs that file names,
-// variables and addresses begin with and then a letter or digit.
+// startsWord reports whether s begins with a letter or digit. One of the characters at the
+// beginning of file names, variables and addresses may precede it.
 func startsWord(s string) bool {
 	r, n := utf8.DecodeRuneInString(s)
 	if strings.ContainsRune("._@#$/", r) {
@@ -268,7 +268,7 @@ func startsWord(s string) bool {
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 
-// isMinus knows the hyphen, those that typesetting makes of it, and the sign.
+// isMinus reports whether r is a hyphen, one of its typographic forms, or the minus sign.
 func isMinus(r rune) bool { return strings.ContainsRune("-\u2010\u2011\u2013\u2212\ufe63\uff0d", r) }
 
 func isQuote(r rune) bool {

@@ -1,33 +1,35 @@
 // Package query reads Curtsy's search language. The command line, the HTTP interface and the search
-// page all read a query here, so that the same words mean the same everywhere.
+// page use it, so that a query means the same everywhere.
 //
-// No text is an error. What makes no sense as a query is read as words, and a query that is too
-// long is cut. Help says what can be typed.
+// Every text is a valid query. Invalid syntax is read as words, and a query that is too long is
+// cut. Help describes the language for users.
 //
-// What is read, in order:
+// The rules, in the order in which they are applied:
 //
-//   - Invalid UTF-8 and control characters are blanks. Invisible format characters are left out,
-//     but for the joiners that some scripts need.
-//   - A query longer than MaxBytes or MaxTerms loses its end.
-//   - Words end at blanks and quotes. All other signs belong to them: C++, operator<<,
-//     os.path.join and ->> stay whole.
+//   - Invalid UTF-8 and control characters are blanks. Invisible format characters are removed,
+//     except for the joiners that some scripts need.
+//   - The end of a query beyond MaxBytes or MaxTerms is cut.
+//   - Words end at blanks and quotes. All other characters belong to words: C++, operator<<,
+//     os.path.join and ->> are single words.
 //   - Straight, curly and angle quotes open a phrase, and any of them closes it. A quote that is
-//     never closed reaches to the end, but directly after a word (24" monitor) it is a blank.
-//   - Parentheses around terms are blanks, so (a b) OR c is a AND (b OR c). A minus before one
-//     excludes all that it encloses. Within a word parentheses belong to it: array_agg(), foo(bar).
-//   - A minus (also the mathematical one, and the dashes that editors make of it) excludes when it
-//     stands after a blank and directly before a word or quote. So a - b, --flag and ->> exclude
-//     nothing. A query that is nothing but -word asks for "-word", because whoever pastes -Wall
-//     wants to know what it means. Beside other words it excludes, and quotes keep it: gcc "-Wall".
-//   - OR and | join the terms before and after them, AND says what is meant anyway. At the
-//     beginning and the end of a query OR and AND are words (Text is then in lower case), and
-//     beside a filter or an excluded term they mean nothing. A | must stand by itself.
+//     never closed extends to the end. Directly after a word (24" monitor) such a quote is a blank.
+//   - Parentheses around terms are blanks, so (a b) OR c is a AND (b OR c). A minus before a
+//     parenthesis excludes everything in it. Parentheses within a word belong to it: array_agg(),
+//     foo(bar).
+//   - A minus excludes a term if it comes after a blank and directly before a word or quote. The
+//     mathematical minus, and the dashes that editors make of it, are the same. So a - b, --flag
+//     and ->> exclude nothing. A query that consists of -word alone asks for "-word", because a
+//     user who pastes -Wall wants to find it. With other words it excludes, unless it is in quotes:
+//     gcc "-Wall".
+//   - OR and | join the terms before and after them. AND has no effect. At the beginning and the
+//     end of a query OR and AND are words (Text is then in lower case). Beside a filter or an
+//     excluded term they have no effect. A | must have blanks around it.
 //   - A star at the end of a word with at least two letters or digits makes it a prefix.
-//   - title:word and title:"a phrase" look in titles. The filters are those of Filters; their
-//     names are read in any case, and their values may be quoted. A filter whose value makes no
-//     sense, and any other name before a colon, is a word.
+//   - title:word and title:"a phrase" search in titles. Filters has the filters. Their names may be
+//     in upper or lower case, and their values may be quoted. A filter with an invalid value, and
+//     any other name before a colon, is a word.
 //
-// All functions can be called concurrently.
+// All functions may be called concurrently.
 package query
 
 import (
@@ -36,7 +38,7 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of a query. What goes beyond them is left out, and Query.Cut says so.
+// The limits of a query. The rest of a longer query is cut, and Query.Cut is set.
 const (
 	MaxBytes = 2048 // of the query as typed, and of its canonical spelling
 	MaxTerms = 32   // words, phrases and filters together
@@ -44,33 +46,34 @@ const (
 
 // Query is a parsed query. Its canonical spelling is within MaxBytes and MaxTerms.
 type Query struct {
-	// Groups are all wanted. There may be none: then the filters alone say what is asked for.
+	// Groups are all wanted. If there are none, the filters alone select the pages.
 	Groups []Group
-	// Not are left out: pages with any of these. There may be some where nothing is wanted.
+	// Not excludes pages with any of these terms. It may be set without Groups.
 	Not []Atom
-	// Filters narrow what the words find.
+	// Filters select among the pages with the wanted words.
 	Filters Filters
-	// Cut says that the query was longer than the limits and its end was left out.
+	// Cut: the query was over the limits, and its end was cut.
 	Cut bool
 }
 
 // Group is one or more alternatives: a OR b.
 type Group struct{ Any []Atom }
 
-// Atom is a word or a phrase. It may hold no letter at all, such as "->>".
+// Atom is a word or a phrase. It may have no letters at all, such as "->>".
 type Atom struct {
 	Text   string // as typed, without quotes; a phrase has single blanks
-	Phrase bool   // stood in quotes
+	Phrase bool   // it was in quotes
 	Prefix bool   // word*; Text is without the star
 	Title  bool   // title:word or title:"a phrase"
 }
 
-// Filters are what a page must be beside what it says. Of Sites, Langs and Types a page needs one
-// in each list that is not empty; of InURL it needs all; of the lists with Not it may have none.
+// Filters are conditions for a page other than its words. A page must match one entry of each of
+// Sites, Langs and Types that is not empty. It must match all of InURL, and none of the lists with
+// Not.
 type Filters struct {
-	// Sites are "host" or "host/path?query". The host, in the spelling of pkg/canon, stands for
-	// itself and its subdomains on any port. With a path, the page's path and query must begin
-	// with it, byte by byte.
+	// Sites are "host" or "host/path?query". The host, in the spelling of pkg/canon, means itself
+	// and its subdomains on any port. With a path, the page's path and query must begin with it,
+	// byte by byte.
 	Sites, NotSites []string
 	// InURL are parts of an address, in lower case, otherwise as typed.
 	InURL, NotInURL []string
@@ -79,15 +82,15 @@ type Filters struct {
 	// Types are media types ("text/html") or short forms without a slash ("html", "pdf"), in lower
 	// case.
 	Types, NotTypes []string
-	// Before is exclusive and After inclusive, both the beginning of a day in UTC. The zero time is
-	// no limit.
+	// Before is exclusive and After inclusive. Both are the beginning of a day in UTC. The zero
+	// time is no limit.
 	Before, After time.Time
 }
 
-// Empty reports whether nothing is asked for: no word is wanted and no filter given.
+// Empty reports whether the query has no wanted word and no filter.
 func (q Query) Empty() bool { return len(q.Groups) == 0 && q.Filters.count() == 0 }
 
-// String is the canonical spelling: Parse reads the same query from it, but for Cut.
+// String is the canonical spelling. Parse makes the same query from it, except for Cut.
 func (q Query) String() string {
 	var b strings.Builder
 	add := func(parts ...string) {
@@ -128,7 +131,7 @@ func (a Atom) String() string {
 	return s
 }
 
-// terms is how much of MaxTerms a query takes.
+// terms is how many terms of MaxTerms a query has.
 func (q Query) terms() int {
 	n := len(q.Not) + q.Filters.count()
 	for _, g := range q.Groups {
@@ -137,7 +140,7 @@ func (q Query) terms() int {
 	return n
 }
 
-// settled turns a query of nothing but -word into one for "-word".
+// settled changes a query that consists of -word alone into a query for "-word".
 func (q Query) settled() Query {
 	if len(q.Not) == 1 && !q.Not[0].Phrase && !q.Not[0].Title && q.Empty() {
 		q.Groups = []Group{{Any: []Atom{{Text: "-" + q.Not[0].String(), Phrase: true}}}}
@@ -146,8 +149,8 @@ func (q Query) settled() Query {
 	return q
 }
 
-// Option reports whether an excluded atom is a single letter or digit: then it is the option of a
-// command, and meant to be found.
+// Option reports whether an excluded atom is a single letter or digit. Then it is the option of a
+// command, and the user wants to find it.
 func (a Atom) Option() bool {
 	return !a.Phrase && !a.Title && !a.Prefix && utf8.RuneCountInString(a.Text) == 1
 }

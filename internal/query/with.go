@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// With returns the query narrowed by a filter, for a link beside an answer: With("site",
+// With returns the query with another filter, for links beside an answer: With("site",
 // "docs.example.org"), With("-lang", "de"), With("year", "2024"). A site, language, type, day or
-// year takes the place of the one there was; parts of addresses and what is left out add up. The
-// query itself comes back when the name is no filter's, the value makes no sense, or the result
-// would be beyond the limits.
+// year replaces an earlier one. Parts of addresses, and filters with a minus, are added. With
+// returns the query itself if there is no such filter, the value is invalid, or the result would be
+// over the limits.
 func (q Query) With(name, value string) Query {
 	n := q
 	if strings.EqualFold(name, "year") {
@@ -43,8 +43,8 @@ func (q Query) With(name, value string) Query {
 }
 
 // Without returns the query without a filter: Without("site", "docs.example.org"),
-// Without("-lang", "de"). An empty value takes all filters of that name away, and so does any value
-// of "before", "after", and "year", which is both.
+// Without("-lang", "de"). An empty value removes all filters of that name. So does any value of
+// "before", "after" and "year"; "year" is both of the others.
 func (q Query) Without(name, value string) Query {
 	n := q
 	plain, not := strings.CutPrefix(strings.ToLower(name), "-")
@@ -76,13 +76,13 @@ func (q Query) Without(name, value string) Query {
 	return n.settled()
 }
 
-// named is the filter of a name that may begin with a minus.
+// named makes a filter. Its name may begin with a minus.
 func named(name, value string) (filter, bool) {
 	plain, not := strings.CutPrefix(strings.ToLower(name), "-")
 	if !isFilter(plain) {
 		return filter{}, false
 	}
-	// As Parse would read it, so that the spelling of the result is read again.
+	// The value is read as Parse reads it, so that Parse can read the result.
 	value, _ = tidy(strings.Map(func(r rune) rune {
 		if isQuote(r) {
 			return ' '

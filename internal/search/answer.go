@@ -19,17 +19,6 @@ type Shards interface {
 	Show(ctx context.Context, p *Plan, urls []string) ([]crawl.Hit, error)
 }
 
-// Step is a step of a search that is sent to the shards.
-type Step string
-
-// The steps, in order, with the names of the methods of Index that answer them.
-const (
-	StepTerms   Step = "terms"
-	StepSimilar Step = "similar"
-	StepRank    Step = "rank"
-	StepShow    Step = "show"
-)
-
 const (
 	defaultLimit = 10
 	// MaxHits limits the sum of Offset and Limit of a request.

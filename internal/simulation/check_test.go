@@ -17,6 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/nats-io/nats.go/jetstream"
@@ -56,7 +57,7 @@ func (w *world) check(st crawl.Status) {
 	listed := map[string]crawl.PageInfo{}
 	w.patiently("pages", func(ctx context.Context) error {
 		clear(listed)
-		return c.Pages(ctx, func(p crawl.PageInfo) error {
+		return questions.Pages.Each(ctx, c, nil, func(p crawl.PageInfo) error {
 			if _, twice := listed[p.URL]; twice {
 				w.fail("stored-once", "%s is listed twice", p.URL)
 			}

@@ -41,7 +41,7 @@ func indexNow(t *testing.T, fail error) (x *IndexNow, logged func() []crawl.Inde
 	}
 }
 
-func ask(x http.Handler, from, method, target, kind, body string) (int, string) {
+func request(x http.Handler, from, method, target, kind, body string) (int, string) {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.RemoteAddr = from
 	if kind != "" {
@@ -76,7 +76,7 @@ func TestUsage_8_33_Endpoint(t *testing.T) {
 		{"GET", "/", "", "", 404, "/indexnow", 0},
 	} {
 		before := len(logged())
-		status, answer := ask(x, fmt.Sprintf("192.0.2.%d:1", i), c.method, c.target, c.kind, c.body)
+		status, answer := request(x, fmt.Sprintf("192.0.2.%d:1", i), c.method, c.target, c.kind, c.body)
 		n := 0
 		for _, s := range logged()[before:] {
 			n += len(s.URLs)
@@ -86,7 +86,7 @@ func TestUsage_8_33_Endpoint(t *testing.T) {
 		}
 	}
 	x, _ = indexNow(t, errors.New("no broker"))
-	if status, answer := ask(x, "192.0.2.1:1", "GET", get+key, "", ""); status != 503 || strings.Contains(answer, "broker") {
+	if status, answer := request(x, "192.0.2.1:1", "GET", get+key, "", ""); status != 503 || strings.Contains(answer, "broker") {
 		t.Errorf("%d %s", status, answer)
 	}
 }
@@ -115,7 +115,7 @@ func TestIndexNowFewLargeBodies(t *testing.T) {
 			t.Errorf("one too many: %d", status)
 		}
 	}
-	if status, answer := ask(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", `{"host":"b.example","key":"12345678","urlList":["https://b.example/1"]}`); status != 202 {
+	if status, answer := request(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", `{"host":"b.example","key":"12345678","urlList":["https://b.example/1"]}`); status != 202 {
 		t.Errorf("a small one: %d %s", status, answer)
 	}
 	if len(answered) != 0 {
@@ -138,17 +138,17 @@ func TestIndexNowLimits(t *testing.T) {
 	const get = "/indexnow?url=https%3A%2F%2Fa.example%2Fx&key=12345678"
 	x, _ := indexNow(t, nil)
 	for i := range peerBurst + 1 {
-		status, _ := ask(x, fmt.Sprintf("[2001:db8::%x]:%d", i+1, i+1), "GET", get, "", "")
+		status, _ := request(x, fmt.Sprintf("[2001:db8::%x]:%d", i+1, i+1), "GET", get, "", "")
 		if want := map[bool]int{true: 202, false: 429}[i < peerBurst]; status != want {
 			t.Errorf("request %d of a peer: %d, want %d", i, status, want)
 		}
 	}
-	if status, _ := ask(x, "192.0.2.1:1", "GET", get, "", ""); status != 202 {
+	if status, _ := request(x, "192.0.2.1:1", "GET", get, "", ""); status != 202 {
 		t.Errorf("another peer: %d", status)
 	}
 	taken := 0
 	for i := range 2 * allBurst {
-		if status, _ := ask(x, fmt.Sprintf("192.0.%d.2:1", i), "GET", get, "", ""); status == 202 {
+		if status, _ := request(x, fmt.Sprintf("192.0.%d.2:1", i), "GET", get, "", ""); status == 202 {
 			taken++
 		}
 	}
@@ -160,7 +160,7 @@ func TestIndexNowLimits(t *testing.T) {
 	// together applies to it.
 	x, _ = indexNow(t, nil)
 	for i := range allBurst {
-		if status, answer := ask(x, "10.0.0.1:1", "GET", fmt.Sprintf("/indexnow?url=https%%3A%%2F%%2Fa%d.example%%2F&key=12345678", i), "", ""); status != 202 {
+		if status, answer := request(x, "10.0.0.1:1", "GET", fmt.Sprintf("/indexnow?url=https%%3A%%2F%%2Fa%d.example%%2F&key=12345678", i), "", ""); status != 202 {
 			t.Fatalf("submission %d through a proxy: %d %s", i, status, answer)
 		}
 	}
@@ -172,7 +172,7 @@ func TestIndexNowLimits(t *testing.T) {
 		fmt.Fprintf(&long, `,"https://a.example/%s%d"`, strings.Repeat("\u9875", 120), i)
 	}
 	long.WriteString("]}")
-	if status, answer := ask(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", long.String()); status != 202 || len(logged()) == 0 {
+	if status, answer := request(x, "192.0.2.1:1", "POST", "/indexnow", "application/json", long.String()); status != 202 || len(logged()) == 0 {
 		t.Errorf("%d bytes of %d URLs: %d %s", long.Len(), 9001, status, answer)
 	}
 
@@ -185,7 +185,7 @@ func TestIndexNowLimits(t *testing.T) {
 	b.WriteString("]}")
 	accepted := 0
 	for i := range 6 {
-		if status, _ := ask(x, fmt.Sprintf("192.0.%d.3:1", i), "POST", "/indexnow", "application/json", b.String()); status == 202 {
+		if status, _ := request(x, fmt.Sprintf("192.0.%d.3:1", i), "POST", "/indexnow", "application/json", b.String()); status == 202 {
 			accepted++
 		}
 	}

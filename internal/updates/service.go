@@ -2,7 +2,6 @@ package updates
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,10 +13,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	questions "github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/websub"
-	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -108,8 +107,8 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 	s.base.Store(&spec.UpdatesWebSub)
 	if o.WebSub != "" {
 		callbacks := func() websub.Callbacks { return websub.Callbacks{Base: *s.base.Load(), Secret: secret} }
-		intends := func(ctx context.Context, ask crawl.WebSubQuestion) (crawl.WebSubIntent, error) {
-			return intends(ctx, q, spec, ask)
+		intends := func(ctx context.Context, what crawl.WebSubQuestion) (crawl.WebSubIntent, error) {
+			return intends(ctx, q, spec, what)
 		}
 		if s.websub, err = NewWebSub(callbacks, spec.Shards, put, intends, o.Registry, o.Log); err == nil {
 			s.hubsAt, err = open("tcp", o.WebSub)
@@ -122,26 +121,16 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 	return s, nil
 }
 
-// intends asks the shard of a topic whether we sent a request to a hub. While the shard moves, two
-// owners may answer: Wanted is true if one of them says so, and Left only if both do.
-func intends(ctx context.Context, q *queue.Conn, spec crawl.Spec, what crawl.WebSubQuestion) (answer crawl.WebSubIntent, err error) {
+// intends asks the shard of a topic whether a hub was asked for what it now wants confirmed.
+func intends(ctx context.Context, q *queue.Conn, spec crawl.Spec, what crawl.WebSubQuestion) (crawl.WebSubIntent, error) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
-	topic, err := canon.Parse(what.Topic)
-	if err != nil {
-		return answer, err
+	running := ask.Running{NC: q.NC, Name: crawl.Names(spec.Name), Shards: spec.Shards}
+	intent, found, err := questions.WebSub.Ask(ctx, running, what)
+	if found {
+		return intent, nil
 	}
-	shard, heard := crawl.ShardOf(topic.Host(), spec.Shards), false
-	err = questions.GatherFrom(ctx, q.NC, crawl.Names(spec.Name), "websub", what, []int{shard}, spec.Shards, func(raw json.RawMessage) error {
-		var i crawl.WebSubIntent
-		err := json.Unmarshal(raw, &i)
-		answer.Wanted, answer.Left, heard = answer.Wanted || i.Wanted, i.Left && (answer.Left || !heard), true
-		return err
-	})
-	if heard {
-		return answer, nil
-	}
-	return answer, err
+	return intent, err
 }
 
 // IndexNowAddr is where submissions are accepted; nil: nowhere.

@@ -13,6 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
 // leaving describes what a crawl has of an entry that is to be forgotten. If it has nothing, the
@@ -45,7 +46,7 @@ const nearMost = 5
 func nothingOf(ctx context.Context, from *asker.Crawl, entry, about string) error {
 	host := string(crawl.EntryHost(entry))
 	var names []string
-	err := from.Hosts(ctx, func(h crawl.HostInfo) error {
+	err := questions.Hosts.Each(ctx, from, nil, func(h crawl.HostInfo) error {
 		if h.Host == host || related(host, h.Host) {
 			names = append(names, h.Host)
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/curtsy/curtsy/internal/download"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -346,7 +347,7 @@ func downloading(ctx context.Context, l *asker.Crawl, opt fetcher.Options, get g
 // closedBy returns the line of a data.txt that forbids downloads of a URL, if there is one.
 func closedBy(l *asker.Crawl) func(context.Context, canon.URL) (why string, err error) {
 	return func(ctx context.Context, u canon.URL) (string, error) {
-		rule, is, err := l.DataRule(ctx, u)
+		rule, is, err := questions.DataRule.Ask(ctx, l, questions.URLRequest{URL: string(u)})
 		if !is {
 			return "", err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/spf13/cobra"
 )
 
@@ -73,14 +74,14 @@ type hostsWanted struct {
 
 func (w *hostsWanted) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&w.q.Sort, "sort", "", "sort by `COLUMN`: "+strings.Join(crawl.HostSorts, ", "))
+	f.StringVar(&w.q.Sort, "sort", "", "sort by `COLUMN`: "+strings.Join(questions.HostsPage.Sorts.Words(), ", "))
 	f.BoolVar(&w.q.Descending, "desc", false, "sort in descending order")
 	f.StringVar(&w.q.Filter, "filter", "", "only hosts whose names contain `TEXT` or match a pattern such as '*.example.org'")
 	f.StringVar(&w.q.State, "state", "", "only hosts in this `STATE`: "+strings.Join(crawl.HostStates, ", "))
 	f.StringVar(&w.q.Reason, "reason", "", "only hosts that wait for a reason that contains `TEXT`")
 	f.StringVar(&w.q.Has, "has", "", "only hosts that have `WHAT`: "+strings.Join(crawl.HostHas, ", "))
 	f.IntVar(&w.limit, "limit", 0, "show at most `N` hosts (0: all)")
-	cli.Completes(cmd, "sort", crawl.HostSorts...)
+	cli.Completes(cmd, "sort", questions.HostsPage.Sorts.Words()...)
 	cli.Completes(cmd, "state", crawl.HostStates...)
 	cli.Completes(cmd, "has", crawl.HostHas...)
 }
@@ -90,14 +91,14 @@ func (w *hostsWanted) check() error {
 	if w.limit < 0 {
 		return app.Usage("--limit %d is negative; use for example --limit 20, or 0 for all", w.limit)
 	}
-	return cmp.Or(app.KnownWord("sort", w.q.Sort, crawl.HostSorts), app.KnownWord("state", w.q.State, crawl.HostStates), app.KnownWord("has", w.q.Has, crawl.HostHas))
+	return cmp.Or(app.KnownWord("sort", w.q.Sort, questions.HostsPage.Sorts.Words()), app.KnownWord("state", w.q.State, crawl.HostStates), app.KnownWord("has", w.q.Has, crawl.HostHas))
 }
 
 // hosts calls each for the selected hosts. The list of all hosts comes as the shards send it. A
 // selection is asked for page by page, and then the details of the hosts on each page.
 func (w *hostsWanted) hosts(ctx context.Context, from *asker.Crawl, each func(crawl.HostInfo) error) error {
 	if *w == (hostsWanted{}) {
-		return from.Hosts(ctx, each)
+		return questions.Hosts.Each(ctx, from, nil, each)
 	}
 	var missing error // set if some shards do not answer; the hosts of the others are shown
 	for left := w.limit; ; {
@@ -105,7 +106,7 @@ func (w *hostsWanted) hosts(ctx context.Context, from *asker.Crawl, each func(cr
 		if w.limit > 0 {
 			w.q.Limit = min(left, crawl.MaxLimit)
 		}
-		page, err := from.HostsPage(ctx, w.q)
+		page, err := questions.HostsPage.Ask(ctx, from, w.q)
 		if missing = cmp.Or(missing, err); err != nil && !errors.Is(err, ask.ErrIncomplete) {
 			return err
 		}

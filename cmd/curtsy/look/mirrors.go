@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/spf13/cobra"
 )
 
@@ -33,10 +34,10 @@ pages with and without www. The column STATE is one of:
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines, one origin a line")
 	return a.Reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if asJSON {
-			return from.Mirrors(cmd.Context(), func(m crawl.MirrorInfo) error { return a.PrintJSON(m) })
+			return questions.Mirrors.Each(cmd.Context(), from, nil, func(m crawl.MirrorInfo) error { return a.PrintJSON(m) })
 		}
 		t, n := term.NewTable(a.Stdout, "ORIGIN", "STATE", "MAIN", "EVIDENCE", "SINCE", "WHY"), int64(0)
-		err := from.Mirrors(cmd.Context(), func(m crawl.MirrorInfo) error {
+		err := questions.Mirrors.Each(cmd.Context(), from, nil, func(m crawl.MirrorInfo) error {
 			n++
 			why := m.Reason
 			if m.Detail != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/spf13/cobra"
 )
 
@@ -18,10 +19,10 @@ func (a *commands) pagesCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines, one page a line")
 	return a.Reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if asJSON {
-			return from.Pages(cmd.Context(), func(p crawl.PageInfo) error { return a.PrintJSON(p) })
+			return questions.Pages.Each(cmd.Context(), from, nil, func(p crawl.PageInfo) error { return a.PrintJSON(p) })
 		}
 		t, n := term.NewTable(a.Stdout, "STATUS", "SIZE", "TYPE", "DEPTH", "URL", "TITLE"), int64(0)
-		err := from.Pages(cmd.Context(), func(p crawl.PageInfo) error {
+		err := questions.Pages.Each(cmd.Context(), from, nil, func(p crawl.PageInfo) error {
 			n++
 			return t.Row(strconv.Itoa(p.Status), term.SizeText(p.Size), p.ContentType, strconv.Itoa(p.Depth), p.URL, term.Short(p.Title, 60))
 		})

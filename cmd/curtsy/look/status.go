@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -29,7 +30,7 @@ func (a *commands) statusCommand() *cobra.Command {
 		}
 		// If some shards do not answer, what the others report is still printed. The error says
 		// which are missing.
-		if speak, perr := from.HostsPage(cmd.Context(), crawl.HostsQuery{Has: "usage", Paging: crawl.Paging{Limit: 1}}); perr == nil {
+		if speak, perr := questions.HostsPage.Ask(cmd.Context(), from, crawl.HostsQuery{Has: "usage", Paging: crawl.Paging{Limit: 1}}); perr == nil {
 			st.UsageHosts = speak.Matched
 		}
 		if asJSON {

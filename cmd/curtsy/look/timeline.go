@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/spf13/cobra"
 )
 
@@ -36,7 +37,7 @@ func (a *commands) timelineCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t, known, err := from.Timeline(cmd.Context(), string(host), time.Time{}, limit)
+		t, known, err := questions.Timeline.Ask(cmd.Context(), from, questions.TimelineRequest{Host: host, Limit: limit})
 		switch {
 		case err != nil:
 			return err

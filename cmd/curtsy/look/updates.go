@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/spf13/cobra"
 )
 
@@ -36,10 +37,10 @@ by the Remote Update Protocol (/rupinfo.txt), by feeds and by the dates in sitem
 	cmd.AddCommand(control.ActionsUnder(a.App, "updates")...)
 	return a.Reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		if asJSON {
-			return from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error { return a.PrintJSON(u) })
+			return questions.Updates.Each(cmd.Context(), from, nil, func(u crawl.UpdatesInfo) error { return a.PrintJSON(u) })
 		}
 		t, n := term.NewTable(a.Stdout, "SITE", "SOURCE", "CHANNEL", "STATE", "SINCE", "LAST", "GAPS", "REPORTED", "COST", "WHY"), int64(0)
-		err := from.Updates(cmd.Context(), func(u crawl.UpdatesInfo) error {
+		err := questions.Updates.Each(cmd.Context(), from, nil, func(u crawl.UpdatesInfo) error {
 			n++
 			since, last := "-", "-"
 			if u.Since != nil {

@@ -1,9 +1,7 @@
 package shard
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -12,7 +10,6 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
-	"github.com/curtsy/curtsy/internal/paging"
 )
 
 // HostRow is the row of h in a long list of hosts. It reads nothing but h, because it is made for
@@ -111,75 +108,3 @@ func (f *HostFilter) But(r *crawl.HostRow) bool {
 
 // State reports whether a row has the requested state.
 func (f *HostFilter) State(r *crawl.HostRow) bool { return f.q.State == "" || r.State == f.q.State }
-
-// HostKey is the position of a row in the list of hosts ordered by one of crawl.HostSorts. Hosts
-// without a reason or a time are last, and first in descending order.
-func HostKey(r *crawl.HostRow, sort string) paging.Key {
-	k := paging.Key{ID: r.Host}
-	switch sort {
-	case "state":
-		k.Text = r.State
-	case "queued":
-		k.N = float64(r.Queued)
-	case "fetched":
-		k.N = float64(r.Fetched)
-	case "stored":
-		k.N = float64(r.Stored)
-	case "failed":
-		k.N = float64(r.Failed)
-	case "delay":
-		k.N = r.DelayS
-	case "left":
-		k.N = r.LeftS()
-	case "source":
-		k.Text = r.DelaySource
-	case "reason":
-		k.Text = cmp.Or(r.Reason, "\uffff")
-	case "next_due":
-		k.N = math.MaxFloat64
-		if r.NextDue != nil {
-			k.N = float64(r.NextDue.UnixMilli())
-		}
-	default: // host: the name is the text, so that the order can be reversed
-		k.Text = r.Host
-	}
-	return k
-}
-
-// MirrorKey is the position of an origin in the list of mirrors ordered by one of
-// crawl.MirrorSorts.
-func MirrorKey(m *crawl.MirrorInfo, sort string) paging.Key {
-	k := paging.Key{ID: m.Origin}
-	switch sort {
-	case "main":
-		k.Text = m.Main
-	case "state":
-		k.Text = m.State
-	case "since":
-		k.N = float64(m.Since.UnixMilli())
-	default:
-		k.Text = m.Origin
-	}
-	return k
-}
-
-// UpdatesKey is the position of a site in the list of sites that report changes, ordered by one of
-// crawl.UpdatesSorts. Sites that have reported nothing yet come first.
-func UpdatesKey(u *crawl.UpdatesInfo, sort string) paging.Key {
-	k := paging.Key{ID: u.Site}
-	switch sort {
-	case "state":
-		k.Text = u.State
-	case "told":
-		k.N = float64(u.Reported)
-	case "confirmed":
-		k.N = float64(u.Confirmed)
-	case "last":
-		if u.LastReport != nil {
-			k.N = float64(u.LastReport.At.UnixMilli())
-		}
-	default:
-		k.Text = u.Site
-	}
-	return k
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/web"
 	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -67,8 +68,8 @@ func host(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	case err != nil && !errors.Is(err, ask.ErrIncomplete):
 		return nil, err
 	}
-	// One more than is shown: the first pause is counted from the end of that request.
-	t, _, err := c.Timeline(ctx, string(name), before, requestsShown+1)
+	// One more than is shown: from its end the first pause is counted.
+	t, _, err := questions.Timeline.Ask(ctx, c, questions.TimelineRequest{Host: name, Before: before, Limit: requestsShown + 1})
 	if err != nil && !errors.Is(err, ask.ErrIncomplete) {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func host(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	}
 	v.AgentServers, v.MoreAgents = cut(v.AgentServers, agentsShown)
 	v.Sitemaps, v.MoreSitemaps = cut(v.Sitemaps, sitemapsShown)
-	told, missing := c.UpdatesPage(ctx, crawl.UpdatesQuery{Host: string(name), Filter: "://" + string(name), Paging: crawl.Paging{Limit: crawl.MaxLimit}})
+	told, missing := questions.UpdatesPage.Ask(ctx, c, crawl.UpdatesQuery{Host: string(name), Filter: "://" + string(name), Paging: crawl.Paging{Limit: crawl.MaxLimit}})
 	for _, u := range told.Rows {
 		if at, err := canon.Parse(u.Site); err == nil && at.Host() == name && len(v.Updates) < updatesShown {
 			v.Updates = append(v.Updates, u)

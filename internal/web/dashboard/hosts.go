@@ -7,6 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/web"
 )
 
@@ -35,18 +36,18 @@ var hostColumns = []struct{ name, sort, class string }{
 func hosts(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	q := crawl.HostsQuery{Filter: r.field("q"), State: r.field("state"), Reason: r.field("reason"), Has: r.field("has")}
 	q.Sort, q.Descending, q.After, q.Limit = r.field("sort"), r.field("down") != "", r.URL.Query().Get("after"), perPage
-	if q.Sort != "" && !slices.Contains(crawl.HostSorts, q.Sort) || q.Has != "" && !slices.Contains(crawl.HostHas, q.Has) ||
+	if q.Sort != "" && !slices.Contains(questions.HostsPage.Sorts.Words(), q.Sort) || q.Has != "" && !slices.Contains(crawl.HostHas, q.Has) ||
 		q.State != "" && !slices.Contains(crawl.HostStates, q.State) {
 		return nil, web.Wrong("There is no such column or state.")
 	}
-	rows, err := c.HostsPage(ctx, q)
+	rows, err := questions.HostsPage.Ask(ctx, c, q)
 	v := hostsView{Paged: rows, Filter: q.Filter, State: q.State, Reason: q.Reason, Has: q.Has, States: crawl.HostStates, Kinds: crawl.HostHas}
 	with := func(change ...string) string { return addressWith(r, change...) }
 	for _, col := range hostColumns {
 		h := hostColumn{Name: col.name, Class: col.class}
 		switch {
 		case col.sort == "":
-		case col.sort == q.Sort || q.Sort == "" && col.sort == crawl.HostSorts[0]:
+		case col.sort == q.Sort || q.Sort == "" && col.sort == questions.HostsPage.Sorts[0].Word:
 			h.Order, h.Path = "ascending", with("sort", col.sort, "down", "1", "after", "")
 			if q.Descending {
 				h.Order, h.Path = "descending", with("sort", col.sort, "down", "", "after", "")

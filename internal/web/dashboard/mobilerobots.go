@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
 // mobileRobotsView is what mobilerobots.html shows.
@@ -32,7 +33,7 @@ const agentsOfHost = 10
 func mobileRobots(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	q := crawl.HostsQuery{Filter: r.field("q"), Has: "agents"}
 	q.After, q.Limit = r.URL.Query().Get("after"), perPage
-	page, err := c.HostsPage(ctx, q)
+	page, err := questions.HostsPage.Ask(ctx, c, q)
 	v := mobileRobotsView{Filter: q.Filter, Hosts: page.Matched}
 	if err != nil && !errors.Is(err, ask.ErrIncomplete) {
 		return nil, listProblem(err, q.After, q.Filter)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/service"
 )
 
@@ -117,7 +118,7 @@ func (v *overviewView) rank(ctx context.Context, c *asker.Crawl, k *rankings) {
 	first := func(k *ranking, sort string, wanted func(*crawl.HostRow) bool) []crawl.HostRow {
 		return k.of(ctx, v.State, func() ([]crawl.HostRow, error) {
 			q := crawl.HostsQuery{Paging: crawl.Paging{Sort: sort, Descending: true, Limit: rankShown}}
-			page, err := c.HostsPage(ctx, q)
+			page, err := questions.HostsPage.Ask(ctx, c, q)
 			return slices.DeleteFunc(page.Rows, func(h crawl.HostRow) bool { return !wanted(&h) }), err
 		})
 	}
@@ -128,7 +129,7 @@ func (v *overviewView) rank(ctx context.Context, c *asker.Crawl, k *rankings) {
 		v.Failing = first(&k.failing, "failed", func(h *crawl.HostRow) bool { return h.Failed > 0 })
 	}
 	if v.Stored > 0 {
-		page, _ := c.PagesPage(ctx, crawl.PagesQuery{Brief: true, Paging: crawl.Paging{Limit: newestShown}})
+		page, _ := questions.PagesPage.Ask(ctx, c, crawl.PagesQuery{Brief: true, Paging: crawl.Paging{Limit: newestShown}})
 		v.Newest = page.Rows
 	}
 }

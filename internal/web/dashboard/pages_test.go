@@ -10,6 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
 // Whatever sites write, it is text on a page that is not long, and may be looked at by everybody.
@@ -98,7 +99,7 @@ func TestPaging(t *testing.T) {
 // Mirrors and updates come a page at a time, from where the page before ended.
 func TestPagingByCursor(t *testing.T) {
 	mirrors, updates := make([]crawl.MirrorInfo, 120), make([]crawl.UpdatesInfo, 120)
-	c := browse(t, New(Options{Ask: answering(ask.Handlers{"mirrors-page": pagesOf(crawl.MirrorSorts, mirrors), "updates-page": pagesOf(crawl.UpdatesSorts, updates)})}))
+	c := browse(t, New(Options{Ask: answering(ask.Handlers{"mirrors-page": pagesOf(questions.MirrorsPage.Sorts, mirrors), "updates-page": pagesOf(questions.UpdatesPage.Sorts, updates)})}))
 	for _, path := range []string{"/mirrors?state=main", "/updates?source=rup"} {
 		if n, pages := follow(t, c, path, `<th scope="row">`); n != 120 || pages != 3 {
 			t.Errorf("%s: %d rows on %d pages", path, n, pages)

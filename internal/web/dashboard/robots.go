@@ -7,6 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/web"
 	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -49,7 +50,7 @@ func robotsText(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	if err != nil {
 		return nil, web.Wrong("This is not a URL: %s.", text(asked, 120))
 	}
-	t, found, err := c.RobotsText(ctx, asked)
+	t, found, err := questions.RobotsText.Ask(ctx, c, questions.URLRequest{URL: asked})
 	if !found {
 		if err != nil {
 			return nil, err

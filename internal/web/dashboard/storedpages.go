@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/web/search"
 )
 
@@ -30,7 +31,7 @@ type pageChoice struct {
 func storedPages(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	q := crawl.PagesQuery{Title: r.field("q"), Host: r.field("host"), Type: r.field("type"), Lang: r.field("lang")}
 	q.After, q.Limit = r.URL.Query().Get("after"), perPage
-	rows, err := c.PagesPage(ctx, q)
+	rows, err := questions.PagesPage.Ask(ctx, c, q)
 	v := storedPagesView{Paged: rows, cursorLinks: linksOf(r, rows.Next), Q: q.Title, Host: q.Host, Type: q.Type, Lang: q.Lang}
 	v.Types = choicesOf(rows.Counts, "type:", v.Type, func(s string) string { return s })
 	v.Langs = choicesOf(rows.Counts, "lang:", v.Lang, langName)

@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/paging"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
 // The list of pages passes its filters on, names what it can be narrowed by, and leads from each
@@ -23,15 +24,16 @@ func TestStoredPages(t *testing.T) {
 		if err := json.Unmarshal(data, &asked); err != nil {
 			return err
 		}
-		top, err := paging.New[crawl.PageLine](asked.Paging, crawl.PageSorts...)
+		top, err := questions.PagesPage.Top(asked)
 		if err != nil {
 			return err
 		}
 		for i := range 120 {
 			at := fmt.Sprintf("https://docs.example.org/%d", i)
-			top.Add(paging.Key{N: float64(i), ID: at}, crawl.PageLine{URL: at, Title: fmt.Sprintf("Page <%d>", i), Type: "application/pdf", Lang: "de", Size: 3 << 20, StoredAt: then})
+			stored := then.Add(time.Duration(i) * time.Second)
+			top.Add(crawl.PageLine{URL: at, Title: fmt.Sprintf("Page <%d>", i), Type: "application/pdf", Lang: "de", Size: 3 << 20, StoredAt: stored})
 		}
-		return top.Send(0, paging.Sum{Total: 200, Matched: 120, Counts: map[string]int64{"type:pdf": 120, "type:html": 80, "lang:de": 110, "lang:none": 10}}, send)
+		return top.Send(0, paging.Sum{Total: 200, Matched: 120, Counts: map[string]int64{"type:pdf": 120, "type:html": 80, "lang:de": 110, "lang:none": 10}}, func(p paging.Part[crawl.PageLine]) error { return send(p) })
 	}})}))
 	_, body := c.get("/pages?q=page+one&host=docs&type=pdf&lang=de")
 	for _, want := range []string{
@@ -65,11 +67,11 @@ func TestStoredPagesPartial(t *testing.T) {
 		want           bool
 	}{{crawl.MaxPagesListed - 1, 1, true}, {3 * crawl.MaxPagesListed, 0, false}} {
 		w := New(Options{Ask: answering(ask.Handlers{"pages-page": func(_ context.Context, _ []byte, send func(any) error) error {
-			top, err := paging.New[crawl.PageLine](crawl.Paging{Limit: 1}, crawl.PageSorts...)
+			top, err := questions.PagesPage.Top(crawl.PagesQuery{Paging: crawl.Paging{Limit: 1}})
 			if err != nil {
 				return err
 			}
-			return top.Send(0, paging.Sum{Total: tt.total, Matched: tt.total, Counts: map[string]int64{crawl.CountPartial: tt.partial}}, send)
+			return top.Send(0, paging.Sum{Total: tt.total, Matched: tt.total, Counts: map[string]int64{crawl.CountPartial: tt.partial}}, func(p paging.Part[crawl.PageLine]) error { return send(p) })
 		}})})
 		if _, body := browse(t, w).get("/pages"); strings.Contains(body, "The list has the 100,000 newest pages of each shard") != tt.want {
 			t.Errorf("%d pages of shards of which %d have more: %.2000s", tt.total, tt.partial, body)
@@ -122,7 +124,7 @@ func TestOverviewRanks(t *testing.T) {
 	h := ask.Handlers{"status": sends(running()), "hosts-page": pagesHosts([]crawl.HostRow{
 		{Host: "many.example", State: "due", Queued: 1000, DelayS: 1}, {Host: "slow.example", State: "due", Queued: 200, DelayS: 10, Failed: 2},
 		{Host: "paused.example", State: "paused", Queued: 9000, DelayS: 10}, {Host: "idle.example", State: "idle", Failed: 7},
-	}), "pages-page": pagesOf(crawl.PageSorts, []crawl.PageLine{{URL: "https://a.example/new", Title: "The newest", StoredAt: then}})}
+	}), "pages-page": pagesOf(questions.PagesPage.Sorts, []crawl.PageLine{{URL: "https://a.example/new", Title: "The newest", StoredAt: then}})}
 	_, body := browse(t, New(Options{Ask: answering(h)})).get("/")
 	section := func(id string) string {
 		_, s, _ := strings.Cut(body, `id="`+id+`"`)

@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/paging"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
 // evil is what a site may write wherever it can write something.
@@ -73,8 +74,8 @@ func hostileCrawl() ask.Handlers {
 	// Its own row on the pages that look for it.
 	updates = append(updates, crawl.UpdatesInfo{Site: "https://evil.example/", Reason: long})
 	return ask.Handlers{
-		"hosts": sends(h), "timeline": sends(tl), "explain": sends(x), "page": sends(page), "datasets": sends(claim), "mirrors-page": pagesOf(crawl.MirrorSorts, mirrors), "updates-page": pagesOf(crawl.UpdatesSorts, updates),
-		"status": sends(running()), "hosts-page": pagesHosts(rows), "pages-page": pagesOf(crawl.PageSorts, stored), "log": logs(lines), "robots-text": sends(crawl.RobotsText{Origin: "https://evil.example", Text: "User-agent: *\nDisallow: /" + long + strings.Repeat("\nCrawl-delay: 3\n"+evil, 700), Size: 1 << 20}),
+		"hosts": sends(h), "timeline": sends(tl), "explain": sends(x), "page": sends(page), "datasets": sends(claim), "mirrors-page": pagesOf(questions.MirrorsPage.Sorts, mirrors), "updates-page": pagesOf(questions.UpdatesPage.Sorts, updates),
+		"status": sends(running()), "hosts-page": pagesHosts(rows), "pages-page": pagesOf(questions.PagesPage.Sorts, stored), "log": logs(lines), "robots-text": sends(crawl.RobotsText{Origin: "https://evil.example", Text: "User-agent: *\nDisallow: /" + long + strings.Repeat("\nCrawl-delay: 3\n"+evil, 700), Size: 1 << 20}),
 	}
 }
 
@@ -85,7 +86,7 @@ func pagesHosts(rows []crawl.HostRow) ask.Handler {
 		if err := json.Unmarshal(data, &q); err != nil {
 			return err
 		}
-		top, err := paging.New[crawl.HostRow](q.Paging, crawl.HostSorts...)
+		top, err := questions.HostsPage.Top(q)
 		if err != nil {
 			return err
 		}
@@ -97,38 +98,29 @@ func pagesHosts(rows []crawl.HostRow) ask.Handler {
 			}
 			sum.Counts[row.State]++
 			sum.Matched++
-			k := paging.Key{Text: row.Host, ID: row.Host}
-			if top.Sort() == "left" {
-				k.N, k.Text = row.LeftS(), ""
-			}
-			if top.Sort() == "failed" {
-				k.N, k.Text = float64(row.Failed), ""
-			}
-			if top.Sort() == "queued" {
-				k.N, k.Text = float64(row.Queued), ""
-			}
-			top.Add(k, row)
+			top.Add(row)
 		}
-		return top.Send(0, sum, send)
+		return top.Send(0, sum, func(p paging.Part[crawl.HostRow]) error { return send(p) })
 	}
 }
 
 // pagesOf answers for a list with rows that are all alike.
-func pagesOf[T any](sorts []string, rows []T) ask.Handler {
+func pagesOf[T any](sorts paging.Sorts[T], rows []T) ask.Handler {
 	return func(_ context.Context, data []byte, send func(any) error) error {
 		var q struct{ crawl.Paging }
 		if err := json.Unmarshal(data, &q); err != nil {
 			return err
 		}
-		top, err := paging.New[T](q.Paging, sorts...)
+		at := 0
+		byNumber := func(*T) paging.Key { at++; return paging.Key{N: float64(at), ID: fmt.Sprintf("%04d", at)} }
+		top, err := paging.New(q.Paging, paging.Sorts[T]{{Word: sorts[0].Word, Key: byNumber}})
 		if err != nil {
 			return err
 		}
-		for i, row := range rows {
-			id := fmt.Sprintf("%04d", i)
-			top.Add(paging.Key{Text: id, ID: id}, row)
+		for _, row := range rows {
+			top.Add(row)
 		}
-		return top.Send(0, paging.Sum{Total: int64(len(rows)), Matched: int64(len(rows))}, send)
+		return top.Send(0, paging.Sum{Total: int64(len(rows)), Matched: int64(len(rows))}, func(p paging.Part[T]) error { return send(p) })
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/paging"
+	"github.com/curtsy/curtsy/internal/questions"
 )
 
 // Limits of a list of hosts.
@@ -71,7 +71,7 @@ func (s *Server) hosts(ctx context.Context, in hostsIn) (*hostsOut, error) {
 		return nil, wrong("filter may have at most %d bytes, and after must be next of the previous answer", maxFilter)
 	}
 	q := crawl.HostsQuery{Paging: crawl.Paging{Limit: limit, After: in.After}, Filter: in.Filter, State: in.State}
-	if _, err := paging.NewMerger[crawl.HostRow](q.Paging, crawl.HostSorts...); err != nil {
+	if _, err := questions.HostsPage.Top(q); err != nil {
 		return nil, wrong("after is not next of a previous answer of hosts: start without it")
 	}
 	var page crawl.Paged[crawl.HostRow]

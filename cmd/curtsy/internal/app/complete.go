@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/spf13/cobra"
 )
 
@@ -46,7 +47,7 @@ func hostNames(ctx context.Context, cfg *config.Reader, prefix string) []cobra.C
 	}
 	defer from.Close()
 	// If some shards do not answer, the others still have names.
-	page, _ := from.HostsPage(ctx, crawl.HostsQuery{Filter: prefix + "*", Paging: crawl.Paging{Limit: completeHosts}})
+	page, _ := questions.HostsPage.Ask(ctx, from, crawl.HostsQuery{Filter: prefix + "*", Paging: crawl.Paging{Limit: completeHosts}})
 	names := make([]cobra.Completion, len(page.Rows))
 	for i, row := range page.Rows {
 		names[i] = row.Host

@@ -1,0 +1,27 @@
+package search
+
+// Step is a step of a search, which every shard is asked for.
+type Step string
+
+// The steps in their order. Methods of Index with these names answer them.
+const (
+	StepTerms   Step = "terms"
+	StepSimilar Step = "similar"
+	StepRank    Step = "rank"
+	StepShow    Step = "show"
+)
+
+// Request is the request of one step. Its rows are Terms, Similar, Ranked or crawl.Hit.
+type Request struct {
+	*RankOptions          // of StepRank, else nil
+	Plan         *Plan    `json:"plan,omitempty"` // of all steps except StepSimilar
+	Step         Step     `json:"step,omitempty"`
+	URLs         []string `json:"urls,omitempty"`  // of StepShow: the pages to show
+	Words        []string `json:"words,omitempty"` // of StepSimilar: the words to look for
+}
+
+// RankOptions belong to a Request of StepRank.
+type RankOptions struct {
+	Explain bool `json:"explain"` // list the signals of each hit
+	N       int  `json:"n"`       // how many hits are wanted
+}
