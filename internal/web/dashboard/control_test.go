@@ -189,3 +189,18 @@ func TestEachSettingIsShown(t *testing.T) {
 		t.Error("the default of the types is not shown")
 	}
 }
+
+// What a field of the form for settings shows can be read back.
+func TestInputsCanBeRead(t *testing.T) {
+	spec := settings.Defaults()
+	for _, row := range settings.All() {
+		if row.Label == "" {
+			continue
+		}
+		var back crawl.Spec
+		in := inputOf(row, spec)
+		if !readInput(row, &back, in.Value) || !reflect.DeepEqual(row.Value(&back), row.Value(&spec)) {
+			t.Errorf("%s: %+v is read as %v, want %v", row.Name, in, row.Value(&back), row.Value(&spec))
+		}
+	}
+}
