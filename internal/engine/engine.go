@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/control"
@@ -21,59 +19,10 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
 	"github.com/curtsy/curtsy/internal/service"
-	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/internal/updates"
-	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
-
-// DefaultCrawl is the name of a crawl if none is given.
-const DefaultCrawl = "default"
-
-// Options configure a crawl in one process.
-type Options struct {
-	Dir string // the data directory, created if missing; "": the working directory
-	// NATS is the server to use. Without an address and without a server in it, the engine starts
-	// an embedded server, whose files are in Dir. Name is shown in its list of connections.
-	NATS queue.Options
-	// Server is an embedded server that runs already. It serves only this crawl, and continues when
-	// the engine ends. nil: see NATS.
-	Server *embedded.Server
-	// Crawl is the name of the crawl; "": the one in Dir, or DefaultCrawl.
-	Crawl string
-	// Plan returns the spec of a new crawl (old is nil) or of one that continues. nil: it continues
-	// unchanged.
-	Plan func(old *crawl.Spec) (crawl.Spec, error)
-	// By is the operator for the lines in the crawl log about settings that Plan changes.
-	By control.By
-	// Seeds are submitted at the beginning. Those that are known already are tried again at once.
-	Seeds []canon.URL
-	// StreamLimits are for the streams of a new crawl; zero: what the embedded server can store.
-	StreamLimits frontier.StreamLimits
-	Instance     string // the name of the services; "": one that depends on Dir only
-
-	Fetcher fetcher.Options // the engine sets Name, Log, Registerer, RequestLog, Tracer and Alone
-	Tracer  *tracing.Tracer // of visits; nil: no traces. Close it after the engine
-	// Mail says how reports of sites are received; zero: not at all. The engine sets Registry and
-	// Log.
-	Mail       updates.MailOptions
-	CrawlLog   frontier.CrawlLog // how much of it is kept; zero: all, in one file
-	MinFree    int64             // see frontier.Options and indexer.Options
-	Version    string            // of the program, for `nats micro`
-	NotFetched bool              // without a fetcher: nothing is crawled
-	// NotIndexed: without an indexer. The engine itself answers that no page waits to be stored.
-	NotIndexed bool
-	Unreached  bool // the address of the crawl is not published for other commands
-
-	Log      *slog.Logger          // nil: silent
-	Registry prometheus.Registerer // nil: no metrics
-}
-
-// embedded reports whether the crawl has an embedded server.
-func (o *Options) embedded() bool {
-	return o.Server != nil || o.NATS.URL == "" && o.NATS.InProcess == nil
-}
 
 // Engine is a crawl that can be run. Open it, Run it once, Close it.
 type Engine struct {
@@ -109,54 +58,6 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// IsNew reports whether dir certainly has no crawl with an embedded server yet.
-func IsNew(dir string) bool {
-	_, err := os.Stat(natsDir(dir))
-	return errors.Is(err, fs.ErrNotExist)
-}
-
-func natsDir(dir string) string { return filepath.Join(dir, "nats") }
-
-// InUseError says that a data directory contains another crawl than the requested one.
-type InUseError struct {
-	Dir, Crawl string // the directory, and the crawl in it
-	// Served: that crawl has an embedded server, and another server was requested.
-	Served bool
-	// Remote: that crawl uses another NATS server, and an embedded one was requested.
-	Remote bool
-}
-
-// Error names the crawl in the directory.
-func (e *InUseError) Error() string {
-	if e.Served {
-		return fmt.Sprintf("%s contains the crawl %q, which has its own NATS server", e.Dir, e.Crawl)
-	}
-	if e.Remote {
-		return fmt.Sprintf("%s contains the crawl %q, which uses another NATS server", e.Dir, e.Crawl)
-	}
-	return fmt.Sprintf("%s contains the crawl %q", e.Dir, e.Crawl)
-}
-
-// checkInUse returns an InUseError if the files in the directory belong to another crawl. Otherwise
-// they would be used for ours, because our server does not know the other crawl.
-func (e *Engine) checkInUse() error {
-	spec, err := frontier.ReadSpec(e.o.Dir)
-	if err != nil {
-		return nil // there are no files, or whoever writes the spec again reports the error
-	}
-	if _, err := os.Stat(filepath.Join(natsDir(e.o.Dir), "lock")); err == nil && e.srv == nil {
-		return &InUseError{Dir: e.o.Dir, Crawl: spec.Name, Served: true}
-	}
-	// A crawl with an embedded server has the store of the server beside its spec.
-	if e.srv == nil && e.o.embedded() && IsNew(e.o.Dir) {
-		return &InUseError{Dir: e.o.Dir, Crawl: spec.Name, Remote: true}
-	}
-	if spec.Name != e.o.Crawl {
-		return &InUseError{Dir: e.o.Dir, Crawl: spec.Name}
-	}
-	return nil
-}
-
 func (e *Engine) open(ctx context.Context) (err error) {
 	if e.o.Plan == nil && e.o.Server == nil && e.o.embedded() && IsNew(e.o.Dir) {
 		return fmt.Errorf("the crawl in %s uses a NATS server; add --nats URL --crawl NAME", e.o.Dir)
@@ -185,75 +86,6 @@ func (e *Engine) open(ctx context.Context) (err error) {
 		return err
 	}
 	return e.makeServices(ctx)
-}
-
-// connect starts the embedded server, or connects to the given one, and finds out the name of the
-// crawl.
-func (e *Engine) connect(ctx context.Context) (err error) {
-	nats := e.o.NATS
-	if e.srv = e.o.Server; e.srv == nil && e.o.embedded() {
-		if IsNew(e.o.Dir) { // a new server has no crawl
-			e.o.Crawl = cmp.Or(e.o.Crawl, DefaultCrawl)
-			// The directory may belong to another crawl, or to one of the same name on another NATS
-			// server. No store of an embedded server must be left in it, or that crawl would be
-			// refused later as one with an embedded server.
-			if err := e.checkInUse(); err != nil {
-				return err
-			}
-		}
-		e.srv, err = embedded.Start(embedded.Options{Dir: natsDir(e.o.Dir), Listen: "127.0.0.1:0", Log: e.o.Log})
-		if err != nil {
-			return err
-		}
-	}
-	if e.srv != nil {
-		nats = queue.Options{InProcess: e.srv.InProcess(), User: e.srv.User(), Password: e.srv.Password(), Name: nats.Name}
-	}
-	if e.q, err = queue.Dial(ctx, nats, e.o.Log); err != nil {
-		return err
-	}
-	if e.srv != nil { // it has only one crawl, so the name is optional
-		there, err := asker.Crawls(ctx, e.q)
-		if err != nil {
-			return err
-		}
-		if len(there) > 0 && e.o.Crawl == "" {
-			e.o.Crawl = there[0]
-		} else if len(there) > 0 && e.o.Crawl != there[0] {
-			return &InUseError{Dir: e.o.Dir, Crawl: there[0]}
-		}
-	}
-	if e.o.Crawl == "" {
-		e.o.Crawl = DefaultCrawl
-	}
-	return e.checkInUse()
-}
-
-// streamLimits returns the limits for the streams of a new crawl.
-func (e *Engine) streamLimits(spec crawl.Spec) frontier.StreamLimits {
-	room := e.o.StreamLimits
-	if e.srv != nil && room.Events == 0 && room.Pages == 0 {
-		room.Events, room.Pages = embedded.Budget(e.srv.MaxStore(), spec.Shards)
-	}
-	return room
-}
-
-// Create creates the crawl that plan describes, or changes the existing one as control.Plan does.
-// The streams of a new crawl exist before its spec, because services wait for the spec.
-func Create(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, room func(crawl.Spec) frontier.StreamLimits, by control.By,
-	plan func(old *crawl.Spec) (crawl.Spec, error)) (p control.Planned, created bool, err error) {
-	spec, err := service.ReadSpec(ctx, kv)
-	if errors.Is(err, service.ErrNoSpec) {
-		created = true
-		if spec, err = plan(nil); err == nil {
-			err = frontier.EnsureStreams(ctx, q, spec, room(spec))
-		}
-	}
-	if err != nil {
-		return p, false, err
-	}
-	p, err = control.Plan(ctx, asker.Running(q, kv, spec), by, plan)
-	return p, created, err
 }
 
 func (e *Engine) makeServices(ctx context.Context) (err error) {

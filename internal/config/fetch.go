@@ -1,0 +1,47 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Fetch limits the work of one fetcher and what it takes from a site.
+type Fetch struct {
+	Visits  int  `key:"visits" group:"Limits,common" usage:"visit ‹N› hosts at the same time" example:"256"`
+	MaxBody Size `key:"max-body" group:"Limits" usage:"keep at most this ‹SIZE› of a page" example:"10MiB"`
+	// MaxCatalogue bounds a JSON catalogue of datasets, which is read as a stream.
+	MaxCatalogue Size `key:"max-catalogue" group:"Limits" usage:"read at most this ‹SIZE› of a dataset catalogue (data.json, CKAN, JSON-LD)" example:"64MiB"`
+	// PageMemory bounds the memory of all large pages together while they are fetched. A page that
+	// does not fit waits.
+	PageMemory Size   `key:"page-memory" group:"Limits" usage:"use at most this ‹SIZE› of memory for large pages; further ones wait" example:"256MiB"`
+	PDFToText  string `key:"pdftotext" group:"What is kept" usage:"read PDF files with the poppler program at ‹PATH› (empty: with the built-in reader)" example:"/usr/bin/pdftotext"`
+}
+
+// leastPageMemory is enough for a single large page.
+const leastPageMemory = 32 << 20
+
+// executable reports whether an absolute path names a program.
+func executable(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && filepath.IsAbs(path) && st.Mode().IsRegular() && st.Mode()&0o111 != 0
+}
+
+func newFetch() Fetch {
+	return Fetch{Visits: 256, MaxBody: 10 << 20, MaxCatalogue: 64 << 20, PageMemory: 256 << 20}
+}
+
+func (f Fetch) check(src *Source) error {
+	switch {
+	case f.Visits < 1 || f.Visits > 10000:
+		return src.Refuse("visits", "must be 1 to 10000; use for example 256")
+	case f.MaxBody < 1<<10:
+		return src.Refuse("max-body", "is under 1KiB; use for example 10MiB")
+	case f.MaxCatalogue < 1<<20:
+		return src.Refuse("max-catalogue", "is under 1MiB; use for example 64MiB")
+	case f.PDFToText != "" && !executable(f.PDFToText):
+		return src.Refuse("pdftotext", "is not a program; use for example /usr/bin/pdftotext from the Debian package poppler-utils")
+	case f.PageMemory < leastPageMemory:
+		return src.Refuse("page-memory", "is under 32MiB; use for example 256MiB")
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package config
+
+// CrawlLog says how much of the crawl log is kept by the process that writes it.
+type CrawlLog struct {
+	LogMax  Size `key:"log-max" group:"Output" usage:"start a new file of the crawl log after this ‹SIZE› (0: one file only)" example:"64MiB"`
+	LogKeep int  `key:"log-keep" group:"Output" usage:"keep ‹N› full files of the crawl log" example:"8"`
+}
+
+func newCrawlLog() CrawlLog { return CrawlLog{LogMax: 64 << 20, LogKeep: 8} }
+
+func (c CrawlLog) check(src *Source) error {
+	switch {
+	case c.LogMax != 0 && c.LogMax < 64<<10:
+		return src.Refuse("log-max", "is under 64KiB; use for example 64MiB, or 0 for one file")
+	case c.LogKeep < 0 || c.LogKeep > 1000:
+		return src.Refuse("log-keep", "must be 0 to 1000; use for example 8")
+	}
+	return nil
+}
+
+// Disk says when a process that stores files pauses because the disk is almost full.
+type Disk struct {
+	MinFree Size `key:"min-free" group:"Limits" usage:"pause while less than this ‹SIZE› of disk space is free (0: 1GiB or 5 %, whichever is more)" example:"2GiB"`
+}
+
+func (d Disk) check(src *Source) error {
+	if d.MinFree < 0 {
+		return src.Refuse("min-free", "is negative; use for example 2GiB, or 0 for 1GiB or 5 % of the disk")
+	}
+	return nil
+}
