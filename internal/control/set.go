@@ -176,7 +176,7 @@ func added(was, is []string) (more []canon.URL) {
 
 // Set changes settings of a running crawl and returns the changes in words. A longer delay that a
 // site asks for or that errors have caused stays in force. Set returns when the spec is written.
-// All processes of the crawl follow it at once. The frontier judges known URLs again in a pass.
+// All processes of the crawl follow it at once. A pass decides again about the known URLs.
 func Set(ctx context.Context, c *asker.Crawl, by By, to Settings) (string, error) {
 	if c.Stopped() {
 		return "", ErrNotRunning

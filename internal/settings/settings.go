@@ -81,9 +81,9 @@ type Effect uint8
 
 // The effects. What they have in common is a pass over all records of a shard.
 const (
-	// URLs: every known URL is judged again, and is queued or refused.
+	// URLs: it is decided again for every known URL whether it is crawled.
 	URLs Effect = 1 << iota
-	// Refusals: URLs that were refused because of the setting are judged again.
+	// Refusals: URLs that were refused because of the setting are decided again.
 	Refusals
 	// Hosts: domains whose further host names were refused are opened again.
 	Hosts
