@@ -9,7 +9,7 @@ import (
 // The kinds of data of a host in the bucket blocks. All data of a host with few URLs lies in one
 // page, so that a link to it changes one page only.
 const (
-	kindSleeper = 0 // record of an evicted host (residence.go)
+	kindEvicted = 0 // record of an evicted host (residence.go)
 	kindKnown   = 1 // a PackedSet: host id, hash of the URL → order: the seen set
 	kindReady   = 2 // a PackedMap: host id, origin index, depth, order → nothing: the queues
 	kindRecords = 3 // a PackedMap: host id, order → URL record (package urls)
@@ -32,8 +32,8 @@ const (
 	readySize   = 500
 )
 
-// sleeperKey is the key of an evicted host's record.
-func sleeperKey(id HostID) []byte { return append(id.Append(make([]byte, 0, 5)), kindSleeper) }
+// recordKey is the key of an evicted host's record.
+func recordKey(id HostID) []byte { return append(id.Append(make([]byte, 0, 5)), kindEvicted) }
 
 // Records returns the records of URLs in a file: host id, order → record. The caller must flush it
 // after changes, before the transaction is committed.

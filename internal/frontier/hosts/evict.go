@@ -1,26 +1,37 @@
 package hosts
 
 import (
-	"encoding/binary"
-	"fmt"
+	"cmp"
 	"slices"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
-
-	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
-// When many hosts are known, visited hosts are evicted from memory: hosts that have no work now or
-// soon, and, when very many hosts have work at once, also hosts that could be visited. Their
-// records are stored together with those of hosts that were never visited. An evicted host with
-// work has an entry in BucketEvicted, ordered by the time when its work is due, and is loaded at
-// that time. A host that an event names meanwhile is loaded until the next commit.
+// Memory holds the hosts that are being visited or soon will be, however many are known. All others
+// are evicted: their records lie together in the file, and an index has those with work. One rule
+// decides for every host, whenever its record is to be written (settle): a host leaves if it may
+// leave, and if too many hosts of its kind are in memory.
+//
+// There are two kinds, which have limits of their own so that neither displaces the other:
+//
+//   - New hosts were never visited. They may leave at any time. At most maxResident stay, the first
+//     that were found. BucketWaiting has the others with work, in the order in which they were
+//     found, and they are loaded when half of those in memory have been visited.
+//   - Visited hosts may leave unless something keeps them that no time ends (mustStay). Beyond
+//     MaxResident those leave that have no work now or soon, beyond maxVisited all. BucketEvicted
+//     has those with work, ordered by the time when it is due, and they are loaded then.
+//
+// A host that an event names is loaded until the next commit, of either kind. After a crash the
+// file has each host where the last commit left it: in memory (BucketHosts) or evicted, never both.
 
-// At most maxVisited visited hosts stay in memory. Beyond that, hosts are evicted even if they
-// could be visited at once; they are loaded again when a fetcher has a free slot. Beyond
-// MaxResident, only hosts that cannot be visited now are evicted.
+// MaxResident is the limit from which the others follow. Tests reduce it.
+var MaxResident = 1024
+
+// maxResident is the maximum number of new hosts in memory. It does not count hosts that the
+// operator has paused, so that they leave space for hosts that may be visited.
+func (s *Ledger) maxResident() int { return MaxResident + s.Judge.Paused }
+
+// maxVisited is the number of visited hosts beyond which even hosts leave that could be visited at
+// once. They are loaded again when a fetcher has a free slot.
 func maxVisited() int { return 4 * MaxResident }
 
 const (
@@ -34,30 +45,90 @@ const (
 // residentVisited is the number of hosts in memory that were visited and may be evicted.
 func (s *Ledger) residentVisited() int { return len(s.ByID) - s.resident - s.staying }
 
-// settle decides where a changed host is kept, and writes its record: as an evicted host or as a
-// resident one.
+// Meet notes that a host no longer counts as never visited.
+func (s *Ledger) Meet(h *Host) {
+	if h.Fresh {
+		h.Fresh = false
+		s.resident--
+	}
+}
+
+// PutAway writes changed hosts and evicts those that need not stay in memory. No caller may keep a
+// pointer to a host across it, unless the host has a visit, auxiliary requests or a mirror record.
+func (s *Ledger) PutAway() error {
+	now := time.Now()
+	s.hooks.Schedule(now) // the schedule determines how long a host may be evicted
+	// Descending ids: of the new hosts, the last ones are evicted first.
+	slices.SortFunc(s.dirty, func(a, b *Host) int { return cmp.Compare(b.ID, a.ID) })
+	for _, h := range s.dirty {
+		h.dirty = false
+		if err := s.settle(h, now); err != nil {
+			return err
+		}
+	}
+	if err := s.evictIdle(now); err != nil {
+		return err
+	}
+	s.dirty = s.dirty[:0]
+	for _, h := range s.loaded {
+		if s.ByID[h.ID] != h {
+			continue
+		}
+		var err error
+		switch {
+		case h.Evicted && (h.Untouched() || h.plain() && !s.hooks.Uses(h)):
+			s.forget(h) // nothing was changed
+		case h.Evicted:
+			err = s.keep(h)
+		case s.leavesNew(h): // a host of an older file
+			err = s.evict(h, time.Time{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.loaded = s.loaded[:0]
+	s.hooks.Schedule(now) // otherwise s.Misplaced would keep evicted hosts in memory
+	return nil
+}
+
+// settle decides whether a changed host stays in memory, and writes its record.
 func (s *Ledger) settle(h *Host, now time.Time) error {
 	if h.Fresh && !h.Untouched() {
 		s.Meet(h)
 	}
-	if h.until == 0 && (h.Fresh || h.Untouched()) {
-		if s.sleepy(h) {
-			return s.sleep(h, true)
-		}
-		return s.keep(h)
-	}
-	until, may := s.evictableUntil(h, now)
-	if s.pin(h, !may && h.Visit == nil); may {
-		met, idle := s.residentVisited(), until.IsZero() || until.After(now.Add(evictAfter))
-		if met > maxVisited() || idle && met > MaxResident {
-			return s.evict(h, until)
-		}
-		if idle && !h.idle {
-			h.idle = true
-			s.idle = append(s.idle, h)
-		}
+	if until, leaves := s.leaves(h, now); leaves {
+		return s.evict(h, until)
 	}
 	return s.keep(h)
+}
+
+// leaves is the rule: whether h leaves memory now, and until when if it was visited.
+func (s *Ledger) leaves(h *Host, now time.Time) (until time.Time, leaves bool) {
+	if h.isNew() {
+		return until, s.leavesNew(h)
+	}
+	until, may := s.evictableUntil(h, now)
+	if s.pin(h, !may && h.Visit == nil); !may {
+		return until, false
+	}
+	n, idle := s.residentVisited(), until.IsZero() || until.After(now.Add(evictAfter))
+	if n > maxVisited() || idle && n > MaxResident {
+		return until, true
+	}
+	if idle && !h.idle {
+		h.idle = true
+		s.idle = append(s.idle, h)
+	}
+	return until, false
+}
+
+// isNew reports that h counts as a host that was never visited.
+func (h *Host) isNew() bool { return h.until == 0 && (h.Fresh || h.Untouched()) }
+
+// leavesNew reports that a host leaves memory that was never visited.
+func (s *Ledger) leavesNew(h *Host) bool {
+	return h.Untouched() && (h.Evicted || h.Closed || h.Fresh && (h.Queued == 0 || s.resident > s.maxResident()))
 }
 
 // evictIdle evicts hosts without work that stayed because memory was free, while too many hosts are
@@ -94,7 +165,7 @@ func (s *Ledger) pin(h *Host, pinned bool) {
 // evictableUntil reports whether a visited host need not be in memory, and until when. The zero
 // time means until an event names it. The host's position in the schedule must be up to date.
 func (s *Ledger) evictableUntil(h *Host, now time.Time) (until time.Time, may bool) {
-	if s.restless(h) || s.hooks.Uses(h) {
+	if s.mustStay(h) || s.hooks.Uses(h) {
 		return until, false
 	}
 	if h.At >= 0 {
@@ -120,8 +191,8 @@ func (s *Ledger) evictableUntil(h *Host, now time.Time) (until time.Time, may bo
 	return until, true
 }
 
-// restless reports that something keeps a host in memory that no time ends.
-func (s *Ledger) restless(h *Host) bool {
+// mustStay reports that something keeps a host in memory that no time ends.
+func (s *Ledger) mustStay(h *Host) bool {
 	return !h.plain() || h.Later > 0 || h.SitemapsDue > 0 || h.DueReason == DueAddress || h.Queued > 0 && s.Judge.Spec.MaxPagesPerHost > 0 ||
 		s.Judge.Spec.Hosts[h.Name].Paused
 }
@@ -134,289 +205,67 @@ func (h *Host) again() (n int64) {
 	return n
 }
 
-// SitemapsDue is when an origin of h is to be asked for its sitemaps again, with re-crawl. The zero
-// time means never.
-func (s *Ledger) SitemapsDue(h *Host) (t time.Time) {
-	if !s.Judge.Spec.Refreshes() || !s.Judge.ReadsSitemaps() || h.Queued == 0 && h.Stored == 0 {
-		return t
-	}
-	for i := range h.Origins {
-		o := &h.Origins[i]
-		if o.SitemapsAsked.IsZero() || o.Copy != crawl.RobotsParsed && o.Copy != crawl.RobotsUnavailable {
-			continue
-		}
-		if at := s.SitemapsNext(o); t.IsZero() || at.Before(t) {
-			t = at
-		}
-	}
-	return t
-}
-
-// SitemapsNext is when an origin that was asked for its sitemaps is asked again, if it is: when the
-// next round begins, or without rounds after SitemapsAgain.
-func (s *Ledger) SitemapsNext(o *Origin) time.Time {
-	if next, rounds := s.Judge.Spec.NextRound(o.SitemapsAsked); rounds {
-		return next
-	}
-	return o.SitemapsAsked.Add(SitemapsAgain)
-}
-
-// SitemapsAgain is the interval after which an origin is asked for its sitemaps again, with
-// re-crawl.
-const SitemapsAgain = 24 * time.Hour
-
 // Slower reports that the operator may have slowed h down while it was not in memory.
 func (s *Ledger) Slower(h *Host) bool { return h.paces != s.Meta.Paces }
 
-// evictedKey is the key of a host in BucketEvicted that is evicted until then (Unix ms).
-func evictedKey(until int64, id HostID) []byte {
-	return id.Append(binary.BigEndian.AppendUint64(make([]byte, 0, 12), uint64(max(until, 0))))
-}
-
-// evict removes a visited host from memory. The zero time means that it has no work.
+// evict removes a host from memory, until a time if it was visited. The zero time means that no
+// work is due then.
 func (s *Ledger) evict(h *Host, until time.Time) error {
-	var err error
-	if h.Evicted {
-		err = s.dropEvicted(h)
-	} else {
-		err = s.Drop(BucketHosts, h.ID.Append(nil))
-	}
-	if err != nil {
-		return err
-	}
-	h.until = 0
-	if !h.older {
-		h.paces = s.Meta.Paces
-	}
-	if !until.IsZero() {
-		h.until, s.evicting = until.UnixMilli(), true
-		v := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(max(h.Queued, 0))), uint64(max(h.again(), 0)))
-		if err := s.Put(BucketEvicted, evictedKey(h.until, h.ID), v); err != nil {
+	if s.Tx.Writable() { // otherwise it was only read, and its record is in the file
+		if err := s.putEvicted(h, until); err != nil {
 			return err
 		}
 	}
-	if err := s.Put(bucketBlocks, sleeperKey(h.ID), h.appendEvicted(nil)); err != nil {
-		return err
-	}
+	s.Meet(h)
 	s.forget(h)
 	return nil
 }
 
-func (s *Ledger) dropEvicted(h *Host) error {
-	if h.until == 0 {
-		return nil
-	}
-	return s.Drop(BucketEvicted, evictedKey(h.until, h.ID))
-}
-
-// firstEvicted returns the evicted host whose work is due first, and when; 0: there is none.
-func firstEvicted(tx *bolt.Tx) (id HostID, until time.Time, err error) {
-	b := tx.Bucket(BucketEvicted)
-	if b == nil {
-		return 0, until, nil // an older file, opened for reading
-	}
-	k, _ := b.Cursor().First()
-	if k == nil {
-		return 0, until, nil
-	}
-	r, err := decodeEvictedHost(k, nil)
-	return r.ID, r.Until, err
-}
-
-// EvictedHost is an evicted host with work.
-type EvictedHost struct {
-	ID     HostID
-	Until  time.Time // it is loaded then
-	Queued int64
-	Again  int64 // URLs that will be fetched again some time
-}
-
-func decodeEvictedHost(k, v []byte) (r EvictedHost, err error) {
-	if len(k) != 12 {
-		return r, fmt.Errorf("evicted host %x: %w", k, ErrRecord)
-	}
-	r.Until, r.ID = time.UnixMilli(int64(binary.BigEndian.Uint64(k))), KeyHost(k[8:])
-	if v != nil {
-		c := Scanner{B: v}
-		if r.Queued, r.Again = int64(c.Uint()), int64(c.Uint()); c.Bad {
-			err = fmt.Errorf("evicted host %d: %w", r.ID, ErrRecord)
-		}
-	}
-	return r, err
-}
-
-// EachEvicted calls each for the evicted hosts with work, in the order of their times. Hosts that
-// are in memory at the moment are left out.
-func (s *Ledger) EachEvicted(each func(EvictedHost)) error {
-	b := s.Tx.Bucket(BucketEvicted)
-	if b == nil {
-		return nil
-	}
-	return b.ForEach(func(k, v []byte) error {
-		r, err := decodeEvictedHost(k, v)
-		if err == nil && s.ByID[r.ID] == nil {
-			each(r)
-		}
-		return err
-	})
-}
-
-// Peek returns a host for reading, or nil. A host that is not in memory is read but not loaded.
-func (s *Ledger) Peek(id HostID) (*Host, error) {
-	if h := s.ByID[id]; h != nil {
-		return h, nil
-	}
-	return readHost(s.Tx, id)
-}
-
-// NextEvicted is when the first evicted host with work is due. The zero time means that there is
-// none.
-func (s *Ledger) NextEvicted() (until time.Time) {
-	if s.evicting {
-		_, until, _ = firstEvicted(s.Tx) // Load reports errors in it
-	}
-	return until
-}
-
-// loadEvicted loads hosts that are due, or nearly, while memory is free.
-func (s *Ledger) loadEvicted(now time.Time) error {
-	for s.residentVisited() < maxVisited() {
-		if loaded, err := s.loadFirst(now.Add(evictAfter / 2)); err != nil || !loaded {
+// keep writes a host that stays in memory.
+func (s *Ledger) keep(h *Host) error {
+	if h.Evicted {
+		h.Evicted = false
+		if err := s.dropRecord(h); err != nil {
 			return err
 		}
 	}
-	return nil
+	return h.save(s.Tx)
 }
 
-// LoadDue loads a host that is due, even if memory is full. It is called when a fetcher is free and
-// no host in memory is due. It reports whether there was one.
-func (s *Ledger) LoadDue(now time.Time) (loaded bool, err error) { return s.loadFirst(now) }
-
-// loadFirst loads the evicted host that is due first, if it is due by then.
-func (s *Ledger) loadFirst(by time.Time) (loaded bool, err error) {
-	if !s.evicting {
-		return false, nil
-	}
-	id, until, err := firstEvicted(s.Tx)
-	if err != nil {
-		return false, err
-	}
-	if s.evicting = id != 0; id == 0 || until.After(by) {
-		return false, nil
-	}
-	return true, s.loadEvictedHost(id)
-}
-
-func (s *Ledger) loadEvictedHost(id HostID) error {
-	h, err := s.HostWith(id)
-	if err == nil && (h == nil || !h.Evicted) {
-		err = fmt.Errorf("evicted host %d: %w", id, ErrRecord)
-	}
-	if err == nil {
-		err = s.unsleep(h)
-	}
-	if err != nil {
-		return err
-	}
-	h.Evicted = false
-	s.MarkDirty(h)
-	return nil
-}
-
-// ShiftEvicted shifts the stored times of evicted hosts after the clock was set by that much. Hosts
-// in memory are not affected by a change of the clock.
-func (s *Ledger) ShiftEvicted(by time.Duration) error {
-	if err := s.PutAway(); err != nil {
-		return err
-	}
-	s.Changes++
-	return SeeEvicted(s.Tx, times.ShiftBy(by))
-}
-
-// LoadOverdue loads hosts that are evicted for longer than evictMost, because the clock was wrong
-// when they were evicted.
-func (s *Ledger) LoadOverdue(now time.Time) error {
-	b := s.Tx.Bucket(BucketEvicted)
-	var ids []HostID
-	c := b.Cursor()
-	for k, _ := c.Seek(evictedKey(now.Add(evictMost).UnixMilli()+1, 0)); k != nil; k, _ = c.Next() {
-		r, err := decodeEvictedHost(k, nil)
+// EvictSome is a pass that evicts hosts of an older file, in which all hosts were resident.
+func (s *Ledger) EvictSome(now time.Time) (more bool, err error) {
+	for n := 0; n < PassStretch && len(s.ToEvict) > 0; n++ {
+		id := s.ToEvict[len(s.ToEvict)-1]
+		s.ToEvict = s.ToEvict[:len(s.ToEvict)-1]
+		if h := s.ByID[id]; h != nil {
+			s.MarkDirty(h) // in use: PutAway decides
+			continue
+		}
+		h, err := readHost(s.Tx, id)
 		if err != nil {
-			return err
+			return false, err
 		}
-		ids = append(ids, r.ID)
-	}
-	for _, id := range ids {
-		if err := s.loadEvictedHost(id); err != nil {
-			return err
+		if h == nil || h.Evicted {
+			continue
 		}
-	}
-	return nil
-}
-
-// SeeEvicted shows the times of evicted hosts to see.
-func SeeEvicted(tx *bolt.Tx, see times.See) error {
-	resting, blocks := tx.Bucket(BucketEvicted), tx.Bucket(bucketBlocks)
-	if resting == nil || blocks == nil {
-		return nil // a file from a version that evicted no hosts
-	}
-	for from := HostID(0); ; {
-		var hosts []*Host
-		var was []int64
-		c := blocks.Cursor()
-		k, v := nextSleeper(c, sleeperKey(from))
-		for ; k != nil && len(hosts) < PassStretch; k, v = nextSleeper(c, nil) {
-			if len(v) == 0 || v[0]&sleeperVisited == 0 {
+		var until time.Time
+		if !h.Untouched() {
+			if s.mustStay(h) {
+				if _, err = s.HostWith(id); err != nil {
+					return false, err
+				}
 				continue
 			}
-			h, err := decodeSleeper(KeyHost(k), v)
-			if err != nil {
-				return err
-			}
-			hosts, was = append(hosts, h), append(was, h.until)
-		}
-		if k != nil {
-			from = KeyHost(k)
-		}
-		for i, h := range hosts { // bbolt forbids changing a bucket under its own cursor
-			if h.see(see) {
-				if err := h.moveEvicted(blocks, resting, was[i]); err != nil {
-					return err
-				}
+			// Whether it was slowed down since its last visit is unknown. It gets its position in
+			// the schedule when it is loaded.
+			if h.older, h.paces = true, ^uint64(0); h.Queued > 0 || h.again() > 0 {
+				until = now
 			}
 		}
-		if k == nil {
-			return nil
+		s.Hosts[h.Name], s.ByID[id] = h, h
+		if err := s.evict(h, until); err != nil {
+			return false, err
 		}
 	}
-}
-
-// see shows all times of an evicted host, and reports whether any was changed.
-func (h *Host) see(see times.See) (changed bool) {
-	note := func(at *time.Time, kind times.Kind) {
-		was := *at
-		see(at, kind)
-		changed = changed || !was.Equal(*at)
-	}
-	h.Times(note)
-	if h.until != 0 {
-		until := time.UnixMilli(h.until)
-		note(&until, times.Waits)
-		h.until = max(until.UnixMilli(), 1)
-	}
-	return changed
-}
-
-// moveEvicted writes an evicted host whose times were changed. was is the time until which it was
-// evicted before.
-func (h *Host) moveEvicted(blocks, resting *bolt.Bucket, was int64) error {
-	if err := blocks.Put(sleeperKey(h.ID), h.appendEvicted(nil)); err != nil || h.until == was {
-		return err
-	}
-	key := evictedKey(was, h.ID)
-	v := slices.Clone(resting.Get(key))
-	if err := resting.Delete(key); err != nil {
-		return err
-	}
-	return resting.Put(evictedKey(h.until, h.ID), v)
+	return len(s.ToEvict) > 0, nil
 }

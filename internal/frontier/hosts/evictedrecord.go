@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robots"
 )
 
 // The record of an evicted host that was visited (evict.go) begins like that of a host that was
@@ -16,8 +17,8 @@ import (
 
 // The flags of an evicted host's record.
 const (
-	sleeperClosed  = 1 << iota
-	sleeperVisited // it was visited, and Host.fields defines the rest of the record
+	evictedClosed  = 1 << iota
+	evictedVisited // it was visited, and Host.fields defines the rest of the record
 )
 
 // plain reports that the record of an evicted host (appendEvicted) can hold everything known of h.
@@ -34,9 +35,9 @@ func (h *Host) plain() bool {
 
 // appendEvicted encodes a plain host.
 func (h *Host) appendEvicted(b []byte) []byte {
-	var flags byte = sleeperVisited
+	var flags byte = evictedVisited
 	if h.Closed {
-		flags |= sleeperClosed
+		flags |= evictedClosed
 	}
 	c := recordCodec{b: AppendText(append(b, flags), string(h.Name))}
 	h.fields(&c)
@@ -238,4 +239,72 @@ func (c *recordCodec) place(o *canon.Origin) {
 		}
 	}
 	number(c, &o.Port)
+}
+
+// Untouched reports that appendNew can hold everything known of h: no request was ever sent to
+// it, and none is wanted.
+func (h *Host) Untouched() bool {
+	if h.Visit != nil || len(h.Aux) > 0 || !h.Due.IsZero() || h.DueReason != "" || h.Delay != 0 || h.Backoff != 0 || h.Private ||
+		h.Response != 0 || !h.Last.IsZero() || h.Fetched != 0 || h.Stored != 0 || h.Failed != 0 || h.Later != 0 || h.Sitemaps != 0 || h.SitemapsDue != 0 ||
+		h.LeftOut != 0 || h.Timeline != 0 {
+		return false
+	}
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		if o.Again != 0 || o.History != (robots.History{}) || o.Copy != 0 ||
+			o.Digest != nil || o.Status != 0 || o.Reason != "" || o.PendingOn != "" || !o.Visit.IsZero() || !o.SitemapsAsked.IsZero() ||
+			o.Data != 0 || !o.DataDue.IsZero() || !o.RUPDue.IsZero() || o.Mirror != nil || o.Moved != 0 || o.Twin {
+			return false
+		}
+	}
+	return true
+}
+
+// appendNew encodes an untouched host: flags, name, counts and origins.
+func (h *Host) appendNew(b []byte) []byte {
+	var flags byte
+	if h.Closed {
+		flags = evictedClosed
+	}
+	b = AppendText(append(b, flags), string(h.Name))
+	b = binary.AppendUvarint(b, uint64(h.Queued))
+	b = binary.AppendUvarint(b, uint64(max(h.Refused, 0)))
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		b = AppendText(b, o.Origin.Scheme)
+		b = binary.AppendUvarint(b, uint64(o.Origin.Port))
+		b = binary.AppendUvarint(b, uint64(o.Ready))
+		b = binary.AppendUvarint(b, uint64(o.Led))
+	}
+	return b
+}
+
+func decodeRecord(id HostID, v []byte) (*Host, error) {
+	h := &Host{}
+	return h, h.decodeRecord(id, v)
+}
+
+// decodeRecord reads an evicted host's record into h, which need not be empty.
+func (h *Host) decodeRecord(id HostID, v []byte) error {
+	if len(v) < 2 {
+		return fmt.Errorf("host %d: %w", id, ErrRecord)
+	}
+	s := Scanner{B: v[1:]}
+	*h = Host{ID: id, Closed: v[0]&evictedClosed != 0, Name: canon.Host(s.Text()), At: -1, Evicted: true, Origins: h.Origins[:0]}
+	if v[0]&evictedVisited != 0 && !s.Bad {
+		return h.decodeEvicted(s.B)
+	}
+	h.Queued, h.Refused = int64(s.Uint()), int64(s.Uint())
+	for len(s.B) > 0 && !s.Bad {
+		o := canon.Origin{Scheme: "http", Host: h.Name}
+		if string(s.Text()) == "https" {
+			o.Scheme = "https"
+		}
+		o.Port = int(s.Uint())
+		h.Origins = append(h.Origins, Origin{Origin: o, Ready: int64(s.Uint()), Led: int64(s.Uint())})
+	}
+	if s.Bad {
+		return fmt.Errorf("host %d: %w", id, ErrRecord)
+	}
+	return nil
 }

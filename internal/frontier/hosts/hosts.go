@@ -273,7 +273,7 @@ func (h *Host) save(tx *bolt.Tx) error {
 // LoadHosts reads the records of resident hosts of a file just opened into memory, up to the
 // limits. It counts the hosts of each domain if the file is from a version that did not.
 func (s *Ledger) LoadHosts() error {
-	s.sleepers, s.evicting = true, true // until the buckets are found to be empty
+	s.waiting, s.evicting = true, true // until the buckets are found to be empty
 	err := LoadHosts(s.Tx, func(h *Host) error {
 		if !s.Meta.Counted {
 			if err := s.countDomains(h); err != nil {
@@ -282,13 +282,13 @@ func (s *Ledger) LoadHosts() error {
 		}
 		if h.Untouched() {
 			if h.Queued == 0 || s.resident >= MaxResident {
-				s.ToSleep = append(s.ToSleep, h.ID)
+				s.ToEvict = append(s.ToEvict, h.ID)
 				return nil
 			}
 			h.Fresh = true
 			s.resident++
-		} else if s.residentVisited() >= maxVisited() && !s.restless(h) {
-			s.ToSleep = append(s.ToSleep, h.ID)
+		} else if s.residentVisited() >= maxVisited() && !s.mustStay(h) {
+			s.ToEvict = append(s.ToEvict, h.ID)
 			return nil
 		}
 		var err error
@@ -296,7 +296,7 @@ func (s *Ledger) LoadHosts() error {
 			return err
 		}
 		s.remember(h)
-		s.pin(h, !h.Fresh && s.restless(h))
+		s.pin(h, !h.Fresh && s.mustStay(h))
 		return nil
 	})
 	s.loaded = s.loaded[:0]
@@ -365,24 +365,24 @@ func (s *Ledger) HostsFrom(from []byte, n int) (hosts []*Host, next []byte, err 
 // them after it returns.
 func (s *Ledger) HostsNumbered(from HostID, n int, evicted bool, each func(*Host)) (next HostID, err error) {
 	end := HostID(s.Meta.NextHost)
-	var sleepers *bolt.Cursor
+	var records *bolt.Cursor
 	var k, v []byte
-	var sleeper Host
+	var record Host
 	if evicted {
-		sleepers = s.Tx.Bucket(bucketBlocks).Cursor()
-		k, v = nextSleeper(sleepers, sleeperKey(from))
+		records = s.Tx.Bucket(bucketBlocks).Cursor()
+		k, v = nextEvicted(records, recordKey(from))
 	}
 	id := max(from, 1)
 	for ; n > 0 && id <= end; n, id = n-1, id+1 {
 		for k != nil && KeyHost(k) < id {
-			k, v = nextSleeper(sleepers, nil)
+			k, v = nextEvicted(records, nil)
 		}
 		h := s.ByID[id]
 		switch {
 		case h != nil || !evicted:
 		case k != nil && KeyHost(k) == id:
-			h = &sleeper
-			err = h.decodeSleeper(id, v)
+			h = &record
+			err = h.decodeRecord(id, v)
 		default: // of an older file, read by a Reader, or an unused number
 			h, err = readHost(s.Tx, id)
 		}
@@ -399,19 +399,19 @@ func (s *Ledger) HostsNumbered(from HostID, n int, evicted bool, each func(*Host
 	return id, nil
 }
 
-// nextSleeper goes to the next record of an evicted host, beginning with the key from; nil: after
+// nextEvicted goes to the next record of an evicted host, beginning with the key from; nil: after
 // the cursor's position.
-func nextSleeper(c *bolt.Cursor, from []byte) (k, v []byte) {
+func nextEvicted(c *bolt.Cursor, from []byte) (k, v []byte) {
 	if from == nil {
 		k, v = c.Next()
 	} else {
 		k, v = c.Seek(from)
 	}
-	for n := 0; len(k) > 4 && k[4] != kindSleeper; n++ {
+	for n := 0; len(k) > 4 && k[4] != kindEvicted; n++ {
 		if n%8 < 4 { // most hosts have few records between
 			k, v = c.Next()
 		} else if id := KeyHost(k) + 1; id != 0 {
-			k, v = c.Seek(sleeperKey(id))
+			k, v = c.Seek(recordKey(id))
 		} else {
 			return nil, nil
 		}

@@ -51,8 +51,8 @@ type Ledger struct {
 	// Evictable hosts that stay because memory is free; some may have been evicted since
 	idle     []*Host
 	evicting bool     // BucketEvicted may have entries
-	sleepers bool     // BucketWaiting may have entries
-	ToSleep  []HostID // hosts of an older file that are still to be evicted
+	waiting  bool     // BucketWaiting may have entries
+	ToEvict  []HostID // hosts of an older file that are still to be evicted
 	lately   lately   // hosts that were evicted lately (lately.go)
 
 	Domains      map[string]*Domain

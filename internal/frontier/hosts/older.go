@@ -63,7 +63,7 @@ func bringUpToDate(db *boltfile.File, path string) error {
 		}},
 		{oldSleepers, func(tx *bolt.Tx) (func(k, v []byte) error, func() error) {
 			b := tx.Bucket(bucketBlocks)
-			return func(k, v []byte) error { return b.Put(sleeperKey(KeyHost(k)), v) }, func() error { return nil }
+			return func(k, v []byte) error { return b.Put(recordKey(KeyHost(k)), v) }, func() error { return nil }
 		}},
 		{oldSeen, func(tx *bolt.Tx) (func(k, v []byte) error, func() error) {
 			s := known(tx)

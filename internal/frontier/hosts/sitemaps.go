@@ -1,6 +1,10 @@
 package hosts
 
-import "time"
+import (
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+)
 
 // AskedSitemaps notes when o was asked for its sitemaps, and what its robots.txt and the scope were
 // then: a change of either has it asked before its time.
@@ -56,3 +60,34 @@ func (h *Host) ReadForeignSitemap(now time.Time, entries int) {
 // ReadSitemapsBelow has sitemaps of h read only while fewer than n of its URLs are queued. It
 // follows from the delay of h, and is not stored.
 func (h *Host) ReadSitemapsBelow(n int64) { h.Few = n }
+
+// SitemapsDue is when an origin of h is to be asked for its sitemaps again, with re-crawl. The zero
+// time means never.
+func (s *Ledger) SitemapsDue(h *Host) (t time.Time) {
+	if !s.Judge.Spec.Refreshes() || !s.Judge.ReadsSitemaps() || h.Queued == 0 && h.Stored == 0 {
+		return t
+	}
+	for i := range h.Origins {
+		o := &h.Origins[i]
+		if o.SitemapsAsked.IsZero() || o.Copy != crawl.RobotsParsed && o.Copy != crawl.RobotsUnavailable {
+			continue
+		}
+		if at := s.SitemapsNext(o); t.IsZero() || at.Before(t) {
+			t = at
+		}
+	}
+	return t
+}
+
+// SitemapsNext is when an origin that was asked for its sitemaps is asked again, if it is: when the
+// next round begins, or without rounds after SitemapsAgain.
+func (s *Ledger) SitemapsNext(o *Origin) time.Time {
+	if next, rounds := s.Judge.Spec.NextRound(o.SitemapsAsked); rounds {
+		return next
+	}
+	return o.SitemapsAsked.Add(SitemapsAgain)
+}
+
+// SitemapsAgain is the interval after which an origin is asked for its sitemaps again, with
+// re-crawl.
+const SitemapsAgain = 24 * time.Hour

@@ -68,7 +68,7 @@ func (s *Passes) CorePasses() []hosts.Pass {
 		{Some: s.RefillSome, Left: func() bool { return s.ledger.Meta.Lost.Running }},
 		{Begin: s.recrawl.BeginPlanning, Some: s.recrawl.PlanSome, Left: func() bool { return s.ledger.Meta.Plan.Running }},
 		{Begin: s.features.Respec, Some: s.features.AskSome, Left: s.features.Asking},
-		{Some: s.ledger.ToSleepSome, Left: func() bool { return len(s.ledger.ToSleep) > 0 }},
+		{Some: s.ledger.EvictSome, Left: func() bool { return len(s.ledger.ToEvict) > 0 }},
 		{Some: s.urls.OpenPass, Left: func() bool {
 			return s.ledger.Meta.Closed > 0 && s.ledger.Meta.MaxHosts != hosts.MaxHosts(&s.ledger.Judge)
 		}},

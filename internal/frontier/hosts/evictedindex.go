@@ -1,0 +1,218 @@
+package hosts
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// This file has the indexes of evicted hosts (evict.go), and loads hosts by them.
+
+// evictedKey is the key of a host in BucketEvicted that is evicted until then (Unix ms).
+func evictedKey(until int64, id HostID) []byte {
+	return id.Append(binary.BigEndian.AppendUint64(make([]byte, 0, 12), uint64(max(until, 0))))
+}
+
+// putEvicted writes the record of a host that leaves memory, and its entry in the index of its
+// kind.
+func (s *Ledger) putEvicted(h *Host, until time.Time) error {
+	var err error
+	if h.Evicted {
+		err = s.dropEvicted(h)
+	} else {
+		err = s.Drop(BucketHosts, h.ID.Append(nil))
+	}
+	if err != nil {
+		return err
+	}
+	if h.isNew() {
+		if err := s.putWaiting(h); err != nil {
+			return err
+		}
+		return s.Put(bucketBlocks, recordKey(h.ID), h.appendNew(make([]byte, 0, 32+len(h.Name))))
+	}
+	h.until = 0
+	if !h.older {
+		h.paces = s.Meta.Paces
+	}
+	if !until.IsZero() {
+		h.until, s.evicting = until.UnixMilli(), true
+		v := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(max(h.Queued, 0))), uint64(max(h.again(), 0)))
+		if err := s.Put(BucketEvicted, evictedKey(h.until, h.ID), v); err != nil {
+			return err
+		}
+	}
+	return s.Put(bucketBlocks, recordKey(h.ID), h.appendEvicted(nil))
+}
+
+// putWaiting writes the entry of a new host in BucketWaiting: one with work has one.
+func (s *Ledger) putWaiting(h *Host) error {
+	id := h.ID.Append(nil)
+	if h.Queued == 0 {
+		return s.Drop(BucketWaiting, id)
+	}
+	if s.waiting = true; s.Tx.Bucket(BucketWaiting).Get(id) != nil {
+		return nil
+	}
+	return s.Put(BucketWaiting, id, []byte{})
+}
+
+// dropRecord removes the record of a host that is evicted no more, and its entries in both indexes.
+func (s *Ledger) dropRecord(h *Host) error {
+	if err := s.Drop(bucketBlocks, recordKey(h.ID)); err != nil {
+		return err
+	}
+	if err := s.dropEvicted(h); err != nil {
+		return err
+	}
+	h.until = 0
+	return s.Drop(BucketWaiting, h.ID.Append(nil))
+}
+
+func (s *Ledger) dropEvicted(h *Host) error {
+	if h.until == 0 {
+		return nil
+	}
+	return s.Drop(BucketEvicted, evictedKey(h.until, h.ID))
+}
+
+// firstEvicted returns the evicted host whose work is due first, and when; 0: there is none.
+func firstEvicted(tx *bolt.Tx) (id HostID, until time.Time, err error) {
+	b := tx.Bucket(BucketEvicted)
+	if b == nil {
+		return 0, until, nil // an older file, opened for reading
+	}
+	k, _ := b.Cursor().First()
+	if k == nil {
+		return 0, until, nil
+	}
+	r, err := decodeEvictedHost(k, nil)
+	return r.ID, r.Until, err
+}
+
+// EvictedHost is an evicted host with work.
+type EvictedHost struct {
+	ID     HostID
+	Until  time.Time // it is loaded then
+	Queued int64
+	Again  int64 // URLs that will be fetched again some time
+}
+
+func decodeEvictedHost(k, v []byte) (r EvictedHost, err error) {
+	if len(k) != 12 {
+		return r, fmt.Errorf("evicted host %x: %w", k, ErrRecord)
+	}
+	r.Until, r.ID = time.UnixMilli(int64(binary.BigEndian.Uint64(k))), KeyHost(k[8:])
+	if v != nil {
+		c := Scanner{B: v}
+		if r.Queued, r.Again = int64(c.Uint()), int64(c.Uint()); c.Bad {
+			err = fmt.Errorf("evicted host %d: %w", r.ID, ErrRecord)
+		}
+	}
+	return r, err
+}
+
+// EachEvicted calls each for the evicted hosts with work, in the order of their times. Hosts that
+// are in memory at the moment are left out.
+func (s *Ledger) EachEvicted(each func(EvictedHost)) error {
+	b := s.Tx.Bucket(BucketEvicted)
+	if b == nil {
+		return nil
+	}
+	return b.ForEach(func(k, v []byte) error {
+		r, err := decodeEvictedHost(k, v)
+		if err == nil && s.ByID[r.ID] == nil {
+			each(r)
+		}
+		return err
+	})
+}
+
+// NextEvicted is when the first evicted host with work is due. The zero time means that there is
+// none.
+func (s *Ledger) NextEvicted() (until time.Time) {
+	if s.evicting {
+		_, until, _ = firstEvicted(s.Tx) // Load reports errors in it
+	}
+	return until
+}
+
+// Load loads evicted hosts with work while memory is free: visited hosts that are due, or nearly,
+// and new hosts in the order in which they were found.
+func (s *Ledger) Load(now time.Time) error {
+	for s.residentVisited() < maxVisited() {
+		if loaded, err := s.loadFirst(now.Add(evictAfter / 2)); err != nil {
+			return err
+		} else if !loaded {
+			break
+		}
+	}
+	if !s.waiting || s.resident > s.maxResident()-MaxResident/2 {
+		return nil
+	}
+	for s.resident < s.maxResident() {
+		k, _ := s.Tx.Bucket(BucketWaiting).Cursor().First()
+		if k == nil {
+			s.waiting = false
+			return nil
+		}
+		h, err := s.HostWith(KeyHost(k))
+		if err == nil && h == nil {
+			err = fmt.Errorf("host %d: %w", KeyHost(k), ErrRecord)
+		}
+		if err == nil {
+			err = s.stay(h)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LoadDue loads a host that is due, even if memory is full. It is called when a fetcher is free and
+// no host in memory is due. It reports whether there was one.
+func (s *Ledger) LoadDue(now time.Time) (loaded bool, err error) { return s.loadFirst(now) }
+
+// loadFirst loads the evicted host that is due first, if it is due by then.
+func (s *Ledger) loadFirst(by time.Time) (loaded bool, err error) {
+	if !s.evicting {
+		return false, nil
+	}
+	id, until, err := firstEvicted(s.Tx)
+	if err != nil {
+		return false, err
+	}
+	if s.evicting = id != 0; id == 0 || until.After(by) {
+		return false, nil
+	}
+	return true, s.loadEvicted(id)
+}
+
+// loadEvicted loads a host that has an entry in BucketEvicted.
+func (s *Ledger) loadEvicted(id HostID) error {
+	h, err := s.HostWith(id)
+	if err == nil && (h == nil || !h.Evicted) {
+		err = fmt.Errorf("evicted host %d: %w", id, ErrRecord)
+	}
+	if err != nil {
+		return err
+	}
+	return s.stay(h)
+}
+
+// stay makes a host that was loaded stay in memory beyond the next commit.
+func (s *Ledger) stay(h *Host) error {
+	if h.until == 0 && h.Untouched() && !h.Fresh {
+		h.Fresh = true
+		s.resident++
+	}
+	if err := s.dropRecord(h); err != nil {
+		return err
+	}
+	h.Evicted = false
+	s.MarkDirty(h)
+	return nil
+}

@@ -1,0 +1,108 @@
+package hosts
+
+import (
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/frontier/times"
+)
+
+// ShiftEvicted shifts the stored times of evicted hosts after the clock was set by that much. Hosts
+// in memory are not affected by a change of the clock.
+func (s *Ledger) ShiftEvicted(by time.Duration) error {
+	if err := s.PutAway(); err != nil {
+		return err
+	}
+	s.Changes++
+	return SeeEvicted(s.Tx, times.ShiftBy(by))
+}
+
+// LoadOverdue loads hosts that are evicted for longer than evictMost, because the clock was wrong
+// when they were evicted.
+func (s *Ledger) LoadOverdue(now time.Time) error {
+	b := s.Tx.Bucket(BucketEvicted)
+	var ids []HostID
+	c := b.Cursor()
+	for k, _ := c.Seek(evictedKey(now.Add(evictMost).UnixMilli()+1, 0)); k != nil; k, _ = c.Next() {
+		r, err := decodeEvictedHost(k, nil)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, r.ID)
+	}
+	for _, id := range ids {
+		if err := s.loadEvicted(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SeeEvicted shows the times of evicted hosts to see.
+func SeeEvicted(tx *bolt.Tx, see times.See) error {
+	index, blocks := tx.Bucket(BucketEvicted), tx.Bucket(bucketBlocks)
+	if index == nil || blocks == nil {
+		return nil // a file from a version that evicted no hosts
+	}
+	for from := HostID(0); ; {
+		var hosts []*Host
+		var was []int64
+		c := blocks.Cursor()
+		k, v := nextEvicted(c, recordKey(from))
+		for ; k != nil && len(hosts) < PassStretch; k, v = nextEvicted(c, nil) {
+			if len(v) == 0 || v[0]&evictedVisited == 0 {
+				continue
+			}
+			h, err := decodeRecord(KeyHost(k), v)
+			if err != nil {
+				return err
+			}
+			hosts, was = append(hosts, h), append(was, h.until)
+		}
+		if k != nil {
+			from = KeyHost(k)
+		}
+		for i, h := range hosts { // bbolt forbids changing a bucket under its own cursor
+			if h.see(see) {
+				if err := h.moveEvicted(blocks, index, was[i]); err != nil {
+					return err
+				}
+			}
+		}
+		if k == nil {
+			return nil
+		}
+	}
+}
+
+// see shows all times of an evicted host, and reports whether any was changed.
+func (h *Host) see(see times.See) (changed bool) {
+	note := func(at *time.Time, kind times.Kind) {
+		was := *at
+		see(at, kind)
+		changed = changed || !was.Equal(*at)
+	}
+	h.Times(note)
+	if h.until != 0 {
+		until := time.UnixMilli(h.until)
+		note(&until, times.Waits)
+		h.until = max(until.UnixMilli(), 1)
+	}
+	return changed
+}
+
+// moveEvicted writes an evicted host whose times were changed. was is the time until which it was
+// evicted before.
+func (h *Host) moveEvicted(blocks, index *bolt.Bucket, was int64) error {
+	if err := blocks.Put(recordKey(h.ID), h.appendEvicted(nil)); err != nil || h.until == was {
+		return err
+	}
+	key := evictedKey(was, h.ID)
+	v := slices.Clone(index.Get(key))
+	if err := index.Delete(key); err != nil {
+		return err
+	}
+	return index.Put(evictedKey(h.until, h.ID), v)
+}
