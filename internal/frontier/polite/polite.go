@@ -1,6 +1,7 @@
 // Package polite decides when a host may be visited, and how long the delay between its requests
 // is. The schedule, the grants and the auxiliary requests all use it. The fetcher's gate enforces
-// the delay once more, independently.
+// the delay once more, independently. Every retry has a row in a table here (retry.go), because a
+// webmaster who asks how often we come back after a failure deserves one answer.
 package polite
 
 import (
