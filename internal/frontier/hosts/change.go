@@ -244,7 +244,7 @@ func (s *Ledger) TakeUnscheduled() []*Host {
 	all := s.Misplaced
 	s.Misplaced = s.Misplaced[:0]
 	for _, h := range all {
-		h.Misplaced = false
+		h.misplaced = false
 	}
 	return slices.DeleteFunc(all, func(h *Host) bool { return s.ByID[h.ID] != h })
 }

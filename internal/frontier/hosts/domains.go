@@ -44,10 +44,10 @@ type Domain struct {
 	dirty bool
 	// The last page that named the domain, and the number of new names on that page; likewise for
 	// the last event.
-	Page    uint64
-	OnPage  int
-	Event   uint64
-	InEvent int
+	page    uint64
+	onPage  int
+	event   uint64
+	inEvent int
 }
 
 func (d *Domain) append(b []byte) []byte {
@@ -166,19 +166,19 @@ func (s *Ledger) NewHost(name canon.Host, closed bool) (*Host, error) {
 // that are being read, each by its number. How many they brought is not stored: a replay begins to
 // count anew.
 func (d *Domain) BringsNames(page, event uint64) bool {
-	if d.Page != page {
-		d.Page, d.OnPage = page, 0
+	if d.page != page {
+		d.page, d.onPage = page, 0
 	}
-	if d.Event != event {
-		d.Event, d.InEvent = event, 0
+	if d.event != event {
+		d.event, d.inEvent = event, 0
 	}
-	return d.OnPage < NewHostsPage && d.InEvent < NewHostsEvent
+	return d.onPage < NewHostsPage && d.inEvent < NewHostsEvent
 }
 
 // BroughtName counts a name that was accepted.
 func (d *Domain) BroughtName() {
-	d.OnPage++
-	d.InEvent++
+	d.onPage++
+	d.inEvent++
 }
 
 // LeaveNameOut counts a link to a name of d that is not recorded.

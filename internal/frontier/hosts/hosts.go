@@ -79,37 +79,35 @@ type Host struct {
 	// Number of requests that schedule.Timeline stores, approximately.
 	Timeline int `json:"timeline,omitempty"`
 
-	// Auxiliary requests that are to be sent to this host
-	Aux             []crawl.AuxRequest `json:"-"`
-	Visit           *Visit             `json:"-"` // the outstanding one, or nil
-	Quota           quota              `json:"-"` // which kind of work gets the next visit
-	TooManySitemaps bool               `json:"-"` // a warning about this was logged
+	// What follows is in memory only.
 
-	// URLs found since the first URL of this host was done, and URLs done. Older ones count less:
-	// see Grows.
-	Grew   float64 `json:"-"`
-	Ended  float64 `json:"-"`
-	Few    int64   `json:"-"` // while fewer URLs are queued, sitemaps are read
-	Domain *Domain `json:"-"`
-	// The host was never visited, and is one of the few such hosts in memory (residence.go).
+	Aux    []crawl.AuxRequest `json:"-"` // auxiliary requests that are to be sent to this host
+	Visit  *Visit             `json:"-"` // the outstanding one, or nil
+	Quota  quota              `json:"-"` // which kind of work gets the next visit
+	Few    int64              `json:"-"` // while fewer URLs are queued, sitemaps are read
+	Domain *Domain            `json:"-"`
+	At     int                `json:"-"` // index in the schedule's heap, -1 when not in it
+	When   time.Time          `json:"-"` // the time it is scheduled for
+	// The host was never visited, and is one of the few such hosts in memory (evict.go).
 	Fresh   bool `json:"-"`
 	Evicted bool `json:"-"` // the record in the file is that of an evicted host
 
-	At    int       `json:"-"` // index in the schedule's heap, -1 when not in it
-	When  time.Time `json:"-"` // the time it is scheduled for
-	dirty bool      // differs from its record
+	ledger    *Ledger // nil for a host that is only read
+	dirty     bool    // differs from its record
+	misplaced bool    // its position in the schedule may be wrong: see Ledger.Unschedule
 
-	ledger *Ledger // nil for a host that is only read
-
-	Misplaced bool `json:"-"` // its position in the schedule may be wrong: see Ledger.Unschedule
+	tooManySitemaps bool // a warning about this was logged
+	// URLs found since the first URL of this host was done, and URLs done. Older ones count less:
+	// see Grows.
+	grew, ended float64
 
 	// For an evicted host (evict.go): the time until which it is evicted, as in BucketEvicted (Unix
-	// ms,
+	// ms; 0: it has no entry there).
 	until  int64
-	paces  uint64
-	pinned bool // must stay in memory, however many hosts there are
-	idle   bool // in Ledger.idle
-	older  bool // was never in memory: it is unknown whether the operator slowed it down before
+	paces  uint64 // Meta.Paces when it was evicted
+	pinned bool   // must stay in memory, however many hosts there are
+	idle   bool   // in Ledger.idle
+	older  bool   // was never in memory: it is unknown whether the operator slowed it down before
 }
 
 // Origin is what a shard knows of one scheme and port of a host: its robots.txt and its queue.
@@ -203,20 +201,20 @@ const growthOf = 8
 // host itself was done do not count: most hosts begin with an index, and its many links say nothing
 // about the number of links on the pages that it leads to.
 func (h *Host) Found() {
-	if h.Ended > 0 {
-		h.Grew++
+	if h.ended > 0 {
+		h.grew++
 	}
 }
 
 // Done notes that a URL of h was requested and is no longer queued.
 func (h *Host) Done() {
-	h.Grew *= 1 - 1./growthOf
-	h.Ended = h.Ended*(1-1./growthOf) + 1
+	h.grew *= 1 - 1./growthOf
+	h.ended = h.ended*(1-1./growthOf) + 1
 }
 
 // Grows reports that h's queue grows faster than it is processed, so that its final length cannot
 // be estimated.
-func (h *Host) Grows() bool { return h.Ended > 0 && h.Grew > h.Ended }
+func (h *Host) Grows() bool { return h.ended > 0 && h.grew > h.ended }
 
 // Times shows all times of the host and its origins to see.
 func (h *Host) Times(see times.See) {

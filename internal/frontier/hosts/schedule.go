@@ -40,8 +40,8 @@ func (q *Schedule) Pop() any {
 // Unschedule notes that the position of h in the schedule may be wrong, because its work, its visit
 // or one of its times has changed. Order (schedule.Visits.Schedule) corrects the position.
 func (s *Ledger) Unschedule(h *Host) {
-	if !h.Misplaced {
-		h.Misplaced = true
+	if !h.misplaced {
+		h.misplaced = true
 		s.Misplaced = append(s.Misplaced, h)
 	}
 }

@@ -32,8 +32,8 @@ func (h *Host) KeepSitemap(foreign bool) {
 // SitemapsFull notes that no more sitemaps of h are kept, and reports whether that is news. It is
 // not stored: after a restart it is news once more.
 func (h *Host) SitemapsFull() (news bool) {
-	news = !h.TooManySitemaps
-	h.TooManySitemaps = true
+	news = !h.tooManySitemaps
+	h.tooManySitemaps = true
 	return news
 }
 
