@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Run runs a command line of root, which is the command curtsy with others below it, and returns the
-// exit code.
+// Run runs a command line of root, which is the command curtsy with others below it, and returns
+// the exit code.
 func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	// An error before this is called is one of the command line.
