@@ -3,7 +3,10 @@ package html
 import "bytes"
 
 // IsSpace reports whether a byte is white space between attributes and between words of a value.
-func IsSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
+func IsSpace(c byte) bool { return space[c] }
+
+// space is a table because most bytes of a tag are tested, and most are none of the five.
+var space = [256]bool{' ': true, '\t': true, '\n': true, '\r': true, '\f': true}
 
 // IsLetter reports whether a byte is a letter of ASCII.
 func IsLetter(c byte) bool { c |= 0x20; return 'a' <= c && c <= 'z' }

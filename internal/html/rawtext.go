@@ -2,17 +2,29 @@ package html
 
 import "bytes"
 
+// mayBeRaw reports whether the name of an element with raw text can begin with these letters. It
+// spares most tags the comparison of names.
+func mayBeRaw(first, second byte) bool {
+	switch first {
+	case 's':
+		return second == 'c' || second == 't'
+	case 't':
+		return second == 'i' || second == 'e'
+	case 'n':
+		return second == 'o'
+	case 'i':
+		return second == 'f'
+	case 'p':
+		return second == 'l'
+	case 'x':
+		return second == 'm'
+	}
+	return false
+}
+
 // rawElement returns the name of an element whose content is raw text, "" for all others. That of
 // noscript is raw text only where scripts run.
 func rawElement(name []byte, scripts bool) string {
-	if len(name) == 0 {
-		return ""
-	}
-	switch name[0] {
-	case 's', 't', 'i', 'n', 'x', 'p':
-	default:
-		return ""
-	}
 	switch string(name) {
 	case "script":
 		return "script"

@@ -43,23 +43,27 @@ func (r *Reader) Next() (kind Kind, val, attrs []byte) {
 	b := r.Page
 	from := r.i // of text
 	for i := from; ; {
-		n := bytes.IndexByte(b[i:], '<')
-		if n < 0 || i+n+1 >= len(b) {
+		if i == len(b) || b[i] != '<' {
+			n := bytes.IndexByte(b[i:], '<')
+			if n < 0 {
+				return r.lastText(from)
+			}
+			i += n
+		}
+		if i+1 == len(b) {
 			return r.lastText(from)
 		}
-		i += n
-		c := b[i+1]
-		if !IsLetter(c) && c != '/' && c != '!' && c != '?' {
+		switch c := b[i+1]; {
+		case IsLetter(c):
+			if i > from {
+				return r.textTo(from, i)
+			}
+			return r.tag(i, i+1, StartTag)
+		case c != '/' && c != '!' && c != '?':
 			i++ // a lone "<" is text
 			continue
-		}
-		if i > from {
-			r.i = i
-			return Text, b[from:i], nil
-		}
-		switch {
-		case IsLetter(c):
-			return r.tag(i, i+1, StartTag)
+		case i > from:
+			return r.textTo(from, i)
 		case c == '!' && bytes.HasPrefix(b[i+2:], []byte("--")):
 			i = commentEnd(b, i+4)
 		case c == '!':
@@ -75,6 +79,11 @@ func (r *Reader) Next() (kind Kind, val, attrs []byte) {
 		}
 		from = i
 	}
+}
+
+func (r *Reader) textTo(from, to int) (Kind, []byte, []byte) {
+	r.i = to
+	return Text, r.Page[from:to], nil
 }
 
 // lastText returns what is left of the page, which is text.
@@ -103,14 +112,16 @@ func (r *Reader) tag(start, i int, kind Kind) (Kind, []byte, []byte) {
 	if n > MaxName {
 		n = 0
 	}
-	end := tagEnd(b, i)
-	if end < 0 {
-		r.i = len(b)
-		return End, nil, nil
+	end := i
+	if end == len(b) || b[end] != '>' {
+		if end = tagEnd(b, i); end < 0 {
+			r.i = len(b)
+			return End, nil, nil
+		}
 	}
 	r.start, r.i = start, end+1
 	name := r.name[:n]
-	if kind == StartTag {
+	if kind == StartTag && n > 2 && mayBeRaw(name[0], name[1]) {
 		r.raw = rawElement(name, r.Scripts)
 	}
 	return kind, name, b[i:end]
@@ -125,7 +136,7 @@ var endsName = [256]bool{' ': true, '\t': true, '\n': true, '\f': true, '\r': tr
 func tagEnd(b []byte, i int) int {
 	from := i // of the next attribute
 	for i < len(b) && b[i] != '>' {
-		if b[i] != '=' || !follows(b[from:i]) {
+		if b[i] != '=' || i == from || beforeName[b[i-1]] && !follows(b[from:i]) {
 			i++
 			continue
 		}
@@ -149,6 +160,9 @@ func tagEnd(b []byte, i int) int {
 	}
 	return i
 }
+
+// beforeName marks the bytes after which a "=" may be the first letter of the name of an attribute.
+var beforeName = [256]bool{' ': true, '\t': true, '\n': true, '\f': true, '\r': true, '/': true}
 
 // follows reports whether what stands before an "=" ends in the name of an attribute. Otherwise the
 // "=" is the first letter of a name.
