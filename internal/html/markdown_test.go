@@ -54,8 +54,8 @@ func TestMarkdownTame(t *testing.T) {
 	}
 }
 
-// What a page costs grows with its size, whatever is in it: each takes some 0.1 s. With the square
-// of the size it would take many minutes, and the time limit of go test would say which.
+// The cost of a page grows with its size, whatever is in it: each takes some 0.1 s. In proportion
+// to the square they would take many minutes, and go test would stop at its time limit.
 func TestMarkdownCostsLittle(t *testing.T) {
 	for _, s := range []string{"[", "]", "![", "*a ", "**a", "_a_", "`", "``a`", "> ", "- ", "  - a\n", "1. a\n", "|a", "|a|\n|-|\n", "<", "<a ", "&", "\\", "[a](", "[a](b ", "[a][b]\n", "[a]: b\n", "#\n", "~~a", "http://a.b ", "www.a.b/(", "a@b.c ", "```\n", "---\n", "a\n===\n", "<!--", "<?", "<![CDATA[", "\t", "[^1]", "- [ ] a\n", "***a **b*"} {
 		t.Run(s, func(*testing.T) { FromMarkdown(bytes.Repeat([]byte(s), maxBytes/len(s))) })

@@ -101,7 +101,7 @@ func lowerCase(b []byte) []byte {
 
 func withoutNUL(b []byte) []byte { return bytes.ReplaceAll(b, []byte{0}, []byte("\uFFFD")) }
 
-// join puts text together that one of the two cuts where the other does not.
+// join joins text that only one of the two cuts.
 func join(tokens []string) string {
 	s := strings.Join(tokens, "\n")
 	return strings.ReplaceAll(s, "\"\ntext \"", "")
@@ -146,7 +146,7 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// Pages put together at random from pieces that mean something to a tokenizer.
+// Random pages of pieces that mean something to a tokenizer.
 func TestTokensAtRandom(t *testing.T) {
 	pieces := strings.Split("< > </ /> <! <!-- --> --!> - -- ! ? / = \" ' & &amp; &amp &lt; &#65; ; # a A b x <a <A </a> <a> href HREF rel=nofollow "+
 		"src <script <script> </script </script> <SCRIPT> </ScRipT> script <style> </style> <title> </title> <textarea> </textarea> <iframe> "+

@@ -48,7 +48,7 @@ func TestFromXHTML(t *testing.T) {
 	}
 }
 
-// What is written is bounded, whatever a page is made of, and so is what it takes.
+// The output has a limited length, whatever a page consists of, and so have the costs.
 func TestFromXHTMLIsBounded(t *testing.T) {
 	const n = 200_000
 	for _, part := range []string{"&", "<", "<!['>", "<!DOCTYPE[<?", "<?", "<!--", "<script><!--<![CDATA[", "<b/>", "<a xmlns:h='http://www.w3.org/1999/xhtml'/>"} {
@@ -68,7 +68,7 @@ func TestFromXHTMLIsBounded(t *testing.T) {
 	}
 }
 
-// seen is the text of a page and the names of its elements, as a reader of HTML sees them.
+// seen returns the text of a page and the names of its elements, as a reader of HTML sees them.
 func seen(page []byte) (names, text string) {
 	z := nethtml.NewTokenizer(bytes.NewReader(page))
 	var n, s strings.Builder
@@ -85,8 +85,8 @@ func seen(page []byte) (names, text string) {
 	}
 }
 
-// parsed is the same as a parser of XML sees it. ok is false where it sees no XHTML that HTML can
-// express.
+// parsed returns the same as a parser of XML sees it. ok is false if the page is no XHTML that HTML
+// can express.
 func parsed(page []byte) (names, text string, ok bool) {
 	d := xml.NewDecoder(bytes.NewReader(page))
 	d.Entity = xml.HTMLEntity
@@ -112,8 +112,8 @@ func parsed(page []byte) (names, text string, ok bool) {
 
 var wellKnown = map[string]bool{"html": true, "head": true, "body": true, "p": true, "a": true, "b": true, "div": true, "title": true, "br": true, "img": true}
 
-// FuzzXHTML holds the rewriting against encoding/xml: what that sees in a page, HTML's tokenizer
-// sees in what was made of it.
+// FuzzXHTML compares the rewriting with encoding/xml: the tokenizer of HTML must see in the output
+// what that parser sees in the page.
 func FuzzXHTML(f *testing.F) {
 	for _, s := range []string{
 		`<html><head><title/></head><body><p>a &amp; b<br/></p></body></html>`, `<p><![CDATA[<a/>]]></p>`, `<div><b/>x</div>`, `<p>x<!-- y -->z</p>`,
@@ -130,13 +130,13 @@ func FuzzXHTML(f *testing.F) {
 			return // which the two normalise differently
 		}
 		names, text, ok := parsed(page)
-		// References to control characters (&#x80;) are letters of windows-1252 in HTML, which is
-		// what their authors mean in XHTML, too.
+		// References to control characters (&#x80;) are letters of windows-1252 in HTML. Authors of
+		// XHTML mean these, too.
 		if !ok || strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 && r <= 0x9f }) {
 			return
 		}
 		gotNames, gotText := seen(out)
-		// The line breaks of comments are left.
+		// The line breaks of comments stay.
 		text, gotText = strings.ReplaceAll(text, "\n", ""), strings.ReplaceAll(gotText, "\n", "")
 		if gotNames != names || nethtml.UnescapeString(text) == text && gotText != text {
 			t.Errorf("%q became %q: %q %q, and in XML it is %q %q", page, out, gotNames, gotText, names, text)

@@ -17,7 +17,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// benchPage is a page of 18 KB with 43 links, as the budget of design.md means it.
+// benchPage returns a page of 18 KB with 43 links, as in the budget of design.md.
 func benchPage(b *testing.B) (canon.URL, []byte) {
 	web := simweb.New(simweb.Bench(20, 50, 8))
 	u := "http://h0003.sim.test/"
@@ -25,7 +25,7 @@ func benchPage(b *testing.B) (canon.URL, []byte) {
 	w := httptest.NewRecorder()
 	web.ServeHTTP(w, r)
 	body, _ := io.ReadAll(w.Result().Body)
-	// a numbered page, not the home
+	// a numbered page, not the front page
 	for _, part := range strings.Split(string(body), `href="`)[1:] {
 		if link, _, _ := strings.Cut(part, `"`); strings.HasPrefix(link, "/") && len(link) > 1 {
 			w = httptest.NewRecorder()
@@ -50,7 +50,7 @@ func BenchmarkScan(b *testing.B) {
 	})
 }
 
-// measure also reports CPU time, which neighbours on the machine do not change.
+// measure also reports CPU time, which other processes do not change.
 func measure(b *testing.B, f func()) {
 	b.ReportAllocs()
 	cpu := func() time.Duration {
@@ -65,8 +65,8 @@ func measure(b *testing.B, f func()) {
 	b.ReportMetric(float64((cpu()-before).Nanoseconds())/1e3/float64(b.N), "cpu-µs/op")
 }
 
-// BenchmarkReference is the same pass with html.Tokenizer, reading names and attributes of all
-// tags: what tokenizer.go is measured against.
+// BenchmarkReference is the same pass with html.Tokenizer of golang.org/x/net, which reads names
+// and attributes of all tags. Package html is measured against it.
 func BenchmarkReference(b *testing.B) {
 	_, body := benchPage(b)
 	b.SetBytes(int64(len(body)))

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/racing"
 )
 
-// What a fetcher spends on the links and tags of a page is bounded whatever is in it.
+// The links and tags of a page cost a fetcher a limited time, whatever is in the page.
 func TestNoPageCostsMuch(t *testing.T) {
 	for _, size := range []int{racing.Volume(100<<10, 10<<10), racing.Volume(2<<20, 100<<10)} {
 		pagebomb.Check(t, "links", size, pagebomb.HTML, func(b pagebomb.Bomb) func() {

@@ -126,7 +126,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// What the markup says is kept apart from the header's: a 304 may replace that one.
+// The directives of the markup are reported separately from those of the header, because a 304 may
+// replace the latter.
 func TestMetaAlone(t *testing.T) {
 	var s Scanner
 	r := s.Scan(Page{URL: here, Body: []byte("<meta name=robots content=nosnippet>"), HTML: true, Header: http.Header{"X-Robots-Tag": {"noarchive"}}, Token: "testbot"})
@@ -248,8 +249,8 @@ func TestMaxLinks(t *testing.T) {
 	}
 }
 
-// Pages made to hurt: each takes time in proportion to its size, some 0.1 s. With the square of it,
-// they would take hours, and the time limit of go test would say which.
+// Hostile pages: each takes time in proportion to its size, some 0.1 s. In proportion to the square
+// they would take hours, and go test would stop at its time limit.
 func TestHostilePages(t *testing.T) {
 	n := racing.Volume(4<<20, 128<<10)
 	fill := func(s string) []byte { return []byte(strings.Repeat(s, n/len(s))) }
@@ -285,7 +286,7 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// A scanner that served one page serves the next as a new one would.
+// A used Scanner finds the same as a new one.
 func TestReuse(t *testing.T) {
 	pages := []string{markupSeeds[0], `<base href=/b/><a href=x>`, `<a href=x rel=nofollow>`, "\xFE\xFF\x00<\x00p", strings.Repeat("<a href=/"+strings.Repeat("x", 300)+">", 50), `<a href=1><a href=2>`}
 	var s Scanner

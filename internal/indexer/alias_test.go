@@ -19,7 +19,7 @@ func aliasOf(u string, visit uint64, of string) crawl.Page {
 	return crawl.Page{Kind: crawl.KindAlias, URL: canon.URL(u), AliasOf: canon.URL(of), Visit: crawl.VisitID{Epoch: 1, N: visit}}
 }
 
-// atOnce kills at the nth time of a step, whoever takes it.
+// atOnce kills at the nth time of a step, whichever indexer reaches it.
 func atOnce(step string, nth int64) func(string) error {
 	var n atomic.Int64
 	return func(s string) error {
@@ -30,7 +30,7 @@ func atOnce(step string, nth int64) func(string) error {
 	}
 }
 
-// pairsOf are mirrors and their main hosts, some in one shard and some in two.
+// pairsOf returns mirrors and their main hosts, some pairs in one shard and some in two.
 func pairsOf(shards int) (all [][2]string) {
 	for i := 0; len(all) < 4; i++ {
 		x, m := fmt.Sprintf("x%d.example", i), fmt.Sprintf("m%d.example", i)
@@ -42,9 +42,9 @@ func pairsOf(shards int) (all [][2]string) {
 	return all
 }
 
-// A merge learned when pages are stored already, with everything in any order and twice, and an
-// indexer killed while it tells others: each page is kept once, under its main host, and found
-// there with its other address.
+// A merge becomes known after pages were stored. Everything arrives in any order and twice, and an
+// indexer is killed while it notifies others. Each page is stored once, under its main host, and
+// found there with its other address.
 func TestAliasesAcrossShards(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		const shards, each = 4, 5
@@ -98,8 +98,8 @@ func TestAliasesAcrossShards(t *testing.T) {
 			if len(one) != 1 || one[0].AliasOf != pairs[1][1]+"3" || one[0].HTML != "" {
 				t.Errorf("page: %+v", one)
 			}
-			// The merge dissolves: what was glued is fetched again, and the main page
-			// has no other address.
+			// The merge is undone: the aliases are fetched again, and the main page has no other
+			// address.
 			for i := range each {
 				w.hand(aliasOf(fmt.Sprint(pairs[1][0], i), 3, ""))
 			}
@@ -125,7 +125,7 @@ func TestAliasesAcrossShards(t *testing.T) {
 	})
 }
 
-// quiet waits until no shard has anything to tell another, nor is told.
+// quiet waits until no shard has a message to send or to receive.
 func (w *world) quiet(x *Indexer) {
 	w.t.Helper()
 	still := 0
@@ -139,8 +139,8 @@ func (w *world) quiet(x *Indexer) {
 	})
 }
 
-// The data.txt of a mirror gives way while the merge stands (formats §7), in whatever
-// order word of it comes.
+// The data.txt of the main host replaces that of a mirror while the merge lasts (formats §7),
+// whatever the order of the reports.
 func TestMirrorsDataTxt(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
@@ -176,8 +176,8 @@ func TestMirrorsDataTxt(t *testing.T) {
 	})
 }
 
-// A 304 for a page that is not held reaches the frontier, whoever is killed meanwhile; one for a
-// page that is renews it.
+// A 304 for a page that is not stored reaches the frontier, also if an indexer is killed meanwhile.
+// A 304 for a stored page renews it.
 func TestRenewedPages(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

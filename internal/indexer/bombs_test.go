@@ -17,8 +17,8 @@ import (
 	"github.com/curtsy/curtsy/internal/racing"
 )
 
-// peak collects garbage often until the function it returns is called. That says how much more
-// memory than now was alive at most when the collector looked.
+// peak collects garbage often until the function that it returns is called. That returns how much
+// more memory than at the beginning was in use at most when the collector looked.
 func peak() (most func() int64) {
 	live := []rtmetrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	alive := func() int64 { rtmetrics.Read(live); return int64(live[0].Value.Uint64()) }
@@ -44,8 +44,8 @@ func peak() (most func() int64) {
 	}
 }
 
-// Pages made so that what they tell of datasets grows with the product of two counts: each site
-// costs the catalogue what one may.
+// Pages whose statements about datasets grow with the product of two counts. Each site costs the
+// catalogue no more than one site may.
 func TestDatasetsOfBombs(t *testing.T) {
 	n := racing.Volume(6, 2)
 	var b strings.Builder

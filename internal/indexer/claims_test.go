@@ -30,7 +30,7 @@ func meta(u string, visit uint64, body string) crawl.Page {
 	}
 }
 
-// titles asks for the claims and returns "document: title" of each, sorted.
+// titles asks for the descriptions of datasets and returns "document: title" of each, sorted.
 func (w *world) titles() []string {
 	w.t.Helper()
 	return titles(asked[crawl.DatasetClaim](w, "datasets", nil))
@@ -44,8 +44,8 @@ func titles(claims []crawl.DatasetClaim) (all []string) {
 	return all
 }
 
-// What pages and metadata documents say of datasets is kept with them, replaced with them, and gone
-// with them; live and at rest the same is answered.
+// What pages and metadata documents state about datasets is stored, replaced and removed with them.
+// A running crawl and its files give the same answer.
 func TestClaimsGoWithTheirDocument(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
@@ -110,7 +110,7 @@ func TestClaimsGoWithTheirDocument(t *testing.T) {
 	})
 }
 
-// Metadata past the limit is kept as it came and says nothing.
+// Metadata beyond the limit is stored as it came and describes nothing.
 func TestClaimsLimit(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -129,7 +129,7 @@ func TestClaimsLimit(t *testing.T) {
 	})
 }
 
-// A claim longer than a message comes in parts, from which the same dataset is made.
+// A description longer than a message is sent in parts, from which the same dataset is made.
 func TestLongClaimsComeInParts(t *testing.T) {
 	c := crawl.DatasetClaim{Kind: crawl.DatasetDataTxt, Document: "https://a.example/d/data.txt", N: 3, Origin: "https://a.example", Title: "long", Allowed: true,
 		Form: "yaml", Line: 4, Depth: 1, External: true, TypeImplied: "files", Fills: &crawl.DatasetRef{Document: "https://a.example/data.txt", N: 1},
@@ -174,8 +174,8 @@ func TestLongClaimsComeInParts(t *testing.T) {
 	}
 }
 
-// Of each document it is told when what is held of it last changed: not for being fetched again,
-// nor for being renewed.
+// Each document has the time at which its stored content last changed. To fetch or renew it again
+// does not change that time.
 func TestClaimsSayWhenTheyChanged(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

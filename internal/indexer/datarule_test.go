@@ -16,7 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/racing"
 )
 
-// A question about one URL reads the data.txt of its own origin and no other; datasets are read one
+// A question about one URL reads only the data.txt of its own origin. Datasets are read one
 // data.txt after the other.
 func TestDataFilesAreReadOneAtATime(t *testing.T) {
 	store, err := pages.Open(filepath.Join(t.TempDir(), "pages-0.db"), pages.Options{})

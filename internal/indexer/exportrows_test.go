@@ -13,8 +13,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// A crawl that runs, asked over NATS, and its files at rest make the same table, byte for byte. An
-// asker that wants no more gets no more.
+// A running crawl, asked over NATS, and its files after it has ended give the same table, byte for
+// byte. A caller that wants no more gets no more.
 func TestExportIsTheSame(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)

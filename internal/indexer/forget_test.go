@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// everything is all that can be asked, as JSON.
+// everything returns all possible answers as JSON.
 func (w *world) everything() string {
 	w.t.Helper()
 	var b strings.Builder
@@ -38,8 +38,8 @@ func (w *world) everything() string {
 	return b.String()
 }
 
-// What is forgotten is gone from every answer at once, is deleted although indexers are killed over
-// it, stays out, and can come back.
+// A forgotten page is missing from every answer at once, is deleted although indexers are killed
+// meanwhile, stays out, and can come back.
 func TestForget(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
@@ -92,7 +92,7 @@ func TestForget(t *testing.T) {
 		}
 		forgotten := func(when string) {
 			t.Helper()
-			// What another page says is its own.
+			// The content of other pages stays.
 			all := strings.ReplaceAll(w.everything(), `href=\"https://d.example/a/1\"`, "")
 			if strings.Contains(all, "d.example/a/") || strings.Contains(all, "h.example") || strings.Contains(all, "secret") || strings.Contains(all, `"gone"`) {
 				at := max(strings.Index(all, "d.example/a/"), strings.Index(all, "h.example"), strings.Index(all, "secret"))
@@ -131,7 +131,7 @@ func TestForget(t *testing.T) {
 		if all := w.everything(); st.Pages != 4 || strings.Contains(all, `"url":"https://d.example/a/1"`) || strings.Contains(all, "h.example") || strings.Contains(all, "aliases") {
 			t.Errorf("%d pages when it is remembered: it was only hidden", st.Pages)
 		}
-		// The frontier fetches again, and all is as before.
+		// The frontier fetches them again, and everything is as before.
 		w.hand(page("https://d.example/a/7", 4, "<p>okapi back"))
 		if st := w.settled(a.Indexer); st.Pages != 5 {
 			t.Errorf("%d pages", st.Pages)
@@ -147,7 +147,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// What is forgotten while the crawl does not run is hidden by whoever reads its files.
+// What is forgotten while the crawl does not run is hidden by the readers of its files.
 func TestReaderHides(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

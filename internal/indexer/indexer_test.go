@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 
 const within = time.Minute
 
-// world is a broker with a crawl's streams.
+// world is a broker with the streams of a crawl.
 type world struct {
 	t    *testing.T
 	srv  *embedded.Server
@@ -86,7 +86,7 @@ func newWorld(t *testing.T, shards int) *world {
 	return w
 }
 
-// start runs an indexer; stop ends it and fails the test when Run did.
+// start runs an indexer. stop ends it, and fails the test if Run failed.
 func (w *world) start(o Options) (x *Indexer, stop func()) {
 	w.t.Helper()
 	if o.Instance == "" {
@@ -143,7 +143,7 @@ func page(u string, visit uint64, body string) crawl.Page {
 	}
 }
 
-// hand hands pages over, one message a shard.
+// hand publishes pages, one message for each shard.
 func (w *world) hand(all ...crawl.Page) {
 	w.t.Helper()
 	by := map[int][]crawl.Page{}
@@ -158,7 +158,7 @@ func (w *world) hand(all ...crawl.Page) {
 	}
 }
 
-// settled waits until everything handed over is stored and indexed.
+// settled waits until everything that was published is stored and indexed.
 func (w *world) settled(x *Indexer) crawl.IndexerStatus {
 	w.t.Helper()
 	var st crawl.IndexerStatus
@@ -169,7 +169,7 @@ func (w *world) settled(x *Indexer) crawl.IndexerStatus {
 	return st
 }
 
-// asked gathers the answers to a question.
+// asked collects the answers to a question.
 func asked[T any](w *world, question string, req any) (all []T) {
 	w.t.Helper()
 	eventually(w.t, "an answer of all shards", func() bool {
@@ -190,7 +190,7 @@ func asked[T any](w *world, question string, req any) (all []T) {
 	return all
 }
 
-// searched asks the whole crawl for a query.
+// searched sends a query to the whole crawl.
 func searched(w *world, query string) crawl.SearchAnswer {
 	w.t.Helper()
 	c := asker.Crawl{Spec: w.spec, Queue: w.q}
@@ -242,8 +242,8 @@ func TestStoresIndexesAnswers(t *testing.T) {
 		if len(one) != 1 || !strings.Contains(one[0].HTML, "number7") || one[0].Title != "Title of https://h0.example/p7" {
 			t.Errorf("page: %+v", one)
 		}
-		exported := asked[Record](w, "export", crawl.ExportQuery{What: "pages", Format: "jsonl"})
-		// What was left out, told last.
+		exported := asked[Record](w, "export", request{What: "pages", Format: "jsonl"})
+		// What was left out, which comes last.
 		exported = slices.DeleteFunc(exported, func(r Record) bool { return r.URL == "" })
 		if len(exported) != 41 {
 			t.Errorf("export: %d records", len(exported))
@@ -265,7 +265,7 @@ func TestStoresIndexesAnswers(t *testing.T) {
 	})
 }
 
-// checkFiles asks the files what the live indexer was asked.
+// checkFiles asks the files what the running indexer was asked.
 func checkFiles(t *testing.T, dir string, live []crawl.PageInfo) {
 	t.Helper()
 	r, err := OpenDir(dir)
@@ -317,8 +317,8 @@ func pageStopped(r *Reader, url string) (rec Record, ok bool, err error) {
 
 func asJSON(v any) string { b, _ := json.Marshal(v); return string(b) }
 
-// A re-crawl that finds noindex takes the page out of store and search; an older copy
-// does not bring it back.
+// A recrawl that finds noindex removes the page from store and search. An older copy does not bring
+// it back.
 func TestNoindexOnRecrawl(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -339,8 +339,8 @@ func TestNoindexOnRecrawl(t *testing.T) {
 	})
 }
 
-// A page longer than a message is cut when it is sent, even one that JSON makes six times as long,
-// and whole in the files.
+// A page longer than a message is cut when it is sent, even one that becomes six times as long in
+// JSON. From the files it is whole.
 func TestLongPages(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -351,8 +351,8 @@ func TestLongPages(t *testing.T) {
 		noarchive.Directives = crawl.NoArchive
 		w.hand(noarchive)
 		w.settled(x)
-		// The page that may not be copied is a line of JSON Lines, and no document. How many such
-		// pages there are comes last.
+		// The page that may not be copied is a line of JSON Lines and no document. The number of
+		// such pages comes last.
 		for format, want := range map[string]int{"jsonl": 3 + 1, "html": 2 + 1, "text": 2 + 1} {
 			n := 0
 			err := ask.Gather(t.Context(), w.q.NC, "test", "export", crawl.ExportQuery{What: "pages", Format: format}, 1, func(json.RawMessage) error { n++; return nil })
@@ -378,7 +378,7 @@ func TestLongPages(t *testing.T) {
 	})
 }
 
-// Links of stored pages, but not of those that say nofollow.
+// Links of stored pages, but not of those with nofollow.
 func TestExportLinks(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -398,8 +398,8 @@ func TestExportLinks(t *testing.T) {
 	})
 }
 
-// What was handed over while no indexer ran is stored by the next; what was stored before is
-// neither lost nor doubled.
+// The next indexer stores what was published while none ran. What was stored before is neither lost
+// nor doubled.
 func TestRestart(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
@@ -417,8 +417,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// Two indexers share a new crawl, each shard stays with the one that has its file, and a file that
-// is moved takes its shard along.
+// Two indexers share a new crawl. Each shard stays with the indexer that has its file, and a file
+// that is moved takes its shard with it.
 func TestHomes(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 8)
@@ -455,7 +455,7 @@ func TestHomes(t *testing.T) {
 	})
 }
 
-// A message of a later schema stops the service: giving it up would lose pages.
+// A message of a later schema stops the service, because dropping it would lose pages.
 func TestNewerMessageStops(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

@@ -17,8 +17,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// again does what the frontier does about StoreLost: all pages of the shard come
-// again, by newer visits.
+// again does what the frontier does after StoreLost: all pages of the shard come again, from newer
+// visits.
 func (f *feeder) again(visit uint64) {
 	f.mu.Lock()
 	var all []string
@@ -31,7 +31,7 @@ func (f *feeder) again(visit uint64) {
 	}
 }
 
-// fill hands over n pages, waits until they are stored and returns them.
+// fill publishes n pages, waits until they are stored, and returns them.
 func (w *world) fill(n int) *feeder {
 	f := &feeder{w: w, stop: func() {}, last: map[string]string{}}
 	for i := range n {
@@ -41,7 +41,7 @@ func (w *world) fill(n int) *feeder {
 	return f
 }
 
-// record reads a shard's home.
+// record reads the record of a shard.
 func (w *world) record(shard int) assignment.Record {
 	w.t.Helper()
 	kv, err := w.q.OpenBucket(w.t.Context(), "test-CRAWL", 0)
@@ -65,8 +65,9 @@ func empty(t *testing.T, dir string) {
 	}
 }
 
-// An indexer whose directory was emptied begins its shards anew, whether it is the only one or not,
-// and the frontier is told once for each, however often it is killed meanwhile.
+// An indexer whose directory was emptied begins its shards with empty stores, whether it is the
+// only indexer or not. The frontier is notified once for each, however often the indexer is killed
+// meanwhile.
 func TestDirectoryEmptied(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -104,11 +105,12 @@ func TestDirectoryEmptied(t *testing.T) {
 	}
 }
 
-// moveAway is the command that an error about a file tells the operator to type.
+// moveAway is the command that an error about a file recommends to the operator.
 var moveAway = regexp.MustCompile(`\(mv (\S+) (\S+)\) and start the crawl again`)
 
 // An indexer whose page store is no page store ends, and reading the directory fails. The error
-// says which command to type. Once it is typed, the crawl goes on and the pages are fetched again.
+// names the command to type. After that command the crawl continues and the pages are fetched
+// again.
 func TestPageStoreSpoiled(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"emptied":          func(path string) error { return os.Truncate(path, 0) },
@@ -158,9 +160,10 @@ func TestPageStoreSpoiled(t *testing.T) {
 	}
 }
 
-// A home that is away for RebuildAfter is replaced by whom the shard falls to; what waits in the
-// queue is stored there. When it comes back its file does not count, is not touched while the shard
-// is elsewhere, and is put aside when the shard comes home to it.
+// A primary that is away for RebuildAfter is replaced by the indexer to which the shard is
+// assigned, and pages in the queue are stored there. When the old one comes back its file does not
+// count. The file stays while the shard is elsewhere, and is renamed when the shard is assigned to
+// it again.
 func TestHomeAwayForLong(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
@@ -212,7 +215,8 @@ func TestHomeAwayForLong(t *testing.T) {
 	})
 }
 
-// With RebuildAfter 0 nothing is ever begun anew; when the home is back in time neither.
+// With RebuildAfter 0 no store is ever begun again, and neither is one whose primary is back in
+// time.
 func TestHomeAwayForAWhile(t *testing.T) {
 	for name, after := range map[string]time.Duration{"never": 0, "back in time": time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -246,8 +250,8 @@ func known(h *assignment.Assignments) bool {
 	return ok
 }
 
-// A shard whose home and whose copy on the way are both gone is begun anew after the time
-// a home may be away.
+// A shard whose primary and whose copy in transit are both lost begins empty after the time for
+// which a primary may be away.
 func TestParkedAndLost(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -274,8 +278,8 @@ func TestParkedAndLost(t *testing.T) {
 	})
 }
 
-// The home record is lost with NATS' own state. Whoever has the file is home again; when another
-// without it was quicker, the pages in the file are crawled again, once.
+// The record is lost together with the state of NATS. The indexer with the file becomes the primary
+// again. If another one without a file was faster, the pages in the file are crawled again, once.
 func TestHomeRecordLost(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprint("late ", late), func(t *testing.T) {

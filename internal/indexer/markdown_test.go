@@ -85,7 +85,8 @@ func TestExportMarkdown(t *testing.T) {
 	})
 }
 
-// What is sent over NATS of one page is bounded; a page in pieces is not cut, since each is small.
+// What is sent of one page over NATS is limited. A page in chunks is not cut, because each chunk is
+// small.
 func TestExportMarkdownLimit(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -121,7 +122,7 @@ func TestExportMarkdownLimit(t *testing.T) {
 	})
 }
 
-// An export of what changed says what is gone, and what its site does not let be used any more.
+// An export of changes reports what was removed, and what its site no longer allows.
 func TestExportSince(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -172,7 +173,7 @@ func TestExportSince(t *testing.T) {
 				t.Errorf("%s:%s, want%s; left out %v", c.format, got, c.want, left)
 			}
 		}
-		// One text has no place for what is gone: it is counted.
+		// One text cannot express removed pages, so they are counted.
 		for _, format := range []string{"text", "html"} {
 			var b strings.Builder
 			left, err := stoppedCrawl(r).Export(t.Context(), crawl.ExportQuery{What: "pages", Format: format, For: []string{"ai-train"}, Since: mark}, &b)
@@ -184,8 +185,8 @@ func TestExportSince(t *testing.T) {
 	})
 }
 
-// Of a page that has become empty an export in pieces says so: it has none that would take the
-// place of those of before.
+// For a page that has become empty, an export in chunks reports that, because there is no chunk to
+// replace the earlier ones.
 func TestExportChunksSinceOfAnEmptyPage(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -217,8 +218,8 @@ func TestExportChunksSinceOfAnEmptyPage(t *testing.T) {
 	})
 }
 
-// Links since a time: of each page that changed, that what was known before does not hold any more,
-// and then what holds.
+// Links since a time: for each page that changed, first that its earlier links are void, then its
+// current ones.
 func TestExportLinksSince(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -270,7 +271,7 @@ func TestExportLinksSince(t *testing.T) {
 	})
 }
 
-// The links of a page that come together have room in a message, or are cut and say so.
+// The links of a page in one object fit into a message, or are cut and say so.
 func TestExportGroupedLimit(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

@@ -26,7 +26,7 @@ func markedPage(u string, visit uint64) *pages.Page {
 	return &pages.Page{Page: crawl.Page{URL: canon.URL(u), Visit: crawl.VisitID{Epoch: 1, N: visit}}}
 }
 
-// What a process leaves when it dies is found by the next: the pages it was reading, and
+// The next process finds what a process leaves when it dies: the pages that it was reading, and
 // none that it had read.
 func TestMarksAreFound(t *testing.T) {
 	dir := t.TempDir()
@@ -86,7 +86,7 @@ func TestMarksAreFound(t *testing.T) {
 	}
 }
 
-// A damaged file, or one that nothing can be written to, keeps nobody from reading.
+// A damaged file, or one that cannot be written, prevents no reading.
 func TestMarksOfNoUse(t *testing.T) {
 	dir := t.TempDir()
 	noise := []byte(strings.Repeat("\x01\xff\xff", 200_000))
@@ -104,7 +104,7 @@ func TestMarksOfNoUse(t *testing.T) {
 	}
 }
 
-// More pages than can be remembered: the file stays as large as it is.
+// More pages than can be remembered: the file does not grow.
 func TestMarksAreBounded(t *testing.T) {
 	m := openMarks(t.TempDir(), 0, nil, nil)
 	defer m.close()
@@ -117,8 +117,8 @@ func TestMarksAreBounded(t *testing.T) {
 	}
 }
 
-// A panic in whatever reads a page is that page's outcome: it is set aside, counted and told, and
-// its neighbours are stored.
+// A panic while a page is read is the outcome of that page: it is quarantined, counted and
+// reported, and the other pages are stored.
 func TestPanicIsThePagesOutcome(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		SetTestHook(func(u canon.URL) {
@@ -150,8 +150,8 @@ func TestPanicIsThePagesOutcome(t *testing.T) {
 	})
 }
 
-// A page whose unavailable_after passes on the way here is not kept, and the frontier learns it:
-// once, and not of one it knew of.
+// A page whose unavailable_after passes before it arrives is not stored, and the frontier is
+// notified: once, and not about a page that it knew about.
 func TestExpiredOnTheWay(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -181,8 +181,8 @@ func TestExpiredOnTheWay(t *testing.T) {
 	})
 }
 
-// What is wrong with one file of a message says nothing of its neighbours: they come again when
-// they could not be stored.
+// An error in one file of a message means nothing for the others: they come again if they could not
+// be stored.
 func TestOneDropIsNotAll(t *testing.T) {
 	store, err := pages.Open(filepath.Join(t.TempDir(), "pages-0.db"), pages.Options{})
 	if err != nil {
@@ -205,7 +205,7 @@ func TestOneDropIsNotAll(t *testing.T) {
 	}
 }
 
-// Storing, indexing and exporting a page costs what it may, whatever is in it.
+// Storing, indexing and exporting a page has limited costs, whatever is in it.
 func TestNoPageCostsAnIndexerMuch(t *testing.T) {
 	if racing.Enabled {
 		t.Skip("they are made to take time, and nothing of it runs beside anything else")

@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/search"
 )
 
-// Questions are counted by what came of them, and a step from outside makes no label of its own.
+// Questions are counted by their outcome, and a step from outside does not become a label.
 func TestSearchMetrics(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	met, err := newMetrics(nil, nil)

@@ -21,8 +21,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// Indexers that start together share a new crawl's shards evenly, and then leave
-// things as they are.
+// Indexers that start together share the shards of a new crawl evenly, and then nothing moves.
 func TestEvenSharing(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 8)
@@ -40,8 +39,8 @@ func TestEvenSharing(t *testing.T) {
 	})
 }
 
-// One indexer becomes three and one again, while pages come all the time; search
-// finds what has moved.
+// One indexer becomes three and one again while pages arrive all the time. Search finds what has
+// moved.
 func TestGrowAndShrink(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 6)
@@ -83,13 +82,13 @@ func TestGrowAndShrink(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.holders(3, a, b)
-		// When all are retired somebody has to keep the pages all the same.
+		// If all are retired, some indexer must keep the pages all the same.
 		w.retire("one", "two")
 		w.holders(2, a, b, c)
 	})
 }
 
-// retire says that instances are to give away what they have.
+// retire requests that instances give away their shards.
 func (w *world) retire(names ...string) {
 	w.t.Helper()
 	kv, err := w.q.OpenBucket(w.t.Context(), "test-CRAWL", 0)
@@ -103,7 +102,7 @@ func (w *world) retire(names ...string) {
 	}
 }
 
-// Whoever is killed at whatever step of a move, and comes back: nothing is lost.
+// An indexer is killed at any step of a move, and comes back: nothing is lost.
 func TestKilledInAMove(t *testing.T) {
 	for _, step := range []string{"leaving", "copied", "parked"} {
 		t.Run("giver "+step, func(t *testing.T) {
@@ -153,7 +152,8 @@ func TestKilledInAMove(t *testing.T) {
 	}
 }
 
-// The giver is gone for good after it has parked its pages: the taker needs nothing more of it.
+// The old primary is gone for ever after it has copied its pages: the new one needs nothing more of
+// it.
 func TestGiverDiesAfterParking(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -175,7 +175,7 @@ func TestGiverDiesAfterParking(t *testing.T) {
 	})
 }
 
-// winner is a name that gets the only shard when a is the other member.
+// winner is a name that gets the only shard if a is the other member.
 func winner(a string) string {
 	for i := 0; ; i++ {
 		name := string(rune('b' + i))
@@ -185,8 +185,8 @@ func winner(a string) string {
 	}
 }
 
-// The copy is lost on the way: the pages stay where they are, and it is tried
-// again only much later.
+// The copy is lost in transit: the pages stay where they are, and the next attempt comes only much
+// later.
 func TestCopyLost(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -210,7 +210,7 @@ func TestCopyLost(t *testing.T) {
 	})
 }
 
-// Without room in NATS for the copy the pages stay where they are, and nothing stops for it.
+// Without space in NATS for the copy the pages stay where they are, and nothing stops for it.
 func TestNoRoomForTheCopy(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -229,7 +229,7 @@ func TestNoRoomForTheCopy(t *testing.T) {
 	})
 }
 
-// While a shard moves a question is answered for the others, and says which one is missing.
+// While a shard moves, a question is answered for the others, and the answer names the missing one.
 func TestQuestionDuringAMove(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
@@ -259,7 +259,7 @@ func TestQuestionDuringAMove(t *testing.T) {
 	})
 }
 
-// Two that may both restore a parked shard: one does.
+// Two indexers may restore a copied shard: one does.
 func TestTwoClaimants(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -271,8 +271,8 @@ func TestTwoClaimants(t *testing.T) {
 		<-to.killed
 		a.ended()
 		to.ended()
-		// Neither the giver nor the taker is there. Both of these restore the shard when they think
-		// that it is theirs.
+		// Neither the old nor the new primary is there. Both of these restore the shard when they
+		// believe that it is theirs.
 		b, c := w.peer("y", "", Options{}, nil), w.peer("z", "", Options{}, nil)
 		for range 100 {
 			b.assignments.Alone()
@@ -286,8 +286,8 @@ func TestTwoClaimants(t *testing.T) {
 	})
 }
 
-// Whoever sees a shard gone leaves it out of his answer, which then names the shards that are held:
-// if it were among them, an asker would take its pages for pages that are not there.
+// A handler that does not find a shard leaves it out of its answer, and then names the shards that
+// are owned. If the shard were among them, the caller would conclude that its pages do not exist.
 func TestGoneIsNotHeld(t *testing.T) {
 	x := &Indexer{shards: map[int]*shard{}}
 	for range 2000 {

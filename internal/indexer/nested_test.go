@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A nested data.txt is kept beside its origin's own, counts while that leads to it, and is
+// A nested data.txt is stored next to that of its origin, counts while that one leads to it, and is
 // forgotten by its own URL.
 func TestNestedDataTxt(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestNestedDataTxt(t *testing.T) {
 			slices.Sort(want)
 			eventually(t, when, func() bool { return slices.Equal(w.titles(), want) })
 		}
-		// In whatever order they come.
+		// In any order.
 		w.hand(data(iris, 2, "file: x.csv\ntitle: Iris below\n"), data(cars, 3, "- path: y.csv\n  title: Cars below\n"))
 		shows("nested files alone say nothing")
 		w.hand(data(own, 1, "- path: iris\n  title: Iris\n- path: cars/\n  title: Cars\n"))

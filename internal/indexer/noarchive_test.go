@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// Formats §4.2: no cached copy of a page that says noarchive is shown, and no content of one that
-// says nosnippet. The exporter says how many.
+// Formats §4.2: no copy of a page with noarchive is shown, and no content of one with nosnippet. The
+// exporter counts them.
 func TestExportLeavesOut(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -60,7 +60,7 @@ func TestExportLeavesOut(t *testing.T) {
 				t.Errorf("export as %s holds what is no part of it", format)
 			}
 		}
-		// One page that is asked for says no more than the export.
+		// A question for one page returns no more than the export.
 		for _, content := range []string{"", "text", "html"} {
 			for url, why := range map[string]string{"https://a.example/noarchive": "noarchive", "https://a.example/nosnippet": "nosnippet", "https://a.example/": ""} {
 				rec, found, err := stoppedCrawl(r).Page(t.Context(), url, content)

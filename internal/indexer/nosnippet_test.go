@@ -10,9 +10,10 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// Row 26 of the signals: exports of text leave out what says data-nosnippet, and a page of nothing
-// else comes without its text. The page itself, as HTML, has the attribute in it and comes whole. A
-// page that says max-snippet comes with all of its text, and with the number.
+// Row 26 of the decisions about use: exports of text leave out what has data-nosnippet, and a page
+// that consists only of this comes without its text. The page itself, as HTML, contains the
+// attribute and comes whole. A page with max-snippet comes with all of its text, and with the
+// number.
 func TestExportDataNoSnippet(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

@@ -17,8 +17,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// The list of pages is of all shards, the newest first, narrowed by each filter, and leaves out
-// what is forgotten or has expired.
+// The list of pages contains those of all shards, the newest first, narrowed by each filter,
+// without forgotten and expired pages.
 func TestPagesPage(t *testing.T) { synctest.Test(t, pagesPage) }
 
 func pagesPage(t *testing.T) {
@@ -84,7 +84,7 @@ func pagesPage(t *testing.T) {
 	if len(brief.Rows) != 3 || brief.Rows[0].URL != all.Rows[0].URL || brief.Total > 8 {
 		t.Errorf("in brief: %d rows, %d looked at", len(brief.Rows), brief.Total)
 	}
-	// Each shard has had 30 pages, of which some are not listed; the list is whole all the same.
+	// Each shard has had 30 pages, some of which are not listed. The list is complete all the same.
 	for newest, want := range map[int]int64{0: 0, 30: 0, 29: 2} {
 		a.newest = newest
 		if got := ask(crawl.PagesQuery{}).Counts[crawl.CountPartial]; got != want {

@@ -25,7 +25,7 @@ const peerTerm = 600 * time.Millisecond
 
 var errKilled = errors.New("killed by the test")
 
-// peer is an indexer with a directory and a connection of its own, as in a process of its own.
+// peer is an indexer with its own directory and connection, as if in its own process.
 type peer struct {
 	*Indexer
 	w      *world
@@ -36,8 +36,8 @@ type peer struct {
 	killed chan struct{}
 }
 
-// peer runs an indexer on dir, "" for a new one. at, when not nil, is told of each step of a move
-// or rebuild, and kills the indexer there by an error; before sees it before it runs.
+// peer runs an indexer on dir, "" for a new one. If at is not nil, it is called at each step of a
+// move or rebuild, and kills the indexer there by an error. before gets the indexer before it runs.
 func (w *world) peer(name, dir string, o Options, at func(step string) error, before ...func(*Indexer)) *peer {
 	w.t.Helper()
 	if dir == "" {
@@ -82,7 +82,7 @@ func (w *world) peer(name, dir string, o Options, at func(step string) error, be
 	return p
 }
 
-// stop ends the indexer in order.
+// stop ends the indexer in the normal way.
 func (p *peer) stop() {
 	p.w.t.Helper()
 	p.cancel()
@@ -92,7 +92,7 @@ func (p *peer) stop() {
 	}
 }
 
-// kill ends it as a power cut would, for all that others can see.
+// kill ends it as a power cut would, as far as others can see.
 func (p *peer) kill() {
 	p.q.Close()
 	p.cancel()
@@ -120,8 +120,8 @@ func once(step string) func(string) error {
 	}
 }
 
-// feeder hands pages over without end, each URL again and again, and remembers what
-// it handed over last.
+// feeder publishes pages without end, each URL again and again, and remembers what it published
+// last.
 type feeder struct {
 	w    *world
 	stop context.CancelFunc
@@ -130,7 +130,7 @@ type feeder struct {
 	last map[string]string // URL → digest
 }
 
-// feed hands over versions of pages on hosts of all shards until its end is called.
+// feed publishes versions of pages on hosts of all shards until end is called.
 func (w *world) feed() *feeder {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &feeder{w: w, stop: cancel, last: map[string]string{}}
@@ -158,13 +158,13 @@ func (f *feeder) hand(u string, visit uint64) {
 	f.last[u] = hex.EncodeToString(p.SHA256[:])
 }
 
-// end hands nothing more over.
+// end stops publishing.
 func (f *feeder) end() {
 	f.stop()
 	f.wg.Wait()
 }
 
-// idle waits until nothing waits in the queue.
+// idle waits until the queue is empty.
 func (w *world) idle() {
 	w.t.Helper()
 	eventually(w.t, "all pages stored", func() bool {
@@ -177,8 +177,8 @@ func (w *world) idle() {
 	})
 }
 
-// holders waits until every shard is held by exactly one of the peers, each of whom
-// holds at least least.
+// holders waits until every shard is owned by exactly one of the peers, and each peer owns at least
+// least.
 func (w *world) holders(least int, peers ...*peer) {
 	w.t.Helper()
 	eventually(w.t, "every shard held, and shared", func() bool {
@@ -195,8 +195,8 @@ func (w *world) holders(least int, peers ...*peer) {
 	})
 }
 
-// complete checks that each page is stored once, in its newest version, and that no file or
-// bucket is left over.
+// complete checks that each page is stored once, in its newest version, and that no file or bucket
+// is left over.
 func (w *world) complete(f *feeder, peers ...*peer) {
 	w.t.Helper()
 	f.end()
@@ -223,7 +223,7 @@ func (w *world) complete(f *feeder, peers ...*peer) {
 	}
 }
 
-// leftovers names files of shards held elsewhere, and buckets of moves.
+// leftovers names files of shards that are owned elsewhere, and buckets of moves.
 func (w *world) leftovers(peers []*peer) string {
 	for _, p := range peers {
 		files, _ := filepath.Glob(filepath.Join(p.dir, "pages-*.db*"))
@@ -243,7 +243,7 @@ func (w *world) leftovers(peers []*peer) string {
 	return ""
 }
 
-// events gathers something of all events of a shard's log.
+// events collects something of all events in the log of a shard.
 func (w *world) events(shard int, of func(*crawl.Event) []string) (all []string) {
 	w.t.Helper()
 	last, err := w.logs[shard].Last(w.t.Context())
@@ -274,7 +274,7 @@ func (w *world) events(shard int, of func(*crawl.Event) []string) (all []string)
 	return all
 }
 
-// lost returns the identities of StoreLost events in a shard's log.
+// lost returns the identities of StoreLost events in the log of a shard.
 func (w *world) lost(shard int) []string {
 	w.t.Helper()
 	return w.events(shard, func(ev *crawl.Event) []string {

@@ -27,8 +27,8 @@ func (w *world) hostOf(shard int) string {
 	}
 }
 
-// A shard whose indexer is down fills its share of the queue and stops whoever hands pages over to
-// it, and nobody else; when it has an owner again all is stored.
+// A shard whose indexer is down fills its share of the queue. Only publishers for this shard have
+// to wait. When it has an owner again, everything is stored.
 func TestFullShardStopsNobodyElse(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
@@ -65,8 +65,8 @@ func TestFullShardStopsNobodyElse(t *testing.T) {
 	})
 }
 
-// A page that cannot be stored is given up at its fifth delivery and reported; neither the other
-// pages of its message nor the other messages of its batch go with it.
+// A page that cannot be stored is given up at its fifth delivery and reported. The other pages of
+// its message and the other messages of its batch are stored.
 func TestPageThatCannotBeStored(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -99,7 +99,7 @@ func TestPageThatCannotBeStored(t *testing.T) {
 	})
 }
 
-// A full disk costs no page anything, however long it lasts.
+// A full disk costs no page, however long it lasts.
 func TestDiskFullForLong(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -132,8 +132,8 @@ func TestDiskFullForLong(t *testing.T) {
 	})
 }
 
-// Below the floor nothing is taken in, nor any shard taken over; what is held is kept and answered
-// for, and it goes on by itself.
+// Below the minimum of free space nothing is stored and no shard is taken over. Stored pages stay
+// and are served, and it continues by itself.
 func TestDiskFloor(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -158,8 +158,8 @@ func TestDiskFloor(t *testing.T) {
 	})
 }
 
-// An indexer that was fenced after a page was handed to it acknowledges to nobody: the page
-// is its successor's.
+// An indexer that was fenced after it received a page cannot acknowledge it: the page belongs to
+// its successor.
 func TestLateAcknowledgement(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

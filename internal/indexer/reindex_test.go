@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// found are the answers of a crawl that runs to some queries, but for when pages were fetched.
+// found returns the answers of a running crawl to some queries, without the times of fetching.
 func (w *world) found() map[string]string {
 	w.t.Helper()
 	all := map[string]string{}
@@ -42,7 +42,7 @@ func (w *world) sameAs(when string, want map[string]string) {
 	}
 }
 
-// wordy hands over n pages that have words of their own.
+// wordy publishes n pages that have words of their own.
 func (w *world) wordy(host string, n int) {
 	w.t.Helper()
 	var all []crawl.Page
@@ -56,7 +56,7 @@ func (w *world) wordy(host string, n int) {
 	w.hand(all...)
 }
 
-// reindex has the indexer build its indexes anew.
+// reindex makes the indexer build its indexes again.
 func (w *world) reindex(x *Indexer, mark string) {
 	w.t.Helper()
 	w.spec.Reindex = mark
@@ -75,7 +75,7 @@ func reindexed(x *Indexer, mark string) bool {
 	return len(st.Shards) > 0 && len(st.Indexes) == len(st.Shards)
 }
 
-// Beside a crawl that goes on storing pages the indexes are built anew, and answer the same.
+// While a crawl continues to store pages, the indexes are built again and give the same answers.
 func TestReindexBesideACrawl(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w, dir := newWorld(t, 3), t.TempDir()
@@ -92,7 +92,7 @@ func TestReindexBesideACrawl(t *testing.T) {
 		eventually(t, "built anew", func() bool { return reindexed(x, "1") })
 		w.sameAs("built anew", want)
 
-		// Pages come meanwhile.
+		// Pages arrive meanwhile.
 		w.reindex(x, "2")
 		for i := range 10 {
 			w.wordy(fmt.Sprintf("more%d.example", i), 5)
@@ -113,7 +113,7 @@ func TestReindexBesideACrawl(t *testing.T) {
 	})
 }
 
-// An indexer that ends in the middle answers from the old index, and goes on when it is started
+// An indexer that ends in the middle answers from the old index, and continues when it is started
 // again.
 func TestReindexGoesOn(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestReindexGoesOn(t *testing.T) {
 	})
 }
 
-// What fails is told, and tried again.
+// An error is reported, and the work is tried again.
 func TestReindexFails(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w, dir := newWorld(t, 1), t.TempDir()
@@ -172,7 +172,7 @@ func TestReindexFails(t *testing.T) {
 	})
 }
 
-// ^C at rest leaves the indexes that are not done as they were.
+// ^C without a running crawl leaves unfinished indexes as they were.
 func TestReindexAtRestCutShort(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w, dir := newWorld(t, 2), t.TempDir()

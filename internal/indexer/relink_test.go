@@ -9,9 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// TestScopeWidensWhilePagesWait has the scope change while a page, fetched under the old one,
-// is taken from the hand-off but not yet stored: the links that its fetcher left out are
-// offered all the same.
+// TestScopeWidensWhilePagesWait changes the scope while a page that was fetched under the old scope
+// was received but is not stored yet. The links that its fetcher left out are sent all the same.
 func TestScopeWidensWhilePagesWait(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

@@ -9,9 +9,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What the fetcher says of a page's head is taken over without a look at the page, but where what
-// is said cannot be. A page of which nothing is said, as an older fetcher hands it over, is read
-// here.
+// The head that the fetcher reports is stored without reading the page, except where the report
+// cannot be true. A page without a report, as from an older fetcher, is read here.
 func TestHeadsThatAreTold(t *testing.T) {
 	const u = canon.URL("http://a.example/")
 	said := &crawl.Head{Title: "said", Lang: "de"}
@@ -41,7 +40,7 @@ func TestHeadsThatAreTold(t *testing.T) {
 			t.Errorf("%s: %d bytes were unpacked", name, len(s.unpacked))
 		}
 	}
-	// What may not be kept is not kept, whatever else is said of it.
+	// A page that may not be stored is not stored, whatever else is reported about it.
 	p := page(string(u), 1, "x")
 	p.Head, p.Directives = said, crawl.NoIndex
 	if out := (&shard{log: testLog()}).read(p, time.Now()); out.Body != nil || out.Title != "" {

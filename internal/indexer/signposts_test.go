@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// What a page's header says of a dataset is in the catalogue as long as the header says it, also
-// when the page itself is the same, and under the page's directives.
+// What the header of a page states about a dataset is in the catalogue as long as the header states
+// it, also if the page itself does not change, and under the directives of the page.
 func TestDatasetOfAHeader(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

@@ -16,7 +16,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// harmfulEnv makes a process of this package's tests come to harm with certain pages: doHarm.
+// harmfulEnv is the environment in which a process of these tests is harmed by certain pages: see
+// doHarm.
 const harmfulEnv = "TEST_PAGES_DO_HARM"
 
 var sink []byte
@@ -34,8 +35,8 @@ func doHarm(u canon.URL) {
 	}
 }
 
-// A trial is held in a process of its own: whatever a page does to that, the page is found out and
-// we go on.
+// A trial runs in a process of its own. Whatever a page does to that process, the page is
+// recognised and this process continues.
 func TestTrialsAreProcesses(t *testing.T) {
 	t.Setenv(harmfulEnv, "1")
 	for path, harmful := range map[string]bool{"harmless": false, "kills": true, "panics": true, "fills-memory": true} {
@@ -46,7 +47,7 @@ func TestTrialsAreProcesses(t *testing.T) {
 	}
 }
 
-// leaveMarks makes a directory look as if a process had died there while it read some pages.
+// leaveMarks makes a directory look as if a process had died in it while it read some pages.
 func leaveMarks(t *testing.T, dir string, all ...*pages.Page) {
 	t.Helper()
 	m := openMarks(dir, 0, testLog(), nil)
@@ -67,8 +68,8 @@ func leaveMarks(t *testing.T, dir string, all ...*pages.Page) {
 	reading.Wait()
 }
 
-// A page that was being read when the process before ended is tried once, before this process reads
-// it. It is stored if it is harmless; otherwise it is left out, and the frontier learns of it.
+// A page that was being read when the previous process ended is tried once before this process
+// reads it. It is stored if it is harmless. Otherwise it is left out, and the frontier is notified.
 func TestSuspectsAreTried(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		const harmless, harmful = "http://a.example/harmless", "http://a.example/harmful"

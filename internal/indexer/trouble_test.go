@@ -19,7 +19,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// A page given up is reported to its shard's frontier.
+// A page that is given up is reported to the frontier of its shard.
 func TestGiveUpIsReported(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -43,7 +43,7 @@ func TestGiveUpIsReported(t *testing.T) {
 	})
 }
 
-// The files as a killed process leaves them answer like those of one that ended in order.
+// The files that a killed process leaves give the same answers as those of one that ended normally.
 func TestOpenDirAfterKill(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
@@ -80,7 +80,7 @@ func TestOpenDirAfterKill(t *testing.T) {
 			t.Errorf("Search = %+v, %v", a, err)
 		}
 		r.Close()
-		// With search lost it says so, and reindex mends it.
+		// Without its search index it says so, and reindex repairs it.
 		for _, i := range []string{"0", "1"} {
 			os.Remove(filepath.Join(left, "search-"+i+".db"))
 			os.Remove(filepath.Join(left, "search-"+i+".db-wal"))
@@ -106,8 +106,8 @@ func TestOpenDirAfterKill(t *testing.T) {
 	})
 }
 
-// A search index that cannot be read costs the hits of its shard only, and the answer says how it
-// is mended.
+// A search index that cannot be read costs only the hits of its shard, and the answer says how to
+// repair it.
 func TestOneIndexDamaged(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
@@ -159,8 +159,8 @@ func TestOpenDirOfNothing(t *testing.T) {
 	}
 }
 
-// While the store cannot be written at all, for whatever reason, no page is to blame: it is tried
-// again until ctx ends.
+// While the store cannot be written at all, for any reason, no page is the cause: it is tried again
+// until ctx ends.
 func TestBrokenStoreBlamesNoPage(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		store, err := pages.Open(filepath.Join(t.TempDir(), "pages-0.db"), pages.Options{})

@@ -11,8 +11,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// Formats §8.3, §8.21: an export for a purpose has what its site allows for that, of search also
-// what it says nothing of, and counts what it leaves out. Every record says what is said of it.
+// Formats §8.3, §8.21: an export for a purpose contains what its site allows for that purpose, for
+// search also what it has no statement about, and counts what it leaves out. Every record has the
+// statements about its page.
 func TestUsage_8_3_ExportFor(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

@@ -35,7 +35,7 @@ func TestAlike(t *testing.T) {
 		}
 		hc := OfHTML(page(words(r, 400)))
 		worst = min(worst, bits.OnesCount64(ha^hc))
-		// The same frame around another text is another page.
+		// Another text in the same frame is another page.
 		d := append(append([]string(nil), a[:200]...), words(r, 200)...)
 		if Alike(ha, hc) || Alike(ha, OfHTML(page(d))) {
 			taken++

@@ -31,7 +31,7 @@ func glue(t testing.TB, s *Store, words ...crawl.Page) {
 	}
 }
 
-// word is the message that a letter becomes.
+// word returns the message that is sent for a queued message.
 func (l OutboxMessage) word() crawl.Page {
 	p := crawl.Page{Kind: crawl.KindAlias, URL: l.URL, AliasOf: l.AliasOf, Visit: l.Visit, Renewed: l.MainKnown}
 	if l.Gone {
@@ -40,7 +40,7 @@ func (l OutboxMessage) word() crawl.Page {
 	return p
 }
 
-// deliver sends letters between stores until there are none.
+// deliver sends queued messages between stores until there are none.
 func deliver(t testing.TB, stores ...*Store) {
 	t.Helper()
 	for again := true; again; {
@@ -90,7 +90,7 @@ func wantListed(t testing.TB, stores []*Store, want ...string) {
 	}
 }
 
-// two opens the stores of two shards, one for each host; or one for both.
+// two opens the stores of two shards, one for each host, or one store for both.
 func two(t testing.TB, apart bool) (x, m *Store, all []*Store) {
 	t.Helper()
 	if !apart {
@@ -114,7 +114,7 @@ func two(t testing.TB, apart bool) (x, m *Store, all []*Store) {
 	return x, m, []*Store{x, m}
 }
 
-// A merge learned late, then undone, step by step.
+// A merge that becomes known late and is then undone, step by step.
 func TestAlias(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		t.Run(fmt.Sprintf("apart %v", apart), func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestAlias(t *testing.T) {
 			if ch := changes(t, x, before); !slices.ContainsFunc(ch, func(p Page) bool { return p.URL == onX+"a" && p.Deleted == crawl.ReasonMirror }) {
 				t.Errorf("search is not told: %+v", ch)
 			}
-			// Replays, and what comes late, change nothing.
+			// Replays and late messages change nothing.
 			put(t, x, page(onX, 1, "root"), page(onX+"a", 2, "late"))
 			glue(t, x, alias(onX, 3, onM), alias(onX+"a", 1, ""))
 			deliver(t, all...)
@@ -148,7 +148,7 @@ func TestAlias(t *testing.T) {
 			if st := x.Stats(); apart && (st.Pages != 0 || st.Tombstones != 2 || st.Bytes != 0) {
 				t.Errorf("%+v", st)
 			}
-			// Undone: what is left is a page again, the rest is fetched again.
+			// It is undone: what is left is a page again, and the rest is fetched again.
 			glue(t, x, alias(onX, 4, ""), alias(onX+"a", 4, ""))
 			deliver(t, all...)
 			wantListed(t, all, onM, onM+"a")
@@ -168,7 +168,7 @@ func TestAlias(t *testing.T) {
 	}
 }
 
-// A copy that still stands in when a merge dissolves is a page again at once.
+// A copy that is still stored when a merge is undone is a page again at once.
 func TestAliasUndoneBeforeTheMainCame(t *testing.T) {
 	s := openTemp(t)
 	p := page(onX, 1, "root")
@@ -188,7 +188,7 @@ func TestAliasUndoneBeforeTheMainCame(t *testing.T) {
 	}
 }
 
-// No more aliases are read than anybody wants to see.
+// The number of aliases that are read is limited.
 func TestManyAliases(t *testing.T) {
 	s := openTemp(t)
 	put(t, s, page(onM, 1, "root"))
@@ -202,8 +202,8 @@ func TestManyAliases(t *testing.T) {
 	}
 }
 
-// Messages and letters in any order, some twice, in one store and in two: the newest word on a page
-// and on its being an alias count.
+// Messages between stores arrive in any order, some twice, in one store and in two. The newest
+// report about a page and about its being an alias counts.
 func TestAliasInAnyOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for round := range 80 {

@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// EachSince comes by what is otherwise than it was: stored, changed, shown otherwise, or gone, and
-// by nothing that was only fetched again.
+// EachSince returns what is different from before: stored, changed, shown differently, or removed.
+// It does not return what was only fetched again.
 func TestEachSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openTemp(t)
@@ -27,7 +27,7 @@ func TestEachSince(t *testing.T) {
 			}
 			put(t, s, p)
 		}
-		// Never a page of its own, whatever it is refused for.
+		// It never was a page of its own, whatever the reason for refusing it.
 		put(t, s, gone(url("refused"), 1, crawl.ReasonNoindex))
 		put(t, s, gone(url("refused"), 2, "gone"))
 		put(t, s, gone(url("opened"), 1, crawl.ReasonNoindex))

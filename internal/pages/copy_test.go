@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A copy taken while pages are stored is the store of one moment, under an identity of its own.
+// A copy that is made while pages are stored is the store of one moment, with its own identity.
 func TestCopyAndRestore(t *testing.T) {
 	s := openTemp(t)
 	for i := range 300 {
@@ -62,7 +62,7 @@ func TestCopyAndRestore(t *testing.T) {
 	put(t, c, page("https://h2.example/100", 2, "newer"))
 }
 
-// What is not a whole copy is refused, and nothing is left of it.
+// An incomplete copy is refused, and nothing of it is left.
 func TestRestoreOfLess(t *testing.T) {
 	s := openTemp(t)
 	put(t, s, page("https://a.example/", 1, strings.Repeat("x", 1<<20)))

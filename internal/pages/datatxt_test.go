@@ -8,7 +8,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Files that come together are one transaction; when nothing changes there is none.
+// Files that come together are stored in one transaction. If nothing changes, there is none.
 func TestUpdateFilesTogether(t *testing.T) {
 	s := openTemp(t)
 	committed := func() (id int) { // transactions are numbered
@@ -91,7 +91,7 @@ func TestNextFile(t *testing.T) {
 	}
 }
 
-// What tells of datasets has another name after each change of it, and after nothing else.
+// Telling changes after each change of what is stored about datasets, and after nothing else.
 func TestTelling(t *testing.T) {
 	s := openTemp(t)
 	last := s.Telling()
@@ -123,7 +123,7 @@ func TestTelling(t *testing.T) {
 	changes(false, "it is gone already", func() error { return s.DropFiles(func(string) bool { return true }) })
 }
 
-// telling is a page that tells of datasets.
+// telling returns a page that describes datasets.
 func telling(u string, visit uint64) Page {
 	p := page(u, visit, "words")
 	p.Claims = []byte("c")

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// What is forgotten goes in stretches that are remembered, and only that.
+// Forgotten pages, and only these, are removed in steps whose progress is stored.
 func TestForget(t *testing.T) {
 	path := t.TempDir() + "/pages-0.db"
 	s, err := Open(path, Options{})
@@ -55,7 +55,7 @@ func TestForget(t *testing.T) {
 	if p, _, _ := s.Get("https://dd.example/a/1"); len(p.Aliases) != 0 {
 		t.Errorf("aliases %v", p.Aliases)
 	}
-	// Done is done, until it is remembered; a host takes all its origins.
+	// A finished entry stays finished until Remember. A host includes all its origins.
 	put(t, s, page("https://d.example/a/0", 3, "again"))
 	if n, more, err := s.Forget([]string{"https://d.example/a/"}, 7); n != 0 || more || err != nil {
 		t.Errorf("Forget again = %d, %v, %v", n, more, err)
@@ -76,7 +76,7 @@ func TestForget(t *testing.T) {
 	s.Close()
 }
 
-// sortedURLs lists pages, without those named.
+// sortedURLs lists pages, except those named.
 func sortedURLs(batch []Page, without ...string) (all []string) {
 	for _, p := range batch {
 		if !slices.Contains(without, string(p.URL)) {

@@ -11,10 +11,10 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// format1 is a store as the version before wrote it: three pages, a tombstone, a file, a mark.
+// format1 is a store as the previous version wrote it: three pages, a tombstone, a file, a mark.
 func format1(t *testing.T) string { return unpacked(t, "testdata/format1.db.gz") }
 
-// unpacked is a store in a folder of the test's.
+// unpacked returns a store in a folder of the test.
 func unpacked(t *testing.T, packed string) string {
 	t.Helper()
 	f, err := os.Open(packed)
@@ -37,7 +37,7 @@ func unpacked(t *testing.T, packed string) string {
 	return path
 }
 
-// A file of format 1 is read as it is, and goes on as one of this format.
+// A file of format 1 can be read as it is, and continues as one of this format.
 func TestFormat1(t *testing.T) {
 	path := format1(t)
 	look := func(s *Store) {
@@ -85,7 +85,7 @@ func TestFormat1(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	// Nobody knows which of its directives the header said, so none is taken back.
+	// It is not known which of its directives came from the header, so none is removed.
 	again := renewal("https://old.example/2", 2)
 	again.Tagged = true
 	put(t, s, again, page("https://old.example/gone", 2, "back"))
@@ -100,7 +100,7 @@ func TestFormat1(t *testing.T) {
 	}
 }
 
-// renewal is the word that a page is as it was.
+// renewal is the report that a page has not changed.
 func renewal(u string, visit uint64) Page {
 	p := page(u, visit, "")
 	p.Body, p.Renewed, p.ETag, p.LastModified, p.Title = nil, true, "", "", ""

@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A record without a length is what it was before there was one, byte for byte. One with a length
-// only grows at its end, where a version that does not know of it stops reading.
+// A record without a length is the same as before lengths existed, byte for byte. A record with a
+// length only grows at its end, where an older version stops reading.
 func TestMaxSnippetInARecord(t *testing.T) {
 	for _, since := range []time.Time{{}, day} {
 		plain := page(a, 1, "body")
@@ -35,8 +35,8 @@ func TestMaxSnippetInARecord(t *testing.T) {
 	}
 }
 
-// Readers of the journal learn that a page's length has changed, and it is kept when the store is
-// opened again. In a store from before, pages have none.
+// Followers of the change feed learn that the length for a page has changed, and it is still there
+// when the store is opened again. In an older store pages have none.
 func TestMaxSnippetIsKept(t *testing.T) {
 	path := unpacked(t, "testdata/format2.db.gz")
 	s, err := Open(path, Options{})

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// The newest content comes first, each page once, and what is gone does not come.
+// The newest content comes first and each page once. Removed pages do not come.
 func TestEachNewest(t *testing.T) {
 	s := openTemp(t)
 	const n = 3000 // more than one transaction reads

@@ -25,7 +25,7 @@ import (
 
 var day = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// page makes a page as the indexer would hand it over.
+// page makes a page as the indexer would pass it.
 func page(u string, visit uint64, body string) Page {
 	p := Page{Title: "title of " + u, Lang: "en"}
 	p.URL, p.Visit = canon.URL(u), crawl.VisitID{Epoch: 1, N: visit}
@@ -112,7 +112,7 @@ func TestEmptyBody(t *testing.T) {
 	}
 }
 
-// The newest visit wins in whatever order copies come, and a batch put again changes nothing.
+// The newest visit wins in any order of arrival, and a batch that is put again changes nothing.
 func TestNewestVisitWins(t *testing.T) {
 	s := openTemp(t)
 	const u = "https://example.org/"
@@ -156,8 +156,8 @@ func TestUnchangedKeepsJournal(t *testing.T) {
 	}
 }
 
-// A deletion is remembered with its visit: an older copy that arrives late stays out, a
-// newer one comes back.
+// A deletion is remembered with its visit: an older copy that arrives late stays out, and a newer
+// one comes back.
 func TestTombstones(t *testing.T) {
 	s := openTemp(t)
 	const u = "https://example.org/secret"
@@ -186,7 +186,7 @@ func TestTombstones(t *testing.T) {
 	if st := s.Stats(); st.Pages != 1 || st.Tombstones != 0 {
 		t.Errorf("Stats = %+v", st)
 	}
-	// Never held: remembered, but nothing to tell the followers.
+	// It never was stored: it is remembered, but followers have nothing to learn.
 	seq := s.Stats().LastSeq
 	put(t, s, gone("https://example.org/never", 1, crawl.ReasonHTTP4xx))
 	if st := s.Stats(); st.LastSeq != seq || st.Tombstones != 1 {
@@ -280,8 +280,8 @@ func TestByDigest(t *testing.T) {
 	}
 }
 
-// Runs are written, passed over where pages have changed, and written anew when most of them lead
-// nowhere; a digest finds its pages all the while, and after reopening.
+// Runs are written, skipped where pages have changed, and written again when most of them lead
+// nowhere. A digest finds its pages all the time, also after reopening.
 func TestDigestRuns(t *testing.T) {
 	s := openTemp(t)
 	s.digests.run = 50
@@ -318,7 +318,7 @@ func TestDigestRuns(t *testing.T) {
 	}
 }
 
-// Sorting a run costs no memory beside the run, however long it is.
+// Sorting a run needs no memory besides the run, however long it is.
 func TestDigestRunSortedInPlace(t *testing.T) {
 	var arrived []byte
 	for i := range uint64(100_000) {
@@ -335,7 +335,7 @@ func TestDigestRunSortedInPlace(t *testing.T) {
 	}
 }
 
-// sortedLive keeps the entries that lead somewhere: what load makes has no others.
+// sortedLive keeps the entries that lead to a page, because load makes no others.
 func sortedLive(s *Store, entries []byte) (live []byte) {
 	s.db.View(func(tx *bolt.Tx) error {
 		for e := range slices.Chunk(entries, digestEntry) {
@@ -363,8 +363,8 @@ func changes(t testing.TB, s *Store, after uint64) (all []Page) {
 	}
 }
 
-// A follower that reads the journal in pieces while pages come and go ends with what the store
-// holds, and so does the model: the newest visit of each URL.
+// A follower that reads the change feed in pieces while pages come and go ends with the content of
+// the store, and so does the model: the newest visit of each URL.
 func TestRandomAgainstModel(t *testing.T) {
 	s := openTemp(t)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// inParts is a document in n parts, with the page behind them.
+// inParts returns a document in n parts, and the page after them.
 func inParts(u string, visit uint64, n int) (all []Page) {
 	whole := page(u, visit, fmt.Sprint(visit))
 	for i := range n {
@@ -23,7 +23,7 @@ func inParts(u string, visit uint64, n int) (all []Page) {
 	return append(all, whole)
 }
 
-// held is what is held of documents that came in parts.
+// held returns what is stored of documents that came in parts.
 func held(t *testing.T, s *Store) (all []string) {
 	t.Helper()
 	err := s.EachClaimed(func(p Page) error {
@@ -48,8 +48,8 @@ func putParts(t *testing.T, s *Store, all ...Page) (res Result) {
 	return res
 }
 
-// A document counts once all of its parts are there, in whatever order and however often they come,
-// and the one before it until then.
+// A document counts once all of its parts are there, in any order and however often they come.
+// Until then the previous one counts.
 func TestPartsCountWhenWhole(t *testing.T) {
 	s := openTemp(t)
 	u := "https://p.example/data.json"

@@ -9,7 +9,7 @@ import (
 
 const a = "https://example.org/a"
 
-// A 304 keeps the copy, gives it its date, and nobody who follows the journal need look.
+// A 304 keeps the copy and gives it a new date. Followers of the change feed need not read it.
 func TestRenewed(t *testing.T) {
 	s := openTemp(t)
 	p := page(a, 1, "body")
@@ -33,7 +33,7 @@ func TestRenewed(t *testing.T) {
 	if r := put(t, s, renewal(a, 2), renewal(a, 1), page(a, 1, "late")); r != (Result{Late: 3}) {
 		t.Errorf("again: %+v", r)
 	}
-	// In a batch with the copy it renews, whatever the order.
+	// In one batch with the copy that it renews, in any order.
 	if r := put(t, s, renewal(a, 4), page(a, 3, "three"), renewal(a, 2)); r != (Result{Stored: 1, Unchanged: 1, Late: 1}) {
 		t.Errorf("with the page it renews: %+v", r)
 	}
@@ -42,8 +42,8 @@ func TestRenewed(t *testing.T) {
 	}
 }
 
-// Section 4.2: a 304 that carries the field replaces the header part, one without keeps it. What
-// the page's own markup says stays.
+// Section 4.2: a 304 with the field replaces the part of the header, one without keeps it. The part
+// of the markup stays.
 func TestRobotsTag_4_2_NotModified(t *testing.T) {
 	soon, later := day.Add(24*time.Hour), day.Add(48*time.Hour)
 	type word struct {
@@ -95,7 +95,7 @@ func TestRobotsTag_4_2_NotModified(t *testing.T) {
 			if got.Directives != c.want.bits || !got.UnavailableAfter.Equal(c.want.until) || got.MaxSnippet != c.want.max {
 				t.Errorf("%b until %v, at most %d, want %+v", got.Directives, got.UnavailableAfter, got.MaxSnippet, c.want)
 			}
-			// And once more: the markup's part is still known.
+			// And once more: the part of the markup is still known.
 			again = renewal(a, 3)
 			again.Tagged = true
 			put(t, s, again)
@@ -106,7 +106,8 @@ func TestRobotsTag_4_2_NotModified(t *testing.T) {
 	}
 }
 
-// A 304 for what is not held is for the frontier to mend, unless it is not to be held.
+// A 304 for a page that is not stored is reported to the frontier, unless the page must not be
+// stored.
 func TestRenewedWithoutACopy(t *testing.T) {
 	s := openTemp(t)
 	noindex := page("https://example.org/noindex", 1, "x")
@@ -141,14 +142,15 @@ func TestRenewedWithoutACopy(t *testing.T) {
 	if st := s.Stats(); st.Pages != 0 || st.Outbox != 4 {
 		t.Errorf("%+v", st)
 	}
-	// A page that comes of it after all is stored.
+	// A page that comes after this is stored.
 	put(t, s, page("https://example.org/never", 3, "x"))
 	if _, ok, _ := s.Get("https://example.org/never"); !ok {
 		t.Error("not stored")
 	}
 }
 
-// What unavailable_after takes away is told, since the frontier counts it as stored.
+// The frontier is notified about pages that unavailable_after removes, because it counts them as
+// stored.
 func TestRemovedIsTold(t *testing.T) {
 	s := openTemp(t)
 	until := func(u string, visit uint64, t time.Time) Page {
@@ -157,7 +159,7 @@ func TestRemovedIsTold(t *testing.T) {
 		return p
 	}
 	put(t, s, until(a, 1, day.Add(24*time.Hour)), until("https://example.org/b", 1, day.Add(90*time.Minute)))
-	// two hours later: its own markup says that it has ended
+	// two hours later: by its own markup it has expired
 	put(t, s, renewal("https://example.org/b", 2))
 	if n, err := s.Expire(day.Add(48*time.Hour), 10); n != 1 || err != nil {
 		t.Errorf("Expire = %d, %v", n, err)

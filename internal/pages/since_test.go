@@ -17,8 +17,8 @@ func (s *Store) since(t *testing.T, u canon.URL) time.Time {
 	return p.Since
 }
 
-// Since when a page's content is held: what fetches it again leaves that alone, other
-// content begins anew.
+// Since when the content of a page is stored: fetching the same again does not change it, other
+// content does.
 func TestSince(t *testing.T) {
 	const u = "https://example.org/"
 	s := openTemp(t)
@@ -48,8 +48,8 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// A store written before it was noted opens and goes on; of what is in it nothing is known, which
-// is older than all that comes.
+// A store from before this was recorded can be opened and continues. Its pages have no such time,
+// which is older than all later ones.
 func TestSinceNotNoted(t *testing.T) {
 	const one, two = "https://old.example/1", "https://old.example/2"
 	path := unpacked(t, "testdata/format2.db.gz")

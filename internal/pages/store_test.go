@@ -85,7 +85,7 @@ func TestFormatIsRefused(t *testing.T) {
 	}
 }
 
-// URLs that an earlier canonicaliser spelled stay where they are.
+// URLs in the spelling of an earlier canonicaliser stay where they are.
 func TestFormatOfAnEarlierCanonicaliser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pages-0.db")
 	s, err := Open(path, Options{})
@@ -102,8 +102,8 @@ func TestFormatOfAnEarlierCanonicaliser(t *testing.T) {
 	s.Close()
 }
 
-// What a process that is killed leaves is whatever the file held at that moment: copies taken
-// between commits open and hold what was put before.
+// A killed process leaves what the file contained at that moment. Copies that are made between
+// commits can be opened and contain what was put before.
 func TestCopyOfAnOpenFileOpens(t *testing.T) {
 	s := openTemp(t)
 	for i := range 5 {
@@ -143,7 +143,7 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// A full disk loses the batch, which the queue brings again, and nothing else.
+// A full disk loses only the batch, which the queue brings again.
 func TestNoRoom(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pages-0.db")
 	s, err := Open(path, Options{MaxSize: 20 << 20})

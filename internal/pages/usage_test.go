@@ -13,8 +13,8 @@ func said(from, says string) usage.Statement {
 	return usage.Statement{Position: usage.Position{From: from, Line: 2}, Text: says, Preferences: p}
 }
 
-// Formats §8.3: what is said of the use of a page is kept with it, and a change of it alone is a
-// change of the page to those who follow the journal.
+// Formats §8.3: the statements about the use of a page are stored with it. A change of these alone
+// is a change of the page for followers of the change feed.
 func TestUsage_8_3_Kept(t *testing.T) {
 	s := openTemp(t)
 	p := page(a, 1, "body")
@@ -45,8 +45,8 @@ func TestUsage_8_3_Kept(t *testing.T) {
 	}
 }
 
-// Formats §8.14: a 304 has robots.txt as it is now and replaces the headers it carries; what
-// together forbids all purposes ends the copy, and the page is asked for once more.
+// Formats §8.14: a 304 has the current robots.txt and replaces the headers that it carries. If
+// together they forbid all purposes, the copy is removed, and the page is requested once more.
 func TestUsage_8_14_NotModified(t *testing.T) {
 	for _, c := range []struct {
 		name     string

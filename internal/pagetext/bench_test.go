@@ -11,9 +11,8 @@ import (
 	"github.com/PuerkitoBio/goquery"
 )
 
-// corpus returns real pages of 9 to 36 KB below $CURTSY_CORPUS, a folder with .html files
-// (the documentation that comes with a compiler will do); the benchmarks that need them are
-// skipped without it.
+// corpus returns real pages of 9 to 36 KB below $CURTSY_CORPUS, a folder with .html files, for
+// example the documentation of a compiler. Without it the benchmarks that need them are skipped.
 func corpus(b *testing.B, limit int) [][]byte {
 	root := os.Getenv("CURTSY_CORPUS")
 	if root == "" {
@@ -60,7 +59,7 @@ func BenchmarkText(b *testing.B) {
 	report(b, docs)
 }
 
-// BenchmarkTextByTree is what a document tree and its text cost, for comparison.
+// BenchmarkTextByTree measures a document tree and its text, for comparison.
 func BenchmarkTextByTree(b *testing.B) {
 	docs := corpus(b, 1000)
 	for i := 0; b.Loop(); i++ {

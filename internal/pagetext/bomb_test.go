@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/internal/racing"
 )
 
-// What reading a page costs is bounded whatever is in it: 64 MiB beside its own size, and time in
-// proportion to it.
+// Reading a page has limited costs, whatever is in it: 64 MiB in addition to its own size, and time
+// in proportion to its size.
 func TestNoPageCostsMuch(t *testing.T) {
 	for kind, size := range map[string]int{"text/html": racing.Volume(2<<20, 100<<10), "application/xhtml+xml": 100 << 10} {
 		check := func(what string, read func(x *Extractor, body []byte)) {

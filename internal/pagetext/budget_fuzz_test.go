@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What reading a page allocates is bounded by its length, whatever is in it, also when the same
-// stands there again and again.
+// What reading a page allocates is limited by its length, whatever is in it, also if the same text
+// is repeated again and again.
 func FuzzReadBudget(f *testing.F) {
 	for _, s := range []string{`<p><b a=1><i b=2><p>x`, `<h1><div>a<h2>`, "+json</script>ataset", `<svg><title>x</svg>`, "<table>a<tr><td>b", "<select><option>c",
 		`<script type="application/ld+json">{"@type":"Dataset"}</script>`, "<body a><html b>", "<!--><!-- --!>", "a&ampb;<b>&lt", "<template><frameset>"} {
@@ -30,8 +30,8 @@ func FuzzReadBudget(f *testing.F) {
 		x.LinkedData(kind, "utf-8", page, 1<<20)
 		x.Read("http://a.example/", kind, "utf-8", page)
 		runtime.ReadMemStats(&after)
-		// A node of 112 bytes for three of the page, what they stand in, and buffers
-		// that grow by doubling.
+		// A node of 112 bytes for each three bytes of the page, what contains the nodes, and
+		// buffers that grow by doubling.
 		if alloc, limit := int(after.TotalAlloc-before.TotalAlloc), 1<<20+160*len(page); alloc > limit {
 			t.Fatalf("%d bytes: %d allocated, limit %d", len(page), alloc, limit)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// samples are texts that the encodings of the WHATWG standard can spell.
+// samples are texts that the encodings of the WHATWG standard can express.
 var samples = map[string]string{
 	"utf-8": "Привет 你好", "ibm866": "Привет", "iso-8859-5": "Привет", "koi8-r": "Привет", "koi8-u": "Привіт", "windows-1251": "Привет", "x-mac-cyrillic": "Привет",
 	"iso-8859-2": "Łódź", "windows-1250": "Łódź", "iso-8859-16": "Łódź", "iso-8859-3": "Ĉĝ", "iso-8859-4": "Āķ", "iso-8859-10": "Āķ", "iso-8859-13": "Āķ", "windows-1257": "Āķ",
@@ -31,8 +31,8 @@ func encoded(t *testing.T, name, text string) string {
 	return s
 }
 
-// read is what the parts that read a page make of it: the charset its scanner finds, and the title
-// and text that follow.
+// read returns what the readers make of a page: the charset that the scanner finds, and the title
+// and text that follow from it.
 func read(contentType, body string) (name, title, text string) {
 	var s htmlscan.Scanner
 	name = strings.Clone(s.Scan(htmlscan.Page{URL: canon.URL("http://a.example/"), Body: []byte(body), ContentType: contentType, HTML: true}).Charset)
@@ -41,8 +41,8 @@ func read(contentType, body string) (name, title, text string) {
 	return name, title, string(x.Text("text/html", name, []byte(body)).Body)
 }
 
-// A page in each charset of the WHATWG encoding standard, declared by each of its labels, in each
-// way, is read as it was meant.
+// A page in each charset of the WHATWG encoding standard, declared by each of its labels and in
+// each way, is read as its author meant it.
 func TestDeclaredCharsets(t *testing.T) {
 	labels, err := os.ReadFile("../html/testdata/labels.txt")
 	if err != nil {
@@ -132,8 +132,8 @@ func TestWhichCharsetCounts(t *testing.T) {
 			t.Errorf("%s: read as %s: %q; want %s: %q", tt.name, got, title, tt.charset, tt.title)
 		}
 	}
-	// A declaration that the prescan's limit cuts is found all the same, and one past
-	// the last limit is not.
+	// A declaration that the first limit cuts is found all the same. One beyond the last limit is
+	// not.
 	for _, at := range []int{1000, 1010, 1020, 1024, 256<<10 - 40, 256 << 10} {
 		want := "windows-1251"
 		if at == 256<<10 {

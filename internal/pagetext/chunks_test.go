@@ -44,7 +44,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// All words of a page are in its pieces, in order, whatever their size.
+// All words of a page are in its chunks, in order, whatever their size.
 func TestChunksAreAll(t *testing.T) {
 	var md strings.Builder
 	for i := range 300 {

@@ -7,7 +7,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Head says what the store would read itself, or nothing.
+// Head returns what the store would read itself, or nothing.
 func TestHead(t *testing.T) {
 	const page = `<html lang=de-AT><title>A &amp;  B</title><p>1 + 1`
 	const data = `<script type="application/ld+json">{"@type":"Dataset"}</script>`

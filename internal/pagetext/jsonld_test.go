@@ -38,7 +38,8 @@ func TestLinkedData(t *testing.T) {
 	}
 }
 
-// What looking for JSON-LD costs a page: without any, with some of other things, with a dataset.
+// What the search for JSON-LD costs: for a page without any, with some about other things, and with
+// a dataset.
 func BenchmarkLinkedData(b *testing.B) {
 	filler := strings.Repeat(`<p class="x">Some <a href="/l">words</a> of a page, as pages are.</p>`, 260)
 	for name, body := range map[string]string{
@@ -56,7 +57,7 @@ func BenchmarkLinkedData(b *testing.B) {
 	}
 }
 
-// A sign behind a script's end begins anew, one within it does not.
+// A sign after the end of a script begins a new search. A sign within the script does not.
 func TestMayLink(t *testing.T) {
 	for body, want := range map[string]bool{
 		"+json dataset":                         true,

@@ -77,8 +77,8 @@ func TestMarkdownKinds(t *testing.T) {
 	}
 }
 
-// Formats §8.26: what says data-nosnippet is in no Markdown either, with its links and images. A
-// page of nothing else has none.
+// Formats §8.26: Markdown does not contain what has data-nosnippet, nor its links and images. A
+// page that consists only of this has no Markdown.
 func TestUsage_8_26_Markdown(t *testing.T) {
 	for _, c := range []struct {
 		page, want string
@@ -121,8 +121,8 @@ func TestMarkdownBounds(t *testing.T) {
 	}
 }
 
-// What Markdown costs is bounded whatever is in a page: 256 MiB in all, none of which stays, where
-// an export makes it of 2 MiB, and time in proportion.
+// Markdown has limited costs, whatever is in a page: at most 256 MiB, none of which stays, for an
+// export of 2 MiB, and time in proportion.
 func TestMarkdownCostsLittle(t *testing.T) {
 	bombs := func(size int) []pagebomb.Bomb { return append(pagebomb.HTML(size), linesBombs(size)...) }
 	for kind, size := range map[string]int{"text/html": racing.Volume(2<<20, 100<<10), "application/xhtml+xml": 100 << 10} {
@@ -138,7 +138,7 @@ func TestMarkdownCostsLittle(t *testing.T) {
 	}
 }
 
-// linesBombs are pages that would be hard for a converter.
+// linesBombs returns pages that would be hard for a converter.
 func linesBombs(size int) (all []pagebomb.Bomb) {
 	for _, s := range []string{"<b>a<p>", "<a href=/x>a<div>", "<b><i><s><tt><b><i><s><tt>a<p>", "<ul><li>", "<blockquote>a", "<table><tr><td>", "*", "`", "[", "_a", "<dl><dt>a<dd>",
 		"<pre>`", "<td colspan=8 rowspan=8>a", "<tr><td colspan=8>a", "<ol><li>a</ol>", "<h1>a", "> ", "&amp;", "\\", "<div data-nosnippet>a</div>b", "<img alt=a src=b>", "a\n\n", "</b></p>"} {

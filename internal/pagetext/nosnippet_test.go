@@ -8,7 +8,7 @@ import (
 	nethtml "golang.org/x/net/html"
 )
 
-// marked is a page's text with brackets around what is not to be shown.
+// marked returns the text of a page with brackets around what must not be shown.
 func marked(r Reading) string {
 	var b strings.Builder
 	at := 0
@@ -23,7 +23,8 @@ func marked(r Reading) string {
 	return strings.ReplaceAll(b.String(), "\n", "/")
 }
 
-// Row 26 of the signals: text in span, div and section that say data-nosnippet is text, and known.
+// Row 26 of the decisions about use: text in span, div and section with data-nosnippet is text, and
+// is marked.
 func TestDataNoSnippet(t *testing.T) {
 	for _, c := range []struct{ name, page, want string }{
 		{"none", `a<div>b</div>c`, "a/b/c"},
@@ -54,7 +55,7 @@ func TestDataNoSnippet(t *testing.T) {
 		{"an unclosed span that says it", `<div data-nosnippet>a<span data-nosnippet>b</div>c`, "[ab/c]"},
 		{"a name nobody knows", `<div data-nosnippet>a<x-y>b</div>c</x-y>d<span data-nosnippet>e</div>f</span>g`, "[ab/cde/fg]"},
 		{"a template that is none", `<math><template><dd><section data-nosnippet>a</template>b</section>c`, "[b]/c"},
-		// A browser passes over these end tags, or does not; the element never ends too early.
+		// A browser ignores these end tags, or does not. The element never ends too early.
 		{"a span through a paragraph", `<span data-nosnippet>a<p>b</span>c</p>d</span>e`, "[a/bc/d]e"},
 		{"a table's cell", `<div data-nosnippet>a<table><tr><td>b</div>c</table>d</div>e`, "[a/b/c/d]/e"},
 		{"a form", `<form><div data-nosnippet>a</form>b</div>c`, "[a/b]/c"},
@@ -77,7 +78,7 @@ func TestDataNoSnippet(t *testing.T) {
 	}
 }
 
-// Past the bounds none of the page's text is to be shown.
+// Beyond the limits no text of the page may be shown.
 func TestDataNoSnippetBounds(t *testing.T) {
 	many := func(n int) string { return "<p>x " + strings.Repeat("a <span data-nosnippet>b</span> ", n) + "c" }
 	deep := func(n int) string {
@@ -102,7 +103,7 @@ func TestDataNoSnippetBounds(t *testing.T) {
 	}
 }
 
-// A heading that is not to be shown does not become the page's title.
+// A heading that must not be shown does not become the title of the page.
 func TestDataNoSnippetTitle(t *testing.T) {
 	for page, want := range map[string]string{
 		`<title>t</title><div data-nosnippet><h1>a</h1></div>`:                           "t",
@@ -120,7 +121,7 @@ func TestDataNoSnippetTitle(t *testing.T) {
 	}
 }
 
-// Text that is handed on is all that is visible, but for what says data-nosnippet.
+// Quotable text is all visible text except what has data-nosnippet.
 func TestQuotableText(t *testing.T) {
 	for _, c := range []struct {
 		typ, charset, page, want string
@@ -176,8 +177,8 @@ func TestQuotable(t *testing.T) {
 	}
 }
 
-// What a browser has in an element that says data-nosnippet is not to be shown, however the tags
-// stand: each number of the page's text is looked up in the tree.
+// What a browser has in an element with data-nosnippet must not be shown, wherever the tags are:
+// each number in the text of the page is looked up in the tree.
 func FuzzDataNoSnippet(f *testing.F) {
 	for i := range len(quietTags) {
 		f.Add([]byte{0, byte(i), 1, byte(i + 1), 2, byte(i), 14, 3})
@@ -224,7 +225,7 @@ func FuzzDataNoSnippet(f *testing.F) {
 	})
 }
 
-// quietTags are what FuzzDataNoSnippet makes pages of.
+// quietTags are the tags of which FuzzDataNoSnippet makes pages.
 var quietTags = []string{"<div data-nosnippet>", "</div>", "<span data-nosnippet>", "</span>", "<section data-nosnippet>", "</section>",
 	"<div>", "<span>", "<section>", "<p>", "</p>", "<table>", "</table>", "<tr>", "<td>", "</td>", "</tr>", "<form>", "</form>", "<ul>", "</ul>",
 	"<li>", "</li>", "<b>", "</b>", "<a href=x>", "</a>", "<h1>", "</h1>", "<button>", "</button>", "<object>", "</object>", "<svg>", "</svg>",

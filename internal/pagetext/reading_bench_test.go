@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkRead is what search pays to read a page of a manual; BenchmarkReadText is what Text
-// costs on the same pages, 9 to 36 KB each.
+// BenchmarkRead measures how search reads a page of a manual, and BenchmarkReadText measures Text
+// on the same pages of 9 to 36 KB.
 func BenchmarkRead(b *testing.B) {
 	benchManuals(b, func(x *Extractor, doc []byte) {
 		x.Read("https://docs.example/manual/page.html", "text/html", "utf-8", doc)

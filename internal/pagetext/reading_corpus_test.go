@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// manuals returns the pages of manuals that Debian's packages install, at most limit of each; the
-// tests and benchmarks of real pages skip those that are not there. CURTSY_MANUALS names others,
-// separated by colons.
+// manuals returns the pages of manuals that Debian's packages install, at most limit of each. The
+// tests and benchmarks of real pages skip those that are not installed. CURTSY_MANUALS names
+// others, separated by colons.
 func manuals(t testing.TB, limit int) map[string]map[string][]byte {
 	dirs := []string{"/usr/share/doc/postgresql-doc-15/html", "/usr/share/doc/python3-doc/html"}
 	if more := os.Getenv("CURTSY_MANUALS"); more != "" {
@@ -46,7 +46,7 @@ func manuals(t testing.TB, limit int) map[string]map[string][]byte {
 }
 
 // Read builds no tree, and yet reads the same text as Text on all of these pages. It would not
-// where a browser moves text, as out of a table.
+// where a browser moves text, for example out of a table.
 func TestReadAndTextAgree(t *testing.T) {
 	limit := 300
 	if os.Getenv("CURTSY_MANUALS") != "" {

@@ -17,7 +17,7 @@ import (
 
 const somePage = canon.URL("https://docs.example/manual/page.html?v=1")
 
-// about writes down what was read, one fact to a line.
+// about describes a Reading, with one fact on each line.
 func about(r Reading) string {
 	var b strings.Builder
 	for _, s := range r.Spans {
@@ -104,7 +104,7 @@ func TestReadHead(t *testing.T) {
 	if want := about(r); got != want {
 		t.Errorf("empty elements of XHTML: %s, want %s", got, want)
 	}
-	// A query in another charset is another address than ours would be.
+	// A query in another charset would have another address than ours.
 	r = x.Read(somePage, "text/html", "iso-8859-1", []byte("<a href='?q=\xe9'>a</a><a href='/\xe9?q=b'>b</a>"))
 	if got := about(r); got != "https://docs.example/%C3%A9?q=b \"b\"\n" {
 		t.Errorf("latin-1: %s", got)
@@ -141,7 +141,7 @@ func TestPageDate(t *testing.T) {
 	}
 }
 
-// Each limit at its value and one past it.
+// Each limit at its value and one beyond it.
 func TestReadLimits(t *testing.T) {
 	read := func(page string) Reading { var x Extractor; return x.Read(somePage, "text/html", "", []byte(page)) }
 	count := func(r Reading, kind SpanKind) (n int) {
@@ -156,7 +156,7 @@ func TestReadLimits(t *testing.T) {
 		if r := read(strings.Repeat("<a href=x>a</a>", n)); len(r.Links) != want {
 			t.Errorf("%d links: %d", n, len(r.Links))
 		}
-		// Those in the text go first, wherever they stand.
+		// Links in the main text come first, wherever they are.
 		r := read("<nav>" + strings.Repeat("<a href=n>a</a>", n-1) + "</nav>" + strings.Repeat(prose, n) + "<a href=x>a</a>")
 		if last := r.Links[len(r.Links)-1]; len(r.Links) != want || last.Around || last.Href != "https://docs.example/manual/x" {
 			t.Errorf("%d links: %d, the last is %+v", n, len(r.Links), last)
@@ -199,7 +199,7 @@ func TestReadLimits(t *testing.T) {
 		if r := read(strings.Repeat("<div>", n) + "<nav>a</nav>" + strings.Repeat("</div>", n) + prose); count(r, Boilerplate) != want {
 			t.Errorf("nav in %d div: %d", n, count(r, Boilerplate))
 		}
-		// What is too deep does not close what is not.
+		// An element that is too deep does not close one that is not.
 		if r := read("<nav>" + strings.Repeat("<div>", n+9) + strings.Repeat("</div>", n+9) + "a</nav>b" + prose); count(r, Boilerplate) != 1 || r.Spans[0].To != 1 {
 			t.Errorf("nav around %d div: %v", n+9, r.Spans)
 		}
@@ -211,7 +211,7 @@ func TestReadLimits(t *testing.T) {
 	}
 }
 
-// The table of elements says the same as what Text goes by.
+// The table of elements agrees with the rules of Text.
 func TestElements(t *testing.T) {
 	for _, name := range strings.Fields(`a abbr address area article aside audio b base blockquote body br button canvas caption center code col colgroup
 		custom-element dd details dir div dl dt em fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 h7 head header hr html i iframe
@@ -253,7 +253,7 @@ func FuzzWords(f *testing.F) {
 	})
 }
 
-// Whatever comes, a Reading holds together.
+// Whatever the input is, a Reading is consistent.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{`<html lang=en><title>a</title><h1>b</h1><p>c`, "<svg><title>", "<template><h1>", "<h1><h2></h1>", "<nav><a href=x>a<main>b</nav>c",
 		"<ul><a href=a>a<a href=b>b<a href=c><img alt=c></ul>text", "<table><div></table></div><pre>a", "<a href=x><img alt='&amp; b'>c<h3>d", "<time datetime=2020-01-01>",

@@ -28,12 +28,12 @@ func TestReduce(t *testing.T) {
 	}
 }
 
-// A page past the limits of a tree is read by its tags: its text is there all the same.
+// A page beyond the limits of a tree is read by its tags: its text is there all the same.
 func TestTreeLimits(t *testing.T) {
 	page := func(tags, queued int) []byte {
 		return []byte("<html lang=en><title>T</title><h1>H</h1>" + strings.Repeat("<br>", tags) + strings.Repeat("x", queued) + "<p>end")
 	}
-	fixed := len("<html><title></title><h1></h1><p>") // as it is written anew: 6 tags
+	fixed := len("<html><title></title><h1></h1><p>") // the rewritten page has 6 tags
 	for _, c := range []struct {
 		tags, queued int
 		tree         bool
@@ -50,8 +50,8 @@ func TestTreeLimits(t *testing.T) {
 	}
 }
 
-// Headings in headings stand in the order of the page, each with all its text, up to a
-// limit for all of them.
+// Nested headings are in the order of the page, each with all its text, up to a limit for all of
+// them.
 func TestHeadingsInHeadings(t *testing.T) {
 	var x Extractor
 	if got := x.Text("text/html", "", []byte("<h1>a<div>b<h2>c</h2></div>d</h1><h3>e</h3>")); string(got.Headings) != "a b c d\nc\ne" {

@@ -52,8 +52,8 @@ func TestLongTitleIsCutAtARune(t *testing.T) {
 	}
 }
 
-// Whatever comes, the text is UTF-8, has folded blanks, is not much longer than what was
-// given, and Title agrees.
+// Whatever the input is, the text is UTF-8, has folded blanks, is not much longer than the input,
+// and Title agrees.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{`<html lang=en><title>a</title><h1>b</h1><p>c`, "<svg><title>", "<template><h1>", "<h1><h2></h1>",
 		"<script/><p>", "<xmp><p>", "\xff\xfe<\x00p\x00>\x00", "<title></title><title>b</title>"} {
@@ -82,7 +82,7 @@ func FuzzText(f *testing.F) {
 			}
 		}
 		want, lang := string(got.Title), got.Lang
-		// Text knows nothing of the attribute.
+		// Text does not know the attribute.
 		quiet := bytes.Contains(bytes.ToLower(html.Decode(body, charset)), []byte(attribute))
 		if title, l := x.Title(typ, charset, body); title != want && want != "" && title == "" && !quiet || l != lang && l != "" {
 			t.Fatalf("Title = %q, %q; Text says %q, %q", title, l, want, lang)
@@ -90,7 +90,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// Time grows with the length of a page and with nothing else.
+// The time grows only with the length of a page.
 func TestHostilePagesTakeLinearTime(t *testing.T) {
 	var x Extractor
 	for _, unit := range []string{"--", "<!---", "-", "<", "</", "<!--", "<!-- -->", "<!-- --!>", "<a ", "<a b='", "<a b=\"x\"", "<a/", "&", "&amp", "<h1>", "</h1>", "<svg>",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Titles and headings of real pages: manuals as Debian packs them, and the sites that show them.
+// Titles and headings of real pages: manuals in Debian, and the sites that show them.
 func TestTrimTitle(t *testing.T) {
 	for _, c := range []struct{ title, heads, want string }{
 		{"PostgreSQL: Documentation: 15: VACUUM", "VACUUM|Synopsis", "VACUUM"},

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Absence is counted only while the broker answers us, and anew whenever the home did anything.
+// Absence is measured only while the broker responds to us, and begins again whenever the primary
+// did anything.
 func TestAbsenceIsCountedWithCare(t *testing.T) {
 	p := newAllotment(&Options{Instance: "me", Term: 10 * time.Second, RebuildAfter: time.Minute, Shards: 1})
 	p.assignments[0] = known{Record: Record{Instance: "other"}}
