@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// Formats §4.2: no copy of a page with noarchive is shown, and no content of one with nosnippet. The
-// exporter counts them.
+// Formats §4.2: no copy of a page with noarchive is shown, and no content of one with nosnippet.
+// The exporter counts them.
 func TestExportLeavesOut(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

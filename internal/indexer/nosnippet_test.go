@@ -10,10 +10,9 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 )
 
-// Row 26 of the decisions about use: exports of text leave out what has data-nosnippet, and a page
-// that consists only of this comes without its text. The page itself, as HTML, contains the
-// attribute and comes whole. A page with max-snippet comes with all of its text, and with the
-// number.
+// Formats §8.26: exports of text leave out what has data-nosnippet, and a page that consists only
+// of this comes without its text. The page itself, as HTML, contains the attribute and comes whole.
+// A page with max-snippet comes with all of its text, and with the number.
 func TestExportDataNoSnippet(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

@@ -81,7 +81,7 @@ func (r *walk) image(attrs []byte) {
 // alternative text of an image.
 func (r *walk) alt(a *anchor, val []byte) {
 	// What this cuts off would not fit, however its references and blanks are written.
-	val = html.Unescape(cut(val, 8*maxAnchor))
+	val = html.Value(cut(val, 8*maxAnchor))
 	for _, more := range [][]byte{r.x.body[a.texted:], val} {
 		room := maxAnchor - (len(r.alts) - a.altFrom)
 		if len(r.alts) > a.altFrom {

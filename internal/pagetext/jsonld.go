@@ -68,7 +68,7 @@ func isLinkedData(attr []byte) bool {
 	if len(attr) == 0 || len(attr) > maxType {
 		return false
 	}
-	kind, _, _ := mime.ParseMediaType(string(html.Unescape(attr)))
+	kind, _, _ := mime.ParseMediaType(string(html.Value(attr)))
 	return kind == "application/ld+json"
 }
 

@@ -339,7 +339,7 @@ func (r *rewriter) end(name []byte, hushed bool) {
 
 // image writes an image if it has an alternative text.
 func (r *rewriter) image(attrs []byte) {
-	alt := fold(nil, html.Unescape(html.Attr(attrs, "alt")))
+	alt := fold(nil, html.Value(html.Attr(attrs, "alt")))
 	alt = bytes.ToValidUTF8(alt[:min(len(alt), maxAnchor)], nil)
 	if len(alt) == 0 || r.pre > 0 {
 		r.out = append(r.out, ' ')

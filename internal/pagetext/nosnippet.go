@@ -7,11 +7,10 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Text in a span, div or section with data-nosnippet can be found and is never shown (row 26 of the
-// decisions about use). Where such an element ends depends on the tree that a browser would build,
-// and no tree is built here. The rules below are simpler than those of a browser. Where they
-// differ, the element lasts longer, never shorter: bad nesting costs a page excerpts and never
-// reveals anything.
+// Text in a span, div or section with data-nosnippet can be found and is never shown (formats
+// §8.26). Where such an element ends depends on the tree that a browser would build, and no tree is
+// built here. The rules below are simpler than those of a browser. Where they differ, the element
+// lasts longer, never shorter: bad nesting costs a page excerpts and never reveals anything.
 //
 // Within such an element, a stack has every open element that can affect where it ends: all except
 // inline elements, which end no other element, and elements without content. An end tag closes the

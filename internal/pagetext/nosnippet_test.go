@@ -23,8 +23,7 @@ func marked(r Reading) string {
 	return strings.ReplaceAll(b.String(), "\n", "/")
 }
 
-// Row 26 of the decisions about use: text in span, div and section with data-nosnippet is text, and
-// is marked.
+// Formats §8.26: text in span, div and section with data-nosnippet is text, and is marked.
 func TestDataNoSnippet(t *testing.T) {
 	for _, c := range []struct{ name, page, want string }{
 		{"none", `a<div>b</div>c`, "a/b/c"},

@@ -7,8 +7,8 @@ import (
 	"github.com/curtsy/curtsy/internal/pagebomb"
 )
 
-// Formats §8.34: a page in Markdown is read as the HTML that it means: its title, headings, text and
-// links, and the directives in HTML within it.
+// Formats §8.34: a page in Markdown is read as the HTML that it means: its title, headings, text
+// and links, and the directives in HTML within it.
 func TestUsage_8_34_Read(t *testing.T) {
 	const md = "---\ntitle: The page\n---\n# Heading *one*\n\nText & [a link](linked.md).\n\n<div data-nosnippet>\n\nwalrus\n\n</div>\n\n```go\nf()\n```\n\n<script>zebra</script>\n"
 	var x Extractor

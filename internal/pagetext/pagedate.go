@@ -95,7 +95,7 @@ func (r *walk) meta(attrs []byte) {
 	}
 	if description && (named && !r.named || len(r.description) == 0) {
 		// What this cuts off would not fit, however its references are written.
-		if val := html.Unescape(cut(content, 8*maxTitle)); len(bytes.TrimSpace(val)) > 0 {
+		if val := html.Value(cut(content, 8*maxTitle)); len(bytes.TrimSpace(val)) > 0 {
 			r.description, r.named = fold(r.description[:0], val), named
 		}
 	}

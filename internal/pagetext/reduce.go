@@ -49,7 +49,7 @@ func (x *Extractor) reduce(body []byte) (page []byte, ok bool) {
 		case html.StartTag:
 			closed := len(attrs) > 0 && attrs[len(attrs)-1] == '/'
 			if string(val) == "html" && x.lang == "" {
-				x.lang = primaryLang(html.Unescape(html.Attr(attrs, "lang", "xml:lang")))
+				x.lang = primaryLang(html.Value(html.Attr(attrs, "lang", "xml:lang")))
 			}
 			if raw := s.Raw(); raw != nil {
 				tags++

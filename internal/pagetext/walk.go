@@ -170,7 +170,7 @@ func (r *walk) start(e element, name, attrs []byte, closed bool) {
 		}
 	case e == elementHTML:
 		if x.lang == "" {
-			x.lang = primaryLang(html.Unescape(html.Attr(attrs, "lang", "xml:lang")))
+			x.lang = primaryLang(html.Value(html.Attr(attrs, "lang", "xml:lang")))
 		}
 	case e == elementMeta:
 		r.meta(attrs)
