@@ -51,7 +51,6 @@ var wordExceptions = []struct{ where, word, reason string }{
 	{"internal/web/mcp/hosts.go", "held", "a value of the argument state, which is public"},
 	{"internal/search/stopwords.go", "", "words of other languages"},
 	{"internal/simweb/", "", "pages of the simulated web"},
-	{"internal/document/documenttest/", "", "documents made for tests"},
 }
 
 func TestWordsOfUsers(t *testing.T) {
