@@ -99,7 +99,7 @@ func TestNestedReach(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if got := names(mergeNested(t, "- path: z.csv\n", nested)); got != "/z.csv" {
-		t.Errorf("files nobody leads to any more still count: %s", got)
+		t.Errorf("files without a reference still count: %s", got)
 	}
 	e := keep(t, "", "- path: a/\n")
 	stranger := keep(t, "https://d.example/a/data.txt", "- path: x.csv\n")

@@ -78,7 +78,7 @@ func TestResume(t *testing.T) {
 					t.Fatalf("%+v", res)
 				}
 				if got := rangesOf(s.take()[:1]); got != c.asked {
-					t.Errorf("went on with %s, want %s", got, c.asked)
+					t.Errorf("continued with %s, want %s", got, c.asked)
 				}
 				checked(t, dir, 1)
 				if got := entriesOf(t, dir); got != "SHA256SUMS datapackage.json f.bin" {

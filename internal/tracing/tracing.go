@@ -86,9 +86,9 @@ func New(o Options) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	said := rate.Sometimes{Interval: sayEvery}
+	limited := rate.Sometimes{Interval: sayEvery}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		said.Do(func() { o.Log.Warn("traces cannot be sent to the collector", "err", err) })
+		limited.Do(func() { o.Log.Warn("traces cannot be sent to the collector", "err", err) })
 	}))
 	provider := sdk.NewTracerProvider(
 		sdk.WithBatcher(exporter), sdk.WithIDGenerator(ids{}), sdk.WithSampler(sdk.AlwaysSample()),

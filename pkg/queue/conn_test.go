@@ -298,7 +298,7 @@ func TestPeerThatTakesNothing(t *testing.T) {
 		wire.net.Cut(at, true)
 		began := time.Now()
 		if err := nc.Publish("x", make([]byte, 900<<10)); err == nil {
-			t.Error("900 KiB were written, and nobody reads")
+			t.Error("900 KiB were written, although the peer reads nothing")
 		}
 		if took := time.Since(began); took != writeWithin {
 			t.Errorf("the write ended after %v, want %v", took, writeWithin)

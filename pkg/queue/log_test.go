@@ -85,7 +85,7 @@ func (f *following) wait(t testing.TB) error {
 	case err := <-f.done:
 		return err
 	case <-time.After(within):
-		t.Fatal("Follow goes on")
+		t.Fatal("Follow does not end")
 		return nil
 	}
 }

@@ -229,7 +229,7 @@ func TestOwnerCutOff(t *testing.T) {
 				t.Errorf("Run = %v, want ErrLost", err)
 			}
 		case <-time.After(within):
-			t.Error("Run goes on")
+			t.Error("Run does not end")
 		}
 		if a.Valid() {
 			t.Error("valid again after the shard was lost")

@@ -16,7 +16,7 @@ import (
 // A server whose disk was full could not delete acknowledged messages. After a restart it still has
 // them, and its consumer counts them as acknowledged. They are delivered once more, since otherwise
 // they would stay for ever and count as pending.
-func TestSettledMessagesThatAreBack(t *testing.T) {
+func TestAcknowledgedMessagesThatAreBack(t *testing.T) {
 	t.Run("and nothing else", func(t *testing.T) {
 		simnet.Test(t, func(t *testing.T) { settledAreBack(t, false) })
 	})

@@ -52,7 +52,7 @@ func drained(t testing.TB, w *Work, subject string) {
 	})
 }
 
-func TestWorkHandsOver(t *testing.T) {
+func TestWorkDelivers(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := dial(t, startServer(t, embedded.Options{}))
 		w := openWork(t, c, 100)
@@ -189,7 +189,7 @@ func TestFencing(t *testing.T) {
 
 // When a consumer ends, the messages that it had received go to the next consumer at once, and not
 // only after ackWait.
-func TestHandOver(t *testing.T) {
+func TestNextConsumerReceivesAtOnce(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := openWork(t, dial(t, startServer(t, embedded.Options{})), 1000)
 		sendN(t, w, "x.pages.0", 50)
@@ -263,7 +263,7 @@ func TestRetryDropGiveUp(t *testing.T) {
 							times = append(times, time.Now())
 							tries[string(m.Data)]++
 							if m.Deliveries != tries[string(m.Data)] {
-								t.Errorf("delivery %d says it is number %d", tries[string(m.Data)], m.Deliveries)
+								t.Errorf("delivery %d has the number %d", tries[string(m.Data)], m.Deliveries)
 							}
 						}
 						return broken
@@ -311,7 +311,7 @@ func TestJoinWork(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		c := dial(t, startServer(t, embedded.Options{}))
 		if _, err := c.JoinWork(t.Context(), "x-PAGES", nil); err == nil {
-			t.Fatal("joined what nobody has made")
+			t.Fatal("joined a stream that does not exist")
 		}
 		looked := 0
 		w, err := c.JoinWork(t.Context(), "x-PAGES", func(error) bool {

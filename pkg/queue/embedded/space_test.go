@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-func TestRoom(t *testing.T) {
+func TestStoreSize(t *testing.T) {
 	tests := []struct {
 		free, total, used, want int64
 	}{
