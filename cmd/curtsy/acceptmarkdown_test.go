@@ -11,8 +11,9 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
-// Formats §8.34: pages that a site has as Markdown are crawled as such with --accept-markdown,
-// and are found, shown and exported as other pages are; without it later they are HTML again.
+// Formats §8.34: with --accept-markdown, pages that a site offers as Markdown are crawled in that
+// form, and are found, shown and exported like other pages. Without the flag, a later run gets them
+// as HTML again.
 func TestUsage_8_34_Crawl(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		site := newSite(t, func(w http.ResponseWriter, r *http.Request) {

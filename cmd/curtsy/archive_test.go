@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// unpacked is all that the files of an archive say, indexes included.
+// unpacked is the whole content of the files of an archive, indexes included.
 func unpacked(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -61,8 +61,8 @@ func zipped(t *testing.T, path, name string) string {
 	return string(text)
 }
 
-// What is forgotten leaves no trace in the archive, when the crawl is at rest and when it runs, and
-// the command says what it did.
+// A forgotten host leaves no trace in the archive, whether the crawl runs or not, and the command
+// reports what it did.
 func TestForgetArchive(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := startWeb(t, simweb.Config{Hosts: 2, PagesPerHost: 5, Mix: func(int) simweb.Behavior {
@@ -86,15 +86,15 @@ func TestForgetArchive(t *testing.T) {
 		if out := curtsy(t, app.ExitOK, "forget", "--dir", data, "h0001.sim.test"); !strings.Contains(out, "archive: ") || !strings.Contains(out, " and 1 outlink of other pages removed from ") {
 			t.Error(out)
 		}
-		// What another page says in its own answer is that page's.
+		// The text of another page belongs to that page.
 		if text := unpacked(t, warcs); strings.Count(text, "h0001.sim.test") != 1 || !strings.Contains(text, "href='//h0001.sim.test/x'") || !strings.Contains(text, "wombat") {
 			t.Errorf("the archive tells of what is forgotten, or of nothing")
 		}
 	})
 }
 
-// A directory of WARC files can be listed, read, indexed and verified; what is damaged is found,
-// and taken out.
+// A directory of WARC files can be listed, read, indexed and verified. Damaged records are found
+// and removed.
 func TestArchiveCommands(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := startWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 5, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsAllowAll} }})
@@ -141,7 +141,7 @@ func TestArchiveCommands(t *testing.T) {
 		if out := curtsy(t, app.ExitOK, "archive", "verify", packedTo); !strings.HasPrefix(out, "docs.wacz: ") || strings.Contains(out, "  ") {
 			t.Error(out)
 		}
-		// It is read as the directory is, and its list of pages says what they are called.
+		// A WACZ file is read like the directory, and its list of pages has their titles.
 		for _, args := range [][]string{{"list", "%"}, {"list", "--json", "%", wombat}, {"cat", "%", wombat}, {"cat", "--record", "%", moved}, {"cat", "--payload", "%", wombat}} {
 			of := func(name string) string {
 				with := append([]string{"archive"}, args...)
@@ -183,7 +183,7 @@ func TestArchiveCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// An index that is gone is made again, the same to the byte.
+		// A missing index is written again, identical to the byte.
 		if err := os.Remove(files[0] + ".cdxj"); err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestArchiveCommands(t *testing.T) {
 		if out := curtsy(t, app.ExitOK, "archive", "index", dir); out != "" {
 			t.Error(out)
 		}
-		// Half a record at the end.
+		// An incomplete record at the end.
 		text, err := os.ReadFile(files[0])
 		if err == nil {
 			err = os.WriteFile(files[0], text[:len(text)-20], 0o600)
@@ -219,7 +219,7 @@ func TestArchiveCommands(t *testing.T) {
 		if _, err := os.Stat(files[0]); err != nil {
 			t.Error(err)
 		}
-		// One that says another thing than its digest.
+		// A record that does not match its digest.
 		text, err = os.ReadFile(files[0])
 		if err != nil {
 			t.Fatal(err)

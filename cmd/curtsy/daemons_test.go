@@ -61,7 +61,8 @@ func serverWith(t *testing.T, user, password string) *embedded.Server {
 
 func web(t *testing.T) *simweb.Server {
 	t.Helper()
-	// Of four shards each has a host among these twelve: whatever is away, pages are.
+	// Each of the four shards has a host among these twelve, so whichever indexer is away, some
+	// pages are missing.
 	web := startWeb(t, simweb.Config{Hosts: 12, PagesPerHost: 6, Mix: func(int) simweb.Behavior {
 		return simweb.Behavior{Robots: simweb.RobotsSubtree}
 	}})
@@ -83,8 +84,8 @@ func storedBy(t *testing.T, args ...string) []string {
 	return urls
 }
 
-// A crawl on a server that runs already stores what curtsy crawl stores. When one of its indexers
-// is away, each command gives what the others have, and says what is missing.
+// A crawl on a NATS server that already runs stores the same as curtsy crawl. If one of its
+// indexers is away, each command prints what the others have, and reports what is missing.
 func TestIndexerAway(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := web(t)
@@ -145,7 +146,7 @@ func TestIndexerAway(t *testing.T) {
 	})
 }
 
-// The three daemons, on a server that runs already, store what curtsy crawl stores.
+// The three daemons, on a NATS server that already runs, store the same as curtsy crawl.
 func TestDaemons(t *testing.T) {
 	if racing.Enabled || testing.Short() {
 		t.Skip("runs the daemons, and the detector watches this process alone")
@@ -200,7 +201,7 @@ func TestDaemons(t *testing.T) {
 		}
 	}
 	curtsy(t, 0, append(append([]string{"seed", "--crawl", "shared", "--shards", "4"}, flags...), seed)...)
-	// Done also means that search has caught up, which it does after the pages.
+	// Done also means that the search index is complete, which happens after the pages are stored.
 	waitCounted(t, want, `"state":"done"`)
 	waitStored(t, want)
 	if out := curtsy(t, 0, "search", "--crawl", "shared", "quiet"); !strings.Contains(out, ".sim.test/") {
@@ -230,13 +231,13 @@ func waitCounted(t *testing.T, want []string, words string) {
 	t.Helper()
 	await(t, "the frontiers to know of all pages", func() bool {
 		var status, errs bytes.Buffer
-		// Nobody answers until they are up.
+		// No shard answers until the daemons have started.
 		runs(t, t.Context(), []string{"status", "--json", "--crawl", "shared"}, nil, &status, &errs)
 		return strings.Contains(status.String(), fmt.Sprintf(`"stored":%d,`, len(want))) && strings.Contains(status.String(), words)
 	})
 }
 
-// waitStored waits until the indexers have what the frontiers know is on its way.
+// waitStored waits until the indexers have stored all pages that the frontiers have accepted.
 func waitStored(t *testing.T, want []string) {
 	t.Helper()
 	await(t, "the indexers to have all pages", func() bool { return slices.Equal(storedBy(t, "--crawl", "shared"), want) })
@@ -244,8 +245,8 @@ func waitStored(t *testing.T, want []string) {
 
 var missingShards = regexp.MustCompile(`no answer for \d+ of 4 shards \(([^)]*)\)`)
 
-// partialAnswers holds the commands that ask the indexers to giving exactly what the indexers that
-// are left have, saying which shards are missing, and ending with exit code 4.
+// partialAnswers checks that the commands that ask the indexers print exactly what the remaining
+// indexers have, report which shards are missing, and end with exit code 4.
 func partialAnswers(t *testing.T, want []string, commands ...[]string) {
 	t.Helper()
 	for _, args := range commands {
@@ -277,7 +278,7 @@ func partialAnswers(t *testing.T, want []string, commands ...[]string) {
 	}
 }
 
-// partialKnown: a dataset that was known is not called gone while somebody may have it.
+// partialKnown: a known dataset is not reported as gone while a missing shard may have it.
 func partialKnown(t *testing.T) {
 	t.Helper()
 	known := filepath.Join(t.TempDir(), "known")
@@ -291,7 +292,7 @@ func partialKnown(t *testing.T) {
 	}
 }
 
-// partialSearch: the answer itself says which shards are missing, and how many pages with them.
+// partialSearch: the answer reports which shards are missing, and how many pages they have.
 func partialSearch(t *testing.T, server queue.Options, want []string) {
 	t.Helper()
 	c, err := asker.Dial(t.Context(), server, "shared", slog.New(slog.DiscardHandler))

@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/catalog"
 )
 
-// maul spoils a file in one of several ways.
+// maul damages a file in one of several ways.
 func maul(t *testing.T, path string, whole []byte, how int, rnd *rand.Rand) {
 	t.Helper()
 	b := slices.Clone(whole)
@@ -39,8 +39,8 @@ func maul(t *testing.T, path string, whole []byte, how int, rnd *rand.Rand) {
 	}
 }
 
-// Whatever happened to a file of a crawl, no command panics; who needs the file says which it is
-// and what to do, and that works.
+// Whatever the damage to a file of a crawl, no command panics. A command that needs the file names
+// it and suggests what to do, and that works.
 func TestDamagedFiles(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := newStoppedCrawl(t)
@@ -128,7 +128,7 @@ func TestDamagedFiles(t *testing.T) {
 	})
 }
 
-// Small courtesies of the command line.
+// Details of the command line.
 func TestVersionFlagAndCompletion(t *testing.T) {
 	if a, b := curtsy(t, 0, "--version"), curtsy(t, 0, "version"); a != b {
 		t.Errorf("--version says %q, version %q", a, b)

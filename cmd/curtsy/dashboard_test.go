@@ -19,8 +19,8 @@ import (
 
 var csrfOf = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
 
-// A crawl is paused and resumed from the dashboard of its directory; while it is paused its sites
-// are asked for nothing.
+// A crawl is paused and resumed from the dashboard of its directory. While it is paused, its sites
+// get no requests.
 func TestDashboardPauses(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		sites := web(t)
@@ -70,7 +70,7 @@ func TestDashboardPauses(t *testing.T) {
 		if !strings.Contains(page, `role="status">paused: `) || !strings.Contains(page, "/do/resume") {
 			t.Errorf("paused: %s", page)
 		}
-		// A request that was on its way may still arrive.
+		// A request that was already sent may still arrive.
 		time.Sleep(100 * time.Millisecond)
 		before := len(sites.Log())
 		time.Sleep(10 * time.Second) // 25 delays of each host
@@ -85,10 +85,10 @@ func TestDashboardPauses(t *testing.T) {
 	})
 }
 
-// typedCommand finds the commands that the dashboard tells people to type.
+// typedCommand finds the commands that the dashboard suggests.
 var typedCommand = regexp.MustCompile("(?:<code>|\"|`)(curtsy [a-z][^\"`<]*)[\"`<]")
 
-// Each command that the dashboard names is one that there is, with flags that it knows.
+// Each command that the dashboard suggests exists and accepts its flags.
 func TestDashboardCommands(t *testing.T) {
 	files, err := filepath.Glob("../../internal/web/dashboard/templates/*.html")
 	if err != nil {

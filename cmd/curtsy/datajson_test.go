@@ -12,8 +12,9 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
-// A catalogue of datasets that nothing leads to is found where sites have it, and asked for no more
-// than that: once whether it is there, once for what it says, and not again when the crawl goes on.
+// A catalogue of datasets to which nothing links is found in its well-known place. It is requested
+// no more than necessary: once to see whether it exists, once for its content, and not again when
+// the crawl is resumed.
 func TestDataJSON(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -91,7 +91,7 @@ func begin(t *testing.T, args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
 	return cmd, out
 }
 
-// impolite fails the test for whatever a webmaster could complain of.
+// impolite fails the test for everything about which a webmaster could complain.
 func impolite(t *testing.T, web *simweb.Server) {
 	t.Helper()
 	for i, v := range simweb.Check(web.Log(), simweb.CheckOptions{
@@ -108,8 +108,7 @@ func impolite(t *testing.T, web *simweb.Server) {
 	}
 }
 
-// verified fails the test unless the directory holds the large dataset as the origin has it,
-// by all who can tell.
+// verified fails the test unless the directory has the large dataset exactly as the origin has it.
 func verified(t *testing.T, out string, d simweb.Dataset) {
 	t.Helper()
 	sum := exec.Command("sha256sum", "-c", "--strict", "SHA256SUMS")
@@ -126,7 +125,7 @@ func verified(t *testing.T, out string, d simweb.Dataset) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It is a Data Package to our own reader.
+	// Our own reader accepts it as a Data Package.
 	claims, err := catalog.ReadJSON(pack, catalog.Document{URL: "http://k.example/datapackage.json"})
 	if err != nil || len(claims) != 1 || claims[0].License != d.License || claims[0].Title != d.Title || len(claims[0].Files) != 1 ||
 		claims[0].Files[0].SHA256 != d.SHA256 || *claims[0].Files[0].Bytes != int64(d.Bytes) {
@@ -135,7 +134,8 @@ func verified(t *testing.T, out string, d simweb.Dataset) {
 	curtsy(t, 0, "datasets", "verify", out)
 }
 
-// A get that is killed again and again goes on where it was, and what comes of it is the file.
+// A download that is killed again and again continues where it was, and the result is the complete
+// file.
 func TestDatasetsGetKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("gets 30 MB, slowly")
@@ -178,7 +178,7 @@ func TestDatasetsGetKilled(t *testing.T) {
 	verified(t, out, d)
 	impolite(t, web)
 	for run, i := range begins {
-		// Each run before this one had brought a piece at least, and perhaps some of the next.
+		// Each earlier run has brought at least one piece, and perhaps some of the next.
 		var from int
 		if fmt.Sscanf(asked[i].Range, "bytes=%d-", &from); from < run*pieceBytes || run == 0 && from > 0 {
 			t.Errorf("run %d began with %q", run+1, asked[i].Range)
@@ -193,7 +193,7 @@ func TestDatasetsGetKilled(t *testing.T) {
 	}
 	t.Logf("%d requests brought %d bytes for a file of %d, killed %d times", len(asked), sent, d.Bytes, kills)
 
-	// Once more: nothing is asked for. A closed one: nothing, either. Both say so.
+	// A repetition requests nothing. A closed dataset is not requested either. Both are reported.
 	n := len(web.Log())
 	if got := curtsy(t, 0, append(get, "--json")...); !strings.Contains(got, `"outcome":"had"`) {
 		t.Errorf("again: %s", got)
@@ -218,7 +218,7 @@ func TestDatasetsGetKilled(t *testing.T) {
 	}
 }
 
-// curtsyFails runs a command that must end with 1, and returns what it says on standard error.
+// curtsyFails runs a command that must end with exit code 1, and returns its standard error.
 func curtsyFails(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -228,7 +228,8 @@ func curtsyFails(t *testing.T, args ...string) string {
 	return errs.String()
 }
 
-// A get beside a crawl takes turns with it. When that ends, it goes on alone.
+// A download next to a running crawl shares its hosts with it. When the crawl ends, the download
+// continues alone.
 func TestDatasetsGetBesideACrawlThatStops(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		besideACrawl(t, func(crawl ...string) (end func()) {
@@ -242,7 +243,8 @@ func TestDatasetsGetBesideACrawlThatStops(t *testing.T) {
 	})
 }
 
-// So it does when the crawl is killed, and never while a request of before may be under way.
+// It also continues when the crawl is killed, but never while an earlier request may still be
+// running.
 func TestDatasetsGetBesideACrawlThatIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a lease")
@@ -261,7 +263,7 @@ func TestDatasetsGetBesideACrawlThatIsKilled(t *testing.T) {
 	})
 }
 
-// besideACrawl gets a dataset while a crawl runs that begin starts and that ends in between.
+// besideACrawl downloads a dataset while a crawl runs that begin starts and that ends in between.
 func besideACrawl(t *testing.T, begin func(crawl ...string) (end func())) {
 	web := dataWeb(t, 2000, largeRows, 20*time.Millisecond)
 	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
@@ -300,7 +302,8 @@ func besideACrawl(t *testing.T, begin func(crawl ...string) (end func())) {
 	t.Logf("%d pieces, %d pages between them", len(asked), between)
 }
 
-// Over NATS, beside daemons: no directory but that of the files is needed. A paused crawl says so.
+// Over NATS, next to daemons, only the directory of the files is needed. A paused crawl is
+// reported.
 func TestDatasetsGetOverNATS(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		server(t)
@@ -332,8 +335,8 @@ func TestDatasetsGetOverNATS(t *testing.T) {
 	})
 }
 
-// What a data.txt closes to fetches of datasets is not asked for, whatever page tells of it, and
-// wherever a redirect leads.
+// If a data.txt forbids fetches of datasets, they are not requested, whichever page links to them
+// and wherever a redirect leads.
 func TestDatasetsClosedByDataTxt(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := startWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 2, Mix: func(int) simweb.Behavior {
@@ -362,9 +365,9 @@ func TestDatasetsClosedByDataTxt(t *testing.T) {
 	})
 }
 
-// All datasets, or those with some words, are got into a folder each, with what is known of them
-// said before. A byte that has changed is found by get and by verify, and verify --repair gets that
-// file anew, and no other.
+// All datasets, or those with some words, are downloaded into a folder each, and the command prints
+// first what is known about them. get and verify find a byte that has changed, and verify --repair
+// downloads that file again, and no other.
 func TestDatasetsGetAll(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := startWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1, Behaviors: map[int]simweb.Behavior{0: {

@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
-// With a password that everybody can read no crawl of the public web is created, or made of the
-// demo's; with another one it is.
+// With a password that is public, no crawl of the public web is created, nor made from that of the
+// demo. With another password it is.
 func TestSeedWithDemoPassword(t *testing.T) {
 	for password, want := range map[string]int{"demo-operator": app.ExitUsage, "own": app.ExitOK} {
 		serverWith(t, "operator", password)

@@ -29,7 +29,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// directed is a page that says what may be done with it.
+// directed is a page with directives about its use.
 type directed struct {
 	name   string // also of what only this page holds: its title, words, link and dataset
 	header string
@@ -39,7 +39,8 @@ type directed struct {
 	pdf    bool // it is a PDF, which has no meta and tells of no datasets
 }
 
-// directives are the rows of TestDirectives: each thing a page can say, in a header and in a meta.
+// directives are the rows of TestDirectives: each directive of a page, in a header field and in a
+// meta element.
 var directives = []directed{
 	{name: "plain"},
 	{name: "noindex-header", header: "X-Robots-Tag: noindex"},
@@ -75,7 +76,7 @@ var directives = []directed{
 	{name: "pdf-expired", header: "X-Robots-Tag: unavailable_after: 2020-01-02", pdf: true},
 }
 
-// directedLimits is what curtsy explain says of the excerpts of pages that limit them.
+// directedLimits is how curtsy explain shows the excerpts of pages that limit them.
 var directedLimits = map[string]string{
 	"nosnippet-header":   "snippets not allowed: nosnippet in its X-Robots-Tag or Robots-Tag header",
 	"nosnippet-meta":     "snippets not allowed: nosnippet in its robots meta",
@@ -99,7 +100,7 @@ func (d directed) url() string {
 	return directedHost + d.name + ".html"
 }
 
-// word is one that no other page has: a name in letters, which search takes for a single word.
+// word is on no other page. It is a name in letters, which search reads as a single word.
 func (d directed) word() string {
 	return "zebra" + strings.NewReplacer("-", "", "0", "o").Replace(d.name)
 }
@@ -128,7 +129,7 @@ func (d directed) answer(more ...string) *simweb.Answer {
 		d.name, meta, data, word, d.name)}
 }
 
-// looking is what all columns show at one time. Commands that list are asked once.
+// looking is what all columns show at one time. Commands that print lists are run once.
 type looking struct {
 	t     *testing.T
 	dir   string
@@ -152,7 +153,7 @@ func (l *looking) run(args ...string) string {
 	return out
 }
 
-// assistant is a session of an assistant, begun once.
+// assistant is a session of an assistant, opened once.
 func (l *looking) assistant() *helper {
 	if l.mcp == nil {
 		l.mcp = assistant(l.t, "--dir", l.dir)
@@ -196,7 +197,8 @@ func line(list, text string) string {
 	return ""
 }
 
-// directedColumns are where a page can show. Each says "-" where nothing of the page does.
+// directedColumns are the places in which a page can appear. Each is "-" if nothing of the page
+// does.
 var directedColumns = []struct {
 	name string
 	see  func(l *looking, d directed) string
@@ -439,7 +441,7 @@ func (l *looking) page(d directed, format string) string {
 	return seen(found, strings.Contains(content, d.word()))
 }
 
-// see writes the rows of some pages, and what contradicts itself in them.
+// see returns the rows of some pages, and the contradictions in them.
 func see(t *testing.T, dir string, pages ...directed) string {
 	t.Helper()
 	rows, odd := looked(t, dir, pages...)
@@ -484,8 +486,8 @@ func holds(t *testing.T, when, got, want string) {
 	}
 }
 
-// TestDirectives: what a page says of its use holds wherever it could show, from the request to the
-// answer. Whole is a page with its text, bare one without.
+// TestDirectives: the directives of a page are obeyed wherever it could appear, from the request to
+// the answer. Whole is a page with its text, bare one without.
 func TestDirectives(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := startWeb(t, simweb.Config{Hosts: 1, Mix: func(int) simweb.Behavior { return simweb.Behavior{Pages: -1} }})

@@ -14,9 +14,9 @@ import (
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 )
 
-// A crawl that keeps documents fetches those that pages link to, follows their links, finds them by
-// their text, and says of those that cannot be read why. One that does not refuses them, and a
-// wider list of types lets them in.
+// A crawl that stores documents fetches those to which pages link, follows their links, finds them
+// by their text, and reports why some cannot be read. A crawl without documents refuses them, and a
+// wider list of types accepts them.
 func TestDocuments(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		say := func(word string) documenttest.Content {

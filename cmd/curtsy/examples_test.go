@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/expected"
 )
 
-// Each example does what its folder says it prints. They are run as they are, against the simulated
-// site that each starts itself; the one with containers is run by internal/deploytest.
+// Each example prints what its folder describes. The examples run unchanged, against the simulated
+// site that each starts itself. internal/deploytest runs the one with containers.
 func TestExamples(t *testing.T) {
 	folders, err := filepath.Glob("../../examples/*/run.sh")
 	if err != nil || len(folders) != 5 {

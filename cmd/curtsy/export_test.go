@@ -22,8 +22,8 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// TestExportDatasets crawls a web of open data with the commands a user types, and holds every
-// export against the others. Its script knows, beside those of TestScripts,
+// TestExportDatasets crawls a web of open data with the commands that a user types, and compares
+// all exports with one another. Its script has these commands besides those of TestScripts:
 //
 //	opendata                   the web of testdata/datasets.txtar of internal/e2e; sets SEED0..SEED3
 //	                           and RESOLVE
@@ -156,7 +156,7 @@ func scriptExpands(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	prefixes := doc["@context"].(map[string]any)
 	delete(doc, "@context")
-	// Every value of the document is a value of what it expands to, and nothing is added.
+	// Every value of the document is a value of its expansion, and nothing is added.
 	had, has := values(doc, prefixes), values(any(expanded), nil)
 	if !slices.Equal(had, has) {
 		ts.Fatalf("expansion changes the values from\n%s\nto\n%s", strings.Join(had, "\n"), strings.Join(has, "\n"))
@@ -236,8 +236,9 @@ func values(v any, prefixes map[string]any) (all []string) {
 	return all
 }
 
-// scriptSame compares what is said of datasets. Who says it, and when, differs with where it is
-// read; the format has a word for files that it does not name, and none for a dataset without any.
+// scriptSame compares the descriptions of datasets. Their source and time differ with the place in
+// which they are read. The format has a word for files that it does not name, and none for a
+// dataset without files.
 func scriptSame(ts *testscript.TestScript, _ bool, args []string) {
 	says := func(file string) (all []string) {
 		for _, d := range datasetsIn(ts, file) {

@@ -16,9 +16,9 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// A site announces a feed in its pages. A crawl with --recrawl reads it again and again, with
-// conditions and one request at a time, fetches what is new in it and what has changed, and nothing
-// that is closed or elsewhere; `updates` has what came of it.
+// A site announces a feed in its pages. A crawl with --recrawl reads the feed repeatedly,
+// conditionally and with one request at a time. It fetches what is new and what has changed, and
+// nothing that is forbidden or on other sites. `updates` shows the result.
 func TestFeedCrawl(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -58,7 +58,7 @@ func (r *stoppedCrawl) counts() int64 {
 	return st.Stored
 }
 
-// without checks that nothing which is shown has to do with what is forgotten.
+// without checks that nothing that is shown belongs to what is forgotten.
 func (r *stoppedCrawl) without(forgotten ...string) {
 	r.t.Helper()
 	under := func(u string) bool {
@@ -70,7 +70,7 @@ func (r *stoppedCrawl) without(forgotten ...string) {
 		{"datasets", "--json"}, {"export", "pages"}, {"export", "pages", "--format", "text"}, {"export", "links"}, {"export", "datasets"},
 	} {
 		for line := range strings.Lines(curtsy(r.t, 0, append(args, "--dir", r.dir)...)) {
-			// Pages of others may name it: in their text, or as what they link to.
+			// Other pages may name it: in their text, or as the target of a link.
 			for _, field := range []string{"", `"url":"`, `"from":"`} {
 				if _, u, ok := strings.Cut(line, field); ok && (field != "" || strings.HasPrefix(line, "http")) && under(u) {
 					r.t.Errorf("curtsy %s: %s", strings.Join(args, " "), line)
@@ -87,8 +87,8 @@ func (r *stoppedCrawl) without(forgotten ...string) {
 	}
 }
 
-// unasked checks that nothing was asked of a host, or below a URL of it, since the
-// log was begun anew.
+// unasked checks that no request went to a host, or to a URL prefix of it, since the log was
+// cleared.
 func (r *stoppedCrawl) unasked(forgotten ...string) {
 	r.t.Helper()
 	for _, q := range r.web.Log() {
@@ -98,9 +98,9 @@ func (r *stoppedCrawl) unasked(forgotten ...string) {
 	}
 }
 
-// What is forgotten of a crawl at rest is gone from its files when the command returns, without a
-// request to anybody. It stays out when the crawl goes on and links and seeds lead there, and
-// comes back when it may.
+// What is forgotten in a crawl that does not run is gone from its files when the command returns,
+// without a request to any site. It stays out when the crawl is resumed and links and seeds lead
+// there, and comes back when that is allowed.
 func TestForgetAtRest(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := newStoppedCrawl(t)
@@ -143,8 +143,8 @@ func TestForgetAtRest(t *testing.T) {
 	})
 }
 
-// misses checks that nothing is forgotten by a name nobody has, and that it is told
-// what is meant perhaps.
+// misses checks that a name that is not in the crawl removes nothing, and that similar names are
+// suggested.
 func misses(t *testing.T, r *stoppedCrawl, entry, hint string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -169,8 +169,8 @@ func urlsOf(t *testing.T, r *stoppedCrawl, host string) (n int64) {
 	return known.URLs
 }
 
-// The command is killed at any moment: nothing is broken by that, and the same again, or the
-// crawl, does the rest.
+// The command is killed at any moment. That breaks nothing, and the same command or the crawl does
+// the rest.
 func TestForgetIsKilled(t *testing.T) {
 	t.Parallel()
 	r := newStoppedCrawl(t)
@@ -194,7 +194,8 @@ func TestForgetIsKilled(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		// It is killed at once, or when it has taken the directory, or when it has noted the act.
+		// It is killed at once, or when it has locked the directory, or when it has recorded the
+		// action.
 		events := []func() bool{
 			func() bool { return true },
 			func() bool { return engine.Alive(r.dir) },
@@ -227,8 +228,8 @@ func TestForgetIsKilled(t *testing.T) {
 	}
 }
 
-// A crawl that keeps its pages fresh is told to forget, and killed the moment the command
-// says that it is done.
+// A crawl that keeps its pages fresh gets a forget command, and is killed at the moment in which
+// the command reports that it is done.
 func TestForgetAndTheCrawlIsKilled(t *testing.T) {
 	t.Parallel()
 	r := newStoppedCrawl(t)

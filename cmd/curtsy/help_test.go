@@ -26,8 +26,8 @@ func visible(cmd *cobra.Command, each func(*cobra.Command)) {
 	}
 }
 
-// accepts reads a line as the program does that is called with these words, up to where it would do
-// something. With settings it also loads the settings, which may need files.
+// accepts parses a command line as the program does, up to the point at which it would act. With
+// settings it also loads the settings, which may need files.
 func accepts(settings bool, words ...string) error {
 	root := newRoot(app.New(strings.NewReader(""), io.Discard, io.Discard))
 	cmd, rest, err := root.Find(words)
@@ -106,8 +106,8 @@ func TestShellWords(t *testing.T) {
 	}
 }
 
-// Each command that help shows has a sentence about it and an example. What the examples type
-// exists and is accepted.
+// Each command in the help has a sentence about it and an example. The commands in the examples
+// exist and are accepted.
 func TestHelpOfEachCommand(t *testing.T) {
 	root := newRoot(app.New(nil, io.Discard, io.Discard))
 	n := 0
@@ -137,7 +137,7 @@ func TestHelpOfEachCommand(t *testing.T) {
 	}
 }
 
-// Every flag of every command stands under a heading, and no more often than once.
+// Every flag of every command is under exactly one heading.
 func TestEveryFlagHasAGroup(t *testing.T) {
 	visible(newRoot(app.New(nil, io.Discard, io.Discard)), func(cmd *cobra.Command) {
 		shown := map[string]int{}
@@ -155,7 +155,7 @@ func TestEveryFlagHasAGroup(t *testing.T) {
 			if shown[f.Name] != want {
 				t.Errorf("%s --%s stands in help %d times; is its group %q one of config.Groups?", cmd.CommandPath(), f.Name, shown[f.Name], config.GroupOf(f))
 			}
-			// A setting has one group for all: an empty one is missing in its struct.
+			// A setting has the same group everywhere; an empty group is missing in its struct.
 			if config.EnvOf(f) != "" && config.GroupOf(f) == config.OwnFlags {
 				t.Errorf("%s --%s has no group in internal/config", cmd.CommandPath(), f.Name)
 			}
@@ -166,7 +166,7 @@ func TestEveryFlagHasAGroup(t *testing.T) {
 	})
 }
 
-// help is what a command line prints that asks for help.
+// help is the help that a command line asks for.
 func help(t *testing.T, words ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -176,7 +176,7 @@ func help(t *testing.T, words ...string) string {
 	return stdout.String()
 }
 
-// The first screen of crawl has the flags that most people need, and names the way to the others.
+// The first screen of crawl has the flags that most people need, and says how to see the others.
 func TestHelpOfCrawl(t *testing.T) {
 	short, long := help(t, "crawl", "--help"), help(t, "crawl", "--help-all")
 	if n := strings.Count(short, "\n      --"); n < 15 || n > 26 {
@@ -200,7 +200,7 @@ func TestHelpOfCrawl(t *testing.T) {
 	}
 }
 
-// A command that only looks at a crawl has a line about NATS, and not ten flags.
+// A command that only reads a crawl has one line about NATS, and not ten flags.
 func TestHelpOfStatus(t *testing.T) {
 	text := help(t, "status", "--help")
 	if strings.Count(text, "--nats") != 1 || !strings.Contains(help(t, "help", "status"), "--nats URL --crawl NAME") {
@@ -211,7 +211,7 @@ func TestHelpOfStatus(t *testing.T) {
 	}
 }
 
-// The commands stand in groups, in the order in which a newcomer needs them.
+// The commands are in groups, in the order in which a newcomer needs them.
 func TestHelpOfCurtsy(t *testing.T) {
 	text := help(t, "--help")
 	last := -1

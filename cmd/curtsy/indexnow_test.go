@@ -11,8 +11,9 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
-// Formats §8.33: a site submits pages by HTTP to a crawl that runs. They are asked for once its
-// key file was seen; with a key that it has not, and of a host that is not crawled, nothing is.
+// Formats §8.33: a site submits pages by HTTP to a running crawl. They are requested when its key
+// file has been seen. With a key that the site does not have, or for a host that is not crawled,
+// nothing is requested.
 func TestUsage_8_33_Crawl(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]int{}

@@ -11,9 +11,9 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
-// Formats §8.22: with --llms-txt, and only then, a site is asked for its llms.txt, once, with
-// one request at a time as ever; the pages that it names are fetched where they are in scope and
-// open, and explain says where they were found.
+// Formats §8.22: only with --llms-txt, a site is asked for its llms.txt, once and with one request
+// at a time. The pages that it names are fetched if they are in scope and allowed, and explain
+// shows where they were found.
 func TestUsage_8_22_Crawl(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -40,8 +40,7 @@ func missingFrom(pages map[string]string, root *cobra.Command) (missing []string
 	return missing
 }
 
-// The manual has every command and every flag that is not hidden, and what it says of them is a
-// page that man can read.
+// The manual has every command and every flag that is not hidden, as pages that man can read.
 func TestManual(t *testing.T) {
 	root := newRoot(app.New(nil, io.Discard, io.Discard))
 	pages := manual(root, version.Info{Version: "1.0", Date: "2026-11-27T06:12:24Z"})
@@ -76,7 +75,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// The check of the manual finds what is missing, and text cannot begin a macro.
+// The check of the manual finds missing commands, and text cannot begin a macro.
 func TestManualCanFail(t *testing.T) {
 	root := &cobra.Command{Use: "curtsy", Short: "X", Long: ".TH of text\n\n  'quoted' \\example\n"}
 	sub := &cobra.Command{Use: "look", Short: "Look", Run: func(*cobra.Command, []string) {}}

@@ -15,7 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// assistant runs curtsy mcp and talks to it by the SDK's own client, as assistants do.
+// assistant runs curtsy mcp and connects to it with the client of the SDK, as assistants do.
 func assistant(t *testing.T, args ...string) *helper {
 	t.Helper()
 	fromUs, toIt := io.Pipe()
@@ -46,7 +46,7 @@ type helper struct {
 	s *mcp.ClientSession
 }
 
-// mcpAnswer is what a tool answers, of any tool; the same as text.
+// mcpAnswer is the answer of any tool, which is the same as text.
 type mcpAnswer struct {
 	Hits       []mcpHit
 	Datasets   []mcpHit
@@ -94,8 +94,8 @@ func (h *helper) call(tool string, args map[string]any) (v mcpAnswer, text strin
 // args are a tool's arguments.
 type args = map[string]any
 
-// TestMCPWishes: of each page of the sites that say what they may be used for, assistants get its
-// text if its site lets it be input of a model, or says nothing, and otherwise title and address.
+// TestMCPWishes: assistants get the text of a page if its site allows it as input of a model, or
+// states nothing. Otherwise they get its title and address.
 func TestMCPWishes(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		w := crawlUsagePolicies(t, "search")
@@ -142,8 +142,8 @@ func TestMCPWishes(t *testing.T) {
 	})
 }
 
-// TestMCPTags: nosnippet and noarchive hold for assistants, and all tools answer of a crawl at
-// rest.
+// TestMCPTags: nosnippet and noarchive apply to assistants, and all tools answer for a crawl that
+// does not run.
 func TestMCPTags(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := startWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 3, Mix: func(int) simweb.Behavior {
@@ -234,7 +234,7 @@ func TestMCPWhileACrawlRuns(t *testing.T) {
 	if l, text := h.asks("hosts", args{"filter": web.Hosts()[0]}); len(l.Hosts) != 1 {
 		t.Errorf("hosts: %s", text)
 	}
-	// A model pays for each word it reads: no hit takes as much as it does as JSON of the API.
+	// A model pays for each word it reads: no hit is as long as its JSON in the API.
 	hits := curtsy(t, 0, "search", "--json", "--limit", "10", "--dir", dir, "quiet")
 	n := strings.Count(hits, "\n")
 	r, err := h.s.CallTool(t.Context(), &mcp.CallToolParams{Name: "search", Arguments: args{"query": "quiet"}})
@@ -252,7 +252,7 @@ func TestMCPWhileACrawlRuns(t *testing.T) {
 	}
 }
 
-// assisted asks the daemons as an assistant does, of which some may be away, which is to be said.
+// assisted asks the daemons as an assistant does. Some may be away, which the answer must report.
 func assisted(t *testing.T, pages []string, missing string) {
 	t.Helper()
 	h := assistant(t, "--crawl", "shared")
@@ -272,8 +272,8 @@ func assisted(t *testing.T, pages []string, missing string) {
 	}
 }
 
-// TestMCPSaysNothingElse: whatever else there is to say goes to standard error, a message that is
-// too long ends the session and nothing more, and the end of the input is a good end.
+// TestMCPSaysNothingElse: all other messages go to standard error, a message that is too long ends
+// only the session, and the end of the input is not an error.
 func TestMCPSaysNothingElse(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := web(t)

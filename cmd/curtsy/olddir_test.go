@@ -32,15 +32,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// The data directory in oldArchive was written by commit 46b061c, which was killed in the middle of
-// a crawl of oldWeb. The README beside it says how it was made and what is in it.
+// Commit 46b061c wrote the data directory in oldArchive. It was killed in the middle of a crawl of
+// oldWeb. The README next to it describes how it was made and what is in it.
 const (
 	oldArchive = "testdata/olddir/46b061c.tar.gz"
 	oldDelay   = 60 * time.Millisecond
 )
 
-// oldWeb serves the web that the directory is a crawl of. It must not change unless the archive is
-// made anew.
+// oldWeb serves the web of the crawl in the directory. It must not change unless the archive is
+// made again.
 func oldWeb(t *testing.T, logFile string) *simweb.Server {
 	t.Helper()
 	web := startWeb(t, simweb.Config{
@@ -56,7 +56,7 @@ func oldWeb(t *testing.T, logFile string) *simweb.Server {
 			7: {Robots: simweb.RobotsRedirectChain, Features: []simweb.Feature{simweb.FeatureSitemapPlace}},
 		},
 	})
-	// The first host tells what changed on it.
+	// The first host reports its changes.
 	site, err := rup.NewServer(rup.ServerOptions{
 		Info: &rup.Info{CGI: "/rup", Latency: []rup.Unit{rup.Day}, MaxQuerySpan: rup.Span{N: 1, Unit: rup.Month}},
 		Base: web.Seeds()[0], Store: new(rup.MemoryStore), Index: noChanges{}, Log: slog.New(slog.DiscardHandler),
@@ -83,15 +83,13 @@ type noChanges struct{}
 
 func (noChanges) Changes(context.Context, time.Time, func(rup.Entry) error) error { return nil }
 
-// oldCrawl are the arguments that begin the crawl in the directory or go on with it.
+// oldCrawl are the arguments that start the crawl in the directory or resume it.
 func oldCrawl(web *simweb.Server, dir string) []string {
 	return []string{"crawl", "--dir", dir, "--allow-private", "--delay", oldDelay.String(), "--hold-max", "3s", "--resolve", web.Resolve(), "--listen", "off"}
 }
 
-// The commands can read a directory that commit 46b061c was killed over, while no crawl is running
-// in it.
-// The crawl in it goes on to its end, and has then found what an undisturbed crawl finds. No host
-// is asked too early, and nothing is fetched again whose outcome was known.
+// The commands can read a directory that commit 46b061c left when it was killed, while no crawl
+// runs in it.
 func TestOldDirectoryGoesOn(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		dir, oldLog := unpackOld(t)
@@ -147,8 +145,8 @@ func TestOldDirectoryGoesOn(t *testing.T) {
 	})
 }
 
-// whatCameOf lists, a line each, what the commands say of a crawl that is done. It leaves out what
-// depends on the order in which pages were fetched, and on how old the directory is.
+// whatCameOf returns, one a line, what the commands print about a crawl that is done. It leaves out
+// what depends on the order in which pages were fetched, and on the age of the directory.
 func whatCameOf(t *testing.T, dir string) (lines []string) {
 	t.Helper()
 	add := func(kind string, v any) {
@@ -278,9 +276,9 @@ func unpackOld(t *testing.T) (dir string, log []simweb.Request) {
 	return dir, log
 }
 
-// sameBoot has the frontier's files say that they were written since this machine was booted.
-// After a reboot, a shard rightly fetches again what it fetched in the last seconds; here only the
-// process was killed.
+// sameBoot marks the frontier's files as written since this machine was booted. After a reboot, a
+// shard rightly fetches again what it fetched in the last seconds; here only the process was
+// killed.
 func sameBoot(t *testing.T, dir string) {
 	t.Helper()
 	boot, err := json.Marshal(hosts.BootID())
@@ -318,9 +316,9 @@ func sameBoot(t *testing.T, dir string) {
 	}
 }
 
-// toldInLog reads the event logs in a directory. It returns the URLs whose outcome is there, with
-// their class, and how many events the frontier's files had not taken in yet. It starts a server in
-// the directory, so it is given a copy.
+// toldInLog reads the event logs in a directory. It returns the URLs whose outcome is in them, with
+// their class, and how many events the frontier's files had not applied yet. It starts a server in
+// the directory, so it gets a copy.
 func toldInLog(t *testing.T, dir string) (settled map[string]string, ahead uint64) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -377,8 +375,8 @@ func toldInLog(t *testing.T, dir string) (settled map[string]string, ahead uint6
 	return settled, ahead
 }
 
-// TestMakeOldDirectory makes the archive anew with the curtsy that OLD_CURTSY names: see
-// the README beside it.
+// TestMakeOldDirectory makes the archive again with the curtsy that OLD_CURTSY names: see the
+// README next to it.
 func TestMakeOldDirectory(t *testing.T) {
 	old := os.Getenv("OLD_CURTSY")
 	if old == "" {

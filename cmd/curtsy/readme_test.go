@@ -29,8 +29,8 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// readmeCommands is what TestReadme does with a command that the README shows, by its beginning. Of
-// several rows that fit, the first counts.
+// readmeCommands is what TestReadme does with a command in the README, by its beginning. The first
+// matching row counts.
 var readmeCommands = []struct {
 	begins string
 	do     func(r *readme, line string)
@@ -70,9 +70,8 @@ var readmeCommands = []struct {
 	{"curtsy status", (*readme).status},
 }
 
-// TestReadme runs every command that README.md shows as it stands there, by a shell. A site of this
-// test takes the place of example.org, and its NATS server that of n1, by settings in the
-// environment.
+// TestReadme runs every command of README.md unchanged, in a shell. By settings in the environment,
+// a site of this test replaces example.org, and its NATS server replaces n1.
 func TestReadme(t *testing.T) {
 	commands := shellCommands(readmeText(t))
 	if len(commands) < 20 {
@@ -142,7 +141,7 @@ type readme struct {
 	daemons []*exec.Cmd
 }
 
-// settings has example.org led to a site of this test, which may be asked without a delay.
+// settings makes example.org lead to a site of this test, which may be requested without a delay.
 func (r *readme) settings() {
 	addr, ca := exampleSite(r.t)
 	credentials := filepath.Join(r.dir, "credentials.yaml")
@@ -202,7 +201,7 @@ func compare(file, expr string) func(*readme, string) {
 	}
 }
 
-// begin runs a command beside the test, which ends it, and returns its standard output.
+// begin runs a command next to the test, which ends it, and returns its standard output.
 func (r *readme) begin(line string) (cmd *exec.Cmd, out *bufio.Reader) {
 	r.t.Helper()
 	cmd = r.shell("exec " + line)
@@ -218,7 +217,7 @@ func (r *readme) begin(line string) (cmd *exec.Cmd, out *bufio.Reader) {
 	return cmd, bufio.NewReader(pipe)
 }
 
-// serve looks at the search page that a command serves, and ends it as ^C does.
+// serve requests the search page that a command serves, and ends the command as ^C does.
 func (r *readme) serve(line string) {
 	cmd, out := r.begin(line)
 	first, err := out.ReadString('\n')
@@ -240,7 +239,7 @@ func (r *readme) serve(line string) {
 	}
 }
 
-// rounds waits until a crawl that goes on for ever has done a round, and stops it.
+// rounds waits until a crawl that never ends has done a round, and stops it.
 func (r *readme) rounds(line string) {
 	cmd, _ := r.begin(line)
 	until.True(r.t, "a round is over", func() bool {
@@ -270,7 +269,7 @@ func (r *readme) daemon(line string) {
 	r.daemons = append(r.daemons, cmd)
 }
 
-// status waits until the daemons have stored the site, and has them stopped.
+// status waits until the daemons have stored the site, and stops them.
 func (r *readme) status(line string) {
 	until.True(r.t, line, func() bool {
 		out, err := r.shell(line).CombinedOutput()

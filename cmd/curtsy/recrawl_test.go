@@ -38,9 +38,9 @@ func (r *stoppedCrawl) bodyOf(u string) (status int, sum string) {
 	return res.StatusCode, hex.EncodeToString(h[:])
 }
 
-// A crawl that keeps its pages fresh is killed again and again while pages change, go and come
-// back. In the end what is stored is what the web has, it counts what it lists, and no host was
-// asked twice at once or where it may not be.
+// A crawl that keeps its pages fresh is killed again and again while pages change, disappear and
+// come back. In the end the store has the same pages as the web, the counts match the lists, and no
+// host got two requests at the same time or a forbidden one.
 func TestRecrawlIsKilled(t *testing.T) {
 	t.Parallel()
 	r := newStoppedCrawl(t)
@@ -119,7 +119,7 @@ func TestRecrawlIsKilled(t *testing.T) {
 		t.Errorf("%d pages listed, %d counted, want %d", listed, n, len(r.all)-gone)
 	}
 	for _, v := range simweb.Check(log, simweb.CheckOptions{Token: "curtsy", UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") }}) {
-		// Asked for before the log was begun anew.
+		// It was requested before the log was cleared.
 		if v.Rule != simweb.RuleRobotsFirst && v.Rule != simweb.RuleUnreachable {
 			t.Error(v)
 		}

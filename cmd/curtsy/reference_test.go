@@ -22,8 +22,8 @@ import (
 
 var writeReference = flag.Bool("write-reference", false, "write the generated parts of docs/reference, and the example configuration")
 
-// TestReference: the pages of docs/reference about commands agree with the commands, and what is
-// written about the settings of a crawl agrees with the table of settings.
+// TestReference: the pages of docs/reference about commands are what the commands themselves
+// describe.
 func TestReference(t *testing.T) {
 	root := newRoot(app.New(nil, io.Discard, io.Discard))
 	whole := func(text string) func(string) string { return func(string) string { return text } }
@@ -49,7 +49,7 @@ func TestReference(t *testing.T) {
 
 const generated = "<!-- Written by go generate ./cmd/curtsy; a test compares it with the commands. -->\n"
 
-// common is how many commands have a flag at least that is described once for all.
+// common is the number of commands from which on a flag is described once for all.
 const common = 8
 
 // commandsPage is the reference of all commands.
@@ -191,7 +191,7 @@ func exitsPage(root *cobra.Command) string {
 	return b.String()
 }
 
-// prose is text of help as Markdown: what is indented there is code here.
+// prose is text of the help as Markdown. What is indented in the help becomes code.
 func prose(text string) string {
 	var out []string
 	block := false

@@ -20,11 +20,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// queries are typed before and after an index is built anew.
-var queries = []string{"quiet", "quiet river", "the -quiet", `"the quiet"`, "title:page", "qui*", "site:h0001.sim.test quiet", "quiett", "lang:en river",
+// questions are typed before and after an index is built again.
+var questions = []string{"quiet", "quiet river", "the -quiet", `"the quiet"`, "title:page", "qui*", "site:h0001.sim.test quiet", "quiett", "lang:en river",
 	"river nowhereatall", "page", "h0002", "type:text/html mountain", "mountain OR river", "compass", "wooden island", "inurl:1 bridge", "forest needle", "journey", "door"}
 
-// A process that builds an index anew and is killed leaves one that answers as before: the same
+// A process that is killed while it builds an index leaves one that answers as before: the same
 // hits with the same scores, totals and facets.
 func TestReindexKilled(t *testing.T) {
 	t.Parallel()
@@ -35,7 +35,7 @@ func TestReindexKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// testscript.Main makes the test's own binary the command of this name. All is asked by it:
+	// testscript.Main makes the test's own binary the command of this name. It asks all questions:
 	// what was being read when a process was killed is tried in a process of its own.
 	link := filepath.Join(t.TempDir(), "curtsy")
 	if err := os.Symlink(exe, link); err != nil {
@@ -60,7 +60,8 @@ func TestReindexKilled(t *testing.T) {
 	if found < len(queries)/2 {
 		t.Errorf("%d of %d questions find anything", found, len(queries))
 	}
-	// Each question is a process: after a kill they take turns, and in the end all are asked.
+	// Each question is a process. After a kill they are asked one by one, and in the end all of
+	// them.
 	const inTurns = 5
 	killed, done := 0, false
 	for after := 20 * time.Millisecond; !done; after *= 2 {
@@ -99,8 +100,8 @@ func TestReindexKilled(t *testing.T) {
 	}
 }
 
-// Over NATS the indexers do it. For those that are away the command ends with a code of its own,
-// and they do it when they are back.
+// Over NATS the indexers build the index. If some are away, the command ends with an exit code of
+// its own, and they build it when they are back.
 func TestReindexOverNATS(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		srv := server(t)
@@ -167,7 +168,7 @@ func TestReindexOverNATS(t *testing.T) {
 			t.Errorf("said %q", out)
 		}
 		stopTwo()
-		// A search does not wait long for shards that nobody answers for.
+		// A search does not wait long for shards that do not answer.
 		began := time.Now()
 		if code := runs(t, t.Context(), []string{"search", "quiet"}, nil, io.Discard, io.Discard); code != app.ExitPartial || time.Since(began) > time.Second {
 			t.Errorf("a search with an indexer away takes %v and ends with %d", time.Since(began), code)
@@ -198,7 +199,7 @@ func TestReindexOverNATS(t *testing.T) {
 				t.Fatalf("the one that came back has not done it: %s, %v", raw, err)
 			}
 		}
-		// Somebody else is at it: nobody begins again.
+		// Another operator has started it already, so it is not started again.
 		sees <- struct{}{}
 		ahead, err := service.ChangeSpec(t.Context(), kv, func(old *crawl.Spec) (crawl.Spec, error) {
 			s := *old
@@ -208,7 +209,7 @@ func TestReindexOverNATS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// ^C while it waits leaves it to the indexers.
+		// ^C during the wait leaves the work to the indexers.
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		stdout.Reset()
 		stderr.Reset()

@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Rounds as an operator sees them: the command goes on, status tells of them, stop ends them.
+// Rounds as an operator sees them: the command continues, status reports them, stop ends them.
 func TestRoundsAreShown(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := newStoppedCrawl(t)
@@ -20,7 +20,7 @@ func TestRoundsAreShown(t *testing.T) {
 		var st crawl.Status
 		await(t, "a second round", func() bool {
 			var out, errs bytes.Buffer
-			// An error: it may be starting.
+			// An error means that it may be starting.
 			code := runs(t, t.Context(), []string{"status", "--dir", r.dir, "--json"}, nil, &out, &errs)
 			st = crawl.Status{}
 			return code == app.ExitOK && json.Unmarshal(out.Bytes(), &st) == nil && st.Round != nil && st.Round.Number > 1

@@ -14,15 +14,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serving runs a command that serves beside the script: until "serving ends", which sees it end
+// serving runs a server next to the script, until "serving ends", which checks that it ends
 // cleanly.
 type serving struct{ cmd *exec.Cmd }
 
-// servingKey is under which a script has its own, since scripts run side by side.
+// servingKey is the key of the server of a script, because scripts run in parallel.
 type servingKey struct{}
 
-// scriptServing is the command "serving serve|dashboard args": sets SEARCH or DASHBOARD to where it
-// is.
+// scriptServing is the command "serving serve|dashboard args", which sets SEARCH or DASHBOARD to
+// the address.
 func scriptServing(ts *testscript.TestScript, neg bool, args []string) {
 	s := ts.Value(servingKey{}).(*serving)
 	if neg || len(args) == 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain makes this test binary each of our programs, by the name that it is called by.
-// None of them listens where it is not asked to.
+// TestMain makes this test binary each of our programs, by its name. None of them listens on an
+// address without being asked to.
 func TestMain(m *testing.M) {
 	os.Setenv("CURTSY_LISTEN", "off")
 	testscript.Main(m, map[string]func(){
@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// testKey is under which a script has the test that it is part of.
+// testKey is the key of the test to which a script belongs.
 type testKey struct{}
 
 func scriptSimweb(ts *testscript.TestScript, neg bool, args []string) {

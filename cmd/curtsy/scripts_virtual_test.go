@@ -161,7 +161,7 @@ func (s *script) do(words []string) error {
 	return nil
 }
 
-// prints holds what the last command printed on standard output to a file (see package expected).
+// prints compares the standard output of the last command with a file (see package expected).
 func (s *script) prints(name string) error {
 	want, err := os.ReadFile(name)
 	if err != nil {
@@ -173,8 +173,8 @@ func (s *script) prints(name string) error {
 	return nil
 }
 
-// matches holds a text to an expression, of which it has as many matches as -count=N says, if that
-// stands before it, and otherwise at least one; if negated, none.
+// matches compares a text with an expression. With -count=N before it there must be N matches,
+// otherwise at least one; if negated, none.
 func (s *script) matches(negated bool, args []string, text []byte) error {
 	count, counted := strings.CutPrefix(args[0], "-count=")
 	if counted {

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
-// What is typed wrong is told before anything is asked.
+// Wrong arguments are reported before any question is asked.
 func TestSearchTypedWrong(t *testing.T) {
 	for typed, says := range map[string]string{
 		"":                             "a search needs words",

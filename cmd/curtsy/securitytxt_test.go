@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
-// With --security-txt a site is asked for its security.txt once, and hosts shows whom it names. The
-// site has one request at a time, as under any visit, and a second run asks for nothing more.
+// With --security-txt a site is asked for its security.txt once, and hosts shows the contacts in
+// it. The site gets one request at a time, as in any visit, and a second run requests nothing more.
 func TestSecurityTxt(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -24,7 +24,7 @@ import (
 
 var adminPort = regexp.MustCompile(`"admin port open".*"url":"([^"]+)"`)
 
-// asked is what the admin port of a daemon answers, which it names in its log.
+// asked is the answer of the admin port of a daemon, whose address is in its log.
 func asked(t *testing.T, log, path string) (*http.Response, string) {
 	t.Helper()
 	text, err := os.ReadFile(log)
@@ -47,7 +47,7 @@ func asked(t *testing.T, log, path string) (*http.Response, string) {
 	return resp, string(body)
 }
 
-// searched holds one of several indexers to answering for the whole crawl.
+// searched checks that one of several indexers answers for the whole crawl.
 func searched(t *testing.T, log string, pages []string) {
 	t.Helper()
 	resp, body := asked(t, log, "api/v1/search?q=quiet&per=50")
@@ -70,7 +70,8 @@ func searched(t *testing.T, log string, pages []string) {
 	}
 }
 
-// searchedPartly: with an indexer away the others' hits are there, and what is missing is said.
+// searchedPartly: if an indexer is away, the hits of the others are there, and the answer reports
+// what is missing.
 func searchedPartly(t *testing.T, log string) {
 	t.Helper()
 	resp, body := asked(t, log, "api/v1/search?q=quiet")
@@ -86,8 +87,8 @@ func searchedPartly(t *testing.T, log string) {
 	}
 }
 
-// Whoever serves search of a directory stays out of the way of the crawl in it: searched all the
-// time, a crawl begins, ends, and is killed nowhere, and each search is answered by what there is.
+// A server of search does not disturb the crawl in its directory. While it is searched all the
+// time, a crawl starts, ends and is killed, and each search is answered from what is stored.
 func TestServeWhileCrawlsBeginAndEnd(t *testing.T) {
 	t.Parallel()
 	web := web(t)
@@ -131,7 +132,7 @@ func TestServeWhileCrawlsBeginAndEnd(t *testing.T) {
 			t.Errorf("during crawl %d no search was answered", i)
 		}
 	}
-	// What is forgotten while nothing runs is not shown from that moment on.
+	// What is forgotten while no crawl runs is not shown from that moment on.
 	u := "http://" + web.Hosts()[1] + "/"
 	curtsy(t, 0, "forget", "--dir", dir, web.Hosts()[1])
 	if _, found, err := d.Page(t.Context(), u, "text"); found || err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/botauth"
 )
 
-// A key is made, published, used, and what is signed with it is verified, as people would type it.
+// A key is made, published and used, and its signatures are verified, by commands as people type
+// them.
 func TestSigning_CheckSignature(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -116,7 +117,7 @@ func TestSigning_CheckSignature(t *testing.T) {
 	}
 }
 
-// Nothing a crawl leaves behind, and nothing its broker keeps, has the key or names its file.
+// Neither the files of a crawl nor its NATS server contain the key or the name of its file.
 func TestSigning_8_28_NothingIsKept(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		dir := t.TempDir()

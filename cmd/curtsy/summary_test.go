@@ -128,7 +128,7 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// What --progress says is shown, and nothing else; people's lines are on standard output, unless
+// The form of --progress is shown, and nothing else. Text for people is on standard output, unless
 // that is for programs.
 func TestProgressModes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -165,8 +165,8 @@ func TestProgressModes(t *testing.T) {
 	})
 }
 
-// Outside of a terminal there is a line each minute, and one when the crawl turns to something else
-// for more than a moment; none repeats the one before.
+// Without a terminal there is a line each minute, and one when the phase of the crawl changes for
+// more than a moment. No line repeats the one before.
 func TestPlainLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -221,7 +221,8 @@ func TestLogAroundLine(t *testing.T) {
 	}
 }
 
-// Services warn in sentences, and say nothing twice in a minute; who asks for their log gets it.
+// Services warn in sentences, and repeat none within a minute. Their log is printed if it is asked
+// for.
 func TestServiceLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -255,7 +256,7 @@ func TestServiceLog(t *testing.T) {
 	})
 }
 
-// What a person can do something about is reported when it changes.
+// What a person can act on is reported when it changes.
 func TestNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errs bytes.Buffer
@@ -267,7 +268,7 @@ func TestNotes(t *testing.T) {
 		for _, st := range []crawl.Status{{}, full, fuller, {PausedHosts: 1, PausedURLs: 9}, {PagesTrouble: "no room"}, {PagesTrouble: "less room"}, {}, {}} {
 			n.print(p, st)
 		}
-		// A service says the same of the disk, in its own log.
+		// A service reports the same about the disk in its own log.
 		term.ServiceLog(config.NewCrawl().Common, slog.LevelWarn, &errs, p.warnings).Error("paused", "err", full.Trouble)
 		if got, want := errs.String(), "warning: paused: the disk of /srv has 9 MiB free: free some space\nwarning: not all pages are stored: no room\n"; got != want {
 			t.Errorf("warnings %q, want %q", got, want)

@@ -13,19 +13,19 @@ import (
 	"github.com/curtsy/curtsy/internal/simweb"
 )
 
-// terminal is one: what is on it after all that was written to it.
+// terminal is a terminal, with all that was written to it.
 type terminal struct{ bytes.Buffer }
 
-// Terminal says that it is one.
+// Terminal reports that it is one.
 func (*terminal) Terminal() bool { return true }
 
-// lines is what a person sees: a line that is cleared and written again is one line.
+// lines is what a person sees: a line that is cleared and written again counts as one.
 func (s *terminal) lines() string {
 	return regexp.MustCompile(`(?m)^.*`+regexp.QuoteMeta(term.ClearLine)).ReplaceAllString(s.String(), "")
 }
 
-// In a terminal a crawl has one line that changes, and leaves what a person wants to know at the
-// end; nothing of the services' log.
+// In a terminal a crawl has one line that changes, and leaves a summary for a person at the end,
+// without the log of the services.
 func TestCrawlInATerminal(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := startWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 90, Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsSubtree} }})

@@ -14,10 +14,11 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// killEnv names what is in the URLs of pages that kill whoever reads them, in test binaries alone.
+// killEnv names a part of the URLs of pages that kill the process that reads them. It works in test
+// binaries only.
 const killEnv = "TEST_KILLS_CURTSY"
 
-// mainThatMayDie is main, with pages that kill it.
+// mainThatMayDie is main, with pages that kill the process.
 func mainThatMayDie() {
 	if what := os.Getenv(killEnv); what != "" {
 		indexer.SetTestHook(func(u canon.URL) {
@@ -51,7 +52,7 @@ func newKillSite(t *testing.T) *killSite {
 	return &killSite{t: t, url: srv.URL + "/", dir: t.TempDir()}
 }
 
-// run runs a command and returns what it said, and whether it was killed.
+// run runs a command and returns its output, and whether it was killed.
 func (k *killSite) run(args ...string) (out string, killed bool) {
 	k.t.Helper()
 	cmd := exec.Command("curtsy", args...)
@@ -96,8 +97,8 @@ func (k *killSite) setAside() {
 	}
 }
 
-// A page that kills the process that stores it costs one start. At the next it is tried in a
-// process of its own and set aside.
+// A page that kills the process that stores it costs one start. At the next start it is tried in a
+// process of its own and quarantined.
 func TestPageThatKillsIsSetAside(t *testing.T) {
 	t.Parallel()
 	k := newKillSite(t)
@@ -111,8 +112,8 @@ func TestPageThatKillsIsSetAside(t *testing.T) {
 	k.setAside()
 }
 
-// A process that is killed while it reads a page that did nothing loses nothing: the page
-// is tried, and kept.
+// A process that is killed while it reads a harmless page loses nothing: the page is tried again
+// and stored.
 func TestPageThatWasReadWhenSomebodyKilled(t *testing.T) {
 	t.Parallel()
 	k := newKillSite(t)
@@ -129,8 +130,8 @@ func TestPageThatWasReadWhenSomebodyKilled(t *testing.T) {
 	}
 }
 
-// A stored page that kills whoever indexes or exports it costs one start of each kind at most, and
-// goes with the next crawl.
+// A stored page that kills the process that indexes or exports it costs at most one start of each
+// kind, and is removed by the next crawl.
 func TestStoredPageThatKills(t *testing.T) {
 	for _, args := range [][]string{{"reindex"}, {"export", "pages"}, {"export", "links"}, {"search", "words"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {

@@ -57,7 +57,7 @@ func (w *wished) crawl(args ...string) {
 	curtsy(w.t, code, args...)
 }
 
-// times is how often a path was asked for, of all sites.
+// times is how often a path was requested, on all sites.
 func (w *wished) times(path string) (n int) {
 	for _, r := range w.web.Log() {
 		if r.Path == path {
@@ -67,7 +67,7 @@ func (w *wished) times(path string) (n int) {
 	return n
 }
 
-// asked is what the web was asked for.
+// asked is what was requested of the web.
 func (w *wished) asked() map[string]bool {
 	out := map[string]bool{}
 	for _, r := range w.web.Log() {
@@ -90,16 +90,17 @@ func (w *wished) listed(args ...string) map[string]bool {
 	return out
 }
 
-// TestWishes crawls sites of each kind that say what they may be used for, for each purpose there
-// is: what was asked for, by their logs, what is kept, and what each export leaves out are what the
-// sites' makers meant.
+// TestWishes crawls sites of each kind that state how they may be used, for each purpose. What was
+// requested (by their logs), what is stored and what each export leaves out must be what the sites'
+// authors meant.
 func TestWishes(t *testing.T) {
 	for _, purposes := range [][]string{{"search"}, {"ai-input"}, {"ai-train"}, {"tdm"}, {"search", "ai-train"}} {
 		t.Run(strings.Join(purposes, "+"), func(t *testing.T) {
 			virtual(t, func(t *testing.T) {
 				w := crawlUsagePolicies(t, purposes...)
 				w.holds()
-				// What is said apart is asked for by who needs it, once, also after we were away.
+				// Rights files are requested if the purposes need them, once, also after an
+				// interruption.
 				asks := 0
 				if !slices.Equal(purposes, []string{"search"}) {
 					asks = 1
@@ -126,7 +127,7 @@ func TestWishes(t *testing.T) {
 	}
 }
 
-// Formats §8.1: another purpose lets in what the one before kept out.
+// Formats §8.1: another purpose accepts what the one before excluded.
 func TestUsage_8_1_PurposesChange(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		w := crawlUsagePolicies(t, "ai-train")
@@ -141,7 +142,7 @@ func TestUsage_8_1_PurposesChange(t *testing.T) {
 	})
 }
 
-// Formats §8.17: a tdmrep.json that cannot be had counts as a reservation, until it is.
+// Formats §8.17: a tdmrep.json that cannot be fetched counts as a reservation until it is.
 func TestUsage_8_17_Lost(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := startWeb(t, simweb.Wishing())
@@ -163,8 +164,8 @@ func TestUsage_8_17_Lost(t *testing.T) {
 	})
 }
 
-// Formats §8.19: a licence that was not read, since it is on another site or could not be had,
-// may allow nothing of what it speaks of: it counts so. The site that has it is asked for nothing.
+// Formats §8.19: a licence that was not read, because it is on another site or could not be
+// fetched, may allow nothing. It counts as if it did not. The site that has it gets no request.
 func TestUsage_8_19_Unread(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		web := startWeb(t, simweb.Config{Hosts: 3, PagesPerHost: 3, Mix: func(int) simweb.Behavior { return simweb.Behavior{} }})
@@ -208,7 +209,7 @@ func TestUsage_8_19_Unread(t *testing.T) {
 	})
 }
 
-// holds compares what came of the crawl with what was meant.
+// holds compares the result of the crawl with what was meant.
 func (w *wished) holds() {
 	t, purposes := w.t, w.purposes
 	t.Helper()

@@ -30,7 +30,7 @@ import (
 )
 
 // machine is what all commands of one bubble share: a network in memory, and a NATS server for each
-// data directory, which goes on between the commands.
+// data directory, which keeps running between the commands.
 type machine struct {
 	net     *simnet.Net
 	mu      sync.Mutex // guards servers
@@ -41,8 +41,8 @@ type machine struct {
 // machines has the machine of each test that runs in a bubble, by its *testing.T.
 var machines sync.Map
 
-// begins is when the tests in a bubble do: documents of their sites are neither expired nor of
-// another age.
+// begins is when the tests in a bubble begin, so that documents of their sites are neither expired
+// nor of another age.
 var begins = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
 // virtual runs a test in a bubble of virtual time. Commands that it runs in this process, and the
@@ -67,20 +67,19 @@ func virtual(t *testing.T, f func(t *testing.T)) {
 	})
 }
 
-// room is for the streams of a crawl, which reserve more than they use, also those of an old
+// room is enough for the streams of a crawl, which reserve more than they use, also those of an old
 // directory.
 const room = 8 << 30
 
-// signals starts the goroutines of package os/signal, which go on for ever and must not be in a
-// bubble.
+// signals starts the goroutines of package os/signal, which never end and must not be in a bubble.
 var signals = sync.OnceFunc(func() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGWINCH)
 	signal.Stop(c)
 })
 
-// collectSeldom makes the garbage collector run less often in this process, where it takes a
-// quarter of the processor's time otherwise, since servers and crawls begin and end all the time.
+// collectSeldom makes the garbage collector run less often in this process. Otherwise it takes a
+// quarter of the processor's time, because servers and crawls start and end all the time.
 var collectSeldom = sync.OnceFunc(func() { debug.SetGCPercent(400) })
 
 // machineOf is the machine of a test; nil: the test is not in a bubble.
@@ -153,7 +152,7 @@ func curtsy(t *testing.T, want int, args ...string) string {
 	return stdout.String()
 }
 
-// start runs a command in this process beside the test, until stop is called, which interrupts it
+// start runs a command in this process next to the test, until stop is called, which interrupts it
 // and returns its exit code, or until the test ends.
 func start(t *testing.T, args ...string) (stop func() int) {
 	t.Helper()
@@ -204,8 +203,9 @@ func newSite(t testing.TB, h http.HandlerFunc) *httptest.Server {
 	return site
 }
 
-// patient is a test in a bubble, where nobody may ask for the deadline of go test: what is waited
-// for must come within an hour of virtual time. Without an end a wait would go on at full speed.
+// patient is a test in a bubble, in which the deadline of go test must not be asked for. Conditions
+// must be met within an hour of virtual time, because a wait without an end would run at full
+// speed.
 type patient struct {
 	testing.TB
 	end time.Time
@@ -222,7 +222,7 @@ func await(t testing.TB, what string, so func() bool) {
 	until.True(t, what, so)
 }
 
-// unused is an address of this machine at which nobody listens.
+// unused is an address of this machine at which no server listens.
 func unused(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,11 +11,11 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
-// An example of docs/webmasters.md: what a site writes, where, and what Curtsy reads in it
-// by that page.
+// An example of docs/webmasters.md: what a site writes and where, and what Curtsy reads in it
+// according to that page.
 var webmasterExample = regexp.MustCompile("(?m)^```([a-z.]+)\n((?:.*\n)+?)```\n(?:\nCurtsy reads(?: for (\\S+))?: ((?:[^.]|\n)+)\\.)?")
 
-// TestWebmasters: what docs/webmasters.md tells sites to write is read as the page says.
+// TestWebmasters: the instructions of docs/webmasters.md have the effect that the page describes.
 func TestWebmasters(t *testing.T) {
 	page, err := os.ReadFile("../../docs/webmasters.md")
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
-// A site's feed names a hub. The crawl subscribes there, under the hub's robots.txt, confirms what
-// it asked for and nothing else, and fetches what the hub delivers as new at once; what somebody
-// else delivers, or the hub delivers once more, it does not take.
+// The feed of a site names a hub. The crawl subscribes there as the hub's robots.txt allows,
+// confirms what it asked for and nothing else, and fetches at once what the hub delivers as new. It
+// refuses deliveries of others and repeated ones.
 func TestWebSubCrawl(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]int{}

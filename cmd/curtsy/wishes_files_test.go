@@ -7,7 +7,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
-// Formats §8.23: what sites may have said in files of their own, which nobody asks us to read.
+// Formats §8.23: statements of sites in files of their own that no specification asks us to read.
 func TestUsage_8_23_NotFetched(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		for _, security := range []bool{false, true} {

@@ -13,8 +13,8 @@ import (
 	use "github.com/curtsy/curtsy/pkg/usage"
 )
 
-// shown holds what explain says of a page's use to what its site's maker meant: what robots.txt
-// says now, with its line, and what is kept with the page.
+// shown compares what explain prints about the use of a page with what the site's author meant: the
+// current robots.txt, with its line, and what is stored with the page.
 func (w *wished) shown(u string, request simweb.UsagePolicy, x crawl.Explanation) {
 	w.t.Helper()
 	if x.Robots == nil || (x.Usage != nil) != request.Kept(w.purposes...) {
@@ -51,7 +51,7 @@ func (w *wished) shown(u string, request simweb.UsagePolicy, x crawl.Explanation
 	}
 }
 
-// hosts holds what hosts and status say of the sites to what their makers meant.
+// hosts compares what hosts and status print about the sites with what their authors meant.
 func (w *wished) hosts() {
 	w.t.Helper()
 	says := map[string][]int{ // lines of their robots.txt
@@ -112,7 +112,7 @@ func (w *wished) hosts() {
 	}
 }
 
-// What is typed wrong about one host.
+// Wrong arguments about one host.
 func TestHostsOne(t *testing.T) {
 	for _, args := range [][]string{{"hosts", "a.example", "b.example"}, {"hosts", "a.example", "--limit", "3"}} {
 		curtsy(t, app.ExitUsage, append(args, "--dir", t.TempDir())...)

@@ -147,8 +147,8 @@ var wrongs = []wrong{
 	{about: "name of no crawl", args: []string{"status", "--crawl", "my docs"}, instead: fields("status --crawl docs")},
 }
 
-// Whatever a newcomer types wrong, the message names something to type that works, and the exit
-// code is that for wrong input.
+// Whatever a newcomer types wrong, the message contains a command that works, and the exit code is
+// that for wrong input.
 func TestWrongInputs(t *testing.T) {
 	if len(wrongs) < 40 {
 		t.Errorf("only %d wrong inputs", len(wrongs))
@@ -185,7 +185,7 @@ func TestWrongInputs(t *testing.T) {
 	}
 }
 
-// works fails unless what a message says can be typed and would be accepted.
+// works fails unless the command in a message would be accepted.
 func (w wrong) works(t *testing.T, said string) {
 	t.Helper()
 	if !strings.Contains(said, w.says) {
@@ -216,7 +216,7 @@ func (w wrong) works(t *testing.T, said string) {
 	}
 }
 
-// A directory in which a crawl runs is not taken by another one.
+// The directory of a running crawl is not used by another one.
 func TestCrawlBesideAnother(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := engine.Lock(dir)
@@ -234,7 +234,7 @@ func TestCrawlBesideAnother(t *testing.T) {
 	}
 }
 
-// What other programs call a command leads to one of ours that there is.
+// Commands of other programs lead to one of ours that exists.
 func TestForeignCommands(t *testing.T) {
 	for name := range strings.FieldsSeq("start fetch mirror runspider dry-run inject add stats info find list dump why tail server ui domains output data kill suspend unpause " +
 		"configure delete rm recrawl solrindex warc lint robots keygen assistant tutorial") {

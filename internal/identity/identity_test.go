@@ -108,7 +108,7 @@ func TestSigning_8_32_WhoWeAre(t *testing.T) {
 			t.Errorf("the page does not say %s", w)
 		}
 	}
-	// The same again is the same, and nothing of it is secret.
+	// The same options give the same files, and nothing in them is secret.
 	for name, body := range byName(t, o) {
 		if body != files[name] {
 			t.Errorf("%s is another one", name)
@@ -119,7 +119,7 @@ func TestSigning_8_32_WhoWeAre(t *testing.T) {
 	}
 }
 
-// What is not known is not published, and what strangers may have written harms nobody.
+// Unknown values are not published, and text of strangers is harmless.
 func TestSigning_8_32_Less(t *testing.T) {
 	o := testOptions(t)
 	o.Ranges, o.Contact, o.UserAgent = nil, `"><script>`, `x <script>alert(1)</script>`
@@ -168,7 +168,7 @@ func joined(list []netip.Prefix) string {
 	return "[" + strings.Join(words, ",") + "]"
 }
 
-// Files are replaced whole; a key is never replaced, and is its owner's alone.
+// Files are replaced as a whole. A key is never replaced, and only its owner can read it.
 func TestSigning_8_32_Written(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	list, err := Files(testOptions(t))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// One question is worked on and one waits; a third finds no room, and one whose time is over before
-// its turn has come is not worked on.
+// One question is answered and one waits. A third is refused, and one whose time is over before a
+// slot is free is not answered.
 func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSemaphore(1, 1, time.Second)

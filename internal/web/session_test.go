@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What is remembered of logouts is bounded: the latest stay.
+// The number of remembered logouts is bounded, and the latest stay.
 func TestEndedIsBounded(t *testing.T) {
 	var e ended
 	now := time.Now()
@@ -30,7 +30,7 @@ func TestEndedIsBounded(t *testing.T) {
 	}
 }
 
-// A cookie that is not as we made it is none, and neither is one too old.
+// A changed cookie is not accepted, and neither is one that is too old.
 func TestForgedCookie(t *testing.T) {
 	w := newSessions("a long enough token")
 	s := newSession(true)

@@ -28,8 +28,8 @@ func curtsy(t *testing.T, want int, args ...string) string {
 	return out.String()
 }
 
-// Nothing that a site, or a stranger's index, has put into an archive reaches a terminal as it is,
-// and what is printed as JSON is JSON.
+// No text of a site, or of an index that somebody else made, reaches a terminal unescaped, and what
+// is printed as JSON is JSON.
 func TestArchiveListIsFitForATerminal(t *testing.T) {
 	dir := t.TempDir()
 	head := "HTTP/1.1 200 OK\r\nContent-Type: text/html\x1b[31m\u009b2k\r\n\r\nx"

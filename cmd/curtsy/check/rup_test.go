@@ -25,7 +25,7 @@ func (c oneChange) Changes(_ context.Context, since time.Time, yield func(rup.En
 	return yield(rup.Entry{URL: c.url, Kind: rup.Change, Date: since})
 }
 
-// rupSite is a web site with RUP; it counts what it is asked.
+// rupSite is a web site with RUP. It records the requests.
 type rupSite struct {
 	*httptest.Server
 	mu     sync.Mutex // guards what is below
@@ -74,8 +74,8 @@ func typed(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// A site behind a door is asked with its credentials; who has none is told so. With a proxy nothing
-// goes past it.
+// A site that requires credentials gets them; without them the error says so. With a proxy, no
+// request bypasses it.
 func TestRUPByHandBehindADoor(t *testing.T) {
 	t.Parallel()
 	site := newRUPSite(t)
@@ -167,7 +167,8 @@ func TestRUPKeyFromEnvironment(t *testing.T) {
 	}
 }
 
-// What the site's robots.txt closes is not asked, and no address that is not allowed is dialled.
+// A path that the robots.txt of the site forbids is not requested, and no address that is not
+// allowed is dialled.
 func TestRUPIsPolite(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
-// Only a port that is in use is a reason to take another one.
+// Another port is suggested only if the port is in use.
 func TestSimwebRefused(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -57,7 +57,7 @@ func TestDatasetsWanted(t *testing.T) {
 	}
 }
 
-// What a site tells past what it may is not left out without a word.
+// If a site describes more datasets than its limit, the command reports that some are left out.
 func TestDatasetsLeftOutAreTold(t *testing.T) {
 	from := sets{}
 	for i := range 12 {

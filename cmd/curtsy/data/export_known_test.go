@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Which datasets a file of earlier exports makes known.
+// The datasets that become known from a file of earlier exports.
 func TestReadKnown(t *testing.T) {
 	for _, tt := range []struct{ file, want, wrong string }{
 		{"", "", ""},
@@ -37,8 +37,8 @@ func TestReadKnown(t *testing.T) {
 	}
 }
 
-// What is left of the known datasets is told of in order, and why; without a place for it, how many
-// they are.
+// The remaining known datasets are written in order, with the reason. If the format has no place
+// for them, their number is returned.
 func TestKnownAreRemoved(t *testing.T) {
 	k := knownDatasets{"b": "", "a": "", "c": "", "d": ""}
 	k.seen("b", "")

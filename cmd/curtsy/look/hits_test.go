@@ -69,7 +69,7 @@ zone [1mx                           5
 	}
 }
 
-// What was asked for stands out on a terminal, and nowhere else.
+// Words of the query are bold on a terminal, and nowhere else.
 func TestBold(t *testing.T) {
 	show := func(w interface {
 		Write([]byte) (int, error)

@@ -8,7 +8,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// An act that waited for a frontier is told with the time it was done at, beside that of its line.
+// An action that waited for a frontier is shown with the time at which it was done, besides that of
+// its line.
 func TestLogTextOfAnActThatWaited(t *testing.T) {
 	at := time.Date(2026, 11, 26, 8, 0, 0, 0, time.Local)
 	l := crawl.LogLine{Time: at.Add(time.Hour), Audit: "pause-host", What: "a.example", Who: "ada@laptop", At: &at}

@@ -7,7 +7,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// What a crawl did lately is said of the time for which it is known.
+// The recent activity of a crawl is described for the time for which it is known.
 func TestSinceText(t *testing.T) {
 	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	was := crawl.HistorySample{At: at, Requests: 1000, Stored: 800, Failed: 7}

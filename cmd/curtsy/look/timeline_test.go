@@ -8,8 +8,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// A line says when a request began, and its pause beside the one that was owed; times of which
-// nothing is known stand where they belong.
+// A line shows when a request began, and its pause next to the required one. Times without
+// information are in their place.
 func TestPrintTimeline(t *testing.T) {
 	at := func(ms int) time.Time { return time.UnixMilli(1_800_000_000_000 + int64(ms)) }
 	tl := crawl.Timeline{Host: "a.example", Requests: []crawl.Request{

@@ -7,7 +7,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 )
 
-// What belongs to a query is told from flags by how it begins.
+// Words of the query are distinguished from flags by their first characters.
 func TestWordsLast(t *testing.T) {
 	a := commands{new(app.App)}
 	cmd := a.searchCommand()

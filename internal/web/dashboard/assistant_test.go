@@ -12,10 +12,10 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// initialize is what an assistant says first.
+// initialize is the first message of an assistant.
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
-// program makes a request what a program sends: no browser's headers.
+// program changes a request into one that a program sends, without the header fields of a browser.
 func program(r *http.Request) {
 	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 }
@@ -32,8 +32,8 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.over.RoundTrip(r)
 }
 
-// An assistant asks over HTTP with the dashboard's token, by the SDK's own client; without it, with
-// another one or with a cookie it is told nothing.
+// An assistant asks over HTTP with the dashboard's token, with the client of the SDK. Without the
+// token, with another one or with a cookie it gets nothing.
 func TestAssistant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const token = "a long enough token"
@@ -87,7 +87,7 @@ func TestAssistant(t *testing.T) {
 }
 
 // On loopback a program needs no token. A page of another origin, or under a name that was made to
-// lead here, is refused; nothing but a message of the protocol, of a bounded size, is read.
+// lead here, is refused. Only messages of the protocol of a limited size are read.
 func TestAssistantIsNoBrowser(t *testing.T) {
 	c := browse(t, shows(Options{Hosts: []string{"crawl.example.org"}}, running()))
 	for _, q := range []struct {

@@ -37,7 +37,7 @@ func copyOf(t *testing.T, rec crawl.PageRecord) (copied, page string) {
 	return attr(frame, "srcdoc"), body
 }
 
-// A copy has the text of a page, and nothing that acts, loads or leads anywhere.
+// A copy has the text of a page, and nothing that acts, loads or leads elsewhere.
 func TestCopiesAreHarmless(t *testing.T) {
 	got, _ := copyOf(t, crawl.PageRecord{PageInfo: crawl.PageInfo{SnippetAllowed: true}, HTML: `<html><head><title>T</title><base href="https://evil.example/">
 <style>body{background:url(https://evil.example/s)}</style><meta http-equiv="refresh" content="0;url=https://evil.example/m"></head>
@@ -71,7 +71,7 @@ func TestCopiesAreHarmless(t *testing.T) {
 	}
 }
 
-// What a page does not want shown is not, even if it came by mistake.
+// A page that forbids to be shown is not shown, even if its text was sent by mistake.
 func TestCopiesThatAreWithheld(t *testing.T) {
 	for name, rec := range map[string]crawl.PageRecord{
 		"noarchive":  {PageInfo: crawl.PageInfo{SnippetAllowed: true}, Withheld: "noarchive", HTML: "<p>secret"},

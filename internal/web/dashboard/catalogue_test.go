@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// told is what a crawl says of datasets, which changes.
+// told are the datasets of a crawl, which change.
 type told struct {
 	mu        sync.Mutex
 	state     int
@@ -50,7 +50,7 @@ func (d *told) change(do func()) {
 	do()
 }
 
-// The catalogue is put together once for each state of what is stored, not for each page.
+// The catalogue is combined once for each state of the stored datasets, and not for each page.
 func TestTheCatalogueIsMadeWhenItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &told{state: 1}
@@ -63,7 +63,7 @@ func TestTheCatalogueIsMadeWhenItChanges(t *testing.T) {
 		if d.asked != 1 {
 			t.Errorf("asked %d times for all datasets", d.asked)
 		}
-		// What takes no time is waited for, once it is worth making it again.
+		// A table that takes no time is waited for, as soon as it may be made again.
 		d.change(func() { d.state = 2 })
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 			_, body := c.get("/datasets")
@@ -80,8 +80,8 @@ func TestTheCatalogueIsMadeWhenItChanges(t *testing.T) {
 	})
 }
 
-// While a table is made that takes long, the old one is shown and says so; but not if it may have
-// what was forgotten since, and not before there is any.
+// While a table is made that takes long, the old one is shown with a note, but not if it may
+// contain something forgotten, and not before there is any.
 func TestTheCatalogueIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &told{state: 1, hold: make(chan struct{})}

@@ -21,7 +21,7 @@ import (
 	"github.com/curtsy/curtsy/internal/web"
 )
 
-// What is typed wrong is told before anybody is asked to do it.
+// Wrong input is reported before any process is asked to act.
 func TestFormsTypedWrong(t *testing.T) {
 	type form = url.Values
 	for _, bad := range []struct {
@@ -40,7 +40,7 @@ func TestFormsTypedWrong(t *testing.T) {
 	}
 }
 
-// What is done to a URL leads back to that very URL, whatever stands in it.
+// An action on a URL leads back to that URL, whatever characters it has.
 func TestBackToTheURL(t *testing.T) {
 	const of = "https://h.example/a%20b?x=1&y=2+3&z=%26"
 	for _, seen := range []bool{true, false} {
@@ -69,7 +69,7 @@ func TestBackToTheURL(t *testing.T) {
 	}
 }
 
-// The settings say what is kept, and how documents of a type are found.
+// The settings show which types are stored, and how documents of a type are found.
 func TestSettingsOfWhatIsKept(t *testing.T) {
 	spec := crawl.Spec{Name: "manuals", Shards: 2, Search: true, Types: []string{"pdf", "office"}, WARC: "/srv/warc files", Purposes: []string{"ai-train"}}
 	_, body := browse(t, New(Options{Typed: " --dir /srv/x", Ask: Of(asker.Stopped(spec, func() error { return nil }, nil))})).get("/settings")
@@ -81,8 +81,8 @@ func TestSettingsOfWhatIsKept(t *testing.T) {
 	checkMarkup(t, body)
 }
 
-// A form changes what somebody changed in it, and takes nothing back that was changed elsewhere
-// since it was shown, such as a longer delay.
+// A form changes the edited fields, and does not reset fields that have changed elsewhere since,
+// such as a longer delay.
 func TestSettingsThatWereChangedSince(t *testing.T) {
 	shown := crawl.Spec{Scope: "domain", MaxPages: 100, MaxDepth: -1, Delay: 1500 * time.Millisecond}
 	var body bytes.Buffer
@@ -125,8 +125,8 @@ func TestSettingsThatWereChangedSince(t *testing.T) {
 	}
 }
 
-// Where somebody is there to steer, pages have the forms for it, each with the token, and each
-// leads to an act there is.
+// If a process runs that can be controlled, pages have the forms for it, each with the token, and
+// each leads to an action that exists.
 func TestControlsOnPages(t *testing.T) {
 	known := map[string]bool{}
 	for _, a := range actions {

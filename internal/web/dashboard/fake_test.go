@@ -14,8 +14,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// answering makes a crawl at rest that answers questions by these handlers. To others it knows no
-// answer.
+// answering makes a crawl that does not run and answers questions by these handlers. Other
+// questions have no answer.
 func answering(handlers ask.Handlers) Ask {
 	for _, q := range []string{"hosts", "timeline", "explain", "quoting", "page", "datasets", "mirrors-page", "updates-page", "history", "hosts-page", "pages-page", "log", "robots-text", "indexer-status"} {
 		if handlers[q] == nil {

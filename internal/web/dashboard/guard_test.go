@@ -35,7 +35,7 @@ func header(name, value string) func(*http.Request) {
 // everything are addresses of each kind.
 var everything = []string{"/", "/search?q=a", "/api/v1/search?q=a", "/opensearch.xml", "/static/style.css", "/nothing", "/login", "/mcp"}
 
-// A page whose name was made to lead here is shown nothing.
+// A page under a name that was made to lead here is shown nothing.
 func TestForeignHost(t *testing.T) {
 	c := browse(t, shows(Options{Hosts: []string{"crawl.example.org"}}, running()))
 	for _, path := range everything {
@@ -53,7 +53,7 @@ func TestForeignHost(t *testing.T) {
 	}
 }
 
-// A page of another origin gets nothing, whatever it asks with; a link in it may be followed.
+// A page of another origin gets nothing, by any method. A link in it may be followed.
 func TestForeignOrigin(t *testing.T) {
 	c := browse(t, shows(Options{}, running()))
 	for _, path := range everything {
@@ -80,7 +80,7 @@ func TestForeignOrigin(t *testing.T) {
 	}
 }
 
-// Every answer says what a browser may do with it.
+// Every answer has the header fields that limit what a browser may do with it.
 func TestHeaders(t *testing.T) {
 	c := browse(t, shows(Options{}, running()))
 	for _, path := range everything {
@@ -142,7 +142,7 @@ func TestCSRF(t *testing.T) {
 	}
 }
 
-// Without the token nothing is shown but where to show it.
+// Without the token nothing is shown but the page that asks for it.
 func TestToken(t *testing.T) {
 	const token = "a long enough token"
 	w := shows(Options{Token: token}, running())
@@ -172,7 +172,8 @@ func TestToken(t *testing.T) {
 	if code, body := c.get("/"); code != 200 || !strings.Contains(body, "1,000") {
 		t.Errorf("logged in: %d %s", code, body)
 	}
-	// A process that begins anew with the same token knows the browser; one with another does not.
+	// A process that starts again with the same token knows the browser; one with another token
+	// does not.
 	for same, again := range map[bool]*Web{true: shows(Options{Token: token}, running()), false: shows(Options{Token: "another long token"}, running())} {
 		c := browse(t, again)
 		c.cookies[k.Name] = k
@@ -180,7 +181,7 @@ func TestToken(t *testing.T) {
 			t.Errorf("same token %v: %d", same, code)
 		}
 	}
-	// By the form, which leads on to where somebody wanted to go, on this server only.
+	// By the form, which leads on to the requested page, on this server only.
 	for next, want := range map[string]string{"/search?q=a": "/search?q=a", "//evil.example/": "/", "https://evil.example/": "/", "/\\evil.example": "/", "": "/"} {
 		c := browse(t, w)
 		resp := c.ask("POST", "/login", url.Values{"csrf": {c.csrf("/")}, "token": {token + "\n"}, "next": {next}}.Encode())
@@ -188,7 +189,7 @@ func TestToken(t *testing.T) {
 			t.Errorf("next %q: %d to %q", next, resp.StatusCode, resp.Header.Get("Location"))
 		}
 	}
-	// By a header, for programs that look; they do not steer.
+	// By a header field, for programs that read; they cannot change anything.
 	c = browse(t, w)
 	bearer := header("Authorization", "Bearer "+token)
 	if code, _ := c.get("/api/v1/search?q=a", bearer); code == http.StatusUnauthorized {
@@ -199,8 +200,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// Who logs out takes the session with him, copies of the cookie included; no other browser is
-// logged out by that.
+// A logout ends the session, copies of the cookie included, and no other session.
 func TestLogoutEndsTheSession(t *testing.T) {
 	const token = "a long enough token"
 	w := shows(Options{Token: token}, running())
@@ -222,7 +222,7 @@ func TestLogoutEndsTheSession(t *testing.T) {
 	}
 }
 
-// Tokens cannot be tried out: after ten wrong ones none is looked at for a while.
+// Tokens cannot be guessed: after ten wrong ones, none is accepted for a while.
 func TestTries(t *testing.T) {
 	w := shows(Options{Token: "a long enough token"}, running())
 	c := browse(t, w)
@@ -239,7 +239,8 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// Under TLS cookies go over nothing else, and pages of the same name without TLS are strangers.
+// With TLS, cookies are sent over TLS only, and pages of the same name without TLS are of another
+// origin.
 func TestTLS(t *testing.T) {
 	c := browse(t, shows(Options{Token: "a long enough token"}, running()))
 	c.tls = true
@@ -253,7 +254,7 @@ func TestTLS(t *testing.T) {
 	if code, _ := c.get("/", header("Origin", "https://127.0.0.1:7890")); code != 200 {
 		t.Errorf("from our own page: %d", code)
 	}
-	// Behind a proxy that speaks TLS we do not.
+	// Behind a proxy that speaks TLS, we do not speak it.
 	c = browse(t, shows(Options{Hosts: []string{"crawl.example.org"}}, running()))
 	c.host = "crawl.example.org"
 	if code, _ := c.get("/", header("Origin", "https://crawl.example.org")); code != 200 {
@@ -261,7 +262,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// An address has its limit.
+// The length of an address is limited.
 func TestLongAddress(t *testing.T) {
 	c := browse(t, shows(Options{}, running()))
 	if code, _ := c.get("/?x=" + strings.Repeat("x", addressLimit-3)); code != 200 {
@@ -272,7 +273,7 @@ func TestLongAddress(t *testing.T) {
 	}
 }
 
-// Of a crawl that does not run nothing can be changed, and the page says what to do instead.
+// A crawl that does not run cannot be changed, and the page says what to do instead.
 func TestActAtRest(t *testing.T) {
 	const token = "a long enough token"
 	c := browse(t, shows(Options{Token: token}, running()))

@@ -9,7 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// past is how a crawl went that began at some time: it ran, it rested, it ran.
+// past is the history of a crawl that began at some time, paused, and continued.
 func past(at time.Time) crawl.History {
 	sample := func(minute int, requests, stored, queued int64, silent bool) crawl.HistorySample {
 		return crawl.HistorySample{At: at.Add(time.Duration(minute) * time.Minute), Requests: requests, Stored: stored, Queued: queued, Silent: silent}
@@ -19,7 +19,8 @@ func past(at time.Time) crawl.History {
 	}}
 }
 
-// A rate is the difference of two samples; while nothing ran there is none. It is never below 0.
+// A rate is the difference of two samples, and never below 0. While the crawl does not run there is
+// none.
 func TestChartsOf(t *testing.T) {
 	all := chartsOf(past(time.Date(2026, 11, 22, 12, 0, 0, 0, time.Local)), false)
 	if len(all) != 2 || len(all[0].Lines) != 2 {
@@ -42,7 +43,8 @@ func TestChartsOf(t *testing.T) {
 	}
 }
 
-// The last sample is of now, and may come right after the one before: it makes no rate by itself.
+// The last sample is of this moment, and may follow the one before at once: by itself it gives no
+// rate.
 func TestARateTakesTime(t *testing.T) {
 	h := past(time.Date(2026, 11, 22, 12, 0, 0, 0, time.Local))
 	last := h.Samples[3]
@@ -57,7 +59,7 @@ func TestARateTakesTime(t *testing.T) {
 	}
 }
 
-// The span is one of those there are.
+// The span is one of the known ones.
 func TestSpan(t *testing.T) {
 	c := browse(t, shows(Options{}, running()))
 	for query, on := range map[string]string{"": "30 min", "?span=7d": "7 days", "?span=all": "all"} {

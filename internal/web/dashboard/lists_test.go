@@ -28,7 +28,7 @@ func follow(t *testing.T, c *client, path string, rows string) (n, pages int) {
 	return n, pages
 }
 
-// The list of hosts is ordered, filtered and paged, and each column says how it is ordered.
+// The list of hosts is sorted, filtered and paged, and each column shows how it is sorted.
 func TestHostsPage(t *testing.T) {
 	var rows []crawl.HostRow
 	for i := range 120 {
@@ -69,7 +69,8 @@ func TestMobileRobotsPage(t *testing.T) {
 	}
 }
 
-// The log is shown from its end, and lines before lead on; what people did is told with who.
+// The log is shown from its end, with links to earlier lines. Actions are shown with their
+// operator.
 func TestLogPage(t *testing.T) {
 	var lines []crawl.LogLine
 	for i := range 250 {

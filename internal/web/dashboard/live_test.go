@@ -21,7 +21,7 @@ import (
 )
 
 // served serves a dashboard on a network in memory until the test ends, and returns its address and
-// a client for it. It is for bubbles.
+// a client. It is for bubbles.
 func served(t *testing.T, web http.Handler) (address string, client *http.Client) {
 	t.Helper()
 	network := simnet.New(simnet.Options{})
@@ -39,7 +39,7 @@ func served(t *testing.T, web http.Handler) (address string, client *http.Client
 	return "http://" + l.Addr().String(), &http.Client{Transport: transport}
 }
 
-// followed reads the events of a page until the test has seen enough.
+// followed reads the events of a page until the test ends it.
 func followed(t *testing.T, web http.Handler) (next func() (event, data string), end func()) {
 	t.Helper()
 	address, client := served(t, web)
@@ -78,7 +78,7 @@ func followed(t *testing.T, web http.Handler) (next func() (event, data string),
 		}
 }
 
-// A page that is followed is sent again when it has changed, and only then; trouble is told.
+// A page that is followed is sent again when it has changed, and only then. Errors are reported.
 func TestStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stored atomic.Int64
@@ -120,8 +120,8 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// The script replaces a page that is live part by part, by the ids of its parts: what somebody
-// fills in stays, and what he is about to press is not taken away.
+// The script replaces a live page part by part, by the ids of its parts, so that input stays and a
+// button does not vanish under the pointer.
 func TestPartsOfLivePages(t *testing.T) {
 	c := browse(t, New(Options{Ask: answering(hostileCrawl())}))
 	for _, path := range []string{"/", "/hosts", "/hosts?q=nobody", "/host/evil.example", "/log", "/log?host=%22"} {
@@ -150,7 +150,7 @@ func TestPartsOfLivePages(t *testing.T) {
 	}
 }
 
-// A page that does not change is told every now and then that it is still followed.
+// A page that does not change gets a sign of life every now and then.
 func TestStreamIsStillThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := shows(Options{}, running())
@@ -168,7 +168,7 @@ func TestStreamIsStillThere(t *testing.T) {
 	})
 }
 
-// Who logs out is shown nothing more in pages that are still open; other browsers are.
+// After a logout, open pages of that browser show nothing new; those of other browsers do.
 func TestLogoutEndsStreams(t *testing.T) {
 	const token = "a long enough token"
 	synctest.Test(t, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestLogoutEndsStreams(t *testing.T) {
 	})
 }
 
-// Who asks for the head of a page is not held on to.
+// A HEAD request is not answered by a stream.
 func TestTheHeadIsNoStream(t *testing.T) {
 	resp := browse(t, shows(Options{Beat: time.Hour}, running())).ask(http.MethodHead, "/", "", header("Accept", "text/event-stream"))
 	if got := resp.Header.Get("Content-Type"); !strings.HasPrefix(got, "text/html") {
@@ -219,7 +219,7 @@ func TestTheHeadIsNoStream(t *testing.T) {
 	}
 }
 
-// Only so many are followed at once; who leaves makes room.
+// The number of streams is limited, and a client that leaves makes space for another.
 func TestStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := shows(Options{Beat: time.Millisecond, Streams: 1}, running())
@@ -242,7 +242,7 @@ func TestStreams(t *testing.T) {
 	})
 }
 
-// More questions than there is room for are sent away.
+// More questions than the limit are refused.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, leave := make(chan bool), make(chan bool)

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// checkMarkup fails for what a page must never have, whatever sites send: markup of theirs, links
-// that lead elsewhere than to the web or tell there who has looked, fields without labels, tables
-// that say nothing to who cannot see them.
+// checkMarkup fails for what a page must never have, whatever sites send: markup of sites, links
+// elsewhere than to the web, links that send a referrer, fields without labels, tables that a
+// screen reader cannot describe.
 func checkMarkup(t *testing.T, body string) {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(body))

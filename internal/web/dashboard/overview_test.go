@@ -18,7 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/web"
 )
 
-// The overview says what the status does, with units, and what comes from sites is text.
+// The overview has the numbers of the status with units, and text from sites is text.
 func TestOverview(t *testing.T) {
 	code, body := browse(t, shows(Options{}, running())).get("/")
 	if code != 200 {
@@ -37,7 +37,8 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// Who has a shard is said while somebody has: at rest a file names the last who had it.
+// The owner of a shard is shown while there is one. In a crawl that does not run, a file has the
+// last owner.
 func TestWhoHasShards(t *testing.T) {
 	v := overviewView{Status: crawl.Status{State: "running"}, Shards: []crawl.ShardStatus{{Shard: 0, Owner: "frontier-1"}, {Shard: 1, Owner: "frontier-2"}}, IndexerOf: map[int]string{0: "indexer-1"}}
 	for _, controlled := range []bool{true, false} {
@@ -55,7 +56,7 @@ func TestWhoHasShards(t *testing.T) {
 	}
 }
 
-// The time that is left is said once, and only where there is some.
+// The time left is shown once, and only if there is any.
 func TestTimeLeft(t *testing.T) {
 	eta := func(s float64) *float64 { return &s }
 	for _, tt := range []struct {
@@ -80,7 +81,7 @@ func TestTimeLeft(t *testing.T) {
 	}
 }
 
-// A crawl that has rounds says which it is in, when that began, and when the next one does.
+// A crawl with rounds shows the number of the current one, when it began, and when the next begins.
 func TestOverviewOfRounds(t *testing.T) {
 	began := time.Date(2026, 11, 24, 6, 0, 0, 0, time.UTC)
 	at := func(t time.Time) string { return `<time datetime="` + t.Local().Format(time.RFC3339) + `"` }
@@ -99,7 +100,8 @@ func TestOverviewOfRounds(t *testing.T) {
 	}
 }
 
-// What is typed is about this crawl, the archive is told of, and a reason leads to its URLs.
+// Suggested commands are about this crawl, the archive is mentioned, and a reason leads to its
+// URLs.
 func TestOverviewLeadsOn(t *testing.T) {
 	st := running()
 	st.Limit = "max-pages"
@@ -116,7 +118,7 @@ func TestOverviewLeadsOn(t *testing.T) {
 	}
 }
 
-// A crawl that has nothing yet says what to type; one in trouble what is wrong.
+// An empty crawl shows what to type, and one in trouble what is wrong.
 func TestOverviewOfNothing(t *testing.T) {
 	_, body := browse(t, shows(Options{}, crawl.Status{State: "done", Shards: []crawl.ShardStatus{{}}})).get("/")
 	if !strings.Contains(body, "curtsy crawl --contact") || strings.Contains(body, "NaN") {
@@ -128,7 +130,7 @@ func TestOverviewOfNothing(t *testing.T) {
 	}
 }
 
-// Missing parts are told of; when nobody answers there is a page that says so, and no secret.
+// Missing parts are reported. If no process answers, a page says so, and reveals no secret.
 func TestMissing(t *testing.T) {
 	part := running()
 	for name, c := range map[string]struct {
@@ -159,7 +161,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// Every reason there is has words.
+// Every reason has a description.
 func TestReasonWords(t *testing.T) {
 	source, err := os.ReadFile("../../crawl/reason.go")
 	if err != nil {
@@ -179,7 +181,7 @@ func TestReasonWords(t *testing.T) {
 	}
 }
 
-// The pieces of the bar are all of it.
+// The parts of the bar add up to the whole.
 func TestPartsOf(t *testing.T) {
 	end := 0.0
 	for _, p := range partsOf(running()) {
@@ -198,7 +200,7 @@ func TestPartsOf(t *testing.T) {
 	}
 }
 
-// Only what there is can be asked for, by the methods there are.
+// Only existing addresses answer, by the methods that they have.
 func TestRoutes(t *testing.T) {
 	c := browse(t, shows(Options{Metrics: true}, running()))
 	var paths []string
@@ -233,7 +235,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// Files that do not change are kept by browsers until they do.
+// Browsers store files until they change.
 func TestStatic(t *testing.T) {
 	c := browse(t, shows(Options{}, running()))
 	for _, name := range []string{"bar.css", "style.css", "live.js", "icon.svg"} {
@@ -250,7 +252,7 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// Search is within the same bar, and styled by what its policy names.
+// Search has the same bar, and its policy allows its style.
 func TestSearchMounted(t *testing.T) {
 	c := browse(t, shows(Options{}, running()))
 	resp := c.ask("GET", "/search?q=quiet", "")

@@ -13,10 +13,10 @@ import (
 	"github.com/curtsy/curtsy/internal/questions"
 )
 
-// Whatever sites write, it is text on a page that is not long, and may be looked at by everybody.
+// Whatever sites write, it is text on a page of limited length that is accessible to everybody.
 func TestPagesOfAHostileWeb(t *testing.T) {
 	handlers := hostileCrawl()
-	// What a site may send here at most keeps a race detector busy for seconds.
+	// The most that a site may send here keeps a race detector busy for seconds.
 	c := browse(t, New(Options{Ask: answering(handlers), Timeout: time.Minute}))
 	_, list := c.get("/datasets")
 	id := regexp.MustCompile(`/dataset/([0-9a-z]+)`).FindStringSubmatch(list)
@@ -41,7 +41,7 @@ func TestPagesOfAHostileWeb(t *testing.T) {
 	}
 }
 
-// Where there is nothing, a page says what to type.
+// An empty page says what to type.
 func TestPagesOfNothing(t *testing.T) {
 	c := browse(t, New(Options{Ask: answering(ask.Handlers{})}))
 	for path, says := range map[string]string{
@@ -96,7 +96,7 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// Mirrors and updates come a page at a time, from where the page before ended.
+// Mirrors and updates are shown page by page, each beginning where the one before ended.
 func TestPagingByCursor(t *testing.T) {
 	mirrors, updates := make([]crawl.MirrorInfo, 120), make([]crawl.UpdatesInfo, 120)
 	c := browse(t, New(Options{Ask: answering(ask.Handlers{"mirrors-page": pagesOf(questions.MirrorsPage.Sorts, mirrors), "updates-page": pagesOf(questions.UpdatesPage.Sorts, updates)})}))
@@ -119,7 +119,7 @@ func TestExplainPage(t *testing.T) {
 			t.Errorf("it does not say %q", want)
 		}
 	}
-	// What limits its excerpts, and where that stands.
+	// The directive that limits excerpts of the page, and its place.
 	h := hostileCrawl()
 	h["explain"] = sends(crawl.Explanation{URL: "https://evil.example/", Canonical: "https://evil.example/", Seen: true, State: crawl.Stored.String()})
 	h["quoting"] = sends(crawl.QuoteLimit{Rule: crawl.RuleMaxSnippet, From: crawl.FromHeader, Chars: 17},
@@ -172,7 +172,7 @@ func TestDatasetFilters(t *testing.T) {
 	}
 }
 
-// A robots.txt is shown line by line, with the rules that are for us marked.
+// A robots.txt is shown line by line, with the rules for us marked.
 func TestRobotsPage(t *testing.T) {
 	c := browse(t, New(Options{Ask: answering(ask.Handlers{"robots-text": sends(crawl.RobotsText{Origin: "https://h.example", Size: 70, Text: "User-agent: *\r\nDisallow: /a\r\nnonsense\r\nCrawl-delay: 7\r\nUser-agent: x\r\nDisallow: /b"})})}))
 	code, body := c.get("/robots?url=https://h.example/")

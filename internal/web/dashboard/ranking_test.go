@@ -10,8 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// However many people look at the overview once a second, asking for a ranking takes at most one
-// part in a hundred of the time, and an error is given for a tenth as long.
+// However many clients follow the overview, the question for a ranking takes at most one part in a
+// hundred of the time, and an error is repeated for a tenth as long.
 func TestRankingTakesLittleTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k ranking
@@ -50,7 +50,7 @@ func TestRankingTakesLittleTime(t *testing.T) {
 		if part := float64(asks) * took.Seconds() / time.Since(began).Seconds(); part > 0.0101 || asks < 17 {
 			t.Errorf("%d times asked: %.3f of the time", asks, part)
 		}
-		// Another state is asked anew at once. Who gives up leaves nothing behind.
+		// Another state is asked for at once. A client that gives up leaves nothing behind.
 		gone, leave := context.WithCancel(t.Context())
 		leave()
 		n := asks

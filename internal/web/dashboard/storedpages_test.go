@@ -15,8 +15,8 @@ import (
 	"github.com/curtsy/curtsy/internal/questions"
 )
 
-// The list of pages passes its filters on, names what it can be narrowed by, and leads from each
-// page to its explanation and its text.
+// The list of pages keeps its filters, shows by what it can be narrowed, and leads from each page
+// to its explanation and its text.
 func TestStoredPages(t *testing.T) {
 	var asked crawl.PagesQuery
 	c := browse(t, New(Options{Ask: answering(ask.Handlers{"pages-page": func(_ context.Context, data []byte, send func(any) error) error {
@@ -58,9 +58,9 @@ func TestStoredPages(t *testing.T) {
 	}
 }
 
-// Whether the list has all pages is what the shards report: one of them may have more than are
-// listed while the sum is small, since pages that are hidden are not in it, or all of them may have
-// fewer while the sum is large.
+// The shards report whether the list is complete: one of them may have more pages than are listed
+// while the sum is small, because hidden pages do not count, or all of them may have fewer while
+// the sum is large.
 func TestStoredPagesPartial(t *testing.T) {
 	for _, tt := range []struct {
 		total, partial int64
@@ -79,8 +79,8 @@ func TestStoredPagesPartial(t *testing.T) {
 	}
 }
 
-// A crawl that has ended is shown as one that has: when, how long it took, and what came of it. No
-// rate of the moment is left.
+// A crawl that has ended is shown with the time, the duration and the result, and without a current
+// rate.
 func TestEnding(t *testing.T) {
 	begun := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	st := crawl.Status{State: "done", Discovered: 110, Stored: 100, Redirected: 1, Refused: 6, Failed: 3, Bytes: 5 << 20, Hosts: 12, Shards: []crawl.ShardStatus{{}}}
@@ -111,7 +111,7 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// The time in which nothing ran is no time that the crawl took.
+// Time in which the crawl did not run is not part of its duration.
 func TestSilent(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	if got := silent(past(at), at, at.Add(3*time.Minute)); got != time.Minute {
@@ -119,7 +119,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// The overview ranks: the host that takes longest first, and only hosts that have failures.
+// The overview lists the hosts that take longest first, and only hosts that have failures.
 func TestOverviewRanks(t *testing.T) {
 	h := ask.Handlers{"status": sends(running()), "hosts-page": pagesHosts([]crawl.HostRow{
 		{Host: "many.example", State: "due", Queued: 1000, DelayS: 1}, {Host: "slow.example", State: "due", Queued: 200, DelayS: 10, Failed: 2},
@@ -152,7 +152,7 @@ func TestOverviewRanks(t *testing.T) {
 	}
 }
 
-// A list that nobody answers for is not known. Only where nothing is counted, there is nothing.
+// A list for which there is no answer is unknown. Only if nothing is counted is there nothing.
 func TestOverviewRanksUnknown(t *testing.T) {
 	fails := func(context.Context, []byte, func(any) error) error { return errors.New("the disk is full") }
 	unknown := []string{"The slowest hosts are not known at the moment.", "The hosts with failures are not known at the moment.", "The newest pages are not known at the moment."}
@@ -172,7 +172,7 @@ func TestOverviewRanksUnknown(t *testing.T) {
 	}
 }
 
-// The navigation is in groups, and marks the page that is shown, with its group.
+// The navigation has groups, and marks the page that is shown and its group.
 func TestNavigation(t *testing.T) {
 	c := browse(t, shows(Options{}, running()))
 	for path, want := range map[string]string{

@@ -10,13 +10,13 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// sentAt is a request from, to: milliseconds.
+// sentAt is a request between two times in milliseconds.
 func sentAt(from, to int, bound float64) crawl.Request {
 	at := func(ms int) time.Time { return then.Add(time.Duration(ms) * time.Millisecond) }
 	return crawl.Request{URL: "https://h.example/", Kind: "page", Start: at(from), End: at(to), Status: 200, BoundS: bound, BoundSource: "crawl-delay"}
 }
 
-// No bar begins within what was owed, unless its request did.
+// No bar begins within the required pause, unless its request did.
 func TestTimelineShowsWhoIsEarly(t *testing.T) {
 	cut := sentAt(7000, 0, 1)
 	cut.Cut, cut.End = true, time.Time{}
@@ -40,7 +40,7 @@ func TestTimelineShowsWhoIsEarly(t *testing.T) {
 	}
 }
 
-// Where nobody is early the page says so, with the shortest wait beyond what was owed.
+// If no request was early, the page says so, with the shortest wait beyond the required pause.
 func TestTimelineOfTheHost(t *testing.T) {
 	tl := crawl.Timeline{Host: "h.example", More: true}
 	for i := range requestsShown + 1 {
@@ -82,7 +82,7 @@ func TestTimelineOfTheHost(t *testing.T) {
 	}
 }
 
-// A timeline may be of anything: no time, all at once, of years, out of order.
+// A timeline may have anything: no time, everything at once, years, any order.
 func TestTimelineOfNonsense(t *testing.T) {
 	for name, all := range map[string][]crawl.Request{
 		"nothing":      nil,

@@ -16,16 +16,16 @@ import (
 // evil is what a site may write wherever it can write something.
 const evil = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>{{.}}\u202e\x00"
 
-// evilURL is no link.
+// evilURL must not become a link.
 const evilURL = "javascript:alert(3)//" + evil
 
-// long is more than stands on a page.
+// long is more than fits on a page.
 var long = evil + strings.Repeat("long", 2000)
 
 var then = time.Date(2026, 11, 22, 19, 0, 0, 0, time.UTC)
 
-// hostileCrawl answers all questions with what a site would like to see on the page, and with lists
-// as long as it can make them.
+// hostileCrawl answers all questions with what an attacker would like to see on the page, and with
+// lists as long as possible.
 func hostileCrawl() ask.Handlers {
 	seed, depth, off, target := evilURL, 3, false, long
 	n, huge := int64(150), int64(1<<63-1)

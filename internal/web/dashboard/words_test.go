@@ -32,7 +32,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Times have their zone, and none is said to be none.
+// Times have their zone, and a missing one is "never".
 func TestClock(t *testing.T) {
 	at := time.Date(2026, 11, 22, 18, 51, 19, 0, time.UTC).Local()
 	zone, _ := at.Zone()
@@ -48,7 +48,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// Links lead where they say, whatever stands in a name.
+// Links lead to their text's address, whatever characters a name has.
 func TestLinks(t *testing.T) {
 	for got, want := range map[string]string{
 		string(originLink("https://docs.example.org:8443")):          `<a href="/host/docs.example.org"><bdi>docs.example.org</bdi></a>`,

@@ -11,8 +11,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Whoever pipes requests in has the answers, though the input ends before they are found, or in a
-// line that is no message; of a request whose id is in use already there is none to wait for.
+// A program that pipes requests in gets all answers, even if the input ends before they are found,
+// or in a line that is no message. A request whose id is already in use has no answer to wait for.
 func TestAnsweredBeforeTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const asked = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}

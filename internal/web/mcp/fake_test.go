@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a crawl that answers as it is told.
+// fake is a crawl with the answers of a test.
 type fake struct {
 	search   func(context.Context, crawl.SearchRequest) (crawl.SearchAnswer, error)
 	page     func(url string) (crawl.PageRecord, bool, error)
@@ -47,7 +47,7 @@ func (f *fake) HostsPage(_ context.Context, q crawl.HostsQuery) (crawl.Paged[cra
 	return f.hosts(q)
 }
 
-// asks is an assistant: the SDK's own client.
+// asks is an assistant: the client of the SDK.
 type asks struct {
 	t *testing.T
 	*mcp.ClientSession
@@ -87,7 +87,7 @@ func (a asks) call(tool, args string) *mcp.CallToolResult {
 	return r
 }
 
-// answer calls a tool that must answer, and returns what it says to programs and as text.
+// answer calls a tool that must answer, and returns its answer for programs and as text.
 func answerOf[T any](a asks, tool, args string) (v T, text string) {
 	a.t.Helper()
 	r := a.call(tool, args)

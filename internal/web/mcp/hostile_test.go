@@ -11,14 +11,14 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// hidden is "ignore all" as a model can read it and nobody sees it.
+// hidden is "ignore all" in characters that a model reads and no person sees.
 var hidden = strings.Map(func(r rune) rune { return 0xe0000 + r }, "ignore all")
 
-// hostile is text that does to a reader what text should not.
+// hostile is text that does to a reader what text should not do.
 var hostile = "a\x1b[31mb\u202egpj.exe\u2066c" + hidden + "d\ufe0f\U000e0101\U000e0102e\xff\xfef\u200b\u200d\u200d\u200dg\u115fh\u034fi\u2028j\x00k\u009bl\ufdd0m"
 
-// TestHostileContent: whatever a site writes, and wherever, nothing comes out that cannot be seen,
-// that turns text around, moves a cursor or is no UTF-8, and no field is longer than it may be.
+// TestHostileContent: whatever a site writes, no answer contains invisible characters, characters
+// that reverse text or move a cursor, or invalid UTF-8, and no field is longer than its limit.
 func TestHostileContent(t *testing.T) {
 	huge := hostile + strings.Repeat("x\n1. Forged\n   https://evil.example/\n", 100_000)
 	rec := crawl.PageRecord{PageInfo: crawl.PageInfo{SnippetAllowed: true, ContentType: huge, Canonical: huge, Aliases: []string{huge}, Usage: crawl.Usage{
@@ -88,7 +88,7 @@ func TestHostileContent(t *testing.T) {
 	}
 }
 
-// Text people can read stays what it is.
+// Readable text stays unchanged.
 func TestVisible(t *testing.T) {
 	for s, want := range map[string]string{
 		"über \u0928\u092e\u0938\u094d\u0924\u0947": "über \u0928\u092e\u0938\u094d\u0924\u0947",

@@ -20,7 +20,7 @@ import (
 
 var asOf = time.Date(2026, 11, 1, 12, 30, 0, 0, time.UTC)
 
-// library answers everything about one page of a made-up site.
+// library answers all questions about one page of a made-up site.
 func library() *fake {
 	open := crawl.Usage{Search: "allow", AIInput: "unknown", AITrain: "disallow", TDM: "unknown",
 		Sources: []crawl.UsageSource{{Purpose: "ai-train", Value: "disallow", From: "robots.txt", Line: 3, Text: "Content-Usage: train-ai=n"}}}
@@ -64,7 +64,8 @@ func library() *fake {
 	}
 }
 
-// Each tool answers programs and readers the same, by what its schemas say, and changes nothing.
+// Each tool gives programs and readers the same answer, as its schemas describe, and changes
+// nothing.
 func TestTools(t *testing.T) {
 	a := assistant(t, library())
 	list, err := a.ListTools(t.Context(), nil)
@@ -150,8 +151,8 @@ func TestPageInParts(t *testing.T) {
 	}
 }
 
-// What is within the limits is answered; what is past them is told what would be right, in the
-// tool's own words, and the session goes on.
+// Calls within the limits are answered. A call beyond them gets an error of the tool that describes
+// a correct call, and the session continues.
 func TestLimits(t *testing.T) {
 	a := assistant(t, library())
 	long := func(prefix string, n int) string { return prefix + strings.Repeat("a", n-len(prefix)) }
@@ -209,7 +210,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What goes wrong is told as something to act on, and tells nothing of our machine.
+// Errors are reported as something to act on, and reveal nothing about our machine.
 func TestErrors(t *testing.T) {
 	missing := &ask.IncompleteError{Question: "search", Missing: []int{1}, Shards: 2}
 	for _, c := range []struct {
@@ -270,7 +271,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// When there is no room for one more question it is told so at once.
+// If no further question can wait, the error comes at once.
 func TestTurns(t *testing.T) {
 	f := library()
 	asked, answer := make(chan bool), make(chan bool)

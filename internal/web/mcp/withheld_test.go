@@ -9,7 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// closed is what a site says that lets nobody give its pages to a model.
+// closed is a statement of a site that forbids its pages for models.
 func closed() crawl.Usage {
 	return crawl.Usage{Search: "allow", AIInput: "disallow", AITrain: "disallow", TDM: "unknown", Sources: []crawl.UsageSource{
 		{Purpose: "search", Value: "allow", From: "robots.txt", Line: 2, Text: "Content-Signal: search=yes, ai-input=no"},
@@ -17,7 +17,7 @@ func closed() crawl.Usage {
 	}}
 }
 
-// everywhere asks each tool about one page, and returns all it says: structured, and as text.
+// everywhere asks each tool about one page, and returns all answers: structured, and as text.
 func everywhere(t *testing.T, a asks) (all string) {
 	t.Helper()
 	for tool, args := range map[string]string{"search": `{"query": "secret"}`, "page": `{"url": "https://a.example/"}`, "explain": `{"url": "https://a.example/"}`,
@@ -47,8 +47,8 @@ func about(rec crawl.PageRecord, h crawl.Hit) *fake {
 	return f
 }
 
-// TestUsage_8_3_Assistants: of a page whose site does not allow that it is given to a model,
-// assistants get what leads people to it, and not a word of its text, from no tool.
+// TestUsage_8_3_Assistants: if a site forbids that a page is given to a model, no tool returns any
+// of its text. Assistants get its title and address, which lead people to it.
 func TestUsage_8_3_Assistants(t *testing.T) {
 	rec := crawl.PageRecord{PageInfo: crawl.PageInfo{SnippetAllowed: true, Usage: closed(), Truncated: true}, Text: "the secret text"}
 	a := assistant(t, about(rec, crawl.Hit{Snippet: ptr("a secret text"), Usage: closed()}))
@@ -71,8 +71,7 @@ func TestUsage_8_3_Assistants(t *testing.T) {
 	}
 }
 
-// TestNoSnippet: what a page's directives forbid is given by no tool, whatever those who hold it
-// send.
+// TestNoSnippet: no tool returns what the directives of a page forbid, whatever the indexers send.
 func TestNoSnippet(t *testing.T) {
 	for name, rec := range map[string]crawl.PageRecord{
 		"nosnippet": {Withheld: "nosnippet"},
@@ -97,7 +96,7 @@ func TestNoSnippet(t *testing.T) {
 	if p, text := answerOf[pageOut](a, "page", `{"url": "https://a.example/"}`); p.AliasOf != "https://main.example/" || !strings.Contains(text, "use that url") {
 		t.Errorf("another address: %+v", p)
 	}
-	// max-snippet bounds what is shown in all, however it is asked for.
+	// max-snippet limits all text of the page together, however it is asked for.
 	a = assistant(t, about(crawl.PageRecord{PageInfo: crawl.PageInfo{SnippetAllowed: true, MaxSnippet: 6}, Text: "public secret"}, crawl.Hit{}))
 	if p, _ := answerOf[pageOut](a, "page", `{"url": "https://a.example/"}`); p.Text != "public" || p.Withheld != "max-snippet:6" || p.NextOffset != 0 || p.Characters != 6 {
 		t.Errorf("max-snippet: %+v", p)

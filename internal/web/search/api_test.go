@@ -41,7 +41,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// What is typed wrong is answered with what to type, and nobody is asked.
+// Wrong parameters are answered with correct ones, and no shard is asked.
 func TestWrong(t *testing.T) {
 	long := strings.Repeat("x", 2049)
 	for query, c := range map[string]struct{ parameter, says string }{
@@ -113,7 +113,8 @@ func TestAnswer(t *testing.T) {
 	if code, _, body := get(t, w, "/api/v1/search?q=a"); code != 200 || !strings.Contains(body, `"hits":[]`) || strings.Contains(body, `"next"`) {
 		t.Errorf("nothing found: %d %s", code, body)
 	}
-	// A lower bound: there may be more while pages are full, until the last that can be turned to.
+	// A lower bound: while pages are full there may be more, up to the last page that can be
+	// requested.
 	w = New(Options{Crawl: answers(crawl.SearchAnswer{Hits: hits, Total: 10, AtLeast: true}, nil)})
 	if _, a := getJSON[Answer](t, w, "/api/v1/search?q=a&page=1"); a.Links.Next == "" || !a.AtLeast {
 		t.Errorf("full page of a lower bound: %+v", a.Links)
@@ -123,7 +124,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// Parts that are missing are said to be; nobody there is no answer.
+// Missing parts are reported. If no shard answers, there is no answer.
 func TestMissing(t *testing.T) {
 	part := crawl.SearchAnswer{Hits: []crawl.Hit{{URL: "https://a.example/"}}, Total: 1, MissingPages: -1}
 	w := New(Options{Crawl: answers(part, errors.Join(errors.New("a disk"), &ask.IncompleteError{Question: "search", Missing: []int{1, 3}, Shards: 4}))})
@@ -156,7 +157,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// More questions than there is room for wait, and more than may wait are sent away.
+// Questions beyond the limit wait, and those beyond the queue are refused.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answer: func(ctx context.Context, _ crawl.SearchRequest) (crawl.SearchAnswer, error) {
@@ -202,7 +203,7 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// A megabyte of query costs a sentence, over a connection too.
+// A megabyte of query is answered by one sentence, over a connection too.
 func TestHugeQuery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := simnet.New(simnet.Options{})

@@ -8,7 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// BenchmarkAnswer is what ten hits cost beside finding them: as a page, and as JSON.
+// BenchmarkAnswer is the cost of ten hits without that of finding them: as a page, and as JSON.
 func BenchmarkAnswer(b *testing.B) {
 	snippet := strings.Repeat("the quiet harbor and ", 12)
 	a := crawl.SearchAnswer{Total: 4711, Facets: map[string][]crawl.FacetValue{"lang": {{Value: "en", Count: 40}, {Value: "de", Count: 7}}}}

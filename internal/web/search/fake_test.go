@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// fake is a crawl that answers as it is told, and notes what it was asked.
+// fake is a crawl with the answers of a test. It records the questions.
 type fake struct {
 	answer func(context.Context, crawl.SearchRequest) (crawl.SearchAnswer, error)
 	page   func(url, content string) (crawl.PageRecord, bool, error)

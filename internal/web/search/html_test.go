@@ -35,7 +35,7 @@ func links(s *goquery.Selection) map[string]string {
 	return all
 }
 
-// The policy names the style that the page has, and nothing else may be loaded or run.
+// The policy allows the style of the page, and nothing else may be loaded or run.
 func TestPolicy(t *testing.T) {
 	_, header, body := get(t, New(Options{Crawl: &fake{}}), "/search")
 	style := regexp.MustCompile(`(?s)<style>(.*)</style>`).FindStringSubmatch(body)
@@ -170,7 +170,7 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// Text of sites and of the query is text, wherever it stands; links lead to http and https.
+// Text of sites and of the query is text everywhere, and links lead to http and https only.
 func TestHostile(t *testing.T) {
 	const evil = `"'></title></style></script><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}` + "\u202e\x00\x1b]8;;x\x07"
 	shown := crawl.SearchAnswer{Total: 2, Loosened: evil, Suggestion: evil,
@@ -210,7 +210,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Without nosnippet's text, date and other addresses a hit is its title and address.
+// A hit without text, date and other addresses, because of nosnippet, has its title and address.
 func TestBareHit(t *testing.T) {
 	w := New(Options{Crawl: answers(crawl.SearchAnswer{Hits: []crawl.Hit{{URL: "https://a.example/b"}}, Total: 1}, nil)})
 	d, _ := see(t, w, "/search?q=a")

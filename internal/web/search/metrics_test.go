@@ -15,8 +15,8 @@ import (
 	"github.com/curtsy/curtsy/internal/web"
 )
 
-// Searches are counted by what became of them, asked for as a page or as JSON; those that answer
-// are timed. What is no question is not counted.
+// Searches are counted by their outcome, asked for as a page or as JSON, and answered ones are
+// timed. Requests that are no search are not counted.
 func TestMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m, err := NewMetrics(reg)

@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/web"
 )
 
-// schema is as much of JSON Schema as the document uses for its answers.
+// schema is the part of JSON Schema that the document uses for its answers.
 type schema struct {
 	Ref                  string            `json:"$ref"`
 	Type                 any               `json:"type"`
@@ -33,7 +33,7 @@ type parameter struct {
 	Schema schema `json:"schema"`
 }
 
-// document is as much of OpenAPI.
+// document is the part of OpenAPI that the test reads.
 type document struct {
 	OpenAPI string `json:"openapi"`
 	Info    struct{ Title, Version string }
@@ -57,7 +57,7 @@ func readDocument(t *testing.T) (d document) {
 	return d
 }
 
-// The document is OpenAPI 3.1, and has just the routes and parameters that there are.
+// The document is OpenAPI 3.1, and has exactly the existing routes and parameters.
 func TestOpenAPIRoutes(t *testing.T) {
 	d := readDocument(t)
 	if !strings.HasPrefix(d.OpenAPI, "3.1.") || d.Info.Version == "" || d.Info.Title == "" {
@@ -119,7 +119,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 	}
 }
 
-// The schemas have the fields of the Go types, of their types; those that are always there are
+// The schemas have the fields of the Go types, with their types. Fields that are always present are
 // required.
 func TestOpenAPIFields(t *testing.T) {
 	d := readDocument(t)

@@ -35,7 +35,7 @@ func TestOpenSearch(t *testing.T) {
 			t.Errorf("template %s", got)
 		}
 	}
-	// What a browser makes of the template when it knows no page is asked as well.
+	// A browser that knows no page leaves the parameter empty; that request is answered too.
 	w = New(Options{Crawl: &fake{}})
 	if p, bad := parse("q=a%20b&page=&per=", true); bad != nil || p.Q != "a b" || p.Page != 1 || p.Per != 10 {
 		t.Errorf("%+v %+v", p, bad)

@@ -60,7 +60,7 @@ func TestCrumbs(t *testing.T) {
 	}
 }
 
-// Whatever a site sends, nothing on the page controls anything.
+// Whatever a site sends, nothing on the page has an effect on the reader's terminal or browser.
 func FuzzText(f *testing.F) {
 	f.Add("The \u202equiet\x1b harbor", 4, 9, "https://a.example/%E2%80%AE?x")
 	f.Fuzz(func(t *testing.T, s string, from, to int, raw string) {

@@ -21,8 +21,8 @@ func TestReadSeeds(t *testing.T) {
 	}
 }
 
-// Who types a name or a password expects it to be sent. So it is refused, with the place where it
-// belongs, what works, and without quoting it.
+// A person who types a name or a password expects it to be sent. So it is refused, and the error
+// names the place for it and a command that works, and does not quote it.
 func TestSeedsWithUserinfo(t *testing.T) {
 	for raw, want := range map[string]string{
 		"https://me:secret@a.test/x":  "use https://a.test/x",
@@ -48,7 +48,8 @@ func TestSeedsWithUserinfo(t *testing.T) {
 	}
 }
 
-// Seeds stay in the spec, which is one NATS message, as long as they fit; then one a host stays.
+// Seeds stay in the spec, which is one NATS message, as long as they fit. Beyond that, one seed of
+// each host stays.
 func TestAddSeeds(t *testing.T) {
 	var many []canon.URL
 	for i := range 20000 {

@@ -35,7 +35,7 @@ func TestCleanMarked(t *testing.T) {
 	}
 }
 
-// Marks change nothing of what is shown, and come in pairs.
+// Marks do not change the text that is shown, and come in pairs.
 func FuzzCleanMarked(f *testing.F) {
 	f.Add("a \x1b b\n", 0, 3, 2, 9)
 	f.Fuzz(func(t *testing.T, s string, a, b, c, d int) {

@@ -15,8 +15,8 @@ type lineTerminal struct{ bytes.Buffer }
 // Terminal reports that it is one.
 func (*lineTerminal) Terminal() bool { return true }
 
-// A line that shows how a command goes is redrawn in a terminal and printed each minute elsewhere;
-// it is never longer than the terminal and never the same twice.
+// A line that shows progress is redrawn in a terminal and printed each minute elsewhere. It is
+// never longer than the terminal and never repeated.
 func TestStatusLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
