@@ -30,11 +30,11 @@ type Frame struct {
 }
 
 // Link is a link to a page in the navigation, or a group of links. On marks the page that is shown,
-// and its group; Apart marks the first link of a set.
+// and its group. Separate marks the first link of a set.
 type Link struct {
-	Text, Path string
-	On, Apart  bool
-	Sub        []Link
+	Text, Path   string
+	On, Separate bool
+	Sub          []Link
 }
 
 // navigate returns a copy of a menu in which the page at path is On.

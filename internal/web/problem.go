@@ -108,7 +108,7 @@ func (t *Texts) Problem(ctx context.Context, log *slog.Logger, question string, 
 
 // Details are a problem as JSON, in the form of RFC 9457 ("problem details").
 type Details struct {
-	Type      string `json:"type"`  // RFC 9457 §3.1.1: about:blank, no meaning beyond the status
+	Type      string `json:"type"`  // RFC 9457 §3.1.1: about:blank, because the status says it all
 	Title     string `json:"title"` // RFC 9457 §4.2.1: with about:blank, the words of the status
 	Status    int    `json:"status"`
 	Detail    string `json:"detail"`              // a sentence for the client

@@ -1,14 +1,12 @@
 package data
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
@@ -133,109 +131,4 @@ func (w *wanted) check() error {
 		}
 	}
 	return nil
-}
-
-func (a *commands) exportDatasets() *cobra.Command {
-	var format, index, since, file string
-	formats := append(slices.Clone(catalog.Formats), "parquet", "bulk")
-	var want wanted
-	cmd := &cobra.Command{
-		Use:   "datasets [WORD...]",
-		Short: "Write the catalogue of datasets",
-		Long: `Write the catalogue of datasets to standard output. With words, only datasets that contain all
-of them are written. The formats are:
-
-  jsonl    everything that is known, one dataset a line, with the source of each
-           value and contradictions
-  csv      a table with one row a dataset; lists are separated by "; ", URLs
-           by spaces
-  dcat     linked data: a DCAT-AP 3 catalogue in JSON-LD, which can be read
-           without a network, with an IRI for each dataset
-  datatxt  a data.txt for your own site, with the datasets that have files; a
-           crawl of it finds the same datasets
-  parquet  a table, with lists as lists, and free-form values as JSON
-  bulk     input for _bulk of Elasticsearch and OpenSearch; --index is the index
-
-With --since, a dataset is written in full if a document that describes it was stored or has
-changed since then, documents of other sites included. The crawl does not remember what a document
-no longer describes. Give --known FILE to name the datasets that earlier exports had and that are
-gone: as rows with "removed" (jsonl, parquet) or as deletions (bulk). FILE has the earlier jsonl
-exports, one after another, or one id a line.
-
-All text is as the sites wrote it, with one exception: in csv, an apostrophe stands before text
-that a spreadsheet could take for a formula.`,
-		Example: `  curtsy export datasets --license CC-BY-4.0,CC0-1.0 --format csv > open.csv
-  curtsy export datasets --since 7d --known all.jsonl > changed.jsonl`,
-		Args: cobra.ArbitraryArgs,
-	}
-	cmd.Flags().StringVar(&format, "format", catalog.Formats[0], "write this `FORMAT`: "+strings.Join(formats, ", "))
-	cli.Completes(cmd, "format", formats...)
-	bulkFlag(cmd, &index)
-	sinceFlag(cmd, &since, "in full; what is gone only with --known")
-	cmd.Flags().StringVar(&file, "known", "", "with --since, name what is gone of the datasets in this `FILE`: earlier jsonl exports, or one id a line")
-	want.flags(cmd)
-	var uses exportUses
-	uses.flags(cmd)
-	var after time.Time
-	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
-		if file != "" && since == "" {
-			return app.Usage("--known needs --since: curtsy export datasets --since 7d --known all.jsonl")
-		}
-		if err := cmp.Or(app.KnownWord("format", format, formats), want.check()); err != nil {
-			return err
-		}
-		if after, err = parseSince(since, time.Now()); err != nil {
-			return err
-		}
-		return cmp.Or(checkIndex(index, format), uses.check())
-	}
-	return a.Reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, words []string) error {
-		known, err := openKnown(file)
-		if err != nil {
-			return err
-		}
-		left, next, unnamed := map[string]int64{}, nextSince(), 0
-		enough, err := a.piped(format, func(w io.Writer) error {
-			out, err := datasetRows(w, format, index)
-			if err != nil {
-				return err
-			}
-			err = want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
-				why := uses.against(&d.Usage)
-				known.seen(d.ID, why)
-				switch {
-				case d.Changed.Before(after):
-				case why != "":
-					left[why]++
-				default:
-					return out.dataset(&d)
-				}
-				return nil
-			})
-			if err == nil { // otherwise it is unknown what is gone
-				unnamed, err = known.remove(&out)
-			}
-			return out.end(err)
-		})
-		if enough {
-			return nil
-		}
-		want.print(a.Stderr)
-		a.reportUses(left, "dataset")
-		switch {
-		case err != nil:
-			if known != nil {
-				fmt.Fprintln(a.Stderr, "datasets that are gone are not named, because some shards did not answer")
-			}
-		case since != "":
-			if known == nil {
-				fmt.Fprintln(a.Stderr, "datasets that no document describes any more are not named; to name them, give the earlier export:  --known FILE")
-			}
-			if unnamed > 0 {
-				fmt.Fprintf(a.Stderr, "gone since then, or no longer part of this export: %s; --format jsonl names them\n", term.Count(int64(unnamed), "dataset"))
-			}
-			a.reportSince(next)
-		}
-		return err
-	})
 }

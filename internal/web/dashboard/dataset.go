@@ -38,8 +38,8 @@ func (v datasetView) From(field string) string { return v.Provenance[field] }
 
 // conflict is the value of a field in other documents.
 type conflict struct {
-	Field string
-	Said  []crawl.DatasetStatement
+	Field      string
+	Statements []crawl.DatasetStatement
 }
 
 // How many rows of the lists of a dataset are shown.

@@ -28,8 +28,8 @@ type hostView struct {
 	MaxDelay     float64
 }
 
-// SaysUse reports whether a robots.txt of the host contains rules for the use of its pages.
-func (v hostView) SaysUse() bool {
+// HasUsage reports whether a robots.txt of the host contains rules for the use of its pages.
+func (v hostView) HasUsage() bool {
 	return slices.ContainsFunc(v.Robots, func(o crawl.RobotsInfo) bool { return len(o.Usage) > 0 })
 }
 

@@ -63,11 +63,11 @@ type titled interface{ title() string }
 // menu is the navigation.
 var menu = []web.Link{
 	{Text: "Overview", Path: "/"}, {Text: "Search", Path: "/search"}, {Text: "Pages", Path: "/pages"}, {Text: "Hosts", Path: "/hosts"}, {Text: "Log", Path: "/log"},
-	{Text: "Datasets", Path: "/datasets", Apart: true},
-	{Text: "More", Apart: true, Sub: []web.Link{
+	{Text: "Datasets", Path: "/datasets", Separate: true},
+	{Text: "More", Separate: true, Sub: []web.Link{
 		{Text: "Explain a URL", Path: "/explain"}, {Text: "Mirrors", Path: "/mirrors"}, {Text: "Updates", Path: "/updates"}, {Text: "Mobile robots", Path: "/mobile-robots"},
 	}},
-	{Text: "Settings", Path: "/settings", Apart: true},
+	{Text: "Settings", Path: "/settings", Separate: true},
 }
 
 //go:embed templates
