@@ -26,7 +26,39 @@ const (
 
 // larger are what is larger, by its measure and name, with its size of today and the reason. The
 // size may only fall: a line that is too large fails as one that is missing does.
-var larger = map[string]int{}
+var larger = map[string]int{
+	"fields of internal/crawl.Spec":                      46,
+	"fields of internal/frontier/hosts.Host":             45,
+	"fields of internal/frontier/hosts.Ledger":           53,
+	"fields of internal/frontier/updates.RUPSite":        41,
+	"files of internal/crawl":                            36,
+	"files of internal/frontier":                         34,
+	"files of internal/frontier/hosts":                   40,
+	"files of internal/search":                           33,
+	"files of internal/simweb":                           36,
+	"lines of internal/document.parts.prose":             83,
+	"lines of internal/document/documenttest.All":        146,
+	"lines of internal/document/pdf.painter.do":          96,
+	"lines of internal/frontier.Shard.applyEvent":        125,
+	"lines of internal/frontier.Shard.applyResult":       89,
+	"lines of internal/frontier/hosts.Ledger.Commit":     88,
+	"lines of internal/frontier/hosts.bringUpToDate":     87,
+	"lines of internal/frontier/schedule.Visits.visitTo": 90,
+	"lines of internal/pagebomb.HTML":                    103,
+	"lines of internal/pages.Store.Check":                115,
+	"lines of internal/simweb.readRequest":               82,
+	"lines of internal/warc.deflater.s2":                 83,
+	"methods of internal/crawl.codec":                    46,
+	"methods of internal/frontier.Frontier":              59,
+	"methods of internal/frontier.Shard":                 56,
+	"methods of internal/frontier/hosts.Host":            48,
+	"methods of internal/frontier/hosts.Ledger":          130,
+	"methods of internal/frontier/mirrors.Mirrors":       43,
+	"methods of internal/indexer.shard":                  44,
+	"methods of internal/pages.Store":                    57,
+	"methods of internal/simweb.site":                    44,
+	"parameters of internal/frontier/shard.NewAccount":   15,
+}
 
 func TestHouse(t *testing.T) {
 	got := map[string]int{}
@@ -130,7 +162,9 @@ var privateNames = strings.Fields("told tell tells said says errand errands hand
 
 // ordinaryNames are exported names with such a part in its ordinary sense.
 var ordinaryNames = map[string]string{
-	"Hop": "the number of a redirect, as in RFC 9309's five consecutive redirects",
+	"HandOver": "a shard changes its owner, as design §10 has it",
+	"Hop":      "the number of a redirect, as in the five consecutive redirects of RFC 9309",
+	"IsLetter": "a letter of the alphabet",
 }
 
 func TestExportedNames(t *testing.T) {

@@ -51,14 +51,14 @@ func TestReindexKilled(t *testing.T) {
 	}
 	want := map[string]string{}
 	found := 0
-	for _, q := range queries {
+	for _, q := range questions {
 		want[q], want["facets of "+q] = told(q, "--json"), told(q, "--facets")
 		if want[q] != "" {
 			found++
 		}
 	}
-	if found < len(queries)/2 {
-		t.Errorf("%d of %d questions find anything", found, len(queries))
+	if found < len(questions)/2 {
+		t.Errorf("%d of %d questions find anything", found, len(questions))
 	}
 	// Each question is a process. After a kill they are asked one by one, and in the end all of
 	// them.
@@ -75,7 +75,7 @@ func TestReindexKilled(t *testing.T) {
 		if done = err == nil; !done && cmd.ProcessState.ExitCode() != -1 {
 			t.Fatalf("not killed, but: %v", err)
 		}
-		for i, q := range queries {
+		for i, q := range questions {
 			if !done && i%inTurns != killed%inTurns {
 				continue
 			}
@@ -87,7 +87,7 @@ func TestReindexKilled(t *testing.T) {
 			killed++
 		}
 	}
-	for _, q := range queries {
+	for _, q := range questions {
 		if got := told(q, "--facets"); got != want["facets of "+q] {
 			t.Errorf("in the end, %s:\n%s\nwas\n%s", q, got, want["facets of "+q])
 		}

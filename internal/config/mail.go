@@ -4,7 +4,7 @@ import (
 	"net"
 )
 
-// Mail configures how a process receives the reports that sites mail (protocols §6.4), and which
+// Mail configures how a process receives the reports that sites mail (formats §6.4), and which
 // senders it trusts.
 type Mail struct {
 	UpdatesListen   string `key:"updates-listen" group:"Freshness" usage:"receive update reports by SMTP on ‹ADDRESS›" example:"127.0.0.1:2525"`

@@ -242,7 +242,7 @@ func TestStoresIndexesAnswers(t *testing.T) {
 		if len(one) != 1 || !strings.Contains(one[0].HTML, "number7") || one[0].Title != "Title of https://h0.example/p7" {
 			t.Errorf("page: %+v", one)
 		}
-		exported := asked[Record](w, "export", request{What: "pages", Format: "jsonl"})
+		exported := asked[Record](w, "export", crawl.ExportQuery{What: "pages", Format: "jsonl"})
 		// What was left out, which comes last.
 		exported = slices.DeleteFunc(exported, func(r Record) bool { return r.URL == "" })
 		if len(exported) != 41 {
