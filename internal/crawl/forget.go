@@ -125,3 +125,20 @@ func (f Forgotten) HasText(u string) bool {
 
 // Host reports whether all of a host is forgotten, and whether some of it is.
 func (f Forgotten) Host(h canon.Host) (all, some bool) { return f.hosts[h], len(f.prefixes[h]) > 0 }
+
+// PrefixCount is how much is known of a host, or of all URLs with a common beginning.
+type PrefixCount struct {
+	URLs  int64 `json:"urls"`  // that the frontier knows, in any state
+	Pages int64 `json:"pages"` // that are stored
+}
+
+// Add adds the counts of another shard.
+func (c *PrefixCount) Add(o PrefixCount) { c.URLs, c.Pages = c.URLs+o.URLs, c.Pages+o.Pages }
+
+// EntryHost is the host that an entry of Spec.Forgotten is about.
+func EntryHost(entry string) canon.Host {
+	if strings.Contains(entry, "://") {
+		return canon.URL(entry).Host()
+	}
+	return canon.Host(entry)
+}

@@ -1,0 +1,130 @@
+package crawl
+
+import "time"
+
+// Status is the accounting of a crawl, or of one shard. At any moment
+// Discovered = Queued + InFlight + Stored + Redirected + Refused + Failed.
+type Status struct {
+	Discovered int64            `json:"discovered"`
+	Queued     int64            `json:"queued"`
+	InFlight   int64            `json:"in_flight"`
+	Stored     int64            `json:"stored"`
+	Redirected int64            `json:"redirected"`
+	Refused    int64            `json:"refused"`
+	Failed     int64            `json:"failed"`
+	ByReason   map[string]int64 `json:"by_reason"`
+	// ETA is the estimated number of seconds until the queue is empty; nil: unknown.
+	ETA *float64 `json:"eta_s"`
+	// AtLeast is the same without the URLs that are still to be found. It is set instead of ETA
+	// while the queue grows.
+	AtLeast float64 `json:"eta_at_least_s,omitempty"`
+	// Bottleneck is what the end waits for; nil if nothing is left, or nothing runs.
+	Bottleneck *Bottleneck `json:"bottleneck,omitempty"`
+	// Outlook is only in the part of a shard.
+	Outlook *Outlook `json:"outlook,omitempty"`
+	Rate    float64  `json:"rate"` // finished URLs per second in the last minute
+	Bytes   int64    `json:"bytes"`
+	Hosts   int64    `json:"hosts"`
+	// Again is how many of the finished URLs will be fetched again (--recrawl, --every).
+	Again     int64      `json:"again,omitempty"`
+	NextAgain *time.Time `json:"next_again,omitempty"` // when the first of these is due
+	Round     *Round     `json:"round,omitempty"`      // nil: the crawl has no rounds
+	State     string     `json:"state"`                // running, paused, done, stopped
+	// Trouble is why the crawl is paused although nobody paused it, and what to do.
+	Trouble string `json:"trouble,omitempty"`
+	// PagesTrouble is why pages cannot be stored at the moment, and what to do. Fetching continues
+	// until the queue of pages is full.
+	PagesTrouble string `json:"pages_trouble,omitempty"`
+	// Postponed are the hosts whose URLs are not due within hold_max.
+	Postponed []PostponedHost `json:"held,omitempty"`
+	// PausedHosts and PausedURLs are the hosts that the operator has paused, and their queued URLs.
+	PausedHosts int64 `json:"paused_hosts,omitempty"`
+	PausedURLs  int64 `json:"paused_urls,omitempty"`
+
+	// UsageHosts is how many hosts state in their robots.txt what their pages may be used for. Only
+	// `curtsy status` fills it in.
+	UsageHosts int64 `json:"usage_hosts,omitempty"`
+
+	Limit  string        `json:"limit,omitempty"`  // the limit that ended the crawl
+	Shards []ShardStatus `json:"shards,omitempty"` // for the done check of design §9.1
+	// Indexers are the states of all indexers.
+	Indexers []IndexerStatus `json:"indexers,omitempty"`
+}
+
+// PostponedHost is a host whose queued URLs will not be fetched soon, with the reason.
+type PostponedHost struct {
+	Host   string    `json:"host"`
+	Queued int64     `json:"queued"`
+	Reason string    `json:"reason"`
+	Until  time.Time `json:"until"`
+}
+
+// ShardStatus is the state of one shard. The done check of design §9.1 uses it.
+type ShardStatus struct {
+	Shard       int    `json:"shard"`
+	Epoch       uint64 `json:"epoch"`
+	Owner       string `json:"owner"`
+	Applied     uint64 `json:"applied"`     // sequence number of the last applied event
+	Outstanding int    `json:"outstanding"` // visits without a final outcome
+	Outbox      int    `json:"outbox"`
+	Aux         int    `json:"errands"`  // auxiliary requests without an answer
+	DueSoon     int64  `json:"due_soon"` // URLs due within hold_max
+	// Paused: its current spec pauses the crawl.
+	Paused bool `json:"paused,omitempty"`
+	// Forgotten identifies the Spec.Forgotten that it uses (Spec.ForgottenText).
+	Forgotten string `json:"forgotten,omitempty"`
+	// Forgetting: not all URLs have been checked against a changed Spec.Forgotten yet.
+	Forgetting bool `json:"forgetting,omitempty"`
+	// Retrying: not all URLs that are to be tried again are queued yet.
+	Retrying bool `json:"retrying,omitempty"`
+	// Passing: a changed setting, or a loss of pages, has not been applied to all records yet.
+	Passing bool `json:"passing,omitempty"`
+}
+
+// IndexerStatus is the state of an indexer and its shards.
+type IndexerStatus struct {
+	Instance string `json:"instance,omitempty"` // empty for a stopped crawl
+	// DiskFree and DiskTotal are those of the disk with its files, in bytes; 0: not known.
+	DiskFree  int64 `json:"disk_free,omitempty"`
+	DiskTotal int64 `json:"disk_total,omitempty"`
+
+	Shards  []int `json:"shards"`
+	Pages   int64 `json:"pages"`   // stored pages
+	Bytes   int64 `json:"bytes"`   // of these pages, decoded
+	Pending int64 `json:"pending"` // pages that were received and are not stored yet
+	Behind  int64 `json:"behind"`  // changes of pages that are not indexed yet
+	// Types counts the indexed pages by type (the words of --types, or other). The counts are a
+	// little old. It is empty while search is off.
+	Types map[string]int64 `json:"types,omitempty"`
+	// Langs counts them by language, as declared or detected. PageLangNone is an unknown language.
+	Langs map[string]int64 `json:"langs,omitempty"`
+	// WARCFiles and WARCBytes are the size of its archive. They are ten seconds old at most.
+	WARCFiles int64 `json:"warc_files,omitempty"`
+	WARCBytes int64 `json:"warc_bytes,omitempty"`
+	// Forgotten identifies the Spec.Forgotten whose pages are hidden (Spec.ForgottenText).
+	// Forgetting: not all of these pages are deleted yet.
+	Forgotten  string `json:"forgotten,omitempty"`
+	Forgetting bool   `json:"forgetting,omitempty"`
+	// These count what takedowns have removed from the archive since the process began: records,
+	// and links in the metadata of other pages. ArchiveFiles is how many files were rewritten.
+	ArchiveRecords  int64 `json:"archive_records,omitempty"`
+	ArchiveOutlinks int64 `json:"archive_outlinks,omitempty"`
+	ArchiveFiles    int64 `json:"archive_files,omitempty"`
+	// Paused is why nothing is stored at the moment, and what to do: there is too little disk
+	// space.
+	Paused string `json:"paused,omitempty"`
+	// Indexes are the states of the search indexes. It is empty before the first Spec.Reindex.
+	Indexes []IndexBuild `json:"indexes,omitempty"`
+	// Datasets identifies the state of the stored claims about datasets. While it and Forgotten are
+	// the same, the answer about datasets is the same, except for claims that expire.
+	Datasets []string `json:"datasets,omitempty"`
+}
+
+// IndexBuild is the progress of rebuilding the search index of a shard.
+type IndexBuild struct {
+	Shard   int    `json:"shard"`
+	Mark    string `json:"mark"`              // the Spec.Reindex of the index in use
+	Done    int64  `json:"done"`              // pages in the new index
+	Left    int64  `json:"left"`              // pages that are not in it yet
+	Trouble string `json:"trouble,omitempty"` // why the last attempt failed; there will be another
+}
