@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -19,18 +18,28 @@ var Status = add(Question[struct{}, crawl.Status]{Name: "status", By: Frontier})
 var History = add(Question[crawl.HistoryRequest, crawl.HistoryPart]{Name: "history", By: Frontier})
 
 // Hosts asks for everything that is known of hosts. Only the shards of named hosts are waited for.
-var Hosts = add(Question[*HostsRequest, crawl.HostInfo]{Name: "hosts", By: Frontier, Shards: func(req *HostsRequest, of int) (shards []int) {
-	for k := range of {
-		if req == nil || len(req.Hosts) == 0 || slices.ContainsFunc(req.Hosts, func(h canon.Host) bool { return crawl.ShardOf(h, of) == k }) {
-			shards = append(shards, k)
-		}
-	}
-	return shards
-}})
+var Hosts = add(Question[*HostsRequest, crawl.HostInfo]{Name: "hosts", By: Frontier, Shards: (*HostsRequest).shards})
 
 // HostsRequest asks for some hosts. A nil pointer, or one without hosts, asks for all.
 type HostsRequest struct {
 	Hosts []canon.Host `json:"hosts,omitempty"`
+}
+
+// shards are the shards of the hosts, or all.
+func (r *HostsRequest) shards(of int) (list []int) {
+	wanted := make([]bool, of)
+	if r != nil {
+		for _, h := range r.Hosts {
+			wanted[crawl.ShardOf(h, of)] = true
+		}
+	}
+	all := r == nil || len(r.Hosts) == 0
+	for k := range of {
+		if all || wanted[k] {
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
 // HostsPage asks for a page of the list of hosts. It is cheap enough to be asked whenever a person
