@@ -77,18 +77,31 @@ func lastSequence(ctx context.Context, q *queue.Conn, spec crawl.Spec, shard int
 	return st.CachedInfo().State.LastSeq, nil
 }
 
-// handedOver reports whether every page has been stored and, if search is on, indexed.
+// handedOver reports whether every page has been stored and, if search is on, indexed. Indexers are
+// asked at different moments, and they send each other messages about aliases: one of them may have
+// answered before a message came, and the other one after it had sent it. Such a message passes
+// through the stream of pages, so its last sequence has to be the same before and after.
 func handedOver(ctx context.Context, q *queue.Conn, spec crawl.Spec) (bool, error) {
-	st, err := q.JS.Stream(ctx, crawl.Names(spec.Name).PagesStream())
-	if err != nil {
-		return false, fmt.Errorf("pages hand-off: %w", err)
-	}
-	if st.CachedInfo().State.Msgs > 0 {
-		return false, nil
+	waiting, before, err := pagesInStream(ctx, q, spec)
+	if err != nil || waiting > 0 {
+		return false, err
 	}
 	var behind int64
 	err = indexers(ctx, q, spec, func(part crawl.IndexerStatus) { behind += part.Behind + part.Pending })
-	return behind == 0, err
+	if err != nil || behind > 0 {
+		return false, err
+	}
+	waiting, after, err := pagesInStream(ctx, q, spec)
+	return waiting == 0 && before == after, err
+}
+
+// pagesInStream returns how many pages wait to be stored, and the number of the last one.
+func pagesInStream(ctx context.Context, q *queue.Conn, spec crawl.Spec) (waiting, last uint64, err error) {
+	st, err := q.JS.Stream(ctx, crawl.Names(spec.Name).PagesStream())
+	if err != nil {
+		return 0, 0, fmt.Errorf("pages hand-off: %w", err)
+	}
+	return st.CachedInfo().State.Msgs, st.CachedInfo().State.LastSeq, nil
 }
 
 // WaitReady waits until every shard has an owner that grants, or ctx ends.
