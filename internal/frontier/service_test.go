@@ -103,7 +103,7 @@ func TestServiceOverNATS(t *testing.T) {
 		}
 		waitFor(t, func() bool {
 			st, err := asker.Status(t.Context(), q, spec)
-			return err == nil && st.Stored >= 20 && st.InFlight == 0
+			return err == nil && st.Discovered == 40 && st.Stored >= 20 && st.InFlight == 0
 		})
 		taken := take(t, q, 5) // a fetcher that is killed with these
 		stop()
