@@ -466,7 +466,7 @@ func anyOrder(t *testing.T, seed uint64) {
 						continue
 					}
 					lease, held := k.Hold(visit)
-					rest := time.Time{}
+					rest, killed := time.Time{}, false
 					for range 8 {
 						time.Sleep(below(3 * time.Second))
 						if !lease.Alive() || held.Err() != nil {
@@ -480,15 +480,17 @@ func anyOrder(t *testing.T, seed uint64) {
 						asked[name]++
 						mu.Unlock()
 						rest = time.Now().Add(delay)
-						if below(50) == 0 { // it is killed
-							rest = time.Time{}
+						if killed = below(50) == 0; killed {
 							lease.End()
 							break
 						}
 					}
-					if lease.Alive() || below(1) == 0 {
+					switch {
+					case killed: // releases nothing
+						k.cancel()
+					case lease.Alive() || below(1) == 0:
 						k.Release(context.WithoutCancel(ctx), rest)
-					} else {
+					default:
 						k.cancel()
 					}
 					end()
