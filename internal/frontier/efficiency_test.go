@@ -322,7 +322,7 @@ func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 					c.apply(b, ev)
 					f.free++
 					c.take(f)
-					c.match() // woken by the event
+					c.match() // because of the event
 				})
 			})
 			return

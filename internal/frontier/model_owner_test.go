@@ -155,7 +155,7 @@ type snapshot struct {
 // modelMetrics serves all shards: counters are not looked at here.
 var modelMetrics = store.NewMetrics(nil)
 
-// modelShard makes a shard without a file. Each host has one errand, which is asked for at each
+// modelShard makes a shard without a file. Each host has one auxiliary request, granted at each
 // visit and never done: that is all the work there is, and it needs no store.
 func (o *modelOwner) modelShard() *Shard {
 	j := judge.Judge{Spec: crawl.Spec{Delay: 200 * time.Millisecond}}
@@ -444,7 +444,7 @@ func (o *modelOwner) poll(then func()) {
 	})
 }
 
-// take answers a fetcher's wish for a visit, which is parked for a while when
+// take answers a fetcher's request for a visit, which waits for a while when
 // nothing is due (match.go).
 func (o *modelOwner) take(waiting time.Duration, reply func([]crawl.Visit)) {
 	if o.s == nil {
@@ -475,7 +475,7 @@ func (o *modelOwner) take(waiting time.Duration, reply func([]crawl.Visit)) {
 	o.after(wait, func() { o.take(waiting+wait, reply) })
 }
 
-// renew answers a fetcher's wish for more time. Who may not act is silent: he does not know
+// renew answers a fetcher's request for more time. Who may not act is silent: it does not know
 // what the owner knows.
 func (o *modelOwner) renew(id crawl.VisitID, reply func(crawl.Renewed)) {
 	if o.s == nil || !o.valid() {

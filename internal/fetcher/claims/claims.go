@@ -81,7 +81,7 @@ func newClaims(s store, now wire.Clock, o Options) *Claims {
 }
 
 // Take waits until no other crawl has the host, and claims it. The claim is used with Hold and
-// ended with Release. owed is the least delay between requests that is known. If the visit is
+// ended with Release. delay is the least delay between requests that is known. If the visit is
 // better returned, there is no claim, and notBefore is for how long the host is better left alone.
 // free is called before the first wait, unless many visits wait already. Then the visit keeps its
 // slot, so that no more visits are granted that would wait, too.

@@ -28,7 +28,7 @@ func (o *Origin) NoData() {
 	o.changed()
 }
 
-// ForgetData notes that /data.txt is forgotten at somebody's wish: nothing is awaited of it either.
+// ForgetData notes that /data.txt is forgotten on request. No answer about it is awaited either.
 func (o *Origin) ForgetData() {
 	o.Data, o.DataReason, o.DataOn = crawl.ProbeRefused, string(crawl.ReasonForgotten), ""
 	o.changed()

@@ -20,7 +20,7 @@ const requestsShown = 40
 type timelineView struct {
 	Rows    []requestRow // oldest first
 	Early   int
-	Least   string   // that any of them waited beyond what it owed; "": not known
+	Least   string   // that any of them waited beyond its delay; "": not known
 	Ticks   []string // of the pictures with a row for each request, from left to right
 	Height  float64  // of that picture
 	Strip   strip
@@ -35,7 +35,7 @@ type requestRow struct {
 	Waited float64 // seconds since the end of the request before
 	// There is a request before it whose end is known.
 	After bool
-	Early bool // it waited for less than it owed
+	Early bool // it waited for less than its delay
 	Class string
 	// In the drawing: the distance of the row from the top, the end of the required pause, and the
 	// begin and width of the bar.
@@ -59,7 +59,7 @@ const (
 	drawWidth = 1000.0 // of a drawing, in its own units
 	rowHeight = 12.0
 	barLeast  = 2.5 // a bar is at least so wide
-	barFrom   = 0.5 // of the width at most is owed, in the row that owes most
+	barFrom   = 0.5 // of the width at most is delay, in the row with the longest
 )
 
 // earlyBy is how many seconds rounding may take from a pause: times are stored to the microsecond.
@@ -123,7 +123,7 @@ func (v *timelineView) place() {
 		r := &v.Rows[i]
 		scale = max(scale, r.BoundS/barFrom)
 	}
-	if scale == 0 { // nothing is owed: as wide as what is there
+	if scale == 0 { // there is no delay: as wide as what is there
 		for i := range v.Rows {
 			r := &v.Rows[i]
 			scale = max(scale, r.Waited+r.Took())
