@@ -124,9 +124,9 @@ func (p *Pool) Read(ctx context.Context, f document.File) (document.Page, error)
 func (p *Pool) read(ctx context.Context, f document.File) (document.Page, error) {
 	c, err := p.take()
 	if err == nil && c.done > 0 {
-		page, err := p.ask(ctx, c, f)
-		if !errors.Is(err, errEnded) && !errors.Is(err, errKilled) {
-			return page, err
+		page, failed := p.ask(ctx, c, f)
+		if !errors.Is(failed, errEnded) && !errors.Is(failed, errKilled) {
+			return page, failed
 		}
 		c, err = p.start()
 	}

@@ -256,3 +256,26 @@ func TestKilled(t *testing.T) {
 	}
 	read("after it", 5)
 }
+
+// If no child can be started in place of one that has ended, Read returns an error for which the
+// document is not to blame. Once children start again, it is read.
+func TestNoOtherChild(t *testing.T) {
+	p := New(Options{Workers: 1})
+	defer p.Close()
+	if _, err := p.Read(t.Context(), good); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.idle[0].cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	memory := p.opt.Memory
+	p.opt.Memory = -1 // a child refuses to start with that
+	var its *Unreadable
+	if _, err := p.Read(t.Context(), good); err == nil || errors.As(err, &its) || !strings.Contains(err.Error(), "cannot start a process") {
+		t.Errorf("no child can be started: %v", err)
+	}
+	p.opt.Memory = memory
+	if page, err := p.Read(t.Context(), good); err != nil || !bytes.Contains(page.HTML, []byte("good words")) {
+		t.Errorf("children start again: %v %s", err, page.HTML)
+	}
+}
