@@ -8,12 +8,26 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/document"
 	"github.com/curtsy/curtsy/internal/document/documenttest"
 )
+
+// writeProgram writes a script that can be started at once. While the script is open for writing,
+// no process may be forked: it would have the file open until it executes its own program, and
+// Linux refuses to execute a file that is open for writing (ETXTBSY). A fork locks ForkLock for
+// writing, so it waits for this.
+func writeProgram(t *testing.T, path, script string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // If pdftotext is preferred, the text comes from it, and title and links from our reader. If it
 // fails, the text comes from our reader as well.
@@ -27,9 +41,7 @@ func TestPDFToText(t *testing.T) {
 		"exit 1": {"<title>The title</title>", "<p>Our words</p>"},
 	} {
 		program := filepath.Join(t.TempDir(), "pdftotext")
-		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		writeProgram(t, program, script+"\n")
 		p := New(Options{PDFToText: program})
 		page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: sample.PDF()})
 		p.Close()
@@ -66,13 +78,11 @@ func TestPDFToTextConfined(t *testing.T) {
 		"touch " + dir + "/new", "mkdir " + dir + "/folder", "kill -9 " + strconv.Itoa(sleeper.Process.Pid), "cat " + kept,
 	}
 	program := filepath.Join(dir, "pdftotext")
-	script := "#!/bin/sh\n"
+	script := ""
 	for _, deed := range deeds {
 		script += "( " + deed + " ) && echo done: '" + strings.Fields(deed)[0] + "'\n"
 	}
-	if err := os.WriteFile(program, []byte(script+"exit 0\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, program, script+"exit 0\n")
 	p := New(Options{PDFToText: program})
 	defer p.Close()
 	page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: documenttest.Content{Text: "x"}.PDF()})
@@ -97,9 +107,7 @@ func TestPDFToTextWrapped(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "pdftotext")
 	run := func(script string, wall time.Duration) (string, bool, error) {
-		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		writeProgram(t, program, script+"\n")
 		return New(Options{PDFToText: program, Wall: wall}).poppler(t.Context(), bytes.Repeat([]byte("x"), 1<<20), 1000)
 	}
 	if text, _, err := run("echo words; sleep 60; echo more", 300*time.Millisecond); err == nil || strings.Contains(text, "more") {
