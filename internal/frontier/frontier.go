@@ -126,7 +126,7 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 		claims: newClaims(), copying: make(semaphore, 2), moving: make(semaphore, 4),
 	}
 	f.slots = schedule.NewSlots()
-	f.budget = &budget.Budget{Log: f.log.Error, Async: true, Limit: spec.MaxPages, MaxBytes: spec.MaxBytes}
+	f.budget = &budget.Budget{Log: f.log.Error, Async: true, Embedded: o.Embedded, Limit: spec.MaxPages, MaxBytes: spec.MaxBytes}
 	f.met = store.NewMetrics(o.Registry)
 	if o.Registry != nil {
 		o.Registry.MustRegister(&collector{f: f})

@@ -32,6 +32,9 @@ type Budget struct {
 	// Callers have locked their shard, so another goroutine reads and writes the record; tests need
 	// not do this.
 	Async bool
+	// All fetchers end with this process, so that a shard which was left in order has no visits of
+	// earlier owners.
+	Embedded bool
 
 	// record is locked while reserved slots are changed in the record, which may take long; taken
 	// before mu.
@@ -59,10 +62,11 @@ type share struct {
 	settled    bool
 	reportedAt time.Time // when its use was last reported, or the attempt was made
 
-	// After an unclean take-over, slots that the last owner had reserved but not used may belong to
-	// running visits, whose pages are reported later. These slots are kept for a while.
-	inherits     bool // expired is to be computed from the record
-	expired      int64
+	// Slots that the last owner had reserved but not used may belong to visits that are unknown
+	// here, whose pages are reported later: its own after an unclean take-over, otherwise those of
+	// an owner before it, for which it kept them. They are kept for a while.
+	inherits     bool  // expired is to be computed from the record
+	expired      int64 // of these slots, those for which no page was reported yet
 	expiredUntil time.Time
 }
 
@@ -74,11 +78,22 @@ func (sh *share) need(now time.Time) int64 {
 	return sh.Used + sh.taken
 }
 
-// inherit keeps the slots that the last owner had reserved.
+// inherit keeps the slots that the last owner had reserved but not used.
 func (sh *share) inherit(reserved int64) {
 	if sh.inherits {
 		sh.expired, sh.inherits = max(reserved-sh.Used, 0), false
 	}
+}
+
+// use sets what the shard uses. What it uses beyond what was taken are pages of visits that are
+// unknown here, and each of them has one of the slots that are kept. If that slot remained kept,
+// the page would count twice: more slots would be reserved than the limit has, and they would be
+// granted as soon as none is kept any more.
+func (sh *share) use(used int64) {
+	if late := used - sh.Used - sh.taken; late > 0 {
+		sh.expired = max(sh.expired-late, 0)
+	}
+	sh.Used, sh.taken = used, 0
 }
 
 func (sh *share) ours() bool { return sh.valid == nil || sh.valid() }
@@ -108,13 +123,13 @@ func (b *Budget) Open(ctx context.Context, kv jetstream.KeyValue) {
 
 // Join adds a shard that this process has acquired, after its whole log was applied; before that,
 // the known use would be too low. valid reports whether this process still owns the shard. unclean
-// says that unknown visits may still report pages.
+// says that visits of the last owner may still report pages, of which its state knows nothing.
 func (b *Budget) Join(shard int, used, bytes int64, valid func() bool, unclean bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	sh := b.Share(shard)
 	*sh = share{valid: valid, Used: used, bytes: bytes}
-	if unclean {
+	if unclean || !b.Embedded {
 		sh.inherits, sh.expiredUntil = true, time.Now().Add(ExpiredTime)
 	}
 }
@@ -136,7 +151,8 @@ func (b *Budget) Use(shard int, used, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	sh := b.Share(shard)
-	sh.Used, sh.taken, sh.bytes = used, 0, bytes
+	sh.use(used)
+	sh.bytes = bytes
 }
 
 // Take returns how many of n more pages are permitted, and counts them as used. The caller reports
