@@ -128,18 +128,10 @@ func (d *deflater) s2(block, text []byte, length int) error {
 	for s := block[n:]; len(s) > 0; {
 		tag := s[0]
 		if tag&3 == 0 {
-			length, head := int(tag>>2), 1
-			if length >= 60 {
-				extra := length - 59
-				if head += extra; len(s) < head {
-					return ErrBlock
-				}
-				length = 0
-				for i := extra; i > 0; i-- {
-					length = length<<8 | int(s[i])
-				}
+			length, head := int(tag>>2)+1, 1
+			if length > 60 {
+				length, head = longLiterals(s)
 			}
-			length++
 			if length > len(s)-head || length > end-at {
 				return ErrBlock
 			}
@@ -161,13 +153,8 @@ func (d *deflater) s2(block, text []byte, length int) error {
 		if o := int(c.high) | int(binary.LittleEndian.Uint32(four[:])&c.mask); o > 0 || tag&3 != 1 {
 			offset = o
 		} else if length >= 9 { // the same offset again, and a separate length
-			extra := length - 8
-			if head += extra; len(s) < head {
+			if length, head = longRepeat(s, length-8); head > len(s) {
 				return ErrBlock
-			}
-			length = [3]int{8, 4 + 1<<8, 4 + 1<<16}[extra-1]
-			for i := range extra {
-				length += int(s[2+i]) << (8 * i)
 			}
 		}
 		if s = s[head:]; offset <= 0 || offset > at || length > end-at {
@@ -187,19 +174,53 @@ func (d *deflater) s2(block, text []byte, length int) error {
 			d.match(length, offset)
 			continue
 		}
-		for d.room(24*len(s) + 48*(length/(maxMatch-3)+2)); length > 0; {
-			n := min(length, maxMatch)
-			if rest := length - n; rest > 0 && rest < 3 {
-				n = length - 3
-			}
-			d.match(n, offset)
-			length -= n
-		}
+		d.room(24*len(s) + 48*(length/(maxMatch-3)+2))
+		d.longMatch(length, offset)
 	}
 	if at != end {
 		return ErrBlock
 	}
 	return nil
+}
+
+// longLiterals reads the length of literals that is stored in bytes of its own, and returns it with
+// how many bytes tag and length take. The latter is more than s has if s ends too early.
+func longLiterals(s []byte) (length, head int) {
+	extra := int(s[0]>>2) - 59
+	if head = 1 + extra; len(s) < head {
+		return 0, head
+	}
+	for i := extra; i > 0; i-- {
+		length = length<<8 | int(s[i])
+	}
+	return length + 1, head
+}
+
+// longRepeat reads the length of a repetition at the last offset, which is stored in extra bytes of
+// its own after the first two, and returns it with how many bytes of s that takes. The latter is
+// more than s has if s ends too early.
+func longRepeat(s []byte, extra int) (length, head int) {
+	if head = 2 + extra; len(s) < head {
+		return 0, head
+	}
+	length = [3]int{8, 4 + 1<<8, 4 + 1<<16}[extra-1]
+	for i := range extra {
+		length += int(s[2+i]) << (8 * i)
+	}
+	return length, head
+}
+
+// longMatch adds a repetition that is longer than maxMatch, as several. The caller must have called
+// room.
+func (d *deflater) longMatch(length, distance int) {
+	for length > 0 {
+		n := min(length, maxMatch)
+		if rest := length - n; rest > 0 && rest < 3 {
+			n = length - 3
+		}
+		d.match(n, distance)
+		length -= n
+	}
 }
 
 // copies decodes the tags of copies in S2. With a case for each kind, the processor predicted the
