@@ -69,87 +69,96 @@ func readWord(w *writer, f File) error {
 // prose reads a part with paragraphs of text: w:p, w:t, w:hyperlink in documents; a:p, a:t,
 // a:hlinkClick in slides.
 func (p *parts) prose(w *writer, part string, rels map[string]related) error {
-	var in string // the element whose text is needed
-	var field strings.Builder
-	linked := false // a hyperlink is open
-	fallback := 0   // open elements with repeated text: for older programs, phonetic, moved
-	lead := func(id string) {
-		if r, ok := rels[id]; ok && r.external {
-			w.startLink(r.target)
+	r := proseReader{w: w, rels: rels}
+	return p.walk(part, handlers{start: r.start, end: r.end, text: r.text})
+}
+
+// proseReader writes what the elements of such a part mean.
+type proseReader struct {
+	w        *writer
+	rels     map[string]related
+	in       string // the element whose text is needed
+	field    strings.Builder
+	linked   bool // a hyperlink is open
+	fallback int  // open elements with repeated text: for older programs, phonetic, moved
+}
+
+func (r *proseReader) start(e xml.StartElement) error {
+	switch e.Name.Local {
+	case "p":
+		r.w.begin("p")
+	case "pStyle":
+		if n := headingOf(attribute(e, "val")); n > 0 && !r.w.text {
+			r.w.begin("h" + strconv.Itoa(n))
+		}
+	case "outlineLvl":
+		if n, err := strconv.Atoi(attribute(e, "val")); err == nil && n >= 0 && n < 6 && !r.w.text {
+			r.w.begin("h" + strconv.Itoa(n+1))
+		}
+	case "Fallback", "rt", "moveFrom":
+		r.fallback++
+	case "noBreakHyphen":
+		if r.fallback == 0 {
+			return r.w.say("-")
+		}
+	case "t", "instrText":
+		r.in = e.Name.Local
+	case "tab", "br", "cr", "tc":
+		r.w.gap()
+	case "hyperlink":
+		r.link(attribute(e, "id"))
+		r.linked = true
+	case "hlinkClick":
+		r.link(attribute(e, "id"))
+	case "ph":
+		if k := attribute(e, "type"); k == "title" || k == "ctrTitle" {
+			r.w.begin("h2")
 		}
 	}
-	return p.walk(part, handlers{
-		start: func(e xml.StartElement) error {
-			switch e.Name.Local {
-			case "p":
-				w.begin("p")
-			case "pStyle":
-				if n := headingOf(attribute(e, "val")); n > 0 && !w.text {
-					w.begin("h" + strconv.Itoa(n))
-				}
-			case "outlineLvl":
-				if n, err := strconv.Atoi(attribute(e, "val")); err == nil && n >= 0 && n < 6 && !w.text {
-					w.begin("h" + strconv.Itoa(n+1))
-				}
-			case "Fallback", "rt", "moveFrom":
-				fallback++
-			case "noBreakHyphen":
-				if fallback == 0 {
-					return w.say("-")
-				}
-			case "t":
-				in = "t"
-			case "instrText":
-				in = "instrText"
-			case "tab", "br", "cr", "tc":
-				w.gap()
-			case "hyperlink":
-				lead(attribute(e, "id"))
-				linked = true
-			case "hlinkClick":
-				lead(attribute(e, "id"))
-			case "ph":
-				if k := attribute(e, "type"); k == "title" || k == "ctrTitle" {
-					w.begin("h2")
-				}
-			}
-			return nil
-		},
-		end: func(name string) error {
-			switch name {
-			case "Fallback", "rt", "moveFrom":
-				fallback = max(0, fallback-1)
-			case "t", "instrText":
-				in = ""
-			case "hyperlink":
-				w.endLink()
-				linked = false
-			case "r":
-				if !linked {
-					w.endLink()
-				}
-			case "p":
-				if u := fieldLink(field.String()); u != "" {
-					w.startLink(u)
-				}
-				field.Reset()
-				w.end()
-			}
-			return nil
-		},
-		text: func(s string) error {
-			switch {
-			case fallback > 0:
-			case in == "t":
-				return w.say(s)
-			case in == "instrText":
-				if field.Len() < 8192 {
-					field.WriteString(s)
-				}
-			}
-			return nil
-		},
-	})
+	return nil
+}
+
+// link begins a link to the target of a relationship, if that is outside of the document.
+func (r *proseReader) link(id string) {
+	if to, ok := r.rels[id]; ok && to.external {
+		r.w.startLink(to.target)
+	}
+}
+
+func (r *proseReader) end(name string) error {
+	switch name {
+	case "Fallback", "rt", "moveFrom":
+		r.fallback = max(0, r.fallback-1)
+	case "t", "instrText":
+		r.in = ""
+	case "hyperlink":
+		r.w.endLink()
+		r.linked = false
+	case "r":
+		if !r.linked {
+			r.w.endLink()
+		}
+	case "p":
+		if u := fieldLink(r.field.String()); u != "" {
+			r.w.startLink(u)
+		}
+		r.field.Reset()
+		r.w.end()
+	}
+	return nil
+}
+
+func (r *proseReader) text(s string) error {
+	switch {
+	case r.fallback > 0:
+	case r.in == "t":
+		return r.w.say(s)
+	case r.in == "instrText":
+		if r.field.Len() < 8192 {
+			r.field.WriteString(s)
+		}
+	}
+	return nil
 }
 
 // headingOf returns the level of a heading style, or 0 for other styles.

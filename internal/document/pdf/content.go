@@ -37,6 +37,8 @@ type painter struct {
 	fonts map[any]*font // by reference, or by name if the page itself contains them
 	words int           // tokens so far
 
+	operators map[op]func(*painter, operands)
+
 	state
 	stack    []state
 	tm, tlm  matrix
@@ -72,8 +74,8 @@ func (p *painter) run(content []byte, resources dict, depth int) {
 		}
 		if o == "BI" {
 			skipImage(&l)
-		} else {
-			p.do(o, args, resources, depth)
+		} else if do := p.operators[o]; do != nil {
+			do(p, operands{args, resources, depth})
 		}
 		args = args[:0]
 	}
@@ -116,100 +118,110 @@ func matrixOf(args []any) matrix {
 	return m
 }
 
-func (p *painter) do(o op, args []any, res dict, depth int) {
-	last := len(args) - 1
-	switch o {
-	case "q":
-		if len(p.stack) < 512 {
-			p.stack = append(p.stack, p.state)
+// operands are what precedes an operator, and the resources to which names in it refer.
+type operands struct {
+	args  []any
+	res   dict
+	depth int // of forms that draw forms
+}
+
+// num returns a number, or 0 if there is none.
+func (a operands) num(i int) float64 { return num(a.args, i) }
+
+// last returns the last operand, or nil if there is none. Most operators have one, and extra
+// operands before it have no effect.
+func (a operands) last() any {
+	if len(a.args) == 0 {
+		return nil
+	}
+	return a.args[len(a.args)-1]
+}
+
+// operators returns those that change where and how text is shown (ISO 32000-2, annex A). Others
+// have no effect. The painter keeps the table, because a package variable could not refer to form,
+// which applies operators in turn.
+func operators() map[op]func(*painter, operands) {
+	return map[op]func(*painter, operands){
+		"q":   (*painter).save,
+		"Q":   (*painter).restore,
+		"cm":  func(p *painter, a operands) { p.ctm = matrixOf(a.args).mul(p.ctm) },
+		"BT":  func(p *painter, _ operands) { p.tm, p.tlm = identity, identity },
+		"Td":  func(p *painter, a operands) { p.move(a.num(0), a.num(1)) },
+		"TD":  func(p *painter, a operands) { p.lead = -a.num(1); p.move(a.num(0), a.num(1)) },
+		"Tm":  func(p *painter, a operands) { p.tm = matrixOf(a.args); p.tlm = p.tm },
+		"T*":  func(p *painter, _ operands) { p.nextLine() },
+		"Tf":  (*painter).setFont,
+		"Tc":  func(p *painter, a operands) { p.charSp = a.num(0) },
+		"Tw":  func(p *painter, a operands) { p.wordSp = a.num(0) },
+		"Tz":  func(p *painter, a operands) { p.scale = a.num(0) / 100 },
+		"TL":  func(p *painter, a operands) { p.lead = a.num(0) },
+		"Ts":  func(p *painter, a operands) { p.rise = a.num(0) },
+		"Tj":  (*painter).show,
+		"'":   func(p *painter, a operands) { p.nextLine(); p.show(a) },
+		"\"":  func(p *painter, a operands) { p.wordSp, p.charSp = a.num(0), a.num(1); p.nextLine(); p.show(a) },
+		"TJ":  (*painter).showSpaced,
+		"Do":  (*painter).form,
+		"gs":  (*painter).extended,
+		"BMC": func(p *painter, _ operands) { p.begin(nil) },
+		"BDC": (*painter).beginWith,
+		"EMC": (*painter).endMarked,
+	}
+}
+
+func (p *painter) save(operands) {
+	if len(p.stack) < 512 {
+		p.stack = append(p.stack, p.state)
+	}
+}
+
+func (p *painter) restore(operands) {
+	if n := len(p.stack); n > 0 {
+		p.state, p.stack = p.stack[n-1], p.stack[:n-1]
+	}
+}
+
+func (p *painter) setFont(a operands) {
+	last := len(a.args) - 1
+	p.size = a.num(last)
+	if last >= 1 {
+		n, _ := a.args[last-1].(name)
+		p.font = p.fontOf(n, a.res)
+	}
+}
+
+// showSpaced shows strings, with numbers between them that move the next one.
+func (p *painter) showSpaced(a operands) {
+	list, _ := a.last().(array)
+	for _, e := range list {
+		switch e := e.(type) {
+		case str:
+			p.text(e)
+		case int, float64:
+			x := -num([]any{e}, 0) / 1000 * p.size * p.scale
+			p.tm = matrix{1, 0, 0, 1, x, 0}.mul(p.tm)
 		}
-	case "Q":
-		if n := len(p.stack); n > 0 {
-			p.state, p.stack = p.stack[n-1], p.stack[:n-1]
+	}
+}
+
+// beginWith begins marked content with properties, or with the name of properties.
+func (p *painter) beginWith(a operands) {
+	var props dict
+	switch v := a.last().(type) {
+	case dict:
+		props = v
+	case name:
+		all, _ := p.d.resolve(a.res["Properties"]).(dict)
+		props, _ = p.d.resolve(all[v]).(dict)
+	}
+	p.begin(props)
+}
+
+func (p *painter) endMarked(operands) {
+	if n := len(p.actual); n > 0 {
+		if p.actual[n-1].has {
+			p.silenced--
 		}
-	case "cm":
-		p.ctm = matrixOf(args).mul(p.ctm)
-	case "BT":
-		p.tm, p.tlm = identity, identity
-	case "Td", "TD":
-		if o == "TD" {
-			p.lead = -num(args, 1)
-		}
-		p.move(num(args, 0), num(args, 1))
-	case "Tm":
-		p.tm = matrixOf(args)
-		p.tlm = p.tm
-	case "T*":
-		p.move(0, -p.lead)
-	case "Tf":
-		p.size = num(args, last)
-		if last >= 1 {
-			n, _ := args[last-1].(name)
-			p.font = p.fontOf(n, res)
-		}
-	case "Tc":
-		p.charSp = num(args, 0)
-	case "Tw":
-		p.wordSp = num(args, 0)
-	case "Tz":
-		p.scale = num(args, 0) / 100
-	case "TL":
-		p.lead = num(args, 0)
-	case "Ts":
-		p.rise = num(args, 0)
-	case "Tj":
-		p.show(args, last)
-	case "'":
-		p.move(0, -p.lead)
-		p.show(args, last)
-	case "\"":
-		p.wordSp, p.charSp = num(args, 0), num(args, 1)
-		p.move(0, -p.lead)
-		p.show(args, last)
-	case "TJ":
-		if last < 0 {
-			return
-		}
-		list, _ := args[last].(array)
-		for _, e := range list {
-			switch e := e.(type) {
-			case str:
-				p.text(e)
-			case int, float64:
-				x := -num([]any{e}, 0) / 1000 * p.size * p.scale
-				p.tm = matrix{1, 0, 0, 1, x, 0}.mul(p.tm)
-			}
-		}
-	case "Do":
-		if last >= 0 {
-			n, _ := args[last].(name)
-			p.form(n, res, depth)
-		}
-	case "gs":
-		if last >= 0 {
-			p.extended(args[last], res)
-		}
-	case "BMC":
-		p.begin(nil)
-	case "BDC":
-		var props dict
-		if last >= 0 {
-			switch v := args[last].(type) {
-			case dict:
-				props = v
-			case name:
-				all, _ := p.d.resolve(res["Properties"]).(dict)
-				props, _ = p.d.resolve(all[v]).(dict)
-			}
-		}
-		p.begin(props)
-	case "EMC":
-		if n := len(p.actual); n > 0 {
-			if p.actual[n-1].has {
-				p.silenced--
-			}
-			p.actual = p.actual[:n-1]
-		}
+		p.actual = p.actual[:n-1]
 	}
 }
 
@@ -224,9 +236,13 @@ func (p *painter) begin(props dict) {
 	}
 }
 
-func (p *painter) extended(n any, res dict) {
-	key, _ := n.(name)
-	all, _ := p.d.resolve(res["ExtGState"]).(dict)
+// extended sets the font of an extended graphics state.
+func (p *painter) extended(a operands) {
+	key, ok := a.last().(name)
+	if !ok {
+		return
+	}
+	all, _ := p.d.resolve(a.res["ExtGState"]).(dict)
 	gs, _ := p.d.resolve(all[key]).(dict)
 	if f, ok := p.d.resolve(gs["Font"]).(array); ok && len(f) == 2 {
 		if fd, ok := p.d.resolve(f[0]).(dict); ok {
@@ -241,11 +257,11 @@ func (p *painter) move(x, y float64) {
 	p.tm = p.tlm
 }
 
-func (p *painter) show(args []any, last int) {
-	if last >= 0 {
-		if s, ok := args[last].(str); ok {
-			p.text(s)
-		}
+func (p *painter) nextLine() { p.move(0, -p.lead) }
+
+func (p *painter) show(a operands) {
+	if s, ok := a.last().(str); ok {
+		p.text(s)
 	}
 }
 
@@ -320,10 +336,14 @@ func (p *painter) made(v any, d dict) *font {
 }
 
 // form draws another stream.
-func (p *painter) form(n name, res dict, depth int) {
-	all, _ := p.d.resolve(res["XObject"]).(dict)
+func (p *painter) form(a operands) {
+	n, ok := a.last().(name)
+	if !ok {
+		return
+	}
+	all, _ := p.d.resolve(a.res["XObject"]).(dict)
 	s, ok := p.d.resolve(all[n]).(*stream)
-	if !ok || depth >= maxForms || p.d.resolve(s.dict["Subtype"]) != name("Form") {
+	if !ok || a.depth >= maxForms || p.d.resolve(s.dict["Subtype"]) != name("Form") {
 		return
 	}
 	p.words += 1000 // because forms may draw forms
@@ -339,9 +359,9 @@ func (p *painter) form(n name, res dict, depth int) {
 	}
 	inner, ok := p.d.resolve(s.dict["Resources"]).(dict)
 	if !ok {
-		inner = res
+		inner = a.res
 	}
-	p.run(p.d.decode(s), inner, depth+1)
+	p.run(p.d.decode(s), inner, a.depth+1)
 	p.state, p.stack = kept, stack
 	p.tm, p.tlm = tm, tlm
 }

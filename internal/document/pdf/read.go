@@ -22,7 +22,7 @@ func Read(b []byte, lim Limits) (Text, error) {
 	out := Text{Title: strings.Join(strings.Fields(textString(title)), " "), Lang: textString(lang)}
 	r := &reader{d: d, lim: lim, out: &out, seen: map[ref]bool{}, known: map[string]bool{}}
 	r.lay = layout{left: lim.Text}
-	r.paint = painter{d: d, out: &r.lay, fonts: map[any]*font{}}
+	r.paint = painter{d: d, out: &r.lay, fonts: map[any]*font{}, operators: operators()}
 	r.tree(root["Pages"], inherited{}, 0)
 	r.lay.end()
 	out.Paragraphs, out.Cut = r.lay.paras, out.Cut || r.lay.cut || r.paint.words >= maxTokens
