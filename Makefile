@@ -35,7 +35,7 @@ external: ## all external tests; needs the tools that .ci/run installs; a missin
 	$(GO) test -tags external -count=1 -timeout 90m ./internal/deploytest
 
 long: race external chaos sim fuzz rounds ## hours: each test's long form, and all that .ci/run has no time for
-	CURTSY_LONG=1 $(GO) test -count=1 -timeout 3h $$(grep -rlE 'CURTSY_LONG|racing\.(Long|Runs)' --include='*_test.go' cmd internal pkg | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+	CURTSY_LONG=1 $(GO) test -count=1 -timeout 3h $$(grep -rlE 'CURTSY_LONG|testaid\.(Long|Runs)' --include='*_test.go' cmd internal pkg | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
 rounds: ## all tests ROUNDS times under load (10), every second time with GOMAXPROCS=1
 	.ci/rounds

@@ -27,8 +27,8 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
-	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/internal/web/search"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -37,7 +37,7 @@ import (
 // TestPagesAreTrue: the pages for operators and users name no metric, command, flag, variable, file
 // or log message that is not there, and together every metric.
 func TestPagesAreTrue(t *testing.T) {
-	if racing.Enabled {
+	if testaid.RaceDetector {
 		t.Skip("it asks a program built without the detector, and starts nothing beside that")
 	}
 	o := ops{metrics: ourMetrics(t), flags: flagsOf(t), literals: literals(t), root: ".."}

@@ -62,7 +62,7 @@ var lower = map[string][]string{
 		"internal/search/segment", "pkg/canon"},
 	"search/segment": {},
 	"simweb":         {},
-	"until":          {},
+	"testaid":        {},
 	"simnet":         {},
 	"simnet/broker":  {"pkg/queue", "pkg/queue/embedded"},
 	"indexer/assignment": {"internal/backoff", "internal/boltfile", "internal/crawl", "internal/pages", "internal/search", "pkg/canon",
@@ -188,8 +188,8 @@ func forbidden(from, to, full string, ours bool) string {
 	if !ours {
 		return ""
 	}
-	if to == "internal/until" || to == "internal/simnet" || strings.HasPrefix(to, "internal/simnet/") {
-		return "only tests have a network in memory, and waits"
+	if to == "internal/testaid" || to == "internal/simnet" || strings.HasPrefix(to, "internal/simnet/") {
+		return "only tests import it"
 	}
 	if strings.HasPrefix(to, "internal/frontier/") && !strings.HasPrefix(from, "internal/frontier") {
 		return "the frontier's rooms are entered through the frontier"

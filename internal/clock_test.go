@@ -43,7 +43,7 @@ func TestOneClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	delete(read, "../internal/lineartest") // processor time, for tests
+	delete(read, "../internal/testaid") // processor time, for tests
 	if len(read) != 1 || !read["../pkg/boottime"] {
 		t.Errorf("a clock beside package time is read in %v, and only pkg/boottime may", read)
 	}

@@ -17,7 +17,7 @@ import (
 // The rules of tests (CONTRIBUTING.md). A test waits for an event and never for a time: on a busy
 // machine any time is too short. In a bubble of virtual time (simnet.Test, synctest.Test) nothing
 // depends on the machine, so there a test may wait as it likes. Elsewhere it waits with
-// internal/until, which sleeps for it. Outside the external tests and those that run programs, a
+// testaid.Until, which sleeps for it. Outside the external tests and those that run programs, a
 // test listens on internal/simnet and not on a socket, which a bubble does not wait for.
 const (
 	waits   = "waits"   // it sleeps or sets a deadline on the real clock
@@ -28,7 +28,7 @@ const (
 // exceptions are the packages in which tests break a rule: the kinds, and the reason. One that is
 // no longer needed fails the test.
 var exceptions = map[string]struct{ kinds, reason string }{
-	"internal/deploytest": {waits + " " + elapsed + " " + sockets, "external tests: real programs, on real sockets; what they wait for, they wait for with internal/until"},
+	"internal/deploytest": {waits + " " + elapsed + " " + sockets, "external tests: real programs, on real sockets; what they wait for, they wait for with testaid.Until"},
 	"internal/service":    {sockets, "that a port in use is passed over, and what is served on one, is what its tests are about"},
 	"internal/site":       {sockets, "it watches files with inotify, which a bubble does not wait for; so its relay is on a real socket, too"},
 	"pkg/queue":           {sockets, "TLS, which connections within a process do not have, and a cluster of real NATS servers"},

@@ -24,9 +24,9 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer"
-	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
@@ -148,7 +148,7 @@ func TestIndexerAway(t *testing.T) {
 
 // The three daemons, on a NATS server that already runs, store the same as curtsy crawl.
 func TestDaemons(t *testing.T) {
-	if racing.Enabled || testing.Short() {
+	if testaid.RaceDetector || testing.Short() {
 		t.Skip("runs the daemons, and the detector watches this process alone")
 	}
 	web := web(t)

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/expected"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // Each example prints what its folder describes. The examples run unchanged, against the simulated
@@ -37,7 +37,7 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			if diff := expected.Diff(string(want), string(out)); diff != "" {
+			if diff := testaid.OutputDiff(string(want), string(out)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // The README may not be longer.
@@ -242,7 +242,7 @@ func (r *readme) serve(line string) {
 // rounds waits until a crawl that never ends has done a round, and stops it.
 func (r *readme) rounds(line string) {
 	cmd, _ := r.begin(line)
-	until.True(r.t, "a round is over", func() bool {
+	testaid.Until(r.t, "a round is over", func() bool {
 		out, err := r.shell("curtsy status --dir docs").CombinedOutput()
 		return err == nil && strings.Contains(string(out), "round")
 	})
@@ -271,7 +271,7 @@ func (r *readme) daemon(line string) {
 
 // status waits until the daemons have stored the site, and stops them.
 func (r *readme) status(line string) {
-	until.True(r.t, line, func() bool {
+	testaid.Until(r.t, line, func() bool {
 		out, err := r.shell(line).CombinedOutput()
 		return err == nil && regexp.MustCompile(`[1-9]\d* pages? stored|stored +[1-9]`).Match(out)
 	})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/daemons"
 	"github.com/curtsy/curtsy/internal/simweb"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -106,7 +106,7 @@ func scriptSoon(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: soon command args")
 	}
-	until.True(ts.Value(testKey{}).(testing.TB), strings.Join(args, " "), func() bool { return ts.Exec(args[0], args[1:]...) == nil })
+	testaid.Until(ts.Value(testKey{}).(testing.TB), strings.Join(args, " "), func() bool { return ts.Exec(args[0], args[1:]...) == nil })
 }
 
 func scriptOnce(ts *testscript.TestScript, neg bool, args []string) {

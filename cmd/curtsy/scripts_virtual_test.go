@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/expected"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // TestVirtualScripts runs the scripts in testdata/virtual: each in a bubble, its commands in this
@@ -167,7 +168,7 @@ func (s *script) prints(name string) error {
 	if err != nil {
 		return err
 	}
-	if diff := expected.Diff(string(want), s.stdout.String()); diff != "" {
+	if diff := testaid.OutputDiff(string(want), s.stdout.String()); diff != "" {
 		return errors.New(diff)
 	}
 	return nil

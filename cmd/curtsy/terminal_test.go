@@ -9,8 +9,8 @@ import (
 
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
-	"github.com/curtsy/curtsy/internal/expected"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // terminal is a terminal, with all that was written to it.
@@ -44,7 +44,7 @@ to search it:  curtsy search "words" --dir [..]
 why refused:   curtsy explain http://h0000.sim.test/private/[..]
 to export it:  curtsy export pages --format markdown --dir [..]
 `
-		if diff := expected.Diff(want, screen.lines()); diff != "" {
+		if diff := testaid.OutputDiff(want, screen.lines()); diff != "" {
 			t.Error(diff)
 		}
 		// It is written again at most twice a second.

@@ -24,7 +24,7 @@ import (
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
@@ -219,7 +219,7 @@ func await(t testing.TB, what string, so func() bool) {
 	if machineOf(t) != nil {
 		t = patient{t, begins.Add(time.Since(begins) + time.Hour)}
 	}
-	until.True(t, what, so)
+	testaid.Until(t, what, so)
 }
 
 // unused is an address of this machine at which no server listens.

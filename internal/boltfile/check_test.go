@@ -11,7 +11,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // fill makes a file with branches, overflowing values, an inline bucket and a free list, and
@@ -164,7 +164,7 @@ func TestAFaultIsAnError(t *testing.T) {
 	}
 	done := make(chan struct{})
 	go func() { f.Close(); close(done) }()
-	until.Closed(t, "Close has returned", done)
+	testaid.Receive(t, "Close has returned", done)
 }
 
 func TestOpenFollowsNoLink(t *testing.T) {

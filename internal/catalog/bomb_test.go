@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/pagebomb"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // The cost of reading a document is limited whatever it contains: 64 MiB in addition to its size,
 // and time in proportion to its size.
 func TestNoDocumentCostsMuch(t *testing.T) {
 	for _, size := range []int{87 << 10, 1<<20 - 1<<10} {
-		pagebomb.Check(t, "a document", size, pagebomb.JSON, func(b pagebomb.Bomb) func() {
+		testaid.CheckCost(t, "a document", size, testaid.JSONBombs, func(b testaid.Bomb) func() {
 			return func() { _, _ = ReadJSON(b.Body, Document{URL: "https://a.example/" + b.Name, Page: true}) }
 		})
 	}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // output may be written and read concurrently.
@@ -67,7 +67,7 @@ func TestRupdServesAndStops(t *testing.T) {
 	go func() { code <- Run(ctx, "rupd", []string{"--config", name, "--log-format", "text"}, nil, &stderr) }()
 	line := func(pattern string) string {
 		var m []string
-		until.True(t, pattern+" in the log", func() bool {
+		testaid.Until(t, pattern+" in the log", func() bool {
 			m = regexp.MustCompile(pattern).FindStringSubmatch(stderr.String())
 			return m != nil
 		}, stderr.String)
@@ -82,7 +82,7 @@ func TestRupdServesAndStops(t *testing.T) {
 		resp.Body.Close()
 		return resp.StatusCode
 	}
-	until.True(t, "rupd is ready", func() bool { return status(admin+"readyz") == http.StatusOK })
+	testaid.Until(t, "rupd is ready", func() bool { return status(admin+"readyz") == http.StatusOK })
 	for url, want := range map[string]int{
 		admin: 200, admin + "metrics": 200, "http://" + site + "/rupinfo.txt": 200, "http://" + site + "/rup?Action=GetIndex&Span=30-day": 200, "http://" + site + "/rup": 400,
 	} {

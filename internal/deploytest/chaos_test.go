@@ -17,7 +17,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 const (
@@ -207,7 +207,7 @@ func (c *chaos) havoc() {
 	}
 	plan = plan[:c.kills]
 	next, latest := c.moment()
-	until.True(c.t, "all kills are done, and all that was killed is back", func() bool {
+	testaid.Until(c.t, "all kills are done, and all that was killed is back", func() bool {
 		c.rig.checkRunning()
 		away = slices.DeleteFunc(away, func(b comeback) bool {
 			if time.Now().Before(b.at) {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // The roles of the members of a rig.
@@ -221,7 +221,7 @@ func (m *member) running() bool { return m.p != nil && !m.p.over() }
 func (r *rig) awaitReplicas() {
 	r.t.Helper()
 	behind := ""
-	until.True(r.t, "NATS is whole", func() bool {
+	testaid.Until(r.t, "NATS is whole", func() bool {
 		r.checkRunning()
 		behind = r.behind()
 		return behind == ""

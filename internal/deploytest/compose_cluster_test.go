@@ -13,7 +13,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // clusterDelay makes the crawl of the demo take longer than the kills.
@@ -129,7 +129,7 @@ func (c *composition) killAndStart(service string) (took time.Duration) {
 func (c *composition) back(service string, was container) {
 	c.t.Helper()
 	sick := ""
-	until.True(c.t, "all are well after "+service+" was killed", func() bool {
+	testaid.Until(c.t, "all are well after "+service+" was killed", func() bool {
 		sick = ""
 		for _, k := range c.containers() {
 			if !k.well() || k.service() == service && k.State.StartedAt == was.State.StartedAt {

@@ -20,7 +20,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // image is what the tests build and keep: with Docker's cache, the next build is fast.
@@ -170,7 +170,7 @@ func (c *composition) containers() []container {
 // healthy waits until every container is healthy. It returns the first container of each service.
 func (c *composition) healthy() (all map[string]container) {
 	c.t.Helper()
-	until.True(c.t, "all containers are healthy", func() bool {
+	testaid.Until(c.t, "all containers are healthy", func() bool {
 		all = map[string]container{}
 		sick := 0
 		for _, k := range c.containers() {

@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/service"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -33,7 +33,7 @@ func observe(t *testing.T, url, name string) *observer {
 	}
 	t.Cleanup(func() { q.Close() })
 	var spec crawl.Spec
-	until.True(t, "crawl "+name+" is created", func() bool {
+	testaid.Until(t, "crawl "+name+" is created", func() bool {
 		ctx, cancel := attempt(t)
 		defer cancel()
 		kv, err := q.JS.KeyValue(ctx, crawl.Names(name).Bucket())
@@ -55,7 +55,7 @@ func attempt(t *testing.T) (context.Context, context.CancelFunc) {
 func (o *observer) until(what string, reached func(context.Context) (crawl.Status, bool, error)) (st crawl.Status) {
 	o.t.Helper()
 	var err error
-	until.True(o.t, what, func() (ok bool) {
+	testaid.Until(o.t, what, func() (ok bool) {
 		ctx, cancel := attempt(o.t)
 		defer cancel()
 		st, ok, err = reached(ctx)

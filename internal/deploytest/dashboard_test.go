@@ -17,7 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/internal/web/dashboard"
 )
 
@@ -84,7 +84,7 @@ func overviewPage(t *testing.T, width int64, scripts bool) {
 		}
 		return
 	}
-	until.True(t, "with scripts the number changes", func() bool { return eval[string](b, stored) != before }, func() string { return b.text("#live") })
+	testaid.Until(t, "with scripts the number changes", func() bool { return eval[string](b, stored) != before }, func() string { return b.text("#live") })
 	if got := b.text("#live"); !strings.HasPrefix(got, "The crawl has ended.") {
 		t.Errorf("for a crawl that does not run, it shows %q", got)
 	}
@@ -99,7 +99,7 @@ func overviewPage(t *testing.T, width int64, scripts bool) {
 		t.Errorf("the fourth key leads to %q", got)
 	}
 	b.do(chromedp.KeyEvent(kb.Enter))
-	until.True(t, "the link is followed", func() bool { return eval[string](b, "location.pathname") == "/search" })
+	testaid.Until(t, "the link is followed", func() bool { return eval[string](b, "location.pathname") == "/search" })
 	b.fits("search")
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 
 	"github.com/curtsy/curtsy/internal/simweb"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // crawlWithDashboard starts a crawl of a simulated web and returns the address of its dashboard.
@@ -55,7 +55,7 @@ func crawlWithDashboard(t *testing.T, web *simweb.Server, args ...string) (at st
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	until.True(t, what, reached)
+	testaid.Until(t, what, reached)
 }
 
 // body returns the body of a page of the dashboard.

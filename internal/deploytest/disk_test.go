@@ -16,7 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"golang.org/x/sys/unix"
 )
 
@@ -93,7 +93,7 @@ func (d *smallDisk) clear() {
 // quiet waits until a web has had no request for a while.
 func quiet(t *testing.T, srv *simweb.Server) {
 	t.Helper()
-	until.True(t, "there are no more requests", func() bool {
+	testaid.Until(t, "there are no more requests", func() bool {
 		log := srv.Log()
 		return time.Since(log[len(log)-1].Start) > 2*time.Second
 	})
@@ -117,7 +117,7 @@ func TestExternalDiskFull(t *testing.T) {
 		t.Helper()
 		var st crawl.Status
 		var err error
-		until.True(t, "the crawl is "+what, func() bool {
+		testaid.Until(t, "the crawl is "+what, func() bool {
 			var out []byte
 			out, err = try(program(t, "curtsy"), "status", "--json", "--dir", dir)
 			if err == nil && json.Unmarshal(out, &st) == nil && reached(st) {
@@ -147,7 +147,7 @@ func TestExternalDiskFull(t *testing.T) {
 	reached("paused", func(st crawl.Status) bool { return strings.Contains(st.Trouble, "free some space") })
 	quiet(t, srv)
 	d.clear()
-	until.True(t, "the crawl comes to its end", p.over)
+	testaid.Until(t, "the crawl comes to its end", p.over)
 	account(t, srv, status(t, "--dir", dir), storedPages(t, "--dir", dir), readClasses(t, dir), faultDelay)
 }
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/expected"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // The example with containers prints what its folder describes. All other examples are run by the
@@ -33,7 +33,7 @@ func TestExternalExampleCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := expected.Diff(string(want), string(out)); diff != "" {
+	if diff := testaid.OutputDiff(string(want), string(out)); diff != "" {
 		t.Error(diff)
 	}
 }

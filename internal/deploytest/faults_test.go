@@ -19,7 +19,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/nats-io/nats.go"
 )
@@ -112,7 +112,7 @@ func newFaulty(t *testing.T, cfg simweb.Config, o faultyOptions) *faulty {
 	f.frontier = f.add(roleFrontier, single...)
 	f.add(roleFetcher, single...)
 	f.indexer = f.add(roleIndexer, slices.Concat(single, o.indexer)...)
-	until.True(t, "the frontier waits for the crawl", func() bool { return strings.Contains(f.log(f.frontier), "waiting for the crawl") })
+	testaid.Until(t, "the frontier waits for the crawl", func() bool { return strings.Contains(f.log(f.frontier), "waiting for the crawl") })
 	f.create("--nats-replicas", "1", "--shards", fmt.Sprint(faultyShards), "--allow-private", "--resolve", srv.Resolve(), "--delay", faultDelay.String(),
 		"--contact", contact, "--hold-max", "1m", "--search=false", srv.Seeds()[0])
 	return f
@@ -122,7 +122,7 @@ func newFaulty(t *testing.T, cfg simweb.Config, o faultyOptions) *faulty {
 func (f *faulty) reserve(limits frontier.StreamLimits) {
 	f.t.Helper()
 	var err error
-	until.True(f.t, "the streams are created", func() bool {
+	testaid.Until(f.t, "the streams are created", func() bool {
 		ctx, cancel := attempt(f.t)
 		defer cancel()
 		var q *queue.Conn
@@ -208,7 +208,7 @@ func (f *faulty) killAtOutcome(after time.Duration, most int) (host string) {
 		f.t.Fatal(err)
 	}
 	defer sub.Unsubscribe()
-	host = until.Closed(f.t, "a visit ends", outcomes)
+	host = testaid.Receive(f.t, "a visit ends", outcomes)
 	time.Sleep(after)
 	f.frontier.kill()
 	return host
@@ -228,7 +228,7 @@ func (f *faulty) asked(host string) int {
 // nextRequest waits until a host gets another request, and returns how long after since that was.
 func (f *faulty) nextRequest(host string, since time.Time) (after time.Duration) {
 	f.t.Helper()
-	until.True(f.t, host+" is asked again", func() bool {
+	testaid.Until(f.t, host+" is asked again", func() bool {
 		for _, r := range f.srv.Log() {
 			if r.Host == host && r.Start.After(since) {
 				after = r.Start.Sub(since)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // stopwatch logs how long each step of a new user takes.
@@ -123,7 +123,7 @@ func TestExternalInstallDocker(t *testing.T) {
 	var c *composition
 	watch.step("docker-compose up -d", func() { c = compose(t, "compose.yaml", []string{"IMAGE=" + tag, "NATS_IMAGE=" + tag}) })
 	watch.step("first search result", func() {
-		until.True(t, "a search finds a page", func() bool {
+		testaid.Until(t, "a search finds a page", func() bool {
 			out, _ := c.try("exec", "-T", "indexer", "curtsy", "search", "harbor")
 			return strings.Contains(string(out), "1. ")
 		}, func() string { return ps(c.project) })

@@ -23,7 +23,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -97,7 +97,7 @@ func (s *secured) dial(role string) *queue.Conn {
 		s.t.Fatal(err)
 	}
 	var q *queue.Conn
-	until.True(s.t, "the servers have found one another", func() bool {
+	testaid.Until(s.t, "the servers have found one another", func() bool {
 		ctx, cancel := attempt(s.t)
 		defer cancel()
 		q, err = queue.Dial(ctx, queue.Options{
@@ -283,7 +283,7 @@ func (s *secured) deaf(role string, others ...string) {
 		if err := q.NC.Flush(); err != nil {
 			s.t.Fatal(err)
 		}
-		if v := until.Closed(s.t, role+" is refused "+subject, violations); !strings.Contains(v, fmt.Sprintf("%q", subject)) {
+		if v := testaid.Receive(s.t, role+" is refused "+subject, violations); !strings.Contains(v, fmt.Sprintf("%q", subject)) {
 			s.t.Errorf("%s subscribes to %s, and the error is: %s", role, subject, v)
 		}
 	}
@@ -307,7 +307,7 @@ func (s *secured) refused(role string, requests []request) {
 		if err := q.NC.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		if v := until.Closed(t, role+" is refused "+r.subject, violations); !strings.Contains(v, fmt.Sprintf("%q", r.subject)) {
+		if v := testaid.Receive(t, role+" is refused "+r.subject, violations); !strings.Contains(v, fmt.Sprintf("%q", r.subject)) {
 			t.Errorf("%s publishes to %s, and the error is: %s", role, r.subject, v)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/nats-io/nats.go/jetstream"
@@ -138,7 +138,7 @@ func (c *labCrawl) connect(url string) {
 	c.t.Helper()
 	var q *queue.Conn
 	var err error
-	until.True(c.t, "the cluster can be used", func() bool {
+	testaid.Until(c.t, "the cluster can be used", func() bool {
 		ctx, cancel := attempt(c.t)
 		defer cancel()
 		c.console.do(func() {
@@ -189,7 +189,7 @@ func (c *labCrawl) visiting(f *machine) (hosts []string) {
 func (c *labCrawl) takenOver(hosts []string, m *machine, since time.Time) (longest time.Duration) {
 	c.t.Helper()
 	var missing []string
-	until.True(c.t, "others have asked the hosts of "+m.name, func() bool {
+	testaid.Until(c.t, "others have asked the hosts of "+m.name, func() bool {
 		first := map[string]time.Time{}
 		for _, r := range c.srv.Log() {
 			if r.Start.After(since) && r.Peer != m.addr(webnet) && first[r.Host].IsZero() {
@@ -211,7 +211,7 @@ func (c *labCrawl) takenOver(hosts []string, m *machine, since time.Time) (longe
 // asks waits until a fetcher makes a request again.
 func (c *labCrawl) asks(f *machine, since time.Time) (after time.Duration) {
 	c.t.Helper()
-	until.True(c.t, f.name+" asks again", func() bool {
+	testaid.Until(c.t, f.name+" asks again", func() bool {
 		log := c.srv.Log()
 		i := slices.IndexFunc(log, func(r simweb.Request) bool { return r.Start.After(since) && r.Peer == f.addr(webnet) })
 		if i >= 0 {
@@ -266,7 +266,7 @@ func (c *labCrawl) owner(shard int) string {
 	c.t.Helper()
 	var e jetstream.KeyValueEntry
 	var err error
-	until.True(c.t, fmt.Sprintf("the record of shard %d can be read", shard), func() bool {
+	testaid.Until(c.t, fmt.Sprintf("the record of shard %d can be read", shard), func() bool {
 		e, err = c.get(c.t.Context(), fmt.Sprintf("frontier.%d", shard))
 		if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) && !queue.Unanswered(err) {
 			c.t.Fatal(err)
@@ -291,7 +291,7 @@ func (c *labCrawl) owner(shard int) string {
 func (c *labCrawl) changed(shards []int, from string) map[int]time.Time {
 	c.t.Helper()
 	at := map[int]time.Time{}
-	until.True(c.t, "all shards of "+from+" have another owner", func() bool {
+	testaid.Until(c.t, "all shards of "+from+" have another owner", func() bool {
 		for _, id := range shards {
 			if now := c.owner(id); at[id].IsZero() && now != from && now != "" {
 				at[id] = time.Now()
@@ -313,7 +313,7 @@ func (c *labCrawl) askedAgain(taken map[int]time.Time) (last time.Time) {
 		}
 	}
 	first := map[int]time.Time{}
-	until.True(c.t, "the hosts of all shards that moved are asked again", func() bool {
+	testaid.Until(c.t, "the hosts of all shards that moved are asked again", func() bool {
 		clear(first)
 		for _, r := range c.srv.Log() {
 			id := c.shardOf(r.Host)

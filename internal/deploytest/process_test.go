@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // root is the root of the repository, seen from the folder of this package, in which its tests run.
@@ -163,7 +163,7 @@ func (p *process) stop() {
 	case <-p.ended:
 	default:
 		p.cmd.Process.Signal(syscall.SIGTERM) // an error means that it has just ended
-		until.True(p.t, p.name+" ends after SIGTERM", p.over)
+		testaid.Until(p.t, p.name+" ends after SIGTERM", p.over)
 	}
 	if p.err != nil && !p.killed() {
 		p.t.Errorf("%s ended: %v", p.name, p.err)
@@ -201,7 +201,7 @@ func startNATS(t *testing.T) string {
 	var there struct {
 		NATS []string `json:"nats"`
 	}
-	until.True(t, "nats-server has written its port", func() bool {
+	testaid.Until(t, "nats-server has written its port", func() bool {
 		if p.over() {
 			t.Fatal("nats-server ended at once")
 		}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // TestExternalSmokePrometheus checks the files of deploy with promtool of Prometheus: the alert
@@ -92,7 +92,7 @@ func checkBoard(t *testing.T, at string) {
 	began := time.Now()
 	missing := boardExprs(t)
 	// Rates need two scrapes, which are 15 s apart.
-	until.True(t, "the board has something to show for each of its expressions", func() bool {
+	testaid.Until(t, "the board has something to show for each of its expressions", func() bool {
 		missing = slices.DeleteFunc(missing, func(expr string) bool {
 			if slices.ContainsFunc(mayBeEmpty, func(name string) bool { return strings.Contains(expr, name) }) {
 				return true
@@ -105,7 +105,7 @@ func checkBoard(t *testing.T, at string) {
 	}, func() string { return strings.Join(missing, "\n") })
 	// The expressions may have a result with fewer daemons.
 	var up struct{ Result []struct{ Value [2]any } }
-	until.True(t, "all five daemons are scraped", func() bool {
+	testaid.Until(t, "all five daemons are scraped", func() bool {
 		askPrometheus(t, at+"/api/v1/query?query="+url.QueryEscape(`up{job=~"frontier|fetcher|indexer"}`), &up)
 		return len(up.Result) == 5 && !slices.ContainsFunc(up.Result, func(r struct{ Value [2]any }) bool { return r.Value[1] != "1" })
 	}, func() string { return fmt.Sprintf("these are: %v", up.Result) })

@@ -24,7 +24,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/rup"
 	"github.com/emersion/go-smtp"
 	bolt "go.etcd.io/bbolt"
@@ -334,7 +334,7 @@ func (s *sinkSession) Data(body io.Reader) error {
 // await waits until somebody listens.
 func await(t *testing.T, address string) {
 	t.Helper()
-	until.True(t, "somebody listens on "+address, func() bool {
+	testaid.Until(t, "somebody listens on "+address, func() bool {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			c.Close()
@@ -345,7 +345,7 @@ func await(t *testing.T, address string) {
 
 func (s *site) until(what string, reached func() bool) {
 	s.t.Helper()
-	until.True(s.t, what, reached)
+	testaid.Until(s.t, what, reached)
 }
 
 func (s *site) put(name, text string) {

@@ -16,7 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -147,7 +147,7 @@ func (s *scene) owners() map[int]string {
 func (s *scene) spread(names ...string) {
 	s.t.Helper()
 	var owners map[int]string
-	until.True(s.t, "the shards are with "+strings.Join(names, ", "), func() bool {
+	testaid.Until(s.t, "the shards are with "+strings.Join(names, ", "), func() bool {
 		owners = s.owners()
 		count := map[string]int{}
 		for _, o := range owners {
@@ -245,7 +245,7 @@ func (s *scene) homes(names ...string) {
 		s.t.Fatal(err)
 	}
 	count, moving := map[string]int{}, false
-	until.True(s.t, "the pages are with "+strings.Join(names, ", "), func() bool {
+	testaid.Until(s.t, "the pages are with "+strings.Join(names, ", "), func() bool {
 		clear(count)
 		moving = false
 		for i := range s.rig.spec.Shards {

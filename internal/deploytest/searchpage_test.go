@@ -24,7 +24,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/simweb"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/internal/web/search"
 )
 
@@ -201,7 +201,7 @@ func searchCrawl(t *testing.T) {
 	run(t, program(t, "curtsy"), "crawl", "--dir", dir, "--listen", "off", "--allow-private", "--delay", "0s", "--resolve", web.Resolve(), web.Seeds()[0])
 	p := start(t, "curtsy serve", "curtsy", "serve", "--dir", dir, "--listen", "127.0.0.1:0")
 	var url string
-	until.True(t, "curtsy serve writes where", func() bool {
+	testaid.Until(t, "curtsy serve writes where", func() bool {
 		text, _ := os.ReadFile(p.log)
 		if _, after, ok := strings.Cut(string(text), "search: "); ok && strings.Contains(after, "\n") {
 			url, _, _ = strings.Cut(after, "\n")

@@ -14,7 +14,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // The tests whose names begin with TestExternalSmoke try each program that Curtsy works with once
@@ -97,7 +97,7 @@ func TestExternalSmokeSite(t *testing.T) {
 		t.Errorf("rupinfo.txt: %q", body)
 	}
 	s.ask("Action", "Register", "RobotEmail", "robot@crawler.example", "Latency", "2-day")
-	if mail := until.Closed(t, "the mail that asks the address comes through exim", mails); !strings.Contains(string(mail), "RUP-Confirm:") {
+	if mail := testaid.Receive(t, "the mail that asks the address comes through exim", mails); !strings.Contains(string(mail), "RUP-Confirm:") {
 		t.Errorf("the mail is\n%s", mail)
 	}
 }
@@ -108,7 +108,7 @@ func TestExternalSmokeMail(t *testing.T) {
 	mails := make(chan []byte, 1)
 	relay := startExim(t, startSink(t, mails))
 	run(t, "swaks", "--server", relay, "--to", "robot@crawler.example", "--from", "webmaster@site.example", "--header", "Subject: Update", "--body", "quiet harbour")
-	if mail := until.Closed(t, "the mail comes through exim", mails); !strings.Contains(string(mail), "quiet harbour") {
+	if mail := testaid.Receive(t, "the mail comes through exim", mails); !strings.Contains(string(mail), "quiet harbour") {
 		t.Errorf("the mail is\n%s", mail)
 	}
 }
@@ -133,11 +133,11 @@ func TestExternalSmokeNamespaces(t *testing.T) {
 	server, client := l.machine("server", bus), l.machine("client", bus)
 	server.start("nats-server", "-a", server.addr(bus), "-p", "4222")
 	reaches := func() bool { return client.reaches(server.addr(bus) + ":4222") }
-	until.True(t, "the server answers", reaches)
+	testaid.Until(t, "the server answers", reaches)
 	server.cut(bus)
 	if reaches() {
 		t.Error("a machine that is cut off can be reached")
 	}
 	server.heal(bus)
-	until.True(t, "the server answers again", reaches)
+	testaid.Until(t, "the server answers again", reaches)
 }

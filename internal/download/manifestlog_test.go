@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/lineartest"
-	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // resourceN returns the n-th of many files.
@@ -72,14 +71,14 @@ func TestManyFilesOfOneName(t *testing.T) {
 			}
 		}
 	}
-	lineartest.Linear(t, "names of files", take(1000), take(8000))
+	testaid.Linear(t, "names of files", take(1000), take(8000))
 }
 
 // A package may have any size: what was written can be read.
 func TestLargePackage(t *testing.T) {
 	dir := t.TempDir()
 	r := resourceN(1)
-	r.Title = strings.Repeat("x", racing.Volume(65<<20, 1<<20))
+	r.Title = strings.Repeat("x", testaid.Volume(65<<20, 1<<20))
 	if err := replace(dir, packageName, func(w io.Writer) error {
 		return json.NewEncoder(w).Encode(dataPackage{CreatedBy: createdBy, Resources: []resource{r, resourceN(2)}})
 	}); err != nil {

@@ -13,9 +13,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/simweb"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // program is the curtsy command, in separate processes, and a web for it to crawl.
@@ -60,7 +59,7 @@ func (p *program) killAt(cmd *exec.Cmd, requests int) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	over := false
-	until.True(p.t, fmt.Sprintf("%d requests were sent", requests), func() bool {
+	testaid.Until(p.t, fmt.Sprintf("%d requests were sent", requests), func() bool {
 		select {
 		case <-ended:
 			over = true
@@ -85,7 +84,7 @@ func (p *program) killAt(cmd *exec.Cmd, requests int) {
 //   - All records of the archive are complete, and each stored page has one response; what was
 //     fetched again because of a kill has a revisit.
 func TestKilled(t *testing.T) {
-	if racing.Enabled {
+	if testaid.RaceDetector {
 		t.Skip("the race detector only sees this process, and the tested code runs in others; the run without it tests everything")
 	}
 	const hosts, pages, kills = 12, 40, 8

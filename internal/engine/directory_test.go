@@ -11,7 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // running runs a crawl in dir until stop is called. It returns when the address of the crawl is
@@ -27,7 +27,7 @@ func running(t *testing.T, dir string) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- e.Run(ctx, nil) }()
-	until.True(t, "a server file", func() bool {
+	testaid.Until(t, "a server file", func() bool {
 		_, err := os.Stat(filepath.Join(dir, serverFile))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/sitemap"
 )
@@ -467,7 +467,7 @@ func heapInUse() uint64 {
 // garbage collections take most of the minute for which an outcome is waited.
 func TestSitemapMemory(t *testing.T) {
 	virtual(t, func(t *testing.T) {
-		entries := racing.Volume(sitemap.MaxEntries, sitemap.MaxEntries/10)
+		entries := testaid.Volume(sitemap.MaxEntries, sitemap.MaxEntries/10)
 		var b strings.Builder
 		b.WriteString(`<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
 		for i := range entries {

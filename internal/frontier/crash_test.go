@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -20,7 +20,7 @@ import (
 // exactly once, no host is ever granted twice at the same time or before its delay, and after the
 // last crash the work still ends.
 func TestCrashesLoseNothing(t *testing.T) {
-	for seed := range uint64(racing.Runs(16, 8)) {
+	for seed := range uint64(testaid.Runs(16, 8)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { crashRun(t, seed, seed%2 == 1, false) })
 		})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -23,10 +23,10 @@ import (
 var crowdHosts = crowdSize()
 
 func crowdSize() int {
-	if racing.Long {
-		return racing.Volume(2000, 200)
+	if testaid.Long {
+		return testaid.Volume(2000, 200)
 	}
-	return racing.Volume(400, 200)
+	return testaid.Volume(400, 200)
 }
 
 const (

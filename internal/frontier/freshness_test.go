@@ -12,7 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/likeness"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -62,12 +62,12 @@ func TestChangesAreFound(t *testing.T) {
 		{"log-normal, sigma 3", func(_ int, rng *rand.Rand) float64 { return math.Exp(3 * rng.NormFloat64()) }, 1.5},
 		{"all pages change alike", hot(siteSize), 0.85},
 	}
-	for _, m := range models[:racing.Volume(len(models), 1)] {
+	for _, m := range models[:testaid.Volume(len(models), 1)] {
 		t.Run(m.name, func(t *testing.T) {
-			for seed := range uint64(racing.Runs(1, 1)) {
+			for seed := range uint64(testaid.Runs(1, 1)) {
 				bounds := []time.Duration{siteRound}
 				// Without a bound nothing is required; the result is only logged.
-				if racing.Long {
+				if testaid.Long {
 					bounds = append(bounds, 0)
 				}
 				for _, most := range bounds {

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // TestManyHosts also measures what many hosts cost, with more of them and one at a time:
@@ -24,7 +24,7 @@ import (
 // Virtual time does not wait: the test takes as long as the frontier, and the simulated fetchers
 // and sites, compute.
 var (
-	manyHosts  = flag.Int("many-hosts", racing.Volume(1000, 200), "hosts of TestManyHosts")
+	manyHosts  = flag.Int("many-hosts", testaid.Volume(1000, 200), "hosts of TestManyHosts")
 	manyShards = flag.Int("many-shards", 2, "shards of TestManyHosts")
 	manySpan   = flag.Duration("many-span", time.Minute, "simulated time of TestManyHosts")
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/mirrors"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -113,7 +113,7 @@ func TestMirrorsAreMerged(t *testing.T) {
 	for _, shards := range []int{1, 4} {
 		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) {
 			var want map[string]string
-			for seed := range uint64(racing.Runs(6, 3)) {
+			for seed := range uint64(testaid.Runs(6, 3)) {
 				synctest.Test(t, func(t *testing.T) {
 					web, mirrors, stored := mirrorWeb(shards)
 					g := newRig(t, shards, web)
@@ -164,7 +164,7 @@ func TestAMergeAndItsEnd(t *testing.T) {
 	defer func(n int) { mirrors.MirrorStretch = n }(mirrors.MirrorStretch)
 	mirrors.MirrorStretch = 2
 	for _, shards := range []int{1, 3} {
-		for seed := range uint64(racing.Runs(6, 3)) {
+		for seed := range uint64(testaid.Runs(6, 3)) {
 			t.Run(fmt.Sprintf("%d shards/%d", shards, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					web, main, mirror := lateWeb(shards)
@@ -288,7 +288,7 @@ func TestAMergeKilledAtEveryStep(t *testing.T) {
 		if points < 40 || !strings.Contains(want[0], "mirror of") || strings.Contains(want[1], "mirror of") {
 			t.Fatalf("%d points; undisturbed:\n%s", points, strings.Join(want, "\n"))
 		}
-		every := racing.Volume(1, 5)
+		every := testaid.Volume(1, 5)
 		for k := 0; k < 2*points; k += every {
 			saved := k%2 == 1
 			if got, _ := play(k/2+1, saved); !slices.Equal(got, want) {

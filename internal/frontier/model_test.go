@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/frontier/times"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // The model of design §3 and §3.1: three frontiers that want one shard, three fetchers, a register
@@ -51,7 +51,7 @@ func modelRun(seed uint64, r rules) *world {
 // counted once.
 func TestModel(t *testing.T) {
 	var sum modelStats
-	for seed := range uint64(racing.Runs(240, 40)) {
+	for seed := range uint64(testaid.Runs(240, 40)) {
 		m := modelRun(seed, rules{})
 		for _, v := range m.violations {
 			t.Errorf("run %d: %s", seed, v)
@@ -100,7 +100,7 @@ func TestModelMutations(t *testing.T) {
 				if bad++; bad == 1 {
 					first = "run " + strconv.FormatUint(seed, 10) + ": " + m.violations[0]
 				}
-				if !racing.Long {
+				if !testaid.Long {
 					n = k + 1
 					break // one is enough
 				}
@@ -130,7 +130,7 @@ func TestModelDeadOwner(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var worst time.Duration
-			for seed := range uint64(racing.Runs(40, 12)) {
+			for seed := range uint64(testaid.Runs(40, 12)) {
 				m := newWorld(seed, rules{}, calm)
 				m.in(m.between(time.Minute, 90*time.Second), func() {
 					for _, o := range m.owners {

@@ -20,7 +20,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -115,7 +115,7 @@ func (b *bench) lose() {
 // such a limit nothing in this test removes a stored page: none is lost by the indexer or fetched
 // again, and no late outcome is about one that another visit has stored.
 func TestACheckpointAndTheLogGiveTheSameState(t *testing.T) {
-	for seed := range uint64(racing.Runs(12, 4)) {
+	for seed := range uint64(testaid.Runs(12, 4)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { restoreRun(t, seed) })
 		})

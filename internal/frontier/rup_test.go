@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/updates"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
@@ -410,7 +410,7 @@ func TestRUPCrashes(t *testing.T) {
 // is killed, committed or moved. When all is calm again, every page is up to date, and no more
 // requests were sent than necessary.
 func TestRUPAtRandom(t *testing.T) {
-	for seed := range uint64(racing.Runs(12, 4)) {
+	for seed := range uint64(testaid.Runs(12, 4)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 66))

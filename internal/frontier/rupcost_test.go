@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
@@ -21,8 +21,8 @@ import (
 // machine. CURTSY_LONG uses the 10,000 pages and five days that the documentation cites.
 func TestUpdatesCost(t *testing.T) {
 	const changedEach, removedEach, newEach = 80, 10, 10
-	pages, rounds := 1000, racing.Volume(2, 1)
-	if racing.Long {
+	pages, rounds := 1000, testaid.Volume(2, 1)
+	if testaid.Long {
 		pages, rounds = 10_000, 5
 	}
 	type cost struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -54,7 +54,7 @@ func newBench(t testing.TB, spec crawl.Spec) *bench {
 // has nothing to find.
 func driven(t testing.TB) {
 	t.Helper()
-	if racing.Enabled {
+	if testaid.RaceDetector {
 		t.Skip("one goroutine drives this shard")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -550,7 +550,7 @@ func TestSitemapOrder(t *testing.T) {
 // Killed at any moment, also between the entries of a sitemap, its answer and the outcome: in the
 // end every sitemap was read and each of their URLs is known once.
 func TestSitemapsSurviveKills(t *testing.T) {
-	for seed := range uint64(racing.Runs(8, 4)) {
+	for seed := range uint64(testaid.Runs(8, 4)) {
 		synctest.Test(t, func(t *testing.T) { sitemapKills(t, rand.New(rand.NewPCG(seed, 5))) })
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	nethtml "golang.org/x/net/html"
 
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // reference is what html.Tokenizer of golang.org/x/net finds in a page.
@@ -157,7 +157,7 @@ func TestTokensAtRandom(t *testing.T) {
 	}
 	pieces = append(pieces, " ", " ", " ")
 	r := rand.New(rand.NewPCG(5, 6))
-	n := racing.Volume(100_000, 5000)
+	n := testaid.Volume(100_000, 5000)
 	if testing.Short() {
 		n = 5000
 	}

@@ -4,14 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/pagebomb"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // The links and tags of a page cost a fetcher a limited time, whatever is in the page.
 func TestNoPageCostsMuch(t *testing.T) {
-	for _, size := range []int{racing.Volume(100<<10, 10<<10), racing.Volume(2<<20, 100<<10)} {
-		pagebomb.Check(t, "links", size, pagebomb.HTML, func(b pagebomb.Bomb) func() {
+	for _, size := range []int{testaid.Volume(100<<10, 10<<10), testaid.Volume(2<<20, 100<<10)} {
+		testaid.CheckCost(t, "links", size, testaid.HTMLBombs, func(b testaid.Bomb) func() {
 			var s Scanner
 			return func() {
 				s.Scan(Page{URL: "http://a.example/x", Body: b.Body, ContentType: "text/html; charset=utf-8", HTML: true, Token: "curtsy"})

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/curtsy/curtsy/internal/html"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robotstag"
 )
@@ -252,7 +252,7 @@ func TestMaxLinks(t *testing.T) {
 // Hostile pages: each takes time in proportion to its size, some 0.1 s. In proportion to the square
 // they would take hours, and go test would stop at its time limit.
 func TestHostilePages(t *testing.T) {
-	n := racing.Volume(4<<20, 128<<10)
+	n := testaid.Volume(4<<20, 128<<10)
 	fill := func(s string) []byte { return []byte(strings.Repeat(s, n/len(s))) }
 	cat := func(parts ...[]byte) []byte { return slices.Concat(parts...) }
 	for name, page := range map[string][]byte{

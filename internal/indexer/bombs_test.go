@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // peak collects garbage often until the function that it returns is called. That returns how much
@@ -47,7 +47,7 @@ func peak() (most func() int64) {
 // Pages whose statements about datasets grow with the product of two counts. Each site costs the
 // catalogue no more than one site may.
 func TestDatasetsOfBombs(t *testing.T) {
-	n := racing.Volume(6, 2)
+	n := testaid.Volume(6, 2)
 	var b strings.Builder
 	b.WriteString(`{"@graph":[{"@id":"r","field":[`)
 	for i := range 600 {

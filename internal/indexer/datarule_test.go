@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/questions"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // A question about one URL reads only the data.txt of its own origin. Datasets are read one
@@ -25,7 +25,7 @@ func TestDataFilesAreReadOneAtATime(t *testing.T) {
 	}
 	defer store.Close()
 	const size = 200 << 10
-	n := racing.Volume(40, 10)
+	n := testaid.Volume(40, 10)
 	var keys []string
 	var entries []catalog.Entry
 	keep := func(e catalog.Entry) { keys, entries = append(keys, cmp.Or(e.Asked, e.Origin)), append(entries, e) }

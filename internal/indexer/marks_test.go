@@ -13,11 +13,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/pagebomb"
 	"github.com/curtsy/curtsy/internal/pages"
-	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -207,7 +206,7 @@ func TestOneDropIsNotAll(t *testing.T) {
 
 // Storing, indexing and exporting a page has limited costs, whatever is in it.
 func TestNoPageCostsAnIndexerMuch(t *testing.T) {
-	if racing.Enabled {
+	if testaid.RaceDetector {
 		t.Skip("they are made to take time, and nothing of it runs beside anything else")
 	}
 	const size = 1 << 20
@@ -216,11 +215,11 @@ func TestNoPageCostsAnIndexerMuch(t *testing.T) {
 		s := &shard{log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, metrics: met}}
 		return func() { s.read(p, time.Now()) }
 	}
-	html := func(b pagebomb.Bomb) crawl.Page {
+	html := func(b testaid.Bomb) crawl.Page {
 		return page("http://a.example/"+strings.ReplaceAll(b.Name, " ", "-"), 1, string(b.Body)+`<script type="application/ld+json">{"@type":"Dataset"}</script>`)
 	}
 	check := func(what string, prepare func(p *pages.Page) func()) {
-		pagebomb.Check(t, what, size, pagebomb.HTML, func(b pagebomb.Bomb) func() { return prepare(&pages.Page{Page: html(b)}) })
+		testaid.CheckCost(t, what, size, testaid.HTMLBombs, func(b testaid.Bomb) func() { return prepare(&pages.Page{Page: html(b)}) })
 	}
 	check("storing", func(p *pages.Page) func() { return store(p.Page) })
 	check("indexing", func(p *pages.Page) func() { return func() { search.Try(p) } })
@@ -238,13 +237,13 @@ func TestNoPageCostsAnIndexerMuch(t *testing.T) {
 			_ = e.links(part{}, p, func(any) error { return nil })
 		}
 	})
-	meta := func(b pagebomb.Bomb) crawl.Page {
+	meta := func(b testaid.Bomb) crawl.Page {
 		p := page("http://a.example/data.json", 1, "")
 		p.Kind, p.ContentType, p.Encoding, p.Body = crawl.KindMeta, "application/json", crawl.EncodingNone, b.Body
 		return p
 	}
-	pagebomb.Check(t, "storing", size-1<<10, pagebomb.JSON, func(b pagebomb.Bomb) func() { return store(meta(b)) })
-	pagebomb.Check(t, "the claims", size-1<<10, pagebomb.JSON, func(b pagebomb.Bomb) func() {
+	testaid.CheckCost(t, "storing", size-1<<10, testaid.JSONBombs, func(b testaid.Bomb) func() { return store(meta(b)) })
+	testaid.CheckCost(t, "the claims", size-1<<10, testaid.JSONBombs, func(b testaid.Bomb) func() {
 		stored := pages.Page{Page: meta(b), Claims: []byte{}}
 		return func() { _, _ = claimsOf(&stored, 1<<30) }
 	})

@@ -6,8 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/curtsy/curtsy/internal/pagebomb"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 func htmlPage(kind, title string) *Page {
@@ -124,10 +123,10 @@ func TestMarkdownBounds(t *testing.T) {
 // Markdown has limited costs, whatever is in a page: at most 256 MiB, none of which stays, for an
 // export of 2 MiB, and time in proportion.
 func TestMarkdownCostsLittle(t *testing.T) {
-	bombs := func(size int) []pagebomb.Bomb { return append(pagebomb.HTML(size), linesBombs(size)...) }
-	for kind, size := range map[string]int{"text/html": racing.Volume(2<<20, 100<<10), "application/xhtml+xml": 100 << 10} {
+	bombs := func(size int) []testaid.Bomb { return append(testaid.HTMLBombs(size), linesBombs(size)...) }
+	for kind, size := range map[string]int{"text/html": testaid.Volume(2<<20, 100<<10), "application/xhtml+xml": 100 << 10} {
 		p := htmlPage(kind, "")
-		pagebomb.CheckWith(t, kind, size, 256<<20-size, bombs, func(b pagebomb.Bomb) func() {
+		testaid.CheckCostWithin(t, kind, size, 256<<20-size, bombs, func(b testaid.Bomb) func() {
 			var x Extractor
 			return func() {
 				md, _ := x.Markdown(p, b.Body)
@@ -139,10 +138,10 @@ func TestMarkdownCostsLittle(t *testing.T) {
 }
 
 // linesBombs returns pages that would be hard for a converter.
-func linesBombs(size int) (all []pagebomb.Bomb) {
+func linesBombs(size int) (all []testaid.Bomb) {
 	for _, s := range []string{"<b>a<p>", "<a href=/x>a<div>", "<b><i><s><tt><b><i><s><tt>a<p>", "<ul><li>", "<blockquote>a", "<table><tr><td>", "*", "`", "[", "_a", "<dl><dt>a<dd>",
 		"<pre>`", "<td colspan=8 rowspan=8>a", "<tr><td colspan=8>a", "<ol><li>a</ol>", "<h1>a", "> ", "&amp;", "\\", "<div data-nosnippet>a</div>b", "<img alt=a src=b>", "a\n\n", "</b></p>"} {
-		all = append(all, pagebomb.Bomb{Name: "many " + s, Body: bytes.Repeat([]byte(s), size/len(s)+1)})
+		all = append(all, testaid.Bomb{Name: "many " + s, Body: bytes.Repeat([]byte(s), size/len(s)+1)})
 	}
 	return all
 }

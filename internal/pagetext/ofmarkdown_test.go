@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/pagebomb"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // Formats §8.34: a page in Markdown is read as the HTML that it means: its title, headings, text
@@ -44,7 +44,7 @@ func TestMarkdownPageCostsLittle(t *testing.T) {
 		"reading":  func(x *Extractor, body []byte) { x.Read(p.URL, p.ContentType, "utf-8", body) },
 		"Markdown": func(x *Extractor, body []byte) { x.Markdown(p, body) },
 	} {
-		pagebomb.Check(t, what, 100<<10, linesBombs, func(b pagebomb.Bomb) func() {
+		testaid.CheckCost(t, what, 100<<10, linesBombs, func(b testaid.Bomb) func() {
 			var x Extractor
 			return func() { read(&x, b.Body) }
 		})

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/curtsy/curtsy/internal/html"
-	"github.com/curtsy/curtsy/internal/lineartest"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 func TestText(t *testing.T) {
@@ -104,6 +104,6 @@ func TestHostilePagesTakeLinearTime(t *testing.T) {
 				x.Read("http://a.example/", "text/html", "utf-8", page)
 			}
 		}
-		lineartest.Linear(t, unit, read(16<<10), read(128<<10))
+		testaid.Linear(t, unit, read(16<<10), read(128<<10))
 	}
 }

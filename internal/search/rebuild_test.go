@@ -20,7 +20,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // battery has queries of every kind, for the pages that churn makes.
@@ -170,7 +170,7 @@ func TestRebuildWhileWriting(t *testing.T) {
 		defer close(stored)
 		for {
 			over := false
-			until.True(t, "the index has followed the last changes", func() bool {
+			testaid.Until(t, "the index has followed the last changes", func() bool {
 				select {
 				case <-stop:
 					over = true
@@ -195,7 +195,7 @@ func TestRebuildWhileWriting(t *testing.T) {
 	}
 	close(stop)
 	<-stored
-	until.True(t, "the index has followed all changes", func() bool { return f.Behind() == 0 })
+	testaid.Until(t, "the index has followed all changes", func() bool { return f.Behind() == 0 })
 	cancel()
 	wg.Wait()
 	got := answers(t, f.Index)

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // keptSeeds failed once, or found a mutation (testdata/mutations.txt). They always run. What a seed
@@ -26,7 +26,7 @@ func TestSimulation(t *testing.T) {
 	for i := range count {
 		seeds = append(seeds, uint64(from+i))
 	}
-	if racing.Enabled && os.Getenv("SEEDS") == "" {
+	if testaid.RaceDetector && os.Getenv("SEEDS") == "" {
 		seeds = seeds[len(keptSeeds):][:8] // the race detector takes six times as long
 	}
 	for _, seed := range seeds {

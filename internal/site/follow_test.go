@@ -15,7 +15,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/boltfile"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // rootOf is a document root of a test, with its stored state.
@@ -152,7 +152,7 @@ func (r *rootOf) follow(every time.Duration) (stop func()) {
 func (r *rootOf) await(want ...string) {
 	r.t.Helper()
 	slices.Sort(want)
-	until.True(r.t, fmt.Sprintf("the net effect %q", want), func() bool { return slices.Equal(r.net(), want) }, func() string {
+	testaid.Until(r.t, fmt.Sprintf("the net effect %q", want), func() bool { return slices.Equal(r.net(), want) }, func() string {
 		return fmt.Sprintf("the net effect is %q, the log %q", r.net(), r.lines())
 	})
 }
@@ -243,7 +243,7 @@ func TestFollowLinks(t *testing.T) {
 	r.await("N x.html")
 	n := len(r.lines())
 	r.must(os.WriteFile(outside, []byte("2"), 0o644))
-	until.True(t, "another line in the log", func() bool { return len(r.lines()) > n })
+	testaid.Until(t, "another line in the log", func() bool { return len(r.lines()) > n })
 	if got := r.lines(); len(got) != 2 || got[1] != "C x.html" {
 		t.Errorf("the log has %q, want x.html new and changed", got)
 	}
@@ -373,7 +373,7 @@ func TestFollowFileBeingWritten(t *testing.T) {
 	}
 	r.must(f.Close())
 	want := [32]byte(h.Sum(nil))
-	until.True(t, "the digest of the whole file", func() bool {
+	testaid.Until(t, "the digest of the whole file", func() bool {
 		rec, err := r.tree().known("big.iso")
 		r.must(err)
 		return rec.sum == want

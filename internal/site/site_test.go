@@ -21,7 +21,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
@@ -81,7 +81,7 @@ func (r *running) start() {
 
 func (r *running) until(what string, reached func() bool) {
 	r.t.Helper()
-	until.True(r.t, what, reached)
+	testaid.Until(r.t, what, reached)
 }
 
 func (r *running) ask(path string, pairs ...string) (int, string) {

@@ -23,8 +23,8 @@ import (
 	"github.com/emersion/go-msgauth/dkim"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // listen accepts a desk's mails on an address of its network.
@@ -582,7 +582,7 @@ func TestSMTPMemory(t *testing.T) {
 	}
 	var b strings.Builder
 	b.WriteString("SequenceNumber: 1\r\nURLBase: http://www.site.example/\r\n\r\n")
-	for i := 0; b.Len() < racing.Volume(maxMail, maxMail/8)-4096; i++ {
+	for i := 0; b.Len() < testaid.Volume(maxMail, maxMail/8)-4096; i++ {
 		fmt.Fprintf(&b, "Change[2026-01-16]: %s/%d.html\r\n", strings.Repeat("d", 170), i)
 	}
 	mail := d.mail("", b.String())

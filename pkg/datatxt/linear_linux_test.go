@@ -3,7 +3,7 @@ package datatxt
 import (
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/lineartest"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // The work grows in proportion to the bytes, also for hostile input.
@@ -22,7 +22,7 @@ func TestParseIsLinear(t *testing.T) {
 	small, big := hostile(MaxSize/128), hostile(MaxSize/16)
 	for name := range small {
 		t.Run(name, func(t *testing.T) {
-			lineartest.Linear(t, name, work(small[name]), work(big[name]))
+			testaid.Linear(t, name, work(small[name]), work(big[name]))
 		})
 	}
 }

@@ -21,8 +21,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/curtsy/curtsy/internal/racing"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // The tests of this file use a cluster of real NATS servers. Each server is a process of its own.
@@ -151,7 +150,7 @@ func (c *cluster) url() string {
 func (c *cluster) dial() *Conn {
 	c.t.Helper()
 	var conn *Conn
-	until.True(c.t, "a cluster with a leader", func() bool {
+	testaid.Until(c.t, "a cluster with a leader", func() bool {
 		var err error
 		conn, err = Dial(c.t.Context(), Options{URL: c.url(), Replicas: 3}, testLog(c.t))
 		return err == nil
@@ -161,7 +160,7 @@ func (c *cluster) dial() *Conn {
 }
 
 // While nodes are killed, everything that was acknowledged arrives in order and nobody is blocked
-// for ever. The test kills one node. With racing.Long it kills each node in turn, and then two at
+// for ever. The test kills one node. With testaid.Long it kills each node in turn, and then two at
 // once for longer than a term.
 func TestClusterLosesNodes(t *testing.T) {
 	if testing.Short() {
@@ -169,8 +168,8 @@ func TestClusterLosesNodes(t *testing.T) {
 	}
 	cl := startCluster(t)
 	c := cl.dial()
-	u := use(t, c, 100, 10*time.Second, until.True)
-	if !racing.Long {
+	u := use(t, c, 100, 10*time.Second, testaid.Until)
+	if !testaid.Long {
 		cl.kill(cl.leader(c, "x-EVENTS-0"))
 		u.goesOn(t, 20)
 		u.finish(t)
@@ -185,7 +184,7 @@ func TestClusterLosesNodes(t *testing.T) {
 	}
 	cl.kill(0)
 	cl.kill(1)
-	until.True(t, "that the owner stops by itself without a majority", func() bool { return !u.owner.Valid() })
+	testaid.Until(t, "that the owner stops by itself without a majority", func() bool { return !u.owner.Valid() })
 	cl.start(0)
 	cl.start(1)
 	u.goesOn(t, 20)
@@ -196,7 +195,7 @@ func TestClusterLosesNodes(t *testing.T) {
 func (c *cluster) await(conn *Conn, streams ...string) {
 	c.t.Helper()
 	for _, name := range streams {
-		until.True(c.t, "that the replicas of "+name+" catch up", func() bool {
+		testaid.Until(c.t, "that the replicas of "+name+" catch up", func() bool {
 			s, err := conn.JS.Stream(c.t.Context(), name)
 			if err != nil {
 				return false
@@ -225,14 +224,14 @@ func (c *cluster) leader(conn *Conn, stream string) int {
 // The leader of the stream being written dies. Snapshots stay complete, members stay members,
 // watches continue, and the owner stays the owner.
 func TestClusterLosesLeaders(t *testing.T) {
-	if !racing.Long {
+	if !testaid.Long {
 		t.Skip("long: set CURTSY_LONG=1")
 	}
 	cl := startCluster(t)
 	a, b := cl.dial(), cl.dial()
 	ctx := t.Context()
 	var snaps *Snapshots
-	until.True(t, "an object store", func() (ok bool) {
+	testaid.Until(t, "an object store", func() (ok bool) {
 		var err error
 		snaps, err = a.OpenSnapshots(ctx, SnapshotConfig{Bucket: "x-CHECKPOINTS", MaxBytes: 4 << 20})
 		return err == nil
@@ -269,7 +268,7 @@ func TestClusterLosesLeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, s)
-	until.True(t, "both members", func() bool {
+	testaid.Until(t, "both members", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(lists["a"]) > 0 && len(lists["a"][len(lists["a"])-1]) == 2
@@ -291,14 +290,14 @@ func TestClusterLosesLeaders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		until.True(t, "that the owner writes its record", func() bool {
+		testaid.Until(t, "that the owner writes its record", func() bool {
 			err := s.Update(ctx, func(r *Record) { r.Checkpoint = name })
 			if errors.Is(err, ErrLost) {
 				t.Fatalf("Update = %v", err)
 			}
 			return err == nil
 		})
-		until.True(t, "that the watch shows the record", func() bool {
+		testaid.Until(t, "that the watch shows the record", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return seen["frontier.0"].Checkpoint == name
@@ -318,7 +317,7 @@ func TestClusterLosesLeaders(t *testing.T) {
 		return st.CachedInfo().State.LastSeq
 	}
 	before := words()
-	until.True(t, "that the members speak three times each", func() bool { return words() >= before+6 })
+	testaid.Until(t, "that the members speak three times each", func() bool { return words() >= before+6 })
 	mu.Lock()
 	defer mu.Unlock()
 	for name, received := range lists {

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
@@ -34,7 +34,7 @@ func smallDisk(t *testing.T, size string) (dir string) {
 // acknowledged is still there, nobody is blocked for ever, and the problem is logged once.
 func TestDiskFull(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		free := racing.Volume(50, 15) // MiB
+		free := testaid.Volume(50, 15) // MiB
 		dir := smallDisk(t, fmt.Sprintf("%dm", 100+free))
 		ballast := filepath.Join(dir, "ballast")
 		check(t, os.WriteFile(ballast, make([]byte, 100<<20), 0o600))

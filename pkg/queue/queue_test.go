@@ -69,7 +69,7 @@ func (l *lines) count(part string) (n int) {
 	return n
 }
 
-// eventually waits for cond in virtual time. Tests with real sockets use until.True.
+// eventually waits for cond in virtual time. Tests with real sockets use testaid.Until.
 func eventually(t testing.TB, what string, cond func() bool, report ...func() string) {
 	t.Helper()
 	for end := time.Now().Add(within); !cond(); time.Sleep(2 * time.Millisecond) {

@@ -21,8 +21,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/curtsy/curtsy/internal/racing"
 	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
@@ -87,8 +87,8 @@ func TestSnapshotRoundTrip(t *testing.T) {
 			"a byte":          {1},
 			"one/piece.1-7 ü": noise(1000),
 			"just two pieces": noise(2 * pieceBytes),
-			"random":          noise(racing.Volume(20<<20, 3<<20)),
-			"compressible":    bytes.Repeat([]byte("<a href=/>"), racing.Volume(2<<20, 300<<10)),
+			"random":          noise(testaid.Volume(20<<20, 3<<20)),
+			"compressible":    bytes.Repeat([]byte("<a href=/>"), testaid.Volume(2<<20, 300<<10)),
 		}
 		var names []string
 		for name, data := range tests {

@@ -21,7 +21,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 )
 
@@ -33,7 +33,7 @@ import (
 func startNATS(t *testing.T, set func(o *server.Options)) (url string) {
 	t.Helper()
 	n := natsServer(t, set)
-	until.True(t, "a server that is ready", func() bool { return n.ReadyForConnections(time.Millisecond) })
+	testaid.Until(t, "a server that is ready", func() bool { return n.ReadyForConnections(time.Millisecond) })
 	return "nats://" + n.Addr().String()
 }
 

@@ -35,7 +35,7 @@ type users struct {
 	wg   sync.WaitGroup
 }
 
-// waiter is the type of eventually and until.True.
+// waiter is the type of eventually and testaid.Until.
 type waiter func(t testing.TB, what string, cond func() bool, report ...func() string)
 
 func use(t testing.TB, c *Conn, size int, term time.Duration, wait waiter) *users {

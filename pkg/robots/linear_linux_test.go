@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/lineartest"
+	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
@@ -48,7 +48,7 @@ func TestParseIsLinear(t *testing.T) {
 			work := func(b []byte) func() {
 				return func() { robots.Parse(b).Rules("anybot", origin).Match("/aaaaaaa") }
 			}
-			lineartest.Linear(t, name, work(body(robots.MaxBytes/8)), work(body(robots.MaxBytes-1024)))
+			testaid.Linear(t, name, work(body(robots.MaxBytes/8)), work(body(robots.MaxBytes-1024)))
 		})
 	}
 }

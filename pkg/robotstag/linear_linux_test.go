@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/lineartest"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // The work grows in proportion to the bytes, also for hostile header values, meta contents and
@@ -18,7 +18,7 @@ func TestReadingIsLinear(t *testing.T) {
 		t.Helper()
 		small := strings.Repeat(unit, size/8/len(unit))
 		large := strings.Repeat(small, 8)
-		lineartest.Linear(t, strconv.Quote(unit), func() { read(small) }, func() { read(large) })
+		testaid.Linear(t, strconv.Quote(unit), func() { read(small) }, func() { read(large) })
 	}
 	for _, unit := range []string{
 		"x", " ", ",", ";", "*", "=", ":", "a=", "a ", "a,", "noindex,", "Bot=noindex;", "unavailable_after:", "unavailable_after: Wed,",

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/curtsy/curtsy/internal/lineartest"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 func TestRUP_6_2_Filters(t *testing.T) {
@@ -88,5 +88,5 @@ func TestRUP_6_5_RegexBombs(t *testing.T) {
 		url := "http://www.site.example/" + strings.Repeat("a", n) + "!"
 		return func() { f.Wants(url) }
 	}
-	lineartest.Linear(t, "a URL that the patterns try in many ways", long(1000), long(8000))
+	testaid.Linear(t, "a URL that the patterns try in many ways", long(1000), long(8000))
 }

@@ -9,13 +9,13 @@ import (
 
 	"github.com/curtsy/curtsy/internal/document"
 	"github.com/curtsy/curtsy/internal/document/documenttest"
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // Each hostile document ends in an outcome or in a limited page, the next document is read, and the
 // memory of the parent stays unaffected.
 func TestHostile(t *testing.T) {
-	if racing.Enabled {
+	if testaid.RaceDetector {
 		t.Skip("they are made to take time, and nothing of them runs beside anything else")
 	}
 	p := New(Options{})

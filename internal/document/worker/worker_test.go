@@ -18,8 +18,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/document"
 	"github.com/curtsy/curtsy/internal/document/documenttest"
-	"github.com/curtsy/curtsy/internal/racing"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -98,7 +97,7 @@ func TestTrouble(t *testing.T) {
 		"talk":     {"it", Options{}}, // its output is not an answer, or one that is too long
 	} {
 		t.Run(deed, func(t *testing.T) {
-			if deed == "allocate" && (racing.Enabled || runtime.GOOS != "linux") {
+			if deed == "allocate" && (testaid.RaceDetector || runtime.GOOS != "linux") {
 				t.Skip("memory is not limited here")
 			}
 			c.opt.Workers = 1
@@ -201,7 +200,7 @@ func TestCancel(t *testing.T) {
 		_, err := p.Read(ctx, do("sleep"))
 		ended <- err
 	}()
-	until.True(t, "a child is started", func() bool { return p.Started() == 1 })
+	testaid.Until(t, "a child is started", func() bool { return p.Started() == 1 })
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("a document that sleeps: %v", err)

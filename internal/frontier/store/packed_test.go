@@ -14,7 +14,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/curtsy/curtsy/internal/racing"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 const blockSize = 1200
@@ -42,7 +42,7 @@ func openPacked(t testing.TB) (*bolt.DB, func() *bolt.Tx) {
 // TestMapIsAMap makes the same random changes to a PackedMap and to a Go map, in many transactions,
 // some of which are rolled back.
 func TestMapIsAMap(t *testing.T) {
-	for seed := range uint64(racing.Runs(8, 2)) {
+	for seed := range uint64(testaid.Runs(8, 2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			_, begin := openPacked(t)

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/curtsy/curtsy/internal/simnet"
-	"github.com/curtsy/curtsy/internal/until"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 const dirOfChild = "EMBEDDED_TEST_DIR"
@@ -290,7 +290,7 @@ func TestRestartKeepsClients(t *testing.T) {
 // A real listener gets the same port again.
 func TestRestartKeepsPort(t *testing.T) {
 	s := start(t, Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
-	goesOnAfterRestart(t, s, func(back chan bool) { until.Closed(t, "a client's reconnect", back) })
+	goesOnAfterRestart(t, s, func(back chan bool) { testaid.Receive(t, "a client's reconnect", back) })
 	if got := "nats://" + s.current().Addr().String(); got != s.ClientURL() {
 		t.Errorf("it listens at %s after the restart, at %s before", got, s.ClientURL())
 	}

@@ -1,11 +1,11 @@
-package expected
+package testaid
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestDiff(t *testing.T) {
+func TestOutputDiff(t *testing.T) {
 	for _, tt := range []struct{ want, got, diff string }{
 		{"", "", ""},
 		{"a\nb\n", "a\nb\n", ""},
@@ -24,9 +24,9 @@ func TestDiff(t *testing.T) {
 		{"a b\n", "a c\n", "line 1 is not there"},
 		{"", "a\n", "more was printed than the 0 lines"},
 	} {
-		got := Diff(tt.want, tt.got)
+		got := OutputDiff(tt.want, tt.got)
 		if (got == "") != (tt.diff == "") || !strings.Contains(got, tt.diff) {
-			t.Errorf("Diff(%q, %q) = %q, want %q", tt.want, tt.got, got, tt.diff)
+			t.Errorf("OutputDiff(%q, %q) = %q, want %q", tt.want, tt.got, got, tt.diff)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package pagebomb
+package testaid
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// HTML are pages of about size bytes each.
-func HTML(size int) []Bomb {
+// HTMLBombs returns pages of about size bytes each.
+func HTMLBombs(size int) []Bomb {
 	n := length(size)
 	return slices.Concat(n.scriptBombs(), n.formattingBombs(), n.textBombs(), n.attributeBombs(), n.elementBombs())
 }

@@ -1,6 +1,4 @@
-// Package until waits in tests that cannot run in a bubble of virtual time: those with processes,
-// real sockets, Docker. It is the only place where a test sleeps on the real clock.
-package until
+package testaid
 
 import (
 	"runtime"
@@ -12,10 +10,12 @@ import (
 // report what was waited for.
 const margin = 5 * time.Second
 
-// True waits until cond is true. It has no limit of its own, because the time depends on the
-// machine. Shortly before `go test -timeout` ends the process, it fails the test and prints what
-// was waited for, the given reports (for example a status of the crawl) and all goroutines.
-func True(t testing.TB, what string, cond func() bool, report ...func() string) {
+// Until waits until cond is true, in a test that cannot run in a bubble of virtual time: one with
+// processes, real sockets, Docker. This is the only place where a test sleeps on the real clock. It
+// has no limit of its own, because the time depends on the machine. Shortly before `go test
+// -timeout` ends the process, it fails the test and prints what was waited for, the given reports
+// (for example a status of the crawl) and all goroutines.
+func Until(t testing.TB, what string, cond func() bool, report ...func() string) {
 	t.Helper()
 	var end time.Time
 	if d, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
@@ -36,10 +36,10 @@ func True(t testing.TB, what string, cond func() bool, report ...func() string) 
 	}
 }
 
-// Closed waits until a channel is closed or something can be received from it.
-func Closed[T any](t testing.TB, what string, c <-chan T) (v T) {
+// Receive waits, as Until does, until a value can be received from a channel or it is closed.
+func Receive[T any](t testing.TB, what string, c <-chan T) (v T) {
 	t.Helper()
-	True(t, what, func() bool {
+	Until(t, what, func() bool {
 		select {
 		case v = <-c:
 			return true

@@ -1,12 +1,12 @@
-package pagebomb
+package testaid
 
 import (
 	"fmt"
 	"strings"
 )
 
-// JSON are documents of about size bytes that tell of datasets, or seem to.
-func JSON(size int) []Bomb {
+// JSONBombs returns documents of about size bytes that tell of datasets, or seem to.
+func JSONBombs(size int) []Bomb {
 	list := func(head, each, tail string, n int) string {
 		var b strings.Builder
 		b.WriteString(head)

@@ -1,4 +1,4 @@
-package until
+package testaid
 
 import (
 	"fmt"
@@ -21,21 +21,21 @@ func (l *late) Logf(format string, args ...any) {
 }
 func (l *late) Fatalf(format string, args ...any) { l.Logf(format, args...); panic(l) }
 
-func TestTrue(t *testing.T) {
+func TestUntil(t *testing.T) {
 	n := 0
-	True(t, "three looks", func() bool { n++; return n == 3 })
+	Until(t, "three looks", func() bool { n++; return n == 3 })
 	c := make(chan int, 1)
 	c <- 7
-	if v := Closed(t, "a value", c); v != 7 {
+	if v := Receive(t, "a value", c); v != 7 {
 		t.Errorf("%d came, want 7", v)
 	}
 }
 
-func TestTrueSaysWhatItWaitedFor(t *testing.T) {
+func TestUntilSaysWhatItWaitedFor(t *testing.T) {
 	l := &late{TB: t}
 	func() {
 		defer func() { recover() }()
-		True(l, "rain", func() bool { return false }, func() string { return "the sky is blue" })
+		Until(l, "rain", func() bool { return false }, func() string { return "the sky is blue" })
 	}()
 	all := strings.Join(l.logged, "\n")
 	for _, want := range []string{"rain", "the sky is blue", "goroutine "} {

@@ -1,9 +1,4 @@
-// Package expected compares what a program printed with what it should print, where times, figures
-// and the order of the unimportant may differ.
-//
-// In the expected text [..] stands for any text within a line, and a line ... for any number of
-// lines. All else has to be as it is.
-package expected
+package testaid
 
 import (
 	"fmt"
@@ -11,8 +6,10 @@ import (
 	"strings"
 )
 
-// Diff says at which line got is not what want expects; "" when it is.
-func Diff(want, got string) string {
+// OutputDiff returns in which line the output got of a program differs from want, or "" if it does
+// not. In want, [..] stands for any text within a line, and a line ... for any number of lines. All
+// other text must be equal.
+func OutputDiff(want, got string) string {
 	lines := strings.SplitAfter(ended(want), "\n")
 	lines = lines[:len(lines)-1]
 	got = ended(got)
@@ -44,7 +41,7 @@ func pattern(lines []string, rest string) *regexp.Regexp {
 	return regexp.MustCompile(b.String() + rest + `$`)
 }
 
-// ended is text whose last line has an end.
+// ended adds an end to the last line of a text that has none.
 func ended(text string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return text
