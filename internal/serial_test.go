@@ -35,7 +35,8 @@ func TestSerialPackagesStartNothing(t *testing.T) {
 
 // ../.ci/processes are packages whose tests run programs or read documents, which the race detector
 // does not see into, ../.ci/race-long those that only make race runs with it. ../.ci/budgets are
-// those whose tests may take more than 20 seconds of processor time, and how many.
+// those whose tests may take more than 20 seconds of processor time, and how many. All of its
+// figures are from one machine: the milliseconds of ../.ci/yardstick.go say how fast it was.
 func TestListsOfPackages(t *testing.T) {
 	for file, fields := range map[string]int{"serial": 1, "processes": 1, "race-long": 1, "budgets": 2} {
 		text, err := os.ReadFile("../.ci/" + file)
@@ -46,6 +47,9 @@ func TestListsOfPackages(t *testing.T) {
 			f := strings.Fields(line)
 			if len(f) != fields {
 				t.Fatalf("../.ci/%s: %q", file, line)
+			}
+			if f[0] == "yardstick" && file == "budgets" {
+				continue
 			}
 			if tests, err := filepath.Glob(filepath.Join("..", f[0], "*_test.go")); err != nil || len(tests) == 0 {
 				t.Errorf("../.ci/%s: %s has no tests", file, f[0])
