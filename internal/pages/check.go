@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -16,141 +15,149 @@ import (
 // error. It is for tests and for operators who suspect a disk. It reads all keys, so it takes a
 // while on a large store.
 func (s *Store) Check() error {
-	var wrong []error
-	report := func(format string, args ...any) {
-		if len(wrong) < 100 {
-			wrong = append(wrong, fmt.Errorf(format, args...))
-		}
+	var c checker
+	if err := s.view(func(tx *bolt.Tx) error { return c.file(tx, &s.digests) }); err != nil {
+		c.wrong = append(c.wrong, err)
 	}
-	err := s.view(func(tx *bolt.Tx) error {
-		for err := range tx.Check() {
-			report("bbolt: %w", err)
-		}
-		meta, bodies, changes := tx.Bucket(bucketMeta), tx.Bucket(bucketBodies), tx.Bucket(bucketChanges)
-		expires, claims := tx.Bucket(bucketExpires), tx.Bucket(bucketClaims)
-		known, err := s.digestsKnown(tx)
-		if err != nil {
-			return err
-		}
-		var c counters
-		var journal, dated, held, claimed, parts int
-		err = meta.ForEach(func(k, v []byte) error {
-			u := parseKey(k)
-			p, err := parseRecord(u, v)
-			if err != nil {
-				return err
-			}
-			if !bytes.Equal(appendKey(nil, u), k) {
-				report("%q is not the key of %s", k, u)
-			}
-			c.LastID, c.LastSeq = max(c.LastID, p.ID), max(c.LastSeq, p.Seq)
-			if p.Seq != 0 {
-				journal++
-				if !bytes.Equal(changes.Get(be64(p.Seq)), k) {
-					report("%s: change feed entry %d belongs to another page", u, p.Seq)
-				}
-			}
-			body := bodies.Get(be64(p.ID))
-			c.add(&p, 1)
-			if p.AliasOf != "" && p.aliasVisit.Compare(p.Visit) <= 0 {
-				report("%s: its alias is from an older visit than the page", u)
-			}
-			told := claims != nil && claims.Get(k) != nil // claims is nil in format 1
-			if p.Deleted != "" {
-				if body != nil || told {
-					report("%s: it is deleted but has a body or claims", u)
-				}
-				return nil
-			}
-			held++
-			if p.claimed != told {
-				report("%s: claims %v, but its record has other claims", u, told)
-			}
-			if p.claimed {
-				claimed++
-			}
-			if p.Encoding == crawl.EncodingParts {
-				if n, err := countParts(tx, k, claims.Get(k)); err != nil {
-					report("%s: %w", u, err)
-				} else {
-					parts += n
-				}
-			}
-			if p.mainKnown {
-				report("%s: it replaces a page whose content is known", u)
-			}
-			if body == nil || len(body) != p.Packed {
-				report("%s: body of %d bytes, want %d", u, len(body), p.Packed)
-			}
-			if !known[string(appendEntry(nil, p.SHA256, p.Seq))] {
-				report("%s: not found by its digest", u)
-			}
-			if !p.UnavailableAfter.IsZero() {
-				dated++
-				if !bytes.Equal(expires.Get(expiryKey(millis(p.UnavailableAfter), p.ID)), k) {
-					report("%s: unavailable_after is not scheduled", u)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if b := tx.Bucket(bucketParts); b != nil && b.Stats().KeyN < parts {
-			report("parts: %d keys, want %d at least", b.Stats().KeyN, parts)
-		}
-		for _, b := range []struct {
-			name   string
-			bucket *bolt.Bucket
-			want   int
-		}{{"bodies", bodies, held}, {"changes", changes, journal},
-			{"expires", expires, dated}, {"claims", claims, claimed}} {
-			if b.bucket == nil {
-				continue
-			}
-			if n := b.bucket.Stats().KeyN; n != b.want {
-				report("%s: %d keys, want %d", b.name, n, b.want)
-			}
-		}
-		kept, err := getCounters(tx.Bucket(bucketAbout))
-		if err != nil {
-			return err
-		}
-		if kept.LastID < c.LastID || kept.LastSeq < c.LastSeq || kept.Pages != c.Pages || kept.Bytes != c.Bytes ||
-			kept.Packed != c.Packed || kept.Tombstones != c.Tombstones {
-			report("the counters are %+v, but counting gives %+v", *kept, c)
-		}
-		if last, _ := changes.Cursor().Last(); last != nil && binary.BigEndian.Uint64(last) > kept.LastSeq {
-			report("the change feed goes past %d", kept.LastSeq)
-		}
-		return nil
-	})
-	if err != nil {
-		wrong = append(wrong, err)
-	}
-	return errors.Join(wrong...)
+	return errors.Join(c.wrong...)
 }
 
-// digestsKnown returns all entries of the index by digest, and reports runs that are not sorted.
-func (s *Store) digestsKnown(tx *bolt.Tx) (map[string]bool, error) {
-	if err := s.digests.load(tx); err != nil {
-		return nil, err
+// checker compares the buckets of a file with its records, in one read transaction.
+type checker struct {
+	tx                             *bolt.Tx
+	meta, bodies, changes, expires *bolt.Bucket
+	claims                         *bolt.Bucket    // nil in format 1
+	digests                        map[string]bool // all entries of the index by digest
+	counted                        counters        // from the records
+
+	// How many keys the records need in the other buckets.
+	feed, dated, stored, claimed, parts int
+
+	wrong []error
+}
+
+// report adds a contradiction, up to a hundred of them.
+func (c *checker) report(format string, args ...any) {
+	if len(c.wrong) < 100 {
+		c.wrong = append(c.wrong, fmt.Errorf(format, args...))
 	}
-	s.digests.mu.Lock()
-	known := make(map[string]bool)
-	for e := range slices.Chunk(s.digests.recent, digestEntry) {
-		known[string(e)] = true
+}
+
+// file checks everything. It returns an error if reading cannot go on.
+func (c *checker) file(tx *bolt.Tx, d *digests) (err error) {
+	for err := range tx.Check() {
+		c.report("bbolt: %w", err)
 	}
-	s.digests.mu.Unlock()
-	err := tx.Bucket(bucketDigests).ForEach(func(k, run []byte) error {
-		entries := slices.Collect(slices.Chunk(run, digestEntry))
-		if !slices.IsSortedFunc(entries, bytes.Compare) {
-			return fmt.Errorf("digests: run %x is not sorted", k)
+	c.tx, c.meta, c.bodies, c.changes = tx, tx.Bucket(bucketMeta), tx.Bucket(bucketBodies), tx.Bucket(bucketChanges)
+	c.expires, c.claims = tx.Bucket(bucketExpires), tx.Bucket(bucketClaims)
+	if c.digests, err = d.known(tx); err != nil {
+		return err
+	}
+	if err := c.meta.ForEach(c.record); err != nil {
+		return err
+	}
+	c.keys()
+	return c.counters()
+}
+
+// record checks a page or a tombstone.
+func (c *checker) record(k, v []byte) error {
+	u := parseKey(k)
+	p, err := parseRecord(u, v)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(appendKey(nil, u), k) {
+		c.report("%q is not the key of %s", k, u)
+	}
+	c.counted.LastID, c.counted.LastSeq = max(c.counted.LastID, p.ID), max(c.counted.LastSeq, p.Seq)
+	c.counted.add(&p, 1)
+	if p.Seq != 0 {
+		c.feed++
+		if !bytes.Equal(c.changes.Get(be64(p.Seq)), k) {
+			c.report("%s: change feed entry %d belongs to another page", u, p.Seq)
 		}
-		for _, e := range entries {
-			known[string(e)] = true
+	}
+	if p.AliasOf != "" && p.aliasVisit.Compare(p.Visit) <= 0 {
+		c.report("%s: its alias is from an older visit than the page", u)
+	}
+	body := c.bodies.Get(be64(p.ID))
+	claims := c.claims != nil && c.claims.Get(k) != nil
+	if p.Deleted != "" {
+		if body != nil || claims {
+			c.report("%s: it is deleted but has a body or claims", u)
 		}
 		return nil
-	})
-	return known, err
+	}
+	c.page(&p, k, body, claims)
+	return nil
+}
+
+// page checks a stored page. claims is whether it has an entry in the bucket of that name.
+func (c *checker) page(p *Page, k, body []byte, claims bool) {
+	c.stored++
+	if p.claimed != claims {
+		c.report("%s: claims %v, but its record has other claims", p.URL, claims)
+	}
+	if p.claimed {
+		c.claimed++
+	}
+	if p.Encoding == crawl.EncodingParts {
+		if n, err := countParts(c.tx, k, c.claims.Get(k)); err != nil {
+			c.report("%s: %w", p.URL, err)
+		} else {
+			c.parts += n
+		}
+	}
+	if p.mainKnown {
+		c.report("%s: it replaces a page whose content is known", p.URL)
+	}
+	if body == nil || len(body) != p.Packed {
+		c.report("%s: body of %d bytes, want %d", p.URL, len(body), p.Packed)
+	}
+	if !c.digests[string(appendEntry(nil, p.SHA256, p.Seq))] {
+		c.report("%s: not found by its digest", p.URL)
+	}
+	if !p.UnavailableAfter.IsZero() {
+		c.dated++
+		if !bytes.Equal(c.expires.Get(expiryKey(millis(p.UnavailableAfter), p.ID)), k) {
+			c.report("%s: unavailable_after is not scheduled", p.URL)
+		}
+	}
+}
+
+// keys checks that the other buckets have as many keys as the records need.
+func (c *checker) keys() {
+	// There may be more parts: those of documents that are still arriving.
+	if b := c.tx.Bucket(bucketParts); b != nil && b.Stats().KeyN < c.parts {
+		c.report("parts: %d keys, want %d at least", b.Stats().KeyN, c.parts)
+	}
+	for _, b := range []struct {
+		name   string
+		bucket *bolt.Bucket
+		want   int
+	}{{"bodies", c.bodies, c.stored}, {"changes", c.changes, c.feed}, {"expires", c.expires, c.dated}, {"claims", c.claims, c.claimed}} {
+		if b.bucket == nil {
+			continue
+		}
+		if n := b.bucket.Stats().KeyN; n != b.want {
+			c.report("%s: %d keys, want %d", b.name, n, b.want)
+		}
+	}
+}
+
+// counters checks the counters of the file.
+func (c *checker) counters() error {
+	kept, err := getCounters(c.tx.Bucket(bucketAbout))
+	if err != nil {
+		return err
+	}
+	if kept.LastID < c.counted.LastID || kept.LastSeq < c.counted.LastSeq || kept.Pages != c.counted.Pages || kept.Bytes != c.counted.Bytes ||
+		kept.Packed != c.counted.Packed || kept.Tombstones != c.counted.Tombstones {
+		c.report("the counters are %+v, but counting gives %+v", *kept, c.counted)
+	}
+	if last, _ := c.changes.Cursor().Last(); last != nil && binary.BigEndian.Uint64(last) > kept.LastSeq {
+		c.report("the change feed goes past %d", kept.LastSeq)
+	}
+	return nil
 }

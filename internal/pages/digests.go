@@ -3,6 +3,7 @@ package pages
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"sort"
 	"sync"
@@ -157,6 +158,30 @@ func (d *digests) find(tx *bolt.Tx, recent []byte, sum [32]byte) (seqs []uint64,
 	})
 	slices.Sort(seqs)
 	return slices.Compact(seqs), err
+}
+
+// known returns all entries in memory and in the file, and an error if a run is not sorted.
+func (d *digests) known(tx *bolt.Tx) (map[string]bool, error) {
+	if err := d.load(tx); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	known := make(map[string]bool)
+	for e := range slices.Chunk(d.recent, digestEntry) {
+		known[string(e)] = true
+	}
+	d.mu.Unlock()
+	err := tx.Bucket(bucketDigests).ForEach(func(k, run []byte) error {
+		entries := slices.Collect(slices.Chunk(run, digestEntry))
+		if !slices.IsSortedFunc(entries, bytes.Compare) {
+			return fmt.Errorf("digests: run %x is not sorted", k)
+		}
+		for _, e := range entries {
+			known[string(e)] = true
+		}
+		return nil
+	})
+	return known, err
 }
 
 // ByDigest returns the pages whose body has this SHA-256, without bodies, at most limit, those
