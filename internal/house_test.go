@@ -49,7 +49,6 @@ var larger = map[string]int{
 	"methods of internal/frontier/hosts.Ledger":          130,
 	"methods of internal/frontier/mirrors.Mirrors":       43,
 	"methods of internal/indexer.shard":                  44,
-	"methods of internal/pages.Store":                    57,
 	"methods of internal/simweb.site":                    44,
 	"parameters of internal/frontier/shard.NewAccount":   15,
 }

@@ -185,14 +185,14 @@ func eachClaimIn(p part, token string, now time.Time, budget *catalog.Budget, fn
 	if err != nil {
 		return err
 	}
-	return p.store.EachClaimed(func(page pages.Page) error {
+	return p.store.Datasets().EachClaimed(func(page pages.Page) error {
 		if page.Expired(now) || p.hidden(page.URL) {
 			return nil
 		}
 		if page.Encoding == crawl.EncodingParts {
 			// If a part of a catalogue is missing, one of its datasets reports that.
 			cut := page.Truncated
-			return p.store.EachPart(&page, func(n int, body []byte) error {
+			return p.store.Datasets().EachPart(&page, func(n int, body []byte) error {
 				part := page
 				part.Part, part.Claims, part.Encoding, part.Body = n, nil, crawl.EncodingS2, body
 				var claims []crawl.DatasetClaim

@@ -36,11 +36,11 @@ func TestDataFilesAreReadOneAtATime(t *testing.T) {
 	}
 	keep(catalog.Entry{Origin: "https://own.example", URL: "https://own.example/data.txt", Body: []byte("User-agent: *\nDisallow: /shut\n"), Fetched: time.Now(), Fresh: time.Hour})
 	keep(catalog.Entry{Origin: "https://own.example", Asked: "https://own.example/shut/data.txt", URL: "https://own.example/shut/data.txt", Body: filler, Fetched: time.Now(), Fresh: time.Hour})
-	if err := store.UpdateFiles(keys, func(i int, _ []byte) ([]byte, error) { return entries[i].Encode() }); err != nil {
+	if err := store.Datasets().UpdateFiles(keys, func(i int, _ []byte) ([]byte, error) { return entries[i].Encode() }); err != nil {
 		t.Fatal(err)
 	}
 	entries = nil
-	if err := store.UpdateFiles([]string{"https://broken.example"}, func(int, []byte) ([]byte, error) { return []byte("{"), nil }); err != nil {
+	if err := store.Datasets().UpdateFiles([]string{"https://broken.example"}, func(int, []byte) ([]byte, error) { return []byte("{"), nil }); err != nil {
 		t.Fatal(err)
 	}
 	p := part{store: store, gone: new(atomic.Bool)}
@@ -63,7 +63,7 @@ func TestDataFilesAreReadOneAtATime(t *testing.T) {
 	if allocated > 1000 {
 		t.Errorf("%.0f allocations for two questions", allocated)
 	}
-	if err := store.DropFiles(func(key string) bool { return key == "https://broken.example" }); err != nil {
+	if err := store.Datasets().DropFiles(func(key string) bool { return key == "https://broken.example" }); err != nil {
 		t.Fatal(err)
 	}
 	most, sets := peak(), 0

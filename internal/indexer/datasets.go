@@ -84,7 +84,7 @@ func dataURL(key string) (canon.URL, error) {
 // updateData replaces each stored data.txt by the result of change, unless that reports that
 // nothing changes.
 func (s *shard) updateData(keys []string, change func(i int, e catalog.Entry) (catalog.Entry, bool)) error {
-	return s.store.UpdateFiles(keys, func(i int, old []byte) ([]byte, error) {
+	return s.store.Datasets().UpdateFiles(keys, func(i int, old []byte) ([]byte, error) {
 		var e catalog.Entry
 		if old != nil {
 			var err error
@@ -112,7 +112,7 @@ func (x *Indexer) token() string {
 
 // entry returns the data.txt that is stored under a key, if it is in use.
 func (p part) entry(key string, now time.Time) (e catalog.Entry, ok bool, err error) {
-	v, err := p.store.File(key)
+	v, err := p.store.Datasets().File(key)
 	if v == nil || err != nil {
 		return e, false, err
 	}
@@ -132,7 +132,7 @@ func (p part) live(key string, v []byte, now time.Time) (e catalog.Entry, ok boo
 func (p part) eachEntry(now time.Time, fn func(own *catalog.Entry, nested func(asked string) (catalog.Entry, bool)) error) error {
 	origin := func(key string) bool { return strings.Count(key, "/") == 2 }
 	for after := ""; ; {
-		key, v, ok, err := p.store.NextFile(after, origin)
+		key, v, ok, err := p.store.Datasets().NextFile(after, origin)
 		if !ok || err != nil {
 			return err
 		}

@@ -131,7 +131,7 @@ func (s *shard) forget(ctx context.Context) error {
 			return err
 		}
 	}
-	err = s.store.DropFiles(func(key string) bool {
+	err = s.store.Datasets().DropFiles(func(key string) bool {
 		u, err := dataURL(key)
 		return err == nil && s.x.hides(u)
 	})

@@ -350,7 +350,7 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 		st.Pending += n
 		st.Pages += stats.Pages
 		st.Bytes += stats.Bytes
-		st.Datasets = append(st.Datasets, s.store.Telling())
+		st.Datasets = append(st.Datasets, s.store.Datasets().Version())
 		st.Behind += s.behind(x.o.Search)
 		if stuck := s.stuck.Load(); stuck != nil && st.Paused == "" {
 			st.Paused = (*stuck).Error()

@@ -24,7 +24,7 @@ const postBatch = 100
 func (s *shard) sendOutbox(ctx context.Context) error {
 	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	for {
-		changed := s.store.Changed()
+		changed := s.store.Outbox().Changed()
 		n, err := s.sendOutboxBatch(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -50,7 +50,7 @@ func (s *shard) sendOutbox(ctx context.Context) error {
 
 // sendOutboxBatch sends the first messages, and returns how many.
 func (s *shard) sendOutboxBatch(ctx context.Context) (int, error) {
-	queued, err := s.store.Outbox(postBatch)
+	queued, err := s.store.Outbox().First(postBatch)
 	if err != nil || len(queued) == 0 {
 		return 0, err
 	}
@@ -87,7 +87,7 @@ func (s *shard) sendOutboxBatch(ctx context.Context) (int, error) {
 	if err := s.x.step("posted"); err != nil {
 		return 0, err
 	}
-	return len(queued), s.store.Sent(queued)
+	return len(queued), s.store.Outbox().Sent(queued)
 }
 
 // aliasUpdate is what one indexer reports to another about an alias. As from the frontier, Deleted

@@ -22,7 +22,7 @@ func (a answers) pagesPage(ctx context.Context, q crawl.PagesQuery, send func(pa
 			return err
 		}
 		sum, taken := paging.Sum{Counts: map[string]int64{}}, 0
-		all, err := p.store.EachNewest(cmp.Or(a.newest, crawl.MaxPagesListed), func(page *pages.Page) error {
+		all, err := p.store.Feed().EachNewest(cmp.Or(a.newest, crawl.MaxPagesListed), func(page *pages.Page) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -51,7 +51,7 @@ func (x *Indexer) previewLinks(ctx context.Context, next crawl.Spec, send func(c
 func (s *shard) previewLinks(ctx context.Context, o *offerer, news func(canon.URL) bool, until time.Time) (all crawl.SpecEffect, err error) {
 	held := s.store.Stats().Pages
 	for after := uint64(0); ; {
-		changes, err := s.store.Changes(after, relinkRound)
+		changes, err := s.store.Feed().Changes(after, relinkRound)
 		if err != nil || len(changes) == 0 {
 			all.Known = all.Looked // the number of pages may have changed since it was read
 			return all, err

@@ -119,7 +119,7 @@ func (r *Reader) Status() crawl.IndexerStatus {
 		st.Shards = append(st.Shards, p.id)
 		st.Pages += stats.Pages
 		st.Bytes += stats.Bytes
-		st.Datasets = append(st.Datasets, p.store.Telling())
+		st.Datasets = append(st.Datasets, p.store.Datasets().Version())
 		st.Behind += p.behind(true)
 	}
 	st.WARCFiles, st.WARCBytes = r.archived.Of(stores)

@@ -55,7 +55,7 @@ func (s *shard) building(st *crawl.IndexerStatus) bool {
 	b.Done, b.Left, b.Trouble = s.rebuilt.done, s.rebuilt.left, s.rebuilt.trouble
 	s.rebuilt.mu.Unlock()
 	if b.Mark != want && b.Done == 0 {
-		b.Left = s.store.Behind(0) // it waits for the token
+		b.Left = s.store.Feed().Behind(0) // it waits for the token
 	}
 	st.Indexes = append(st.Indexes, b)
 	return b.Mark != want
@@ -100,7 +100,7 @@ func (s *shard) keepReindexed(ctx context.Context) error {
 }
 
 func (s *shard) reindex(ctx context.Context, index *search.Index, mark string) error {
-	s.rebuilt.set(0, s.store.Behind(0), "")
+	s.rebuilt.set(0, s.store.Feed().Behind(0), "")
 	select {
 	case s.x.building <- struct{}{}:
 		defer func() { <-s.x.building }()

@@ -127,7 +127,7 @@ const relinkRound = 200
 // read returns the links of the pages after a number in the change feed, and the number after which
 // to continue; 0 if there are no more.
 func (o *offerer) read(store *pages.Store, after uint64) (out []crawl.Links, next uint64, err error) {
-	changes, err := store.Changes(after, relinkRound)
+	changes, err := store.Feed().Changes(after, relinkRound)
 	if err != nil {
 		return nil, 0, err
 	}

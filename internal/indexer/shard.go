@@ -88,7 +88,7 @@ func (p part) behind(searching bool) int64 {
 		return index.Behind()
 	}
 	if searching {
-		return p.store.Behind(0)
+		return p.store.Feed().Behind(0)
 	}
 	return 0
 }

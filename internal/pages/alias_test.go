@@ -46,7 +46,7 @@ func deliver(t testing.TB, stores ...*Store) {
 	for again := true; again; {
 		again = false
 		for _, s := range stores {
-			queued, err := s.Outbox(3)
+			queued, err := s.Outbox().First(3)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func deliver(t testing.TB, stores ...*Store) {
 					}
 				}
 			}
-			if err := s.Sent(queued); err != nil {
+			if err := s.Outbox().Sent(queued); err != nil {
 				t.Fatal(err)
 			}
 		}

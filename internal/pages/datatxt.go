@@ -15,11 +15,11 @@ var bucketFiles = []byte("files")
 // UpdateFiles replaces the values of some keys by the results of change, in the order of the keys.
 // change gets nil if there is no value, and returns nil to leave the value unchanged. A key may
 // occur twice. There is one transaction and one fsync for all of them, and none if nothing changes.
-func (s *Store) UpdateFiles(keys []string, change func(i int, old []byte) ([]byte, error)) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+func (d *Datasets) UpdateFiles(keys []string, change func(i int, old []byte) ([]byte, error)) error {
+	d.store.writing.Lock()
+	defer d.store.writing.Unlock()
 	nothing := errors.New("nothing changes")
-	err := s.write(func(tx *bolt.Tx) error {
+	err := d.store.write(func(tx *bolt.Tx) error {
 		b, err := tx.CreateBucketIfNotExists(bucketFiles)
 		if err != nil {
 			return err
@@ -47,15 +47,15 @@ func (s *Store) UpdateFiles(keys []string, change func(i int, old []byte) ([]byt
 		return nil
 	}
 	if err != nil {
-		return s.writeError("store the data.txt of "+strings.Join(keys[:min(len(keys), 5)], ", "), err)
+		return d.store.writeError("store the data.txt of "+strings.Join(keys[:min(len(keys), 5)], ", "), err)
 	}
-	s.claimChanges.Add(1)
+	d.changes.Add(1)
 	return nil
 }
 
 // File returns the value of a key, nil if there is none.
-func (s *Store) File(key string) (value []byte, err error) {
-	err = s.view(func(tx *bolt.Tx) error {
+func (d *Datasets) File(key string) (value []byte, err error) {
+	err = d.store.view(func(tx *bolt.Tx) error {
 		if b := tx.Bucket(bucketFiles); b != nil {
 			value = bytes.Clone(b.Get([]byte(key)))
 		}
@@ -66,8 +66,8 @@ func (s *Store) File(key string) (value []byte, err error) {
 
 // NextFile returns the first key after another one that want accepts, and its value. ok is false if
 // there is none.
-func (s *Store) NextFile(after string, want func(key string) bool) (key string, value []byte, ok bool, err error) {
-	err = s.view(func(tx *bolt.Tx) error {
+func (d *Datasets) NextFile(after string, want func(key string) bool) (key string, value []byte, ok bool, err error) {
+	err = d.store.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketFiles)
 		if b == nil {
 			return nil
@@ -85,8 +85,8 @@ func (s *Store) NextFile(after string, want func(key string) bool) (key string, 
 }
 
 // EachFile calls fn for every file, in the order of keys. value is valid only during the call.
-func (s *Store) EachFile(fn func(key string, value []byte) error) error {
-	return s.view(func(tx *bolt.Tx) error {
+func (d *Datasets) EachFile(fn func(key string, value []byte) error) error {
+	return d.store.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketFiles)
 		if b == nil {
 			return nil
@@ -96,9 +96,9 @@ func (s *Store) EachFile(fn func(key string, value []byte) error) error {
 }
 
 // DropFiles removes the values of the keys for which drop returns true.
-func (s *Store) DropFiles(drop func(key string) bool) error {
+func (d *Datasets) DropFiles(drop func(key string) bool) error {
 	var all [][]byte
-	err := s.EachFile(func(key string, _ []byte) error {
+	err := d.EachFile(func(key string, _ []byte) error {
 		if drop(key) {
 			all = append(all, []byte(key))
 		}
@@ -107,7 +107,7 @@ func (s *Store) DropFiles(drop func(key string) bool) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	return s.update(func() string { return "remove data.txt files" }, func(ch *change) error {
+	return d.store.update(func() string { return "remove data.txt files" }, func(ch *change) error {
 		ch.claimsChanged = true
 		for _, k := range all {
 			if err := ch.tx.Bucket(bucketFiles).Delete(k); err != nil {
@@ -116,35 +116,4 @@ func (s *Store) DropFiles(drop func(key string) bool) error {
 		}
 		return nil
 	})
-}
-
-// bucketMarks contains small facts about the store as a whole.
-var bucketMarks = []byte("marks")
-
-// Mark returns what SetMark last stored under a name, "" if there is nothing.
-func (s *Store) Mark(name string) (value string, err error) {
-	err = s.view(func(tx *bolt.Tx) error {
-		if b := tx.Bucket(bucketMarks); b != nil {
-			value = string(b.Get([]byte(name)))
-		}
-		return nil
-	})
-	return value, err
-}
-
-// SetMark stores a small fact about the store as a whole.
-func (s *Store) SetMark(name, value string) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	err := s.write(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucketIfNotExists(bucketMarks)
-		if err != nil {
-			return err
-		}
-		return b.Put([]byte(name), []byte(value))
-	})
-	if err != nil {
-		return s.writeError("mark "+name, err)
-	}
-	return nil
 }

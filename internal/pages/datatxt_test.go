@@ -31,24 +31,26 @@ func TestUpdateFilesTogether(t *testing.T) {
 	}
 	keys = append(keys, keys[0])
 	set := func(i int, old []byte) ([]byte, error) { return append(old[:len(old):len(old)], byte(i)), nil }
-	together := transactions(func() error { return s.UpdateFiles(keys, set) })
+	together := transactions(func() error { return s.Datasets().UpdateFiles(keys, set) })
 	one := transactions(func() error {
-		return s.UpdateFiles([]string{"https://one.example"}, func(int, []byte) ([]byte, error) { return []byte("x"), nil })
+		return s.Datasets().UpdateFiles([]string{"https://one.example"}, func(int, []byte) ([]byte, error) { return []byte("x"), nil })
 	})
-	if none := transactions(func() error { return s.UpdateFiles(keys, func(int, []byte) ([]byte, error) { return nil, nil }) }); none != 0 {
+	if none := transactions(func() error {
+		return s.Datasets().UpdateFiles(keys, func(int, []byte) ([]byte, error) { return nil, nil })
+	}); none != 0 {
 		t.Errorf("%d transactions when nothing changes", none)
 	}
 	if together != 1 || one != 1 {
 		t.Errorf("51 files took %d transactions, one %d", together, one)
 	}
-	if v, err := s.File(keys[0]); err != nil || string(v) != "\x00\x32" {
+	if v, err := s.Datasets().File(keys[0]); err != nil || string(v) != "\x00\x32" {
 		t.Errorf("a key that came twice: %q, %v", v, err)
 	}
-	if v, err := s.File("https://none.example"); v != nil || err != nil {
+	if v, err := s.Datasets().File("https://none.example"); v != nil || err != nil {
 		t.Errorf("no file: %q, %v", v, err)
 	}
 	bad := errors.New("bad")
-	if err := s.UpdateFiles(keys, func(i int, _ []byte) ([]byte, error) {
+	if err := s.Datasets().UpdateFiles(keys, func(i int, _ []byte) ([]byte, error) {
 		if i == 3 {
 			return nil, bad
 		}
@@ -56,24 +58,24 @@ func TestUpdateFilesTogether(t *testing.T) {
 	}); !errors.Is(err, bad) {
 		t.Errorf("an error: %v", err)
 	}
-	if v, _ := s.File(keys[1]); string(v) != "\x01" {
+	if v, _ := s.Datasets().File(keys[1]); string(v) != "\x01" {
 		t.Errorf("half a transaction was kept: %q", v)
 	}
 }
 
 func TestNextFile(t *testing.T) {
 	s := openTemp(t)
-	if _, _, ok, err := s.NextFile("", func(string) bool { return true }); ok || err != nil {
+	if _, _, ok, err := s.Datasets().NextFile("", func(string) bool { return true }); ok || err != nil {
 		t.Errorf("of nothing: %v, %v", ok, err)
 	}
 	for _, k := range []string{"https://a.example", "https://a.example/x/data.txt", "https://a.example:8", "https://b.example"} {
-		if err := s.UpdateFiles([]string{k}, func(int, []byte) ([]byte, error) { return []byte("of " + k), nil }); err != nil {
+		if err := s.Datasets().UpdateFiles([]string{k}, func(int, []byte) ([]byte, error) { return []byte("of " + k), nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, after := "", ""
 	for {
-		k, v, ok, err := s.NextFile(after, func(key string) bool { return len(key) < 20 })
+		k, v, ok, err := s.Datasets().NextFile(after, func(key string) bool { return len(key) < 20 })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,13 +96,13 @@ func TestNextFile(t *testing.T) {
 // Telling changes after each change of what is stored about datasets, and after nothing else.
 func TestTelling(t *testing.T) {
 	s := openTemp(t)
-	last := s.Telling()
+	last := s.Datasets().Version()
 	changes := func(want bool, what string, do func() error) {
 		t.Helper()
 		if err := do(); err != nil {
 			t.Fatal(err)
 		}
-		if now := s.Telling(); (now != last) != want {
+		if now := s.Datasets().Version(); (now != last) != want {
 			t.Errorf("%s: %s after %s", what, now, last)
 		} else {
 			last = now
@@ -111,7 +113,7 @@ func TestTelling(t *testing.T) {
 	}
 	file := func(v []byte) func() error {
 		return func() error {
-			return s.UpdateFiles([]string{"https://d.example"}, func(int, []byte) ([]byte, error) { return v, nil })
+			return s.Datasets().UpdateFiles([]string{"https://d.example"}, func(int, []byte) ([]byte, error) { return v, nil })
 		}
 	}
 	changes(false, "a page that tells of none", put(page("https://d.example/a", 1, "words")))
@@ -119,8 +121,8 @@ func TestTelling(t *testing.T) {
 	changes(true, "it tells of none any more", put(page("https://d.example/b", 2, "words")))
 	changes(true, "a data.txt", file([]byte("v")))
 	changes(false, "one that stays as it was", file(nil))
-	changes(true, "it is gone", func() error { return s.DropFiles(func(string) bool { return true }) })
-	changes(false, "it is gone already", func() error { return s.DropFiles(func(string) bool { return true }) })
+	changes(true, "it is gone", func() error { return s.Datasets().DropFiles(func(string) bool { return true }) })
+	changes(false, "it is gone already", func() error { return s.Datasets().DropFiles(func(string) bool { return true }) })
 }
 
 // telling returns a page that describes datasets.

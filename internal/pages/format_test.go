@@ -55,10 +55,10 @@ func TestFormat1(t *testing.T) {
 		if p, ok, err := s.Get("https://old.example/1"); !ok || err != nil || !p.Truncated || p.Kind != crawl.KindPage || len(p.Body) == 0 {
 			t.Errorf("Get = %+v, %v, %v", p, ok, err)
 		}
-		if err := s.EachClaimed(func(Page) error { t.Error("claims"); return nil }); err != nil {
+		if err := s.Datasets().EachClaimed(func(Page) error { t.Error("claims"); return nil }); err != nil {
 			t.Error(err)
 		}
-		if queued, err := s.Outbox(10); len(queued) > 0 || err != nil {
+		if queued, err := s.Outbox().First(10); len(queued) > 0 || err != nil {
 			t.Errorf("letters %v, %v", queued, err)
 		}
 		if err := s.Check(); err != nil {

@@ -20,7 +20,7 @@ func TestEachNewest(t *testing.T) {
 	put(t, s, page("https://a.example/0007", 2, "another text"))
 	put(t, s, gone("https://a.example/0009", 2, crawl.ReasonNoindex))
 	walk := func(most int, enough int) (got []string, whole bool) {
-		whole, err := s.EachNewest(most, func(p *Page) error {
+		whole, err := s.Feed().EachNewest(most, func(p *Page) error {
 			got = append(got, string(p.URL))
 			if len(got) == enough {
 				return ErrEnough

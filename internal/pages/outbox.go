@@ -3,6 +3,7 @@ package pages
 import (
 	"encoding/binary"
 	"fmt"
+	"sync/atomic"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -45,6 +46,32 @@ type OutboxMessage struct {
 	Gone, MainKnown bool
 }
 
+// Outbox has the queued messages of a store. Its methods may be called concurrently.
+type Outbox struct {
+	store   *Store       // for its transactions
+	pending atomic.Int64 // how many messages are queued, as of the last commit
+	added   signal
+}
+
+// Changed returns a channel that is closed by the next commit that adds to the outbox. Call it
+// before reading the outbox, so that no message is missed in between.
+func (o *Outbox) Changed() <-chan struct{} { return o.added.wait() }
+
+// load counts the messages of a file that is being opened.
+func (o *Outbox) load(tx *bolt.Tx) {
+	if b := tx.Bucket(bucketOutbox); b != nil { // nil: a file of format 1
+		o.pending.Store(int64(b.Stats().KeyN))
+	}
+}
+
+// committed counts the messages that a commit has added or, below 0, removed.
+func (o *Outbox) committed(queued int64) {
+	o.pending.Add(queued)
+	if queued > 0 {
+		o.added.give()
+	}
+}
+
 func (ch *change) enqueue(l OutboxMessage) error {
 	b := ch.tx.Bucket(bucketOutbox)
 	n, err := b.NextSequence()
@@ -57,9 +84,9 @@ func (ch *change) enqueue(l OutboxMessage) error {
 	return b.Put(be64(n), v)
 }
 
-// Outbox returns the first queued messages, at most n.
-func (s *Store) Outbox(n int) (all []OutboxMessage, err error) {
-	err = s.view(func(tx *bolt.Tx) error {
+// First returns the first queued messages, at most n.
+func (o *Outbox) First(n int) (all []OutboxMessage, err error) {
+	err = o.store.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketOutbox)
 		if b == nil { // a file of format 1
 			return nil
@@ -82,9 +109,9 @@ func (s *Store) Outbox(n int) (all []OutboxMessage, err error) {
 	return all, err
 }
 
-// Sent removes messages from the outbox.
-func (s *Store) Sent(queued []OutboxMessage) error {
-	return s.update(func() string { return "record what was sent" }, func(ch *change) error {
+// Sent removes messages from the outbox, in one transaction with one fsync.
+func (o *Outbox) Sent(queued []OutboxMessage) error {
+	return o.store.update(func() string { return "record what was sent" }, func(ch *change) error {
 		b := ch.tx.Bucket(bucketOutbox)
 		for _, l := range queued {
 			if b.Get(be64(l.Seq)) == nil {

@@ -351,7 +351,7 @@ func sortedLive(s *Store, entries []byte) (live []byte) {
 func changes(t testing.TB, s *Store, after uint64) (all []Page) {
 	t.Helper()
 	for {
-		ch, err := s.Changes(after, 7)
+		ch, err := s.Feed().Changes(after, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,7 +393,7 @@ func TestRandomAgainstModel(t *testing.T) {
 		}
 		put(t, s, batch...)
 		for rng.IntN(2) == 0 {
-			ch, err := s.Changes(cursor, 5)
+			ch, err := s.Feed().Changes(cursor, 5)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -407,7 +407,7 @@ func TestRandomAgainstModel(t *testing.T) {
 			}
 		}
 	}
-	behind := s.Behind(cursor)
+	behind := s.Feed().Behind(cursor)
 	rest := changes(t, s, cursor)
 	if behind != int64(len(rest)) {
 		t.Errorf("Behind = %d, the journal has %d", behind, len(rest))
@@ -436,19 +436,32 @@ func TestRandomAgainstModel(t *testing.T) {
 
 func TestChangedWakesFollowers(t *testing.T) {
 	s := openTemp(t)
-	ch := s.Changed()
+	ch := s.Feed().Changed()
 	put(t, s, page("https://example.org/", 1, "x"))
 	select {
 	case <-ch:
 	default:
 		t.Error("a commit did not close the channel")
 	}
-	ch = s.Changed()
+	ch = s.Feed().Changed()
 	put(t, s, page("https://example.org/", 2, "x"))
 	select {
 	case <-ch:
 		t.Error("an unchanged page woke followers")
 	default:
+	}
+	// A message without a change of a page wakes only the sender of messages.
+	queued := s.Outbox().Changed()
+	put(t, s, renewal("https://example.org/never", 1))
+	select {
+	case <-ch:
+		t.Error("a message woke followers")
+	default:
+	}
+	select {
+	case <-queued:
+	default:
+		t.Error("a message did not wake its sender")
 	}
 }
 

@@ -153,41 +153,6 @@ func applyParts(b, claims *bolt.Bucket, w *write) error {
 	})
 }
 
-// EachPart calls fn for each part of a page of EachClaimed that came in parts (its Encoding says
-// so), in order, with the number of the part and its body as it was put. All parts belong to one
-// copy, whatever is written meanwhile, because they are read together, still compressed. No
-// transaction is open while fn runs. An error of fn ends the loop and is returned.
-func (s *Store) EachPart(p *Page, fn func(n int, body []byte) error) error {
-	type part struct {
-		n    int
-		body []byte
-	}
-	var all []part
-	err := s.view(func(tx *bolt.Tx) error {
-		b, claims := tx.Bucket(bucketParts), tx.Bucket(bucketClaims)
-		key := appendKey(nil, p.URL)
-		held := claims.Get(key)
-		if b == nil || len(held) != visitBytes {
-			return nil // it has changed meanwhile
-		}
-		prefix := append(partsOf(key), held...)
-		cur := b.Cursor()
-		for k, v := cur.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = cur.Next() {
-			all = append(all, part{int(binary.BigEndian.Uint32(k[len(prefix):])), bytes.Clone(v)})
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, x := range all {
-		if err := fn(x.n, x.body); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // countParts returns how many parts a page has, by its entry in bucketClaims.
 func countParts(tx *bolt.Tx, key, held []byte) (n int, err error) {
 	if len(held) != visitBytes {

@@ -26,8 +26,8 @@ func inParts(u string, visit uint64, n int) (all []Page) {
 // held returns what is stored of documents that came in parts.
 func held(t *testing.T, s *Store) (all []string) {
 	t.Helper()
-	err := s.EachClaimed(func(p Page) error {
-		return s.EachPart(&p, func(n int, body []byte) error {
+	err := s.Datasets().EachClaimed(func(p Page) error {
+		return s.Datasets().EachPart(&p, func(n int, body []byte) error {
 			body, err := Unpack(nil, crawl.EncodingS2, body)
 			all = append(all, fmt.Sprintf("%s %d %s", p.URL.PathQuery(), n, body))
 			return err

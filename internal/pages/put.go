@@ -72,12 +72,12 @@ func (s *Store) update(what func() string, do func(*change) error) error {
 	}
 	s.counters.Store(&ch.c)
 	s.digests.set(recent)
-	s.outbox.Add(ch.queued)
 	if ch.claimsChanged {
-		s.claimChanges.Add(1)
+		s.datasets.changes.Add(1)
 	}
-	if ch.c.LastSeq != before.LastSeq || ch.queued > 0 {
-		s.announce()
+	s.outbox.committed(ch.queued)
+	if ch.c.LastSeq != before.LastSeq {
+		s.feed.added.give()
 	}
 	return nil
 }
@@ -429,24 +429,6 @@ func (w *write) date(now time.Time) {
 	same := old.ID != 0 && p.Deleted == old.Deleted && p.AliasOf == old.AliasOf
 	if p.Changed = old.Changed; !same || p.Deleted == "" && !p.sameContent(old) {
 		p.Changed = now
-	}
-}
-
-// count subtracts from the counters what was known about a URL and adds what is known now.
-func count(c *counters, w *write) {
-	c.add(&w.old, -1)
-	c.add(&w.page, 1)
-}
-
-func (c *counters) add(p *Page, sign int64) {
-	switch {
-	case p.ID == 0:
-	case p.listed():
-		c.Pages += sign
-		c.Bytes += sign * p.Size
-		c.Packed += sign * int64(p.Packed)
-	default:
-		c.Tombstones += sign
 	}
 }
 

@@ -2,8 +2,6 @@ package pages
 
 import (
 	"bytes"
-	"encoding/binary"
-	"fmt"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -170,55 +168,4 @@ func (s *Store) chunk(after, prefix []byte, which *walked) (chunk []Page, last [
 		return nil
 	})
 	return chunk, last, err
-}
-
-// Changes returns what changed after a number in the change feed, oldest first, at most n pages and
-// a few megabytes, with bodies. Each is the latest state of its URL: Deleted is set if the page is
-// no longer stored. Seq of the last one is where to continue. An empty result means that there is
-// nothing more.
-func (s *Store) Changes(after uint64, n int) (found []Page, err error) {
-	size := 0
-	err = s.view(func(tx *bolt.Tx) error {
-		meta, bodies, cur := tx.Bucket(bucketMeta), tx.Bucket(bucketBodies), tx.Bucket(bucketChanges).Cursor()
-		for k, v := cur.Seek(be64(after + 1)); k != nil && len(found) < n && size < chunkBytes; k, v = cur.Next() {
-			p, err := parseRecord(parseKey(v), meta.Get(v))
-			if err != nil {
-				return err
-			}
-			if seq := binary.BigEndian.Uint64(k); p.Seq != seq {
-				return fmt.Errorf("%w: change feed entry %d of %s is at %d in its record", errRecord, seq, p.URL, p.Seq)
-			}
-			if p.Deleted == "" {
-				p.Body = bytes.Clone(bodies.Get(be64(p.ID)))
-			}
-			size += len(p.Body)
-			found = append(found, p)
-		}
-		return nil
-	})
-	return found, err
-}
-
-// behindExact is how many entries of the change feed Behind counts one by one.
-const behindExact = 10_000
-
-// Behind returns how many changes come after a number in the change feed. Beyond ten thousand it is
-// an upper bound, because it then counts numbers of replaced entries as well.
-func (s *Store) Behind(after uint64) int64 {
-	c := s.counters.Load()
-	if after >= c.LastSeq {
-		return 0
-	}
-	n := int64(0)
-	s.view(func(tx *bolt.Tx) error {
-		cur := tx.Bucket(bucketChanges).Cursor()
-		for k, _ := cur.Seek(be64(after + 1)); k != nil && n < behindExact; k, _ = cur.Next() {
-			n++
-		}
-		return nil
-	})
-	if n < behindExact {
-		return n
-	}
-	return min(int64(c.LastSeq-after), c.Pages+c.Tombstones)
 }

@@ -26,7 +26,7 @@ func TestRenewed(t *testing.T) {
 		t.Errorf("Get = %+v, %v, %v", got, ok, err)
 	}
 	n := 0
-	s.EachClaimed(func(p Page) error { n++; return nil })
+	s.Datasets().EachClaimed(func(p Page) error { n++; return nil })
 	if n != 1 {
 		t.Errorf("%d pages with claims", n)
 	}
@@ -125,12 +125,12 @@ func TestRenewedWithoutACopy(t *testing.T) {
 		{opened, true},
 		{renewal("https://example.org/never", 2), true}, // delivered again, told again
 	} {
-		before, err := s.Outbox(100)
+		before, err := s.Outbox().First(100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := put(t, s, c.again)
-		after, _ := s.Outbox(100)
+		after, _ := s.Outbox().First(100)
 		if want := len(before) + int(bit(c.missing)); len(after) != want || (r.Missing == 1) != c.missing {
 			t.Errorf("%s visit %d: %+v, %d letters, want %d", c.again.URL, c.again.Visit.N, r, len(after), want)
 		} else if c.missing {
@@ -164,17 +164,17 @@ func TestRemovedIsTold(t *testing.T) {
 	if n, err := s.Expire(day.Add(48*time.Hour), 10); n != 1 || err != nil {
 		t.Errorf("Expire = %d, %v", n, err)
 	}
-	queued, err := s.Outbox(10)
+	queued, err := s.Outbox().First(10)
 	if err != nil || len(queued) != 2 || queued[0].URL != "https://example.org/b" || queued[0].Visit.N != 2 || queued[1].URL != a || queued[1].Kind != OutboxRemoved {
 		t.Errorf("letters %+v, %v", queued, err)
 	}
-	if err := s.Sent(queued[:1]); err != nil {
+	if err := s.Outbox().Sent(queued[:1]); err != nil {
 		t.Fatal(err)
 	}
-	if rest, _ := s.Outbox(10); len(rest) != 1 || rest[0] != queued[1] || s.Stats().Outbox != 1 {
+	if rest, _ := s.Outbox().First(10); len(rest) != 1 || rest[0] != queued[1] || s.Stats().Outbox != 1 {
 		t.Errorf("left %+v", rest)
 	}
-	if err := s.Sent(queued); err != nil || s.Stats().Outbox != 0 {
+	if err := s.Outbox().Sent(queued); err != nil || s.Stats().Outbox != 0 {
 		t.Errorf("Sent = %v, %d left", err, s.Stats().Outbox)
 	}
 }

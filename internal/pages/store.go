@@ -3,7 +3,6 @@ package pages
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -66,29 +64,21 @@ type Options struct {
 	Fault func(point string) error
 }
 
-// Store is an open page store. Its methods may be called from many goroutines.
+// Store is an open page store: it writes pages and reads them. Feed, Outbox and Datasets have the
+// rest of the file. All methods may be called from many goroutines.
 type Store struct {
-	db       *boltfile.File
-	path     string
+	file
 	identity string
 	owner    string // path of the owner note, "" when read-only
 	mine     func(canon.Host) bool
-	counters atomic.Pointer[counters] // as of the last commit
 
-	outbox       atomic.Int64 // queued messages
-	claimChanges atomic.Int64 // how often the data about datasets changed since it was opened
-	session      string       // a random name for this opening
-	digests      digests
 	// Writers lock this from reading the counters to publishing the new ones.
-	writing sync.Mutex
-	mu      sync.Mutex    // guards changed
-	changed chan struct{} // closed by the next commit that adds to the change feed
-}
-
-// counters are stored in the file, in the transaction that changes them.
-type counters struct {
-	LastID, LastSeq                  uint64
-	Pages, Bytes, Packed, Tombstones int64
+	writing  sync.Mutex
+	counters atomic.Pointer[counters] // as of the last commit
+	digests  digests
+	feed     *Feed
+	outbox   *Outbox
+	datasets *Datasets
 }
 
 // Stats are the counts and sizes of a store.
@@ -118,16 +108,6 @@ func OpenReadOnly(path string) (*Store, error) {
 	return open(path, Options{}, true)
 }
 
-// remedy says what to do about a damaged file.
-func remedy(path string) string {
-	return fmt.Sprintf("stop the crawl if it runs, move the file away (mv %[1]s %[1]s.damaged) and start the crawl again: its pages are fetched again", path)
-}
-
-// damaged is the error for a file that can be opened but is no page store.
-func damaged(path, why string) error {
-	return fmt.Errorf("open page store: %w: %w", ErrFormat, &boltfile.Damaged{Path: path, Cause: errors.New(why), Remedy: remedy(path)})
-}
-
 func open(path string, o Options, readOnly bool) (*Store, error) {
 	if o.Mmap == 0 {
 		o.Mmap = 256 << 20
@@ -152,7 +132,9 @@ func open(path string, o Options, readOnly bool) (*Store, error) {
 		return nil, fmt.Errorf("open page store: %w", err)
 	}
 	db.SetFault(o.Fault)
-	s := &Store{db: db, path: path, mine: o.Mine, changed: make(chan struct{}), digests: digests{run: digestRun}}
+	s := &Store{file: file{db, path}, mine: o.Mine, digests: digests{run: digestRun}}
+	s.feed = &Feed{file: &s.file, counters: &s.counters}
+	s.outbox, s.datasets = &Outbox{store: s}, &Datasets{store: s, session: rand.Text()[:12]}
 	if s.mine == nil {
 		s.mine = func(canon.Host) bool { return true }
 	}
@@ -220,15 +202,13 @@ func (s *Store) load(tx *bolt.Tx) error {
 	case f[1] < canon.OldestVersion || f[1] > canon.Version:
 		return fmt.Errorf("%w: its URLs have the canonical form %d, but this version uses %d: %s", ErrFormat, f[1], canon.Version, remedy(s.path))
 	}
-	s.identity, s.session = hex.EncodeToString(f[2:]), rand.Text()[:12]
+	s.identity = hex.EncodeToString(f[2:])
 	c, err := getCounters(about)
 	if err != nil {
 		return err
 	}
 	s.counters.Store(c)
-	if b := tx.Bucket(bucketOutbox); b != nil {
-		s.outbox.Store(int64(b.Stats().KeyN))
-	}
+	s.outbox.load(tx)
 	return nil
 }
 
@@ -236,71 +216,23 @@ func (s *Store) load(tx *bolt.Tx) error {
 // file was replaced.
 func (s *Store) Identity() string { return s.identity }
 
-// Telling changes whenever the stored data about datasets does, in pages or in data.txt files. Time
-// alone changes nothing. While it is equal, EachClaimed and EachFile return the same. Call it
-// before reading them.
-func (s *Store) Telling() string {
-	return fmt.Sprintf("%s-%s-%d", s.identity, s.session, s.claimChanges.Load())
-}
+// Feed returns the change feed, which search and other followers read.
+func (s *Store) Feed() *Feed { return s.feed }
 
-// Path returns the path of the file.
-func (s *Store) Path() string { return s.path }
+// Outbox returns the queued messages to other shards and to the frontier.
+func (s *Store) Outbox() *Outbox { return s.outbox }
+
+// Datasets returns what stored documents state about datasets.
+func (s *Store) Datasets() *Datasets { return s.datasets }
 
 // Stats returns the counts as of the last commit. It reads nothing of the file but its size.
 func (s *Store) Stats() Stats {
 	c := s.counters.Load()
-	st := Stats{Pages: c.Pages, Bytes: c.Bytes, Packed: c.Packed, Tombstones: c.Tombstones, LastSeq: c.LastSeq, Outbox: s.outbox.Load()}
+	st := Stats{Pages: c.Pages, Bytes: c.Bytes, Packed: c.Packed, Tombstones: c.Tombstones, LastSeq: c.LastSeq, Outbox: s.outbox.pending.Load()}
 	if info, err := os.Stat(s.path); err == nil {
 		st.FileBytes = info.Size()
 	}
 	return st
-}
-
-// Changed returns a channel that is closed by the next commit that adds to the change feed or the
-// outbox. Call it before reading them, so that no change is missed in between.
-func (s *Store) Changed() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.changed
-}
-
-// errRecord means that a record that was written completely cannot be read.
-var errRecord = errors.New("a record cannot be read")
-
-// view runs do in a read transaction.
-func (s *Store) view(do func(*bolt.Tx) error) error { return s.named(s.db.View(do)) }
-
-// write runs do in a write transaction.
-func (s *Store) write(do func(*bolt.Tx) error) error { return s.named(s.db.Update(do)) }
-
-// named adds the file and the remedy to an error that only damage explains.
-func (s *Store) named(err error) error {
-	if errors.Is(err, errRecord) {
-		return s.db.Blame(err)
-	}
-	return err
-}
-
-// Damaged is closed when the file turns out to be damaged. Damage then describes it, and what to
-// do. Nothing can be read or written any more.
-func (s *Store) Damaged() <-chan struct{} { return s.db.Damaged() }
-
-// Damage returns the reason why Damaged was closed, nil before.
-func (s *Store) Damage() error { return s.db.Damage() }
-
-// writeError says what could not be written, and whether space was missing.
-func (s *Store) writeError(what string, err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, berrors.ErrMaxSizeReached) {
-		return fmt.Errorf("%s in %s: %w: %w", what, s.path, ErrNoSpace, err)
-	}
-	return fmt.Errorf("%s in %s: %w", what, s.path, err)
-}
-
-func (s *Store) announce() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	close(s.changed)
-	s.changed = make(chan struct{})
 }
 
 // Close waits for running transactions and closes the file.
@@ -314,22 +246,4 @@ func (s *Store) Close() error {
 		return fmt.Errorf("close page store %s: %w", filepath.Base(s.path), err)
 	}
 	return nil
-}
-
-func putCounters(about *bolt.Bucket, c *counters) error {
-	var b []byte
-	for _, v := range [...]uint64{c.LastID, c.LastSeq, uint64(c.Pages), uint64(c.Bytes), uint64(c.Packed), uint64(c.Tombstones)} {
-		b = binary.BigEndian.AppendUint64(b, v)
-	}
-	return about.Put(keyCounters, b)
-}
-
-func getCounters(about *bolt.Bucket) (*counters, error) {
-	b := about.Get(keyCounters)
-	if len(b) != 48 {
-		return nil, fmt.Errorf("%w: its counters are missing", ErrFormat)
-	}
-	at := func(i int) uint64 { return binary.BigEndian.Uint64(b[8*i:]) }
-	return &counters{LastID: at(0), LastSeq: at(1), Pages: int64(at(2)), Bytes: int64(at(3)), Packed: int64(at(4)),
-		Tombstones: int64(at(5))}, nil
 }

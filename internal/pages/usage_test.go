@@ -71,7 +71,7 @@ func TestUsage_8_14_NotModified(t *testing.T) {
 			again.Usage, again.Purposes = c.now, c.purposes
 			put(t, s, again)
 			got, ok, err := s.Get(a)
-			queued, _ := s.Outbox(9)
+			queued, _ := s.Outbox().First(9)
 			if err != nil || ok != c.held || !reflect.DeepEqual(got.Usage, c.want) || (len(queued) == 0) != c.held {
 				t.Errorf("Get = %+v, %v, %v; letters %+v", got.Usage, ok, err, queued)
 			}

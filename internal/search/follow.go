@@ -30,7 +30,7 @@ const (
 // then behind, but the crawl continues.
 func (x *Index) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		changed := x.store.Changed()
+		changed := x.store.Feed().Changed()
 		n, err := x.Step(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -73,7 +73,7 @@ func (x *Index) Step(ctx context.Context) (n int, err error) {
 		return 0, errors.New("index pages: the file does not exist")
 	}
 	began := time.Now()
-	changes, err := x.store.Changes(x.cursor.Load(), batchPages)
+	changes, err := x.store.Feed().Changes(x.cursor.Load(), batchPages)
 	if err != nil || len(changes) == 0 {
 		return 0, err
 	}

@@ -164,7 +164,7 @@ func OpenReadOnly(path string, store *pages.Store, o Options) (x *Index, err err
 }
 
 // Behind is how many page changes the index has not seen; above ten thousand it is an upper bound.
-func (x *Index) Behind() int64 { return x.store.Behind(x.cursor.Load()) }
+func (x *Index) Behind() int64 { return x.store.Feed().Behind(x.cursor.Load()) }
 
 // Close closes the file. Run and Rebuild must have returned.
 func (x *Index) Close() error {
