@@ -35,13 +35,11 @@ var larger = map[string]int{
 	"files of internal/frontier":                         34,
 	"files of internal/frontier/hosts":                   40,
 	"files of internal/search":                           33,
-	"files of internal/simweb":                           36,
 	"lines of internal/frontier.Shard.applyEvent":        125,
 	"lines of internal/frontier.Shard.applyResult":       89,
 	"lines of internal/frontier/hosts.Ledger.Commit":     88,
 	"lines of internal/frontier/hosts.bringUpToDate":     87,
 	"lines of internal/frontier/schedule.Visits.visitTo": 90,
-	"lines of internal/simweb.readRequest":               82,
 	"methods of internal/crawl.codec":                    46,
 	"methods of internal/frontier.Frontier":              59,
 	"methods of internal/frontier.Shard":                 56,
@@ -49,7 +47,6 @@ var larger = map[string]int{
 	"methods of internal/frontier/hosts.Ledger":          130,
 	"methods of internal/frontier/mirrors.Mirrors":       43,
 	"methods of internal/indexer.shard":                  44,
-	"methods of internal/simweb.site":                    44,
 	"parameters of internal/frontier/shard.NewAccount":   15,
 }
 

@@ -27,6 +27,7 @@ import (
 
 	"github.com/curtsy/curtsy/bench/command"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 type settings struct {
@@ -116,7 +117,7 @@ func why(err error) error {
 	return err
 }
 
-func report(s settings, log []simweb.Request, p *os.ProcessState, w io.Writer) error {
+func report(s settings, log []requestlog.Request, p *os.ProcessState, w io.Writer) error {
 	if len(log) == 0 {
 		return errors.New("no request was made")
 	}
@@ -135,7 +136,7 @@ func report(s settings, log []simweb.Request, p *os.ProcessState, w io.Writer) e
 		answer += log[i].End.Sub(log[i].Start)
 	}
 	answer /= time.Duration(len(log))
-	bad := simweb.Check(log, simweb.CheckOptions{Token: "curtsy", Delay: simweb.Every(s.delay)})
+	bad := requestlog.Check(log, requestlog.CheckOptions{Token: "curtsy", Delay: requestlog.Every(s.delay)})
 	cpu := p.UserTime() + p.SystemTime()
 	fmt.Fprintf(w, "%d hosts at %v, %d visited at once, answers in %v, %v counted\n", s.hosts, s.delay, s.visits, answer.Round(100*time.Microsecond), to.Sub(from))
 	fmt.Fprintf(w, "slot use    %.1f %%  (%.1f requests a second of %.1f possible)\n", 100*share,
@@ -158,7 +159,7 @@ func report(s settings, log []simweb.Request, p *os.ProcessState, w io.Writer) e
 
 // slots returns the total time of all slots used between from and to: each is a request and the
 // delay after it.
-func slots(log []simweb.Request, delay time.Duration, from, to time.Time) (sum time.Duration) {
+func slots(log []requestlog.Request, delay time.Duration, from, to time.Time) (sum time.Duration) {
 	for i := range log {
 		a, b := log[i].Start, log[i].End.Add(delay)
 		if log[i].End.IsZero() { // not answered when the log was read

@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // Slots count for the part that is in the measured time.
 func TestSlots(t *testing.T) {
 	at := func(s float64) time.Time { return time.Unix(1000, 0).Add(time.Duration(s * float64(time.Second))) }
-	log := []simweb.Request{
+	log := []requestlog.Request{
 		{Start: at(-3), End: at(-2)},    // ended before
 		{Start: at(-0.5), End: at(0.5)}, // 1.5 of its 2 s
 		{Start: at(2), End: at(3)},      // all

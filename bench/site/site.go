@@ -17,6 +17,7 @@ import (
 
 	"github.com/curtsy/curtsy/bench/command"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // Command is the argument with which a measuring program becomes the server: see [Serve].
@@ -115,7 +116,7 @@ func serve(args []string, stdin io.Reader, stdout io.Writer) error {
 }
 
 // count reads the log. A page is the same in whichever spelling its query was requested.
-func count(log []simweb.Request) (n Served) {
+func count(log []requestlog.Request) (n Served) {
 	pages := map[string]bool{}
 	for i := range log {
 		r := &log[i]

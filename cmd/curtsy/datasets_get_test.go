@@ -17,6 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 const (
@@ -55,7 +56,7 @@ func idOf(t *testing.T, data, name string) string {
 }
 
 // rivers are the large dataset, and the requests for it in a log.
-func rivers(t *testing.T, web *simweb.Server) (d simweb.Dataset, asked []simweb.Request) {
+func rivers(t *testing.T, web *simweb.Server) (d simweb.Dataset, asked []requestlog.Request) {
 	t.Helper()
 	all := web.Datasets()
 	d = all[slices.IndexFunc(all, func(d simweb.Dataset) bool { return d.Name == "rivers" })]
@@ -94,8 +95,8 @@ func begin(t *testing.T, args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
 // impolite fails the test for everything about which a webmaster could complain.
 func impolite(t *testing.T, web *simweb.Server) {
 	t.Helper()
-	for i, v := range simweb.Check(web.Log(), simweb.CheckOptions{
-		Delay: simweb.Every(getDelay), Token: "curtsy", UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") },
+	for i, v := range requestlog.Check(web.Log(), requestlog.CheckOptions{
+		Delay: requestlog.Every(getDelay), Token: "curtsy", UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") },
 	}) {
 		if i < 5 {
 			t.Error(v)

@@ -17,6 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/internal/webtext"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/spf13/cobra"
@@ -131,7 +132,7 @@ func (a *commands) demoSearch(ctx context.Context, dir string, web *simweb.Serve
 // demoPoliteness reads the log of the simulated web, which is what a webmaster would see.
 func (a *commands) demoPoliteness(web *simweb.Server) {
 	log := web.Log()
-	bad := simweb.Check(log, simweb.CheckOptions{
+	bad := requestlog.Check(log, requestlog.CheckOptions{
 		Token: "curtsy",
 		Delay: func(string) time.Duration { return demoDelay },
 		// The simulated web has no webmaster, so there is no contact.

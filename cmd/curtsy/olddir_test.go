@@ -27,6 +27,7 @@ import (
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/curtsy/curtsy/pkg/queue/embedded"
 	"github.com/curtsy/curtsy/pkg/rup"
@@ -119,8 +120,8 @@ func TestOldDirectoryGoesOn(t *testing.T) {
 			}
 			first[q.Host] = true
 		}
-		for _, v := range simweb.Check(append(oldLog, web.Log()...), simweb.CheckOptions{
-			Token: "curtsy", Delay: simweb.Every(oldDelay), UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") },
+		for _, v := range requestlog.Check(append(oldLog, web.Log()...), requestlog.CheckOptions{
+			Token: "curtsy", Delay: requestlog.Every(oldDelay), UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") },
 		}) {
 			t.Error(v)
 		}
@@ -233,7 +234,7 @@ func jsonLines[T any](t *testing.T, args []string, each func(T)) {
 
 // unpackOld unpacks the archive: the data directory, and the requests that its web saw until the
 // process was killed.
-func unpackOld(t *testing.T) (dir string, log []simweb.Request) {
+func unpackOld(t *testing.T) (dir string, log []requestlog.Request) {
 	t.Helper()
 	f, err := os.Open(oldArchive)
 	if err != nil {
@@ -268,7 +269,7 @@ func unpackOld(t *testing.T) (dir string, log []simweb.Request) {
 			t.Fatal(err)
 		}
 	}
-	if log, err = simweb.ReadLog(filepath.Join(to, "requests.jsonl")); err != nil {
+	if log, err = requestlog.Read(filepath.Join(to, "requests.jsonl")); err != nil {
 		t.Fatal(err)
 	}
 	dir = filepath.Join(to, "data")

@@ -15,6 +15,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // bodyOf asks the simulated web itself for a page.
@@ -118,9 +119,9 @@ func TestRecrawlIsKilled(t *testing.T) {
 	if n := r.counts(); n != int64(listed) || listed != len(r.all)-gone {
 		t.Errorf("%d pages listed, %d counted, want %d", listed, n, len(r.all)-gone)
 	}
-	for _, v := range simweb.Check(log, simweb.CheckOptions{Token: "curtsy", UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") }}) {
+	for _, v := range requestlog.Check(log, requestlog.CheckOptions{Token: "curtsy", UserAgent: func(ua string) bool { return strings.HasPrefix(ua, "curtsy/") }}) {
 		// It was requested before the log was cleared.
-		if v.Rule != simweb.RuleRobotsFirst && v.Rule != simweb.RuleUnreachable {
+		if v.Rule != requestlog.RuleRobotsFirst && v.Rule != requestlog.RuleUnreachable {
 			t.Error(v)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	use "github.com/curtsy/curtsy/pkg/usage"
 )
 
@@ -119,7 +120,7 @@ func TestWishes(t *testing.T) {
 				if n, l := w.times("/.well-known/tdmrep.json"), w.times("/licence.xml"); n != asks*sites || l != asks {
 					t.Errorf("%d requests for tdmrep.json of %d sites, and %d for the licence", n, sites, l)
 				}
-				for _, v := range simweb.Check(w.web.Log(), simweb.CheckOptions{}) {
+				for _, v := range requestlog.Check(w.web.Log(), requestlog.CheckOptions{}) {
 					t.Error(v)
 				}
 			})

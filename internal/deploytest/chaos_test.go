@@ -17,6 +17,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/internal/testaid"
 )
 
@@ -345,11 +346,11 @@ func (c *chaos) inspect() (requests, refetches, worst int) {
 	if err := c.web.Close(); err != nil {
 		t.Fatal(err)
 	}
-	log, err := simweb.ReadLog(c.log)
+	log, err := requestlog.Read(c.log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := simweb.Check(log, simweb.CheckOptions{Delay: simweb.Every(chaosDelay), Token: "curtsy"})
+	bad := requestlog.Check(log, requestlog.CheckOptions{Delay: requestlog.Every(chaosDelay), Token: "curtsy"})
 	for _, v := range bad[:min(len(bad), 20)] {
 		t.Error(v)
 	}
@@ -357,7 +358,7 @@ func (c *chaos) inspect() (requests, refetches, worst int) {
 		t.Errorf("%d violations in %d requests", len(bad), len(log))
 	}
 
-	slices.SortStableFunc(log, func(a, b simweb.Request) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(log, func(a, b requestlog.Request) int { return a.Start.Compare(b.Start) })
 	ends := stretches(log)
 	answered := map[string]time.Time{}
 	byKill := make([]int, len(c.done))
@@ -410,7 +411,7 @@ func (c *chaos) inspect() (requests, refetches, worst int) {
 
 // stretches returns, for each host, the times after which nothing was requested from it for as long
 // as a dead visit blocks it.
-func stretches(log []simweb.Request) map[string][]time.Time {
+func stretches(log []requestlog.Request) map[string][]time.Time {
 	ends := map[string][]time.Time{}
 	for _, r := range log {
 		list := ends[r.Host]

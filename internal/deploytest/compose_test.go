@@ -20,6 +20,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/internal/testaid"
 )
 
@@ -288,16 +289,16 @@ func checkRequests(t *testing.T, web container, delay time.Duration) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "requests.jsonl")
 	run(t, "docker", "cp", web.ID+":/data/requests.jsonl", file)
-	log, err := simweb.ReadLog(file)
+	log, err := requestlog.Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	log = slices.DeleteFunc(log, func(r simweb.Request) bool { return strings.HasPrefix(r.UserAgent, "Go-http-client/") })
+	log = slices.DeleteFunc(log, func(r requestlog.Request) bool { return strings.HasPrefix(r.UserAgent, "Go-http-client/") })
 	if len(log) < 250 {
 		t.Errorf("only %d requests: the log proves little", len(log))
 	}
-	bad := simweb.Check(log, simweb.CheckOptions{
-		Delay: simweb.Every(delay), Token: "curtsy",
+	bad := requestlog.Check(log, requestlog.CheckOptions{
+		Delay: requestlog.Every(delay), Token: "curtsy",
 		// The demo has no contact address.
 		UserAgent: func(agent string) bool { return strings.HasPrefix(agent, "curtsy/") },
 	})

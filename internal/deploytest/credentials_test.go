@@ -19,6 +19,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // What may be only in the file of credentials and nowhere else.
@@ -329,14 +330,14 @@ func TestExternalSmokeProxy(t *testing.T) {
 	if err := srv.Close(); err != nil {
 		t.Fatal(err)
 	}
-	bad, err := simweb.CheckFile(log, simweb.CheckOptions{Delay: simweb.Every(delay), Token: "curtsy"})
+	bad, err := requestlog.CheckFile(log, requestlog.CheckOptions{Delay: requestlog.Every(delay), Token: "curtsy"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range bad[:min(len(bad), 10)] {
 		t.Error(v)
 	}
-	requests, err := simweb.ReadLog(log)
+	requests, err := requestlog.Read(log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 const (
@@ -88,14 +89,14 @@ func serveWeb(t *testing.T) (seedFlags []string, check func() int) {
 		if err := srv.Close(); err != nil {
 			t.Fatal(err)
 		}
-		bad, err := simweb.CheckFile(log, simweb.CheckOptions{Delay: simweb.Every(delay), Token: "curtsy"})
+		bad, err := requestlog.CheckFile(log, requestlog.CheckOptions{Delay: requestlog.Every(delay), Token: "curtsy"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, v := range bad[:min(len(bad), 10)] {
 			t.Error(v)
 		}
-		all, err := simweb.ReadLog(log)
+		all, err := requestlog.Read(log)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // TestExternalDashboardSteers controls a crawl in a browser; the log of the web shows the effect.
@@ -30,7 +31,7 @@ func TestExternalDashboardSteers(t *testing.T) {
 	web.Override(added, &simweb.Answer{Body: "<!DOCTYPE html><title>Added</title><p>by hand"})
 	at := crawlWithDashboard(t, web, "--delay", "100ms", web.Seeds()[0], "http://h0001.sim.test/")
 	// requests returns the requests to a host that began after a time.
-	requests := func(host string, after time.Time) (all []simweb.Request) {
+	requests := func(host string, after time.Time) (all []requestlog.Request) {
 		for _, r := range web.Log() {
 			if r.Host == host+".sim.test" && r.Start.After(after) {
 				all = append(all, r)
@@ -135,7 +136,7 @@ func TestExternalDashboardSettings(t *testing.T) {
 	// The visit in progress may have been granted before the change, and have sent its last request
 	// with the old delay.
 	set := time.Now().Add(2 * time.Second)
-	var all []simweb.Request
+	var all []requestlog.Request
 	eventually(t, "five requests after the delay is set", func() bool {
 		all = all[:0]
 		for _, r := range web.Log() {

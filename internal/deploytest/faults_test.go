@@ -19,6 +19,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/nats-io/nats.go"
@@ -56,7 +57,7 @@ func account(t *testing.T, srv *simweb.Server, st crawl.Status, pages map[string
 		}
 	}
 	log := srv.Log()
-	bad := simweb.Check(log, simweb.CheckOptions{Delay: simweb.Every(delay), Token: "curtsy"})
+	bad := requestlog.Check(log, requestlog.CheckOptions{Delay: requestlog.Every(delay), Token: "curtsy"})
 	for _, v := range bad[:min(len(bad), 10)] {
 		t.Error(v)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -171,7 +172,7 @@ func (c *labCrawl) stage(n int, f *machine) {
 
 // visiting returns the hosts whose last and recent request came from a fetcher.
 func (c *labCrawl) visiting(f *machine) (hosts []string) {
-	last := map[string]simweb.Request{}
+	last := map[string]requestlog.Request{}
 	for _, r := range c.srv.Log() {
 		last[r.Host] = r
 	}
@@ -213,7 +214,7 @@ func (c *labCrawl) asks(f *machine, since time.Time) (after time.Duration) {
 	c.t.Helper()
 	testaid.Until(c.t, f.name+" asks again", func() bool {
 		log := c.srv.Log()
-		i := slices.IndexFunc(log, func(r simweb.Request) bool { return r.Start.After(since) && r.Peer == f.addr(webnet) })
+		i := slices.IndexFunc(log, func(r requestlog.Request) bool { return r.Start.After(since) && r.Peer == f.addr(webnet) })
 		if i >= 0 {
 			after = log[i].Start.Sub(since)
 		}

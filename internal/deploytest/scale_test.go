@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -79,7 +80,7 @@ func (s *scene) reached(part float64) {
 
 // exact compares what is stored and counted with the web, and checks the log of the web against the
 // promises. It returns the log.
-func (s *scene) exact(delay time.Duration) []simweb.Request {
+func (s *scene) exact(delay time.Duration) []requestlog.Request {
 	s.t.Helper()
 	t := s.t
 	st, pages := status(t, s.rig.at()...), storedPages(t, s.rig.at()...)
@@ -100,11 +101,11 @@ func (s *scene) exact(delay time.Duration) []simweb.Request {
 	if err := s.web.Close(); err != nil {
 		t.Fatal(err)
 	}
-	log, err := simweb.ReadLog(s.log)
+	log, err := requestlog.Read(s.log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := simweb.Check(log, simweb.CheckOptions{Delay: simweb.Every(delay), Token: "curtsy"})
+	bad := requestlog.Check(log, requestlog.CheckOptions{Delay: requestlog.Every(delay), Token: "curtsy"})
 	for _, v := range bad[:min(len(bad), 20)] {
 		t.Error(v)
 	}
@@ -113,7 +114,7 @@ func (s *scene) exact(delay time.Duration) []simweb.Request {
 }
 
 // again counts the requests for URLs that were answered before.
-func (s *scene) again(log []simweb.Request) (n int) {
+func (s *scene) again(log []requestlog.Request) (n int) {
 	seen := map[string]bool{}
 	for _, r := range log {
 		u := "http://" + r.Origin + r.Path
@@ -215,7 +216,7 @@ func TestExternalScale(t *testing.T) {
 	if n := s.again(log); n > 0 {
 		t.Errorf("%d URLs were asked for more than once", n)
 	}
-	pause, host := longestPause(slices.DeleteFunc(log, func(r simweb.Request) bool { return r.Start.After(began) }))
+	pause, host := longestPause(slices.DeleteFunc(log, func(r requestlog.Request) bool { return r.Start.After(began) }))
 	t.Logf("the longest pause of a host with work was %v (%s)", pause.Round(time.Millisecond), host)
 	if pause > leaseTime+spare {
 		t.Errorf("%s paused for %v, at most %v is allowed", host, pause, leaseTime+spare)
@@ -223,8 +224,8 @@ func TestExternalScale(t *testing.T) {
 }
 
 // longestPause returns the longest time between two requests to a host.
-func longestPause(log []simweb.Request) (longest time.Duration, host string) {
-	slices.SortStableFunc(log, func(a, b simweb.Request) int { return a.Start.Compare(b.Start) })
+func longestPause(log []requestlog.Request) (longest time.Duration, host string) {
+	slices.SortStableFunc(log, func(a, b requestlog.Request) int { return a.Start.Compare(b.Start) })
 	last := map[string]time.Time{}
 	for _, r := range log {
 		if before, ok := last[r.Host]; ok {

@@ -23,6 +23,7 @@ import (
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // archived is a record as the reader below returns it.
@@ -200,7 +201,9 @@ func testISO28500_6_Archive(t *testing.T) {
 	r.until("some pages are asked for again", func() bool {
 		log := web.Log()
 		return !slices.ContainsFunc(again, func(path string) bool {
-			return !slices.ContainsFunc(log, func(q simweb.Request) bool { return q.Host == "h0000.sim.test" && q.Path == path && !q.End.IsZero() })
+			return !slices.ContainsFunc(log, func(q requestlog.Request) bool {
+				return q.Host == "h0000.sim.test" && q.Path == path && !q.End.IsZero()
+			})
 		})
 	})
 	r.respec(func(s *crawl.Spec) { s.Recrawl = false })

@@ -18,6 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -130,7 +131,7 @@ func (c *pair) asked(name string) (n int) {
 // polite checks that both crawls together are as polite as one.
 func (c *pair) polite() {
 	c.t.Helper()
-	politeLog(c.t, c.web.Log(), simweb.CheckOptions{Delay: simweb.Every(c.delay), RobotsMaxAge: time.Hour})
+	politeLog(c.t, c.web.Log(), requestlog.CheckOptions{Delay: requestlog.Every(c.delay), RobotsMaxAge: time.Hour})
 }
 
 // Two crawls of the same hosts, each with its own frontier, whose fetchers are in one process, or
@@ -183,7 +184,7 @@ func testCrawlsWhoseFetchersAreCutOff(t *testing.T) {
 		c.until("crawl one is at the host", func() bool {
 			log := web.Log()
 			n := len(log)
-			return n >= 3 && !slices.ContainsFunc(log[n-3:], func(r simweb.Request) bool { return !strings.Contains(r.UserAgent, "one@") })
+			return n >= 3 && !slices.ContainsFunc(log[n-3:], func(r requestlog.Request) bool { return !strings.Contains(r.UserAgent, "one@") })
 		})
 	}
 	more := func(name string, n int) time.Duration {

@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -68,7 +69,7 @@ func testDownloadsBesideTheCrawl(t *testing.T) {
 		t.Errorf("%d requests were stopped at the last moment for being impolite", n)
 	}
 	log := web.Log()
-	politeLog(t, log, simweb.CheckOptions{Delay: simweb.Every(spec.Delay), Token: token})
+	politeLog(t, log, requestlog.CheckOptions{Delay: requestlog.Every(spec.Delay), Token: token})
 	// They alternated: pages of a host came between its first download and its last.
 	between := 0
 	for _, s := range web.Seeds() {

@@ -29,6 +29,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -81,13 +82,13 @@ func server(t testing.TB, net *simnet.Net, h http.Handler, secure *tls.Config) *
 // The delay is the minimum that the crawl itself keeps.
 func polite(t testing.TB, web *website, delay time.Duration) {
 	t.Helper()
-	politeLog(t, web.Log(), simweb.CheckOptions{Token: token, Delay: simweb.Every(delay)})
+	politeLog(t, web.Log(), requestlog.CheckOptions{Token: token, Delay: requestlog.Every(delay)})
 }
 
-func politeLog(t testing.TB, log []simweb.Request, o simweb.CheckOptions) {
+func politeLog(t testing.TB, log []requestlog.Request, o requestlog.CheckOptions) {
 	t.Helper()
 	o.Tolerance, o.AbortTolerance = time.Nanosecond, time.Nanosecond
-	violations := simweb.Check(log, o)
+	violations := requestlog.Check(log, o)
 	for _, v := range violations[:min(len(violations), 10)] {
 		t.Error(v)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -88,7 +89,7 @@ func testForgettingARunningCrawl(t *testing.T) {
 	}
 	hidden() // from now on
 	r.until("no request to them is in progress", func() bool {
-		return !slices.ContainsFunc(web.Log(), func(q simweb.Request) bool { return q.End.IsZero() })
+		return !slices.ContainsFunc(web.Log(), func(q requestlog.Request) bool { return q.End.IsZero() })
 	})
 	web.ResetLog()
 	// A page that is re-crawled gets links to what is forgotten, and somebody seeds it.

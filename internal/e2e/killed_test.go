@@ -14,6 +14,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/internal/testaid"
 )
 
@@ -123,7 +124,7 @@ func TestKilled(t *testing.T) {
 	p.run(p.command(args...))
 	log := web.Log()
 	// The web may notice late that a process was killed.
-	for _, v := range simweb.Check(log, simweb.CheckOptions{Token: token, Delay: simweb.Every(10 * time.Millisecond), AbortTolerance: time.Hour}) {
+	for _, v := range requestlog.Check(log, requestlog.CheckOptions{Token: token, Delay: requestlog.Every(10 * time.Millisecond), AbortTolerance: time.Hour}) {
 		t.Error(v)
 	}
 	repeated := repeats(t, log, kills, func(host string) bool { return slow[host] })
@@ -163,13 +164,13 @@ func process(i int) string { return fmt.Sprintf("process-%d@example.org", i) }
 
 // repeats checks that, for each slow host, at most two requests are repeated per killed process,
 // and that no process repeats its own requests. It returns how many were repeated.
-func repeats(t *testing.T, log []simweb.Request, kills int, slow func(host string) bool) (sum int) {
+func repeats(t *testing.T, log []requestlog.Request, kills int, slow func(host string) bool) (sum int) {
 	t.Helper()
 	type at struct {
 		host string
 		kill int
 	}
-	by := func(r simweb.Request) (n int) {
+	by := func(r requestlog.Request) (n int) {
 		for n < kills && !strings.Contains(r.UserAgent, process(n)) {
 			n++
 		}
@@ -241,7 +242,7 @@ func pauses(t *testing.T, tl crawl.Timeline, least time.Duration) {
 
 // sameAsLog compares a timeline with the log of the web, and returns how many of its requests were
 // cut. A request that was cut may have ended before its first byte was sent.
-func sameAsLog(t *testing.T, tl crawl.Timeline, log []simweb.Request) (cut int) {
+func sameAsLog(t *testing.T, tl crawl.Timeline, log []requestlog.Request) (cut int) {
 	t.Helper()
 	// However late a busy machine lets either of them read its clock, one request ends before the
 	// next one begins.

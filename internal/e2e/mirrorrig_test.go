@@ -15,6 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -22,9 +23,9 @@ import (
 type mirrors struct {
 	*rig
 	web  *website
-	log  []simweb.Request   // of the last run
-	live []string           // what the running crawl answered at its end, in the form of states
-	met  map[string]float64 // metrics of mirrors at its end, by name and label
+	log  []requestlog.Request // of the last run
+	live []string             // what the running crawl answered at its end, in the form of states
+	met  map[string]float64   // metrics of mirrors at its end, by name and label
 }
 
 // newMirrors starts a web with only these hosts.

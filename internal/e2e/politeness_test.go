@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // TestPoliteOnManyHosts crawls 60 hosts with mixed delays and checks the log of the web against
@@ -31,7 +32,7 @@ func testPoliteOnManyHosts(t *testing.T) {
 	st := r.wait(2 * time.Minute)
 	r.stop()
 	log := web.Log()
-	politeLog(t, log, simweb.CheckOptions{Token: token, Delay: simweb.Every(delay)})
+	politeLog(t, log, requestlog.CheckOptions{Token: token, Delay: requestlog.Every(delay)})
 	if len(log) < hosts*pages {
 		t.Errorf("only %d requests: the log proves little", len(log))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // respec changes the spec of the running services.
@@ -67,8 +68,8 @@ func (r *rig) finds(query, url string) bool {
 
 // pageRequests returns the requests in the log for pages, that is, without robots.txt, data.txt and
 // sitemap.xml.
-func pageRequests(web *website) []simweb.Request {
-	return slices.DeleteFunc(web.Log(), func(q simweb.Request) bool { return q.Robots || q.Path == "/data.txt" || q.Path == "/sitemap.xml" })
+func pageRequests(web *website) []requestlog.Request {
+	return slices.DeleteFunc(web.Log(), func(q requestlog.Request) bool { return q.Robots || q.Path == "/data.txt" || q.Path == "/sitemap.xml" })
 }
 
 // A site of 1,000 pages of 18 KB that has not changed is crawled again: all answers are 304, and
@@ -253,9 +254,9 @@ func testRecrawlFindsWhatChanges(t *testing.T) {
 		t.Errorf("found %d, round robin %d: want at least twice as many", found, robin)
 	}
 	r.stop()
-	for _, v := range simweb.Check(web.Log(), simweb.CheckOptions{Token: token, Delay: simweb.Every(10 * time.Millisecond), RobotsMaxAge: time.Hour}) {
+	for _, v := range requestlog.Check(web.Log(), requestlog.CheckOptions{Token: token, Delay: requestlog.Every(10 * time.Millisecond), RobotsMaxAge: time.Hour}) {
 		// robots.txt was requested before the log was reset.
-		if v.Rule != simweb.RuleRobotsFirst && v.Rule != simweb.RuleUnreachable {
+		if v.Rule != requestlog.RuleRobotsFirst && v.Rule != requestlog.RuleUnreachable {
 			t.Error(v)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // A crawl of a site with rounds: in each round every page is requested once, with conditions,
@@ -87,5 +88,5 @@ func testRoundsOfASite(t *testing.T) {
 			t.Errorf("%s was sent %d times", u, full[u])
 		}
 	}
-	politeLog(t, web.Log(), simweb.CheckOptions{Token: token, Delay: simweb.Every(delay), RobotsMaxAge: time.Hour})
+	politeLog(t, web.Log(), requestlog.CheckOptions{Token: token, Delay: requestlog.Every(delay), RobotsMaxAge: time.Hour})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // sitemapRig crawls a web to its end and returns what is known then, and the requests by URL.
@@ -265,7 +266,7 @@ func testSitemapsKilled(t *testing.T) {
 	}
 	web.Override(home+"/index.xml", &simweb.Answer{ContentType: "application/xml", Body: index + "</sitemapindex>"})
 	asked := func(what string) int {
-		return len(slices.DeleteFunc(web.Log(), func(r simweb.Request) bool { return !strings.HasPrefix(r.Path, what) }))
+		return len(slices.DeleteFunc(web.Log(), func(r requestlog.Request) bool { return !strings.HasPrefix(r.Path, what) }))
 	}
 	crawl := func() *rig {
 		r := &rig{t: t, net: web.net, spec: specFor(web), index: true}

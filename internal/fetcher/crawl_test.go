@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/scope"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -239,8 +240,8 @@ func TestWholeWeb(t *testing.T) {
 				t.Errorf("%s: reason %s, want %s", u, got, e.Reason)
 			}
 		}
-		opt := simweb.CheckOptions{Delay: func(string) time.Duration { return delay }, Token: "curtsy"}
-		for _, bad := range simweb.Check(web.Log(), opt) {
+		opt := requestlog.CheckOptions{Delay: func(string) time.Duration { return delay }, Token: "curtsy"}
+		for _, bad := range requestlog.Check(web.Log(), opt) {
 			t.Error(bad)
 		}
 		if len(web.Log()) < 300 {

@@ -15,6 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -130,7 +131,7 @@ func crawled(t *testing.T, web *planWeb, spec crawl.Spec) crawl.Status {
 // asked counts the requests of a log by host, and checks that they were polite.
 func asked(t *testing.T, web *planWeb) map[string]int64 {
 	t.Helper()
-	for _, v := range simweb.Check(web.Log(), simweb.CheckOptions{Token: token}) {
+	for _, v := range requestlog.Check(web.Log(), requestlog.CheckOptions{Token: token}) {
 		t.Error(v)
 	}
 	n := map[string]int64{}

@@ -19,6 +19,7 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -26,13 +27,13 @@ import (
 // check compares the answers of the running crawl with what the web expects.
 func (w *world) check(st crawl.Status) {
 	t := w.t
-	for _, v := range simweb.Check(w.web.Log(), simweb.CheckOptions{Delay: simweb.Every(w.spec.Delay), Token: token, AbortTolerance: 100 * ms}) {
+	for _, v := range requestlog.Check(w.web.Log(), requestlog.CheckOptions{Delay: requestlog.Every(w.spec.Delay), Token: token, AbortTolerance: 100 * ms}) {
 		switch v.Rule {
-		case simweb.RuleRetryAfter:
+		case requestlog.RuleRetryAfter:
 			if w.unheard(v) {
 				continue
 			}
-		case simweb.RuleDelay, simweb.RuleConcurrent:
+		case requestlog.RuleDelay, requestlog.RuleConcurrent:
 			if w.exchanges.abandoned(v.Previous) || w.exchanges.abandoned(v.Request) {
 				continue
 			}
@@ -120,7 +121,7 @@ func (w *world) attempts(got map[string]crawl.Explanation) {
 // fetchedOnce looks for pages of the chains that were fetched twice although nothing had gone
 // wrong.
 func (w *world) fetchedOnce() {
-	chains := map[string]*simweb.Request{}
+	chains := map[string]*requestlog.Request{}
 	for _, c := range w.chains {
 		for _, u := range c {
 			chains[u] = nil

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/simweb"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // exchange is a request as a fetcher saw it. The web has the server's view of it in its own log.
@@ -95,7 +95,7 @@ func (c *watchedConn) Close() error {
 // abandoned reports whether a request reached the web after its fetcher had closed the connection
 // without having read anything: it was in transit while the web was cut off. No crawler can take
 // such a request back.
-func (a *exchanges) abandoned(r simweb.Request) bool {
+func (a *exchanges) abandoned(r requestlog.Request) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, x := range a.all {
@@ -110,7 +110,7 @@ func (a *exchanges) abandoned(r simweb.Request) bool {
 // answer had asked for. Either no fetcher had read the head of that answer; or the fetcher that had
 // read it was dead or cut off from the broker at that time, and still when the request came: then
 // no other fetcher could know.
-func (w *world) unheard(v simweb.Violation) bool {
+func (w *world) unheard(v requestlog.Violation) bool {
 	w.exchanges.mu.Lock()
 	defer w.exchanges.mu.Unlock()
 	for _, x := range w.exchanges.all {

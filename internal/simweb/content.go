@@ -13,6 +13,8 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/text/encoding/charmap"
+
+	"github.com/curtsy/curtsy/internal/simweb/prose"
 )
 
 // gzipBomb is 16 MiB of HTML, more than anyone reads, compressed to less than a hundredth. A
@@ -139,10 +141,10 @@ func (s features) charsets() {
 func (s features) types() {
 	noise := func(magic string, n int) func(*request, *buffer) reply {
 		body := sync.OnceValue(func() []byte {
-			r := mix(uint64(s.web.cfg.Seed), 'n', uint64(n))
+			r := prose.Mix(uint64(s.web.cfg.Seed), 'n', uint64(n))
 			b := append(make([]byte, 0, n+8), magic...)
 			for len(b) < n {
-				v := r.next()
+				v := r.Next()
 				b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24), byte(v>>32), byte(v>>40), byte(v>>48), byte(v>>56))
 			}
 			return b

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // browse returns a function that requests URLs of a web and returns the answers, without following
@@ -85,7 +87,7 @@ func TestCopies(t *testing.T) {
 		if last := log[len(log)-1]; !last.Forbidden || last.Origin != "copy.sim.test" {
 			t.Errorf("logged as %+v", last)
 		}
-		if !slices.ContainsFunc(log, func(r Request) bool { return r.Origin == "main.sim.test:443" && r.Host == "main.sim.test" }) {
+		if !slices.ContainsFunc(log, func(r requestlog.Request) bool { return r.Origin == "main.sim.test:443" && r.Host == "main.sim.test" }) {
 			t.Error("no request over TLS is logged")
 		}
 		s.SetRobots("copy.sim.test", "", nil)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/net/html"
+
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // naive is an obedient crawler in its simplest form. It does not read robots.txt but knows what is
@@ -214,11 +216,12 @@ func checkCrawl(t *testing.T, cfg Config) {
 		}
 		t.Error(d)
 	}
-	for i, v := range Check(srv.Log(), CheckOptions{}) {
+	for i, v := range requestlog.Check(srv.Log(), requestlog.CheckOptions{}) {
 		if i == 20 {
 			break
 		}
-		if v.Rule != RuleRetryAfter && v.Rule != RuleDelay { // the naive crawler does not wait
+		// The naive crawler does not wait.
+		if v.Rule != requestlog.RuleRetryAfter && v.Rule != requestlog.RuleDelay {
 			t.Error(v)
 		}
 	}

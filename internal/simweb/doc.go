@@ -3,7 +3,8 @@
 //
 //	srv, err := simweb.Start(simweb.Demo())
 //	// crawl srv.Seeds() with --resolve srv.Resolve(), then
-//	bad := simweb.Check(srv.Log(), simweb.CheckOptions{Delay: simweb.Every(100 * time.Millisecond)})
+//	opts := requestlog.CheckOptions{Delay: requestlog.Every(100 * time.Millisecond)}
+//	bad := requestlog.Check(srv.Log(), opts)
 //	diff := srv.Diff("curtsy", outcomes)
 //
 // Each host is a tree of numbered pages of English-looking text, with a robots.txt of some kind
@@ -11,7 +12,7 @@
 // traps. Because the package builds the sites, it knows without parsing which URLs a robots.txt
 // forbids ([Web.Forbidden]) and what an obedient crawler makes of every URL that it can reach
 // ([Web.Expect]). Because it is the origin, its request log ([Web.Log], or a file of JSON lines) is
-// evidence: [Check] and [CheckFile] find requests that came too early, at the same time, or where
+// evidence: package requestlog finds requests in it that came too early, at the same time, or where
 // they were not allowed.
 //
 // Sites do not change, so that a crawl can be compared with the expectation. A test of changes
@@ -21,17 +22,6 @@
 // Hosts may be copies of one another under other names ([Behavior].CopyOf), or have moved
 // ([Behavior].MovedTo), or be available over TLS too ([Config].TLS). What they state about this in
 // robots.txt can change ([Web.SetRobots]).
-//
-// # Time in the log
-//
-// Start is the time when a request's head has been read. End is the time just before the last piece
-// of the answer is passed to the kernel. The client cannot have had the whole answer earlier, so a
-// gap that is too short in this log is too short by any clock, and a busy machine cannot make a
-// polite crawler look impolite. If the client closes the connection while the answer is being
-// written (or waited for), End is the moment when this was noticed and Aborted is set. A busy
-// machine may notice it late, which is the purpose of [CheckOptions].AbortTolerance. An answer that
-// fits the kernel's buffers is never Aborted. All times of one process follow the monotonic clock,
-// also in the file.
 //
 // # Serving
 //

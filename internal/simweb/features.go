@@ -110,7 +110,7 @@ func (s features) build(f Feature) {
 		s.openData()
 	case FeatureSitemap: // robots.txt has it already
 	case FeatureSitemapPlace:
-		s.buildSitemapPlace()
+		s.sitemapPlace()
 	default:
 		panic(fmt.Sprintf("simweb: no feature %q", f))
 	}

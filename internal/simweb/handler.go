@@ -24,9 +24,9 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
 		q.form = string(body)
 	}
 	s := w.byName[normalHost(q.host)]
-	entry := w.log.begin(w.facts(s, &q, start))
+	entry := w.log.Begin(w.facts(s, &q, start))
 	end, status, asks, sent, gone := start, 0, time.Duration(0), int64(0), false
-	defer func() { w.log.end(&entry, end, status, asks, sent, gone) }()
+	defer func() { w.log.End(&entry, end, status, asks, sent, gone) }()
 	buf := getBuffer()
 	defer putBuffer(buf)
 
@@ -78,7 +78,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, hr *http.Request) {
 	end = time.Now()
 	if len(body) <= chunk {
 		// net/http sends a small answer only after we return
-		w.log.settle(&entry, r.status, r.asks, len(body))
+		w.log.Settle(&entry, r.status, r.asks, len(body))
 	}
 	for len(body) > 0 && !gone {
 		end = time.Now()

@@ -2,11 +2,8 @@ package simweb
 
 import (
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A web with a password answers nobody without it, not even for robots.txt, and the log states who
@@ -33,12 +30,5 @@ func TestLogin(t *testing.T) {
 	log := w.Log()
 	if len(log) != 6 || log[5].Signer != "https://bot.example.org" {
 		t.Fatalf("%d requests in the log: %+v", len(log), log)
-	}
-	file := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(file, appendJSON(nil, &log[5], time.Now()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if read, err := ReadLog(file); err != nil || len(read) != 1 || read[0].Signer != log[5].Signer {
-		t.Errorf("read from a file: %+v, %v", read, err)
 	}
 }

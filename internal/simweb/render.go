@@ -3,6 +3,8 @@ package simweb
 import (
 	"strconv"
 	"sync"
+
+	"github.com/curtsy/curtsy/internal/simweb/prose"
 )
 
 // buffer is a pooled page under construction, with a buffer for the list of its links.
@@ -27,11 +29,11 @@ func putBuffer(buf *buffer) {
 
 // appendTitle appends the title of a numbered page, which is unique in the web.
 func (s *site) appendTitle(b []byte, page int) []byte {
-	r := mix(uint64(s.web.cfg.Seed), 't', uint64(s.index), uint64(page))
-	b = append(append(b, "The "...), r.word(adjectives)...)
-	b = append(append(b, ' '), r.word(nouns)...)
-	b = append(append(b, " and the "...), r.word(adjectives)...)
-	b = append(append(b, ' '), r.word(nouns)...)
+	r := prose.Mix(uint64(s.web.cfg.Seed), 't', uint64(s.index), uint64(page))
+	b = append(append(b, "The "...), r.Adjective()...)
+	b = append(append(b, ' '), r.Noun()...)
+	b = append(append(b, " and the "...), r.Adjective()...)
+	b = append(append(b, ' '), r.Noun()...)
 	b = strconv.AppendInt(append(b, ", page "...), int64(page), 10)
 	return append(append(b, " of "...), s.name...)
 }
@@ -42,8 +44,8 @@ func (s *site) size(page int) int {
 	if spread == 0 {
 		return n
 	}
-	r := mix(uint64(s.web.cfg.Seed), 's', uint64(s.index), uint64(page))
-	return n - spread + r.intn(2*spread+1)
+	r := prose.Mix(uint64(s.web.cfg.Seed), 's', uint64(s.index), uint64(page))
+	return n - spread + r.Intn(2*spread+1)
 }
 
 // renderPage writes a numbered page: headings, paragraphs with links in them, and text up to the
@@ -51,7 +53,7 @@ func (s *site) size(page int) int {
 func (s *site) renderPage(buf *buffer, page int) {
 	buf.refs = s.refs(buf.refs, page)
 	refs, size := buf.refs, s.size(page)
-	r := mix(uint64(s.web.cfg.Seed), 'p', uint64(s.index), uint64(page))
+	r := prose.Mix(uint64(s.web.cfg.Seed), 'p', uint64(s.index), uint64(page))
 	b := append(buf.b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>"...)
 	b = s.appendTitle(b, page)
 	b = append(b, "</title>\n</head><body>\n<h1>"...)
@@ -69,8 +71,8 @@ func (s *site) renderPage(buf *buffer, page int) {
 	next := 0
 	for par := 0; next < len(refs) || len(b) < size-16; par++ {
 		if par%6 == 5 {
-			b = append(append(append(b, "<h2>The "...), r.word(adjectives)...), ' ')
-			b = append(append(b, r.word(nouns)...), "</h2>\n"...)
+			b = append(append(append(b, "<h2>The "...), r.Adjective()...), ' ')
+			b = append(append(b, r.Noun()...), "</h2>\n"...)
 		}
 		b = append(b, "<p>"...)
 		for range 2 {
@@ -79,7 +81,7 @@ func (s *site) renderPage(buf *buffer, page int) {
 				next++
 			}
 			if left := size - 16 - len(b); left > 0 || next < len(refs) {
-				b = append(b, firstWords(s.web.text[r.next()%passagePool], left)...)
+				b = append(b, prose.FirstWords(s.web.text[r.Next()%prose.Pool], left)...)
 			}
 		}
 		b = append(b, "</p>\n"...)
@@ -87,24 +89,11 @@ func (s *site) renderPage(buf *buffer, page int) {
 	buf.b = append(b, "</body></html>\n"...)
 }
 
-// firstWords cuts a passage that is longer than left after a word, but keeps some words in any
-// case.
-func firstWords(passage string, left int) string {
-	if len(passage) <= left {
-		return passage
-	}
-	i := max(left, 40)
-	for i < len(passage) && passage[i] != ' ' {
-		i++
-	}
-	return passage[:i]
-}
-
 // appendLink writes a link in one of the spellings that real pages use; all of them mean the same
 // URL.
-func (s *site) appendLink(b []byte, from int, to ref, r *rnd) []byte {
+func (s *site) appendLink(b []byte, from int, to ref, r *prose.Rand) []byte {
 	b = append(b, `<a href="`...)
-	style, away := r.intn(10), to.site != s
+	style, away := r.Intn(10), to.site != s
 	switch {
 	case away && style == 0:
 		b = append(append(b, "HTTP://"...), to.site.upper...)
@@ -129,6 +118,6 @@ func (s *site) appendLink(b []byte, from int, to ref, r *rnd) []byte {
 	if !away && style == 2 {
 		b = append(b, "#part-2"...)
 	}
-	b = append(append(append(b, `">`...), r.word(adjectives)...), ' ')
-	return append(append(b, r.word(nouns)...), "</a> "...)
+	b = append(append(append(b, `">`...), r.Adjective()...), ' ')
+	return append(append(b, r.Noun()...), "</a> "...)
 }

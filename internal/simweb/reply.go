@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/simweb/prose"
 )
 
 // reply is an answer before it is sent.
@@ -94,14 +96,14 @@ func (s *site) flaps(page int) bool {
 	if s.b.FlapRate <= 0 {
 		return false
 	}
-	r := mix(uint64(s.web.cfg.Seed), 'f', uint64(s.index), uint64(page))
-	return float64(r.next()>>11)/(1<<53) < s.b.FlapRate
+	r := prose.Mix(uint64(s.web.cfg.Seed), 'f', uint64(s.index), uint64(page))
+	return float64(r.Next()>>11)/(1<<53) < s.b.FlapRate
 }
 
 // etag identifies a numbered page's content.
 func (s *site) etag(page, edition int) string {
-	r := mix(uint64(s.web.cfg.Seed), 'e', uint64(s.index), uint64(page), uint64(edition))
-	return `"` + strconv.FormatUint(r.next(), 36) + `"`
+	r := prose.Mix(uint64(s.web.cfg.Seed), 'e', uint64(s.index), uint64(page), uint64(edition))
+	return `"` + strconv.FormatUint(r.Next(), 36) + `"`
 }
 
 // appendHead writes the status line and the header, including the empty line.

@@ -41,27 +41,10 @@ func readRequest(br *bufio.Reader, q *request) error {
 	if err != nil {
 		return err
 	}
-	method, rest, ok := bytes.Cut(line, []byte{' '})
-	target, version, ok2 := bytes.Cut(rest, []byte{' '})
-	if !ok || !ok2 || !bytes.HasPrefix(version, []byte("HTTP/1.")) || len(target) == 0 {
-		return errHead
+	host, err := q.requestLine(line)
+	if err != nil {
+		return err
 	}
-	keep(&q.method, method)
-	q.close = string(version) == "HTTP/1.0"
-	q.length = 0
-	host := []byte(nil)
-	if target[0] != '/' { // absolute form, as proxies get it
-		_, after, ok := bytes.Cut(target, []byte("://"))
-		if !ok {
-			return errHead
-		}
-		slash := bytes.IndexByte(after, '/')
-		if slash < 0 {
-			return errHead
-		}
-		host, target = bytes.Clone(after[:slash]), after[slash:]
-	}
-	q.path = string(target)
 	q.ifNoneMatch, q.byteRange, q.ifRange, q.authorization, q.signer = "", "", "", "", ""
 	agent, accepts := false, false
 	for n := 0; ; n++ {
@@ -117,6 +100,32 @@ func readRequest(br *bufio.Reader, q *request) error {
 		q.accepts = ""
 	}
 	return nil
+}
+
+// requestLine sets what the first line of a request says. If that has a URL instead of a path, its
+// host counts instead of the Host header, and is returned.
+func (q *request) requestLine(line []byte) (host []byte, err error) {
+	method, rest, ok := bytes.Cut(line, []byte{' '})
+	target, version, ok2 := bytes.Cut(rest, []byte{' '})
+	if !ok || !ok2 || !bytes.HasPrefix(version, []byte("HTTP/1.")) || len(target) == 0 {
+		return nil, errHead
+	}
+	keep(&q.method, method)
+	q.close = string(version) == "HTTP/1.0"
+	q.length = 0
+	if target[0] != '/' { // absolute form, as proxies get it
+		_, after, ok := bytes.Cut(target, []byte("://"))
+		if !ok {
+			return nil, errHead
+		}
+		slash := bytes.IndexByte(after, '/')
+		if slash < 0 {
+			return nil, errHead
+		}
+		host, target = bytes.Clone(after[:slash]), after[slash:]
+	}
+	q.path = string(target)
+	return host, nil
 }
 
 // maxForm is the maximum length of a POST body that a handler gets.

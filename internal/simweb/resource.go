@@ -1,6 +1,10 @@
 package simweb
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/curtsy/curtsy/internal/simweb/prose"
+)
 
 // resource is one special URL of a site: its answer, and the expected result in an obedient
 // crawler.
@@ -94,7 +98,7 @@ func (s *site) page(path string, d doc) *resource {
 }
 
 func (s *site) renderDoc(buf *buffer, path string, d doc) {
-	r := mix(uint64(s.web.cfg.Seed), 'd', uint64(s.index), uint64(len(path)), uint64(path[len(path)-1]))
+	r := prose.Mix(uint64(s.web.cfg.Seed), 'd', uint64(s.index), uint64(len(path)), uint64(path[len(path)-1]))
 	name := strings.Trim(strings.NewReplacer("/", " ", "-", " ", ".html", "", "&", " ", "<", "").Replace(path), " ")
 	b := append(buf.b, "<!DOCTYPE html>\n<html lang=\"en\"><head>"...)
 	b = append(append(append(b, d.head...), "<title>"...), name...)
@@ -103,7 +107,7 @@ func (s *site) renderDoc(buf *buffer, path string, d doc) {
 	b = append(append(append(b, "<h1>"...), name...), "</h1>\n<p>"...)
 	b = append(append(b, d.text...), ' ')
 	for range 3 {
-		b = append(b, s.web.text[r.next()%passagePool]...)
+		b = append(b, s.web.text[r.Next()%prose.Pool]...)
 	}
 	b = appendAnchors(append(b, "</p>\n"...), d.anchors)
 	buf.b = append(b, "</body></html>\n"...)

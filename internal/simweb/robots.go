@@ -172,7 +172,7 @@ func (s *site) buildRobots() {
 		kind = RobotsAllowAll
 	}
 	if s.hasSitemap() {
-		s.buildSitemaps()
+		features{s}.sitemaps()
 	}
 	useSubtree := func() {
 		f.allows, f.opens = subtree, subtreeOpens

@@ -36,7 +36,7 @@ func Start(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("simulated web: %w", err)
 	}
 	if cfg.LogFile != "" {
-		if err := w.log.open(cfg.LogFile); err != nil {
+		if err := w.log.Open(cfg.LogFile); err != nil {
 			ln.Close()
 			return nil, fmt.Errorf("simulated web: request log: %w", err)
 		}
@@ -78,7 +78,7 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
-	return s.log.close()
+	return s.log.Close()
 }
 
 func (s *Server) accept() {
@@ -146,7 +146,7 @@ func (w *Web) exchange(c *wire, q *request, head []byte) bool {
 	c.last = time.Now()
 	c.keep = w.cfg.KeepSent
 	s := w.byName[normalHost(q.host)]
-	entry := w.log.begin(w.facts(s, q, c.last))
+	entry := w.log.Begin(w.facts(s, q, c.last))
 	buf := getBuffer()
 	r := w.respond(s, q, buf)
 	ok := false
@@ -160,7 +160,7 @@ func (w *Web) exchange(c *wire, q *request, head []byte) bool {
 			body = nil
 		}
 		if len(body) <= chunk {
-			w.log.settle(&entry, r.status, r.asks, len(head)+len(body))
+			w.log.Settle(&entry, r.status, r.asks, len(head)+len(body))
 		}
 		ok = c.send(head, body) == nil && !q.close
 	}
@@ -168,7 +168,7 @@ func (w *Web) exchange(c *wire, q *request, head []byte) bool {
 	if c.sent == 0 {
 		r.status, r.asks = 0, 0
 	}
-	w.log.end(&entry, c.last, r.status, r.asks, c.sent, c.gone)
+	w.log.End(&entry, c.last, r.status, r.asks, c.sent, c.gone)
 	if c.keep {
 		w.sent.add(Sent{"http://" + normalOrigin(q.host) + q.path, c.kept, c.gone})
 	}

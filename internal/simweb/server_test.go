@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 func TestServeHTTPAnswersLikeTheServer(t *testing.T) {
@@ -72,7 +73,7 @@ func TestServeHTTPAnswersLikeTheServer(t *testing.T) {
 	})
 }
 
-func statuses(log []Request) map[string]string {
+func statuses(log []requestlog.Request) map[string]string {
 	out := map[string]string{}
 	for _, r := range log {
 		out[r.Path] += fmt.Sprintf(" %d %v %v %v", r.Status, r.RetryAfter.Round(5*time.Second), r.Forbidden, r.Hidden)
@@ -172,7 +173,7 @@ func TestLogHasTimesAndClient(t *testing.T) {
 		if err := srv.Close(); err != nil { // after that every line is in the file
 			t.Fatal(err)
 		}
-		fromFile, err := ReadLog(file)
+		fromFile, err := requestlog.Read(file)
 		if err != nil || len(fromFile) != 2 {
 			t.Fatalf("%d requests in the file, error %v", len(fromFile), err)
 		}
@@ -278,7 +279,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 				t.Errorf("after Close: %+v", r)
 			}
 		}
-		if log, err := ReadLog(file); err != nil || len(log) != 4 {
+		if log, err := requestlog.Read(file); err != nil || len(log) != 4 {
 			t.Errorf("%d requests in the file, want 4, error %v", len(log), err)
 		}
 	})
@@ -312,7 +313,7 @@ func TestClientsCannotCauseMalformedLogLines(t *testing.T) {
 		if err := srv.Close(); err != nil {
 			t.Fatal(err)
 		}
-		log, err := ReadLog(file)
+		log, err := requestlog.Read(file)
 		if err != nil || len(log) != 1 || log[0].UserAgent != "\"},{" || !strings.HasPrefix(log[0].Path, "/\"\\\x01") {
 			text, _ := os.ReadFile(file)
 			t.Errorf("read %v, error %v, from %s", log, err, text)
@@ -325,26 +326,34 @@ func TestClientsCannotCauseMalformedLogLines(t *testing.T) {
 func TestCheckOnARealLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = 20 * time.Millisecond
-		opts := CheckOptions{Delay: Every(delay), Token: "curtsy"}
+		opts := requestlog.CheckOptions{Delay: requestlog.Every(delay), Token: "curtsy"}
 		srv, c := start(t, one(Behavior{Robots: RobotsSubtree, Jitter: 10 * time.Millisecond}))
 		for _, p := range []string{"/robots.txt", "/", "/notes/p1.html", "/archive/p2.html"} {
 			mustGet(t, c, home+p)
 			time.Sleep(delay)
 		}
-		if bad := Check(srv.Log(), opts); len(bad) != 0 {
+		if bad := requestlog.Check(srv.Log(), opts); len(bad) != 0 {
 			t.Errorf("a polite client: %v", bad)
 		}
 		mustGet(t, c, home+"/private/secret-1.html")
 		mustGet(t, c, home+"/")
-		if bad := rules(Check(srv.Log(), opts)); fmt.Sprint(bad) != "[forbidden delay]" {
+		if bad := rules(requestlog.Check(srv.Log(), opts)); fmt.Sprint(bad) != "[forbidden delay]" {
 			t.Errorf("a rude client: %v", bad)
 		}
 		res, err := http.ReadResponse(bufio.NewReader(strings.NewReader(talk(t, srv, "GET / HTTP/1.1\r\nHost: h0000.sim.test\r\nConnection: close\r\n\r\n"))), nil)
 		if err != nil || res.StatusCode != 200 {
 			t.Fatal(res, err)
 		}
-		if bad := rules(Check(srv.Log(), opts)); bad[len(bad)-1] != RuleUserAgent {
+		if bad := rules(requestlog.Check(srv.Log(), opts)); bad[len(bad)-1] != requestlog.RuleUserAgent {
 			t.Errorf("a client without a name: %v", bad)
 		}
 	})
+}
+
+// rules are the rules that a crawler broke.
+func rules(list []requestlog.Violation) (out []string) {
+	for _, v := range list {
+		out = append(out, v.Rule)
+	}
+	return out
 }

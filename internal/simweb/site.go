@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/simweb/prose"
 )
 
 // site is one virtual host. It does not change after New, except for its robots.txt.
@@ -47,10 +49,10 @@ func newSite(w *Web, i int, b Behavior) *site {
 		s.pages = max(b.Pages, 1)
 	}
 	s.fan = min(max((w.cfg.LinksPerPage-w.cfg.CrossLinks)/2, 1), 8)
-	s.rare = rareWord(w.cfg.Seed, i)
-	r := mix(uint64(w.cfg.Seed), 'R', uint64(i))
+	s.rare = prose.RareWord(w.cfg.Seed, i)
+	r := prose.Mix(uint64(w.cfg.Seed), 'R', uint64(i))
 	for k := range s.rarePages {
-		s.rarePages[k] = r.intn(s.pages)
+		s.rarePages[k] = r.Intn(s.pages)
 	}
 	for k := 2; k > 0; k-- { // sorted, so that equal ones are neighbours
 		for j := range k {
@@ -75,6 +77,9 @@ func (s *site) peer() *site {
 }
 
 func (s *site) url(path string) string { return "http://" + s.name + path }
+
+// sections are the directories of numbered pages.
+var sections = []string{"guide", "notes", "archive", "garden", "atlas", "letters", "workshop", "history"}
 
 func section(page int) string { return sections[page%len(sections)] }
 
@@ -137,14 +142,14 @@ func (s *site) refs(dst []ref, page int) []ref {
 			dst = append(dst, ref{child, 0})
 		}
 	}
-	r := mix(uint64(s.web.cfg.Seed), 'l', uint64(s.index), uint64(page))
+	r := prose.Mix(uint64(s.web.cfg.Seed), 'l', uint64(s.index), uint64(page))
 	for range s.web.cfg.CrossLinks {
-		other := s.web.sites[r.intn(len(s.web.sites))]
-		dst = append(dst, ref{other, r.intn(other.pages)})
+		other := s.web.sites[r.Intn(len(s.web.sites))]
+		dst = append(dst, ref{other, r.Intn(other.pages)})
 		left--
 	}
 	for ; left > 0; left-- {
-		dst = append(dst, ref{s, r.intn(s.pages)})
+		dst = append(dst, ref{s, r.Intn(s.pages)})
 	}
 	return dst
 }
@@ -158,8 +163,8 @@ func (s *site) wait(path string) time.Duration {
 	for i := range len(path) {
 		h = (h ^ uint64(path[i])) * 1099511628211
 	}
-	r := mix(uint64(s.web.cfg.Seed), 'j', uint64(s.index), h)
-	return s.b.Latency + time.Duration(r.next()%uint64(s.b.Jitter))
+	r := prose.Mix(uint64(s.web.cfg.Seed), 'j', uint64(s.index), h)
+	return s.b.Latency + time.Duration(r.Next()%uint64(s.b.Jitter))
 }
 
 // lookup finds what serves a path: a numbered page (res nil), a special one, or nothing.

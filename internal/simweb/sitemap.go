@@ -17,25 +17,25 @@ func (s *site) hasSitemap() bool {
 // The paths of the first sitemaps.
 const (
 	sitemapIndex = "/sitemap-index.xml"
-	sitemapPlace = "/sitemap.xml"
+	sitemapUsual = "/sitemap.xml"
 )
 
 const sitemapNS = ` xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"`
 
-// buildSitemaps adds sitemaps in every form, and pages that only they name: an index of two
+// sitemaps adds sitemaps in every form, and pages that only they name: an index of two
 // sitemaps, one of them gzipped, of an index of two feeds, and of itself; a text sitemap, and a
 // redirect to it. Their entries for closed pages and for other hosts have no effect.
-func (s *site) buildSitemaps() {
-	s.serve(sitemapIndex, "application/xml", s.xmlSitemap("sitemapindex", "sitemap", []string{
+func (s features) sitemaps() {
+	s.serve(sitemapIndex, "application/xml", xmlSitemap("sitemapindex", "sitemap", []string{
 		s.url("/sitemap-a.xml"), s.url("/sitemap-b.xml.gz"), s.url("/sitemap-feeds.xml"), s.url(sitemapIndex), "http://stranger." + s.name + "/sitemap.xml"}))
-	s.serve("/sitemap-a.xml", "application/xml", s.xmlSitemap("urlset", "url", append(s.unlinked("a-1", "a-2", "a-3"),
+	s.serve("/sitemap-a.xml", "application/xml", xmlSitemap("urlset", "url", append(s.unlinked("a-1", "a-2", "a-3"),
 		s.url("/"), s.unlinkedAt("/private/unlinked.html"), "http://stranger."+s.name+"/")))
 	var gz bytes.Buffer
 	z := gzip.NewWriter(&gz)
-	z.Write(s.xmlSitemap("urlset", "url", s.unlinked("b-1", "b-2")))
+	z.Write(xmlSitemap("urlset", "url", s.unlinked("b-1", "b-2")))
 	z.Close() // writes to memory do not fail
 	s.serve("/sitemap-b.xml.gz", "application/gzip", gz.Bytes())
-	s.serve("/sitemap-feeds.xml", "application/xml", s.xmlSitemap("sitemapindex", "sitemap", []string{s.url("/rss.xml"), s.url("/atom.xml")}))
+	s.serve("/sitemap-feeds.xml", "application/xml", xmlSitemap("sitemapindex", "sitemap", []string{s.url("/rss.xml"), s.url("/atom.xml")}))
 	rss, atom := "", ""
 	for _, u := range s.unlinked("rss-1", "rss-2") {
 		rss += "<item><title>news</title><link>" + u + "</link><pubDate>Fri, 02 Jan 2026 15:04:05 GMT</pubDate></item>\n"
@@ -49,27 +49,28 @@ func (s *site) buildSitemaps() {
 	s.add(&resource{path: "/sitemap-old.txt", want: Expectation{Class: Redirected, Location: s.url("/sitemap.txt")}, answer: always(redirect(301, "/sitemap.txt"))})
 }
 
-// buildSitemapPlace adds a sitemap that no robots.txt names, at the conventional path.
-func (s *site) buildSitemapPlace() {
+// sitemapPlace adds a sitemap that no robots.txt names, at the conventional path.
+func (s features) sitemapPlace() {
 	if !s.hasSitemap() {
-		s.serve(sitemapPlace, "application/xml", s.xmlSitemap("urlset", "url", s.unlinked("place-1", "place-2")))
+		s.serve(sitemapUsual, "application/xml", xmlSitemap("urlset", "url", s.unlinked("place-1", "place-2")))
 	}
 }
 
-func (s *site) unlinked(names ...string) (urls []string) {
+// unlinked adds pages that only sitemaps name, and returns their URLs.
+func (s features) unlinked(names ...string) (urls []string) {
 	for _, name := range names {
 		urls = append(urls, s.unlinkedAt("/unlinked/"+name+".html"))
 	}
 	return urls
 }
 
-func (s *site) unlinkedAt(path string) string {
+func (s features) unlinkedAt(path string) string {
 	s.add(s.page(path, doc{text: "Only a sitemap knows this page."}))
 	s.robots.sitemapURLs = append(s.robots.sitemapURLs, s.url(path))
 	return s.url(path)
 }
 
-func (s *site) xmlSitemap(root, element string, urls []string) []byte {
+func xmlSitemap(root, element string, urls []string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<%s%s>\n", root, sitemapNS)
 	for i, u := range urls {
@@ -79,13 +80,13 @@ func (s *site) xmlSitemap(root, element string, urls []string) []byte {
 	return b.Bytes()
 }
 
-func (s *site) serve(path, ctype string, body []byte) {
+func (s features) serve(path, ctype string, body []byte) {
 	s.add(&resource{path: path, want: refused(ReasonType), answer: always(reply{status: 200, ctype: ctype, body: body})})
 }
 
 // readsSitemaps reports whether a crawler with that token may read what the site's sitemaps name.
 func (s *site) readsSitemaps(token string) bool {
-	at := sitemapPlace
+	at := sitemapUsual
 	if s.hasSitemap() {
 		at = sitemapIndex
 	}

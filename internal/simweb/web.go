@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/simweb/prose"
+	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 )
 
 // Web is a simulated web: its sites, the state of those that change, and the log of requests. Its
@@ -16,7 +19,7 @@ type Web struct {
 	sites  []*site
 	byName map[string]*site
 	text   []string // the pool of passages
-	log    logbook
+	log    *requestlog.Log
 	login  string // the Authorization that each request must have; "" means none
 
 	mu     sync.Mutex     // guards counts
@@ -33,14 +36,13 @@ func New(cfg Config) *Web {
 	w := &Web{
 		cfg:    cfg,
 		byName: make(map[string]*site, cfg.Hosts),
-		text:   passages(cfg.Seed),
+		text:   prose.Passages(cfg.Seed),
+		log:    requestlog.New(cfg.LogLimit),
 		counts: make(map[string]int),
 	}
 	if cfg.Login != "" {
 		w.login = "Basic " + base64.StdEncoding.EncodeToString([]byte(cfg.Login))
 	}
-	w.log.limit = cfg.LogLimit
-	w.log.on = cfg.LogLimit > 0
 	for i := range cfg.Hosts {
 		b, ok := cfg.Behaviors[i]
 		if !ok {

@@ -1,15 +1,9 @@
-package simweb
+package requestlog
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -83,7 +77,7 @@ func (o CheckOptions) withDefaults() CheckOptions {
 	}
 	if o.UserAgent == nil {
 		o.UserAgent = func(agent string) bool {
-			return politeAgent.MatchString(agent) && (o.Token == "" || productToken(agent) == o.Token)
+			return politeAgent.MatchString(agent) && (o.Token == "" || ProductToken(agent) == o.Token)
 		}
 	}
 	if o.Forbidden == nil {
@@ -126,7 +120,7 @@ func Check(log []Request, opts CheckOptions) []Violation {
 		h.check(r, &opts, report)
 		o.check(r, &opts, report)
 		if r.Forbidden || opts.Forbidden(r.Host, r.Path, r.UserAgent) {
-			report(RuleForbidden, nil, "robots.txt forbids it to %q", productToken(r.UserAgent))
+			report(RuleForbidden, nil, "robots.txt forbids it to %q", ProductToken(r.UserAgent))
 		}
 		if r.Hidden {
 			report(RuleNofollow, nil, "only nofollow links lead here")
@@ -228,39 +222,10 @@ func (s *originState) check(r *Request, o *CheckOptions, report reporter) {
 	}
 }
 
-// ReadLog reads a file of JSON lines that a web wrote. An incomplete last line, as after a crash,
-// is left out.
-func ReadLog(path string) ([]Request, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var out []Request
-	br := bufio.NewReaderSize(f, 64<<10)
-	for n := 1; ; n++ {
-		text, err := br.ReadString('\n')
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read request log %s: %w", path, err)
-		}
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		var l line
-		if err := json.Unmarshal([]byte(text), &l); err != nil {
-			return nil, fmt.Errorf("read request log %s, line %d: %w", path, n, err)
-		}
-		out = append(out, l.request())
-	}
-}
-
 // CheckFile is Check for a log file, which may contain any number of runs of the crawler. A log
 // without a request is an error, because it proves nothing.
 func CheckFile(path string, opts CheckOptions) ([]Violation, error) {
-	log, err := ReadLog(path)
+	log, err := Read(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,6 @@
-package simweb
+// Package prose has the words of the simulated web: English-looking text, the same for the same
+// seed.
+package prose
 
 import "strings"
 
@@ -21,13 +23,14 @@ var (
 		"because there is time enough", "until the work is finished", "in the shade of the old wall", "just as we had hoped",
 	}
 	openings = []string{"The", "Every", "Our", "That", "Another", "This", "Her", "His", "One", "Some"}
-	sections = []string{"guide", "notes", "archive", "garden", "atlas", "letters", "workshop", "history"}
 )
 
-// rnd is splitmix64: a stream of numbers, or with mix a hash of a few numbers.
-type rnd uint64
+// Rand is splitmix64: a stream of numbers, or with Mix a hash of a few numbers. It belongs to one
+// goroutine.
+type Rand uint64
 
-func (r *rnd) next() uint64 {
+// Next returns the next number.
+func (r *Rand) Next() uint64 {
 	*r += 0x9e3779b97f4a7c15
 	z := uint64(*r)
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -35,29 +38,36 @@ func (r *rnd) next() uint64 {
 	return z ^ z>>31
 }
 
-// intn is a number below n.
-func (r *rnd) intn(n int) int { return int(r.next() >> 1 % uint64(n)) }
+// Intn returns a number below n.
+func (r *Rand) Intn(n int) int { return int(r.Next() >> 1 % uint64(n)) }
 
-func (r *rnd) word(list []string) string { return list[r.intn(len(list))] }
+// Adjective returns an adjective of the vocabulary.
+func (r *Rand) Adjective() string { return r.word(adjectives) }
 
-// mix seeds a stream with a few numbers, so that anything can be drawn again without the draws
+// Noun returns a noun of the vocabulary.
+func (r *Rand) Noun() string { return r.word(nouns) }
+
+func (r *Rand) word(list []string) string { return list[r.Intn(len(list))] }
+
+// Mix seeds a stream with a few numbers, so that anything can be drawn again without the draws
 // before it.
-func mix(parts ...uint64) rnd {
-	var r rnd
+func Mix(parts ...uint64) Rand {
+	var r Rand
 	for _, p := range parts {
-		r ^= rnd(p)
-		r = rnd(r.next())
+		r ^= Rand(p)
+		r = Rand(r.Next())
 	}
 	return r
 }
 
-const passagePool = 512 // small enough for a processor's second-level cache
+// Pool is how many passages there are.
+const Pool = 512 // small enough for a processor's second-level cache
 
-// passages makes the pool from which all pages of a web are assembled, two or three sentences each:
+// Passages makes the pool from which all pages of a web are assembled, two or three sentences each:
 // copying is much cheaper than composing.
-func passages(seed int64) []string {
-	r := mix(uint64(seed), 'w')
-	pool := make([]string, passagePool)
+func Passages(seed int64) []string {
+	r := Mix(uint64(seed), 'w')
+	pool := make([]string, Pool)
 	for i := range pool {
 		var b strings.Builder
 		for range 2 + i%2 {
@@ -68,13 +78,13 @@ func passages(seed int64) []string {
 	return pool
 }
 
-func sentence(b *strings.Builder, r *rnd) {
+func sentence(b *strings.Builder, r *Rand) {
 	b.WriteString(r.word(openings))
 	for _, part := range []string{r.word(adjectives), r.word(nouns), r.word(verbs), "the", r.word(adjectives), r.word(nouns)} {
 		b.WriteByte(' ')
 		b.WriteString(part)
 	}
-	if r.intn(2) == 0 {
+	if r.Intn(2) == 0 {
 		b.WriteString(" and the ")
 		b.WriteString(r.word(nouns))
 	}
@@ -83,13 +93,13 @@ func sentence(b *strings.Builder, r *rnd) {
 	b.WriteString(". ")
 }
 
-// rareWord makes a word that occurs nowhere else: it can be pronounced, but is not English.
-func rareWord(seed int64, host int) string {
+// RareWord makes a word that occurs nowhere else: it can be pronounced, but is not English.
+func RareWord(seed int64, host int) string {
 	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
-	r := mix(uint64(seed), 'r', uint64(host))
+	r := Mix(uint64(seed), 'r', uint64(host))
 	w := []byte("qu")
 	for range 3 {
-		w = append(w, vowels[r.intn(len(vowels))], consonants[r.intn(len(consonants))])
+		w = append(w, vowels[r.Intn(len(vowels))], consonants[r.Intn(len(consonants))])
 	}
 	// the host spelled in consonants and a, so that no two words are equal
 	for n := host; ; n /= len(consonants) {
@@ -98,4 +108,17 @@ func rareWord(seed int64, host int) string {
 			return string(w)
 		}
 	}
+}
+
+// FirstWords cuts a passage that is longer than left after a word, but keeps some words in any
+// case.
+func FirstWords(passage string, left int) string {
+	if len(passage) <= left {
+		return passage
+	}
+	i := max(left, 40)
+	for i < len(passage) && passage[i] != ' ' {
+		i++
+	}
+	return passage[:i]
 }

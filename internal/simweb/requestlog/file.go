@@ -1,10 +1,14 @@
-package simweb
+package requestlog
 
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -22,7 +26,8 @@ type logFile struct {
 // flushAfter is how long a line may stay in memory.
 const flushAfter = 100 * time.Millisecond
 
-func (l *logbook) open(path string) error {
+// Open appends the requests to a file too, as JSON lines. It is called before the first request.
+func (l *Log) Open(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -43,7 +48,8 @@ func (l *logbook) open(path string) error {
 	return nil
 }
 
-func (l *logbook) close() error {
+// Close writes what is buffered and closes the file, if there is one. The requests in memory stay.
+func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
@@ -60,18 +66,18 @@ func (l *logbook) close() error {
 	return lf.f.Close()
 }
 
-// FlushLog writes the buffered lines to the log file. Without it, a line is in the file within
-// 100 ms of its answer.
-func (w *Web) FlushLog() error {
-	w.log.mu.Lock()
-	defer w.log.mu.Unlock()
-	if w.log.file == nil {
+// Flush writes the buffered lines to the file. Without it, a line is in the file within 100 ms of
+// its answer.
+func (l *Log) Flush() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
 		return nil
 	}
-	return w.log.file.w.Flush()
+	return l.file.w.Flush()
 }
 
-// add writes one line. The caller holds the lock of the logbook.
+// add writes one line. The caller has locked the mutex of the Log.
 func (lf *logFile) add(r *Request) {
 	lf.line = appendJSON(lf.line[:0], r, lf.base)
 	lf.w.Write(lf.line) // the writer keeps an error, and Close returns it
@@ -166,4 +172,33 @@ func appendString(b []byte, s string) []byte {
 		}
 	}
 	return append(append(append(b, '"'), s...), '"')
+}
+
+// Read reads a file of JSON lines that a web wrote. An incomplete last line, as after a crash,
+// is left out.
+func Read(path string) ([]Request, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []Request
+	br := bufio.NewReaderSize(f, 64<<10)
+	for n := 1; ; n++ {
+		text, err := br.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read request log %s: %w", path, err)
+		}
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		var l line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			return nil, fmt.Errorf("read request log %s, line %d: %w", path, n, err)
+		}
+		out = append(out, l.request())
+	}
 }

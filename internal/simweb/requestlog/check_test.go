@@ -1,4 +1,4 @@
-package simweb
+package requestlog
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 )
+
+const testAgent = "curtsy/1.0 (+mailto:test@example.org)"
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -139,8 +141,8 @@ func TestCheckFileSaysTheSame(t *testing.T) {
 	for _, c := range checkCases {
 		path := filepath.Join(t.TempDir(), "log.jsonl")
 		for half := range 2 { // two webs, one after the other, append to one file
-			var l logbook
-			if err := l.open(path); err != nil {
+			l := New(0)
+			if err := l.Open(path); err != nil {
 				t.Fatal(err)
 			}
 			n := len(c.log) / 2
@@ -150,7 +152,7 @@ func TestCheckFileSaysTheSame(t *testing.T) {
 					l.file.add(&part[i])
 				}
 			}
-			if err := l.close(); err != nil {
+			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -165,7 +167,7 @@ func TestCheckFileSaysTheSame(t *testing.T) {
 	}
 }
 
-func TestReadLogRefusesWhatProvesNothing(t *testing.T) {
+func TestReadRefusesWhatProvesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")
 	write := func(text string) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -180,11 +182,11 @@ func TestReadLogRefusesWhatProvesNothing(t *testing.T) {
 		t.Error("an empty log is no error")
 	}
 	write("{\"start\":1}\nnoise\n{\"start\":2}\n")
-	if _, err := ReadLog(path); err == nil {
+	if _, err := Read(path); err == nil {
 		t.Error("noise within the log is no error")
 	}
 	write("{\"start\":1,\"host\":\"a\"}\n{\"start\":2,\"ho")
-	if log, err := ReadLog(path); err != nil || len(log) != 1 || log[0].Origin != "a" {
+	if log, err := Read(path); err != nil || len(log) != 1 || log[0].Origin != "a" {
 		t.Errorf("a torn last line: %v, %v, want the first line", log, err)
 	}
 }
