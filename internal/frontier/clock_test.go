@@ -248,20 +248,3 @@ func TestAClockSetForwardAsksNoSite(t *testing.T) {
 		}
 	})
 }
-
-// What a process has read from the clock itself goes by the time that passes.
-func TestTimesOfThisProcessGoByTheTimeThatPasses(t *testing.T) {
-	now := time.Now()
-	for _, kind := range []times.Kind{times.Waits, times.Happened, times.Known} {
-		own, read := now.Add(time.Hour), now.Add(time.Hour).Round(0)
-		times.Set(3*time.Hour, now)(&own, kind)
-		times.Set(3*time.Hour, now)(&read, kind)
-		want := 4 * time.Hour
-		if kind == times.Known {
-			want = time.Hour
-		}
-		if own.Sub(now) != time.Hour || read.Sub(now.Round(0)) != want {
-			t.Errorf("kind %d: in %v and %v, want 1h and %v", kind, own.Sub(now), read.Sub(now.Round(0)), want)
-		}
-	}
-}

@@ -3,6 +3,7 @@ package frontier
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	rand "math/rand/v2"
 	"regexp"
@@ -45,6 +46,28 @@ type rigPage struct {
 	text              string
 	aliasOf           canon.URL
 }
+
+// site is one origin of the simulated web.
+type site struct {
+	robots string // "404", "down", "-> URL", or the file
+	pages  map[string]string
+	moved  string // every page is a 301 to the same path there
+}
+
+func testOriginOf(name string) canon.Origin {
+	if !strings.Contains(name, "://") {
+		name = "http://" + name
+	}
+	return canon.URL(name + "/").Origin()
+}
+
+func digestOf(text string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return max(h.Sum64(), 1)
+}
+
+func hostLine(h string) string { return "User-agent: *\nHost: " + h + "\n" }
 
 func newRig(t *testing.T, shards int, web map[string]*site) *rig {
 	spec := testSpec("http://seed.example/")

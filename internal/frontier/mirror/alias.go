@@ -95,7 +95,7 @@ func (m *Record) judgeRedirect(e *Env) {
 func (m *Record) undo(e *Env) {
 	m.SetState(e, Main, "", "")
 	if m.Claim == crawl.ClaimTarget {
-		m.SetState(e, Unconfirmed, WhyPending, "")
+		m.SetState(e, Unconfirmed, whyPending, "")
 	}
 	m.rest(e)
 	if m.Claim == crawl.ClaimTarget {

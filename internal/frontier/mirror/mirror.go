@@ -69,7 +69,7 @@ const (
 
 // Why a claim is unconfirmed.
 const (
-	WhyPending = "pending" // it is being examined
+	whyPending = "pending" // it is being examined
 	// The robots.txt of the origin that it names cannot be fetched
 	whyTarget  = "target-unreachable"
 	whyCycle   = "cycle"           // the chain of origins leads back to it, or in a circle
@@ -151,7 +151,7 @@ type Record struct {
 
 // Trials.
 const (
-	TrialClaim    = "claim"
+	trialClaim    = "claim"
 	trialRedirect = "redirect"
 	trialTwin     = "www"
 )
@@ -245,7 +245,7 @@ func (m *Record) Read(e *Env, c crawl.Claim) {
 		if m.Mirrored() && m.By == ByTwin && c.Kind == crawl.ClaimNone || m.Mirrored() && m.By == ByRedirect {
 			return // its evidence is not a claim
 		}
-		if m.State != Main || m.Trial == TrialClaim || c.Kind == crawl.ClaimSelf && m.Trial != "" {
+		if m.State != Main || m.Trial == trialClaim || c.Kind == crawl.ClaimSelf && m.Trial != "" {
 			m.SetState(e, Main, "", "")
 			m.rest(e)
 		}
@@ -253,13 +253,13 @@ func (m *Record) Read(e *Env, c crawl.Claim) {
 	case named:
 		m.Gone = time.Time{}
 		if !m.Mirrored() || m.By == byClaim || m.By == ByTwin && m.Main != c.Target {
-			m.SetState(e, Unconfirmed, WhyPending, "")
+			m.SetState(e, Unconfirmed, whyPending, "")
 		}
-	case m.Trial == TrialClaim || m.givenUp(e):
+	case m.Trial == trialClaim || m.givenUp(e):
 		return
 	}
 	m.Samples, m.Round, m.Walk = nil, 0, []canon.Origin{e.X}
-	m.try(e, TrialClaim)
+	m.try(e, trialClaim)
 	m.follow(e, c)
 }
 
@@ -269,7 +269,7 @@ func (m *Record) Claimed(e *Env, of canon.Origin, c crawl.Claim) {
 		return // not awaited
 	}
 	switch m.Trial {
-	case TrialClaim:
+	case trialClaim:
 		m.follow(e, c)
 	case trialRedirect:
 		m.movedTo(e, of, c)
@@ -309,7 +309,7 @@ func (m *Record) follow(e *Env, c crawl.Claim) {
 		m.fail(e, WhyScope, "")
 	default:
 		m.Walk = append(m.Walk, next)
-		m.try(e, TrialClaim)
+		m.try(e, trialClaim)
 		e.Ask(crawl.AuxClaim, next, "/robots.txt", 0)
 	}
 }
@@ -347,9 +347,9 @@ func (m *Record) reached(e *Env, main canon.Origin, c crawl.Claim) {
 		m.rest(e)
 	default:
 		if m.Mirrored() && m.By == byClaim && !same {
-			m.SetState(e, Unconfirmed, WhyPending, "")
+			m.SetState(e, Unconfirmed, whyPending, "")
 		}
-		m.compare(e, TrialClaim, main)
+		m.compare(e, trialClaim, main)
 	}
 }
 
@@ -413,7 +413,7 @@ func (m *Record) Tick(e *Env) {
 		// X's own robots.txt first: the stored copy if that is fresh, otherwise the host is
 		// visited.
 		m.Walk = []canon.Origin{e.X}
-		m.try(e, TrialClaim)
+		m.try(e, trialClaim)
 		e.Ask(crawl.AuxClaim, e.X, "/robots.txt", 0)
 	default:
 		m.Due, m.Soon = time.Time{}, false
