@@ -244,3 +244,42 @@ func parts(name string) (all []string) {
 	}
 	return all
 }
+
+// untested are internal packages without a test file of their own: other packages test them.
+var untested = map[string]bool{
+	"internal/frontier/mirrors":   true,
+	"internal/frontier/schedule":  true,
+	"internal/frontier/shard":     true,
+	"internal/frontier/updates":   true,
+	"internal/frontier/wellknown": true,
+}
+
+// TestEachPackageHasTests: whoever changes a package finds its tests beside it.
+func TestEachPackageHasTests(t *testing.T) {
+	code, tests := map[string]bool{}, map[string]bool{}
+	err := filepath.WalkDir("../internal", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.Contains(filepath.ToSlash(path), "/testdata/") {
+			return err
+		}
+		pkg := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../")
+		if strings.HasSuffix(path, "_test.go") {
+			tests[pkg] = true
+		} else {
+			code[pkg] = true
+		}
+		return nil
+	})
+	if err != nil || len(code) < 50 {
+		t.Fatalf("%d packages, %v", len(code), err)
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(code)) {
+		if !tests[pkg] && !untested[pkg] {
+			t.Errorf("%s has no test file", pkg)
+		}
+	}
+	for pkg := range untested {
+		if !code[pkg] {
+			t.Errorf("%s is no package: remove its line", pkg)
+		}
+	}
+}
