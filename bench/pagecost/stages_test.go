@@ -31,7 +31,7 @@ func TestStageOf(t *testing.T) {
 		{"go.etcd.io/bbolt.(*Bucket).Put ~internal/frontier/shard.(*Links).accept ~internal/frontier/shard.(*Links).Apply", apply},
 		{"go.etcd.io/bbolt.(*Cursor).Seek ~internal/frontier/schedule.(*Visits).visitTo ~internal/frontier/schedule.(*Visits).Grant ~internal/frontier.(*Frontier).grant", grant},
 		{"~internal/crawl.DecodeGrants ~internal/fetcher.(*Fetcher).askVisits ~internal/fetcher.(*runner).take", grant},
-		{"time.Time.AppendFormat ~internal/frontier/urls.(*URLs).LogLine ~internal/frontier.(*Shard).applyResult", crawlLog},
+		{"time.Time.AppendFormat ~internal/frontier/urls.(*URLs).LogLine ~internal/frontier/shard.(*Outcomes).result", crawlLog},
 		{"go.etcd.io/bbolt.(*Tx).Commit ~internal/pages.(*Store).Put ~internal/indexer.(*shard).keep ~pkg/queue.(*consumption).batch", store},
 		{"~internal/pagetext.(*Extractor).Text ~internal/search.(*Index).analyze ~internal/indexer.(*shard).followSearch", index},
 		{"go.etcd.io/bbolt.(*Cursor).Next ~internal/pages.(*Store).Changes ~internal/search.(*Index).Step", index},

@@ -74,7 +74,7 @@ func (b *bench) nextVisit() (v crawl.Visit, after time.Duration) {
 func (b *bench) untilDue() time.Duration {
 	b.s.ledger.Mu.Lock()
 	defer b.s.ledger.Mu.Unlock()
-	t := b.s.visits.NextDue(time.Now())
+	t := b.s.Visits.NextDue(time.Now())
 	if t.IsZero() {
 		return time.Hour
 	}
@@ -489,7 +489,7 @@ func TestLimitsAndPagesAskedForAgain(t *testing.T) {
 		}
 		b.s.ledger.Budget.SetLimit(0, 1)
 		b.s.ledger.Meta.Counts.Bytes = 2
-		b.s.visits.ReportBudget(time.Now())
+		b.s.Visits.ReportBudget(time.Now())
 		time.Sleep(100 * 24 * time.Hour)
 		if v := b.grant(1); len(v) > 0 {
 			t.Errorf("%+v granted, and no more bytes may be read", v[0].URLs)
@@ -504,7 +504,7 @@ func TestPagesAskedForAgainMoveWithTheirShard(t *testing.T) {
 		b := freshBench(t, "http://a.example/2")
 		time.Sleep(25 * time.Hour)
 		v := b.grant(1)[0]
-		if err := b.s.visits.Save(); err != nil {
+		if err := b.s.Visits.Save(); err != nil {
 			t.Fatal(err)
 		}
 		b.copyState()
@@ -575,7 +575,7 @@ func TestAFileFromBeforeRecrawl(t *testing.T) {
 		if err := s.openReadOnly(); err != nil {
 			t.Fatal(err)
 		}
-		if st := s.account.Status(time.Now()); st.Stored != 1 {
+		if st := s.Account.Status(time.Now()); st.Stored != 1 {
 			t.Errorf("%+v", st)
 		}
 		s.ledger.Tx.Rollback()
@@ -598,7 +598,7 @@ func (b *bench) hosts(each func(crawl.HostInfo) error) error {
 
 func (b *bench) explain(raw string) crawl.Explanation {
 	b.t.Helper()
-	x, err := b.s.account.Explain(raw, mustParse(b.t, raw), time.Now())
+	x, err := b.s.Account.Explain(raw, mustParse(b.t, raw), time.Now())
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func OpenAlone(dir string, spec crawl.Spec) (*Alone, error) {
 		return nil, err
 	}
 	s.ledger.Attach(nil, &budget.Budget{}, store.NewMetrics(nil))
-	s.visits.Attach(schedule.NewSlots(), make(chan struct{}, 1))
+	s.Visits.Attach(schedule.NewSlots(), make(chan struct{}, 1))
 	now := time.Now()
 	a := &Alone{s: s, seq: s.ledger.Meta.Seq, committed: now}
 	if err := s.begin(hosts.StartDelay, 0, now); err != nil {
@@ -69,7 +69,7 @@ func (a *Alone) Apply(event []byte) error {
 // Grant grants up to n visits to hosts that are due at that time.
 func (a *Alone) Grant(n int, at time.Time) (granted []crawl.Visit, err error) {
 	err = a.s.ledger.Guarded(func() (err error) {
-		granted, _, err = a.s.visits.Grant(n, schedule.MaxGrantBytes, at)
+		granted, _, err = a.s.Visits.Grant(n, schedule.MaxGrantBytes, at)
 		return err
 	})
 	return granted, err
@@ -81,7 +81,7 @@ func (a *Alone) Commit() error {
 }
 
 // Status returns the shard's status.
-func (a *Alone) Status() crawl.Status { return a.s.account.Status(time.Now()) }
+func (a *Alone) Status() crawl.Status { return a.s.Account.Status(time.Now()) }
 
 // HostsInMemory is how many of the known hosts are in memory.
 func (a *Alone) HostsInMemory() int { return len(a.s.ledger.Hosts) }

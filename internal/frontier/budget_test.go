@@ -231,7 +231,7 @@ func TestAnEmptyPageBudgetIsNotASignal(t *testing.T) {
 			t.Fatalf("%d visits, the budget is one page", n)
 		}
 		select {
-		case <-b.s.visits.Notify: // the links
+		case <-b.s.Visits.Notify: // the links
 		default:
 		}
 		err := b.s.ledger.Guarded(func() error {
@@ -240,10 +240,10 @@ func TestAnEmptyPageBudgetIsNotASignal(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil || len(b.s.visits.Notify) > 0 {
+		if err != nil || len(b.s.Visits.Notify) > 0 {
 			t.Errorf("a grant that found no page to spare signals that something is due (%v)", err)
 		}
-		if due := b.s.visits.NextDue(time.Now()); !due.After(time.Now()) {
+		if due := b.s.Visits.NextDue(time.Now()); !due.After(time.Now()) {
 			t.Errorf("due at %v, it is %v", due, time.Now())
 		}
 	})

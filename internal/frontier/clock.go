@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
@@ -17,9 +18,7 @@ import (
 // wait for another attempt.
 func keptTimes() []times.In {
 	all := []times.In{hosts.InRecords[hosts.Host](hosts.BucketHosts), hosts.SeeEvicted, urls.SeeLater}
-	s := new(Shard) // without a file: the list is the same for all
-	s.wire(hosts.Options{})
-	for _, f := range s.allFeatures() {
+	for _, f := range shard.New(hosts.Options{}).Features.List { // the list is the same for all
 		if f.Times != nil {
 			all = append(all, f.Times)
 		}
@@ -46,14 +45,9 @@ func shift(tx *bolt.Tx, walk times.In, d time.Duration) error {
 	return err
 }
 
-const (
-	// longestRetryAfter is the longest Retry-After that is respected; the fetcher limits it to
-	// that.
-	longestRetryAfter = 24 * time.Hour
-	// clockJump is the difference between the wall clock and the elapsed time from which on the
-	// clock counts as set.
-	clockJump = 2 * time.Second
-)
+// clockJump is the difference between the wall clock and the elapsed time from which on the clock
+// counts as set.
+const clockJump = 2 * time.Second
 
 // watchClock detects that the wall clock was set.
 type watchClock struct {
@@ -89,7 +83,7 @@ func (s *Shard) followClock(now time.Time) error {
 
 // beforeGrant is followClock for a shard that may be closed.
 func (s *Shard) beforeGrant(now time.Time) error {
-	if !s.visits.MayGrant(now) {
+	if !s.Visits.MayGrant(now) {
 		return nil
 	}
 	return s.followClock(now)
@@ -105,8 +99,8 @@ func (s *Shard) clockSet(by time.Duration, now time.Time) error {
 	for _, h := range s.ledger.Hosts {
 		h.SetTimes(times.Set(by, now))
 	}
-	for i := range s.features.List {
-		f := &s.features.List[i]
+	for i := range s.Features.List {
+		f := &s.Features.List[i]
 		if f.Times == nil || f.Past {
 			continue
 		}
@@ -124,8 +118,8 @@ func (s *Shard) clockSet(by time.Duration, now time.Time) error {
 	if err := s.clampTimes(now.Round(0), s.ledger.Phase.RemainingDelay(now)); err != nil {
 		return err
 	}
-	s.recrawl.ClockWas(-by)
-	return s.recrawl.BeginPlanning()
+	s.Recrawl.ClockWas(-by)
+	return s.Recrawl.BeginPlanning()
 }
 
 // clampTimes reduces stored times of hosts and waiting URLs that are too far in the future. No host
@@ -135,7 +129,7 @@ func (s *Shard) clockSet(by time.Duration, now time.Time) error {
 func (s *Shard) clampTimes(now time.Time, pending time.Duration) error {
 	from := now.Add(pending)
 	for _, h := range s.ledger.Hosts {
-		h.BoundTimes(from.Add(s.longestWait(h)), now)
+		h.BoundTimes(from.Add(s.Polite.LongestWait(h)), now)
 	}
 	if err := s.ledger.LoadOverdue(now); err != nil {
 		return err
@@ -158,7 +152,7 @@ func (s *Shard) clampTimes(now time.Time, pending time.Duration) error {
 			return err
 		}
 		// A Retry-After applies to the whole host, and is in its Due.
-		limit := mirror.Latest(from.Add(s.polite.RetryIn(h, max(r.Attempts, 1))), h.Due)
+		limit := mirror.Latest(from.Add(s.Polite.RetryIn(h, max(r.Attempts, 1))), h.Due)
 		if !r.Due.After(limit) {
 			continue
 		}
@@ -168,18 +162,6 @@ func (s *Shard) clampTimes(now time.Time, pending time.Duration) error {
 		// urls.MoveLater is also used for files that no shard has open, so it does not count
 		s.ledger.Changed()
 	}
-	s.urls.LoadLater()
+	s.URLs.LoadLater()
 	return nil
-}
-
-// longestWait is the longest time that h may have to wait for its next request.
-func (s *Shard) longestWait(h *hosts.Host) time.Duration {
-	wait := max(s.polite.DelayOf(h).D, h.Delay, idlePause)
-	switch h.DueReason {
-	case hosts.DueRetryAfter:
-		wait = max(wait, longestRetryAfter)
-	case hosts.DueAddress:
-		wait = max(wait, longestNotBefore)
-	}
-	return wait
 }

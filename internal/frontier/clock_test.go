@@ -165,8 +165,8 @@ func TestAClockSetForwardShortensNoWait(t *testing.T) {
 		if left := time.UnixMilli(b.s.ledger.Meta.DelayedUntil).Sub(now); left < -time.Second {
 			t.Errorf("hosts never visited count as visited %v ago", -left)
 		}
-		b.s.visits.Schedule(now)
-		if granted, _, err := b.s.visits.Grant(1, schedule.MaxGrantBytes, now); len(granted) != 0 || err != nil {
+		b.s.Visits.Schedule(now)
+		if granted, _, err := b.s.Visits.Grant(1, schedule.MaxGrantBytes, now); len(granted) != 0 || err != nil {
 			t.Errorf("granted: %v, %v", granted, err)
 		}
 	})

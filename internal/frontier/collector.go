@@ -31,13 +31,13 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	mirrors := map[string]float64{mirror.OfMain: 0, mirror.Unconfirmed: 0}
 	c.f.each(func(s *Shard) error {
 		n := &s.ledger.Meta.Counts
-		sum["queued"] += n.Queued - s.urls.InFlight
-		sum["in_flight"] += s.urls.InFlight
+		sum["queued"] += n.Queued - s.URLs.InFlight
+		sum["in_flight"] += s.URLs.InFlight
 		sum["stored"] += n.Stored
 		sum["redirected"] += n.Redirected
 		sum["refused"] += n.Refused
 		sum["failed"] += n.Failed
-		for ref := range s.mirrors.Mirrors {
+		for ref := range s.Mirrors.Mirrors {
 			if state := ref.H.Origins[ref.I].Mirror.State; state == mirror.OfMain || state == mirror.Unconfirmed {
 				mirrors[state]++
 			}

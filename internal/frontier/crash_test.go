@@ -205,7 +205,7 @@ func (b *bench) respec(change func(*crawl.Spec)) {
 	}
 	b.s.ledger.Mu.Lock()
 	defer b.s.ledger.Mu.Unlock()
-	b.s.judgeBy(j)
+	b.s.Specs.Change(j)
 	if b.s.ledger.Phase.Err != nil {
 		b.t.Fatal(b.s.ledger.Phase.Err)
 	}
@@ -217,7 +217,7 @@ func (b *bench) verify() {
 	var c hosts.Counts
 	queued := map[hosts.HostID]int64{}
 	again := map[string]bool{}
-	err := b.s.urls.EachRecord(func(h *hosts.Host, k []byte, r *urls.Record) (bool, error) {
+	err := b.s.URLs.EachRecord(func(h *hosts.Host, k []byte, r *urls.Record) (bool, error) {
 		if r.Next > 0 {
 			again[string(urls.AgainKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order))] = true
 			if o := h.Origins[r.Origin]; r.Class == crawl.Queued || o.AgainDue > r.Next {

@@ -15,7 +15,7 @@
 // URLs, and a lease (schedule.Visits.Grant). A host never has two visits at the same time. A grant
 // is not logged and nothing is written: the URLs stay queued.
 //
-// In flight → done, or queued again: the outcome of the visit arrives in the log (applyOutcome).
+// In flight → done, or queued again: the outcome of the visit arrives in the log (shard.Outcomes).
 // Each result counts if its visit is newer than the one recorded. The host is free again if the
 // visit is the outstanding one. A visit that is not answered within its lease is over, and one full
 // delay is waited (schedule.Visits.Expire).
@@ -23,8 +23,8 @@
 // # Packages
 //
 // A shard is made of packages below this one; docs/design.md §12.2 has the table. This package
-// holds them together: it applies the log and the outcomes, opens, restores, checkpoints and hands
-// over shards, and matches fetchers with hosts that are due.
+// opens, restores, checkpoints and hands over shards, follows their logs, and matches fetchers with
+// hosts that are due.
 //
 // # After a crash
 //

@@ -17,7 +17,7 @@ import (
 func (b *bench) passes() {
 	b.t.Helper()
 	for range 10_000 {
-		more, err := b.s.passes.Some(time.Now())
+		more, err := b.s.Passes.Some(time.Now())
 		if err != nil {
 			b.t.Fatal(err)
 		}

@@ -31,14 +31,14 @@ func (f *Frontier) grantDownload(t crawl.VisitRequest, now time.Time) (visits []
 		defer s.ledger.Mu.Unlock()
 		var v *crawl.Visit
 		err := s.ledger.Guarded(func() (err error) {
-			if t.Fetcher != f.opt.Instance && !s.ledger.Meta.Strangers && s.visits.MayGrant(now) {
+			if t.Fetcher != f.opt.Instance && !s.ledger.Meta.Strangers && s.Visits.MayGrant(now) {
 				s.ledger.GrantedStrangers()
 				if err := s.ledger.Commit(true); err != nil {
 					return err
 				}
 			}
 			if err = s.beforeGrant(now); err == nil {
-				v, err = s.visits.Download(t.Origin, now)
+				v, err = s.Visits.Download(t.Origin, now)
 			}
 			return err
 		})

@@ -21,7 +21,7 @@ import (
 
 func (b *bench) download(url canon.URL) *crawl.Visit {
 	b.t.Helper()
-	v, err := b.s.visits.Download(url.Origin(), time.Now())
+	v, err := b.s.Visits.Download(url.Origin(), time.Now())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestDownloadsShareTheHost(t *testing.T) {
 		if len(b.grant(1)) > 0 || b.download("http://a.example/d.csv") != nil {
 			t.Fatal("another visit beside a download")
 		}
-		if r := b.s.visits.Renew([]crawl.VisitID{d.ID}, time.Now()); len(r.Lost) > 0 {
+		if r := b.s.Visits.Renew([]crawl.VisitID{d.ID}, time.Now()); len(r.Lost) > 0 {
 			t.Error("a download's visit is not renewed")
 		}
 		b.ended(d, 1)
@@ -97,7 +97,7 @@ func TestDownloadOfAnUnknownHost(t *testing.T) {
 			t.Errorf("a download counts as a URL: %+v", st)
 		}
 		time.Sleep(times.OwnerLease + time.Millisecond)
-		b.s.visits.Expire(time.Now()) // its holder is lost
+		b.s.Visits.Expire(time.Now()) // its holder is lost
 		if b.download("https://files.example/d.csv") != nil {
 			t.Error("after a visit that nobody ended the delay is not waited for")
 		}

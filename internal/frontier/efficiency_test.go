@@ -305,7 +305,7 @@ func (c *crowd) visit(f *crowdFetcher, v *crawl.Visit) {
 			if reported {
 				return
 			}
-			if r := b.s.visits.Renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) > 0 {
+			if r := b.s.Visits.Renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) > 0 {
 				c.t.Fatalf("visit %v to %s was not renewed", v.ID, v.Host)
 			}
 			renew()

@@ -105,7 +105,7 @@ func timeLeft(t *testing.T, pages [3]int) {
 		}
 		walks = keep
 		b.s.ledger.Mu.Lock()
-		b.s.visits.Renew(visitIDs(b.s), now)
+		b.s.Visits.Renew(visitIDs(b.s), now)
 		b.s.ledger.Mu.Unlock()
 		if now.Before(lookAt) {
 			continue
@@ -157,7 +157,7 @@ func timeLeft(t *testing.T, pages [3]int) {
 }
 
 func visitIDs(s *Shard) (ids []crawl.VisitID) {
-	for id := range s.visits.Outstanding {
+	for id := range s.Visits.Outstanding {
 		ids = append(ids, id)
 	}
 	return ids
@@ -176,7 +176,7 @@ func TestTimeLeftBeforeTheFirstVisit(t *testing.T) {
 				l = append(l, fmt.Sprintf("http://h1.example/%d", i))
 			}
 			b.links(0, "", l...)
-			last := b.s.account.Status(time.Now()).Outlook.Last
+			last := b.s.Account.Status(time.Now()).Outlook.Last
 			if last == nil || last.Host != "h1.example" || last.DelayS != want {
 				t.Fatalf("private %v: %+v, want %g s", private, last, want)
 			}

@@ -163,7 +163,7 @@ func TestPostponedHostsAreEvicted(t *testing.T) {
 		if len(rows) != 1 || err != nil {
 			t.Errorf("hosts are listed as %v (%v)", rows, err)
 		}
-		if due := b.s.visits.NextDue(time.Now()); time.Until(due) < time.Hour || time.Until(due) > 3*time.Hour {
+		if due := b.s.Visits.NextDue(time.Now()); time.Until(due) < time.Hour || time.Until(due) > 3*time.Hour {
 			t.Errorf("the next is due in %v", time.Until(due))
 		}
 		if vs := b.grant(8); len(vs) > 0 {

@@ -19,7 +19,7 @@ import (
 func (b *bench) channel(by crawl.Source) urls.Channel {
 	b.t.Helper()
 	h := b.s.ledger.Hosts["a.example"]
-	c, err := b.s.recrawl.Channel(h, &h.Origins[0], by)
+	c, err := b.s.Recrawl.Channel(h, &h.Origins[0], by)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func (b *bench) channel(by crawl.Source) urls.Channel {
 // updates returns the line of `curtsy updates` about a.example and a source; empty if there is
 // none.
 func (b *bench) updates(source crawl.Source) (info crawl.UpdatesInfo) {
-	for _, u := range b.s.account.UpdatesInfos(b.s.ledger.Hosts["a.example"]) {
+	for _, u := range b.s.Account.UpdatesInfos(b.s.ledger.Hosts["a.example"]) {
 		if u.Source == source.String() {
 			info = u
 		}
@@ -64,7 +64,7 @@ func (b *bench) nextAux(kind crawl.AuxKind, within time.Duration) (v crawl.Visit
 		if time.Since(begin) > 2*time.Hour { // for waits of days, larger steps suffice
 			step = 10 * time.Minute
 		}
-		if err := b.s.features.Upkeep(time.Now()); err != nil {
+		if err := b.s.Features.Upkeep(time.Now()); err != nil {
 			b.t.Fatal(err)
 		}
 		for _, v := range b.grant(1) {

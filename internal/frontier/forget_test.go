@@ -179,7 +179,7 @@ func TestForgettingOnlyScansTheHostsConcerned(t *testing.T) {
 		for i := range 50 {
 			b.respec(func(s *crawl.Spec) { s.Forgotten = append(s.Forgotten, fmt.Sprintf("h%02d.example", i)) })
 		}
-		if b.refillSome() || b.s.passes.Passing() {
+		if b.refillSome() || b.s.Passes.Passing() {
 			t.Error("hosts that are not known are gone through")
 		}
 		b.respec(func(s *crawl.Spec) { s.Forgotten = append([]string{"b.example"}, s.Forgotten...) })

@@ -256,7 +256,7 @@ func TestNothingIsGrantedWhileTheOutboxIsFull(t *testing.T) {
 	a := f.shards[0]
 	here, there := f.host(0, 0), f.host(1, 0)
 	a.links(0, "", "http://"+here+"/")
-	for i := 0; a.s.visits.MayGrant(time.Now()); i++ {
+	for i := 0; a.s.Visits.MayGrant(time.Now()); i++ {
 		if i > 1000 {
 			t.Fatal("a gigabyte is owed")
 		}
@@ -278,12 +278,12 @@ func TestNothingIsGrantedWhileTheOutboxIsFull(t *testing.T) {
 	a.crash()
 	a.log = nil
 	a.open()
-	if a.s.visits.MayGrant(time.Now()) {
+	if a.s.Visits.MayGrant(time.Now()) {
 		t.Error("the next owner grants although as much is owed")
 	}
 	m := a.s.ledger.CommittedOutbox()[0]
 	a.s.ledger.MarkSent(m.N)
-	if !a.s.visits.MayGrant(time.Now()) {
+	if !a.s.Visits.MayGrant(time.Now()) {
 		t.Error("nothing is granted after the first message was sent")
 	}
 }
@@ -361,7 +361,7 @@ func TestACrawlWithAnOutboxIsNotDone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st := []crawl.Status{r.shards[0].account.Status(time.Now())}
+		st := []crawl.Status{r.shards[0].Account.Status(time.Now())}
 		r.rest(st)
 		if st[0].State != want {
 			t.Errorf("a stopped crawl is %s, want %s", st[0].State, want)
@@ -480,7 +480,7 @@ func TestForwardingSurvivesKills(t *testing.T) {
 			if err != nil || h == nil {
 				t.Fatal(h, err)
 			}
-			if _, v := b.s.urls.Lookup(h, u); v == nil {
+			if _, v := b.s.URLs.Lookup(h, u); v == nil {
 				t.Fatalf("seed %d: %s was lost", seed, u)
 			}
 		}

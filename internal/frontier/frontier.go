@@ -283,7 +283,7 @@ func (f *Frontier) SetSpec(spec crawl.Spec) error {
 	f.budget.SetLimit(spec.MaxPages, spec.MaxBytes)
 	for _, s := range shards {
 		s.ledger.Mu.Lock()
-		s.ledger.Guarded(func() error { s.judgeBy(j); return nil })
+		s.ledger.Guarded(func() error { s.Specs.Change(j); return nil })
 		s.ledger.Mu.Unlock()
 	}
 	hosts.Signal(f.wake)

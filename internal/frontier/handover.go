@@ -24,13 +24,13 @@ func (f *Frontier) handOver(ctx context.Context, s *Shard, own *queue.Ownership,
 		return errors.Join(failed, s.close(false))
 	}
 	s.ledger.Mu.Lock()
-	s.visits.ReportBudget(began)
+	s.Visits.ReportBudget(began)
 	s.ledger.Mu.Unlock()
 	f.budget.GiveBackNow(s.ledger.ID)
 	putting, cancel := context.WithTimeout(f.grace, f.opt.StopGrace)
 	defer cancel()
 	s.ledger.Mu.Lock()
-	visits := len(s.visits.Outstanding)
+	visits := len(s.Visits.Outstanding)
 	var im image
 	err := s.ledger.Guarded(func() (err error) {
 		im, err = s.farewell()
@@ -64,7 +64,7 @@ func (s *Shard) farewell() (image, error) {
 		return image{}, err
 	}
 	if s.ledger.Phase.InOrder(time.Now()) {
-		if err := s.visits.Save(); err != nil {
+		if err := s.Visits.Save(); err != nil {
 			return image{}, s.ledger.Fail(fmt.Errorf("save the visits: %w", err))
 		}
 		s.ledger.Left(true)

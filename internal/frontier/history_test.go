@@ -29,7 +29,7 @@ func (b *bench) keepsSamples(d time.Duration) {
 
 func (b *bench) part(span, step time.Duration) crawl.HistoryPart {
 	b.t.Helper()
-	p, err := b.s.history.Part(crawl.HistoryRequest{Span: span, Step: step}, time.Now())
+	p, err := b.s.History.Part(crawl.HistoryRequest{Span: span, Step: step}, time.Now())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestHistoryOfAShard(t *testing.T) {
 			t.Errorf("%d samples of ten minutes in which nothing happened", n)
 		}
 		for _, bad := range []crawl.HistoryRequest{{Step: time.Second}, {Step: time.Minute, Span: -1}, {}} {
-			if _, err := b.s.history.Part(bad, time.Now()); err == nil {
+			if _, err := b.s.History.Part(bad, time.Now()); err == nil {
 				t.Errorf("%+v is answered", bad)
 			}
 		}
@@ -112,7 +112,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		now := time.Now()
-		upkeep := b.s.history.Feature().Upkeep
+		upkeep := b.s.History.Feature().Upkeep
 		step := func(n int, d time.Duration) {
 			for range n {
 				b.s.ledger.Meta.Counts.Bytes++ // an event
@@ -128,7 +128,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		if n := b.samples(); n > 181+361+433+721+12 || n < 180+300+400 {
 			t.Errorf("%d samples of 41 days", n)
 		}
-		p, err := b.s.history.Part(crawl.HistoryRequest{Span: 60 * 24 * time.Hour, Step: 10 * time.Second}, now)
+		p, err := b.s.History.Part(crawl.HistoryRequest{Span: 60 * 24 * time.Hour, Step: 10 * time.Second}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		now = now.Add(-30 * 24 * time.Hour) // the clock was a month ahead and is corrected
 		step(1, 10*time.Second)
 		k, _ := b.s.ledger.Tx.Bucket(hosts.BucketHistory).Cursor().Last()
-		p, err = b.s.history.Part(crawl.HistoryRequest{Span: time.Hour, Step: 10 * time.Second}, now)
+		p, err = b.s.History.Part(crawl.HistoryRequest{Span: time.Hour, Step: 10 * time.Second}, now)
 		if last := p.Samples[len(p.Samples)-1]; err != nil || k == nil || last.At.After(now) {
 			t.Errorf("after the clock was set back: %v, %v", last.At, err)
 		}
@@ -226,7 +226,7 @@ func TestWhenAURLWasAccepted(t *testing.T) {
 		b.open()
 		explain := func(u string) crawl.Explanation {
 			t.Helper()
-			x, err := b.s.account.Explain(u, canon.URL(u), time.Now())
+			x, err := b.s.Account.Explain(u, canon.URL(u), time.Now())
 			if err != nil || !x.Seen {
 				t.Fatalf("%+v, %v", x, err)
 			}

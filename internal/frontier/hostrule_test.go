@@ -26,7 +26,7 @@ func (b *bench) rule(hosts map[canon.Host]crawl.HostRule) {
 	}
 	b.s.ledger.Mu.Lock()
 	defer b.s.ledger.Mu.Unlock()
-	_ = b.s.ledger.Guarded(func() error { b.s.judgeBy(j); return nil })
+	_ = b.s.ledger.Guarded(func() error { b.s.Specs.Change(j); return nil })
 }
 
 // granted waits for a visit and returns how long that took.
@@ -53,10 +53,10 @@ func TestPausedHostGetsNoVisit(t *testing.T) {
 		if v := b.grant(10); len(v) != 1 || v[0].Host != "b.example" {
 			t.Fatalf("%v: want b.example alone", v)
 		}
-		if v, err := b.s.visits.Download(canon.Origin{Scheme: "http", Host: "a.example", Port: 80}, time.Now()); v != nil || err != nil {
+		if v, err := b.s.Visits.Download(canon.Origin{Scheme: "http", Host: "a.example", Port: 80}, time.Now()); v != nil || err != nil {
 			t.Errorf("a download from the paused host: %v, %v", v, err)
 		}
-		info := b.s.account.HostInfo(b.s.ledger.Hosts["a.example"], time.Now())
+		info := b.s.Account.HostInfo(b.s.ledger.Hosts["a.example"], time.Now())
 		if !info.Paused || info.State != "paused" || info.Queued != 2 {
 			t.Errorf("%+v", info)
 		}
@@ -130,7 +130,7 @@ func TestOperatorsDelay(t *testing.T) {
 				if v.Delay != c.want || took < c.want {
 					t.Errorf("granted after %v with a delay of %v, want %v", took, v.Delay, c.want)
 				}
-				info := b.s.account.HostInfo(b.s.ledger.Hosts["a.example"], time.Now())
+				info := b.s.Account.HostInfo(b.s.ledger.Hosts["a.example"], time.Now())
 				if info.DelaySource != c.source || info.OperatorDelayS != c.operator.Seconds() {
 					t.Errorf("%+v, want source %s", info, c.source)
 				}

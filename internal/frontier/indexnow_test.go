@@ -38,7 +38,7 @@ func (b *bench) holds(v crawl.Visit, body string) {
 
 func (b *bench) indexNow() (info crawl.UpdatesInfo) {
 	h := b.s.ledger.Hosts["a.example"]
-	for _, u := range b.s.account.UpdatesInfos(h) {
+	for _, u := range b.s.Account.UpdatesInfos(h) {
 		if u.Source == "indexnow" {
 			info = u
 		}
@@ -215,7 +215,7 @@ func TestUsage_8_33_Flood(t *testing.T) {
 			b.reported("12345678", urls...)
 		}
 		h := b.s.ledger.Hosts["a.example"]
-		r, err := b.s.indexnow.Of(h, h.Origins[0].Origin)
+		r, err := b.s.IndexNow.Of(h, h.Origins[0].Origin)
 		if err != nil || len(r.IndexNowWaiting) != 1 || r.IndexNowWaiting[0].URLs != updates.MaxURLs {
 			t.Errorf("%d keys wait; %v", len(r.IndexNowWaiting), err)
 		}
@@ -226,7 +226,7 @@ func TestUsage_8_33_Flood(t *testing.T) {
 			t.Errorf("%d parts wait", n)
 		}
 		time.Sleep(updates.WaitLife + 25*time.Hour) // nobody has requested the file
-		if err := b.s.features.Upkeep(time.Now()); err != nil {
+		if err := b.s.Features.Upkeep(time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		b.commit()

@@ -21,8 +21,8 @@ func (a answers) webSub(_ context.Context, q crawl.WebSubQuestion, send func(cra
 		return nil
 	}
 	var intent crawl.WebSubIntent
-	if err := s.locked(func() error {
-		intent.Wanted, intent.Left = s.websub.Intends(&q, time.Now()), s.websub.Left(&q)
+	if err := s.Read(func() error {
+		intent.Wanted, intent.Left = s.WebSub.Intends(&q, time.Now()), s.WebSub.Left(&q)
 		return nil
 	}); err != nil {
 		return s.ledger.Blame(err)

@@ -16,7 +16,7 @@ import (
 // refused returns how many records are refused for a reason.
 func (b *bench) refused(why crawl.Reason) (n int) {
 	b.t.Helper()
-	err := b.s.urls.EachRecord(func(_ *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
+	err := b.s.URLs.EachRecord(func(_ *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 		if r.Class == crawl.Refused && r.Reason == why {
 			n++
 		}
@@ -48,7 +48,7 @@ func TestASpecChangeIsMadeInSteps(t *testing.T) {
 		if got := b.refused(crawl.ReasonScope); got > hosts.PassStretch {
 			t.Errorf("%d URLs judged in one step, under the lock; want %d at most", got, hosts.PassStretch)
 		}
-		if r := b.s.visits.Renew([]crawl.VisitID{out.ID}, time.Now()); len(r.Lost) != 1 {
+		if r := b.s.Visits.Renew([]crawl.VisitID{out.ID}, time.Now()); len(r.Lost) != 1 {
 			t.Error("a visit for nothing but what is out of scope now is prolonged")
 		}
 		forbidden := func(when string) {
@@ -63,7 +63,7 @@ func TestASpecChangeIsMadeInSteps(t *testing.T) {
 					b.finish(v, crawl.Stored, "")
 				}
 				time.Sleep(time.Minute)
-				b.s.visits.Expire(time.Now())
+				b.s.Visits.Expire(time.Now())
 			}
 			if st := b.status(); st.Shards[0].DueSoon == 0 {
 				t.Errorf("%s: done before all is judged: %+v", when, st)
@@ -186,7 +186,7 @@ func TestRefusalsDoNotDependOnVisits(t *testing.T) {
 			b.links(0, "", "http://a.example/1", "http://a.example/2", "http://a.example/3")
 			late := b.grant(1)[0]
 			time.Sleep(time.Minute)
-			b.s.visits.Expire(time.Now())
+			b.s.Visits.Expire(time.Now())
 			if time.Sleep(time.Minute); out && len(b.grant(1)) != 1 {
 				t.Fatal("no second visit")
 			}

@@ -34,7 +34,7 @@ func (a answers) hostsPage(ctx context.Context, q crawl.HostsQuery, send func(pa
 			if !filter.Named(h) {
 				return
 			}
-			row := s.account.HostRow(h, now)
+			row := s.Account.HostRow(h, now)
 			if !filter.But(&row) {
 				return
 			}
@@ -63,7 +63,7 @@ func (a answers) mirrorsPage(ctx context.Context, q crawl.MirrorsQuery, send fun
 func (a answers) updatesPage(ctx context.Context, q crawl.UpdatesQuery, send func(paging.Part[crawl.UpdatesInfo]) error) error {
 	return sendList(a, questions.UpdatesPage, q, send, func(s *Shard, sum *paging.Sum, top *paging.Top[crawl.UpdatesInfo]) error {
 		add := func(h *hosts.Host, _ time.Time) {
-			for _, u := range s.account.UpdatesInfos(h) {
+			for _, u := range s.Account.UpdatesInfos(h) {
 				matches := contains(q.Filter, u.Site) && (q.State == "" || u.State == q.State)
 				offer(sum, top, u, matches, u.Source, q.Source)
 			}
@@ -118,7 +118,7 @@ func sendList[Req questions.Bounded, Row any](a answers, l questions.List[Req, R
 
 // look calls do for a host under the shard's lock, if the shard has the host.
 func (s *Shard) look(name string, do func(h *hosts.Host, now time.Time)) error {
-	err := s.locked(func() error {
+	err := s.Read(func() error {
 		h, err := s.ledger.HostNamed(canon.Host(name))
 		if err == nil && h != nil && !h.Closed {
 			do(h, time.Now())
@@ -134,7 +134,7 @@ func (s *Shard) walk(ctx context.Context, evicted bool, each func(h *hosts.Host,
 	for from := hosts.HostID(0); ; {
 		now := time.Now()
 		var next hosts.HostID
-		err := s.locked(func() (err error) {
+		err := s.Read(func() (err error) {
 			next, err = s.ledger.HostsNumbered(from, stretch, evicted, func(h *hosts.Host) { each(h, now) })
 			return err
 		})

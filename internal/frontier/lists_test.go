@@ -236,7 +236,7 @@ func TestMirrorsAndUpdatesPages(t *testing.T) {
 		case n <= 90:
 			r := &updates.RUPSite{H: h}
 			r.Report.Reported = int64(n)
-			b.s.rupsites.Sites[o.Origin] = r
+			b.s.RUPSites.Sites[o.Origin] = r
 		}
 	}
 	if n < 90 {

@@ -158,7 +158,7 @@ func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
 		var size int
 		err := s.ledger.Guarded(func() (err error) {
 			if err = s.beforeGrant(now); err == nil {
-				visits, size, err = s.visits.Grant(n-len(out), limit, now)
+				visits, size, err = s.Visits.Grant(n-len(out), limit, now)
 			}
 			return err
 		})
@@ -182,7 +182,7 @@ func (f *Frontier) nextDue() (t time.Time, busy bool) {
 			continue
 		}
 		_ = s.ledger.Guarded(func() error {
-			if d := s.visits.NextDue(time.Now()); !d.IsZero() && (t.IsZero() || d.Before(t)) {
+			if d := s.Visits.NextDue(time.Now()); !d.IsZero() && (t.IsZero() || d.Before(t)) {
 				t = d
 			}
 			return nil

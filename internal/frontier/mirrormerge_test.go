@@ -320,16 +320,16 @@ func TestAMergeEndsTheCurrentVisit(t *testing.T) {
 		lost := func() []crawl.VisitID {
 			b.s.ledger.Mu.Lock()
 			defer b.s.ledger.Mu.Unlock()
-			return b.s.visits.Renew([]crawl.VisitID{id}, time.Now()).Lost
+			return b.s.Visits.Renew([]crawl.VisitID{id}, time.Now()).Lost
 		}
 		if got := lost(); len(got) > 0 {
 			t.Errorf("lost at once: %v", got)
 		}
 		a := testOriginOf("a.example")
 		b.s.ledger.Mu.Lock()
-		err := b.s.mirrors.Step(b.s.ledger.Hosts[a.Host], 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("b.example"), mirror.ByTwin, "") })
+		err := b.s.Mirrors.Step(b.s.ledger.Hosts[a.Host], 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("b.example"), mirror.ByTwin, "") })
 		for more := true; more && err == nil; {
-			more, err = b.s.mirrors.ResolveSome(time.Now())
+			more, err = b.s.Mirrors.ResolveSome(time.Now())
 		}
 		b.s.ledger.Mu.Unlock()
 		if err != nil {
@@ -369,7 +369,7 @@ func TestAMergeAfterALostOutcome(t *testing.T) {
 			if expired {
 				time.Sleep(time.Minute)
 				b.s.ledger.Mu.Lock()
-				b.s.visits.Expire(time.Now())
+				b.s.Visits.Expire(time.Now())
 				b.s.ledger.Mu.Unlock()
 			} else {
 				b.crash()
@@ -381,7 +381,7 @@ func TestAMergeAfterALostOutcome(t *testing.T) {
 			}
 			a := testOriginOf("a.example")
 			b.s.ledger.Mu.Lock()
-			err := b.s.mirrors.Step(b.s.ledger.Hosts[a.Host], 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("b.example"), mirror.ByTwin, "") })
+			err := b.s.Mirrors.Step(b.s.ledger.Hosts[a.Host], 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("b.example"), mirror.ByTwin, "") })
 			b.s.ledger.Mu.Unlock()
 			if err != nil {
 				t.Fatal(err)
@@ -433,7 +433,7 @@ func TestLaterLinksGoToTheMainHost(t *testing.T) {
 		if n := g.asked("main.example"); n != 4+1+6 {
 			t.Errorf("%d pages asked of the main host, want its 4, the deep one and what is left of the mirror's 8", n)
 		}
-		x, err := home.s.account.Explain("", mustParse(t, "http://"+mirror+"/invented/19"), time.Now())
+		x, err := home.s.Account.Explain("", mustParse(t, "http://"+mirror+"/invented/19"), time.Now())
 		if err != nil || x.State != "refused" || x.Reason != "mirror" || !strings.Contains(x.Detail, "limit of 8 URLs") {
 			t.Errorf("%+v, %v: want a note that the mirror has reached its budget", x, err)
 		}
@@ -556,7 +556,7 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 			t.Error("the data.txt of a mirror is used when news of it come late")
 		}
 		h := b.s.ledger.Hosts[canon.Host(mirror)]
-		if info := b.s.account.HostInfo(h, time.Now()); info.MirrorOf == nil || *info.MirrorOf != "http://"+main {
+		if info := b.s.Account.HostInfo(h, time.Now()); info.MirrorOf == nil || *info.MirrorOf != "http://"+main {
 			t.Errorf("hosts say it is a mirror of %v", info.MirrorOf)
 		}
 
@@ -567,7 +567,7 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 		g.pages = map[canon.URL]*rigPage{}
 		for range 20 {
 			b.s.ledger.Mu.Lock()
-			_, err := b.s.passes.RefillSome(time.Now())
+			_, err := b.s.Passes.RefillSome(time.Now())
 			b.s.ledger.Mu.Unlock()
 			if err != nil {
 				t.Fatal(err)
@@ -591,7 +591,7 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 		}
 		b.spec = spec
 		b.s.ledger.Mu.Lock()
-		b.s.judgeBy(j)
+		b.s.Specs.Change(j)
 		b.s.ledger.Mu.Unlock()
 		g.run(26 * time.Hour)
 		g.check("mirrors", g.mirrors(), map[string]string{o.String(): "unconfirmed: out-of-scope"})
@@ -697,11 +697,11 @@ func TestAMirrorsBudgetFollowsItsPages(t *testing.T) {
 		if m.Sent != mirrors.MirrorLeast {
 			t.Errorf("%d URLs handed on by a mirror of which no page was stored", m.Sent)
 		}
-		if home.s.mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{StoredPages: 2, Sent: mirrors.MirrorLeast + 2*mirrors.MirrorPerPage - 1}}) ||
-			!home.s.mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{StoredPages: 2, Sent: mirrors.MirrorLeast + 2*mirrors.MirrorPerPage}}) {
+		if home.s.Mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{StoredPages: 2, Sent: mirrors.MirrorLeast + 2*mirrors.MirrorPerPage - 1}}) ||
+			!home.s.Mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{StoredPages: 2, Sent: mirrors.MirrorLeast + 2*mirrors.MirrorPerPage}}) {
 			t.Error("a mirror of two pages may hand on as many again as are given for two")
 		}
-		if !home.s.mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{StoredPages: 1e9, Sent: mirrors.MirrorBudget}}) {
+		if !home.s.Mirrors.Spent(&mirrorRecord{Merge: mirror.Merge{StoredPages: 1e9, Sent: mirrors.MirrorBudget}}) {
 			t.Error("a mirror of many pages has no limit")
 		}
 	})

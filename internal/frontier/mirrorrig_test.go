@@ -145,7 +145,7 @@ func (g *rig) run(d time.Duration) {
 		}
 		next := end
 		for _, b := range g.shards {
-			for _, t := range []time.Time{b.s.visits.NextDue(time.Now()), b.s.mirrors.MirrorsDue} {
+			for _, t := range []time.Time{b.s.Visits.NextDue(time.Now()), b.s.Mirrors.MirrorsDue} {
 				if !t.IsZero() && t.Before(next) {
 					next = t
 				}
@@ -159,12 +159,12 @@ func (g *rig) run(d time.Duration) {
 func (g *rig) step() (busy bool) {
 	for _, b := range g.shards {
 		b.s.ledger.Mu.Lock()
-		b.s.visits.Expire(time.Now())
-		err := b.s.mirrors.Upkeep(time.Now())
+		b.s.Visits.Expire(time.Now())
+		err := b.s.Mirrors.Upkeep(time.Now())
 		b.s.ledger.Mu.Unlock()
 		for more := true; more && err == nil; {
 			b.s.ledger.Mu.Lock()
-			more, err = b.s.mirrors.ResolveSome(time.Now())
+			more, err = b.s.Mirrors.ResolveSome(time.Now())
 			b.s.ledger.Mu.Unlock()
 			busy = busy || more
 			if g.kill != nil && g.kill.IntN(2) == 0 {
@@ -423,7 +423,7 @@ func (g *rig) mirrors() map[string]string {
 func (g *rig) urls(names ...string) map[string]string {
 	all := map[string]string{}
 	for _, b := range g.shards {
-		err := b.s.urls.EachRecord(func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
+		err := b.s.URLs.EachRecord(func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 			if len(names) == 0 || slices.Contains(names, string(h.Name)) {
 				all[string(r.URL)] = strings.TrimSpace(fmt.Sprint(r.Class, " ", r.Reason))
 			}
@@ -456,8 +456,8 @@ func (g *rig) verify() {
 	for _, b := range g.shards {
 		b.verify()
 		st := b.status()
-		if e := st.Shards[0].Aux; e != 0 || len(b.s.mirrors.Settling) != 0 || len(b.s.ledger.Outbox) != 0 {
-			g.t.Errorf("shard %d is not done: %d auxiliary requests, %d origins to go through, %d messages", b.id, e, len(b.s.mirrors.Settling), len(b.s.ledger.Outbox))
+		if e := st.Shards[0].Aux; e != 0 || len(b.s.Mirrors.Settling) != 0 || len(b.s.ledger.Outbox) != 0 {
+			g.t.Errorf("shard %d is not done: %d auxiliary requests, %d origins to go through, %d messages", b.id, e, len(b.s.Mirrors.Settling), len(b.s.ledger.Outbox))
 		}
 	}
 }

@@ -195,9 +195,9 @@ func TestAMirrorWhoseNameIsRefused(t *testing.T) {
 		// Its robots.txt was read for another host, which named it.
 		b.event(crawl.Event{Robots: []crawl.Robots{{Origin: testOriginOf(closed), State: crawl.RobotsParsed, Status: 200, Fresh: 24 * time.Hour,
 			Body: []byte(hostLine("main.example"))}}})
-		err = b.s.mirrors.Step(h, 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("main.example"), "", "robots.txt") })
+		err = b.s.Mirrors.Step(h, 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("main.example"), "", "robots.txt") })
 		for more := true; more && err == nil; {
-			more, err = b.s.mirrors.ResolveSome(time.Now())
+			more, err = b.s.Mirrors.ResolveSome(time.Now())
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -161,7 +161,7 @@ func (o *modelOwner) modelShard() *Shard {
 	j := judge.Judge{Spec: crawl.Spec{Delay: 200 * time.Millisecond}}
 	s := newShard(0, "", j, slog.New(slog.DiscardHandler))
 	s.ledger.Epoch, s.ledger.Valid = o.record.Epoch, o.valid
-	s.ledger.Budget, s.ledger.Metrics, s.visits.Notify = &budget.Budget{}, modelMetrics, make(chan struct{}, 1)
+	s.ledger.Budget, s.ledger.Metrics, s.Visits.Notify = &budget.Budget{}, modelMetrics, make(chan struct{}, 1)
 	for i, w := range o.m.hosts {
 		h := &hosts.Host{ID: hosts.HostID(i), Name: canon.Host(w.name), Private: true, At: -1}
 		h.Aux = []crawl.AuxRequest{{Kind: crawl.AuxRobots}}
@@ -193,7 +193,7 @@ func (o *modelOwner) serve(prev queue.Record, was bool) {
 		o.restore(m.checkpoints[n], clean)
 	}
 	for _, h := range s.ledger.Hosts {
-		s.visits.Reschedule(h, o.time())
+		s.Visits.Reschedule(h, o.time())
 	}
 	o.renewOwnership(modelTerm / 3)
 	o.expire()
@@ -220,7 +220,7 @@ func (o *modelOwner) restore(c snapshot, clean bool) {
 		v.Host = s.ledger.Hosts[v.Host.Name]
 		v.Until = now.Add(times.OwnerLease)
 		v.Host.Visit = &v
-		s.visits.Outstanding[v.ID] = &v
+		s.Visits.Outstanding[v.ID] = &v
 	}
 }
 
@@ -241,7 +241,7 @@ func (o *modelOwner) catchUp(clean bool) {
 		s.ledger.Phase.Until = now
 	}
 	if !o.m.rules.noDelayAfterQuiet {
-		s.justVisited(s.ledger.Phase.Until)
+		s.JustVisited(s.ledger.Phase.Until)
 	}
 }
 
@@ -257,7 +257,7 @@ func (o *modelOwner) handOver() {
 	for _, h := range s.ledger.Hosts {
 		c.hosts = append(c.hosts, *h)
 	}
-	for _, v := range s.visits.Outstanding {
+	for _, v := range s.Visits.Outstanding {
 		c.visits = append(c.visits, *v)
 	}
 	slices.SortFunc(c.visits, func(a, b hosts.Visit) int { return int(a.ID.N) - int(b.ID.N) })
@@ -349,19 +349,19 @@ func (o *modelOwner) expire() {
 			return
 		}
 		now := o.time()
-		before := maps.Clone(s.visits.Outstanding)
+		before := maps.Clone(s.Visits.Outstanding)
 		due := map[*hosts.Host]time.Time{}
 		for _, v := range before {
 			due[v.Host] = v.Host.Due
 		}
-		s.visits.Expire(now)
-		o.m.stats.expired += len(before) - len(s.visits.Outstanding)
-		s.visits.Expired = nil
+		s.Visits.Expire(now)
+		o.m.stats.expired += len(before) - len(s.Visits.Outstanding)
+		s.Visits.Expired = nil
 		if o.m.rules.noDelayAfterExpiry {
 			for h, t := range due {
 				if h.Visit == nil {
 					h.Due = t
-					s.visits.Reschedule(h, now)
+					s.Visits.Reschedule(h, now)
 				}
 			}
 		}
@@ -379,7 +379,7 @@ func (o *modelOwner) follow(n int) func() {
 			e := &o.m.log[o.applied]
 			if o.m.rules.anyOutcomeFrees {
 				if h := o.s.ledger.Hosts[e.outcome.Host]; h.Visit != nil {
-					o.s.visits.EndVisit(h.Visit)
+					o.s.Visits.EndVisit(h.Visit)
 				}
 			}
 			out := e.outcome
@@ -389,7 +389,7 @@ func (o *modelOwner) follow(n int) func() {
 			if h := o.s.ledger.Hosts[out.Host]; o.m.rules.reportedAddsUp && e.visit == h.Last {
 				h.Reported.Requests = 0
 			}
-			if err := o.s.applyOutcome(&crawl.Event{Visit: e.visit, Outcome: &out}, o.time()); err != nil {
+			if err := o.s.Outcomes.Apply(&crawl.Event{Visit: e.visit, Outcome: &out}, o.time()); err != nil {
 				panic(err)
 			}
 		}
@@ -452,7 +452,7 @@ func (o *modelOwner) take(waiting time.Duration, reply func([]crawl.Visit)) {
 		return
 	}
 	now := o.time()
-	outstanding, _, err := o.s.visits.Grant(1, schedule.MaxGrantBytes, now)
+	outstanding, _, err := o.s.Visits.Grant(1, schedule.MaxGrantBytes, now)
 	if err != nil {
 		panic(err)
 	}
@@ -466,7 +466,7 @@ func (o *modelOwner) take(waiting time.Duration, reply func([]crawl.Visit)) {
 		return
 	}
 	wait := grantWait - waiting
-	if due := o.s.visits.NextDue(now); !due.IsZero() {
+	if due := o.s.Visits.NextDue(now); !due.IsZero() {
 		wait = min(wait, max(due.Sub(now), time.Millisecond))
 	}
 	if !o.s.ledger.Phase.Read {
@@ -481,7 +481,7 @@ func (o *modelOwner) renew(id crawl.VisitID, reply func(crawl.Renewed)) {
 	if o.s == nil || !o.valid() {
 		return
 	}
-	r := o.s.visits.Renew([]crawl.VisitID{id}, o.time())
+	r := o.s.Visits.Renew([]crawl.VisitID{id}, o.time())
 	if o.m.rules.unknownRenewed && o.valid() {
 		r.Lost = nil
 	}
@@ -494,7 +494,7 @@ func (o *modelOwner) renew(id crawl.VisitID, reply func(crawl.Renewed)) {
 
 // shorten takes the two percent from a lease that the owner counts.
 func (o *modelOwner) shorten(id crawl.VisitID) {
-	if v := o.s.visits.Outstanding[id]; v != nil && o.m.rules.noTwoPercent {
+	if v := o.s.Visits.Outstanding[id]; v != nil && o.m.rules.noTwoPercent {
 		v.Until = v.Until.Add(times.Lease - times.OwnerLease)
 	}
 }

@@ -264,7 +264,7 @@ func TestShardsMoveToANewFrontier(t *testing.T) {
 			}
 			moved++
 			s.ledger.Mu.Lock()
-			quiet, n := s.ledger.Phase.Until, len(s.visits.Outstanding)
+			quiet, n := s.ledger.Phase.Until, len(s.Visits.Outstanding)
 			s.ledger.Mu.Unlock()
 			if !quiet.IsZero() || n != 1 {
 				t.Errorf("shard %d moved with %d visits, quiet until %v; want one visit and no quiet time", i, n, quiet)

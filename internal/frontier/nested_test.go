@@ -141,7 +141,7 @@ func TestNestedDataTxtLostAndMirrored(t *testing.T) {
 		}
 		h := b.s.ledger.Hosts["a.example"]
 		h.Origins[0].Mirror = &mirror.Record{State: mirror.OfMain, Main: canon.URL("http://b.example/").Origin()}
-		if err := b.s.mirrors.MirrorChanged(h, 0, time.Now()); err != nil {
+		if err := b.s.Mirrors.MirrorChanged(h, 0, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		offer()
@@ -157,7 +157,7 @@ func TestNestedDataTxtShift(t *testing.T) {
 		b := nestedBench(t)
 		b.event(crawl.Event{Aux: []crawl.AuxRequest{nestedRequest("http://a.example/x/data.txt", 1)}})
 		due := func() (at time.Time) {
-			_ = b.s.datafiles.EachNested(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin(), func(_ []byte, r *wellknown.Nested) error { at = r.Due; return nil })
+			_ = b.s.DataFiles.EachNested(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin(), func(_ []byte, r *wellknown.Nested) error { at = r.Due; return nil })
 			return at
 		}
 		was := due()
@@ -193,7 +193,7 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 			t.Fatal(got)
 		}
 		reported := func() string {
-			return fmt.Sprint(b.s.datafiles.NestedInfos(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin()))
+			return fmt.Sprint(b.s.DataFiles.NestedInfos(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin()))
 		}
 		if got, want := reported(), "[{http://a.example/x/data.txt read } {http://a.example/y/data.txt read }]"; got != want {
 			t.Errorf("explained %s, want %s", got, want)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
 )
 
 // A visit that is given back, because its address has too much work with other hosts, costs its
@@ -14,9 +15,9 @@ import (
 func TestNotBefore(t *testing.T) {
 	for _, tt := range []struct{ reported, waits time.Duration }{
 		{90 * time.Second, 90 * time.Second},
-		{longestNotBefore, longestNotBefore},
+		{polite.LongestNotBefore, polite.LongestNotBefore},
 		// The maximum, whatever a fetcher reports
-		{longestNotBefore + time.Second, longestNotBefore},
+		{polite.LongestNotBefore + time.Second, polite.LongestNotBefore},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			spec := testSpec("http://a.example/", "http://b.example/")

@@ -57,7 +57,7 @@ func (a answers) prefixURLs(_ context.Context, q questions.PrefixRequest, send f
 	}
 	var all int64
 	for next := []byte(nil); ; {
-		err := s.locked(func() (err error) {
+		err := s.Read(func() (err error) {
 			var n int64
 			n, next, err = s.countPrefix(q.Entry, next)
 			all += n

@@ -77,7 +77,7 @@ func TestAPreviewOfManyIsCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := b.s.specEffect(t.Context(), &j, 1500)
+		got, err := b.s.Specs.Effect(t.Context(), &j, 1500)
 		if err != nil {
 			t.Fatal(err)
 		}

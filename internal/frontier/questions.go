@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -79,20 +80,10 @@ func (f *Frontier) serveQuestions() (stop func(), err error) {
 	return func() { svc.Stop() }, nil
 }
 
-// locked calls do under the shard's lock, unless the shard is closed.
-func (s *Shard) locked(do func() error) error {
-	s.ledger.Mu.Lock()
-	defer s.ledger.Mu.Unlock()
-	if !s.ledger.Phase.MayRead() {
-		return nil
-	}
-	return s.ledger.Guarded(do)
-}
-
 // each calls do for every open shard under its lock.
 func (f *Frontier) each(do func(*Shard) error) error {
 	for _, s := range f.open() {
-		if err := s.locked(func() error { return do(s) }); err != nil {
+		if err := s.Read(func() error { return do(s) }); err != nil {
 			return err
 		}
 	}
@@ -107,7 +98,7 @@ func (a answers) perShard(do func(*Shard) error) error {
 	var errs []error
 	for _, s := range a.shards() {
 		closed := true
-		err := s.locked(func() error {
+		err := s.Read(func() error {
 			closed = false
 			return do(s)
 		})
@@ -139,7 +130,7 @@ func (a answers) status(_ context.Context, _ struct{}, send func(crawl.Status) e
 	var parts []crawl.Status
 	now := time.Now()
 	failed := a.perShard(func(s *Shard) error {
-		parts = append(parts, s.account.Status(now))
+		parts = append(parts, s.Account.Status(now))
 		return nil
 	})
 	a.mend(parts)
@@ -160,7 +151,7 @@ func (a answers) history(_ context.Context, q crawl.HistoryRequest, send func(cr
 		if a.stopped {
 			end = time.UnixMilli(s.ledger.Meta.Written)
 		}
-		part, err := s.history.Part(q, end)
+		part, err := s.History.Part(q, end)
 		if err == nil {
 			parts = append(parts, part)
 		}
@@ -193,9 +184,9 @@ func (a answers) explain(_ context.Context, q questions.ExplainRequest, send fun
 			continue
 		}
 		var x *crawl.Explanation
-		err = s.locked(func() error {
-			y, err := s.account.Explain(raw, u, time.Now())
-			if x = &y; y.State == crawl.Queued.String() && s.account.IsInFlight(u) {
+		err = s.Read(func() error {
+			y, err := s.Account.Explain(raw, u, time.Now())
+			if x = &y; y.State == crawl.Queued.String() && s.Account.IsInFlight(u) {
 				x.State = crawl.InFlight.String()
 			}
 			return err
@@ -223,20 +214,20 @@ func (a answers) shardOf(host canon.Host) *Shard {
 func (a answers) hosts(_ context.Context, q *questions.HostsRequest, send func(crawl.HostInfo) error) error {
 	if q == nil || len(q.Hosts) == 0 {
 		return eachHost(a, send, func(s *Shard, h *hosts.Host, now time.Time) []crawl.HostInfo {
-			return []crawl.HostInfo{s.account.HostInfo(h, now)}
+			return []crawl.HostInfo{s.Account.HostInfo(h, now)}
 		})
 	}
 	now := time.Now()
 	for _, s := range a.shards() {
 		var infos []crawl.HostInfo
-		err := s.locked(func() error {
+		err := s.Read(func() error {
 			for _, name := range q.Hosts {
 				h, err := s.ledger.HostNamed(name)
 				if err != nil {
 					return err
 				}
 				if h != nil && !h.Closed {
-					infos = append(infos, s.account.HostInfo(h, now))
+					infos = append(infos, s.Account.HostInfo(h, now))
 				}
 			}
 			return nil
@@ -258,7 +249,7 @@ func (a answers) mirrors(_ context.Context, _ questions.Nothing, send func(crawl
 
 // updates sends every site that reports its changes.
 func (a answers) updates(_ context.Context, _ questions.Nothing, send func(crawl.UpdatesInfo) error) error {
-	return eachHost(a, send, func(s *Shard, h *hosts.Host, _ time.Time) []crawl.UpdatesInfo { return s.account.UpdatesInfos(h) })
+	return eachHost(a, send, func(s *Shard, h *hosts.Host, _ time.Time) []crawl.UpdatesInfo { return s.Account.UpdatesInfos(h) })
 }
 
 // hostsAtOnce is how many hosts eachHost reads under the lock of a shard.
@@ -271,7 +262,7 @@ func eachHost[Row any](a answers, send func(Row) error, rowsOf func(*Shard, *hos
 			var rows []Row
 			var next []byte
 			now := time.Now()
-			err := s.locked(func() (err error) {
+			err := s.Read(func() (err error) {
 				var hosts []*hosts.Host
 				hosts, next, err = s.ledger.HostsFrom(from, hostsAtOnce)
 				for _, h := range hosts {
@@ -288,6 +279,28 @@ func eachHost[Row any](a answers, send func(Row) error, rowsOf func(*Shard, *hos
 			if from = next; from == nil {
 				break
 			}
+		}
+	}
+	return nil
+}
+
+// maxPreviewed limits how many URLs of a shard are looked at to estimate the effect of another
+// spec. It is about half a second of work.
+const maxPreviewed = 200_000
+
+// judge sends what another spec would make of the URLs of each shard. It changes nothing.
+func (a answers) judge(ctx context.Context, spec crawl.Spec, send func(crawl.SpecEffect) error) error {
+	next, err := judge.New(spec)
+	if err != nil {
+		return err
+	}
+	for _, s := range a.shards() {
+		judged, err := s.Specs.Effect(ctx, &next, maxPreviewed)
+		if err != nil {
+			return s.ledger.Blame(err)
+		}
+		if err := send(judged); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -114,10 +114,10 @@ func (s *Shard) read() error {
 	if err != nil {
 		return err
 	}
-	if err := s.rupsites.Load(time.Now()); err != nil {
+	if err := s.RUPSites.Load(time.Now()); err != nil {
 		return err
 	}
-	return s.websub.Load(time.Now())
+	return s.WebSub.Load(time.Now())
 }
 
 // Spec is the spec of the crawl.
@@ -165,7 +165,7 @@ type URLState struct {
 func (r *Reader) EachURL(f func(URLState) error) error {
 	for _, s := range r.shards {
 		for from := []byte(nil); ; {
-			next, err := s.urls.Stretch(from, hosts.PassStretch, func(_ *hosts.Host, _ []byte, u *urls.Record) (bool, error) {
+			next, err := s.URLs.Stretch(from, hosts.PassStretch, func(_ *hosts.Host, _ []byte, u *urls.Record) (bool, error) {
 				return false, f(URLState{URL: u.URL, Class: u.Class, Reason: u.Reason, Detail: u.Detail, Line: u.Line})
 			})
 			if err != nil {

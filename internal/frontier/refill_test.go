@@ -14,7 +14,7 @@ func (b *bench) refillSome() (more bool) {
 	b.t.Helper()
 	b.s.ledger.Mu.Lock()
 	defer b.s.ledger.Mu.Unlock()
-	more, err := b.s.passes.Some(time.Now())
+	more, err := b.s.Passes.Some(time.Now())
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func TestHostWithANewOriginIsStillSaved(t *testing.T) {
 func (b *bench) record(raw string) urls.Record {
 	b.t.Helper()
 	u := mustParse(b.t, raw)
-	r, err := urls.DecodeRecord(b.s.urls.Lookup(b.s.ledger.Hosts[u.Host()], u))
+	r, err := urls.DecodeRecord(b.s.URLs.Lookup(b.s.ledger.Hosts[u.Host()], u))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -392,7 +392,7 @@ func TestExpiredVisitFreesItsPageBudget(t *testing.T) {
 			t.Fatal(v)
 		}
 		time.Sleep(times.OwnerLease + time.Second)
-		b.s.visits.Expire(time.Now())
+		b.s.Visits.Expire(time.Now())
 		time.Sleep(time.Hour)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -533,7 +533,7 @@ func TestLateRobotsFactDoesNotReplaceANewerOne(t *testing.T) {
 		b.links(0, "", "http://a.example/", "http://a.example/2")
 		old := b.grant(1)[0]
 		time.Sleep(times.OwnerLease + time.Second)
-		b.s.visits.Expire(time.Now())
+		b.s.Visits.Expire(time.Now())
 		time.Sleep(time.Minute)
 		v := b.grant(1)[0]
 		o := v.URLs[0].URL.Origin()
@@ -572,7 +572,7 @@ func TestRetryAfterOfRobotsPostponesTheHost(t *testing.T) {
 			Status: 429, RetryAfter: time.Hour}}})
 		// The fetcher is killed here.
 		time.Sleep(times.OwnerLease + time.Second)
-		b.s.visits.Expire(time.Now())
+		b.s.Visits.Expire(time.Now())
 		time.Sleep(time.Minute)
 		if v := b.grant(1); len(v) != 0 {
 			t.Error("the host required a pause of an hour and is visited after a minute")
@@ -745,7 +745,7 @@ func TestNothingIsDueWhilePaused(t *testing.T) {
 	if got := b.grant(1); len(got) != 0 {
 		t.Fatal("granted while paused")
 	}
-	if d := b.s.visits.NextDue(time.Now()); !d.IsZero() && !d.After(now) {
+	if d := b.s.Visits.NextDue(time.Now()); !d.IsZero() && !d.After(now) {
 		t.Errorf("paused, and due %v ago: match spins", now.Sub(d).Round(time.Millisecond))
 	}
 }
@@ -783,7 +783,7 @@ func TestSlowHostKeepsItsDelayForItsOtherOrigin(t *testing.T) {
 		}}})
 		// The fetcher is killed; a finished visit would have reported Delay: 1 h, once.
 		time.Sleep(times.OwnerLease + time.Second)
-		b.s.visits.Expire(time.Now())
+		b.s.Visits.Expire(time.Now())
 		time.Sleep(2 * time.Second)
 		if v := b.grant(1); len(v) != 0 {
 			t.Errorf("a host that asks for an hour between requests is visited at %v: %v", v[0].Delay, v[0].URLs[0].URL)

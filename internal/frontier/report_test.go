@@ -69,7 +69,7 @@ func TestAPartialReportCountsOnce(t *testing.T) {
 		w := b.grant(1)[0]
 		b.event(partial(w, 0, 1, 50))
 		time.Sleep(times.OwnerLease + time.Second)
-		b.s.visits.Expire(time.Now())
+		b.s.Visits.Expire(time.Now())
 		check("another, which died", [3]int64{350, 6, 1}, 4, 0)
 		b.event(end)
 		check("the first's end once more", [3]int64{350, 6, 1}, 4, 0)
@@ -119,7 +119,7 @@ func TestDueAfterAReportingVisitThatWasKilled(t *testing.T) {
 			t.Errorf("due %v after the request it reported, whose delay is 8s", h.Due.Sub(end))
 		}
 		time.Sleep(times.OwnerLease)
-		b.s.visits.Expire(time.Now())
+		b.s.Visits.Expire(time.Now())
 		if wait := time.Until(h.Due); wait < 8*time.Second {
 			t.Errorf("due %v after its lease, want the delay it reported, 8s", wait)
 		}
@@ -134,8 +134,8 @@ func TestBudgetOfAVisitThatReportsLate(t *testing.T) {
 		b.links(0, "", "http://a.example/1", "http://a.example/2", "http://a.example/3")
 		v := b.grant(1)[0]
 		time.Sleep(times.OwnerLease + time.Second)
-		b.s.visits.Expire(time.Now())
-		slots := func() int64 { return b.s.visits.Slots(time.Now()) }
+		b.s.Visits.Expire(time.Now())
+		slots := func() int64 { return b.s.Visits.Slots(time.Now()) }
 		if n := slots(); n != 3 {
 			t.Fatalf("%d slots for three URLs that may still be reported", n)
 		}
@@ -160,17 +160,17 @@ func TestAnEmptyGhostDoesNotMove(t *testing.T) {
 		v := b.grant(1)[0]
 		b.event(partial(v, 0, 1, 10))
 		time.Sleep(times.OwnerLease + time.Second)
-		b.s.visits.Expire(time.Now())
-		if n := len(b.s.visits.Expired); n != 0 {
+		b.s.Visits.Expire(time.Now())
+		if n := len(b.s.Visits.Expired); n != 0 {
 			t.Errorf("%d ghosts", n)
 		}
 		b.links(0, "", "http://a.example/2")
 		time.Sleep(time.Minute)
 		v = b.grant(1)[0]
 		time.Sleep(times.OwnerLease + time.Second)
-		b.s.visits.Expire(time.Now())
+		b.s.Visits.Expire(time.Now())
 		b.event(partial(v, 0, 1, 10))
-		if n := len(b.s.visits.Expired); n != 0 {
+		if n := len(b.s.Visits.Expired); n != 0 {
 			t.Errorf("%d ghosts after the only URL was reported", n)
 		}
 	})

@@ -29,7 +29,7 @@ import (
 func dump(t testing.TB, s *Shard) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	err := s.urls.EachRecord(func(_ *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
+	err := s.URLs.EachRecord(func(_ *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 		x := *r
 		x.Order, x.Due = 0, time.Time{}
 		all["url "+string(r.URL)] = fmt.Sprintf("%+v waits %v", x, !r.Due.IsZero())
@@ -161,7 +161,7 @@ func restoreRun(t *testing.T, seed uint64) {
 			out = append(out, b.grant(1+rng.IntN(3))...)
 		case p < 70 && len(out) > 0:
 			v := out[0]
-			if out = out[1:]; spec.MaxPagesPerHost > 0 && b.s.visits.Outstanding[v.ID] == nil {
+			if out = out[1:]; spec.MaxPagesPerHost > 0 && b.s.Visits.Outstanding[v.ID] == nil {
 				continue // its lease has ended: late, too
 			}
 			event(randomEnd(rng, v, url))
@@ -189,7 +189,7 @@ func restoreRun(t *testing.T, seed uint64) {
 		default:
 			time.Sleep(time.Duration(rng.IntN(20000)) * time.Millisecond)
 			b.s.ledger.Mu.Lock()
-			b.s.visits.Expire(time.Now())
+			b.s.Visits.Expire(time.Now())
 			b.s.ledger.Mu.Unlock()
 		}
 	}
@@ -197,7 +197,7 @@ func restoreRun(t *testing.T, seed uint64) {
 	b.verify()
 	time.Sleep(time.Hour)
 	for _, x := range []*bench{b, control} { // waiting URLs are loaded by granting
-		if err := x.s.urls.EnqueueLater(time.Now()); err != nil {
+		if err := x.s.URLs.EnqueueLater(time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		x.refillAll()
@@ -266,7 +266,7 @@ func TestASpecChangedSinceTheCheckpoint(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.s.ledger.Mu.Lock()
-			b.s.judgeBy(j)
+			b.s.Specs.Change(j)
 			b.s.ledger.Mu.Unlock()
 			b.refillAll()
 		}
@@ -501,13 +501,13 @@ func TestVisitsMoveWithTheirShard(t *testing.T) {
 		if got := b.grant(5); len(got) != 0 {
 			t.Fatalf("%s granted while its visit is out", got[0].Host)
 		}
-		if r := b.s.visits.Renew([]crawl.VisitID{vs[0].ID, vs[1].ID, {Epoch: 1, N: 99}}, time.Now()); len(r.Lost) != 1 {
+		if r := b.s.Visits.Renew([]crawl.VisitID{vs[0].ID, vs[1].ID, {Epoch: 1, N: 99}}, time.Now()); len(r.Lost) != 1 {
 			t.Errorf("lost %v, want only the one that never was", r.Lost)
 		}
 		b.finish(vs[0], crawl.Stored, "")
 		time.Sleep(times.OwnerLease + time.Second)
-		b.s.visits.Expire(time.Now())
-		if len(b.s.visits.Outstanding) != 0 {
+		b.s.Visits.Expire(time.Now())
+		if len(b.s.Visits.Outstanding) != 0 {
 			t.Error("a visit that was carried along and not renewed again does not expire")
 		}
 		if st := b.status(); st.InFlight != 0 || st.Stored == 0 || st.Discovered != 3 {

@@ -23,7 +23,7 @@ func (a answers) robotsText(_ context.Context, q questions.URLRequest, send func
 		return nil
 	}
 	var found *crawl.RobotsText
-	err = s.locked(func() error {
+	err = s.Read(func() error {
 		h, err := s.ledger.HostNamed(u.Host())
 		if h == nil || err != nil {
 			return err

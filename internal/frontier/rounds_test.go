@@ -172,10 +172,10 @@ func TestSitemapsInEachRound(t *testing.T) {
 					n += len(v.Aux)
 					b.read(v, crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Scope: spec.ScopeHash()})
 				}
-				if err := b.s.sitemaps.Upkeep(time.Now()); err != nil {
+				if err := b.s.Sitemaps.Upkeep(time.Now()); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := b.s.passes.Some(time.Now()); err != nil {
+				if _, err := b.s.Passes.Some(time.Now()); err != nil {
 					t.Fatal(err)
 				}
 				b.outboxToLog()

@@ -475,7 +475,7 @@ func TestRUPAnewAfterACrash(t *testing.T) {
 		w := newRUPWorld(t, updatesSpec(testMail), 20, daily())
 		w.b.links(0, "", w.base)
 		w.run(time.Hour)
-		if err := w.b.s.rupsites.Reindex(w.site(), time.Now()); err != nil {
+		if err := w.b.s.RUPSites.Reindex(w.site(), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		w.b.commit()
@@ -513,14 +513,14 @@ func TestRUPWaitsForRobots(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		r := w.site()
 		state, ask := polite.State(&r.H.Origins[r.I], time.Now())
-		if what, _ := w.b.s.rupsites.WantNow(r, time.Now()); what == updates.RupNothing || state != crawl.RobotsUnreachable || time.Until(ask) < time.Hour {
+		if what, _ := w.b.s.RUPSites.WantNow(r, time.Now()); what == updates.RupNothing || state != crawl.RobotsUnreachable || time.Until(ask) < time.Hour {
 			t.Fatalf("the test: wants %d, %v until %v", what, state, ask)
 		}
-		if what, at := w.b.s.rupsites.WantOf(r, time.Now()); what != updates.RupNothing || !at.Equal(ask) {
+		if what, at := w.b.s.RUPSites.WantOf(r, time.Now()); what != updates.RupNothing || !at.Equal(ask) {
 			t.Errorf("wants %d, at %v, want nothing until %v", what, at, ask)
 		}
 		time.Sleep(time.Until(ask))
-		if what, _ := w.b.s.rupsites.WantOf(r, time.Now()); what == updates.RupNothing {
+		if what, _ := w.b.s.RUPSites.WantOf(r, time.Now()); what == updates.RupNothing {
 			t.Error("wants nothing when its robots.txt may be asked for")
 		}
 	})

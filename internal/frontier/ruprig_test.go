@@ -215,18 +215,18 @@ func (w *rupWorld) upkeep() {
 	w.t.Helper()
 	w.b.s.ledger.Mu.Lock()
 	defer w.b.s.ledger.Mu.Unlock()
-	if err := w.b.s.rupsites.Upkeep(time.Now()); err != nil {
+	if err := w.b.s.RUPSites.Upkeep(time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.b.s.feeds.Upkeep(time.Now()); err != nil {
+	if err := w.b.s.Feeds.Upkeep(time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.b.s.websub.Upkeep(time.Now()); err != nil {
+	if err := w.b.s.WebSub.Upkeep(time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
 	for more := true; more; {
 		var err error
-		if more, err = w.b.s.passes.Some(time.Now()); err != nil {
+		if more, err = w.b.s.Passes.Some(time.Now()); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -438,7 +438,7 @@ func (w *rupWorld) readSitemap(id crawl.VisitID) crawl.Sitemap {
 }
 
 // site returns the record of the site.
-func (w *rupWorld) site() *updates.RUPSite { return w.b.s.rupsites.Sites[canon.URL(w.base).Origin()] }
+func (w *rupWorld) site() *updates.RUPSite { return w.b.s.RUPSites.Sites[canon.URL(w.base).Origin()] }
 
 // asked returns what was requested since the last call.
 func (w *rupWorld) asked() (actions []string, pages []canon.URL) {

@@ -70,10 +70,10 @@ func TestSecurityTxt(t *testing.T) {
 		// For a mirror, and for what is forgotten, nothing is requested or kept.
 		h := b.s.ledger.Hosts["a.example"]
 		h.Origins[0].Mirror = &mirror.Record{State: mirror.OfMain}
-		if err := b.s.features.MirrorChanged(h, 0, time.Now()); err != nil || len(asked()) != 0 {
+		if err := b.s.Features.MirrorChanged(h, 0, time.Now()); err != nil || len(asked()) != 0 {
 			t.Errorf("a mirror: %+v, %v", asked(), err)
 		}
-		if err := b.s.features.AskOrigin(h, 0, time.Now()); err != nil || len(asked()) != 0 {
+		if err := b.s.Features.AskOrigin(h, 0, time.Now()); err != nil || len(asked()) != 0 {
 			t.Errorf("a mirror: %+v, %v", asked(), err)
 		}
 		h.Origins[0].Mirror = nil

@@ -141,7 +141,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 		}
 		return err
 	}
-	visits := len(s.visits.Outstanding)
+	visits := len(s.Visits.Outstanding)
 	var once sync.Once
 	ready := func(pending hosts.Start) {
 		once.Do(func() { f.ready(s, own, pending, visits, began) })
@@ -154,8 +154,8 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	g, gctx := errgroup.WithContext(work)
 	g.Go(func() error { return k.watch(gctx) })
 	g.Go(func() error { return s.keepCommitted(gctx) })
-	g.Go(func() error { return s.passes.RunPasses(gctx) })
-	g.Go(func() error { return s.mirrors.Resolve(gctx) })
+	g.Go(func() error { return s.Passes.RunPasses(gctx) })
+	g.Go(func() error { return s.Mirrors.Resolve(gctx) })
 	g.Go(func() error { return s.ledger.SendOutbox(gctx, false, f.appendTo) })
 	g.Go(func() error { return s.ledger.SendOutbox(gctx, true, f.handOverPages) })
 	g.Go(func() error { return f.follow(gctx, s, pending, ready) })
@@ -175,7 +175,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	f.mu.Unlock()
 	s.ledger.Mu.Lock()
 	// The spec may have changed while the file was opened.
-	s.ledger.Guarded(func() error { s.judgeBy(j); return nil })
+	s.ledger.Guarded(func() error { s.Specs.Change(j); return nil })
 	s.ledger.Mu.Unlock()
 
 	select {
@@ -258,10 +258,11 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 	}
 	s.ledger.DB.SetFault(f.opt.Fault)
 	s.ledger.Attach(f.opt.CrawlLog, f.budget, f.met)
-	s.visits.Attach(f.slots, f.wake)
-	s.rupsites.SetSecret(f.secret)
-	s.websub.SetSecret(f.secret)
-	s.unreadable, s.traces = unreadable, f.traces
+	s.Visits.Attach(f.slots, f.wake)
+	s.RUPSites.SetSecret(f.secret)
+	s.WebSub.SetSecret(f.secret)
+	s.unreadable = unreadable
+	s.Events.Trace(f.traces)
 	st = f.startOf(s, own)
 	f.reportLoss(ctx, s, own)
 	s.ledger.Mu.Lock()
@@ -313,7 +314,7 @@ func (s *Shard) leave() {
 func (f *Frontier) letGo(ctx context.Context, s *Shard, own *queue.Ownership, err error) error {
 	f.forget(s.ledger.ID)
 	s.ledger.Mu.Lock()
-	idle := len(s.visits.Outstanding) == 0
+	idle := len(s.Visits.Outstanding) == 0
 	s.ledger.Mu.Unlock()
 	err = errors.Join(err, s.close(true))
 	if err == nil && idle {
@@ -349,7 +350,7 @@ func (s *Shard) drain(ctx context.Context, d time.Duration) {
 	defer t.Stop()
 	for {
 		s.ledger.Mu.Lock()
-		n := len(s.visits.Outstanding)
+		n := len(s.Visits.Outstanding)
 		s.ledger.Mu.Unlock()
 		if n == 0 {
 			return
@@ -419,7 +420,7 @@ func (f *Frontier) serveLeases(s *Shard) (stop func(), err error) {
 		s.ledger.Mu.Lock()
 		mute := !s.ledger.Phase.MayRenew() || !s.ledger.Valid()
 		var ans crawl.Renewed
-		err = s.ledger.Guarded(func() error { ans = s.visits.Renew(r.Visits, time.Now()); return nil })
+		err = s.ledger.Guarded(func() error { ans = s.Visits.Renew(r.Visits, time.Now()); return nil })
 		s.ledger.Mu.Unlock()
 		if mute || err != nil {
 			return
@@ -432,7 +433,7 @@ func (f *Frontier) serveLeases(s *Shard) (stop func(), err error) {
 	bodies, err := f.q.NC.Subscribe(f.names.Robots(s.ledger.ID), func(m *nats.Msg) {
 		s.ledger.Mu.Lock()
 		var body []byte
-		if ref, ok := s.visits.Digests[string(m.Data)]; ok && s.ledger.Phase.MayRead() {
+		if ref, ok := s.Visits.Digests[string(m.Data)]; ok && s.ledger.Phase.MayRead() {
 			s.ledger.Guarded(func() error {
 				body = append(body, s.ledger.Tx.Bucket(hosts.BucketRobots).Get(ref.Key())...)
 				return nil

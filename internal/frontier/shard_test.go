@@ -91,11 +91,11 @@ func (b *bench) open() {
 		b.t.Fatal(err)
 	}
 	s.ledger.Metrics = store.NewMetrics(nil)
-	s.visits.Notify = make(chan struct{}, 1)
+	s.Visits.Notify = make(chan struct{}, 1)
 	s.ledger.CrawlLog = b.lines
 	s.ledger.Budget = &budget.Budget{}
-	s.rupsites.Secret = []byte("a crawl's secret")
-	s.websub.Secret = s.rupsites.Secret
+	s.RUPSites.Secret = []byte("a crawl's secret")
+	s.WebSub.Secret = s.RUPSites.Secret
 	b.s = s
 	if err := s.begin(b.start, 0, time.Now()); err != nil {
 		b.t.Fatal(err)
@@ -154,7 +154,7 @@ func mustParse(t testing.TB, raw string) canon.URL {
 
 func (b *bench) grant(n int) []crawl.Visit {
 	b.t.Helper()
-	v, _, err := b.s.visits.Grant(n, schedule.MaxGrantBytes, time.Now())
+	v, _, err := b.s.Visits.Grant(n, schedule.MaxGrantBytes, time.Now())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func (b *bench) finish(v crawl.Visit, class crawl.Class, reason crawl.Reason) {
 }
 
 func (b *bench) status() crawl.Status {
-	st := b.s.account.Status(time.Now())
+	st := b.s.Account.Status(time.Now())
 	if sum := st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed; sum != st.Discovered {
 		b.t.Errorf("discovered %d, classes add up to %d", st.Discovered, sum)
 	}
@@ -204,7 +204,7 @@ func TestLinksAreSeenOnce(t *testing.T) {
 	if st := b.status(); st.Discovered != 4 || st.Queued != 4 {
 		t.Errorf("status = %+v, want 4 discovered and queued", st)
 	}
-	b.s.links.Recent = shard.Recent{} // the store must find them too
+	b.s.Links.Recent = shard.Recent{} // the store must find them too
 	b.links(2, "http://b.example/", "http://a.example/x", "http://b.example/")
 	if st := b.status(); st.Discovered != 4 {
 		t.Errorf("discovered %d after repeats, want 4", st.Discovered)
@@ -298,19 +298,19 @@ func TestVisitWithoutOutcomeEndsWithItsLease(t *testing.T) {
 		b.links(0, "", "http://a.example/")
 		v := b.grant(1)[0]
 		time.Sleep(times.Lease)
-		b.s.visits.Expire(time.Now())
-		if len(b.s.visits.Outstanding) != 1 {
+		b.s.Visits.Expire(time.Now())
+		if len(b.s.Visits.Outstanding) != 1 {
 			t.Fatal("the owner ended a visit while its fetcher may still count on the lease")
 		}
-		if r := b.s.visits.Renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) != 0 {
+		if r := b.s.Visits.Renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) != 0 {
 			t.Fatal("a visit within its lease was not renewed")
 		}
 		time.Sleep(times.OwnerLease + time.Millisecond)
-		b.s.visits.Expire(time.Now())
-		if len(b.s.visits.Outstanding) != 0 {
+		b.s.Visits.Expire(time.Now())
+		if len(b.s.Visits.Outstanding) != 0 {
 			t.Fatal("a visit outlived its lease")
 		}
-		if r := b.s.visits.Renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) != 1 {
+		if r := b.s.Visits.Renew([]crawl.VisitID{v.ID}, time.Now()); len(r.Lost) != 1 {
 			t.Error("a visit that is over was renewed")
 		}
 		if got := b.grant(1); len(got) != 0 {
@@ -406,7 +406,7 @@ func TestUnreachableRobotsPostponesTheOrigin(t *testing.T) {
 		if got := b.grant(1); len(got) != 0 {
 			t.Fatal("asked an unreachable origin within five minutes")
 		}
-		postponed, why, _ := b.s.account.Postponed(b.s.ledger.Hosts["a.example"], time.Now().Add(-4*time.Minute))
+		postponed, why, _ := b.s.Account.Postponed(b.s.ledger.Hosts["a.example"], time.Now().Add(-4*time.Minute))
 		if postponed {
 			t.Errorf("five minutes are within hold-max, yet postponed: %s", why)
 		}

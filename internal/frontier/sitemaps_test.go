@@ -93,7 +93,7 @@ func TestSitemapsAreRequested(t *testing.T) {
 		if got := b.sitemapsOf("a.example"); got != nil {
 			t.Errorf("still to be read: %v", got)
 		}
-		info := b.s.account.HostInfo(b.s.ledger.Hosts["a.example"], time.Now()).Sitemaps
+		info := b.s.Account.HostInfo(b.s.ledger.Hosts["a.example"], time.Now()).Sitemaps
 		if len(info) != 1 || info[0].Entries != 7 || info[0].ReadAt == nil || info[0].Queued {
 			t.Errorf("reported: %+v", info)
 		}
@@ -235,7 +235,7 @@ func TestSitemapRetries(t *testing.T) {
 				}
 			}
 			time.Sleep(time.Second)
-			if err := b.s.sitemaps.Upkeep(time.Now()); err != nil {
+			if err := b.s.Sitemaps.Upkeep(time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -253,7 +253,7 @@ func TestSitemapRetries(t *testing.T) {
 				b.read(v, crawl.Sitemap{Status: 404})
 			}
 			time.Sleep(time.Minute)
-			if err := b.s.sitemaps.Upkeep(time.Now()); err != nil {
+			if err := b.s.Sitemaps.Upkeep(time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -340,7 +340,7 @@ func TestSitemapsFollowTheSpec(t *testing.T) {
 			t.Helper()
 			for busy := true; busy; {
 				var err error
-				if busy, err = b.s.passes.Some(time.Now()); err != nil {
+				if busy, err = b.s.Passes.Some(time.Now()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -407,10 +407,10 @@ func TestSitemapsAreReadDaily(t *testing.T) {
 				n += len(v.Aux)
 				b.read(v, crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Scope: spec.ScopeHash()})
 			}
-			if err := b.s.sitemaps.Upkeep(time.Now()); err != nil {
+			if err := b.s.Sitemaps.Upkeep(time.Now()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := b.s.passes.Some(time.Now()); err != nil {
+			if _, err := b.s.Passes.Some(time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			b.outboxToLog()
@@ -485,7 +485,7 @@ func TestSitemapsOfAMirror(t *testing.T) {
 		h := b.s.ledger.Hosts["x.example"]
 		turn := func(do func(*mirror.Record, *mirror.Env)) {
 			t.Helper()
-			if err := b.s.mirrors.Step(h, 0, time.Now(), do); err != nil {
+			if err := b.s.Mirrors.Step(h, 0, time.Now(), do); err != nil {
 				t.Fatal(err)
 			}
 			b.outboxToLog()
@@ -496,9 +496,9 @@ func TestSitemapsOfAMirror(t *testing.T) {
 		if got := fmt.Sprint(b.sitemapsOf("x.example")); got != "[https://x.example/s.xml for https://x.example]" || h.SitemapsDue != 1 {
 			t.Errorf("while it is a mirror: %s, %d due", got, h.SitemapsDue)
 		}
-		b.s.sitemaps.Retries = append(b.s.sitemaps.Retries, wellknown.SitemapRetryAt{Key: wellknown.SitemapKey(h.ID, &crawl.AuxRequest{URL: "http://x.example/s.xml", Origin: canon.URL("http://x.example/").Origin()})})
-		if err := b.s.sitemaps.Upkeep(time.Now()); err != nil || len(b.s.sitemaps.Retries) != 0 || h.SitemapsDue != 1 {
-			t.Errorf("tried once more while it is a mirror: %v, %d due, %v", b.s.sitemaps.Retries, h.SitemapsDue, err)
+		b.s.Sitemaps.Retries = append(b.s.Sitemaps.Retries, wellknown.SitemapRetryAt{Key: wellknown.SitemapKey(h.ID, &crawl.AuxRequest{URL: "http://x.example/s.xml", Origin: canon.URL("http://x.example/").Origin()})})
+		if err := b.s.Sitemaps.Upkeep(time.Now()); err != nil || len(b.s.Sitemaps.Retries) != 0 || h.SitemapsDue != 1 {
+			t.Errorf("tried once more while it is a mirror: %v, %d due, %v", b.s.Sitemaps.Retries, h.SitemapsDue, err)
 		}
 		time.Sleep(24 * time.Hour)
 		b.learned("http://x.example", "Sitemap: /s.xml\nSitemap: /t.xml\n", crawl.VisitID{})
@@ -578,7 +578,7 @@ func sitemapKills(t *testing.T, rng *rand.Rand) {
 			t.Fatalf("%d of %d sitemaps after %d kills; %+v", len(read), files+1, kills, b.status())
 		}
 		time.Sleep(time.Second)
-		b.s.visits.Expire(time.Now())
+		b.s.Visits.Expire(time.Now())
 		if rng.IntN(3) == 0 {
 			b.outboxToLog()
 		}

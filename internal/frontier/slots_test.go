@@ -60,7 +60,7 @@ func TestADomainHasAQuarterOfTheVisits(t *testing.T) {
 				b.finish(v, crawl.Stored, "")
 				b.links(2, "", "http://"+string(v.Host)+fmt.Sprintf("/%d", time.Now().Unix()))
 			}
-			b.s.visits.Renew(ids(others), time.Now())
+			b.s.Visits.Renew(ids(others), time.Now())
 			first = append(others, b.grant(slots-len(others))...)
 			most = max(most, ofDomain(first, "slow.example"))
 			time.Sleep(2 * time.Second)
@@ -100,7 +100,7 @@ func TestACrawlOfOneDomainHasAllSlots(t *testing.T) {
 		for i := range 5 {
 			b.links(1, "", fmt.Sprintf("http://www.other%d.example/", i))
 			b.s.ledger.Hosts[canon.Host(fmt.Sprintf("www.other%d.example", i))].Due = time.Now().Add(20 * time.Second)
-			b.s.visits.Reschedule(b.s.ledger.Hosts[canon.Host(fmt.Sprintf("www.other%d.example", i))], time.Now())
+			b.s.Visits.Reschedule(b.s.ledger.Hosts[canon.Host(fmt.Sprintf("www.other%d.example", i))], time.Now())
 		}
 		b.manyHosts("one.example", 300)
 		if vs := b.grant(slots); len(vs) != slots-5 {

@@ -79,12 +79,12 @@ func (s *Shard) rewind(to queue.Position) error {
 	}
 	s.ledger.Phase.Rewound()
 	applied := s.ledger.Rewind(to.Seq, to.Time)
-	s.links.ForgetRecent()
+	s.Links.ForgetRecent()
 	if applied == 0 {
 		return nil // rewound before, and nothing was applied since
 	}
 	return s.ledger.Guarded(func() error {
-		if err := s.requeueSince(time.Unix(0, applied).Add(-2 * time.Minute)); err != nil {
+		if err := s.Passes.RequeueSince(time.Unix(0, applied).Add(-2 * time.Minute)); err != nil {
 			return s.ledger.Fail(err)
 		}
 		return nil
@@ -119,17 +119,17 @@ func (s *Shard) catchUp(found hosts.Start) (pending hosts.Start, first bool) {
 	now := time.Now()
 	switch pending = s.ledger.Phase.CaughtUp(found, now); pending {
 	case hosts.StartDelay:
-		s.justVisited(now)
+		s.JustVisited(now)
 	case hosts.StartLease:
-		s.justVisited(s.ledger.Phase.Until)
+		s.JustVisited(s.ledger.Phase.Until)
 	}
 	if s.ledger.Judge.Spec.MaxPagesPerHost > 0 {
 		for _, h := range s.ledger.Hosts {
-			s.passes.NoticeFull(h) // the last owner may not have finished it
+			s.Passes.NoticeFull(h) // the last owner may not have finished it
 		}
 	}
-	s.ledger.Budget.Join(s.ledger.ID, s.visits.Slots(now), s.ledger.Meta.Counts.Bytes, s.ledger.Valid, pending == hosts.StartLease)
+	s.ledger.Budget.Join(s.ledger.ID, s.Visits.Slots(now), s.ledger.Meta.Counts.Bytes, s.ledger.Valid, pending == hosts.StartLease)
 	s.ledger.Log.Info("shard ready", "hosts", s.ledger.KnownHosts(), "queued", s.ledger.Meta.Counts.Queued, "applied", s.ledger.Meta.Seq, "epoch", s.ledger.Epoch, "clean", pending == hosts.StartClean)
-	hosts.Signal(s.visits.Notify)
+	hosts.Signal(s.Visits.Notify)
 	return pending, true
 }

@@ -310,7 +310,7 @@ func TestRestartInPlace(t *testing.T) {
 		c.start("a")
 		sh := s.applied()
 		sh.ledger.Mu.Lock()
-		quiet, n := sh.ledger.Phase.Until, len(sh.visits.Outstanding)
+		quiet, n := sh.ledger.Phase.Until, len(sh.Visits.Outstanding)
 		sh.ledger.Mu.Unlock()
 		if !quiet.IsZero() || n != 1 {
 			t.Errorf("quiet until %v, %d visits carried along; want no pause and the one", quiet, n)
@@ -320,7 +320,7 @@ func TestRestartInPlace(t *testing.T) {
 		}
 		s.event(randomEnd(s.rng, out[0], s.url))
 		s.applied()
-		until(t, 5*time.Second, "the visit ends", func() bool { sh.ledger.Mu.Lock(); defer sh.ledger.Mu.Unlock(); return len(sh.visits.Outstanding) == 0 })
+		until(t, 5*time.Second, "the visit ends", func() bool { sh.ledger.Mu.Lock(); defer sh.ledger.Mu.Unlock(); return len(sh.Visits.Outstanding) == 0 })
 	})
 }
 

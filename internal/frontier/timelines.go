@@ -18,13 +18,13 @@ func (a answers) timeline(_ context.Context, q questions.TimelineRequest, send f
 		return nil
 	}
 	var found *crawl.Timeline
-	err := s.locked(func() error {
+	err := s.Read(func() error {
 		h, err := s.ledger.HostNamed(q.Host)
 		if h == nil || err != nil {
 			return err
 		}
-		t, err := s.timeline.Of(h, q.Before, q.Limit)
-		delay := s.polite.DelayOf(h)
+		t, err := s.Timeline.Of(h, q.Before, q.Limit)
+		delay := s.Polite.DelayOf(h)
 		t.DelayS, t.DelaySource = delay.D.Seconds(), delay.Source
 		found = &t
 		return err

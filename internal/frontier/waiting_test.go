@@ -71,12 +71,12 @@ func TestWaitingURLsAreBounded(t *testing.T) {
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/")
 		h := b.s.ledger.Hosts["a.example"]
-		if n := b.s.links.MaxWaiting(h); n != shard.WaitingLeast {
+		if n := b.s.Links.MaxWaiting(h); n != shard.WaitingLeast {
 			t.Fatalf("%d may wait", n)
 		}
 		b.spec.Delay = time.Second
 		b.respec(func(*crawl.Spec) {})
-		if n := b.s.links.MaxWaiting(h); n != 604_800 {
+		if n := b.s.Links.MaxWaiting(h); n != 604_800 {
 			t.Fatalf("%d may wait at a second's delay", n)
 		}
 		b.respec(func(s *crawl.Spec) { s.Delay = 10 * time.Minute })
@@ -194,7 +194,7 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 				b.read(v, crawl.Sitemap{Status: 200, Read: true, Form: "urlset", Entries: 50})
 			}
 		}
-		next := func() time.Duration { return time.Until(b.s.polite.AuxFrom(h, &h.Aux[0], time.Now())) }
+		next := func() time.Duration { return time.Until(b.s.Polite.AuxFrom(h, &h.Aux[0], time.Now())) }
 		// The answer came before the visit reported that the address is private.
 		if got := next(); got <= 0 || got > time.Second {
 			t.Errorf("the next is read in %v, want 1 s: fifty URLs of a private host", got)
@@ -203,7 +203,7 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 		if got := next(); got < 49*time.Second || got > 50*time.Second {
 			t.Errorf("the next is read in %v, want 50 s: fifty URLs, a second each", got)
 		}
-		if got := b.s.polite.AuxReady(h, 1, time.Now()); got != nil {
+		if got := b.s.Polite.AuxReady(h, 1, time.Now()); got != nil {
 			t.Errorf("%v is read at once", got)
 		}
 	})

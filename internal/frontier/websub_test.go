@@ -77,10 +77,10 @@ func TestWebSub(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := hubbed(t, webSubSpec())
 		intends := func(mode string) bool {
-			return b.s.websub.Intends(&crawl.WebSubQuestion{Topic: testFeed, N: 1, Mode: mode}, time.Now())
+			return b.s.WebSub.Intends(&crawl.WebSubQuestion{Topic: testFeed, N: 1, Mode: mode}, time.Now())
 		}
 		left := func() bool {
-			return b.s.websub.Left(&crawl.WebSubQuestion{Topic: testFeed, N: 1, Mode: crawl.WebSubDeliver})
+			return b.s.WebSub.Left(&crawl.WebSubQuestion{Topic: testFeed, N: 1, Mode: crawl.WebSubDeliver})
 		}
 		deliver := func(w crawl.WebSub) {
 			w.Topic, w.N, w.Received = testFeed, 1, time.Now()
@@ -217,7 +217,7 @@ func TestWebSubHubMoves(t *testing.T) {
 		}
 		names := func(feed canon.URL, hub canon.URL, want canon.URL) {
 			t.Helper()
-			if err := b.s.websub.Names(b.s.ledger.Hosts["a.example"], feed, 1, &crawl.Feed{Hub: hub, Self: testFeed}, time.Now()); err != nil {
+			if err := b.s.WebSub.Names(b.s.ledger.Hosts["a.example"], feed, 1, &crawl.Feed{Hub: hub, Self: testFeed}, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			b.commit()
@@ -231,7 +231,7 @@ func TestWebSubHubMoves(t *testing.T) {
 		time.Sleep(25 * time.Hour)
 		names("http://a.example/~mallory/feed", "http://hub2.example/", testHub)
 		left := func(n int) bool {
-			return b.s.websub.Left(&crawl.WebSubQuestion{Topic: testFeed, N: n, Mode: crawl.WebSubDeliver})
+			return b.s.WebSub.Left(&crawl.WebSubQuestion{Topic: testFeed, N: n, Mode: crawl.WebSubDeliver})
 		}
 		if left(1) {
 			t.Error("the hub is left while the feed names it")
@@ -253,7 +253,7 @@ func TestWebSubLimits(t *testing.T) {
 		h := b.s.ledger.Hosts["a.example"]
 		names := func(self, hub string) {
 			t.Helper()
-			if err := b.s.websub.Names(h, canon.URL(self), 1, &crawl.Feed{Hub: canon.URL(hub), Self: canon.URL(self)}, time.Now()); err != nil {
+			if err := b.s.WebSub.Names(h, canon.URL(self), 1, &crawl.Feed{Hub: canon.URL(hub), Self: canon.URL(self)}, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -261,7 +261,7 @@ func TestWebSubLimits(t *testing.T) {
 			b.commit()
 			return b.s.ledger.Tx.Bucket(hosts.BucketWebSub).Stats().KeyN
 		}
-		if err := b.s.websub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: "http://b.example/feed"}, time.Now()); err != nil || count() != 1 {
+		if err := b.s.WebSub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: "http://b.example/feed"}, time.Now()); err != nil || count() != 1 {
 			t.Errorf("a feed speaks for another: %d, %v", count(), err)
 		}
 		names("http://a.example/"+strings.Repeat("x", 512), testHub)
@@ -289,7 +289,7 @@ func TestWebSubLimits(t *testing.T) {
 			b := newBench(t, spec)
 			b.links(0, "", "http://a.example/")
 			h := b.s.ledger.Hosts["a.example"]
-			if err := b.s.websub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: testFeed}, time.Now()); err != nil || b.s.ledger.Tx.Bucket(hosts.BucketWebSub).Stats().KeyN != 0 {
+			if err := b.s.WebSub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: testFeed}, time.Now()); err != nil || b.s.ledger.Tx.Bucket(hosts.BucketWebSub).Stats().KeyN != 0 {
 				t.Error("subscribed", err)
 			}
 		}

@@ -29,7 +29,9 @@ type Account struct {
 	websub    *updates.WebSub
 }
 
-// NewAccount returns the Account of one shard.
-func NewAccount(datafiles *wellknown.DataFiles, feeds *wellknown.Feeds, history *History, indexnow *updates.IndexNow, ledger *hosts.Ledger, links *Links, mirrors *mirrors.Mirrors, passes *Passes, polite *polite.Polite, recrawl *urls.Recrawl, rupsites *updates.RUPSites, sitemaps *wellknown.Sitemaps, urls *urls.URLs, visits *schedule.Visits, websub *updates.WebSub) *Account {
-	return &Account{datafiles: datafiles, feeds: feeds, history: history, indexnow: indexnow, ledger: ledger, links: links, mirrors: mirrors, passes: passes, polite: polite, recrawl: recrawl, rupsites: rupsites, sitemaps: sitemaps, urls: urls, visits: visits, websub: websub}
+// NewAccount returns the account of a shard, whose parts below this package are made, and of this
+// package the history, the links and the passes.
+func NewAccount(p *Parts) *Account {
+	return &Account{datafiles: p.DataFiles, feeds: p.Feeds, history: p.History, indexnow: p.IndexNow, ledger: p.Ledger, links: p.Links, mirrors: p.Mirrors,
+		passes: p.Passes, polite: p.Polite, recrawl: p.Recrawl, rupsites: p.RUPSites, sitemaps: p.Sitemaps, urls: p.URLs, visits: p.Visits, websub: p.WebSub}
 }

@@ -182,3 +182,17 @@ func (s *Account) explainRobots(x *crawl.Explanation, h *hosts.Host, o *hosts.Or
 		x.AgentServer = &target
 	}
 }
+
+// IsInFlight reports whether u is in an outstanding visit.
+func (s *Account) IsInFlight(u canon.URL) bool {
+	h := s.ledger.Hosts[u.Host()] // a host with a visit is in memory
+	if h == nil || h.Visit == nil {
+		return false
+	}
+	for _, v := range h.Visit.List {
+		if v.URL == u {
+			return true
+		}
+	}
+	return false
+}

@@ -66,3 +66,15 @@ func (s *Passes) RefillSome(now time.Time) (more bool, err error) {
 	}
 	return l.Running, nil
 }
+
+// RequeueSince queues every URL again that was answered since t, because its page may be lost from
+// the hand-off.
+func (s *Passes) RequeueSince(t time.Time) error {
+	return s.urls.EachRecord(func(h *hosts.Host, k []byte, r *urls.Record) (bool, error) {
+		if r.Class == crawl.Queued || r.FetchedAt == 0 || r.FetchedAt < t.UnixMilli() || r.Reason == crawl.ReasonMirror {
+			return false, nil
+		}
+		r.AttemptsForgotten()
+		return true, s.urls.SetState(h, r, urls.Verdict{Class: crawl.Queued})
+	})
+}

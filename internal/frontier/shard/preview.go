@@ -1,4 +1,4 @@
-package frontier
+package shard
 
 import (
 	"context"
@@ -10,34 +10,12 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// maxPreviewed limits how many URLs of a shard are looked at to estimate the effect of another
-// spec. It is about half a second of work.
-const maxPreviewed = 200_000
-
-// judge sends what another spec would make of the URLs of each shard. It changes nothing.
-func (a answers) judge(ctx context.Context, spec crawl.Spec, send func(crawl.SpecEffect) error) error {
-	next, err := judge.New(spec)
-	if err != nil {
-		return err
-	}
-	for _, s := range a.shards() {
-		judged, err := s.specEffect(ctx, &next, maxPreviewed)
-		if err != nil {
-			return s.ledger.Blame(err)
-		}
-		if err := send(judged); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// specEffect judges up to most URLs by another spec. It works in stretches, and between them the
-// shard continues its own work.
-func (s *Shard) specEffect(ctx context.Context, next *judge.Judge, most int64) (all crawl.SpecEffect, err error) {
+// Effect judges up to most URLs by another spec, and changes nothing. It takes the lock itself, for
+// a stretch at a time. Between stretches the shard continues its own work.
+func (s *Specs) Effect(ctx context.Context, next *judge.Judge, most int64) (all crawl.SpecEffect, err error) {
 	for from := []byte(nil); ; {
 		more := false
-		err := s.locked(func() (err error) {
+		err := read(s.ledger, func() (err error) {
 			c := &s.ledger.Meta.Counts
 			all.Known = c.Queued + c.Stored + c.Redirected + c.Refused + c.Failed
 			from, err = s.urls.Stretch(from, hosts.PassStretch, func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
@@ -62,7 +40,7 @@ func (s *Shard) specEffect(ctx context.Context, next *judge.Judge, most int64) (
 // previewURL counts a URL if only one of two specs queues it: the current spec or the next. The
 // record alone does not show this, because a pass for the current spec may not have reached it yet.
 // The caller holds mu.
-func (s *Shard) previewURL(h *hosts.Host, r *urls.Record, next *judge.Judge, all *crawl.SpecEffect) {
+func (s *Specs) previewURL(h *hosts.Host, r *urls.Record, next *judge.Judge, all *crawl.SpecEffect) {
 	open := r.Class == crawl.Queued
 	switch {
 	case r.Class == crawl.Redirected:

@@ -1,4 +1,4 @@
-package frontier
+package shard
 
 import (
 	"bytes"
@@ -6,17 +6,33 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
-	"github.com/curtsy/curtsy/internal/frontier/shard"
+	"github.com/curtsy/curtsy/internal/frontier/mirrors"
+	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-// applyRobots applies what the fetcher of a visit found about an origin's robots.txt. A zero visit
+// RobotsReports applies to one shard what visits and auxiliary requests report of robots.txt files.
+type RobotsReports struct {
+	features *hosts.Features
+	ledger   *hosts.Ledger
+	mirrors  *mirrors.Mirrors
+	polite   *polite.Polite
+	proxy    *wellknown.RobotsProxy
+}
+
+// NewRobotsReports returns the reports of robots.txt files in one shard.
+func NewRobotsReports(features *hosts.Features, ledger *hosts.Ledger, mirrors *mirrors.Mirrors, polite *polite.Polite, proxy *wellknown.RobotsProxy) *RobotsReports {
+	return &RobotsReports{features: features, ledger: ledger, mirrors: mirrors, polite: polite, proxy: proxy}
+}
+
+// Apply applies what the fetcher of a visit found about an origin's robots.txt. A zero visit
 // means the answer to an auxiliary request, which was sent to another host. at is when the report
 // was sent, never later than now: freshness counts from at, and delays count from now, so that a
 // wrong clock elsewhere can make requests for robots.txt earlier but never those for pages. A
 // second call only increases the count of failures, which makes us wait longer.
-func (s *Shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.Time) error {
+func (s *RobotsReports) Apply(f *crawl.Robots, visit crawl.VisitID, at, now time.Time) error {
 	h, err := s.ledger.HostNamed(f.Origin.Host)
 	if err != nil {
 		return err
@@ -56,7 +72,7 @@ func (s *Shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 			break
 		}
 		parsed := robots.Parse(f.Body)
-		if err := o.KeepRobots(f, parsed, shard.SpeaksOfUse(parsed, s.ledger.Judge.Spec.Agent, o), at); err != nil {
+		if err := o.KeepRobots(f, parsed, SpeaksOfUse(parsed, s.ledger.Judge.Spec.Agent, o), at); err != nil {
 			return err
 		}
 	case crawl.RobotsUnavailable:
@@ -79,30 +95,30 @@ func (s *Shard) applyRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.T
 		if err := s.mirrors.ClaimRead(h, int(i), now); err != nil {
 			return err
 		}
-		if err := s.robotsProxy.Answer(h, int(i), now); err != nil {
+		if err := s.proxy.Answer(h, int(i), now); err != nil {
 			return err
 		}
 		return s.features.AskOrigin(h, int(i), now)
 	}
-	if err := s.robotsProxy.Answer(h, int(i), now); err != nil {
+	if err := s.proxy.Answer(h, int(i), now); err != nil {
 		return err
 	}
 	return s.mirrors.AnswerClaims(h, o.Origin, now)
 }
 
 // follow sends an auxiliary request to the host to which a robots.txt redirects.
-func (s *Shard) follow(h *hosts.Host, o *hosts.Origin, location string, redirects int, now time.Time) error {
+func (s *RobotsReports) follow(h *hosts.Host, o *hosts.Origin, location string, redirects int, now time.Time) error {
 	u, err := canon.Parse(location)
 	// The redirect leads back to the file itself.
 	loops := err == nil && u.Origin() == o.Origin && u.PathQuery() == "/robots.txt"
 	if err != nil || redirects > robots.MaxRedirects || loops {
 		// There are no rules, as after a 4xx.
-		return s.applyRobots(&crawl.Robots{Origin: o.Origin, State: crawl.RobotsUnavailable, Fresh: robots.MaxAge,
+		return s.Apply(&crawl.Robots{Origin: o.Origin, State: crawl.RobotsUnavailable, Fresh: robots.MaxAge,
 			Status: o.Status, Reason: "redirected to an unusable URL: " + location}, crawl.VisitID{}, now, now)
 	}
 	o.AwaitRobots(string(u), redirects, now)
 	if i, ok := h.OriginIndex(o.Origin); ok {
-		if err := s.robotsProxy.Answer(h, i, now); err != nil {
+		if err := s.proxy.Answer(h, i, now); err != nil {
 			return err
 		}
 	}
