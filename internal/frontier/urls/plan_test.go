@@ -45,7 +45,7 @@ func TestNextPace(t *testing.T) {
 		{4 * day, 4 * day, false, 4 * day * 1414 / 1000}, {8 * day, 8 * day, true, 8 * day * 354 / 1000},
 		{day, 8 * day, false, 8 * day * 1414 / 1000}, // it was fetched late
 		{8 * day, day, true, day * 354 / 1000},       // it was fetched early
-		{day, 8 * day, true, day * 354 / 1000},       // that it changed in so long a time is no surprise
+		{day, 8 * day, true, day * 354 / 1000},       // a change in so long a time is no surprise
 		{365 * day, 365 * day, false, 365 * day}, {time.Second, time.Second, true, time.Second},
 	} {
 		got := next(PaceOf(c.from), c.passed, c.changed).Interval()
