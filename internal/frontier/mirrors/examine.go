@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"math/bits"
-	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -33,7 +32,6 @@ func mirrorStep(m *store.Metrics, was, is *mirror.Record) {
 }
 
 const (
-	mirrorLook = 2000        // URLs of a host that are searched for pages to compare
 	mirrorTick = time.Second // the interval of upkeep
 	// Pages that are stored before a host's twin is examined, unless the host has fewer.
 	twinPages  = 3
@@ -111,99 +109,11 @@ func (s *Mirrors) mirrorEnv(h *hosts.Host, i int, now time.Time) *mirror.Env {
 	_, refresh := polite.State(o, now)
 	return &mirror.Env{
 		X: o.Origin, Now: now, Refresh: refresh,
-		InScope: func(main canon.Origin) bool { return s.mirrorInScope(h, i, main) },
-		Pages:   func(n int, skip []string) []mirror.Sample { return s.mirrorPages(h, i, n, skip) },
-		Moved:   func() []string { return s.movedPaths(h, i, o.Mirror.Main) },
-		Size:    func() crawl.Claim { return crawl.Claim{URLs: s.originPages(h, i), Led: int(o.Led)} },
+		InScope: func(main canon.Origin) bool { return s.pages.inScope(h, i, main) },
+		Pages:   func(n int, skip []string) []mirror.Sample { return s.pages.comparable(h, i, n, skip) },
+		Moved:   func() []string { return s.pages.moved(h, i, o.Mirror.Main) },
+		Size:    func() crawl.Claim { return crawl.Claim{URLs: s.pages.stored(h, i), Led: int(o.Led)} },
 	}
-}
-
-// someOf calls f for some of an origin's URLs, the root first, until f returns true.
-func (s *Mirrors) someOf(h *hosts.Host, i int, f func(r *urls.Record) (enough bool)) {
-	root := canon.URL(h.Origins[i].Origin.String() + "/")
-	if k, v := s.urls.Lookup(h, root); v != nil {
-		if r, err := urls.DecodeRecord(k, v); err != nil || f(&r) {
-			return
-		}
-	}
-	c := s.ledger.Records().Cursor()
-	n := 0
-	for k, v := c.Seek(h.ID.Append(nil)); k != nil && hosts.KeyHost(k) == h.ID && n < mirrorLook; k, v = c.Next() {
-		n++
-		if urls.OriginOf(v) != i {
-			continue
-		}
-		if r, err := urls.DecodeRecord(k, v); err == nil && r.URL != root && f(&r) {
-			return
-		}
-	}
-}
-
-// mirrorInScope reports whether any page of main may be crawled: its root, or the equivalents of
-// some of the origin's pages.
-func (s *Mirrors) mirrorInScope(h *hosts.Host, i int, main canon.Origin) bool {
-	in := func(pathQuery string) bool {
-		u, err := main.URL(pathQuery)
-		return err == nil && s.ledger.Judge.Scope.Decide(u).In
-	}
-	if in("/") {
-		return true
-	}
-	found, n := false, 0
-	s.someOf(h, i, func(r *urls.Record) bool {
-		n++
-		found = in(r.URL.PathQuery())
-		return found || n >= 2*mirror.Pages
-	})
-	return found
-}
-
-// mirrorPages are up to n pages of an origin that can be compared, except those in skip: stored
-// pages first, then pages that its rules permit to fetch. The root comes first of all.
-func (s *Mirrors) mirrorPages(h *hosts.Host, i, n int, skip []string) []mirror.Sample {
-	o := &h.Origins[i]
-	// An old copy suffices: the visit that fetches the page reads robots.txt first.
-	state, _ := polite.State(o, time.Now())
-	had := o.Copy != crawl.RobotsUnknown && state != crawl.RobotsUnreachable && state != crawl.RobotsPending
-	rules := s.ledger.RobotsFile(h, o).Rules(s.ledger.Judge.Spec.Agent, hosts.RobotsOrigin(o.Origin))
-	var stored, open []mirror.Sample
-	s.someOf(h, i, func(r *urls.Record) bool {
-		path := r.URL.PathQuery()
-		if slices.Contains(skip, path) {
-			return false
-		}
-		p := mirror.Sample{Path: path, Open: had && rules.Match(path).Allowed}
-		switch {
-		case r.StoredAs() != 0:
-			stored = append(stored, mirror.Sample{Path: path, Open: p.Open, Ours: mirror.Page{Known: true, Status: 200, Digest: r.StoredAs()}})
-		case p.Open && r.Class != crawl.Redirected && r.Class != crawl.Failed && r.Reason != crawl.ReasonForgotten:
-			if open = append(open, p); len(open) > n {
-				open = open[:n]
-			}
-		}
-		return len(stored) >= n
-	})
-	all := append(stored, open...)
-	slices.SortStableFunc(all, func(a, b mirror.Sample) int { return isRoot(b) - isRoot(a) })
-	return all[:min(len(all), n)]
-}
-
-func isRoot(p mirror.Sample) int {
-	if p.Path == "/" {
-		return 1
-	}
-	return 0
-}
-
-// originPages counts the stored pages of an origin, among the first URLs of its host.
-func (s *Mirrors) originPages(h *hosts.Host, i int) (n int) {
-	s.someOf(h, i, func(r *urls.Record) bool {
-		if r.Class == crawl.Stored {
-			n++
-		}
-		return false
-	})
-	return n
 }
 
 // ClaimRead applies the claim of an origin's robots.txt that was just read, and answers those that
@@ -326,47 +236,10 @@ func (s *Mirrors) NoticeMove(h *hosts.Host, r *urls.Record, now time.Time) error
 	if o.Mirror.Mirrored() {
 		return nil
 	}
-	if n := o.PageMoved(to); n < movedPages || bits.OnesCount32(n) != 1 || len(s.movedPaths(h, int(r.Origin), to)) < movedPages {
+	if n := o.PageMoved(to); n < movedPages || bits.OnesCount32(n) != 1 || len(s.pages.moved(h, int(r.Origin), to)) < movedPages {
 		return nil
 	}
 	return s.Step(h, int(r.Origin), now, func(m *mirror.Record, e *mirror.Env) { m.MovedAway(e, to) })
-}
-
-// movedTo is the origin to which a page has moved permanently, with the same path.
-func movedTo(r *urls.Record) (to canon.Origin, ok bool) {
-	if r.Class != crawl.Redirected || r.Reason != crawl.ReasonRedirect || r.Status != 301 && r.Status != 308 {
-		return to, false
-	}
-	u, err := canon.Parse(r.Detail)
-	if err != nil || u.PathQuery() != r.URL.PathQuery() || u.Origin() == r.URL.Origin() {
-		return to, false
-	}
-	to = u.Origin()
-	// A copy, because a substring would keep a larger string in memory
-	to.Host = canon.Host(string([]byte(to.Host)))
-	return to, true
-}
-
-// movedPaths are up to movedPages pages of an origin that have moved to main, the root first. There
-// are none if the root, or any other page that was requested, has not moved.
-func (s *Mirrors) movedPaths(h *hosts.Host, i int, main canon.Origin) (paths []string) {
-	against := false
-	s.someOf(h, i, func(r *urls.Record) bool {
-		to, moved := movedTo(r)
-		switch path := r.URL.PathQuery(); {
-		case moved && to == main:
-			if len(paths) < movedPages && (len(paths) > 0 || path == "/") {
-				paths = append(paths, path)
-			}
-		case r.Class == crawl.Stored || r.Class == crawl.Redirected && r.Reason == crawl.ReasonRedirect:
-			against = true
-		}
-		return against
-	})
-	if against {
-		return nil
-	}
-	return paths
 }
 
 // NoticeTwins starts to examine the twin of a host that has some pages now: the same name with or
@@ -382,7 +255,7 @@ func (s *Mirrors) NoticeTwins(h *hosts.Host, now time.Time) error {
 			continue
 		}
 		twin, ok := mirror.TwinOf(o.Origin)
-		if ok && !s.mirrorInScope(h, i, twin) {
+		if ok && !s.pages.inScope(h, i, twin) {
 			o.TwinOutOfScope(s.ledger.Meta.Spec) // it may be in the scope of another spec
 			continue
 		}
@@ -420,7 +293,7 @@ func (s *Mirrors) twinAsked(e *crawl.AuxRequest, h *hosts.Host, i int, known boo
 		c := crawl.Claim{Reason: "unknown"}
 		if known {
 			c = s.copiedClaim(h, &h.Origins[i])
-			c.URLs, c.Led = s.originPages(h, i), int(h.Origins[i].Led)
+			c.URLs, c.Led = s.pages.stored(h, i), int(h.Origins[i].Led)
 		} else if err := s.ledger.Put(hosts.BucketTwins, []byte(o.String()), []byte{1}); err != nil {
 			return err
 		}

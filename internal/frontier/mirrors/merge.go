@@ -11,7 +11,6 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
-	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // MirrorLeast is how many URLs a mirror may pass on to its main host, with MirrorPerPage more for
@@ -25,18 +24,9 @@ const MirrorPerPage = 10
 // MirrorBudget is the maximum number of URLs that a mirror passes on.
 const MirrorBudget = 100_000
 
-const mirrorMessage = 128 << 10
-
 // MirrorStretch is how many URLs a pass handles before it releases the shard's lock. Tests reduce
 // it.
 var MirrorStretch = 1000
-
-// Forwarded is a URL of a mirror with the origin of the main host.
-type Forwarded struct {
-	url              canon.URL
-	foundOn          canon.URL
-	depth, redirects int
-}
 
 // MirrorChanged begins to adapt an origin's URLs to its new state.
 func (s *Mirrors) MirrorChanged(h *hosts.Host, i int, now time.Time) error {
@@ -239,9 +229,12 @@ func (s *Mirrors) Forward(h *hosts.Host, r *urls.Record) (detail string) {
 		m.CountSent()
 		s.ledger.MarkDirty(h)
 	}
-	s.forwards = append(s.forwards, Forwarded{u, r.FoundOn, r.Depth, r.Redirects})
+	s.forwards.add(forwarded{u, r.FoundOn, r.Depth, r.Redirects})
 	return string(u)
 }
+
+// Flush sends the URLs that were passed on, and notifies the indexer of aliases.
+func (s *Mirrors) Flush(now time.Time) error { return s.forwards.flush(now) }
 
 // Refetch is urls.Refetch for a URL whose origin may have become a mirror: it is then passed on
 // instead. The caller writes the record.
@@ -272,80 +265,4 @@ func (s *Mirrors) Visited(h *hosts.Host, r *urls.Record, now time.Time) (err err
 		err = s.Step(h, int(r.Origin), now, func(m *mirror.Record, e *mirror.Env) { m.Stored(e) })
 	}
 	return err
-}
-
-// Flush sends the URLs that were passed on, and notifies the indexer of aliases.
-func (s *Mirrors) Flush(now time.Time) error {
-	for len(s.forwards) > 0 { // a main host of this shard may be a mirror itself
-		list := s.forwards
-		s.forwards = nil
-		byShard := map[int][]Forwarded{}
-		for _, f := range list {
-			to := crawl.ShardOf(f.url.Host(), s.ledger.Judge.Spec.Shards)
-			byShard[to] = append(byShard[to], f)
-		}
-		// In order, so that the messages do not depend on the order of a map.
-		for to := range s.ledger.Judge.Spec.Shards {
-			if err := s.forwardTo(to, byShard[to], now); err != nil {
-				return err
-			}
-		}
-	}
-	return s.notifyIndexer()
-}
-
-func (s *Mirrors) forwardTo(to int, list []Forwarded, now time.Time) error {
-	var ev crawl.Event
-	size := 0
-	send := func() (err error) {
-		defer func() { ev, size = crawl.Event{}, 0 }()
-		if to != s.ledger.ID {
-			return s.ledger.Send(to, &ev)
-		}
-		for i := range ev.Links {
-			if err := s.ledger.Accept(&ev.Links[i], now); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for _, f := range list {
-		last := len(ev.Links) - 1
-		if last < 0 || ev.Links[last].FoundOn != f.foundOn || ev.Links[last].Depth != f.depth || ev.Links[last].Redirects != f.redirects {
-			ev.Links = append(ev.Links, crawl.Links{FoundOn: f.foundOn, Depth: f.depth, Redirects: f.redirects})
-			size += len(f.foundOn) + 32
-			last++
-		}
-		ev.Links[last].URLs = append(ev.Links[last].URLs, f.url)
-		if size += len(f.url) + 8; size >= mirrorMessage {
-			if err := send(); err != nil {
-				return err
-			}
-		}
-	}
-	if len(ev.Links) == 0 {
-		return nil
-	}
-	return send()
-}
-
-// notifyIndexer sends alias updates. Each message has the number of a visit that is never granted:
-// it is newer than everything fetched so far, and older than everything fetched later.
-func (s *Mirrors) notifyIndexer() error {
-	if len(s.ledger.Aliases) == 0 {
-		return nil
-	}
-	id := s.ledger.NextVisit()
-	list, size := s.ledger.TakeAliases(), 0
-	from := 0
-	for i := range list {
-		list[i].Visit, list[i].FetchedAt = id, time.Now()
-		if size += len(list[i].URL) + len(list[i].AliasOf) + 64; size >= mirrorMessage || i == len(list)-1 {
-			if err := s.ledger.SendPages(list[from : i+1]); err != nil {
-				return err
-			}
-			from, size = i+1, 0
-		}
-	}
-	return nil
 }

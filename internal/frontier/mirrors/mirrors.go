@@ -19,10 +19,14 @@ type Mirrors struct {
 	Mirrors    map[Ref]struct{} // origins with a mirror record
 	Settling   map[Ref]struct{} // of them, those whose URLs are being moved
 	MirrorsDue time.Time        // when the first of them is due; zero: none
-	forwards   []Forwarded      // URLs to pass on once the event is applied
+
+	pages    pages
+	forwards forwards
 }
 
 // New returns the Mirrors of one shard.
 func New(features *hosts.Features, ledger *hosts.Ledger, recrawl *urls.Recrawl, urls *urls.URLs) *Mirrors {
-	return &Mirrors{features: features, ledger: ledger, recrawl: recrawl, urls: urls}
+	return &Mirrors{
+		features: features, ledger: ledger, recrawl: recrawl, urls: urls, pages: pages{ledger, urls}, forwards: forwards{ledger: ledger},
+	}
 }

@@ -126,18 +126,7 @@ func (s *Visits) MayGrant(now time.Time) bool {
 // visit could only fetch pages, and no more pages may be fetched.
 func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes int, err error) {
 	spacing := s.polite.DelayOf(h)
-	delay := spacing.D
-	k := polite.MaxVisitURLs
-	if delay > 0 {
-		k = int(min(max(int64(polite.VisitSpan/delay), 1), polite.MaxVisitURLs))
-	}
-	capacity := k
-	if s.ledger.Judge.Spec.PlanOnly {
-		k = polite.MaxVisitURLs // no request is sent, so there is no delay
-	}
-	if n := s.ledger.Judge.Spec.MaxPagesPerHost; n > 0 {
-		k = int(min(int64(k), max(n-h.Stored, 1)))
-	}
+	k, capacity := s.capacityFor(h, spacing.D)
 	k = s.pagesFor(h, k, now)
 	again := s.recrawl.Due(h, now)
 	pages := k > 0 || again
@@ -153,66 +142,106 @@ func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes in
 		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurries(h.Name),
 		DelaySource: spacing.Source,
 	}
-	if !pages {
-		if g.Aux, err = s.dressAux(h, aux, now); err != nil || len(g.Aux) == 0 {
-			return nil, 0, err
-		}
-		for i := range g.Aux {
-			e := &g.Aux[i]
-			bytes += len(e.URL) + len(e.Form) + 300
-			// All are ordinary URLs of this host, so its rules apply.
-			to := e.URL.Origin()
-			if slices.ContainsFunc(g.Robots, func(r crawl.Robots) bool { return r.Origin == to }) {
-				continue
-			}
-			if i, ok := s.ledger.OriginOf(h, to); ok {
-				r := s.robotsFor(h, &h.Origins[i], now, 0)
-				r.ProbeData = false
-				g.Robots = append(g.Robots, r)
-				bytes += 300
-			}
-		}
+	if pages {
+		bytes, err = s.addPages(g, v, k, capacity, again, now)
 	} else {
-		var due []urls.Candidate
-		if again {
-			due = s.recrawl.DueAgain(h, capacity, now)
+		bytes, err = s.addAux(g, h, aux, now)
+	}
+	if err != nil || len(g.URLs) == 0 && len(g.Aux) == 0 {
+		return nil, 0, err
+	}
+	s.begin(v, len(g.URLs), now)
+	return g, bytes, nil
+}
+
+// capacityFor returns how many URLs of h a visit may contain if the delay between its requests is
+// delay, and how many requests fit into the time of a visit.
+func (s *Visits) capacityFor(h *hosts.Host, delay time.Duration) (k, capacity int) {
+	k = polite.MaxVisitURLs
+	if delay > 0 {
+		k = int(min(max(int64(polite.VisitSpan/delay), 1), polite.MaxVisitURLs))
+	}
+	capacity = k
+	if s.ledger.Judge.Spec.PlanOnly {
+		k = polite.MaxVisitURLs // no request is sent, so there is no delay
+	}
+	if n := s.ledger.Judge.Spec.MaxPagesPerHost; n > 0 {
+		k = int(min(int64(k), max(n-h.Stored, 1)))
+	}
+	return k, capacity
+}
+
+// addAux adds auxiliary requests to a visit, with the robots.txt files that apply to them. It
+// returns their approximate size in bytes.
+func (s *Visits) addAux(g *crawl.Visit, h *hosts.Host, aux []crawl.AuxRequest, now time.Time) (bytes int, err error) {
+	if g.Aux, err = s.dressAux(h, aux, now); err != nil {
+		return 0, err
+	}
+	for i := range g.Aux {
+		e := &g.Aux[i]
+		bytes += len(e.URL) + len(e.Form) + 300
+		// All are ordinary URLs of this host, so its rules apply.
+		to := e.URL.Origin()
+		if slices.ContainsFunc(g.Robots, func(r crawl.Robots) bool { return r.Origin == to }) {
+			continue
 		}
-		share := h.Quota.ShareAgain(capacity, len(due))
-		used, n, err := s.pick(h, min(k, capacity-share), now, g, v)
-		if err != nil {
-			return nil, 0, err
-		}
-		bytes += n
-		fresh := len(g.URLs)
-		if err := s.recrawl.PickAgain(h, due, capacity, now, g, &used, &bytes); err != nil {
-			return nil, 0, err
-		}
-		h.Quota.TookPages(again, fresh, len(g.URLs)-fresh)
-		if len(g.URLs) == 0 {
-			return nil, 0, nil
-		}
-		inline := 4 * robotsInline
-		for i := range h.Origins {
-			if used[i] {
-				r := s.robotsFor(h, &h.Origins[i], now, inline)
-				n := len(r.Body)
-				for j := range r.Rights {
-					n += len(r.Rights[j].Body)
-				}
-				inline -= n
-				bytes += n + 300 + 200*len(r.Rights)
-				g.Robots = append(g.Robots, r)
-			}
+		if i, ok := s.ledger.OriginOf(h, to); ok {
+			r := s.robotsFor(h, &h.Origins[i], now, 0)
+			r.ProbeData = false
+			g.Robots = append(g.Robots, r)
+			bytes += 300
 		}
 	}
-	v.Filled(len(g.URLs))
+	return bytes, nil
+}
+
+// addPages adds pages to a visit: up to k queued ones, and if again is set also some that are due
+// to be fetched again; and the robots.txt files that apply to them. It returns their approximate
+// size in bytes.
+func (s *Visits) addPages(g *crawl.Visit, v *hosts.Visit, k, capacity int, again bool, now time.Time) (bytes int, err error) {
+	h := v.Host
+	var due []urls.Candidate
+	if again {
+		due = s.recrawl.DueAgain(h, capacity, now)
+	}
+	share := h.Quota.ShareAgain(capacity, len(due))
+	used, bytes, err := s.pick(h, min(k, capacity-share), now, g, v)
+	if err != nil {
+		return 0, err
+	}
+	fresh := len(g.URLs)
+	if err := s.recrawl.PickAgain(h, due, capacity, now, g, &used, &bytes); err != nil {
+		return 0, err
+	}
+	h.Quota.TookPages(again, fresh, len(g.URLs)-fresh)
+	if len(g.URLs) == 0 {
+		return 0, nil
+	}
+	inline := 4 * robotsInline
+	for i := range h.Origins {
+		if used[i] {
+			r := s.robotsFor(h, &h.Origins[i], now, inline)
+			n := len(r.Body)
+			for j := range r.Rights {
+				n += len(r.Rights[j].Body)
+			}
+			inline -= n
+			bytes += n + 300 + 200*len(r.Rights)
+			g.Robots = append(g.Robots, r)
+		}
+	}
+	return bytes, nil
+}
+
+// begin makes a visit with this many URLs outstanding.
+func (s *Visits) begin(v *hosts.Visit, n int, now time.Time) {
+	v.Filled(n)
 	s.urls.AddInFlight(len(v.List))
 	s.Outstanding[v.ID] = v
-	s.AllSlots.Count(h.Domain, +1)
-	h.BeginVisit(v)
+	s.AllSlots.Count(v.Host.Domain, +1)
+	v.Host.BeginVisit(v)
 	s.ledger.Metrics.Visits.Inc()
 	s.ReportBudget(now)
-	return g, bytes, nil
 }
 
 // pagesFor is how many of k URLs a visit to h may contain now: none when the visit is for auxiliary

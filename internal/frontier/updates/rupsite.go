@@ -55,40 +55,10 @@ type RUPSite struct {
 	H *hosts.Host `json:"-"`
 	I int         `json:"-"` // index of its origin
 
-	Info     time.Time  `json:"info,omitzero"` // when /rupinfo.txt was read
-	InfoDue  time.Time  `json:"info_due,omitzero"`
-	CGI      canon.URL  `json:"cgi,omitempty"`      // empty: no requests are possible
-	Register bool       `json:"register,omitempty"` // it accepts registrations
-	Units    []rup.Unit `json:"units,omitempty"`    // units of latency that it offers
-	// How far back its index reaches; zero: it has no index.
-	Span   rup.Span `json:"span,omitzero"`
-	Reason string   `json:"reason,omitempty"` // for people: the last failure
-
-	Ask   int       `json:"ask,omitempty"` // the current request
-	Asked time.Time `json:"asked,omitzero"`
-	Next  int       `json:"next,omitempty"`  // the request that Seq wants next
-	Query rup.Span  `json:"query,omitzero"`  // the span for rupIndex
-	Tries int       `json:"tries,omitempty"` // temporary failures in a row
-	Retry time.Time `json:"retry,omitzero"`  // no request is sent before
-
-	// The registration. The key is never shown.
-	Address string `json:"address,omitempty"`
-	Key     string `json:"key,omitempty"`
-	N       int    `json:"n,omitempty"` // number of addresses given to the site so far
-	// The address in the current Register or ModifyPreferences.
-	Trial        string      `json:"trial,omitempty"`
-	TrialLatency rup.Latency `json:"trial_latency,omitzero"`
-	// The URL with which Confirming is to be confirmed; empty: none.
-	Confirm canon.URL `json:"confirm,omitempty"`
-	// The address whose confirmation was requested
-	Confirming string `json:"confirming,omitempty"`
-	// The request contains TrialLatency, because the site offers it.
-	Named      bool        `json:"named,omitempty"`
-	Agreed     rup.Latency `json:"agreed,omitzero"` // the latency that the site has accepted
-	Since      time.Time   `json:"since,omitzero"`  // time of the registration
-	RegisterAt time.Time   `json:"register_at,omitzero"`
-	Refusals   int         `json:"refusals,omitempty"` // refusals of Register, in a row
-	ModifyAt   time.Time   `json:"modify_at,omitzero"`
+	rupOffer
+	Reason string `json:"reason,omitempty"` // for people: the last failure
+	rupRequest
+	rupRegistration
 
 	Seq  *rup.State `json:"seq,omitempty"`
 	Tick time.Time  `json:"tick,omitzero"` // when Seq wants to be called again
@@ -110,6 +80,48 @@ type RUPSite struct {
 	WholeAt time.Time `json:"whole_at,omitzero"` // when the last complete re-crawl began
 	// While pages are planned for a complete re-crawl: the key with which to continue.
 	Anew []byte `json:"anew,omitempty"`
+}
+
+// rupOffer is what a site offers in its /rupinfo.txt.
+type rupOffer struct {
+	Info     time.Time  `json:"info,omitzero"` // when /rupinfo.txt was read
+	InfoDue  time.Time  `json:"info_due,omitzero"`
+	CGI      canon.URL  `json:"cgi,omitempty"`      // empty: no requests are possible
+	Register bool       `json:"register,omitempty"` // it accepts registrations
+	Units    []rup.Unit `json:"units,omitempty"`    // units of latency that it offers
+	// How far back its index reaches; zero: it has no index.
+	Span rup.Span `json:"span,omitzero"`
+}
+
+// rupRequest is the current request to a site, and what follows after it.
+type rupRequest struct {
+	Ask   int       `json:"ask,omitempty"` // the current request
+	Asked time.Time `json:"asked,omitzero"`
+	Next  int       `json:"next,omitempty"`  // the request that Seq wants next
+	Query rup.Span  `json:"query,omitzero"`  // the span for rupIndex
+	Tries int       `json:"tries,omitempty"` // temporary failures in a row
+	Retry time.Time `json:"retry,omitzero"`  // no request is sent before
+}
+
+// rupRegistration is the registration with a site, or the attempts at one. The key is never shown.
+type rupRegistration struct {
+	Address string `json:"address,omitempty"`
+	Key     string `json:"key,omitempty"`
+	N       int    `json:"n,omitempty"` // number of addresses given to the site so far
+	// The address in the current Register or ModifyPreferences.
+	Trial        string      `json:"trial,omitempty"`
+	TrialLatency rup.Latency `json:"trial_latency,omitzero"`
+	// The URL with which Confirming is to be confirmed; empty: none.
+	Confirm canon.URL `json:"confirm,omitempty"`
+	// The address whose confirmation was requested
+	Confirming string `json:"confirming,omitempty"`
+	// The request contains TrialLatency, because the site offers it.
+	Named      bool        `json:"named,omitempty"`
+	Agreed     rup.Latency `json:"agreed,omitzero"` // the latency that the site has accepted
+	Since      time.Time   `json:"since,omitzero"`  // time of the registration
+	RegisterAt time.Time   `json:"register_at,omitzero"`
+	Refusals   int         `json:"refusals,omitempty"` // refusals of Register, in a row
+	ModifyAt   time.Time   `json:"modify_at,omitzero"`
 }
 
 // UpdatesFeature asks sites for their changes.
@@ -145,7 +157,7 @@ type rupReport struct {
 func (r *RUPSite) Origin() canon.Origin { return r.H.Origins[r.I].Origin }
 
 // Registered reports whether the site may mail us reports.
-func (r *RUPSite) Registered() bool { return r.Key != "" }
+func (r *rupRegistration) Registered() bool { return r.Key != "" }
 
 // Polled reports whether the site reports its changes when asked.
 func (r *RUPSite) Polled() bool {

@@ -1,4 +1,4 @@
-package frontier
+package updates
 
 import (
 	"encoding/json"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/times"
-	"github.com/curtsy/curtsy/internal/frontier/updates"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
@@ -27,13 +26,13 @@ func TestRUPTimesAreShifted(t *testing.T) {
 func testRUPTimesAreShifted(t *testing.T, d time.Duration) {
 	waits := []string{"InfoDue", "Retry", "RegisterAt", "ModifyAt", "Tick", "Poll", "Heard", "GapAt"}
 	base := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	was := updates.RUPSite{Seq: rup.NewState(base)}
+	was := RUPSite{Seq: rup.NewState(base)}
 	n := 0
 	var each func(v reflect.Value, f func(string, *time.Time))
 	each = func(v reflect.Value, f func(string, *time.Time)) {
 		for i := range v.NumField() {
 			switch x := v.Field(i); {
-			case !v.Type().Field(i).IsExported():
+			case !v.Type().Field(i).IsExported() && !v.Type().Field(i).Anonymous:
 			case x.Type() == reflect.TypeFor[time.Time]():
 				f(v.Type().Field(i).Name, x.Addr().Interface().(*time.Time))
 			case x.Kind() == reflect.Struct:
@@ -65,10 +64,10 @@ func testRUPTimesAreShifted(t *testing.T, d time.Duration) {
 		if err := b.Put(key, v); err != nil {
 			return err
 		}
-		if err := hosts.InRecords[updates.RUPSite](hosts.BucketRUP)(tx, times.ShiftBy(d)); err != nil {
+		if err := hosts.InRecords[RUPSite](hosts.BucketRUP)(tx, times.ShiftBy(d)); err != nil {
 			return err
 		}
-		var got updates.RUPSite
+		var got RUPSite
 		if err := json.Unmarshal(b.Get(key), &got); err != nil {
 			return err
 		}
