@@ -104,6 +104,7 @@ var rooms = map[string][]string{
 	"internal/frontier/urls":      roomsOf("internal/frontier", "polite hosts store judge times"),
 	"internal/frontier/polite":    roomsOf("internal/frontier", "hosts mirror"),
 	"internal/frontier/hosts":     roomsOf("internal/frontier", "store budget mirror judge times"),
+	"internal/frontier/shardtest": roomsOf("internal/frontier", "urls polite hosts store budget judge"),
 	"internal/frontier/store":     {},
 	"internal/frontier/budget":    roomsOf("internal/frontier", "times"),
 	"internal/frontier/mirror":    roomsOf("internal/frontier", "times"),

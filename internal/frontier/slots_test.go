@@ -10,7 +10,6 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
-	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // manyHosts makes hosts of a domain known.
@@ -60,7 +59,7 @@ func TestADomainHasAQuarterOfTheVisits(t *testing.T) {
 				b.finish(v, crawl.Stored, "")
 				b.links(2, "", "http://"+string(v.Host)+fmt.Sprintf("/%d", time.Now().Unix()))
 			}
-			b.s.Visits.Renew(ids(others), time.Now())
+			b.s.visits.Renew(ids(others), time.Now())
 			first = append(others, b.grant(slots-len(others))...)
 			most = max(most, ofDomain(first, "slow.example"))
 			time.Sleep(2 * time.Second)
@@ -76,35 +75,4 @@ func ids(vs []crawl.Visit) (list []crawl.VisitID) {
 		list = append(list, v.ID)
 	}
 	return list
-}
-
-// Slots are not kept for others if there are none.
-func TestACrawlOfOneDomainHasAllSlots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const slots = 256
-		b := newBench(t, testSpec("http://www.one.example/"))
-		b.manyHosts("one.example", 400)
-		if vs := b.grant(slots); len(vs) != slots {
-			t.Errorf("%d of %d hands for the only domain", len(vs), slots)
-		}
-		b = newBench(t, testSpec("http://www.one.example/"))
-		b.manyHosts("one.example", 400)
-		b.manyHosts("two.example", 400)
-		vs := b.grant(slots)
-		time.Sleep(2 * schedule.PassedOverAgain)
-		if vs = append(vs, b.grant(slots-len(vs))...); len(vs) != slots {
-			t.Errorf("%d of %d hands for the only two domains", len(vs), slots)
-		}
-		// For a few hosts of others only as many slots are kept.
-		b = newBench(t, testSpec("http://www.one.example/"))
-		for i := range 5 {
-			b.links(1, "", fmt.Sprintf("http://www.other%d.example/", i))
-			b.s.ledger.Hosts[canon.Host(fmt.Sprintf("www.other%d.example", i))].Due = time.Now().Add(20 * time.Second)
-			b.s.Visits.Reschedule(b.s.ledger.Hosts[canon.Host(fmt.Sprintf("www.other%d.example", i))], time.Now())
-		}
-		b.manyHosts("one.example", 300)
-		if vs := b.grant(slots); len(vs) != slots-5 {
-			t.Errorf("%d of %d hands with five others due soon", len(vs), slots)
-		}
-	})
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
-	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -41,106 +39,6 @@ func sent(host canon.Host, begin time.Time, from int, starts ...int) crawl.Trace
 	t := crawl.Trace{Host: host, Begin: begin.UnixMicro(), From: from, After: 2 * time.Second, AfterSource: "configured"}
 	t.Trace(all, begin)
 	return t
-}
-
-// paths returns the URLs of a timeline, without their host.
-func paths(t crawl.Timeline) (all []string) {
-	for _, r := range t.Requests {
-		all = append(all, canon.URL(r.URL).Path())
-	}
-	return all
-}
-
-// What visits report about their requests is kept in the order in which they were sent, whenever
-// and however often it is reported; and a crash loses none of it.
-func TestTimeline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, testSpec("http://a.example/"))
-		b.links(0, "", "http://a.example/")
-		v := b.grant(1)[0]
-		begin := time.Now().Add(-time.Minute)
-		older, newer := crawl.VisitID{Epoch: 1, N: 1 << 20}, crawl.VisitID{Epoch: 2, N: 1}
-		report := func(id crawl.VisitID, tr crawl.Trace) { b.event(crawl.Event{Visit: id, Traces: []crawl.Trace{tr}}) }
-		second := sent("a.example", begin.Add(40*time.Second), 0, 0, 3)
-		report(newer, second)
-		last := sent("a.example", begin, 2, 10)
-		last.After, last.AfterSource = 29*time.Second, "retry-after"
-		report(older, last)
-		b.commit()
-		report(older, sent("a.example", begin, 0, 1, 4))
-		want := []string{"/0", "/1", "/2", "/0", "/1"}
-		check := func(when string) {
-			t.Helper()
-			got := b.timeline(questions.TimelineRequest{Host: "a.example"})
-			if !reflect.DeepEqual(paths(got), want) || len(got.Unknown) != 0 || got.More || got.DelayS != 1 || got.DelaySource != "configured" {
-				t.Errorf("%s: %q, %+v", when, paths(got), got)
-			}
-		}
-		check("reported")
-		b.crash()
-		b.open()
-		check("after a crash")
-		report(older, sent("a.example", begin, 0, 1, 4))
-		report(newer, second)
-		// By a visit that does not know how much was reported.
-		report(older, sent("a.example", begin, 1, 4, 10))
-		check("reported again")
-
-		got := b.timeline(questions.TimelineRequest{Host: "a.example"}).Requests
-		for i, want := range []crawl.Request{
-			{Start: begin.Add(time.Second), BoundS: 2, BoundSource: "configured", Visit: older.String()},
-			{Start: begin.Add(4 * time.Second), BoundS: 2, BoundSource: "configured", Visit: older.String()},
-			{Start: begin.Add(10 * time.Second), BoundS: 2, BoundSource: "configured", Visit: older.String()},
-			{Start: begin.Add(40 * time.Second), BoundS: 29, BoundSource: "retry-after", Visit: newer.String()},
-			{Start: begin.Add(43 * time.Second), BoundS: 2, BoundSource: "configured", Visit: newer.String()},
-		} {
-			want.URL, want.Kind, want.Status, want.Bytes = got[i].URL, "page", 200, 7
-			want.Start = want.Start.UTC()
-			want.End = want.Start.Add(time.Second)
-			if got[i] != want {
-				t.Errorf("%d: %+v, want %+v", i, got[i], want)
-			}
-		}
-		if got := b.timeline(questions.TimelineRequest{Host: "a.example", Limit: 2, Before: begin.Add(40 * time.Second)}); !got.More ||
-			!reflect.DeepEqual(paths(got), []string{"/1", "/2"}) {
-			t.Errorf("two before the fourth: %q, more %v", paths(got), got.More)
-		}
-		report(older, sent("nobody.example", begin, 0, 1)) // an unknown host
-		report(v.ID, crawl.Trace{Host: "a.example", From: 7, Requests: []crawl.Sent{{Shared: 1}}})
-		check("nonsense")
-	})
-}
-
-// Only the last requests of a host are kept, and no more are on disk.
-func TestTimelineIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, testSpec("http://a.example/"))
-		b.links(0, "", "http://a.example/", "http://b.example/")
-		begin := time.Now()
-		b.event(crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: 1}, Traces: []crawl.Trace{sent("b.example", begin, 0, 1)}})
-		reported := 0
-		for n := uint64(1); reported < 3*schedule.Keep; n++ {
-			starts := []int{reported}
-			for len(starts) < int(1+n%40) {
-				starts = append(starts, reported+len(starts))
-			}
-			b.event(crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: n}, Traces: []crawl.Trace{sent("a.example", begin, reported, starts...)}})
-			reported += len(starts)
-			got := b.timeline(questions.TimelineRequest{Host: "a.example"}).Requests
-			if len(got) < min(reported, schedule.Keep) || len(got) > schedule.Keep+200 {
-				t.Fatalf("%d requests kept of %d", len(got), reported)
-			}
-			if last := got[len(got)-1].URL; last != fmt.Sprintf("http://a.example/%d", reported-1) {
-				t.Fatalf("the last is %s of %d", last, reported)
-			}
-			if first := got[0].URL; first != fmt.Sprintf("http://a.example/%d", reported-len(got)) {
-				t.Fatalf("the first of %d is %s of %d", len(got), first, reported)
-			}
-		}
-		if got := b.timeline(questions.TimelineRequest{Host: "b.example"}); len(got.Requests) != 1 {
-			t.Errorf("its neighbour's: %+v", got)
-		}
-	})
 }
 
 // A visit without an outcome leaves a gap that is named, from the last of its known requests, until
@@ -176,35 +74,6 @@ func TestTimelineUnknown(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The times of requests follow the clock of the machine that owns the shard.
-func TestTimelineOfAnotherClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, testSpec("http://a.example/"))
-		b.links(0, "", "http://a.example/")
-		begin := time.Now().Add(-time.Minute)
-		b.event(crawl.Event{Visit: crawl.VisitID{Epoch: 1, N: 1}, Traces: []crawl.Trace{sent("a.example", begin, 0, 1, 5)}})
-		if err := shiftTimes(b.s.ledger.Tx, -time.Hour); err != nil {
-			t.Fatal(err)
-		}
-		got := b.timeline(questions.TimelineRequest{Host: "a.example"})
-		if at := got.Requests[1].Start; !at.Equal(begin.Add(5*time.Second - time.Hour)) {
-			t.Errorf("the second request was sent at %v", at)
-		}
-		b.s.ledger.Tx.Bucket(hosts.BucketTimeline).ForEach(func(k, v []byte) error {
-			if len(v) > 120 {
-				t.Errorf("two requests take %d bytes", len(v))
-			}
-			return nil
-		})
-		if err := b.s.ledger.Tx.Bucket(hosts.BucketTimeline).Put([]byte("odd"), nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := shiftTimes(b.s.ledger.Tx, time.Hour); err == nil {
-			t.Error("a damaged record is shifted")
-		}
-	})
 }
 
 // The URL of a request is not shown after it was forgotten, nor any URL of a forgotten host; the
