@@ -49,7 +49,7 @@ var wordExceptions = []struct{ where, word, reason string }{
 	{"docs/reference/commands.md", "held", "a value of --state, which is public"},
 	{"internal/frontier/store/metrics.go", "held", "a value of the label outcome, which is public"},
 	{"internal/web/mcp/hosts.go", "held", "a value of the argument state, which is public"},
-	{"internal/search/stopwords.go", "", "words of other languages"},
+	{"internal/search/analysis/stopwords.go", "", "words of other languages"},
 	{"internal/simweb/", "", "pages of the simulated web"},
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/search/segment"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -45,7 +46,7 @@ func spread(t *testing.T, all []pages.Page, shards int) (x []*Index) {
 	t.Helper()
 	parts := make([][]pages.Page, shards)
 	for _, p := range all {
-		k := int(hashOf([]byte(p.URL.Host()))>>8) % shards
+		k := int(segment.HashOf([]byte(p.URL.Host()))>>8) % shards
 		parts[k] = append(parts[k], p)
 	}
 	for _, part := range parts {

@@ -17,6 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/pagetext"
+	"github.com/curtsy/curtsy/internal/search/analysis"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -159,9 +160,9 @@ func BenchmarkSearch(b *testing.B) {
 	f := newFixture(b)
 	f.add(all...)
 	var words []string
-	var z tokenizer
+	var z analysis.Tokenizer
 	for i := range 20 {
-		z.tokens([]byte(all[i*7%len(all)].Title), func(t token) bool { words = append(words, string(t.word)); return true })
+		z.Tokens([]byte(all[i*7%len(all)].Title), func(t analysis.Token) bool { words = append(words, string(t.Word)); return true })
 	}
 	began := cpu()
 	b.ResetTimer()

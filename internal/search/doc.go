@@ -7,13 +7,13 @@
 // bitmap beside the segment that has it. Eight segments of similar size are merged into one,
 // without deleted pages. A query reads the segments directly in the mapped file.
 //
-// A page's text is divided into words: runs of letters and digits, converted to lower case. A
-// segment contains each word unchanged, and finds it also by its form without accents and by its
-// stem, according to the page's language (the one in <html lang>, otherwise the one detected in its
-// text). The language of a query is unknown, so each of its words is looked up unchanged, and as
-// each language would stem it. Identifiers become several words, pg_stat_activity three of them,
-// and are searched as a phrase; getElementById is indexed as a whole and in parts. Scripts written
-// without spaces become pairs of letters.
+// A page's text is divided into words (package analysis): runs of letters and digits, converted to
+// lower case. A segment contains each word unchanged, and finds it also by its form without accents
+// and by its stem, according to the page's language (the one in <html lang>, otherwise the one
+// detected in its text). The language of a query is unknown, so each of its words is looked up
+// unchanged, and as each language would stem it. Identifiers become several words, pg_stat_activity
+// three of them, and are searched as a phrase; getElementById is indexed as a whole and in parts.
+// Scripts written without spaces become pairs of letters.
 //
 // Answers are found in two stages, over all shards together (Run). Each shard returns what it knows
 // of the query's words (Terms), and words that are spelled like those that no page has (Similar).

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/query"
+	"github.com/curtsy/curtsy/internal/search/analysis"
 )
 
 // Plan is a query on its way through the shards. planOf makes it; the shards' answers to Terms
@@ -77,9 +78,9 @@ const (
 // planOf makes the plan of a query.
 func planOf(q query.Query) *Plan {
 	p := &Plan{Filters: q.Filters}
-	var z tokenizer
+	var z analysis.Tokenizer
 	for _, g := range q.Groups {
-		if c := z.clause(g.Any); len(c.Any) > 0 {
+		if c := clause(&z, g.Any); len(c.Any) > 0 {
 			p.Clauses = append(p.Clauses, c)
 		}
 	}
@@ -87,7 +88,7 @@ func planOf(q query.Query) *Plan {
 		if a.Option() {
 			// Nobody excludes all pages with a letter; this is an option, as in dpkg -i.
 			a.Text = "-" + a.Text
-			p.Clauses = append(p.Clauses, z.clause([]query.Atom{a}))
+			p.Clauses = append(p.Clauses, clause(&z, []query.Atom{a}))
 		}
 	}
 	p.lighten()
@@ -95,7 +96,7 @@ func planOf(q query.Query) *Plan {
 		if a.Option() {
 			continue
 		}
-		if c := z.clause([]query.Atom{a}); len(c.Any) > 0 {
+		if c := clause(&z, []query.Atom{a}); len(c.Any) > 0 {
 			p.Not = append(p.Not, c)
 		}
 	}
@@ -116,7 +117,7 @@ func (p *Plan) lighten() {
 	for i := range p.Clauses {
 		c := &p.Clauses[i]
 		m := c.Any[0]
-		if len(c.Any) == 1 && len(m.Slots) == 1 && !m.Slots[0].Exact && !m.Slots[0].Prefix && !m.Title && stopWords[m.Slots[0].Word] != 0 {
+		if len(c.Any) == 1 && len(m.Slots) == 1 && !m.Slots[0].Exact && !m.Slots[0].Prefix && !m.Title && analysis.IsStopWord(m.Slots[0].Word) {
 			c.Light = true
 			light++
 		}
@@ -139,9 +140,9 @@ func (p *Plan) heavy() (n int) {
 }
 
 // clause makes a clause of alternatives.
-func (z *tokenizer) clause(atoms []query.Atom) (c Clause) {
+func clause(z *analysis.Tokenizer, atoms []query.Atom) (c Clause) {
 	for _, a := range atoms {
-		c.Any = append(c.Any, z.matches(a)...)
+		c.Any = append(c.Any, matches(z, a)...)
 	}
 	return c
 }
@@ -170,14 +171,14 @@ func (p *Plan) split() (any bool) {
 const maxSlots = 24
 
 // matches returns the ways in which pages can have a word or phrase.
-func (z *tokenizer) matches(a query.Atom) (all []Match) {
+func matches(z *analysis.Tokenizer, a query.Atom) (all []Match) {
 	var parts, wholes []Slot
 	covered := 0 // length of the longest whole in bytes
-	z.tokens([]byte(a.Text), func(t token) bool {
-		s := Slot{Word: string(t.word), Exact: a.Phrase}
-		if t.whole {
+	z.Tokens([]byte(a.Text), func(t analysis.Token) bool {
+		s := Slot{Word: string(t.Word), Exact: a.Phrase}
+		if t.Whole {
 			s.Exact = true
-			if n := t.end - t.start; n > covered {
+			if n := t.End - t.Start; n > covered {
 				wholes, covered = []Slot{s}, n
 			}
 			return true
@@ -232,5 +233,5 @@ func (z *tokenizer) matches(a query.Atom) (all []Match) {
 // is then used as the beginning of pairs.
 func aloneUnspaced(word string) bool {
 	r := []rune(word)
-	return len(r) == 1 && unspaced(r[0])
+	return len(r) == 1 && analysis.Unspaced(r[0])
 }

@@ -9,10 +9,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/pagetext"
+	"github.com/curtsy/curtsy/internal/search/analysis"
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
@@ -26,19 +28,21 @@ const (
 	// maxLangs is how many languages a segment that is being built can distinguish; the words of
 	// pages in others have no stems. Two are for "none" and for words in links.
 	maxLangs = 32
+	// maxTokens limits the number of words of one page; 200,000 is a book.
+	maxTokens = 200_000
 )
 
 // reader builds segments of pages. It must not be used concurrently.
 type reader struct {
 	extract pagetext.Extractor
-	tokens  tokenizer
-	keys    *keyer
+	tokens  analysis.Tokenizer
+	keys    *analysis.Keyer
 	build   segment.Builder
 	langs   []string // by number; the first is none
 	buf     []byte
 }
 
-func newReader() *reader { return &reader{keys: newKeyer(), langs: []string{""}} }
+func newReader() *reader { return &reader{keys: analysis.NewKeyer(), langs: []string{""}} }
 
 // keepBuffer is the size up to which a buffer is reused for the next page.
 const keepBuffer = 1 << 20
@@ -50,11 +54,11 @@ func (r *reader) read(p *pages.Page) {
 		r.buf = body
 	}
 	t := r.extract.Read(p.URL, p.ContentType, p.Charset, body)
-	r.take(p, &t, language(cmp.Or(p.Lang, t.Lang), t.Body))
+	r.take(p, &t, analysis.Language(cmp.Or(p.Lang, t.Lang), t.Body))
 }
 
 func (r *reader) langNumber(lang string) uint8 {
-	if stemmers[lang] == nil {
+	if !analysis.HasStemmer(lang) {
 		return 0
 	}
 	for i, l := range r.langs {
@@ -115,8 +119,8 @@ func (r *reader) take(p *pages.Page, t *pagetext.Reading, lang string) {
 		}
 		r.build.Link(segment.Hash(string(l.Href)))
 		n := 0
-		r.tokens.tokens(l.Text, func(t token) bool {
-			r.build.LinkWord(t.word, t.hash, w.lang)
+		r.tokens.Tokens(l.Text, func(t analysis.Token) bool {
+			r.build.LinkWord(t.Word, t.Hash, w.lang)
 			n++
 			return n < 32
 		})
@@ -171,17 +175,17 @@ func (w *pageWords) begin(f segment.Field) { w.pos, w.end, w.n = f.Start(), (f +
 func (w *pageWords) count() uint32 { return w.n }
 
 func (w *pageWords) add(text []byte) {
-	w.r.tokens.tokens(text, func(t token) bool {
+	w.r.tokens.Tokens(text, func(t analysis.Token) bool {
 		if w.pos >= w.end || w.all >= maxTokens {
 			return false
 		}
-		w.r.build.Word(t.word, t.hash, w.lang, w.pos)
+		w.r.build.Word(t.Word, t.Hash, w.lang, w.pos)
 		w.all++
-		if !t.whole {
+		if !t.Whole {
 			if w.pos >= segment.Body.Start() {
-				w.text = (w.text ^ uint64(t.hash)) * 1099511628211
+				w.text = (w.text ^ uint64(t.Hash)) * 1099511628211
 				if w.end == segment.Around.Start() {
-					w.sim.add(t.hash)
+					w.sim.add(t.Hash)
 				}
 			}
 			w.pos++
@@ -240,13 +244,13 @@ func (r *reader) finish() []byte {
 	var key []byte
 	raw := r.build.Finish(func(word []byte, langs uint32, emit func([]byte)) {
 		if !ascii(word) {
-			if key = r.keys.accents(key[:0], string(word)); string(key[1:]) != string(word) {
+			if key = r.keys.Accents(key[:0], string(word)); string(key[1:]) != string(word) {
 				emit(key)
 			}
 		}
 		for i, lang := range r.langs {
 			if langs>>i&1 != 0 && lang != "" {
-				if key = r.keys.stem(key[:0], lang, string(word)); len(key) > 0 {
+				if key = r.keys.Stem(key[:0], lang, string(word)); len(key) > 0 {
 					emit(key)
 				}
 			}
@@ -254,4 +258,13 @@ func (r *reader) finish() []byte {
 	})
 	r.langs = r.langs[:1]
 	return raw
+}
+
+func ascii(word []byte) bool {
+	for _, c := range word {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

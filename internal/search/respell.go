@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
+	"github.com/curtsy/curtsy/internal/search/analysis"
 )
 
 // eachTyped calls do for the words of a plan as they were typed, including the parts of names, but
@@ -94,9 +95,9 @@ func (p *Plan) respell(ctx context.Context, q query.Query, typed string, shards 
 // oddForm reports whether pages have only other forms of a word, and none that is the word with
 // another ending, or the reverse: checkpoint, checkpoints.
 func (s *Slot) oddForm() bool {
-	word := plain(s.Word)
+	word := analysis.Plain(s.Word)
 	return len(s.Forms) > 0 && !slices.ContainsFunc(s.Forms, func(f Form) bool {
-		have := plain(f.Word)
+		have := analysis.Plain(f.Word)
 		return f.Weight > weightStem || strings.HasPrefix(have, word) || strings.HasPrefix(word, have)
 	})
 }
@@ -117,7 +118,7 @@ func endsAlike(found []Spelled, word string) string {
 // respelled is a query in which words are replaced; swaps are pairs of old and new words. It is
 // spelled as it was typed if that is possible and has the same meaning.
 func respelled(q query.Query, typed string, swaps []string) string {
-	var z tokenizer
+	var z analysis.Tokenizer
 	var out strings.Builder
 	q.Groups = slices.Clone(q.Groups)
 	for i := range q.Groups {
@@ -127,7 +128,7 @@ func respelled(q query.Query, typed string, swaps []string) string {
 			if a.Phrase {
 				continue
 			}
-			better := z.swap(a.Text, swaps)
+			better := swap(&z, a.Text, swaps)
 			if before, after, ok := strings.Cut(typed, a.Text); ok {
 				out.WriteString(before)
 				out.WriteString(better)
@@ -146,22 +147,22 @@ func respelled(q query.Query, typed string, swaps []string) string {
 }
 
 // swap replaces words of a text, and the parts of names in it. A capital letter stays one.
-func (z *tokenizer) swap(text string, swaps []string) string {
+func swap(z *analysis.Tokenizer, text string, swaps []string) string {
 	var out strings.Builder
 	done := 0
-	z.tokens([]byte(text), func(t token) bool {
-		for k := 0; k < len(swaps) && !t.whole; k += 2 {
-			if string(t.word) != swaps[k] {
+	z.Tokens([]byte(text), func(t analysis.Token) bool {
+		for k := 0; k < len(swaps) && !t.Whole; k += 2 {
+			if string(t.Word) != swaps[k] {
 				continue
 			}
 			better := swaps[k+1]
-			if r, _ := utf8.DecodeRuneInString(text[t.start:]); unicode.IsUpper(r) {
+			if r, _ := utf8.DecodeRuneInString(text[t.Start:]); unicode.IsUpper(r) {
 				first, n := utf8.DecodeRuneInString(better)
 				better = string(unicode.ToUpper(first)) + better[n:]
 			}
-			out.WriteString(text[done:t.start])
+			out.WriteString(text[done:t.Start])
 			out.WriteString(better)
-			done = t.end
+			done = t.End
 			break
 		}
 		return true

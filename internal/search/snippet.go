@@ -11,6 +11,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/pagetext"
+	"github.com/curtsy/curtsy/internal/search/analysis"
+	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
 const (
@@ -34,7 +36,7 @@ type mark struct {
 // snipper cuts snippets, one after another.
 type snipper struct {
 	extract pagetext.Extractor
-	tokens  tokenizer
+	tokens  analysis.Tokenizer
 	wanted  map[string]int // word → clause
 	maybe   [16]uint64     // a bit for some bits of the hash of each of these
 	light   []bool
@@ -76,7 +78,7 @@ func (r *snipper) prepare(p *Plan) {
 			for _, s := range m.Slots {
 				for _, f := range s.Forms {
 					r.wanted[f.Word] = i
-					h := hashOf([]byte(f.Word))
+					h := segment.HashOf([]byte(f.Word))
 					r.maybe[h>>6&15] |= 1 << (h & 63)
 				}
 			}
@@ -207,10 +209,10 @@ func mainStretch(text []byte, spans []pagetext.Span) []byte {
 // there are none of these.
 func (r *snipper) look(text []byte, spans []pagetext.Span, title string) (marks []mark, main bool) {
 	r.marks = r.marks[:0]
-	r.tokens.tokens(text, func(t token) bool {
-		if r.maybe[t.hash>>6&15]>>(t.hash&63)&1 != 0 {
-			if i, ok := r.wanted[string(t.word)]; ok {
-				r.marks = append(r.marks, mark{i, t.start, t.end})
+	r.tokens.Tokens(text, func(t analysis.Token) bool {
+		if r.maybe[t.Hash>>6&15]>>(t.Hash&63)&1 != 0 {
+			if i, ok := r.wanted[string(t.Word)]; ok {
+				r.marks = append(r.marks, mark{i, t.Start, t.End})
 			}
 		}
 		return len(r.marks) < 10_000
@@ -327,7 +329,7 @@ func fit(text []byte, start, end, limit int) int {
 	for limit -= 2; end > start; {
 		r, size := utf8.DecodeLastRune(text[start:end])
 		next, _ := utf8.DecodeRune(text[end:])
-		if n <= limit && !unicode.IsMark(next) && (!wordRune(r) || !wordRune(next) || unspaced(r) || unspaced(next)) {
+		if n <= limit && !unicode.IsMark(next) && (!analysis.WordRune(r) || !analysis.WordRune(next) || analysis.Unspaced(r) || analysis.Unspaced(next)) {
 			break
 		}
 		n, end = n-1, end-size

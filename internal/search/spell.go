@@ -9,6 +9,9 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/curtsy/curtsy/internal/search/analysis"
 )
 
 // minSpelled is the minimum length in bytes of a word that is replaced by another spelling.
@@ -44,7 +47,7 @@ func (x *Index) Similar(ctx context.Context, words []string) (all []Similar, err
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if len(w) > maxWord || len(w) < minSpelled {
+			if len(w) > analysis.MaxWord || len(w) < minSpelled {
 				continue
 			}
 			all = append(all, Similar{w, v.similar(w)})
@@ -96,7 +99,7 @@ func (v *view) similar(word string) []Spelled {
 
 // spelling is the form of a word in which it is compared with others.
 func spelling(word string) []rune {
-	return []rune(strings.ReplaceAll(plain(word), "ß", "ss"))
+	return []rune(strings.ReplaceAll(analysis.Plain(word), "ß", "ss"))
 }
 
 // spelled is the spelling of a word of the index, in a buffer that is reused; ok is false if it has
@@ -104,11 +107,11 @@ func spelling(word string) []rune {
 func spelled(buffer []rune, word []byte) (s []rune, ok bool) {
 	s = buffer[:0]
 	for _, c := range word {
-		switch class[c] {
-		case classLower:
+		switch {
+		case 'a' <= c && c <= 'z':
 			s = append(s, rune(c))
-		case classMulti:
-			return spelling(string(word)), letters(string(word))
+		case c >= utf8.RuneSelf:
+			return spelling(string(word)), analysis.IsAlphabetic(string(word))
 		default:
 			return s, false
 		}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/curtsy/curtsy/internal/search/analysis"
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
@@ -71,8 +72,7 @@ func (x *Index) Terms(_ context.Context, p *Plan) (t Terms, err error) {
 	}
 	err = x.view(func(v *view) error {
 		t.Stats = v.stats()
-		k := newQueryKeyer()
-		k.langs = v.languages(k)
+		k := analysis.NewQueryKeyer(v.languages())
 		p.eachSlot(func(s *Slot) { t.Forms = append(t.Forms, v.forms(k, s)) })
 		return nil
 	})
@@ -106,12 +106,12 @@ func (v *view) stats() (s Stats) {
 }
 
 // forms returns the words of the view that a slot represents.
-func (v *view) forms(k *queryKeyer, s *Slot) []Form {
+func (v *view) forms(k *analysis.QueryKeyer, s *Slot) []Form {
 	var keys [][]byte
 	if !s.Prefix && !s.Exact {
-		keys = k.keysOf(s.Word)
+		keys = k.Stems(s.Word)
 	}
-	accents := k.accents(nil, s.Word)
+	accents := k.Accents(nil, s.Word)
 	found := map[string]*Form{}
 	note := func(p *part, word []byte, e *segment.Entry, weight float64) {
 		f := found[string(word)]
@@ -148,7 +148,7 @@ func (v *view) forms(k *queryKeyer, s *Slot) []Form {
 			}
 			continue
 		}
-		if plain := k.plain(s.Word); plain != s.Word {
+		if plain := analysis.Plain(s.Word); plain != s.Word {
 			if e, ok := p.Word([]byte(plain)); ok {
 				once([]byte(plain), e, weightAccents)
 			}

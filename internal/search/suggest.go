@@ -7,6 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
+	"github.com/curtsy/curtsy/internal/search/analysis"
 )
 
 const (
@@ -31,7 +32,7 @@ func (p *Plan) suggest(ctx context.Context, q query.Query, typed string, had int
 	}
 	words = slices.DeleteFunc(words, func(w string) bool {
 		return slices.ContainsFunc(answer.Hits, func(h crawl.Hit) bool {
-			return strings.Contains(lower(h.Title), w) || strings.Contains(lower(h.URL), w)
+			return strings.Contains(analysis.Lower(h.Title), w) || strings.Contains(analysis.Lower(h.URL), w)
 		})
 	})
 	if len(words) == 0 {
@@ -72,7 +73,7 @@ func (p *Plan) mistyped() (words []string) {
 		for _, f := range s.Forms {
 			pages += f.Pages
 		}
-		if !c.Light && len(s.Word) >= minMistyped && letters(s.Word) && pages > 0 && pages <= maxMistyped {
+		if !c.Light && len(s.Word) >= minMistyped && analysis.IsAlphabetic(s.Word) && pages > 0 && pages <= maxMistyped {
 			words = append(words, s.Word)
 		}
 	})

@@ -1,9 +1,11 @@
 package search
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/curtsy/curtsy/internal/search/analysis"
 	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
@@ -60,9 +62,13 @@ func (w *worked) made(list *atomic.Pointer[[]uint32], n uint32) []uint32 {
 	return *list.Load()
 }
 
-// languages are those of which any part has keys.
-func (v *view) languages(k *queryKeyer) []string {
-	v.worked.once.Do(func() { v.worked.langs = k.langsOf(v) })
+// languages are those of which any part has stems.
+func (v *view) languages() []string {
+	v.worked.once.Do(func() {
+		v.worked.langs = slices.DeleteFunc(analysis.Languages(), func(lang string) bool {
+			return !slices.ContainsFunc(v.parts, func(p *part) bool { return p.HasKeys(analysis.StemPrefix(lang)) })
+		})
+	})
 	return v.worked.langs
 }
 

@@ -1,4 +1,4 @@
-package search
+package analysis
 
 import "strings"
 
@@ -44,3 +44,7 @@ var stopWords = func() map[string]uint8 {
 	}
 	return all
 }()
+
+// IsStopWord reports whether a word in lower case says how a question is asked rather than what it
+// is about.
+func IsStopWord(word string) bool { return stopWords[word] != 0 }

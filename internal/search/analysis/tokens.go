@@ -1,4 +1,4 @@
-package search
+package analysis
 
 import (
 	"bytes"
@@ -9,27 +9,26 @@ import (
 )
 
 const (
-	// maxWord is the maximum length of an indexed word in bytes. That is a SHA-256 in hex, and
-	// longer than any real word; longer runs are data.
-	maxWord = 64
-	// maxTokens limits the number of words of one text; 200,000 is a book.
-	maxTokens = 200_000
+	// MaxWord is the maximum length of a word in bytes. That is a SHA-256 in hex, and longer than
+	// any real word; longer runs are data.
+	MaxWord = 64
 	// maxParts is the maximum number of parts of a name that is also indexed as a whole.
 	maxParts = 12
 )
 
-// token is one word of a text, with its position.
-type token struct {
-	word       []byte // in lower case; valid until emit returns
-	hash       uint32 // segment.HashOf(word)
-	start, end int    // bytes of the text
+// Token is one word of a text, with its position.
+type Token struct {
+	Word       []byte // in lower case; valid until emit returns
+	Hash       uint32 // segment.HashOf(Word)
+	Start, End int    // bytes of the text
 	// A name that consists of words (pg_stat_activity, os.path.join, C++) is also emitted as a
 	// whole, before its parts. It has no position of its own: the part that follows has the same.
-	whole bool
+	Whole bool
 }
 
-// tokenizer divides text into words. It must not be used concurrently.
-type tokenizer struct {
+// Tokenizer divides text into words. The zero value is ready to use. It must not be used
+// concurrently.
+type Tokenizer struct {
 	lowered [128]byte
 	slots   []lowSlot
 	parts   [maxParts]span
@@ -76,8 +75,8 @@ var class = func() (c [256]uint8) {
 	return c
 }()
 
-// tokens calls emit for each word of text in order, until emit returns false.
-func (z *tokenizer) tokens(text []byte, emit func(token) bool) {
+// Tokens calls emit for each word of text in order, until emit returns false.
+func (z *Tokenizer) Tokens(text []byte, emit func(Token) bool) {
 	for i := 0; i < len(text); {
 		switch class[text[i]] {
 		case classSep:
@@ -117,7 +116,7 @@ func (z *tokenizer) tokens(text []byte, emit func(token) bool) {
 				if next, ok = z.name(text, i, i, emit); !ok {
 					return
 				}
-			} else if next-i <= maxWord && !emit(token{word: z.lowered[:next-i], hash: hash, start: i, end: next}) {
+			} else if next-i <= MaxWord && !emit(Token{Word: z.lowered[:next-i], Hash: hash, Start: i, End: next}) {
 				return
 			}
 			i = next
@@ -128,7 +127,7 @@ func (z *tokenizer) tokens(text []byte, emit func(token) bool) {
 // plainWord reads a word of ASCII letters and digits to which nothing is joined: nearly all words
 // of most pages. It writes the lower-case form to z.lowered and computes its hash on the way. For
 // all other words plain is false, and the other results have no meaning.
-func (z *tokenizer) plainWord(text []byte, i int) (end int, hash uint32, plain bool) {
+func (z *Tokenizer) plainWord(text []byte, i int) (end int, hash uint32, plain bool) {
 	hash = segment.HashStart
 	start := i
 	if c := text[i]; class[c] == classUpper {
@@ -136,7 +135,7 @@ func (z *tokenizer) plainWord(text []byte, i int) (end int, hash uint32, plain b
 		z.lowered[0], hash = c, (hash^uint32(c))*segment.HashStep
 		i++
 	}
-	// A word longer than lowered is longer than maxWord, so its bytes may be overwritten.
+	// A word longer than lowered is longer than MaxWord, so its bytes may be overwritten.
 	for ; i < len(text); i++ {
 		c := text[i]
 		if !small[c] {
@@ -176,7 +175,7 @@ func plainEnd(text []byte, start, i int) bool {
 }
 
 // capitals is plainWord for words with capitals beside the first letter.
-func (z *tokenizer) capitals(text []byte, i int) (end int, hash uint32, plain bool) {
+func (z *Tokenizer) capitals(text []byte, i int) (end int, hash uint32, plain bool) {
 	hash = segment.HashStart
 	start, small := i, false
 	for ; i < len(text); i++ {
@@ -238,14 +237,14 @@ func isOperator(signs []byte) bool {
 }
 
 // signs emits an operator.
-func (z *tokenizer) signs(text []byte, start, end int, emit func(token) bool) bool {
+func (z *Tokenizer) signs(text []byte, start, end int, emit func(Token) bool) bool {
 	w := text[start:end]
-	return emit(token{word: w, hash: segment.HashOf(w), start: start, end: end, whole: true})
+	return emit(Token{Word: w, Hash: segment.HashOf(w), Start: start, End: end, Whole: true})
 }
 
 // name emits the word that begins at text[i], with the words joined to it, and returns where it
 // ends. from is where it begins with the signs before it.
-func (z *tokenizer) name(text []byte, from, i int, emit func(token) bool) (next int, ok bool) {
+func (z *Tokenizer) name(text []byte, from, i int, emit func(Token) bool) (next int, ok bool) {
 	n, dots := 0, 0
 	start := i
 	for {
@@ -284,7 +283,7 @@ func (z *tokenizer) name(text []byte, from, i int, emit func(token) bool) (next 
 }
 
 // emitName emits the parts of a name, and before them the name and names within it.
-func (z *tokenizer) emitName(text []byte, from, start, end, n, dots int, emit func(token) bool) bool {
+func (z *Tokenizer) emitName(text []byte, from, start, end, n, dots int, emit func(Token) bool) bool {
 	last := z.parts[n-1].end
 	if (n > 1 || from < start || last < end) && !z.whole(text, from, end, emit) {
 		return false
@@ -309,8 +308,8 @@ func (z *tokenizer) emitName(text []byte, from, start, end, n, dots int, emit fu
 }
 
 // part emits a word, and the words of which it consists.
-func (z *tokenizer) part(text []byte, p span, emit func(token) bool) bool {
-	if p.end-p.start > maxWord {
+func (z *Tokenizer) part(text []byte, p span, emit func(Token) bool) bool {
+	if p.end-p.start > MaxWord {
 		return true
 	}
 	word := text[p.start:p.end]
@@ -319,24 +318,24 @@ func (z *tokenizer) part(text []byte, p span, emit func(token) bool) bool {
 		humps = humpsOf(word)
 	}
 	low, hash := z.lower(word)
-	if !emit(token{word: low, hash: hash, start: p.start, end: p.end, whole: len(humps) > 0}) {
+	if !emit(Token{Word: low, Hash: hash, Start: p.start, End: p.end, Whole: len(humps) > 0}) {
 		return false
 	}
 	for _, h := range humps {
 		low, hash := z.lower(word[h[0]:h[1]])
-		if !emit(token{word: low, hash: hash, start: p.start + h[0], end: p.start + h[1]}) {
+		if !emit(Token{Word: low, Hash: hash, Start: p.start + h[0], End: p.start + h[1]}) {
 			return false
 		}
 	}
 	return true
 }
 
-func (z *tokenizer) whole(text []byte, start, end int, emit func(token) bool) bool {
-	if end-start > maxWord {
+func (z *Tokenizer) whole(text []byte, start, end int, emit func(Token) bool) bool {
+	if end-start > MaxWord {
 		return true
 	}
 	low, hash := z.lower(text[start:end])
-	return emit(token{word: low, hash: hash, start: start, end: end, whole: true})
+	return emit(Token{Word: low, Hash: hash, Start: start, End: end, Whole: true})
 }
 
 // joiner returns where the word begins that text[i:] joins to the one before; i if there is none.
@@ -360,7 +359,7 @@ func joiner(text []byte, i int) int {
 		return i
 	}
 	if class[text[j]] == classMulti {
-		if r, _ := utf8.DecodeRune(text[j:]); unspaced(r) || !wordRune(r) {
+		if r, _ := utf8.DecodeRune(text[j:]); Unspaced(r) || !WordRune(r) {
 			return i
 		}
 	}
@@ -369,7 +368,7 @@ func joiner(text []byte, i int) int {
 
 // suffix returns where a name ends with the signs that belong to it: `C++`, `C#`, `operator<<`,
 // `__init__`.
-func (z *tokenizer) suffix(text []byte, from, start, i int) int {
+func (z *Tokenizer) suffix(text []byte, from, start, i int) int {
 	end := i
 	for end < len(text) && end-i < 4 && class[text[end]] == classSign {
 		end++
@@ -408,7 +407,7 @@ func wordEnd(text []byte, i int) (end int, humps bool) {
 		c, n := class[text[i]], 1
 		if c == classMulti {
 			var r rune
-			if r, n = utf8.DecodeRune(text[i:]); unspaced(r) || !wordRune(r) {
+			if r, n = utf8.DecodeRune(text[i:]); Unspaced(r) || !WordRune(r) {
 				break
 			}
 		} else if c == classSep || c == classSign {
@@ -422,15 +421,15 @@ func wordEnd(text []byte, i int) (end int, humps bool) {
 }
 
 // other emits text that begins no word of letters: pairs of a script without spaces, or nothing.
-func (z *tokenizer) other(text []byte, i int, emit func(token) bool) (next int, ok bool) {
+func (z *Tokenizer) other(text []byte, i int, emit func(Token) bool) (next int, ok bool) {
 	r, n := utf8.DecodeRune(text[i:])
-	if !unspaced(r) {
+	if !Unspaced(r) {
 		return i + n, true
 	}
 	end := i
 	for end < len(text) {
 		r, n := utf8.DecodeRune(text[end:])
-		if !unspaced(r) {
+		if !Unspaced(r) {
 			break
 		}
 		end += n
@@ -440,16 +439,16 @@ func (z *tokenizer) other(text []byte, i int, emit func(token) bool) (next int, 
 
 // pairs emits overlapping pairs of letters, so that any word of two or more letters is a phrase of
 // pairs. A single letter is emitted alone.
-func (z *tokenizer) pairs(text []byte, start, end int, emit func(token) bool) bool {
+func (z *Tokenizer) pairs(text []byte, start, end int, emit func(Token) bool) bool {
 	_, n := utf8.DecodeRune(text[start:end])
 	if start+n == end {
 		low, hash := z.lower(text[start:end])
-		return emit(token{word: low, hash: hash, start: start, end: end})
+		return emit(Token{Word: low, Hash: hash, Start: start, End: end})
 	}
 	for i := start; i+n < end; {
 		_, m := utf8.DecodeRune(text[i+n : end])
 		low, hash := z.lower(text[i : i+n+m])
-		if !emit(token{word: low, hash: hash, start: i, end: i + n + m}) {
+		if !emit(Token{Word: low, Hash: hash, Start: i, End: i + n + m}) {
 			return false
 		}
 		i, n = i+n, m
@@ -459,12 +458,12 @@ func (z *tokenizer) pairs(text []byte, start, end int, emit func(token) bool) bo
 
 // lower returns a word in lower case, with compatibility forms decomposed, and its hash. The word
 // is valid until the next call.
-func (z *tokenizer) lower(word []byte) ([]byte, uint32) {
+func (z *Tokenizer) lower(word []byte) ([]byte, uint32) {
 	hash := uint32(segment.HashStart)
 	low := z.lowered[:0]
 	for i, c := range word {
 		if c >= 0x80 {
-			return z.lowerMulti(word, hashOf(word))
+			return z.lowerMulti(word, segment.HashOf(word))
 		}
 		if class[c] == classUpper {
 			c |= 0x20
@@ -477,25 +476,24 @@ func (z *tokenizer) lower(word []byte) ([]byte, uint32) {
 	return low, hash
 }
 
-func (z *tokenizer) lowerMulti(word []byte, hash uint32) ([]byte, uint32) {
+func (z *Tokenizer) lowerMulti(word []byte, hash uint32) ([]byte, uint32) {
 	if z.slots == nil {
 		z.slots = make([]lowSlot, 1<<12)
 	}
 	s := &z.slots[(hash^hash>>15)&uint32(len(z.slots)-1)]
 	if string(s.word[:s.wordLen]) == string(word) {
 		low := s.low[:s.lowLen]
-		return low, hashOf(low)
+		return low, segment.HashOf(low)
 	}
-	low := []byte(lower(string(word)))
+	low := []byte(Lower(string(word)))
 	if len(word) <= len(s.word) && len(low) <= len(s.low) {
 		s.wordLen, s.lowLen = uint8(copy(s.word[:], word)), uint8(copy(s.low[:], low))
 	}
-	return low, hashOf(low)
+	return low, segment.HashOf(low)
 }
 
-func hashOf(word []byte) uint32 { return segment.HashOf(word) }
-
-func wordRune(r rune) bool {
+// WordRune reports whether r is a character of words.
+func WordRune(r rune) bool {
 	// dashes, quotes and dots: by far the most frequent signs beyond ASCII
 	if r >= 0x2000 && r <= 0x206F {
 		return false
@@ -503,15 +501,15 @@ func wordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
 
-// unspaced reports whether r belongs to a script that writes words without spaces between them.
-func unspaced(r rune) bool {
+// Unspaced reports whether r belongs to a script that writes words without spaces between them.
+func Unspaced(r rune) bool {
 	if r < 0x0E00 {
 		return false
 	}
 	if r == '\u30FC' || r == '\uFF70' { // the long-vowel sign, in katakana
 		return true
 	}
-	return wordRune(r) && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao,
+	return WordRune(r) && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao,
 		unicode.Khmer, unicode.Myanmar)
 }
 

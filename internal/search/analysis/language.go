@@ -1,6 +1,8 @@
-package search
+package analysis
 
 import (
+	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/abadojack/whatlanggo"
@@ -33,6 +35,12 @@ var stemmers = map[string]func(*snowballstem.Env) bool{
 	"ru": russian.Stem, "sv": swedish.Stem, "ta": tamil.Stem, "tr": turkish.Stem,
 }
 
+// Languages returns the ISO 639-1 codes of the languages with a stemmer, sorted.
+func Languages() []string { return slices.Sorted(maps.Keys(stemmers)) }
+
+// HasStemmer reports whether words of a language have stems.
+func HasStemmer(lang string) bool { return stemmers[lang] != nil }
+
 // detectable are the languages that are detected: those that have a stemmer. Detecting others would
 // have no effect, and would make mistakes among these more likely.
 var detectable = whatlanggo.Options{Whitelist: map[whatlanggo.Lang]bool{
@@ -48,9 +56,9 @@ const (
 	detectLeast  = 60 // a shorter text is too short for detection
 )
 
-// language is the language whose stemmer is used for a text: the one that the page declares,
+// Language returns the language whose stemmer is used for a text: the one that the page declares,
 // otherwise the detected one, otherwise "".
-func language(declared string, text []byte) string {
+func Language(declared string, text []byte) string {
 	if declared != "" {
 		return declared
 	}
@@ -82,9 +90,9 @@ const leastStopWords = 10
 // more so than another's.
 func byStopWords(sample []byte) string {
 	var n [len(stopLangs)]int
-	var z tokenizer
-	z.tokens(sample, func(t token) bool {
-		if bits := stopWords[string(t.word)]; bits != 0 {
+	var z Tokenizer
+	z.Tokens(sample, func(t Token) bool {
+		if bits := stopWords[string(t.Word)]; bits != 0 {
 			for i := range n {
 				n[i] += int(bits >> i & 1)
 			}
