@@ -59,7 +59,7 @@ func TestADomainHasAQuarterOfTheVisits(t *testing.T) {
 				b.finish(v, crawl.Stored, "")
 				b.links(2, "", "http://"+string(v.Host)+fmt.Sprintf("/%d", time.Now().Unix()))
 			}
-			b.s.visits.Renew(ids(others), time.Now())
+			b.s.Visits.Renew(ids(others), time.Now())
 			first = append(others, b.grant(slots-len(others))...)
 			most = max(most, ofDomain(first, "slow.example"))
 			time.Sleep(2 * time.Second)
