@@ -24,8 +24,8 @@ var values = map[string]bool{
 
 // TestOwners: within the frontier a field of a type is assigned only in the package of the type.
 // What may happen to a host, a URL, a visit or a shard is therefore a method, which changes all
-// that belongs together and marks what is to be written. Messages (internal/crawl, internal/paging)
-// are values, and are filled in everywhere.
+// that belongs together and marks what is to be written. Messages (internal/crawl,
+// internal/questions) are values, and are filled in everywhere.
 func TestOwners(t *testing.T) {
 	const frontier = module + "internal/frontier"
 	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles", "./frontier/...").Output()

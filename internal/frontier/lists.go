@@ -9,7 +9,6 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/shard"
-	"github.com/curtsy/curtsy/internal/paging"
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -23,12 +22,12 @@ import (
 const stretch = 256
 
 // hostsPage sends a page of the list of hosts.
-func (a answers) hostsPage(ctx context.Context, q crawl.HostsQuery, send func(paging.Part[crawl.HostRow]) error) error {
+func (a answers) hostsPage(ctx context.Context, q crawl.HostsQuery, send func(questions.Part[crawl.HostRow]) error) error {
 	filter, err := shard.NewHostFilter(q)
 	if err != nil {
 		return err
 	}
-	return sendList(a, questions.HostsPage, q, send, func(s *Shard, sum *paging.Sum, top *paging.Top[crawl.HostRow]) error {
+	return sendList(a, questions.HostsPage, q, send, func(s *Shard, sum *questions.Sum, top *questions.Top[crawl.HostRow]) error {
 		return s.walk(ctx, true, func(h *hosts.Host, now time.Time) {
 			sum.Total++
 			if !filter.Named(h) {
@@ -48,8 +47,8 @@ func (a answers) hostsPage(ctx context.Context, q crawl.HostsQuery, send func(pa
 }
 
 // mirrorsPage sends a page of the list of mirrors. Evicted hosts have no mirrors.
-func (a answers) mirrorsPage(ctx context.Context, q crawl.MirrorsQuery, send func(paging.Part[crawl.MirrorInfo]) error) error {
-	return sendList(a, questions.MirrorsPage, q, send, func(s *Shard, sum *paging.Sum, top *paging.Top[crawl.MirrorInfo]) error {
+func (a answers) mirrorsPage(ctx context.Context, q crawl.MirrorsQuery, send func(questions.Part[crawl.MirrorInfo]) error) error {
+	return sendList(a, questions.MirrorsPage, q, send, func(s *Shard, sum *questions.Sum, top *questions.Top[crawl.MirrorInfo]) error {
 		return s.walk(ctx, false, func(h *hosts.Host, _ time.Time) {
 			for _, m := range shard.MirrorInfos(h) {
 				matches := contains(q.Filter, m.Origin, m.Main)
@@ -60,8 +59,8 @@ func (a answers) mirrorsPage(ctx context.Context, q crawl.MirrorsQuery, send fun
 }
 
 // updatesPage sends a page of the list of sites that report their changes.
-func (a answers) updatesPage(ctx context.Context, q crawl.UpdatesQuery, send func(paging.Part[crawl.UpdatesInfo]) error) error {
-	return sendList(a, questions.UpdatesPage, q, send, func(s *Shard, sum *paging.Sum, top *paging.Top[crawl.UpdatesInfo]) error {
+func (a answers) updatesPage(ctx context.Context, q crawl.UpdatesQuery, send func(questions.Part[crawl.UpdatesInfo]) error) error {
+	return sendList(a, questions.UpdatesPage, q, send, func(s *Shard, sum *questions.Sum, top *questions.Top[crawl.UpdatesInfo]) error {
 		add := func(h *hosts.Host, _ time.Time) {
 			for _, u := range s.Account.UpdatesInfos(h) {
 				matches := contains(q.Filter, u.Site) && (q.State == "" || u.State == q.State)
@@ -83,7 +82,7 @@ func contains(part string, texts ...string) bool {
 // offer counts a row, and offers it to top if it is wanted. matches says whether the row passes all
 // filters except the one by its word. Rows are counted by this word, also those without the wanted
 // word. An empty wanted word is any word.
-func offer[Row any](sum *paging.Sum, top *paging.Top[Row], row Row, matches bool, word, wanted string) {
+func offer[Row any](sum *questions.Sum, top *questions.Top[Row], row Row, matches bool, word, wanted string) {
 	sum.Total++
 	if !matches {
 		return
@@ -97,14 +96,14 @@ func offer[Row any](sum *paging.Sum, top *paging.Top[Row], row Row, matches bool
 
 // sendList sends the part of each shard of a page of a list. look goes through the rows of a shard,
 // counts them in sum, and offers the wanted ones to top.
-func sendList[Req questions.Bounded, Row any](a answers, l questions.List[Req, Row], q Req, send func(paging.Part[Row]) error,
-	look func(s *Shard, sum *paging.Sum, top *paging.Top[Row]) error) error {
+func sendList[Req questions.Bounded, Row any](a answers, l questions.List[Req, Row], q Req, send func(questions.Part[Row]) error,
+	look func(s *Shard, sum *questions.Sum, top *questions.Top[Row]) error) error {
 	for _, s := range a.shards() {
 		top, err := l.Top(q)
 		if err != nil {
 			return err
 		}
-		sum := paging.Sum{Counts: map[string]int64{}}
+		sum := questions.Sum{Counts: map[string]int64{}}
 		if err := look(s, &sum, top); err != nil {
 			return err
 		}

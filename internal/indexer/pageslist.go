@@ -8,20 +8,19 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
-	"github.com/curtsy/curtsy/internal/paging"
 	"github.com/curtsy/curtsy/internal/questions"
 )
 
 // pagesPage sends a page of the list of stored pages, the newest first. It looks at the newest
 // crawl.MaxPagesListed pages of each shard, so that the list of a large crawl takes a bounded time.
-func (a answers) pagesPage(ctx context.Context, q crawl.PagesQuery, send func(paging.Part[crawl.PageLine]) error) error {
+func (a answers) pagesPage(ctx context.Context, q crawl.PagesQuery, send func(questions.Part[crawl.PageLine]) error) error {
 	filter, now := newPagesFilter(&q), time.Now()
 	for _, p := range a.parts() {
 		top, err := questions.PagesPage.Top(q)
 		if err != nil {
 			return err
 		}
-		sum, taken := paging.Sum{Counts: map[string]int64{}}, 0
+		sum, taken := questions.Sum{Counts: map[string]int64{}}, 0
 		all, err := p.store.Feed().EachNewest(cmp.Or(a.newest, crawl.MaxPagesListed), func(page *pages.Page) error {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -82,7 +81,7 @@ const (
 )
 
 // match reports whether a page is selected, and counts it by its type and its language.
-func (f *pagesFilter) match(p *pages.Page, sum *paging.Sum) bool {
+func (f *pagesFilter) match(p *pages.Page, sum *questions.Sum) bool {
 	if f.host != "" && !strings.Contains(p.URL.Host().String(), f.host) {
 		return false
 	}

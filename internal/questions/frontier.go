@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/paging"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -45,37 +44,37 @@ func (r *HostsRequest) shards(of int) (list []int) {
 // HostsPage asks for a page of the list of hosts. It is cheap enough to be asked whenever a person
 // looks: with 100,000 hosts it takes about a tenth of a second. Hosts without a reason or a time
 // are the last in ascending order.
-var HostsPage = add(List[crawl.HostsQuery, crawl.HostRow]{Name: "hosts-page", By: Frontier, Sorts: paging.Sorts[crawl.HostRow]{
+var HostsPage = add(List[crawl.HostsQuery, crawl.HostRow]{Name: "hosts-page", By: Frontier, Sorts: Sorts[crawl.HostRow]{
 	// Without Text the order could not be descending: IDs are always compared in ascending order.
-	{Word: "host", Key: func(r *crawl.HostRow) paging.Key { return paging.Key{Text: r.Host, ID: r.Host} }},
-	{Word: "state", Key: func(r *crawl.HostRow) paging.Key { return paging.Key{Text: r.State, ID: r.Host} }},
-	{Word: "queued", Key: func(r *crawl.HostRow) paging.Key { return paging.Key{N: float64(r.Queued), ID: r.Host} }},
-	{Word: "fetched", Key: func(r *crawl.HostRow) paging.Key { return paging.Key{N: float64(r.Fetched), ID: r.Host} }},
-	{Word: "stored", Key: func(r *crawl.HostRow) paging.Key { return paging.Key{N: float64(r.Stored), ID: r.Host} }},
-	{Word: "failed", Key: func(r *crawl.HostRow) paging.Key { return paging.Key{N: float64(r.Failed), ID: r.Host} }},
-	{Word: "delay", Key: func(r *crawl.HostRow) paging.Key { return paging.Key{N: r.DelayS, ID: r.Host} }},
-	{Word: "source", Key: func(r *crawl.HostRow) paging.Key { return paging.Key{Text: r.DelaySource, ID: r.Host} }},
-	{Word: "next_due", Key: func(r *crawl.HostRow) paging.Key {
-		k := paging.Key{N: math.MaxFloat64, ID: r.Host}
+	{Word: "host", Key: func(r *crawl.HostRow) Key { return Key{Text: r.Host, ID: r.Host} }},
+	{Word: "state", Key: func(r *crawl.HostRow) Key { return Key{Text: r.State, ID: r.Host} }},
+	{Word: "queued", Key: func(r *crawl.HostRow) Key { return Key{N: float64(r.Queued), ID: r.Host} }},
+	{Word: "fetched", Key: func(r *crawl.HostRow) Key { return Key{N: float64(r.Fetched), ID: r.Host} }},
+	{Word: "stored", Key: func(r *crawl.HostRow) Key { return Key{N: float64(r.Stored), ID: r.Host} }},
+	{Word: "failed", Key: func(r *crawl.HostRow) Key { return Key{N: float64(r.Failed), ID: r.Host} }},
+	{Word: "delay", Key: func(r *crawl.HostRow) Key { return Key{N: r.DelayS, ID: r.Host} }},
+	{Word: "source", Key: func(r *crawl.HostRow) Key { return Key{Text: r.DelaySource, ID: r.Host} }},
+	{Word: "next_due", Key: func(r *crawl.HostRow) Key {
+		k := Key{N: math.MaxFloat64, ID: r.Host}
 		if r.NextDue != nil {
 			k.N = float64(r.NextDue.UnixMilli())
 		}
 		return k
 	}},
-	{Word: "reason", Key: func(r *crawl.HostRow) paging.Key { return paging.Key{Text: cmp.Or(r.Reason, "\uffff"), ID: r.Host} }},
-	{Word: "left", Key: func(r *crawl.HostRow) paging.Key { return paging.Key{N: r.LeftS(), ID: r.Host} }},
+	{Word: "reason", Key: func(r *crawl.HostRow) Key { return Key{Text: cmp.Or(r.Reason, "\uffff"), ID: r.Host} }},
+	{Word: "left", Key: func(r *crawl.HostRow) Key { return Key{N: r.LeftS(), ID: r.Host} }},
 }})
 
 // Mirrors asks for all origins that name a main host, or were found to be a mirror.
 var Mirrors = add(Question[Nothing, crawl.MirrorInfo]{Name: "mirrors", By: Frontier})
 
 // MirrorsPage asks for a page of the list of such origins.
-var MirrorsPage = add(List[crawl.MirrorsQuery, crawl.MirrorInfo]{Name: "mirrors-page", By: Frontier, Sorts: paging.Sorts[crawl.MirrorInfo]{
-	{Word: "origin", Key: func(m *crawl.MirrorInfo) paging.Key { return paging.Key{Text: m.Origin, ID: m.Origin} }},
-	{Word: "main", Key: func(m *crawl.MirrorInfo) paging.Key { return paging.Key{Text: m.Main, ID: m.Origin} }},
-	{Word: "state", Key: func(m *crawl.MirrorInfo) paging.Key { return paging.Key{Text: m.State, ID: m.Origin} }},
-	{Word: "since", Key: func(m *crawl.MirrorInfo) paging.Key {
-		return paging.Key{N: float64(m.Since.UnixMilli()), ID: m.Origin}
+var MirrorsPage = add(List[crawl.MirrorsQuery, crawl.MirrorInfo]{Name: "mirrors-page", By: Frontier, Sorts: Sorts[crawl.MirrorInfo]{
+	{Word: "origin", Key: func(m *crawl.MirrorInfo) Key { return Key{Text: m.Origin, ID: m.Origin} }},
+	{Word: "main", Key: func(m *crawl.MirrorInfo) Key { return Key{Text: m.Main, ID: m.Origin} }},
+	{Word: "state", Key: func(m *crawl.MirrorInfo) Key { return Key{Text: m.State, ID: m.Origin} }},
+	{Word: "since", Key: func(m *crawl.MirrorInfo) Key {
+		return Key{N: float64(m.Since.UnixMilli()), ID: m.Origin}
 	}},
 }})
 
@@ -84,13 +83,13 @@ var Updates = add(Question[Nothing, crawl.UpdatesInfo]{Name: "updates", By: Fron
 
 // UpdatesPage asks for a page of the list of such sites. In the order of the last report, sites
 // without a report are the first.
-var UpdatesPage = add(List[crawl.UpdatesQuery, crawl.UpdatesInfo]{Name: "updates-page", By: Frontier, Sorts: paging.Sorts[crawl.UpdatesInfo]{
-	{Word: "site", Key: func(u *crawl.UpdatesInfo) paging.Key { return paging.Key{Text: u.Site, ID: u.Site} }},
-	{Word: "state", Key: func(u *crawl.UpdatesInfo) paging.Key { return paging.Key{Text: u.State, ID: u.Site} }},
-	{Word: "told", Key: func(u *crawl.UpdatesInfo) paging.Key { return paging.Key{N: float64(u.Reported), ID: u.Site} }},
-	{Word: "confirmed", Key: func(u *crawl.UpdatesInfo) paging.Key { return paging.Key{N: float64(u.Confirmed), ID: u.Site} }},
-	{Word: "last", Key: func(u *crawl.UpdatesInfo) paging.Key {
-		k := paging.Key{ID: u.Site}
+var UpdatesPage = add(List[crawl.UpdatesQuery, crawl.UpdatesInfo]{Name: "updates-page", By: Frontier, Sorts: Sorts[crawl.UpdatesInfo]{
+	{Word: "site", Key: func(u *crawl.UpdatesInfo) Key { return Key{Text: u.Site, ID: u.Site} }},
+	{Word: "state", Key: func(u *crawl.UpdatesInfo) Key { return Key{Text: u.State, ID: u.Site} }},
+	{Word: "told", Key: func(u *crawl.UpdatesInfo) Key { return Key{N: float64(u.Reported), ID: u.Site} }},
+	{Word: "confirmed", Key: func(u *crawl.UpdatesInfo) Key { return Key{N: float64(u.Confirmed), ID: u.Site} }},
+	{Word: "last", Key: func(u *crawl.UpdatesInfo) Key {
+		k := Key{ID: u.Site}
 		if u.LastReport != nil {
 			k.N = float64(u.LastReport.At.UnixMilli())
 		}

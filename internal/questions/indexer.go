@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/paging"
 )
 
 // IndexerStatus asks each indexer for its state.
@@ -17,9 +16,9 @@ var Pages = add(Question[Nothing, crawl.PageInfo]{Name: "pages", By: Indexer})
 // begin with "type:" or "lang:", or are crawl.CountPartial.
 var PagesPage = add(List[crawl.PagesQuery, crawl.PageLine]{
 	Name: "pages-page", By: Indexer,
-	Sorts: paging.Sorts[crawl.PageLine]{
-		{Word: "stored", Key: func(p *crawl.PageLine) paging.Key {
-			return paging.Key{N: float64(p.StoredAt.UnixMilli()), ID: p.URL}
+	Sorts: Sorts[crawl.PageLine]{
+		{Word: "stored", Key: func(p *crawl.PageLine) Key {
+			return Key{N: float64(p.StoredAt.UnixMilli()), ID: p.URL}
 		}},
 	},
 	Always: func(q *crawl.PagesQuery) { q.Descending = true },

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/paging"
 )
 
 // List is a question for one page of a list that may be long. Each shard sends the first of its own
@@ -12,7 +11,7 @@ import (
 type List[Req Bounded, Row any] struct {
 	Name  string // on the wire; it never changes
 	By    Service
-	Sorts paging.Sorts[Row] // the orders that the list can have, the default first
+	Sorts Sorts[Row] // the orders that the list can have, the default first
 	// Always changes a request before it is sent. Nil: it is sent as it is.
 	Always func(req *Req)
 }
@@ -29,11 +28,11 @@ func (l List[Req, Row]) Ask(ctx context.Context, c Crawl, req Req) (crawl.Paged[
 	if l.Always != nil {
 		l.Always(&req)
 	}
-	m, err := paging.NewMerger(req.Bounds(), l.Sorts)
+	m, err := NewMerger(req.Bounds(), l.Sorts)
 	if err != nil {
 		return crawl.Paged[Row]{}, err
 	}
-	err = gather(ctx, c, l.Name, req, nil, func(part paging.Part[Row]) error {
+	err = gather(ctx, c, l.Name, req, nil, func(part Part[Row]) error {
 		m.Add(part)
 		return nil
 	})
@@ -47,12 +46,12 @@ func (l List[Req, Row]) Check(req Req) error {
 }
 
 // Top makes a Top for the rows of one shard that a request asks for.
-func (l List[Req, Row]) Top(req Req) (*paging.Top[Row], error) {
-	return paging.New(req.Bounds(), l.Sorts)
+func (l List[Req, Row]) Top(req Req) (*Top[Row], error) {
+	return NewTop(req.Bounds(), l.Sorts)
 }
 
 // Handle makes answer the handler of the question. It offers the rows of each of its shards to a
 // Top, and then calls the method Send of this Top. The rest is as in Question.Handle.
-func (l List[Req, Row]) Handle(answer func(ctx context.Context, req Req, send func(part paging.Part[Row]) error) error) Answer {
+func (l List[Req, Row]) Handle(answer func(ctx context.Context, req Req, send func(part Part[Row]) error) error) Answer {
 	return handled(l.Name, answer)
 }

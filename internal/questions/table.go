@@ -3,8 +3,6 @@ package questions
 import (
 	"reflect"
 	"slices"
-
-	"github.com/curtsy/curtsy/internal/paging"
 )
 
 // Entry describes a question of the table.
@@ -12,7 +10,7 @@ type Entry struct {
 	Name    string
 	By      Service
 	Request reflect.Type
-	Row     reflect.Type // of List a paging.Part
+	Row     reflect.Type // of List a Part
 }
 
 // table has all questions in the order of the sources.
@@ -32,5 +30,5 @@ func (q Question[Req, Row]) entry() Entry {
 }
 
 func (l List[Req, Row]) entry() Entry {
-	return Entry{l.Name, l.By, reflect.TypeFor[Req](), reflect.TypeFor[paging.Part[Row]]()}
+	return Entry{l.Name, l.By, reflect.TypeFor[Req](), reflect.TypeFor[Part[Row]]()}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/paging"
 	"github.com/curtsy/curtsy/internal/questions"
 )
 
@@ -33,7 +32,7 @@ func TestStoredPages(t *testing.T) {
 			stored := then.Add(time.Duration(i) * time.Second)
 			top.Add(crawl.PageLine{URL: at, Title: fmt.Sprintf("Page <%d>", i), Type: "application/pdf", Lang: "de", Size: 3 << 20, StoredAt: stored})
 		}
-		return top.Send(0, paging.Sum{Total: 200, Matched: 120, Counts: map[string]int64{"type:pdf": 120, "type:html": 80, "lang:de": 110, "lang:none": 10}}, func(p paging.Part[crawl.PageLine]) error { return send(p) })
+		return top.Send(0, questions.Sum{Total: 200, Matched: 120, Counts: map[string]int64{"type:pdf": 120, "type:html": 80, "lang:de": 110, "lang:none": 10}}, func(p questions.Part[crawl.PageLine]) error { return send(p) })
 	}})}))
 	_, body := c.get("/pages?q=page+one&host=docs&type=pdf&lang=de")
 	for _, want := range []string{
@@ -71,7 +70,7 @@ func TestStoredPagesPartial(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return top.Send(0, paging.Sum{Total: tt.total, Matched: tt.total, Counts: map[string]int64{crawl.CountPartial: tt.partial}}, func(p paging.Part[crawl.PageLine]) error { return send(p) })
+			return top.Send(0, questions.Sum{Total: tt.total, Matched: tt.total, Counts: map[string]int64{crawl.CountPartial: tt.partial}}, func(p questions.Part[crawl.PageLine]) error { return send(p) })
 		}})})
 		if _, body := browse(t, w).get("/pages"); strings.Contains(body, "The list has the 100,000 newest pages of each shard") != tt.want {
 			t.Errorf("%d pages of shards of which %d have more: %.2000s", tt.total, tt.partial, body)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/paging"
 	"github.com/curtsy/curtsy/internal/questions"
 )
 
@@ -90,7 +89,7 @@ func pagesHosts(rows []crawl.HostRow) ask.Handler {
 		if err != nil {
 			return err
 		}
-		sum := paging.Sum{Counts: map[string]int64{}}
+		sum := questions.Sum{Counts: map[string]int64{}}
 		for _, row := range rows {
 			sum.Total++
 			if !strings.Contains(row.Host, q.Filter) || q.Has == "agents" && !row.Agents {
@@ -100,27 +99,27 @@ func pagesHosts(rows []crawl.HostRow) ask.Handler {
 			sum.Matched++
 			top.Add(row)
 		}
-		return top.Send(0, sum, func(p paging.Part[crawl.HostRow]) error { return send(p) })
+		return top.Send(0, sum, func(p questions.Part[crawl.HostRow]) error { return send(p) })
 	}
 }
 
 // pagesOf answers for a list with rows that are all alike.
-func pagesOf[T any](sorts paging.Sorts[T], rows []T) ask.Handler {
+func pagesOf[T any](sorts questions.Sorts[T], rows []T) ask.Handler {
 	return func(_ context.Context, data []byte, send func(any) error) error {
 		var q struct{ crawl.Paging }
 		if err := json.Unmarshal(data, &q); err != nil {
 			return err
 		}
 		at := 0
-		byNumber := func(*T) paging.Key { at++; return paging.Key{N: float64(at), ID: fmt.Sprintf("%04d", at)} }
-		top, err := paging.New(q.Paging, paging.Sorts[T]{{Word: sorts[0].Word, Key: byNumber}})
+		byNumber := func(*T) questions.Key { at++; return questions.Key{N: float64(at), ID: fmt.Sprintf("%04d", at)} }
+		top, err := questions.NewTop(q.Paging, questions.Sorts[T]{{Word: sorts[0].Word, Key: byNumber}})
 		if err != nil {
 			return err
 		}
 		for _, row := range rows {
 			top.Add(row)
 		}
-		return top.Send(0, paging.Sum{Total: int64(len(rows)), Matched: int64(len(rows))}, func(p paging.Part[T]) error { return send(p) })
+		return top.Send(0, questions.Sum{Total: int64(len(rows)), Matched: int64(len(rows))}, func(p questions.Part[T]) error { return send(p) })
 	}
 }
 

@@ -1,7 +1,4 @@
-// Package paging takes the first rows of a list in some order, from a list that is too long to be
-// sorted or stored as a whole. Each shard offers its rows to a Top and sends what the Top has kept.
-// The asker offers those rows to a Merger. Neither keeps more rows than are wanted.
-package paging
+package questions
 
 import (
 	"cmp"
@@ -13,6 +10,10 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 )
+
+// A list may be too long to be sorted or stored as a whole. Each shard therefore offers its rows to a
+// Top, and sends what the Top has kept. The asker offers those rows to a Merger. Neither keeps more
+// rows than are wanted.
 
 // Key is the position of a row in a list: by N, then by Text, then by ID. No two rows have the same
 // ID.
@@ -76,8 +77,8 @@ type cursor struct {
 // maxCursor limits how much of a cursor is read, in bytes: cursors come from outside.
 const maxCursor = 8 << 10
 
-// New makes a Top for the rows that p asks for. Its error states what would be valid.
-func New[T any](p crawl.Paging, sorts Sorts[T]) (*Top[T], error) {
+// NewTop makes a Top for the rows that p asks for. Its error states what would be valid.
+func NewTop[T any](p crawl.Paging, sorts Sorts[T]) (*Top[T], error) {
 	p.Sort = cmp.Or(p.Sort, sorts[0].Word)
 	p.Limit = cmp.Or(p.Limit, crawl.DefaultLimit)
 	chosen := slices.IndexFunc(sorts, func(s Sort[T]) bool { return s.Word == p.Sort })

@@ -1,4 +1,4 @@
-package paging
+package questions
 
 import (
 	"maps"
@@ -47,7 +47,7 @@ type Merger[T any] struct {
 
 // NewMerger makes a Merger for the rows that p asks for. Its error is that of New.
 func NewMerger[T any](p crawl.Paging, sorts Sorts[T]) (*Merger[T], error) {
-	top, err := New(p, sorts)
+	top, err := NewTop(p, sorts)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package paging
+package questions
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func TestPagesAreTheListInOrder(t *testing.T) {
 			}
 			for range 1 + round%3/2 { // sometimes twice, as when shards move
 				for k := range shards {
-					top, err := New(p, sorts)
+					top, err := NewTop(p, sorts)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -97,22 +97,22 @@ func TestLimitsOfAPaging(t *testing.T) {
 		{crawl.Paging{After: "nonsense"}, false},
 		{crawl.Paging{After: strings.Repeat("A", 1<<20)}, false},
 	} {
-		if _, err := New(tt.p, sorts); (err == nil) != tt.ok {
+		if _, err := NewTop(tt.p, sorts); (err == nil) != tt.ok {
 			t.Errorf("%+v: %v", tt.p, err)
 		}
 	}
 	// A cursor of one order is refused in another.
-	top, _ := New(crawl.Paging{Limit: 1}, sorts)
+	top, _ := NewTop(crawl.Paging{Limit: 1}, sorts)
 	top.Add("x")
 	top.Add("y")
 	_, next := top.page()
 	if next == "" {
 		t.Fatal("no cursor although a row follows")
 	}
-	if _, err := New(crawl.Paging{Sort: "b", After: next}, sorts); err == nil {
+	if _, err := NewTop(crawl.Paging{Sort: "b", After: next}, sorts); err == nil {
 		t.Error("a cursor of another order was taken")
 	}
-	if _, err := New(crawl.Paging{Descending: true, After: next}, sorts); err == nil {
+	if _, err := NewTop(crawl.Paging{Descending: true, After: next}, sorts); err == nil {
 		t.Error("a cursor of the other direction was taken")
 	}
 }
