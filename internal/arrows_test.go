@@ -69,11 +69,10 @@ var lower = map[string][]string{
 	"simnet/broker":     {"pkg/queue", "pkg/queue/embedded"},
 	"indexer/assignment": {"internal/backoff", "internal/boltfile", "internal/crawl", "internal/pages", "internal/search", "pkg/canon",
 		"pkg/queue"},
-	"identity":    {"pkg/botauth"},
-	"updates":     {"internal/ask", "internal/crawl", "internal/disk", "internal/indexnow", "internal/questions", "internal/websub", "pkg/canon", "pkg/queue", "pkg/rup", "pkg/sitemap"},
-	"export":      {"internal/crawl", "internal/spreadsheet", "pkg/canon"},
-	"spreadsheet": {},
-	"catalog":     {"internal/crawl", "internal/disk", "internal/spreadsheet", "pkg/canon", "pkg/datatxt", "pkg/usage"},
+	"identity": {"pkg/botauth"},
+	"updates":  {"internal/ask", "internal/crawl", "internal/disk", "internal/indexnow", "internal/questions", "internal/websub", "pkg/canon", "pkg/queue", "pkg/rup", "pkg/sitemap"},
+	"export":   {"internal/crawl", "internal/webtext", "pkg/canon"},
+	"catalog":  {"internal/crawl", "internal/disk", "internal/webtext", "pkg/canon", "pkg/datatxt", "pkg/usage"},
 	// On the fetcher: whoever sends requests is one.
 	"download": {"internal/crawl", "internal/disk", "internal/fetcher/visit", "pkg/canon"},
 }

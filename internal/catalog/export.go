@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/spreadsheet"
+	"github.com/curtsy/curtsy/internal/webtext"
 )
 
 // Formats are the formats that Export can write.
@@ -34,7 +34,7 @@ func Export(w io.Writer, format string, all []crawl.DatasetInfo) error {
 // including provenance and conflicts), CSV (RFC 4180, one dataset per line, lists separated by
 // spaces or "; "), a DCAT catalogue in JSON-LD (see dcat), or a data.txt in its YAML form, which
 // contains only datasets with files. All text is as the sites wrote it, except CSV cells that a
-// spreadsheet would interpret as a formula: see spreadsheet.Cell. Only one goroutine may use it.
+// spreadsheet would interpret as a formula: see webtext.Cell. Only one goroutine may use it.
 type Exporter struct {
 	out  *bufio.Writer
 	head func() error // called before the first dataset, or before the end
@@ -103,11 +103,11 @@ func (x *Exporter) begin() error {
 }
 
 // Table writes datasets as CSV, one row each.
-type Table struct{ out *spreadsheet.CSV }
+type Table struct{ out *webtext.CSV }
 
 // NewTable makes a writer and writes the names of the columns.
 func NewTable(w io.Writer) (*Table, error) {
-	out, err := spreadsheet.NewCSV(w, "id", "name", "title", "description", "license", "spdx", "urls", "identifier", "page", "publisher", "creators", "keywords",
+	out, err := webtext.NewCSV(w, "id", "name", "title", "description", "license", "spdx", "urls", "identifier", "page", "publisher", "creators", "keywords",
 		"version", "issued", "modified", "type", "rows", "cols", "source", "origin", "documents", "conflicts", "fetched_at",
 		"license_by_host", "also_described_at", "usage")
 	return &Table{out}, err

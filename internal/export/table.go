@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/spreadsheet"
+	"github.com/curtsy/curtsy/internal/webtext"
 )
 
 // Table writes rows of Page or Link as CSV, with the columns of their Parquet file.
 type Table[T any] struct {
-	csv   *spreadsheet.CSV
+	csv   *webtext.CSV
 	cells []string
 }
 
@@ -25,7 +25,7 @@ func NewTable[T any](w io.Writer) (*Table[T], error) {
 		columns = append(columns, name)
 	}
 	var err error
-	t.csv, err = spreadsheet.NewCSV(w, columns...)
+	t.csv, err = webtext.NewCSV(w, columns...)
 	return t, err
 }
 

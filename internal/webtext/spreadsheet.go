@@ -1,6 +1,4 @@
-// Package spreadsheet writes tables in which a spreadsheet program does not take text of a site for
-// a formula.
-package spreadsheet
+package webtext
 
 import (
 	"encoding/csv"
