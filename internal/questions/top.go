@@ -11,9 +11,9 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// A list may be too long to be sorted or stored as a whole. Each shard therefore offers its rows to a
-// Top, and sends what the Top has kept. The asker offers those rows to a Merger. Neither keeps more
-// rows than are wanted.
+// A list may be too long to be sorted or stored as a whole. Each shard therefore offers its rows to
+// a Top, and sends what the Top has kept. The asker offers those rows to a Merger. Neither keeps
+// more rows than are wanted.
 
 // Key is the position of a row in a list: by N, then by Text, then by ID. No two rows have the same
 // ID.
