@@ -25,7 +25,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/internal/simweb/requestlog"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -282,7 +282,7 @@ func unpackOld(t *testing.T) (dir string, log []requestlog.Request) {
 // killed.
 func sameBoot(t *testing.T, dir string) {
 	t.Helper()
-	boot, err := json.Marshal(hosts.BootID())
+	boot, err := json.Marshal(store.BootID())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -402,7 +402,7 @@ func TestARewoundLogAsksWithoutValidators(t *testing.T) {
 		if err := b.s.rewind(b.s.position()); err != nil {
 			t.Fatal(err)
 		}
-		b.s.catchUp(hosts.StartLease)
+		b.s.catchUp(store.StartLease)
 		b.answer(v, func(u crawl.VisitURL) crawl.Result { // of the previous visit
 			if u.URL == "http://a.example/2" {
 				return says(gone)(u)
@@ -509,7 +509,7 @@ func TestPagesAskedForAgainMoveWithTheirShard(t *testing.T) {
 		}
 		b.copyState()
 		b.crash()
-		b.start = hosts.StartClean
+		b.start = store.StartClean
 		b.open()
 		if again := b.grant(1); len(again) > 0 {
 			t.Fatalf("%+v is granted, and asked for by the visit that came along", again[0].URLs)
@@ -519,7 +519,7 @@ func TestPagesAskedForAgainMoveWithTheirShard(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 		b.verify()
-		b.start = hosts.StartLease
+		b.start = store.StartLease
 		b.copyState()
 		b.lose()
 		b.verify()
@@ -554,12 +554,12 @@ func TestAFileFromBeforeRecrawl(t *testing.T) {
 		b.finish(b.grant(1)[0], crawl.Stored, "")
 		b.commit()
 		b.crash()
-		db, err := bolt.Open(filepath.Join(b.dir, hosts.FileName(0)), 0o600, nil)
+		db, err := bolt.Open(filepath.Join(b.dir, store.FileName(0)), 0o600, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = db.Update(func(tx *bolt.Tx) error {
-			for _, name := range [][]byte{hosts.BucketAgain, hosts.BucketForget} {
+			for _, name := range [][]byte{store.BucketAgain, store.BucketForget} {
 				if err := tx.DeleteBucket(name); err != nil {
 					return err
 				}
@@ -571,7 +571,7 @@ func TestAFileFromBeforeRecrawl(t *testing.T) {
 		}
 		db.Close()
 		j, _ := judge.New(b.spec)
-		s := newShard(0, filepath.Join(b.dir, hosts.FileName(0)), j, slog.New(slog.DiscardHandler))
+		s := newShard(0, filepath.Join(b.dir, store.FileName(0)), j, slog.New(slog.DiscardHandler))
 		if err := s.openReadOnly(); err != nil {
 			t.Fatal(err)
 		}

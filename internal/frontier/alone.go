@@ -10,7 +10,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/internal/frontier/store"
@@ -44,10 +43,10 @@ func OpenAlone(dir string, spec crawl.Spec) (*Alone, error) {
 	s.Visits.Attach(schedule.NewSlots(), make(chan struct{}, 1))
 	now := time.Now()
 	a := &Alone{s: s, seq: s.ledger.Meta.Seq, committed: now}
-	if err := s.begin(hosts.StartDelay, 0, now); err != nil {
+	if err := s.begin(store.StartDelay, 0, now); err != nil {
 		return nil, errors.Join(err, s.close(false))
 	}
-	s.catchUp(hosts.StartDelay)
+	s.catchUp(store.StartDelay)
 	return a, nil
 }
 
@@ -59,7 +58,7 @@ func (a *Alone) Apply(event []byte) error {
 	if err := a.s.apply([]queue.Entry{e}); err != nil {
 		return err
 	}
-	if a.ByChanges || now.Sub(a.committed) < hosts.CommitEvery {
+	if a.ByChanges || now.Sub(a.committed) < store.CommitEvery {
 		return nil
 	}
 	a.committed = now

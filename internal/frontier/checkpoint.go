@@ -15,7 +15,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/boltfile"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -153,7 +153,7 @@ func (s *Shard) checkpointDue(every, logCapacity int64) bool {
 	if logCapacity > 0 {
 		limit = min(limit, logCapacity/4)
 	}
-	return s.ledger.CopySoon || s.ledger.Meta.Applied-s.ledger.Meta.Mark.Applied > limit
+	return s.ledger.CheckpointWanted() || s.ledger.Meta.Applied-s.ledger.Meta.Mark.Applied > limit
 }
 
 // checkpoint copies the shard's state to the store of checkpoints whenever that is due, until ctx
@@ -162,7 +162,7 @@ func (f *Frontier) checkpoint(ctx context.Context, s *Shard, own *queue.Ownershi
 	if err := f.tidy(ctx, s, own); err != nil && ctx.Err() == nil {
 		s.ledger.Log.Warn("cannot clean up after the shard's last owner yet", "error", err)
 	}
-	t := time.NewTicker(hosts.CommitEvery)
+	t := time.NewTicker(store.CommitEvery)
 	defer t.Stop()
 	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	var next time.Time
@@ -237,7 +237,7 @@ func (f *Frontier) makeCheckpoint(ctx context.Context, s *Shard, own *queue.Owne
 		s.ledger.Mu.Unlock()
 		return err
 	}
-	s.ledger.CheckpointMade(hosts.Mark{Name: name, Applied: im.applied, Size: size})
+	s.ledger.Meta.CheckpointMade(store.Mark{Name: name, Applied: im.applied, Size: size})
 	s.chain = next
 	s.ledger.Mu.Unlock()
 	s.ledger.Log.Info("checkpoint written", "name", name, "bytes", size, "took", time.Since(began).Round(time.Millisecond))

@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/shard"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
@@ -17,7 +18,7 @@ import (
 // keptTimes are all parts of a file that contain times: those of the features, hosts, and URLs that
 // wait for another attempt.
 func keptTimes() []times.In {
-	all := []times.In{hosts.InRecords[hosts.Host](hosts.BucketHosts), hosts.SeeEvicted, urls.SeeLater}
+	all := []times.In{store.InRecords[hosts.Host](store.BucketHosts), hosts.SeeEvicted, urls.SeeLater}
 	for _, f := range shard.New(hosts.Options{}).Features.List { // the list is the same for all
 		if f.Times != nil {
 			all = append(all, f.Times)
@@ -39,8 +40,8 @@ func shiftTimes(tx *bolt.Tx, d time.Duration) error {
 
 func shift(tx *bolt.Tx, walk times.In, d time.Duration) error {
 	err := walk(tx, times.ShiftBy(d))
-	if errors.Is(err, hosts.ErrRecord) {
-		err = fmt.Errorf("%w: %w", hosts.ErrUnreadable, err)
+	if errors.Is(err, store.ErrRecord) {
+		err = fmt.Errorf("%w: %w", store.ErrUnreadable, err)
 	}
 	return err
 }
@@ -114,7 +115,7 @@ func (s *Shard) clockSet(by time.Duration, now time.Time) error {
 			return err
 		}
 	}
-	s.ledger.ShiftDelayAll(by)
+	s.ledger.Meta.ShiftDelayAll(by)
 	if err := s.clampTimes(now.Round(0), s.ledger.Phase.RemainingDelay(now)); err != nil {
 		return err
 	}
@@ -134,13 +135,13 @@ func (s *Shard) clampTimes(now time.Time, pending time.Duration) error {
 	if err := s.ledger.LoadOverdue(now); err != nil {
 		return err
 	}
-	s.ledger.BoundDelayAll(from) // no host was visited later
-	keys, err := urls.LaterFrom(s.ledger.Tx, hosts.LaterKey(nil, now, 0, 0))
+	s.ledger.Meta.BoundDelayAll(from) // no host was visited later
+	keys, err := urls.LaterFrom(s.ledger.Tx, store.LaterKey(nil, now, 0, 0))
 	if err != nil {
 		return err
 	}
 	for _, k := range keys {
-		h, err := s.ledger.HostWith(hosts.KeyHost(k[8:]))
+		h, err := s.ledger.HostWith(store.KeyHost(k[8:]))
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
@@ -27,7 +28,7 @@ func TestAnotherTimeOfTheClock(t *testing.T) {
 				b := newBench(t, spec)
 				b.crash()
 				b.dir = dir
-				b.start = hosts.StartClean
+				b.start = store.StartClean
 				b.open()
 				b.links(0, "", "http://a.example/", "http://b.example/1", "http://c.example/", "http://d.example/")
 				for _, v := range b.grant(9) {
@@ -52,7 +53,7 @@ func TestAnotherTimeOfTheClock(t *testing.T) {
 				b := newBench(t, spec)
 				b.crash()
 				b.dir, b.n = dir, 9
-				b.start = hosts.StartClean
+				b.start = store.StartClean
 				b.open()
 				defer b.crash()
 				began := time.Now()
@@ -106,13 +107,13 @@ func TestWhatIsOwedIsBroughtDownWithTheClock(t *testing.T) {
 		time.Sleep(ahead)
 		b := newBench(t, spec)
 		b.crash()
-		b.dir, b.start = dir, hosts.StartClean
+		b.dir, b.start = dir, store.StartClean
 		b.open()
 		b.links(0, "", "http://a.example/")
 		b.finish(b.grant(1)[0], crawl.Stored, "")
 		b.links(0, "", "http://a.example/3", "http://new.example/")
 		b.s.ledger.Phase.Rewound()
-		b.s.catchUp(hosts.StartLease)
+		b.s.catchUp(store.StartLease)
 		b.commit()
 		time.Sleep(times.OwnerLease + time.Minute)
 		h, now := b.s.ledger.Hosts["a.example"], time.Now().Round(0).Add(-ahead)
@@ -127,7 +128,7 @@ func TestWhatIsOwedIsBroughtDownWithTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, spec)
 		b.crash()
-		b.dir, b.n, b.start = dir, 9, hosts.StartClean
+		b.dir, b.n, b.start = dir, 9, store.StartClean
 		b.open()
 		defer b.crash()
 		time.Sleep(3 * time.Second)

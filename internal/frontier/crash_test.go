@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -214,8 +215,8 @@ func (b *bench) respec(change func(*crawl.Spec)) {
 // verify compares counters and queues with the records that they count.
 func (b *bench) verify() {
 	b.t.Helper()
-	var c hosts.Counts
-	queued := map[hosts.HostID]int64{}
+	var c store.Counts
+	queued := map[store.HostID]int64{}
 	again := map[string]bool{}
 	err := b.s.URLs.EachRecord(func(h *hosts.Host, k []byte, r *urls.Record) (bool, error) {
 		if r.Next > 0 {
@@ -258,7 +259,7 @@ func (b *bench) verify() {
 		b.t.Errorf("%d queue entries + %d waiting, %d records queued", entries, got.Later, c.Queued)
 	}
 	var planned int64
-	due := b.s.ledger.Tx.Bucket(hosts.BucketAgain).Cursor()
+	due := b.s.ledger.Tx.Bucket(store.BucketAgain).Cursor()
 	for k, _ := due.First(); k != nil; k, _ = due.Next() {
 		if planned++; !again[string(k)] {
 			b.t.Errorf("%x is planned, but no record states it", k)
@@ -266,7 +267,7 @@ func (b *bench) verify() {
 	}
 	reported := int64(0)
 	domains, closed := map[string]hosts.Domain{}, int64(0)
-	for id := hosts.HostID(1); id <= hosts.HostID(b.s.ledger.Meta.NextHost); id++ {
+	for id := store.HostID(1); id <= store.HostID(b.s.ledger.Meta.NextHost); id++ {
 		h, err := b.s.ledger.HostWith(id)
 		if err != nil || h == nil {
 			b.t.Fatalf("host %d: %v, %v", id, h, err)

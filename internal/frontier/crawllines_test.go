@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
@@ -65,7 +64,7 @@ func TestEventsAppliedAgainWriteNoLineTwice(t *testing.T) {
 		b.s.ledger.CrawlLog = b.lines
 		work(10)
 		b.commit()
-		path := filepath.Join(b.dir, hosts.FileName(0))
+		path := filepath.Join(b.dir, store.FileName(0))
 		committed, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

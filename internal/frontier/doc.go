@@ -32,7 +32,7 @@
 // committed every quarter of a second. A crash loses what was applied since, and the log replays
 // it. Replaying has no further effect: links are known, and results are not newer than their
 // record. Granted visits are forgotten. So nothing is granted until the log contains the outcome of
-// each of them or its lease is over, and then every host counts as just visited (hosts.Phase).
+// each of them or its lease is over, and then every host counts as just visited (store.Phase).
 //
 // # Shards that move
 //

@@ -10,6 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -217,7 +218,7 @@ func TestHostsOfAnOlderFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.commit()
-		for _, name := range [][]byte{hosts.BucketDomains, hosts.BucketClosed, hosts.BucketWaiting} {
+		for _, name := range [][]byte{store.BucketDomains, store.BucketClosed, store.BucketWaiting} {
 			if err := b.s.ledger.Tx.DeleteBucket(name); err != nil {
 				t.Fatal(err)
 			}

@@ -32,7 +32,7 @@ func (f *Frontier) grantDownload(t crawl.VisitRequest, now time.Time) (visits []
 		var v *crawl.Visit
 		err := s.ledger.Guarded(func() (err error) {
 			if t.Fetcher != f.opt.Instance && !s.ledger.Meta.Strangers && s.Visits.MayGrant(now) {
-				s.ledger.GrantedStrangers()
+				s.ledger.Meta.GrantedStrangers()
 				if err := s.ledger.Commit(true); err != nil {
 					return err
 				}

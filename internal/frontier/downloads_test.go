@@ -11,8 +11,8 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simnet/broker"
@@ -211,7 +211,7 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 				// The visit is only handed out after the file has recorded it, whatever happens
 				// next.
 				err = f.open()[0].ledger.DB.View(func(tx *bolt.Tx) error {
-					if m, err := hosts.LoadMeta(tx); err != nil || m.Strangers != waits {
+					if m, err := store.LoadMeta(tx); err != nil || m.Strangers != waits {
 						t.Errorf("strangers in the file: %v, %v", m.Strangers, err)
 					}
 					return nil

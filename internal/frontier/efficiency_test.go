@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -226,7 +226,7 @@ func (c *crowd) slot(from, to time.Time) {
 
 // keepCommitted does what the shard's does.
 func (c *crowd) keepCommitted(b *bench) {
-	c.in(hosts.CommitEvery, func() {
+	c.in(store.CommitEvery, func() {
 		if err := b.s.ledger.Guarded(func() error { return b.s.upkeep(time.Now()) }); err != nil {
 			c.t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -278,7 +279,7 @@ func TestEvictedHostsFollowTheSpecWhenLoaded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b, evicted := stopped(t)
 			time.Sleep(time.Minute) // all are due
-			b.start = hosts.StartLease
+			b.start = store.StartLease
 			b.crash()
 			hosts.MaxResident = 100 // memory suffices for all
 			b.open()
@@ -302,7 +303,7 @@ func TestEvictedHostsFollowTheSpecWhenLoaded(t *testing.T) {
 			}
 			b.s.ledger.Changes++ // otherwise there is nothing to commit
 			b.commit()
-			b.start = hosts.StartClean
+			b.start = store.StartClean
 			b.crash()
 			b.open()
 			if got := first(t, b, evicted, time.Hour); got > time.Minute {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -252,7 +252,7 @@ func TestFeedLimits(t *testing.T) {
 		if count["a.example"] != wellknown.MaxOwn-1 || count["www.a.example"] != wellknown.MaxForeign {
 			t.Errorf("%v", count)
 		}
-		if n := b.s.ledger.Tx.Bucket(hosts.BucketFeeds).Stats().KeyN; n > wellknown.MaxOwn+wellknown.MaxForeign {
+		if n := b.s.ledger.Tx.Bucket(store.BucketFeeds).Stats().KeyN; n > wellknown.MaxOwn+wellknown.MaxForeign {
 			t.Errorf("%d feeds are known", n)
 		}
 		b.respec(func(s *crawl.Spec) { s.Forgotten = []string{"http://a.example/feed-1"} })
@@ -290,7 +290,7 @@ func TestFeedsAndAnotherClock(t *testing.T) {
 		if got := next().Sub(due); got != 400*24*time.Hour {
 			t.Errorf("moved by %v", got)
 		}
-		if k, _ := b.s.ledger.Tx.Bucket(hosts.BucketFeedsDue).Cursor().First(); string(k[8:12]) != string(h.ID.Append(nil)) || !strings.Contains(string(k), testFeed) {
+		if k, _ := b.s.ledger.Tx.Bucket(store.BucketFeedsDue).Cursor().First(); string(k[8:12]) != string(h.ID.Append(nil)) || !strings.Contains(string(k), testFeed) {
 			t.Errorf("key %q", k)
 		}
 		b.s.ledger.Changes++

@@ -14,6 +14,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -30,7 +31,7 @@ func newForwarding(t *testing.T, shards int) *forwarding {
 	for id := range shards {
 		b := &bench{t: t, dir: t.TempDir(), id: id, spec: spec}
 		b.open()
-		b.start = hosts.StartDelay
+		b.start = store.StartDelay
 		t.Cleanup(func() { b.crash() })
 		f.shards = append(f.shards, b)
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/internal/frontier/store"
@@ -208,7 +207,7 @@ func (f *Frontier) run(ctx context.Context) error {
 	defer stop()
 	g.Go(func() error { return f.match(gctx) })
 	g.Go(func() error {
-		floor.Watch(gctx, f.log, func(error) { hosts.Signal(f.wake) })
+		floor.Watch(gctx, f.log, func(error) { store.Signal(f.wake) })
 		return nil
 	})
 	if f.opt.Embedded || f.opt.Shards != nil {
@@ -286,6 +285,6 @@ func (f *Frontier) SetSpec(spec crawl.Spec) error {
 		s.ledger.Guarded(func() error { s.Specs.Change(j); return nil })
 		s.ledger.Mu.Unlock()
 	}
-	hosts.Signal(f.wake)
+	store.Signal(f.wake)
 	return f.saveSpec()
 }

@@ -67,7 +67,7 @@ func (s *Shard) farewell() (image, error) {
 		if err := s.Visits.Save(); err != nil {
 			return image{}, s.ledger.Fail(fmt.Errorf("save the visits: %w", err))
 		}
-		s.ledger.Left(true)
+		s.ledger.Meta.Left(true)
 	}
 	return s.image()
 }

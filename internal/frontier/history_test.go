@@ -10,7 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -39,7 +39,7 @@ func (b *bench) part(span, step time.Duration) crawl.HistoryPart {
 // samples returns the number of samples in the file.
 func (b *bench) samples() int {
 	n := 0
-	c := b.s.ledger.Tx.Bucket(hosts.BucketHistory).Cursor()
+	c := b.s.ledger.Tx.Bucket(store.BucketHistory).Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
 		n++
 	}
@@ -140,7 +140,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		}
 		now = now.Add(-30 * 24 * time.Hour) // the clock was a month ahead and is corrected
 		step(1, 10*time.Second)
-		k, _ := b.s.ledger.Tx.Bucket(hosts.BucketHistory).Cursor().Last()
+		k, _ := b.s.ledger.Tx.Bucket(store.BucketHistory).Cursor().Last()
 		p, err = b.s.History.Part(crawl.HistoryRequest{Span: time.Hour, Step: 10 * time.Second}, now)
 		if last := p.Samples[len(p.Samples)-1]; err != nil || k == nil || last.At.After(now) {
 			t.Errorf("after the clock was set back: %v, %v", last.At, err)
@@ -159,7 +159,7 @@ func TestHistoryIsASum(t *testing.T) {
 		for id := range 2 {
 			b := &bench{t: t, dir: t.TempDir(), spec: spec, id: id}
 			b.open()
-			b.start = hosts.StartDelay
+			b.start = store.StartDelay
 			t.Cleanup(b.crash)
 			benches, shards = append(benches, b), append(shards, b.s)
 		}
@@ -193,7 +193,7 @@ func TestHistoryIsASum(t *testing.T) {
 			var partly *ask.PartlyError
 			return errors.As(err, &partly) && len(partly.Shards) == 1 && partly.Shards[0] == 0
 		}
-		if err := shards[0].ledger.Tx.Bucket(hosts.BucketHistory).Put([]byte("short"), nil); err != nil {
+		if err := shards[0].ledger.Tx.Bucket(store.BucketHistory).Put([]byte("short"), nil); err != nil {
 			t.Fatal(err)
 		}
 		h, err = c.History(t.Context(), 0)
@@ -247,7 +247,7 @@ func TestWhenAURLWasAccepted(t *testing.T) {
 			t.Errorf("since the last sample: %+v", x)
 		}
 		// A file from before: its samples have no numbers of acceptance.
-		bucket := b.s.ledger.Tx.Bucket(hosts.BucketHistory)
+		bucket := b.s.ledger.Tx.Bucket(store.BucketHistory)
 		olds := map[string][]byte{}
 		_ = bucket.ForEach(func(k, v []byte) error { olds[string(k)] = []byte{2, 0, 0, 0, 0, 0, 0}; return nil })
 		for k, v := range olds {

@@ -13,6 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -155,7 +156,7 @@ func TestOperatorsDelayWithoutAnOwner(t *testing.T) {
 			if err := b.s.close(true); err != nil {
 				t.Fatal(err)
 			}
-			b.start = hosts.StartClean
+			b.start = store.StartClean
 			b.open()
 		}
 		b.spec.Hosts = map[canon.Host]crawl.HostRule{"a.example": {Delay: 30 * time.Second}}
@@ -193,7 +194,7 @@ func TestDelayOfAllWithoutAnOwner(t *testing.T) {
 				if err := b.s.close(true); err != nil {
 					t.Fatal(err)
 				}
-				b.start = hosts.StartClean
+				b.start = store.StartClean
 				b.open()
 				seen := map[canon.Host]bool{}
 				for began := time.Now(); len(seen) < n && time.Since(began) < 10*time.Minute; time.Sleep(100 * time.Millisecond) {
@@ -332,12 +333,12 @@ func TestLinesWaitForTheirLog(t *testing.T) {
 		}
 		out.err = errors.New("disk full")
 		for size, want := range map[int]int{1 << 20: 1 << 20, 1<<20 + 1: 0} {
-			b.s.ledger.Lines = bytes.Repeat([]byte{'x'}, size)
+			b.s.ledger.Unwritten = bytes.Repeat([]byte{'x'}, size)
 			b.commit()
-			if got := len(b.s.ledger.Lines); got != want {
+			if got := len(b.s.ledger.Unwritten); got != want {
 				t.Errorf("of %d bytes %d wait, want %d", size, got, want)
 			}
 		}
-		b.s.ledger.Lines = nil
+		b.s.ledger.Unwritten = nil
 	})
 }

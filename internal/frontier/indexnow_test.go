@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -219,7 +219,7 @@ func TestUsage_8_33_Flood(t *testing.T) {
 		if err != nil || len(r.IndexNowWaiting) != 1 || r.IndexNowWaiting[0].URLs != updates.MaxURLs {
 			t.Errorf("%d keys wait; %v", len(r.IndexNowWaiting), err)
 		}
-		waits := func() (n int) { return b.s.ledger.Tx.Bucket(hosts.BucketIndexNowURLs).Stats().KeyN }
+		waits := func() (n int) { return b.s.ledger.Tx.Bucket(store.BucketIndexNowURLs).Stats().KeyN }
 		b.commit()
 		if n := waits(); n != 11 { // and the previous one
 

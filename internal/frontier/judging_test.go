@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -45,8 +46,8 @@ func TestASpecChangeIsMadeInSteps(t *testing.T) {
 			t.Fatalf("granted %s first", out.Host)
 		}
 		b.respec(func(s *crawl.Spec) { s.Exclude = []string{"//a[.]example/"} })
-		if got := b.refused(crawl.ReasonScope); got > hosts.PassStretch {
-			t.Errorf("%d URLs judged in one step, under the lock; want %d at most", got, hosts.PassStretch)
+		if got := b.refused(crawl.ReasonScope); got > store.PassStretch {
+			t.Errorf("%d URLs judged in one step, under the lock; want %d at most", got, store.PassStretch)
 		}
 		if r := b.s.Visits.Renew([]crawl.VisitID{out.ID}, time.Now()); len(r.Lost) != 1 {
 			t.Error("a visit for nothing but what is out of scope now is prolonged")
@@ -136,8 +137,8 @@ func TestAFullHostIsRefusedInSteps(t *testing.T) {
 		}
 		b.links(1, "", urls...)
 		b.finish(b.grant(1)[0], crawl.Stored, "")
-		if got := b.refused(crawl.ReasonHostLimit); got > hosts.PassStretch {
-			t.Errorf("%d URLs refused in one go, under the lock; want %d at most", got, hosts.PassStretch)
+		if got := b.refused(crawl.ReasonHostLimit); got > store.PassStretch {
+			t.Errorf("%d URLs refused in one go, under the lock; want %d at most", got, store.PassStretch)
 		}
 		for range 3 {
 			time.Sleep(time.Minute)
@@ -266,7 +267,7 @@ func TestAddressesOfAnOlderFile(t *testing.T) {
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/1")
 		b.finish(b.grant(1)[0], crawl.Refused, crawl.ReasonAddress)
-		b.s.ledger.Meta.Judging = hosts.Judging{}
+		b.s.ledger.Meta.Judging = store.Judging{}
 		b.commit()
 		b.crash()
 		b.spec.AllowPrivate = true

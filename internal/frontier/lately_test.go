@@ -7,6 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -19,7 +20,7 @@ func TestRecentlyEvictedHosts(t *testing.T) {
 	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 20, 2)
-		names, domains := b.s.ledger.Tx.Bucket([]byte("names")), b.s.ledger.Tx.Bucket(hosts.BucketDomains)
+		names, domains := b.s.ledger.Tx.Bucket([]byte("names")), b.s.ledger.Tx.Bucket(store.BucketDomains)
 		found := 0
 		for i := range 20 {
 			name := shopHost(i)
@@ -107,7 +108,7 @@ func TestHostsOfAnAbortedTransaction(t *testing.T) {
 			b.links(1, "", shop(i), shop(i)+"more")
 		}
 		b.commit()
-		numbers := map[hosts.HostID]canon.Host{}
+		numbers := map[store.HostID]canon.Host{}
 		for i := range 60 {
 			h, err := b.s.ledger.HostNamed(shopHost(i))
 			if err != nil || h == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/shard"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -130,9 +131,9 @@ func (s *Shard) look(name string, do func(h *hosts.Host, now time.Time)) error {
 // walk calls each for every host of a shard under its lock, which it releases after every few
 // hosts. Hosts that are not in memory are included only if evicted is true.
 func (s *Shard) walk(ctx context.Context, evicted bool, each func(h *hosts.Host, now time.Time)) error {
-	for from := hosts.HostID(0); ; {
+	for from := store.HostID(0); ; {
 		now := time.Now()
-		var next hosts.HostID
+		var next store.HostID
 		err := s.Read(func() (err error) {
 			next, err = s.ledger.HostsNumbered(from, stretch, evicted, func(h *hosts.Host) { each(h, now) })
 			return err

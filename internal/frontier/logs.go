@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
@@ -33,7 +32,7 @@ func LogAudit(dir string, a crawl.Audit) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	_, err = log.Write(hosts.AuditLine(a))
+	_, err = log.Write(store.AuditLine(a))
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/asker"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/internal/simnet/broker"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -22,7 +22,7 @@ var losses = map[string]func(path string) error{
 	"emptied": func(path string) error { return os.Truncate(path, 0) },
 	"removed": os.Remove,
 	"made anew": func(path string) error {
-		db, err := hosts.OpenBolt(path+".other", false)
+		db, err := store.OpenBolt(path+".other", false)
 		return errors.Join(err, db.Close(), os.Rename(path+".other", path))
 	},
 }
@@ -71,7 +71,7 @@ func TestALostFileIsReported(t *testing.T) {
 					if strings.Contains(reported.String(), warning) {
 						t.Errorf("a new shard is called lost:\n%s", reported.String())
 					}
-					if err := lose(filepath.Join(dir, hosts.FileName(0))); err != nil {
+					if err := lose(filepath.Join(dir, store.FileName(0))); err != nil {
 						t.Fatal(err)
 					}
 					want, queued := "it is rebuilt from its event log, which is complete", int64(2)
@@ -118,7 +118,7 @@ func TestALostFileIsRestored(t *testing.T) {
 					s.work(5)
 					s.applied()
 					a.kill()
-					if err := lose(filepath.Join(a.dir, hosts.FileName(0))); err != nil {
+					if err := lose(filepath.Join(a.dir, store.FileName(0))); err != nil {
 						t.Fatal(err)
 					}
 					if strings.Contains(reported.String(), "restoring it") {

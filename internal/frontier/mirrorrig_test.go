@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/mirrors"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/likeness"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -83,7 +84,7 @@ func newRigWith(t *testing.T, spec crawl.Spec, web map[string]*site) *rig {
 	for id := range spec.Shards {
 		b := &bench{t: t, dir: t.TempDir(), id: id, spec: spec}
 		b.open()
-		b.start = hosts.StartDelay
+		b.start = store.StartDelay
 		t.Cleanup(func() { b.crash() })
 		g.shards = append(g.shards, b)
 	}
@@ -197,7 +198,7 @@ func (g *rig) step() (busy bool) {
 			}
 			b.s.ledger.MarkSent(m.N)
 		}
-		if len(b.s.ledger.Outbox) > 10_000 {
+		if len(b.s.ledger.Unsent) > 10_000 {
 			g.t.Fatal("messages breed")
 		}
 		g.maybeKill(b)
@@ -456,8 +457,8 @@ func (g *rig) verify() {
 	for _, b := range g.shards {
 		b.verify()
 		st := b.status()
-		if e := st.Shards[0].Aux; e != 0 || len(b.s.Mirrors.Settling) != 0 || len(b.s.ledger.Outbox) != 0 {
-			g.t.Errorf("shard %d is not done: %d auxiliary requests, %d origins to go through, %d messages", b.id, e, len(b.s.Mirrors.Settling), len(b.s.ledger.Outbox))
+		if e := st.Shards[0].Aux; e != 0 || len(b.s.Mirrors.Settling) != 0 || len(b.s.ledger.Unsent) != 0 {
+			g.t.Errorf("shard %d is not done: %d auxiliary requests, %d origins to go through, %d messages", b.id, e, len(b.s.Mirrors.Settling), len(b.s.ledger.Unsent))
 		}
 	}
 }

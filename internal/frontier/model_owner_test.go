@@ -163,7 +163,7 @@ func (o *modelOwner) modelShard() *Shard {
 	s.ledger.Epoch, s.ledger.Valid = o.record.Epoch, o.valid
 	s.ledger.Budget, s.ledger.Metrics, s.Visits.Notify = &budget.Budget{}, modelMetrics, make(chan struct{}, 1)
 	for i, w := range o.m.hosts {
-		h := &hosts.Host{ID: hosts.HostID(i), Name: canon.Host(w.name), Private: true, At: -1}
+		h := &hosts.Host{ID: store.HostID(i), Name: canon.Host(w.name), Private: true, At: -1}
 		h.Aux = []crawl.AuxRequest{{Kind: crawl.AuxRobots}}
 		h.Origins = []hosts.Origin{{HasDelay: true, Copy: crawl.RobotsParsed, CrawlDelay: w.delay}}
 		// No two at the same time: their order would be a map's, and the run not repeatable.
@@ -230,11 +230,11 @@ func (o *modelOwner) catchUp(clean bool) {
 	if s.ledger.Phase.Read {
 		return
 	}
-	found := hosts.StartLease
+	found := store.StartLease
 	if clean {
-		found = hosts.StartClean
+		found = store.StartClean
 	}
-	if s.ledger.Phase.CaughtUp(found, now) == hosts.StartClean {
+	if s.ledger.Phase.CaughtUp(found, now) == store.StartClean {
 		return
 	}
 	if o.m.rules.noQuiet {
@@ -344,7 +344,7 @@ func (o *modelOwner) renewOwnership(after time.Duration) {
 // expire is keepCommitted's part of it.
 func (o *modelOwner) expire() {
 	s := o.s
-	o.after(hosts.CommitEvery, func() {
+	o.after(store.CommitEvery, func() {
 		if o.s != s {
 			return
 		}

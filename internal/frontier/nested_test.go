@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -167,13 +167,13 @@ func TestNestedDataTxtShift(t *testing.T) {
 		if got := due(); !got.Equal(was.Add(-5 * time.Hour)) {
 			t.Errorf("due %v, want five hours before %v", got, was)
 		}
-		if err := b.s.ledger.Tx.DeleteBucket(hosts.BucketNested); err != nil {
+		if err := b.s.ledger.Tx.DeleteBucket(store.BucketNested); err != nil {
 			t.Fatal(err)
 		}
 		if err := shiftTimes(b.s.ledger.Tx, time.Hour); err != nil {
 			t.Errorf("a file from before there were any: %v", err)
 		}
-		if _, err := b.s.ledger.Tx.CreateBucket(hosts.BucketNested); err != nil {
+		if _, err := b.s.ledger.Tx.CreateBucket(store.BucketNested); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -46,16 +47,16 @@ func makeOld(t *testing.T, path string) {
 		if err != nil {
 			return err
 		}
-		c := hosts.Records(tx).Cursor()
+		c := store.Records(tx).Cursor()
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			r, err := urls.DecodeRecord(k, v)
 			if err != nil {
 				return err
 			}
-			seen := binary.BigEndian.AppendUint64(hosts.KeyHost(k).Append(nil), hosts.SeenHash(r.URL))
+			seen := binary.BigEndian.AppendUint64(store.KeyHost(k).Append(nil), store.SeenHash(r.URL))
 			err = errors.Join(made[0].Put(seen, binary.AppendUvarint(nil, r.Order)), made[1].Put(k, v))
 			if err == nil && r.Class == crawl.Queued && !r.Waiting() {
-				err = made[2].Put(hosts.QueueKey(nil, hosts.KeyHost(k), r.Origin, r.Depth, r.Rank, r.Order), []byte{})
+				err = made[2].Put(store.QueueKey(nil, store.KeyHost(k), r.Origin, r.Depth, r.Rank, r.Order), []byte{})
 			}
 			if err != nil {
 				return err
@@ -64,7 +65,7 @@ func makeOld(t *testing.T, path string) {
 		if err := tx.DeleteBucket([]byte("blocks")); err != nil {
 			return err
 		}
-		return tx.Bucket(hosts.BucketMeta).Put([]byte("format"), fmt.Appendf(nil, "frontier 1 canon %d", canon.Version))
+		return tx.Bucket(store.BucketMeta).Put([]byte("format"), fmt.Appendf(nil, "frontier 1 canon %d", canon.Version))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func TestOlderFile(t *testing.T) {
 	want := b.status()
 	b.commit()
 	b.crash()
-	path := filepath.Join(b.dir, hosts.FileName(0))
+	path := filepath.Join(b.dir, store.FileName(0))
 	makeOld(t, path)
 	older, err := os.ReadFile(path)
 	if err != nil {
@@ -99,16 +100,16 @@ func TestOlderFile(t *testing.T) {
 	if m, err := peekFile(path); err != nil || m.Counts.Queued != want.Queued {
 		t.Errorf("its metadata: %+v, %v", m, err)
 	}
-	was := hosts.UpToDateSome
-	defer func() { hosts.UpToDateSome = was }()
-	hosts.UpToDateSome = 97
-	db, err := hosts.OpenDB(path, true)
+	was := store.UpToDateSome
+	defer func() { store.UpToDateSome = was }()
+	store.UpToDateSome = 97
+	db, err := store.OpenDB(path, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = db.View(func(tx *bolt.Tx) error {
 		n := int64(0)
-		c := hosts.Records(tx).Cursor()
+		c := store.Records(tx).Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
 			n++
 		}

@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/questions"
 )
 
-// countPrefix looks at up to hosts.PassStretch URLs of an entry's host, beginning at from, and
+// countPrefix looks at up to store.PassStretch URLs of an entry's host, beginning at from, and
 // counts those that the entry of Spec.Forgotten names. A nil from is the first URL. next is where
 // to continue, and nil at the end. The caller holds mu.
 func (s *Shard) countPrefix(entry string, from []byte) (n int64, next []byte, err error) {
@@ -31,7 +31,7 @@ func (s *Shard) countPrefix(entry string, from []byte) (n int64, next []byte, er
 	seen := 0
 	c := s.ledger.Records().Cursor()
 	for k, v := c.Seek(from); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
-		if seen++; seen > hosts.PassStretch {
+		if seen++; seen > store.PassStretch {
 			return n, slices.Clone(k), nil
 		}
 		if strings.Contains(entry, "://") {

@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -79,7 +80,7 @@ func OpenDir(dir string) (*Reader, error) {
 		return nil, err
 	}
 	for id := range r.spec.Shards {
-		path := filepath.Join(dir, hosts.FileName(id))
+		path := filepath.Join(dir, store.FileName(id))
 		if _, err := os.Stat(path); err != nil {
 			continue // it was never owned here
 		}
@@ -165,7 +166,7 @@ type URLState struct {
 func (r *Reader) EachURL(f func(URLState) error) error {
 	for _, s := range r.shards {
 		for from := []byte(nil); ; {
-			next, err := s.URLs.Stretch(from, hosts.PassStretch, func(_ *hosts.Host, _ []byte, u *urls.Record) (bool, error) {
+			next, err := s.URLs.Stretch(from, store.PassStretch, func(_ *hosts.Host, _ []byte, u *urls.Record) (bool, error) {
 				return false, f(URLState{URL: u.URL, Class: u.Class, Reason: u.Reason, Detail: u.Detail, Line: u.Line})
 			})
 			if err != nil {

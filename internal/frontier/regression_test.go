@@ -22,6 +22,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/simnet"
@@ -104,7 +105,7 @@ func TestDelayFollowsTheQuietTime(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		b.s.ledger.Phase.Rewound()
-		b.s.catchUp(hosts.StartLease) // fetchers of another process may have visits
+		b.s.catchUp(store.StartLease) // fetchers of another process may have visits
 		time.Sleep(times.OwnerLease + 10*time.Millisecond)
 		if got := b.grant(1); len(got) != 0 {
 			t.Error("granted 10 ms after the last moment an old visit may have sent a request; want one full delay (1 s)")
@@ -457,7 +458,7 @@ func TestMaxPagesIsKeptWhenTheLogIsReadAgain(t *testing.T) {
 		if err := b.s.rewind(queue.Position{Seq: 1, Time: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
-		b.s.catchUp(hosts.StartDelay) // updates the budget, with a visit outstanding
+		b.s.catchUp(store.StartDelay) // updates the budget, with a visit outstanding
 		b.finish(v, crawl.Stored, "")
 		for range 10 {
 			time.Sleep(10 * time.Second)
@@ -593,13 +594,13 @@ func TestCleanIsForgottenOnOpening(t *testing.T) {
 	b.links(0, "", "http://a.example/2")
 	b.commit() // with a visit outstanding
 	b.crash()
-	db, err := hosts.OpenDB(b.dir+"/"+hosts.FileName(0), true)
+	db, err := store.OpenDB(b.dir+"/"+store.FileName(0), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	db.View(func(tx *bolt.Tx) error {
-		if m, _ := hosts.LoadMeta(tx); m.Clean {
+		if m, _ := store.LoadMeta(tx); m.Clean {
 			t.Error("the file is marked as closed cleanly, after a kill: a power cut now re-fetches nothing")
 		}
 		return nil
@@ -656,11 +657,11 @@ func TestHostsDoNotKeepMessagesInMemory(t *testing.T) {
 // transaction that load has left open.
 func TestBadFileIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	db, err := hosts.OpenDB(dir+"/"+hosts.FileName(0), false)
+	db, err := store.OpenDB(dir+"/"+store.FileName(0), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Update(func(tx *bolt.Tx) error { return tx.Bucket(hosts.BucketHosts).Put([]byte{0, 0, 0, 1}, []byte("{")) })
+	db.Update(func(tx *bolt.Tx) error { return tx.Bucket(store.BucketHosts).Put([]byte{0, 0, 0, 1}, []byte("{")) })
 	db.Close()
 	j, _ := judge.New(testSpec())
 	if _, err := openShard(dir, 0, j, 1, "me", func() bool { return true }, slog.New(slog.DiscardHandler)); err == nil {
@@ -841,7 +842,7 @@ func TestQuietTimePostponesNoHost(t *testing.T) {
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/")
 		b.s.ledger.Phase.Rewound()
-		b.s.catchUp(hosts.StartLease)
+		b.s.catchUp(store.StartLease)
 		if st := b.status(); len(st.Postponed) != 0 || st.Shards[0].DueSoon != 1 {
 			t.Errorf("postponed %v, due soon %d during the quiet time", st.Postponed, st.Shards[0].DueSoon)
 		}

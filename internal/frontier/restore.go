@@ -17,7 +17,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/boltfile"
 	"github.com/curtsy/curtsy/internal/disk"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -56,9 +56,9 @@ func (f *Frontier) sameDir(ctx context.Context, id int, kv jetstream.KeyValue) (
 }
 
 // wrote reports whether the owner that a record names was the last to write a file.
-func wrote(m hosts.Meta, rec queue.Record) bool { return m.Epoch == rec.Epoch && m.Owner == rec.Owner }
+func wrote(m store.Meta, rec queue.Record) bool { return m.Epoch == rec.Epoch && m.Owner == rec.Owner }
 
-func (f *Frontier) path(id int) string { return filepath.Join(f.opt.Dir, hosts.FileName(id)) }
+func (f *Frontier) path(id int) string { return filepath.Join(f.opt.Dir, store.FileName(id)) }
 
 // attainable is nil, or the reason why a shard should not be acquired: its state is only in another
 // directory. Acquiring the shard would make that state unusable.
@@ -111,7 +111,7 @@ func (f *Frontier) prepare(ctx context.Context, id int, own *queue.Ownership) (u
 		if before.Owner == f.opt.Instance { // otherwise the shard was elsewhere
 			f.log.Warn("the shard's file is missing, although this frontier was its last owner: restoring it", "shard", id, "file", path, "from", from)
 		}
-	case err != nil && !errors.Is(err, hosts.ErrUnreadable):
+	case err != nil && !errors.Is(err, store.ErrUnreadable):
 		return nil, err
 	case err != nil:
 		f.log.Error("the shard's file cannot be read: restoring it", "shard", id, "from", from, "error", err)
@@ -244,7 +244,7 @@ func (f *Frontier) restore(ctx context.Context, id int, name, path string) (err 
 		return err
 	}
 	if err := arrive(temp, name, info.Size(), time.Now()); err != nil {
-		if errors.Is(err, hosts.ErrUnreadable) {
+		if errors.Is(err, store.ErrUnreadable) {
 			err = fmt.Errorf("checkpoint %s: %w: %w", name, queue.ErrNoSnapshot, err)
 		}
 		return err
@@ -327,27 +327,27 @@ func syncDir(dir string) error {
 }
 
 // peekFile reads the Meta of a shard's file. The error is os.ErrNotExist when there is no file, and
-// hosts.ErrUnreadable when it is damaged.
-func peekFile(path string) (m hosts.Meta, err error) {
+// store.ErrUnreadable when it is damaged.
+func peekFile(path string) (m store.Meta, err error) {
 	if st, err := os.Stat(path); err != nil {
 		return m, err
 	} else if st.Size() == 0 {
-		return m, fmt.Errorf("%s: empty: %w", path, hosts.ErrUnreadable)
+		return m, fmt.Errorf("%s: empty: %w", path, store.ErrUnreadable)
 	}
-	db, err := hosts.OpenBolt(path, true)
+	db, err := store.OpenBolt(path, true)
 	if err != nil {
-		return m, hosts.Damaged(err)
+		return m, store.Damaged(err)
 	}
 	defer db.Close()
 	err = db.View(func(tx *bolt.Tx) (err error) {
-		if tx.Bucket(hosts.BucketMeta) == nil { // its creator was killed before its first commit
-			return fmt.Errorf("%s: empty: %w", path, hosts.ErrUnreadable)
+		if tx.Bucket(store.BucketMeta) == nil { // its creator was killed before its first commit
+			return fmt.Errorf("%s: empty: %w", path, store.ErrUnreadable)
 		}
-		if err := hosts.CheckFormat(tx, path); err != nil {
+		if err := store.CheckFormat(tx, path); err != nil {
 			return err
 		}
-		if m, err = hosts.LoadMeta(tx); err != nil {
-			return fmt.Errorf("%s: %w: %w", path, hosts.ErrUnreadable, err)
+		if m, err = store.LoadMeta(tx); err != nil {
+			return fmt.Errorf("%s: %w: %w", path, store.ErrUnreadable, err)
 		}
 		return nil
 	})
@@ -357,23 +357,23 @@ func peekFile(path string) (m hosts.Meta, err error) {
 // arrive adapts a checkpoint that was just copied to path to this machine: its times are shifted to
 // the clock here, as if no time had passed since it was made (shiftTimes).
 func arrive(path, name string, size int64, now time.Time) error {
-	db, err := hosts.OpenDB(path, false)
+	db, err := store.OpenDB(path, false)
 	if err != nil {
-		return hosts.Damaged(err)
+		return store.Damaged(err)
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		m, err := hosts.LoadMeta(tx)
+		m, err := store.LoadMeta(tx)
 		if err != nil {
-			return fmt.Errorf("%w: %w", hosts.ErrUnreadable, err)
+			return fmt.Errorf("%w: %w", store.ErrUnreadable, err)
 		}
-		shift := m.Arrived(hosts.Mark{Name: name, Applied: m.Applied, Size: size}, now)
+		shift := m.Arrived(store.Mark{Name: name, Applied: m.Applied, Size: size}, now)
 		if err := shiftTimes(tx, shift); err != nil {
 			return err
 		}
 		return m.Save(tx)
 	})
 	if boltfile.IsDamaged(err) { // in a block: the checkpoint before may be readable
-		err = hosts.Damaged(err)
+		err = store.Damaged(err)
 	}
 	return errors.Join(err, db.Close())
 }

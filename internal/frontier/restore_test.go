@@ -18,6 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/testaid"
@@ -48,7 +49,7 @@ func dump(t testing.TB, s *Shard) map[string]string {
 		all["host "+string(h.Name)] = x
 	}
 	all["counts"] = fmt.Sprintf("%+v", s.ledger.Meta.Counts)
-	for i, m := range s.ledger.Outbox {
+	for i, m := range s.ledger.Unsent {
 		data, err := s.ledger.Outgoing(m)
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +99,7 @@ func (b *bench) lose() {
 	b.t.Helper()
 	b.crash()
 	b.dir = b.t.TempDir()
-	path := filepath.Join(b.dir, hosts.FileName(0))
+	path := filepath.Join(b.dir, store.FileName(0))
 	if err := os.WriteFile(path, b.copy, 0o600); err != nil {
 		b.t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func restoreRun(t *testing.T, seed uint64) {
 	// Hardly anything becomes due in so short a time, but when it does must be the same.
 	spec.Recrawl = seed%2 == 0 && spec.MaxPagesPerHost == 0
 	b, control := newBench(t, spec), newBench(t, spec)
-	b.start = hosts.StartLease
+	b.start = store.StartLease
 	b.copyState()
 	event := func(ev crawl.Event) {
 		b.event(ev)
@@ -308,7 +309,7 @@ func TestTimesTravelAsDurations(t *testing.T) {
 		t.Run(ahead.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, testSpec("http://a.example/"))
-				b.start = hosts.StartClean
+				b.start = store.StartClean
 				b.links(0, "", "http://a.example/", "http://b.example/", "http://b.example/2")
 				for _, v := range b.grant(2) {
 					if v.Host == "b.example" {
@@ -321,7 +322,7 @@ func TestTimesTravelAsDurations(t *testing.T) {
 				}
 				b.copyState()
 				dir := t.TempDir()
-				path := filepath.Join(dir, hosts.FileName(0))
+				path := filepath.Join(dir, store.FileName(0))
 				if err := os.WriteFile(path, b.copy, 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -330,7 +331,7 @@ func TestTimesTravelAsDurations(t *testing.T) {
 				if err := arrive(path, b.copyName, 1, there); err != nil {
 					t.Fatal(err)
 				}
-				db, err := hosts.OpenDB(path, true)
+				db, err := store.OpenDB(path, true)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -351,15 +352,15 @@ func TestTimesTravelAsDurations(t *testing.T) {
 						return err
 					}
 					n := 0
-					return errors.Join(tx.Bucket(hosts.BucketLater).ForEach(func(k, _ []byte) error {
-						r, err := urls.DecodeRecord(k[8:], hosts.Records(tx).Get(k[8:]))
+					return errors.Join(tx.Bucket(store.BucketLater).ForEach(func(k, _ []byte) error {
+						r, err := urls.DecodeRecord(k[8:], store.Records(tx).Get(k[8:]))
 						if n++; n > 2 || err != nil {
 							t.Error("too many wait, or", err)
 						}
 						if got := r.Due.Sub(there); got < 4*time.Second || got > 6*time.Second {
 							t.Errorf("%s is tried again in %v by the other clock, want 5s", r.URL, got)
 						}
-						if !bytes.Equal(k, hosts.LaterKey(nil, r.Due, hosts.KeyHost(k[8:]), r.Order)) {
+						if !bytes.Equal(k, store.LaterKey(nil, r.Due, store.KeyHost(k[8:]), r.Order)) {
 							t.Errorf("%s waits under another key than its time's", r.URL)
 						}
 						return nil
@@ -398,24 +399,24 @@ func TestEvictionTimesTravelAsDurations(t *testing.T) {
 				b.copyState()
 				b.crash()
 				b.dir = t.TempDir()
-				path := filepath.Join(b.dir, hosts.FileName(0))
+				path := filepath.Join(b.dir, store.FileName(0))
 				if err := os.WriteFile(path, b.copy, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				db, err := hosts.OpenDB(path, false)
+				db, err := store.OpenDB(path, false)
 				if err != nil {
 					t.Fatal(err)
 				}
 				// As written with a clock that is ahead of ours
 				err = db.Update(func(tx *bolt.Tx) error {
-					m, err := hosts.LoadMeta(tx)
+					m, err := store.LoadMeta(tx)
 					m.Written += ahead.Milliseconds()
 					return errors.Join(err, shiftTimes(tx, ahead), m.Save(tx))
 				})
 				if err = errors.Join(err, db.Close(), arrive(path, b.copyName, 1, time.Now())); err != nil {
 					t.Fatal(err)
 				}
-				b.start = hosts.StartClean
+				b.start = store.StartClean
 				b.open()
 				again := map[canon.Host]bool{}
 				for began := time.Now(); len(again) < shops && time.Since(began) < 2*time.Hour; time.Sleep(time.Second) {
@@ -443,7 +444,7 @@ func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
 		b.crash()
-		b.start = hosts.StartLease
+		b.start = store.StartLease
 		b.open()
 		clean := func() bool {
 			b.s.ledger.Mu.Lock()
@@ -453,7 +454,7 @@ func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer im.tx.Rollback()
-			m, err := hosts.LoadMeta(im.tx)
+			m, err := store.LoadMeta(im.tx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -467,7 +468,7 @@ func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
 			t.Error("not clean after the quiet time")
 		}
 		b.crash()
-		b.start = hosts.StartClean
+		b.start = store.StartClean
 		b.open()
 		if h := b.s.ledger.Hosts["a.example"]; !h.Due.After(time.Now()) {
 			t.Error("the delay that was owed after the quiet time is forgotten by the next owner")
@@ -491,7 +492,7 @@ func TestVisitsMoveWithTheirShard(t *testing.T) {
 		im.tx.Rollback()
 		time.Sleep(8 * time.Second) // in transit
 		b.crash()
-		b.start = hosts.StartClean
+		b.start = store.StartClean
 		b.n += 6
 		b.open()
 		if st := b.status(); st.InFlight != 3 || st.Queued != 0 || st.Shards[0].Outstanding != 2 {

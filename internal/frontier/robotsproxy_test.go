@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
@@ -86,7 +86,7 @@ func TestHopsAreCounted(t *testing.T) {
 		}
 		over("the next day, past ten")
 		keys := 0
-		b.s.ledger.Tx.Bucket(hosts.BucketRobotsProxy).ForEach(func(k, _ []byte) error { keys++; return nil })
+		b.s.ledger.Tx.Bucket(store.BucketRobotsProxy).ForEach(func(k, _ []byte) error { keys++; return nil })
 		if keys != 1 {
 			t.Errorf("%d counts are kept, want those of today", keys)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
@@ -200,7 +200,7 @@ func TestRoundsAfterAClockThatWasAhead(t *testing.T) {
 				time.Sleep(365 * day)
 				b := newBench(t, spec)
 				b.crash()
-				b.dir, b.start = dir, hosts.StartClean
+				b.dir, b.start = dir, store.StartClean
 				b.open()
 				b.links(0, "", "http://a.example/")
 				b.refillAll()
@@ -211,7 +211,7 @@ func TestRoundsAfterAClockThatWasAhead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, spec)
 				b.crash()
-				b.dir, b.n, b.start = dir, 9, hosts.StartClean
+				b.dir, b.n, b.start = dir, 9, store.StartClean
 				b.open()
 				defer b.crash()
 				b.passes()

@@ -16,7 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/boltfile"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -36,7 +36,7 @@ func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) 
 		case err == nil: // another frontier should own it now
 			again.Reset()
 			continue
-		case errors.Is(err, crawl.ErrVersion) || errors.Is(err, hosts.ErrFormat):
+		case errors.Is(err, crawl.ErrVersion) || errors.Is(err, store.ErrFormat):
 			return err
 		case boltfile.IsDamaged(err) && f.opt.Embedded:
 			return err // there is no checkpoint, and the log is deleted as it is applied
@@ -143,7 +143,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	}
 	visits := len(s.Visits.Outstanding)
 	var once sync.Once
-	ready := func(pending hosts.Start) {
+	ready := func(pending store.Start) {
 		once.Do(func() { f.ready(s, own, pending, visits, began) })
 	}
 
@@ -198,7 +198,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 }
 
 // ready reports that an acquired shard has read its whole log.
-func (f *Frontier) ready(s *Shard, own *queue.Ownership, pending hosts.Start, visits int, began time.Time) {
+func (f *Frontier) ready(s *Shard, own *queue.Ownership, pending store.Start, visits int, began time.Time) {
 	f.met.ReadyTime.Observe(time.Since(began).Seconds())
 	f.met.Taken.WithLabelValues(pending.String()).Inc()
 	s.ledger.Log.Info("shard acquired", "from", own.Predecessor().Owner, "owed", pending.String(), "visits", visits,
@@ -208,7 +208,7 @@ func (f *Frontier) ready(s *Shard, own *queue.Ownership, pending hosts.Start, vi
 // openTaken opens a shard that was just acquired, in the state that its owner must have. It tries
 // again until that succeeds, ctx ends or the shard is lost. An attempt that is running when ctx
 // ends continues, because only an open shard can be handed over in order.
-func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.Ownership) (*Shard, hosts.Start, error) {
+func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.Ownership) (*Shard, store.Start, error) {
 	trying, cancel := context.WithCancel(f.grace)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -222,7 +222,7 @@ func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.
 	for {
 		s, start, err := f.tryOpen(trying, id, own)
 		switch {
-		case err == nil || f.opt.Embedded || errors.Is(err, hosts.ErrFormat):
+		case err == nil || f.opt.Embedded || errors.Is(err, store.ErrFormat):
 			return s, start, err
 		case ctx.Err() != nil || trying.Err() != nil:
 			return nil, 0, err
@@ -242,7 +242,7 @@ func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.
 	}
 }
 
-func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s *Shard, st hosts.Start, err error) {
+func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s *Shard, st store.Start, err error) {
 	var unreadable []string
 	if !f.opt.Embedded {
 		if unreadable, err = f.prepare(ctx, id, own); err != nil {
@@ -275,7 +275,7 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 }
 
 // begin makes a shard that was opened ours, in its file too. The caller holds its mu.
-func (f *Frontier) begin(s *Shard, st hosts.Start, own *queue.Ownership) error {
+func (f *Frontier) begin(s *Shard, st store.Start, own *queue.Ownership) error {
 	var unaware time.Duration
 	if own.Predecessor() == (queue.Record{}) {
 		unaware = cmp.Or(f.opt.Term, 10*time.Second)
@@ -435,7 +435,7 @@ func (f *Frontier) serveLeases(s *Shard) (stop func(), err error) {
 		var body []byte
 		if ref, ok := s.Visits.Digests[string(m.Data)]; ok && s.ledger.Phase.MayRead() {
 			s.ledger.Guarded(func() error {
-				body = append(body, s.ledger.Tx.Bucket(hosts.BucketRobots).Get(ref.Key())...)
+				body = append(body, s.ledger.Tx.Bucket(store.BucketRobots).Get(ref.Key())...)
 				return nil
 			})
 		}

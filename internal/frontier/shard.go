@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/internal/frontier/shard"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -22,7 +23,7 @@ type Shard struct {
 	*shard.Parts
 	ledger *hosts.Ledger // that of Parts
 
-	was hosts.Meta // Meta as it was in the file when it was opened
+	was store.Meta // Meta as it was in the file when it was opened
 
 	opened time.Time // when the file was read
 	clock  watchClock
@@ -41,7 +42,7 @@ func newShard(id int, path string, j judge.Judge, log *slog.Logger) *Shard {
 
 // openShard opens the file of a shard, creates it when there is none, and loads its hosts.
 func openShard(dir string, id int, j judge.Judge, epoch uint64, owner string, valid func() bool, log *slog.Logger) (*Shard, error) {
-	s := newShard(id, filepath.Join(dir, hosts.FileName(id)), j, log.With("shard", id))
+	s := newShard(id, filepath.Join(dir, store.FileName(id)), j, log.With("shard", id))
 	s.ledger.Own(epoch, valid)
 	if err := s.ledger.OpenFile(false); err != nil {
 		return nil, err
@@ -100,10 +101,10 @@ func (s *Shard) load(owner string) error {
 
 // begin makes an opened shard continue from what was found. If it was left in order, the visits in
 // its file continue. Otherwise these may not be all, and are forgotten.
-func (s *Shard) begin(found hosts.Start, unaware time.Duration, now time.Time) error {
+func (s *Shard) begin(found store.Start, unaware time.Duration, now time.Time) error {
 	s.ledger.Phase.Begin(found, unaware)
 	list, err := schedule.TakeSaved(s.ledger.Tx)
-	if err != nil || found != hosts.StartClean {
+	if err != nil || found != store.StartClean {
 		return err
 	}
 	return errors.Join(s.Visits.CarryOn(list, now), s.Passes.JudgeVisits())
@@ -113,7 +114,7 @@ func (s *Shard) begin(found hosts.Start, unaware time.Duration, now time.Time) e
 // the same machine: messages that it acknowledged in the last seconds may never have reached a
 // disk. The caller holds mu.
 func (s *Shard) afterReboot() error {
-	boot := hosts.BootID()
+	boot := store.BootID()
 	if s.ledger.Meta.BootID == boot {
 		return nil
 	}
@@ -123,7 +124,7 @@ func (s *Shard) afterReboot() error {
 			return err
 		}
 	}
-	s.ledger.Booted(boot)
+	s.ledger.Meta.Booted(boot)
 	return nil
 }
 
@@ -137,7 +138,7 @@ func (s *Shard) close(clean bool) error {
 	}
 	var err error
 	if clean || !s.ledger.Phase.Left || s.ledger.Unsaved() {
-		s.ledger.Left(clean && s.ledger.Phase.InOrder(time.Now()) && len(s.Visits.Outstanding) == 0)
+		s.ledger.Meta.Left(clean && s.ledger.Phase.InOrder(time.Now()) && len(s.Visits.Outstanding) == 0)
 		err = s.ledger.Guarded(func() error { return s.ledger.Commit(false) })
 	}
 	if s.ledger.Tx != nil {
@@ -180,7 +181,7 @@ func (s *Shard) applyOne(e queue.Entry) error {
 		return s.ledger.Fail(err)
 	}
 	s.ledger.Applied(e.Seq, e.Time, len(e.Data))
-	if s.ledger.Changes >= hosts.CommitChanges {
+	if s.ledger.Changes >= store.CommitChanges {
 		return s.ledger.Commit(true)
 	}
 	return nil
@@ -206,7 +207,7 @@ func (s *Shard) position() queue.Position {
 // keepCommitted commits at intervals until ctx ends, ends visits whose lease is over, and notifies
 // match when something becomes due. It takes the lock itself.
 func (s *Shard) keepCommitted(ctx context.Context) error {
-	t := time.NewTicker(hosts.CommitEvery)
+	t := time.NewTicker(store.CommitEvery)
 	defer t.Stop()
 	for {
 		select {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/internal/frontier/shard"
@@ -32,7 +31,7 @@ type bench struct {
 	s     *Shard
 	log   []queue.Entry
 	n     int // epochs
-	start hosts.Start
+	start store.Start
 
 	copy     []byte // the last checkpoint
 	copyName string
@@ -63,13 +62,13 @@ func driven(t testing.TB) {
 func newBenchOf(t testing.TB, spec crawl.Spec, id int) *bench {
 	b := &bench{t: t, dir: t.TempDir(), spec: spec, id: id}
 	b.open()
-	b.start = hosts.StartDelay // from now on it was killed
+	b.start = store.StartDelay // from now on it was killed
 	t.Cleanup(func() { b.crash() })
 	return b
 }
 
 // outgoing returns the content of a message of the outbox.
-func (b *bench) outgoing(m hosts.OutMessage) []byte {
+func (b *bench) outgoing(m store.OutMessage) []byte {
 	b.t.Helper()
 	data, err := b.s.ledger.Outgoing(m)
 	if err != nil || len(data) != m.Size {

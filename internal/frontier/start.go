@@ -5,20 +5,20 @@ import (
 	"errors"
 	"time"
 
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
 // follow replays the log from the position in the file, and applies new events. Once everything
 // that was in the log at the start is applied, the shard has caught up.
-func (f *Frontier) follow(ctx context.Context, s *Shard, start hosts.Start, ready func(hosts.Start)) error {
+func (f *Frontier) follow(ctx context.Context, s *Shard, start store.Start, ready func(store.Start)) error {
 	if err := f.followLog(ctx, s, start, ready); ctx.Err() == nil {
 		return err
 	}
 	return nil // the state of the shard shows whether events could not be applied
 }
 
-func (f *Frontier) followLog(ctx context.Context, s *Shard, start hosts.Start, ready func(hosts.Start)) error {
+func (f *Frontier) followLog(ctx context.Context, s *Shard, start store.Start, ready func(store.Start)) error {
 	l := f.logs[s.ledger.ID]
 	last, err := l.Last(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (f *Frontier) followLog(ctx context.Context, s *Shard, start hosts.Start, r
 		if err := s.rewind(from); err != nil {
 			return err
 		}
-		start = hosts.StartLease
+		start = store.StartLease
 		if last <= from.Seq {
 			caughtUp()
 		}
@@ -92,25 +92,25 @@ func (s *Shard) rewind(to queue.Position) error {
 }
 
 // startOf compares the last owner in the file with the last owner in the ownership record.
-func (f *Frontier) startOf(s *Shard, own *queue.Ownership) hosts.Start {
+func (f *Frontier) startOf(s *Shard, own *queue.Ownership) store.Start {
 	f.mu.Lock()
 	again := f.served[s.ledger.ID] // fetchers of this process are alive
 	f.mu.Unlock()
 	before := own.Predecessor()
 	switch {
 	case before == (queue.Record{}) && s.was.Epoch == 0:
-		return hosts.StartNew
+		return store.StartNew
 	case own.Clean() && s.was.Clean && s.was.Epoch == before.Epoch && s.was.Owner == before.Owner:
-		return hosts.StartClean
+		return store.StartClean
 	case f.opt.Embedded && !again && !s.was.Strangers:
-		return hosts.StartDelay
+		return store.StartDelay
 	}
-	return hosts.StartLease
+	return store.StartLease
 }
 
 // catchUp ends reading: from now on the shard grants, at once or when the required wait has passed.
 // It returns what it must wait for, and whether the shard was reading.
-func (s *Shard) catchUp(found hosts.Start) (pending hosts.Start, first bool) {
+func (s *Shard) catchUp(found store.Start) (pending store.Start, first bool) {
 	s.ledger.Mu.Lock()
 	defer s.ledger.Mu.Unlock()
 	if s.ledger.Phase.Read {
@@ -118,9 +118,9 @@ func (s *Shard) catchUp(found hosts.Start) (pending hosts.Start, first bool) {
 	}
 	now := time.Now()
 	switch pending = s.ledger.Phase.CaughtUp(found, now); pending {
-	case hosts.StartDelay:
+	case store.StartDelay:
 		s.JustVisited(now)
-	case hosts.StartLease:
+	case store.StartLease:
 		s.JustVisited(s.ledger.Phase.Until)
 	}
 	if s.ledger.Judge.Spec.MaxPagesPerHost > 0 {
@@ -128,8 +128,8 @@ func (s *Shard) catchUp(found hosts.Start) (pending hosts.Start, first bool) {
 			s.Passes.NoticeFull(h) // the last owner may not have finished it
 		}
 	}
-	s.ledger.Budget.Join(s.ledger.ID, s.Visits.Slots(now), s.ledger.Meta.Counts.Bytes, s.ledger.Valid, pending == hosts.StartLease)
-	s.ledger.Log.Info("shard ready", "hosts", s.ledger.KnownHosts(), "queued", s.ledger.Meta.Counts.Queued, "applied", s.ledger.Meta.Seq, "epoch", s.ledger.Epoch, "clean", pending == hosts.StartClean)
-	hosts.Signal(s.Visits.Notify)
+	s.ledger.Budget.Join(s.ledger.ID, s.Visits.Slots(now), s.ledger.Meta.Counts.Bytes, s.ledger.Valid, pending == store.StartLease)
+	s.ledger.Log.Info("shard ready", "hosts", s.ledger.Meta.KnownHosts(), "queued", s.ledger.Meta.Counts.Queued, "applied", s.ledger.Meta.Seq, "epoch", s.ledger.Epoch, "clean", pending == store.StartClean)
+	store.Signal(s.Visits.Notify)
 	return pending, true
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -255,7 +255,7 @@ func TestAStaleFileIsNeverUsed(t *testing.T) {
 		s.work(40)
 		s.applied()
 		a.stop()
-		stale, err := os.ReadFile(filepath.Join(a.dir, hosts.FileName(0)))
+		stale, err := os.ReadFile(filepath.Join(a.dir, store.FileName(0)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +276,7 @@ func TestAStaleFileIsNeverUsed(t *testing.T) {
 		a = c.start("a")
 		c.settled("a")
 		s.compare()
-		now, err := os.ReadFile(filepath.Join(a.dir, hosts.FileName(0)))
+		now, err := os.ReadFile(filepath.Join(a.dir, store.FileName(0)))
 		if err != nil || bytes.Equal(now, stale) {
 			t.Errorf("the old file is still there (%v)", err)
 		}

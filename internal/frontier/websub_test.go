@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -221,7 +221,7 @@ func TestWebSubHubMoves(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.commit()
-			if v := b.s.ledger.Tx.Bucket(hosts.BucketWebSub); v.Stats().KeyN != 1 {
+			if v := b.s.ledger.Tx.Bucket(store.BucketWebSub); v.Stats().KeyN != 1 {
 				t.Errorf("%d topics", v.Stats().KeyN)
 			} else if _, r := v.Cursor().First(); !strings.Contains(string(r), `"hub":"`+string(want)+`"`) {
 				t.Errorf("%s, want %s", r, want)
@@ -259,7 +259,7 @@ func TestWebSubLimits(t *testing.T) {
 		}
 		count := func() int {
 			b.commit()
-			return b.s.ledger.Tx.Bucket(hosts.BucketWebSub).Stats().KeyN
+			return b.s.ledger.Tx.Bucket(store.BucketWebSub).Stats().KeyN
 		}
 		if err := b.s.WebSub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: "http://b.example/feed"}, time.Now()); err != nil || count() != 1 {
 			t.Errorf("a feed speaks for another: %d, %v", count(), err)
@@ -289,7 +289,7 @@ func TestWebSubLimits(t *testing.T) {
 			b := newBench(t, spec)
 			b.links(0, "", "http://a.example/")
 			h := b.s.ledger.Hosts["a.example"]
-			if err := b.s.WebSub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: testFeed}, time.Now()); err != nil || b.s.ledger.Tx.Bucket(hosts.BucketWebSub).Stats().KeyN != 0 {
+			if err := b.s.WebSub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: testFeed}, time.Now()); err != nil || b.s.ledger.Tx.Bucket(store.BucketWebSub).Stats().KeyN != 0 {
 				t.Error("subscribed", err)
 			}
 		}

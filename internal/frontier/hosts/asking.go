@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // Beside its pages an origin is asked for files that describe it: its sitemaps, its /rupinfo.txt
@@ -67,13 +68,13 @@ func (s *Features) asAsked() {
 
 // AskSome does the next part of that pass.
 func (s *Features) AskSome(now time.Time) (more bool, err error) {
-	if !s.Asking() || len(s.ledger.Outbox) >= MirrorPending {
+	if !s.Asking() || len(s.ledger.Unsent) >= store.MirrorPending {
 		return false, nil
 	}
-	some := s.ToAsk[:min(len(s.ToAsk), PassStretch)]
+	some := s.ToAsk[:min(len(s.ToAsk), store.PassStretch)]
 	s.ToAsk = s.ToAsk[len(some):]
 	if len(some) == 0 {
-		s.askAll, err = s.ledger.HostsNumbered(s.askAll, PassStretch, true, func(h *Host) {
+		s.askAll, err = s.ledger.HostsNumbered(s.askAll, store.PassStretch, true, func(h *Host) {
 			// Of an untouched host nothing is known yet that determines a request
 			if !h.Untouched() {
 				some = append(some, h.ID)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // An auxiliary request is a request that another part of the crawler needs in a visit to some host
@@ -64,7 +65,7 @@ func (s *Features) AddAux(e crawl.AuxRequest, now time.Time) error {
 func (h *Host) KeepAux(e crawl.AuxRequest) error {
 	h.OfferAux(e)
 	h.changed()
-	return h.ledger.Put(BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e), []byte{})
+	return h.ledger.Put(store.BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e), []byte{})
 }
 
 // OfferAux adds an auxiliary request to those of h. It is in memory only: its feature has a record
@@ -100,12 +101,12 @@ func (s *Features) NewAux(e *crawl.AuxRequest, _ time.Time) (*Host, error) {
 
 // LoadAux reads the auxiliary requests of a file just opened.
 func (s *Features) LoadAux() error {
-	return s.ledger.Tx.Bucket(BucketAux).ForEach(func(k, _ []byte) error {
+	return s.ledger.Tx.Bucket(store.BucketAux).ForEach(func(k, _ []byte) error {
 		e, err := crawl.DecodeAuxRequest(k[4:])
 		if err != nil {
 			return err
 		}
-		h, err := s.ledger.HostWith(KeyHost(k))
+		h, err := s.ledger.HostWith(store.KeyHost(k))
 		if h != nil {
 			h.Aux = append(h.Aux, e)
 		}
@@ -135,7 +136,7 @@ func (s *Features) DropAux(h *Host, e crawl.AuxRequest, now time.Time) error {
 	if drop := s.Kinds[e.Kind].Drop; drop != nil {
 		return drop(h, &e, now)
 	}
-	return s.ledger.Drop(BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e))
+	return s.ledger.Drop(store.BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e))
 }
 
 // ForeignRobots reports that e follows a robots.txt redirect to another host.
@@ -145,3 +146,17 @@ func ForeignRobots(e *crawl.AuxRequest) bool {
 
 // ProxiesRobots reports that the redirect leads to the other host's own robots.txt.
 func ProxiesRobots(e *crawl.AuxRequest) bool { return e.URL.PathQuery() == "/robots.txt" }
+
+// PendingAux is the number of origins that have waited for the answer of another host, for less
+// than patience.
+func (s *Ledger) PendingAux(now time.Time, patience time.Duration) int {
+	n := 0
+	for _, h := range s.Hosts {
+		for i := range h.Origins {
+			if o := &h.Origins[i]; o.PendingOn != "" && o.Ready > 0 && now.Sub(o.PendingAt) < patience {
+				n++
+			}
+		}
+	}
+	return n
+}

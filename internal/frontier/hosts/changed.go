@@ -19,3 +19,14 @@ func (h *Host) changed() { h.ledger.MarkDirty(h) }
 
 // changed marks the host of o as changed.
 func (o *Origin) changed() { o.host.changed() }
+
+// MarkDirty marks a host as changed: its record must be written, and its position in the schedule
+// may be different.
+func (s *Ledger) MarkDirty(h *Host) {
+	s.Unschedule(h)
+	if !h.dirty {
+		h.dirty = true
+		s.Changed()
+		s.dirty = append(s.dirty, h)
+	}
+}

@@ -14,12 +14,10 @@ func (h *Host) URLQueued(i uint8, waits bool) { h.countQueued(i, waits, +1) }
 func (h *Host) URLDequeued(i uint8, waits bool) { h.countQueued(i, waits, -1) }
 
 func (h *Host) countQueued(i uint8, waits bool, n int64) {
-	sums := &h.ledger.Meta.Counts
+	h.ledger.Meta.Counts.AddQueued(n, waits)
 	h.Queued += n
-	sums.Queued += n
 	if waits {
 		h.Later += n
-		sums.Later += n
 	} else {
 		h.Origins[i].Ready += n
 	}
@@ -29,33 +27,23 @@ func (h *Host) countQueued(i uint8, waits bool, n int64) {
 // CountURL adds a URL of h that is not Queued to the counts of its class and reason, or takes it
 // out of them if n is -1.
 func (h *Host) CountURL(class crawl.Class, reason crawl.Reason, n int64) {
-	sums := &h.ledger.Meta.Counts
+	h.ledger.Meta.Counts.AddURLs(class, reason, n)
 	switch class {
 	case crawl.Stored:
-		sums.Stored += n
 		h.Stored += n
 		h.changed()
 		if h.Domain != nil {
 			h.Domain.Stored += n
 			h.ledger.DomainChanged(h.Domain)
 		}
-	case crawl.Redirected:
-		sums.Redirected += n
 	case crawl.Refused:
-		sums.Refused += n
 		if refusedUnasked(reason) {
 			h.Refused = max(h.Refused+n, 0) // older files lack those that were queued before
 			h.changed()
 		}
 	case crawl.Failed:
-		sums.Failed += n
 		h.Failed = max(h.Failed+n, 0) // those from before this was counted are not in it
 		h.changed()
-	}
-	if reason != "" {
-		if sums.ByReason[string(reason)] += n; sums.ByReason[string(reason)] == 0 {
-			delete(sums.ByReason, string(reason))
-		}
 	}
 }
 
@@ -82,3 +70,24 @@ func (h *Host) KeepRequests(n int) {
 	h.Timeline += n
 	h.changed()
 }
+
+// AddAgain counts a URL of o that is to be fetched again, from a time on (Unix s).
+func (o *Origin) AddAgain(next int64) {
+	if o.Again++; o.Again == 1 || o.AgainDue > 0 && next < o.AgainDue {
+		o.AgainDue = next
+	}
+	o.changed()
+}
+
+// DropAgain takes a URL that was to be fetched again from a time on out of the counts.
+func (o *Origin) DropAgain(next int64) {
+	o.Again--
+	if next <= o.AgainDue {
+		o.AgainDue = 0 // to be looked for when it matters
+	}
+	o.changed()
+}
+
+// FoundAgainDue notes when the first URL of o is to be fetched again, after the plan was searched
+// for it. The plan is what counts: nothing is lost if this is not written.
+func (o *Origin) FoundAgainDue(next int64) { o.AgainDue = next }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // TestCounts moves URLs from class to class and back: all counts are zero again.
@@ -117,14 +118,14 @@ func TestDomainNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !h.Closed || d.Closed != 1 || d.Hosts != 0 || l.KnownHosts() != 0 || l.Tx.Bucket(BucketClosed).Get(ClosedKey(d, h.ID)) == nil {
+	if !h.Closed || d.Closed != 1 || d.Hosts != 0 || l.Meta.KnownHosts() != 0 || l.Tx.Bucket(store.BucketClosed).Get(ClosedKey(d, h.ID)) == nil {
 		t.Errorf("a closed name: %+v", d)
 	}
 	l.LeaveNameOut(d)
 	if err := l.OpenHost(h); err != nil {
 		t.Fatal(err)
 	}
-	if h.Closed || d.Closed != 0 || d.Hosts != 1 || d.LeftOut != 1 || l.KnownHosts() != 1 || l.Tx.Bucket(BucketClosed).Get(ClosedKey(d, h.ID)) != nil {
+	if h.Closed || d.Closed != 0 || d.Hosts != 1 || d.LeftOut != 1 || l.Meta.KnownHosts() != 1 || l.Tx.Bucket(store.BucketClosed).Get(ClosedKey(d, h.ID)) != nil {
 		t.Errorf("an opened name: %+v", d)
 	}
 	h.BeginReport(crawl.VisitID{Epoch: 1, N: 1})

@@ -1,11 +1,9 @@
-// Package hosts keeps the hosts and origins of one shard, the auxiliary requests that are wanted of
-// them, and the file they are stored in.
+// Package hosts keeps the hosts and origins of one shard, and the auxiliary requests that are
+// wanted of them.
 //
-// A Ledger is one shard's bbolt file with the transaction that is open between two commits, its
-// hosts, the outbox (messages for other shards and for the indexers) and the crawl log. Between two
-// commits one writable transaction stays open, and everything is read and written through it. A
-// crash therefore loses only what the log can replay: the events after the sequence that was
-// committed together with the state they made.
+// A Ledger is the hosts of one shard with the file in which they are stored (store.File). A host in
+// memory is changed by methods that say what happens to it, and its record is written with the next
+// commit. Which hosts are in memory follows from one rule (evict.go).
 //
 // Features are what a shard does beside crawling URLs: sitemaps, data files, mirrors, updates,
 // robots.txt read for other hosts. Each feature registers what it does when an origin is worth

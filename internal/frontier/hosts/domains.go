@@ -6,6 +6,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -58,12 +59,12 @@ func (d *Domain) append(b []byte) []byte {
 }
 
 func (d *Domain) decode(v []byte) error {
-	s := Scanner{B: v}
+	s := store.Scanner{B: v}
 	for _, n := range []*int64{&d.Hosts, &d.Stored, &d.Closed, &d.LeftOut} {
 		*n = int64(s.Uint())
 	}
 	if s.Bad {
-		return fmt.Errorf("domain %s: %w", d.Name, ErrRecord)
+		return fmt.Errorf("domain %s: %w", d.Name, store.ErrRecord)
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ func (s *Ledger) DomainOf(name canon.Host) (*Domain, error) {
 	}
 	// A copy, because a substring would keep the whole message in memory
 	d := &Domain{Name: string([]byte(reg))}
-	if b := s.Tx.Bucket(BucketDomains); b != nil {
+	if b := s.Tx.Bucket(store.BucketDomains); b != nil {
 		if v := b.Get([]byte(reg)); v != nil {
 			if err := d.decode(v); err != nil {
 				return nil, err
@@ -92,7 +93,7 @@ func (s *Ledger) DomainOf(name canon.Host) (*Domain, error) {
 func (s *Ledger) DomainChanged(d *Domain) {
 	if !d.dirty {
 		d.dirty = true
-		s.Changes++
+		s.Changed()
 		s.dirtyDomains = append(s.dirtyDomains, d)
 	}
 }
@@ -111,7 +112,7 @@ func (s *Ledger) letGo(d *Domain) {
 func (s *Ledger) saveDomains() error {
 	for _, d := range s.dirtyDomains {
 		d.dirty = false
-		if err := s.Put(BucketDomains, []byte(d.Name), d.append(make([]byte, 0, 8))); err != nil {
+		if err := s.Put(store.BucketDomains, []byte(d.Name), d.append(make([]byte, 0, 8))); err != nil {
 			return err
 		}
 	}
@@ -140,15 +141,14 @@ func (s *Ledger) NewHost(name canon.Host, closed bool) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Meta.NextHost++
-	h := &Host{ID: HostID(s.Meta.NextHost), Name: canon.Host(string([]byte(name))), Closed: closed, At: -1, Domain: d}
-	if err := s.Put(bucketNames, []byte(h.Name), h.ID.Append(nil)); err != nil {
+	h := &Host{ID: s.Meta.NewHost(), Name: canon.Host(string([]byte(name))), Closed: closed, At: -1, Domain: d}
+	if err := s.Put(store.BucketNames, []byte(h.Name), h.ID.Append(nil)); err != nil {
 		return nil, err
 	}
 	if closed {
 		d.Closed++
-		s.Meta.Closed++
-		if err := s.Put(BucketClosed, ClosedKey(d, h.ID), []byte{}); err != nil {
+		s.Meta.AddClosed(+1)
+		if err := s.Put(store.BucketClosed, ClosedKey(d, h.ID), []byte{}); err != nil {
 			return nil, err
 		}
 	} else {
@@ -190,20 +190,20 @@ func (s *Ledger) LeaveNameOut(d *Domain) {
 // OpenHost accepts a closed name of a domain. The caller decides about its URLs anew.
 func (s *Ledger) OpenHost(h *Host) error {
 	d := h.Domain
-	if err := s.Drop(BucketClosed, ClosedKey(d, h.ID)); err != nil {
+	if err := s.Drop(store.BucketClosed, ClosedKey(d, h.ID)); err != nil {
 		return err
 	}
 	h.Closed = false
 	d.Closed--
 	d.Hosts++
-	s.Meta.Closed--
+	s.Meta.AddClosed(-1)
 	s.DomainChanged(d)
 	s.MarkDirty(h)
 	return nil
 }
 
 // ClosedKey is the key of a closed name of d.
-func ClosedKey(d *Domain, id HostID) []byte {
+func ClosedKey(d *Domain, id store.HostID) []byte {
 	return id.Append(append([]byte(d.Name), 0))
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // Memory holds the hosts that are being visited or soon will be, however many are known. All others
@@ -234,7 +236,7 @@ func (s *Ledger) keep(h *Host) error {
 
 // EvictSome is a pass that evicts hosts of an older file, in which all hosts were resident.
 func (s *Ledger) EvictSome(now time.Time) (more bool, err error) {
-	for n := 0; n < PassStretch && len(s.ToEvict) > 0; n++ {
+	for n := 0; n < store.PassStretch && len(s.ToEvict) > 0; n++ {
 		id := s.ToEvict[len(s.ToEvict)-1]
 		s.ToEvict = s.ToEvict[:len(s.ToEvict)-1]
 		if h := s.ByID[id]; h != nil {

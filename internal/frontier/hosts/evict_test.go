@@ -7,6 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -129,7 +130,7 @@ func TestTimesOfEvictedHosts(t *testing.T) {
 		c := recordCodec{}
 		was := at
 		c.time(&was)
-		r := recordCodec{s: Scanner{B: c.b}, reading: true}
+		r := recordCodec{s: store.Scanner{B: c.b}, reading: true}
 		var got time.Time
 		if r.time(&got); r.s.Bad || len(r.s.B) > 0 {
 			t.Fatalf("%v cannot be read", at)

@@ -6,12 +6,14 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // This file has the indexes of evicted hosts (evict.go), and loads hosts by them.
 
 // evictedKey is the key of a host in BucketEvicted that is evicted until then (Unix ms).
-func evictedKey(until int64, id HostID) []byte {
+func evictedKey(until int64, id store.HostID) []byte {
 	return id.Append(binary.BigEndian.AppendUint64(make([]byte, 0, 12), uint64(max(until, 0))))
 }
 
@@ -22,7 +24,7 @@ func (s *Ledger) putEvicted(h *Host, until time.Time) error {
 	if h.Evicted {
 		err = s.dropEvicted(h)
 	} else {
-		err = s.Drop(BucketHosts, h.ID.Append(nil))
+		err = s.Drop(store.BucketHosts, h.ID.Append(nil))
 	}
 	if err != nil {
 		return err
@@ -31,7 +33,7 @@ func (s *Ledger) putEvicted(h *Host, until time.Time) error {
 		if err := s.putWaiting(h); err != nil {
 			return err
 		}
-		return s.Put(bucketBlocks, recordKey(h.ID), h.appendNew(make([]byte, 0, 32+len(h.Name))))
+		return s.Put(store.BucketBlocks, store.RecordKey(h.ID), h.appendNew(make([]byte, 0, 32+len(h.Name))))
 	}
 	h.until = 0
 	if !h.older {
@@ -40,47 +42,47 @@ func (s *Ledger) putEvicted(h *Host, until time.Time) error {
 	if !until.IsZero() {
 		h.until, s.evicting = until.UnixMilli(), true
 		v := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(max(h.Queued, 0))), uint64(max(h.again(), 0)))
-		if err := s.Put(BucketEvicted, evictedKey(h.until, h.ID), v); err != nil {
+		if err := s.Put(store.BucketEvicted, evictedKey(h.until, h.ID), v); err != nil {
 			return err
 		}
 	}
-	return s.Put(bucketBlocks, recordKey(h.ID), h.appendEvicted(nil))
+	return s.Put(store.BucketBlocks, store.RecordKey(h.ID), h.appendEvicted(nil))
 }
 
 // putWaiting writes the entry of a new host in BucketWaiting: one with work has one.
 func (s *Ledger) putWaiting(h *Host) error {
 	id := h.ID.Append(nil)
 	if h.Queued == 0 {
-		return s.Drop(BucketWaiting, id)
+		return s.Drop(store.BucketWaiting, id)
 	}
-	if s.waiting = true; s.Tx.Bucket(BucketWaiting).Get(id) != nil {
+	if s.waiting = true; s.Tx.Bucket(store.BucketWaiting).Get(id) != nil {
 		return nil
 	}
-	return s.Put(BucketWaiting, id, []byte{})
+	return s.Put(store.BucketWaiting, id, []byte{})
 }
 
 // dropRecord removes the record of a host that is evicted no more, and its entries in both indexes.
 func (s *Ledger) dropRecord(h *Host) error {
-	if err := s.Drop(bucketBlocks, recordKey(h.ID)); err != nil {
+	if err := s.Drop(store.BucketBlocks, store.RecordKey(h.ID)); err != nil {
 		return err
 	}
 	if err := s.dropEvicted(h); err != nil {
 		return err
 	}
 	h.until = 0
-	return s.Drop(BucketWaiting, h.ID.Append(nil))
+	return s.Drop(store.BucketWaiting, h.ID.Append(nil))
 }
 
 func (s *Ledger) dropEvicted(h *Host) error {
 	if h.until == 0 {
 		return nil
 	}
-	return s.Drop(BucketEvicted, evictedKey(h.until, h.ID))
+	return s.Drop(store.BucketEvicted, evictedKey(h.until, h.ID))
 }
 
 // firstEvicted returns the evicted host whose work is due first, and when; 0: there is none.
-func firstEvicted(tx *bolt.Tx) (id HostID, until time.Time, err error) {
-	b := tx.Bucket(BucketEvicted)
+func firstEvicted(tx *bolt.Tx) (id store.HostID, until time.Time, err error) {
+	b := tx.Bucket(store.BucketEvicted)
 	if b == nil {
 		return 0, until, nil // an older file, opened for reading
 	}
@@ -94,7 +96,7 @@ func firstEvicted(tx *bolt.Tx) (id HostID, until time.Time, err error) {
 
 // EvictedHost is an evicted host with work.
 type EvictedHost struct {
-	ID     HostID
+	ID     store.HostID
 	Until  time.Time // it is loaded then
 	Queued int64
 	Again  int64 // URLs that will be fetched again some time
@@ -102,13 +104,13 @@ type EvictedHost struct {
 
 func decodeEvictedHost(k, v []byte) (r EvictedHost, err error) {
 	if len(k) != 12 {
-		return r, fmt.Errorf("evicted host %x: %w", k, ErrRecord)
+		return r, fmt.Errorf("evicted host %x: %w", k, store.ErrRecord)
 	}
-	r.Until, r.ID = time.UnixMilli(int64(binary.BigEndian.Uint64(k))), KeyHost(k[8:])
+	r.Until, r.ID = time.UnixMilli(int64(binary.BigEndian.Uint64(k))), store.KeyHost(k[8:])
 	if v != nil {
-		c := Scanner{B: v}
+		c := store.Scanner{B: v}
 		if r.Queued, r.Again = int64(c.Uint()), int64(c.Uint()); c.Bad {
-			err = fmt.Errorf("evicted host %d: %w", r.ID, ErrRecord)
+			err = fmt.Errorf("evicted host %d: %w", r.ID, store.ErrRecord)
 		}
 	}
 	return r, err
@@ -117,7 +119,7 @@ func decodeEvictedHost(k, v []byte) (r EvictedHost, err error) {
 // EachEvicted calls each for the evicted hosts with work, in the order of their times. Hosts that
 // are in memory at the moment are left out.
 func (s *Ledger) EachEvicted(each func(EvictedHost)) error {
-	b := s.Tx.Bucket(BucketEvicted)
+	b := s.Tx.Bucket(store.BucketEvicted)
 	if b == nil {
 		return nil
 	}
@@ -153,14 +155,14 @@ func (s *Ledger) Load(now time.Time) error {
 		return nil
 	}
 	for s.resident < s.maxResident() {
-		k, _ := s.Tx.Bucket(BucketWaiting).Cursor().First()
+		k, _ := s.Tx.Bucket(store.BucketWaiting).Cursor().First()
 		if k == nil {
 			s.waiting = false
 			return nil
 		}
-		h, err := s.HostWith(KeyHost(k))
+		h, err := s.HostWith(store.KeyHost(k))
 		if err == nil && h == nil {
-			err = fmt.Errorf("host %d: %w", KeyHost(k), ErrRecord)
+			err = fmt.Errorf("host %d: %w", store.KeyHost(k), store.ErrRecord)
 		}
 		if err == nil {
 			err = s.stay(h)
@@ -192,10 +194,10 @@ func (s *Ledger) loadFirst(by time.Time) (loaded bool, err error) {
 }
 
 // loadEvicted loads a host that has an entry in BucketEvicted.
-func (s *Ledger) loadEvicted(id HostID) error {
+func (s *Ledger) loadEvicted(id store.HostID) error {
 	h, err := s.HostWith(id)
 	if err == nil && (h == nil || !h.Evicted) {
-		err = fmt.Errorf("evicted host %d: %w", id, ErrRecord)
+		err = fmt.Errorf("evicted host %d: %w", id, store.ErrRecord)
 	}
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -39,17 +40,17 @@ func (h *Host) appendEvicted(b []byte) []byte {
 	if h.Closed {
 		flags |= evictedClosed
 	}
-	c := recordCodec{b: AppendText(append(b, flags), string(h.Name))}
+	c := recordCodec{b: store.AppendText(append(b, flags), string(h.Name))}
 	h.fields(&c)
 	return c.b
 }
 
 // decodeEvicted reads the rest of such a record into h, whose ID and Name are set.
 func (h *Host) decodeEvicted(rest []byte) error {
-	c := recordCodec{s: Scanner{B: rest}, reading: true}
+	c := recordCodec{s: store.Scanner{B: rest}, reading: true}
 	h.fields(&c)
 	if c.s.Bad || len(c.s.B) > 0 {
-		return fmt.Errorf("host %d: %w", h.ID, ErrRecord)
+		return fmt.Errorf("host %d: %w", h.ID, store.ErrRecord)
 	}
 	return nil
 }
@@ -88,7 +89,7 @@ func (h *Host) fields(c *recordCodec) {
 	n := uint64(len(h.Origins))
 	if c.uint(&n); c.reading {
 		if n > MaxOrigins {
-			c.s.Bad = true
+			c.s.Refuse()
 			return
 		}
 		h.Origins = append(h.Origins[:0], make([]Origin, n)...)
@@ -151,8 +152,8 @@ func (o *Origin) fields(c *recordCodec, host canon.Host) {
 // recordCodec writes the fields that it is given, or reads them.
 type recordCodec struct {
 	reading bool
-	b       []byte  // written so far
-	s       Scanner // still to be read
+	b       []byte        // written so far
+	s       store.Scanner // still to be read
 }
 
 func (c *recordCodec) uint(v *uint64) {
@@ -175,7 +176,7 @@ func number[N ~int | ~uint8 | ~uint32](c *recordCodec, v *N) {
 	n := int64(*v)
 	if c.int(&n); c.reading {
 		if *v = N(n); int64(*v) != n {
-			c.s.Bad = true
+			c.s.Refuse()
 		}
 	}
 }
@@ -194,7 +195,7 @@ func (c *recordCodec) text(v *string) {
 	if c.reading {
 		*v = string(c.s.Text())
 	} else {
-		c.b = AppendText(c.b, *v)
+		c.b = store.AppendText(c.b, *v)
 	}
 }
 
@@ -266,12 +267,12 @@ func (h *Host) appendNew(b []byte) []byte {
 	if h.Closed {
 		flags = evictedClosed
 	}
-	b = AppendText(append(b, flags), string(h.Name))
+	b = store.AppendText(append(b, flags), string(h.Name))
 	b = binary.AppendUvarint(b, uint64(h.Queued))
 	b = binary.AppendUvarint(b, uint64(max(h.Refused, 0)))
 	for i := range h.Origins {
 		o := &h.Origins[i]
-		b = AppendText(b, o.Origin.Scheme)
+		b = store.AppendText(b, o.Origin.Scheme)
 		b = binary.AppendUvarint(b, uint64(o.Origin.Port))
 		b = binary.AppendUvarint(b, uint64(o.Ready))
 		b = binary.AppendUvarint(b, uint64(o.Led))
@@ -279,17 +280,17 @@ func (h *Host) appendNew(b []byte) []byte {
 	return b
 }
 
-func decodeRecord(id HostID, v []byte) (*Host, error) {
+func decodeRecord(id store.HostID, v []byte) (*Host, error) {
 	h := &Host{}
 	return h, h.decodeRecord(id, v)
 }
 
 // decodeRecord reads an evicted host's record into h, which need not be empty.
-func (h *Host) decodeRecord(id HostID, v []byte) error {
+func (h *Host) decodeRecord(id store.HostID, v []byte) error {
 	if len(v) < 2 {
-		return fmt.Errorf("host %d: %w", id, ErrRecord)
+		return fmt.Errorf("host %d: %w", id, store.ErrRecord)
 	}
-	s := Scanner{B: v[1:]}
+	s := store.Scanner{B: v[1:]}
 	*h = Host{ID: id, Closed: v[0]&evictedClosed != 0, Name: canon.Host(s.Text()), At: -1, Evicted: true, Origins: h.Origins[:0]}
 	if v[0]&evictedVisited != 0 && !s.Bad {
 		return h.decodeEvicted(s.B)
@@ -304,7 +305,7 @@ func (h *Host) decodeRecord(id HostID, v []byte) error {
 		h.Origins = append(h.Origins, Origin{Origin: o, Ready: int64(s.Uint()), Led: int64(s.Uint())})
 	}
 	if s.Bad {
-		return fmt.Errorf("host %d: %w", id, ErrRecord)
+		return fmt.Errorf("host %d: %w", id, store.ErrRecord)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
@@ -15,15 +16,15 @@ func (s *Ledger) ShiftEvicted(by time.Duration) error {
 	if err := s.PutAway(); err != nil {
 		return err
 	}
-	s.Changes++
+	s.Changed()
 	return SeeEvicted(s.Tx, times.ShiftBy(by))
 }
 
 // LoadOverdue loads hosts that are evicted for longer than evictMost, because the clock was wrong
 // when they were evicted.
 func (s *Ledger) LoadOverdue(now time.Time) error {
-	b := s.Tx.Bucket(BucketEvicted)
-	var ids []HostID
+	b := s.Tx.Bucket(store.BucketEvicted)
+	var ids []store.HostID
 	c := b.Cursor()
 	for k, _ := c.Seek(evictedKey(now.Add(evictMost).UnixMilli()+1, 0)); k != nil; k, _ = c.Next() {
 		r, err := decodeEvictedHost(k, nil)
@@ -42,27 +43,27 @@ func (s *Ledger) LoadOverdue(now time.Time) error {
 
 // SeeEvicted shows the times of evicted hosts to see.
 func SeeEvicted(tx *bolt.Tx, see times.See) error {
-	index, blocks := tx.Bucket(BucketEvicted), tx.Bucket(bucketBlocks)
+	index, blocks := tx.Bucket(store.BucketEvicted), tx.Bucket(store.BucketBlocks)
 	if index == nil || blocks == nil {
 		return nil // a file from a version that evicted no hosts
 	}
-	for from := HostID(0); ; {
+	for from := store.HostID(0); ; {
 		var hosts []*Host
 		var was []int64
 		c := blocks.Cursor()
-		k, v := nextEvicted(c, recordKey(from))
-		for ; k != nil && len(hosts) < PassStretch; k, v = nextEvicted(c, nil) {
+		k, v := store.NextRecord(c, store.RecordKey(from))
+		for ; k != nil && len(hosts) < store.PassStretch; k, v = store.NextRecord(c, nil) {
 			if len(v) == 0 || v[0]&evictedVisited == 0 {
 				continue
 			}
-			h, err := decodeRecord(KeyHost(k), v)
+			h, err := decodeRecord(store.KeyHost(k), v)
 			if err != nil {
 				return err
 			}
 			hosts, was = append(hosts, h), append(was, h.until)
 		}
 		if k != nil {
-			from = KeyHost(k)
+			from = store.KeyHost(k)
 		}
 		for i, h := range hosts { // bbolt forbids changing a bucket under its own cursor
 			if h.see(see) {
@@ -96,7 +97,7 @@ func (h *Host) see(see times.See) (changed bool) {
 // moveEvicted writes an evicted host whose times were changed. was is the time until which it was
 // evicted before.
 func (h *Host) moveEvicted(blocks, index *bolt.Bucket, was int64) error {
-	if err := blocks.Put(recordKey(h.ID), h.appendEvicted(nil)); err != nil || h.until == was {
+	if err := blocks.Put(store.RecordKey(h.ID), h.appendEvicted(nil)); err != nil || h.until == was {
 		return err
 	}
 	key := evictedKey(was, h.ID)

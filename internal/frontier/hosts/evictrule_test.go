@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -18,7 +19,7 @@ func fewResident(t *testing.T, n int) {
 }
 
 // resident are the ids of the hosts in memory.
-func resident(l *Ledger) (ids []HostID) {
+func resident(l *Ledger) (ids []store.HostID) {
 	for id := range l.ByID {
 		ids = append(ids, id)
 	}
@@ -38,22 +39,22 @@ func TestNewHostsLeave(t *testing.T) {
 		}
 	}
 	commit(t, l)
-	if got := resident(l); !slices.Equal(got, []HostID{1, 2, 4}) {
+	if got := resident(l); !slices.Equal(got, []store.HostID{1, 2, 4}) {
 		t.Fatalf("in memory: %v", got)
 	}
-	visit := func(id HostID) {
+	visit := func(id store.HostID) {
 		h := l.ByID[id]
 		h.URLDequeued(0, false)
 		h.BeginReport(crawl.VisitID{Epoch: 1, N: uint64(id)})
 		h.EndReport()
 	}
 	for _, step := range []struct {
-		visited HostID
-		want    []HostID
+		visited store.HostID
+		want    []store.HostID
 	}{
-		{1, []HostID{1, 2, 4, 5, 6}},
-		{2, []HostID{1, 2, 4, 5, 6}},
-		{4, []HostID{1, 2, 4, 5, 6, 7, 8}},
+		{1, []store.HostID{1, 2, 4, 5, 6}},
+		{2, []store.HostID{1, 2, 4, 5, 6}},
+		{4, []store.HostID{1, 2, 4, 5, 6, 7, 8}},
 	} {
 		visit(step.visited)
 		commit(t, l)
@@ -81,7 +82,7 @@ func TestVisitedHostsLeave(t *testing.T) {
 	fewResident(t, 2)
 	l := testLedger(t, testPath(t))
 	now := time.Now()
-	for n := range HostID(6) {
+	for n := range store.HostID(6) {
 		h, _ := testHost(t, l, canon.Host(fmt.Sprintf("%d.example", n)))
 		l.Meet(h)
 		h.BeginReport(crawl.VisitID{Epoch: 1, N: 1})
@@ -95,11 +96,11 @@ func TestVisitedHostsLeave(t *testing.T) {
 	if got := resident(l); len(got) != 2 {
 		t.Errorf("in memory: %v", got)
 	}
-	var index []HostID
+	var index []store.HostID
 	if err := l.EachEvicted(func(r EvictedHost) { index = append(index, r.ID) }); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(index, []HostID{6, 4}) {
+	if !slices.Equal(index, []store.HostID{6, 4}) {
 		t.Fatalf("with work, by its time: %v", index)
 	}
 	l = reopened(t, l)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
@@ -12,9 +13,9 @@ import (
 type Features struct {
 	ledger *Ledger
 
-	ToAsk []HostID // hosts whose origins the pass is to ask (asking.go)
+	ToAsk []store.HostID // hosts whose origins the pass is to ask (asking.go)
 	// The pass also asks all hosts from this one on; 0: it does not, or not any more
-	askAll HostID
+	askAll store.HostID
 	asked  []func() // called when the pass is over
 
 	// The features in order, and their kinds of auxiliary requests.

@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
@@ -35,8 +35,8 @@ func RobotsOrigin(o canon.Origin) robots.Origin {
 // being visited or is to be visited soon (residence.go, evict.go). Its URLs are on disk. The
 // exported fields are its record in the file.
 type Host struct {
-	ID   HostID     `json:"id"`
-	Name canon.Host `json:"name"`
+	ID   store.HostID `json:"id"`
+	Name canon.Host   `json:"name"`
 
 	Origins []Origin `json:"origins,omitempty"`
 	// URLs in class Queued, including those that wait for another attempt
@@ -265,7 +265,7 @@ func (h *Host) save(tx *bolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	return tx.Bucket(BucketHosts).Put(h.ID.Append(nil), v)
+	return tx.Bucket(store.BucketHosts).Put(h.ID.Append(nil), v)
 }
 
 // LoadHosts reads the records of resident hosts of a file just opened into memory, up to the
@@ -299,54 +299,51 @@ func (s *Ledger) LoadHosts() error {
 	})
 	s.loaded = s.loaded[:0]
 	if !s.Meta.Counted {
-		s.Meta.Counted = true
+		s.Meta.DomainsCounted()
 	}
 	return err
 }
 
 // LoadHosts reads every host record of a file, except those of evicted hosts.
 func LoadHosts(tx *bolt.Tx, each func(*Host) error) error {
-	return tx.Bucket(BucketHosts).ForEach(func(k, v []byte) error {
+	return tx.Bucket(store.BucketHosts).ForEach(func(k, v []byte) error {
 		h := &Host{At: -1}
 		if err := json.Unmarshal(v, h); err != nil {
-			return fmt.Errorf("%w: host %x: %w", ErrRecord, k, err)
+			return fmt.Errorf("%w: host %x: %w", store.ErrRecord, k, err)
 		}
 		return each(h)
 	})
 }
 
 // RobotsKey is the key of an origin's robots.txt.
-func RobotsKey(id HostID, o canon.Origin) []byte {
+func RobotsKey(id store.HostID, o canon.Origin) []byte {
 	return append(id.Append(nil), o.String()...)
 }
 
 // RobotsCopy returns the stored robots.txt of an origin, or nil. The slice belongs to the
 // transaction.
-func RobotsCopy(tx *bolt.Tx, id HostID, o canon.Origin) []byte {
-	return tx.Bucket(BucketRobots).Get(RobotsKey(id, o))
+func RobotsCopy(tx *bolt.Tx, id store.HostID, o canon.Origin) []byte {
+	return tx.Bucket(store.BucketRobots).Get(RobotsKey(id, o))
 }
 
 // MaxAttempts is the number of attempts after which a URL counts as failed.
 const MaxAttempts = crawl.MaxAttempts
 
-// KeyHost is the host id with which a key begins.
-func KeyHost(key []byte) HostID { return HostID(binary.BigEndian.Uint32(key)) }
-
 // HostsFrom returns up to n hosts in the order of their names, beginning with the name from (nil:
 // the first), and the name with which to continue, nil at the end. Closed hosts are left out.
 // Evicted hosts are read but not loaded, so the caller must not change them.
 func (s *Ledger) HostsFrom(from []byte, n int) (hosts []*Host, next []byte, err error) {
-	c := s.Tx.Bucket(bucketNames).Cursor()
+	c := s.Tx.Bucket(store.BucketNames).Cursor()
 	looked := 0
 	k, v := c.Seek(from)
 	for ; k != nil && looked < 16*n && len(hosts) < n; k, v = c.Next() {
 		looked++
 		if len(v) != 4 {
-			return nil, nil, fmt.Errorf("host %q: %w", k, ErrRecord)
+			return nil, nil, fmt.Errorf("host %q: %w", k, store.ErrRecord)
 		}
-		h := s.ByID[KeyHost(v)]
+		h := s.ByID[store.KeyHost(v)]
 		if h == nil {
-			if h, err = readHost(s.Tx, KeyHost(v)); err != nil {
+			if h, err = readHost(s.Tx, store.KeyHost(v)); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -361,24 +358,24 @@ func (s *Ledger) HostsFrom(from []byte, n int) (hosts []*Host, next []byte, err 
 // and returns the number with which to continue, 0 at the end. Closed hosts are left out. Evicted
 // hosts are included if evicted is set. They are not loaded: each must not change them, nor keep
 // them after it returns.
-func (s *Ledger) HostsNumbered(from HostID, n int, evicted bool, each func(*Host)) (next HostID, err error) {
-	end := HostID(s.Meta.NextHost)
+func (s *Ledger) HostsNumbered(from store.HostID, n int, evicted bool, each func(*Host)) (next store.HostID, err error) {
+	end := store.HostID(s.Meta.NextHost)
 	var records *bolt.Cursor
 	var k, v []byte
 	var record Host
 	if evicted {
-		records = s.Tx.Bucket(bucketBlocks).Cursor()
-		k, v = nextEvicted(records, recordKey(from))
+		records = s.Tx.Bucket(store.BucketBlocks).Cursor()
+		k, v = store.NextRecord(records, store.RecordKey(from))
 	}
 	id := max(from, 1)
 	for ; n > 0 && id <= end; n, id = n-1, id+1 {
-		for k != nil && KeyHost(k) < id {
-			k, v = nextEvicted(records, nil)
+		for k != nil && store.KeyHost(k) < id {
+			k, v = store.NextRecord(records, nil)
 		}
 		h := s.ByID[id]
 		switch {
 		case h != nil || !evicted:
-		case k != nil && KeyHost(k) == id:
+		case k != nil && store.KeyHost(k) == id:
 			h = &record
 			err = h.decodeRecord(id, v)
 		default: // of an older file, read by a Reader, or an unused number
@@ -397,26 +394,6 @@ func (s *Ledger) HostsNumbered(from HostID, n int, evicted bool, each func(*Host
 	return id, nil
 }
 
-// nextEvicted goes to the next record of an evicted host, beginning with the key from; nil: after
-// the cursor's position.
-func nextEvicted(c *bolt.Cursor, from []byte) (k, v []byte) {
-	if from == nil {
-		k, v = c.Next()
-	} else {
-		k, v = c.Seek(from)
-	}
-	for n := 0; len(k) > 4 && k[4] != kindEvicted; n++ {
-		if n%8 < 4 { // most hosts have few records between
-			k, v = c.Next()
-		} else if id := KeyHost(k) + 1; id != 0 {
-			k, v = c.Seek(recordKey(id))
-		} else {
-			return nil, nil
-		}
-	}
-	return k, v
-}
-
 // HostOf returns the host of that name, and makes it when it is new. The limit of names per domain
 // does not apply to hosts that visits, outcomes and auxiliary requests name.
 func (s *Ledger) HostOf(name canon.Host) (*Host, error) {
@@ -425,9 +402,6 @@ func (s *Ledger) HostOf(name canon.Host) (*Host, error) {
 	}
 	return s.NewHost(name, false)
 }
-
-// KnownHosts is the number of known hosts without closed ones.
-func (s *Ledger) KnownHosts() int64 { return int64(s.Meta.NextHost) - s.Meta.Closed }
 
 // OriginIndex returns the index of o among the host's origins.
 func (h *Host) OriginIndex(o canon.Origin) (int, bool) {

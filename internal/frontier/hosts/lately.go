@@ -3,6 +3,7 @@ package hosts
 import (
 	"hash/maphash"
 
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -28,7 +29,7 @@ type lately struct{ slots []latelySlot }
 
 type latelySlot struct {
 	name   canon.Host // "": the slot is free
-	id     HostID
+	id     store.HostID
 	domain *Domain // stays in memory as long as the slot refers to it
 }
 

@@ -1,14 +1,13 @@
 package hosts
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
-	"sync"
+	"maps"
+	"slices"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
-	"github.com/curtsy/curtsy/internal/boltfile"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
@@ -16,44 +15,28 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Ledger is the state of one shard. The caller of its methods must have locked Mu, unless a
-// method's comment says otherwise. The file of a Reader's Ledger is read-only.
+// Ledger is the hosts of one shard, and the file they are stored in. The caller of its methods must
+// have locked Mu, unless a method's comment says otherwise. The file of a Reader's Ledger is
+// read-only.
 type Ledger struct {
-	ID       int
-	Path     string
-	Log      *slog.Logger
-	CrawlLog io.Writer // the crawl log, or nil
-	Epoch    uint64
-	Valid    func() bool // reports whether we may act as the owner now
-
-	Mu sync.Mutex // guards everything below
-
-	// The file, and how far its owner has got with it.
-	DB      *boltfile.File
-	Tx      *bolt.Tx
-	blocks  blocks // of Tx (blocks.go)
-	Meta    Meta
-	Saved   []byte // Meta as it was committed last
-	Changes int    // number of writes, done or due, since then
-	Phase   Phase
-	At      time.Time // the broker's time of the event being applied; zero between events
+	*store.File
 
 	// The settings by which URLs are accepted or refused.
 	Judge judge.Judge
 
 	// Hosts in memory (residence.go) and their domains (domains.go).
 	Hosts    map[canon.Host]*Host
-	ByID     map[HostID]*Host
+	ByID     map[store.HostID]*Host
 	dirty    []*Host // hosts that differ from their records
 	loaded   []*Host // hosts loaded since the last commit
 	resident int     // number of hosts in memory that were never visited
 	staying  int     // number of hosts in memory that were visited and must not be evicted
 	// Evictable hosts that stay because memory is free; some may have been evicted since
 	idle     []*Host
-	evicting bool     // BucketEvicted may have entries
-	waiting  bool     // BucketWaiting may have entries
-	ToEvict  []HostID // hosts of an older file that are still to be evicted
-	lately   lately   // hosts that were evicted lately (lately.go)
+	evicting bool           // BucketEvicted may have entries
+	waiting  bool           // BucketWaiting may have entries
+	ToEvict  []store.HostID // hosts of an older file that are still to be evicted
+	lately   lately         // hosts that were evicted lately (lately.go)
 
 	Domains      map[string]*Domain
 	dirtyDomains []*Domain
@@ -64,36 +47,131 @@ type Ledger struct {
 	// Hosts whose position in Due must be updated; some may have been evicted since
 	Misplaced []*Host
 
-	VisitN uint64 // number of the last visit granted
 	Budget *budget.Budget
 	Spent  time.Time // no page is granted before this time, because the budget was used up
 
-	CopySoon bool // a checkpoint is due, whatever the log holds
-
-	Aliases []crawl.Page // alias updates to send to the indexer then
-
-	// Messages to other shards and to the indexers that were not sent yet.
-	Outbox       []OutMessage // not yet sent, in order
-	pendingBytes int          // total size of Outbox
-	crammed      bool         // Outbox was too large at the last commit
-	// Links found in this transaction for other shards, as one event for each shard
-	forward     map[int][]byte
-	CommittedTo uint64   // outbox number up to which the commit is done
-	sent        []uint64 // messages that were sent, to be deleted with the next commit
-	// Signalled when the outbox may have something committed to send: events, pages.
-	EventsOut, PagesOut chan struct{}
+	Aliases []crawl.Page // alias updates to send to the indexer with the next commit
 
 	hooks Hooks
 
 	// For people.
-	Lines []byte // crawl log lines of this transaction
-	// Time of the oldest line that the crawl log may already contain; zero: none
-	repeated time.Time
-	// Removes the lines that the crawl log contains; nil: not read yet
-	without func(lines []byte) []byte
-	Rate    Rate // URLs finished
-	// Requests sent.
-	Requests Rate
-	Summary  Summary        // of all hosts; it is reused for a while
-	Metrics  *store.Metrics // nil in a Reader
+	Rate     Rate    // URLs finished
+	Requests Rate    // requests sent
+	Summary  Summary // of all hosts; it is reused for a while
+}
+
+// Options describe the shard of a Ledger.
+type Options struct {
+	ID    int
+	Path  string // of its file
+	Log   *slog.Logger
+	Judge judge.Judge // what its URLs are decided by
+	Hooks Hooks
+}
+
+// Hooks are what a Ledger calls in packages that stand above it. All are called with Mu held.
+type Hooks struct {
+	// Schedule puts hosts whose time may have changed back into the schedule.
+	Schedule func(now time.Time)
+	// Accept applies links that a feature found.
+	Accept func(l *crawl.Links, now time.Time) error
+	// ReadRobots applies a robots.txt that an auxiliary request fetched.
+	ReadRobots func(f *crawl.Robots, visit crawl.VisitID, at, now time.Time) error
+	// Uses reports that a package keeps a pointer to a host, which therefore stays in memory. It is
+	// not asked about a host with a visit, auxiliary requests or a mirror's record.
+	Uses func(h *Host) bool
+	// Loaded is called with a visited host that was loaded into memory again.
+	Loaded func(h *Host, now time.Time)
+}
+
+// New returns the Ledger of a shard whose file is still to be opened.
+func New(o Options) *Ledger {
+	s := &Ledger{
+		Judge: o.Judge, hooks: o.Hooks,
+		Hosts: map[canon.Host]*Host{}, ByID: map[store.HostID]*Host{}, Domains: map[string]*Domain{},
+	}
+	s.File = store.New(store.Options{
+		ID: o.ID, Path: o.Path, Log: o.Log,
+		Hooks: store.Hooks{BeforeCommit: s.beforeCommit, AfterUse: s.afterUse},
+	})
+	return s
+}
+
+// beforeCommit writes the hosts and domains that changed.
+func (s *Ledger) beforeCommit() error {
+	if err := s.PutAway(); err != nil {
+		return err
+	}
+	return s.saveDomains()
+}
+
+// afterUse updates the positions of changed hosts in the schedule, after an event, a tick or a
+// grant.
+func (s *Ledger) afterUse() {
+	if len(s.Misplaced) > 0 {
+		s.hooks.Schedule(time.Now())
+	}
+}
+
+// Accept applies links that a feature found.
+func (s *Ledger) Accept(l *crawl.Links, now time.Time) error { return s.hooks.Accept(l, now) }
+
+// ReadRobots applies a robots.txt that an auxiliary request fetched.
+func (s *Ledger) ReadRobots(f *crawl.Robots, visit crawl.VisitID, at, now time.Time) error {
+	return s.hooks.ReadRobots(f, visit, at, now)
+}
+
+// Attach gives the Ledger what all shards of a process share. crawlLog may be nil.
+func (s *Ledger) Attach(crawlLog io.Writer, b *budget.Budget, m *store.Metrics) {
+	s.Share(crawlLog, m)
+	s.Budget = b
+}
+
+// Show adds a host that was read from a file which is open for reading only.
+func (s *Ledger) Show(h *Host) {
+	h.belongTo(s)
+	s.Hosts[h.Name], s.ByID[h.ID] = h, h
+}
+
+// SetJudge makes URLs be decided by j from now on. What was summed up before counts no more.
+func (s *Ledger) SetJudge(j judge.Judge) {
+	s.Judge = j
+	s.Outdate()
+}
+
+// Outdate makes the next answer about all hosts be computed again.
+func (s *Ledger) Outdate() { s.Summary = Summary{} }
+
+// Summarised keeps what a pass over all hosts has found.
+func (s *Ledger) Summarised(m Summary) *Summary {
+	s.Summary = m
+	return &s.Summary
+}
+
+// NoPagesUntil makes no page be granted before t, because the page budget had none left.
+func (s *Ledger) NoPagesUntil(t time.Time) { s.Spent = t }
+
+// AddAlias adds a message for the indexer about an alias, or about a page that is to be dropped.
+func (s *Ledger) AddAlias(p crawl.Page) { s.Aliases = append(s.Aliases, p) }
+
+// TakeAliases returns the messages that AddAlias collected, and forgets them.
+func (s *Ledger) TakeAliases() (list []crawl.Page) {
+	list, s.Aliases = s.Aliases, nil
+	return list
+}
+
+// TakeUnscheduled returns the hosts in memory that may belong elsewhere in the schedule, and counts
+// them as scheduled. The slice is good until the next call of Unschedule.
+func (s *Ledger) TakeUnscheduled() []*Host {
+	all := s.Misplaced
+	s.Misplaced = s.Misplaced[:0]
+	for _, h := range all {
+		h.misplaced = false
+	}
+	return slices.DeleteFunc(all, func(h *Host) bool { return s.ByID[h.ID] != h })
+}
+
+// SortedHosts returns the hosts in memory in the order of their names.
+func (s *Ledger) SortedHosts() []*Host {
+	return slices.SortedFunc(maps.Values(s.Hosts), func(a, b *Host) int { return cmp.Compare(a.Name, b.Name) })
 }

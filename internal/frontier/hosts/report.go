@@ -26,12 +26,12 @@ func (h *Host) BeginReport(id crawl.VisitID) bool {
 // Outcomes contain sums, so one that is applied twice, or too late, adds nothing.
 func (h *Host) AddReport(o *crawl.Outcome, now time.Time) (more bool) {
 	sums := &h.ledger.Meta.Counts
-	sums.Bytes += max(o.Bytes-h.Reported.Bytes, 0)
+	sums.AddSent(0, max(o.Bytes-h.Reported.Bytes, 0))
 	h.Reported.Bytes = max(o.Bytes, h.Reported.Bytes)
 	if more = o.Requests > h.Reported.Requests; more {
 		sent := int64(o.Requests - h.Reported.Requests)
 		h.Fetched += sent
-		sums.Requests += sent
+		sums.AddSent(sent, 0)
 		h.ledger.Requests.Add(now, sent)
 		h.Reported.Requests = o.Requests
 	}

@@ -7,6 +7,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -28,20 +29,20 @@ func (s *Ledger) HostNamed(name canon.Host) (*Host, error) {
 }
 
 // hostNumber is the id of a host in a file, 0 when it has none.
-func hostNumber(tx *bolt.Tx, name canon.Host) HostID {
-	b := tx.Bucket(bucketNames)
+func hostNumber(tx *bolt.Tx, name canon.Host) store.HostID {
+	b := tx.Bucket(store.BucketNames)
 	if b == nil {
 		return 0 // a shard without a file
 	}
 	if v := b.Get([]byte(name)); len(v) == 4 {
-		return KeyHost(v)
+		return store.KeyHost(v)
 	}
 	return 0
 }
 
 // HostWith returns the host with that id, or nil. An evicted host is in memory until the next
 // commit.
-func (s *Ledger) HostWith(id HostID) (*Host, error) {
+func (s *Ledger) HostWith(id store.HostID) (*Host, error) {
 	if h := s.ByID[id]; h != nil {
 		return h, nil
 	}
@@ -49,7 +50,7 @@ func (s *Ledger) HostWith(id HostID) (*Host, error) {
 }
 
 // loadHost loads a host that is not in memory. The domain is nil if the caller does not know it.
-func (s *Ledger) loadHost(id HostID, d *Domain) (*Host, error) {
+func (s *Ledger) loadHost(id store.HostID, d *Domain) (*Host, error) {
 	h, err := readHost(s.Tx, id)
 	if h == nil || err != nil {
 		return nil, err
@@ -75,7 +76,7 @@ func (s *Ledger) loadHost(id HostID, d *Domain) (*Host, error) {
 }
 
 // Peek returns a host for reading, or nil. A host that is not in memory is read but not loaded.
-func (s *Ledger) Peek(id HostID) (*Host, error) {
+func (s *Ledger) Peek(id store.HostID) (*Host, error) {
 	if h := s.ByID[id]; h != nil {
 		return h, nil
 	}
@@ -83,11 +84,11 @@ func (s *Ledger) Peek(id HostID) (*Host, error) {
 }
 
 // readHost reads a host's record.
-func readHost(tx *bolt.Tx, id HostID) (*Host, error) {
-	if v := tx.Bucket(bucketBlocks).Get(recordKey(id)); v != nil {
+func readHost(tx *bolt.Tx, id store.HostID) (*Host, error) {
+	if v := tx.Bucket(store.BucketBlocks).Get(store.RecordKey(id)); v != nil {
 		return decodeRecord(id, v)
 	}
-	v := tx.Bucket(BucketHosts).Get(id.Append(nil))
+	v := tx.Bucket(store.BucketHosts).Get(id.Append(nil))
 	if v == nil {
 		return nil, nil
 	}

@@ -8,6 +8,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -22,11 +23,11 @@ type RightsFile struct {
 
 // RightsKey is the key of such a file's text in BucketRobots. No origin has this key, because it
 // contains a path.
-func RightsKey(id HostID, u canon.URL) []byte { return append(id.Append(nil), u...) }
+func RightsKey(id store.HostID, u canon.URL) []byte { return append(id.Append(nil), u...) }
 
 // RightsCopy returns the text of such a file, or nil. The slice belongs to the transaction.
-func RightsCopy(tx *bolt.Tx, id HostID, u canon.URL) []byte {
-	return tx.Bucket(BucketRobots).Get(RightsKey(id, u))
+func RightsCopy(tx *bolt.Tx, id store.HostID, u canon.URL) []byte {
+	return tx.Bucket(store.BucketRobots).Get(RightsKey(id, u))
 }
 
 // KeepRights keeps what a visit learned at a time of a file that says more of the use of o's pages:
@@ -42,7 +43,7 @@ func (o *Origin) KeepRights(a *crawl.RightsFile, at time.Time) error {
 		if len(o.Rights) >= crawl.MaxAparts { // robots.txt names others now
 			gone := o.Rights[0].URL
 			o.Rights = slices.Delete(slices.Clone(o.Rights), 0, 1)
-			if err := s.Drop(BucketRobots, RightsKey(id, gone)); err != nil {
+			if err := s.Drop(store.BucketRobots, RightsKey(id, gone)); err != nil {
 				return err
 			}
 		}
@@ -54,8 +55,23 @@ func (o *Origin) KeepRights(a *crawl.RightsFile, at time.Time) error {
 	o.changed()
 	if a.State != crawl.RightsRead {
 		k.Digest = nil
-		return s.Drop(BucketRobots, RightsKey(id, k.URL))
+		return s.Drop(store.BucketRobots, RightsKey(id, k.URL))
 	}
 	k.Digest = slices.Clone(a.Digest)
-	return s.Put(BucketRobots, RightsKey(id, k.URL), a.Body)
+	return s.Put(store.BucketRobots, RightsKey(id, k.URL), a.Body)
+}
+
+// RobotsRef identifies the robots.txt of an origin, or one of its rights files.
+type RobotsRef struct {
+	ID     store.HostID
+	Origin canon.Origin
+	Rights canon.URL // URL of a rights file, or "" for robots.txt
+}
+
+// Key is the key of the text in BucketRobots.
+func (r RobotsRef) Key() []byte {
+	if r.Rights == "" {
+		return RobotsKey(r.ID, r.Origin)
+	}
+	return RightsKey(r.ID, r.Rights)
 }

@@ -269,13 +269,13 @@ func (s *Mirrors) NoticeTwins(h *hosts.Host, now time.Time) error {
 			}
 			continue
 		}
-		waits, key := s.ledger.Tx.Bucket(hosts.BucketTwins), []byte(o.Origin.String())
+		waits, key := s.ledger.Tx.Bucket(store.BucketTwins), []byte(o.Origin.String())
 		if waits.Get(key) == nil {
 			continue
 		}
 		e := mirror.Env{X: o.Origin}
 		e.Ask(crawl.AuxTwin, twin, "/", crawl.TwinAsk)
-		if err := errors.Join(s.ledger.Drop(hosts.BucketTwins, key), s.sendAsks(e.Asks)); err != nil {
+		if err := errors.Join(s.ledger.Drop(store.BucketTwins, key), s.sendAsks(e.Asks)); err != nil {
 			return err
 		}
 	}
@@ -294,7 +294,7 @@ func (s *Mirrors) twinAsked(e *crawl.AuxRequest, h *hosts.Host, i int, known boo
 		if known {
 			c = s.copiedClaim(h, &h.Origins[i])
 			c.URLs, c.Led = s.pages.stored(h, i), int(h.Origins[i].Led)
-		} else if err := s.ledger.Put(hosts.BucketTwins, []byte(o.String()), []byte{1}); err != nil {
+		} else if err := s.ledger.Put(store.BucketTwins, []byte(o.String()), []byte{1}); err != nil {
 			return err
 		}
 		return s.features.Reply(e, crawl.Answer{Claim: c})

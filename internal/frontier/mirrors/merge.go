@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
@@ -70,7 +71,7 @@ func (s *Mirrors) disown(h *hosts.Host, i int) error {
 	prefix := append(h.ID.Append(nil), byte(i))
 	c, n := s.ledger.Ready().Cursor(), 0
 	for k, _ := c.Seek(prefix); n < disowned && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
-		key := hosts.URLKey(nil, h.ID, hosts.KeyOrder(k))
+		key := store.URLKey(nil, h.ID, store.KeyOrder(k))
 		r, err := urls.DecodeRecord(key, s.ledger.Records().Get(key))
 		if err != nil {
 			return err
@@ -87,7 +88,7 @@ func (s *Mirrors) Resolve(ctx context.Context) error { return s.ledger.InStretch
 
 // ResolveSome handles some URLs, and reports whether there are more that can be handled now.
 func (s *Mirrors) ResolveSome(now time.Time) (more bool, err error) {
-	if !s.ledger.Phase.Active() || len(s.ledger.Outbox) >= hosts.MirrorPending {
+	if !s.ledger.Phase.Active() || len(s.ledger.Unsent) >= store.MirrorPending {
 		return false, nil
 	}
 	ref, ok := s.unsettled()
@@ -97,7 +98,7 @@ func (s *Mirrors) ResolveSome(now time.Time) (more bool, err error) {
 	if err := s.resolveStretch(ref, now); err != nil {
 		return false, s.ledger.Fail(err)
 	}
-	if s.ledger.Changes >= hosts.CommitChanges {
+	if s.ledger.Changes >= store.CommitChanges {
 		err = s.ledger.Commit(true)
 	}
 	_, more = s.unsettled()
@@ -142,7 +143,7 @@ func (s *Mirrors) resolveStretch(ref Ref, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if m.GoOn(next); next == nil || hosts.KeyHost(next) != h.ID {
+	if m.GoOn(next); next == nil || store.KeyHost(next) != h.ID {
 		m.Finish()
 		delete(s.Settling, ref)
 		s.ledger.Outdate()

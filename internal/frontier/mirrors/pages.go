@@ -8,6 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -31,7 +32,7 @@ func (p pages) some(h *hosts.Host, i int, f func(r *urls.Record) (enough bool)) 
 	}
 	c := p.ledger.Records().Cursor()
 	n := 0
-	for k, v := c.Seek(h.ID.Append(nil)); k != nil && hosts.KeyHost(k) == h.ID && n < look; k, v = c.Next() {
+	for k, v := c.Seek(h.ID.Append(nil)); k != nil && store.KeyHost(k) == h.ID && n < look; k, v = c.Next() {
 		n++
 		if urls.OriginOf(v) != i {
 			continue

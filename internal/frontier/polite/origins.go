@@ -6,6 +6,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
@@ -33,7 +34,7 @@ func State(o *hosts.Origin, now time.Time) (crawl.RobotsState, time.Time) {
 // robots.txt.
 func From(o *hosts.Origin, now time.Time) (t time.Time) {
 	if o.Mirror.Mirrored() && o.Mirror.Settling {
-		return now.Add(hosts.CommitEvery) // its queued URLs are being moved to the main host
+		return now.Add(store.CommitEvery) // its queued URLs are being moved to the main host
 	}
 	state, ask := State(o, now)
 	if state == crawl.RobotsPending || state == crawl.RobotsUnreachable || Slow(o) {

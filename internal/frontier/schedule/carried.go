@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
@@ -23,7 +24,7 @@ var keyVisits = []byte("visits")
 // times: its lease begins anew there.
 type carried struct {
 	ID    crawl.VisitID `json:"id"`
-	Host  hosts.HostID  `json:"host,omitempty"`
+	Host  store.HostID  `json:"host,omitempty"`
 	Order []uint64      `json:"urls,omitempty"` // of its URLs that are still queued
 	// Expired is not 0 for an expired visit: the number of URLs that may yet be reported.
 	Expired int `json:"ghost,omitempty"`
@@ -47,12 +48,12 @@ func (s *Visits) Save() error {
 	if err != nil {
 		return err
 	}
-	return s.ledger.Put(hosts.BucketMeta, keyVisits, v)
+	return s.ledger.Put(store.BucketMeta, keyVisits, v)
 }
 
 // TakeSaved removes the table from the file and returns it.
 func TakeSaved(tx *bolt.Tx) (list []carried, err error) {
-	b := tx.Bucket(hosts.BucketMeta)
+	b := tx.Bucket(store.BucketMeta)
 	if v := b.Get(keyVisits); v != nil {
 		if err := json.Unmarshal(v, &list); err != nil {
 			return nil, fmt.Errorf("read the table of visits: %w", err)
@@ -75,11 +76,11 @@ func (s *Visits) CarryOn(list []carried, now time.Time) error {
 			return err
 		}
 		if h == nil || h.Visit != nil {
-			return fmt.Errorf("visit %v to host %d: %w", c.ID, c.Host, hosts.ErrRecord)
+			return fmt.Errorf("visit %v to host %d: %w", c.ID, c.Host, store.ErrRecord)
 		}
 		v := &hosts.Visit{ID: c.ID, Host: h, URLs: len(c.Order), Since: now, Until: now.Add(times.OwnerLease)}
 		for _, order := range c.Order {
-			key := hosts.URLKey(nil, h.ID, order)
+			key := store.URLKey(nil, h.ID, order)
 			r, err := urls.DecodeRecord(key, records.Get(key))
 			if err != nil {
 				return err

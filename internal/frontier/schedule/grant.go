@@ -8,6 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/budget"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
@@ -300,7 +301,7 @@ func (s *Visits) pick(h *hosts.Host, k int, now time.Time, g *crawl.Visit, v *ho
 		prefix := append(h.ID.Append(nil), byte(i))
 		c := queue.Cursor()
 		n := 0
-		for kk, _ := c.Seek(prefix); n < k && kk != nil && hosts.KeyHost(kk) == h.ID && int(kk[4]) == i; kk, _ = c.Next() {
+		for kk, _ := c.Seek(prefix); n < k && kk != nil && store.KeyHost(kk) == h.ID && int(kk[4]) == i; kk, _ = c.Next() {
 			heads = append(heads, head{kk, i})
 			n++
 		}
@@ -312,7 +313,7 @@ func (s *Visits) pick(h *hosts.Host, k int, now time.Time, g *crawl.Visit, v *ho
 	// URLs that the current spec refuses, and that the pass has not reached yet
 	var refuse []urls.Record
 	for _, e := range heads[:min(k, len(heads))] {
-		key := hosts.URLKey(make([]byte, 0, 12), h.ID, hosts.KeyOrder(e.key))
+		key := store.URLKey(make([]byte, 0, 12), h.ID, store.KeyOrder(e.key))
 		r, err := urls.DecodeRecord(key, records.Get(key))
 		if err != nil {
 			return used, bytes, err
@@ -338,7 +339,7 @@ func (s *Visits) pick(h *hosts.Host, k int, now time.Time, g *crawl.Visit, v *ho
 		g.URLs = append(g.URLs, u)
 	}
 	for i := range refuse { // not earlier: this changes the queue in which heads points
-		if err := s.RefuseQueued(h, hosts.URLKey(nil, h.ID, refuse[i].Order), &refuse[i]); err != nil {
+		if err := s.RefuseQueued(h, store.URLKey(nil, h.ID, refuse[i].Order), &refuse[i]); err != nil {
 			return used, bytes, err
 		}
 	}
@@ -382,7 +383,7 @@ func (s *Visits) robotsFor(h *hosts.Host, o *hosts.Origin, now time.Time, limit 
 // textFor is the text of a robots.txt or rights file for a visit. It is left out when it is larger
 // than limit; the fetcher may then request it by its digest.
 func (s *Visits) textFor(digest []byte, ref hosts.RobotsRef, limit int) []byte {
-	body := s.ledger.Tx.Bucket(hosts.BucketRobots).Get(ref.Key())
+	body := s.ledger.Tx.Bucket(store.BucketRobots).Get(ref.Key())
 	if len(body) <= min(robotsInline, limit) {
 		return slices.Clone(body)
 	}

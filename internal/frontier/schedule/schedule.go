@@ -5,6 +5,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // Ready reports whether h has work, and from when on its origins permit it. The host's own Due may
@@ -60,7 +61,7 @@ func (s *Visits) Schedule(now time.Time) {
 func (s *Visits) Reschedule(h *hosts.Host, now time.Time) {
 	s.reschedule(h, now)
 	if h.At == 0 {
-		hosts.Signal(s.Notify)
+		store.Signal(s.Notify)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 )
 
@@ -47,10 +48,10 @@ func (s *Timeline) bucket() *bolt.Bucket {
 	if s.ledger.Tx == nil {
 		return nil
 	}
-	return s.ledger.Tx.Bucket(hosts.BucketTimeline)
+	return s.ledger.Tx.Bucket(store.BucketTimeline)
 }
 
-func timelineKey(id hosts.HostID, visit crawl.VisitID, from uint32) []byte {
+func timelineKey(id store.HostID, visit crawl.VisitID, from uint32) []byte {
 	k := binary.BigEndian.AppendUint64(id.Append(make([]byte, 0, 24)), visit.Epoch)
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(k, visit.N), from)
 }
@@ -94,7 +95,7 @@ func (s *Timeline) put(h *hosts.Host, k, v []byte, n int) error {
 	if n != 0 {
 		h.KeepRequests(n)
 	}
-	if err := s.ledger.Put(hosts.BucketTimeline, k, v); err != nil {
+	if err := s.ledger.Put(store.BucketTimeline, k, v); err != nil {
 		return err
 	}
 	return s.trim(h)
@@ -107,7 +108,7 @@ func (s *Timeline) trim(h *hosts.Host) error {
 	}
 	var drop [][]byte
 	c := s.bucket().Cursor()
-	for k, v := c.Seek(h.ID.Append(nil)); k != nil && hosts.KeyHost(k) == h.ID; k, v = c.Next() {
+	for k, v := c.Seek(h.ID.Append(nil)); k != nil && store.KeyHost(k) == h.ID; k, v = c.Next() {
 		n := count(v)
 		if h.Timeline-n < Keep {
 			break
@@ -116,7 +117,7 @@ func (s *Timeline) trim(h *hosts.Host) error {
 		drop = append(drop, slices.Clone(k))
 	}
 	for _, k := range drop {
-		if err := s.ledger.Drop(hosts.BucketTimeline, k); err != nil {
+		if err := s.ledger.Drop(store.BucketTimeline, k); err != nil {
 			return err
 		}
 	}
@@ -144,17 +145,17 @@ func (s *Timeline) Answered(h *hosts.Host, visit crawl.VisitID) error {
 		return nil
 	}
 	h.KeepRequests(-1)
-	return s.ledger.Drop(hosts.BucketTimeline, k)
+	return s.ledger.Drop(store.BucketTimeline, k)
 }
 
 // decodeTimeline reads a value.
 func decodeTimeline(k, v []byte) (visit crawl.VisitID, from uint32, t crawl.Trace, err error) {
 	_, n := binary.Uvarint(v)
 	if len(k) != 24 || n <= 0 {
-		return visit, 0, t, fmt.Errorf("%w: timeline %x", hosts.ErrRecord, k)
+		return visit, 0, t, fmt.Errorf("%w: timeline %x", store.ErrRecord, k)
 	}
 	if t, err = crawl.DecodeTrace(v[n:]); err != nil {
-		err = fmt.Errorf("%w: timeline %x: %w", hosts.ErrRecord, k, err)
+		err = fmt.Errorf("%w: timeline %x: %w", store.ErrRecord, k, err)
 	}
 	visit = crawl.VisitID{Epoch: binary.BigEndian.Uint64(k[4:]), N: binary.BigEndian.Uint64(k[12:])}
 	return visit, binary.BigEndian.Uint32(k[20:]), t, err
@@ -162,7 +163,7 @@ func decodeTimeline(k, v []byte) (visit crawl.VisitID, from uint32, t crawl.Trac
 
 // eachTime shows the times of requests to see.
 func eachTime(tx *bolt.Tx, see times.See) error {
-	b := tx.Bucket(hosts.BucketTimeline)
+	b := tx.Bucket(store.BucketTimeline)
 	if b == nil {
 		return nil // a file from a version without this bucket
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/shardtest"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -183,7 +183,7 @@ func TestTimelineOfAnotherClock(t *testing.T) {
 		if at := o.of("a.example", time.Time{}, Keep).Requests[1].Start; !at.Equal(begin.Add(5*time.Second - time.Hour)) {
 			t.Errorf("the second request was sent at %v", at)
 		}
-		b := o.Ledger.Tx.Bucket(hosts.BucketTimeline)
+		b := o.Ledger.Tx.Bucket(store.BucketTimeline)
 		err := b.ForEach(func(_, v []byte) error {
 			if len(v) > 120 {
 				t.Errorf("two requests take %d bytes", len(v))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // Of is the timeline of a host: its last requests that started before a time (zero: all), at most
@@ -18,7 +19,7 @@ func (s *Timeline) Of(h *hosts.Host, before time.Time, limit int) (crawl.Timelin
 	}
 	r := reading{Timeline: &t}
 	c := b.Cursor()
-	for k, v := c.Seek(h.ID.Append(nil)); k != nil && hosts.KeyHost(k) == h.ID; k, v = c.Next() {
+	for k, v := c.Seek(h.ID.Append(nil)); k != nil && store.KeyHost(k) == h.ID; k, v = c.Next() {
 		visit, from, trace, err := decodeTimeline(k, v)
 		if err != nil {
 			return t, err

@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
@@ -26,7 +27,7 @@ func (s *Passes) beginForgetting() error {
 	if err != nil {
 		return err
 	}
-	meta := s.ledger.Tx.Bucket(hosts.BucketMeta)
+	meta := s.ledger.Tx.Bucket(store.BucketMeta)
 	last := meta.Get(keyForgotten)
 	if bytes.Equal(last, text) || last == nil && len(s.ledger.Judge.Spec.Forgotten) == 0 {
 		return nil
@@ -40,13 +41,13 @@ func (s *Passes) beginForgetting() error {
 	for _, e := range differing(was, s.ledger.Judge.Spec.Forgotten) {
 		h, err := s.ledger.HostNamed(judge.ForgottenHost(e))
 		if err == nil && h != nil {
-			err = s.passOver(hosts.BucketForget, h)
+			err = s.passOver(store.BucketForget, h)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return s.ledger.Put(hosts.BucketMeta, keyForgotten, text)
+	return s.ledger.Put(store.BucketMeta, keyForgotten, text)
 }
 
 // differing returns the elements that only one of two lists contains.
@@ -70,7 +71,7 @@ func differing(a, b []string) (d []string) {
 
 // forgetSome is the pass over the URLs of hosts that a change of Spec.Forgotten concerns.
 func (s *Passes) forgetSome(now time.Time) (more bool, err error) {
-	return s.hostPass(hosts.BucketForget, s.forgetOne, func(h *hosts.Host) (err error) {
+	return s.hostPass(store.BucketForget, s.forgetOne, func(h *hosts.Host) (err error) {
 		for i := range h.Origins {
 			s.datafiles.JudgeData(&h.Origins[i])
 			err = errors.Join(err, s.datafiles.JudgeNested(h, &h.Origins[i]))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 const (
@@ -37,7 +38,7 @@ func (s *History) Feature() hosts.Feature {
 }
 
 func (s *History) load(time.Time) error {
-	k, v := s.ledger.Tx.Bucket(hosts.BucketHistory).Cursor().Last()
+	k, v := s.ledger.Tx.Bucket(store.BucketHistory).Cursor().Last()
 	if k == nil {
 		return nil
 	}
@@ -73,7 +74,7 @@ func (s *History) upkeep(now time.Time) error {
 			return nil
 		}
 	}
-	if err := s.ledger.Put(hosts.BucketHistory, historyKey(slot), encodeHistory(sample)); err != nil {
+	if err := s.ledger.Put(store.BucketHistory, historyKey(slot), encodeHistory(sample)); err != nil {
 		return err
 	}
 	s.last = sample
@@ -90,7 +91,7 @@ func (s *History) thin(now time.Time) error {
 	var before []byte // the sample before the current one, and its slot
 	var beforeIn time.Time
 	var beforeStep time.Duration
-	err := s.ledger.Tx.Bucket(hosts.BucketHistory).ForEach(func(k, _ []byte) error {
+	err := s.ledger.Tx.Bucket(store.BucketHistory).ForEach(func(k, _ []byte) error {
 		at, err := timeOf(k)
 		if err != nil {
 			return err
@@ -109,7 +110,7 @@ func (s *History) thin(now time.Time) error {
 	})
 	for _, k := range drop {
 		if err == nil {
-			err = s.ledger.Drop(hosts.BucketHistory, k)
+			err = s.ledger.Drop(store.BucketHistory, k)
 		}
 	}
 	return err
@@ -135,12 +136,12 @@ func slotOf(t time.Time, step time.Duration) time.Time {
 
 func (s *History) dropAfter(t time.Time) error {
 	var drop [][]byte
-	c := s.ledger.Tx.Bucket(hosts.BucketHistory).Cursor()
+	c := s.ledger.Tx.Bucket(store.BucketHistory).Cursor()
 	for k, _ := c.Seek(historyKey(t.Add(time.Second))); k != nil; k, _ = c.Next() {
 		drop = append(drop, slices.Clone(k))
 	}
 	for _, k := range drop {
-		if err := s.ledger.Drop(hosts.BucketHistory, k); err != nil {
+		if err := s.ledger.Drop(store.BucketHistory, k); err != nil {
 			return err
 		}
 	}
@@ -154,7 +155,7 @@ func (s *History) Part(q crawl.HistoryRequest, end time.Time) (p crawl.HistoryPa
 		return p, fmt.Errorf("history: there are no samples in steps of %v: the steps are %v", q.Step, crawl.HistorySteps)
 	}
 	p.Shard, p.Epoch = s.ledger.ID, s.ledger.Epoch
-	b := s.ledger.Tx.Bucket(hosts.BucketHistory)
+	b := s.ledger.Tx.Bucket(store.BucketHistory)
 	if b == nil { // a file from a version without this bucket
 		p.Since, p.Samples = end.UTC(), []crawl.HistorySample{s.Now(end)}
 		return p, nil
@@ -197,7 +198,7 @@ func (s *History) Part(q crawl.HistoryRequest, end time.Time) (p crawl.HistoryPa
 // Samples are at most a minute apart for six hours, and further apart the older they are. A time is
 // zero if no sample determines it.
 func (s *History) TakenIn(order uint64) (after, by time.Time, err error) {
-	b := s.ledger.Tx.Bucket(hosts.BucketHistory)
+	b := s.ledger.Tx.Bucket(store.BucketHistory)
 	if b == nil || order == 0 {
 		return after, by, nil
 	}
@@ -225,7 +226,7 @@ func historyKey(t time.Time) []byte {
 
 func timeOf(k []byte) (time.Time, error) {
 	if len(k) != 8 {
-		return time.Time{}, fmt.Errorf("history %x: %w", k, hosts.ErrRecord)
+		return time.Time{}, fmt.Errorf("history %x: %w", k, store.ErrRecord)
 	}
 	return time.Unix(int64(binary.BigEndian.Uint64(k)), 0).UTC(), nil
 }
@@ -243,7 +244,7 @@ func decodeHistory(k, v []byte) (s crawl.HistorySample, err error) {
 	if s.At, err = timeOf(k); err != nil {
 		return s, err
 	}
-	in := hosts.Scanner{B: v}
+	in := store.Scanner{B: v}
 	for _, n := range []*int64{&s.Queued, &s.Stored, &s.Redirected, &s.Refused, &s.Failed, &s.Bytes, &s.Requests} {
 		*n = int64(in.Uint())
 	}
@@ -251,7 +252,7 @@ func decodeHistory(k, v []byte) (s crawl.HistorySample, err error) {
 		s.Order = in.Uint()
 	}
 	if in.Bad {
-		return s, fmt.Errorf("history %x: %w", k, hosts.ErrRecord)
+		return s, fmt.Errorf("history %x: %w", k, store.ErrRecord)
 	}
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -19,7 +20,7 @@ func (s *Passes) JudgeVisits() error {
 	}
 	for _, v := range s.visits.Outstanding {
 		for _, u := range slices.Clone(v.List) {
-			key := hosts.URLKey(nil, v.Host.ID, u.Order)
+			key := store.URLKey(nil, v.Host.ID, u.Order)
 			r, err := urls.DecodeRecord(key, s.ledger.Records().Get(key))
 			if err != nil {
 				return err
@@ -35,14 +36,14 @@ func (s *Passes) JudgeVisits() error {
 // judgeSome is the pass.
 func (s *Passes) judgeSome(now time.Time) (more bool, err error) {
 	m := &s.ledger.Meta.Judging
-	if !m.Running || len(s.ledger.Outbox) >= judgingPending {
+	if !m.Running || len(s.ledger.Unsent) >= judgingPending {
 		return false, nil
 	}
 	var of *hosts.Host
 	// Targets of redirects that the scope excluded, and may not exclude any more
 	var led []crawl.Links
 	rescoped := m.Was == nil || m.By == nil || m.Was.Scope != m.By.Scope
-	next, err := s.urls.Stretch(m.Next, hosts.PassStretch, func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
+	next, err := s.urls.Stretch(m.Next, store.PassStretch, func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 		if h != of {
 			of = h
 			s.judgeHost(h)
@@ -74,7 +75,7 @@ func (s *Passes) judgeSome(now time.Time) (more bool, err error) {
 
 // judgingPending is the number of unsent messages to other shards, about targets of redirects, at
 // which the pass pauses.
-const judgingPending = 4 * hosts.PassStretch
+const judgingPending = 4 * store.PassStretch
 
 // judgeHost makes a host's robots.txt due at once if it could not be fetched for a reason that a
 // changed setting may undo, or if it was read for another agent. Due keeps the delay since the last
@@ -90,7 +91,7 @@ func (s *Passes) judgeHost(h *hosts.Host) {
 		switch {
 		case m.By.Agent != m.Was.Agent && !o.History.Fetched.IsZero():
 			o.ExpireRobots()
-		case o.History.Failures > 0 && (m.Led(h) || barred && m.Opened()):
+		case o.History.Failures > 0 && (m.Led(h.Name) || barred && m.Opened()):
 			o.RetryRobots()
 		}
 	}
@@ -118,10 +119,10 @@ func (s *Passes) fillSome(now time.Time) (more bool, err error) {
 		var keys [][]byte
 		c := s.ledger.Ready().Cursor()
 		k, _ := c.Seek(h.ID.Append(nil))
-		for ; len(keys) < hosts.PassStretch && k != nil && hosts.KeyHost(k) == h.ID && s.urls.Full(h); k, _ = c.Next() {
-			keys = append(keys, hosts.URLKey(nil, h.ID, hosts.KeyOrder(k)))
+		for ; len(keys) < store.PassStretch && k != nil && store.KeyHost(k) == h.ID && s.urls.Full(h); k, _ = c.Next() {
+			keys = append(keys, store.URLKey(nil, h.ID, store.KeyOrder(k)))
 		}
-		if len(keys) < hosts.PassStretch {
+		if len(keys) < store.PassStretch {
 			delete(s.Filled, h)
 			s.ledger.Outdate()
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
@@ -47,7 +48,7 @@ func (s *Passes) RefillSome(now time.Time) (more bool, err error) {
 	if !l.Running {
 		return false, nil
 	}
-	next, err := s.urls.Stretch(l.Next, hosts.PassStretch, func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
+	next, err := s.urls.Stretch(l.Next, store.PassStretch, func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 		if r.Class != crawl.Stored || !l.IsLost(r.Visit) {
 			return false, nil
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // outlook is an estimate of the remaining work of the shard.
@@ -111,7 +112,7 @@ func (s *Account) resting(m *hosts.Summary, now time.Time) (queued int64) {
 	for _, r := range postponed {
 		h, e := s.ledger.Peek(r.ID)
 		if e != nil || h == nil {
-			err = cmp.Or(err, e, hosts.ErrRecord)
+			err = cmp.Or(err, e, store.ErrRecord)
 			continue
 		}
 		_, reason, _ := s.Postponed(h, now)

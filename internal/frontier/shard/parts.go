@@ -125,7 +125,7 @@ func read(l *hosts.Ledger, do func() error) error {
 // know the last visits.
 func (p *Parts) JustVisited(last time.Time) {
 	// for evicted hosts that were never visited
-	p.Ledger.DelayAll(last)
+	p.Ledger.Meta.DelayAll(last)
 	for _, h := range p.Ledger.Hosts {
 		p.visited(h, last)
 		p.Ledger.Unschedule(h)

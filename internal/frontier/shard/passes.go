@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirrors"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 )
@@ -63,8 +64,8 @@ func (s *Passes) CorePasses() []hosts.Pass {
 	return []hosts.Pass{
 		{Some: s.judgeSome, Left: func() bool { return s.ledger.Meta.Judging.Running }},
 		{Some: s.fillSome, Left: func() bool { return len(s.Filled) > 0 }},
-		{Begin: s.beginForgetting, Some: s.forgetSome, Left: func() bool { return s.Listed(hosts.BucketForget) }},
-		{Some: s.retrySome, Left: func() bool { return s.Listed(hosts.BucketRetry) }},
+		{Begin: s.beginForgetting, Some: s.forgetSome, Left: func() bool { return s.Listed(store.BucketForget) }},
+		{Some: s.retrySome, Left: func() bool { return s.Listed(store.BucketRetry) }},
 		{Some: s.RefillSome, Left: func() bool { return s.ledger.Meta.Lost.Running }},
 		{Begin: s.recrawl.BeginPlanning, Some: s.recrawl.PlanSome, Left: func() bool { return s.ledger.Meta.Plan.Running }},
 		{Begin: s.features.Respec, Some: s.features.AskSome, Left: s.features.Asking},
@@ -95,7 +96,7 @@ func (s *Passes) Some(now time.Time) (more bool, err error) {
 	if err := s.mirrors.Flush(now); err != nil {
 		return false, s.ledger.Fail(err)
 	}
-	if s.ledger.Changes >= hosts.CommitChanges {
+	if s.ledger.Changes >= store.CommitChanges {
 		err = s.ledger.Commit(true)
 	}
 	return more, err
@@ -126,11 +127,11 @@ func (s *Passes) hostPass(bucket []byte, one func(*hosts.Host, *urls.Record) (bo
 		return false, nil
 	}
 	id, from := slices.Clone(k), slices.Concat(k, v)
-	h, err := s.ledger.HostWith(hosts.KeyHost(id))
+	h, err := s.ledger.HostWith(store.KeyHost(id))
 	if err != nil {
 		return false, err
 	}
-	next, err := s.urls.Stretch(from, hosts.PassStretch, func(of *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
+	next, err := s.urls.Stretch(from, store.PassStretch, func(of *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 		if of != h {
 			return false, nil
 		}
@@ -139,7 +140,7 @@ func (s *Passes) hostPass(bucket []byte, one func(*hosts.Host, *urls.Record) (bo
 	if err != nil {
 		return false, err
 	}
-	if next != nil && hosts.KeyHost(next) == hosts.KeyHost(id) {
+	if next != nil && store.KeyHost(next) == store.KeyHost(id) {
 		return true, s.ledger.Put(bucket, id, next[4:])
 	}
 	err = errors.Join(s.ledger.Drop(bucket, id), done(h))

@@ -6,6 +6,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -18,7 +19,7 @@ func (s *Specs) Effect(ctx context.Context, next *judge.Judge, most int64) (all 
 		err := read(s.ledger, func() (err error) {
 			c := &s.ledger.Meta.Counts
 			all.Known = c.Queued + c.Stored + c.Redirected + c.Refused + c.Failed
-			from, err = s.urls.Stretch(from, hosts.PassStretch, func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
+			from, err = s.urls.Stretch(from, store.PassStretch, func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 				all.Looked++
 				s.previewURL(h, r, next, &all)
 				return false, nil

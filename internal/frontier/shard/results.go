@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -161,13 +162,13 @@ func (s *Outcomes) acceptLate(h *hosts.Host, u canon.URL) (k, v []byte, err erro
 		s.ledger.Log.Error("an outcome for a URL that was never accepted", "url", u)
 		return nil, nil, nil
 	}
-	r := urls.Record{URL: u, Origin: oi, Depth: max(s.ledger.Judge.Spec.MaxDepth, 0), Order: s.ledger.NextOrder()}
+	r := urls.Record{URL: u, Origin: oi, Depth: max(s.ledger.Judge.Spec.MaxDepth, 0), Order: s.ledger.Meta.NextOrder()}
 	if err := s.urls.Insert(h, &r, urls.Verdict{Class: crawl.Queued}); err != nil {
 		return nil, nil, err
 	}
-	if err := s.ledger.PutKnown(h.ID, hosts.SeenHash(u), r.Order); err != nil {
+	if err := s.ledger.PutKnown(h.ID, store.SeenHash(u), r.Order); err != nil {
 		return nil, nil, err
 	}
-	k, v = hosts.URLKey(nil, h.ID, r.Order), r.Append(nil)
+	k, v = store.URLKey(nil, h.ID, r.Order), r.Append(nil)
 	return k, v, s.ledger.PutRecord(k, v)
 }

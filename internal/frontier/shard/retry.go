@@ -5,6 +5,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -41,7 +42,7 @@ func (s *Passes) ApplyRetry(what string) error {
 		return err
 	}
 	s.askHostAnew(h)
-	return s.passOver(hosts.BucketRetry, h)
+	return s.passOver(store.BucketRetry, h)
 }
 
 // ApplyRefetch queues a URL again whatever its class is, unless a response has arrived since sent.
@@ -102,7 +103,7 @@ func (s *Passes) retryOne(h *hosts.Host, r *urls.Record, named bool) (changed bo
 // retrySome is the pass over the URLs of hosts that are to be retried.
 func (s *Passes) retrySome(now time.Time) (more bool, err error) {
 	one := func(h *hosts.Host, r *urls.Record) (bool, error) { return s.retryOne(h, r, false) }
-	return s.hostPass(hosts.BucketRetry, one, func(h *hosts.Host) error {
+	return s.hostPass(store.BucketRetry, one, func(h *hosts.Host) error {
 		s.urls.LoadLater()
 		s.ledger.Log.Info("all failed URLs of a host are queued again", "host", h.Name, "queued", h.Queued)
 		return nil

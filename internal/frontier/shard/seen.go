@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -117,7 +118,7 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 				continue // counted as left out
 			}
 		}
-		offers = append(offers, offer{URL: u, Hash: hosts.SeenHash(u), Host: h, Order: s.ledger.NextOrder(), I: i, Mod: mod})
+		offers = append(offers, offer{URL: u, Hash: store.SeenHash(u), Host: h, Order: s.ledger.Meta.NextOrder(), I: i, Mod: mod})
 	}
 	if l.Source == crawl.SourceSitemap {
 		byChange(offers, l)
@@ -157,7 +158,7 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 // offer is one link that is being looked up in the seen set.
 type offer struct {
 	URL   canon.URL
-	Hash  uint64 // as hosts.SeenHash
+	Hash  uint64 // as store.SeenHash
 	Left  bool   // true: it is left out
 	Host  *hosts.Host
 	Order uint64

@@ -76,7 +76,7 @@ func (s *Specs) Change(j judge.Judge) {
 // allSlowed makes hosts wait whose last visit ended with a shorter delay than the configured one.
 // Evicted hosts do so when they are loaded.
 func (s *Specs) allSlowed(now time.Time) {
-	s.ledger.PacesChanged()
+	s.ledger.Meta.PacesChanged()
 	for _, h := range s.ledger.Hosts {
 		s.polite.Slowed(h, now)
 		s.ledger.Unschedule(h)
@@ -88,9 +88,9 @@ func (s *Specs) allSlowed(now time.Time) {
 func (s *Specs) evictAnew() {
 	switch {
 	case !s.ledger.Judge.Spec.Refreshes():
-		s.ledger.EvictForRecrawl(false)
+		s.ledger.Meta.EvictForRecrawl(false)
 	case !s.ledger.Meta.EvictRecrawl:
-		s.features.AskAll(func() { s.ledger.EvictForRecrawl(true) })
+		s.features.AskAll(func() { s.ledger.Meta.EvictForRecrawl(true) })
 	}
 }
 
@@ -98,7 +98,7 @@ func (s *Specs) evictAnew() {
 // follow them when they are loaded.
 func (s *Specs) followHosts(was map[canon.Host]crawl.HostRule, now time.Time) {
 	if !maps.Equal(was, s.ledger.Judge.Spec.Hosts) {
-		s.ledger.PacesChanged()
+		s.ledger.Meta.PacesChanged()
 	}
 	follow := func(name canon.Host) {
 		if h := s.ledger.Hosts[name]; h != nil && was[name] != s.ledger.Judge.Spec.Hosts[name] {

@@ -8,6 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -22,7 +23,7 @@ func (s *Account) Status(now time.Time) crawl.Status {
 	st := crawl.Status{
 		Queued: c.Queued - s.urls.InFlight, InFlight: s.urls.InFlight, Stored: c.Stored, Redirected: c.Redirected,
 		Refused: c.Refused, Failed: c.Failed, ByReason: maps.Clone(c.ByReason), Bytes: c.Bytes,
-		Hosts: s.ledger.KnownHosts(), State: "running",
+		Hosts: s.ledger.Meta.KnownHosts(), State: "running",
 	}
 	st.Discovered = st.Queued + st.InFlight + st.Stored + st.Redirected + st.Refused + st.Failed
 	if s.ledger.Judge.Spec.Paused {
@@ -44,7 +45,7 @@ func (s *Account) Status(now time.Time) crawl.Status {
 	st.Shards = []crawl.ShardStatus{{
 		Shard: s.ledger.ID, Epoch: s.ledger.Epoch, Owner: s.ledger.Meta.Owner, Applied: s.ledger.Meta.Seq, Outstanding: len(s.visits.Outstanding), Outbox: s.ledger.Pending(),
 		Aux: s.ledger.PendingAux(now, s.patience()) + s.mirrors.Pending(now, s.patience()), DueSoon: dueSoon,
-		Paused: s.ledger.Judge.Spec.Paused, Forgotten: s.ledger.Judge.ForgottenText, Forgetting: s.passes.Listed(hosts.BucketForget), Retrying: s.passes.Listed(hosts.BucketRetry), Passing: s.passes.Passing(),
+		Paused: s.ledger.Judge.Spec.Paused, Forgotten: s.ledger.Judge.ForgottenText, Forgetting: s.passes.Listed(store.BucketForget), Retrying: s.passes.Listed(store.BucketRetry), Passing: s.passes.Passing(),
 	}}
 	st.Round = s.round(st, now)
 	return st

@@ -109,8 +109,8 @@ func (s *Shard) open(path string, spec crawl.Spec, epoch uint64) {
 	s.check(s.Ledger.LoadOutbox())
 	s.URLs.LoadLater()
 	s.check(s.Features.Load(time.Now()))
-	s.Ledger.Phase.Begin(hosts.StartClean, 0)
-	s.Ledger.Phase.CaughtUp(hosts.StartClean, time.Now())
+	s.Ledger.Phase.Begin(store.StartClean, 0)
+	s.Ledger.Phase.CaughtUp(store.StartClean, time.Now())
 }
 
 func (s *Shard) close() {
@@ -168,8 +168,8 @@ func (s *Shard) Link(depth int, all ...string) {
 		if _, v := s.URLs.Lookup(h, u); v != nil {
 			continue
 		}
-		r := &urls.Record{URL: u, Origin: i, Depth: depth, Order: s.Ledger.NextOrder()}
-		s.check(errors.Join(s.URLs.Insert(h, r, s.URLs.Judge(r, h)), s.Ledger.PutKnown(h.ID, hosts.SeenHash(u), r.Order), s.URLs.PutNew(h.ID, r)))
+		r := &urls.Record{URL: u, Origin: i, Depth: depth, Order: s.Ledger.Meta.NextOrder()}
+		s.check(errors.Join(s.URLs.Insert(h, r, s.URLs.Judge(r, h)), s.Ledger.PutKnown(h.ID, store.SeenHash(u), r.Order), s.URLs.PutNew(h.ID, r)))
 	}
 }
 
@@ -197,7 +197,7 @@ func (s *Shard) Set(raw string, v urls.Verdict, change func(r *urls.Record)) {
 	if change != nil {
 		change(&r)
 	}
-	s.check(errors.Join(s.URLs.SetState(h, &r, v), s.URLs.PutURL(hosts.URLKey(nil, h.ID, r.Order), &r)))
+	s.check(errors.Join(s.URLs.SetState(h, &r, v), s.URLs.PutURL(store.URLKey(nil, h.ID, r.Order), &r)))
 }
 
 // Sent returns the events that were sent to shards, by shard, and the pages that were sent to the

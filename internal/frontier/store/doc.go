@@ -1,4 +1,12 @@
-// Package store holds the forms in which a shard keeps data on disk, and the frontier's metrics.
+// Package store keeps the file of a shard, and has the forms in which a shard keeps data on disk.
+// It does not know what a host or a URL is.
+//
+// A File is one shard's bbolt file. Between two commits one writable transaction stays open
+// (Transaction), and everything is read and written through it. A crash therefore loses only what
+// the log can replay: the events after the sequence that was committed together with the state they
+// made. The file also has the shard's state (Meta), messages that are sent after the commit that
+// contains them (Outbox), and lines for the crawl log, which are written just before it (Lines).
+// Commit defines the order. Phase is what the owner of the file may do with it.
 //
 // PackedMap and PackedSet keep small records close together in a bucket of a bbolt file. A record
 // of its own costs 16 bytes beside key and value and repeats what its neighbours contain. Here

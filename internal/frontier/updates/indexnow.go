@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -48,7 +49,7 @@ func (s *IndexNow) Feature() hosts.Feature {
 			crawl.AuxIndexNow: {From: polite.PageFrom, Answer: s.answer},
 		},
 		Upkeep: s.upkeep,
-		Times:  hosts.InRecords[IndexNowSite](hosts.BucketIndexNow),
+		Times:  store.InRecords[IndexNowSite](store.BucketIndexNow),
 	}
 }
 
@@ -224,7 +225,7 @@ func (s *IndexNow) upkeep(now time.Time) error {
 		r IndexNowSite
 	}
 	var all []old
-	err := s.ledger.Tx.Bucket(hosts.BucketIndexNow).ForEach(func(k, v []byte) error {
+	err := s.ledger.Tx.Bucket(store.BucketIndexNow).ForEach(func(k, v []byte) error {
 		var r IndexNowSite
 		if err := json.Unmarshal(v, &r); err != nil {
 			return fmt.Errorf("IndexNow record %q: %w", k[4:], err)
@@ -232,7 +233,7 @@ func (s *IndexNow) upkeep(now time.Time) error {
 		if !slices.ContainsFunc(r.IndexNowWaiting, func(w IndexNowWaiting) bool { return now.Sub(w.At) >= WaitLife }) {
 			return nil
 		}
-		h, err := s.ledger.HostWith(hosts.KeyHost(k))
+		h, err := s.ledger.HostWith(store.KeyHost(k))
 		if h == nil || err != nil {
 			return err
 		}
@@ -272,14 +273,14 @@ func (s *IndexNow) wait(h *hosts.Host, o canon.Origin, r *IndexNowSite, k int, u
 		return err
 	}
 	w.Parts++
-	return s.ledger.Put(hosts.BucketIndexNowURLs, indexNowKey(h, o, w.N, w.Parts), v)
+	return s.ledger.Put(store.BucketIndexNowURLs, indexNowKey(h, o, w.N, w.Parts), v)
 }
 
 // eachPart calls each, unless it is nil, with the waiting URLs, and removes them.
 func (s *IndexNow) eachPart(h *hosts.Host, o canon.Origin, w *IndexNowWaiting, each func([]canon.URL) error) error {
 	for n := uint32(1); n <= w.Parts; n++ {
 		k := indexNowKey(h, o, w.N, n)
-		if v := s.ledger.Tx.Bucket(hosts.BucketIndexNowURLs).Get(k); v != nil && each != nil {
+		if v := s.ledger.Tx.Bucket(store.BucketIndexNowURLs).Get(k); v != nil && each != nil {
 			var urls []canon.URL
 			if err := json.Unmarshal(v, &urls); err != nil {
 				return fmt.Errorf("IndexNow URLs of %s: %w", o, err)
@@ -288,7 +289,7 @@ func (s *IndexNow) eachPart(h *hosts.Host, o canon.Origin, w *IndexNowWaiting, e
 				return err
 			}
 		}
-		if err := s.ledger.Drop(hosts.BucketIndexNowURLs, k); err != nil {
+		if err := s.ledger.Drop(store.BucketIndexNowURLs, k); err != nil {
 			return err
 		}
 	}
@@ -355,7 +356,7 @@ func (s *IndexNow) report(r *IndexNowSite, by canon.URL, urls []canon.URL, recei
 // Of reads the record of an origin; a new one if there is none.
 func (s *IndexNow) Of(h *hosts.Host, o canon.Origin) (*IndexNowSite, error) {
 	r := new(IndexNowSite)
-	b := s.ledger.Tx.Bucket(hosts.BucketIndexNow)
+	b := s.ledger.Tx.Bucket(store.BucketIndexNow)
 	if b == nil {
 		return r, nil // a file from a version without this bucket, opened for reading only
 	}
@@ -392,7 +393,7 @@ func (s *IndexNow) put(h *hosts.Host, o canon.Origin, r *IndexNowSite) error {
 	if err != nil {
 		return err
 	}
-	return s.ledger.Put(hosts.BucketIndexNow, indexNowKeyOf(h, o), v)
+	return s.ledger.Put(store.BucketIndexNow, indexNowKeyOf(h, o), v)
 }
 
 // indexNowKey is the key of a part of the URLs that wait for the n-th key.

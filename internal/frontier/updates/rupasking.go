@@ -20,9 +20,9 @@ func (s *RUPSites) beginUpdates() error {
 	switch on := s.ledger.Judge.WantsUpdates(); {
 	case on == s.ledger.Meta.Updates:
 	case on:
-		s.features.AskAll(func() { s.ledger.AskedUpdates(s.ledger.Judge.WantsUpdates()) })
+		s.features.AskAll(func() { s.ledger.Meta.AskedUpdates(s.ledger.Judge.WantsUpdates()) })
 	default:
-		s.ledger.AskedUpdates(false)
+		s.ledger.Meta.AskedUpdates(false)
 	}
 	return nil
 }

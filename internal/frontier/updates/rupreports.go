@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
@@ -210,7 +211,7 @@ func (s *RUPSites) replanSome(now time.Time) (more bool, err error) {
 		if r.Anew == nil {
 			continue
 		}
-		next, err := s.urls.Stretch(r.Anew, hosts.PassStretch, func(h *hosts.Host, _ []byte, rec *urls.Record) (bool, error) {
+		next, err := s.urls.Stretch(r.Anew, store.PassStretch, func(h *hosts.Host, _ []byte, rec *urls.Record) (bool, error) {
 			soon := rec.Next <= now.Unix() && (rec.Pace == urls.PaceNow || rec.Pace == urls.PaceHint)
 			if h != r.H || int(rec.Origin) != r.I || soon || rec.FetchedAt >= r.Covered.UnixMilli() || !s.recrawl.Wanted(rec) {
 				return false, nil
@@ -222,7 +223,7 @@ func (s *RUPSites) replanSome(now time.Time) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if next != nil && hosts.KeyHost(next) != r.H.ID {
+		if next != nil && store.KeyHost(next) != r.H.ID {
 			next = nil
 		}
 		r.Anew = next

@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -135,7 +136,7 @@ func (s *RUPSites) UpdatesFeature() hosts.Feature {
 		Load:   s.Load,
 		Upkeep: s.Upkeep,
 		Pass:   hosts.Pass{Some: s.replanSome, Left: func() bool { return s.replanning }},
-		Times:  hosts.InRecords[RUPSite](hosts.BucketRUP),
+		Times:  store.InRecords[RUPSite](store.BucketRUP),
 	}
 }
 
@@ -186,13 +187,13 @@ func (s *RUPSites) putSite(r *RUPSite, now time.Time) error {
 	} else {
 		s.loadSites(at)
 	}
-	return s.ledger.Put(hosts.BucketRUP, rupKey(r.H, r.Origin()), v)
+	return s.ledger.Put(store.BucketRUP, rupKey(r.H, r.Origin()), v)
 }
 
 // dropSite removes a site.
 func (s *RUPSites) dropSite(r *RUPSite) error {
 	delete(s.Sites, r.Origin())
-	return s.ledger.Drop(hosts.BucketRUP, rupKey(r.H, r.Origin()))
+	return s.ledger.Drop(store.BucketRUP, rupKey(r.H, r.Origin()))
 }
 
 func (s *RUPSites) loadSites(at time.Time) {
@@ -204,7 +205,7 @@ func (s *RUPSites) loadSites(at time.Time) {
 // Load reads the sites' records from a file just opened.
 func (s *RUPSites) Load(now time.Time) error {
 	s.Sites, s.SitesDue = map[canon.Origin]*RUPSite{}, now
-	b := s.ledger.Tx.Bucket(hosts.BucketRUP)
+	b := s.ledger.Tx.Bucket(store.BucketRUP)
 	if b == nil {
 		return nil // a file from a version without this bucket, opened for reading only
 	}
@@ -213,16 +214,16 @@ func (s *RUPSites) Load(now time.Time) error {
 		if err := json.Unmarshal(v, r); err != nil {
 			return fmt.Errorf("site %q: %w", k[4:], err)
 		}
-		h, err := s.ledger.HostWith(hosts.KeyHost(k))
+		h, err := s.ledger.HostWith(store.KeyHost(k))
 		if err != nil {
 			return err
 		}
 		if h == nil {
-			return hosts.ErrRecord
+			return store.ErrRecord
 		}
 		i := slices.IndexFunc(h.Origins, func(o hosts.Origin) bool { return o.Origin.String() == string(k[4:]) })
 		if i < 0 {
-			return hosts.ErrRecord
+			return store.ErrRecord
 		}
 		r.H, r.I = h, i
 		s.Sites[r.Origin()] = r

@@ -9,7 +9,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
@@ -46,14 +46,14 @@ func testRUPTimesAreShifted(t *testing.T, d time.Duration) {
 		n++
 		*at = base.Add(time.Duration(n) * time.Minute)
 	})
-	db, err := hosts.OpenBolt(t.TempDir()+"/x.db", false)
+	db, err := store.OpenBolt(t.TempDir()+"/x.db", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	key := append(hosts.HostID(1).Append(nil), "http://a.example"...)
+	key := append(store.HostID(1).Append(nil), "http://a.example"...)
 	err = db.Update(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucket(hosts.BucketRUP)
+		b, err := tx.CreateBucket(store.BucketRUP)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func testRUPTimesAreShifted(t *testing.T, d time.Duration) {
 		if err := b.Put(key, v); err != nil {
 			return err
 		}
-		if err := hosts.InRecords[RUPSite](hosts.BucketRUP)(tx, times.ShiftBy(d)); err != nil {
+		if err := store.InRecords[RUPSite](store.BucketRUP)(tx, times.ShiftBy(d)); err != nil {
 			return err
 		}
 		var got RUPSite

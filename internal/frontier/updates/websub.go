@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/internal/websub"
@@ -79,13 +80,13 @@ func (s *WebSub) Feature() hosts.Feature {
 		Load:   s.Load,
 		Upkeep: s.Upkeep,
 		Respec: func() error { s.due, s.anew = time.Now(), true; return nil },
-		Times:  hosts.InRecords[WebSubTopic](hosts.BucketWebSub),
+		Times:  store.InRecords[WebSubTopic](store.BucketWebSub),
 	}
 }
 
 // WebSubTopic is the record of one subscription. It contains neither the callback nor its secret.
 type WebSubTopic struct {
-	ID    hosts.HostID `json:"-"` // of the topic's host
+	ID    store.HostID `json:"-"` // of the topic's host
 	Topic canon.URL    `json:"-"`
 
 	Feed  canon.URL `json:"feed"` // the URL under which it is read
@@ -145,7 +146,7 @@ func (s *WebSub) put(r *WebSubTopic) error {
 	if s.due.IsZero() || r.Next.Before(s.due) {
 		s.due = r.Next
 	}
-	return s.ledger.Put(hosts.BucketWebSub, s.key(r), v)
+	return s.ledger.Put(store.BucketWebSub, s.key(r), v)
 }
 
 // know adds a topic to those in memory, and counts it.
@@ -160,7 +161,7 @@ func (s *WebSub) drop(r *WebSubTopic) error {
 	delete(s.byFeed, r.Feed)
 	less(s.hubs, r.Hub.Host())
 	less(s.domains, r.Topic.Host().Registered())
-	return s.ledger.Drop(hosts.BucketWebSub, s.key(r))
+	return s.ledger.Drop(store.BucketWebSub, s.key(r))
 }
 
 func less[K comparable](m map[K]int, k K) {
@@ -173,14 +174,14 @@ func less[K comparable](m map[K]int, k K) {
 func (s *WebSub) Load(now time.Time) error {
 	s.topics, s.byFeed = map[canon.URL]*WebSubTopic{}, map[canon.URL]*WebSubTopic{}
 	s.hubs, s.domains, s.due = map[canon.Host]int{}, map[string]int{}, now
-	b := s.ledger.Tx.Bucket(hosts.BucketWebSub)
+	b := s.ledger.Tx.Bucket(store.BucketWebSub)
 	if b == nil {
 		return nil // a file from a version without this bucket, opened for reading only
 	}
 	return b.ForEach(func(k, v []byte) error {
-		r := &WebSubTopic{ID: hosts.KeyHost(k), Topic: canon.URL(k[4:])}
+		r := &WebSubTopic{ID: store.KeyHost(k), Topic: canon.URL(k[4:])}
 		if err := json.Unmarshal(v, r); err != nil {
-			return fmt.Errorf("%w: subscription %q: %w", hosts.ErrRecord, k[4:], err)
+			return fmt.Errorf("%w: subscription %q: %w", store.ErrRecord, k[4:], err)
 		}
 		if r.Next.After(now.Add(websub.MostLease)) { // a clock that was far ahead wrote it
 			r.Next = now

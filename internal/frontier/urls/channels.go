@@ -6,6 +6,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // HintsTried is how many hints of an origin and source may be wrong without consequences.
@@ -34,7 +35,7 @@ func channelKey(h *hosts.Host, o *hosts.Origin, by crawl.Source) []byte {
 
 // Channel reads the record of a source. All counts are zero if nothing is known.
 func (s *Recrawl) Channel(h *hosts.Host, o *hosts.Origin, by crawl.Source) (c Channel, err error) {
-	b := s.ledger.Tx.Bucket(hosts.BucketHints)
+	b := s.ledger.Tx.Bucket(store.BucketHints)
 	if b == nil {
 		return c, nil // a file from a version without this bucket, opened for reading only
 	}
@@ -42,12 +43,12 @@ func (s *Recrawl) Channel(h *hosts.Host, o *hosts.Origin, by crawl.Source) (c Ch
 	if v == nil {
 		return c, nil
 	}
-	scan := hosts.Scanner{B: v}
+	scan := store.Scanner{B: v}
 	for _, n := range c.numbers() {
 		*n = scan.Uint()
 	}
 	if scan.Bad {
-		return Channel{}, fmt.Errorf("%w: hints of %s", hosts.ErrRecord, o.Origin)
+		return Channel{}, fmt.Errorf("%w: hints of %s", store.ErrRecord, o.Origin)
 	}
 	return c, nil
 }
@@ -63,7 +64,7 @@ func (s *Recrawl) change(h *hosts.Host, o *hosts.Origin, by crawl.Source, f func
 	for _, n := range c.numbers() {
 		v = binary.AppendUvarint(v, *n)
 	}
-	return s.ledger.Put(hosts.BucketHints, channelKey(h, o, by), v)
+	return s.ledger.Put(store.BucketHints, channelKey(h, o, by), v)
 }
 
 // Hinted notes whether r, which was fetched because it was reported as changed, had changed.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // StoredCopy is what is known of the copy of a page that was fetched last: enough for a conditional
@@ -89,13 +89,13 @@ func (r *Record) appendMore(b []byte) []byte {
 		b = binary.BigEndian.AppendUint64(b, r.Digest)
 	}
 	if more&moreETag != 0 {
-		b = hosts.AppendText(b, r.ETag)
+		b = store.AppendText(b, r.ETag)
 	}
 	if more&moreModified != 0 {
 		b = binary.AppendUvarint(b, uint64(r.Modified))
 	}
 	if more&moreModifiedText != 0 {
-		b = hosts.AppendText(b, r.ModifiedText)
+		b = store.AppendText(b, r.ModifiedText)
 	}
 	if more&moreNext != 0 {
 		b = binary.AppendUvarint(b, uint64(r.Next))
@@ -121,7 +121,7 @@ func (r *Record) appendMore(b []byte) []byte {
 	return b
 }
 
-func (r *Record) decodeMore(s *hosts.Scanner) {
+func (r *Record) decodeMore(s *store.Scanner) {
 	if len(s.B) == 0 {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // DueFrom is the earliest time at which a URL of the i-th origin of h may be fetched again. ok is
@@ -100,7 +101,7 @@ func (s *Recrawl) DueAgain(h *hosts.Host, n int, now time.Time) (all []Candidate
 func (s *Recrawl) PickAgain(h *hosts.Host, due []Candidate, limit int, now time.Time, g *crawl.Visit, used *[hosts.MaxOrigins]bool, bytes *int) error {
 	records := s.ledger.Records()
 	for _, d := range due[:min(len(due), max(limit-len(g.URLs), 0))] {
-		key := hosts.URLKey(make([]byte, 0, 12), h.ID, d.order)
+		key := store.URLKey(make([]byte, 0, 12), h.ID, d.order)
 		r, err := DecodeRecord(key, records.Get(key))
 		if err != nil {
 			return err

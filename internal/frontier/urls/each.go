@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // EachRecord calls f for every URL. The record is written if f returns true.
@@ -40,12 +41,12 @@ func (s *URLs) Stretch(from []byte, n int, f func(h *hosts.Host, key []byte, r *
 	}
 	next = slices.Clone(k)
 	for i := range recs {
-		h, err := s.ledger.HostWith(hosts.KeyHost(keys[i]))
+		h, err := s.ledger.HostWith(store.KeyHost(keys[i]))
 		if err != nil {
 			return nil, err
 		}
 		if h == nil {
-			return nil, fmt.Errorf("key %x: no such host: %w", keys[i], hosts.ErrRecord)
+			return nil, fmt.Errorf("key %x: no such host: %w", keys[i], store.ErrRecord)
 		}
 		changed, err := f(h, keys[i], &recs[i])
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -19,14 +20,14 @@ func TestHashCollisionKeepsBoth(t *testing.T) {
 	const one, two = canon.URL("http://a.example/one"), canon.URL("http://a.example/two")
 	s.insert(one, Verdict{Class: crawl.Queued})
 	h, key, _ := s.find(one)
-	hash := hosts.SeenHash(one)
+	hash := store.SeenHash(one)
 	if k, v := s.urls.Find(h.ID, hash, two); v != nil {
 		t.Errorf("a new URL is found as %x", k)
 	}
 	// As if it had the same hash.
-	r := Record{URL: two, Class: crawl.Queued, Order: s.NextOrder()}
+	r := Record{URL: two, Class: crawl.Queued, Order: s.Meta.NextOrder()}
 	s.must(s.PutKnown(h.ID, hash, r.Order), s.urls.PutNew(h.ID, &r))
-	for u, want := range map[canon.URL][]byte{one: key, two: hosts.URLKey(nil, h.ID, r.Order)} {
+	for u, want := range map[canon.URL][]byte{one: key, two: store.URLKey(nil, h.ID, r.Order)} {
 		if k, v := s.urls.Find(h.ID, hash, u); v == nil || !slices.Equal(k, want) {
 			t.Errorf("%s is found as %x, want %x", u, k, want)
 		}
@@ -47,7 +48,7 @@ func TestStretch(t *testing.T) {
 			var err error
 			stretches++
 			from, err = s.urls.Stretch(from, n, func(h *hosts.Host, key []byte, r *Record) (bool, error) {
-				if h.Name != r.URL.Host() || hosts.KeyOrder(key) != r.Order {
+				if h.Name != r.URL.Host() || store.KeyOrder(key) != r.Order {
 					t.Errorf("%s is a URL of %s, at %x", r.URL, h.Name, key)
 				}
 				r.Depth++
@@ -89,7 +90,7 @@ func TestClosedNames(t *testing.T) {
 		case h.Closed:
 			closed++
 			u := canon.URL("http://" + string(h.Name) + "/")
-			r := Record{URL: u, Order: s.NextOrder()}
+			r := Record{URL: u, Order: s.Meta.NextOrder()}
 			s.OriginOf(h, u.Origin())
 			s.must(s.urls.Insert(h, &r, s.urls.Decide(&r, h)), s.urls.PutNew(h.ID, &r))
 			if r.Class != crawl.Refused || r.Reason != crawl.ReasonHosts {

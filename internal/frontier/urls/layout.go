@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -71,10 +71,10 @@ func (r *Record) Append(b []byte) []byte {
 		}
 	}
 	if r.Reason != "" {
-		b = hosts.AppendText(b, string(r.Reason))
+		b = store.AppendText(b, string(r.Reason))
 	}
 	if r.Detail != "" {
-		b = hosts.AppendText(b, r.Detail)
+		b = store.AppendText(b, r.Detail)
 	}
 	return r.appendMore(b)
 }
@@ -142,15 +142,15 @@ func texts(v []byte) (foundOn []byte, n int, rest, tail []byte, ok bool) {
 // are valid only until the transaction ends.
 func DecodeRecord(key, v []byte) (r Record, err error) {
 	if len(v) < 2 || len(key) < 12 {
-		return r, hosts.ErrRecord
+		return r, store.ErrRecord
 	}
-	r.Order = hosts.KeyOrder(key)
+	r.Order = store.KeyOrder(key)
 	if v[0] != layoutShared {
 		return r, r.decodeOlder(v)
 	}
 	foundOn, n, rest, tail, ok := texts(v)
 	if !ok {
-		return r, hosts.ErrRecord
+		return r, store.ErrRecord
 	}
 	both := string(foundOn) + string(rest)
 	r.FoundOn = canon.URL(both[:len(foundOn)])
@@ -159,7 +159,7 @@ func DecodeRecord(key, v []byte) (r Record, err error) {
 	}
 	r.setClass(tail[0])
 	r.Origin = tail[1]
-	s := hosts.Scanner{B: tail[2:]}
+	s := store.Scanner{B: tail[2:]}
 	parts := s.Uint()
 	var numbers [9]uint64
 	for left := parts & (partReason - 1); left != 0; left &= left - 1 {
@@ -174,7 +174,7 @@ func DecodeRecord(key, v []byte) (r Record, err error) {
 	}
 	r.decodeMore(&s)
 	if s.Bad {
-		return r, hosts.ErrRecord
+		return r, store.ErrRecord
 	}
 	return r, nil
 }
@@ -197,7 +197,7 @@ func Peek(v []byte, u canon.URL) (same bool, depth int, class crawl.Class) {
 	if !ok {
 		return false, 0, 0
 	}
-	s := hosts.Scanner{B: tail[2:]}
+	s := store.Scanner{B: tail[2:]}
 	if s.Uint()&partDepth != 0 {
 		depth = int(s.Uint())
 	}

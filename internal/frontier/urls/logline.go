@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // LogLine adds one line to the crawl log (DIR/crawl.jsonl) for a URL that was fetched, refused or
@@ -19,7 +19,7 @@ func (s *URLs) LogLine(r *Record, res *crawl.Result) {
 // appendLine appends what follows the time in the line of a URL.
 func appendLine(b []byte, r *Record, res *crawl.Result) []byte {
 	b = append(b, `,"url":`...)
-	b = hosts.AppendJSON(b, string(r.URL))
+	b = store.AppendJSON(b, string(r.URL))
 	class := r.Class.String()
 	if r.Class == crawl.Queued {
 		class = crawl.Retry.String()
@@ -29,7 +29,7 @@ func appendLine(b []byte, r *Record, res *crawl.Result) []byte {
 	b = append(b, '"')
 	if r.Reason != "" {
 		b = append(b, `,"reason":`...)
-		b = hosts.AppendJSON(b, string(r.Reason))
+		b = store.AppendJSON(b, string(r.Reason))
 	}
 	detail := r.Detail
 	if detail == "" && res != nil && r.Class == crawl.Stored {
@@ -38,7 +38,7 @@ func appendLine(b []byte, r *Record, res *crawl.Result) []byte {
 	}
 	if detail != "" {
 		b = append(b, `,"detail":`...)
-		b = hosts.AppendJSON(b, detail)
+		b = store.AppendJSON(b, detail)
 	}
 	if r.Line > 0 {
 		b = append(b, `,"line":`...)

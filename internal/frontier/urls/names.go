@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -58,7 +59,7 @@ func (s *URLs) openHost(h *hosts.Host) error {
 	urls := s.ledger.Records()
 	var keys, vals [][]byte
 	c := urls.Cursor()
-	for k, v := c.Seek(h.ID.Append(nil)); k != nil && hosts.KeyHost(k) == h.ID; k, v = c.Next() {
+	for k, v := c.Seek(h.ID.Append(nil)); k != nil && store.KeyHost(k) == h.ID; k, v = c.Next() {
 		keys, vals = append(keys, slices.Clone(k)), append(vals, slices.Clone(v))
 	}
 	for i, k := range keys {
@@ -85,13 +86,13 @@ func (s *URLs) OpenSome(d *hosts.Domain, n int64) error {
 	}
 	prefix := append([]byte(d.Name), 0)
 	for n = min(n, s.hostLimit(d)-d.Hosts); n > 0; n-- {
-		k, _ := s.ledger.Tx.Bucket(hosts.BucketClosed).Cursor().Seek(prefix)
+		k, _ := s.ledger.Tx.Bucket(store.BucketClosed).Cursor().Seek(prefix)
 		if !bytes.HasPrefix(k, prefix) || len(k) != len(prefix)+4 {
 			return nil
 		}
-		h, err := s.ledger.HostWith(hosts.KeyHost(k[len(prefix):]))
+		h, err := s.ledger.HostWith(store.KeyHost(k[len(prefix):]))
 		if err == nil && h == nil {
-			err = fmt.Errorf("closed name %x of %s: %w", k, d.Name, hosts.ErrRecord)
+			err = fmt.Errorf("closed name %x of %s: %w", k, d.Name, store.ErrRecord)
 		}
 		if err == nil {
 			err = s.openHost(h)
@@ -110,9 +111,9 @@ func (s *URLs) OpenPass(time.Time) (more bool, err error) {
 	}
 	from := s.ledger.Meta.OpenedTo
 	for range hosts.OpenedAtOnce {
-		k, _ := s.ledger.Tx.Bucket(hosts.BucketClosed).Cursor().Seek(from)
+		k, _ := s.ledger.Tx.Bucket(store.BucketClosed).Cursor().Seek(from)
 		if k == nil {
-			s.ledger.NamesOpened(nil, hosts.MaxHosts(&s.ledger.Judge))
+			s.ledger.Meta.NamesOpened(nil, hosts.MaxHosts(&s.ledger.Judge))
 			return false, nil
 		}
 		name, _, _ := bytes.Cut(k, []byte{0})
@@ -129,6 +130,6 @@ func (s *URLs) OpenPass(time.Time) (more bool, err error) {
 			return false, err
 		}
 	}
-	s.ledger.NamesOpened(from, 0)
+	s.ledger.Meta.NamesOpened(from, 0)
 	return true, nil
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -18,19 +18,19 @@ func (r *Record) appendOlder(b []byte) []byte {
 	for _, n := range r.numbers() {
 		b = binary.AppendUvarint(b, n)
 	}
-	b = hosts.AppendText(b, string(r.URL))
+	b = store.AppendText(b, string(r.URL))
 	n := sharedLen(r.FoundOn, r.URL)
 	b = binary.AppendUvarint(b, uint64(n))
-	b = hosts.AppendText(b, string(r.FoundOn[n:]))
-	b = hosts.AppendText(b, string(r.Reason))
-	b = hosts.AppendText(b, r.Detail)
+	b = store.AppendText(b, string(r.FoundOn[n:]))
+	b = store.AppendText(b, string(r.Reason))
+	b = store.AppendText(b, r.Detail)
 	return r.appendMore(b)
 }
 
 func (r *Record) decodeOlder(v []byte) error {
 	r.setClass(v[0])
 	r.Origin = v[1]
-	s := hosts.Scanner{B: v[2:]}
+	s := store.Scanner{B: v[2:]}
 	var numbers [9]uint64
 	for i := range numbers {
 		numbers[i] = s.Uint()
@@ -39,20 +39,20 @@ func (r *Record) decodeOlder(v []byte) error {
 	r.URL = canon.URL(s.Text())
 	n := s.Uint()
 	if n > uint64(len(r.URL)) {
-		return hosts.ErrRecord
+		return store.ErrRecord
 	}
 	r.FoundOn = r.URL[:n] + canon.URL(s.Text())
 	r.Reason = crawl.Reason(s.Text())
 	r.Detail = string(s.Text())
 	r.decodeMore(&s)
 	if s.Bad {
-		return hosts.ErrRecord
+		return store.ErrRecord
 	}
 	return nil
 }
 
 func peekOlder(v []byte, u canon.URL) (same bool, depth int, class crawl.Class) {
-	s := hosts.Scanner{B: v[2:]}
+	s := store.Scanner{B: v[2:]}
 	depth = int(s.Uint())
 	for range 8 {
 		s.Uint()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // Pace is the interval at which a page is fetched again, in steps of half an octave. Pages are
@@ -43,7 +44,7 @@ func (p Pace) Value(over int64) float64 {
 }
 
 // AgainKey appends the key of a URL in BucketAgain.
-func AgainKey(b []byte, id hosts.HostID, origin uint8, p Pace, next int64, order uint64) []byte {
+func AgainKey(b []byte, id store.HostID, origin uint8, p Pace, next int64, order uint64) []byte {
 	b = append(id.Append(b), origin, byte(p))
 	b = binary.BigEndian.AppendUint32(b, uint32(min(max(next, 0), math.MaxUint32)))
 	return binary.BigEndian.AppendUint64(b, order)
@@ -62,7 +63,7 @@ func (s *URLs) PlanAt(h *hosts.Host, r *Record, next int64, p Pace) error {
 	}
 	r.Next, r.Pace, r.Hint = next, p, 0
 	h.Origins[r.Origin].AddAgain(r.Next)
-	return s.ledger.Put(hosts.BucketAgain, AgainKey(nil, h.ID, r.Origin, p, r.Next, r.Order), []byte{})
+	return s.ledger.Put(store.BucketAgain, AgainKey(nil, h.ID, r.Origin, p, r.Next, r.Order), []byte{})
 }
 
 // PlanHint plans to fetch r again at next (Unix s), because the source by has reported that it
@@ -81,22 +82,22 @@ func (s *URLs) Unplan(h *hosts.Host, r *Record) error {
 	h.Origins[r.Origin].DropAgain(r.Next)
 	key := AgainKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order)
 	r.Next, r.Pace, r.Hint = 0, 0, 0
-	return s.ledger.Drop(hosts.BucketAgain, key)
+	return s.ledger.Drop(store.BucketAgain, key)
 }
 
 // EachPace calls f for the URLs of an origin that are to be fetched again, in the order of their
 // paces and, within a pace, of their times. When f returns false, EachPace continues with the next
 // pace.
 func (s *URLs) EachPace(h *hosts.Host, i int, f func(p Pace, next int64, order uint64) bool) {
-	c := s.ledger.Tx.Bucket(hosts.BucketAgain).Cursor()
+	c := s.ledger.Tx.Bucket(store.BucketAgain).Cursor()
 	prefix := append(h.ID.Append(make([]byte, 0, 18)), byte(i))
 	for p := 0; p <= int(PaceSlow); p++ {
 		k, _ := c.Seek(append(prefix, byte(p)))
-		if k == nil || hosts.KeyHost(k) != h.ID || int(k[4]) != i {
+		if k == nil || store.KeyHost(k) != h.ID || int(k[4]) != i {
 			return
 		}
-		for p = int(k[5]); k != nil && hosts.KeyHost(k) == h.ID && int(k[4]) == i && int(k[5]) == p; k, _ = c.Next() {
-			if !f(Pace(p), int64(binary.BigEndian.Uint32(k[againNext:])), hosts.KeyOrder(k)) {
+		for p = int(k[5]); k != nil && store.KeyHost(k) == h.ID && int(k[4]) == i && int(k[5]) == p; k, _ = c.Next() {
+			if !f(Pace(p), int64(binary.BigEndian.Uint32(k[againNext:])), store.KeyOrder(k)) {
 				break
 			}
 		}

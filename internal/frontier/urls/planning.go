@@ -5,6 +5,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // BeginPlanning begins the pass if a change of the spec requires it. When pages are no longer
@@ -33,7 +34,7 @@ func (s *Recrawl) PlanSome(now time.Time) (more bool, err error) {
 		return false, nil
 	}
 	_, most := s.Bounds()
-	next, err := s.urls.Stretch(p.Next, hosts.PassStretch, func(h *hosts.Host, _ []byte, r *Record) (bool, error) {
+	next, err := s.urls.Stretch(p.Next, store.PassStretch, func(h *hosts.Host, _ []byte, r *Record) (bool, error) {
 		if r.Class == crawl.Queued {
 			return false, nil
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 func TestRecordRoundTrip(t *testing.T) {
@@ -24,7 +24,7 @@ func TestRecordRoundTrip(t *testing.T) {
 		{URL: "http://a.example/of \x00 file format 1", Class: crawl.Failed, Origin: 3, Depth: 7, Status: 503, Detail: "gone", FoundOn: "http://a.example/"},
 		{URL: "http://a.example/t", Class: crawl.Stored, StoredCopy: StoredCopy{ModifiedText: "yesterday"}},
 	} {
-		got, err := DecodeRecord(hosts.URLKey(nil, 1, r.Order), r.Append(nil))
+		got, err := DecodeRecord(store.URLKey(nil, 1, r.Order), r.Append(nil))
 		if err != nil || !reflect.DeepEqual(got, r) {
 			t.Errorf("decoded %+v (%v), want %+v", got, err, r)
 		}
@@ -47,11 +47,11 @@ func TestRecordFromBeforeRecrawl(t *testing.T) {
 	}
 	want := Record{URL: "http://a.example/x", Class: crawl.Stored, Depth: 1, Attempts: 1, Order: 5, Visit: crawl.VisitID{Epoch: 1700000000, N: 9}, Status: 200,
 		FoundOn: "http://a.example/", FetchedAt: 1_700_000_000_000, NoSnippet: true}
-	got, err := DecodeRecord(hosts.URLKey(nil, 1, 5), v)
+	got, err := DecodeRecord(store.URLKey(nil, 1, 5), v)
 	if err != nil || got != want {
 		t.Errorf("decoded %+v (%v), want %+v", got, err, want)
 	}
-	if again, err := DecodeRecord(hosts.URLKey(nil, 1, 5), got.Append(nil)); err != nil || again != want {
+	if again, err := DecodeRecord(store.URLKey(nil, 1, 5), got.Append(nil)); err != nil || again != want {
 		t.Errorf("written again it is %+v (%v), want %+v", again, err, want)
 	}
 	if same, depth, class := Peek(v, want.URL); !same || depth != want.Depth || class != want.Class || OriginOf(v) != 0 {
@@ -66,12 +66,12 @@ func FuzzRecord(f *testing.F) {
 	f.Add(r.Append(nil)) // in the older layout
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, v []byte) {
-		r, err := DecodeRecord(hosts.URLKey(nil, 1, 2), v)
+		r, err := DecodeRecord(store.URLKey(nil, 1, 2), v)
 		Peek(v, "http://a.example/x")
 		if err != nil {
 			return
 		}
-		again, err := DecodeRecord(hosts.URLKey(nil, 1, r.Order), r.Append(nil))
+		again, err := DecodeRecord(store.URLKey(nil, 1, r.Order), r.Append(nil))
 		if same, depth, class := Peek(v, r.URL); !same || depth != r.Depth || class != r.Class || OriginOf(v) != int(r.Origin) {
 			t.Errorf("of %+v it reads %v %v %v", r, same, depth, class)
 		}

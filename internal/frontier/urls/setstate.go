@@ -6,6 +6,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // The class of a URL determines which structures contain it. A Queued URL is in its host's queue or
@@ -96,9 +97,9 @@ func (s *URLs) Enqueue(h *hosts.Host, r *Record) error {
 		if s.Later.IsZero() || r.Due.Before(s.Later) {
 			s.Later = r.Due
 		}
-		return s.ledger.Put(hosts.BucketLater, hosts.LaterKey(nil, r.Due, h.ID, r.Order), []byte{})
+		return s.ledger.Put(store.BucketLater, store.LaterKey(nil, r.Due, h.ID, r.Order), []byte{})
 	}
-	s.key = hosts.QueueKey(s.key[:0], h.ID, r.Origin, r.Depth, r.Rank, r.Order)
+	s.key = store.QueueKey(s.key[:0], h.ID, r.Origin, r.Depth, r.Rank, r.Order)
 	return s.ledger.PutReady(s.key)
 }
 
@@ -106,9 +107,9 @@ func (s *URLs) Enqueue(h *hosts.Host, r *Record) error {
 func (s *URLs) Dequeue(h *hosts.Host, r *Record) error {
 	h.URLDequeued(r.Origin, r.Waiting())
 	if r.Waiting() {
-		return s.ledger.Drop(hosts.BucketLater, hosts.LaterKey(nil, r.Due, h.ID, r.Order))
+		return s.ledger.Drop(store.BucketLater, store.LaterKey(nil, r.Due, h.ID, r.Order))
 	}
-	return s.ledger.DropReady(hosts.QueueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Rank, r.Order))
+	return s.ledger.DropReady(store.QueueKey(make([]byte, 0, 15), h.ID, r.Origin, r.Depth, r.Rank, r.Order))
 }
 
 // landed removes a URL that is no longer in its host's queue from the visit that may contain it.
@@ -138,8 +139,8 @@ func (s *URLs) PutURL(key []byte, r *Record) error {
 }
 
 // PutNew writes the record of a URL of a host for the first time.
-func (s *URLs) PutNew(id hosts.HostID, r *Record) error {
-	s.key = hosts.URLKey(s.key[:0], id, r.Order)
+func (s *URLs) PutNew(id store.HostID, r *Record) error {
+	s.key = store.URLKey(s.key[:0], id, r.Order)
 	return s.PutURL(s.key, r)
 }
 

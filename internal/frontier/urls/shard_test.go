@@ -114,11 +114,11 @@ func (s *testShard) insert(u canon.URL, v Verdict, set ...func(r *Record)) {
 	if !ok {
 		s.t.Fatal("the host has no capacity for an origin")
 	}
-	r := Record{URL: u, Origin: i, Order: s.NextOrder()}
+	r := Record{URL: u, Origin: i, Order: s.Meta.NextOrder()}
 	for _, f := range set {
 		f(&r)
 	}
-	s.must(s.urls.Insert(h, &r, v), s.PutKnown(h.ID, hosts.SeenHash(u), r.Order), s.urls.PutNew(h.ID, &r))
+	s.must(s.urls.Insert(h, &r, v), s.PutKnown(h.ID, store.SeenHash(u), r.Order), s.urls.PutNew(h.ID, &r))
 }
 
 // find returns the host, the key and the record of a URL.
@@ -146,7 +146,7 @@ func (s *testShard) change(u canon.URL, f func(h *hosts.Host, r *Record) error) 
 func (s *testShard) check() {
 	s.t.Helper()
 	ready, later, again := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	var want hosts.Counts
+	var want store.Counts
 	want.ByReason = map[string]int64{}
 	perHost := map[*hosts.Host]*[4]int64{}
 	s.must(s.urls.EachRecord(func(h *hosts.Host, _ []byte, r *Record) (bool, error) {
@@ -156,10 +156,10 @@ func (s *testShard) check() {
 		n := perHost[h]
 		switch {
 		case r.Waiting():
-			later[string(hosts.LaterKey(nil, r.Due, h.ID, r.Order))] = true
+			later[string(store.LaterKey(nil, r.Due, h.ID, r.Order))] = true
 			want.Later++
 		case r.Class == crawl.Queued:
-			ready[string(hosts.QueueKey(nil, h.ID, r.Origin, r.Depth, r.Rank, r.Order))] = true
+			ready[string(store.QueueKey(nil, h.ID, r.Origin, r.Depth, r.Rank, r.Order))] = true
 		}
 		if r.Next > 0 {
 			again[string(AgainKey(nil, h.ID, r.Origin, r.Pace, r.Next, r.Order))] = true
@@ -217,9 +217,9 @@ func (s *testShard) check() {
 		}
 	})
 	for what, want := range map[string]map[string]bool{"waiting URLs": later, "plan": again} {
-		bucket := hosts.BucketLater
+		bucket := store.BucketLater
 		if what == "plan" {
-			bucket = hosts.BucketAgain
+			bucket = store.BucketAgain
 		}
 		s.same(what, want, func(each func(k []byte)) {
 			s.must(s.Tx.Bucket(bucket).ForEach(func(k, _ []byte) error { each(k); return nil }))

@@ -9,7 +9,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 )
@@ -17,7 +16,7 @@ import (
 // SeeLater shows the times of the URLs that wait for another attempt to see.
 func SeeLater(tx *bolt.Tx, see times.See) error {
 	keys, err := LaterFrom(tx, nil)
-	records := hosts.Records(tx)
+	records := store.Records(tx)
 	for _, k := range keys {
 		if err != nil {
 			return err
@@ -37,7 +36,7 @@ func SeeLater(tx *bolt.Tx, see times.See) error {
 
 // LaterFrom returns the keys of the URLs that wait for another attempt, beginning with that key.
 func LaterFrom(tx *bolt.Tx, from []byte) (keys [][]byte, err error) {
-	c := tx.Bucket(hosts.BucketLater).Cursor()
+	c := tx.Bucket(store.BucketLater).Cursor()
 	for k, _ := c.Seek(from); k != nil; k, _ = c.Next() {
 		keys = append(keys, slices.Clone(k))
 	}
@@ -47,11 +46,11 @@ func LaterFrom(tx *bolt.Tx, from []byte) (keys [][]byte, err error) {
 // MoveLater changes the time until which the URL with that key and record waits.
 func MoveLater(tx *bolt.Tx, records *store.PackedMap, key []byte, r *Record, due time.Time) error {
 	r.Due = time.UnixMilli(max(due.UnixMilli(), 1)) // 0 would mean no time
-	later := tx.Bucket(hosts.BucketLater)
+	later := tx.Bucket(store.BucketLater)
 	if err := later.Delete(key); err != nil {
 		return err
 	}
-	if err := later.Put(hosts.LaterKey(nil, r.Due, hosts.KeyHost(key[8:]), r.Order), []byte{}); err != nil {
+	if err := later.Put(store.LaterKey(nil, r.Due, store.KeyHost(key[8:]), r.Order), []byte{}); err != nil {
 		return err
 	}
 	return records.Put(key[8:], r.Append(nil))
@@ -60,7 +59,7 @@ func MoveLater(tx *bolt.Tx, records *store.PackedMap, key []byte, r *Record, due
 // LoadLater looks up when the first waiting URL is due.
 func (s *URLs) LoadLater() {
 	s.Later = time.Time{}
-	if k, _ := s.ledger.Tx.Bucket(hosts.BucketLater).Cursor().First(); k != nil {
+	if k, _ := s.ledger.Tx.Bucket(store.BucketLater).Cursor().First(); k != nil {
 		s.Later = time.UnixMilli(int64(binary.BigEndian.Uint64(k)))
 	}
 }
@@ -68,19 +67,19 @@ func (s *URLs) LoadLater() {
 // EnqueueLater moves URLs whose wait is over into their queues.
 func (s *URLs) EnqueueLater(now time.Time) error {
 	for n := 0; !s.Later.IsZero() && !s.Later.After(now) && n < 1000; n++ {
-		k, _ := s.ledger.Tx.Bucket(hosts.BucketLater).Cursor().First()
+		k, _ := s.ledger.Tx.Bucket(store.BucketLater).Cursor().First()
 		if k == nil {
 			s.Later = time.Time{}
 			return nil
 		}
 		key := slices.Clone(k[8:])
 		v := s.ledger.Records().Get(key)
-		h, err := s.ledger.HostWith(hosts.KeyHost(key))
+		h, err := s.ledger.HostWith(store.KeyHost(key))
 		if err != nil {
 			return err
 		}
 		if v == nil || h == nil {
-			return hosts.ErrRecord
+			return store.ErrRecord
 		}
 		r, err := DecodeRecord(key, v)
 		if err != nil {

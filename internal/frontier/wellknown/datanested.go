@@ -10,6 +10,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/datatxt"
@@ -24,7 +25,7 @@ import (
 const MaxNested = 100
 
 // nestedKey is the key of a nested file: host id, URL.
-func nestedKey(id hosts.HostID, u canon.URL) []byte { return append(id.Append(nil), u...) }
+func nestedKey(id store.HostID, u canon.URL) []byte { return append(id.Append(nil), u...) }
 
 // Nested is the record of a nested file.
 type Nested struct {
@@ -37,7 +38,7 @@ type Nested struct {
 func (r *Nested) Times(see times.See) { see(&r.Due, times.Waits) }
 
 func (s *DataFiles) nestedRecord(key []byte) (r Nested, known bool, err error) {
-	v := s.ledger.Tx.Bucket(hosts.BucketNested).Get(key)
+	v := s.ledger.Tx.Bucket(store.BucketNested).Get(key)
 	if v == nil {
 		return r, false, nil
 	}
@@ -56,7 +57,7 @@ func (s *DataFiles) putNested(key []byte, r Nested) error {
 	if err != nil {
 		return err
 	}
-	return s.ledger.Put(hosts.BucketNested, key, v)
+	return s.ledger.Put(store.BucketNested, key, v)
 }
 
 // wantNested accepts the request for a nested file that is due.
@@ -112,12 +113,12 @@ func (s *DataFiles) capacityForNested(h *hosts.Host, o canon.Origin, now time.Ti
 		s.ledger.Log.Info("too many nested data.txt files", "origin", o.String(), "limit", MaxNested)
 		return false, nil
 	}
-	return true, s.ledger.Drop(hosts.BucketNested, past)
+	return true, s.ledger.Drop(store.BucketNested, past)
 }
 
 // EachNested calls fn for each nested data.txt of an origin.
 func (s *DataFiles) EachNested(h *hosts.Host, o canon.Origin, fn func(key []byte, r *Nested) error) error {
-	b := s.ledger.Tx.Bucket(hosts.BucketNested)
+	b := s.ledger.Tx.Bucket(store.BucketNested)
 	if b == nil {
 		return nil // a file from a version without this bucket, opened for reading only
 	}
@@ -165,7 +166,7 @@ func (s *DataFiles) JudgeNested(h *hosts.Host, o *hosts.Origin) error {
 		switch was := strings.HasPrefix(r.Reason, string(crawl.ReasonForgotten)); {
 		case err != nil:
 		case was:
-			err = s.ledger.Drop(hosts.BucketNested, []byte(k))
+			err = s.ledger.Drop(store.BucketNested, []byte(k))
 			o.ExpireData()
 		default:
 			r.State, r.Reason = crawl.ProbeRefused, string(crawl.ReasonForgotten)
@@ -191,7 +192,7 @@ func (s *DataFiles) DropNested(h *hosts.Host, o canon.Origin, now time.Time) err
 	err := s.EachNested(h, o, func(k []byte, _ *Nested) error { keys = append(keys, slices.Clone(k)); return nil })
 	for _, k := range keys {
 		if err == nil {
-			err = s.ledger.Drop(hosts.BucketNested, k)
+			err = s.ledger.Drop(store.BucketNested, k)
 		}
 	}
 	for _, e := range slices.Clone(h.Aux) {

@@ -6,6 +6,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -26,7 +27,7 @@ func (s *DataFiles) DataFeature() hosts.Feature {
 				Answer: func(a *crawl.Answer, at, _ time.Time) error { return s.answer(a, at) }},
 		},
 		MirrorChanged: s.dataMirrorChanged,
-		Times:         hosts.InRecords[Nested](hosts.BucketNested),
+		Times:         store.InRecords[Nested](store.BucketNested),
 	}
 }
 

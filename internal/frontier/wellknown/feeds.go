@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -120,21 +121,21 @@ func (r *FeedRecord) Times(see times.See) {
 
 // seeFeedTimes shows the times of all feeds to see, and sorts the feeds by their new due times.
 func seeFeedTimes(tx *bolt.Tx, see times.See) error {
-	if err := hosts.InRecords[FeedRecord](hosts.BucketFeeds)(tx, see); err != nil || tx.Bucket(hosts.BucketFeeds) == nil {
+	if err := store.InRecords[FeedRecord](store.BucketFeeds)(tx, see); err != nil || tx.Bucket(store.BucketFeeds) == nil {
 		return err
 	}
-	if err := tx.DeleteBucket(hosts.BucketFeedsDue); err != nil {
+	if err := tx.DeleteBucket(store.BucketFeedsDue); err != nil {
 		return err
 	}
-	b, err := tx.CreateBucket(hosts.BucketFeedsDue)
+	b, err := tx.CreateBucket(store.BucketFeedsDue)
 	if err != nil {
 		return err
 	}
 	noted := map[string][]byte{}
-	err = tx.Bucket(hosts.BucketFeeds).ForEach(func(k, v []byte) error {
+	err = tx.Bucket(store.BucketFeeds).ForEach(func(k, v []byte) error {
 		var r FeedRecord
 		if err := json.Unmarshal(v, &r); err != nil {
-			return fmt.Errorf("%w: feed %q: %w", hosts.ErrRecord, k[4:], err)
+			return fmt.Errorf("%w: feed %q: %w", store.ErrRecord, k[4:], err)
 		}
 		if r.Noted == r.Due.Unix() {
 			return b.Put(feedDueKey(r.Noted, k), []byte{})
@@ -145,7 +146,7 @@ func seeFeedTimes(tx *bolt.Tx, see times.See) error {
 	})
 	for k, v := range noted {
 		if err == nil {
-			err = tx.Bucket(hosts.BucketFeeds).Put([]byte(k), v)
+			err = tx.Bucket(store.BucketFeeds).Put([]byte(k), v)
 		}
 	}
 	return err
@@ -154,7 +155,7 @@ func seeFeedTimes(tx *bolt.Tx, see times.See) error {
 // load makes feeds due that a clock which was far ahead has postponed.
 func (s *Feeds) load(now time.Time) error {
 	s.next = time.Time{}
-	b := s.ledger.Tx.Bucket(hosts.BucketFeedsDue)
+	b := s.ledger.Tx.Bucket(store.BucketFeedsDue)
 	if b == nil {
 		return nil
 	}
@@ -178,7 +179,7 @@ func (s *Feeds) load(now time.Time) error {
 }
 
 // feedKey is a feed's key: host id, URL, a zero byte, and the origin that announces it.
-func feedKey(id hosts.HostID, e *crawl.AuxRequest) []byte {
+func feedKey(id store.HostID, e *crawl.AuxRequest) []byte {
 	k := append(id.Append(nil), e.URL...)
 	return append(append(k, 0), e.Origin.String()...)
 }
@@ -193,12 +194,12 @@ func (s *Feeds) auxRequest(key []byte, r *FeedRecord) (e crawl.AuxRequest, ok bo
 }
 
 func (s *Feeds) record(key []byte) (r FeedRecord, known bool, err error) {
-	v := s.ledger.Tx.Bucket(hosts.BucketFeeds).Get(key)
+	v := s.ledger.Tx.Bucket(store.BucketFeeds).Get(key)
 	if v == nil {
 		return r, false, nil
 	}
 	if err := json.Unmarshal(v, &r); err != nil {
-		return r, false, fmt.Errorf("%w: feed %q: %w", hosts.ErrRecord, key[4:], err)
+		return r, false, fmt.Errorf("%w: feed %q: %w", store.ErrRecord, key[4:], err)
 	}
 	return r, true, nil
 }
@@ -213,12 +214,12 @@ func (s *Feeds) put(key []byte, r *FeedRecord) error {
 	due := r.Due.Unix()
 	if r.Noted != due {
 		if r.Noted != 0 {
-			if err := s.ledger.Drop(hosts.BucketFeedsDue, feedDueKey(r.Noted, key)); err != nil {
+			if err := s.ledger.Drop(store.BucketFeedsDue, feedDueKey(r.Noted, key)); err != nil {
 				return err
 			}
 		}
 		r.Noted = due
-		if err := s.ledger.Put(hosts.BucketFeedsDue, feedDueKey(due, key), []byte{}); err != nil {
+		if err := s.ledger.Put(store.BucketFeedsDue, feedDueKey(due, key), []byte{}); err != nil {
 			return err
 		}
 	}
@@ -229,14 +230,14 @@ func (s *Feeds) put(key []byte, r *FeedRecord) error {
 	if err != nil {
 		return err
 	}
-	return s.ledger.Put(hosts.BucketFeeds, key, v)
+	return s.ledger.Put(store.BucketFeeds, key, v)
 }
 
 func (s *Feeds) drop(key []byte, r *FeedRecord) error {
-	if err := s.ledger.Drop(hosts.BucketFeedsDue, feedDueKey(r.Noted, key)); err != nil {
+	if err := s.ledger.Drop(store.BucketFeedsDue, feedDueKey(r.Noted, key)); err != nil {
 		return err
 	}
-	return s.ledger.Drop(hosts.BucketFeeds, key)
+	return s.ledger.Drop(store.BucketFeeds, key)
 }
 
 // reads reports whether a feed on h is read. Feeds of mirrors and forgotten feeds are not.
@@ -295,7 +296,7 @@ func (s *Feeds) count(h *hosts.Host, own bool) (n int, err error) {
 
 // each calls fn for each feed of a host.
 func (s *Feeds) each(h *hosts.Host, fn func(key []byte, r *FeedRecord, e *crawl.AuxRequest) error) error {
-	b := s.ledger.Tx.Bucket(hosts.BucketFeeds)
+	b := s.ledger.Tx.Bucket(store.BucketFeeds)
 	if b == nil {
 		return nil // a file from a version without this bucket, opened for reading only
 	}
@@ -304,7 +305,7 @@ func (s *Feeds) each(h *hosts.Host, fn func(key []byte, r *FeedRecord, e *crawl.
 	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		var r FeedRecord
 		if err := json.Unmarshal(v, &r); err != nil {
-			return fmt.Errorf("%w: feed %q: %w", hosts.ErrRecord, k[4:], err)
+			return fmt.Errorf("%w: feed %q: %w", store.ErrRecord, k[4:], err)
 		}
 		if e, ok := s.auxRequest(k, &r); ok {
 			if err := fn(k, &r, &e); err != nil {
@@ -418,7 +419,7 @@ func (s *Feeds) Upkeep(now time.Time) error {
 	}
 	s.next = now.Add(time.Hour)
 	var due [][]byte
-	c := s.ledger.Tx.Bucket(hosts.BucketFeedsDue).Cursor()
+	c := s.ledger.Tx.Bucket(store.BucketFeedsDue).Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
 		if at := time.Unix(int64(binary.BigEndian.Uint64(k)), 0); at.After(now) || len(due) == atOnce {
 			if at.Before(s.next) {
@@ -444,12 +445,12 @@ func (s *Feeds) offer(due []byte, now time.Time) error {
 		return err
 	}
 	e, ok := s.auxRequest(k, &r)
-	h, err := s.ledger.HostWith(hosts.KeyHost(k))
+	h, err := s.ledger.HostWith(store.KeyHost(k))
 	if err != nil {
 		return err
 	}
 	if !known || !ok || h == nil || !bytes.Equal(due, feedDueKey(r.Noted, k)) {
-		return s.ledger.Drop(hosts.BucketFeedsDue, due)
+		return s.ledger.Drop(store.BucketFeedsDue, due)
 	}
 	if now.Before(r.Due) { // another clock wrote the key
 		return s.put(k, &r)

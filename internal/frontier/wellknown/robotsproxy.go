@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
@@ -189,16 +190,16 @@ func overProxies(f *crawl.Robots) bool { return f.State == crawl.RobotsUnavailab
 // countProxied counts a request that a domain causes to h, and returns the number on this day.
 // Older days are deleted.
 func (s *RobotsProxy) countProxied(h *hosts.Host, domain string, now time.Time) (n uint64, err error) {
-	b := s.ledger.Tx.Bucket(hosts.BucketRobotsProxy)
+	b := s.ledger.Tx.Bucket(store.BucketRobotsProxy)
 	prefix := h.ID.Append(nil)
 	today := binary.BigEndian.AppendUint32(h.ID.Append(nil), uint32(max(now.Unix(), 0)/(24*60*60)))
 	var old [][]byte
 	c := b.Cursor()
-	for k, _ := c.Seek(prefix); k != nil && hosts.KeyHost(k) == h.ID && string(k[:len(today)]) < string(today); k, _ = c.Next() {
+	for k, _ := c.Seek(prefix); k != nil && store.KeyHost(k) == h.ID && string(k[:len(today)]) < string(today); k, _ = c.Next() {
 		old = append(old, slices.Clone(k))
 	}
 	for _, k := range old {
-		if err := s.ledger.Drop(hosts.BucketRobotsProxy, k); err != nil {
+		if err := s.ledger.Drop(store.BucketRobotsProxy, k); err != nil {
 			return 0, err
 		}
 	}
@@ -210,7 +211,7 @@ func (s *RobotsProxy) countProxied(h *hosts.Host, domain string, now time.Time) 
 		return n, nil
 	}
 	n++
-	return n, s.ledger.Put(hosts.BucketRobotsProxy, key, binary.AppendUvarint(nil, n))
+	return n, s.ledger.Put(store.BucketRobotsProxy, key, binary.AppendUvarint(nil, n))
 }
 
 // Answer answers the requests that wait for an origin's robots.txt, after it was requested.

@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
 // Sitemaps that are to be read wait on disk; a few of each host are auxiliary requests at a time.
@@ -17,7 +18,7 @@ import (
 // origins are asked for their sitemaps again, and with re-crawl the time does.
 
 func (s *Sitemaps) queueSitemap(h *hosts.Host, key []byte) error {
-	if err := s.ledger.Put(hosts.BucketSitequeue, key, []byte{}); err != nil {
+	if err := s.ledger.Put(store.BucketSitequeue, key, []byte{}); err != nil {
 		return err
 	}
 	h.QueueSitemap()
@@ -39,7 +40,7 @@ func (s *Sitemaps) topUpSitemaps(h *hosts.Host) error {
 	if n >= SitemapAux/2 || h.SitemapsDue <= n {
 		return nil
 	}
-	c := s.ledger.Tx.Bucket(hosts.BucketSitequeue).Cursor()
+	c := s.ledger.Tx.Bucket(store.BucketSitequeue).Cursor()
 	prefix := h.ID.Append(nil)
 	for k, _ := c.Seek(prefix); n < SitemapAux && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
 		r, _, err := s.sitemapRecord(k)
@@ -69,12 +70,12 @@ func (s *Sitemaps) load(time.Time) error {
 			}
 		}
 	}
-	return s.ledger.Tx.Bucket(hosts.BucketSitemaps).ForEach(func(k, v []byte) error {
+	return s.ledger.Tx.Bucket(store.BucketSitemaps).ForEach(func(k, v []byte) error {
 		var r sitemap
 		if err := json.Unmarshal(v, &r); err != nil {
 			return fmt.Errorf("sitemap %q: %w", k[4:], err)
 		}
-		if r.Failures > 0 && r.Failures < polite.SitemapTries && s.ledger.Tx.Bucket(hosts.BucketSitequeue).Get(k) == nil {
+		if r.Failures > 0 && r.Failures < polite.SitemapTries && s.ledger.Tx.Bucket(store.BucketSitequeue).Get(k) == nil {
 			s.Retries = append(s.Retries, SitemapRetryAt{slices.Clone(k), r.Due})
 		}
 		return nil
@@ -94,13 +95,13 @@ func (s *Sitemaps) retrySitemaps(now time.Time) error {
 		if now.Before(r.at) || failed != nil {
 			return false
 		}
-		h, err := s.ledger.HostWith(hosts.KeyHost(r.Key))
+		h, err := s.ledger.HostWith(store.KeyHost(r.Key))
 		if h == nil || err != nil {
 			failed = err
 			return err == nil
 		}
 		e, ok := s.sitemapRequest(r.Key, &sitemap{})
-		if ok && s.readsSitemap(h, e.URL) && s.ledger.Tx.Bucket(hosts.BucketSitequeue).Get(r.Key) == nil {
+		if ok && s.readsSitemap(h, e.URL) && s.ledger.Tx.Bucket(store.BucketSitequeue).Get(r.Key) == nil {
 			failed = s.queueSitemap(h, r.Key)
 		}
 		return true
@@ -121,7 +122,7 @@ func (s *Sitemaps) DueBy(t time.Time) (n int64) {
 // dropSitemap removes a sitemap that was answered from the queue.
 func (s *Sitemaps) dropSitemap(h *hosts.Host, e *crawl.AuxRequest, _ time.Time) error {
 	key := SitemapKey(h.ID, e)
-	queue := s.ledger.Tx.Bucket(hosts.BucketSitequeue)
+	queue := s.ledger.Tx.Bucket(store.BucketSitequeue)
 	if queue.Get(key) == nil {
 		return nil
 	}
@@ -129,7 +130,7 @@ func (s *Sitemaps) dropSitemap(h *hosts.Host, e *crawl.AuxRequest, _ time.Time) 
 	if err != nil || e.Hop > r.Hop { // found at a smaller depth meanwhile: it is read again
 		return err
 	}
-	if err := s.ledger.Drop(hosts.BucketSitequeue, key); err != nil {
+	if err := s.ledger.Drop(store.BucketSitequeue, key); err != nil {
 		return err
 	}
 	h.DequeueSitemaps(1)
@@ -147,7 +148,7 @@ func (s *Sitemaps) sitemapsMirrorChanged(h *hosts.Host, i int, now time.Time) er
 		o.AskSitemapsAnew()
 		return nil
 	}
-	queue := s.ledger.Tx.Bucket(hosts.BucketSitequeue)
+	queue := s.ledger.Tx.Bucket(store.BucketSitequeue)
 	var gone [][]byte
 	c := queue.Cursor()
 	prefix := h.ID.Append(nil)
@@ -157,7 +158,7 @@ func (s *Sitemaps) sitemapsMirrorChanged(h *hosts.Host, i int, now time.Time) er
 		}
 	}
 	for _, k := range gone {
-		if err := s.ledger.Drop(hosts.BucketSitequeue, k); err != nil {
+		if err := s.ledger.Drop(store.BucketSitequeue, k); err != nil {
 			return err
 		}
 	}
@@ -174,12 +175,12 @@ func (s *Sitemaps) begin() error {
 		return nil
 	}
 	if text != "" {
-		s.ledger.AskedSitemaps("") // so that a crash makes it begin again
+		s.ledger.Meta.AskedSitemaps("") // so that a crash makes it begin again
 		s.Retries = nil
-		s.features.AskAll(func() { s.ledger.AskedSitemaps(s.ledger.Judge.SitemapText()) })
+		s.features.AskAll(func() { s.ledger.Meta.AskedSitemaps(s.ledger.Judge.SitemapText()) })
 		return s.load(time.Now())
 	}
-	s.ledger.AskedSitemaps("")
+	s.ledger.Meta.AskedSitemaps("")
 	s.Retries = nil
 	for _, h := range s.ledger.Hosts {
 		h.WithdrawAux(func(e crawl.AuxRequest) bool { return e.Kind == crawl.AuxSitemap })

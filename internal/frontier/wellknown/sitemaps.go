@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -68,7 +69,7 @@ func (s *Sitemaps) SitemapsFeature() hosts.Feature {
 		Ask:           s.ask,
 		MirrorChanged: s.sitemapsMirrorChanged,
 		Respec:        s.begin,
-		Times:         hosts.InRecords[sitemap](hosts.BucketSitemaps),
+		Times:         store.InRecords[sitemap](store.BucketSitemaps),
 	}
 }
 
@@ -95,7 +96,7 @@ func (r *sitemap) Times(see times.See) { see(&r.Due, times.Waits) }
 
 // SitemapKey is a sitemap's key in both buckets: host id, URL, a zero byte, and the origin that
 // names it.
-func SitemapKey(id hosts.HostID, e *crawl.AuxRequest) []byte {
+func SitemapKey(id store.HostID, e *crawl.AuxRequest) []byte {
 	k := append(id.Append(nil), e.URL...)
 	return append(append(k, 0), e.Origin.String()...)
 }
@@ -112,7 +113,7 @@ func (s *Sitemaps) sitemapRequest(key []byte, r *sitemap) (e crawl.AuxRequest, o
 }
 
 func (s *Sitemaps) sitemapRecord(key []byte) (r sitemap, known bool, err error) {
-	v := s.ledger.Tx.Bucket(hosts.BucketSitemaps).Get(key)
+	v := s.ledger.Tx.Bucket(store.BucketSitemaps).Get(key)
 	if v == nil {
 		return r, false, nil
 	}
@@ -127,7 +128,7 @@ func (s *Sitemaps) putSitemap(key []byte, r *sitemap) error {
 	if err != nil {
 		return err
 	}
-	return s.ledger.Put(hosts.BucketSitemaps, key, v)
+	return s.ledger.Put(store.BucketSitemaps, key, v)
 }
 
 // readsSitemap reports whether the sitemap u on h is read. Sitemaps of mirrors and forgotten ones
@@ -221,7 +222,7 @@ func (s *Sitemaps) addSitemap(h *hosts.Host, e crawl.AuxRequest, now time.Time) 
 	if err != nil {
 		return err
 	}
-	queued := s.ledger.Tx.Bucket(hosts.BucketSitequeue).Get(key) != nil
+	queued := s.ledger.Tx.Bucket(store.BucketSitequeue).Get(key) != nil
 	switch {
 	case known && e.Hop < r.Hop:
 		// Fewer indexes lead to it than was known, so it may lead to more.
@@ -314,10 +315,10 @@ func (s *Sitemaps) answer(a *crawl.Answer, at, now time.Time) error {
 // Infos is what is known of a host's sitemaps, at most n of them.
 func (s *Sitemaps) Infos(h *hosts.Host, n int) []crawl.SitemapInfo {
 	all := []crawl.SitemapInfo{}
-	if s.ledger.Tx.Bucket(hosts.BucketSitemaps) == nil {
+	if s.ledger.Tx.Bucket(store.BucketSitemaps) == nil {
 		return all // a file from a version without this bucket, opened for reading only
 	}
-	c := s.ledger.Tx.Bucket(hosts.BucketSitemaps).Cursor()
+	c := s.ledger.Tx.Bucket(store.BucketSitemaps).Cursor()
 	prefix := h.ID.Append(nil)
 	for k, v := c.Seek(prefix); len(all) < n && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		var r sitemap
@@ -333,7 +334,7 @@ func (s *Sitemaps) Infos(h *hosts.Host, n int) []crawl.SitemapInfo {
 			at := r.Read.UTC()
 			info.ReadAt = &at
 		}
-		info.Queued = s.ledger.Tx.Bucket(hosts.BucketSitequeue).Get(k) != nil
+		info.Queued = s.ledger.Tx.Bucket(store.BucketSitequeue).Get(k) != nil
 		all = append(all, info)
 	}
 	return all

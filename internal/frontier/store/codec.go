@@ -1,9 +1,28 @@
-package hosts
+package store
 
 import (
 	"encoding/binary"
 	"errors"
 )
+
+// ErrRecord: a record in a file cannot be read, because the file is damaged or another program
+// wrote it.
+var ErrRecord = errors.New("malformed record")
+
+// AppendText appends the length of s, and s.
+func AppendText(b []byte, s string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(s)))
+	return append(b, s...)
+}
+
+// Scanner reads varints and texts, and remembers whether one was malformed.
+type Scanner struct {
+	B   []byte
+	Bad bool
+}
+
+// Refuse notes that what was read is malformed.
+func (s *Scanner) Refuse() { s.Bad = true }
 
 // Byte reads one byte.
 func (s *Scanner) Byte() byte {
@@ -25,22 +44,6 @@ func (s *Scanner) Fixed64() uint64 {
 	n := binary.BigEndian.Uint64(s.B)
 	s.B = s.B[8:]
 	return n
-}
-
-// ErrRecord: a record in a file cannot be read, because the file is damaged or another program
-// wrote it.
-var ErrRecord = errors.New("malformed record")
-
-// AppendText appends the length of s, and s.
-func AppendText(b []byte, s string) []byte {
-	b = binary.AppendUvarint(b, uint64(len(s)))
-	return append(b, s...)
-}
-
-// Scanner reads varints and texts, and remembers whether one was malformed.
-type Scanner struct {
-	B   []byte
-	Bad bool
 }
 
 // Uint reads a varint.

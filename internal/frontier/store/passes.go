@@ -1,24 +1,17 @@
-package hosts
+package store
 
 import (
-	"cmp"
-	"context"
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-const EntryOverhead = 64 // approximate size of a log message beside its data
+const MirrorPending = 256 // number of unsent messages at which a mirrors pass pauses
 
-// Mark is the last recorded checkpoint that a shard's state knows of.
-type Mark struct {
-	Name    string `json:"name"`
-	Applied int64  `json:"applied"` // Meta.Applied in the checkpoint
-	Size    int64  `json:"size"`    // stored size, compressed
-}
+// PassStretch is the number of records that a pass handles before it releases the shard's lock.
+const PassStretch = 1000
 
 // When a setting of the spec that decides about URLs has changed, a pass decides about all known
 // URLs again: it refuses URLs that a narrower spec forbids and queues URLs that a wider one
@@ -27,7 +20,7 @@ type Mark struct {
 //
 // The table of reasons (internal/crawl/reason.go) defines which setting may undo which reason. The
 // reasons forgotten, mirror and hosts have passes of their own (shard.Passes, package mirrors,
-// domains.go).
+// hosts.Domain).
 
 // Judging is the state of that pass. It is part of the shard's state.
 type Judging struct {
@@ -44,42 +37,30 @@ func (m *Judging) Opened() bool {
 	return m.By.AllowPrivate && !m.Was.AllowPrivate || m.By.Contact && !m.Was.Contact
 }
 
-// Led reports that h is now resolved to other addresses than before.
-func (m *Judging) Led(h *Host) bool {
-	return !slices.Equal(m.By.Resolves(h.Name), m.Was.Resolves(h.Name))
+// Led reports that a host is now resolved to other addresses than before.
+func (m *Judging) Led(host canon.Host) bool {
+	return !slices.Equal(m.By.Resolves(host), m.Was.Resolves(host))
 }
 
-const MirrorPending = 256 // number of unsent messages at which a mirrors pass pauses
-
-// PassStretch is the number of records that a pass handles before it releases the shard's lock.
-const PassStretch = 1000
-
-// InStretches calls some repeatedly until ctx ends, each time with the lock. While some reports
-// more work, the next call follows after as long as the last one took, so that others get the lock
-// half of the time. Otherwise the next call follows after CommitEvery.
-func (s *Ledger) InStretches(ctx context.Context, some func(now time.Time) (more bool, err error)) error {
-	for wait := CommitEvery; ; {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(wait):
-		}
-		s.Mu.Lock()
-		began := time.Now()
-		more := false
-		err := s.Guarded(func() (err error) {
-			more, err = some(began)
-			return err
-		})
-		wait = CommitEvery
-		if more {
-			wait = max(time.Since(began), time.Millisecond)
-		}
-		s.Mu.Unlock()
-		if err != nil {
-			return err
-		}
+// Begin begins the pass that decides all URLs again, by other settings than was, which may allow
+// less or more.
+func (m *Judging) Begin(by, was *judge.Settings) {
+	if m.By = by; !m.Running {
+		m.Was = was
 	}
+	m.Running, m.Next = true, nil
+}
+
+// DecidedBy notes what URLs are decided by, without a pass.
+func (m *Judging) DecidedBy(by *judge.Settings) { m.By = by }
+
+// Step moves the pass on to the key next; nil: it is done, and Step returns false.
+func (m *Judging) Step(next []byte) (more bool) {
+	if m.Next = next; next != nil {
+		return true
+	}
+	m.Running, m.Was = false, nil
+	return false
 }
 
 // Planning is the state of a pass over all URLs after a setting has changed that determines when
@@ -90,6 +71,20 @@ type Planning struct {
 	Running bool   `json:"running,omitempty"`
 	Next    []byte `json:"next,omitempty"` // the key with which to continue
 }
+
+// Begin begins the pass that plans when URLs are requested again, by the settings in text; "": no
+// URL is.
+func (p *Planning) Begin(text string) {
+	if p.Spec != text {
+		*p = Planning{Spec: text, Running: text != ""}
+	}
+}
+
+// Again makes the next Begin start the pass, whatever the settings are.
+func (p *Planning) Again() { *p = Planning{} }
+
+// Step moves the pass on to the key next; nil: it is done.
+func (p *Planning) Step(next []byte) { p.Next, p.Running = next, next != nil }
 
 // lostStore records that page stores of this shard were lost, which pages must be fetched again
 // because of that, and how far the pass has got. It is part of the shard's state.
@@ -108,27 +103,20 @@ func (l *lostStore) IsLost(id crawl.VisitID) bool {
 	return !l.Mark.IsZero() && id.Compare(l.Mark) <= 0
 }
 
-// At returns a pointer to t in UTC, or nil for the zero time.
-func At(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
+// maxStoresSeen is how many identities of page stores are remembered.
+const maxStoresSeen = 64
+
+// Begin notes that the page store before identity was lost, with the pages of all visits up to
+// newest. It reports false if that is known already.
+func (l *lostStore) Begin(identity string, newest crawl.VisitID) (news bool) {
+	if slices.Contains(l.Seen, identity) {
+		return false
 	}
-	t = t.UTC()
-	return &t
+	l.Seen = append(l.Seen, identity)
+	l.Seen = l.Seen[max(len(l.Seen)-maxStoresSeen, 0):]
+	l.Mark, l.Running, l.Next = newest, true, nil
+	return true
 }
 
-// Summary is the result of a pass over all hosts.
-type Summary struct {
-	At        time.Time
-	Cost      time.Duration
-	DueSoon   int64 // URLs due within hold-max
-	Outlook   crawl.Outlook
-	Postponed []crawl.PostponedHost
-	Again     int64     // number of URLs that will be fetched again
-	Next      time.Time // when the first of them is due
-}
-
-// SortedHosts returns the hosts in memory in the order of their names.
-func (s *Ledger) SortedHosts() []*Host {
-	return slices.SortedFunc(maps.Values(s.Hosts), func(a, b *Host) int { return cmp.Compare(a.Name, b.Name) })
-}
+// Step moves the pass that queues the lost pages again on to the key next; nil: it is done.
+func (l *lostStore) Step(next []byte) { l.Next, l.Running = next, next != nil }
