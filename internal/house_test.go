@@ -34,7 +34,6 @@ var larger = map[string]int{
 	"methods of internal/frontier.Frontier":     59,
 	"methods of internal/frontier/hosts.Host":   48,
 	"methods of internal/frontier/hosts.Ledger": 70,
-	"methods of internal/indexer.shard":         44,
 }
 
 func TestHouse(t *testing.T) {

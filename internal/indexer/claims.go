@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/klauspost/compress/s2"
-
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/html"
@@ -17,36 +15,6 @@ import (
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
-
-// claims returns what a page or a metadata document states about datasets, in the form of
-// Page.Claims: for a page its JSON-LD and the statements of its header, packed; for a document the
-// mark that the whole document does. nil means that it states nothing.
-func (s *shard) claims(p *pages.Page, body []byte) []byte {
-	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt}
-	if p.IsMeta() {
-		if len(body) > catalog.MaxDocument {
-			s.log.Info("the metadata is too long to be read", "url", p.URL, "bytes", len(body), "limit", catalog.MaxDocument)
-			return nil
-		}
-		if !s.tells(catalog.ReadJSON, html.Decode(body, p.Charset), doc) {
-			return nil
-		}
-		return []byte{}
-	}
-	linked := s.extract.LinkedData(p.ContentType, p.Charset, body, catalog.MaxDocument)
-	header := p.Signposts
-	if len(header) > crawl.MaxSignposts {
-		header = nil
-	}
-	if linked == nil && header == nil {
-		return nil
-	}
-	text := catalog.PageText(linked, header)
-	if !s.tells(catalog.ReadPage, text, doc) {
-		return nil
-	}
-	return s2.Encode(nil, text)
-}
 
 // keepParts stores parts of documents about datasets, and the pages that they complete. A part that
 // cannot be read is stored empty, because the other parts are valid without it.
@@ -59,7 +27,7 @@ func (s *shard) keepParts(ctx context.Context, batch []crawl.Page, now time.Time
 			continue
 		}
 		if p.Part == 0 {
-			if out := s.read(p, now); out.Directives&crawl.NoIndex != 0 || out.Deleted != "" {
+			if out := s.reader.read(p, now); out.Directives&crawl.NoIndex != 0 || out.Deleted != "" {
 				gone = append(gone, out)
 			} else {
 				all = append(all, out)
@@ -67,7 +35,7 @@ func (s *shard) keepParts(ctx context.Context, batch []crawl.Page, now time.Time
 			continue
 		}
 		out := pages.Page{Page: p}
-		if err := s.marks.read(&out, func() { s.claims(&out, s.unpackPart(&out)) }); err != nil {
+		if err := s.marks.read(&out, func() { s.reader.claims(&out, s.reader.unpackPart(&out)) }); err != nil {
 			s.log.Warn("a part of a document about datasets is ignored", "url", p.URL, "part", p.Part, "err", err)
 			out.Body, out.Encoding = nil, crawl.EncodingNone
 		}
@@ -87,27 +55,6 @@ func (s *shard) keepParts(ctx context.Context, batch []crawl.Page, now time.Time
 		}
 		return err
 	})
-}
-
-// unpackPart returns the text of a part, nil if it cannot be unpacked.
-func (s *shard) unpackPart(p *pages.Page) []byte {
-	body, err := p.Unpack(nil)
-	if err != nil {
-		s.log.Warn("a part of a document about datasets cannot be unpacked", "url", p.URL, "part", p.Part, "err", err)
-	}
-	return body
-}
-
-// tells reports whether a document describes datasets.
-func (s *shard) tells(read func([]byte, catalog.Document) ([]crawl.DatasetClaim, error), text []byte, doc catalog.Document) bool {
-	claims, err := read(text, doc)
-	switch {
-	case errors.Is(err, catalog.ErrCut), errors.Is(err, catalog.ErrTooMuch):
-		s.log.Info("the metadata is not read to its end", "url", doc.URL, "datasets", len(claims), "err", err)
-	case err != nil:
-		s.log.Debug("the metadata contains no datasets", "url", doc.URL, "err", err)
-	}
-	return len(claims) > 0
 }
 
 // claimsOf reads the datasets that a page with Claims describes, as far as there is memory for

@@ -12,7 +12,6 @@ import (
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
-	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -101,7 +100,7 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 			if len(all) == cap(all) { // the messages of a batch mostly have equally many pages
 				all = slices.Grow(all, min(len(decoded)*(len(batch)-i), 256))
 			}
-			all = append(all, s.read(p, now))
+			all = append(all, s.reader.read(p, now))
 		}
 	}
 	s.pace(ctx, all)
@@ -113,7 +112,7 @@ func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
 		failed = errors.Join(failed, s.keepParts(ctx, parts, now))
 	}
 	err := s.keep(ctx, all)
-	failed = errors.Join(failed, s.offerStrays(ctx, all), s.keepAliases(ctx, words))
+	failed = errors.Join(failed, s.x.offerStrays(ctx, all), s.keepAliases(ctx, words))
 	if err != nil && len(batch) == 1 && len(all) > 1 {
 		// Perhaps only some of them cannot be stored.
 		for i := range all {
@@ -142,66 +141,6 @@ func (x *Indexer) shardsInAll() int {
 	defer x.mu.Unlock()
 	return x.spec.Shards
 }
-
-// read decides whether a page may be stored, and reads its title.
-func (s *shard) read(p crawl.Page, now time.Time) pages.Page {
-	out := pages.Page{Page: p}
-	if p.Kind == crawl.KindCapture {
-		return out
-	}
-	if !p.UnavailableAfter.IsZero() && !now.Before(p.UnavailableAfter) {
-		out.Late = p.Directives&crawl.NoIndex == 0 && p.Deleted == ""
-		out.Directives |= crawl.NoIndex
-	}
-	if out.Directives&crawl.NoIndex != 0 || p.Deleted != "" {
-		out.Body = nil // it is not read
-		return out
-	}
-	if p.Renewed {
-		return out
-	}
-	if s.takeHead(&out) {
-		return out
-	}
-	if err := s.marks.read(&out, func() { s.readBody(&out) }); err != nil {
-		s.extract, s.unpacked = pagetext.Extractor{}, nil // their state is unknown
-		return pages.Page{Page: crawl.Page{URL: p.URL, Visit: p.Visit, FetchedAt: p.FetchedAt, Depth: p.Depth, FoundOn: p.FoundOn,
-			Deleted: crawl.ReasonUnreadable}}
-	}
-	return out
-}
-
-// takeHead takes the head of a page from the fetcher. It reports whether the body need not be read:
-// the header states nothing about datasets, and no page is suspected of having ended a process.
-func (s *shard) takeHead(out *pages.Page) bool {
-	h := out.Head
-	if h == nil || out.IsMeta() || len(h.Title) > crawl.MaxTitle || len(out.Signposts) > 0 || s.marks.suspect() {
-		return false
-	}
-	out.Title, out.Lang = h.Title, h.Lang
-	return true
-}
-
-// readBody reads the title of a page, and what it states about datasets.
-func (s *shard) readBody(out *pages.Page) {
-	body, err := out.Unpack(s.unpacked)
-	if err != nil {
-		s.log.Warn("a page is stored without a title", "url", out.URL, "err", err)
-		return
-	}
-	if out.Encoding != crawl.EncodingNone {
-		if s.unpacked = body; cap(body) > maxUnpacked {
-			s.unpacked = nil
-		}
-	}
-	if !out.IsMeta() {
-		out.Title, out.Lang = s.extract.Title(out.ContentType, out.Charset, body)
-	}
-	out.Claims = s.claims(out, body)
-}
-
-// maxUnpacked is the largest buffer for unpacked pages that is kept for the next page, in bytes.
-const maxUnpacked = 1 << 20
 
 // keep stores a batch.
 func (s *shard) keep(ctx context.Context, batch []pages.Page) error {
@@ -262,7 +201,7 @@ func (s *shard) giveUp(ctx context.Context, m queue.Message, cause error) error 
 			s.log.Error("could not be stored", "url", p.URL, "kind", p.Kind, "deliveries", m.Deliveries, "err", cause)
 			continue // the frontier does not count it
 		}
-		keep := func() error { return s.keep(ctx, []pages.Page{s.read(p, now)}) }
+		keep := func() error { return s.keep(ctx, []pages.Page{s.reader.read(p, now)}) }
 		if p.Part > 0 || p.Parts > 0 {
 			keep = func() error { return s.keepParts(ctx, []crawl.Page{p}, now) }
 		}

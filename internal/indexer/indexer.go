@@ -169,7 +169,7 @@ func (x *Indexer) SetSpec(spec crawl.Spec) error {
 	}
 	if spec.LinkText() != x.spec.LinkText() {
 		for _, s := range x.shards {
-			s.relinking.Store(true) // before anybody can conclude that the crawl is done
+			s.links.pending.Store(true) // before anybody can conclude that the crawl is done
 		}
 	}
 	if !slices.Equal(spec.Forgotten, x.spec.Forgotten) {
@@ -337,8 +337,8 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 		if err != nil {
 			n = 1
 		}
-		building := s.building(&st)
-		if s.relinking.Load() || s.refilling.Load() || s.forgetting.Load() || building {
+		building := s.search.building(&st)
+		if s.links.pending.Load() || s.refilling.Load() || s.forgetting.Load() || building {
 			// While links are being sent, a loss is being reported, forgotten pages are being
 			// deleted, or a search index is being built, nobody is done.
 			n++

@@ -190,7 +190,8 @@ func TestOneDropIsNotAll(t *testing.T) {
 	defer store.Close()
 	met, _ := newMetrics(nil, nil)
 	passing := errors.New("for a while")
-	s := &shard{part: part{id: 0, store: store}, log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, metrics: met}}
+	s := &shard{part: part{id: 0, store: store}, log: testLog(), reader: pageReader{log: testLog()},
+		x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, metrics: met}}
 	s.put = func([]pages.Page) (pages.Result, error) { return pages.Result{}, passing }
 	bad := crawl.Page{Kind: crawl.KindData, URL: "http://a.example/data.txt", Origin: canon.URL("http://a.example/").Origin(), Visit: crawl.VisitID{Epoch: 1, N: 1},
 		Encoding: crawl.EncodingS2, Body: []byte("\xff\xff\xff\xff")}
@@ -210,10 +211,9 @@ func TestNoPageCostsAnIndexerMuch(t *testing.T) {
 		t.Skip("they are made to take time, and nothing of it runs beside anything else")
 	}
 	const size = 1 << 20
-	met, _ := newMetrics(nil, nil)
 	store := func(p crawl.Page) func() {
-		s := &shard{log: testLog(), x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, metrics: met}}
-		return func() { s.read(p, time.Now()) }
+		r := &pageReader{log: testLog()}
+		return func() { r.read(p, time.Now()) }
 	}
 	html := func(b testaid.Bomb) crawl.Page {
 		return page("http://a.example/"+strings.ReplaceAll(b.Name, " ", "-"), 1, string(b.Body)+`<script type="application/ld+json">{"@type":"Dataset"}</script>`)

@@ -42,20 +42,20 @@ func (x *Indexer) reindexMark() string {
 
 // building adds the progress of the shard's index to a status, and reports whether it must still be
 // built.
-func (s *shard) building(st *crawl.IndexerStatus) bool {
-	want := s.x.reindexMark()
-	if !s.x.o.Search || want == "" {
+func (f *searchFollower) building(st *crawl.IndexerStatus) bool {
+	want := f.x.reindexMark()
+	if !f.x.o.Search || want == "" {
 		return false
 	}
-	b := crawl.IndexBuild{Shard: s.id}
-	if index := s.index.Load(); index != nil {
+	b := crawl.IndexBuild{Shard: f.id}
+	if index := f.index.Load(); index != nil {
 		b.Mark = index.Mark()
 	}
-	s.rebuilt.mu.Lock()
-	b.Done, b.Left, b.Trouble = s.rebuilt.done, s.rebuilt.left, s.rebuilt.trouble
-	s.rebuilt.mu.Unlock()
+	f.rebuilt.mu.Lock()
+	b.Done, b.Left, b.Trouble = f.rebuilt.done, f.rebuilt.left, f.rebuilt.trouble
+	f.rebuilt.mu.Unlock()
 	if b.Mark != want && b.Done == 0 {
-		b.Left = s.store.Feed().Behind(0) // it waits for the token
+		b.Left = f.store.Feed().Behind(0) // it waits for the token
 	}
 	st.Indexes = append(st.Indexes, b)
 	return b.Mark != want
@@ -63,18 +63,18 @@ func (s *shard) building(st *crawl.IndexerStatus) bool {
 
 // keepReindexed builds the index again whenever the spec requests it, until ctx ends. It retries
 // after an error.
-func (s *shard) keepReindexed(ctx context.Context) error {
+func (f *searchFollower) keepReindexed(ctx context.Context) error {
 	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	for {
-		changed := s.x.specChanged()
-		index, mark := s.index.Load(), s.x.reindexMark()
+		changed := f.x.specChanged()
+		index, mark := f.index.Load(), f.x.reindexMark()
 		switch {
-		case index == nil: // followSearch opens it
+		case index == nil: // follow opens it
 			if again.Sleep(ctx) != nil {
 				return nil
 			}
 		case mark != "" && index.Mark() != mark:
-			err := s.reindex(ctx, index, mark)
+			err := f.reindex(ctx, index, mark)
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -83,8 +83,8 @@ func (s *shard) keepReindexed(ctx context.Context) error {
 				continue
 			}
 			wait := again.Next()
-			s.rebuilt.set(0, 0, err.Error())
-			s.log.Error("the search index cannot be rebuilt yet; the old one is used", "err", err, "wait", wait)
+			f.rebuilt.set(0, 0, err.Error())
+			f.log.Error("the search index cannot be rebuilt yet; the old one is used", "err", err, "wait", wait)
 			if !sleep(ctx, wait) {
 				return nil
 			}
@@ -99,19 +99,19 @@ func (s *shard) keepReindexed(ctx context.Context) error {
 	}
 }
 
-func (s *shard) reindex(ctx context.Context, index *search.Index, mark string) error {
-	s.rebuilt.set(0, s.store.Feed().Behind(0), "")
+func (f *searchFollower) reindex(ctx context.Context, index *search.Index, mark string) error {
+	f.rebuilt.set(0, f.store.Feed().Behind(0), "")
 	select {
-	case s.x.building <- struct{}{}:
-		defer func() { <-s.x.building }()
+	case f.x.building <- struct{}{}:
+		defer func() { <-f.x.building }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	began := time.Now()
-	s.log.Info("rebuilding the search index", "asked", mark)
-	err := index.Rebuild(ctx, mark, s.analyzeInTurn, func(done, left int64) { s.rebuilt.set(done, left, "") })
+	f.log.Info("rebuilding the search index", "asked", mark)
+	err := index.Rebuild(ctx, mark, f.analyzeInTurn, func(done, left int64) { f.rebuilt.set(done, left, "") })
 	if err == nil {
-		s.log.Info("the search index was rebuilt", "pages", s.rebuilt.pages(), "took", time.Since(began).Round(time.Millisecond))
+		f.log.Info("the search index was rebuilt", "pages", f.rebuilt.pages(), "took", time.Since(began).Round(time.Millisecond))
 	}
 	return err
 }
@@ -124,11 +124,11 @@ func (r *rebuilt) pages() int64 {
 
 // analyzeInTurn is analyze for an index that is built again. It also waits while the disk has too
 // little space for it.
-func (s *shard) analyzeInTurn(ctx context.Context) (done func(), err error) {
+func (f *searchFollower) analyzeInTurn(ctx context.Context) (done func(), err error) {
 	for {
-		full, changed := s.x.space()
+		full, changed := f.x.space()
 		if full == nil {
-			return s.x.analyze(ctx)
+			return f.x.analyze(ctx)
 		}
 		select {
 		case <-changed:

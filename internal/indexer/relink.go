@@ -3,6 +3,8 @@ package indexer
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/backoff"
@@ -24,55 +26,64 @@ import (
 // sent.
 const markScope = "scope"
 
+// relinker sends the links of a shard's stored pages again when the scope has changed.
+type relinker struct {
+	x     *Indexer
+	store *pages.Store
+	log   *slog.Logger
+	// The scope changed, and not all links of stored pages were sent again.
+	pending atomic.Bool
+}
+
 // keepLinked sends the links of the shard's pages whenever the scope differs from the one under
 // which they were sent, until ctx ends. Its errors do not stop the storing of pages.
-func (s *shard) keepLinked(ctx context.Context) error {
+func (r *relinker) keepLinked(ctx context.Context) error {
 	again := backoff.Delay{Least: time.Second, Most: time.Minute}
 	for {
-		changed := s.x.specChanged()
-		err := s.relink(ctx)
+		changed := r.x.specChanged()
+		err := r.relink(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			wait := again.Next()
-			s.log.Error("links of stored pages cannot be submitted yet", "err", err, "wait", wait)
+			r.log.Error("links of stored pages cannot be submitted yet", "err", err, "wait", wait)
 			if !sleep(ctx, wait) {
 				return nil
 			}
 			continue
 		}
-		s.relinking.Store(s.scopeChanged())
+		r.pending.Store(r.scopeChanged())
 		again.Reset()
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
-			s.relinking.Store(s.scopeChanged())
+			r.pending.Store(r.scopeChanged())
 		}
 	}
 }
 
 // scopeChanged reports whether links must be sent again.
-func (s *shard) scopeChanged() bool {
-	s.x.mu.Lock()
-	now := s.x.spec.LinkText()
-	s.x.mu.Unlock()
-	was, err := s.store.Mark(markScope)
+func (r *relinker) scopeChanged() bool {
+	r.x.mu.Lock()
+	now := r.x.spec.LinkText()
+	r.x.mu.Unlock()
+	was, err := r.store.Mark(markScope)
 	return err != nil || was != now
 }
 
-func (s *shard) relink(ctx context.Context) error {
-	s.x.mu.Lock()
-	spec := s.x.spec
-	s.x.mu.Unlock()
+func (r *relinker) relink(ctx context.Context) error {
+	r.x.mu.Lock()
+	spec := r.x.spec
+	r.x.mu.Unlock()
 	now := spec.LinkText()
-	was, err := s.store.Mark(markScope)
+	was, err := r.store.Mark(markScope)
 	if err != nil || was == now {
 		return err
 	}
 	if was != "" && !spec.NoLinks {
-		o, err := newOfferer(s.x, spec)
+		o, err := newOfferer(r.x, spec)
 		if err != nil {
 			return err
 		}
@@ -82,7 +93,7 @@ func (s *shard) relink(ctx context.Context) error {
 		var after uint64
 		for {
 			var links []crawl.Links
-			links, after, err = o.read(s.store, after)
+			links, after, err = o.read(r.store, after)
 			if err != nil {
 				return err
 			}
@@ -93,9 +104,9 @@ func (s *shard) relink(ctx context.Context) error {
 				break
 			}
 		}
-		s.log.Info("scope changed: links of stored pages submitted again", "links", o.n, "took", time.Since(began).Round(time.Millisecond))
+		r.log.Info("scope changed: links of stored pages submitted again", "links", o.n, "took", time.Since(began).Round(time.Millisecond))
 	}
-	return s.store.SetMark(markScope, now)
+	return r.store.SetMark(markScope, now)
 }
 
 // offerer reads links in scope from pages and publishes them.
@@ -173,10 +184,10 @@ func (o *offerer) linksOf(p *pages.Page) crawl.Links {
 // by visits that were running when it changed. It is called when the pages are stored and not yet
 // acknowledged. If the scope changes after that, relink finds the pages in the store. If the
 // process dies before, they are delivered again.
-func (s *shard) offerStrays(ctx context.Context, batch []pages.Page) error {
-	s.x.mu.Lock()
-	spec := s.x.spec
-	s.x.mu.Unlock()
+func (x *Indexer) offerStrays(ctx context.Context, batch []pages.Page) error {
+	x.mu.Lock()
+	spec := x.spec
+	x.mu.Unlock()
 	hash := spec.LinkHash()
 	var o *offerer
 	var links []crawl.Links
@@ -186,7 +197,7 @@ func (s *shard) offerStrays(ctx context.Context, batch []pages.Page) error {
 		}
 		if o == nil {
 			var err error
-			if o, err = newOfferer(s.x, spec); err != nil {
+			if o, err = newOfferer(x, spec); err != nil {
 				return err
 			}
 		}

@@ -32,18 +32,18 @@ func TestHeadsThatAreTold(t *testing.T) {
 	} {
 		p := page(string(u), 1, "x")
 		p.Head, p.Capture = c.head, c.capture
-		s := &shard{part: part{marks: c.marks}, log: testLog()}
-		if out := s.read(p, time.Now()); out.Title != c.title || out.Deleted != "" {
+		r := &pageReader{marks: c.marks, log: testLog()}
+		if out := r.read(p, time.Now()); out.Title != c.title || out.Deleted != "" {
 			t.Errorf("%s: title %q, deleted %q", name, out.Title, out.Deleted)
 		}
-		if told := c.title == "said"; (s.unpacked == nil) != told {
-			t.Errorf("%s: %d bytes were unpacked", name, len(s.unpacked))
+		if told := c.title == "said"; (r.unpacked == nil) != told {
+			t.Errorf("%s: %d bytes were unpacked", name, len(r.unpacked))
 		}
 	}
 	// A page that may not be stored is not stored, whatever else is reported about it.
 	p := page(string(u), 1, "x")
 	p.Head, p.Directives = said, crawl.NoIndex
-	if out := (&shard{log: testLog()}).read(p, time.Now()); out.Body != nil || out.Title != "" {
+	if out := (&pageReader{log: testLog()}).read(p, time.Now()); out.Body != nil || out.Title != "" {
 		t.Errorf("noindex: %+v", out)
 	}
 }

@@ -12,11 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/archive"
-	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
-	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -34,22 +32,20 @@ type shard struct {
 	x          *Indexer
 	assignment *assignment.Shard
 	log        *slog.Logger
-	extract    pagetext.Extractor // used by the consumer only
-	unpacked   []byte
+	reader     pageReader                               // used by the consumer only
 	began      time.Time                                // when the last commit began
 	put        func([]pages.Page) (pages.Result, error) // archive.Put; tests replace it
 	archive    *archive.Shard
+	search     *searchFollower
+	links      *relinker
 	fatal      atomic.Pointer[error]
 	stuck      atomic.Pointer[error] // why the current batch is not stored yet
 
 	forgetting atomic.Bool // perhaps not all forgotten pages are deleted yet
 	// It is locked for reading from the look at the list of forgotten pages until a page is stored.
 	gate sync.RWMutex
-	// The scope changed, and not all links of stored pages were sent again.
-	relinking atomic.Bool
 	// The store was begun empty in place of another, and the frontier does not know yet.
 	refilling atomic.Bool
-	rebuilt   rebuilt
 	fenced    chan struct{} // closed when no other indexer can acknowledge pages of it
 	stop      context.CancelFunc
 
@@ -100,16 +96,19 @@ func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *p
 	defer stop()
 	s := &shard{part: part{home.ID(), store, new(atomic.Pointer[search.Index]), new(atomic.Bool), x.marks, x.hides}, x: x, assignment: home, log: home.Log(),
 		stop: stop, fenced: make(chan struct{})}
+	s.reader = pageReader{log: s.log, marks: s.marks}
+	s.search = &searchFollower{part: s.part, x: x, log: s.log}
+	s.links = &relinker{x: x, store: store, log: s.log}
 	if err := s.openArchive(); err != nil {
 		return err
 	}
 	s.put = s.archive.Put
-	s.relinking.Store(s.scopeChanged())
+	s.links.pending.Store(s.links.scopeChanged())
 	s.refilling.Store(home.Refill())
 	s.forgetting.Store(true) // until it is known that there are none
 	if x.o.Search {
-		if err := s.openSearch(); err != nil {
-			// FollowSearch tries again.
+		if err := s.search.open(); err != nil {
+			// follow tries again.
 			s.log.Error("search is off until the index file can be opened", "err", err)
 		}
 	}
@@ -119,14 +118,14 @@ func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *p
 	g.Go(func() error { return s.mind(gctx) })
 	g.Go(func() error { return s.expire(gctx) })
 	g.Go(func() error { return s.keepQuarantined(gctx) })
-	g.Go(func() error { return s.keepLinked(gctx) })
+	g.Go(func() error { return s.links.keepLinked(gctx) })
 	g.Go(func() error { return s.refill(gctx) })
 	g.Go(func() error { return s.sendOutbox(gctx) })
 	g.Go(func() error { return s.keepForgetting(gctx) })
 	g.Go(func() error { return s.keepArchive(gctx) })
 	if x.o.Search {
-		g.Go(func() error { return s.followSearch(gctx) })
-		g.Go(func() error { return s.keepReindexed(gctx) })
+		g.Go(func() error { return s.search.follow(gctx) })
+		g.Go(func() error { return s.search.keepReindexed(gctx) })
 	}
 	if !x.o.Embedded {
 		g.Go(func() error { return s.leave(gctx) })
@@ -136,9 +135,7 @@ func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *p
 		defer s.move.Done()
 	}
 	x.letGo(s) // before the files are closed, so that readers know why reading fails
-	if index := s.index.Swap(nil); index != nil {
-		err = errors.Join(err, index.Close())
-	}
+	err = errors.Join(err, s.search.close())
 	if f := s.fatal.Load(); f != nil {
 		return *f
 	}
@@ -171,41 +168,6 @@ func (s *shard) mind(ctx context.Context) error {
 		s.stop()
 	}
 	return nil
-}
-
-func (s *shard) openSearch() error {
-	index, err := search.Open(assignment.SearchFile(s.x.o.Dir, s.id), s.store, search.Options{Log: s.log, Turn: s.x.analyze, Read: s.marks.read, Hidden: s.x.hides, HiddenHost: s.x.hidesHost,
-		Mark: s.x.reindexMark(), Indexed: s.traceIndexed(), Fault: s.x.o.Fault})
-	if err == nil {
-		s.index.Store(index)
-	}
-	return err
-}
-
-// followSearch makes the index follow the store. Its errors do not stop the storing of pages.
-func (s *shard) followSearch(ctx context.Context) error {
-	again := backoff.Delay{Least: time.Second, Most: time.Minute}
-	for {
-		if index := s.index.Load(); index != nil {
-			return index.Run(ctx)
-		}
-		if again.Sleep(ctx) != nil {
-			return nil
-		}
-		if err := s.openSearch(); err != nil {
-			s.log.Error("the search index cannot be opened", "err", err)
-		}
-	}
-}
-
-// analyze lets as many indexes analyze at the same time as there are tokens.
-func (x *Indexer) analyze(ctx context.Context) (done func(), err error) {
-	select {
-	case x.analyzing <- struct{}{}:
-		return func() { <-x.analyzing }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // expire removes pages whose unavailable_after passes while they are stored.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
-	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/internal/tracing"
 )
 
@@ -17,16 +16,5 @@ func (x *Indexer) traceKept(shard int, batch []pages.Page, began time.Time, tell
 	}
 	for id, n := range count {
 		tell(x.traces.Visit(shard, id), n, began, ended)
-	}
-}
-
-// traceIndexed returns the function that search calls for the pages it has read, nil if nothing is
-// traced.
-func (s *shard) traceIndexed() search.IndexedFunc {
-	if s.x.traces == nil {
-		return nil
-	}
-	return func(batch []pages.Page, began time.Time) {
-		s.x.traceKept(s.id, batch, began, (*tracing.Visit).Indexed)
 	}
 }
