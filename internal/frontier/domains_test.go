@@ -163,8 +163,8 @@ func TestHostsNeverVisitedAreEvicted(t *testing.T) {
 		b.commit()
 		check := func(when string) {
 			t.Helper()
-			if len(b.s.ledger.Hosts) > hosts.MaxResident || len(b.s.ledger.Domains) > hosts.MaxResident*(1+hosts.LatelyFor) {
-				t.Errorf("%s: %d hosts and %d domains in memory", when, len(b.s.ledger.Hosts), len(b.s.ledger.Domains))
+			if len(b.s.ledger.Hosts) > hosts.MaxResident || len(b.s.ledger.Domains.Loaded) > hosts.MaxResident*(1+hosts.LatelyFor) {
+				t.Errorf("%s: %d hosts and %d domains in memory", when, len(b.s.ledger.Hosts), len(b.s.ledger.Domains.Loaded))
 			}
 			if st := b.status(); st.Hosts != 300 || st.Queued != 300 || st.Shards[0].DueSoon != 300 {
 				t.Errorf("%s: %+v", when, st)

@@ -406,9 +406,9 @@ func TestNewNamesOfForwardedVisits(t *testing.T) {
 		}
 	}
 	b.event(ev)
-	d := b.s.ledger.Domains["many.example"]
+	d := b.s.ledger.Domains.Loaded["many.example"]
 	if d == nil {
-		d = b.s.ledger.Domains["example"]
+		d = b.s.ledger.Domains.Loaded["example"]
 	}
 	if want := int64(min(3*hosts.NewHostsEvent, crawl.DefaultMaxHosts)); d == nil || d.Hosts != want {
 		t.Errorf("%+v, want %d names taken in", d, want)

@@ -56,7 +56,7 @@ func TestFewRecentlyEvictedHostsAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 400, 1)
 		most := hosts.MaxResident * (1 + hosts.LatelyFor)
-		if n := len(b.s.ledger.Domains); n > most || n <= hosts.MaxResident {
+		if n := len(b.s.ledger.Domains.Loaded); n > most || n <= hosts.MaxResident {
 			t.Errorf("%d domains in memory, want some and %d at most", n, most)
 		}
 		b.links(1, "", "http://a.one.example/", "http://b.one.example/")
@@ -74,7 +74,7 @@ func TestFewRecentlyEvictedHostsAreKept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if one.Domain != two.Domain || one.Domain.Hosts != 2 || b.s.ledger.Domains["one.example"] != one.Domain {
+			if one.Domain != two.Domain || one.Domain.Hosts != 2 || b.s.ledger.Domains.Loaded["one.example"] != one.Domain {
 				t.Fatalf("one domain is %+v and %+v", one.Domain, two.Domain)
 			}
 			b.commit()

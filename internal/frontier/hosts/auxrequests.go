@@ -65,20 +65,20 @@ func (s *Features) AddAux(e crawl.AuxRequest, now time.Time) error {
 func (h *Host) KeepAux(e crawl.AuxRequest) error {
 	h.OfferAux(e)
 	h.changed()
-	return h.ledger.Put(store.BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e), []byte{})
+	return h.memory.file.Put(store.BucketAux, crawl.AppendAuxRequest(h.ID.Append(nil), e), []byte{})
 }
 
 // OfferAux adds an auxiliary request to those of h. It is in memory only: its feature has a record
 // from which it is offered again after a restart.
 func (h *Host) OfferAux(e crawl.AuxRequest) {
 	h.Aux = append(h.Aux, e)
-	h.ledger.Unschedule(h)
+	h.memory.places.Unschedule(h)
 }
 
 // WithdrawAux takes such requests back, those of which gone reports true.
 func (h *Host) WithdrawAux(gone func(e crawl.AuxRequest) bool) {
 	h.Aux = slices.DeleteFunc(h.Aux, gone)
-	h.ledger.Unschedule(h)
+	h.memory.places.Unschedule(h)
 }
 
 // FoundNearer sets the Hop of the request of h that differs from e in nothing else, in memory only.

@@ -31,7 +31,7 @@ var changes = []struct {
 	{"SpeedUp", ok(func(h *Host, _ *Origin, _ time.Time) { h.SlowDown(3); h.SpeedUp() })},
 	{"AnsweredIn", ok(func(h *Host, _ *Origin, _ time.Time) { h.AnsweredIn(time.Second) })},
 	{"BeginReport", ok(func(h *Host, _ *Origin, _ time.Time) { h.BeginReport(crawl.VisitID{Epoch: 9}) })},
-	{"AddReport", ok(func(h *Host, _ *Origin, at time.Time) { h.AddReport(&crawl.Outcome{Requests: 5, Bytes: 7}, at) })},
+	{"AddReport", ok(func(h *Host, _ *Origin, _ time.Time) { h.AddReport(&crawl.Outcome{Requests: 5, Bytes: 7}) })},
 	{"VisitedWith", ok(func(h *Host, _ *Origin, _ time.Time) { h.VisitedWith(true, time.Minute) })},
 	{"EndReport", ok(func(h *Host, _ *Origin, _ time.Time) { h.BeginReport(crawl.VisitID{Epoch: 9}); h.EndReport() })},
 	{"URLQueued", ok(func(h *Host, _ *Origin, _ time.Time) { h.URLQueued(0, false); h.URLQueued(0, true) })},

@@ -14,7 +14,7 @@ func (h *Host) URLQueued(i uint8, waits bool) { h.countQueued(i, waits, +1) }
 func (h *Host) URLDequeued(i uint8, waits bool) { h.countQueued(i, waits, -1) }
 
 func (h *Host) countQueued(i uint8, waits bool, n int64) {
-	h.ledger.Meta.Counts.AddQueued(n, waits)
+	h.memory.file.Meta.Counts.AddQueued(n, waits)
 	h.Queued += n
 	if waits {
 		h.Later += n
@@ -27,14 +27,14 @@ func (h *Host) countQueued(i uint8, waits bool, n int64) {
 // CountURL adds a URL of h that is not Queued to the counts of its class and reason, or takes it
 // out of them if n is -1.
 func (h *Host) CountURL(class crawl.Class, reason crawl.Reason, n int64) {
-	h.ledger.Meta.Counts.AddURLs(class, reason, n)
+	h.memory.file.Meta.Counts.AddURLs(class, reason, n)
 	switch class {
 	case crawl.Stored:
 		h.Stored += n
 		h.changed()
 		if h.Domain != nil {
 			h.Domain.Stored += n
-			h.ledger.DomainChanged(h.Domain)
+			h.memory.domains.DomainChanged(h.Domain)
 		}
 	case crawl.Refused:
 		if refusedUnasked(reason) {

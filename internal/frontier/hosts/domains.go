@@ -69,60 +69,71 @@ func (d *Domain) decode(v []byte) error {
 	return nil
 }
 
+// Domains are the registered domains of a shard. Those that are needed are in memory, and their
+// counts are written with the next commit. They are guarded by Mu of the file.
+type Domains struct {
+	// Loaded has the domains in memory by their names.
+	Loaded map[string]*Domain
+
+	file  *store.File
+	dirty []*Domain // domains that differ from their records
+	loose []*Domain // domains that may no longer be needed in memory
+}
+
 // DomainOf returns the registered domain of a host.
-func (s *Ledger) DomainOf(name canon.Host) (*Domain, error) {
+func (s *Domains) DomainOf(name canon.Host) (*Domain, error) {
 	reg := name.Registered()
-	if d := s.Domains[reg]; d != nil {
+	if d := s.Loaded[reg]; d != nil {
 		return d, nil
 	}
 	// A copy, because a substring would keep the whole message in memory
 	d := &Domain{Name: string([]byte(reg))}
-	if b := s.Tx.Bucket(store.BucketDomains); b != nil {
+	if b := s.file.Tx.Bucket(store.BucketDomains); b != nil {
 		if v := b.Get([]byte(reg)); v != nil {
 			if err := d.decode(v); err != nil {
 				return nil, err
 			}
 		}
 	}
-	s.Domains[d.Name] = d
-	s.looseDomains = append(s.looseDomains, d)
+	s.Loaded[d.Name] = d
+	s.loose = append(s.loose, d)
 	return d, nil
 }
 
 // DomainChanged marks the counts of a domain as different from its record.
-func (s *Ledger) DomainChanged(d *Domain) {
+func (s *Domains) DomainChanged(d *Domain) {
 	if !d.dirty {
 		d.dirty = true
-		s.Changed()
-		s.dirtyDomains = append(s.dirtyDomains, d)
+		s.file.Changed()
+		s.dirty = append(s.dirty, d)
 	}
 }
 
 // letGo notes that a host was removed from memory.
-func (s *Ledger) letGo(d *Domain) {
+func (s *Domains) letGo(d *Domain) {
 	if d == nil {
 		return
 	}
 	if d.refs--; d.refs == 0 {
-		s.looseDomains = append(s.looseDomains, d)
+		s.loose = append(s.loose, d)
 	}
 }
 
-// saveDomains writes changed counts and removes the domains from memory that no host there needs.
-func (s *Ledger) saveDomains() error {
-	for _, d := range s.dirtyDomains {
+// save writes changed counts and removes the domains from memory that no host there needs.
+func (s *Domains) save() error {
+	for _, d := range s.dirty {
 		d.dirty = false
-		if err := s.Put(store.BucketDomains, []byte(d.Name), d.append(make([]byte, 0, 8))); err != nil {
+		if err := s.file.Put(store.BucketDomains, []byte(d.Name), d.append(make([]byte, 0, 8))); err != nil {
 			return err
 		}
 	}
-	s.dirtyDomains = s.dirtyDomains[:0]
-	for _, d := range s.looseDomains {
-		if d.refs == 0 && s.Domains[d.Name] == d {
-			delete(s.Domains, d.Name)
+	s.dirty = s.dirty[:0]
+	for _, d := range s.loose {
+		if d.refs == 0 && s.Loaded[d.Name] == d {
+			delete(s.Loaded, d.Name)
 		}
 	}
-	s.looseDomains = s.looseDomains[:0]
+	s.loose = s.loose[:0]
 	return nil
 }
 
@@ -133,33 +144,6 @@ func MaxHosts(j *judge.Judge) int64 {
 		return j.Spec.MaxHosts
 	}
 	return crawl.DefaultMaxHosts
-}
-
-// NewHost adds a host that is not known yet.
-func (s *Ledger) NewHost(name canon.Host, closed bool) (*Host, error) {
-	d, err := s.DomainOf(name)
-	if err != nil {
-		return nil, err
-	}
-	h := &Host{ID: s.Meta.NewHost(), Name: canon.Host(string([]byte(name))), Closed: closed, At: -1, Domain: d}
-	if err := s.Put(store.BucketNames, []byte(h.Name), h.ID.Append(nil)); err != nil {
-		return nil, err
-	}
-	if closed {
-		d.Closed++
-		s.Meta.AddClosed(+1)
-		if err := s.Put(store.BucketClosed, ClosedKey(d, h.ID), []byte{}); err != nil {
-			return nil, err
-		}
-	} else {
-		d.Hosts++
-		h.Fresh = true
-		s.resident++
-	}
-	s.DomainChanged(d)
-	s.remember(h)
-	s.MarkDirty(h)
-	return h, nil
 }
 
 // BringsNames reports whether one more new name of d may be accepted from the page and the event
@@ -182,24 +166,9 @@ func (d *Domain) BroughtName() {
 }
 
 // LeaveNameOut counts a link to a name of d that is not recorded.
-func (s *Ledger) LeaveNameOut(d *Domain) {
+func (s *Domains) LeaveNameOut(d *Domain) {
 	d.LeftOut++
 	s.DomainChanged(d)
-}
-
-// OpenHost accepts a closed name of a domain. The caller decides about its URLs anew.
-func (s *Ledger) OpenHost(h *Host) error {
-	d := h.Domain
-	if err := s.Drop(store.BucketClosed, ClosedKey(d, h.ID)); err != nil {
-		return err
-	}
-	h.Closed = false
-	d.Closed--
-	d.Hosts++
-	s.Meta.AddClosed(-1)
-	s.DomainChanged(d)
-	s.MarkDirty(h)
-	return nil
 }
 
 // ClosedKey is the key of a closed name of d.
@@ -207,15 +176,9 @@ func ClosedKey(d *Domain, id store.HostID) []byte {
 	return id.Append(append([]byte(d.Name), 0))
 }
 
-// HostsDetail explains a closed name.
-func (s *Ledger) HostsDetail(d *Domain) string {
-	return fmt.Sprintf("more hosts of %s than are accepted (%d, and one more for each stored page, in all shards; this shard has %d): "+
-		"it is accepted when more pages of the domain are stored, or with a larger --max-hosts-per-domain", d.Name, MaxHosts(&s.Judge), d.Hosts)
-}
-
-// countDomains counts a host of a file from a version that did not count them. It limits the number
+// countHost counts a host of a file from a version that did not count them. It limits the number
 // of domains in memory.
-func (s *Ledger) countDomains(h *Host) error {
+func (s *Domains) countHost(h *Host) error {
 	d, err := s.DomainOf(h.Name)
 	if err != nil {
 		return err
@@ -223,8 +186,8 @@ func (s *Ledger) countDomains(h *Host) error {
 	d.Hosts++
 	d.Stored += h.Stored
 	s.DomainChanged(d)
-	if len(s.Domains) > domainsCounted {
-		return s.saveDomains()
+	if len(s.Loaded) > domainsCounted {
+		return s.save()
 	}
 	return nil
 }

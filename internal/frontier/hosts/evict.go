@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/store"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // Memory holds the hosts that are being visited or soon will be, however many are known. All others
@@ -25,12 +27,37 @@ import (
 // A host that an event names is loaded until the next commit, of either kind. After a crash the
 // file has each host where the last commit left it: in memory (BucketHosts) or evicted, never both.
 
+// Eviction has the hosts of a shard that are in memory, loads others, and decides which of them
+// leave. It is guarded by Mu of the file.
+type Eviction struct {
+	// Hosts and ByID have the hosts in memory.
+	Hosts map[canon.Host]*Host
+	ByID  map[store.HostID]*Host
+	// ToEvict are hosts of an older file that are still to be evicted (EvictSome).
+	ToEvict []store.HostID
+
+	file    *store.File
+	domains *Domains
+	places  *Places
+	judge   *judge.Judge // the settings of the shard
+	hooks   Hooks
+
+	dirty    []*Host // hosts that differ from their records
+	loaded   []*Host // hosts loaded since the last commit
+	resident int     // number of hosts in memory that were never visited
+	staying  int     // number of hosts in memory that were visited and must not be evicted
+	// Evictable hosts that stay because memory is free; some may have been evicted since
+	idle   []*Host
+	index  evictedIndex
+	lately lately // hosts that were evicted lately (lately.go)
+}
+
 // MaxResident is the limit from which the others follow. Tests reduce it.
 var MaxResident = 1024
 
 // maxResident is the maximum number of new hosts in memory. It does not count hosts that the
 // operator has paused, so that they leave space for hosts that may be visited.
-func (s *Ledger) maxResident() int { return MaxResident + s.Judge.Paused }
+func (s *Eviction) maxResident() int { return MaxResident + s.judge.Paused }
 
 // maxVisited is the number of visited hosts beyond which even hosts leave that could be visited at
 // once. They are loaded again when a fetcher has a free slot.
@@ -45,10 +72,10 @@ const (
 )
 
 // residentVisited is the number of hosts in memory that were visited and may be evicted.
-func (s *Ledger) residentVisited() int { return len(s.ByID) - s.resident - s.staying }
+func (s *Eviction) residentVisited() int { return len(s.ByID) - s.resident - s.staying }
 
 // Meet notes that a host no longer counts as never visited.
-func (s *Ledger) Meet(h *Host) {
+func (s *Eviction) Meet(h *Host) {
 	if h.Fresh {
 		h.Fresh = false
 		s.resident--
@@ -57,7 +84,7 @@ func (s *Ledger) Meet(h *Host) {
 
 // PutAway writes changed hosts and evicts those that need not stay in memory. No caller may keep a
 // pointer to a host across it, unless the host has a visit, auxiliary requests or a mirror record.
-func (s *Ledger) PutAway() error {
+func (s *Eviction) PutAway() error {
 	now := time.Now()
 	s.hooks.Schedule(now) // the schedule determines how long a host may be evicted
 	// Descending ids: of the new hosts, the last ones are evicted first.
@@ -90,12 +117,12 @@ func (s *Ledger) PutAway() error {
 		}
 	}
 	s.loaded = s.loaded[:0]
-	s.hooks.Schedule(now) // otherwise s.Misplaced would keep evicted hosts in memory
+	s.hooks.Schedule(now) // otherwise s.places.misplaced would keep evicted hosts in memory
 	return nil
 }
 
 // settle decides whether a changed host stays in memory, and writes its record.
-func (s *Ledger) settle(h *Host, now time.Time) error {
+func (s *Eviction) settle(h *Host, now time.Time) error {
 	if h.Fresh && !h.Untouched() {
 		s.Meet(h)
 	}
@@ -106,7 +133,7 @@ func (s *Ledger) settle(h *Host, now time.Time) error {
 }
 
 // leaves is the rule: whether h leaves memory now, and until when if it was visited.
-func (s *Ledger) leaves(h *Host, now time.Time) (until time.Time, leaves bool) {
+func (s *Eviction) leaves(h *Host, now time.Time) (until time.Time, leaves bool) {
 	if h.isNew() {
 		return until, s.leavesNew(h)
 	}
@@ -129,13 +156,13 @@ func (s *Ledger) leaves(h *Host, now time.Time) (until time.Time, leaves bool) {
 func (h *Host) isNew() bool { return h.until == 0 && (h.Fresh || h.Untouched()) }
 
 // leavesNew reports that a host leaves memory that was never visited.
-func (s *Ledger) leavesNew(h *Host) bool {
+func (s *Eviction) leavesNew(h *Host) bool {
 	return h.Untouched() && (h.Evicted || h.Closed || h.Fresh && (h.Queued == 0 || s.resident > s.maxResident()))
 }
 
 // evictIdle evicts hosts without work that stayed because memory was free, while too many hosts are
 // in memory.
-func (s *Ledger) evictIdle(now time.Time) error {
+func (s *Eviction) evictIdle(now time.Time) error {
 	n := 0
 	for ; n < len(s.idle) && s.residentVisited() > MaxResident; n++ {
 		h := s.idle[n]
@@ -153,7 +180,7 @@ func (s *Ledger) evictIdle(now time.Time) error {
 }
 
 // pin notes whether a visited host must stay in memory, however many hosts there are.
-func (s *Ledger) pin(h *Host, pinned bool) {
+func (s *Eviction) pin(h *Host, pinned bool) {
 	if pinned == h.pinned {
 		return
 	}
@@ -166,7 +193,7 @@ func (s *Ledger) pin(h *Host, pinned bool) {
 
 // evictableUntil reports whether a visited host need not be in memory, and until when. The zero
 // time means until an event names it. The host's position in the schedule must be up to date.
-func (s *Ledger) evictableUntil(h *Host, now time.Time) (until time.Time, may bool) {
+func (s *Eviction) evictableUntil(h *Host, now time.Time) (until time.Time, may bool) {
 	if s.mustStay(h) || s.hooks.Uses(h) {
 		return until, false
 	}
@@ -174,10 +201,10 @@ func (s *Ledger) evictableUntil(h *Host, now time.Time) (until time.Time, may bo
 		if until = h.When; until.Before(now) {
 			until = now
 		}
-	} else if h.Queued > 0 || s.Judge.Spec.Refreshes() && h.again() > 0 {
+	} else if h.Queued > 0 || s.judge.Spec.Refreshes() && h.again() > 0 {
 		return until, false // it waits for something other than a time
 	}
-	if at := s.SitemapsDue(h); !at.IsZero() {
+	if at := sitemapsDue(s.judge, h); !at.IsZero() {
 		// A host that was loaded for its sitemaps, but was not asked for them, is not loaded again
 		// at once.
 		if soon := now.Add(10 * time.Minute); at.Before(soon) {
@@ -194,9 +221,9 @@ func (s *Ledger) evictableUntil(h *Host, now time.Time) (until time.Time, may bo
 }
 
 // mustStay reports that something keeps a host in memory that no time ends.
-func (s *Ledger) mustStay(h *Host) bool {
-	return !h.plain() || h.Later > 0 || h.SitemapsDue > 0 || h.DueReason == DueAddress || h.Queued > 0 && s.Judge.Spec.MaxPagesPerHost > 0 ||
-		s.Judge.Spec.Hosts[h.Name].Paused
+func (s *Eviction) mustStay(h *Host) bool {
+	return !h.plain() || h.Later > 0 || h.SitemapsDue > 0 || h.DueReason == DueAddress || h.Queued > 0 && s.judge.Spec.MaxPagesPerHost > 0 ||
+		s.judge.Spec.Hosts[h.Name].Paused
 }
 
 // again is the number of the host's URLs that will be fetched again some time.
@@ -208,13 +235,13 @@ func (h *Host) again() (n int64) {
 }
 
 // Slower reports that the operator may have slowed h down while it was not in memory.
-func (s *Ledger) Slower(h *Host) bool { return h.paces != s.Meta.Paces }
+func (s *Eviction) Slower(h *Host) bool { return h.paces != s.file.Meta.Paces }
 
 // evict removes a host from memory, until a time if it was visited. The zero time means that no
 // work is due then.
-func (s *Ledger) evict(h *Host, until time.Time) error {
-	if s.Tx.Writable() { // otherwise it was only read, and its record is in the file
-		if err := s.putEvicted(h, until); err != nil {
+func (s *Eviction) evict(h *Host, until time.Time) error {
+	if s.file.Tx.Writable() { // otherwise it was only read, and its record is in the file
+		if err := s.index.put(h, until); err != nil {
 			return err
 		}
 	}
@@ -224,18 +251,18 @@ func (s *Ledger) evict(h *Host, until time.Time) error {
 }
 
 // keep writes a host that stays in memory.
-func (s *Ledger) keep(h *Host) error {
+func (s *Eviction) keep(h *Host) error {
 	if h.Evicted {
 		h.Evicted = false
-		if err := s.dropRecord(h); err != nil {
+		if err := s.index.drop(h); err != nil {
 			return err
 		}
 	}
-	return h.save(s.Tx)
+	return h.save(s.file.Tx)
 }
 
 // EvictSome is a pass that evicts hosts of an older file, in which all hosts were resident.
-func (s *Ledger) EvictSome(now time.Time) (more bool, err error) {
+func (s *Eviction) EvictSome(now time.Time) (more bool, err error) {
 	for n := 0; n < store.PassStretch && len(s.ToEvict) > 0; n++ {
 		id := s.ToEvict[len(s.ToEvict)-1]
 		s.ToEvict = s.ToEvict[:len(s.ToEvict)-1]
@@ -243,7 +270,7 @@ func (s *Ledger) EvictSome(now time.Time) (more bool, err error) {
 			s.MarkDirty(h) // in use: PutAway decides
 			continue
 		}
-		h, err := readHost(s.Tx, id)
+		h, err := readHost(s.file.Tx, id)
 		if err != nil {
 			return false, err
 		}

@@ -67,7 +67,7 @@ func TestEvictedHostIsRestoredExactly(t *testing.T) {
 			return true
 		}
 		got := &Host{}
-		if err := got.decodeRecord(h.ID, h.appendEvicted(nil)); err != nil {
+		if err := decodeInto(got, h.ID, appendEvicted(nil, h)); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		want := *h
@@ -148,14 +148,14 @@ func TestTimesOfEvictedHosts(t *testing.T) {
 // written as the same bytes.
 func FuzzEvicted(f *testing.F) {
 	h := &Host{Name: "www.example.org", Due: time.Unix(1_700_000_000, 0), Origins: make([]Origin, 2)}
-	f.Add(h.appendEvicted(nil))
+	f.Add(appendEvicted(nil, h))
 	f.Add([]byte{evictedVisited, 1, 'a'})
 	f.Fuzz(func(t *testing.T, v []byte) {
 		h, err := decodeRecord(1, v)
 		if err != nil || v[0]&evictedVisited == 0 {
 			return
 		}
-		again, err := decodeRecord(1, h.appendEvicted(nil))
+		again, err := decodeRecord(1, appendEvicted(nil, h))
 		if err != nil || !reflect.DeepEqual(h, again) {
 			t.Fatalf("%+v\n%+v: %v", h, again, err)
 		}

@@ -19,7 +19,7 @@ import (
 // The flags of an evicted host's record.
 const (
 	evictedClosed  = 1 << iota
-	evictedVisited // it was visited, and Host.fields defines the rest of the record
+	evictedVisited // it was visited, and recordCodec.host defines the rest of the record
 )
 
 // plain reports that the record of an evicted host (appendEvicted) can hold everything known of h.
@@ -35,27 +35,27 @@ func (h *Host) plain() bool {
 }
 
 // appendEvicted encodes a plain host.
-func (h *Host) appendEvicted(b []byte) []byte {
+func appendEvicted(b []byte, h *Host) []byte {
 	var flags byte = evictedVisited
 	if h.Closed {
 		flags |= evictedClosed
 	}
 	c := recordCodec{b: store.AppendText(append(b, flags), string(h.Name))}
-	h.fields(&c)
+	c.host(h)
 	return c.b
 }
 
 // decodeEvicted reads the rest of such a record into h, whose ID and Name are set.
-func (h *Host) decodeEvicted(rest []byte) error {
+func decodeEvicted(h *Host, rest []byte) error {
 	c := recordCodec{s: store.Scanner{B: rest}, reading: true}
-	h.fields(&c)
+	c.host(h)
 	if c.s.Bad || len(c.s.B) > 0 {
 		return fmt.Errorf("host %d: %w", h.ID, store.ErrRecord)
 	}
 	return nil
 }
 
-func (h *Host) fields(c *recordCodec) {
+func (c *recordCodec) host(h *Host) {
 	c.int(&h.until)
 	c.uint(&h.paces)
 	c.int(&h.Queued)
@@ -95,11 +95,11 @@ func (h *Host) fields(c *recordCodec) {
 		h.Origins = append(h.Origins[:0], make([]Origin, n)...)
 	}
 	for i := range h.Origins {
-		h.Origins[i].fields(c, h.Name)
+		c.origin(&h.Origins[i], h.Name)
 	}
 }
 
-func (o *Origin) fields(c *recordCodec, host canon.Host) {
+func (c *recordCodec) origin(o *Origin, host canon.Host) {
 	if c.reading {
 		o.Origin.Host = host
 	}
@@ -262,7 +262,7 @@ func (h *Host) Untouched() bool {
 }
 
 // appendNew encodes an untouched host: flags, name, counts and origins.
-func (h *Host) appendNew(b []byte) []byte {
+func appendNew(b []byte, h *Host) []byte {
 	var flags byte
 	if h.Closed {
 		flags = evictedClosed
@@ -280,20 +280,21 @@ func (h *Host) appendNew(b []byte) []byte {
 	return b
 }
 
+// decodeRecord reads the record of an evicted host.
 func decodeRecord(id store.HostID, v []byte) (*Host, error) {
 	h := &Host{}
-	return h, h.decodeRecord(id, v)
+	return h, decodeInto(h, id, v)
 }
 
-// decodeRecord reads an evicted host's record into h, which need not be empty.
-func (h *Host) decodeRecord(id store.HostID, v []byte) error {
+// decodeInto reads an evicted host's record into h, which need not be empty.
+func decodeInto(h *Host, id store.HostID, v []byte) error {
 	if len(v) < 2 {
 		return fmt.Errorf("host %d: %w", id, store.ErrRecord)
 	}
 	s := store.Scanner{B: v[1:]}
 	*h = Host{ID: id, Closed: v[0]&evictedClosed != 0, Name: canon.Host(s.Text()), At: -1, Evicted: true, Origins: h.Origins[:0]}
 	if v[0]&evictedVisited != 0 && !s.Bad {
-		return h.decodeEvicted(s.B)
+		return decodeEvicted(h, s.B)
 	}
 	h.Queued, h.Refused = int64(s.Uint()), int64(s.Uint())
 	for len(s.B) > 0 && !s.Bad {

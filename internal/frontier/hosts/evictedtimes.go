@@ -12,26 +12,20 @@ import (
 
 // ShiftEvicted shifts the stored times of evicted hosts after the clock was set by that much. Hosts
 // in memory are not affected by a change of the clock.
-func (s *Ledger) ShiftEvicted(by time.Duration) error {
+func (s *Eviction) ShiftEvicted(by time.Duration) error {
 	if err := s.PutAway(); err != nil {
 		return err
 	}
-	s.Changed()
-	return SeeEvicted(s.Tx, times.ShiftBy(by))
+	s.file.Changed()
+	return SeeEvicted(s.file.Tx, times.ShiftBy(by))
 }
 
 // LoadOverdue loads hosts that are evicted for longer than evictMost, because the clock was wrong
 // when they were evicted.
-func (s *Ledger) LoadOverdue(now time.Time) error {
-	b := s.Tx.Bucket(store.BucketEvicted)
-	var ids []store.HostID
-	c := b.Cursor()
-	for k, _ := c.Seek(evictedKey(now.Add(evictMost).UnixMilli()+1, 0)); k != nil; k, _ = c.Next() {
-		r, err := decodeEvictedHost(k, nil)
-		if err != nil {
-			return err
-		}
-		ids = append(ids, r.ID)
+func (s *Eviction) LoadOverdue(now time.Time) error {
+	ids, err := s.index.after(now.Add(evictMost))
+	if err != nil {
+		return err
 	}
 	for _, id := range ids {
 		if err := s.loadEvicted(id); err != nil {
@@ -66,8 +60,8 @@ func SeeEvicted(tx *bolt.Tx, see times.See) error {
 			from = store.KeyHost(k)
 		}
 		for i, h := range hosts { // bbolt forbids changing a bucket under its own cursor
-			if h.see(see) {
-				if err := h.moveEvicted(blocks, index, was[i]); err != nil {
+			if seeEvicted(h, see) {
+				if err := moveEvicted(blocks, index, h, was[i]); err != nil {
 					return err
 				}
 			}
@@ -78,8 +72,8 @@ func SeeEvicted(tx *bolt.Tx, see times.See) error {
 	}
 }
 
-// see shows all times of an evicted host, and reports whether any was changed.
-func (h *Host) see(see times.See) (changed bool) {
+// seeEvicted shows all times of an evicted host, and reports whether any was changed.
+func seeEvicted(h *Host, see times.See) (changed bool) {
 	note := func(at *time.Time, kind times.Kind) {
 		was := *at
 		see(at, kind)
@@ -96,8 +90,8 @@ func (h *Host) see(see times.See) (changed bool) {
 
 // moveEvicted writes an evicted host whose times were changed. was is the time until which it was
 // evicted before.
-func (h *Host) moveEvicted(blocks, index *bolt.Bucket, was int64) error {
-	if err := blocks.Put(store.RecordKey(h.ID), h.appendEvicted(nil)); err != nil || h.until == was {
+func moveEvicted(blocks, index *bolt.Bucket, h *Host, was int64) error {
+	if err := blocks.Put(store.RecordKey(h.ID), appendEvicted(nil, h)); err != nil || h.until == was {
 		return err
 	}
 	key := evictedKey(was, h.ID)

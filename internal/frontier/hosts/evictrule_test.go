@@ -104,7 +104,7 @@ func TestVisitedHostsLeave(t *testing.T) {
 		t.Fatalf("with work, by its time: %v", index)
 	}
 	l = reopened(t, l)
-	l.evicting = true // as LoadHosts begins
+	l.index.timed = true // as LoadHosts begins
 	if loaded, err := l.LoadDue(now.Add(30 * time.Minute)); loaded || err != nil {
 		t.Errorf("a host came back before its time: %v", err)
 	}

@@ -92,22 +92,26 @@ type Host struct {
 	Fresh   bool `json:"-"`
 	Evicted bool `json:"-"` // the record in the file is that of an evicted host
 
-	ledger    *Ledger // nil for a host that is only read
-	dirty     bool    // differs from its record
-	misplaced bool    // its position in the schedule may be wrong: see Ledger.Unschedule
+	growth    `json:"-"`
+	residence `json:"-"`
 
-	tooManySitemaps bool // a warning about this was logged
-	// URLs found since the first URL of this host was done, and URLs done. Older ones count less:
-	// see Grows.
-	grew, ended float64
+	memory          *Eviction // nil for a host that is only read
+	tooManySitemaps bool      // a warning about this was logged
+}
+
+// residence is what Eviction and Places note of a host in memory, and, for an evicted host, what
+// its record has of that.
+type residence struct {
+	dirty     bool // differs from its record
+	misplaced bool // its position in the schedule may be wrong: see Places.Unschedule
+	pinned    bool // must stay in memory, however many hosts there are
+	idle      bool // in Eviction.idle
 
 	// For an evicted host (evict.go): the time until which it is evicted, as in BucketEvicted (Unix
 	// ms; 0: it has no entry there).
-	until  int64
-	paces  uint64 // Meta.Paces when it was evicted
-	pinned bool   // must stay in memory, however many hosts there are
-	idle   bool   // in Ledger.idle
-	older  bool   // was never in memory: it is unknown whether the operator slowed it down before
+	until int64
+	paces uint64 // Meta.Paces when it was evicted
+	older bool   // was never in memory: it is unknown whether the operator slowed it down before
 }
 
 // Origin is what a shard knows of one scheme and port of a host: its robots.txt and its queue.
@@ -194,28 +198,6 @@ type Reported struct {
 	Trouble  bool  `json:"trouble,omitempty"` // the host's delay was doubled because of this visit
 }
 
-// growthOf is the approximate number of finished URLs over which growth is measured.
-const growthOf = 8
-
-// Found notes that a URL of h was queued for the first time. URLs found before the first URL of the
-// host itself was done do not count: most hosts begin with an index, and its many links say nothing
-// about the number of links on the pages that it leads to.
-func (h *Host) Found() {
-	if h.ended > 0 {
-		h.grew++
-	}
-}
-
-// Done notes that a URL of h was requested and is no longer queued.
-func (h *Host) Done() {
-	h.grew *= 1 - 1./growthOf
-	h.ended = h.ended*(1-1./growthOf) + 1
-}
-
-// Grows reports that h's queue grows faster than it is processed, so that its final length cannot
-// be estimated.
-func (h *Host) Grows() bool { return h.ended > 0 && h.grew > h.ended }
-
 // Times shows all times of the host and its origins to see.
 func (h *Host) Times(see times.See) {
 	see(&h.Due, times.Waits)
@@ -266,42 +248,6 @@ func (h *Host) save(tx *bolt.Tx) error {
 		return err
 	}
 	return tx.Bucket(store.BucketHosts).Put(h.ID.Append(nil), v)
-}
-
-// LoadHosts reads the records of resident hosts of a file just opened into memory, up to the
-// limits. It counts the hosts of each domain if the file is from a version that did not.
-func (s *Ledger) LoadHosts() error {
-	s.waiting, s.evicting = true, true // until the buckets are found to be empty
-	err := LoadHosts(s.Tx, func(h *Host) error {
-		if !s.Meta.Counted {
-			if err := s.countDomains(h); err != nil {
-				return err
-			}
-		}
-		if h.Untouched() {
-			if h.Queued == 0 || s.resident >= MaxResident {
-				s.ToEvict = append(s.ToEvict, h.ID)
-				return nil
-			}
-			h.Fresh = true
-			s.resident++
-		} else if s.residentVisited() >= maxVisited() && !s.mustStay(h) {
-			s.ToEvict = append(s.ToEvict, h.ID)
-			return nil
-		}
-		var err error
-		if h.Domain, err = s.DomainOf(h.Name); err != nil {
-			return err
-		}
-		s.remember(h)
-		s.pin(h, !h.Fresh && s.mustStay(h))
-		return nil
-	})
-	s.loaded = s.loaded[:0]
-	if !s.Meta.Counted {
-		s.Meta.DomainsCounted()
-	}
-	return err
 }
 
 // LoadHosts reads every host record of a file, except those of evicted hosts.
@@ -377,7 +323,7 @@ func (s *Ledger) HostsNumbered(from store.HostID, n int, evicted bool, each func
 		case h != nil || !evicted:
 		case k != nil && store.KeyHost(k) == id:
 			h = &record
-			err = h.decodeRecord(id, v)
+			err = decodeInto(h, id, v)
 		default: // of an older file, read by a Reader, or an unused number
 			h, err = readHost(s.Tx, id)
 		}

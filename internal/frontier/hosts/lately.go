@@ -55,7 +55,7 @@ func (l *lately) find(name canon.Host) *latelySlot {
 }
 
 // keepLately adds a host that is being evicted to the cache.
-func (s *Ledger) keepLately(h *Host) {
+func (s *Eviction) keepLately(h *Host) {
 	if h.Domain == nil || s.lately.find(h.Name) != nil {
 		return
 	}
@@ -69,6 +69,6 @@ func (s *Ledger) keepLately(h *Host) {
 		}
 	}
 	h.Domain.refs++
-	s.letGo(set[next].domain)
+	s.domains.letGo(set[next].domain)
 	set[next] = latelySlot{h.Name, h.ID, h.Domain}
 }

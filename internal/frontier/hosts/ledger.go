@@ -24,28 +24,9 @@ type Ledger struct {
 	// The settings by which URLs are accepted or refused.
 	Judge judge.Judge
 
-	// Hosts in memory (residence.go) and their domains (domains.go).
-	Hosts    map[canon.Host]*Host
-	ByID     map[store.HostID]*Host
-	dirty    []*Host // hosts that differ from their records
-	loaded   []*Host // hosts loaded since the last commit
-	resident int     // number of hosts in memory that were never visited
-	staying  int     // number of hosts in memory that were visited and must not be evicted
-	// Evictable hosts that stay because memory is free; some may have been evicted since
-	idle     []*Host
-	evicting bool           // BucketEvicted may have entries
-	waiting  bool           // BucketWaiting may have entries
-	ToEvict  []store.HostID // hosts of an older file that are still to be evicted
-	lately   lately         // hosts that were evicted lately (lately.go)
-
-	Domains      map[string]*Domain
-	dirtyDomains []*Domain
-	looseDomains []*Domain // domains that may no longer be needed in memory
-
-	// When a host may be visited next.
-	Due Schedule
-	// Hosts whose position in Due must be updated; some may have been evicted since
-	Misplaced []*Host
+	Domains
+	Places
+	Eviction
 
 	Budget *budget.Budget
 	Spent  time.Time // no page is granted before this time, because the budget was used up
@@ -86,14 +67,17 @@ type Hooks struct {
 
 // New returns the Ledger of a shard whose file is still to be opened.
 func New(o Options) *Ledger {
-	s := &Ledger{
-		Judge: o.Judge, hooks: o.Hooks,
-		Hosts: map[canon.Host]*Host{}, ByID: map[store.HostID]*Host{}, Domains: map[string]*Domain{},
-	}
+	s := &Ledger{Judge: o.Judge, hooks: o.Hooks}
 	s.File = store.New(store.Options{
 		ID: o.ID, Path: o.Path, Log: o.Log,
 		Hooks: store.Hooks{BeforeCommit: s.beforeCommit, AfterUse: s.afterUse},
 	})
+	s.Domains = Domains{Loaded: map[string]*Domain{}, file: s.File}
+	s.Eviction = Eviction{
+		Hosts: map[canon.Host]*Host{}, ByID: map[store.HostID]*Host{},
+		file: s.File, domains: &s.Domains, places: &s.Places, judge: &s.Judge, hooks: o.Hooks,
+		index: evictedIndex{file: s.File},
+	}
 	return s
 }
 
@@ -102,13 +86,13 @@ func (s *Ledger) beforeCommit() error {
 	if err := s.PutAway(); err != nil {
 		return err
 	}
-	return s.saveDomains()
+	return s.Domains.save()
 }
 
 // afterUse updates the positions of changed hosts in the schedule, after an event, a tick or a
 // grant.
 func (s *Ledger) afterUse() {
-	if len(s.Misplaced) > 0 {
+	if len(s.misplaced) > 0 {
 		s.hooks.Schedule(time.Now())
 	}
 }
@@ -129,7 +113,7 @@ func (s *Ledger) Attach(crawlLog io.Writer, b *budget.Budget, m *store.Metrics) 
 
 // Show adds a host that was read from a file which is open for reading only.
 func (s *Ledger) Show(h *Host) {
-	h.belongTo(s)
+	h.belongTo(&s.Eviction)
 	s.Hosts[h.Name], s.ByID[h.ID] = h, h
 }
 
@@ -163,12 +147,7 @@ func (s *Ledger) TakeAliases() (list []crawl.Page) {
 // TakeUnscheduled returns the hosts in memory that may belong elsewhere in the schedule, and counts
 // them as scheduled. The slice is good until the next call of Unschedule.
 func (s *Ledger) TakeUnscheduled() []*Host {
-	all := s.Misplaced
-	s.Misplaced = s.Misplaced[:0]
-	for _, h := range all {
-		h.misplaced = false
-	}
-	return slices.DeleteFunc(all, func(h *Host) bool { return s.ByID[h.ID] != h })
+	return slices.DeleteFunc(s.take(), func(h *Host) bool { return s.ByID[h.ID] != h })
 }
 
 // SortedHosts returns the hosts in memory in the order of their names.

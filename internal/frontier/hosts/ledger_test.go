@@ -87,7 +87,7 @@ func visited(t *testing.T, l *Ledger) (*Host, *Origin) {
 	t.Helper()
 	h, o := testHost(t, l, "a.example")
 	h.BeginReport(crawl.VisitID{Epoch: 1, N: 1})
-	h.AddReport(&crawl.Outcome{Requests: 1}, time.Now())
+	h.AddReport(&crawl.Outcome{Requests: 1})
 	h.EndReport()
 	commit(t, l)
 	return h, o

@@ -22,21 +22,16 @@ func (h *Host) BeginReport(id crawl.VisitID) bool {
 }
 
 // AddReport adds what an outcome has more than the outcomes of the same visit before it: requests
-// and bytes, to the sums of h and of the shard. It reports whether there were more requests.
+// and bytes, to the sums of h and of the shard. It returns how many more requests were sent.
 // Outcomes contain sums, so one that is applied twice, or too late, adds nothing.
-func (h *Host) AddReport(o *crawl.Outcome, now time.Time) (more bool) {
-	sums := &h.ledger.Meta.Counts
-	sums.AddSent(0, max(o.Bytes-h.Reported.Bytes, 0))
+func (h *Host) AddReport(o *crawl.Outcome) (sent int64) {
+	sent = max(int64(o.Requests-h.Reported.Requests), 0)
+	h.memory.file.Meta.Counts.AddSent(sent, max(o.Bytes-h.Reported.Bytes, 0))
+	h.Fetched += sent
+	h.Reported.Requests = max(o.Requests, h.Reported.Requests)
 	h.Reported.Bytes = max(o.Bytes, h.Reported.Bytes)
-	if more = o.Requests > h.Reported.Requests; more {
-		sent := int64(o.Requests - h.Reported.Requests)
-		h.Fetched += sent
-		sums.AddSent(sent, 0)
-		h.ledger.Requests.Add(now, sent)
-		h.Reported.Requests = o.Requests
-	}
 	h.changed()
-	return more
+	return sent
 }
 
 // VisitedWith notes how a visit found h: whether the address dialled last was private, and which

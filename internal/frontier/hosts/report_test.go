@@ -13,12 +13,11 @@ func TestReports(t *testing.T) {
 	t.Parallel()
 	l := testLedger(t, testPath(t))
 	h, _ := testHost(t, l, "a.example")
-	now := time.Now()
 	apply := func(visit uint64, requests int, bytes int64, partial bool) bool {
 		if !h.BeginReport(crawl.VisitID{Epoch: 1, N: visit}) {
 			return false
 		}
-		h.AddReport(&crawl.Outcome{Requests: requests, Bytes: bytes}, now)
+		h.AddReport(&crawl.Outcome{Requests: requests, Bytes: bytes})
 		if !partial {
 			h.EndReport()
 		}

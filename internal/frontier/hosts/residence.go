@@ -14,14 +14,14 @@ import (
 // This file finds hosts, in memory or in the file. Which of them stay in memory: evict.go.
 
 // HostNamed returns the host of that name, or nil when none is known.
-func (s *Ledger) HostNamed(name canon.Host) (*Host, error) {
+func (s *Eviction) HostNamed(name canon.Host) (*Host, error) {
 	if h := s.Hosts[name]; h != nil {
 		return h, nil
 	}
 	if was := s.lately.find(name); was != nil {
 		return s.loadHost(was.id, was.domain)
 	}
-	id := hostNumber(s.Tx, name)
+	id := hostNumber(s.file.Tx, name)
 	if id == 0 {
 		return nil, nil
 	}
@@ -42,7 +42,7 @@ func hostNumber(tx *bolt.Tx, name canon.Host) store.HostID {
 
 // HostWith returns the host with that id, or nil. An evicted host is in memory until the next
 // commit.
-func (s *Ledger) HostWith(id store.HostID) (*Host, error) {
+func (s *Eviction) HostWith(id store.HostID) (*Host, error) {
 	if h := s.ByID[id]; h != nil {
 		return h, nil
 	}
@@ -50,13 +50,13 @@ func (s *Ledger) HostWith(id store.HostID) (*Host, error) {
 }
 
 // loadHost loads a host that is not in memory. The domain is nil if the caller does not know it.
-func (s *Ledger) loadHost(id store.HostID, d *Domain) (*Host, error) {
-	h, err := readHost(s.Tx, id)
+func (s *Eviction) loadHost(id store.HostID, d *Domain) (*Host, error) {
+	h, err := readHost(s.file.Tx, id)
 	if h == nil || err != nil {
 		return nil, err
 	}
 	if h.Domain = d; d == nil {
-		if h.Domain, err = s.DomainOf(h.Name); err != nil {
+		if h.Domain, err = s.domains.DomainOf(h.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -66,9 +66,9 @@ func (s *Ledger) loadHost(id store.HostID, d *Domain) (*Host, error) {
 		s.resident++
 	}
 	s.remember(h)
-	if !untouched && s.Tx.Writable() {
+	if !untouched && s.file.Tx.Writable() {
 		if !h.Evicted { // of an older file as well
-			s.Unschedule(h)
+			s.places.Unschedule(h)
 		}
 		s.hooks.Loaded(h, time.Now())
 	}
@@ -76,11 +76,11 @@ func (s *Ledger) loadHost(id store.HostID, d *Domain) (*Host, error) {
 }
 
 // Peek returns a host for reading, or nil. A host that is not in memory is read but not loaded.
-func (s *Ledger) Peek(id store.HostID) (*Host, error) {
+func (s *Eviction) Peek(id store.HostID) (*Host, error) {
 	if h := s.ByID[id]; h != nil {
 		return h, nil
 	}
-	return readHost(s.Tx, id)
+	return readHost(s.file.Tx, id)
 }
 
 // readHost reads a host's record.
@@ -100,7 +100,7 @@ func readHost(tx *bolt.Tx, id store.HostID) (*Host, error) {
 }
 
 // remember puts a host into the maps of hosts in memory.
-func (s *Ledger) remember(h *Host) {
+func (s *Eviction) remember(h *Host) {
 	h.belongTo(s)
 	s.Hosts[h.Name], s.ByID[h.ID] = h, h
 	if h.Domain != nil {
@@ -109,12 +109,58 @@ func (s *Ledger) remember(h *Host) {
 	s.loaded = append(s.loaded, h)
 }
 
+// add puts a host into memory that is not known yet.
+func (s *Eviction) add(h *Host) {
+	if !h.Closed {
+		h.Fresh = true
+		s.resident++
+	}
+	s.remember(h)
+	s.MarkDirty(h)
+}
+
 // forget removes a host from memory after its record was written.
-func (s *Ledger) forget(h *Host) {
-	s.Due.Remove(h)
+func (s *Eviction) forget(h *Host) {
+	s.places.Due.Remove(h)
 	s.pin(h, false)
 	delete(s.Hosts, h.Name)
 	delete(s.ByID, h.ID)
 	s.keepLately(h)
-	s.letGo(h.Domain)
+	s.domains.letGo(h.Domain)
+}
+
+// LoadHosts reads the records of resident hosts of a file just opened into memory, up to the
+// limits. It counts the hosts of each domain if the file is from a version that did not.
+func (s *Eviction) LoadHosts() error {
+	s.index.waiting, s.index.timed = true, true // until the buckets are found to be empty
+	err := LoadHosts(s.file.Tx, func(h *Host) error {
+		if !s.file.Meta.Counted {
+			if err := s.domains.countHost(h); err != nil {
+				return err
+			}
+		}
+		if h.Untouched() {
+			if h.Queued == 0 || s.resident >= MaxResident {
+				s.ToEvict = append(s.ToEvict, h.ID)
+				return nil
+			}
+			h.Fresh = true
+			s.resident++
+		} else if s.residentVisited() >= maxVisited() && !s.mustStay(h) {
+			s.ToEvict = append(s.ToEvict, h.ID)
+			return nil
+		}
+		var err error
+		if h.Domain, err = s.domains.DomainOf(h.Name); err != nil {
+			return err
+		}
+		s.remember(h)
+		s.pin(h, !h.Fresh && s.mustStay(h))
+		return nil
+	})
+	s.loaded = s.loaded[:0]
+	if !s.file.Meta.Counted {
+		s.file.Meta.DomainsCounted()
+	}
+	return err
 }

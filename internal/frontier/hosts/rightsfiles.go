@@ -37,13 +37,13 @@ func (o *Origin) KeepRights(a *crawl.RightsFile, at time.Time) error {
 	if a.URL.Origin() != o.Origin || a.State == crawl.RightsUnknown {
 		return nil
 	}
-	s, id := o.host.ledger, o.host.ID
+	f, id := o.host.memory.file, o.host.ID
 	i := slices.IndexFunc(o.Rights, func(k RightsFile) bool { return k.URL == a.URL })
 	if i < 0 {
 		if len(o.Rights) >= crawl.MaxAparts { // robots.txt names others now
 			gone := o.Rights[0].URL
 			o.Rights = slices.Delete(slices.Clone(o.Rights), 0, 1)
-			if err := s.Drop(store.BucketRobots, RightsKey(id, gone)); err != nil {
+			if err := f.Drop(store.BucketRobots, RightsKey(id, gone)); err != nil {
 				return err
 			}
 		}
@@ -55,10 +55,10 @@ func (o *Origin) KeepRights(a *crawl.RightsFile, at time.Time) error {
 	o.changed()
 	if a.State != crawl.RightsRead {
 		k.Digest = nil
-		return s.Drop(store.BucketRobots, RightsKey(id, k.URL))
+		return f.Drop(store.BucketRobots, RightsKey(id, k.URL))
 	}
 	k.Digest = slices.Clone(a.Digest)
-	return s.Put(store.BucketRobots, RightsKey(id, k.URL), a.Body)
+	return f.Put(store.BucketRobots, RightsKey(id, k.URL), a.Body)
 }
 
 // RobotsRef identifies the robots.txt of an origin, or one of its rights files.

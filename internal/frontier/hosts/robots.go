@@ -41,7 +41,7 @@ func (o *Origin) KeepRobots(f *crawl.Robots, parsed *robots.File, uses bool, at 
 	o.Digest, o.ETag, o.LastMod = slices.Clone(f.Digest), strings.Clone(f.ETag), strings.Clone(f.LastModified)
 	o.Clean, o.Cleans, o.Agents = nil, len(parsed.CleanParams) > 0, len(parsed.AgentServers()) > 0
 	o.Uses = uses
-	return o.host.ledger.Put(store.BucketRobots, RobotsKey(o.host.ID, o.Origin), f.Body)
+	return o.host.memory.file.Put(store.BucketRobots, RobotsKey(o.host.ID, o.Origin), f.Body)
 }
 
 // RenewRobots notes that the stored robots.txt is still the valid one.
@@ -70,7 +70,7 @@ func (o *Origin) NoRobots(at time.Time, fresh time.Duration) error {
 	o.CrawlDelay, o.HasDelay, o.Digest, o.ETag, o.LastMod = 0, false, nil, "", ""
 	o.Clean, o.Cleans, o.Agents, o.Uses = nil, false, false, false
 	o.changed()
-	return o.host.ledger.Drop(store.BucketRobots, RobotsKey(o.host.ID, o.Origin))
+	return o.host.memory.file.Drop(store.BucketRobots, RobotsKey(o.host.ID, o.Origin))
 }
 
 // RobotsFailed counts a request for robots.txt that brought neither a file nor the certainty that

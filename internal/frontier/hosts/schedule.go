@@ -37,15 +37,6 @@ func (q *Schedule) Pop() any {
 	return h
 }
 
-// Unschedule notes that the position of h in the schedule may be wrong, because its work, its visit
-// or one of its times has changed. Order (schedule.Visits.Schedule) corrects the position.
-func (s *Ledger) Unschedule(h *Host) {
-	if !h.misplaced {
-		h.misplaced = true
-		s.Misplaced = append(s.Misplaced, h)
-	}
-}
-
 // Place puts h into the schedule at a time, or moves it there.
 func (q *Schedule) Place(h *Host, when time.Time) {
 	h.When = when
@@ -61,4 +52,35 @@ func (q *Schedule) Remove(h *Host) {
 	if h.At >= 0 {
 		heap.Remove(q, h.At)
 	}
+}
+
+// Places are the positions of a shard's hosts in the schedule. Positions that may be wrong are
+// corrected when the event, tick or grant is done that changed something. They are guarded by Mu of
+// the file.
+type Places struct {
+	// Due has the hosts that may be visited some time, and when.
+	Due Schedule
+
+	// Hosts whose position in Due must be updated; some may have been evicted since
+	misplaced []*Host
+}
+
+// Unschedule notes that the position of h in the schedule may be wrong, because its work, its visit
+// or one of its times has changed. Order (schedule.Visits.Schedule) corrects the position.
+func (s *Places) Unschedule(h *Host) {
+	if !h.misplaced {
+		h.misplaced = true
+		s.misplaced = append(s.misplaced, h)
+	}
+}
+
+// take returns the hosts that Unschedule named, and counts them as scheduled. The slice is good
+// until the next call of Unschedule.
+func (s *Places) take() []*Host {
+	all := s.misplaced
+	s.misplaced = s.misplaced[:0]
+	for _, h := range all {
+		h.misplaced = false
+	}
+	return all
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
 )
 
 // AskedSitemaps notes when o was asked for its sitemaps, and what its robots.txt and the scope were
@@ -63,8 +64,10 @@ func (h *Host) ReadSitemapsBelow(n int64) { h.Few = n }
 
 // SitemapsDue is when an origin of h is to be asked for its sitemaps again, with re-crawl. The zero
 // time means never.
-func (s *Ledger) SitemapsDue(h *Host) (t time.Time) {
-	if !s.Judge.Spec.Refreshes() || !s.Judge.ReadsSitemaps() || h.Queued == 0 && h.Stored == 0 {
+func (s *Ledger) SitemapsDue(h *Host) time.Time { return sitemapsDue(&s.Judge, h) }
+
+func sitemapsDue(j *judge.Judge, h *Host) (t time.Time) {
+	if !j.Spec.Refreshes() || !j.ReadsSitemaps() || h.Queued == 0 && h.Stored == 0 {
 		return t
 	}
 	for i := range h.Origins {
@@ -72,7 +75,7 @@ func (s *Ledger) SitemapsDue(h *Host) (t time.Time) {
 		if o.SitemapsAsked.IsZero() || o.Copy != crawl.RobotsParsed && o.Copy != crawl.RobotsUnavailable {
 			continue
 		}
-		if at := s.SitemapsNext(o); t.IsZero() || at.Before(t) {
+		if at := sitemapsNext(j, o); t.IsZero() || at.Before(t) {
 			t = at
 		}
 	}
@@ -81,8 +84,10 @@ func (s *Ledger) SitemapsDue(h *Host) (t time.Time) {
 
 // SitemapsNext is when an origin that was asked for its sitemaps is asked again, if it is: when the
 // next round begins, or without rounds after SitemapsAgain.
-func (s *Ledger) SitemapsNext(o *Origin) time.Time {
-	if next, rounds := s.Judge.Spec.NextRound(o.SitemapsAsked); rounds {
+func (s *Ledger) SitemapsNext(o *Origin) time.Time { return sitemapsNext(&s.Judge, o) }
+
+func sitemapsNext(j *judge.Judge, o *Origin) time.Time {
+	if next, rounds := j.Spec.NextRound(o.SitemapsAsked); rounds {
 		return next
 	}
 	return o.SitemapsAsked.Add(SitemapsAgain)

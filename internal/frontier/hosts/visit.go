@@ -53,17 +53,17 @@ func (v *Visit) Renew(until time.Time) { v.Until = until }
 // stored: after a crash the new owner waits until this one must be over.
 func (h *Host) BeginVisit(v *Visit) {
 	h.Visit = v
-	h.ledger.Meet(h)
+	h.memory.Meet(h)
 }
 
 // ResumeVisit makes v the outstanding visit of h, which began under the shard's last owner.
 func (h *Host) ResumeVisit(v *Visit) {
 	h.Visit = v
-	h.ledger.Unschedule(h)
+	h.memory.places.Unschedule(h)
 }
 
 // EndVisit notes that h has no visit any more, and has it placed in the schedule again.
 func (h *Host) EndVisit() {
 	h.Visit = nil
-	h.ledger.Unschedule(h)
+	h.memory.places.Unschedule(h)
 }

@@ -82,7 +82,7 @@ func TestGrantDelay(t *testing.T) {
 		t.Errorf("%v for a host that was never visited, private %v", d, h.Private)
 	}
 	h.BeginReport(crawl.VisitID{Epoch: 1, N: 1})
-	h.AddReport(&crawl.Outcome{Requests: 1}, time.Now())
+	h.AddReport(&crawl.Outcome{Requests: 1})
 	if d := p.GrantDelay(h); d != time.Second {
 		t.Errorf("%v for a host that turned out to be public", d)
 	}

@@ -117,7 +117,8 @@ func (s *Outcomes) sumUp(h *hosts.Host, id crawl.VisitID, o *crawl.Outcome, now 
 	if !h.BeginReport(id) {
 		return
 	}
-	if h.AddReport(o, now) {
+	if sent := h.AddReport(o); sent > 0 {
+		s.ledger.Requests.Add(now, sent)
 		s.polite.RespondedIn(h, o)
 	}
 	// Otherwise a later report was applied already.
