@@ -108,6 +108,7 @@ func (s *Shard) open(path string, spec crawl.Spec, epoch uint64) {
 	s.check(s.Features.LoadAux())
 	s.check(s.Ledger.LoadOutbox())
 	s.URLs.LoadLater()
+	s.Ledger.Meta.DecidedBy(s.Ledger.Judge.Fingerprint())
 	s.check(s.Features.Load(time.Now()))
 	s.Ledger.Phase.Begin(store.StartClean, 0)
 	s.Ledger.Phase.CaughtUp(store.StartClean, time.Now())
