@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/updates"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -118,120 +117,6 @@ func TestUsage_8_33_Proved(t *testing.T) {
 		}
 		if got := b.indexNow(); got.State != "asking" || got.Reported != 5 || asked != updates.MaxTries+1 {
 			t.Errorf("after a week: %+v, asked for %d", got, asked)
-		}
-	})
-}
-
-// A key file that cannot be fetched at the moment does not lose the submissions that wait for it:
-// it is requested again when its site submits again, and a submission counts from its last time.
-func TestIndexNowLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		spec := testSpec("http://a.example/")
-		spec.Recrawl = true
-		b := newBench(t, spec)
-		b.links(0, "", "http://a.example/")
-		b.finish(b.grant(1)[0], crawl.Stored, "")
-		b.reported("12345678", "http://a.example/one")
-		time.Sleep(time.Minute)
-		v := b.grant(1)[0]
-		b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Aux: v.Aux[0], KeyFile: &crawl.KeyFile{Reason: "its key file: HTTP 503", Again: true}}}})
-		b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Done: v.Aux}})
-		b.commit()
-		if got := b.indexNow(); got.State != "asking" || got.Strange != 0 || len(b.s.ledger.Hosts["a.example"].Aux) != 0 {
-			t.Errorf("%+v", got)
-		}
-		b.reported("12345678", "http://a.example/two")
-		time.Sleep(time.Minute)
-		v = b.grant(1)[0]
-		b.holds(v, "12345678")
-		if got := b.indexNow(); got.State != "proved" || got.Reported != 2 || got.Strange != 0 {
-			t.Errorf("%+v", got)
-		}
-	})
-}
-
-// Nobody can cause more than three requests a day for key files of a site, or more waiting
-// submissions than the bound; a submission with a wrong key, or for a host that the crawl does not
-// know, has no effect.
-func TestUsage_8_33_Flood(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, testSpec("http://a.example/"))
-		b.event(crawl.Event{Reported: []crawl.IndexNow{{Origin: canon.URL("http://z.example/").Origin(), Key: "12345678", KeyURL: "http://z.example/12345678.txt",
-			URLs: []canon.URL{"http://z.example/"}, Received: time.Now()}}})
-		if len(b.s.ledger.Hosts) != 0 {
-			t.Errorf("a host that nobody links to is known: %v", b.s.ledger.Hosts)
-		}
-		b.links(0, "", "http://a.example/")
-		b.finish(b.grant(1)[0], crawl.Stored, "")
-		asked := 0
-		for round := range 8 {
-			for i := range 100 {
-				var urls []string
-				for j := range 200 {
-					urls = append(urls, fmt.Sprintf("http://a.example/%d/%d/%s", i, j, strings.Repeat("x", 100)))
-				}
-				b.reported(fmt.Sprintf("key-%05d", i%50), urls...)
-			}
-			if n := len(b.s.ledger.Hosts["a.example"].Aux); n > updates.MaxTries {
-				t.Fatalf("%d auxiliary requests", n)
-			}
-			time.Sleep(time.Minute)
-			for _, v := range b.grant(1) {
-				if len(v.URLs) > 0 {
-					t.Fatalf("%+v", v)
-				}
-				for _, e := range v.Aux {
-					asked++
-					k := crawl.KeyFile{Reason: "its key file: HTTP 404"}
-					b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Aux: e, KeyFile: &k}}})
-				}
-				b.event(crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: len(v.Aux), Done: v.Aux}})
-				b.commit()
-			}
-			if round == 3 {
-				b.crash()
-				b.open()
-				b.passes()
-			}
-		}
-		if asked != updates.MaxTries {
-			t.Errorf("%d key files were asked for within minutes", asked)
-		}
-		if got := b.indexNow(); got.Reported != 0 || got.State != "refused" || got.Strange != 8*100*200 || got.Reason == "" {
-			t.Errorf("%+v", got)
-		}
-		time.Sleep(24 * time.Hour)
-		b.reported("12345678", "http://a.example/new")
-		if got := b.indexNow(); got.State != "asking" {
-			t.Errorf("the next day: %+v", got)
-		}
-
-		// The waiting submissions of one key are bounded.
-		for i := range 30 {
-			var urls []string
-			for j := range 1000 {
-				urls = append(urls, fmt.Sprintf("http://a.example/%d", i*1000+j))
-			}
-			b.reported("12345678", urls...)
-		}
-		h := b.s.ledger.Hosts["a.example"]
-		r, err := b.s.IndexNow.Of(h, h.Origins[0].Origin)
-		if err != nil || len(r.IndexNowWaiting) != 1 || r.IndexNowWaiting[0].URLs != updates.MaxURLs {
-			t.Errorf("%d keys wait; %v", len(r.IndexNowWaiting), err)
-		}
-		waits := func() (n int) { return b.s.ledger.Tx.Bucket(store.BucketIndexNowURLs).Stats().KeyN }
-		b.commit()
-		if n := waits(); n != 11 { // and the previous one
-
-			t.Errorf("%d parts wait", n)
-		}
-		time.Sleep(updates.WaitLife + 25*time.Hour) // nobody has requested the file
-		if err := b.s.Features.Upkeep(time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		b.commit()
-		if n := waits(); n != 0 {
-			t.Errorf("%d parts wait after a week", n)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -241,57 +240,5 @@ func TestWebSubHubMoves(t *testing.T) {
 			t.Errorf("the hub before is left: %v, the other: %v", left(1), left(2))
 		}
 		names(testFeed, testHub, "http://hub2.example/")
-	})
-}
-
-// Any site can cause a limited number of subscriptions, at a limited number of hubs; a feed only
-// counts for its own origin; and without a public URL no hub is requested.
-func TestWebSubLimits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		spec := webSubSpec()
-		b := hubbed(t, spec)
-		h := b.s.ledger.Hosts["a.example"]
-		names := func(self, hub string) {
-			t.Helper()
-			if err := b.s.WebSub.Names(h, canon.URL(self), 1, &crawl.Feed{Hub: canon.URL(hub), Self: canon.URL(self)}, time.Now()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		count := func() int {
-			b.commit()
-			return b.s.ledger.Tx.Bucket(store.BucketWebSub).Stats().KeyN
-		}
-		if err := b.s.WebSub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: "http://b.example/feed"}, time.Now()); err != nil || count() != 1 {
-			t.Errorf("a feed speaks for another: %d, %v", count(), err)
-		}
-		names("http://a.example/"+strings.Repeat("x", 512), testHub)
-		for i := range 2 * updates.MaxPerDomain {
-			names(fmt.Sprintf("http://a.example/%d", i), testHub)
-		}
-		if n := count(); n != updates.MaxPerDomain {
-			t.Errorf("%d topics of a domain", n)
-		}
-		for i := range updates.MaxPerHub + 10 {
-			names(fmt.Sprintf("http://d%d.example/feed", i), testHub)
-		}
-		if n := count(); n != updates.MaxPerHub {
-			t.Errorf("%d topics at a hub", n)
-		}
-		for i := range updates.MaxHubs + 10 {
-			names(fmt.Sprintf("http://e%d.example/feed", i), fmt.Sprintf("http://hub%d.example/", i))
-		}
-		if n := count(); n != updates.MaxPerHub+updates.MaxHubs-1 {
-			t.Errorf("%d topics", n)
-		}
-		for _, change := range []func(*crawl.Spec){func(s *crawl.Spec) { s.UpdatesWebSub = "" }, func(s *crawl.Spec) { s.Feeds = false }, func(s *crawl.Spec) { s.Recrawl = false }} {
-			spec := webSubSpec()
-			change(&spec)
-			b := newBench(t, spec)
-			b.links(0, "", "http://a.example/")
-			h := b.s.ledger.Hosts["a.example"]
-			if err := b.s.WebSub.Names(h, testFeed, 1, &crawl.Feed{Hub: testHub, Self: testFeed}, time.Now()); err != nil || b.s.ledger.Tx.Bucket(store.BucketWebSub).Stats().KeyN != 0 {
-				t.Error("subscribed", err)
-			}
-		}
 	})
 }
