@@ -27,9 +27,6 @@ const (
 // larger are what is larger, by its measure and name, with its size of today and the reason. The
 // size may only fall: a line that is too large fails as one that is missing does.
 var larger = map[string]int{
-	"fields of internal/crawl.Spec":         46,
-	"files of internal/crawl":               36,
-	"methods of internal/crawl.codec":       46,
 	"methods of internal/frontier.Frontier": 59,
 }
 

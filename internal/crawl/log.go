@@ -1,6 +1,9 @@
 package crawl
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // LogQuery asks for lines of the crawl log. By default these are the last lines. With After they
 // are the first lines after a cursor, so that a follower of the log misses none. With Before they
@@ -94,4 +97,29 @@ type LogRequest struct {
 	Limit  int              `json:"limit"`
 	After  map[string]int64 `json:"after,omitempty"`  // by file
 	Before map[string]int64 `json:"before,omitempty"` // by file; other files have no earlier lines
+}
+
+// Audit is one action of an operator. The frontier writes it to the crawl log.
+type Audit struct {
+	ID     string    // of the action; its line may stand in the log twice
+	At     time.Time // by the clock of the operator's machine
+	Who    string    // a user, or a program that acts for one
+	From   string    // the address it came from; empty: this machine
+	Action string    // pause, resume, pause-host, …: see internal/control
+	What   string    // a host, a URL, or settings; empty: the whole crawl
+	Detail string
+	Error  string // why it failed; empty: it was done
+}
+
+// MaxAuditText limits each text of an Audit, in bytes.
+const MaxAuditText = 2048
+
+// Bounded returns the audit with its texts cut to MaxAuditText.
+func (a Audit) Bounded() Audit {
+	for _, s := range []*string{&a.ID, &a.Who, &a.From, &a.Action, &a.What, &a.Detail, &a.Error} {
+		if len(*s) > MaxAuditText {
+			*s = strings.ToValidUTF8((*s)[:MaxAuditText-3], "") + "…"
+		}
+	}
+	return a
 }

@@ -10,7 +10,7 @@ import "slices"
 func AppendVisitRequest(b []byte, m VisitRequest) []byte {
 	c := writer(b)
 	m.fields(&c)
-	return c.b
+	return c.out
 }
 
 // DecodeVisitRequest decodes a VisitRequest.
@@ -26,7 +26,7 @@ func DecodeVisitRequest(b []byte) (m VisitRequest, err error) {
 func AppendGrants(b []byte, m Grants) []byte {
 	c := writer(b)
 	m.fields(&c)
-	return c.b
+	return c.out
 }
 
 // DecodeGrants decodes Grants.
@@ -42,7 +42,7 @@ func DecodeGrants(b []byte) (m Grants, err error) {
 func AppendRenew(b []byte, m Renew) []byte {
 	c := writer(b)
 	m.fields(&c)
-	return c.b
+	return c.out
 }
 
 // DecodeRenew decodes a Renew.
@@ -58,7 +58,7 @@ func DecodeRenew(b []byte) (m Renew, err error) {
 func AppendRenewed(b []byte, m Renewed) []byte {
 	c := writer(b)
 	m.fields(&c)
-	return c.b
+	return c.out
 }
 
 // DecodeRenewed decodes a Renewed.
@@ -74,7 +74,7 @@ func DecodeRenewed(b []byte) (m Renewed, err error) {
 func AppendAuxRequest(b []byte, m AuxRequest) []byte {
 	c := writer(b)
 	m.fields(&c)
-	return c.b
+	return c.out
 }
 
 // DecodeAuxRequest decodes an AuxRequest.
@@ -90,7 +90,7 @@ func DecodeAuxRequest(b []byte) (m AuxRequest, err error) {
 func AppendEvent(b []byte, m *Event) []byte {
 	c := writer(b)
 	m.fields(&c)
-	return c.b
+	return c.out
 }
 
 // AppendLinks adds links to an event that consists of links only. An empty b begins an event.
@@ -102,7 +102,7 @@ func AppendLinks(b []byte, l *Links) []byte {
 	for range c.one(3) {
 		l.fields(&c)
 	}
-	return c.b
+	return c.out
 }
 
 // DecodeEvent decodes an Event.
@@ -132,7 +132,7 @@ func AppendPagesHeader(b []byte, captures bool) []byte {
 	}
 	c := writer(b)
 	c.versionSince(1, since)
-	return c.b
+	return c.out
 }
 
 // AppendPart encodes a batch of one page that is a part of a document, or a document in parts. It
@@ -141,7 +141,7 @@ func AppendPagesHeader(b []byte, captures bool) []byte {
 func AppendPart(b []byte, p *Page) []byte {
 	c := writer(b)
 	c.versionSince(1, 3)
-	return AppendPage(c.b, p)
+	return AppendPage(c.out, p)
 }
 
 // AppendPage adds one page to a batch begun with AppendPagesHeader.
@@ -150,7 +150,7 @@ func AppendPage(b []byte, p *Page) []byte {
 	for range c.one(2) {
 		p.fields(&c)
 	}
-	return c.b
+	return c.out
 }
 
 // DecodePages decodes a batch of pages. Their bodies are slices of b.

@@ -61,10 +61,10 @@ func written(m interface{ fields(*codec) }) map[string][]byte {
 	w := writer(nil)
 	m.fields(&w)
 	out := map[string][]byte{}
-	for r := reader(w.b); r.at != 0; r.next() {
+	for r := reader(w.out); r.at != 0; r.next() {
 		n, from := strconv.Itoa(r.at), r.i
 		r.skip()
-		out[n] = append(out[n], w.b[from:r.i]...)
+		out[n] = append(out[n], w.out[from:r.i]...)
 	}
 	return out
 }

@@ -58,34 +58,9 @@ type Spec struct {
 	Search bool                    `json:"search"`
 
 	Sitemaps bool `json:"sitemaps,omitempty"` // read the sitemaps that sites offer
-	Recrawl  bool `json:"recrawl,omitempty"`  // keep stored pages fresh: the crawl is never done
-	// RecrawlMin is the smallest interval between fetches of a page; 0: DefaultRecrawlMin. Only
-	// pages that seem to have gone, and pages that may differ at each fetch, are fetched once more
-	// earlier, the former within an hour.
-	RecrawlMin time.Duration `json:"recrawl_min,omitempty"`
-	// RecrawlMax is the largest interval; 0: DefaultRecrawlMax.
-	RecrawlMax time.Duration `json:"recrawl_max,omitempty"`
-	// Every is the length of a round: when a round begins, all finished URLs are fetched again. 0:
-	// there are no rounds. It cannot be combined with Recrawl.
-	Every time.Duration `json:"every,omitempty"`
-	// EverySince is when the first round began.
-	EverySince time.Time `json:"every_since,omitzero"`
-	// Updates: sites that publish /rupinfo.txt are asked for their changes (formats §6). It has an
-	// effect only if Recrawl is set.
-	Updates bool `json:"updates,omitempty"`
-	// UpdatesMail is the address for mailed reports, from which an address for each site is
-	// derived. Empty: no reports are mailed, and sites are polled.
-	UpdatesMail string `json:"updates_mail,omitempty"`
-	// UpdatesLatency is day, week or month, if the site offers it. Empty: the shortest offered one.
-	UpdatesLatency string `json:"updates_latency,omitempty"`
-	// UpdatesOff are sites ("https://a.example") that are not asked for reports. UpdatesPrefer are
-	// the latencies for single sites.
-	UpdatesOff    []string          `json:"updates_off,omitempty"`
-	UpdatesPrefer map[string]string `json:"updates_prefer,omitempty"`
-	// Feeds: the feeds that pages announce are read regularly, if Recrawl is set.
-	Feeds bool `json:"feeds,omitempty"`
-	// UpdatesWebSub is the public URL for deliveries of hubs. Empty: there are no subscriptions.
-	UpdatesWebSub string `json:"updates_websub,omitempty"`
+
+	Freshness
+
 	// Purposes are the purposes of the crawl (usage.Purpose); none: search. Pages for which all of
 	// them are forbidden are not fetched, or not stored.
 	Purposes []string `json:"purposes,omitempty"`
@@ -113,12 +88,6 @@ type Spec struct {
 // DefaultMaxHosts is the default of Spec.MaxHosts.
 const DefaultMaxHosts = 1000
 
-// The defaults of Spec.RecrawlMin and RecrawlMax.
-const (
-	DefaultRecrawlMin = time.Hour
-	DefaultRecrawlMax = 30 * 24 * time.Hour
-)
-
 // PurposeSet are the purposes of the crawl. Words that this version does not know are ignored.
 func (s *Spec) PurposeSet() (set usage.Purposes) {
 	for _, name := range s.Purposes {
@@ -130,12 +99,6 @@ func (s *Spec) PurposeSet() (set usage.Purposes) {
 		return usage.PurposesOf(usage.Search)
 	}
 	return set
-}
-
-// ReadsFeeds reports whether the feeds that pages announce are read. Their entries have the depth
-// of links on the page.
-func (s *Spec) ReadsFeeds() bool {
-	return s.Feeds && s.Recrawl && s.MaxDepth != 0 && s.Scope != "page"
 }
 
 // ScopeText identifies the settings that decide whether a link is in scope.

@@ -3,7 +3,6 @@ package crawl
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -19,72 +18,34 @@ var (
 	ErrVersion = errors.New("crawl: the message has a newer schema version: upgrade this process")
 )
 
-// The protobuf wire types in use are varint and length-delimited. Fields of fixed size are skipped.
-const (
-	wireVarint = 0
-	wireFix64  = 1
-	wireBytes  = 2
-	wireFix32  = 5
-)
-
 // A codec writes or reads messages. Both use the same list of a message's fields (fields.go), which
 // passes each field with its number to the codec, in ascending order. A codec that writes appends
-// the field to b. It omits zero values, like proto3. A codec that reads sets the field if it is the
-// next one in b, and otherwise leaves it. So a message in ascending order needs one pass over the
-// list, and a message in another order needs several.
+// the field to its output. It omits zero values, like proto3. A codec that reads sets the field if
+// it is the next one of its input, and otherwise leaves it. So a message in ascending order needs
+// one pass over the list, and a message in another order needs several.
 //
-// Strings are slices of s, which is one copy of the whole message. So a message with a thousand
-// links needs one allocation for their texts. Bytes are slices of the message itself.
+// wireformat.go has what is below a field: numbers, texts and nested messages as bytes.
 type codec struct {
-	b     []byte
-	at    int    // writing, or the number of the next field; 0: there is none
-	s     string // b as a string; empty: strings are copied one by one
-	i     int    // the position in b
-	end   int    // of the current message
-	last  int    // where the last pass over it began; -1: there was none
-	typ   int    // wire type of the next field
-	fail  bool
-	newer uint64 // the version of the message, if it is too new
+	output
+	input // its at is writing in a codec that writes
 }
 
 // writing is the value of at of a codec that writes.
 const writing = -1
 
-func writer(b []byte) codec { return codec{b: b, at: writing} }
+func writer(b []byte) codec { return codec{output: output{b}, input: input{at: writing}} }
 
 func reader(b []byte) codec {
-	c := codec{b: b, s: string(b), end: len(b), last: -1}
-	c.next()
+	c := bodyReader(b)
+	c.s = string(b)
 	return c
 }
 
 // bodyReader is for messages that consist mostly of a body. Strings are copied one by one.
 func bodyReader(b []byte) codec {
-	c := codec{b: b, end: len(b), last: -1}
+	c := codec{input: input{b: b, end: len(b), last: -1}}
 	c.next()
 	return c
-}
-
-// more reports whether the current message needs a pass, or another one, over its fields. A field
-// that no pass has read is unknown, and skipped.
-func (c *codec) more() bool {
-	if c.at != 0 && c.i == c.last {
-		c.skip()
-		c.next()
-	}
-	c.last = c.i
-	return c.at != 0
-}
-
-// err is why the message could not be read.
-func (c *codec) err(what string) error {
-	if c.newer != 0 {
-		return fmt.Errorf("%s has version %d, but this process reads only up to %d: %w", what, c.newer, Version, ErrVersion)
-	}
-	if c.fail {
-		return fmt.Errorf("%s: %w", what, ErrWire)
-	}
-	return nil
 }
 
 // version is for messages that are the same since the first version.
@@ -260,15 +221,6 @@ func roomFor[T any](c *codec, all []T) []T {
 	return all
 }
 
-// ahead is how many fields in a row have the number of the next field, including it.
-func (c *codec) ahead() (n int) {
-	for look := *c; look.at == c.at; n++ {
-		look.skip()
-		look.next()
-	}
-	return n
-}
-
 func (c *codec) origin(field int, p *canon.Origin) {
 	if c.at == writing {
 		if *p != (canon.Origin{}) {
@@ -298,7 +250,7 @@ func (c *codec) numbers(field int, all *[]int64) {
 	case c.at == writing && len(*all) > 0:
 		at := c.open(field)
 		for _, n := range *all {
-			c.b = binary.AppendUvarint(c.b, uint64(max(n, 0)))
+			c.out = binary.AppendUvarint(c.out, uint64(max(n, 0)))
 		}
 		c.close(at)
 	}
@@ -354,165 +306,3 @@ func each[T any](c *codec, field int, all *[]T) iter.Seq[*T] {
 		}
 	}
 }
-
-// open begins a nested message. close writes its length afterwards, as a padded varint of four
-// bytes, which protobuf allows. So no second buffer and no second pass are needed.
-func (c *codec) open(field int) (at int) {
-	c.tag(field<<3 | wireBytes)
-	c.b = append(c.b, 0, 0, 0, 0)
-	return len(c.b)
-}
-
-func (c *codec) close(at int) {
-	n := uint32(len(c.b) - at)
-	c.b[at-4] = byte(n) | 0x80
-	c.b[at-3] = byte(n>>7) | 0x80
-	c.b[at-2] = byte(n>>14) | 0x80
-	c.b[at-1] = byte(n>>21) & 0x7f
-}
-
-// tag begins a field with its number and wire type, whose combination is below 2,048.
-func (c *codec) tag(t int) {
-	if t < 0x80 {
-		c.b = append(c.b, byte(t))
-	} else {
-		c.b = append(c.b, byte(t)|0x80, byte(t>>7))
-	}
-}
-
-func (c *codec) putUint(field int, v uint64) {
-	c.tag(field<<3 | wireVarint)
-	c.b = binary.AppendUvarint(c.b, v)
-}
-
-func (c *codec) putText(field int, s string) {
-	c.tag(field<<3 | wireBytes)
-	c.b = append(binary.AppendUvarint(c.b, uint64(len(s))), s...)
-}
-
-func (c *codec) putBytes(field int, p []byte) {
-	c.tag(field<<3 | wireBytes)
-	c.b = append(binary.AppendUvarint(c.b, uint64(len(p))), p...)
-}
-
-func (c *codec) bad() uint64 { c.fail, c.i = true, c.end; return 0 }
-
-func (c *codec) varint() uint64 {
-	if i := c.i; i < c.end && c.b[i] < 0x80 {
-		c.i++
-		return uint64(c.b[i])
-	}
-	return c.longVarint()
-}
-
-func (c *codec) longVarint() uint64 {
-	v, n := binary.Uvarint(c.b[c.i:c.end])
-	if n <= 0 {
-		return c.bad()
-	}
-	c.i += n
-	return v
-}
-
-// next reads the number and type of the next field.
-func (c *codec) next() {
-	c.at = 0
-	if c.fail || c.i >= c.end {
-		return
-	}
-	t := uint64(c.b[c.i])
-	if c.i++; t >= 0x80 {
-		c.i--
-		t = c.longVarint()
-	}
-	c.typ = int(t & 7)
-	if t>>3 == 0 || t>>3 > 1<<28 {
-		c.bad()
-		return
-	}
-	c.at = int(t >> 3)
-}
-
-// The get functions read the current field and move to the next one. A field with a wrong wire type
-// is skipped, and its value is zero.
-
-func (c *codec) getUint(limit uint64) (v uint64) {
-	if c.typ != wireVarint {
-		c.skip()
-	} else if v = c.varint(); v > limit {
-		v = c.bad()
-	}
-	c.next()
-	return v
-}
-
-func (c *codec) getText() (s string) {
-	from, to := c.span()
-	if c.s == "" {
-		s = string(c.b[from:to])
-	} else {
-		s = c.s[from:to]
-	}
-	c.next()
-	return s
-}
-
-// getBytes returns a slice of the message, or nil.
-func (c *codec) getBytes() (p []byte) {
-	if from, to := c.span(); from != to {
-		p = c.b[from:to:to]
-	}
-	c.next()
-	return p
-}
-
-func (c *codec) span() (from, to int) {
-	if c.typ != wireBytes {
-		c.skip()
-		return c.i, c.i
-	}
-	n := c.varint()
-	if c.fail || n > uint64(c.end-c.i) {
-		c.bad()
-		return c.end, c.end
-	}
-	from = c.i
-	c.i += int(n)
-	return from, c.i
-}
-
-// skip skips the current field.
-func (c *codec) skip() {
-	switch c.typ {
-	case wireVarint:
-		c.varint()
-	case wireBytes:
-		c.span()
-	case wireFix64:
-		c.i += 8
-	case wireFix32:
-		c.i += 4
-	default:
-		c.bad()
-	}
-	if c.i > c.end {
-		c.bad()
-	}
-}
-
-// enter begins a nested message, and leave returns to the outer one after it.
-func (c *codec) enter() (outer frame) {
-	outer = frame{c.end, c.last}
-	c.i, c.end = c.span()
-	c.last = -1
-	c.next()
-	return outer
-}
-
-func (c *codec) leave(outer frame) {
-	c.i, c.end, c.last = c.end, outer.end, outer.last
-	c.next()
-}
-
-// frame is the position of a codec in an outer message.
-type frame struct{ end, last int }

@@ -115,10 +115,10 @@ func TestWireRoundTrip(t *testing.T) {
 func TestWireRefusesNewerVersions(t *testing.T) {
 	e := writer(nil)
 	e.putUint(1, Version+1)
-	if _, err := DecodeEvent(e.b); !errors.Is(err, ErrVersion) {
+	if _, err := DecodeEvent(e.out); !errors.Is(err, ErrVersion) {
 		t.Errorf("event of a newer version: %v", err)
 	}
-	if _, err := DecodePages(e.b); !errors.Is(err, ErrVersion) {
+	if _, err := DecodePages(e.out); !errors.Is(err, ErrVersion) {
 		t.Errorf("pages of a newer version: %v", err)
 	}
 	// What the first version of a reader would lose, it has to refuse; all else it goes on reading.
@@ -140,7 +140,7 @@ func TestWireRefusesNewerVersions(t *testing.T) {
 	}
 	e = writer(AppendEvent(nil, &Event{Fetcher: "f"}))
 	e.putText(99, "a field of the future")
-	if ev, err := DecodeEvent(e.b); err != nil || ev.Fetcher != "f" {
+	if ev, err := DecodeEvent(e.out); err != nil || ev.Fetcher != "f" {
 		t.Errorf("an unknown field: %+v, %v", ev, err)
 	}
 }
@@ -179,7 +179,7 @@ func TestWireLimits(t *testing.T) {
 	}
 	w := writer(nil)
 	w.putUint(3, 1<<63)
-	if _, err := DecodeGrants(w.b); !errors.Is(err, ErrWire) {
+	if _, err := DecodeGrants(w.out); !errors.Is(err, ErrWire) {
 		t.Errorf("a duration of more than 63 bits: %v", err)
 	}
 	crc := uint64(math.MaxUint32 + 1)
@@ -189,7 +189,7 @@ func TestWireLimits(t *testing.T) {
 			w.uint(10, &crc)
 		}
 	}
-	if _, err := DecodePages(w.b); !errors.Is(err, ErrWire) {
+	if _, err := DecodePages(w.out); !errors.Is(err, ErrWire) {
 		t.Errorf("a CRC of more than 32 bits: %v", err)
 	}
 }
@@ -214,7 +214,7 @@ func TestRoomForRepeated(t *testing.T) {
 		}
 		w.putUint(99, 1)
 	}
-	if got, err := DecodePages(w.b); err != nil || len(got) != 10 {
+	if got, err := DecodePages(w.out); err != nil || len(got) != 10 {
 		t.Errorf("%d pages of 10 that stand apart, %v", len(got), err)
 	}
 	cut := AppendPages(nil, all)

@@ -83,7 +83,7 @@ func written(next crawl.Spec, old []byte) ([]byte, error) {
 	if err := errors.Join(json.Unmarshal(old, &was), json.Unmarshal(value, &is)); err != nil {
 		return nil, err
 	}
-	for f := range reflect.TypeFor[crawl.Spec]().Fields() {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[crawl.Spec]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		delete(was, name)
 	}

@@ -24,8 +24,11 @@ func TestEachSettingHasOneRow(t *testing.T) {
 		at := reflect.ValueOf(row.Pointer(&spec)).Pointer()
 		rows[at] = append(rows[at], row.Name)
 	}
-	for i := range v.NumField() {
-		name, at := v.Type().Field(i).Name, v.Field(i).Addr().Pointer()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if f.Anonymous {
+			continue // its fields follow
+		}
+		name, at := f.Name, v.FieldByIndex(f.Index).Addr().Pointer()
 		want := 1
 		if slices.Contains(noSettings, name) {
 			want = 0
