@@ -207,12 +207,22 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 		if got, want := reported(), "[{http://a.example/x/data.txt refused forgotten} {http://a.example/y/data.txt read }]"; got != want {
 			t.Errorf("explained %s, want %s", got, want)
 		}
+		time.Sleep(25 * time.Hour)
+		offer()
+		if got := fmt.Sprint(b.askedNested(read)); got != "[http://a.example/y/data.txt]" {
+			t.Errorf("asked for %s after the lifetime of both, want what is not forgotten", got)
+		}
+		b.event(crawl.Event{Aux: []crawl.AuxRequest{nestedRequest("http://a.example/y/z/data.txt", 2)}})
+		pass("http://a.example/x/", "http://a.example/y/")
+		if n := len(b.s.ledger.Hosts["a.example"].Aux); n != 0 {
+			t.Errorf("%d auxiliary requests for forgotten files", n)
+		}
 		pass()
 		if o := b.s.ledger.Hosts["a.example"].Origins[0]; !o.DataDue.IsZero() {
 			t.Errorf("the file that leads to it is due %v, want now", o.DataDue)
 		}
 		offer()
-		if got := fmt.Sprint(b.askedNested(read)); got != "[http://a.example/x/data.txt]" {
+		if got := fmt.Sprint(b.askedNested(read)); got != "[http://a.example/x/data.txt http://a.example/y/data.txt]" {
 			t.Errorf("asked for %s, want what was let in again", got)
 		}
 	})

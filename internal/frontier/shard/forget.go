@@ -74,7 +74,7 @@ func (s *Passes) forgetSome(now time.Time) (more bool, err error) {
 	return s.hostPass(store.BucketForget, s.forgetOne, func(h *hosts.Host) (err error) {
 		for i := range h.Origins {
 			s.datafiles.JudgeData(&h.Origins[i])
-			err = errors.Join(err, s.datafiles.JudgeNested(h, &h.Origins[i]))
+			err = errors.Join(err, s.datafiles.JudgeNested(h, &h.Origins[i], now))
 		}
 		s.ledger.MarkDirty(h)
 		s.ledger.Log.Info("all URLs of a forgotten or restored host were checked", "host", h.Name)

@@ -73,10 +73,10 @@ func (s *DataFiles) wantNested(e *crawl.AuxRequest, now time.Time) (*hosts.Host,
 }
 
 // nestedDue decides whether a nested file is to be requested now, and notes it. Repeated offers
-// cause one request.
+// cause one request. A forgotten file is never due, although a data.txt may still name it.
 func (s *DataFiles) nestedDue(h *hosts.Host, e *crawl.AuxRequest, now time.Time) (due bool, err error) {
 	i, ok := h.OriginIndex(e.Origin)
-	if !ok || e.URL.Origin() != e.Origin || e.Hop < 1 || e.Hop > datatxt.MaxNesting || h.Origins[i].Mirror.Mirrored() {
+	if !ok || e.URL.Origin() != e.Origin || e.Hop < 1 || e.Hop > datatxt.MaxNesting || h.Origins[i].Mirror.Mirrored() || s.ledger.Judge.Forgotten.Has(e.URL) {
 		return false, nil
 	}
 	if slices.ContainsFunc(h.Aux, func(x crawl.AuxRequest) bool { return x.Kind == crawl.AuxNested && x.URL == e.URL }) {
@@ -146,14 +146,18 @@ func (s *DataFiles) answer(a *crawl.Answer, at time.Time) error {
 	if _, known, err := s.nestedRecord(key); !known || err != nil {
 		return err
 	}
-	p := &a.Probe
+	p := a.Probe
+	if s.ledger.Judge.Forgotten.Has(a.Aux.URL) { // while it was requested
+		p.State, p.Reason = crawl.ProbeRefused, string(crawl.ReasonForgotten)
+	}
 	return s.putNested(key, Nested{Due: at.Add(min(max(p.Fresh, minProbeFresh), maxProbeFresh)), State: p.State, Reason: strings.Clone(crawl.ShortDetail(p.Reason))})
 }
 
 // JudgeNested decides about the nested files of an origin as JudgeData does about its own. Data of
-// forgotten files is removed from the catalogue, and files that are permitted again become due,
-// with the file that leads to them. The caller marks the host as changed.
-func (s *DataFiles) JudgeNested(h *hosts.Host, o *hosts.Origin) error {
+// forgotten files is removed from the catalogue, and requests for them are dropped. Files that are
+// permitted again become due, with the file that leads to them. The caller marks the host as
+// changed.
+func (s *DataFiles) JudgeNested(h *hosts.Host, o *hosts.Origin, now time.Time) error {
 	changed := map[string]Nested{}
 	err := s.EachNested(h, o.Origin, func(k []byte, r *Nested) error {
 		was := strings.HasPrefix(r.Reason, string(crawl.ReasonForgotten))
@@ -173,7 +177,12 @@ func (s *DataFiles) JudgeNested(h *hosts.Host, o *hosts.Origin) error {
 			err = s.putNested([]byte(k), r)
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.dropNestedRequests(h, now, func(e *crawl.AuxRequest) bool {
+		return e.Origin == o.Origin && s.ledger.Judge.Forgotten.Has(e.URL)
+	})
 }
 
 // NestedInfos is what is known of an origin's nested files.
@@ -195,10 +204,21 @@ func (s *DataFiles) DropNested(h *hosts.Host, o canon.Origin, now time.Time) err
 			err = s.ledger.Drop(store.BucketNested, k)
 		}
 	}
+	if err != nil {
+		return err
+	}
+	return s.dropNestedRequests(h, now, func(e *crawl.AuxRequest) bool { return e.Origin == o })
+}
+
+// dropNestedRequests drops the requests for such nested files of a host.
+func (s *DataFiles) dropNestedRequests(h *hosts.Host, now time.Time, such func(e *crawl.AuxRequest) bool) error {
 	for _, e := range slices.Clone(h.Aux) {
-		if err == nil && e.Kind == crawl.AuxNested && e.Origin == o {
-			err = s.features.DropAux(h, e, now)
+		if e.Kind != crawl.AuxNested || !such(&e) {
+			continue
+		}
+		if err := s.features.DropAux(h, e, now); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
