@@ -14,7 +14,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
-func TestErrands(t *testing.T) {
+func TestAuxRequests(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
 			switch r.URL.Path {
@@ -88,7 +88,7 @@ func TestErrands(t *testing.T) {
 
 // A robots.txt that was moved to another host is only fetched as that host's own robots.txt allows,
 // at each redirect. That file itself is requested once, whoever needs it.
-func TestErrandsObeyTheHostTheyLeadTo(t *testing.T) {
+func TestAuxRequestsObeyTheHostTheyLeadTo(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var asked []string
@@ -209,7 +209,7 @@ func TestRobotsSizeLimit(t *testing.T) {
 }
 
 // Every kind of auxiliary request is known here, except the one that needs no request.
-func TestErrandKinds(t *testing.T) {
+func TestAuxRequestKinds(t *testing.T) {
 	for _, kind := range crawl.AuxKinds() {
 		if visit.Knows(kind) == (kind == crawl.AuxTwin) {
 			t.Errorf("%v: known %v", kind, visit.Knows(kind))

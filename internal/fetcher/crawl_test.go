@@ -143,7 +143,7 @@ func (f *toy) run(limit time.Duration) {
 		if time.Now().After(end) {
 			f.mu.Lock()
 			for name, h := range f.hosts {
-				f.d.t.Logf("%s: %d queued, %d errands, visit %v, due in %v, held %v", name, len(h.queue), len(h.aux), h.visit, time.Until(h.due), h.held)
+				f.d.t.Logf("%s: %d queued, %d auxiliary requests, visit %v, due in %v, held %v", name, len(h.queue), len(h.aux), h.visit, time.Until(h.due), h.held)
 			}
 			f.mu.Unlock()
 			f.d.t.Fatalf("the crawl is not done after %v", limit)

@@ -54,7 +54,7 @@ func TestDataTxtOffersNested(t *testing.T) {
 
 // A nested file is requested under the rules of its origin only. Its page goes where that of its
 // origin's own file goes.
-func TestNestedErrand(t *testing.T) {
+func TestNestedAuxRequest(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		pages := map[string]func(w http.ResponseWriter){
 			"/iris/data.txt": func(w http.ResponseWriter) { io.WriteString(w, "file: data.csv\nname: iris\n") },

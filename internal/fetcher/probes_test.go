@@ -147,7 +147,7 @@ func unpackOrNil(t testing.TB, p crawl.Page) []byte {
 
 // A request for another origin obeys the rules of the host to which a redirect leads, and its page
 // goes to the shard of that origin.
-func TestDataErrand(t *testing.T) {
+func TestDataAuxRequest(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr, asked := dataSite(t, "User-agent: *\nDisallow: /closed\n", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain")
@@ -182,7 +182,7 @@ func TestDataErrand(t *testing.T) {
 
 // The robots.txt of a host that is too busy to answer is requested once, and not in each visit as
 // long as a data.txt of another origin redirects there.
-func TestDataErrandOnABusyHost(t *testing.T) {
+func TestDataAuxRequestOnABusyHost(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 		d := newDesk(t, 1)

@@ -108,7 +108,7 @@ func TestToldAtLeastOnceASecond(t *testing.T) {
 }
 
 // Auxiliary requests that are done are also reported one by one, each once, after their answers.
-func TestEachErrandIsToldBeforeTheNext(t *testing.T) {
+func TestEachAuxRequestIsReportedBeforeTheNext(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
@@ -126,7 +126,7 @@ func TestEachErrandIsToldBeforeTheNext(t *testing.T) {
 		d.outcome(id)
 		reported := d.outcomes(id)
 		if len(reported) != 3 {
-			t.Fatalf("%d outcomes of a visit with three errands", len(reported))
+			t.Fatalf("%d outcomes of a visit with three auxiliary requests", len(reported))
 		}
 		for i, out := range reported {
 			if len(out.Done) != 1 || out.Done[0].URL != v.Aux[i].URL || out.Requests != i+1 {

@@ -76,7 +76,7 @@ func (d *desk) reported(shards int) (links []string, mods []int64, aux []crawl.A
 		}
 		for _, e := range e.Aux {
 			if e.ReplyShard != d.shards[i] || e.ReplyShard != crawl.ShardOf(e.URL.Host(), shards) {
-				d.t.Errorf("errand %+v in shard %d", e, d.shards[i])
+				d.t.Errorf("auxiliary request %+v in shard %d", e, d.shards[i])
 			}
 			aux = append(aux, e)
 		}
@@ -218,7 +218,7 @@ func TestSitemap(t *testing.T) {
 				}
 				slices.SortFunc(aux, func(a, b crawl.AuxRequest) int { return strings.Compare(string(a.URL), string(b.URL)) })
 				if !slices.Equal(aux, tt.aux) {
-					t.Errorf("errands %+v, want %+v", aux, tt.aux)
+					t.Errorf("auxiliary requests %+v, want %+v", aux, tt.aux)
 				}
 				for i, e := range d.events { // the answer comes last
 					if len(e.Answers) > 0 && d.shards[i] != 3 {
