@@ -4,11 +4,17 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// AuxKind is the kind of an auxiliary request. A new kind is a constant here and a row in auxNames.
+// AuxKind is the kind of an auxiliary request. A new kind is a constant here, a row in auxNames,
+// and a field of Answer. For a file that a spec may want of each origin, OriginFiles
+// and the functions below it have its contents.
 type AuxKind uint8
 
 const (
@@ -109,4 +115,172 @@ type AuxRequest struct {
 	// registration key, so it is never logged. It is added when the request is granted, and does
 	// not identify it.
 	Form string
+}
+
+// Answer is the answer to an auxiliary request.
+type Answer struct {
+	Aux AuxRequest
+	// Robots, of AuxRobots, is the state for the Origin of the request. With RobotsPending its
+	// Location is the target of the next redirect.
+	Robots Robots
+	Probe  Probe // AuxData, AuxNested
+
+	Claim   Claim   // AuxClaim
+	Sample  Sample  // AuxSample
+	Sitemap Sitemap // AuxSitemap
+	RUP     RUP     // AuxRUP
+
+	SecurityTxt *SecurityTxt // AuxSecurityTxt; else nil
+	LLMSTxt     *LLMSTxt     // AuxLLMSTxt; else nil
+	KeyFile     *KeyFile     // AuxIndexNow; else nil
+	Feed        *Feed        // AuxFeed; else nil
+}
+
+func (a *Answer) fields(c *codec) {
+	if c.at == 1 {
+		a.Aux = AuxRequest{}
+	}
+	for range c.one(1) {
+		a.Aux.fields(c)
+	}
+	for range c.one(2) {
+		a.Robots.fields(c)
+	}
+	for range c.one(3) {
+		a.Probe.fields(c)
+	}
+	for range c.one(4) {
+		a.Claim.fields(c)
+	}
+	for range c.one(5) {
+		a.Sample.fields(c)
+	}
+	for range c.one(6) {
+		a.Sitemap.fields(c)
+	}
+	for range c.one(7) {
+		a.RUP.fields(c)
+	}
+	optional(c, 8, &a.SecurityTxt, (*SecurityTxt).fields)
+	optional(c, 9, &a.LLMSTxt, (*LLMSTxt).fields)
+	optional(c, 10, &a.KeyFile, (*KeyFile).fields)
+	optional(c, 11, &a.Feed, (*Feed).fields)
+}
+
+// optional is a nested message that is omitted if p is nil, as in most answers.
+func optional[T any](c *codec, field int, p **T, fields func(*T, *codec)) {
+	if c.at == field {
+		*p = new(T)
+	}
+	if *p == nil {
+		return
+	}
+	for range c.one(field) {
+		fields(*p, c)
+	}
+}
+
+// The results of fetching a file such as security.txt.
+const (
+	FileFound      = "found"
+	FileNone       = "none"       // the site has none
+	FileUnreadable = "unreadable" // it could not be fetched, or is unusable; see Reason
+)
+
+// OriginFiles are the contents of the files that a spec may want of each origin, in the store and
+// for people. They are replaced, never changed in place.
+type OriginFiles struct {
+	SecurityTxt *SecurityTxt `json:"security_txt,omitempty"` // nil: not requested yet
+	LLMSTxt     *LLMSTxt     `json:"llms_txt,omitempty"`     // nil: not requested yet
+}
+
+// OriginFilesDue are the times before which they are not requested again, in the store.
+type OriginFilesDue struct {
+	SecurityTxtDue time.Time `json:"security_txt_due,omitzero"`
+	LLMSTxtDue     time.Time `json:"llms_txt_due,omitzero"`
+}
+
+// All are the times, to be read or changed.
+func (d *OriginFilesDue) All() []*time.Time {
+	return []*time.Time{
+		&d.SecurityTxtDue,
+		&d.LLMSTxtDue,
+	}
+}
+
+// FileNote describes for people what is known of one file of an origin.
+type FileNote struct {
+	Name   string // of the file
+	State  string // FileFound or another state; empty: not requested yet
+	Found  string // its contents, if it was found
+	Reason string
+}
+
+// Notes has a note for each kind of file, always in the same order.
+func (f *OriginFiles) Notes() []FileNote {
+	return []FileNote{
+		f.SecurityTxt.note(),
+		f.LLMSTxt.note(),
+	}
+}
+
+// SecurityTxt is the contents of an origin's security.txt, in answers, in the store and for people.
+type SecurityTxt struct {
+	State    string    `json:"state"`
+	Reason   string    `json:"reason,omitempty"` // for people
+	Contacts []string  `json:"contacts,omitempty"`
+	Expires  time.Time `json:"expires,omitzero"` // when it expires
+}
+
+func (s *SecurityTxt) fields(c *codec) {
+	c.text(1, &s.State)
+	c.text(2, &s.Reason)
+	texts(c, 3, &s.Contacts)
+	c.stamp(4, &s.Expires)
+}
+
+func (s *SecurityTxt) note() FileNote {
+	n := FileNote{Name: "security.txt"}
+	if s == nil {
+		return n
+	}
+	n.State, n.Found, n.Reason = s.State, strings.Join(s.Contacts, " "), s.Reason
+	if !s.Expires.IsZero() {
+		n.Found += ", expires " + s.Expires.Local().Format(time.DateOnly)
+	}
+	return n
+}
+
+// LLMSTxt is the result of reading an origin's llms.txt, in answers, in the store and for people.
+// Its links were sent to the logs of their shards before.
+type LLMSTxt struct {
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"` // for people
+	Title  string `json:"title,omitempty"`
+	Links  int    `json:"links"` // that it has
+	Within int    `json:"in_scope"`
+	// Fresh is how long it need not be fetched again. It is only set in answers.
+	Fresh time.Duration `json:"-"`
+}
+
+func (m *LLMSTxt) fields(c *codec) {
+	c.text(1, &m.State)
+	c.text(2, &m.Reason)
+	c.text(3, &m.Title)
+	c.int(4, &m.Links)
+	c.int(5, &m.Within)
+	c.duration(6, &m.Fresh)
+}
+
+func (m *LLMSTxt) note() FileNote {
+	n := FileNote{Name: "llms.txt"}
+	if m == nil {
+		return n
+	}
+	n.State, n.Found, n.Reason = m.State, humanize.Comma(int64(m.Links))+" links", m.Reason
+	if m.Links == 1 {
+		n.Found = "1 link"
+	}
+	n.Found += ", " + strconv.Itoa(m.Within) + " in scope"
+	return n
 }

@@ -3,7 +3,7 @@ package crawl
 import "github.com/curtsy/curtsy/pkg/usage"
 
 // The fields of each message, with their numbers in crawl.proto. The same list writes and reads;
-// see codec.
+// see codec. Those of Answer are in auxrequest.go.
 
 func (t *VisitRequest) fields(c *codec) {
 	c.text(1, &t.Fetcher)
@@ -142,65 +142,6 @@ func (r *AuxRequest) fields(c *codec) {
 	c.url(9, &r.About)
 }
 
-func (a *Answer) fields(c *codec) {
-	if c.at == 1 {
-		a.Aux = AuxRequest{}
-	}
-	for range c.one(1) {
-		a.Aux.fields(c)
-	}
-	for range c.one(2) {
-		a.Robots.fields(c)
-	}
-	for range c.one(3) {
-		a.Probe.fields(c)
-	}
-	for range c.one(4) {
-		a.Claim.fields(c)
-	}
-	for range c.one(5) {
-		a.Sample.fields(c)
-	}
-	for range c.one(6) {
-		a.Sitemap.fields(c)
-	}
-	for range c.one(7) {
-		a.RUP.fields(c)
-	}
-	if c.at == 8 {
-		a.SecurityTxt = new(SecurityTxt)
-	}
-	if m := a.SecurityTxt; m != nil { // omitted from all other answers
-		for range c.one(8) {
-			m.fields(c)
-		}
-	}
-	if c.at == 9 {
-		a.LLMSTxt = new(LLMSTxt)
-	}
-	if m := a.LLMSTxt; m != nil {
-		for range c.one(9) {
-			m.fields(c)
-		}
-	}
-	if c.at == 10 {
-		a.KeyFile = new(KeyFile)
-	}
-	if k := a.KeyFile; k != nil {
-		for range c.one(10) {
-			k.fields(c)
-		}
-	}
-	if c.at == 11 {
-		a.Feed = new(Feed)
-	}
-	if f := a.Feed; f != nil {
-		for range c.one(11) {
-			f.fields(c)
-		}
-	}
-}
-
 func (f *Feed) fields(c *codec) {
 	c.int(1, &f.Status)
 	c.bool(2, &f.Read)
@@ -216,22 +157,6 @@ func (f *Feed) fields(c *codec) {
 	c.duration(12, &f.MinInterval)
 	c.url(13, &f.Hub)
 	c.url(14, &f.Self)
-}
-
-func (m *LLMSTxt) fields(c *codec) {
-	c.text(1, &m.State)
-	c.text(2, &m.Reason)
-	c.text(3, &m.Title)
-	c.int(4, &m.Links)
-	c.int(5, &m.Within)
-	c.duration(6, &m.Fresh)
-}
-
-func (s *SecurityTxt) fields(c *codec) {
-	c.text(1, &s.State)
-	c.text(2, &s.Reason)
-	texts(c, 3, &s.Contacts)
-	c.stamp(4, &s.Expires)
 }
 
 func (m *Claim) fields(c *codec) {

@@ -56,8 +56,7 @@ type RobotsInfo struct {
 	Nested   []NestedInfo `json:"data_txt_nested,omitempty"`
 	MirrorOf string       `json:"mirror_of,omitempty"` // the origin it is a mirror of
 
-	SecurityTxt *SecurityTxt `json:"security_txt,omitempty"` // nil: not requested yet
-	LLMSTxt     *LLMSTxt     `json:"llms_txt,omitempty"`     // nil: not requested yet
+	OriginFiles
 
 	// Usage are the lines of the file about the use of the origin's pages, in the order of the
 	// file. There are MaxUsageLines at most; UsageMore is the number of the others.

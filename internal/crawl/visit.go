@@ -157,40 +157,6 @@ type Robots struct {
 	Rights []RightsFile
 }
 
-// Answer is the answer to an auxiliary request.
-type Answer struct {
-	Aux AuxRequest
-	// Robots, of AuxRobots, is the state for the Origin of the request. With RobotsPending its
-	// Location is the target of the next redirect.
-	Robots Robots
-	Probe  Probe // AuxData, AuxNested
-
-	Claim   Claim   // AuxClaim
-	Sample  Sample  // AuxSample
-	Sitemap Sitemap // AuxSitemap
-	RUP     RUP     // AuxRUP
-
-	SecurityTxt *SecurityTxt // AuxSecurityTxt; else nil
-	LLMSTxt     *LLMSTxt     // AuxLLMSTxt; else nil
-	KeyFile     *KeyFile     // AuxIndexNow; else nil
-	Feed        *Feed        // AuxFeed; else nil
-}
-
-// The results of fetching a file such as security.txt.
-const (
-	FileFound      = "found"
-	FileNone       = "none"       // the site has none
-	FileUnreadable = "unreadable" // it could not be fetched, or is unusable; see Reason
-)
-
-// SecurityTxt is the contents of an origin's security.txt, in answers, in the store and for people.
-type SecurityTxt struct {
-	State    string    `json:"state"`
-	Reason   string    `json:"reason,omitempty"` // for people
-	Contacts []string  `json:"contacts,omitempty"`
-	Expires  time.Time `json:"expires,omitzero"` // when it expires
-}
-
 // KeyFile is the result of fetching a key file of IndexNow.
 type KeyFile struct {
 	Key    string // its contents; empty: none
@@ -215,21 +181,6 @@ type Feed struct {
 	MinInterval  time.Duration // how long it asks not to be read again (<ttl>)
 	// Hub is the hub that reports its changes, and Self its name there (WebSub §4); empty: none.
 	Hub, Self canon.URL
-}
-
-// LLMSTxtPath is the path of llms.txt.
-const LLMSTxtPath = "/llms.txt"
-
-// LLMSTxt is the result of reading an origin's llms.txt, in answers, in the store and for people.
-// Its links were sent to the logs of their shards before.
-type LLMSTxt struct {
-	State  string `json:"state"`
-	Reason string `json:"reason,omitempty"` // for people
-	Title  string `json:"title,omitempty"`
-	Links  int    `json:"links"` // that it has
-	Within int    `json:"in_scope"`
-	// Fresh is how long it need not be fetched again. It is only set in answers.
-	Fresh time.Duration `json:"-"`
 }
 
 // ClaimKind is what an origin's robots.txt claims about being a mirror (formats §2.4).

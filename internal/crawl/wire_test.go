@@ -22,7 +22,10 @@ var (
 	testAnswer = Answer{testAux, testRobots, testProbe, Claim{ClaimTarget, testOrigin, []byte{1}, "r", testOrigin, 1, 2}, Sample{200, 1, 2, "r", "l"},
 		Sitemap{200, true, true, "urlset", 1, 2, "e", "l", "r", true, 3}, RUP{200, "r", true, 1, []byte("b"), 2, "k", 3, 4, 5},
 		&SecurityTxt{FileFound, "r", []string{"tel:1"}, time.UnixMilli(6)},
-		&LLMSTxt{FileFound, "r", "t", 1, 2, 3}, &KeyFile{"k", "r", true}, &Feed{200, true, true, true, "r", 1, 2, 3, "e", "l", 4, 5, "http://b.example/hub", "http://b.example/f"}}
+		&LLMSTxt{FileFound, "r", "t", 1, 2, 3},
+		&KeyFile{"k", "r", true},
+		&Feed{200, true, true, true, "r", 1, 2, 3, "e", "l", 4, 5, "http://b.example/hub", "http://b.example/f"},
+	}
 	testLinks   = Links{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, SourceRUP, true}
 	testReport  = Report{testOrigin, "a", true, 1 << 40, 2, 3, time.UnixMilli(4), []Links{testLinks}, 5, true, "http://a.example/c?t"}
 	testVisitID = VisitID{1 << 40, 77}

@@ -73,11 +73,9 @@ func printHost(w io.Writer, h crawl.HostInfo) {
 			line("use", "and %s", term.Count(int64(o.UsageMore), "more line"))
 		}
 	}
-	if n := securityNote(h.Robots); n != "" {
-		line("security.txt", "%s", strings.TrimPrefix(n, "security.txt: "))
-	}
-	if n := llmsNote(h.Robots); n != "" {
-		line("llms.txt", "%s", strings.TrimPrefix(n, "llms.txt: "))
+	for _, n := range fileNotes(h.Robots) {
+		name, text, _ := strings.Cut(n, ": ")
+		line(name, "%s", text)
 	}
 	for _, s := range h.AgentServers {
 		line("agents", "line %d, for %s: %s", s.Line, s.Path, s.Target)

@@ -159,12 +159,7 @@ func hostNote(h crawl.HostInfo) string {
 	if n := sitemapsNote(h.Sitemaps); n != "" {
 		notes = append(notes, n)
 	}
-	if n := securityNote(h.Robots); n != "" {
-		notes = append(notes, n)
-	}
-	if n := llmsNote(h.Robots); n != "" {
-		notes = append(notes, n)
-	}
+	notes = append(notes, fileNotes(h.Robots)...)
 	if n := usageNote(h.Robots); n != "" {
 		notes = append(notes, n)
 	}
@@ -188,49 +183,28 @@ func sitemapsNote(list []crawl.SitemapInfo) string {
 	return "sitemaps read: " + strconv.Itoa(read) + ", naming " + strconv.Itoa(pages) + " pages"
 }
 
-// llmsNote is what the first llms.txt of a host has that was found, or else what came of asking;
-// empty when it was not asked for.
-func llmsNote(origins []crawl.RobotsInfo) (note string) {
-	for _, o := range origins {
-		m := o.LLMSTxt
-		switch {
-		case m == nil:
-			continue
-		case m.State == crawl.FileFound:
-			note = "llms.txt: " + term.Count(int64(m.Links), "link") + ", " + strconv.Itoa(m.Within) + " in scope"
-		case note == "":
-			note = "llms.txt: " + m.State
-		default:
-			continue
-		}
-		if m.Reason != "" {
-			note += " (" + m.Reason + ")"
-		}
-		if m.State == crawl.FileFound {
-			return note
-		}
-	}
-	return note
-}
-
-// securityNote is the content of the first security.txt of a host, or else the result of the
-// request for it.
-func securityNote(origins []crawl.RobotsInfo) (note string) {
-	for _, o := range origins {
-		switch s := o.SecurityTxt; {
-		case s == nil:
-		case s.State == crawl.FileFound:
-			note = "security.txt: " + strings.Join(s.Contacts, " ")
-			if !s.Expires.IsZero() {
-				note += ", expires " + s.Expires.Local().Format(time.DateOnly)
-			}
-			return note
-		case note == "":
-			note = strings.TrimSuffix("security.txt: "+s.State+" ("+s.Reason, " (")
-			if s.Reason != "" {
-				note += ")"
+// fileNotes has a sentence for each kind of file that the spec may want: what the first origin of a
+// host with such a file has, or else the first result of a request for it. The name of the file and
+// a colon begin it.
+func fileNotes(origins []crawl.RobotsInfo) (notes []string) {
+	for i := range new(crawl.OriginFiles).Notes() {
+		var best crawl.FileNote
+		for _, o := range origins {
+			if n := o.Notes()[i]; best.State == "" || n.State == crawl.FileFound && best.State != crawl.FileFound {
+				best = n
 			}
 		}
+		if best.State == "" {
+			continue
+		}
+		note := best.Name + ": " + best.State
+		if best.State == crawl.FileFound {
+			note = best.Name + ": " + best.Found
+		}
+		if best.Reason != "" {
+			note += " (" + best.Reason + ")"
+		}
+		notes = append(notes, note)
 	}
-	return note
+	return notes
 }

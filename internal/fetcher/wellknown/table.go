@@ -37,47 +37,44 @@ type kind struct {
 	failed func(a *crawl.Answer, reason string)
 }
 
-// kinds is the table. It is filled in by init, because some of its functions refer to it.
-var kinds map[crawl.AuxKind]*kind
-
-func init() {
-	rupFailed := func(a *crawl.Answer, reason string) { a.RUP = crawl.RUP{Reason: reason} }
-	kinds = map[crawl.AuxKind]*kind{
-		crawl.AuxData: {
-			redirects: robots.MaxRedirects, counted: true, accept: success(datatxt.MaxSize + 1), before: roomForPages, answer: dataTxt,
+// kinds is the table.
+var kinds = map[crawl.AuxKind]*kind{
+	crawl.AuxData: {
+		redirects: robots.MaxRedirects, counted: true, accept: success(datatxt.MaxSize + 1), before: roomForPages, answer: dataTxt,
+	},
+	crawl.AuxNested: {
+		redirects: robots.MaxRedirects, within: true, accept: success(datatxt.MaxSize + 1), before: roomForPages, answer: dataTxt,
+	},
+	crawl.AuxSitemap: {
+		redirects: requests.MaxRedirects, list: newSitemap, answer: sitemapAnswer,
+		failed: func(a *crawl.Answer, reason string) { a.Sitemap = crawl.Sitemap{Reason: reason} },
+	},
+	crawl.AuxFeed: {
+		redirects: requests.MaxRedirects, list: newFeed, answer: feedAnswer,
+		failed: func(a *crawl.Answer, reason string) { a.Feed = &crawl.Feed{Reason: reason} },
+	},
+	crawl.AuxLLMSTxt: {
+		redirects: 1, within: true, accept: ok(llmstxt.MaxBytes+1, "", "text/plain", "text/markdown", "text/x-markdown"), answer: llmsTxt,
+		failed: func(a *crawl.Answer, reason string) {
+			a.LLMSTxt = &crawl.LLMSTxt{State: crawl.FileUnreadable, Reason: reason}
 		},
-		crawl.AuxNested: {
-			redirects: robots.MaxRedirects, within: true, accept: success(datatxt.MaxSize + 1), before: roomForPages, answer: dataTxt,
+	},
+	crawl.AuxSecurityTxt: {
+		redirects: 1, within: true, accept: ok(maxSecurityTxt, "text/plain"), answer: securityTxt,
+		failed: func(a *crawl.Answer, reason string) {
+			a.SecurityTxt = &crawl.SecurityTxt{State: crawl.FileUnreadable, Reason: reason}
 		},
-		crawl.AuxSitemap: {
-			redirects: requests.MaxRedirects, list: newSitemap, answer: sitemapAnswer,
-			failed: func(a *crawl.Answer, reason string) { a.Sitemap = crawl.Sitemap{Reason: reason} },
-		},
-		crawl.AuxFeed: {
-			redirects: requests.MaxRedirects, list: newFeed, answer: feedAnswer,
-			failed: func(a *crawl.Answer, reason string) { a.Feed = &crawl.Feed{Reason: reason} },
-		},
-		crawl.AuxLLMSTxt: {
-			redirects: 1, within: true, accept: ok(llmstxt.MaxBytes+1, "", "text/plain", "text/markdown", "text/x-markdown"), answer: llmsTxt,
-			failed: func(a *crawl.Answer, reason string) {
-				a.LLMSTxt = &crawl.LLMSTxt{State: crawl.FileUnreadable, Reason: reason}
-			},
-		},
-		crawl.AuxSecurityTxt: {
-			redirects: 1, within: true, accept: ok(maxSecurityTxt, "text/plain"), answer: securityTxt,
-			failed: func(a *crawl.Answer, reason string) {
-				a.SecurityTxt = &crawl.SecurityTxt{State: crawl.FileUnreadable, Reason: reason}
-			},
-		},
-		crawl.AuxIndexNow: {
-			accept: ok(indexnow.MaxKeyFile + 1), answer: keyFile,
-			failed: func(a *crawl.Answer, reason string) { a.KeyFile = &crawl.KeyFile{Reason: reason} },
-		},
-		crawl.AuxRUP: {
-			redirects: requests.MaxRedirects, accept: either(rup.MaxInfo+1, maxRefusal), posted: rup.MaxAnswer, answer: rupAnswer, failed: rupFailed,
-		},
-		crawl.AuxWebSub: {
-			accept: either(maxRefusal, maxRefusal), before: notForStrangers, answer: hubAnswer, failed: rupFailed,
-		},
-	}
+	},
+	crawl.AuxIndexNow: {
+		accept: ok(indexnow.MaxKeyFile + 1), answer: keyFile,
+		failed: func(a *crawl.Answer, reason string) { a.KeyFile = &crawl.KeyFile{Reason: reason} },
+	},
+	crawl.AuxRUP: {
+		redirects: requests.MaxRedirects, accept: either(rup.MaxInfo+1, maxRefusal), posted: rup.MaxAnswer, answer: rupAnswer, failed: rupFailed,
+	},
+	crawl.AuxWebSub: {
+		accept: either(maxRefusal, maxRefusal), before: notForStrangers, answer: hubAnswer, failed: rupFailed,
+	},
 }
+
+func rupFailed(a *crawl.Answer, reason string) { a.RUP = crawl.RUP{Reason: reason} }

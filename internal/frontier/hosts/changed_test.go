@@ -66,13 +66,9 @@ var changes = []struct {
 		o.ReadmitData()
 	})},
 	{"ExpireData", ok(func(_ *Host, o *Origin, at time.Time) { o.KeepData(crawl.ProbeRead, "text", at); o.ExpireData() })},
-	{"KeepSecurityTxt", ok(func(_ *Host, o *Origin, at time.Time) { o.KeepSecurityTxt(&crawl.SecurityTxt{State: "read"}, at) })},
-	{"ForgetSecurityTxt", ok(func(_ *Host, o *Origin, at time.Time) {
-		o.KeepSecurityTxt(&crawl.SecurityTxt{}, at)
-		o.ForgetSecurityTxt()
+	{"KeepFiles", ok(func(_ *Host, o *Origin, at time.Time) {
+		o.KeepFiles(crawl.OriginFiles{SecurityTxt: &crawl.SecurityTxt{State: "read"}}, crawl.OriginFilesDue{LLMSTxtDue: at})
 	})},
-	{"KeepLLMSTxt", ok(func(_ *Host, o *Origin, at time.Time) { o.KeepLLMSTxt(&crawl.LLMSTxt{State: "read"}, at) })},
-	{"ForgetLLMSTxt", ok(func(_ *Host, o *Origin, at time.Time) { o.KeepLLMSTxt(&crawl.LLMSTxt{}, at); o.ForgetLLMSTxt() })},
 	{"NoRUP", ok(func(_ *Host, o *Origin, at time.Time) { o.NoRUP(at) })},
 	{"AskedSitemaps", ok(func(_ *Host, o *Origin, at time.Time) { o.AskedSitemaps(at, []byte("says")) })},
 	{"AskSitemapsAnew", ok(func(_ *Host, o *Origin, at time.Time) { o.AskedSitemaps(at, []byte("says")); o.AskSitemapsAnew() })},

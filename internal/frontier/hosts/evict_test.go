@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -27,17 +28,13 @@ func set(t *testing.T, v reflect.Value, n int) {
 	case **mirror.Record:
 		*x = new(mirror.Record)
 		return
-	case **crawl.SecurityTxt:
-		*x = new(crawl.SecurityTxt)
-		return
-	case **crawl.LLMSTxt:
-		*x = new(crawl.LLMSTxt)
-		return
 	case *[]RightsFile:
 		*x = make([]RightsFile, 1)
 		return
 	}
 	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
@@ -107,6 +104,16 @@ func TestEvictedHostIsRestoredExactly(t *testing.T) {
 		if name == "Origin" {
 			continue
 		}
+		if name == "OriginFilesDue" { // one time for each kind of file
+			for j, due := range all.Origins[0].OriginFilesDue.All() {
+				h, at := fresh(), time.Unix(0, int64(j)+3)
+				*h.Origins[0].OriginFilesDue.All()[j] = at
+				if !check(fmt.Sprint("Origins[0].OriginFilesDue.", j), h) {
+					*due = at
+				}
+			}
+			continue
+		}
 		h := fresh()
 		set(t, reflect.ValueOf(&h.Origins[0]).Elem().Field(f), i)
 		if check("Origins[0]."+name, h) {
@@ -115,7 +122,7 @@ func TestEvictedHostIsRestoredExactly(t *testing.T) {
 		}
 		set(t, reflect.ValueOf(&all.Origins[0]).Elem().Field(f), i)
 	}
-	if want := map[string]bool{"PendingOn": true, "DataOn": true, "Rights": true, "SecurityTxt": true, "LLMSTxt": true, "Mirror": true}; !reflect.DeepEqual(pin, want) {
+	if want := map[string]bool{"PendingOn": true, "DataOn": true, "Rights": true, "OriginFiles": true, "Mirror": true}; !reflect.DeepEqual(pin, want) {
 		t.Errorf("what keeps a host awake: %v, want %v", pin, want)
 	}
 	all.Origins = append(all.Origins, Origin{Origin: canon.Origin{Scheme: "https", Host: all.Name, Port: 8443}, Ready: 12})

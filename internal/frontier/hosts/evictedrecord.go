@@ -27,11 +27,17 @@ const (
 func (h *Host) plain() bool {
 	for i := range h.Origins {
 		o := &h.Origins[i]
-		if o.PendingOn != "" || o.DataOn != "" || len(o.Rights) > 0 || o.SecurityTxt != nil || o.LLMSTxt != nil || o.Mirror != nil {
+		if o.PendingOn != "" || o.DataOn != "" || len(o.Rights) > 0 || !o.filesFit() || o.Mirror != nil {
 			return false
 		}
 	}
 	return h.Visit == nil && len(h.Aux) == 0
+}
+
+// filesFit reports that the record of an evicted host can hold all that is known of o's files: the
+// times of the oldest two kinds, and nothing else.
+func (o *Origin) filesFit() bool {
+	return o.OriginFiles == crawl.OriginFiles{} && o.OriginFilesDue == crawl.OriginFilesDue{SecurityTxtDue: o.SecurityTxtDue, LLMSTxtDue: o.LLMSTxtDue}
 }
 
 // appendEvicted encodes a plain host.

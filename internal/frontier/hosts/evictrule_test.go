@@ -125,13 +125,15 @@ func TestVisitedHostsLeave(t *testing.T) {
 func TestMustStay(t *testing.T) {
 	fewResident(t, 1)
 	for name, keep := range map[string]func(h *Host, o *Origin){
-		"a visit":                         func(h *Host, _ *Origin) { h.BeginVisit(&Visit{Host: h}) },
-		"an auxiliary request":            func(h *Host, _ *Origin) { h.OfferAux(crawl.AuxRequest{}) },
-		"a URL that waits":                func(h *Host, _ *Origin) { h.URLQueued(0, true) },
-		"a sitemap to be read":            func(h *Host, _ *Origin) { h.QueueSitemap() },
-		"a busy address":                  func(h *Host, _ *Origin) { h.DelayUntil(time.Now(), DueAddress) },
-		"a robots.txt on another host":    func(_ *Host, o *Origin) { o.AwaitRobots("http://b.example/", 1, time.Now()) },
-		"a security.txt":                  func(_ *Host, o *Origin) { o.KeepSecurityTxt(&crawl.SecurityTxt{}, time.Now()) },
+		"a visit":                      func(h *Host, _ *Origin) { h.BeginVisit(&Visit{Host: h}) },
+		"an auxiliary request":         func(h *Host, _ *Origin) { h.OfferAux(crawl.AuxRequest{}) },
+		"a URL that waits":             func(h *Host, _ *Origin) { h.URLQueued(0, true) },
+		"a sitemap to be read":         func(h *Host, _ *Origin) { h.QueueSitemap() },
+		"a busy address":               func(h *Host, _ *Origin) { h.DelayUntil(time.Now(), DueAddress) },
+		"a robots.txt on another host": func(_ *Host, o *Origin) { o.AwaitRobots("http://b.example/", 1, time.Now()) },
+		"a security.txt": func(_ *Host, o *Origin) {
+			o.KeepFiles(crawl.OriginFiles{SecurityTxt: new(crawl.SecurityTxt)}, crawl.OriginFilesDue{})
+		},
 		"work that waits for no time":     func(h *Host, _ *Origin) { h.URLQueued(0, false) },
 		"nothing, but memory is free":     nil,
 		"nothing, and memory is not free": nil,

@@ -167,13 +167,8 @@ type Origin struct {
 	// beside that of robots.txt.
 	Rights []RightsFile `json:"apart,omitempty"`
 
-	// SecurityTxt is nil until security.txt was requested. It is replaced, never changed in place.
-	// No request is sent before SecurityTxtDue.
-	SecurityTxt    *crawl.SecurityTxt `json:"security_txt,omitempty"`
-	SecurityTxtDue time.Time          `json:"security_txt_due,omitzero"`
-	// LLMSTxt and LLMSTxtDue are the same for llms.txt.
-	LLMSTxt    *crawl.LLMSTxt `json:"llms_txt,omitempty"`
-	LLMSTxtDue time.Time      `json:"llms_txt_due,omitzero"`
+	crawl.OriginFiles
+	crawl.OriginFilesDue
 
 	Mirror *mirror.Record `json:"mirror,omitempty"`
 	// The origin to which the page requested last has moved permanently, with the same path.
@@ -208,8 +203,9 @@ func (h *Host) Times(see times.See) {
 		see(&o.SitemapsAsked, times.Happened)
 		see(&o.DataDue, times.Waits)
 		see(&o.RUPDue, times.Waits)
-		see(&o.SecurityTxtDue, times.Waits)
-		see(&o.LLMSTxtDue, times.Waits)
+		for _, due := range o.OriginFilesDue.All() {
+			see(due, times.Waits)
+		}
 		for j := range o.Rights {
 			see(&o.Rights[j].Due, times.Waits)
 		}

@@ -47,29 +47,10 @@ func (o *Origin) ExpireData() {
 	o.changed()
 }
 
-// KeepSecurityTxt keeps what came of requesting security.txt, which is not requested again before
-// due. m must not be changed afterwards.
-func (o *Origin) KeepSecurityTxt(m *crawl.SecurityTxt, due time.Time) {
-	o.SecurityTxt, o.SecurityTxtDue = m, due
-	o.changed()
-}
-
-// ForgetSecurityTxt forgets what was read of security.txt.
-func (o *Origin) ForgetSecurityTxt() {
-	o.SecurityTxt = nil
-	o.changed()
-}
-
-// KeepLLMSTxt keeps what came of requesting llms.txt, which is not requested again before due. m
-// must not be changed afterwards.
-func (o *Origin) KeepLLMSTxt(m *crawl.LLMSTxt, due time.Time) {
-	o.LLMSTxt, o.LLMSTxtDue = m, due
-	o.changed()
-}
-
-// ForgetLLMSTxt forgets what was read of llms.txt.
-func (o *Origin) ForgetLLMSTxt() {
-	o.LLMSTxt = nil
+// KeepFiles replaces what is known of the files that a spec may want of o, and when they may be
+// requested again. What pointers lead to must not be changed afterwards.
+func (o *Origin) KeepFiles(f crawl.OriginFiles, due crawl.OriginFilesDue) {
+	o.OriginFiles, o.OriginFilesDue = f, due
 	o.changed()
 }
 

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"slices"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -93,7 +94,7 @@ func New(o hosts.Options) *Parts {
 
 // allFeatures are all features. A new one is added here.
 func (p *Parts) allFeatures() []hosts.Feature {
-	return []hosts.Feature{
+	return slices.Concat([]hosts.Feature{
 		p.RobotsProxy.Feature(),
 		p.DataFiles.DataFeature(),
 		p.Mirrors.MirrorsFeature(),
@@ -103,10 +104,9 @@ func (p *Parts) allFeatures() []hosts.Feature {
 		p.Feeds.Feature(),
 		p.WebSub.Feature(),
 		p.Timeline.Feature(),
-		wellknown.SecurityTxt(p.Features, p.Ledger),
-		wellknown.LLMSTxt(p.Features, p.Ledger),
+	}, wellknown.OriginFiles(p.Features, p.Ledger), []hosts.Feature{
 		p.History.Feature(),
-	}
+	})
 }
 
 // Read calls do under the shard's lock, unless the shard is closed. It takes the lock itself.

@@ -174,7 +174,7 @@ func (s *Account) HostInfo(h *hosts.Host, now time.Time) crawl.HostInfo {
 			ri.Claim = c.Target.String()
 		}
 		ri.DataTxt, ri.Nested = o.Data.String(), s.datafiles.NestedInfos(h, o.Origin)
-		ri.SecurityTxt, ri.LLMSTxt = o.SecurityTxt, o.LLMSTxt
+		ri.OriginFiles = o.OriginFiles
 		ri.Usage, ri.UsageMore = usageLines(f, s.ledger.Judge.Spec.Agent, o)
 		hi.Robots = append(hi.Robots, ri)
 		if main < 0 || o.Ready > h.Origins[main].Ready || !o.History.Fetched.IsZero() && h.Origins[main].History.Fetched.IsZero() {

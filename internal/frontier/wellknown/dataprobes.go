@@ -5,8 +5,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
-	"github.com/curtsy/curtsy/internal/frontier/polite"
-	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -17,19 +15,6 @@ const (
 	minProbeFresh = time.Hour
 	maxProbeFresh = 30 * 24 * time.Hour
 )
-
-// DataFeature requests /data.txt where its redirects lead, and the files nested in it (nested.go).
-func (s *DataFiles) DataFeature() hosts.Feature {
-	return hosts.Feature{
-		Aux: map[crawl.AuxKind]hosts.AuxKind{
-			crawl.AuxData: {From: polite.PageFrom, Answer: s.answerProbe},
-			crawl.AuxNested: {Want: s.wantNested, From: polite.PageFrom,
-				Answer: func(a *crawl.Answer, at, _ time.Time) error { return s.answer(a, at) }},
-		},
-		MirrorChanged: s.dataMirrorChanged,
-		Times:         store.InRecords[Nested](store.BucketNested),
-	}
-}
 
 // dataMirrorChanged drops the data.txt of an origin that has become a mirror, with its nested
 // files. For an origin that has ceased to be one it becomes due.

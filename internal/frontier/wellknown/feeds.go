@@ -72,20 +72,6 @@ func NewFeeds(features *hosts.Features, ledger *hosts.Ledger, polite *polite.Pol
 	return &Feeds{features: features, ledger: ledger, polite: polite, urls: urls, hubs: hubs}
 }
 
-// Feature reads feeds.
-func (s *Feeds) Feature() hosts.Feature {
-	return hosts.Feature{
-		Aux: map[crawl.AuxKind]hosts.AuxKind{
-			crawl.AuxFeed: {Want: s.want, From: polite.PageFrom, Dress: s.dress, Answer: s.answer},
-		},
-		Load:          s.load,
-		Upkeep:        s.Upkeep,
-		MirrorChanged: s.mirrorChanged,
-		Times:         seeFeedTimes,
-		Respec:        func() error { s.next = time.Time{}; return nil },
-	}
-}
-
 // FeedRecord is what is known of one feed as announced by pages of one origin.
 type FeedRecord struct {
 	Depth int           `json:"depth,omitempty"` // of its entries

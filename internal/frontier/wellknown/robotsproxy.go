@@ -41,13 +41,6 @@ const (
 	ProxyInline = 16 << 10
 )
 
-// Feature follows robots.txt redirects to other hosts.
-func (s *RobotsProxy) Feature() hosts.Feature {
-	return hosts.Feature{Aux: map[crawl.AuxKind]hosts.AuxKind{
-		crawl.AuxRobots: {Want: s.wantProxied, From: proxyFrom, Answer: s.answerProxied},
-	}}
-}
-
 // noProxied answers e with a robots.txt that cannot be read, so that it may contain rules.
 func noProxied(e *crawl.AuxRequest, why string) crawl.Robots {
 	return crawl.Robots{Origin: e.Origin, State: crawl.RobotsUnreachable, Reason: why}

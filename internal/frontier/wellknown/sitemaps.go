@@ -58,21 +58,6 @@ const (
 	formIndex       = "index"
 )
 
-// SitemapsFeature reads sitemaps.
-func (s *Sitemaps) SitemapsFeature() hosts.Feature {
-	return hosts.Feature{
-		Aux: map[crawl.AuxKind]hosts.AuxKind{
-			crawl.AuxSitemap: {Want: s.wantSitemap, From: s.sitemapFrom, Dress: s.dressSitemaps, Answer: s.answer, Drop: s.dropSitemap},
-		},
-		Load:          s.load,
-		Upkeep:        s.Upkeep,
-		Ask:           s.ask,
-		MirrorChanged: s.sitemapsMirrorChanged,
-		Respec:        s.begin,
-		Times:         store.InRecords[sitemap](store.BucketSitemaps),
-	}
-}
-
 // sitemap is the record of one sitemap as named by one origin.
 type sitemap struct {
 	Hop      int       `json:"hop,omitempty"`

@@ -53,7 +53,7 @@ func hostileCrawl() ask.Handlers {
 	var stored []crawl.PageLine
 	for i := range 300 {
 		h.Robots = append(h.Robots, crawl.RobotsInfo{Origin: evilURL, State: "parsed", Reason: long, HostHint: long, Claim: evilURL, MirrorOf: seed, DataTxt: long,
-			Nested: []crawl.NestedInfo{{URL: evilURL, State: evil, Reason: long}}, SecurityTxt: &crawl.SecurityTxt{State: evil, Contacts: []string{long}},
+			Nested: []crawl.NestedInfo{{URL: evilURL, State: evil, Reason: long}}, OriginFiles: crawl.OriginFiles{SecurityTxt: &crawl.SecurityTxt{State: evil, Contacts: []string{long}}},
 			Usage: []crawl.UsageLine{{Line: i, Text: long, Path: long, Preferences: map[string]string{evil: evil}, Inferred: true}}, UsageMore: 5})
 		h.AgentServers = append(h.AgentServers, crawl.AgentInfo{Path: long, Target: long, Line: i})
 		h.Sitemaps = append(h.Sitemaps, crawl.SitemapInfo{URL: evilURL, Form: long, Reason: long})
