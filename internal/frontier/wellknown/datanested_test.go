@@ -1,0 +1,73 @@
+package wellknown
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// A nested data.txt is requested once in its lifetime. While it is forgotten it is not requested,
+// whoever names it, and an answer to an earlier request is not kept. Permitted again, it is due with
+// the file that leads to it.
+func TestNestedDataTxtForgotten(t *testing.T) {
+	var data *DataFiles
+	r := newRoom(t, func(features *hosts.Features, l *hosts.Ledger) []hosts.Feature {
+		data = NewDataFiles(features, l)
+		return []hosts.Feature{data.DataFeature()}
+	})
+	h, o := r.visited("a.example")
+	now := time.Now()
+	offer := func() (asked []crawl.AuxRequest) {
+		t.Helper()
+		for _, u := range []canon.URL{"http://a.example/x/data.txt", "http://a.example/y/data.txt"} {
+			if err := r.features.AddAux(crawl.AuxRequest{Kind: crawl.AuxNested, URL: u, Origin: o.Origin, Hop: 1}, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return append(asked, h.Aux...)
+	}
+	forget := func(prefixes ...string) {
+		t.Helper()
+		r.respec(func(s *crawl.Spec) { s.Forgotten = prefixes })
+		if err := data.JudgeNested(h, o, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known := func(want string) {
+		t.Helper()
+		if got := fmt.Sprint(data.NestedInfos(h, o.Origin)); got != want {
+			t.Errorf("%s is known, want %s", got, want)
+		}
+	}
+	read := crawl.Probe{State: crawl.ProbeRead, Status: 200, Fresh: 24 * time.Hour}
+
+	both := offer()
+	if len(both) != 2 || len(offer()) != 2 {
+		t.Fatalf("%+v, want two requests, also if the files are offered twice", h.Aux)
+	}
+	r.answer(h, crawl.Answer{Aux: both[1], Probe: read}, now)
+	forget("http://a.example/x/")
+	if len(h.Aux) != 0 {
+		t.Errorf("a forgotten file is still to be requested: %+v", h.Aux)
+	}
+	r.answer(h, crawl.Answer{Aux: both[0], Probe: read}, now) // its request was already sent
+	known("[{http://a.example/x/data.txt refused forgotten} {http://a.example/y/data.txt read }]")
+	now = now.Add(25 * time.Hour)
+	if got := offer(); len(got) != 1 || got[0].URL != "http://a.example/y/data.txt" {
+		t.Errorf("%+v is requested after the lifetime of both, want what is not forgotten", got)
+	}
+
+	o.DataDue = now.Add(time.Hour)
+	forget()
+	known("[{http://a.example/y/data.txt read }]")
+	if !o.DataDue.IsZero() {
+		t.Error("the file that leads to what is permitted again is not due")
+	}
+	if got := offer(); len(got) != 2 {
+		t.Errorf("%+v is requested, want what is permitted again as well", got)
+	}
+}
