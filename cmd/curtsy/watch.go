@@ -76,8 +76,9 @@ func (w *watcher) watch(ctx context.Context, first crawl.Status) error {
 // countFor limits how long the end of a crawl is delayed by the questions for its last lines.
 const countFor = time.Second
 
-// findExamples finds a URL that failed and one that was refused, also after ctx has ended: the last
-// lines suggest to ask about them. If the log does not answer soon, there is none.
+// findExamples finds a URL that failed and one that was refused, also after ctx has ended. The last
+// lines of a crawl suggest to ask about these URLs. If the crawl log does not answer soon, the
+// lines suggest nothing.
 func (w *watcher) findExamples(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countFor)
 	defer cancel()
@@ -105,8 +106,8 @@ func (w *watcher) findExamples(ctx context.Context) {
 	}
 }
 
-// countDatasets counts the datasets in the catalogue, also after ctx has ended. If not every shard
-// has answered, there is no number, rather than a wrong one.
+// countDatasets counts the datasets in the catalogue, also after ctx has ended. If a shard does not
+// answer, no number is shown, because it would be wrong.
 func (w *watcher) countDatasets(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countFor)
 	defer cancel()

@@ -37,9 +37,9 @@ type File struct {
 }
 
 // Open opens or creates the file at path. Only the owner can read it. Open follows no symbolic link
-// and accepts regular files only. remedy says what to do about a damaged file, as a sentence that
-// follows "FILE is damaged (why): "; the error is then a *Damaged. The error is bbolt's ErrTimeout
-// if another process has the file open for longer than o.Timeout.
+// and accepts regular files only. If the file is damaged, the error is a *Damaged: "FILE is damaged
+// (why): " and remedy, a sentence that says what to do. If another process has the file open for
+// longer than o.Timeout, the error is bbolt's ErrTimeout.
 func Open(path string, o bolt.Options, remedy string) (f *File, err error) {
 	f = &File{path: path, remedy: remedy, died: make(chan struct{})}
 	o.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
@@ -52,8 +52,8 @@ func Open(path string, o bolt.Options, remedy string) (f *File, err error) {
 		}
 		limit := checkPages
 		if o.NoFreelistSync {
-			// bbolt is about to read all of it, in a goroutine whose panics cannot be recovered
-			// from
+			// Check the whole file: bbolt is about to read all of it, in a goroutine whose panics
+			// we cannot recover.
 			limit = 0
 		}
 		if err := check(file, limit); err != nil {

@@ -97,8 +97,9 @@ func resolve(base *url.URL, ref string) string {
 	return u.String()
 }
 
-// license returns a licence's address if there is one, else its name. Of these it prefers the one
-// that names a known licence.
+// license returns the licence in v: whichever of its address and its name stands for a known
+// licence, otherwise the address, or the name if there is no address. Several licences are combined
+// (oneLicense).
 func (r *jsonReader) license(v any) string {
 	var all []string
 	for _, e := range r.list(v) {

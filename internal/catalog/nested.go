@@ -55,7 +55,7 @@ func (t *tree) read(f *datatxt.File, e *Entry, depth int, above []*datatxt.File)
 		// The dataset belongs to the origin, even if a redirect leads to the file.
 		c.Origin, c.N, c.Depth, c.Usage, c.Changed = e.Origin, i, depth, e.Usage, e.Changed
 		if e.NoSnippet {
-			c.Untell()
+			c.RemoveProse()
 		}
 		for _, a := range above {
 			c.Allowed = c.Allowed && allows(a, &c)

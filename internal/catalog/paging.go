@@ -104,8 +104,8 @@ func IsCKANSearch(path string) bool {
 	return strings.HasSuffix(path, "/api/3/action/package_search") || strings.HasSuffix(path, "/api/action/package_search")
 }
 
-// ckan returns the pages after the first one of a search. Any other page leads only to members that
-// it should have had and did not: the first page has named all other pages.
+// ckan returns the pages of a search that follow the page at. The first page names all others.
+// Another page names only pages with members that it should have contained itself, and did not.
 func (p *Paging) ckan(at *url.URL, members int64) (all []string) {
 	q, err := url.ParseQuery(at.RawQuery)
 	if err != nil {

@@ -76,9 +76,9 @@ type DatasetClaim struct {
 	Usage usage.Statements `json:"usage,omitempty"`
 }
 
-// Untell removes the prose from a claim of a document with nosnippet. Values of unknown keys may be
-// prose, too.
-func (c *DatasetClaim) Untell() {
+// RemoveProse removes all prose from a claim, because its document has nosnippet. This includes the
+// values of unknown keys, which may be prose.
+func (c *DatasetClaim) RemoveProse() {
 	c.Description, c.Extra = "", nil
 	for i := range c.Columns {
 		c.Columns[i].Description = ""

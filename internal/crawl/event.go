@@ -58,23 +58,24 @@ type Event struct {
 }
 
 // Unheld is a URL whose page is not stored, although the outcome of Visit is Stored. Outcomes of
-// later visits stay valid. It may be in the log before that outcome, because pages are sent first.
+// later visits stay valid. The event may be in the log before the outcome of Visit, because pages
+// are sent first.
 type Unheld struct {
 	URL   canon.URL
 	Visit VisitID
 }
 
-// Links are the links of one page to URLs of one shard. It is the shard of the log, unless the
-// event has Forward.
+// Links are the links of one page to URLs of one shard. This is the shard in whose log the event
+// is. If the event has Forward, the URLs may be of several shards.
 type Links struct {
 	FoundOn   canon.URL
 	Depth     int // of the URLs: the page's depth + 1, or the page's own for a redirect
 	Redirects int // how many redirects in a row led to them; 0 for links
 	Seed      bool
 	URLs      []canon.URL
-	// Mods has for each URL when it last changed, in Unix seconds, according to a sitemap or feed.
-	// 0: not known. It is empty, or as long as URLs. It is a hint: a stored page that was fetched
-	// before this time is fetched again earlier.
+	// Mods has for each URL when its page last changed, in Unix seconds, according to a sitemap or
+	// feed. A time of 0 is unknown. The list is empty, or as long as URLs. The times are hints: a
+	// stored page that was fetched before its time is fetched again earlier.
 	Mods []int64
 	// Source is where the URLs come from. If it is not a page, they are an update, and Mods and
 	// Gone are only hints.

@@ -49,8 +49,8 @@ const MaxBody = 32 << 20
 // File is the input of HTML.
 type File struct {
 	Type string // media type, without parameters, in lower case; see Reads
-	// Charset is that of its Content-Type; it may be empty. It applies only to tables and JSON
-	// without a byte order mark.
+	// Charset is the charset in the Content-Type of the file. It may be empty. It applies only to
+	// tables and JSON without a byte order mark.
 	Charset string
 	Body    []byte
 }

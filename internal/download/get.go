@@ -38,7 +38,7 @@ type Options struct {
 
 	// Closed returns why a URL must not be requested although robots.txt might allow it, or "":
 	// these are the rules of data.txt files. It is called before each request, including those
-	// after a redirect. nil: nothing is closed.
+	// after a redirect. If it is nil, nothing is closed.
 	Closed func(ctx context.Context, u canon.URL) (why string, err error)
 
 	MaxSize  int64         // bytes of a file; 0: no limit
@@ -47,8 +47,8 @@ type Options struct {
 	MaxWait  time.Duration // for a visit to a host that asks for a long pause; 0: 10 min
 
 	Piece int64 // the most bytes requested at once; 0: 8 MiB
-	// how long a piece should take at most, so that other requests to the host are not delayed;
-	// slow servers are asked for smaller pieces; 0: 10 s
+	// Span is how long a piece should take at most, so that other requests to the host are not
+	// delayed. Slow servers are asked for smaller pieces. 0 means 10 s.
 	Span  time.Duration
 	Retry time.Duration // wait before the first retry; 0: 1 s
 	Hosts int           // files fetched at the same time, each from another host; 0: 8

@@ -96,8 +96,9 @@ func (in *entered) hold(ctx context.Context, lease *wire.Lease, over func()) con
 	return held
 }
 
-// leave is called when the visit sends nothing any more. rest is until when the pause of the host
-// lasts; zero: nothing was requested of it. ctx is for telling others.
+// leave is called when the visit sends no more requests. rest is when the pause of the host ends.
+// It is zero if nothing was requested of the host. ctx bounds how long the end of the claim is
+// published.
 func (in *entered) leave(ctx context.Context, rest time.Time) {
 	if in.claim != nil {
 		in.claim.Release(ctx, rest)
@@ -107,8 +108,9 @@ func (in *entered) leave(ctx context.Context, rest time.Time) {
 	}
 }
 
-// enter is Fetcher.enter for a visit that may have a slot. The slot is returned before it waits,
-// and *h is nil then. A visit that does not enter is returned.
+// enter is Fetcher.enter for a visit that may have a slot, whose buffers are *h. Before the visit
+// waits, its slot is freed, and *h becomes nil. A visit that may not begin is given back to its
+// frontier, and enter returns nil.
 func (r *runner) enter(visiting context.Context, job *crawl.Visit, h **visit.Scratch) *entered {
 	f := r.f
 	free := func() {

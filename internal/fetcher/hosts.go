@@ -43,8 +43,8 @@ type arrival struct {
 const (
 	// longestWait is how long a visit waits for those of other crawls. Then it is returned.
 	longestWait = 2 * time.Minute
-	// longestPause is how long it waits for the pause of a host. A longer pause is left to its
-	// frontier.
+	// longestPause is how long a visit waits for the pause of a host. If the pause is longer, the
+	// visit is returned, and its frontier waits.
 	longestPause = 15 * time.Second
 	// askLater is for how long a frontier does not grant a host that was waited for in vain.
 	askLater = 5 * time.Second

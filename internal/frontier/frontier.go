@@ -38,8 +38,8 @@ type Options struct {
 	Instance string
 	Log      *slog.Logger          // nil: none
 	Registry prometheus.Registerer // nil: no metrics
-	// The only frontier and, with its fetchers, one process: it need not wait for leases of earlier
-	// ones.
+	// Embedded says that this is the only frontier, and that its fetchers are in the same process.
+	// It then need not wait for leases of earlier processes, whose fetchers have ended with them.
 	Embedded bool
 	Tracer   *tracing.Tracer // traces visits; nil: none are traced
 	// One JSON line per URL fetched or refused; must be safe for concurrent use; nil: none.

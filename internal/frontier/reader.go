@@ -31,8 +31,8 @@ type Reader struct {
 // SpecFile is the path of the spec of the crawl in dir. It is rewritten when the spec changes.
 func SpecFile(dir string) string { return filepath.Join(dir, specFile) }
 
-// ReadSpec reads the spec of the crawl in dir, as it was when the crawl ran last. If there is none,
-// the error says what to type.
+// ReadSpec reads the spec of the crawl in dir, as it was when the crawl ran last. If dir contains
+// no crawl, the error says what to type.
 func ReadSpec(dir string) (spec crawl.Spec, err error) {
 	b, err := os.ReadFile(SpecFile(dir))
 	if err != nil {
@@ -44,8 +44,8 @@ func ReadSpec(dir string) (spec crawl.Spec, err error) {
 	return spec, nil
 }
 
-// CheckDir fails if dir is known to contain another crawl than the one of that name. A new crawl
-// would use its files as its own. The error says what to type.
+// CheckDir fails if dir is known to contain another crawl than the one of that name. Otherwise the
+// new crawl would take the files of the other one for its own. The error says what to type.
 func CheckDir(dir, crawl string) error {
 	if spec, err := ReadSpec(dir); err == nil && spec.Name != crawl {
 		return fmt.Errorf("%s contains the crawl %q: use --crawl %s, or another --dir", dir, spec.Name, spec.Name)

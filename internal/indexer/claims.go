@@ -81,7 +81,7 @@ func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 	for i := range claims {
 		claims[i].Usage, claims[i].Changed = p.Usage, p.Changed
 		if !p.SnippetAllowed() {
-			claims[i].Untell()
+			claims[i].RemoveProse()
 		}
 	}
 	return claims, err

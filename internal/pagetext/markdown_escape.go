@@ -9,8 +9,9 @@ import (
 // appendEscaped appends text with a backslash before every character that Markdown would take for
 // the beginning of a list, a heading, a link or emphasis. begins means that the text begins a
 // block, cell that it is in a table, link that it is in a link. Each decision needs one byte and
-// its neighbours, so the cost is linear. The escaping of the converter looks ahead from every
-// character, and is switched off. It still replaces < and >, which angles prevents.
+// its neighbours, so the cost is linear. The converter from HTML has an escaping of its own, which
+// looks ahead from every character. It is therefore switched off. The converter still writes
+// references for < and >; the function angles keeps these characters from it.
 func appendEscaped(dst, text []byte, begins, cell, link bool) []byte {
 	at := func(i int) byte {
 		if i < 0 || i >= len(text) {

@@ -68,8 +68,9 @@ func (s *scorer) phrase(p *part, m *Match, only []*candidate) iter.Seq2[uint32, 
 	}
 }
 
-// inRow returns the positions of the first slot in the page that are followed by the others in a
-// row. The positions of the rarest word determine where the others must be.
+// inRow returns where in the page the words of all slots stand one after the other: the positions
+// of the first word. It begins with the rarest word, whose positions determine where all others
+// must be.
 func inRow(slots []slotPages) []occurrence {
 	rarest, least := 0, slots[0].size()
 	for i := 1; i < len(slots); i++ {

@@ -58,7 +58,8 @@ type value interface {
 	// Text is the value in words, as the crawl log and the dashboard show it.
 	Text(*crawl.Spec) string
 	// Problem says what is wrong with the value and what would be accepted, or "" if nothing is
-	// wrong. For a setting with Choices it says only what the value is not.
+	// wrong. For a setting with Choices it does not say what would be accepted, because the caller
+	// lists the Choices.
 	Problem(*crawl.Spec) string
 	// Copy gives one spec the value that was typed into another.
 	Copy(to, typed *crawl.Spec)

@@ -11,8 +11,8 @@ func (n *Net) Refuse(address string, refused bool) {
 }
 
 // Cut separates an address from all others: bytes written in either direction wait, and neither
-// side gets an error. New connections wait until their context ends. With false everything that
-// waits arrives.
+// side gets an error. New connections wait until their context ends. If cut is false, the address
+// is connected again, and everything that waits arrives.
 func (n *Net) Cut(address string, cut bool) {
 	n.fault(address, func(f *fault) { f.cut = cut })
 	if !cut {
@@ -20,8 +20,8 @@ func (n *Net) Cut(address string, cut bool) {
 	}
 }
 
-// Slow limits the bytes per second of each connection of an address, in each direction; 0 removes
-// the limit. It applies to what is written from now on.
+// Slow limits the bytes per second of each connection of an address, in each direction. 0 removes
+// the limit. The limit applies to all bytes that are written from now on.
 func (n *Net) Slow(address string, bytesPerSecond int) {
 	n.fault(address, func(f *fault) { f.rate = bytesPerSecond })
 }

@@ -58,14 +58,14 @@ const (
 )
 
 // Templates are the templates of pages, each with the layout around it. They are parsed when the
-// first is used, because every command would spend that time when it starts.
+// first one is used. If they were parsed when a process starts, every command would start later.
 type Templates struct {
 	parse func() map[string]*template.Template
 }
 
-// NewTemplates takes the templates of pages from the folder templates of a file system; files are
-// their names, each of which defines "main", and shared has the parts that several pages use. funcs
-// are the functions that the templates use, besides static, time and moment.
+// NewTemplates takes the templates of pages from the folder templates of a file system. files are
+// their names. Each file defines "main". shared is the file with the parts that several pages use.
+// funcs are the functions that the templates use, besides static, time and moment.
 func NewTemplates(folder fs.FS, files []string, shared string, funcs template.FuncMap) *Templates {
 	return &Templates{parse: sync.OnceValue(func() map[string]*template.Template {
 		layout := template.New(layoutFile).Funcs(template.FuncMap{"static": StaticURL, "time": Clock, "moment": Moment}).Funcs(funcs)
@@ -85,7 +85,7 @@ func NewTemplates(folder fs.FS, files []string, shared string, funcs template.Fu
 // Of is the template of a page, by its file.
 func (t *Templates) Of(file string) *template.Template { return t.parse()[file] }
 
-// Bar is what a page that has a layout of its own shows of the frame: above it, and in its style.
+// Bar is the part of the frame that a page with a layout of its own shows at its top.
 type Bar struct {
 	HTML  template.HTML
 	Style string

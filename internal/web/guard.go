@@ -44,8 +44,8 @@ func (s *Server) foreign(r *http.Request, asksByPost bool) *Problem {
 	return nil
 }
 
-// known reports whether a Host field names us. An address always does, because no other site can be
-// reached by it.
+// known reports whether a Host field names us. An IP address always does, because a browser that
+// uses it cannot mean another site.
 func (s *Server) known(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {

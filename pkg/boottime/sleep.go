@@ -22,8 +22,8 @@ type sleep struct {
 	value time.Duration // at most narrow more than the correct value when it was stored
 }
 
-// slept returns how long the machine was suspended. The result is at most narrow too small. ok is
-// false if the system does not support it. It may be called concurrently.
+// slept returns how long the machine was suspended. The result is too small by at most narrow. ok
+// is false if the system cannot tell. slept may be called concurrently.
 func (s *sleep) slept() (time.Duration, bool) {
 	d, _, ok := s.look()
 	return d, ok
@@ -32,8 +32,9 @@ func (s *sleep) slept() (time.Duration, bool) {
 // attempts is how often closely measures on a machine that stops the process in each measurement.
 const attempts = 100
 
-// closely returns how long the machine has slept, at most narrow more than is right; 0 if the
-// system cannot tell. It measures again when the process was stopped within a measurement.
+// closely returns how long the machine has slept. The result is too large by at most narrow. It is
+// 0 if the system cannot tell. closely measures again when the process was stopped during a
+// measurement.
 func (s *sleep) closely() time.Duration {
 	for range attempts {
 		if d, close, ok := s.look(); close || !ok {
@@ -44,15 +45,15 @@ func (s *sleep) closely() time.Duration {
 	return d
 }
 
-// look measures once. close is false if the process was stopped within the measurement, and the
-// value is too large by as much.
+// look measures once. close is false if the process was stopped during the measurement. Then d is
+// too large, by as long as the process was stopped.
 func (s *sleep) look() (d time.Duration, close, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	most, width, ok := s.measure()
 	if !ok || width >= narrow {
-		// Seldom, on a machine that runs nothing for long. It is right to within width, which a
-		// remembered value would not be if the machine has slept meanwhile.
+		// This is rare: the machine ran nothing for a while. The measured value may be wrong by
+		// width. A remembered value may be wrong by more, if the machine has slept meanwhile.
 		return most, false, ok
 	}
 	if !s.known || most-width > s.value {

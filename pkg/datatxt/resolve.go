@@ -32,9 +32,9 @@ func (f *File) resolve(ref string) (u *url.URL, problem string) {
 	return u, ""
 }
 
-// escape %-encodes characters that may not occur in a URL, above all blanks, and leaves the rest as
-// written; it does not change the authority. net/url would refuse some of these, and decode too
-// much elsewhere.
+// escape %-encodes the characters that may not occur in a URL, mostly spaces. It leaves all other
+// characters as they are, and does not change the authority. net/url is no alternative: it refuses
+// some of these characters, and decodes others that must stay encoded.
 func escape(ref string) string {
 	head := ""
 	if scheme := schemeOf(ref); strings.HasPrefix(ref[len(scheme):], "//") {

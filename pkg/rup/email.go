@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// CheckEmail returns why an address cannot be a robot's. It must be one addr-spec with a dotted
-// domain, without anything before or after it, in at most MaxEmail bytes (formats §6.2). Quoted
-// local parts and non-ASCII addresses are refused, because the address is put into a mail's header.
+// CheckEmail returns why an address cannot be that of a robot. It must be one addr-spec with a
+// dotted domain, without anything before or after it, in at most MaxEmail bytes (formats §6.2).
+// Quoted local parts and non-ASCII addresses are refused, because the address is put into a mail's
+// header.
 func CheckEmail(s string) error {
 	if len(s) > MaxEmail {
 		return fmt.Errorf("it is longer than %d bytes", MaxEmail)

@@ -50,8 +50,8 @@ func (a *commands) timelineCommand() *cobra.Command {
 	})
 }
 
-// printTimeline prints a line for each request, and the times between them in which others may have
-// been sent.
+// printTimeline prints a line for each request, and one for each period in which a fetcher may have
+// sent requests that it did not report.
 func printTimeline(w io.Writer, t crawl.Timeline) error {
 	if len(t.Requests) == 0 && len(t.Unknown) == 0 {
 		_, err := fmt.Fprintf(w, "no request to %s has been recorded yet\n", term.Clean(t.Host))

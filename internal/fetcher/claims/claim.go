@@ -52,8 +52,9 @@ func (k *Claim) Hold(ctx context.Context) (*wire.Lease, context.Context) {
 	return lease, held
 }
 
-// addDelay makes the record soon say that the delay between requests is longer than it says now.
-// Otherwise the next crawl could come too early after a process that was killed.
+// addDelay records a longer delay between requests at once, instead of at the next renewal. If this
+// process were killed before, the next crawl would take the shorter delay from the record and visit
+// the host too early.
 func (k *Claim) addDelay(d time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -30,11 +30,12 @@ var errChanged = errors.New("the record was changed by another process")
 type store interface {
 	// read returns the record under a key and its revision, 0 if there is none.
 	read(ctx context.Context, key string) (record, uint64, error)
-	// write replaces the record that has this revision. errChanged: it is not the latest. After any
-	// other error it may have been written.
+	// write replaces the record that has this revision. If the record has a newer revision, the
+	// error is errChanged. After any other error the record may have been written.
 	write(ctx context.Context, key string, r record, revision uint64) (uint64, error)
-	// last returns the revision of the newest record. If the edition differs, the records were
-	// lost, and revisions are counted from the beginning.
+	// last returns the revision of the newest record, and the edition of the bucket. If the edition
+	// differs from an earlier one, the records were lost, and revisions are counted from the
+	// beginning.
 	last(ctx context.Context) (revision uint64, edition string, err error)
 	// forget deletes all records that were not written after this revision.
 	forget(ctx context.Context, revision uint64) error

@@ -47,8 +47,8 @@ const (
 	lostFresh      = time.Hour // then a file that could not be fetched is requested again
 )
 
-// RightsFresh returns how long a rights file is valid that came with this header at this time.
-// Other small files of an origin are valid as long.
+// RightsFresh returns how long a rights file is valid. h is the header with which the file came,
+// and at is when it came. The result also applies to other small files of an origin.
 func RightsFresh(h http.Header, at time.Time) time.Duration {
 	return max(minRightsFresh, min(datatxt.Lifetime(h, at), maxRightsFresh))
 }

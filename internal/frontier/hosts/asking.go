@@ -15,9 +15,9 @@ import (
 // AskOrigin lets the features request what they do not know of an origin or what has become old. It
 // is called whenever there may be something to request: when the origin's robots.txt was read
 // (applyRobots), when the first URL of it is queued (urls), when it is no longer a mirror
-// (Mirrors.Turned), and when all origins are asked (AskSome). A second call has no effect. Nothing
-// is requested before robots.txt is known, because AskOrigin is called again then, and nothing of a
-// mirror.
+// (Mirrors.Turned), and when all origins are asked (AskSome). A second call has no effect. Before
+// the origin's robots.txt is known, nothing is requested; AskOrigin is called again when it is
+// known. Nothing is requested of a mirror.
 func (s *Features) AskOrigin(h *Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if o.Copy != crawl.RobotsParsed && o.Copy != crawl.RobotsUnavailable || o.Mirror.Mirrored() {

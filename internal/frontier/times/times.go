@@ -1,5 +1,5 @@
-// Package times defines the meaning of stored times, and therefore how they change when another
-// clock wrote them, or one that was wrong.
+// Package times defines the meaning of stored times. The meaning determines how a time changes if
+// another machine's clock wrote it, or a clock that was wrong.
 package times
 
 import (

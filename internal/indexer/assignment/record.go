@@ -61,8 +61,8 @@ func (h Record) superseded(store string) bool { return slices.Contains(h.Moved, 
 // errChanged means that the record is not what we assumed.
 var errChanged = errors.New("the shard's assignment was changed by another process")
 
-// Read returns the record of a shard. revision is 0 if there is none yet. The result may be as old
-// as one server lags behind another; write notices that.
+// Read returns the record of a shard. revision is 0 if there is none yet. The record may be out of
+// date if the NATS server that answers lags behind another one. write then fails with errChanged.
 func Read(ctx context.Context, kv jetstream.KeyValue, shard int) (h Record, revision uint64, err error) {
 	e, err := kv.Get(ctx, crawl.AssignmentKey(shard))
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
