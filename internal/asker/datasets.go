@@ -33,8 +33,8 @@ func (c *Crawl) Datasets(ctx context.Context, each func(crawl.DatasetInfo) error
 }
 
 // DatasetsState identifies the state of the catalogue. While it is the same, Datasets has the same
-// datasets, except for those that expire. forgotten identifies the Spec.Forgotten of which nothing
-// is shown. Shards that do not answer are a part of the state.
+// datasets, except for those that expire. forgotten identifies the Spec.Forgotten by which indexers
+// leave out datasets. Shards that do not answer are a part of the state.
 func (c *Crawl) DatasetsState(ctx context.Context) (state, forgotten string, err error) {
 	var states, without []string
 	err = questions.IndexerStatus.Each(ctx, c, struct{}{}, func(part crawl.IndexerStatus) error {

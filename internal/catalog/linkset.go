@@ -15,8 +15,8 @@ const TypeLinkset = "application/linkset+json"
 // maxDescribed is how many documents of one set of links are followed.
 const maxDescribed = 1000
 
-// linkset reads the contexts of a set of links, each of which has the links of one address. Those
-// with a link that declares them as datasets become claims.
+// linkset reads the contexts of a set of links. A context has the links of one address. It becomes
+// a claim if one of its links declares the address as a dataset.
 func (r *jsonReader) linkset(contexts []any) {
 	for _, v := range contexts {
 		if r.full() || r.left < 0 {

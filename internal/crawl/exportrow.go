@@ -121,7 +121,7 @@ type ExportQuery struct {
 	// For are purposes (usage.Purpose). Only pages for which all of them are allowed are exported,
 	// and only their links. Search needs no permission, so unknown is enough for it.
 	For []string `json:"for,omitempty"`
-	// UnknownToo includes pages of which nothing is known about these purposes.
+	// UnknownToo includes pages that state nothing about these purposes.
 	UnknownToo bool `json:"unknown_too,omitempty"`
 	// All asks for the content even of pages that do not allow it to be shown.
 	All bool `json:"all,omitempty"`

@@ -36,7 +36,8 @@ var deltasOf int64 = 2
 // deltaLeast is the least size of a file, in bytes, for which deltas are made. Tests reduce it.
 var deltaLeast int64 = 4 << 20
 
-// pageSum identifies the contents of a page: two hashes, one of which differs between processes.
+// pageSum identifies the contents of a page by two hashes. Each process has its own variant of the
+// first one.
 type pageSum [2]uint64
 
 var sumSeed = maphash.MakeSeed()

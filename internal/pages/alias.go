@@ -79,7 +79,7 @@ func (ch *change) alias(w *crawl.Page) error {
 	return nil
 }
 
-// glue stores of which page a URL is an alias now, if it is one.
+// glue stores that a URL is an alias of the page AliasOf or, if AliasOf is empty, of no page.
 func (ch *change) glue(word *crawl.Page) error {
 	w := &write{key: appendKey(nil, word.URL), page: Page{Page: crawl.Page{URL: word.URL}}}
 	if err := ch.read(w); err != nil {
@@ -123,8 +123,9 @@ func (ch *change) standDown(u, main canon.URL) error {
 	return ch.apply([]*write{w})
 }
 
-// followAliases sends what a change means for others: for the page of which this one is no longer
-// an alias, and, once its own outcome is known, for its aliases.
+// followAliases passes a change on to other pages. If this page was an alias until now, the page
+// that it was an alias of is one of them. Its own aliases are others, as soon as the outcome of
+// this page is known.
 func (ch *change) followAliases(w *write) error {
 	if main := w.old.AliasOf; main != "" && main != w.page.AliasOf {
 		visit := w.page.aliasVisit

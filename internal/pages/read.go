@@ -48,7 +48,7 @@ func (s *Store) get(u canon.URL, body bool, dst []byte) (p Page, ok bool, err er
 	return p, ok && err == nil, err
 }
 
-// AliasOf returns of which page u is an alias, if it is one.
+// AliasOf returns the page that u is an alias of, or "" if u is no alias.
 func (s *Store) AliasOf(u canon.URL) (main canon.URL, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketMeta).Get(appendKey(nil, u))

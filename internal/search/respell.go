@@ -36,8 +36,9 @@ func (c *Clause) known() bool {
 }
 
 // respell replaces words that no page has with words that are spelled like them, and returns a
-// message about this. Words of which pages have only other forms are kept, because those forms are
-// found; if such a word is spelled like a frequent one, that is suggested.
+// message about this. If pages have only other forms of a word, the word is kept, because those
+// forms are found. If such a word is spelled like a frequent one, the message suggests the frequent
+// one.
 func (p *Plan) respell(ctx context.Context, q query.Query, typed string, shards Shards, answer *crawl.SearchAnswer) (message string, err error) {
 	unknown, formed := map[string][]*Slot{}, map[string]bool{}
 	var words []string
@@ -102,9 +103,9 @@ func (s *Slot) oddForm() bool {
 	})
 }
 
-// endsAlike is the word of which another, which pages have only in other forms, is a misspelling,
-// "" when there is none. It has the same ending, because a word with another ending is usually
-// another form.
+// endsAlike returns the frequent word that was probably meant by word, or "" if there is none.
+// Pages have only other forms of word. The result has the same ending, because a word with another
+// ending is usually one of these forms.
 func endsAlike(found []Spelled, word string) string {
 	last, _ := utf8.DecodeLastRuneInString(word)
 	for _, f := range found {
@@ -115,8 +116,8 @@ func endsAlike(found []Spelled, word string) string {
 	return ""
 }
 
-// respelled is a query in which words are replaced; swaps are pairs of old and new words. It is
-// spelled as it was typed if that is possible and has the same meaning.
+// respelled is a query in which words are replaced. swaps are pairs of old and new words. All else
+// is spelled as it was typed, if the result then has the same meaning.
 func respelled(q query.Query, typed string, swaps []string) string {
 	var z analysis.Tokenizer
 	var out strings.Builder

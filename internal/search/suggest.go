@@ -81,8 +81,8 @@ func (p *Plan) mistyped() (words []string) {
 	return slices.Compact(words)
 }
 
-// better is the word of which another with few pages is a misspelling, "" when there is none, or
-// none that is much more frequent.
+// better returns the word that was probably meant by word, which few pages have. It is "" if no
+// similar word is much more frequent.
 func better(found []Spelled, word string) string {
 	own, best := uint64(1), Spelled{}
 	for _, f := range found {

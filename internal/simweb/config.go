@@ -22,8 +22,8 @@ type Config struct {
 	Mix       func(host int) Behavior // what each host does; nil means DefaultMix
 	Behaviors map[int]Behavior        // hosts that differ from Mix
 
-	// Start also answers https, on the same port, with a certificate of which [Server.Roots] has
-	// the root
+	// Start also answers https, on the same port, with a certificate whose root is in
+	// [Server.Roots]
 	TLS bool
 	// USER:PASSWORD that each request must have (HTTP Basic authentication); "" means none
 	Login string

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Trap reports whether a URL is inside a spider trap: an endless space of pages, of which a crawler
-// may fetch any number. Its entry, /trap/ or /calendar/, is an ordinary page.
+// Trap reports whether a URL is inside a spider trap: an endless space of pages. A crawler does not
+// fail a test by fetching any number of them. The entry, /trap/ or /calendar/, is an ordinary page.
 func (w *Web) Trap(rawURL string) bool {
 	host, path, ok := w.split(rawURL)
 	if !ok {

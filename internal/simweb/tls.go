@@ -16,7 +16,7 @@ import (
 // tlsHandshake is the first byte of a TLS connection; no request begins with it.
 const tlsHandshake = 0x16
 
-// begun is a connection of which some data was read into a buffer.
+// begun is a connection whose first bytes are already in a buffer. It reads from the buffer.
 type begun struct {
 	net.Conn
 	br *bufio.Reader

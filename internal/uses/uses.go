@@ -1,6 +1,6 @@
-// Package uses puts together what robots.txt, headers and markup say of the use of one URL: it
-// hands to package usage what pkg/robots, pkg/robotstag and htmlscan have read. Bytes in, answers
-// out, as with these.
+// Package uses combines what robots.txt, headers and markup state about the use of one URL.
+// pkg/robots, pkg/robotstag and htmlscan have read the statements, and this package adds them to a
+// usage.Set. Like those packages it needs neither files nor the network.
 package uses
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// Robots adds what a robots.txt says of a URL, by the rules for us. pathQuery is what Rules.Match
-// takes. Where nothing is said it allocates nothing.
+// Robots adds what a robots.txt states about a URL, by the rules for us. pathQuery is that of
+// Rules.Match. If the robots.txt states nothing, Robots allocates nothing.
 func Robots(s *usage.Set, rules *robots.Rules, pathQuery string) {
 	for _, l := range rules.Usage(pathQuery) {
 		Line(s, l)
 	}
 }
 
-// Line adds what one line of a robots.txt says.
+// Line adds what one line of a robots.txt states.
 func Line(s *usage.Set, l robots.UsageLine) {
 	at := usage.Position{From: "robots.txt", Line: l.Line}
 	switch l.Kind {
@@ -34,8 +34,8 @@ func Line(s *usage.Set, l robots.UsageLine) {
 	}
 }
 
-// Training adds what a robots.txt says to those who train models: that the site is closed to each
-// of them that it names, if it names any (formats §8.21).
+// Training adds a statement about training if a robots.txt names crawlers that collect texts for
+// training models, and closes the whole site to each of those that it names (formats §8.21).
 func Training(s *usage.Set, file *robots.File, origin robots.Origin) {
 	var closed robots.Verdict
 	for _, token := range usage.TrainingTokens {
@@ -55,8 +55,8 @@ func Training(s *usage.Set, file *robots.File, origin robots.Origin) {
 	}
 }
 
-// Answer adds what the headers of an answer say, and what was found in its page, if it is one. url
-// is what was asked for; r need not be kept.
+// Answer adds the statements in the header of an answer, and those in its page if the answer is
+// one. url is the URL that was requested. Answer keeps nothing of r.
 func Answer(s *usage.Set, header http.Header, r *htmlscan.Result, url string) {
 	s.Headers(header)
 	tags(s, r, strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), "image/"))
@@ -78,7 +78,7 @@ func Answer(s *usage.Set, header http.Header, r *htmlscan.Result, url string) {
 	}
 }
 
-// tags adds the robots tags that speak of generative AI.
+// tags adds the robots tags about generative AI.
 func tags(s *usage.Set, r *htmlscan.Result, image bool) {
 	if !r.Directives.NoAI && !r.Directives.NoImageAI {
 		return
@@ -95,7 +95,7 @@ func tags(s *usage.Set, r *htmlscan.Result, image bool) {
 			}
 		}
 	}
-	// Not every source is kept, but each counts.
+	// The sources in r.Tags are limited in number. Tags beyond the limit count as well.
 	at := usage.Position{From: "robots tag", Line: 1}
 	if r.Directives.NoAI && !shown.NoAI {
 		s.Tag(at, "noai", image)

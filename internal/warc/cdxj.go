@@ -145,7 +145,7 @@ func (rec *Record) entry(filename string) (e Entry, ok bool, err error) {
 	return e, true, nil
 }
 
-// Describe sets status and media type from an answer, of which the head is enough.
+// Describe sets the status and the media type from an answer. The head of the answer is sufficient.
 func (e *Entry) Describe(answer []byte, revisit bool) {
 	m, ok := Split(answer)
 	if n := m.Status(); ok && n > 0 {

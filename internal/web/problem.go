@@ -77,14 +77,15 @@ func CauseOf(ctx context.Context, err error) Cause {
 	return Failed
 }
 
-// Texts are what a face says of the causes, with the command that helps if nobody answers.
+// Texts are the sentences with which one kind of pages explains problems to people, by the cause of
+// the problem. Command is the command that helps if nobody answers.
 type Texts struct {
 	Failed, Busy, Nobody, Late, Cancelled string
 	Command                               string
 }
 
-// Problem is the problem behind an error. What a client cannot act on goes to the log, with the
-// question that was asked: the error may name files.
+// Problem returns the problem that a client is shown for an error. An error that a client can do
+// nothing about is only logged, together with the question, because it may contain names of files.
 func (t *Texts) Problem(ctx context.Context, log *slog.Logger, question string, err error) *Problem {
 	var p *Problem
 	if errors.As(err, &p) {

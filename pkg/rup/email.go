@@ -49,8 +49,8 @@ func CheckEmail(s string) error {
 // differ only in case are the same.
 func EmailKey(email string) string { return lower(email) }
 
-// Mailbox returns the mailbox of which an address may be an alias: in lower case, without the part
-// from a + to the @, and for Gmail without dots before the @.
+// Mailbox returns the mailbox that an address probably leads to: the address in lower case, without
+// the part from a + to the @, and for Gmail without dots before the @.
 func Mailbox(email string) string {
 	local, domain, _ := strings.Cut(lower(email), "@")
 	if base, _, ok := strings.Cut(local, "+"); ok && base != "" {

@@ -163,8 +163,8 @@ func (a *commands) forgetStopped(ctx context.Context, cfg *config.Reader, entry 
 	return nil
 }
 
-// goneWith describes what is removed with an entry. It does not ask about an entry that is already
-// forgotten, of which nothing may be left.
+// goneWith describes what is removed with an entry. An entry that is already forgotten has no
+// description, because nothing of it may be left.
 func (a *commands) goneWith(ctx context.Context, from *asker.Crawl, entry string, spec crawl.Spec, undo bool) (string, error) {
 	if undo || slices.Contains(spec.Forgotten, entry) {
 		return "", nil

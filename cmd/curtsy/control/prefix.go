@@ -42,7 +42,7 @@ func leaving(ctx context.Context, from *asker.Crawl, entry, about string) (strin
 // nearMost is how many hosts are suggested in place of an unknown one.
 const nearMost = 5
 
-// nothingOf is the error for an entry of which a crawl has nothing.
+// nothingOf is the error for an entry (a host or a prefix) under which a crawl knows no URL.
 func nothingOf(ctx context.Context, from *asker.Crawl, entry, about string) error {
 	host := string(crawl.EntryHost(entry))
 	var names []string

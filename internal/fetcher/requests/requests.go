@@ -42,7 +42,7 @@ type Requests struct {
 	silent int // requests in a row that the host did not answer
 }
 
-// Account is what an outcome says of a visit's requests.
+// Account sums up the requests of a visit, for its outcome.
 type Account struct {
 	Requests   int   // that were sent
 	Bytes      int64 // of bodies, as they came over the wire
@@ -50,7 +50,7 @@ type Account struct {
 	Timeouts   int
 	RetryAfter time.Duration // the longest that a Retry-After asked for
 	NotBefore  time.Duration // how long the host is not to be visited again, for a reason of ours
-	LastEnd    time.Time     // when the last answer ended, or failed; zero: nothing was sent
+	LastEnd    time.Time     // when the last answer ended, or failed; zero if nothing was sent
 }
 
 // New returns the requests of a visit, none of which is sent yet.
@@ -121,7 +121,7 @@ func (r *Requests) FailureOf(err error) wire.Failure {
 }
 
 // Get sends a GET and reads what is wanted of the answer. Answers of auxiliary requests are
-// archived; whoever asks for a page archives it himself, because he knows more about it.
+// archived here. The caller that asks for a page archives it, because it knows more about the page.
 func (r *Requests) Get(u canon.URL, extra http.Header, want wire.WantFunc) (wire.Answer, error) {
 	a, err := r.send(u, func() (wire.Answer, error) { return r.Session.Fetch(u, extra, want) })
 	switch r.Session.Kind {

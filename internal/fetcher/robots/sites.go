@@ -45,7 +45,7 @@ type Sites struct {
 	lastUsage usageSource
 }
 
-// New returns the sites of a visit, of which nothing is known yet.
+// New returns the sites of a visit that begins. Nothing is known of any site yet.
 func New(o Options) *Sites { return &Sites{Options: o} }
 
 // Site is what a visit may do on one origin of its host.

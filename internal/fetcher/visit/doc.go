@@ -1,5 +1,5 @@
 // Package visit carries out visits. A visit is the right to send requests to one host for the time
-// of a lease. At most one exists for each host, whoever asks. [Deps.New] makes one of what a
+// of a lease. Each host has at most one visit at a time. [Deps.New] makes a Visit of what a
 // frontier granted, [Visit.Run] carries it out, and [Visit.Close] publishes its results through the
 // visit's [Sink].
 //

@@ -125,8 +125,8 @@ func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 	return v.pages.Fetch(u)
 }
 
-// cleaned returns the result of a URL of which another spelling is fetched. No request is needed to
-// know that it would lead there.
+// cleaned returns the result of a URL that is not fetched, because Clean-param makes it another
+// spelling of target. It counts as a redirect to target, which needs no request.
 func (v *Visit) cleaned(u *crawl.VisitURL, target canon.URL) crawl.Result {
 	v.pages.Forget(u, crawl.ReasonCleanParam)
 	v.pages.Offer(u.URL, u.Depth, u.Redirects, []canon.URL{target})

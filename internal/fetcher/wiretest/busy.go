@@ -26,8 +26,8 @@ type busy struct {
 	connections, Answers   int
 }
 
-// NewBusy makes an origin that takes so long for an answer, and hangs up on a connection that says
-// nothing for impatient.
+// NewBusy starts an origin. takes is how long each answer takes. The origin closes a connection on
+// which nothing is sent for the time impatient.
 func NewBusy(t testing.TB, on Network, takes, impatient time.Duration) *busy {
 	t.Helper()
 	l := listen(t, on)

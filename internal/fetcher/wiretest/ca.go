@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// CA is an authority of a test's own.
+// CA is a certificate authority that only the test knows.
 type CA struct {
 	t    testing.TB
 	cert *x509.Certificate
@@ -24,7 +24,7 @@ type CA struct {
 	PEM  []byte
 }
 
-// NewCA makes an authority.
+// NewCA makes a certificate authority. It is valid for an hour.
 func NewCA(t testing.TB) *CA {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -47,15 +47,15 @@ func NewCA(t testing.TB) *CA {
 	return &CA{t, cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-// Pool knows the authority and no other.
+// Pool returns a pool that trusts this authority and no other.
 func (ca *CA) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(ca.cert)
 	return pool
 }
 
-// Issue makes a certificate, good for servers and clients until a time, for names and addresses,
-// and its key, in PEM.
+// Issue makes a certificate and its key, in PEM. The certificate is valid until a time, for servers
+// and clients with these names and addresses.
 func (ca *CA) Issue(until time.Time, names ...string) (cert, key []byte) {
 	ca.t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -85,7 +85,7 @@ func (ca *CA) Issue(until time.Time, names ...string) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})
 }
 
-// Server is what a server of these names shows.
+// Server returns the configuration of a server that has a certificate for these names.
 func (ca *CA) Server(names ...string) *tls.Config {
 	ca.t.Helper()
 	cert, key := ca.Issue(time.Now().Add(time.Hour), names...)
@@ -96,8 +96,8 @@ func (ca *CA) Server(names ...string) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{pair}}
 }
 
-// Files writes files that only their owner may read into a folder, and returns its path. The names
-// are followed by what is in the files.
+// Files writes files into a new folder and returns its path. files has the contents by name. Only
+// the owner may read them.
 func Files(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

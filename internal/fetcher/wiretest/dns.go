@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Liar is a resolver that answers whatever lie says.
+// Liar returns a resolver that answers each name with the addresses that lie returns.
 func Liar(t testing.TB, lie func(name string) []netip.Addr) *net.Resolver {
 	serve := func(c net.Conn) {
 		defer c.Close()
@@ -56,7 +56,7 @@ func Liar(t testing.TB, lie func(name string) []netip.Addr) *net.Resolver {
 	}}
 }
 
-// Addrs are the addresses of a list with spaces between them.
+// Addrs returns the addresses in a list with spaces between them.
 func Addrs(list string) (out []netip.Addr) {
 	for _, s := range strings.Fields(list) {
 		out = append(out, netip.MustParseAddr(s))

@@ -31,7 +31,7 @@ type Proxy struct {
 	targets []string
 }
 
-// NewProxy starts a proxy; set changes it before.
+// NewProxy starts a proxy. set, if not nil, changes the proxy before it starts.
 func NewProxy(t testing.TB, on Network, set func(p *Proxy)) *Proxy {
 	t.Helper()
 	l := listen(t, on)
@@ -79,7 +79,7 @@ func NewProxy(t testing.TB, on Network, set func(p *Proxy)) *Proxy {
 	return p
 }
 
-// Targets are what the proxy was asked to connect to.
+// Targets returns the addresses to which clients asked the proxy to connect.
 func (p *Proxy) Targets() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +129,7 @@ func (p *Proxy) connect(c net.Conn) net.Conn {
 	return site
 }
 
-// socks speaks as much of RFC 1928 and 1929 as a client needs.
+// socks implements as much of RFC 1928 and RFC 1929 as a client needs.
 func (p *Proxy) socks(c net.Conn) net.Conn {
 	read := func(n int) []byte {
 		b := make([]byte, n)

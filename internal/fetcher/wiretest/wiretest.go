@@ -1,5 +1,5 @@
-// Package wiretest has origins that show what really arrives at them, for the tests of
-// whoever sends requests.
+// Package wiretest has origins, proxies and a resolver for tests of code that sends requests. They
+// record what really arrives, and answer with whatever bytes a test wants.
 package wiretest
 
 import (
@@ -24,11 +24,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Nobody is an address that nothing listens on: the system does not give its port to those who ask
-// for any.
+// Nobody is an address where nothing listens. The system never assigns its port to a listener that
+// accepts any port.
 const Nobody = "127.0.0.1:1"
 
-// Server is an origin that shows what really arrives, and answers with whatever bytes a test wants.
+// Server is an origin that records the requests that arrive, and answers with whatever bytes a test
+// wants.
 type Server struct {
 	net.Listener
 	mu    sync.Mutex
@@ -82,8 +83,8 @@ func HTTP(t testing.TB, on Network, h http.Handler) *httptest.Server {
 	return s
 }
 
-// HTTPS is HTTP over TLS. set, if not nil, changes the server before it starts; without a
-// certificate it shows the one of package httptest.
+// HTTPS is HTTP over TLS. set, if not nil, changes the server before it starts. A server without a
+// certificate uses the one of package httptest.
 func HTTPS(t testing.TB, on Network, h http.Handler, set func(s *httptest.Server)) *httptest.Server {
 	t.Helper()
 	s := &httptest.Server{Listener: listen(t, on), Config: &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}}
@@ -95,7 +96,8 @@ func HTTPS(t testing.TB, on Network, h http.Handler, set func(s *httptest.Server
 	return s
 }
 
-// New answers each request with what answer writes; false closes the connection after.
+// New starts an origin that calls answer for each request. answer writes the response, and returns
+// false to close the connection after it.
 func New(t testing.TB, on Network, answer func(c net.Conn, h Head) bool) *Server {
 	t.Helper()
 	l := listen(t, on)
@@ -145,10 +147,10 @@ func New(t testing.TB, on Network, answer func(c net.Conn, h Head) bool) *Server
 	return w
 }
 
-// OKAnswer is a whole answer: a page that says hello.
+// OKAnswer is a complete response with a small page.
 const OKAnswer = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello"
 
-// Answer answers each request with s.
+// Answer returns a function for New that answers each request with s.
 func Answer(s string) func(net.Conn, Head) bool {
 	return func(c net.Conn, _ Head) bool { c.Write([]byte(s)); return true }
 }
@@ -156,14 +158,14 @@ func Answer(s string) func(net.Conn, Head) bool {
 // Port is where a server listens.
 func Port(w *Server) string { return strconv.Itoa(w.Addr().(*net.TCPAddr).Port) }
 
-// Seen are the heads of the requests that have arrived.
+// Seen returns the heads of the requests that have arrived.
 func (w *Server) Seen() []Head {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.heads)
 }
 
-// Encode is a body under a content encoding.
+// Encode returns a body in a content encoding.
 func Encode(t testing.TB, name string, body []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -185,7 +187,7 @@ func Encode(t testing.TB, name string, body []byte) []byte {
 	return b.Bytes()
 }
 
-// PageAnswer is a whole answer with a body under a content encoding.
+// PageAnswer returns a complete response with a body in a content encoding.
 func PageAnswer(encoding string, body []byte) string {
 	s := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n", len(body))
 	if encoding != "" {

@@ -123,7 +123,7 @@ func (b *Budget) Open(ctx context.Context, kv jetstream.KeyValue) {
 
 // Join adds a shard that this process has acquired, after its whole log was applied; before that,
 // the known use would be too low. valid reports whether this process still owns the shard. unclean
-// says that visits of the last owner may still report pages, of which its state knows nothing.
+// says that visits of the last owner may still report pages that are not in the state of the shard.
 func (b *Budget) Join(shard int, used, bytes int64, valid func() bool, unclean bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -75,13 +75,13 @@ func (h *Host) OfferAux(e crawl.AuxRequest) {
 	h.memory.places.Unschedule(h)
 }
 
-// WithdrawAux takes such requests back, those of which gone reports true.
+// WithdrawAux removes from h the auxiliary requests for which gone returns true, in memory only.
 func (h *Host) WithdrawAux(gone func(e crawl.AuxRequest) bool) {
 	h.Aux = slices.DeleteFunc(h.Aux, gone)
 	h.memory.places.Unschedule(h)
 }
 
-// FoundNearer sets the Hop of the request of h that differs from e in nothing else, in memory only.
+// FoundNearer gives the request of h that equals e in all but its Hop the Hop of e, in memory only.
 func (h *Host) FoundNearer(e crawl.AuxRequest) {
 	for i := range h.Aux {
 		if x := &h.Aux[i]; x.Kind == e.Kind && x.URL == e.URL && x.Origin == e.Origin {

@@ -2,9 +2,9 @@ package hosts
 
 import "github.com/curtsy/curtsy/internal/crawl"
 
-// The counts of URLs follow from the records of URLs: whoever changes the class of a record
-// (urls.SetState) calls these methods in the same transaction, so counts and records agree after
-// any crash.
+// The counts of URLs follow from the records of URLs. urls.SetState, which changes the class of a
+// record, calls these methods in the same transaction. Counts and records therefore agree after any
+// crash.
 
 // URLQueued counts a URL of the i-th origin that is Queued now: in the queue, or waiting for
 // another attempt.

@@ -31,13 +31,14 @@ func (r Retry) UpTo(most time.Duration) Retry {
 	return r
 }
 
-// This table has every retry of the frontier, but for those of the URLs of a host, which depend on
-// its delay (RetryIn), and the sequences of the Remote Update Protocol, which package rup bounds.
+// This table has every retry of the frontier, with two exceptions. The retries of URLs depend on
+// the delay of their host (RetryIn). The sequences of the Remote Update Protocol are bounded by
+// package rup.
 var (
 	// RetryRobots is robots.txt. Package robots counts the failures (robots.History) and says in
 	// the end that there are no rules.
 	RetryRobots = Retry{First: robots.FirstRetry, Factor: 2, Most: robots.MaxRetry}
-	// RetryCopy is a page of which a copy is stored. Most is the longest interval of re-crawl.
+	// RetryCopy is a page with a stored copy. Most is the longest interval of re-crawl.
 	RetryCopy = Retry{First: 5 * time.Minute, Factor: 4}
 	// RetryRUP is a site's RUP server.
 	RetryRUP = Retry{First: time.Hour, Factor: 2, Most: 24 * time.Hour}

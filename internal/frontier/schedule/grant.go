@@ -394,9 +394,9 @@ func (s *Visits) textFor(digest []byte, ref hosts.RobotsRef, limit int) []byte {
 	return nil
 }
 
-// Renew prolongs the visits that are outstanding here, and names the others. The others include
-// visits of which no URL is wanted any more, for example because their origin proved to be a
-// mirror.
+// Renew prolongs those of the visits that are outstanding here, and returns the others as lost. A
+// visit whose URLs are all unwanted by now also counts as lost. This happens, for example, when
+// their origin proves to be a mirror.
 func (s *Visits) Renew(ids []crawl.VisitID, now time.Time) crawl.Renewed {
 	r := crawl.Renewed{Lease: times.Lease}
 	for _, id := range ids {

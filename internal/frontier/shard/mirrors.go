@@ -35,8 +35,8 @@ func MirrorInfos(h *hosts.Host) (list []crawl.MirrorInfo) {
 	return list
 }
 
-// mirrorsOf adds to robots, for `curtsy hosts`, of which main hosts the host's origins are mirrors.
-// main is set if all of them are mirrors.
+// mirrorsOf adds to robots, for `curtsy hosts`, the main host of each origin of h that is a mirror.
+// main is set if all origins are mirrors.
 func mirrorsOf(h *hosts.Host, robots []crawl.RobotsInfo) (main *string) {
 	mirrors := 0
 	for i := range h.Origins {

@@ -95,9 +95,9 @@ func (b *blocks) find(key []byte) *block {
 	return b.at(low, high, raw)
 }
 
-// previous moves a cursor back to the last entry before key. bbolt's Prev returns nothing when it
-// reaches a page of which everything was deleted in this transaction, although entries may precede
-// it; another Prev gets past it.
+// previous moves a cursor back to the last entry before key. If everything in a page of the file
+// was deleted in this transaction, bbolt's Prev returns nothing when it reaches the page, although
+// there may be entries before it. Another Prev gets past it.
 func previous(c *bolt.Cursor, key []byte) (low, raw []byte) {
 	for range 100 {
 		if low, raw = c.Prev(); low != nil {

@@ -31,8 +31,8 @@ type Record struct {
 	// HandedOver is set while the shard moves: Instance has stopped writing the store, and a copy
 	// of it is in the object store.
 	HandedOver *HandedOver `json:"parked,omitempty"`
-	// Moved lists the stores of which this one is a copy, last first. An indexer that still has the
-	// file of one may remove it.
+	// Moved lists the stores whose contents have moved to this one, the last one first. An indexer
+	// that still has the file of such a store may remove it.
 	Moved []string `json:"moved,omitempty"`
 }
 

@@ -44,7 +44,7 @@ var pages = []page{
 // moved are earlier addresses of pages, and where the pages are now.
 var moved = map[string]string{"/agents": "/mobile-robots"}
 
-// request is what a view is asked for.
+// request is the input of a view.
 type request struct {
 	*http.Request
 	now       time.Time
@@ -53,8 +53,8 @@ type request struct {
 	rankings  *rankings
 }
 
-// refreshing is a view that is not complete yet: the browser asks again after so many seconds. 0:
-// it is complete.
+// refreshing is a view that may be incomplete. refresh returns after how many seconds the browser
+// asks again, or 0 if the view is complete.
 type refreshing interface{ refresh() int }
 
 // titled is a view that has a title of its own.

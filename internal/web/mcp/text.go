@@ -17,8 +17,8 @@ const (
 
 // line makes text from a site one line of at most so many characters, all of them visible.
 func line(s string, most int) string {
-	// A title may have megabytes, of which only the beginning is read. No character within the
-	// limit is lost.
+	// A title may have megabytes. Only its beginning is read, which is long enough for `most`
+	// characters.
 	if enough := 64 * most; len(s) > enough {
 		for enough > 0 && !utf8.RuneStart(s[enough]) {
 			enough--
