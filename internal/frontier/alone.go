@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/restore"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -41,6 +42,7 @@ func OpenAlone(dir string, spec crawl.Spec) (*Alone, error) {
 	}
 	s.ledger.Attach(nil, &budget.Budget{}, store.NewMetrics(nil))
 	s.Visits.Attach(schedule.NewSlots(), make(chan struct{}, 1))
+	s.copies = restore.NewCopies(s.Parts, restore.Deltas{}, nil)
 	now := time.Now()
 	a := &Alone{s: s, seq: s.ledger.Meta.Seq, committed: now}
 	if err := s.begin(store.StartDelay, 0, now); err != nil {
@@ -94,23 +96,23 @@ type Checkpointed struct{ File, Reported, Stored int64 }
 
 // Checkpoint makes a checkpoint and discards it. The next one may be a delta to it.
 func (a *Alone) Checkpoint() (c Checkpointed, err error) {
-	var im image
+	var im restore.Image
 	err = a.s.ledger.Guarded(func() (err error) {
-		im, err = a.s.image()
+		im, err = a.s.copies.Image()
 		return err
 	})
 	if err != nil {
 		return c, err
 	}
-	defer im.tx.Rollback()
+	defer im.Close()
 	var reported, stored counter
 	z := s2.NewWriter(&stored, s2.WriterConcurrency(1))
-	next, err := im.writeTo(io.MultiWriter(&reported, z))
+	next, err := im.Copy(io.MultiWriter(&reported, z))
 	if err = errors.Join(err, z.Close()); err != nil {
 		return c, err
 	}
-	a.s.chain = next
-	return Checkpointed{im.tx.Size(), int64(reported), int64(stored)}, nil
+	a.s.copies.Recorded(next)
+	return Checkpointed{im.Tx.Size(), int64(reported), int64(stored)}, nil
 }
 
 type counter int64

@@ -84,19 +84,6 @@ func TestAnotherTimeOfTheClock(t *testing.T) {
 	}
 }
 
-// While it runs, the clock is seen to be set.
-func TestTheClockIsSet(t *testing.T) {
-	now := time.Now().Round(0)
-	if c := new(watchClock); c.seen(now, 0) != 0 || c.seen(now.Add(time.Hour), time.Hour) != 0 || c.seen(now.Add(time.Hour+clockJump), time.Hour) != 0 {
-		t.Error("an hour passed, and no clock was set")
-	}
-	for _, by := range []time.Duration{-24 * time.Hour, 24 * time.Hour, 3 * time.Second} {
-		if b := new(watchClock); b.seen(now, 0) != 0 || b.seen(now.Add(time.Second+by), time.Second) != by || b.seen(now.Add(2*time.Second+by), 2*time.Second) != 0 {
-			t.Errorf("set by %v: not seen, or not once", by)
-		}
-	}
-}
-
 // A shard that owed a lease while the clock was a day ahead does not leave its hosts alone for that
 // day once the clock is right: neither those that were visited nor those that never were, and
 // neither if it is opened then nor if it runs.
@@ -117,7 +104,7 @@ func TestWhatIsOwedIsBroughtDownWithTheClock(t *testing.T) {
 		b.commit()
 		time.Sleep(times.OwnerLease + time.Minute)
 		h, now := b.s.ledger.Hosts["a.example"], time.Now().Round(0).Add(-ahead)
-		if err := b.s.clampTimes(now, b.s.ledger.Phase.RemainingDelay(time.Now())); err != nil {
+		if err := b.s.clock.Clamp(now, b.s.ledger.Phase.RemainingDelay(time.Now())); err != nil {
 			t.Fatal(err)
 		}
 		if h.Due.After(now.Add(time.Minute)) || b.s.ledger.Meta.DelayedUntil > now.UnixMilli() {
@@ -156,7 +143,7 @@ func TestAClockSetForwardShortensNoWait(t *testing.T) {
 		b.s.ledger.Meta.DelayedUntil = time.Now().UnixMilli()
 
 		now := time.Now().Round(0).Add(ahead) // as the clock shows it then
-		if err := b.s.clockSet(ahead, now); err != nil {
+		if err := b.s.clock.Set(ahead, now); err != nil {
 			t.Fatal(err)
 		}
 		h := b.s.ledger.Hosts[v.Host]
@@ -176,7 +163,7 @@ func TestAClockSetForwardShortensNoWait(t *testing.T) {
 // set has the clock of a bench set forward: for its shard so much time is skipped.
 func (b *bench) set(ahead time.Duration) {
 	b.t.Helper()
-	if err := b.s.clockSet(ahead, time.Now().Round(0).Add(ahead)); err != nil {
+	if err := b.s.clock.Set(ahead, time.Now().Round(0).Add(ahead)); err != nil {
 		b.t.Fatal(err)
 	}
 	time.Sleep(ahead)

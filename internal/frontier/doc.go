@@ -23,8 +23,8 @@
 // # Packages
 //
 // A shard is made of packages below this one; docs/design.md §12.2 has the table. This package
-// opens, restores, checkpoints and hands over shards, follows their logs, and matches fetchers with
-// hosts that are due.
+// acquires shards and hands them over, follows their logs, and matches fetchers with hosts that are
+// due.
 //
 // # After a crash
 //
@@ -43,7 +43,7 @@
 // committed with the running visits and copied to NATS, and the shard is released. Its next owner
 // continues at once, with those visits.
 //
-// A shard whose owner died is restored from its last checkpoint (prepare) and the log after it,
-// which is kept for this purpose (checkpoint). A local file counts only if the owner that the
-// record names wrote it last.
+// A shard whose owner died is restored from its last checkpoint (restore.Files) and the log after
+// it, which is kept for this purpose (restore.Checkpoints). A local file counts only if the owner
+// that the record names wrote it last.
 package frontier

@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/restore"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/questions"
@@ -332,7 +333,7 @@ func TestEvictedHostsFollowTheSpecWhenLoaded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b, _ := stopped(t)
 			n, was := b.evicted()
-			if err := shiftTimes(b.s.ledger.Tx, -time.Hour); err != nil {
+			if err := restore.ShiftTimes(b.s.ledger.Tx, -time.Hour); err != nil {
 				t.Fatal(err)
 			}
 			if got, until := b.evicted(); got != n || !until.Equal(was.Add(-time.Hour)) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/restore"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
@@ -284,7 +285,7 @@ func TestFeedsAndAnotherClock(t *testing.T) {
 		h := b.s.ledger.Hosts["a.example"]
 		next := func() time.Time { return *b.updates(crawl.SourceFeed).Next }
 		due := next()
-		if err := shiftTimes(b.s.ledger.Tx, 400*24*time.Hour); err != nil {
+		if err := restore.ShiftTimes(b.s.ledger.Tx, 400*24*time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if got := next().Sub(due); got != 400*24*time.Hour {

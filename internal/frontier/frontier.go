@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/restore"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
@@ -49,6 +51,8 @@ type Options struct {
 	// Checkpoint is the growth of a shard's log in bytes after which its state is copied to NATS
 	// again. It is more when the copy is larger than twice that. 0: 64 MiB. Not used when Embedded.
 	Checkpoint int64
+	// Deltas says which checkpoints contain only what has changed.
+	Deltas restore.Deltas
 	// Free bytes of Dir's disk below which nothing is granted; 0: max(1 GiB, 5 %).
 	MinFree int64
 	Term    time.Duration // of shard ownership (T of design §3.1); 0: 10 s
@@ -79,24 +83,22 @@ type Frontier struct {
 	next  int // the shard that is asked first for visits; only match uses it
 
 	saving sync.Mutex // locked while the copy of the spec is written
-	// Locked (for reading) while a shard's file is being created, and while one is removed.
-	files  sync.RWMutex
 	mu     sync.Mutex // guards j, floor, shards and pages
 	j      judge.Judge
 	floor  interface{ Err() error } // reports too little free disk space; nil before Run
 	shards map[int]*Shard
 	served map[int]bool // shards that this process has had open before
 
-	logs      []*queue.Log
-	pages     *queue.Work      // to the indexers; nil until it is needed
-	snapshots *queue.Snapshots // nil when Embedded
-	claims    *claims
-	copying   semaphore       // limits concurrent checkpoints
-	moving    semaphore       // limits concurrent hand-overs
-	grace     context.Context // ends StopGrace after Run was asked to stop
-	budget    *budget.Budget
-	slots     *schedule.Slots
-	secret    []byte // key for the mail addresses given to sites
+	logs        []*queue.Log
+	pages       *queue.Work // to the indexers; nil until it is needed
+	files       *restore.Files
+	checkpoints *restore.Checkpoints // nil when Embedded
+	claims      *claims
+	moving      semaphore       // limits concurrent hand-overs
+	grace       context.Context // ends StopGrace after Run was asked to stop
+	budget      *budget.Budget
+	slots       *schedule.Slots
+	secret      []byte // key for the mail addresses given to sites
 }
 
 // New checks the spec and the options. It touches neither disk nor network.
@@ -118,11 +120,10 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 		o.StopGrace = 6 * time.Second
 	}
 	o.StopGrace = cmp.Or(o.StopGrace, 20*time.Second)
-	o.Checkpoint = cmp.Or(o.Checkpoint, defaultCheckpoint)
 	f := &Frontier{
 		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, traces: o.Tracer.Of(spec), shards: map[int]*Shard{}, served: map[int]bool{},
 		takes: make(chan takeRequest), wake: make(chan struct{}, 1),
-		claims: newClaims(), copying: make(semaphore, 2), moving: make(semaphore, 4),
+		claims: newClaims(), moving: make(semaphore, 4),
 	}
 	f.slots = schedule.NewSlots()
 	f.budget = &budget.Budget{Log: f.log.Error, Async: true, Embedded: o.Embedded, Limit: spec.MaxPages, MaxBytes: spec.MaxBytes}
@@ -186,10 +187,8 @@ func (f *Frontier) run(ctx context.Context) error {
 		f.floor = floor
 	}
 	f.mu.Unlock()
-	if !f.opt.Embedded {
-		if f.snapshots, err = f.openCheckpoints(ctx); err != nil {
-			return fmt.Errorf("frontier: checkpoints: %w", err)
-		}
+	if err := f.openFiles(ctx, kv); err != nil {
+		return fmt.Errorf("frontier: %w", err)
 	}
 
 	// Granting ends with ctx. The shards continue a little longer, so that the last outcomes are
@@ -216,13 +215,28 @@ func (f *Frontier) run(ctx context.Context) error {
 		g.Go(func() error { return f.followMembers(gctx) })
 	}
 	if !f.opt.Embedded {
-		g.Go(func() error { return f.sweep(gctx, kv) })
+		g.Go(func() error { return f.files.Sweep(gctx, f.claims.has) })
 		g.Go(func() error { return f.budget.ReportBytes(gctx) })
 	}
 	for _, id := range f.allShards() {
 		g.Go(func() error { return f.runShard(gctx, id, kv) })
 	}
 	return g.Wait()
+}
+
+// openFiles opens what the state of the shards is restored from.
+func (f *Frontier) openFiles(ctx context.Context, kv jetstream.KeyValue) (err error) {
+	o := restore.Options{
+		Dir: f.opt.Dir, Instance: f.opt.Instance, Embedded: f.opt.Embedded, Shards: f.spec().Shards, Every: f.opt.Checkpoint,
+		Queue: f.q, Names: f.names, Records: kv, Logs: f.logs, Log: f.log, Metrics: f.met,
+	}
+	if !f.opt.Embedded {
+		if f.checkpoints, err = restore.OpenCheckpoints(ctx, o); err != nil {
+			return err
+		}
+	}
+	f.files = restore.NewFiles(o, f.checkpoints)
+	return nil
 }
 
 // fault calls Options.Fault.

@@ -3,9 +3,9 @@ package frontier
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/frontier/restore"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
@@ -31,9 +31,9 @@ func (f *Frontier) handOver(ctx context.Context, s *Shard, own *queue.Ownership,
 	defer cancel()
 	s.ledger.Mu.Lock()
 	visits := len(s.Visits.Outstanding)
-	var im image
+	var im restore.Image
 	err := s.ledger.Guarded(func() (err error) {
-		im, err = s.farewell()
+		im, err = s.copies.Farewell()
 		return err
 	})
 	s.ledger.Mu.Unlock()
@@ -41,12 +41,8 @@ func (f *Frontier) handOver(ctx context.Context, s *Shard, own *queue.Ownership,
 		f.forget(s.ledger.ID)
 		return errors.Join(err, s.close(false))
 	}
-	name := im.name.String()
-	_, _, err = f.upload(putting, im)
-	if err == nil && len(s.unreadable) > 0 {
-		err = f.record(putting, own, name, s.unreadable) // Release would keep the unreadable one
-	}
-	if err != nil {
+	name := im.Name().String()
+	if err := f.checkpoints.HandOver(putting, s.copies, im, own); err != nil {
 		s.ledger.Log.Warn("handed over without a checkpoint: the next owner replays more of the log and waits for one lease", "error", err)
 		name = ""
 	}
@@ -56,18 +52,4 @@ func (f *Frontier) handOver(ctx context.Context, s *Shard, own *queue.Ownership,
 		s.ledger.Log.Info("shard handed over", "visits", visits, "checkpoint", name, "took", time.Since(began).Round(time.Millisecond))
 	}
 	return s.close(false)
-}
-
-// farewell commits the shard with its outstanding visits. The caller holds mu.
-func (s *Shard) farewell() (image, error) {
-	if err := s.ledger.Phase.MayWrite(); err != nil {
-		return image{}, err
-	}
-	if s.ledger.Phase.InOrder(time.Now()) {
-		if err := s.Visits.Save(); err != nil {
-			return image{}, s.ledger.Fail(fmt.Errorf("save the visits: %w", err))
-		}
-		s.ledger.Meta.Left(true)
-	}
-	return s.image()
 }

@@ -271,10 +271,10 @@ func TestShardsMoveToANewFrontier(t *testing.T) {
 			}
 			for _, name := range []string{"a", "b", "d"} {
 				f := c.by[name].f
-				if err := f.dropStale(t.Context(), i, c.kv); err != nil {
+				if err := f.files.DropStale(t.Context(), i, f.claims.has); err != nil {
 					t.Error(err)
 				}
-				if _, err := os.Stat(f.path(i)); (err == nil) != (name == "d") {
+				if _, err := os.Stat(f.files.Path(i)); (err == nil) != (name == "d") {
 					t.Errorf("%s has a file of shard %d, which is d's: %v", name, i, err == nil)
 				}
 			}

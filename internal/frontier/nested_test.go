@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
+	"github.com/curtsy/curtsy/internal/frontier/restore"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -161,7 +162,7 @@ func TestNestedDataTxtShift(t *testing.T) {
 			return at
 		}
 		was := due()
-		if err := shiftTimes(b.s.ledger.Tx, -5*time.Hour); err != nil {
+		if err := restore.ShiftTimes(b.s.ledger.Tx, -5*time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if got := due(); !got.Equal(was.Add(-5 * time.Hour)) {
@@ -170,7 +171,7 @@ func TestNestedDataTxtShift(t *testing.T) {
 		if err := b.s.ledger.Tx.DeleteBucket(store.BucketNested); err != nil {
 			t.Fatal(err)
 		}
-		if err := shiftTimes(b.s.ledger.Tx, time.Hour); err != nil {
+		if err := restore.ShiftTimes(b.s.ledger.Tx, time.Hour); err != nil {
 			t.Errorf("a file from before there were any: %v", err)
 		}
 		if _, err := b.s.ledger.Tx.CreateBucket(store.BucketNested); err != nil {

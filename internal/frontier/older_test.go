@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/restore"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -97,7 +98,7 @@ func TestOlderFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := peekFile(path); err != nil || m.Counts.Queued != want.Queued {
+	if m, err := restore.Peek(path); err != nil || m.Counts.Queued != want.Queued {
 		t.Errorf("its metadata: %+v, %v", m, err)
 	}
 	was := store.UpToDateSome

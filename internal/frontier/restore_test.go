@@ -18,6 +18,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/restore"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
@@ -80,17 +81,17 @@ func compare(t testing.TB, got, want map[string]string) {
 func (b *bench) copyState() {
 	b.t.Helper()
 	b.s.ledger.Mu.Lock()
-	im, err := b.s.image()
+	im, err := b.s.copies.Image()
 	b.s.ledger.Mu.Unlock()
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	defer im.tx.Rollback()
+	defer im.Close()
 	var buf bytes.Buffer
-	if _, err := im.tx.WriteTo(&buf); err != nil {
+	if _, err := im.Tx.WriteTo(&buf); err != nil {
 		b.t.Fatal(err)
 	}
-	b.copy, b.copyName = buf.Bytes(), im.name.String()
+	b.copy, b.copyName = buf.Bytes(), im.Name().String()
 }
 
 // lose kills the shard together with its directory, and restores the last copy in another one, on a
@@ -103,7 +104,7 @@ func (b *bench) lose() {
 	if err := os.WriteFile(path, b.copy, 0o600); err != nil {
 		b.t.Fatal(err)
 	}
-	if err := arrive(path, b.copyName, int64(len(b.copy)), time.Now()); err != nil {
+	if err := restore.Arrive(path, b.copyName, int64(len(b.copy)), time.Now()); err != nil {
 		b.t.Fatal(err)
 	}
 	b.open()
@@ -328,7 +329,7 @@ func TestTimesTravelAsDurations(t *testing.T) {
 				}
 				// The time of the other machine's clock at this moment
 				there := time.Now().Add(ahead)
-				if err := arrive(path, b.copyName, 1, there); err != nil {
+				if err := restore.Arrive(path, b.copyName, 1, there); err != nil {
 					t.Fatal(err)
 				}
 				db, err := store.OpenDB(path, true)
@@ -411,9 +412,9 @@ func TestEvictionTimesTravelAsDurations(t *testing.T) {
 				err = db.Update(func(tx *bolt.Tx) error {
 					m, err := store.LoadMeta(tx)
 					m.Written += ahead.Milliseconds()
-					return errors.Join(err, shiftTimes(tx, ahead), m.Save(tx))
+					return errors.Join(err, restore.ShiftTimes(tx, ahead), m.Save(tx))
 				})
-				if err = errors.Join(err, db.Close(), arrive(path, b.copyName, 1, time.Now())); err != nil {
+				if err = errors.Join(err, db.Close(), restore.Arrive(path, b.copyName, 1, time.Now())); err != nil {
 					t.Fatal(err)
 				}
 				b.start = store.StartClean
@@ -449,12 +450,12 @@ func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
 		clean := func() bool {
 			b.s.ledger.Mu.Lock()
 			defer b.s.ledger.Mu.Unlock()
-			im, err := b.s.farewell()
+			im, err := b.s.copies.Farewell()
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer im.tx.Rollback()
-			m, err := store.LoadMeta(im.tx)
+			defer im.Close()
+			m, err := store.LoadMeta(im.Tx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -484,12 +485,12 @@ func TestVisitsMoveWithTheirShard(t *testing.T) {
 		b.links(0, "", "http://a.example/", "http://a.example/2", "http://b.example/")
 		vs := b.grant(2)
 		b.s.ledger.Mu.Lock()
-		im, err := b.s.farewell()
+		im, err := b.s.copies.Farewell()
 		b.s.ledger.Mu.Unlock()
 		if err != nil {
 			t.Fatal(err)
 		}
-		im.tx.Rollback()
+		im.Close()
 		time.Sleep(8 * time.Second) // in transit
 		b.crash()
 		b.start = store.StartClean
@@ -516,21 +517,4 @@ func TestVisitsMoveWithTheirShard(t *testing.T) {
 		}
 		b.verify()
 	})
-}
-
-func TestCheckpointNames(t *testing.T) {
-	for _, c := range []checkpointName{{3, 1_790_000_000, 1, 77, 2, 0}, {3, 1_790_000_000, 1, 77, 9, 8}} {
-		if got, ok := parseCheckpoint(c.String()); !ok || got != c {
-			t.Errorf("%s is read as %+v, %v", c, got, ok)
-		}
-	}
-	c := checkpointName{3, 1_790_000_000, 1, 77, 2, 0}
-	if got, ok := parseCheckpoint(c.String()); !ok || got != c {
-		t.Errorf("%s is read as %+v, %v", c, got, ok)
-	}
-	for _, bad := range []string{"", "3-4-5-6", "3-4-5-6-7-8", "3-4-5-6-7-7", "3-4-5-6-7-0", "3-4-5-6-7-08", "3-4-5-6-7-6-5", "03-1-0-1-1", "x-1-2-3-4", "3-1-0-1-1 "} {
-		if _, ok := parseCheckpoint(bad); ok {
-			t.Errorf("%q is taken for a checkpoint", bad)
-		}
-	}
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/boltfile"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/restore"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -41,7 +40,7 @@ func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) 
 		case boltfile.IsDamaged(err) && f.opt.Embedded:
 			return err // there is no checkpoint, and the log is deleted as it is applied
 		case boltfile.IsDamaged(err):
-			f.quarantine(id, err)
+			f.files.Quarantine(id, err)
 		case time.Since(began) > time.Minute:
 			again.Reset()
 		}
@@ -57,7 +56,7 @@ func (f *Frontier) runShard(ctx context.Context, id int, kv jetstream.KeyValue) 
 // holdShard acquires a shard as soon as it should be ours and is available. It serves the shard
 // until it should no longer be ours, ctx ends, or something fails.
 func (f *Frontier) holdShard(ctx context.Context, id int, kv jetstream.KeyValue) error {
-	same, err := f.sameDir(ctx, id, kv)
+	same, err := f.files.SameDir(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -66,14 +65,14 @@ func (f *Frontier) holdShard(ctx context.Context, id int, kv jetstream.KeyValue)
 		if !f.claims.has(id) {
 			return false
 		}
-		err := f.attainable(ctx, id, kv)
+		err := f.files.Attainable(ctx, id)
 		if err != nil && err.Error() != reported && ctx.Err() == nil {
 			reported = err.Error()
 			f.log.Error("the shard is not acquired", "shard", id, "error", err)
 		}
 		return err == nil
 	}
-	own, err := queue.Own(ctx, kv, ownerKey(id), queue.OwnOptions{
+	own, err := queue.Own(ctx, kv, restore.OwnerKey(id), queue.OwnOptions{
 		Owner: f.opt.Instance, Term: f.opt.Term, SameDir: same, Mine: mine, Log: f.log,
 	})
 	if err != nil {
@@ -89,9 +88,6 @@ func (f *Frontier) holdShard(ctx context.Context, id int, kv jetstream.KeyValue)
 	})
 	return f.serveShard(owned, id, own)
 }
-
-// ownerKey is the key of a shard's ownership record.
-func ownerKey(id int) string { return fmt.Sprintf("frontier.%d", id) }
 
 // keeper renews an ownership in the background.
 type keeper struct {
@@ -162,7 +158,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	if f.opt.Embedded {
 		g.Go(func() error { return f.purge(gctx, s) })
 	} else {
-		g.Go(func() error { return f.checkpoint(gctx, s, own) })
+		g.Go(func() error { return f.checkpoints.Keep(gctx, s.copies, own) })
 	}
 	stopLeases, err := f.serveLeases(s)
 	if err != nil {
@@ -230,7 +226,7 @@ func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.
 		wait := again.Next()
 		f.log.Error("a shard was acquired, but it cannot be opened; trying again", "shard", id, "error", err, "wait", wait)
 		if boltfile.IsDamaged(err) {
-			f.quarantine(id, err)
+			f.files.Quarantine(id, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -245,7 +241,7 @@ func (f *Frontier) openTaken(ctx context.Context, k *keeper, id int, own *queue.
 func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s *Shard, st store.Start, err error) {
 	var unreadable []string
 	if !f.opt.Embedded {
-		if unreadable, err = f.prepare(ctx, id, own); err != nil {
+		if unreadable, err = f.files.Prepare(ctx, id, own); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -261,10 +257,10 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 	s.Visits.Attach(f.slots, f.wake)
 	s.RUPSites.SetSecret(f.secret)
 	s.WebSub.SetSecret(f.secret)
-	s.unreadable = unreadable
+	s.copies = restore.NewCopies(s.Parts, f.opt.Deltas, unreadable)
 	s.Events.Trace(f.traces)
 	st = f.startOf(s, own)
-	f.reportLoss(ctx, s, own)
+	f.files.ReportLoss(ctx, s.ledger, s.was, own)
 	s.ledger.Mu.Lock()
 	err = s.ledger.Guarded(func() error { return f.begin(s, st, own) })
 	s.ledger.Mu.Unlock()
@@ -288,19 +284,6 @@ func (f *Frontier) begin(s *Shard, st store.Start, own *queue.Ownership) error {
 		err = s.ledger.Commit(true) // from here on the record refers to this file
 	}
 	return err
-}
-
-// damagedSuffix is the end of the name of a damaged file.
-const damagedSuffix = ".damaged"
-
-// quarantine renames a damaged file, which is closed. The shard is then restored from its last
-// checkpoint and the log. The renamed file is kept for inspection; a later one replaces it.
-func (f *Frontier) quarantine(id int, why error) {
-	f.files.Lock()
-	defer f.files.Unlock()
-	err := os.Rename(f.path(id), f.path(id)+damagedSuffix)
-	f.log.Error("the shard's file is damaged: the file is renamed, and the shard is restored from its last checkpoint and the log", "shard", id,
-		"aside", f.path(id)+damagedSuffix, "why", why, "error", err)
 }
 
 // leave ends granting and renewing permanently. It takes the lock itself.
@@ -451,3 +434,17 @@ func (f *Frontier) serveLeases(s *Shard) (stop func(), err error) {
 		bodies.Unsubscribe()
 	}, nil
 }
+
+// semaphore limits the number of goroutines in a section.
+type semaphore chan struct{}
+
+func (t semaphore) enter(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t semaphore) leave() { <-t }

@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/restore"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/internal/frontier/store"
@@ -25,19 +26,14 @@ type Shard struct {
 
 	was store.Meta // Meta as it was in the file when it was opened
 
-	opened time.Time // when the file was read
-	clock  watchClock
-
-	// Checkpoints.
-	copies     int      // number made in this epoch
-	chain      chain    // the last of them that was recorded
-	unreadable []string // those named in the ownership record that could not be read
+	clock  *restore.Clock
+	copies *restore.Copies // nil until it is owned
 }
 
 // newShard makes a shard whose file is still to be opened.
 func newShard(id int, path string, j judge.Judge, log *slog.Logger) *Shard {
 	p := shard.New(hosts.Options{ID: id, Path: path, Log: log, Judge: j})
-	return &Shard{Parts: p, ledger: p.Ledger}
+	return &Shard{Parts: p, ledger: p.Ledger, clock: restore.NewClock(p)}
 }
 
 // openShard opens the file of a shard, creates it when there is none, and loads its hosts.
@@ -63,8 +59,6 @@ func (s *Shard) load(owner string) error {
 		return err
 	}
 	now := time.Now()
-	s.opened = now
-	s.clock.seen(now.Round(0), 0)
 	if err := s.ledger.LoadHosts(); err != nil {
 		return err
 	}
@@ -78,14 +72,7 @@ func (s *Shard) load(owner string) error {
 	if err := s.Features.Load(now); err != nil {
 		return err
 	}
-	if behind := s.ledger.Meta.Written - now.UnixMilli(); s.ledger.Meta.Written > 0 && behind > clockJump.Milliseconds() {
-		by := time.Duration(behind) * time.Millisecond
-		if err := s.ledger.ShiftEvicted(-by); err != nil {
-			return err
-		}
-		s.Recrawl.ClockWas(by)
-	}
-	if err := s.clampTimes(now, 0); err != nil {
+	if err := s.clock.Opened(now); err != nil {
 		return err
 	}
 	if err := s.Specs.Load(now); err != nil {
@@ -108,6 +95,14 @@ func (s *Shard) begin(found store.Start, unaware time.Duration, now time.Time) e
 		return err
 	}
 	return errors.Join(s.Visits.CarryOn(list, now), s.Passes.JudgeVisits())
+}
+
+// beforeGrant is Clock.Follow for a shard that may be closed.
+func (s *Shard) beforeGrant(now time.Time) error {
+	if !s.Visits.MayGrant(now) {
+		return nil
+	}
+	return s.clock.Follow(now)
 }
 
 // afterReboot queues the last fetched URLs again when the machine has failed. It is for a broker on
@@ -190,7 +185,7 @@ func (s *Shard) applyOne(e queue.Entry) error {
 // applyEvent applies one event. sent is the server's time of the event.
 func (s *Shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 	now := time.Now()
-	if err := s.followClock(now); err != nil {
+	if err := s.clock.Follow(now); err != nil {
 		return err
 	}
 	return s.Events.Apply(ev, sent, now)
@@ -218,7 +213,7 @@ func (s *Shard) keepCommitted(ctx context.Context) error {
 		s.ledger.Mu.Lock()
 		now := time.Now()
 		err := s.ledger.Guarded(func() error {
-			if err := s.followClock(now); err != nil {
+			if err := s.clock.Follow(now); err != nil {
 				return err
 			}
 			return s.upkeep(now)

@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/budget"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/internal/frontier/restore"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
 	"github.com/curtsy/curtsy/internal/frontier/shard"
 	"github.com/curtsy/curtsy/internal/frontier/store"
@@ -93,6 +94,7 @@ func (b *bench) open() {
 	s.Visits.Notify = make(chan struct{}, 1)
 	s.ledger.CrawlLog = b.lines
 	s.ledger.Budget = &budget.Budget{}
+	s.copies = restore.NewCopies(s.Parts, restore.Deltas{}, nil)
 	s.RUPSites.Secret = []byte("a crawl's secret")
 	s.WebSub.Secret = s.RUPSites.Secret
 	b.s = s

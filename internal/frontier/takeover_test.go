@@ -17,6 +17,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/restore"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/internal/simnet"
@@ -93,8 +94,8 @@ func (s *script) workUntil(what string, ok func() bool) {
 func (s *script) twoCheckpoints() {
 	s.c.t.Helper()
 	s.workUntil("two checkpoints", func() bool {
-		p, ok := parseCheckpoint(s.c.record(0).Previous)
-		return ok && s.c.firstOfLog() == p.seq
+		p, ok := restore.ParseName(s.c.record(0).Previous)
+		return ok && s.c.firstOfLog() == p.Seq
 	})
 }
 
@@ -165,14 +166,14 @@ func (c *crew) checkpoints() []string {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { p, ok := parseCheckpoint(n); return !ok || p.shard != 0 })
+	names = slices.DeleteFunc(names, func(n string) bool { p, ok := restore.ParseName(n); return !ok || p.Shard != 0 })
 	slices.Sort(names)
 	return names
 }
 
 func (c *crew) snapshots() *queue.Snapshots {
 	c.t.Helper()
-	s, err := c.q.OpenSnapshots(c.t.Context(), queue.SnapshotConfig{Bucket: crawl.Names(c.spec.Name).Checkpoints(), MaxBytes: checkpointSpace})
+	s, err := c.q.OpenSnapshots(c.t.Context(), queue.SnapshotConfig{Bucket: crawl.Names(c.spec.Name).Checkpoints(), MaxBytes: 64 << 20})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -422,13 +423,13 @@ func TestKilledBetweenTheStepsOfACheckpoint(t *testing.T) {
 		a.kill()
 		delete(c.by, "a")
 		r := c.record(0)
-		last, _ := parseCheckpoint(r.Checkpoint)
+		last, _ := restore.ParseName(r.Checkpoint)
 		orphan := last
-		orphan.n += 7 // stored, and killed before the record named it
+		orphan.N += 7 // stored, and killed before the record named it
 		if _, err := c.snapshots().Put(t.Context(), orphan.String(), 10, func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
 			t.Fatal(err)
 		}
-		other := checkpointName{shard: 7, epoch: 1, seq: 1, n: 1} // of another shard
+		other := restore.Name{Shard: 7, Epoch: 1, Seq: 1, N: 1} // of another shard
 		if _, err := c.snapshots().Put(t.Context(), other.String(), 10, func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
 			t.Fatal(err)
 		}
@@ -444,8 +445,8 @@ func TestKilledBetweenTheStepsOfACheckpoint(t *testing.T) {
 		if names, err := c.snapshots().Names(t.Context()); err != nil || !slices.Contains(names, other.String()) {
 			t.Errorf("another shard's checkpoint is gone: %v (%v)", names, err)
 		}
-		p, _ := parseCheckpoint(r.Previous)
-		until(t, time.Minute, "the log is cut", func() bool { return c.firstOfLog() == p.seq })
+		p, _ := restore.ParseName(r.Previous)
+		until(t, time.Minute, "the log is cut", func() bool { return c.firstOfLog() == p.Seq })
 	})
 }
 
@@ -515,7 +516,7 @@ func TestTheRecordIsLost(t *testing.T) {
 					t.Fatal(err)
 				}
 				delete(c.by, "a")
-				if err := c.kv.Delete(t.Context(), ownerKey(0)); err != nil {
+				if err := c.kv.Delete(t.Context(), restore.OwnerKey(0)); err != nil {
 					t.Fatal(err)
 				}
 				before := time.Now()
@@ -555,7 +556,7 @@ func TestADeposedOwnerIsSilent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.kv.Put(t.Context(), ownerKey(0), v); err != nil {
+		if _, err := c.kv.Put(t.Context(), restore.OwnerKey(0), v); err != nil {
 			t.Fatal(err)
 		}
 		until(t, c.term, "it notices", func() bool { return !sh.ledger.Valid() })

@@ -38,7 +38,7 @@ import (
 // A crash loses the phase, and the next owner begins with reading. How long it then waits depends
 // on the file and the ownership record. Both say "in order" only after the shard was left properly:
 // the file is marked as not clean before the first visit can be granted (begin), and as clean only
-// when leaving (farewell, close), if InOrder permits it.
+// when leaving (restore.Copies.Farewell, close), if InOrder permits it.
 //
 // A phase does no I/O. It is guarded by its shard's mutex. The zero phase is reading.
 type Phase struct {

@@ -10,7 +10,7 @@ import (
 
 // Every time in a shard's file is listed once, next to its record: by a method Times that shows
 // each of them, with its kind. A feature names the buckets of its records where it is registered,
-// and keptTimes (clock.go of the frontier) has all of them. The list is used for two things:
+// and keptTimes (package restore) has all of them. The list is used for two things:
 
 // Kind is the meaning of a stored time, and therefore how a change of the clock affects it.
 type Kind int

@@ -1,8 +1,9 @@
-package frontier
+package restore
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -28,13 +29,18 @@ const (
 	maxDeltas = 500
 )
 
-// deltasOf limits the total size of the deltas on a full checkpoint, as a multiple of its size. So
-// full copies add half of the size of the deltas. It also limits what a restore reads. Tests
-// increase it.
-var deltasOf int64 = 2
+// Deltas says when a checkpoint is a delta. The zero value means the defaults.
+type Deltas struct {
+	// Least is the size of a file in bytes from which on deltas are made. 0: 4 MiB.
+	Least int64
+	// Times limits the total size of the deltas on a full checkpoint, as a multiple of its size. So
+	// full copies add 1/Times of the size of the deltas. It also limits what a restore reads. 0: 2.
+	Times int64
+}
 
-// deltaLeast is the least size of a file, in bytes, for which deltas are made. Tests reduce it.
-var deltaLeast int64 = 4 << 20
+func (d Deltas) orDefault() Deltas {
+	return Deltas{Least: cmp.Or(d.Least, 4<<20), Times: cmp.Or(d.Times, 2)}
+}
 
 // pageSum identifies the contents of a page by two hashes. Each process has its own variant of the
 // first one.
@@ -44,8 +50,8 @@ var sumSeed = maphash.MakeSeed()
 
 func sumOf(page []byte) pageSum { return pageSum{maphash.Bytes(sumSeed, page), xxhash.Sum64(page)} }
 
-// chain is the last recorded checkpoint, to which the next one may be a delta.
-type chain struct {
+// Chain is the last recorded checkpoint, to which the next one may be a delta.
+type Chain struct {
 	name  string
 	full  int   // n of the full checkpoint on which it is based, or which it is
 	whole int64 // size of that in bytes
@@ -57,23 +63,13 @@ type chain struct {
 
 // broken reports whether one of the checkpoints on which it is based is not among the existing
 // names.
-func (c *chain) broken(names []string) bool {
+func (c *Chain) broken(names []string) bool {
 	return len(c.on) > 0 && slices.ContainsFunc(c.on[:len(c.on)-1], func(name string) bool { return !slices.Contains(names, name) })
 }
 
-// stands reports whether the checkpoint of that name and the full one on which it is based are
-// among names.
-func stands(name string, names []string) bool {
-	c, ok := parseCheckpoint(name)
-	return ok && slices.Contains(names, name) && (c.full == 0 || slices.ContainsFunc(names, func(name string) bool {
-		o, ok := parseCheckpoint(name)
-		return ok && c.needs(o) && o.n == c.full && o.full == 0
-	}))
-}
-
 // usable reports whether the next checkpoint is to be a delta.
-func (c *chain) usable() bool {
-	return c.name != "" && c.whole >= deltaLeast && c.since < deltasOf*c.whole && c.n < maxDeltas
+func (c *Chain) usable(d Deltas) bool {
+	return c.name != "" && c.whole >= d.Least && c.since < d.Times*c.whole && c.n < maxDeltas
 }
 
 // differ writes a file to w, or only the pages that differ from another checkpoint.
@@ -87,7 +83,7 @@ type differ struct {
 }
 
 // newDiffer returns a differ, after writing the head of a delta.
-func newDiffer(w io.Writer, against *chain, size int64) (*differ, error) {
+func newDiffer(w io.Writer, against *Chain, size int64) (*differ, error) {
 	d := &differ{w: w, part: make([]byte, 0, deltaPage)}
 	if against == nil {
 		return d, nil
@@ -149,14 +145,11 @@ func (d *differ) end() error {
 }
 
 // next is the chain to which the next checkpoint may be a delta, once this one is recorded.
-func (d *differ) next(c *chain, name checkpointName) chain {
+func (d *differ) next(c *Chain, name Name) Chain {
 	if !d.delta {
-		if d.passed < deltaLeast {
-			return chain{}
-		}
-		return chain{name: name.String(), full: name.n, whole: d.passed, sums: d.after, on: []string{name.String()}}
+		return Chain{name: name.String(), full: name.N, whole: d.passed, sums: d.after, on: []string{name.String()}}
 	}
-	return chain{name: name.String(), full: c.full, whole: c.whole, since: c.since + d.passed, n: c.n + 1, sums: d.after,
+	return Chain{name: name.String(), full: c.full, whole: c.whole, since: c.since + d.passed, n: c.n + 1, sums: d.after,
 		on: append(slices.Clone(c.on), name.String())}
 }
 
