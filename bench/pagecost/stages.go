@@ -69,7 +69,7 @@ var innermost = []rule{
 	{crawlLog, []string{our + "internal/frontier/urls.(*URLs).LogLine"}},
 	{grant, []string{
 		our + "internal/frontier/schedule.",
-		our + "internal/frontier.(*Frontier).", our + "internal/crawl.AppendGrants", our + "internal/crawl.DecodeGrants",
+		our + "internal/frontier.(*Frontier).", our + "internal/frontier.(*matcher).", our + "internal/crawl.AppendGrants", our + "internal/crawl.DecodeGrants",
 		our + "internal/crawl.AppendVisitRequest", our + "internal/crawl.DecodeVisitRequest", our + "internal/fetcher.(*Fetcher).askVisits",
 		our + "internal/fetcher.(*Fetcher).free", our + "internal/fetcher.(*runner).", our + "internal/fetcher.(*lease",
 		our + "internal/fetcher.newLease",

@@ -29,7 +29,7 @@ func TestStageOf(t *testing.T) {
 		{"os.(*File).Write github.com/nats-io/nats-server/v2/server.(*msgBlock).flushPendingMsgsLocked", broker},
 		{"go.etcd.io/bbolt.(*Tx).Commit ~internal/frontier/hosts.(*Ledger).Commit ~internal/frontier.(*Shard).applyOne", commit},
 		{"go.etcd.io/bbolt.(*Bucket).Put ~internal/frontier/shard.(*Links).accept ~internal/frontier/shard.(*Links).Apply", apply},
-		{"go.etcd.io/bbolt.(*Cursor).Seek ~internal/frontier/schedule.(*Visits).visitTo ~internal/frontier/schedule.(*Visits).Grant ~internal/frontier.(*Frontier).grant", grant},
+		{"go.etcd.io/bbolt.(*Cursor).Seek ~internal/frontier/schedule.(*Visits).visitTo ~internal/frontier/schedule.(*Visits).Grant ~internal/frontier.(*matcher).grant", grant},
 		{"~internal/crawl.DecodeGrants ~internal/fetcher.(*Fetcher).askVisits ~internal/fetcher.(*runner).take", grant},
 		{"time.Time.AppendFormat ~internal/frontier/urls.(*URLs).LogLine ~internal/frontier/shard.(*Outcomes).result", crawlLog},
 		{"go.etcd.io/bbolt.(*Tx).Commit ~internal/pages.(*Store).Put ~internal/indexer.(*shard).keep ~pkg/queue.(*consumption).batch", store},

@@ -16,12 +16,12 @@ const downloadPoll = 20 * time.Millisecond
 // The fetchers of an embedded frontier die with it, so the next one need not wait for their leases.
 // A download may run in another process, which does not die. Unless that process has the frontier's
 // own name, the shard records this permanently before anything is granted.
-func (f *Frontier) grantDownload(t crawl.VisitRequest, now time.Time) (visits []crawl.Visit, here bool) {
-	if f.full() != nil {
+func (m *matcher) grantDownload(t crawl.VisitRequest, now time.Time) (visits []crawl.Visit, here bool) {
+	if m.full() != nil {
 		return nil, true
 	}
-	id := crawl.ShardOf(t.Origin.Host, f.spec().Shards)
-	for _, s := range f.open() {
+	id := crawl.ShardOf(t.Origin.Host, m.shards)
+	for _, s := range m.owned() {
 		if s.ledger.ID != id {
 			continue
 		}
@@ -31,7 +31,7 @@ func (f *Frontier) grantDownload(t crawl.VisitRequest, now time.Time) (visits []
 		defer s.ledger.Mu.Unlock()
 		var v *crawl.Visit
 		err := s.ledger.Guarded(func() (err error) {
-			if t.Fetcher != f.opt.Instance && !s.ledger.Meta.Strangers && s.Visits.MayGrant(now) {
+			if t.Fetcher != m.name && !s.ledger.Meta.Strangers && s.Visits.MayGrant(now) {
 				s.ledger.Meta.GrantedStrangers()
 				if err := s.ledger.Commit(true); err != nil {
 					return err

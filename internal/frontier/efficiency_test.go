@@ -137,7 +137,8 @@ func newCrowd(t *testing.T, of crowdOf) *crowd {
 		b.s.ledger.DB.DB().NoSync = true // the disk is not measured
 		c.shards = append(c.shards, b)
 	}
-	c.f = &Frontier{met: c.shards[0].s.ledger.Metrics, shards: map[int]*Shard{}, log: c.shards[0].s.ledger.Log}
+	c.f = &Frontier{shards: map[int]*Shard{}}
+	c.f.matcher = newMatcher("a", len(c.shards), c.f.open, c.f.full, c.shards[0].s.ledger.Log, c.shards[0].s.ledger.Metrics, nil)
 	for i, b := range c.shards {
 		c.f.shards[i] = b.s
 	}
@@ -256,7 +257,7 @@ func (c *crowd) match() {
 		t := c.waiting[0]
 		var visits []crawl.Visit
 		if !dry {
-			visits, _ = c.f.grant(t.max, now)
+			visits, _ = c.f.matcher.grant(t.max, now)
 			dry = len(visits) == 0
 		}
 		if len(visits) == 0 && now.Before(t.until) {
@@ -278,7 +279,7 @@ func (c *crowd) match() {
 	if len(c.waiting) > 0 {
 		next = min(next, c.waiting[0].until.Sub(now))
 	}
-	if due, _ := c.f.nextDue(); !due.IsZero() && len(c.waiting) > 0 {
+	if due, _ := c.f.matcher.nextDue(); !due.IsZero() && len(c.waiting) > 0 {
 		next = min(next, due.Sub(now))
 	}
 	c.timer++

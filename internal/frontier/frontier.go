@@ -78,9 +78,7 @@ type Frontier struct {
 
 	traces *tracing.Crawl // nil: none are made
 
-	takes chan takeRequest
-	wake  chan struct{}
-	next  int // the shard that is asked first for visits; only match uses it
+	matcher *matcher
 
 	saving sync.Mutex // locked while the copy of the spec is written
 	mu     sync.Mutex // guards j, floor, shards and pages
@@ -122,12 +120,12 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 	o.StopGrace = cmp.Or(o.StopGrace, 20*time.Second)
 	f := &Frontier{
 		q: q, opt: o, names: crawl.Names(spec.Name), log: o.Log, j: j, traces: o.Tracer.Of(spec), shards: map[int]*Shard{}, served: map[int]bool{},
-		takes: make(chan takeRequest), wake: make(chan struct{}, 1),
 		claims: newClaims(), moving: make(semaphore, 4),
 	}
 	f.slots = schedule.NewSlots()
 	f.budget = &budget.Budget{Log: f.log.Error, Async: true, Embedded: o.Embedded, Limit: spec.MaxPages, MaxBytes: spec.MaxBytes}
 	f.met = store.NewMetrics(o.Registry)
+	f.matcher = newMatcher(o.Instance, spec.Shards, f.open, f.full, f.log, f.met, f.traces)
 	if o.Registry != nil {
 		o.Registry.MustRegister(&collector{f: f})
 	}
@@ -204,9 +202,9 @@ func (f *Frontier) run(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	g.Go(func() error { return f.match(gctx) })
+	g.Go(func() error { return f.matcher.run(gctx, f.q.NC, f.names.VisitRequest(f.opt.Instance)) })
 	g.Go(func() error {
-		floor.Watch(gctx, f.log, func(error) { store.Signal(f.wake) })
+		floor.Watch(gctx, f.log, func(error) { store.Signal(f.matcher.wake) })
 		return nil
 	})
 	if f.opt.Embedded || f.opt.Shards != nil {
@@ -264,6 +262,19 @@ func (f *Frontier) spec() crawl.Spec {
 	return f.j.Spec
 }
 
+// open returns the owned shards, in no order. A shard whose ownership has expired is left out: most
+// likely another frontier owns it, and answers for it.
+func (f *Frontier) open() (owned []*Shard) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.shards {
+		if s.ledger.Valid() {
+			owned = append(owned, s)
+		}
+	}
+	return owned
+}
+
 // saveSpec writes a copy of the spec beside the files, so that they can be read while nothing runs.
 func (f *Frontier) saveSpec() error {
 	f.saving.Lock()
@@ -299,6 +310,6 @@ func (f *Frontier) SetSpec(spec crawl.Spec) error {
 		s.ledger.Guarded(func() error { s.Specs.Change(j); return nil })
 		s.ledger.Mu.Unlock()
 	}
-	store.Signal(f.wake)
+	store.Signal(f.matcher.wake)
 	return f.saveSpec()
 }

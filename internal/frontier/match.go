@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
+	"github.com/curtsy/curtsy/internal/frontier/store"
+	"github.com/curtsy/curtsy/internal/tracing"
 )
 
 // takeRequest is one fetcher's request for visits, which waits until there are some or its time is
@@ -25,16 +28,37 @@ type takeRequest struct {
 // begin when the request was sent.
 const grantWait = 500 * time.Millisecond
 
-// match matches requests with due hosts, in one goroutine for all shards.
-func (f *Frontier) match(ctx context.Context) error {
-	sub, err := f.q.NC.Subscribe(f.names.VisitRequest(f.opt.Instance), func(m *nats.Msg) {
-		t, err := crawl.DecodeVisitRequest(m.Data)
+// matcher pairs fetchers that ask for visits with hosts that are due, in one goroutine for all
+// shards of a frontier.
+type matcher struct {
+	name    string          // of the frontier
+	shards  int             // of the crawl
+	owned   func() []*Shard // the shards that this frontier owns now
+	full    func() error    // why nothing may be granted at the moment, or nil
+	log     *slog.Logger
+	metrics *store.Metrics
+	traces  *tracing.Crawl // nil: none are made
+
+	requests chan takeRequest
+	wake     chan struct{} // signalled when a host may be due earlier than was expected
+	next     int           // the shard that is asked first for visits
+}
+
+func newMatcher(name string, shards int, owned func() []*Shard, full func() error, log *slog.Logger, metrics *store.Metrics, traces *tracing.Crawl) *matcher {
+	return &matcher{name: name, shards: shards, owned: owned, full: full, log: log, metrics: metrics, traces: traces,
+		requests: make(chan takeRequest), wake: make(chan struct{}, 1)}
+}
+
+// run matches requests with due hosts until ctx ends. subject is where the requests arrive.
+func (m *matcher) run(ctx context.Context, nc *nats.Conn, subject string) error {
+	sub, err := nc.Subscribe(subject, func(msg *nats.Msg) {
+		t, err := crawl.DecodeVisitRequest(msg.Data)
 		if err != nil || t.Max < 1 {
-			m.Respond(crawl.AppendGrants(nil, crawl.Grants{Wait: time.Second}))
+			msg.Respond(crawl.AppendGrants(nil, crawl.Grants{Wait: time.Second}))
 			return
 		}
 		select {
-		case f.takes <- takeRequest{t, time.Now().Add(grantWait), m}:
+		case m.requests <- takeRequest{t, time.Now().Add(grantWait), msg}:
 		case <-ctx.Done():
 		}
 	})
@@ -52,62 +76,68 @@ func (f *Frontier) match(ctx context.Context) error {
 				t.msg.Respond(crawl.AppendGrants(nil, crawl.Grants{Wait: time.Second}))
 			}
 			return nil
-		case t := <-f.takes:
+		case t := <-m.requests:
 			waiting = append(waiting, t)
-		case <-f.wake:
+		case <-m.wake:
 		case <-timer.C:
 		}
-		now := time.Now()
-		keep, again := waiting[:0], false
-		// Downloads first: Visits.Download leaves every other visit to the crawl.
-		slices.SortStableFunc(waiting, func(a, b takeRequest) int { return -compareBool(a.take.Downloads, b.take.Downloads) })
-		for _, t := range waiting {
-			var visits []crawl.Visit
-			wait, busy := true, false
-			if t.take.Downloads {
-				visits, wait = f.grantDownload(t.take, now)
-			} else {
-				visits, busy = f.grant(t.take.Max, now)
-			}
-			again = again || busy
-			if len(visits) == 0 && wait && now.Before(t.until) {
-				keep = append(keep, t)
-				continue
-			}
-			err := t.msg.Respond(crawl.AppendGrants(nil, crawl.Grants{Visits: visits, Now: time.Now()}))
-			if f.traces != nil {
-				f.traceGrants(visits, now)
-			}
-			if err != nil {
-				f.log.Warn("visits could not be sent to the fetcher; they end with their leases", "fetcher", t.take.Fetcher, "error", err)
-			}
-		}
-		waiting = keep
-		next := grantWait
-		for _, t := range waiting {
-			next = min(next, t.until.Sub(now))
-			if t.take.Downloads {
-				next = min(next, downloadPoll)
-			}
-		}
-		if len(waiting) > 0 {
-			due, busy := f.nextDue()
-			if !due.IsZero() {
-				next = min(next, due.Sub(now))
-			}
-			if again || busy {
-				next = min(next, time.Millisecond)
-			}
-		}
+		var next time.Duration
+		waiting, next = m.answer(waiting, time.Now())
 		timer.Reset(max(next, 200*time.Microsecond))
 	}
 }
 
+// answer answers the requests for which there are visits, or whose time is over. It returns the
+// others, and after which time they may have to be answered.
+func (m *matcher) answer(waiting []takeRequest, now time.Time) (keep []takeRequest, next time.Duration) {
+	keep, again := waiting[:0], false
+	// Downloads first: Visits.Download leaves every other visit to the crawl.
+	slices.SortStableFunc(waiting, func(a, b takeRequest) int { return -compareBool(a.take.Downloads, b.take.Downloads) })
+	for _, t := range waiting {
+		var visits []crawl.Visit
+		wait, busy := true, false
+		if t.take.Downloads {
+			visits, wait = m.grantDownload(t.take, now)
+		} else {
+			visits, busy = m.grant(t.take.Max, now)
+		}
+		again = again || busy
+		if len(visits) == 0 && wait && now.Before(t.until) {
+			keep = append(keep, t)
+			continue
+		}
+		err := t.msg.Respond(crawl.AppendGrants(nil, crawl.Grants{Visits: visits, Now: time.Now()}))
+		if m.traces != nil {
+			m.traceGrants(visits, now)
+		}
+		if err != nil {
+			m.log.Warn("visits could not be sent to the fetcher; they end with their leases", "fetcher", t.take.Fetcher, "error", err)
+		}
+	}
+	next = grantWait
+	for _, t := range keep {
+		next = min(next, t.until.Sub(now))
+		if t.take.Downloads {
+			next = min(next, downloadPoll)
+		}
+	}
+	if len(keep) > 0 {
+		due, busy := m.nextDue()
+		if !due.IsZero() {
+			next = min(next, due.Sub(now))
+		}
+		if again || busy {
+			next = min(next, time.Millisecond)
+		}
+	}
+	return keep, next
+}
+
 // traceGrants traces visits that were granted since began.
-func (f *Frontier) traceGrants(visits []crawl.Visit, began time.Time) {
+func (m *matcher) traceGrants(visits []crawl.Visit, began time.Time) {
 	for i := range visits {
 		v := &visits[i]
-		f.traces.Visit(v.Shard, v.ID).Granted(v, began, time.Now())
+		m.traces.Visit(v.Shard, v.ID).Granted(v, began, time.Now())
 	}
 }
 
@@ -121,32 +151,19 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// open returns the owned shards, in no order. A shard whose ownership has expired is left out: most
-// likely another frontier owns it, and answers for it.
-func (f *Frontier) open() (owned []*Shard) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, s := range f.shards {
-		if s.ledger.Valid() {
-			owned = append(owned, s)
-		}
-	}
-	return owned
-}
-
 // grant collects up to n visits from the shards, beginning with another one each time. A shard that
 // is busy, most likely with its disk, is skipped, so that the others need not wait.
-func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
-	f.met.Takes.Inc()
-	if f.full() != nil {
+func (m *matcher) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
+	m.metrics.Takes.Inc()
+	if m.full() != nil {
 		return nil, false
 	}
 	limit := schedule.MaxGrantBytes
-	owned := f.open()
+	owned := m.owned()
 	slices.SortFunc(owned, func(a, b *Shard) int { return cmp.Compare(a.ledger.ID, b.ledger.ID) })
-	f.next++ // the order of a map would prefer some of few shards
+	m.next++ // the order of a map would prefer some of few shards
 	for i := range owned {
-		s := owned[(i+f.next)%len(owned)]
+		s := owned[(i+m.next)%len(owned)]
 		if len(out) >= n || limit <= 0 {
 			break
 		}
@@ -172,11 +189,11 @@ func (f *Frontier) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
 	return out, busy
 }
 
-func (f *Frontier) nextDue() (t time.Time, busy bool) {
-	if f.full() != nil {
+func (m *matcher) nextDue() (t time.Time, busy bool) {
+	if m.full() != nil {
 		return t, false
 	}
-	for _, s := range f.open() {
+	for _, s := range m.owned() {
 		if !s.ledger.Mu.TryLock() {
 			busy = true
 			continue

@@ -254,7 +254,7 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 	}
 	s.ledger.DB.SetFault(f.opt.Fault)
 	s.ledger.Attach(f.opt.CrawlLog, f.budget, f.met)
-	s.Visits.Attach(f.slots, f.wake)
+	s.Visits.Attach(f.slots, f.matcher.wake)
 	s.RUPSites.SetSecret(f.secret)
 	s.WebSub.SetSecret(f.secret)
 	s.copies = restore.NewCopies(s.Parts, f.opt.Deltas, unreadable)
