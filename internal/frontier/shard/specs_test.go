@@ -1,0 +1,74 @@
+package shard
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// passes runs all passes until none has more to do.
+func (r *rig) passes() {
+	r.t.Helper()
+	for more := true; more; {
+		r.check(r.Ledger.Guarded(func() (err error) {
+			more, err = r.Passes.Some(time.Now())
+			return err
+		}))
+	}
+}
+
+// The preview of another spec counts what the change then does, and a change back undoes it.
+func TestAChangeOfTheSpec(t *testing.T) {
+	inRig(t, spec(), func(r *rig) {
+		var list []canon.URL
+		for i := range 40 {
+			list = append(list, canon.URL(fmt.Sprintf("http://%c.example/%d", 'a'+i%4, i)))
+		}
+		r.links(list...)
+		before, narrow := r.Ledger.Judge, spec()
+		narrow.Exclude = []string{"a.example", "b.example"}
+		next, err := judge.New(narrow)
+		r.check(err)
+		effect, err := r.Specs.Effect(t.Context(), &next, 1000)
+		r.check(err)
+		if c := r.Ledger.Meta.Counts; c.Queued != 40 || c.Refused != 0 {
+			t.Fatalf("a preview changed something: %+v", c)
+		}
+		r.Specs.Change(next)
+		r.passes()
+		c := r.Ledger.Meta.Counts
+		if c.Refused != effect.Refuses || c.Refused != 20 || effect.Known != 40 || effect.Looked != 40 {
+			t.Errorf("%+v refused, the preview was %+v", c, effect)
+		}
+		r.wantClass(list[0], crawl.Refused, crawl.ReasonScope)
+		r.Specs.Change(before)
+		r.passes()
+		if c := r.Ledger.Meta.Counts; c.Refused != 0 || c.Queued != 40 {
+			t.Errorf("after the change back: %+v", c)
+		}
+	})
+}
+
+// A host waits for the longer delay of a new spec, also if its last visit had a shorter one.
+func TestALongerDelay(t *testing.T) {
+	inRig(t, spec(), func(r *rig) {
+		r.links("http://a.example/", "http://new.example/")
+		for range 2 {
+			r.report(r.visit(), stored)
+		}
+		slow := spec()
+		slow.Delay = time.Minute
+		next, err := judge.New(slow)
+		r.check(err)
+		r.Specs.Change(next)
+		for name, h := range r.Ledger.Hosts {
+			if wait := time.Until(h.Due); wait != time.Minute {
+				t.Errorf("%s is due in %v", name, wait)
+			}
+		}
+	})
+}
