@@ -70,11 +70,11 @@ type Options struct {
 
 // Frontier is the service. Make it with New; call Run once.
 type Frontier struct {
-	q     *queue.Conn
-	opt   Options
-	names crawl.Names
-	log   *slog.Logger
-	met   *store.Metrics
+	q       *queue.Conn
+	opt     Options
+	names   crawl.Names
+	log     *slog.Logger
+	metrics *store.Metrics
 
 	traces *tracing.Crawl // nil: none are made
 
@@ -123,9 +123,10 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 		claims: newClaims(), moving: make(semaphore, 4),
 	}
 	f.slots = schedule.NewSlots()
-	f.budget = &budget.Budget{Log: f.log.Error, Async: true, Embedded: o.Embedded, Limit: spec.MaxPages, MaxBytes: spec.MaxBytes}
-	f.met = store.NewMetrics(o.Registry)
-	f.matcher = newMatcher(o.Instance, spec.Shards, f.open, f.full, f.log, f.met, f.traces)
+	f.budget = &budget.Budget{Log: f.log.Error, Async: true, Embedded: o.Embedded}
+	f.budget.SetLimit(spec.MaxPages, spec.MaxBytes)
+	f.metrics = store.NewMetrics(o.Registry)
+	f.matcher = newMatcher(o.Instance, spec.Shards, f.open, f.full, f.log, f.metrics, f.traces)
 	if o.Registry != nil {
 		o.Registry.MustRegister(&collector{f: f})
 	}
@@ -226,7 +227,7 @@ func (f *Frontier) run(ctx context.Context) error {
 func (f *Frontier) openFiles(ctx context.Context, kv jetstream.KeyValue) (err error) {
 	o := restore.Options{
 		Dir: f.opt.Dir, Instance: f.opt.Instance, Embedded: f.opt.Embedded, Shards: f.spec().Shards, Every: f.opt.Checkpoint,
-		Queue: f.q, Names: f.names, Records: kv, Logs: f.logs, Log: f.log, Metrics: f.met,
+		Queue: f.q, Names: f.names, Records: kv, Logs: f.logs, Log: f.log, Metrics: f.metrics,
 	}
 	if !f.opt.Embedded {
 		if f.checkpoints, err = restore.OpenCheckpoints(ctx, o); err != nil {

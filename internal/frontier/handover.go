@@ -48,7 +48,7 @@ func (f *Frontier) handOver(ctx context.Context, s *Shard, own *queue.Ownership,
 	}
 	f.forget(s.ledger.ID)
 	if f.release(ctx, own, name) {
-		f.met.HandedOver.Inc()
+		f.metrics.HandedOver.Inc()
 		s.ledger.Log.Info("shard handed over", "visits", visits, "checkpoint", name, "took", time.Since(began).Round(time.Millisecond))
 	}
 	return s.close(false)

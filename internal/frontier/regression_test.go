@@ -372,7 +372,9 @@ func (k *fakeKV) Update(_ context.Context, _ string, v []byte, _ uint64) (uint64
 }
 
 func (b *bench) limit(n int64) {
-	b.s.ledger.Budget = &budget.Budget{Ctx: context.Background(), Kv: &fakeKV{}, Log: slog.New(slog.DiscardHandler).Error, Limit: n}
+	b.s.ledger.Budget = &budget.Budget{Log: slog.New(slog.DiscardHandler).Error}
+	b.s.ledger.Budget.Open(context.Background(), &fakeKV{})
+	b.s.ledger.Budget.SetLimit(n, 0)
 }
 
 func pagesOf(n int) (urls []string) {
@@ -417,8 +419,8 @@ func TestPostponedHostsKeepNoPageBudget(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_ = b.s.keepCommitted(ctx)
-		if sh := b.s.ledger.Budget.Share(0); sh.Reserved > sh.Used {
-			t.Errorf("%d of 800 slots kept for a host that is postponed for a day", sh.Reserved-sh.Used)
+		if used, reserved := b.s.ledger.Budget.Slots(0); reserved > used {
+			t.Errorf("%d of 800 slots kept for a host that is postponed for a day", reserved-used)
 		}
 	})
 }

@@ -195,8 +195,8 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 
 // ready reports that an acquired shard has read its whole log.
 func (f *Frontier) ready(s *Shard, own *queue.Ownership, pending store.Start, visits int, began time.Time) {
-	f.met.ReadyTime.Observe(time.Since(began).Seconds())
-	f.met.Taken.WithLabelValues(pending.String()).Inc()
+	f.metrics.ReadyTime.Observe(time.Since(began).Seconds())
+	f.metrics.Taken.WithLabelValues(pending.String()).Inc()
 	s.ledger.Log.Info("shard acquired", "from", own.Predecessor().Owner, "owed", pending.String(), "visits", visits,
 		"took", time.Since(began).Round(time.Millisecond))
 }
@@ -253,7 +253,7 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 		return nil, 0, err
 	}
 	s.ledger.DB.SetFault(f.opt.Fault)
-	s.ledger.Attach(f.opt.CrawlLog, f.budget, f.met)
+	s.ledger.Attach(f.opt.CrawlLog, f.budget, f.metrics)
 	s.Visits.Attach(f.slots, f.matcher.wake)
 	s.RUPSites.SetSecret(f.secret)
 	s.WebSub.SetSecret(f.secret)

@@ -27,8 +27,10 @@ const budgetKey = "budget"
 // frontiers there are. A shard has always reserved at least what it uses: stored pages, and URLs of
 // visits that may still be stored. Reservations survive a hand-over or the death of an owner, until
 // the next owner reports what the shard uses.
+//
+// The zero Budget has no limit. Its methods may be called concurrently.
 type Budget struct {
-	Log func(msg string, args ...any)
+	Log func(msg string, args ...any) // required with a limit
 	// Callers have locked their shard, so another goroutine reads and writes the record; tests need
 	// not do this.
 	Async bool
@@ -44,10 +46,10 @@ type Budget struct {
 	asking   bool       // slots are about to be reserved
 	askedAt  time.Time
 	gen      int // changes with the limits
-	Ctx      context.Context
-	Kv       jetstream.KeyValue
-	Limit    int64          // 0: no limit
-	MaxBytes int64          // body bytes; 0: no limit
+	ctx      context.Context
+	kv       jetstream.KeyValue
+	limit    int64          // 0: no limit
+	maxBytes int64          // body bytes; 0: no limit
 	shares   map[int]*share // of the shards of this process
 	others   int64          // body bytes read by other frontiers' shards, as reported last
 }
@@ -55,10 +57,10 @@ type Budget struct {
 // share is what one shard of this process uses and has reserved.
 type share struct {
 	valid      func() bool // reports whether this process owns the shard; nil: yes
-	Used       int64
-	taken      int64 // since Used was reported
+	used       int64
+	taken      int64 // since used was reported
 	bytes      int64
-	Reserved   int64 // as in the record, if settled
+	reserved   int64 // as in the record, if settled
 	settled    bool
 	reportedAt time.Time // when its use was last reported, or the attempt was made
 
@@ -73,15 +75,15 @@ type share struct {
 // need is the number of slots that the shard must have reserved.
 func (sh *share) need(now time.Time) int64 {
 	if now.Before(sh.expiredUntil) {
-		return sh.Used + sh.taken + sh.expired
+		return sh.used + sh.taken + sh.expired
 	}
-	return sh.Used + sh.taken
+	return sh.used + sh.taken
 }
 
 // inherit keeps the slots that the last owner had reserved but not used.
 func (sh *share) inherit(reserved int64) {
 	if sh.inherits {
-		sh.expired, sh.inherits = max(reserved-sh.Used, 0), false
+		sh.expired, sh.inherits = max(reserved-sh.used, 0), false
 	}
 }
 
@@ -90,10 +92,10 @@ func (sh *share) inherit(reserved int64) {
 // the page would count twice: more slots would be reserved than the limit has, and they would be
 // granted as soon as none is kept any more.
 func (sh *share) use(used int64) {
-	if late := used - sh.Used - sh.taken; late > 0 {
+	if late := used - sh.used - sh.taken; late > 0 {
 		sh.expired = max(sh.expired-late, 0)
 	}
-	sh.Used, sh.taken = used, 0
+	sh.used, sh.taken = used, 0
 }
 
 func (sh *share) ours() bool { return sh.valid == nil || sh.valid() }
@@ -118,7 +120,7 @@ const (
 func (b *Budget) Open(ctx context.Context, kv jetstream.KeyValue) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.Ctx, b.Kv = ctx, kv
+	b.ctx, b.kv = ctx, kv
 }
 
 // Join adds a shard that this process has acquired, after its whole log was applied; before that,
@@ -127,15 +129,23 @@ func (b *Budget) Open(ctx context.Context, kv jetstream.KeyValue) {
 func (b *Budget) Join(shard int, used, bytes int64, valid func() bool, unclean bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	sh := b.Share(shard)
-	*sh = share{valid: valid, Used: used, bytes: bytes}
+	sh := b.share(shard)
+	*sh = share{valid: valid, used: used, bytes: bytes}
 	if unclean || !b.Embedded {
 		sh.inherits, sh.expiredUntil = true, time.Now().Add(ExpiredTime)
 	}
 }
 
-// Share returns the share of a shard. The caller has locked mu.
-func (b *Budget) Share(shard int) *share {
+// Slots are how many page slots a shard uses, as reported last, and how many it has reserved.
+func (b *Budget) Slots(shard int) (used, reserved int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sh := b.share(shard)
+	return sh.used, sh.reserved
+}
+
+// share returns the share of a shard. The caller has locked mu.
+func (b *Budget) share(shard int) *share {
 	if b.shares == nil {
 		b.shares = map[int]*share{}
 	}
@@ -150,7 +160,7 @@ func (b *Budget) Share(shard int) *share {
 func (b *Budget) Use(shard int, used, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	sh := b.Share(shard)
+	sh := b.share(shard)
 	sh.use(used)
 	sh.bytes = bytes
 }
@@ -164,15 +174,15 @@ func (b *Budget) Take(shard, n int) int {
 	if b.bytesSpent() {
 		return 0
 	}
-	if b.Limit <= 0 {
+	if b.limit <= 0 {
 		return n
 	}
-	sh, now := b.Share(shard), time.Now()
+	sh, now := b.share(shard), time.Now()
 	free := func() int64 {
 		if !sh.settled {
 			return 0
 		}
-		return max(sh.Reserved-sh.need(now), 0)
+		return max(sh.reserved-sh.need(now), 0)
 	}
 	if free() < int64(n) {
 		b.ask(shard, int64(n), now)
@@ -221,14 +231,14 @@ func (b *Budget) ask(shard int, want int64, now time.Time) {
 // bytesSpent reports that the limit of bytes is reached. What running visits will read is unknown,
 // so the crawl ends soon after the limit is reached. The caller has locked mu.
 func (b *Budget) bytesSpent() bool {
-	if b.MaxBytes <= 0 {
+	if b.maxBytes <= 0 {
 		return false
 	}
 	sum := b.others
 	for _, sh := range b.shares {
 		sum += sh.bytes
 	}
-	return sum >= b.MaxBytes
+	return sum >= b.maxBytes
 }
 
 // MayRead reports whether more bytes may be read. A page that is fetched again needs no slot,
@@ -251,7 +261,7 @@ func (b *Budget) reserve(shard int, want int64) error {
 		defer b.mu.Unlock()
 		gen = b.gen
 		mine = map[int]int64{}
-		left, now := b.Limit, time.Now()
+		left, now := b.limit, time.Now()
 		for id, sh := range b.shares {
 			if !sh.ours() {
 				continue
@@ -272,7 +282,7 @@ func (b *Budget) reserve(shard int, want int64) error {
 		for id, n := range mine {
 			changed = changed || r.Reserved[id] != n
 			r.Reserved[id] = n
-			b.shares[id].Reserved = min(b.shares[id].Reserved, n)
+			b.shares[id].reserved = min(b.shares[id].reserved, n)
 		}
 		return changed
 	})
@@ -282,7 +292,7 @@ func (b *Budget) reserve(shard int, want int64) error {
 		n, known := mine[id]
 		sh.settled = err == nil && known && gen == b.gen && !sh.inherits
 		if sh.settled {
-			sh.Reserved = n
+			sh.reserved = n
 		}
 	}
 	return err
@@ -294,7 +304,7 @@ func (b *Budget) GiveBack(shard int) {
 	b.mu.Lock()
 	sh := b.shares[shard]
 	now := time.Now()
-	idle := sh != nil && b.Limit > 0 && sh.ours() && (!sh.settled && now.Sub(sh.reportedAt) >= budgetEvery || sh.settled && sh.Reserved > sh.need(now))
+	idle := sh != nil && b.limit > 0 && sh.ours() && (!sh.settled && now.Sub(sh.reportedAt) >= budgetEvery || sh.settled && sh.reserved > sh.need(now))
 	if !idle || b.asking {
 		b.mu.Unlock()
 		return
@@ -324,13 +334,13 @@ func (b *Budget) GiveBackNow(shard int) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		sh, now := b.shares[shard], time.Now()
-		if reported = sh != nil && b.Limit > 0 && sh.ours(); !reported {
+		if reported = sh != nil && b.limit > 0 && sh.ours(); !reported {
 			return false
 		}
 		gen = b.gen
 		sh.inherit(r.Reserved[shard])
 		need = sh.need(now)
-		sh.Reserved = min(sh.Reserved, need)
+		sh.reserved = min(sh.reserved, need)
 		if r.Reserved[shard] == need {
 			return false // perhaps our own earlier write, whose answer was lost
 		}
@@ -341,7 +351,7 @@ func (b *Budget) GiveBackNow(shard int) {
 	if sh := b.shares[shard]; sh != nil && (reported || err != nil) {
 		// After an error the contents of the record are unknown.
 		if sh.settled = err == nil && gen == b.gen; sh.settled {
-			sh.Reserved = need
+			sh.reserved = need
 		}
 	}
 	b.mu.Unlock()
@@ -362,9 +372,9 @@ func (b *Budget) SetLimit(pages, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.gen++
-	b.Limit, b.MaxBytes = pages, bytes
+	b.limit, b.maxBytes = pages, bytes
 	for _, sh := range b.shares {
-		sh.settled, sh.Reserved = false, 0
+		sh.settled, sh.reserved = false, 0
 	}
 }
 
@@ -380,7 +390,7 @@ func (b *Budget) ReportBytes(ctx context.Context) error {
 		case <-t.C:
 		}
 		b.mu.Lock()
-		limited := b.MaxBytes > 0
+		limited := b.maxBytes > 0
 		b.mu.Unlock()
 		if !limited {
 			continue
@@ -420,7 +430,7 @@ func (b *Budget) ExchangeBytes() error {
 // The caller has not locked mu.
 func (b *Budget) update(f func(*budgetRecord) bool) error {
 	b.mu.Lock()
-	ctx, kv := b.Ctx, b.Kv
+	ctx, kv := b.ctx, b.kv
 	b.mu.Unlock()
 	if kv == nil {
 		return errors.New("page budget: not connected yet")
