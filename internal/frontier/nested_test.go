@@ -92,38 +92,6 @@ func TestNestedDataTxtOncePerLifetime(t *testing.T) {
 	})
 }
 
-func TestNestedDataTxtLimits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := nestedBench(t)
-		b.event(crawl.Event{Aux: []crawl.AuxRequest{
-			// Depths that do not exist.
-			nestedRequest("http://a.example/0/data.txt", 0), nestedRequest("http://a.example/4/data.txt", 4),
-			{Kind: crawl.AuxNested, URL: "http://a.example/z/data.txt", Origin: canon.URL("http://b.example/").Origin(), Hop: 1},
-			nestedRequest("http://a.example:8080/y/data.txt", 1), // an unknown origin
-		}})
-		if got := b.askedNested(crawl.Probe{}); got != nil {
-			t.Errorf("asked for %s", got)
-		}
-		offer := func(from, to int) {
-			var ev crawl.Event
-			for i := range to - from {
-				ev.Aux = append(ev.Aux, nestedRequest(fmt.Sprintf("http://a.example/%d/data.txt", from+i), 3))
-			}
-			b.event(ev)
-		}
-		offer(0, wellknown.MaxNested)
-		offer(wellknown.MaxNested, wellknown.MaxNested+7)
-		if got := b.askedNested(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != wellknown.MaxNested {
-			t.Errorf("asked for %d, want %d", len(got), wellknown.MaxNested)
-		}
-		time.Sleep(2 * time.Hour) // files that are not offered any more are removed
-		offer(wellknown.MaxNested, wellknown.MaxNested+7)
-		if got := b.askedNested(crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}); len(got) != 7 {
-			t.Errorf("asked for %d, want the seven others", len(got))
-		}
-	})
-}
-
 // A store that is lost makes nested files due with the file that leads to them; those of a mirror
 // are dropped.
 func TestNestedDataTxtLostAndMirrored(t *testing.T) {

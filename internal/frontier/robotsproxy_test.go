@@ -9,7 +9,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
-	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
@@ -42,55 +41,6 @@ func (b *bench) answered() (facts []crawl.Robots) {
 		b.s.ledger.MarkSent(m.N)
 	}
 	return facts
-}
-
-func TestHopsAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, testSpec())
-		to := func(i int) canon.URL { return canon.URL(fmt.Sprintf("http://b.example/%d", i)) }
-		n := 0
-		next := func(domain string) []crawl.Robots {
-			n++
-			return b.hopped(hop(fmt.Sprintf("h%d.%s", n, domain), to(n)))
-		}
-		for range wellknown.MaxProxiedADay {
-			if got := next("evil.example"); len(got) != 0 {
-				t.Fatalf("hop %d: %+v", n, got)
-			}
-		}
-		// The same again: it waits already.
-		b.event(crawl.Event{Aux: []crawl.AuxRequest{hop("h1.evil.example", to(1))}})
-		over := func(when string) {
-			t.Helper()
-			got := next("evil.example")
-			if len(got) != 1 || got[0].State != crawl.RobotsUnavailable || got[0].Fresh != robots.MaxAge || !strings.Contains(got[0].Reason, "evil.example to b.example") {
-				t.Errorf("%s: %+v, want unavailable", when, got)
-			}
-		}
-		over("past ten hops")
-		if got := next("other.example"); len(got) != 0 {
-			t.Errorf("another domain: %+v", got)
-		}
-		b.commit()
-		b.crash()
-		b.open()
-		over("after a crash")
-		if n := len(b.s.ledger.Hosts["b.example"].Aux); n != wellknown.MaxProxiedADay+1 {
-			t.Errorf("%d auxiliary requests wait, want %d", n, wellknown.MaxProxiedADay+1)
-		}
-		time.Sleep(24 * time.Hour)
-		for range wellknown.MaxProxiedADay {
-			if got := next("evil.example"); len(got) != 0 {
-				t.Fatalf("the next day, hop %d: %+v", n, got)
-			}
-		}
-		over("the next day, past ten")
-		keys := 0
-		b.s.ledger.Tx.Bucket(store.BucketRobotsProxy).ForEach(func(k, _ []byte) error { keys++; return nil })
-		if keys != 1 {
-			t.Errorf("%d counts are kept, want those of today", keys)
-		}
-	})
 }
 
 // A hop to the robots.txt of a host itself is answered from the copy in use; all others wait for

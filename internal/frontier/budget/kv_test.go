@@ -7,8 +7,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// memoryKV has one key. Its writes fail if fail says so, before or after they took effect; nil: none
-// fails.
+// memoryKV has one key. Its writes fail if fail says so, before or after they took effect. If it is
+// nil, none fails.
 type memoryKV struct {
 	jetstream.KeyValue
 	v    []byte

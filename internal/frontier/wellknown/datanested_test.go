@@ -7,16 +7,17 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/shardtest"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // A nested data.txt is requested once in its lifetime. While it is forgotten it is not requested,
-// whoever names it, and an answer to an earlier request is not kept. Permitted again, it is due with
-// the file that leads to it.
+// whoever names it, and an answer to an earlier request is not kept. When it is permitted again, it
+// is due with the file that leads to it.
 func TestNestedDataTxtForgotten(t *testing.T) {
 	var data *DataFiles
-	r := newRoom(t, func(features *hosts.Features, l *hosts.Ledger) []hosts.Feature {
-		data = NewDataFiles(features, l)
+	r := newRoom(t, func(s *shardtest.Shard) []hosts.Feature {
+		data = NewDataFiles(s.Features, s.Ledger)
 		return []hosts.Feature{data.DataFeature()}
 	})
 	h, o := r.visited("a.example")
@@ -24,7 +25,7 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 	offer := func() (asked []crawl.AuxRequest) {
 		t.Helper()
 		for _, u := range []canon.URL{"http://a.example/x/data.txt", "http://a.example/y/data.txt"} {
-			if err := r.features.AddAux(crawl.AuxRequest{Kind: crawl.AuxNested, URL: u, Origin: o.Origin, Hop: 1}, now); err != nil {
+			if err := r.Features.AddAux(crawl.AuxRequest{Kind: crawl.AuxNested, URL: u, Origin: o.Origin, Hop: 1}, now); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -69,5 +70,47 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 	}
 	if got := offer(); len(got) != 2 {
 		t.Errorf("%+v is requested, want what is permitted again as well", got)
+	}
+}
+
+// Only files of known origins are requested, at the depths that there are, and MaxNested of an
+// origin. Those that are no longer offered make way for others when their lifetime is over.
+func TestNestedDataTxtLimits(t *testing.T) {
+	r := newRoom(t, func(s *shardtest.Shard) []hosts.Feature {
+		return []hosts.Feature{NewDataFiles(s.Features, s.Ledger).DataFeature()}
+	})
+	h, o := r.visited("a.example")
+	now := time.Now()
+	offer := func(e crawl.AuxRequest) {
+		t.Helper()
+		e.Kind = crawl.AuxNested
+		if err := r.Features.AddAux(e, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, depth := range []int{0, 4} {
+		offer(crawl.AuxRequest{URL: "http://a.example/x/data.txt", Origin: o.Origin, Hop: depth})
+	}
+	offer(crawl.AuxRequest{URL: "http://a.example/x/data.txt", Origin: canon.URL("http://b.example/").Origin(), Hop: 1})
+	offer(crawl.AuxRequest{URL: "http://a.example:8080/x/data.txt", Origin: canon.URL("http://a.example:8080/").Origin(), Hop: 1})
+	if len(h.Aux) != 0 {
+		t.Errorf("%+v is requested", h.Aux)
+	}
+	// asked offers some of many files, and returns how many of them were requested.
+	asked := func(from, to int) (n int) {
+		for i := from; i < to; i++ {
+			offer(crawl.AuxRequest{URL: canon.URL(fmt.Sprintf("http://a.example/%d/data.txt", i)), Origin: o.Origin, Hop: 3})
+		}
+		for n = 0; len(h.Aux) > 0; n++ {
+			r.answer(h, crawl.Answer{Aux: h.Aux[0], Probe: crawl.Probe{State: crawl.ProbeAbsent, Status: 404, Fresh: time.Hour}}, now)
+		}
+		return n
+	}
+	if got := asked(0, MaxNested+7); got != MaxNested {
+		t.Errorf("%d were requested, want %d", got, MaxNested)
+	}
+	now = now.Add(2 * time.Hour)
+	if got := asked(MaxNested, MaxNested+7); got != 7 {
+		t.Errorf("%d were requested, want the seven others", got)
 	}
 }

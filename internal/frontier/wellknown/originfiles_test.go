@@ -1,108 +1,57 @@
 package wellknown
 
 import (
-	"log/slog"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/budget"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
-	"github.com/curtsy/curtsy/internal/frontier/store"
+	"github.com/curtsy/curtsy/internal/frontier/shardtest"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// room is the books of a shard, in a file of the test, with some of its features.
+// room is a shard with files of origins, and nothing above them.
 type room struct {
 	*testing.T
-	path     string
-	files    func(*hosts.Features, *hosts.Ledger) []hosts.Feature
-	spec     crawl.Spec
-	ledger   *hosts.Ledger
-	features *hosts.Features
+	*shardtest.Shard
 }
 
-func newRoom(t *testing.T, files func(*hosts.Features, *hosts.Ledger) []hosts.Feature) *room {
-	r := &room{T: t, path: filepath.Join(t.TempDir(), "shard"), files: files, spec: crawl.Spec{Name: "t", Shards: 1, Scope: "any", MaxDepth: -1}}
-	r.open()
-	t.Cleanup(r.crash)
-	return r
-}
-
-// open opens the file, and begins with the features as a shard does.
-func (r *room) open() {
-	r.Helper()
-	var l *hosts.Ledger
-	l = hosts.New(hosts.Options{Path: r.path, Log: slog.New(slog.DiscardHandler), Hooks: hosts.Hooks{
-		Schedule: func(time.Time) { l.TakeUnscheduled() },
-		Uses:     func(*hosts.Host) bool { return false },
-		Loaded:   func(*hosts.Host, time.Time) {},
-	}})
-	l.Attach(nil, &budget.Budget{}, store.NewMetrics(nil))
-	l.Own(1, func() bool { return true })
-	r.ledger, r.features = l, hosts.NewFeatures(l)
-	r.features.Register(r.files(r.features, l))
-	if err := l.OpenFile(false); err != nil {
-		r.Fatal(err)
-	}
-	if err := l.Begin(true); err != nil {
-		r.Fatal(err)
-	}
-	r.respec(func(*crawl.Spec) {})
-}
-
-// crash ends without a commit. It may be called again.
-func (r *room) crash() {
-	if r.ledger.DB == nil {
-		return
-	}
-	if err := r.ledger.Tx.Rollback(); err != nil {
-		r.Error(err)
-	}
-	r.ledger.EndTx()
-	if err := r.ledger.CloseFile(); err != nil {
-		r.Error(err)
-	}
+func newRoom(t *testing.T, files func(s *shardtest.Shard) []hosts.Feature) *room {
+	return &room{t, shardtest.Open(t, shardtest.Spec(), func(s *shardtest.Shard) shardtest.Tested {
+		return shardtest.Tested{Features: files(s)}
+	})}
 }
 
 // respec changes the spec.
 func (r *room) respec(change func(s *crawl.Spec)) {
 	r.Helper()
-	change(&r.spec)
-	j, err := judge.New(r.spec)
+	spec := r.Ledger.Judge.Spec
+	change(&spec)
+	j, err := judge.New(spec)
 	if err != nil {
 		r.Fatal(err)
 	}
-	r.ledger.SetJudge(j)
-	if err := r.features.Respec(); err != nil {
+	r.Ledger.SetJudge(j)
+	if err := r.Features.Respec(); err != nil {
 		r.Fatal(err)
 	}
 }
 
-// visited is a host of which a page is stored, and a robots.txt without rules.
+// visited is a host whose robots.txt was read and which has URLs.
 func (r *room) visited(name canon.Host) (*hosts.Host, *hosts.Origin) {
 	r.Helper()
-	h, err := r.ledger.HostOf(name)
-	if err != nil {
-		r.Fatal(err)
-	}
-	i, ok := r.ledger.OriginOf(h, canon.Origin{Scheme: "http", Host: name, Port: 80})
-	if !ok {
-		r.Fatal("a host has no capacity for an origin")
-	}
-	o := &h.Origins[i]
-	h.Stored, o.Copy = 1, crawl.RobotsUnavailable
-	return h, o
+	r.Link(0, "http://"+string(name)+"/")
+	h, i := r.Host(name)
+	return h, &h.Origins[i]
 }
 
 // asked lets the features ask for what they miss, and returns the requests for h.
 func (r *room) asked(h *hosts.Host, now time.Time) []crawl.AuxRequest {
 	r.Helper()
-	if err := r.features.AskOrigin(h, 0, now); err != nil {
+	if err := r.Features.AskOrigin(h, 0, now); err != nil {
 		r.Fatal(err)
 	}
 	return slices.Clone(h.Aux)
@@ -111,10 +60,10 @@ func (r *room) asked(h *hosts.Host, now time.Time) []crawl.AuxRequest {
 // answer applies the answer to a request of h.
 func (r *room) answer(h *hosts.Host, a crawl.Answer, at time.Time) {
 	r.Helper()
-	if err := r.features.ApplyAnswer(&a, at, at); err != nil {
+	if err := r.Features.ApplyAnswer(&a, at, at); err != nil {
 		r.Fatal(err)
 	}
-	if err := r.features.DropAux(h, a.Aux, at); err != nil {
+	if err := r.Features.DropAux(h, a.Aux, at); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -125,13 +74,13 @@ var answers = map[crawl.AuxKind]crawl.Answer{
 	crawl.AuxLLMSTxt:     {LLMSTxt: &crawl.LLMSTxt{State: crawl.FileFound, Title: "t", Fresh: 48 * time.Hour}},
 }
 
-// A file of each kind is requested once while the spec wants it, its contents are kept also after
-// a crash, and it is requested again when they are too old. Of mirrors, and of what is forgotten,
-// nothing is requested or kept.
+// A file of each kind is requested once while the spec wants it. Its contents are kept, also when
+// the shard is opened again, and it is requested again when they are too old. Of mirrors, and of
+// what is forgotten, nothing is requested or kept.
 func TestOriginFiles(t *testing.T) {
 	for _, row := range originFileKinds() {
 		t.Run(row.kind.String(), func(t *testing.T) {
-			r := newRoom(t, OriginFiles)
+			r := newRoom(t, func(s *shardtest.Shard) []hosts.Feature { return OriginFiles(s.Features, s.Ledger) })
 			set := func(on bool) {
 				r.respec(func(s *crawl.Spec) { s.SecurityTxt, s.LLMSTxt = on, on })
 			}
@@ -167,16 +116,9 @@ func TestOriginFiles(t *testing.T) {
 				t.Error("an answer to another request is kept")
 			}
 			r.answer(h, a, now)
-			if err := r.ledger.Commit(true); err != nil {
-				t.Fatal(err)
-			}
-			r.crash()
-			r.open()
-			var err error
-			if h, err = r.ledger.HostNamed("a.example"); err != nil {
-				t.Fatal(err)
-			}
-			o = &h.Origins[0]
+			r.Reopen()
+			r.respec(func(*crawl.Spec) {}) // the first one for this file
+			h, o = r.visited("a.example")
 			due := *row.due(&o.OriginFilesDue)
 			if !row.known(&o.OriginFiles) || due.Sub(now) < AskedSoonest || due.Sub(now) > AskedAgain {
 				t.Fatalf("kept: %v, until %v after the answer", row.known(&o.OriginFiles), due.Sub(now))
@@ -190,7 +132,7 @@ func TestOriginFiles(t *testing.T) {
 			}
 
 			h.Origins[0].Mirror = &mirror.Record{State: mirror.OfMain}
-			if err := r.features.MirrorChanged(h, 0, now); err != nil || len(h.Aux) != 0 || len(asked()) != 0 {
+			if err := r.Features.MirrorChanged(h, 0, now); err != nil || len(h.Aux) != 0 || len(asked()) != 0 {
 				t.Errorf("of a mirror: %+v, %v", h.Aux, err)
 			}
 			h.Origins[0].Mirror = nil
