@@ -25,12 +25,13 @@ var lower = map[string][]string{
 	"indexnow":              {"pkg/canon"},
 	"websub":                {"pkg/canon"},
 	"disk":                  {},
+	"confine":               {},
 	"version":               {},
 	"boltfile":              {"internal/disk"},
 	"likeness":              {"internal/html"},
 	"document":              {"internal/document/pdf"},
 	"document/pdf":          {},
-	"document/worker":       {"internal/document"},
+	"document/worker":       {"internal/confine", "internal/document"},
 	"document/documenttest": {},
 	"query":                 {"pkg/canon"},
 	"backoff":               {},
@@ -122,6 +123,7 @@ var groups = map[string][]string{
 	"cmd/curtsy/data":         {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
 	"cmd/curtsy/archive":      {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
 	"cmd/curtsy/check":        {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
+	"cmd/curtsy/atp":          {"cmd/curtsy/internal/app"},
 	"cmd/curtsy/internal/app": {"cmd/curtsy/internal/term"},
 }
 

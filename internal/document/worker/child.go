@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/confine"
 	"github.com/curtsy/curtsy/internal/document"
 )
 
@@ -23,11 +24,9 @@ const (
 	popplerEnv = "READS_DOCUMENTS_WITH"
 )
 
-// Exit codes of a child: it was started wrongly; its time was over.
-const (
-	codeStart = 2
-	codeLate  = 3
-)
+// codeStart is the exit code of a child that was started wrongly. confine.CodeLate is that of one
+// whose time was over.
+const codeStart = 2
 
 // Every program that contains this package can be its own child, including test programs. Nothing
 // has to be called first, so this cannot be forgotten.
@@ -55,7 +54,7 @@ func serve() int {
 	// With a memory limit, the runtime would collect garbage forever before it gives up.
 	debug.SetGCPercent(50)
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)
-	missing := confine(memory, life)
+	missing := confine.Process(memory, life)
 	if err := writeAnswer(os.Stdout, ready, []byte(strings.Join(missing, ", "))); err != nil {
 		return 0
 	}
@@ -83,7 +82,7 @@ func serve() int {
 // read reads one document. A defect of ours ends the child: the parent notices that.
 func read(q *question) (what byte, text []byte) {
 	cpu := time.Duration(q.cpu) * time.Millisecond
-	allow(cpu)
+	confine.Allow(cpu)
 	if testHook != nil {
 		testHook(q.file.Body)
 	}

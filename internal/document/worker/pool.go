@@ -8,13 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/confine"
 	"github.com/curtsy/curtsy/internal/document"
 )
 
@@ -175,7 +175,7 @@ func (p *Pool) ask(ctx context.Context, c *child, f document.File) (document.Pag
 		return document.Page{}, ctx.Err()
 	case late.Load():
 		return document.Page{}, &Unreadable{fmt.Sprintf("reading it took longer than %s", p.opt.Wall)}
-	case code == codeLate:
+	case code == confine.CodeLate:
 		return document.Page{}, &Unreadable{fmt.Sprintf("reading it took more than %s of CPU time", p.opt.CPU)}
 	case errors.Is(err, errLong) || err == nil && broken == nil:
 		return document.Page{}, &Unreadable{"the text read from it is longer than the limit"}
@@ -194,18 +194,6 @@ type child struct {
 	once sync.Once
 	code int
 	shot atomic.Bool // we have killed it
-}
-
-// self is the path of this program, even if its file was replaced meanwhile.
-func self() string {
-	if runtime.GOOS == "linux" {
-		return "/proc/self/exe"
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return exe
 }
 
 func seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }
@@ -227,7 +215,7 @@ func (p *Pool) take() (*child, error) {
 const startWait = 30 * time.Second
 
 func (p *Pool) start() (*child, error) {
-	cmd := exec.Command(self())
+	cmd := exec.Command(confine.Self())
 	cmd.Args = []string{os.Args[0]}
 	life := time.Duration(p.opt.Documents+2) * (p.opt.CPU + time.Second) // see allow
 	cmd.Env = []string{childEnv + "=1", memoryEnv + "=" + strconv.FormatInt(p.opt.Memory, 10), cpuEnv + "=" + seconds(life)}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/confine"
 	"github.com/curtsy/curtsy/internal/document"
 )
 
@@ -20,7 +21,7 @@ import (
 
 // become replaces this process by pdftotext, with limits. It returns only if that fails.
 func become(program string, memory int64, life time.Duration) int {
-	beforeExec(memory, life)
+	confine.BeforeExec(memory, life)
 	// The "-" argument makes it read standard input, whatever that contains.
 	err := syscall.Exec(program, []string{"pdftotext", "-q", "-enc", "UTF-8", "-nopgbrk", "-", "-"}, []string{"LC_ALL=C.UTF-8", "HOME=/nonexistent"})
 	fmt.Fprintln(os.Stderr, err)
@@ -31,7 +32,7 @@ func become(program string, memory int64, life time.Duration) int {
 func (p *Pool) poppler(ctx context.Context, body []byte, most int) (text string, cut bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.opt.Wall)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, self())
+	cmd := exec.CommandContext(ctx, confine.Self())
 	cmd.Args = []string{os.Args[0]}
 	cmd.Env = []string{childEnv + "=1", memoryEnv + "=" + strconv.FormatInt(2*p.opt.Memory, 10), cpuEnv + "=" + seconds(p.opt.CPU), popplerEnv + "=" + p.opt.PDFToText}
 	cmd.Stdin = bytes.NewReader(body)

@@ -1,4 +1,4 @@
-package worker
+package confine
 
 import (
 	"os"
@@ -10,9 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine gives up the privileges that a child does not need, and returns those that it could not
-// give up. life is the CPU time of the child in total.
-func confine(memory int64, life time.Duration) (missing []string) {
+// Process gives up the privileges of this process that a child does not need, and returns those
+// that it could not give up: words for a log. memory is in bytes, in addition to what the process
+// has now. life is its CPU time in total; Allow sets a shorter one. It is called once, before the
+// process reads anything from outside.
+func Process(memory int64, life time.Duration) (missing []string) {
 	// A timer makes the runtime open its polling files, which would be impossible later. SIGXCPU,
 	// which reports that the time is over, must be handled here, because otherwise it is ignored.
 	time.NewTimer(time.Hour).Stop()
@@ -20,7 +22,7 @@ func confine(memory int64, life time.Duration) (missing []string) {
 	signal.Notify(late, unix.SIGXCPU)
 	go func() {
 		<-late
-		os.Exit(codeLate)
+		os.Exit(CodeLate)
 	}()
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	// If memory runs out, the kernel kills this process before its parent.
@@ -84,9 +86,9 @@ func (l limit) set() bool {
 	return unix.Prlimit(0, l.resource, &unix.Rlimit{Cur: n, Max: n}, nil) == nil
 }
 
-// allow allows this process this much more CPU time, and up to one second beyond, because the
+// Allow allows this process this much more CPU time, and up to one second beyond, because the
 // kernel counts whole seconds. Then SIGXCPU ends it.
-func allow(cpu time.Duration) {
+func Allow(cpu time.Duration) {
 	var used unix.Rusage
 	var now unix.Rlimit
 	if unix.Getrusage(unix.RUSAGE_SELF, &used) != nil || unix.Prlimit(0, unix.RLIMIT_CPU, nil, &now) != nil {
@@ -97,9 +99,9 @@ func allow(cpu time.Duration) {
 	_ = unix.Prlimit(0, unix.RLIMIT_CPU, &unix.Rlimit{Cur: min(soft, now.Max), Max: now.Max}, nil)
 }
 
-// beforeExec limits another program before it replaces this process. The program opens its own
+// BeforeExec limits another program before it replaces this process. The program opens its own
 // libraries and fonts, so it may read files. It cannot change files and has no network.
-func beforeExec(memory int64, cpu time.Duration) {
+func BeforeExec(memory int64, cpu time.Duration) {
 	for _, l := range []limit{
 		{"memory", unix.RLIMIT_AS, uint64(memory)},
 		{"writing", unix.RLIMIT_FSIZE, 0},

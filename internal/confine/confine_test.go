@@ -1,0 +1,91 @@
+package confine_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/confine"
+	"github.com/curtsy/curtsy/internal/testaid"
+)
+
+const childEnv = "CONFINED_FOR_A_TEST"
+
+// TestMain makes this test binary a child that confines itself.
+func TestMain(m *testing.M) {
+	if what := os.Getenv(childEnv); what != "" {
+		child(what)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// child prints what it could do after it has given everything up.
+func child(what string) {
+	missing := confine.Process(64<<20, 3*time.Second)
+	confine.Allow(time.Second)
+	fmt.Println("missing", missing)
+	switch what {
+	case "try":
+		if _, err := os.Open("/etc/passwd"); err == nil {
+			fmt.Println("it opens a file")
+		}
+		if _, err := os.Create("/tmp/confined"); err == nil {
+			fmt.Println("it creates a file")
+		}
+		if _, err := net.Dial("tcp", "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "not permitted") && !strings.Contains(err.Error(), "too many open files") {
+			fmt.Println("it has sockets:", err)
+		}
+		if _, err := os.StartProcess("/bin/true", []string{"true"}, &os.ProcAttr{}); err == nil {
+			fmt.Println("it starts processes")
+		}
+		if os.Getpid() != os.Getppid() {
+			fmt.Println("done")
+		}
+	case "spin":
+		for {
+		}
+	case "grow":
+		var all [][]byte
+		for range 1000 {
+			b := make([]byte, 1<<20)
+			for i := range b {
+				b[i] = 1
+			}
+			all = append(all, b)
+		}
+		fmt.Println("it has", len(all), "MiB")
+	}
+}
+
+func TestProcess(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("only Linux on amd64 and arm64 limits all of it")
+	}
+	if testaid.RaceDetector {
+		t.Skip("the race detector needs more memory than the limit")
+	}
+	run := func(what string) (string, int) {
+		cmd := exec.Command(confine.Self())
+		cmd.Env = []string{childEnv + "=" + what}
+		out, err := cmd.Output()
+		if cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	if out, code := run("try"); out != "missing []\ndone\n" || code != 0 {
+		t.Errorf("exit code %d, %q", code, out)
+	}
+	if out, code := run("spin"); out != "missing []\n" || code != confine.CodeLate {
+		t.Errorf("an endless loop: exit code %d, %q", code, out)
+	}
+	if out, code := run("grow"); out != "missing []\n" || code == 0 {
+		t.Errorf("a gigabyte: exit code %d, %q", code, out)
+	}
+}

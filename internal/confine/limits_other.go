@@ -1,0 +1,17 @@
+//go:build !linux
+
+package confine
+
+import "time"
+
+// Process returns what a child cannot give up on this system: everything except time and the limit
+// of its answers, which the parent enforces.
+func Process(int64, time.Duration) (missing []string) {
+	return []string{"memory", "files", "system calls"}
+}
+
+// Allow does nothing on this system.
+func Allow(time.Duration) {}
+
+// BeforeExec does nothing on this system.
+func BeforeExec(int64, time.Duration) {}
