@@ -55,8 +55,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel() // before waiting: handlers notice the end
-	limit := &connections{all: orDefault(s.Conns, 64), each: orDefault(s.PerAddr, 8), from: map[netip.Prefix]int{}}
-	refusing := make(chan struct{}, maxRefusing)
+	limit := &connections{all: orDefault(s.Conns, 64), each: orDefault(s.PerAddr, 8), from: map[netip.Prefix]int{}, left: make(chan struct{})}
+	waiting := make(chan struct{}, maxWaiting)
 	for delay := time.Duration(0); ; {
 		conn, err := l.Accept()
 		switch {
@@ -80,10 +80,17 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		remote := addrOf(conn)
 		if !limit.enter(remote.Addr()) {
 			select {
-			case refusing <- struct{}{}:
+			case waiting <- struct{}{}:
 				running.Go(func() {
-					defer func() { <-refusing }()
-					s.refuse(conn)
+					admitted := limit.wait(ctx, remote.Addr(), patience)
+					if !admitted {
+						s.refuse(conn)
+					}
+					<-waiting
+					if admitted {
+						defer limit.leave(remote.Addr())
+						s.serve(ctx, conn, remote)
+					}
 				})
 			default:
 				_ = conn.Close()
@@ -123,9 +130,13 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, remote netip.AddrPort
 	lingering(conn)
 }
 
-// maxRefusing is how many connections past the limits are answered at the same time. The others are
-// closed without a word.
-const maxRefusing = 16
+// Connections past the limits wait for a moment before they are refused: a client that sends one
+// request after the other may be faster than the end of its last connection is noticed. maxWaiting
+// wait or are refused at the same time. The others are closed without a word.
+const (
+	patience   = time.Second
+	maxWaiting = 16
+)
 
 // refuse answers a connection past the limits, for a second at most.
 func (s *Server) refuse(conn net.Conn) {
@@ -262,9 +273,31 @@ func (w *ResponseWriter) end(status *StatusError) error {
 type connections struct {
 	all, each int
 
-	mu   sync.Mutex // guards from and open
+	mu   sync.Mutex // guards what follows
 	open int
 	from map[netip.Prefix]int
+	left chan struct{} // closed and replaced when a connection ends
+}
+
+// wait is enter, and waits for up to most until it is possible.
+func (c *connections) wait(ctx context.Context, client netip.Addr, most time.Duration) bool {
+	late := time.NewTimer(most)
+	defer late.Stop()
+	for {
+		c.mu.Lock()
+		left := c.left
+		c.mu.Unlock()
+		if c.enter(client) {
+			return true
+		}
+		select {
+		case <-left:
+		case <-late.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 func (c *connections) enter(client netip.Addr) bool {
@@ -283,6 +316,8 @@ func (c *connections) leave(client netip.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := customer(client)
+	close(c.left)
+	c.left = make(chan struct{})
 	c.open--
 	if c.from[key]--; c.from[key] == 0 {
 		delete(c.from, key)
