@@ -54,6 +54,11 @@ func (k *Key) ID() string { return k.id }
 // Public returns the public half.
 func (k *Key) Public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
 
+// SignMessage returns the Ed25519 signature of a message that is no HTTP request. The message must
+// begin with a line that no signature base of RFC 9421 begins with, so that neither signature can
+// be used as the other.
+func (k *Key) SignMessage(message []byte) []byte { return ed25519.Sign(k.private, message) }
+
 // String names the key without revealing it.
 func (k *Key) String() string { return "[key " + k.id + "]" }
 
