@@ -1,0 +1,47 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"testing"
+)
+
+// FuzzMessages: whatever a child writes, its parent ends, and no part that it passes on is larger
+// than a message.
+func FuzzMessages(f *testing.F) {
+	f.Add([]byte("r\x00\x00\x00\x00e\x00\x00\x00\x01ax\x00\x00\x00\x01\x00"))
+	f.Add([]byte("r\x00\x00\x00\x00l\x00\x00\x00\x04\x00\x01\x00\x00d\x00\x00\x00\x04\xff\xff\xff\xff"))
+	f.Add([]byte("r\x00\x00\x00\x00o\x00\x00\x00\x01/g\x00\x00\x00\x01gp\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var in bytes.Buffer
+		s := &session{in: &in, out: bufio.NewReader(bytes.NewReader(b)), host: quiet{t}, buf: make([]byte, maxMessage), answer: make([]byte, maxMessage)}
+		if err := s.serve(context.Background(), []byte("input"), bytes.NewReader([]byte("module"))); err != nil && err != errGone && err != errMessage {
+			t.Fatal(err)
+		}
+		buf := make([]byte, maxMessage)
+		for in.Len() > 0 {
+			if _, _, err := readMessage(&in, buf); err != nil {
+				t.Fatalf("an answer cannot be read: %v", err)
+			}
+		}
+	})
+}
+
+// quiet answers with as much as it was asked for.
+type quiet struct{ t *testing.T }
+
+func (quiet) List(_ context.Context, _ string, most int) ([]byte, error) {
+	return make([]byte, most), nil
+}
+func (quiet) Open(context.Context, string) ([]byte, error)  { return []byte("Status: 200\n"), nil }
+func (quiet) Read(_ context.Context, p []byte) (int, error) { return len(p), nil }
+
+func (q quiet) Emit(part []byte, _ bool) error {
+	if len(part) > maxMessage {
+		q.t.Error("a part is larger than a message")
+	}
+	return nil
+}
+
+func (q quiet) Log(line []byte) error { return q.Emit(line, true) }
