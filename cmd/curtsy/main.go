@@ -4,8 +4,8 @@
 //	curtsy crawl --contact me@example.org https://docs.example.org/
 //	curtsy search "words"
 //
-// This package has the root of all commands and those that start a crawl. Each other heading of the
-// help is a package beside it: look, control, data, archive, check. Each command has a file of its
+// This package has the root of all commands and those that start a crawl. The others are in
+// packages beside it: look, control, data, archive, check and atp. Each command has a file of its
 // own. crawl.go is the place to start reading: it puts an embedded NATS server, a frontier, a
 // fetcher and an indexer together. The daemons run the same packages one by one: curtsy frontier,
 // or a link to this program that is called frontier.
@@ -17,6 +17,7 @@ import (
 	"os"
 
 	"github.com/curtsy/curtsy/cmd/curtsy/archive"
+	"github.com/curtsy/curtsy/cmd/curtsy/atp"
 	"github.com/curtsy/curtsy/cmd/curtsy/check"
 	"github.com/curtsy/curtsy/cmd/curtsy/control"
 	"github.com/curtsy/curtsy/cmd/curtsy/data"
@@ -97,7 +98,7 @@ func commandGroups(a *app.App) []commandGroup {
 		{"Control", control.Commands(a)},
 		{"Data", data.Commands(a)},
 		{"Archive", archive.Commands(a)},
-		{"Check", check.Commands(a)},
+		{"Check", append(check.Commands(a), atp.Commands(a)...)},
 		{"Cluster", append(daemons.Commands(a.Stderr), c.retireCommand(), c.healthcheckCommand())},
 	}
 }

@@ -1,5 +1,5 @@
-// Package daemons has the services of a crawl, and rupd, as commands. Each is a program of its own
-// or a subcommand of curtsy.
+// Package daemons has the services of a crawl, and rupd and agenthost for web sites, as commands.
+// Each is a program of its own or a subcommand of curtsy.
 package daemons
 
 import (
@@ -19,14 +19,14 @@ import (
 
 // Commands returns a new command for each daemon. The daemons log to stderr.
 func Commands(stderr io.Writer) []*cobra.Command {
-	return []*cobra.Command{frontierCommand(stderr), fetcherCommand(stderr), indexerCommand(stderr), rupdCommand(stderr)}
+	return []*cobra.Command{frontierCommand(stderr), fetcherCommand(stderr), indexerCommand(stderr), rupdCommand(stderr), agenthostCommand(stderr)}
 }
 
 // CalledAs returns the program that a process started as argv0 should run: the name of a daemon,
 // "nats-server", or "" for curtsy. So links to one file can be all programs.
 func CalledAs(argv0 string) string {
 	switch name := filepath.Base(argv0); name {
-	case "frontier", "fetcher", "indexer", "rupd", "nats-server":
+	case "frontier", "fetcher", "indexer", "rupd", "agenthost", "nats-server":
 		return name
 	default:
 		return ""
@@ -88,7 +88,7 @@ func command(name, usage, short string, cfg any) (cmd *cobra.Command, loaded fun
 		},
 	}
 	cmd.SetVersionTemplate(name + " {{.Version}}\n")
-	// The flags are persistent, so that subcommands of rupd have them too.
+	// The flags are persistent, so that subcommands have them too.
 	src := config.Bind(cmd.PersistentFlags(), cfg)
 	cmd.Flags().SortFlags = false
 	cmd.Flags().Bool("version", false, "print the version of "+name)

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/curtsy/curtsy/internal/agenthost/robottest"
+	"github.com/curtsy/curtsy/internal/mobile"
+	"github.com/curtsy/curtsy/internal/testaid"
+)
+
+// agentSite is a site with an agenthost, as processes.
+type agentSite struct {
+	t               *testing.T
+	dir, config     string
+	address, stderr string
+	host            *exec.Cmd
+}
+
+func newAgentSite(t *testing.T) *agentSite {
+	t.Helper()
+	s := &agentSite{t: t, dir: t.TempDir()}
+	s.config, s.stderr = filepath.Join(s.dir, "agenthost.yaml"), filepath.Join(s.dir, "stderr")
+	for name, text := range map[string]string{
+		"root/robots.txt": "User-agent: *\nDisallow: /docs/closed\n", "root/docs/index.html": "index", "root/docs/a b.html": "a b", "root/docs/closed.html": "closed", "root/other.html": "other",
+	} {
+		name = filepath.Join(s.dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.address = "atp://" + port
+	entry := curtsy(t, 0, "agenthost", "key", s.file("robot.pem"))
+	if again := curtsy(t, 0, "agenthost", "key", s.file("robot.pem")); again != entry {
+		t.Errorf("the key of an existing file: %q, want %q", again, entry)
+	}
+	settings := "root: " + s.file("root") + "\nbase: https://www.example.org/\ndir: " + s.file("state") + "\nserve: " + port + "\naddress: " + s.address + "\nlog-format: text\nallow-robot:\n" +
+		strings.NewReplacer("NAME", "example", "/PATH/", "/docs/").Replace(entry)
+	if err := os.WriteFile(s.config, []byte(settings), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.kill)
+	return s
+}
+
+func (s *agentSite) file(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *agentSite) start() {
+	s.t.Helper()
+	stderr, err := os.Create(s.stderr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer stderr.Close()
+	s.host = exec.Command("curtsy", "agenthost", "--config", s.config)
+	s.host.Stderr = stderr
+	if err := s.host.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	testaid.Until(s.t, "agenthost is at work", func() bool { return strings.Contains(s.log(), "at work") }, s.log)
+}
+
+func (s *agentSite) log() string {
+	text, err := os.ReadFile(s.stderr)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// kill kills the host, if it runs.
+func (s *agentSite) kill() {
+	if s.host != nil {
+		_ = s.host.Process.Kill() // it may have ended
+		_ = s.host.Wait()         // its exit code is that of the kill
+	}
+	s.host = nil
+}
+
+// dispatch sends a robot and returns its Agent-Id.
+func (s *agentSite) dispatch(module []byte, more ...string) string {
+	s.t.Helper()
+	if err := os.WriteFile(s.file("robot.wasm"), module, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	args := append([]string{"atp", "dispatch", "--key", s.file("robot.pem"), "--module", s.file("robot.wasm"), "--site", "https://www.example.org/x", "--subtree", "/docs/", "--token", "ExampleBot"}, more...)
+	return strings.TrimSpace(curtsy(s.t, 0, append(args, s.address)...))
+}
+
+// TestAgenthost: a site and the operator of a robot, as they type it. The robot is the example of
+// the documentation.
+func TestAgenthost(t *testing.T) {
+	page, err := os.ReadFile("../../docs/mobile-robots.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := regexp.MustCompile("(?s)```go\n(.*?)```").FindSubmatch(page)
+	if example == nil {
+		t.Fatal("the page has no example in Go")
+	}
+	module := robottest.Source(t, string(example[1]))
+	s := newAgentSite(t)
+	if out := curtsy(t, 0, "agenthost", "check", "--config", s.config); !strings.Contains(out, "Mobile-agent-server: / "+s.address) || !strings.Contains(out, "sees 2 documents") {
+		t.Errorf("check: %s", out)
+	}
+	if out := curtsy(t, 0, "agenthost", "runs", "--config", s.config); !strings.Contains(out, "no robot") {
+		t.Errorf("runs: %s", out)
+	}
+	s.start()
+	id := s.dispatch(module)
+	out := curtsy(t, 0, "atp", "fetch", s.address, id)
+	want := "(?s)^/docs/\nStatus: 200\nContent-Type: text/html\nContent-Length: 5\nLast-Modified: [^\n]*\n\nindex\n/docs/a%20b.html\nStatus: 200\n.*\n\na b\n$"
+	if !regexp.MustCompile(want).MatchString(out) {
+		t.Errorf("fetch: %q", out)
+	}
+	var state mobile.Summary
+	if err := json.Unmarshal([]byte(curtsy(t, 0, "atp", "message", s.address, id)), &state); err != nil || state.Outcome != mobile.Done || state.Documents != 2 {
+		t.Errorf("message: %+v, %v", state, err)
+	}
+	// Stored, and continued where a file ends.
+	curtsy(t, 0, "atp", "fetch", "--out", s.file("whole"), s.address, id)
+	whole, err := os.ReadFile(s.file("whole"))
+	if err != nil || len(whole) == 0 {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.file("part"), whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	curtsy(t, 0, "atp", "fetch", "--out", s.file("part"), s.address, id)
+	if part, err := os.ReadFile(s.file("part")); err != nil || !slices.Equal(part, whole) {
+		t.Errorf("%d octets were continued to %d of %d, %v", len(whole)/2, len(part), len(whole), err)
+	}
+	// The module is known; a robot that fails is an exit code.
+	if id := s.dispatch(module, "--known"); id == "" {
+		t.Error("a known module was not accepted")
+	}
+	trap := s.dispatch(robottest.Module{Start: robottest.Unreachable}.Octets())
+	curtsy(t, 1, "atp", "fetch", s.address, trap)
+	if out := curtsy(t, 0, "agenthost", "runs", "--config", s.config); !strings.Contains(out, "failed") || !strings.Contains(out, "example") {
+		t.Errorf("runs: %s", out)
+	}
+}
+
+// TestAgenthostKilled: a robot ends with its host, which reports it when it is started again.
+func TestAgenthostKilled(t *testing.T) {
+	s := newAgentSite(t)
+	s.start()
+	id := s.dispatch(robottest.Module{Start: robottest.Loop()}.Octets())
+	var child int
+	testaid.Until(t, "the robot has a process", func() bool {
+		child = childOf(t, s.host.Process.Pid)
+		return child != 0
+	}, s.log)
+	s.kill()
+	testaid.Until(t, "the process of the robot has ended", func() bool { return errors.Is(syscall.Kill(child, 0), syscall.ESRCH) })
+	s.start()
+	curtsy(t, 1, "atp", "fetch", s.address, id)
+	var state mobile.Summary
+	if err := json.Unmarshal([]byte(curtsy(t, 0, "atp", "retract", s.address, id)), &state); err != nil || state.Outcome != mobile.Interrupted {
+		t.Errorf("%+v, %v", state, err)
+	}
+	// Stopped, it exits with 0.
+	if err := s.host.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.host.Wait(); err != nil {
+		t.Errorf("stopped: %v\n%s", err, s.log())
+	}
+	s.host = nil
+}
+
+// childOf returns a child of a process, or 0.
+func childOf(t *testing.T, pid int) int {
+	t.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		stat, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		_, after, _ := strings.Cut(string(stat), ") ")
+		if f := strings.Fields(after); len(f) > 1 && f[1] == strconv.Itoa(pid) && f[0] != "Z" {
+			n, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+func TestAtpErrors(t *testing.T) {
+	s := newAgentSite(t)
+	if err := os.WriteFile(s.file("robot.wasm"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id := strings.Repeat("0", 32)
+	all := []string{"--key", s.file("robot.pem"), "--module", s.file("robot.wasm"), "--site", "https://www.example.org", "--token", "ExampleBot"}
+	for _, c := range []struct {
+		exit int
+		args []string
+	}{
+		{2, []string{"dispatch"}}, {2, []string{"dispatch", s.address}}, {2, append([]string{"dispatch", "www.example.org"}, all...)},
+		{2, append([]string{"dispatch", s.address, "--subtree", "docs"}, all...)}, {2, append([]string{"dispatch", s.address, "--valid", "48h"}, all...)},
+		{1, append([]string{"dispatch", s.address}, all...)}, // nobody listens
+		{1, append([]string{"dispatch", s.address, "--input", s.file("none")}, all...)},
+		{2, []string{"fetch", s.address}}, {2, []string{"fetch", s.address, "no id"}}, {2, []string{"message", "http://www.example.org", id}}, {1, []string{"retract", s.address, id}},
+		{1, []string{"fetch", "--out", s.file("none/none"), s.address, id}},
+	} {
+		curtsy(t, c.exit, append([]string{"atp"}, c.args...)...)
+	}
+	for _, args := range [][]string{{"key"}, {"check"}, {"check", "--config", s.config, "--address", "atps://www.example.org"}, {"start"}} {
+		curtsy(t, 2, append([]string{"agenthost"}, args...)...)
+	}
+}
