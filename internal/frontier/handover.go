@@ -53,3 +53,17 @@ func (f *Frontier) handOver(ctx context.Context, s *Shard, own *queue.Ownership,
 	}
 	return s.close(false)
 }
+
+// semaphore limits the number of goroutines in a section.
+type semaphore chan struct{}
+
+func (t semaphore) enter(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t semaphore) leave() { <-t }

@@ -133,3 +133,36 @@ func (s *Shard) catchUp(found store.Start) (pending store.Start, first bool) {
 	store.Signal(s.Visits.Notify)
 	return pending, true
 }
+
+// purgeLag is how long an applied and committed event is kept in the log.
+const purgeLag = 30 * time.Second
+
+// purge deletes events from the log that were applied and committed some time ago.
+func (f *Frontier) purge(ctx context.Context, s *Shard) error {
+	t := time.NewTicker(purgeLag / 2)
+	defer t.Stop()
+	var old, older uint64
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+		s.ledger.Mu.Lock()
+		err := s.ledger.Guarded(func() error { return s.ledger.Commit(true) })
+		seq := s.ledger.Meta.Seq
+		s.ledger.Mu.Unlock()
+		if err != nil {
+			return err
+		}
+		if seq < old {
+			old, older = 0, 0 // a new log began, in which these numbers have no meaning
+		}
+		if older > 0 {
+			if err := f.logs[s.ledger.ID].Purge(ctx, older); err != nil && ctx.Err() == nil {
+				s.ledger.Log.Warn("purge", "error", err)
+			}
+		}
+		old, older = seq, old
+	}
+}

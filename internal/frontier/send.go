@@ -7,6 +7,17 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
+// appendTo appends an event to the log of another shard.
+func (f *Frontier) appendTo(ctx context.Context, shard int, data []byte) error {
+	if err := f.fault("send"); err != nil {
+		return err
+	}
+	if _, err := f.logs[shard].Append(ctx, data); err != nil {
+		return err
+	}
+	return f.fault("sent")
+}
+
 // handOverPages sends pages to a shard's indexer and returns when they are stored. It waits while
 // the stream is full.
 func (f *Frontier) handOverPages(ctx context.Context, shard int, data []byte) error {
