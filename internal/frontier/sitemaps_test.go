@@ -116,43 +116,6 @@ func TestSitemapsAreRequested(t *testing.T) {
 	})
 }
 
-func TestSitemapsAreNotRequested(t *testing.T) {
-	b := newBench(t, testSpec("http://a.example/"))
-	b.links(0, "", "http://a.example/")
-	b.learned("http://a.example", "Sitemap: /s1.xml\n", crawl.VisitID{})
-	if got := b.sitemapsOf("a.example"); got != nil {
-		t.Errorf("without sitemaps: %v", got)
-	}
-	b = newBench(t, withSitemaps("http://a.example/"))
-	b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxRobots, URL: "http://a.example/r.txt", Origin: canon.URL("http://b.example/").Origin(), Hop: 1}}})
-	b.learned("http://a.example", "Sitemap: /s1.xml\n", crawl.VisitID{})
-	if got := b.sitemapsOf("a.example"); got != nil {
-		t.Errorf("of a host without pages: %v", got)
-	}
-	b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://a.example/s", Origin: canon.URL("http://a.example/").Origin(), Hop: wellknown.SitemapIndexes + 1}}})
-	if got := b.sitemapsOf("a.example"); got != nil {
-		t.Errorf("too deep: %v", got)
-	}
-	b = newBench(t, withSitemaps("http://a.example/"))
-	b.links(0, "", "http://a.example/")
-	var lines strings.Builder
-	for i := range wellknown.MaxOwnSitemaps + 5 {
-		fmt.Fprintf(&lines, "Sitemap: /s%d.xml\nSitemap: http://b.example/%d\n", i, i)
-	}
-	b.learned("http://a.example", lines.String(), crawl.VisitID{})
-	if own, other := b.s.ledger.Hosts["a.example"].Sitemaps, b.s.ledger.Hosts["b.example"].Sitemaps; own != wellknown.MaxOwnSitemaps || other != wellknown.MaxOtherSitemaps {
-		t.Errorf("%d sitemaps of its own and %d of another host's by one robots.txt", own, other)
-	}
-	h := b.s.ledger.Hosts["b.example"]
-	h.Sitemaps = wellknown.MaxHostSitemaps - 1
-	for _, path := range []string{"last", "late", "later"} {
-		b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://b.example/" + canon.URL(path), Origin: canon.URL("http://b.example/").Origin()}}})
-	}
-	if h.Sitemaps != wellknown.MaxHostSitemaps || h.SitemapsDue != wellknown.MaxOtherSitemaps+1 {
-		t.Errorf("%d sitemaps of one host, %d due", h.Sitemaps, h.SitemapsDue)
-	}
-}
-
 // An index of many sitemaps: they wait on disk, no crash loses one, and in the end each was read
 // once.
 func TestManySitemaps(t *testing.T) {

@@ -121,7 +121,7 @@ func TestOriginFiles(t *testing.T) {
 			h, o = r.visited("a.example")
 			due := *row.due(&o.OriginFilesDue)
 			if !row.known(&o.OriginFiles) || due.Sub(now) < AskedSoonest || due.Sub(now) > AskedAgain {
-				t.Fatalf("kept: %v, until %v after the answer", row.known(&o.OriginFiles), due.Sub(now))
+				t.Fatalf("kept: %v, for %v; want it to be kept, for %v to %v", row.known(&o.OriginFiles), due.Sub(now), AskedSoonest, AskedAgain)
 			}
 			now = due.Add(-time.Second)
 			if len(asked()) != 0 {
