@@ -56,7 +56,7 @@ func wideComments(source []byte) (wide []int) {
 		if tok == token.EOF {
 			return wide
 		}
-		if tok != token.COMMENT || strings.HasPrefix(text, "//go:") || strings.HasPrefix(text, "//nolint") {
+		if tok != token.COMMENT || strings.HasPrefix(text, "//go:") {
 			continue
 		}
 		first := file.Line(pos)

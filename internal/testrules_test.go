@@ -44,7 +44,7 @@ func TestRulesOfTests(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "bench" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && name != "..") {
+		if d.IsDir() && (d.Name() == "bench" || d.Name() == "tools" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && name != "..") {
 			return fs.SkipDir
 		}
 		if dir := filepath.Dir(name); strings.HasSuffix(name, "_test.go") && !slices.Contains(dirs, dir) {
@@ -154,8 +154,8 @@ type function struct {
 	file    *ast.File
 	name    string
 	of      string // the receiver's type
-	params  []*ast.Object
-	args    int // how many; -1: as many as there are
+	params  []any  // each an Ident.Obj
+	args    int    // how many; -1: as many as there are
 	body    ast.Node
 	outside bool      // it runs outside a bubble, too
 	by      *function // that calls it there; nil: a test, or a variable
@@ -246,7 +246,7 @@ func (r *rules) makes(f *ast.File, call *ast.CallExpr) bool {
 func (r *rules) findMaker(f *function) {
 	is := func(e ast.Node) bool {
 		id, is := e.(*ast.Ident)
-		return is && id.Obj != nil && slices.Contains(f.params, id.Obj)
+		return is && id.Obj != nil && slices.Contains(f.params, any(id.Obj))
 	}
 	name := f.name
 	if f.of != "" {
@@ -279,7 +279,7 @@ func (r *rules) findMaker(f *function) {
 // tables, or are returned, count as theirs: what becomes of them cannot be seen here.
 func (r *rules) outside(f *function, visit func(ast.Node)) {
 	bubbles := false
-	local := map[*ast.Object]*ast.FuncLit{}
+	local := map[any]*ast.FuncLit{} // by Ident.Obj
 	ast.Inspect(f.body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:

@@ -26,7 +26,7 @@ func handOut(ctx context.Context, s settings, a *frontier.Alone, out io.Writer) 
 		granted := now()
 		grants.add(granted.sub(began))
 		if len(vs) == 0 {
-			if at = at.Add(time.Second); at.Sub(time.Now()) > 24*time.Hour {
+			if at = at.Add(time.Second); time.Until(at) > 24*time.Hour {
 				break
 			}
 			continue

@@ -36,7 +36,7 @@ type settings struct {
 	rows                []string // empty: the usual ones
 	limit               time.Duration
 	dir, out, machine   string
-	list, keep          bool
+	list                bool
 }
 
 func main() {

@@ -19,8 +19,7 @@ const ckanRows = 1000
 // Paging is the information of a document about the pages of its catalogue: CKAN's count, Hydra's
 // links.
 type Paging struct {
-	count      int64 // of CKAN's package_search
-	results    bool
+	count      int64  // of CKAN's package_search
 	next, last string // Hydra
 }
 

@@ -39,7 +39,6 @@ type toyHost struct {
 	urls    map[canon.URL]crawl.VisitURL
 	held    bool
 	private bool
-	slow    int
 }
 
 func newToy(d *desk, delay time.Duration, seeds []string, skip func(canon.URL) bool) *toy {

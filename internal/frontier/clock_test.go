@@ -182,9 +182,9 @@ func TestAClockSetForwardReadsNoFeed(t *testing.T) {
 			if anew {
 				b.again()
 			}
-			left := b.updates(crawl.SourceFeed).Next.Sub(time.Now())
+			left := time.Until(*b.updates(crawl.SourceFeed).Next)
 			b.set(3 * time.Hour)
-			if now := b.updates(crawl.SourceFeed).Next.Sub(time.Now()); now < left-time.Second || now > left {
+			if now := time.Until(*b.updates(crawl.SourceFeed).Next); now < left-time.Second || now > left {
 				t.Errorf("anew %v: the feed is read in %v, want %v", anew, now, left)
 			}
 			if _, ok := b.nextAux(crawl.AuxFeed, left-time.Minute); ok {

@@ -54,8 +54,7 @@ func crashRun(t *testing.T, seed uint64, again, names bool) {
 	b := newBench(t, spec)
 	known := map[canon.URL]bool{}
 	type out struct {
-		v   crawl.Visit
-		end time.Time // of its last request; zero: none sent yet
+		v crawl.Visit
 	}
 	var outstanding, late []out
 	lastEnd := map[canon.Host]time.Time{}

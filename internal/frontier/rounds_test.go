@@ -58,7 +58,7 @@ func TestRounds(t *testing.T) {
 		b.answer(v, says(gone)) // nothing was stored
 		b.wantRound(1, true)
 		for number := 2; number <= 4; number++ {
-			time.Sleep(began.Add(time.Duration(number-1)*day - time.Hour).Sub(time.Now()))
+			time.Sleep(time.Until(began.Add(time.Duration(number-1)*day - time.Hour)))
 			b.commit()
 			b.crash()
 			b.open()

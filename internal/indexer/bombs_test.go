@@ -27,7 +27,7 @@ func peak() (most func() int64) {
 	percent := debug.SetGCPercent(5)
 	var top atomic.Int64
 	var over atomic.Bool
-	type garbage struct{ self *garbage }
+	type garbage struct{ _ *garbage }
 	var look func(*garbage) // is called after each collection
 	look = func(*garbage) {
 		if over.Load() {

@@ -118,7 +118,7 @@ func (s *shard) forget(ctx context.Context) error {
 	}
 	// Everybody who read the old list before this has stored the pages that passed it.
 	s.gate.Lock()
-	s.gate.Unlock() //nolint:staticcheck // a barrier
+	s.gate.Unlock() // a barrier
 	began, gone := time.Now(), 0
 	for more := true; more && ctx.Err() == nil; {
 		var n int

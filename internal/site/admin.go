@@ -11,6 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/pkg/rup"
 	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/curtsy/curtsy/internal/boltfile"
 )
@@ -53,7 +54,7 @@ func whenStopped(dir string, f func(*boltfile.File) error) (err error) {
 		return err
 	}
 	db, err := openDB(name)
-	if errors.Is(err, bolt.ErrTimeout) {
+	if errors.Is(err, berrors.ErrTimeout) {
 		return fmt.Errorf("%w: rupd is running; stop it first", err)
 	}
 	if err != nil {

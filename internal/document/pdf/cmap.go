@@ -18,7 +18,6 @@ type cmap struct {
 	chars  map[uint32]string // to text
 	spans  []span
 	cids   []cidSpan
-	sorted bool
 }
 
 type codespace struct {

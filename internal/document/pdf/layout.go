@@ -22,7 +22,6 @@ type layout struct {
 	size   float64
 	dx, dy float64 // direction of the writing
 	x, y   float64 // the end of the last glyph
-	start  float64 // where the line began, along the direction
 	lines  int
 	gap    float64 // between the baselines of the last two lines
 	any    bool

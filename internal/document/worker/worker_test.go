@@ -36,7 +36,7 @@ var _ = func() bool {
 		case "panic":
 			panic("a mistake")
 		case "spin":
-			for {
+			for i := 0; ; i++ {
 			}
 		case "sleep":
 			time.Sleep(time.Hour)

@@ -27,7 +27,7 @@ func TestSignposts(t *testing.T) {
 
 // Of documents past the limit none is followed.
 func TestSignpostsLimit(t *testing.T) {
-	var h http.Header = http.Header{}
+	h := http.Header{}
 	for i := range maxSignposts + 1 {
 		if n := len(signposts(h, "https://p.example/")); n != i {
 			t.Errorf("%d of %d", n, i)

@@ -29,7 +29,7 @@ func TestLeaseEnds(t *testing.T) {
 		if !l.Alive() || ctx.Err() != nil {
 			t.Error("the lease ended early")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if l.Alive() || !errors.Is(context.Cause(ctx), errLease) {
 			t.Errorf("10 s after asking: alive %v, context %v", l.Alive(), context.Cause(ctx))
@@ -57,7 +57,7 @@ func TestLeaseRenewed(t *testing.T) {
 			t.Error("the lease ended early")
 		}
 		l.Renew(b.now()-9*time.Second, 5*time.Second) // this would shorten it
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if l.Alive() || ctx.Err() == nil {
 			t.Error("the lease outlived its time")

@@ -17,10 +17,12 @@ import (
 // only after its text has hardly changed several times more.
 type noise uint8
 
-// The page has passed the test. Values up to NoiseTried count its small changes since.
+// NoiseEarnest: the page has passed the test. Values up to NoiseTried count its small changes
+// since.
 const NoiseEarnest noise = 1
 
-// The page is to be fetched again at once. Values up to Noisy count its small changes since.
+// NoiseTried: the page is to be fetched again at once. Values up to Noisy count its small changes
+// since.
 const NoiseTried noise = 8
 
 const Noisy noise = 11 // it changed each time

@@ -93,17 +93,6 @@ func (l *listing[T]) done(r *request) {
 	}
 }
 
-// has reports whether one of these texts contains part, in any case; an empty part is in all.
-func has(part string, in ...string) bool {
-	part = strings.ToLower(part)
-	for _, s := range in {
-		if strings.Contains(strings.ToLower(s), part) {
-			return true
-		}
-	}
-	return part == ""
-}
-
 // listProblem is the problem of a list that cannot be read. Its cause may be the cursor or the
 // pattern in the address.
 func listProblem(err error, cursor, pattern string) error {

@@ -1,7 +1,6 @@
 package term
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -54,7 +53,7 @@ func FuzzCleanMarked(f *testing.F) {
 			case r == '\x01' && !inside, r == '\x02' && inside:
 				inside = !inside
 			case unicode.IsControl(r):
-				t.Fatal(fmt.Sprintf("%q", got))
+				t.Fatalf("%q", got)
 			}
 		}
 		if inside {
