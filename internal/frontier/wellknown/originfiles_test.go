@@ -97,7 +97,8 @@ func TestOriginFiles(t *testing.T) {
 			if len(asked()) != 0 {
 				t.Fatal("requested, although the spec does not want it")
 			}
-			if set(true); len(asked()) != 1 || len(asked()) != 1 {
+			set(true)
+			if first, second := len(asked()), len(asked()); first != 1 || second != 1 {
 				t.Fatalf("%+v, want one request, also if it is wanted twice", h.Aux)
 			}
 			if set(false); len(asked()) != 0 {
