@@ -1,13 +1,15 @@
 # What CI runs, a developer runs: `make check` before a commit, `make ci` before a push.
 GO ?= go
 
-.PHONY: check test race external chaos sim mutate fuzz bench real ci cover deb
+.PHONY: check lint test race external chaos sim mutate fuzz bench real ci cover deb
 
-check: ## gofmt, vet, tidy, tests
+check: lint ## gofmt, lint, tidy, tests
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run: gofmt -w .'; exit 1; }
-	$(GO) vet ./...
 	$(GO) mod tidy -diff
 	$(GO) test ./...
+
+lint: ## what go vet checks, staticcheck's checks, and our own: CONTRIBUTING.md
+	tools/lint/run
 
 test:
 	$(GO) test ./...

@@ -1,0 +1,5 @@
+package main
+
+type Bare struct{}
+
+func main() {}

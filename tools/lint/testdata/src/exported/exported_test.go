@@ -1,0 +1,3 @@
+package exported
+
+type InTest struct{}
