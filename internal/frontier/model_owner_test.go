@@ -163,9 +163,9 @@ func (o *modelOwner) modelShard() *Shard {
 	s.ledger.Epoch, s.ledger.Valid = o.record.Epoch, o.valid
 	s.ledger.Budget, s.ledger.Metrics, s.Visits.Notify = &budget.Budget{}, modelMetrics, make(chan struct{}, 1)
 	for i, w := range o.m.hosts {
-		h := &hosts.Host{ID: store.HostID(i), Name: canon.Host(w.name), Private: true, At: -1}
+		h := &hosts.Host{ID: store.HostID(i), Name: canon.Host(w.name), Pace: hosts.Pace{Private: true}, At: -1}
 		h.Aux = []crawl.AuxRequest{{Kind: crawl.AuxRobots}}
-		h.Origins = []hosts.Origin{{HasDelay: true, Copy: crawl.RobotsParsed, CrawlDelay: w.delay}}
+		h.Origins = []hosts.Origin{{RobotsTxt: hosts.RobotsTxt{HasDelay: true, Copy: crawl.RobotsParsed, CrawlDelay: w.delay}}}
 		// No two at the same time: their order would be a map's, and the run not repeatable.
 		h.Due = time.Unix(0, int64(i+1))
 		s.ledger.Show(h)

@@ -2,6 +2,16 @@ package hosts
 
 import "github.com/curtsy/curtsy/internal/crawl"
 
+// URLCounts count the URLs of a host and the requests for them. They are part of its record.
+type URLCounts struct {
+	// URLs in class Queued, including those that wait for another attempt
+	Queued  int64 `json:"queued,omitempty"`
+	Later   int64 `json:"later,omitempty"`   // of the queued, those that wait for another attempt
+	Stored  int64 `json:"stored,omitempty"`  // pages stored, for --max-pages-per-host
+	Failed  int64 `json:"failed,omitempty"`  // URLs that failed, as far as this was counted
+	Fetched int64 `json:"fetched,omitempty"` // requests sent, probes included
+}
+
 // The counts of URLs follow from the records of URLs. urls.SetState, which changes the class of a
 // record, calls these methods in the same transaction. Counts and records therefore agree after any
 // crash.

@@ -17,6 +17,21 @@ const (
 	DueAddress = "address"
 )
 
+// Pace is when a host may be asked next, and what its delay follows from. It is part of its record.
+type Pace struct {
+	// Due is the earliest start of the next request, and survives a restart: the delay after the
+	// last response, or the time that Retry-After named.
+	Due time.Time `json:"due,omitzero"`
+	// DueRetryAfter or DueAddress if that determined Due
+	DueReason string        `json:"due_reason,omitempty"`
+	Delay     time.Duration `json:"delay,omitempty"` // delay in force at the end of the last visit
+	// How often the adaptive delay has doubled.
+	Backoff int `json:"backoff,omitempty"`
+	// The address of the last connection was private
+	Private  bool          `json:"private,omitempty"`
+	Response time.Duration `json:"response,omitempty"` // smoothed time per request, for estimates
+}
+
 // DelayUntil has the next request to h wait until t at least, for a reason: DueRetryAfter,
 // DueAddress, or "" for the delay between requests. It never shortens a wait, so an event that is
 // replayed changes nothing. The time is stored with the next commit; after a crash before that, the

@@ -3,6 +3,7 @@ package hosts
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,10 +75,17 @@ func TestEvictedHostIsRestoredExactly(t *testing.T) {
 		}
 		return false
 	}
-	fields := func(v reflect.Value) (list []int) {
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
-				list = append(list, i)
+	var fields func(of reflect.Type, at []int) []reflect.StructField
+	fields = func(of reflect.Type, at []int) (list []reflect.StructField) {
+		for i := range of.NumField() {
+			f := of.Field(i)
+			f.Index = append(slices.Clone(at), i)
+			switch own := f.Type.PkgPath() == reflect.TypeFor[Host]().PkgPath(); {
+			case !f.IsExported() || f.Tag.Get("json") == "-":
+			case f.Anonymous && own: // a part of the record
+				list = append(list, fields(f.Type, f.Index)...)
+			default:
+				list = append(list, f)
 			}
 		}
 		return list
@@ -86,21 +94,21 @@ func TestEvictedHostIsRestoredExactly(t *testing.T) {
 		return &Host{ID: 7, Name: "www.example.org", Origins: []Origin{{Origin: canon.Origin{Scheme: "http", Host: "www.example.org", Port: 80}}}}
 	}
 	all := fresh()
-	for i, f := range fields(reflect.ValueOf(all).Elem()) {
-		name := reflect.TypeFor[Host]().Field(f).Name
+	for i, f := range fields(reflect.TypeFor[Host](), nil) {
+		name := f.Name
 		if name == "ID" || name == "Name" || name == "Origins" {
 			continue
 		}
 		h := fresh()
-		set(t, reflect.ValueOf(h).Elem().Field(f), i)
-		set(t, reflect.ValueOf(all).Elem().Field(f), i)
+		set(t, reflect.ValueOf(h).Elem().FieldByIndex(f.Index), i)
+		set(t, reflect.ValueOf(all).Elem().FieldByIndex(f.Index), i)
 		if check(name, h) {
 			t.Errorf("a host with %s is never evicted", name)
 		}
 	}
 	pin := map[string]bool{}
-	for i, f := range fields(reflect.ValueOf(&all.Origins[0]).Elem()) {
-		name := reflect.TypeFor[Origin]().Field(f).Name
+	for i, f := range fields(reflect.TypeFor[Origin](), nil) {
+		name := f.Name
 		if name == "Origin" {
 			continue
 		}
@@ -115,12 +123,12 @@ func TestEvictedHostIsRestoredExactly(t *testing.T) {
 			continue
 		}
 		h := fresh()
-		set(t, reflect.ValueOf(&h.Origins[0]).Elem().Field(f), i)
+		set(t, reflect.ValueOf(&h.Origins[0]).Elem().FieldByIndex(f.Index), i)
 		if check("Origins[0]."+name, h) {
 			pin[name] = true
 			continue
 		}
-		set(t, reflect.ValueOf(&all.Origins[0]).Elem().Field(f), i)
+		set(t, reflect.ValueOf(&all.Origins[0]).Elem().FieldByIndex(f.Index), i)
 	}
 	if want := map[string]bool{"PendingOn": true, "DataOn": true, "Rights": true, "OriginFiles": true, "Mirror": true}; !reflect.DeepEqual(pin, want) {
 		t.Errorf("what keeps a host awake: %v, want %v", pin, want)
@@ -154,7 +162,7 @@ func TestTimesOfEvictedHosts(t *testing.T) {
 // FuzzEvicted: any bytes of the record of an evicted host are read or refused, and what is read is
 // written as the same bytes.
 func FuzzEvicted(f *testing.F) {
-	h := &Host{Name: "www.example.org", Due: time.Unix(1_700_000_000, 0), Origins: make([]Origin, 2)}
+	h := &Host{Name: "www.example.org", Pace: Pace{Due: time.Unix(1_700_000_000, 0)}, Origins: make([]Origin, 2)}
 	f.Add(appendEvicted(nil, h))
 	f.Add([]byte{evictedVisited, 1, 'a'})
 	f.Fuzz(func(t *testing.T, v []byte) {

@@ -17,13 +17,13 @@ func TestEvictedIndex(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(1_700_000_000+s, 0) }
 	var visited, fresh []*Host
 	for id, until := range map[store.HostID]time.Time{1: at(30), 2: at(10), 3: {}, 4: at(20)} {
-		visited = append(visited, &Host{ID: id, Name: canon.Host("v.example"), Due: at(0), Queued: 5})
+		visited = append(visited, &Host{ID: id, Name: canon.Host("v.example"), Pace: Pace{Due: at(0)}, URLCounts: URLCounts{Queued: 5}})
 		if err := x.put(visited[len(visited)-1], until); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for id := store.HostID(12); id >= 10; id-- {
-		fresh = append(fresh, &Host{ID: id, Name: canon.Host("n.example"), Fresh: true, Queued: int64(id) - 10})
+		fresh = append(fresh, &Host{ID: id, Name: canon.Host("n.example"), Fresh: true, URLCounts: URLCounts{Queued: int64(id) - 10}})
 		if err := x.put(fresh[len(fresh)-1], time.Time{}); err != nil {
 			t.Fatal(err)
 		}

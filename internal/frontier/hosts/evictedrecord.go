@@ -309,7 +309,7 @@ func decodeInto(h *Host, id store.HostID, v []byte) error {
 			o.Scheme = "https"
 		}
 		o.Port = int(s.Uint())
-		h.Origins = append(h.Origins, Origin{Origin: o, Ready: int64(s.Uint()), Led: int64(s.Uint())})
+		h.Origins = append(h.Origins, Origin{Origin: o, Ready: int64(s.Uint()), Moves: Moves{Led: int64(s.Uint())}})
 	}
 	if s.Bad {
 		return fmt.Errorf("host %d: %w", id, store.ErrRecord)

@@ -10,7 +10,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/times"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -38,26 +37,11 @@ type Host struct {
 	ID   store.HostID `json:"id"`
 	Name canon.Host   `json:"name"`
 
-	Origins []Origin `json:"origins,omitempty"`
-	// URLs in class Queued, including those that wait for another attempt
-	Queued  int64 `json:"queued,omitempty"`
-	Later   int64 `json:"later,omitempty"`   // of the queued, those that wait for another attempt
-	Stored  int64 `json:"stored,omitempty"`  // pages stored, for --max-pages-per-host
-	Failed  int64 `json:"failed,omitempty"`  // URLs that failed, as far as this was counted
-	Fetched int64 `json:"fetched,omitempty"` // requests sent, probes included
+	Origins   []Origin `json:"origins,omitempty"`
+	URLCounts          // counts.go
+	Pace               // due.go
 
-	// Due is the earliest start of the next request, and survives a restart: the delay after the
-	// last response, or the time that Retry-After named.
-	Due time.Time `json:"due,omitzero"`
-	// "retry-after" or "address" if that determined Due
-	DueReason string        `json:"due_reason,omitempty"`
-	Delay     time.Duration `json:"delay,omitempty"` // delay in force at the end of the last visit
-	// How often the adaptive delay has doubled.
-	Backoff int `json:"backoff,omitempty"`
-	// The address of the last connection was private
-	Private  bool          `json:"private,omitempty"`
-	Response time.Duration `json:"response,omitempty"` // smoothed time per request, for estimates
-	Last     crawl.VisitID `json:"last,omitzero"`      // the newest visit that reported a result
+	Last crawl.VisitID `json:"last,omitzero"` // the newest visit that reported a result
 	// What that visit reported, until its end is applied
 	Reported Reported `json:"told,omitzero"`
 
@@ -67,14 +51,7 @@ type Host struct {
 	Refused int64 `json:"refused,omitempty"`
 	LeftOut int64 `json:"left_out,omitempty"` // links left out because too many URLs are queued
 
-	Sitemaps    int `json:"sitemaps,omitempty"`     // number of sitemaps stored for this host
-	SitemapsDue int `json:"sitemaps_due,omitempty"` // of them, those that are to be read
-	// SitemapsForeign is the number of stored sitemaps that other hosts' robots.txt names. The time
-	// when the last of them was read, and the number of its URLs, determine when the next may be
-	// read.
-	SitemapsForeign int       `json:"sitemaps_foreign,omitempty"`
-	ForeignRead     time.Time `json:"foreign_read,omitzero"`
-	ForeignEntries  int       `json:"foreign_entries,omitempty"`
+	SitemapCounts // sitemaps.go
 
 	// Number of requests that schedule.Timeline stores, approximately.
 	Timeline int `json:"timeline,omitempty"`
@@ -84,7 +61,6 @@ type Host struct {
 	Aux    []crawl.AuxRequest `json:"-"` // auxiliary requests that are to be sent to this host
 	Visit  *Visit             `json:"-"` // the outstanding one, or nil
 	Quota  quota              `json:"-"` // which kind of work gets the next visit
-	Few    int64              `json:"-"` // while fewer URLs are queued, sitemaps are read
 	Domain *Domain            `json:"-"`
 	At     int                `json:"-"` // index in the schedule's heap, -1 when not in it
 	When   time.Time          `json:"-"` // the time it is scheduled for
@@ -95,8 +71,7 @@ type Host struct {
 	growth    `json:"-"`
 	residence `json:"-"`
 
-	memory          *Eviction // nil for a host that is only read
-	tooManySitemaps bool      // a warning about this was logged
+	memory *Eviction // nil for a host that is only read
 }
 
 // residence is what Eviction and Places note of a host in memory, and, for an evicted host, what
@@ -123,41 +98,15 @@ type Origin struct {
 	// When the first of them is due (Unix s); 0: unknown, to be looked up.
 	AgainDue int64 `json:"again_due,omitempty"`
 
-	// History records when robots.txt was fetched and when that failed. Copy is the last success;
-	// for RobotsParsed, Digest identifies the stored body.
-	History    robots.History    `json:"history,omitzero"`
-	Copy       crawl.RobotsState `json:"copy,omitempty"`
-	Digest     []byte            `json:"digest,omitempty"`
-	Status     int               `json:"status,omitempty"` // of the last response
-	Reason     string            `json:"reason,omitempty"` // of the last failure, for people
-	CrawlDelay time.Duration     `json:"crawl_delay,omitempty"`
-	HasDelay   bool              `json:"has_delay,omitempty"`
-	ETag       string            `json:"etag,omitempty"`
-	LastMod    string            `json:"last_modified,omitempty"`
+	RobotsTxt // robots.go
 
-	// RobotsPending: the URL requested on another host.
-	PendingOn string    `json:"pending_on,omitempty"`
-	PendingAt time.Time `json:"pending_at,omitzero"`
-	Redirects int       `json:"hops,omitempty"`
-
-	Visit crawl.VisitID `json:"visit,omitzero"` // the newest visit that reported this robots.txt
-
-	// When the sitemaps that it names were requested last.
+	// When the sitemaps that robots.txt names were requested last.
 	SitemapsAsked time.Time `json:"sitemaps_asked,omitzero"`
 	// The first bytes of a digest of the robots.txt of that time, with the scope's hash.
 	SitemapsOf []byte `json:"sitemaps_of,omitempty"`
 
-	Cleans bool `json:"cleans,omitempty"` // the copy has Clean-param lines
-	Agents bool `json:"agents,omitempty"` // the copy names servers for mobile agents
-	Uses   bool `json:"uses,omitempty"`   // the copy states how pages may be used
-	// The copy, parsed when Clean-param is first needed
-	Clean *robots.File `json:"-"`
-
-	Data       crawl.ProbeState `json:"data,omitempty"` // of /data.txt
-	DataDue    time.Time        `json:"data_due,omitzero"`
-	DataReason string           `json:"data_reason,omitempty"`
-	// ProbePending: the URL requested on another host
-	DataOn string `json:"data_on,omitempty"`
+	RobotsContents // robots.go
+	DataTxt        // wellknown.go
 
 	// /rupinfo.txt is not requested before this time. Package rupsites stores what is known of a
 	// site that has one.
@@ -170,15 +119,7 @@ type Origin struct {
 	crawl.OriginFiles
 	crawl.OriginFilesDue
 
-	Mirror *mirror.Record `json:"mirror,omitempty"`
-	// The origin to which the page requested last has moved permanently, with the same path.
-	MovedTo canon.Origin `json:"moved_to,omitzero"`
-	Moved   uint32       `json:"moved,omitempty"` // number of pages in a row that have moved there
-	Led     int64        `json:"led,omitempty"`   // URLs to which redirects of other hosts led
-	// The name with or without "www." was requested as well.
-	Twin bool `json:"twin,omitempty"`
-	// TwinOut is the spec, as in Meta.Spec, by which that name is out of scope.
-	TwinOut string `json:"-"`
+	Moves // moved.go
 
 	host *Host // nil until its host is in memory
 }

@@ -5,6 +5,20 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
+// Moves are what is known of an origin as a mirror, and of where its pages have moved. They are part
+// of the origin's record.
+type Moves struct {
+	Mirror *mirror.Record `json:"mirror,omitempty"`
+	// The origin to which the page requested last has moved permanently, with the same path.
+	MovedTo canon.Origin `json:"moved_to,omitzero"`
+	Moved   uint32       `json:"moved,omitempty"` // number of pages in a row that have moved there
+	Led     int64        `json:"led,omitempty"`   // URLs to which redirects of other hosts led
+	// The name with or without "www." was requested as well.
+	Twin bool `json:"twin,omitempty"`
+	// TwinOut is the spec, as in Meta.Spec, by which that name is out of scope.
+	TwinOut string `json:"-"`
+}
+
 // KeepMirror keeps what is known of o as a mirror; nil if there is nothing to remember.
 func (o *Origin) KeepMirror(m *mirror.Record) {
 	o.Mirror = m

@@ -10,6 +10,38 @@ import (
 	"github.com/curtsy/curtsy/pkg/robots"
 )
 
+// RobotsTxt is what is known of an origin's robots.txt. It is part of the origin's record.
+type RobotsTxt struct {
+	// History records when robots.txt was fetched and when that failed. Copy is the last success;
+	// for RobotsParsed, Digest identifies the stored body.
+	History    robots.History    `json:"history,omitzero"`
+	Copy       crawl.RobotsState `json:"copy,omitempty"`
+	Digest     []byte            `json:"digest,omitempty"`
+	Status     int               `json:"status,omitempty"` // of the last response
+	Reason     string            `json:"reason,omitempty"` // of the last failure, for people
+	CrawlDelay time.Duration     `json:"crawl_delay,omitempty"`
+	HasDelay   bool              `json:"has_delay,omitempty"`
+	ETag       string            `json:"etag,omitempty"`
+	LastMod    string            `json:"last_modified,omitempty"`
+
+	// RobotsPending: the URL requested on another host.
+	PendingOn string    `json:"pending_on,omitempty"`
+	PendingAt time.Time `json:"pending_at,omitzero"`
+	Redirects int       `json:"hops,omitempty"`
+
+	Visit crawl.VisitID `json:"visit,omitzero"` // the newest visit that reported this robots.txt
+}
+
+// RobotsContents are facts about the stored robots.txt that are needed without reading it. They are
+// part of the origin's record.
+type RobotsContents struct {
+	Cleans bool `json:"cleans,omitempty"` // the copy has Clean-param lines
+	Agents bool `json:"agents,omitempty"` // the copy names servers for mobile agents
+	Uses   bool `json:"uses,omitempty"`   // the copy states how pages may be used
+	// The copy, parsed when Clean-param is first needed
+	Clean *robots.File `json:"-"`
+}
+
 // What a visit, or another host's answer, has to say of an origin's robots.txt comes in this order:
 // ReportedBy (visits only), RobotsAnswered, and one of the methods that name an outcome. Applied
 // again they change nothing but the count of failures, which errs on the side of waiting.

@@ -7,6 +7,22 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 )
 
+// SitemapCounts count the sitemaps of a host. They are part of its record.
+type SitemapCounts struct {
+	Sitemaps    int `json:"sitemaps,omitempty"`     // number of sitemaps stored for this host
+	SitemapsDue int `json:"sitemaps_due,omitempty"` // of them, those that are to be read
+	// SitemapsForeign is the number of stored sitemaps that other hosts' robots.txt names. The time
+	// when the last of them was read, and the number of its URLs, determine when the next may be
+	// read.
+	SitemapsForeign int       `json:"sitemaps_foreign,omitempty"`
+	ForeignRead     time.Time `json:"foreign_read,omitzero"`
+	ForeignEntries  int       `json:"foreign_entries,omitempty"`
+
+	// Few is in memory only: while fewer URLs are queued, sitemaps are read.
+	Few     int64 `json:"-"`
+	tooMany bool  // a warning about this was logged
+}
+
 // AskedSitemaps notes when o was asked for its sitemaps, and what its robots.txt and the scope were
 // then: a change of either has it asked before its time.
 func (o *Origin) AskedSitemaps(now time.Time, says []byte) {
@@ -30,11 +46,11 @@ func (h *Host) KeepSitemap(foreign bool) {
 	h.changed()
 }
 
-// SitemapsFull notes that no more sitemaps of h are kept, and reports whether that is news. It is
-// not stored: after a restart it is news once more.
-func (h *Host) SitemapsFull() (news bool) {
-	news = !h.tooManySitemaps
-	h.tooManySitemaps = true
+// SitemapsFull notes that no more sitemaps of the host are kept, and reports whether that is news.
+// It is not stored: after a restart it is news once more.
+func (c *SitemapCounts) SitemapsFull() (news bool) {
+	news = !c.tooMany
+	c.tooMany = true
 	return news
 }
 
@@ -58,9 +74,9 @@ func (h *Host) ReadForeignSitemap(now time.Time, entries int) {
 	h.changed()
 }
 
-// ReadSitemapsBelow has sitemaps of h read only while fewer than n of its URLs are queued. It
-// follows from the delay of h, and is not stored.
-func (h *Host) ReadSitemapsBelow(n int64) { h.Few = n }
+// ReadSitemapsBelow has sitemaps of the host read only while fewer than n of its URLs are queued. It
+// follows from the delay of the host, and is not stored.
+func (c *SitemapCounts) ReadSitemapsBelow(n int64) { c.Few = n }
 
 // SitemapsDue is when an origin of h is to be asked for its sitemaps again, with re-crawl. The zero
 // time means never.

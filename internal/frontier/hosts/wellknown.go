@@ -7,6 +7,15 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
+// DataTxt is what is known of an origin's /data.txt. It is part of the origin's record.
+type DataTxt struct {
+	Data       crawl.ProbeState `json:"data,omitempty"`
+	DataDue    time.Time        `json:"data_due,omitzero"` // earliest time of the next request
+	DataReason string           `json:"data_reason,omitempty"`
+	// ProbePending: the URL requested on another host
+	DataOn string `json:"data_on,omitempty"`
+}
+
 // What follows is kept of an origin's well-known files. Each method may be applied again without
 // changing anything.
 

@@ -73,6 +73,6 @@ func TestRetriesStop(t *testing.T) {
 func urlRetry(t *testing.T, delay time.Duration, private bool) func(n int) time.Duration {
 	t.Helper()
 	l := hosts.New(hosts.Options{Judge: judge.Judge{Spec: crawl.Spec{Delay: delay}}})
-	h := &hosts.Host{Name: canon.Host("a.example"), Private: private}
+	h := &hosts.Host{Name: canon.Host("a.example"), Pace: hosts.Pace{Private: private}}
 	return func(n int) time.Duration { return New(hosts.NewFeatures(l), l).RetryIn(h, n) }
 }
