@@ -107,47 +107,6 @@ func TestHistoryAfterACrash(t *testing.T) {
 	})
 }
 
-// However long a crawl runs, and however its clock is set, its file keeps a few thousand samples.
-func TestHistoryIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, testSpec("http://a.example/"))
-		now := time.Now()
-		upkeep := b.s.History.Feature().Upkeep
-		step := func(n int, d time.Duration) {
-			for range n {
-				b.s.ledger.Meta.Counts.Bytes++ // an event
-				if err := upkeep(now); err != nil {
-					t.Fatal(err)
-				}
-				now = now.Add(d)
-			}
-		}
-		step(40*24*6, 10*time.Minute)
-		step(24*360, 10*time.Second)
-		// 30 minutes, 6 hours, 3 days, 30 days, and then by days.
-		if n := b.samples(); n > 181+361+433+721+12 || n < 180+300+400 {
-			t.Errorf("%d samples of 41 days", n)
-		}
-		p, err := b.s.History.Part(crawl.HistoryRequest{Span: 60 * 24 * time.Hour, Step: 10 * time.Second}, now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, s := range p.Samples[1:] {
-			age, gap := now.Sub(s.At), s.At.Sub(p.Samples[i].At)
-			if s.Bytes < p.Samples[i].Bytes || age < 29*time.Minute && gap > 10*time.Second || gap > 25*time.Hour {
-				t.Fatalf("%v after %v, %v old: %d bytes after %d", s.At, p.Samples[i].At, age, s.Bytes, p.Samples[i].Bytes)
-			}
-		}
-		now = now.Add(-30 * 24 * time.Hour) // the clock was a month ahead and is corrected
-		step(1, 10*time.Second)
-		k, _ := b.s.ledger.Tx.Bucket(store.BucketHistory).Cursor().Last()
-		p, err = b.s.History.Part(crawl.HistoryRequest{Span: time.Hour, Step: 10 * time.Second}, now)
-		if last := p.Samples[len(p.Samples)-1]; err != nil || k == nil || last.At.After(now) {
-			t.Errorf("after the clock was set back: %v, %v", last.At, err)
-		}
-	})
-}
-
 // Shards are added up at the same times. One that cannot be read does not affect the others, and is
 // named.
 func TestHistoryIsASum(t *testing.T) {

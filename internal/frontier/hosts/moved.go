@@ -5,8 +5,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Moves are what is known of an origin as a mirror, and of where its pages have moved. They are part
-// of the origin's record.
+// Moves are what is known of an origin as a mirror, and of where its pages have moved. They are
+// part of the origin's record.
 type Moves struct {
 	Mirror *mirror.Record `json:"mirror,omitempty"`
 	// The origin to which the page requested last has moved permanently, with the same path.

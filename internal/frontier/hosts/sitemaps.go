@@ -74,8 +74,8 @@ func (h *Host) ReadForeignSitemap(now time.Time, entries int) {
 	h.changed()
 }
 
-// ReadSitemapsBelow has sitemaps of the host read only while fewer than n of its URLs are queued. It
-// follows from the delay of the host, and is not stored.
+// ReadSitemapsBelow has sitemaps of the host read only while fewer than n of its URLs are queued.
+// It follows from the delay of the host, and is not stored.
 func (c *SitemapCounts) ReadSitemapsBelow(n int64) { c.Few = n }
 
 // SitemapsDue is when an origin of h is to be asked for its sitemaps again, with re-crawl. The zero

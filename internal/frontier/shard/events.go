@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirrors"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/tracing"
 )
@@ -13,7 +13,7 @@ import (
 // Events applies the events of a shard's log.
 type Events struct {
 	kinds   []kind
-	ledger  *hosts.Ledger
+	file    *store.File
 	mirrors *mirrors.Mirrors
 	urls    *urls.URLs
 	traces  *tracing.Crawl // nil: none are made
@@ -36,7 +36,7 @@ type event struct {
 
 // NewEvents returns the events of a shard, whose other parts are made but perhaps the account.
 func NewEvents(p *Parts) *Events {
-	return &Events{kinds: kinds(p), ledger: p.Ledger, mirrors: p.Mirrors, urls: p.URLs}
+	return &Events{kinds: kinds(p), file: p.Ledger.File, mirrors: p.Mirrors, urls: p.URLs}
 }
 
 // Trace makes the outcomes of running visits appear in the traces of a crawl; nil: there are none.
@@ -46,9 +46,9 @@ func (s *Events) Trace(traces *tracing.Crawl) { s.traces = traces }
 // is the server's time of the event.
 func (s *Events) Apply(e *crawl.Event, sent, now time.Time) error {
 	s.urls.CountEvent()
-	s.ledger.Applying(sent)
-	defer s.ledger.Applying(time.Time{})
-	s.ledger.Phase.Saw(e.Visit)
+	s.file.Applying(sent)
+	defer s.file.Applying(time.Time{})
+	s.file.Phase.Saw(e.Visit)
 	ev := &event{Event: e, sent: sent, at: sent, now: now}
 	if sent.IsZero() || sent.After(now) {
 		ev.at = now

@@ -20,16 +20,16 @@ const (
 // So there are at most 180 + 360 + 432 + 720 + 3650 samples.
 var ages = []time.Duration{30 * time.Minute, 6 * time.Hour, 3 * 24 * time.Hour, 30 * 24 * time.Hour, 3650 * 24 * time.Hour}
 
-// History has the samples of one shard. Callers of its methods must hold the ledger's lock.
+// History has the samples of one shard. Callers of its methods must hold the file's lock.
 type History struct {
-	ledger *hosts.Ledger
+	file *store.File
 
 	last    crawl.HistorySample // the youngest in the file
 	thinned time.Time
 }
 
-// NewHistory returns the History of one shard.
-func NewHistory(ledger *hosts.Ledger) *History { return &History{ledger: ledger} }
+// NewHistory returns the History of the shard with that file.
+func NewHistory(file *store.File) *History { return &History{file: file} }
 
 // Feature takes the samples. Their times are those of the clock that took them, and nothing is
 // decided by them, so they are not shifted to another clock.
@@ -38,7 +38,7 @@ func (s *History) Feature() hosts.Feature {
 }
 
 func (s *History) load(time.Time) error {
-	k, v := s.ledger.Tx.Bucket(store.BucketHistory).Cursor().Last()
+	k, v := s.file.Tx.Bucket(store.BucketHistory).Cursor().Last()
 	if k == nil {
 		return nil
 	}
@@ -49,10 +49,10 @@ func (s *History) load(time.Time) error {
 
 // Now is a sample of the current counts.
 func (s *History) Now(at time.Time) crawl.HistorySample {
-	c := &s.ledger.Meta.Counts
+	c := &s.file.Meta.Counts
 	return crawl.HistorySample{
 		At: at.UTC(), Queued: c.Queued, Stored: c.Stored, Redirected: c.Redirected, Refused: c.Refused, Failed: c.Failed, Bytes: c.Bytes,
-		Requests: c.Requests, Order: s.ledger.Meta.Order,
+		Requests: c.Requests, Order: s.file.Meta.Order,
 	}
 }
 
@@ -74,7 +74,7 @@ func (s *History) upkeep(now time.Time) error {
 			return nil
 		}
 	}
-	if err := s.ledger.Put(store.BucketHistory, historyKey(slot), encodeHistory(sample)); err != nil {
+	if err := s.file.Put(store.BucketHistory, historyKey(slot), encodeHistory(sample)); err != nil {
 		return err
 	}
 	s.last = sample
@@ -91,7 +91,7 @@ func (s *History) thin(now time.Time) error {
 	var before []byte // the sample before the current one, and its slot
 	var beforeIn time.Time
 	var beforeStep time.Duration
-	err := s.ledger.Tx.Bucket(store.BucketHistory).ForEach(func(k, _ []byte) error {
+	err := s.file.Tx.Bucket(store.BucketHistory).ForEach(func(k, _ []byte) error {
 		at, err := timeOf(k)
 		if err != nil {
 			return err
@@ -110,7 +110,7 @@ func (s *History) thin(now time.Time) error {
 	})
 	for _, k := range drop {
 		if err == nil {
-			err = s.ledger.Drop(store.BucketHistory, k)
+			err = s.file.Drop(store.BucketHistory, k)
 		}
 	}
 	return err
@@ -136,12 +136,12 @@ func slotOf(t time.Time, step time.Duration) time.Time {
 
 func (s *History) dropAfter(t time.Time) error {
 	var drop [][]byte
-	c := s.ledger.Tx.Bucket(store.BucketHistory).Cursor()
+	c := s.file.Tx.Bucket(store.BucketHistory).Cursor()
 	for k, _ := c.Seek(historyKey(t.Add(time.Second))); k != nil; k, _ = c.Next() {
 		drop = append(drop, slices.Clone(k))
 	}
 	for _, k := range drop {
-		if err := s.ledger.Drop(store.BucketHistory, k); err != nil {
+		if err := s.file.Drop(store.BucketHistory, k); err != nil {
 			return err
 		}
 	}
@@ -154,8 +154,8 @@ func (s *History) Part(q crawl.HistoryRequest, end time.Time) (p crawl.HistoryPa
 	if !slices.Contains(crawl.HistorySteps, q.Step) || q.Span < 0 {
 		return p, fmt.Errorf("history: there are no samples in steps of %v: the steps are %v", q.Step, crawl.HistorySteps)
 	}
-	p.Shard, p.Epoch = s.ledger.ID, s.ledger.Epoch
-	b := s.ledger.Tx.Bucket(store.BucketHistory)
+	p.Shard, p.Epoch = s.file.ID, s.file.Epoch
+	b := s.file.Tx.Bucket(store.BucketHistory)
 	if b == nil { // a file from a version without this bucket
 		p.Since, p.Samples = end.UTC(), []crawl.HistorySample{s.Now(end)}
 		return p, nil
@@ -198,7 +198,7 @@ func (s *History) Part(q crawl.HistoryRequest, end time.Time) (p crawl.HistoryPa
 // Samples are at most a minute apart for six hours, and further apart the older they are. A time is
 // zero if no sample determines it.
 func (s *History) TakenIn(order uint64) (after, by time.Time, err error) {
-	b := s.ledger.Tx.Bucket(store.BucketHistory)
+	b := s.file.Tx.Bucket(store.BucketHistory)
 	if b == nil || order == 0 {
 		return after, by, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/mirrors"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
 	"github.com/curtsy/curtsy/internal/frontier/schedule"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/updates"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/internal/frontier/wellknown"
@@ -81,7 +82,7 @@ func New(o hosts.Options) *Parts {
 	p.Links = NewLinks(p.Ledger, p.Mirrors, p.Polite, p.Recrawl, p.RUPSites, p.URLs)
 	p.Visits = schedule.NewVisits(p.Features, p.Ledger, p.Polite, p.Recrawl, p.Sitemaps, p.Timeline, p.URLs)
 	p.Passes = NewPasses(p.DataFiles, p.Features, p.Ledger, p.Links, p.Mirrors, p.Recrawl, p.URLs, p.Visits)
-	p.History = NewHistory(p.Ledger)
+	p.History = NewHistory(p.Ledger.File)
 	p.Account = NewAccount(p)
 	p.Robots = NewRobotsReports(p.Features, p.Ledger, p.Mirrors, p.Polite, p.RobotsProxy)
 	p.Specs = NewSpecs(p.Features, p.Ledger, p.Links, p.Passes, p.Polite, p.RUPSites, p.URLs)
@@ -110,15 +111,15 @@ func (p *Parts) allFeatures() []hosts.Feature {
 }
 
 // Read calls do under the shard's lock, unless the shard is closed. It takes the lock itself.
-func (p *Parts) Read(do func() error) error { return read(p.Ledger, do) }
+func (p *Parts) Read(do func() error) error { return read(p.Ledger.File, do) }
 
-func read(l *hosts.Ledger, do func() error) error {
-	l.Mu.Lock()
-	defer l.Mu.Unlock()
-	if !l.Phase.MayRead() {
+func read(f *store.File, do func() error) error {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if !f.Phase.MayRead() {
 		return nil
 	}
-	return l.Guarded(do)
+	return f.Guarded(do)
 }
 
 // JustVisited makes every host count as visited at last. An owner must do this when it does not

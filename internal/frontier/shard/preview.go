@@ -16,7 +16,7 @@ import (
 func (s *Specs) Effect(ctx context.Context, next *judge.Judge, most int64) (all crawl.SpecEffect, err error) {
 	for from := []byte(nil); ; {
 		more := false
-		err := read(s.ledger, func() (err error) {
+		err := read(s.ledger.File, func() (err error) {
 			c := &s.ledger.Meta.Counts
 			all.Known = c.Queued + c.Stored + c.Redirected + c.Refused + c.Failed
 			from, err = s.urls.Stretch(from, store.PassStretch, func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
