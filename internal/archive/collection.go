@@ -126,9 +126,9 @@ func (c *Collection) located(each func(located)) error {
 }
 
 // Find calls do with the record of the newest capture of a URL, by its key, that is not newer than
-// until (14 digits, or the first of them; "": the newest of all). With body, a revisit is replaced
-// by the answer that it refers to or, if that is not in the collection, by the newest answer of the
-// URL that is not a revisit. The error wraps fs.ErrNotExist if there is none.
+// until (14 digits, or the first of them; "" for the newest of all). With body, a revisit is
+// replaced by the answer that it refers to or, if that is not in the collection, by the newest
+// answer of the URL that is not a revisit. The error wraps fs.ErrNotExist if there is none.
 func (c *Collection) Find(key, until string, body bool, do func(rec *warc.Record) error) error {
 	newest := newer{key: key, limit: limitOf(until)}
 	full := newer{key: key, limit: limitOf(until), full: true}

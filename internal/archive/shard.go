@@ -111,7 +111,7 @@ func Open(store *pages.Store, o Options) (*Shard, error) {
 // Ended receives a value when files were closed, so that Tidy can make their indexes.
 func (a *Shard) Ended() <-chan struct{} { return a.ended }
 
-// SetDir sets the directory in which files are written from now on; "": none. The open file in
+// SetDir sets the directory in which files are written from now on; "" means none. The open file in
 // another directory is closed. A missing directory is created with the first file.
 func (a *Shard) SetDir(dir string) error {
 	a.mu.Lock()

@@ -51,7 +51,7 @@ type checker struct {
 	key, was []byte
 }
 
-// node is a page to be checked, and the bounds that its keys must lie between. nil: no bound.
+// node is a page to be checked, and the bounds that its keys must lie between. nil means no bound.
 type node struct {
 	id       uint64
 	low, top []byte

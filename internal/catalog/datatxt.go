@@ -43,7 +43,7 @@ type Entry struct {
 	AliasVisit crawl.VisitID `json:"alias_visit,omitzero"`
 
 	// Changed is when the effective content of the file last changed, by the clock of the process
-	// that stores it. Zero: not since this is recorded.
+	// that stores it. It is zero if it has not changed since this is recorded.
 	Changed time.Time `json:"changed,omitzero"`
 }
 

@@ -33,7 +33,7 @@ type Document struct {
 	Header  bool   // it is the set of links in the page's header
 	Fetched time.Time
 	// how many bytes of claims may be read, as Budget counts them. The claim that exceeds this is
-	// the last one that is read; 0: no limit
+	// the last one that is read; 0 means no limit
 	Capacity int
 	// First is the number of the first claim. For a part of a document it is the number of claims
 	// in the earlier parts.

@@ -69,7 +69,7 @@ type DatasetClaim struct {
 	FetchedAt time.Time `json:"fetched_at"`
 	Expires   time.Time `json:"expires,omitzero"`
 	// Changed is when the stored contents of the document last changed, by the clock of its
-	// indexer. Zero: this was not recorded then.
+	// indexer. Zero means that this was not recorded then.
 	Changed time.Time `json:"changed,omitzero"`
 
 	// Usage is what the document may be used for (formats §8).
@@ -142,7 +142,7 @@ type DatasetInfo struct {
 	// Allowed is by the rules of the data.txt. The robots.txt is checked at the fetch.
 	Allowed   bool      `json:"allowed"`
 	FetchedAt time.Time `json:"fetched_at"`
-	// Expires is that of the most trusted data.txt; zero: there is none.
+	// Expires is that of the most trusted data.txt; zero means that there is none.
 	Expires time.Time `json:"expires,omitzero"`
 
 	// LicenseByHost: the licence is stated by the hosts of all files or, without files, by the host

@@ -258,6 +258,6 @@ type Result struct {
 	// temporary, so the indexer was not asked to delete the copy.
 	Kept bool
 	// Likeness is for Stored pages with VisitURL.Keep that were sent in full: the hash of the text
-	// (internal/likeness). 0: not known.
+	// (internal/likeness). 0 means not known.
 	Likeness uint64
 }

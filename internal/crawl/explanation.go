@@ -26,7 +26,7 @@ type Explanation struct {
 	Detail   string     `json:"detail,omitempty"`
 	Attempts int        `json:"attempts"`
 	NextDue  *time.Time `json:"next_due"`
-	// FetchedAt is when the last response came; nil: never.
+	// FetchedAt is when the last response came; nil means never.
 	FetchedAt *time.Time `json:"fetched_at,omitempty"`
 	// Life are the lines of the crawl log about the URL, the latest last. Only a limited part at
 	// the end of the log is searched.
@@ -50,7 +50,7 @@ type ExplainRobots struct {
 	Line      int        `json:"line"`
 	Rule      string     `json:"rule"` // if the file is unreachable: what happened
 	FetchedAt *time.Time `json:"fetched_at"`
-	// Status is the HTTP status of the last response; 0: there was none.
+	// Status is the HTTP status of the last response; 0 means that there was none.
 	Status int `json:"status,omitempty"`
 	// Usage is what the URL may be used for according to the file: the strictest statement for each
 	// purpose, and the lines that state it. It is nil if there is no file.

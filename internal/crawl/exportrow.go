@@ -15,7 +15,8 @@ type PageInfo struct {
 	Size           int64     `json:"size"`
 	SHA256         string    `json:"sha256"` // hex, of the decoded body
 	SnippetAllowed bool      `json:"snippet_allowed"`
-	// MaxSnippet is the maximum number of characters of a quotation (max-snippet); 0: no limit.
+	// MaxSnippet is the maximum number of characters of a quotation (max-snippet); 0 means no
+	// limit.
 	MaxSnippet int     `json:"max_snippet,omitempty"`
 	Depth      int     `json:"depth"`
 	FoundOn    *string `json:"found_on"` // null for a seed
@@ -112,10 +113,10 @@ type ExportQuery struct {
 	// text), source (rows with the HTML), chunks, text or html. Format of links is jsonl or
 	// grouped.
 	Format string `json:"format"`
-	// ChunkSize is the maximum number of characters of a chunk; 0: 2,000.
+	// ChunkSize is the maximum number of characters of a chunk; 0 means 2,000.
 	ChunkSize int `json:"chunk_size,omitempty"`
 	// Since leaves out pages that have not changed since then, by the clock of their indexer. Pages
-	// that are gone come as a PageRemoved. Zero: all pages. It is not for the formats text and
+	// that are gone come as a PageRemoved. Zero means all pages. It is not for the formats text and
 	// html.
 	Since time.Time `json:"since,omitzero"`
 	// For are purposes (usage.Purpose). Only pages for which all of them are allowed are exported,

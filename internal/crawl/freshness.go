@@ -7,11 +7,11 @@ import "time"
 type Freshness struct {
 	// Recrawl: stored pages are kept fresh, and the crawl is never done.
 	Recrawl bool `json:"recrawl,omitempty"`
-	// RecrawlMin is the smallest interval between fetches of a page; 0: DefaultRecrawlMin. Only
-	// pages that seem to have gone, and pages that may differ at each fetch, are fetched once more
-	// earlier, the former within an hour.
+	// RecrawlMin is the smallest interval between fetches of a page; 0 means DefaultRecrawlMin.
+	// Only pages that seem to have gone, and pages that may differ at each fetch, are fetched once
+	// more earlier, the former within an hour.
 	RecrawlMin time.Duration `json:"recrawl_min,omitempty"`
-	// RecrawlMax is the largest interval; 0: DefaultRecrawlMax.
+	// RecrawlMax is the largest interval; 0 means DefaultRecrawlMax.
 	RecrawlMax time.Duration `json:"recrawl_max,omitempty"`
 	// Every is the length of a round: when a round begins, all finished URLs are fetched again. 0:
 	// there are no rounds. It cannot be combined with Recrawl.

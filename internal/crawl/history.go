@@ -15,7 +15,7 @@ type HistorySample struct {
 	Bytes      int64     `json:"bytes"`
 	Requests   int64     `json:"requests"`         // sent to sites, of all kinds
 	Silent     bool      `json:"silent,omitempty"` // nothing ran: the numbers are old
-	// Order is the number of the last URL that the shard had accepted; 0: not known. It is not
+	// Order is the number of the last URL that the shard had accepted; 0 means not known. It is not
 	// sent.
 	Order uint64 `json:"-"`
 }

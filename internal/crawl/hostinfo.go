@@ -120,7 +120,7 @@ type UpdatesInfo struct {
 	Gaps         int64          `json:"gaps"`     // all reports that were ever missing
 	Recrawls     int64          `json:"recrawls"` // of the whole site, because reports were lost
 	LastReport   *UpdatesReport `json:"last_report"`
-	// Next is when it is asked again; nil: it reports by itself.
+	// Next is when it is asked again; nil means that it reports by itself.
 	Next     *time.Time `json:"next,omitempty"`
 	Reports  int64      `json:"reports"`
 	Reported int64      `json:"told"` // URLs in them

@@ -98,9 +98,9 @@ type Page struct {
 	// file, or another nested one, names it. Empty: the file is Origin's own.
 	Asked canon.URL
 
-	// MaxSnippet is the maximum number of characters of a quotation (max-snippet); 0: no limit.
-	// MetaMaxSnippet is that of the page's own markup. If Tagged is set, MaxSnippet is only that of
-	// the header.
+	// MaxSnippet is the maximum number of characters of a quotation (max-snippet); 0 means no
+	// limit. MetaMaxSnippet is that of the page's own markup. If Tagged is set, MaxSnippet is only
+	// that of the header.
 	MaxSnippet     int
 	MetaMaxSnippet int
 
@@ -161,7 +161,7 @@ type Capture struct {
 	Encoding Encoding
 	OfPage   bool
 	// CRC is, with OfPage, the CRC-32 (IEEE) of the page's unpacked body, so that the archive need
-	// not unpack it. 0: not known.
+	// not unpack it. 0 means not known.
 	CRC   uint32
 	Cut   bool   // the body is not complete
 	CutBy CutBy  // with Cut: why

@@ -61,9 +61,10 @@ type Hit struct {
 	// Signals explain the score, if they were asked for.
 	Signals []Signal `json:"signals,omitempty"`
 
-	// Text identifies the words of the page: pages with the same text are one hit. 0: not known.
+	// Text identifies the words of the page: pages with the same text are one hit. 0 means not
+	// known.
 	Text uint64 `json:"-"`
-	// Sim is the SimHash of the main text; 0: not known.
+	// Sim is the SimHash of the main text; 0 means not known.
 	Sim uint64 `json:"-"`
 	// Near is how many words of the query are near each other in the main text; see search.Plan.
 	Near int `json:"-"`
@@ -80,8 +81,8 @@ type Hit struct {
 	// AliasOf is set if URL is that of a mirror, and the page AliasOf is not stored yet.
 	AliasOf string `json:"alias_of,omitempty"`
 	Depth   int    `json:"depth"`
-	// StoredSince is when the page was first fetched with its current content. Zero: this was not
-	// recorded then. Of several copies on different hosts the oldest is shown.
+	// StoredSince is when the page was first fetched with its current content. Zero means that this
+	// was not recorded then. Of several copies on different hosts the oldest is shown.
 	StoredSince time.Time `json:"held_since,omitzero"`
 	Usage       Usage     `json:"usage"`
 }

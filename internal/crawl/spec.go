@@ -38,7 +38,7 @@ type Spec struct {
 	MaxDepth        int   `json:"max_depth"`
 	MaxPagesPerHost int64 `json:"max_pages_per_host,omitempty"` // 0 = no limit
 	// MaxHosts limits the host names of a registered domain, in addition to one for each stored
-	// page of the domain; 0: DefaultMaxHosts.
+	// page of the domain; 0 means DefaultMaxHosts.
 	MaxHosts int64 `json:"max_hosts,omitempty"`
 	// HoldMax: URLs that are not due within this time do not prevent the end of the crawl.
 	HoldMax time.Duration `json:"hold_max"`

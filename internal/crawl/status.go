@@ -16,7 +16,7 @@ type Status struct {
 	Refused    int64            `json:"refused"`
 	Failed     int64            `json:"failed"`
 	ByReason   map[string]int64 `json:"by_reason"`
-	// ETA is the estimated number of seconds until the queue is empty; nil: unknown.
+	// ETA is the estimated number of seconds until the queue is empty; nil means unknown.
 	ETA *float64 `json:"eta_s"`
 	// AtLeast is the same without the URLs that are still to be found. It is set instead of ETA
 	// while the queue grows.
@@ -87,7 +87,7 @@ type ShardStatus struct {
 // IndexerStatus is the state of an indexer and its shards.
 type IndexerStatus struct {
 	Instance string `json:"instance,omitempty"` // empty for a stopped crawl
-	// DiskFree and DiskTotal are those of the disk with its files, in bytes; 0: not known.
+	// DiskFree and DiskTotal are those of the disk with its files, in bytes; 0 means not known.
 	DiskFree  int64 `json:"disk_free,omitempty"`
 	DiskTotal int64 `json:"disk_total,omitempty"`
 

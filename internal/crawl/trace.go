@@ -66,7 +66,7 @@ type Sent struct {
 	// microseconds.
 	Wait int64
 	Took int64 // microseconds from its start to its end
-	// Status is the HTTP status of the response; 0: none came.
+	// Status is the HTTP status of the response; 0 means that none came.
 	Status int
 	Bytes  int64 // of the body, read from the wire
 	// Bound is the required time since the previous end, and BoundSource is where it comes from (as

@@ -71,8 +71,8 @@ var mediaTypes = map[string]Types{
 	"application/vnd.oasis.opendocument.presentation":                           TypeOffice,
 }
 
-// TypeOf is the type of a media type, which is in lower case without parameters. 0: it is never
-// stored.
+// TypeOf is the type of a media type, which is in lower case without parameters. 0 means that it is
+// never stored.
 func TypeOf(mediaType string) Types { return mediaTypes[mediaType] }
 
 // TypeSet are the types that the crawl stores. Words that this version does not know are ignored.

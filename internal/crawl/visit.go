@@ -139,7 +139,7 @@ type Robots struct {
 	Body   []byte
 	Digest []byte        // SHA-256 of the body, 32 bytes; empty if there is none
 	Age    time.Duration // since it was fetched
-	// Fresh is how much longer it may be used. ≤ 0: it must be fetched again first.
+	// Fresh is how much longer it may be used. ≤ 0 means that it must be fetched again first.
 	Fresh         time.Duration
 	CrawlDelay    time.Duration // for our product token
 	HasCrawlDelay bool
@@ -211,8 +211,8 @@ type Claim struct {
 type Sample struct {
 	Status int    // HTTP status; 0: not fetched, see Reason
 	Digest uint64 // as in Result
-	// Likeness is the near-duplicate hash of the text: similar pages differ in few bits. 0: there
-	// is too little text.
+	// Likeness is the near-duplicate hash of the text: similar pages differ in few bits. 0 means
+	// that there is too little text.
 	Likeness uint64
 	Reason   string // begins with the Reason code: "robots", "dns: no such host"
 	Location string // the target of a redirect, which is not followed
@@ -246,7 +246,7 @@ type RUP struct {
 	Retry      bool          // the failure may be temporary: no response, 429 or 5xx
 	RetryAfter time.Duration // of a 429 or 503
 	Body       []byte        // /rupinfo.txt, at most rup.MaxInfo bytes
-	// Fresh is how long /rupinfo.txt may be used; 0: not stated.
+	// Fresh is how long /rupinfo.txt may be used; 0 means that this is not stated.
 	Fresh    time.Duration
 	Key      string // Register: the registration key; never logged
 	Sequence uint64 // GetSequenceNumber

@@ -156,7 +156,7 @@ func (l *Login) Password() string {
 	return l.password
 }
 
-// Roots are the authorities for the certificate of an https proxy. nil: those of the system.
+// Roots are the authorities for the certificate of an https proxy. nil means those of the system.
 func (l *Login) Roots() *x509.CertPool {
 	if l == nil {
 		return nil

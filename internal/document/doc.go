@@ -26,7 +26,7 @@ import (
 type Limits struct {
 	Pages int // of a PDF; sheets of a table; slides; 0: 2,000
 	HTML  int // bytes of the result, plus a quarter of it for links; 0: 4 MiB
-	// Links is the largest number of links; 0: 10,000.
+	// Links is the largest number of links; 0 means 10,000.
 	Links int
 	Until time.Time // reading stops at this time; zero: no limit
 }

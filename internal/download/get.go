@@ -53,7 +53,7 @@ type Options struct {
 	Retry time.Duration // wait before the first retry; 0: 1 s
 	Hosts int           // files fetched at the same time, each from another host; 0: 8
 
-	// called often, by several goroutines but never concurrently; nil: not called
+	// called often, by several goroutines but never concurrently; nil means not called
 	Progress func(Progress)
 	Log      *slog.Logger // nil: slog.Default()
 

@@ -24,7 +24,7 @@ import (
 type state struct {
 	URL   string `json:"url"`             // requested
 	Final string `json:"final,omitempty"` // source of the bytes, after redirects
-	// strong, as If-Range requires; "": the rest cannot be requested
+	// strong, as If-Range requires; "" means that the rest cannot be requested
 	Validator string `json:"validator"`
 	Length    int64  `json:"length"`  // of the whole file; -1: not known yet
 	Written   int64  `json:"written"` // bytes that are safe on disk

@@ -26,25 +26,26 @@ type Options struct {
 	// an embedded server, whose files are in Dir. Name is shown in its list of connections.
 	NATS queue.Options
 	// Server is an embedded server that runs already. It serves only this crawl, and continues when
-	// the engine ends. nil: see NATS.
+	// the engine ends. If it is nil, NATS applies.
 	Server *embedded.Server
-	// Crawl is the name of the crawl; "": the one in Dir, or DefaultCrawl.
+	// Crawl is the name of the crawl; "" means the one in Dir, or DefaultCrawl.
 	Crawl string
-	// Plan returns the spec of a new crawl (old is nil) or of one that continues. nil: it continues
-	// unchanged.
+	// Plan returns the spec of a new crawl (old is nil) or of one that continues. nil means that it
+	// continues unchanged.
 	Plan func(old *crawl.Spec) (crawl.Spec, error)
 	// By is the operator for the lines in the crawl log about settings that Plan changes.
 	By control.By
 	// Seeds are submitted at the beginning. Those that are known already are tried again at once.
 	Seeds []canon.URL
-	// StreamLimits are for the streams of a new crawl; zero: what the embedded server can store.
+	// StreamLimits are for the streams of a new crawl; zero means what the embedded server can
+	// store.
 	StreamLimits frontier.StreamLimits
 	Instance     string // the name of the services; "": one that depends on Dir only
 
 	Fetcher fetcher.Options // the engine sets Name, Log, Registerer, RequestLog, Tracer and Alone
 	Tracer  *tracing.Tracer // of visits; nil: no traces. Close it after the engine
-	// Mail says how reports of sites are received; zero: not at all. The engine sets Registry and
-	// Log.
+	// Mail says how reports of sites are received; zero means not at all. The engine sets Registry
+	// and Log.
 	Mail       updates.MailOptions
 	CrawlLog   frontier.CrawlLog // how much of it is kept; zero: all, in one file
 	MinFree    int64             // see frontier.Options and indexer.Options

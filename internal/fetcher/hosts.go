@@ -117,7 +117,7 @@ func (o *hosts) await(ctx context.Context, p *presence, a *arrival) bool {
 }
 
 // leave is called when a visit sends nothing any more. rest is until when the pause of the host
-// lasts; zero: no longer than was known.
+// lasts; zero means no longer than was known.
 func (o *hosts) leave(host canon.Host, rest time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -30,16 +30,17 @@ type ManualOptions struct {
 	Contact      string
 	AllowPrivate bool     // reach loopback and private addresses as well
 	Resolve      []string // HOST=ADDR, as in a crawl's Spec
-	// Waiting is called if robots.txt or politeness delays a request; nil: nobody is informed.
+	// Waiting is called if robots.txt or politeness delays a request; nil means that nobody is
+	// informed.
 	Waiting func(host string, wait time.Duration)
-	// WholeAnswer is how long an answer may take, from the request to its last byte; 0: 5 min.
+	// WholeAnswer is how long an answer may take, from the request to its last byte; 0 means 5 min.
 	WholeAnswer time.Duration
 	Signer      *botauth.Signer    // of each request over https; nil: none is signed
 	Credentials *credentials.Set   // sent to the sites that require them; nil: none
 	Proxy       *credentials.Proxy // requests go through it; nil: they go directly
 	Dial        wire.Dial          // opens the connections; nil: the system's
-	// Word is called with what a refusal asks for, and if credentials were not sent; nil: nobody is
-	// informed.
+	// Word is called with what a refusal asks for, and if credentials were not sent; nil means that
+	// nobody is informed.
 	Word func(text string)
 }
 

@@ -20,8 +20,8 @@ type Options struct {
 	Name  string // its name for frontiers, a NATS subject token; "": one is invented
 	Slots int    // visits that run at the same time; 0 = 64
 
-	// Shared makes this fetcher one of several in its process, for as many crawls; nil: it is
-	// alone. The options that NewShared uses are then those that it was called with.
+	// Shared makes this fetcher one of several in its process, for as many crawls; nil means that
+	// it is alone. The options that NewShared uses are then those that it was called with.
 	Shared *Shared
 	Weight int // of this crawl when slots are divided among those of Shared; 0 = 1
 
@@ -58,18 +58,18 @@ type Options struct {
 	RulesCache int // robots.txt files whose rules are kept; 0 = 4096
 
 	// RequestLog is a file in which requests are recorded until they are reported, so that a
-	// process that is killed leaves no gap in the timeline of a host; "": there is none. Only one
-	// process at a time may use it.
+	// process that is killed leaves no gap in the timeline of a host; "" means that there is none.
+	// Only one process at a time may use it.
 	RequestLog string
 
-	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; "": it
-	// is not used.
+	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; ""
+	// means that it is not used.
 	PDFToText string
 
 	DiscardPages bool // pages are fetched, read for links and counted, but handed to nobody
 
-	// Dial opens the connections to sites and proxies, as net.Dialer's DialContext does; nil: the
-	// system's. The guard decides before which addresses may be dialled.
+	// Dial opens the connections to sites and proxies, as net.Dialer's DialContext does; nil means
+	// the system's. The guard decides before which addresses may be dialled.
 	Dial wire.Dial
 	// Fault is called before and after an event is appended to a shard's log ("append", "appended")
 	// and pages are handed to an indexer ("send pages", "sent pages"). If it returns an error, that
@@ -78,9 +78,9 @@ type Options struct {
 	Resolver *net.Resolver   // nil: the system's
 	TLS      *tls.Config     // nil: certificates are verified as usual
 	Signer   *botauth.Signer // of each request over https; nil: none is signed
-	// Sent to the sites that require them; nil: none.
+	// Sent to the sites that require them; nil means none.
 	Credentials *credentials.Set
-	// Requests go through it; nil: they go directly.
+	// Requests go through it; nil means that they go directly.
 	Proxy      *credentials.Proxy
 	Tracer     *tracing.Tracer       // of visits; nil: none is traced
 	Log        *slog.Logger          // nil: slog.Default()

@@ -24,7 +24,7 @@ type answers struct {
 	token     func() string // by which records of a data.txt are chosen
 	searching bool
 	metrics   *metrics // nil: not measured
-	// newest is how many pages of a shard a list of pages includes; 0: crawl.MaxPagesListed.
+	// newest is how many pages of a shard a list of pages includes; 0 means crawl.MaxPagesListed.
 	newest int
 	limit  int // of the JSON of one row, in bytes; 0: no limit
 }

@@ -33,9 +33,9 @@ type Options struct {
 	Fetcher fetcher.Options // as engine.Options has it
 	Version string
 	Log     *slog.Logger // nil: silent
-	// Open replaces engine.Open in tests; nil: engine.Open.
+	// Open replaces engine.Open in tests; nil means engine.Open.
 	Open func(context.Context, engine.Options) (*engine.Engine, error)
-	// Progress is called from time to time with the present counts; nil: not at all.
+	// Progress is called from time to time with the present counts; nil means not at all.
 	Progress func(crawl.Status)
 }
 

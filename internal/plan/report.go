@@ -91,7 +91,7 @@ type Host struct {
 	// DelayS is the delay between requests, and DelaySource its origin, as in crawl.HostInfo.
 	DelayS      float64 `json:"delay_s"`
 	DelaySource string  `json:"delay_source"`
-	// The mean over the requests of the plan; 0: not measured.
+	// The mean over the requests of the plan; 0 means not measured.
 	ResponseS float64 `json:"response_s"`
 	ShortestS float64 `json:"shortest_s"` // for its pages and the requests of the plan
 	Robots    string  `json:"robots"`     // parsed, unavailable, unreachable, …

@@ -36,7 +36,7 @@ var (
 	keyMark   = []byte("mark") // Options.Mark when the file was made
 )
 
-// errStale: a file must be filled again.
+// errStale means that a file must be filled again.
 var errStale = errors.New("search: the index is missing, is damaged, has another format or belongs to another page store")
 
 // lockTimeout is how long to wait for a file that another process is about to close.
@@ -91,7 +91,7 @@ func (x *Index) empty() bool {
 }
 
 // openFile opens the file; for writing it creates a missing file. A scratch file need not survive a
-// crash. errStale: the file must be made again.
+// crash. The error The error errStale means that the file must be made again.
 func openFile(path string, readOnly, scratch bool) (*file, error) {
 	if f, err := os.Open(path); err == nil {
 		head := make([]byte, len(sqliteMagic))

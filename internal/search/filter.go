@@ -15,7 +15,8 @@ type filter struct {
 	p   *part
 	f   *query.Filters
 	now int64 // milliseconds since 1970
-	// By the number of a value: 1 it passes, 0 it does not. nil: all pass.
+	// 1 by the number of each value that passes, and 0 by that of each other value. If the list is
+	// nil, all values pass.
 	hosts, langs, types []uint8
 	byURL               bool // addresses must be compared
 	before, after       int32

@@ -23,7 +23,7 @@ type Options struct {
 	// indexes share such a limit, so that together they leave capacity for the crawl. It returns an
 	// error only when ctx ends.
 	Turn func(ctx context.Context) (done func(), err error)
-	// Now is the clock with which unavailable_after is compared; nil: time.Now.
+	// Now is the clock with which unavailable_after is compared; nil means time.Now.
 	Now func() time.Time
 	// Read, when set, runs f, which reads page p. It returns an error when the page cannot be read;
 	// the page is then neither indexed nor shown.

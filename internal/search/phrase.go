@@ -18,7 +18,7 @@ type occurrence struct {
 }
 
 // phrase iterates over the live pages in which the words of a match follow one another, with their
-// positions. only are the pages to consider, in order; nil: all.
+// positions. only are the pages to consider, in order; nil means all.
 func (s *scorer) phrase(p *part, m *Match, only []*candidate) iter.Seq2[uint32, []occurrence] {
 	return func(yield func(uint32, []occurrence) bool) {
 		slots := make([]slotPages, len(m.Slots))

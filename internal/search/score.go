@@ -36,7 +36,7 @@ type scorer struct {
 	pages      []uint32  // pages of any match
 	excluded   map[uint32]bool
 
-	// links is, by clause, how many pages link to a page with its words; nil: not counted.
+	// links is, by clause, how many pages link to a page with its words; nil means not counted.
 	links   [][]float32
 	linking []float32 // of the current match
 	linked  []uint32  // pages with a value in linking
@@ -185,7 +185,7 @@ func (s *scorer) entry(f *Form) []segment.Entry {
 }
 
 // find adds up how often pages have a match. links receives how many pages link to each by it, if
-// that is more; nil: links do not count.
+// that is more; nil means that links do not count.
 func (s *scorer) find(m *Match, links []float32) {
 	if slices.ContainsFunc(m.Slots, func(t Slot) bool { return len(t.Forms) == 0 }) {
 		return

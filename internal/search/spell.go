@@ -23,7 +23,8 @@ type Similar struct {
 	Found []Spelled `json:"found"`
 }
 
-// Spelled is a word, and the number of letters in which it differs; 0: it begins with the word.
+// Spelled is a word, and the number of letters in which it differs; 0 means that it begins with the
+// word.
 type Spelled struct {
 	Word string `json:"word"`
 	Off  int    `json:"off"`

@@ -21,7 +21,7 @@ type worked struct {
 
 	mu sync.Mutex // guards the creation of led and links
 	// led is, by part and target, which page has the address of a target that is not in the part
-	// itself. links is how many pages link to a page of the view. 0: not computed yet.
+	// itself. links is how many pages link to a page of the view. 0 means not computed yet.
 	led   []atomic.Pointer[[]uint32]
 	links atomic.Pointer[[]uint32]
 }

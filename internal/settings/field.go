@@ -19,9 +19,9 @@ type field[T any] struct {
 	// check and against return what is wrong with a value, alone and together with other settings.
 	check   func(T) string
 	against func(*crawl.Spec) string
-	// set stores a value that was typed; nil: as it is.
+	// set stores a value that was typed; nil means that it is stored as it is.
 	set func(*crawl.Spec, T)
-	// text is the value in words; nil: see words.
+	// text is the value in words; nil means that the function words makes it.
 	text func(T) string
 }
 

@@ -21,8 +21,9 @@ type Options struct {
 	Latency time.Duration // of each write, in one direction; also of opening a connection
 	Jitter  time.Duration // added to Latency, from nothing up to this much
 	// Window is how many unread bytes one direction of a connection can contain; further writes
-	// wait, as with TCP. 0: 256 KiB. With Latency it must be large if a writer has locked a mutex
-	// that others need, as in nats.go: in a bubble time does not advance while they wait for it.
+	// wait, as with TCP. 0 means 256 KiB. With Latency it must be large if a writer has locked a
+	// mutex that others need, as in nats.go: in a bubble time does not advance while they wait for
+	// it.
 	Window int
 }
 

@@ -118,12 +118,12 @@ func (o *overrides) reply(s *site, q *request) (reply, bool) {
 	return r.reply, ok
 }
 
-// portalPath is the path at which a portal is asked for its datasets.
+// portalPath is the path of the search for the datasets of a portal.
 const portalPath = "/api/3/action/package_search"
 
-// Portal makes a host of the web a CKAN with n datasets, of which it returns at most `most` at a
-// time, 10 unless more are requested. It returns the URL of the search by which the datasets are
-// listed.
+// Portal makes a host of the web a CKAN with n datasets. A response of the host has 10 datasets, or
+// as many as the request asks for, but never more than `most`. Portal returns the URL of the search
+// that lists the datasets.
 func (w *Web) Portal(origin string, n, most int) (search string) {
 	host, path, ok := w.split(origin + portalPath)
 	if !ok {

@@ -65,7 +65,7 @@ const robotsLimit = 512000
 type robotsFile struct {
 	text   string                        // the file, where there is one
 	allows func(path, token string) bool // its Allow and Disallow rules; nil allows all
-	// paths that an explicit Allow longer than one octet permits; nil: none
+	// paths that an explicit Allow longer than one octet permits; nil means none
 	opens       func(path string) bool
 	delay       func(token string) time.Duration  // its Crawl-delay; nil is none
 	answer      func(q *request, b *buffer) reply // how it is served; nil means as text

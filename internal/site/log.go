@@ -87,7 +87,7 @@ func fold(tx *bolt.Tx, since []byte, most int, wanted func(rel string) bool) (li
 	return squeeze(list), upTo, true, nil
 }
 
-// together is the net effect of a path's first and last line. 0: none.
+// together is the net effect of a path's first and last line. 0 means none.
 func together(first, last kind) kind {
 	switch {
 	case first == added && last == deleted:

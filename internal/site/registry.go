@@ -29,8 +29,8 @@ type progress struct {
 	Last     time.Time     // when the last report was due, or the robot registered
 	Failures int           // consecutive mails that the address refused
 	Token    []byte        // SHA-256 of the token with which a Pending address confirms
-	// Leave is the token in each mail that lets its reader end the registration; "": no mail was
-	// sent yet.
+	// Leave is the token in each mail that lets its reader end the registration; "" means that no
+	// mail was sent yet.
 	Leave string
 }
 

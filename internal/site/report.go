@@ -27,7 +27,7 @@ type reports struct {
 // the robot must not or does not want to see it.
 type listing func(rel string) (u string, ok bool)
 
-// listed makes a listing for a filter (nil: none), by the current robots.txt.
+// listed makes a listing for a filter, or without one if it is nil, by the current robots.txt.
 func (r *reports) listed(filter *rup.Filter) (listing, error) {
 	open, err := open(r.robots, r.base)
 	if err != nil {

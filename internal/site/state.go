@@ -139,7 +139,7 @@ func commit(db *boltfile.File, now time.Time, found []finding) (changes []kind, 
 	return changes, err
 }
 
-// apply writes one finding to the bucket files, and returns the kind of change; 0: none.
+// apply writes one finding to the bucket files, and returns the kind of change; 0 means none.
 func apply(files *bolt.Bucket, f finding) (kind, error) {
 	k := key(f.rel)
 	old := files.Get(k)

@@ -36,7 +36,8 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// CheckEndpoint returns why traces cannot be sent to a URL, and what works. nil: they can.
+// CheckEndpoint returns why traces cannot be sent to a URL, and what works. nil means that they
+// can.
 func CheckEndpoint(s string) error {
 	u, err := url.Parse(s)
 	switch {

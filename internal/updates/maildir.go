@@ -99,7 +99,7 @@ func (m *Maildir) look(ctx context.Context) error {
 	}
 }
 
-// age returns how long a file has been in new/. 0: it is not known.
+// age returns how long a file has been in new/. 0 means that it is not known.
 func (m *Maildir) age(name string) time.Duration {
 	st, err := os.Lstat(filepath.Join(m.dir, "new", name))
 	if err != nil {

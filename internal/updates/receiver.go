@@ -23,7 +23,7 @@ type Options struct {
 	// Trusted is the authserv-id (RFC 8601 §2.5) of the operator's own mail server. Only the
 	// Authentication-Results of that server count; if it is empty, none do.
 	Trusted string
-	// LookupTXT looks up the keys of DKIM signatures; nil: the system's resolver.
+	// LookupTXT looks up the keys of DKIM signatures; nil means the system's resolver.
 	LookupTXT func(ctx context.Context, domain string) ([]string, error)
 	Metrics   prometheus.Registerer // nil: none
 	Log       *slog.Logger

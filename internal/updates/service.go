@@ -31,7 +31,7 @@ type MailOptions struct {
 	WebSub   string // address that accepts deliveries of WebSub hubs; empty: none
 	Registry prometheus.Registerer
 	Log      *slog.Logger
-	// Open opens the addresses above; nil: net.Listen.
+	// Open opens the addresses above; nil means net.Listen.
 	Open func(network, address string) (net.Listener, error)
 }
 
@@ -133,7 +133,7 @@ func intends(ctx context.Context, q *queue.Conn, spec crawl.Spec, what crawl.Web
 	return intent, err
 }
 
-// IndexNowAddr is where submissions are accepted; nil: nowhere.
+// IndexNowAddr is where submissions are accepted; nil means nowhere.
 func (s *Service) IndexNowAddr() net.Addr {
 	if s.at == nil {
 		return nil

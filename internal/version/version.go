@@ -34,8 +34,8 @@ func Get() Info {
 	return of(built, commit, date)
 }
 
-// of is what a build's information says (nil: there is none), unless the linker said something
-// else.
+// of is what the information of a build says, unless the linker has set something else. The
+// information may be nil.
 func of(built *debug.BuildInfo, commit, date string) Info {
 	i := Info{Version: Number, Commit: commit, GoVersion: runtime.Version()}
 	if commit == "" && built != nil {

@@ -32,7 +32,7 @@ func Split(b []byte) (m Message, ok bool) {
 	return m, false
 }
 
-// Status is the status of a response; 0: it is not a response.
+// Status is the status of a response; 0 means that it is not a response.
 func (m Message) Status() int {
 	line, _, _ := strings.Cut(string(m.Head[:min(len(m.Head), 64)]), "\n")
 	if f := strings.Fields(line); len(f) >= 2 && strings.HasPrefix(f[0], "HTTP/") && len(f[1]) == 3 {

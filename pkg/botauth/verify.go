@@ -38,7 +38,7 @@ type Policy struct {
 	Now time.Time
 	// Skew is how far the signer's clock may be off.
 	Skew time.Duration
-	// MaxLifetime replaces the constant with that name; 0: the constant applies.
+	// MaxLifetime replaces the constant with that name; 0 means that the constant applies.
 	MaxLifetime time.Duration
 	// TestKeys accepts the keys of RFC 9421, for its examples.
 	TestKeys bool

@@ -15,8 +15,8 @@ type backoff struct {
 
 func (b *backoff) reset() { b.next = 0 }
 
-// wait sleeps for the next delay. It returns early when wake is closed (nil: never). It returns the
-// error of ctx once ctx has ended.
+// wait sleeps for the next delay. It returns early when wake is closed, which may be nil. It
+// returns the error of ctx once ctx has ended.
 func (b *backoff) wait(ctx context.Context, wake <-chan struct{}) error {
 	b.next = min(max(2*b.next, b.least), b.most)
 	t := time.NewTimer(b.next/2 + rand.N(b.next/2+1))

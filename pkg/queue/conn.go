@@ -27,7 +27,7 @@ type Options struct {
 	// Inbox is a subject token. Answers arrive on subjects below _INBOX.<Inbox>, so that a server
 	// can allow each role to read only its own answers. Empty: below _INBOX.
 	Inbox string
-	// Dial opens the connections to the addresses of URL. nil: over TCP.
+	// Dial opens the connections to the addresses of URL. nil means TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	User, Password string

@@ -46,7 +46,7 @@ type ConsumeOptions struct {
 	MaxMessages int // in one batch; 0: 64
 	MaxBytes    int // in one batch, which always has at least one message; 0: 8 MiB
 	// delay before a failed message is delivered again. It doubles each time, up to 30 times Retry.
-	// 0: 1 s
+	// 0 means 1 s
 	Retry time.Duration
 	// Ready is called once the consumers of earlier epochs are deleted, before the first message is
 	// passed to the handler. From then on only this call of Consume acknowledges messages of the

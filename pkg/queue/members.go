@@ -25,7 +25,7 @@ type MemberOptions struct {
 	Kind     string // of members that share the same shards, as in "frontier"; required
 	Instance string // name of this member; a subject token; required
 	// the member announces itself every third of Term; a member without an announcement for longer
-	// than Term is gone; 0: 10 s
+	// than Term is gone; 0 means 10 s
 	Term time.Duration
 	Log  *slog.Logger // nil: slog.Default()
 }

@@ -23,7 +23,7 @@ var errLetGo = errors.New("the ownership was released")
 type OwnOptions struct {
 	Owner string // unique for each data directory; the same after a restart with that directory
 	// Term is T. After a write the owner may act for T, and a rival waits for 1.5 T. All rivals
-	// must use the same value. 0: 10 s.
+	// must use the same value. 0 means 10 s.
 	Term time.Duration
 	// SameDir means that this process holds the lock on the data directory of Owner. A record with
 	// Owner in it then belongs to a dead process, and the shard may be taken at once.
@@ -31,7 +31,7 @@ type OwnOptions struct {
 	// Mine reports whether this process should own the shard at this moment (see Assign). While it
 	// returns false, Own still watches the record, so that the 1.5 terms count from the last write
 	// of a dead owner and not from the assignment. Own calls Mine only when it could take the
-	// shard. nil: always true.
+	// shard. nil means always true.
 	Mine func() bool
 	Log  *slog.Logger // nil: slog.Default()
 }
@@ -221,10 +221,10 @@ func (s *Ownership) Run(ctx context.Context) error {
 	}
 }
 
-// Update calls edit (nil: no change) with the record and writes the result. That also renews the
-// ownership. Epoch and Owner cannot be changed. An unanswered write is repeated for half a term, so
-// edit may be called more than once. After an error other than ErrLost the change may have been
-// stored or not: call Update again. ErrLost means that another owner has the shard.
+// Update calls edit (nil means no change) with the record and writes the result. That also renews
+// the ownership. Epoch and Owner cannot be changed. An unanswered write is repeated for half a
+// term, so edit may be called more than once. After an error other than ErrLost the change may have
+// been stored or not: call Update again. ErrLost means that another owner has the shard.
 func (s *Ownership) Update(ctx context.Context, edit func(*Record)) error {
 	if err := s.begin(ctx); err != nil {
 		return err

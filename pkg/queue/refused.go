@@ -59,7 +59,7 @@ func (r *refusals) since(at time.Time, name string) error {
 	return nil
 }
 
-// of returns the refusal for a subject; nil: there is none.
+// of returns the refusal for a subject; nil means that there is none.
 func (r *refusals) of(subject string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

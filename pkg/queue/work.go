@@ -54,7 +54,7 @@ func (c *Conn) OpenWork(ctx context.Context, cfg WorkConfig) (*Work, error) {
 
 // JoinWork opens an existing Work queue and keeps the capacity and the limits with which it was
 // created. If the queue is not found, JoinWork calls again with the error. That function waits and
-// reports whether to try once more. nil: try only once.
+// reports whether to try once more. nil means that it tries only once.
 func (c *Conn) JoinWork(ctx context.Context, stream string, again func(error) bool) (*Work, error) {
 	for {
 		s, err := c.JS.Stream(ctx, stream)

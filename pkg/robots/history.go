@@ -5,11 +5,13 @@ import "time"
 // History is the state that a cache stores for one origin's robots.txt in addition to the copy. It
 // is a plain value. The zero History is that of an origin that was never asked.
 type History struct {
-	// last success: a body parsed, a 304, or a 4xx, which means that there is no file. Zero: never
+	// last success: a body parsed, a 304, or a 4xx, which means that there is no file. Zero means
+	// that there was none
 	Fetched time.Time
 	// how long after Fetched the copy may be used without a new request: see FreshFor
 	Fresh time.Duration
-	// first failure of the sequence from which the 30 days count. Zero: no such sequence
+	// first failure of the sequence from which the 30 days count. Zero means that there is no such
+	// sequence
 	Since    time.Time
 	Answered bool      // the last failure was an answer, such as 503, and not silence
 	Failures int       // failures in a row

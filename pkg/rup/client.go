@@ -17,10 +17,10 @@ import (
 type Client struct {
 	CGI       string // Info.CGI
 	UserAgent string
-	// Transport sends the requests; nil: http.DefaultTransport. It is responsible for robots.txt,
-	// the host's delay and which addresses may be dialled.
+	// Transport sends the requests; nil means http.DefaultTransport. It is responsible for
+	// robots.txt, the host's delay and which addresses may be dialled.
 	Transport http.RoundTripper
-	// needed for a Retry-After with a date; nil: such dates are ignored
+	// needed for a Retry-After with a date; nil means that such dates are ignored
 	Now func() time.Time
 }
 

@@ -71,7 +71,7 @@ type Summary struct {
 	Entries int   // passed to each
 	Skipped int   // without a usable URL
 	Bytes   int64 // read, uncompressed
-	// TTL is the <ttl> of a feed, the time for which it should not be read again; 0: none.
+	// TTL is the <ttl> of a feed, the time for which it should not be read again; 0 means none.
 	TTL time.Duration
 	// Self is the address that a feed states for itself. Hubs are the addresses of hubs that
 	// announce its changes (WebSub), at most MaxHubs. All are as written.

@@ -16,7 +16,8 @@ const titleWithin = 256 << 10
 // titles finds what archived pages are called.
 type titles struct{ x pagetext.Extractor }
 
-// of is the title of the page in a response; "": the page has none, or not near its beginning.
+// of is the title of the page in a response. It is "" if the page has no title
+// near its beginning.
 func (t *titles) of(answer *warc.Record) string {
 	block, err := io.ReadAll(io.LimitReader(answer, titleWithin))
 	if err != nil {

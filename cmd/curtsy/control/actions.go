@@ -26,7 +26,7 @@ type action struct {
 	use, short, long, example string
 
 	args cobra.PositionalArgs
-	// check checks the arguments before a crawl is looked for; nil: they are not checked then.
+	// check, if not nil, checks the arguments before a crawl is looked for.
 	check func(cmd *cobra.Command, args []string) error
 	words []string // to which a shell completes the second argument
 	undo  string   // what --undo does; "": there is no such flag

@@ -126,7 +126,7 @@ func (g *getting) sends() (err error) {
 	return nil
 }
 
-// options are those of a downloader with this name; "": it makes one up.
+// options are those of a downloader with this name. If the name is "", the downloader makes one up.
 func (g *getting) options(name string) fetcher.Options {
 	o := g.send
 	o.Name, o.Log = name, g.log

@@ -81,7 +81,8 @@ func openKnown(file string) (knownDatasets, error) {
 // contains it any more, or not in a form that is exported.
 const gone = "gone"
 
-// seen records that a dataset exists, and why it is not in the export; "": it is.
+// seen records that a dataset exists, and why it is not in the export. why is "" if the dataset
+// is in the export.
 func (k knownDatasets) seen(id, why string) {
 	switch _, was := k[id]; {
 	case !was:

@@ -114,7 +114,7 @@ func usageText(l crawl.UsageLine) string {
 // usageNoted is how many lines about the use of pages the list of hosts shows for each.
 const usageNoted = 3
 
-// usageNote is what the robots.txt of a host contains about the use of its pages; "": nothing.
+// usageNote is what the robots.txt of a host contains about the use of its pages; "" means nothing.
 func usageNote(origins []crawl.RobotsInfo) string {
 	var lines []string
 	for _, o := range origins {

@@ -166,7 +166,7 @@ func hostNote(h crawl.HostInfo) string {
 	return strings.Join(notes, "; ")
 }
 
-// sitemapsNote is what the sitemaps of a host contain, as far as is known; "": nothing.
+// sitemapsNote is what the sitemaps of a host contain, as far as is known; "" means nothing.
 func sitemapsNote(list []crawl.SitemapInfo) string {
 	read, pages := 0, 0
 	for _, s := range list {

@@ -6,8 +6,8 @@ import "slices"
 type Hostile struct {
 	Name, Type string
 	Make       func() []byte
-	// Text must occur in the result; "": reading must fail. "*": the document may be read or not,
-	// if that is cheap.
+	// Text must occur in the result. "" means that reading must fail, and "*" that the document may
+	// be read or not, if that is cheap.
 	Text string
 }
 

@@ -27,8 +27,8 @@ type Options struct {
 	Wall      time.Duration // for one document, by the clock; 0 = 30 s
 	Documents int           // read by one child; 0 = 100
 	Limits    document.Limits
-	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; "": not
-	// used.
+	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; ""
+	// means not used.
 	PDFToText string
 }
 

@@ -129,8 +129,8 @@ func (k *Claim) rewrite(ctx context.Context, r record) error {
 }
 
 // Release ends the claim: no request is sent to the host under it any more. until is when the pause
-// of the host ends; zero: no request was sent. If the record cannot be written, others wait until
-// the claim would end.
+// of the host ends. It is zero if no request was sent. If the record cannot be written, others wait
+// until the claim would end.
 func (k *Claim) Release(ctx context.Context, until time.Time) {
 	k.lease.End()
 	k.cancel()

@@ -79,8 +79,8 @@ type terms struct {
 // turn is how long only the first waiting crawl may claim a host, after its pause.
 func (t *terms) turn() time.Duration { return term / 2 }
 
-// left returns how long the host has to be left alone; 0: it may be claimed. delay is the one
-// that we know of.
+// left returns how long the host has to be left alone; 0 means that it may be claimed. delay is the
+// one that we know of.
 func (s *sighting) left(t *terms, delay, now time.Duration) time.Duration {
 	r := &s.rec
 	mine := r.Crawl == t.crawl || r.Process == t.process

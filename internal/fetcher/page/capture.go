@@ -30,7 +30,7 @@ const (
 	maxCaptureLinks = 128 << 10
 )
 
-// capture returns what was recorded of the last request (nil: nothing), the body of its answer as
+// capture returns what was recorded of the last request, or nil, the body of its answer as
 // it came, and that body again as payload if it is neither encoded nor unpacked. All of them are
 // valid until the next request.
 func (p *Pages) capture(a *wire.Answer) (c *crawl.Capture, body, payload []byte) {

@@ -11,7 +11,8 @@ import (
 type ruleset struct {
 	*robots.Rules
 	file *robots.File // if it has Clean-param lines, otherwise nil
-	// What follows from its rules for crawlers that train models (formats §8.21); nil: nothing.
+	// What follows from its rules for crawlers that train models (formats §8.21); nil means
+	// nothing.
 	inferred usage.Statements
 	// The statements of its lines about use, by line, and their preferences together (formats
 	// §8.1).

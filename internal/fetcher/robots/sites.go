@@ -59,9 +59,10 @@ type Site struct {
 
 	rules *ruleset  // of its robots.txt; nil while closed
 	until time.Time // how long all of this is valid
-	// The fact that the rules follow from, without its text unless that is needed; nil: no answer.
+	// The fact that the rules follow from, without its text unless that is needed; nil means no
+	// answer.
 	fact *crawl.Robots
-	// What rights files say about the use of its pages; nil: nothing, or nobody asks.
+	// What rights files say about the use of its pages; nil means nothing, or nobody asks.
 	rights *rightsFiles
 }
 

@@ -68,7 +68,7 @@ func (v *Visit) Get(u canon.URL, h http.Header, accept func(status int, h http.H
 	return got, nil
 }
 
-// mayDownload returns why u may not be requested now; nil: it may.
+// mayDownload returns why u may not be requested now; nil means that it may.
 func (v *Visit) mayDownload(u canon.URL) error {
 	if u.Host() != v.job.Host {
 		return fmt.Errorf("the visit is to %s", v.job.Host)

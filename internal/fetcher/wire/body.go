@@ -49,7 +49,8 @@ type Answer struct {
 	Skipped   int    // lines of the head that could not be read
 	Framed    bool   // it says where its body ends
 	Complete  bool   // it was read to the end
-	// Lost is why the connection ended before a body that nobody wanted did; nil: it did not.
+	// Lost is why the connection ended before a body that nobody wanted did; nil means that it did
+	// not.
 	Lost error
 	Wire int64 // body bytes read from the wire
 	At   time.Time

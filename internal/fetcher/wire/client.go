@@ -139,8 +139,8 @@ type Session struct {
 
 	token ipToken // at the address
 
-	// The kind of address that was dialled last, as a Reach plus one; 0: unknown. It is set by the
-	// goroutine that dials.
+	// The kind of address that was dialled last, as a Reach plus one; 0 means unknown. It is set by
+	// the goroutine that dials.
 	where atomic.Int32
 
 	Requests int // that passed the gate, including those whose connection failed

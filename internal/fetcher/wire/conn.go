@@ -51,10 +51,10 @@ type conn struct {
 
 	armed    atomic.Pointer[Session] // the session that may send one request
 	inFlight atomic.Bool             // a request that was reported to the check
-	// Records what is sent and read while a request is running; nil: nothing is recorded.
+	// Records what is sent and read while a request is running; nil means that nothing is recorded.
 	recording atomic.Pointer[recording]
 	shut      atomic.Bool // the socket is closed
-	// When the request went out, in nanoseconds since processStart; 0: it did not.
+	// When the request went out, in nanoseconds since processStart. 0 means that it did not.
 	sent  atomic.Int64
 	got   atomic.Int64 // bytes of the answer so far
 	fault atomic.Pointer[error]
@@ -163,8 +163,8 @@ func (c *conn) arrived(n int64) error {
 	return nil
 }
 
-// expired is called after the socket's deadline. It returns the limit that was broken; nil: none
-// was.
+// expired is called after the socket's deadline. It returns the limit that was broken; nil means
+// that none was.
 func (c *conn) expired() error {
 	if c.answering != c.sent.Load() {
 		return errFirstByte

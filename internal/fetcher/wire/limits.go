@@ -50,7 +50,7 @@ type Options struct {
 	Dial     Dial          // opens connections to sites and proxies; nil: the system's
 	TLS      *tls.Config   // nil: certificates are verified as usual
 
-	// Signer signs each request over https, and none over http; nil: none is signed.
+	// Signer signs each request over https, and none over http; nil means that none is signed.
 	Signer *botauth.Signer
 
 	Credentials *credentials.Set   // sent to the sites that require them; nil: none

@@ -98,8 +98,8 @@ func sitemapsDue(j *judge.Judge, h *Host) (t time.Time) {
 	return t
 }
 
-// SitemapsNext is when an origin that was asked for its sitemaps is asked again, if it is: when the
-// next round begins, or without rounds after SitemapsAgain.
+// SitemapsNext is when an origin is asked for its sitemaps again, if the crawl asks more than once:
+// when the next round begins, or without rounds after SitemapsAgain.
 func (s *Ledger) SitemapsNext(o *Origin) time.Time { return sitemapsNext(&s.Judge, o) }
 
 func sitemapsNext(j *judge.Judge, o *Origin) time.Time {

@@ -20,8 +20,8 @@ func (s *Outcomes) stale(r *urls.Record, id crawl.VisitID, res *crawl.Result) bo
 	return !s.urls.IsStored(r) && (res.NotModified || res.Kept || r.Class == crawl.Stored && urls.LeavesCopy(res))
 }
 
-// fetchAnew queues a URL that visit id has fetched and of which no copy is stored, and writes its
-// record.
+// fetchAnew queues a URL again and writes its record. Visit id has fetched the URL, but no copy of
+// its page is stored.
 func (s *Outcomes) fetchAnew(h *hosts.Host, k []byte, r *urls.Record, id crawl.VisitID) error {
 	r.SeenBy(id)
 	if r.Class != crawl.Queued {

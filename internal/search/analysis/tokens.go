@@ -307,7 +307,7 @@ func (z *Tokenizer) emitName(text []byte, from, start, end, n, dots int, emit fu
 	return true
 }
 
-// part emits a word, and the words of which it consists.
+// part emits a word, and the words that it is composed of.
 func (z *Tokenizer) part(text []byte, p span, emit func(Token) bool) bool {
 	if p.end-p.start > MaxWord {
 		return true

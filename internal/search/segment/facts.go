@@ -136,13 +136,13 @@ func (s *Segment) Facts(i uint32) (f Facts) {
 // Words is how many words a part of page i has.
 func (s *Segment) Words(i uint32, f Field) uint32 { return s.u32(atWords+4*int(f), i) }
 
-// Expires is when page i ends, in milliseconds since 1970; 0: never.
+// Expires is when page i ends, in milliseconds since 1970; 0 means never.
 func (s *Segment) Expires(i uint32) int64 { return int64(s.u64(atExpires, i)) }
 
-// Date is the day of page i, in days since 1970; 0: unknown.
+// Date is the day of page i, in days since 1970; 0 means unknown.
 func (s *Segment) Date(i uint32) int32 { return int32(s.u32(atDate, i)) }
 
-// Digest is the first bytes of the digest of page i's body; 0: none.
+// Digest is the first bytes of the digest of page i's body; 0 means none.
 func (s *Segment) Digest(i uint32) uint64 { return s.u64(atDigest, i) }
 
 // Listing is the share of the text of page i that is in links, of 255.

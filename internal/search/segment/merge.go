@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// Source is a segment to merge, with a function that reports its deleted pages; nil: none.
+// Source is a segment to merge, with a function that reports its deleted pages; nil means none.
 type Source struct {
 	*Segment
 	Deleted func(page uint32) bool

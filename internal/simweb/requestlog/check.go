@@ -28,7 +28,7 @@ const (
 // CheckOptions contain the promises of the crawler. The zero value checks everything except a delay
 // of the crawler's own; Crawl-delay is always checked, because the log contains it.
 type CheckOptions struct {
-	// minimum time from the end of an answer to the next start; nil: none
+	// minimum time from the end of an answer to the next start; nil means none
 	Delay func(host string) time.Duration
 	// 0 means 1 ms; little is needed, because the times of the log favour the crawler
 	Tolerance time.Duration
@@ -39,7 +39,7 @@ type CheckOptions struct {
 	Token string
 	// whether a User-Agent is right; nil means token/version (+contact)
 	UserAgent func(agent string) bool
-	// forbidden URLs that are unknown to the web; nil: none
+	// forbidden URLs that are unknown to the web; nil means none
 	Forbidden    func(host, path, agent string) bool
 	RobotsMaxAge time.Duration // 0 means 24 h
 }

@@ -95,7 +95,8 @@ func (k *catalogue) use(forgotten string, do func(*datasetTable) error) error {
 }
 
 // make starts making a table, unless one is being made, or the last one took so long that it is too
-// early. The returned channel is closed when the table is made; nil: it is not worth waiting.
+// early. The returned channel is closed when the table is made; nil means that it is not worth
+// waiting.
 func (k *catalogue) make(forgotten string) <-chan struct{} {
 	k.mu.RLock()
 	needed := k.table == nil || k.table.forgotten != forgotten

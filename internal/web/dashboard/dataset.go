@@ -33,7 +33,7 @@ func (v datasetView) refresh() int { return datasetsView{Making: v.Making}.refre
 
 func (v datasetView) title() string { return text(v.Called, 80) }
 
-// From is the document from which a field comes; "": no document has the field.
+// From is the document from which a field comes; "" means that no document has the field.
 func (v datasetView) From(field string) string { return v.Provenance[field] }
 
 // conflict is the value of a field in other documents.

@@ -154,7 +154,7 @@ func wordsOf(d *crawl.DatasetInfo) string {
 	return strings.ToLower(strings.Join(all, "\n"))
 }
 
-// hostOf is the host of a URL; "": it is no URL.
+// hostOf is the host of a URL; "" means that it is no URL.
 func hostOf(raw string) string {
 	u, err := canon.Parse(raw)
 	if err != nil {

@@ -68,7 +68,8 @@ func hosts(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	return v, listProblem(err, q.After, q.Filter)
 }
 
-// cursorLinks are the addresses of the pages of a list with a cursor; "": there is no such page.
+// cursorLinks are the addresses of the pages of a list with a cursor; "" means that there is no
+// such page.
 type cursorLinks struct{ First, NextPage string }
 
 // linksOf makes them; next is the cursor of the next page.

@@ -103,7 +103,7 @@ func drawTimeline(t crawl.Timeline) timelineView {
 	return v
 }
 
-// took is how many seconds a request took; 0: unknown.
+// took is how many seconds a request took; 0 means unknown.
 func took(r *crawl.Request) float64 {
 	if r.Cut {
 		return 0

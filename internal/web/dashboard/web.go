@@ -36,17 +36,17 @@ type Options struct {
 	Ask  Ask
 	Name string // of the crawl, for people
 	// Typed is what a command of curtsy needs at its end to be about this crawl, with a blank
-	// before it, for example " --dir /srv/crawl"; "": nothing.
+	// before it, for example " --dir /srv/crawl"; "" means nothing.
 	Typed string
-	// Token is what a client must know to see anything; "": nothing. It must not be "" if others
-	// than the user of this machine can reach the port.
+	// Token is what a client must know to see anything; "" means that none is needed. It must not
+	// be "" if others than the user of this machine can reach the port.
 	Token string
 	// Hosts are the names by which it may be asked, without port, besides addresses and localhost.
 	Hosts []string
 	// Metrics reports that another handler serves /metrics, /livez, /readyz and /debug/ on this
 	// port.
 	Metrics bool
-	// Searches count the searches that are asked for here; nil: they are not counted.
+	// Searches count the searches that are asked for here; nil means that they are not counted.
 	Searches *search.Metrics
 	Log      *slog.Logger // nil: silent
 

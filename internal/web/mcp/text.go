@@ -82,7 +82,7 @@ func shown(s string) string {
 }
 
 // part returns the characters [from, from+most) of a text, the length of the text, and where to
-// continue; 0: that was the end.
+// continue; 0 means that this was the end.
 func part(s string, from, most int) (part string, all, next int) {
 	all = utf8.RuneCountInString(s)
 	start, end, n := len(s), len(s), 0

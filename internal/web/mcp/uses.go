@@ -51,7 +51,7 @@ func usesOf(u *crawl.Usage) uses {
 	return said
 }
 
-// words are the preferences in one line; "": there are none.
+// words are the preferences in one line; "" means that there are none.
 func (u uses) words() string {
 	var all []string
 	for _, p := range []usage.Purpose{usage.Search, usage.AIInput, usage.AITrain, usage.TDM} {

@@ -55,7 +55,7 @@ type hit struct {
 	Score   float64
 }
 
-// link is a link; URL "": it is only text.
+// link is a link. If URL is "", it is only text.
 type link struct{ Text, URL string }
 
 // example is a form of queries, in one or more spellings, and what it finds.

@@ -25,7 +25,7 @@ type Options struct {
 	Home  string // link to a page about the crawl; "": there is none
 	Bar   web.Bar
 	Log   *slog.Logger // nil: silent
-	// Metrics count the searches; nil: they are not counted. Several Webs may share them.
+	// Metrics count the searches; nil means that they are not counted. Several Webs may share them.
 	Metrics *Metrics
 	Limits  web.Limits
 }

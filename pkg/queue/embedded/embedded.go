@@ -53,10 +53,10 @@ type Options struct {
 	User     string
 	Password string // like User
 	// SyncInterval is how long writes may stay unsynced. A power cut can destroy the writes of this
-	// time, because a message may be acknowledged before it is synced. 0: 1 s.
+	// time, because a message may be acknowledged before it is synced. 0 means 1 s.
 	SyncInterval time.Duration
-	// MaxStore is how many bytes all streams together may reserve. 0: the free space of the file
-	// system minus a reserve of max(1 GiB, 5 %); on a small disk, half of the free space.
+	// MaxStore is how many bytes all streams together may reserve. 0 means the free space of the
+	// file system minus a reserve of max(1 GiB, 5 %); on a small disk, half of the free space.
 	MaxStore int64
 	Log      *slog.Logger // nil: slog.Default()
 }

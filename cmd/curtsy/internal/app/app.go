@@ -23,12 +23,12 @@ type App struct {
 	parsed         bool   // the command line made sense to cobra
 	About          string // what selects the crawl of this command, behind another command
 
-	// Dial opens the fetchers' connections to sites; nil: over TCP. Only tests set it.
+	// Dial opens the fetchers' connections to sites; nil means TCP. Only tests set it.
 	Dial wire.Dial
-	// Listen is where the demo's web listens; nil: on TCP. Only tests set it.
+	// Listen is where the demo's web listens; nil means TCP. Only tests set it.
 	Listen func(network, address string) (net.Listener, error)
-	// NATS connects to the NATS server of the settings within this process; nil: by its URL. Only
-	// tests set it.
+	// NATS connects to the NATS server of the settings within this process; nil means that the URL
+	// is dialled. Only tests set it.
 	NATS nats.InProcessConnProvider
 	// OpenEngine is engine.Open. Tests replace it by one whose network is in memory.
 	OpenEngine func(context.Context, engine.Options) (*engine.Engine, error)

@@ -13,8 +13,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// ReadSeeds returns the seeds from the command line and from a file ("": none, "-": standard
-// input), each once.
+// ReadSeeds returns the seeds from the command line and from a file. The name "" means no file, and
+// "-" standard input. Each seed is returned once.
 func (a *App) ReadSeeds(args []string, file string) ([]canon.URL, error) {
 	var seeds []canon.URL
 	seen := map[canon.URL]bool{}

@@ -4,5 +4,5 @@ package term
 
 import "io"
 
-// columnsOf is the width of a terminal; 0: unknown.
+// columnsOf is the width of a terminal; 0 means unknown.
 func columnsOf(io.Writer) int { return 0 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// columnsOf is the width of a terminal; 0: unknown.
+// columnsOf is the width of a terminal; 0 means unknown.
 func columnsOf(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok {
