@@ -48,7 +48,8 @@ func child(what string) {
 			fmt.Println("done")
 		}
 	case "spin":
-		for {
+		for n := uint64(0); ; n++ {
+			_ = n
 		}
 	case "grow":
 		var all [][]byte
