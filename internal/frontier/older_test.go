@@ -101,9 +101,6 @@ func TestOlderFile(t *testing.T) {
 	if m, err := restore.Peek(path); err != nil || m.Counts.Queued != want.Queued {
 		t.Errorf("its metadata: %+v, %v", m, err)
 	}
-	was := store.UpToDateSome
-	defer func() { store.UpToDateSome = was }()
-	store.UpToDateSome = 97
 	db, err := store.OpenDB(path, true)
 	if err != nil {
 		t.Fatal(err)

@@ -20,12 +20,13 @@ var (
 	oldSleepers = []byte("sleepers")
 )
 
-// UpToDateSome is the number of records that are upgraded in one transaction. Tests reduce it.
-var UpToDateSome = 50_000
+// upgradeStretch is the number of records that are upgraded in one transaction.
+const upgradeStretch = 50_000
 
-// bringUpToDate upgrades a file of version 1 to version 2. If it is killed, the next call repeats
-// its work, because the old buckets and the version number are changed last.
-func bringUpToDate(db *boltfile.File, path string) error {
+// bringUpToDate upgrades a file of version 1 to version 2, stretch records in each transaction. If
+// it is killed, the next call repeats its work, because the old buckets and the version number are
+// changed last.
+func bringUpToDate(db *boltfile.File, path string, stretch int) error {
 	old, err := isOld(db, path)
 	if err != nil || !old {
 		return err
@@ -34,7 +35,7 @@ func bringUpToDate(db *boltfile.File, path string) error {
 		return fmt.Errorf("upgrade %s: %w", path, err)
 	}
 	for _, b := range toBlocks {
-		if err := b.move(db); err != nil {
+		if err := b.move(db, stretch); err != nil {
 			return fmt.Errorf("upgrade %s: %w", path, err)
 		}
 	}
@@ -107,8 +108,8 @@ var toBlocks = []oldBucket{
 	}},
 }
 
-// move puts the records of a bucket into the blocks, UpToDateSome in each transaction.
-func (b *oldBucket) move(db *boltfile.File) error {
+// move puts the records of a bucket into the blocks, stretch of them in each transaction.
+func (b *oldBucket) move(db *boltfile.File, stretch int) error {
 	var from []byte
 	for more := true; more; {
 		err := db.Update(func(tx *bolt.Tx) error {
@@ -119,7 +120,7 @@ func (b *oldBucket) move(db *boltfile.File) error {
 			put, flush := b.take(tx)
 			c := tx.Bucket(b.name).Cursor()
 			k, v := c.Seek(from)
-			for n := 0; k != nil && n < UpToDateSome; k, v = c.Next() {
+			for n := 0; k != nil && n < stretch; k, v = c.Next() {
 				if err := put(k, v); err != nil {
 					return err
 				}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -10,12 +11,13 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// TestUpgrade opens a file of version 1: the records are in blocks afterwards, and the old buckets
-// are gone. A second opening changes nothing.
-func TestUpgrade(t *testing.T) {
-	t.Parallel()
-	const hosts, urls = 3, 40
-	path := testPath(t)
+// The file of version 1 that the tests upgrade.
+const oldHosts, oldURLsEach = 3, 40
+
+// version1 makes such a file.
+func version1(t *testing.T) (path string) {
+	t.Helper()
+	path = testPath(t)
 	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -34,9 +36,9 @@ func TestUpgrade(t *testing.T) {
 			}
 		}
 		put(BucketMeta, keyFormat, fmt.Appendf(nil, "frontier 1 canon %d", canon.Version))
-		for id := range HostID(hosts) {
+		for id := range HostID(oldHosts) {
 			put(oldSleepers, (id + 1).Append(nil), []byte{byte(id)})
-			for n := range uint64(urls) {
+			for n := range uint64(oldURLsEach) {
 				put(oldURLs, URLKey(nil, id+1, n), []byte("record"))
 				put(oldQueue, QueueKey(nil, id+1, 0, 1, 0, n), nil)
 				put(oldSeen, binary.BigEndian.AppendUint64((id+1).Append(nil), 1000+n), binary.AppendUvarint(nil, n))
@@ -44,35 +46,79 @@ func TestUpgrade(t *testing.T) {
 		}
 		return nil
 	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// isUpgraded checks that all of it is in blocks, and that the old buckets are gone.
+func isUpgraded(t *testing.T, path string) {
+	t.Helper()
+	f := testFile(t, path, Hooks{})
+	defer crash(t, f)
+	for id := HostID(1); id <= oldHosts; id++ {
+		if v := f.Tx.Bucket(BucketBlocks).Get(RecordKey(id)); len(v) != 1 || v[0] != byte(id-1) {
+			t.Errorf("host %d: record %x", id, v)
+		}
+		for n := range uint64(oldURLsEach) {
+			if v := f.Records().Get(URLKey(nil, id, n)); string(v) != "record" {
+				t.Errorf("host %d, URL %d: record %q", id, n, v)
+			}
+			if f.Ready().Get(QueueKey(nil, id, 0, 1, 0, n)) == nil {
+				t.Errorf("host %d, URL %d: not queued", id, n)
+			}
+			seen := false
+			f.Known().Each(uint32(id), 1000+n, func(order uint64) bool { seen = order == n; return !seen })
+			if !seen {
+				t.Errorf("host %d, URL %d: not seen", id, n)
+			}
+		}
+	}
+	if f.Tx.Bucket(oldURLs) != nil || f.Tx.Bucket(oldSleepers) != nil {
+		t.Error("old buckets are left")
+	}
+}
+
+// TestUpgrade opens a file of version 1, for writing and for reading. A second opening changes
+// nothing.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	path := version1(t)
+	isUpgraded(t, path)
+	isUpgraded(t, path)
+
+	path = version1(t)
+	db, err := OpenDB(path, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		f := testFile(t, path, Hooks{})
-		for id := range HostID(hosts) {
-			if v := f.Tx.Bucket(BucketBlocks).Get(RecordKey(id + 1)); len(v) != 1 || v[0] != byte(id) {
-				t.Errorf("host %d: record %x", id+1, v)
-			}
-			for n := range uint64(urls) {
-				if v := f.Records().Get(URLKey(nil, id+1, n)); string(v) != "record" {
-					t.Errorf("host %d, URL %d: record %q", id+1, n, v)
-				}
-				if f.Ready().Get(QueueKey(nil, id+1, 0, 1, 0, n)) == nil {
-					t.Errorf("host %d, URL %d: not queued", id+1, n)
-				}
-				seen := false
-				f.Known().Each(uint32(id+1), 1000+n, func(order uint64) bool { seen = order == n; return !seen })
-				if !seen {
-					t.Errorf("host %d, URL %d: not seen", id+1, n)
-				}
-			}
+	isUpgraded(t, path)
+}
+
+// TestUpgradeInStretches: the records of a large file are upgraded in many transactions. If one of
+// them was the last before a kill, the upgrade begins again.
+func TestUpgradeInStretches(t *testing.T) {
+	t.Parallel()
+	for _, stretch := range []int{1, 7, oldURLsEach * oldHosts} {
+		path := version1(t)
+		db, err := OpenBolt(path, false)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if f.Tx.Bucket(oldURLs) != nil || f.Tx.Bucket(oldSleepers) != nil {
-			t.Error("old buckets are left")
+		// It is killed after the first kind of records.
+		if err := errors.Join(db.Update(emptyBlocks), toBlocks[0].move(db, stretch), db.Close()); err != nil {
+			t.Fatal(err)
 		}
-		crash(t, f)
+		if db, err = OpenBolt(path, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(bringUpToDate(db, path, stretch), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		isUpgraded(t, path)
 	}
 }

@@ -35,7 +35,7 @@ func OpenDB(path string, readOnly bool) (*boltfile.File, error) {
 		if err == nil && old {
 			return reopen(db, path)
 		}
-	} else if err = bringUpToDate(db, path); err == nil {
+	} else if err = bringUpToDate(db, path, upgradeStretch); err == nil {
 		err = db.Update(func(tx *bolt.Tx) error { return initFormat(tx, path) })
 	}
 	if err != nil {
