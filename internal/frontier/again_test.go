@@ -72,8 +72,8 @@ func (b *bench) nextVisit() (v crawl.Visit, after time.Duration) {
 
 // untilDue returns how long match would wait.
 func (b *bench) untilDue() time.Duration {
-	b.s.ledger.Mu.Lock()
-	defer b.s.ledger.Mu.Unlock()
+	b.s.Ledger.Mu.Lock()
+	defer b.s.Ledger.Mu.Unlock()
 	t := b.s.Visits.NextDue(time.Now())
 	if t.IsZero() {
 		return time.Hour
@@ -237,7 +237,7 @@ func TestADeletedPageIsFetchedTwice(t *testing.T) {
 			t.Error("a failure in between makes it forget that the page was gone")
 		}
 		b.answer(v, says(gone))
-		if st := b.status(); st.Stored != 0 || st.Failed != 1 || st.ByReason["http-4xx"] != 1 || b.s.ledger.Hosts["a.example"].Stored != 0 {
+		if st := b.status(); st.Stored != 0 || st.Failed != 1 || st.ByReason["http-4xx"] != 1 || b.s.Ledger.Hosts["a.example"].Stored != 0 {
 			t.Errorf("%+v: seen to be gone twice", st)
 		}
 		b.verify()
@@ -487,8 +487,8 @@ func TestLimitsAndPagesAskedForAgain(t *testing.T) {
 		if st := b.status(); st.Stored != 2 || st.ByReason["host-limit"] != 1 || st.Queued != 1 {
 			t.Errorf("%+v", st)
 		}
-		b.s.ledger.Budget.SetLimit(0, 1)
-		b.s.ledger.Meta.Counts.Bytes = 2
+		b.s.Ledger.Budget.SetLimit(0, 1)
+		b.s.Ledger.Meta.Counts.Bytes = 2
 		b.s.Visits.ReportBudget(time.Now())
 		time.Sleep(100 * 24 * time.Hour)
 		if v := b.grant(1); len(v) > 0 {
@@ -578,8 +578,8 @@ func TestAFileFromBeforeRecrawl(t *testing.T) {
 		if st := s.Account.Status(time.Now()); st.Stored != 1 {
 			t.Errorf("%+v", st)
 		}
-		s.ledger.Tx.Rollback()
-		s.ledger.DB.Close()
+		s.Ledger.Tx.Rollback()
+		s.Ledger.DB.Close()
 		b.spec.Recrawl = true
 		b.open()
 		b.refillAll()
@@ -592,7 +592,7 @@ func TestAFileFromBeforeRecrawl(t *testing.T) {
 
 // hosts lists all hosts.
 func (b *bench) hosts(each func(crawl.HostInfo) error) error {
-	a := answers{shards: func() []*Shard { return []*Shard{b.s} }, spec: func() crawl.Spec { return b.s.ledger.Judge.Spec }}
+	a := answers{shards: func() []*Shard { return []*Shard{b.s} }, spec: func() crawl.Spec { return b.s.Ledger.Judge.Spec }}
 	return a.hosts(b.t.Context(), nil, each)
 }
 

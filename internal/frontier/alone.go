@@ -40,11 +40,11 @@ func OpenAlone(dir string, spec crawl.Spec) (*Alone, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.ledger.Attach(nil, &budget.Budget{}, store.NewMetrics(nil))
+	s.Ledger.Attach(nil, &budget.Budget{}, store.NewMetrics(nil))
 	s.Visits.Attach(schedule.NewSlots(), make(chan struct{}, 1))
 	s.copies = restore.NewCopies(s.Parts, restore.Deltas{}, nil)
 	now := time.Now()
-	a := &Alone{s: s, seq: s.ledger.Meta.Seq, committed: now}
+	a := &Alone{s: s, seq: s.Ledger.Meta.Seq, committed: now}
 	if err := s.begin(store.StartDelay, 0, now); err != nil {
 		return nil, errors.Join(err, s.close(false))
 	}
@@ -64,12 +64,12 @@ func (a *Alone) Apply(event []byte) error {
 		return nil
 	}
 	a.committed = now
-	return a.s.ledger.Guarded(func() error { return a.s.upkeep(now) })
+	return a.s.Ledger.Guarded(func() error { return a.s.upkeep(now) })
 }
 
 // Grant grants up to n visits to hosts that are due at that time.
 func (a *Alone) Grant(n int, at time.Time) (granted []crawl.Visit, err error) {
-	err = a.s.ledger.Guarded(func() (err error) {
+	err = a.s.Ledger.Guarded(func() (err error) {
 		granted, _, err = a.s.Visits.Grant(n, schedule.MaxGrantBytes, at)
 		return err
 	})
@@ -78,14 +78,14 @@ func (a *Alone) Grant(n int, at time.Time) (granted []crawl.Visit, err error) {
 
 // Commit commits all changes.
 func (a *Alone) Commit() error {
-	return a.s.ledger.Guarded(func() error { return a.s.ledger.Commit(true) })
+	return a.s.Ledger.Guarded(func() error { return a.s.Ledger.Commit(true) })
 }
 
 // Status returns the shard's status.
 func (a *Alone) Status() crawl.Status { return a.s.Account.Status(time.Now()) }
 
 // HostsInMemory is how many of the known hosts are in memory.
-func (a *Alone) HostsInMemory() int { return len(a.s.ledger.Hosts) }
+func (a *Alone) HostsInMemory() int { return len(a.s.Ledger.Hosts) }
 
 // Close commits and closes the file.
 func (a *Alone) Close() error { return a.s.close(true) }
@@ -97,7 +97,7 @@ type Checkpointed struct{ File, Reported, Stored int64 }
 // Checkpoint makes a checkpoint and discards it. The next one may be a delta to it.
 func (a *Alone) Checkpoint() (c Checkpointed, err error) {
 	var im restore.Image
-	err = a.s.ledger.Guarded(func() (err error) {
+	err = a.s.Ledger.Guarded(func() (err error) {
 		im, err = a.s.copies.Image()
 		return err
 	})

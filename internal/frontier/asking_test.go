@@ -17,7 +17,7 @@ func TestEveryEventAsks(t *testing.T) {
 	// yet.
 	known := func(b *bench, origin string) {
 		b.t.Helper()
-		h, err := b.s.ledger.HostOf(canon.URL(origin + "/").Host())
+		h, err := b.s.Ledger.HostOf(canon.URL(origin + "/").Host())
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestEveryEventAsks(t *testing.T) {
 		"a name let in": {spec: func(s *crawl.Spec) { s.MaxHosts = 1 }, of: "http://b.a.example", do: func(b *bench) {
 			b.links(0, "", url)
 			b.links(1, url, "http://b.a.example/page")
-			if !b.s.ledger.Hosts["b.a.example"].Closed {
+			if !b.s.Ledger.Hosts["b.a.example"].Closed {
 				b.t.Fatal("the name was let in")
 			}
 			known(b, "http://b.a.example")
@@ -93,8 +93,8 @@ func TestEveryEventAsks(t *testing.T) {
 				}
 				for _, kind := range []crawl.AuxKind{crawl.AuxSitemap, crawl.AuxRUP} {
 					asked := func(e crawl.AuxRequest) bool { return e.Kind == kind && e.Origin == of }
-					if !slices.ContainsFunc(b.s.ledger.Hosts[of.Host].Aux, asked) {
-						t.Errorf("no %v is asked of %s: %v", kind, of, b.s.ledger.Hosts[of.Host].Aux)
+					if !slices.ContainsFunc(b.s.Ledger.Hosts[of.Host].Aux, asked) {
+						t.Errorf("no %v is asked of %s: %v", kind, of, b.s.Ledger.Hosts[of.Host].Aux)
 					}
 				}
 			})

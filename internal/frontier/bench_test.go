@@ -41,7 +41,7 @@ func BenchmarkLinks(b *testing.B) {
 				}
 			}
 			b.StopTimer()
-			b.ReportMetric(float64(t.s.ledger.Meta.Counts.Queued), "urls")
+			b.ReportMetric(float64(t.s.Ledger.Meta.Counts.Queued), "urls")
 		})
 	}
 }
@@ -58,7 +58,7 @@ func BenchmarkVisit(b *testing.B) {
 			l.URLs = append(l.URLs, canon.URL(fmt.Sprintf("http://h%d.example/page-%d.html", h, i)))
 		}
 		t.event(crawl.Event{Links: []crawl.Links{l}})
-		t.s.ledger.Hosts[canon.Host(fmt.Sprintf("h%d.example", h))].Private = true
+		t.s.Ledger.Hosts[canon.Host(fmt.Sprintf("h%d.example", h))].Private = true
 	}
 	b.ResetTimer()
 	for n := 0; n < b.N; {

@@ -32,18 +32,18 @@ func (k *slowKV) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, 
 func TestThePageBudgetIsNotAwaitedUnderTheShardsLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
-		b.s.ledger.Budget = &budget.Budget{Log: slog.New(slog.DiscardHandler).Error, Async: true}
-		b.s.ledger.Budget.SetLimit(5, 0)
-		b.s.ledger.Budget.Open(t.Context(), &slowKV{})
-		b.s.ledger.Budget.Join(0, 0, 0, yes, false)
+		b.s.Ledger.Budget = &budget.Budget{Log: slog.New(slog.DiscardHandler).Error, Async: true}
+		b.s.Ledger.Budget.SetLimit(5, 0)
+		b.s.Ledger.Budget.Open(t.Context(), &slowKV{})
+		b.s.Ledger.Budget.Join(0, 0, 0, yes, false)
 		b.links(0, "", pagesOf(10)...)
 		urls, slowest := 0, time.Duration(0)
 		for range 1000 {
 			began := time.Now()
-			b.s.ledger.Mu.Lock()
+			b.s.Ledger.Mu.Lock()
 			vs := b.grant(1)
-			b.s.ledger.Budget.GiveBack(0)
-			b.s.ledger.Mu.Unlock()
+			b.s.Ledger.Budget.GiveBack(0)
+			b.s.Ledger.Mu.Unlock()
 			slowest = max(slowest, time.Since(began))
 			for _, v := range vs {
 				urls += len(v.URLs)
@@ -75,7 +75,7 @@ func TestAnEmptyPageBudgetIsNotASignal(t *testing.T) {
 		case <-b.s.Visits.Notify: // the links
 		default:
 		}
-		err := b.s.ledger.Guarded(func() error {
+		err := b.s.Ledger.Guarded(func() error {
 			if n := len(b.grant(1)); n != 0 {
 				t.Errorf("%d visits beyond the budget", n)
 			}

@@ -75,7 +75,7 @@ func TestAnotherTimeOfTheClock(t *testing.T) {
 						t.Errorf("%s is visited after %v (%v), want %v at most", host, got, ok, most)
 					}
 				}
-				if o := b.s.ledger.Hosts["d.example"].Origins[0]; o.PendingAt.After(began) {
+				if o := b.s.Ledger.Hosts["d.example"].Origins[0]; o.PendingAt.After(began) {
 					t.Errorf("an answer is waited for since %v from now: for that long the crawl does not end", o.PendingAt.Sub(began))
 				}
 				b.verify()
@@ -99,16 +99,16 @@ func TestWhatIsOwedIsBroughtDownWithTheClock(t *testing.T) {
 		b.links(0, "", "http://a.example/")
 		b.finish(b.grant(1)[0], crawl.Stored, "")
 		b.links(0, "", "http://a.example/3", "http://new.example/")
-		b.s.ledger.Phase.Rewound()
+		b.s.Ledger.Phase.Rewound()
 		b.s.catchUp(store.StartLease)
 		b.commit()
 		time.Sleep(times.OwnerLease + time.Minute)
-		h, now := b.s.ledger.Hosts["a.example"], time.Now().Round(0).Add(-ahead)
-		if err := b.s.clock.Clamp(now, b.s.ledger.Phase.RemainingDelay(time.Now())); err != nil {
+		h, now := b.s.Ledger.Hosts["a.example"], time.Now().Round(0).Add(-ahead)
+		if err := b.s.clock.Clamp(now, b.s.Ledger.Phase.RemainingDelay(time.Now())); err != nil {
 			t.Fatal(err)
 		}
-		if h.Due.After(now.Add(time.Minute)) || b.s.ledger.Meta.DelayedUntil > now.UnixMilli() {
-			t.Errorf("due in %v, owed until %v from now, though the lease is over", h.Due.Sub(now), time.UnixMilli(b.s.ledger.Meta.DelayedUntil).Sub(now))
+		if h.Due.After(now.Add(time.Minute)) || b.s.Ledger.Meta.DelayedUntil > now.UnixMilli() {
+			t.Errorf("due in %v, owed until %v from now, though the lease is over", h.Due.Sub(now), time.UnixMilli(b.s.Ledger.Meta.DelayedUntil).Sub(now))
 		}
 		b.crash() // as it was with the wrong clock
 	})
@@ -140,17 +140,17 @@ func TestAClockSetForwardShortensNoWait(t *testing.T) {
 		b.crash()
 		b.open()
 		time.Sleep(time.Minute)
-		b.s.ledger.Meta.DelayedUntil = time.Now().UnixMilli()
+		b.s.Ledger.Meta.DelayedUntil = time.Now().UnixMilli()
 
 		now := time.Now().Round(0).Add(ahead) // as the clock shows it then
 		if err := b.s.clock.Set(ahead, now); err != nil {
 			t.Fatal(err)
 		}
-		h := b.s.ledger.Hosts[v.Host]
+		h := b.s.Ledger.Hosts[v.Host]
 		if left := h.Due.Sub(now); left != 59*time.Minute || h.DueReason != hosts.DueRetryAfter {
 			t.Errorf("%s is left alone for another %v (%s), want 59m", v.Host, left, h.DueReason)
 		}
-		if left := time.UnixMilli(b.s.ledger.Meta.DelayedUntil).Sub(now); left < -time.Second {
+		if left := time.UnixMilli(b.s.Ledger.Meta.DelayedUntil).Sub(now); left < -time.Second {
 			t.Errorf("hosts never visited count as visited %v ago", -left)
 		}
 		b.s.Visits.Schedule(now)

@@ -30,7 +30,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	shards := 0
 	mirrors := map[string]float64{mirror.OfMain: 0, mirror.Unconfirmed: 0}
 	c.f.each(func(s *Shard) error {
-		n := &s.ledger.Meta.Counts
+		n := &s.Ledger.Meta.Counts
 		sum["queued"] += n.Queued - s.URLs.InFlight
 		sum["in_flight"] += s.URLs.InFlight
 		sum["stored"] += n.Stored

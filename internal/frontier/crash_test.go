@@ -203,11 +203,11 @@ func (b *bench) respec(change func(*crawl.Spec)) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.s.ledger.Mu.Lock()
-	defer b.s.ledger.Mu.Unlock()
+	b.s.Ledger.Mu.Lock()
+	defer b.s.Ledger.Mu.Unlock()
 	b.s.Specs.Change(j)
-	if b.s.ledger.Phase.Err != nil {
-		b.t.Fatal(b.s.ledger.Phase.Err)
+	if b.s.Ledger.Phase.Err != nil {
+		b.t.Fatal(b.s.Ledger.Phase.Err)
 	}
 }
 
@@ -244,13 +244,13 @@ func (b *bench) verify() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	got := b.s.ledger.Meta.Counts
+	got := b.s.Ledger.Meta.Counts
 	if got.Queued != c.Queued || got.Stored != c.Stored || got.Redirected != c.Redirected || got.Refused != c.Refused || got.Failed != c.Failed {
 		b.t.Errorf("counters %+v, records say %+v", got, c)
 	}
 	var entries int64
 	// Not Stats, which only reads committed pages.
-	cur := b.s.ledger.Ready().Cursor()
+	cur := b.s.Ledger.Ready().Cursor()
 	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
 		entries++
 	}
@@ -258,7 +258,7 @@ func (b *bench) verify() {
 		b.t.Errorf("%d queue entries + %d waiting, %d records queued", entries, got.Later, c.Queued)
 	}
 	var planned int64
-	due := b.s.ledger.Tx.Bucket(store.BucketAgain).Cursor()
+	due := b.s.Ledger.Tx.Bucket(store.BucketAgain).Cursor()
 	for k, _ := due.First(); k != nil; k, _ = due.Next() {
 		if planned++; !again[string(k)] {
 			b.t.Errorf("%x is planned, but no record states it", k)
@@ -266,8 +266,8 @@ func (b *bench) verify() {
 	}
 	reported := int64(0)
 	domains, closed := map[string]hosts.Domain{}, int64(0)
-	for id := store.HostID(1); id <= store.HostID(b.s.ledger.Meta.NextHost); id++ {
-		h, err := b.s.ledger.HostWith(id)
+	for id := store.HostID(1); id <= store.HostID(b.s.Ledger.Meta.NextHost); id++ {
+		h, err := b.s.Ledger.HostWith(id)
 		if err != nil || h == nil {
 			b.t.Fatalf("host %d: %v, %v", id, h, err)
 		}
@@ -285,24 +285,24 @@ func (b *bench) verify() {
 		domains[d.Name] = d
 	}
 	for name, d := range domains {
-		got, err := b.s.ledger.DomainOf(canon.Host(name))
+		got, err := b.s.Ledger.DomainOf(canon.Host(name))
 		if err != nil || got.Hosts != d.Hosts || got.Stored != d.Stored || got.Closed != d.Closed {
 			b.t.Errorf("%s has counts of %d hosts, %d pages, %d refused names; it has %d, %d, %d (%v)", name, got.Hosts, got.Stored, got.Closed,
 				d.Hosts, d.Stored, d.Closed, err)
 		}
 	}
-	if b.s.ledger.Meta.Closed != closed {
-		b.t.Errorf("the count of refused hosts is %d, %d are", b.s.ledger.Meta.Closed, closed)
+	if b.s.Ledger.Meta.Closed != closed {
+		b.t.Errorf("the count of refused hosts is %d, %d are", b.s.Ledger.Meta.Closed, closed)
 	}
 	if planned != int64(len(again)) || planned != reported {
 		b.t.Errorf("%d entries of URLs to be asked for again, %d records, their hosts say %d", planned, len(again), reported)
 	}
 	for id, n := range queued {
-		if h, err := b.s.ledger.HostWith(id); err != nil || h.Queued != n {
+		if h, err := b.s.Ledger.HostWith(id); err != nil || h.Queued != n {
 			b.t.Errorf("%s has a count of %d queued, there are %d records (%v)", h.Name, h.Queued, n, err)
 		}
 	}
-	if err := b.s.ledger.PutAway(); err != nil {
+	if err := b.s.Ledger.PutAway(); err != nil {
 		b.t.Fatal(err)
 	}
 }

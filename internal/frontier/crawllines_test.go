@@ -61,7 +61,7 @@ func TestEventsAppliedAgainWriteNoLineTwice(t *testing.T) {
 			}
 		}
 		b.lines = open(logDir)
-		b.s.ledger.CrawlLog = b.lines
+		b.s.Ledger.CrawlLog = b.lines
 		work(10)
 		b.commit()
 		path := filepath.Join(b.dir, store.FileName(0))

@@ -163,8 +163,8 @@ func TestHostsNeverVisitedAreEvicted(t *testing.T) {
 		b.commit()
 		check := func(when string) {
 			t.Helper()
-			if len(b.s.ledger.Hosts) > hosts.MaxResident || len(b.s.ledger.Domains.Loaded) > hosts.MaxResident*(1+hosts.LatelyFor) {
-				t.Errorf("%s: %d hosts and %d domains in memory", when, len(b.s.ledger.Hosts), len(b.s.ledger.Domains.Loaded))
+			if len(b.s.Ledger.Hosts) > hosts.MaxResident || len(b.s.Ledger.Domains.Loaded) > hosts.MaxResident*(1+hosts.LatelyFor) {
+				t.Errorf("%s: %d hosts and %d domains in memory", when, len(b.s.Ledger.Hosts), len(b.s.Ledger.Domains.Loaded))
 			}
 			if st := b.status(); st.Hosts != 300 || st.Queued != 300 || st.Shards[0].DueSoon != 300 {
 				t.Errorf("%s: %+v", when, st)
@@ -178,8 +178,8 @@ func TestHostsNeverVisitedAreEvicted(t *testing.T) {
 			}); err != nil || n != 300 {
 				t.Errorf("%s: %d hosts listed, %v", when, n, err)
 			}
-			if len(b.s.ledger.Hosts) > hosts.MaxResident {
-				t.Errorf("%s: %d hosts in memory after they were listed", when, len(b.s.ledger.Hosts))
+			if len(b.s.Ledger.Hosts) > hosts.MaxResident {
+				t.Errorf("%s: %d hosts in memory after they were listed", when, len(b.s.Ledger.Hosts))
 			}
 		}
 		check("at first")
@@ -213,29 +213,29 @@ func TestHostsOfAnOlderFile(t *testing.T) {
 			b.finish(v, crawl.Stored, "")
 		}
 		// As commit 46b061c left it.
-		b.s.ledger.Meta.Counted, b.s.ledger.Meta.MaxHosts = false, 0
-		if err := b.s.ledger.PutAway(); err != nil {
+		b.s.Ledger.Meta.Counted, b.s.Ledger.Meta.MaxHosts = false, 0
+		if err := b.s.Ledger.PutAway(); err != nil {
 			t.Fatal(err)
 		}
 		b.commit()
 		for _, name := range [][]byte{store.BucketDomains, store.BucketClosed, store.BucketWaiting} {
-			if err := b.s.ledger.Tx.DeleteBucket(name); err != nil {
+			if err := b.s.Ledger.Tx.DeleteBucket(name); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := b.s.ledger.Meta.Save(b.s.ledger.Tx); err != nil {
+		if err := b.s.Ledger.Meta.Save(b.s.Ledger.Tx); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(b.s.ledger.Flush(), b.s.ledger.Tx.Commit()); err != nil {
+		if err := errors.Join(b.s.Ledger.Flush(), b.s.Ledger.Tx.Commit()); err != nil {
 			t.Fatal(err)
 		}
-		b.s.ledger.DB.Close()
+		b.s.Ledger.DB.Close()
 		b.s = nil
 		hosts.MaxResident = 5
 		b.open()
 		b.passes()
 		b.verify()
-		if n := len(b.s.ledger.Hosts); n > 7+hosts.MaxResident {
+		if n := len(b.s.Ledger.Hosts); n > 7+hosts.MaxResident {
 			t.Errorf("%d hosts in memory", n)
 		}
 		if st := b.status(); st.Hosts != 50 || st.Stored != 7 || st.Queued != 43 {

@@ -22,18 +22,18 @@ func (m *matcher) grantDownload(t crawl.VisitRequest, now time.Time) (visits []c
 	}
 	id := crawl.ShardOf(t.Origin.Host, m.shards)
 	for _, s := range m.owned() {
-		if s.ledger.ID != id {
+		if s.Ledger.ID != id {
 			continue
 		}
-		if !s.ledger.Mu.TryLock() {
+		if !s.Ledger.Mu.TryLock() {
 			return nil, true // busy: try again soon
 		}
-		defer s.ledger.Mu.Unlock()
+		defer s.Ledger.Mu.Unlock()
 		var v *crawl.Visit
-		err := s.ledger.Guarded(func() (err error) {
-			if t.Fetcher != m.name && !s.ledger.Meta.Strangers && s.Visits.MayGrant(now) {
-				s.ledger.Meta.GrantedStrangers()
-				if err := s.ledger.Commit(true); err != nil {
+		err := s.Ledger.Guarded(func() (err error) {
+			if t.Fetcher != m.name && !s.Ledger.Meta.Strangers && s.Visits.MayGrant(now) {
+				s.Ledger.Meta.GrantedStrangers()
+				if err := s.Ledger.Commit(true); err != nil {
 					return err
 				}
 			}

@@ -112,12 +112,12 @@ func TestDownloadOfAnUnknownHost(t *testing.T) {
 		if b.download("https://files.example/d.csv") != nil {
 			t.Error("a download while the host wants to be left alone")
 		}
-		b.s.ledger.Judge.Spec.Paused = true
+		b.s.Ledger.Judge.Spec.Paused = true
 		time.Sleep(24 * time.Hour)
 		if b.download("https://files.example/d.csv") != nil {
 			t.Error("a download while the crawl is paused")
 		}
-		b.s.ledger.Judge.Spec.Paused = false
+		b.s.Ledger.Judge.Spec.Paused = false
 		if b.download("https://files.example/d.csv") == nil {
 			t.Error("no download a day later")
 		}
@@ -210,7 +210,7 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 				}
 				// The visit is only handed out after the file has recorded it, whatever happens
 				// next.
-				err = f.open()[0].ledger.DB.View(func(tx *bolt.Tx) error {
+				err = f.open()[0].Ledger.DB.View(func(tx *bolt.Tx) error {
 					if m, err := store.LoadMeta(tx); err != nil || m.Strangers != waits {
 						t.Errorf("strangers in the file: %v, %v", m.Strangers, err)
 					}
@@ -222,9 +222,9 @@ func TestDownloadsOutliveTheFrontier(t *testing.T) {
 				stop() // during the visit: like a kill
 				f, stop = begin()
 				s := f.open()[0]
-				s.ledger.Mu.Lock()
-				quiet := s.ledger.Phase.Until
-				s.ledger.Mu.Unlock()
+				s.Ledger.Mu.Lock()
+				quiet := s.Ledger.Phase.Until
+				s.Ledger.Mu.Unlock()
 				stop()
 				if left := time.Until(quiet); quiet.IsZero() == waits || waits && left < times.Lease/2 {
 					t.Errorf("quiet until %v", quiet)

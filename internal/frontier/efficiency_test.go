@@ -134,11 +134,11 @@ func newCrowd(t *testing.T, of crowdOf) *crowd {
 	spec.Shards = of.shards
 	for i := range of.shards {
 		b := newBenchOf(t, spec, i)
-		b.s.ledger.DB.DB().NoSync = true // the disk is not measured
+		b.s.Ledger.DB.DB().NoSync = true // the disk is not measured
 		c.shards = append(c.shards, b)
 	}
 	c.f = &Frontier{shards: map[int]*Shard{}}
-	c.f.matcher = newMatcher("a", len(c.shards), c.f.open, c.f.full, c.shards[0].s.ledger.Log, c.shards[0].s.ledger.Metrics, nil)
+	c.f.matcher = newMatcher("a", len(c.shards), c.f.open, c.f.full, c.shards[0].s.Ledger.Log, c.shards[0].s.Ledger.Metrics, nil)
 	for i, b := range c.shards {
 		c.f.shards[i] = b.s
 	}
@@ -228,7 +228,7 @@ func (c *crowd) slot(from, to time.Time) {
 // keepCommitted does what the shard's does.
 func (c *crowd) keepCommitted(b *bench) {
 	c.in(store.CommitEvery, func() {
-		if err := b.s.ledger.Guarded(func() error { return b.s.upkeep(time.Now()) }); err != nil {
+		if err := b.s.Ledger.Guarded(func() error { return b.s.upkeep(time.Now()) }); err != nil {
 			c.t.Fatal(err)
 		}
 		c.keepCommitted(b)

@@ -37,7 +37,7 @@ type looked struct {
 
 func timeLeft(t *testing.T, pages [3]int) {
 	b := newBench(t, testSpec("http://h0.example/"))
-	b.s.ledger.DB.DB().NoSync = true
+	b.s.Ledger.DB.DB().NoSync = true
 	delays := [3]time.Duration{time.Second, 3 * time.Second, 10 * time.Second}
 	hosts := map[canon.Host]time.Duration{}
 	for i, n := range pages {
@@ -104,9 +104,9 @@ func timeLeft(t *testing.T, pages [3]int) {
 			}
 		}
 		walks = keep
-		b.s.ledger.Mu.Lock()
+		b.s.Ledger.Mu.Lock()
 		b.s.Visits.Renew(visitIDs(b.s), now)
-		b.s.ledger.Mu.Unlock()
+		b.s.Ledger.Mu.Unlock()
 		if now.Before(lookAt) {
 			continue
 		}

@@ -26,7 +26,7 @@ func fewResident(t *testing.T) {
 // evicted returns how many hosts with work are evicted, and until when the first of them is.
 func (b *bench) evicted() (n int, until time.Time) {
 	b.t.Helper()
-	err := b.s.ledger.EachEvicted(func(r hosts.EvictedHost) {
+	err := b.s.Ledger.EachEvicted(func(r hosts.EvictedHost) {
 		if n++; n == 1 {
 			until = r.Until
 		}
@@ -79,14 +79,14 @@ func TestVisitedHostsAreEvicted(t *testing.T) {
 						b.finish(v, crawl.Stored, "")
 					}
 					b.commit()
-					most = max(most, len(b.s.ledger.Hosts))
+					most = max(most, len(b.s.Ledger.Hosts))
 					if kills && round%50 == 49 {
 						b.crash()
 						b.open()
 						for name := range last {
 							last[name] = time.Now() // all count as visited just now
 						}
-						if n := len(b.s.ledger.Hosts); n > 30 {
+						if n := len(b.s.Ledger.Hosts); n > 30 {
 							t.Fatalf("%d hosts in memory after a start", n)
 						}
 					}
@@ -135,7 +135,7 @@ func TestPostponedHostsAreEvicted(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 			}
 		}
-		if n := len(b.s.ledger.Hosts); n > 30 {
+		if n := len(b.s.Ledger.Hosts); n > 30 {
 			t.Errorf("%d hosts in memory", n)
 		}
 		n, until := b.evicted()
@@ -205,8 +205,8 @@ func TestEvictedHostsFollowTheSpecWhenLoaded(t *testing.T) {
 			b.commit()
 		}
 		evicted = map[canon.Host]bool{}
-		err := b.s.ledger.EachEvicted(func(r hosts.EvictedHost) {
-			h, err := b.s.ledger.Peek(r.ID)
+		err := b.s.Ledger.EachEvicted(func(r hosts.EvictedHost) {
+			h, err := b.s.Ledger.Peek(r.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,7 +292,7 @@ func TestEvictedHostsFollowTheSpecWhenLoaded(t *testing.T) {
 	t.Run("the clock was ahead", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b, evicted := stopped(t)
-			if err := hosts.SeeEvicted(b.s.ledger.Tx, func(at *time.Time, _ times.Kind) {
+			if err := hosts.SeeEvicted(b.s.Ledger.Tx, func(at *time.Time, _ times.Kind) {
 				if !at.IsZero() {
 					*at = at.AddDate(1, 0, 0)
 				}
@@ -302,7 +302,7 @@ func TestEvictedHostsFollowTheSpecWhenLoaded(t *testing.T) {
 			if _, until := b.evicted(); time.Until(until) < 300*24*time.Hour {
 				t.Fatalf("the first is evicted for %v", time.Until(until))
 			}
-			b.s.ledger.Changes++ // otherwise there is nothing to commit
+			b.s.Ledger.Changes++ // otherwise there is nothing to commit
 			b.commit()
 			b.start = store.StartClean
 			b.crash()
@@ -316,13 +316,13 @@ func TestEvictedHostsFollowTheSpecWhenLoaded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b, evicted := stopped(t)
 			_, was := b.evicted()
-			if err := b.s.ledger.ShiftEvicted(time.Hour); err != nil {
+			if err := b.s.Ledger.ShiftEvicted(time.Hour); err != nil {
 				t.Fatal(err)
 			}
 			if _, until := b.evicted(); !until.Equal(was.Add(time.Hour)) {
 				t.Errorf("the first is evicted until %v, want an hour after %v", until, was)
 			}
-			if err := b.s.ledger.ShiftEvicted(-time.Hour); err != nil {
+			if err := b.s.Ledger.ShiftEvicted(-time.Hour); err != nil {
 				t.Fatal(err)
 			}
 			b.verify()
@@ -333,7 +333,7 @@ func TestEvictedHostsFollowTheSpecWhenLoaded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b, _ := stopped(t)
 			n, was := b.evicted()
-			if err := restore.ShiftTimes(b.s.ledger.Tx, -time.Hour); err != nil {
+			if err := restore.ShiftTimes(b.s.Ledger.Tx, -time.Hour); err != nil {
 				t.Fatal(err)
 			}
 			if got, until := b.evicted(); got != n || !until.Equal(was.Add(-time.Hour)) {
@@ -372,7 +372,7 @@ func TestEvictedHostsAreVisitedAgain(t *testing.T) {
 			if st.Again != hosts || st.NextAgain == nil {
 				t.Errorf("round %d: %d are asked for again, next %v", round, st.Again, st.NextAgain)
 			}
-			if n := len(b.s.ledger.Hosts); n > 30 {
+			if n := len(b.s.Ledger.Hosts); n > 30 {
 				t.Errorf("round %d: %d hosts in memory", round, n)
 			}
 		}
@@ -404,7 +404,7 @@ func TestHostsWithUntimedWorkStayLoaded(t *testing.T) {
 		}
 		due := func() (n int) {
 			for i := range hosts {
-				if name := canon.Host(fmt.Sprintf("shop%d.example", i)); b.s.ledger.Hosts[name] != nil {
+				if name := canon.Host(fmt.Sprintf("shop%d.example", i)); b.s.Ledger.Hosts[name] != nil {
 					n += len(b.sitemapsOf(name))
 				}
 			}
@@ -438,7 +438,7 @@ func TestHostsFoundLastAreEvicted(t *testing.T) {
 		}
 		b.commit()
 		for i := range 20 {
-			if h := b.s.ledger.Hosts[shopHost(i)]; (h != nil) != (i < hosts.MaxResident) {
+			if h := b.s.Ledger.Hosts[shopHost(i)]; (h != nil) != (i < hosts.MaxResident) {
 				t.Errorf("%s, met as number %d of 20: in memory is %v", shopHost(i), i+1, h != nil)
 			}
 		}

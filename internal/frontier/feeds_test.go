@@ -19,7 +19,7 @@ import (
 // channel returns the record of what a source reports about http://a.example.
 func (b *bench) channel(by crawl.Source) urls.Channel {
 	b.t.Helper()
-	h := b.s.ledger.Hosts["a.example"]
+	h := b.s.Ledger.Hosts["a.example"]
 	c, err := b.s.Recrawl.Channel(h, &h.Origins[0], by)
 	if err != nil {
 		b.t.Fatal(err)
@@ -30,7 +30,7 @@ func (b *bench) channel(by crawl.Source) urls.Channel {
 // updates returns the line of `curtsy updates` about a.example and a source; empty if there is
 // none.
 func (b *bench) updates(source crawl.Source) (info crawl.UpdatesInfo) {
-	for _, u := range b.s.Account.UpdatesInfos(b.s.ledger.Hosts["a.example"]) {
+	for _, u := range b.s.Account.UpdatesInfos(b.s.Ledger.Hosts["a.example"]) {
 		if u.Source == source.String() {
 			info = u
 		}
@@ -89,7 +89,7 @@ func (b *bench) nextAux(kind crawl.AuxKind, within time.Duration) (v crawl.Visit
 // reads answers an auxiliary request for a feed.
 func (b *bench) reads(v crawl.Visit, f crawl.Feed, links ...crawl.Links) {
 	b.t.Helper()
-	f.Scope = b.s.ledger.Judge.Spec.ScopeHash()
+	f.Scope = b.s.Ledger.Judge.Spec.ScopeHash()
 	a := crawl.Answer{Aux: v.Aux[0], Feed: &f}
 	b.event(crawl.Event{Visit: v.ID, Links: links})
 	b.event(crawl.Event{Visit: v.ID, Answers: []crawl.Answer{a}})
@@ -220,8 +220,8 @@ func TestFeedLimits(t *testing.T) {
 		if v, ok := b.nextAux(crawl.AuxFeed, wellknown.Gone+24*time.Hour); ok {
 			t.Fatalf("%+v", v)
 		}
-		if b.updates(crawl.SourceFeed).Source != "" || len(b.s.ledger.Hosts) != 1 {
-			t.Errorf("known: %v", b.s.ledger.Hosts)
+		if b.updates(crawl.SourceFeed).Source != "" || len(b.s.Ledger.Hosts) != 1 {
+			t.Errorf("known: %v", b.s.Ledger.Hosts)
 		}
 		b.announces("http://a.example/", 1, testFeed)
 		var waits []time.Duration
@@ -247,13 +247,13 @@ func TestFeedLimits(t *testing.T) {
 		b.announces("http://a.example/", 1, many...)
 		b.announces("http://www.a.example/", 1, many...)
 		count := map[string]int{}
-		for _, e := range b.s.ledger.Hosts["a.example"].Aux {
+		for _, e := range b.s.Ledger.Hosts["a.example"].Aux {
 			count[string(e.Origin.Host)]++
 		}
 		if count["a.example"] != wellknown.MaxOwn-1 || count["www.a.example"] != wellknown.MaxForeign {
 			t.Errorf("%v", count)
 		}
-		if n := b.s.ledger.Tx.Bucket(store.BucketFeeds).Stats().KeyN; n > wellknown.MaxOwn+wellknown.MaxForeign {
+		if n := b.s.Ledger.Tx.Bucket(store.BucketFeeds).Stats().KeyN; n > wellknown.MaxOwn+wellknown.MaxForeign {
 			t.Errorf("%d feeds are known", n)
 		}
 		b.respec(func(s *crawl.Spec) { s.Forgotten = []string{"http://a.example/feed-1"} })
@@ -282,19 +282,19 @@ func TestFeedsAndAnotherClock(t *testing.T) {
 		b.announces("http://a.example/", 1, testFeed)
 		v, _ := b.nextAux(crawl.AuxFeed, time.Minute)
 		b.reads(v, crawl.Feed{Status: 200, Read: true, Entries: 1, Digest: 1})
-		h := b.s.ledger.Hosts["a.example"]
+		h := b.s.Ledger.Hosts["a.example"]
 		next := func() time.Time { return *b.updates(crawl.SourceFeed).Next }
 		due := next()
-		if err := restore.ShiftTimes(b.s.ledger.Tx, 400*24*time.Hour); err != nil {
+		if err := restore.ShiftTimes(b.s.Ledger.Tx, 400*24*time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if got := next().Sub(due); got != 400*24*time.Hour {
 			t.Errorf("moved by %v", got)
 		}
-		if k, _ := b.s.ledger.Tx.Bucket(store.BucketFeedsDue).Cursor().First(); string(k[8:12]) != string(h.ID.Append(nil)) || !strings.Contains(string(k), testFeed) {
+		if k, _ := b.s.Ledger.Tx.Bucket(store.BucketFeedsDue).Cursor().First(); string(k[8:12]) != string(h.ID.Append(nil)) || !strings.Contains(string(k), testFeed) {
 			t.Errorf("key %q", k)
 		}
-		b.s.ledger.Changes++
+		b.s.Ledger.Changes++
 		b.commit()
 		b.crash()
 		b.open()

@@ -49,7 +49,7 @@ func TestForgetting(t *testing.T) {
 		if st := b.status(); st.Refused != n+5 || st.ByReason["forgotten"] != n+5 || st.Queued+st.InFlight != 2 || st.Again != 0 || st.Discovered != all {
 			t.Errorf("%+v, want all but two forgotten", st)
 		}
-		if h := b.s.ledger.Hosts["a.example"]; h.Stored != 0 || h.Queued != 0 {
+		if h := b.s.Ledger.Hosts["a.example"]; h.Stored != 0 || h.Queued != 0 {
 			t.Errorf("%+v", h)
 		}
 		if r := b.record("http://a.example/7"); r.StoredCopy != (urls.StoredCopy{}) || r.Again != (urls.Again{}) {

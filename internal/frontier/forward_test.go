@@ -62,7 +62,7 @@ func (f *forwarding) reported(on string, depth int, to ...string) crawl.Event {
 func (f *forwarding) pending(shard int) (messages [][]canon.URL) {
 	f.t.Helper()
 	b := f.shards[shard]
-	for _, m := range b.s.ledger.CommittedOutbox() {
+	for _, m := range b.s.Ledger.CommittedOutbox() {
 		ev, err := crawl.DecodeEvent(b.outgoing(m))
 		if err != nil || ev.Forward || m.Shard == shard {
 			f.t.Fatalf("message for shard %d, to be forwarded again: %v, %v", m.Shard, ev.Forward, err)
@@ -79,11 +79,11 @@ func (f *forwarding) pending(shard int) (messages [][]canon.URL) {
 // send sends what a shard may send; each message so many times.
 func (f *forwarding) send(shard, times int) {
 	b := f.shards[shard]
-	for _, m := range b.s.ledger.CommittedOutbox() {
+	for _, m := range b.s.Ledger.CommittedOutbox() {
 		for range times {
 			f.shards[m.Shard].eventData(b.outgoing(m))
 		}
-		b.s.ledger.MarkSent(m.N)
+		b.s.Ledger.MarkSent(m.N)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestLinksOfShardsInOneGroup(t *testing.T) {
 	f.shards[0].event(crawl.Event{Links: []crawl.Links{l}, Forward: true})
 	f.shards[0].commit()
 	found := map[canon.URL]int64{}
-	for _, m := range f.shards[0].s.ledger.CommittedOutbox() {
+	for _, m := range f.shards[0].s.Ledger.CommittedOutbox() {
 		ev, err := crawl.DecodeEvent(f.shards[0].outgoing(m))
 		if err != nil {
 			t.Fatal(err)
@@ -236,7 +236,7 @@ func TestForwardedMessagesAreBounded(t *testing.T) {
 	}
 	a.commit()
 	got := 0
-	messages := a.s.ledger.CommittedOutbox()
+	messages := a.s.Ledger.CommittedOutbox()
 	for _, m := range messages {
 		if m.Size > crawl.MaxEventBytes {
 			t.Errorf("a message of %d bytes", m.Size)
@@ -282,8 +282,8 @@ func TestNothingIsGrantedWhileTheOutboxIsFull(t *testing.T) {
 	if a.s.Visits.MayGrant(time.Now()) {
 		t.Error("the next owner grants although as much is owed")
 	}
-	m := a.s.ledger.CommittedOutbox()[0]
-	a.s.ledger.MarkSent(m.N)
+	m := a.s.Ledger.CommittedOutbox()[0]
+	a.s.Ledger.MarkSent(m.N)
 	if !a.s.Visits.MayGrant(time.Now()) {
 		t.Error("nothing is granted after the first message was sent")
 	}
@@ -300,7 +300,7 @@ func TestShardsDoNotWaitForEachOther(t *testing.T) {
 		var sent [3][]string
 		done := make(chan error)
 		go func() {
-			done <- a.s.ledger.SendOutbox(ctx, false, func(ctx context.Context, shard int, data []byte) error {
+			done <- a.s.Ledger.SendOutbox(ctx, false, func(ctx context.Context, shard int, data []byte) error {
 				if shard == 1 {
 					select {
 					case <-open:
@@ -327,8 +327,8 @@ func TestShardsDoNotWaitForEachOther(t *testing.T) {
 		}
 		close(open)
 		synctest.Wait()
-		if !slices.Equal(sent[1], want) || a.s.ledger.Pending() != 0 {
-			t.Errorf("after that: %v, %d owed", sent, a.s.ledger.Pending())
+		if !slices.Equal(sent[1], want) || a.s.Ledger.Pending() != 0 {
+			t.Errorf("after that: %v, %d owed", sent, a.s.Ledger.Pending())
 		}
 		cancel()
 		if err := <-done; err != nil {
@@ -382,10 +382,10 @@ func TestSendingFails(t *testing.T) {
 	a.event(f.reported("http://"+f.host(0, 0)+"/", 1, "http://"+f.host(1, 0)+"/"))
 	a.commit()
 	broken := errors.New("no such stream")
-	if err := a.s.ledger.SendOutbox(t.Context(), false, func(context.Context, int, []byte) error { return broken }); !errors.Is(err, broken) {
+	if err := a.s.Ledger.SendOutbox(t.Context(), false, func(context.Context, int, []byte) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
-	if a.s.ledger.Pending() != 1 {
+	if a.s.Ledger.Pending() != 1 {
 		t.Error("the message is not owed any more")
 	}
 }
@@ -406,9 +406,9 @@ func TestNewNamesOfForwardedVisits(t *testing.T) {
 		}
 	}
 	b.event(ev)
-	d := b.s.ledger.Domains.Loaded["many.example"]
+	d := b.s.Ledger.Domains.Loaded["many.example"]
 	if d == nil {
-		d = b.s.ledger.Domains.Loaded["example"]
+		d = b.s.Ledger.Domains.Loaded["example"]
 	}
 	if want := int64(min(3*hosts.NewHostsEvent, crawl.DefaultMaxHosts)); d == nil || d.Hosts != want {
 		t.Errorf("%+v, want %d names taken in", d, want)
@@ -436,7 +436,7 @@ func TestForwardingSurvivesKills(t *testing.T) {
 			if r.IntN(3) == 0 {
 				b.commit()
 			}
-			for _, m := range b.s.ledger.CommittedOutbox() {
+			for _, m := range b.s.Ledger.CommittedOutbox() {
 				if r.IntN(4) == 0 {
 					return
 				}
@@ -447,7 +447,7 @@ func TestForwardingSurvivesKills(t *testing.T) {
 					b.open()
 					return
 				}
-				b.s.ledger.MarkSent(m.N)
+				b.s.Ledger.MarkSent(m.N)
 			}
 		}
 		for range 60 {
@@ -477,7 +477,7 @@ func TestForwardingSurvivesKills(t *testing.T) {
 		}
 		for u := range all {
 			b := f.shards[crawl.ShardOf(u.Host(), 3)]
-			h, err := b.s.ledger.HostNamed(u.Host())
+			h, err := b.s.Ledger.HostNamed(u.Host())
 			if err != nil || h == nil {
 				t.Fatal(h, err)
 			}

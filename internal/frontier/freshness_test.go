@@ -171,7 +171,7 @@ func (w *changing) crawl(t *testing.T, most time.Duration) (found, late, asked i
 	spec := testSpec("http://a.example/")
 	spec.Delay, spec.Recrawl, spec.RecrawlMax = siteDelay, true, most
 	b := newBench(t, spec)
-	b.s.ledger.DB.DB().NoSync = true // the disk is not measured
+	b.s.Ledger.DB.DB().NoSync = true // the disk is not measured
 	l := crawl.Links{}
 	for i := range siteSize {
 		l.URLs = append(l.URLs, canon.URL(fmt.Sprintf("http://a.example/%d", i)))
@@ -212,7 +212,7 @@ func TestAClockInAPageIsNoChange(t *testing.T) {
 		spec := testSpec("http://a.example/")
 		spec.Delay, spec.Recrawl = delay, true
 		b = newBench(t, spec)
-		b.s.ledger.DB.DB().NoSync = true
+		b.s.Ledger.DB.DB().NoSync = true
 		l := crawl.Links{}
 		for i := range size {
 			l.URLs = append(l.URLs, canon.URL(fmt.Sprintf("http://a.example/%d", i)))

@@ -269,7 +269,7 @@ func (f *Frontier) open() (owned []*Shard) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.shards {
-		if s.ledger.Valid() {
+		if s.Ledger.Valid() {
 			owned = append(owned, s)
 		}
 	}
@@ -307,9 +307,9 @@ func (f *Frontier) SetSpec(spec crawl.Spec) error {
 	f.mu.Unlock()
 	f.budget.SetLimit(spec.MaxPages, spec.MaxBytes)
 	for _, s := range shards {
-		s.ledger.Mu.Lock()
-		s.ledger.Guarded(func() error { s.Specs.Change(j); return nil })
-		s.ledger.Mu.Unlock()
+		s.Ledger.Mu.Lock()
+		s.Ledger.Guarded(func() error { s.Specs.Change(j); return nil })
+		s.Ledger.Mu.Unlock()
 	}
 	store.Signal(f.matcher.wake)
 	return f.saveSpec()

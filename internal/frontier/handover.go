@@ -20,36 +20,36 @@ import (
 func (f *Frontier) handOver(ctx context.Context, s *Shard, own *queue.Ownership, failed error) error {
 	began := time.Now()
 	if failed != nil || !own.Valid() {
-		f.forget(s.ledger.ID)
+		f.forget(s.Ledger.ID)
 		return errors.Join(failed, s.close(false))
 	}
-	s.ledger.Mu.Lock()
+	s.Ledger.Mu.Lock()
 	s.Visits.ReportBudget(began)
-	s.ledger.Mu.Unlock()
-	f.budget.GiveBackNow(s.ledger.ID)
+	s.Ledger.Mu.Unlock()
+	f.budget.GiveBackNow(s.Ledger.ID)
 	putting, cancel := context.WithTimeout(f.grace, f.opt.StopGrace)
 	defer cancel()
-	s.ledger.Mu.Lock()
+	s.Ledger.Mu.Lock()
 	visits := len(s.Visits.Outstanding)
 	var im restore.Image
-	err := s.ledger.Guarded(func() (err error) {
+	err := s.Ledger.Guarded(func() (err error) {
 		im, err = s.copies.Farewell()
 		return err
 	})
-	s.ledger.Mu.Unlock()
+	s.Ledger.Mu.Unlock()
 	if err != nil {
-		f.forget(s.ledger.ID)
+		f.forget(s.Ledger.ID)
 		return errors.Join(err, s.close(false))
 	}
 	name := im.Name().String()
 	if err := f.checkpoints.HandOver(putting, s.copies, im, own); err != nil {
-		s.ledger.Log.Warn("handed over without a checkpoint: the next owner replays more of the log and waits for one lease", "error", err)
+		s.Ledger.Log.Warn("handed over without a checkpoint: the next owner replays more of the log and waits for one lease", "error", err)
 		name = ""
 	}
-	f.forget(s.ledger.ID)
+	f.forget(s.Ledger.ID)
 	if f.release(ctx, own, name) {
 		f.metrics.HandedOver.Inc()
-		s.ledger.Log.Info("shard handed over", "visits", visits, "checkpoint", name, "took", time.Since(began).Round(time.Millisecond))
+		s.Ledger.Log.Info("shard handed over", "visits", visits, "checkpoint", name, "took", time.Since(began).Round(time.Millisecond))
 	}
 	return s.close(false)
 }

@@ -18,9 +18,9 @@ import (
 func (b *bench) keepsSamples(d time.Duration) {
 	b.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
-		b.s.ledger.Mu.Lock()
+		b.s.Ledger.Mu.Lock()
 		err := b.s.upkeep(time.Now())
-		b.s.ledger.Mu.Unlock()
+		b.s.Ledger.Mu.Unlock()
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func (b *bench) part(span, step time.Duration) crawl.HistoryPart {
 // samples returns the number of samples in the file.
 func (b *bench) samples() int {
 	n := 0
-	c := b.s.ledger.Tx.Bucket(store.BucketHistory).Cursor()
+	c := b.s.Ledger.Tx.Bucket(store.BucketHistory).Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
 		n++
 	}
@@ -124,7 +124,7 @@ func TestHistoryIsASum(t *testing.T) {
 		}
 		for range 6 {
 			for _, b := range benches {
-				b.s.ledger.Meta.Counts.Stored++
+				b.s.Ledger.Meta.Counts.Stored++
 				b.keepsSamples(10 * time.Second) // alternately: never at the same time
 			}
 		}
@@ -152,7 +152,7 @@ func TestHistoryIsASum(t *testing.T) {
 			var partly *ask.PartlyError
 			return errors.As(err, &partly) && len(partly.Shards) == 1 && partly.Shards[0] == 0
 		}
-		if err := shards[0].ledger.Tx.Bucket(store.BucketHistory).Put([]byte("short"), nil); err != nil {
+		if err := shards[0].Ledger.Tx.Bucket(store.BucketHistory).Put([]byte("short"), nil); err != nil {
 			t.Fatal(err)
 		}
 		h, err = c.History(t.Context(), 0)
@@ -160,7 +160,7 @@ func TestHistoryIsASum(t *testing.T) {
 			t.Errorf("with one shard that cannot be read: %v, %+v", err, h)
 		}
 		benches[0].crash()
-		shards[0].ledger.EndTx()
+		shards[0].Ledger.EndTx()
 		if st, err := c.Status(t.Context()); !missing(err) || st.Stored != 6 || len(st.Shards) != 1 {
 			t.Errorf("status with one shard gone: %v, %+v", err, st)
 		}
@@ -206,7 +206,7 @@ func TestWhenAURLWasAccepted(t *testing.T) {
 			t.Errorf("since the last sample: %+v", x)
 		}
 		// A file from before: its samples have no numbers of acceptance.
-		bucket := b.s.ledger.Tx.Bucket(store.BucketHistory)
+		bucket := b.s.Ledger.Tx.Bucket(store.BucketHistory)
 		olds := map[string][]byte{}
 		_ = bucket.ForEach(func(k, v []byte) error { olds[string(k)] = []byte{2, 0, 0, 0, 0, 0, 0}; return nil })
 		for k, v := range olds {

@@ -25,9 +25,9 @@ func (b *bench) rule(hosts map[canon.Host]crawl.HostRule) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.s.ledger.Mu.Lock()
-	defer b.s.ledger.Mu.Unlock()
-	_ = b.s.ledger.Guarded(func() error { b.s.Specs.Change(j); return nil })
+	b.s.Ledger.Mu.Lock()
+	defer b.s.Ledger.Mu.Unlock()
+	_ = b.s.Ledger.Guarded(func() error { b.s.Specs.Change(j); return nil })
 }
 
 // granted waits for a visit and returns how long that took.
@@ -57,7 +57,7 @@ func TestPausedHostGetsNoVisit(t *testing.T) {
 		if v, err := b.s.Visits.Download(canon.Origin{Scheme: "http", Host: "a.example", Port: 80}, time.Now()); v != nil || err != nil {
 			t.Errorf("a download from the paused host: %v, %v", v, err)
 		}
-		info := b.s.Account.HostInfo(b.s.ledger.Hosts["a.example"], time.Now())
+		info := b.s.Account.HostInfo(b.s.Ledger.Hosts["a.example"], time.Now())
 		if !info.Paused || info.State != "paused" || info.Queued != 2 {
 			t.Errorf("%+v", info)
 		}
@@ -131,7 +131,7 @@ func TestOperatorsDelay(t *testing.T) {
 				if v.Delay != c.want || took < c.want {
 					t.Errorf("granted after %v with a delay of %v, want %v", took, v.Delay, c.want)
 				}
-				info := b.s.Account.HostInfo(b.s.ledger.Hosts["a.example"], time.Now())
+				info := b.s.Account.HostInfo(b.s.Ledger.Hosts["a.example"], time.Now())
 				if info.DelaySource != c.source || info.OperatorDelayS != c.operator.Seconds() {
 					t.Errorf("%+v, want source %s", info, c.source)
 				}
@@ -280,7 +280,7 @@ func TestAuditLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		var out bytes.Buffer
-		b.s.ledger.CrawlLog = &out
+		b.s.Ledger.CrawlLog = &out
 		b.event(crawl.Event{Audits: []crawl.Audit{{
 			ID: "Q1", At: time.Now(), Who: "ada \"the\" operator\n", From: "10.0.0.2", Action: "pause-host", What: "a.example",
 		}}})
@@ -288,7 +288,7 @@ func TestAuditLine(t *testing.T) {
 		b.commit()
 		b.crash()
 		b.open()
-		b.s.ledger.CrawlLog = &out
+		b.s.Ledger.CrawlLog = &out
 		b.commit()
 		var line struct{ Time, Audit, What, Who, From, At, ID string }
 		if err := json.Unmarshal(out.Bytes(), &line); err != nil {
@@ -319,7 +319,7 @@ func TestLinesWaitForTheirLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		out := balky{err: errors.New("disk full")}
-		b.s.ledger.CrawlLog = &out
+		b.s.Ledger.CrawlLog = &out
 		for _, id := range []string{"Q1", "Q2"} {
 			b.event(crawl.Event{Audits: []crawl.Audit{{ID: id, At: time.Now(), Who: "ada", Action: "pause-host", What: "a.example"}}})
 			b.commit()
@@ -333,12 +333,12 @@ func TestLinesWaitForTheirLog(t *testing.T) {
 		}
 		out.err = errors.New("disk full")
 		for size, want := range map[int]int{1 << 20: 1 << 20, 1<<20 + 1: 0} {
-			b.s.ledger.Unwritten = bytes.Repeat([]byte{'x'}, size)
+			b.s.Ledger.Unwritten = bytes.Repeat([]byte{'x'}, size)
 			b.commit()
-			if got := len(b.s.ledger.Unwritten); got != want {
+			if got := len(b.s.Ledger.Unwritten); got != want {
 				t.Errorf("of %d bytes %d wait, want %d", size, got, want)
 			}
 		}
-		b.s.ledger.Unwritten = nil
+		b.s.Ledger.Unwritten = nil
 	})
 }

@@ -36,7 +36,7 @@ func (b *bench) holds(v crawl.Visit, body string) {
 }
 
 func (b *bench) indexNow() (info crawl.UpdatesInfo) {
-	h := b.s.ledger.Hosts["a.example"]
+	h := b.s.Ledger.Hosts["a.example"]
 	for _, u := range b.s.Account.UpdatesInfos(h) {
 		if u.Source == "indexnow" {
 			info = u
@@ -97,7 +97,7 @@ func TestUsage_8_33_Proved(t *testing.T) {
 		}
 		// The key is known now, for a week: no more requests for it.
 		b.reported("12345678", "http://a.example/newest")
-		for _, e := range b.s.ledger.Hosts["a.example"].Aux {
+		for _, e := range b.s.Ledger.Hosts["a.example"].Aux {
 			t.Errorf("asked for %+v", e)
 		}
 		if got := b.indexNow(); got.Reported != 5 {
@@ -110,7 +110,7 @@ func TestUsage_8_33_Proved(t *testing.T) {
 		}
 		b.reported("12345678", "http://a.example/last")
 		asked := 0
-		for _, e := range b.s.ledger.Hosts["a.example"].Aux {
+		for _, e := range b.s.Ledger.Hosts["a.example"].Aux {
 			if e.Kind == crawl.AuxIndexNow {
 				asked++
 			}

@@ -25,7 +25,7 @@ func (a answers) webSub(_ context.Context, q crawl.WebSubQuestion, send func(cra
 		intent.Wanted, intent.Left = s.WebSub.Intends(&q, time.Now()), s.WebSub.Left(&q)
 		return nil
 	}); err != nil {
-		return s.ledger.Blame(err)
+		return s.Ledger.Blame(err)
 	}
 	return send(intent)
 }

@@ -56,11 +56,11 @@ func TestCostOfInventedHosts(t *testing.T) {
 		b.event(crawl.Event{Links: []crawl.Links{l}})
 		clear(b.log) // only their number matters
 	}
-	if err := b.s.ledger.Commit(true); err != nil {
+	if err := b.s.Ledger.Commit(true); err != nil {
 		t.Fatal(err)
 	}
-	st, _ := os.Stat(b.s.ledger.Path)
-	t.Logf("%d names: heap %.0f MiB, in memory %d hosts, file %.0f MiB, took %v", n, heap()-before, len(b.s.ledger.Hosts), float64(st.Size())/(1<<20), time.Since(began))
+	st, _ := os.Stat(b.s.Ledger.Path)
+	t.Logf("%d names: heap %.0f MiB, in memory %d hosts, file %.0f MiB, took %v", n, heap()-before, len(b.s.Ledger.Hosts), float64(st.Size())/(1<<20), time.Since(began))
 	b.s.close(true)
 	b.s = nil
 	before = heap()

@@ -267,7 +267,7 @@ func TestAddressesOfAnOlderFile(t *testing.T) {
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/1")
 		b.finish(b.grant(1)[0], crawl.Refused, crawl.ReasonAddress)
-		b.s.ledger.Meta.Judging = store.Judging{}
+		b.s.Ledger.Meta.Judging = store.Judging{}
 		b.commit()
 		b.crash()
 		b.spec.AllowPrivate = true

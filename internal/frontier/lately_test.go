@@ -20,11 +20,11 @@ func TestRecentlyEvictedHosts(t *testing.T) {
 	fewResident(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 20, 2)
-		names, domains := b.s.ledger.Tx.Bucket([]byte("names")), b.s.ledger.Tx.Bucket(store.BucketDomains)
+		names, domains := b.s.Ledger.Tx.Bucket([]byte("names")), b.s.Ledger.Tx.Bucket(store.BucketDomains)
 		found := 0
 		for i := range 20 {
 			name := shopHost(i)
-			if b.s.ledger.Hosts[name] != nil {
+			if b.s.Ledger.Hosts[name] != nil {
 				continue
 			}
 			if err := names.Delete([]byte(name)); err != nil {
@@ -33,7 +33,7 @@ func TestRecentlyEvictedHosts(t *testing.T) {
 			if err := domains.Delete([]byte(name)); err != nil {
 				t.Fatal(err)
 			}
-			h, err := b.s.ledger.HostNamed(name)
+			h, err := b.s.Ledger.HostNamed(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestFewRecentlyEvictedHostsAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := manyShops(t, 400, 1)
 		most := hosts.MaxResident * (1 + hosts.LatelyFor)
-		if n := len(b.s.ledger.Domains.Loaded); n > most || n <= hosts.MaxResident {
+		if n := len(b.s.Ledger.Domains.Loaded); n > most || n <= hosts.MaxResident {
 			t.Errorf("%d domains in memory, want some and %d at most", n, most)
 		}
 		b.links(1, "", "http://a.one.example/", "http://b.one.example/")
@@ -66,15 +66,15 @@ func TestFewRecentlyEvictedHostsAreKept(t *testing.T) {
 			if b.commit(); i%10 != 9 {
 				continue
 			}
-			one, err := b.s.ledger.HostNamed("a.one.example")
+			one, err := b.s.Ledger.HostNamed("a.one.example")
 			if err != nil {
 				t.Fatal(err)
 			}
-			two, err := b.s.ledger.HostNamed("b.one.example")
+			two, err := b.s.Ledger.HostNamed("b.one.example")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if one.Domain != two.Domain || one.Domain.Hosts != 2 || b.s.ledger.Domains.Loaded["one.example"] != one.Domain {
+			if one.Domain != two.Domain || one.Domain.Hosts != 2 || b.s.Ledger.Domains.Loaded["one.example"] != one.Domain {
 				t.Fatalf("one domain is %+v and %+v", one.Domain, two.Domain)
 			}
 			b.commit()
@@ -93,14 +93,14 @@ func TestHostsOfAnAbortedTransaction(t *testing.T) {
 		for i := 20; i < 40; i++ {
 			b.links(1, "", shop(i))
 		}
-		if err := b.s.ledger.PutAway(); err != nil { // they are evicted, and nothing is committed
+		if err := b.s.Ledger.PutAway(); err != nil { // they are evicted, and nothing is committed
 			t.Fatal(err)
 		}
 		b.crash()
 		b.log = b.log[:log]
 		b.open()
 		for i := 20; i < 40; i++ {
-			if h, err := b.s.ledger.HostNamed(shopHost(i)); h != nil || err != nil {
+			if h, err := b.s.Ledger.HostNamed(shopHost(i)); h != nil || err != nil {
 				t.Fatalf("%s is known: %+v, %v", shopHost(i), h, err)
 			}
 		}
@@ -110,7 +110,7 @@ func TestHostsOfAnAbortedTransaction(t *testing.T) {
 		b.commit()
 		numbers := map[store.HostID]canon.Host{}
 		for i := range 60 {
-			h, err := b.s.ledger.HostNamed(shopHost(i))
+			h, err := b.s.Ledger.HostNamed(shopHost(i))
 			if err != nil || h == nil {
 				t.Fatal(h, err)
 			}

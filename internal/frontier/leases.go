@@ -13,16 +13,16 @@ import (
 // robots.txt bodies by digest. A frontier that may not act for the shard does not answer. A fetcher
 // asks again as long as its lease lasts, and another owner may answer by then.
 func (f *Frontier) serveLeases(s *Shard) (stop func(), err error) {
-	renew, err := f.q.NC.Subscribe(f.names.Renew(s.ledger.ID), func(m *nats.Msg) {
+	renew, err := f.q.NC.Subscribe(f.names.Renew(s.Ledger.ID), func(m *nats.Msg) {
 		r, err := crawl.DecodeRenew(m.Data)
 		if err != nil {
 			return
 		}
-		s.ledger.Mu.Lock()
-		mute := !s.ledger.Phase.MayRenew() || !s.ledger.Valid()
+		s.Ledger.Mu.Lock()
+		mute := !s.Ledger.Phase.MayRenew() || !s.Ledger.Valid()
 		var ans crawl.Renewed
-		err = s.ledger.Guarded(func() error { ans = s.Visits.Renew(r.Visits, time.Now()); return nil })
-		s.ledger.Mu.Unlock()
+		err = s.Ledger.Guarded(func() error { ans = s.Visits.Renew(r.Visits, time.Now()); return nil })
+		s.Ledger.Mu.Unlock()
 		if mute || err != nil {
 			return
 		}
@@ -31,16 +31,16 @@ func (f *Frontier) serveLeases(s *Shard) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	bodies, err := f.q.NC.Subscribe(f.names.Robots(s.ledger.ID), func(m *nats.Msg) {
-		s.ledger.Mu.Lock()
+	bodies, err := f.q.NC.Subscribe(f.names.Robots(s.Ledger.ID), func(m *nats.Msg) {
+		s.Ledger.Mu.Lock()
 		var body []byte
-		if ref, ok := s.Visits.Digests[string(m.Data)]; ok && s.ledger.Phase.MayRead() {
-			s.ledger.Guarded(func() error {
-				body = append(body, s.ledger.Tx.Bucket(store.BucketRobots).Get(ref.Key())...)
+		if ref, ok := s.Visits.Digests[string(m.Data)]; ok && s.Ledger.Phase.MayRead() {
+			s.Ledger.Guarded(func() error {
+				body = append(body, s.Ledger.Tx.Bucket(store.BucketRobots).Get(ref.Key())...)
 				return nil
 			})
 		}
-		s.ledger.Mu.Unlock()
+		s.Ledger.Mu.Unlock()
 		m.Respond(body)
 	})
 	if err != nil {

@@ -108,8 +108,8 @@ func sendList[Req questions.Bounded, Row any](a answers, l questions.List[Req, R
 		if err := look(s, &sum, top); err != nil {
 			return err
 		}
-		sum.Epoch = s.ledger.Epoch
-		if err := top.Send(s.ledger.ID, sum, send); err != nil {
+		sum.Epoch = s.Ledger.Epoch
+		if err := top.Send(s.Ledger.ID, sum, send); err != nil {
 			return err
 		}
 	}
@@ -119,13 +119,13 @@ func sendList[Req questions.Bounded, Row any](a answers, l questions.List[Req, R
 // look calls do for a host under the shard's lock, if the shard has the host.
 func (s *Shard) look(name string, do func(h *hosts.Host, now time.Time)) error {
 	err := s.Read(func() error {
-		h, err := s.ledger.HostNamed(canon.Host(name))
+		h, err := s.Ledger.HostNamed(canon.Host(name))
 		if err == nil && h != nil && !h.Closed {
 			do(h, time.Now())
 		}
 		return err
 	})
-	return s.ledger.Blame(err)
+	return s.Ledger.Blame(err)
 }
 
 // walk calls each for every host of a shard under its lock, which it releases after every few
@@ -135,11 +135,11 @@ func (s *Shard) walk(ctx context.Context, evicted bool, each func(h *hosts.Host,
 		now := time.Now()
 		var next store.HostID
 		err := s.Read(func() (err error) {
-			next, err = s.ledger.HostsNumbered(from, stretch, evicted, func(h *hosts.Host) { each(h, now) })
+			next, err = s.Ledger.HostsNumbered(from, stretch, evicted, func(h *hosts.Host) { each(h, now) })
 			return err
 		})
 		if err != nil {
-			return s.ledger.Blame(err)
+			return s.Ledger.Blame(err)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

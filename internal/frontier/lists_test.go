@@ -47,7 +47,7 @@ func populate(t testing.TB, hosts, urls int) *bench {
 		vs := b.grant(16)
 		if len(vs) == 0 {
 			b.commit() // loads others
-			if err := b.s.ledger.Load(time.Now()); err != nil {
+			if err := b.s.Ledger.Load(time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			continue
@@ -89,7 +89,7 @@ func TestHostsPageIsTheListOfHosts(t *testing.T) {
 		hosts.MaxResident = 40
 		t.Cleanup(func() { hosts.MaxResident = was })
 		b := populate(t, 400, 1200)
-		if resident := len(b.s.ledger.Hosts); resident >= 300 {
+		if resident := len(b.s.Ledger.Hosts); resident >= 300 {
 			t.Fatalf("%d of 400 hosts are in memory: none sleeps", resident)
 		}
 		// A host whose delay ends between two pages of a list may be on both: wait until all delays
@@ -223,7 +223,7 @@ func TestHostsPageIsTheListOfHosts(t *testing.T) {
 func TestMirrorsAndUpdatesPages(t *testing.T) {
 	b := populate(t, 300, 300)
 	n := 0
-	for _, h := range b.s.ledger.Hosts {
+	for _, h := range b.s.Ledger.Hosts {
 		if h.Fetched == 0 {
 			continue
 		}

@@ -16,7 +16,7 @@ func TestUsage_8_22_Once(t *testing.T) {
 		b.links(0, "", "http://a.example/")
 		b.finish(b.grant(1)[0], crawl.Stored, "")
 		asked := func() (n int) {
-			for _, e := range b.s.ledger.Hosts["a.example"].Aux {
+			for _, e := range b.s.Ledger.Hosts["a.example"].Aux {
 				if e.Kind == crawl.AuxLLMSTxt && e.URL == "http://a.example/llms.txt" {
 					n++
 				}

@@ -57,7 +57,7 @@ func TestManyHosts(t *testing.T) {
 		requests, visits := c.requests, c.visits
 		resident := 0
 		for _, b := range c.shards {
-			resident += len(b.s.ledger.Hosts)
+			resident += len(b.s.Ledger.Hosts)
 		}
 		heap := func() int64 {
 			runtime.GC()

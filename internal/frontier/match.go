@@ -160,27 +160,27 @@ func (m *matcher) grant(n int, now time.Time) (out []crawl.Visit, busy bool) {
 	}
 	limit := schedule.MaxGrantBytes
 	owned := m.owned()
-	slices.SortFunc(owned, func(a, b *Shard) int { return cmp.Compare(a.ledger.ID, b.ledger.ID) })
+	slices.SortFunc(owned, func(a, b *Shard) int { return cmp.Compare(a.Ledger.ID, b.Ledger.ID) })
 	m.next++ // the order of a map would prefer some of few shards
 	for i := range owned {
 		s := owned[(i+m.next)%len(owned)]
 		if len(out) >= n || limit <= 0 {
 			break
 		}
-		if !s.ledger.Mu.TryLock() {
+		if !s.Ledger.Mu.TryLock() {
 			busy = true
 			continue
 		}
 		var visits []crawl.Visit
 		var size int
-		err := s.ledger.Guarded(func() (err error) {
+		err := s.Ledger.Guarded(func() (err error) {
 			if err = s.beforeGrant(now); err == nil {
 				visits, size, err = s.Visits.Grant(n-len(out), limit, now)
 			}
 			return err
 		})
 		limit -= size
-		s.ledger.Mu.Unlock()
+		s.Ledger.Mu.Unlock()
 		if err != nil {
 			continue // keepCommitted ends the shard with the same error
 		}
@@ -194,17 +194,17 @@ func (m *matcher) nextDue() (t time.Time, busy bool) {
 		return t, false
 	}
 	for _, s := range m.owned() {
-		if !s.ledger.Mu.TryLock() {
+		if !s.Ledger.Mu.TryLock() {
 			busy = true
 			continue
 		}
-		_ = s.ledger.Guarded(func() error {
+		_ = s.Ledger.Guarded(func() error {
 			if d := s.Visits.NextDue(time.Now()); !d.IsZero() && (t.IsZero() || d.Before(t)) {
 				t = d
 			}
 			return nil
 		})
-		s.ledger.Mu.Unlock()
+		s.Ledger.Mu.Unlock()
 	}
 	return t, busy
 }

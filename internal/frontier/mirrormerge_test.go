@@ -318,20 +318,20 @@ func TestAMergeEndsTheCurrentVisit(t *testing.T) {
 		}
 		id := visits[0].ID
 		lost := func() []crawl.VisitID {
-			b.s.ledger.Mu.Lock()
-			defer b.s.ledger.Mu.Unlock()
+			b.s.Ledger.Mu.Lock()
+			defer b.s.Ledger.Mu.Unlock()
 			return b.s.Visits.Renew([]crawl.VisitID{id}, time.Now()).Lost
 		}
 		if got := lost(); len(got) > 0 {
 			t.Errorf("lost at once: %v", got)
 		}
 		a := testOriginOf("a.example")
-		b.s.ledger.Mu.Lock()
-		err := b.s.Mirrors.Step(b.s.ledger.Hosts[a.Host], 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("b.example"), mirror.ByTwin, "") })
+		b.s.Ledger.Mu.Lock()
+		err := b.s.Mirrors.Step(b.s.Ledger.Hosts[a.Host], 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("b.example"), mirror.ByTwin, "") })
 		for more := true; more && err == nil; {
 			more, err = b.s.Mirrors.ResolveSome(time.Now())
 		}
-		b.s.ledger.Mu.Unlock()
+		b.s.Ledger.Mu.Unlock()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -368,9 +368,9 @@ func TestAMergeAfterALostOutcome(t *testing.T) {
 			}
 			if expired {
 				time.Sleep(time.Minute)
-				b.s.ledger.Mu.Lock()
+				b.s.Ledger.Mu.Lock()
 				b.s.Visits.Expire(time.Now())
-				b.s.ledger.Mu.Unlock()
+				b.s.Ledger.Mu.Unlock()
 			} else {
 				b.crash()
 				b.open()
@@ -380,9 +380,9 @@ func TestAMergeAfterALostOutcome(t *testing.T) {
 				b.links(0, "", fmt.Sprintf("http://a.example/later/%d", i))
 			}
 			a := testOriginOf("a.example")
-			b.s.ledger.Mu.Lock()
-			err := b.s.Mirrors.Step(b.s.ledger.Hosts[a.Host], 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("b.example"), mirror.ByTwin, "") })
-			b.s.ledger.Mu.Unlock()
+			b.s.Ledger.Mu.Lock()
+			err := b.s.Mirrors.Step(b.s.Ledger.Hosts[a.Host], 0, time.Now(), func(m *mirror.Record, e *mirror.Env) { m.Confirm(e, testOriginOf("b.example"), mirror.ByTwin, "") })
+			b.s.Ledger.Mu.Unlock()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -555,7 +555,7 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 		if g.data[o.String()] {
 			t.Error("the data.txt of a mirror is used when news of it come late")
 		}
-		h := b.s.ledger.Hosts[canon.Host(mirror)]
+		h := b.s.Ledger.Hosts[canon.Host(mirror)]
 		if info := b.s.Account.HostInfo(h, time.Now()); info.MirrorOf == nil || *info.MirrorOf != "http://"+main {
 			t.Errorf("hosts say it is a mirror of %v", info.MirrorOf)
 		}
@@ -566,9 +566,9 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 		b.event(crawl.Event{StoreLost: "another"})
 		g.pages = map[canon.URL]*rigPage{}
 		for range 20 {
-			b.s.ledger.Mu.Lock()
+			b.s.Ledger.Mu.Lock()
 			_, err := b.s.Passes.RefillSome(time.Now())
-			b.s.ledger.Mu.Unlock()
+			b.s.Ledger.Mu.Unlock()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -590,9 +590,9 @@ func TestMirrorsAndTheRestOfTheState(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.spec = spec
-		b.s.ledger.Mu.Lock()
+		b.s.Ledger.Mu.Lock()
 		b.s.Specs.Change(j)
-		b.s.ledger.Mu.Unlock()
+		b.s.Ledger.Mu.Unlock()
 		g.run(26 * time.Hour)
 		g.check("mirrors", g.mirrors(), map[string]string{o.String(): "unconfirmed: out-of-scope"})
 		g.verify()
@@ -647,7 +647,7 @@ func TestAMirrorsBudgetIsReset(t *testing.T) {
 			asked++
 			g.shards[0].links(1, "", fmt.Sprintf("http://other.example/%d", 10+asked))
 			g.run(25 * time.Hour)
-			m := g.shards[0].s.ledger.Hosts["other.example"].Origins[0].Mirror
+			m := g.shards[0].s.Ledger.Hosts["other.example"].Origins[0].Mirror
 			if main != "" && (!m.Mirrored() || m.Main.Host != canon.Host(main)) || main == "" && m.Mirrored() {
 				t.Fatalf("it is to be a mirror of %q: %+v", main, m)
 			}
@@ -688,7 +688,7 @@ func TestAMirrorsBudgetFollowsItsPages(t *testing.T) {
 		g.seed("http://" + other + "/")
 		g.run(time.Hour)
 		home := g.shardOf(mustParse(t, "http://"+other+"/"))
-		m := home.s.ledger.Hosts[canon.Host(other)].Origins[0].Mirror
+		m := home.s.Ledger.Hosts[canon.Host(other)].Origins[0].Mirror
 		var urls []string
 		for i := range mirrors.MirrorLeast + 20 {
 			urls = append(urls, fmt.Sprintf("http://%s/invented/%d", other, i))

@@ -103,7 +103,7 @@ func (g *rig) seed(urls ...string) {
 // maybeKill sometimes kills a shard: what it had not committed is lost, what it had sent may be
 // sent again.
 func (g *rig) maybeKill(b *bench) {
-	if b.s.ledger.Unsaved() && g.point(b) {
+	if b.s.Ledger.Unsaved() && g.point(b) {
 		return
 	}
 	if g.kill != nil && g.kill.IntN(25) == 0 {
@@ -159,14 +159,14 @@ func (g *rig) run(d time.Duration) {
 // step does one round of everything and reports whether anything was done.
 func (g *rig) step() (busy bool) {
 	for _, b := range g.shards {
-		b.s.ledger.Mu.Lock()
+		b.s.Ledger.Mu.Lock()
 		b.s.Visits.Expire(time.Now())
 		err := b.s.Mirrors.Upkeep(time.Now())
-		b.s.ledger.Mu.Unlock()
+		b.s.Ledger.Mu.Unlock()
 		for more := true; more && err == nil; {
-			b.s.ledger.Mu.Lock()
+			b.s.Ledger.Mu.Lock()
 			more, err = b.s.Mirrors.ResolveSome(time.Now())
-			b.s.ledger.Mu.Unlock()
+			b.s.Ledger.Mu.Unlock()
 			busy = busy || more
 			if g.kill != nil && g.kill.IntN(2) == 0 {
 				b.commit()
@@ -178,7 +178,7 @@ func (g *rig) step() (busy bool) {
 		}
 		b.commit()
 		g.maybeKill(b)
-		for _, m := range b.s.ledger.CommittedOutbox() {
+		for _, m := range b.s.Ledger.CommittedOutbox() {
 			busy = true
 			if m.Pages {
 				g.index(b.outgoing(m))
@@ -196,9 +196,9 @@ func (g *rig) step() (busy bool) {
 				g.killed(b)
 				break
 			}
-			b.s.ledger.MarkSent(m.N)
+			b.s.Ledger.MarkSent(m.N)
 		}
-		if len(b.s.ledger.Unsent) > 10_000 {
+		if len(b.s.Ledger.Unsent) > 10_000 {
 			g.t.Fatal("messages breed")
 		}
 		g.maybeKill(b)
@@ -400,7 +400,7 @@ func (g *rig) fetch(v crawl.Visit, u crawl.VisitURL, f *crawl.Robots) crawl.Resu
 func (g *rig) mirrors() map[string]string {
 	all := map[string]string{}
 	for _, b := range g.shards {
-		for _, h := range b.s.ledger.Hosts {
+		for _, h := range b.s.Ledger.Hosts {
 			for i := range h.Origins {
 				m := h.Origins[i].Mirror
 				if m == nil || m.State == "" || m.State == mirror.Main {
@@ -457,8 +457,8 @@ func (g *rig) verify() {
 	for _, b := range g.shards {
 		b.verify()
 		st := b.status()
-		if e := st.Shards[0].Aux; e != 0 || len(b.s.Mirrors.Settling) != 0 || len(b.s.ledger.Unsent) != 0 {
-			g.t.Errorf("shard %d is not done: %d auxiliary requests, %d origins to go through, %d messages", b.id, e, len(b.s.Mirrors.Settling), len(b.s.ledger.Unsent))
+		if e := st.Shards[0].Aux; e != 0 || len(b.s.Mirrors.Settling) != 0 || len(b.s.Ledger.Unsent) != 0 {
+			g.t.Errorf("shard %d is not done: %d auxiliary requests, %d origins to go through, %d messages", b.id, e, len(b.s.Mirrors.Settling), len(b.s.Ledger.Unsent))
 		}
 	}
 }

@@ -188,7 +188,7 @@ func TestAMirrorWhoseNameIsRefused(t *testing.T) {
 		b := newBench(t, spec)
 		n := invent(b, "evil.example", 0, 1, 10)
 		closed := fmt.Sprintf("n%d.evil.example", n-1)
-		h, err := b.s.ledger.HostNamed(canon.Host(closed))
+		h, err := b.s.Ledger.HostNamed(canon.Host(closed))
 		if err != nil || !h.Closed {
 			t.Fatalf("%+v, %v", h, err)
 		}

@@ -137,8 +137,8 @@ func (o *modelOwner) valid() bool {
 
 // acted notes that the owner has done what only one may do, and checks that it was that one.
 func (o *modelOwner) acted() {
-	if r := o.m.record; r.Clean || r.Owner != o.name || r.Epoch != o.s.ledger.Epoch {
-		o.m.violation("%s acts in epoch %d, the shard is %s's in epoch %d (let go: %v)", o.name, o.s.ledger.Epoch, r.Owner, r.Epoch, r.Clean)
+	if r := o.m.record; r.Clean || r.Owner != o.name || r.Epoch != o.s.Ledger.Epoch {
+		o.m.violation("%s acts in epoch %d, the shard is %s's in epoch %d (let go: %v)", o.name, o.s.Ledger.Epoch, r.Owner, r.Epoch, r.Clean)
 	}
 }
 
@@ -160,15 +160,15 @@ var modelMetrics = store.NewMetrics(nil)
 func (o *modelOwner) modelShard() *Shard {
 	j := judge.Judge{Spec: crawl.Spec{Delay: 200 * time.Millisecond}}
 	s := newShard(0, "", j, slog.New(slog.DiscardHandler))
-	s.ledger.Epoch, s.ledger.Valid = o.record.Epoch, o.valid
-	s.ledger.Budget, s.ledger.Metrics, s.Visits.Notify = &budget.Budget{}, modelMetrics, make(chan struct{}, 1)
+	s.Ledger.Epoch, s.Ledger.Valid = o.record.Epoch, o.valid
+	s.Ledger.Budget, s.Ledger.Metrics, s.Visits.Notify = &budget.Budget{}, modelMetrics, make(chan struct{}, 1)
 	for i, w := range o.m.hosts {
 		h := &hosts.Host{ID: store.HostID(i), Name: canon.Host(w.name), Pace: hosts.Pace{Private: true}, At: -1}
 		h.Aux = []crawl.AuxRequest{{Kind: crawl.AuxRobots}}
 		h.Origins = []hosts.Origin{{RobotsTxt: hosts.RobotsTxt{HasDelay: true, Copy: crawl.RobotsParsed, CrawlDelay: w.delay}}}
 		// No two at the same time: their order would be a map's, and the run not repeatable.
 		h.Due = time.Unix(0, int64(i+1))
-		s.ledger.Show(h)
+		s.Ledger.Show(h)
 	}
 	return s
 }
@@ -192,7 +192,7 @@ func (o *modelOwner) serve(prev queue.Record, was bool) {
 		n, _ := strconv.Atoi(prev.Checkpoint)
 		o.restore(m.checkpoints[n], clean)
 	}
-	for _, h := range s.ledger.Hosts {
+	for _, h := range s.Ledger.Hosts {
 		s.Visits.Reschedule(h, o.time())
 	}
 	o.renewOwnership(modelTerm / 3)
@@ -205,19 +205,19 @@ func (o *modelOwner) restore(c snapshot, clean bool) {
 	s, now := o.s, o.time()
 	shift := now.Sub(c.at) // no two clocks agree: what was left to wait is waited from now on
 	for i := range c.hosts {
-		h := s.ledger.Hosts[c.hosts[i].Name]
+		h := s.Ledger.Hosts[c.hosts[i].Name]
 		h.Due, h.Delay, h.Last, h.Fetched = c.hosts[i].Due.Add(shift), c.hosts[i].Delay, c.hosts[i].Last, c.hosts[i].Fetched
 		if h.Reported = c.hosts[i].Reported; o.m.rules.reportedNotCarried {
 			h.Reported.Requests = 0
 		}
 	}
-	o.applied, s.ledger.VisitN = c.applied, c.visitN
+	o.applied, s.Ledger.VisitN = c.applied, c.visitN
 	if !clean || o.m.rules.visitsNotCarried {
 		return
 	}
 	for _, v := range c.visits {
 		o.m.stats.carried++
-		v.Host = s.ledger.Hosts[v.Host.Name]
+		v.Host = s.Ledger.Hosts[v.Host.Name]
 		v.Until = now.Add(times.OwnerLease)
 		v.Host.Visit = &v
 		s.Visits.Outstanding[v.ID] = &v
@@ -227,21 +227,21 @@ func (o *modelOwner) restore(c snapshot, clean bool) {
 // catchUp is shard.catchUp by the owner's own clock.
 func (o *modelOwner) catchUp(clean bool) {
 	s, now := o.s, o.time()
-	if s.ledger.Phase.Read {
+	if s.Ledger.Phase.Read {
 		return
 	}
 	found := store.StartLease
 	if clean {
 		found = store.StartClean
 	}
-	if s.ledger.Phase.CaughtUp(found, now) == store.StartClean {
+	if s.Ledger.Phase.CaughtUp(found, now) == store.StartClean {
 		return
 	}
 	if o.m.rules.noQuiet {
-		s.ledger.Phase.Until = now
+		s.Ledger.Phase.Until = now
 	}
 	if !o.m.rules.noDelayAfterQuiet {
-		s.JustVisited(s.ledger.Phase.Until)
+		s.JustVisited(s.Ledger.Phase.Until)
 	}
 }
 
@@ -249,12 +249,12 @@ func (o *modelOwner) catchUp(clean bool) {
 // checkpoint with the outstanding visits, then the record.
 func (o *modelOwner) handOver() {
 	s := o.s
-	if s == nil || o.letGo || !s.ledger.Phase.Read || o.clock() >= o.until {
+	if s == nil || o.letGo || !s.Ledger.Phase.Read || o.clock() >= o.until {
 		return
 	}
 	o.letGo = true
-	c := snapshot{applied: o.applied, at: o.time(), visitN: s.ledger.VisitN}
-	for _, h := range s.ledger.Hosts {
+	c := snapshot{applied: o.applied, at: o.time(), visitN: s.Ledger.VisitN}
+	for _, h := range s.Ledger.Hosts {
 		c.hosts = append(c.hosts, *h)
 	}
 	for _, v := range s.Visits.Outstanding {
@@ -378,7 +378,7 @@ func (o *modelOwner) follow(n int) func() {
 		for ; o.applied < n; o.applied++ {
 			e := &o.m.log[o.applied]
 			if o.m.rules.anyOutcomeFrees {
-				if h := o.s.ledger.Hosts[e.outcome.Host]; h.Visit != nil {
+				if h := o.s.Ledger.Hosts[e.outcome.Host]; h.Visit != nil {
 					o.s.Visits.EndVisit(h.Visit)
 				}
 			}
@@ -386,7 +386,7 @@ func (o *modelOwner) follow(n int) func() {
 			if o.m.rules.partialFrees {
 				out.Partial = false
 			}
-			if h := o.s.ledger.Hosts[out.Host]; o.m.rules.reportedAddsUp && e.visit == h.Last {
+			if h := o.s.Ledger.Hosts[out.Host]; o.m.rules.reportedAddsUp && e.visit == h.Last {
 				h.Reported.Requests = 0
 			}
 			if err := o.s.Outcomes.Apply(&crawl.Event{Visit: e.visit, Outcome: &out}, o.time()); err != nil {
@@ -419,7 +419,7 @@ func (o *modelOwner) counted() {
 		for _, n := range sums[canon.Host(w.name)] {
 			sum += n
 		}
-		if got := int(o.s.ledger.Hosts[canon.Host(w.name)].Fetched); got != sum || got > w.sent {
+		if got := int(o.s.Ledger.Hosts[canon.Host(w.name)].Fetched); got != sum || got > w.sent {
 			o.m.violation("%s counts %d requests to %s; its log tells of %d, and %d were sent", o.name, got, w.name, sum, w.sent)
 		}
 	}
@@ -469,7 +469,7 @@ func (o *modelOwner) take(waiting time.Duration, reply func([]crawl.Visit)) {
 	if due := o.s.Visits.NextDue(now); !due.IsZero() {
 		wait = min(wait, max(due.Sub(now), time.Millisecond))
 	}
-	if !o.s.ledger.Phase.Read {
+	if !o.s.Ledger.Phase.Read {
 		wait = min(wait, time.Millisecond) // catchUp wakes whoever waits
 	}
 	o.after(wait, func() { o.take(waiting+wait, reply) })

@@ -131,11 +131,11 @@ func (c *crew) settled(names ...string) {
 		n := map[string]int{}
 		for _, name := range names {
 			for _, s := range c.by[name].f.open() {
-				s.ledger.Mu.Lock()
-				if s.ledger.Phase.Active() && s.ledger.Valid() {
+				s.Ledger.Mu.Lock()
+				if s.Ledger.Phase.Active() && s.Ledger.Valid() {
 					n[name]++
 				}
-				s.ledger.Mu.Unlock()
+				s.Ledger.Mu.Unlock()
 			}
 		}
 		sum, least, most := 0, c.spec.Shards, 0
@@ -160,7 +160,7 @@ func until(t testing.TB, d time.Duration, what string, ok func() bool) {
 func (c *crew) holder(shard int) (string, *Shard) {
 	for name, m := range c.by {
 		for _, s := range m.f.open() {
-			if s.ledger.ID == shard && s.ledger.Valid() {
+			if s.Ledger.ID == shard && s.Ledger.Valid() {
 				return name, s
 			}
 		}
@@ -263,9 +263,9 @@ func TestShardsMoveToANewFrontier(t *testing.T) {
 				continue
 			}
 			moved++
-			s.ledger.Mu.Lock()
-			quiet, n := s.ledger.Phase.Until, len(s.Visits.Outstanding)
-			s.ledger.Mu.Unlock()
+			s.Ledger.Mu.Lock()
+			quiet, n := s.Ledger.Phase.Until, len(s.Visits.Outstanding)
+			s.Ledger.Mu.Unlock()
 			if !quiet.IsZero() || n != 1 {
 				t.Errorf("shard %d moved with %d visits, quiet until %v; want one visit and no quiet time", i, n, quiet)
 			}

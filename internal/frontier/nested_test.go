@@ -105,10 +105,10 @@ func TestNestedDataTxtLostAndMirrored(t *testing.T) {
 		}
 		b.event(crawl.Event{StoreLost: "5f"})
 		offer()
-		if n := len(b.s.ledger.Hosts["a.example"].Aux); n != 1 {
+		if n := len(b.s.Ledger.Hosts["a.example"].Aux); n != 1 {
 			t.Errorf("%d auxiliary requests after the store was lost, want the file requested again", n)
 		}
-		h := b.s.ledger.Hosts["a.example"]
+		h := b.s.Ledger.Hosts["a.example"]
 		h.Origins[0].Mirror = &mirror.Record{State: mirror.OfMain, Main: canon.URL("http://b.example/").Origin()}
 		if err := b.s.Mirrors.MirrorChanged(h, 0, time.Now()); err != nil {
 			t.Fatal(err)
@@ -126,23 +126,23 @@ func TestNestedDataTxtShift(t *testing.T) {
 		b := nestedBench(t)
 		b.event(crawl.Event{Aux: []crawl.AuxRequest{nestedRequest("http://a.example/x/data.txt", 1)}})
 		due := func() (at time.Time) {
-			_ = b.s.DataFiles.EachNested(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin(), func(_ []byte, r *wellknown.Nested) error { at = r.Due; return nil })
+			_ = b.s.DataFiles.EachNested(b.s.Ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin(), func(_ []byte, r *wellknown.Nested) error { at = r.Due; return nil })
 			return at
 		}
 		was := due()
-		if err := restore.ShiftTimes(b.s.ledger.Tx, -5*time.Hour); err != nil {
+		if err := restore.ShiftTimes(b.s.Ledger.Tx, -5*time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if got := due(); !got.Equal(was.Add(-5 * time.Hour)) {
 			t.Errorf("due %v, want five hours before %v", got, was)
 		}
-		if err := b.s.ledger.Tx.DeleteBucket(store.BucketNested); err != nil {
+		if err := b.s.Ledger.Tx.DeleteBucket(store.BucketNested); err != nil {
 			t.Fatal(err)
 		}
-		if err := restore.ShiftTimes(b.s.ledger.Tx, time.Hour); err != nil {
+		if err := restore.ShiftTimes(b.s.Ledger.Tx, time.Hour); err != nil {
 			t.Errorf("a file from before there were any: %v", err)
 		}
-		if _, err := b.s.ledger.Tx.CreateBucket(store.BucketNested); err != nil {
+		if _, err := b.s.Ledger.Tx.CreateBucket(store.BucketNested); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -162,7 +162,7 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 			t.Fatal(got)
 		}
 		reported := func() string {
-			return fmt.Sprint(b.s.DataFiles.NestedInfos(b.s.ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin()))
+			return fmt.Sprint(b.s.DataFiles.NestedInfos(b.s.Ledger.Hosts["a.example"], canon.URL("http://a.example/").Origin()))
 		}
 		if got, want := reported(), "[{http://a.example/x/data.txt read } {http://a.example/y/data.txt read }]"; got != want {
 			t.Errorf("explained %s, want %s", got, want)
@@ -183,11 +183,11 @@ func TestNestedDataTxtForgotten(t *testing.T) {
 		}
 		b.event(crawl.Event{Aux: []crawl.AuxRequest{nestedRequest("http://a.example/y/z/data.txt", 2)}})
 		pass("http://a.example/x/", "http://a.example/y/")
-		if n := len(b.s.ledger.Hosts["a.example"].Aux); n != 0 {
+		if n := len(b.s.Ledger.Hosts["a.example"].Aux); n != 0 {
 			t.Errorf("%d auxiliary requests for forgotten files", n)
 		}
 		pass()
-		if o := b.s.ledger.Hosts["a.example"].Origins[0]; !o.DataDue.IsZero() {
+		if o := b.s.Ledger.Hosts["a.example"].Origins[0]; !o.DataDue.IsZero() {
 			t.Errorf("the file that leads to it is due %v, want now", o.DataDue)
 		}
 		offer()

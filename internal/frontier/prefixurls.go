@@ -17,10 +17,10 @@ import (
 // counts those that the entry of Spec.Forgotten names. A nil from is the first URL. next is where
 // to continue, and nil at the end. The caller holds mu.
 func (s *Shard) countPrefix(entry string, from []byte) (n int64, next []byte, err error) {
-	if !s.ledger.Phase.MayRead() {
+	if !s.Ledger.Phase.MayRead() {
 		return 0, nil, nil
 	}
-	h, err := s.ledger.HostNamed(crawl.EntryHost(entry))
+	h, err := s.Ledger.HostNamed(crawl.EntryHost(entry))
 	if h == nil || err != nil {
 		return 0, nil, err
 	}
@@ -29,7 +29,7 @@ func (s *Shard) countPrefix(entry string, from []byte) (n int64, next []byte, er
 		from = prefix
 	}
 	seen := 0
-	c := s.ledger.Records().Cursor()
+	c := s.Ledger.Records().Cursor()
 	for k, v := c.Seek(from); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		if seen++; seen > store.PassStretch {
 			return n, slices.Clone(k), nil
@@ -64,7 +64,7 @@ func (a answers) prefixURLs(_ context.Context, q questions.PrefixRequest, send f
 			return err
 		})
 		if err != nil || next == nil {
-			return errors.Join(s.ledger.Blame(err), send(crawl.PrefixCount{URLs: all}))
+			return errors.Join(s.Ledger.Blame(err), send(crawl.PrefixCount{URLs: all}))
 		}
 	}
 }

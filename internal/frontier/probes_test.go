@@ -48,7 +48,7 @@ func TestDataTxtOnAnotherHostIsAnAuxRequest(t *testing.T) {
 			Probes: []crawl.Probe{{Origin: v.URLs[0].URL.Origin(), State: crawl.ProbePending, Location: "http://b.example/data.txt", Redirects: 1, Fresh: time.Hour}}})
 		b.finish(v, crawl.Stored, "")
 		b.commit()
-		out := b.s.ledger.CommittedOutbox()
+		out := b.s.Ledger.CommittedOutbox()
 		if len(out) != 1 {
 			t.Fatalf("%d messages, want the auxiliary request", len(out))
 		}
@@ -62,7 +62,7 @@ func TestDataTxtOnAnotherHostIsAnAuxRequest(t *testing.T) {
 			t.Errorf("%+v", st.Shards[0])
 		}
 		b.event(crawl.Event{Answers: []crawl.Answer{{Aux: w[0].Aux[0], Probe: crawl.Probe{State: crawl.ProbeRead, Fresh: 24 * time.Hour}}}})
-		if o := b.s.ledger.Hosts["a.example"].Origins[0]; o.Data != crawl.ProbeRead {
+		if o := b.s.Ledger.Hosts["a.example"].Origins[0]; o.Data != crawl.ProbeRead {
 			t.Errorf("state %v, want what the other host answered", o.Data)
 		}
 	})
@@ -118,12 +118,12 @@ func TestCostOfCleanParamIsBounded(t *testing.T) {
 			t.Errorf("%s known: %v, want %v", u, x.Seen, want)
 		}
 	}
-	if f := b.s.ledger.Hosts["a.example"].Origins[0].Clean; f == nil || f.CleanURL(canon.URL(long).PathQuery()) != strings.TrimSuffix(canon.URL(long).PathQuery(), "?s=1") {
+	if f := b.s.Ledger.Hosts["a.example"].Origins[0].Clean; f == nil || f.CleanURL(canon.URL(long).PathQuery()) != strings.TrimSuffix(canon.URL(long).PathQuery(), "?s=1") {
 		t.Error("the fetcher, with more time, does not clean it either")
 	}
 	began := time.Now()
 	for range 2000 {
-		b.s.ledger.CleanURL(canon.URL(long))
+		b.s.Ledger.CleanURL(canon.URL(long))
 	}
 	t.Logf("%v a link", time.Since(began)/2000)
 }

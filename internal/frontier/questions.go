@@ -69,7 +69,7 @@ func (f *Frontier) serveQuestions() (stop func(), err error) {
 	owned := func() []int {
 		var ids []int
 		for _, s := range f.open() {
-			ids = append(ids, s.ledger.ID)
+			ids = append(ids, s.Ledger.ID)
 		}
 		return ids
 	}
@@ -103,10 +103,10 @@ func (a answers) perShard(do func(*Shard) error) error {
 			return do(s)
 		})
 		if err == nil && closed {
-			err = fmt.Errorf("shard %d is being opened again", s.ledger.ID)
+			err = fmt.Errorf("shard %d is being opened again", s.Ledger.ID)
 		}
 		if err != nil {
-			failed, errs = append(failed, s.ledger.ID), append(errs, s.ledger.Blame(err))
+			failed, errs = append(failed, s.Ledger.ID), append(errs, s.Ledger.Blame(err))
 		}
 	}
 	if len(errs) == 0 {
@@ -149,7 +149,7 @@ func (a answers) history(_ context.Context, q crawl.HistoryRequest, send func(cr
 	failed := a.perShard(func(s *Shard) error {
 		end := time.Now()
 		if a.stopped {
-			end = time.UnixMilli(s.ledger.Meta.Written)
+			end = time.UnixMilli(s.Ledger.Meta.Written)
 		}
 		part, err := s.History.Part(q, end)
 		if err == nil {
@@ -195,7 +195,7 @@ func (a answers) explain(_ context.Context, q questions.ExplainRequest, send fun
 			err = send(*x)
 		}
 		if err != nil {
-			return s.ledger.Blame(err)
+			return s.Ledger.Blame(err)
 		}
 	}
 	return nil
@@ -204,7 +204,7 @@ func (a answers) explain(_ context.Context, q questions.ExplainRequest, send fun
 // shardOf returns the shard of a host, or nil if it is not held here.
 func (a answers) shardOf(host canon.Host) *Shard {
 	all, id := a.shards(), crawl.ShardOf(host, a.spec().Shards)
-	if i := slices.IndexFunc(all, func(s *Shard) bool { return s.ledger.ID == id }); i >= 0 {
+	if i := slices.IndexFunc(all, func(s *Shard) bool { return s.Ledger.ID == id }); i >= 0 {
 		return all[i]
 	}
 	return nil
@@ -222,7 +222,7 @@ func (a answers) hosts(_ context.Context, q *questions.HostsRequest, send func(c
 		var infos []crawl.HostInfo
 		err := s.Read(func() error {
 			for _, name := range q.Hosts {
-				h, err := s.ledger.HostNamed(name)
+				h, err := s.Ledger.HostNamed(name)
 				if err != nil {
 					return err
 				}
@@ -233,7 +233,7 @@ func (a answers) hosts(_ context.Context, q *questions.HostsRequest, send func(c
 			return nil
 		})
 		if err != nil {
-			return s.ledger.Blame(err)
+			return s.Ledger.Blame(err)
 		}
 		if err := sendAll(infos, send); err != nil {
 			return err
@@ -264,14 +264,14 @@ func eachHost[Row any](a answers, send func(Row) error, rowsOf func(*Shard, *hos
 			now := time.Now()
 			err := s.Read(func() (err error) {
 				var hosts []*hosts.Host
-				hosts, next, err = s.ledger.HostsFrom(from, hostsAtOnce)
+				hosts, next, err = s.Ledger.HostsFrom(from, hostsAtOnce)
 				for _, h := range hosts {
 					rows = append(rows, rowsOf(s, h, now)...)
 				}
 				return err
 			})
 			if err != nil {
-				return s.ledger.Blame(err)
+				return s.Ledger.Blame(err)
 			}
 			if err := sendAll(rows, send); err != nil {
 				return err
@@ -297,7 +297,7 @@ func (a answers) judge(ctx context.Context, spec crawl.Spec, send func(crawl.Spe
 	for _, s := range a.shards() {
 		judged, err := s.Specs.Effect(ctx, &next, maxPreviewed)
 		if err != nil {
-			return s.ledger.Blame(err)
+			return s.Ledger.Blame(err)
 		}
 		if err := send(judged); err != nil {
 			return err

@@ -88,27 +88,27 @@ func OpenDir(dir string) (*Reader, error) {
 		r.shards = append(r.shards, s)
 		if err := s.openReadOnly(); err != nil {
 			r.Close()
-			return nil, s.ledger.Blame(err)
+			return nil, s.Ledger.Blame(err)
 		}
 	}
 	return r, nil
 }
 
 func (s *Shard) openReadOnly() error {
-	if err := s.ledger.OpenFile(true); err != nil {
+	if err := s.Ledger.OpenFile(true); err != nil {
 		return err
 	}
-	return s.ledger.Guarded(s.read)
+	return s.Ledger.Guarded(s.read)
 }
 
 // read reads what a Reader keeps in memory.
 func (s *Shard) read() error {
-	if err := s.ledger.Begin(false); err != nil {
+	if err := s.Ledger.Begin(false); err != nil {
 		return err
 	}
-	err := hosts.LoadHosts(s.ledger.Tx, func(h *hosts.Host) error {
+	err := hosts.LoadHosts(s.Ledger.Tx, func(h *hosts.Host) error {
 		if !h.Untouched() { // other hosts are read when they are requested
-			s.ledger.Show(h)
+			s.Ledger.Show(h)
 		}
 		return nil
 	})
@@ -135,7 +135,7 @@ func (r *Reader) rest(parts []crawl.Status) {
 	done := true
 	for _, s := range r.shards {
 		// Otherwise it was killed, and its log may contain more than its file.
-		done = done && s.ledger.Meta.Clean && !s.ledger.HasPending()
+		done = done && s.Ledger.Meta.Clean && !s.Ledger.HasPending()
 	}
 	var again, stored int64
 	for _, p := range parts {
@@ -170,7 +170,7 @@ func (r *Reader) EachURL(f func(URLState) error) error {
 				return false, f(URLState{URL: u.URL, Class: u.Class, Reason: u.Reason, Detail: u.Detail, Line: u.Line})
 			})
 			if err != nil {
-				return s.ledger.Blame(err)
+				return s.Ledger.Blame(err)
 			}
 			if next == nil {
 				break
@@ -184,11 +184,11 @@ func (r *Reader) EachURL(f func(URLState) error) error {
 // Close closes the files.
 func (r *Reader) Close() error {
 	for _, s := range r.shards {
-		if s.ledger.Tx != nil {
-			s.ledger.Tx.Rollback()
+		if s.Ledger.Tx != nil {
+			s.Ledger.Tx.Rollback()
 		}
-		if s.ledger.DB != nil {
-			s.ledger.DB.Close()
+		if s.Ledger.DB != nil {
+			s.Ledger.DB.Close()
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func TestDetailsAreShort(t *testing.T) {
 		Probes:  []crawl.Probe{{Origin: u.Origin(), State: crawl.ProbeFailed, Reason: long}},
 		Outcome: &crawl.Outcome{Host: v.Host, Requests: 1, Results: []crawl.Result{{URL: u, Class: crawl.Refused, Reason: crawl.ReasonType, Rule: long, Status: 200}}},
 	})
-	o := &b.s.ledger.Hosts["a.example"].Origins[0]
+	o := &b.s.Ledger.Hosts["a.example"].Origins[0]
 	if r := b.record(string(u)); len(r.Detail) != crawl.MaxDetail || len(r.Append(nil)) > 400 || len(o.Reason) != crawl.MaxDetail || len(o.DataReason) != crawl.MaxDetail {
 		t.Errorf("kept: %d bytes with the URL, a record of %d; %d and %d with the origin", len(r.Detail), len(r.Append(nil)), len(o.Reason), len(o.DataReason))
 	}

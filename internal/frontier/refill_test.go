@@ -12,8 +12,8 @@ import (
 // refillSome lets the pass over the records continue a little.
 func (b *bench) refillSome() (more bool) {
 	b.t.Helper()
-	b.s.ledger.Mu.Lock()
-	defer b.s.ledger.Mu.Unlock()
+	b.s.Ledger.Mu.Lock()
+	defer b.s.Ledger.Mu.Unlock()
 	more, err := b.s.Passes.Some(time.Now())
 	if err != nil {
 		b.t.Fatal(err)
@@ -75,7 +75,7 @@ func TestALostStoreIsFetchedAgain(t *testing.T) {
 		if st.Stored != 0 || st.Queued != n+1 || st.Refused != 1 || st.Failed != 1 || st.Discovered != before.Discovered || st.Bytes != before.Bytes {
 			t.Errorf("%+v, want %d queued, the others unchanged: %+v", st, n+1, before)
 		}
-		if h := b.s.ledger.Hosts["a.example"]; h.Stored != 0 || !h.Origins[0].DataDue.IsZero() {
+		if h := b.s.Ledger.Hosts["a.example"]; h.Stored != 0 || !h.Origins[0].DataDue.IsZero() {
 			t.Errorf("%d pages of the host still count as stored; its data.txt is due %v", h.Stored, h.Origins[0].DataDue)
 		}
 		b.event(lost) // reported again
@@ -112,7 +112,7 @@ func TestTheSearchForLostPagesSurvivesARestart(t *testing.T) {
 		b.refillSome()
 		b.crash()
 		b.open()
-		if l := b.s.ledger.Meta.Lost; !l.Running || len(l.Next) == 0 {
+		if l := b.s.Ledger.Meta.Lost; !l.Running || len(l.Next) == 0 {
 			t.Fatalf("after a kill: %+v, want the pass to go on", l)
 		}
 		b.refillSome()
@@ -150,7 +150,7 @@ func TestOutcomesThatComeAfterTheLoss(t *testing.T) {
 		if st := b.status(); st.Stored != 0 || st.InFlight != 1 || st.Queued != 1 {
 			t.Errorf("%+v: a page that is in the lost store counts as stored", st)
 		}
-		if o := b.s.ledger.Hosts["a.example"].Origins[0]; o.Data != crawl.ProbeRead || !o.DataDue.IsZero() {
+		if o := b.s.Ledger.Hosts["a.example"].Origins[0]; o.Data != crawl.ProbeRead || !o.DataDue.IsZero() {
 			t.Errorf("its data.txt is %v, due %v", o.Data, o.DataDue)
 		}
 		time.Sleep(5 * time.Second)

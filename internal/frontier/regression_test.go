@@ -46,7 +46,7 @@ func TestHostWithANewOriginIsStillSaved(t *testing.T) {
 		b.commit()
 		b.crash()
 		b.open()
-		h := b.s.ledger.Hosts["a.example"]
+		h := b.s.Ledger.Hosts["a.example"]
 		if len(h.Origins) != 2 || h.Queued != 2 {
 			t.Errorf("after a restart: %d origins, %d queued; want 2 and 2", len(h.Origins), h.Queued)
 		}
@@ -56,7 +56,7 @@ func TestHostWithANewOriginIsStillSaved(t *testing.T) {
 		}
 		defer func() {
 			if p := recover(); p != nil {
-				b.s.ledger.Mu.Unlock() // as apply left it
+				b.s.Ledger.Mu.Unlock() // as apply left it
 				t.Errorf("a link to a known URL of that origin: panic: %v", p)
 			}
 		}()
@@ -68,7 +68,7 @@ func TestHostWithANewOriginIsStillSaved(t *testing.T) {
 func (b *bench) record(raw string) urls.Record {
 	b.t.Helper()
 	u := mustParse(b.t, raw)
-	r, err := urls.DecodeRecord(b.s.URLs.Lookup(b.s.ledger.Hosts[u.Host()], u))
+	r, err := urls.DecodeRecord(b.s.URLs.Lookup(b.s.Ledger.Hosts[u.Host()], u))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestDelayFollowsTheQuietTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/")
-		b.s.ledger.Phase.Rewound()
+		b.s.Ledger.Phase.Rewound()
 		b.s.catchUp(store.StartLease) // fetchers of another process may have visits
 		time.Sleep(times.OwnerLease + 10*time.Millisecond)
 		if got := b.grant(1); len(got) != 0 {
@@ -181,9 +181,9 @@ func TestReopenedShardKnowsThatItsFetchersRun(t *testing.T) {
 		f.mu.Lock()
 		s := f.shards[0]
 		f.mu.Unlock()
-		s.ledger.Mu.Lock()
-		s.ledger.Fail(errors.New("a commit failed"))
-		s.ledger.Mu.Unlock()
+		s.Ledger.Mu.Lock()
+		s.Ledger.Fail(errors.New("a commit failed"))
+		s.Ledger.Mu.Unlock()
 		for time.Since(granted) < 3*time.Second {
 			m, err := q.NC.Request(crawl.Names("t").VisitRequest("f1"), crawl.AppendVisitRequest(nil, crawl.VisitRequest{Fetcher: "x", Max: 1}), time.Minute)
 			if err != nil {
@@ -319,19 +319,19 @@ func TestDroppedAuxRequestIsSentAgain(t *testing.T) {
 				Origin: canon.Origin{Scheme: "http", Host: canon.Host(fmt.Sprintf("h%d.example", i)), Port: 80}, Hop: 1}}})
 		}
 		b.links(0, "", "http://a.example/")
-		a := b.s.ledger.Hosts["a.example"]
+		a := b.s.Ledger.Hosts["a.example"]
 		b.event(crawl.Event{Robots: []crawl.Robots{{Origin: mustParse(t, "http://a.example/").Origin(), State: crawl.RobotsPending, Location: "http://b.example/r.txt", Redirects: 1, Status: 301}}})
 		b.commit()
-		for _, m := range b.s.ledger.CommittedOutbox() {
+		for _, m := range b.s.Ledger.CommittedOutbox() {
 			ev, _ := crawl.DecodeEvent(b.outgoing(m))
 			b.event(ev)
-			b.s.ledger.MarkSent(m.N)
+			b.s.Ledger.MarkSent(m.N)
 		}
 		v := b.grant(5)
 		b.event(crawl.Event{Visit: v[0].ID, Outcome: &crawl.Outcome{Host: "b.example", Requests: 1000, Delay: time.Second, Done: v[0].Aux}})
 		time.Sleep(48 * time.Hour)
 		b.commit()
-		if v := b.grant(5); len(v) == 0 && len(b.s.ledger.CommittedOutbox()) == 0 {
+		if v := b.grant(5); len(v) == 0 && len(b.s.Ledger.CommittedOutbox()) == 0 {
 			t.Errorf("two days later nobody has asked again for the robots.txt of %s: state %v", a.Name, crawl.RobotsPending)
 		}
 	})
@@ -372,9 +372,9 @@ func (k *fakeKV) Update(_ context.Context, _ string, v []byte, _ uint64) (uint64
 }
 
 func (b *bench) limit(n int64) {
-	b.s.ledger.Budget = &budget.Budget{Log: slog.New(slog.DiscardHandler).Error}
-	b.s.ledger.Budget.Open(context.Background(), &fakeKV{})
-	b.s.ledger.Budget.SetLimit(n, 0)
+	b.s.Ledger.Budget = &budget.Budget{Log: slog.New(slog.DiscardHandler).Error}
+	b.s.Ledger.Budget.Open(context.Background(), &fakeKV{})
+	b.s.Ledger.Budget.SetLimit(n, 0)
 }
 
 func pagesOf(n int) (urls []string) {
@@ -401,7 +401,7 @@ func TestExpiredVisitFreesItsPageBudget(t *testing.T) {
 		defer cancel()
 		_ = b.s.keepCommitted(ctx) // which updates the budget
 		if v := b.grant(1); len(v) == 0 {
-			t.Errorf("nothing granted with %+v stored of --max-pages 5", b.s.ledger.Meta.Counts.Stored)
+			t.Errorf("nothing granted with %+v stored of --max-pages 5", b.s.Ledger.Meta.Counts.Stored)
 		}
 	})
 }
@@ -419,7 +419,7 @@ func TestPostponedHostsKeepNoPageBudget(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_ = b.s.keepCommitted(ctx)
-		if used, reserved := b.s.ledger.Budget.Slots(0); reserved > used {
+		if used, reserved := b.s.Ledger.Budget.Slots(0); reserved > used {
 			t.Errorf("%d of 800 slots kept for a host that is postponed for a day", reserved-used)
 		}
 	})
@@ -443,7 +443,7 @@ func TestMaxPagesSetLaterIsKept(t *testing.T) {
 			}
 		}
 		all(10)
-		b.s.ledger.Budget.SetLimit(15, 0) // like SetSpec does
+		b.s.Ledger.Budget.SetLimit(15, 0) // like SetSpec does
 		all(40)
 		if n := b.status().Stored; n > 15 {
 			t.Errorf("%d pages stored, --max-pages 15", n)
@@ -519,11 +519,11 @@ func TestReplayedOutcomeChangesNothing(t *testing.T) {
 		ev := crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Requests: 2, Overloads: 1, Bytes: 1000, Delay: time.Second,
 			Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Retry, Reason: crawl.ReasonOverload}}}}
 		b.event(ev)
-		h := b.s.ledger.Hosts["a.example"]
-		bytes, fetched, backoff := b.s.ledger.Meta.Counts.Bytes, h.Fetched, h.Backoff
+		h := b.s.Ledger.Hosts["a.example"]
+		bytes, fetched, backoff := b.s.Ledger.Meta.Counts.Bytes, h.Fetched, h.Backoff
 		b.event(ev)
-		if b.s.ledger.Meta.Counts.Bytes != bytes || h.Fetched != fetched || h.Backoff != backoff {
-			t.Errorf("bytes %d → %d, fetched %d → %d, backoff %d → %d", bytes, b.s.ledger.Meta.Counts.Bytes, fetched, h.Fetched, backoff, h.Backoff)
+		if b.s.Ledger.Meta.Counts.Bytes != bytes || h.Fetched != fetched || h.Backoff != backoff {
+			t.Errorf("bytes %d → %d, fetched %d → %d, backoff %d → %d", bytes, b.s.Ledger.Meta.Counts.Bytes, fetched, h.Fetched, backoff, h.Backoff)
 		}
 	})
 }
@@ -543,7 +543,7 @@ func TestLateRobotsFactDoesNotReplaceANewerOne(t *testing.T) {
 		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: o, State: crawl.RobotsParsed, Status: 200, Fresh: 24 * time.Hour,
 			Digest: make([]byte, 32), Body: []byte("User-agent: *\nDisallow: /\n")}}})
 		b.event(crawl.Event{Visit: old.ID, Robots: []crawl.Robots{robotsOK("http://a.example/")}})
-		if state, _ := polite.State(&b.s.ledger.Hosts["a.example"].Origins[0], time.Now()); state != crawl.RobotsParsed {
+		if state, _ := polite.State(&b.s.Ledger.Hosts["a.example"].Origins[0], time.Now()); state != crawl.RobotsParsed {
 			t.Errorf("Disallow: / of visit %v is replaced by %v of the older visit %v", v.ID, state, old.ID)
 		}
 	})
@@ -623,7 +623,7 @@ func TestTooManyPortsStayRefused(t *testing.T) {
 		b.open()
 		last := b.record(fmt.Sprintf("http://a.example:%d/", 1000+hosts.MaxOrigins))
 		if last.Class != crawl.Refused {
-			t.Errorf("%s is %v under origin %s", last.URL, last.Class, b.s.ledger.Hosts["a.example"].Origins[last.Origin].Origin)
+			t.Errorf("%s is %v under origin %s", last.URL, last.Class, b.s.Ledger.Hosts["a.example"].Origins[last.Origin].Origin)
 		}
 	})
 }
@@ -721,11 +721,11 @@ func TestRewindDoesNotUseTheFetchersClock(t *testing.T) {
 // a transaction.
 func TestRewindOfABrokenShard(t *testing.T) {
 	b := newBench(t, testSpec("http://a.example/"))
-	b.s.ledger.Tx.Rollback()
-	b.s.ledger.EndTx() // as a failed commit leaves it
-	b.s.ledger.Fail(errors.New("no space left on device"))
+	b.s.Ledger.Tx.Rollback()
+	b.s.Ledger.EndTx() // as a failed commit leaves it
+	b.s.Ledger.Fail(errors.New("no space left on device"))
 	defer func() {
-		b.s.ledger.DB.Close()
+		b.s.Ledger.DB.Close()
 		b.s = nil
 		if p := recover(); p != nil {
 			t.Errorf("panic: %v", p)
@@ -843,7 +843,7 @@ func TestQuietTimePostponesNoHost(t *testing.T) {
 		spec.HoldMax = 2 * time.Second
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/")
-		b.s.ledger.Phase.Rewound()
+		b.s.Ledger.Phase.Rewound()
 		b.s.catchUp(store.StartLease)
 		if st := b.status(); len(st.Postponed) != 0 || st.Shards[0].DueSoon != 1 {
 			t.Errorf("postponed %v, due soon %d during the quiet time", st.Postponed, st.Shards[0].DueSoon)

@@ -21,8 +21,8 @@ func partial(v crawl.Visit, i, requests int, bytes int64) crawl.Event {
 
 // sums returns the counts of the visits to a host.
 func (b *bench) sums(host string) [3]int64 {
-	h := b.s.ledger.Hosts[crawl.Visit{Host: mustParse(b.t, "http://"+host+"/").Host()}.Host]
-	return [3]int64{b.s.ledger.Meta.Counts.Bytes, h.Fetched, int64(h.Backoff)}
+	h := b.s.Ledger.Hosts[crawl.Visit{Host: mustParse(b.t, "http://"+host+"/").Host()}.Host]
+	return [3]int64{b.s.Ledger.Meta.Counts.Bytes, h.Fetched, int64(h.Backoff)}
 }
 
 // What a visit reports while it runs counts at once, and once: reported twice, reported late,
@@ -89,7 +89,7 @@ func TestOverloadDoublesTheDelayOncePerVisit(t *testing.T) {
 		ev = partial(v, 1, 2, 0)
 		ev.Outcome.Timeouts = 2
 		b.event(ev)
-		if n := b.s.ledger.Hosts["a.example"].Backoff; n != 1 {
+		if n := b.s.Ledger.Hosts["a.example"].Backoff; n != 1 {
 			t.Errorf("doubled %d times in one visit", n)
 		}
 		b.commit()
@@ -97,7 +97,7 @@ func TestOverloadDoublesTheDelayOncePerVisit(t *testing.T) {
 		b.open()
 		ev.Outcome.Partial, ev.Outcome.Results = false, nil
 		b.event(ev)
-		if n := b.s.ledger.Hosts["a.example"].Backoff; n != 1 {
+		if n := b.s.Ledger.Hosts["a.example"].Backoff; n != 1 {
 			t.Errorf("at its end the delay is doubled %d times", n)
 		}
 	})
@@ -114,7 +114,7 @@ func TestDueAfterAReportingVisitThatWasKilled(t *testing.T) {
 		ev := partial(v, 0, 1, 0)
 		ev.Outcome.Delay, ev.Outcome.SinceEnd = 8*time.Second, time.Second
 		b.event(ev)
-		h, end := b.s.ledger.Hosts["a.example"], time.Now().Add(-time.Second)
+		h, end := b.s.Ledger.Hosts["a.example"], time.Now().Add(-time.Second)
 		if h.Due.Before(end.Add(8 * time.Second)) {
 			t.Errorf("due %v after the request it reported, whose delay is 8s", h.Due.Sub(end))
 		}

@@ -40,7 +40,7 @@ func dump(t testing.TB, s *Shard) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range s.ledger.Hosts {
+	for _, h := range s.Ledger.Hosts {
 		x := fmt.Sprintf("queued %d later %d stored %d fetched %d delay %v backoff %d private %v response %v last %v why %q aux %v",
 			h.Queued, h.Later, h.Stored, h.Fetched, h.Delay, h.Backoff, h.Private, h.Response, h.Last, "", len(h.Aux))
 		for _, o := range h.Origins {
@@ -49,9 +49,9 @@ func dump(t testing.TB, s *Shard) map[string]string {
 		}
 		all["host "+string(h.Name)] = x
 	}
-	all["counts"] = fmt.Sprintf("%+v", s.ledger.Meta.Counts)
-	for i, m := range s.ledger.Unsent {
-		data, err := s.ledger.Outgoing(m)
+	all["counts"] = fmt.Sprintf("%+v", s.Ledger.Meta.Counts)
+	for i, m := range s.Ledger.Unsent {
+		data, err := s.Ledger.Outgoing(m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,9 +80,9 @@ func compare(t testing.TB, got, want map[string]string) {
 // copyState makes a checkpoint like the service does, into a file instead of the object store.
 func (b *bench) copyState() {
 	b.t.Helper()
-	b.s.ledger.Mu.Lock()
+	b.s.Ledger.Mu.Lock()
 	im, err := b.s.copies.Image()
-	b.s.ledger.Mu.Unlock()
+	b.s.Ledger.Mu.Unlock()
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -190,9 +190,9 @@ func restoreRun(t *testing.T, seed uint64) {
 			}
 		default:
 			time.Sleep(time.Duration(rng.IntN(20000)) * time.Millisecond)
-			b.s.ledger.Mu.Lock()
+			b.s.Ledger.Mu.Lock()
 			b.s.Visits.Expire(time.Now())
-			b.s.ledger.Mu.Unlock()
+			b.s.Ledger.Mu.Unlock()
 		}
 	}
 	b.lose()
@@ -267,9 +267,9 @@ func TestASpecChangedSinceTheCheckpoint(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.s.ledger.Mu.Lock()
+			b.s.Ledger.Mu.Lock()
 			b.s.Specs.Change(j)
-			b.s.ledger.Mu.Unlock()
+			b.s.Ledger.Mu.Unlock()
 			b.refillAll()
 		}
 		b.links(0, "", "http://a.example/", "http://a.example/2")
@@ -448,8 +448,8 @@ func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
 		b.start = store.StartLease
 		b.open()
 		clean := func() bool {
-			b.s.ledger.Mu.Lock()
-			defer b.s.ledger.Mu.Unlock()
+			b.s.Ledger.Mu.Lock()
+			defer b.s.Ledger.Mu.Unlock()
 			im, err := b.s.copies.Farewell()
 			if err != nil {
 				t.Fatal(err)
@@ -471,7 +471,7 @@ func TestHandedOverInItsQuietTimeIsNotClean(t *testing.T) {
 		b.crash()
 		b.start = store.StartClean
 		b.open()
-		if h := b.s.ledger.Hosts["a.example"]; !h.Due.After(time.Now()) {
+		if h := b.s.Ledger.Hosts["a.example"]; !h.Due.After(time.Now()) {
 			t.Error("the delay that was owed after the quiet time is forgotten by the next owner")
 		}
 	})
@@ -484,9 +484,9 @@ func TestVisitsMoveWithTheirShard(t *testing.T) {
 		b := newBench(t, testSpec("http://a.example/"))
 		b.links(0, "", "http://a.example/", "http://a.example/2", "http://b.example/")
 		vs := b.grant(2)
-		b.s.ledger.Mu.Lock()
+		b.s.Ledger.Mu.Lock()
 		im, err := b.s.copies.Farewell()
-		b.s.ledger.Mu.Unlock()
+		b.s.Ledger.Mu.Unlock()
 		if err != nil {
 			t.Fatal(err)
 		}

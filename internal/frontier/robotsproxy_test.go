@@ -30,7 +30,7 @@ func (b *bench) hopped(redirects ...crawl.AuxRequest) []crawl.Robots {
 func (b *bench) answered() (facts []crawl.Robots) {
 	b.t.Helper()
 	b.commit()
-	for _, m := range b.s.ledger.CommittedOutbox() {
+	for _, m := range b.s.Ledger.CommittedOutbox() {
 		ev, err := crawl.DecodeEvent(b.outgoing(m))
 		if err != nil {
 			b.t.Fatal(err)
@@ -38,7 +38,7 @@ func (b *bench) answered() (facts []crawl.Robots) {
 		for _, a := range ev.Answers {
 			facts = append(facts, a.Robots)
 		}
-		b.s.ledger.MarkSent(m.N)
+		b.s.Ledger.MarkSent(m.N)
 	}
 	return facts
 }
@@ -111,8 +111,8 @@ func TestHopsWaitForTheRulesOfTheirHost(t *testing.T) {
 						waits++
 					}
 				}
-				if fmt.Sprint(reported) != fmt.Sprint(want) || len(b.s.ledger.Hosts["b.example"].Aux) != waits {
-					t.Errorf("%s, late %v: answered %v, %d wait; want %v, %d", tt.name, late, reported, len(b.s.ledger.Hosts["b.example"].Aux), want, waits)
+				if fmt.Sprint(reported) != fmt.Sprint(want) || len(b.s.Ledger.Hosts["b.example"].Aux) != waits {
+					t.Errorf("%s, late %v: answered %v, %d wait; want %v, %d", tt.name, late, reported, len(b.s.Ledger.Hosts["b.example"].Aux), want, waits)
 				}
 				if waits > 0 && fact.State != crawl.RobotsUnreachable {
 					time.Sleep(time.Minute)
@@ -149,7 +149,7 @@ func TestHopsOverTheLimitAllowNothing(t *testing.T) {
 			b.event(crawl.Event{Robots: []crawl.Robots{{Origin: o, State: crawl.RobotsPending, Status: 302, Location: "http://b.example/r", Redirects: 1}}})
 			b.event(crawl.Event{Answers: []crawl.Answer{{Aux: hop("a.example", "http://b.example/r"),
 				Robots: crawl.Robots{Origin: o, State: crawl.RobotsUnavailable, Fresh: robots.MaxAge, Reason: "over 10 redirects a day"}}}})
-			if got, _ := polite.State(&b.s.ledger.Hosts["a.example"].Origins[0], time.Now()); got != tt.want {
+			if got, _ := polite.State(&b.s.Ledger.Hosts["a.example"].Origins[0], time.Now()); got != tt.want {
 				t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 			}
 		}

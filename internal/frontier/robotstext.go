@@ -24,13 +24,13 @@ func (a answers) robotsText(_ context.Context, q questions.URLRequest, send func
 	}
 	var found *crawl.RobotsText
 	err = s.Read(func() error {
-		h, err := s.ledger.HostNamed(u.Host())
+		h, err := s.Ledger.HostNamed(u.Host())
 		if h == nil || err != nil {
 			return err
 		}
 		for i := range h.Origins {
 			if o := &h.Origins[i]; o.Origin == u.Origin() && o.Copy == crawl.RobotsParsed {
-				body := hosts.RobotsCopy(s.ledger.Tx, h.ID, o.Origin)
+				body := hosts.RobotsCopy(s.Ledger.Tx, h.ID, o.Origin)
 				text := strings.ToValidUTF8(string(body[:min(len(body), crawl.MaxRobotsText)]), "?")
 				found = &crawl.RobotsText{Origin: o.Origin.String(), Text: text, Size: len(body)}
 			}
@@ -38,7 +38,7 @@ func (a answers) robotsText(_ context.Context, q questions.URLRequest, send func
 		return nil
 	})
 	if err != nil {
-		return s.ledger.Blame(err)
+		return s.Ledger.Blame(err)
 	}
 	if found == nil {
 		return nil

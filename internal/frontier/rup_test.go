@@ -102,7 +102,7 @@ func TestRUPByMail(t *testing.T) {
 			{Origin: canon.URL(w.base).Origin(), Address: w.site().Address, Number: 5000, Parts: 1, Received: time.Now()},
 		}})
 		for outcome, want := range map[string]float64{"applied": 5, "fetched": 0, "held": 1, "ignored": 1, "refused": 1} {
-			if n := testutil.ToFloat64(w.b.s.ledger.Metrics.Reports.WithLabelValues(outcome)); n != want {
+			if n := testutil.ToFloat64(w.b.s.Ledger.Metrics.Reports.WithLabelValues(outcome)); n != want {
 				t.Errorf("%v reports are counted as %s, want %v", n, outcome, want)
 			}
 		}
@@ -533,7 +533,7 @@ func TestRUPOfMirrors(t *testing.T) {
 	b.learned("http://a.example", "User-agent: *\nDisallow:\nHost: b.example\n", crawl.VisitID{})
 	b.learned("http://b.example", "User-agent: *\nDisallow:\nHost: b.example\n", crawl.VisitID{})
 	asked := map[string]bool{}
-	for _, h := range b.s.ledger.Hosts {
+	for _, h := range b.s.Ledger.Hosts {
 		for _, e := range h.Aux {
 			if e.Kind == crawl.AuxRUP {
 				asked[string(e.URL)] = true

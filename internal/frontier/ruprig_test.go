@@ -163,7 +163,7 @@ const feedEntries, feedEntryBytes = 50, 400
 
 // readFeed answers an auxiliary request for the feed, like a fetcher would.
 func (w *rupWorld) readFeed(id crawl.VisitID, e *crawl.AuxRequest) *crawl.Feed {
-	f := &crawl.Feed{Status: 200, ETag: fmt.Sprintf(`"%d"`, len(w.log)), Digest: uint64(len(w.log)), Scope: w.b.s.ledger.Judge.Spec.ScopeHash()}
+	f := &crawl.Feed{Status: 200, ETag: fmt.Sprintf(`"%d"`, len(w.log)), Digest: uint64(len(w.log)), Scope: w.b.s.Ledger.Judge.Spec.ScopeHash()}
 	if e.ETag == f.ETag {
 		f.Status, f.NotModified = 304, true
 		w.bytes += 200
@@ -213,8 +213,8 @@ func (w *rupWorld) run(d time.Duration) {
 
 func (w *rupWorld) upkeep() {
 	w.t.Helper()
-	w.b.s.ledger.Mu.Lock()
-	defer w.b.s.ledger.Mu.Unlock()
+	w.b.s.Ledger.Mu.Lock()
+	defer w.b.s.Ledger.Mu.Unlock()
 	if err := w.b.s.RUPSites.Upkeep(time.Now()); err != nil {
 		w.t.Fatal(err)
 	}

@@ -151,8 +151,8 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	g.Go(func() error { return s.keepCommitted(gctx) })
 	g.Go(func() error { return s.Passes.RunPasses(gctx) })
 	g.Go(func() error { return s.Mirrors.Resolve(gctx) })
-	g.Go(func() error { return s.ledger.SendOutbox(gctx, false, f.appendTo) })
-	g.Go(func() error { return s.ledger.SendOutbox(gctx, true, f.handOverPages) })
+	g.Go(func() error { return s.Ledger.SendOutbox(gctx, false, f.appendTo) })
+	g.Go(func() error { return s.Ledger.SendOutbox(gctx, true, f.handOverPages) })
 	g.Go(func() error { return f.follow(gctx, s, pending, ready) })
 	if f.opt.Embedded {
 		g.Go(func() error { return f.purge(gctx, s) })
@@ -168,10 +168,10 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 	f.shards[id], f.served[id] = s, true
 	j := f.j
 	f.mu.Unlock()
-	s.ledger.Mu.Lock()
+	s.Ledger.Mu.Lock()
 	// The spec may have changed while the file was opened.
-	s.ledger.Guarded(func() error { s.Specs.Change(j); return nil })
-	s.ledger.Mu.Unlock()
+	s.Ledger.Guarded(func() error { s.Specs.Change(j); return nil })
+	s.Ledger.Mu.Unlock()
 
 	select {
 	case <-gctx.Done():
@@ -196,7 +196,7 @@ func (f *Frontier) serveShard(ctx context.Context, id int, own *queue.Ownership)
 func (f *Frontier) ready(s *Shard, own *queue.Ownership, pending store.Start, visits int, began time.Time) {
 	f.metrics.ReadyTime.Observe(time.Since(began).Seconds())
 	f.metrics.Taken.WithLabelValues(pending.String()).Inc()
-	s.ledger.Log.Info("shard acquired", "from", own.Predecessor().Owner, "owed", pending.String(), "visits", visits,
+	s.Ledger.Log.Info("shard acquired", "from", own.Predecessor().Owner, "owed", pending.String(), "visits", visits,
 		"took", time.Since(began).Round(time.Millisecond))
 }
 
@@ -251,18 +251,18 @@ func (f *Frontier) tryOpen(ctx context.Context, id int, own *queue.Ownership) (s
 	if err != nil {
 		return nil, 0, err
 	}
-	s.ledger.DB.SetFault(f.opt.Fault)
-	s.ledger.Attach(f.opt.CrawlLog, f.budget, f.metrics)
+	s.Ledger.DB.SetFault(f.opt.Fault)
+	s.Ledger.Attach(f.opt.CrawlLog, f.budget, f.metrics)
 	s.Visits.Attach(f.slots, f.matcher.wake)
 	s.RUPSites.SetSecret(f.secret)
 	s.WebSub.SetSecret(f.secret)
 	s.copies = restore.NewCopies(s.Parts, f.opt.Deltas, unreadable)
 	s.Events.Trace(f.traces)
 	st = f.startOf(s, own)
-	f.files.ReportLoss(ctx, s.ledger, s.was, own)
-	s.ledger.Mu.Lock()
-	err = s.ledger.Guarded(func() error { return f.begin(s, st, own) })
-	s.ledger.Mu.Unlock()
+	f.files.ReportLoss(ctx, s.Ledger, s.was, own)
+	s.Ledger.Mu.Lock()
+	err = s.Ledger.Guarded(func() error { return f.begin(s, st, own) })
+	s.Ledger.Mu.Unlock()
 	if err != nil {
 		return nil, 0, errors.Join(err, s.close(false))
 	}
@@ -280,24 +280,24 @@ func (f *Frontier) begin(s *Shard, st store.Start, own *queue.Ownership) error {
 		err = s.afterReboot()
 	}
 	if err == nil {
-		err = s.ledger.Commit(true) // from here on the record refers to this file
+		err = s.Ledger.Commit(true) // from here on the record refers to this file
 	}
 	return err
 }
 
 // leave ends granting and renewing permanently. It takes the lock itself.
 func (s *Shard) leave() {
-	s.ledger.Mu.Lock()
-	defer s.ledger.Mu.Unlock()
-	s.ledger.Phase.Leave()
+	s.Ledger.Mu.Lock()
+	defer s.Ledger.Mu.Unlock()
+	s.Ledger.Phase.Leave()
 }
 
 // letGo closes a shard for which no other frontier waits.
 func (f *Frontier) letGo(ctx context.Context, s *Shard, own *queue.Ownership, err error) error {
-	f.forget(s.ledger.ID)
-	s.ledger.Mu.Lock()
+	f.forget(s.Ledger.ID)
+	s.Ledger.Mu.Lock()
 	idle := len(s.Visits.Outstanding) == 0
-	s.ledger.Mu.Unlock()
+	s.Ledger.Mu.Unlock()
 	err = errors.Join(err, s.close(true))
 	if err == nil && idle {
 		f.release(ctx, own, "")
@@ -331,9 +331,9 @@ func (s *Shard) drain(ctx context.Context, d time.Duration) {
 	t := time.NewTicker(20 * time.Millisecond)
 	defer t.Stop()
 	for {
-		s.ledger.Mu.Lock()
+		s.Ledger.Mu.Lock()
 		n := len(s.Visits.Outstanding)
-		s.ledger.Mu.Unlock()
+		s.Ledger.Mu.Unlock()
 		if n == 0 {
 			return
 		}

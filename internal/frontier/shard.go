@@ -22,7 +22,6 @@ import (
 // method's comment says otherwise.
 type Shard struct {
 	*shard.Parts
-	ledger *hosts.Ledger // that of Parts
 
 	was store.Meta // Meta as it was in the file when it was opened
 
@@ -33,39 +32,39 @@ type Shard struct {
 // newShard makes a shard whose file is still to be opened.
 func newShard(id int, path string, j judge.Judge, log *slog.Logger) *Shard {
 	p := shard.New(hosts.Options{ID: id, Path: path, Log: log, Judge: j})
-	return &Shard{Parts: p, ledger: p.Ledger, clock: restore.NewClock(p)}
+	return &Shard{Parts: p, clock: restore.NewClock(p)}
 }
 
 // openShard opens the file of a shard, creates it when there is none, and loads its hosts.
 func openShard(dir string, id int, j judge.Judge, epoch uint64, owner string, valid func() bool, log *slog.Logger) (*Shard, error) {
 	s := newShard(id, filepath.Join(dir, store.FileName(id)), j, log.With("shard", id))
-	s.ledger.Own(epoch, valid)
-	if err := s.ledger.OpenFile(false); err != nil {
+	s.Ledger.Own(epoch, valid)
+	if err := s.Ledger.OpenFile(false); err != nil {
 		return nil, err
 	}
-	if err := s.ledger.Guarded(func() error { return s.load(owner) }); err != nil {
-		if s.ledger.Tx != nil {
-			s.ledger.Tx.Rollback() // Close waits for it
+	if err := s.Ledger.Guarded(func() error { return s.load(owner) }); err != nil {
+		if s.Ledger.Tx != nil {
+			s.Ledger.Tx.Rollback() // Close waits for it
 		}
-		err = s.ledger.Blame(err)
-		s.ledger.CloseFile()
+		err = s.Ledger.Blame(err)
+		s.Ledger.CloseFile()
 		return nil, err
 	}
 	return s, nil
 }
 
 func (s *Shard) load(owner string) error {
-	if err := s.ledger.Begin(true); err != nil {
+	if err := s.Ledger.Begin(true); err != nil {
 		return err
 	}
 	now := time.Now()
-	if err := s.ledger.LoadHosts(); err != nil {
+	if err := s.Ledger.LoadHosts(); err != nil {
 		return err
 	}
 	if err := s.Features.LoadAux(); err != nil {
 		return err
 	}
-	if err := s.ledger.LoadOutbox(); err != nil {
+	if err := s.Ledger.LoadOutbox(); err != nil {
 		return err
 	}
 	s.URLs.LoadLater()
@@ -78,10 +77,10 @@ func (s *Shard) load(owner string) error {
 	if err := s.Specs.Load(now); err != nil {
 		return err
 	}
-	s.was = s.ledger.Meta
-	s.ledger.Opened(owner)
-	for _, h := range s.ledger.Hosts {
-		s.ledger.Unschedule(h)
+	s.was = s.Ledger.Meta
+	s.Ledger.Opened(owner)
+	for _, h := range s.Ledger.Hosts {
+		s.Ledger.Unschedule(h)
 	}
 	return nil
 }
@@ -89,8 +88,8 @@ func (s *Shard) load(owner string) error {
 // begin makes an opened shard continue from what was found. If it was left in order, the visits in
 // its file continue. Otherwise these may not be all, and are forgotten.
 func (s *Shard) begin(found store.Start, unaware time.Duration, now time.Time) error {
-	s.ledger.Phase.Begin(found, unaware)
-	list, err := schedule.TakeSaved(s.ledger.Tx)
+	s.Ledger.Phase.Begin(found, unaware)
+	list, err := schedule.TakeSaved(s.Ledger.Tx)
 	if err != nil || found != store.StartClean {
 		return err
 	}
@@ -110,41 +109,41 @@ func (s *Shard) beforeGrant(now time.Time) error {
 // disk. The caller holds mu.
 func (s *Shard) afterReboot() error {
 	boot := store.BootID()
-	if s.ledger.Meta.BootID == boot {
+	if s.Ledger.Meta.BootID == boot {
 		return nil
 	}
-	if s.ledger.Meta.BootID != "" && !s.was.Clean {
-		s.ledger.Log.Warn("the machine was restarted without a clean stop: fetching the pages of the last seconds again")
-		if err := s.Passes.RequeueSince(time.UnixMilli(s.ledger.Meta.Written).Add(-10 * time.Second)); err != nil {
+	if s.Ledger.Meta.BootID != "" && !s.was.Clean {
+		s.Ledger.Log.Warn("the machine was restarted without a clean stop: fetching the pages of the last seconds again")
+		if err := s.Passes.RequeueSince(time.UnixMilli(s.Ledger.Meta.Written).Add(-10 * time.Second)); err != nil {
 			return err
 		}
 	}
-	s.ledger.Meta.Booted(boot)
+	s.Ledger.Meta.Booted(boot)
 	return nil
 }
 
 // close commits all changes and closes the file. Nothing is committed if the shard was just handed
 // over. clean says that its owner leaves the shard in order, with no outstanding visit.
 func (s *Shard) close(clean bool) error {
-	s.ledger.Mu.Lock()
-	defer s.ledger.Mu.Unlock()
-	if s.ledger.DB == nil {
+	s.Ledger.Mu.Lock()
+	defer s.Ledger.Mu.Unlock()
+	if s.Ledger.DB == nil {
 		return nil
 	}
 	var err error
-	if clean || !s.ledger.Phase.Left || s.ledger.Unsaved() {
-		s.ledger.Meta.Left(clean && s.ledger.Phase.InOrder(time.Now()) && len(s.Visits.Outstanding) == 0)
-		err = s.ledger.Guarded(func() error { return s.ledger.Commit(false) })
+	if clean || !s.Ledger.Phase.Left || s.Ledger.Unsaved() {
+		s.Ledger.Meta.Left(clean && s.Ledger.Phase.InOrder(time.Now()) && len(s.Visits.Outstanding) == 0)
+		err = s.Ledger.Guarded(func() error { return s.Ledger.Commit(false) })
 	}
-	if s.ledger.Tx != nil {
-		s.ledger.Tx.Rollback()
-		s.ledger.EndTx()
+	if s.Ledger.Tx != nil {
+		s.Ledger.Tx.Rollback()
+		s.Ledger.EndTx()
 	}
-	err = errors.Join(err, s.ledger.CloseFile())
+	err = errors.Join(err, s.Ledger.CloseFile())
 	for _, v := range s.Visits.Outstanding {
 		s.Visits.AllSlots.Count(v.Host.Domain, -1)
 	}
-	s.Visits.AllSlots.Expect(s.ledger.ID, nil)
+	s.Visits.AllSlots.Expect(s.Ledger.ID, nil)
 	return err
 }
 
@@ -152,9 +151,9 @@ func (s *Shard) close(clean bool) error {
 // be decoded is reported and skipped, because it can never succeed.
 func (s *Shard) apply(batch []queue.Entry) error {
 	for _, e := range batch {
-		s.ledger.Mu.Lock()
-		err := s.ledger.Guarded(func() error { return s.applyOne(e) })
-		s.ledger.Mu.Unlock()
+		s.Ledger.Mu.Lock()
+		err := s.Ledger.Guarded(func() error { return s.applyOne(e) })
+		s.Ledger.Mu.Unlock()
 		if err != nil {
 			return err
 		}
@@ -163,7 +162,7 @@ func (s *Shard) apply(batch []queue.Entry) error {
 }
 
 func (s *Shard) applyOne(e queue.Entry) error {
-	if err := s.ledger.Phase.MayWrite(); err != nil {
+	if err := s.Ledger.Phase.MayWrite(); err != nil {
 		return err
 	}
 	ev, err := crawl.DecodeEvent(e.Data)
@@ -171,13 +170,13 @@ func (s *Shard) applyOne(e queue.Entry) error {
 		if errors.Is(err, crawl.ErrVersion) {
 			return err
 		}
-		s.ledger.Log.Error("event skipped", "seq", e.Seq, "error", err)
+		s.Ledger.Log.Error("event skipped", "seq", e.Seq, "error", err)
 	} else if err := s.applyEvent(&ev, e.Time); err != nil {
-		return s.ledger.Fail(err)
+		return s.Ledger.Fail(err)
 	}
-	s.ledger.Applied(e.Seq, e.Time, len(e.Data))
-	if s.ledger.Changes >= store.CommitChanges {
-		return s.ledger.Commit(true)
+	s.Ledger.Applied(e.Seq, e.Time, len(e.Data))
+	if s.Ledger.Changes >= store.CommitChanges {
+		return s.Ledger.Commit(true)
 	}
 	return nil
 }
@@ -193,10 +192,10 @@ func (s *Shard) applyEvent(ev *crawl.Event, sent time.Time) error {
 
 // position is the position in the log up to which it was applied.
 func (s *Shard) position() queue.Position {
-	if s.ledger.Meta.Seq == 0 {
+	if s.Ledger.Meta.Seq == 0 {
 		return queue.Position{}
 	}
-	return queue.Position{Seq: s.ledger.Meta.Seq, Time: time.Unix(0, s.ledger.Meta.SeqTime)}
+	return queue.Position{Seq: s.Ledger.Meta.Seq, Time: time.Unix(0, s.Ledger.Meta.SeqTime)}
 }
 
 // keepCommitted commits at intervals until ctx ends, ends visits whose lease is over, and notifies
@@ -210,9 +209,9 @@ func (s *Shard) keepCommitted(ctx context.Context) error {
 			return nil
 		case <-t.C:
 		}
-		s.ledger.Mu.Lock()
+		s.Ledger.Mu.Lock()
 		now := time.Now()
-		err := s.ledger.Guarded(func() error {
+		err := s.Ledger.Guarded(func() error {
 			if err := s.clock.Follow(now); err != nil {
 				return err
 			}
@@ -220,11 +219,11 @@ func (s *Shard) keepCommitted(ctx context.Context) error {
 		})
 		s.Visits.ReportBudget(now)
 		soon := now.Add(5 * time.Second)
-		evicted := s.ledger.Phase.MayRead() && s.ledger.Phase.MayWrite() == nil && !s.ledger.NextEvicted().IsZero() && s.ledger.NextEvicted().Before(soon)
-		if !evicted && (len(s.ledger.Due) == 0 || s.ledger.Due[0].When.After(soon)) {
-			s.ledger.Budget.GiveBack(s.ledger.ID) // no pages are needed soon
+		evicted := s.Ledger.Phase.MayRead() && s.Ledger.Phase.MayWrite() == nil && !s.Ledger.NextEvicted().IsZero() && s.Ledger.NextEvicted().Before(soon)
+		if !evicted && (len(s.Ledger.Due) == 0 || s.Ledger.Due[0].When.After(soon)) {
+			s.Ledger.Budget.GiveBack(s.Ledger.ID) // no pages are needed soon
 		}
-		s.ledger.Mu.Unlock()
+		s.Ledger.Mu.Unlock()
 		if err != nil {
 			return err
 		}
@@ -239,5 +238,5 @@ func (s *Shard) upkeep(now time.Time) error {
 	if err := s.Features.Upkeep(now); err != nil {
 		return err
 	}
-	return s.ledger.Commit(true)
+	return s.Ledger.Commit(true)
 }

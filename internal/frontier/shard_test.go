@@ -71,7 +71,7 @@ func newBenchOf(t testing.TB, spec crawl.Spec, id int) *bench {
 // outgoing returns the content of a message of the outbox.
 func (b *bench) outgoing(m store.OutMessage) []byte {
 	b.t.Helper()
-	data, err := b.s.ledger.Outgoing(m)
+	data, err := b.s.Ledger.Outgoing(m)
 	if err != nil || len(data) != m.Size {
 		b.t.Fatal(len(data), m.Size, err)
 	}
@@ -90,10 +90,10 @@ func (b *bench) open() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	s.ledger.Metrics = store.NewMetrics(nil)
+	s.Ledger.Metrics = store.NewMetrics(nil)
 	s.Visits.Notify = make(chan struct{}, 1)
-	s.ledger.CrawlLog = b.lines
-	s.ledger.Budget = &budget.Budget{}
+	s.Ledger.CrawlLog = b.lines
+	s.Ledger.Budget = &budget.Budget{}
 	s.copies = restore.NewCopies(s.Parts, restore.Deltas{}, nil)
 	s.RUPSites.Secret = []byte("a crawl's secret")
 	s.WebSub.Secret = s.RUPSites.Secret
@@ -102,7 +102,7 @@ func (b *bench) open() {
 		b.t.Fatal(err)
 	}
 	for _, e := range b.log {
-		if e.Seq > s.ledger.Meta.Seq {
+		if e.Seq > s.Ledger.Meta.Seq {
 			if err := s.apply([]queue.Entry{e}); err != nil {
 				b.t.Fatal(err)
 			}
@@ -113,11 +113,11 @@ func (b *bench) open() {
 
 // crash forgets everything since the last commit, like a kill would.
 func (b *bench) crash() {
-	if b.s == nil || b.s.ledger.DB == nil {
+	if b.s == nil || b.s.Ledger.DB == nil {
 		return
 	}
-	b.s.ledger.Tx.Rollback()
-	b.s.ledger.DB.Close()
+	b.s.Ledger.Tx.Rollback()
+	b.s.Ledger.DB.Close()
 	b.s = nil
 }
 
@@ -164,9 +164,9 @@ func (b *bench) grant(n int) []crawl.Visit {
 
 func (b *bench) commit() {
 	b.t.Helper()
-	b.s.ledger.Mu.Lock()
-	defer b.s.ledger.Mu.Unlock()
-	if err := b.s.ledger.Commit(true); err != nil {
+	b.s.Ledger.Mu.Lock()
+	defer b.s.Ledger.Mu.Unlock()
+	if err := b.s.Ledger.Commit(true); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -328,7 +328,7 @@ func TestVisitWithoutOutcomeEndsWithItsLease(t *testing.T) {
 		if st := b.status(); st.Stored != 1 {
 			t.Errorf("stored %d, want the late outcome to count", st.Stored)
 		}
-		if b.s.ledger.Hosts["a.example"].Visit == nil {
+		if b.s.Ledger.Hosts["a.example"].Visit == nil {
 			t.Error("a late outcome freed a host that another visit occupies")
 		}
 		b.finish(w[0], crawl.Failed, crawl.ReasonHTTP4xx)
@@ -407,7 +407,7 @@ func TestUnreachableRobotsPostponesTheOrigin(t *testing.T) {
 		if got := b.grant(1); len(got) != 0 {
 			t.Fatal("asked an unreachable origin within five minutes")
 		}
-		postponed, why, _ := b.s.Account.Postponed(b.s.ledger.Hosts["a.example"], time.Now().Add(-4*time.Minute))
+		postponed, why, _ := b.s.Account.Postponed(b.s.Ledger.Hosts["a.example"], time.Now().Add(-4*time.Minute))
 		if postponed {
 			t.Errorf("five minutes are within hold-max, yet postponed: %s", why)
 		}
@@ -491,11 +491,11 @@ func TestRobotsRedirectBecomesAnAuxRequest(t *testing.T) {
 		if got := b.grant(5); len(got) != 0 {
 			t.Fatal("a robots-pending origin was visited")
 		}
-		if out := b.s.ledger.CommittedOutbox(); len(out) != 0 {
+		if out := b.s.Ledger.CommittedOutbox(); len(out) != 0 {
 			t.Fatal("an auxiliary request was sent before its state was committed")
 		}
 		b.commit()
-		out := b.s.ledger.CommittedOutbox()
+		out := b.s.Ledger.CommittedOutbox()
 		if len(out) != 1 {
 			t.Fatalf("%d messages in the outbox, want the auxiliary request", len(out))
 		}
@@ -505,7 +505,7 @@ func TestRobotsRedirectBecomesAnAuxRequest(t *testing.T) {
 		}
 		b.event(ev)
 		b.event(ev) // sent twice after a crash
-		b.s.ledger.MarkSent(out[0].N)
+		b.s.Ledger.MarkSent(out[0].N)
 		vs := b.grant(5)
 		if len(vs) != 1 || vs[0].Host != "b.example" || len(vs[0].Aux) != 1 {
 			t.Fatalf("visits %+v, want one to b.example with the auxiliary request, once", vs)

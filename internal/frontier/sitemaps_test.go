@@ -38,19 +38,19 @@ func withSitemaps(seeds ...string) crawl.Spec {
 func (b *bench) outboxToLog() {
 	b.t.Helper()
 	b.commit()
-	for _, m := range b.s.ledger.CommittedOutbox() {
+	for _, m := range b.s.Ledger.CommittedOutbox() {
 		ev, err := crawl.DecodeEvent(b.outgoing(m))
 		if err != nil {
 			b.t.Fatal(err)
 		}
 		b.event(ev)
-		b.s.ledger.MarkSent(m.N)
+		b.s.Ledger.MarkSent(m.N)
 	}
 }
 
 // sitemapsOf returns the sitemaps that visits of a host would read, in order.
 func (b *bench) sitemapsOf(host canon.Host) (urls []string) {
-	for _, e := range b.s.ledger.Hosts[host].Aux {
+	for _, e := range b.s.Ledger.Hosts[host].Aux {
 		if e.Kind == crawl.AuxSitemap {
 			urls = append(urls, string(e.URL)+" for "+e.Origin.String())
 		}
@@ -93,7 +93,7 @@ func TestSitemapsAreRequested(t *testing.T) {
 		if got := b.sitemapsOf("a.example"); got != nil {
 			t.Errorf("still to be read: %v", got)
 		}
-		info := b.s.Account.HostInfo(b.s.ledger.Hosts["a.example"], time.Now()).Sitemaps
+		info := b.s.Account.HostInfo(b.s.Ledger.Hosts["a.example"], time.Now()).Sitemaps
 		if len(info) != 1 || info[0].Entries != 7 || info[0].ReadAt == nil || info[0].Queued {
 			t.Errorf("reported: %+v", info)
 		}
@@ -131,13 +131,13 @@ func TestManySitemaps(t *testing.T) {
 		}
 		b.event(crawl.Event{Aux: aux})
 		b.event(crawl.Event{Aux: aux})
-		if h := b.s.ledger.Hosts["a.example"]; h.SitemapsDue != n || len(h.Aux) > wellknown.SitemapAux {
+		if h := b.s.Ledger.Hosts["a.example"]; h.SitemapsDue != n || len(h.Aux) > wellknown.SitemapAux {
 			t.Fatalf("%d due, %d auxiliary requests", h.SitemapsDue, len(h.Aux))
 		}
 		read := map[canon.URL]int{}
-		for i := 0; b.s.ledger.Hosts["a.example"].SitemapsDue > 0; i++ {
+		for i := 0; b.s.Ledger.Hosts["a.example"].SitemapsDue > 0; i++ {
 			if i > 2*n+200 {
-				t.Fatalf("%d are never read", b.s.ledger.Hosts["a.example"].SitemapsDue)
+				t.Fatalf("%d are never read", b.s.Ledger.Hosts["a.example"].SitemapsDue)
 			}
 			for _, v := range b.grant(1) {
 				for _, e := range v.Aux {
@@ -344,7 +344,7 @@ func TestSitemapsFollowTheSpec(t *testing.T) {
 		}
 		for _, change := range []func(*crawl.Spec){func(s *crawl.Spec) { s.MaxDepth = 0 }, func(s *crawl.Spec) { s.Scope = "page" }} {
 			b.respec(func(s *crawl.Spec) { s.MaxDepth, s.Scope = -1, "any"; change(s) })
-			if b.s.ledger.Judge.ReadsSitemaps() {
+			if b.s.Ledger.Judge.ReadsSitemaps() {
 				t.Errorf("read although nothing they name is crawled: %+v", b.spec)
 			}
 		}
@@ -445,7 +445,7 @@ func TestSitemapsOfAMirror(t *testing.T) {
 		b.links(0, "", "http://x.example/", "https://x.example/")
 		b.learned("http://x.example", "Sitemap: /s.xml\n", crawl.VisitID{})
 		b.learned("https://x.example", "Sitemap: /s.xml\n", crawl.VisitID{})
-		h := b.s.ledger.Hosts["x.example"]
+		h := b.s.Ledger.Hosts["x.example"]
 		turn := func(do func(*mirror.Record, *mirror.Env)) {
 			t.Helper()
 			if err := b.s.Mirrors.Step(h, 0, time.Now(), do); err != nil {
@@ -504,7 +504,7 @@ func TestSitemapOrder(t *testing.T) {
 			t.Errorf("order %swant %s", got, want)
 		}
 		b.finish(v, crawl.Returned, "")
-		b.s.ledger.Hosts["a.example"].Due = time.Time{}
+		b.s.Ledger.Hosts["a.example"].Due = time.Time{}
 	}
 	b.finish(b.grant(1)[0], crawl.Stored, "")
 	b.verify()
@@ -588,7 +588,7 @@ func sitemapKills(t *testing.T, rng *rand.Rand) {
 			b.commit()
 		}
 	}
-	if st := b.status(); len(read) != files+1 || st.Stored != files*pages+1 || st.Discovered != st.Stored || b.s.ledger.Hosts["a.example"].SitemapsDue != 0 {
+	if st := b.status(); len(read) != files+1 || st.Stored != files*pages+1 || st.Discovered != st.Stored || b.s.Ledger.Hosts["a.example"].SitemapsDue != 0 {
 		t.Errorf("%d of %d sitemaps read, %+v", len(read), files+1, st)
 	}
 	if most := slices.Max(slices.Collect(maps.Values(read))); most > kills+1 {

@@ -19,14 +19,14 @@ func (f *Frontier) follow(ctx context.Context, s *Shard, start store.Start, read
 }
 
 func (f *Frontier) followLog(ctx context.Context, s *Shard, start store.Start, ready func(store.Start)) error {
-	l := f.logs[s.ledger.ID]
+	l := f.logs[s.Ledger.ID]
 	last, err := l.Last(ctx)
 	if err != nil {
 		return err
 	}
-	s.ledger.Mu.Lock()
+	s.Ledger.Mu.Lock()
 	from := s.position()
-	s.ledger.Mu.Unlock()
+	s.Ledger.Mu.Unlock()
 	caughtUp := func() {
 		if pending, first := s.catchUp(start); first {
 			ready(pending)
@@ -52,7 +52,7 @@ func (f *Frontier) followLog(ctx context.Context, s *Shard, start store.Start, r
 		// The broker lost messages that were applied, or that never arrived here. The messages that
 		// it still has are applied again, which has no further effect. Pages fetched lately may be
 		// among the lost messages, and are fetched again.
-		f.log.Error("the event log does not continue from the applied events: applying it again from its beginning", "shard", s.ledger.ID, "error", err)
+		f.log.Error("the event log does not continue from the applied events: applying it again from its beginning", "shard", s.Ledger.ID, "error", err)
 		if from, err = l.Rewind(ctx); err != nil {
 			return err
 		}
@@ -72,20 +72,20 @@ func (f *Frontier) followLog(ctx context.Context, s *Shard, start store.Start, r
 // rewind sets the shard back to a position of the log. Nothing is granted until it has caught up
 // again.
 func (s *Shard) rewind(to queue.Position) error {
-	s.ledger.Mu.Lock()
-	defer s.ledger.Mu.Unlock()
-	if err := s.ledger.Phase.MayWrite(); err != nil {
+	s.Ledger.Mu.Lock()
+	defer s.Ledger.Mu.Unlock()
+	if err := s.Ledger.Phase.MayWrite(); err != nil {
 		return err
 	}
-	s.ledger.Phase.Rewound()
-	applied := s.ledger.Rewind(to.Seq, to.Time)
+	s.Ledger.Phase.Rewound()
+	applied := s.Ledger.Rewind(to.Seq, to.Time)
 	s.Links.ForgetRecent()
 	if applied == 0 {
 		return nil // rewound before, and nothing was applied since
 	}
-	return s.ledger.Guarded(func() error {
+	return s.Ledger.Guarded(func() error {
 		if err := s.Passes.RequeueSince(time.Unix(0, applied).Add(-2 * time.Minute)); err != nil {
-			return s.ledger.Fail(err)
+			return s.Ledger.Fail(err)
 		}
 		return nil
 	})
@@ -94,7 +94,7 @@ func (s *Shard) rewind(to queue.Position) error {
 // startOf compares the last owner in the file with the last owner in the ownership record.
 func (f *Frontier) startOf(s *Shard, own *queue.Ownership) store.Start {
 	f.mu.Lock()
-	again := f.served[s.ledger.ID] // fetchers of this process are alive
+	again := f.served[s.Ledger.ID] // fetchers of this process are alive
 	f.mu.Unlock()
 	before := own.Predecessor()
 	switch {
@@ -111,25 +111,25 @@ func (f *Frontier) startOf(s *Shard, own *queue.Ownership) store.Start {
 // catchUp ends reading: from now on the shard grants, at once or when the required wait has passed.
 // It returns what it must wait for, and whether the shard was reading.
 func (s *Shard) catchUp(found store.Start) (pending store.Start, first bool) {
-	s.ledger.Mu.Lock()
-	defer s.ledger.Mu.Unlock()
-	if s.ledger.Phase.Read {
+	s.Ledger.Mu.Lock()
+	defer s.Ledger.Mu.Unlock()
+	if s.Ledger.Phase.Read {
 		return found, false
 	}
 	now := time.Now()
-	switch pending = s.ledger.Phase.CaughtUp(found, now); pending {
+	switch pending = s.Ledger.Phase.CaughtUp(found, now); pending {
 	case store.StartDelay:
 		s.JustVisited(now)
 	case store.StartLease:
-		s.JustVisited(s.ledger.Phase.Until)
+		s.JustVisited(s.Ledger.Phase.Until)
 	}
-	if s.ledger.Judge.Spec.MaxPagesPerHost > 0 {
-		for _, h := range s.ledger.Hosts {
+	if s.Ledger.Judge.Spec.MaxPagesPerHost > 0 {
+		for _, h := range s.Ledger.Hosts {
 			s.Passes.NoticeFull(h) // the last owner may not have finished it
 		}
 	}
-	s.ledger.Budget.Join(s.ledger.ID, s.Visits.Slots(now), s.ledger.Meta.Counts.Bytes, s.ledger.Valid, pending == store.StartLease)
-	s.ledger.Log.Info("shard ready", "hosts", s.ledger.Meta.KnownHosts(), "queued", s.ledger.Meta.Counts.Queued, "applied", s.ledger.Meta.Seq, "epoch", s.ledger.Epoch, "clean", pending == store.StartClean)
+	s.Ledger.Budget.Join(s.Ledger.ID, s.Visits.Slots(now), s.Ledger.Meta.Counts.Bytes, s.Ledger.Valid, pending == store.StartLease)
+	s.Ledger.Log.Info("shard ready", "hosts", s.Ledger.Meta.KnownHosts(), "queued", s.Ledger.Meta.Counts.Queued, "applied", s.Ledger.Meta.Seq, "epoch", s.Ledger.Epoch, "clean", pending == store.StartClean)
 	store.Signal(s.Visits.Notify)
 	return pending, true
 }
@@ -148,10 +148,10 @@ func (f *Frontier) purge(ctx context.Context, s *Shard) error {
 			return nil
 		case <-t.C:
 		}
-		s.ledger.Mu.Lock()
-		err := s.ledger.Guarded(func() error { return s.ledger.Commit(true) })
-		seq := s.ledger.Meta.Seq
-		s.ledger.Mu.Unlock()
+		s.Ledger.Mu.Lock()
+		err := s.Ledger.Guarded(func() error { return s.Ledger.Commit(true) })
+		seq := s.Ledger.Meta.Seq
+		s.Ledger.Mu.Unlock()
 		if err != nil {
 			return err
 		}
@@ -159,8 +159,8 @@ func (f *Frontier) purge(ctx context.Context, s *Shard) error {
 			old, older = 0, 0 // a new log began, in which these numbers have no meaning
 		}
 		if older > 0 {
-			if err := f.logs[s.ledger.ID].Purge(ctx, older); err != nil && ctx.Err() == nil {
-				s.ledger.Log.Warn("purge", "error", err)
+			if err := f.logs[s.Ledger.ID].Purge(ctx, older); err != nil && ctx.Err() == nil {
+				s.Ledger.Log.Warn("purge", "error", err)
 			}
 		}
 		old, older = seq, old

@@ -108,9 +108,9 @@ func (s *script) applied() *Shard {
 		if sh == nil {
 			return false
 		}
-		sh.ledger.Mu.Lock()
-		defer sh.ledger.Mu.Unlock()
-		return sh.ledger.Phase.Read && sh.ledger.Meta.Seq >= s.all[len(s.all)-1].Seq
+		sh.Ledger.Mu.Lock()
+		defer sh.Ledger.Mu.Unlock()
+		return sh.Ledger.Phase.Read && sh.Ledger.Meta.Seq >= s.all[len(s.all)-1].Seq
 	})
 	return sh
 }
@@ -123,8 +123,8 @@ func (s *script) compare() {
 		s.c.t.Fatal(err)
 	}
 	sh := s.applied()
-	sh.ledger.Mu.Lock()
-	defer sh.ledger.Mu.Unlock()
+	sh.Ledger.Mu.Lock()
+	defer sh.Ledger.Mu.Unlock()
 	got, want := dump(s.c.t, sh), dump(s.c.t, control.s)
 	for _, m := range []map[string]string{got, want} {
 		for k, v := range m { // the times of two clocks
@@ -226,9 +226,9 @@ func TestAnotherTakesOverFromCheckpointAndLog(t *testing.T) {
 		if d := time.Since(died); d > 60*c.term {
 			t.Errorf("taken over after %v; a term is %v", d, c.term)
 		}
-		sh.ledger.Mu.Lock()
-		quiet := sh.ledger.Phase.Until
-		sh.ledger.Mu.Unlock()
+		sh.Ledger.Mu.Lock()
+		quiet := sh.Ledger.Phase.Until
+		sh.Ledger.Mu.Unlock()
 		if d := time.Until(quiet); d < times.OwnerLease-8*time.Second || d > times.OwnerLease {
 			t.Errorf("quiet for %v more, want a lease from the take-over on", d)
 		}
@@ -310,9 +310,9 @@ func TestRestartInPlace(t *testing.T) {
 		}
 		c.start("a")
 		sh := s.applied()
-		sh.ledger.Mu.Lock()
-		quiet, n := sh.ledger.Phase.Until, len(sh.Visits.Outstanding)
-		sh.ledger.Mu.Unlock()
+		sh.Ledger.Mu.Lock()
+		quiet, n := sh.Ledger.Phase.Until, len(sh.Visits.Outstanding)
+		sh.Ledger.Mu.Unlock()
 		if !quiet.IsZero() || n != 1 {
 			t.Errorf("quiet until %v, %d visits carried along; want no pause and the one", quiet, n)
 		}
@@ -321,7 +321,7 @@ func TestRestartInPlace(t *testing.T) {
 		}
 		s.event(randomEnd(s.rng, out[0], s.url))
 		s.applied()
-		until(t, 5*time.Second, "the visit ends", func() bool { sh.ledger.Mu.Lock(); defer sh.ledger.Mu.Unlock(); return len(sh.Visits.Outstanding) == 0 })
+		until(t, 5*time.Second, "the visit ends", func() bool { sh.Ledger.Mu.Lock(); defer sh.Ledger.Mu.Unlock(); return len(sh.Visits.Outstanding) == 0 })
 	})
 }
 
@@ -526,9 +526,9 @@ func TestTheRecordIsLost(t *testing.T) {
 					t.Errorf("the new record names %q", got)
 				}
 				_, sh := c.holder(0)
-				sh.ledger.Mu.Lock()
-				quiet := sh.ledger.Phase.Until
-				sh.ledger.Mu.Unlock()
+				sh.Ledger.Mu.Lock()
+				quiet := sh.Ledger.Phase.Until
+				sh.Ledger.Mu.Unlock()
 				if quiet.Before(before.Add(times.OwnerLease+c.term)) || time.Until(quiet) > times.OwnerLease+c.term {
 					t.Errorf("quiet until %v after it was started, want a term and a lease", quiet.Sub(before))
 				}
@@ -559,7 +559,7 @@ func TestADeposedOwnerIsSilent(t *testing.T) {
 		if _, err := c.kv.Put(t.Context(), restore.OwnerKey(0), v); err != nil {
 			t.Fatal(err)
 		}
-		until(t, c.term, "it notices", func() bool { return !sh.ledger.Valid() })
+		until(t, c.term, "it notices", func() bool { return !sh.Ledger.Valid() })
 		if vs := c.take(5); len(vs) != 0 {
 			t.Errorf("%s granted for another's shard", vs[0].Host)
 		}

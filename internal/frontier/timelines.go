@@ -19,7 +19,7 @@ func (a answers) timeline(_ context.Context, q questions.TimelineRequest, send f
 	}
 	var found *crawl.Timeline
 	err := s.Read(func() error {
-		h, err := s.ledger.HostNamed(q.Host)
+		h, err := s.Ledger.HostNamed(q.Host)
 		if h == nil || err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (a answers) timeline(_ context.Context, q questions.TimelineRequest, send f
 		return err
 	})
 	if err != nil {
-		return s.ledger.Blame(err)
+		return s.Ledger.Blame(err)
 	}
 	if found == nil {
 		return nil

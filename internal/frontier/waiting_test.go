@@ -70,7 +70,7 @@ func TestWaitingURLsAreBounded(t *testing.T) {
 		spec.Delay, spec.MaxDepth = 10*time.Minute, 3 // a week of that is less than the minimum
 		b := newBench(t, spec)
 		b.links(0, "", "http://a.example/")
-		h := b.s.ledger.Hosts["a.example"]
+		h := b.s.Ledger.Hosts["a.example"]
 		if n := b.s.Links.MaxWaiting(h); n != shard.WaitingLeast {
 			t.Fatalf("%d may wait", n)
 		}
@@ -108,7 +108,7 @@ func TestWaitingURLsAreBounded(t *testing.T) {
 		b.commit()
 		b.crash()
 		b.open()
-		if n := b.s.ledger.Hosts["a.example"].LeftOut; n != 3 {
+		if n := b.s.Ledger.Hosts["a.example"].LeftOut; n != 3 {
 			t.Errorf("%d left out after a crash", n)
 		}
 	})
@@ -123,7 +123,7 @@ func TestTheCountOfRefusedURLsFollowsTheSpec(t *testing.T) {
 		b := newBench(t, spec)
 		want := func(when string, n int64) {
 			t.Helper()
-			if h := b.s.ledger.Hosts["a.example"]; h.Refused != n {
+			if h := b.s.Ledger.Hosts["a.example"]; h.Refused != n {
 				t.Errorf("%s: %d URLs of the host are refused, want %d", when, h.Refused, n)
 			}
 		}
@@ -168,7 +168,7 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 		// Neither does an index, or a redirect.
 		origin := canon.URL("http://a.one.example/").Origin()
 		b.event(crawl.Event{Aux: []crawl.AuxRequest{{Kind: crawl.AuxSitemap, URL: "http://victim.example/2.xml", Origin: origin, Hop: 1}}})
-		if got := b.sitemapsOf2("victim.example"); got != nil || b.s.ledger.Hosts["victim.example"] != nil {
+		if got := b.sitemapsOf2("victim.example"); got != nil || b.s.Ledger.Hosts["victim.example"] != nil {
 			t.Errorf("a third party out of scope is asked for %v by an index", got)
 		}
 		// A limited number of those on one host that others named is kept, and the next one waits
@@ -178,7 +178,7 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 			aux = append(aux, crawl.AuxRequest{Kind: crawl.AuxSitemap, URL: canon.URL(fmt.Sprintf("http://b.one.example/%d.xml", i)), Origin: origin, Hop: 1})
 		}
 		b.event(crawl.Event{Aux: aux})
-		h := b.s.ledger.Hosts["b.one.example"]
+		h := b.s.Ledger.Hosts["b.one.example"]
 		if h.SitemapsForeign != wellknown.MaxForeignSitemaps || h.Sitemaps != wellknown.MaxForeignSitemaps {
 			t.Errorf("%d sitemaps for others, %d in all", h.SitemapsForeign, h.Sitemaps)
 		}
@@ -211,7 +211,7 @@ func TestSitemapsOfThirdParties(t *testing.T) {
 
 // sitemapsOf2 returns the sitemaps of a host that may be unknown.
 func (b *bench) sitemapsOf2(name canon.Host) []string {
-	if b.s.ledger.Hosts[name] == nil {
+	if b.s.Ledger.Hosts[name] == nil {
 		return nil
 	}
 	return b.sitemapsOf(name)

@@ -103,8 +103,8 @@ func TestWebSub(t *testing.T) {
 		}
 		deliver(crawl.WebSub{Mode: crawl.WebSubDeliver, URLs: []canon.URL{"http://a.example/new", "http://b.example/foreign"}, Mods: []int64{time.Now().Unix(), 0}})
 		b.again()
-		if got := b.updates(crawl.SourceWebSub); got.Reported != 2 || got.Sooner != 1 || got.Reports != 1 || len(b.s.ledger.Hosts) != 2 {
-			t.Errorf("%+v; hosts %d", got, len(b.s.ledger.Hosts))
+		if got := b.updates(crawl.SourceWebSub); got.Reported != 2 || got.Sooner != 1 || got.Reports != 1 || len(b.s.Ledger.Hosts) != 2 {
+			t.Errorf("%+v; hosts %d", got, len(b.s.Ledger.Hosts))
 		}
 		// A delivery that is not a feed makes the feed be read at once; otherwise it is read once a
 		// day.
@@ -112,7 +112,7 @@ func TestWebSub(t *testing.T) {
 		deliver(crawl.WebSub{Mode: crawl.WebSubDeliver})
 		v, ok := b.nextAux(crawl.AuxFeed, 2*time.Minute)
 		if !ok {
-			t.Fatalf("the feed is not read: %+v, %+v, %v", b.updates(crawl.SourceFeed), b.updates(crawl.SourceWebSub), b.s.ledger.Hosts["a.example"].Aux)
+			t.Fatalf("the feed is not read: %+v, %+v, %v", b.updates(crawl.SourceFeed), b.updates(crawl.SourceWebSub), b.s.Ledger.Hosts["a.example"].Aux)
 		}
 		b.reads(v, crawl.Feed{Status: 304, NotModified: true})
 		if next := *b.updates(crawl.SourceFeed).Next; time.Until(next) < 20*time.Hour {
@@ -216,11 +216,11 @@ func TestWebSubHubMoves(t *testing.T) {
 		}
 		names := func(feed canon.URL, hub canon.URL, want canon.URL) {
 			t.Helper()
-			if err := b.s.WebSub.Names(b.s.ledger.Hosts["a.example"], feed, 1, &crawl.Feed{Hub: hub, Self: testFeed}, time.Now()); err != nil {
+			if err := b.s.WebSub.Names(b.s.Ledger.Hosts["a.example"], feed, 1, &crawl.Feed{Hub: hub, Self: testFeed}, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			b.commit()
-			if v := b.s.ledger.Tx.Bucket(store.BucketWebSub); v.Stats().KeyN != 1 {
+			if v := b.s.Ledger.Tx.Bucket(store.BucketWebSub); v.Stats().KeyN != 1 {
 				t.Errorf("%d topics", v.Stats().KeyN)
 			} else if _, r := v.Cursor().First(); !strings.Contains(string(r), `"hub":"`+string(want)+`"`) {
 				t.Errorf("%s, want %s", r, want)
