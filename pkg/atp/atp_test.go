@@ -235,6 +235,56 @@ func TestSlowRequest(t *testing.T) {
 	})
 }
 
+// TestExtend has a client that takes ten minutes for its body. It may, if the handler allows it.
+func TestExtend(t *testing.T) {
+	for extended, status := range map[bool]string{false: "ATP/0.1 408 ", true: "ATP/0.1 200 "} {
+		synctest.Test(t, func(t *testing.T) {
+			p := serve(t, &atp.Server{Handler: atp.HandlerFunc(func(ctx context.Context, w *atp.ResponseWriter, r *atp.Request) error {
+				if extended {
+					if err := r.Extend(time.Hour); err != nil {
+						return err
+					}
+				}
+				return echo(ctx, w, r)
+			})})
+			conn, err := p.DialContext(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent := make(chan struct{})
+			defer func() { _ = conn.Close(); <-sent }()
+			go func() {
+				defer close(sent)
+				_, err := io.WriteString(conn, "DISPATCH / ATP/0.1\r\nContent-Length: 10\r\n\r\n")
+				for i := 0; i < 10 && err == nil; i++ { // it fails when the server has given up
+					time.Sleep(time.Minute - time.Second)
+					_, err = io.WriteString(conn, "x")
+				}
+			}()
+			answer, err := io.ReadAll(conn)
+			if err != nil || !strings.HasPrefix(string(answer), status) {
+				t.Errorf("extended: %v: answered %q, %v", extended, answer, err)
+			}
+		})
+	}
+}
+
+// TestEarlyConnection: a connection past the limit is served when another one ends soon.
+func TestEarlyConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := serve(t, &atp.Server{PerAddr: 1, Handler: atp.HandlerFunc(echo)})
+		first, err := p.DialContext(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		time.AfterFunc(time.Second/2, func() { _ = first.Close() })
+		if answer := exchange(t, p, "FETCH / ATP/0.1\r\n\r\n"); !strings.HasPrefix(answer, "ATP/0.1 200 ") {
+			t.Errorf("answered %q", answer)
+		}
+	})
+}
+
 // TestSlowReader has a client that takes nothing of a long response.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

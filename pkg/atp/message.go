@@ -24,6 +24,18 @@ type Request struct {
 
 	// Remote is the address of the client, for a request that a [Server] received.
 	Remote netip.AddrPort
+
+	extend func(time.Duration) error // nil for a request that is sent
+}
+
+// Extend gives the client this much time from now on to send the rest of a request that a [Server]
+// received. A handler calls it when it knows who the client is, so that strangers have only
+// Server.Receive.
+func (r *Request) Extend(more time.Duration) error {
+	if r.extend == nil {
+		return nil
+	}
+	return r.extend(more)
 }
 
 // Response answers a request.

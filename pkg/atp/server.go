@@ -35,7 +35,7 @@ type Server struct {
 	Handler Handler
 	MaxBody int64 // octets of a request's body; 0 = 8 MiB
 	// Receive is the longest time in which a request must have come completely, however steadily
-	// its octets come; 0 = 1 min.
+	// its octets come, unless the handler calls Request.Extend; 0 = 1 min.
 	Receive time.Duration
 	// Idle is the longest time in which the client may take no octet of a response; 0 is
 	// [DefaultIdle].
@@ -118,6 +118,7 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, remote netip.AddrPort
 	r, err := readRequest(conn, orDefault(s.MaxBody, 8<<20))
 	if err == nil {
 		r.Remote = remote
+		r.extend = func(more time.Duration) error { return conn.SetReadDeadline(time.Now().Add(more)) }
 		err = s.Handler.ServeATP(ctx, w, r)
 	}
 	if err := w.end(statusOf(err)); err != nil {
