@@ -1,8 +1,14 @@
 package main
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
+	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -13,6 +19,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/agenthost/robottest"
 	"github.com/curtsy/curtsy/internal/mobile"
@@ -185,6 +192,45 @@ func TestAgenthostKilled(t *testing.T) {
 		t.Errorf("stopped: %v\n%s", err, s.log())
 	}
 	s.host = nil
+}
+
+// TestAgenthostTLS: with a certificate, the host is at atps://.
+func TestAgenthostTLS(t *testing.T) {
+	s := newAgentSite(t)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().AddDate(1, 0, 0), IsCA: true, BasicConstraintsValid: true}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: cert}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(s.file(name), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings, err := os.ReadFile(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(settings), "address: atp:", "tls-cert: "+s.file("cert.pem")+"\ntls-key: "+s.file("key.pem")+"\naddress: atps:", 1)
+	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	for trusted, want := range map[string]string{s.file("cert.pem"): "404 there is no such run", os.DevNull: "certificate"} {
+		cmd := exec.Command("curtsy", "atp", "message", strings.Replace(s.address, "atp:", "atps:", 1), strings.Repeat("0", 32))
+		cmd.Env = append(os.Environ(), "SSL_CERT_FILE="+trusted, "SSL_CERT_DIR="+s.file("none"))
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("with the certificates in %s: %v, %s", trusted, err, out)
+		}
+	}
 }
 
 // childOf returns a child of a process, or 0.

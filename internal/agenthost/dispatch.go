@@ -41,6 +41,9 @@ func (h *Host) dispatch(w *atp.ResponseWriter, r *atp.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := r.Extend(receiveModule); err != nil {
+		return err
+	}
 	input, err := d.Input()
 	if err != nil {
 		return badBody(err)

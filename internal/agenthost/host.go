@@ -77,9 +77,15 @@ func (h *Host) Close() error {
 // expireEvery is how often old results are looked for.
 const expireEvery = 10 * time.Minute
 
+// How long a stranger may take to send a ticket, and then the holder of a key to send a module.
+const (
+	receiveTicket = 30 * time.Second
+	receiveModule = 10 * time.Minute
+)
+
 // Run answers requests until ctx ends. Close then ends the robots that still run.
 func (h *Host) Run(ctx context.Context, l net.Listener) error {
-	server := &atp.Server{Handler: h, MaxBody: mobile.MaxBody, Receive: 10 * time.Minute, Log: h.log}
+	server := &atp.Server{Handler: h, MaxBody: mobile.MaxBody, Receive: receiveTicket, Log: h.log}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return server.Serve(ctx, l) })
 	g.Go(func() error {

@@ -12,6 +12,7 @@
 //     (RLIMIT_DATA).
 //   - CPU: Options.CPU (RLIMIT_CPU), compiling included. The child is killed, so a loop needs no
 //     checks that it would run more slowly with.
+//   - Work of the host: its answers may take Options.CPU as well, by the clock.
 //   - Time: Options.Wall by the clock.
 //   - Of WASI (preview 1) it has what runtimes of languages need. There are no files, no arguments,
 //     no environment and no sockets. Clocks show whole seconds. Standard output and standard error

@@ -4,7 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/mobile"
 )
 
 // FuzzMessages: whatever a child writes, its parent ends, and no part that it passes on is larger
@@ -15,7 +21,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte("r\x00\x00\x00\x00o\x00\x00\x00\x01/g\x00\x00\x00\x01gp\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var in bytes.Buffer
-		s := &session{in: &in, out: bufio.NewReader(bytes.NewReader(b)), host: quiet{t}, buf: make([]byte, maxMessage), answer: make([]byte, maxMessage)}
+		s := &session{in: &in, out: bufio.NewReader(bytes.NewReader(b)), host: quiet{t}, most: time.Hour, buf: make([]byte, maxMessage), answer: make([]byte, maxMessage)}
 		if err := s.serve(context.Background(), []byte("input"), bytes.NewReader([]byte("module"))); err != nil && err != errGone && err != errMessage {
 			t.Fatal(err)
 		}
@@ -26,6 +32,29 @@ func FuzzMessages(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestWorkOfTheHost: a robot cannot make the host work for longer than it may compute itself.
+func TestWorkOfTheHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		question := "l\x00\x00\x00\x04\x00\x00\x00\x01"
+		s := &session{in: new(bytes.Buffer), out: bufio.NewReader(strings.NewReader("r\x00\x00\x00\x00" + strings.Repeat(question, 100))), most: 10 * time.Second,
+			host: slow{quiet{t}}, buf: make([]byte, maxMessage), answer: make([]byte, maxMessage)}
+		began := time.Now()
+		err := s.serve(t.Context(), nil, strings.NewReader(""))
+		var ended *Ended
+		if !errors.As(err, &ended) || ended.Outcome != mobile.CPULimit || time.Since(began) != 11*time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
+// slow takes a second for each list.
+type slow struct{ quiet }
+
+func (s slow) List(ctx context.Context, after string, most int) ([]byte, error) {
+	time.Sleep(time.Second)
+	return s.quiet.List(ctx, after, most)
 }
 
 // quiet answers with as much as it was asked for.

@@ -87,7 +87,7 @@ func Run(ctx context.Context, o Options, input []byte, module io.Reader, h Host)
 	} else if err != nil {
 		return Report{Outcome: mobile.Failed, Reason: notStarted}, err
 	}
-	s := &session{in: in, out: bufio.NewReaderSize(out, maxMessage), host: h, buf: make([]byte, maxMessage), answer: make([]byte, maxMessage)}
+	s := &session{in: in, out: bufio.NewReaderSize(out, maxMessage), host: h, most: o.CPU, buf: make([]byte, maxMessage), answer: make([]byte, maxMessage)}
 	failure := s.serve(ctx, input, module)
 	if failure != nil {
 		cancel(failure)
@@ -107,13 +107,15 @@ type session struct {
 	in   io.Writer
 	out  *bufio.Reader
 	host Host
+	most time.Duration // for which the host works
 
 	buf, answer []byte // for one question, for its answer
 
 	missing string
-	ended   bool   // the child has reported the end of the robot
-	failed  bool   // which was a failure
-	reason  string // of the failure
+	worked  time.Duration // for the robot, by the clock
+	ended   bool          // the child has reported the end of the robot
+	failed  bool          // which was a failure
+	reason  string        // of the failure
 }
 
 // errGone means that the child has ended without a report, so how it ended is the outcome.
@@ -174,9 +176,14 @@ func (s *session) send(input []byte, module io.Reader) error {
 	}
 }
 
-// question answers one question.
+// question answers one question. The host works for as long as the robot may compute, and then the
+// run ends: a robot that waits for answers uses no processor time of its own, but the host's.
 func (s *session) question(ctx context.Context, kind byte, payload []byte) error {
+	began := time.Now()
 	octets, err := s.ask(ctx, kind, payload)
+	if s.worked += time.Since(began); err == nil && s.worked > s.most {
+		return &Ended{mobile.CPULimit, fmt.Sprintf("the host worked for the robot for %s", s.most)}
+	}
 	var code mobile.Code
 	switch {
 	case errors.As(err, &code):
