@@ -31,7 +31,7 @@ var mutations = []mutation{
 		"			r.lease.Renew(sent, answer.Lease)\n",
 		"			r.lease.Renew(sent+time.Second, answer.Lease)\n",
 		"concurrent delay"},
-	{"the time at which a host is due is not carried over a restart", "internal/frontier/hosts/hosts.go",
+	{"the time at which a host is due is not carried over a restart", "internal/frontier/hosts/due.go",
 		"	Due time.Time `json:\"due,omitzero\"`\n",
 		"	Due time.Time `json:\"-\"`\n",
 		"delay retry-after"},
