@@ -13,6 +13,7 @@ import (
 	"net/textproto"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -445,6 +446,29 @@ func TestStopped(t *testing.T) {
 	r.start()
 	if _, _, end := readResults(t, r.fetch(id)); end.Outcome != mobile.Interrupted || end.Reason != "the host was stopped" {
 		t.Errorf("%+v", end)
+	}
+}
+
+// TestMemoryOfRuns: runs that have ended, whose results are kept, need nearly no memory.
+func TestMemoryOfRuns(t *testing.T) {
+	r := newRig(t, nil)
+	module := quick()
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	r.fetch(r.dispatch(module, ""))
+	before := heap()
+	const runs = 20
+	for range runs {
+		r.fetch(r.dispatch(module, ""))
+		// Its slot is free a little after its end.
+		testaid.Until(t, "the slot is free", func() bool { return len(r.host.slots) == 0 })
+	}
+	if each := (heap() - before) / runs; each > 100<<10 {
+		t.Errorf("each run that has ended needs %d bytes", each)
 	}
 }
 

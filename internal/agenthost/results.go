@@ -138,7 +138,10 @@ func (r *results) end(s mobile.Summary) error {
 		err = r.flush(1 << 62)
 	}
 	r.change(0, true)
-	return errors.Join(err, r.encoder.Close(), r.file.Close())
+	err = errors.Join(err, r.encoder.Close(), r.file.Close())
+	// Results are kept for long after their end, and an encoder has several megabytes.
+	r.encoder, r.block, r.writer = nil, block{}, nil
+	return err
 }
 
 // length is how many octets can be read now.
