@@ -15,8 +15,8 @@
 //   - Work of the host: its answers may take Options.CPU as well, by the clock.
 //   - Time: Options.Wall by the clock.
 //   - Of WASI (preview 1) it has what runtimes of languages need. There are no files, no arguments,
-//     no environment and no sockets. Clocks show whole seconds. Standard output and standard error
-//     are lines of the log.
+//     no environment and no sockets. Clocks show whole seconds (see ticks). Standard output and
+//     standard error are lines of the log.
 //
 // A child ends with its parent: at the end of its input, and by a signal from the kernel.
 package sandbox

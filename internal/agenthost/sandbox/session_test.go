@@ -49,6 +49,34 @@ func TestWorkOfTheHost(t *testing.T) {
 	})
 }
 
+// TestTicks: the clock shows no more of the time than its second, and goes on all the same.
+func TestTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := ticks{began: time.Now()}
+		for range 5 {
+			last := clock.now()
+			if last%int64(time.Second) > int64(3*time.Microsecond) {
+				t.Errorf("the clock shows %s", time.Duration(last))
+			}
+			time.Sleep(999 * time.Millisecond)
+			for range 3 {
+				now := clock.now()
+				if now <= last || now-last > int64(time.Second) {
+					t.Errorf("the clock shows %s after %s", time.Duration(now), time.Duration(last))
+				}
+				last = now
+			}
+			time.Sleep(time.Millisecond)
+		}
+		for range 2_000_000 { // more readings than there are microseconds
+			clock.now()
+		}
+		if now := clock.now(); now >= int64(7*time.Second) {
+			t.Errorf("the clock shows %s after 5 s", time.Duration(now))
+		}
+	})
+}
+
 // slow takes a second for each list.
 type slow struct{ quiet }
 
