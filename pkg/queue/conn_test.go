@@ -224,6 +224,7 @@ func TestServerLosesItsStore(t *testing.T) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
+		nextInstant()
 		s2 := startServer(t, embedded.Options{Dir: dir})
 		wire.plug(s2)
 		eventually(t, "reconnect", c.NC.IsConnected)
