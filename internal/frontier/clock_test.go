@@ -108,7 +108,7 @@ func TestWhatIsOwedIsBroughtDownWithTheClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		if h.Due.After(now.Add(time.Minute)) || b.s.Ledger.Meta.DelayedUntil > now.UnixMilli() {
-			t.Errorf("due in %v, owed until %v from now, though the lease is over", h.Due.Sub(now), time.UnixMilli(b.s.Ledger.Meta.DelayedUntil).Sub(now))
+			t.Errorf("due in %v, delayed until %v from now, though the lease is over", h.Due.Sub(now), time.UnixMilli(b.s.Ledger.Meta.DelayedUntil).Sub(now))
 		}
 		b.crash() // as it was with the wrong clock
 	})

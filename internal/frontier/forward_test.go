@@ -328,7 +328,7 @@ func TestShardsDoNotWaitForEachOther(t *testing.T) {
 		close(open)
 		synctest.Wait()
 		if !slices.Equal(sent[1], want) || a.s.Ledger.Pending() != 0 {
-			t.Errorf("after that: %v, %d owed", sent, a.s.Ledger.Pending())
+			t.Errorf("after that: %v, %d pending", sent, a.s.Ledger.Pending())
 		}
 		cancel()
 		if err := <-done; err != nil {

@@ -46,8 +46,8 @@ type Response struct {
 	// Body is never nil. After fewer than Length octets it fails with io.ErrUnexpectedEOF. The
 	// caller closes it, which closes the connection.
 	Body io.ReadCloser
-	// Length is the number of octets of Body, or -1 if Body ends with the connection. A body that
-	// was cut cannot be told from a whole one then: its format has to say where it ends.
+	// Length is the number of octets of Body, or -1 if Body ends with the connection. A cut body
+	// then looks like a complete one, so its format must mark its own end.
 	Length int64
 }
 

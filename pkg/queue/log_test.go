@@ -23,9 +23,9 @@ func appendN(t testing.TB, l *Log, n int) {
 	}
 }
 
-// nextInstant lets virtual time pass. What is done at the same instant has the same time, to the
-// nanosecond, so a log that is made anew could not be told from the one before: its messages would
-// have the same numbers and times.
+// nextInstant lets virtual time pass. Messages that are sent at the same instant have the same
+// time, to the nanosecond. A new log in place of another one would therefore look like the old one:
+// its messages would have the same numbers and times.
 func nextInstant() { time.Sleep(time.Nanosecond) }
 
 // readTo follows l from at until it has applied the message with sequence last, and returns
