@@ -54,6 +54,13 @@ const (
 	// AuxWebSub asks the hub at URL to subscribe or unsubscribe the topic About (WebSub §5.1). Hop
 	// is twice the number of the callback, and one more to unsubscribe. The answer is a RUP.
 	AuxWebSub AuxKind = 13
+	// AuxDispatch sends a mobile robot to the server that URL stands for (AgentServerURL), on
+	// behalf of Origin, for the documents below About. Hop is the number of the dispatch. Answers
+	// with DispatchRunning report its progress.
+	AuxDispatch AuxKind = 14
+	// AuxVerify fetches the page at URL, if the rules of its origin allow it, to compare it with
+	// what a mobile robot brought. Hop is the number of the dispatch. The answer is a Sample.
+	AuxVerify AuxKind = 15
 )
 
 // auxNames has a row for each kind.
@@ -109,7 +116,8 @@ type AuxRequest struct {
 	// added when the request is granted, and do not identify it.
 	ETag         string
 	LastModified string
-	About        canon.URL // AuxWebSub: the topic
+	// About is, for AuxWebSub, the topic, and for AuxDispatch the path, on Origin.
+	About canon.URL
 	// Form has, for AuxRUP and AuxWebSub, the parameters to post in
 	// application/x-www-form-urlencoded. Empty: a GET of /rupinfo.txt. It may contain a
 	// registration key, so it is never logged. It is added when the request is granted, and does
@@ -134,6 +142,7 @@ type Answer struct {
 	LLMSTxt     *LLMSTxt     // AuxLLMSTxt; else nil
 	KeyFile     *KeyFile     // AuxIndexNow; else nil
 	Feed        *Feed        // AuxFeed; else nil
+	Dispatch    *Dispatch    // AuxDispatch; else nil
 }
 
 func (a *Answer) fields(c *codec) {
@@ -165,6 +174,7 @@ func (a *Answer) fields(c *codec) {
 	optional(c, 9, &a.LLMSTxt, (*LLMSTxt).fields)
 	optional(c, 10, &a.KeyFile, (*KeyFile).fields)
 	optional(c, 11, &a.Feed, (*Feed).fields)
+	optional(c, 12, &a.Dispatch, (*Dispatch).fields)
 }
 
 // optional is a nested message that is omitted if p is nil, as in most answers.

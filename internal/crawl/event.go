@@ -97,6 +97,7 @@ const (
 	SourceRUP
 	SourceIndexNow // an IndexNow submission, verified by the key file FoundOn
 	SourceWebSub   // a delivery of a hub for the feed FoundOn
+	SourceRobot    // a document that a mobile robot brought; FoundOn is the robots.txt
 )
 
 // String is the word used in JSON and on the command line; empty for a page.
@@ -112,6 +113,8 @@ func (s Source) String() string {
 		return "indexnow"
 	case SourceWebSub:
 		return "websub"
+	case SourceRobot:
+		return "robot"
 	}
 	return ""
 }

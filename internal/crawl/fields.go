@@ -175,6 +175,10 @@ func (s *Sample) fields(c *codec) {
 	c.uint(3, &s.Likeness)
 	c.text(4, &s.Reason)
 	c.text(5, &s.Location)
+	c.enum(6, &s.Directives)
+	c.text(7, &s.Type)
+	c.stamp(8, &s.Modified)
+	c.bool(9, &s.Again)
 }
 
 func (s *Sitemap) fields(c *codec) {

@@ -42,6 +42,9 @@ var kinds = map[string]interface {
 	"trace":   kind[Trace]{func(b []byte, t Trace) []byte { return AppendTrace(b, &t) }, DecodeTrace},
 	"event":   kind[Event]{func(b []byte, ev Event) []byte { return AppendEvent(b, &ev) }, DecodeEvent},
 	"pages":   kind[[]Page]{AppendPages, DecodePages},
+
+	"dispatch query": kind[DispatchQuery]{AppendDispatchQuery, DecodeDispatchQuery},
+	"dispatch plan":  kind[DispatchPlan]{AppendDispatchPlan, DecodeDispatchPlan},
 }
 
 type kind[T any] struct {

@@ -54,6 +54,9 @@ func (n Names) Renew(shard int) string { return fmt.Sprintf("%s.renew.%d", n, sh
 // Robots is the subject for requests for a robots.txt by its digest, from the owner of a shard.
 func (n Names) Robots(shard int) string { return fmt.Sprintf("%s.robots.%d", n, shard) }
 
+// Dispatch is the subject for requests for the plan of a dispatch, from the owner of a shard.
+func (n Names) Dispatch(shard int) string { return fmt.Sprintf("%s.dispatch.%d", n, shard) }
+
 // Control is the subject on which all processes receive stop.
 func (n Names) Control() string { return string(n) + ".control" }
 

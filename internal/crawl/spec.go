@@ -74,6 +74,12 @@ type Spec struct {
 	AcceptMarkdown bool `json:"accept_markdown,omitempty"`
 	// LLMSTxt: the llms.txt of each origin is requested, and its links are followed.
 	LLMSTxt bool `json:"llms_txt,omitempty"`
+	// SendRobots: mobile robots are sent to the servers that sites name for them; see SendsRobots.
+	// The key with which they are signed belongs to the processes that fetch.
+	SendRobots bool `json:"send_robots,omitempty"`
+	// RobotServers are servers (host or host:port) that may be used for sites of other registered
+	// domains than their own.
+	RobotServers []string `json:"robot_servers,omitempty"`
 	// WARC is the directory of the archive on the machine of each indexer. Empty: nothing is
 	// archived.
 	WARC string `json:"warc,omitempty"`

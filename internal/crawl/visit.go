@@ -216,6 +216,12 @@ type Sample struct {
 	Likeness uint64
 	Reason   string // begins with the Reason code: "robots", "dns: no such host"
 	Location string // the target of a redirect, which is not followed
+
+	// These are for AuxVerify only.
+	Directives uint8     // as in Page
+	Type       string    // media type
+	Modified   time.Time // Last-Modified, if the response has one
+	Again      bool      // it could not be fetched now, but may be soon
 }
 
 // Sitemap is the result of reading a sitemap. Its entries were sent to the logs of their shards

@@ -19,12 +19,13 @@ var (
 		[]RightsFile{{"https://a.example:8443/.well-known/tdmrep.json", RightsLost, []byte("[]"), bytes.Repeat([]byte{8}, 32), 6, "r"}}}
 	testProbe  = Probe{testOrigin, ProbePending, 301, 2, "r", "http://b.example/d", 3}
 	testAux    = AuxRequest{AuxRobots, "http://b.example/r", testOrigin, 2, 3, "e", "l", "http://b.example/t", "f"}
-	testAnswer = Answer{testAux, testRobots, testProbe, Claim{ClaimTarget, testOrigin, []byte{1}, "r", testOrigin, 1, 2}, Sample{200, 1, 2, "r", "l"},
+	testAnswer = Answer{testAux, testRobots, testProbe, Claim{ClaimTarget, testOrigin, []byte{1}, "r", testOrigin, 1, 2}, Sample{200, 1, 2, "r", "l", 3, "text/html", time.UnixMilli(4), true},
 		Sitemap{200, true, true, "urlset", 1, 2, "e", "l", "r", true, 3}, RUP{200, "r", true, 1, []byte("b"), 2, "k", 3, 4, 5},
 		&SecurityTxt{FileFound, "r", []string{"tel:1"}, time.UnixMilli(6)},
 		&LLMSTxt{FileFound, "r", "t", 1, 2, 3},
 		&KeyFile{"k", "r", true},
 		&Feed{200, true, true, true, "r", 1, 2, 3, "e", "l", 4, 5, "http://b.example/hub", "http://b.example/f"},
+		&Dispatch{DispatchDone, 200, "r", 1, "id", 2, 3, time.UnixMilli(4), 5, 6, 7, 8, 9, 10, 11, []DispatchSample{{"http://a.example/", 1, 2, 3, "text/html"}}},
 	}
 	testLinks   = Links{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, SourceRUP, true}
 	testReport  = Report{testOrigin, "a", true, 1 << 40, 2, 3, time.UnixMilli(4), []Links{testLinks}, 5, true, "http://a.example/c?t"}

@@ -130,3 +130,13 @@ func absolute(dir string) string {
 	}
 	return whole
 }
+
+// checkServers accepts names and addresses, each with or without a port.
+func checkServers(list []string) string {
+	for _, server := range list {
+		if _, ok := crawl.AgentServerURL("atp://" + server); !ok || strings.ContainsAny(server, "/?#@") {
+			return "has " + strconv.Quote(server) + ", which is not HOST or HOST:PORT; use for example robots.example.net:10434"
+		}
+	}
+	return ""
+}

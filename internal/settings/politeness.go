@@ -49,4 +49,18 @@ var politenessSettings = []Setting{
 		value: field[time.Duration]{at: func(s *crawl.Spec) *time.Duration { return &s.HoldMax }, standard: 10 * time.Minute,
 			check: atLeast[time.Duration](0, "is negative; use for example 10m")},
 	},
+	{
+		Name: "send-robots", Group: "Politeness", NotPlanned: true,
+		Usage: "let mobile robots read sites that name a server for them in robots.txt; fetchers need mobile-robots",
+		Doc: "Send mobile robots to the servers that robots.txt names for them (Mobile-agent-server), in place of requests for the pages below the path. " +
+			"Fetchers need a key (mobile-robots). curtsy crawl sets this itself when it has one. With max-depth no robots are sent.",
+		value: field[bool]{at: func(s *crawl.Spec) *bool { return &s.SendRobots }},
+	},
+	{
+		Name: "mobile-robots-server", Group: "Politeness", NotPlanned: true,
+		Usage:   "send mobile robots for any site to this ‹SERVER›, HOST or HOST:PORT; others are used only for sites of their own registered domain (repeatable)",
+		Example: "robots.example.net:10434",
+		Doc:     "Servers for mobile robots that may be used for sites of any domain: HOST or HOST:PORT. Any other server is used only for sites of its own registered domain.",
+		value:   field[[]string]{at: func(s *crawl.Spec) *[]string { return &s.RobotServers }, check: checkServers},
+	},
 }
