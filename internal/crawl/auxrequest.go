@@ -79,6 +79,8 @@ var auxNames = map[AuxKind]string{
 	AuxIndexNow:    "indexnow",
 	AuxFeed:        "feed",
 	AuxWebSub:      "websub",
+	AuxDispatch:    "dispatch",
+	AuxVerify:      "verify",
 }
 
 // String is the word in logs.
