@@ -74,6 +74,8 @@ var lower = map[string][]string{
 	"updates":  {"internal/ask", "internal/crawl", "internal/disk", "internal/indexnow", "internal/questions", "internal/websub", "pkg/canon", "pkg/queue", "pkg/rup", "pkg/sitemap"},
 	"export":   {"internal/crawl", "internal/webtext", "pkg/canon"},
 	"catalog":  {"internal/crawl", "internal/disk", "internal/webtext", "pkg/canon", "pkg/datatxt", "pkg/usage"},
+	// Compiled into the robot, which must stay small.
+	"mobile/reading": {},
 	// On the fetcher: whoever sends requests is one.
 	"download": {"internal/crawl", "internal/disk", "internal/fetcher/visit", "pkg/canon"},
 }
