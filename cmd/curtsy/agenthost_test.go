@@ -8,8 +8,11 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"io"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -161,8 +164,46 @@ func TestAgenthost(t *testing.T) {
 	}
 	trap := s.dispatch(robottest.Module{Start: robottest.Unreachable}.Octets())
 	curtsy(t, 1, "atp", "fetch", s.address, trap)
-	if out := curtsy(t, 0, "agenthost", "runs", "--config", s.config); !strings.Contains(out, "failed") || !strings.Contains(out, "example") {
-		t.Errorf("runs: %s", out)
+	// The log of runs is written after the results.
+	testaid.Until(t, "the log of runs has the one that failed", func() bool {
+		out = curtsy(t, 0, "agenthost", "runs", "--config", s.config)
+		return strings.Contains(out, "failed") && strings.Contains(out, "example")
+	}, func() string { return out })
+}
+
+// TestAgenthostServer: documents, and what their header lines say, come from the site's own server.
+func TestAgenthostServer(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Robots-Tag", "noindex")
+		switch {
+		case r.Host != "www.example.org" || r.URL.Path == "/robots.txt":
+			http.NotFound(w, r)
+		case r.URL.Path == "/sitemap.xml":
+			_, _ = io.WriteString(w, "https://www.example.org/docs/page?a=1\nhttps://www.example.org/\n")
+		default:
+			_, _ = io.WriteString(w, "the page")
+		}
+	}))
+	t.Cleanup(web.Close)
+	s := newAgentSite(t)
+	settings, err := os.ReadFile(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(settings), "root: "+s.file("root"), "server: "+web.URL, 1)
+	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := curtsy(t, 0, "agenthost", "check", "--config", s.config); !strings.Contains(out, web.URL) || !strings.Contains(out, "sees 1 documents") {
+		t.Errorf("check: %s", out)
+	}
+	s.start()
+	if err := os.WriteFile(s.file("input"), []byte("list 1000\nopen /docs/page?a=1\nopen /docs/page\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := curtsy(t, 0, "atp", "fetch", s.address, s.dispatch(robottest.Robot(t), "--input", s.file("input")))
+	if !strings.HasPrefix(out, "/docs/page?a=1\nend of list 0\n") || !strings.Contains(out, "\nX-Robots-Tag: noindex\n\nthe page\n") || !strings.HasSuffix(out, "/docs/page -3\n") {
+		t.Errorf("fetch: %q", out)
 	}
 }
 

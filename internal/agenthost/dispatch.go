@@ -3,6 +3,7 @@ package agenthost
 import (
 	"compress/flate"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,7 @@ import (
 
 // dispatch admits a robot and starts it. The body is read only as far as what was read before
 // allows: a stranger makes the host read a ticket, and nothing else.
-func (h *Host) dispatch(w *atp.ResponseWriter, r *atp.Request) error {
+func (h *Host) dispatch(ctx context.Context, w *atp.ResponseWriter, r *atp.Request) error {
 	if r.Header.Get(atp.ContentType) != mobile.ContentType {
 		return refuse(415, "the Content-Type of a robot is "+mobile.ContentType)
 	}
@@ -64,7 +65,7 @@ func (h *Host) dispatch(w *atp.ResponseWriter, r *atp.Request) error {
 		return badBody(err)
 	}
 	run := &run{input: input, module: module}
-	if err := h.admit(run, t, robot, r); err != nil {
+	if err := h.admit(ctx, run, t, robot, r); err != nil {
 		return errors.Join(err, module.Close())
 	}
 	h.log.Info("a robot begins", "robot", robot.Name, "client", r.Remote.Addr(), "subtree", t.Subtree, "token", t.Token)
@@ -113,7 +114,7 @@ func (h *Host) verify(d *mobile.Dispatch) (mobile.Ticket, *Robot, error) {
 }
 
 // admit takes a slot, opens what the run needs and counts it. If it fails, nothing was counted.
-func (h *Host) admit(run *run, t mobile.Ticket, robot *Robot, r *atp.Request) (err error) {
+func (h *Host) admit(ctx context.Context, run *run, t mobile.Ticket, robot *Robot, r *atp.Request) (err error) {
 	select {
 	case h.slots <- struct{}{}:
 	default:
@@ -128,7 +129,7 @@ func (h *Host) admit(run *run, t mobile.Ticket, robot *Robot, r *atp.Request) (e
 		ID: newID(), Robot: robot.Name, Key: robot.Key, Client: r.Remote.Addr().String(), Subtree: t.Subtree, Token: t.Token,
 		Reserved: Quota{Runs: 1, Read: min(h.p.Read, robot.Quota.Read), Sent: min(h.p.Sent, robot.Quota.Sent), CPU: min(h.p.CPU, robot.Quota.CPU).Truncate(time.Second)},
 	}
-	if run.docs, err = openDocuments(h.p, t.Subtree, t.Token); errors.Is(err, mobile.NotFound) || errors.Is(err, mobile.Forbidden) {
+	if run.docs, err = openDocuments(ctx, h.p, t.Subtree, t.Token); errors.Is(err, mobile.NotFound) || errors.Is(err, mobile.Forbidden) {
 		return refuse(403, "there is no directory "+t.Subtree)
 	} else if err != nil {
 		return err

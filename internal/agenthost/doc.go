@@ -10,7 +10,9 @@
 //   - Admission is one transaction (store.go): the ticket was not used before, the run is counted,
 //     and the most that it may read, send and compute is reserved from the quotas of its key.
 //   - The robot runs in a child process (package sandbox). It sees documents of its subtree that
-//     robots.txt opens to its product token (documents.go, walk.go), and nothing else.
+//     robots.txt opens to its product token (documents.go), and nothing else. They are files
+//     (walk.go), or what the sitemaps list (sitemaps.go). If the site's own server is known, it has
+//     their octets and heads (server.go).
 //   - What it sends is appended to a file of whole zstd frames (results.go), which FETCH reads
 //     while the run goes on and afterwards, from any octet on.
 //   - When it has ended, its file gets an end, and what was reserved and not used is given back. Of

@@ -69,7 +69,7 @@ func newPlan(t testing.TB, root string) *plan {
 
 func openDocs(t testing.TB, p *plan, subtree string) *documents {
 	t.Helper()
-	d, err := openDocuments(p, subtree, "ExampleBot")
+	d, err := openDocuments(t.Context(), p, subtree, "ExampleBot")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("after a failure the last document is still open: %v", err)
 	}
 	for _, subtree := range []string{"/linked/", "/docs/up/", "/none/", "/docs/a.html/", "/docs/.git/"} {
-		if _, err := openDocuments(p, subtree, "ExampleBot"); err == nil {
+		if _, err := openDocuments(t.Context(), p, subtree, "ExampleBot"); err == nil {
 			t.Errorf("the subtree %s can be opened", subtree)
 		}
 	}
@@ -211,7 +211,7 @@ func TestRobotsTxtHolds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		d, err := openDocuments(p, "/docs/", c.token)
+		d, err := openDocuments(t.Context(), p, "/docs/", c.token)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +240,7 @@ func TestBaseWithPath(t *testing.T) {
 	if err != nil || string(list) != "/sub/docs/a/b.txt\x00" {
 		t.Errorf("%q, %v", list, err)
 	}
-	if _, err := openDocuments(p, "/docs/", "ExampleBot"); err == nil {
+	if _, err := openDocuments(t.Context(), p, "/docs/", "ExampleBot"); err == nil {
 		t.Error("a subtree outside of the base can be opened")
 	}
 }

@@ -26,7 +26,7 @@ func (h *Host) ServeATP(ctx context.Context, w *atp.ResponseWriter, r *atp.Reque
 func (h *Host) answer(ctx context.Context, w *atp.ResponseWriter, r *atp.Request) error {
 	switch r.Method {
 	case atp.Dispatch:
-		return h.dispatch(w, r)
+		return h.dispatch(ctx, w, r)
 	case atp.Fetch, atp.Message, atp.Retract:
 	default:
 		return refuse(501, "the methods here are DISPATCH, FETCH, MESSAGE and RETRACT")

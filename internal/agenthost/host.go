@@ -1,14 +1,11 @@
 package agenthost
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -71,6 +68,7 @@ func New(o Options) (*Host, error) {
 func (h *Host) Close() error {
 	h.stop(&sandbox.Ended{Outcome: mobile.Interrupted, Reason: "the host was stopped"})
 	h.running.Wait()
+	h.p.close()
 	return h.store.close()
 }
 
@@ -169,46 +167,4 @@ func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
-}
-
-// Check tests whether a Host with these Options would work, without starting it, and writes to w
-// what robots will see. An error describes what to correct.
-func Check(o Options, w io.Writer) error {
-	p, err := o.check()
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "document root %s at %s, robots.txt %s\n", p.Root, p.base, p.RobotsFile)
-	fmt.Fprintf(w, "a line for robots.txt: Mobile-agent-server: %s %s\n", p.base.Path(), p.address)
-	if len(p.Allowed) == 0 {
-		return errors.New("nobody may send robots: allow-robot is empty. The operator of a robot makes a key, and sends you the line to add: curtsy agenthost key robot.pem")
-	}
-	for _, r := range p.Allowed {
-		for _, subtree := range r.Subtrees {
-			d, err := openDocuments(p, subtree, "curtsy")
-			if err != nil {
-				return fmt.Errorf("allow-robot %s: subtree %s: %w", r.Name, subtree, err)
-			}
-			n, err := count(d)
-			d.close()
-			if err != nil {
-				return fmt.Errorf("allow-robot %s: subtree %s: %w", r.Name, subtree, err)
-			}
-			fmt.Fprintf(w, "%s may read %s, in which a robot called curtsy sees %d documents\n", r.Name, subtree, n)
-		}
-	}
-	_, err = fmt.Fprintln(w, "no problems found")
-	return err
-}
-
-// count counts the documents that are listed.
-func count(d *documents) (n int, err error) {
-	for after := ""; ; {
-		list, err := d.List(context.Background(), after, mobile.MaxPart)
-		if err != nil || len(list) == 0 {
-			return n, err
-		}
-		n += bytes.Count(list, []byte{0})
-		after = d.walk.last
-	}
 }

@@ -537,7 +537,7 @@ func TestParseRobot(t *testing.T) {
 func TestCheck(t *testing.T) {
 	r := newRig(t, nil)
 	var out bytes.Buffer
-	if err := Check(r.o, &out); err != nil || !strings.Contains(out.String(), "Mobile-agent-server: / atp://www.example.org:10434") || !strings.Contains(out.String(), "no problems found") {
+	if err := Check(t.Context(), r.o, &out); err != nil || !strings.Contains(out.String(), "Mobile-agent-server: / atp://www.example.org:10434") || !strings.Contains(out.String(), "no problems found") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	for what, change := range map[string]func(*Options){
@@ -554,7 +554,7 @@ func TestCheck(t *testing.T) {
 	} {
 		o := r.o
 		change(&o)
-		if err := Check(o, io.Discard); err == nil || !strings.Contains(err.Error(), what) {
+		if err := Check(t.Context(), o, io.Discard); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -1,9 +1,11 @@
 package agenthost
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,12 +20,17 @@ import (
 
 // Options are what a [Host] needs. All fields without a note are required.
 type Options struct {
-	Root       string // the document root
-	Base       string // the URL at which it is served; its path ends with "/"
+	Root       string // the document root; "": documents are what the sitemaps of the site list
+	Server     string // the site's own server on this machine, which has the documents; "": none
+	Base       string // the URL at which the document root is served; its path ends with "/"
 	Dir        string // for state, modules and results; outside of the document root
-	RobotsFile string // "": robots.txt in the document root, if Base has no path
+	RobotsFile string // "": that of the server, or if Base has no path that in the document root
 	Index      string // the name of index files, which have the URL of their directory; "": none
 	Extensions []string
+	Headers    []Header // lines that the web server adds; may be empty
+
+	// Dial connects to the server. Nil means TCP. The address is one of this machine.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	Address string  // where robots are sent: atp://host[:port], the host of tickets
 	Allowed []Robot // nobody else is admitted
@@ -49,8 +56,10 @@ type plan struct {
 	base    canon.URL
 	origin  robots.Origin
 	address atp.Address
-	allowed map[string]Robot // by the text of their key
-	types   map[string]string
+	allowed map[string]Robot  // by the text of their key
+	types   map[string]string // of documents, by extension
+	server  *siteServer       // nil: there is none
+	headers headers
 }
 
 func (o Options) check() (*plan, error) {
@@ -71,7 +80,17 @@ func (o Options) check() (*plan, error) {
 	if p.address.Place != "" {
 		return nil, fmt.Errorf("address %s: remove what follows the port", o.Address)
 	}
-	if p.RobotsFile == "" {
+	if o.Server != "" {
+		if p.server, err = newSiteServer(o.Server, p.base, o.Dial); err != nil {
+			return nil, err
+		}
+	} else if o.Root == "" {
+		return nil, errors.New("there are no documents: set root, for example to /var/www/html, or server")
+	}
+	if p.headers, err = newHeaders(o.Headers, p.origin); err != nil {
+		return nil, err
+	}
+	if p.RobotsFile == "" && p.server == nil {
 		if p.base.Path() != "/" {
 			return nil, errors.New("base has a path, so robots-file must name the robots.txt of the host")
 		}
@@ -85,8 +104,8 @@ func (o Options) check() (*plan, error) {
 	}
 	for _, e := range o.Extensions {
 		kind, ok := mediaTypes[e]
-		if !ok {
-			return nil, fmt.Errorf("extension %q: its media type is unknown", e)
+		if !ok && p.server == nil { // a server states it
+			return nil, fmt.Errorf("extension %q: its media type is unknown; remove it, or set server", e)
 		}
 		p.types[e] = kind
 	}
@@ -95,6 +114,9 @@ func (o Options) check() (*plan, error) {
 
 // separate refuses a data folder that robots could read.
 func (p *plan) separate() error {
+	if p.Root == "" {
+		return nil
+	}
 	root, err := filepath.EvalSymlinks(p.Root)
 	if err != nil {
 		return fmt.Errorf("root: %w", err)

@@ -18,7 +18,8 @@ import (
 const maxLogged = 256 << 10
 
 // run is a robot that runs or has run. Its sandbox calls it from one goroutine; what others read is
-// atomic, or does not change after done is closed.
+// atomic, or does not change after done is closed. The summary does not change after the end of the
+// results.
 type run struct {
 	record
 	input   []byte
@@ -35,10 +36,8 @@ type run struct {
 
 // state is what is reported of the run now.
 func (r *run) state() mobile.Summary {
-	select {
-	case <-r.done:
-		return r.Summary
-	default:
+	if _, ended, _ := r.results.state(); ended {
+		return r.Summary // which does not change any more
 	}
 	return r.summary("running", "")
 }
@@ -120,9 +119,10 @@ func (h *Host) execute(ctx context.Context, r *run) {
 	}
 	summary := r.summary(report.Outcome, report.Reason)
 	summary.CPU = report.CPU.Seconds()
-	failure = errors.Join(failure, r.results.end(summary))
 	// The end of the file first: if this process is killed in between, the next one finds it there.
-	r.Summary, r.Ended = summary, time.Now()
+	r.Summary = summary
+	failure = errors.Join(failure, r.results.end(summary))
+	r.Ended = time.Now()
 	failure = errors.Join(failure, h.store.settle(&r.record), logRun(h.p.Dir, &r.record))
 	if failure != nil {
 		h.log.Error("a run was not recorded completely", "robot", r.Robot, "error", failure)

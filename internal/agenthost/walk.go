@@ -42,6 +42,13 @@ type entry struct {
 
 // List returns the paths after one, each with NUL behind it.
 func (d *documents) List(ctx context.Context, after string, most int) ([]byte, error) {
+	if d.root == nil {
+		paths, err := d.paths(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return listPaths(paths, after, most)
+	}
 	w := &d.walk
 	if !w.began || after != w.last {
 		*w = walk{d: d, began: true, after: after, last: after}
@@ -134,7 +141,7 @@ func (w *walk) key(e fs.DirEntry) (key string, ok bool) {
 		return "", false
 	case e.IsDir():
 		return escape(name) + "/", true
-	case !e.Type().IsRegular() || w.d.mediaType(name) == "":
+	case !e.Type().IsRegular() || !w.d.isDocument(name):
 		return "", false
 	case name == w.d.p.Index:
 		return "", true

@@ -13,11 +13,13 @@ import (
 // Agenthost are the settings of agenthost.
 type Agenthost struct {
 	Root       string   `key:"root" group:"Site,common" usage:"let robots read below the document root ‹DIR›" example:"/var/www/html"`
+	Server     string   `key:"server" group:"Site,common" usage:"take documents from the site's own server at ‹URL›, on this machine: those in root if it is given, else those in sitemaps" example:"http://127.0.0.1:8080"`
 	Base       string   `key:"base" group:"Site,common" usage:"‹URL› at which the document root is served" example:"https://www.example.org/"`
 	Dir        string   `key:"dir" group:"Site,common" usage:"keep state and results in ‹DIR›, outside the document root" example:"/var/lib/agenthost"`
-	Robots     string   `key:"robots-file" group:"Site" usage:"‹FILE› with the host's robots.txt (default: the one in the document root)" example:"/var/www/html/robots.txt"`
+	Robots     string   `key:"robots-file" group:"Site" usage:"‹FILE› with the host's robots.txt (default: the one of the server, or in the document root)" example:"/var/www/html/robots.txt"`
 	Index      string   `key:"index-file" group:"Site" usage:"‹NAME› of index files; they are the documents of their directories" example:"index.html"`
 	Extensions []string `key:"extension" group:"Site" usage:"let robots read files with this ‹EXTENSION›; others may be programs" example:"html"`
+	Headers    []string `key:"header" group:"Site" usage:"‹ENTRY› with a header line that the web server adds: a path as in robots.txt, a blank, the line" example:"/private/ X-Robots-Tag: noindex"`
 
 	Serve   string `key:"serve" group:"Access,common" usage:"accept robots on ‹ADDR›" example:":10434"`
 	Address string `key:"address" group:"Access,common" usage:"‹ADDRESS› to which robots are sent: atp://HOST:PORT, or atps:// with a certificate" example:"atp://www.example.org:10434"`
@@ -79,7 +81,24 @@ func (c *Agenthost) check(src *Source) error {
 	if _, err := c.allowed(); err != nil {
 		return src.Refuse("allow-robot", "cannot be used: "+err.Error())
 	}
+	if _, err := c.headers(); err != nil {
+		return src.Refuse("header", "cannot be used: "+err.Error())
+	}
+	if c.Server != "" && !src.Given("root") {
+		c.Root = "" // the default is for sites without a server
+	}
 	return errors.Join(c.Common.check(src), c.Admin.check(src))
+}
+
+func (c *Agenthost) headers() (list []agenthost.Header, err error) {
+	for _, entry := range c.Headers {
+		h, err := agenthost.ParseHeader(entry)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, h)
+	}
+	return list, nil
 }
 
 func (c *Agenthost) allowed() (list []agenthost.Robot, err error) {
@@ -96,8 +115,9 @@ func (c *Agenthost) allowed() (list []agenthost.Robot, err error) {
 // Host returns the options of the Host. It must be called after Load, which checks the settings.
 func (c *Agenthost) Host(stderr io.Writer) agenthost.Options {
 	allowed, _ := c.allowed()
+	headers, _ := c.headers()
 	return agenthost.Options{
-		Root: c.Root, Base: c.Base, Dir: c.Dir, RobotsFile: c.Robots, Index: c.Index, Extensions: c.Extensions, Address: c.Address, Allowed: allowed,
+		Root: c.Root, Server: c.Server, Base: c.Base, Dir: c.Dir, RobotsFile: c.Robots, Index: c.Index, Extensions: c.Extensions, Headers: headers, Address: c.Address, Allowed: allowed,
 		Runs: c.Runs, Memory: int64(c.Memory), CPU: c.CPU, Wall: c.Wall, Read: int64(c.Read), Sent: int64(c.Sent), Document: int64(c.Document),
 		Keep: c.Keep, Results: int64(c.Results), Log: c.Logger(stderr),
 	}

@@ -29,6 +29,16 @@ func TestAgenthost(t *testing.T) {
 	if _, err := c.TLS(); err == nil || !strings.Contains(err.Error(), "tls-cert") {
 		t.Errorf("a certificate that does not exist: %v", err)
 	}
+	// With a server, there is a document root only if it is given.
+	for root, args := range map[string][]string{"": {"--header", "/a X-Robots-Tag: noindex"}, "/srv": {"--root", "/srv"}} {
+		c := NewAgenthost()
+		if _, err := load(t, c, append(append(args, "--server", "http://127.0.0.1:8080"), agenthostNeeds...)...); err != nil {
+			t.Fatal(err)
+		}
+		if o := c.Host(io.Discard); o.Root != root || o.Server != "http://127.0.0.1:8080" || len(o.Headers) != len(c.Headers) {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
 	t.Setenv("CURTSY_ALLOW_ROBOT", robotEntry)
 	fromEnv := NewAgenthost()
 	if _, err := load(t, fromEnv, agenthostNeeds...); err != nil || len(fromEnv.Allow) != 1 {
@@ -39,7 +49,7 @@ func TestAgenthost(t *testing.T) {
 func TestAgenthostErrors(t *testing.T) {
 	for _, args := range []string{
 		"", "--base=", "--address=", "--serve=10434", "--runs-at-once=0", "--robot-memory=1KiB", "--run-cpu=1ms", "--run-time=0s", "--run-read=0", "--run-sent=0", "--document-size=0",
-		"--keep-results=1s", "--results-size=0", "--tls-cert=a.pem", "--allow-robot=name=a", "--listen=x",
+		"--keep-results=1s", "--results-size=0", "--tls-cert=a.pem", "--allow-robot=name=a", "--header=X-Robots-Tag: noindex", "--listen=x",
 	} {
 		given := append([]string{}, agenthostNeeds...)
 		if args == "" {

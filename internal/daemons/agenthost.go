@@ -44,7 +44,7 @@ nothing but read documents below the document root, and sends back what they fou
 				if err := scheme(cfg); err != nil {
 					return err
 				}
-				return agenthost.Check(cfg.Host(stderr), cmd.OutOrStdout())
+				return agenthost.Check(cmd.Context(), cfg.Host(stderr), cmd.OutOrStdout())
 			}),
 		},
 		&cobra.Command{
@@ -146,7 +146,7 @@ func serveAgenthost(ctx context.Context, cfg *config.Agenthost, stderr io.Writer
 	if len(o.Allowed) == 0 {
 		o.Log.Warn("nobody may send robots", "setting", "allow-robot")
 	}
-	o.Log.Info("at work", "root", cfg.Root, "base", cfg.Base, "serve", serving)
+	o.Log.Info("at work", "root", cfg.Root, "server", cfg.Server, "base", cfg.Base, "serve", serving)
 	g.Go(func() error { return host.Run(ctx, l) })
 	return g.Wait()
 }
