@@ -58,6 +58,7 @@ type Behavior struct {
 	// what RobotsText forbids, with the query; nil means nothing
 	Disallow func(path, token string) bool
 
+	Agents        []AgentServer // servers for mobile robots, which robots.txt names
 	Header        []string      // additional header lines of its numbered pages, "Name: value"
 	Features      []Feature     // special parts of the site besides its numbered pages
 	UsagePolicies []UsagePolicy // pages that state what they may be used for

@@ -64,10 +64,32 @@ type Expectation struct {
 
 // Expect follows the web as an obedient crawler with this product token would, from the seeds, and
 // returns the expected result for every URL that it can reach. URLs inside spider traps are left
-// out, except for their entries; see [Web.Trap].
+// out, except for their entries; see [Web.Trap]. What only mobile robots find is optional.
 func (w *Web) Expect(token string) map[string]Expectation {
 	out := make(map[string]Expectation)
-	queue := w.Seeds()
+	follow(w, out, w.Seeds(), token, false)
+	for _, s := range w.sites {
+		for _, u := range s.robots.sitemapURLs {
+			if _, ok := out[u]; !ok && s.readsSitemaps(token) {
+				want, _, _ := w.judge(u, token)
+				want.Sitemap = true
+				out[u] = want
+			}
+		}
+	}
+	for _, s := range w.sites {
+		if len(s.b.Agents) == 0 {
+			continue
+		}
+		for _, d := range (agents{s}).documents(token) {
+			follow(w, out, []string{s.url(d.Path)}, token, true)
+		}
+	}
+	return out
+}
+
+// follow adds the results of the URLs in queue, and of all that they lead to.
+func follow(w *Web, out map[string]Expectation, queue []string, token string, optional bool) {
 	var refs []ref
 	for len(queue) > 0 {
 		u := queue[len(queue)-1]
@@ -76,6 +98,7 @@ func (w *Web) Expect(token string) map[string]Expectation {
 			continue
 		}
 		want, links, page := w.judge(u, token)
+		want.Optional = want.Optional || optional
 		out[u] = want
 		if want.Location != "" {
 			queue = append(queue, want.Location)
@@ -92,16 +115,6 @@ func (w *Web) Expect(token string) map[string]Expectation {
 			}
 		}
 	}
-	for _, s := range w.sites {
-		for _, u := range s.robots.sitemapURLs {
-			if _, ok := out[u]; !ok && s.readsSitemaps(token) {
-				want, _, _ := w.judge(u, token)
-				want.Sitemap = true
-				out[u] = want
-			}
-		}
-	}
-	return out
 }
 
 // judge returns the expected result for one URL, and its links: special links, or the links of a

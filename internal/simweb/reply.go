@@ -81,14 +81,18 @@ func (w *Web) answer(s *site, q *request, buf *buffer) reply {
 	if s.flaps(page) && w.failsYet(s, q.path) {
 		return plain(500, "try again\n")
 	}
-	edition := w.editions.of(s, q.path)
-	tag := s.etag(page, edition)
-	if q.ifNoneMatch == tag {
+	if tag := s.etag(page, w.editions.of(s, q.path)); q.ifNoneMatch == tag {
 		return reply{status: 304, header: "ETag: " + tag + "\r\n"}
 	}
+	return s.numbered(page, q.path, buf)
+}
+
+// numbered renders a numbered page.
+func (s *site) numbered(page int, path string, buf *buffer) reply {
+	edition := s.web.editions.of(s, path)
 	s.renderPage(buf, page)
 	buf.b = appendEdition(buf.b, edition)
-	return reply{status: 200, ctype: htmlType, header: "ETag: " + tag + "\r\n" + s.header, body: buf.b}
+	return reply{status: 200, ctype: htmlType, header: "ETag: " + s.etag(page, edition) + "\r\n" + s.header, body: buf.b}
 }
 
 // flaps reports whether a numbered page fails at first.

@@ -17,6 +17,7 @@ type resource struct {
 	// Only nofollow links lead here: no obedient crawler requests it
 	hidden bool
 	robots bool // a robots.txt or a redirect on the way to one
+	varies bool // the answer depends on what was requested before
 }
 
 // anchor is a link of a special page, with its spelling and its target.

@@ -154,7 +154,7 @@ func (s *site) tailLines() string {
 	for _, line := range s.b.Extra {
 		text += line + "\n"
 	}
-	return text
+	return text + agents{s}.lines()
 }
 
 // buildRobots sets up the file, its pages and its redirects.
@@ -168,7 +168,7 @@ func (s *site) buildRobots() {
 		}
 	}
 	kind := s.b.Robots
-	if kind == RobotsNone && (s.b.CrawlDelay > 0 || len(s.b.Extra) > 0 || s.hasSitemap()) {
+	if kind == RobotsNone && (s.b.CrawlDelay > 0 || len(s.b.Extra) > 0 || len(s.b.Agents) > 0 || s.hasSitemap()) {
 		kind = RobotsAllowAll
 	}
 	if s.hasSitemap() {

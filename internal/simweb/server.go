@@ -2,6 +2,7 @@ package simweb
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -10,6 +11,9 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/simweb/agentserver"
+	"github.com/curtsy/curtsy/pkg/atp"
 )
 
 // Server serves a Web on a listener of its own.
@@ -18,6 +22,8 @@ type Server struct {
 	ln   net.Listener
 	cert *tls.Config // nil without Config.TLS
 	wg   sync.WaitGroup
+	ctx  context.Context // of the agent servers
+	stop context.CancelFunc
 
 	mu     sync.Mutex // guards conns, closed
 	conns  map[net.Conn]struct{}
@@ -42,6 +48,7 @@ func Start(cfg Config) (*Server, error) {
 		}
 	}
 	s := &Server{Web: w, ln: ln, conns: make(map[net.Conn]struct{})}
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	if cfg.TLS {
 		if s.cert, err = certificate(w.Hosts()); err != nil {
 			ln.Close()
@@ -77,6 +84,10 @@ func (s *Server) Close() error {
 		c.Close()
 	}
 	s.mu.Unlock()
+	s.stop()
+	for _, a := range s.agents {
+		a.Close()
+	}
 	s.wg.Wait()
 	return s.log.Close()
 }
@@ -119,6 +130,10 @@ func (s *Server) serve(c net.Conn) {
 			conn, q.secure = tls.Server(begun{c, br}, s.cert), true
 			br = bufio.NewReaderSize(conn, headLimit)
 		}
+	}
+	if s.agents != nil && isATP(br) {
+		agentserver.Serve(s.ctx, conn, br, func(a atp.Address) *agentserver.Server { return s.agents[a] })
+		return
 	}
 	head := make([]byte, 0, 512)
 	for n := 0; ; n++ {

@@ -23,6 +23,7 @@ func (s features) statuses() {
 func (s features) flaky(path string, fail func() reply) {
 	r := s.page(path, doc{text: "It took more than one request to read this."})
 	good := r.answer
+	r.varies = true
 	r.answer = func(q *request, buf *buffer) reply {
 		if s.web.failsYet(s.site, path) {
 			return fail()

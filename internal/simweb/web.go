@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/simweb/agentserver"
 	"github.com/curtsy/curtsy/internal/simweb/prose"
 	"github.com/curtsy/curtsy/internal/simweb/requestlog"
+	"github.com/curtsy/curtsy/pkg/atp"
 )
 
 // Web is a simulated web: its sites, the state of those that change, and the log of requests. Its
@@ -21,6 +23,7 @@ type Web struct {
 	text   []string // the pool of passages
 	log    *requestlog.Log
 	login  string // the Authorization that each request must have; "" means none
+	agents map[atp.Address]*agentserver.Server
 
 	mu     sync.Mutex     // guards counts
 	counts map[string]int // how often a flapping URL was requested, by host and path
@@ -62,6 +65,7 @@ func New(cfg Config) *Web {
 		}
 	}
 	w.growTree()
+	buildAgents(w)
 	return w
 }
 

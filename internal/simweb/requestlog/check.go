@@ -181,7 +181,7 @@ func (h *hostState) check(r *Request, o *CheckOptions, report reporter) {
 	if h.last == nil || !h.last.End.IsZero() && (r.End.IsZero() || o.end(r).After(o.end(h.last))) {
 		h.last = r
 	}
-	h.pagesSeen = h.pagesSeen || !r.Robots
+	h.pagesSeen = h.pagesSeen || !r.Robots && !r.Agent
 }
 
 // originState is what is known of an origin's robots.txt.
@@ -198,7 +198,7 @@ func (s *originState) check(r *Request, o *CheckOptions, report reporter) {
 		}
 		return
 	}
-	if r.Robots { // a redirect on the way to a robots.txt
+	if r.Robots || r.Agent { // a redirect on the way to a robots.txt, or no page
 		return
 	}
 	var newest time.Time

@@ -35,6 +35,7 @@ func agent(name string) func(*Request)     { return func(r *Request) { r.UserAge
 func asks(d time.Duration) func(*Request)  { return func(r *Request) { r.RetryAfter = d } }
 func wants(d time.Duration) func(*Request) { return func(r *Request) { r.CrawlDelay = d } }
 func onHost(name string) func(*Request)    { return func(r *Request) { r.Host, r.Origin = name, name } }
+func toAgent(r *Request)                   { r.Agent, r.Method = true, "FETCH" }
 func onOrigin(name string) func(*Request)  { return func(r *Request) { r.Origin = name } }
 
 var checkCases = []struct {
@@ -94,6 +95,18 @@ var checkCases = []struct {
 	{"robots.txt 404", []Request{req(0, 10, "/robots.txt", status(404)), req(110, 120, "/")}, nil},
 	{"a good robots.txt, then a bad one", []Request{req(0, 10, "/robots.txt"), req(110, 120, "/robots.txt", status(500)), req(220, 230, "/")}, nil},
 	{"robots.txt of yesterday", []Request{req(0, 10, "/robots.txt"), req(25*3600*1000, 25*3600*1000+1, "/")}, []string{RuleStale}},
+	{"exchanges with a server for robots, and no robots.txt", []Request{req(0, 10, "/", toAgent), req(110, 500, "/", toAgent)}, nil},
+	{"such an exchange too soon after another", []Request{req(0, 10, "/", toAgent), req(100, 120, "/", toAgent)}, []string{RuleDelay}},
+	{"such an exchange beside a page of the host", []Request{
+		req(0, 10, "/robots.txt"), req(110, 300, "/"), req(200, 250, "/", toAgent, onOrigin("a:434")),
+	}, []string{RuleConcurrent}},
+	{"such an exchange does not show that the Crawl-delay is known", []Request{
+		req(0, 10, "/", toAgent), req(110, 120, "/robots.txt", wants(time.Second)), req(1120, 1130, "/", wants(time.Second)),
+	}, nil},
+	{"such an exchange sooner than Crawl-delay", []Request{
+		req(0, 10, "/robots.txt", wants(time.Second)), req(110, 120, "/", toAgent, wants(time.Second)),
+	}, []string{RuleDelay}},
+	{"such an exchange by a stranger", []Request{req(0, 10, "/", toAgent, agent(""))}, []string{RuleUserAgent}},
 	{"no User-Agent", []Request{req(0, 10, "/robots.txt", agent(""))}, []string{RuleUserAgent}},
 	{"a browser's User-Agent", []Request{req(0, 10, "/robots.txt", agent("Mozilla/5.0 (X11; Linux)"))}, []string{RuleUserAgent}},
 	{"another token", []Request{req(0, 10, "/robots.txt", agent("other/1 (+http://x.example/)"))}, []string{RuleUserAgent}},

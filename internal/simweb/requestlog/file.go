@@ -105,6 +105,7 @@ type line struct {
 	Forbidden  bool   `json:"forbidden,omitempty"`
 	Hidden     bool   `json:"hidden,omitempty"`
 	Robots     bool   `json:"robots,omitempty"`
+	Mobile     bool   `json:"mobile,omitempty"`
 	CrawlDelay int64  `json:"crawl_delay,omitempty"`
 	RetryAfter int64  `json:"retry_after,omitempty"`
 }
@@ -113,7 +114,7 @@ func (l *line) request() Request {
 	r := Request{
 		Start: time.Unix(0, l.Start), Host: l.Host, Origin: l.Origin, Method: l.Method, Path: l.Path, Range: l.Range, Status: l.Status,
 		Bytes: l.Bytes, Aborted: l.Aborted, UserAgent: l.UserAgent, Peer: l.Peer, Signer: l.Signer,
-		Forbidden: l.Forbidden, Hidden: l.Hidden, Robots: l.Robots, CrawlDelay: time.Duration(l.CrawlDelay), RetryAfter: time.Duration(l.RetryAfter),
+		Forbidden: l.Forbidden, Hidden: l.Hidden, Robots: l.Robots, Agent: l.Mobile, CrawlDelay: time.Duration(l.CrawlDelay), RetryAfter: time.Duration(l.RetryAfter),
 	}
 	if r.Origin == "" {
 		r.Origin = r.Host
@@ -150,7 +151,7 @@ func appendJSON(b []byte, r *Request, base time.Time) []byte {
 	for _, flag := range []struct {
 		on   bool
 		text string
-	}{{r.Aborted, `,"aborted":true`}, {r.Forbidden, `,"forbidden":true`}, {r.Hidden, `,"hidden":true`}, {r.Robots, `,"robots":true`}} {
+	}{{r.Aborted, `,"aborted":true`}, {r.Forbidden, `,"forbidden":true`}, {r.Hidden, `,"hidden":true`}, {r.Robots, `,"robots":true`}, {r.Agent, `,"mobile":true`}} {
 		if flag.on {
 			b = append(b, flag.text...)
 		}

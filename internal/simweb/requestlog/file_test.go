@@ -16,7 +16,7 @@ func TestFileKeepsEveryField(t *testing.T) {
 	now := time.Now()
 	want := Request{
 		Start: now, Host: "a", Origin: "a:8080", Method: "GET", Path: "/x?\"\u00e9", Range: "bytes=0-1", UserAgent: testAgent, Peer: "127.0.0.1",
-		Signer: "https://bot.example.org", Forbidden: true, Hidden: true, Robots: true, CrawlDelay: time.Second,
+		Signer: "https://bot.example.org", Forbidden: true, Hidden: true, Robots: true, Agent: true, CrawlDelay: time.Second,
 	}
 	e := l.Begin(want)
 	l.End(&e, now.Add(time.Millisecond), 503, 2*time.Second, 77, true)

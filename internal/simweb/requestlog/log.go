@@ -36,6 +36,7 @@ type Request struct {
 	Forbidden  bool          // robots.txt of the host forbids it to the User-Agent's product token
 	Hidden     bool          // only nofollow links lead here
 	Robots     bool          // a robots.txt, or a hop of a redirected one
+	Agent      bool          // an exchange with a server for mobile robots, which has no robots.txt
 	CrawlDelay time.Duration // from the robots.txt of the host, for this product token
 	RetryAfter time.Duration // from this answer
 }
