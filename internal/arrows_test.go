@@ -76,7 +76,11 @@ var lower = map[string][]string{
 	"export":   {"internal/crawl", "internal/webtext", "pkg/canon"},
 	"catalog":  {"internal/crawl", "internal/disk", "internal/webtext", "pkg/canon", "pkg/datatxt", "pkg/usage"},
 	// Compiled into the robot, which must stay small.
-	"mobile/reading": {},
+	"mobile/reading":          {},
+	"mobile/pagereader":       {"internal/mobile"},
+	"mobile/pagereader/robot": {"internal/html", "internal/mobile/reading", "pkg/robotstag"},
+	"mobile/pagereader/wasm":  {"internal/mobile/pagereader/robot"},
+	"mobile/pagereader/pack":  {},
 	// On the fetcher: whoever sends requests is one.
 	"download": {"internal/crawl", "internal/disk", "internal/fetcher/visit", "pkg/canon"},
 }

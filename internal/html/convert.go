@@ -1,10 +1,9 @@
+//go:build !wasip1
+
 package html
 
-// The media types that are rewritten as HTML.
-const (
-	TypeXHTML    = "application/xhtml+xml"
-	TypeMarkdown = "text/markdown" // RFC 7763
-)
+// TypeMarkdown is the media type of Markdown (RFC 7763), which is rewritten as HTML.
+const TypeMarkdown = "text/markdown"
 
 // Convert rewrites a page of one of these types, in UTF-8, as HTML. contentType is a media type
 // without parameters. Pages of other types come back as they are.

@@ -14,6 +14,9 @@
 //
 // XHTML and Markdown are rewritten as HTML first (Convert), so that no reader needs to know them.
 //
+// Compiled for wasip1, it has no charsets and no Markdown, whose tables and parser would make a
+// mobile robot (internal/mobile/pagereader) half as large again.
+//
 // No function here allocates more than a small multiple of its input, or takes more than linear
 // time. None fails: what cannot be read is passed over. A Reader is for one goroutine; functions
 // may be called concurrently.

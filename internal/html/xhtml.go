@@ -2,7 +2,6 @@ package html
 
 import (
 	"bytes"
-	"html"
 	"slices"
 )
 
@@ -11,6 +10,9 @@ import (
 // contain declarations. Read as HTML, such a page hides what follows: its words, its links, and its
 // robots directives. Only application/xhtml+xml is rewritten, because in text/html the slash has no
 // meaning. A page that is not well-formed is rewritten as far as possible.
+
+// TypeXHTML is the media type of XHTML, which is rewritten as HTML.
+const TypeXHTML = "application/xhtml+xml"
 
 // namespace is the namespace of the elements of HTML.
 const namespace = "http://www.w3.org/1999/xhtml"
@@ -116,7 +118,7 @@ func (w *writer) text(b []byte) {
 		return
 	}
 	if bytes.IndexByte(b, '&') >= 0 {
-		b = []byte(html.UnescapeString(string(b)))
+		b = Unescape(b)
 	}
 	w.code = append(w.code, b...)
 }

@@ -1,7 +1,6 @@
 package robotstag
 
 import (
-	"net/http"
 	"strings"
 	"time"
 )
@@ -121,8 +120,9 @@ func (s *Set) AddHeader(name, value string) {
 	}
 }
 
-// AddHeaders reads all Robots-Tag and X-Robots-Tag lines of a response.
-func (s *Set) AddHeaders(h http.Header) {
+// AddHeaders reads all Robots-Tag and X-Robots-Tag lines of a response. h is an http.Header; this
+// package does not import net/http, because it is also compiled into programs that must be small.
+func (s *Set) AddHeaders(h map[string][]string) {
 	for _, name := range fields {
 		for _, value := range h[name] {
 			s.add(Header, name, value, false)
@@ -131,8 +131,8 @@ func (s *Set) AddHeaders(h http.Header) {
 }
 
 // Carries reports whether a response has any Robots-Tag or X-Robots-Tag line. A 304 that has one
-// replaces earlier headers; a 304 without one keeps them (formats §4.2).
-func Carries(h http.Header) bool {
+// replaces earlier headers; a 304 without one keeps them (formats §4.2). h is an http.Header.
+func Carries(h map[string][]string) bool {
 	for _, name := range fields {
 		if len(h[name]) > 0 {
 			return true

@@ -70,20 +70,42 @@ func (h Head) valid() bool {
 	}
 	for n, line := 0, []byte(nil); len(h) > 0; n++ {
 		line, h = cutLine(h)
-		name, value, ok := bytes.Cut(line, []byte(": "))
-		if !ok || n == maxFields || len(name) == 0 {
+		if n == maxFields || !validLine(line) {
 			return false
 		}
-		for _, c := range name {
-			// RFC 9110 §5.6.2
-			if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
-				return false
-			}
+	}
+	return true
+}
+
+// AppendLines appends those lines of a host's head that a record may have. Whether there is a
+// status, Status reports.
+func AppendLines(dst Head, head []byte) Head {
+	from := len(dst)
+	for n, line := 0, []byte(nil); len(head) > 0 && n < maxFields-1; {
+		// One line of TruncatedLine may still follow.
+		line, head = cutLine(head)
+		if validLine(line) && len(dst)-from+len(line)+1 <= MaxHead-len(TruncatedLine+": yes\n") {
+			dst = append(append(dst, line...), '\n')
+			n++
 		}
-		for _, c := range value {
-			if c < ' ' && c != '\t' || c == 0x7f {
-				return false
-			}
+	}
+	return dst
+}
+
+func validLine(line []byte) bool {
+	name, value, ok := bytes.Cut(line, []byte(": "))
+	if !ok || len(name) == 0 {
+		return false
+	}
+	for _, c := range name {
+		// RFC 9110 §5.6.2
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	for _, c := range value {
+		if c < ' ' && c != '\t' || c == 0x7f {
+			return false
 		}
 	}
 	return true

@@ -77,9 +77,10 @@ type PageFacts struct {
 	Title        string   `json:"title,omitempty"`
 	Description  string   `json:"description,omitempty"`
 	Language     string   `json:"language,omitempty"`
+	Base         string   `json:"base,omitempty"`      // of links, if the page has one
 	Canonical    string   `json:"canonical,omitempty"` // the page's name for itself
 	Tags         []string `json:"tags,omitempty"`      // its robots tags, such as noindex
-	Links        []string `json:"links,omitempty"`     // URLs
+	Links        []string `json:"links,omitempty"`     // as the page has them
 	Text         string   `json:"text,omitempty"`      // what a reader sees
 }
 
