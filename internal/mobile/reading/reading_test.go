@@ -293,3 +293,20 @@ func TestFactsNames(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Of what a host calls a head, the lines are taken that a record may have, so that one odd line
+// does not cost the document.
+func TestAppendLines(t *testing.T) {
+	got := reading.AppendLines(reading.Head("x"), []byte("Status: 200\nno colon\nA b: c\nC: \x01\nD: e\n: f\nX-G: h"))
+	if want := "xStatus: 200\nD: e\nX-G: h\n"; string(got) != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	truncated := reading.TruncatedLine + ": yes\n"
+	for _, head := range []string{"Status: 200\n" + strings.Repeat("A: b\n", 1000), "Status: 200\n" + strings.Repeat("A: "+strings.Repeat("b", 1000)+"\n", 100)} {
+		h := append(reading.AppendLines(nil, []byte(head)), truncated...)
+		octets := append(append([]byte("U/\n"), h...), '\n')
+		if r, err := reading.ParseRecord(octets); err != nil || !r.Head.Truncated() {
+			t.Errorf("%d octets of lines: %v", len(h), err)
+		}
+	}
+}
