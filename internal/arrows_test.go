@@ -63,7 +63,7 @@ var lower = map[string][]string{
 	"search/analysis":    {"internal/search/segment"},
 	"search/segment":     {},
 	"simweb":             {"internal/simweb/agentserver", "internal/simweb/prose", "internal/simweb/requestlog", "pkg/atp"},
-	"simweb/agentserver": {"internal/mobile", "internal/mobile/reading", "internal/simweb/requestlog", "pkg/atp", "pkg/canon"},
+	"simweb/agentserver": {"internal/mobile", "internal/mobile/pagereader/robot", "internal/mobile/reading", "internal/simweb/requestlog", "pkg/atp", "pkg/canon"},
 	"simweb/prose":       {},
 	"simweb/requestlog":  {},
 	"testaid":            {},

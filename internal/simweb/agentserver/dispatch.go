@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/mobile"
-	"github.com/curtsy/curtsy/internal/mobile/reading"
 	"github.com/curtsy/curtsy/pkg/atp"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -52,11 +51,7 @@ func (s *Server) dispatch(w *atp.ResponseWriter, r *atp.Request) error {
 	if err != nil {
 		return refuse(400, err.Error())
 	}
-	in, err := reading.ParseInput(input)
-	if err != nil {
-		return refuse(400, err.Error())
-	}
-	id, err := s.admit(t, module, in)
+	id, err := s.admit(t, module, input)
 	if err != nil {
 		return err
 	}
@@ -93,7 +88,7 @@ func (s *Server) verify(d *mobile.Dispatch) (mobile.Ticket, error) {
 }
 
 // admit starts a robot, and returns its name.
-func (s *Server) admit(t mobile.Ticket, module []byte, in reading.Input) (id string, err error) {
+func (s *Server) admit(t mobile.Ticket, module, input []byte) (id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -132,7 +127,7 @@ func (s *Server) admit(t mobile.Ticket, module []byte, in reading.Input) (id str
 	r.cancel = cancel
 	s.work.Go(func() {
 		defer cancel(nil)
-		r.execute(ctx, t, in)
+		r.execute(ctx, t, input)
 	})
 	return id, nil
 }

@@ -1,7 +1,7 @@
 // Package agentserver is a simulated server for mobile robots, so that tests can send robots in
 // virtual time. It speaks ATP, verifies tickets as a real host does, and streams results in the
-// same form. In place of a sandbox it runs a function, [Read], which does what the page reader of a
-// crawl does, on documents that the simulated site gives it.
+// same form. Whatever module it gets, it runs the page reader of a crawl, without a sandbox, on
+// documents that the simulated site gives it.
 //
 //	opt := agentserver.Options{Address: address, Origin: origin, Documents: documents, Log: log}
 //	host := agentserver.New(opt)

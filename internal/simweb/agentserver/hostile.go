@@ -17,7 +17,7 @@ type cheat struct {
 	r       *run
 }
 
-func (c *cheat) run(ctx context.Context, in reading.Input, docs []Document) error {
+func (c *cheat) run(ctx context.Context, input []byte, docs []Document) error {
 	switch c.o.Hostile {
 	case Garbage:
 		return c.garbage(ctx)
@@ -33,7 +33,14 @@ func (c *cheat) run(ctx context.Context, in reading.Input, docs []Document) erro
 			}
 		}
 	case TooMany:
+		in, err := reading.ParseInput(input)
+		if err != nil {
+			return err
+		}
 		in.MaxPages, in.Known = 0, nil
+		if input, err = in.Encode(); err != nil {
+			return err
+		}
 	case Elsewhere:
 		for _, path := range c.elsewhere() {
 			if err := c.r.emit(ctx, page(path, "A page of somebody else.", nil)); err != nil {
@@ -59,21 +66,34 @@ func (c *cheat) run(ctx context.Context, in reading.Input, docs []Document) erro
 	for i, d := range docs {
 		changed[i] = c.alter(d)
 	}
-	counts, err := Read(in, changed, func(record []byte) error {
+	return readPages(ctx, input, changed, func(record []byte) error {
 		if err := pause(ctx, c.o.Pace); err != nil {
 			return err
 		}
+		c.count(record)
 		return c.r.emit(ctx, record)
 	})
+}
+
+// count counts what the robot sends.
+func (c *cheat) count(record []byte) {
+	r, err := reading.ParseRecord(record)
+	if err != nil {
+		return
+	}
 	s := c.r.s
 	s.mu.Lock()
-	s.counts.Documents += int(counts.Sent)
-	s.counts.Unchanged += int(counts.Unchanged)
-	s.mu.Unlock()
-	c.r.mu.Lock()
-	c.r.summary.Documents = counts.Listed
-	c.r.mu.Unlock()
-	return err
+	defer s.mu.Unlock()
+	switch r.Kind {
+	case reading.Document, reading.Skeleton:
+		s.counts.Documents++
+	case reading.Unchanged:
+		s.counts.Unchanged++
+	case reading.UnchangedList:
+		s.counts.Unchanged += len(r.Paths)
+	case reading.EndOfList:
+		c.r.listed(r.End.Listed)
+	}
 }
 
 // invented is the path of a page that does not exist.

@@ -1,69 +1,71 @@
 package agentserver
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"regexp"
-	"strings"
+	"sort"
+	"time"
 
-	"github.com/curtsy/curtsy/internal/mobile/reading"
+	"github.com/curtsy/curtsy/internal/mobile"
+	"github.com/curtsy/curtsy/internal/mobile/pagereader/robot"
 )
 
-// Read does what the page reader of a crawl does: it sends a record for each document, and the
-// counts. The documents are in the order of their paths. It ends with an error of emit.
-func Read(in reading.Input, docs []Document, emit func(record []byte) error) (reading.Counts, error) {
-	counts := reading.Counts{Listed: int64(len(docs))}
-	var list []byte
-	for _, d := range docs {
-		if !in.Accepts(d.Type) {
-			counts.LeftOut++
-			continue
-		}
-		known := in.Known.Has(reading.KnownHash(d.Path, reading.Digest(d.body(in))))
-		if !known && in.MaxPages > 0 && counts.Sent >= in.MaxPages {
-			counts.LeftOut++
-			continue
-		}
-		head := d.head(in)
-		if known && head.Plain() {
-			counts.Unchanged++
-			longer, ok := reading.AppendUnchanged(list, d.Path)
-			if !ok {
-				if err := emit(list); err != nil {
-					return counts, err
-				}
-				longer, _ = reading.AppendUnchanged(nil, d.Path)
-			}
-			list = longer
-			continue
-		}
-		r := reading.Record{Kind: reading.Document, Path: d.Path, Head: head, Body: d.body(in)}
-		switch {
-		case known:
-			r.Kind, r.Body = reading.Unchanged, nil
-			counts.Unchanged++
-		case d.closed(in.Token):
-			r.Kind, r.Body = reading.Skeleton, skeleton(d.Body)
-			counts.Sent++
-		default:
-			counts.Sent++
-		}
-		if err := emit(r.Append(nil)); err != nil {
-			return counts, err
-		}
-	}
-	if len(list) > 0 {
-		if err := emit(list); err != nil {
-			return counts, err
-		}
-	}
-	return counts, emit(counts.Append(nil))
+// readPages runs the page reader of a crawl on documents, which are in the order of their paths. It
+// ends with an error of emit, which gets each record.
+func readPages(ctx context.Context, input []byte, docs []Document, emit func(record []byte) error) error {
+	h := &host{input: input, docs: docs, emit: emit}
+	err := robot.Run(h, time.Now())
+	return errors.Join(h.failed, ctx.Err(), err)
 }
 
-// body is what is sent of the body.
-func (d Document) body(in reading.Input) []byte { return d.Body[:min(int64(len(d.Body)), in.MaxSize)] }
+// host is what the robot can do.
+type host struct {
+	input  []byte
+	docs   []Document
+	emit   func(record []byte) error
+	failed error // of emit
 
-// head returns the head as a host gives it to robots.
-func (d Document) head(in reading.Input) reading.Head {
+	opened int // documents so far
+	open   *Document
+	rest   []byte // of its body
+}
+
+func (h *host) Input(offset int, buf []byte) int {
+	return copy(buf, h.input[min(offset, len(h.input)):])
+}
+
+func (h *host) List(after []byte, buf []byte) (n int) {
+	from := sort.Search(len(h.docs), func(i int) bool { return h.docs[i].Path > string(after) })
+	for _, d := range h.docs[from:] {
+		if n+len(d.Path)+1 > len(buf) {
+			if n == 0 {
+				return int(mobile.SmallBuffer)
+			}
+			break
+		}
+		n += copy(buf[n:], d.Path)
+		buf[n] = 0
+		n++
+	}
+	return n
+}
+
+func (h *host) Open(path []byte) int {
+	i := sort.Search(len(h.docs), func(i int) bool { return h.docs[i].Path >= string(path) })
+	if i == len(h.docs) || h.docs[i].Path != string(path) {
+		return int(mobile.NotFound)
+	}
+	h.opened++
+	h.open, h.rest = &h.docs[i], h.docs[i].Body
+	return 0
+}
+
+func (h *host) Head(buf []byte) int {
+	d := h.open
+	if d == nil {
+		return int(mobile.NotOpen)
+	}
 	b := []byte("Status: 200\n")
 	if d.Type != "" {
 		b = fmt.Appendf(b, "Content-Type: %s\n", d.Type)
@@ -72,38 +74,26 @@ func (d Document) head(in reading.Input) reading.Head {
 	for _, line := range d.Header {
 		b = append(append(b, line...), '\n')
 	}
-	if int64(len(d.Body)) > in.MaxSize {
-		b = append(b, reading.TruncatedLine+": yes\n"...)
+	if len(b) > len(buf) {
+		return int(mobile.SmallBuffer)
 	}
-	return b
+	return copy(buf, b)
 }
 
-var (
-	noindexMeta = regexp.MustCompile(`(?is)<meta[^>]+name="?(robots|[a-z_-]+)"?[^>]+noinde(?:x|&#120;)`)
-	comments    = regexp.MustCompile(`(?s)<!--.*?-->`)
-	needed      = regexp.MustCompile(`(?is)<(?:meta|base|link|a|area|frame|iframe)\b[^>]*>`)
-)
-
-// closed reports whether a tag in the head of the page forbids to index it. Header lines are left
-// to the crawl, which sees them too.
-func (d Document) closed(token string) bool {
-	if !strings.HasPrefix(d.Type, "text/html") {
-		return false
+func (h *host) Read(buf []byte) int {
+	if h.open == nil {
+		return int(mobile.NotOpen)
 	}
-	head, _, _ := strings.Cut(string(comments.ReplaceAll(d.Body, nil)), "<body")
-	for _, m := range noindexMeta.FindAllStringSubmatch(head, -1) {
-		if strings.EqualFold(m[1], "robots") || strings.EqualFold(m[1], token) {
-			return true
-		}
-	}
-	return false
+	n := copy(buf, h.rest)
+	h.rest = h.rest[n:]
+	return n
 }
 
-// skeleton returns the elements of a page that a crawl needs if it may not index the page.
-func skeleton(body []byte) []byte {
-	var out []byte
-	for _, tag := range needed.FindAll(comments.ReplaceAll(body, nil), -1) {
-		out = append(append(out, tag...), '\n')
+func (h *host) Emit(record []byte) int {
+	if h.failed = h.emit(record); h.failed != nil {
+		return int(mobile.AtLimit)
 	}
-	return out
+	return 0
 }
+
+func (h *host) Log([]byte) {}

@@ -67,7 +67,7 @@ func (b blockOf) Write(p []byte) (int, error) {
 }
 
 // execute runs the robot to its end.
-func (r *run) execute(ctx context.Context, t mobile.Ticket, in reading.Input) {
+func (r *run) execute(ctx context.Context, t mobile.Ticket, input []byte) {
 	o := r.s.opt
 	var docs []Document
 	for _, d := range o.Documents(t.Token) {
@@ -76,7 +76,7 @@ func (r *run) execute(ctx context.Context, t mobile.Ticket, in reading.Input) {
 		}
 	}
 	c := cheat{o: o.Behavior, subtree: t.Subtree, r: r}
-	err := c.run(ctx, in, docs)
+	err := c.run(ctx, input, docs)
 	outcome, reason := mobile.Done, ""
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errRetracted):
@@ -155,6 +155,13 @@ func (r *run) change(do func()) {
 	do()
 	close(r.changed)
 	r.changed = make(chan struct{})
+}
+
+// listed records how many documents the robot opened.
+func (r *run) listed(n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.summary.Documents = n
 }
 
 // state is what is reported of the run now.

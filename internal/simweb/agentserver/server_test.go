@@ -241,7 +241,7 @@ func TestRobotReadsTheSite(t *testing.T) {
 		if got := methods(log); got != "DISPATCH 428, DISPATCH 202, FETCH 200" {
 			t.Errorf("the log has %s", got)
 		}
-		n := 0
+		expected := r.web.Expect("curtsy")
 		for _, d := range records[:len(records)-1] {
 			status, header, body := r.get(d.Path)
 			switch {
@@ -252,15 +252,17 @@ func TestRobotReadsTheSite(t *testing.T) {
 			case d.Head.Get("Content-Type") != header.Get("Content-Type") || d.Head.Get("X-Robots-Tag") != header.Get("X-Robots-Tag") || d.Head.Get("ETag") != header.Get("ETag"):
 				t.Errorf("%s: the head of the robot is %q, the header of the site %v", d.Path, d.Head, header)
 			}
+			if noindex := expected[site+d.Path].Reason == simweb.ReasonNoindex; noindex != (d.Kind == reading.Skeleton) && !slices.Contains(expected[site+d.Path].Also, simweb.Stored) {
+				t.Errorf("%s came as %c; noindex: %v", d.Path, d.Kind, noindex)
+			}
 			if d.Kind == reading.Skeleton {
-				n++
 				if bytes.Contains(d.Body, []byte("<p>")) || !bytes.Contains(d.Body, []byte("<a href")) {
 					t.Errorf("%s: its skeleton is %s", d.Path, d.Body)
 				}
 			}
 		}
-		if n != 4 { // agent-meta, meta-noindex, meta-entity and noscript
-			t.Errorf("%d pages came as skeletons, want 4", n)
+		if n := strings.Count(kinds(records), string(reading.Skeleton)); n < 5 {
+			t.Errorf("%d pages came as skeletons: %s", n, kinds(records))
 		}
 		last := records[len(records)-1]
 		if last.Kind != reading.EndOfList || last.End.Sent != int64(len(records)-1) || last.End.LeftOut != 1 || last.End.Sent < 40 {
